@@ -1,0 +1,33 @@
+# Two commands do all the set-up: `make run` and `make test`. See README.md.
+
+GO      ?= go
+BIN     := bin
+VERSION ?= $(shell cat VERSION)
+LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
+TESTFLAGS ?=
+
+.PHONY: run build test differential clean prerequisites
+
+run: build
+	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
+
+build: prerequisites
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/sandboxd-launch ./cmd/sbx
+	CGO_ENABLED=1 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/sandboxd
+
+prerequisites:
+	@packaging/prerequisites.sh
+
+# Everything: formatting, vet for both systems, all tests, the concurrent
+# rooms again under the race detector. A skipped test is reported by name; with
+# CI=true it is a failure.
+test: build
+	@packaging/prerequisites.sh test
+	@GO='$(GO)' packaging/test.sh $(TESTFLAGS)
+
+differential:
+	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/
+
+clean:
+	rm -rf $(BIN)

@@ -1,0 +1,157 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// answer is what matters here of the result of sbx run --json.
+type answer struct {
+	Status    int      `json:"status"`
+	Ran       bool     `json:"ran"`
+	Outcome   string   `json:"outcome"`
+	LimitsHit []string `json:"limits_hit"`
+	CutBytes  int64    `json:"cut_bytes"`
+	Stdout    string   `json:"stdout"`
+	Stderr    string   `json:"stderr"`
+	Warnings  []struct{ Message string }
+}
+
+func (a *actor) json(args ...string) answer {
+	a.t.Helper()
+	got := a.sbx(append([]string{"run", "--json"}, args...)...)
+	var r answer
+	if err := json.Unmarshal([]byte(got.out), &r); err != nil {
+		a.t.Fatalf("sbx run --json %q: %v\n%v", args, err, got)
+	}
+	return r
+}
+
+// limited starts a daemon with small limits.
+func (a *actor) limited(limits ...string) {
+	a.t.Helper()
+	config := filepath.Join(a.dir, "config.toml")
+	text := "[sandbox.limits]\n" + strings.Join(limits, "\n") + "\n"
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		a.t.Fatal(err)
+	}
+	a.start("--config", config, "--mode", "approve-all")
+	a.sbx("trust", a.project)
+}
+
+// greedy is a command that takes what it can get, and how it must end.
+type greedy struct {
+	name, script string
+	timeout      string // sbx run --timeout, "" for the limit's
+	cause        string // in limits_hit, "" for none
+	// held looks at the result where no cause ends the command.
+	held func(answer) bool
+}
+
+func greedyCommands() []greedy {
+	mark := "86423"
+	return []greedy{
+		{name: "fork bomb", cause: "processes", script: `python3 -c '
+import os, time
+while True:
+    try: os.fork()
+    except OSError: pass'`},
+		{name: "memory hog", cause: "memory", script: `python3 -c '
+b = []
+while True: b.append(bytearray(b"x" * (1 << 20)))'`},
+		{name: "memory of many", cause: "memory", script: `for i in 1 2 3 4 5 6 7 8; do python3 -c '
+import time
+b = bytearray(b"x" * (40 << 20))
+time.sleep(60)' & done; wait`},
+		{name: "one big file", cause: "file_size", script: "head -c 100M /dev/zero > big"},
+		{name: "full /tmp", cause: "tmp", script: "for i in $(seq 100); do head -c 4M /dev/zero > /tmp/f$i; sleep 0.01; done; sleep 60"},
+		{name: "processor", cause: "cpu", script: "while :; do :; done"},
+		{name: "ignores SIGTERM and forks twice", timeout: "2s", cause: "wall", script: "trap '' TERM; (setsid bash -c \"trap '' TERM; sleep " + mark + " & sleep " + mark + "; sleep " + mark + "\" &); while :; do sleep 1; done"},
+		{name: "10,000 open files", script: `python3 -c '
+import os
+n = 0
+try:
+    while n < 10000: os.open("/dev/null", 0); n += 1
+except OSError as e: print(n < 200, e.strerror)'`, held: func(r answer) bool { return r.Stdout == "True Too many open files\n" }},
+	}
+}
+
+// Issue "The sandbox", 4: each ends with the right cause while a second
+// session's command answers. R-OS-10
+func TestLimits(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.limited(`wall = "60s"`, `cpu = "2s"`, `memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
+		other := filepath.Join(a.dir, "other")
+		a.sh("mkdir " + other + " && git -C " + other + " init -q")
+		for _, g := range greedyCommands() {
+			a.greedy(g, other)
+		}
+		waitFor(t, "nothing left behind", func() bool { return count("sleep 86423") == 0 })
+		if a.sh("rm -f big; git status --short"); count("python3 -c") != 0 {
+			t.Error("a greedy program is left")
+		}
+	})
+}
+
+func (a *actor) greedy(g greedy, other string) {
+	a.t.Helper()
+	done := make(chan answer, 1)
+	start := time.Now()
+	args := []string{"-c", g.script}
+	if g.timeout != "" {
+		args = append([]string{"--timeout", g.timeout}, args...)
+	}
+	go func() { done <- a.json(args...) }()
+	// The second session's project is where its sbx is started.
+	second := *a
+	second.project = other
+	slowest := time.Duration(0)
+	var r answer
+	for running := true; running; {
+		select {
+		case r = <-done:
+			running = false
+		case <-time.After(200 * time.Millisecond):
+			look := time.Now()
+			if got := second.sbx("run", "--", "true"); got.code != 0 {
+				a.t.Errorf("%s: a second session's true: %v", g.name, got)
+			}
+			slowest = max(slowest, time.Since(look))
+		}
+	}
+	a.t.Logf("%s: %v after %v, true took %v at most", g.name, r.LimitsHit, time.Since(start).Round(10*time.Millisecond), slowest.Round(time.Millisecond))
+	// The contract is a second where nothing else runs on the machine.
+	if slowest > 5*time.Second {
+		a.t.Errorf("%s: a second session's true took %v", g.name, slowest)
+	}
+	if g.held != nil && !g.held(r) {
+		a.t.Errorf("%s: %+v", g.name, r)
+	}
+	if g.cause != "" && !slices.Contains(r.LimitsHit, g.cause) {
+		a.t.Errorf("%s: want the limit %s: %+v", g.name, g.cause, r)
+	}
+	if g.cause != "" && !slices.ContainsFunc(r.Warnings, func(w struct{ Message string }) bool { return strings.Contains(w.Message, g.cause) }) {
+		a.t.Errorf("%s: the answer does not name %s: %+v", g.name, g.cause, r)
+	}
+}
+
+// Issue "The sandbox", 4: a gigabyte of output is taken in, its middle cut. R-OS-10
+func TestOutputFlood(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.limited(`output = "1MiB"`)
+		const flood = 1 << 30
+		r := a.json("-c", fmt.Sprintf("echo first; head -c %d /dev/zero | tr '\\0' x; echo; echo last", flood))
+		if r.Status != 0 || !strings.HasPrefix(r.Stdout, "first\n") || !strings.HasSuffix(r.Stdout, "\nlast\n") {
+			t.Errorf("status %d, %d bytes", r.Status, len(r.Stdout))
+		}
+		if len(r.Stdout) > 2<<20 || r.CutBytes < flood-(2<<20) {
+			t.Errorf("%d bytes came, %d were cut", len(r.Stdout), r.CutBytes)
+		}
+	})
+}

@@ -1,0 +1,348 @@
+package acceptance
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// launches is how many commands TestNoLitter runs for each user. One in twenty,
+// and ten at least, is how many deaths TestForcedDeathsLeaveNothing makes.
+func launches(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv("ACCEPTANCE_LAUNCHES")
+	if s == "" {
+		return 100
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("ACCEPTANCE_LAUNCHES=%q is not a number of launches", s)
+	}
+	return n
+}
+
+// litter is everything that a launch could leave on the machine.
+type litter struct {
+	processes, mounts, files, groups []string
+	tree                             string // digest of the project
+}
+
+const litterMark = "86427"
+
+// look collects what is there now. Descriptors are the daemon's own matter.
+func (a *actor) look() litter {
+	a.t.Helper()
+	l := litter{tree: digestTree(a.t, a.project)}
+	for _, p := range processes() {
+		if p.state != 'Z' && a.mine(p) {
+			l.processes = append(l.processes, p.cmdline)
+		}
+	}
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if strings.Contains(line, a.project) || strings.Contains(line, a.dir) || strings.Contains(line, "bwrap") {
+			l.mounts = append(l.mounts, line)
+		}
+	}
+	for _, dir := range []string{a.home, "/dev/shm"} {
+		l.files = append(l.files, names(a.t, dir)...)
+	}
+	if pid := a.daemonPid(); pid > 0 {
+		groups, _ := filepath.Glob("/sys/fs/cgroup/*/sandboxd." + strconv.Itoa(pid) + "/*/cgroup.procs")
+		more, _ := filepath.Glob("/sys/fs/cgroup/*/*/sandboxd." + strconv.Itoa(pid) + "/*/cgroup.procs")
+		l.groups = append(groups, more...)
+	}
+	return l
+}
+
+// mine are commands with the mark, and what launches them for the actor.
+func (a *actor) mine(p process) bool {
+	if strings.Contains(p.cmdline, litterMark) && !strings.Contains(p.cmdline, "sbx run") {
+		return true
+	}
+	name, _, _ := strings.Cut(p.cmdline, " ")
+	if base := filepath.Base(name); base != "bwrap" && base != "sandboxd-launch" {
+		return false
+	}
+	daemon := a.daemonPid()
+	return daemon > 0 && parent(p.pid) == daemon
+}
+
+func parent(pid int) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if i := strings.LastIndex(string(b), ") "); i >= 0 {
+		if f := strings.Fields(string(b)[i+2:]); len(f) > 1 {
+			n, _ := strconv.Atoi(f[1])
+			return n
+		}
+	}
+	return 0
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "project-") { // those of other tests
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list
+}
+
+// digestTree is over names, modes, link texts, times of change and content. Access
+// times are not part of it, nor is git's own index, which git status refreshes.
+func digestTree(t *testing.T, root string) string {
+	t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == filepath.Join(root, ".git", "index") || path == filepath.Join(root, ".git") {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s\n%v\n%v\n", path, info.Mode(), info.ModTime().UnixNano())
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			fmt.Fprintln(sum, link)
+			return err
+		case info.Mode().IsRegular():
+			b, err := os.ReadFile(path)
+			fmt.Fprintf(sum, "%d\n%s", len(b), b)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// clean fails the test when something is left, after a moment for the dying.
+func (a *actor) clean(before litter, after string) {
+	a.t.Helper()
+	var now litter
+	for range 200 {
+		if now = a.look(); len(now.processes) == 0 && len(now.groups) == 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, c := range []struct {
+		what      string
+		then, now []string
+	}{
+		{"processes", nil, now.processes}, {"control groups", nil, now.groups},
+		{"mounts", before.mounts, now.mounts}, {"files", before.files, now.files},
+	} {
+		for _, x := range c.now {
+			if !slices.Contains(c.then, x) {
+				a.t.Errorf("after %s: of %s there is left: %s", after, c.what, x)
+			}
+		}
+	}
+	if now.tree != before.tree {
+		a.t.Errorf("after %s: the working tree is not what it was", after)
+	}
+}
+
+// Issue "The sandbox", 3: launches leave nothing. R-OP-03
+func TestNoLitter(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.sh("mkdir sub && echo x > sub/file && ln -s file sub/link")
+		a.approveAll()
+		a.sbx("run", "--", "true")
+		before := a.look()
+		open := a.descriptors()
+		// Each of four shells, as a person's terminal, launches its share.
+		n := launches(t)
+		const line = "git status > /tmp/x; (setsid sleep " + litterMark + " &); mkfifo /tmp/p; cat sub/file"
+		loop := fmt.Sprintf(`for i in $(seq %d); do out=$(%s run -c '%s' 2>&1); [ "$out" = x ] || echo "$i: $out"; done`, (n+3)/4, filepath.Join(bin, "sbx"), line)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if got := a.do(nil, "/bin/bash", "-c", loop); got.code != 0 || strings.Contains(got.out, ":") {
+					t.Error(got)
+				}
+			})
+		}
+		wg.Wait()
+		a.clean(before, fmt.Sprint(n, " launches"))
+		// The runtime keeps a few; a leak would be one for each launch.
+		if now := a.descriptors(); now > open+20 {
+			t.Errorf("the daemon has %d descriptors open, before %d launches it had %d", now, n, open)
+		}
+	})
+}
+
+func (a *actor) descriptors() int {
+	a.t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", a.daemon.Process.Pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// Issue "The sandbox", 3: whoever of daemon, launcher and bwrap is killed, at
+// whatever moment, nothing is left, and the next run works. R-OP-03
+func TestForcedDeathsLeaveNothing(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.sh("mkdir sub && echo x > sub/file")
+		a.approveAll()
+		a.sbx("run", "--", "true")
+		before := a.look()
+		rnd := rand.New(rand.NewPCG(1, 2))
+		deaths := max(10, launches(t)/20)
+		for i := range deaths {
+			victim := []string{"daemon", "bwrap", "init", "command"}[i%4]
+			moment := time.Duration(rnd.IntN(150)) * time.Millisecond
+			a.killDuring(victim, moment)
+			after := fmt.Sprintf("death %d, of the %s after %v", i, victim, moment)
+			if a.daemon == nil {
+				a.restart()
+			}
+			a.clean(before, after)
+			if got := a.sbx("run", "--", "cat", "sub/file"); got.code != 0 || got.out != "x\n" {
+				t.Errorf("after %s: the next run: %v", after, got)
+			}
+		}
+		if got := a.sbx("log", "verify"); got.code != 0 {
+			t.Error(got)
+		}
+	})
+}
+
+// restart starts a daemon in the place of one that was killed, whose sockets are
+// still there.
+func (a *actor) restart() {
+	a.t.Helper()
+	a.approveAll()
+	for range 2000 {
+		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), "approver.sock")); err == nil {
+			c.Close()
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b, _ := os.ReadFile(filepath.Join(a.dir, "sandboxd.log"))
+	a.t.Fatalf("the daemon does not serve:\n%s", b)
+}
+
+// killDuring starts a command that would stay and kills one of those who hold
+// it, or nobody when it is not there yet.
+func (a *actor) killDuring(victim string, moment time.Duration) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM HUP; (setsid sleep "+litterMark+" &); sleep "+litterMark)
+	if err := cmd.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	time.Sleep(moment)
+	if victim == "daemon" {
+		a.daemon.Process.Kill()
+		a.daemon.Wait()
+		a.daemon = nil
+	} else if pid := a.find(victim); pid > 0 {
+		syscall.Kill(pid, syscall.SIGKILL)
+	} else {
+		cmd.Process.Signal(syscall.SIGKILL) // the client is gone instead
+	}
+	for range 40 {
+		select {
+		case <-ended:
+			return
+		case <-time.After(500 * time.Millisecond):
+		}
+		// While it comes up, bwrap has children that live for a moment; one
+		// of them may have been hit instead.
+		if pid := a.find(victim); pid > 0 {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	a.t.Errorf("the client does not end after the death of the %s", victim)
+	cmd.Process.Kill()
+	<-ended
+}
+
+// find returns the daemon's child bwrap, the first process of its namespace,
+// or the command's own, 0 when it is not there.
+func (a *actor) find(victim string) int {
+	if a.daemon == nil {
+		return 0
+	}
+	daemon := a.daemon.Process.Pid
+	for _, p := range processes() {
+		switch name, _, _ := strings.Cut(p.cmdline, " "); {
+		case p.state == 'Z':
+		case victim == "bwrap" && filepath.Base(name) == "bwrap" && parent(p.pid) == daemon,
+			victim == "init" && filepath.Base(name) == "bwrap" && parent(parent(p.pid)) == daemon && firstInside(p.pid),
+			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) && filepath.Base(name) == "bash" && inside(p.pid):
+			return p.pid
+		}
+	}
+	return 0
+}
+
+// firstInside reports whether the process is number 1 of its namespace.
+func firstInside(pid int) bool {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 2 && f[0] == "NSpid:" {
+			return f[len(f)-1] == "1"
+		}
+	}
+	return false
+}
+
+// inside reports whether the process lives in another pid namespace than ours.
+func inside(pid int) bool {
+	own, _ := os.Readlink("/proc/self/ns/pid")
+	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	return err == nil && its != own
+}
+
+// A killed daemon's control groups go with the next one.
+func TestDeadDaemonsGroupsAreSwept(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAll()
+		a.sbx("run", "--", "true")
+		dead := a.daemon.Process.Pid
+		a.daemon.Process.Kill()
+		a.daemon.Wait()
+		a.daemon = nil
+		a.restart()
+		for _, pattern := range []string{"/sys/fs/cgroup/*/sandboxd.%d", "/sys/fs/cgroup/*/*/sandboxd.%d", "/sys/fs/cgroup/*/*/*/sandboxd.%d"} {
+			if left, _ := filepath.Glob(fmt.Sprintf(pattern, dead)); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		}
+	})
+}

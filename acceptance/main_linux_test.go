@@ -1,0 +1,295 @@
+package acceptance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// bin is where TestMain put the binaries; everybody may execute them.
+var bin string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "sandboxd-acceptance-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	os.Chmod(dir, 0o755)
+	for _, b := range []struct{ name, cgo string }{{"sandboxd", "1"}, {"sandboxd-launch", "0"}, {"sbx", "0"}} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.name)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			panic(fmt.Sprintf("build %s: %v", b.name, err))
+		}
+	}
+	return m.Run()
+}
+
+// actor is a user with a project, a socket directory and a state directory.
+type actor struct {
+	t       *testing.T
+	name    string
+	cred    *syscall.Credential
+	home    string
+	project string
+	dir     string // holds sockets and state
+	daemon  *exec.Cmd
+	// extraEnv is part of the environment of daemon and client.
+	extraEnv []string
+}
+
+// ordinary is the user that tests run as besides root.
+const ordinary = "sbxacceptance"
+
+// eachUser runs f as root and as an ordinary user; without root only as
+// whoever runs the tests.
+func eachUser(t *testing.T, f func(t *testing.T, a *actor)) {
+	if os.Geteuid() != 0 {
+		t.Run("self", func(t *testing.T) { f(t, newActor(t, "")) })
+		return
+	}
+	t.Run("root", func(t *testing.T) { f(t, newActor(t, "")) })
+	t.Run("user", func(t *testing.T) {
+		if _, err := user.Lookup(ordinary); err != nil {
+			if out, err := exec.Command("/usr/sbin/useradd", "-m", "-s", "/bin/bash", ordinary).CombinedOutput(); err != nil {
+				t.Fatalf("useradd: %v: %s", err, out)
+			}
+		}
+		f(t, newActor(t, ordinary))
+	})
+}
+
+func newActor(t *testing.T, name string) *actor {
+	t.Helper()
+	u, err := user.Current()
+	if name != "" {
+		u, err = user.Lookup(name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &actor{t: t, name: u.Username, home: u.HomeDir}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	if uid != os.Geteuid() {
+		a.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	if a.dir, err = os.MkdirTemp("", "sbx-"); err != nil {
+		t.Fatal(err)
+	}
+	if a.project, err = os.MkdirTemp(a.home, "project-"); err != nil {
+		t.Fatal(err)
+	}
+	os.Chown(a.dir, uid, gid)
+	os.Chown(a.project, uid, gid)
+	t.Cleanup(func() {
+		a.stop()
+		os.RemoveAll(a.dir)
+		os.RemoveAll(a.project)
+	})
+	a.sh("git init -q . && git config user.name Test && git config user.email test@example.invalid && echo hello > README && git add . && git commit -qm first")
+	return a
+}
+
+func (a *actor) socketDir() string { return filepath.Join(a.dir, "s") }
+func (a *actor) stateDir() string  { return filepath.Join(a.dir, "st") }
+
+// command prepares a program that runs as the actor, in its project, in a
+// session of its own.
+func (a *actor) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = a.project
+	cmd.Env = []string{"HOME=" + a.home, "USER=" + a.name, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+		"TERM=xterm", "SBX_SOCKET_DIR=" + a.socketDir(), "SBX_STATE_DIR=" + a.stateDir()}
+	cmd.Env = append(cmd.Env, a.extraEnv...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.cred, Setsid: true}
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+type result struct {
+	out, err string
+	code     int
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("exit %d\nstdout: %s\nstderr: %s", r.code, r.out, r.err)
+}
+
+func (a *actor) do(stdin io.Reader, name string, args ...string) result {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := a.command(ctx, name, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		a.t.Fatalf("%s %q: %v\n%s", name, args, err, errs.String())
+	}
+	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// sbx runs the command line without a terminal.
+func (a *actor) sbx(args ...string) result {
+	a.t.Helper()
+	return a.do(nil, filepath.Join(bin, "sbx"), args...)
+}
+
+// sh runs a script outside of every sandbox and fails the test when it fails.
+func (a *actor) sh(script string) string {
+	a.t.Helper()
+	r := a.do(nil, "/bin/bash", "-euc", script)
+	if r.code != 0 {
+		a.t.Fatalf("%s\n%v", script, r)
+	}
+	return r.out
+}
+
+// approveAll starts a daemon that asks nobody; the sandbox stays as it is.
+func (a *actor) approveAll() { a.start("--mode", "approve-all") }
+
+// start runs a daemon in the foreground, as a service manager would.
+func (a *actor) start(args ...string) {
+	a.t.Helper()
+	a.stop()
+	args = append([]string{"--socket-dir", a.socketDir(), "--state-dir", a.stateDir()}, args...)
+	a.daemon = a.command(context.Background(), filepath.Join(bin, "sandboxd"), args...)
+	log, err := os.Create(filepath.Join(a.dir, "sandboxd.log"))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.daemon.Stdout, a.daemon.Stderr = log, log
+	if err := a.daemon.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	log.Close()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		// Not by sbx, which would start a daemon of its own.
+		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), "approver.sock")); err == nil {
+			c.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			b, _ := os.ReadFile(filepath.Join(a.dir, "sandboxd.log"))
+			a.t.Fatalf("the daemon does not serve:\n%s", b)
+		}
+	}
+}
+
+// stop ends the daemon of the actor, whoever started it.
+func (a *actor) stop() {
+	if a.daemon != nil {
+		a.daemon.Process.Signal(syscall.SIGTERM)
+		a.daemon.Wait()
+		a.daemon = nil
+		return
+	}
+	if pid := a.daemonPid(); pid > 0 {
+		syscall.Kill(pid, syscall.SIGTERM)
+		for range 250 {
+			if !alive(pid) {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// daemonPid finds the daemon that serves the actor's sockets, 0 for none.
+func (a *actor) daemonPid() int {
+	for _, p := range processes() {
+		name, args, _ := strings.Cut(p.cmdline, " ")
+		if p.state != 'Z' && filepath.Base(name) == "sandboxd" && strings.Contains(args, a.socketDir()+" ") {
+			return p.pid
+		}
+	}
+	return 0
+}
+
+type process struct {
+	pid     int
+	state   byte
+	cmdline string
+}
+
+// processes lists what runs on this host.
+func processes() []process {
+	var list []process
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		i := bytes.LastIndex(stat, []byte(") "))
+		cmdline, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		list = append(list, process{pid, stat[i+2], string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))})
+	}
+	return list
+}
+
+func alive(pid int) bool {
+	for _, p := range processes() {
+		if p.pid == pid {
+			return p.state != 'Z'
+		}
+	}
+	return false
+}
+
+// terminal runs sbx at a terminal and lets answer talk to it.
+func (a *actor) terminal(answer func(tty *os.File, seen func(string) bool), args ...string) (screen string, code int) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := a.command(ctx, filepath.Join(bin, "sbx"), args...)
+	cmd.SysProcAttr.Setctty = true
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer tty.Close()
+	var buf safeBuffer
+	copied := make(chan struct{})
+	go func() { io.Copy(&buf, tty); close(copied) }()
+	seen := func(text string) bool {
+		for range 500 {
+			if strings.Contains(buf.String(), text) {
+				return true
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		a.t.Errorf("%q did not appear on the screen:\n%s", text, buf.String())
+		return false
+	}
+	answer(tty, seen)
+	cmd.Wait()
+	<-copied
+	return buf.String(), cmd.ProcessState.ExitCode()
+}

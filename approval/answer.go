@@ -1,0 +1,105 @@
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Verb is what an answer says. There is no default: an answer without a verb
+// is unreadable and changes nothing.
+type Verb string
+
+const (
+	VerbAllow Verb = "allow"
+	VerbDeny  Verb = "deny"
+	// VerbAllowAll allows this call and the listed rest of its batch (R-AP-10).
+	VerbAllowAll Verb = "allow_all"
+	// VerbQuit denies this call, cancels the rest of the batch and stops the session.
+	VerbQuit Verb = "quit"
+)
+
+// Answer is what an approver says to one question.
+type Answer struct {
+	Verb Verb
+	// By is who answers, as the transport has verified it.
+	By Identity
+	// Rev and Hash are those of the Pending that was seen. Required to allow;
+	// a denial may leave both out.
+	Rev  int
+	Hash string
+	// Scope is how far the answer reaches; empty is once.
+	Scope Scope
+	// For limits the life of what a wider scope grants; 0 is no limit.
+	For time.Duration
+	// Note is what the person typed; the agent gets it with a denial.
+	Note string
+	// Mode is for denials; empty is hard (R-AP-12).
+	Mode RejectMode
+	// Suggestion picks Pending.Suggestions[Suggestion-1] as what a wider scope
+	// grants or denies; 0 is the exact payload.
+	Suggestion int
+	// Widening picks Pending.Widenings[Widening-1]; 0 is none.
+	Widening int
+	// Confirm is the code of the receipt that asked for a second yes.
+	Confirm string
+	// Also are further questions, from Pending.Same or Pending.Group, that
+	// this answer decides with it: all of them or none.
+	Also []Ref
+}
+
+// Receipt is what an approver gets for an answer.
+type Receipt struct {
+	// Decided is false where a second yes is wanted; Confirm is then the code
+	// that the second answer, otherwise the same, must carry.
+	Decided bool   `json:"decided"`
+	Confirm string `json:"confirm,omitempty"`
+	// Decision is set where Decided.
+	Decision Decision `json:"decision,omitzero"`
+	// Warning says what of the answer did not work out although it was taken:
+	// a denial that could not be remembered.
+	Warning string `json:"warning,omitempty"`
+}
+
+// Errors of Answer, View and GiveUp. None of them changes the question.
+var (
+	// ErrUnknown: no such question, or not one this approver may see.
+	ErrUnknown = errors.New("no such request")
+	// ErrStale: what is shown has changed since; look again.
+	ErrStale = errors.New("what was seen is no longer what is asked; look at the request again")
+	// ErrConfirm: the code is not the one that was given out for this answer.
+	ErrConfirm = errors.New("the confirmation code does not belong to this answer; answer again")
+	// ErrClosed: the controller has been closed.
+	ErrClosed = errors.New("approvals are closed")
+)
+
+// DecidedError says that somebody, or the clock, was first.
+type DecidedError struct {
+	Decision Decision
+}
+
+func (e *DecidedError) Error() string {
+	d := e.Decision
+	if d.How == HowPerson {
+		return fmt.Sprintf("already decided by %s: %s", d.By, d.Outcome)
+	}
+	return fmt.Sprintf("already decided by the daemon: %s (%s)", d.Outcome, d.Reason)
+}
+
+// AnswerError is an answer that cannot be taken as it is; the question stays.
+type AnswerError struct {
+	// Code is stable: "unreadable", "suggestion", "widening", "together",
+	// "inline", "lifetime", "batch", "store", "refused".
+	Code string
+	Why  string
+	Err  error
+}
+
+func (e *AnswerError) Error() string {
+	if e.Err != nil {
+		return "answer: " + e.Why + ": " + e.Err.Error()
+	}
+	return "answer: " + e.Why
+}
+
+func (e *AnswerError) Unwrap() error { return e.Err }

@@ -1,0 +1,147 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// RuleEffect is what configured rules say about a call.
+type RuleEffect string
+
+const (
+	RuleNone  RuleEffect = ""
+	RuleAllow RuleEffect = "allow"
+	RuleAsk   RuleEffect = "ask"
+	RuleDeny  RuleEffect = "deny"
+)
+
+// Class is what the tool layer and the configuration know about a call,
+// apart from the request itself. The zero value knows nothing.
+type Class struct {
+	// Safe: on the reviewed list of harmless calls.
+	Safe bool
+	// Rule is the verdict of the configured permission that names this call.
+	// RuleAsk stands for an explicit ask rule, which asks whatever was granted
+	// before; a mere default of asking is RuleNone.
+	Rule RuleEffect
+	// RuleText is that rule as written, with its place.
+	RuleText string
+	// Operator: the rule is the operator's own; only then may RuleAllow run
+	// what is dangerous or protected unasked.
+	Operator bool
+	// Dangerous, Protected, Delete are or-ed with those of the request.
+	Dangerous, Protected, Delete bool
+}
+
+// Batch is a call's place among the tool calls of one model response.
+type Batch struct {
+	// ID tells batches of a session apart; empty means not in a batch.
+	ID string `json:"id,omitempty"`
+	// Index counts from 1 to Total.
+	Index int `json:"index,omitempty"`
+	Total int `json:"total,omitempty"`
+	// Remaining are the calls after this one, as they were announced.
+	Remaining []Remaining `json:"remaining,omitempty"`
+}
+
+// Remaining is one call that is still to come in a batch.
+type Remaining struct {
+	Tool        string `json:"tool"`
+	Description string `json:"description,omitempty"`
+	// Digest is what the later Call.Digest must equal for "approve all" to
+	// cover it. Empty means it could not be viewed, so it is not covered.
+	Digest string `json:"digest,omitempty"`
+	// Delete, Dangerous, Protected calls are shown as not covered.
+	Delete    bool `json:"delete,omitempty"`
+	Dangerous bool `json:"dangerous,omitempty"`
+	Protected bool `json:"protected,omitempty"`
+}
+
+// Call is one tool call to decide. The caller fills it; Decide never changes
+// what it points to.
+type Call struct {
+	// ID is the caller's own id of the call, for events and records.
+	ID        string
+	Principal Principal
+	// Session is required; state is kept per (Principal, Session).
+	Session string
+	Agent   Agent
+	// Turn is the turn the call belongs to; 0 means the session's current one.
+	// Turn grants do not reach a call of another turn.
+	Turn  int
+	Batch Batch
+
+	// Tool is required. Payload stands for Request.Payload where Request is nil.
+	Tool    string
+	Payload map[string]any
+	// Request is the tool's request; nil means the tool says "run".
+	Request *Request
+	// Blocked is the tool's "never"; it wins over Request.
+	Blocked *BlockedError
+	Class   Class
+
+	// Digest binds a decision to what was shown: command, cwd, environment,
+	// profile, file content. The supervisor derives it again before the effect.
+	Digest string
+	// Input is what to show as the call's input; nil means the payload.
+	Input map[string]any
+	Cwd   string
+	// Why is the agent's or the tool's explanation, in words.
+	Why string
+	// Widenings are on offer, smallest first.
+	Widenings []Widening
+	// Inline: the person at the caller's own terminal may answer.
+	Inline bool
+
+	// Present builds the costly presentation. It is called at most once, and
+	// only when a person will see it; it must return when ctx ends. Nil means
+	// that Request.Presentation is all there is. When it fails, the person is
+	// told so and may still answer, for this once.
+	Present func(ctx context.Context) (*Presentation, error)
+	// Asked is called once, from Decide's goroutine, when the question has
+	// been put to the queue. It must not block.
+	Asked func(Pending)
+}
+
+func (c *Call) ref() SessionRef { return SessionRef{c.Principal, c.Session} }
+
+// payload is what grants are matched against.
+func (c *Call) payload() map[string]any {
+	if c.Request != nil {
+		return c.Request.Payload
+	}
+	return c.Payload
+}
+
+func (c *Call) dangerous() bool {
+	return c.Class.Dangerous || c.Request != nil && c.Request.Dangerous
+}
+
+func (c *Call) protected() bool {
+	return c.Class.Protected || c.Request != nil && c.Request.Protected
+}
+
+func (c *Call) delete() bool {
+	return c.Class.Delete || c.Request != nil && c.Request.Delete
+}
+
+// validate reports a malformed call; such a call is refused.
+func (c *Call) validate() error {
+	switch {
+	case c.Tool == "":
+		return errors.New("decide call: no tool named")
+	case c.Session == "":
+		return fmt.Errorf("decide call of %q: no session", c.Tool)
+	case c.Request != nil && c.Request.Tool != c.Tool:
+		return fmt.Errorf("decide call of %q: its request names tool %q", c.Tool, c.Request.Tool)
+	case c.Batch.ID != "" && (c.Batch.Index < 1 || c.Batch.Index > c.Batch.Total):
+		return fmt.Errorf("decide call of %q: place %d of %d in its batch", c.Tool, c.Batch.Index, c.Batch.Total)
+	}
+	switch c.Class.Rule {
+	case RuleNone, RuleAllow, RuleAsk, RuleDeny:
+	default:
+		return fmt.Errorf("decide call of %q: unknown rule effect %q", c.Tool, c.Class.Rule)
+	}
+	return nil
+}

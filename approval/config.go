@@ -1,0 +1,139 @@
+package approval
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Mode is what happens to a call that would ask (R-AP-04).
+type Mode string
+
+const (
+	ModeInteractive Mode = "interactive" // ask a person
+	ModeStrict      Mode = "strict"      // deny
+	ModeApproveAll  Mode = "approve-all" // approve; never from a file, see Controller.ApproveAll
+)
+
+// Policy is the mood of the lists (R-AP-19).
+type Policy string
+
+const (
+	PolicyNormal    Policy = "normal"    // what no list names asks
+	PolicyWhitelist Policy = "whitelist" // what no list permits is refused unasked
+	PolicyBlacklist Policy = "blacklist" // what no list names runs
+)
+
+// Values of Config.NoApprover.
+const (
+	NoApproverWait = "wait" // leave the question open for its time
+	NoApproverDeny = "deny" // refuse at once
+)
+
+// Config is the section [approval] of a configuration file. Start from
+// DefaultConfig; decode over it; Validate.
+type Config struct {
+	Mode   Mode   `toml:"mode"`
+	Policy Policy `toml:"policy"`
+	// SafeCommandsOnly refuses, unasked, what is not on the safe list.
+	SafeCommandsOnly bool `toml:"safe_commands_only"`
+	// Timeout is how long a question waits at a terminal, and with nobody
+	// there; TimeoutRemote where only remote approvers are connected.
+	Timeout       Duration `toml:"timeout"`
+	TimeoutRemote Duration `toml:"timeout_remote"`
+	// NoApprover is "wait" or "deny".
+	NoApprover string `toml:"no_approver"`
+	// Inline lets the person at the terminal of `sbx run` answer there.
+	Inline bool `toml:"inline"`
+	// ShowStats prints the statistics when a session ends.
+	ShowStats bool `toml:"show_stats"`
+	// DoubleConfirmDeletes asks twice for deletes. Dangerous and protected
+	// things ask twice in any case.
+	DoubleConfirmDeletes bool `toml:"double_confirm_deletes"`
+
+	// Keys of other products that would switch the questions off. They are
+	// here so that Validate can say what to do instead (R-AP-18).
+	Enabled    *bool `toml:"enabled,omitempty"`
+	YoloMode   *bool `toml:"yolo_mode,omitempty"`
+	ApproveAll *bool `toml:"approve_all,omitempty"`
+}
+
+// DefaultConfig is what holds where nothing is configured.
+func DefaultConfig() Config {
+	return Config{
+		Mode:                 ModeInteractive,
+		Policy:               PolicyNormal,
+		Timeout:              Duration(30 * time.Second),
+		TimeoutRemote:        Duration(5 * time.Minute),
+		NoApprover:           NoApproverWait,
+		Inline:               true,
+		ShowStats:            true,
+		DoubleConfirmDeletes: true,
+	}
+}
+
+// Validate reports the first setting that cannot be taken.
+func (c Config) Validate() error {
+	const instead = "questions cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode approve-all` for one session"
+	switch {
+	case c.Enabled != nil && !*c.Enabled:
+		return fmt.Errorf("approval.enabled = false: %s", instead)
+	case c.YoloMode != nil:
+		return fmt.Errorf("approval.yolo_mode: %s", instead)
+	case c.ApproveAll != nil:
+		return fmt.Errorf("approval.approve_all: %s", instead)
+	}
+	switch c.Mode {
+	case ModeInteractive, ModeStrict:
+	case ModeApproveAll, "approve_all", "yolo":
+		return fmt.Errorf("approval.mode %q: %s", c.Mode, instead)
+	default:
+		return fmt.Errorf("approval.mode %q: want %q or %q", c.Mode, ModeInteractive, ModeStrict)
+	}
+	switch c.Policy {
+	case PolicyNormal, PolicyWhitelist, PolicyBlacklist:
+	default:
+		return fmt.Errorf("approval.policy %q: want %q, %q or %q", c.Policy, PolicyNormal, PolicyWhitelist, PolicyBlacklist)
+	}
+	switch c.NoApprover {
+	case NoApproverWait, NoApproverDeny:
+	default:
+		return fmt.Errorf("approval.no_approver %q: want %q or %q", c.NoApprover, NoApproverWait, NoApproverDeny)
+	}
+	for _, t := range []struct {
+		key string
+		d   Duration
+	}{{"timeout", c.Timeout}, {"timeout_remote", c.TimeoutRemote}} {
+		if d := time.Duration(t.d); d < time.Second || d > 24*time.Hour {
+			return fmt.Errorf("approval.%s %q: want between 1s and 24h", t.key, d)
+		}
+	}
+	return nil
+}
+
+// Duration is a time.Duration that a file writes as "30s", "5m" or, as the
+// specifications do, as a bare number of seconds.
+type Duration time.Duration
+
+// UnmarshalText reads a duration or a number of seconds.
+func (d *Duration) UnmarshalText(text []byte) error {
+	s := string(text)
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		if !(n >= 0 && n <= 1e9) {
+			return fmt.Errorf("duration %q: out of range", s)
+		}
+		*d = Duration(n * float64(time.Second))
+		return nil
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("duration %q: want a form like \"30s\" or \"5m\"", s)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes the form that UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+func (d Duration) String() string { return time.Duration(d).String() }

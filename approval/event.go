@@ -1,0 +1,164 @@
+package approval
+
+import (
+	"context"
+	"time"
+)
+
+// EventKind says what happened (R-AP-16).
+type EventKind string
+
+const (
+	EventRequested  EventKind = "requested"   // a question was put
+	EventUpdated    EventKind = "updated"     // what a question shows has changed
+	EventGranted    EventKind = "granted"     // a call was approved
+	EventDenied     EventKind = "denied"      // a call was refused
+	EventTimedOut   EventKind = "timed_out"   // a call was refused because no person answered
+	EventApproveAll EventKind = "approve_all" // the rest of a batch was approved
+	EventQuit       EventKind = "quit"        // a batch was quit
+	EventRemembered EventKind = "remembered"  // a grant was made
+	EventRevoked    EventKind = "revoked"     // a grant was withdrawn
+	EventStopped    EventKind = "stopped"     // a session's stop signal was set
+	EventResumed    EventKind = "resumed"     // it was cleared
+	EventMode       EventKind = "mode"        // approve-all was switched on or off
+	EventNotice     EventKind = "notice"      // something an operator should know, in Note
+	EventGap        EventKind = "gap"         // Lost events were overwritten before they were read
+)
+
+// Event is one record of the stream. Excluded keys are in none of its fields.
+type Event struct {
+	// Seq counts the events of one stream from 1; a gap's is that of the last lost.
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	Kind EventKind `json:"kind"`
+
+	Principal Principal `json:"principal"`
+	Session   string    `json:"session,omitempty"`
+	Agent     Agent     `json:"agent,omitzero"`
+	CallID    string    `json:"call_id,omitempty"`
+	// Request is the permission id where a question was put.
+	Request     string `json:"permission_id,omitempty"`
+	Tool        string `json:"tool,omitempty"`
+	Description string `json:"description,omitempty"`
+	// By is who caused it; Decision is set where a call was decided.
+	By       Identity `json:"by,omitzero"`
+	Decision Decision `json:"decision,omitzero"`
+	// Grant is the grant's id for remembered and revoked.
+	Grant string `json:"grant,omitempty"`
+	Note  string `json:"note,omitempty"`
+	// Lost counts overwritten events in a gap.
+	Lost uint64 `json:"lost,omitempty"`
+}
+
+// ring keeps the latest events of one stream. Publishing never waits: a
+// reader that is too slow finds a gap. The controller's lock guards it.
+type ring struct {
+	events []Event
+	size   int
+	last   uint64        // Seq of the newest
+	wake   chan struct{} // closed at the next event; nil when nobody waits
+}
+
+func (r *ring) publish(e *Event) {
+	r.last++
+	if len(r.events) < r.size {
+		r.events = append(r.events, *e)
+	} else {
+		r.events[(r.last-1)%uint64(r.size)] = *e
+	}
+	r.events[(r.last-1)%uint64(r.size)].Seq = r.last
+	if r.wake != nil {
+		close(r.wake)
+		r.wake = nil
+	}
+}
+
+// after returns the event that follows seq, a gap, or nothing yet.
+func (r *ring) after(seq uint64) (Event, bool) {
+	if seq >= r.last {
+		return Event{}, false
+	}
+	oldest := r.last - uint64(len(r.events)) + 1
+	if seq+1 < oldest {
+		first := &r.events[(oldest-1)%uint64(r.size)]
+		return Event{Seq: oldest - 1, Time: first.Time, Kind: EventGap, Lost: oldest - 1 - seq}, true
+	}
+	return r.events[seq%uint64(r.size)], true
+}
+
+// Subscription reads one stream. It needs no closing. Not for concurrent use.
+type Subscription struct {
+	c   *Controller
+	r   *ring
+	seq uint64
+}
+
+// Subscribe reads the events of viewer's principal, or of all principals
+// where viewer is an operator, from now on.
+func (c *Controller) Subscribe(viewer Identity) *Subscription {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.stream(viewer)
+	return &Subscription{c: c, r: r, seq: r.last}
+}
+
+// SubscribeAfter goes on after the event with that Seq of the same stream
+// (Last-Event-ID); what is no longer kept is reported as a gap. A seq that was
+// never given out starts from now.
+func (c *Controller) SubscribeAfter(viewer Identity, seq uint64) *Subscription {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.stream(viewer)
+	return &Subscription{c: c, r: r, seq: min(seq, r.last)}
+}
+
+func (c *Controller) stream(viewer Identity) *ring {
+	if viewer.Operator {
+		return &c.everything
+	}
+	return &c.tenant(viewer.Principal).events
+}
+
+// Next waits for the next event. The error is ctx's, or ErrClosed.
+func (s *Subscription) Next(ctx context.Context) (Event, error) {
+	for {
+		s.c.mu.Lock()
+		e, ok := s.r.after(s.seq)
+		if ok {
+			s.seq = e.Seq
+			s.c.mu.Unlock()
+			return e, nil
+		}
+		if s.r.wake == nil {
+			s.r.wake = make(chan struct{})
+		}
+		wake := s.r.wake
+		s.c.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return Event{}, context.Cause(ctx)
+		case <-s.c.closed:
+			return Event{}, ErrClosed
+		}
+	}
+}
+
+// publish sends e to its principal's stream and to the operators'.
+func (c *Controller) publish(e Event) {
+	if e.Time.IsZero() {
+		e.Time = c.now()
+	}
+	c.tenant(e.Principal).events.publish(&e)
+	c.everything.publish(&e)
+}
+
+// notice tells operators and, where there is one, the principal.
+func (c *Controller) notice(p *Principal, note string) {
+	e := Event{Time: c.now(), Kind: EventNotice, Note: note}
+	if p != nil {
+		e.Principal = *p
+		c.tenant(*p).events.publish(&e)
+	}
+	c.everything.publish(&e)
+}

@@ -1,0 +1,219 @@
+package approval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/approval/approvaltest"
+)
+
+// kinds reads n events and returns their kinds.
+func kinds(t *testing.T, s *approval.Subscription, n int) (out []approval.EventKind) {
+	t.Helper()
+	for range n {
+		e, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+// TestEvents: what R-AP-16 lists is streamed, with who, when, how and by what.
+func TestEvents(t *testing.T) {
+	bubble(t, approval.Options{Store: new(approvaltest.Store)}, func(t *testing.T, c *approval.Controller) {
+		sub, theirs, all := c.Subscribe(alice), c.Subscribe(mallory), c.Subscribe(approval.Identity{Operator: true})
+		call := asking("s")
+		call.Batch = approval.Batch{ID: "b", Index: 1, Total: 2, Remaining: []approval.Remaining{{Tool: "bash", Digest: "d2"}}}
+		result := start(t.Context(), c, call)
+		a := only(t, c).Allow(alice)
+		a.Verb = approval.VerbAllowAll
+		if _, err := c.Answer(t.Context(), only(t, c).ID, a); err != nil {
+			t.Fatal(err)
+		}
+		<-result
+		synctest.Wait()
+		call.Digest, call.Batch.Index, call.Batch.Remaining = "d2", 2, nil
+		<-start(t.Context(), c, call)
+		call.Batch = approval.Batch{ID: "c", Index: 1, Total: 1}
+		<-start(t.Context(), c, call) // times out
+		result = start(t.Context(), c, call)
+		q := only(t, c).Allow(alice)
+		q.Verb = approval.VerbQuit
+		if _, err := c.Answer(t.Context(), only(t, c).ID, q); err != nil {
+			t.Fatal(err)
+		}
+		<-result
+		c.NewTurn(ref("s"))
+		g := remember(t, c, approval.Deny, call.Request.Payload)
+		<-start(t.Context(), c, call)
+		if err := c.Revoke(bob, g.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.ApproveAllSession(bob, ref("s"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		want := []approval.EventKind{"requested", "approve_all", "granted", "granted", "requested", "timed_out",
+			"requested", "stopped", "quit", "resumed", "remembered", "denied", "revoked", "mode"}
+		got := kinds(t, sub, len(want))
+		if !slices.Equal(got, want) {
+			t.Errorf("events are\n%v, want\n%v", got, want)
+		}
+		if got := kinds(t, all, len(want)); !slices.Equal(got, want) {
+			t.Errorf("an operator sees %v", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if e, err := theirs.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("another principal sees %+v, %v", e, err)
+		}
+	})
+}
+
+// TestEventFields: a decision's event tells who, how, and which rule or grant.
+func TestEventFields(t *testing.T) {
+	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
+		sub := c.Subscribe(alice)
+		result := start(t.Context(), c, asking("s"))
+		a := only(t, c).Allow(alice)
+		a.Scope = approval.ScopeSession
+		if _, err := c.Answer(t.Context(), only(t, c).ID, a); err != nil {
+			t.Fatal(err)
+		}
+		first := <-result
+		second := <-start(t.Context(), c, asking("s"))
+		var granted []approval.Event
+		for range 4 {
+			e, err := sub.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind == approval.EventGranted {
+				granted = append(granted, e)
+			}
+		}
+		if e := granted[0]; e.By != alice || e.Decision.How != approval.HowPerson || e.Request != first.Request || e.Time.IsZero() || e.CallID != "c" {
+			t.Errorf("%+v", e)
+		}
+		if e := granted[1]; e.Decision.How != approval.HowAuto || e.Decision.Grant != second.Grant || e.Decision.Grant == "" || e.Decision.Rule == "" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// TestEventGap: a reader that is too slow is told how much it missed, and
+// holds up nobody; one that comes back goes on where it was.
+func TestEventGap(t *testing.T) {
+	bubble(t, approval.Options{EventBuffer: 8}, func(t *testing.T, c *approval.Controller) {
+		safe := asking("s")
+		safe.Class.Safe = true
+		slow := c.Subscribe(alice)
+		for range 20 {
+			if d, _ := c.Decide(t.Context(), safe); !d.Approved {
+				t.Fatal(d.Why)
+			}
+		}
+		e, err := slow.Next(t.Context())
+		if err != nil || e.Kind != approval.EventGap || e.Lost != 12 || e.Seq != 12 {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		for i := range 8 {
+			if e, err = slow.Next(t.Context()); err != nil || e.Kind != approval.EventGranted || e.Seq != uint64(13+i) {
+				t.Fatalf("%+v, %v", e, err)
+			}
+		}
+		back := c.SubscribeAfter(alice, 18)
+		if e, err := back.Next(t.Context()); err != nil || e.Seq != 19 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		long := c.SubscribeAfter(alice, 2)
+		if e, err := long.Next(t.Context()); err != nil || e.Kind != approval.EventGap || e.Lost != 10 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		future := c.SubscribeAfter(alice, 1<<60)
+		if d, _ := c.Decide(t.Context(), safe); !d.Approved {
+			t.Fatal(d.Why)
+		}
+		if e, err := future.Next(t.Context()); err != nil || e.Seq != 21 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := future.Next(context.Background())
+			ended <- err
+		}()
+		synctest.Wait()
+		if err := c.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, approval.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestExcluded: an excluded key is in no description, question, event, grant
+// or hook (R-AP-03).
+func TestExcluded(t *testing.T) {
+	const secret = "hunter2"
+	var mu sync.Mutex
+	var seen []byte
+	look := func(v any) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, data...)
+	}
+	hooks := approval.Hooks{AfterDecision: func(_ context.Context, call approval.Call, d approval.Decision) error {
+		look(call.Request)
+		look(d)
+		return nil
+	}}
+	bubble(t, approval.Options{Hooks: []approval.Hooks{hooks}, Store: new(approvaltest.Store)}, func(t *testing.T, c *approval.Controller) {
+		all := c.Subscribe(approval.Identity{Operator: true})
+		check := approval.RequireApproval("login", approval.Exclude("password"))
+		args := map[string]any{"user": "me", "password": secret, "nested": map[string]any{"password": secret, "list": []any{map[string]any{"password": secret}}}}
+		req, err := check.CheckApproval(approval.Context{Tool: "login", Args: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := approval.Call{Principal: principal, Session: "s", Tool: "login", Request: req}
+		result := start(t.Context(), c, call)
+		p := only(t, c)
+		look(p)
+		a := p.Allow(alice)
+		a.Scope = approval.ScopeGlobal
+		r, err := c.Answer(t.Context(), p.ID, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(r)
+		look(<-result)
+		look(c.Grants(alice))
+		for range 3 {
+			e, err := all.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			look(e)
+		}
+	})
+	if strings.Contains(string(seen), secret) || strings.Contains(string(seen), "password") {
+		t.Errorf("an excluded key is in %s", seen)
+	}
+	if !strings.Contains(string(seen), `"user":"me"`) {
+		t.Errorf("what is not excluded is missing in %s", seen)
+	}
+}

@@ -1,0 +1,95 @@
+package approval
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Principal is the user on whose behalf everything happens: sessions,
+// questions, grants and events of one principal are invisible to another.
+// It is comparable and used as a key.
+type Principal struct {
+	// UID is the user id as the kernel told it.
+	UID int `json:"uid"`
+	// Name tells principals of one uid apart where the embedding program
+	// needs that (a tenant, an enrolled token). Opaque; empty is fine.
+	Name string `json:"name,omitempty"`
+}
+
+// String is for people: "uid 1000" or "uid 1000 (name)".
+func (p Principal) String() string {
+	s := "uid " + strconv.Itoa(p.UID)
+	if p.Name != "" {
+		s += " (" + p.Name + ")"
+	}
+	return s
+}
+
+// Agent is the program that asks.
+type Agent struct {
+	// ID is an identity that was verified: an enrolled token or an executable
+	// ("exe:/usr/bin/x sha256:…"). Empty means unverified; such an agent gets
+	// no agent-scope grants (R-AP-08).
+	ID string `json:"id,omitempty"`
+	// Name is what the program calls itself. Never used for matching.
+	Name string `json:"name,omitempty"`
+}
+
+// String names the agent to a person; an unverified name is a claim.
+func (a Agent) String() string {
+	switch {
+	case a.ID != "":
+		return a.ID
+	case a.Name != "":
+		return "claims to be " + strconv.Quote(a.Name)
+	default:
+		return "unknown agent"
+	}
+}
+
+// SessionRef names one session of one principal. It is comparable.
+type SessionRef struct {
+	Principal Principal `json:"principal"`
+	ID        string    `json:"id"`
+}
+
+// Via says how an approver reaches us.
+type Via string
+
+const (
+	// ViaTerminal is a person at a terminal who watches the queue.
+	ViaTerminal Via = "terminal"
+	// ViaRemote is a web page, a chat front end or a program acting for a person.
+	ViaRemote Via = "remote"
+	// ViaInline is the person at the terminal of the very command that asks;
+	// held to once and session scope and never for high risk (R-IP-01).
+	ViaInline Via = "inline"
+)
+
+// Identity is who answered, granted or revoked. It is comparable.
+type Identity struct {
+	Principal Principal `json:"principal"`
+	// Name is shown in records: "pts/3", "web (token phone)".
+	Name string `json:"name,omitempty"`
+	Via  Via    `json:"via,omitempty"`
+	// Operator may see and answer what belongs to other principals.
+	Operator bool `json:"operator,omitempty"`
+}
+
+// String is for "already decided by …".
+func (i Identity) String() string {
+	parts := []string{i.Principal.String()}
+	if i.Name != "" {
+		parts = append(parts, i.Name)
+	}
+	if i.Via != "" {
+		parts = append(parts, string(i.Via))
+	}
+	if i.Operator {
+		parts = append(parts, "operator")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sees reports whether what belongs to p may be shown to i.
+func (i Identity) sees(p Principal) bool { return i.Operator || i.Principal == p }

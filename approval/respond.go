@@ -1,0 +1,338 @@
+package approval
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// confirmation is a first yes that waits for the second.
+type confirmation struct {
+	code  string
+	first Answer
+}
+
+// same reports whether two answers say the same.
+func (a *Answer) same(b *Answer) bool {
+	return a.Verb == b.Verb && a.By == b.By && a.Scope == b.Scope && a.For == b.For && a.Note == b.Note &&
+		a.Mode == b.Mode && a.Suggestion == b.Suggestion && a.Widening == b.Widening && slices.Equal(a.Also, b.Also)
+}
+
+func (a *Answer) allows() bool { return a.Verb == VerbAllow || a.Verb == VerbAllowAll }
+
+// readable checks what can be checked without the question, and fills in defaults.
+func (a *Answer) readable() error {
+	bad := func(format string, args ...any) error {
+		return &AnswerError{Code: "unreadable", Why: fmt.Sprintf(format, args...)}
+	}
+	switch a.Verb {
+	case VerbAllow, VerbDeny:
+	case VerbAllowAll, VerbQuit:
+		if a.Scope != "" && a.Scope != ScopeOnce || len(a.Also) > 0 || a.Suggestion != 0 {
+			return bad("%q decides one batch and takes no scope, suggestion or further requests", a.Verb)
+		}
+	default:
+		return bad("unknown verb %q", a.Verb)
+	}
+	if !a.Scope.valid() {
+		return bad("unknown scope %q", a.Scope)
+	}
+	if a.Scope == "" {
+		a.Scope = ScopeOnce
+	}
+	switch a.Mode {
+	case RejectSoft, RejectHard:
+		if a.allows() {
+			return bad("a yes has no rejection mode")
+		}
+	case "":
+		if !a.allows() {
+			a.Mode = RejectHard
+		}
+	default:
+		return bad("unknown rejection mode %q", a.Mode)
+	}
+	if a.Verb == VerbQuit {
+		a.Mode = RejectHard
+	}
+	switch {
+	case a.For < 0 || a.For > 0 && a.Scope == ScopeOnce:
+		return &AnswerError{Code: "lifetime", Why: fmt.Sprintf("a lifetime of %s goes with a scope wider than once", a.For)}
+	case a.Suggestion < 0 || a.Suggestion > 0 && (a.Scope == ScopeOnce || len(a.Also) > 0):
+		return &AnswerError{Code: "suggestion", Why: "a suggestion goes with one request and a scope wider than once"}
+	case a.Widening < 0 || a.Widening > 0 && !a.allows():
+		return &AnswerError{Code: "widening", Why: "a widening goes with a yes"}
+	}
+	return nil
+}
+
+// Answer takes an approver's answer to an open question. The first valid one
+// decides; a repetition of it gets the same receipt, any other a
+// *DecidedError. Every error leaves the question as it was. Where a second
+// yes is wanted the receipt is not Decided and carries the code for it.
+func (c *Controller) Answer(ctx context.Context, id string, a Answer) (Receipt, error) {
+	c.mu.Lock()
+	q, err := c.find(a.By, id)
+	if err != nil {
+		defer c.mu.Unlock()
+		return c.repeated(id, a, err)
+	}
+	shown := c.show(q)
+	c.mu.Unlock()
+	if err := a.readable(); err != nil {
+		return Receipt{}, err
+	}
+	if c.authorize != nil {
+		if err := guard(func() error { return c.authorize(a.By, shown) }); err != nil {
+			return Receipt{}, &AnswerError{Code: "refused", Why: "this approver may not answer", Err: err}
+		}
+	}
+	for {
+		c.mu.Lock()
+		q, err := c.find(a.By, id)
+		if err != nil {
+			defer c.mu.Unlock()
+			return c.repeated(id, a, err)
+		}
+		busy := q.claim
+		if busy == nil {
+			defer c.tidy()
+			defer c.mu.Unlock()
+			return c.take(q, a)
+		}
+		c.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return Receipt{}, context.Cause(ctx)
+		}
+	}
+}
+
+// repeated makes answering idempotent: whoever says the same again hears the
+// same again.
+func (c *Controller) repeated(id string, a Answer, err error) (Receipt, error) {
+	o := c.outcome(a.By, id)
+	if o == nil || a.readable() != nil || !a.same(&o.answer) {
+		return Receipt{}, err
+	}
+	return Receipt{Decided: true, Decision: o.decision}, nil
+}
+
+// take decides q and what is answered with it. The lock is held, and given up
+// only while a persistent grant is written.
+func (c *Controller) take(q *question, a Answer) (Receipt, error) {
+	members, err := c.members(q, &a)
+	if err != nil {
+		return Receipt{}, err
+	}
+	for _, m := range members {
+		if err := c.takeable(m, &a); err != nil {
+			return Receipt{}, err
+		}
+	}
+	if a.Verb == VerbAllowAll && q.call.Batch.ID == "" {
+		return Receipt{}, &AnswerError{Code: "batch", Why: "the request is not part of a batch"}
+	}
+	if q.twice && a.allows() {
+		if code, err := q.second(&a); code != "" || err != nil {
+			return Receipt{Confirm: code}, err
+		}
+	}
+	made, warning, err := c.remember(members, &a)
+	if err != nil {
+		return Receipt{}, err
+	}
+	receipt, err := c.decide(q, members, &a, made)
+	receipt.Warning = warning
+	return receipt, err
+}
+
+// members are the questions that a answers, q first.
+func (c *Controller) members(q *question, a *Answer) ([]*question, error) {
+	members := []*question{q}
+	for _, r := range a.Also {
+		m := c.questions[r.ID]
+		if m == nil || m == q || m.sess != q.sess || m.claim != nil {
+			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q is not open beside this one", r.ID), Err: ErrStale}
+		}
+		group := q.call.Request.GroupID
+		if !q.identical(m) && (group == "" || m.call.Request.GroupID != group) {
+			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q is neither identical nor of the same group", r.ID)}
+		}
+		if r != m.ref() {
+			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q has changed", r.ID), Err: ErrStale}
+		}
+		if !slices.Contains(members, m) { // it may be both identical and of the group
+			members = append(members, m)
+		}
+	}
+	return members, nil
+}
+
+// takeable checks an answer against one question.
+func (c *Controller) takeable(q *question, a *Answer) error {
+	together := len(a.Also) > 0
+	main := !slices.ContainsFunc(a.Also, func(r Ref) bool { return r.ID == q.id })
+	seen := a.Rev != 0 || a.Hash != ""
+	if main && (a.Rev != q.rev || a.Hash != q.hash) && (seen || a.allows() || a.Scope != ScopeOnce) {
+		return ErrStale
+	}
+	shown := c.shown(q)
+	offered := shown.DenyScopes
+	if a.allows() {
+		offered = shown.AllowScopes
+	}
+	if !slices.Contains(offered, a.Scope) {
+		return &ScopeError{Scope: a.Scope, Why: "not on offer for this request", Offered: offered}
+	}
+	if a.Suggestion > len(shown.Suggestions) {
+		return &AnswerError{Code: "suggestion", Why: fmt.Sprintf("there are %d suggestions", len(shown.Suggestions))}
+	}
+	if a.Scope.persistent() && !c.pattern(q, a).writable() {
+		return &ScopeError{Scope: a.Scope, Why: "its text cannot be kept in a file", Offered: []Scope{ScopeOnce, ScopeTurn, ScopeSession}}
+	}
+	if !a.allows() {
+		return nil
+	}
+	switch {
+	case q.building:
+		return fmt.Errorf("what would happen is still being prepared: %w", ErrStale)
+	case together && q.twice:
+		return &AnswerError{Code: "together", Why: fmt.Sprintf("request %q wants a yes of its own, twice", q.id)}
+	case a.Widening > len(shown.Widenings):
+		return &AnswerError{Code: "widening", Why: fmt.Sprintf("there are %d widenings on offer", len(shown.Widenings))}
+	case together && a.Widening > 0:
+		return &AnswerError{Code: "widening", Why: "a widening goes with one request"}
+	}
+	if a.By.Via == ViaInline {
+		switch {
+		case !c.cfg.Inline || !q.call.Inline:
+			return &AnswerError{Code: "inline", Why: "this request cannot be answered where it was made"}
+		case shown.Risk == RiskHigh:
+			return &AnswerError{Code: "inline", Why: "a high risk wants an approver: answer with `sbx approve` in another terminal"}
+		case a.Scope != ScopeOnce && a.Scope != ScopeSession:
+			return &ScopeError{Scope: a.Scope, Why: "not where the request was made", Offered: []Scope{ScopeOnce, ScopeSession}}
+		}
+	}
+	return nil
+}
+
+// second asks for the second yes, or finds that this is it.
+func (q *question) second(a *Answer) (code string, err error) {
+	first, ok := q.codes[a.By]
+	if ok && a.Confirm != "" {
+		delete(q.codes, a.By)
+		if a.Confirm != first.code || !a.same(&first.first) {
+			return "", ErrConfirm
+		}
+		return "", nil
+	}
+	if a.Confirm != "" {
+		return "", ErrConfirm
+	}
+	code = rand.Text()
+	q.codes[a.By] = confirmation{code, *a}
+	if !q.again { // somebody is there: the second yes gets the same time, once
+		q.again = true
+		q.extra = time.Since(q.started)
+		q.started = time.Now()
+		q.poke()
+	}
+	return code, nil
+}
+
+// decide finishes the members. While a persistent grant was written the lock
+// was given up; where the order says no by now (a stop came), the no wins.
+func (c *Controller) decide(q *question, members []*question, a *Answer, made []*Grant) (Receipt, error) {
+	var receipt Receipt
+	for i, m := range members {
+		d := c.spoken(m, a, len(members))
+		if d.Approved && a.Scope.persistent() {
+			if v := c.weigh(m.weighed(), m.sess, d.At); v.outcome == Denied {
+				d = c.decision(&m.call, m.sess, v, d.At)
+				d.Request = m.id
+			}
+		}
+		if i == 0 && len(made) > 0 {
+			m.made = made
+			if d.Approved || a.Verb == VerbDeny {
+				d.Grant = made[0].ID
+			}
+		}
+		if !c.finish(m, d) && i == 0 {
+			c.withdraw(made)
+			return Receipt{}, &DecidedError{Decision: m.final}
+		}
+		if o := c.tenant(m.call.Principal).decided[m.id]; o != nil {
+			o.answer = *a
+		}
+		if i == 0 {
+			receipt = Receipt{Decided: true, Decision: m.final}
+		}
+	}
+	c.effects(q, a)
+	return receipt, nil
+}
+
+// effects are what an answer does beyond its own questions.
+func (c *Controller) effects(q *question, a *Answer) {
+	switch {
+	case a.Verb == VerbAllowAll && q.final.Approved:
+		n := q.sess.batch.list(&q.call)
+		c.publish(Event{Kind: EventApproveAll, Principal: q.call.Principal, Session: q.call.Session, Agent: q.call.Agent,
+			Request: q.id, By: a.By, Note: fmt.Sprintf("%d remaining operations approved", n)})
+	case !a.allows() && a.Mode == RejectHard:
+		c.halt(q.sess, a.By, a.Note)
+	}
+	if a.Scope.persistent() {
+		c.reconsider(func(o *question) bool { return o.call.Principal == q.call.Principal })
+	} else {
+		c.reconsider(func(o *question) bool { return o.sess == q.sess })
+	}
+}
+
+// list takes what the call announced of its batch: what could be viewed and
+// is not to be asked about in any case. It returns how many calls that are.
+func (b *batch) list(call *Call) (n int) {
+	if b.id != call.Batch.ID {
+		return 0
+	}
+	b.listed = map[string]int{}
+	for _, r := range call.Batch.Remaining {
+		if r.Digest != "" && !r.Delete && !r.Dangerous && !r.Protected {
+			b.listed[r.Digest]++
+			n++
+		}
+	}
+	return n
+}
+
+// spoken words what a person decided.
+func (c *Controller) spoken(q *question, a *Answer, together int) Decision {
+	d := Decision{Scope: a.Scope, Reason: ReasonPerson, Layer: LayerPerson, How: HowPerson, By: a.By, Note: a.Note,
+		Rule: q.call.Class.RuleText, Digest: q.call.Digest, Request: q.id, At: c.now(), Warnings: c.warnings(q.sess, c.now())}
+	if together > 1 {
+		d.Together = together
+	}
+	if a.allows() {
+		d.Outcome, d.Approved, d.Confirmed = Approved, true, q.twice
+		d.Why = "approved by " + a.By.String()
+		if a.Widening > 0 {
+			d.Widening = q.call.Widenings[a.Widening-1].Value
+		}
+		return d
+	}
+	d.Outcome, d.Reject = Denied, a.Mode
+	d.Why = "rejected by " + a.By.String()
+	if a.Verb == VerbQuit {
+		d.Reason = ReasonQuit
+		d.Why = "stopped by " + a.By.String()
+		if b := q.call.Batch; b.ID != "" {
+			d.Why += fmt.Sprintf("; completed %d of %d operations, cancelled %d", q.sess.batch.ran, b.Total, b.Total-b.Index+1)
+		}
+	}
+	return d
+}

@@ -1,0 +1,130 @@
+package approval
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Option shapes what SimpleRequest and RequireApproval ask (R-AP-03).
+type Option func(*simple)
+
+type simple struct {
+	describe func(args map[string]any) string
+	exclude  map[string]bool
+	payload  func(args map[string]any) map[string]any
+	shape    []func(*Request)
+}
+
+// Describe sets a fixed description.
+func Describe(text string) Option {
+	return DescribeFunc(func(map[string]any) string { return text })
+}
+
+// DescribeFunc makes the description from the arguments. It is given them
+// without the excluded keys.
+func DescribeFunc(f func(args map[string]any) string) Option {
+	return func(s *simple) { s.describe = f }
+}
+
+// Exclude names keys (secrets, large content) that appear in no description,
+// event or record, at any depth of the arguments.
+func Exclude(keys ...string) Option {
+	return func(s *simple) {
+		for _, k := range keys {
+			s.exclude[k] = true
+		}
+	}
+}
+
+// PayloadFunc makes the payload from the arguments. It is given all of them,
+// so that it may hash what it must not show; excluded keys are removed from
+// what it returns.
+func PayloadFunc(f func(args map[string]any) map[string]any) Option {
+	return func(s *simple) { s.payload = f }
+}
+
+// Shape changes the finished request: risk, flags, suggestions, group.
+func Shape(f func(*Request)) Option {
+	return func(s *simple) { s.shape = append(s.shape, f) }
+}
+
+// SimpleRequest makes a request from a call's arguments.
+func SimpleRequest(tool string, args map[string]any, opts ...Option) *Request {
+	s := simple{exclude: map[string]bool{}}
+	for _, o := range opts {
+		o(&s)
+	}
+	shown := without(args, s.exclude)
+	r := &Request{Tool: tool, Payload: shown}
+	if s.describe != nil {
+		r.Description = s.describe(shown)
+	} else {
+		r.Description = describeCall(tool, shown)
+	}
+	if s.payload != nil {
+		r.Payload = without(s.payload(args), s.exclude)
+	}
+	for _, f := range s.shape {
+		f(r)
+	}
+	return r
+}
+
+// RequireApproval is a Checker that asks for every call of tool.
+func RequireApproval(tool string, opts ...Option) Checker {
+	return CheckFunc(func(c Context) (*Request, error) {
+		return SimpleRequest(tool, c.Args, opts...), nil
+	})
+}
+
+// without is a deep copy of args that lacks the excluded keys.
+func without(args map[string]any, exclude map[string]bool) map[string]any {
+	out := make(map[string]any, len(args))
+	for k, v := range args {
+		if !exclude[k] {
+			out[k] = prune(v, exclude)
+		}
+	}
+	return out
+}
+
+func prune(v any, exclude map[string]bool) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return without(v, exclude)
+	case map[string]string:
+		out := maps.Clone(v)
+		maps.DeleteFunc(out, func(k, _ string) bool { return exclude[k] })
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = prune(x, exclude)
+		}
+		return out
+	}
+	return v
+}
+
+// describeCall writes tool(key=value, …) with keys in order. A long value is
+// cut, and says so; the whole of it is in the payload.
+func describeCall(tool string, args map[string]any) string {
+	parts := make([]string, 0, len(args))
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		v := fmt.Sprintf("%#v", args[k])
+		if s, ok := args[k].(string); ok {
+			v = fmt.Sprintf("%q", s)
+		} else if _, ok := args[k].(map[string]any); ok {
+			v = fmt.Sprintf("%v", args[k])
+		} else if _, ok := args[k].([]any); ok {
+			v = fmt.Sprintf("%v", args[k])
+		}
+		if r := []rune(v); len(r) > 200 {
+			v = fmt.Sprintf("%s… [%d more characters]", string(r[:200]), len(r)-200)
+		}
+		parts = append(parts, k+"="+v)
+	}
+	return tool + "(" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,91 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ForAgent is the text that the model gets for a refusal: what, why, and what
+// to do instead (R-UX-06). It is empty for an approval.
+func (d Decision) ForAgent(tool string) string {
+	if d.Approved {
+		return ""
+	}
+	if d.How == HowPerson {
+		text := fmt.Sprintf("User rejected tool '%s'.", tool)
+		if d.Note != "" {
+			text += " Feedback: " + d.Note
+		}
+		if d.Reason == ReasonQuit {
+			text += " (" + d.Why + ")"
+		}
+		if d.Reject == RejectHard {
+			return text + "\n\n[System reminder: The rest of this batch was cancelled. Stop here and wait for the user's next message.]"
+		}
+		return text + "\n\n[System reminder: Ask the user what they would prefer instead before trying something similar.]"
+	}
+	what := fmt.Sprintf("Tool '%s' was not run: ", tool)
+	because := func(fallback string) string { return strings.TrimRight(orElse(d.Why, fallback), ".") }
+	switch d.Reason {
+	case ReasonStopped:
+		return what + because("the session was stopped") + ". Do not try other tools; wait for the user's next message."
+	case ReasonBlocked:
+		text := what + "it is forbidden: " + because("a rule forbids it")
+		if d.Rule != "" {
+			text += " [" + d.Rule + "]"
+		}
+		return text + ". Nobody can approve it; find another way or tell the user."
+	case ReasonGrant:
+		text := what + because("it was denied before")
+		if d.Note != "" {
+			text += " (" + d.Note + ")"
+		}
+		return text + ". Do not try it again; ask the user what they would prefer."
+	case ReasonWhitelist, ReasonSafeOnly:
+		return what + because("it is not permitted") + ". Use what is permitted, or tell the user that they would have to permit it."
+	case ReasonStrict:
+		return what + "it needs approval, and nobody is asked in strict mode. Use what needs no approval, or tell the user."
+	case ReasonTimeout, ReasonNoApprover:
+		return what + because("no person answered") + ". Nobody rejected it; go on with something else or ask the user to be there."
+	case ReasonFlood:
+		return what + because("too many questions are waiting") + ". Wait until those are answered."
+	case ReasonAudit:
+		return what + because("it could not be put on record") + ". Tell the user; nothing runs until that is repaired."
+	}
+	return what + because("it could not be decided") + ". Tell the user if it happens again."
+}
+
+// FormatDeny is the denial as the terminal dialog words it:
+// "User denied execution of bash. Reason: too risky".
+func FormatDeny(tool, reason string) string {
+	s := "User denied execution of " + tool + "."
+	if reason != "" {
+		s += " Reason: " + reason
+	}
+	return s
+}
+
+// FormatResult is the line that stays on the terminal after a decision:
+// "▶ bash: ls -la [Approved] ✓". what is the command or a short description.
+func FormatResult(tool, what string, d Decision) string {
+	state, mark := "Denied", "✗"
+	switch {
+	case d.Approved && d.How == HowAuto:
+		state, mark = "Auto-approved", "✓"
+	case d.Approved && d.Scope != "" && d.Scope != ScopeOnce:
+		state, mark = "Approved for "+string(d.Scope), "✓"
+	case d.Approved:
+		state, mark = "Approved", "✓"
+	case d.Reason == ReasonTimeout:
+		state = "Timed out"
+	case d.Reason == ReasonQuit:
+		state = "Quit"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "▶ %s", tool)
+	if what != "" {
+		fmt.Fprintf(&b, ": %s", what)
+	}
+	fmt.Fprintf(&b, " [%s] %s", state, mark)
+	return b.String()
+}

@@ -1,0 +1,205 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrLocked is in the error of [Open] where another process has the log open.
+	ErrLocked = errors.New("another process has this log open")
+	// ErrClosed is in the error of [Log.Append] after [Log.Close].
+	ErrClosed = errors.New("the log is closed")
+	// ErrLost is in the error where records that were on the disk are gone or
+	// changed while the log was open. Nothing is written to it any more.
+	ErrLost = errors.New("records that were written are gone or changed")
+)
+
+// Options of a log. The zero value is good.
+type Options struct {
+	RotateSize int64    // bytes after which a new file begins; 0: 16 MiB
+	MaxRecord  int      // bytes of one record; what is longer is shortened, and says so; 0: 256 KiB
+	Exclude    []string // keys of Record.Input that are never recorded, in any case of letters
+}
+
+// Log is a log that is open for writing.
+type Log struct {
+	dir   string
+	opts  Options
+	lock  *os.File
+	queue chan *pending
+	ended chan struct{} // closed when the writer has returned
+
+	closing sync.RWMutex // held for reading while something is put into queue
+	closed  bool
+
+	mu      sync.Mutex // guards what follows; held by the writer while it writes
+	file    *os.File
+	number  int    // of file
+	size    int64  // bytes of file that are on the disk and ours
+	last    int64  // where its last line begins; equal to size: it has none
+	head    Anchor // the last record that is on the disk
+	failed  error  // set: nothing can be written until recover succeeds
+	tried   time.Time
+	unacked []byte // what a failed write may have left behind size
+	opening Opening
+}
+
+// Opening says what [Open] found.
+type Opening struct {
+	Head   Anchor     // the last record before this opening
+	Repair *Repair    // the end was incomplete, and was moved aside
+	Broken *BadRecord // the newest file is not as it was written; a new one was begun
+}
+
+// Repair is an incomplete end of a log: what a crash in the middle of a write
+// leaves. No caller was told that it is on the disk.
+type Repair struct {
+	File  string // that it was cut from; base name
+	Bytes int64
+	Aside string // the file in the log's directory that holds it now; base name
+}
+
+// pending is a record on its way to the disk.
+type pending struct {
+	object []byte
+	result error
+	done   chan struct{}
+}
+
+// Open opens the log in dir, which it makes if it is absent. It returns
+// [ErrLocked] where the log is open already.
+//
+// An incomplete end is moved aside, and a newest file that was changed is left
+// as evidence and a new one begun; both are recorded in the log, and in
+// [Log.Opening]. So the log can always be written, and what happened to it shows.
+func Open(dir string, opts Options) (*Log, error) {
+	if opts.RotateSize <= 0 {
+		opts.RotateSize = 16 << 20
+	}
+	if opts.MaxRecord <= 0 {
+		opts.MaxRecord = 256 << 10
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open log %q: %w", dir, err)
+	}
+	if err := checkDir(dir); err != nil {
+		return nil, fmt.Errorf("open log %q: %w", dir, err)
+	}
+	lock, err := lockLog(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open log %q: %w", dir, err)
+	}
+	l := &Log{dir: dir, opts: opts, lock: lock, queue: make(chan *pending, 256), ended: make(chan struct{})}
+	if err := l.begin(); err != nil {
+		if l.file != nil {
+			l.file.Close()
+		}
+		lock.Close()
+		return nil, fmt.Errorf("open log %q: %w", dir, err)
+	}
+	go l.write()
+	return l, nil
+}
+
+// Opening says what Open found.
+func (l *Log) Opening() Opening { return l.opening }
+
+// Dir is the log's directory.
+func (l *Log) Dir() string { return l.dir }
+
+// Head is the last record that is on the disk.
+func (l *Log) Head() Anchor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// Err is why nothing can be written at present, or nil.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// Append returns nil when r is on the disk. After an error the caller must not
+// do what it wanted to record: the record is not in the log, and if it has
+// partly reached the disk it will be taken out again, on record.
+//
+// After a failure every Append fails until the log has recovered, which Append
+// tries by itself once a second, and [Log.Recover] at once.
+func (l *Log) Append(r Record) error {
+	if r.Category == "" || r.Category == Chain {
+		return fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
+	}
+	return l.append(r)
+}
+
+func (l *Log) append(r Record) error {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	r.Time = r.Time.UTC()
+	object, err := encodeRecord(r, l.opts.Exclude, l.opts.MaxRecord)
+	if err != nil {
+		return fmt.Errorf("append to log %q: %w", l.dir, err)
+	}
+	p := &pending{object: object, done: make(chan struct{})}
+	l.closing.RLock()
+	if l.closed {
+		l.closing.RUnlock()
+		return fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
+	}
+	l.queue <- p
+	l.closing.RUnlock()
+	<-p.done
+	if p.result != nil {
+		return fmt.Errorf("append to log %q: %w", l.dir, p.result)
+	}
+	return nil
+}
+
+// Recover tries to make a log that failed writable again.
+func (l *Log) Recover() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		return nil
+	}
+	return l.recover()
+}
+
+// Close writes what was appended before, and ends the log.
+func (l *Log) Close() error {
+	l.closing.Lock()
+	if l.closed {
+		l.closing.Unlock()
+		return nil
+	}
+	l.closed = true
+	close(l.queue)
+	l.closing.Unlock()
+	<-l.ended
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.file.Close(), l.lock.Close())
+}
+
+// Verify is [Verify] for a log that is open: it looks at what was on the disk
+// when it was called.
+func (l *Log) Verify(anchors ...Anchor) (Summary, error) {
+	l.mu.Lock()
+	until, head := position{file: l.number, offset: l.size}, l.head
+	l.mu.Unlock()
+	return verify(l.dir, until, append(anchors, head))
+}
+
+// Query is [Query] for this log.
+func (l *Log) Query(f Filter) (Page, error) { return Query(l.dir, f) }
+
+// path is where the n-th file is.
+func (l *Log) path(n int) string { return filepath.Join(l.dir, fileName(n)) }

@@ -1,0 +1,239 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// begin finds the end of the chain and makes it fit to be continued.
+func (l *Log) begin() error {
+	numbers, err := segments(l.dir)
+	if err != nil {
+		return err
+	}
+	if len(numbers) == 0 {
+		return l.genesis()
+	}
+	l.number = numbers[len(numbers)-1]
+	if l.file, err = openFile(l.path(l.number), os.O_RDWR|os.O_APPEND); err != nil {
+		return err
+	}
+	found, err := scan(l.file, fileName(l.number))
+	if err != nil {
+		return err
+	}
+	if err := l.link(&found, numbers); err != nil {
+		return err
+	}
+	l.head, l.size, l.last = found.head, found.good, found.last
+	l.opening.Head = l.head
+	switch {
+	case found.bad != nil:
+		return l.leave(found)
+	case l.head.Seq == 0 && found.tail == 0: // made, and nothing written yet
+		return l.first()
+	case found.tail > 0:
+		return l.repair(found)
+	}
+	return nil
+}
+
+// genesis begins a chain. Its first record holds a random number, so that no
+// two chains are alike and one cannot be put in the place of another.
+func (l *Log) genesis() error {
+	if err := l.rotate(); err != nil {
+		return err
+	}
+	return l.first()
+}
+
+func (l *Log) first() error {
+	l.head = Anchor{Hash: zeroHash}
+	return l.note("began", map[string]string{"chain": rand.Text(), "uid": strconv.Itoa(os.Geteuid())})
+}
+
+// ending is what scan found in the newest file.
+type ending struct {
+	head     Anchor // of the last good line; zero: there is none
+	prev     string // what the first line says came before it; "": there is no line
+	firstSeq uint64
+	good     int64 // bytes of good lines
+	last     int64 // where the last of them begins
+	tail     int64 // bytes after them
+	bad      *BadRecord
+	lastLine Anchor // of the last line that is whole by itself
+}
+
+// scan reads a file to its end. What follows the good lines is a torn end,
+// which a crash leaves, if it stops in the middle of a line or holds NUL bytes (blocks
+// that never reached the disk) and no whole line comes after. Anything else that
+// is not good was changed.
+func scan(f *os.File, name string) (ending, error) {
+	var e ending
+	torn := 0 // the line
+	lines := newLineReader(io.NewSectionReader(f, 0, 1<<62))
+	for {
+		line, ended, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return e, err
+		}
+		got, err := unseal(line)
+		if err == nil && ended {
+			e.lastLine = got.Anchor
+		}
+		switch {
+		case e.bad != nil:
+			continue
+		case torn > 0 && err == nil && ended:
+			e.bad = &BadRecord{File: name, Line: torn, Seq: e.head.Seq + 1, Problem: "it was changed"}
+		case torn > 0:
+		case err != nil && (!ended || bytes.IndexByte(line, 0) >= 0):
+			torn = lines.line
+		case err != nil:
+			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: "it was changed: " + err.Error()}
+		case !ended: // whole but for its line end: nobody was told of it
+			torn = lines.line
+		case e.prev != "" && (got.Seq != e.head.Seq+1 || got.Prev != e.head.Hash):
+			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: fmt.Sprintf("record %d stands in its place", got.Seq)}
+		default:
+			if e.prev == "" {
+				e.prev, e.firstSeq = got.Prev, got.Seq
+			}
+			e.head, e.last, e.good = got.Anchor, e.good, lines.offset
+		}
+	}
+	e.tail = lines.offset - e.good
+	return e, nil
+}
+
+// link compares the newest file's beginning with the end of the one before.
+func (l *Log) link(found *ending, numbers []int) error {
+	before := Anchor{Hash: zeroHash}
+	if len(numbers) > 1 {
+		n := numbers[len(numbers)-2]
+		f, err := openFile(l.path(n), os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		e, err := scan(f, fileName(n))
+		if err != nil {
+			return err
+		}
+		if before, err = e.end(f); err != nil {
+			return err
+		}
+	}
+	switch {
+	case found.prev == "" && found.bad == nil:
+		found.head = before
+	case found.prev != "" && (found.prev != before.Hash || found.firstSeq != before.Seq+1):
+		if found.bad == nil {
+			found.bad = &BadRecord{File: fileName(l.number), Line: 1, Seq: before.Seq + 1, Problem: "it does not follow from the file before"}
+		}
+	}
+	return nil
+}
+
+// leave keeps a changed file as it is and continues in a new one, after the
+// last line that is whole by itself, or after whatever the file now is.
+func (l *Log) leave(found ending) error {
+	found.bad.Dir = l.dir
+	l.opening.Broken = found.bad
+	var err error
+	if l.head, err = found.end(l.file); err != nil {
+		return err
+	}
+	if err := l.rotate(); err != nil {
+		return err
+	}
+	return l.note("found-changed", map[string]string{
+		"file": found.bad.File, "line": strconv.Itoa(found.bad.Line),
+		"seq": strconv.FormatUint(found.bad.Seq, 10), "problem": found.bad.Problem,
+	})
+}
+
+// end is where the next file continues: the last line that is whole by itself;
+// in a file without any, the file.
+func (e *ending) end(f *os.File) (Anchor, error) {
+	if e.lastLine.Hash != "" || e.bad == nil {
+		return e.lastLine, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<62)); err != nil {
+		return Anchor{}, err
+	}
+	return Anchor{Seq: e.bad.Seq, Hash: fmt.Sprintf("%x", h.Sum(nil))}, nil
+}
+
+// repair takes a torn end out and records that.
+func (l *Log) repair(found ending) error {
+	fresh := l.head.Seq == 0
+	if fresh {
+		l.head = Anchor{Hash: zeroHash}
+	}
+	detail, err := l.cutTail()
+	if err != nil {
+		return err
+	}
+	l.opening.Repair = &Repair{File: fileName(l.number), Bytes: found.tail, Aside: detail["aside"]}
+	if fresh {
+		if err := l.first(); err != nil {
+			return err
+		}
+	}
+	return l.note("repaired", detail)
+}
+
+// cutTail takes out what stands after size. What is not known to be a failed
+// write of our own is kept in a file beside the log first.
+func (l *Log) cutTail() (map[string]string, error) {
+	tail, err := io.ReadAll(io.NewSectionReader(l.file, l.size, 1<<62))
+	if err != nil {
+		return nil, err
+	}
+	detail := map[string]string{"file": fileName(l.number), "bytes": strconv.Itoa(len(tail))}
+	if len(tail) == 0 {
+		return detail, nil
+	}
+	detail["sha256"] = fmt.Sprintf("%x", sha256.Sum256(tail))
+	if !bytes.HasPrefix(l.unacked, tail) {
+		if detail["aside"], err = l.setAside(tail); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.file.Truncate(l.size); err != nil {
+		return nil, err
+	}
+	return detail, datasync(l.file)
+}
+
+// setAside keeps bytes in a new file and returns its base name.
+func (l *Log) setAside(tail []byte) (string, error) {
+	for i := 1; ; i++ {
+		name := fmt.Sprintf("torn-%08d-%d-%d", l.number, l.size, i)
+		f, err := openFile(filepath.Join(l.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+		if errors.Is(err, fs.ErrExist) && i < 1000 {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(tail)
+		if err := errors.Join(err, datasync(f), f.Close(), syncDir(l.dir)); err != nil {
+			return "", err
+		}
+		return name, nil
+	}
+}

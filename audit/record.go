@@ -1,0 +1,103 @@
+package audit
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Categories of records.
+const (
+	Decision  = "decision"  // what was decided about one call
+	Execution = "execution" // start and end of a command
+	File      = "file"      // start and end of a file operation
+	Session   = "session"   // opened, closed, stopped, turn
+	Grant     = "grant"     // made, revoked, expired
+	Mode      = "mode"      // changed
+	Config    = "config"    // loaded, reloaded, refused
+	Chain     = "chain"     // about the log itself; only this package writes it
+)
+
+// Record is one thing that happened. What is zero is left out.
+type Record struct {
+	Time      time.Time `json:"time"` // zero: now
+	Category  string    `json:"category"`
+	Operation string    `json:"operation,omitempty"` // what was done: "start", "end", "approve", "edit", …
+
+	Session string `json:"session,omitempty"`
+	Turn    int    `json:"turn,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Claimed bool   `json:"claimed,omitempty"` // Agent is only what the peer says of itself
+	Peer    *Peer  `json:"peer,omitempty"`
+
+	Tool   string `json:"tool,omitempty"`
+	CallID string `json:"call_id,omitempty"`
+	ExecID string `json:"exec_id,omitempty"`
+	// Subject is what it is about, for people: the command line, the path.
+	Subject string   `json:"subject,omitempty"`
+	Argv    []string `json:"argv,omitempty"`
+	Cwd     string   `json:"cwd,omitempty"`
+	// Input is the call's payload, a JSON object, from which Log.Append takes
+	// every key that Exclude or Options.Exclude names, at any depth.
+	Input   json.RawMessage `json:"input,omitempty"`
+	Exclude []string        `json:"-"`
+
+	Decision string   `json:"decision,omitempty"` // approved, denied, blocked, …
+	Reason   string   `json:"reason,omitempty"`
+	By       string   `json:"by,omitempty"`  // the person, or the part of us, that decided
+	How      string   `json:"how,omitempty"` // person, auto
+	Scope    string   `json:"scope,omitempty"`
+	Grant    string   `json:"grant,omitempty"` // id
+	Rule     string   `json:"rule,omitempty"`
+	Note     string   `json:"note,omitempty"`
+	Risk     string   `json:"risk,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Approval string   `json:"approval,omitempty"` // id of the question
+	Digest   string   `json:"digest,omitempty"`   // of everything the answer is bound to
+	Mode     string   `json:"mode,omitempty"`     // of approval
+
+	Profile     string   `json:"profile,omitempty"`     // digest
+	Enforcement string   `json:"enforcement,omitempty"` // enforced, partial, absent
+	Layers      []string `json:"layers,omitempty"`      // in the order in which they were applied
+	Gaps        []string `json:"gaps,omitempty"`        // what is not enforced
+
+	// Exit is the exit status; nil: it did not run, or has not ended.
+	Exit       *int     `json:"exit,omitempty"`
+	Signal     string   `json:"signal,omitempty"`
+	TimedOut   bool     `json:"timed_out,omitempty"`
+	DurationMS int64    `json:"duration_ms,omitempty"`
+	Limits     []string `json:"limits,omitempty"`     // that were hit
+	CutBytes   int64    `json:"cut_bytes,omitempty"`  // of output
+	Violations []string `json:"violations,omitempty"` // what the sandbox refused
+	Undo       string   `json:"undo,omitempty"`       // id that brings the old state back
+	Error      string   `json:"error,omitempty"`
+
+	// Detail holds what has no field of its own.
+	Detail map[string]string `json:"detail,omitempty"`
+	// Cut says that the record was too long: the names of the fields that were
+	// shortened, with the SHA-256 of what they held. Append sets it.
+	Cut map[string]string `json:"cut,omitempty"`
+}
+
+// Peer is the process that asked.
+type Peer struct {
+	UID int    `json:"uid"`
+	PID int    `json:"pid"`
+	Exe string `json:"exe,omitempty"`
+}
+
+// Anchor is a place in a chain. Kept where nobody who can write the log can
+// reach it, it shows that nothing up to there was changed since.
+type Anchor struct {
+	Seq  uint64 `json:"seq"`
+	Hash string `json:"hash"` // 64 hexadecimal digits
+}
+
+// Entry is a record as it stands in the log.
+type Entry struct {
+	Anchor
+	Prev string
+	File string // base name
+	Line int    // from 1
+	Raw  []byte // the line, without its end
+	Record
+}

@@ -1,0 +1,188 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// BadRecord is the first record of a log that is not as it was written.
+type BadRecord struct {
+	Dir     string
+	File    string // base name
+	Line    int    // from 1; 0: the file as a whole
+	Seq     uint64 // of the record that should be there
+	Problem string
+
+	incomplete bool // the last line of a file, without its end
+}
+
+// Error names the record.
+func (b *BadRecord) Error() string {
+	where := b.File
+	if b.Line > 0 {
+		where = fmt.Sprintf("%s line %d", b.File, b.Line)
+	}
+	return fmt.Sprintf("verify %q: record %d (%s): %s", b.Dir, b.Seq, where, b.Problem)
+}
+
+// Summary is what a verified log holds.
+type Summary struct {
+	Files   int
+	Records uint64
+	Head    Anchor // the last good record; zero: there is none
+	// Repairs are the records that this package wrote about the log itself,
+	// other than its first: what was cut off after a crash, and the like. The chain holds,
+	// but a person should know of them.
+	Repairs []Entry
+}
+
+// Verify reads a whole log, and compares it with every anchor given. The error
+// is a [*BadRecord] that names the first record that was changed, removed, added
+// or moved, or another one where the log cannot be read. The Summary is of what is
+// good, in either case. The log may be in use.
+func Verify(dir string, anchors ...Anchor) (Summary, error) {
+	sum, err := verify(dir, position{}, anchors)
+	for range 5 {
+		var bad *BadRecord
+		if !errors.As(err, &bad) || !bad.incomplete || !isLocked(dir) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond) // it is being written at this moment
+		sum, err = verify(dir, position{}, anchors)
+	}
+	return sum, err
+}
+
+// position is a place between two records; zero: the end of the last file.
+type position struct {
+	file   int
+	offset int64
+}
+
+func verify(dir string, until position, anchors []Anchor) (Summary, error) {
+	v := verifier{dir: dir, prev: zeroHash, anchors: slices.Clone(anchors)}
+	numbers, err := segments(dir)
+	if err != nil {
+		return v.sum, fmt.Errorf("verify %q: %w", dir, err)
+	}
+	for i, n := range numbers {
+		if until.file != 0 && n > until.file {
+			break
+		}
+		if n != i+1 {
+			v.file, v.line = fileName(i+1), 0
+			return v.sum, v.bad("the file is missing")
+		}
+		limit := int64(-1)
+		if n == until.file {
+			limit = until.offset
+		}
+		if err := v.segment(n, limit); err != nil {
+			return v.sum, err
+		}
+	}
+	return v.sum, v.missing()
+}
+
+// verifier walks a log from its beginning.
+type verifier struct {
+	dir     string
+	sum     Summary
+	prev    string // hash of the record before
+	file    string
+	line    int
+	anchors []Anchor // not met yet
+}
+
+// incomplete is what a crash while it was written leaves, or a cut.
+func (v *verifier) incomplete() error {
+	b := v.bad("it is incomplete: its line has no end")
+	b.incomplete = true
+	return b
+}
+
+func (v *verifier) bad(format string, args ...any) *BadRecord {
+	return &BadRecord{Dir: v.dir, File: v.file, Line: v.line, Seq: v.sum.Head.Seq + 1, Problem: fmt.Sprintf(format, args...)}
+}
+
+// segment walks one file, up to limit where that is not negative.
+func (v *verifier) segment(n int, limit int64) error {
+	v.file, v.line = fileName(n), 0
+	f, err := openToRead(filepath.Join(v.dir, v.file))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return v.bad("the file is missing")
+		}
+		return fmt.Errorf("verify %q: %w", v.dir, err)
+	}
+	defer f.Close()
+	v.sum.Files++
+	var from io.Reader = f
+	if limit >= 0 {
+		from = io.LimitReader(f, limit)
+	}
+	lines := newLineReader(from)
+	for {
+		line, ended, err := lines.next()
+		if err == io.EOF {
+			if limit >= 0 && lines.offset < limit {
+				v.line++
+				return v.bad("the file was cut short: it has %d bytes, and had %d", lines.offset, limit)
+			}
+			return nil
+		}
+		v.line++
+		if err != nil {
+			return v.bad("%v", err)
+		}
+		if err := v.record(line, ended); err != nil {
+			return err
+		}
+	}
+}
+
+// record checks one line against the one before.
+func (v *verifier) record(line []byte, ended bool) error {
+	e, err := unseal(line)
+	switch {
+	case !ended:
+		return v.incomplete()
+	case err != nil:
+		return v.bad("it was changed: %v", err)
+	case e.Seq != v.sum.Head.Seq+1:
+		return v.bad("record %d stands in its place (removed, moved or repeated)", e.Seq)
+	case e.Prev != v.prev:
+		return v.bad("it does not follow from the record before it")
+	}
+	if err := e.open(); err != nil {
+		return v.bad("%v", err)
+	}
+	e.File, e.Line = v.file, v.line
+	if e.Category == Chain && e.Seq != 1 {
+		v.sum.Repairs = append(v.sum.Repairs, e)
+	}
+	for _, a := range v.anchors {
+		if a.Seq == e.Seq && a.Hash != e.Hash {
+			return v.bad("it is another record than the anchor's: the log was rewritten")
+		}
+	}
+	v.sum.Records++
+	v.sum.Head, v.prev = e.Anchor, e.Hash
+	return nil
+}
+
+// missing finds an anchor that lies beyond the end.
+func (v *verifier) missing() error {
+	for _, a := range v.anchors {
+		if a.Seq > v.sum.Head.Seq {
+			v.line++
+			return v.bad("the log ends before it, but the anchor is of record %d: the tail was cut off", a.Seq)
+		}
+	}
+	return nil
+}

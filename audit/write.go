@@ -1,0 +1,183 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// maxBatch bounds what is written at once, in records.
+const maxBatch = 256
+
+// retry is how long a failed log waits before it tries again by itself.
+const retry = time.Second
+
+// write takes what is queued, all of it at once, so that one fdatasync(2)
+// serves everybody who waits. It returns when the queue is closed and empty.
+func (l *Log) write() {
+	defer close(l.ended)
+	for p := range l.queue {
+		batch := []*pending{p}
+		for more := true; more && len(batch) < maxBatch; {
+			select {
+			case p, open := <-l.queue:
+				if more = open; open {
+					batch = append(batch, p)
+				}
+			default:
+				more = false
+			}
+		}
+		l.mu.Lock()
+		err := l.commit(batch)
+		l.mu.Unlock()
+		for _, p := range batch {
+			p.result = err
+			close(p.done)
+		}
+	}
+}
+
+// commit puts a batch on the disk. All of it is there or none of it counts.
+func (l *Log) commit(batch []*pending) error {
+	if l.failed != nil {
+		if time.Since(l.tried) < retry {
+			return l.failed
+		}
+		if err := l.recover(); err != nil {
+			return err
+		}
+	}
+	if l.size >= l.opts.RotateSize {
+		if err := l.rotate(); err != nil {
+			return l.fail(err, nil)
+		}
+	}
+	var buf []byte
+	head, last := l.head, l.size
+	for _, p := range batch {
+		last = l.size + int64(len(buf))
+		line, hash := seal(head.Seq+1, head.Hash, p.object)
+		buf = append(buf, line...)
+		head = Anchor{Seq: head.Seq + 1, Hash: hash}
+	}
+	if err := l.undisturbed(); err != nil {
+		return l.fail(err, nil)
+	}
+	n, err := l.file.Write(buf)
+	if err != nil {
+		return l.fail(err, buf[:n])
+	}
+	if err := datasync(l.file); err != nil {
+		return l.fail(err, buf)
+	}
+	l.head, l.last, l.size = head, last, l.size+int64(len(buf))
+	return nil
+}
+
+// fail makes err stick.
+func (l *Log) fail(err error, written []byte) error {
+	l.failed, l.unacked, l.tried = err, written, time.Now()
+	return err
+}
+
+// undisturbed finds out whether somebody else wrote to the file, cut it or
+// took it away since our last write.
+func (l *Log) undisturbed() error {
+	fi, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	now, err := os.Lstat(l.path(l.number))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	switch {
+	case !os.SameFile(fi, now):
+		return fmt.Errorf("%w: %q is another file now", ErrLost, l.path(l.number))
+	case fi.Size() < l.size:
+		return fmt.Errorf("%w: %q has %d bytes, and had %d", ErrLost, l.path(l.number), fi.Size(), l.size)
+	case fi.Size() > l.size:
+		return fmt.Errorf("something else wrote to %q", l.path(l.number))
+	}
+	return nil
+}
+
+// rotate begins the next file. One that is there already must be empty: an
+// earlier attempt made it and failed.
+func (l *Log) rotate() error {
+	f, err := openFile(l.path(l.number+1), os.O_RDWR|os.O_APPEND|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	if fi, err := f.Stat(); err != nil || fi.Size() > 0 {
+		return errors.Join(fmt.Errorf("begin %q: it is there already", f.Name()), err, f.Close())
+	}
+	if err := syncDir(l.dir); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if l.file != nil {
+		l.file.Close() // everything in it is on the disk
+	}
+	l.file, l.number, l.size, l.last = f, l.number+1, 0, 0
+	return nil
+}
+
+// recover makes the log writable again after a failure: what the failed write
+// left is taken out, and a record says so. The caller holds mu.
+func (l *Log) recover() error {
+	l.tried = time.Now()
+	cause := l.failed
+	if err := l.reopen(); err != nil {
+		return l.fail(err, l.unacked)
+	}
+	detail, err := l.cutTail()
+	if err != nil {
+		return l.fail(err, l.unacked)
+	}
+	detail["cause"] = cause.Error()
+	l.failed, l.unacked = nil, nil
+	return l.note("recovered", detail)
+}
+
+// reopen opens the newest file anew and makes sure that the last record that
+// callers were told of is still in it.
+func (l *Log) reopen() error {
+	f, err := openFile(l.path(l.number), os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w: %w", ErrLost, err)
+		}
+		return err
+	}
+	line := make([]byte, l.size-l.last)
+	if _, err := f.ReadAt(line, l.last); err != nil {
+		f.Close()
+		if err == io.EOF {
+			return fmt.Errorf("%w: %q was cut", ErrLost, l.path(l.number))
+		}
+		return err
+	}
+	if len(line) > 0 {
+		e, err := unseal(line[:len(line)-1])
+		if err != nil || e.Anchor != l.head || line[len(line)-1] != '\n' {
+			f.Close()
+			return fmt.Errorf("%w: record %d in %q", ErrLost, l.head.Seq, l.path(l.number))
+		}
+	}
+	l.file.Close()
+	l.file = f
+	return nil
+}
+
+// note records something about the log itself.
+func (l *Log) note(operation string, detail map[string]string) error {
+	r := Record{Time: time.Now().UTC(), Category: Chain, Operation: operation, Detail: detail}
+	object, err := encodeRecord(r, nil, l.opts.MaxRecord)
+	if err != nil {
+		return err
+	}
+	return l.commit([]*pending{{object: object}})
+}

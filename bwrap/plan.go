@@ -1,0 +1,148 @@
+package bwrap
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sandboxd/profile"
+)
+
+// Form is what a [Mount] is.
+type Form uint8
+
+// The forms of a mount.
+const (
+	Directory       Form = iota // a directory of the sandbox's own root, to hold others
+	ReadOnly                    // the host's, read-only
+	Writable                    // the host's, writable
+	Pin                         // the host's, writable, mounted on itself so that it cannot be renamed away
+	Device                      // one device node
+	Link                        // a symbolic link in the sandbox's own root
+	Private                     // an empty writable directory
+	Empty                       // an empty directory, read-only
+	EmptyFile                   // an empty file, read-only
+	HiddenDirectory             // an unreadable directory, read-only
+	HiddenFile                  // an unreadable file, read-only
+	Proc                        // a procfs of the sandbox's own
+	Dev                         // bwrap's own /dev with devpts
+)
+
+var formNames = [...]string{
+	"directory", "read-only", "writable", "pin", "device", "link", "private", "empty", "empty file",
+	"hidden directory", "hidden file", "proc", "dev",
+}
+
+func (f Form) String() string { return formNames[f] }
+
+// ground is what a mount stands on: the content of the mount around it.
+type ground uint8
+
+const (
+	bare      ground = iota // our own root, or a mask: bwrap makes what is missing
+	hostRead                // nothing can be made
+	hostWrite               // nothing may be made
+	own                     // a private directory: bwrap makes what is missing, the command may write
+	instance                // procfs
+	devices                 // bwrap's /dev
+	leaf                    // nothing can be below
+)
+
+func (f Form) ground() ground {
+	switch f {
+	case Directory, Empty, HiddenDirectory:
+		return bare
+	case ReadOnly:
+		return hostRead
+	case Writable, Pin:
+		return hostWrite
+	case Private:
+		return own
+	case Proc:
+		return instance
+	case Dev:
+		return devices
+	}
+	return leaf
+}
+
+// A Mount is one thing that bwrap lays.
+type Mount struct {
+	Path string
+	Form Form
+	// Rule is why; zero where it follows from the rest.
+	Rule profile.Rule
+
+	view   view
+	mode   uint32 // of what bwrap makes
+	target string // of a Link
+}
+
+// MaxProtective is how many protective mounts (masks, read-only binds inside
+// what is writable, and pins) the expansion of names may bring a sandbox to.
+// Rules that name one path are laid whatever their number, and names get
+// atLeast of their own besides.
+const (
+	MaxProtective = 64
+	atLeast       = 24
+)
+
+// plan collects the mounts.
+type plan struct {
+	host       *tree
+	root       layers
+	connect    func(path string) bool
+	listed     []string // sockets that the profile names
+	mounts     map[string]*Mount
+	exact      map[string]bool // paths that rules name, laid or reported
+	protective int
+	crossing   []Mount  // hidden paths that lead through a link
+	vacant     []string // granted paths in private directories that the host does not have
+	gaps       []profile.Gap
+}
+
+// around returns the mount that path would stand on.
+func (p *plan) around(path string) *Mount {
+	for path != "/" {
+		path = parent(path)
+		if m := p.mounts[path]; m != nil {
+			return m
+		}
+	}
+	return p.mounts["/"]
+}
+
+// add records a mount and returns it.
+func (p *plan) add(path string, form Form, v view) *Mount {
+	m := &Mount{Path: path, Form: form, Rule: v.rule, view: v}
+	p.mounts[path] = m
+	return m
+}
+
+// unheld reports a path on which the mounts do not enforce what they should.
+func (p *plan) unheld(path string, v view, why, remedy string) {
+	protection := "protect"
+	switch v.want() {
+	case hidden:
+		protection = "hide"
+	case private, privateRead:
+		protection = "private"
+	}
+	p.gap(protection, path, why, remedy)
+}
+
+// narrowed reports a path on which less is granted than the profile does.
+func (p *plan) narrowed(path, why, remedy string) { p.gap("narrowed", path, why, remedy) }
+
+func (p *plan) gap(protection, object, why, remedy string) {
+	p.gaps = append(p.gaps, profile.Gap{
+		Mechanism: "bwrap", Protection: protection, Object: object, Why: why, Remedy: remedy,
+	})
+}
+
+// ordered returns the mounts, outer ones first.
+func (p *plan) ordered() []*Mount {
+	return slices.SortedFunc(maps.Values(p.mounts), func(a, b *Mount) int { return outerFirst(a.Path, b.Path) })
+}
+
+func (m Mount) String() string { return fmt.Sprintf("%s %s", m.Form, m.Path) }

@@ -1,0 +1,179 @@
+package bwrap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// MaxEntries bounds how many directory entries one compilation looks at for
+// names and sockets.
+const MaxEntries = 100_000
+
+// vendored trees hold other people's projects by the thousand; the names in
+// them are left to the check after the run.
+var vendored = []string{"node_modules", "vendor"}
+
+// systemTrees hold no sockets and nothing that a sandbox could have placed.
+var systemTrees = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/boot", "/sys", "/dev", "/proc",
+}
+
+// candidate is a path that a scan found and that needs a mount.
+type candidate struct {
+	path string
+	view view
+	rank int
+}
+
+// scanner looks for names at any depth, and for sockets in readable trees.
+type scanner struct {
+	*plan
+	hides      []profile.Rule             // rules by name that hide
+	mounted    map[string]map[string]bool // directory → entries that have a mount
+	left       int                        // entries that may still be looked at
+	candidates []candidate
+	skipped    []string
+	foreign    []string // sockets of programs outside, in writable trees
+}
+
+// scan looks through every tree of the host that is mounted.
+func (p *plan) scan(hides []profile.Rule) {
+	s := scanner{plan: p, hides: hides, left: MaxEntries, mounted: map[string]map[string]bool{}}
+	for path := range p.mounts {
+		dir := parent(path)
+		if s.mounted[dir] == nil {
+			s.mounted[dir] = map[string]bool{}
+		}
+		s.mounted[dir][base(path)] = true
+	}
+	var read []string
+	for _, m := range p.ordered() {
+		switch {
+		case p.host.look(m.Path) != directory:
+		case m.Form == Writable || m.Form == Pin:
+			s.walk(m.Path, m.Path, p.root.at(m.Path))
+		case m.Form == ReadOnly:
+			read = append(read, m.Path)
+		}
+	}
+	for _, path := range read {
+		s.walk(path, path, p.root.at(path))
+	}
+	for _, dir := range p.host.closed {
+		if p.root.at(dir).view().want() == writable {
+			p.gap("names", dir, "the daemon cannot list it", "give its user access")
+		}
+	}
+	for _, path := range s.foreign {
+		p.narrowed(path, "a program outside listens there", "list it in the profile's sockets")
+	}
+	for _, dir := range s.skipped {
+		p.gap("names", dir, "the names in a vendored tree are not looked for", CheckedAfter)
+	}
+	if s.left <= 0 {
+		p.gap("names", "", fmt.Sprintf("the trees have more than %d entries, the rest was not looked at", MaxEntries), "mount less, or keep generated files elsewhere")
+	}
+	s.choose()
+}
+
+// walk looks at the entries of dir, which lies in the mount at top.
+func (s *scanner) walk(top, dir string, at layers) {
+	writes := at.view().want() == writable
+	sockets := !slices.ContainsFunc(systemTrees, func(t string) bool { return contains(t, dir) })
+	if !sockets && (at.settled() || !writes && !s.hiddenNames(dir)) {
+		return
+	}
+	var memory layers
+	for _, entry := range s.host.list(dir) {
+		if s.left--; s.left < 0 {
+			return
+		}
+		name, kind := entry.Name(), classify(entry.Type())
+		if s.mounted[dir][name] {
+			continue // walked as a mount of its own, or nothing to see
+		}
+		next := at.childIn(memory, name)
+		s.judge(top, dir, name, kind, at, next)
+		if memory = next; kind != directory {
+			continue
+		}
+		memory = nil // what is below goes on from next
+		switch path := join(dir, name); {
+		case next.view().want() == hidden || s.objects(path):
+		case !slices.Contains(vendored, name):
+			s.walk(top, path, next)
+		case !next.settled():
+			s.skipped = append(s.skipped, path)
+		}
+	}
+}
+
+// judge makes a candidate of an entry that needs a mount.
+func (s *scanner) judge(top, dir, name string, kind found, at, next layers) {
+	turned := next.turned()
+	if !turned && kind != socket {
+		return
+	}
+	path, v := join(dir, name), next.view()
+	switch {
+	case kind == socket && v.want() == readOnly && !s.connect(path):
+		v = view{rule: v.rule}
+	case kind == socket && v.want() == writable && !slices.Contains(s.listed, path):
+		// Whoever listens there is outside: the sandbox is not running yet.
+		v = view{rule: v.rule}
+		s.foreign = append(s.foreign, path)
+	case !turned || s.exact[path] || v.want() == at.view().want():
+		return
+	}
+	s.candidates = append(s.candidates, candidate{path, v, rank(top, path)})
+}
+
+// objects reports git's object store, in which nobody keeps a file by name.
+func (s *scanner) objects(path string) bool {
+	return base(path) == "objects" && (base(parent(path)) == ".git" || strings.Contains(path, "/.git/modules/"))
+}
+
+// hiddenNames reports whether a rule by name hides something in or below dir.
+func (s *scanner) hiddenNames(dir string) bool {
+	return slices.ContainsFunc(s.hides, func(r profile.Rule) bool { return contains(r.Path, dir) || contains(dir, r.Path) })
+}
+
+// rank puts the project's own repositories first, then what lies directly in
+// the mount, then the rest.
+func rank(top, path string) int {
+	switch {
+	case strings.Contains(path+"/", "/.git/"):
+		return 0
+	case parent(path) == top:
+		return 1
+	}
+	return 2
+}
+
+// choose lays the candidates that fit and reports the others.
+func (s *scanner) choose() {
+	slices.SortFunc(s.candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(depth(a.path), depth(b.path)),
+			cmp.Compare(a.view.want(), b.view.want()), cmp.Compare(a.path, b.path))
+	})
+	most := max(MaxProtective, s.protective+atLeast)
+	for _, c := range s.candidates {
+		if s.protective+s.cost(c) <= most {
+			s.lay(c.path, c.view)
+			continue
+		}
+		s.unheld(c.path, c.view, fmt.Sprintf("more than %d protective mounts would be needed", most), "what changes there is found after the run")
+	}
+}
+
+// cost is how many protective mounts laying c brings.
+func (s *scanner) cost(c candidate) int {
+	if s.around(c.path).Form.ground() == hostRead && c.view.want() != hidden {
+		return 0
+	}
+	return 1 + len(s.unpinned(c.path))
+}

@@ -1,0 +1,27 @@
+// Command sandboxd-launch is the last stage inside a sandbox: it closes what
+// was inherited, sets limits, installs Landlock and seccomp, and becomes the
+// command. sandboxd starts it; it reads everything from inherited descriptors
+// and takes no arguments (package sandboxd/sandbox/stage).
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
+)
+
+// The main goroutine stays on the main thread: what the stage installs must
+// be on the thread that calls execve.
+func init() { runtime.LockOSThread() }
+
+func main() {
+	if _, err := unix.FcntlInt(stage.FDOrder, unix.F_GET_SEALS, 0); err != nil {
+		fmt.Fprintln(os.Stderr, "sandboxd-launch: started by hand; it is started by sandboxd only (use: sbx run -- COMMAND)")
+		os.Exit(2)
+	}
+	os.Exit(stage.Run())
+}

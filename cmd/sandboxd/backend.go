@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
+	"sandboxd/config"
+	"sandboxd/ipc"
+	"sandboxd/sandbox"
+	"sandboxd/supervisor"
+)
+
+// backend is where wire types meet domain types: one method per operation of
+// the protocol, each a translation and a call.
+type backend struct {
+	sup       *supervisor.Supervisor
+	approvals *approval.Controller
+	audit     *audit.Log
+	dirs      dirs
+	started   time.Time
+	shutdown  context.CancelFunc
+
+	mu       sync.Mutex
+	warnings []config.Warning
+	drain    time.Duration
+	// codes are the confirmation codes of first answers, by who gave them.
+	codes map[codeKey]string
+	// seen are the questions that were shown, as they were.
+	seen map[seenKey]bool
+}
+
+type codeKey struct {
+	id string
+	by approval.Identity
+}
+
+var _ ipc.Backend = (*backend)(nil)
+
+// Admit decides who may connect at all (R-IP-01). A process inside a sandbox,
+// ours or another, reaches neither socket.
+func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
+	if p.UID != os.Geteuid() {
+		return &ipc.Error{Code: ipc.CodeForbidden, Message: fmt.Sprintf("this daemon serves user %d only", os.Geteuid())}
+	}
+	if p.Inside() {
+		return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket"}
+	}
+	return nil
+}
+
+func (b *backend) drainTime() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.drain
+}
+
+// drainCommands takes no new work and waits for running commands as long as
+// configured, then ends them.
+func (b *backend) drainCommands() error {
+	ctx, done := context.WithTimeout(context.Background(), b.drainTime())
+	defer done()
+	return b.sup.Shutdown(ctx)
+}
+
+// reload reads the configuration anew, whole or not at all.
+func (b *backend) reload() error {
+	warnings, err := b.sup.Reload()
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.warnings = warnings
+	b.drain = time.Duration(b.sup.Config().Daemon.DrainTimeout)
+	b.mu.Unlock()
+	return nil
+}
+
+// leaveWhenIdle ends the daemon when nothing was asked of it for d, no command
+// runs, no program's session lives, no question is open and no grant or mode
+// would be lost (R-IP-09).
+func (b *backend) leaveWhenIdle(ctx context.Context, d time.Duration, leave context.CancelFunc) {
+	if d <= 0 {
+		return
+	}
+	tick := time.NewTicker(min(d/2+time.Millisecond, 10*time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if since, idle := b.sup.IdleSince(); idle && time.Since(since) > d && b.keptAlive() == "" {
+			leave()
+			return
+		}
+	}
+}
+
+// keptAlive says what would be lost if the daemon left now.
+func (b *backend) keptAlive() string {
+	me := b.operator()
+	switch {
+	case len(b.approvals.Pending(me)) > 0:
+		return "a question is open"
+	case b.approvals.Mode(approval.SessionRef{}).Mode == approval.ModeApproveAll:
+		return "approve-all is on"
+	}
+	for _, g := range b.approvals.Grants(me) {
+		if g.Session != "" {
+			return "a session has grants"
+		}
+	}
+	return ""
+}
+
+func (b *backend) operator() approval.Identity {
+	return approval.Identity{Principal: approval.Principal{UID: os.Geteuid()}, Operator: true}
+}
+
+// wireError gives a domain error its stable code.
+func wireError(err error) error {
+	if err == nil {
+		return nil
+	}
+	code, hint := ipc.CodeInternal, ""
+	var (
+		root       *supervisor.RootError
+		session    *supervisor.SessionError
+		request    *supervisor.RequestError
+		limit      *supervisor.LimitError
+		auditErr   *supervisor.AuditError
+		unenforced *sandbox.UnenforcedError
+		decided    *approval.DecidedError
+		scope      *approval.ScopeError
+		answer     *approval.AnswerError
+		conf       *config.Error
+		wire       *ipc.Error
+	)
+	switch {
+	case errors.As(err, &wire):
+		return wire
+	case errors.As(err, &root):
+		code, hint = ipc.CodeBadRoot, "run it in a project's own directory"
+	case errors.As(err, &session) && session.Secret:
+		code, hint = ipc.CodeSecret, "send the session's secret: Authorization: Bearer …"
+	case errors.As(err, &session):
+		code, hint = ipc.CodeNotFound, "open a session with POST /v1/sessions"
+	case errors.As(err, &request):
+		code = ipc.CodeBadRequest
+	case errors.As(err, &limit):
+		code = ipc.CodeLimit
+	case errors.As(err, &auditErr):
+		code, hint = ipc.CodeAudit, "free space or mend the state directory; nothing runs unrecorded"
+	case errors.As(err, &unenforced):
+		code, hint = ipc.CodeUnenforced, "sbx doctor says what is missing"
+	case errors.As(err, &decided):
+		code = ipc.CodeAlreadyDecided
+	case errors.As(err, &scope):
+		code = ipc.CodeBadRequest
+	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrGrant), errors.Is(err, approval.ErrSession):
+		code = ipc.CodeNotFound
+	case errors.Is(err, approval.ErrStale):
+		code, hint = ipc.CodeStale, "look at the request again"
+	case errors.As(err, &answer) && answer.Code == "store":
+		code, hint = ipc.CodeInternal, "mend the state directory, or answer with scope session"
+	case errors.As(err, &answer):
+		code = ipc.CodeBadRequest
+	case errors.Is(err, approval.ErrConfirm):
+		code, hint = ipc.CodeConfirm, "answer again, then confirm"
+	case errors.Is(err, approval.ErrClosed), errors.Is(err, supervisor.ErrClosing):
+		code = ipc.CodeShuttingDown
+	case errors.Is(err, supervisor.ErrInputClosed):
+		code = ipc.CodeConflict
+	case errors.As(err, &conf):
+		code, hint = ipc.CodeConflict, "mend the file; sandboxd config check shows the same"
+	}
+	return &ipc.Error{Code: code, Message: strings.TrimSpace(err.Error()), Hint: hint}
+}

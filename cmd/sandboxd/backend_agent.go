@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/ipc"
+	"sandboxd/sandbox"
+	"sandboxd/supervisor"
+)
+
+func peerOf(p ipc.Peer) supervisor.Peer {
+	return supervisor.Peer{UID: p.UID, PID: p.PID, Start: p.Start, Exe: p.Exe, SID: p.SID, TTY: p.TTY, Inside: p.Inside()}
+}
+
+func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) {
+	s, err := b.sup.Session(id, peerOf(c.Peer), string(c.Secret))
+	return s, wireError(err)
+}
+
+// exec finds an execution of the caller's user.
+func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
+	e, ok := b.sup.ExecOf(id, c.Peer.UID)
+	if !ok {
+		return nil, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no execution %q", id)}
+	}
+	if c.Role == ipc.RoleApprover {
+		return e, nil
+	}
+	if _, err := b.session(c, e.Session.ID); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequest) (ipc.Session, error) {
+	s, secret, err := b.sup.OpenSession(supervisor.SessionRequest{
+		Kind: supervisor.Kind(r.Kind), Peer: peerOf(c.Peer), Agent: r.Agent, AgentID: agentID(r.Kind, c.Peer), Label: r.Label, Root: r.Root, Cwd: r.Cwd})
+	if err != nil {
+		return ipc.Session{}, wireError(err)
+	}
+	answer := ipc.Session{ID: s.ID, Secret: ipc.Secret(secret), Root: s.Root, Trusted: b.sup.Trusted(s),
+		Mode: wireModeName(b.approvals.Mode(s.Ref()).Mode), Warnings: b.wireWarnings()}
+	if !answer.Trusted {
+		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: "the project is not trusted: commands may read it and not write",
+			Hint: "sbx trust " + s.Root})
+	}
+	return answer, nil
+}
+
+func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) (ipc.ExecStarted, error) {
+	s, err := b.session(c, r.Session)
+	if err != nil {
+		return ipc.ExecStarted{}, err
+	}
+	place, err := placeOf(r.Batch)
+	if err != nil {
+		return ipc.ExecStarted{}, err
+	}
+	e, err := b.sup.Exec(s, peerOf(c.Peer), supervisor.ExecRequest{
+		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
+		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
+		Inline: b.inline(c, s, r.Inline), Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next})
+	if err != nil {
+		return ipc.ExecStarted{}, wireError(err)
+	}
+	return ipc.ExecStarted{ID: e.ID}, nil
+}
+
+// inline reports whether the person at the caller's own terminal may answer
+// (R-IP-01): only for a command-line session, only where a terminal is, and
+// never where the configuration has it off.
+func (b *backend) inline(c ipc.Caller, s *supervisor.Session, asked bool) bool {
+	return asked && s.Kind == supervisor.KindCLI && c.Peer.TTY != 0 && b.sup.Config().Approval.Inline
+}
+
+func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {
+	if r.Tool != "" && r.Tool != "bash" {
+		return b.checkTool(ctx, c, r)
+	}
+	var s *supervisor.Session
+	var err error
+	if r.Session == "" {
+		s, err = b.sup.Unregistered(peerOf(c.Peer), r.Cwd)
+		err = wireError(err)
+	} else {
+		s, err = b.session(c, r.Session)
+	}
+	if err != nil {
+		return ipc.Verdict{}, err
+	}
+	place, err := placeOf(r.Batch)
+	if err != nil {
+		return ipc.Verdict{}, err
+	}
+	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Exec: supervisor.ExecRequest{
+		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY,
+		Inline: b.inline(c, s, r.Inline), Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next}})
+	if err != nil {
+		return ipc.Verdict{}, wireError(err)
+	}
+	return wireVerdict(v), nil
+}
+
+func (b *backend) ExecEvents(_ context.Context, c ipc.Caller, r ipc.EventsRequest) (ipc.Stream[ipc.Event], error) {
+	e, err := b.exec(c, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	release := func() {}
+	if !r.Watch {
+		release = e.Listen()
+	}
+	return &eventStream{exec: e, from: e.Events(r.FromSeq), release: release, b: b}, nil
+}
+
+// eventStream translates one execution's events.
+type eventStream struct {
+	exec    *supervisor.Exec
+	from    *supervisor.EventReader
+	release func()
+	b       *backend
+}
+
+func (s *eventStream) Next(ctx context.Context) (ipc.Event, error) {
+	e, err := s.from.Next(ctx)
+	if err != nil {
+		return ipc.Event{}, err
+	}
+	return s.b.wireEvent(s.exec, e), nil
+}
+
+func (s *eventStream) Close() error {
+	s.release()
+	return nil
+}
+
+func (b *backend) WriteStdin(ctx context.Context, c ipc.Caller, r ipc.StdinRequest) error {
+	e, err := b.exec(c, r.ID)
+	if err != nil {
+		return err
+	}
+	return wireError(e.WriteInput(ctx, r.Data, r.EOF))
+}
+
+func (b *backend) SignalExec(_ context.Context, c ipc.Caller, r ipc.SignalRequest) error {
+	e, err := b.exec(c, r.ID)
+	if err != nil {
+		return err
+	}
+	name := strings.ToUpper(r.Signal)
+	if !strings.HasPrefix(name, "SIG") {
+		name = "SIG" + name
+	}
+	sig := unix.SignalNum(name)
+	if sig == 0 {
+		return &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("signal %q is not known", r.Signal), Hint: "use a name such as SIGINT"}
+	}
+	return wireError(e.Signal(syscall.Signal(sig)))
+}
+
+func (b *backend) ResizeExec(_ context.Context, c ipc.Caller, r ipc.ResizeRequest) error {
+	e, err := b.exec(c, r.ID)
+	if err != nil {
+		return err
+	}
+	return wireError(e.Resize(r.Cols, r.Rows))
+}
+
+func (b *backend) CancelExec(ctx context.Context, c ipc.Caller, r ipc.CancelRequest) error {
+	e, err := b.exec(c, r.ID)
+	if err != nil {
+		return err
+	}
+	e.Cancel(sandbox.EndCancelled)
+	select {
+	case <-e.Done():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.Turn, error) {
+	s, err := b.anySession(c, r.Session)
+	if err != nil {
+		return ipc.Turn{}, err
+	}
+	if c.Role != ipc.RoleApprover && s.Kind == supervisor.KindCLI {
+		// Without a secret nothing tells the person from a program that runs
+		// in the same terminal (R-AP-12).
+		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeForbidden, Message: "a command-line session's stop is cleared by an approver", Hint: "sbx session resume " + s.ID}
+	}
+	cleared := ""
+	if b.approvals.Stopped(s.Ref()) {
+		cleared = "stopped by a person"
+	}
+	var skills []supervisor.Skill
+	for _, k := range r.Skills {
+		skills = append(skills, supervisor.Skill{Path: k.Path, Allow: k.Allow})
+	}
+	if c.Role == ipc.RoleApprover && len(skills) > 0 {
+		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "skills are the agent's to name", Hint: "send them on agent.sock"}
+	}
+	n, err := b.sup.NewTurn(s, peerOf(c.Peer), skills)
+	return ipc.Turn{Turn: n, Cleared: cleared}, wireError(err)
+}
+
+// anySession finds a session of the caller: by its secret or terminal for an
+// agent, by its owner for an approver.
+func (b *backend) anySession(c ipc.Caller, id string) (*supervisor.Session, error) {
+	if c.Role != ipc.RoleApprover {
+		return b.session(c, id)
+	}
+	for _, s := range b.sup.Sessions(c.Peer.UID) {
+		if s.ID == id {
+			return s, nil
+		}
+	}
+	return nil, wireError(&supervisor.SessionError{ID: id})
+}
+
+func (b *backend) CloseSession(_ context.Context, c ipc.Caller, r ipc.CloseRequest) (ipc.Closed, error) {
+	s, err := b.anySession(c, r.Session)
+	if err != nil {
+		return ipc.Closed{}, err
+	}
+	ended, stats, err := b.sup.CloseSession(s)
+	if err != nil {
+		return ipc.Closed{}, wireError(err)
+	}
+	closed := ipc.Closed{Ended: ended}
+	if b.sup.Config().Approval.ShowStats {
+		closed.Stats = &ipc.Stats{Since: s.Opened, Overall: wireCounts(stats)}
+	}
+	return closed, nil
+}
+
+var errNoFiles = &ipc.Error{Code: ipc.CodeNotYet, Message: "file operations are not part of this version", Hint: "use a command: sbx run"}
+
+func (b *backend) File(context.Context, ipc.Caller, ipc.FileRequest) (ipc.FileResult, error) {
+	return ipc.FileResult{}, errNoFiles
+}
+
+func (b *backend) Batch(context.Context, ipc.Caller, ipc.BatchRequest) (ipc.BatchResult, error) {
+	return ipc.BatchResult{}, &ipc.Error{Code: ipc.CodeNotYet, Message: "batches in one request are not part of this version", Hint: "send each call by itself, with its place in \"batch\""}
+}

@@ -1,0 +1,452 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
+	"sandboxd/ipc"
+	"sandboxd/supervisor"
+)
+
+// identity is who answers, as the kernel told it.
+func identity(c ipc.Caller, via approval.Via) approval.Identity {
+	name := "pid " + strconv.Itoa(c.Peer.PID)
+	if c.Peer.TTY != 0 {
+		name += " at " + ttyName(c.Peer.TTY)
+	}
+	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: via}
+}
+
+// ttyName is the usual name of a terminal's device number.
+func ttyName(dev uint64) string {
+	major, minor := dev>>8&0xfff, dev&0xff|dev>>12&0xfff00
+	if major >= 136 && major <= 143 {
+		return fmt.Sprintf("pts/%d", (major-136)<<8|minor)
+	}
+	return fmt.Sprintf("tty %d:%d", major, minor)
+}
+
+// viewer is the same person whatever process they look from.
+func viewer(c ipc.Caller) approval.Identity {
+	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}}
+}
+
+func (b *backend) Approvals(_ context.Context, c ipc.Caller) (ipc.ApprovalList, error) {
+	list := ipc.ApprovalList{Approvals: []ipc.Approval{}}
+	for _, p := range b.approvals.Pending(viewer(c)) {
+		b.saw(c, p)
+		list.Approvals = append(list.Approvals, b.wireApproval(b.execOf(p), p))
+	}
+	return list, nil
+}
+
+// seenKey is one question in the state in which one user was shown it.
+type seenKey struct {
+	uid int
+	ref approval.Ref
+}
+
+// maxSeen bounds what is remembered of what was shown.
+const maxSeen = 4096
+
+// saw remembers that the caller was shown p: an answer for a group decides only
+// members that could be viewed (R-AP-11).
+func (b *backend) saw(c ipc.Caller, p approval.Pending) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.seen) >= maxSeen {
+		clear(b.seen) // whoever answers for a group looks again
+	}
+	b.seen[seenKey{c.Peer.UID, p.Ref()}] = true
+}
+
+// viewed are those of refs that the caller was shown as they are now.
+func (b *backend) viewed(c ipc.Caller, refs []approval.Ref) []approval.Ref {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(refs), func(r approval.Ref) bool { return !b.seen[seenKey{c.Peer.UID, r}] })
+}
+
+func (b *backend) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
+	p, err := b.approvals.View(ctx, viewer(c), r.ID)
+	if err != nil {
+		return ipc.Approval{}, wireError(err)
+	}
+	b.saw(c, p)
+	a := b.wireApproval(b.execOf(p), p)
+	if p.Presentation != nil {
+		a.Presentation = &ipc.Presentation{Kind: string(p.Presentation.Kind), Content: p.Presentation.Content, Language: p.Presentation.Language}
+		for k, v := range p.Presentation.Metadata {
+			if s, ok := v.(string); ok {
+				if a.Presentation.Metadata == nil {
+					a.Presentation.Metadata = map[string]string{}
+				}
+				a.Presentation.Metadata[k] = s
+			}
+		}
+	}
+	return a, nil
+}
+
+// execOf is the execution that a question is about, nil for another call.
+func (b *backend) execOf(p approval.Pending) *supervisor.Exec { return b.sup.ExecAsking(p.ID) }
+
+func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
+	p, err := b.approvals.View(ctx, viewer(c), a.ID)
+	var decided *approval.DecidedError
+	if errors.As(err, &decided) {
+		return b.repeated(ctx, c, a)
+	}
+	if err != nil {
+		return ipc.Decided{}, wireError(err)
+	}
+	via, err := b.mayAnswer(c.Peer, p)
+	if err != nil {
+		return ipc.Decided{}, err
+	}
+	by := identity(c, via)
+	answer := answerOf(a, by)
+	if a.Scope == "group" {
+		answer.Also = b.viewed(c, slices.Concat(p.Same, p.Group))
+	}
+	if answer.Suggestion, err = pick("suggestion", a.Suggestion, len(p.Suggestions)); err != nil {
+		return ipc.Decided{}, err
+	}
+	if answer.Widening, err = pick("widening", a.Widening, len(p.Widenings)); err != nil {
+		return ipc.Decided{}, err
+	}
+	key := codeKey{a.ID, by}
+	if a.Confirm {
+		b.mu.Lock()
+		answer.Confirm = b.codes[key]
+		b.mu.Unlock()
+		if answer.Confirm == "" {
+			return ipc.Decided{}, &ipc.Error{Code: ipc.CodeConfirm, Message: "there was no first yes to confirm", Hint: "answer without confirm first"}
+		}
+	}
+	receipt, err := b.approvals.Answer(ctx, a.ID, answer)
+	if err != nil {
+		return ipc.Decided{}, wireError(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !receipt.Decided {
+		b.codes[key] = receipt.Confirm
+		return ipc.Decided{ID: a.ID, By: by.String(), How: string(approval.HowPerson), ConfirmAgain: true, Rev: a.Rev, Time: time.Now()}, nil
+	}
+	maps.DeleteFunc(b.codes, func(k codeKey, _ string) bool { return k.id == a.ID })
+	d := wireDecided(receipt.Decision)
+	d.ID = a.ID
+	return d, nil
+}
+
+// answerOf is an answer without what depends on the question.
+func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
+	answer := approval.Answer{Verb: approval.VerbDeny, By: by, Rev: a.Rev, Hash: a.Hash, Scope: approval.Scope(a.Scope),
+		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Mode: approval.RejectMode(a.Mode)}
+	if a.Allow {
+		answer.Verb, answer.Mode = approval.VerbAllow, ""
+	}
+	switch a.Scope {
+	case "batch":
+		answer.Scope = ""
+		if answer.Verb = approval.VerbQuit; a.Allow {
+			answer.Verb = approval.VerbAllowAll
+		}
+	case "group":
+		answer.Scope = ""
+	}
+	return answer
+}
+
+// repeated is an answer to a question that is decided: whoever said the same
+// before gets the same receipt, any other hears who was first (R-AP-15).
+func (b *backend) repeated(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
+	via := approval.ViaRemote
+	if c.Peer.TTY != 0 {
+		via = approval.ViaTerminal
+	}
+	answer := answerOf(a, identity(c, via))
+	answer.Suggestion, _ = strconv.Atoi(a.Suggestion)
+	answer.Widening, _ = strconv.Atoi(a.Widening)
+	receipt, err := b.approvals.Answer(ctx, a.ID, answer)
+	if err != nil {
+		return ipc.Decided{}, wireError(err)
+	}
+	d := wireDecided(receipt.Decision)
+	d.ID = a.ID
+	return d, nil
+}
+
+// pick reads the id of a choice on offer: its number from 1.
+func pick(what, id string, n int) (int, error) {
+	if id == "" {
+		return 0, nil
+	}
+	i, err := strconv.Atoi(id)
+	if err != nil || i < 1 || i > n {
+		return 0, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("%s %q is not on offer", what, id), Hint: "GET the approval lists what is"}
+	}
+	return i, nil
+}
+
+// mayAnswer keeps those who asked from answering: the process itself, its
+// ancestors' tree and its terminal's session, as far as the kernel tells
+// (R-IP-01). The exception is the person at the terminal of `sbx run`.
+func (b *backend) mayAnswer(p ipc.Peer, q approval.Pending) (approval.Via, error) {
+	e := b.sup.ExecAsking(q.ID)
+	via := approval.ViaRemote
+	if p.TTY != 0 {
+		via = approval.ViaTerminal
+	}
+	if e == nil {
+		// Every question has an asker; this one's is not known yet, and until
+		// then nobody can be told apart from it.
+		return via, &ipc.Error{Code: ipc.CodeStale, Message: "the question is just being put", Hint: "look at the request again"}
+	}
+	asker := e.Peer
+	if p.PID == asker.PID && p.Start == asker.Start {
+		if q.Inline {
+			return approval.ViaInline, nil
+		}
+		return via, selfApproval("the process that asks")
+	}
+	if related := relation(p, asker, e.Session.Peer); related != "" {
+		return via, selfApproval(related)
+	}
+	return via, nil
+}
+
+func selfApproval(who string) error {
+	return &ipc.Error{Code: ipc.CodeSelfApproval, Message: who + " can't answer", Hint: "answer from another terminal: sbx approve"}
+}
+
+func (b *backend) News(_ context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
+	who := viewer(c)
+	sub := b.approvals.Subscribe(who)
+	if r.After > 0 {
+		sub = b.approvals.SubscribeAfter(who, r.After)
+	}
+	by := identity(c, approval.ViaRemote)
+	if c.Peer.TTY != 0 {
+		by.Via = approval.ViaTerminal
+	}
+	s := &newsStream{b: b, caller: c, sub: sub, disconnect: b.approvals.Connect(by)}
+	if r.After == 0 {
+		s.first = b.approvals.Pending(who)
+	}
+	return s, nil
+}
+
+// newsStream is one watcher; while it is open its person counts as connected.
+type newsStream struct {
+	b          *backend
+	caller     ipc.Caller
+	sub        *approval.Subscription
+	first      []approval.Pending
+	disconnect func()
+}
+
+func (s *newsStream) Next(ctx context.Context) (ipc.News, error) {
+	if len(s.first) > 0 {
+		p := s.first[0]
+		s.first = s.first[1:]
+		s.b.saw(s.caller, p)
+		a := s.b.wireApproval(s.b.execOf(p), p)
+		return ipc.News{Time: p.Asked, Type: ipc.NewsRequested, Approval: &a}, nil
+	}
+	e, err := s.sub.Next(ctx)
+	if err != nil {
+		return ipc.News{}, err
+	}
+	return s.b.wireNews(ctx, s.caller, e), nil
+}
+
+func (s *newsStream) Close() error {
+	s.disconnect()
+	return nil
+}
+
+func (b *backend) Grants(_ context.Context, c ipc.Caller) (ipc.GrantList, error) {
+	list := ipc.GrantList{Grants: []ipc.Grant{}}
+	for _, g := range b.approvals.Grants(viewer(c)) {
+		list.Grants = append(list.Grants, wireGrant(g))
+	}
+	return list, nil
+}
+
+func (b *backend) Grant(_ context.Context, c ipc.Caller, r ipc.GrantRequest) (ipc.Grant, error) {
+	for _, g := range b.approvals.Grants(viewer(c)) {
+		if g.ID == r.ID {
+			w := wireGrant(g)
+			w.Explain = []string{g.String()}
+			return w, nil
+		}
+	}
+	return ipc.Grant{}, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no grant %q", r.ID), Hint: "sbx grants ls"}
+}
+
+func (b *backend) Revoke(_ context.Context, c ipc.Caller, r ipc.GrantRequest) error {
+	by := identity(c, approval.ViaRemote)
+	if err := b.approvals.Revoke(by, r.ID); err != nil {
+		return wireError(err)
+	}
+	return wireError(b.sup.Record(audit.Record{Category: audit.Grant, Operation: "revoke", Grant: r.ID, By: by.String()}))
+}
+
+func (b *backend) Stats(_ context.Context, c ipc.Caller) (ipc.Stats, error) {
+	st := ipc.Stats{Since: b.started, Overall: wireCounts(b.approvals.Stats(viewer(c))), Sessions: map[string]ipc.Counts{}}
+	for _, s := range b.sup.Sessions(c.Peer.UID) {
+		st.Sessions[s.ID] = wireCounts(b.approvals.SessionStats(s.Ref()))
+	}
+	return st, nil
+}
+
+func (b *backend) ResetStats(_ context.Context, c ipc.Caller) error {
+	b.approvals.ResetStats(viewer(c))
+	return nil
+}
+
+func (b *backend) Audit(_ context.Context, _ ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
+	page, err := b.audit.Query(audit.Filter{Session: r.Session, Agent: r.Agent, Tool: r.Tool, Category: r.Category,
+		Decision: r.Decision, Since: r.Since, Until: r.Until, AfterSeq: r.AfterSeq, Limit: r.Limit, Last: r.Last})
+	if err != nil {
+		return ipc.AuditPage{}, wireError(err)
+	}
+	answer := ipc.AuditPage{Records: []json.RawMessage{}, More: page.More}
+	for _, e := range page.Entries {
+		answer.Records = append(answer.Records, e.Raw)
+	}
+	return answer, nil
+}
+
+func (b *backend) VerifyAudit(_ context.Context, _ ipc.Caller, r ipc.AuditVerifyRequest) (ipc.AuditVerdict, error) {
+	var anchors []audit.Anchor
+	if r.AnchorHash != "" {
+		anchors = append(anchors, audit.Anchor{Seq: r.AnchorSeq, Hash: r.AnchorHash})
+	}
+	sum, err := b.audit.Verify(anchors...)
+	v := ipc.AuditVerdict{OK: err == nil, Records: sum.Records, Seq: sum.Head.Seq, Hash: sum.Head.Hash}
+	var bad *audit.BadRecord
+	switch {
+	case errors.As(err, &bad):
+		v.File, v.Line, v.BadSeq, v.Problem = bad.File, bad.Line, bad.Seq, bad.Error()
+	case err != nil:
+		return v, wireError(err)
+	}
+	return v, nil
+}
+
+func (b *backend) Mode(_ context.Context, c ipc.Caller, r ipc.ModeRequest) (ipc.Mode, error) {
+	ref := approval.SessionRef{}
+	if r.Session != "" {
+		s, err := b.anySession(c, r.Session)
+		if err != nil {
+			return ipc.Mode{}, err
+		}
+		ref = s.Ref()
+	}
+	return wireMode(r.Session, b.approvals.Mode(ref)), nil
+}
+
+// wireModeName uses the wire's words.
+func wireModeName(m approval.Mode) string { return strings.ReplaceAll(string(m), "-", "_") }
+
+// SetMode switches approve-all on or off for one session (R-AP-18). The
+// daemon's own mode comes from its configuration and command line.
+func (b *backend) SetMode(_ context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode, error) {
+	if m.Session == "" {
+		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "the daemon's mode is set in [approval] mode or by --mode", Hint: "name a session to switch approve-all on for it"}
+	}
+	s, err := b.anySession(c, m.Session)
+	if err != nil {
+		return ipc.Mode{}, err
+	}
+	if related := relation(c.Peer, s.Peer, s.Peer); related != "" && !b.ownTerminal(c.Peer, s) {
+		return ipc.Mode{}, selfApproval(related)
+	}
+	was := wireModeName(b.approvals.Mode(s.Ref()).Mode)
+	var d time.Duration
+	switch m.Mode {
+	case "approve_all":
+		if d = time.Duration(m.ForMS) * time.Millisecond; d <= 0 {
+			d = approval.MaxApproveAllSession
+		}
+	case "interactive":
+	default:
+		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("mode %q can't be set for a session", m.Mode), Hint: "use approve-all or interactive"}
+	}
+	by := identity(c, approval.ViaTerminal)
+	if err := b.sup.Record(audit.Record{Category: audit.Mode, Operation: m.Mode, Session: s.ID, By: by.String(), DurationMS: d.Milliseconds()}); err != nil {
+		return ipc.Mode{}, wireError(err)
+	}
+	if err := b.approvals.ApproveAllSession(by, s.Ref(), d); err != nil {
+		return ipc.Mode{}, wireError(err)
+	}
+	answer := wireMode(s.ID, b.approvals.Mode(s.Ref()))
+	answer.Was = was
+	if d > 0 {
+		answer.Warning = "every call of this session is approved until then; blocks and the OS sandbox stay in force"
+	}
+	return answer, nil
+}
+
+// ownTerminal: the person at the very terminal of a command-line session may
+// change its mode where inline answers are allowed.
+func (b *backend) ownTerminal(p ipc.Peer, s *supervisor.Session) bool {
+	return s.Kind == supervisor.KindCLI && p.TTY != 0 && p.TTY == s.Peer.TTY && b.sup.Config().Approval.Inline
+}
+
+func (b *backend) Trusted(_ context.Context, c ipc.Caller) (ipc.TrustList, error) {
+	list := ipc.TrustList{Trusted: []ipc.Trust{}}
+	for _, t := range b.sup.Trust.List(c.Peer.UID) {
+		w := wireTrust(t)
+		if !b.sup.Trust.Trusted(c.Peer.UID, t.Dir) {
+			w.Stale = "the directory was moved or replaced; trust it again"
+		}
+		list.Trusted = append(list.Trusted, w)
+	}
+	return list, nil
+}
+
+func (b *backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ipc.Trust, error) {
+	t, err := b.sup.TrustDir(c.Peer.UID, r.Dir, identity(c, approval.ViaTerminal).String())
+	return wireTrust(t), wireError(err)
+}
+
+func (b *backend) Distrust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) error {
+	gone, err := b.sup.DistrustDir(c.Peer.UID, r.Dir, identity(c, approval.ViaTerminal).String())
+	if err == nil && !gone {
+		return &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("%q is not trusted", r.Dir), Hint: "sbx trust --list"}
+	}
+	return wireError(err)
+}
+
+func (b *backend) Reload(context.Context, ipc.Caller) (ipc.Reloaded, error) {
+	if err := b.reload(); err != nil {
+		return ipc.Reloaded{}, wireError(err)
+	}
+	return ipc.Reloaded{Config: b.configFiles(), Warnings: b.wireWarnings()}, nil
+}
+
+func (b *backend) Shutdown(_ context.Context, _ ipc.Caller, r ipc.ShutdownRequest) error {
+	b.mu.Lock()
+	switch {
+	case r.Now:
+		b.drain = 0
+	case r.DrainMS > 0:
+		b.drain = time.Duration(r.DrainMS) * time.Millisecond
+	}
+	b.mu.Unlock()
+	b.shutdown()
+	return nil
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/ipc"
+	"sandboxd/profile"
+	"sandboxd/supervisor"
+)
+
+func (b *backend) Version(context.Context, ipc.Caller) (ipc.Version, error) {
+	return ipc.Version{Product: ipc.Product, Version: ipc.Release, Protocol: ipc.Protocol, PID: os.Getpid(), UID: os.Geteuid(), Features: []string{}}, nil
+}
+
+func (b *backend) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
+	v, err := b.Version(ctx, c)
+	report := b.sup.Host.Report()
+	st := ipc.Status{Version: v, Started: b.started, Mode: wireModeName(b.approvals.Mode(approval.SessionRef{}).Mode), Scope: "user",
+		Enforcement: wireEnforcement(report), Degraded: report.Degraded(), Sessions: len(b.sup.Sessions(c.Peer.UID)),
+		Running: b.sup.Running(), Pending: len(b.approvals.Pending(viewer(c))), Config: b.configFiles(),
+		Warnings: b.wireWarnings(), StateDir: b.dirs.state}
+	if why := b.keptAlive(); why != "" {
+		st.Idle = "the daemon stays: " + why
+	} else if since, idle := b.sup.IdleSince(); idle {
+		st.Idle = "idle for " + time.Since(since).Round(time.Second).String()
+	}
+	return st, err
+}
+
+// configFiles says which layers there are and which were read.
+func (b *backend) configFiles() []ipc.ConfigFile {
+	paths := b.sup.Paths()
+	list := []ipc.ConfigFile{}
+	for _, l := range []struct{ path, layer string }{{paths.Operator, "operator"}, {paths.User, "user"}} {
+		if l.path == "" {
+			continue
+		}
+		_, err := os.Stat(l.path)
+		list = append(list, ipc.ConfigFile{Path: l.path, Layer: l.layer, Loaded: err == nil})
+	}
+	for _, p := range b.sup.Config().Profiles {
+		list = append(list, ipc.ConfigFile{Path: p.File, Layer: "profile", Loaded: true})
+	}
+	return list
+}
+
+func (b *backend) wireWarnings() []ipc.Warning {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := []ipc.Warning{}
+	for _, w := range b.warnings {
+		list = append(list, ipc.Warning{Where: w.Origin.String(), Message: w.Text})
+	}
+	for _, d := range b.sup.Host.Report().Degraded() {
+		list = append(list, ipc.Warning{Where: "this host", Message: d, Hint: "sbx doctor"})
+	}
+	return list
+}
+
+// Doctor reports the host's layers and, where asked, attempts each forbidden
+// act for real inside a sandbox.
+func (b *backend) Doctor(ctx context.Context, c ipc.Caller, r ipc.DoctorRequest) (ipc.Doctor, error) {
+	report := b.sup.Host.Report()
+	d := ipc.Doctor{Enforcement: wireEnforcement(report), Findings: []ipc.Finding{}}
+	for _, l := range report.Layers {
+		d.Findings = append(d.Findings, ipc.Finding{Name: "layer " + l.Name, OK: l.Active, Proved: l.Active,
+			Detail: strings.TrimSpace(l.Version + " " + l.Why), Remedy: l.Remedy})
+	}
+	if !r.Prove {
+		return d, nil
+	}
+	findings, err := b.sup.Prove(ctx, peerOf(c.Peer))
+	if err != nil {
+		return d, wireError(err)
+	}
+	for _, f := range findings {
+		d.Findings = append(d.Findings, ipc.Finding{Name: f.Name, OK: f.OK, Proved: f.Proved, Detail: f.Detail, Remedy: f.Remedy, TookMS: f.Took.Milliseconds()})
+	}
+	return d, nil
+}
+
+func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest) (ipc.Profile, error) {
+	p, err := b.profileOf(c, r.Session)
+	if err != nil {
+		return ipc.Profile{}, err
+	}
+	answer := ipc.Profile{Digest: p.Digest().String()}
+	switch {
+	case r.Path != "":
+		path, err := filepath.EvalSymlinks(r.Path)
+		if err != nil {
+			path = filepath.Clean(r.Path)
+		}
+		if !filepath.IsAbs(path) {
+			return ipc.Profile{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("path %q is not absolute", r.Path)}
+		}
+		answer.Explain = strings.Split(strings.TrimSpace(p.Explain(path)), "\n")
+	case r.Against != "":
+		q, err := b.profileOf(c, r.Against)
+		if err != nil {
+			return ipc.Profile{}, err
+		}
+		answer.Diff = diffLines(q.String(), p.String())
+	default:
+		answer.Text = p.String()
+	}
+	return answer, nil
+}
+
+func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, error) {
+	if session == "" {
+		p, err := b.sup.OperatorProfile(c.Peer.UID)
+		return p, wireError(err)
+	}
+	s, err := b.anySession(c, session)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	p, err := b.sup.ProfileOf(s)
+	return p, wireError(err)
+}
+
+// diffLines lists what only one of two sorted listings has.
+func diffLines(old, new string) []string {
+	had := map[string]bool{}
+	for _, l := range strings.Split(old, "\n") {
+		had[l] = true
+	}
+	has := map[string]bool{}
+	var diff []string
+	for _, l := range strings.Split(new, "\n") {
+		has[l] = true
+		if !had[l] {
+			diff = append(diff, "+"+l)
+		}
+	}
+	for _, l := range strings.Split(old, "\n") {
+		if !has[l] {
+			diff = append(diff, "-"+l)
+		}
+	}
+	return diff
+}
+
+func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, error) {
+	list := ipc.SessionList{Sessions: []ipc.SessionInfo{}}
+	all := b.sup.Sessions(c.Peer.UID)
+	for _, s := range all {
+		mode := b.approvals.Mode(s.Ref())
+		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.ID == "", Label: s.Label,
+			Root: s.Root, Trusted: b.sup.Trusted(s), Mode: wireModeName(mode.Mode), UID: s.Peer.UID, PID: s.Peer.PID,
+			Opened: s.Opened, LastUsed: s.LastUsed(), Turn: s.Turn(), Running: s.Running()}
+		if !mode.Until.IsZero() {
+			info.ModeEnds = &mode.Until
+		}
+		if b.approvals.Stopped(s.Ref()) {
+			info.Stopped = "stopped by a person"
+		}
+		for _, o := range all {
+			if o != s && supervisor.Overlap(o.Root, s.Root) {
+				info.Overlaps = append(info.Overlaps, o.ID)
+			}
+		}
+		list.Sessions = append(list.Sessions, info)
+	}
+	return list, nil
+}
+
+// checkTool decides a call of a tool that the agent runs itself (R-AP-24).
+func (b *backend) checkTool(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {
+	s, err := b.session(c, r.Session)
+	if err != nil {
+		return ipc.Verdict{}, err
+	}
+	args, err := decodeArgs(r.Args)
+	if err != nil {
+		return ipc.Verdict{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "args: " + err.Error()}
+	}
+	place, err := placeOf(r.Batch)
+	if err != nil {
+		return ipc.Verdict{}, err
+	}
+	v, err := b.sup.CheckTool(ctx, s, peerOf(c.Peer), supervisor.ToolRequest{CallID: r.CallID, Tool: r.Tool, Args: args,
+		Cwd: r.Cwd, DryRun: r.DryRun, Inline: b.inline(c, s, r.Inline), Description: r.Description,
+		Batch: place.batch, Group: place.group, Next: place.next})
+	if err != nil {
+		return ipc.Verdict{}, wireError(err)
+	}
+	return wireVerdict(v), nil
+}
+
+var errTrailing = errors.New("more than one JSON value")

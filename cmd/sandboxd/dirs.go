@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"sandboxd/config"
+)
+
+// dirs are the daemon's own places.
+type dirs struct {
+	sockets, state, audit string
+}
+
+// openDirs settles where sockets and state lie, makes the state directory and
+// checks that nobody else can write there.
+func openDirs(f flags, cfg *config.Config) (dirs, error) {
+	home, err := homeDir()
+	if err != nil {
+		return dirs{}, err
+	}
+	d := dirs{sockets: first(f.socketDir, cfg.Daemon.SocketDir, defaultSocketDir(home)),
+		state: first(f.stateDir, cfg.Daemon.StateDir, defaultStateDir(home))}
+	d.audit = filepath.Join(d.state, "audit")
+	for _, dir := range []string{d.state, d.audit} {
+		if err := ownDir(dir); err != nil {
+			return dirs{}, err
+		}
+	}
+	if d.state, err = filepath.EvalSymlinks(d.state); err != nil {
+		return dirs{}, err
+	}
+	d.audit = filepath.Join(d.state, "audit")
+	return d, nil
+}
+
+func first(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// defaultSocketDir is where sbx looks as well: in the runtime directory of the
+// user's login, else below the state directory, which only the user can enter.
+func defaultSocketDir(home string) string {
+	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + strconv.Itoa(os.Geteuid())} {
+		if filepath.IsAbs(dir) && ours(dir) {
+			return filepath.Join(dir, "sandboxd")
+		}
+	}
+	return filepath.Join(home, ".local", "state", "sandboxd", "run")
+}
+
+// ours reports whether dir belongs to us alone.
+func ours(dir string) bool {
+	fi, err := os.Stat(dir)
+	if err != nil || !fi.IsDir() || fi.Mode().Perm()&0o077 != 0 {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
+
+func defaultStateDir(home string) string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sandboxd")
+	}
+	return filepath.Join(home, ".local", "state", "sandboxd")
+}
+
+// ownDir makes dir, 0700, and refuses one that another user owns or can write.
+func ownDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make state directory: %w", err)
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.New("state directory: its owner can't be told")
+	}
+	if int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("state directory %q belongs to user %d; choose another with --state-dir", dir, st.Uid)
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("state directory %q is open to others: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// own lists what no project may contain and no sandbox may reach.
+func (d dirs) own(paths config.Paths) []string {
+	list := []string{d.sockets, d.state, filepath.Dir(paths.Operator)}
+	if paths.User != "" {
+		list = append(list, paths.User)
+	}
+	return list
+}

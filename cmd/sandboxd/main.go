@@ -1,0 +1,13 @@
+// Command sandboxd is the supervisor daemon: it judges what agents ask for,
+// asks people, and runs what was approved inside an OS sandbox.
+//
+//	sandboxd [--config FILE] [--socket-dir DIR] [--state-dir DIR] [--mode interactive|strict|approve-all]
+//	sandboxd config check|show|schema
+//
+// sbx starts one for its user when none runs; on a server the service manager
+// does.
+package main
+
+import "os"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+
+	"sandboxd/approval"
+	"sandboxd/ipc"
+	"sandboxd/supervisor"
+)
+
+// place is a call's place in its batch, in the domain's words.
+type place struct {
+	batch approval.Batch
+	group string
+	next  []supervisor.NextCall
+}
+
+func placeOf(p *ipc.BatchPlace) (place, error) {
+	if p == nil {
+		return place{}, nil
+	}
+	out := place{group: p.GroupID, batch: approval.Batch{ID: p.ID, Index: p.Index + 1, Total: p.Total}}
+	for i, n := range p.Remaining {
+		args, err := decodeArgs(n.Args)
+		if err != nil {
+			return place{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("batch.remaining[%d].args: %v", i, err)}
+		}
+		call := supervisor.NextCall{Tool: n.Tool, Line: n.Command, Argv: n.Argv, Args: args, Cwd: n.Cwd}
+		if line, ok := args["command"].(string); ok && (n.Tool == "" || n.Tool == "bash") && n.Command == "" && len(n.Argv) == 0 {
+			call.Line = line
+		}
+		out.next = append(out.next, call)
+	}
+	return out, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"sandboxd/config"
+	"sandboxd/ipc"
+)
+
+// flags are what the command line says.
+type flags struct {
+	config, socketDir, stateDir, mode string
+	idle                              time.Duration
+	idleSet                           bool
+	version                           bool
+}
+
+const usage = `Usage: sandboxd [flags]
+       sandboxd config check|show|schema [--config FILE]
+
+  --config FILE      the user's configuration (default ~/.config/sandboxd/config.toml);
+                     the operator's /etc/sandboxd/config.toml always counts as well
+  --socket-dir DIR   where agent.sock and approver.sock are made
+  --state-dir DIR    where audit log, grants and trash are kept
+  --mode MODE        interactive, strict, or approve-all (for at most 8 hours)
+  --idle-timeout D   leave after that long without anything to do; 0 stays
+  --version          print the version
+
+Examples:
+  sandboxd --socket-dir /run/user/1000/sandboxd
+  sandboxd config check
+`
+
+// run is the whole program; it returns the exit status: 0, 1 for a failure, 2
+// for a mistake on the command line.
+func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "config" {
+		return runConfig(args[1:], stdout, stderr)
+	}
+	f, rest, err := parseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unexpected %q", rest[0])
+	}
+	if err == nil && !slices.Contains([]string{"", "interactive", "strict", "approve-all"}, f.mode) {
+		err = fmt.Errorf("--mode %q: want interactive, strict or approve-all", f.mode)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "sandboxd: %v\n%s", err, usage)
+		return 2
+	}
+	if f.version {
+		fmt.Fprintln(stdout, "sandboxd", ipc.Release)
+		return 0
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, f, stderr); err != nil {
+		fmt.Fprintln(stderr, "sandboxd:", err)
+		return 1
+	}
+	return 0
+}
+
+func parseFlags(args []string) (flags, []string, error) {
+	var f flags
+	set := flag.NewFlagSet("sandboxd", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&f.config, "config", "", "")
+	set.StringVar(&f.socketDir, "socket-dir", "", "")
+	set.StringVar(&f.stateDir, "state-dir", "", "")
+	set.StringVar(&f.mode, "mode", "", "")
+	set.DurationVar(&f.idle, "idle-timeout", 0, "")
+	set.BoolVar(&f.version, "version", false, "")
+	err := set.Parse(args)
+	set.Visit(func(g *flag.Flag) { f.idleSet = f.idleSet || g.Name == "idle-timeout" })
+	for _, p := range []*string{&f.config, &f.socketDir, &f.stateDir} {
+		if *p != "" && err == nil {
+			*p, err = filepath.Abs(*p)
+		}
+	}
+	return f, set.Args(), err
+}
+
+// runConfig is `sandboxd config check|show|schema`.
+func runConfig(args []string, stdout, stderr io.Writer) int {
+	verb := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		verb, args = args[0], args[1:]
+	}
+	f, rest, err := parseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	if err != nil || len(rest) > 0 || !slices.Contains([]string{"check", "show", "schema"}, verb) {
+		fmt.Fprintf(stderr, "sandboxd config: want check, show or schema\n%s", usage)
+		return 2
+	}
+	if verb == "schema" {
+		stdout.Write(config.Schema())
+		return 0
+	}
+	paths, err := configPaths(f.config)
+	if err != nil {
+		fmt.Fprintln(stderr, "sandboxd:", err)
+		return 1
+	}
+	if verb == "check" {
+		project := ""
+		if dir, err := os.Getwd(); err == nil {
+			if _, err := os.Lstat(filepath.Join(dir, config.ProjectFile)); err == nil {
+				project = dir
+			}
+		}
+		ok, err := config.Check(stdout, paths, project)
+		if err != nil || !ok {
+			return 1
+		}
+		return 0
+	}
+	cfg, warnings, err := config.Load(paths)
+	for _, w := range warnings {
+		fmt.Fprintln(stderr, "warning:", w)
+	}
+	if err == nil {
+		err = cfg.Show(stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "sandboxd:", err)
+		return 1
+	}
+	return 0
+}
+
+// configPaths are the layers' files; custom replaces only the user's.
+func configPaths(custom string) (config.Paths, error) {
+	home, err := homeDir()
+	if err != nil {
+		return config.Paths{}, err
+	}
+	paths := config.DefaultPaths(home)
+	if custom != "" {
+		if _, err := os.Stat(custom); err != nil {
+			return paths, fmt.Errorf("--config: %w", err)
+		}
+		paths.User = custom
+	}
+	return paths, nil
+}

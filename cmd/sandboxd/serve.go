@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
+	"sandboxd/config"
+	"sandboxd/ipc"
+	"sandboxd/sandbox"
+	"sandboxd/supervisor"
+)
+
+// homeDir is the home directory of the password database; HOME is not asked.
+func homeDir() (string, error) {
+	u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil {
+		return "", fmt.Errorf("look up user %d: %w", os.Geteuid(), err)
+	}
+	return u.HomeDir, nil
+}
+
+// serve opens everything the daemon needs, serves until ctx ends or there is
+// nothing to do any more, and closes it again.
+func serve(ctx context.Context, f flags, stderr io.Writer) error {
+	syscall.Umask(0o077)
+	if err := notDumpable(); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	paths, err := configPaths(f.config)
+	if err != nil {
+		return err
+	}
+	cfg, warnings, err := config.Load(paths)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		log.Warn(w.Text, "where", w.Origin.String())
+	}
+	dirs, err := openDirs(f, cfg)
+	if err != nil {
+		return err
+	}
+	host, err := openHost(ctx)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	if err := checkRequired(cfg, host, log); err != nil {
+		return err
+	}
+	auditLog, err := audit.Open(dirs.audit, audit.Options{
+		RotateSize: int64(cfg.Audit.RotateSize), Exclude: cfg.Audit.ExcludeKeys})
+	if err != nil {
+		return err
+	}
+	defer auditLog.Close()
+	trust, err := supervisor.OpenTrust(filepath.Join(dirs.state, "trust.json"))
+	if err != nil {
+		return err
+	}
+	controller, err := approval.New(approval.Options{
+		Config: cfg.Approval, Store: approval.NewFileStore(filepath.Join(dirs.state, "grants.json")),
+		MaxPendingPrincipal: cfg.Daemon.Pending})
+	if err != nil {
+		return err
+	}
+	defer closeController(controller)
+	if err := startMode(controller, f.mode, cfg); err != nil {
+		return err
+	}
+	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
+		Config: cfg, Paths: paths, Own: dirs.own(paths), Trash: filepath.Join(dirs.state, "trash")})
+	if err != nil {
+		return err
+	}
+	sockets, err := ipc.Listen(ipc.SocketDir{Path: dirs.sockets})
+	if err != nil {
+		return err
+	}
+	defer sockets.Close()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b := &backend{sup: sup, approvals: controller, audit: auditLog, dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, seen: map[seenKey]bool{}}
+	go reloadOnHangup(ctx, b, log)
+	idle := time.Duration(cfg.Daemon.IdleTimeout)
+	if f.idleSet {
+		idle = f.idle
+	}
+	go b.leaveWhenIdle(ctx, idle, cancel)
+	log.Info("serving", "sockets", dirs.sockets, "state", dirs.state, "enforcement", host.Report().Level())
+	server := ipc.Server{Backend: b, Agent: []net.Listener{sockets.Agent}, Approver: []net.Listener{sockets.Approver}, Log: log}
+	serving, stopServing := context.WithCancel(context.Background())
+	defer stopServing()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(serving) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		// Running commands end, and their last events go out, before the
+		// sockets close.
+		err = b.drainCommands()
+		stopServing()
+		err = errors.Join(err, <-served)
+	}
+	return err
+}
+
+func closeController(c *approval.Controller) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c.Close(ctx)
+}
+
+func openHost(ctx context.Context) (*sandbox.Host, error) {
+	stage, err := sandbox.StagePath()
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.Open(ctx, sandbox.Options{Stage: stage})
+}
+
+// checkRequired refuses to start where the configuration wants that, and says
+// what is missing in any case (R-OS-05).
+func checkRequired(cfg *config.Config, host *sandbox.Host, log *slog.Logger) error {
+	report := host.Report()
+	for _, line := range report.Degraded() {
+		log.Warn("degraded", "what", line)
+	}
+	unmet := report.Unmet(supervisor.Required(cfg.Sandbox.RequireOSSandbox))
+	if len(unmet) == 0 || cfg.Sandbox.OSSandboxFallback != "fail_fast" {
+		return nil
+	}
+	return fmt.Errorf("%w; set [sandbox] os_sandbox_fallback = \"refuse_tools\" to start all the same and refuse every command, or change require_os_sandbox", &sandbox.UnenforcedError{Unmet: unmet})
+}
+
+// startMode puts the mode of the command line into force. approve-all comes
+// from the person who starts the daemon and ends by itself (R-AP-18).
+func startMode(c *approval.Controller, mode string, cfg *config.Config) error {
+	switch mode {
+	case "approve-all":
+		by := approval.Identity{Principal: approval.Principal{UID: os.Geteuid()}, Name: "sandboxd --mode approve-all", Operator: true}
+		return c.ApproveAll(by, approval.MaxApproveAll)
+	case "interactive", "strict":
+		a := cfg.Approval
+		a.Mode = approval.Mode(mode)
+		return c.Configure(a)
+	}
+	return nil
+}
+
+// reloadOnHangup reads the configuration again on SIGHUP, as the service
+// manager sends it.
+func reloadOnHangup(ctx context.Context, b *backend, log *slog.Logger) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			if err := b.reload(); err != nil {
+				log.Error("the old configuration stays in force", "error", err)
+			} else {
+				log.Info("configuration reloaded")
+			}
+		}
+	}
+}

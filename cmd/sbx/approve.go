@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/ipc"
+)
+
+type approveOptions struct {
+	allow, deny, stop, confirm, once, json bool
+	scope, note, hash                      string
+	suggestion, widening                   string
+	lifetime                               seconds
+}
+
+func approveVerb(a *app) *cobra.Command {
+	var o approveOptions
+	c := &cobra.Command{
+		Use:   "approve  |  approve ID --allow|--deny [flags]",
+		Short: "Answer what programs ask to do",
+		Long: "Without an ID: wait for requests and ask for each, until Ctrl-C between two of them.\n" +
+			"Nothing but an explicit yes approves; Enter alone is a no.\n\n" +
+			"With an ID: answer that one. What could not be seen cannot be approved: look at it\n" +
+			"first with `sbx pending ID`, and pass the hash that it shows to be sure of\n" +
+			"answering just that. Deletions, protected paths and dangerous commands need --confirm.",
+		Example: "  sbx approve\n" +
+			"  sbx approve a_01H --allow --scope session --for 30m\n" +
+			"  sbx approve a_01H --deny --note 'use pnpm'",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion", "widening", "json"} {
+					if c.Flags().Changed(name) {
+						return usage(c, "--%s answers one request: name its ID (sbx pending lists them)", name)
+					}
+				}
+				return a.approveAll(c.Context(), o.once)
+			}
+			if o.allow == o.deny {
+				return usage(c, "give --allow or --deny")
+			}
+			return a.approveOne(c, args[0], o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&o.allow, "allow", false, "allow it")
+	f.BoolVar(&o.deny, "deny", false, "deny it")
+	f.StringVar(&o.scope, "scope", "", "how far it reaches: once, turn, session, agent, global; batch and group answer all that was listed")
+	f.Var(&o.lifetime, "for", "how long a wider answer holds: 30m, 8h")
+	f.StringVar(&o.note, "note", "", "what the asking program is told")
+	f.BoolVar(&o.stop, "stop", false, "with --deny: stop the whole session until the user speaks again")
+	f.BoolVar(&o.confirm, "confirm", false, "with --allow: also give the second yes where one is needed")
+	f.StringVar(&o.hash, "hash", "", "answer only if the request still has this hash (its beginning is enough)")
+	f.StringVar(&o.suggestion, "suggestion", "", "number of the wider rule on offer that is granted with it")
+	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
+	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
+	f.BoolVar(&o.json, "json", false, "print what counts now as JSON")
+	c.MarkFlagsMutuallyExclusive("allow", "deny")
+	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"once", "turn", "session", "agent", "global", "batch", "group"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// approveOne answers one request by its id.
+func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
+	ctx := c.Context()
+	client, err := a.approver(ctx)
+	if err != nil {
+		return err
+	}
+	q, err := client.Approval(ctx, ipc.ApprovalRequest{ID: id})
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(q.Hash, o.hash) {
+		return fmt.Errorf("the request has changed: its hash is %s; look at it again with sbx pending %s", q.Hash, id)
+	}
+	answer := ipc.Answer{ID: id, Rev: q.Rev, Hash: q.Hash, Allow: o.allow, Scope: o.scope, ForMS: o.lifetime.ms(),
+		Note: o.note, Suggestion: o.suggestion, Widening: o.widening}
+	if o.deny {
+		if answer.Mode = "soft"; o.stop {
+			answer.Mode = "hard"
+		}
+	}
+	d, err := client.Decide(ctx, answer)
+	if err != nil {
+		return err
+	}
+	if d.ConfirmAgain {
+		if !o.confirm {
+			return &exit{exitDenied, fmt.Errorf("not approved: this needs a second yes, because it deletes, is dangerous or reaches something protected; add --confirm")}
+		}
+		if answer.Confirm = true; d.Rev != 0 {
+			answer.Rev = d.Rev
+		}
+		if d, err = client.Decide(ctx, answer); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return a.printJSON(d)
+	}
+	what := "denied"
+	if d.Allowed {
+		what = "allowed"
+	}
+	fields(a.out, what, id, "scope", d.Scope, "grant", d.Grant, "note", d.Note, "by", d.By)
+	return nil
+}
+
+// age is how long a request has been waiting.
+func age(q ipc.Approval) string { return span(time.Since(q.Created)) }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/cmd/sbx/internal/daemon"
+)
+
+func configVerb(a *app) *cobra.Command {
+	var subs []*cobra.Command
+	for _, v := range []struct{ name, short string }{
+		{"check", "Say whether the configuration is in order"},
+		{"show", "Print every setting in force and where it comes from"},
+		{"schema", "Print the configuration's JSON Schema"},
+	} {
+		subs = append(subs, &cobra.Command{Use: v.name, Short: v.short, Example: "  sbx config " + v.name, Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				args := []string{"config", v.name}
+				if a.options.Config != "" {
+					args = append(args, "--config", a.options.Config)
+				}
+				err := daemon.Run(args, a.stdin, a.out, a.stderr)
+				if status, ok := daemon.ExitStatus(err); ok {
+					return quietly(status)
+				}
+				return err
+			}})
+	}
+	return group("config", "Check, show and reload the configuration", "  sbx config check\n  sbx config reload", append(subs, configReload(a))...)
+}
+
+func configReload(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "reload", Short: "Have the running daemon read its configuration again", Example: "  sbx config reload", Args: cobra.NoArgs,
+		Long: "Have the running daemon read its configuration again, whole or not at all. Commands\n" +
+			"that run keep the profile that they started with.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.running(c.Context())
+			if err != nil {
+				return err
+			}
+			if client == nil {
+				a.note("no daemon runs; the next one reads the configuration as it is")
+				return nil
+			}
+			r, err := client.Reload(c.Context())
+			if err != nil {
+				return err
+			}
+			for _, w := range r.Warnings {
+				a.note("%s", strings.TrimSpace(w.Where+": "+w.Message+hint(w.Hint)))
+			}
+			a.note("the configuration in force is that of the files now")
+			return nil
+		},
+	}
+}

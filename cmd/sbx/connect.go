@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"sandboxd/cmd/sbx/internal/daemon"
+	"sandboxd/ipc"
+)
+
+// locate settles where the daemon is. A person is told of a directory that is
+// not one of the usual: whoever set the variable chose who answers.
+func (a *app) locate(ctx context.Context) (daemon.Place, error) {
+	if a.place != nil {
+		return *a.place, nil
+	}
+	p, err := daemon.Locate(ctx, a.options)
+	if err != nil {
+		return p, err
+	}
+	if p.Named && isTerminal(a.stderr) {
+		a.note("the sockets are in %s, which is not the usual place", p.SocketDir)
+	}
+	a.place = &p
+	return p, nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// agent is the socket of those who ask. A daemon is started if none runs.
+func (a *app) agent(ctx context.Context) (*ipc.Client, error) {
+	return a.open(ctx, daemon.Place.Agent)
+}
+
+// approver is the socket of those who answer. A daemon is started if none runs.
+func (a *app) approver(ctx context.Context) (*ipc.Client, error) {
+	return a.open(ctx, daemon.Place.Approver)
+}
+
+func (a *app) open(ctx context.Context, socket func(daemon.Place) string) (*ipc.Client, error) {
+	p, err := a.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if isTerminal(a.stderr) {
+		slow := time.AfterFunc(time.Second, func() { a.note("starting sandboxd…") })
+		defer slow.Stop()
+	}
+	if err := p.Ensure(ctx); err != nil {
+		return nil, err
+	}
+	c := &ipc.Client{Socket: socket(p)}
+	a.clients = append(a.clients, c)
+	return c, nil
+}
+
+// running is like approver, but starts none: nil where no daemon runs.
+func (a *app) running(ctx context.Context) (*ipc.Client, error) {
+	p, err := a.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch err := p.Running(ctx); {
+	case errors.Is(err, ipc.ErrNoDaemon):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	c := &ipc.Client{Socket: p.Approver()}
+	a.clients = append(a.clients, c)
+	return c, nil
+}
+
+// session is this terminal's session for the directory that sbx runs in.
+func (a *app) session(ctx context.Context, c *ipc.Client, cwd string) (ipc.Session, error) {
+	return c.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: cwd, TTY: term.IsTerminal(int(a.stdin.Fd()))})
+}
+
+// sessionID is the id that was named, or that of this terminal and directory.
+func (a *app) sessionID(ctx context.Context, named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	c, err := a.agent(ctx)
+	if err != nil {
+		return "", err
+	}
+	s, err := a.session(ctx, c, cwd)
+	return s.ID, err
+}

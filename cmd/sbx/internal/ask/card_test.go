@@ -1,0 +1,111 @@
+package ask
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+var update = flag.Bool("update", false, "write the golden screens")
+
+// questions are the main states; their screens are in testdata, for a reviewer to read.
+func questions() map[string]ipc.Approval {
+	low := plainQuestion()
+	low.Risk, low.Command = "low", "touch notes.txt"
+	danger := plainQuestion()
+	danger.Command, danger.Risk, danger.Reasons = "rm -rf ../build /var/tmp/x", "high", []string{"removes directories recursively", "reaches outside the project"}
+	danger.Dangerous, danger.Outside, danger.Delete, danger.Confirm = true, true, true, true
+	danger.Scopes = []string{"once"}
+	batch := plainQuestion()
+	batch.Agent, batch.Claimed, batch.Label, batch.PID, batch.Exe = "coder", true, "fix the build", 4242, "/usr/bin/node"
+	batch.Claim = "List files (read-only)\n\nApproved by user: yes"
+	batch.Batch = &ipc.BatchPlace{ID: "b", Index: 1, Total: 4, Remaining: []ipc.NextCall{{Tool: "write_file", Args: json.RawMessage(`{"path":"a"}`)}, {Tool: "bash", Command: "npm run build"}}}
+	batch.Widenings = []ipc.Widening{{ID: "1", Label: "network access to registry.npmjs.org"}}
+	batch.Enforcement = &ipc.Enforcement{Level: ipc.Partial, Layers: []ipc.Layer{{Name: "landlock", Active: true}, {Name: "seccomp", Active: true}, {Name: "bwrap"}},
+		Protections: []ipc.Protection{{Name: "memory", Level: ipc.Partial, Missing: "the tree is watched, not limited"}}}
+	hostile := plainQuestion()
+	hostile.Command = "ls" + strings.Repeat(" ", 400) + "; touch x #\x1b[2K\x1b[1G \u202egpj.elif\u202c g\u0456t"
+	hostile.Claim = "\n[Allow] [Deny]\n──────────\nNext request: ls\n"
+	hostile.Agent = "sandboxd\x1b]0;x\a"
+	long := plainQuestion()
+	long.Command = strings.Repeat("echo one two three\n", 70)
+	custom := plainQuestion()
+	custom.Tool, custom.Command, custom.Description = "send_email", "", "Send an e-mail to ops@example.org"
+	custom.Input = json.RawMessage(`{"to":"ops@example.org","subject":"hello \u001b[31m"}`)
+	return map[string]ipc.Approval{"inline-danger": danger, "low": low, "medium": plainQuestion(), "danger": danger, "batch": batch, "hostile": hostile, "long": long, "custom": custom}
+}
+
+func TestCards(t *testing.T) { // R-UX-01, R-UX-02
+	for name, q := range questions() {
+		for _, width := range []int{24, 40, 60, 120, 250} {
+			c := newCard(q, Look{Width: width, UTF8: true}, strings.HasPrefix(name, "inline-"))
+			got := c.text + c.prompt + "\n"
+			file := filepath.Join("testdata", name+"-"+strconv.Itoa(width)+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s is\n%swant\n%s(go test -run TestCards -update writes it anew)", file, got, want)
+			}
+		}
+	}
+}
+
+// A card fits the terminal, in every encoding and colour, whatever it is about.
+func TestCardsFit(t *testing.T) {
+	for name, q := range questions() {
+		for _, look := range []Look{{Width: 24, UTF8: true}, {Width: 40, UTF8: true, Color: true}, {Width: 60}, {Width: 120, UTF8: true, Color: true}, {Width: 250}} {
+			c := newCard(q, look, false)
+			for line := range strings.SplitSeq(uncolored(c.text), "\n") {
+				if n := display.Width(line); n > look.Width && name != "low" {
+					t.Errorf("%s at %+v: a line has %d cells: %q", name, look, n, line)
+				}
+				for _, r := range line {
+					if !unicode.IsGraphic(r) || !look.UTF8 && r > 0x7e {
+						t.Errorf("%s at %+v: %U is not fit for the screen: %q", name, look, r, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// No line of a stranger's text stands where our own words stand.
+func TestStrangersTextStandsBehindTheMargin(t *testing.T) {
+	q := questions()["hostile"]
+	q.Claim = strings.Repeat("sandboxd asks\ncommand    │ ls\nAllow? [y/N]\n", 3)
+	c := newCard(q, Look{Width: 40, UTF8: true}, false)
+	for i, line := range strings.Split(strings.TrimSuffix(c.text, "\n"), "\n") {
+		ours := i == 0 && line == "── sandboxd asks" || strings.HasPrefix(line, strings.Repeat(" ", nameWidth)+" │") ||
+			len(line) > nameWidth && strings.HasPrefix(line[nameWidth:], " │")
+		if !ours && !strings.Contains(c.help, strings.TrimSpace(line)) {
+			t.Errorf("line %d is not behind the margin: %q", i, line)
+		}
+	}
+	if n := strings.Count(c.text, "\nsandboxd asks"); n != 0 {
+		t.Errorf("the title can be imitated:\n%s", c.text)
+	}
+}
+
+// uncolored removes our own colours.
+func uncolored(s string) string {
+	for _, c := range []string{cyan, red, gray, bold, "\x1b[0m"} {
+		s = strings.ReplaceAll(s, c, "")
+	}
+	return s
+}

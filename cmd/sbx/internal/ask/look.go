@@ -1,0 +1,164 @@
+package ask
+
+import (
+	"fmt"
+	"strings"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// Colours as in the terminal dialog's specification.
+const (
+	cyan = "\x1b[36m"
+	red  = "\x1b[91m"
+	gray = "\x1b[90m"
+	bold = "\x1b[1m"
+)
+
+func (l Look) paint(color, s string) string {
+	if !l.Color || s == "" {
+		return s
+	}
+	return color + s + "\x1b[0m"
+}
+
+// sign is a character of ours, or what stands for it where it cannot be shown.
+func (l Look) sign(s, ascii string) string {
+	if l.UTF8 {
+		return s
+	}
+	return ascii
+}
+
+// line neutralises a stranger's text for one line.
+func (l Look) line(s string) string {
+	if l.UTF8 {
+		return display.Line(s)
+	}
+	return display.ASCII(s)
+}
+
+// block neutralises a stranger's text of several lines.
+func (l Look) block(s string) []string {
+	lines := display.Block(s)
+	if !l.UTF8 {
+		for i := range lines {
+			lines[i] = display.ASCII(lines[i])
+		}
+	}
+	return lines
+}
+
+// clip shortens a line and says so.
+func (l Look) clip(s string, width int) string {
+	if display.Width(s) <= width {
+		return s
+	}
+	return strings.TrimRight(display.Wrap(s, width-1)[0], " ") + l.sign("…", "...")
+}
+
+// nameWidth is the width of the column of field names.
+const nameWidth = 10
+
+// writer lays out fields: our own words in the first column, strangers' text
+// behind a margin, so that it never stands where ours does.
+type writer struct {
+	look  Look
+	out   strings.Builder
+	whole bool
+}
+
+func (w *writer) title(a ipc.Approval) {
+	l := w.look
+	title := l.sign("── ", "-- ") + "sandboxd asks"
+	var alarms []string
+	for _, f := range []struct {
+		on   bool
+		text string
+	}{{a.Outside, "OUTSIDE PROJECT"}, {a.Dangerous, "DANGEROUS"}, {a.Delete, "DELETES"}, {a.Protected, "PROTECTED"}} {
+		if f.on {
+			alarms = append(alarms, "!! "+f.text+" !!")
+		}
+	}
+	if a.Risk == "high" && len(alarms) == 0 {
+		alarms = append(alarms, "!! HIGH RISK !!")
+	}
+	lines := append([]string{title}, alarms...)
+	if one := title + "  " + strings.Join(alarms, " "); display.Width(one) <= l.Width {
+		lines = []string{strings.TrimRight(one, " ")}
+	}
+	color := cyan
+	if len(alarms) > 0 {
+		color = red
+	}
+	for _, line := range lines {
+		w.out.WriteString(l.paint(color, line) + "\n")
+	}
+}
+
+// field writes a value that is one line, wrapped.
+func (w *writer) field(name, value string) {
+	if value == "" {
+		return
+	}
+	w.rows(name, []string{w.look.line(value)})
+}
+
+// block writes a value of several lines.
+func (w *writer) block(name, value string) {
+	if strings.TrimSpace(value) == "" {
+		return
+	}
+	lines := w.look.block(value)
+	more := 0
+	if !w.look.Whole {
+		lines, more = display.Clip(lines, maxLines)
+	}
+	w.rows(name, lines)
+	if more > 0 {
+		w.whole = false
+		for _, line := range display.Wrap(fmt.Sprintf("%d more lines: v shows them", more), w.look.Width-1) {
+			w.out.WriteString(w.look.paint(red, line) + "\n")
+		}
+	}
+}
+
+func (w *writer) rows(name string, lines []string) {
+	width := max(w.look.Width-nameWidth-3, 8)
+	for _, line := range lines {
+		for _, piece := range display.Wrap(line, width) {
+			w.margin(name, strings.TrimRight(piece, " "))
+			name = ""
+		}
+	}
+}
+
+func (w *writer) margin(name, line string) {
+	bar := w.look.paint(gray, w.look.sign("│", "|"))
+	w.out.WriteString(strings.TrimRight(fmt.Sprintf("%-*s %s %s", nameWidth, name, bar, line), " ") + "\n")
+}
+
+// batch shows the place among the calls of one answer, and what is to come.
+func (w *writer) batch(b *ipc.BatchPlace) {
+	if b == nil {
+		return
+	}
+	w.field("batch", fmt.Sprintf("%d of %d", b.Index+1, b.Total))
+	var next []string
+	for _, c := range b.Remaining {
+		what := first(c.Command, display.Argv(c.Argv), string(c.Args))
+		next = append(next, c.Tool+": "+display.Line(what))
+	}
+	w.block("then", strings.Join(next, "\n"))
+}
+
+func (w *writer) help(text string) {
+	for _, line := range display.Wrap(text, max(w.look.Width-1, 20)) {
+		line = strings.TrimRight(line, " ")
+		if !w.look.UTF8 {
+			line = strings.NewReplacer("·", ",", "“", `"`, "”", `"`).Replace(line)
+		}
+		w.out.WriteString(w.look.paint(gray, line) + "\n")
+	}
+}

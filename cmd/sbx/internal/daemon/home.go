@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// homeDir is the home directory of the password database; HOME does not count.
+// Users that are in no file (LDAP, Open Directory) are looked up with the
+// system's own program.
+func homeDir(uid int) (string, error) {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil && filepath.IsAbs(u.HomeDir) {
+		return filepath.Clean(u.HomeDir), nil
+	}
+	cmd := exec.Command(passwdCommand[0], append(passwdCommand[1:], strconv.Itoa(uid))...)
+	cmd.Env, cmd.Dir = []string{"PATH=/usr/bin:/bin"}, "/"
+	out, err := cmd.Output()
+	if err == nil {
+		if home, ok := homeOf(string(out), uid); ok {
+			return home, nil
+		}
+	}
+	return "", fmt.Errorf("find the home directory of uid %d: it is not in the password database; add the user, or run sbx as another one", uid)
+}
+
+// homeOf reads a line of passwd(5); darwin's has three fields more.
+func homeOf(line string, uid int) (string, bool) {
+	f := strings.Split(strings.TrimSpace(line), ":")
+	if len(f) < 7 || f[2] != strconv.Itoa(uid) {
+		return "", false
+	}
+	home := f[len(f)-2]
+	return filepath.Clean(home), filepath.IsAbs(home)
+}
+
+func ownerOf(fi os.FileInfo) int {
+	return int(fi.Sys().(*syscall.Stat_t).Uid)
+}
+
+func groupOf(fi os.FileInfo) int {
+	return int(fi.Sys().(*syscall.Stat_t).Gid)
+}

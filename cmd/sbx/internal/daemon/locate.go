@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"sandboxd/ipc"
+)
+
+// SystemDir is where a daemon of the whole system has its sockets.
+const SystemDir = "/run/sandboxd"
+
+// Options say where to look. The zero value is what `sbx` without flags means.
+type Options struct {
+	SocketDir string // --socket-dir; empty: $SBX_SOCKET_DIR, else the usual places
+	StateDir  string // --state-dir; empty: $SBX_STATE_DIR, else the daemon's own choice
+	Config    string // --config; empty: the daemon's own choice
+}
+
+// Place is where a daemon serves, or would be started.
+type Place struct {
+	SocketDir string
+	// Named says that a person chose SocketDir: it is not one of the usual places.
+	Named bool
+	// System says that SocketDir is the system's: no daemon is started there.
+	System bool
+
+	stateDir, config string
+	home             string
+}
+
+// Locate settles the place. It connects to nothing but the system's daemon.
+func Locate(ctx context.Context, o Options) (Place, error) {
+	var (
+		p   Place
+		err error
+	)
+	for _, f := range []struct {
+		to         *string
+		flag, name string
+	}{
+		{&p.SocketDir, o.SocketDir, "SBX_SOCKET_DIR"},
+		{&p.stateDir, o.StateDir, "SBX_STATE_DIR"},
+		{&p.config, o.Config, ""},
+	} {
+		if *f.to = f.flag; f.flag == "" && f.name != "" {
+			*f.to = os.Getenv(f.name)
+		}
+		if *f.to == "" {
+			continue
+		}
+		if *f.to, err = filepath.Abs(*f.to); err != nil {
+			return Place{}, err
+		}
+	}
+	if p.home, err = homeDir(os.Geteuid()); err != nil {
+		return Place{}, err
+	}
+	own := ownSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())
+	if p.SocketDir != "" {
+		p.Named = p.SocketDir != own
+		return p, nil
+	}
+	if os.Geteuid() != 0 && serves(ctx, SystemDir) {
+		p.SocketDir, p.System = SystemDir, true
+		return p, nil
+	}
+	p.SocketDir = own
+	return p, nil
+}
+
+// Agent is the path of the socket for those who ask.
+func (p Place) Agent() string { return filepath.Join(p.SocketDir, ipc.AgentSocket) }
+
+// Approver is the path of the socket for those who answer.
+func (p Place) Approver() string { return filepath.Join(p.SocketDir, ipc.ApproverSocket) }
+
+// StateDir is where a daemon that is started here keeps its records.
+func (p Place) StateDir() string {
+	if p.stateDir != "" {
+		return p.stateDir
+	}
+	return filepath.Join(p.home, ".local", "state", "sandboxd")
+}
+
+// serves reports whether a daemon in dir is willing to serve this user.
+func serves(ctx context.Context, dir string) bool {
+	c := ipc.Client{Socket: filepath.Join(dir, ipc.AgentSocket)}
+	defer c.Close()
+	_, err := c.Version(ctx)
+	return err == nil
+}
+
+// ownSocketDir is the user's own directory: see "Where it looks".
+func ownSocketDir(xdg string, uid int) string {
+	runtime := "/run/user/" + strconv.Itoa(uid)
+	for _, dir := range []string{xdg, runtime} {
+		if filepath.IsAbs(dir) && private(dir, uid) == nil {
+			return filepath.Join(dir, "sandboxd")
+		}
+	}
+	if uid == 0 {
+		return SystemDir
+	}
+	return "/tmp/sandboxd-" + strconv.Itoa(uid)
+}
+
+// ErrNotStarted is in the error of [Place.Ensure] where no daemon runs and none
+// may be started.
+var ErrNotStarted = errors.New("no daemon runs, and none is started")

@@ -1,0 +1,132 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+const (
+	// idleTimeout is when a daemon that sbx started leaves by itself.
+	idleTimeout = 15 * time.Minute
+	// startTimeout is how long a daemon may take to answer.
+	startTimeout = 15 * time.Second
+	// path is the daemon's, whatever the caller's is.
+	path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+)
+
+// Running reports whether a daemon answers at p. The error says why not;
+// ipc.ErrNoDaemon is in it where simply none runs.
+func (p Place) Running(ctx context.Context) error {
+	c := ipc.Client{Socket: p.Agent()}
+	defer c.Close()
+	return c.Exists(ctx)
+}
+
+// Ensure makes sure that a daemon serves p, and starts one if none does. The
+// error has ErrNotStarted in it where that is not allowed here.
+func (p Place) Ensure(ctx context.Context) error {
+	err := p.Running(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, ipc.ErrNoDaemon):
+		return explain(err)
+	case p.System:
+		return fmt.Errorf("%w: the system's daemon in %q does not answer; see systemctl status sandboxd", ErrNotStarted, p.SocketDir)
+	}
+	if why := Inside(); why != "" {
+		return fmt.Errorf("%w: this is the inside of a sandbox (%s); run the command directly", ErrNotStarted, why)
+	}
+	if err := forbidden(operatorConfig); err != nil {
+		return err
+	}
+	return p.start(ctx)
+}
+
+// explain adds what to do to an error of connecting.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, ipc.ErrForeign):
+		return fmt.Errorf("%w; nothing was sent; choose another with --socket-dir", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; inside a sandbox the daemon is out of reach on purpose, elsewhere choose another directory with --socket-dir", err)
+	}
+	return err
+}
+
+// start starts the daemon and waits until it answers. Of several sbx that do
+// this at the same moment one starts it, the others wait.
+func (p Place) start(ctx context.Context) error {
+	program, err := sibling()
+	if err != nil {
+		return err
+	}
+	if err := ensureDir(p.SocketDir); err != nil {
+		return fmt.Errorf("start sandboxd: %w; choose another with --socket-dir", err)
+	}
+	if err := ensureDir(p.StateDir()); err != nil {
+		return fmt.Errorf("start sandboxd: %w; choose another with --state-dir", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	unlock, err := lock(ctx, filepath.Join(p.SocketDir, "start.lock"))
+	if err != nil {
+		return fmt.Errorf("start sandboxd: %w", err)
+	}
+	defer unlock()
+	if err := p.Running(ctx); !errors.Is(err, ipc.ErrNoDaemon) {
+		return err // somebody else has started it meanwhile
+	}
+	return p.spawn(ctx, program)
+}
+
+// spawn runs program detached and waits for its socket.
+func (p Place) spawn(ctx context.Context, program string) error {
+	logFile, from, err := openLog(filepath.Join(p.StateDir(), "daemon.log"))
+	if err != nil {
+		return fmt.Errorf("start sandboxd: %w", err)
+	}
+	defer logFile.Close()
+	if err := closeOnExec(); err != nil {
+		return fmt.Errorf("start sandboxd: keep descriptors from it: %w", err)
+	}
+	cmd := exec.Command(program, p.args()...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + path, "HOME=" + p.home}
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start sandboxd: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // it outlives us; a short-lived one is reaped
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if p.Running(ctx) == nil {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			return fmt.Errorf("start %q: it ended (%v) and says:\n%s", program, err, tail(logFile.Name(), from))
+		case <-ctx.Done():
+			return fmt.Errorf("start %q: it does not answer after %v; it says:\n%s", program, startTimeout, tail(logFile.Name(), from))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// args are the daemon's flags. Its mode is never among them.
+func (p Place) args() []string {
+	args := []string{"--socket-dir", p.SocketDir, "--state-dir", p.StateDir(), "--idle-timeout", idleTimeout.String()}
+	if p.config != "" {
+		args = append(args, "--config", p.config)
+	}
+	return args
+}

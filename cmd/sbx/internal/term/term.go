@@ -1,0 +1,173 @@
+// Package term asks a person at the terminal for a line, and lets nobody else
+// answer: what was typed or pasted before the prompt appeared does not count,
+// a read can be given up at any moment, and the terminal gets its settings back.
+//
+//	tty, err := term.Open()
+//	if errors.Is(err, term.ErrNone) { ... } // nobody is there
+//	defer tty.Close()
+//	line, err := tty.ReadLine(ctx, term.Prompt{Text: "Allow? [y/N] "})
+//
+// While ReadLine waits, the terminal neither echoes nor buffers nor turns keys
+// into signals; the package does the little editing that a one-line answer
+// needs (backspace, Ctrl-U, Ctrl-W). Ctrl-C and Ctrl-D are answers. Keys that
+// send escape sequences, and text that the terminal marks as pasted, are
+// ignored.
+//
+// # Limitations
+//
+// A terminal that does not mark pasted text (bracketed paste) hands it over as
+// if it were typed. A process that is killed with SIGKILL while it asks leaves
+// the terminal without echo; `stty sane` brings it back.
+package term
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+var (
+	// ErrNone: this process has no terminal to ask at.
+	ErrNone = errors.New("no terminal")
+	// ErrBackground: it has one, but another job is in its foreground.
+	ErrBackground = errors.New("the terminal's foreground belongs to another job")
+	// ErrInterrupted: the person pressed Ctrl-C or Ctrl-D, or the terminal went away.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrTime: the time for the answer is over.
+	ErrTime = errors.New("no answer in time")
+)
+
+// Terminal is an open terminal. Its methods are for one goroutine at a time.
+type Terminal struct {
+	file *os.File
+	wait *waiter
+	// Plain: no cursor movement, no colour; new text comes on new lines. For
+	// dumb terminals and screen readers.
+	Plain bool
+	// Color: escape sequences for colour may be written. Never with Plain.
+	Color bool
+	// UTF8: the terminal's encoding is UTF-8, as far as the environment tells.
+	UTF8 bool
+}
+
+// Open opens the controlling terminal. The error is ErrNone where there is
+// none, ErrBackground where reading it would stop this process.
+func Open() (*Terminal, error) {
+	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w: open /dev/tty: %w", ErrNone, err)
+	}
+	t, err := New(os.NewFile(uintptr(fd), "/dev/tty"), os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if !Foreground(fd) {
+		t.Close()
+		return nil, ErrBackground
+	}
+	return t, nil
+}
+
+// New takes over file, which must be a terminal open for reading and writing.
+// getenv tells what it can show.
+func New(file *os.File, getenv func(string) string) (*Terminal, error) {
+	if !term.IsTerminal(int(file.Fd())) {
+		file.Close()
+		return nil, fmt.Errorf("%w: %q is not a terminal", ErrNone, file.Name())
+	}
+	wait, err := newWaiter(int(file.Fd()))
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	t := &Terminal{file: file, wait: wait, UTF8: UTF8(getenv)}
+	t.Plain = getenv("TERM") == "dumb" || getenv("TERM") == ""
+	t.Color = !t.Plain && getenv("NO_COLOR") == ""
+	return t, nil
+}
+
+// UTF8 reports whether the environment's locale is encoded in UTF-8. As in
+// setlocale(3) the first of LC_ALL, LC_CTYPE and LANG that is set decides. With
+// none set the terminal is taken for a UTF-8 one: that is what a bare
+// container's is, and no eight-bit terminal is left that starts without a locale.
+func UTF8(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := getenv(name); v != "" {
+			v = strings.ToUpper(v)
+			return strings.Contains(v, "UTF-8") || strings.Contains(v, "UTF8")
+		}
+	}
+	return true
+}
+
+// Close gives the terminal back.
+func (t *Terminal) Close() error {
+	t.wait.close()
+	return t.file.Close()
+}
+
+// File is the terminal itself, for a pager. It stays owned by t.
+func (t *Terminal) File() *os.File { return t.file }
+
+// Write prints p as it is; untrusted text is neutralised by the caller.
+func (t *Terminal) Write(p []byte) (int, error) { return t.file.Write(p) }
+
+// Size is the terminal's width and height in cells, 80 × 24 if it does not say.
+func (t *Terminal) Size() (cols, rows int) {
+	cols, rows, err := term.GetSize(int(t.file.Fd()))
+	if err != nil || cols <= 0 || rows <= 0 {
+		return 80, 24
+	}
+	return cols, rows
+}
+
+// Foreground reports whether this process belongs to the foreground job of the
+// terminal fd; a background job that reads it is stopped (termios(3), SIGTTIN).
+func Foreground(fd int) bool {
+	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// Settle waits for d, then throws away what was typed up to then. A person
+// cannot have read within that time what has just appeared.
+func (t *Terminal) Settle(d time.Duration) error {
+	saved, err := t.quiet()
+	if err != nil {
+		return err
+	}
+	time.Sleep(d)
+	return t.restore(saved) // discards the input
+}
+
+// quiet turns echo, line buffering and signal keys off, and discards what was
+// typed before.
+func (t *Terminal) quiet() (*unix.Termios, error) {
+	fd := int(t.file.Fd())
+	saved, err := unix.IoctlGetTermios(fd, ioctlGetAttr)
+	if err != nil {
+		return nil, fmt.Errorf("read settings of %q: %w", t.file.Name(), err)
+	}
+	quiet := *saved
+	quiet.Lflag &^= unix.ICANON | unix.ECHO | unix.ECHONL | unix.ISIG | unix.IEXTEN
+	quiet.Iflag &^= unix.IXON | unix.ISTRIP | unix.INLCR | unix.IGNCR
+	quiet.Iflag |= unix.ICRNL
+	quiet.Oflag |= unix.OPOST | unix.ONLCR
+	quiet.Cc[unix.VMIN], quiet.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, ioctlSetAttrFlush, &quiet); err != nil {
+		return nil, fmt.Errorf("change settings of %q: %w", t.file.Name(), err)
+	}
+	return saved, nil
+}
+
+// restore undoes quiet and discards what was typed meanwhile and not read.
+func (t *Terminal) restore(saved *unix.Termios) error {
+	if err := unix.IoctlSetTermios(int(t.file.Fd()), ioctlSetAttrFlush, saved); err != nil {
+		return fmt.Errorf("restore settings of %q: %w", t.file.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/audit"
+	"sandboxd/ipc"
+)
+
+type logOptions struct {
+	filter       ipc.AuditRequest
+	since        string
+	follow, json bool
+}
+
+func logVerb(a *app) *cobra.Command {
+	var o logOptions
+	c := &cobra.Command{
+		Use:   "log",
+		Short: "Show what was decided and what ran",
+		Long:  "Show the records of what was decided, by whom, and what ran. sbx log verify checks that none was changed.",
+		Example: "  sbx log\n  sbx log --follow\n  sbx log --since 2h --decision denied\n" +
+			"  sbx log --json | jq -r 'select(.category == \"execution\") | .subject'",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownVerb(c, args[0])
+			}
+			var err error
+			if o.filter.Since, err = moment(o.since, time.Now()); err != nil {
+				return usage(c, "--since: %v", err)
+			}
+			return a.log(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what happens from now on")
+	f.BoolVar(&o.json, "json", false, "print the records as they stand in the log, one a line")
+	f.IntVarP(&o.filter.Limit, "lines", "n", 50, "how many of the newest records")
+	f.StringVar(&o.since, "since", "", "only what is not older: 2h, 2025-12-31, 2025-12-31T23:59:00Z")
+	f.StringVar(&o.filter.Session, "session", "", "only this session")
+	f.StringVar(&o.filter.Agent, "agent", "", "only this agent")
+	f.StringVar(&o.filter.Tool, "tool", "", "only this tool")
+	f.StringVar(&o.filter.Category, "category", "", "only decision, execution, file, session, grant, mode, config or chain")
+	f.StringVar(&o.filter.Decision, "decision", "", "only approved, denied, …")
+	c.AddCommand(logVerify(a))
+	return c
+}
+
+// moment reads a date, a time, or how long ago.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly, "15:04"} {
+		t, err := time.ParseInLocation(layout, text, now.Location())
+		if err != nil {
+			continue
+		}
+		if layout == "15:04" {
+			t = time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
+		}
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a time nor how long ago (2h, 2025-12-31)", text)
+}
+
+// source reads records from the daemon, or from its files where none runs.
+type source func(ipc.AuditRequest) ([]json.RawMessage, bool, error)
+
+func (a *app) source(ctx context.Context) (source, error) {
+	client, err := a.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if client != nil {
+		return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
+			page, err := client.Audit(ctx, q)
+			return page.Records, page.More, err
+		}, nil
+	}
+	dir := filepath.Join(a.place.StateDir(), "audit")
+	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
+		page, err := audit.Query(dir, audit.Filter{Session: q.Session, Agent: q.Agent, Tool: q.Tool, Category: q.Category,
+			Decision: q.Decision, Since: q.Since, Until: q.Until, AfterSeq: q.AfterSeq, Limit: q.Limit, Last: q.Last})
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, false, nil
+		}
+		var list []json.RawMessage
+		for _, e := range page.Entries {
+			list = append(list, e.Raw)
+		}
+		for _, bad := range page.Bad {
+			a.note("%v; sbx log verify says more", &bad)
+		}
+		return list, page.More, err
+	}, nil
+}
+
+// followEvery is how often `sbx log --follow` looks for more.
+const followEvery = 300 * time.Millisecond
+
+func (a *app) log(ctx context.Context, o logOptions) error {
+	from, err := a.source(ctx)
+	if err != nil {
+		return err
+	}
+	q := o.filter
+	q.Last = true
+	if q.Limit <= 0 {
+		return fmt.Errorf("-n %d: want a number of records above 0", q.Limit)
+	}
+	records, more, err := from(q)
+	if err != nil {
+		return err
+	}
+	if more && !o.json {
+		a.note("there are older records; -n shows more")
+	}
+	if len(records) == 0 && !o.follow && !o.json {
+		a.note("nothing is on record that matches")
+	}
+	last, err := a.printRecords(records, o.json)
+	if err != nil || !o.follow {
+		return err
+	}
+	for q = o.filter; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followEvery):
+		}
+		q.AfterSeq, q.Limit = last, 1000
+		records, _, err := from(q)
+		if errors.Is(err, ipc.ErrNoDaemon) {
+			if from, err = a.source(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		seq, err := a.printRecords(records, o.json)
+		if err != nil {
+			return err
+		}
+		last = max(last, seq)
+	}
+}
+
+// printRecords prints records and returns the number of the last.
+func (a *app) printRecords(records []json.RawMessage, asJSON bool) (last uint64, err error) {
+	for _, raw := range records {
+		var r record
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return last, fmt.Errorf("read a record: %w", err)
+		}
+		last = r.Seq
+		if asJSON {
+			err = a.printJSON(raw)
+		} else {
+			_, err = fmt.Fprintln(a.out, r.line(time.Now()))
+		}
+		if err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/audit"
+	"sandboxd/ipc"
+)
+
+func logVerify(a *app) *cobra.Command {
+	var (
+		dir, anchor string
+		asJSON      bool
+	)
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that no record was changed, removed or added",
+		Long: "Read the whole log and check its chain. The first record that is not as it was written\n" +
+			"is named. The anchor that is printed at the end, kept where nobody who can write the\n" +
+			"log can reach it, lets a later --anchor find a log that was cut or rewritten whole.\n\n" +
+			"The log is read from its files, whether a daemon runs or not.\n\n" +
+			"Exit status: 0 when the chain holds, 1 when it does not.",
+		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var anchors []audit.Anchor
+			if anchor != "" {
+				one, err := parseAnchor(anchor)
+				if err != nil {
+					return usage(c, "--anchor %q: %v", anchor, err)
+				}
+				anchors = append(anchors, one)
+			}
+			var err error
+			if dir == "" {
+				if dir, err = a.auditDir(c); err != nil {
+					return err
+				}
+			}
+			return a.verify(dir, anchors, asJSON)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the log's directory (default: the daemon's)")
+	c.Flags().StringVar(&anchor, "anchor", "", "SEQ:HASH of a record, as an earlier verify printed it")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// auditDir is where the running daemon, or else one that would be started,
+// keeps its log.
+func (a *app) auditDir(c *cobra.Command) (string, error) {
+	client, err := a.running(c.Context())
+	if err != nil && a.place == nil {
+		return "", err
+	}
+	if client != nil {
+		if s, err := client.Status(c.Context()); err == nil && s.StateDir != "" {
+			return filepath.Join(s.StateDir, "audit"), nil
+		}
+	}
+	return filepath.Join(a.place.StateDir(), "audit"), nil
+}
+
+func parseAnchor(text string) (audit.Anchor, error) {
+	seq, hash, ok := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if !ok || err != nil || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+		return audit.Anchor{}, errors.New("want SEQ:HASH with 64 hexadecimal digits")
+	}
+	return audit.Anchor{Seq: n, Hash: hash}, nil
+}
+
+func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
+	sum, err := audit.Verify(dir, anchors...)
+	v := ipc.AuditVerdict{OK: err == nil, Records: sum.Records, Seq: sum.Head.Seq, Hash: sum.Head.Hash}
+	var bad *audit.BadRecord
+	switch {
+	case errors.As(err, &bad):
+		v.File, v.Line, v.BadSeq, v.Problem = bad.File, bad.Line, bad.Seq, bad.Problem
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no log in %q yet", dir)
+	case err != nil:
+		return err
+	}
+	if asJSON {
+		if err := a.printJSON(v); err != nil {
+			return err
+		}
+	} else if bad != nil {
+		a.printf("BAD: record %d (%s line %d): %s\n", bad.Seq, bad.File, bad.Line, bad.Problem)
+		a.note("the %d records before it are as they were written; compare with a copy of %s", sum.Records, filepath.Join(dir, bad.File))
+	} else {
+		a.printf("OK: %s, none changed, removed or added\n", plural(int(sum.Records), "record"))
+		if sum.Head.Seq > 0 {
+			a.printf("anchor: %d:%s\n", sum.Head.Seq, sum.Head.Hash)
+		}
+		for _, e := range sum.Repairs {
+			a.note("look at record %d: the log was repaired: %s", e.Seq, strings.TrimSpace(e.Operation+" "+e.Reason+" "+e.Error))
+		}
+	}
+	if bad != nil {
+		return quietly(exitNo)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sandboxd/cmd/sbx/internal/daemon"
+	"sandboxd/ipc"
+)
+
+// app is what all verbs share.
+type app struct {
+	stdin       *os.File
+	out, stderr io.Writer
+	options     daemon.Options
+
+	place   *daemon.Place // settled at first use
+	clients []*ipc.Client
+}
+
+// verbs make the commands, in the order of the help text. A verb whose other
+// side does not exist is not in the list.
+var verbs = []func(*app) *cobra.Command{
+	runVerb, checkVerb, approveVerb, pendingVerb,
+	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb,
+	logVerb, statsVerb, statusVerb, doctorVerb,
+	rulesVerb, configVerb, stopVerb, versionVerb, genVerb,
+}
+
+// execute runs one command line and returns the exit status.
+func execute(ctx context.Context, args []string) int {
+	a := &app{stdin: os.Stdin, out: os.Stdout, stderr: os.Stderr}
+	defer a.close()
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(os.Stdin)
+	root.SetOut(os.Stdout)
+	root.SetErr(os.Stderr)
+	return a.status(root.ExecuteContext(ctx))
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sbx",
+		Short: "Run commands in a sandbox, with a person's approval",
+		Long: "Sbx asks sandboxd to run commands inside an OS sandbox, and a person where that is needed.\n" +
+			"It finds a running daemon, or starts the one that lies beside it.",
+		Example:       "  sbx run -- git status\n  sbx run -c 'make test 2>&1 | tail'\n  sbx approve\n  sbx log --follow",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownVerb(c, args[0])
+			}
+			return c.Help()
+		},
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.options.SocketDir, "socket-dir", "", "directory of the daemon's sockets (default $SBX_SOCKET_DIR, else the usual places)")
+	f.StringVar(&a.options.StateDir, "state-dir", "", "where a daemon that is started keeps its records (default $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
+	f.StringVar(&a.options.Config, "config", "", "the user's configuration for a daemon that is started (default ~/.config/sandboxd/config.toml)")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(c, "%v%s", err, nearFlag(c, err))
+	})
+	for _, make := range verbs {
+		c := make(a)
+		checkArgs(c)
+		root.AddCommand(c)
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetHelpCommand(&cobra.Command{Hidden: true}) // sbx VERB --help is enough
+	return root
+}
+
+// checkArgs makes mistakes in the number of arguments usage errors, and lets
+// mistyped sub-verbs be answered with what was probably meant.
+func checkArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usage(c, "%v", err)
+			}
+			return nil
+		}
+	}
+	c.SuggestionsMinimumDistance = 2
+	for _, sub := range c.Commands() {
+		checkArgs(sub)
+	}
+}
+
+// group is a verb that only has sub-verbs.
+func group(use, short, example string, subs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return unknownVerb(c, args[0])
+		}}
+	c.AddCommand(subs...)
+	return c
+}
+
+func unknownVerb(c *cobra.Command, name string) error {
+	meant := ""
+	if s := c.SuggestionsFor(name); len(s) > 0 {
+		meant = "; did you mean " + strings.Join(s, " or ") + "?"
+	}
+	return usage(c, "%s has no verb %q%s", c.CommandPath(), name, meant)
+}
+
+// nearFlag suggests the flag that was probably meant.
+func nearFlag(c *cobra.Command, err error) string {
+	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
+	if !ok {
+		return ""
+	}
+	best, distance := "", 3
+	visit := func(f *pflag.Flag) {
+		if d := editDistance(name, f.Name); d < distance {
+			best, distance = f.Name, d
+		}
+	}
+	c.Flags().VisitAll(visit)
+	c.InheritedFlags().VisitAll(visit)
+	if best == "" {
+		return ""
+	}
+	return "; did you mean --" + best + "?"
+}
+
+// editDistance is Levenshtein's.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func (a *app) close() {
+	for _, c := range a.clients {
+		c.Close()
+	}
+}
+
+// errSilent is an exit status whose reason has been told already.
+var errSilent = errors.New("")
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of `sbx run`.
+type runOptions struct {
+	line        string
+	argv        []string
+	cwd         string
+	env         []string
+	timeout     seconds
+	tty, json   bool
+	noStdin     bool
+	noAsk       bool
+	agent       string
+	description string
+	session     string
+}
+
+func runVerb(a *app) *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG]…  |  run [flags] -c LINE",
+		Short: "Run a command in the sandbox, after asking where that is needed",
+		Long: "Run a command in the sandbox. Standard input, output and error are the command's;\n" +
+			"a question is asked on the terminal itself, where there is one.\n\n" +
+			"The first Ctrl-C goes to the command, the second ends everything that it started.\n\n" +
+			"Exit status: the command's own; 128+n when signal n ended it; 124 when it took too\n" +
+			"long; 125 for a failure of sbx or sandboxd; 126 when it was denied or blocked; 127\n" +
+			"when it was not found. With --json the result tells ours from the command's.",
+		Example: "  sbx run -- git status\n" +
+			"  sbx run -c 'go test ./... | tail -3' --timeout 5m\n" +
+			"  sbx run --cwd ~/src/web --env CI=1 -- npm test\n" +
+			"  sbx run --json -- ls | jq -r .stdout",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.argv = args
+			if err := o.check(c); err != nil {
+				return err
+			}
+			status, err := a.run(c.Context(), o)
+			if err != nil {
+				return err
+			}
+			return quietly(status)
+		},
+	}
+	f := c.Flags()
+	f.SetInterspersed(false) // what follows the command's name is the command's
+	f.StringVarP(&o.line, "command", "c", "", "a line of shell, in place of COMMAND")
+	f.StringVarP(&o.cwd, "cwd", "C", "", "directory to run in (default: this one)")
+	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE for the command; NAME alone passes on the value it has here")
+	f.VarP(&o.timeout, "timeout", "t", "end it after this long: 90s, 5m, or a number of seconds")
+	f.BoolVarP(&o.tty, "tty", "T", false, "give it a terminal of its own")
+	f.BoolVar(&o.json, "json", false, "print one JSON object with output and result when it has ended")
+	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "give it no standard input")
+	f.BoolVar(&o.noAsk, "no-ask", false, "do not ask at this terminal: leave the answer to sbx approve")
+	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
+	f.StringVar(&o.description, "description", "", "what the command is for, in the asking program's words; shown as such")
+	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
+	return c
+}
+
+// check finds mistakes and fills in what follows from the rest.
+func (o *runOptions) check(c *cobra.Command) error {
+	lineGiven := c.Flags().Changed("command")
+	switch {
+	case lineGiven && len(o.argv) > 0:
+		return usage(c, "-c LINE and COMMAND are both given: quote the whole line, or leave -c away")
+	case lineGiven && strings.TrimSpace(o.line) == "":
+		return usage(c, "-c needs a command line")
+	case !lineGiven && len(o.argv) == 0:
+		return usage(c, "what shall be run? Name a COMMAND, or give a line with -c")
+	case !lineGiven && o.argv[0] == "":
+		return usage(c, "the command's name is empty")
+	}
+	var err error
+	if o.cwd == "" {
+		o.cwd, err = os.Getwd()
+	} else {
+		o.cwd, err = filepath.Abs(o.cwd)
+	}
+	return err
+}
+
+// environment reads the --env flags.
+func environment(flags []string) (map[string]string, error) {
+	env := map[string]string{}
+	for _, f := range flags {
+		name, value, ok := strings.Cut(f, "=")
+		if !ok {
+			value, ok = os.LookupEnv(name)
+			if !ok {
+				continue // not set here either
+			}
+		}
+		if name == "" || strings.ContainsRune(f, 0) {
+			return nil, fmt.Errorf("--env %q: want NAME=VALUE", f)
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+// seconds is a flag with a duration; a number alone counts seconds.
+type seconds time.Duration
+
+func (s *seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, nerr := strconv.ParseFloat(text, 64); nerr == nil {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d <= 0 {
+		return fmt.Errorf("want a time such as 90s, 5m or 30")
+	}
+	*s = seconds(d)
+	return nil
+}
+
+func (s *seconds) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+func (s *seconds) Type() string { return "duration" }
+
+// ms is the flag as the wire has it; 0 is not set.
+func (s seconds) ms() int64 {
+	if s == 0 {
+		return 0
+	}
+	return max(1, time.Duration(s).Milliseconds())
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sandboxd/cmd/sbx/internal/ask"
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// question is one that is asked at this terminal.
+type question struct {
+	stop context.CancelFunc
+	done chan answer
+}
+
+// answer is what became of it.
+type answer struct {
+	out ask.Outcome
+	err error
+}
+
+// cancel ends the question: somebody else answered it.
+func (q *question) cancel() {
+	if q != nil {
+		q.stop()
+	}
+}
+
+// end is cancel, and waits until the terminal has its settings back.
+func (q *question) end() {
+	if q != nil {
+		q.stop()
+		<-q.done
+	}
+}
+
+func (q *question) answered() <-chan answer {
+	if q == nil {
+		return nil
+	}
+	return q.done
+}
+
+// ask puts a question to the person at this terminal, or says who can answer it.
+func (r *runner) ask(ctx context.Context, q ipc.Approval) {
+	if r.tty == nil || !q.Inline {
+		wait := ""
+		if q.Deadline != nil {
+			wait = ", for " + span(time.Until(*q.Deadline))
+		}
+		r.note("waiting for a person to answer%s: sbx approve %s", wait, q.ID)
+		return
+	}
+	r.clearTerminal()
+	if r.place.Named && !isTerminal(r.stderr) {
+		fmt.Fprintf(r.tty, "sbx: the sockets are in %s, which is not the usual place\n", display.Line(r.place.SocketDir))
+	}
+	desk := &ipc.Client{Socket: r.place.Approver()}
+	ctx, stop := context.WithCancel(ctx)
+	r.question = &question{stop: stop, done: make(chan answer, 1)}
+	go func(done chan<- answer) {
+		defer desk.Close()
+		resume := r.input.pause()
+		defer resume()
+		out, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true, Pager: pager(r.tty)}.Ask(ctx, q)
+		done <- answer{out, err}
+	}(r.question.done)
+}
+
+func decided(d *ipc.Decided) string {
+	if d.Allowed {
+		return "approved"
+	}
+	return "denied"
+}

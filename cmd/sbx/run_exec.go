@@ -1,0 +1,307 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	xterm "golang.org/x/term"
+
+	"sandboxd/cmd/sbx/internal/ask"
+	"sandboxd/cmd/sbx/internal/term"
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// run is one command, from the request to its exit status.
+func (a *app) run(ctx context.Context, o runOptions) (int, error) {
+	env, err := environment(o.env)
+	if err != nil {
+		return 0, err
+	}
+	r := &runner{app: a, options: o, stdout: a.out, errout: a.stderr}
+	r.output()
+	defer r.endOutput()
+	if err := r.connect(ctx); err != nil {
+		return r.fail(err)
+	}
+	r.tty = r.terminal()
+	if r.tty != nil {
+		defer r.tty.Close()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.signals = make(chan os.Signal, 8)
+	signal.Notify(r.signals, forwarded...)
+	defer signal.Stop(r.signals)
+
+	r.input = r.newInput()
+	started, err := r.client.StartExec(ctx, r.request(env))
+	if errors.Is(err, ipc.ErrNoDaemon) || ipc.CodeOf(err) == ipc.CodeShuttingDown {
+		// It left in between. Nothing was carried out, so it can be asked again.
+		if err = r.connect(ctx); err == nil {
+			started, err = r.client.StartExec(ctx, r.request(env))
+		}
+	}
+	if err != nil {
+		return r.fail(err)
+	}
+	r.id, r.report.ID = started.ID, started.ID
+	defer r.input.stop()
+	end, err := r.follow(ctx)
+	r.input.stop() // gives the terminal its settings back before anything is printed
+	r.endOutput()
+	if err != nil {
+		return r.fail(err)
+	}
+	return r.finish(end)
+}
+
+// runner is one `sbx run`.
+type runner struct {
+	*app
+	options runOptions
+	client  *ipc.Client
+	id      string
+	tty     *term.Terminal // where a person can be asked; nil: nowhere
+	input   *input
+	streams []*display.Stream
+	column  bool // the output's last byte was no line end
+	signals chan os.Signal
+
+	stdout, errout io.Writer // where the command's output goes
+	report         report
+
+	started  bool
+	taken    int       // signals that came
+	last     os.Signal // the one that came last
+	question *question // that is open at this terminal
+	// elsewhere: the last question at this terminal was answered by somebody else.
+	elsewhere bool
+	held      []ipc.Event
+	heldSize  int
+	notes     []ipc.Warning
+}
+
+// connect finds a daemon and joins a session there. A daemon that leaves at
+// this very moment, because it was idle, is followed by a new one; nothing has
+// been asked of it yet.
+func (r *runner) connect(ctx context.Context) (err error) {
+	for range 5 {
+		if r.client, err = r.agent(ctx); err == nil {
+			err = r.join(ctx)
+		}
+		if !leaving(err) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
+}
+
+// leaving reports an error that a daemon which is about to leave causes.
+func leaving(err error) bool {
+	return errors.Is(err, ipc.ErrNoDaemon) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, io.EOF) || ipc.CodeOf(err) == ipc.CodeShuttingDown
+}
+
+// join takes part in a session: the named one, or the terminal's own.
+func (r *runner) join(ctx context.Context) error {
+	if r.options.session != "" {
+		r.client.Secret = ipc.Secret(os.Getenv("SBX_SESSION_SECRET"))
+		r.report.Session = r.options.session
+		return nil
+	}
+	// The project is where sbx itself was started. --cwd is part of the request,
+	// which has no say in what the sandbox may write (R-IP-07).
+	project, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	s, err := r.client.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project,
+		Agent: r.options.agent, TTY: xterm.IsTerminal(int(r.stdin.Fd()))})
+	if err != nil {
+		return err
+	}
+	r.report.Session, r.notes = s.ID, s.Warnings
+	return nil
+}
+
+// terminal is where a person can be asked: the controlling terminal, if this
+// is its foreground job and at least one of the standard descriptors leads to a
+// terminal. A program that has redirected all three is not a person.
+func (r *runner) terminal() *term.Terminal {
+	if r.options.noAsk || r.options.session != "" {
+		return nil
+	}
+	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		if xterm.IsTerminal(int(f.Fd())) {
+			tty, err := term.Open()
+			if err != nil {
+				return nil
+			}
+			return tty
+		}
+	}
+	return nil
+}
+
+func (r *runner) request(env map[string]string) ipc.ExecRequest {
+	q := ipc.ExecRequest{Session: r.report.Session, Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
+		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Description: r.options.description}
+	if len(q.Argv) == 0 {
+		q.Argv = nil
+	}
+	if r.input.reader == nil {
+		q.Stdin = ipc.StdinNone
+	}
+	if r.options.tty {
+		q.Cols, q.Rows = size()
+	}
+	return q
+}
+
+// follow carries the command's events out until its end.
+func (r *runner) follow(ctx context.Context) (*ipc.Exit, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events := make(chan ipc.Event)
+	broken := make(chan error, 1)
+	go func() { broken <- r.read(ctx, events) }()
+	defer func() { r.question.end() }()
+	for {
+		in := events
+		if r.heldSize > 1<<20 {
+			in = nil // enough is held back: the person at the question comes first
+		}
+		select {
+		case e := <-in:
+			end, err := r.event(ctx, e)
+			if end != nil || err != nil {
+				return end, err
+			}
+		case err := <-broken:
+			if err != nil {
+				return nil, err
+			}
+			broken = nil // all was read; it may be held back
+		case answer := <-r.question.answered():
+			r.question = nil
+			r.elsewhere = answer.out == ask.Elsewhere
+			if answer.err != nil {
+				r.complain(answer.err)
+				r.note("the question is still open for others: sbx approve")
+			}
+			end, err := r.release(ctx)
+			if end != nil || err != nil {
+				return end, err
+			}
+		case sig := <-r.signals:
+			if r.signal(ctx, sig) {
+				return nil, &exit{128 + number(sig), errSilent}
+			}
+		}
+	}
+}
+
+// read hands events on. Where the connection is lost, it is made again: the
+// daemon keeps the events. Its error is that of a daemon which is gone.
+func (r *runner) read(ctx context.Context, events chan<- ipc.Event) error {
+	for next, lost := uint64(1), 0; ; {
+		stream, err := r.client.ExecEvents(ctx, ipc.EventsRequest{ID: r.id, FromSeq: next})
+		for err == nil {
+			var e ipc.Event
+			if e, err = stream.Next(ctx); err != nil {
+				stream.Close()
+				break
+			}
+			next, lost = e.Seq+1, 0
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				stream.Close()
+				return ctx.Err()
+			}
+			if e.Type == ipc.EventExit {
+				stream.Close()
+				return nil
+			}
+		}
+		lost++
+		if ctx.Err() != nil || lost > 3 || ipc.CodeOf(err) != "" || errors.Is(err, ipc.ErrNoDaemon) {
+			return fmt.Errorf("the daemon is gone, and the command with it: %w", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// event takes one event. The exit event's content is the end.
+func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
+	if r.question != nil {
+		// What is printed while a person answers would tear the question apart.
+		switch {
+		case e.Type == ipc.EventApproval && e.Decision != nil, e.Type == ipc.EventExit:
+			r.question.cancel()
+		}
+		r.held = append(r.held, e)
+		r.heldSize += len(e.Data) + 256
+		return nil, nil
+	}
+	switch e.Type {
+	case ipc.EventApproval:
+		switch {
+		case e.Approval != nil:
+			r.ask(ctx, *e.Approval)
+		case e.Decision != nil:
+			if e.Decision.How == "person" {
+				r.report.Answer = e.Decision
+			}
+			if r.elsewhere && r.tty != nil {
+				r.note("%s by %s", decided(e.Decision), e.Decision.By)
+			}
+			r.elsewhere = false
+		}
+	case ipc.EventStarted:
+		r.begin(ctx, e.Started)
+	case ipc.EventStdout, ipc.EventPTY:
+		return nil, r.write(r.stdout, e.Data)
+	case ipc.EventStderr:
+		return nil, r.write(r.errout, e.Data)
+	case ipc.EventGap:
+		if e.Gap != nil {
+			r.report.lost += e.Gap.Bytes
+		}
+	case ipc.EventViolation:
+		if e.Violation != nil {
+			r.report.violations = append(r.report.violations, *e.Violation)
+		}
+	case ipc.EventExit:
+		return e.Exit, nil
+	}
+	return nil, nil
+}
+
+// release takes the events that were held back.
+func (r *runner) release(ctx context.Context) (*ipc.Exit, error) {
+	for len(r.held) > 0 && r.question == nil {
+		e := r.held[0]
+		r.held, r.heldSize = r.held[1:], r.heldSize-len(e.Data)-256
+		if end, err := r.event(ctx, e); end != nil || err != nil {
+			return end, err
+		}
+	}
+	return nil, nil
+}
+
+func (r *runner) begin(ctx context.Context, s *ipc.Started) {
+	r.started = true
+	if s != nil {
+		r.report.Started = s
+	}
+	r.input.start(ctx)
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// report is what `sbx run --json` tells.
+type report struct {
+	ID       string
+	Session  string
+	Started  *ipc.Started
+	Answer   *ipc.Decided // of a person
+	out, err bytes.Buffer
+
+	violations []ipc.Violation
+	lost       int64 // bytes of output
+}
+
+// result is the JSON object of `sbx run --json`. Its fields are stable.
+type result struct {
+	ID      string `json:"id,omitempty"`
+	Session string `json:"session,omitempty"`
+	// Status is sbx's exit status. Ran says whose it is: true, the command's own.
+	Status  int    `json:"status"`
+	Ran     bool   `json:"ran"`
+	Outcome string `json:"outcome"` // exited, signalled, timed_out, cancelled, denied, not_found, failed
+
+	ExitCode *int   `json:"exit_code,omitempty"` // of a command that exited
+	Signal   string `json:"signal,omitempty"`
+
+	Decision string       `json:"decision,omitempty"` // auto, ask
+	Why      string       `json:"why,omitempty"`
+	Rule     string       `json:"rule,omitempty"`
+	Answer   *ipc.Decided `json:"answer,omitempty"` // of the person, where one was asked
+	Denied   *ipc.Denial  `json:"denied,omitempty"`
+	Error    *ipc.Error   `json:"error,omitempty"`
+
+	Stdout       string `json:"stdout"`
+	StdoutBase64 []byte `json:"stdout_base64,omitempty"` // in place of stdout where that is not UTF-8
+	Stderr       string `json:"stderr"`
+	StderrBase64 []byte `json:"stderr_base64,omitempty"`
+	CutBytes     int64  `json:"cut_bytes,omitempty"`
+
+	LimitsHit   []string          `json:"limits_hit,omitempty"`
+	DurationMS  int64             `json:"duration_ms,omitempty"`
+	Violations  []ipc.Violation   `json:"violations,omitempty"`
+	Quarantined []ipc.Quarantined `json:"quarantined,omitempty"`
+	Enforcement *ipc.Enforcement  `json:"enforcement,omitempty"`
+	Warnings    []ipc.Warning     `json:"warnings,omitempty"`
+}
+
+// statusOf is sbx's exit status for a command's end, and the outcome in a word.
+func statusOf(end *ipc.Exit, cancelledBy int) (status int, outcome string) {
+	switch {
+	case end.Denied != nil:
+		return exitDenied, "denied"
+	case end.Error != nil && cancelledBy != 0:
+		return 128 + cancelledBy, "cancelled"
+	case end.Error != nil && end.Error.Code == ipc.CodeNotFound:
+		return exitNotFound, "not_found"
+	case end.Error != nil && end.Error.Code == ipc.CodeForbidden:
+		return exitDenied, "denied"
+	case end.Error != nil:
+		return exitOwn, "failed"
+	case end.TimedOut:
+		return exitTimeout, "timed_out"
+	case end.Cancelled && cancelledBy != 0:
+		return 128 + cancelledBy, "cancelled"
+	case end.SignalNum != 0:
+		return 128 + end.SignalNum, "signalled"
+	case end.Cancelled:
+		return exitOwn, "cancelled"
+	case end.Code < 0:
+		return exitOwn, "failed"
+	}
+	return end.Code, "exited"
+}
+
+// finish tells how it ended.
+func (r *runner) finish(end *ipc.Exit) (int, error) {
+	by := 0
+	if r.last != nil {
+		by = number(r.last)
+	}
+	status, outcome := statusOf(end, by)
+	if r.options.json {
+		return status, r.printJSON(r.result(end, status, outcome))
+	}
+	switch {
+	case end.Denied != nil:
+		r.explainDenial(end.Denied)
+	case end.Error != nil && outcome != "cancelled":
+		r.complain(end.Error)
+	case end.TimedOut && len(end.Warnings) == 0:
+		r.note("it was ended because it took too long")
+	}
+	if n := max(end.CutBytes, r.report.lost); n > 0 {
+		r.note("%s of output were left out, at the limit", display.Size(n))
+	}
+	r.explainEnd(end, status)
+	return status, nil
+}
+
+// explainDenial prints the text that is made for whoever asked, a model
+// perhaps, as it is.
+func (r *runner) explainDenial(d *ipc.Denial) {
+	for _, line := range display.Block(d.Message) {
+		fmt.Fprintln(r.stderr, line)
+	}
+}
+
+// explainEnd says what the sandbox refused, what it took out, and what does not
+// hold on this host. Advice comes only where something went wrong.
+func (r *runner) explainEnd(end *ipc.Exit, status int) {
+	for _, v := range slices.Concat(r.report.violations, end.Violations) {
+		r.note("the sandbox refused %s", describeViolation(v))
+	}
+	for _, q := range end.Quarantined {
+		switch {
+		case q.Kept:
+			r.note("look at %s: %s", q.Path, q.Why)
+		case q.Undo != "":
+			r.note("moved to the trash: %s (%s); sbx undo %s brings it back", q.Path, q.Why, q.Undo)
+		default:
+			r.note("moved to the trash: %s (%s)", q.Path, q.Why)
+		}
+	}
+	if weak := gaps(end.Enforcement); len(weak) > 0 && end.Denied == nil {
+		r.note("the sandbox does not hold everything on this host: %s; sbx doctor says more", strings.Join(weak, "; "))
+	}
+	if end.Denied != nil || end.Error != nil || status == 0 {
+		return
+	}
+	told := map[string]bool{}
+	for _, w := range slices.Concat(end.Warnings, r.notes) {
+		text := w.Message + hint(w.Hint)
+		if !told[text] && !repeatsEnforcement(w, end.Enforcement) {
+			r.note("%s", text)
+		}
+		told[text] = true
+	}
+}
+
+// mayBePartial are the protections whose gaps lie in the nature of things and
+// are made up for otherwise: names that are checked after the run, and limits
+// that are watched. They are in every --json result, and no reason to bother a
+// person after each command.
+var mayBePartial = []string{"protected", "limits"}
+
+// gaps says what does not hold in full, as far as a person should know after
+// every command.
+func gaps(e ipc.Enforcement) []string {
+	var out []string
+	for _, p := range e.Protections {
+		if p.Level == ipc.Enforced || p.Level == ipc.Partial && slices.Contains(mayBePartial, p.Name) {
+			continue
+		}
+		s := p.Name + " " + string(p.Level)
+		if why := first(p.Missing, p.Why); why != "" {
+			s += " (" + why + ")"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// repeatsEnforcement reports a warning that only says what the protections say.
+func repeatsEnforcement(w ipc.Warning, e ipc.Enforcement) bool {
+	if w.Where == "this host" {
+		return true
+	}
+	return slices.ContainsFunc(e.Protections, func(p ipc.Protection) bool {
+		return strings.HasPrefix(w.Message, p.Name+" is "+string(p.Level))
+	})
+}
+
+func describeViolation(v ipc.Violation) string {
+	s := v.Kind + " " + v.Object
+	if v.Access != "" {
+		s = v.Access + " " + v.Object
+	}
+	if v.Count > 1 {
+		s += fmt.Sprintf(" (%d times)", v.Count)
+	}
+	if v.Rule != "" {
+		s += " [" + v.Rule + "]"
+	}
+	if v.Hint != "" {
+		s += "; " + v.Hint
+	}
+	return s
+}
+
+func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
+	res := result{ID: r.report.ID, Session: r.report.Session, Status: status, Outcome: outcome,
+		Ran:    outcome == "exited" || outcome == "signalled",
+		Signal: end.Signal, Denied: end.Denied, Error: end.Error, CutBytes: end.CutBytes, LimitsHit: end.LimitsHit,
+		DurationMS: end.DurationMS, Violations: slices.Concat(r.report.violations, end.Violations), Quarantined: end.Quarantined,
+		Enforcement: &end.Enforcement, Warnings: slices.Concat(r.notes, end.Warnings), Answer: r.report.Answer}
+	if outcome == "exited" {
+		res.ExitCode = &end.Code
+	}
+	if s := r.report.Started; s != nil {
+		res.Decision, res.Why, res.Rule = s.Decision, s.Why, s.Rule
+	}
+	res.Stdout, res.StdoutBase64 = textOr64(r.report.out.Bytes())
+	res.Stderr, res.StderrBase64 = textOr64(r.report.err.Bytes())
+	return res
+}
+
+func textOr64(b []byte) (string, []byte) {
+	if utf8.Valid(b) {
+		return string(b), nil
+	}
+	return "", b
+}
+
+// fail ends a run that never had an end: with --json the object still comes.
+func (r *runner) fail(err error) (int, error) {
+	if !r.options.json {
+		return 0, err
+	}
+	status := statusOfError(err)
+	e := &ipc.Error{Code: ipc.CodeOf(err), Message: err.Error()}
+	if e.Code == "" {
+		e.Code = "client"
+	}
+	res := result{ID: r.report.ID, Session: r.report.Session, Status: status, Outcome: "failed", Error: e}
+	res.Stdout, res.StdoutBase64 = textOr64(r.report.out.Bytes())
+	res.Stderr, res.StderrBase64 = textOr64(r.report.err.Bytes())
+	return status, r.printJSON(res)
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/audit"
+	"sandboxd/display/displaytest"
+	"sandboxd/ipc"
+)
+
+func TestStatusOf(t *testing.T) { // DESIGN §9: exit status
+	for name, c := range map[string]struct {
+		end     ipc.Exit
+		by      int
+		status  int
+		outcome string
+	}{
+		"its own":              {ipc.Exit{Code: 3}, 0, 3, "exited"},
+		"its own 126":          {ipc.Exit{Code: 126}, 0, 126, "exited"},
+		"a signal":             {ipc.Exit{Code: -1, Signal: "SIGKILL", SignalNum: 9}, 0, 137, "signalled"},
+		"took too long":        {ipc.Exit{Code: -1, TimedOut: true, SignalNum: 9}, 0, 124, "timed_out"},
+		"denied":               {ipc.Exit{Code: 126, Denied: &ipc.Denial{}}, 0, 126, "denied"},
+		"not found":            {ipc.Exit{Code: 127, Error: &ipc.Error{Code: ipc.CodeNotFound}}, 0, 127, "not_found"},
+		"not executable":       {ipc.Exit{Code: 126, Error: &ipc.Error{Code: ipc.CodeForbidden}}, 0, 126, "denied"},
+		"ours":                 {ipc.Exit{Code: 125, Error: &ipc.Error{Code: ipc.CodeAudit}}, 0, 125, "failed"},
+		"Ctrl-C, twice":        {ipc.Exit{Code: -1, Cancelled: true, SignalNum: 9}, 2, 130, "cancelled"},
+		"Ctrl-C before it ran": {ipc.Exit{Code: 125, Error: &ipc.Error{Code: ipc.CodeInternal}}, 2, 130, "cancelled"},
+		"cancelled elsewhere":  {ipc.Exit{Code: -1, Cancelled: true}, 0, 125, "cancelled"},
+		"it answered Ctrl-C":   {ipc.Exit{Code: 7}, 2, 7, "exited"},
+	} {
+		status, outcome := statusOf(&c.end, c.by)
+		if status != c.status || outcome != c.outcome {
+			t.Errorf("%s: statusOf = %d, %q, want %d, %q", name, status, outcome, c.status, c.outcome)
+		}
+	}
+}
+
+func TestStatusOfError(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{errors.New("x"), 125},
+		{&ipc.Error{Code: ipc.CodeOverloaded}, 125},
+		{fmt.Errorf("x: %w", &ipc.Error{Code: ipc.CodeStopped}), 126},
+		{&ipc.Error{Code: ipc.CodeSelfApproval}, 126},
+		{quietly(7), 7},
+		{quietly(0), 0},
+	} {
+		if c.err == nil {
+			continue
+		}
+		if got := statusOfError(c.err); got != c.want {
+			t.Errorf("statusOfError(%v) = %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for text, ms := range map[string]int64{"90s": 90_000, "5m": 300_000, "30": 30_000, "0.5": 500, "1us": 1} {
+		var s seconds
+		if err := s.Set(text); err != nil || s.ms() != ms {
+			t.Errorf("%q: %v, %d ms, want %d", text, err, s.ms(), ms)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "x", "5 m", "-3s", "NaN", "Inf", "1e300"} {
+		var s seconds
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q is taken for %v", text, s.String())
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SET_HERE", "v=1")
+	env, err := environment([]string{"A=b=c", "EMPTY=", "SET_HERE", "NOT_SET_ANYWHERE"})
+	if err != nil || len(env) != 3 || env["A"] != "b=c" || env["SET_HERE"] != "v=1" {
+		t.Errorf("environment = %q, %v", env, err)
+	}
+	for _, bad := range []string{"=x", "A=\x00"} {
+		if _, err := environment([]string{bad}); err == nil {
+			t.Errorf("environment(%q) is taken", bad)
+		}
+	}
+}
+
+func TestMoment(t *testing.T) {
+	now := time.Date(2026, 5, 4, 15, 0, 0, 0, time.FixedZone("", 3600))
+	for text, want := range map[string]string{
+		"2h": "2026-05-04T13:00:00+01:00", "2026-05-01": "2026-05-01T00:00:00+01:00",
+		"2026-05-01 10:30": "2026-05-01T10:30:00+01:00", "09:15": "2026-05-04T09:15:00+01:00",
+		"2026-05-01T10:00:00Z": "2026-05-01T10:00:00Z",
+	} {
+		if got, err := moment(text, now); err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("moment(%q) = %v, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, bad := range []string{"gestern", "-2h", "2026-13-01"} {
+		if _, err := moment(bad, now); err == nil {
+			t.Errorf("moment(%q) is taken", bad)
+		}
+	}
+}
+
+// What --json prints is ASCII and means the same.
+func TestASCIIJSON(t *testing.T) {
+	for _, c := range displaytest.Hostile {
+		line, err := asciiJSON(map[string]string{"s": c.In})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := bytes.IndexFunc(line, func(r rune) bool { return r < 0x20 || r > 0x7e }); i >= 0 {
+			t.Errorf("asciiJSON(%q) = %s: byte %d", c.In, line, i)
+		}
+		var back map[string]string
+		if err := json.Unmarshal(line, &back); err != nil || back["s"] != strings.ToValidUTF8(c.In, "\ufffd") && !strings.Contains(back["s"], "\ufffd") {
+			t.Errorf("asciiJSON(%q) reads back as %q, %v", c.In, back["s"], err)
+		}
+	}
+}
+
+// R-UX-05 in lists: whatever is in a cell or a record, a row stays a row.
+func TestListsAreNeutralised(t *testing.T) {
+	for _, c := range displaytest.Hostile {
+		var out bytes.Buffer
+		table(&out, [][]string{{"ID", c.In, "x"}, {c.In, "y", "z"}})
+		r := record{Seq: 1, Record: audit.Record{Category: audit.Decision, Decision: "denied", Subject: c.In, Note: c.In, By: c.In, How: "person", Tool: c.In, Time: time.Now()}}
+		fmt.Fprintln(&out, r.line(time.Now()))
+		if n := strings.Count(out.String(), "\n"); n != 3 || strings.ContainsAny(out.String(), "\x1b\r\t\x00\u202e\u200b") {
+			t.Errorf("%s: %d rows, want 3:\n%q", c.Name, n, out.String())
+		}
+	}
+}
+
+func TestErrorsAreNeutralised(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{stderr: &out}
+	status := a.status(fmt.Errorf("start: %w", &ipc.Error{Code: ipc.CodeDenied, Message: "no\x1b[2J\nsecond\r", Hint: "do\x1b this"}))
+	want := "sbx: start: no\\x1b[2J\nsecond\\r\nsbx: next: do\\x1b this\n"
+	if out.String() != want || status != 126 {
+		t.Errorf("status %d and\n%q, want 126 and\n%q", status, out.String(), want)
+	}
+}
+
+func TestRecordLine(t *testing.T) {
+	at := time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
+	code := 2
+	for _, c := range []struct {
+		r    audit.Record
+		want string
+	}{
+		{audit.Record{Category: audit.Decision, Decision: "approved", Subject: "ls", Reason: "no_check", Rule: "safe list: ls", Scope: "once"}, "15:00:00     #7  approved    ls  (no_check; rule safe list: ls)"},
+		{audit.Record{Category: audit.Decision, Decision: "denied", Argv: []string{"rm", "a b"}, How: "person", By: "uid 0", Note: "no"}, "15:00:00     #7  denied      rm 'a b'  (by uid 0; note: no)"},
+		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, DurationMS: 1500}, "15:00:00     #7  exit 2      ls  (1.5s)"},
+		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, TimedOut: true}, "15:00:00     #7  timed out   ls"},
+		{audit.Record{Category: audit.Session, Operation: "open", Session: "s-1"}, "15:00:00     #7  session open  s-1"},
+		{audit.Record{Category: audit.Decision, Decision: "denied", Tool: "write_file", Subject: "a.go"}, "15:00:00     #7  denied      write_file: a.go"},
+	} {
+		c.r.Time = at
+		if got := (record{7, c.r}).line(at); got != c.want {
+			t.Errorf("line = %q\nwant   %q", got, c.want)
+		}
+	}
+	old := record{7, audit.Record{Time: at, Category: audit.Config, Operation: "start"}}
+	if got := old.line(at.AddDate(0, 0, 1)); !strings.HasPrefix(got, "2026-05-04 15:00:00") {
+		t.Errorf("an old record is shown as %q", got)
+	}
+}
+
+// Every verb has help with an example (issue 8), and no flag shadows another.
+func TestEveryVerbHasAnExample(t *testing.T) {
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Example == "" || c.Short == "" {
+			t.Errorf("%s has no example or no description", c.CommandPath())
+		}
+		if strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: the description ends with a full stop", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			if sub.Name() != "help" && sub.Name() != "completion" {
+				walk(sub)
+			}
+		}
+	}
+	walk(newRoot(&app{stdin: os.Stdin}))
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"tmeout", "timeout", 1}, {"cwd", "pwd", 1}, {"json", "jsonl", 1}, {"abc", "", 3}, {"kitten", "sitting", 3}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{29*time.Second + 900*time.Millisecond: "30 s", 5*time.Minute - time.Second: "5 min", 3 * time.Hour: "3 h", 72 * time.Hour: "3 days"} {
+		if got := span(d); got != want {
+			t.Errorf("span(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

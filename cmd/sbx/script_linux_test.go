@@ -1,0 +1,322 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sandboxd/cmd/sbx/internal/term/termtest"
+	"sandboxd/ipc"
+)
+
+// TestScripts runs testdata/script against the real programs: sbx, the daemon
+// that it starts, and the sandbox.
+func TestScripts(t *testing.T) {
+	bin := build(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup:               func(env *testscript.Env) error { return setup(env, bin) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status":   cmdStatus,
+			"person":   cmdPerson,
+			"approver": cmdApprover,
+			"question": cmdQuestion,
+			"json":     cmdJSON,
+			"flip":     cmdFlip,
+		},
+	})
+}
+
+// build makes the three programs, as they are installed: side by side.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	for _, b := range []struct{ cgo, pkg string }{
+		{"0", "./cmd/sbx"}, {"0", "./cmd/sandboxd-launch"}, {"1", "./cmd/sandboxd"},
+	} {
+		cmd := exec.Command("go", "build", "-o", bin+"/", b.pkg)
+		cmd.Dir = "../.."
+		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go build %s: %v\n%s", b.pkg, err, out)
+		}
+	}
+	return bin
+}
+
+// setup gives a script a daemon, a state directory and a project of its own.
+func setup(env *testscript.Env, bin string) error {
+	dir, err := os.MkdirTemp("", "sbx") // short: a socket's path has 103 bytes at most
+	if err != nil {
+		return err
+	}
+	project := filepath.Join(dir, "project")
+	if err := os.Mkdir(project, 0o755); err != nil {
+		return err
+	}
+	files, err := os.ReadDir(env.WorkDir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files { // the script's files are the project's
+		if f.Type().IsRegular() {
+			if err := os.Rename(filepath.Join(env.WorkDir, f.Name()), filepath.Join(project, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	env.Cd = project
+	env.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	env.Setenv("BIN", bin)
+	env.Setenv("PROJECT", project)
+	env.Setenv("SBX_SOCKET_DIR", filepath.Join(dir, "run"))
+	env.Setenv("SBX_STATE_DIR", filepath.Join(dir, "state"))
+	env.Setenv("TERM", "xterm")
+	env.Setenv("NO_COLOR", "1")
+	env.Setenv("PAGER", "cat")
+	env.Defer(func() {
+		stop := exec.Command(filepath.Join(bin, "sbx"), "stop", "--now")
+		stop.Env = env.Vars
+		stop.Run()
+		os.RemoveAll(dir)
+	})
+	return nil
+}
+
+// cmdStatus: status N PROGRAM ARG… runs a program and wants exit status N.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%v", err)
+		}
+		got = e.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// cleanups collects what termtest wants done at the end.
+type cleanups struct {
+	*testscript.TestScript
+	list []func()
+}
+
+func (c *cleanups) Helper()           {}
+func (c *cleanups) Fatal(args ...any) { c.Fatalf("%s", fmt.Sprint(args...)) }
+func (c *cleanups) Cleanup(f func())  { c.list = append(c.list, f) }
+
+// cmdPerson: person N 'WAIT=KEYS'… -- PROGRAM ARG… runs a program at a terminal
+// and wants exit status N. Each time the screen shows WAIT, KEYS are typed (Go's
+// escapes count); KEYS that begin with ! are a command that another process, not
+// related to this one, runs. What was shown is in the file $SCREEN afterwards.
+func cmdPerson(ts *testscript.TestScript, neg bool, args []string) {
+	cut := 0
+	for cut < len(args) && args[cut] != "--" {
+		cut++
+	}
+	if neg || cut < 1 || cut+1 >= len(args) {
+		ts.Fatalf("usage: person N 'WAIT=KEYS'… -- PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	tb := &cleanups{TestScript: ts}
+	defer func() {
+		for _, f := range tb.list {
+			f()
+		}
+	}()
+	s := termtest.Open(tb)
+	program, err := exec.LookPath(args[cut+1])
+	if bin := filepath.Join(ts.Getenv("BIN"), args[cut+1]); exists(bin) {
+		program, err = bin, nil
+	}
+	ts.Check(err)
+	cmd := exec.Command(program, args[cut+2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir)
+	for _, name := range []string{"PATH", "SBX_SOCKET_DIR", "SBX_STATE_DIR", "TERM", "NO_COLOR", "PAGER"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	s.Start(cmd)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	screen := filepath.Join(ts.Getenv("WORK"), "screen")
+	defer func() { ts.Check(os.WriteFile(screen, []byte(s.Shown()), 0o600)) }()
+	ts.Setenv("SCREEN", screen)
+	shown := 0
+	for _, step := range args[1:cut] {
+		step, err := strconv.Unquote(`"` + strings.ReplaceAll(step, `"`, `\"`) + `"`)
+		wait, keys, ok := strings.Cut(step, "=")
+		if !ok || err != nil {
+			ts.Fatalf("step %q: want 'WAIT=KEYS': %v", step, err)
+		}
+		shown = waitFor(ts, s, wait, shown)
+		time.Sleep(30 * time.Millisecond)
+		if command, ok := strings.CutPrefix(keys, "!"); ok {
+			ts.Check(unrelated(ts, "sh", "-c", command).Run())
+			continue
+		}
+		s.Press(keys)
+	}
+	select {
+	case <-ended:
+	case <-time.After(40 * time.Second):
+		cmd.Process.Kill()
+		<-ended
+		ts.Fatalf("it did not end; the screen is\n%s", s.Shown())
+	}
+	s.Drain()
+	ts.Logf("%s", s.Shown())
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// waitFor waits until the screen shows text behind from; it returns where that ends.
+func waitFor(ts *testscript.TestScript, s *termtest.Screen, text string, from int) int {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		shown := s.Shown()
+		if i := strings.Index(shown[from:], text); i >= 0 {
+			return from + i + len(text)
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("the screen never showed %q, only:\n%s", text, shown)
+		}
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// cmdApprover: approver N PROGRAM ARG… is status in a process that has nothing
+// to do with those that the script runs: who asks cannot answer.
+func cmdApprover(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: approver N PROGRAM ARG…")
+	}
+	cmd := unrelated(ts, args[1:]...)
+	ts.Check(cmd.Run())
+	dir := ts.Getenv("WORK")
+	for end := time.Now().Add(20 * time.Second); !exists(filepath.Join(dir, "status")); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("it did not end")
+		}
+	}
+	got := strings.TrimSpace(ts.ReadFile(filepath.Join(dir, "status")))
+	out, errout := ts.ReadFile(filepath.Join(dir, "out")), ts.ReadFile(filepath.Join(dir, "err"))
+	fmt.Fprint(ts.Stdout(), out)
+	fmt.Fprint(ts.Stderr(), errout)
+	if got != args[0] {
+		ts.Fatalf("exit status %s, want %s\n%s%s", got, args[0], out, errout)
+	}
+}
+
+// unrelated is a command that leaves a process behind, with a session of its
+// own and no parent but the first process. It writes its output and exit status
+// to the files out, err and status of $WORK.
+func unrelated(ts *testscript.TestScript, args ...string) *exec.Cmd {
+	script := `rm -f "$WORK/status"
+(cd "$1" || exit; shift; setsid "$@" >"$WORK/out" 2>"$WORK/err" </dev/null; echo $? >"$WORK/tmp"; mv "$WORK/tmp" "$WORK/status") &`
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh", ts.MkAbs(".")}, args...)...)
+	cmd.Env = os.Environ()
+	for _, name := range []string{"PATH", "WORK", "SBX_SOCKET_DIR", "SBX_STATE_DIR", "ID", "HASH"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+// cmdQuestion: question [N] waits until N questions are open (1); the id of the
+// first is in $ID then, its hash in $HASH.
+func cmdQuestion(ts *testscript.TestScript, _ bool, args []string) {
+	want := 1
+	if len(args) == 1 {
+		var err error
+		want, err = strconv.Atoi(args[0])
+		ts.Check(err)
+	}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), "sbx"), "pending", "--json")
+		cmd.Env = append(os.Environ(), "SBX_SOCKET_DIR="+ts.Getenv("SBX_SOCKET_DIR"), "SBX_STATE_DIR="+ts.Getenv("SBX_STATE_DIR"))
+		out, err := cmd.Output()
+		var list ipc.ApprovalList
+		if err == nil && json.Unmarshal(out, &list) == nil && len(list.Approvals) >= want {
+			ts.Setenv("ID", list.Approvals[0].ID)
+			ts.Setenv("HASH", list.Approvals[0].Hash)
+			return
+		}
+	}
+	ts.Fatalf("no question was put")
+}
+
+// cmdJSON: json PATH REGEXP wants the value at a path (a.b.0.c) of the JSON on
+// stdout to match; with ! there must be none.
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: json PATH [REGEXP]")
+	}
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil {
+		ts.Fatalf("stdout is not one JSON value: %v", err)
+	}
+	found := true
+	for _, key := range strings.Split(args[0], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v, found = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if found = err == nil && i < len(at); found {
+				v = at[i]
+			}
+		default:
+			found = false
+		}
+		if !found {
+			break
+		}
+	}
+	if neg {
+		if found {
+			ts.Fatalf("%s is %v", args[0], v)
+		}
+		return
+	}
+	text := fmt.Sprint(v)
+	if !found || len(args) > 1 && !regexp.MustCompile(args[1]).MatchString(text) {
+		ts.Fatalf("%s is %q (there: %v), want %s", args[0], text, found, args[1:])
+	}
+}
+
+// cmdFlip: flip FILE REGEXP changes one byte of the last match.
+func cmdFlip(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	text, err := os.ReadFile(name)
+	ts.Check(err)
+	all := regexp.MustCompile(args[1]).FindAllIndex(text, -1)
+	if len(all) == 0 {
+		ts.Fatalf("%s holds no %s", args[0], args[1])
+	}
+	text[all[len(all)-1][1]-1] ^= 1
+	ts.Check(os.WriteFile(name, text, 0o600))
+}

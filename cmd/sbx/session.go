@@ -1,0 +1,166 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/ipc"
+)
+
+func sessionVerb(a *app) *cobra.Command {
+	return group("session", "List, open, resume and close sessions",
+		"  sbx session ls\n  sbx session open --json --label 'nightly build'\n  sbx session close s_01H",
+		sessionList(a), sessionOpen(a), sessionResume(a), sessionClose(a))
+}
+
+func sessionList(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "ls", Short: "List the sessions", Example: "  sbx session ls", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			list, err := client.Sessions(c.Context())
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(list)
+			case len(list.Sessions) == 0:
+				a.note("there are no sessions")
+				return nil
+			}
+			rows := [][]string{{"ID", "KIND", "MODE", "RUNS", "USED", "TRUSTED", "AGENT", "ROOT", ""}}
+			for _, s := range list.Sessions {
+				remark := s.Stopped
+				if len(s.Overlaps) > 0 {
+					remark = strings.TrimSpace(remark + " overlaps with " + strings.Join(s.Overlaps, ", "))
+				}
+				rows = append(rows, []string{s.ID, s.Kind, s.Mode, strconv.Itoa(len(s.Running)), ago(&s.LastUsed), yesNo(s.Trusted),
+					strings.TrimSpace(s.Agent + " " + s.Label), s.Root, remark})
+			}
+			table(a.out, rows)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func sessionOpen(a *app) *cobra.Command {
+	var (
+		label, agent, root string
+		asJSON             bool
+	)
+	c := &cobra.Command{
+		Use:   "open",
+		Short: "Open a session for a program and print its id and secret",
+		Long: "Open a session for a program. Whoever has the secret may ask in its name; it is shown\n" +
+			"once. The two lines can be evaluated by a shell; sbx run --session uses them.",
+		Example: "  eval \"$(sbx session open --label build)\"; sbx run --session $SBX_SESSION -- make",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.agent(c.Context())
+			if err != nil {
+				return err
+			}
+			cwd, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			if root != "" {
+				if root, err = filepath.Abs(root); err != nil {
+					return err
+				}
+			}
+			s, err := client.OpenSession(c.Context(), ipc.SessionRequest{Kind: ipc.KindAPI, Agent: agent, Label: label, Root: root, Cwd: cwd})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(s)
+			}
+			for _, w := range s.Warnings {
+				a.note("%s", strings.TrimSpace(w.Message+" "+w.Hint))
+			}
+			a.printf("SBX_SESSION=%s; export SBX_SESSION\nSBX_SESSION_SECRET=%s; export SBX_SESSION_SECRET\n", s.ID, string(s.Secret))
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&label, "label", "", "what people see")
+	f.StringVar(&agent, "agent-name", "", "what the program calls itself; shown as a claim")
+	f.StringVar(&root, "root", "", "the project's directory (default: the repository around this one)")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func sessionResume(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s_01H", Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := a.sessionID(c.Context(), first(args...))
+			if err != nil {
+				return err
+			}
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			t, err := client.Turn(c.Context(), ipc.TurnRequest{Session: id})
+			if err != nil {
+				return err
+			}
+			if t.Cleared == "" {
+				a.note("%s was not stopped", id)
+			} else {
+				a.note("%s goes on; it was %s", id, t.Cleared)
+			}
+			return nil
+		},
+	}
+}
+
+func sessionClose(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s_01H", Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := a.sessionID(c.Context(), first(args...))
+			if err != nil {
+				return err
+			}
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			end, err := client.CloseSession(c.Context(), ipc.CloseRequest{Session: id})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(end)
+			}
+			a.note("closed: %s; %s ended", id, plural(end.Ended, "command"))
+			if end.Stats != nil {
+				a.printCounts(end.Stats.Overall)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

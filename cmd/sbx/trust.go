@@ -1,0 +1,90 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/ipc"
+)
+
+func trustVerb(a *app) *cobra.Command {
+	var list, remove, asJSON bool
+	c := &cobra.Command{
+		Use:   "trust [DIR]",
+		Short: "Let commands write in a project's directory",
+		Long: "Trust DIR (default: this directory). Commands in a directory that nobody trusts may\n" +
+			"read it and not write. Trust is kept by the directory itself: one that is put in its\n" +
+			"place later is not trusted. /, a home directory and system directories are refused.",
+		Example: "  sbx trust\n  sbx trust ~/src/web\n  sbx trust --list\n  sbx trust --remove ~/src/web",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			if list && (remove || len(args) > 0) {
+				return usage(c, "--list takes no directory")
+			}
+			client, err := a.approver(ctx)
+			if err != nil {
+				return err
+			}
+			if list {
+				return a.listTrust(c, client, asJSON)
+			}
+			dir, err := filepath.Abs(first(append(args, ".")...))
+			if err != nil {
+				return err
+			}
+			if remove {
+				if err := client.Distrust(ctx, ipc.TrustRequest{Dir: dir}); err != nil {
+					return err
+				}
+				a.note("no longer trusted: %s", dir)
+				return nil
+			}
+			t, err := client.Trust(ctx, ipc.TrustRequest{Dir: dir})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(t)
+			}
+			a.note("trusted: %s (withdraw it with sbx trust --remove %s)", t.Dir, t.Dir)
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&list, "list", false, "list the directories that are trusted")
+	f.BoolVar(&remove, "remove", false, "do not trust it any longer")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) listTrust(c *cobra.Command, client *ipc.Client, asJSON bool) error {
+	list, err := client.Trusted(c.Context())
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return a.printJSON(list)
+	case len(list.Trusted) == 0:
+		a.note("no directory is trusted")
+		return nil
+	}
+	rows := [][]string{{"SINCE", "DIRECTORY", ""}}
+	for _, t := range list.Trusted {
+		rows = append(rows, []string{t.Since.Local().Format(time.DateTime), t.Dir, t.Stale})
+	}
+	table(a.out, rows)
+	return nil
+}
+
+// first is the first of list that is not empty.
+func first(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

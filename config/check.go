@@ -1,0 +1,81 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Check loads the layers and writes what `sandboxd config check` prints: which
+// files count, and every error and warning with its place. With a project, its
+// file is checked too; empty leaves it out. ok is false when there is an error.
+func Check(w io.Writer, paths Paths, project string) (ok bool, err error) {
+	var b reporter
+	for _, layer := range []struct{ what, path string }{
+		{"operator", paths.Operator}, {"user", paths.User}, {"profiles", paths.ProfileDir},
+	} {
+		b.layer(layer.what, layer.path)
+	}
+	cfg, warnings, loadErr := Load(paths)
+	b.warnings(warnings)
+	b.problems(loadErr)
+	if loadErr == nil && project != "" {
+		_, warnings, loadErr = cfg.ForProject(project)
+		b.warnings(warnings)
+		b.problems(loadErr)
+	}
+	if b.errors == 0 {
+		b.line("the configuration is good (%d warnings)", b.warned)
+	} else {
+		b.line("%d errors, %d warnings", b.errors, b.warned)
+	}
+	_, err = io.WriteString(w, string(b.text))
+	return b.errors == 0, err
+}
+
+type reporter struct {
+	text           []byte
+	errors, warned int
+}
+
+func (r *reporter) line(format string, args ...any) {
+	r.text = fmt.Appendf(r.text, format+"\n", args...)
+}
+
+func (r *reporter) layer(what, path string) {
+	switch _, err := os.Stat(path); {
+	case path == "":
+		r.line("%-9s none", what)
+	case err != nil:
+		r.line("%-9s %s (not there)", what, path)
+	default:
+		r.line("%-9s %s", what, path)
+	}
+}
+
+func (r *reporter) warnings(list []Warning) {
+	for _, w := range list {
+		r.warned++
+		r.line("warning: %s", w)
+	}
+}
+
+// problems writes a joined error, one a line.
+func (r *reporter) problems(err error) {
+	if err == nil {
+		return
+	}
+	var joined interface{ Unwrap() []error }
+	var one *Error
+	if !errors.As(err, &one) || errors.As(err, &joined) && len(joined.Unwrap()) > 1 {
+		if joined != nil {
+			for _, e := range joined.Unwrap() {
+				r.problems(e)
+			}
+			return
+		}
+	}
+	r.errors++
+	r.line("error: %v", err)
+}

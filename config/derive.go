@@ -1,0 +1,146 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sandboxd/profile"
+	"sandboxd/profile/document"
+)
+
+// Session is what deriving a profile needs besides the configuration.
+type Session struct {
+	Project string // real, absolute path; empty: none
+	Trusted bool   // by a person, or as one of daemon.roots
+	Home    string // the person's home directory, real and absolute
+}
+
+// Ceiling is the intersection of the operator's profiles; without any it is
+// everything.
+func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {
+	docs := make([]*document.Document, len(c.Profiles))
+	for i, p := range c.Profiles {
+		docs[i] = p.Document
+	}
+	return document.Ceiling(docs, v)
+}
+
+// ProfileTools is what document.Derive needs to know of the configuration for one
+// session. The caller adds what only the running daemon knows: its own paths,
+// sockets, and devices. Call it on what ForProject returned.
+func (c *Config) ProfileTools(s Session) (document.Tools, error) {
+	mode, err := profile.ParseNetMode(c.Network.Mode)
+	if err != nil {
+		return document.Tools{}, err
+	}
+	t := document.Tools{
+		Project: s.Project, Trusted: s.Trusted, Home: s.Home,
+		Read:        s.paths(c.Sandbox.Read),
+		Write:       s.paths(c.Sandbox.Write),
+		Hidden:      slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
+		Protected:   slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.Sandbox.ReadOnly)),
+		Presets:     c.Presets.Use,
+		Network:     profile.Network{Mode: mode},
+		Environment: profile.Environment{Pass: c.Environment.Pass, Set: c.Environment.Set},
+		Limits:      c.Sandbox.Limits.profile(),
+	}
+	for _, h := range c.Network.Hosts {
+		if mode != profile.NetAllowlist {
+			break // the other modes have no use for names
+		}
+		host, err := profile.ParseHostPort(h)
+		if err != nil {
+			return document.Tools{}, err
+		}
+		t.Network.Hosts = append(t.Network.Hosts, host)
+	}
+	for _, port := range c.Network.Listen {
+		t.Network.Listen = append(t.Network.Listen, uint16(port))
+	}
+	roots := c.roots(s.Project)
+	for _, name := range sortedKeys(roots) {
+		sandbox := c.Files.Paths[name]
+		mode := sandbox.Mode
+		if mode == "" {
+			mode = "ro"
+		}
+		t.Roots = append(t.Roots, document.Root{Name: name, Path: s.home(roots[name]), Mode: mode})
+	}
+	return t, nil
+}
+
+// configured are the entries of a list that a file added. The built-in
+// protected names are the profile's own, which knows which of them ordinary
+// commands must be able to write.
+func (c *Config) configured(key string, list []string) []string {
+	var out []string
+	for i, v := range list {
+		if c.Origin(element(key, i)) != (Origin{}) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// names turns the file section's globs, which hold at any depth and for all
+// below a match, into the document's bare names, which do too.
+func names(globs []string) []string {
+	out := make([]string, len(globs))
+	for i, g := range globs {
+		out[i] = strings.TrimSuffix(strings.TrimPrefix(g, "**/"), "/**")
+	}
+	return out
+}
+
+func (s Session) home(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && s.Home != "" {
+		return filepath.Join(s.Home, rest)
+	}
+	return p
+}
+
+// paths makes relative paths absolute.
+func (s Session) paths(list []string) []string {
+	var out []string
+	for _, p := range list {
+		switch p = s.home(p); {
+		case filepath.IsAbs(p) || strings.HasPrefix(p, "~"):
+			out = append(out, filepath.Clean(p))
+		case s.Project != "":
+			out = append(out, filepath.Join(s.Project, p))
+		}
+	}
+	return out
+}
+
+// targets is paths, but leaves names without a slash alone: they hold at any
+// depth of the project.
+func (s Session) targets(list []string) []string {
+	var out []string
+	for _, p := range list {
+		if !strings.Contains(p, "/") && p != "~" && p != "." {
+			out = append(out, p)
+			continue
+		}
+		out = append(out, s.paths([]string{p})...)
+	}
+	return out
+}
+
+func (l Limits) profile() profile.Limits {
+	return profile.Limits{
+		Wall: time.Duration(l.Wall), CPU: time.Duration(l.CPU), Memory: int64(l.Memory),
+		Processes: l.Processes, OpenFiles: l.OpenFiles,
+		FileSize: int64(l.FileSize), Output: int64(l.Output), TmpSize: int64(l.Tmp),
+	}
+}
+
+func limitsOf(p profile.Limits) Limits {
+	return Limits{
+		Wall: Duration(p.Wall), CPU: Duration(p.CPU), Memory: Size(p.Memory),
+		Processes: p.Processes, OpenFiles: p.OpenFiles,
+		FileSize: Size(p.FileSize), Output: Size(p.Output), Tmp: Size(p.TmpSize),
+	}
+}

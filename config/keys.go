@@ -1,0 +1,93 @@
+package config
+
+// keys lists every setting, in the order in which it is shown. A test holds it
+// against the structs: no setting is without a line here, and no line without
+// a setting.
+//
+// words are given from the widest to the narrowest.
+var keys = []key{
+	{name: "daemon.idle_timeout", doc: "a daemon that sbx started leaves after that long without a request; 0 keeps it"},
+	{name: "daemon.drain_timeout", doc: "how long a planned stop waits for running commands"},
+	{name: "daemon.socket_dir", doc: "folder of the sockets; empty is the default place"},
+	{name: "daemon.state_dir", doc: "folder of audit log, grants, trash and undo; empty is the default place"},
+	{name: "daemon.roots", merge: grant, within: pathInList, doc: "folders trusted as project roots without asking"},
+	{name: "daemon.user_daemons", merge: narrow, within: falseIsNarrower, doc: "whether sbx may start a daemon for its user"},
+	{name: "daemon.requests", merge: narrow, within: fewer, doc: "requests in flight per peer"},
+	{name: "daemon.sessions", merge: narrow, within: fewer, doc: "sessions per peer"},
+	{name: "daemon.pending", merge: narrow, within: fewer, doc: "waiting prompts per peer"},
+	{name: "daemon.message_size", merge: narrow, within: smaller, doc: "largest request body"},
+
+	{name: "approval.mode", merge: narrow, words: []string{"interactive", "strict"}, doc: "interactive: ask; strict: deny what would ask"},
+	{name: "approval.policy", merge: narrow, words: []string{"blacklist", "normal", "whitelist"}, doc: "normal; whitelist: only what is permitted; blacklist: all but what is listed"},
+	{name: "approval.safe_commands_only", merge: narrow, within: trueIsNarrower, doc: "refuse every command that is not on the safe list"},
+	{name: "approval.timeout", doc: "how long a question waits for a person at a terminal"},
+	{name: "approval.timeout_remote", doc: "how long it waits where only remote approvers are connected"},
+	{name: "approval.no_approver", merge: narrow, words: []string{"wait", "deny"}, doc: "with nobody to ask: wait for the timeout, or deny at once"},
+	{name: "approval.inline", merge: narrow, within: falseIsNarrower, doc: "whether the person at the terminal of `sbx run` may answer there"},
+	{name: "approval.show_stats", doc: "show counts at the end of a session"},
+	{name: "approval.double_confirm_deletes", merge: narrow, within: trueIsNarrower, doc: "deletes need a second yes"},
+
+	{name: "tools.unknown", merge: narrow, words: []string{"allow", "ask", "deny"}, doc: "tools that no rule names: allow, ask or deny"},
+	{name: "tools.rules", merge: rules, project: true, doc: "rules for tools, first match decides"},
+
+	{name: "files.paths.*.root", merge: grant, doc: "folder, absolute or relative to the project"},
+	{name: "files.paths.*.mode", merge: grant, words: []string{"rw", "ro"}, project: true, doc: "ro or rw"},
+	{name: "files.paths.*.suffixes", merge: grant, doc: "only these endings; empty: every name"},
+	{name: "files.paths.*.write_approval", merge: grant, project: true, doc: "true: every change asks; false: changes but deletes run; absent: the table of operations"},
+	{name: "files.paths.*.read_approval", merge: grant, project: true, doc: "true: every read asks"},
+	{name: "files.auto_safe", merge: narrow, within: falseIsNarrower, doc: "safe paths are written without a question"},
+	{name: "files.safe", merge: grant, within: inList, doc: "globs of safe paths"},
+	{name: "files.protected", merge: restrict, project: true, doc: "names, at any depth, whose every change asks twice"},
+	{name: "files.unprotected", merge: grant, within: inList, doc: "built-in protected names that are not protected"},
+	{name: "files.hidden", merge: restrict, project: true, doc: "names, at any depth, that can be neither read nor written"},
+	{name: "files.read_only", merge: restrict, project: true, doc: "names, at any depth, that cannot be changed"},
+	{name: "files.hard_links", merge: narrow, words: []string{"read", "refuse"}, doc: "files with more than one name: refuse, or read only"},
+	{name: "files.max_file", merge: narrow, within: smallerOrDefault, doc: "largest file that is read whole or changed, in bytes"},
+	{name: "files.undo.keep_for", doc: "how long an operation can be undone; 0: for ever"},
+	{name: "files.undo.keep_bytes", doc: "how much old content is kept, in bytes; 0: no bound"},
+
+	{name: "shell.default.allowed", merge: narrow, within: falseIsNarrower, doc: "false: commands that nothing else decides are refused"},
+	{name: "shell.default.approval", merge: narrow, within: trueIsNarrower, doc: "false: they run without a question"},
+	{name: "shell.network", merge: narrow, words: networkModes, doc: "network of a command that no rule gives another: none, loopback, allowlist or full"},
+	{name: "shell.auto_safe", merge: narrow, within: falseIsNarrower, doc: "commands of the safe list run without a question"},
+	{name: "shell.safe_commands", merge: grant, within: inList, doc: "further safe commands"},
+	{name: "shell.rules", merge: rules, project: true, doc: "rules for commands, first match decides"},
+	{name: "shell.search_path", merge: grant, within: inList, doc: "where the commands that run unasked are looked up"},
+	{name: "permissions.allow", merge: rules, doc: "calls that run, such as \"Bash(git diff *)\""},
+	{name: "permissions.ask", merge: restrict, project: true, doc: "calls that ask"},
+	{name: "permissions.deny", merge: restrict, project: true, doc: "calls that are refused"},
+
+	{name: "sandbox.require_os_sandbox", merge: narrow, within: requiresMore, doc: "true, false, or the protections that must be there"},
+	{name: "sandbox.os_sandbox_fallback", merge: narrow, words: []string{"refuse_tools", "fail_fast"}, doc: "what happens where they are not: fail_fast or refuse_tools"},
+	{name: "sandbox.read", merge: grant, within: pathInList, doc: "further paths that commands may read"},
+	{name: "sandbox.write", merge: grant, within: pathInList, doc: "further paths that commands may read and write"},
+	{name: "sandbox.hidden", merge: restrict, project: true, doc: "paths that commands cannot reach"},
+	{name: "sandbox.read_only", merge: restrict, project: true, doc: "paths that commands cannot change"},
+	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
+	{name: "sandbox.limits.cpu", merge: narrow, within: shorter, project: true, doc: "processor time"},
+	{name: "sandbox.limits.memory", merge: narrow, within: smaller, project: true, doc: "memory of all its processes"},
+	{name: "sandbox.limits.processes", merge: narrow, within: fewer, project: true, doc: "processes and threads"},
+	{name: "sandbox.limits.open_files", merge: narrow, within: fewer, project: true, doc: "open files of one process"},
+	{name: "sandbox.limits.file_size", merge: narrow, within: smaller, project: true, doc: "largest file"},
+	{name: "sandbox.limits.output", merge: narrow, within: smaller, project: true, doc: "output that is kept, head and tail"},
+	{name: "sandbox.limits.tmp", merge: narrow, within: smaller, project: true, doc: "size of its /tmp"},
+
+	{name: "environment.pass", merge: grant, within: patternInList, doc: "variables that reach a command"},
+	{name: "environment.set", merge: grant, doc: "variables with their values"},
+
+	{name: "network.mode", merge: narrow, words: networkModes, project: true, doc: "none, loopback, allowlist or full"},
+	{name: "network.hosts", merge: grant, within: hostInList, project: true, doc: "hosts of the allowlist, \"name:port\""},
+	{name: "network.listen", merge: grant, within: inList, project: true, doc: "ports that a command may listen on"},
+
+	{name: "audit.rotate_size", doc: "a new file is started at this size"},
+	{name: "audit.keep", doc: "how many files are kept; 0: all"},
+	{name: "audit.journal", doc: "mirror records to the system's journal"},
+	{name: "audit.exclude_keys", merge: restrict, doc: "arguments that are not recorded"},
+
+	{name: "presets.use", merge: grant, within: inList, doc: "presets that are on, such as \"go\""},
+
+	{name: "gateway.listen", doc: "loopback address of the gateway; empty: none"},
+	{name: "gateway.origins", merge: grant, within: inList, doc: "web origins that may use it"},
+}
+
+var networkModes = []string{"full", "allowlist", "loopback", "none"}

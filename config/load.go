@@ -1,0 +1,256 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
+
+	"sandboxd/profile/document"
+	"sandboxd/shell"
+)
+
+// Load reads the operator's and the user's layers and the operator's profiles.
+// Its error joins every *Error that was found; with an error there is no
+// configuration. Warnings are about what was understood and not followed.
+func Load(paths Paths) (*Config, []Warning, error) {
+	l := newLayers()
+	var errs []error
+	if doc, err := readLayer(paths.Operator); err != nil {
+		errs = append(errs, err)
+	} else if doc != nil {
+		l.addOperator(doc)
+	}
+	if doc, err := readLayer(paths.User); err != nil {
+		errs = append(errs, err)
+	} else if doc != nil {
+		l.addUser(doc)
+	}
+	profiles, err := readProfiles(paths.ProfileDir)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return nil, nil, errors.Join(errs...)
+	}
+	cfg, err := l.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.Profiles = profiles
+	return cfg, l.warnings, nil
+}
+
+// readLayer reads one trusted file, strictly. Without the file it is nil.
+func readLayer(path string) (*parsed, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, found, err := readTrusted(path)
+	if err != nil {
+		return nil, &Error{Origin: Origin{File: path}, Err: err}
+	}
+	if !found {
+		return nil, nil
+	}
+	doc, err := parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, list := range [][]problem{doc.denied, doc.unknown, doc.invalid} {
+		for _, p := range list {
+			errs = append(errs, p.error())
+		}
+	}
+	return doc, errors.Join(errs...)
+}
+
+func readProfiles(dir string) ([]Profile, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &Error{Origin: Origin{File: dir}, Err: fmt.Errorf("read: %w", pathless(err))}
+	}
+	var out []Profile
+	var errs []error
+	for _, e := range list {
+		path := filepath.Join(dir, e.Name())
+		if !strings.HasSuffix(path, ".toml") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		text, found, err := readTrusted(path)
+		if err == nil && !found {
+			err = errors.New("cannot be opened; remove it, or mend the link")
+		}
+		if err != nil {
+			errs = append(errs, &Error{Origin: Origin{File: path}, Err: err})
+			continue
+		}
+		doc, err := document.Parse(path, []byte(text))
+		if err != nil {
+			errs = append(errs, profileError(path, err))
+			continue
+		}
+		out = append(out, Profile{File: path, Text: text, Document: doc})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].File < out[j].File })
+	return out, errors.Join(errs...)
+}
+
+func profileError(path string, err error) error {
+	var de *document.Error
+	if errors.As(err, &de) {
+		return &Error{Origin: Origin{File: path, Line: de.Line, Column: de.Col}, Err: de.Err}
+	}
+	return &Error{Origin: Origin{File: path}, Err: err}
+}
+
+// builtin is the defaults as settings of no file.
+var builtin = sync.OnceValue(readDefaults)
+
+func readDefaults() []setting {
+	var buf bytes.Buffer
+	if err := toml.NewEncoder(&buf).Encode(defaults()); err != nil {
+		panic("config: the defaults cannot be written: " + err.Error())
+	}
+	doc, err := parse("", buf.String())
+	if err == nil {
+		for _, p := range append(doc.unknown, append(doc.invalid, doc.denied...)...) {
+			err = p.error()
+		}
+	}
+	if err != nil {
+		panic("config: the defaults cannot be read: " + err.Error())
+	}
+	written := map[string]bool{}
+	for _, s := range doc.settings {
+		written[s.name] = true
+	}
+	for _, k := range keys {
+		if v, ok := emptyValue(k); ok && !written[k.name] {
+			doc.settings = append(doc.settings, setting{path: strings.Split(k.name, "."), name: k.name, key: k, value: v})
+		}
+	}
+	for i := range doc.settings {
+		s := &doc.settings[i]
+		s.origin = Origin{}
+		s.items = make([]Origin, len(s.items))
+	}
+	return doc.settings
+}
+
+// emptyValue is what a key of a list or a table holds when nothing is set.
+func emptyValue(k key) (any, bool) {
+	n := shape
+	for _, part := range strings.Split(k.name, ".") {
+		if part == "*" {
+			return nil, false
+		}
+		n = n.children[part]
+	}
+	switch n.typ.Kind() {
+	case reflect.Slice:
+		return []any{}, true
+	case reflect.Map:
+		return map[string]any{}, true
+	}
+	return nil, false
+}
+
+// config decodes what counts and lets every section judge it.
+func (l *layers) config() (*Config, error) {
+	for _, name := range sortedKeys(l.entries) {
+		e := l.entries[name]
+		if !isSandbox(e.path) {
+			continue
+		}
+		if _, ok := l.entries[sandboxKey(e.path[2], "root")]; !ok {
+			return nil, &Error{Origin: e.origin, Err: fmt.Errorf("files.paths.%s has no root; name a folder, \".\" is the project", e.path[2])}
+		}
+	}
+	var cfg Config
+	if err := decode(l.tree(), &cfg); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	cfg.Shell.Permissions = cfg.Permissions
+	cfg.Shell.Presets = cfg.Presets.Use
+	// [network] bounds every command; what [shell] does not say follows it.
+	if l.builtin("shell.network") || !l.entries["shell.network"].key.narrower(cfg.Shell.Network, cfg.Network.Mode) {
+		cfg.Shell.Network = cfg.Network.Mode
+	}
+	cfg.layers = *l
+	cfg.layers.warnings = nil
+	cfg.mark()
+	return &cfg, nil
+}
+
+// mark tells each rule where it stands.
+func (c *Config) mark() {
+	operator := func(o Origin) bool {
+		s, ok := c.layers.operatorFile()
+		return ok && o.File == s
+	}
+	for i := range c.Shell.Rules {
+		o := c.Origin(element("shell.rules", i))
+		c.Shell.Rules[i].Origin, c.Shell.Rules[i].Operator = o.String(), operator(o)
+	}
+	for i := range c.Tools.Rules {
+		c.Tools.Rules[i].Origin = c.Origin(element("tools.rules", i))
+	}
+	for name, list := range map[string][]shell.Permission{
+		"permissions.allow": c.Permissions.Allow,
+		"permissions.ask":   c.Permissions.Ask,
+		"permissions.deny":  c.Permissions.Deny,
+	} {
+		for i := range list {
+			o := c.Origin(element(name, i))
+			list[i].Origin, list[i].Operator = o.String(), operator(o)
+		}
+	}
+}
+
+// builtin reports whether no file sets a key.
+func (l *layers) builtin(name string) bool {
+	e, ok := l.entries[name]
+	return !ok || e.origin == Origin{}
+}
+
+func (l *layers) operatorFile() (string, bool) {
+	for _, s := range l.operator {
+		return s.origin.File, true
+	}
+	return "", false
+}
+
+// Origin is where a key comes from, such as "sandbox.limits.wall", or an
+// element of a list, such as "shell.rules[2]". What no file sets is built-in.
+func (c *Config) Origin(name string) Origin {
+	if e, ok := c.layers.entries[name]; ok {
+		return e.origin
+	}
+	if open := strings.LastIndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
+		var i int
+		e, ok := c.layers.entries[name[:open]]
+		if _, err := fmt.Sscanf(name[open:], "[%d]", &i); err == nil && ok && i >= 0 && i < len(e.items) {
+			return e.items[i]
+		}
+	}
+	return Origin{}
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The functions here compare values as TOML gives them. Each answers whether
+// value permits no more than bound, and answers no to what it does not
+// understand.
+
+// narrower compares two values of a narrow key.
+func (k key) narrower(value, bound any) bool {
+	if len(k.words) > 0 {
+		v, b := wordIndex(k.words, value), wordIndex(k.words, bound)
+		return v >= 0 && b >= 0 && v >= b
+	}
+	return k.within != nil && k.within(value, bound)
+}
+
+func wordIndex(words []string, v any) int {
+	s, ok := v.(string)
+	if !ok {
+		return -1
+	}
+	return slices.Index(words, s)
+}
+
+func trueIsNarrower(value, bound any) bool {
+	v, ok1 := value.(bool)
+	b, ok2 := bound.(bool)
+	return ok1 && ok2 && (v || !b)
+}
+
+func falseIsNarrower(value, bound any) bool {
+	v, ok1 := value.(bool)
+	b, ok2 := bound.(bool)
+	return ok1 && ok2 && (!v || b)
+}
+
+// bounded compares two limits of which 0 means none.
+func bounded[N int64 | time.Duration](v, b N) bool {
+	switch {
+	case b == 0:
+		return true
+	case v == 0:
+		return false
+	}
+	return v <= b
+}
+
+func fewer(value, bound any) bool {
+	v, ok1 := value.(int64)
+	b, ok2 := bound.(int64)
+	return ok1 && ok2 && v >= 0 && bounded(v, b)
+}
+
+// smallerOrDefault is fewer for a key of which 0 means the built-in value.
+func smallerOrDefault(value, bound any) bool {
+	v, ok1 := value.(int64)
+	b, ok2 := bound.(int64)
+	return ok1 && ok2 && v > 0 && (b == 0 || v <= b)
+}
+
+func smaller(value, bound any) bool {
+	var v, b Size
+	return v.UnmarshalTOML(value) == nil && b.UnmarshalTOML(bound) == nil && bounded(int64(v), int64(b))
+}
+
+func shorter(value, bound any) bool {
+	v, ok1 := value.(string)
+	b, ok2 := bound.(string)
+	var dv, db Duration
+	return ok1 && ok2 && dv.UnmarshalText([]byte(v)) == nil && db.UnmarshalText([]byte(b)) == nil &&
+		bounded(time.Duration(dv), time.Duration(db))
+}
+
+func requiresMore(value, bound any) bool {
+	var v, b Require
+	if v.UnmarshalTOML(value) != nil || b.UnmarshalTOML(bound) != nil {
+		return false
+	}
+	if b.All {
+		return v.All
+	}
+	for _, p := range b.Protections {
+		if !v.Requires(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// The next ones compare one entry of a grant key with the bound's list.
+
+func inList(value, bound any) bool {
+	for _, b := range asList(bound) {
+		if reflect.DeepEqual(value, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathInList: the path is one of the list's or lies below one. Relative paths,
+// "~/…" and absolute ones are told apart: only what is spelled from the same
+// start is compared.
+func pathInList(value, bound any) bool {
+	v, ok := value.(string)
+	if !ok || v == "" {
+		return false
+	}
+	for _, e := range asList(bound) {
+		if b, ok := e.(string); ok && b != "" && pathBelow(v, b) {
+			return true
+		}
+	}
+	return false
+}
+
+func pathBelow(p, root string) bool {
+	p, root = filepath.Clean(p), filepath.Clean(root)
+	if filepath.IsAbs(p) != filepath.IsAbs(root) || strings.HasPrefix(p, "~") != strings.HasPrefix(root, "~") {
+		return false
+	}
+	if p == ".." || strings.HasPrefix(p, "../") {
+		return p == root
+	}
+	return p == root || root == "." || strings.HasPrefix(p, strings.TrimSuffix(root, "/")+"/")
+}
+
+// patternInList: names of variables, of which a "*" at the end stands for any
+// ending.
+func patternInList(value, bound any) bool {
+	v, ok := value.(string)
+	if !ok {
+		return false
+	}
+	for _, e := range asList(bound) {
+		b, ok := e.(string)
+		if !ok {
+			continue
+		}
+		if prefix, open := strings.CutSuffix(b, "*"); v == b || open && strings.HasPrefix(strings.TrimSuffix(v, "*"), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// hostInList: "name" stands for every port that it means, so "name:443" is
+// within "name" and within "name:443".
+func hostInList(value, bound any) bool {
+	v, ok := value.(string)
+	if !ok {
+		return false
+	}
+	name, port, hasPort := strings.Cut(v, ":")
+	for _, e := range asList(bound) {
+		b, ok := e.(string)
+		if !ok {
+			continue
+		}
+		if v == b || hasPort && b == name && (port == "80" || port == "443") {
+			return true
+		}
+	}
+	return false
+}
+
+func asList(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case []map[string]any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = v[i]
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unicode/utf8"
+)
+
+const (
+	maxFile        = 1 << 20   // of the operator's and the user's layers
+	maxProjectFile = 256 << 10 // of a project's
+)
+
+// readTrusted reads a file that decides: a regular file of root's or of the
+// user's own, that nobody else can write, in a folder of which the same holds.
+// A file that does not exist is "", false, nil.
+func readTrusted(path string) (text string, found bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("read: %w", pathless(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", false, fmt.Errorf("read: %w", pathless(err))
+	}
+	if !info.Mode().IsRegular() {
+		return "", false, errors.New("not a regular file; replace it by one, or remove it")
+	}
+	if err := trusted(path, info); err != nil {
+		return "", false, err
+	}
+	dir, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return "", false, fmt.Errorf("read: %w", pathless(err))
+	}
+	if err := trusted(filepath.Dir(path), dir); err != nil {
+		return "", false, err
+	}
+	text, err = readText(f, maxFile)
+	return text, err == nil, err
+}
+
+// trusted reports whether somebody other than root and the user could write
+// the file or folder. In a folder with the sticky bit others cannot replace
+// what is not theirs (chmod(1), "restricted deletion flag").
+func trusted(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return errors.New("the owner cannot be told on this system")
+	}
+	uid := os.Geteuid()
+	if st.Uid != 0 && int(st.Uid) != uid {
+		return fmt.Errorf("%q belongs to uid %d, neither to root nor to uid %d; `chown` it, or remove it", path, st.Uid, uid)
+	}
+	if perm := info.Mode().Perm(); perm&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		return fmt.Errorf("%q can be written by others (mode %04o); `chmod go-w %s`", path, perm, path)
+	}
+	return nil
+}
+
+func readText(f io.Reader, limit int64) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return "", fmt.Errorf("read: %w", pathless(err))
+	}
+	if int64(len(data)) > limit {
+		return "", fmt.Errorf("larger than %s", Size(limit))
+	}
+	if !utf8.Valid(data) {
+		return "", errors.New("not UTF-8 text")
+	}
+	return string(data), nil
+}
+
+// pathless takes the path out of an error that is shown behind it anyway.
+func pathless(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// readProject reads the file of a project that nobody vouches for. Symbolic
+// links are followed only inside the project (os.Root), and nothing but a
+// regular file is opened for long. A project without the file is "", false, nil.
+func readProject(dir string) (text string, found bool, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", false, fmt.Errorf("open: %w", pathless(err))
+	}
+	defer root.Close()
+	if _, err := root.Lstat(ProjectFile); errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	f, err := root.OpenFile(ProjectFile, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return "", false, fmt.Errorf("read: %w", pathless(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", false, fmt.Errorf("read: %w", pathless(err))
+	}
+	if !info.Mode().IsRegular() {
+		return "", false, errors.New("not a regular file")
+	}
+	text, err = readText(f, maxProjectFile)
+	return text, err == nil, err
+}

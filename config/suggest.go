@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// errApproveAll is what every way to switch approval off from a file gets
+// (R-AP-18).
+var errApproveAll = errors.New("approvals cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode approve-all` for one session")
+
+// renamed maps options of the source specifications to ours, by last part.
+var renamed = map[string]string{
+	"approval_timeout":           "approval.timeout",
+	"auto_approve_safe_commands": "shell.auto_safe",
+	"auto_approve_safe_paths":    "files.auto_safe",
+	"safe_commands_only":         "approval.safe_commands_only",
+	"safe_commands":              "shell.safe_commands",
+	"safe_file_patterns":         "files.safe (globs, not regular expressions; `sbx rules import` converts)",
+	"protected_paths":            "files.protected",
+	"double_confirm_deletes":     "approval.double_confirm_deletes",
+	"show_approval_stats":        "approval.show_stats",
+	"unknown_tools":              "tools.unknown",
+	"shell_rules":                "shell.rules",
+	"tool_rules":                 "tools.rules",
+	"os_profile":                 "a file in /etc/sandboxd/profile.d",
+}
+
+// neverKeys are no keys of ours in any section, though a section's struct may
+// have a field to refuse them by.
+var neverKeys = map[string]bool{
+	"enabled": true, "yolo": true, "yolo_mode": true, "approve_all": true, "approve-all": true, "auto_approve_all": true,
+}
+
+// switchesOff reports whether a key, or its value, would let everything run.
+func switchesOff(path []string, value any) bool {
+	name := strings.ToLower(path[len(path)-1])
+	switch {
+	case name == "enabled":
+		return value == false
+	case neverKeys[name]:
+		return true
+	case name == "mode":
+		s, _ := value.(string)
+		switch strings.ToLower(s) {
+		case "approve_all", "approve-all", "yolo", "auto_approve":
+			return path[0] == "approval" || path[0] == "permissions"
+		}
+	}
+	return false
+}
+
+// unknownKey explains a key that nothing knows: what it is called here, or
+// which known one is spelled nearly so.
+func unknownKey(n *node, path []string, value any) error {
+	full := strings.Join(path, ".")
+	name := path[len(path)-1]
+	if switchesOff(path, value) {
+		return errApproveAll
+	}
+	if strings.ToLower(name) == "enabled" && value == true {
+		return fmt.Errorf("unknown key %q; approvals are always on, take the line out", full)
+	}
+	if ours, ok := renamed[name]; ok {
+		return fmt.Errorf("unknown key %q; here it is %s", full, ours)
+	}
+	var elsewhere []string
+	for _, k := range keys {
+		if k.name[strings.LastIndexByte(k.name, '.')+1:] == name {
+			elsewhere = append(elsewhere, k.name)
+		}
+	}
+	if len(elsewhere) > 0 {
+		return fmt.Errorf("unknown key %q; did you mean %s?", full, strings.Join(elsewhere, " or "))
+	}
+	if near, ok := nearest(name, n.names()); ok {
+		return fmt.Errorf("unknown key %q; did you mean %q?", full, near)
+	}
+	if known := n.names(); len(known) > 0 {
+		return fmt.Errorf("unknown key %q; known here are %s", full, strings.Join(known, ", "))
+	}
+	return fmt.Errorf("unknown key %q", full)
+}
+
+// nearest is the known name with the fewest edits, if they are few enough for
+// a slip.
+func nearest(name string, known []string) (string, bool) {
+	type candidate struct {
+		name  string
+		edits int
+	}
+	var all []candidate
+	for _, k := range known {
+		all = append(all, candidate{k, distance(strings.ToLower(name), k)})
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].edits < all[j].edits })
+	if len(all) == 0 || all[0].edits > 1+len(name)/4 {
+		return "", false
+	}
+	return all[0].name, true
+}
+
+// distance counts insertions, deletions, replacements and swaps of neighbours
+// (optimal string alignment).
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,168 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"sandboxd/profile"
+	"sandboxd/profile/document"
+)
+
+// validate lets every section judge its values. Each error names the key.
+func (c *Config) validate() error {
+	var errs []error
+	for _, check := range []func() error{
+		c.Daemon.validate, c.Approval.Validate, c.Tools.validate, c.Files.Validate, c.Shell.Validate,
+		c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate, c.Presets.validate, c.Gateway.validate,
+	} {
+		if err := check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) shellNetwork() error {
+	if c.Shell.Network == "allowlist" {
+		return document.ErrAllowlist
+	}
+	for _, r := range c.Shell.Rules {
+		if r.Network == "allowlist" {
+			return fmt.Errorf("rule %q: %w", r.Pattern, document.ErrAllowlist)
+		}
+		if r.Network != "" && wordIndex(networkModes, r.Network) < 0 {
+			return fmt.Errorf("rule %q: network %q is none of %s", r.Pattern, r.Network, wordList(networkModes))
+		}
+	}
+	return nil
+}
+
+func (d Daemon) validate() error {
+	for _, dir := range []string{d.SocketDir, d.StateDir} {
+		if dir != "" && !filepath.IsAbs(dir) {
+			return fmt.Errorf("%q is not an absolute path", dir)
+		}
+	}
+	for _, root := range d.Roots {
+		if !filepath.IsAbs(root) && !strings.HasPrefix(root, "~/") || filepath.Clean(root) == "/" {
+			return fmt.Errorf("%q is no folder's absolute path", root)
+		}
+	}
+	for _, n := range []int{d.Requests, d.Sessions, d.Pending} {
+		if n < 0 {
+			return fmt.Errorf("%d is negative", n)
+		}
+	}
+	return nil
+}
+
+func (t Tools) validate() error {
+	for _, r := range t.Rules {
+		switch {
+		case r.Tool == "":
+			return errors.New("a rule for tools needs tool = \"NAME\"")
+		case strings.Contains(strings.TrimSuffix(r.Tool, "*"), "*"):
+			return fmt.Errorf("tool %q: only one \"*\", at the end, has a meaning", r.Tool)
+		case r.Decision != "allow" && r.Decision != "ask" && r.Decision != "deny":
+			return fmt.Errorf("tool %q: decision %q is none of \"allow\", \"ask\", \"deny\"", r.Tool, r.Decision)
+		}
+	}
+	return nil
+}
+
+func (s Sandbox) validate() error {
+	for _, list := range [][]string{s.Read, s.Write, s.Hidden, s.ReadOnly} {
+		for _, p := range list {
+			switch {
+			case p == "" || strings.ContainsRune(p, 0):
+				return fmt.Errorf("%q is not a path", p)
+			case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
+				return fmt.Errorf("%q: only \"~/\" is understood, not another user's home", p)
+			}
+		}
+	}
+	for _, p := range append(append([]string(nil), s.Read...), s.Write...) {
+		if p == "/" || p == "~" || p == "~/" {
+			return fmt.Errorf("%q is too much; name the folders that are meant", p)
+		}
+	}
+	if s.Limits.Processes < 0 || s.Limits.OpenFiles < 0 {
+		return errors.New("a limit is not negative; 0 is none")
+	}
+	return nil
+}
+
+func (e Environment) validate() error {
+	for _, name := range e.Pass {
+		if bare := strings.TrimSuffix(name, "*"); bare == "" || strings.ContainsAny(bare, "*=\x00 ") {
+			return fmt.Errorf("%q is no variable's name, nor the beginning of one with \"*\"", name)
+		}
+	}
+	for name, value := range e.Set {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("%q cannot be a variable", name)
+		}
+	}
+	return nil
+}
+
+func (n Network) validate() error {
+	if n.Mode == "allowlist" {
+		return document.ErrAllowlist
+	}
+	for _, h := range n.Hosts {
+		if _, err := profile.ParseHostPort(h); err != nil {
+			return err
+		}
+	}
+	for _, port := range n.Listen {
+		if port < 1 || port > 65535 {
+			return fmt.Errorf("%d is no port", port)
+		}
+	}
+	return nil
+}
+
+func (p Presets) validate() error {
+	for _, name := range p.Use {
+		if _, err := document.FindPreset(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a Audit) validate() error {
+	if a.Keep < 0 {
+		return fmt.Errorf("%d is negative", a.Keep)
+	}
+	if a.Keep > 0 || a.Journal {
+		return fmt.Errorf("keep and journal: %w", errNotBuilt)
+	}
+	return nil
+}
+
+// errNotBuilt refuses a setting whose part of the product is not there: a
+// setting that is accepted is in force.
+var errNotBuilt = errors.New("not built yet; take the key out")
+
+func (g Gateway) validate() error {
+	if g.Listen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(g.Listen)
+	if err != nil {
+		return fmt.Errorf("%q is not \"127.0.0.1:PORT\" or \"[::1]:PORT\"", g.Listen)
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%q is not a loopback address; the gateway listens on no other", g.Listen)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q has no port", g.Listen)
+	}
+	return fmt.Errorf("the gateway is %w", errNotBuilt)
+}

@@ -1,0 +1,176 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration is a time span, written as "90s", "10m" or "1h30m". 0 means what
+// the field's comment says it means, mostly "no limit".
+type Duration time.Duration
+
+// UnmarshalText reads Go's notation; a bare number is refused because it does
+// not say its unit.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is not a time span such as \"90s\" or \"10m\"", text)
+	}
+	if v < 0 {
+		return fmt.Errorf("%q is negative", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes the notation that UnmarshalText reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Size is a number of bytes, written as a number or as "512MiB", "10MB", "1GiB".
+// 0 means no limit.
+type Size int64
+
+var sizeUnits = []struct {
+	suffix string
+	factor int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+	{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1},
+}
+
+// UnmarshalTOML reads a number of bytes or a text with a unit.
+func (s *Size) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case int64:
+		if v < 0 {
+			return fmt.Errorf("%d is negative", v)
+		}
+		*s = Size(v)
+		return nil
+	case string:
+		n, err := parseSize(v)
+		*s = n
+		return err
+	}
+	return fmt.Errorf("a size is a number of bytes or a text such as \"512MiB\", not %s", typeName(v))
+}
+
+func parseSize(text string) (Size, error) {
+	digits, factor := strings.TrimSpace(text), int64(1)
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(digits, u.suffix); ok {
+			digits, factor = strings.TrimSpace(rest), u.factor
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/factor {
+		return 0, fmt.Errorf("%q is not a size such as \"512MiB\" or \"10MB\"", text)
+	}
+	return Size(n * factor), nil
+}
+
+// MarshalText writes the largest binary unit that divides the size.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func (s Size) String() string {
+	for i := 3; i >= 0; i-- {
+		if u := sizeUnits[i]; s != 0 && int64(s)%u.factor == 0 {
+			return strconv.FormatInt(int64(s)/u.factor, 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// Require says which protections the operating system's sandbox must give for
+// a command to run. The zero value requires none.
+type Require struct {
+	// All: every protection.
+	All bool
+	// Protections are the ones that are required where not all are, by the
+	// names that `sbx doctor` prints.
+	Protections []string
+}
+
+// UnmarshalTOML reads true, false, or a list of protections.
+func (r *Require) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case bool:
+		*r = Require{All: v}
+		return nil
+	case []any:
+		out := Require{}
+		for _, e := range v {
+			s, ok := e.(string)
+			if !ok || s == "" {
+				return errors.New("a list of protections holds their names")
+			}
+			out.Protections = append(out.Protections, s)
+		}
+		*r = out
+		return nil
+	}
+	return fmt.Errorf("true, false or a list of protections, not %s", typeName(v))
+}
+
+// MarshalTOML writes what UnmarshalTOML reads.
+func (r Require) MarshalTOML() ([]byte, error) {
+	if len(r.Protections) == 0 {
+		return strconv.AppendBool(nil, r.All), nil
+	}
+	quoted := make([]string, len(r.Protections))
+	for i, p := range r.Protections {
+		quoted[i] = strconv.Quote(p)
+	}
+	return []byte("[" + strings.Join(quoted, ", ") + "]"), nil
+}
+
+// Requires reports whether the protection of that name is required.
+func (r Require) Requires(protection string) bool {
+	if r.All {
+		return true
+	}
+	for _, p := range r.Protections {
+		if p == protection {
+			return true
+		}
+	}
+	return false
+}
+
+// typeName is what a person calls the TOML type of a decoded value.
+func typeName(v any) string {
+	switch v.(type) {
+	case bool:
+		return "a boolean"
+	case int64:
+		return "a number"
+	case float64:
+		return "a fraction"
+	case string:
+		return "a text"
+	case map[string]any:
+		return "a table"
+	case []any:
+		return "a list"
+	case []map[string]any:
+		return "a list of tables"
+	}
+	return "a date"
+}

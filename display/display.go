@@ -1,0 +1,275 @@
+// Package display makes text from strangers safe to show to a person.
+//
+// The promise: whatever string goes in, what comes out consists of printable
+// characters only, moves no cursor, reverses no text, hides no part of itself
+// and keeps to the line it was given. Nothing is dropped: what would be
+// invisible or misleading is written out as an escape (\x1b, \u202e, \n), and a
+// run of blanks that would push the rest off the screen becomes its count.
+//
+//	display.Line("touch x #\x1b[2K\rls")   // touch x #\x1b[2K\rls, all of it visible
+//	display.Block("a\n\n\n\n\nb")           // "a", "[4 empty lines]", "b"
+//
+// The same functions serve the daemon, the command line and every front end,
+// so that a command looks the same wherever a person is asked about it. Front
+// ends with their own syntax (HTML, Markdown) still escape for that syntax.
+//
+// Applying a function to its own output changes nothing.
+//
+// # Limitations
+//
+// Words of one foreign script are shown as they are (a person who writes
+// Russian file names can read them), unless every letter of the word could be
+// taken for a Latin one. Right-to-left letters are shown too; a terminal that
+// reorders them may show a line in another order than it runs, so [Inspect]
+// reports them and a prompt should say so. A literal backslash is not doubled:
+// the five characters \x1b in a command and the one character they stand for
+// look alike; [Spans] tells them apart for front ends with colour.
+package display
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// BlankRun is the longest run of blanks inside a line that is shown as it is;
+// a longer one is replaced by its count.
+const BlankRun = 16
+
+// IndentRun is the longest run of blanks at the start of a line that [Block]
+// shows as it is.
+const IndentRun = 40
+
+// TabWidth is how many blanks [Block] shows for a tab that is not at a tab stop.
+const TabWidth = 4
+
+// Span is a piece of neutralised text. Joining the Text of all spans gives what
+// [Line] returns.
+type Span struct {
+	// Text is safe to print.
+	Text string
+	// Marked says that Text was written by this package in place of something
+	// that could not be shown, so that a front end can set it apart.
+	Marked bool
+}
+
+// Line neutralises s for a single line: commands, paths, names. Line breaks and
+// tabs become \n, \r and \t.
+func Line(s string) string {
+	if plain(s) {
+		return s
+	}
+	return join(scan(s, style{}))
+}
+
+// Prose neutralises s like [Line] but leaves typographic quotation marks,
+// dashes and full-width punctuation alone. They are common in sentences and
+// meaningless there; in a command they could pass for the shell's own.
+func Prose(s string) string {
+	if plain(s) {
+		return s
+	}
+	return join(scan(s, style{prose: true}))
+}
+
+// ASCII neutralises s like [Line] and writes every character outside ASCII as
+// an escape, for terminals whose encoding is not known to be UTF-8: there, a
+// byte of a harmless letter can be a control character.
+func ASCII(s string) string {
+	if plain(s) {
+		return s
+	}
+	return join(scan(s, style{ascii: true}))
+}
+
+// Spans neutralises s as [Line] does and tells which parts are escapes.
+func Spans(s string) []Span {
+	return scan(s, style{})
+}
+
+// style says which characters a caller can show.
+type style struct {
+	prose bool // leave typographic punctuation alone
+	ascii bool // show ASCII only
+	block bool // s is one line of several: tabs are blanks, indents may be long
+}
+
+// plain reports whether s can be shown as it is without looking closer.
+func plain(s string) bool {
+	blanks := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < 0x20 || c >= 0x7f {
+			return false
+		}
+		if c != ' ' {
+			blanks = 0
+			continue
+		}
+		if blanks++; blanks > BlankRun {
+			return false
+		}
+	}
+	return true
+}
+
+func join(spans []Span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+// builder gathers spans, merging neighbours of the same kind.
+type builder struct {
+	spans  []Span
+	text   strings.Builder
+	marked bool
+}
+
+func (b *builder) add(text string, marked bool) {
+	if marked != b.marked {
+		b.flush()
+		b.marked = marked
+	}
+	b.text.WriteString(text)
+}
+
+func (b *builder) flush() []Span {
+	if b.text.Len() > 0 {
+		b.spans = append(b.spans, Span{Text: b.text.String(), Marked: b.marked})
+		b.text.Reset()
+	}
+	return b.spans
+}
+
+// escape is the visible form of a character that is not shown as itself.
+func escape(r rune) string {
+	switch {
+	case r == '\n':
+		return `\n`
+	case r == '\r':
+		return `\r`
+	case r == '\t':
+		return `\t`
+	case r < 0x80:
+		return hex(`\x`, uint64(r), 2)
+	case r < 0x10000:
+		return hex(`\u`, uint64(r), 4)
+	default:
+		return hex(`\U`, uint64(r), 8)
+	}
+}
+
+func hex(prefix string, v uint64, digits int) string {
+	s := strconv.FormatUint(v, 16)
+	return prefix + strings.Repeat("0", max(0, digits-len(s))) + s
+}
+
+// unit is one character of a string, a byte that is none, or a run of blanks.
+type unit struct {
+	at, end int
+	r       rune
+	blank   bool
+	why     Finding // not 0: written as an escape
+}
+
+// scan neutralises s. It is what everything here is made of.
+func scan(s string, st style) []Span {
+	var out builder
+	for _, u := range judge(units(s, st.block), s, st.prose) {
+		switch {
+		case u.blank:
+			writeBlanks(&out, s[u.at:u.end], u.at == 0, st)
+		case u.why == Encoding:
+			out.add(hex(`\x`, uint64(s[u.at]), 2), true)
+		case u.why != 0, st.ascii && u.r >= 0x80:
+			out.add(escape(u.r), true)
+		default:
+			out.add(s[u.at:u.end], false)
+		}
+	}
+	return out.flush()
+}
+
+// units cuts s up.
+func units(s string, block bool) []unit {
+	out := make([]unit, 0, len(s))
+	for i := 0; i < len(s); {
+		if n := blanks(s[i:], block); n > 0 {
+			out = append(out, unit{at: i, end: i + n, r: ' ', blank: true})
+			i += n
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		u := unit{at: i, end: i + size, r: r}
+		if r == utf8.RuneError && size == 1 {
+			u.why = Encoding
+		}
+		out = append(out, u)
+		i += size
+	}
+	return out
+}
+
+// judge fills in why a unit is to be escaped: first for what it is, then for
+// the word that it stands in, then for what it would be drawn onto.
+func judge(list []unit, s string, prose bool) []unit {
+	for i := range list {
+		if list[i].why == 0 && !list[i].blank {
+			list[i].why = classify(list[i].r, prose)
+		}
+	}
+	limitMarks(list)
+	markLookalikes(list, s)
+	limitMarks(list)
+	return list
+}
+
+// limitMarks escapes marks that have no letter to stand on, or too many
+// neighbours on it.
+func limitMarks(list []unit) {
+	marks := markable // no letter yet: a mark here would land on our own text
+	for i := range list {
+		switch u := &list[i]; {
+		case u.blank, u.why != 0:
+			marks = markable
+		case !isMark(u.r):
+			marks = 0
+		case marks >= markable:
+			u.why = Marks
+		default:
+			marks++
+		}
+	}
+}
+
+// blanks returns how many bytes at the start of s are blanks.
+func blanks(s string, block bool) int {
+	n := 0
+	for n < len(s) && (s[n] == ' ' || block && s[n] == '\t') {
+		n++
+	}
+	return n
+}
+
+// writeBlanks shows a run of blanks, or its length where it is too long.
+func writeBlanks(out *builder, run string, first bool, st style) {
+	width, limit := len(run), BlankRun
+	if st.block {
+		width += strings.Count(run, "\t") * (TabWidth - 1)
+		if first {
+			limit = IndentRun
+		}
+	}
+	if width <= limit {
+		out.add(strings.Repeat(" ", width), false)
+		return
+	}
+	if !first {
+		out.add(" ", false)
+	}
+	out.add("["+strconv.Itoa(len(run))+" blanks]", true)
+	out.add(" ", false)
+}

@@ -1,0 +1,43 @@
+package display
+
+import "unicode"
+
+// Inspect says what in s is not shown as it stands, judged as [Line] judges it;
+// line breaks and tabs are not counted, so that ordinary multi-line text finds
+// nothing. 0 means that s is what it looks like.
+func Inspect(s string) Finding {
+	if plain(s) {
+		return 0
+	}
+	var (
+		found  Finding
+		breaks int
+		list   = judge(units(s, true), s, false)
+	)
+	for i, u := range list {
+		switch {
+		case u.r == '\n':
+			if breaks++; breaks > EmptyLines+1 {
+				found |= Blanks
+			}
+			continue
+		case u.blank:
+			indent := i == 0 || list[i-1].r == '\n'
+			if n := u.end - u.at; n > IndentRun || n > BlankRun && !indent {
+				found |= Blanks
+			}
+			continue
+		case rightToLeft(u.r):
+			found |= RightToLeft
+		}
+		breaks = 0
+		found |= u.why
+	}
+	return found
+}
+
+// rightToLeft reports letters of the scripts that run from right to left.
+func rightToLeft(r rune) bool {
+	return r >= 0x590 && unicode.IsLetter(r) && unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana,
+		unicode.Nko, unicode.Samaritan, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Mende_Kikakui)
+}

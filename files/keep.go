@@ -1,0 +1,62 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// Keeper takes, before a change, what it will do and the content that it would
+// lose, and returns when both are on disk. The undo store is one.
+//
+// Steps of one change may come in several calls; last is true with the last.
+// old runs parallel to steps: a regular file opened for reading, or nil where a
+// step loses no content. The files are the caller's.
+type Keeper interface {
+	Keep(ctx context.Context, steps []Step, old []*os.File, last bool) error
+}
+
+// Kept is a change as the keeper has it, for undoing it.
+type Kept interface {
+	Steps() []Step
+	// HasContent reports whether the content that a step lost is kept, and
+	// Content opens it for reading; the caller closes it.
+	HasContent(step int) bool
+	Content(step int) (*os.File, error)
+}
+
+// Outcome is what became of one step of a change that was cut off.
+type Outcome string
+
+const (
+	Undone  Outcome = "undone"  // everything is as it was before the step
+	Done    Outcome = "done"    // everything is as the step wanted it
+	Unknown Outcome = "unknown" // neither; somebody else changed it since
+)
+
+// PartialError is a change of several steps that stopped on the way. The first
+// Done steps were carried out, and can be undone.
+type PartialError struct {
+	Done int
+	Err  error
+}
+
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("%v (stopped after %d steps, which can be undone)", e.Err, e.Done)
+}
+
+func (e *PartialError) Unwrap() error { return e.Err }
+
+// Preview is what a person sees of a change before it: the content before and
+// after, as far as it is small enough to show.
+type Preview struct {
+	// Old and New travel beside the rest. Nil where there is none.
+	Old []byte `json:"-"`
+	New []byte `json:"-"`
+	// OldSize and NewSize are of the whole contents; -1 where there is none.
+	OldSize int64 `json:"old_size"`
+	NewSize int64 `json:"new_size"`
+	// Entries are names that a folder's removal or move takes along, the first few.
+	Entries []string `json:"entries,omitempty"`
+	More    bool     `json:"more,omitempty"`
+}

@@ -1,0 +1,296 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"sandboxd/files"
+)
+
+// Options of a store.
+type Options struct {
+	// KeepFor is how long a change can be undone; 0 is for ever.
+	KeepFor time.Duration
+	// KeepBytes is how much content is kept; the oldest changes go first, and a
+	// change that needs more by itself is refused. 0 is no bound.
+	KeepBytes int64
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Store is an undo store. Its methods may be called concurrently.
+type Store struct {
+	dir  string
+	opts Options
+
+	mu      sync.Mutex
+	records map[string]Record // by id
+	open    map[string]bool   // changes between Begin and Finish
+}
+
+// Open opens the store in a folder, which it makes if need be. The folder must
+// be the caller's own, and closed to everybody else. Records that are damaged
+// are left where they are, and named in the warnings.
+func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	s = &Store{dir: dir, opts: opts, records: map[string]Record{}, open: map[string]bool{}}
+	for _, d := range []string{dir, filepath.Join(dir, "undo"), filepath.Join(dir, "trash")} {
+		if err := ownDir(d); err != nil {
+			return nil, nil, fmt.Errorf("open undo store %q: %w", dir, err)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "undo"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open undo store %q: %w", dir, err)
+	}
+	for _, e := range entries {
+		if warning := s.load(e.Name()); warning != nil {
+			warnings = append(warnings, warning)
+		}
+	}
+	return s, warnings, nil
+}
+
+// load reads one record. What never got one, because we died before, is cleared
+// away: nothing was changed on its account.
+func (s *Store) load(id string) error {
+	if err := validID(id); err != nil {
+		return err
+	}
+	r, err := s.read(id)
+	if errors.Is(err, ErrNotFound) {
+		return s.erase(id)
+	}
+	if err != nil {
+		return err
+	}
+	s.records[id] = r
+	return nil
+}
+
+// ownDir makes a folder of mode 0700, or checks that it is one of ours.
+func ownDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%q is not a folder", dir)
+	case !ok || int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%q belongs to somebody else; move it away", dir)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%q is open to others (mode %04o); `chmod 700 %s`", dir, info.Mode().Perm(), dir)
+	}
+	return nil
+}
+
+// erase removes all there is of a change. The record goes first: contents
+// without a record are cleared away later, a record without them would lie.
+func (s *Store) erase(id string) error {
+	if err := os.Remove(s.recordFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget change %q: %w", id, err)
+	}
+	for _, d := range []string{"trash", "undo"} {
+		if err := os.RemoveAll(filepath.Join(s.dir, d, id)); err != nil {
+			return fmt.Errorf("forget change %q: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// Get is one change.
+func (s *Store) Get(id string) (Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.records[id]; ok {
+		return r, nil
+	}
+	return Record{}, fmt.Errorf("undo %q: %w", id, ErrNotFound)
+}
+
+// List are the changes of a session that can be undone or were, the latest
+// first; an empty session is all of them.
+func (s *Store) List(session string) []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Record
+	for _, r := range s.records {
+		if (session == "" || r.Session == session) && r.State != Pending {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, latestFirst)
+	return out
+}
+
+func latestFirst(a, b Record) int {
+	if c := b.Time.Compare(a.Time); c != 0 {
+		return c
+	}
+	if a.ID < b.ID {
+		return 1
+	}
+	return -1
+}
+
+// Last is the latest change of a session that can be undone: one that was made,
+// was not undone, and is not itself an undoing.
+func (s *Store) Last(session string) (Record, error) {
+	for _, r := range s.List(session) {
+		if r.State == Made && r.Undoes == "" {
+			return r, nil
+		}
+	}
+	return Record{}, fmt.Errorf("undo the last change: %w", ErrNotFound)
+}
+
+// Pending are the changes of which it is not known whether they were made:
+// their worker, or an earlier daemon, died.
+func (s *Store) Pending() []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Record
+	for id, r := range s.records {
+		if r.State == Pending && !s.open[id] {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, latestFirst)
+	return out
+}
+
+// Settle notes what became of a pending change. One of which nothing was made
+// is forgotten; one that was made in part can be undone in that part.
+func (s *Store) Settle(id string, outcomes []files.Outcome) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.records[id]
+	if !ok || r.State != Pending || len(outcomes) != len(r.Steps) {
+		return fmt.Errorf("settle change %q: there is no such pending change of %d steps", id, len(outcomes))
+	}
+	made := 0
+	for i, o := range outcomes {
+		// Steps are made in order. What cannot be told counts as made, so that
+		// what it lost stays kept, unless a step before it was not.
+		if o == files.Done || o == files.Unknown && made == i {
+			made = i + 1
+		}
+	}
+	return s.conclude(r, made)
+}
+
+// conclude notes that the first steps of a change were made. What an undoing
+// takes back is undone when all of it is; until then it can be repeated. mu is
+// held.
+func (s *Store) conclude(r Record, made int) error {
+	if made == 0 {
+		delete(s.records, r.ID)
+		return s.erase(r.ID)
+	}
+	all := len(r.Steps)
+	r.State, r.Steps, r.Contents = Made, r.Steps[:made], r.Contents[:made]
+	if err := s.write(r); err != nil {
+		return err
+	}
+	s.records[r.ID] = r
+	whole := made == all
+	if undone, ok := s.records[r.Undoes]; ok && r.Undoes != "" && whole {
+		undone.State, undone.UndoneBy = Undone, r.ID
+		if err := s.write(undone); err != nil {
+			return err
+		}
+		s.records[undone.ID] = undone
+	}
+	return nil
+}
+
+// Prune forgets what is older or more than the options say. Pending changes
+// stay. It returns how many were forgotten.
+func (s *Store) Prune() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prune(0)
+}
+
+// prune makes room for more bytes. mu is held.
+func (s *Store) prune(more int64) (int, error) {
+	var settled []Record
+	total := more
+	for _, r := range s.records {
+		total += r.Bytes
+		if r.State != Pending {
+			settled = append(settled, r)
+		}
+	}
+	slices.SortFunc(settled, latestFirst)
+	slices.Reverse(settled)
+	forgotten := 0
+	for _, r := range settled {
+		old := s.opts.KeepFor > 0 && s.opts.Now().Sub(r.Time) > s.opts.KeepFor
+		full := s.opts.KeepBytes > 0 && total > s.opts.KeepBytes
+		if !old && !full {
+			break
+		}
+		if err := s.erase(r.ID); err != nil {
+			return forgotten, err
+		}
+		delete(s.records, r.ID)
+		total -= r.Bytes
+		forgotten++
+	}
+	return forgotten, nil
+}
+
+// Kept is a change with its contents, for undoing.
+func (s *Store) Kept(id string) (*Kept, error) {
+	r, err := s.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	switch r.State {
+	case Undone:
+		return nil, fmt.Errorf("undo %q: it was undone already, by %s", id, r.UndoneBy)
+	case Pending:
+		return nil, fmt.Errorf("undo %q: it is not known yet whether it was made; try again when the daemon has looked", id)
+	}
+	return &Kept{store: s, record: r}, nil
+}
+
+// Kept implements files.Kept.
+type Kept struct {
+	store  *Store
+	record Record
+}
+
+// Steps are the steps that were made.
+func (k *Kept) Steps() []files.Step { return k.record.Steps }
+
+// HasContent reports whether the content that a step lost is kept.
+func (k *Kept) HasContent(step int) bool { return k.record.Contents[step] != "" }
+
+// Content opens it for reading.
+func (k *Kept) Content(step int) (*os.File, error) {
+	name := k.record.Contents[step]
+	if name == "" {
+		return nil, fmt.Errorf("undo %q: step %d lost no content", k.record.ID, step+1)
+	}
+	f, err := os.Open(filepath.Join(k.store.dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("undo %q: %w", k.record.ID, err)
+	}
+	return f, nil
+}

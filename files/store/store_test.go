@@ -1,0 +1,304 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, dir string, o Options) *Store {
+	t.Helper()
+	s, warnings, err := Open(dir, o)
+	must(t, err)
+	if len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	return s
+}
+
+// content is an opened file that holds a text.
+func content(t *testing.T, text string) *os.File {
+	t.Helper()
+	p := filepath.Join(t.TempDir(), "content")
+	must(t, os.WriteFile(p, []byte(text), 0o600))
+	f, err := os.Open(p)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func overwrite(path, old string) files.Step {
+	return files.Step{
+		Kind: files.PutStep, Path: path,
+		Before: files.State{Kind: files.File, Mode: 0o644, Size: int64(len(old)), Hash: files.Sum([]byte(old))},
+		After:  files.State{Kind: files.File, Mode: 0o644, Size: 1, Hash: files.Sum([]byte("x"))},
+	}
+}
+
+func remove(path, old string) files.Step {
+	s := overwrite(path, old)
+	s.Kind, s.After = files.RemoveStep, files.State{Kind: files.Absent}
+	return s
+}
+
+// keep makes one change of one step.
+func keep(t *testing.T, s *Store, id, text string, step files.Step) {
+	t.Helper()
+	c, err := s.Begin(Record{ID: id, Session: "s", Op: files.Write})
+	must(t, err)
+	must(t, c.Keep(context.Background(), []files.Step{step}, []*os.File{content(t, text)}, true))
+	must(t, c.Finish(nil))
+}
+
+func TestKeepAndReopen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, Options{})
+	keep(t, s, "one", "old content", overwrite("/p/a", "old content"))
+	keep(t, s, "two", "gone", remove("/p/notes.txt", "gone"))
+	for range 2 { // before and after a restart
+		k, err := s.Kept("one")
+		must(t, err)
+		f, err := k.Content(0)
+		must(t, err)
+		data := make([]byte, 100)
+		n, _ := f.Read(data)
+		f.Close()
+		if string(data[:n]) != "old content" || !k.HasContent(0) || k.Steps()[0].Path != "/p/a" {
+			t.Errorf("got %q, %+v", data[:n], k.Steps())
+		}
+		if l := s.List("s"); len(l) != 2 || l[0].ID != "two" {
+			t.Errorf("list: %+v", l)
+		}
+		if r, err := s.Last("s"); err != nil || r.ID != "two" {
+			t.Errorf("last: %+v, %v", r, err)
+		}
+		if _, err := s.Last("other"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("another session's last change: %v", err)
+		}
+		s = open(t, dir, Options{})
+	}
+	// A person finds what was deleted without a tool.
+	if data, err := os.ReadFile(filepath.Join(dir, "trash", "two", "0-notes.txt")); err != nil || string(data) != "gone" {
+		t.Errorf("trash: %q, %v", data, err)
+	}
+	must(t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if info, err := d.Info(); err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is open to others: %v", p, info.Mode())
+		}
+		return err
+	}))
+}
+
+// How a change ended decides what becomes of the record.
+func TestFinish(t *testing.T) {
+	two := []files.Step{overwrite("/p/a", "a"), overwrite("/p/b", "b")}
+	for _, c := range []struct {
+		name  string
+		err   error
+		state State
+		steps int
+	}{
+		{"made", nil, Made, 2},
+		{"not made", &files.Conflict{Reason: files.Changed}, "", 0},
+		{"in part", &files.PartialError{Done: 1, Err: errors.New("x")}, Made, 1},
+		{"not known", errors.New("the worker is gone"), Pending, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			s := open(t, dir, Options{})
+			change, err := s.Begin(Record{ID: "x"})
+			must(t, err)
+			must(t, change.Keep(context.Background(), two, []*os.File{content(t, "a"), content(t, "b")}, true))
+			if len(s.Pending()) != 0 {
+				t.Error("a change that is under way is taken for one that was cut off")
+			}
+			must(t, change.Finish(c.err))
+			for range 2 {
+				r, err := s.Get("x")
+				if (err != nil) != (c.state == "") || r.State != c.state || len(r.Steps) != c.steps {
+					t.Errorf("got %+v, %v", r, err)
+				}
+				s = open(t, dir, Options{})
+			}
+			if c.state == "" {
+				if left, _ := os.ReadDir(filepath.Join(dir, "undo")); len(left) > 0 {
+					t.Errorf("left: %v", left)
+				}
+			}
+			if c.state == Pending {
+				if p := s.Pending(); len(p) != 1 {
+					t.Fatalf("pending: %v", p)
+				}
+				if _, err := s.Kept("x"); err == nil {
+					t.Error("a change of which nobody knows can be undone")
+				}
+			}
+		})
+	}
+}
+
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		outcomes []files.Outcome
+		steps    int // 0: forgotten
+	}{
+		{[]files.Outcome{files.Done, files.Done}, 2},
+		{[]files.Outcome{files.Done, files.Undone}, 1},
+		{[]files.Outcome{files.Undone, files.Undone}, 0},
+		{[]files.Outcome{files.Undone, files.Unknown}, 0},
+		{[]files.Outcome{files.Unknown, files.Undone}, 1},
+		{[]files.Outcome{files.Done, files.Unknown}, 2},
+		{[]files.Outcome{files.Unknown, files.Done}, 2},
+	} {
+		dir := filepath.Join(t.TempDir(), "state")
+		s := open(t, dir, Options{})
+		change, err := s.Begin(Record{ID: "x"})
+		must(t, err)
+		must(t, change.Keep(context.Background(), []files.Step{overwrite("/a", "a"), overwrite("/b", "b")}, []*os.File{content(t, "a"), content(t, "b")}, true))
+		s = open(t, dir, Options{}) // the daemon died
+		must(t, s.Settle("x", c.outcomes))
+		r, err := s.Get("x")
+		if (err != nil) != (c.steps == 0) || len(r.Steps) != c.steps {
+			t.Errorf("%v: got %d steps, %v", c.outcomes, len(r.Steps), err)
+		}
+	}
+}
+
+// What a daemon that died was still writing is cleared away at the next start.
+func TestUnfinishedIsClearedAway(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, Options{})
+	change, err := s.Begin(Record{ID: "x"})
+	must(t, err)
+	must(t, change.Keep(context.Background(), []files.Step{overwrite("/a", "a")}, []*os.File{content(t, "a")}, false))
+	open(t, dir, Options{})
+	if left, _ := os.ReadDir(filepath.Join(dir, "undo")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestRetention(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	dir := filepath.Join(t.TempDir(), "state")
+	o := Options{KeepFor: time.Hour, KeepBytes: 100, Now: func() time.Time { return now }}
+	s := open(t, dir, o)
+	text := strings.Repeat("x", 40)
+	keep(t, s, "a", text, overwrite("/a", text))
+	now = now.Add(time.Minute)
+	keep(t, s, "b", text, overwrite("/b", text))
+	now = now.Add(time.Minute)
+	keep(t, s, "c", text, overwrite("/c", text)) // the oldest makes room
+	if _, err := s.Get("a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the oldest is still there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "undo", "a")); !os.IsNotExist(err) {
+		t.Errorf("its content is: %v", err)
+	}
+	big := strings.Repeat("x", 101)
+	change, err := s.Begin(Record{ID: "d"})
+	must(t, err)
+	err = change.Keep(context.Background(), []files.Step{remove("/d", big)}, []*os.File{content(t, big)}, true)
+	if !errors.Is(err, &files.Conflict{Reason: files.TooLarge}) {
+		t.Errorf("more than is ever kept: %v", err)
+	}
+	must(t, change.Finish(err))
+	if len(s.List("")) != 2 {
+		t.Errorf("what could not be kept displaced something: %v", s.List(""))
+	}
+	now = now.Add(59*time.Minute + time.Second)
+	if n, err := s.Prune(); err != nil || n != 1 {
+		t.Errorf("pruned %d, %v", n, err)
+	}
+	now = now.Add(time.Hour)
+	if n, err := s.Prune(); err != nil || n != 1 || len(s.List("")) != 0 {
+		t.Errorf("pruned %d, %v", n, err)
+	}
+}
+
+// A worker that lies gets nothing kept: the store looks at what it is given.
+func TestHostileWorker(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "state"), Options{})
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	must(t, unix.Mkfifo(fifo, 0o600))
+	pipe, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	must(t, err)
+	defer pipe.Close()
+	folder, err := os.Open(t.TempDir())
+	must(t, err)
+	defer folder.Close()
+	growing := overwrite("/a", "short")
+	for name, f := range map[string]*os.File{
+		"another content": content(t, "other"), "more than it says": content(t, "short, and more"), "nothing": nil,
+		"a FIFO": pipe, "a folder": folder,
+	} {
+		change, err := s.Begin(Record{ID: "x"})
+		must(t, err)
+		err = change.Keep(context.Background(), []files.Step{growing}, []*os.File{f}, true)
+		if err == nil {
+			t.Errorf("%s: kept", name)
+		}
+		must(t, change.Finish(err))
+	}
+	for _, id := range []string{"", "../x", "a/b", "..", ".", "a b", strings.Repeat("a", 65)} {
+		if _, err := s.Begin(Record{ID: id}); err == nil {
+			t.Errorf("id %q is taken", id)
+		}
+	}
+	deep := remove("/p/"+strings.Repeat("n", 250), "x")
+	keep(t, s, "long", "x", deep)
+}
+
+func TestWhoseStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	must(t, os.Mkdir(dir, 0o755))
+	if _, _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "`chmod 700 ") {
+		t.Errorf("a folder that others may enter: %v", err)
+	}
+	must(t, os.Chmod(dir, 0o700))
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(dir, 12345, 12345))
+		if _, _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
+			t.Errorf("another's folder: %v", err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(t.TempDir(), link))
+	if _, _, err := Open(link, Options{}); err == nil {
+		t.Error("a symbolic link is taken")
+	}
+}
+
+// A damaged record is named and left alone.
+func TestDamagedRecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, Options{})
+	keep(t, s, "good", "a", overwrite("/a", "a"))
+	keep(t, s, "bad", "b", overwrite("/b", "b"))
+	must(t, os.WriteFile(filepath.Join(dir, "undo", "bad", "record.json"), []byte("{"), 0o600))
+	s, warnings, err := Open(dir, Options{})
+	must(t, err)
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Error(), `"bad"`) {
+		t.Errorf("warnings: %v", warnings)
+	}
+	if _, err := s.Get("good"); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "undo", "bad", "0")); err != nil || string(data) != "b" {
+		t.Errorf("its content: %q, %v", data, err)
+	}
+}

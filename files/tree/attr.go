@@ -1,0 +1,107 @@
+//go:build unix
+
+package tree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+)
+
+// maxXattr bounds one attribute's value (limits.h XATTR_SIZE_MAX).
+const maxXattr = 64 << 10
+
+// readXattrs reads all extended attributes of an opened file; a file system
+// without them has none.
+func readXattrs(fd int) (map[string][]byte, error) {
+	buf := make([]byte, maxXattr)
+	n, err := unix.Flistxattr(fd, buf)
+	if err == unix.ENOTSUP || err == unix.EPERM || err == unix.EBADF {
+		return nil, nil
+	}
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	value := make([]byte, maxXattr)
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00") {
+		if n, err = unix.Fgetxattr(fd, name, value); err != nil {
+			if errors.Is(err, errNoAttr) {
+				continue
+			}
+			return nil, err
+		}
+		out[name] = bytes.Clone(value[:n])
+	}
+	return out, nil
+}
+
+func unkept(format string, args ...any) error {
+	return &files.Conflict{Reason: files.Unkept, Found: fmt.Sprintf(format, args...)}
+}
+
+// dress makes an opened file or folder look as wanted: owner, mode, extended
+// attributes, and the modification time where there is one.
+func dress(fd int, want files.State) error {
+	st, err := fstat(fd)
+	if err != nil {
+		return err
+	}
+	if st.UID != want.UID || st.GID != want.GID {
+		if err := unix.Fchown(fd, int(want.UID), int(want.GID)); err != nil {
+			return unkept("it belongs to uid %d, gid %d, and we, uid %d, cannot give it to them (%v)", want.UID, want.GID, os.Geteuid(), err)
+		}
+	}
+	if st.Mode != want.Mode {
+		if err := unix.Fchmod(fd, want.Mode); err != nil {
+			return unkept("its mode %04o cannot be set (%v)", want.Mode, err)
+		}
+	}
+	if err := dressXattrs(fd, want.Xattrs); err != nil {
+		return err
+	}
+	if now, err := fstat(fd); err != nil || now.Mode != want.Mode || now.UID != want.UID || now.GID != want.GID {
+		return unkept("mode %04o, uid %d, gid %d became mode %04o, uid %d, gid %d", want.Mode, want.UID, want.GID, now.Mode, now.UID, now.GID)
+	}
+	if want.ModTime != 0 {
+		return setTimesFd(fd, want.ModTime)
+	}
+	return nil
+}
+
+// dressXattrs sets what is wanted and takes away what a folder's default gave.
+func dressXattrs(fd int, want map[string][]byte) error {
+	have, err := readXattrs(fd)
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, len(want))
+	for name := range want {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if bytes.Equal(have[name], want[name]) && have[name] != nil {
+			continue
+		}
+		if err := unix.Fsetxattr(fd, name, want[name], 0); err != nil {
+			return unkept("its extended attribute %s cannot be set (%v)", name, err)
+		}
+	}
+	for name := range have {
+		if _, ok := want[name]; ok || strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "com.apple.") {
+			continue
+		}
+		if err := unix.Fremovexattr(fd, name); err != nil && !errors.Is(err, errNoAttr) {
+			return unkept("an extended attribute %s came from its folder and cannot be taken away (%v)", name, err)
+		}
+	}
+	return nil
+}

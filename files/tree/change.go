@@ -1,0 +1,323 @@
+package tree
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+	"sandboxd/files/internal/fault"
+)
+
+// MadeError is a change that was made, and something after it that failed: the
+// folder could not be written to disk, or what was replaced not be cleared away.
+type MadeError struct{ Err error }
+
+func (e *MadeError) Error() string { return e.Err.Error() + " (after the change was made)" }
+
+func (e *MadeError) Unwrap() error { return e.Err }
+
+func made(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &MadeError{err}
+}
+
+// Place puts the file under a name that nothing stands under.
+func (n *Fresh) Place(name string) error {
+	fault.Point("place")
+	if err := n.name(name); err != nil {
+		return conflict(n.dir.Path(name), err)
+	}
+	fault.Point("placed")
+	return made(n.dir.Sync())
+}
+
+// Replace puts the file where old stands, and takes old away. What stands there
+// must still be old, unchanged: the two names are exchanged first, and if what
+// came out is not old, they are exchanged back.
+func (n *Fresh) Replace(name string, old Stat) error {
+	fault.Point("replace")
+	if err := n.name(n.temp); err != nil {
+		return conflict(n.dir.Path(n.temp), err)
+	}
+	fault.Point("replace-named")
+	err := n.dir.swap(n.temp, n.dir, name, old)
+	if made := (*MadeError)(nil); err == nil || errors.As(err, &made) {
+		n.named = false // what stands under temp is not ours any more
+	}
+	if err != nil {
+		return err
+	}
+	fault.Point("replace-exchanged")
+	if err := unlink(n.dir.fd(), n.temp); err != nil {
+		return made(conflict(n.dir.Path(n.temp), err))
+	}
+	fault.Point("replaced")
+	return made(n.dir.Sync())
+}
+
+// swap exchanges from, which is ours, with to in another folder or the same,
+// where old stands. Afterwards old stands under from.
+func (d *Dir) swap(from string, toDir *Dir, to string, old Stat) error {
+	err := exchange(d.fd(), from, toDir.fd(), to)
+	if unsupported(err) {
+		return d.replaceChecked(from, toDir, to, old)
+	}
+	if err != nil {
+		return d.lost(toDir, to, err)
+	}
+	if d.untouched(from, old) {
+		return nil
+	}
+	// Somebody was faster: what came out is not what was kept.
+	if err := patiently(func() error { return exchange(d.fd(), from, toDir.fd(), to) }); err != nil {
+		return made(changed(toDir.Path(to), "another version, written meanwhile, which now stands as "+d.Path(from)))
+	}
+	return changed(toDir.Path(to), "another version, written while this change was under way")
+}
+
+func unsupported(err error) bool {
+	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.ENOTSUP || err == unix.EOPNOTSUPP
+}
+
+// lost explains that a name is no longer there.
+func (d *Dir) lost(toDir *Dir, to string, err error) error {
+	if err == unix.ENOENT {
+		return changed(toDir.Path(to), "nothing under the name any more")
+	}
+	return conflict(toDir.Path(to), err)
+}
+
+// replaceChecked is swap for file systems that cannot exchange names: a look,
+// and then a rename that replaces. To leave old under from, it is linked aside
+// first; where there are no links either, old is gone, which the copy in the
+// undo store makes up for.
+func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error {
+	if !toDir.untouched(to, old) {
+		return changed(toDir.Path(to), "another version, written while this change was under way")
+	}
+	if err := ignoringEINTR(func() error { return unix.Renameat(d.fd(), from, toDir.fd(), to) }); err != nil {
+		return conflict(toDir.Path(to), err)
+	}
+	// The caller takes away what stands under from; give it something.
+	fd, err := d.openNamed(from, 0o600)
+	if err != nil {
+		return conflict(d.Path(from), err)
+	}
+	return unix.Close(fd)
+}
+
+// untouched reports whether a name still stands for the same file with the
+// same content, as far as that can be told without reading it. The change time
+// cannot be compared: a rename changes it. Nor can, on a file system of layers,
+// device and inode: there the content is read.
+func (d *Dir) untouched(name string, old Stat) bool {
+	now, err := fstatat(d.fd(), name)
+	if err != nil || now.Kind != old.Kind || now.Size != old.Size || now.ModTime != old.ModTime ||
+		now.Mode != old.Mode || now.UID != old.UID || now.GID != old.GID {
+		return false
+	}
+	if now.ID == old.ID {
+		return true
+	}
+	if old.Hash == "" {
+		return false
+	}
+	f, _, err := d.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum, _, err := Hash(f)
+	return err == nil && sum == old.Hash
+}
+
+// patiently does what must be done in the end: a name that is busy, because
+// something is mounted over it for the moment, gets a moment.
+func patiently(f func() error) error {
+	for wait := time.Microsecond; ; wait *= 2 {
+		err := ignoringEINTR(f)
+		if err != unix.EBUSY || wait > 200*time.Millisecond {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+func unlink(dir int, name string) error {
+	return patiently(func() error { return unix.Unlinkat(dir, name, 0) })
+}
+
+// Remove takes a file or link away, which must still be old: it is renamed to
+// temp, looked at, and only then gone.
+func (d *Dir) Remove(name, temp string, old Stat) error {
+	fault.Point("remove")
+	if err := d.renameFree(name, d, temp); err != nil {
+		return d.lost(d, name, err)
+	}
+	fault.Point("remove-renamed")
+	if !d.untouched(temp, old) {
+		if err := patiently(func() error { return d.renameFree(temp, d, name) }); err != nil {
+			return made(changed(d.Path(name), "another version, which now stands beside it as "+temp))
+		}
+		return changed(d.Path(name), "another version, written while this change was under way")
+	}
+	if err := unlink(d.fd(), temp); err != nil {
+		if err := patiently(func() error { return d.renameFree(temp, d, name) }); err != nil {
+			return made(conflict(d.Path(name), err))
+		}
+		return conflict(d.Path(name), err)
+	}
+	fault.Point("removed")
+	return made(d.Sync())
+}
+
+// renameFree renames to a name that is free. On a file system that cannot
+// promise that, a file is linked and then unlinked; a folder is refused.
+func (d *Dir) renameFree(from string, toDir *Dir, to string) error {
+	err := renameNew(d.fd(), from, toDir.fd(), to)
+	if !unsupported(err) {
+		return err
+	}
+	if st, err := fstatat(d.fd(), from); err != nil || st.Kind == files.Dir {
+		return unix.ENOTSUP
+	}
+	if err := ignoringEINTR(func() error { return unix.Linkat(d.fd(), from, toDir.fd(), to, 0) }); err != nil {
+		return err
+	}
+	return unix.Unlinkat(d.fd(), from, 0)
+}
+
+// Rename moves a name, which must still be old, to a name that is free.
+func (d *Dir) Rename(name string, old Stat, toDir *Dir, to string) error {
+	fault.Point("rename")
+	if now, err := fstatat(d.fd(), name); err != nil || now.ID != old.ID {
+		return changed(d.Path(name), "another file under the name")
+	}
+	if err := d.renameFree(name, toDir, to); err != nil {
+		if err == unix.EXDEV {
+			return &files.Conflict{Path: d.Path(name), Reason: files.Unsupported, Found: "the two lie on different mounts"}
+		}
+		return conflict(toDir.Path(to), err)
+	}
+	fault.Point("renamed")
+	if now, err := fstatat(toDir.fd(), to); err == nil && now.ID != old.ID {
+		if err := patiently(func() error { return toDir.renameFree(to, d, name) }); err != nil {
+			return made(conflict(toDir.Path(to), err))
+		}
+		return changed(d.Path(name), "another file under the name")
+	}
+	return made(d.syncBoth(toDir))
+}
+
+// RenameOver moves a name onto another one, where displaced stands, and takes
+// that away.
+func (d *Dir) RenameOver(name string, old Stat, toDir *Dir, to string, displaced Stat) error {
+	fault.Point("rename-over")
+	if now, err := fstatat(d.fd(), name); err != nil || now.ID != old.ID {
+		return changed(d.Path(name), "another file under the name")
+	}
+	if err := d.swap(name, toDir, to, displaced); err != nil {
+		return err
+	}
+	fault.Point("rename-over-exchanged")
+	if now, err := fstatat(toDir.fd(), to); err != nil || now.ID != old.ID {
+		if err := patiently(func() error { return exchange(d.fd(), name, toDir.fd(), to) }); err != nil {
+			return made(conflict(d.Path(name), err))
+		}
+		return changed(d.Path(name), "another file under the name")
+	}
+	if err := unlink(d.fd(), name); err != nil {
+		return made(conflict(d.Path(name), err))
+	}
+	fault.Point("renamed-over")
+	return made(d.syncBoth(toDir))
+}
+
+func (d *Dir) syncBoth(toDir *Dir) error {
+	if err := toDir.Sync(); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// Mkdir makes a folder with what the umask leaves of perm.
+func (d *Dir) Mkdir(name string, perm uint32) error {
+	fault.Point("mkdir")
+	if err := ignoringEINTR(func() error { return unix.Mkdirat(d.fd(), name, perm) }); err != nil {
+		return conflict(d.Path(name), err)
+	}
+	fault.Point("mkdir-made")
+	return made(d.Sync())
+}
+
+// MkdirLike makes a folder with mode, owner and attributes of want: under temp
+// first, so that it is never seen without them.
+func (d *Dir) MkdirLike(name, temp string, want files.State) error {
+	fault.Point("mkdir-like")
+	if err := ignoringEINTR(func() error { return unix.Mkdirat(d.fd(), temp, 0o700) }); err != nil {
+		return conflict(d.Path(temp), err)
+	}
+	fault.Point("mkdir-like-temp")
+	fd, err := lookup(d.fd(), temp, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err == nil {
+		err = dress(fd, want)
+		unix.Close(fd)
+	}
+	if err == nil {
+		err = renameNew(d.fd(), temp, d.fd(), name)
+	}
+	if unsupported(err) { // then with a moment in which both are free
+		err = ignoringEINTR(func() error { return unix.Renameat(d.fd(), temp, d.fd(), name) })
+	}
+	if err != nil {
+		_ = unix.Unlinkat(d.fd(), temp, unix.AT_REMOVEDIR)
+		return conflict(d.Path(name), err)
+	}
+	fault.Point("mkdir-like-made")
+	return made(d.Sync())
+}
+
+// Rmdir takes an empty folder away.
+func (d *Dir) Rmdir(name string) error {
+	fault.Point("rmdir")
+	if err := ignoringEINTR(func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) }); err != nil {
+		return conflict(d.Path(name), err)
+	}
+	fault.Point("rmdir-gone")
+	return made(d.Sync())
+}
+
+// Symlink makes a symbolic link under a name that is free.
+func (d *Dir) Symlink(target, name string, want files.State) error {
+	if err := ignoringEINTR(func() error { return unix.Symlinkat(target, d.fd(), name) }); err != nil {
+		return conflict(d.Path(name), err)
+	}
+	if err := setTimes(d.fd(), name, want.ModTime); err != nil {
+		return made(conflict(d.Path(name), err))
+	}
+	return made(d.Sync())
+}
+
+// PutBack gives what stands under temp its name again, if that is still free.
+func (d *Dir) PutBack(temp, name string) error {
+	if err := patiently(func() error { return d.renameFree(temp, d, name) }); err != nil {
+		return conflict(d.Path(name), err)
+	}
+	return d.Sync()
+}
+
+// Discard takes a file or empty folder away that stands under a temporary name.
+func (d *Dir) Discard(temp string) error {
+	err := unlink(d.fd(), temp)
+	if err == unix.EISDIR || err == unix.EPERM { // as unlink(2) of POSIX says of a folder
+		err = unix.Unlinkat(d.fd(), temp, unix.AT_REMOVEDIR)
+	}
+	if err != nil {
+		return conflict(d.Path(temp), err)
+	}
+	return d.Sync()
+}

@@ -1,0 +1,165 @@
+package tree
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+)
+
+// Fresh is a file that is being written and stands under no name that matters
+// yet. Place it, or Close it, which leaves nothing behind.
+type Fresh struct {
+	dir   *Dir
+	f     *os.File
+	temp  string // the name it may take for a moment
+	named bool   // it stands under temp
+}
+
+// Unnamed makes an empty file without a name (open(2), O_TMPFILE), of which
+// nothing is left when we die. temp is a free name that it may take for a
+// moment when it is placed. ok is false where the file system cannot do this.
+func (d *Dir) Unnamed(temp string, perm uint32) (n *Fresh, ok bool, err error) {
+	fd, err := openUnnamed(d.fd(), perm)
+	switch {
+	case unsupported(err) || err == unix.EISDIR || err == unix.ENOENT:
+		return nil, false, nil
+	case err != nil:
+		return nil, false, conflict(d.Path(temp), err)
+	}
+	return &Fresh{dir: d, f: os.NewFile(uintptr(fd), d.Path(temp)), temp: temp}, true, nil
+}
+
+// Named makes an empty file under the name temp.
+func (d *Dir) Named(temp string, perm uint32) (*Fresh, error) {
+	fd, err := d.openNamed(temp, perm)
+	if err != nil {
+		return nil, conflict(d.Path(temp), err)
+	}
+	return &Fresh{dir: d, f: os.NewFile(uintptr(fd), d.Path(temp)), temp: temp, named: true}, nil
+}
+
+func (d *Dir) openNamed(temp string, perm uint32) (fd int, err error) {
+	err = ignoringEINTR(func() (err error) {
+		fd, err = unix.Openat(d.fd(), temp, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
+		return err
+	})
+	return fd, err
+}
+
+// Write implements io.Writer.
+func (n *Fresh) Write(p []byte) (int, error) {
+	c, err := n.f.Write(p)
+	return c, conflict(n.dir.Path(n.temp), err)
+}
+
+// CopyFrom writes all of src, which the kernel may do without us.
+func (n *Fresh) CopyFrom(src io.Reader) (int64, error) {
+	c, err := io.Copy(n.f, src)
+	return c, conflict(n.dir.Path(n.temp), err)
+}
+
+// Sync makes the content last.
+func (n *Fresh) Sync() error { return conflict(n.dir.Path(n.temp), n.f.Sync()) }
+
+// Stat looks at the file.
+func (n *Fresh) Stat() (Stat, error) {
+	st, err := fstat(int(n.f.Fd()))
+	return st, conflict(n.dir.Path(n.temp), err)
+}
+
+// Close closes the file; one that was not placed is gone.
+func (n *Fresh) Close() error {
+	if n.named {
+		n.named = false
+		_ = unlink(n.dir.fd(), n.temp)
+	}
+	return n.f.Close()
+}
+
+// name makes the file stand under a name that is free.
+func (n *Fresh) name(name string) error {
+	if n.named {
+		if name == n.temp {
+			return nil
+		}
+		if err := n.dir.renameFree(n.temp, n.dir, name); err != nil {
+			return err
+		}
+		n.named = false
+		return nil
+	}
+	err := linkUnnamed(n.f, n.dir.fd(), name)
+	if err == unix.ENOENT || err == unix.EPERM || err == unix.EXDEV {
+		// No /proc to name it by, or a file system that gives no second life
+		// to an unnamed file: write it again under the temporary name.
+		if err := n.again(); err != nil {
+			return err
+		}
+		return n.name(name)
+	}
+	if err == nil && name == n.temp {
+		n.named = true
+	}
+	return err
+}
+
+// again copies an unnamed file to one that has the temporary name, with all it
+// has.
+func (n *Fresh) again() error {
+	st, err := fstat(int(n.f.Fd()))
+	if err != nil {
+		return err
+	}
+	xattrs, err := readXattrs(int(n.f.Fd()))
+	if err != nil {
+		return err
+	}
+	fd, err := n.dir.openNamed(n.temp, 0o600)
+	if err != nil {
+		return err
+	}
+	named := &Fresh{dir: n.dir, f: os.NewFile(uintptr(fd), n.dir.Path(n.temp)), temp: n.temp, named: true}
+	if _, err := n.f.Seek(0, io.SeekStart); err != nil {
+		named.Close()
+		return err
+	}
+	if _, err := io.Copy(named.f, n.f); err != nil {
+		named.Close()
+		return err
+	}
+	st.Xattrs = xattrs
+	if err := named.Dress(st.State); err != nil {
+		named.Close()
+		return err
+	}
+	if err := named.f.Sync(); err != nil {
+		named.Close()
+		return err
+	}
+	n.f.Close()
+	*n = *named
+	return nil
+}
+
+// Dress gives the file owner, mode, extended attributes and, where want has
+// one, modification time. What cannot be given is a conflict: the file that it
+// replaces would silently become another.
+func (n *Fresh) Dress(want files.State) error {
+	if err := dress(int(n.f.Fd()), want); err != nil {
+		c, ok := err.(*files.Conflict)
+		if !ok {
+			return conflict(n.dir.Path(n.temp), err)
+		}
+		c.Path = n.dir.Path(n.temp)
+		return c
+	}
+	return nil
+}
+
+// Chmod gives the file a mode.
+func (n *Fresh) Chmod(mode uint32) error {
+	return conflict(n.dir.Path(n.temp), unix.Fchmod(int(n.f.Fd()), mode))
+}

@@ -1,0 +1,362 @@
+package worker
+
+import (
+	"errors"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+	"sandboxd/files/internal/fault"
+	"sandboxd/files/tree"
+)
+
+// change is a list of steps, each with what carries it out. Nothing happens
+// before the keeper has all of them.
+type change struct {
+	server *server
+	parts  []changePart
+	closes []func()
+}
+
+type changePart struct {
+	step files.Step
+	// lost opens the content that is lost; nil where there is none.
+	lost func() (*os.File, error)
+	act  func() error
+}
+
+func (c *change) add(step files.Step, lost func() (*os.File, error), act func() error) {
+	c.parts = append(c.parts, changePart{step, lost, act})
+}
+
+// opened is a content that is open already and stays so until the change ends.
+func opened(f *os.File) func() (*os.File, error) {
+	if f == nil {
+		return nil
+	}
+	return func() (*os.File, error) {
+		fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), f.Name()), nil
+	}
+}
+
+// atEnd has something closed when the change is over.
+func (c *change) atEnd(f func()) { c.closes = append(c.closes, f) }
+
+func (c *change) close() {
+	for i := len(c.closes) - 1; i >= 0; i-- {
+		c.closes[i]()
+	}
+}
+
+// run has the steps kept and carries them out. A change that fails on the way
+// is taken back where that is no more than removing folders it has made;
+// otherwise the error says how far it came.
+func (c *change) run() error {
+	if err := c.keep(); err != nil {
+		return err
+	}
+	fault.Point("kept")
+	for i, p := range c.parts {
+		if err := p.act(); err != nil {
+			if made := (*tree.MadeError)(nil); errors.As(err, &made) {
+				return &files.PartialError{Done: i + 1, Err: err}
+			}
+			if left := c.rollBack(i); left > 0 {
+				return &files.PartialError{Done: left, Err: err}
+			}
+			return err
+		}
+	}
+	fault.Point("done")
+	return nil
+}
+
+// keep sends the steps in portions, as many as descriptors travel at once.
+func (c *change) keep() error {
+	for from := 0; ; {
+		to, fds := from, 0
+		for ; to < len(c.parts) && fds < maxFDs && to-from < 1024; to++ {
+			if c.parts[to].lost != nil {
+				fds++
+			}
+		}
+		last := to == len(c.parts)
+		if err := c.keepPortion(c.parts[from:to], last); err != nil || last {
+			return err
+		}
+		from = to
+	}
+}
+
+func (c *change) keepPortion(parts []changePart, last bool) error {
+	steps, old := make([]files.Step, len(parts)), make([]*os.File, len(parts))
+	defer func() { closeAll(old) }()
+	for i, p := range parts {
+		steps[i] = p.step
+		if p.lost == nil {
+			continue
+		}
+		f, err := p.lost()
+		if err != nil {
+			return err
+		}
+		old[i] = f
+	}
+	return c.server.keep(steps, old, last)
+}
+
+// rollBack removes the folders that the first n steps made; it returns how many
+// steps are still done.
+func (c *change) rollBack(n int) int {
+	for ; n > 0; n-- {
+		step := c.parts[n-1].step
+		if step.Kind != files.MkdirStep {
+			return n
+		}
+		dir, name, err := c.server.dirOf(step.Path)
+		if err != nil {
+			return n
+		}
+		err = dir.Rmdir(name)
+		if err == nil && step.ParentTime != 0 {
+			_ = dir.SetModTime(step.ParentTime)
+		}
+		dir.Close()
+		if err != nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// dirOf opens the folder of a real, absolute path.
+func (s *server) dirOf(abs string) (*tree.Dir, string, error) {
+	t, rel, err := s.at(abs)
+	if err != nil {
+		return nil, "", err
+	}
+	if rel == "." {
+		return nil, "", &files.Conflict{Path: abs, Reason: files.Invalid, Found: "the root of a sandbox"}
+	}
+	d, err := t.Dir(path.Dir(rel))
+	return d, path.Base(rel), err
+}
+
+// modTime is a folder's own time, for the record.
+func modTime(d *tree.Dir) int64 {
+	st, err := d.Self()
+	if err != nil {
+		return 0
+	}
+	return st.ModTime
+}
+
+// parents adds a step for each folder that is missing on the way to a path, and
+// returns a function that opens the folder of the path once they are made.
+func (c *change) parents(at spot) func() (*tree.Dir, error) {
+	dirs := make([]string, at.fact.Missing) // absolute, outermost first
+	p := at.fact.Real
+	for i := len(dirs) - 1; i >= 0; i-- {
+		p = path.Dir(p)
+		dirs[i] = p
+	}
+	for i, p := range dirs {
+		step := files.Step{Kind: files.MkdirStep, Path: p, Before: files.State{Kind: files.Absent}, After: files.State{Kind: files.Dir}}
+		if i == 0 {
+			if dir, _, err := c.server.dirOf(p); err == nil {
+				step.ParentTime = modTime(dir)
+				dir.Close()
+			}
+		}
+		c.add(step, nil, func() error { return c.server.mkdir(p, 0o777) })
+	}
+	return func() (*tree.Dir, error) {
+		dir, _, err := c.server.dirOf(at.fact.Real)
+		return dir, err
+	}
+}
+
+func (s *server) mkdir(abs string, perm uint32) error {
+	dir, name, err := s.dirOf(abs)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Mkdir(name, perm)
+}
+
+func (s *server) mkdirLike(abs, temp string, want files.State) error {
+	dir, name, err := s.dirOf(abs)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.MkdirLike(name, temp, want)
+}
+
+// put adds the steps that give a path a content: its folders, and itself.
+func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
+	open := c.parents(at)
+	l.name, l.temp = at.name(), tempName()
+	step := files.Step{Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, Temp: l.temp}
+	if l.old.Kind == "" {
+		l.old.Kind, step.Before.Kind = files.Absent, files.Absent
+	}
+	if at.fact.Missing == 0 {
+		dir, err := open()
+		if err != nil {
+			return err
+		}
+		c.atEnd(func() { dir.Close() })
+		c.atEnd(l.close) // before its folder
+		l.dir, step.ParentTime = dir, modTime(dir)
+		if step.After, err = l.stage(c.server.umask); err != nil {
+			return err
+		}
+	} else {
+		step.After = l.predict(c.server.umask, nil)
+	}
+	c.add(step, lost, func() error {
+		if l.dir == nil {
+			return c.landIn(at, l)
+		}
+		return l.land()
+	})
+	return nil
+}
+
+// putLater adds a put of which nothing is staged before its turn: its folder
+// may be made by an earlier step of the same change, and there may be many.
+func (c *change) putLater(at spot, l *landing, lost func() (*os.File, error)) {
+	l.name, l.temp = at.name(), tempName()
+	step := files.Step{
+		Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, After: l.predict(c.server.umask, nil), Temp: l.temp,
+	}
+	c.add(step, lost, func() error { return c.landIn(at, l) })
+}
+
+// landIn opens the folder of a landing only now, and stages what could not be
+// staged before.
+func (c *change) landIn(at spot, l *landing) error {
+	dir, _, err := c.server.dirOf(at.fact.Real)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	defer l.close()
+	l.dir = dir
+	fresh, ok, err := dir.Unnamed(l.temp, l.perm)
+	if err != nil {
+		return err
+	}
+	if ok {
+		l.fresh = fresh
+		if err := l.fill(); err != nil {
+			return err
+		}
+	}
+	return l.land()
+}
+
+// do carries a request out, if the facts are still what was decided on.
+func (s *server) do(req files.Request, expected files.Facts) (files.Result, error) {
+	p, err := s.plan(req)
+	defer p.close()
+	if err != nil {
+		return files.Result{}, err
+	}
+	if p.facts.Digest() != expected.Digest() {
+		return files.Result{}, stale(p, expected)
+	}
+	r := files.Result{Path: p.from.fact.Real}
+	if p.facts.To != nil {
+		r.To = p.to.fact.Real
+	}
+	if req.Op.Reads() {
+		return r, s.read(p, &r)
+	}
+	if p.same {
+		r.Hash, r.Size = p.oldStat.Hash, p.oldStat.Size
+		return r, nil
+	}
+	c := &change{server: s}
+	defer c.close()
+	if err := s.steps(p, c); err != nil {
+		return r, named(req.Op, err)
+	}
+	if err := c.run(); err != nil {
+		return r, named(req.Op, err)
+	}
+	r.Changed, r.Replaced = true, p.replaced
+	last := c.parts[len(c.parts)-1].step
+	r.Hash, r.Size = last.After.Hash, last.After.Size
+	if last.Kind == files.RenameStep {
+		r.Hash, r.Size = last.Before.Hash, last.Before.Size
+	}
+	return r, nil
+}
+
+// stale tells what is not as it was when it was decided on.
+func stale(p *plan, expected files.Facts) error {
+	c := &files.Conflict{
+		Op: p.req.Op, Path: p.req.Path, Reason: files.Changed,
+		Hint: "it is not what it was when this was approved; ask again", Hash: p.oldStat.Hash,
+	}
+	now, then := p.facts.Path, expected.Path
+	switch {
+	case now.Real != then.Real:
+		c.Expected, c.Found = then.Real, now.Real
+	case now.Kind != then.Kind:
+		c.Expected, c.Found = string(then.Kind), string(now.Kind)
+	case now.Hash != then.Hash:
+		c.Expected, c.Found = then.Hash, now.Hash
+	}
+	return c
+}
+
+// named puts the operation into a conflict that the tree found.
+func named(op files.Op, err error) error {
+	var c *files.Conflict
+	if errors.As(err, &c) && c.Op == "" {
+		c.Op = op
+	}
+	return err
+}
+
+// steps turns a plan into steps.
+func (s *server) steps(p *plan, c *change) error {
+	switch p.req.Op {
+	case files.Create, files.Write, files.Edit, files.MultiEdit, files.Append, files.Insert:
+		return s.contentSteps(p, c)
+	case files.Mkdir:
+		return s.mkdirSteps(p, c)
+	case files.Delete:
+		return s.removeStep(c, p.from, p.oldStat)
+	case files.Rmdir:
+		return s.rmdirSteps(p, c)
+	case files.Copy:
+		return s.copySteps(p, c)
+	}
+	return s.moveSteps(p, c)
+}
+
+func (s *server) contentSteps(p *plan, c *change) error {
+	l := &landing{
+		open: bytesOf(p.content), hash: p.facts.NewHash, size: int64(len(p.content)),
+		old: p.oldStat, perm: 0o666,
+	}
+	if p.old != nil {
+		want := p.oldStat.State
+		want.ModTime = 0
+		l.want = &want
+	} else if p.req.Mode != 0 {
+		l.perm, l.mode = p.req.Mode&0o777, p.req.Mode&0o777
+	}
+	return c.put(p.from, l, opened(p.old))
+}

@@ -1,0 +1,263 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"sandboxd/files"
+)
+
+// ErrBroken is a worker that died, or a connection on which question and answer
+// no longer fit. The client is of no more use. What became of a change that was
+// under way is not known: start another worker and Settle it.
+var ErrBroken = errors.New("the file worker is gone")
+
+// Client is the daemon's side of a worker. Its methods may be called
+// concurrently; the worker answers one question at a time.
+type Client struct {
+	mu     sync.Mutex
+	link   link
+	broken error
+}
+
+// NewClient sets a worker up. It owns conn from now on.
+func NewClient(conn *net.UnixConn, setup Setup) (*Client, error) {
+	c := &Client{link: link{conn}}
+	_, _, err := c.ask(context.Background(), question{Verb: verbSetup, Setup: &setup}, nil, nil, nil)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("set up file worker: %w", err)
+	}
+	return c, nil
+}
+
+// Close hangs up, which ends the worker.
+func (c *Client) Close() error { return c.link.conn.Close() }
+
+// Facts finds out what the paths of a request really are. What keeps the
+// request from being carried out is in Facts.Conflict; judge first, since a
+// conflict can tell more than an agent may know.
+func (c *Client) Facts(ctx context.Context, req files.Request) (files.Facts, error) {
+	r, _, err := c.ask(ctx, question{Verb: verbFacts, Request: &req}, req.Content, nil, nil)
+	if err != nil {
+		return files.Facts{}, err
+	}
+	if r.Facts == nil {
+		return files.Facts{}, c.fail(errors.New("no facts in its answer"))
+	}
+	return *r.Facts, nil
+}
+
+// Preview is what a person sees of a request before it is carried out.
+func (c *Client) Preview(ctx context.Context, req files.Request) (files.Preview, error) {
+	r, body, err := c.ask(ctx, question{Verb: verbPreview, Request: &req}, req.Content, nil, nil)
+	if err != nil {
+		return files.Preview{}, err
+	}
+	if r.Preview == nil || r.OldLen < 0 || r.OldLen > len(body) {
+		return files.Preview{}, c.fail(errors.New("no preview in its answer"))
+	}
+	p := *r.Preview
+	if p.OldSize >= 0 {
+		p.Old = body[:r.OldLen:r.OldLen]
+	}
+	if p.NewSize >= 0 {
+		p.New = body[r.OldLen:]
+	}
+	return p, nil
+}
+
+// Do carries a request out, if its facts are still the ones that were decided
+// on; otherwise it is a *files.Conflict with the reason Changed. keeper gets
+// every change before it happens; it may be nil for operations that only read.
+//
+// A *files.Conflict says that nothing was changed, a *files.PartialError how
+// much was, and ErrBroken that nobody knows.
+func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts, keeper files.Keeper) (files.Result, error) {
+	r, body, err := c.ask(ctx, question{Verb: verbDo, Request: &req, Facts: &facts}, req.Content, nil, keeper)
+	if err != nil {
+		return files.Result{}, err
+	}
+	if r.Result == nil {
+		return files.Result{}, c.fail(errors.New("no result in its answer"))
+	}
+	out := *r.Result
+	out.Content = body
+	return out, nil
+}
+
+// Undo takes a change back. With force it does so although something has
+// changed since. keeper gets what the undoing itself changes.
+func (c *Client) Undo(ctx context.Context, kept files.Kept, force bool, keeper files.Keeper) (files.Result, error) {
+	steps := kept.Steps()
+	q := question{Verb: verbUndo, Steps: steps, Blobs: make([]bool, len(steps)), Force: force}
+	for i := range steps {
+		q.Blobs[i] = kept.HasContent(i)
+	}
+	r, _, err := c.ask(ctx, q, nil, kept, keeper)
+	if err != nil {
+		return files.Result{}, err
+	}
+	if r.Result == nil {
+		return files.Result{}, c.fail(errors.New("no result in its answer"))
+	}
+	return *r.Result, nil
+}
+
+// Settle finds out what became of a change that was cut off, and clears away
+// what it left under temporary names.
+func (c *Client) Settle(ctx context.Context, steps []files.Step) ([]files.Outcome, error) {
+	r, _, err := c.ask(ctx, question{Verb: verbSettle, Steps: steps}, nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Outcomes) != len(steps) {
+		return nil, c.fail(errors.New("not as many outcomes as steps"))
+	}
+	return r.Outcomes, nil
+}
+
+// ask sends a question and waits for its answer. A context that ends closes the
+// connection: an answer that comes later would be taken for another's.
+func (c *Client) ask(ctx context.Context, q question, body []byte, kept files.Kept, keeper files.Keeper) (reply, []byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return reply{}, nil, c.broken
+	}
+	if err := sendable(q.Request); err != nil {
+		return reply{}, nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return reply{}, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.link.conn.Close() })
+	defer stop()
+	if err := c.link.send(q, body); err != nil {
+		return reply{}, nil, c.failed(ctx, err)
+	}
+	for {
+		var r reply
+		body, fds, err := c.link.receive(&r)
+		if err != nil {
+			return reply{}, nil, c.failed(ctx, err)
+		}
+		switch {
+		case r.Keep:
+			refused := asConflict(keepFor(ctx, keeper, r, fds), "")
+			err = c.link.send(question{Verb: verbKept, Refused: refused}, nil)
+		case r.Need > 0:
+			err = c.content(kept, r.Need-1)
+		}
+		closeAll(fds)
+		switch {
+		case err != nil:
+			return reply{}, nil, c.failed(ctx, err)
+		case !r.Keep && r.Need == 0:
+			return r, body, r.err()
+		}
+	}
+}
+
+// sendable refuses what a frame would change: it is JSON, and a text that is
+// not UTF-8 would arrive as another.
+func sendable(r *files.Request) error {
+	if r == nil {
+		return nil
+	}
+	for _, p := range []string{r.Path, r.To} {
+		if !utf8.ValidString(p) {
+			return &files.Conflict{Op: r.Op, Path: strings.ToValidUTF8(p, "\ufffd"), Reason: files.BadPath, Found: "bytes that are not UTF-8"}
+		}
+	}
+	texts := []string{r.Anchor, r.Pattern, r.Glob}
+	for _, e := range r.Edits {
+		texts = append(texts, e.Find, e.Replace)
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			return &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Encoding, Found: "a text in the request that is not UTF-8"}
+		}
+	}
+	return nil
+}
+
+// content sends the worker a kept content.
+func (c *Client) content(kept files.Kept, step int) error {
+	var f *os.File
+	err := errors.New("a content was asked for that is not kept")
+	if kept != nil && step < len(kept.Steps()) {
+		f, err = kept.Content(step)
+	}
+	if err != nil {
+		return c.link.send(question{Verb: verbContent, Refused: asConflict(err, "")}, nil)
+	}
+	defer f.Close()
+	return c.link.send(question{Verb: verbContent}, nil, f)
+}
+
+// keepFor hands what the worker announced to the keeper.
+func keepFor(ctx context.Context, keeper files.Keeper, r reply, fds []*os.File) error {
+	if keeper == nil {
+		return &files.Conflict{Reason: files.Invalid, Found: "a change, and nobody keeps what it loses"}
+	}
+	old, err := pairBlobs(r.Steps, r.Blobs, fds)
+	if err != nil {
+		return err
+	}
+	return keeper.Keep(ctx, r.Steps, old, !r.More)
+}
+
+func (r reply) err() error {
+	var err error
+	switch {
+	case r.Conflict != nil:
+		err = r.Conflict
+	case r.Error != "":
+		err = errors.New(r.Error)
+	default:
+		return nil
+	}
+	if r.Done > 0 {
+		return &files.PartialError{Done: r.Done, Err: err}
+	}
+	return err
+}
+
+// failed makes the client useless. mu is held.
+func (c *Client) failed(ctx context.Context, err error) error {
+	c.link.conn.Close()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	c.broken = fmt.Errorf("%w: %w", ErrBroken, err)
+	return c.broken
+}
+
+// fail is failed for an answer that makes no sense.
+func (c *Client) fail(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed(context.Background(), err)
+}
+
+func pairBlobs(steps []files.Step, blobs []bool, fds []*os.File) ([]*os.File, error) {
+	out := make([]*os.File, len(steps))
+	next := 0
+	for i := range steps {
+		if i < len(blobs) && blobs[i] {
+			if next == len(fds) {
+				return nil, fmt.Errorf("%d contents for more steps", len(fds))
+			}
+			out[i] = fds[next]
+			next++
+		}
+	}
+	return out, nil
+}

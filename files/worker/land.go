@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"bytes"
+	"io"
+	"os"
+
+	"sandboxd/files"
+	"sandboxd/files/internal/fault"
+	"sandboxd/files/tree"
+)
+
+// landing is one file on its way to a name: what it will hold and look like.
+type landing struct {
+	dir  *tree.Dir
+	name string
+	temp string
+	// old is what stands under the name; its Kind is Absent for nothing.
+	old tree.Stat
+	// open gives the content; hash and size are what it must be.
+	open func() (io.Reader, error)
+	hash string
+	size int64
+	// want is how the file looks; nil leaves that to the umask and the folder.
+	want *files.State
+	// perm is what the umask is taken from; mode, where not 0, is set as it is.
+	perm, mode uint32
+	fresh      *tree.Fresh
+}
+
+// bytesOf is the source of a content in memory.
+func bytesOf(content []byte) func() (io.Reader, error) {
+	return func() (io.Reader, error) { return bytes.NewReader(content), nil }
+}
+
+// fileOf is the source of an opened file, from its start.
+func fileOf(f *os.File) func() (io.Reader, error) {
+	return func() (io.Reader, error) { return io.NewSectionReader(f, 0, 1<<62), nil }
+}
+
+func (l *landing) close() {
+	if l.fresh != nil {
+		l.fresh.Close()
+		l.fresh = nil
+	}
+}
+
+// stage writes the file where nobody sees it, if the file system has such a
+// place, and tells what it will be. Nothing has a name yet.
+func (l *landing) stage(umask uint32) (after files.State, err error) {
+	fresh, ok, err := l.dir.Unnamed(l.temp, l.perm)
+	if err != nil {
+		return after, err
+	}
+	if !ok {
+		folder, err := l.dir.Self()
+		return l.predict(umask, &folder), err
+	}
+	l.fresh = fresh
+	if err := l.fill(); err != nil {
+		return after, err
+	}
+	fault.Point("staged")
+	st, err := fresh.Stat()
+	if err != nil {
+		return after, err
+	}
+	after = st.State
+	after.Hash, after.Size = l.hash, l.size
+	return after, nil
+}
+
+// predict is what a file will be that cannot be made yet. folder is where; nil
+// where that does not exist yet either.
+func (l *landing) predict(umask uint32, folder *tree.Stat) files.State {
+	after := files.State{Kind: files.File, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mode: l.perm &^ umask}
+	switch {
+	case l.want != nil:
+		after = *l.want
+	case folder != nil && (folder.Mode&0o2000 != 0 || groupOfFolder):
+		after.GID = folder.GID
+	}
+	if l.mode != 0 {
+		after.Mode = l.mode
+	}
+	after.ModTime, after.Hash, after.Size = 0, l.hash, l.size
+	if l.want == nil {
+		want := after
+		l.want = &want
+	}
+	return after
+}
+
+// fill writes content and looks, and makes both last.
+func (l *landing) fill() error {
+	src, err := l.open()
+	if err != nil {
+		return err
+	}
+	sum, size, err := tree.Hash(io.TeeReader(src, l.fresh))
+	if err != nil {
+		return err
+	}
+	if sum != l.hash || size != l.size {
+		return &files.Conflict{Path: l.dir.Path(l.name), Reason: files.Changed, Expected: l.hash, Found: sum, Hint: "the content changed while it was copied"}
+	}
+	if l.want != nil {
+		err = l.fresh.Dress(*l.want)
+	} else if l.mode != 0 {
+		err = l.fresh.Chmod(l.mode)
+	}
+	if err != nil {
+		return err
+	}
+	return l.fresh.Sync()
+}
+
+// land gives the file its name.
+func (l *landing) land() error {
+	if l.fresh == nil {
+		fresh, err := l.dir.Named(l.temp, 0o600)
+		if err != nil {
+			return err
+		}
+		l.fresh = fresh
+		if err := l.fill(); err != nil {
+			return err
+		}
+	}
+	if l.old.Kind == files.Absent {
+		return l.fresh.Place(l.name)
+	}
+	return l.fresh.Replace(l.name, l.old)
+}

@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"sandboxd/files"
+)
+
+// Setup is what a worker is told once, before anything else.
+type Setup struct {
+	Config files.Config `json:"config"`
+	Place  files.Place  `json:"place"`
+}
+
+// verb is what the daemon asks for.
+type verb string
+
+const (
+	verbSetup   verb = "setup"
+	verbFacts   verb = "facts"
+	verbPreview verb = "preview"
+	verbDo      verb = "do"
+	verbUndo    verb = "undo"
+	verbSettle  verb = "settle"
+	verbKept    verb = "kept"    // answer to a reply with Keep
+	verbContent verb = "content" // answer to a reply with Need; one descriptor
+)
+
+// question is a frame from the daemon. Body: the request's content.
+type question struct {
+	Verb    verb           `json:"verb"`
+	Setup   *Setup         `json:"setup,omitempty"`
+	Request *files.Request `json:"request,omitempty"`
+	Facts   *files.Facts   `json:"facts,omitempty"`
+	Steps   []files.Step   `json:"steps,omitempty"`
+	// Blobs says of which steps of an undo the content is kept.
+	Blobs []bool `json:"blobs,omitempty"`
+	// Force undoes although something has changed since.
+	Force bool `json:"force,omitempty"`
+	// Refused is why the keeper did not keep.
+	Refused *files.Conflict `json:"refused,omitempty"`
+}
+
+// reply is a frame from the worker. With Keep it is not the answer yet but a
+// question to the keeper, with a descriptor for every true in Blobs.
+type reply struct {
+	Keep  bool         `json:"keep,omitempty"`
+	More  bool         `json:"more,omitempty"` // further steps of the same change follow
+	Steps []files.Step `json:"steps,omitempty"`
+	Blobs []bool       `json:"blobs,omitempty"`
+	// Need asks for the kept content of a step, counted from 1.
+	Need int `json:"need,omitempty"`
+
+	Facts    *files.Facts    `json:"facts,omitempty"`
+	Preview  *files.Preview  `json:"preview,omitempty"`
+	Result   *files.Result   `json:"result,omitempty"`
+	Outcomes []files.Outcome `json:"outcomes,omitempty"`
+	// Done is how many steps were carried out before Conflict or Error.
+	Done     int             `json:"done,omitempty"`
+	Conflict *files.Conflict `json:"conflict,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	// OldLen is where in the body a preview's new content begins.
+	OldLen int `json:"old_len,omitempty"`
+}

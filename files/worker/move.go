@@ -1,0 +1,201 @@
+package worker
+
+import (
+	"fmt"
+	"path"
+
+	"sandboxd/files"
+	"sandboxd/files/tree"
+)
+
+// planCopy prepares a file's copy.
+func (s *server) planCopy(p *plan) error {
+	if err := needFile(p.from); err != nil {
+		return err
+	}
+	if err := s.destination(p); err != nil {
+		return err
+	}
+	if err := s.openOld(p, p.from); err != nil { // the content to copy, for now
+		return err
+	}
+	p.facts.Path.Hash = p.oldStat.Hash
+	p.facts.NewHash = p.oldStat.Hash
+	if err := p.checkHash(); err != nil {
+		return err
+	}
+	return s.displaced(p, p.from)
+}
+
+// planMove prepares a move.
+func (s *server) planMove(p *plan) error {
+	if err := needAny(p.from); err != nil {
+		return err
+	}
+	switch p.from.stat.Kind {
+	case files.Other:
+		return &files.Conflict{Path: p.from.fact.Asked, Reason: files.Special}
+	case files.Dir:
+		if _, inside := relativeTo(p.from.fact.Real, p.to.fact.Real); inside {
+			return &files.Conflict{Path: p.from.fact.Asked, Reason: files.Invalid, Found: "a folder cannot move into itself"}
+		}
+		if err := s.movedFolder(p); err != nil {
+			return err
+		}
+	default:
+		if bound := s.rules.KeepBytes(); bound > 0 && p.from.stat.Size > bound {
+			p.oldStat = p.from.stat // nothing of it is lost: it need not be read
+			break
+		}
+		if err := s.openGone(p, p.from); err != nil {
+			return err
+		}
+		p.facts.Path.Hash = p.oldStat.Hash
+	}
+	if err := p.checkHash(); err != nil {
+		return err
+	}
+	if err := s.destination(p); err != nil {
+		return err
+	}
+	return s.displaced(p, p.from)
+}
+
+// movedFolder looks at what a folder takes along: protected things must not be
+// moved away unseen.
+func (s *server) movedFolder(p *plan) error {
+	if err := s.collect(p, p.from, 0); err != nil {
+		var c *files.Conflict
+		if c = asConflict(err, p.req.Path); c.Reason == files.TooLarge || c.Reason == files.Special {
+			p.facts.Path.Holds = []string{"more than can be looked through"}
+			p.takes = nil
+			return nil
+		}
+		return err
+	}
+	p.facts.Path.Holds = s.holds(p)
+	return nil
+}
+
+// destination wants a free name, or a file that may be replaced.
+func (s *server) destination(p *plan) error {
+	if p.to.fact.Real == p.from.fact.Real {
+		return &files.Conflict{Path: p.req.To, Reason: files.Invalid, Found: "source and destination are the same"}
+	}
+	switch p.to.stat.Kind {
+	case files.Absent:
+		return p.needParents(p.to)
+	case files.File:
+		if p.from.stat.Kind == files.Dir {
+			return &files.Conflict{Path: p.req.To, Reason: files.Exists, Found: "a file"}
+		}
+		return replaceable(p.to)
+	case files.Symlink:
+		if p.req.Op == files.Move && p.from.stat.Kind != files.Dir {
+			return nil
+		}
+	}
+	return &files.Conflict{Path: p.req.To, Reason: files.Exists, Found: string(p.to.stat.Kind), Hint: "name the new file itself, not the folder"}
+}
+
+// displaced takes down what the destination holds. It is a plan of its own,
+// because both contents are open at once.
+func (s *server) displaced(p *plan, from spot) error {
+	if p.to.stat.Kind == files.Absent {
+		return nil
+	}
+	p.over = &plan{req: p.req}
+	if err := s.openGone(p.over, p.to); err != nil {
+		return err
+	}
+	p.facts.To.Hash = p.over.oldStat.Hash
+	return nil
+}
+
+func (s *server) copySteps(p *plan, c *change) error {
+	l := &landing{
+		open: fileOf(p.old), hash: p.oldStat.Hash, size: p.oldStat.Size,
+		perm: 0o666, mode: p.oldStat.Mode & 0o777,
+	}
+	if p.over == nil {
+		return c.put(p.to, l, nil)
+	}
+	want := p.over.oldStat.State
+	want.ModTime = 0
+	l.old, l.want, l.mode = p.over.oldStat, &want, 0
+	return c.put(p.to, l, opened(p.over.old))
+}
+
+// moveSteps renames, or where the two ends lie on different mounts copies a file
+// and removes it.
+func (s *server) moveSteps(p *plan, c *change) error {
+	if !s.sameMount(p) {
+		if p.from.stat.Kind != files.File || p.old == nil {
+			return &files.Conflict{Path: p.req.Path, Reason: files.Unsupported, Found: fmt.Sprintf("a %s, and the destination lies on another mount", p.from.stat.Kind), Hint: "move it by a command"}
+		}
+		if err := s.copySteps(p, c); err != nil {
+			return err
+		}
+		return s.removeStep(c, p.from, p.oldStat)
+	}
+	dir, err := p.from.parent()
+	if err != nil {
+		return err
+	}
+	c.atEnd(func() { dir.Close() })
+	old := p.from.stat
+	if p.oldStat.Kind != "" {
+		old = p.oldStat
+	}
+	step := files.Step{
+		Kind: files.RenameStep, Path: p.from.fact.Real, To: p.to.fact.Real,
+		Before: old.State, After: files.State{Kind: files.Absent}, ParentTime: modTime(dir),
+	}
+	open := c.parents(p.to)
+	var toDir *tree.Dir
+	if p.to.fact.Missing == 0 {
+		if toDir, err = open(); err != nil {
+			return err
+		}
+		c.atEnd(func() { toDir.Close() })
+		step.ToParentTime = modTime(toDir)
+	}
+	if p.over != nil {
+		displaced := p.over.oldStat.State
+		step.Displaced = &displaced
+		c.add(step, opened(p.over.old), func() error {
+			return dir.RenameOver(p.from.name(), old, toDir, p.to.name(), p.over.oldStat)
+		})
+		return nil
+	}
+	c.add(step, nil, func() error {
+		if toDir == nil {
+			if toDir, err = open(); err != nil {
+				return err
+			}
+			c.atEnd(func() { toDir.Close() })
+		}
+		return dir.Rename(p.from.name(), old, toDir, p.to.name())
+	})
+	return nil
+}
+
+// sameMount reports whether a rename can do it. A folder that does not exist
+// yet will be on its parent's mount.
+func (s *server) sameMount(p *plan) bool {
+	from, err := p.from.parent()
+	if err != nil {
+		return false
+	}
+	defer from.Close()
+	at := p.to
+	for ; at.fact.Missing > 0; at.fact.Missing-- {
+		at.rel = path.Dir(at.rel)
+	}
+	to, err := at.parent()
+	if err != nil {
+		return false
+	}
+	defer to.Close()
+	return from.SameMount(to)
+}

@@ -1,0 +1,195 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+	"sandboxd/files/tree"
+)
+
+// Serve answers the daemon until it hangs up, which is nil. It closes conn.
+func Serve(conn *net.UnixConn) error {
+	defer conn.Close()
+	s := &server{link: link{conn}, umask: umask()}
+	defer s.close()
+	for {
+		var q question
+		body, fds, err := s.link.receive(&q)
+		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("file worker: %w", err)
+		}
+		closeAll(fds)
+		r, content := s.answer(q, body)
+		if err := s.link.send(r, content); err != nil {
+			return fmt.Errorf("file worker: %w", err)
+		}
+	}
+}
+
+// server is the worker's side of one connection.
+type server struct {
+	link  link
+	rules *files.Rules
+	trees map[string]*tree.Tree // by root path
+	umask uint32
+}
+
+func (s *server) close() {
+	for _, t := range s.trees {
+		t.Close()
+	}
+}
+
+// answer carries one question out.
+func (s *server) answer(q question, body []byte) (r reply, content []byte) {
+	if q.Request != nil {
+		q.Request.Content = body
+	}
+	if q.Verb != verbSetup && s.rules == nil {
+		return reply{Error: "the worker was not set up"}, nil
+	}
+	var err error
+	switch {
+	case q.Verb == verbSetup && q.Setup != nil:
+		err = s.setup(*q.Setup)
+	case q.Verb == verbFacts && q.Request != nil:
+		facts := s.facts(*q.Request)
+		r.Facts = &facts
+	case q.Verb == verbPreview && q.Request != nil:
+		var p files.Preview
+		if p, err = s.preview(*q.Request); err == nil {
+			r.Preview, r.OldLen = &p, len(p.Old)
+			content = append(append(content, p.Old...), p.New...)
+		}
+	case q.Verb == verbDo && q.Request != nil && q.Facts != nil:
+		var out files.Result
+		if out, err = s.do(*q.Request, *q.Facts); err == nil {
+			r.Result, content = &out, out.Content
+		}
+	case q.Verb == verbUndo:
+		var out files.Result
+		if out, err = s.undo(q.Steps, q.Blobs, q.Force); err == nil {
+			r.Result = &out
+		}
+	case q.Verb == verbSettle:
+		r.Outcomes = s.settle(q.Steps)
+	default:
+		err = fmt.Errorf("no such question: %q", q.Verb)
+	}
+	s.report(&r, err)
+	return r, content
+}
+
+// report puts an error into a reply.
+func (s *server) report(r *reply, err error) {
+	if err == nil {
+		return
+	}
+	var partial *files.PartialError
+	if errors.As(err, &partial) {
+		r.Done = partial.Done
+	}
+	if c := (*files.Conflict)(nil); errors.As(err, &c) {
+		r.Conflict = c
+		return
+	}
+	r.Error = err.Error()
+}
+
+func (s *server) setup(setup Setup) error {
+	rules, err := files.NewRules(setup.Config, setup.Place)
+	if err != nil {
+		return err
+	}
+	trees := map[string]*tree.Tree{}
+	for _, root := range rules.Roots() {
+		if trees[root.Path] != nil {
+			continue
+		}
+		t, err := tree.Open(root.Path, tree.Options{ManyNames: setup.Config.HardLinks == "read"})
+		if err != nil {
+			// A root that is not there is no fault of the others; what lies in
+			// it will be reported as missing.
+			continue
+		}
+		trees[root.Path] = t
+	}
+	s.close()
+	s.rules, s.trees = rules, trees
+	return nil
+}
+
+// at is the tree of an absolute, clean path, and the path below it.
+func (s *server) at(abs string) (*tree.Tree, string, error) {
+	root, rel, ok := s.rules.Locate(abs)
+	if !ok {
+		return nil, "", &files.Conflict{Path: abs, Reason: files.Outside, Found: "no sandbox that holds it"}
+	}
+	t, ok := s.trees[root.Path]
+	if !ok {
+		return nil, "", &files.Conflict{Path: abs, Reason: files.NotThere, Found: fmt.Sprintf("no folder %s for the sandbox %q", root.Path, root.Name)}
+	}
+	return t, rel, nil
+}
+
+// keep asks the keeper, by way of the daemon.
+func (s *server) keep(steps []files.Step, old []*os.File, last bool) error {
+	r := reply{Keep: true, More: !last, Steps: steps, Blobs: make([]bool, len(steps))}
+	var fds []*os.File
+	for i, f := range old {
+		if f != nil {
+			r.Blobs[i] = true
+			fds = append(fds, f)
+		}
+	}
+	got, err := s.turn(r, verbKept, fds...)
+	closeAll(got)
+	return err
+}
+
+// need asks the daemon for the kept content of a step, counted from 0.
+func (s *server) need(step int) (*os.File, error) {
+	fds, err := s.turn(reply{Need: step + 1}, verbContent)
+	if err == nil && len(fds) != 1 {
+		err = fmt.Errorf("%d contents instead of one", len(fds))
+	}
+	if err != nil {
+		closeAll(fds)
+		return nil, err
+	}
+	return fds[0], nil
+}
+
+// turn asks the daemon something in the middle of its own question.
+func (s *server) turn(r reply, want verb, fds ...*os.File) ([]*os.File, error) {
+	if err := s.link.send(r, nil, fds...); err != nil {
+		return nil, err
+	}
+	var q question
+	_, got, err := s.link.receive(&q)
+	switch {
+	case err != nil:
+		return nil, err
+	case q.Refused != nil:
+		return got, q.Refused
+	case q.Verb != want:
+		return got, fmt.Errorf("%q instead of %q", q.Verb, want)
+	}
+	return got, nil
+}
+
+// umask reads the process's, which can only be done by setting it.
+func umask() uint32 {
+	m := unix.Umask(0o077)
+	unix.Umask(m)
+	return uint32(m)
+}

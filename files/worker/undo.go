@@ -1,0 +1,405 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"sandboxd/files"
+	"sandboxd/files/tree"
+)
+
+// undo takes the steps of a change back, the last one first. blobs says of
+// which steps the daemon has the content, which it is asked for when its turn
+// has come. Undoing is itself a change: its steps are kept before they are made,
+// so that it can be undone.
+//
+// Everything is looked at before anything is touched: what is not as the change
+// left it is a conflict, unless force. What is already as it was before the
+// change is left alone, so that an undoing that was cut off can be repeated.
+func (s *server) undo(steps []files.Step, blobs []bool, force bool) (files.Result, error) {
+	if len(steps) == 0 || len(blobs) != len(steps) {
+		return files.Result{}, errors.New("undo: nothing to undo")
+	}
+	u := &undoing{server: s, force: force, change: &change{server: s}, gone: map[string]bool{}, made: map[string]bool{}}
+	defer u.change.close()
+	for i := len(steps) - 1; i >= 0; i-- {
+		var content func() (*os.File, error)
+		if blobs[i] {
+			content = func() (*os.File, error) { return s.need(i) }
+		}
+		if err := u.inverse(steps[i], content); err != nil {
+			return files.Result{}, named(files.Undo, err)
+		}
+	}
+	if len(u.change.parts) == 0 {
+		return files.Result{}, nil
+	}
+	if err := u.change.run(); err != nil {
+		return files.Result{}, named(files.Undo, err)
+	}
+	return files.Result{Path: steps[0].Path, To: steps[0].To, Changed: true}, nil
+}
+
+// undoing collects the inverse steps. gone and made are the paths that earlier
+// inverse steps will have freed or filled by the time a later one runs.
+type undoing struct {
+	server     *server
+	force      bool
+	change     *change
+	gone, made map[string]bool
+}
+
+func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) error {
+	switch step.Kind {
+	case files.PutStep:
+		return u.inversePut(step, content)
+	case files.RemoveStep:
+		return u.restore(step.Path, step.Before, files.State{Kind: files.Absent}, content, step.ParentTime)
+	case files.MkdirStep:
+		return u.inverseMkdir(step)
+	case files.RmdirStep:
+		return u.inverseRmdir(step)
+	case files.RenameStep:
+		return u.inverseRename(step, content)
+	}
+	return fmt.Errorf("undo: a step of an unknown kind %q", step.Kind)
+}
+
+// now is what stands at a path.
+type now struct {
+	spot spot
+	stat tree.Stat // with hash, target and attributes
+	lone bool      // the folder that it would stand in is gone
+}
+
+// look finds what stands at a real path; nobody may have put a link in its way.
+func (u *undoing) look(abs string) (now, error) {
+	t, rel, err := u.server.at(abs)
+	if err != nil {
+		return now{}, err
+	}
+	n := now{spot: spot{tree: t, rel: rel, fact: files.Fact{Asked: abs, Real: abs}}}
+	if u.made[path.Dir(abs)] { // the folder comes back first
+		n.stat.Kind = files.Absent
+		return n, nil
+	}
+	dir, err := n.spot.parent()
+	if errors.Is(err, &files.Conflict{Reason: files.NotThere}) {
+		n.stat.Kind, n.lone = files.Absent, true
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	defer dir.Close()
+	if n.stat, err = dir.Stat(n.spot.name()); err != nil {
+		return n, err
+	}
+	if u.gone[abs] {
+		n.stat = tree.Stat{State: files.State{Kind: files.Absent}}
+	}
+	n.spot.stat, n.spot.fact.Kind = n.stat, n.stat.Kind
+	if n.stat.Kind != files.File && n.stat.Kind != files.Symlink {
+		return n, nil
+	}
+	p := &plan{}
+	defer p.close()
+	if err := u.server.openGone(p, n.spot); err != nil {
+		return n, err
+	}
+	n.stat = p.oldStat
+	return n, nil
+}
+
+// expect refuses a path that is not as the change left it.
+func (u *undoing) expect(n now, want files.State) error {
+	if u.force || n.stat.State.Same(want) {
+		return nil
+	}
+	found := string(n.stat.Kind)
+	if n.stat.Kind == files.File && want.Kind == files.File {
+		found = "other content, " + n.stat.Hash
+		if n.stat.Hash == want.Hash {
+			found = fmt.Sprintf("mode %04o, uid %d, gid %d", n.stat.Mode, n.stat.UID, n.stat.GID)
+		}
+	}
+	return &files.Conflict{
+		Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Changed, Expected: string(want.Kind) + " " + want.Hash, Found: found,
+		Hint: "it was changed since; undo it all the same only if that change may go (it is kept, too)",
+	}
+}
+
+func (u *undoing) inversePut(step files.Step, content func() (*os.File, error)) error {
+	if step.Before.Kind != files.Absent {
+		return u.restore(step.Path, step.Before, step.After, content, step.ParentTime)
+	}
+	n, err := u.look(step.Path)
+	if err != nil {
+		return err
+	}
+	if n.stat.Kind == files.Absent {
+		return nil // undone already, or gone since
+	}
+	if err := u.expect(n, step.After); err != nil {
+		return err
+	}
+	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other {
+		return &files.Conflict{Path: step.Path, Reason: files.Exists, Found: string(n.stat.Kind)}
+	}
+	u.gone[step.Path] = true
+	before := len(u.change.parts)
+	if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
+		return err
+	}
+	u.thenTime(before, step.Path, step.ParentTime)
+	return nil
+}
+
+// restore brings a file or link back to what it was.
+func (u *undoing) restore(abs string, want, left files.State, content func() (*os.File, error), parentTime int64) error {
+	n, err := u.look(abs)
+	if err != nil {
+		return err
+	}
+	if n.lone {
+		return &files.Conflict{Op: files.Undo, Path: abs, Reason: files.NotThere, Found: "its folder, which is gone"}
+	}
+	if n.stat.State.Same(want) && !left.Same(want) {
+		return nil // undone already, by an undoing that was cut off
+	}
+	if err := u.expect(n, left); err != nil {
+		return err
+	}
+	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other {
+		return &files.Conflict{Path: abs, Reason: files.Exists, Found: string(n.stat.Kind)}
+	}
+	before := len(u.change.parts)
+	if want.Kind == files.Symlink {
+		err = u.restoreLink(n, want)
+	} else {
+		err = u.restoreFile(n, want, content)
+	}
+	u.thenTime(before, abs, parentTime)
+	return err
+}
+
+func (u *undoing) restoreFile(n now, want files.State, content func() (*os.File, error)) error {
+	if content == nil {
+		return &files.Conflict{Path: n.spot.fact.Real, Reason: files.NotThere, Found: "its content is not kept any more"}
+	}
+	if n.stat.Kind == files.Symlink {
+		if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
+			return err
+		}
+		n.stat = tree.Stat{State: files.State{Kind: files.Absent}}
+	}
+	l := &landing{hash: want.Hash, size: want.Size, want: &want, perm: 0o600, old: n.stat}
+	l.open = func() (io.Reader, error) {
+		f, err := content()
+		if err != nil {
+			return nil, err
+		}
+		u.change.atEnd(func() { f.Close() })
+		return io.NewSectionReader(f, 0, 1<<62), nil
+	}
+	u.change.putLater(n.spot, l, u.lost(n))
+	return nil
+}
+
+// lost opens what a restored content replaces.
+func (u *undoing) lost(n now) func() (*os.File, error) {
+	if n.stat.Kind != files.File {
+		return nil
+	}
+	return func() (*os.File, error) {
+		dir, err := n.spot.parent()
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		f, _, err := dir.Open(n.spot.name())
+		return f, err
+	}
+}
+
+func (u *undoing) restoreLink(n now, want files.State) error {
+	if n.stat.Kind != files.Absent {
+		if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
+			return err
+		}
+	}
+	abs := n.spot.fact.Real
+	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want}
+	u.change.add(step, nil, func() error {
+		dir, name, err := u.server.dirOf(abs)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return dir.Symlink(want.Target, name, want)
+	})
+	return nil
+}
+
+func (u *undoing) inverseMkdir(step files.Step) error {
+	n, err := u.look(step.Path)
+	if err != nil {
+		return err
+	}
+	if n.stat.Kind == files.Absent {
+		return nil
+	}
+	if n.stat.Kind != files.Dir {
+		return u.expect(n, files.State{Kind: files.Dir})
+	}
+	dir, err := n.spot.tree.Dir(n.spot.rel)
+	if err != nil {
+		return err
+	}
+	names, _, err := dir.Names(1000)
+	dir.Close()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !u.gone[path.Join(step.Path, name)] {
+			return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.NotEmpty, Found: name, Hint: "something was put into the folder since"}
+		}
+	}
+	u.gone[step.Path] = true
+	before := len(u.change.parts)
+	if err := u.server.rmdirStep(u.change, n.spot); err != nil {
+		return err
+	}
+	u.thenTime(before, step.Path, step.ParentTime)
+	return nil
+}
+
+func (u *undoing) inverseRmdir(step files.Step) error {
+	n, err := u.look(step.Path)
+	if err != nil {
+		return err
+	}
+	if n.stat.Kind == files.Dir {
+		return nil // there already
+	}
+	if err := u.expect(n, files.State{Kind: files.Absent}); err != nil {
+		return err
+	}
+	u.made[step.Path] = true
+	want := step.Before
+	back := files.Step{
+		Kind: files.MkdirStep, Path: step.Path, Temp: tempName(),
+		Before: files.State{Kind: files.Absent}, After: files.State{Kind: files.Dir},
+	}
+	before := len(u.change.parts)
+	u.change.add(back, nil, func() error { return u.server.mkdirLike(step.Path, back.Temp, want) })
+	u.thenTime(before, step.Path, step.ParentTime)
+	return nil
+}
+
+func (u *undoing) inverseRename(step files.Step, content func() (*os.File, error)) error {
+	n, err := u.look(step.To)
+	if err != nil {
+		return err
+	}
+	if done, err := u.renamedBack(step, n); err != nil {
+		return err
+	} else if done && step.Displaced != nil {
+		return u.restore(step.To, *step.Displaced, files.State{Kind: files.Absent}, content, step.ToParentTime)
+	} else if done {
+		return nil
+	}
+	if !u.force && !sameMoved(n.stat.State, step.Before) {
+		return u.expect(n, step.Before)
+	}
+	if n.stat.Kind == files.Absent {
+		return &files.Conflict{Op: files.Undo, Path: step.To, Reason: files.NotThere}
+	}
+	from, err := u.look(step.Path)
+	if err != nil {
+		return err
+	}
+	if from.stat.Kind != files.Absent {
+		return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.Exists, Found: string(from.stat.Kind)}
+	}
+	before := len(u.change.parts)
+	u.gone[step.To] = true
+	back := files.Step{
+		Kind: files.RenameStep, Path: step.To, To: step.Path, Before: n.stat.State, After: files.State{Kind: files.Absent},
+	}
+	u.change.add(back, nil, func() error { return u.server.rename(step.To, n.stat, step.Path) })
+	u.thenTime(before, step.Path, step.ParentTime)
+	u.thenTime(before, step.To, step.ToParentTime)
+	if step.Displaced == nil {
+		return nil
+	}
+	return u.restore(step.To, *step.Displaced, files.State{Kind: files.Absent}, content, step.ToParentTime)
+}
+
+// renamedBack reports whether an undoing that was cut off has done it already.
+func (u *undoing) renamedBack(step files.Step, to now) (bool, error) {
+	if to.stat.Kind != files.Absent && (step.Displaced == nil || !to.stat.State.Same(*step.Displaced)) {
+		return false, nil
+	}
+	from, err := u.look(step.Path)
+	return err == nil && from.stat.Kind != files.Absent && sameMoved(from.stat.State, step.Before), err
+}
+
+// sameMoved compares what was moved with what is there now. What was too large
+// for a hash is compared by size and time; of a folder only the kind counts,
+// since what it holds comes along.
+func sameMoved(is, was files.State) bool {
+	switch {
+	case is.Kind != was.Kind:
+		return false
+	case is.Kind == files.Dir:
+		return true
+	case is.Kind == files.File && was.Hash == "":
+		return is.Size == was.Size && is.ModTime == was.ModTime
+	}
+	return is.Same(was)
+}
+
+// rename moves a name to a free one.
+func (s *server) rename(from string, old tree.Stat, to string) error {
+	dir, name, err := s.dirOf(from)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	toDir, toName, err := s.dirOf(to)
+	if err != nil {
+		return err
+	}
+	defer toDir.Close()
+	return dir.Rename(name, old, toDir, toName)
+}
+
+// thenTime has the folder of a path get its old modification time back after
+// the last step that was added since.
+func (u *undoing) thenTime(since int, abs string, ns int64) {
+	parts := u.change.parts
+	if ns == 0 || len(parts) == since {
+		return
+	}
+	last := &parts[len(parts)-1]
+	act := last.act
+	last.act = func() error {
+		if err := act(); err != nil {
+			return err
+		}
+		dir, _, err := u.server.dirOf(abs)
+		if err == nil {
+			err = dir.SetModTime(ns)
+			dir.Close()
+		}
+		if err != nil {
+			return &tree.MadeError{Err: err}
+		}
+		return nil
+	}
+}

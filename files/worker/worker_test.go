@@ -1,0 +1,191 @@
+package worker_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sandboxd/files"
+	"sandboxd/files/filestest"
+)
+
+// want compares an error with a reason; "" is none.
+func want(t *testing.T, err error, reason files.Reason) {
+	t.Helper()
+	if reason == "" {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !errors.Is(err, &files.Conflict{Reason: reason}) {
+		t.Fatalf("got %v, want a conflict for reason %q", err, reason)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every operation of R-FS-02 that changes, what it leaves, and that it can be
+// taken back.
+func TestOperations(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		setup  func(b *filestest.Bench)
+		req    files.Request
+		reason files.Reason
+		path   string // that afterwards has
+		want   string // this content; "-" is absent, "/" a folder
+	}{
+		{"create", nil, files.Request{Op: files.Create, Path: "new.txt", Content: []byte("x\n")}, "", "new.txt", "x\n"},
+		{"create, taken", with("a", "1"), files.Request{Op: files.Create, Path: "a", Content: []byte("x")}, files.Exists, "a", "1"},
+		{"create without its folder", nil, files.Request{Op: files.Create, Path: "d/e/new"}, files.NotThere, "d", "-"},
+		{"create with its folders", nil, files.Request{Op: files.Create, Path: "d/e/new", Content: []byte("x"), Parents: true}, "", "d/e/new", "x"},
+		{"create with a mode", nil, files.Request{Op: files.Create, Path: "run", Content: []byte("x"), Mode: 0o755}, "", "run", "x"},
+		{"create nothing", nil, files.Request{Op: files.Create, Path: "empty"}, "", "empty", ""},
+		{"write anew", nil, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
+		{"overwrite", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
+		{"overwrite a folder", with("d/a", "1"), files.Request{Op: files.Write, Path: "d", Content: []byte("x")}, files.NotAFile, "d", "/"},
+		{"overwrite follows line ends", with("a", "1\r\n2\r\n"), files.Request{Op: files.Write, Path: "a", Content: []byte("x\ny\n")}, "", "a", "x\r\ny\r\n"},
+		{"overwrite exactly", with("a", "1\r\n2\r\n"), files.Request{Op: files.Write, Path: "a", Content: []byte("x\n"), Exact: true}, "", "a", "x\n"},
+		{"edit", with("a", "one two"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "two", Replace: "three"}}}, "", "a", "one three"},
+		{"edit, not there", with("a", "one"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "two", Replace: "x"}}}, files.NoMatch, "a", "one"},
+		{"edit, twice there", with("a", "a a"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x"}}}, files.WrongCount, "a", "a a"},
+		{"edit as often as said", with("a", "a a"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x", Count: 2}}}, "", "a", "x x"},
+		{"edit what is not there", nil, files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x"}}}, files.NotThere, "a", "-"},
+		{"edit binary", with("a", "a\x00"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x"}}}, files.Binary, "a", "a\x00"},
+		{"edit Latin-1", with("a", "caf\xe9"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "c", Replace: "x"}}}, files.Encoding, "a", "caf\xe9"},
+		{"edit with no edit", with("a", "a"), files.Request{Op: files.Edit, Path: "a"}, files.Invalid, "a", "a"},
+		{"multi-edit", with("a", "1 2"), files.Request{Op: files.MultiEdit, Path: "a", Edits: []files.Replacement{{Find: "1", Replace: "x"}, {Find: "x 2", Replace: "y"}}}, "", "a", "y"},
+		{"multi-edit is all or nothing", with("a", "1 2"), files.Request{Op: files.MultiEdit, Path: "a", Edits: []files.Replacement{{Find: "1", Replace: "x"}, {Find: "3", Replace: "y"}}}, files.NoMatch, "a", "1 2"},
+		{"append", with("a", "1\n"), files.Request{Op: files.Append, Path: "a", Content: []byte("2\n")}, "", "a", "1\n2\n"},
+		{"append to what is not there", nil, files.Request{Op: files.Append, Path: "a", Content: []byte("2\n")}, files.NotThere, "a", "-"},
+		{"insert after a line", with("a", "1\n2\n"), files.Request{Op: files.Insert, Path: "a", Line: 1, Content: []byte("x")}, "", "a", "1\nx\n2\n"},
+		{"insert before a match", with("a", "f(b)"), files.Request{Op: files.Insert, Path: "a", Anchor: "b", Before: true, Content: []byte("a, ")}, "", "a", "f(a, b)"},
+		{"insert at no line", with("a", "1\n"), files.Request{Op: files.Insert, Path: "a", Line: 9, Content: []byte("x")}, files.NoMatch, "a", "1\n"},
+		{"delete", with("a", "1"), files.Request{Op: files.Delete, Path: "a"}, "", "a", "-"},
+		{"delete a folder", with("d/a", "1"), files.Request{Op: files.Delete, Path: "d"}, files.NotAFile, "d", "/"},
+		{"delete what is not there", nil, files.Request{Op: files.Delete, Path: "a"}, files.NotThere, "a", "-"},
+		{"delete a link, not its target", linked("l", "a"), files.Request{Op: files.Delete, Path: "l"}, "", "a", "linked"},
+		{"move", with("a", "1"), files.Request{Op: files.Move, Path: "a", To: "b"}, "", "b", "1"},
+		{"move over", with("a", "1", "b", "2"), files.Request{Op: files.Move, Path: "a", To: "b"}, "", "b", "1"},
+		{"move into a new folder", with("a", "1"), files.Request{Op: files.Move, Path: "a", To: "d/b", Parents: true}, "", "d/b", "1"},
+		{"move onto a folder", with("a", "1", "d/x", "2"), files.Request{Op: files.Move, Path: "a", To: "d"}, files.Exists, "a", "1"},
+		{"move onto itself", with("a", "1"), files.Request{Op: files.Move, Path: "a", To: "./a"}, files.Invalid, "a", "1"},
+		{"move a folder", with("d/a", "1"), files.Request{Op: files.Move, Path: "d", To: "e"}, "", "e/a", "1"},
+		{"move a folder into itself", with("d/a", "1"), files.Request{Op: files.Move, Path: "d", To: "d/e"}, files.Invalid, "d/a", "1"},
+		{"copy", with("a", "1"), files.Request{Op: files.Copy, Path: "a", To: "b"}, "", "b", "1"},
+		{"copy over", with("a", "1", "b", "2"), files.Request{Op: files.Copy, Path: "a", To: "b"}, "", "b", "1"},
+		{"copy a folder", with("d/a", "1"), files.Request{Op: files.Copy, Path: "d", To: "e"}, files.NotAFile, "e", "-"},
+		{"copy through a link", linked("l", "a"), files.Request{Op: files.Copy, Path: "l", To: "b"}, "", "b", "linked"},
+		{"mkdir", nil, files.Request{Op: files.Mkdir, Path: "d"}, "", "d", "/"},
+		{"mkdir, there", with("d/a", "1"), files.Request{Op: files.Mkdir, Path: "d"}, files.Exists, "d", "/"},
+		{"mkdir with parents", nil, files.Request{Op: files.Mkdir, Path: "d/e/f", Parents: true}, "", "d/e/f", "/"},
+		{"rmdir", func(b *filestest.Bench) { os.Mkdir(filepath.Join(b.Root, "d"), 0o750) }, files.Request{Op: files.Rmdir, Path: "d"}, "", "d", "-"},
+		{"mkdir without the right to search", nil, files.Request{Op: files.Mkdir, Path: "d", Mode: 0o600}, "", "d", "/"},
+		{"rmdir, full", with("d/a", "1"), files.Request{Op: files.Rmdir, Path: "d"}, files.NotEmpty, "d/a", "1"},
+		{"rmdir with all", with("d/a", "1", "d/e/b", "2", "d/e/f/c", "3"), files.Request{Op: files.Rmdir, Path: "d", Recursive: true}, "", "d", "-"},
+		{"rmdir the root", nil, files.Request{Op: files.Rmdir, Path: "."}, files.Forbidden, ".", "/"},
+		{"through a link inside", linked("l", "a"), files.Request{Op: files.Write, Path: "l", Content: []byte("x")}, "", "a", "x"},
+		{"another hash", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: files.Sum([]byte("2"))}, files.Changed, "a", "1"},
+		{"the right hash", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: files.Sum([]byte("1"))}, "", "a", "x"},
+		{"a hash of nothing", nil, files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: files.Sum([]byte("1"))}, files.Changed, "a", "-"},
+		{"read-only file", func(b *filestest.Bench) { b.Write("a", "1"); os.Chmod(filepath.Join(b.Root, "a"), 0o444) }, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, files.Forbidden, "a", "1"},
+		{"set-user-id file", func(b *filestest.Bench) {
+			b.Write("a", "1")
+			os.Chmod(filepath.Join(b.Root, "a"), 0o755|os.ModeSetuid)
+		}, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, files.Unkept, "a", "1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := filestest.New(t, filestest.Options{})
+			if c.setup != nil {
+				c.setup(b)
+			}
+			before := filestest.Snapshot(t, b.Root)
+			r, id, err := b.Do(c.req)
+			want(t, err, c.reason)
+			check(t, b, c.path, c.want)
+			if l := filestest.Litter(t, b.Root); len(l) > 0 {
+				t.Errorf("left behind: %v", l)
+			}
+			if c.reason != "" {
+				if after := filestest.Snapshot(t, b.Root); after != before {
+					t.Errorf("a refused operation changed something:\n%s\n---\n%s", before, after)
+				}
+				return
+			}
+			if !r.Changed {
+				t.Fatal("nothing was changed")
+			}
+			after := filestest.Snapshot(t, b.Root)
+			undo, err := b.Undo(id, false)
+			must(t, err)
+			if back := filestest.Snapshot(t, b.Root); back != before {
+				t.Errorf("undo left:\n%s\n--- instead of\n%s", back, before)
+			}
+			if _, err := b.Undo(id, false); err == nil {
+				t.Error("undone twice")
+			}
+			_, err = b.Undo(undo, false)
+			must(t, err)
+			if again := withoutTimes(filestest.Snapshot(t, b.Root)); again != withoutTimes(after) {
+				t.Errorf("undoing the undoing left:\n%s\n--- instead of\n%s", again, after)
+			}
+			if l := filestest.Litter(t, b.Root); len(l) > 0 {
+				t.Errorf("left behind: %v", l)
+			}
+		})
+	}
+}
+
+// with writes files: name, content, name, content, …
+func with(list ...string) func(*filestest.Bench) {
+	return func(b *filestest.Bench) {
+		for i := 0; i < len(list); i += 2 {
+			b.Write(list[i], list[i+1])
+		}
+	}
+}
+
+func linked(link, target string) func(*filestest.Bench) {
+	return func(b *filestest.Bench) {
+		b.Write(target, "linked")
+		must(b.T, os.Symlink(target, filepath.Join(b.Root, link)))
+	}
+}
+
+func check(t *testing.T, b *filestest.Bench, name, want string) {
+	t.Helper()
+	info, err := os.Lstat(filepath.Join(b.Root, name))
+	switch {
+	case want == "-":
+		if err == nil {
+			t.Errorf("%s is there", name)
+		}
+	case err != nil:
+		t.Errorf("%s: %v", name, err)
+	case want == "/":
+		if !info.IsDir() {
+			t.Errorf("%s is no folder", name)
+		}
+	default:
+		if got := b.Content(name); got != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+}
+
+func withoutTimes(snapshot string) string {
+	var out []string
+	for _, line := range strings.Split(snapshot, "\n") {
+		fields := strings.Fields(line)
+		out = append(out, strings.Join(append(fields[:3:3], fields[4:]...), " "))
+	}
+	return strings.Join(out, "\n")
+}

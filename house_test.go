@@ -1,0 +1,279 @@
+// Package house has no code: its tests hold the rules that the whole house
+// follows (ARCHITECTURE.md).
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const module = "sandboxd"
+
+// mayImport says which of our rooms a room may import, itself and its
+// sub-packages aside. A room that is not listed here does not belong.
+var mayImport = map[string][]string{
+	"approval":            {},
+	"audit":               {},
+	"bwrap":               {"profile"},
+	"config":              {"approval", "shell", "files", "profile"},
+	"display":             {},
+	"files":               {"approval", "profile"},
+	"ipc":                 {},
+	"landlock":            {"profile"},
+	"profile":             {},
+	"sandbox":             {"profile", "bwrap", "landlock", "seccomp", "seatbelt"},
+	"seatbelt":            {"profile"},
+	"seccomp":             {"profile"},
+	"shell":               {"approval", "profile"},
+	"supervisor":          {"approval", "audit", "config", "files", "profile", "sandbox", "shell"},
+	"cmd/sandboxd":        {"approval", "audit", "config", "display", "files", "ipc", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sandboxd-launch": {"sandbox/stage"},
+	"cmd/sbx":             {"ipc", "audit", "display", "shell/importrules"},
+	// Rooms of tests only.
+	"acceptance":   {"*"},
+	"differential": {"*"},
+	"":             {},
+}
+
+// alsoNever are packages that a binary must not even link.
+var alsoNever = map[string][]string{
+	"sandboxd/cmd/sandboxd-launch": {"net/http", "encoding/json", "github.com/BurntSushi/toml", "mvdan.cc/sh/v3/syntax", "reflect.cgo", "runtime/cgo"},
+	"sandboxd/cmd/sbx":             {"sandboxd/supervisor", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T, goos string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list for %s: %v", goos, err)
+	}
+	var pkgs []pkg
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// room is the longest entry of mayImport that holds the package.
+func room(path string) (string, bool) {
+	rel := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	for r := rel; ; r = r[:strings.LastIndex(r, "/")] {
+		if _, ok := mayImport[r]; ok {
+			return r, true
+		}
+		if !strings.Contains(r, "/") {
+			return "", rel == ""
+		}
+	}
+}
+
+func TestImportDirections(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin"} {
+		for _, p := range list(t, goos) {
+			from, ok := room(p.ImportPath)
+			if !ok {
+				t.Errorf("%s: %s is in no room; add it to ARCHITECTURE.md and to this table", goos, p.ImportPath)
+				continue
+			}
+			for _, imp := range p.Imports {
+				if imp != module && !strings.HasPrefix(imp, module+"/") {
+					continue
+				}
+				to, _ := room(imp)
+				if to == from || allowed(mayImport[from], strings.TrimPrefix(imp, module+"/"), to) {
+					continue
+				}
+				t.Errorf("%s: %s imports %s, which %s may not", goos, p.ImportPath, imp, from)
+			}
+			for _, never := range alsoNever[p.ImportPath] {
+				for _, dep := range p.Deps {
+					if dep == never {
+						t.Errorf("%s: %s links %s", goos, p.ImportPath, never)
+					}
+				}
+			}
+		}
+	}
+}
+
+func allowed(list []string, path, room string) bool {
+	for _, a := range list {
+		if a == "*" || a == room || a == path {
+			return true
+		}
+	}
+	return false
+}
+
+// each calls f for every file of the tree that is ours.
+func each(t *testing.T, f func(path string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.Type().IsRegular() {
+			f(path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOnePackageCommentPerFolder(t *testing.T) {
+	comments := map[string][]string{}
+	each(t, func(path string) {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		dir := filepath.Dir(path)
+		if comments[dir] == nil {
+			comments[dir] = []string{}
+		}
+		if documents(f) {
+			comments[dir] = append(comments[dir], filepath.Base(path))
+		}
+	})
+	for dir, files := range comments {
+		// A command may say it once for each system.
+		if len(files) == 0 || (len(files) > 1 && !strings.HasPrefix(dir, "cmd"+string(filepath.Separator))) {
+			t.Errorf("%s: %d files have a package comment: %v", dir, len(files), files)
+		}
+	}
+}
+
+func documents(f *ast.File) bool {
+	return f.Doc != nil && strings.TrimSpace(f.Doc.Text()) != ""
+}
+
+var pathInText = regexp.MustCompile("(?:\\]\\(|`)((?:docs|packaging|cmd|clients|\\.ci|[a-z]+)/[A-Za-z0-9_./-]+|[A-Z]+\\.md)[)`]")
+
+func TestPathsInDocumentsExist(t *testing.T) {
+	each(t, func(path string) {
+		if !strings.HasSuffix(path, ".md") {
+			return
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, m := range pathInText.FindAllStringSubmatch(string(b), -1) {
+			name := strings.TrimSuffix(m[1], "/")
+			top := strings.SplitN(name, "/", 2)[0]
+			if _, err := os.Stat(top); err != nil {
+				continue // not a path of this tree
+			}
+			if top == "bin" {
+				continue // made by the build
+			}
+			if _, err := os.Stat(name); err != nil {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil {
+					t.Errorf("%s names %s, which does not exist", path, m[1])
+				}
+			}
+		}
+	})
+}
+
+// Tests may not skip: a skip hides that a promise was not tried. (rapid's
+// T.Skip only leaves out a step of a random walk.)
+func TestNoTestSkips(t *testing.T) {
+	each(t, func(path string) {
+		if !strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var walk func(n ast.Node, tests map[string]bool)
+		walk = func(n ast.Node, tests map[string]bool) {
+			ast.Inspect(n, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl:
+					if n.Body != nil {
+						walk(n.Body, testParams(n.Type, tests))
+					}
+					return false
+				case *ast.FuncLit:
+					walk(n.Body, testParams(n.Type, tests))
+					return false
+				case *ast.CallExpr:
+					sel, ok := n.Fun.(*ast.SelectorExpr)
+					if !ok || !strings.HasPrefix(sel.Sel.Name, "Skip") {
+						return true
+					}
+					if x, ok := sel.X.(*ast.Ident); ok && tests[x.Name] {
+						t.Errorf("%s may skip a test: %s.%s", path, x.Name, sel.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+		walk(f, nil)
+	})
+}
+
+// testParams are the names in scope that stand for a *testing.T, B, F or TB.
+func testParams(f *ast.FuncType, outer map[string]bool) map[string]bool {
+	names := map[string]bool{}
+	for k, v := range outer {
+		names[k] = v
+	}
+	for _, p := range f.Params.List {
+		typ := p.Type
+		if star, ok := typ.(*ast.StarExpr); ok {
+			typ = star.X
+		}
+		sel, ok := typ.(*ast.SelectorExpr)
+		pkg, _ := func() (*ast.Ident, bool) {
+			if !ok {
+				return nil, false
+			}
+			id, ok := sel.X.(*ast.Ident)
+			return id, ok
+		}()
+		for _, n := range p.Names {
+			names[n.Name] = pkg != nil && pkg.Name == "testing"
+		}
+	}
+	return names
+}

@@ -1,0 +1,105 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+)
+
+// doorkeeper is a listener that identifies, admits and counts each peer before
+// the HTTP server reads from it.
+type doorkeeper struct {
+	net.Listener
+	role  Role
+	tally *tally
+	admit func(Peer, Role) error
+	log   *slog.Logger
+}
+
+// Accept returns an *admitted connection. A peer that is refused still gets one
+// if there is room, on which every request is answered with the reason.
+func (d *doorkeeper) Accept() (net.Conn, error) {
+	for {
+		c, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if a := d.receive(c); a != nil {
+			return a, nil
+		}
+		c.Close()
+	}
+}
+
+// receive returns nil where the connection is to be closed without a word.
+func (d *doorkeeper) receive(c net.Conn) net.Conn {
+	peer, err := peerOf(c)
+	if err != nil {
+		d.log.Warn("connection refused", "socket", string(d.role), "error", err)
+		return nil
+	}
+	a := &admitted{Conn: c, caller: Caller{Peer: peer, Role: d.role}, tally: d.tally}
+	if refusal := d.examine(peer); refusal != nil {
+		d.log.Warn("connection refused", "socket", string(d.role), "peer", peer.String(), "reason", refusal.Message)
+		if !d.tally.refuse() {
+			peer.close()
+			return nil
+		}
+		a.refusal = refusal
+		return a
+	}
+	return a
+}
+
+// examine admits and counts, in this order: what is not admitted takes no room.
+func (d *doorkeeper) examine(peer Peer) *Error {
+	if d.role == RoleApprover && peer.Inside() {
+		return &Error{Code: CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions", Hint: "answer from outside"}
+	}
+	if err := d.admit(peer, d.role); err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			return e
+		}
+		return &Error{Code: CodeForbidden, Message: "you may not use this socket: " + err.Error()}
+	}
+	return d.tally.connect(peer)
+}
+
+// admitted is a connection whose peer is known.
+type admitted struct {
+	net.Conn
+	caller  Caller
+	refusal *Error // set: the answer to every request
+	tally   *tally
+	once    sync.Once
+	err     error
+}
+
+// Close gives back what the peer held, once.
+func (a *admitted) Close() error {
+	a.once.Do(func() {
+		a.err = a.Conn.Close()
+		if a.refusal != nil {
+			a.tally.refused()
+		} else {
+			a.tally.disconnect(a.caller.Peer)
+		}
+		a.caller.Peer.close()
+	})
+	return a.err
+}
+
+type connectionKey struct{}
+
+// withConnection is the http.Server's ConnContext.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// connectionOf is what withConnection put there.
+func connectionOf(ctx context.Context) *admitted {
+	return ctx.Value(connectionKey{}).(*admitted)
+}

@@ -1,0 +1,154 @@
+package ipc
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Approval is a question that waits for a person.
+type Approval struct {
+	ID           string          `json:"id"`
+	Rev          int             `json:"rev"`  // counts changes of the question
+	Hash         string          `json:"hash"` // of everything an answer is bound to
+	Session      string          `json:"session"`
+	Label        string          `json:"label,omitempty"`
+	Agent        string          `json:"agent,omitempty"`
+	Claimed      bool            `json:"claimed"` // Agent is only what the peer says of itself
+	UID          int             `json:"uid"`
+	PID          int             `json:"pid"`
+	Exe          string          `json:"exe,omitempty"`
+	CallID       string          `json:"call_id,omitempty"`
+	ExecID       string          `json:"exec_id,omitempty"`
+	Tool         string          `json:"tool"`
+	Description  string          `json:"description"`
+	Claim        string          `json:"claim,omitempty"` // the agent's own description of it
+	Command      string          `json:"command,omitempty"`
+	Argv         []string        `json:"argv,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"` // the payload, a JSON object
+	Cwd          string          `json:"cwd,omitempty"`
+	Root         string          `json:"root,omitempty"`
+	Risk         string          `json:"risk"` // low, medium, high
+	Reasons      []string        `json:"reasons,omitempty"`
+	Dangerous    bool            `json:"dangerous,omitempty"`
+	Outside      bool            `json:"outside,omitempty"` // reaches outside the project
+	Protected    bool            `json:"protected,omitempty"`
+	Delete       bool            `json:"delete,omitempty"`
+	Confirm      bool            `json:"confirm,omitempty"` // a yes must be given twice
+	Inline       bool            `json:"inline,omitempty"`  // the person at the asking terminal may answer
+	BlockedPath  string          `json:"blocked_path,omitempty"`
+	Scopes       []string        `json:"scopes,omitempty"` // that an answer may have
+	Suggestions  []Suggestion    `json:"suggestions,omitempty"`
+	Widenings    []Widening      `json:"widenings,omitempty"`
+	Batch        *BatchPlace     `json:"batch,omitempty"`
+	GroupID      string          `json:"group_id,omitempty"`
+	Count        int             `json:"count,omitempty"` // of identical questions shown as one
+	Profile      string          `json:"profile_digest,omitempty"`
+	Enforcement  *Enforcement    `json:"enforcement,omitempty"`
+	Warnings     []Warning       `json:"warnings,omitempty"`
+	Created      time.Time       `json:"created"`
+	Deadline     *time.Time      `json:"deadline,omitempty"`
+	Presentation *Presentation   `json:"presentation,omitempty"` // only in GET /v1/approvals/{id}
+}
+
+// Presentation is what a person looks at before answering.
+type Presentation struct {
+	Kind     string            `json:"kind"` // text, diff, file_content, command, structured
+	Content  string            `json:"content"`
+	Language string            `json:"language,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Suggestion is a wider grant that may be given with a yes.
+type Suggestion struct {
+	ID      string `json:"id"`
+	Label   string `json:"label"`
+	Pattern string `json:"pattern,omitempty"`
+}
+
+// Widening is a path or host that may be added to the profile with a yes.
+type Widening struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"` // path, host
+	Object string `json:"object"`
+	Access string `json:"access,omitempty"`
+	Label  string `json:"label,omitempty"`
+}
+
+// ApprovalList answers GET /v1/approvals.
+type ApprovalList struct {
+	Approvals []Approval `json:"approvals"`
+}
+
+// ApprovalRequest is GET /v1/approvals/{id}.
+type ApprovalRequest struct {
+	ID string
+}
+
+// Answer is the body of POST /v1/approvals/{id}/decision. It is decoded
+// strictly: an unknown field, a key in another case, a key twice, or the
+// absence of rev, hash or allow is an error and decides nothing.
+type Answer struct {
+	ID         string `json:"-"` // from the path
+	Rev        int    `json:"rev"`
+	Hash       string `json:"hash"`
+	Allow      bool   `json:"allow"`
+	Scope      string `json:"scope,omitempty"`  // once (also ""), turn, session, agent, global, batch (all that was listed), group
+	ForMS      int64  `json:"for_ms,omitempty"` // lifetime of the grant; 0: the scope's own
+	Note       string `json:"note,omitempty"`
+	Mode       string `json:"mode,omitempty"`       // of a no: hard (also "") or soft
+	Suggestion string `json:"suggestion,omitempty"` // id
+	Widening   string `json:"widening,omitempty"`   // id
+	Confirm    bool   `json:"confirm,omitempty"`    // this is the second yes
+}
+
+// Decided is an answer that counted.
+type Decided struct {
+	ID      string    `json:"id"`
+	Allowed bool      `json:"allowed"`
+	Reason  string    `json:"reason,omitempty"` // answered, timeout, cancelled, quit, grant, mode, …
+	Scope   string    `json:"scope,omitempty"`
+	By      string    `json:"by"`
+	How     string    `json:"how"` // person or auto
+	Rule    string    `json:"rule,omitempty"`
+	Grant   string    `json:"grant,omitempty"` // id of the grant that decided or was made
+	Note    string    `json:"note,omitempty"`
+	Mode    string    `json:"mode,omitempty"`
+	Time    time.Time `json:"time"`
+	// ConfirmAgain: this yes was the first of two. Nothing is decided yet; Rev
+	// is what the second one must carry.
+	ConfirmAgain bool `json:"confirm_again,omitempty"`
+	Rev          int  `json:"rev,omitempty"`
+}
+
+// NewsRequest is GET /v1/events.
+type NewsRequest struct {
+	After uint64 // Last-Event-ID, or ?after=; 0: what happens from now on, preceded by what is pending
+}
+
+// News types.
+const (
+	NewsRequested  = "requested"
+	NewsGranted    = "granted"
+	NewsDenied     = "denied"
+	NewsTimedOut   = "timed_out"
+	NewsApproveAll = "approve_all"
+	NewsQuit       = "quit"
+	NewsRevoked    = "revoked"
+	NewsMode       = "mode"
+	NewsSession    = "session"
+	NewsGap        = "gap"
+)
+
+// News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this).
+// Seq is 0 for what was pending before the stream began.
+type News struct {
+	Seq      uint64       `json:"seq"`
+	Time     time.Time    `json:"time"`
+	Type     string       `json:"type"`
+	Approval *Approval    `json:"approval,omitempty"`
+	Decision *Decided     `json:"decision,omitempty"`
+	Grant    *Grant       `json:"grant,omitempty"`
+	Session  *SessionInfo `json:"session,omitempty"`
+	Mode     *Mode        `json:"mode,omitempty"`
+	Gap      *Gap         `json:"gap,omitempty"`
+}

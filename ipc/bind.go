@@ -1,0 +1,121 @@
+package ipc
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+)
+
+// method is how a Backend's method with a request looks as a function.
+type method[Req, Resp any] = func(Backend, context.Context, Caller, Req) (Resp, error)
+
+// plain serves a method without a request.
+func plain[Resp any](f func(Backend, context.Context, Caller) (Resp, error)) handler {
+	return handler{
+		out: reflect.TypeFor[Resp](),
+		serve: func(x *exchange) {
+			resp, err := f(x.backend, x.r.Context(), x.caller)
+			answer(x, http.StatusOK, resp, err)
+		},
+	}
+}
+
+// query serves a method whose request stands in the path and the query.
+func query[Req, Resp any](f method[Req, Resp], read func(params) Req) handler {
+	return handler{
+		out:  reflect.TypeFor[Resp](),
+		read: func(q params) { read(q) },
+		serve: func(x *exchange) {
+			req, bad := readQuery(x, read)
+			if bad != nil {
+				x.refuse(bad)
+				return
+			}
+			resp, err := f(x.backend, x.r.Context(), x.caller, req)
+			answer(x, http.StatusOK, resp, err)
+		},
+	}
+}
+
+// streamed serves a method that yields a stream, which send puts on the wire.
+func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media string, send func(*exchange, Stream[T])) handler {
+	return handler{
+		out:    reflect.TypeFor[T](),
+		read:   func(q params) { read(q) },
+		stream: media,
+		serve: func(x *exchange) {
+			req, bad := readQuery(x, read)
+			if bad != nil {
+				x.refuse(bad)
+				return
+			}
+			s, err := f(x.backend, x.r.Context(), x.caller, req)
+			if err != nil {
+				x.refuse(x.asError(err))
+				return
+			}
+			send(x, s)
+		},
+	}
+}
+
+// body serves a method whose request is the body; place, which may be nil,
+// puts what stands elsewhere in the HTTP request into it, or refuses.
+func body[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error) handler {
+	return handler{
+		in:  reflect.TypeFor[Req](),
+		out: reflect.TypeFor[Resp](),
+		serve: func(x *exchange) {
+			serveBody(x, f, place, x.limits.Body, http.StatusOK)
+		},
+	}
+}
+
+// created is body for what answers 201.
+func created[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error) handler {
+	h := body(f, place)
+	h.status = http.StatusCreated
+	h.serve = func(x *exchange) { serveBody(x, f, place, x.limits.Body, http.StatusCreated) }
+	return h
+}
+
+// large is body for what may hold files.
+func large[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error) handler {
+	h := body(f, place)
+	h.serve = func(x *exchange) { serveBody(x, f, place, x.limits.FileBody, http.StatusOK) }
+	return h
+}
+
+func serveBody[Req, Resp any](x *exchange, f method[Req, Resp], place func(*exchange, *Req) *Error, limit int64, status int) {
+	raw, bad := x.readBody(limit)
+	if bad != nil {
+		x.refuse(bad)
+		return
+	}
+	req, bad := decode[Req](raw)
+	if bad == nil && place != nil {
+		bad = place(x, &req)
+	}
+	if bad != nil {
+		x.refuse(bad)
+		return
+	}
+	resp, err := f(x.backend, x.r.Context(), x.caller, req)
+	answer(x, status, resp, err)
+}
+
+// byID is place for a request whose path names an object.
+func byID[Req any](field func(*Req) *string) func(*exchange, *Req) *Error {
+	return func(x *exchange, req *Req) *Error {
+		*field(req) = x.r.PathValue("id")
+		return nil
+	}
+}
+
+// done turns a method that only succeeds or fails into one that answers Done.
+func done[Req any](f func(Backend, context.Context, Caller, Req) error) method[Req, Done] {
+	return func(b Backend, ctx context.Context, c Caller, req Req) (Done, error) {
+		err := f(b, ctx, c, req)
+		return Done{OK: err == nil}, err
+	}
+}

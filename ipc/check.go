@@ -1,0 +1,74 @@
+package ipc
+
+import "encoding/json"
+
+// CheckRequest is the body of POST /v1/check: decide, and let the agent run it
+// itself; or, with DryRun, only say what would be decided.
+type CheckRequest struct {
+	Session     string            `json:"session,omitempty"` // empty: only with DryRun
+	CallID      string            `json:"call_id,omitempty"` // the agent's id of the call, for the record
+	Tool        string            `json:"tool,omitempty"`    // empty: "bash"
+	Command     string            `json:"command,omitempty"` // a line of shell,
+	Argv        []string          `json:"argv,omitempty"`    // or a command without a shell,
+	Args        json.RawMessage   `json:"args,omitempty"`    // or a JSON object: another tool's arguments
+	Cwd         string            `json:"cwd,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+	TTY         bool              `json:"tty,omitempty"`
+	DryRun      bool              `json:"dry_run,omitempty"`
+	Inline      bool              `json:"inline,omitempty"` // a person at this terminal may answer
+	Description string            `json:"description,omitempty"`
+	Batch       *BatchPlace       `json:"batch,omitempty"`
+}
+
+// Decisions of a Verdict.
+const (
+	DecisionAuto = "auto" // runs unasked
+	DecisionAsk  = "ask"  // a person is asked
+	DecisionDeny = "deny" // refused unasked
+)
+
+// Verdict answers POST /v1/check.
+type Verdict struct {
+	ID            string       `json:"id,omitempty"` // of the record
+	Decision      string       `json:"decision"`
+	Allowed       bool         `json:"allowed"` // the agent may run it now; false in every dry run that would ask
+	Why           string       `json:"why"`
+	Rule          string       `json:"rule,omitempty"`
+	Risk          string       `json:"risk,omitempty"` // low, medium, high
+	Reasons       []string     `json:"reasons,omitempty"`
+	Description   string       `json:"description,omitempty"`
+	Explain       []string     `json:"explain,omitempty"`
+	Suggestions   []Suggestion `json:"suggestions,omitempty"`
+	Denied        *Denial      `json:"denied,omitempty"` // set where Allowed is false and it was not a dry run
+	ProfileDigest string       `json:"profile_digest,omitempty"`
+	Enforcement   *Enforcement `json:"enforcement,omitempty"`
+	Warnings      []Warning    `json:"warnings,omitempty"`
+}
+
+// Denial says why something did not run, in words that are ready for a model.
+type Denial struct {
+	Code    Code   `json:"code"`           // denied, blocked, timeout, stopped, unenforced, …
+	Message string `json:"message"`        // what, why, and what to do instead
+	Note    string `json:"note,omitempty"` // what the person wrote
+	By      string `json:"by,omitempty"`   // the person, rule or grant that decided
+	Mode    string `json:"mode,omitempty"` // soft: go on with something else; hard: stop until the user speaks
+}
+
+// BatchPlace is a call's place among the tool calls of one model response.
+type BatchPlace struct {
+	ID        string     `json:"id"`
+	Index     int        `json:"index"` // from 0
+	Total     int        `json:"total"`
+	GroupID   string     `json:"group_id,omitempty"`
+	Remaining []NextCall `json:"remaining,omitempty"` // the calls after this one
+}
+
+// NextCall is a call that is still to come.
+type NextCall struct {
+	CallID  string          `json:"call_id,omitempty"`
+	Tool    string          `json:"tool"`
+	Command string          `json:"command,omitempty"`
+	Argv    []string        `json:"argv,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	Cwd     string          `json:"cwd,omitempty"`
+}

@@ -1,0 +1,217 @@
+package ipc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+	"unicode/utf8"
+)
+
+// ErrNoDaemon is in the error where nobody serves the socket: it is absent, or
+// stale.
+var ErrNoDaemon = errors.New("no daemon is running there")
+
+// ErrForeign is in the error where the socket is served by somebody else than
+// this user or root. Nothing was sent.
+var ErrForeign = errors.New("the socket is served by another user")
+
+// Client asks a daemon. Its methods are those of [Backend], without the caller.
+// They may be called concurrently. An answer that is a refusal is an [*Error].
+type Client struct {
+	Socket string // path of agent.sock or approver.sock
+	Secret Secret // of the API session in use; empty: none
+
+	once sync.Once
+	http *http.Client
+}
+
+// Close ends the connections that are idle.
+func (c *Client) Close() {
+	if c.http != nil {
+		c.http.CloseIdleConnections()
+	}
+}
+
+// maxAnswer bounds what one answer, or one event, may take of our memory.
+const maxAnswer = 64 << 20
+
+// client is the HTTP side, made at first use.
+func (c *Client) client() *http.Client {
+	c.once.Do(func() {
+		c.http = &http.Client{
+			Transport: &http.Transport{
+				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					return dial(ctx, c.Socket)
+				},
+				DisableCompression:     true,
+				MaxResponseHeaderBytes: 64 << 10,
+				MaxIdleConnsPerHost:    16,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	})
+	return c.http
+}
+
+// dial connects and makes sure of who listens before a byte is sent.
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return nil, fmt.Errorf("connect to %q: %w", socket, ErrNoDaemon)
+	case err != nil:
+		return nil, fmt.Errorf("connect to %q: %w", socket, err)
+	}
+	uid, err := serverUID(conn)
+	if err == nil && uid != 0 && uid != os.Geteuid() {
+		err = fmt.Errorf("%w (uid %d)", ErrForeign, uid)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("connect to %q: %w", socket, err)
+	}
+	return conn, nil
+}
+
+// serverUID is the user that listens at the other end of c.
+func serverUID(c net.Conn) (int, error) {
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var uid int
+	var uerr error
+	if err := raw.Control(func(fd uintptr) { uid, uerr = peerUID(int(fd)) }); err != nil {
+		return 0, err
+	}
+	return uid, uerr
+}
+
+// do sends a request and returns the answer's body, which the caller closes.
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader, header map[string]string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://sandboxd"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	if c.Secret != "" {
+		req.Header.Set("Authorization", "Bearer "+string(c.Secret))
+	}
+	resp, err := c.client().Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", method, path, err)
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	return nil, readError(resp)
+}
+
+// readError makes an *Error of an answer that is one.
+func readError(resp *http.Response) error {
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	var e errorBody
+	if err != nil || json.Unmarshal(b, &e) != nil || e.Error == nil {
+		return &Error{Code: CodeInternal, Status: resp.StatusCode, Message: "the daemon answered " + resp.Status + " without saying why"}
+	}
+	e.Error.Status = resp.StatusCode
+	return e.Error
+}
+
+// ask sends a request with a JSON body and decodes the answer.
+func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req Req) (Resp, error) {
+	var resp Resp
+	if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
+		return resp, badRequest(field + " is not UTF-8 and cannot be sent unaltered")
+	}
+	header := map[string]string{"Content-Type": "application/json"}
+	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(encode(req)), header, &resp)
+}
+
+// fetch sends a request without a body and decodes the answer.
+func fetch[Resp any](ctx context.Context, c *Client, method, path string) (Resp, error) {
+	var resp Resp
+	return resp, c.roundTrip(ctx, method, path, nil, nil, &resp)
+}
+
+// roundTrip decodes the answer into what resp points to.
+func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Reader, header map[string]string, resp any) error {
+	answer, err := c.do(ctx, method, path, body, header)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	b, err := io.ReadAll(io.LimitReader(answer, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", method, path, err)
+	}
+	if err := json.Unmarshal(b, resp); err != nil {
+		return fmt.Errorf("%s %q: answer: %w", method, path, err)
+	}
+	return nil
+}
+
+// notUTF8 finds a string that JSON would silently alter, and says where.
+func notUTF8(v reflect.Value, where string) (string, bool) {
+	switch v.Kind() {
+	case reflect.String:
+		return where, !utf8.ValidString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return notUTF8(v.Elem(), where)
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return "", false // base64, or checked by whoever made the JSON
+		}
+		for i := range v.Len() {
+			if field, bad := notUTF8(v.Index(i), where); bad {
+				return field, true
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			for _, part := range []reflect.Value{it.Key(), it.Value()} {
+				if field, bad := notUTF8(part, where); bad {
+					return field, true
+				}
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if !f.IsExported() {
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if field, bad := notUTF8(v.Field(i), name); bad {
+				return field, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Exists reports whether the socket answers, and who serves it; it sends nothing.
+func (c *Client) Exists(ctx context.Context) error {
+	conn, err := dial(ctx, c.Socket)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,261 @@
+package ipc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// pathOf puts ids into a path, and values that are not empty into its query.
+func pathOf(base string, id string, tail string, q ...string) string {
+	p := base
+	if id != "" {
+		p += "/" + url.PathEscape(id) + tail
+	}
+	v := url.Values{}
+	for i := 0; i+1 < len(q); i += 2 {
+		if q[i+1] != "" {
+			v.Set(q[i], q[i+1])
+		}
+	}
+	if len(v) > 0 {
+		p += "?" + v.Encode()
+	}
+	return p
+}
+
+func flagOf(b bool) string {
+	if b {
+		return "1"
+	}
+	return ""
+}
+
+func numberOf(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func timeOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339Nano)
+}
+
+// missing refuses an id that would make another path of the one meant.
+func missing(what, id string) error {
+	if id == "" {
+		return badRequest(what + " is missing")
+	}
+	return nil
+}
+
+// onlyDone drops a Done.
+func onlyDone(_ Done, err error) error { return err }
+
+// Version says who answers.
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	return fetch[Version](ctx, c, "GET", "/v1/version")
+}
+
+// Status says how the daemon and this host are.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return fetch[Status](ctx, c, "GET", "/v1/status")
+}
+
+// Doctor has the host examined.
+func (c *Client) Doctor(ctx context.Context, r DoctorRequest) (Doctor, error) {
+	return fetch[Doctor](ctx, c, "GET", pathOf("/v1/doctor", "", "", "prove", flagOf(r.Prove)))
+}
+
+// Profile shows, explains or compares profiles.
+func (c *Client) Profile(ctx context.Context, r ProfileRequest) (Profile, error) {
+	return fetch[Profile](ctx, c, "GET", pathOf("/v1/profile", "", "", "session", r.Session, "path", r.Path, "against", r.Against))
+}
+
+// OpenSession opens one, or finds the terminal's own again.
+func (c *Client) OpenSession(ctx context.Context, r SessionRequest) (Session, error) {
+	return ask[Session](ctx, c, "POST", "/v1/sessions", r)
+}
+
+// Sessions lists those that the caller may see.
+func (c *Client) Sessions(ctx context.Context) (SessionList, error) {
+	return fetch[SessionList](ctx, c, "GET", "/v1/sessions")
+}
+
+// Turn tells the daemon that the user spoke.
+func (c *Client) Turn(ctx context.Context, r TurnRequest) (Turn, error) {
+	if err := missing("session", r.Session); err != nil {
+		return Turn{}, err
+	}
+	return ask[Turn](ctx, c, "POST", pathOf("/v1/sessions", r.Session, "/turn"), r)
+}
+
+// CloseSession ends a session and what runs in it.
+func (c *Client) CloseSession(ctx context.Context, r CloseRequest) (Closed, error) {
+	if err := missing("session", r.Session); err != nil {
+		return Closed{}, err
+	}
+	return fetch[Closed](ctx, c, "DELETE", pathOf("/v1/sessions", r.Session, ""))
+}
+
+// Check asks for a decision. It waits for a person where one must be asked.
+func (c *Client) Check(ctx context.Context, r CheckRequest) (Verdict, error) {
+	return ask[Verdict](ctx, c, "POST", "/v1/check", r)
+}
+
+// StartExec queues a command.
+func (c *Client) StartExec(ctx context.Context, r ExecRequest) (ExecStarted, error) {
+	return ask[ExecStarted](ctx, c, "POST", "/v1/exec", r)
+}
+
+// ExecEvents opens a command's events. The stream ends with io.EOF after the
+// exit event; where the connection is lost before, Next returns
+// io.ErrUnexpectedEOF, and the events can be opened again from the next number.
+func (c *Client) ExecEvents(ctx context.Context, r EventsRequest) (Stream[Event], error) {
+	if err := missing("id", r.ID); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	body, err := c.do(ctx, "GET", pathOf("/v1/exec", r.ID, "/events", "from_seq", numberOf(r.FromSeq), "watch", flagOf(r.Watch)), nil, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &eventReader{lines: newLines(body), body: body, cancel: cancel}, nil
+}
+
+// WriteStdin sends a piece of input. It returns when the command has room for it.
+func (c *Client) WriteStdin(ctx context.Context, r StdinRequest) error {
+	return c.StreamStdin(ctx, r.ID, bytes.NewReader(r.Data), r.EOF)
+}
+
+// StreamStdin sends everything that from yields, and with eof the end after it.
+func (c *Client) StreamStdin(ctx context.Context, id string, from io.Reader, eof bool) error {
+	if err := missing("id", id); err != nil {
+		return err
+	}
+	var d Done
+	return c.roundTrip(ctx, "POST", pathOf("/v1/exec", id, "/stdin", "eof", flagOf(eof)), from,
+		map[string]string{"Content-Type": "application/octet-stream"}, &d)
+}
+
+// SignalExec sends a signal to the command.
+func (c *Client) SignalExec(ctx context.Context, r SignalRequest) error {
+	if err := missing("id", r.ID); err != nil {
+		return err
+	}
+	return onlyDone(ask[Done](ctx, c, "POST", pathOf("/v1/exec", r.ID, "/signal"), r))
+}
+
+// ResizeExec tells the command's terminal its size.
+func (c *Client) ResizeExec(ctx context.Context, r ResizeRequest) error {
+	if err := missing("id", r.ID); err != nil {
+		return err
+	}
+	return onlyDone(ask[Done](ctx, c, "POST", pathOf("/v1/exec", r.ID, "/resize"), r))
+}
+
+// CancelExec ends the command's whole tree.
+func (c *Client) CancelExec(ctx context.Context, r CancelRequest) error {
+	if err := missing("id", r.ID); err != nil {
+		return err
+	}
+	return onlyDone(fetch[Done](ctx, c, "DELETE", pathOf("/v1/exec", r.ID, "")))
+}
+
+// File carries out a file operation.
+func (c *Client) File(ctx context.Context, r FileRequest) (FileResult, error) {
+	if err := missing("op", r.Op); err != nil {
+		return FileResult{}, err
+	}
+	return ask[FileResult](ctx, c, "POST", pathOf("/v1/files", r.Op, ""), r)
+}
+
+// Batch carries out the calls of one model response in order.
+func (c *Client) Batch(ctx context.Context, r BatchRequest) (BatchResult, error) {
+	return ask[BatchResult](ctx, c, "POST", "/v1/batch", r)
+}
+
+// eventReader is the client's side of a stream of lines.
+type eventReader struct {
+	lines  *bufio.Reader
+	body   io.Closer
+	cancel context.CancelFunc
+	ended  bool // the exit event has been read
+}
+
+func (e *eventReader) Next(ctx context.Context) (Event, error) {
+	if err := ctx.Err(); err != nil {
+		return Event{}, err
+	}
+	stop := context.AfterFunc(ctx, e.cancel)
+	defer stop()
+	line, err := readLine(e.lines)
+	switch {
+	case err == io.EOF && e.ended:
+		return Event{}, io.EOF
+	case ctx.Err() != nil:
+		return Event{}, ctx.Err()
+	case err == io.EOF:
+		return Event{}, io.ErrUnexpectedEOF
+	case err != nil:
+		return Event{}, fmt.Errorf("read events: %w", err)
+	}
+	if v, ok := quickEvent(line); ok {
+		return v, nil
+	}
+	var v struct {
+		Event
+		Error *Error `json:"error"`
+	}
+	if err := json.Unmarshal(line, &v); err != nil {
+		return Event{}, fmt.Errorf("read events: %w", err)
+	}
+	if v.Error != nil {
+		return Event{}, v.Error
+	}
+	e.ended = v.Type == EventExit
+	return v.Event, nil
+}
+
+func (e *eventReader) Close() error {
+	e.cancel()
+	return e.body.Close()
+}
+
+// newLines is how both kinds of stream are read.
+func newLines(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 128<<10) }
+
+// readLine reads one line that is no longer than maxAnswer. What ends without
+// a line end was cut off.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if err == nil && line == nil {
+			return part, nil
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case err == io.EOF && len(line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(line) > maxAnswer:
+			return nil, errors.New("a line is too long")
+		}
+	}
+}

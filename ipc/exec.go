@@ -1,0 +1,161 @@
+package ipc
+
+import "time"
+
+// How a command gets its standard input.
+const (
+	StdinNone   = "none"   // /dev/null; also what "" means
+	StdinStream = "stream" // POST /v1/exec/{id}/stdin
+	StdinInline = "inline" // ExecRequest.StdinData, then end of file
+)
+
+// ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set.
+type ExecRequest struct {
+	Session        string            `json:"session"`
+	CallID         string            `json:"call_id,omitempty"`
+	Command        string            `json:"command,omitempty"` // a line of shell
+	Argv           []string          `json:"argv,omitempty"`    // a command without a shell
+	Cwd            string            `json:"cwd,omitempty"`     // empty: the session's root
+	Env            map[string]string `json:"env,omitempty"`
+	TTY            bool              `json:"tty,omitempty"`  // give it a terminal of its own
+	Cols           uint16            `json:"cols,omitempty"` // of that terminal; 0: 80
+	Rows           uint16            `json:"rows,omitempty"` // 0: 24
+	TimeoutMS      int64             `json:"timeout_ms,omitempty"`
+	Stdin          string            `json:"stdin,omitempty"`
+	StdinData      []byte            `json:"stdin_data,omitempty"` // base64 on the wire
+	Inline         bool              `json:"inline,omitempty"`     // a person at this terminal may answer
+	Keep           bool              `json:"keep,omitempty"`       // go on running when nobody listens any more
+	Description    string            `json:"description,omitempty"`
+	IdempotencyKey string            `json:"idempotency_key,omitempty"` // or the header Idempotency-Key; the server sees to it
+	Batch          *BatchPlace       `json:"batch,omitempty"`
+}
+
+// ExecStarted answers POST /v1/exec. The command is queued; what becomes of it
+// is in its events.
+type ExecStarted struct {
+	ID string `json:"id"`
+}
+
+// EventsRequest is GET /v1/exec/{id}/events.
+type EventsRequest struct {
+	ID      string
+	FromSeq uint64 // ?from_seq=; the first event wanted; 0 and 1: from the beginning
+	Watch   bool   // ?watch=1; look on: never slows the command, never keeps it alive, may get gaps
+}
+
+// EventType says what an Event tells.
+type EventType string
+
+const (
+	EventQueued    EventType = "queued"
+	EventApproval  EventType = "approval" // Approval: a question was put, changed, or (Decision set) answered
+	EventStarted   EventType = "started"
+	EventStdout    EventType = "stdout" // Data
+	EventStderr    EventType = "stderr" // Data
+	EventPTY       EventType = "pty"    // Data
+	EventViolation EventType = "violation"
+	EventGap       EventType = "gap"  // Gap: events that are no longer kept
+	EventExit      EventType = "exit" // the last one
+)
+
+// Event is one line of a command's events. Seq counts from 1 without holes,
+// except where an EventGap says so.
+type Event struct {
+	Seq       uint64     `json:"seq"`
+	Time      time.Time  `json:"time"`
+	Type      EventType  `json:"type"`
+	Data      []byte     `json:"data,omitempty"` // base64 on the wire
+	Approval  *Approval  `json:"approval,omitempty"`
+	Decision  *Decided   `json:"decision,omitempty"`
+	Started   *Started   `json:"started,omitempty"`
+	Violation *Violation `json:"violation,omitempty"`
+	Gap       *Gap       `json:"gap,omitempty"`
+	Exit      *Exit      `json:"exit,omitempty"`
+}
+
+// Started is what is known when the command runs.
+type Started struct {
+	Decision      string      `json:"decision"` // auto or ask
+	Rule          string      `json:"rule,omitempty"`
+	Why           string      `json:"why,omitempty"`
+	ProfileDigest string      `json:"profile_digest"`
+	Enforcement   Enforcement `json:"enforcement"`
+	Warm          bool        `json:"warm,omitempty"`
+	Warnings      []Warning   `json:"warnings,omitempty"`
+}
+
+// Violation is something that the sandbox refused.
+type Violation struct {
+	Kind   string `json:"kind"`   // path, network, syscall, signal, …
+	Object string `json:"object"` // the path, host or call
+	Access string `json:"access,omitempty"`
+	By     string `json:"by,omitempty"`   // the mechanism
+	Rule   string `json:"rule,omitempty"` // what in the profile decided
+	Hint   string `json:"hint,omitempty"` // how to permit it
+	Count  int    `json:"count,omitempty"`
+}
+
+// Gap says which events are missing: From up to and including To.
+type Gap struct {
+	From  uint64 `json:"from"`
+	To    uint64 `json:"to"`
+	Bytes int64  `json:"bytes,omitempty"` // of output among them
+}
+
+// Exit is how it ended.
+type Exit struct {
+	Code        int           `json:"code"`             // the command's own; -1: it did not run or was killed by a signal
+	Signal      string        `json:"signal,omitempty"` // "SIGKILL", …
+	SignalNum   int           `json:"signal_num,omitempty"`
+	TimedOut    bool          `json:"timed_out,omitempty"`
+	Cancelled   bool          `json:"cancelled,omitempty"`
+	Denied      *Denial       `json:"denied,omitempty"` // it did not run
+	Error       *Error        `json:"error,omitempty"`  // it did not run because something of ours failed
+	LimitsHit   []string      `json:"limits_hit,omitempty"`
+	CutBytes    int64         `json:"cut_bytes,omitempty"` // of output, not delivered because of a limit
+	DurationMS  int64         `json:"duration_ms,omitempty"`
+	Enforcement Enforcement   `json:"enforcement"`
+	Violations  []Violation   `json:"violations,omitempty"`
+	Quarantined []Quarantined `json:"quarantined,omitempty"`
+	Warnings    []Warning     `json:"warnings,omitempty"`
+}
+
+// Quarantined is a file that was moved to the trash after the run, or (Kept)
+// one that could not be attributed and was left where it is.
+type Quarantined struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+	Undo string `json:"undo,omitempty"` // the id that brings it back
+	Kept bool   `json:"kept,omitempty"`
+}
+
+// StdinRequest is POST /v1/exec/{id}/stdin: the raw body, in pieces. The
+// server calls the backend once per piece and answers when all were taken.
+type StdinRequest struct {
+	ID   string
+	Data []byte // at most 64 KiB, the backend's to keep; may be empty with EOF
+	EOF  bool   // ?eof=1; no more will come after this
+}
+
+// SignalRequest is POST /v1/exec/{id}/signal.
+type SignalRequest struct {
+	ID     string `json:"-"`
+	Signal string `json:"signal"` // "SIGINT", "INT", "TERM", …
+}
+
+// ResizeRequest is POST /v1/exec/{id}/resize.
+type ResizeRequest struct {
+	ID   string `json:"-"`
+	Cols uint16 `json:"cols"`
+	Rows uint16 `json:"rows"`
+}
+
+// CancelRequest is DELETE /v1/exec/{id}: the whole tree dies.
+type CancelRequest struct {
+	ID string
+}
+
+// Done answers requests that have nothing to say but that they were carried out.
+type Done struct {
+	OK bool `json:"ok"`
+}

@@ -1,0 +1,215 @@
+package ipc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxAncestors bounds the walk to the first process.
+const maxAncestors = 64
+
+// credentials reads unix(7) SO_PEERCRED, and SO_PEERPIDFD (Linux 6.5), both of
+// which describe the process that called connect(2). With the pidfd, what is
+// then read from /proc is known to be of that process: it was still alive
+// afterwards, so its number had not been used again.
+func credentials(fd int) (Peer, error) {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return Peer{}, os.NewSyscallError("getsockopt SO_PEERCRED", err)
+	}
+	p := Peer{UID: int(cred.Uid), GID: int(cred.Gid), PID: int(cred.Pid)}
+	if p.PID <= 0 { // in a pid namespace that is not below ours
+		p.PID = 0
+		return p, nil
+	}
+	if pidfd, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+		unix.CloseOnExec(pidfd)
+		p.handle = os.NewFile(uintptr(pidfd), "peer pidfd")
+	} else if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+		return Peer{}, fmt.Errorf("%w: process %d has ended", ErrNoPeer, p.PID)
+	}
+	if err := describe(&p); err != nil {
+		p.close()
+		return Peer{}, err
+	}
+	if gone(p) {
+		p.close()
+		return Peer{}, fmt.Errorf("%w: process %d has ended", ErrNoPeer, p.PID)
+	}
+	return p, nil
+}
+
+// describe fills in what proc(5) says about p.PID.
+func describe(p *Peer) error {
+	dir := "/proc/" + strconv.Itoa(p.PID)
+	st, err := readStat(p.PID)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoPeer, err)
+	}
+	p.Start, p.SID, p.TTY = st.start, st.sid, st.tty
+	p.Exe, _ = os.Readlink(dir + "/exe") // needs PTRACE_MODE_READ, as the next does
+	p.PIDNamespace = namespaceInode(dir + "/ns/pid")
+	if p.Nested, err = nested(dir + "/status"); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoPeer, err)
+	}
+	p.Cgroup = cgroup(dir + "/cgroup")
+	if b, err := os.ReadFile(dir + "/sessionid"); err == nil {
+		// 4294967295 is "not set".
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32); err == nil && n != 1<<32-1 {
+			p.AuditSession = uint32(n)
+		}
+	}
+	for parent := st.ppid; parent > 0 && len(p.Ancestors) < maxAncestors; {
+		st, err := readStat(parent)
+		if err != nil {
+			break
+		}
+		p.Ancestors = append(p.Ancestors, Process{PID: parent, Start: st.start})
+		parent = st.ppid
+	}
+	return nil
+}
+
+// stat is what we take from /proc/PID/stat.
+type stat struct {
+	ppid, sid int
+	tty       uint64
+	start     uint64
+}
+
+// readStat parses proc_pid_stat(5). The second field, the name in parentheses,
+// is chosen by the process and may hold anything, parentheses included: the
+// last ")" ends it.
+func readStat(pid int) (stat, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(b)
+}
+
+func parseStat(b []byte) (stat, error) {
+	end := bytes.LastIndexByte(b, ')')
+	if end < 0 {
+		return stat{}, fmt.Errorf("parse /proc stat %q: no name", b)
+	}
+	f := strings.Fields(string(b[end+1:])) // f[0] is the third field, the state
+	if len(f) < 20 {
+		return stat{}, fmt.Errorf("parse /proc stat %q: %d fields", b, len(f))
+	}
+	ppid, err1 := strconv.Atoi(f[1])
+	sid, err2 := strconv.Atoi(f[3])
+	tty, err3 := strconv.ParseInt(f[4], 10, 64)
+	start, err4 := strconv.ParseUint(f[19], 10, 64)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return stat{}, fmt.Errorf("parse /proc stat %q: %w", b, err)
+	}
+	return stat{ppid: ppid, sid: sid, tty: uint64(uint32(tty)), start: start}, nil
+}
+
+// nested counts the numbers after the first in the line "NSpid:", which
+// everybody may read: one per pid namespace below that of our /proc.
+func nested(path string) (int, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			return len(strings.Fields(rest)) - 1, nil
+		}
+	}
+	return 0, fmt.Errorf("read %q: no NSpid line (a kernel without pid namespaces)", path)
+}
+
+// cgroup is the path in the unified hierarchy ("0::"), else in the first.
+func cgroup(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	first := ""
+	for line := range strings.Lines(string(b)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		if f[0] == "0" {
+			return f[2]
+		}
+		if first == "" {
+			first = f[2]
+		}
+	}
+	return first
+}
+
+// namespaceInode is the inode of a namespace file, 0 where it may not be read.
+func namespaceInode(path string) uint64 {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
+// ownPIDNamespace does not change while we live.
+var ownPIDNamespace = sync.OnceValue(func() uint64 { return namespaceInode("/proc/self/ns/pid") })
+
+// gone polls the pidfd, which is readable once the process has ended
+// (pidfd_open(2)); without one, or when it was closed with its connection, it
+// looks whether the number still belongs to the same process.
+func gone(p Peer) bool {
+	if p.PID <= 0 {
+		return false // never seen: cannot be told
+	}
+	if ended, known := ended(p.handle); known {
+		return ended
+	}
+	st, err := readStat(p.PID)
+	return err != nil || st.start != p.Start
+}
+
+func ended(pidfd *os.File) (ended, known bool) {
+	if pidfd == nil {
+		return false, false
+	}
+	raw, err := pidfd.SyscallConn()
+	if err != nil {
+		return false, false
+	}
+	err = raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 0)
+		ended, known = err == nil && n > 0, err == nil
+	})
+	return ended, known && err == nil
+}
+
+// close gives the pidfd back.
+func (p Peer) close() {
+	if p.handle != nil {
+		p.handle.Close()
+	}
+}
+
+// peerUID is who listens at the other end: for a socket that was connected,
+// SO_PEERCRED holds the credentials of listen(2)'s caller.
+func peerUID(fd int) (int, error) {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockopt SO_PEERCRED", err)
+	}
+	return int(cred.Uid), nil
+}

@@ -1,0 +1,260 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Server serves a Backend on Unix sockets. Its fields are set before Serve and
+// not changed afterwards.
+type Server struct {
+	Backend Backend
+	// Agent and Approver are the sockets of each role, from [Listen] or from
+	// the service manager. Serve closes them.
+	Agent    []net.Listener
+	Approver []net.Listener
+	Limits   Limits
+	Log      *slog.Logger // nil: nothing is logged
+}
+
+// Serve answers requests until ctx ends. Then it accepts nothing more, gives
+// what is in flight Limits.Grace to end, cuts off the rest, and returns nil when no
+// request is left. It returns early only if a listener fails.
+func (s *Server) Serve(ctx context.Context) error {
+	logger := s.Log
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	limits := s.Limits.withDefaults()
+	// Requests outlive ctx by the grace.
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+
+	doors := []*door{
+		newDoor(s.Backend, RoleAgent, limits, logger, requests),
+		newDoor(s.Backend, RoleApprover, limits, logger, requests),
+	}
+	failed := make(chan error, len(s.Agent)+len(s.Approver))
+	var serving sync.WaitGroup
+	for i, listeners := range [][]net.Listener{s.Agent, s.Approver} {
+		for _, l := range listeners {
+			serving.Go(func() {
+				if err := doors[i].serve(l); !errors.Is(err, http.ErrServerClosed) {
+					failed <- fmt.Errorf("serve %q: %w", l.Addr(), err)
+				}
+			})
+		}
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.Grace)
+	defer cancel()
+	var closing sync.WaitGroup
+	for _, d := range doors {
+		closing.Go(func() { d.http.Shutdown(grace) })
+	}
+	closing.Wait()
+	cut()
+	for _, d := range doors {
+		d.http.Close()
+	}
+	serving.Wait()
+	for _, d := range doors {
+		d.handlers.Wait()
+	}
+	return err
+}
+
+// door is one role's side of the server.
+type door struct {
+	backend  Backend
+	role     Role
+	limits   Limits
+	tally    *tally
+	memory   *memory
+	log      *slog.Logger
+	mux      *http.ServeMux
+	methods  []string
+	http     *http.Server
+	handlers sync.WaitGroup // the requests that are being answered
+}
+
+func newDoor(b Backend, role Role, limits Limits, logger *slog.Logger, base context.Context) *door {
+	d := &door{backend: b, role: role, limits: limits, tally: newTally(limits), memory: newMemory(), log: logger, mux: http.NewServeMux()}
+	for _, r := range routes {
+		if !slices.Contains(r.Roles, role) {
+			continue
+		}
+		d.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) {
+			x := w.(*exchange)
+			x.r = req // the mux has put the path's values into it
+			r.serve(x)
+		})
+		if !slices.Contains(d.methods, r.Method) {
+			d.methods = append(d.methods, r.Method)
+		}
+	}
+	d.http = &http.Server{
+		Handler:                      d,
+		BaseContext:                  func(net.Listener) context.Context { return base },
+		ConnContext:                  withConnection,
+		ReadHeaderTimeout:            limits.Read,
+		IdleTimeout:                  limits.Idle,
+		MaxHeaderBytes:               limits.Header,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     log.New(&logWriter{logger}, "", 0),
+	}
+	return d
+}
+
+func (d *door) serve(l net.Listener) error {
+	return d.http.Serve(&doorkeeper{Listener: l, role: d.role, tally: d.tally, admit: d.backend.Admit, log: d.log})
+}
+
+// ServeHTTP answers one request.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.handlers.Add(1)
+	defer d.handlers.Done()
+	conn := connectionOf(r.Context())
+	x := &exchange{ResponseWriter: w, r: r, door: d, caller: conn.caller}
+	if conn.refusal != nil {
+		w.Header().Set("Connection", "close")
+		x.refuse(conn.refusal)
+		return
+	}
+	x.caller.Secret = bearer(r)
+	if err := d.tally.begin(x.caller.Peer); err != nil {
+		x.refuse(err)
+		return
+	}
+	defer d.tally.end(x.caller.Peer)
+	defer func() { d.tally.unbuffer(x.caller.Peer, x.buffered) }()
+	defer x.recover()
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if _, pattern := d.mux.Handler(r); pattern == "" {
+		d.noRoute(x)
+		return
+	}
+	d.mux.ServeHTTP(x, r)
+}
+
+// noRoute tells a wrong method from a wrong path.
+func (d *door) noRoute(x *exchange) {
+	var allowed []string
+	for _, m := range d.methods {
+		probe := *x.r
+		probe.Method = m
+		if _, pattern := d.mux.Handler(&probe); pattern != "" {
+			allowed = append(allowed, m)
+		}
+	}
+	if len(allowed) > 0 {
+		x.Header().Set("Allow", strings.Join(allowed, ", "))
+		x.refuse(&Error{Code: CodeMethod, Message: "this path does not take that method", Hint: "it takes " + strings.Join(allowed, ", ")})
+		return
+	}
+	x.refuse(&Error{Code: CodeNoRoute, Message: fmt.Sprintf("there is no such path on the %s socket", d.role), Hint: "see docs/protocol.md; the two sockets offer different things"})
+}
+
+// exchange is one request being answered.
+type exchange struct {
+	http.ResponseWriter
+	*door
+	r        *http.Request
+	caller   Caller
+	buffered int64 // bytes counted for this request
+	begun    bool  // the answer's status is sent
+}
+
+// WriteHeader remembers that the answer has begun.
+func (x *exchange) WriteHeader(status int) {
+	x.begun = true
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// answer sends a value, or the error if there is one.
+func answer[T any](x *exchange, status int, v T, err error) {
+	if err != nil {
+		x.refuse(x.asError(err))
+		return
+	}
+	x.reply(status, encode(v))
+}
+
+// errorBody is how an error looks on the wire.
+type errorBody struct {
+	Error *Error `json:"error"`
+}
+
+// refuse sends an error.
+func (x *exchange) refuse(e *Error) {
+	x.reply(e.status(), encode(errorBody{e}))
+}
+
+func (x *exchange) reply(status int, body []byte) {
+	h := x.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.WriteHeader(status)
+	x.send(body)
+}
+
+// asError makes a backend's error fit for the wire: what is not an *Error is
+// logged and not told, since it may speak of things that are not the caller's.
+func (x *exchange) asError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if x.r.Context().Err() != nil {
+		return &Error{Code: CodeShuttingDown, Message: "the request was cut off"}
+	}
+	x.log.Error("request failed", "route", x.r.Pattern, "peer", x.caller.Peer.String(), "error", err)
+	return &Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done", Hint: "its log says what"}
+}
+
+// recover turns a panic into an answer, or, where one has begun, into a cut
+// connection.
+func (x *exchange) recover() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v != http.ErrAbortHandler { //nolint:errorlint // a sentinel that is panicked, not wrapped
+		x.log.Error("request panicked", "route", x.r.Pattern, "panic", v, "stack", string(debug.Stack()))
+	}
+	if x.begun {
+		panic(http.ErrAbortHandler)
+	}
+	x.refuse(&Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done", Hint: "its log says what"})
+}
+
+// bearer is the secret of RFC 6750's Authorization header.
+func bearer(r *http.Request) Secret {
+	scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return Secret(strings.TrimSpace(rest))
+}
+
+// logWriter hands net/http's own complaints to the log.
+type logWriter struct{ log *slog.Logger }
+
+func (l *logWriter) Write(b []byte) (int, error) {
+	l.log.Debug("http", "message", strings.TrimSpace(string(b)))
+	return len(b), nil
+}

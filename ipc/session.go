@@ -1,0 +1,86 @@
+package ipc
+
+import "time"
+
+// Kinds of session.
+const (
+	KindCLI = "cli" // one person's terminal: same user, kernel session, terminal and project find the same one again
+	KindAPI = "api" // a program: bound to its peer, each later request carries the secret
+)
+
+// SessionRequest is the body of POST /v1/sessions.
+type SessionRequest struct {
+	Agent string `json:"agent,omitempty"` // what the agent calls itself: shown as a claim
+	Label string `json:"label,omitempty"` // shown to people
+	Root  string `json:"root,omitempty"`  // the project; empty: the repository around Cwd, or Cwd
+	Cwd   string `json:"cwd,omitempty"`
+	Kind  string `json:"kind"`          // KindCLI or KindAPI; empty: KindAPI
+	TTY   bool   `json:"tty,omitempty"` // the client's standard input is a terminal
+}
+
+// Session answers POST /v1/sessions.
+type Session struct {
+	ID       string    `json:"id"`
+	Secret   Secret    `json:"secret,omitempty"` // KindAPI only; never shown again
+	Root     string    `json:"root"`             // real path, empty: none
+	Trusted  bool      `json:"trusted"`          // false: Root is read-only
+	Mode     string    `json:"mode"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// SessionInfo is one line of GET /v1/sessions.
+type SessionInfo struct {
+	ID       string     `json:"id"`
+	Kind     string     `json:"kind"`
+	Agent    string     `json:"agent,omitempty"`
+	Claimed  bool       `json:"claimed"` // Agent is only what the peer says of itself
+	Label    string     `json:"label,omitempty"`
+	Root     string     `json:"root,omitempty"`
+	Trusted  bool       `json:"trusted"`
+	Mode     string     `json:"mode"`
+	ModeEnds *time.Time `json:"mode_ends,omitempty"`
+	UID      int        `json:"uid"`
+	PID      int        `json:"pid"`
+	Opened   time.Time  `json:"opened"`
+	LastUsed time.Time  `json:"last_used"`
+	Turn     int        `json:"turn"`
+	Stopped  string     `json:"stopped,omitempty"` // why every call is refused until the next turn
+	Running  []string   `json:"running,omitempty"` // ids of commands
+	Overlaps []string   `json:"overlaps,omitempty"`
+	Profile  string     `json:"profile_digest,omitempty"`
+}
+
+// SessionList answers GET /v1/sessions.
+type SessionList struct {
+	Sessions []SessionInfo `json:"sessions"`
+}
+
+// TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the
+// stop signal and what was granted for the turn.
+type TurnRequest struct {
+	Session string  `json:"-"` // from the path
+	Skills  []Skill `json:"skills,omitempty"`
+}
+
+// Skill is a file whose permissions the agent wants for this turn.
+type Skill struct {
+	Path  string   `json:"path"`
+	Allow []string `json:"allow,omitempty"`
+}
+
+// Turn answers a TurnRequest.
+type Turn struct {
+	Turn    int    `json:"turn"`
+	Cleared string `json:"cleared,omitempty"` // the stop that was in force
+}
+
+// CloseRequest is DELETE /v1/sessions/{id}.
+type CloseRequest struct {
+	Session string
+}
+
+// Closed answers a CloseRequest.
+type Closed struct {
+	Ended int    `json:"ended"` // commands that were still running
+	Stats *Stats `json:"stats,omitempty"`
+}

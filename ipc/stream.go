@@ -1,0 +1,100 @@
+package ipc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// ndjson sends a stream as one JSON object a line until it ends. A reader that
+// takes nothing for Limits.Write is cut off.
+func ndjson[T any](x *exchange, s Stream[T]) {
+	defer s.Close()
+	x.Header().Set("Content-Type", "application/x-ndjson")
+	x.WriteHeader(http.StatusOK)
+	if x.flush() != nil {
+		return
+	}
+	for {
+		v, err := s.Next(x.r.Context())
+		if err == io.EOF || x.r.Context().Err() != nil {
+			return
+		}
+		if err != nil {
+			x.send(encode(errorBody{x.asError(err)}))
+			return
+		}
+		if x.send(encode(v)) != nil {
+			return
+		}
+	}
+}
+
+// sse sends news as Server-Sent Events (HTML Living Standard §9.2), with a
+// comment line when there has been none for a while.
+func sse(x *exchange, s Stream[News]) {
+	defer s.Close()
+	x.Header().Set("Content-Type", "text/event-stream")
+	x.Header().Set("Cache-Control", "no-store")
+	x.WriteHeader(http.StatusOK)
+	if x.send([]byte(": sandboxd\n\n")) != nil {
+		return
+	}
+	ctx := x.r.Context()
+	for {
+		wait, cancel := context.WithTimeout(ctx, x.limits.Heartbeat)
+		n, err := s.Next(wait)
+		quiet := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		var out []byte
+		switch {
+		case err == nil:
+			if n.Seq != 0 { // else it is not one that a client could come back to
+				out = fmt.Appendf(out, "id: %d\n", n.Seq)
+			}
+			out = fmt.Appendf(out, "event: %s\ndata: %s\n", n.Type, encode(n))
+		case err == io.EOF || ctx.Err() != nil:
+			return
+		case quiet && errors.Is(err, context.DeadlineExceeded):
+			out = []byte(":\n\n")
+		default:
+			x.send(fmt.Appendf(nil, "event: error\ndata: %s\n", encode(errorBody{x.asError(err)})))
+			return
+		}
+		if x.send(out) != nil {
+			return
+		}
+	}
+}
+
+// send writes and flushes within the time for one event.
+func (x *exchange) send(b []byte) error {
+	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(x.limits.Write))
+	if _, err := x.Write(b); err != nil {
+		return err
+	}
+	return x.flush()
+}
+
+func (x *exchange) flush() error {
+	rc := http.NewResponseController(x.ResponseWriter)
+	rc.SetWriteDeadline(time.Now().Add(x.limits.Write))
+	return rc.Flush()
+}
+
+// encode is one line of JSON, the line end included. What we send is made of
+// our own types, so it cannot fail.
+func encode[T any](v T) []byte {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return []byte(`{"error":{"code":"internal","message":"an answer could not be encoded"}}` + "\n")
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,188 @@
+package ipc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The checks here are those that need no knowledge but the wire's own: what
+// contradicts itself, and what could not reach a process unaltered.
+
+func (r SessionRequest) validate() *Error {
+	switch r.Kind {
+	case "", KindCLI, KindAPI:
+		return noNUL("root", r.Root, "cwd", r.Cwd)
+	}
+	return badRequest(fmt.Sprintf("kind %q: want %q or %q", r.Kind, KindCLI, KindAPI))
+}
+
+func (r CheckRequest) validate() *Error {
+	given := 0
+	for _, set := range []bool{r.Command != "", len(r.Argv) > 0, len(r.Args) > 0} {
+		if set {
+			given++
+		}
+	}
+	if given > 1 {
+		return badRequest("only one of command, argv and args can be judged")
+	}
+	if len(r.Args) > 0 && r.Args[0] != '{' {
+		return badRequest("args: want a JSON object")
+	}
+	if r.Session == "" && !r.DryRun {
+		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions, or ask with dry_run"}
+	}
+	return r.Batch.validate()
+}
+
+func (r ExecRequest) validate() *Error {
+	if r.Session == "" {
+		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions"}
+	}
+	if (r.Command == "") == (len(r.Argv) == 0) {
+		return badRequest("give either command or argv")
+	}
+	switch r.Stdin {
+	case "", StdinNone, StdinStream:
+		if len(r.StdinData) > 0 {
+			return badRequest("stdin_data is there, but stdin is not \"inline\"")
+		}
+	case StdinInline:
+	default:
+		return badRequest(fmt.Sprintf("stdin %q: want %q, %q or %q", r.Stdin, StdinNone, StdinStream, StdinInline))
+	}
+	if r.TimeoutMS < 0 {
+		return badRequest("timeout_ms is negative")
+	}
+	if err := noNUL("command", r.Command, "cwd", r.Cwd); err != nil {
+		return err
+	}
+	for _, a := range r.Argv {
+		if err := noNUL("argv", a); err != nil {
+			return err
+		}
+	}
+	for k, v := range r.Env {
+		if k == "" || strings.Contains(k, "=") {
+			return badRequest(fmt.Sprintf("env: %q is not a variable's name", k))
+		}
+		if err := noNUL("env", k+v); err != nil {
+			return err
+		}
+	}
+	return r.Batch.validate()
+}
+
+func (b *BatchPlace) validate() *Error {
+	if b != nil && (b.Index < 0 || b.Total < 0 || b.Index >= b.Total) {
+		return badRequest(fmt.Sprintf("batch: place %d of %d", b.Index, b.Total))
+	}
+	return nil
+}
+
+func (r FileRequest) validate() *Error {
+	switch r.Encoding {
+	case "", "utf-8", "base64":
+		return noNUL("path", r.Path, "to", r.To)
+	}
+	return badRequest(fmt.Sprintf("encoding %q: want \"utf-8\" or \"base64\"", r.Encoding))
+}
+
+func (r BatchRequest) validate() *Error {
+	if r.Session == "" {
+		return badRequest("session is missing")
+	}
+	if len(r.Calls) == 0 {
+		return badRequest("calls: there are none")
+	}
+	for i, c := range r.Calls {
+		if err := c.validate(r.Session); err != nil {
+			err.Message = fmt.Sprintf("calls[%d]: %s", i, err.Message)
+			return err
+		}
+	}
+	return nil
+}
+
+// validate fills no session in: it checks the call as if it named the batch's.
+func (c BatchCall) validate(session string) *Error {
+	switch {
+	case c.Exec != nil && c.File == nil && c.Check == nil:
+		e := *c.Exec
+		e.Session = session
+		return e.validate()
+	case c.File != nil && c.Exec == nil && c.Check == nil:
+		if !slices.Contains(FileOps, c.File.Op) {
+			return badRequest(fmt.Sprintf("op %q is not known", c.File.Op))
+		}
+		return c.File.FileRequest.validate()
+	case c.Check != nil && c.Exec == nil && c.File == nil:
+		k := *c.Check
+		k.Session = session
+		return k.validate()
+	}
+	return badRequest("give one of exec, file and check")
+}
+
+func (r SignalRequest) validate() *Error {
+	if r.Signal == "" {
+		return badRequest("signal is missing")
+	}
+	return nil
+}
+
+func (r ResizeRequest) validate() *Error {
+	if r.Cols == 0 || r.Rows == 0 {
+		return badRequest("cols and rows must be above 0")
+	}
+	return nil
+}
+
+func (r TrustRequest) validate() *Error {
+	if r.Dir == "" {
+		return badRequest("dir is missing")
+	}
+	return noNUL("dir", r.Dir)
+}
+
+func (a Answer) required() []string { return []string{"rev", "hash", "allow"} }
+
+func (a Answer) validate() *Error {
+	scopes := []string{"", "once", "turn", "session", "agent", "global", "batch", "group"}
+	if !slices.Contains(scopes, a.Scope) {
+		return badRequest(fmt.Sprintf("scope %q is not known; nothing was decided", a.Scope))
+	}
+	if !slices.Contains([]string{"", "hard", "soft"}, a.Mode) {
+		return badRequest(fmt.Sprintf("mode %q is not known; nothing was decided", a.Mode))
+	}
+	if a.ForMS < 0 {
+		return badRequest("for_ms is negative; nothing was decided")
+	}
+	if a.Allow && a.Mode != "" {
+		return badRequest("mode belongs to a no; nothing was decided")
+	}
+	return nil
+}
+
+func (m Mode) validate() *Error {
+	switch m.Mode {
+	case "interactive", "strict", "approve_all":
+		if m.ForMS < 0 {
+			return badRequest("for_ms is negative")
+		}
+		return nil
+	}
+	return badRequest(fmt.Sprintf("mode %q: want interactive, strict or approve_all", m.Mode))
+}
+
+// noNUL refuses a value that would be cut short on its way to a process. It
+// takes pairs of name and value.
+func noNUL(pairs ...string) *Error {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if strings.Contains(pairs[i+1], "\x00") {
+			return badRequest(pairs[i] + " holds a NUL character")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package landlock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// MaxEntries bounds how many directory entries one compilation looks at for
+// names.
+const MaxEntries = 100_000
+
+// collect finds every path at which what is granted changes.
+func (c *compiler) collect() {
+	c.mark("/", c.profile.Cursor(), true)
+	for _, r := range c.profile.PathRules() {
+		at := c.profile.Cursor()
+		for _, element := range elements(r.Path) {
+			at = at.Child(element)
+		}
+		c.mark(r.Path, at, true)
+		if r.Kind == profile.Hide && c.place == Alone {
+			c.hideTarget(r.Path)
+		}
+	}
+	if c.place == Alone && len(c.profile.NameRules()) > 0 {
+		left := MaxEntries
+		c.scan("/", c.profile.Cursor(), &left)
+	}
+	for _, path := range c.profile.UnixSockets() {
+		c.markSocket(path)
+	}
+	c.index()
+}
+
+// mark records what holds at path.
+func (c *compiler) mark(path string, at profile.Cursor, exact bool) {
+	kind, access, _ := at.Effective()
+	c.spots[path] = &spot{c.rights(path, kind, access), c.host.look(path), exact}
+}
+
+// markSocket lets a listed socket be connected to, whatever holds around it.
+func (c *compiler) markSocket(path string) {
+	s := c.spots[path]
+	if s == nil {
+		at := c.profile.Cursor()
+		for _, element := range elements(path) {
+			at = at.Child(element)
+		}
+		c.mark(path, at, false)
+		s = c.spots[path]
+	}
+	s.access |= ResolveUnix & c.abi.fs
+}
+
+// hideTarget denies what a hidden link leads to, unless rules speak of that.
+func (c *compiler) hideTarget(path string) {
+	switch c.host.look(path) {
+	case link, behindLink:
+	default:
+		return
+	}
+	real, ok := c.host.resolve(path)
+	if !ok || real == "/" {
+		return
+	}
+	for _, r := range c.profile.PathRules() {
+		if contains(real, r.Path) {
+			return
+		}
+	}
+	c.narrowed(real, fmt.Sprintf("the hidden %q leads here", path))
+	c.spots[real] = &spot{at: c.host.look(real)}
+}
+
+// scan looks for names in what is granted. What it cannot look at any more is
+// denied.
+func (c *compiler) scan(dir string, at profile.Cursor, left *int) {
+	if at.Settled() || !c.namesMatter(dir, at) {
+		return
+	}
+	if *left <= 0 {
+		if c.spots[dir] == nil {
+			c.spots[dir] = &spot{at: directory}
+			c.narrowed(dir, fmt.Sprintf("names are looked for in at most %d entries; what was not looked at is denied", MaxEntries))
+		}
+		return
+	}
+	entries := c.host.list(dir)
+	*left -= len(entries)
+	for _, entry := range entries {
+		path, next := join(dir, entry.Name()), at.Child(entry.Name())
+		if next.Turned() && c.spots[path] == nil {
+			c.mark(path, next, false)
+		}
+		if entry.IsDir() {
+			c.scan(path, next, left)
+		}
+	}
+}
+
+// namesMatter reports whether rules by name can change what is granted in
+// dir or below: nothing is granted in most of the machine, and where nothing
+// may be written there is nothing to protect.
+func (c *compiler) namesMatter(dir string, at profile.Cursor) bool {
+	granted, writes := false, false
+	look := func(kind profile.Kind, access profile.Access, _ profile.Rule) {
+		granted = granted || access != 0 && kind != profile.Private
+		writes = writes || access.Has(profile.Write) && kind != profile.Private
+	}
+	look(at.Effective())
+	for _, r := range c.profile.PathRules() {
+		if contains(dir, r.Path) {
+			look(r.Kind, r.Access, r)
+		}
+	}
+	return slices.ContainsFunc(c.profile.NameRules(), func(r profile.Rule) bool {
+		reaches := contains(r.Path, dir) || contains(dir, r.Path)
+		return reaches && (writes || granted && r.Kind == profile.Hide)
+	})
+}
+
+// index makes the directories above spots known.
+func (c *compiler) index() {
+	known := map[string]bool{"/": true}
+	for path := range c.spots {
+		for path != "/" && !known[path] {
+			known[path] = true
+			up := parent(path)
+			c.kids[up] = append(c.kids[up], path)
+			path = up
+		}
+	}
+	for _, kids := range c.kids {
+		slices.SortFunc(kids, strings.Compare)
+	}
+}

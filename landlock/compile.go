@@ -1,0 +1,270 @@
+package landlock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// Place says what else holds where the ruleset will be applied.
+type Place uint8
+
+const (
+	// Alone: nothing else. The ruleset grants nothing that the profile does
+	// not, outside of the gaps of [Alone]; where Landlock cannot take back
+	// below a directory what it gave above, less is granted.
+	Alone Place = iota
+	// Inside a mount namespace that shows only what the profile grants, laid
+	// read-only and masked: the ruleset is the second wall. It grants what the
+	// profile grants anywhere below a path, and refuses the rest. Only
+	// execution is narrowed here as it is alone, because mounts do not hold it.
+	Inside
+)
+
+// ErrRoot is in the error of [Compile] for a ruleset that is to hold uid 0
+// alone: what Landlock leaves open is too much for that user.
+var ErrRoot = errors.New("landlock alone does not hold root")
+
+// Host is what [Compile] must know of the machine. The zero value is refused
+// rather than weak: it says uid 0.
+type Host struct {
+	// FS is the machine's file system, rooted at "/", or a snapshot such as a
+	// [testing/fstest.MapFS]. What is denied inside what is granted is worked
+	// around by granting its neighbours, and those are read from here.
+	FS fs.ReadLinkFS
+	// Place says whether mounts hold, too.
+	Place Place
+	// Euid is the user that the command will run as.
+	Euid int
+	// Errata are the bugs that the kernel has fixed ([FixedErrata]).
+	Errata Errata
+	// Audit has the kernel log what the command is refused, from ABI 7 on.
+	Audit bool
+}
+
+// Compile works out the ruleset for a kernel of that ABI, and what it leaves
+// open or grants less of. ABIs beyond [Newest] are taken as Newest. It is
+// pure: it reads the host through h.FS and changes nothing.
+//
+// The error wraps [ErrUnavailable] for an ABI below 1 and [ErrRoot] for uid 0
+// alone.
+func Compile(p profile.Profile, version int, h Host) (Ruleset, []profile.Gap, error) {
+	switch {
+	case version < 1:
+		return Ruleset{}, nil, fmt.Errorf("compile for landlock ABI %d: %w", version, ErrUnavailable)
+	case h.FS == nil:
+		return Ruleset{}, nil, fmt.Errorf("compile for landlock: the host's file system is missing")
+	case h.Place == Alone && h.Euid == 0:
+		return Ruleset{}, nil, fmt.Errorf("compile for landlock: %w: run as an ordinary user, or make namespaces available", ErrRoot)
+	}
+	version = min(version, Newest)
+	c := &compiler{
+		profile: p, abi: abis[version], place: h.Place,
+		host:  newTree(h.FS),
+		spots: map[string]*spot{},
+		kids:  map[string][]string{},
+		rules: map[string]*PathRule{},
+	}
+	c.collect()
+	c.grant("/", c.spots["/"].access, 0)
+	r := Ruleset{HandledFS: c.abi.fs, Scoped: c.abi.scoped}
+	if p.Processes() == profile.ProcessesHost {
+		r.Scoped &^= Signal
+	}
+	if h.Audit {
+		r.Flags = c.abi.flags & LogNewExecOn
+	}
+	c.network(&r)
+	for _, rule := range c.rules {
+		r.Paths = append(r.Paths, *rule)
+	}
+	slices.SortFunc(r.Paths, func(a, b PathRule) int { return strings.Compare(a.Path, b.Path) })
+	return r, append(c.gaps, c.open(version, h)...), nil
+}
+
+// compiler collects what [Compile] returns.
+type compiler struct {
+	profile profile.Profile
+	abi     abi
+	place   Place
+	host    *tree
+	spots   map[string]*spot    // where what is granted changes
+	kids    map[string][]string // directory → entries at or below which there is a spot
+	rules   map[string]*PathRule
+	gaps    []profile.Gap
+}
+
+// spot is a path at which what is granted changes.
+type spot struct {
+	access AccessFS
+	at     found
+	exact  bool // a rule names this very path
+}
+
+// rights of the three accesses of a profile. Nothing grants MakeChar and
+// MakeBlock: no command makes devices.
+const (
+	readRights  = ReadFile | ReadDir
+	writeRights = WriteFile | Truncate | RemoveDir | RemoveFile |
+		MakeDir | MakeReg | MakeSock | MakeFifo | MakeSym | Refer | ResolveUnix
+)
+
+// rights translates what a profile grants at path.
+func (c *compiler) rights(path string, kind profile.Kind, access profile.Access) AccessFS {
+	var a AccessFS
+	if access.Has(profile.Read) {
+		a |= readRights
+	}
+	if access.Has(profile.Write) {
+		a |= writeRights
+	}
+	if access.Has(profile.Exec) {
+		a |= Execute
+	}
+	if access.Has(profile.Write) && contains("/dev", path) {
+		a |= IoctlDev
+	}
+	if kind == profile.Private && c.place == Alone {
+		// The host's is there, not ours. Its procfs is shown nevertheless:
+		// nothing works without it, and the gap "processes" says so.
+		a &= readRights
+		if !contains("/proc", path) {
+			a = 0
+		}
+	}
+	return a & c.abi.fs
+}
+
+// grant gives access on path to what is there and below, as far as no spot
+// below must go without; given is what the directories above give already.
+func (c *compiler) grant(path string, access, given AccessFS) {
+	here := access &^ given
+	blocked := c.blocked(path, access)
+	give := here &^ blocked
+	c.add(path, give, c.spots[path] != nil && c.spots[path].exact)
+	if rest := here & blocked; rest != 0 {
+		c.spread(path, rest)
+	}
+	for _, kid := range c.kids[path] {
+		next := access
+		if s := c.spots[kid]; s != nil {
+			next = s.access
+		}
+		c.grant(kid, next, given|give)
+	}
+}
+
+// blocked returns the rights of access that must not be given on path,
+// because something below must not have them.
+func (c *compiler) blocked(path string, access AccessFS) AccessFS {
+	var blocked AccessFS
+	for _, kid := range c.kids[path] {
+		if s := c.spots[kid]; s != nil {
+			blocked |= access &^ s.access & c.matters(s)
+		}
+		blocked |= c.blockedBelow(kid, access)
+	}
+	return blocked
+}
+
+// blockedBelow is blocked for a directory above path: there, whoever may take
+// directories out may rename the one that holds what is below.
+func (c *compiler) blockedBelow(path string, access AccessFS) AccessFS {
+	blocked := c.blocked(path, access)
+	if blocked != 0 && c.place == Alone {
+		blocked |= access & RemoveDir
+	}
+	return blocked
+}
+
+// matters returns the rights that, given on the directory that holds s, would
+// let something be done to s.
+func (c *compiler) matters(s *spot) AccessFS {
+	if c.place == Inside {
+		if s.access&readRights != 0 && (s.at == directory || s.at == special) {
+			return Execute
+		}
+		return 0 // masked or not there: nothing of the host can be executed
+	}
+	switch s.at {
+	case directory, absent, unreachable:
+		return ^AccessFS(0)
+	case link, behindLink:
+		return RemoveFile | Refer | MakeSym
+	}
+	// It exists and is no directory. To make a file of its kind beside it is
+	// the right to give it a second name there (link(2)).
+	return ^(ReadDir | RemoveDir | MakeDir | MakeSym)
+}
+
+// spread gives rights to what is in a directory now instead of to the
+// directory: Landlock cannot take back below what it gave above.
+func (c *compiler) spread(dir string, rights AccessFS) {
+	c.narrowed(dir, fmt.Sprintf("something below is denied %v; what is there now is granted one by one, what is made later is not", rights))
+	if c.place == Inside && c.private(dir) {
+		return // there is nothing yet
+	}
+	for _, entry := range c.host.list(dir) {
+		path := join(dir, entry.Name())
+		if c.spots[path] != nil || len(c.kids[path]) > 0 {
+			continue // speaks for itself
+		}
+		give := rights
+		switch classify(entry.Type()) {
+		case directory:
+		case link:
+			continue
+		default:
+			give &= file
+		}
+		c.add(path, give, false)
+	}
+}
+
+// add records a rule.
+func (c *compiler) add(path string, access AccessFS, exact bool) {
+	at := c.host.look(path)
+	if at == special {
+		access &= file
+	}
+	if access == 0 {
+		return
+	}
+	if at == link || at == behindLink {
+		if real, ok := c.host.resolve(path); !ok || c.wanted(real)&access != access {
+			c.narrowed(path, "it is, or leads through, a symbolic link; write the real path")
+		}
+		return
+	}
+	if len(c.rules) >= maxPaths {
+		c.narrowed(path, fmt.Sprintf("there are more than %d rules", maxPaths))
+		return
+	}
+	required := exact && c.place == Alone && (at == directory || at == special)
+	c.rules[path] = &PathRule{Path: path, Access: access, Optional: !required}
+}
+
+// private reports whether path is, or lies in, a directory of the sandbox's own.
+func (c *compiler) private(path string) bool {
+	kind, _, _ := c.profile.Effective(path)
+	return kind == profile.Private
+}
+
+// wanted returns the rights that the profile grants at path.
+func (c *compiler) wanted(path string) AccessFS {
+	kind, access, _ := c.profile.Effective(path)
+	return c.rights(path, kind, access)
+}
+
+// narrowed reports that less is granted on path than the profile does.
+func (c *compiler) narrowed(path, why string) { c.gap("narrowed", path, why, "") }
+
+func (c *compiler) gap(protection, object, why, remedy string) {
+	c.gaps = append(c.gaps, profile.Gap{
+		Mechanism: "landlock", Protection: protection, Object: object, Why: why, Remedy: remedy,
+	})
+}

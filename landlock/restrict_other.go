@@ -1,0 +1,17 @@
+//go:build !linux
+
+package landlock
+
+import "fmt"
+
+func version() (int, error) {
+	return 0, fmt.Errorf("%w: it is a part of Linux", ErrUnavailable)
+}
+
+func errata() (Errata, error) {
+	return 0, fmt.Errorf("%w: it is a part of Linux", ErrUnavailable)
+}
+
+func (r Ruleset) restrict() error {
+	return fmt.Errorf("%w: it is a part of Linux", ErrUnavailable)
+}

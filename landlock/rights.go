@@ -1,0 +1,127 @@
+package landlock
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Newest is the newest Landlock ABI whose meaning this package knows (that of
+// go-landlock v0.11.0). A kernel that offers more is treated as offering this:
+// a right that is not known is not handled, and so is neither granted nor lost.
+const Newest = 11
+
+// AccessFS is a set of file system rights, with the bits of the kernel:
+// landlock(7) and include/uapi/linux/landlock.h, LANDLOCK_ACCESS_FS_*.
+type AccessFS uint64
+
+// The file system rights and the ABI each came with.
+const (
+	Execute     AccessFS = 1 << iota // 1: execve(2), and the interpreter it loads
+	WriteFile                        // 1: open(2) for writing
+	ReadFile                         // 1: open(2) for reading
+	ReadDir                          // 1: open(2) of a directory, to list it
+	RemoveDir                        // 1: rmdir(2), rename(2) away, below the object
+	RemoveFile                       // 1: unlink(2), rename(2) away, below the object
+	MakeChar                         // 1
+	MakeDir                          // 1
+	MakeReg                          // 1
+	MakeSock                         // 1: bind(2) of a pathname socket
+	MakeFifo                         // 1
+	MakeBlock                        // 1
+	MakeSym                          // 1
+	Refer                            // 2: rename(2) and link(2) to another directory; always refused before
+	Truncate                         // 3: truncate(2), ftruncate(2), O_TRUNC; free before
+	IoctlDev                         // 5: ioctl(2) on devices; free before
+	ResolveUnix                      // 9: connect(2) to a pathname socket of another domain; free before
+)
+
+// file is what a rule on something that is not a directory may hold
+// (security/landlock/fs.c, ACCESS_FILE); the kernel refuses the rest with EINVAL.
+const file = Execute | WriteFile | ReadFile | Truncate | IoctlDev | ResolveUnix
+
+// AccessNet is a set of network rights: LANDLOCK_ACCESS_NET_*.
+type AccessNet uint64
+
+// The network rights and the ABI each came with.
+const (
+	BindTCP        AccessNet = 1 << iota // 4
+	ConnectTCP                           // 4
+	BindUDP                              // 10
+	ConnectSendUDP                       // 10
+)
+
+// Scope is a set of restrictions that need no rule: LANDLOCK_SCOPE_*.
+type Scope uint64
+
+// The scopes; both came with ABI 6.
+const (
+	AbstractUnixSocket Scope = 1 << iota // no connect(2) to an abstract socket from outside the domain
+	Signal                               // no kill(2) out of the domain
+)
+
+// Flags go to landlock_restrict_self(2): LANDLOCK_RESTRICT_SELF_LOG_*.
+type Flags uint32
+
+// The audit log flags; all came with ABI 7.
+const (
+	LogSameExecOff   Flags = 1 << iota // denials of this very program are not logged
+	LogNewExecOn                       // denials of what it executes are
+	LogSubdomainsOff                   // denials of nested domains are not
+)
+
+// An abi is what a kernel of that version can handle.
+type abi struct {
+	fs     AccessFS
+	net    AccessNet
+	scoped Scope
+	flags  Flags
+}
+
+// abis is indexed by version; 0 is a kernel without Landlock.
+var abis = [Newest + 1]abi{
+	1:  {fs: 1<<13 - 1},
+	2:  {fs: 1<<14 - 1},
+	3:  {fs: 1<<15 - 1},
+	4:  {fs: 1<<15 - 1, net: 1<<2 - 1},
+	5:  {fs: 1<<16 - 1, net: 1<<2 - 1},
+	6:  {fs: 1<<16 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1},
+	7:  {fs: 1<<16 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
+	8:  {fs: 1<<16 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
+	9:  {fs: 1<<17 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
+	10: {fs: 1<<17 - 1, net: 1<<4 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
+	11: {fs: 1<<17 - 1, net: 1<<4 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
+}
+
+var (
+	fsNames = []string{
+		"execute", "write_file", "read_file", "read_dir", "remove_dir", "remove_file",
+		"make_char", "make_dir", "make_reg", "make_sock", "make_fifo", "make_block", "make_sym",
+		"refer", "truncate", "ioctl_dev", "resolve_unix",
+	}
+	netNames   = []string{"bind_tcp", "connect_tcp", "bind_udp", "connect_send_udp"}
+	scopeNames = []string{"abstract_unix_socket", "signal"}
+	flagNames  = []string{"log_same_exec_off", "log_new_exec_on", "log_subdomains_off"}
+)
+
+func (a AccessFS) String() string  { return set(uint64(a), fsNames) }
+func (a AccessNet) String() string { return set(uint64(a), netNames) }
+func (s Scope) String() string     { return set(uint64(s), scopeNames) }
+func (f Flags) String() string     { return set(uint64(f), flagNames) }
+
+// set prints the names of the bits, "-" for none and a number for a bit without a name.
+func set(bits uint64, names []string) string {
+	if bits == 0 {
+		return "-"
+	}
+	var words []string
+	for i, name := range names {
+		if bits&(1<<i) != 0 {
+			words = append(words, name)
+			bits &^= 1 << i
+		}
+	}
+	if bits != 0 {
+		words = append(words, fmt.Sprintf("%#x", bits))
+	}
+	return strings.Join(words, ",")
+}

@@ -1,0 +1,204 @@
+package landlock
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Ruleset is one Landlock layer as plain data: what is handled (refused
+// unless a rule grants it), and the rules. [Compile] makes it; the zero value
+// handles nothing and cannot be applied.
+type Ruleset struct {
+	HandledFS  AccessFS
+	HandledNet AccessNet
+	Scoped     Scope
+	Flags      Flags
+	Paths      []PathRule // sorted by path
+	Ports      []PortRule // sorted by port
+}
+
+// A PathRule grants Access on Path and on everything below it.
+type PathRule struct {
+	Path   string // absolute; opened with O_PATH, no link followed
+	Access AccessFS
+	// Optional rules are left out when the path is missing or leads through a
+	// symbolic link at the moment of [Ruleset.Restrict]; leaving one out only
+	// grants less. A path that is not optional and not there is an error.
+	Optional bool
+}
+
+// A PortRule grants Access on Port. Port 0 of a bind right means "a port that
+// the kernel chooses".
+type PortRule struct {
+	Port   uint16
+	Access AccessNet
+}
+
+// String prints one line per set and rule; golden tests compare it.
+func (r Ruleset) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "fs %v\nnet %v\nscoped %v\n", r.HandledFS, r.HandledNet, r.Scoped)
+	if r.Flags != 0 {
+		fmt.Fprintf(&b, "flags %v\n", r.Flags)
+	}
+	for _, rule := range r.Paths {
+		optional := ""
+		if rule.Optional {
+			optional = "?"
+		}
+		fmt.Fprintf(&b, "path %s%s %v\n", rule.Path, optional, rule.Access)
+	}
+	for _, rule := range r.Ports {
+		fmt.Fprintf(&b, "port %d %v\n", rule.Port, rule.Access)
+	}
+	return b.String()
+}
+
+// The binary form, little-endian, for the helper that has no parser:
+//
+//	magic[4] fs:u64 net:u64 scoped:u64 flags:u32 paths:u32 ports:u32
+//	paths × { access:u64 optional:u8 length:u16 path }
+//	ports × { port:u16 access:u64 }
+const magic = "LLR1"
+
+const (
+	maxPaths      = 1 << 14
+	maxPorts      = 1 << 16
+	maxPathLength = 4095 // PATH_MAX without the NUL
+)
+
+var errShort = errors.New("cut short")
+
+// AppendBinary implements [encoding.BinaryAppender].
+func (r Ruleset) AppendBinary(b []byte) ([]byte, error) {
+	if len(r.Paths) > maxPaths || len(r.Ports) > maxPorts {
+		return nil, fmt.Errorf("encode ruleset: %d paths and %d ports are too many", len(r.Paths), len(r.Ports))
+	}
+	le := binary.LittleEndian
+	b = append(b, magic...)
+	b = le.AppendUint64(b, uint64(r.HandledFS))
+	b = le.AppendUint64(b, uint64(r.HandledNet))
+	b = le.AppendUint64(b, uint64(r.Scoped))
+	b = le.AppendUint32(b, uint32(r.Flags))
+	b = le.AppendUint32(b, uint32(len(r.Paths)))
+	b = le.AppendUint32(b, uint32(len(r.Ports)))
+	for _, rule := range r.Paths {
+		if !validPath(rule.Path) {
+			return nil, fmt.Errorf("encode rule %q: not an absolute path of at most %d bytes", rule.Path, maxPathLength)
+		}
+		b = le.AppendUint64(b, uint64(rule.Access))
+		b = append(b, boolByte(rule.Optional))
+		b = le.AppendUint16(b, uint16(len(rule.Path)))
+		b = append(b, rule.Path...)
+	}
+	for _, rule := range r.Ports {
+		b = le.AppendUint16(b, rule.Port)
+		b = le.AppendUint64(b, uint64(rule.Access))
+	}
+	return b, nil
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (r Ruleset) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It accepts exactly
+// what MarshalBinary writes: a byte too few or too many is an error.
+func (r *Ruleset) UnmarshalBinary(data []byte) error {
+	d := decoder{rest: data}
+	if string(d.take(len(magic))) != magic {
+		return errors.New("decode ruleset: not a Landlock ruleset of this version")
+	}
+	out := Ruleset{
+		HandledFS:  AccessFS(d.u64()),
+		HandledNet: AccessNet(d.u64()),
+		Scoped:     Scope(d.u64()),
+		Flags:      Flags(d.u32()),
+	}
+	paths, ports := d.u32(), d.u32()
+	if paths > maxPaths || ports > maxPorts {
+		return fmt.Errorf("decode ruleset: %d paths and %d ports are too many", paths, ports)
+	}
+	for range paths {
+		rule := PathRule{Access: AccessFS(d.u64())}
+		switch optional := d.take(1); {
+		case d.err != nil:
+		case optional[0] > 1:
+			return fmt.Errorf("decode ruleset: optional is %d", optional[0])
+		default:
+			rule.Optional = optional[0] == 1
+		}
+		rule.Path = string(d.take(int(d.u16())))
+		if d.err != nil {
+			break
+		}
+		if !validPath(rule.Path) {
+			return fmt.Errorf("decode rule %q: not an absolute path of at most %d bytes", rule.Path, maxPathLength)
+		}
+		out.Paths = append(out.Paths, rule)
+	}
+	for range ports {
+		rule := PortRule{Port: d.u16(), Access: AccessNet(d.u64())}
+		if d.err != nil {
+			break
+		}
+		out.Ports = append(out.Ports, rule)
+	}
+	if d.err != nil {
+		return fmt.Errorf("decode ruleset: %w", d.err)
+	}
+	if len(d.rest) > 0 {
+		return fmt.Errorf("decode ruleset: %d bytes too many", len(d.rest))
+	}
+	*r = out
+	return nil
+}
+
+func validPath(path string) bool {
+	return strings.HasPrefix(path, "/") && len(path) <= maxPathLength && strings.IndexByte(path, 0) < 0
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// decoder reads from the front of rest; after the first failure it yields zeroes.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) take(n int) []byte {
+	if d.err != nil || n > len(d.rest) {
+		d.err = errShort
+		return nil
+	}
+	head := d.rest[:n]
+	d.rest = d.rest[n:]
+	return head
+}
+
+func (d *decoder) u16() uint16 {
+	if b := d.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (d *decoder) u32() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *decoder) u64() uint64 {
+	if b := d.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}

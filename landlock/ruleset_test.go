@@ -1,0 +1,65 @@
+package landlock_test
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sandboxd/landlock"
+)
+
+var sample = landlock.Ruleset{
+	HandledFS: 1<<16 - 1, HandledNet: 3, Scoped: 3, Flags: landlock.LogNewExecOn,
+	Paths: []landlock.PathRule{{Path: "/", Access: landlock.ReadDir}, {Path: "/usr", Access: landlock.ReadFile | landlock.Execute, Optional: true}},
+	Ports: []landlock.PortRule{{Port: 0, Access: landlock.BindTCP}, {Port: 65535, Access: landlock.ConnectTCP}},
+}
+
+func TestBinaryRoundTrip(t *testing.T) {
+	for _, want := range []landlock.Ruleset{{}, sample} {
+		data, err := want.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got landlock.Ruleset
+		if err := got.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		for n := range data {
+			if err := new(landlock.Ruleset).UnmarshalBinary(data[:n]); err == nil {
+				t.Errorf("cut after %d of %d bytes: accepted", n, len(data))
+			}
+		}
+		if err := got.UnmarshalBinary(append(data, 0)); err == nil {
+			t.Error("a byte too many: accepted")
+		}
+	}
+}
+
+func TestMarshalRefuses(t *testing.T) {
+	for _, path := range []string{"", "relative", "/a\x00b", "/" + strings.Repeat("x", 4096)} {
+		if _, err := (landlock.Ruleset{Paths: []landlock.PathRule{{Path: path}}}).MarshalBinary(); err == nil {
+			t.Errorf("path %.20q: accepted", path)
+		}
+	}
+}
+
+func FuzzUnmarshalBinary(f *testing.F) {
+	for _, seed := range []landlock.Ruleset{{}, sample} {
+		data, err := seed.MarshalBinary()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r landlock.Ruleset
+		if r.UnmarshalBinary(data) != nil {
+			return
+		}
+		again, err := r.MarshalBinary()
+		if err != nil || !bytes.Equal(again, data) {
+			t.Errorf("%x decodes to %v, which encodes to %x (%v)", data, r, again, err)
+		}
+	})
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Installs what building and running sandboxd needs from the distribution's
+# packages. Without root it prints the command that does it and exits 2.
+#   packaging/prerequisites.sh        for `make run` and `make build`
+#   packaging/prerequisites.sh test   what the tests use besides
+set -euo pipefail
+
+want=()
+need() { # need PACKAGE COMMAND-OR-FILE
+	case $2 in
+	/*) [ -e "$2" ] && return ;;
+	*) command -v "$2" >/dev/null && return ;;
+	esac
+	want+=("$1")
+}
+
+need bubblewrap /usr/bin/bwrap
+need gcc gcc
+need libc6-dev /usr/include/errno.h
+need libseccomp-dev /usr/include/seccomp.h
+need make make
+need git git
+if [ "${1-}" = test ]; then
+	need nodejs node
+	need python3 /usr/bin/python3
+	need curl curl
+	need util-linux /usr/bin/unshare
+	need tmux tmux
+	need passwd /usr/sbin/useradd
+	need jq jq
+	need procps ps
+	need attr setfattr
+fi
+
+if ! command -v go >/dev/null && [ -x /usr/local/go/bin/go ]; then
+	echo "prerequisites: Go is in /usr/local/go/bin; put it on PATH: export PATH=\$PATH:/usr/local/go/bin" >&2
+	exit 2
+fi
+if ! command -v go >/dev/null; then
+	echo "prerequisites: Go 1.26 or newer is needed, and this distribution may have an older one; see https://go.dev/doc/install" >&2
+	exit 2
+fi
+[ ${#want[@]} -eq 0 ] && exit 0
+
+if ! command -v apt-get >/dev/null; then
+	echo "prerequisites: missing: ${want[*]} (Debian's names); install them with this system's package manager" >&2
+	exit 2
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "prerequisites: missing packages. Run this, then try again:" >&2
+	echo "    sudo apt-get update && sudo apt-get install -y ${want[*]}" >&2
+	exit 2
+fi
+echo "prerequisites: installing ${want[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${want[@]}" >&2

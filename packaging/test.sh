@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The whole test run. Called by `make test`; arguments go to `go test`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+GO=${GO:-go}
+
+unformatted=$(gofmt -l $(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))
+if [ -n "$unformatted" ]; then
+	echo "test: not gofmt-formatted: $unformatted" >&2
+	exit 1
+fi
+$GO vet ./...
+GOOS=darwin CGO_ENABLED=0 $GO build ./...
+GOOS=darwin CGO_ENABLED=0 $GO vet ./...
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+run() { # run GO-TEST-ARGS…: quiet about what passes, loud about the rest
+	local codes
+	set +e
+	$GO test -v "$@" 2>&1 | tee -a "$log" | grep -vE '^\s*(=== |--- PASS|PASS$|testing: warning)'
+	codes=("${PIPESTATUS[@]}")
+	set -e
+	[ "${codes[0]}" -eq 0 ] || status=1
+}
+run -timeout 30m "$@" ./...
+# The rooms with goroutines of their own again, under the race detector. Where
+# there are fewer steps with -short, that is enough to find a race.
+run -timeout 30m -race -short "$@" ./approval/... ./audit ./ipc/... ./sandbox ./supervisor/...
+
+passed=$(grep -cE '^\s*--- PASS' "$log" || true)
+failed=$(grep -cE '^\s*--- FAIL' "$log" || true)
+skipped=$(grep -cE '^\s*--- SKIP' "$log" || true)
+grep -E '^\s*--- (SKIP|FAIL)' "$log" || true
+if [ "$skipped" -gt 0 ] && [ "${CI-}" = true ]; then
+	echo "test: a skipped test is a failure in CI" >&2
+	status=1
+fi
+[ "$passed" -gt 0 ] || status=1
+echo "$passed passed, $failed failed, $skipped skipped"
+exit $status

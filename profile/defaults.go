@@ -1,0 +1,152 @@
+package profile
+
+// The lists below are the built-in defaults as data. Deriving a profile from
+// configuration uses them; so may anything else that has to agree with it.
+
+// SystemTrees are readable and executable on Linux.
+func SystemTrees() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
+		"/run/current-system", "/var/lib/alternatives", "/snap", "/home/linuxbrew/.linuxbrew",
+	}
+}
+
+// SystemFiles are readable: what a program may know of the kernel.
+func SystemFiles() []string {
+	return []string{
+		"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
+		"/sys/fs/cgroup/cgroup.controllers", "/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",
+	}
+}
+
+// HiddenSystemPaths are secrets inside system trees, each a path, or
+// "DIR/**/NAME" for a name at any depth.
+func HiddenSystemPaths() []string {
+	return []string{
+		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd",
+		"/etc/ssh/**/*_key", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/sandboxd",
+		"/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.secrets", "/etc/NetworkManager/system-connections",
+		"/etc/netplan", "/etc/wpa_supplicant", "/etc/ppp", "/etc/docker/key.json", "/etc/kubernetes", "/etc/rancher",
+		"/etc/crypttab", "/etc/cryptsetup-keys.d", "/etc/credstore", "/etc/credstore.encrypted", "/etc/mysql/debian.cnf",
+		"/etc/exim4/passwd.client", "/etc/ldap.secret", "/etc/pam_ldap.secret",
+	}
+}
+
+// PrivateDirs are replaced by empty ones of the sandbox's own.
+func PrivateDirs() []string { return []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"} }
+
+// MinimalDevices are what programs expect of any system.
+func MinimalDevices() []string {
+	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
+}
+
+// System is what one operating system has where, as real paths.
+type System struct {
+	Trees   []string // readable and executable
+	Files   []string // readable
+	Hidden  []string // secrets among those, as in [HiddenSystemPaths]
+	Private []string // replaced by directories of the sandbox's own
+	Devices []string // readable and writable
+	Tmp     string   // what ${tmp} and TMPDIR are
+	Path    string   // the system's part of PATH
+}
+
+// SystemOf returns the defaults for an operating system as runtime.GOOS names
+// it: "darwin", or Linux for any other.
+func SystemOf(goos string) System {
+	if goos == "darwin" {
+		return System{
+			Trees: []string{
+				"/usr", "/bin", "/sbin", "/System", "/Library", "/opt", "/nix/store", "/private/etc", "/private/var/select", "/private/var/db/timezone",
+				"/private/var/db/xcode_select_link", "/Applications/Xcode.app", "/Applications/Xcode-beta.app",
+			},
+			Hidden: []string{
+				"/Library/Keychains", "/System/Library/Keychains", "/Library/Preferences/com.apple.TimeMachine.plist", "/private/etc/master.passwd",
+				"/private/etc/sudoers", "/private/etc/sudoers.d", "/private/etc/ssh/**/*_key", "/private/etc/krb5.keytab", "/private/etc/sandboxd",
+				"/private/etc/wireguard", "/Library/Application Support/sandboxd",
+			},
+			Private: []string{"/private/tmp", "/private/var/tmp"},
+			Devices: []string{"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/dtracehelper"},
+			Tmp:     "/private/tmp",
+			Path:    "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+		}
+	}
+	return System{
+		Trees: SystemTrees(), Files: SystemFiles(), Hidden: HiddenSystemPaths(), Private: PrivateDirs(), Devices: MinimalDevices(),
+		Tmp: "/tmp", Path: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	}
+}
+
+// HomeSecrets are paths relative to a home directory that hold credentials,
+// or lead to a program that does.
+func HomeSecrets() []string {
+	return []string{
+		// keys
+		".ssh", ".gnupg", ".pki", ".password-store", ".age", ".config/sops", ".config/age", ".local/share/keyrings",
+		".local/share/kwalletd", ".kde/share/apps/kwallet", ".vault-token", ".config/op", ".op", ".config/Bitwarden CLI", ".config/keybase",
+		".config/1Password", ".local/share/pass", "Library/Keychains", "Library/Application Support/1Password",
+		// clouds and clusters
+		".aws", ".azure", ".config/gcloud", ".config/doctl", ".config/hcloud", ".config/scw", ".oci", ".aliyun", ".bluemix", ".kube",
+		".config/helm", ".config/linode-cli", ".config/flyctl", ".fly", ".config/heroku", ".netlify", ".config/netlify", ".vercel",
+		".config/vercel", ".local/share/com.vercel.cli", ".config/.wrangler", ".wrangler", ".terraform.d", ".terraformrc", ".pulumi/credentials.json",
+		".config/rclone", ".s3cfg", ".boto", ".databrickscfg", ".snowsql", ".config/configstore", ".minikube", ".mc/config.json",
+		// forges, registries, package managers
+		".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli", ".config/tea", ".netrc", "_netrc",
+		".npmrc", ".yarnrc", ".yarnrc.yml", ".config/pip/pip.conf", ".pip/pip.conf", ".pypirc", ".config/pypoetry/auth.toml", ".local/share/uv/credentials",
+		".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".bundle/config", ".m2/settings.xml", ".m2/settings-security.xml",
+		".gradle/gradle.properties", ".ivy2/.credentials", ".sbt/.credentials", ".composer/auth.json", ".config/composer/auth.json",
+		".nuget/NuGet.Config", ".config/NuGet", ".hex", ".docker", ".config/containers/auth.json", ".config/helm/registry", ".huggingface",
+		".cache/huggingface/token", ".kaggle",
+		// databases, mail, chat
+		".pgpass", ".my.cnf", ".mylogin.cnf", ".mongorc.js", ".dbshell", ".psqlrc", ".msmtprc", ".mutt", ".mbsyncrc", ".fetchmailrc", ".thunderbird",
+		".config/Slack", ".config/discord", ".config/Signal", ".weechat", ".irssi", ".config/Element",
+		// browsers
+		".mozilla", ".config/google-chrome", ".config/google-chrome-beta", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+		".config/opera", ".config/vivaldi", ".librewolf", ".zen", "snap/firefox", "snap/chromium", ".var/app", "Library/Application Support/Google/Chrome",
+		"Library/Application Support/Firefox", "Library/Safari", "Library/Cookies",
+		// histories and sessions
+		".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".node_repl_history", ".psql_history",
+		".mysql_history", ".sqlite_history", ".rediscli_history", ".Xauthority", ".ICEauthority", ".local/share/atuin",
+		// agents and this product
+		".claude", ".claude.json", ".config/claude", ".codex", ".gemini", ".config/github-copilot", ".copilot", ".cursor", ".config/Cursor",
+		".continue", ".aider.conf.yml", ".config/goose", ".config/opencode", ".local/share/opencode", ".config/anthropic", ".config/openai",
+		".config/sandboxd", ".local/state/sandboxd",
+	}
+}
+
+// ProtectedNames are what other programs execute or trust: readable, not
+// writable, at any depth below a writable tree.
+func ProtectedNames() []string {
+	return []string{
+		".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir", ".git/modules/*/hooks", ".git/modules/*/config", ".git/modules/*/*/hooks", ".git/modules/*/*/config",
+		".git/worktrees/*/config.worktree", ".gitmodules", ".gitconfig", ".hg/hgrc", ".husky", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml",
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
+		".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".config/fish", ".envrc", ".direnvrc", ".env", ".env.*", ".xprofile", ".xsession", ".xinitrc",
+		".config/autostart", ".config/systemd",
+		".vscode", ".idea", ".devcontainer", ".cursor*", ".windsurf*", ".clinerules", ".roo*", ".continue", ".aider*", ".zed", ".fleet",
+		".mcp.json", "mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "SKILL.md", ".claude", ".codex", ".gemini", ".github/copilot-instructions.md",
+		".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", ".drone.yml", ".woodpecker*", "azure-pipelines.yml",
+		"Jenkinsfile", ".buildkite", "bitbucket-pipelines.yml", ".forgejo/workflows", ".gitea/workflows", ".sandboxd.toml",
+	}
+}
+
+// WatchedNames are files that other programs execute or trust, too, but that
+// ordinary tools write all the time (npm install, cmake, pip). The file tool
+// asks before it writes them; the OS sandbox lets commands write them.
+func WatchedNames() []string {
+	return []string{
+		".git", "Makefile", "makefile", "GNUmakefile", "*.mk", "justfile", "Taskfile.yml", "CMakeLists.txt", "Rakefile", "Dockerfile", "docker-compose*.yml",
+		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "tsconfig.json", "tsconfig.*.json",
+		"jest.config.*", "vite.config.*", "webpack.config.*", "eslint.config.*", ".eslintrc*", ".npmrc", ".yarnrc*",
+		"conftest.py", "setup.py", "setup.cfg", "pyproject.toml", "requirements*.txt", "poetry.lock", "uv.lock", "Pipfile*", "tox.ini", "noxfile.py",
+		"sitecustomize.py", "usercustomize.py", "venv", ".venv", "virtualenv", "build.rs", "Cargo.toml", "Cargo.lock", ".cargo", "rust-toolchain*",
+		"go.mod", "go.sum", "go.work", "Gemfile*", "composer.json", "composer.lock", "build.gradle*", "settings.gradle*", "gradlew", "pom.xml", "mvnw",
+		".editorconfig", ".gitattributes", "flake.nix", "flake.lock", "shell.nix", "default.nix",
+	}
+}
+
+// DefaultEnvironment returns what passes where no configuration says
+// otherwise: language, time zone and terminal.
+func DefaultEnvironment() Environment {
+	return Environment{Pass: []string{"LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM", "NO_COLOR", "CI"}}
+}

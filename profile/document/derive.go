@@ -1,0 +1,367 @@
+package document
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// Tools is what the configuration of the file and shell tools, and a person's
+// trust, say about a session. Paths are real and absolute; lists of hidden
+// and protected things may hold bare names, too, and "PATH/**/NAME".
+type Tools struct {
+	// OS is whose system directories are meant, as runtime.GOOS names it;
+	// empty: "linux".
+	OS string
+	// Project is the root of the session; empty: there is none.
+	Project string
+	// Trusted: a person or the operator trusts the project. Without it, it
+	// and everything below it is read-only.
+	Trusted bool
+	// Home is the person's home directory. The command gets a private one in
+	// its place, with holes for what is granted.
+	Home string
+	// Roots are the file tool's named sandboxes.
+	Roots []Root
+	// Read, Write and Exec are further paths; write and exec include read.
+	Read, Write, Exec []string
+	// Hidden and Protected come in addition to the built-in ones.
+	Hidden, Protected []string
+	// Daemon is what no command may reach: the daemon's sockets, state,
+	// configuration.
+	Daemon []string
+	// Presets are names of built-in presets.
+	Presets []string
+	// Sockets and Devices of the host.
+	Sockets, Devices []string
+	// Network, Environment, Limits, Syscalls and Processes are taken as they
+	// are; the environment is completed with PATH, HOME and TMPDIR.
+	Network     profile.Network
+	Environment profile.Environment
+	Limits      profile.Limits
+	Syscalls    []profile.SyscallGroup
+	Processes   profile.Visibility
+}
+
+// Root is a named sandbox of the file tool.
+type Root struct {
+	Name string
+	Path string
+	// Mode is "ro" or "rw".
+	Mode string
+}
+
+// Derive returns the profile of a session: what the system gives everyone,
+// the project, the tools' roots and the presets, less what is hidden and
+// protected. It reads nothing from the host. The caller intersects it with
+// the operator's.
+func Derive(t Tools) (profile.Profile, error) {
+	d := derivation{Tools: t, host: profile.SystemOf(t.OS), grants: map[string]profile.Rule{}}
+	d.vars = Variables{Project: t.Project, Home: t.Home, Tmp: d.host.Tmp}
+	for _, step := range []func() error{d.check, d.system, d.home, d.project, d.further, d.presets, d.restrict} {
+		if err := step(); err != nil {
+			return profile.Profile{}, err
+		}
+	}
+	return d.finish()
+}
+
+type derivation struct {
+	Tools
+	host    profile.System
+	vars    Variables
+	grants  map[string]profile.Rule // by path: Allow rules, added up
+	private []profile.Rule
+	strict  []profile.Rule
+	guards  []profile.Rule
+	roots   []string // trees in which protected names are held
+	path    []string // directories in front of the system's PATH
+	preset  []string // variables that presets pass
+}
+
+func (d *derivation) check() error {
+	for name, p := range map[string]string{"project": d.Project, "home": d.Home} {
+		if p != "" && (!path.IsAbs(p) || path.Clean(p) != p) {
+			return fmt.Errorf("derive profile: %s %q is not an absolute, clean path", name, p)
+		}
+	}
+	switch {
+	case d.Home == "/":
+		return fmt.Errorf("derive profile: home %q is everything", d.Home)
+	case d.Project == "/" || d.Project != "" && d.Home != "" && below(d.Project, d.Home):
+		return fmt.Errorf("derive profile: project %q holds the home directory; choose a folder inside it", d.Project)
+	}
+	if d.Network.Mode == profile.NetAllowlist {
+		return fmt.Errorf("derive profile: %w", ErrAllowlist)
+	}
+	return nil
+}
+
+// below reports whether p is dir or lies below it.
+func below(dir, p string) bool {
+	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
+}
+
+// allow adds access to what the path has been given already.
+func (d *derivation) allow(p string, a profile.Access, origin string) {
+	r, ok := d.grants[p]
+	if !ok {
+		r = profile.Rule{Kind: profile.Allow, Path: p, Origin: origin}
+	}
+	r.Access |= a
+	d.grants[p] = r
+}
+
+func (d *derivation) system() error {
+	for _, p := range d.host.Trees {
+		d.allow(p, profile.Read|profile.Exec, "built-in")
+	}
+	for _, p := range d.host.Files {
+		d.allow(p, profile.Read, "built-in")
+	}
+	for _, p := range d.host.Private {
+		d.private = append(d.private, profile.Rule{Kind: profile.Private, Path: p, Origin: "built-in"})
+	}
+	switch {
+	case d.OS == "darwin": // has no /proc
+	case d.Processes == profile.ProcessesOwn:
+		d.private = append(d.private, profile.Rule{Kind: profile.Private, Access: profile.Read, Path: "/proc", Origin: "built-in"})
+	default:
+		d.allow("/proc", profile.Read, "built-in")
+	}
+	d.Devices = slices.Concat(d.host.Devices, d.Devices)
+	return nil
+}
+
+func (d *derivation) home() error {
+	if d.Home != "" {
+		d.private = append(d.private, profile.Rule{Kind: profile.Private, Path: d.Home, Origin: "built-in"})
+	}
+	return nil
+}
+
+func (d *derivation) project() error {
+	if d.Project == "" {
+		return nil
+	}
+	d.roots = append(d.roots, d.Project)
+	if d.Trusted {
+		d.allow(d.Project, profile.Read|profile.Write|profile.Exec, "trusted project")
+	} else {
+		d.allow(d.Project, profile.Read, "project, not trusted yet")
+	}
+	for _, r := range d.Roots {
+		if err := d.root(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// root grants a named sandbox of the file tool. Inside the project it can
+// only take away: the project's trust decides there.
+func (d *derivation) root(r Root) error {
+	p, err := d.vars.expand(r.Path)
+	if err != nil {
+		return fmt.Errorf("derive profile: sandbox %q: %w", r.Name, err)
+	}
+	a, origin := profile.Read, fmt.Sprintf("sandbox %q (%s)", r.Name, r.Mode)
+	switch r.Mode {
+	case "rw":
+		a |= profile.Write
+	case "ro":
+	default:
+		return fmt.Errorf("derive profile: sandbox %q: mode %q, there are ro and rw", r.Name, r.Mode)
+	}
+	if d.Project != "" && below(d.Project, p) {
+		have := d.grants[d.Project].Access
+		d.grants[p] = profile.Rule{Kind: profile.Allow, Access: (a | profile.Exec) & have, Path: p, Origin: origin}
+		return nil
+	}
+	d.roots = append(d.roots, p)
+	d.allow(p, a, origin)
+	return nil
+}
+
+func (d *derivation) further() error {
+	for _, list := range []struct {
+		word   string
+		paths  []string
+		access profile.Access
+	}{
+		{"read", d.Read, profile.Read},
+		{"write", d.Write, profile.Read | profile.Write},
+		{"exec", d.Exec, profile.Read | profile.Exec},
+	} {
+		for _, s := range list.paths {
+			p, err := d.vars.expand(s)
+			if err != nil {
+				return fmt.Errorf("derive profile: %s: %w", list.word, err)
+			}
+			access := list.access
+			if d.Project != "" && !d.Trusted && below(d.Project, p) {
+				access = profile.Read
+			}
+			d.roots = append(d.roots, p)
+			d.allow(p, access, "configuration, "+list.word)
+		}
+	}
+	return nil
+}
+
+func (d *derivation) presets() error {
+	for _, name := range d.Presets {
+		preset, err := FindPreset(name)
+		if err != nil {
+			return err
+		}
+		for _, list := range []struct {
+			paths  []string
+			access profile.Access
+		}{
+			{preset.Paths.Read, profile.Read},
+			{preset.Paths.Write, profile.Read | profile.Write},
+			{preset.Paths.Exec, profile.Read | profile.Exec},
+		} {
+			for _, s := range list.paths {
+				if p, ok := d.presetPath(s); ok {
+					d.allow(p, list.access, "preset "+name)
+				}
+			}
+		}
+		for _, s := range preset.Environment.Path {
+			if p, ok := d.presetPath(s); ok {
+				d.path = append(d.path, p)
+			}
+		}
+		d.preset = append(d.preset, preset.Environment.Pass...)
+	}
+	return nil
+}
+
+// presetPath expands a path of a preset; without a home its paths there are
+// left out, and what the project holds is the project's affair.
+func (d *derivation) presetPath(s string) (string, bool) {
+	p, err := d.vars.expand(s)
+	if err != nil || d.Project != "" && below(d.Project, p) {
+		return "", false
+	}
+	return p, true
+}
+
+// restrict lists what is hidden and protected, now and in later grants.
+func (d *derivation) restrict() error {
+	for _, name := range profile.ProtectedNames() {
+		d.everywhere(profile.Rule{Kind: profile.Protect, Name: name, Origin: "built-in"})
+	}
+	for _, step := range []struct {
+		list   []string
+		kind   profile.Kind
+		origin string
+	}{
+		{d.host.Hidden, profile.Hide, "built-in"},
+		{d.Hidden, profile.Hide, "configuration, hidden"},
+		{d.Protected, profile.Protect, "configuration, protected"},
+	} {
+		for _, s := range step.list {
+			if err := d.hold(s, profile.Rule{Kind: step.kind, Origin: step.origin}); err != nil {
+				return fmt.Errorf("derive profile: %s: %w", step.origin, err)
+			}
+		}
+	}
+	return nil
+}
+
+// hold adds a rule for a path, "PATH/**/NAME", or a bare name.
+func (d *derivation) hold(s string, r profile.Rule) error {
+	anywhere := Variables{Project: "/", Home: d.Home, Tmp: d.host.Tmp}
+	if bareName(s) {
+		_, name, err := anywhere.target(s)
+		r.Name = name
+		d.everywhere(r)
+		return err
+	}
+	var err error
+	r.Path, r.Name, err = d.vars.target(s)
+	d.strict = append(d.strict, r)
+	return err
+}
+
+// everywhere holds a name in every root, and guards it wherever a grant leads.
+func (d *derivation) everywhere(r profile.Rule) {
+	r.Path = "/"
+	d.guards = append(d.guards, r)
+	for _, r.Path = range d.roots {
+		d.strict = append(d.strict, r)
+	}
+}
+
+// finish makes the profile in two passes: where the first shows a secret of
+// the host, the second hides it.
+func (d *derivation) finish() (profile.Profile, error) {
+	// Where the configuration names the home directory itself, or another
+	// that would be private, it means the host's.
+	private := slices.DeleteFunc(d.private, func(r profile.Rule) bool {
+		_, named := d.grants[r.Path]
+		return named
+	})
+	spec := profile.Spec{
+		Rules: slices.Concat(slices.Collect(maps.Values(d.grants)), private, d.strict), Guards: d.guards,
+		Network: d.Network, UnixSockets: d.Sockets, Devices: d.Devices, Env: d.environment(),
+		Limits: d.Limits, Syscalls: d.Syscalls, Processes: d.Processes,
+	}
+	shown, err := profile.New(spec)
+	if err != nil {
+		return profile.Profile{}, fmt.Errorf("derive %w", err)
+	}
+	for _, s := range d.secrets() {
+		if _, exact := d.grants[s.Path]; exact && s.Origin != originDaemon {
+			continue
+		}
+		spec.Guards = append(spec.Guards, s)
+		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect {
+			spec.Rules = append(spec.Rules, s)
+		}
+	}
+	p, err := profile.New(spec)
+	if err != nil {
+		return profile.Profile{}, fmt.Errorf("derive %w", err)
+	}
+	return p, nil
+}
+
+const originDaemon = "built-in, the daemon's own"
+
+func (d *derivation) secrets() []profile.Rule {
+	var out []profile.Rule
+	if d.Home != "" {
+		for _, rel := range profile.HomeSecrets() {
+			out = append(out, profile.Rule{Kind: profile.Hide, Path: d.Home + "/" + rel, Origin: "built-in, secret"})
+		}
+	}
+	for _, p := range d.Daemon {
+		out = append(out, profile.Rule{Kind: profile.Hide, Path: p, Origin: originDaemon})
+	}
+	return out
+}
+
+func (d *derivation) environment() profile.Environment {
+	e := d.Environment
+	e.Pass = slices.Concat(e.Pass, d.preset)
+	set := map[string]string{"PATH": strings.Join(append(d.path, d.host.Path), ":"), "TMPDIR": d.host.Tmp}
+	if d.Home != "" {
+		set["HOME"] = d.Home
+	}
+	for name := range set {
+		if e.Passes(name) {
+			delete(set, name)
+		}
+	}
+	maps.Copy(set, e.Set)
+	e.Set = set
+	return e
+}

@@ -1,0 +1,70 @@
+package document
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// expand replaces a variable at the start of a path and cleans the path.
+func (v Variables) expand(s string) (string, error) {
+	out := s
+	if s == "~" || strings.HasPrefix(s, "~/") {
+		out = "${home}" + s[1:]
+	}
+	if strings.HasPrefix(out, "${") {
+		name, rest, closed := strings.Cut(out[2:], "}")
+		value, known := map[string]string{"project": v.Project, "home": v.Home, "tmp": v.Tmp}[name]
+		switch {
+		case !closed || !known:
+			return "", fmt.Errorf("path %q: there are ${project}, ${home} and ${tmp}", s)
+		case value == "":
+			return "", fmt.Errorf("path %q: ${%s} has no value here", s, name)
+		case rest != "" && rest[0] != '/':
+			return "", fmt.Errorf("path %q: a / follows the variable", s)
+		}
+		out = value + rest
+	}
+	switch {
+	case strings.Contains(out, "${"):
+		return "", fmt.Errorf("path %q: a variable stands only at the start", s)
+	case !strings.HasPrefix(out, "/"):
+		return "", fmt.Errorf("path %q is not absolute: begin with /, ~/, ${project}, ${home} or ${tmp}", s)
+	}
+	for _, element := range strings.Split(out, "/") {
+		switch {
+		case element == "..":
+			return "", fmt.Errorf("path %q: without ..", s)
+		case strings.Contains(element, "**"):
+			return "", fmt.Errorf("path %q: ** stands once, as PATH/**/NAME, in hide or protect", s)
+		}
+	}
+	return path.Clean(out), nil
+}
+
+// bareName reports whether s is a name that stands for itself at any depth.
+func bareName(s string) bool {
+	return s != "" && !strings.HasPrefix(s, "/") && s != "~" && !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "${")
+}
+
+// target reads a path, "PATH/**/NAME", or a bare name.
+func (v Variables) target(s string) (at, name string, err error) {
+	base, name, named := strings.Cut(s, "/**/")
+	if rest, ok := strings.CutPrefix(s, "**/"); ok {
+		base, name, named = "${project}", rest, true
+	} else if bareName(s) {
+		base, name, named = "${project}", s, true
+	}
+	if named {
+		if name = strings.TrimSuffix(strings.TrimSuffix(name, "/**"), "/"); name == "" {
+			return "", "", fmt.Errorf("target %q: a name follows **/", s)
+		}
+		if base == "" {
+			base = "/"
+		}
+	}
+	if at, err = v.expand(base); err != nil {
+		return "", "", err
+	}
+	return at, name, nil
+}

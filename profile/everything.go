@@ -1,0 +1,15 @@
+package profile
+
+// Everything returns the profile that grants all there is: the place to start
+// from for a ceiling that says only what is forbidden.
+func Everything() Profile {
+	return Profile{assemble(draft{
+		points: []point{{"/", func(Cursor) turn {
+			return turn{state{access: fullAccess}, Rule{Kind: Allow, Access: fullAccess, Path: "/", Origin: "everything"}}
+		}}},
+		network:   Network{Mode: NetFull, ListenAny: true},
+		env:       Environment{Pass: []string{"*"}, PassSecrets: true},
+		syscalls:  SyscallGroups(),
+		processes: ProcessesHost,
+	})}
+}

@@ -1,0 +1,71 @@
+package profile
+
+import "fmt"
+
+// SyscallGroup names system calls that a profile may grant besides those that
+// ordinary programs need. What no profile can grant (mounts, new user
+// namespaces, bpf, io_uring, keyctl, …) has no group.
+type SyscallGroup string
+
+const (
+	// SyscallsDebug is ptrace(2) and process_vm_readv(2), for debuggers, on
+	// the sandbox's own processes.
+	SyscallsDebug SyscallGroup = "debug"
+	// SyscallsScheduling is real-time policies, NUMA placement and locked
+	// memory, for media and numerical programs.
+	SyscallsScheduling SyscallGroup = "scheduling"
+)
+
+// SyscallGroups returns every group, sorted.
+func SyscallGroups() []SyscallGroup { return []SyscallGroup{SyscallsDebug, SyscallsScheduling} }
+
+// Visibility says whose processes a program sees and can signal.
+type Visibility uint8
+
+const (
+	// ProcessesOwn is the sandbox's own processes only.
+	ProcessesOwn Visibility = iota
+	// ProcessesHost is the host's too, as far as the kernel lets that user.
+	ProcessesHost
+)
+
+// String returns "own" or "host".
+func (v Visibility) String() string {
+	switch v {
+	case ProcessesOwn:
+		return "own"
+	case ProcessesHost:
+		return "host"
+	}
+	return fmt.Sprintf("Visibility(%d)", uint8(v))
+}
+
+// Gap is something that a mechanism cannot enforce on this host, or only by
+// granting less.
+type Gap struct {
+	// Mechanism is "bwrap", "landlock", "seccomp" or "seatbelt".
+	Mechanism string
+	// Protection is what is missing, in the words of the mechanism's table.
+	Protection string
+	// Object is the rule, path or call concerned; empty for all.
+	Object string
+	// Why is the cause.
+	Why string
+	// Remedy is what to do about it.
+	Remedy string
+}
+
+// String returns the gap on one line.
+func (g Gap) String() string {
+	s := g.Mechanism + ": " + g.Protection
+	if g.Object != "" {
+		s += fmt.Sprintf(" %q", g.Object)
+	}
+	if g.Why != "" {
+		s += ": " + g.Why
+	}
+	if g.Remedy != "" {
+		s += " (" + g.Remedy + ")"
+	}
+	return s
+}

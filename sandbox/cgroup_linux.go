@@ -1,0 +1,300 @@
+package sandbox
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/profile"
+)
+
+// cgroups makes one control group per command below the daemon's own, in the
+// v2 tree when pids and memory are delegated to us there, else in v1's pids
+// and memory hierarchies (cgroups(7)).
+type cgroups struct {
+	v2   bool
+	dirs []string // one parent per hierarchy; v2 has one
+	next atomic.Int64
+}
+
+const cgroupRoot = "/sys/fs/cgroup"
+
+// findCgroups returns nil and the reason when no hierarchy is writable.
+func findCgroups() (*cgroups, error) {
+	own, err := ownCgroups()
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, find := range []func(map[string]string) (*cgroups, error){findV2, findV1} {
+		c, err := find(own)
+		if err == nil {
+			c.sweep()
+			return c, nil
+		}
+		reasons = append(reasons, err.Error())
+	}
+	return nil, errors.New(strings.Join(reasons, "; "))
+}
+
+// ownCgroups reads /proc/self/cgroup: hierarchy name ("" for v2) to path.
+func ownCgroups() (map[string]string, error) {
+	f, err := os.Open("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	own := map[string]string{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		parts := strings.SplitN(s.Text(), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		for _, name := range strings.Split(parts[1], ",") {
+			own[name] = parts[2]
+		}
+	}
+	return own, nil
+}
+
+func findV2(own map[string]string) (*cgroups, error) {
+	dir := filepath.Join(cgroupRoot, own[""])
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return nil, fmt.Errorf("cgroup v2: %w", err)
+	}
+	have := strings.Fields(string(b))
+	if !slices.Contains(have, "pids") || !slices.Contains(have, "memory") {
+		return nil, fmt.Errorf("cgroup v2: pids and memory are not delegated to %s (it has %v)", dir, have)
+	}
+	b, err = os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	if err != nil {
+		return nil, fmt.Errorf("cgroup v2: %w", err)
+	}
+	on := strings.Fields(string(b))
+	if !slices.Contains(on, "pids") || !slices.Contains(on, "memory") {
+		return nil, fmt.Errorf("cgroup v2: %s does not pass pids and memory on (cgroup.subtree_control)", dir)
+	}
+	parent, err := makeParent(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+pids +memory"), 0); err != nil {
+		os.Remove(parent)
+		return nil, fmt.Errorf("cgroup v2: %w", err)
+	}
+	return &cgroups{v2: true, dirs: []string{parent}}, nil
+}
+
+func findV1(own map[string]string) (*cgroups, error) {
+	c := &cgroups{}
+	for _, controller := range []string{"pids", "memory"} {
+		path, ok := own[controller]
+		if !ok {
+			c.close()
+			return nil, fmt.Errorf("cgroup v1: no %s hierarchy", controller)
+		}
+		parent, err := makeParent(filepath.Join(cgroupRoot, controller, path))
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		c.dirs = append(c.dirs, parent)
+	}
+	return c, nil
+}
+
+const cgroupPrefix = "sandboxd."
+
+func makeParent(below string) (string, error) {
+	dir := filepath.Join(below, cgroupPrefix+strconv.Itoa(os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("cgroup: %w", err)
+	}
+	return dir, nil
+}
+
+// sweep removes what a killed daemon left: groups named after processes that
+// no longer exist. The kernel refuses to remove one that is in use.
+func (c *cgroups) sweep() {
+	for _, dir := range c.dirs {
+		entries, _ := os.ReadDir(filepath.Dir(dir))
+		for _, e := range entries {
+			pid, err := strconv.Atoi(strings.TrimPrefix(e.Name(), cgroupPrefix))
+			if !strings.HasPrefix(e.Name(), cgroupPrefix) || err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+				continue
+			}
+			removeTree(filepath.Join(filepath.Dir(dir), e.Name()))
+		}
+	}
+}
+
+func removeTree(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			syscall.Rmdir(filepath.Join(dir, e.Name()))
+		}
+	}
+	syscall.Rmdir(dir)
+}
+
+// close removes the daemon's parents; groups in use stay.
+func (c *cgroups) close() {
+	for _, dir := range c.dirs {
+		removeTree(dir)
+	}
+}
+
+// version is 1 or 2.
+func (c *cgroups) version() int {
+	if c.v2 {
+		return 2
+	}
+	return 1
+}
+
+// cgroup is the group of one command: one directory per hierarchy.
+type cgroup struct {
+	v2   bool
+	dirs []string
+}
+
+// create makes a group with the profile's limits. Groups without a limit are
+// made all the same: they are how a whole tree is found and killed.
+func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
+	name := strconv.FormatInt(c.next.Add(1), 10)
+	g := &cgroup{v2: c.v2}
+	for _, parent := range c.dirs {
+		dir := filepath.Join(parent, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			g.remove()
+			return nil, err
+		}
+		g.dirs = append(g.dirs, dir)
+	}
+	if err := g.limit(l); err != nil {
+		g.remove()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *cgroup) limit(l profile.Limits) error {
+	type setting struct {
+		file     string
+		value    int64
+		optional bool // swap accounting may be off
+	}
+	var list []setting
+	if l.Processes > 0 {
+		// bwrap's own first process counts too.
+		list = append(list, setting{"pids.max", int64(l.Processes) + 1, false})
+	}
+	switch {
+	case l.Memory <= 0:
+	case g.v2:
+		list = append(list, setting{"memory.max", l.Memory, false}, setting{"memory.swap.max", 0, true},
+			setting{"memory.oom.group", 1, true})
+	default:
+		list = append(list, setting{"memory.limit_in_bytes", l.Memory, false},
+			setting{"memory.memsw.limit_in_bytes", l.Memory, true})
+	}
+	for _, s := range list {
+		err := g.write(s.file, strconv.FormatInt(s.value, 10))
+		if err != nil && !s.optional {
+			return fmt.Errorf("set %s to %d: %w", s.file, s.value, err)
+		}
+	}
+	return nil
+}
+
+// write finds the hierarchy that has the file.
+func (g *cgroup) write(file, value string) error {
+	for _, dir := range g.dirs {
+		path := filepath.Join(dir, file)
+		if _, err := os.Stat(path); err == nil {
+			return os.WriteFile(path, []byte(value), 0)
+		}
+	}
+	return os.ErrNotExist
+}
+
+func (g *cgroup) add(pid int) error {
+	for _, dir := range g.dirs {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+			return fmt.Errorf("move process into its group: %w", err)
+		}
+	}
+	return nil
+}
+
+// kill kills every process of the group, new ones included.
+func (g *cgroup) kill() {
+	for range 100 {
+		alive := false
+		for _, dir := range g.dirs {
+			b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+			for _, s := range strings.Fields(string(b)) {
+				if pid, err := strconv.Atoi(s); err == nil {
+					alive = true
+					unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		}
+		if !alive {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// limitHit names the limit that the kernel enforced by force, "" for none.
+func (g *cgroup) limitHit() EndCause {
+	if g.counter("memory.events", "oom_kill") > 0 || g.counter("memory.oom_control", "oom_kill") > 0 {
+		return EndMemory
+	}
+	return ""
+}
+
+// refusedForks says how often the process limit refused a fork.
+func (g *cgroup) refusedForks() int64 { return g.counter("pids.events", "max") }
+
+func (g *cgroup) counter(file, key string) int64 {
+	for _, dir := range g.dirs {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			continue
+		}
+		for _, line := range strings.Split(string(b), "\n") {
+			if name, v, ok := strings.Cut(line, " "); ok && name == key {
+				n, _ := strconv.ParseInt(v, 10, 64)
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// remove deletes the group. The last processes may need a moment to be
+// reaped; a group that stays busy is swept by the next daemon.
+func (g *cgroup) remove() {
+	for _, dir := range g.dirs {
+		for range 50 {
+			if err := syscall.Rmdir(dir); err == nil || errors.Is(err, syscall.ENOENT) {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+}

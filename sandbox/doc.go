@@ -1,0 +1,22 @@
+// Package sandbox runs commands inside the operating system's sandbox.
+//
+// The promise: a command that starts is confined as its [Plan] says, and what
+// the plan can't hold on this host stands in its report; when anything of it
+// can't be put in place, nothing starts. When a command ends, everything that
+// it started is gone.
+//
+//	host, err := sandbox.Open(ctx, sandbox.Options{Stage: path})
+//	plan, err := host.Plan(sandbox.Request{Profile: p, Command: sandbox.Command{Argv: argv, Env: env, Dir: dir}})
+//	proc, err := host.Start(ctx, plan, sandbox.Stdio{In: in, Out: out, Err: errs})
+//	exit := proc.Wait()
+//
+// On Linux a plan is a sealed list of bubblewrap's arguments and a sealed
+// order for the stage (package sandbox/stage) that runs inside, installs
+// Landlock and seccomp, and becomes the command.
+//
+// # Limitations
+//
+// Mounts are computed from the tree as it is when the plan is made. Exit
+// statuses above 128 can't be told from signals. Only Linux starts commands so
+// far; macOS profiles are compiled by package seatbelt and not yet applied.
+package sandbox

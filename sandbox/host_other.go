@@ -1,0 +1,187 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"sandboxd/profile"
+	"sandboxd/seatbelt"
+)
+
+// seatbeltTool applies a profile to what it executes (sandbox-exec(1)).
+const seatbeltTool = "/usr/bin/sandbox-exec"
+
+// Host is what sandboxes are made of on this machine: on macOS, Seatbelt.
+type Host struct{ report Report }
+
+// Open looks for the mechanism of this system. Options are for Linux.
+func Open(context.Context, Options) (*Host, error) {
+	layer := Layer{Name: "seatbelt", Active: true}
+	if _, err := os.Stat(seatbeltTool); runtime.GOOS != "darwin" || err != nil {
+		layer.Active, layer.Why = false, "there is no "+seatbeltTool+" on "+runtime.GOOS
+		layer.Remedy = "use Linux or macOS"
+	}
+	return &Host{report: Report{Layers: []Layer{layer}, Protections: seatbeltProtections(layer)}}, nil
+}
+
+// seatbeltProtections says what Seatbelt holds: everything that is a path, a
+// socket or a service; not the limits of a whole tree of processes.
+func seatbeltProtections(l Layer) []Protection {
+	var list []Protection
+	for _, name := range Protections {
+		p := Protection{Name: name, Level: Enforced, By: l.Name}
+		switch {
+		case !l.Active:
+			p = Protection{Name: name, Level: Absent, Why: l.Why, Remedy: l.Remedy}
+		case name == ProtectLimits:
+			p.Level, p.By, p.Missing = Partial, "setrlimit", "memory and processes of the whole tree are not bounded"
+		case name == ProtectProcesses:
+			p.Level, p.Missing = Partial, "processes of the host can be seen; they can't be signalled or traced"
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// Report is what this host enforces.
+func (h *Host) Report() Report { return h.report }
+
+// Close releases nothing here.
+func (h *Host) Close() error { return nil }
+
+// Plan compiles r for this host; see Request.
+func (h *Host) Plan(r Request) (*Plan, error) {
+	if len(r.Command.Argv) == 0 {
+		return nil, errors.New("plan: no command")
+	}
+	p := &Plan{Profile: r.Profile, Command: r.Command, Report: h.report.clone(), files: r.Files}
+	effective := r.Profile
+	if r.Operator != nil {
+		effective = effective.Intersect(*r.Operator)
+	}
+	result, err := seatbelt.Compile(effective)
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	p.Gaps = append([]profile.Gap(nil), result.Gaps...)
+	p.args = result.Args()
+	p.Report.lower(p.Gaps)
+	if unmet := p.Report.Unmet(r.Require); len(unmet) > 0 {
+		return nil, &UnenforcedError{Unmet: unmet}
+	}
+	return p, nil
+}
+
+// Start runs the plan's command under sandbox-exec.
+func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
+	}
+	if !h.report.Layer("seatbelt").Active {
+		return nil, &UnenforcedError{Unmet: h.report.Protections}
+	}
+	name := p.Command.Path
+	if name == "" {
+		name = p.Command.Argv[0]
+	}
+	cmd := exec.Command(seatbeltTool, append(append([]string(nil), p.args...), append([]string{name}, p.Command.Argv[1:]...)...)...)
+	cmd.Env, cmd.Dir = p.Command.Env, p.Command.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.In, std.Out, std.Err
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, &LaunchError{Mechanism: "seatbelt", Cause: err}
+	}
+	proc := &Process{cmd: cmd, done: make(chan struct{})}
+	go proc.reap()
+	return proc, nil
+}
+
+// Process is one command running in its sandbox.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	exit Exit
+
+	mu     sync.Mutex
+	ending EndCause
+}
+
+// Pid is the command's process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the command has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait blocks until Done and returns how it ended.
+func (p *Process) Wait() Exit {
+	<-p.done
+	return p.exit
+}
+
+// Signal sends sig to the command's process group.
+func (p *Process) Signal(sig syscall.Signal) error {
+	err := syscall.Kill(-p.Pid(), sig)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// End asks the command to end with SIGTERM and kills its group after grace.
+func (p *Process) End(cause EndCause, grace time.Duration) {
+	p.mu.Lock()
+	if p.ending == "" {
+		p.ending = cause
+	}
+	p.mu.Unlock()
+	if grace > 0 {
+		p.Signal(syscall.SIGTERM)
+	}
+	timer := time.AfterFunc(grace, func() { p.Signal(syscall.SIGKILL) })
+	go func() {
+		<-p.done
+		timer.Stop()
+	}()
+}
+
+func (p *Process) reap() {
+	started := time.Now()
+	p.cmd.Wait()
+	// What stayed behind in the group goes too.
+	syscall.Kill(-p.Pid(), syscall.SIGKILL)
+	p.mu.Lock()
+	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Cause: p.ending, Wall: time.Since(started),
+		CPU: p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()}
+	p.mu.Unlock()
+	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.Signal, e.Code = ws.Signal(), 128+int(ws.Signal())
+	}
+	p.exit = e
+	close(p.done)
+}
+
+// DataFile returns a file that reads as data from its beginning and has no name.
+func DataFile(name string, data []byte) (*os.File, error) {
+	f, err := os.CreateTemp("", "sandboxd-"+name+"-")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name())
+	if _, err = f.Write(data); err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sandboxd/profile"
+)
+
+var testHost *Host
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "sandbox-test-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		stage := filepath.Join(dir, "sandboxd-launch")
+		build := exec.Command("go", "build", "-o", stage, "sandboxd/cmd/sandboxd-launch")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			panic(err)
+		}
+		if testHost, err = Open(context.Background(), Options{Stage: stage}); err != nil {
+			panic(err)
+		}
+		defer testHost.Close()
+		return m.Run()
+	}())
+}
+
+// system is a profile with the system trees and one writable directory.
+func system(t *testing.T, writable string, limits profile.Limits) profile.Profile {
+	t.Helper()
+	spec := profile.Spec{Limits: limits, Devices: profile.MinimalDevices()}
+	for _, p := range profile.SystemTrees() {
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read | profile.Exec, Path: p})
+	}
+	for _, p := range profile.PrivateDirs() {
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Private, Path: p})
+	}
+	spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Private, Access: profile.Read, Path: "/proc"})
+	if writable != "" {
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: writable})
+	}
+	p, err := profile.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// workDir is a directory outside of what is private inside.
+func workDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/lib", "sandbox-work-")
+	if err != nil {
+		dir, err = os.MkdirTemp(os.Getenv("HOME"), "sandbox-work-")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+type outcome struct {
+	out, err string
+	exit     Exit
+}
+
+func runIn(t *testing.T, p profile.Profile, dir, script string) outcome {
+	t.Helper()
+	plan, err := testHost.Plan(Request{Profile: p, Command: Command{Argv: []string{"bash", "-c", script}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, _ := os.Open(os.DevNull)
+	defer null.Close()
+	outR, outW, _ := os.Pipe()
+	errR, errW, _ := os.Pipe()
+	proc, err := testHost.Start(context.Background(), plan, Stdio{null, outW, errW})
+	outW.Close()
+	errW.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o, e bytes.Buffer
+	done := make(chan struct{})
+	go func() { io.Copy(&e, errR); close(done) }()
+	io.Copy(&o, outR)
+	<-done
+	select {
+	case <-proc.Done():
+	case <-time.After(20 * time.Second):
+		proc.End(EndWall, 0)
+		t.Error("the command did not end")
+	}
+	return outcome{o.String(), e.String(), proc.Wait()}
+}
+
+func TestProbeFindsEveryLayerHere(t *testing.T) {
+	r := testHost.Report()
+	for _, l := range []string{"bwrap", "landlock", "seccomp"} {
+		if got := r.Layer(l); !got.Active {
+			t.Errorf("%s: %s (%s)", l, got.Why, got.Remedy)
+		}
+	}
+	t.Log(r.Degraded())
+}
+
+// R-OS-07: no capability, no_new_privs, a filter, no inherited descriptor.
+func TestInside(t *testing.T) {
+	dir := workDir(t)
+	got := runIn(t, system(t, dir, profile.Limits{}), dir, `grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status; ls /proc/self/fd | wc -l; pwd; echo err >&2; exit 3`)
+	for _, want := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "\n" + dir + "\n", "\n4\n"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("%q is not in %q", want, got.out)
+		}
+	}
+	if got.err != "err\n" || got.exit.Code != 3 {
+		t.Errorf("stderr %q, exit %+v", got.err, got.exit)
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	dir := workDir(t)
+	p := system(t, dir, profile.Limits{})
+	if got := runIn(t, p, dir, "kill -9 $$"); got.exit.Code != 137 || got.exit.Signal != syscall.SIGKILL {
+		t.Errorf("killed: %+v", got.exit)
+	}
+	if got := runIn(t, p, dir, "(sleep 60 &) ; (setsid sleep 60 &); echo done"); got.out != "done\n" || got.exit.Wall > 5*time.Second {
+		t.Errorf("left children behind: %+v", got)
+	}
+}
+
+// Each layer can be probed by itself, also by root: without bwrap it is the
+// only way to learn what is there.
+func TestLayersAloneAreProbed(t *testing.T) {
+	h := &Host{stage: testHost.stage, bwrapErr: errNoBwrap}
+	for _, l := range h.probeLayers(context.Background()) {
+		if want := l.Name != "bwrap"; l.Active != want {
+			t.Errorf("%s: active %t, want %t: %s", l.Name, l.Active, want, l.Why)
+		}
+	}
+}
+
+var errNoBwrap = errors.New("not installed in this test")

@@ -1,0 +1,13 @@
+package sandbox
+
+// Options say where a host's parts are.
+type Options struct {
+	// Stage is the static helper's file, sandboxd-launch.
+	Stage string
+	// Bwrap lists where bwrap may be, in order; empty: [BwrapPaths]. The PATH
+	// of the environment is never searched.
+	Bwrap []string
+}
+
+// BwrapPaths is where bwrap is looked for.
+var BwrapPaths = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"}

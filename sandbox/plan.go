@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"sandboxd/profile"
+	"sandboxd/sandbox/stage"
+)
+
+// Request is what a plan is made from.
+type Request struct {
+	// Profile is derived ∩ operator: what the command may touch.
+	Profile profile.Profile
+	// Operator is the operator's profile alone. It is laid a second time, as
+	// masks and as Landlock's first layer, so that the kernel itself
+	// intersects. nil: there is none.
+	Operator *profile.Profile
+	Command  Command
+	// Files are put into the sandbox read-only, each inside a private
+	// directory of the profile.
+	Files []File
+	// Terminal: standard input is a terminal made for the command.
+	Terminal bool
+	// Require lists protections that must be enforced in full.
+	Require []string
+}
+
+// Command is what executes.
+type Command struct {
+	Argv []string
+	Path string   // absolute file to execute; empty: Argv[0] along PATH
+	Env  []string // complete, "NAME=value"
+	Dir  string   // absolute
+}
+
+// File is content at a path inside the sandbox.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// Plan says exactly how one command will be confined on this host.
+type Plan struct {
+	Profile profile.Profile
+	Command Command
+	// Gaps are what the mechanisms can't hold of the profile here.
+	Gaps []profile.Gap
+	// Report is the host's, lowered by the gaps.
+	Report Report
+
+	order stage.Order
+	args  []string // bwrap's; nil: Landlock alone
+	nulls int      // descriptors of /dev/null that args name, from stage.FDFree on
+	files []File
+	holds map[string]bool // paths of mounts: whether what is there is kept from the command
+}
+
+// Holds reports whether a mount keeps the command from changing what the host
+// has at a clean absolute path.
+func (p *Plan) Holds(path string) bool {
+	for {
+		if held, ok := p.holds[path]; ok {
+			return held
+		}
+		if path == "/" || path == "." {
+			return false
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// Digest is what an answer is bound to: everything that decides what runs and
+// what it may touch.
+func (p *Plan) Digest() string {
+	type shown struct {
+		Profile string
+		Argv    []string
+		Path    string
+		Env     []string
+		Dir     string
+		Args    []string
+		Layers  [][]byte
+		Filter  []byte
+		Files   []File
+	}
+	b, err := json.Marshal(shown{p.Profile.Digest().String(), p.Command.Argv, p.Command.Path, p.Command.Env,
+		p.Command.Dir, p.args, p.order.Landlock, p.order.Seccomp, p.files})
+	if err != nil {
+		panic(err) // only strings and bytes
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// StagePath is where the helper lies beside the daemon's own binary.
+func StagePath() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(self), "sandboxd-launch"), nil
+}

@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/bwrap"
+	"sandboxd/landlock"
+	"sandboxd/profile"
+	"sandboxd/sandbox/stage"
+	"sandboxd/seccomp"
+)
+
+// Plan compiles r for this host. It returns an *[UnenforcedError] when a
+// required protection would not hold; nothing is asked or started then.
+func (h *Host) Plan(r Request) (*Plan, error) {
+	if h.stage == nil {
+		return nil, &UnenforcedError{Unmet: h.report.Unmet(Protections)}
+	}
+	if len(r.Command.Argv) == 0 {
+		return nil, errors.New("plan: no command")
+	}
+	p := &Plan{Profile: r.Profile, Command: r.Command, Report: h.report.clone(), files: r.Files}
+	layers := []profile.Profile{r.Profile}
+	if r.Operator != nil {
+		layers = []profile.Profile{*r.Operator, r.Profile}
+	}
+	if err := h.compileMounts(p, r); err != nil {
+		return nil, err
+	}
+	if err := h.compileLandlock(p, layers); err != nil {
+		return nil, err
+	}
+	if h.seccomp {
+		program, gaps, err := h.filter(r.Profile, p.args == nil)
+		if err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+		p.order.Seccomp = program
+		p.Gaps = append(p.Gaps, gaps...)
+	}
+	if p.args == nil {
+		open := p.Gaps
+		if h.seccomp && p.Profile.Network().Mode != profile.NetFull {
+			open = slices.DeleteFunc(slices.Clone(open), func(g profile.Gap) bool {
+				return g.Mechanism == "landlock" && slices.Contains(closedByFilter, g.Protection)
+			})
+		}
+		p.Report.lower(open, weakensAlone)
+	} else {
+		p.Report.lower(p.Gaps)
+	}
+	if unmet := p.Report.Unmet(r.Require); len(unmet) > 0 {
+		return nil, &UnenforcedError{Unmet: unmet}
+	}
+	p.order.Argv, p.order.Path, p.order.Env, p.order.Dir = r.Command.Argv, r.Command.Path, r.Command.Env, r.Command.Dir
+	p.order.Terminal = r.Terminal
+	p.order.Umask = 0o022
+	limits := r.Profile.Limits()
+	if p.args == nil {
+		p.withoutMounts()
+		if limits.Processes > 0 {
+			// Without a user namespace of its own the limit counts all that
+			// the user runs. The tree alone is watched.
+			limits.Processes += userTasks()
+		}
+	}
+	p.order.Limits = rlimits(limits)
+	return p, nil
+}
+
+// withoutMounts says which files of the request the command does not see.
+func (p *Plan) withoutMounts() {
+	for _, f := range p.files {
+		p.Gaps = append(p.Gaps, profile.Gap{Mechanism: "landlock", Protection: "narrowed", Object: f.Path,
+			Why: "without a mount namespace nothing can be put into the sandbox", Remedy: "make user namespaces available to bwrap"})
+	}
+}
+
+// userTasks counts the processes and threads of the daemon's user.
+func userTasks() int {
+	entries, _ := os.ReadDir("/proc")
+	n := 0
+	for _, e := range entries {
+		var st unix.Stat_t
+		if _, err := strconv.Atoi(e.Name()); err != nil || unix.Stat("/proc/"+e.Name()+"/task", &st) != nil || int(st.Uid) != os.Getuid() {
+			continue
+		}
+		n += int(st.Nlink) - 2 // one directory per thread (proc(5))
+	}
+	return n
+}
+
+func (h *Host) compileMounts(p *Plan, r Request) error {
+	if !h.report.Layer("bwrap").Active {
+		if os.Geteuid() == 0 {
+			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}
+		}
+		return nil
+	}
+	var extra []profile.Profile
+	if r.Operator != nil {
+		extra = append(extra, *r.Operator)
+	}
+	result, err := bwrap.Compile(r.Profile, extra, bwrap.Host{Version: h.Version, FS: bwrap.HostFS(), Euid: os.Geteuid(),
+		Terminal: r.Terminal, Descriptor: stage.FDFree})
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	p.args, p.nulls = result.Args, result.Descriptors
+	p.holds = map[string]bool{}
+	for _, m := range result.Layout {
+		p.holds[m.Path] = m.Form != bwrap.Writable && m.Form != bwrap.Pin && m.Form != bwrap.Device
+	}
+	p.Gaps = append(p.Gaps, result.Gaps...)
+	return nil
+}
+
+func (h *Host) compileLandlock(p *Plan, layers []profile.Profile) error {
+	if h.landlock == 0 {
+		if p.args == nil {
+			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}
+		}
+		return nil
+	}
+	place := landlock.Inside
+	if p.args == nil {
+		place = landlock.Alone
+	}
+	for _, layer := range layers {
+		ruleset, gaps, err := landlock.Compile(layer, h.landlock, h.landlockHost(place))
+		if err != nil {
+			return fmt.Errorf("plan: %w", err)
+		}
+		encoded, err := ruleset.MarshalBinary()
+		if err != nil {
+			return fmt.Errorf("plan: %w", err)
+		}
+		p.order.Landlock = append(p.order.Landlock, encoded)
+		p.Gaps = append(p.Gaps, gaps...)
+	}
+	return nil
+}
+
+// filters keeps compiled system call filters: assembling one takes libseccomp
+// milliseconds, and profiles differ in few things that a filter knows of.
+type filters struct {
+	mu   sync.Mutex
+	made map[string]madeFilter
+}
+
+type madeFilter struct {
+	program []byte
+	gaps    []profile.Gap
+}
+
+// filter returns the filter of p; alone says that no namespace helps it.
+func (h *Host) filter(p profile.Profile, alone bool) ([]byte, []profile.Gap, error) {
+	key := fmt.Sprint(p.Network().Mode, p.Syscalls(), p.Processes(), alone)
+	h.filters.mu.Lock()
+	defer h.filters.mu.Unlock()
+	if m, ok := h.filters.made[key]; ok {
+		return m.program, m.gaps, nil
+	}
+	var missing []seccomp.Wall
+	if alone {
+		missing = []seccomp.Wall{seccomp.IPC, seccomp.Net, seccomp.PID}
+	}
+	program, gaps, err := seccomp.Compile(p, seccomp.Native(), missing...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.filters.made == nil {
+		h.filters.made = map[string]madeFilter{}
+	}
+	h.filters.made[key] = madeFilter{program, gaps}
+	return program, gaps, nil
+}
+
+func (h *Host) landlockHost(place landlock.Place) landlock.Host {
+	fixed, err := landlock.FixedErrata()
+	if err != nil {
+		fixed = 0 // not told: none is taken for granted
+	}
+	return landlock.Host{FS: bwrap.HostFS(), Place: place, Euid: os.Geteuid(), Errata: fixed}
+}
+
+// rlimits are the limits that a process can set for itself. Processes come
+// last: the stage still needs threads. RLIMIT_NPROC counts per user namespace
+// since Linux 5.14 and does not bind root (setrlimit(2)).
+func rlimits(l profile.Limits) []stage.Rlimit {
+	var list []stage.Rlimit
+	add := func(resource int, v int64) {
+		if v > 0 {
+			list = append(list, stage.Rlimit{Resource: uint32(resource), Value: uint64(v)})
+		}
+	}
+	list = append(list, stage.Rlimit{Resource: unix.RLIMIT_CORE, Value: 0})
+	add(unix.RLIMIT_CPU, int64(l.CPU.Seconds()))
+	add(unix.RLIMIT_FSIZE, l.FileSize)
+	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
+	add(unix.RLIMIT_NPROC, int64(l.Processes))
+	return list
+}

@@ -1,0 +1,285 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"sandboxd/landlock"
+	"sandboxd/profile"
+	"sandboxd/sandbox/stage"
+	"sandboxd/seccomp"
+)
+
+// A probe that hangs counts as absent. The first, which installs everything at
+// once, normally takes 20 ms; together with those that follow when it fails,
+// all stay below a second on a machine that is not crowded (see patient).
+const (
+	fullTimeout  = 600 * time.Millisecond
+	aloneTimeout = 300 * time.Millisecond
+)
+
+// patient is a limit for a probe on this machine as it is now: where more
+// wants to run than can, a slow answer is not a hung one.
+func patient(limit time.Duration) time.Duration {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return limit
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return limit
+	}
+	const most = 4
+	crowd := min(load/float64(runtime.NumCPU()), most)
+	return max(limit, time.Duration(crowd*float64(limit)))
+}
+
+// probe installs every layer for real in throw-away children and fills in
+// h.report. First all at once, as a command would get them; only when that
+// fails each alone, to learn which one is missing and why.
+func (h *Host) probe(ctx context.Context, cgroupErr error) {
+	layers := h.probeLayers(ctx)
+	if h.cgroups != nil {
+		layers = append(layers, Layer{Name: "cgroup", Active: true, Version: "v" + strconv.Itoa(h.cgroups.version())})
+	} else {
+		layers = append(layers, Layer{Name: "cgroup", Why: cgroupErr.Error(),
+			Remedy: "run sandboxd as a service with Delegate=yes, or as root"})
+	}
+	h.report = Report{Layers: layers, Protections: h.protections(layers)}
+}
+
+func (h *Host) probeLayers(ctx context.Context) []Layer {
+	abi, abiErr := landlock.ABI()
+	filter, _, filterErr := seccomp.Compile(profile.Profile{}, seccomp.Native())
+	bw := Layer{Name: "bwrap", Version: h.Version.String()}
+	ll := Layer{Name: "landlock"}
+	sc := Layer{Name: "seccomp"}
+	var ruleset []byte
+	if abiErr == nil {
+		ll.Version = "ABI " + strconv.Itoa(abi)
+		r, _, err := landlock.Compile(probeProfile(), abi, h.landlockHost(landlock.Inside))
+		if err == nil {
+			ruleset, err = r.MarshalBinary()
+		}
+		abiErr = err
+	}
+	full := stage.Order{Argv: []string{"probe"}, Dir: "/", Probe: true, Seccomp: filter}
+	if ruleset != nil {
+		full.Landlock = [][]byte{ruleset}
+	}
+	if h.Bwrap != "" && abiErr == nil && filterErr == nil && h.try(ctx, full, false, fullTimeout) == nil {
+		bw.Active, ll.Active, sc.Active = true, true, true
+		h.landlock, h.seccomp = abi, true
+		return []Layer{bw, ll, sc}
+	}
+	bare := stage.Order{Argv: []string{"probe"}, Dir: "/", Probe: true}
+	type result struct {
+		layer *Layer
+		err   error
+	}
+	results := make(chan result)
+	attempt := func(l *Layer, known error, o stage.Order, alone bool) {
+		err := known
+		if err == nil {
+			err = h.try(ctx, o, alone, aloneTimeout)
+		}
+		results <- result{l, err}
+	}
+	onlyLandlock, onlySeccomp := bare, bare
+	onlyLandlock.Landlock, onlySeccomp.Seccomp = full.Landlock, filter
+	go attempt(&bw, h.bwrapErr, bare, false)
+	go attempt(&ll, abiErr, onlyLandlock, true)
+	go attempt(&sc, filterErr, onlySeccomp, true)
+	for range 3 {
+		r := <-results
+		if r.layer.Active = r.err == nil; !r.layer.Active {
+			r.layer.Why, r.layer.Remedy = explain(r.layer.Name, r.err)
+		}
+	}
+	if ll.Active {
+		h.landlock = abi
+	}
+	h.seccomp = sc.Active
+	return []Layer{bw, ll, sc}
+}
+
+// probeProfile is the least that a ruleset can be made of.
+func probeProfile() profile.Profile {
+	p, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read, Path: "/usr"}}})
+	if err != nil {
+		panic(err) // a constant; a test compiles it
+	}
+	return p
+}
+
+// try runs one probe order to its end, inside bwrap or alone. Alone it runs as
+// nobody when we are root: the stage refuses to go on with capabilities.
+func (h *Host) try(ctx context.Context, o stage.Order, alone bool, limit time.Duration) error {
+	limit = patient(limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	p := &Plan{Command: Command{Argv: o.Argv}, order: o}
+	if !alone {
+		p.args = []string{"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent",
+			"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"}
+	}
+	proc, err := h.Start(ctx, p, Stdio{null, null, null})
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("it did not answer within %v", limit)
+		}
+		return err
+	}
+	select {
+	case <-proc.Done():
+	case <-ctx.Done():
+		proc.killTree()
+		return fmt.Errorf("it did not end within %v", limit)
+	}
+	if e := proc.Wait(); e.Code != 0 {
+		return fmt.Errorf("it ended with status %d", e.Code)
+	}
+	return nil
+}
+
+// explain turns a probe's failure into a cause and a remedy.
+func explain(layer string, err error) (why, remedy string) {
+	why = err.Error()
+	var launch *LaunchError
+	if errors.As(err, &launch) {
+		why = launch.Cause.Error()
+	}
+	switch layer {
+	case "bwrap":
+		return explainBwrap(why)
+	case "landlock":
+		switch {
+		case errors.Is(err, landlock.ErrUnavailable) && strings.Contains(why, "switched off"):
+			return "Landlock is disabled at boot", "add landlock to the lsm= boot parameter"
+		case errors.Is(err, landlock.ErrUnavailable):
+			return "Landlock is not built into this kernel, or a system call filter around us hides it", "use a kernel with CONFIG_SECURITY_LANDLOCK=y (Linux 5.13 or newer)"
+		}
+		return why, "see dmesg for landlock; a container's system call filter may refuse it"
+	case "seccomp":
+		return why, "use a kernel with CONFIG_SECCOMP_FILTER=y; a container may forbid filters"
+	}
+	return why, ""
+}
+
+func explainBwrap(why string) (string, string) {
+	switch {
+	case strings.Contains(why, "not installed"):
+		return "bubblewrap is " + why, "install it: apt-get install bubblewrap"
+	case strings.Contains(why, "did not"):
+		return "bubblewrap hangs: " + why, "reinstall it: apt-get install --reinstall bubblewrap"
+	case strings.Contains(why, "regular file"), strings.Contains(why, "belongs to"), strings.Contains(why, "by others"):
+		return "bubblewrap is not to be trusted: " + why, "reinstall it: apt-get install --reinstall bubblewrap"
+	case sysctlIs("/proc/sys/user/max_user_namespaces", "0"):
+		return "user namespaces are switched off (user.max_user_namespaces=0): " + why, "sysctl user.max_user_namespaces=15000"
+	case sysctlIs("/proc/sys/kernel/unprivileged_userns_clone", "0") && os.Geteuid() != 0:
+		return "user namespaces are for root only (kernel.unprivileged_userns_clone=0): " + why, "sysctl kernel.unprivileged_userns_clone=1"
+	case sysctlIs("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && os.Geteuid() != 0:
+		return "AppArmor forbids user namespaces to programs without a profile: " + why, "install an AppArmor profile that lets bwrap use userns"
+	case strings.Contains(why, "proc"):
+		return "mounting /proc is refused, as in containers that mask parts of it: " + why, "run the container with an unmasked /proc"
+	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):
+		return "user namespaces are refused, as in many containers: " + why, "allow user namespaces to this container or host"
+	}
+	return why, "run sbx doctor after changing the host; bwrap's own message is above"
+}
+
+func sysctlIs(path, value string) bool {
+	b, err := os.ReadFile(path)
+	return err == nil && strings.TrimSpace(string(b)) == value
+}
+
+// protections derives what holds from which layers work.
+func (h *Host) protections(layers []Layer) []Protection {
+	r := Report{Layers: layers}
+	bw, ll, sc, cg := r.Layer("bwrap"), r.Layer("landlock"), r.Layer("seccomp"), r.Layer("cgroup")
+	alone := !bw.Active && ll.Active && os.Geteuid() != 0
+	without := join(bw.Why, ll.Why)
+	if ll.Active && !bw.Active && !alone {
+		without = "Landlock alone does not hold root: " + bw.Why
+	}
+	for _, name := range Protections {
+		p := Protection{Name: name, Level: Enforced}
+		switch name {
+		case ProtectFiles, ProtectHidden, ProtectProtected:
+			switch {
+			case bw.Active && ll.Active:
+				p.By = "bwrap+landlock"
+			case bw.Active && name == ProtectFiles:
+				p.By, p.Level, p.Why, p.Remedy = "bwrap", Partial, "Landlock is missing: "+ll.Why, ll.Remedy
+				p.Missing = "what may be read may also be executed"
+			case bw.Active:
+				p.By = "bwrap"
+			case alone:
+				p.By, p.Level, p.Why, p.Remedy = "landlock", Partial, "no mount namespace: "+bw.Why, bw.Remedy
+				p.Missing = "metadata of files outside the profile can be seen and, where permissions allow, changed"
+			default:
+				p.Level, p.Why, p.Remedy = Absent, without, join(bw.Remedy, ll.Remedy)
+			}
+		case ProtectNetwork:
+			switch {
+			case bw.Active:
+				p.By = "bwrap"
+			case alone && sc.Active:
+				p.By = "seccomp+landlock"
+			case alone && h.landlock >= 4:
+				p.By, p.Level, p.Missing = "landlock", Partial, "only TCP is held"
+				p.Why, p.Remedy = "no network namespace: "+bw.Why, bw.Remedy
+			default:
+				p.Level, p.Why, p.Remedy = Absent, without, bw.Remedy
+			}
+		case ProtectProcesses, ProtectIPC:
+			switch {
+			case bw.Active:
+				p.By = "bwrap"
+			case alone && h.landlock >= 6:
+				p.By, p.Level, p.Missing = "landlock", Partial, "host processes can be seen; signals and abstract sockets are held"
+				p.Why, p.Remedy = "no pid and ipc namespace: "+bw.Why, bw.Remedy
+			default:
+				p.Level, p.Why, p.Remedy = Absent, without, bw.Remedy
+			}
+		case ProtectSyscalls:
+			p.By = "seccomp"
+			if !sc.Active {
+				p.By, p.Level, p.Why, p.Remedy = "", Absent, sc.Why, sc.Remedy
+			}
+		case ProtectPrivileges:
+			p.By = "no_new_privs"
+		case ProtectLimits:
+			switch {
+			case cg.Active && bw.Active:
+				p.By = "cgroup " + cg.Version
+			case cg.Active:
+				p.By, p.Level = "setrlimit, watched", Partial
+				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
+				p.Why, p.Remedy = "no namespace: "+bw.Why, bw.Remedy
+			case os.Geteuid() == 0:
+				p.By, p.Level = "setrlimit, watched", Partial
+				p.Missing = "memory and processes of the whole tree are watched: they can exceed their limits for a moment"
+				p.Why, p.Remedy = cg.Why, cg.Remedy
+			default:
+				p.By, p.Level = "setrlimit, watched", Partial
+				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
+				p.Why, p.Remedy = cg.Why, cg.Remedy
+			}
+		}
+		r.Protections = append(r.Protections, p)
+	}
+	return r.Protections
+}

@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"errors"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/profile"
+)
+
+// Process is one command running in its sandbox.
+type Process struct {
+	cmd       *exec.Cmd
+	namespace bool // it has a pid namespace
+	reaper    bool // the helper holds it together instead
+	leader    int  // the command itself, as this process's namespace numbers it
+	first     int  // the process above all others of the sandbox: the namespace's first, or the reaper
+	limits    profile.Limits
+	cgroup    *cgroup
+
+	done chan struct{}
+	exit Exit // valid once done is closed
+
+	mu     sync.Mutex
+	init   int // pidfd of the namespace's first process, 0 when there is none any more
+	gone   bool
+	ending EndCause
+}
+
+// Pid is the command's process id as seen from the daemon.
+func (p *Process) Pid() int { return p.leader }
+
+// Done is closed when the command and every process it left behind are gone.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait blocks until Done and returns how it ended.
+func (p *Process) Wait() Exit {
+	<-p.done
+	return p.exit
+}
+
+// Signal sends sig to the command's process group. A command that has ended
+// is no error.
+func (p *Process) Signal(sig syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone || p.leader <= 1 {
+		return nil
+	}
+	err := unix.Kill(-p.leader, sig)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// End asks the command to end with SIGTERM, waits for grace, and then kills
+// the whole tree, stopped, daemonised and double-forked processes included. It
+// returns at once; Done tells when it is over. The first cause is kept.
+func (p *Process) End(cause EndCause, grace time.Duration) {
+	p.mu.Lock()
+	first := p.ending == ""
+	if first {
+		p.ending = cause
+	}
+	p.mu.Unlock()
+	if !first && grace > 0 {
+		return
+	}
+	if grace > 0 {
+		p.Signal(syscall.SIGTERM)
+		// A stopped process gets its SIGTERM only when it continues.
+		p.Signal(syscall.SIGCONT)
+	}
+	timer := time.AfterFunc(grace, p.killTree)
+	go func() {
+		<-p.done
+		timer.Stop()
+	}()
+}
+
+// killTree kills without asking. With a pid namespace its first process takes
+// all others along; the kernel reaps them before bwrap sees the end.
+func (p *Process) killTree() {
+	if p.namespace {
+		p.killInit()
+		// Should bwrap's monitor hang all the same, it goes too.
+		time.AfterFunc(2*time.Second, func() { p.cmd.Process.Kill() })
+		return
+	}
+	if !p.reaper { // a bwrap that has not come as far as its namespace
+		unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL)
+		p.cmd.Process.Kill()
+		return
+	}
+	p.cmd.Process.Signal(unix.SIGTERM) // it kills the rest
+	time.AfterFunc(reapTimeout, func() {
+		p.Signal(unix.SIGKILL)
+		p.cmd.Process.Kill()
+	})
+}
+
+// killInit kills the namespace's first process, if it is still there.
+func (p *Process) killInit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.init > 0 {
+		unix.PidfdSendSignal(p.init, unix.SIGKILL, nil, 0)
+	}
+}
+
+// reapTimeout is how long the reaper has to end a tree.
+const reapTimeout = 10 * time.Second
+
+// reap waits for the end and fills in exit.
+func (p *Process) reap() {
+	started := time.Now()
+	state := p.await()
+	p.mu.Lock()
+	p.gone = true
+	ending := p.ending
+	p.mu.Unlock()
+	e := Exit{Code: 125, Cause: ending, Wall: time.Since(started)}
+	if state != nil {
+		e.CPU = state.UserTime() + state.SystemTime()
+		if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			e.Signal = ws.Signal()
+			e.Code = 128 + int(ws.Signal())
+		} else {
+			e.Code = state.ExitCode()
+			if e.Code > 128 && e.Code <= 128+64 {
+				// bwrap reports its child's signal the way a shell does.
+				e.Signal = syscall.Signal(e.Code - 128)
+			}
+		}
+	}
+	if p.cgroup != nil {
+		if e.Cause == "" {
+			e.Cause = p.cgroup.limitHit()
+		}
+		// A fork that was refused may have been made again later; the cause
+		// of a failure it is all the same.
+		if e.Cause == "" && e.Code != 0 && p.cgroup.refusedForks() > 0 {
+			e.Cause = EndProcesses
+		}
+		p.cgroup.remove()
+	}
+	if e.Cause == "" && e.Signal == syscall.SIGXCPU {
+		e.Cause = EndCPU
+	}
+	if e.Cause == "" && e.Signal == syscall.SIGXFSZ {
+		e.Cause = EndFileSize
+	}
+	p.exit = e
+	close(p.done)
+}
+
+// await waits for bwrap and then for the last process of the namespace:
+// bwrap's monitor may leave a moment before them.
+func (p *Process) await() processState {
+	p.cmd.Wait()
+	if p.init > 0 {
+		p.killInit()
+		fds := []unix.PollFd{{Fd: int32(p.init), Events: unix.POLLIN}}
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+			if n, err := unix.Poll(fds, 1000); n > 0 || (err != nil && !errors.Is(err, unix.EINTR)) {
+				break
+			}
+		}
+		p.mu.Lock()
+		unix.Close(p.init)
+		p.init = 0
+		p.mu.Unlock()
+	}
+	if p.cmd.ProcessState == nil {
+		return nil
+	}
+	return p.cmd.ProcessState
+}

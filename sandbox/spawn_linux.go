@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
+)
+
+// loop runs for the life of the process and never unlocks its thread.
+func (s *spawner) loop() {
+	runtime.LockOSThread()
+	for r := range s.queue {
+		r.done <- r.cmd.Start()
+	}
+}
+
+// sealedMemfd returns a close-on-exec memfd that holds data and can't be
+// changed any more by anyone (memfd_create(2)).
+func sealedMemfd(name string, data []byte) (*os.File, error) {
+	// MFD_EXEC tells kernels that warn about its absence (Linux 6.3) that the
+	// helper's memfd is meant to be executed; older ones refuse the flag.
+	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("sandboxd-"+name, flags|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate("sandboxd-"+name, flags)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memfd %q: %w", name, err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("memfd %q: %w", name, err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("memfd %q: %w", name, err)
+	}
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, stage.Seals); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("seal memfd %q: %w", name, err)
+	}
+	return f, nil
+}
+
+// packetConn wraps our end of the status socket and asks the kernel to name
+// the sender of every datagram (unix(7), SO_PASSCRED).
+func packetConn(fd int) (*net.UnixConn, error) {
+	f := os.NewFile(uintptr(fd), "status")
+	defer f.Close()
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
+		return nil, fmt.Errorf("status socket: %w", err)
+	}
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, fmt.Errorf("status socket: %w", err)
+	}
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		c.Close()
+		return nil, errors.New("status socket: not a Unix socket")
+	}
+	return u, nil
+}
+
+// readStatus reads one datagram and the sender's process id as seen from this
+// process's namespace. An end of file is io.EOF.
+func readStatus(c *net.UnixConn) (stage.Status, int, error) {
+	buf := make([]byte, 8192)
+	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred))
+	n, oobn, _, _, err := c.ReadMsgUnix(buf, oob)
+	if err != nil {
+		return stage.Status{}, 0, err
+	}
+	if n == 0 {
+		return stage.Status{}, 0, io.EOF
+	}
+	s, err := stage.ParseStatus(buf[:n])
+	if err != nil {
+		return s, 0, err
+	}
+	msgs, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(msgs) == 0 {
+		return s, 0, errors.New("decode status: no sender")
+	}
+	cred, err := unix.ParseUnixCredentials(&msgs[0])
+	if err != nil {
+		return s, 0, fmt.Errorf("decode status: %w", err)
+	}
+	return s, int(cred.Pid), nil
+}
+
+// readChildPid reads bwrap's --info-fd answer (bwrap(1)).
+func readChildPid(r io.Reader) (int, error) {
+	var info struct {
+		ChildPid int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(r).Decode(&info); err != nil {
+		return 0, err
+	}
+	if info.ChildPid <= 0 {
+		return 0, errors.New("no child-pid")
+	}
+	return info.ChildPid, nil
+}
+
+// DataFile returns a file that reads as data from its beginning.
+func DataFile(name string, data []byte) (*os.File, error) { return sealedMemfd(name, data) }

@@ -1,0 +1,325 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
+)
+
+// startTimeout bounds the time from fork to execve: mounts and namespaces
+// take milliseconds; a host on which they hang has no sandbox.
+const startTimeout = 10 * time.Second
+
+// nobody is the user that owns nothing, by its usual number.
+const nobody = 65534
+
+// maxDiagnostics is how much of bwrap's own complaint is kept.
+const maxDiagnostics = 4096
+
+// Start launches the plan's command. It returns once everything the plan
+// promises is in force and the command executes, or an error: *StageError when
+// the last stage refused, *LaunchError when the sandbox did not come up. In
+// both cases nothing of the command has run.
+//
+// The caller keeps io's files and closes them; the command has its own copies.
+func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
+	}
+	l, err := h.prepare(p, std)
+	if err != nil {
+		return nil, err
+	}
+	defer l.closeChildEnds()
+	proc := &Process{done: make(chan struct{}), limits: p.Profile.Limits(), cgroup: l.cgroup, reaper: l.reaper}
+	if err := h.spawner.start(l.cmd); err != nil {
+		l.abandon()
+		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
+	}
+	proc.cmd = l.cmd
+	l.closeChildEnds()
+	if err := l.hold(ctx, proc); err != nil {
+		l.kill(proc)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("start: %w", context.Cause(ctx))
+		}
+		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
+	}
+	if err := l.awaitExec(ctx, proc); err != nil {
+		l.kill(proc)
+		return nil, err
+	}
+	l.closeOurEnds()
+	go proc.reap()
+	go proc.watch(p.private())
+	return proc, nil
+}
+
+// launch is one start in progress: the descriptors of both sides.
+type launch struct {
+	cmd       *exec.Cmd
+	mechanism string
+	reaper    bool // the first process is the helper, as reaper
+	status    *net.UnixConn
+	diagR     *os.File
+	infoR     *os.File // bwrap's --info-fd
+	blockW    *os.File // bwrap's --block-fd
+	child     []*os.File
+	cgroup    *cgroup
+}
+
+func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
+	l = &launch{mechanism: "bwrap"}
+	defer func() {
+		if err != nil {
+			l.closeChildEnds()
+			l.abandon()
+		}
+	}()
+	encoded, err := p.order.MarshalBinary()
+	if err != nil {
+		return l, err
+	}
+	order, err := l.memfd("order", encoded)
+	if err != nil {
+		return l, err
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return l, fmt.Errorf("status socket: %w", err)
+	}
+	statusChild := l.add(os.NewFile(uintptr(pair[1]), "status"))
+	if l.status, err = packetConn(pair[0]); err != nil {
+		return l, err
+	}
+	diagR, diagW, err := os.Pipe()
+	if err != nil {
+		return l, err
+	}
+	l.diagR = diagR
+	l.add(diagW)
+
+	cmd := &exec.Cmd{
+		Env: []string{}, Dir: "/",
+		Stdin: std.In, Stdout: std.Out, Stderr: diagW,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	l.cmd = cmd
+	if p.args == nil { // Landlock alone: the helper is reaper and stage
+		l.mechanism, l.reaper = "stage", true
+		cmd.Path = "/proc/self/fd/" + strconv.Itoa(stage.FDStage)
+		cmd.Args = []string{"sandboxd-launch", stage.ReapArg}
+		// Should the daemon die, the reaper has to outlive it for a moment.
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+		if p.order.Probe && os.Geteuid() == 0 {
+			// The stage goes on with no capability; nobody has none.
+			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		}
+		// FDArgs must be something; the stage closes it unread.
+		cmd.ExtraFiles = []*os.File{order, order, h.stage, statusChild, std.Err}
+		return l, nil
+	}
+	free := stage.FDFree
+	args := append([]string(nil), p.args...)
+	var extra []*os.File
+	for range p.nulls {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return l, err
+		}
+		extra = append(extra, l.add(null))
+		free++
+	}
+	for _, f := range p.files {
+		data, err := l.memfd("file", f.Data)
+		if err != nil {
+			return l, err
+		}
+		extra = append(extra, data)
+		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(free), f.Path)
+		free++
+	}
+	if h.cgroups != nil {
+		if l.cgroup, err = h.cgroups.create(p.Profile.Limits()); err != nil {
+			return l, &LaunchError{Mechanism: "cgroup", Cause: err}
+		}
+		blockR, blockW, err := os.Pipe()
+		if err != nil {
+			return l, err
+		}
+		l.blockW = blockW
+		extra = append(extra, l.add(blockR))
+		args = append(args, "--block-fd", strconv.Itoa(free))
+		free++
+	}
+	infoR, infoW, err := os.Pipe()
+	if err != nil {
+		return l, err
+	}
+	l.infoR = infoR
+	extra = append(extra, l.add(infoW))
+	args = append(args, "--info-fd", strconv.Itoa(free))
+	argsFile, err := l.memfd("args", []byte(strings.Join(args, "\x00")+"\x00"))
+	if err != nil {
+		return l, err
+	}
+	cmd.Path = h.Bwrap
+	cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", "/proc/self/fd/" + strconv.Itoa(stage.FDStage)}
+	cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, statusChild, std.Err}, extra...)
+	return l, nil
+}
+
+// add remembers a descriptor of the child's side, to be closed here.
+func (l *launch) add(f *os.File) *os.File {
+	l.child = append(l.child, f)
+	return f
+}
+
+func (l *launch) memfd(name string, data []byte) (*os.File, error) {
+	f, err := sealedMemfd(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return l.add(f), nil
+}
+
+func (l *launch) closeChildEnds() {
+	for _, f := range l.child {
+		f.Close()
+	}
+	l.child = nil
+}
+
+// closeOurEnds releases what is only needed until the command runs.
+func (l *launch) closeOurEnds() {
+	if l.status != nil {
+		l.status.Close()
+	}
+	for _, f := range []*os.File{l.diagR, l.infoR, l.blockW} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// abandon releases everything of a start that failed.
+func (l *launch) abandon() {
+	l.closeOurEnds()
+	if l.cgroup != nil {
+		l.cgroup.remove()
+	}
+}
+
+// kill ends a start that went wrong after the fork.
+func (l *launch) kill(p *Process) {
+	p.killTree()
+	p.await()
+	l.abandon()
+}
+
+// hold takes a handle on the first process of the sandbox's pid namespace,
+// whose death ends every other one in it (pid_namespaces(7)), and moves it into
+// the cgroup while bwrap still blocks, so that nothing ever runs outside.
+func (l *launch) hold(ctx context.Context, p *Process) error {
+	p.first = l.cmd.Process.Pid
+	if l.infoR == nil { // no namespace: the reaper is all there is
+		return nil
+	}
+	l.infoR.SetReadDeadline(time.Now().Add(startTimeout))
+	stop := context.AfterFunc(ctx, func() { l.infoR.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	pid, err := readChildPid(l.infoR)
+	if err != nil {
+		return fmt.Errorf("no process was reported: %w%s", err, l.diagnostics())
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return fmt.Errorf("pidfd_open: %w%s", err, l.diagnostics())
+	}
+	p.mu.Lock()
+	p.init, p.first, p.namespace = fd, pid, true
+	p.mu.Unlock()
+	if l.cgroup == nil {
+		return nil
+	}
+	if err := l.cgroup.add(pid); err != nil {
+		return err
+	}
+	_, err = l.blockW.Write([]byte{1})
+	return err
+}
+
+// awaitExec waits until the stage has reported that everything is in force
+// and its end of the socket has closed, which execve does.
+func (l *launch) awaitExec(ctx context.Context, p *Process) error {
+	l.status.SetReadDeadline(time.Now().Add(startTimeout))
+	stop := context.AfterFunc(ctx, func() { l.status.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	ready := false
+	for {
+		s, pid, err := readStatus(l.status)
+		switch {
+		case errors.Is(err, io.EOF) && ready:
+			return nil
+		case errors.Is(err, io.EOF):
+			return &LaunchError{Mechanism: l.mechanism, Cause: errors.New("it ended before the sandbox was ready" + l.diagnostics())}
+		case err != nil && ctx.Err() != nil:
+			return fmt.Errorf("start: %w", context.Cause(ctx))
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("not ready after %v", startTimeout)}
+		case err != nil:
+			return &LaunchError{Mechanism: l.mechanism, Cause: err}
+		case s.Step == stage.StepReady:
+			ready, p.leader = true, pid
+		default:
+			return &StageError{Step: s.Step.String(), Code: s.Code, Message: s.Message}
+		}
+	}
+}
+
+// diagnostics is what bwrap itself said, as a suffix for an error.
+func (l *launch) diagnostics() string {
+	l.diagR.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	b, _ := io.ReadAll(io.LimitReader(l.diagR, maxDiagnostics))
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// spawner starts processes from one thread that lives as long as the daemon:
+// the parent-death signal is sent when the *thread* that forked ends
+// (prctl(2), PR_SET_PDEATHSIG).
+type spawner struct {
+	once  sync.Once
+	queue chan spawn
+}
+
+type spawn struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+func (s *spawner) start(cmd *exec.Cmd) error {
+	s.once.Do(func() {
+		s.queue = make(chan spawn)
+		go s.loop()
+	})
+	done := make(chan error, 1)
+	s.queue <- spawn{cmd, done}
+	return <-done
+}

@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/profile"
+)
+
+// Between two looks at a command lies at least watchPause, and watchShare
+// times as long as a look takes: watching costs a few percent of one CPU.
+const (
+	watchPause = 50 * time.Millisecond
+	watchShare = 20
+)
+
+// atLimit is how long the number of processes may stand at its limit. A build
+// touches it; a fork bomb stays there.
+const atLimit = 2 * time.Second
+
+// usage is what a sandbox uses of what is limited for the whole tree.
+type usage struct {
+	memory int64 // bytes: private memory, the largest share of shared memory, and files in private directories
+	tasks  int   // processes and threads
+	tmp    int64 // bytes in the fullest private directory
+}
+
+// watch ends a command that exceeds what the kernel does not bound here
+// (R-OS-10): private directories, which bwrap before 0.9 can't give a size,
+// and without a control group memory and processes. A limit that is only
+// watched can be exceeded between two looks; the report says so.
+func (p *Process) watch(private []string) {
+	started := time.Now()
+	var full time.Time // since when the processes stand at their limit
+	timer := time.NewTimer(watchPause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-timer.C:
+		}
+		look := time.Now()
+		u := p.usage(private)
+		cause := p.exceeded(u)
+		switch limit := p.limits.Processes; {
+		case limit <= 0 || p.cgroup != nil || u.tasks < limit:
+			full = time.Time{}
+		case full.IsZero():
+			full = look
+		case look.Sub(full) > atLimit && cause == "":
+			cause = EndProcesses
+		}
+		if cause != "" {
+			p.End(cause, 0)
+			return
+		}
+		pause := max(watchPause, watchShare*time.Since(look))
+		if time.Since(started) > 10*time.Second && p.cgroup != nil {
+			pause = max(pause, 4*watchPause)
+		}
+		timer.Reset(pause)
+	}
+}
+
+// exceeded names the limit that u breaks, "" for none.
+func (p *Process) exceeded(u usage) EndCause {
+	l := p.limits
+	if l.TmpSize > 0 && u.tmp > l.TmpSize {
+		return EndTmp
+	}
+	if p.cgroup != nil {
+		// The kernel refuses the forks. A program that goes on trying is not
+		// held up by that, and only the wall clock would end it.
+		if l.Processes > 0 && p.cgroup.refusedForks() > int64(max(l.Processes, 100)) {
+			return EndProcesses
+		}
+		// Without memory.oom.group, as in v1, the kernel kills one process and
+		// the rest goes on.
+		return p.cgroup.limitHit()
+	}
+	switch {
+	case l.Memory > 0 && u.memory > l.Memory:
+		return EndMemory
+	case l.Processes > 0 && u.tasks > l.Processes+ownTasks:
+		return EndProcesses
+	}
+	return ""
+}
+
+// ownTasks are bwrap's first process in the namespace and the threads of the
+// stage.
+const ownTasks = 8
+
+func (p *Process) usage(private []string) usage {
+	var u usage
+	if p.namespace {
+		root := filepath.Join("/proc", strconv.Itoa(p.first), "root")
+		for _, dir := range private {
+			used := tmpfsUse(root + dir)
+			u.tmp = max(u.tmp, used)
+			u.memory += used
+		}
+		if p.cgroup == nil {
+			u.addTree(root+"/proc", 0)
+		}
+		return u
+	}
+	u.addTree("/proc", p.first)
+	return u
+}
+
+// tmpfsUse is how much lies in a file system that lives in memory, 0 for
+// another kind.
+func tmpfsUse(path string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil || st.Type != unix.TMPFS_MAGIC {
+		return 0
+	}
+	const inode = 1 << 10 // what an empty file takes, about
+	return int64(st.Blocks-st.Bfree)*int64(st.Bsize) + int64(st.Files-st.Ffree)*inode
+}
+
+// addTree adds up the processes that proc lists; above > 0 counts only those
+// below that process.
+func (u *usage) addTree(proc string, above int) {
+	dir, err := os.Open(proc)
+	if err != nil {
+		return // it has ended
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	all := map[int]status{}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if b, err := os.ReadFile(proc + "/" + name + "/status"); err == nil {
+			all[pid] = parseStatus(b)
+		}
+	}
+	var shared int64
+	for pid, s := range all {
+		if above > 0 && !below(all, pid, above) {
+			continue
+		}
+		u.tasks += s.threads
+		u.memory += s.private
+		shared = max(shared, s.shared)
+	}
+	u.memory += shared
+}
+
+func below(all map[int]status, pid, above int) bool {
+	for range len(all) {
+		s, ok := all[pid]
+		if !ok || s.parent == above {
+			return ok
+		}
+		pid = s.parent
+	}
+	return false
+}
+
+// status is what matters of /proc/PID/status (proc(5)).
+type status struct {
+	parent, threads int
+	private, shared int64 // bytes: RssAnon, RssShmem
+}
+
+func parseStatus(b []byte) status {
+	var s status
+	for line := range bytes.Lines(b) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		number := func() int64 {
+			f := bytes.Fields(value)
+			if len(f) == 0 {
+				return 0
+			}
+			n, _ := strconv.ParseInt(string(f[0]), 10, 64)
+			return n
+		}
+		switch string(name) {
+		case "PPid":
+			s.parent = int(number())
+		case "Threads":
+			s.threads = int(number())
+		case "RssAnon":
+			s.private = number() << 10
+		case "RssShmem":
+			s.shared = number() << 10
+		}
+	}
+	return s
+}
+
+// private lists the private directories of the plan, which live in memory.
+func (p *Plan) private() []string {
+	var list []string
+	for _, r := range p.Profile.Rules() {
+		if r.Kind == profile.Private && r.Name == "" && r.Path != "/proc" {
+			list = append(list, r.Path)
+		}
+	}
+	return list
+}

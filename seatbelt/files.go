@@ -1,0 +1,173 @@
+package seatbelt
+
+import (
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// What a path rule decides. The same operations in every rule, so that it does not matter whether a rule for a single
+// operation beats one for a group. On sockets with a name, the network operations take paths.
+var (
+	readOps  = []string{"file-read*"}
+	writeOps = []string{"file-write*", "file-link", "file-ioctl", "network-outbound", "network-bind", "network-inbound"}
+	execOps  = []string{"process-exec*", "file-map-executable"}
+	pinned   = []string{"file-write-unlink"}
+	fixed    = []string{"file-write-create", "file-write-unlink"}
+)
+
+func operations(a profile.Access) []string {
+	var ops []string
+	if a.Has(profile.Read) {
+		ops = append(ops, readOps...)
+	}
+	if a.Has(profile.Write) {
+		ops = append(ops, writeOps...)
+	}
+	if a.Has(profile.Exec) {
+		ops = append(ops, execOps...)
+	}
+	return ops
+}
+
+const everything = profile.Read | profile.Write | profile.Exec
+
+// files writes what holds at which path. Its profile speaks of real paths.
+type files struct {
+	*writer
+	profile profile.Profile
+	found   []string
+	turns   []turn
+	byName  []string // expressions of directories that begin a protected name
+}
+
+// turn is a path where something begins to hold: a path rule, or the base of rules by name.
+type turn struct {
+	path   string
+	rule   bool
+	access profile.Access // as it is here: private is nothing
+}
+
+// holds is what a path grants of the host. A private path grants nothing of it, and there is no own one to grant.
+func (f *files) holds(p string) profile.Access {
+	kind, access, _ := f.profile.Effective(p)
+	if kind == profile.Private {
+		return 0
+	}
+	return access
+}
+
+// order lists the turns, a directory before what is below it.
+func (f *files) order() {
+	rules := map[string]bool{}
+	for _, r := range f.profile.NameRules() {
+		rules[r.Path] = false
+	}
+	for _, r := range f.profile.PathRules() {
+		rules[r.Path] = true
+	}
+	for p, rule := range rules {
+		f.turns = append(f.turns, turn{p, rule, f.holds(p)})
+	}
+	slices.SortFunc(f.turns, func(a, b turn) int { return byDepthFirst(a.path, b.path) })
+}
+
+// write writes the path rules. What a rule says of a path it says of everything below, whatever was said before; so
+// the names that are hidden and protected there follow it, and then what is deeper.
+func (f *files) write() {
+	f.order()
+	f.comment("paths, a directory before what is below it: the last match decides")
+	var around []turn // the rules that hold around the next turn, the nearest last
+	for _, t := range f.turns {
+		for len(around) > 0 && !within(around[len(around)-1].path, t.path) {
+			around = around[:len(around)-1]
+		}
+		if t.rule {
+			f.rule("allow", operations(t.access), []match{subpath(t.path)})
+			before := runtimeAt(t.path)
+			if len(around) > 0 {
+				before |= around[len(around)-1].access
+			}
+			f.rule("deny", operations(before&^t.access), denied(t.path))
+			around = append(around, t)
+		}
+		f.names(t, profile.Protect, writeOps)
+		f.names(t, profile.Hide, operations(everything))
+	}
+	f.report()
+}
+
+// denied matches a path and what is below it, by whatever name it is reached.
+func denied(p string) []match {
+	if p == "/" {
+		return []match{subpath(p)}
+	}
+	return []match{subpath(p), regex(at(p)), regex(below(p))}
+}
+
+// names denies what rules by name of one kind hold below a turn.
+func (f *files) names(t turn, kind profile.Kind, ops []string) {
+	if t.access == 0 || kind == profile.Protect && !t.access.Has(profile.Write) {
+		return
+	}
+	var anywhere, here []string
+	for _, r := range f.profile.NameRules() {
+		if r.Kind != kind || !within(r.Path, t.path) || !t.rule && r.Path != t.path {
+			continue
+		}
+		parts := strings.Split(r.Name, "/")
+		anywhere = append(anywhere, joined(parts))
+		f.begin(t, anyDirs, parts)
+		for n := range spans(r.Path, t.path, parts) {
+			here = append(here, joined(parts[n:]))
+			f.begin(t, "", parts[n:])
+		}
+	}
+	var filters []match
+	for _, after := range []string{"$", "/"} {
+		for _, r := range append(names(start(t.path)+anyDirs, anywhere, after), names(start(t.path), here, after)...) {
+			filters = append(filters, regex(r))
+		}
+	}
+	f.rule("deny", ops, filters)
+}
+
+// begin keeps the directories with which a name of several elements begins: renamed, they would take what is protected
+// in them along.
+func (f *files) begin(t turn, dirs string, parts []string) {
+	if !t.access.Has(profile.Write) {
+		return
+	}
+	for n := 1; n < len(parts); n++ {
+		f.byName = append(f.byName, start(t.path)+dirs+joined(parts[:n])+"$")
+	}
+}
+
+// spans yields how many elements of a name the last elements of p match already, base lying above them all.
+func spans(base, p string, parts []string) func(func(int) bool) {
+	inside := elements(p)[len(elements(base)):]
+	return func(yield func(int) bool) {
+		for n := 1; n < len(parts) && n <= len(inside); n++ {
+			if matches(parts[:n], inside[len(inside)-n:]) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// start is what the path of everything below p begins with.
+func start(p string) string {
+	if p == "/" {
+		return "^" + dataVolume + "/"
+	}
+	return below(p)
+}
+
+func joined(parts []string) string {
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		out[i] = pattern(part)
+	}
+	return strings.Join(out, "/")
+}

@@ -1,0 +1,72 @@
+package seatbelt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// links are the symbolic links in the root directory of macOS, and where they lead: hier(7).
+var links = map[string]string{"/tmp": "/private/tmp", "/var": "/private/var", "/etc": "/private/etc"}
+
+// realPath gives the path under which the sandbox sees what p names.
+func realPath(p string) string {
+	for link, target := range links {
+		if p == link || strings.HasPrefix(p, link+"/") {
+			return target + p[len(link):]
+		}
+	}
+	return p
+}
+
+// resolve gives the profile that says of the real paths what p says of paths through the links. Where p speaks of
+// both, the stricter holds, as for any two rules.
+func resolve(p profile.Profile) (profile.Profile, error) {
+	rules, sockets := p.Rules(), p.UnixSockets()
+	for i := range rules {
+		rules[i].Path = realPath(rules[i].Path)
+	}
+	for i := range sockets {
+		sockets[i] = realPath(sockets[i])
+	}
+	real, err := profile.New(profile.Spec{Rules: rules, UnixSockets: sockets})
+	if err != nil {
+		return profile.Profile{}, fmt.Errorf("seatbelt resolve links: %w", err)
+	}
+	return real, nil
+}
+
+// above lists the directories above p, the root first, p not among them.
+func above(p string) []string {
+	var dirs []string
+	for p != "/" {
+		p = parent(p)
+		dirs = append(dirs, p)
+	}
+	slices.Reverse(dirs)
+	return dirs
+}
+
+func parent(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i > 0 {
+		return p[:i]
+	}
+	return "/"
+}
+
+func elements(p string) []string {
+	if p == "/" {
+		return nil
+	}
+	return strings.Split(p[1:], "/")
+}
+
+// within reports whether p is dir or lies below it.
+func within(dir, p string) bool {
+	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
+}
+
+// byDepthFirst orders a directory before what is below it, and that before its later siblings.
+func byDepthFirst(a, b string) int { return slices.Compare(elements(a), elements(b)) }

@@ -1,0 +1,36 @@
+// Package seccomp is the system call filter of a sandbox: what its programs may ask of the kernel at all.
+//
+// The promise: a call that the policy does not allow by name never reaches the kernel's own code, and what people run
+// works. No foreign way in (i386, x32, 32-bit ARM) is left open, no io_uring, no ptrace, no new namespaces or mounts,
+// no keyrings, no devices, no typing into somebody's terminal, no socket beyond those of the profile's network.
+//
+// [Compile] turns a profile into a program for the kernel; it needs libseccomp, so cgo and Linux. [Load] installs such
+// a program on the calling thread; it needs neither, so the small static helper that does it links no C.
+//
+//	program, gaps, err := seccomp.Compile(p, seccomp.Native())
+//	…                                   // in the child, no_new_privs set, thread locked:
+//	err = seccomp.Load(program)
+//	err = unix.Exec(path, argv, env)
+//
+// The policy between the two is a value, [Policy], made by [For] on every system. It is a table (base.go) of rules: a
+// refusal whose tests of arguments hold decides first, then what is allowed, then what is refused; the rest gets ENOSYS.
+// "go test ./seccomp -update" writes it out under testdata.
+//
+// Namespaces do part of the work: a socket of an own network namespace harms nobody. Where a sandbox has to do without
+// them, name the missing [Wall]s to Compile and the filter refuses what would reach the host.
+//
+// # Errors that programs see
+//
+// EPERM for what needs privileges or is dangerous, as the kernel would say it to an ordinary user. ENOSYS for what
+// programs can do without and probe for. EAFNOSUPPORT for families of sockets that are not to be had, EPROTONOSUPPORT for
+// multipath TCP. A call by a foreign architecture ends the process with SIGSYS, since it is never an accident. Refusals can
+// be logged by the kernel ([Logged]); a filter cannot report them to us otherwise.
+//
+// # Limitations
+//
+// A filter sees numbers, not what pointers point to: paths, addresses and ports are the business of mounts, Landlock
+// and the network namespace. For the same reason clone3 and whatever else hides its flags in memory is refused whole,
+// and openat2, which does too, is allowed because its flags only narrow. Unix sockets cannot be told apart here. A process
+// may add filters of its own, which can only narrow. ptrace takes the group "debug": debuggers and strace need it, and so
+// does the leak check of -fsanitize=address (or ASAN_OPTIONS=detect_leaks=0). Only amd64 and arm64 have a table.
+package seccomp

@@ -1,0 +1,183 @@
+package seccomp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// Answer is what a system call gets: 0 lets it through to the kernel, a positive number is the errno it fails with,
+// Kill ends the process with SIGSYS.
+type Answer int16
+
+const (
+	Allow Answer = 0
+	Kill  Answer = -1
+
+	EPERM           Answer = 1
+	ENOSYS          Answer = 38
+	EPROTONOSUPPORT Answer = 93
+	EAFNOSUPPORT    Answer = 97
+)
+
+// String is "allow", "kill" or the name of the errno.
+func (a Answer) String() string {
+	switch a {
+	case Allow:
+		return "allow"
+	case Kill:
+		return "kill"
+	case EPERM:
+		return "EPERM"
+	case ENOSYS:
+		return "ENOSYS"
+	case EPROTONOSUPPORT:
+		return "EPROTONOSUPPORT"
+	case EAFNOSUPPORT:
+		return "EAFNOSUPPORT"
+	}
+	return fmt.Sprintf("errno %d", int16(a))
+}
+
+// A Test holds when the masked argument has the value: args[Arg] & Mask == Value. Arguments that the kernel takes as
+// int are tested with a mask of 32 bits, because the kernel ignores what stands above (CVE-2019-7303: a filter that
+// compared all 64 bits of the ioctl number let TIOCSTI through with a high bit set).
+type Test struct {
+	Arg   uint8
+	Mask  uint64
+	Value uint64
+}
+
+func (t Test) holds(args [6]uint64) bool { return args[t.Arg]&t.Mask == t.Value }
+
+func (t Test) String() string {
+	if t.Mask == low32 {
+		return fmt.Sprintf("arg%d = %#x", t.Arg, t.Value)
+	}
+	return fmt.Sprintf("arg%d & %#x = %#x", t.Arg, t.Mask, t.Value)
+}
+
+const low32 = 0xffffffff
+
+// is tests an int argument for one value.
+func is(arg uint8, value uint64) Test { return Test{arg, low32, value} }
+
+// A Rule answers some calls, when all its tests hold; no tests means always.
+type Rule struct {
+	Calls  []string
+	Answer Answer
+	When   []Test
+	Why    string
+}
+
+func (r Rule) holds(args [6]uint64) bool {
+	for _, t := range r.When {
+		if !t.holds(args) {
+			return false
+		}
+	}
+	return true
+}
+
+// A Policy is the whole filter as a value: what every call of one architecture gets. The first of these decides:
+//
+//  1. a refusal with tests that hold,
+//  2. an allow without tests, or with tests that hold,
+//  3. a refusal without tests,
+//  4. ENOSYS, for everything nobody mentions.
+//
+// Calls that come in by another architecture's door are killed before any of them.
+type Policy struct {
+	arch  Arch
+	rules []Rule
+}
+
+// A Wall is a namespace that other mechanisms put around the sandbox, and that the filter relies on. Where one is
+// missing the filter refuses what would reach through the hole.
+type Wall uint8
+
+const (
+	IPC Wall = iota + 1 // System V IPC and POSIX message queues are the host's
+	Net                 // sockets are the host's
+	PID                 // processes outside can be seen
+)
+
+// For makes the policy of p on arch, with the named walls missing. Error: a syscall group that does not exist, an
+// architecture without a table. The gaps say what p grants and the policy withholds.
+func For(p profile.Profile, arch Arch, missing ...Wall) (Policy, []profile.Gap, error) {
+	if arch != AMD64 && arch != ARM64 {
+		return Policy{}, nil, fmt.Errorf("seccomp %q: no system call table for this architecture", arch)
+	}
+	group, gaps, err := granted(p.Syscalls(), shares(missing, PID) || p.Processes() != profile.ProcessesOwn)
+	if err != nil {
+		return Policy{}, nil, err
+	}
+	net, gap := network(p.Network().Mode, shares(missing, Net))
+	rules := slices.Concat(base, group, net, ipc(shares(missing, IPC)))
+	return Policy{arch, rules}, append(gaps, gap...), nil
+}
+
+// Answer says what the named call with these arguments gets. A name that the architecture does not have gets ENOSYS.
+func (p Policy) Answer(name string, args ...uint64) Answer {
+	var a [6]uint64
+	copy(a[:], args)
+	for _, stage := range stages {
+		for _, r := range p.rules {
+			if stage.holds(r) && slices.Contains(r.Calls, name) && r.holds(a) {
+				return r.Answer
+			}
+		}
+	}
+	return ENOSYS
+}
+
+// A stage is one part of the order in which the rules are asked, and one part of the program.
+type stage struct {
+	name  string
+	holds func(Rule) bool
+}
+
+var stages = []stage{
+	{"refuse when", func(r Rule) bool { return r.Answer != Allow && len(r.When) > 0 }},
+	{"allow", func(r Rule) bool { return r.Answer == Allow }},
+	{"refuse", func(r Rule) bool { return r.Answer != Allow && len(r.When) == 0 }},
+}
+
+// String lists the policy, one call a line, in the order of the names: the answer, the tests, the reason.
+func (p Policy) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "architecture %v; any other: kill\n", p.arch)
+	for _, name := range Syscalls(p.arch) {
+		mentioned := false
+		for _, stage := range stages {
+			for _, r := range p.rules {
+				if stage.holds(r) && slices.Contains(r.Calls, name) {
+					mentioned = true
+					line(&b, name, r)
+				}
+			}
+		}
+		if !mentioned {
+			line(&b, name, Rule{Answer: ENOSYS})
+		}
+	}
+	fmt.Fprintf(&b, "anything else: %v\n", ENOSYS)
+	return b.String()
+}
+
+func line(b *strings.Builder, name string, r Rule) {
+	tests := make([]string, len(r.When))
+	for i, t := range r.When {
+		tests[i] = t.String()
+	}
+	fmt.Fprintf(b, "%s: %v", name, r.Answer)
+	if len(tests) > 0 {
+		fmt.Fprintf(b, " when %s", strings.Join(tests, " and "))
+	}
+	if r.Why != "" {
+		fmt.Fprintf(b, " (%s)", r.Why)
+	}
+	b.WriteByte('\n')
+}

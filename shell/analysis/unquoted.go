@@ -1,0 +1,146 @@
+package analysis
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// plain says that an unquoted literal stands for itself.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case c == '-', c == '_', c == '.', c == '/', c == ',', c == '+', c == '@', c == '%':
+		case c == '=' || c == ':':
+			if i+1 < len(s) && s[i+1] == '~' {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// unquoted reads literal text outside quotes: backslash escapes, globs, tildes.
+func (r *wordReader) unquoted(lit *syntax.Lit, first bool) {
+	s := lit.Value
+	start := 0
+	flush := func(end int) {
+		if end > start {
+			r.add(s[start:end], false)
+		}
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			flush(i)
+			if i+1 == len(s) {
+				// A backslash before a quote or the end of the text.
+				r.p.doubt("a backslash that escapes nothing", lit.Pos(), lit.End())
+				r.unknown()
+				return
+			}
+			i++
+			r.add(s[i:i+1], false)
+			start = i + 1
+		case '*', '?', '[':
+			if r.assign || s[i] == '[' && !r.closed {
+				continue
+			}
+			flush(i)
+			r.lower(Glob)
+			r.add(s[i:i+1], true)
+			start = i + 1
+		case '{':
+			r.brace = !r.assign
+		case ']', '!', '-', '^':
+			// Inside [ ] these are syntax, outside they stand for themselves;
+			// kept with the glob so that [a-z] stays one bracket expression.
+			if r.openBracket() {
+				flush(i)
+				r.add(s[i:i+1], true)
+				start = i + 1
+			}
+		case '~':
+			if (i == 0 && first) || (i > 0 && (s[i-1] == '=' || s[i-1] == ':')) {
+				flush(i)
+				i = r.tilde(s, i)
+				start = i + 1
+			}
+		}
+	}
+	flush(len(s))
+}
+
+// openBracket says whether the glob so far ends inside a bracket expression.
+func (r *wordReader) openBracket() bool {
+	open := false
+	for _, p := range r.pieces {
+		if !p.glob {
+			continue
+		}
+		for i := 0; i < len(p.text); i++ {
+			switch p.text[i] {
+			case '[':
+				open = true
+			case ']':
+				open = false
+			}
+		}
+	}
+	return open
+}
+
+// tilde reads a ~ that expands, at s[i], and returns the last index it used.
+func (r *wordReader) tilde(s string, i int) int {
+	end := i + 1
+	for end < len(s) && s[end] != '/' && s[end] != ':' {
+		end++
+	}
+	if home := r.p.place.Home; end == i+1 && home != "" {
+		r.lower(Computed)
+		r.add(home, false)
+		return i
+	}
+	if end == i+1 {
+		r.p.needHome = true
+	}
+	r.add("~", false)
+	r.unknown()
+	return end - 1
+}
+
+func hasLit(w *syntax.Word, c byte) bool {
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && strings.IndexByte(lit.Value, c) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// braceLike says whether an unquoted { of the word could start a brace expansion.
+func braceLike(w *syntax.Word) bool {
+	comma, dots, open := false, false, false
+	for _, part := range w.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		for i := 0; i < len(lit.Value); i++ {
+			switch lit.Value[i] {
+			case '\\':
+				i++
+			case '{':
+				open = true
+			case ',':
+				comma = comma || open
+			case '.':
+				dots = dots || open && i+1 < len(lit.Value) && lit.Value[i+1] == '.'
+			}
+		}
+	}
+	return comma || dots
+}

@@ -1,0 +1,245 @@
+package analysis
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Kind says how much of a word is known before the line runs.
+type Kind uint8
+
+// The kinds of words. The zero value is not known.
+const (
+	// Unknown: part of the word is found out only by running the line. Text
+	// holds what is known of its beginning.
+	Unknown Kind = iota
+	// Computed: the value is known, but only by an expansion (~, $HOME,
+	// braces, $'…'). Good for recognising, not for running unasked.
+	Computed
+	// Glob: literal but for unquoted *, ? and [. Text is the pattern, with
+	// what was quoted escaped by backslashes.
+	Glob
+	// Literal: exactly Text.
+	Literal
+)
+
+// Word is one word of a command after quote removal.
+type Word struct {
+	Kind   Kind
+	Text   string
+	Source string // as written
+	Offset int
+	End    int
+
+	pieces []piece // of a glob
+}
+
+// piece is a stretch of a glob word.
+type piece struct {
+	text string
+	glob bool // text is unquoted glob syntax
+}
+
+// Known says whether the value is known and a single word.
+func (w Word) Known() bool { return w.Kind == Literal || w.Kind == Computed }
+
+func (w Word) is(s string) bool { return w.Known() && w.Text == s }
+
+// LiteralWord returns a word that means exactly s.
+func LiteralWord(s string) Word { return Word{Kind: Literal, Text: s, Source: s} }
+
+// wordReader builds one Word.
+type wordReader struct {
+	p      *reader
+	dirs   Dirs
+	text   strings.Builder
+	pieces []piece
+	kind   Kind
+	cut    bool // text is complete only up to the first unknown part
+	assign bool // the word is the value of an assignment: no globbing, no braces
+	quotes bool // inside double quotes
+	brace  bool // an unquoted { was seen
+	closed bool // an unquoted ] stands somewhere in the word
+}
+
+func (p *reader) word(w *syntax.Word, dirs Dirs) Word {
+	return p.readWord(w, dirs, false)
+}
+
+func (p *reader) value(w *syntax.Word, dirs Dirs) Word {
+	if w == nil {
+		return Word{Kind: Literal}
+	}
+	return p.readWord(w, dirs, true)
+}
+
+func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
+	if p.count.words++; p.count.words > MaxWords {
+		p.full()
+		return Word{}
+	}
+	out := Word{Offset: p.at(w.Pos()), End: p.end(w.End())}
+	out.Source = p.source(w.Pos(), w.End())
+	if len(w.Parts) == 1 { // the common case, without a builder
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && plain(lit.Value) {
+			out.Kind, out.Text = Literal, lit.Value
+			return out
+		}
+	}
+	r := wordReader{p: p, dirs: dirs, kind: Literal, assign: assign, closed: hasLit(w, ']')}
+	for i, part := range w.Parts {
+		r.part(part, i)
+	}
+	out.Kind = r.kind
+	out.Text = r.text.String()
+	if r.brace && r.kind != Unknown {
+		if brace := braceLike(w); brace {
+			out.Kind = Unknown
+			p.doubt("brace expansion makes several words of one", w.Pos(), w.End())
+		}
+	}
+	if out.Kind == Glob {
+		if r.p.count.globs++; r.p.count.globs > MaxGlobs {
+			out.Kind, out.Text = Unknown, ""
+			return out
+		}
+		out.pieces = r.pieces
+		var pat strings.Builder
+		for _, pc := range r.pieces {
+			if pc.glob {
+				pat.WriteString(pc.text)
+				continue
+			}
+			for i := 0; i < len(pc.text); i++ {
+				if strings.IndexByte(`*?[]\`, pc.text[i]) >= 0 {
+					pat.WriteByte('\\')
+				}
+				pat.WriteByte(pc.text[i])
+			}
+		}
+		out.Text = pat.String()
+	}
+	return out
+}
+
+func (r *wordReader) lower(k Kind) {
+	if k < r.kind {
+		r.kind = k
+	}
+}
+
+func (r *wordReader) unknown() {
+	r.kind, r.cut = Unknown, true
+}
+
+func (r *wordReader) add(s string, glob bool) {
+	if r.cut || s == "" {
+		return
+	}
+	r.text.WriteString(s)
+	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob {
+		r.pieces[n-1].text += s
+		return
+	}
+	r.pieces = append(r.pieces, piece{s, glob})
+}
+
+func (r *wordReader) part(part syntax.WordPart, index int) {
+	switch x := part.(type) {
+	case *syntax.Lit:
+		r.unquoted(x, index == 0)
+	case *syntax.SglQuoted:
+		if !x.Dollar {
+			r.add(x.Value, false)
+			return
+		}
+		s, simple, ok := ansiC(x.Value)
+		if !ok {
+			r.unknown()
+			return
+		}
+		if !simple {
+			r.lower(Computed)
+		}
+		r.add(s, false)
+	case *syntax.DblQuoted:
+		if x.Dollar {
+			r.lower(Computed) // translated by the locale
+		}
+		r.quoted(x.Parts)
+	default:
+		r.expansion(part)
+	}
+}
+
+func (r *wordReader) quoted(parts []syntax.WordPart) {
+	r.quotes = true
+	defer func() { r.quotes = false }()
+	for _, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			r.expansion(part)
+			continue
+		}
+		var b strings.Builder
+		for i := 0; i < len(lit.Value); i++ {
+			c := lit.Value[i]
+			if c == '\\' && i+1 < len(lit.Value) && strings.IndexByte("$`\"\\", lit.Value[i+1]) >= 0 {
+				i++
+				c = lit.Value[i]
+			}
+			b.WriteByte(c)
+		}
+		r.add(b.String(), false)
+	}
+}
+
+// expansion reads what starts with a dollar sign, a backquote and the like.
+func (r *wordReader) expansion(part syntax.WordPart) {
+	switch x := part.(type) {
+	case *syntax.ParamExp:
+		if r.home(x) {
+			return
+		}
+		r.p.param(x, r.dirs)
+	case *syntax.CmdSubst:
+		if body, ok := r.p.catText(x, r.dirs); ok && r.quotes {
+			r.add(body, false)
+			return
+		}
+		r.p.substitution(x.Stmts, r.dirs)
+	case *syntax.ProcSubst:
+		r.p.substitution(x.Stmts, r.dirs)
+	case *syntax.ArithmExp:
+		r.p.arithm(x.X, r.dirs)
+	case *syntax.ExtGlob:
+		r.p.doubt("an extended glob", x.Pos(), x.End())
+	default:
+		r.p.doubt("an expansion that is not understood", part.Pos(), part.End())
+	}
+	r.unknown()
+}
+
+// home reads $HOME and $PWD, whose values are known.
+func (r *wordReader) home(x *syntax.ParamExp) bool {
+	if x.Param == nil || x.Excl || x.Length || x.Width || x.IsSet || x.Index != nil || x.Slice != nil ||
+		x.Repl != nil || x.Names != 0 || x.Exp != nil || x.Flags != nil || x.NestedParam != nil || len(x.Modifiers) > 0 {
+		return false
+	}
+	var value string
+	switch x.Param.Value {
+	case "HOME":
+		value = r.p.place.Home
+	case "PWD":
+		if len(r.dirs.Paths) == 1 && !r.dirs.Unknown {
+			value = r.dirs.Paths[0]
+		}
+	}
+	if value == "" || r.p.assigned[x.Param.Value] {
+		return false
+	}
+	r.lower(Computed)
+	r.add(value, false)
+	return true
+}

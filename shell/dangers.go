@@ -1,0 +1,84 @@
+package shell
+
+import (
+	"fmt"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/danger"
+)
+
+// glance looks at one of too many commands: only at what forbids it and at
+// what is dangerous about it.
+func (j *judging) glance(c *analysis.Call) {
+	state := &callState{}
+	j.calls[c] = state
+	f := finding{decision: Ask, offset: c.Offset, end: c.End}
+	if len(c.Args) == 0 {
+		return
+	}
+	if len(j.tool.deny)+len(j.tool.ask) > 0 && j.forbidden(c, &f) || len(j.tool.rules) > 0 && j.firstRule(c, &f) {
+		if state.decision = f.decision; f.decision != Auto {
+			f.text = j.source(c.Offset, c.End)
+			j.add(f)
+		}
+	}
+	if !j.verdict.Danger {
+		j.dangers(c, state, &f)
+	}
+	state.decision = Ask
+}
+
+// dangers adds what is dangerous about a call. An operator's rule that spells
+// the command out word for word stands above it.
+func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
+	if danger.Deletes(c) {
+		j.verdict.Delete = true
+	}
+	found := danger.Call(c)
+	if len(found) == 0 || f.decision == Block {
+		if len(found) > 0 {
+			j.verdict.Danger = true
+		}
+		return
+	}
+	if f.decision == Auto && j.spelledOut(c) {
+		return
+	}
+	j.verdict.Danger = true
+	for _, d := range found {
+		j.add(finding{decision: Ask, why: d.Why, rule: "dangerous: " + d.Name, risk: RiskHigh, offset: c.Offset, end: c.End, text: f.text})
+	}
+	if f.decision == Auto {
+		f.decision = Ask
+	}
+}
+
+// spelledOut says whether an operator's rule or permission names a dangerous
+// command word for word.
+func (j *judging) spelledOut(c *analysis.Call) bool {
+	for _, r := range j.tool.rules {
+		if r.Operator && r.permissive() && r.words.Spells(c.Args) {
+			return true
+		}
+	}
+	for _, p := range j.tool.allow {
+		if p.Operator && !p.Any && p.line == "" && p.words.Spells(c.Args) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeLine looks at what no single command shows.
+func (j *judging) wholeLine() {
+	if j.script.Cut {
+		j.verdict.Danger = true // nobody knows what the rest is
+	}
+	if j.many {
+		j.add(finding{decision: Ask, why: fmt.Sprintf("more than %d commands, which are not judged one by one", maxCalls), rule: "too long", end: len(j.script.Text), text: oneLine(j.script.Text)})
+	}
+	for _, d := range danger.Line(j.script) {
+		j.verdict.Danger = true
+		j.add(finding{decision: Ask, why: d.Why, rule: "dangerous: " + d.Name, risk: RiskHigh, end: len(j.script.Text), text: j.source(0, len(j.script.Text))})
+	}
+}

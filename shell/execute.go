@@ -1,0 +1,168 @@
+package shell
+
+import (
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/safelist"
+)
+
+// execution writes what runs. It is false where the words cannot be written
+// again without guessing.
+func (j *judging) execution() bool {
+	if c, ok := j.script.Single(); ok && !j.inShell(c) {
+		args, ok := j.words(c)
+		if !ok {
+			return false
+		}
+		argv := make([]string, len(args))
+		for i, a := range args {
+			if a.Glob != nil {
+				return false
+			}
+			argv[i] = a.Text
+		}
+		j.verdict.Run.Argv = argv
+		return true
+	}
+	script, ok := j.script.Write(j.words)
+	j.verdict.Run.Script = script
+	return ok
+}
+
+// inShell says whether bash itself must run a call.
+func (j *judging) inShell(c *analysis.Call) bool {
+	state := j.calls[c]
+	return state == nil || state.builtin
+}
+
+// words writes the words of one call: the program's file, git's own
+// precautions, and globs in a form that no option can come out of.
+func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
+	state := j.calls[c]
+	if state == nil || state.decision != Auto || len(c.Args) == 0 {
+		return nil, false
+	}
+	if state.transparent {
+		return j.wrapped(c, state)
+	}
+	name, ok := j.file(c, state)
+	if !ok {
+		return nil, false
+	}
+	args := []analysis.Arg{{Text: name}}
+	extra := []string(nil)
+	extraAt := -1
+	if state.use != nil && !state.preset {
+		if extra = gitQuiet(state.use); len(extra) > 0 {
+			_, extraAt = safelist.GitSubcommand(c.Args)
+		}
+	}
+	dashed := false
+	for i := 1; i < len(c.Args); i++ {
+		switch c.Args[i].Kind {
+		case analysis.Literal:
+			args = append(args, analysis.Arg{Text: c.Args[i].Text})
+		case analysis.Glob:
+			arg := analysis.Arg{Glob: &c.Args[i]}
+			switch how := globStart(state.use, &c.Args[i], i); {
+			case how == "--" && !dashed:
+				args, dashed = append(args, analysis.Arg{Text: "--"}), true
+			case how == "./":
+				arg.Pre = how
+			}
+			args = append(args, arg)
+		default:
+			return nil, false
+		}
+		if i == extraAt {
+			for _, o := range extra {
+				args = append(args, analysis.Arg{Text: o})
+			}
+		}
+	}
+	return args, true
+}
+
+// globStart is what keeps the matches of a glob from being read as options: "--"
+// before it, "./" joined to it, or nothing where it begins with a letter.
+func globStart(use *safelist.Use, w *analysis.Word, i int) string {
+	switch {
+	case strings.IndexByte("*?[", w.Text[0]) < 0:
+		return ""
+	case use == nil || use.Entry.Raw || i <= use.LastOption:
+		return "./"
+	case use.EndsOptions >= 0 && i > use.EndsOptions:
+		return ""
+	}
+	return "--"
+}
+
+// file is what stands for the name of a call: the absolute file, or the name
+// where bash runs it itself or no such file exists.
+func (j *judging) file(c *analysis.Call, state *callState) (string, bool) {
+	name := c.Name()
+	if name == "" {
+		return "", false
+	}
+	if state.builtin || strings.Contains(name, "/") {
+		return name, true
+	}
+	fact, ok := j.facts.Binaries[name]
+	if !ok {
+		return "", false
+	}
+	return orElse(fact.Path, name), true
+}
+
+// wrapped writes a wrapper and what it runs.
+func (j *judging) wrapped(c *analysis.Call, state *callState) ([]analysis.Arg, bool) {
+	if c.Script != nil {
+		script, ok := c.Script.Write(j.words)
+		if !ok || len(c.Assigns) > 0 {
+			return nil, false
+		}
+		return literal("/bin/bash", "--noprofile", "--norc", "-c", script), true
+	}
+	if len(c.Wrapped) != 1 || c.WrappedAt <= 0 || c.WrappedAt >= len(c.Args) {
+		return nil, false
+	}
+	name, ok := j.file(c, state)
+	if !ok {
+		return nil, false
+	}
+	args := literal(name)
+	for _, a := range c.Args[1:c.WrappedAt] {
+		if a.Kind != analysis.Literal {
+			return nil, false
+		}
+		args = append(args, analysis.Arg{Text: a.Text})
+	}
+	rest, ok := j.words(c.Wrapped[0])
+	if !ok {
+		return nil, false
+	}
+	return append(args, rest...), true
+}
+
+func literal(words ...string) []analysis.Arg {
+	out := make([]analysis.Arg, len(words))
+	for i, w := range words {
+		out[i] = analysis.Arg{Text: w}
+	}
+	return out
+}
+
+// quote writes words for showing: bare where that is clear, quoted elsewhere.
+func quote(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = a
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%^", r))
+		}) {
+			words[i] = analysis.Quote(a)
+		}
+	}
+	return strings.Join(words, " ")
+}

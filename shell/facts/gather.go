@@ -1,0 +1,357 @@
+package facts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"sandboxd/shell"
+)
+
+// Options bound and direct the gathering. The zero value is the default.
+type Options struct {
+	// SearchPath is where command names are looked up; empty is shell.DefaultSearchPath.
+	SearchPath []string
+	// UserPath are further directories in which a command may be found; what is
+	// found there only is marked as writable, so that it asks.
+	UserPath []string
+	// Home is where the user's git configuration is; "" is none.
+	Home string
+	// Timeout bounds the whole; 0 is one second.
+	Timeout time.Duration
+	// MaxContent is the largest file that is hashed; 0 is 16 MiB.
+	MaxContent int64
+}
+
+const (
+	maxMatches = 2000
+	maxQueries = 2000
+	maxRounds  = 4
+)
+
+// Judge judges a command, gathering the facts that the judgement asks for.
+func Judge(ctx context.Context, tool *shell.Tool, c shell.Command, o Options) (shell.Verdict, shell.Facts) {
+	if len(o.SearchPath) == 0 {
+		o.SearchPath = tool.SearchPath()
+	}
+	if o.Home == "" {
+		o.Home = c.Home
+	}
+	var known shell.Facts
+	v := tool.Judge(c, known)
+	for range maxRounds {
+		if len(v.NeedsFacts) == 0 {
+			break
+		}
+		known = Gather(ctx, o, known, v.NeedsFacts)
+		v = tool.Judge(c, known)
+	}
+	return v, known
+}
+
+// Gather answers the queries and returns them together with what was known.
+// A query that cannot be answered in time is answered with an error.
+func Gather(ctx context.Context, o Options, known shell.Facts, queries []shell.FactQuery) shell.Facts {
+	if o.Timeout == 0 {
+		o.Timeout = time.Second
+	}
+	if o.MaxContent == 0 {
+		o.MaxContent = 16 << 20
+	}
+	if len(o.SearchPath) == 0 {
+		o.SearchPath = shell.DefaultSearchPath
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	out := clone(known)
+	g := gatherer{ctx: ctx, o: o}
+	for i, q := range queries {
+		late := ""
+		switch {
+		case ctx.Err() != nil:
+			late = "there was no time to find out"
+		case i >= maxQueries:
+			late = "too many things to find out"
+		}
+		g.answer(&out, q, late)
+	}
+	return out
+}
+
+func clone(f shell.Facts) shell.Facts {
+	return shell.Facts{Paths: copied(f.Paths), Globs: copied(f.Globs), Git: copied(f.Git), Binaries: copied(f.Binaries), Contents: copied(f.Contents)}
+}
+
+func copied[V any](m map[string]V) map[string]V {
+	out := make(map[string]V, len(m)+4)
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+type gatherer struct {
+	ctx context.Context
+	o   Options
+}
+
+func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
+	switch q.Kind {
+	case shell.FactPath:
+		f := shell.PathFact{Err: late}
+		if late == "" {
+			f = g.path(q.Name)
+		}
+		out.Paths[q.Name] = f
+	case shell.FactGlob:
+		f := shell.GlobFact{Err: late}
+		if late == "" {
+			f = g.glob(q.Name)
+		}
+		out.Globs[q.Name] = f
+	case shell.FactGit:
+		f := shell.GitFact{Err: late}
+		if late == "" {
+			f = g.git(q.Name)
+		}
+		out.Git[q.Name] = f
+	case shell.FactBinary:
+		f := shell.BinaryFact{Path: q.Name, Writable: true}
+		if late == "" {
+			f = g.binary(q.Name)
+		}
+		out.Binaries[q.Name] = f
+	case shell.FactContent:
+		f := shell.ContentFact{Err: late}
+		if late == "" {
+			f = g.content(q.Name)
+		}
+		out.Contents[q.Name] = f
+	}
+}
+
+// reason is the part of a file error that does not repeat the path.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// path resolves a path as the kernel would: from left to right, so that ".."
+// behind a link means the parent of where the link leads.
+func (g *gatherer) path(name string) shell.PathFact {
+	if !strings.HasPrefix(name, "/") {
+		return shell.PathFact{Err: "the path is not absolute"}
+	}
+	real, missing, err := resolve(name)
+	if err != nil {
+		return shell.PathFact{Err: reason(err)}
+	}
+	f := shell.PathFact{Real: real, Exists: !missing}
+	if missing {
+		return f
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return shell.PathFact{Err: reason(err)}
+	}
+	f.Dir = info.IsDir()
+	f.Special = !info.IsDir() && !info.Mode().IsRegular()
+	return f
+}
+
+// resolve walks a path; missing says that its end does not exist. What follows
+// a missing element is appended as it is.
+func resolve(name string) (real string, missing bool, err error) {
+	at := "/"
+	rest := strings.Split(strings.Trim(name, "/"), "/")
+	links := 0
+	for len(rest) > 0 {
+		elem := rest[0]
+		rest = rest[1:]
+		switch elem {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, elem)
+		if missing {
+			at = next
+			continue
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+			missing, at = true, next
+			continue
+		case err != nil:
+			return "", false, err
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", false, syscall.ELOOP
+		}
+		to, err := os.Readlink(next)
+		if err != nil {
+			return "", false, err
+		}
+		if strings.HasPrefix(to, "/") {
+			at = "/"
+		}
+		rest = append(strings.Split(strings.Trim(to, "/"), "/"), rest...)
+	}
+	return at, missing, nil
+}
+
+// glob lists where the matches of a pattern lead. The pattern is written as
+// analysis writes it, which is what filepath.Glob reads.
+func (g *gatherer) glob(pattern string) shell.GlobFact {
+	if _, err := filepath.Match(pattern, ""); err != nil {
+		return shell.GlobFact{Err: "the pattern is malformed"}
+	}
+	dirs := []string{"/"}
+	for elem := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
+		var next []string
+		for _, dir := range dirs {
+			found, err := g.matches(dir, elem)
+			if err != nil {
+				return shell.GlobFact{Err: reason(err)}
+			}
+			next = append(next, found...)
+			if len(next) > maxMatches || g.ctx.Err() != nil {
+				return shell.GlobFact{Cut: true}
+			}
+		}
+		dirs = next
+	}
+	var f shell.GlobFact
+	for _, name := range dirs {
+		real, _, err := resolve(name)
+		if err != nil {
+			return shell.GlobFact{Err: reason(err)}
+		}
+		if real != name {
+			f.Real = append(f.Real, real)
+		} else if info, err := os.Lstat(real); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return shell.GlobFact{Err: filepath.Base(real) + " is a device, pipe or socket"}
+		} else {
+			f.Real = append(f.Real, real)
+		}
+	}
+	return f
+}
+
+func (g *gatherer) matches(dir, elem string) ([]string, error) {
+	if !strings.ContainsAny(elem, `*?[\`) {
+		if dir == "/" {
+			dir = ""
+		}
+		return []string{dir + "/" + elem}, nil
+	}
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(100 * maxMatches)
+	if err != nil && !errors.Is(err, io.EOF) {
+		if errors.Is(err, syscall.ENOTDIR) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var out []string
+	for _, n := range names {
+		if strings.HasPrefix(n, ".") && !strings.HasPrefix(elem, ".") {
+			continue
+		}
+		if ok, _ := filepath.Match(elem, n); ok {
+			out = append(out, path.Join(dir, n))
+		}
+	}
+	return out, nil
+}
+
+// binary finds the file that a command name means.
+func (g *gatherer) binary(name string) shell.BinaryFact {
+	if name == "" || strings.Contains(name, "/") {
+		return shell.BinaryFact{Path: name, Writable: true}
+	}
+	for _, dir := range g.o.SearchPath {
+		if f, ok := executable(dir, name); ok {
+			return f
+		}
+	}
+	for _, dir := range g.o.UserPath {
+		if f, ok := executable(dir, name); ok {
+			f.Writable = true
+			return f
+		}
+	}
+	return shell.BinaryFact{}
+}
+
+func executable(dir, name string) (shell.BinaryFact, bool) {
+	file := path.Join(dir, name)
+	info, err := os.Stat(file)
+	if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+		return shell.BinaryFact{}, false
+	}
+	real, missing, err := resolve(file)
+	if err != nil || missing {
+		return shell.BinaryFact{Path: file, Writable: true}, true
+	}
+	f := shell.BinaryFact{Path: file, Real: real}
+	for _, p := range []string{real, path.Dir(real), path.Dir(file)} {
+		if !ownedBySystem(p) {
+			f.Writable = true
+		}
+	}
+	return f, true
+}
+
+// content hashes a regular file.
+func (g *gatherer) content(name string) shell.ContentFact {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return shell.ContentFact{}
+	}
+	if err != nil {
+		return shell.ContentFact{Err: reason(err)}
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return shell.ContentFact{Err: reason(err)}
+	case info.IsDir():
+		return shell.ContentFact{}
+	case !info.Mode().IsRegular():
+		return shell.ContentFact{Exists: true, Err: "not a regular file"}
+	case info.Size() > g.o.MaxContent:
+		return shell.ContentFact{Exists: true, Err: "larger than what is hashed"}
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(file, g.o.MaxContent+1)); err != nil {
+		return shell.ContentFact{Exists: true, Err: reason(err)}
+	}
+	return shell.ContentFact{Exists: true, Hash: "sha256:" + hex.EncodeToString(h.Sum(nil))}
+}

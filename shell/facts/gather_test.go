@@ -1,0 +1,157 @@
+package facts
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sandboxd/shell"
+)
+
+func mkfifo(name string) error { return syscall.Mkfifo(name, 0o600) }
+
+func gather(t *testing.T, o Options, queries ...shell.FactQuery) shell.Facts {
+	t.Helper()
+	return Gather(context.Background(), o, shell.Facts{}, queries)
+}
+
+// R-SH-07: links that leave, and .. behind them, are followed as the kernel does.
+func TestPaths(t *testing.T) {
+	dir := temp(t)
+	write(t, dir+"/p/a", "a")
+	write(t, dir+"/out/sub/x", "x")
+	must(t, os.Symlink("../out/sub", dir+"/p/link"))
+	must(t, os.Symlink(dir+"/out", dir+"/p/abs"))
+	must(t, os.Symlink("loop", dir+"/p/loop"))
+	must(t, mkfifo(dir+"/p/fifo"))
+	for name, want := range map[string]shell.PathFact{
+		"/p/a":              {Real: dir + "/p/a", Exists: true},
+		"/p/./a":            {Real: dir + "/p/a", Exists: true},
+		"/p/link":           {Real: dir + "/out/sub", Exists: true, Dir: true},
+		"/p/link/x":         {Real: dir + "/out/sub/x", Exists: true},
+		"/p/link/../sub/x":  {Real: dir + "/out/sub/x", Exists: true},
+		"/p/link/..":        {Real: dir + "/out", Exists: true, Dir: true},
+		"/p/abs/new":        {Real: dir + "/out/new"},
+		"/p/new/../a":       {Real: dir + "/p/a"},
+		"/p/a/b":            {Real: dir + "/p/a/b"},
+		"/p/fifo":           {Real: dir + "/p/fifo", Exists: true, Special: true},
+		"/p/nosuch/further": {Real: dir + "/p/nosuch/further"},
+	} {
+		got := gather(t, Options{}, shell.FactQuery{Kind: shell.FactPath, Name: dir + name}).Paths[dir+name]
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	for _, name := range []string{dir + "/p/loop", "relative"} {
+		if got := gather(t, Options{}, shell.FactQuery{Kind: shell.FactPath, Name: name}).Paths[name]; got.Err == "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestGlobs(t *testing.T) {
+	dir := temp(t)
+	for _, n := range []string{"a.go", "b.go", ".hidden.go", "c.txt", "s/d.go", "s/e.go", "we[i]rd.go"} {
+		write(t, dir+"/p/"+n, "x")
+	}
+	write(t, dir+"/secret", "x")
+	must(t, os.Symlink(dir+"/secret", dir+"/p/z.go"))
+	for pattern, want := range map[string][]string{
+		"/p/*.go":      {"/p/a.go", "/p/b.go", "/p/we[i]rd.go", "/secret"},
+		"/p/[ab].go":   {"/p/a.go", "/p/b.go"},
+		"/p/s/?.go":    {"/p/s/d.go", "/p/s/e.go"},
+		"/p/*/d.go":    {"/p/a.go/d.go", "/p/b.go/d.go", "/p/c.txt/d.go", "/p/s/d.go", "/p/we[i]rd.go/d.go", "/secret/d.go"},
+		"/p/nosuch*":   nil,
+		"/nosuch/*":    nil,
+		"/p/.*.go":     {"/p/.hidden.go"},
+		"/p/we\\[*.go": {"/p/we[i]rd.go"},
+	} {
+		f := gather(t, Options{}, shell.FactQuery{Kind: shell.FactGlob, Name: dir + pattern}).Globs[dir+pattern]
+		var got []string
+		for _, r := range f.Real {
+			got = append(got, strings.TrimPrefix(r, dir))
+		}
+		slices.Sort(got)
+		if f.Err != "" || !slices.Equal(got, want) {
+			t.Errorf("%s: %v %s, want %v", pattern, got, f.Err, want)
+		}
+	}
+}
+
+func TestBinaries(t *testing.T) {
+	dir := temp(t)
+	write(t, dir+"/user/tool", "#!/bin/sh\n")
+	must(t, os.Chmod(dir+"/user/tool", 0o755))
+	write(t, dir+"/user/text", "x")
+	o := Options{UserPath: []string{dir + "/user"}}
+	f := gather(t, o, shell.FactQuery{Kind: shell.FactBinary, Name: "sh"}, shell.FactQuery{Kind: shell.FactBinary, Name: "tool"}, shell.FactQuery{Kind: shell.FactBinary, Name: "text"}, shell.FactQuery{Kind: shell.FactBinary, Name: "./tool"}).Binaries
+	if b := f["sh"]; b.Path == "" || b.Real == "" || b.Writable {
+		t.Errorf("sh: %+v", b)
+	}
+	if b := f["tool"]; b.Path != dir+"/user/tool" || !b.Writable {
+		t.Errorf("tool: %+v", b)
+	}
+	if b := f["text"]; b.Path != "" {
+		t.Errorf("a file that is not executable: %+v", b)
+	}
+	if b := f["./tool"]; !b.Writable {
+		t.Errorf("a path: %+v", b)
+	}
+	// A hit in a directory that others may write is no program of the system.
+	must(t, os.Chmod(dir+"/user", 0o777))
+	f = gather(t, Options{SearchPath: []string{dir + "/user"}}, shell.FactQuery{Kind: shell.FactBinary, Name: "tool"}).Binaries
+	if !f["tool"].Writable {
+		t.Errorf("in a writable directory: %+v", f["tool"])
+	}
+}
+
+// R-AP-05: what a command executes is known by its hash.
+func TestContents(t *testing.T) {
+	dir := temp(t)
+	write(t, dir+"/a", "hello")
+	must(t, mkfifo(dir+"/fifo"))
+	q := func(n string) shell.ContentFact {
+		return gather(t, Options{MaxContent: 10}, shell.FactQuery{Kind: shell.FactContent, Name: n}).Contents[n]
+	}
+	one := q(dir + "/a")
+	if !one.Exists || one.Hash == "" {
+		t.Errorf("%+v", one)
+	}
+	write(t, dir+"/a", "hellO")
+	if two := q(dir + "/a"); two.Hash == one.Hash {
+		t.Error("another content has the same hash")
+	}
+	write(t, dir+"/a", strings.Repeat("x", 11))
+	for _, n := range []string{dir + "/a", dir + "/fifo"} {
+		if f := q(n); f.Err == "" {
+			t.Errorf("%s: %+v", n, f)
+		}
+	}
+	if f := q(dir + "/nosuch"); f.Exists || f.Err != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Too late, or too much, is an answer that asks.
+func TestBounds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	queries := []shell.FactQuery{{Kind: shell.FactPath, Name: "/usr"}, {Kind: shell.FactGlob, Name: "/usr/*"}, {Kind: shell.FactGit, Name: "/usr"}, {Kind: shell.FactBinary, Name: "sh"}, {Kind: shell.FactContent, Name: "/etc/passwd"}}
+	f := Gather(ctx, Options{Timeout: time.Minute}, shell.Facts{}, queries)
+	if f.Paths["/usr"].Err == "" || f.Globs["/usr/*"].Err == "" || f.Git["/usr"].Err == "" || !f.Binaries["sh"].Writable || f.Contents["/etc/passwd"].Err == "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What was known stays, and is not changed.
+func TestKnown(t *testing.T) {
+	known := shell.Facts{Paths: map[string]shell.PathFact{"/x": {Real: "/y"}}}
+	f := Gather(context.Background(), Options{}, known, []shell.FactQuery{{Kind: shell.FactPath, Name: "/usr"}})
+	if f.Paths["/x"].Real != "/y" || f.Paths["/usr"].Err != "" || len(known.Paths) != 1 {
+		t.Errorf("%+v, %+v", f, known)
+	}
+}

@@ -1,0 +1,239 @@
+// Package importrules turns the permission settings of other agents into ours.
+//
+//	result, err := importrules.Convert(importrules.Claude, ".claude/settings.json", data)
+//	fmt.Print(result.TOML)
+//	for _, s := range result.Skipped { … } // what was not carried over, and why
+//
+// The result is text for a person to read and put into a configuration file;
+// nothing is applied. Where a setting means less to the other agent than the
+// nearest one of ours would, it is skipped or written as the stricter, and said so.
+package importrules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/shell"
+)
+
+// Vendor is whose settings a file holds.
+type Vendor string
+
+// The vendors.
+const (
+	Claude Vendor = "claude" // .claude/settings.json
+	Codex  Vendor = "codex"  // config.toml, or rules/*.rules
+	Gemini Vendor = "gemini" // settings.json, or policies/*.toml
+)
+
+// Vendors lists them all.
+var Vendors = []Vendor{Claude, Codex, Gemini}
+
+// Result is what became of a file.
+type Result struct {
+	TOML    string
+	Skipped []Skipped
+}
+
+// Skipped is a setting that was not carried over.
+type Skipped struct {
+	What string
+	Why  string
+}
+
+// Convert reads one file. name is shown in the result and tells formats apart
+// where a vendor has several.
+func Convert(vendor Vendor, name string, data []byte) (Result, error) {
+	c := &converter{}
+	var err error
+	switch vendor {
+	case Claude:
+		err = c.claude(data)
+	case Codex:
+		err = c.codex(name, data)
+	case Gemini:
+		err = c.gemini(name, data)
+	default:
+		return Result{}, fmt.Errorf("import rules: vendor %q is not known; known are claude, codex and gemini", vendor)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("import rules from %q: %w", name, err)
+	}
+	return Result{TOML: c.write(vendor, name), Skipped: c.skipped}, nil
+}
+
+// converter collects what will be written.
+type converter struct {
+	allow, ask, deny  []string
+	hidden, protected []string
+	writable          []string // roots besides the project
+	rules             []ruleText
+	onlyRules         bool // commands that no rule names are refused
+	network           string
+	environment       map[string]string
+	skipped           []Skipped
+}
+
+type ruleText struct {
+	pattern  string
+	allowed  bool
+	approval bool
+	match    []string
+	notMatch []string
+}
+
+func (c *converter) skip(what, why string) { c.skipped = append(c.skipped, Skipped{what, why}) }
+
+// tool adds a rule about a whole tool.
+func (c *converter) tool(list *[]string, s string) {
+	if p, err := shell.ParsePermission(s); err != nil || !p.Any {
+		c.skip(s, "it is not the name of a tool")
+		return
+	}
+	add(list, s)
+}
+
+func add(list *[]string, s string) {
+	if !slices.Contains(*list, s) {
+		*list = append(*list, s)
+	}
+}
+
+// write writes our TOML.
+func (c *converter) write(vendor Vendor, name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# From %s (%s). Read it before you use it.\n", comment(name), vendor)
+	if c.onlyRules || c.network != "" {
+		b.WriteString("\n[shell]\n")
+		if c.onlyRules {
+			b.WriteString("default = {allowed = false}\n")
+		}
+		if c.network != "" {
+			fmt.Fprintf(&b, "network = %s\n", str(c.network))
+		}
+	}
+	for _, r := range c.rules {
+		fmt.Fprintf(&b, "\n[[shell.rules]]\npattern = %s\n", str(r.pattern))
+		switch {
+		case !r.allowed:
+			b.WriteString("allowed = false\n")
+		default:
+			fmt.Fprintf(&b, "approval = %t\n", r.approval)
+		}
+		if len(r.match)+len(r.notMatch) > 0 {
+			b.WriteString("examples = {")
+			if len(r.match) > 0 {
+				fmt.Fprintf(&b, "match = %s", list(r.match))
+			}
+			if len(r.notMatch) > 0 {
+				if len(r.match) > 0 {
+					b.WriteString(", ")
+				}
+				fmt.Fprintf(&b, "not_match = %s", list(r.notMatch))
+			}
+			b.WriteString("}\n")
+		}
+	}
+	if len(c.allow)+len(c.ask)+len(c.deny) > 0 {
+		b.WriteString("\n[permissions]\n")
+		lines(&b, "allow", c.allow)
+		lines(&b, "ask", c.ask)
+		lines(&b, "deny", c.deny)
+	}
+	hiddenNames, hiddenPaths := apart(c.hidden)
+	protectedNames, protectedPaths := apart(c.protected)
+	if len(hiddenNames)+len(protectedNames) > 0 {
+		b.WriteString("\n[files]\n")
+		lines(&b, "hidden", hiddenNames)
+		lines(&b, "protected", protectedNames)
+	}
+	if len(hiddenPaths)+len(protectedPaths) > 0 {
+		b.WriteString("\n[sandbox]\n")
+		lines(&b, "hidden", hiddenPaths)
+		lines(&b, "read_only", protectedPaths)
+	}
+	for i, root := range c.writable {
+		fmt.Fprintf(&b, "\n[files.paths.imported%d]\nroot = %s\nmode = \"rw\"\nwrite_approval = true\n", i+1, str(root))
+	}
+	if len(c.environment) > 0 {
+		b.WriteString("\n[environment.set]\n")
+		for _, k := range sorted(c.environment) {
+			fmt.Fprintf(&b, "%s = %s\n", str(k), str(c.environment[k]))
+		}
+	}
+	return b.String()
+}
+
+// apart parts names, which are meant at any depth, from whole paths.
+func apart(list []string) (names, paths []string) {
+	for _, s := range list {
+		if strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~/") {
+			paths = append(paths, s)
+		} else {
+			names = append(names, s)
+		}
+	}
+	return names, paths
+}
+
+func sorted(m map[string]string) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func lines(b *strings.Builder, key string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s = [\n", key)
+	for _, v := range values {
+		fmt.Fprintf(b, "  %s,\n", str(v))
+	}
+	b.WriteString("]\n")
+}
+
+func list(values []string) string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = str(v)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// str writes a TOML basic string.
+func str(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x20 || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// comment keeps a name from leaving its comment.
+func comment(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, s)
+}

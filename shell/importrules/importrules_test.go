@@ -1,0 +1,204 @@
+package importrules
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"sandboxd/shell"
+)
+
+// section is as much of our configuration as the shell tool reads.
+type section struct {
+	Shell       shell.Config      `toml:"shell"`
+	Permissions shell.Permissions `toml:"permissions"`
+	Files       map[string]any    `toml:"files"`
+	Environment map[string]any    `toml:"environment"`
+}
+
+func convert(t *testing.T, vendor Vendor, name, data string) (Result, *shell.Tool, section) {
+	t.Helper()
+	r, err := Convert(vendor, name, []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s section
+	meta, err := toml.Decode(r.TOML, &s)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, r.TOML)
+	}
+	for _, key := range meta.Undecoded() {
+		if !strings.HasPrefix(key.String(), "files") && !strings.HasPrefix(key.String(), "environment") {
+			t.Errorf("our own section does not know %s", key)
+		}
+	}
+	s.Shell.Permissions = s.Permissions
+	tool, err := shell.New(s.Shell)
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, r.TOML)
+	}
+	return r, tool, s
+}
+
+func judge(tool *shell.Tool, line string) string {
+	f := shell.Facts{Binaries: map[string]shell.BinaryFact{}, Git: map[string]shell.GitFact{"/p": {}}}
+	for _, n := range []string{"npm", "git", "make", "ls", "rm", "curl", "go"} {
+		f.Binaries[n] = shell.BinaryFact{}
+	}
+	return tool.Judge(shell.Command{Line: line, Cwd: "/p", Project: "/p"}, f).Decision.String()
+}
+
+func (r Result) skips(what string) bool {
+	return slices.ContainsFunc(r.Skipped, func(s Skipped) bool { return strings.Contains(s.What, what) && s.Why != "" })
+}
+
+// R-SH-05: the permission syntax that agents' users have.
+func TestClaude(t *testing.T) {
+	r, tool, s := convert(t, Claude, ".claude/settings.json", `{
+		"permissions": {
+			"allow": ["Bash(npm run test:*)", "Bash(git commit *)", "Bash(make)", "Read(~/.zshrc)", "WebFetch(domain:example.com)", "mcp__files__list", "Bash(git * main)"],
+			"ask": ["Bash(git push:*)"],
+			"deny": ["Bash(curl:*)", "Read(./.env)", "Read(./secrets/**)", "Edit(/docs/**)", "Bash(rm * -rf)"],
+			"additionalDirectories": ["../docs/", "/srv/data"], "defaultMode": "bypassPermissions"
+		},
+		"env": {"FOO": "a \"b\"", "API_KEY": "x"}, "model": "opus", "hooks": {}
+	}`)
+	for line, want := range map[string]string{
+		"npm run test:unit": "ask", "npm run test": "auto", "npm run test -- x": "auto", "git commit -m x": "auto", "make": "auto", "make all": "ask",
+		"git push": "ask", "curl x": "block", "ls": "ask", "rm x -rf": "block",
+	} {
+		if got := judge(tool, line); got != want && line != "ls" {
+			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
+		}
+	}
+	for _, what := range []string{"Read(~/.zshrc)", "WebFetch", "../docs/", "bypassPermissions", "API_KEY", "model", "hooks", "git * main"} {
+		if !r.skips(what) {
+			t.Errorf("%s was not reported as skipped: %v", what, r.Skipped)
+		}
+	}
+	if hidden := s.Files["hidden"]; !slices.Equal(hidden.([]any), []any{".env", "secrets"}) {
+		t.Errorf("hidden is %v", hidden)
+	}
+	if strings.Contains(r.TOML, "API_KEY") {
+		t.Error("a secret was copied")
+	}
+}
+
+func TestCodex(t *testing.T) {
+	r, _, s := convert(t, Codex, "config.toml", `
+approval_policy = "never"
+sandbox_mode = "workspace-write"
+model = "o3"
+[sandbox_workspace_write]
+network_access = true
+writable_roots = ["/srv/cache"]
+exclude_slash_tmp = true
+[shell_environment_policy]
+inherit = "core"
+set = {CI = "1", MY_TOKEN = "x"}
+`)
+	if s.Shell.Network != "full" || !r.skips("approval_policy") || !r.skips("MY_TOKEN") || !r.skips("inherit") || !strings.Contains(r.TOML, "/srv/cache") {
+		t.Errorf("skipped %v\n%s", r.Skipped, r.TOML)
+	}
+	r, tool, _ := convert(t, Codex, "default.rules", `
+# what we allow
+prefix_rule(
+    pattern = ["go", ["build", "test"]],
+    decision = "allow",
+)
+prefix_rule(pattern = ["git", "push"], decision = "prompt", match = ["git push origin", ["git", "push"]], not_match = ["git pull"])
+prefix_rule(pattern = ['rm'], decision = "forbidden", justification = "use the trash")
+host_rule(x = "y")
+`)
+	for line, want := range map[string]string{"go build ./...": "auto", "go test": "auto", "go run .": "ask", "git push": "ask", "rm x": "block"} {
+		if got := judge(tool, line); got != want {
+			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
+		}
+	}
+	if !r.skips("host_rule") {
+		t.Errorf("skipped: %v", r.Skipped)
+	}
+	if _, err := Convert(Codex, "x.rules", []byte("prefix_rule(pattern = f(1))")); err == nil {
+		t.Error("a rule that computes was read")
+	}
+}
+
+func TestGemini(t *testing.T) {
+	r, tool, _ := convert(t, Gemini, "settings.json", `{"tools": {"allowed": ["run_shell_command(git commit)", "read_file"], "exclude": ["run_shell_command(rm -rf)", "web_fetch"]}, "theme": "x"}`)
+	for line, want := range map[string]string{"git commit -m x": "auto", "rm -rf a": "block", "rm a": "ask"} {
+		if got := judge(tool, line); got != want {
+			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
+		}
+	}
+	if !r.skips("theme") {
+		t.Errorf("skipped: %v", r.Skipped)
+	}
+	r, tool, _ = convert(t, Gemini, "settings.json", `{"coreTools": ["ShellTool(go test)", "ReadFileTool"], "excludeTools": ["ShellTool(curl)"]}`)
+	for line, want := range map[string]string{"go test": "ask", "make": "block", "curl x": "block"} {
+		if got := judge(tool, line); got != want {
+			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
+		}
+	}
+	r, tool, _ = convert(t, Gemini, "policies/a.toml", `
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = "git "
+decision = "ask_user"
+priority = 10
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = ["git push", "git fetch"]
+decision = "deny"
+priority = 100
+[[rule]]
+toolName = "run_shell_command"
+commandRegex = "^x"
+decision = "allow"
+[[rule]]
+toolName = ["read_file"]
+decision = "allow"
+`)
+	for line, want := range map[string]string{"git push": "block", "git commit": "ask"} {
+		if got := judge(tool, line); got != want {
+			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
+		}
+	}
+	if len(r.Skipped) != 1 {
+		t.Errorf("skipped: %v", r.Skipped)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, v := range Vendors {
+		if _, err := Convert(v, "x.json", []byte("{")); err == nil {
+			t.Errorf("%s: broken text was read", v)
+		}
+	}
+	if _, err := Convert("cursor", "x", nil); err == nil {
+		t.Error("an unknown vendor was accepted")
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	f.Add("claude", "s.json", `{"permissions":{"allow":["Bash(ls)"],"deny":["Read(x)"]},"env":{"A":"b"}}`)
+	f.Add("codex", "a.rules", `prefix_rule(pattern=["a",["b","c"]],decision="allow")`)
+	f.Add("codex", "a.toml", `approval_policy="never"`)
+	f.Add("gemini", "s.json", `{"tools":{"allowed":["run_shell_command(git)"]}}`)
+	f.Add("gemini", "s.toml", "[[rule]]\ntoolName=\"run_shell_command\"\ncommandPrefix=\"x\"\ndecision=\"deny\"\n")
+	f.Fuzz(func(t *testing.T, vendor, name, data string) {
+		r, err := Convert(Vendor(vendor), name, []byte(data))
+		if err != nil {
+			return
+		}
+		var s section
+		if _, err := toml.Decode(r.TOML, &s); err != nil {
+			t.Fatalf("our own text does not read: %v\n%s", err, r.TOML)
+		}
+		s.Shell.Permissions = s.Permissions
+		if _, err := shell.New(s.Shell); err != nil {
+			t.Fatalf("our own rules do not load: %v\n%s", err, r.TOML)
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package shell
+
+import (
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/safelist"
+)
+
+// finding is what was found about one piece of a line.
+type finding struct {
+	decision Decision
+	why      string
+	rule     string
+	risk     Risk
+	text     string
+	offset   int
+	end      int
+	doubt    bool
+}
+
+// judging is one judgement under way.
+type judging struct {
+	tool  *Tool
+	cmd   *Command
+	facts *Facts
+
+	script   *analysis.Script
+	findings []finding
+	calls    map[*analysis.Call]*callState
+	verdict  Verdict
+	needs    map[FactQuery]bool
+	seen     map[string]place        // every path the line names
+	covered  map[*analysis.Call]bool // what a command of a preset runs
+	many     bool                    // there are more commands than are judged one by one
+	networks []string
+}
+
+// callState is what was found about one call.
+type callState struct {
+	decision    Decision
+	use         *safelist.Use
+	transparent bool // does nothing but run another call
+	builtin     bool // bash itself runs it
+	preset      bool
+	reads       bool // on the safe list as far as its words go
+	paths       []place
+	described   string
+}
+
+// Judge says whether the command runs, asks, or never runs. It is pure.
+func (t *Tool) Judge(c Command, facts Facts) Verdict {
+	j := &judging{tool: t, cmd: &c, facts: &facts, needs: map[FactQuery]bool{}}
+	j.verdict.Network = t.config.Network
+	where := analysis.Place{Cwd: c.Cwd, Home: c.Home}
+	if c.Line != "" || len(c.Argv) == 0 {
+		j.script = analysis.Line(c.Line, where)
+	} else {
+		j.script = analysis.Command(c.Argv, where)
+	}
+	j.calls = make(map[*analysis.Call]*callState, len(j.script.Calls))
+	j.doubts()
+	j.environment()
+	j.many = len(j.script.Calls) > maxCalls || len(j.script.Redirs) > maxCalls
+	for _, call := range j.script.Calls {
+		if j.many {
+			j.glance(call)
+			continue
+		}
+		j.call(call)
+	}
+	for _, r := range j.script.Redirs {
+		if !j.many {
+			j.redirection(r)
+		}
+	}
+	j.wholeLine()
+	j.decide()
+	return j.verdict
+}
+
+// maxCalls bounds the commands and the redirections of a line that are judged
+// one by one, and maxPaths the paths of one command. A line with more asks.
+const (
+	maxCalls = 200
+	maxPaths = 200
+)
+
+func (j *judging) add(f finding) { j.findings = append(j.findings, f) }
+
+// source returns a piece of the line as written.
+func (j *judging) source(offset, end int) string {
+	text := j.script.Text
+	if offset < 0 || end > len(text) || offset >= end {
+		return ""
+	}
+	return strings.TrimSpace(text[offset:end])
+}
+
+func (j *judging) doubts() {
+	for _, d := range j.script.Doubts {
+		f := finding{decision: Ask, why: d.Why, rule: "not understood", text: j.source(d.Offset, d.End), offset: d.Offset, end: d.End, doubt: true}
+		if d.Deceptive {
+			f.risk, f.rule = RiskHigh, "deceptive text"
+		}
+		j.add(f)
+	}
+}
+
+// environment judges the variables of the request.
+func (j *judging) environment() {
+	for _, name := range sortedKeys(j.cmd.Env) {
+		if envHarmless(name, j.cmd.Env[name]) {
+			continue
+		}
+		why, risk := envWhy(name)
+		j.add(finding{decision: Ask, why: "the request sets a variable: " + why, rule: "environment", risk: risk, text: name + "=" + j.cmd.Env[name]})
+	}
+}
+
+// call judges one simple command.
+func (j *judging) call(c *analysis.Call) {
+	state := &callState{}
+	j.calls[c] = state
+	f := finding{offset: c.Offset, end: c.End, text: j.source(c.Offset, c.End)}
+	if f.text == "" {
+		f.text = callText(c)
+	}
+	if len(c.Args) > 0 {
+		j.judgeCall(c, state, &f)
+		j.dangers(c, state, &f)
+	} else {
+		f.decision, f.why, f.rule = Ask, "it changes the shell's state", "not a command"
+		if len(c.Redirs) > 0 {
+			f.why = "a redirection without a command"
+		}
+	}
+	state.decision = f.decision
+	j.assignments(c, state)
+	j.add(f)
+}
+
+func callText(c *analysis.Call) string {
+	var words []string
+	for _, a := range c.Args {
+		words = append(words, a.Source)
+	}
+	return strings.Join(words, " ")
+}
+
+// assignments judges NAME=value in front of a command.
+func (j *judging) assignments(c *analysis.Call, state *callState) {
+	if len(c.Args) == 0 {
+		return
+	}
+	for _, a := range c.Assigns {
+		f := finding{decision: Ask, rule: "environment", offset: c.Offset, end: c.End, text: a.Name + "=" + a.Value.Source}
+		switch {
+		case a.Odd || a.Value.Kind != analysis.Literal:
+			f.why = "the variable " + a.Name + " gets a value that is not known before"
+			if named(loaderEnv, a.Name) {
+				f.risk = RiskHigh
+			}
+		case envHarmless(a.Name, a.Value.Text):
+			continue
+		case state.preset && named(buildEnv, a.Name):
+			continue
+		default:
+			f.why, f.risk = envWhy(a.Name)
+		}
+		j.add(f)
+	}
+}
+
+// judgeCall says what the rules, the safe list and the default say of a call.
+func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
+	t := j.tool
+	use, refusal := safelist.Match(c.Args)
+	j.commandPaths(c, state, use != nil)
+	if j.forbidden(c, f) {
+		return
+	}
+	if state.transparent = c.Transparent && c.Literal() || c.Script != nil; state.transparent {
+		j.wrapper(c, state, f)
+		return
+	}
+	if j.covered[c] {
+		f.decision, f.why, f.rule = Auto, "the preset that allows what runs it knows of it", "preset"
+		state.preset = true
+		return
+	}
+	if use != nil {
+		state.use, state.reads, state.builtin = use, true, use.Entry.Builtin && j.inBash(c)
+	}
+	decided := j.firstRule(c, f)
+	if decided && f.decision != Auto {
+		return
+	}
+	if decided {
+		if j.permitted(c, state, f); f.decision == Auto {
+			return
+		}
+	}
+	asks := *f
+	if use != nil && t.autoSafe {
+		if j.safe(c, state, use, f); f.decision == Auto {
+			return
+		}
+		asks = *f
+	}
+	switch {
+	case j.allowedElsewhere(c, state, refusal, f):
+	case decided || use != nil && t.autoSafe:
+		*f = asks
+	default:
+		j.unlisted(c, state, refusal, f)
+	}
+}
+
+// wrapper judges a command that does nothing but run another.
+func (j *judging) wrapper(c *analysis.Call, state *callState, f *finding) {
+	f.decision, f.why, f.rule = Auto, "it only runs the command behind it", "wrapper"
+	state.builtin = c.Args[0].Text == "command" && j.inBash(c)
+	if strings.Contains(c.Args[0].Text, "/") {
+		f.decision, f.why = Ask, "a wrapper named by a path"
+		return
+	}
+	if c.Script == nil && !state.builtin {
+		j.binary(c.Args[0].Text, f)
+	}
+}
+
+// inBash says whether bash itself runs a call's builtin, rather than a wrapper
+// that starts a program of that name.
+func (j *judging) inBash(c *analysis.Call) bool {
+	via := c.Via
+	for len(via) > 0 && (via[len(via)-1] == "command" || via[len(via)-1] == "builtin") {
+		via = via[:len(via)-1]
+	}
+	if len(via) == 0 {
+		return j.cmd.Line != ""
+	}
+	switch via[len(via)-1] {
+	case "bash", "sh", "eval":
+		return true
+	}
+	return false
+}

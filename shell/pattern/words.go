@@ -1,0 +1,228 @@
+package pattern
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/safelist"
+)
+
+// Words is a pattern over the words of one simple command. The zero value
+// matches nothing.
+type Words struct {
+	words []word
+	// more says that further words may follow.
+	more bool
+	text string
+}
+
+type word struct {
+	text string
+	wild bool // text holds * and ?
+}
+
+// Parse reads a pattern written as shell words. Unquoted * and ? stand for any
+// text within a word; a last word * says that more may follow. more says that
+// this is so without it.
+func Parse(text string, more bool) (Words, error) {
+	args, err := analysis.Words(text)
+	if err != nil {
+		return Words{}, fmt.Errorf("pattern %q: %w", text, err)
+	}
+	w := Words{more: more, text: text}
+	for i, a := range args {
+		switch {
+		case a.Kind == analysis.Glob && a.Text == "*" && i == len(args)-1 && i > 0:
+			w.more = true
+		case a.Kind == analysis.Glob:
+			w.words = append(w.words, word{text: a.Text, wild: true})
+		case a.Kind == analysis.Literal:
+			w.words = append(w.words, word{text: a.Text})
+		default:
+			return Words{}, fmt.Errorf("pattern %q: the word %q is not literal", text, a.Source)
+		}
+	}
+	if len(w.words) == 0 || w.words[0].text == "" {
+		return Words{}, fmt.Errorf("pattern %q: it names no command", text)
+	}
+	return w, nil
+}
+
+// String returns the pattern as written.
+func (w Words) String() string { return w.text }
+
+// Exact says that the pattern spells out the whole command: no word is wild and
+// none may follow.
+func (w Words) Exact() bool {
+	return !w.more && !slices.ContainsFunc(w.words, func(w word) bool { return w.wild })
+}
+
+// First returns the words that the pattern begins with, as far as they are literal.
+func (w Words) First() []string {
+	var out []string
+	for _, x := range w.words {
+		if x.wild {
+			break
+		}
+		out = append(out, x.text)
+	}
+	return out
+}
+
+// Permits says whether the pattern, as one that allows, covers a command.
+func (w Words) Permits(args []analysis.Word) bool {
+	if len(w.words) == 0 || len(args) < len(w.words) || len(args) > len(w.words) && !w.more {
+		return false
+	}
+	for i, p := range w.words {
+		a := args[i]
+		if a.Kind != analysis.Literal {
+			return false
+		}
+		if !p.wild && a.Text != p.text {
+			return false
+		}
+		if p.wild && (!Wild(p.text, a.Text) || i == 0 && strings.Contains(a.Text, "/") && !strings.Contains(p.text, "/") || slices.Contains(strings.Split(a.Text, "/"), "..")) {
+			return false
+		}
+	}
+	return true
+}
+
+// Spells says whether the pattern covers a command word for word: every word of
+// the command is a literal word of the pattern.
+func (w Words) Spells(args []analysis.Word) bool {
+	if len(w.words) != len(args) {
+		return false
+	}
+	for i, p := range w.words {
+		if p.wild || args[i].Kind != analysis.Literal || args[i].Text != p.text {
+			return false
+		}
+	}
+	return true
+}
+
+// Answer is what a forbidding pattern says about a command.
+type Answer uint8
+
+// The answers. Maybe: a word that is not known could make it match.
+const (
+	No Answer = iota
+	Maybe
+	Yes
+)
+
+// Names says whether the pattern, as one that forbids, names a command.
+func (w Words) Names(args []analysis.Word) Answer {
+	if len(w.words) == 0 || len(args) == 0 {
+		return No
+	}
+	best := w.names(args)
+	if args[0].Known() && path.Base(args[0].Text) == "git" {
+		if _, at := safelist.GitSubcommand(args); at > 1 {
+			best = max(best, w.names(append(args[:1:1], args[at:]...)))
+		}
+	}
+	if best != Yes {
+		// Options in front of the sub-command.
+		plain := make([]analysis.Word, 0, len(args))
+		for i, a := range args {
+			if i > 0 && a.Known() && strings.HasPrefix(a.Text, "-") {
+				continue
+			}
+			plain = append(plain, a)
+		}
+		if len(plain) < len(args) && len(plain) > 0 {
+			// Without its options an exact pattern would cover too much.
+			if w.more || len(w.words) == 1 {
+				best = max(best, w.names(plain))
+			}
+		}
+	}
+	return best
+}
+
+func (w Words) names(args []analysis.Word) Answer {
+	more := w.more || len(w.words) == 1 // nobody forbids rm without operands only
+	if len(args) < len(w.words) || len(args) > len(w.words) && !more {
+		return No
+	}
+	answer := Yes
+	for i, p := range w.words {
+		a := args[i]
+		text := a.Text
+		if !a.Known() {
+			if a.Kind == analysis.Glob && !strings.HasPrefix(p.text, globRoot(text)) && !p.wild {
+				return No
+			}
+			answer = Maybe
+			continue
+		}
+		if i == 0 && !strings.Contains(p.text, "/") {
+			text = path.Base(text)
+		}
+		if p.wild && !Wild(p.text, text) || !p.wild && p.text != text {
+			return No
+		}
+	}
+	return answer
+}
+
+func globRoot(s string) string {
+	if at := strings.IndexAny(s, `*?[\`); at >= 0 {
+		return s[:at]
+	}
+	return s
+}
+
+// Wild matches text against a pattern of *, ? and [ ] as analysis writes globs;
+// unlike in path.Match, * also matches slashes.
+func Wild(pattern, text string) bool {
+	for pattern != "" {
+		switch pattern[0] {
+		case '*':
+			for pattern != "" && pattern[0] == '*' {
+				pattern = pattern[1:]
+			}
+			if pattern == "" {
+				return true
+			}
+			for i := 0; i <= len(text); i++ {
+				if Wild(pattern, text[i:]) {
+					return true
+				}
+			}
+			return false
+		case '?':
+			if text == "" {
+				return false
+			}
+			pattern, text = pattern[1:], text[1:]
+		case '[':
+			end := strings.IndexByte(pattern, ']')
+			if end < 0 || text == "" {
+				return pattern == text
+			}
+			ok, err := path.Match(pattern[:end+1], text[:1])
+			if err != nil || !ok {
+				return false
+			}
+			pattern, text = pattern[end+1:], text[1:]
+		case '\\':
+			if len(pattern) > 1 {
+				pattern = pattern[1:]
+			}
+			fallthrough
+		default:
+			if text == "" || pattern[0] != text[0] {
+				return false
+			}
+			pattern, text = pattern[1:], text[1:]
+		}
+	}
+	return text == ""
+}

@@ -1,0 +1,179 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/danger"
+)
+
+// payload builds what identifies the request (R-AP-05):
+//
+//	line, argv   the command as asked for
+//	cwd, env     where and with which variables
+//	asks         the words of every command that asks, where they are all known
+//	reads        their names, where each only reads and asks for its place alone
+//	paths        what those read, absolute
+//	files        hashes of the project files that are executed
+//	plain        there is nothing but those commands: no redirection, no doubt
+//
+// Grants by pattern look at asks, reads and paths; a request that has anything
+// else about it lacks "plain", so no pattern covers it.
+func (j *judging) payload() {
+	p := map[string]any{"cwd": j.cmd.Cwd}
+	if j.cmd.Line != "" {
+		p["line"] = j.cmd.Line
+	} else {
+		p["argv"] = append([]string{}, j.cmd.Argv...)
+	}
+	if len(j.cmd.Env) > 0 {
+		env := make(map[string]any, len(j.cmd.Env))
+		for k, v := range j.cmd.Env {
+			env[k] = v
+		}
+		p["env"] = env
+	}
+	if j.cmd.TTY {
+		p["tty"] = true
+	}
+	if files := j.executed(); len(files) > 0 {
+		p["files"] = files
+	}
+	if asks, reads, plain := j.asking(); plain && len(asks) > 0 {
+		list := make([]any, len(asks))
+		for i, a := range asks {
+			list[i] = a
+		}
+		p["asks"], p["plain"] = list, true
+		if len(reads) > 0 && len(j.seen) > 0 {
+			p["reads"], p["paths"] = reads, append([]string{}, j.askedPaths()...)
+		}
+	}
+	j.verdict.Payload = p
+}
+
+// asking lists the words of the commands that ask. plain is false where
+// anything but a literal simple command asks.
+func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
+	if j.many || len(j.cmd.Env) > 0 || j.verdict.Danger || j.verdict.Protected || j.verdict.Hidden || len(j.script.Doubts) > 0 {
+		return nil, nil, false
+	}
+	for _, r := range j.script.Redirs {
+		if r.Kind == analysis.RedirWrite || r.Kind == analysis.RedirSocket || r.Kind == analysis.RedirText && r.Target.Kind != analysis.Literal || r.Kind == analysis.RedirRead {
+			return nil, nil, false
+		}
+	}
+	onlyReads := true
+	for _, c := range j.script.Calls {
+		state := j.calls[c]
+		if state.decision == Auto {
+			continue
+		}
+		if !c.Literal() || len(c.Args) == 0 || len(c.Assigns) > 0 || len(c.Wrapped) > 0 || len(c.Via) > 0 && !state.reads {
+			return nil, nil, false
+		}
+		argv, _ := c.Argv()
+		asks = append(asks, argv)
+		onlyReads = onlyReads && state.reads
+		if state.reads && !slices.Contains(reads, state.use.Entry.Name) {
+			reads = append(reads, state.use.Entry.Name)
+		}
+	}
+	if !onlyReads {
+		reads = nil
+	}
+	return asks, reads, true
+}
+
+// askedPaths are the paths of the commands that ask.
+func (j *judging) askedPaths() []string {
+	var out []string
+	for _, c := range j.script.Calls {
+		state := j.calls[c]
+		if state.decision == Auto {
+			continue
+		}
+		for _, p := range state.paths {
+			if !slices.Contains(out, p.path) {
+				out = append(out, p.path)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// scripts are the files that a command executes by custom, without naming them.
+var scripts = map[string][]string{
+	"make": {"GNUmakefile", "makefile", "Makefile"}, "npm": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"},
+	"rake": {"Rakefile"}, "just": {"justfile", "Justfile"}, "task": {"Taskfile.yml"}, "tox": {"tox.ini"}, "nox": {"noxfile.py"}, "invoke": {"tasks.py"},
+}
+
+// executed finds the project files that the line executes or hands to an
+// interpreter, with their hashes.
+func (j *judging) executed() map[string]any {
+	out := map[string]any{}
+	if j.many {
+		return nil // dangerous or not, it is asked about as it stands
+	}
+	for _, c := range j.script.Calls {
+		for _, name := range executedBy(c) {
+			paths, _ := c.Dirs.Resolve(name)
+			for _, abs := range paths {
+				abs = path.Clean(abs)
+				if !within(abs, j.cmd.project()) {
+					continue
+				}
+				fact, ok := j.facts.Contents[abs]
+				switch {
+				case !ok:
+					j.verdict.NeedsFacts = appendQuery(j.verdict.NeedsFacts, FactQuery{FactContent, abs})
+				case fact.Err != "":
+					out[abs] = "unreadable: " + fact.Err
+				case fact.Exists:
+					out[abs] = fact.Hash
+				}
+			}
+		}
+	}
+	return out
+}
+
+func appendQuery(list []FactQuery, q FactQuery) []FactQuery {
+	if slices.Contains(list, q) {
+		return list
+	}
+	return append(list, q)
+}
+
+// executedBy names the files that a call executes.
+func executedBy(c *analysis.Call) []string {
+	name := c.Name()
+	if name == "" {
+		return nil
+	}
+	var out []string
+	if strings.Contains(name, "/") {
+		out = append(out, name)
+	}
+	name = base(name)
+	out = append(out, scripts[name]...)
+	if name != "source" && name != "." && !danger.Interpreter(name) {
+		return out
+	}
+	for _, a := range c.Args[1:] {
+		if !a.Known() || strings.HasPrefix(a.Text, "-") {
+			if a.Text == "-c" || a.Text == "-e" || a.Text == "-m" {
+				break
+			}
+			continue
+		}
+		if !strings.ContainsAny(a.Text, "\n ;") {
+			out = append(out, a.Text)
+		}
+		break
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Permission is one entry of [permissions], written as a string or as a table:
+//
+//	"read_file"              every call of the tool
+//	"Bash(git status)"       exactly this command
+//	"Bash(git diff *)"       these words and whatever follows
+//	"Bash(git diff:*)"       the same, in another spelling
+//	{tool = "edit", when = {file_path = "*.md"}}
+//
+// The tool's name is compared without regard to case for Bash only.
+type Permission struct {
+	Tool string
+	// Command is what stands in the parentheses, without the trailing "*".
+	Command string
+	// Prefix says that more words may follow.
+	Prefix bool
+	// Any says that there were no parentheses, or only "*" in them.
+	Any bool
+	// When maps a parameter to a pattern that its value must match.
+	When map[string]string
+
+	// Origin says where the entry stands, for people.
+	Origin string
+	// Operator marks an entry of the operator's layer.
+	Operator bool
+
+	text string
+}
+
+// ParsePermission reads the string form.
+func ParsePermission(s string) (Permission, error) {
+	text := strings.TrimSpace(s)
+	p := Permission{text: text}
+	name, rest, found := strings.Cut(text, "(")
+	p.Tool = strings.TrimSpace(name)
+	if p.Tool == "" {
+		return Permission{}, fmt.Errorf("permission %q: no tool name", s)
+	}
+	if strings.ContainsAny(p.Tool, " \t\r\n)") {
+		return Permission{}, fmt.Errorf("permission %q: the tool name holds a blank or parenthesis; write Tool or Tool(what)", s)
+	}
+	if !found {
+		p.Any = true
+		return p, nil
+	}
+	if !strings.HasSuffix(rest, ")") {
+		return Permission{}, fmt.Errorf("permission %q: the closing parenthesis is missing at the end", s)
+	}
+	what := strings.TrimSpace(strings.TrimSuffix(rest, ")"))
+	switch {
+	case what == "":
+		return Permission{}, fmt.Errorf("permission %q: nothing in the parentheses", s)
+	case what == "*" || what == ":*":
+		p.Any = true
+		return p, nil
+	case strings.HasSuffix(what, ":*"):
+		p.Prefix, what = true, strings.TrimSuffix(what, ":*")
+	case strings.HasSuffix(what, " *"):
+		p.Prefix, what = true, strings.TrimSuffix(what, " *")
+	}
+	p.Command = strings.TrimSpace(what)
+	if p.Command == "" {
+		return Permission{}, fmt.Errorf("permission %q: nothing in the parentheses", s)
+	}
+	return p, nil
+}
+
+// String returns the entry as it was written.
+func (p Permission) String() string {
+	if p.text != "" {
+		return p.text
+	}
+	switch {
+	case p.Any:
+		return p.Tool
+	case p.Prefix:
+		return p.Tool + "(" + p.Command + " *)"
+	}
+	return p.Tool + "(" + p.Command + ")"
+}
+
+// UnmarshalTOML reads either form.
+func (p *Permission) UnmarshalTOML(v any) error {
+	switch v := v.(type) {
+	case string:
+		parsed, err := ParsePermission(v)
+		if err != nil {
+			return err
+		}
+		*p = parsed
+		return nil
+	case map[string]any:
+		return p.unmarshalTable(v)
+	}
+	return fmt.Errorf("permission: want a string or a table, not %T", v)
+}
+
+func (p *Permission) unmarshalTable(m map[string]any) error {
+	tool, _ := m["tool"].(string)
+	parsed, err := ParsePermission(tool)
+	if err != nil {
+		return err
+	}
+	for key, value := range m {
+		switch key {
+		case "tool":
+		case "when":
+			when, ok := value.(map[string]any)
+			if !ok {
+				return fmt.Errorf("permission %q: when must be a table of parameter = pattern", tool)
+			}
+			parsed.When = make(map[string]string, len(when))
+			for name, pattern := range when {
+				s, ok := pattern.(string)
+				if !ok {
+					return fmt.Errorf("permission %q: when.%s must be a string", tool, name)
+				}
+				parsed.When[name] = s
+			}
+		default:
+			return fmt.Errorf("permission %q: unknown key %q; known are tool and when", tool, key)
+		}
+	}
+	*p = parsed
+	return nil
+}

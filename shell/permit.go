@@ -1,0 +1,177 @@
+package shell
+
+import (
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/pattern"
+	"sandboxd/shell/safelist"
+)
+
+// forbidden says whether a permission denies a call, or asks for it.
+func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
+	for _, p := range j.tool.deny {
+		switch p.names(j.cmd, c.Args) {
+		case pattern.Yes:
+			f.decision, f.why, f.rule, f.risk = Block, "it is denied by "+p.String(), p.name, RiskHigh
+			return true
+		case pattern.Maybe:
+			j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + p.String() + " denies", rule: p.name, offset: c.Offset, end: c.End, text: f.text, risk: RiskHigh})
+		}
+	}
+	for _, p := range j.tool.ask {
+		if p.names(j.cmd, c.Args) != pattern.No {
+			f.decision, f.why, f.rule = Ask, "a permission says to ask for "+p.String(), p.name
+			j.verdict.Configured = true
+			return true
+		}
+	}
+	return false
+}
+
+// firstRule finds the rule that decides a call. For one that allows, f says
+// Auto and the caller looks further.
+func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
+	for _, r := range j.tool.rules {
+		if r.permissive() {
+			if !r.words.Permits(c.Args) || !j.inSandboxes(c, r.Paths) {
+				continue
+			}
+		} else {
+			answer := r.words.Names(c.Args)
+			if answer == pattern.Maybe {
+				j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + r.Pattern + " is about", rule: r.name, offset: c.Offset, end: c.End, text: f.text})
+				continue
+			}
+			if answer == pattern.No || !j.inSandboxes(c, r.Paths) {
+				continue
+			}
+		}
+		if r.Network != "" {
+			j.networks = append(j.networks, r.Network)
+		}
+		f.rule = r.name
+		switch {
+		case !r.allowed:
+			f.decision, f.why, f.risk = Block, orElse(r.Description, "a rule forbids "+r.Pattern), RiskHigh
+		case r.asks:
+			f.decision, f.why = Ask, orElse(r.Description, "a rule says to ask for "+r.Pattern)
+			j.verdict.Configured = true
+			if st := j.calls[c]; st != nil {
+				st.described = r.Description
+			}
+		default:
+			f.decision, f.why = Auto, orElse(r.Description, "a rule allows "+r.Pattern)
+		}
+		return true
+	}
+	return false
+}
+
+// permitted is for a call that a rule, permission or preset lets run: its words
+// must be literal, and no path of it hidden.
+func (j *judging) permitted(c *analysis.Call, state *callState, f *finding) {
+	f.decision = Auto
+	if !c.Literal() && !(state.preset && globsOnly(c)) {
+		f.decision, f.why = Ask, f.rule+" allows it, but not all of its words are known before it runs"
+		return
+	}
+	for _, p := range state.paths {
+		if p.hidden != "" {
+			f.decision, f.risk = Ask, RiskHigh
+			f.why = j.cmd.show(p.path) + " is hidden (" + p.hidden + "), whatever the command"
+			j.verdict.Hidden = true
+			return
+		}
+	}
+	j.program(c, state, f)
+}
+
+func globsOnly(c *analysis.Call) bool {
+	for i, a := range c.Args {
+		if a.Kind != analysis.Literal && (a.Kind != analysis.Glob || i == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowedElsewhere says whether a permission, a preset or the list of safe
+// commands names a call, and judges it then.
+func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) bool {
+	for _, p := range j.tool.allow {
+		if p.permits(j.cmd, c.Args) {
+			f.rule, f.why = p.name, "it is allowed by "+p.String()
+			j.permitted(c, state, f)
+			return true
+		}
+	}
+	for _, p := range j.tool.presets {
+		if r, ok := p.Match(c.Args); ok {
+			f.rule, f.why = "preset "+p.Name+": "+r.Pattern, r.Why+"; harmless inside the sandbox"
+			state.preset = true
+			j.presetCall(c, state, f)
+			return true
+		}
+	}
+	if refusal == nil || refusal.Known {
+		return false // its entry's judgement stands
+	}
+	for _, w := range j.tool.safe {
+		if w.Permits(c.Args) {
+			f.rule, f.why = "safe_commands: "+w.String(), "it is listed as safe"
+			j.permitted(c, state, f)
+			return true
+		}
+	}
+	return false
+}
+
+// presetCall is permitted, with an eye on paths outside the project.
+func (j *judging) presetCall(c *analysis.Call, state *callState, f *finding) {
+	j.permitted(c, state, f)
+	if f.decision != Auto {
+		return
+	}
+	for _, p := range state.paths {
+		if !p.readable && !within(p.path, "/tmp") && p.path != "/dev/null" {
+			f.decision, f.why = Ask, "it names "+j.cmd.show(p.path)+", outside the project"
+			return
+		}
+	}
+	j.verdict.Sandboxed = true
+	for _, w := range c.Wrapped { // npx eslint is allowed as a whole
+		if j.covered == nil {
+			j.covered = map[*analysis.Call]bool{}
+		}
+		j.covered[w] = true
+	}
+}
+
+// unlisted is the default.
+func (j *judging) unlisted(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) {
+	t := j.tool
+	switch {
+	case !t.defAllowed:
+		f.decision, f.why, f.rule = Block, "commands that no rule allows are refused here", "default"
+	case !t.defAsks:
+		f.rule, f.why = "default", "commands that no rule names are allowed here"
+		j.permitted(c, state, f)
+	default:
+		f.decision, f.rule = Ask, "default"
+		f.why = "no rule permits it"
+		switch {
+		case !t.autoSafe && state.use != nil:
+			f.why, f.risk = "the safe list is switched off", RiskLow
+		case knownReason(c) != "" && (refusal == nil || !strings.Contains(refusal.Why, "the option")):
+			f.why = knownReason(c)
+		case refusal != nil && refusal.Known:
+			f.why, f.rule = refusal.Why, "safe list: "+refusal.Name
+		case refusal != nil && refusal.Name != "":
+			f.why = refusal.Name + " is not on the safe list, and no rule permits it"
+		case refusal != nil:
+			f.why, f.rule = refusal.Why, "not understood"
+			f.risk = RiskHigh
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package shell
+
+import (
+	"path"
+	"strings"
+	"sync"
+
+	"sandboxd/profile"
+	"sandboxd/shell/pattern"
+)
+
+// DefaultHidden are the paths that hold secrets: reading them asks, whatever
+// the command, and the sandbox hides them besides. They are the profile's, and
+// the system's.
+var DefaultHidden = func() []string {
+	list := []string{
+		"/proc/*/environ", "/proc/*/root", "/proc/*/cwd", "/proc/*/fd", "/proc/*/mem", "/proc/*/maps", "/proc/*/task", "/proc/kcore", "/proc/keys",
+		"/etc/shadow*", "/etc/gshadow*", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private", "/etc/sandboxd",
+		"/root/.ssh", "/root/.aws", "/root/.gnupg", "/root/.netrc",
+		"~/.bash_history", "~/.zsh_history", "~/.config/sandboxd", "~/.local/state/sandboxd",
+		".ssh/id_*", ".ssh/*_key", ".netrc", ".git-credentials", ".pgpass", ".aws/credentials", ".gnupg", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml",
+	}
+	for _, name := range profile.HomeSecrets() {
+		list = append(list, "~/"+name)
+	}
+	return list
+}()
+
+// DefaultSensitive are names that usually hold credentials of a project. They
+// are not hidden from programs, but naming one asks.
+var DefaultSensitive = []string{".env", ".env.*", ".envrc", "*.pem", "*.kdbx", "id_rsa", "id_ed25519", "id_ecdsa", ".htpasswd", "credentials.json", "service-account*.json"}
+
+// harmlessSensitive are the names among them that are made to be read.
+var harmlessSensitive = []string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.test.example"}
+
+// DefaultProtected are the files that other programs execute or trust: writing
+// them asks twice, whatever was allowed before. They are the profile's, and
+// those that a later command executes (R-FS-03).
+var DefaultProtected = append([]string{
+	".git", "venv", ".venv", ".env*",
+	"Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile",
+	"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
+	"Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "Pipfile.lock", "Gemfile.lock", "composer.lock",
+	"tsconfig.json", "tsconfig.*.json", "jsconfig.json", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py", "build.rs",
+	".cargo", "*.code-workspace", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".gitattributes", ".editorconfig", "rust-toolchain", "rust-toolchain.toml",
+	".vimrc", ".exrc", ".nvimrc", ".emacs", ".dir-locals.el", ".gdbinit", ".lldbinit", ".screenrc", ".tmux.conf",
+	".claude.json", ".opencode", "opencode.json", ".junie", ".devcontainer.json", ".woodpecker", ".sandboxd", ".config/sandboxd", ".config/git", ".ssh", ".netrc",
+}, profile.ProtectedNames()...)
+
+// DefaultReadRoots are the trees of the system that read-only commands may
+// read unasked: programs, libraries and what describes the machine.
+var DefaultReadRoots = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store",
+	"/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alpine-release", "/etc/redhat-release",
+	"/proc/cpuinfo", "/proc/meminfo", "/proc/version", "/proc/loadavg", "/proc/uptime", "/dev/null",
+}
+
+// DefaultSearchPath is where command names are looked up.
+var DefaultSearchPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/go/bin"}
+
+// places classifies paths.
+type places struct {
+	hidden, sensitive, harmless, protected *pattern.Set
+	readRoots                              []string
+}
+
+func newPlaces(c Config) (places, error) {
+	p := places{readRoots: c.ReadRoots}
+	if p.readRoots == nil {
+		p.readRoots = DefaultReadRoots
+	}
+	if len(c.Hidden) == 0 && len(c.Protected) == 0 {
+		d, err := defaultPlaces()
+		d.readRoots = p.readRoots
+		return d, err
+	}
+	return parsePlaces(p, c)
+}
+
+// defaultPlaces are parsed once: most tools have no others.
+var defaultPlaces = sync.OnceValues(func() (places, error) { return parsePlaces(places{}, Config{}) })
+
+func parsePlaces(p places, c Config) (places, error) {
+	for _, step := range []struct {
+		to    **pattern.Set
+		lists [][]string
+	}{
+		{&p.hidden, [][]string{DefaultHidden, c.Hidden}},
+		{&p.sensitive, [][]string{DefaultSensitive}},
+		{&p.harmless, [][]string{harmlessSensitive}},
+		{&p.protected, [][]string{DefaultProtected, c.Protected}},
+	} {
+		set, err := pattern.NewSet(step.lists...)
+		if err != nil {
+			return places{}, err
+		}
+		*step.to = set
+	}
+	return p, nil
+}
+
+// place is what is known of one path.
+type place struct {
+	path      string // absolute and clean
+	inside    bool   // in the project
+	readable  bool   // in the project or a read root
+	hidden    string // the pattern that hides it
+	sensitive string // the pattern that says it holds credentials
+	glob      bool
+}
+
+// at classifies an absolute path. glob says that it may hold unquoted globs.
+func (p *places) at(abs string, glob bool, c *Command) place {
+	abs = path.Clean(abs)
+	out := place{path: abs, inside: within(abs, c.project()), glob: glob}
+	out.readable = out.inside
+	for _, root := range p.readRoots {
+		if out.readable {
+			break
+		}
+		out.readable = within(abs, root)
+	}
+	if glob {
+		// What a glob matches is looked at besides; credentials by their names there.
+		out.hidden = p.hidden.MayCover(abs, c.Home)
+		return out
+	}
+	out.hidden, out.sensitive = p.hidden.Covers(abs, c.Home), p.sensitive.Covers(abs, c.Home)
+	if out.sensitive != "" && (p.harmless.Covers(abs, c.Home) != "" || out.readable && !out.inside) {
+		out.sensitive = "" // made to be read, or a certificate of the system
+	}
+	return out
+}
+
+// protects returns the pattern that protects a place from being written, or "".
+func (p *places) protects(at place, c *Command) string {
+	if at.glob {
+		return p.protected.MayCover(at.path, c.Home)
+	}
+	return p.protected.Covers(at.path, c.Home)
+}
+
+// within says whether a clean absolute path is root or lies below it.
+func within(p, root string) bool {
+	if root == "" {
+		return false
+	}
+	if root == "/" {
+		return true
+	}
+	return p == root || strings.HasPrefix(p, root) && p[len(root)] == '/'
+}
+
+func (c *Command) project() string {
+	if c.Project != "" {
+		return c.Project
+	}
+	return c.Cwd
+}
+
+// show writes a path for people: relative in the project, ~ in the home directory.
+func (c *Command) show(abs string) string {
+	abs = path.Clean(abs)
+	switch project := c.project(); {
+	case abs == project:
+		return "the project"
+	case within(abs, project):
+		return strings.TrimPrefix(abs, strings.TrimSuffix(project, "/")+"/")
+	case c.Home != "" && abs == c.Home:
+		return "~"
+	case c.Home != "" && within(abs, c.Home):
+		return "~" + strings.TrimPrefix(abs, c.Home)
+	}
+	return abs
+}

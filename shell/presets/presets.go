@@ -1,0 +1,111 @@
+// Package presets holds reviewed rules for commands that run a project's own
+// code: builds, tests, linters. Such code can do anything, so none of it is on
+// the safe list; inside the OS sandbox it can harm nothing but the project's own
+// build output, and asking for every test run teaches people to say yes.
+//
+// A preset is switched on by name ("sbx preset add go"). Its commands then run
+// unasked where the sandbox is in force, and ask elsewhere.
+package presets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/pattern"
+)
+
+// Preset is a set of rules with a name.
+type Preset struct {
+	Name  string
+	Title string // one line for "sbx preset ls"
+	Rules []Rule
+}
+
+// Rule permits commands that begin with the words of a pattern.
+type Rule struct {
+	// Pattern is a word pattern; further words may follow.
+	Pattern string
+	// Why says in a few words what the command does and why it may.
+	Why string
+	// Never lists options with which it asks nevertheless, in their exact
+	// spelling or, with a trailing =, as the beginning of a word.
+	Never []string
+	// Operands bounds what follows the pattern where that matters; 0 is no bound.
+	Operands int
+	// Pass and Refuse are examples.
+	Pass, Refuse []string
+
+	words pattern.Words
+}
+
+// All returns the presets in the order in which they are shown.
+func All() []Preset { return compiled() }
+
+// Names returns the presets' names.
+func Names() []string {
+	var out []string
+	for _, p := range compiled() {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Lookup returns one preset.
+func Lookup(name string) (Preset, error) {
+	for _, p := range compiled() {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Preset{}, fmt.Errorf("preset %q: there is none of that name; known are %s", name, strings.Join(Names(), ", "))
+}
+
+var compiled = sync.OnceValue(func() []Preset {
+	out := slices.Clone(data)
+	for i := range out {
+		out[i].Rules = slices.Clone(out[i].Rules)
+		for j := range out[i].Rules {
+			r := &out[i].Rules[j]
+			w, err := pattern.Parse(r.Pattern, true)
+			if err != nil {
+				panic("presets: " + err.Error()) // a mistake in the data; the tests find it
+			}
+			r.words = w
+		}
+	}
+	return out
+})
+
+// Match returns the rule of the preset that permits a command.
+func (p Preset) Match(args []analysis.Word) (Rule, bool) {
+	for _, r := range p.Rules {
+		if r.match(args) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+func (r Rule) match(args []analysis.Word) bool {
+	if !r.words.Permits(args) {
+		return false
+	}
+	rest := args[len(r.words.First()):]
+	if r.Operands > 0 && len(rest) > r.Operands {
+		return false
+	}
+	for _, a := range rest {
+		if a.Kind != analysis.Literal && a.Kind != analysis.Glob {
+			return false
+		}
+		for _, never := range r.Never {
+			if a.Text == never || strings.HasSuffix(never, "=") && (strings.HasPrefix(a.Text, never) || a.Text == strings.TrimSuffix(never, "=")) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,219 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/pattern"
+)
+
+// rule is a Rule made ready.
+type rule struct {
+	Rule
+	words   pattern.Words
+	allowed bool
+	asks    bool
+	name    string
+}
+
+// permission is a Permission for commands made ready.
+type permission struct {
+	Permission
+	words pattern.Words
+	line  string // the whole line, for one that is more than a simple command
+	name  string
+}
+
+func isTrue(b *bool) bool { return b == nil || *b }
+
+func newRule(r Rule, number int) (rule, error) {
+	out := rule{Rule: r, allowed: isTrue(r.Allowed), asks: isTrue(r.Approval)}
+	var err error
+	if out.words, err = pattern.Parse(r.Pattern, true); err != nil {
+		return rule{}, err
+	}
+	out.name = fmt.Sprintf("rule %d: %s", number, r.Pattern)
+	if r.Origin != "" {
+		out.name += " (" + r.Origin + ")"
+	}
+	if err := knownNetwork(r.Network); err != nil {
+		return rule{}, err
+	}
+	return out, nil
+}
+
+func knownNetwork(s string) error {
+	switch s {
+	case "", "none", "loopback", "allowlist", "full":
+		return nil
+	}
+	return fmt.Errorf("network %q: known are none, loopback, allowlist and full", s)
+}
+
+// isShell says whether a permission's tool name means this tool.
+func isShell(name string) bool {
+	switch strings.ToLower(name) {
+	case "bash", "shell", "exec", "run_shell_command", "shelltool":
+		return true
+	}
+	return false
+}
+
+func newPermission(p Permission, effect string) (permission, bool, error) {
+	if !isShell(p.Tool) {
+		return permission{}, false, nil
+	}
+	out := permission{Permission: p, name: "permission " + effect + " " + p.String()}
+	if p.Origin != "" {
+		out.name += " (" + p.Origin + ")"
+	}
+	for key := range p.When {
+		if key != "command" && key != "cwd" {
+			return permission{}, false, fmt.Errorf("permission %q: a command has no parameter %q; it has command and cwd", p.String(), key)
+		}
+	}
+	if p.Any {
+		return out, true, nil
+	}
+	s := analysis.Line(p.Command, analysis.Place{Cwd: "/"})
+	if !p.Prefix && len(s.Calls) > 1 && len(s.Doubts) == 0 {
+		out.line = strings.TrimSpace(p.Command)
+		return out, true, nil
+	}
+	var err error
+	if out.words, err = pattern.Parse(p.Command, p.Prefix); err != nil {
+		return permission{}, false, fmt.Errorf("permission %q: %w", p.String(), err)
+	}
+	return out, true, nil
+}
+
+// when says whether the parameters' patterns hold.
+func (p permission) when(c *Command) bool {
+	for key, pat := range p.When {
+		value := c.Line
+		if key == "cwd" {
+			value = c.Cwd
+		}
+		if !pattern.Wild(pat, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// permits says whether the permission, as one that allows, covers a call.
+func (p permission) permits(c *Command, args []analysis.Word) bool {
+	switch {
+	case !p.when(c):
+		return false
+	case p.Any:
+		return true
+	case p.line != "":
+		return strings.TrimSpace(c.Line) == p.line
+	}
+	return p.words.Permits(args)
+}
+
+// names says whether the permission, as one that asks or denies, names a call.
+func (p permission) names(c *Command, args []analysis.Word) pattern.Answer {
+	switch {
+	case !p.when(c):
+		return pattern.No
+	case p.Any:
+		return pattern.Yes
+	case p.line != "":
+		if strings.TrimSpace(c.Line) == p.line {
+			return pattern.Yes
+		}
+		return pattern.No
+	}
+	return p.words.Names(args)
+}
+
+// Validate reports the mistakes in the configuration, the rules' examples included.
+func (c Config) Validate() error {
+	var errs []error
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := knownNetwork(c.Network); err != nil {
+		note(fmt.Errorf("shell: %w", err))
+	}
+	for i, r := range c.Rules {
+		compiled, err := newRule(r, i+1)
+		if err != nil {
+			note(fmt.Errorf("shell rule %d: %w", i+1, err))
+			continue
+		}
+		note(compiled.examples(i + 1))
+	}
+	for _, list := range []struct {
+		effect string
+		of     []Permission
+	}{{"allow", c.Permissions.Allow}, {"ask", c.Permissions.Ask}, {"deny", c.Permissions.Deny}} {
+		for _, p := range list.of {
+			_, _, err := newPermission(p, list.effect)
+			note(err)
+		}
+	}
+	for _, s := range c.SafeCommands {
+		if !isAlias(s) {
+			if _, err := pattern.Parse(s, true); err != nil {
+				note(fmt.Errorf("shell safe_commands: %w", err))
+			}
+		}
+	}
+	for _, dir := range c.SearchPath {
+		if !path.IsAbs(dir) {
+			note(fmt.Errorf("shell search_path %q: it is not absolute", dir))
+		}
+	}
+	if _, err := newPlaces(c); err != nil {
+		note(err)
+	}
+	note(checkPresets(c.Presets))
+	return errors.Join(errs...)
+}
+
+func isAlias(s string) bool { return s == "ll" || s == "la" }
+
+// examples checks what the rule says of itself.
+func (r rule) examples(number int) error {
+	var errs []error
+	check := func(line string, want bool) {
+		s := analysis.Line(line, analysis.Place{Cwd: "/"})
+		got := slices.ContainsFunc(s.Calls, func(c *analysis.Call) bool { return r.matches(c.Args) })
+		if got != want {
+			word := "does not match"
+			if got {
+				word = "matches"
+			}
+			errs = append(errs, fmt.Errorf("shell rule %d: pattern %q: it %s its example %q", number, r.Pattern, word, line))
+		}
+	}
+	for _, line := range r.Examples.Match {
+		check(line, true)
+	}
+	for _, line := range r.Examples.NotMatch {
+		check(line, false)
+	}
+	return errors.Join(errs...)
+}
+
+// permissive says that the rule lets run unasked.
+func (r rule) permissive() bool { return r.allowed && !r.asks }
+
+// matches says whether the rule's pattern is about the words: strictly where it
+// allows, loosely where it asks or forbids.
+func (r rule) matches(args []analysis.Word) bool {
+	if r.permissive() {
+		return r.words.Permits(args)
+	}
+	return r.words.Names(args) == pattern.Yes
+}

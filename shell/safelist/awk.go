@@ -1,0 +1,136 @@
+package safelist
+
+import "strings"
+
+// checkAWK reads the words of awk: options, the program, then files and
+// assignments. The program is not parsed; it is refused as soon as it holds
+// anything with which awk could run a program, or read or write a file that is
+// not among its operands.
+func checkAWK(u *Use) string {
+	ops := u.Operands
+	i := 0
+	for ; i < len(ops); i++ {
+		t := ops[i].Text
+		if len(t) < 2 || t[0] != '-' {
+			break
+		}
+		if t == "--" {
+			i++
+			break
+		}
+		switch {
+		case t == "-F" || t == "-v":
+			if i++; i >= len(ops) {
+				return "the option " + t + " lacks its value"
+			}
+			if t == "-v" && !awkAssign(ops[i].Text) {
+				return "an assignment that is not understood"
+			}
+		case strings.HasPrefix(t, "-F"):
+		case strings.HasPrefix(t, "-v"):
+			if !awkAssign(t[2:]) {
+				return "an assignment that is not understood"
+			}
+		default:
+			return "the option " + t + " is not on its list of harmless ones"
+		}
+	}
+	if i >= len(ops) {
+		return "it needs a program"
+	}
+	if why := awkProgram(ops[i].Text); why != "" {
+		return why
+	}
+	for _, op := range ops[i+1:] {
+		if strings.Contains(op.Text, "=") && awkAssign(op.Text) {
+			continue
+		}
+		if op.Text != "-" {
+			u.path(op.Text, op.Index, op.Glob)
+		}
+	}
+	return ""
+}
+
+func awkAssign(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	if !ok || name == "" || name == "ARGV" || name == "ARGC" || name == "PROCINFO" {
+		return false
+	}
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9' || i == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// awkWords are names that no harmless program needs and that a dangerous one
+// does: they run programs, read and write files, change the operands, or reach
+// another name by its spelling.
+var awkWords = []string{"system", "getline", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO", "ENVIRON", "@", "close", "fflush", "extension"}
+
+func awkProgram(s string) string {
+	for _, w := range awkWords {
+		if strings.Contains(s, w) {
+			return "its program holds " + w
+		}
+	}
+	if strings.Contains(s, "\\\n") {
+		return "its program continues a line"
+	}
+	// Outside of strings, > and | after print write to files and programs. What
+	// is a string cannot be told where a regular expression may hold a quote,
+	// so then no > or | may stand anywhere.
+	outside, ambiguous := awkOutside(s)
+	if ambiguous {
+		outside = s
+	}
+	plain := strings.NewReplacer("||", "  ", ">=", "  ").Replace(outside)
+	if strings.Contains(plain, "|") {
+		return "its program may pipe to a program"
+	}
+	if at := strings.Index(plain, ">"); at >= 0 {
+		if ambiguous || strings.Contains(outside[:strings.LastIndex(outside, ">")], "print") || strings.Contains(plain, ">>") {
+			return "its program may write to a file"
+		}
+	}
+	return ""
+}
+
+// awkOutside returns the program with the insides of its strings blanked.
+// ambiguous says that a regular expression and a string may have been confused.
+func awkOutside(s string) (outside string, ambiguous bool) {
+	if strings.Contains(s, "/") && strings.Contains(s, `"`) {
+		// A slash that opens a regular expression could hide a quote. It is
+		// clear enough when every slash stands within a string or every quote
+		// stands before the first slash or after the last.
+		first, last := strings.Index(s, "/"), strings.LastIndex(s, "/")
+		if strings.Contains(s[first:last+1], `"`) {
+			return s, true
+		}
+	}
+	var b strings.Builder
+	in := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case in && c == '\\':
+			i++
+			b.WriteString("  ")
+			continue
+		case c == '"':
+			in = !in
+			b.WriteByte(c)
+			continue
+		case in && c != '\n':
+			b.WriteByte(' ')
+			continue
+		case c == '#':
+			return s, true
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), in
+}

@@ -1,0 +1,312 @@
+package safelist
+
+import (
+	"slices"
+	"strings"
+)
+
+func checkNothing(*Use) string { return "" }
+
+// checkRecursive is for commands that walk a tree, where the named options
+// make them follow links out of it.
+func checkRecursive(follow ...string) func(*Use) string {
+	return func(u *Use) string {
+		u.Sandboxed = u.Has(follow...)
+		return ""
+	}
+}
+
+func checkGrep(u *Use) string {
+	pattern := u.Has("-e", "--regexp", "-f", "--file")
+	if !pattern && len(u.Operands) == 0 && !u.Has("--help", "-V", "--version") {
+		return "it needs a pattern"
+	}
+	if u.Has("-R", "--dereference-recursive") {
+		u.Sandboxed = true
+	}
+	recursive := u.Has("-r", "--recursive", "-R", "--dereference-recursive")
+	if v, ok := u.Value("-d", "--directories"); ok && v == "recurse" {
+		recursive = true
+	}
+	if recursive && len(u.Paths) == 0 {
+		u.path(".", 0, false)
+	}
+	return ""
+}
+
+// checkPager refuses the commands that less and more take as operands with a plus.
+func checkPager(u *Use) string {
+	for _, op := range u.Operands {
+		if strings.HasPrefix(op.Text, "+") {
+			return "a command for the pager: " + op.Text
+		}
+	}
+	return ""
+}
+
+func checkCD(u *Use) string {
+	if len(u.Operands) != 1 || u.Operands[0].Text == "-" || u.Operands[0].Text == "" {
+		return "where it leads is not known"
+	}
+	return ""
+}
+
+// escapes finds a backslash escape that is not one of the given letters: the
+// others make control characters, which a terminal obeys.
+func escapes(s, allowed string) (bad string, found bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			continue
+		}
+		if i+1 == len(s) {
+			return "", false
+		}
+		i++
+		if strings.IndexByte(allowed, s[i]) < 0 {
+			return s[i-1 : i+1], true
+		}
+	}
+	return "", false
+}
+
+func checkEcho(u *Use) string {
+	interpret := false
+	for i, op := range u.Operands {
+		if t := op.Text; interpret || len(t) < 2 || t[0] != '-' || strings.Trim(t[1:], "neE") != "" {
+			// The options end here.
+			for _, rest := range u.Operands[i:] {
+				if bad, found := escapes(rest.Text, `nt\"'`); found && interpret {
+					return "the escape " + bad + " may make a control character"
+				}
+				if rest.Glob {
+					u.path(rest.Text, rest.Index, true)
+				}
+			}
+			return ""
+		}
+		if strings.ContainsAny(op.Text[1:], "e") {
+			// A later -E would turn it off again; on is the safe assumption.
+			interpret = true
+			if i+1 < len(u.Operands) {
+				for _, rest := range u.Operands[i+1:] {
+					if bad, found := escapes(rest.Text, `nt\"'`); found {
+						return "the escape " + bad + " may make a control character"
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func checkPrintf(u *Use) string {
+	ops := u.Operands
+	if len(ops) > 0 && ops[0].Text == "--" {
+		ops = ops[1:]
+	} else if len(ops) > 0 && strings.HasPrefix(ops[0].Text, "-") {
+		return "the option " + ops[0].Text + " is not on its list of harmless ones"
+	}
+	if len(ops) == 0 {
+		return "it needs a format"
+	}
+	for _, op := range ops {
+		if bad, found := escapes(op.Text, `nt\"'%`); found {
+			return "the escape " + bad + " may make a control character"
+		}
+	}
+	format := strings.ReplaceAll(ops[0].Text, "%%", "")
+	for _, spec := range strings.Split(format, "%")[1:] {
+		verb := strings.TrimLeft(spec, "-+ #0123456789.*'hlLjzt")
+		if verb == "" || strings.IndexByte("sbqQdiouxXeEfFgGcaA(", verb[0]) < 0 {
+			return "the conversion %" + spec + " is not one that only prints"
+		}
+		if verb[0] == 'c' || verb[0] == '(' && !strings.Contains(verb, ")T") {
+			continue
+		}
+	}
+	return ""
+}
+
+func checkVersion(u *Use) string {
+	if len(u.Operands) == 1 && u.Operands[0].Text == "--version" {
+		return ""
+	}
+	return "only asking for its version is on the safe list"
+}
+
+func checkDate(u *Use) string {
+	for _, op := range u.Operands {
+		if !strings.HasPrefix(op.Text, "+") {
+			return "an operand that sets the clock: " + op.Text
+		}
+	}
+	return ""
+}
+
+func checkPS(u *Use) string {
+	ops := u.Operands
+	for i := 0; i < len(ops); i++ {
+		switch t := ops[i].Text; t {
+		case "aux", "ax", "a", "x", "u", "ux", "au", "axu", "axf", "auxf", "-e", "-f", "-ef", "-A", "-a", "-l", "-F", "-eF", "-efl", "--forest":
+		case "-p", "-C", "-u", "--ppid", "-t":
+			if i++; i == len(ops) {
+				return "the option " + t + " lacks its value"
+			}
+		default:
+			return "the word " + t + " is not one of those that show no environment"
+		}
+	}
+	return ""
+}
+
+// testUnary are the operators of test(1) with one file operand.
+const testUnary = "-b -c -d -e -f -g -G -h -k -L -N -O -p -r -s -S -u -w -x"
+
+func checkTest(u *Use) string {
+	ops := u.Operands
+	if u.Entry.Name == "[" {
+		if len(ops) == 0 || ops[len(ops)-1].Text != "]" {
+			return "the closing ] is missing"
+		}
+		ops = ops[:len(ops)-1]
+	}
+	unary := strings.Fields(testUnary)
+	for i := 0; i < len(ops); i++ {
+		t := ops[i].Text
+		last := i+1 >= len(ops)
+		switch {
+		case t == "-v" || t == "-R" || t == "-o" && (i == 0 || last):
+			return "the operator " + t + " computes"
+		case slices.Contains(unary, t):
+			if !last {
+				u.path(ops[i+1].Text, ops[i+1].Index, ops[i+1].Glob)
+			}
+		case t == "-nt" || t == "-ot" || t == "-ef":
+			if i > 0 {
+				u.path(ops[i-1].Text, ops[i-1].Index, false)
+			}
+			if !last {
+				u.path(ops[i+1].Text, ops[i+1].Index, false)
+			}
+		case t == "-eq" || t == "-ne" || t == "-lt" || t == "-le" || t == "-gt" || t == "-ge":
+			if last || i == 0 || !integer(ops[i-1].Text) || !integer(ops[i+1].Text) {
+				return "a comparison of something that is not a number"
+			}
+		}
+	}
+	return ""
+}
+
+func integer(s string) bool {
+	s = strings.TrimSpace(s)
+	return digits(strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+"))
+}
+
+// checkTar permits listing an archive, in its usual spellings.
+func checkTar(u *Use) string {
+	ops := u.Operands
+	if len(ops) == 0 {
+		return "it needs to be told what to do"
+	}
+	list, file := false, ""
+	for i := 0; i < len(ops); i++ {
+		t := ops[i].Text
+		switch {
+		case t == "--list":
+			list = true
+		case t == "--verbose":
+		case strings.HasPrefix(t, "--file="):
+			file = t[len("--file="):]
+			u.path(file, ops[i].Index, false)
+		case strings.HasPrefix(t, "--"):
+			return "the option " + t + " is not on its list of harmless ones"
+		case strings.HasPrefix(t, "-") || i == 0:
+			letters := strings.TrimPrefix(t, "-")
+			if bad := strings.Trim(letters, "tvfzjJ"); bad != "" || letters == "" {
+				return "the options " + t + " do more than list"
+			}
+			list = list || strings.Contains(letters, "t")
+			if at := strings.IndexByte(letters, 'f'); at >= 0 {
+				if at != len(letters)-1 || i+1 >= len(ops) {
+					return "the archive is not named as expected"
+				}
+				i++
+				file = ops[i].Text
+				u.path(file, ops[i].Index, false)
+			}
+		}
+	}
+	switch {
+	case !list:
+		return "it does more than list"
+	case file == "" || strings.Contains(file, ":"):
+		return "the archive is not a file"
+	}
+	return ""
+}
+
+// checkUnzip permits listing and printing.
+func checkUnzip(u *Use) string {
+	ops := u.Operands
+	if len(ops) < 2 {
+		return "it unpacks"
+	}
+	switch ops[0].Text {
+	case "-l", "-v", "-Z", "-p", "-t", "-z":
+	default:
+		return "the option " + ops[0].Text + " is not on its list of harmless ones"
+	}
+	for _, op := range ops[1:] {
+		if strings.HasPrefix(op.Text, "-") {
+			return "the option " + op.Text + " is not on its list of harmless ones"
+		}
+	}
+	u.path(ops[1].Text, ops[1].Index, ops[1].Glob)
+	return ""
+}
+
+// jqOptions are the options of jq by the number of words that follow.
+var jqOptions = map[string]int{
+	"--seq": 0, "--stream": 0, "--slurp": 0, "--raw-input": 0, "--null-input": 0, "--compact-output": 0, "--tab": 0, "--color-output": 0,
+	"--monochrome-output": 0, "--ascii-output": 0, "--unbuffered": 0, "--sort-keys": 0, "--raw-output": 0, "--join-output": 0, "--exit-status": 0,
+	"--args": 0, "--jsonargs": 0, "--version": 0, "--help": 0, "--indent": 1, "--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2,
+}
+
+func checkJQ(u *Use) string {
+	ops := u.Operands
+	filter, values := false, false
+	for i := 0; i < len(ops); i++ {
+		t := ops[i].Text
+		if !strings.HasPrefix(t, "-") || t == "-" {
+			switch {
+			case !filter:
+				filter = true
+				// Modules are the only way in which a filter reads other files.
+				if strings.Contains(t, "import") || strings.Contains(t, "include") {
+					return "a filter that may load a module"
+				}
+			case !values && t != "-":
+				u.path(t, ops[i].Index, false)
+			}
+			continue
+		}
+		if n, ok := jqOptions[t]; ok {
+			if i+n >= len(ops) && n > 0 {
+				return "the option " + t + " lacks its values"
+			}
+			if t == "--slurpfile" || t == "--rawfile" {
+				u.path(ops[i+2].Text, ops[i+2].Index, false)
+			}
+			values = values || t == "--args" || t == "--jsonargs"
+			i += n
+			continue
+		}
+		if strings.HasPrefix(t, "--") || strings.Trim(t[1:], "rcnsRSMCaje") != "" {
+			return "the option " + t + " is not on its list of harmless ones"
+		}
+	}
+	if !filter && len(ops) == 0 {
+		return "it needs a filter"
+	}
+	return ""
+}

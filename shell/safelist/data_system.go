@@ -1,0 +1,159 @@
+package safelist
+
+// systemEntries print something about the system, the shell or the time.
+var systemEntries = []Entry{
+	{
+		Name: "pwd", Manual: "bash 5.2 pwd", Options: "-L -P", Builtin: true,
+		Pass: []string{"pwd", "pwd -P"}, Refuse: []string{"pwd -x", "pwd a"},
+	},
+	{
+		Name: "cd", Manual: "bash 5.2 cd", Options: "-L -P -e", Operands: "DIR", Least: 1, Builtin: true, Check: checkCD, Unset: []string{"CDPATH", "OLDPWD"},
+		Pass: []string{"cd internal", "cd ..", "cd -P src"}, Refuse: []string{"cd", "cd -", "cd a b", "cd s*", "cd ~", "cd $X"},
+	},
+	{
+		Name: "echo", Manual: "bash 5.2 echo", Raw: true, Globs: GlobRooted, Check: checkEcho, Builtin: true, Unset: []string{"BASHOPTS", "SHELLOPTS"},
+		Pass:   []string{"echo", "echo ok", "echo \"a;b|c && d > e\"", "echo '$(rm -rf /) `id`'", "echo -n a", "echo -e 'a\\tb\\n'", "echo '\\033[31m'", "echo src/*"},
+		Refuse: []string{"echo -e '\\033]52;c;x'", "echo -ne '\\x1b'", "echo *", "echo $X", "echo -e '\\u202e'"},
+	},
+	{
+		Name: "printf", Manual: "bash 5.2 printf", Raw: true, Check: checkPrintf, Builtin: true,
+		Pass:   []string{"printf '%s\\n' one two", "printf hello", "printf -- '-x\\n'", "printf '%5.2f\\t%d\\n' 1 2"},
+		Refuse: []string{"printf", "printf -v x y", "printf '\\033]52;c;x\\a'", "printf -v 'a[$(x)]' y", "printf '%b' '\\033'", "printf '%n' x", "printf '%(%s)T' x*"},
+	},
+	{
+		Name: "true", Manual: "bash 5.2 true", Raw: true, Builtin: true, Check: checkNothing,
+		Pass: []string{"true"}, Refuse: []string{"true *"},
+	},
+	{
+		Name: "false", Manual: "bash 5.2 false", Raw: true, Builtin: true, Check: checkNothing,
+		Pass: []string{"false"}, Refuse: []string{"false *"},
+	},
+	{
+		Name: ":", Manual: "bash 5.2 :", Raw: true, Builtin: true, Check: checkNothing,
+		Pass: []string{":"}, Refuse: []string{": *"},
+	},
+	{
+		Name: "test", Manual: "bash 5.2 test", Raw: true, Builtin: true, Check: checkTest,
+		Pass:   []string{"test -f go.mod", "test a = b", "test 1 -lt 2", "test ! -d x", "test -f a -a -d b", "test x"},
+		Refuse: []string{"test -v 'a[$(x)]'", "test 'a[0]' -eq 0", "test -R x", "test a -nt /x*", "test -o x"},
+	},
+	{
+		Name: "[", Manual: "bash 5.2 [", Raw: true, Builtin: true, Check: checkTest,
+		Pass: []string{"[ -d internal ]", "[ a = b ]", "[ -n x ]"}, Refuse: []string{"[ -d internal", "[ -v x ]"},
+	},
+	{
+		Name: "type", Manual: "bash 5.2 type", Options: "-a -f -t -p -P", Operands: "TEXT...", Builtin: true,
+		Pass: []string{"type go", "type -a python3"}, Refuse: []string{"type *"},
+	},
+	{
+		Name: "command -v", Manual: "bash 5.2 command", Operands: "TEXT...", Builtin: true,
+		Pass: []string{"command -v go"}, Refuse: []string{"command -v *"},
+	},
+	{
+		Name: "command -V", Manual: "bash 5.2 command", Operands: "TEXT...", Builtin: true,
+		Pass: []string{"command -V go"}, Refuse: []string{"command -V *"},
+	},
+	{
+		Name: "which", Manual: "debianutils 5.7 which(1), GNU which 2.21", Options: "-a --all", Operands: "TEXT...", Least: 1,
+		Never: map[string]string{"-i,--read-alias,--read-functions": "reads aliases from its input"},
+		Pass:  []string{"which go", "which -a python3 node"}, Refuse: []string{"which", "which -i x", "which *"},
+	},
+	{
+		Name: "whereis", Manual: "util-linux 2.38 whereis(1)", Options: "-b -m -s -u", Operands: "TEXT...",
+		Pass: []string{"whereis go"}, Refuse: []string{"whereis -B /x -f go"},
+	},
+	{
+		Name: "whoami", Manual: "coreutils 9.1 whoami(1)", Options: "--help --version",
+		Pass: []string{"whoami"}, Refuse: []string{"whoami x"},
+	},
+	{
+		Name: "id", Manual: "coreutils 9.1 id(1)", Options: "-a -Z,--context -g,--group -G,--groups -n,--name -r,--real -u,--user -z,--zero --help --version", Operands: "TEXT...",
+		Pass: []string{"id", "id -u"}, Refuse: []string{"id -x"},
+	},
+	{
+		Name: "groups", Manual: "coreutils 9.1 groups(1)", Operands: "TEXT...",
+		Pass: []string{"groups"}, Refuse: []string{"groups -x"},
+	},
+	{
+		Name: "logname", Manual: "coreutils 9.1 logname(1)",
+		Pass: []string{"logname"}, Refuse: []string{"logname x"},
+	},
+	{
+		Name: "uname", Manual: "coreutils 9.1 uname(1)",
+		Options: "-a,--all -s,--kernel-name -n,--nodename -r,--kernel-release -v,--kernel-version -m,--machine -p,--processor -i,--hardware-platform -o,--operating-system --help --version",
+		Pass:    []string{"uname -a", "uname -sm"}, Refuse: []string{"uname x"},
+	},
+	{
+		Name: "arch", Manual: "coreutils 9.1 arch(1)", Pass: []string{"arch"}, Refuse: []string{"arch -x86_64 sh"},
+	},
+	{
+		Name: "nproc", Manual: "coreutils 9.1 nproc(1)", Options: "--all --ignore=NUM --help --version",
+		Pass: []string{"nproc"}, Refuse: []string{"nproc x"},
+	},
+	{
+		Name: "hostname", Manual: "hostname 3.23 hostname(1)", Options: "-s,--short",
+		Never: map[string]string{"-F,--file": "sets the name", "-b,--boot": "sets the name"},
+		Pass:  []string{"hostname", "hostname -s"}, Refuse: []string{"hostname evil", "hostname -F x", "hostname -b x"},
+	},
+	{
+		Name: "uptime", Manual: "procps 4.0 uptime(1)", Options: "-p,--pretty -s,--since -h,--help -V,--version",
+		Pass: []string{"uptime"}, Refuse: []string{"uptime x"},
+	},
+	{
+		Name: "free", Manual: "procps 4.0 free(1)", Options: "-b,--bytes -k,--kibi -m,--mebi -g,--gibi -h,--human --si -l,--lohi -t,--total -w,--wide -V,--version",
+		Pass: []string{"free -h"}, Refuse: []string{"free x"},
+	},
+	{
+		Name: "tty", Manual: "coreutils 9.1 tty(1)", Options: "-s,--silent,--quiet --help --version",
+		Pass: []string{"tty"}, Refuse: []string{"tty x"},
+	},
+	{
+		Name: "locale", Manual: "glibc 2.36 locale(1)", Options: "-a,--all-locales -m,--charmaps -c -k", Operands: "TEXT...",
+		Pass: []string{"locale", "locale -a"}, Refuse: []string{"locale --x"},
+	},
+	{
+		Name: "getconf", Manual: "glibc 2.36 getconf(1)", Options: "-a", Operands: "TEXT",
+		Pass: []string{"getconf PAGESIZE"}, Refuse: []string{"getconf PATH_MAX /x"},
+	},
+	{
+		Name: "lscpu", Manual: "util-linux 2.38 lscpu(1)", Options: "-a,--all -b,--online -e,--extended[=TEXT] -J,--json -p,--parse[=TEXT] -V,--version",
+		Pass: []string{"lscpu"}, Refuse: []string{"lscpu -s /x"},
+	},
+	{
+		Name: "date", Manual: "coreutils 9.1 date(1)",
+		Options:  "-d,--date=TEXT --debug -I,--iso-8601[=TEXT] -R,--rfc-email,--rfc-2822 --rfc-3339=TEXT -r,--reference=PATH -u,--utc,--universal --resolution --help --version",
+		Never:    map[string]string{"-s,--set": "sets the clock", "-f,--file": "prints what is in a file"},
+		Operands: "TEXT", Check: checkDate,
+		Pass:   []string{"date", "date '+%Y-%m-%d'", "date -u +%s", "date -d '1 day ago' +%F", "date -Iseconds"},
+		Refuse: []string{"date -s '2001-01-01'", "date 010100002001", "date --set=x", "date -f /etc/shadow"},
+	},
+	{
+		Name: "cal", Manual: "util-linux 2.38 cal(1)", Options: "-1 -3 -m -s -y", Operands: "TEXT TEXT TEXT",
+		Pass: []string{"cal", "cal 2026"}, Refuse: []string{"cal -x"},
+	},
+	{
+		Name: "sleep", Manual: "coreutils 9.1 sleep(1)", Operands: "NUM...", Least: 1,
+		Pass: []string{"sleep 1", "sleep 0.5"}, Refuse: []string{"sleep", "sleep x"},
+	},
+	{
+		Name: "ps", Manual: "procps 4.0 ps(1)", Raw: true, Check: checkPS, Unset: []string{"PS_FORMAT", "PS_PERSONALITY", "I_WANT_A_BROKEN_PS"},
+		Pass: []string{"ps", "ps aux", "ps -ef", "ps -p 12"}, Refuse: []string{"ps auxe", "ps e", "ps -o environ", "ps aux*"},
+	},
+	{
+		Name: "pgrep", Manual: "procps 4.0 pgrep(1)", Options: "-a,--list-full -l,--list-name -c,--count -f,--full -i,--ignore-case -n,--newest -o,--oldest -x,--exact -v,--inverse -u,--euid=TEXT -P,--parent=NUM -d,--delimiter=TEXT", Operands: "TEXT", Least: 1,
+		Pass: []string{"pgrep -fl node"}, Refuse: []string{"pgrep -F x", "pgrep"},
+	},
+	{Name: "bash", Manual: "bash 5.2", Raw: true, Check: checkVersion, Pass: []string{"bash --version"}, Refuse: []string{"bash", "bash x.sh", "bash -c ls"}},
+	{Name: "gcc", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"gcc --version"}, Refuse: []string{"gcc a.c", "gcc --version -o x"}},
+	{Name: "g++", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"g++ --version"}, Refuse: []string{"g++ a.c"}},
+	{Name: "cc", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"cc --version"}, Refuse: []string{"cc a.c"}},
+	{Name: "clang", Manual: "clang 14", Raw: true, Check: checkVersion, Pass: []string{"clang --version"}, Refuse: []string{"clang a.c"}},
+	{Name: "make", Manual: "GNU make 4.3", Raw: true, Check: checkVersion, Unset: []string{"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES"}, Pass: []string{"make --version"}, Refuse: []string{"make", "make --version all"}},
+	{Name: "cmake", Manual: "cmake 3.25", Raw: true, Check: checkVersion, Pass: []string{"cmake --version"}, Refuse: []string{"cmake ."}},
+	{Name: "python3", Manual: "Python 3.11", Raw: true, Check: checkVersion, Pass: []string{"python3 --version"}, Refuse: []string{"python3", "python3 x.py", "python3 -c x"}},
+	{Name: "python", Manual: "Python 3.11", Raw: true, Check: checkVersion, Pass: []string{"python --version"}, Refuse: []string{"python x.py"}},
+	{Name: "node", Manual: "node 18", Raw: true, Check: checkVersion, Unset: []string{"NODE_OPTIONS"}, Pass: []string{"node --version"}, Refuse: []string{"node", "node x.js", "node -e x"}},
+	{Name: "java", Manual: "OpenJDK 17", Raw: true, Check: checkVersion, Unset: []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}, Pass: []string{"java --version"}, Refuse: []string{"java x"}},
+	{Name: "perl", Manual: "perl 5.36", Raw: true, Check: checkVersion, Unset: []string{"PERL5OPT"}, Pass: []string{"perl --version"}, Refuse: []string{"perl x"}},
+	{Name: "ruby", Manual: "ruby 3.1", Raw: true, Check: checkVersion, Unset: []string{"RUBYOPT"}, Pass: []string{"ruby --version"}, Refuse: []string{"ruby x"}},
+}

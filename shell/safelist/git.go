@@ -1,0 +1,170 @@
+package safelist
+
+import (
+	"slices"
+	"strings"
+
+	"sandboxd/shell/analysis"
+)
+
+// gitGlobal are the options in front of git's sub-command that change nothing
+// but the looks of what is printed.
+var gitGlobal = []string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--icase-pathspecs", "--no-replace-objects"}
+
+// gitConfig are the configuration keys that may be set on the command line.
+var gitConfig = map[string][]string{
+	"core.quotepath": {"true", "false", "on", "off", "0", "1"},
+	"color.ui":       {"true", "false", "always", "never", "auto"},
+	"core.pager":     {"cat", ""},
+	"log.decorate":   {"short", "full", "auto", "no"},
+}
+
+// matchGit reads git's own options, then the sub-command's entry.
+func matchGit(args []analysis.Word) (*Use, *Refusal) {
+	refuse := func(why string) (*Use, *Refusal) {
+		return nil, &Refusal{Why: "git: " + why, Known: true, Name: "git"}
+	}
+	dir := ""
+	i := 1
+	for ; i < len(args); i++ {
+		if args[i].Kind != analysis.Literal {
+			return refuse("a word that is not literal: " + args[i].Source)
+		}
+		t := args[i].Text
+		if !strings.HasPrefix(t, "-") {
+			break
+		}
+		switch {
+		case slices.Contains(gitGlobal, t):
+		case t == "-C" && i+1 < len(args) && args[i+1].Kind == analysis.Literal:
+			i++
+			switch to := args[i].Text; {
+			case strings.HasPrefix(to, "/") || dir == "":
+				dir = to
+			default:
+				dir += "/" + to
+			}
+			if dir == "" {
+				return refuse("-C without a directory")
+			}
+		case t == "-c" && i+1 < len(args) && args[i+1].Kind == analysis.Literal:
+			i++
+			key, value, _ := strings.Cut(args[i].Text, "=")
+			if !slices.Contains(gitConfig[strings.ToLower(key)], value) {
+				return refuse("-c sets the configuration " + key + ", which may name a program")
+			}
+		case t == "--version" && i+1 == len(args):
+			return (index()["git version"]).match(args, i+1)
+		default:
+			return refuse("the option " + t + " may change which repository or programs it uses")
+		}
+	}
+	if i >= len(args) {
+		return refuse("no sub-command")
+	}
+	e, ok := index()["git "+args[i].Text]
+	if !ok {
+		return refuse("the sub-command " + args[i].Text + " is not one that only reads")
+	}
+	u, refusal := e.match(args, i+1)
+	if u != nil {
+		u.Dir = dir
+	}
+	return u, refusal
+}
+
+// GitSubcommand returns the sub-command of a git command line and its index,
+// past git's own options; "" where it is not known.
+func GitSubcommand(args []analysis.Word) (name string, at int) {
+	for i := 1; i < len(args); i++ {
+		if !args[i].Known() {
+			return "", 0
+		}
+		switch t := args[i].Text; {
+		case t == "-C" || t == "-c" || t == "--git-dir" || t == "--work-tree" || t == "--namespace" || t == "--exec-path" || t == "--super-prefix" || t == "--config-env" || t == "--attr-source":
+			i++
+		case strings.HasPrefix(t, "-"):
+		default:
+			return t, i
+		}
+	}
+	return "", 0
+}
+
+// gitRevisions looks at operands that are revisions or paths: what follows a
+// colon is a path within the repository, and so may be the whole.
+func gitRevisions(u *Use) string {
+	for _, op := range u.Operands {
+		if _, p, ok := strings.Cut(op.Text, ":"); ok && p != "" && !strings.HasPrefix(op.Text, ":") {
+			u.path(strings.TrimPrefix(p, "/"), op.Index, false)
+		}
+	}
+	return gitFormats(u)
+}
+
+// gitFormats refuses formats that make git verify signatures with a program.
+func gitFormats(u *Use) string {
+	for _, o := range u.Options {
+		if strings.Contains(o.Value, "%G") || strings.Contains(o.Value, "signature") {
+			return "a format that runs gpg"
+		}
+	}
+	return ""
+}
+
+// gitLists is for branch and tag, whose operands create unless an option lists.
+func gitLists(lists ...string) func(*Use) string {
+	return func(u *Use) string {
+		if len(u.Operands) > 0 && !u.Has(lists...) {
+			return "an operand that makes a new one: " + u.Operands[0].Text
+		}
+		return gitFormats(u)
+	}
+}
+
+// gitFirst is for sub-commands that have sub-commands.
+func gitFirst(bare bool, allowed ...string) func(*Use) string {
+	return func(u *Use) string {
+		if len(u.Operands) == 0 {
+			if bare {
+				return gitFormats(u)
+			}
+			return "it changes the repository"
+		}
+		first := u.Operands[0]
+		if !slices.Contains(allowed, first.Text) {
+			return "the sub-command " + first.Text + " is not one that only reads"
+		}
+		return gitFormats(u)
+	}
+}
+
+// gitConfigKeys are what may be read of the configuration: nothing that holds
+// credentials.
+var gitConfigKeys = []string{"user.", "core.", "init.", "branch.", "pull.", "push.", "color.", "diff.", "merge.", "rebase.", "commit.", "log.", "status."}
+
+func checkGitConfig(u *Use) string {
+	if !u.Has("--get", "--get-all", "--get-regexp") || u.Has("--get-regexp") {
+		return "only reading one key is on the safe list"
+	}
+	if len(u.Operands) != 1 {
+		return "it needs one key"
+	}
+	key := strings.ToLower(u.Operands[0].Text)
+	for _, p := range gitConfigKeys {
+		if strings.HasPrefix(key, p) {
+			return ""
+		}
+	}
+	if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".url") {
+		return ""
+	}
+	return "the key " + key + " may hold a credential"
+}
+
+func checkSymbolicRef(u *Use) string {
+	if len(u.Operands) != 1 {
+		return "it sets a reference"
+	}
+	return ""
+}

@@ -1,0 +1,214 @@
+package safelist
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"sandboxd/shell/analysis"
+)
+
+// Use is a command line that an entry permits.
+type Use struct {
+	Entry *Entry
+	// Args are the words that were matched; Words those behind the name.
+	Args, Words []analysis.Word
+	// Options are the options found, in order, with their values.
+	Options []Option
+	// Operands are the other words.
+	Operands []Operand
+	// Paths is everything that the command would open or list.
+	Paths []PathArg
+	// Sandboxed says that the command may follow links to where its words do not
+	// point: harmless only where the sandbox decides what can be read.
+	Sandboxed bool
+	// Dir is a directory that the command changes to first (git -C).
+	Dir string
+	// EndsOptions is the index in Args of a "--", or -1.
+	EndsOptions int
+	// LastOption is the index in Args of the last option or option's value, or 0.
+	LastOption int
+}
+
+// Option is one option found.
+type Option struct {
+	Name  string // as listed: "-n", "--max-count"
+	Value string
+	Index int
+}
+
+// Operand is one operand found.
+type Operand struct {
+	Text  string
+	Class Class
+	Index int
+	Glob  bool
+}
+
+// PathArg is a path among the words.
+type PathArg struct {
+	Text  string
+	Glob  bool
+	Index int
+}
+
+// Refusal says why a command line is not permitted. Known says that the
+// command has an entry.
+type Refusal struct {
+	Why   string
+	Known bool
+	Name  string
+}
+
+// Has says whether one of the options was given.
+func (u *Use) Has(names ...string) bool {
+	for _, o := range u.Options {
+		for _, n := range names {
+			if o.Name == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Value returns the value of the last of the named options.
+func (u *Use) Value(names ...string) (string, bool) {
+	for i := len(u.Options) - 1; i >= 0; i-- {
+		for _, n := range names {
+			if u.Options[i].Name == n {
+				return u.Options[i].Value, true
+			}
+		}
+	}
+	return "", false
+}
+
+func (u *Use) path(text string, index int, glob bool) {
+	u.Paths = append(u.Paths, PathArg{Text: text, Index: index, Glob: glob})
+}
+
+var index = sync.OnceValue(func() map[string]*Entry {
+	m := make(map[string]*Entry, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		if err := e.compile(); err != nil {
+			panic(err) // a mistake in the data; the tests find it
+		}
+		if m[e.Name] != nil {
+			panic("safelist: two entries for " + e.Name)
+		}
+		m[e.Name] = e
+	}
+	return m
+})
+
+// Entries returns all entries. They are not to be changed.
+func Entries() []*Entry {
+	index()
+	out := make([]*Entry, len(entries))
+	for i := range entries {
+		out[i] = &entries[i]
+	}
+	return out
+}
+
+// Lookup returns the entry of a name such as "git log".
+func Lookup(name string) (*Entry, bool) {
+	e, ok := index()[name]
+	return e, ok
+}
+
+func (e *Entry) compile() error {
+	e.options = map[string]option{}
+	for field := range strings.FieldsSeq(e.Options) {
+		var o option
+		names := field
+		if at := strings.Index(field, "[="); at >= 0 {
+			class, ok := classNames[strings.TrimSuffix(field[at+2:], "]")]
+			if !ok {
+				return fmt.Errorf("safelist entry %q: option %q: unknown class", e.Name, field)
+			}
+			names, o = field[:at], option{takes: true, optional: true, class: class}
+		} else if name, value, ok := strings.Cut(field, "="); ok {
+			class, known := classNames[value]
+			if !known {
+				return fmt.Errorf("safelist entry %q: option %q: unknown class", e.Name, field)
+			}
+			names, o = name, option{takes: true, class: class}
+		}
+		for n := range strings.SplitSeq(names, ",") {
+			if len(n) < 2 || n[0] != '-' || strings.ContainsAny(n, "[]") {
+				return fmt.Errorf("safelist entry %q: option %q has no dash", e.Name, field)
+			}
+			if _, twice := e.options[n]; twice {
+				return fmt.Errorf("safelist entry %q: option %q twice", e.Name, n)
+			}
+			e.options[n] = o
+		}
+	}
+	return nil
+}
+
+// Match finds the entry of a command and judges its words. Either a Use or a
+// Refusal comes back.
+func Match(args []analysis.Word) (*Use, *Refusal) {
+	if len(args) == 0 {
+		return nil, &Refusal{Why: "there is no command"}
+	}
+	if !args[0].Known() || args[0].Kind != analysis.Literal {
+		return nil, &Refusal{Why: "the command's name is not literal"}
+	}
+	name := args[0].Text
+	if name == "git" {
+		return matchGit(args)
+	}
+	if e, ok := index()[name]; ok && !subcommands[name] {
+		return e.match(args, 1)
+	}
+	if len(args) > 1 && args[1].Kind == analysis.Literal {
+		if e, ok := index()[name+" "+args[1].Text]; ok {
+			return e.match(args, 2)
+		}
+	}
+	if subcommands[name] {
+		return nil, &Refusal{Why: "this use of " + name + " is not on the safe list", Known: true, Name: name}
+	}
+	return nil, &Refusal{Why: name + " is not on the safe list", Name: name}
+}
+
+// match judges the words behind the name, which takes the first skip of args.
+func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
+	u := &Use{Entry: e, Args: args, Words: args[skip:], EndsOptions: -1}
+	for _, w := range u.Words {
+		if w.Kind != analysis.Literal && w.Kind != analysis.Glob {
+			return nil, e.refuse("a word that is not literal: " + w.Source)
+		}
+	}
+	if e.Raw {
+		for i, w := range u.Words {
+			if w.Kind == analysis.Glob && e.Globs == GlobNone {
+				return nil, e.refuse("an unquoted glob: " + w.Source)
+			}
+			u.Operands = append(u.Operands, Operand{Text: w.Text, Index: skip + i, Glob: w.Kind == analysis.Glob})
+		}
+	} else if why := e.getopt(u, skip); why != "" {
+		return nil, e.refuse(why)
+	}
+	if why := e.globs(u); why != "" {
+		return nil, e.refuse(why)
+	}
+	if e.Check != nil {
+		if why := e.Check(u); why != "" {
+			return nil, e.refuse(why)
+		}
+	}
+	if e.Here && len(u.Paths) == 0 {
+		u.path(".", 0, false)
+	}
+	return u, nil
+}
+
+func (e *Entry) refuse(why string) *Refusal {
+	return &Refusal{Why: e.Name + ": " + why, Known: true, Name: e.Name}
+}

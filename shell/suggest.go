@@ -1,0 +1,106 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/approval"
+)
+
+// toolName is the tool's stable name in requests and grants.
+const toolName = "bash"
+
+// prefixes are the commands for which a grant may leave the rest of the words
+// open: what follows changes what they work on, not what they are. For all
+// others only the exact request can be granted (R-SH-06).
+var prefixes = [][]string{
+	{"git", "add"}, {"git", "commit"}, {"git", "diff"}, {"git", "log"}, {"git", "show"}, {"git", "status"}, {"git", "blame"}, {"git", "branch", "--list"}, {"git", "stash", "list"}, {"git", "fetch"}, {"git", "pull"}, {"git", "switch"}, {"git", "restore", "--staged"},
+	{"go", "build"}, {"go", "test"}, {"go", "vet"}, {"go", "run"}, {"go", "list"}, {"go", "mod", "tidy"}, {"go", "mod", "download"}, {"go", "generate"}, {"go", "doc"}, {"gofmt"},
+	{"npm", "test"}, {"npm", "run"}, {"npm", "ci"}, {"yarn", "test"}, {"yarn", "run"}, {"pnpm", "test"}, {"pnpm", "run"}, {"npx", "tsc"}, {"npx", "eslint"}, {"npx", "jest"}, {"npx", "vitest"}, {"npx", "prettier"},
+	{"cargo", "build"}, {"cargo", "check"}, {"cargo", "test"}, {"cargo", "clippy"}, {"cargo", "fmt"}, {"cargo", "run"}, {"cargo", "doc"},
+	{"make"}, {"cmake"}, {"ctest"}, {"ninja"}, {"pytest"}, {"python3", "-m", "pytest"}, {"python", "-m", "pytest"}, {"ruff"}, {"mypy"}, {"black"}, {"docker", "ps"}, {"docker", "logs"}, {"docker", "images"}, {"kubectl", "get"}, {"kubectl", "describe"}, {"kubectl", "logs"},
+}
+
+// suggest offers wider grants, narrow to wide. What is dangerous, protected or
+// hidden, and what is more than literal simple commands, has none.
+func (j *judging) suggest() {
+	p := j.verdict.Payload
+	if p["plain"] != true {
+		return
+	}
+	asks, reads, _ := j.asking()
+	if len(reads) > 0 {
+		j.suggestReads(reads)
+		return
+	}
+	if len(asks) != 1 {
+		return
+	}
+	words := asks[0]
+	for _, prefix := range prefixes {
+		if len(words) < len(prefix) || !slices.Equal(words[:len(prefix)], prefix) {
+			continue
+		}
+		// npm run lint *, before npm run *.
+		if len(words) > len(prefix) && (prefix[0] == "npm" || prefix[0] == "yarn" || prefix[0] == "pnpm" || prefix[0] == "make" || prefix[0] == "go") && !strings.HasPrefix(words[len(prefix)], "-") && plainWord(words[len(prefix)]) {
+			j.offerPrefix(words[:len(prefix)+1])
+		}
+		j.offerPrefix(prefix)
+		return
+	}
+}
+
+func plainWord(s string) bool {
+	return s != "" && !strings.ContainsAny(s, " \t\n*?[]'\"\\$`")
+}
+
+// offerPrefix suggests "these words and whatever follows". Files that the
+// command executes stay part of the grant: when one changes, it asks again.
+func (j *judging) offerPrefix(words []string) {
+	where := []approval.Condition{approval.Prefix("asks", words...), approval.Equal("plain", true), approval.Equal("cwd", j.cmd.Cwd)}
+	if files, ok := j.verdict.Payload["files"]; ok {
+		where = append(where, approval.Equal("files", files))
+	}
+	j.offer(strings.Join(words, " ")+" *", where, "line", "argv", "tty")
+}
+
+func (j *judging) offer(label string, where []approval.Condition, free ...string) {
+	p := approval.Pattern{Tool: toolName, Where: where, Free: free}
+	if p.Validate() != nil || !p.Matches(toolName, j.verdict.Payload) {
+		return
+	}
+	j.verdict.Suggestions = append(j.verdict.Suggestions, Suggestion{Label: label, Pattern: p})
+}
+
+// suggestReads offers the reading commands under a directory (R-SH-06).
+func (j *judging) suggestReads(reads []string) {
+	paths := j.askedPaths()
+	if len(paths) == 0 {
+		return
+	}
+	dir := path.Dir(paths[0])
+	for _, p := range paths[1:] {
+		for dir != "/" && !within(p, dir) {
+			dir = path.Dir(dir)
+		}
+	}
+	for range 3 {
+		if dir == "/" || dir == j.cmd.Home || j.cmd.Home != "" && within(j.cmd.Home, dir) {
+			return
+		}
+		label := strings.Join(reads, ", ") + " under " + j.cmd.show(dir)
+		if within(dir, j.cmd.project()) && dir != j.cmd.project() {
+			label += "/"
+		}
+		list := make([]any, len(reads))
+		for i, r := range reads {
+			list[i] = r
+		}
+		j.offer(label, []approval.Condition{approval.Equal("reads", list), approval.Under("paths", dir), approval.Equal("plain", true)}, "line", "argv", "asks", "cwd", "tty")
+		if dir == j.cmd.project() {
+			return
+		}
+		dir = path.Dir(dir)
+	}
+}

@@ -1,0 +1,93 @@
+package shell
+
+import (
+	"fmt"
+
+	"sandboxd/shell/pattern"
+	"sandboxd/shell/presets"
+)
+
+// Tool judges commands under one configuration. It is safe for concurrent use.
+type Tool struct {
+	config     Config
+	rules      []rule
+	allow      []permission
+	ask        []permission
+	deny       []permission
+	safe       []pattern.Words
+	presets    []presets.Preset
+	places     places
+	autoSafe   bool
+	defAllowed bool
+	defAsks    bool
+	searchPath []string
+}
+
+// New checks the configuration, its rules' examples included, and returns the tool.
+func New(config Config) (*Tool, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	t := &Tool{config: config, autoSafe: isTrue(config.AutoSafe), defAllowed: isTrue(config.Default.Allowed),
+		defAsks: isTrue(config.Default.Approval), searchPath: config.SearchPath}
+	if len(t.searchPath) == 0 {
+		t.searchPath = DefaultSearchPath
+	}
+	for i, r := range config.Rules {
+		compiled, err := newRule(r, i+1)
+		if err != nil {
+			return nil, err
+		}
+		t.rules = append(t.rules, compiled)
+	}
+	for _, list := range []struct {
+		effect string
+		from   []Permission
+		to     *[]permission
+	}{{"allow", config.Permissions.Allow, &t.allow}, {"ask", config.Permissions.Ask, &t.ask}, {"deny", config.Permissions.Deny, &t.deny}} {
+		for _, p := range list.from {
+			compiled, ok, err := newPermission(p, list.effect)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				*list.to = append(*list.to, compiled)
+			}
+		}
+	}
+	for _, s := range config.SafeCommands {
+		if isAlias(s) {
+			continue // an entry of the safe list
+		}
+		w, err := pattern.Parse(s, true)
+		if err != nil {
+			return nil, err
+		}
+		t.safe = append(t.safe, w)
+	}
+	for _, name := range config.Presets {
+		p, err := presets.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		t.presets = append(t.presets, p)
+	}
+	var err error
+	t.places, err = newPlaces(config)
+	return t, err
+}
+
+func checkPresets(names []string) error {
+	for _, name := range names {
+		if _, err := presets.Lookup(name); err != nil {
+			return fmt.Errorf("presets: %w", err)
+		}
+	}
+	return nil
+}
+
+// SearchPath is where the names of commands that run unasked are looked up.
+func (t *Tool) SearchPath() []string { return append([]string(nil), t.searchPath...) }
+
+// Quote writes an argv as words that a shell reads back unchanged, for showing.
+func Quote(argv []string) string { return quote(argv) }

@@ -1,0 +1,260 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/danger"
+)
+
+// writers are the commands whose operands are written, made or removed.
+var writers = []string{"rm", "rmdir", "unlink", "touch", "mkdir", "chmod", "chown", "chgrp", "tee", "truncate", "shred", "ln", "mv", "mkfifo", "mknod", "setfacl", "chattr", "patch", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "code"}
+
+// writeLast are the commands whose last operand is written.
+var writeLast = []string{"cp", "install", "rsync", "scp"}
+
+// commandPaths finds the paths among the words of any command, and notes which
+// of them are outside, hidden, or protected and written. listed says that the
+// safe list will judge the call's paths itself, more exactly than is done here.
+func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) {
+	name := base(c.Name())
+	j.programPath(c)
+	operands := j.operands(c)
+	for i, op := range operands {
+		if i > maxPaths || len(j.seen) > 2*maxPaths {
+			j.verdict.Outside = true // not looked at
+			break
+		}
+		written := slices.Contains(writers, name) || slices.Contains(writeLast, name) && i == len(operands)-1 ||
+			(name == "sed" || name == "perl") && inPlace(c) && op.path
+		if !op.path && !written {
+			continue
+		}
+		for _, at := range j.resolve(c, op) {
+			state.paths = append(state.paths, at)
+			if !at.inside && at.path != "/dev/null" && !listed {
+				j.verdict.Outside = true
+			}
+			if at.hidden != "" && !listed {
+				j.verdict.Hidden = true
+			}
+			if !written {
+				continue
+			}
+			if protected := j.tool.places.protects(at, j.cmd); protected != "" {
+				j.verdict.Protected = true
+				j.add(finding{decision: Ask, risk: RiskHigh, rule: "protected path", offset: c.Offset, end: c.End, text: callText(c),
+					why: j.cmd.show(at.path) + " is protected (" + protected + "): other programs run or trust it"})
+			}
+		}
+	}
+}
+
+func inPlace(c *analysis.Call) bool {
+	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") || strings.HasPrefix(w.Text, "-pi") || strings.HasPrefix(w.Text, "-ni")
+	})
+}
+
+// programPath notes a program that is named by a path outside the project.
+func (j *judging) programPath(c *analysis.Call) {
+	name := c.Name()
+	if !strings.Contains(name, "/") {
+		return
+	}
+	paths, _ := c.Dirs.Resolve(name)
+	for _, abs := range paths {
+		at := j.at(abs, false)
+		if !at.readable {
+			j.verdict.Outside = true
+		}
+	}
+}
+
+// operand is a word that may be a path.
+type operand struct {
+	text string
+	glob bool
+	path bool // it looks like one
+	home bool // it begins with a home directory that is not known
+}
+
+// operands lists the words behind a command's name that are no options, and
+// the values of options that are joined to them.
+func (j *judging) operands(c *analysis.Call) []operand {
+	var out []operand
+	ended := false
+	for _, a := range c.Args[1:] {
+		t := a.Text
+		unresolved := a.Kind == analysis.Unknown && (strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) || strings.HasPrefix(a.Source, "${HOME") || strings.HasPrefix(a.Source, `"${HOME`))
+		switch {
+		case unresolved:
+			out = append(out, operand{text: t, home: true, path: true})
+			continue
+		case t == "--" && !ended:
+			ended = true
+			continue
+		case !ended && len(t) > 1 && t[0] == '-':
+			if _, value, ok := strings.Cut(t, "="); ok {
+				t = value
+			} else if len(t) > 3 && t[1] != '-' && (t[2] == '/' || strings.HasPrefix(t[2:], "../")) {
+				t = t[2:]
+			} else {
+				continue
+			}
+			if looksLikePath(t) {
+				out = append(out, operand{text: t, path: true, glob: a.Kind == analysis.Glob})
+			}
+			continue
+		}
+		if key, value, ok := strings.Cut(t, "="); ok && !strings.ContainsAny(key, "/.") && looksLikePath(value) {
+			t = value
+		}
+		out = append(out, operand{text: t, glob: a.Kind == analysis.Glob, path: looksLikePath(t) && a.Kind != analysis.Unknown || strings.HasPrefix(t, "/")})
+	}
+	return out
+}
+
+// looksLikePath says whether a word is likely to be meant as a path.
+func looksLikePath(s string) bool {
+	switch {
+	case s == "" || strings.Contains(s, "://") || strings.ContainsAny(s, "\n"):
+		return false
+	case s == ".." || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "./") || strings.Contains(s, "/../"):
+		return true
+	}
+	return strings.Contains(s, "/") && !strings.ContainsAny(s, " |;&()<>")
+}
+
+// resolve classifies the paths that an operand may mean.
+func (j *judging) resolve(c *analysis.Call, op operand) []place {
+	if op.home {
+		home := orElse(j.cmd.Home, "/home/?")
+		return []place{j.at(home, false)}
+	}
+	if op.text == "" || len(op.text) > 4096 {
+		return nil
+	}
+	paths, _ := c.Dirs.Resolve(op.text)
+	var out []place
+	for _, p := range paths {
+		out = append(out, j.at(p, op.glob))
+	}
+	return out
+}
+
+// redirection judges one redirection.
+func (j *judging) redirection(r *analysis.Redir) {
+	f := finding{offset: r.Offset, end: r.End, text: j.source(r.Offset, r.End), rule: "redirection"}
+	if f.text == "" {
+		f.text = r.FD + r.Op + " " + r.Target.Source
+	}
+	switch r.Kind {
+	case analysis.RedirNull, analysis.RedirDup:
+		return
+	case analysis.RedirText:
+		if r.Target.Kind != analysis.Literal {
+			f.why = "text for its input that is not known before it runs"
+			j.add(f)
+		}
+		return
+	case analysis.RedirSocket:
+		f.why, f.risk = "it opens a network connection", RiskHigh
+		j.add(f)
+		return
+	case analysis.RedirRead:
+		j.redirRead(r, &f)
+		return
+	}
+	j.redirWrite(r, &f)
+}
+
+func (j *judging) redirRead(r *analysis.Redir, f *finding) {
+	if r.Target.Kind != analysis.Literal {
+		f.why = "which file it reads is not known before it runs"
+		j.flagUnknown(r)
+		j.add(*f)
+		return
+	}
+	f.decision, f.rule, f.why = Auto, "redirection", "it reads a file"
+	state := &callState{}
+	j.readPath(state, r.Dirs, pathArg(r.Target.Text), f)
+	j.add(*f)
+}
+
+// redirWrite asks always: a line that runs unasked writes no file.
+func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
+	f.why = "it writes to " + orElse(r.Target.Source, "a file")
+	if !r.Target.Known() {
+		f.why = "it writes to a file that is not known before it runs"
+		j.flagUnknown(r)
+		j.add(*f)
+		return
+	}
+	paths, ok := r.Dirs.Resolve(r.Target.Text)
+	if !ok {
+		f.why += ", in a directory that is not known"
+	}
+	for _, p := range paths {
+		at := j.at(p, false)
+		protected := j.tool.places.protects(at, j.cmd)
+		switch {
+		case strings.HasPrefix(at.path, "/dev/") && !danger.Device(at.path):
+		case at.hidden != "":
+			j.verdict.Hidden, j.verdict.Outside, f.risk = true, j.verdict.Outside || !at.inside, RiskHigh
+			f.why = "it writes to " + j.cmd.show(at.path) + ", which holds secrets"
+		case protected != "":
+			j.verdict.Protected, f.risk = true, RiskHigh
+			f.rule = "protected path"
+			f.why = "it writes to " + j.cmd.show(at.path) + ", which is protected (" + protected + "): other programs run or trust it"
+		}
+		if !at.inside && !strings.HasPrefix(at.path, "/dev/") {
+			j.verdict.Outside = true
+		}
+	}
+	j.add(*f)
+}
+
+// flagUnknown warns about a target that begins outside the project.
+func (j *judging) flagUnknown(r *analysis.Redir) {
+	if strings.HasPrefix(r.Target.Source, "~") || strings.Contains(r.Target.Source, "HOME") || strings.HasPrefix(r.Target.Text, "/") && !within(path.Clean(r.Target.Text), j.cmd.project()) {
+		j.verdict.Outside = true
+	}
+}
+
+// inSandboxes says whether every path argument of a call lies in one of the
+// named sandboxes. Any operand may be a path, so each is taken for one.
+func (j *judging) inSandboxes(c *analysis.Call, names []string) bool {
+	if len(names) == 0 {
+		return true
+	}
+	for _, op := range j.operands(c) {
+		if op.home {
+			return false
+		}
+		paths, ok := c.Dirs.Resolve(op.text)
+		if !ok || op.glob || op.text == "" {
+			return false
+		}
+		for _, p := range paths {
+			fact, known := j.facts.Paths[p]
+			if !known {
+				j.need(FactPath, p)
+				return false
+			}
+			if fact.Err != "" || !j.inSandbox(path.Clean(p), names) || !j.inSandbox(fact.Real, names) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (j *judging) inSandbox(p string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		root, ok := j.tool.config.Paths[name]
+		return ok && within(p, path.Clean(root))
+	})
+}

@@ -1,0 +1,332 @@
+package aftermath
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/profile"
+)
+
+// Snapshot is what stood under protected names before a run.
+type Snapshot struct {
+	found
+	profile profile.Profile
+	cache   *Cache
+	copies  map[string]bool
+}
+
+// Before looks at what stands under protected names in the writable trees of p,
+// which is the profile without what was granted for this run alone.
+func Before(p profile.Profile, c *Cache) *Snapshot {
+	s := &Snapshot{found: walk(p, c), profile: p, cache: c, copies: map[string]bool{}}
+	for at, e := range s.entries {
+		if key, ok := e.asCopy(at); ok {
+			s.copies[key] = true
+		}
+	}
+	return s
+}
+
+// Run is what a check must know of the run.
+type Run struct {
+	ID         string
+	Start, End time.Time
+	// Holds reports whether a mount kept the run from changing a path.
+	Holds func(path string) bool
+	// Granted are paths that the run was allowed to change, with what is below.
+	// Configurations of git are checked all the same.
+	Granted []string
+	// Trash is a directory of the daemon's own; a folder in it is made when
+	// something is moved there.
+	Trash string
+}
+
+// Item is one thing that was found.
+type Item struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+	// Trash is where it is now; empty if Kept.
+	Trash string `json:"trash,omitempty"`
+	// Kept: it was left where it is, because it can't be the run's, or because
+	// it could not be moved.
+	Kept bool      `json:"kept,omitempty"`
+	Mode uint32    `json:"mode,omitempty"`
+	Exec string    `json:"exec"`
+	Time time.Time `json:"time"`
+}
+
+// Found is the outcome of a check.
+type Found struct {
+	Items []Item
+	// Partly: the trees could not be looked at in full.
+	Partly bool
+}
+
+// clock is how far a file system's clock may lag behind ours.
+const clock = 15 * time.Millisecond
+
+// After looks again, and takes out what the run made or changed. The run has
+// ended: none of its processes is left.
+func (s *Snapshot) After(r Run) Found {
+	now := walk(s.profile, s.cache)
+	c := check{before: s, now: now, run: r, trash: &trash{dir: path.Join(r.Trash, r.ID)}}
+	for _, at := range slices.Sorted(maps.Keys(now.entries)) {
+		if !c.done(at) {
+			c.look(at, now.entries[at])
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(s.entries)) {
+		if _, there := now.entries[at]; !there {
+			c.gone(at, s.entries[at])
+		}
+	}
+	c.trash.close(c.items)
+	return Found{Items: c.items, Partly: s.partly || now.partly}
+}
+
+type check struct {
+	before *Snapshot
+	now    found
+	run    Run
+	trash  *trash
+	items  []Item
+	dealt  []string // with everything below
+}
+
+func (c *check) done(at string) bool {
+	return slices.ContainsFunc(c.dealt, func(dir string) bool { return within(at, dir) })
+}
+
+// look judges one path that is there now.
+func (c *check) look(at string, e entry) {
+	was, had := c.before.entries[at]
+	if had && (was.stamp == e.stamp && !c.young(e) || was.same(e)) {
+		return
+	}
+	repo, part := c.repository(at)
+	switch {
+	case part == "config" || part == "config.worktree":
+		c.config(at, repo, was, had, e)
+		return
+	case c.granted(at):
+		return
+	case part != "" && !c.before.repos[repo]:
+		if !strings.HasPrefix(part, "hooks") || e.directory() || path.Ext(at) == ".sample" && e.regular() {
+			return
+		}
+	}
+	if key, ok := e.asCopy(at); ok && c.before.copies[key] {
+		return
+	}
+	if e.directory() && (c.empty(at) || c.holdsCopies(at)) {
+		return // what is below is looked at by itself
+	}
+	if why := c.notOurs(at, e, had); why != "" {
+		c.dealt = append(c.dealt, at)
+		if why != unknown {
+			c.keep(at, e, why)
+		}
+		return
+	}
+	why := "the command made it under a protected name"
+	if had {
+		why = "the command changed it, and its name is protected"
+	}
+	c.take(at, e, why)
+	if had {
+		c.restore(at, was)
+	}
+}
+
+// young: an equal stamp does not say much yet.
+func (c *check) young(e entry) bool {
+	return time.Unix(0, e.ctime).After(c.run.Start.Add(-settled))
+}
+
+// repository finds the repository that a path belongs to and which part of it
+// it is: "config", "hooks/…", or "" where it is nothing that git treats apart.
+func (c *check) repository(at string) (repo, part string) {
+	for dir := path.Dir(at); dir != "/"; dir = path.Dir(dir) {
+		if !c.now.repos[dir] {
+			continue
+		}
+		part = strings.TrimPrefix(at, dir+"/")
+		if within(part, "hooks") || slices.Contains([]string{"config", "config.worktree", "commondir", "info/attributes"}, part) {
+			return dir, part
+		}
+		return "", ""
+	}
+	return "", ""
+}
+
+func (c *check) granted(at string) bool {
+	return slices.ContainsFunc(c.run.Granted, func(dir string) bool { return within(at, dir) })
+}
+
+// asCopy is what tells a copy of a file under the same protected name.
+func (e entry) asCopy(at string) (string, bool) {
+	if e.directory() || e.content == nil {
+		return "", false
+	}
+	return fmt.Sprintf("%s\x00%o\x00%s", strings.TrimPrefix(at, path.Dir(e.anchor)+"/"), e.kind()|e.mode&0o111, e.content), true
+}
+
+func (c *check) below(dir string) []string {
+	var list []string
+	for at := range c.now.entries {
+		if at != dir && within(at, dir) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+func (c *check) empty(dir string) bool { return len(c.below(dir)) == 0 }
+
+func (c *check) holdsCopies(dir string) bool {
+	return slices.ContainsFunc(c.below(dir), func(at string) bool {
+		_, had := c.before.entries[at]
+		key, ok := c.now.entries[at].asCopy(at)
+		return had || ok && c.before.copies[key] || c.granted(at)
+	})
+}
+
+const unknown = "unknown"
+
+// notOurs says why something is not the run's doing, or "".
+func (c *check) notOurs(at string, e entry, had bool) string {
+	changed := time.Unix(0, e.ctime)
+	switch {
+	case c.run.Holds != nil && c.run.Holds(at):
+		return "it changed while the command ran, but the sandbox kept the command from it"
+	case changed.After(c.run.End.Add(clock)):
+		return "it changed after the command had ended"
+	case changed.Before(c.run.Start.Add(-clock)) && had:
+		return "it changed before the command began"
+	case changed.Before(c.run.Start.Add(-clock)) && c.before.partly:
+		return unknown // it may have been there, where nobody looked
+	}
+	return ""
+}
+
+// config judges a configuration of git.
+func (c *check) config(at, repo string, was entry, had bool, e entry) {
+	c.dealt = append(c.dealt, at)
+	root := c.rootOf(at)
+	born := !c.before.repos[repo]
+	if key, ok := e.asCopy(at); ok && born && c.before.copies[key] {
+		return
+	}
+	if !e.regular() || e.content == nil {
+		c.replace(at, e, was, had, "it is no configuration that can be read")
+		return
+	}
+	if !born && (!had || was.content != nil) {
+		keys, err := configChange(was.content, e.content, repo, root)
+		switch {
+		case err != nil:
+			c.replace(at, e, was, had, "it can't be understood: "+err.Error())
+		case len(keys) > 0:
+			c.replace(at, e, was, had, "it may name programs: "+some(keys))
+		}
+		return
+	}
+	clean, taken, err := cleanConfig(e.content, repo, root)
+	switch {
+	case err != nil:
+		c.replace(at, e, was, had, "it can't be understood: "+err.Error())
+	case len(taken) > 0:
+		e.content, was = nil, entry{stamp: e.stamp, content: clean}
+		c.replace(at, e, was, true, "settings that may name programs were taken out: "+some(taken))
+	}
+}
+
+// replace puts what was in the place of what is.
+func (c *check) replace(at string, e, was entry, had bool, why string) {
+	if reason := c.notOurs(at, e, had); reason != "" {
+		if reason != unknown {
+			c.keep(at, e, reason+"; "+why)
+		}
+		return
+	}
+	if c.take(at, e, why) && had {
+		c.restore(at, was)
+	}
+}
+
+// gone restores what was removed where nothing held it. Whole folders may go:
+// with a package goes what is in it.
+func (c *check) gone(at string, was entry) {
+	if !was.directory() && was.content == nil || c.granted(at) || c.run.Holds != nil && c.run.Holds(at) || vendored(at) {
+		return
+	}
+	if err := c.trash.restore(c.rootOf(at), at, was); err != nil {
+		return // its folder is gone, too
+	}
+	told := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
+	if !told {
+		c.items = append(c.items, c.item(was.anchor, was, "the command removed it, or a part of it; that is back", "", true))
+	}
+}
+
+func vendored(at string) bool {
+	return strings.Contains(at, "/node_modules/") || strings.Contains(at, "/vendor/")
+}
+
+func (c *check) rootOf(at string) string {
+	for _, root := range c.now.roots {
+		if within(at, root) {
+			return root
+		}
+	}
+	return path.Dir(at)
+}
+
+func (c *check) keep(at string, e entry, why string) {
+	c.items = append(c.items, c.item(at, e, why, "", true))
+}
+
+// take moves something to the trash and reports it.
+func (c *check) take(at string, e entry, why string) bool {
+	c.dealt = append(c.dealt, at)
+	to, err := c.trash.take(c.rootOf(at), at)
+	if err != nil {
+		c.keep(at, e, why+"; it could not be moved away: "+err.Error())
+		return false
+	}
+	c.items = append(c.items, c.item(at, e, why, to, false))
+	return true
+}
+
+func (c *check) restore(at string, was entry) {
+	last := &c.items[len(c.items)-1]
+	if last.Kept {
+		return
+	}
+	if was.content == nil && !was.directory() {
+		last.Why += "; what was there before is not known any more"
+		return
+	}
+	if err := c.trash.restore(c.rootOf(at), at, was); err != nil {
+		last.Why += "; what was there before could not be put back: " + err.Error()
+	}
+}
+
+func (c *check) item(at string, e entry, why, to string, kept bool) Item {
+	return Item{Path: at, Why: why, Trash: to, Kept: kept, Mode: uint32(e.mode &^ unix.S_IFMT), Exec: c.run.ID, Time: c.run.End}
+}
+
+// some lists at most five keys.
+func some(keys []string) string {
+	const most = 5
+	if len(keys) <= most {
+		return strings.Join(keys, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(keys[:most], ", "), len(keys)-most)
+}

@@ -1,0 +1,221 @@
+package aftermath_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sandboxd/profile"
+	"sandboxd/supervisor/aftermath"
+)
+
+// bench is a trusted project and what happens to it.
+type bench struct {
+	t       *testing.T
+	project string
+	trash   string
+	profile profile.Profile
+	cache   aftermath.Cache
+	run     aftermath.Run
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, project: filepath.Join(dir, "p"), trash: filepath.Join(dir, "trash"), run: aftermath.Run{ID: "x-1"}}
+	if err := os.Mkdir(b.project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: b.project}}}
+	for _, name := range profile.ProtectedNames() {
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Protect, Path: b.project, Name: name})
+	}
+	if b.profile, err = profile.New(spec); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// sh plays somebody in the project.
+func (b *bench) sh(script string) {
+	b.t.Helper()
+	cmd := exec.Command("bash", "-euc", script)
+	cmd.Dir = b.project
+	cmd.Env = append(os.Environ(), "HOME="+b.trash+"-home", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.invalid",
+		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.invalid", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// command runs script as a sandboxed command would, and checks afterwards.
+func (b *bench) command(script string) aftermath.Found {
+	b.t.Helper()
+	before := aftermath.Before(b.profile, &b.cache)
+	b.run.Start, b.run.Trash = time.Now(), b.trash
+	b.sh(script)
+	b.run.End = time.Now()
+	return before.After(b.run)
+}
+
+func (b *bench) exists(rel string) bool {
+	_, err := os.Lstat(filepath.Join(b.project, rel))
+	return err == nil
+}
+
+func (b *bench) read(rel string) string {
+	data, _ := os.ReadFile(filepath.Join(b.project, rel))
+	return string(data)
+}
+
+// names are the paths of what was found, "kept " before those left alone.
+func (b *bench) names(f aftermath.Found) []string {
+	list := []string{}
+	for _, i := range f.Items {
+		name := strings.TrimPrefix(i.Path, b.project+"/")
+		if i.Kept {
+			name = "kept " + name
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+func TestWhatARunLeavesUnderProtectedNames(t *testing.T) {
+	const repository = "git init -q . && echo x > f && git add f && git commit -qm i"
+	tests := []struct {
+		name, before, command string
+		found                 []string
+		check                 string // must succeed afterwards
+	}{
+		{"nothing", repository, "echo y > f; mkdir -p src; echo z > src/a.go", nil, ""},
+		{"agent settings", "", "mkdir .claude; echo '{}' > .claude/settings.json", []string{".claude"}, "[ ! -e .claude ]"},
+		{"editor tasks beside known ones", "mkdir .vscode; echo s > .vscode/settings.json", "echo x > .vscode/tasks.json", []string{".vscode/tasks.json"}, "grep -q s .vscode/settings.json && [ ! -e .vscode/tasks.json ]"},
+		{"changed file comes back", "echo mine > AGENTS.md; chmod 640 AGENTS.md", "echo theirs > AGENTS.md", []string{"AGENTS.md"}, "grep -qx mine AGENTS.md && [ $(stat -c %a AGENTS.md) = 640 ]"},
+		{"replaced by another file", "echo mine > CLAUDE.md", "echo theirs > t; mv t CLAUDE.md", []string{"CLAUDE.md"}, "grep -qx mine CLAUDE.md"},
+		{"replaced by a link", "echo mine > CLAUDE.md; echo evil > evil", "ln -sf evil CLAUDE.md", []string{"CLAUDE.md"}, "[ ! -L CLAUDE.md ] && grep -qx mine CLAUDE.md"},
+		{"removed file comes back", "echo mine > CLAUDE.md", "rm CLAUDE.md", []string{"kept CLAUDE.md"}, "grep -qx mine CLAUDE.md"},
+		{"deep in a vendored tree", "mkdir -p node_modules/a", "mkdir -p node_modules/a/.vscode; echo x > node_modules/a/.vscode/tasks.json", []string{"node_modules/a/.vscode"}, ""},
+		{"a touch is no change", "echo mine > CLAUDE.md", "touch CLAUDE.md", nil, ""},
+		{"a link is taken, not followed", "echo keep > outside", "ln -s outside AGENTS.md", []string{"AGENTS.md"}, "grep -q keep outside"},
+		{"a copy of what was there", "mkdir -p .github/workflows a; echo ci > .github/workflows/ci.yml", "cp -r .github a/.github", nil, "[ -e a/.github/workflows/ci.yml ]"},
+		{"a copy and something new", "mkdir -p .github/workflows a; echo ci > .github/workflows/ci.yml", "cp -r .github a/.github; echo x > a/.github/workflows/y.yml", []string{"a/.github/workflows/y.yml"}, "[ -e a/.github/workflows/ci.yml ]"},
+		{"moved package", "mkdir -p pk/a/.vscode; echo x > pk/a/.vscode/settings.json", "mv pk/a pk/b", nil, "[ -e pk/b/.vscode/settings.json ]"},
+
+		{"hook in a known repository", repository, "echo x > .git/hooks/pre-commit", []string{".git/hooks/pre-commit"}, "[ ! -e .git/hooks/pre-commit ]"},
+		{"hooks replaced by a link", repository, "mkdir evil; rm -r .git/hooks; ln -s ../evil .git/hooks", []string{".git/hooks"}, "[ -d .git/hooks ] && [ ! -L .git/hooks ]"},
+		{"harmless settings", repository, "git remote add o ../o.git; git branch other; git config branch.other.remote o; git config user.name n", nil, "git remote | grep -qx o"},
+		{"a setting that names a program", repository, "git config core.fsmonitor 'touch pwn'", []string{".git/config"}, "! grep -q fsmonitor .git/config && git status"},
+		{"harmless beside harmful", repository, "git config user.name n; git config alias.x '!sh'", []string{".git/config"}, "! grep -q alias .git/config"},
+		{"fsmonitor as a switch", repository, "git config core.fsmonitor true", nil, ""},
+		{"a remote that is a helper", repository, "git config remote.o.url 'ext::sh -c id'", []string{".git/config"}, ""},
+		{"an include", repository, "git config include.path ../evil", []string{".git/config"}, "! grep -q include .git/config"},
+		{"configuration as nonsense", repository, "echo '[[[' >> .git/config", []string{".git/config"}, "git status"},
+		{"configuration as a link", repository, "mv .git/config evil; ln -s ../evil .git/config", []string{".git/config"}, "[ ! -L .git/config ] && git status"},
+		{"a known setting taken away", repository + "; git config core.hooksPath /dev/null", "git config --unset core.hooksPath", []string{".git/config"}, "grep -q hooksPath .git/config"},
+
+		{"git init", "", repository, nil, "git status && git log"},
+		{"git init with a hook", "", "git init -q .; echo x > .git/hooks/pre-commit", []string{".git/hooks/pre-commit"}, "[ ! -e .git/hooks/pre-commit ] && git status"},
+		{"git init with a program", "", "git init -q .; git config core.sshCommand 'sh evil'; git config user.name n", []string{".git/config"}, "! grep -qi sshcommand .git/config && git status && [ $(git config user.name) = n ]"},
+		{"git clone", repository, "git clone -q . sub", nil, "git -C sub status && [ -z \"$(git -C sub status --porcelain)\" ]"},
+		{"bare clone", repository, "git clone -q --bare . sub.git", nil, "git -C sub.git log"},
+		{"a bare repository in disguise", repository, "git clone -q --bare . docs; git -C docs config core.fsmonitor 'sh evil'", []string{"docs/config"}, "! grep -q fsmonitor docs/config"},
+		{"a hook in a known bare repository", "git init -q --bare b", "echo x > b/hooks/post-receive; chmod +x b/hooks/post-receive", []string{"b/hooks/post-receive"}, ""},
+		{"a common directory of its own", repository, "mkdir -p w g c; git clone -q --bare . c/r; mv c/r/HEAD g/HEAD; echo ../c/r > g/commondir; echo 'gitdir: ../g' > w/.git; git config -f c/r/config core.fsmonitor 'sh evil'", []string{"c/r/config"}, ""},
+		{"worktree", repository, "git worktree add -q wt", nil, "git -C wt status"},
+		{"stash and rebase", repository, "echo 2 >> f; git stash -q; git checkout -qb t; echo g > g; git add g; git commit -qm g; git rebase -q master 2>/dev/null || git rebase -q main; git stash pop -q", nil, "[ -e g ]"},
+		{"objects is a folder", "mkdir -p src/objects", "mkdir -p src/refs src/objects/x/.vscode; touch src/HEAD; echo x > src/objects/x/.vscode/tasks.json", []string{"src/objects/x/.vscode"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			if tt.before != "" {
+				b.sh(tt.before)
+			}
+			found := b.command(tt.command)
+			if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
+				t.Errorf("found %q, want %q: %+v", got, tt.found, found.Items)
+			}
+			if tt.check != "" {
+				b.sh(tt.check)
+			}
+			for _, i := range found.Items {
+				if _, err := os.Lstat(i.Trash); !i.Kept && err != nil {
+					t.Errorf("%s is not in the trash: %v", i.Path, err)
+				}
+			}
+		})
+	}
+}
+
+func TestManifestSaysWhereThingsCameFrom(t *testing.T) {
+	b := newBench(t)
+	b.command("echo x > AGENTS.md")
+	data, err := os.ReadFile(filepath.Join(b.trash, "x-1", "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []aftermath.Item
+	if err := json.Unmarshal(data, &items); err != nil {
+		t.Fatal(err)
+	}
+	if len(items) != 1 || items[0].Path != filepath.Join(b.project, "AGENTS.md") || items[0].Exec != "x-1" || items[0].Why == "" {
+		t.Errorf("manifest: %s", data)
+	}
+	if content, err := os.ReadFile(items[0].Trash); err != nil || string(content) != "x\n" {
+		t.Errorf("in the trash: %q, %v", content, err)
+	}
+}
+
+func TestNothingIsMadeWhereNothingIsFound(t *testing.T) {
+	b := newBench(t)
+	b.command("echo x > readme")
+	if _, err := os.Lstat(b.trash); err == nil {
+		t.Error("an empty trash was made")
+	}
+}
+
+// What can't be the run's is reported and stays.
+func TestAttribution(t *testing.T) {
+	b := newBench(t)
+	b.sh("echo mine > AGENTS.md; echo mine > CLAUDE.md")
+	t.Run("held by a mount", func(t *testing.T) {
+		b.run.Holds = func(path string) bool { return filepath.Base(path) == "AGENTS.md" }
+		found := b.command("echo person > AGENTS.md")
+		if got := b.names(found); !slices.Equal(got, []string{"kept AGENTS.md"}) || b.read("AGENTS.md") != "person\n" {
+			t.Errorf("found %q, content %q", got, b.read("AGENTS.md"))
+		}
+		b.run.Holds = nil
+	})
+	t.Run("before and after the run", func(t *testing.T) {
+		for _, late := range []bool{false, true} {
+			before := aftermath.Before(b.profile, &b.cache)
+			b.run.Start = time.Now()
+			b.run.End = time.Now()
+			time.Sleep(30 * time.Millisecond)
+			b.sh("echo person >> CLAUDE.md")
+			if !late {
+				time.Sleep(30 * time.Millisecond)
+				b.run.Start, b.run.End = time.Now(), time.Now()
+			}
+			found := before.After(b.run)
+			if got := b.names(found); !slices.Equal(got, []string{"kept CLAUDE.md"}) {
+				t.Errorf("late %v: found %q", late, got)
+			}
+		}
+	})
+	t.Run("granted", func(t *testing.T) {
+		b.run.Granted = []string{filepath.Join(b.project, "AGENTS.md")}
+		if got := b.names(b.command("echo granted > AGENTS.md")); len(got) != 0 || b.read("AGENTS.md") != "granted\n" {
+			t.Errorf("found %q", got)
+		}
+	})
+}

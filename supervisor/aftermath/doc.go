@@ -1,0 +1,37 @@
+// Package aftermath finds what a sandbox left under protected names, and takes
+// it out.
+//
+// The promise: a name that other programs execute or trust (.git/hooks, .vscode,
+// AGENTS.md, …) holds after a run what it held before, also where no mount could
+// hold it: because it did not exist, lies in a vendored tree, or was one too
+// many. What the run put there is in the trash, with a note of where it came
+// from, and what was there before is there again.
+//
+//	before := aftermath.Before(effective, &cache)
+//	… run …
+//	found, err := before.After(aftermath.Run{ID: execID, Start: start, End: end, Holds: plan.Holds, Trash: dir})
+//
+// # Git
+//
+// Whatever has "objects" and "refs" is a repository, bare ones included. In one
+// that was there before, hooks stay as they were, and a configuration that
+// changed stays only if all that changed is known to be harmless (branch.*,
+// remote.*.url, user.*, …); otherwise the earlier one comes back. In one that is
+// new, hooks that are no samples and configuration keys that are not known to
+// be harmless are taken out; it goes on being a working repository.
+//
+// # Who did it
+//
+// What a mount held during the run was changed by somebody else, and so was what
+// changed before or after the run: that is reported and left alone. What
+// changed during the run where nothing held it counts as the run's.
+// A copy of a protected file that the same tree had before, under the same name,
+// is no news: git worktree add and moving a package make such.
+//
+// # Limitations
+//
+// Between its making and the end of the run a file stands where it was put. A
+// person who saves a file under a new protected name while a command runs
+// finds it in the trash. Earlier content is kept for files up to 256 KiB; a
+// larger one that was changed is taken out and not put back.
+package aftermath

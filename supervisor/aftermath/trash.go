@@ -1,0 +1,247 @@
+package aftermath
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+	"sandboxd/files/tree"
+)
+
+// trash is one run's folder. The trees that things come from are the run's
+// to arrange, so every name is used below an opened folder, without links.
+type trash struct {
+	dir  string
+	open *tree.Tree
+	n    int
+}
+
+const temporary = ".sandboxd-back"
+
+// take moves what stands at a path below root here and returns where to.
+func (t *trash) take(root, at string) (string, error) {
+	to, err := t.folder()
+	if err != nil {
+		return "", err
+	}
+	defer to.Close()
+	from, closeAll, err := openFolder(root, path.Dir(at))
+	if err != nil {
+		return "", err
+	}
+	defer closeAll()
+	t.n++
+	name := fmt.Sprintf("%03d-%s", t.n, path.Base(at))
+	if len(name) > 200 {
+		name = name[:200]
+	}
+	if err := move(from, path.Base(at), to, name); err != nil {
+		return "", err
+	}
+	return path.Join(t.dir, name), nil
+}
+
+// folder makes the run's folder and opens it.
+func (t *trash) folder() (*tree.Dir, error) {
+	if t.open == nil {
+		if err := os.MkdirAll(t.dir, 0o700); err != nil {
+			return nil, err
+		}
+		real, err := filepath.EvalSymlinks(t.dir)
+		if err != nil {
+			return nil, err
+		}
+		if t.open, err = tree.Open(real, tree.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	return t.open.Dir(".")
+}
+
+func openFolder(root, dir string) (*tree.Dir, func(), error) {
+	t, err := tree.Open(root, tree.Options{ManyNames: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	rel := strings.TrimPrefix(strings.TrimPrefix(dir, root), "/")
+	if rel == "" {
+		rel = "."
+	}
+	d, err := t.Dir(rel)
+	if err != nil {
+		t.Close()
+		return nil, nil, err
+	}
+	return d, func() { d.Close(); t.Close() }, nil
+}
+
+// move renames, or copies and removes where the two lie on different file
+// systems.
+func move(from *tree.Dir, name string, to *tree.Dir, as string) error {
+	st, err := from.Stat(name)
+	if err != nil {
+		return err
+	}
+	err = from.Rename(name, st, to, as)
+	var made *tree.MadeError
+	if err == nil || errors.As(err, &made) {
+		return nil
+	}
+	var conflict *files.Conflict
+	if !errors.As(err, &conflict) || conflict.Reason != files.Unsupported {
+		return err
+	}
+	return carry(from, name, st, to, as)
+}
+
+func carry(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) error {
+	switch st.Kind {
+	case files.Dir:
+		return carryFolder(from, name, to, as)
+	case files.File:
+		if err := copyFile(from, name, to, as); err != nil {
+			return err
+		}
+	case files.Symlink:
+		target, err := from.Target(name)
+		if err != nil {
+			return err
+		}
+		if err := to.Symlink(target, as, files.State{Kind: files.Symlink}); err != nil {
+			return err
+		}
+	default: // a pipe, a socket: nothing to keep
+	}
+	return settledError(from.Remove(name, temporary, st))
+}
+
+func carryFolder(from *tree.Dir, name string, to *tree.Dir, as string) error {
+	in, closeIn, err := openBelow(from, name)
+	if err != nil {
+		return err
+	}
+	defer closeIn()
+	if err := os.Mkdir(to.Path(as), 0o700); err != nil {
+		return err
+	}
+	out, closeOut, err := openBelow(to, as)
+	if err != nil {
+		return err
+	}
+	defer closeOut()
+	names, _, err := in.Names(maxEntries)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		st, err := in.Stat(n)
+		if err == nil {
+			err = carry(in, n, st, out, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return settledError(from.Rmdir(name))
+}
+
+func openBelow(d *tree.Dir, name string) (*tree.Dir, func(), error) {
+	return openFolder(d.Path(""), d.Path(name))
+}
+
+func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
+	src, st, err := from.Open(name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	fresh, err := to.Named(as, 0o600)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	if _, err := fresh.CopyFrom(src); err != nil {
+		return err
+	}
+	if err := fresh.Chmod(st.Mode & 0o777); err != nil {
+		return err
+	}
+	if err := fresh.Sync(); err != nil {
+		return err
+	}
+	return settledError(fresh.Place(as))
+}
+
+// settledError takes an error for none where the change was made all the same.
+func settledError(err error) error {
+	var made *tree.MadeError
+	if errors.As(err, &made) {
+		return nil
+	}
+	return err
+}
+
+// restore puts back what an entry was, where nothing stands now.
+func (t *trash) restore(root, at string, was entry) error {
+	d, closeAll, err := openFolder(root, path.Dir(at))
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	name := path.Base(at)
+	if was.directory() {
+		r, err := os.OpenRoot(root)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return r.Mkdir(strings.TrimPrefix(at, root+"/"), os.FileMode(was.mode&0o777))
+	}
+	if was.kind() == unix.S_IFLNK {
+		return settledError(d.Symlink(string(was.content), name, files.State{Kind: files.Symlink}))
+	}
+	fresh, err := d.Named(temporary, 0o600)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	if _, err := fresh.Write(was.content); err != nil {
+		return err
+	}
+	if err := fresh.Chmod(uint32(was.mode & 0o777)); err != nil {
+		return err
+	}
+	return settledError(fresh.Place(name))
+}
+
+// close writes down what is here.
+func (t *trash) close(items []Item) {
+	if t.open == nil {
+		return
+	}
+	defer t.open.Close()
+	var moved []Item
+	for _, i := range items {
+		if i.Trash != "" {
+			moved = append(moved, i)
+		}
+	}
+	b, err := json.MarshalIndent(moved, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(t.dir, "manifest.json"), append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		for i := range items {
+			if items[i].Trash != "" {
+				items[i].Why += "; no note could be left beside it: " + err.Error()
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package supervisor
+
+import "sync"
+
+// asking knows who asked each open question, so that they can be kept from
+// answering it. The zero value is empty.
+type asking struct {
+	mu    sync.Mutex
+	execs map[string]*Exec // by the question's id
+}
+
+func (a *asking) add(e *Exec, question string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.execs == nil {
+		a.execs = map[string]*Exec{}
+	}
+	a.execs[question] = e
+}
+
+// forget drops the questions of e, which are all decided.
+func (a *asking) forget(e *Exec) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, o := range a.execs {
+		if o == e {
+			delete(a.execs, id)
+		}
+	}
+}
+
+// ExecAsking is what that question is about: an execution, or a check, which
+// is none that could be followed. It is nil where no such question is open, and
+// for the moment until its asker is known.
+func (s *Supervisor) ExecAsking(question string) *Exec {
+	s.asking.mu.Lock()
+	defer s.asking.mu.Unlock()
+	return s.asking.execs[question]
+}
+
+// Runs reports whether it is an execution of ours, and not a check of what the
+// agent will run itself.
+func (e *Exec) Runs() bool { return e.done != nil }

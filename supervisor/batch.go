@@ -1,0 +1,84 @@
+package supervisor
+
+import (
+	"context"
+
+	"sandboxd/approval"
+	"sandboxd/shell"
+)
+
+// NextCall is a call of a batch that is still to come, as the agent announces
+// it: of the shell tool with Line or Argv, of another one with Args.
+type NextCall struct {
+	Tool string // "" is "bash"
+	Line string
+	Argv []string
+	Args map[string]any
+	Cwd  string
+}
+
+// maxAnnounced bounds how many calls of a batch are looked at before they are
+// made; "approve all" covers no others.
+const maxAnnounced = 100
+
+// announce lists the calls that remain in a batch, with the digest that each
+// must have for "approve all" to cover it (R-AP-10). That costs a judgement of
+// each, so it is done only where a person will be asked.
+func (s *Supervisor) announce(ctx context.Context, e *Exec, call *approval.Call, next []NextCall) {
+	if len(next) == 0 {
+		return
+	}
+	d, err := s.Approval.Preview(ctx, *call)
+	look := err == nil && d.Outcome == approval.WouldAsk
+	for i, n := range next {
+		r := approval.Remaining{Tool: n.Tool, Description: n.Line}
+		if r.Tool == "" {
+			r.Tool = "bash"
+		}
+		if len(n.Argv) > 0 {
+			r.Description = shell.Quote(n.Argv)
+		}
+		if look && i < maxAnnounced {
+			s.foresee(ctx, e, n, &r)
+		}
+		call.Batch.Remaining = append(call.Batch.Remaining, r)
+	}
+}
+
+// foresee judges a call that is still to come. What can't be judged keeps no
+// digest, and will ask.
+func (s *Supervisor) foresee(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
+	if r.Tool != "bash" {
+		cfg, _, err := s.projectConfig(e.Session.Root)
+		if err != nil {
+			return
+		}
+		class, request, _, err := judgeTool(cfg, approval.Context{Tool: n.Tool, Args: n.Args})
+		if err != nil || request == nil {
+			return
+		}
+		r.Description, r.Digest = request.Description, toolDigest(n.Tool, n.Args, n.Cwd)
+		r.Delete, r.Dangerous, r.Protected = class.Delete || request.Delete, class.Dangerous || request.Dangerous, class.Protected || request.Protected
+		return
+	}
+	later, err := s.unstarted(e.Session, e.Peer, ExecRequest{Line: n.Line, Argv: n.Argv, Cwd: n.Cwd})
+	if err != nil {
+		return
+	}
+	j, err := s.judge(ctx, later)
+	if err != nil {
+		return
+	}
+	r.Digest = j.digest
+	r.Delete, r.Dangerous, r.Protected = j.verdict.Delete, j.verdict.Danger, j.verdict.Protected
+}
+
+// toolDigest binds an answer to a call of a tool that the agent runs itself:
+// to all of its arguments, also those that are shown nowhere.
+func toolDigest(tool string, args map[string]any, cwd string) string {
+	p, err := approval.Fingerprint(map[string]any{"tool": tool, "args": args, "cwd": cwd})
+	if err != nil {
+		return ""
+	}
+	return p.String()
+}

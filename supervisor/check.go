@@ -1,0 +1,180 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/oklog/ulid/v2"
+
+	"sandboxd/approval"
+	"sandboxd/sandbox"
+	"sandboxd/shell"
+)
+
+// CheckRequest asks what would be decided about a command.
+type CheckRequest struct {
+	Exec ExecRequest
+	// DryRun only says what would be decided. Without it a person is asked
+	// where one must be, and the decision is on record: the agent runs the
+	// command itself.
+	DryRun bool
+}
+
+// ToolRequest asks about a call of a tool that the agent runs itself.
+type ToolRequest struct {
+	CallID, Tool string
+	Args         map[string]any
+	Cwd          string
+	DryRun       bool
+	Inline       bool
+	Description  string
+	Batch        approval.Batch
+	Group        string
+	Next         []NextCall
+}
+
+// Verdict is the answer to both.
+type Verdict struct {
+	// Asks: a person is (or would be) asked. Refuses: never, or denied.
+	Asks, Refuses bool
+	Why, Rule     string
+	Risk          approval.Risk
+	Reasons       []string
+	Description   string
+	Parts         []shell.Part
+	Suggestions   []shell.Suggestion
+	Decision      approval.Decision
+	Denied        *Result
+	Digest        string // of the profile
+	Report        sandbox.Report
+	Warnings      []string
+}
+
+// Check judges a command without running it (R-AP-20, R-IP-03).
+func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r CheckRequest) (Verdict, error) {
+	e, err := s.unstarted(sess, peer, r.Exec)
+	if err != nil {
+		return Verdict{}, err
+	}
+	j, err := s.judge(ctx, e)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Verdict{Why: j.verdict.Why, Rule: j.verdict.Rule, Risk: approval.Risk(j.verdict.Risk.String()), Reasons: j.verdict.Reasons,
+		Description: j.verdict.Description, Parts: j.verdict.Parts, Suggestions: j.verdict.Suggestions, Warnings: j.warnings}
+	if j.plan != nil {
+		v.Digest, v.Report = j.plan.Profile.Digest().String(), j.plan.Report
+	}
+	if r.DryRun {
+		v.Decision, err = s.Approval.Preview(ctx, s.call(e, j))
+	} else {
+		defer s.asking.forget(e)
+		v.Decision, err = s.decide(ctx, e, j)
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	v.settle(j.verdict.Decision == shell.Ask)
+	if !v.Decision.Approved && !r.DryRun {
+		denied := s.denied("bash", j.command.Text(), v.Decision)
+		v.Denied = &denied
+	}
+	return v, nil
+}
+
+// settle derives the one word from the decision. A call that a person has
+// answered was asked about, whatever the answer.
+func (v *Verdict) settle(asks bool) {
+	switch {
+	case v.Decision.Outcome == approval.WouldAsk, v.Decision.How == approval.HowPerson,
+		v.Decision.Reason == approval.ReasonTimeout, v.Decision.Reason == approval.ReasonNoApprover:
+		v.Asks = true
+	case !v.Decision.Approved:
+		v.Refuses = true
+		if v.Decision.Why != "" {
+			v.Why = v.Decision.Why
+		}
+	case asks && v.Decision.Why != "":
+		v.Why = v.Decision.Why // a grant or a mode answered
+	}
+}
+
+// unstarted is an execution that is only looked at.
+func (s *Supervisor) unstarted(sess *Session, peer Peer, r ExecRequest) (*Exec, error) {
+	if (r.Line == "") == (len(r.Argv) == 0) {
+		return nil, &RequestError{"give either a command line or an argv"}
+	}
+	cwd, err := sess.resolveCwd(r.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	r.Cwd = cwd
+	return &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Request: r, Peer: peer, log: newEventLog(0)}, checkText(r)
+}
+
+// Unregistered is a session for dry runs without one: it is in no list, has no
+// grants, and its root is the repository around cwd.
+func (s *Supervisor) Unregistered(peer Peer, cwd string) (*Session, error) {
+	name, home, err := account(peer.UID)
+	if err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(cwd) {
+		return nil, &RequestError{fmt.Sprintf("cwd %q is not an absolute path", cwd)}
+	}
+	guard := s.guard(home)
+	root, err := guard.Check(guard.EnclosingRepository(cwd))
+	if err != nil {
+		return nil, err
+	}
+	return &Session{ID: "dry-run", Kind: KindAPI, Peer: peer, Root: root, Home: home, User: name, turn: 1}, nil
+}
+
+// CheckTool decides about a call of a tool that is neither shell nor file tool
+// (R-AP-24). The agent runs it itself; the decision is on record.
+func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r ToolRequest) (Verdict, error) {
+	cfg, warnings, err := s.projectConfig(sess.Root)
+	if err != nil {
+		return Verdict{}, err
+	}
+	class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: r.Tool, Args: r.Args})
+	if err != nil {
+		return Verdict{}, err
+	}
+	call := approval.Call{ID: r.CallID, Principal: sess.Principal(), Session: sess.ID, Agent: sess.Agent, Batch: r.Batch,
+		Tool: r.Tool, Request: request, Blocked: blocked, Class: class, Cwd: r.Cwd, Why: r.Description, Inline: r.Inline,
+		Digest: toolDigest(r.Tool, r.Args, r.Cwd)}
+	if request != nil {
+		request.GroupID = r.Group
+		call.Payload = request.Payload
+	}
+	e := &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
+		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description}}
+	call.Asked = func(p approval.Pending) { s.asking.add(e, p.ID) }
+	v := Verdict{Rule: class.RuleText, Warnings: warnings}
+	if request != nil {
+		v.Description, v.Risk, v.Reasons = request.Description, request.Risk, request.Reasons
+	}
+	if r.DryRun {
+		v.Decision, err = s.Approval.Preview(ctx, call)
+	} else {
+		defer s.asking.forget(e)
+		s.announce(ctx, e, &call, r.Next)
+		if v.Decision, err = s.Approval.Decide(ctx, call); err == nil {
+			rec := recordOf(e, nil)
+			rec.Tool, rec.ExecID, rec.Subject, rec.Digest = r.Tool, "", v.Description, call.Digest
+			err = s.record(withDecision(rec, v.Decision))
+		}
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	v.Why = v.Decision.Why
+	v.settle(request != nil)
+	if !v.Decision.Approved && !r.DryRun {
+		denied := s.denied(r.Tool, "", v.Decision)
+		v.Denied = &denied
+	}
+	return v, nil
+}

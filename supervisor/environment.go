@@ -1,0 +1,152 @@
+package supervisor
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sandboxd/profile"
+	"sandboxd/sandbox"
+	"sandboxd/shell"
+)
+
+// searchPath is what PATH is inside, unless the configuration sets it.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// commandOf is what executes for a judgement. What runs unasked is our own
+// writing of the analysed words; what a person sees runs as it was shown.
+func (s *Supervisor) commandOf(sess *Session, j *judgement, p profile.Profile) sandbox.Command {
+	c := sandbox.Command{Dir: j.command.Cwd, Env: s.environment(sess, j, p)}
+	run := shell.Execution{Argv: j.command.Argv}
+	if j.verdict.Decision == shell.Auto {
+		run = j.verdict.Run
+	} else if j.command.Line != "" {
+		run = shell.Execution{Script: j.command.Line}
+	}
+	if run.Script == "" {
+		c.Argv = run.Argv
+		return c
+	}
+	c.Path = shellPath()
+	c.Argv = []string{"bash", "--noprofile", "--norc", "-c", run.Script}
+	if filepath.Base(c.Path) != "bash" {
+		c.Argv = []string{"sh", "-c", run.Script}
+	}
+	return c
+}
+
+// shellPath is bash, or the system's sh where there is none.
+func shellPath() string {
+	for _, path := range []string{"/bin/bash", "/usr/bin/bash"} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return "/bin/sh"
+}
+
+// environment composes the variables inside: ours, then what the profile
+// passes of the daemon's or sets, then what the request asked for (and a
+// person could see), then what an unasked command must have.
+func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
+	env := map[string]string{
+		"PATH": searchPath, "HOME": sess.Home, "USER": sess.User, "LOGNAME": sess.User,
+		"SHELL": shellPath(), "TMPDIR": "/tmp", "LANG": "C.UTF-8", "SBX_SANDBOX": "1",
+	}
+	passed, _ := p.Environment().Apply(os.Environ())
+	for _, kv := range passed {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	maps.Copy(env, j.command.Env)
+	if j.verdict.Decision == shell.Auto {
+		for _, name := range j.verdict.Unset {
+			delete(env, name)
+		}
+		maps.Copy(env, j.verdict.Env)
+	}
+	if j.command.TTY && env["TERM"] == "" {
+		env["TERM"] = "xterm-256color"
+	}
+	list := make([]string, 0, len(env))
+	for _, k := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, k+"="+env[k])
+	}
+	return list
+}
+
+// homeFiles are put into the private home directory: the person's git
+// configuration without what grants access to anything (R-OS-07).
+func (s *Supervisor) homeFiles(sess *Session) []sandbox.File {
+	if data := gitConfig(sess.Home); len(data) > 0 {
+		return []sandbox.File{{Path: filepath.Join(sess.Home, ".gitconfig"), Data: data}}
+	}
+	return nil
+}
+
+// gitConfig writes the person's own git configuration anew without credential
+// helpers, tokens, includes, and programs that talk to other hosts. git itself
+// reads the file; listing runs nothing that it names (git-config(1)).
+func gitConfig(home string) []byte {
+	var out strings.Builder
+	for _, file := range []string{filepath.Join(home, ".config", "git", "config"), filepath.Join(home, ".gitconfig")} {
+		if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() || fi.Size() > 1<<20 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		cmd := exec.CommandContext(ctx, "/usr/bin/git", "config", "--file", file, "--no-includes", "--null", "--list")
+		cmd.Dir, cmd.Env = "/", []string{"PATH=" + searchPath, "HOME=/", "LANG=C"}
+		list, err := cmd.Output()
+		cancel()
+		if err != nil {
+			continue // a broken file is not carried over; git inside starts with none
+		}
+		for _, entry := range strings.Split(string(list), "\x00") {
+			key, value, hasValue := strings.Cut(entry, "\n")
+			if key == "" || !harmlessGitKey(key, value) {
+				continue
+			}
+			writeGitEntry(&out, key, value, hasValue)
+		}
+	}
+	return []byte(out.String())
+}
+
+// harmlessGitKey keeps settings that neither hold nor fetch a secret.
+func harmlessGitKey(key, value string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	if slices.Contains([]string{"credential", "include", "includeif", "http", "https", "url", "sendemail", "imap", "remote", "gpg"}, section) {
+		return false
+	}
+	if slices.Contains([]string{"core.askpass", "core.sshcommand", "core.gitproxy", "core.fsmonitor", "core.hookspath", "core.pager", "core.attributesfile", "core.excludesfile", "commit.gpgsign", "tag.gpgsign", "user.signingkey"}, key) {
+		return false
+	}
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	if profile.LooksSecret(strings.ToUpper(name)) {
+		return false
+	}
+	return !strings.Contains(value, "://") || !strings.Contains(value, "@")
+}
+
+// writeGitEntry quotes as git-config(1) describes the syntax.
+func writeGitEntry(out *strings.Builder, key, value string, hasValue bool) {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 {
+		return
+	}
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
+	out.WriteString("[" + key[:first])
+	if last > first {
+		out.WriteString(` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key[first+1:last]) + `"`)
+	}
+	out.WriteString("]\n\t" + key[last+1:])
+	if hasValue {
+		out.WriteString(` = "` + quote.Replace(value) + `"`)
+	}
+	out.WriteString("\n")
+}

@@ -1,0 +1,80 @@
+package supervisor
+
+import (
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/sandbox"
+	"sandboxd/supervisor/aftermath"
+)
+
+// EventKind says what an Event tells.
+type EventKind string
+
+// The kinds, in the order in which an execution may produce them.
+const (
+	EventQueued   EventKind = "queued"
+	EventAsked    EventKind = "asked"   // Pending
+	EventDecided  EventKind = "decided" // Decision
+	EventStarted  EventKind = "started" // Started
+	EventStdout   EventKind = "stdout"  // Data
+	EventStderr   EventKind = "stderr"  // Data
+	EventTerminal EventKind = "pty"     // Data
+	EventCut      EventKind = "cut"     // Cut
+	EventEnded    EventKind = "ended"   // Result; the last one
+)
+
+// Event is one step of an execution.
+type Event struct {
+	Seq      uint64 // from 1, without holes
+	Time     time.Time
+	Kind     EventKind
+	Data     []byte
+	Cut      int64 // bytes of output that were dropped here
+	Pending  *approval.Pending
+	Decision *approval.Decision
+	Started  *Started
+	Result   *Result
+}
+
+// Started is what is known when a command runs.
+type Started struct {
+	Decision approval.Decision
+	Digest   string // of the profile
+	Report   sandbox.Report
+	Warnings []string
+}
+
+// Outcome says in one word what became of an execution.
+type Outcome string
+
+// The outcomes.
+const (
+	Ran        Outcome = "ran"
+	Refused    Outcome = "denied"     // a person, a rule or a mode said no
+	Blocked    Outcome = "blocked"    // never allowed
+	NoAnswer   Outcome = "timeout"    // nobody answered
+	Stopped    Outcome = "stopped"    // the session is stopped until the next turn
+	Unenforced Outcome = "unenforced" // a required protection can't be had
+	Unrecorded Outcome = "unrecorded" // the audit log could not be written
+	NotFound   Outcome = "not_found"  // no such command inside the sandbox
+	NotRun     Outcome = "not_run"    // cancelled or faulty before it began
+)
+
+// Result is how an execution ended.
+type Result struct {
+	Outcome Outcome
+	// Code is the exit status: the command's own, 128+n for signal n, 124 for
+	// a timeout, 125 for a failure of ours, 126 denied, 127 not found.
+	Code int
+	// Message says why it did not run, or what ended it, ready for a model.
+	Message  string
+	Exit     sandbox.Exit // where it ran
+	Decision approval.Decision
+	Digest   string // of the profile
+	Report   sandbox.Report
+	Cut      int64
+	Warnings []string
+	// Quarantined is what was found under protected names after the run.
+	Quarantined []aftermath.Item
+}

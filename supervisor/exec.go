@@ -1,0 +1,251 @@
+package supervisor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"sandboxd/approval"
+	"sandboxd/profile"
+	"sandboxd/sandbox"
+	"sandboxd/shell"
+)
+
+// ExecRequest asks for one command. Exactly one of Line and Argv is set.
+type ExecRequest struct {
+	CallID      string
+	Line        string
+	Argv        []string
+	Cwd         string // absolute; empty: the session's root
+	Env         map[string]string
+	Terminal    bool
+	Cols, Rows  uint16
+	Timeout     time.Duration // 0: the profile's; never more than that
+	Stdin       Stdin
+	StdinData   []byte
+	Inline      bool // the person at the caller's terminal may answer
+	Keep        bool // go on when nobody listens any more
+	Description string
+	Batch       approval.Batch
+	Group       string     // calls of the same one are decided together
+	Next        []NextCall // the calls of the batch that are still to come
+}
+
+// Stdin says where standard input comes from.
+type Stdin string
+
+// The sources of standard input; "" is StdinNone.
+const (
+	StdinNone   Stdin = "none"
+	StdinData   Stdin = "inline"
+	StdinStream Stdin = "stream"
+)
+
+// Exec is one execution, from the request to its result.
+type Exec struct {
+	ID      string
+	Session *Session
+	Request ExecRequest
+	Peer    Peer // who asked
+
+	log    *eventLog
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	proc    *sandbox.Process
+	stdin   *inputPipe
+	term    *terminal
+	result  *Result
+	readers int
+	digest  string // of the profile that the question showed
+	report  sandbox.Report
+}
+
+// Events follows the execution from event number from.
+func (e *Exec) Events(from uint64) *EventReader { return e.log.reader(from) }
+
+// Done is closed when the result is known.
+func (e *Exec) Done() <-chan struct{} { return e.done }
+
+// Ended reports whether the execution is over.
+func (e *Exec) Ended() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Result is valid once Done is closed.
+func (e *Exec) Result() Result { <-e.done; return *e.result }
+
+// Cancel ends the execution for cause; a command that runs is killed with all
+// its children.
+func (e *Exec) Cancel(cause sandbox.EndCause) { e.cancel(endError(cause)) }
+
+// endError carries the cause of an end through a context.
+type endError sandbox.EndCause
+
+func (e endError) Error() string { return string(e) }
+
+// Signal sends sig to the running command; before and after it is nothing.
+func (e *Exec) Signal(sig syscall.Signal) error {
+	e.mu.Lock()
+	p := e.proc
+	e.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	return p.Signal(sig)
+}
+
+// Exec registers a request and starts on its way. The outcome, whatever it
+// is, comes as events; the error is for requests that are malformed.
+func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error) {
+	e, err := s.unstarted(sess, peer, r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	e.ID, e.log = "x-"+strings.ToLower(ulid.Make().String()), newEventLog(s.outputLimit(sess))
+	e.cancel, e.done = cancel, make(chan struct{})
+	if r.Stdin == StdinStream {
+		if e.stdin, err = newInputPipe(); err != nil {
+			cancel(nil)
+			return nil, err
+		}
+	}
+	if err := sess.add(e); err != nil {
+		cancel(nil)
+		return nil, &RequestError{err.Error()}
+	}
+	if err := s.register(e); err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	e.expectListener()
+	e.log.add(Event{Kind: EventQueued})
+	go func() {
+		defer s.work.Done()
+		defer cancel(nil)
+		result := s.walk(ctx, e)
+		result.Cut = e.log.flush()
+		e.mu.Lock()
+		e.result = &result
+		e.mu.Unlock()
+		e.log.end(Event{Kind: EventEnded, Result: &result})
+		close(e.done)
+		s.forgetLater(e)
+	}()
+	return e, nil
+}
+
+// RequestError says that a request is malformed.
+type RequestError struct{ Why string }
+
+func (e *RequestError) Error() string { return "request: " + e.Why }
+
+// maxAskAgain bounds how often a question is put again because what it was
+// about changed while the person looked.
+const maxAskAgain = 3
+
+// walk is the way of one request: check → plan → ask → audit → run → audit.
+func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
+	defer e.closeInput()
+	for range maxAskAgain {
+		j, err := s.judge(ctx, e)
+		if err != nil {
+			return s.refuse(e, nil, failure(err))
+		}
+		decision, err := s.decide(ctx, e, j)
+		if err != nil {
+			return s.refuse(e, j, failure(err))
+		}
+		e.log.add(Event{Kind: EventDecided, Decision: &decision})
+		if !decision.Approved {
+			return s.refuse(e, j, s.denied("bash", j.command.Text(), decision))
+		}
+		if err := s.trustByAnswer(e, j, decision); err != nil {
+			return s.refuse(e, j, failure(err))
+		}
+		// What was shown is what runs: look again, and ask again if the
+		// world, the configuration or the plan has changed (promise 5).
+		now, err := s.judge(ctx, e)
+		if err != nil {
+			return s.refuse(e, j, failure(err))
+		}
+		if now.digest != j.digest {
+			continue
+		}
+		return s.run(ctx, e, now, decision)
+	}
+	return s.refuse(e, nil, Result{Outcome: NotRun, Code: 125,
+		Message: "Not run: what the command depends on kept changing while the question was open. Try again when nothing else changes these files."})
+}
+
+// failure is the result of a step that went wrong before the command ran.
+func failure(err error) Result {
+	r := Result{Outcome: NotRun, Code: 125, Message: "Not run: " + err.Error()}
+	var unenforced *sandbox.UnenforcedError
+	var end endError
+	switch {
+	case errors.As(err, &unenforced):
+		r.Outcome = Unenforced
+		r.Message = "Not run: " + err.Error() + ". Ask the administrator to mend the host (sbx doctor says what is missing)."
+	case errors.As(err, &end):
+		r.Message = "Not run: " + end.Error() + " before it began."
+	}
+	return r
+}
+
+// judgement is everything that is decided about a request before anyone is
+// asked.
+type judgement struct {
+	command shell.Command
+	verdict shell.Verdict
+	plan    *sandbox.Plan
+	// names is the profile by which protected names are checked after the run:
+	// without widened, the protected paths that a yes lets this command change.
+	names   profile.Profile
+	widened []string
+	// trusts: a yes makes the session's root writable for sandboxes.
+	trusts   bool
+	warnings []string
+	digest   string
+}
+
+func (j *judgement) planDigest() string {
+	if j.plan == nil {
+		return ""
+	}
+	return j.plan.Digest()
+}
+
+// digestOf binds an answer to what was shown and to what will run.
+func (j *judgement) digestOf() string {
+	b, err := json.Marshal(struct {
+		Line, Cwd string
+		Argv      []string
+		Env       map[string]string
+		Payload   map[string]any
+		Decision  shell.Decision
+		Run       shell.Execution
+		Plan      string
+	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.verdict.Payload, j.verdict.Decision, j.verdict.Run, j.planDigest()})
+	if err != nil {
+		panic(fmt.Sprintf("supervisor: a judgement can't be encoded: %v", err))
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,218 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"sandboxd/approval"
+	"sandboxd/config"
+	"sandboxd/sandbox"
+	"sandboxd/shell"
+	"sandboxd/shell/facts"
+)
+
+// judge looks at a request: what would run, whether it asks, and under which
+// plan. It changes nothing and asks nobody.
+func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
+	sess, r := e.Session, e.Request
+	cfg, warnings, err := s.projectConfig(sess.Root)
+	if err != nil {
+		return nil, err
+	}
+	j := &judgement{warnings: warnings, command: shell.Command{
+		Line: r.Line, Argv: r.Argv, Cwd: r.Cwd, Project: sess.Root, Home: sess.Home,
+		Env: r.Env, TTY: r.Terminal, Description: r.Description,
+	}}
+	if j.verdict, err = s.verdict(ctx, cfg, j.command); err != nil {
+		return nil, err
+	}
+	if j.verdict.Sandboxed && s.Host.Report().Level() == sandbox.Absent && j.verdict.Decision == shell.Auto {
+		j.verdict.Decision = shell.Ask
+		j.verdict.Why = "it is harmless only inside the OS sandbox, which this host does not have in full"
+	}
+	if j.verdict.Decision == shell.Block {
+		j.digest = j.digestOf()
+		return j, nil
+	}
+	trusted := s.trusted(sess, cfg)
+	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
+	effective, operator, err := s.profiles(cfg, sess, trusted || j.trusts, j.verdict.Network)
+	if err != nil {
+		return nil, err
+	}
+	j.names = effective
+	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) {
+		j.widened = widening(j.command, effective, sess.Root)
+		if effective, err = widen(effective, operator, j.widened); err != nil {
+			return nil, err
+		}
+	}
+	j.plan, err = s.Host.Plan(sandbox.Request{
+		Profile: effective, Operator: operator,
+		Command:  s.commandOf(sess, j, effective),
+		Files:    s.homeFiles(sess),
+		Terminal: r.Terminal,
+		Require:  Required(cfg.Sandbox.RequireOSSandbox),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if level := j.plan.Report.Level(); level != sandbox.Enforced {
+		j.warnings = append(j.warnings, j.plan.Report.Degraded()...)
+	}
+	j.digest = j.digestOf()
+	return j, nil
+}
+
+// verdict judges by the configuration and, where the project has rules of its
+// own, by those too; the stricter answer counts.
+func (s *Supervisor) verdict(ctx context.Context, cfg *config.Config, c shell.Command) (shell.Verdict, error) {
+	v, err := judgeBy(ctx, cfg.Shell, c)
+	if err != nil || cfg.Project.File == "" {
+		return v, err
+	}
+	p, err := judgeBy(ctx, cfg.Project.Shell, c)
+	if err != nil {
+		return v, err
+	}
+	if stricter(p.Decision, v.Decision) {
+		v.Decision, v.Why, v.Rule = p.Decision, p.Why, p.Rule
+		v.Reasons = append(p.Reasons, v.Reasons...)
+		v.Parts = p.Parts
+	}
+	return v, nil
+}
+
+// judgeBy judges under one configuration, with the facts that the judgement
+// asks for, read now.
+func judgeBy(ctx context.Context, cfg shell.Config, c shell.Command) (shell.Verdict, error) {
+	tool, err := shell.New(cfg)
+	if err != nil {
+		return shell.Verdict{}, err
+	}
+	v, _ := facts.Judge(ctx, tool, c, facts.Options{SearchPath: cfg.SearchPath, Home: c.Home})
+	return v, nil
+}
+
+// stricter orders Auto < Ask < Block.
+func stricter(a, b shell.Decision) bool {
+	order := []shell.Decision{shell.Auto, shell.Ask, shell.Block}
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// Required lists the protections that must hold in full. `true` is all of the
+// walls; limits, and names that lie too deep for a mount, may be partial: what
+// was made there is found after the run (DESIGN: protected).
+func Required(r config.Require) []string {
+	if !r.All {
+		return r.Protections
+	}
+	return slices.DeleteFunc(slices.Clone(sandbox.Protections), func(name string) bool {
+		return name == sandbox.ProtectLimits || name == sandbox.ProtectProtected
+	})
+}
+
+// call puts a judgement to the approval controller.
+func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
+	v := j.verdict
+	c := approval.Call{
+		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
+		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.Cwd,
+		Why: v.Why, Inline: e.Request.Inline,
+		Class: approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
+		Asked: func(p approval.Pending) {
+			s.asking.add(e, p.ID)
+			e.ask(p, j)
+		},
+	}
+	if v.Decision == shell.Block {
+		c.Blocked = &approval.BlockedError{Reason: v.Why, Rule: v.Rule}
+		return c
+	}
+	// The request is there too where it runs unasked, so that lists and deny
+	// grants see it.
+	c.Request = v.Request(j.command)
+	c.Request.GroupID = e.Request.Group
+	if v.Decision == shell.Auto {
+		if onlySafe(v.Parts) {
+			c.Class.Safe = true
+		} else {
+			// A rule, permission or preset of the configuration; only the
+			// operator's own lets something dangerous get this far (R-SH-04).
+			c.Class.Rule, c.Class.Operator = approval.RuleAllow, v.Danger
+		}
+		return c
+	}
+	if v.Configured {
+		c.Class.Rule = approval.RuleAsk
+	}
+	for _, path := range j.widened {
+		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")
+	}
+	if j.trusts {
+		// Trust is more than this one command, so nothing that was granted
+		// before may answer for it.
+		c.Class.Rule = approval.RuleAsk
+		c.Class.RuleText = "the project is not trusted yet"
+		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("a yes also trusts %s: commands that are allowed may then write there (withdraw: sbx trust --remove)", e.Session.Root))
+	}
+	return c
+}
+
+// onlySafe reports whether the safe list alone let every part run.
+func onlySafe(parts []shell.Part) bool {
+	return !slices.ContainsFunc(parts, func(p shell.Part) bool { return !strings.HasPrefix(p.Rule, "safe list") })
+}
+
+// resolveCwd returns the real working directory of a request.
+func (s *Session) resolveCwd(dir string) (string, error) {
+	if dir == "" {
+		dir = s.Root
+	}
+	if dir == "" {
+		dir = "/"
+	}
+	if !filepath.IsAbs(dir) {
+		return "", &RequestError{fmt.Sprintf("cwd %q is not an absolute path", dir)}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", &RequestError{fmt.Sprintf("cwd %q: %s", dir, reason(err))}
+	}
+	return real, nil
+}
+
+// checkText refuses what no command line can hold and what can't be shown
+// without loss.
+func checkText(r ExecRequest) error {
+	check := func(what, text string) error {
+		if strings.ContainsRune(text, 0) {
+			return &RequestError{what + " holds a NUL byte, which no command can have"}
+		}
+		if !utf8.ValidString(text) {
+			return &RequestError{what + " is not valid UTF-8"}
+		}
+		return nil
+	}
+	if err := check("the command", r.Line); err != nil {
+		return err
+	}
+	for i, a := range r.Argv {
+		if err := check(fmt.Sprintf("argument %d", i), a); err != nil {
+			return err
+		}
+	}
+	for k, v := range r.Env {
+		if k == "" || strings.ContainsAny(k, "=\x00") || !utf8.ValidString(k) {
+			return &RequestError{fmt.Sprintf("environment variable %q has an impossible name", k)}
+		}
+		if err := check("environment variable "+k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

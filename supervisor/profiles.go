@@ -1,0 +1,85 @@
+package supervisor
+
+import (
+	"path/filepath"
+
+	"sandboxd/config"
+	"sandboxd/profile"
+	"sandboxd/profile/document"
+)
+
+// profiles derives what the session's commands may touch. effective is
+// derived ∩ operator; operator is the ceiling alone, nil where there is none.
+func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
+	tools, err := s.tools(cfg, sess, trusted, network)
+	if err != nil {
+		return effective, nil, err
+	}
+	derived, err := document.Derive(tools)
+	if err != nil {
+		return effective, nil, err
+	}
+	if len(cfg.Profiles) == 0 {
+		return derived, nil, nil
+	}
+	ceiling, err := cfg.Ceiling(sess.variables())
+	if err != nil {
+		return effective, nil, err
+	}
+	return derived.Intersect(ceiling), &ceiling, nil
+}
+
+// tools is the configuration in the words of document.Derive. network is what
+// the deciding rule gives the command; the [network] section bounds it.
+func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string) (document.Tools, error) {
+	t, err := cfg.ProfileTools(config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home})
+	if err != nil {
+		return t, err
+	}
+	t.Daemon = s.own
+	for _, list := range [][]string{t.Read, t.Write} {
+		for i, p := range list {
+			if filepath.IsAbs(p) {
+				list[i] = realPath(p)
+			}
+		}
+	}
+	if network != "" {
+		mode, err := profile.ParseNetMode(network)
+		if err != nil {
+			return t, err
+		}
+		t.Network.Mode = min(t.Network.Mode, mode)
+	}
+	t.Network.ListenAny = len(t.Network.Listen) == 0 && t.Network.Mode >= profile.NetLoopback
+	return t, nil
+}
+
+func (s *Session) variables() document.Variables {
+	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp"}
+}
+
+// ProfileOf is the profile under which the session's commands run now.
+func (s *Supervisor) ProfileOf(sess *Session) (profile.Profile, error) {
+	cfg, _, err := s.projectConfig(sess.Root)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	p, _, err := s.profiles(cfg, sess, s.trusted(sess, cfg), "")
+	return p, err
+}
+
+// OperatorProfile is the operator's ceiling for a user.
+func (s *Supervisor) OperatorProfile(uid int) (profile.Profile, error) {
+	name, home, err := account(uid)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	return s.Config().Ceiling((&Session{Home: home, User: name}).variables())
+}
+
+// Paths are the files that the configuration comes from.
+func (s *Supervisor) Paths() config.Paths { return s.paths }
+
+// Overlap reports whether one of two roots lies in the other.
+func Overlap(a, b string) bool { return a != "" && b != "" && (within(a, b) || within(b, a)) }

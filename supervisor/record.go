@@ -1,0 +1,192 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
+	"sandboxd/sandbox"
+)
+
+// Record puts something on record that is not part of an execution.
+func (s *Supervisor) Record(r audit.Record) error { return s.record(r) }
+
+func (s *Supervisor) record(r audit.Record) error {
+	if err := s.Audit.Append(r); err != nil {
+		return &AuditError{err}
+	}
+	return nil
+}
+
+// AuditError says that something could not be put on record and was therefore
+// not done (R-AU-03).
+type AuditError struct{ Err error }
+
+func (e *AuditError) Error() string { return "write the audit log: " + e.Err.Error() }
+func (e *AuditError) Unwrap() error { return e.Err }
+
+func auditPeer(p Peer) *audit.Peer { return &audit.Peer{UID: p.UID, PID: p.PID, Exe: p.Exe} }
+
+// recordOf is what every record of an execution says.
+func recordOf(e *Exec, j *judgement) audit.Record {
+	r := audit.Record{
+		Session: e.Session.ID, Turn: e.Session.Turn(), Agent: e.Session.Agent.String(), Claimed: e.Session.Agent.ID == "",
+		Peer: auditPeer(e.Peer), Tool: "bash", CallID: e.Request.CallID, ExecID: e.ID,
+		Subject: e.Request.Line, Argv: e.Request.Argv, Cwd: e.Request.Cwd,
+	}
+	if j == nil {
+		return r
+	}
+	r.Risk, r.Reasons, r.Rule, r.Digest = j.verdict.Risk.String(), j.verdict.Reasons, j.verdict.Rule, j.digest
+	if b, err := json.Marshal(j.verdict.Payload); err == nil {
+		r.Input = b
+	}
+	if j.plan != nil {
+		r.Profile = j.plan.Profile.Digest().String()
+		r.Enforcement = string(j.plan.Report.Level())
+		for _, l := range j.plan.Report.Layers {
+			if l.Active {
+				r.Layers = append(r.Layers, l.Name)
+			}
+		}
+		r.Gaps = j.plan.Report.Degraded()
+	}
+	return r
+}
+
+func withDecision(r audit.Record, d approval.Decision) audit.Record {
+	r.Category, r.Operation = audit.Decision, string(d.Outcome)
+	r.Decision, r.Reason, r.How, r.Scope = string(d.Outcome), string(d.Reason), string(d.How), string(d.Scope)
+	r.Grant, r.Note, r.Approval = d.Grant, d.Note, d.Request
+	if d.Rule != "" {
+		r.Rule = d.Rule
+	}
+	if d.How == approval.HowPerson {
+		r.By = d.By.String()
+	} else {
+		r.By = string(d.Layer)
+	}
+	return r
+}
+
+// decide asks the controller and puts its answer on record before anything
+// follows from it.
+func (s *Supervisor) decide(ctx context.Context, e *Exec, j *judgement) (approval.Decision, error) {
+	call := s.call(e, j)
+	s.announce(ctx, e, &call, e.Request.Next)
+	d, err := s.Approval.Decide(ctx, call)
+	if err != nil {
+		return d, err
+	}
+	return d, s.record(withDecision(recordOf(e, j), d))
+}
+
+// recordStart is on disk before the command begins.
+func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision) error {
+	if err := s.Approval.Begin(s.ctx, s.call(e, j), d, j.digest); err != nil {
+		return err
+	}
+	r := recordOf(e, j)
+	r.Category, r.Operation, r.Approval, r.Grant = audit.Execution, "start", d.Request, d.Grant
+	return s.record(r)
+}
+
+// recordEnd is on disk before the result is told.
+func (s *Supervisor) recordEnd(e *Exec, j *judgement, res Result) error {
+	r := recordOf(e, j)
+	r.Category, r.Operation = audit.Execution, "end"
+	code := res.Code
+	r.Exit, r.TimedOut, r.DurationMS = &code, res.Exit.Cause == sandbox.EndWall, res.Exit.Wall.Milliseconds()
+	if res.Exit.Signal != 0 {
+		r.Signal = res.Exit.Signal.String()
+	}
+	if c := res.Exit.Cause; c != "" {
+		r.Limits = []string{string(c)}
+	}
+	if res.Outcome != Ran {
+		r.Error = res.Message
+	}
+	s.Approval.End(s.ctx, s.call(e, j), res.Decision, resultError(res))
+	return s.record(r)
+}
+
+func resultError(r Result) error {
+	if r.Outcome != Ran {
+		return errors.New(r.Message)
+	}
+	if r.Code != 0 {
+		return fmt.Errorf("exit status %d", r.Code)
+	}
+	return nil
+}
+
+// refuse records what did not run for a reason that is no decision, and
+// returns the result.
+func (s *Supervisor) refuse(e *Exec, j *judgement, r Result) Result {
+	if j != nil {
+		r.Warnings = j.warnings
+		if j.plan != nil {
+			r.Digest, r.Report = j.plan.Profile.Digest().String(), j.plan.Report
+		}
+	}
+	if r.Report.Layers == nil {
+		r.Report = s.Host.Report()
+	}
+	if r.Decision.Outcome == "" && r.Outcome != Unrecorded {
+		rec := recordOf(e, j)
+		rec.Category, rec.Operation, rec.Error = audit.Execution, "refuse", r.Message
+		if err := s.record(rec); err != nil {
+			r.Outcome, r.Message = Unrecorded, "Not run: "+err.Error()
+		}
+	}
+	return r
+}
+
+// denied turns a negative decision into a text for the agent. what is the
+// command of the shell tool; other tools have their own wording.
+func (s *Supervisor) denied(tool, what string, d approval.Decision) Result {
+	r := Result{Outcome: Refused, Code: 126, Decision: d, Message: d.ForAgent(tool)}
+	if tool == "bash" {
+		r.Message = refusal(what, d)
+	}
+	switch d.Reason {
+	case approval.ReasonBlocked:
+		r.Outcome = Blocked
+	case approval.ReasonTimeout, approval.ReasonNoApprover:
+		r.Outcome = NoAnswer
+	case approval.ReasonStopped:
+		r.Outcome = Stopped
+	case approval.ReasonCancelled:
+		r.Outcome = NotRun
+	}
+	return r
+}
+
+// refusal says what, why and what to do instead (R-UX-06).
+func refusal(what string, d approval.Decision) string {
+	switch d.Reason {
+	case approval.ReasonBlocked:
+		return fmt.Sprintf("Blocked: %s\nReason: %s\nThis is never allowed, whoever asks. Choose another way, or tell the user what you need and why.", what, d.Why)
+	case approval.ReasonTimeout, approval.ReasonNoApprover:
+		return fmt.Sprintf("Not run: %s\nReason: no person answered (%s). Nobody rejected it.\nGo on with something that needs no approval, or tell the user that this waits for them.", what, d.Why)
+	case approval.ReasonStopped:
+		return fmt.Sprintf("Not run: %s\nReason: %s\nThe user stopped this session. Do not try further commands; say what you were about to do and wait for the user.", what, d.Why)
+	case approval.ReasonPerson, approval.ReasonQuit:
+		note := ""
+		if d.Note != "" {
+			note = " Reason: " + d.Note
+		}
+		next := "Do not try the same in another way. Ask the user what they prefer."
+		if d.Reject == approval.RejectHard {
+			next = "Stop here and wait for the user."
+		}
+		if d.Reason == approval.ReasonQuit {
+			next = "The batch was " + d.Why + ". " + next
+		}
+		return fmt.Sprintf("User denied execution of bash.%s\nCommand: %s\n%s", note, what, next)
+	}
+	return fmt.Sprintf("Denied: %s\nReason: %s\nChoose another way, or ask the user.", what, d.Why)
+}

@@ -1,0 +1,116 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// RootError says why a directory can never be a session's root (R-IP-07).
+type RootError struct{ Dir, Why string }
+
+func (e *RootError) Error() string { return fmt.Sprintf("use %q as a project: %s", e.Dir, e.Why) }
+
+// systemDirs are trees that belong to the system: neither they nor anything
+// in them is a project, except below the places that hold people's files.
+var systemDirs = []string{
+	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run",
+	"/sbin", "/sys", "/usr", "/var/lib", "/var/run", "/var/log", "/var/cache", "/var/spool",
+	"/System", "/Library", "/Applications", "/private/etc", "/private/var/db",
+}
+
+// notRoots are directories that are no project themselves although projects
+// may lie in them.
+var notRoots = []string{"/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/mnt", "/media", "/opt", "/srv", "/Users", "/private", "/private/tmp", "/private/var"}
+
+// Guard knows which directories may be roots.
+type Guard struct {
+	// Homes are home directories: of the session's user and of the daemon's.
+	Homes []string
+	// Own are the real paths of our state, configuration, sockets and binaries.
+	Own []string
+}
+
+// Check resolves dir and returns its real path, or a *RootError.
+func (g Guard) Check(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		return "", &RootError{dir, "it is not an absolute path"}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", &RootError{dir, reason(err)}
+	}
+	if fi, err := os.Stat(real); err != nil || !fi.IsDir() {
+		return "", &RootError{dir, "it is not a directory"}
+	}
+	switch {
+	case strings.ContainsAny(real, "\x00\n"):
+		return "", &RootError{dir, "its name has a control character"}
+	case slices.Contains(notRoots, real):
+		return "", &RootError{dir, "it is too wide; choose a directory inside it"}
+	}
+	for _, sys := range systemDirs {
+		if within(real, sys) {
+			return "", &RootError{dir, "it belongs to the system (" + sys + ")"}
+		}
+	}
+	for _, home := range g.Homes {
+		if home = realPath(home); home != "/" && within(home, real) {
+			return "", &RootError{dir, "it is or contains the home directory " + home + "; choose a directory inside it"}
+		}
+	}
+	for _, own := range g.Own {
+		if own = realPath(own); within(own, real) || within(real, own) {
+			return "", &RootError{dir, "it holds this product's own files (" + own + ")"}
+		}
+	}
+	return real, nil
+}
+
+// within reports whether path is dir or lies below it; both are clean.
+func within(path, dir string) bool {
+	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// realPath resolves as much of path as exists.
+func realPath(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(realPath(parent), filepath.Base(path))
+}
+
+// reason is the cause inside a path error, without the path that the caller
+// names anyway.
+func reason(err error) string {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// EnclosingRepository returns the nearest directory at or above dir that has a
+// .git, or dir itself. The walk stops below home directories and at
+// directories that can be no root, so that a stray ~/.git takes nobody's home.
+func (g Guard) EnclosingRepository(dir string) string {
+	for d := realPath(dir); ; d = filepath.Dir(d) {
+		if _, err := g.Check(d); err != nil {
+			return realPath(dir)
+		}
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return realPath(dir)
+		}
+	}
+}

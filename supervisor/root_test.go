@@ -1,0 +1,111 @@
+package supervisor
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// R-IP-07: what can never be a session's root.
+func TestRootsThatAreRefused(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(base, "home", "ann")
+	own := filepath.Join(home, ".local", "state", "sandboxd")
+	project := filepath.Join(home, "src", "app")
+	for _, d := range []string{own, project, filepath.Join(base, "link")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.Symlink("/etc", filepath.Join(base, "link", "etc"))
+	os.Symlink(home, filepath.Join(base, "link", "home"))
+	file := filepath.Join(project, "file")
+	os.WriteFile(file, nil, 0o644)
+	g := Guard{Homes: []string{home}, Own: []string{own}}
+	for _, dir := range []string{
+		"/", "/etc", "/usr/share", "/proc", "/proc/self", "/root", "/home", "/tmp", "/var", "/var/lib",
+		home, filepath.Dir(home), base, home + "/", home + "/src/..", own, filepath.Join(own), filepath.Dir(own), filepath.Join(home, ".local"),
+		filepath.Join(base, "link", "etc"), filepath.Join(base, "link", "home"), file, filepath.Join(base, "absent"), "relative", "", ".",
+		"/proc/self/root",
+	} {
+		got, err := g.Check(dir)
+		var root *RootError
+		if !errors.As(err, &root) {
+			t.Errorf("Check(%q) = %q, %v; want it refused", dir, got, err)
+		}
+	}
+	for _, dir := range []string{project, filepath.Join(home, "src"), filepath.Join(base, "link", "home", "src", "app")} {
+		if got, err := g.Check(dir); err != nil || filepath.IsAbs(got) == false {
+			t.Errorf("Check(%q) = %q, %v; want it accepted", dir, got, err)
+		}
+	}
+}
+
+func TestEnclosingRepository(t *testing.T) {
+	base, _ := filepath.EvalSymlinks(t.TempDir())
+	home := filepath.Join(base, "ann")
+	deep := filepath.Join(home, "repo", "a", "b")
+	os.MkdirAll(deep, 0o755)
+	os.Mkdir(filepath.Join(home, ".git"), 0o755) // takes nobody's home
+	g := Guard{Homes: []string{home}}
+	if got := g.EnclosingRepository(deep); got != deep {
+		t.Errorf("without a repository: %q", got)
+	}
+	os.WriteFile(filepath.Join(home, "repo", ".git"), []byte("gitdir: elsewhere\n"), 0o644) // a linked worktree
+	if got, want := g.EnclosingRepository(deep), filepath.Join(home, "repo"); got != want {
+		t.Errorf("in a worktree: %q, want %q", got, want)
+	}
+}
+
+// R-IP-07: trust is kept by device, inode and real path.
+func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
+	base, _ := filepath.EvalSymlinks(t.TempDir())
+	file := filepath.Join(base, "trust.json")
+	dir := filepath.Join(base, "project")
+	os.Mkdir(dir, 0o755)
+	s, err := OpenTrust(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Trusted(1000, dir) {
+		t.Error("trusted before anyone said so")
+	}
+	if _, err := s.Add(1000, dir, "test"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenTrust(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !again.Trusted(1000, dir) || again.Trusted(1001, dir) {
+		t.Error("the trust of one user is not kept for that user alone")
+	}
+	// Another directory takes the name while the first still exists.
+	os.Rename(dir, dir+".old")
+	os.Mkdir(dir, 0o755)
+	if again.Trusted(1000, dir) {
+		t.Error("a directory that was replaced is still trusted")
+	}
+	if again.Trusted(1000, dir+".old") {
+		t.Error("the trust moved along with the directory")
+	}
+	os.Remove(dir)
+	os.Symlink(dir+".old", dir)
+	if again.Trusted(1000, dir) {
+		t.Error("a link to the directory is trusted")
+	}
+	if gone, err := again.Remove(1000, dir); !gone || err != nil {
+		t.Error(gone, err)
+	}
+	os.WriteFile(file, []byte("{broken"), 0o600)
+	if _, err := OpenTrust(file); err == nil {
+		t.Error("a broken file was taken for an empty one")
+	}
+	if b, _ := os.ReadFile(file); string(b) != "{broken" {
+		t.Error("a broken file was overwritten")
+	}
+}

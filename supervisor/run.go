@@ -1,0 +1,353 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"os"
+	"sync"
+	"time"
+
+	"github.com/creack/pty"
+
+	"sandboxd/approval"
+	"sandboxd/sandbox"
+)
+
+// grace is how long a command has between SIGTERM and SIGKILL.
+const grace = 2 * time.Second
+
+// run starts what was decided, follows it to its end, and records both.
+func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision) Result {
+	base := Result{Decision: d, Digest: j.plan.Profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
+	if err := s.recordStart(e, j, d); err != nil {
+		base.Outcome, base.Code = Unrecorded, 125
+		base.Message = "Not run: the audit log can't be written, and nothing runs unrecorded: " + err.Error()
+		return base
+	}
+	result := s.execute(ctx, e, j, base)
+	if err := s.recordEnd(e, j, result); err != nil {
+		// What ran can't be undone; the session goes no further (R-AU-01).
+		s.stop(e.Session, "the end of "+e.ID+" could not be recorded: "+err.Error())
+		result.Warnings = append(result.Warnings, "the end of this command could not be recorded; the session is stopped: "+err.Error())
+	}
+	return result
+}
+
+func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result) Result {
+	st, err := openStreams(e)
+	if err != nil {
+		return base.with(failure(err))
+	}
+	defer st.close()
+	check := s.beforeRun(e, j)
+	proc, err := s.Host.Start(ctx, j.plan, st.child)
+	if err != nil {
+		return base.with(startFailure(err))
+	}
+	e.started(proc, st.term)
+	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings}})
+	st.follow(e.log)
+
+	wall := time.NewTimer(timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall))
+	defer wall.Stop()
+	select {
+	case <-proc.Done():
+	case <-wall.C:
+		proc.End(sandbox.EndWall, grace)
+	case <-ctx.Done():
+		cause := sandbox.EndCancelled
+		var end endError
+		if errors.As(context.Cause(ctx), &end) {
+			cause = sandbox.EndCause(end)
+		}
+		proc.End(cause, grace)
+	}
+	exit := proc.Wait()
+	st.drain()
+	check.after(&base)
+	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code
+	base.Message = endMessage(exit)
+	if exit.Cause == sandbox.EndWall {
+		base.Code = 124
+	}
+	return base
+}
+
+// with keeps what is known of the run and takes the outcome of o.
+func (r Result) with(o Result) Result {
+	r.Outcome, r.Code, r.Message = o.Outcome, o.Code, o.Message
+	return r
+}
+
+// timeLimit is the smaller of what was asked for and what the profile allows;
+// 0 of either is no limit of its own.
+func timeLimit(asked, profile time.Duration) time.Duration {
+	const forever = 1<<63 - 1
+	if asked <= 0 {
+		asked = forever
+	}
+	if profile <= 0 {
+		profile = forever
+	}
+	return min(asked, profile)
+}
+
+// startFailure explains why nothing started.
+func startFailure(err error) Result {
+	var stage *sandbox.StageError
+	if errors.As(err, &stage) && stage.Code != 125 {
+		r := Result{Outcome: NotFound, Code: stage.Code, Message: stage.Message}
+		if stage.Code == 127 {
+			r.Message += " (inside the sandbox only what the profile grants is there: sbx profile show)"
+		}
+		return r
+	}
+	return failure(err)
+}
+
+func endMessage(e sandbox.Exit) string {
+	switch e.Cause {
+	case "":
+		return ""
+	case sandbox.EndWall:
+		return "Ended: it ran longer than allowed (limit wall)."
+	case sandbox.EndCPU, sandbox.EndMemory, sandbox.EndProcesses, sandbox.EndFileSize, sandbox.EndTmp:
+		return fmt.Sprintf("Ended: it reached its limit of %s ([sandbox.limits] %s).", e.Cause, e.Cause)
+	}
+	return fmt.Sprintf("Ended: %s.", e.Cause)
+}
+
+// streams are both sides of a command's standard descriptors.
+type streams struct {
+	child sandbox.Stdio
+	term  *terminal
+
+	toClose []*os.File
+	out     []source
+	copying sync.WaitGroup
+}
+
+type source struct {
+	file *os.File
+	kind EventKind
+}
+
+// terminal is a pseudo-terminal that the daemon owns (R-IP-10).
+type terminal struct{ master *os.File }
+
+func openStreams(e *Exec) (*streams, error) {
+	if e.Request.Terminal {
+		return openTerminal(e)
+	}
+	st := &streams{}
+	in, err := st.openInput(e)
+	if err != nil {
+		st.close()
+		return nil, err
+	}
+	st.child.In = in
+	for _, o := range []struct {
+		to   **os.File
+		kind EventKind
+	}{{&st.child.Out, EventStdout}, {&st.child.Err, EventStderr}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			st.close()
+			return nil, fmt.Errorf("open output: %w", err)
+		}
+		*o.to = w
+		st.toClose = append(st.toClose, w)
+		st.out = append(st.out, source{r, o.kind})
+	}
+	return st, nil
+}
+
+func (st *streams) openInput(e *Exec) (*os.File, error) {
+	switch e.Request.Stdin {
+	case StdinStream:
+		return e.stdin.r, nil // closed with the exec
+	case StdinData:
+		f, err := sandbox.DataFile("stdin", e.Request.StdinData)
+		if err != nil {
+			return nil, err
+		}
+		st.toClose = append(st.toClose, f)
+		return f, nil
+	}
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	st.toClose = append(st.toClose, f)
+	return f, nil
+}
+
+func openTerminal(e *Exec) (*streams, error) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open terminal: %w", err)
+	}
+	st := &streams{term: &terminal{master}, toClose: []*os.File{slave}, out: []source{{master, EventTerminal}}}
+	st.child = sandbox.Stdio{In: slave, Out: slave, Err: slave}
+	if err := pty.Setsize(master, &pty.Winsize{Cols: or(e.Request.Cols, 80), Rows: or(e.Request.Rows, 24)}); err != nil {
+		st.close()
+		return nil, fmt.Errorf("size terminal: %w", err)
+	}
+	return st, nil
+}
+
+func or(v, otherwise uint16) uint16 {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+// follow copies output into the log until its writers are gone. The child's
+// ends are closed here: the command has its own.
+func (st *streams) follow(log *eventLog) {
+	for _, f := range st.toClose {
+		f.Close()
+	}
+	st.toClose = nil
+	for _, src := range st.out {
+		st.copying.Go(func() {
+			for {
+				buf := make([]byte, 32<<10)
+				n, err := src.file.Read(buf)
+				if n > 0 {
+					log.add(Event{Kind: src.kind, Data: buf[:n:n]})
+				}
+				if err != nil { // EOF; EIO from a terminal whose last user left
+					return
+				}
+			}
+		})
+	}
+}
+
+// drain waits for the rest of the output. Every writer is dead by now, so it
+// comes to an end by itself.
+func (st *streams) drain() { st.copying.Wait() }
+
+func (st *streams) close() {
+	for _, f := range st.toClose {
+		f.Close()
+	}
+	for _, src := range st.out {
+		src.file.Close()
+	}
+	st.copying.Wait()
+}
+
+// inputPipe is a command's streamed standard input.
+type inputPipe struct {
+	r *os.File
+
+	mu sync.Mutex
+	w  *os.File // nil once at end of file
+}
+
+func newInputPipe() (*inputPipe, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("open standard input: %w", err)
+	}
+	return &inputPipe{r: r, w: w}, nil
+}
+
+// ErrInputClosed says that nobody reads the command's standard input.
+var ErrInputClosed = errors.New("the command does not take standard input any more")
+
+// WriteInput gives data to the command and, with eof, ends its input. It
+// blocks while the command has no room, until ctx ends or the command does.
+func (e *Exec) WriteInput(ctx context.Context, data []byte, eof bool) error {
+	e.mu.Lock()
+	in, term := e.stdin, e.term
+	e.mu.Unlock()
+	if term != nil {
+		if eof {
+			data = append(data, 4) // VEOF: the terminal's own end of file
+		}
+		return writeUntil(ctx, term.master, data)
+	}
+	if in == nil {
+		return ErrInputClosed
+	}
+	in.mu.Lock()
+	w := in.w
+	in.mu.Unlock()
+	if w == nil {
+		return ErrInputClosed
+	}
+	if len(data) > 0 {
+		if err := writeUntil(ctx, w, data); err != nil {
+			return err
+		}
+	}
+	if eof {
+		in.end()
+	}
+	return nil
+}
+
+// writeUntil writes all of data unless ctx ends first.
+func writeUntil(ctx context.Context, f *os.File, data []byte) error {
+	stop := context.AfterFunc(ctx, func() { f.SetWriteDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !stop() {
+			f.SetWriteDeadline(time.Time{})
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return ErrInputClosed
+	}
+	return nil
+}
+
+func (p *inputPipe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil {
+		p.w.Close()
+		p.w = nil
+	}
+}
+
+// Resize tells the command's terminal its size; without one it is nothing.
+func (e *Exec) Resize(cols, rows uint16) error {
+	e.mu.Lock()
+	term := e.term
+	e.mu.Unlock()
+	if term == nil {
+		return nil
+	}
+	return pty.Setsize(term.master, &pty.Winsize{Cols: cols, Rows: rows})
+}
+
+func (e *Exec) started(p *sandbox.Process, t *terminal) {
+	e.mu.Lock()
+	e.proc, e.term = p, t
+	in := e.stdin
+	e.mu.Unlock()
+	if in != nil {
+		// The command holds the reading end now; with ours gone a write after
+		// its death fails instead of blocking for ever.
+		in.r.Close()
+	}
+}
+
+func (e *Exec) closeInput() {
+	e.mu.Lock()
+	in := e.stdin
+	e.mu.Unlock()
+	if in != nil {
+		in.end()
+		in.r.Close()
+	}
+}

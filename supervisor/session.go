@@ -1,0 +1,292 @@
+package supervisor
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"sandboxd/approval"
+)
+
+// Peer is who is at the other end of a connection, as the kernel told it.
+type Peer struct {
+	UID, PID int
+	Start    uint64 // with PID: one process, for as long as the host is up
+	Exe      string
+	SID      int    // kernel session
+	TTY      uint64 // controlling terminal, 0 for none
+	// Inside: the peer runs in another pid namespace and may be in a sandbox.
+	Inside bool
+}
+
+// Kind says how a session is found again.
+type Kind string
+
+const (
+	// KindCLI is one person's terminal: the same user, kernel session,
+	// terminal and project come back to the same session.
+	KindCLI Kind = "cli"
+	// KindAPI is a program: a 128-bit secret, bound to its user.
+	KindAPI Kind = "api"
+)
+
+// SessionRequest asks for a session.
+type SessionRequest struct {
+	Kind  Kind
+	Peer  Peer
+	Agent string // what it calls itself
+	// AgentID is its verified identity, empty for none (R-AP-08).
+	AgentID string
+	Label   string
+	// Root is the project; empty means the repository around Cwd, or Cwd.
+	Root string
+	Cwd  string
+}
+
+// Session is one agent's run. Its fields are fixed; what changes is behind
+// methods.
+type Session struct {
+	ID     string
+	Kind   Kind
+	Peer   Peer // who opened it
+	Agent  approval.Agent
+	Label  string
+	Root   string // real path; empty: none
+	Home   string // of the user, from the password database
+	User   string
+	Opened time.Time
+
+	secret [sha256.Size]byte // of an API session
+	leader uint64            // start of the kernel session's leader, of a command-line session
+
+	mu       sync.Mutex
+	lastUsed time.Time
+	turn     int
+	execs    map[string]*Exec
+	closed   bool
+	endTurn  func() // ends the questions about this turn's skills; nil for none
+}
+
+// Ref names the session to the approval controller.
+func (s *Session) Ref() approval.SessionRef {
+	return approval.SessionRef{Principal: s.Principal(), ID: s.ID}
+}
+
+// Principal is on whose behalf the session acts.
+func (s *Session) Principal() approval.Principal { return approval.Principal{UID: s.Peer.UID} }
+
+// LastUsed is when the session last did something.
+func (s *Session) LastUsed() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastUsed
+}
+
+// Turn is the number of the current turn, from 1.
+func (s *Session) Turn() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turn
+}
+
+// Running lists the ids of commands that have not ended.
+func (s *Session) Running() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []string
+	for id, e := range s.execs {
+		if !e.Ended() {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// SessionError says that a session can't be used; what a peer may not see
+// looks exactly like what does not exist.
+type SessionError struct {
+	ID     string
+	Secret bool // the secret is missing or wrong
+}
+
+func (e *SessionError) Error() string {
+	if e.Secret {
+		return fmt.Sprintf("use session %q: its secret is missing or wrong", e.ID)
+	}
+	return fmt.Sprintf("use session %q: there is none of that name", e.ID)
+}
+
+// LimitError says that a peer has too many of something.
+type LimitError struct {
+	What string
+	Most int
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("too many %s: at most %d per user; close some first", e.What, e.Most)
+}
+
+// sessions is the registry. Its mutex guards the maps; a session's own guards
+// what changes in it.
+type sessions struct {
+	mu    sync.Mutex
+	byID  map[string]*Session
+	byCLI map[cliKey]*Session
+}
+
+// cliKey finds a command-line session again.
+type cliKey struct {
+	uid, sid    int
+	leader, tty uint64
+	root        string
+}
+
+func newSessions() *sessions {
+	return &sessions{byID: map[string]*Session{}, byCLI: map[cliKey]*Session{}}
+}
+
+// open returns the session that r means, a new one where there is none. The
+// secret is returned once, for a new API session.
+func (s *sessions) open(r SessionRequest, root, home, user string, most int) (*Session, string, error) {
+	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Kind == KindCLI {
+		if old := s.byCLI[key]; old != nil {
+			old.touch()
+			return old, "", nil
+		}
+	}
+	count := 0
+	for _, o := range s.byID {
+		if o.Peer.UID == r.Peer.UID {
+			count++
+		}
+	}
+	if most > 0 && count >= most {
+		return nil, "", &LimitError{"sessions", most}
+	}
+	now := time.Now()
+	n := &Session{
+		ID: "s-" + strings.ToLower(ulid.Make().String()), Kind: r.Kind, Peer: r.Peer,
+		Agent: approval.Agent{ID: r.AgentID, Name: r.Agent}, Label: r.Label, Root: root, Home: home, User: user,
+		Opened: now, lastUsed: now, turn: 1, execs: map[string]*Exec{},
+	}
+	secret := ""
+	if r.Kind == KindCLI {
+		n.leader = key.leader
+		s.byCLI[key] = n
+	} else {
+		var b [16]byte
+		rand.Read(b[:])
+		secret = base64.RawURLEncoding.EncodeToString(b[:])
+		n.secret = sha256.Sum256([]byte(secret))
+	}
+	s.byID[n.ID] = n
+	return n, secret, nil
+}
+
+// get finds the session for a peer that presents secret. A command-line
+// session belongs to its user and terminal, an API session to its secret.
+func (s *sessions) get(id string, p Peer, secret string) (*Session, error) {
+	s.mu.Lock()
+	n := s.byID[id]
+	s.mu.Unlock()
+	if n == nil || n.Peer.UID != p.UID {
+		return nil, &SessionError{ID: id}
+	}
+	if n.Kind == KindAPI {
+		sum := sha256.Sum256([]byte(secret))
+		if subtle.ConstantTimeCompare(sum[:], n.secret[:]) != 1 {
+			return nil, &SessionError{ID: id, Secret: true}
+		}
+	} else if n.Peer.SID != p.SID || n.Peer.TTY != p.TTY || n.leader != leaderStart(p.SID) {
+		return nil, &SessionError{ID: id}
+	}
+	n.touch()
+	return n, nil
+}
+
+// visible lists what an approver of uid may see.
+func (s *sessions) visible(uid int) []*Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*Session
+	for _, n := range s.byID {
+		if n.Peer.UID == uid {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Session) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// remove takes the session out of the registry; it reports whether it was there.
+func (s *sessions) remove(n *Session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[n.ID] != n {
+		return false
+	}
+	delete(s.byID, n.ID)
+	for k, o := range s.byCLI {
+		if o == n {
+			delete(s.byCLI, k)
+		}
+	}
+	return true
+}
+
+func (s *Session) touch() {
+	s.mu.Lock()
+	s.lastUsed = time.Now()
+	s.mu.Unlock()
+}
+
+// add registers a command; a closed session takes none.
+func (s *Session) add(e *Exec) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("the session is closed")
+	}
+	s.execs[e.ID] = e
+	return nil
+}
+
+// left lists command-line sessions whose terminal session is over and of which
+// nothing runs any more.
+func (s *sessions) left() []*Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*Session
+	for _, n := range s.byID {
+		if n.Kind == KindCLI && leaderStart(n.Peer.SID) != n.leader && len(n.Running()) == 0 {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// anyAPI reports whether a program's session is open. A command-line session
+// lives as long as its terminal and holds nothing that a new one would not.
+func (s *sessions) anyAPI() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.byID {
+		if n.Kind == KindAPI {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+package supervisor
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// R-IP-07: a command-line session is found again by user, kernel session,
+// terminal and project, and by nothing less.
+func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
+	leader := exec.Command("/bin/sleep", "60")
+	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := leader.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { leader.Process.Kill(); leader.Wait() }()
+	sid := leader.Process.Pid
+	all := newSessions()
+	open := func(r SessionRequest, root string) (*Session, string) {
+		t.Helper()
+		n, secret, err := all.open(r, root, "/home/ann", "ann", 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, secret
+	}
+	peer := Peer{UID: 1000, PID: 1, SID: sid, TTY: 5}
+	first, secret := open(SessionRequest{Kind: KindCLI, Peer: peer}, "/p")
+	if again, _ := open(SessionRequest{Kind: KindCLI, Peer: peer}, "/p"); again != first || secret != "" {
+		t.Error("the same terminal and project got another session, or a secret")
+	}
+	for name, p := range map[string]struct {
+		peer Peer
+		root string
+	}{
+		"another user":     {Peer{UID: 1001, SID: sid, TTY: 5}, "/p"},
+		"another session":  {Peer{UID: 1000, SID: 1, TTY: 5}, "/p"},
+		"another terminal": {Peer{UID: 1000, SID: sid, TTY: 6}, "/p"},
+		"another project":  {peer, "/q"},
+	} {
+		if other, _ := open(SessionRequest{Kind: KindCLI, Peer: p.peer}, p.root); other == first {
+			t.Errorf("%s got the session", name)
+		}
+		if p.root == "/p" {
+			if _, err := all.get(first.ID, p.peer, ""); err == nil {
+				t.Errorf("%s may use the session", name)
+			}
+		}
+	}
+	api, secret := open(SessionRequest{Kind: KindAPI, Peer: peer}, "/p")
+	var wrong *SessionError
+	if _, err := all.get(api.ID, peer, "guess"); !errors.As(err, &wrong) || !wrong.Secret {
+		t.Errorf("a wrong secret: %v", err)
+	}
+	if got, err := all.get(api.ID, peer, secret); err != nil || got != api {
+		t.Errorf("the right secret: %v", err)
+	}
+	if _, err := all.get(api.ID, Peer{UID: 1001}, secret); err == nil {
+		t.Error("another user with the secret may use the session")
+	}
+	if len(all.left()) != 0 {
+		// The session of sid 1 belongs to a process that lives.
+		t.Errorf("%d sessions are said to be left", len(all.left()))
+	}
+	leader.Process.Kill()
+	leader.Wait()
+	left := all.left()
+	if len(left) != 4 {
+		t.Errorf("%d sessions left behind by the terminal, want 4", len(left))
+	}
+	if _, err := all.get(first.ID, peer, ""); err == nil {
+		t.Error("the session outlives its terminal")
+	}
+}

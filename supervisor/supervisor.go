@@ -1,0 +1,407 @@
+// Package supervisor is the one way that a request walks: session → check →
+// plan → ask → audit → run → audit. It is straight-line code over the rooms
+// that know their part; what it adds is the order, and that no step can be
+// left out.
+//
+// The promise: nothing runs that was not judged, decided and recorded, in this
+// order; what was shown to a person is what runs, or the person is asked
+// again; and a command never runs outside of the sandbox that its plan
+// describes.
+//
+//	s, err := supervisor.New(supervisor.Options{…})
+//	sess, secret, err := s.OpenSession(supervisor.SessionRequest{…})
+//	e, err := s.Exec(sess, peer, supervisor.ExecRequest{Line: "git status"})
+//	for r := e.Events(0); ; { ev, err := r.Next(ctx) … }
+//
+// # Limitations
+//
+// Peers of the same user who are outside every sandbox can do what the user
+// can do; SECURITY.md says what that means.
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
+	"sandboxd/config"
+	"sandboxd/sandbox"
+	"sandboxd/supervisor/aftermath"
+)
+
+// Options are what a supervisor works with. All fields but Paths are required.
+type Options struct {
+	Host     *sandbox.Host
+	Approval *approval.Controller
+	Audit    *audit.Log
+	Trust    *TrustStore
+	// Config is the configuration at the start; Paths are read again by Reload.
+	Config *config.Config
+	Paths  config.Paths
+	// Own are the paths of our state, sockets, configuration and binaries:
+	// never part of a project, hidden in every sandbox.
+	Own []string
+	// Trash is a directory of the daemon's own for what is taken out of
+	// projects after a run. It is made when it is needed.
+	Trash string
+}
+
+// Supervisor carries requests from their session to their result.
+type Supervisor struct {
+	Host     *sandbox.Host
+	Approval *approval.Controller
+	Audit    *audit.Log
+	Trust    *TrustStore
+
+	own      []string
+	trash    string
+	seen     aftermath.Cache
+	paths    config.Paths
+	sessions *sessions
+	asking   asking
+	ctx      context.Context
+	stopAll  context.CancelCauseFunc
+	work     sync.WaitGroup
+
+	mu      sync.Mutex
+	config  *config.Config
+	execs   map[string]*Exec
+	lastUse time.Time
+	closing bool // no new work
+}
+
+// New returns a supervisor that takes requests at once.
+func New(o Options) (*Supervisor, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s := &Supervisor{
+		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust,
+		own: o.Own, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
+		execs: map[string]*Exec{}, lastUse: time.Now(),
+	}
+	return s, s.record(audit.Record{Category: audit.Config, Operation: "start",
+		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
+}
+
+// Config is the configuration in force, without any project's part.
+func (s *Supervisor) Config() *config.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.config
+}
+
+// Reload reads the configuration again. It takes effect whole or not at all;
+// running commands keep the profile that they started with.
+func (s *Supervisor) Reload() ([]config.Warning, error) {
+	cfg, warnings, err := config.Load(s.paths)
+	if err == nil {
+		err = s.Approval.Configure(cfg.Approval)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.record(audit.Record{Category: audit.Config, Operation: "reload", Error: err.Error()}))
+	}
+	s.mu.Lock()
+	s.config = cfg
+	s.mu.Unlock()
+	return warnings, s.record(audit.Record{Category: audit.Config, Operation: "reload"})
+}
+
+// guard says which directories may be roots for a user whose home this is.
+func (s *Supervisor) guard(home string) Guard {
+	return Guard{Homes: []string{home}, Own: s.own}
+}
+
+// OpenSession opens a session, or finds the command-line session that the
+// request means. The secret is not empty for a new API session. The root comes
+// from what exists on disk and from a person's trust, never from the request
+// alone: an untrusted one is read-only.
+func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
+	if r.Kind != KindCLI {
+		r.Kind = KindAPI
+	}
+	name, home, err := account(r.Peer.UID)
+	if err != nil {
+		return nil, "", err
+	}
+	guard := s.guard(home)
+	root := r.Root
+	if root == "" && r.Cwd != "" {
+		if !filepath.IsAbs(r.Cwd) {
+			return nil, "", &RequestError{fmt.Sprintf("cwd %q is not an absolute path", r.Cwd)}
+		}
+		root = guard.EnclosingRepository(r.Cwd)
+	}
+	if root == "" {
+		return nil, "", &RequestError{"give the session a root or a cwd"}
+	}
+	if root, err = guard.Check(root); err != nil {
+		return nil, "", err
+	}
+	for _, gone := range s.sessions.left() {
+		var closed *SessionError // somebody else was first
+		if _, _, err := s.CloseSession(gone); err != nil && !errors.As(err, &closed) {
+			return nil, "", err
+		}
+	}
+	sess, secret, err := s.sessions.open(r, root, home, name, s.Config().Daemon.Sessions)
+	if err != nil {
+		return nil, "", err
+	}
+	s.touch()
+	err = s.record(audit.Record{Category: audit.Session, Operation: "open", Session: sess.ID, Peer: auditPeer(r.Peer),
+		Agent: r.Agent, Claimed: r.Agent != "", Subject: root})
+	if err != nil {
+		s.sessions.remove(sess)
+		return nil, "", err
+	}
+	s.Approval.OpenSession(sess.Ref())
+	return sess, secret, nil
+}
+
+// account looks the user up in the password database; its home counts, not
+// an environment variable's.
+func account(uid int) (name, home string, err error) {
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return "", "", fmt.Errorf("user %d is not in the password database: %w", uid, err)
+	}
+	return u.Username, u.HomeDir, nil
+}
+
+// Session finds a session for a peer; secret is that of an API session.
+func (s *Supervisor) Session(id string, p Peer, secret string) (*Session, error) {
+	s.touch()
+	return s.sessions.get(id, p, secret)
+}
+
+// Sessions lists those that an approver of uid may see.
+func (s *Supervisor) Sessions(uid int) []*Session { return s.sessions.visible(uid) }
+
+// CloseSession ends a session and every command of it. It returns how many
+// were running.
+func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
+	if !s.sessions.remove(sess) {
+		return 0, approval.Stats{}, &SessionError{ID: sess.ID}
+	}
+	sess.mu.Lock()
+	sess.closed = true
+	if sess.endTurn != nil {
+		sess.endTurn()
+	}
+	var running []*Exec
+	for _, e := range sess.execs {
+		if !e.Ended() {
+			running = append(running, e)
+		}
+	}
+	sess.mu.Unlock()
+	for _, e := range running {
+		e.Cancel(sandbox.EndSession)
+	}
+	stats := s.Approval.CloseSession(sess.Ref())
+	for _, e := range running {
+		<-e.Done()
+	}
+	return len(running), stats, s.record(audit.Record{Category: audit.Session, Operation: "close", Session: sess.ID, Peer: auditPeer(sess.Peer)})
+}
+
+// NewTurn starts the session's next user turn: it clears the stop signal and
+// what was granted for the turn. What its skills want to be allowed is put to a
+// person; peer is who says so.
+func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, error) {
+	n := s.Approval.NewTurn(sess.Ref())
+	sess.mu.Lock()
+	sess.turn = n
+	end := sess.endTurn
+	sess.endTurn = nil
+	sess.mu.Unlock()
+	if end != nil {
+		end()
+	}
+	err := s.record(audit.Record{Category: audit.Session, Operation: "turn", Session: sess.ID, Turn: n, Peer: auditPeer(peer)})
+	if err != nil || len(skills) == 0 {
+		return n, err
+	}
+	return n, s.useSkills(sess, peer, n, skills)
+}
+
+// stop sets the session's stop signal on our own behalf.
+func (s *Supervisor) stop(sess *Session, why string) {
+	s.Approval.Stop(approval.Identity{Principal: sess.Principal(), Name: "sandboxd"}, sess.Ref(), why)
+}
+
+// Trusted reports whether sandboxes of the session may write to its root.
+func (s *Supervisor) Trusted(sess *Session) bool { return s.trusted(sess, s.Config()) }
+
+func (s *Supervisor) trusted(sess *Session, cfg *config.Config) bool {
+	if sess.Root == "" {
+		return false
+	}
+	if slices.ContainsFunc(cfg.Daemon.Roots, func(r string) bool { return within(sess.Root, realPath(r)) }) {
+		return true
+	}
+	return s.Trust.Trusted(sess.Peer.UID, sess.Root)
+}
+
+// TrustDir trusts dir for uid on a person's word.
+func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
+	_, home, err := account(uid)
+	if err != nil {
+		return Trust{}, err
+	}
+	real, err := s.guard(home).Check(dir)
+	if err != nil {
+		return Trust{}, err
+	}
+	if err := s.record(audit.Record{Category: audit.Grant, Operation: "trust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}}); err != nil {
+		return Trust{}, err
+	}
+	return s.Trust.Add(uid, real, by)
+}
+
+// DistrustDir withdraws the trust of dir; commands that run keep what they have.
+func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
+	real := realPath(dir)
+	gone, err := s.Trust.Remove(uid, real)
+	if err != nil || !gone {
+		return gone, err
+	}
+	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}})
+}
+
+// trustByAnswer carries out what a yes to an untrusted project's first
+// question said it would.
+func (s *Supervisor) trustByAnswer(e *Exec, j *judgement, d approval.Decision) error {
+	if !j.trusts || s.trusted(e.Session, s.Config()) {
+		return nil
+	}
+	_, err := s.TrustDir(e.Session.Peer.UID, e.Session.Root, d.By.String()+" answering "+d.Request)
+	return err
+}
+
+// projectConfig is the configuration with the project's own file, which is
+// read anew: it may change between two commands, and it can only tighten.
+func (s *Supervisor) projectConfig(root string) (*config.Config, []string, error) {
+	cfg, found, err := s.Config().ForProject(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	var warnings []string
+	for _, w := range found {
+		warnings = append(warnings, w.String())
+	}
+	return cfg, warnings, nil
+}
+
+func (s *Supervisor) outputLimit(sess *Session) int64 {
+	cfg, _, err := s.projectConfig(sess.Root)
+	if err != nil {
+		return int64(s.Config().Sandbox.Limits.Output)
+	}
+	return int64(cfg.Sandbox.Limits.Output)
+}
+
+// ExecOf finds an execution for a peer of its session's user.
+func (s *Supervisor) ExecOf(id string, uid int) (*Exec, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.execs[id]
+	if e == nil || e.Session.Peer.UID != uid {
+		return nil, false
+	}
+	return e, true
+}
+
+// ErrClosing says that the daemon is stopping and takes no new work.
+var ErrClosing = errors.New("the daemon is stopping")
+
+func (s *Supervisor) register(e *Exec) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return ErrClosing
+	}
+	s.execs[e.ID] = e
+	s.lastUse = time.Now()
+	s.work.Add(1)
+	return nil
+}
+
+// keepResults is how long the events of an ended command can still be read.
+const keepResults = 5 * time.Minute
+
+// forgetLater drops an ended execution after a while.
+func (s *Supervisor) forgetLater(e *Exec) {
+	s.touch()
+	s.asking.forget(e)
+	time.AfterFunc(keepResults, func() {
+		s.mu.Lock()
+		delete(s.execs, e.ID)
+		s.mu.Unlock()
+		e.Session.mu.Lock()
+		delete(e.Session.execs, e.ID)
+		e.Session.mu.Unlock()
+	})
+}
+
+func (s *Supervisor) touch() {
+	s.mu.Lock()
+	s.lastUse = time.Now()
+	s.mu.Unlock()
+}
+
+// Running counts the executions that have not ended.
+func (s *Supervisor) Running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, e := range s.execs {
+		if !e.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// IdleSince is when something was last asked for, and false while commands
+// run or API sessions live.
+func (s *Supervisor) IdleSince() (time.Time, bool) {
+	s.mu.Lock()
+	last := s.lastUse
+	for _, e := range s.execs {
+		if !e.Ended() {
+			s.mu.Unlock()
+			return last, false
+		}
+	}
+	s.mu.Unlock()
+	return last, !s.sessions.anyAPI()
+}
+
+// Shutdown takes no more work, waits for running commands until ctx ends, and
+// then ends them.
+func (s *Supervisor) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.stopAll(endError(sandbox.EndShutdown))
+		<-done
+	}
+	s.stopAll(endError(sandbox.EndShutdown))
+	return s.record(audit.Record{Category: audit.Config, Operation: "stop"})
+}

@@ -1,0 +1,122 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+// Trust is a person's word that sandboxes may write below a directory. It is
+// kept by user, device, inode and real path: a directory that was replaced or
+// moved has to be trusted again (R-IP-07).
+type Trust struct {
+	UID    int       `json:"uid"`
+	Dir    string    `json:"dir"`
+	Device uint64    `json:"device"`
+	Inode  uint64    `json:"inode"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+}
+
+// TrustStore keeps trusts in one file, rewritten whole.
+type TrustStore struct {
+	path string
+
+	mu   sync.Mutex
+	list []Trust
+}
+
+type trustFile struct {
+	Version int     `json:"version"`
+	Trusted []Trust `json:"trusted"`
+}
+
+const trustVersion = 1
+
+// OpenTrust reads the store at path; a file that does not exist is an empty
+// store. A broken one is an error: nothing is trusted on a guess, and nothing
+// is overwritten.
+func OpenTrust(path string) (*TrustStore, error) {
+	s := &TrustStore{path: path}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read trusted directories: %w", err)
+	}
+	var f trustFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, fmt.Errorf("read trusted directories %q: %w; move the file away to start with none", path, err)
+	}
+	if f.Version != trustVersion {
+		return nil, fmt.Errorf("read trusted directories %q: version %d, this daemon knows %d", path, f.Version, trustVersion)
+	}
+	s.list = f.Trusted
+	return s, nil
+}
+
+// Trusted reports whether the real directory dir is trusted by uid as it is
+// on disk now.
+func (s *TrustStore) Trusted(uid int, dir string) bool {
+	dev, ino, err := identity(dir)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.list, func(t Trust) bool {
+		return t.UID == uid && t.Dir == dir && t.Device == dev && t.Inode == ino
+	})
+}
+
+// Add trusts the real directory dir for uid. It is on disk when Add returns.
+func (s *TrustStore) Add(uid int, dir, by string) (Trust, error) {
+	dev, ino, err := identity(dir)
+	if err != nil {
+		return Trust{}, fmt.Errorf("trust %q: %w", dir, err)
+	}
+	t := Trust{UID: uid, Dir: dir, Device: dev, Inode: ino, By: by, At: time.Now().UTC()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })
+	return t, s.save(append(list, t))
+}
+
+// Remove withdraws the trust of dir and reports whether there was one.
+func (s *TrustStore) Remove(uid int, dir string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })
+	if len(list) == len(s.list) {
+		return false, nil
+	}
+	return true, s.save(list)
+}
+
+// List returns uid's trusted directories.
+func (s *TrustStore) List(uid int) []Trust {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.list), func(t Trust) bool { return t.UID != uid })
+}
+
+// save writes list and makes it current; mu is held.
+func (s *TrustStore) save(list []Trust) error {
+	b, err := json.MarshalIndent(trustFile{Version: trustVersion, Trusted: list}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(s.path, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("keep trusted directories: %w", err)
+	}
+	s.list = list
+	return nil
+}
