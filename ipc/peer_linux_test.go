@@ -42,8 +42,13 @@ func TestPeer(t *testing.T) {
 	if p.PID != c.Process.Pid || p.UID != os.Getuid() || p.GID != os.Getgid() || p.Exe != exe {
 		t.Errorf("%+v, want pid %d, exe %q", p, c.Process.Pid, exe)
 	}
-	if p.Start == 0 || p.SID == 0 || p.PIDNamespace == 0 || p.Inside() {
-		t.Errorf("%+v", p)
+	// 0 where the session's leader is outside this pid namespace.
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Start == 0 || p.SID != sid || p.PIDNamespace == 0 || p.Inside() {
+		t.Errorf("%+v, want session %d", p, sid)
 	}
 	if len(p.Ancestors) == 0 || p.Ancestors[0].PID != os.Getpid() || p.Ancestors[len(p.Ancestors)-1].PID > 2 && p.Ancestors[len(p.Ancestors)-1].PID != 1 {
 		t.Errorf("ancestors %+v, want %d first", p.Ancestors, os.Getpid())

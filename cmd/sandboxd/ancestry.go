@@ -21,7 +21,10 @@ func relation(p ipc.Peer, asker, opener supervisor.Peer) string {
 		if p.DescendsFrom(ipc.Process{PID: q.PID, Start: q.Start}) {
 			return "a process started by the one that asks"
 		}
-		if p.SID != 0 && p.SID == q.SID {
+		// 0 is a session whose leader lives outside the daemon's pid namespace
+		// (a command started in a container from without). All of those look
+		// the same from here, so they count as one.
+		if q.PID != 0 && p.SID == q.SID {
 			return "a process in the terminal session of the one that asks"
 		}
 	}
