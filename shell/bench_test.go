@@ -81,9 +81,10 @@ func longLines() map[string]string {
 	}
 }
 
-// R-SH-02: a short line is judged within 50 µs at the median, 64 KiB of the
-// texts that ask most of the reader within 50 ms. What counts is the
-// time of the processor, because a build machine has other work besides.
+// R-SH-02: a short line is judged within 50 µs at the median, 64 KiB within 5 ms
+// at the median of the texts that ask most of the reader, and within 50 ms for
+// each. What counts is the least time of the processor in some runs, because a
+// build machine has other work besides.
 func TestSpeed(t *testing.T) {
 	tool := newTool(t, shell.Config{})
 	var short, long []time.Duration
@@ -105,8 +106,9 @@ func TestSpeed(t *testing.T) {
 	if m := short[len(short)/2]; m > 50*time.Microsecond*slower {
 		t.Errorf("the median of short lines is %v, more than 50 µs", m)
 	}
-	// The target for the median of long lines is 5 ms; BenchmarkLong measures
-	// it. On a busy two-core machine it is missed, so it is told, not asserted.
+	if m := long[len(long)/2]; m > 5*time.Millisecond*slower {
+		t.Errorf("the median of 64 KiB is %v, more than 5 ms", m)
+	}
 }
 
 func BenchmarkShort(b *testing.B) {

@@ -30,8 +30,10 @@ cd work || exit 9
 enable -n echo printf test [ pwd true false kill type
 command_not_found_handle() {
 	enable printf
-	# The line's own descriptors must not matter.
-	printf '%s\0' "$NR" "$PWD" "$#" "$@" >>"$REC"
+	# The line's own descriptors must not matter. A line's end would make bash
+	# write a record in two parts, between which another may come.
+	local end=$'\n' mark=$'\002'
+	printf '%s\0' "$NR" "$PWD" "$#" "${@//"$end"/"$mark"}" >>"$REC"
 	case $1 in
 	env|timeout|nice|nohup|xargs|find|bash) export PATH=$SHIMS; exec "$SHIMS/real/$1" "${@:2}" ;;
 	sh) export PATH=$SHIMS; exec "$SHIMS/real/bash" "${@:2}" ;;
@@ -149,12 +151,12 @@ func makeShims(t *testing.T, dir string) {
 func parseRecord(t *testing.T, rec []byte, work string) map[int][]ran {
 	t.Helper()
 	out := map[int][]ran{}
-	fields := strings.Split(string(rec), "\x00")
+	fields := strings.Split(strings.ReplaceAll(string(rec), "\x02", "\n"), "\x00")
 	for i := 0; i+2 < len(fields); {
 		nr, err := strconv.Atoi(fields[i])
 		n, err2 := strconv.Atoi(fields[i+2])
 		if err != nil || err2 != nil || i+3+n > len(fields) {
-			t.Fatalf("the record is broken at field %d: %q", i, fields[i:min(i+5, len(fields))])
+			t.Fatalf("the record is broken at field %d: %q", i, fields[max(i-12, 0):min(i+12, len(fields))])
 		}
 		dir := "/p" + strings.TrimPrefix(fields[i+1], work)
 		out[nr] = append(out[nr], ran{dir: dir, argv: slices.Clone(fields[i+3 : i+3+n])})

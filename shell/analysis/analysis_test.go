@@ -203,6 +203,7 @@ func TestDoubts(t *testing.T) {
 		{"ls \\", "escapes nothing", false},
 		{"coproc ls", "coprocess", false},
 		{strings.Repeat("true;", MaxCalls+1), "more commands", false},
+		{strings.Repeat("true;", MaxCalls) + "cat <<E; true;)", "more commands", false},
 		{"echo " + strings.Repeat("a ", MaxWords+1), "more commands or words", false},
 		{"bash -c \"bash -c \\\"bash -c 'bash -c ls'\\\"\"", "", false},
 	} {

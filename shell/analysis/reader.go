@@ -117,9 +117,7 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 			p.assigned[name] = true
 		}
 	}
-	parser := parsers.Get().(*syntax.Parser)
-	file, err := parser.Parse(strings.NewReader(text), "")
-	parsers.Put(parser)
+	stmts, more, err := parse(text)
 	if err != nil {
 		at := 0
 		why := err.Error()
@@ -130,11 +128,38 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 		p.fixed = false
 		return same(Dirs{Unknown: true})
 	}
-	root, out := p.list(file.Stmts, dirs)
+	root, out := p.list(stmts, dirs)
+	if more {
+		p.cut()
+	}
 	if p.fixed {
 		p.script.root = root
 	}
 	return out
+}
+
+// parse reads the statements of a text, the first MaxCalls of them; more says
+// that others follow, which are not looked at, not even for their syntax.
+func parse(text string) (stmts []*syntax.Stmt, more bool, err error) {
+	parser := parsers.Get().(*syntax.Parser)
+	defer parsers.Put(parser)
+	// Called, not ranged over: after a stop the parser may still yield an error.
+	parser.StmtsSeq(strings.NewReader(text))(func(s *syntax.Stmt, failed error) bool {
+		switch {
+		case more:
+		case failed != nil:
+			err = failed
+		case len(stmts) == MaxCalls:
+			more = true
+		default:
+			stmts = append(stmts, s)
+		}
+		return !more && err == nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return stmts, more, nil
 }
 
 func (p *reader) at(pos syntax.Pos) int {
@@ -190,12 +215,17 @@ func (p *reader) full() bool {
 	if p.count.calls < MaxCalls && p.count.words < MaxWords {
 		return false
 	}
+	p.cut()
+	return true
+}
+
+// cut notes that the rest of the text was not looked at.
+func (p *reader) cut() {
 	if !p.script.Cut {
 		p.script.Cut = true
 		p.doubtAt("more commands or words than are read; those behind them were not looked at", 0, len(p.text))
 	}
 	p.fixed = false
-	return true
 }
 
 // nestedText reads a script that a word holds. It returns the script with its

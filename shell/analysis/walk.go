@@ -38,9 +38,14 @@ func (p *reader) stmt(s *syntax.Stmt, dirs Dirs) (node, outcome) {
 	if p.full() {
 		return nil, same(Dirs{Unknown: true})
 	}
-	redirs := make([]*Redir, 0, len(s.Redirs))
+	var redirs []*Redir
+	if len(s.Redirs) > 0 {
+		redirs = make([]*Redir, 0, min(len(s.Redirs), MaxWords))
+	}
 	for _, r := range s.Redirs {
-		redirs = append(redirs, p.redir(r, dirs))
+		if redirs = append(redirs, p.redir(r, dirs)); p.script.Cut {
+			break
+		}
 	}
 	p.script.Redirs = append(p.script.Redirs, redirs...)
 	if s.Coprocess || s.Disown {
@@ -79,8 +84,13 @@ func (p *reader) call(c *syntax.CallExpr, redirs []*Redir, dirs Dirs, s *syntax.
 	if s.Semicolon.IsValid() && p.span < 0 {
 		call.End = p.at(s.Semicolon)
 	}
+	if len(c.Assigns) > 0 {
+		call.Assigns = make([]Assign, 0, min(len(c.Assigns), MaxWords))
+	}
 	for _, a := range c.Assigns {
-		call.Assigns = append(call.Assigns, p.assign(a, dirs))
+		if call.Assigns = append(call.Assigns, p.assign(a, dirs)); p.script.Cut {
+			break
+		}
 	}
 	call.Args = make([]Word, 0, min(len(c.Args), MaxWords))
 	for _, w := range c.Args {
@@ -203,7 +213,7 @@ func (p *reader) binary(c *syntax.BinaryCmd, dirs Dirs) (node, outcome) {
 		return p.pipeline(chain, dirs), same(dirs)
 	}
 	n, out := p.stmt(c.X, dirs)
-	for i := len(chain) - 1; i >= 0; i-- {
+	for i := len(chain) - 1; i >= 0 && !p.full(); i-- {
 		var y node
 		var yo outcome
 		switch op := chain[i].Op; op {
@@ -229,7 +239,7 @@ func (p *reader) pipeline(chain []*syntax.BinaryCmd, dirs Dirs) node {
 	n, _ := p.pipePart(chain[len(chain)-1].X, dirs)
 	was := p.piped
 	p.piped = true
-	for i := len(chain) - 1; i >= 0; i-- {
+	for i := len(chain) - 1; i >= 0 && !p.full(); i-- {
 		y, _ := p.pipePart(chain[i].Y, dirs)
 		op := "|"
 		if chain[i].Op == syntax.PipeAll {
