@@ -64,11 +64,11 @@ type Record struct {
 	Exit       *int     `json:"exit,omitempty"`
 	Signal     string   `json:"signal,omitempty"`
 	TimedOut   bool     `json:"timed_out,omitempty"`
-	DurationMS int64    `json:"duration_ms,omitempty"`
-	Limits     []string `json:"limits,omitempty"`     // that were hit
-	CutBytes   int64    `json:"cut_bytes,omitempty"`  // of output
-	Violations []string `json:"violations,omitempty"` // what the sandbox refused
-	Undo       string   `json:"undo,omitempty"`       // id that brings the old state back
+	DurationMS int64    `json:"duration_ms,omitempty"` // of the run; of a decision: until a person answered
+	Limits     []string `json:"limits,omitempty"`      // that were hit
+	CutBytes   int64    `json:"cut_bytes,omitempty"`   // of output
+	Violations []string `json:"violations,omitempty"`  // what the sandbox refused
+	Undo       string   `json:"undo,omitempty"`        // id that brings the old state back
 	Error      string   `json:"error,omitempty"`
 
 	// Detail holds what has no field of its own.

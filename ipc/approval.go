@@ -29,6 +29,7 @@ type Approval struct {
 	Root         string          `json:"root,omitempty"`
 	Risk         string          `json:"risk"` // low, medium, high
 	Reasons      []string        `json:"reasons,omitempty"`
+	Rule         string          `json:"rule,omitempty"` // what made it ask, and where that stands
 	Dangerous    bool            `json:"dangerous,omitempty"`
 	Outside      bool            `json:"outside,omitempty"` // reaches outside the project
 	Protected    bool            `json:"protected,omitempty"`
@@ -47,7 +48,9 @@ type Approval struct {
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	Created      time.Time       `json:"created"`
 	Deadline     *time.Time      `json:"deadline,omitempty"`
+	Sandbox      []string        `json:"sandbox,omitempty"`      // what it may touch, in three lines
 	Presentation *Presentation   `json:"presentation,omitempty"` // only in GET /v1/approvals/{id}
+	Past         *Past           `json:"past,omitempty"`         // only there: the same request in the log
 }
 
 // Presentation is what a person looks at before answering.
@@ -63,6 +66,15 @@ type Suggestion struct {
 	ID      string `json:"id"`
 	Label   string `json:"label"`
 	Pattern string `json:"pattern,omitempty"`
+	Past    *Past  `json:"past,omitempty"` // only in GET /v1/approvals/{id}
+}
+
+// Past is what a grant would have answered so far, as the log tells.
+type Past struct {
+	Matched  int      `json:"matched"`            // past calls of this user that it covers
+	Asked    int      `json:"asked"`              // of those, how many a person was asked about
+	Of       int      `json:"of"`                 // past calls that were looked at
+	Examples []string `json:"examples,omitempty"` // the newest first, each once, at most 5
 }
 
 // Widening is a path or host that may be added to the profile with a yes.

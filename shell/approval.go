@@ -114,12 +114,25 @@ func (v Verdict) Request(c Command) *approval.Request {
 		Risk: approval.Risk(v.Risk.String()), Reasons: v.Reasons, Warnings: v.Warnings(),
 		Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete, Outside: v.Outside,
 		Presentation: &approval.Presentation{Kind: approval.KindCommand, Content: c.Text(), Language: "bash",
-			Metadata: map[string]any{"cwd": c.Cwd}},
+			Metadata: map[string]any{"cwd": c.Cwd, "marks": v.marks(c)}},
 	}
 	for _, s := range v.Suggestions {
 		r.Suggestions = append(r.Suggestions, approval.Suggestion{Label: s.Label, Pattern: s.Pattern})
 	}
 	return r
+}
+
+// marks are the pieces of the line that did not run unasked, as "FROM-TO" in
+// bytes, so that a prompt can set them apart.
+func (v Verdict) marks(c Command) string {
+	var out []string
+	for _, p := range v.Parts {
+		end := p.Offset + len(p.Text)
+		if p.Decision != Auto && end <= len(c.Line) && c.Line[p.Offset:end] == p.Text {
+			out = append(out, fmt.Sprintf("%d-%d", p.Offset, end))
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // Warnings are the words that a prompt shows in red.

@@ -67,8 +67,11 @@ type Exec struct {
 	term    *terminal
 	result  *Result
 	readers int
-	digest  string // of the profile that the question showed
+	shown   profile.Profile // that the question showed
+	digest  string          // of shown; "" before a question was put
 	report  sandbox.Report
+	rule    string    // what made it ask
+	asked   time.Time // when the question was put first
 }
 
 // Events follows the execution from event number from.

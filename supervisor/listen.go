@@ -5,6 +5,7 @@ import (
 
 	"sandboxd/approval"
 	"sandboxd/config"
+	"sandboxd/profile"
 	"sandboxd/sandbox"
 )
 
@@ -54,19 +55,41 @@ func (e *Exec) expectListener() {
 // ask tells the listeners of a question and remembers what it shows.
 func (e *Exec) ask(p approval.Pending, j *judgement) {
 	e.mu.Lock()
+	e.rule = j.verdict.Rule
+	if e.asked.IsZero() {
+		e.asked = time.Now()
+	}
 	if j.plan != nil {
-		e.digest, e.report = j.plan.Profile.Digest().String(), j.plan.Report
+		e.shown, e.report = j.plan.Profile, j.plan.Report
+		e.digest = e.shown.Digest().String()
 	}
 	e.mu.Unlock()
 	e.log.add(Event{Kind: EventAsked, Pending: &p})
 }
 
-// Shown is the digest of the profile and the enforcement that the question
-// showed; false before a question was put.
-func (e *Exec) Shown() (digest string, report sandbox.Report, ok bool) {
+// Rule is what made it ask, and where that stands; "" before a question was put.
+func (e *Exec) Rule() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.digest, e.report, e.digest != ""
+	return e.rule
+}
+
+// waited is how long the question has been open.
+func (e *Exec) waited() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.asked.IsZero() {
+		return 0
+	}
+	return time.Since(e.asked)
+}
+
+// Shown is the profile and the enforcement that the question showed; false
+// before a question was put.
+func (e *Exec) Shown() (p profile.Profile, report sandbox.Report, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shown, e.report, e.digest != ""
 }
 
 // judgeTool judges by the configuration's table of tools and by the

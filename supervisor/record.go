@@ -81,7 +81,11 @@ func (s *Supervisor) decide(ctx context.Context, e *Exec, j *judgement) (approva
 	if err != nil {
 		return d, err
 	}
-	return d, s.record(withDecision(recordOf(e, j), d))
+	r := withDecision(recordOf(e, j), d)
+	if d.How == approval.HowPerson {
+		r.DurationMS = e.waited().Milliseconds()
+	}
+	return d, s.record(r)
 }
 
 // recordStart is on disk before the command begins.

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/profile"
+)
+
+// reach says in three lines what a command under p may touch: write, read,
+// network.
+func reach(p profile.Profile, root string) []string {
+	var writes, hidden []string
+	for _, r := range p.PathRules() {
+		switch {
+		case r.Kind == profile.Allow && r.Access.Has(profile.Write) && !strings.HasPrefix(r.Path, "/dev/"):
+			writes = append(writes, r.Path)
+		case r.Kind == profile.Hide:
+			hidden = append(hidden, r.Path)
+		}
+	}
+	write := "write: nothing that stays"
+	if len(writes) > 0 {
+		slices.Sort(writes)
+		write = "write: " + list(writes, 3)
+	}
+	read := "read: the system"
+	if root != "" && p.Allows(profile.OpRead, root).Allowed {
+		read += " and " + root
+	}
+	if len(hidden) > 0 {
+		slices.Sort(hidden)
+		read += fmt.Sprintf("; not your home, nor %d hidden places", len(hidden))
+	}
+	n := p.Network()
+	network := "network: " + n.Mode.String()
+	if len(n.Hosts) > 0 {
+		hosts := make([]string, len(n.Hosts))
+		for i, h := range n.Hosts {
+			hosts[i] = fmt.Sprint(h)
+		}
+		network = "network: only " + list(hosts, 3)
+	}
+	return []string{write, read, network}
+}
+
+// list names the first n and says how many more there are.
+func list(names []string, n int) string {
+	if len(names) <= n {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}
