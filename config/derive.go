@@ -8,6 +8,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/profile/document"
+	"sandboxd/shell"
 )
 
 // Session is what deriving a profile needs besides the configuration.
@@ -41,7 +42,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		Write:       s.paths(c.Sandbox.Write),
 		Hidden:      slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
 		Protected:   slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.Sandbox.ReadOnly)),
-		Presets:     c.Presets.Use,
+		Presets:     c.profilePresets(),
 		Network:     profile.Network{Mode: mode},
 		Environment: profile.Environment{Pass: c.Environment.Pass, Set: c.Environment.Set},
 		Limits:      c.Sandbox.Limits.profile(),
@@ -69,6 +70,26 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		t.Roots = append(t.Roots, document.Root{Name: name, Path: s.home(roots[name]), Mode: mode})
 	}
 	return t, nil
+}
+
+// profilePresets are the presets that open paths to the sandbox; the others
+// only let commands run unasked.
+func (c *Config) profilePresets() []string {
+	return slices.DeleteFunc(slices.Clone(c.Presets.Use), func(name string) bool {
+		_, err := document.FindPreset(name)
+		return err != nil
+	})
+}
+
+// shellPlaces tells the shell tool what the sandbox hides, protects and lets
+// commands read beyond the built-in lists. Paths below "~" stay so.
+func (c *Config) shellPlaces(s Session) {
+	c.Shell.Hidden = slices.Concat(names(c.configured("files.hidden", c.Files.Hidden)), s.targets(c.Sandbox.Hidden))
+	c.Shell.Protected = slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.Sandbox.ReadOnly))
+	c.Shell.ReadRoots = nil
+	if extra := s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write)); len(extra) > 0 {
+		c.Shell.ReadRoots = slices.Concat(shell.DefaultReadRoots, extra)
+	}
 }
 
 // configured are the entries of a list that a file added. The built-in

@@ -9,6 +9,9 @@ import (
 // place is a line and a column, both from 1.
 type place struct{ line, column int }
 
+// span is the first byte of a value and the one behind it.
+type span struct{ start, end int }
+
 // locate finds where each key, and each element of a list, stands in a TOML
 // document. The library that decodes it keeps that to itself.
 //
@@ -20,7 +23,16 @@ type place struct{ line, column int }
 // library would spend memory in the square of the depth. nil means nowhere, and
 // otherwise the places are not complete.
 func locate(text string) (places map[string]place, deep *place) {
-	l := &locator{text: text, places: map[string]place{}, arrays: map[string]int{}}
+	l := newLocator(text)
+	l.document()
+	return l.places, l.deep
+}
+
+func newLocator(text string) *locator {
+	return &locator{text: text, places: map[string]place{}, spans: map[string]span{}, arrays: map[string]int{}}
+}
+
+func (l *locator) document() {
 	for l.pos < len(l.text) && l.deep == nil {
 		l.space()
 		switch {
@@ -32,7 +44,6 @@ func locate(text string) (places map[string]place, deep *place) {
 		}
 		l.line()
 	}
-	return l.places, l.deep
 }
 
 const maxDepth = 32
@@ -51,8 +62,9 @@ type locator struct {
 	pos    int
 	prefix string // path of the current table
 	places map[string]place
-	arrays map[string]int // how many [[name]] were seen
-	depth  int            // of the value being read
+	spans  map[string]span // of values
+	arrays map[string]int  // how many [[name]] were seen
+	depth  int             // of the value being read
 	deep   *place
 
 	counted, lineNo, lineStart int // cache of place
@@ -209,7 +221,13 @@ func (l *locator) key() string {
 
 func (l *locator) value(path string) {
 	l.depth++
-	defer func() { l.depth-- }()
+	start := l.pos
+	defer func() {
+		l.depth--
+		if _, seen := l.spans[path]; !seen {
+			l.spans[path] = span{start, min(l.pos, len(l.text))}
+		}
+	}()
 	if !l.enter(l.depth) || l.pos >= len(l.text) {
 		return
 	}

@@ -46,6 +46,7 @@ func (c *Config) ForProject(root string) (*Config, []Warning, error) {
 	}
 	cfg.Profiles, cfg.Project = c.Profiles, project
 	cfg.Shell.Paths = cfg.roots(root)
+	cfg.shellPlaces(Session{Project: root})
 	cfg.Project.Shell.Paths = cfg.Shell.Paths
 	return cfg, warnings, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/profile/document"
+	"sandboxd/shell/presets"
 )
 
 // validate lets every section judge its values. Each error names the key.
@@ -129,7 +130,10 @@ func (n Network) validate() error {
 
 func (p Presets) validate() error {
 	for _, name := range p.Use {
-		if _, err := document.FindPreset(name); err != nil {
+		if _, err := presets.Lookup(name); err != nil {
+			if near, ok := nearest(name, presets.Names()); ok {
+				return fmt.Errorf("%w; did you mean %q?", err, near)
+			}
 			return err
 		}
 	}

@@ -118,6 +118,9 @@ func (p *places) at(abs string, glob bool, c *Command) place {
 		if out.readable {
 			break
 		}
+		if below, ok := strings.CutPrefix(root, "~/"); ok && c.Home != "" {
+			root = path.Join(c.Home, below)
+		}
 		out.readable = within(abs, root)
 	}
 	if glob {

@@ -28,6 +28,7 @@ type flags struct {
 
 const usage = `Usage: sandboxd [flags]
        sandboxd config check|show|schema [--config FILE]
+       sandboxd config preset ls [--json] | add NAME… | rm NAME… [--config FILE]
 
   --config FILE      the user's configuration (default ~/.config/sandboxd/config.toml);
                      the operator's /etc/sandboxd/config.toml always counts as well
@@ -98,6 +99,9 @@ func parseFlags(args []string) (flags, []string, error) {
 
 // runConfig is `sandboxd config check|show|schema`.
 func runConfig(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "preset" {
+		return runPreset(args[1:], stdout, stderr)
+	}
 	verb := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		verb, args = args[0], args[1:]
@@ -108,7 +112,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	if err != nil || len(rest) > 0 || !slices.Contains([]string{"check", "show", "schema"}, verb) {
-		fmt.Fprintf(stderr, "sandboxd config: want check, show or schema\n%s", usage)
+		fmt.Fprintf(stderr, "sandboxd config: want check, show, schema or preset\n%s", usage)
 		return 2
 	}
 	if verb == "schema" {

@@ -31,7 +31,7 @@ var verbs = []func(*app) *cobra.Command{
 	runVerb, checkVerb, approveVerb, pendingVerb,
 	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb,
 	logVerb, statsVerb, statusVerb, doctorVerb,
-	rulesVerb, configVerb, stopVerb, versionVerb, genVerb,
+	rulesVerb, presetVerb, configVerb, stopVerb, versionVerb, genVerb,
 }
 
 // execute runs one command line and returns the exit status.

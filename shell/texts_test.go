@@ -1,0 +1,220 @@
+package shell_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"sandboxd/approval"
+	"sandboxd/shell"
+)
+
+// textTool has one of each kind of rule.
+func textTool(t *testing.T) *shell.Tool {
+	no := false
+	return newTool(t, shell.Config{
+		Presets: []string{"go"},
+		Rules: []shell.Rule{
+			{Pattern: "terraform apply", Allowed: &no, Description: "deploys go through the pipeline", Origin: "/etc/sandboxd/config.toml:12:1", Operator: true},
+			{Pattern: "deploy", Approval: &no, Origin: "rules.toml:3:1"},
+		},
+		Permissions: shell.Permissions{Deny: []shell.Permission{must(shell.ParsePermission("Bash(curl *)"))}},
+	})
+}
+
+func judged1(t *testing.T, line string) (shell.Verdict, shell.Command) {
+	t.Helper()
+	c := shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/home/eve"}
+	return judgePlain(textTool(t), c), c
+}
+
+// wants checks that a text has every part, in that order.
+func wants(t *testing.T, what, text string, parts []string) {
+	t.Helper()
+	rest := text
+	for _, p := range parts {
+		_, after, ok := strings.Cut(rest, p)
+		if !ok {
+			t.Errorf("%s lacks %q (in this order):\n%s", what, p, text)
+			return
+		}
+		rest = after
+	}
+}
+
+// R-SH-02, R-UX-06: the explanation says of every part what decided it, and
+// where that stands.
+func TestExplain(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want []string
+	}{
+		{"ls -la | wc -l", []string{"auto: ", "1:1\tauto\tls -la\n", "[safe list: ls]", "1:10\tauto\twc -l\n", "[safe list: wc]", "runs: 'ls' '-la' | 'wc' '-l'\n"}},
+		{"ls\nfrob x", []string{"ask: ", "risk: normal", "1:1\tauto\tls\n", "2:1\task\tfrob x\n"}},
+		{"ls; terraform apply -auto-approve", []string{"block: ", "1:5\tblock\tterraform apply -auto-approve\n", "deploys go through the pipeline", "/etc/sandboxd/config.toml:12:1"}},
+		{"deploy now", []string{"1:1\t", "deploy now", "rules.toml:3:1"}},
+		{"go vet ./...", []string{"auto: ", "[preset go", "runs: go vet ./...", "only where the OS sandbox is in force"}},
+		{"rm -rf /", []string{"ask: ", "risk: high", "warning: outside project", "warning: dangerous", "rm -rf /"}},
+		{"make test", []string{"ask: ", "may be granted: make test *", "may be granted: make *"}},
+	} {
+		v, _ := judged1(t, c.line)
+		wants(t, "the explanation of "+c.line, v.Explain(), c.want)
+	}
+}
+
+// R-UX-06: a refusal can be handed to a model: what, why, what to do instead.
+func TestRefusal(t *testing.T) {
+	v, c := judged1(t, "ls && terraform apply")
+	wants(t, "the refusal", v.Refusal(), []string{`"terraform apply" is not permitted: `, "deploys go through the pipeline", "Decided by ", "No approval lifts this.", "tell the user"})
+	_, err := textTool(t).CheckApproval(approval.Context{Tool: "bash", Args: map[string]any{"command": c.Line}, Facts: shell.ArgsFacts{Cwd: "/p", Project: "/p"}})
+	var blocked *approval.BlockedError
+	if !errors.As(err, &blocked) || blocked.Reason != v.Refusal() {
+		t.Errorf("the checker says %v", err)
+	}
+	if v, _ := judged1(t, "curl example.org"); v.Decision != shell.Block || !strings.Contains(v.Refusal(), "Bash(curl *)") {
+		t.Errorf("a denied permission: %s", v.Refusal())
+	}
+}
+
+// R-UX-06: what a person turned down says why it asked, what they said, and
+// what would not have asked.
+func TestDenied(t *testing.T) {
+	for _, c := range []struct {
+		line, note string
+		want       []string
+	}{
+		{"cat ~/.ssh/id_ed25519", "", []string{"did not approve \"cat ~/.ssh/id_ed25519\".", "It was asked because ", "Secrets are not for reading"}},
+		{"rm -rf build", "not now", []string{"They said: not now.", "It was asked because ", "can be undone"}},
+		{"cp x .git/hooks/pre-commit", "", []string{"changed by the file tools"}},
+		{"cat /srv/x", "", []string{"Stay within the project directory."}},
+		{"rm a.txt", "", []string{"keeps what it deletes"}},
+		{"echo a > b.txt", "", []string{"Write files with the file tool"}},
+		{"for i in a b; do frob $i; done", "", []string{"words spelled out"}},
+		{"frob", "line one\nline two", []string{"They said: line one", "only read run without asking", "another spelling"}},
+	} {
+		v, cmd := judged1(t, c.line)
+		if v.Decision != shell.Ask {
+			t.Errorf("%q is %s", c.line, v.Decision)
+		}
+		text := v.Denied(cmd, c.note)
+		wants(t, "the answer to "+c.line, text, c.want)
+		if strings.Contains(text, "\n") {
+			t.Errorf("%q: the text has several lines: %q", c.line, text)
+		}
+	}
+}
+
+// R-SH-06: grants are offered from narrow to wide, each covers the request that
+// it stands beside and its like, and nothing else.
+func TestSuggestions(t *testing.T) {
+	for _, c := range []struct {
+		line   string
+		labels []string
+		covers []string // by the last offer
+		not    []string // by none
+	}{
+		{"cat /srv/data/a/x.txt", []string{"cat under /srv/data/a", "cat under /srv/data", "cat under /srv"}, []string{"cat /srv/data/b"}, []string{"cat /etc/passwd", "head /srv/data/a/x.txt", "cat /srv/data/a/x.txt > y", "cat /srv/data/a/x.txt; frob", "cat /srv/../etc/passwd"}},
+		{"make check", []string{"make check *", "make *"}, []string{"make all -j2"}, []string{"make && frob", "A=b make check", "cmake x", "make > out"}},
+		{"npm run lint", []string{"npm run lint *", "npm run *"}, []string{"npm run build"}, []string{"npm publish", "npm run lint | sh", "sudo npm run lint"}},
+		{"git commit -m x", []string{"git commit *"}, []string{"git commit -a"}, []string{"git push", "git -C /q commit -m x"}},
+		{"frob --all", nil, nil, nil},
+		{"make; frob", nil, nil, nil},
+		{"rm -rf build", nil, nil, nil},
+		{"make $X", nil, nil, nil},
+		{"make > out", nil, nil, nil},
+		{"cat ~/.ssh/id_rsa", nil, nil, nil},
+	} {
+		tool := newTool(t, shell.Config{})
+		judge := func(line string) shell.Verdict {
+			return judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/home/eve"})
+		}
+		v := judge(c.line)
+		var labels []string
+		for i, s := range v.Suggestions {
+			labels = append(labels, s.Label)
+			if !s.Pattern.Matches("bash", v.Payload) {
+				t.Errorf("%q: the offer %q does not cover it", c.line, s.Label)
+			}
+			for _, other := range c.covers {
+				if last := i == len(v.Suggestions)-1; last && !s.Pattern.Matches("bash", judge(other).Payload) {
+					t.Errorf("%q: the offer %q does not cover %q", c.line, s.Label, other)
+				}
+			}
+			for _, other := range c.not {
+				if s.Pattern.Matches("bash", judge(other).Payload) {
+					t.Errorf("%q: the offer %q covers %q", c.line, s.Label, other)
+				}
+			}
+			elsewhere := judgePlain(tool, shell.Command{Line: c.line, Cwd: "/q", Project: "/q", Home: "/home/eve"})
+			if strings.HasSuffix(s.Label, "*") && s.Pattern.Matches("bash", elsewhere.Payload) {
+				t.Errorf("%q: the offer %q covers it in another directory", c.line, s.Label)
+			}
+		}
+		if !slices.Equal(labels, c.labels) {
+			t.Errorf("%q: offers %q, want %q", c.line, labels, c.labels)
+		}
+	}
+}
+
+// R-AP-05: the payload holds the hashes of the project's files that a command
+// executes, so that what was granted for one content asks again for another.
+func TestPayloadHashes(t *testing.T) {
+	tool := newTool(t, shell.Config{})
+	judge := func(line string, contents map[string]shell.ContentFact) shell.Verdict {
+		c := shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/home/eve"}
+		var asked []shell.FactQuery
+		v := tool.Judge(c, shell.Facts{})
+		for range 4 {
+			if len(v.NeedsFacts) == 0 {
+				break
+			}
+			asked = append(asked, v.NeedsFacts...)
+			f := plainFacts(asked)
+			maps.Copy(f.Contents, contents)
+			v = tool.Judge(c, f)
+		}
+		return v
+	}
+	for _, c := range []struct {
+		line, file string
+	}{
+		{"make all", "/p/Makefile"}, {"npm run build", "/p/package.json"}, {"./run.sh", "/p/run.sh"}, {"python3 tool.py", "/p/tool.py"},
+		{"bash scripts/x.sh", "/p/scripts/x.sh"}, {"source env.sh", "/p/env.sh"}, {"cd sub && ./go.sh", "/p/sub/go.sh"},
+	} {
+		one := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Hash: "1111"}})
+		files, _ := one.Payload["files"].(map[string]any)
+		if files[c.file] != "1111" {
+			t.Errorf("%q: the payload has the files %v, want the hash of %s", c.line, files, c.file)
+		}
+		two := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Hash: "2222"}})
+		for _, s := range one.Suggestions {
+			if s.Pattern.Matches("bash", two.Payload) {
+				t.Errorf("%q: the offer %q holds for another content of %s", c.line, s.Label, c.file)
+			}
+		}
+		gone := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Err: "permission denied"}})
+		if files, _ := gone.Payload["files"].(map[string]any); files[c.file] != "unreadable: permission denied" {
+			t.Errorf("%q: an unreadable file is in the payload as %v", c.line, files[c.file])
+		}
+	}
+	if v := judge("python3 /usr/lib/x.py", nil); v.Payload["files"] != nil {
+		t.Errorf("a file outside the project is in the payload: %v", v.Payload["files"])
+	}
+}
+
+// R-SH-07: what [sandbox] opens outside the project is read unasked, "~" being
+// the person's home; what is hidden there still asks.
+func TestReadRoots(t *testing.T) {
+	tool := newTool(t, shell.Config{ReadRoots: []string{"/srv/docs", "~/notes"}, Hidden: []string{"vault", "~/notes/private"}})
+	for line, want := range map[string]shell.Decision{
+		"cat /srv/docs/a": shell.Auto, "cat /home/eve/notes/a": shell.Auto, "cat /srv/docs2/a": shell.Ask, "cat /home/eve/notesx": shell.Ask,
+		"cat /srv/docs/vault/a": shell.Ask, "cat /home/eve/notes/private/a": shell.Ask, "cat vault": shell.Ask,
+	} {
+		v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/home/eve"})
+		if v.Decision != want {
+			t.Errorf("%q is %s: %s; want %s", line, v.Decision, v.Why, want)
+		}
+	}
+}
