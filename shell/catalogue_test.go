@@ -44,7 +44,7 @@ func TestCatalogue(t *testing.T) {
 			if err := c.Prepare(dir); err != nil {
 				t.Fatal(err)
 			}
-			cmd := shell.Command{Line: c.Command, Cwd: dir, Project: dir, Home: "/root", Env: c.Env, TTY: c.TTY, Description: c.Description}
+			cmd := shell.Command{Line: c.Command, Cwd: dir, Project: dir, Home: "/home/nobody-lives-here", Env: c.Env, TTY: c.TTY, Description: c.Description}
 			v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
 			if !c.Right(v.Decision.String()) {
 				t.Errorf("%s: %q is %s, want %s\n%s", c.Class, c.Command, v.Decision, c.Expect, v.Explain())
