@@ -197,9 +197,6 @@ func (r *Rules) blocked(p part) (Verdict, bool) {
 			return no("files.read_only "+quote(pattern), "%s is read-only", p.fact.Asked)
 		}
 	}
-	if r.untrusted != "" && below(r.project, p.fact.Real) {
-		return no("trust", "%s", r.untrusted)
-	}
 	return Verdict{}, false
 }
 

@@ -267,15 +267,6 @@ func TestJudgeByRealPath(t *testing.T) {
 	}
 }
 
-func TestUntrusted(t *testing.T) {
-	r := rulesFor(t, nil, func(p *Place) { p.Untrusted = "nobody trusts this folder yet; `sbx trust`" })
-	for op, want := range map[Op]string{Read: auto, List: auto, Grep: auto, Create: block, Edit: block, Delete: block, Mkdir: block} {
-		if v := r.Judge(Request{Op: op}, facts("/p/a.md", File)); outcome(v) != want {
-			t.Errorf("%s in an untrusted project: got %s (%s), want %s", op, outcome(v), v.Why, want)
-		}
-	}
-}
-
 // The request that an approver sees: name, one line, a payload without content,
 // and suggestions that match it (R-AP-05, R-AP-07).
 func TestRequestForApproval(t *testing.T) {

@@ -37,7 +37,6 @@ type Rules struct {
 	hardLinks bool
 	maxFile   int64
 	keepBytes int64
-	untrusted string
 }
 
 // MaxFile is the largest file that is read whole or changed.
@@ -55,9 +54,6 @@ type Place struct {
 	Project string
 	// Roots are the folders of Config.Paths by name, real and absolute.
 	Roots map[string]string
-	// Untrusted, when not empty, says why nothing of the project may be
-	// changed, and what to do about it: "nobody trusts this folder yet; `sbx trust`".
-	Untrusted string
 	// Hidden and ReadOnly are names in addition to Config's, in the same form.
 	Hidden, ReadOnly []string
 }
@@ -72,7 +68,7 @@ func NewRules(c Config, at Place) (*Rules, error) {
 	}
 	r := &Rules{
 		project: path.Clean(at.Project), autoSafe: c.AutoSafe, safe: globs(c.Safe),
-		hardLinks: c.HardLinks == "read", maxFile: cmp.Or(c.MaxFile, DefaultMaxFile), untrusted: at.Untrusted, keepBytes: c.Undo.KeepBytes,
+		hardLinks: c.HardLinks == "read", maxFile: cmp.Or(c.MaxFile, DefaultMaxFile), keepBytes: c.Undo.KeepBytes,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Paths)) {
 		s := c.Paths[name]

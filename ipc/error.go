@@ -12,6 +12,9 @@ type Error struct {
 	Message string `json:"message"`        // for people; may change
 	Hint    string `json:"hint,omitempty"` // what to do next
 	Status  int    `json:"-"`              // HTTP status; 0: the code's own
+
+	// Conflict says why a file operation could not be done.
+	Conflict *FileConflict `json:"conflict,omitempty"`
 }
 
 // Error is the message, followed by what to do next.

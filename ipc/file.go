@@ -27,9 +27,14 @@ type FileRequest struct {
 	Pattern        string      `json:"pattern,omitempty"`  // grep: regular expression (RE2)
 	Glob           string      `json:"glob,omitempty"`     // grep, list: only names that match
 	Recursive      bool        `json:"recursive,omitempty"`
-	IfHash         string      `json:"if_hash,omitempty"` // refuse unless the file's content has this hash
-	Mode           uint32      `json:"mode,omitempty"`    // create, mkdir: permission bits
-	UndoID         string      `json:"undo_id,omitempty"` // undo
+	IfHash         string      `json:"if_hash,omitempty"`    // refuse unless the file's content has this hash
+	Mode           uint32      `json:"mode,omitempty"`       // create, mkdir: permission bits
+	Parents        bool        `json:"parents,omitempty"`    // make missing folders on the way
+	Exact          bool        `json:"exact,omitempty"`      // keep the line ends of Content as they are
+	Context        int         `json:"context,omitempty"`    // grep: lines before and after
+	UndoID         string      `json:"undo_id,omitempty"`    // undo: the change; "last"; empty with dry_run: list them
+	OfSession      string      `json:"of_session,omitempty"` // undo, listing: only that session's
+	Force          bool        `json:"force,omitempty"`      // undo: although something has changed since
 	DryRun         bool        `json:"dry_run,omitempty"`
 	Inline         bool        `json:"inline,omitempty"`
 	Description    string      `json:"description,omitempty"`
@@ -56,15 +61,34 @@ type FileResult struct {
 	To          string       `json:"to,omitempty"`
 	Content     string       `json:"content,omitempty"`
 	Encoding    string       `json:"encoding,omitempty"`
-	Hash        string       `json:"hash,omitempty"` // of the content as it is now
-	Size        int64        `json:"size,omitempty"`
+	Binary      bool         `json:"binary,omitempty"`
+	Hash        string       `json:"hash,omitempty"` // of the whole content as it is now
+	Size        int64        `json:"size,omitempty"` // of the whole content
 	Truncated   bool         `json:"truncated,omitempty"`
-	Diff        string       `json:"diff,omitempty"`
+	Changed     bool         `json:"changed,omitempty"`  // false: everything was so already
+	Replaced    int          `json:"replaced,omitempty"` // by edits
+	Diff        string       `json:"diff,omitempty"`     // of a dry run: what a person would see
 	Info        *FileInfo    `json:"info,omitempty"`
 	Entries     []FileInfo   `json:"entries,omitempty"`
 	Matches     []Match      `json:"matches,omitempty"`
+	Skipped     []Skipped    `json:"skipped,omitempty"` // by grep
+	Changes     []Change     `json:"changes,omitempty"` // of an undo with dry_run and no id, the latest first
 	Enforcement *Enforcement `json:"enforcement,omitempty"`
 	Warnings    []Warning    `json:"warnings,omitempty"`
+}
+
+// FileConflict is why a file operation could not be done as things are. Where
+// it comes with an error, nothing was changed.
+type FileConflict struct {
+	Reason   string `json:"reason"` // missing, exists, changed, no_match, wrong_count, binary, encoding, too_large, outside, forbidden, …
+	Path     string `json:"path,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	Found    string `json:"found,omitempty"`
+	Line     int    `json:"line,omitempty"`    // of Nearest
+	Nearest  string `json:"nearest,omitempty"` // what is most like what was searched
+	Hint     string `json:"hint,omitempty"`
+	Hash     string `json:"hash,omitempty"` // of the content as it is
+	Edit     int    `json:"edit,omitempty"` // the number of the edit that failed, from 1
 }
 
 // FileInfo is one file.
@@ -75,14 +99,34 @@ type FileInfo struct {
 	Mode    uint32    `json:"mode"`
 	ModTime time.Time `json:"mod_time"`
 	Target  string    `json:"target,omitempty"` // of a symlink
-	Hidden  bool      `json:"hidden,omitempty"` // listed, but may not be read
 }
 
 // Match is one line that grep found.
 type Match struct {
-	Path string `json:"path"`
-	Line int    `json:"line"`
-	Text string `json:"text"`
+	Path    string `json:"path"`
+	Line    int    `json:"line"`
+	Text    string `json:"text"`
+	Context bool   `json:"context,omitempty"` // a line beside one that was found
+	Clipped bool   `json:"clipped,omitempty"` // the line is longer
+}
+
+// Skipped counts files that grep did not search.
+type Skipped struct {
+	Why   string `json:"why"`
+	Count int    `json:"count"`
+}
+
+// Change is one that can be undone, or was.
+type Change struct {
+	ID       string    `json:"id"`
+	Session  string    `json:"session,omitempty"`
+	Time     time.Time `json:"time"`
+	Op       string    `json:"op"` // of the file tool, or "quarantine"
+	What     []string  `json:"what,omitempty"`
+	Undoes   string    `json:"undoes,omitempty"`    // it took that change back
+	UndoneBy string    `json:"undone_by,omitempty"` // it was taken back by that one
+	Guarded  bool      `json:"guarded,omitempty"`   // only a person's yes takes it back
+	Note     string    `json:"note,omitempty"`
 }
 
 // BatchRequest is the body of POST /v1/batch: the tool calls of one model

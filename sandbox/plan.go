@@ -4,8 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 
 	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
@@ -32,9 +36,12 @@ type Request struct {
 // Command is what executes.
 type Command struct {
 	Argv []string
-	Path string   // absolute file to execute; empty: Argv[0] along PATH
-	Env  []string // complete, "NAME=value"
-	Dir  string   // absolute
+	Path string // absolute file to execute; empty: Argv[0] along PATH
+	// Program is executed instead of Path: a file that need not be visible
+	// inside, as [DataFile] makes one. It is the caller's, who closes it.
+	Program *os.File
+	Env     []string // complete, "NAME=value"
+	Dir     string   // absolute
 }
 
 // File is content at a path inside the sandbox.
@@ -71,6 +78,28 @@ func (p *Plan) Holds(path string) bool {
 		}
 		path = filepath.Dir(path)
 	}
+}
+
+// View tells sandboxes apart that show the host differently: by what is laid,
+// and by which files and directories of the host it is laid with. A sandbox that
+// goes on after its view has changed could hold less than a new one.
+func (p *Plan) View() string {
+	h := sha256.New()
+	fmt.Fprintln(h, p.Digest())
+	for _, path := range slices.Sorted(maps.Keys(p.holds)) {
+		if info, err := os.Lstat(path); err == nil {
+			fmt.Fprintln(h, path, identity(info))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// identity is what a file has for as long as it exists.
+func identity(info os.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprint(st.Dev, st.Ino, info.Mode().Type())
+	}
+	return info.Mode().Type().String()
 }
 
 // Digest is what an answer is bound to: everything that decides what runs and

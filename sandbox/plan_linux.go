@@ -60,6 +60,9 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 		return nil, &UnenforcedError{Unmet: unmet}
 	}
 	p.order.Argv, p.order.Path, p.order.Env, p.order.Dir = r.Command.Argv, r.Command.Path, r.Command.Env, r.Command.Dir
+	if r.Command.Program != nil {
+		p.order.Path = "/proc/self/fd/" + strconv.Itoa(p.programFD())
+	}
 	p.order.Terminal = r.Terminal
 	p.order.Umask = 0o022
 	limits := r.Profile.Limits()
@@ -73,6 +76,15 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	}
 	p.order.Limits = rlimits(limits)
 	return p, nil
+}
+
+// programFD is where the stage finds Command.Program: behind what bwrap's
+// arguments name, or without bwrap in the place of those.
+func (p *Plan) programFD() int {
+	if p.args == nil {
+		return stage.FDArgs
+	}
+	return stage.FDFree + p.nulls
 }
 
 // withoutMounts says which files of the request the command does not see.

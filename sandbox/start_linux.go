@@ -129,7 +129,11 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 		}
 		// FDArgs must be something; the stage closes it unread.
-		cmd.ExtraFiles = []*os.File{order, order, h.stage, statusChild, std.Err}
+		first := order
+		if p.Command.Program != nil {
+			first = p.Command.Program
+		}
+		cmd.ExtraFiles = []*os.File{first, order, h.stage, statusChild, std.Err}
 		return l, nil
 	}
 	free := stage.FDFree
@@ -141,6 +145,10 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 			return l, err
 		}
 		extra = append(extra, l.add(null))
+		free++
+	}
+	if p.Command.Program != nil {
+		extra = append(extra, p.Command.Program)
 		free++
 	}
 	for _, f := range p.files {

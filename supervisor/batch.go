@@ -15,6 +15,8 @@ type NextCall struct {
 	Argv []string
 	Args map[string]any
 	Cwd  string
+	// File is a call of the file tool.
+	File *FileRequest
 }
 
 // maxAnnounced bounds how many calls of a batch are looked at before they are
@@ -48,6 +50,19 @@ func (s *Supervisor) announce(ctx context.Context, e *Exec, call *approval.Call,
 // foresee judges a call that is still to come. What can't be judged keeps no
 // digest, and will ask.
 func (s *Supervisor) foresee(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
+	if n.File != nil {
+		later, err := s.fileCall(e.Session, e.Peer, *n.File)
+		if err != nil {
+			return
+		}
+		j, err := s.judgeFile(ctx, later)
+		if err != nil || j.conflict != nil {
+			return
+		}
+		r.Tool, r.Description, r.Digest = j.verdict.Tool, j.verdict.Description, j.digest
+		r.Delete, r.Protected = j.verdict.Delete, j.verdict.Protected
+		return
+	}
 	if r.Tool != "bash" {
 		cfg, _, err := s.projectConfig(e.Session.Root)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -67,6 +68,8 @@ type Session struct {
 
 	secret [sha256.Size]byte // of an API session
 	leader uint64            // start of the kernel session's leader, of a command-line session
+
+	files sessionWorker
 
 	mu       sync.Mutex
 	lastUsed time.Time
@@ -276,6 +279,16 @@ func (s *sessions) left() []*Session {
 		}
 	}
 	return list
+}
+
+// endWorkers ends the file workers of all sessions.
+func (s *sessions) endWorkers() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.byID))
+	s.mu.Unlock()
+	for _, n := range all {
+		n.files.close()
+	}
 }
 
 // anyAPI reports whether a program's session is open. A command-line session

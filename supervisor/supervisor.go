@@ -33,6 +33,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/config"
+	"sandboxd/files/store"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
 )
@@ -52,6 +53,10 @@ type Options struct {
 	// Trash is a directory of the daemon's own for what is taken out of
 	// projects after a run. It is made when it is needed.
 	Trash string
+	// Undo keeps what file operations lose; Worker is the program of their
+	// workers, which takes FileWorkerArg: the daemon's own.
+	Undo   *store.Store
+	Worker string
 }
 
 // Supervisor carries requests from their session to their result.
@@ -60,6 +65,7 @@ type Supervisor struct {
 	Approval *approval.Controller
 	Audit    *audit.Log
 	Trust    *TrustStore
+	Undo     *store.Store
 
 	own      []string
 	trash    string
@@ -70,6 +76,11 @@ type Supervisor struct {
 	ctx      context.Context
 	stopAll  context.CancelCauseFunc
 	work     sync.WaitGroup
+	worker   workerProgram
+	// recovered is closed when what an earlier daemon left is settled; keeping
+	// counts the goroutine that does it.
+	recovered chan struct{}
+	keeping   sync.WaitGroup
 
 	mu      sync.Mutex
 	config  *config.Config
@@ -82,12 +93,20 @@ type Supervisor struct {
 func New(o Options) (*Supervisor, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Supervisor{
-		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust,
+		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
+		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}),
 		own: o.Own, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, lastUse: time.Now(),
 	}
-	return s, s.record(audit.Record{Category: audit.Config, Operation: "start",
+	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
 		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
+	if err != nil {
+		cancel(nil)
+		return s, err
+	}
+	s.keeping.Add(1)
+	go s.keepFiles()
+	return s, nil
 }
 
 // Config is the configuration in force, without any project's part.
@@ -202,6 +221,7 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 		}
 	}
 	sess.mu.Unlock()
+	sess.files.close()
 	for _, e := range running {
 		e.Cancel(sandbox.EndSession)
 	}
@@ -403,5 +423,7 @@ func (s *Supervisor) Shutdown(ctx context.Context) error {
 		<-done
 	}
 	s.stopAll(endError(sandbox.EndShutdown))
+	s.keeping.Wait()
+	s.sessions.endWorkers()
 	return s.record(audit.Record{Category: audit.Config, Operation: "stop"})
 }

@@ -241,12 +241,6 @@ func (b *backend) CloseSession(_ context.Context, c ipc.Caller, r ipc.CloseReque
 	return closed, nil
 }
 
-var errNoFiles = &ipc.Error{Code: ipc.CodeNotYet, Message: "file operations are not part of this version", Hint: "use a command: sbx run"}
-
-func (b *backend) File(context.Context, ipc.Caller, ipc.FileRequest) (ipc.FileResult, error) {
-	return ipc.FileResult{}, errNoFiles
-}
-
 func (b *backend) Batch(context.Context, ipc.Caller, ipc.BatchRequest) (ipc.BatchResult, error) {
 	return ipc.BatchResult{}, &ipc.Error{Code: ipc.CodeNotYet, Message: "batches in one request are not part of this version", Hint: "send each call by itself, with its place in \"batch\""}
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"sandboxd/approval"
+	"sandboxd/files"
 	"sandboxd/ipc"
 	"sandboxd/supervisor"
 )
@@ -29,7 +32,29 @@ func placeOf(p *ipc.BatchPlace) (place, error) {
 		if line, ok := args["command"].(string); ok && (n.Tool == "" || n.Tool == "bash") && n.Command == "" && len(n.Argv) == 0 {
 			call.Line = line
 		}
+		if op, ok := files.OpOf(n.Tool); ok && strings.HasPrefix(n.Tool, "file_") {
+			if call.File, err = announcedFile(op, n.Tool, n.Args); err != nil {
+				return place{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("batch.remaining[%d].args: %v", i, err)}
+			}
+		}
 		out.next = append(out.next, call)
 	}
 	return out, nil
+}
+
+// announcedFile is a call of the file tool that is still to come: its arguments
+// are the fields of the request that will be sent.
+func announcedFile(op files.Op, tool string, args json.RawMessage) (*supervisor.FileRequest, error) {
+	var r ipc.FileRequest
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &r); err != nil {
+			return nil, err
+		}
+	}
+	r.Op = string(op)
+	if tool == "file_insert_before" {
+		r.Before = true
+	}
+	q, err := fileRequest(r)
+	return &q, err
 }

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"sandboxd/config"
+	"sandboxd/files/worker"
 	"sandboxd/ipc"
+	"sandboxd/supervisor"
 )
 
 // flags are what the command line says.
@@ -49,6 +51,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "config" {
 		return runConfig(args[1:], stdout, stderr)
 	}
+	if len(args) == 1 && args[0] == supervisor.FileWorkerArg {
+		return runFileWorker(stderr)
+	}
 	f, rest, err := parseFlags(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
@@ -71,6 +76,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, f, stderr); err != nil {
+		fmt.Fprintln(stderr, "sandboxd:", err)
+		return 1
+	}
+	return 0
+}
+
+// runFileWorker serves file operations on standard input, inside a sandbox, until
+// the daemon hangs up.
+func runFileWorker(stderr io.Writer) int {
+	conn, err := worker.Inherit(0)
+	if err == nil {
+		err = worker.Serve(conn)
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "sandboxd:", err)
 		return 1
 	}

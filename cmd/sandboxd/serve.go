@@ -18,6 +18,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/config"
+	"sandboxd/files/store"
 	"sandboxd/ipc"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
@@ -83,8 +84,19 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err := startMode(controller, f.mode, cfg); err != nil {
 		return err
 	}
+	undo, damaged, err := store.Open(dirs.state, store.Options{KeepFor: cfg.Files.Undo.KeepFor, KeepBytes: cfg.Files.Undo.KeepBytes})
+	if err != nil {
+		return err
+	}
+	for _, w := range damaged {
+		log.Warn("a change can't be undone", "why", w)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
-		Config: cfg, Paths: paths, Own: dirs.own(paths), Trash: filepath.Join(dirs.state, "trash")})
+		Config: cfg, Paths: paths, Own: dirs.own(paths), Trash: filepath.Join(dirs.state, "trash"), Undo: undo, Worker: self})
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ type Change struct {
 	whole  bool // and had everything
 }
 
-// Begin starts keeping a change. Of the record ID is needed; Session, Op, Undoes,
-// Guarded and Note are taken as they are.
+// Begin starts keeping a change. Of the record ID is needed; Session, Project, Op,
+// Undoes, Guarded and Note are taken as they are.
 func (s *Store) Begin(r Record) (*Change, error) {
 	if err := validID(r.ID); err != nil {
 		return nil, err
@@ -84,6 +84,8 @@ func (c *Change) room(steps []files.Step) error {
 			need += st.Size
 		}
 	}
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
 	if bound := c.store.opts.KeepBytes; bound > 0 && c.record.Bytes+need > bound {
 		return &files.Conflict{
 			Path: steps[0].Path, Reason: files.TooLarge, Found: fmt.Sprintf("%d bytes that would have to be kept", c.record.Bytes+need),
@@ -91,8 +93,6 @@ func (c *Change) room(steps []files.Step) error {
 		}
 	}
 	c.record.Bytes += need
-	c.store.mu.Lock()
-	defer c.store.mu.Unlock()
 	_, err := c.store.prune(c.record.Bytes)
 	return err
 }

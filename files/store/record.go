@@ -26,8 +26,11 @@ const (
 // Record is one change.
 type Record struct {
 	// ID names the change; letters, digits, "-" and "_".
-	ID      string    `json:"id"`
-	Session string    `json:"session,omitempty"`
+	ID      string `json:"id"`
+	Session string `json:"session,omitempty"`
+	// Project is the folder that the session worked in, for whoever has to
+	// settle the change when the session is gone.
+	Project string    `json:"project,omitempty"`
 	Time    time.Time `json:"time"`
 	Op      files.Op  `json:"op"`
 	// Undoes is the change that this one takes back.

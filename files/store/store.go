@@ -60,6 +60,14 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 	return s, warnings, nil
 }
 
+// Configure changes how long and how much is kept from now on. The clock stays.
+func (s *Store) Configure(opts Options) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	opts.Now = s.opts.Now
+	s.opts = opts
+}
+
 // load reads one record. What never got one, because we died before, is cleared
 // away: nothing was changed on its account.
 func (s *Store) load(id string) error {

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"sandboxd/approval"
+	"sandboxd/files"
+	"sandboxd/ipc"
+	"sandboxd/supervisor"
+)
+
+func (b *backend) File(ctx context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.FileResult, error) {
+	s, err := b.session(c, r.Session)
+	if err != nil {
+		return ipc.FileResult{}, err
+	}
+	if r.Op == string(files.Undo) && r.UndoID == "" && r.DryRun {
+		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(s, r.OfSession))}, nil
+	}
+	q, err := fileRequest(r)
+	if err != nil {
+		return ipc.FileResult{}, err
+	}
+	place, err := placeOf(r.Batch)
+	if err != nil {
+		return ipc.FileResult{}, err
+	}
+	q.Inline, q.Batch, q.Group, q.Next = b.inline(c, s, r.Inline), place.batch, place.group, place.next
+	out, err := b.sup.File(ctx, s, peerOf(c.Peer), q)
+	if err != nil {
+		return ipc.FileResult{}, fileError(err, out)
+	}
+	return wireFile(r, out), nil
+}
+
+// fileRequest is a request in the domain's words, without its place in a batch.
+func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
+	content := []byte(r.Content)
+	if r.Encoding == "base64" {
+		var err error
+		if content, err = base64.StdEncoding.DecodeString(r.Content); err != nil {
+			return supervisor.FileRequest{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "content is not base64: " + err.Error()}
+		}
+	}
+	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, CallID: r.CallID, DryRun: r.DryRun, Description: r.Description, Request: files.Request{
+		Op: files.Op(r.Op), Path: r.Path, To: r.To, Content: content, Exact: r.Exact, Anchor: r.Anchor, Line: r.Line, Before: r.Before,
+		Offset: r.Offset, Limit: r.Limit, Pattern: r.Pattern, Glob: r.Glob, Context: r.Context, Recursive: r.Recursive,
+		IfHash: r.IfHash, Mode: r.Mode, Parents: r.Parents}}
+	for _, e := range r.Edits {
+		q.Edits = append(q.Edits, files.Replacement{Find: e.Find, Replace: e.Replace, Count: e.Count})
+	}
+	return q, nil
+}
+
+// wireFile is what an operation brought. What was read is text where it is
+// UTF-8 and base64 was not asked for.
+func wireFile(r ipc.FileRequest, f supervisor.FileResult) ipc.FileResult {
+	e := wireEnforcement(f.Report)
+	w := ipc.FileResult{ID: f.ID, UndoID: f.Undo, Decision: wireFileDecision(f.Decision), Why: f.Decision.Why, Rule: f.Verdict.Rule,
+		Path: f.Path, To: f.To, Hash: f.Hash, Size: f.Size, Binary: f.Binary, Truncated: f.Truncated, Changed: f.Changed, Replaced: f.Replaced,
+		Enforcement: &e, Warnings: wireTexts(f.Warnings)}
+	if w.Why == "" || f.Verdict.Decision == files.Block {
+		w.Why = f.Verdict.Why
+	}
+	switch {
+	case len(f.Content) == 0:
+	case r.Encoding == "base64" || !utf8.Valid(f.Content):
+		w.Content, w.Encoding = base64.StdEncoding.EncodeToString(f.Content), "base64"
+	default:
+		w.Content = string(f.Content)
+	}
+	if f.Shown != nil {
+		w.Diff = f.Shown.Content
+		if full, ok := f.Shown.Metadata["full_content"].(string); ok {
+			w.Diff = full
+		}
+	}
+	if f.Info != nil {
+		i := wireInfo(*f.Info)
+		w.Info = &i
+	}
+	for _, i := range f.Entries {
+		w.Entries = append(w.Entries, wireInfo(i))
+	}
+	for _, m := range f.Matches {
+		w.Matches = append(w.Matches, ipc.Match{Path: m.Path, Line: m.Line, Text: m.Text, Context: m.Context, Clipped: m.Clipped})
+	}
+	for _, why := range slices.Sorted(maps.Keys(f.Skipped)) {
+		w.Skipped = append(w.Skipped, ipc.Skipped{Why: why, Count: f.Skipped[why]})
+	}
+	return w
+}
+
+// wireFileDecision says how it came about: auto, or ask where a person was, or
+// would be, asked.
+func wireFileDecision(d approval.Decision) string {
+	switch {
+	case d.Outcome == approval.WouldAsk, d.How == approval.HowPerson:
+		return ipc.DecisionAsk
+	case d.Approved:
+		return ipc.DecisionAuto
+	}
+	return ipc.DecisionDeny
+}
+
+func wireInfo(i files.Info) ipc.FileInfo {
+	return ipc.FileInfo{Path: i.Path, Type: string(i.Kind), Size: i.Size, Mode: i.Mode, ModTime: time.Unix(0, i.ModTime).UTC(), Target: i.Target}
+}
+
+func wireChanges(list []supervisor.Change) []ipc.Change {
+	out := []ipc.Change{}
+	for _, c := range list {
+		out = append(out, ipc.Change{ID: c.ID, Session: c.Session, Time: c.Time, Op: c.Op, What: c.What, Undoes: c.Undoes, UndoneBy: c.UndoneBy, Guarded: c.Guarded, Note: c.Note})
+	}
+	return out
+}
+
+// conflictCodes are the codes of conflicts; what is not here is CodeConflict.
+var conflictCodes = map[files.Reason]ipc.Code{
+	files.NotThere: ipc.CodeNotFound, files.Outside: ipc.CodeForbidden, files.Forbidden: ipc.CodeForbidden,
+	files.Invalid: ipc.CodeBadRequest, files.BadPath: ipc.CodeBadRequest, files.TooLarge: ipc.CodeTooLarge, files.Failed: ipc.CodeInternal,
+}
+
+// fileError gives what kept an operation from being done its code. A change that
+// was made in part says how to take that back.
+func fileError(err error, out supervisor.FileResult) error {
+	var denied *supervisor.FileDenied
+	var conflict *files.Conflict
+	var partial *files.PartialError
+	switch {
+	case errors.As(err, &denied):
+		e := denialError(denied.Result)
+		return &e
+	case errors.As(err, &partial):
+		return &ipc.Error{Code: ipc.CodeConflict, Message: err.Error(), Hint: fmt.Sprintf("undo %s takes back what was done", out.Undo)}
+	case errors.As(err, &conflict):
+		code, known := conflictCodes[conflict.Reason]
+		if !known {
+			code = ipc.CodeConflict
+		}
+		return &ipc.Error{Code: code, Message: conflict.Error(), Conflict: &ipc.FileConflict{
+			Reason: string(conflict.Reason), Path: conflict.Path, Expected: conflict.Expected, Found: conflict.Found, Line: conflict.Line,
+			Nearest: conflict.Nearest, Hint: conflict.Hint, Hash: conflict.Hash, Edit: conflict.Edit}}
+	}
+	return wireError(err)
+}
+
+// denialError is a refusal, in words that are ready for a model.
+func denialError(r supervisor.Result) ipc.Error {
+	d := wireDenial(r)
+	e := ipc.Error{Code: d.Code, Message: d.Message}
+	if e.Code == "" { // withdrawn before it was decided
+		e.Code = ipc.CodeDenied
+	}
+	return e
+}

@@ -1,0 +1,132 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sandboxd/approval"
+)
+
+// JudgeUndo decides taking the change id back, by the steps which that takes:
+// each is judged as the write that it is (R-FS-08). guarded says that only a
+// person restores it: what was quarantined, or lay under a protected name.
+func (r *Rules) JudgeUndo(id string, steps []Step, guarded bool) Verdict {
+	v := Verdict{Decision: Auto, Why: "there is nothing to take back", Safe: true}
+	for i, step := range steps {
+		for j, p := range undoParts(step) {
+			if w := r.judgePart(p); i+j == 0 {
+				v = w
+			} else {
+				v = v.and(w)
+			}
+		}
+	}
+	v.Tool = Request{Op: Undo}.toolName(true)
+	if len(steps) > 0 {
+		v.Path, v.To = steps[0].Path, steps[0].To
+		root, _, _ := r.Locate(v.Path)
+		v.Sandbox = root.Name
+	}
+	if guarded && v.Decision != Block {
+		v.Protected = true
+		v.Reasons = append([]string{"it restores what was quarantined or lies under a protected name"}, v.Reasons...)
+		if v.Decision == Auto {
+			v.Decision, v.Why, v.Rule = Ask, v.Reasons[0], "files"
+		}
+	}
+	v.Risk = approval.RiskNormal
+	if v.Protected || v.Delete || v.Outside {
+		v.Risk = approval.RiskHigh
+	}
+	v.Description = "Undo " + id + ": " + strings.Join(describeSteps(steps, 3), "; ")
+	v.Payload = map[string]any{"op": string(Undo), "change": id}
+	v.Suggestions = nil
+	return v
+}
+
+// undoParts takes a step apart.
+func undoParts(s Step) []part {
+	fact := func(p string, st State) Fact { return Fact{Asked: p, Real: p, Kind: st.Kind} }
+	put := func(f Fact) part {
+		if f.Kind == Absent {
+			return part{creates, Undo, f}
+		}
+		return part{overwrites, Undo, f}
+	}
+	switch s.Kind {
+	case PutStep:
+		return []part{put(fact(s.Path, s.Before))}
+	case MkdirStep:
+		return []part{{makesDir, Undo, Fact{Asked: s.Path, Real: s.Path, Kind: Absent}}}
+	case RenameStep:
+		to := State{Kind: Absent}
+		if s.Displaced != nil {
+			to = *s.Displaced
+		}
+		return []part{{deletes, Undo, fact(s.Path, s.Before)}, put(fact(s.To, to))}
+	}
+	return []part{{deletes, Undo, fact(s.Path, s.Before)}}
+}
+
+// describeSteps says what steps do, one line each and at most limit; 0 is all.
+func describeSteps(steps []Step, limit int) []string {
+	var out []string
+	for i, s := range steps {
+		if limit > 0 && i == limit {
+			return append(out, fmt.Sprintf("and %d more", len(steps)-limit))
+		}
+		out = append(out, s.String())
+	}
+	if out == nil {
+		out = []string{"nothing to do"}
+	}
+	return out
+}
+
+// String says what the step does, for people.
+func (s Step) String() string {
+	switch s.Kind {
+	case PutStep:
+		if s.Before.Kind == Absent {
+			return "put " + noun(s.After.Kind) + " " + s.Path
+		}
+		return "change " + noun(s.Before.Kind) + " " + s.Path
+	case RemoveStep:
+		return "remove " + noun(s.Before.Kind) + " " + s.Path
+	case MkdirStep:
+		return "make folder " + s.Path
+	case RmdirStep:
+		return "remove folder " + s.Path
+	}
+	return "move " + s.Path + " to " + s.To
+}
+
+// UndoPresentation is what a person sees of an undoing: its steps, and what
+// shown adds, which is nil where one step has nothing more to show.
+func UndoPresentation(steps []Step, shown *approval.Presentation) *approval.Presentation {
+	if len(steps) == 1 && shown != nil {
+		return shown
+	}
+	meta := map[string]any{}
+	text := strings.Join(describeSteps(steps, 0), "\n") + "\n"
+	return &approval.Presentation{Kind: approval.KindText, Content: cut(text, MaxShownLines, meta), Metadata: meta}
+}
+
+// StepsDigest tells undoings apart: by everything but the names that they use
+// for a moment.
+func StepsDigest(steps []Step) string {
+	plain := make([]Step, len(steps))
+	for i, s := range steps {
+		s.Temp, s.ParentTime, s.ToParentTime = "", 0, 0
+		plain[i] = s
+	}
+	data, err := json.Marshal(plain)
+	if err != nil {
+		return "" // only strings and numbers: it cannot fail
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,317 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"sandboxd/approval"
+	"sandboxd/files"
+	"sandboxd/files/store"
+	"sandboxd/files/worker"
+	"sandboxd/sandbox"
+)
+
+// FileRequest asks for one operation of the file tool.
+type FileRequest struct {
+	files.Request
+	// UndoID is the change that an undo takes back: the id of a result, of
+	// what was quarantined, or LastChange. Force does so although something
+	// has changed since.
+	UndoID string
+	Force  bool
+
+	CallID      string
+	DryRun      bool // only say what would be decided, and show the change
+	Inline      bool // the person at the caller's terminal may answer
+	Description string
+	Batch       approval.Batch
+	Group       string
+	Next        []NextCall
+}
+
+// FileResult is what became of it.
+type FileResult struct {
+	ID string
+	files.Result
+	// Undo takes the change back; empty where nothing was changed.
+	Undo     string
+	Verdict  files.Verdict
+	Decision approval.Decision
+	// Shown is what a person would see; of a dry run only.
+	Shown    *approval.Presentation
+	Digest   string // of the profile
+	Report   sandbox.Report
+	Warnings []string
+}
+
+// FileDenied is a file operation that was not permitted.
+type FileDenied struct{ Result Result }
+
+func (e *FileDenied) Error() string { return e.Result.Message }
+
+// fileCall is one operation on its way.
+type fileCall struct {
+	exec *Exec // stands for it in questions and records; it never runs
+	sess *Session
+	req  FileRequest
+}
+
+// File carries out one file operation: facts → judge → conflict → ask → record
+// → keep → do → record. A *files.Conflict says that nothing was changed, a
+// *FileDenied that it was not permitted.
+func (s *Supervisor) File(ctx context.Context, sess *Session, peer Peer, r FileRequest) (FileResult, error) {
+	c, err := s.fileCall(sess, peer, r)
+	if err != nil {
+		return FileResult{}, err
+	}
+	if err := s.begin(); err != nil {
+		return FileResult{}, err
+	}
+	defer s.work.Done()
+	defer s.touch()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	select {
+	case <-s.recovered: // what an earlier daemon left is settled first
+	case <-ctx.Done():
+		return FileResult{}, context.Cause(ctx)
+	}
+	defer s.asking.forget(c.exec)
+	for range maxAskAgain {
+		j, err := s.judgeFile(ctx, c)
+		if err != nil {
+			return FileResult{}, err
+		}
+		if j.conflict != nil && j.verdict.Decision != files.Block {
+			return FileResult{}, s.refuseFile(c, j, j.conflict)
+		}
+		if r.DryRun {
+			return s.previewFile(ctx, c, j)
+		}
+		d, err := s.decideFile(ctx, c, j)
+		if err != nil {
+			return FileResult{}, err
+		}
+		now, err := s.afterYes(ctx, c, j, d)
+		if err != nil {
+			return FileResult{}, err
+		}
+		if now.digest != j.digest {
+			continue // what was shown is not what would be done: ask again
+		}
+		return s.carryOut(ctx, c, now, d)
+	}
+	return FileResult{}, &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Changed,
+		Found: "changes all the time while the question was open", Hint: "try again when nothing else writes there"}
+}
+
+// fileCall checks a request.
+func (s *Supervisor) fileCall(sess *Session, peer Peer, r FileRequest) (*fileCall, error) {
+	switch {
+	case sess.Root == "":
+		return nil, &RequestError{"file operations need a session with a root"}
+	case r.Op != files.Undo && r.Path == "":
+		return nil, &RequestError{"path is missing"}
+	case (r.Op == files.Move || r.Op == files.Copy) && r.To == "":
+		return nil, &RequestError{"to is missing"}
+	case r.Op == files.Undo && r.UndoID == "":
+		return nil, &RequestError{"undo_id is missing"}
+	}
+	e := &Exec{ID: "f-" + strings.ToLower(ulid.Make().String()), Session: sess, Peer: peer, log: newEventLog(0),
+		Request: ExecRequest{CallID: r.CallID, Cwd: sess.Root, Description: r.Description}}
+	return &fileCall{exec: e, sess: sess, req: r}, nil
+}
+
+// begin counts work that Shutdown waits for.
+func (s *Supervisor) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return ErrClosing
+	}
+	s.lastUse = time.Now()
+	s.work.Add(1)
+	return nil
+}
+
+// decideFile asks the controller, and puts its answer on record before anything
+// follows from it. A no is a *FileDenied.
+func (s *Supervisor) decideFile(ctx context.Context, c *fileCall, j *fileJudgement) (approval.Decision, error) {
+	call := s.fileApproval(c, j)
+	s.announce(ctx, c.exec, &call, c.req.Next)
+	d, err := s.Approval.Decide(ctx, call)
+	if err != nil {
+		return d, err
+	}
+	if err := s.record(withDecision(fileRecord(c, j), d)); err != nil {
+		return d, err
+	}
+	if !d.Approved {
+		return d, &FileDenied{s.denied(j.verdict.Tool, j.verdict.Description, d)}
+	}
+	if j.needsPerson() && d.How != approval.HowPerson {
+		// The OS sandbox stays in force whatever the mode is (R-AP-18), and what
+		// was quarantined or protected is a person's to restore (R-FS-08).
+		message := fmt.Sprintf("Denied: %s\nReason: it is protected, and only a person's own yes to just this changes it (%s).", j.verdict.Description, d.Why)
+		rec := fileRecord(c, j)
+		rec.Operation, rec.Error = "refuse", message
+		return d, errors.Join(s.record(rec), &FileDenied{Result{Outcome: Refused, Code: 126, Decision: d, Message: message}})
+	}
+	return d, nil
+}
+
+// afterYes does what a yes implies, and looks again where time has passed.
+func (s *Supervisor) afterYes(ctx context.Context, c *fileCall, j *fileJudgement, d approval.Decision) (*fileJudgement, error) {
+	if j.trusts && !s.Trusted(c.sess) {
+		if _, err := s.TrustDir(c.sess.Peer.UID, c.sess.Root, d.By.String()+" answering "+d.Request); err != nil {
+			return nil, err
+		}
+	} else if d.How != approval.HowPerson {
+		return j, nil // the worker itself compares the facts
+	}
+	now, err := s.judgeFile(ctx, c)
+	if err == nil && now.conflict != nil {
+		err = s.refuseFile(c, now, now.conflict)
+	}
+	return now, err
+}
+
+// carryOut does what was decided. Before it stand its record and, on disk, what
+// it would lose.
+func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement, d approval.Decision) (FileResult, error) {
+	out := FileResult{ID: c.exec.ID, Verdict: j.verdict, Decision: d, Digest: j.profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
+	call := s.fileApproval(c, j)
+	if err := s.Approval.Begin(s.ctx, call, d, j.digest); err != nil {
+		return out, err
+	}
+	rec := fileRecord(c, j)
+	rec.Operation, rec.Approval, rec.Grant = "start", d.Request, d.Grant
+	if err := s.record(rec); err != nil {
+		return out, err
+	}
+	start := time.Now()
+	err := s.effect(ctx, c, j, &out)
+	s.Approval.End(s.ctx, call, d, err)
+	end := fileRecord(c, j)
+	end.Operation, end.Undo, end.DurationMS = "end", out.Undo, time.Since(start).Milliseconds()
+	if err != nil {
+		end.Error = err.Error()
+	}
+	if rerr := s.record(end); rerr != nil {
+		s.stop(c.sess, "the end of "+c.exec.ID+" could not be recorded: "+rerr.Error())
+		out.Warnings = append(out.Warnings, "the end of this operation could not be recorded; the session is stopped: "+rerr.Error())
+	}
+	return out, err
+}
+
+// effect has the worker do it, with the undo store as the keeper.
+func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, out *FileResult) error {
+	// A client that hangs up now would leave it half told, not half done.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerTime)
+	defer cancel()
+	if c.req.Op.Reads() {
+		return s.withWorker(ctx, c, j, func(client *worker.Client) (err error) {
+			out.Result, err = client.Do(ctx, j.request, j.facts, nil)
+			return err
+		})
+	}
+	rec := store.Record{ID: c.exec.ID, Session: c.sess.ID, Project: c.sess.Root, Op: c.req.Op, Guarded: j.verdict.Protected}
+	if j.undo != nil {
+		rec.Undoes, rec.Note = j.undo.id, j.undo.note
+	}
+	change, err := s.Undo.Begin(rec)
+	if err != nil {
+		return err
+	}
+	err = s.withWorker(ctx, c, j, func(client *worker.Client) (err error) {
+		if j.undo != nil {
+			out.Result, err = client.Undo(ctx, j.undo.kept, c.req.Force, &sameSteps{Keeper: change, want: j.undo.digest})
+		} else {
+			out.Result, err = client.Do(ctx, j.request, j.facts, change)
+		}
+		return err
+	})
+	if ferr := change.Finish(err); ferr != nil && err == nil {
+		err = ferr
+	}
+	if errors.Is(err, worker.ErrBroken) {
+		err = s.settleBroken(ctx, c, change.ID(), err)
+	}
+	if r, gerr := s.Undo.Get(change.ID()); gerr == nil && r.State == store.Made {
+		out.Undo = change.ID()
+	}
+	return err
+}
+
+// settleBroken finds out what became of a change whose worker died.
+func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, cause error) error {
+	r, err := s.Undo.Get(id)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was changed, try again", cause)
+	}
+	if err := s.settle(ctx, c.sess, r); err != nil {
+		return fmt.Errorf("%w; what became of the change is not known yet: %v", cause, err)
+	}
+	if _, err := s.Undo.Get(id); err != nil {
+		return fmt.Errorf("%w; nothing was changed, try again", cause)
+	}
+	return fmt.Errorf("%w; the change was made all the same, and %s takes it back", cause, id)
+}
+
+// withWorker calls f with a worker that may do what was decided: the session's
+// own, or where a protected path is to change one that is started for it alone
+// with just that granted.
+func (s *Supervisor) withWorker(ctx context.Context, c *fileCall, j *fileJudgement, f func(*worker.Client) error) error {
+	if len(j.widened) == 0 {
+		return c.sess.files.use(ctx, s, j.plan, j.setup, f)
+	}
+	plan, err := s.workerPlan(j.cfg, j.profile, j.operator)
+	if err != nil {
+		return err
+	}
+	return s.once(ctx, plan, j.setup, f)
+}
+
+// previewFile says what would be decided, and shows the change.
+func (s *Supervisor) previewFile(ctx context.Context, c *fileCall, j *fileJudgement) (FileResult, error) {
+	out := FileResult{Verdict: j.verdict, Digest: j.profile.Digest().String(), Report: j.plan.Report, Warnings: j.warnings}
+	out.Path, out.To, out.Hash = j.verdict.Path, j.verdict.To, j.facts.Path.Hash
+	var err error
+	if out.Decision, err = s.Approval.Preview(ctx, s.fileApproval(c, j)); err != nil {
+		return out, err
+	}
+	if !c.req.Op.Reads() && !j.verdict.Quiet && j.verdict.Decision != files.Block {
+		out.Shown, err = s.present(ctx, c, j)
+	}
+	return out, err
+}
+
+// refuseFile records what was not done because of how things are, and returns
+// why.
+func (s *Supervisor) refuseFile(c *fileCall, j *fileJudgement, why *files.Conflict) error {
+	if c.req.DryRun {
+		return why
+	}
+	rec := fileRecord(c, j)
+	rec.Operation, rec.Error = "refuse", why.Error()
+	if err := s.record(rec); err != nil {
+		return err
+	}
+	return why
+}
+
+// place is where a session's file operations may lie.
+func (s *Supervisor) place(roots map[string]string, sess *Session) files.Place {
+	p := files.Place{Project: sess.Root, Roots: map[string]string{}}
+	for name, dir := range roots {
+		p.Roots[name] = realPath(filepath.Clean(dir))
+	}
+	return p
+}

@@ -1,0 +1,247 @@
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"sandboxd/files"
+	"sandboxd/files/tree"
+	"sandboxd/supervisor/aftermath"
+)
+
+// What a run left under protected names lies in the trash: a folder for each
+// run, with a manifest. An item's id is the run's and its number in the folder.
+
+const manifest = "manifest.json"
+
+// QuarantineID is what brings an item back; empty for one that was not moved.
+func QuarantineID(i aftermath.Item) string {
+	number, _, ok := strings.Cut(filepath.Base(i.Trash), "-")
+	if i.Trash == "" || !ok {
+		return ""
+	}
+	return i.Exec + "-" + number
+}
+
+// manifestOf reads a run's. The folder is the daemon's own.
+func (s *Supervisor) manifestOf(exec string) ([]aftermath.Item, error) {
+	b, err := os.ReadFile(filepath.Join(s.trash, exec, manifest))
+	if err != nil {
+		return nil, err
+	}
+	var items []aftermath.Item
+	return items, json.Unmarshal(b, &items)
+}
+
+// quarantined finds one item, or everything that a run left, as a change that
+// removed it.
+func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
+	exec := id
+	if parts := strings.Split(id, "-"); len(parts) == 3 {
+		exec = parts[0] + "-" + parts[1]
+	}
+	if strings.ContainsAny(id, "/.") {
+		return nil, noChange(id, "nothing of that name was quarantined")
+	}
+	items, err := s.manifestOf(exec)
+	if err != nil {
+		return nil, noChange(id, "nothing of that name was quarantined, or it is not kept any more")
+	}
+	u := &undoing{id: id, guarded: true}
+	back := &keptInTrash{}
+	var notes []string
+	for _, i := range items {
+		if id != exec && QuarantineID(i) != id || !s.ofSession(i, sess) {
+			continue
+		}
+		if err := back.add(i.Trash, i.Path, 0); err != nil {
+			return nil, fmt.Errorf("look at quarantined %q: %w", i.Path, err)
+		}
+		notes = append(notes, i.Why)
+	}
+	if len(back.steps) == 0 {
+		return nil, noChange(id, "nothing of that name was quarantined here, or it is not kept any more")
+	}
+	u.kept, u.note = back, "quarantined: "+strings.Join(notes, "; ")
+	return u, nil
+}
+
+// ofSession: a program restores what its own commands left, a person at a
+// terminal what was left in the project. The yes to it is a person's in any case.
+func (s *Supervisor) ofSession(i aftermath.Item, sess *Session) bool {
+	if !within(i.Path, sess.Root) {
+		return false
+	}
+	if sess.Kind == KindCLI {
+		return true
+	}
+	e, ok := s.ExecOf(i.Exec, sess.Peer.UID)
+	return ok && e.Session == sess
+}
+
+// quarantinedIn lists what was quarantined below a root.
+func (s *Supervisor) quarantinedIn(root string) []Change {
+	var list []Change
+	entries, _ := os.ReadDir(s.trash) // none yet
+	for _, e := range entries {
+		items, err := s.manifestOf(e.Name())
+		if err != nil {
+			continue // a folder of the undo store, or one that is being filled
+		}
+		for _, i := range items {
+			if _, err := os.Lstat(i.Trash); err != nil || !within(i.Path, root) {
+				continue
+			}
+			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine", What: []string{"take away " + i.Path}, Guarded: true, Note: i.Why})
+		}
+	}
+	return list
+}
+
+// keptInTrash is the removal of what lies in the trash, as files.Kept.
+type keptInTrash struct {
+	steps []files.Step
+	from  []string // by step: the content's file
+}
+
+func (k *keptInTrash) Steps() []files.Step      { return k.steps }
+func (k *keptInTrash) HasContent(step int) bool { return k.from[step] != "" }
+
+// Content opens it. Nothing in the trash is followed: it was a command's.
+func (k *keptInTrash) Content(step int) (*os.File, error) {
+	return os.OpenFile(k.from[step], os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+}
+
+// Bounds of what is restored at once.
+const (
+	maxRestored = 10_000
+	maxDeep     = 64
+)
+
+// add takes down what lies at from and stood at at, what a folder holds before
+// the folder: an undo begins with the last step.
+func (k *keptInTrash) add(from, at string, level int) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if level > maxDeep || len(k.steps) >= maxRestored {
+		return fmt.Errorf("it holds more than can be brought back at once; it lies in %s", from)
+	}
+	state := stateOf(info)
+	step := files.Step{Kind: files.RemoveStep, Path: at, After: files.State{Kind: files.Absent}}
+	content := ""
+	switch {
+	case info.IsDir():
+		entries, err := os.ReadDir(from)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if err := k.add(filepath.Join(from, e.Name()), filepath.Join(at, e.Name()), level+1); err != nil {
+				return err
+			}
+		}
+		state.Kind, step.Kind = files.Dir, files.RmdirStep
+	case info.Mode()&fs.ModeSymlink != 0:
+		state.Kind = files.Symlink
+		if state.Target, err = os.Readlink(from); err != nil {
+			return err
+		}
+	case info.Mode().IsRegular():
+		state.Kind, content = files.File, from
+		if state.Hash, state.Size, err = hashOf(from); err != nil {
+			return err
+		}
+	default:
+		return nil // a pipe or socket: nothing to bring back
+	}
+	step.Before = state
+	k.steps, k.from = append(k.steps, step), append(k.from, content)
+	return nil
+}
+
+func stateOf(info fs.FileInfo) files.State {
+	st := files.State{Mode: uint32(info.Mode().Perm()), ModTime: info.ModTime().UnixNano()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		st.UID, st.GID = sys.Uid, sys.Gid
+	}
+	return st
+}
+
+func hashOf(name string) (string, int64, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	return tree.Hash(f)
+}
+
+// pruneTrash forgets what was quarantined longer ago, or is more, than the undo
+// store keeps of changes; the oldest goes first.
+func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time.Time) error {
+	type run struct {
+		dir  string
+		time time.Time
+		size int64
+	}
+	entries, err := os.ReadDir(s.trash)
+	if err != nil {
+		return nil // none yet
+	}
+	var runs []run
+	var total int64
+	for _, e := range entries {
+		dir := filepath.Join(s.trash, e.Name())
+		info, err := os.Stat(filepath.Join(dir, manifest))
+		if err != nil {
+			continue
+		}
+		r := run{dir: dir, time: info.ModTime(), size: sizeBelow(dir)}
+		runs, total = append(runs, r), total+r.size
+	}
+	slices.SortFunc(runs, func(a, b run) int { return a.time.Compare(b.time) })
+	for _, r := range runs {
+		old, full := keepFor > 0 && now.Sub(r.time) > keepFor, keepBytes > 0 && total > keepBytes
+		if !old && !full {
+			break
+		}
+		if err := removeAll(r.dir); err != nil {
+			return err
+		}
+		total -= r.size
+	}
+	return nil
+}
+
+func sizeBelow(dir string) int64 {
+	var n int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+// removeAll removes a folder, also where what is in it forbids that.
+func removeAll(dir string) error {
+	filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,115 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"sandboxd/audit"
+	"sandboxd/files"
+	"sandboxd/files/store"
+	"sandboxd/files/worker"
+)
+
+// pruneEvery is how often what is too old is forgotten.
+const pruneEvery = 10 * time.Minute
+
+// keepFiles settles what an earlier daemon left, and then forgets from time to
+// time what is older or more than the configuration keeps.
+func (s *Supervisor) keepFiles() {
+	defer s.keeping.Done()
+	s.recoverChanges()
+	close(s.recovered)
+	tick := time.NewTicker(pruneEvery)
+	defer tick.Stop()
+	for {
+		s.forgetOld()
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// recoverChanges settles the changes of which it is not known what became of
+// them. One that can't be settled now stays: nothing of it is lost.
+func (s *Supervisor) recoverChanges() {
+	for _, r := range s.Undo.Pending() {
+		ctx, cancel := context.WithTimeout(s.ctx, workerTime)
+		sess, err := s.sessionOf(r)
+		if err == nil {
+			err = s.settle(ctx, sess, r)
+		}
+		cancel()
+		rec := audit.Record{Category: audit.File, Operation: "settle", Session: r.Session, ExecID: r.ID, Subject: r.Project}
+		if err != nil {
+			rec.Error = err.Error()
+		}
+		if s.record(rec) != nil {
+			return // nothing is done unrecorded
+		}
+	}
+}
+
+// sessionOf stands for the session that made a change, and is gone.
+func (s *Supervisor) sessionOf(r store.Record) (*Session, error) {
+	name, home, err := account(os.Geteuid())
+	if err != nil {
+		return nil, err
+	}
+	root, err := s.guard(home).Check(r.Project)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{ID: r.Session, Kind: KindAPI, Peer: Peer{UID: os.Geteuid(), PID: os.Getpid()}, Root: root, Home: home, User: name, turn: 1}, nil
+}
+
+// settle has a worker look at what became of a change that was cut off, clear
+// away what it left under temporary names, and notes the outcome.
+func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) error {
+	cfg, _, err := s.projectConfig(sess.Root)
+	if err != nil {
+		return err
+	}
+	j := &fileJudgement{cfg: cfg}
+	if err := s.fileRules(sess, j); err != nil {
+		return err
+	}
+	p, operator, err := s.profiles(cfg, sess, s.trusted(sess, cfg), "none")
+	if err != nil {
+		return err
+	}
+	// What was granted for the change is granted for settling it.
+	if p, err = widenFiles(p, operator, protectedPlaces(p, stepPaths(r.Steps))); err != nil {
+		return err
+	}
+	plan, err := s.workerPlan(cfg, p, operator)
+	if err != nil {
+		return err
+	}
+	var outcomes []files.Outcome
+	err = s.once(ctx, plan, j.setup, func(client *worker.Client) (err error) {
+		outcomes, err = client.Settle(ctx, r.Steps)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("settle change %q: %w", r.ID, err)
+	}
+	return s.Undo.Settle(r.ID, outcomes)
+}
+
+// forgetOld applies the retention in force.
+func (s *Supervisor) forgetOld() {
+	keep := s.Config().Files.Undo
+	s.Undo.Configure(store.Options{KeepFor: keep.KeepFor, KeepBytes: keep.KeepBytes})
+	_, err := s.Undo.Prune()
+	if terr := s.pruneTrash(keep.KeepFor, keep.KeepBytes, time.Now()); err == nil {
+		err = terr
+	}
+	if err != nil {
+		// Too much is kept, not too little: worth a note, and no reason to stop.
+		_ = s.record(audit.Record{Category: audit.File, Operation: "forget", Error: err.Error()})
+	}
+}

@@ -1,0 +1,226 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/files"
+	"sandboxd/files/store"
+	"sandboxd/files/worker"
+)
+
+// LastChange stands for the latest change that can be undone: the session's own,
+// of a command-line session the project's.
+const LastChange = "last"
+
+// undoing is a change that is to be taken back.
+type undoing struct {
+	id      string
+	note    string
+	kept    files.Kept
+	guarded bool // only a person restores it
+	steps   []files.Step
+	digest  string // of the steps
+}
+
+// Change is one that can be undone, or was.
+type Change struct {
+	ID, Session string
+	Time        time.Time
+	Op          string // of the file tool, or "quarantine"
+	What        []string
+	Undoes      string
+	UndoneBy    string
+	Guarded     bool
+	Note        string
+}
+
+// Changes lists what a session can undo, the latest first: its own changes, of a
+// command-line session those in its project, whoever made them. of narrows
+// them to those that one session made; empty is all.
+func (s *Supervisor) Changes(sess *Session, of string) []Change {
+	var list []Change
+	for _, r := range s.Undo.List(of) {
+		if !mayUndo(sess, r) {
+			continue
+		}
+		c := Change{ID: r.ID, Session: r.Session, Time: r.Time, Op: string(r.Op), Undoes: r.Undoes, UndoneBy: r.UndoneBy, Guarded: r.Guarded, Note: r.Note}
+		for _, step := range r.Steps {
+			c.What = append(c.What, step.String())
+		}
+		list = append(list, c)
+	}
+	if of == "" && sess.Kind == KindCLI {
+		list = append(list, s.quarantinedIn(sess.Root)...)
+		slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
+	}
+	return list
+}
+
+// mayUndo: a program takes back what it did itself, a person at a terminal what
+// was done in the project. What a session may write is judged besides.
+func mayUndo(sess *Session, r store.Record) bool {
+	if sess.Kind == KindCLI {
+		return r.Project == sess.Root
+	}
+	return r.Session == sess.ID
+}
+
+// lookUndo finds out what taking a change back would do, and judges that. The
+// worker looks at everything first, so that what was changed since is a
+// conflict before anyone is asked.
+func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement) error {
+	u, err := s.undoingOf(c)
+	if err != nil {
+		return err
+	}
+	j.undo = u
+	looked := &lookOnly{}
+	err = c.sess.files.use(ctx, s, j.plan, j.setup, func(client *worker.Client) error {
+		_, err := client.Undo(ctx, u.kept, c.req.Force, looked)
+		return err
+	})
+	switch {
+	case looked.whole: // refused by us, on purpose
+	case errors.As(err, &j.conflict):
+	case err != nil:
+		return err
+	default:
+		j.conflict = &files.Conflict{Op: files.Undo, Path: u.id, Reason: files.Changed, Found: "everything as it was before the change", Hint: "there is nothing to take back"}
+	}
+	u.steps, u.digest = looked.steps, files.StepsDigest(looked.steps)
+	steps := u.steps
+	if len(steps) == 0 {
+		steps = u.kept.Steps() // for the words
+	}
+	j.verdict = j.rules.JudgeUndo(u.id, steps, u.guarded)
+	return nil
+}
+
+// undoingOf finds the change that is meant.
+func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
+	id := c.req.UndoID
+	if strings.HasPrefix(id, "x-") {
+		return s.quarantined(id, c.sess)
+	}
+	if id == LastChange {
+		id = ""
+		for _, r := range s.Undo.List("") {
+			if mayUndo(c.sess, r) && r.State == store.Made && r.Undoes == "" {
+				id = r.ID
+				break
+			}
+		}
+		if id == "" {
+			return nil, noChange(LastChange, "there is no change that could be undone")
+		}
+	}
+	r, err := s.Undo.Get(id)
+	if err != nil || !mayUndo(c.sess, r) {
+		return nil, noChange(id, store.ErrNotFound.Error())
+	}
+	kept, err := s.Undo.Kept(id)
+	if err != nil {
+		return nil, &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: err.Error()}
+	}
+	return &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded}, nil
+}
+
+func noChange(id, why string) error {
+	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.NotThere, Found: why, Hint: "sbx undo --list shows what there is"}
+}
+
+// lookOnly is a keeper that takes down what would be done and lets none of it
+// happen.
+type lookOnly struct {
+	steps []files.Step
+	whole bool
+}
+
+func (k *lookOnly) Keep(_ context.Context, steps []files.Step, _ []*os.File, last bool) error {
+	k.steps = append(k.steps, steps...)
+	if !last {
+		return nil
+	}
+	k.whole = true
+	return &files.Conflict{Op: files.Undo, Reason: files.Invalid, Found: "only looked at"}
+}
+
+// sameSteps is a keeper that refuses steps other than those that were judged.
+type sameSteps struct {
+	files.Keeper
+	want string
+	seen []files.Step
+}
+
+func (k *sameSteps) Keep(ctx context.Context, steps []files.Step, old []*os.File, last bool) error {
+	k.seen = append(k.seen, steps...)
+	if last && files.StepsDigest(k.seen) != k.want {
+		return &files.Conflict{Op: files.Undo, Reason: files.Changed, Hint: "it is not what it was when this was approved; ask again"}
+	}
+	return k.Keeper.Keep(ctx, steps, old, last)
+}
+
+// presentUndo shows what one file had and gets back; of several, which.
+func (s *Supervisor) presentUndo(ctx context.Context, c *fileCall, j *fileJudgement) (*approval.Presentation, error) {
+	steps := j.undo.steps
+	if len(steps) != 1 {
+		return files.UndoPresentation(steps, nil), nil
+	}
+	req := files.Request{Path: steps[0].Path, Exact: true, Quiet: j.verdict.Quiet}
+	switch step := steps[0]; {
+	case step.Kind == files.RemoveStep && step.Before.Kind == files.File:
+		req.Op = files.Delete
+	case step.Kind == files.PutStep && step.After.Kind == files.File:
+		content, ok := j.undo.content(step.After)
+		if !ok {
+			return files.UndoPresentation(steps, nil), nil
+		}
+		req.Op, req.Content = files.Write, content
+	default:
+		return files.UndoPresentation(steps, nil), nil
+	}
+	var shown *approval.Presentation
+	err := c.sess.files.use(ctx, s, j.plan, j.setup, func(client *worker.Client) error {
+		facts, err := client.Facts(ctx, req)
+		if err != nil || facts.Conflict != nil {
+			return err
+		}
+		p, err := client.Preview(ctx, req)
+		if err == nil {
+			shown = files.Presentation(req, facts, p)
+		}
+		return err
+	})
+	if err != nil && !errors.As(err, new(*files.Conflict)) {
+		return nil, err
+	}
+	return files.UndoPresentation(steps, shown), nil
+}
+
+// maxShownContent is how much of a kept content is compared for a person.
+const maxShownContent = 4 << 20
+
+// content is the kept content that a state has.
+func (u *undoing) content(want files.State) ([]byte, bool) {
+	for i, step := range u.kept.Steps() {
+		lost, ok := step.Content()
+		if !ok || lost.Hash != want.Hash || lost.Size > maxShownContent || !u.kept.HasContent(i) {
+			continue
+		}
+		f, err := u.kept.Content(i)
+		if err != nil {
+			return nil, false
+		}
+		defer f.Close()
+		b, err := io.ReadAll(io.LimitReader(f, maxShownContent))
+		return b, err == nil
+	}
+	return nil, false
+}
