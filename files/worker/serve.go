@@ -37,10 +37,11 @@ func Serve(conn *net.UnixConn) error {
 
 // server is the worker's side of one connection.
 type server struct {
-	link  link
-	rules *files.Rules
-	trees map[string]*tree.Tree // by root path
-	umask uint32
+	link     link
+	rules    *files.Rules
+	trees    map[string]*tree.Tree // by root path
+	unopened map[string]error      // why a root is not among them
+	umask    uint32
 }
 
 func (s *server) close() {
@@ -111,6 +112,7 @@ func (s *server) setup(setup Setup) error {
 		return err
 	}
 	trees := map[string]*tree.Tree{}
+	s.unopened = map[string]error{}
 	for _, root := range rules.Roots() {
 		if trees[root.Path] != nil {
 			continue
@@ -119,6 +121,7 @@ func (s *server) setup(setup Setup) error {
 		if err != nil {
 			// A root that is not there is no fault of the others; what lies in
 			// it will be reported as missing.
+			s.unopened[root.Path] = err
 			continue
 		}
 		trees[root.Path] = t
@@ -136,7 +139,7 @@ func (s *server) at(abs string) (*tree.Tree, string, error) {
 	}
 	t, ok := s.trees[root.Path]
 	if !ok {
-		return nil, "", &files.Conflict{Path: abs, Reason: files.NotThere, Found: fmt.Sprintf("no folder %s for the sandbox %q", root.Path, root.Name)}
+		return nil, "", &files.Conflict{Path: abs, Reason: files.NotThere, Found: fmt.Sprintf("no folder for the sandbox %q: %v", root.Name, s.unopened[root.Path])}
 	}
 	return t, rel, nil
 }
