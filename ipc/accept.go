@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -99,7 +100,8 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// connectionOf is what withConnection put there.
-func connectionOf(ctx context.Context) *admitted {
-	return ctx.Value(connectionKey{}).(*admitted)
+// admittedCaller is who the doorkeeper let in on the request's connection.
+func admittedCaller(r *http.Request) (Caller, *Error) {
+	a := r.Context().Value(connectionKey{}).(*admitted)
+	return a.caller, a.refusal
 }

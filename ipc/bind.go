@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"reflect"
 )
@@ -56,6 +57,37 @@ func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media
 			}
 			send(x, s)
 		},
+		follow: func(x *exchange, put func([]byte) error) *Error {
+			req, bad := readQuery(x, read)
+			if bad != nil {
+				return bad
+			}
+			s, err := f(x.backend, x.r.Context(), x.caller, req)
+			if err != nil {
+				return x.asError(err)
+			}
+			return pass(x, s, put)
+		},
+	}
+}
+
+// pass puts each value of a stream until it ends.
+func pass[T any](x *exchange, s Stream[T], put func([]byte) error) *Error {
+	defer s.Close()
+	ctx := x.r.Context()
+	for {
+		v, err := s.Next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return cancelled
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return x.asError(err)
+		}
+		if put(encode(v)) != nil {
+			return cancelled
+		}
 	}
 }
 

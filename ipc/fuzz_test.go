@@ -104,3 +104,42 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+// FuzzCall: a call that is taken means one HTTP request, whose body is what the
+// params held besides.
+func FuzzCall(f *testing.F) {
+	for _, s := range seeds {
+		f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"exec.start","params":` + s + `}`))
+	}
+	f.Add([]byte(`{"jsonrpc":"2.0","id":"a","method":"exec.stdin","params":{"id":"x","data":"aGk=","eof":true}}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":-1.5e3,"method":"audit","params":{"limit":3,"last":true,"tool":null,"since":"x"}}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","method":"rpc.cancel","params":{"call":1}}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":2,"method":"file","params":{"op":"read","secret":"s"}}`))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		c, number, bad := readCall(message)
+		if (bad == nil) != (number == 0) {
+			t.Fatalf("%q: %d %v", message, number, bad)
+		}
+		if bad != nil {
+			return
+		}
+		for _, r := range routes {
+			if r.Name != c.Method || r.out == nil {
+				continue
+			}
+			req, _, bad := r.request(t.Context(), c.Params)
+			if bad != nil {
+				return
+			}
+			body, err := io.ReadAll(req.Body)
+			if err != nil || int64(len(body)) != req.ContentLength && req.ContentLength != 0 {
+				t.Fatalf("%q: %v", message, err)
+			}
+			if r.in != nil {
+				if _, err := scanObject(body); err != nil {
+					t.Fatalf("%q became %q: %v", message, body, err)
+				}
+			}
+		}
+	})
+}

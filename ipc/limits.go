@@ -14,6 +14,7 @@ type Limits struct {
 	Connections     int           // of one user; 1024, or half of Total
 	ProcConnections int           // of one process; 512
 	Requests        int           // of one process, in flight, streams included; 384
+	Calls           int           // of one WebSocket, in flight, streams included; 64
 	Total           int           // connections of everybody; 4096, or an eighth of the descriptors we may have
 	Body            int64         // bytes of a request's JSON; 1 MiB
 	FileBody        int64         // the same, for /v1/files and /v1/batch; 8 MiB
@@ -32,6 +33,7 @@ func (l Limits) withDefaults() Limits {
 	or(&l.Connections, min(1024, l.Total/2))
 	or(&l.ProcConnections, 512)
 	or(&l.Requests, 384)
+	or(&l.Calls, 64)
 	or(&l.Body, 1<<20)
 	or(&l.FileBody, 8<<20)
 	or(&l.Buffered, 32<<20)
@@ -137,11 +139,15 @@ func (t *tally) forget(p Peer) {
 func (t *tally) begin(p Peer) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	q := t.procs[p.Process()] // there: a request has a connection
+	q, ok := t.procs[p.Process()]
+	if !ok {
+		q = &procTally{}
+	}
 	if q.requests >= t.limits.Requests && p.PID != 0 {
 		return &Error{Code: CodeLimit, Message: "this process has too many requests in flight", Hint: "wait for some to end, then try again"}
 	}
 	q.requests++
+	t.procs[p.Process()] = q
 	return nil
 }
 
@@ -150,17 +156,22 @@ func (t *tally) end(p Peer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.procs[p.Process()].requests--
+	t.forget(p) // a WebSocket's connection may be gone before its request
 }
 
 // buffer counts n more bytes held for p's user.
 func (t *tally) buffer(p Peer, n int64) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u := t.users[p.UID]
+	u, ok := t.users[p.UID]
+	if !ok {
+		u = &userTally{}
+	}
 	if u.buffered+n > t.limits.Buffered {
 		return &Error{Code: CodeLimit, Message: "this user's requests hold too much memory", Hint: "wait for some to end, then try again"}
 	}
 	u.buffered += n
+	t.users[p.UID] = u
 	return nil
 }
 
@@ -168,7 +179,11 @@ func (t *tally) buffer(p Peer, n int64) *Error {
 func (t *tally) unbuffer(p Peer, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if n == 0 {
+		return
+	}
 	t.users[p.UID].buffered -= n
+	t.forget(p)
 }
 
 // maxRefusals bounds the connections that wait to be told no.

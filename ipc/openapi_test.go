@@ -160,6 +160,10 @@ func (d *describer) requestBody(r Route) {
 }
 
 func (d *describer) responses(r Route) {
+	if r.status == http.StatusSwitchingProtocols {
+		d.webSocket()
+		return
+	}
 	status := max(r.status, http.StatusOK)
 	media := r.stream
 	if media == "" {
@@ -178,11 +182,28 @@ func (d *describer) responses(r Route) {
 	d.line(5, "content:")
 	d.line(6, "%s:", media)
 	d.line(7, "schema: {%s}", d.schema(r.out))
+	d.failure()
+}
+
+func (d *describer) failure() {
 	d.line(4, "default:")
 	d.line(5, "description: it was not done")
 	d.line(5, "content:")
 	d.line(6, "application/json:")
 	d.line(7, "schema: {$ref: \"#/components/schemas/ErrorBody\"}")
+}
+
+// webSocket describes what OpenAPI has no words for as an extension.
+func (d *describer) webSocket() {
+	d.line(3, "responses:")
+	d.line(4, "\"101\":")
+	d.line(5, "description: the connection is a WebSocket from here on")
+	d.line(5, "x-messages:")
+	d.line(6, "sent: {%s}", d.schema(reflect.TypeFor[RPCCall]()))
+	d.line(6, "received:")
+	d.line(7, "- {%s}", d.schema(reflect.TypeFor[RPCReply]()))
+	d.line(7, "- {%s}", d.schema(reflect.TypeFor[RPCValue]()))
+	d.failure()
 }
 
 // schema is a type in flow style; structs are put down for later.
@@ -192,6 +213,10 @@ func (d *describer) schema(t reflect.Type) string {
 		return "type: string, format: date-time"
 	case t == reflect.TypeFor[json.RawMessage]():
 		return "type: object"
+	case t == reflect.TypeFor[RPCID]():
+		return "type: [number, string, \"null\"]"
+	case t == reflect.TypeFor[RPCAny]():
+		return "{}"
 	case t == reflect.TypeFor[[]byte]():
 		return "type: string, contentEncoding: base64"
 	}
@@ -272,7 +297,7 @@ func (d *describer) fields(t reflect.Type) {
 		d.line(4, "%s:", name)
 		if s := d.schema(f.Type); strings.HasPrefix(s, "$ref") {
 			d.line(5, "%s", s)
-		} else {
+		} else if s != "{}" {
 			for _, part := range splitFlow(s) {
 				d.line(5, "%s", part)
 			}
@@ -287,9 +312,9 @@ func splitFlow(s string) []string {
 	depth, from := 0, 0
 	for i, c := range s {
 		switch {
-		case c == '{':
+		case c == '{' || c == '[':
 			depth++
-		case c == '}':
+		case c == '}' || c == ']':
 			depth--
 		case c == ',' && depth == 0:
 			parts = append(parts, strings.TrimSpace(s[from:i]))

@@ -21,11 +21,12 @@ type Route struct {
 // documents are made from.
 type handler struct {
 	serve   func(*exchange)
-	in, out reflect.Type // the JSON body, the JSON answer or one value of a stream; nil: none
-	read    func(params) // reads the query; nil: there is none
-	raw     bool         // the body is taken as it comes
-	stream  string       // media type of a stream of out; "": one answer
-	status  int          // of success; 0: 200
+	in, out reflect.Type                                           // the JSON body, the JSON answer or one value of a stream; nil: none
+	read    func(params)                                           // reads the query; nil: there is none
+	raw     bool                                                   // the body is taken as it comes
+	stream  string                                                 // media type of a stream of out; "": one answer
+	follow  func(x *exchange, put func(value []byte) error) *Error // of a stream: each value as JSON
+	status  int                                                    // of success; 0: 200
 }
 
 // Routes lists every operation that the server offers. The documents are
@@ -44,6 +45,7 @@ var routes = []Route{
 	{"GET", "/v1/doctor", "doctor", both, "examine the host; with `prove`, attempt each forbidden act", query(Backend.Doctor, func(q params) DoctorRequest {
 		return DoctorRequest{Prove: q.flag("prove")}
 	})},
+	{"GET", "/v1/ws", "ws", both, "a WebSocket: JSON-RPC 2.0 under the names of all other operations", webSocket},
 	{"GET", "/v1/profile", "profile", both, "show, explain or compare profiles", query(Backend.Profile, func(q params) ProfileRequest {
 		return ProfileRequest{Session: q.text("session"), Path: q.text("path"), Against: q.text("against")}
 	})},

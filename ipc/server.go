@@ -40,9 +40,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 
+	base := func(net.Listener) context.Context { return requests }
 	doors := []*door{
-		newDoor(s.Backend, RoleAgent, limits, logger, requests),
-		newDoor(s.Backend, RoleApprover, limits, logger, requests),
+		newDoor(&Handler{Backend: s.Backend, Role: RoleAgent, Limits: limits, Log: logger, Ending: ctx.Done()}),
+		newDoor(&Handler{Backend: s.Backend, Role: RoleApprover, Limits: limits, Log: logger, Ending: ctx.Done()}),
+	}
+	for _, d := range doors {
+		d.listenAs(base)
 	}
 	failed := make(chan error, len(s.Agent)+len(s.Approver))
 	var serving sync.WaitGroup
@@ -64,7 +68,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	var closing sync.WaitGroup
 	for _, d := range doors {
-		closing.Go(func() { d.http.Shutdown(grace) })
+		closing.Go(func() {
+			if d.http.Shutdown(grace) == nil {
+				d.quiet(grace)
+			}
+		})
 	}
 	closing.Wait()
 	cut()
@@ -88,16 +96,29 @@ type door struct {
 	log      *slog.Logger
 	mux      *http.ServeMux
 	methods  []string
+	names    map[string]Route // by the operation's name
+	origins  []string         // of web pages that may open a WebSocket
+	ending   <-chan struct{}  // closed when the server begins to end
+	identify func(*http.Request) (Caller, *Error)
 	http     *http.Server
 	handlers sync.WaitGroup // the requests that are being answered
 }
 
-func newDoor(b Backend, role Role, limits Limits, logger *slog.Logger, base context.Context) *door {
-	d := &door{backend: b, role: role, limits: limits, tally: newTally(limits), memory: newMemory(), log: logger, mux: http.NewServeMux()}
+// newDoor takes a Handler whose fields are all set but Caller: without one,
+// callers are those that the doorkeeper let in.
+func newDoor(h *Handler) *door {
+	d := &door{
+		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), memory: newMemory(), log: h.Log,
+		mux: http.NewServeMux(), names: map[string]Route{}, origins: h.Origins, ending: h.Ending, identify: h.Caller,
+	}
+	if d.identify == nil {
+		d.identify = admittedCaller
+	}
 	for _, r := range routes {
-		if !slices.Contains(r.Roles, role) {
+		if !slices.Contains(r.Roles, h.Role) {
 			continue
 		}
+		d.names[r.Name] = r
 		d.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) {
 			x := w.(*exchange)
 			x.r = req // the mux has put the path's values into it
@@ -107,17 +128,35 @@ func newDoor(b Backend, role Role, limits Limits, logger *slog.Logger, base cont
 			d.methods = append(d.methods, r.Method)
 		}
 	}
+	return d
+}
+
+// listenAs makes the HTTP server for the role's sockets.
+func (d *door) listenAs(base func(net.Listener) context.Context) {
 	d.http = &http.Server{
 		Handler:                      d,
-		BaseContext:                  func(net.Listener) context.Context { return base },
+		BaseContext:                  base,
 		ConnContext:                  withConnection,
-		ReadHeaderTimeout:            limits.Read,
-		IdleTimeout:                  limits.Idle,
-		MaxHeaderBytes:               limits.Header,
+		ReadHeaderTimeout:            d.limits.Read,
+		IdleTimeout:                  d.limits.Idle,
+		MaxHeaderBytes:               d.limits.Header,
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     log.New(&logWriter{logger}, "", 0),
+		ErrorLog:                     log.New(&logWriter{d.log}, "", 0),
 	}
-	return d
+}
+
+// quiet returns when no request is being answered any more, or ctx ends.
+// WebSockets are what net/http's Shutdown does not wait for.
+func (d *door) quiet(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		d.handlers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 func (d *door) serve(l net.Listener) error {
@@ -128,14 +167,16 @@ func (d *door) serve(l net.Listener) error {
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handlers.Add(1)
 	defer d.handlers.Done()
-	conn := connectionOf(r.Context())
-	x := &exchange{ResponseWriter: w, r: r, door: d, caller: conn.caller}
-	if conn.refusal != nil {
+	x := &exchange{ResponseWriter: w, r: r, door: d}
+	var refusal *Error
+	if x.caller, refusal = d.identify(r); refusal != nil {
 		w.Header().Set("Connection", "close")
-		x.refuse(conn.refusal)
+		x.refuse(refusal)
 		return
 	}
-	x.caller.Secret = bearer(r)
+	if secret := bearer(r); secret != "" {
+		x.caller.Secret = secret
+	}
 	if err := d.tally.begin(x.caller.Peer); err != nil {
 		x.refuse(err)
 		return
@@ -175,8 +216,9 @@ type exchange struct {
 	*door
 	r        *http.Request
 	caller   Caller
-	buffered int64 // bytes counted for this request
-	begun    bool  // the answer's status is sent
+	buffered int64  // bytes counted for this request
+	begun    bool   // the answer's status is sent
+	failed   *Error // what was refused with
 }
 
 // WriteHeader remembers that the answer has begun.
@@ -201,6 +243,7 @@ type errorBody struct {
 
 // refuse sends an error.
 func (x *exchange) refuse(e *Error) {
+	x.failed = e
 	x.reply(e.status(), encode(errorBody{e}))
 }
 

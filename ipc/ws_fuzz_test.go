@@ -1,0 +1,94 @@
+package ipc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sandboxd/ipc"
+	"sandboxd/ipc/ipctest"
+)
+
+// frame is one masked frame of a client (RFC 6455 §5.2), with a mask of zeros.
+func frame(first byte, payload string) []byte {
+	b := []byte{first}
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, 0x80|byte(n))
+	case n < 1<<16:
+		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, 0x80|127), uint64(n))
+	}
+	return append(append(b, 0, 0, 0, 0), payload...)
+}
+
+// FuzzWebSocket: whatever bytes follow the handshake, nothing breaks, and
+// nothing is changed without a result that says so.
+func FuzzWebSocket(f *testing.F) {
+	call := func(method, params string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+	}
+	f.Add(frame(0x81, call("version", "{}")), false)
+	f.Add(frame(0x81, call("session.open", `{"kind":"api"}`)), false)
+	f.Add(frame(0x81, call("exec.start", `{"session":"session-1","secret":"secret of session-1","command":"echo"}`)), false)
+	f.Add(frame(0x81, call("exec.events", `{"id":"exec-2","from_seq":1}`)), false)
+	f.Add(frame(0x81, call("exec.stdin", `{"id":"exec-2","data":"aGk=","eof":true}`)), false)
+	f.Add(frame(0x81, call("approval.decide", `{"id":"x","rev":1,"hash":"h","allow":true}`)), true)
+	f.Add(frame(0x81, `{"jsonrpc":"2.0","method":"rpc.cancel","params":{"call":1}}`), true)
+	f.Add(append(frame(0x01, `{"jsonrpc":"2.0",`), frame(0x80, `"id":1,"method":"version"}`)...), false) // in two pieces
+	f.Add(frame(0x82, "{}"), false)
+	f.Add(frame(0x88, "\x03\xe8bye"), false)
+	f.Add(frame(0x89, "ping"), true)
+	f.Add(frame(0xc1, "{}"), true) // compressed, which was not agreed on
+	b := ipctest.New()
+	sockets, err := ipc.Listen(ipc.SocketDir{Path: filepath.Join(place(f), "s")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() {
+		s := ipc.Server{
+			Backend: b, Agent: []net.Listener{sockets.Agent}, Approver: []net.Listener{sockets.Approver},
+			Limits: ipc.Limits{Body: 4096, FileBody: 4096, Grace: 10 * time.Millisecond}, Log: slog.New(complaints{f}),
+		}
+		served <- s.Serve(ctx)
+	}()
+	f.Cleanup(func() {
+		b.Close()
+		cancel()
+		<-served
+		sockets.Close()
+	})
+	handshake := "GET /v1/ws HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+	f.Fuzz(func(t *testing.T, frames []byte, approver bool) {
+		before := b.Changes()
+		to := sockets.Agent
+		if approver {
+			to = sockets.Approver
+		}
+		c, err := net.DialUnix("unix", nil, to.Addr().(*net.UnixAddr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(time.Second))
+		io.WriteString(c, handshake)
+		c.Write(frames)
+		// A close of ours, so that what was answered can be told from what is
+		// still to come.
+		c.Write(frame(0x88, "\x03\xe8"))
+		c.CloseWrite()
+		answers, _ := io.ReadAll(c)
+		if b.Changes() != before && !bytes.Contains(answers, []byte(`"result":`)) {
+			t.Errorf("something was changed by %q, answered with %q", frames, answers)
+		}
+	})
+}
