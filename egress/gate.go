@@ -1,0 +1,307 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Policy is what one command may reach. Its methods are called concurrently.
+type Policy interface {
+	// Judge says whether target may be reached. It may block until a person has
+	// answered; when ctx ends the answer no longer matters.
+	Judge(ctx context.Context, target Target) Ruling
+	// Allows says the same without asking anybody, about a connection that there
+	// already is.
+	Allows(target Target) bool
+	// Granted reports whether this very address is granted, as addresses of this
+	// machine and of private networks must be.
+	Granted(addr netip.Addr, port uint16) bool
+}
+
+// Ruling is an answer of a Policy.
+type Ruling struct {
+	Allowed bool
+	// Why it is refused, and what would permit it, for people.
+	Why, Hint string
+}
+
+// Resolver looks names up; [net.Resolver] is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Limits bound one command; 0 is the default of [DefaultLimits], except for
+// Total and Bytes, of which it is none.
+type Limits struct {
+	// Connections at once. Further ones wait until one ends.
+	Connections int
+	// Idle ends a connection on which nothing passes, in either direction.
+	Idle time.Duration
+	// Total ends a connection, busy or not.
+	Total time.Duration
+	// Bytes, sent and received over all connections.
+	Bytes int64
+}
+
+// DefaultLimits are those of a command for which nothing else is configured.
+func DefaultLimits() Limits { return Limits{Connections: 1024, Idle: 10 * time.Minute} }
+
+// Options are what a gate works with. Policy is required.
+type Options struct {
+	Policy Policy
+	Limits Limits
+	// Budget bounds the connections of all gates together; nil: no bound.
+	Budget *Budget
+	// Refused is told of each target that is refused, once per target.
+	Refused func(Refusal)
+
+	// Resolver, Dial and Own are the machine's where they are nil.
+	Resolver Resolver
+	Dial     func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+	Own      func() ([]netip.Addr, error)
+}
+
+// Refusal is one target that was refused.
+type Refusal struct {
+	Target    string // host:port, or, quoted, what was asked for instead
+	Why, Hint string
+}
+
+// RefusedError is a refusal on its way to the command.
+type RefusedError struct{ Refusal }
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("sandboxd: %s is refused: %s", e.Target, e.Why)
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+// dialTimeout bounds looking a name up and connecting, not what a person takes.
+const dialTimeout = 30 * time.Second
+
+// maxAddresses bounds how many addresses of a name are tried.
+const maxAddresses = 8
+
+// Gate lets one command out. Its methods may be called concurrently.
+type Gate struct {
+	opts   Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	slots  chan struct{} // one for each connection from inside
+	work   sync.WaitGroup
+	http   *http.Server
+	client *http.Transport
+
+	mu        sync.Mutex
+	closed    bool
+	listeners []net.Listener
+	inside    map[net.Conn]bool
+	links     map[*link]bool
+	uses      map[string]*Use
+	order     []string
+	bytes     int64
+}
+
+// Open returns a gate that refuses nothing but what its policy and the
+// addresses demand. It serves nothing yet.
+func Open(o Options) *Gate {
+	d := DefaultLimits()
+	if o.Limits.Connections <= 0 {
+		o.Limits.Connections = d.Connections
+	}
+	if o.Limits.Idle <= 0 {
+		o.Limits.Idle = d.Idle
+	}
+	if o.Resolver == nil {
+		// Go's own: it reads resolv.conf and hosts, and asks for exactly the name.
+		o.Resolver = &net.Resolver{PreferGo: true}
+	}
+	if o.Dial == nil {
+		o.Dial = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", addr.String())
+		}
+	}
+	if o.Own == nil {
+		o.Own = OwnAddresses
+	}
+	if o.Refused == nil {
+		o.Refused = func(Refusal) {}
+	}
+	g := &Gate{opts: o, slots: make(chan struct{}, o.Limits.Connections), inside: map[net.Conn]bool{}, links: map[*link]bool{}, uses: map[string]*Use{}}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.client = g.transport(g.dialContext)
+	g.http = g.server(http.HandlerFunc(g.handle))
+	return g
+}
+
+// reach judges, resolves, checks and dials target.
+func (g *Gate) reach(ctx context.Context, t Target) (*link, error) {
+	if err := g.judge(ctx, t); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	addrs, err := g.resolve(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var failures []error
+	for _, addr := range addrs {
+		conn, err := g.opts.Dial(ctx, addr)
+		if err == nil {
+			return g.link(t, addr.Addr(), conn)
+		}
+		failures = append(failures, err)
+	}
+	return nil, fmt.Errorf("sandboxd: %s can't be reached: %w", t, errors.Join(failures...))
+}
+
+// judge refuses t, or lets it be resolved.
+func (g *Gate) judge(ctx context.Context, t Target) error {
+	g.mu.Lock()
+	spent := g.opts.Limits.Bytes > 0 && g.bytes >= g.opts.Limits.Bytes
+	g.mu.Unlock()
+	if spent {
+		return g.refuse(t.String(), "the command has used up the bytes that it may send and receive", "[network.limits] bytes")
+	}
+	if t.Addr.IsValid() {
+		own, err := g.opts.Own()
+		if err != nil {
+			return fmt.Errorf("sandboxd: %s: the machine's own addresses can't be read: %w", t, err)
+		}
+		if local, err := g.checkAddress(t, t.Addr, own); local || err != nil {
+			return err // an address that is granted as such needs no other word
+		}
+	}
+	r := g.opts.Policy.Judge(ctx, t)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("sandboxd: %s: %w", t, context.Cause(ctx))
+	}
+	if !r.Allowed {
+		return g.refuse(t.String(), r.Why, r.Hint)
+	}
+	return nil
+}
+
+// checkAddress refuses an address of t that must be granted and is not; local
+// reports one that is.
+func (g *Gate) checkAddress(t Target, addr netip.Addr, own []netip.Addr) (local bool, err error) {
+	what := t.String()
+	if t.Name != "" {
+		what += " (" + addr.String() + ")"
+	}
+	if why := Never(addr); why != "" {
+		return false, g.refuse(what, why, "")
+	}
+	why := Local(addr, own)
+	if why == "" {
+		return false, nil
+	}
+	if !g.opts.Policy.Granted(addr, t.Port) {
+		return false, g.refuse(what, why, fmt.Sprintf("only the configuration can grant it, by its address: [network] allow = [%q]", netip.AddrPortFrom(addr, t.Port)))
+	}
+	return true, nil
+}
+
+// resolve returns the addresses of t that are to be dialled. One bad address
+// among them refuses the name: honest names have none.
+func (g *Gate) resolve(ctx context.Context, t Target) ([]netip.AddrPort, error) {
+	if t.Name == "" {
+		return []netip.AddrPort{netip.AddrPortFrom(t.Addr, t.Port)}, nil
+	}
+	// The final dot keeps search domains from making another name of it.
+	found, err := g.opts.Resolver.LookupNetIP(ctx, "ip", t.Name+".")
+	if err != nil || len(found) == 0 {
+		return nil, fmt.Errorf("sandboxd: %s is allowed, but its name can't be resolved: %w", t, err)
+	}
+	own, err := g.opts.Own()
+	if err != nil {
+		return nil, fmt.Errorf("sandboxd: %s: the machine's own addresses can't be read: %w", t, err)
+	}
+	var addrs []netip.AddrPort
+	for _, addr := range found {
+		addr = addr.Unmap()
+		if addr.Zone() != "" {
+			return nil, g.refuse(t.String()+" ("+addr.String()+")", "it is an address of one link", "")
+		}
+		if _, err := g.checkAddress(t, addr, own); err != nil {
+			return nil, err
+		}
+		if len(addrs) < maxAddresses {
+			addrs = append(addrs, netip.AddrPortFrom(addr, t.Port))
+		}
+	}
+	return addrs, nil
+}
+
+// refuse puts a refusal on the books and returns it.
+func (g *Gate) refuse(what, why, hint string) error {
+	r := Refusal{what, why, hint}
+	g.mu.Lock()
+	use := g.use(what)
+	use.Refused++
+	first := use.Refused == 1 && use.Target != others
+	use.Why = why
+	g.mu.Unlock()
+	if first {
+		g.opts.Refused(r)
+	}
+	return &RefusedError{r}
+}
+
+// Recheck ends the connections that the policy no longer allows. Call it when
+// what the policy says has changed.
+func (g *Gate) Recheck() {
+	g.mu.Lock()
+	var links []*link
+	for l := range g.links {
+		links = append(links, l)
+	}
+	g.mu.Unlock()
+	own, err := g.opts.Own()
+	for _, l := range links {
+		stays := err == nil && g.opts.Policy.Allows(l.target)
+		if Local(l.addr, own) != "" {
+			granted := g.opts.Policy.Granted(l.addr, l.target.Port)
+			stays = granted && (stays || l.target.Name == "")
+		}
+		if !stays {
+			l.Close()
+			g.refuse(l.target.String(), "the policy was changed, and the connection cut", "")
+		}
+	}
+}
+
+// Close ends every connection and returns what passed. The gate's listeners
+// are closed, too.
+func (g *Gate) Close() []Use {
+	g.mu.Lock()
+	g.closed = true
+	g.cancel()
+	for _, l := range g.listeners {
+		l.Close()
+	}
+	var open []net.Conn
+	for c := range g.inside {
+		open = append(open, c)
+	}
+	for l := range g.links {
+		open = append(open, l)
+	}
+	g.mu.Unlock()
+	for _, c := range open {
+		c.Close()
+	}
+	g.http.Close()
+	g.client.CloseIdleConnections()
+	g.work.Wait()
+	return g.Uses()
+}

@@ -1,0 +1,214 @@
+package egress
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// chunk is how much is copied between two looks at the books. Between two TCP
+// connections the kernel moves it (splice(2)).
+const chunk = 1 << 20
+
+// tunnel is one connection from inside, joined with one to a target.
+type tunnel struct {
+	gate   *Gate
+	client *inner
+	from   *bufio.Reader // of client; may hold bytes already
+	link   *link
+	raw    bool         // what is said is not looked at
+	active atomic.Int64 // when something passed last, Unix nanoseconds
+
+	mu     sync.Mutex
+	paused bool // the copying from link is to stop
+}
+
+// run carries bytes until both sides are done, and closes both.
+func (t *tunnel) run() {
+	defer t.client.Close()
+	defer t.link.Close()
+	t.touch()
+	var down sync.WaitGroup
+	var came int64
+	relay := func() {
+		came = t.copy(t.client.TCPConn, t.link.Conn, false)
+		if !t.isPaused() {
+			t.client.CloseWrite()
+		}
+	}
+	down.Go(relay) // of some protocols the server speaks first
+	head, kind, err := t.look()
+	if err != nil {
+		t.client.Close() // with it ends the other direction
+		t.link.Close()
+		down.Wait()
+		return
+	}
+	if kind == plainHTTP {
+		t.pause(true)
+		down.Wait()
+		t.pause(false)
+		if came == 0 {
+			t.gate.serveTunnelled(t)
+			return
+		}
+		head, _ = t.from.Peek(t.from.Buffered())
+		down.Go(relay)
+	}
+	n, err := t.link.Conn.Write(head)
+	if t.link.count(n, 0, err) == nil {
+		t.touch()
+		t.copy(t.link.Conn, t.client.TCPConn, true)
+	}
+	if c, ok := t.link.Conn.(interface{ CloseWrite() error }); ok {
+		c.CloseWrite()
+	}
+	down.Wait()
+}
+
+// pause stops the copying from link, or lets it go on.
+func (t *tunnel) pause(yes bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.paused = yes
+	if yes {
+		t.link.SetReadDeadline(time.Unix(1, 0))
+	} else {
+		t.link.SetReadDeadline(time.Time{})
+	}
+}
+
+func (t *tunnel) isPaused() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.paused
+}
+
+// patience sets the deadline for the next piece, unless copying is to stop.
+func (t *tunnel) patience(to, from net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := time.Now().Add(t.gate.opts.Limits.Idle)
+	to.SetWriteDeadline(at)
+	if !t.paused || from != t.link.Conn {
+		from.SetReadDeadline(at)
+	}
+}
+
+func (t *tunnel) touch() { t.active.Store(time.Now().UnixNano()) }
+
+// copy carries bytes one way until the end, an error, or a pause, and returns
+// how many they were.
+func (t *tunnel) copy(to, from net.Conn, sent bool) (total int64) {
+	idle := t.gate.opts.Limits.Idle
+	for {
+		t.patience(to, from)
+		n, err := io.Copy(to, &io.LimitedReader{R: from, N: chunk})
+		if total += n; n > 0 {
+			t.touch()
+		}
+		spent := t.link.count(pick(sent, n), pick(!sent, n), nil)
+		switch {
+		case !sent && t.isPaused():
+			return total
+		case spent != nil:
+			t.client.Close()
+			t.link.Close()
+			return total
+		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, t.active.Load())) < idle:
+			// The other direction was busy meanwhile.
+		case err != nil:
+			t.client.Close()
+			t.link.Close()
+			return total
+		case n < chunk:
+			return total
+		}
+	}
+}
+
+func pick(yes bool, n int64) int {
+	if yes {
+		return int(n)
+	}
+	return 0
+}
+
+type protocol int
+
+const (
+	opaque protocol = iota
+	plainHTTP
+)
+
+// look reads as much of what the client says first as it takes to see which
+// host it means. The bytes are returned, to be sent on.
+func (t *tunnel) look() (head []byte, kind protocol, err error) {
+	if t.raw {
+		return nil, opaque, nil
+	}
+	t.client.SetReadDeadline(time.Now().Add(t.gate.opts.Limits.Idle))
+	first, err := t.from.Peek(1)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, opaque, nil // it only listens
+		}
+		return nil, opaque, err
+	}
+	switch c := first[0]; {
+	case c == 22:
+		t.client.SetReadDeadline(time.Now().Add(headTimeout))
+		raw, name, err := readHello(t.from)
+		if err != nil {
+			return nil, opaque, t.gate.refuse(t.link.target.String(), err.Error(), "")
+		}
+		if err := t.checkName(name); err != nil {
+			return nil, opaque, err
+		}
+		head = raw
+	case c >= 'A' && c <= 'Z':
+		t.client.SetReadDeadline(time.Now().Add(headTimeout))
+		if t.httpAhead() {
+			return nil, plainHTTP, nil
+		}
+	}
+	rest, _ := t.from.Peek(t.from.Buffered())
+	return append(head, rest...), opaque, nil
+}
+
+// checkName compares the server name of a ClientHello with the host that was
+// judged. An address was granted as such, whatever the server is called.
+func (t *tunnel) checkName(name string) error {
+	if name == "" || t.link.target.Name == "" {
+		return nil
+	}
+	if got, err := parseHost(name, t.link.target.Port, true); err == nil && got == t.link.target {
+		return nil
+	}
+	return t.gate.refuse(t.link.target.String(), fmt.Sprintf("the TLS server name %s is another host", quote(name)), "")
+}
+
+// httpAhead reports whether an HTTP/1 request line is coming: upper-case
+// letters and a space.
+func (t *tunnel) httpAhead() bool {
+	for n := 1; n <= 24; n++ {
+		b, err := t.from.Peek(n)
+		if err != nil {
+			return false
+		}
+		switch c := b[n-1]; {
+		case c == ' ':
+			return n > 2 && !bytes.Equal(b, []byte("PRI ")) // HTTP/2 has its own ways
+		case c < 'A' || c > 'Z':
+			return false
+		}
+	}
+	return false
+}
