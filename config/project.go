@@ -16,18 +16,39 @@ import (
 // The error is about a project file that could not be understood; the project
 // must not be used before a person mended or removed it.
 func (c *Config) ForProject(root string) (*Config, []Warning, error) {
-	if !filepath.IsAbs(root) {
-		return nil, nil, fmt.Errorf("configuration of project %q: not an absolute path", root)
-	}
-	file := filepath.Join(root, ProjectFile)
-	text, found, err := readProject(root)
+	text, err := ReadProject(root)
 	if err != nil {
-		return nil, nil, projectError(&Error{Origin: Origin{File: file}, Err: err})
+		return nil, nil, err
 	}
+	return c.WithProject(root, text)
+}
+
+// ProjectText is what a project's file holds; nil where there is none.
+type ProjectText *string
+
+// ReadProject reads the file of the project at root, an absolute and real path.
+func ReadProject(root string) (ProjectText, error) {
+	if !filepath.IsAbs(root) {
+		return nil, fmt.Errorf("configuration of project %q: not an absolute path", root)
+	}
+	text, found, err := readProject(root)
+	switch {
+	case err != nil:
+		return nil, projectError(&Error{Origin: Origin{File: filepath.Join(root, ProjectFile)}, Err: err})
+	case !found:
+		return nil, nil
+	}
+	return &text, nil
+}
+
+// WithProject is ForProject for a text that was read already. It looks at
+// nothing else: the outcome depends on c, root and the text alone.
+func (c *Config) WithProject(root string, text ProjectText) (*Config, []Warning, error) {
+	file := filepath.Join(root, ProjectFile)
 	l := c.layers.clone()
 	var project ProjectRules
-	if found {
-		doc, err := parse(file, text)
+	if text != nil {
+		doc, err := parse(file, *text)
 		if err != nil {
 			return nil, nil, projectError(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
@@ -83,38 +85,85 @@ func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile)
 // homeFiles are put into the private home directory: the person's git
 // configuration without what grants access to anything (R-OS-07).
 func (s *Supervisor) homeFiles(sess *Session) []sandbox.File {
-	if data := gitConfig(sess.Home); len(data) > 0 {
+	if data := s.gitConfig(sess.Home); len(data) > 0 {
 		return []sandbox.File{{Path: filepath.Join(sess.Home, ".gitconfig"), Data: data}}
 	}
 	return nil
 }
 
+// gitFiles is what was made of a person's git configuration, and of which state.
+type gitFiles struct {
+	states [2]fileState
+	data   []byte
+}
+
+// fileState tells one state of a file from another. The zero value is no file.
+type fileState struct {
+	dev, ino     uint64
+	size         int64
+	mtime, ctime int64 // nanoseconds
+}
+
+// settled is how old a change must be before an equal state means an equal
+// content: the clock of a file system ticks every few milliseconds.
+const settled = 50 * time.Millisecond
+
+// stateOfFile is the state of a regular file of at most 1 MiB, of which links are
+// followed; anything else is no file.
+func stateOfFile(name string) fileState {
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > 1<<20 {
+		return fileState{}
+	}
+	return fileState{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
+}
+
+func (f fileState) settled() bool { return time.Since(time.Unix(0, f.ctime)) > settled }
+
 // gitConfig writes the person's own git configuration anew without credential
 // helpers, tokens, includes, and programs that talk to other hosts. git itself
-// reads the file; listing runs nothing that it names (git-config(1)).
-func gitConfig(home string) []byte {
+// reads the files; listing runs nothing that they name (git-config(1)). What was
+// made is kept for as long as the files stay as they are.
+func (s *Supervisor) gitConfig(home string) []byte {
+	files := [2]string{filepath.Join(home, ".config", "git", "config"), filepath.Join(home, ".gitconfig")}
+	var now gitFiles
+	sure := true
+	for i, file := range files {
+		now.states[i] = stateOfFile(file)
+		sure = sure && now.states[i].settled()
+	}
+	if old, ok := s.gitFiles.get(home); ok && old.states == now.states {
+		return old.data
+	}
 	var out strings.Builder
-	for _, file := range []string{filepath.Join(home, ".config", "git", "config"), filepath.Join(home, ".gitconfig")} {
-		if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() || fi.Size() > 1<<20 {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		cmd := exec.CommandContext(ctx, "/usr/bin/git", "config", "--file", file, "--no-includes", "--null", "--list")
-		cmd.Dir, cmd.Env = "/", []string{"PATH=" + searchPath, "HOME=/", "LANG=C"}
-		list, err := cmd.Output()
-		cancel()
-		if err != nil {
-			continue // a broken file is not carried over; git inside starts with none
-		}
-		for _, entry := range strings.Split(string(list), "\x00") {
-			key, value, hasValue := strings.Cut(entry, "\n")
-			if key == "" || !harmlessGitKey(key, value) {
-				continue
-			}
-			writeGitEntry(&out, key, value, hasValue)
+	for i, file := range files {
+		if now.states[i] != (fileState{}) {
+			copyGitConfig(&out, file)
 		}
 	}
-	return []byte(out.String())
+	now.data = []byte(out.String())
+	if sure {
+		s.gitFiles.put(home, now)
+	}
+	return now.data
+}
+
+func copyGitConfig(out *strings.Builder, file string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/usr/bin/git", "config", "--file", file, "--no-includes", "--null", "--list")
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + searchPath, "HOME=/", "LANG=C"}
+	list, err := cmd.Output()
+	if err != nil {
+		return // a broken file is not carried over; git inside starts with none
+	}
+	for _, entry := range strings.Split(string(list), "\x00") {
+		key, value, hasValue := strings.Cut(entry, "\n")
+		if key == "" || !harmlessGitKey(key, value) {
+			continue
+		}
+		writeGitEntry(out, key, value, hasValue)
+	}
 }
 
 // harmlessGitKey keeps settings that neither hold nor fetch a secret.

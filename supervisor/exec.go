@@ -163,6 +163,9 @@ func (e *RequestError) Error() string { return "request: " + e.Why }
 // about changed while the person looked.
 const maxAskAgain = 3
 
+// maxUnasked is how old a judgement may be that nobody was asked about.
+const maxUnasked = 100 * time.Millisecond
+
 // walk is the way of one request: check → plan → ask → audit → run → audit.
 func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	defer e.closeInput()
@@ -171,6 +174,7 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		if err != nil {
 			return s.refuse(e, nil, failure(err))
 		}
+		judged := time.Now()
 		decision, err := s.decide(ctx, e, j)
 		if err != nil {
 			return s.refuse(e, j, failure(err))
@@ -184,9 +188,12 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		}
 		// What was shown is what runs: look again, and ask again if the
 		// world, the configuration or the plan has changed (promise 5).
-		now, err := s.judge(ctx, e)
-		if err != nil {
-			return s.refuse(e, j, failure(err))
+		// Where nobody was asked, nothing was shown and hardly a moment went by.
+		now := j
+		if e.waited() > 0 || time.Since(judged) > maxUnasked {
+			if now, err = s.judge(ctx, e); err != nil {
+				return s.refuse(e, j, failure(err))
+			}
 		}
 		if now.digest != j.digest {
 			continue

@@ -19,17 +19,16 @@ import (
 // plan. It changes nothing and asks nobody.
 func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	sess, r := e.Session, e.Request
-	cfg, warnings, err := s.projectConfig(sess.Root)
+	compiled, err := s.compile(sess.Root)
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{warnings: warnings, command: shell.Command{
+	cfg := compiled.cfg
+	j := &judgement{warnings: slices.Clone(compiled.warnings), command: shell.Command{
 		Line: r.Line, Argv: r.Argv, Cwd: r.Cwd, Project: sess.Root, Home: sess.Home,
 		Env: r.Env, TTY: r.Terminal, Description: r.Description,
 	}}
-	if j.verdict, err = s.verdict(ctx, cfg, j.command); err != nil {
-		return nil, err
-	}
+	j.verdict = compiled.verdict(ctx, j.command)
 	if j.verdict.Sandboxed && s.Host.Report().Level() == sandbox.Absent && j.verdict.Decision == shell.Auto {
 		j.verdict.Decision = shell.Ask
 		j.verdict.Why = "it is harmless only inside the OS sandbox, which this host does not have in full"
@@ -70,32 +69,25 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 
 // verdict judges by the configuration and, where the project has rules of its
 // own, by those too; the stricter answer counts.
-func (s *Supervisor) verdict(ctx context.Context, cfg *config.Config, c shell.Command) (shell.Verdict, error) {
-	v, err := judgeBy(ctx, cfg.Shell, c)
-	if err != nil || cfg.Project.File == "" {
-		return v, err
+func (c *compilation) verdict(ctx context.Context, cmd shell.Command) shell.Verdict {
+	v := judgeBy(ctx, c.tool, cmd)
+	if c.project == nil {
+		return v
 	}
-	p, err := judgeBy(ctx, cfg.Project.Shell, c)
-	if err != nil {
-		return v, err
-	}
+	p := judgeBy(ctx, c.project, cmd)
 	if stricter(p.Decision, v.Decision) {
 		v.Decision, v.Why, v.Rule = p.Decision, p.Why, p.Rule
 		v.Reasons = append(p.Reasons, v.Reasons...)
 		v.Parts = p.Parts
 	}
-	return v, nil
+	return v
 }
 
 // judgeBy judges under one configuration, with the facts that the judgement
 // asks for, read now.
-func judgeBy(ctx context.Context, cfg shell.Config, c shell.Command) (shell.Verdict, error) {
-	tool, err := shell.New(cfg)
-	if err != nil {
-		return shell.Verdict{}, err
-	}
-	v, _ := facts.Judge(ctx, tool, c, facts.Options{SearchPath: cfg.SearchPath, Home: c.Home})
-	return v, nil
+func judgeBy(ctx context.Context, tool *shell.Tool, c shell.Command) shell.Verdict {
+	v, _ := facts.Judge(ctx, tool, c, facts.Options{SearchPath: tool.SearchPath(), Home: c.Home})
+	return v
 }
 
 // stricter orders Auto < Ask < Block.

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"path/filepath"
+	"strings"
 
 	"sandboxd/config"
 	"sandboxd/profile"
@@ -10,23 +11,37 @@ import (
 
 // profiles derives what the session's commands may touch. effective is
 // derived ∩ operator; operator is the ceiling alone, nil where there is none.
+// What was derived is kept: it depends on nothing but what is in the key.
 func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
 	tools, err := s.tools(cfg, sess, trusted, network)
 	if err != nil {
 		return effective, nil, err
 	}
-	derived, err := document.Derive(tools)
+	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted,
+		paths: strings.Join(tools.Read, "\x00") + "\x00\x00" + strings.Join(tools.Write, "\x00")}
+	if known, ok := s.derived.get(key); ok {
+		return known.effective, known.operator, nil
+	}
+	if effective, operator, err = derive(cfg, sess, tools); err != nil {
+		return effective, nil, err
+	}
+	s.derived.put(key, derived{effective, operator})
+	return effective, operator, nil
+}
+
+func derive(cfg *config.Config, sess *Session, tools document.Tools) (effective profile.Profile, operator *profile.Profile, err error) {
+	mine, err := document.Derive(tools)
 	if err != nil {
 		return effective, nil, err
 	}
 	if len(cfg.Profiles) == 0 {
-		return derived, nil, nil
+		return mine, nil, nil
 	}
 	ceiling, err := cfg.Ceiling(sess.variables())
 	if err != nil {
 		return effective, nil, err
 	}
-	return derived.Intersect(ceiling), &ceiling, nil
+	return mine.Intersect(ceiling), &ceiling, nil
 }
 
 // tools is the configuration in the words of document.Derive. network is what

@@ -70,6 +70,9 @@ type Supervisor struct {
 	own      []string
 	trash    string
 	seen     aftermath.Cache
+	compiled kept[string, *compilation] // by the project's root
+	derived  kept[profileKey, derived]
+	gitFiles kept[string, gitFiles] // by the home directory
 	paths    config.Paths
 	sessions *sessions
 	asking   asking
@@ -306,26 +309,12 @@ func (s *Supervisor) trustByAnswer(e *Exec, j *judgement, d approval.Decision) e
 	return err
 }
 
-// projectConfig is the configuration with the project's own file, which is
-// read anew: it may change between two commands, and it can only tighten.
-func (s *Supervisor) projectConfig(root string) (*config.Config, []string, error) {
-	cfg, found, err := s.Config().ForProject(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	var warnings []string
-	for _, w := range found {
-		warnings = append(warnings, w.String())
-	}
-	return cfg, warnings, nil
-}
-
 func (s *Supervisor) outputLimit(sess *Session) int64 {
-	cfg, _, err := s.projectConfig(sess.Root)
+	c, err := s.compile(sess.Root)
 	if err != nil {
 		return int64(s.Config().Sandbox.Limits.Output)
 	}
-	return int64(cfg.Sandbox.Limits.Output)
+	return int64(c.cfg.Sandbox.Limits.Output)
 }
 
 // ExecOf finds an execution for a peer of its session's user.
