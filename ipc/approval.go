@@ -119,6 +119,7 @@ type Decided struct {
 	Allowed bool      `json:"allowed"`
 	Reason  string    `json:"reason,omitempty"` // answered, timeout, cancelled, quit, grant, mode, …
 	Scope   string    `json:"scope,omitempty"`
+	Why     string    `json:"why,omitempty"` // in a sentence
 	By      string    `json:"by"`
 	How     string    `json:"how"` // person or auto
 	Rule    string    `json:"rule,omitempty"`

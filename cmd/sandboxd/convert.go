@@ -58,7 +58,7 @@ func wireGrant(g approval.Grant) ipc.Grant {
 }
 
 func wireDecided(d approval.Decision) ipc.Decided {
-	w := ipc.Decided{ID: d.Request, Allowed: d.Approved, Reason: string(d.Reason), Scope: string(d.Scope), How: string(d.How),
+	w := ipc.Decided{ID: d.Request, Allowed: d.Approved, Reason: string(d.Reason), Scope: string(d.Scope), Why: d.Why, How: string(d.How),
 		Rule: d.Rule, Grant: d.Grant, Note: d.Note, Time: d.At}
 	if w.By = string(d.Layer); d.How == approval.HowPerson {
 		w.By = d.By.String()

@@ -11,10 +11,10 @@ import (
 )
 
 type approveOptions struct {
-	allow, deny, stop, confirm, once, json bool
-	scope, note, hash                      string
-	suggestion, widening                   string
-	lifetime                               seconds
+	allow, deny, stop, confirm, once, plain, json bool
+	scope, note, hash                             string
+	suggestion, widening                          string
+	lifetime                                      seconds
 }
 
 func approveVerb(a *app) *cobra.Command {
@@ -22,8 +22,10 @@ func approveVerb(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve  |  approve ID --allow|--deny [flags]",
 		Short: "Answer what programs ask to do",
-		Long: "Without an ID: wait for requests and ask for each, until Ctrl-C between two of them.\n" +
-			"Nothing but an explicit yes approves; Enter alone is a no.\n\n" +
+		Long: "Without an ID: wait for requests and ask for each, on the full screen, until Ctrl-Q, or\n" +
+			"Ctrl-C when nothing waits. A letter (y n a s q v) or an arrow highlights an answer and\n" +
+			"Enter gives it; any other text is a no with that text as the reason. Nothing but an\n" +
+			"explicit yes approves. Ctrl-Z takes the last answer back, as far as that goes.\n\n" +
 			"With an ID: answer that one. What could not be seen cannot be approved: look at it\n" +
 			"first with `sbx pending ID`, and pass the hash that it shows to be sure of\n" +
 			"answering just that. Deletions, protected paths and dangerous commands need --confirm.",
@@ -38,7 +40,7 @@ func approveVerb(a *app) *cobra.Command {
 						return usage(c, "--%s answers one request: name its ID (sbx pending lists them)", name)
 					}
 				}
-				return a.approveAll(c.Context(), o.once)
+				return a.approveAll(c.Context(), o.once, o.plain)
 			}
 			if o.allow == o.deny {
 				return usage(c, "give --allow or --deny")
@@ -58,6 +60,7 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.suggestion, "suggestion", "", "number of the wider rule on offer that is granted with it")
 	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
+	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do no more")
 	f.BoolVar(&o.json, "json", false, "print what counts now as JSON")
 	c.MarkFlagsMutuallyExclusive("allow", "deny")
 	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"once", "turn", "session", "agent", "global", "batch", "group"}, cobra.ShellCompDirectiveNoFileComp))

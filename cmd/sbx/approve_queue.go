@@ -14,12 +14,13 @@ import (
 )
 
 // approveAll asks the person at this terminal for one request after the other.
-func (a *app) approveAll(ctx context.Context, once bool) error {
+func (a *app) approveAll(ctx context.Context, once, plain bool) error {
 	tty, err := term.Open()
 	if err != nil {
 		return fmt.Errorf("%w; answer one request at a time: sbx approve ID --allow or --deny (sbx pending lists them)", err)
 	}
 	defer tty.Close()
+	tty.MakePlain(plain)
 	client, err := a.approver(ctx)
 	if err != nil {
 		return err
@@ -34,6 +35,10 @@ func (a *app) approveAll(ctx context.Context, once bool) error {
 	list, err := client.Approvals(ctx) // the stream repeats them; this tells how many there are
 	if err != nil {
 		return err
+	}
+	if !tty.Plain {
+		person := ask.Person{Terminal: tty, Desk: client}
+		return ask.Queue{Person: person, Office: client, Once: once}.Serve(ctx, list.Approvals, stream.Next)
 	}
 	q := &queue{app: a, tty: tty, client: client, once: once, open: map[string]ipc.Approval{}, seen: map[string]bool{}}
 	for _, p := range list.Approvals {
@@ -154,7 +159,7 @@ func (q *queue) next(ctx context.Context) bool {
 		q.stop, q.done = stop, make(chan error, 1)
 		go func(done chan<- error) {
 			defer stop()
-			_, err := ask.Person{Terminal: q.tty, Desk: q.client, Pager: pager(q.tty)}.Ask(ctx, a)
+			_, err := ask.Person{Terminal: q.tty, Desk: q.client}.Ask(ctx, a)
 			done <- err
 		}(q.done)
 		return true

@@ -21,6 +21,7 @@ type runOptions struct {
 	tty, json   bool
 	noStdin     bool
 	noAsk       bool
+	plain       bool
 	agent       string
 	description string
 	session     string
@@ -64,6 +65,7 @@ func runVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print one JSON object with output and result when it has ended")
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "give it no standard input")
 	f.BoolVar(&o.noAsk, "no-ask", false, "do not ask at this terminal: leave the answer to sbx approve")
+	f.BoolVar(&o.plain, "plain", false, "ask line by line, for screen readers and terminals that can do no more")
 	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
 	f.StringVar(&o.description, "description", "", "what the command is for, in the asking program's words; shown as such")
 	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")

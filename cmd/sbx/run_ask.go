@@ -65,7 +65,7 @@ func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 		defer desk.Close()
 		resume := r.input.pause()
 		defer resume()
-		out, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true, Pager: pager(r.tty)}.Ask(ctx, q)
+		out, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true}.Ask(ctx, q)
 		done <- answer{out, err}
 	}(r.question.done)
 }

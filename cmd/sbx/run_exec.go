@@ -145,6 +145,7 @@ func (r *runner) terminal() *term.Terminal {
 			if err != nil {
 				return nil
 			}
+			tty.MakePlain(r.options.plain)
 			return tty
 		}
 	}

@@ -88,9 +88,8 @@ func setup(env *testscript.Env, bin string) error {
 	env.Setenv("PROJECT", project)
 	env.Setenv("SBX_SOCKET_DIR", filepath.Join(dir, "run"))
 	env.Setenv("SBX_STATE_DIR", filepath.Join(dir, "state"))
-	env.Setenv("TERM", "xterm")
+	env.Setenv("TERM", "dumb") // the full screen has tests of its own
 	env.Setenv("NO_COLOR", "1")
-	env.Setenv("PAGER", "cat")
 	env.Defer(func() {
 		stop := exec.Command(filepath.Join(bin, "sbx"), "stop", "--now")
 		stop.Env = env.Vars
@@ -159,7 +158,7 @@ func cmdPerson(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(program, args[cut+2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir)
-	for _, name := range []string{"PATH", "SBX_SOCKET_DIR", "SBX_STATE_DIR", "TERM", "NO_COLOR", "PAGER"} {
+	for _, name := range []string{"PATH", "SBX_SOCKET_DIR", "SBX_STATE_DIR", "TERM", "NO_COLOR"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.Start(cmd)

@@ -1,5 +1,5 @@
 // Package ask puts the daemon's questions to the person at a terminal and
-// carries the answers back.
+// carries the answers back: one between other output, or all on a full screen.
 //
 // The promise: nothing but an explicit yes approves. Enter alone, Ctrl-C, the end
 // of the time, a terminal that goes away and a connection that breaks are all no.
@@ -10,16 +10,27 @@
 //	person := ask.Person{Terminal: tty, Desk: desk}
 //	outcome, err := person.Ask(ctx, approval)
 //
-// A question of low risk takes one line, others a card. The answer is a word and
-// Enter:
+// A question of low risk takes a line, others a box. Arrows, and the letters of
+// the answers, highlight one; Enter gives it:
 //
 //	y   yes, this once              q   no, and stop everything that is left
 //	s   yes, for this session       v   show all of it, then ask again
-//	a   yes to the whole batch      n   no; so does Enter alone
+//	a   yes to the whole batch      n   no; so does Enter with nothing highlighted
 //
-// Any other text is a no with that text as the reason, for the asking program
+// A digit gives an answer at once, but not at high risk. Any other text, and any
+// second letter, is a no with that text as the reason, for the asking program
 // to read. A deletion, a protected path or a dangerous command needs a second,
-// separate yes: two words that are on the screen and differ every time.
+// separate yes: two words that are on the screen and differ every time. "Always
+// allow…" shows what a wider grant would have covered so far.
+//
+// No key counts for half a second after something has appeared or changed, and
+// none that was typed or pasted before. On a plain terminal ([term.Terminal])
+// the same question is lines, and the answer one of those letters and Enter.
+//
+// # Limitations
+//
+// A terminal that does not mark pasted text is told by the speed of its keys
+// alone: an Enter that comes together with others does not count.
 package ask
 
 import (
@@ -51,8 +62,6 @@ type Person struct {
 	// Inline: this is the terminal of the very command that asks. A yes to a
 	// high risk has to come from elsewhere then (R-IP-01).
 	Inline bool
-	// Pager shows a long text; nil: it is printed.
-	Pager func(ctx context.Context, text string) error
 }
 
 // Outcome is what became of a question.
@@ -69,6 +78,9 @@ const (
 // Ask puts one question. ctx ends when somebody else has answered it. An error
 // means that the answer did not reach the daemon, which then takes none for a no.
 func (p Person) Ask(ctx context.Context, a ipc.Approval) (Outcome, error) {
+	if !p.Terminal.Plain {
+		return p.dialog(ctx, a)
+	}
 	for {
 		out, err := p.put(ctx, a)
 		switch ipc.CodeOf(err) {
@@ -162,7 +174,7 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, e
 		return Denied, err
 	}
 	if !d.ConfirmAgain {
-		return p.report(a, d)
+		return p.report(a, answer, d)
 	}
 	if d.Rev != 0 {
 		answer.Rev, a.Rev = d.Rev, d.Rev
@@ -188,16 +200,17 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, e
 	if d, err = p.decide(ctx, answer); err != nil {
 		return Denied, err
 	}
-	return p.report(a, d)
+	return p.report(a, answer, d)
 }
 
 // deny sends a no to this one question; the asking program may go on.
 func (p Person) deny(ctx context.Context, a ipc.Approval, reason string) (Outcome, error) {
-	d, err := p.decide(ctx, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft"})
+	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft"}
+	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err
 	}
-	return p.report(a, d)
+	return p.report(a, answer, d)
 }
 
 // decide sends an answer. Once given it is not taken back: that somebody else
@@ -219,25 +232,14 @@ func (p Person) quit(ctx context.Context, a ipc.Approval) (Outcome, error) {
 	if err != nil {
 		return Denied, err
 	}
-	_, err = p.report(a, d)
+	_, err = p.report(a, answer, d)
 	return Quit, err
 }
 
-// report shows what counts now, which is what the daemon says, not what was typed.
-func (p Person) report(a ipc.Approval, d ipc.Decided) (Outcome, error) {
-	look := p.look()
-	what, mark, out := "[Approved]", look.sign(" ✓", ""), Approved
-	switch {
-	case !d.Allowed:
-		what, mark, out = "[Denied]", look.sign(" ✗", ""), Denied
-	case d.Scope != "" && d.Scope != "once":
-		what = "[Approved for " + look.line(d.Scope) + "]"
-	}
-	if d.Note != "" {
-		mark += " " + look.line(d.Note)
-	}
-	subject := look.clip(look.line(subjectOf(a)), max(20, look.Width-len(what)-len(a.Tool)-24))
-	p.print(fmt.Sprintf("%s %s: %s %s%s\n", look.sign("▶", ">"), look.line(a.Tool), subject, what, mark))
+// report shows what counts now.
+func (p Person) report(a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcome, error) {
+	out, lines := resultOf(p.look(), a, answer, d)
+	p.print(strings.Join(lines, "\n") + "\n")
 	return out, nil
 }
 
@@ -250,19 +252,7 @@ func (p Person) view(ctx context.Context, a ipc.Approval) error {
 	look := p.look()
 	look.Whole = true
 	text := newCard(whole, look, p.onlyNo(a)).text + presentation(whole, look)
-	_, rows := p.Terminal.Size()
-	if p.Pager == nil || p.Terminal.Plain || strings.Count(text, "\n") < rows-2 {
-		p.print(text)
-		return nil
-	}
-	if end := until(a); !end.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end)
-		defer cancel()
-	}
-	if err := p.Pager(ctx, text); err != nil && ctx.Err() == nil {
-		p.print(text) // no pager that works: all of it, then
-	}
+	p.print(text)
 	return nil
 }
 

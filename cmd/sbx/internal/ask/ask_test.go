@@ -85,7 +85,7 @@ type result struct {
 func sit(t *testing.T, ctx context.Context, q ipc.Approval, env map[string]string) *table {
 	t.Helper()
 	if env["TERM"] == "" {
-		env["TERM"] = "xterm"
+		env["TERM"] = "dumb"
 	}
 	s := termtest.Open(t)
 	tty, err := term.New(s.File, func(k string) string { return env[k] })

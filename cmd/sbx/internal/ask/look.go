@@ -72,18 +72,7 @@ type writer struct {
 func (w *writer) title(a ipc.Approval) {
 	l := w.look
 	title := l.sign("── ", "-- ") + "sandboxd asks"
-	var alarms []string
-	for _, f := range []struct {
-		on   bool
-		text string
-	}{{a.Outside, "OUTSIDE PROJECT"}, {a.Dangerous, "DANGEROUS"}, {a.Delete, "DELETES"}, {a.Protected, "PROTECTED"}} {
-		if f.on {
-			alarms = append(alarms, "!! "+f.text+" !!")
-		}
-	}
-	if a.Risk == "high" && len(alarms) == 0 {
-		alarms = append(alarms, "!! HIGH RISK !!")
-	}
+	alarms := alarmsOf(a)
 	lines := append([]string{title}, alarms...)
 	if one := title + "  " + strings.Join(alarms, " "); display.Width(one) <= l.Width {
 		lines = []string{strings.TrimRight(one, " ")}

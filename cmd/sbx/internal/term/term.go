@@ -91,6 +91,12 @@ func New(file *os.File, getenv func(string) string) (*Terminal, error) {
 	return t, nil
 }
 
+// MakePlain makes the terminal plain where plain says so.
+func (t *Terminal) MakePlain(plain bool) {
+	t.Plain = t.Plain || plain
+	t.Color = t.Color && !t.Plain
+}
+
 // UTF8 reports whether the environment's locale is encoded in UTF-8. As in
 // setlocale(3) the first of LC_ALL, LC_CTYPE and LANG that is set decides. With
 // none set the terminal is taken for a UTF-8 one: that is what a bare
@@ -142,6 +148,15 @@ func (t *Terminal) Settle(d time.Duration) error {
 	}
 	time.Sleep(d)
 	return t.restore(saved) // discards the input
+}
+
+// Discard throws away what was typed so far.
+func (t *Terminal) Discard() error {
+	saved, err := unix.IoctlGetTermios(int(t.file.Fd()), ioctlGetAttr)
+	if err != nil {
+		return fmt.Errorf("read settings of %q: %w", t.file.Name(), err)
+	}
+	return t.restore(saved)
 }
 
 // quiet turns echo, line buffering and signal keys off, and discards what was

@@ -1,0 +1,95 @@
+package ask
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+// chooser is "Always allow…": what, how far, how long.
+type chooser struct {
+	what   []ipc.Suggestion // the first is the request itself, with no id
+	scopes []string
+	lives  []time.Duration // 0: as long as the scope
+	row    int
+	scope  int
+	life   int
+}
+
+// reaches are the scopes of a grant in words, from narrow to wide.
+var reaches = []struct{ scope, words, end string }{
+	{"turn", "until the user speaks again", "the turn ends"},
+	{"session", "in this session", "the session ends"},
+	{"agent", "always, for this agent", "it is withdrawn"},
+	{"global", "always, for every agent", "it is withdrawn"},
+}
+
+func newChooser(a ipc.Approval) chooser {
+	c := chooser{what: append([]ipc.Suggestion{{Label: "exactly this", Past: a.Past}}, a.Suggestions...),
+		lives: []time.Duration{0, 30 * time.Minute, 8 * time.Hour, 30 * 24 * time.Hour}}
+	for _, r := range reaches {
+		if slices.Contains(a.Scopes, r.scope) {
+			c.scopes = append(c.scopes, r.scope)
+		}
+	}
+	c.scope = max(slices.Index(c.scopes, "session"), 0)
+	return c
+}
+
+func (d *dialog) chooseKey(name string, now time.Time) act {
+	c := &d.choice
+	switch name {
+	case "up":
+		c.row = (c.row + len(c.what) - 1) % len(c.what)
+	case "down":
+		c.row = (c.row + 1) % len(c.what)
+	case "left":
+		c.scope = max(c.scope-1, 0)
+	case "right":
+		c.scope = min(c.scope+1, len(c.scopes)-1)
+	case "tab":
+		c.life = (c.life + 1) % len(c.lives)
+	case "shift+tab":
+		c.life = (c.life + len(c.lives) - 1) % len(c.lives)
+	case "esc", "backspace", "q":
+		d.stage = stageOptions
+		d.clear()
+		d.appeared(now)
+	case "enter":
+		answer := d.blank()
+		answer.Allow, answer.Scope, answer.ForMS = true, c.scopes[c.scope], c.lives[c.life].Milliseconds()
+		answer.Suggestion = c.what[c.row].ID
+		return d.send(answer)
+	}
+	return act{}
+}
+
+// words say what the grant would be.
+func (c chooser) words() (what, reach, life string) {
+	r := reaches[slices.IndexFunc(reaches, func(r struct{ scope, words, end string }) bool { return r.scope == c.scopes[c.scope] })]
+	life = "until " + r.end
+	switch d := c.lives[c.life]; {
+	case d >= 48*time.Hour:
+		life = fmt.Sprintf("for %d days, or until %s", int(d.Hours()/24), r.end)
+	case d >= 2*time.Hour:
+		life = fmt.Sprintf("for %d hours, or until %s", int(d.Hours()), r.end)
+	case d > 0:
+		life = fmt.Sprintf("for %d minutes, or until %s", int(d.Minutes()), r.end)
+	}
+	return c.what[c.row].Label, r.words, life
+}
+
+// pastWords say what a grant would have answered so far.
+func pastWords(p *ipc.Past) string {
+	switch {
+	case p == nil:
+		return "the log was not read"
+	case p.Of == 0:
+		return "the log holds no call to compare with"
+	case p.Matched == 0:
+		return fmt.Sprintf("none of the last %d calls", p.Of)
+	}
+	return fmt.Sprintf("%d of the last %d calls, %d of them asked", p.Matched, p.Of, p.Asked)
+}

@@ -1,0 +1,382 @@
+package ask
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"sandboxd/cmd/sbx/internal/term"
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// settleTime is how long what has just appeared must have been on the screen
+// before a key counts.
+const settleTime = 500 * time.Millisecond
+
+// stage is what a dialog is about at the moment.
+type stage int
+
+const (
+	stageOptions stage = iota // the selector
+	stageCode                 // the second yes: two words
+	stageView                 // all of it, to scroll through
+	stageChoose               // "Always allow…"
+	stageSending              // an answer is on its way
+)
+
+// dialog is one question at a full terminal: what is highlighted, what was
+// typed, what was seen. It knows no terminal: keys come by name, and what is to
+// be done is returned.
+type dialog struct {
+	a       ipc.Approval
+	onlyNo  bool
+	inline  bool
+	look    Look // Width is the terminal's
+	rows    int  // of the terminal that are this dialog's
+	settle  time.Duration
+	options []option
+	at      int // the option that is highlighted; -1: none
+	typed   []rune
+	reason  bool // typed is the reason for a no
+	stage   stage
+	since   time.Time // when what is on the screen appeared
+	code    code
+	answer  ipc.Answer // that the second yes is for
+	note    string     // a line of ours below the box
+	top     int        // the first line of the text that is shown
+	seen    int        // how many lines of it were shown so far, from the first
+	height  int        // lines of it that fit
+	length  int        // lines that there are
+	viewed  bool       // all of it was on the screen
+	bare    bool       // without hints: it is over
+	choice  chooser
+}
+
+// act is what a key leads to.
+type act struct {
+	answer *ipc.Answer
+	fetch  bool // the question, as it stands now
+}
+
+func newDialog(a ipc.Approval, look Look, rows int, inline bool, now time.Time) *dialog {
+	d := &dialog{look: look, rows: rows, inline: inline, settle: settleTime}
+	d.show(a, now)
+	return d
+}
+
+// show puts a question, or a changed one, on the screen.
+func (d *dialog) show(a ipc.Approval, now time.Time) {
+	d.a, d.onlyNo = a, d.inline && a.Risk == "high"
+	if d.inline { // R-IP-01: more than that is not granted where it was asked
+		d.a.Scopes = slices.DeleteFunc(slices.Clone(a.Scopes), func(s string) bool { return s != "once" && s != "session" })
+	}
+	d.options = optionsOf(d.a, d.onlyNo, d.look)
+	d.stage, d.note, d.top, d.seen, d.viewed = stageOptions, "", 0, 0, false
+	d.clear()
+	d.appeared(now)
+}
+
+// know adds what only the whole question tells. The card grows: it has
+// appeared anew.
+func (d *dialog) know(a ipc.Approval, now time.Time) {
+	if a.Rev != d.a.Rev || a.Hash != d.a.Hash {
+		d.show(a, now)
+		d.note = "The request has changed meanwhile. Look at it again."
+		return
+	}
+	before, viewed := strings.Join(d.view(now), "\n"), d.viewed
+	d.a.Presentation, d.a.Past = a.Presentation, a.Past
+	for i := range d.a.Suggestions {
+		if i < len(a.Suggestions) {
+			d.a.Suggestions[i].Past = a.Suggestions[i].Past
+		}
+	}
+	if strings.Join(d.view(now), "\n") != before {
+		d.top, d.seen, d.viewed = 0, 0, false
+		d.appeared(now)
+		return
+	}
+	d.viewed = viewed
+}
+
+// appeared: no key counts for a while.
+func (d *dialog) appeared(now time.Time) { d.since = now }
+
+func (d *dialog) resize(look Look, rows int, now time.Time) {
+	if look == d.look && rows == d.rows {
+		return
+	}
+	d.look, d.rows = look, rows
+	d.top, d.seen = 0, 0
+	d.appeared(now)
+}
+
+// clear forgets what was typed; the highlight is where it began (R-UX-01): on
+// the first option at low risk, nowhere at high risk, else on Deny.
+func (d *dialog) clear() {
+	d.typed, d.reason = nil, false
+	switch d.a.Risk {
+	case "low":
+		d.at = 0
+	case "high":
+		d.at = -1
+	default:
+		d.at = d.find(verbNo)
+	}
+	if d.onlyNo {
+		d.at = -1
+	}
+}
+
+func (d *dialog) find(v verb) int {
+	return slices.IndexFunc(d.options, func(o option) bool { return o.verb == v })
+}
+
+// key takes one key: its name ("up", "enter", "ctrl+c"), and the text that it
+// types, if any.
+func (d *dialog) key(name, text string, now time.Time) act {
+	if now.Sub(d.since) < d.settle {
+		return act{}
+	}
+	switch name {
+	case "ctrl+c", "ctrl+d", `ctrl+\`:
+		if d.stage == stageSending {
+			return act{}
+		}
+		return d.deny("cancelled")
+	}
+	d.note = ""
+	switch d.stage {
+	case stageOptions:
+		return d.selectKey(name, text, now)
+	case stageCode:
+		return d.codeKey(name, text)
+	case stageView:
+		d.viewKey(name, now)
+	case stageChoose:
+		return d.chooseKey(name, now)
+	}
+	return act{}
+}
+
+func (d *dialog) selectKey(name, text string, now time.Time) act {
+	switch name {
+	case "up":
+		if d.at--; d.at < 0 {
+			d.at = len(d.options) - 1
+		}
+		d.forgetLetter()
+	case "down":
+		d.at = (d.at + 1) % len(d.options)
+		d.forgetLetter()
+	case "pgup", "pgdown", "home", "end":
+		d.scroll(name)
+	case "esc":
+		d.clear()
+	case "backspace":
+		if n := len(d.typed); n > 0 {
+			d.typed = d.typed[:n-1]
+		}
+		if len(d.typed) == 0 {
+			d.clear()
+		}
+	case "ctrl+u":
+		d.clear()
+	case "enter":
+		return d.take(d.at, now)
+	default:
+		return d.typeText(text, now)
+	}
+	return act{}
+}
+
+// forgetLetter: an arrow takes the highlight from what a letter chose. A reason
+// stays where it is.
+func (d *dialog) forgetLetter() {
+	if !d.reason {
+		d.typed = nil
+	}
+}
+
+func (d *dialog) typeText(text string, now time.Time) act {
+	for _, r := range text {
+		if r < 0x20 || len(d.typed) >= term.MaxLine {
+			continue
+		}
+		if n := int(r - '1'); len(d.typed) == 0 && n >= 0 && n < len(d.options) {
+			d.at = n
+			if d.a.Risk == "high" {
+				return act{} // a digit alone answers no such question
+			}
+			return d.take(n, now)
+		}
+		if len(d.typed) == 0 {
+			if r == ' ' {
+				continue
+			}
+			low := unicode.ToLower(r)
+			if i := slices.IndexFunc(d.options, func(o option) bool { return o.letter() == low }); i >= 0 {
+				d.typed, d.at = []rune{r}, i
+				continue
+			}
+		}
+		d.typed, d.reason, d.at = append(d.typed, r), true, d.find(verbNo)
+	}
+	return act{}
+}
+
+// take carries out an option.
+func (d *dialog) take(i int, now time.Time) act {
+	if i < 0 {
+		return d.deny(d.said())
+	}
+	o := d.options[i]
+	switch o.verb {
+	case verbNo:
+		return d.deny(d.said())
+	case verbQuit:
+		answer := d.blank()
+		answer.Mode = "hard"
+		if d.a.Batch != nil {
+			answer.Scope = "batch"
+		}
+		return d.send(answer)
+	case verbView:
+		d.typed = nil
+		d.stage, d.top, d.seen = stageView, 0, 0
+		d.appeared(now)
+		return act{fetch: d.a.Presentation == nil}
+	case verbAlways:
+		if !d.whole() {
+			return act{}
+		}
+		d.stage, d.choice = stageChoose, newChooser(d.a)
+		d.appeared(now)
+		return act{fetch: d.a.Past == nil}
+	}
+	if !d.whole() {
+		return act{}
+	}
+	answer := d.blank()
+	answer.Allow, answer.Scope, answer.Widening = true, o.verb.scope(), o.widening
+	return d.send(answer)
+}
+
+// whole reports whether all of it was on the screen; else it says what to do.
+func (d *dialog) whole() bool {
+	if !d.viewed {
+		d.note = "Not all of it has been on the screen. PgDn or v shows the rest; then answer."
+	}
+	return d.viewed
+}
+
+func (d *dialog) said() string {
+	if !d.reason {
+		return ""
+	}
+	return strings.TrimSpace(string(d.typed))
+}
+
+func (d *dialog) blank() ipc.Answer { return ipc.Answer{ID: d.a.ID, Rev: d.a.Rev, Hash: d.a.Hash} }
+
+func (d *dialog) deny(reason string) act {
+	answer := d.blank()
+	answer.Note, answer.Mode = reason, "soft"
+	return d.send(answer)
+}
+
+func (d *dialog) send(answer ipc.Answer) act {
+	d.stage, d.answer = stageSending, answer
+	return act{answer: &answer}
+}
+
+// confirm asks for the second yes: two words that are on the screen.
+func (d *dialog) confirm(rev int, c code, now time.Time) {
+	if rev != 0 {
+		d.answer.Rev, d.a.Rev = rev, rev
+	}
+	d.stage, d.code, d.typed = stageCode, c, nil
+	d.appeared(now)
+}
+
+func (d *dialog) codeKey(name, text string) act {
+	switch name {
+	case "enter":
+		if !d.code.matches(string(d.typed)) {
+			return d.deny("not confirmed")
+		}
+		d.answer.Confirm = true
+		return d.send(d.answer)
+	case "esc", "ctrl+u":
+		d.typed = nil
+	case "backspace":
+		if n := len(d.typed); n > 0 {
+			d.typed = d.typed[:n-1]
+		}
+	default:
+		for _, r := range text {
+			if r >= 0x20 && len(d.typed) < 40 {
+				d.typed = append(d.typed, r)
+			}
+		}
+	}
+	return act{}
+}
+
+func (d *dialog) viewKey(name string, now time.Time) {
+	switch name {
+	case "q", "esc", "v", "enter":
+		d.stage, d.top = stageOptions, 0
+		if !d.viewed {
+			d.seen = 0
+		}
+		d.clear()
+		d.appeared(now)
+	default:
+		d.scroll(name)
+	}
+}
+
+// scroll moves the text. Lines count as seen when no line before them was left out.
+func (d *dialog) scroll(name string) {
+	page := max(d.height-1, 1)
+	switch name {
+	case "up", "k":
+		d.top--
+	case "down", "j":
+		d.top++
+	case "pgup", "b":
+		d.top -= page
+	case "pgdown", "space", "f":
+		d.top += page
+	case "home", "g":
+		d.top = 0
+	case "end", "G":
+		d.top = d.length
+	}
+	d.top = max(min(d.top, d.length-d.height), 0)
+}
+
+// window is the part of the text that is shown, and notes what was.
+func (d *dialog) window(list []row, height int, cut bool) []row {
+	d.length, d.height = len(list), max(height, 1)
+	d.top = max(min(d.top, d.length-d.height), 0)
+	end := min(d.top+d.height, d.length)
+	if d.top <= d.seen {
+		d.seen = max(d.seen, end)
+	}
+	if d.seen >= d.length && !cut {
+		d.viewed = true
+	}
+	return list[d.top:end]
+}
+
+// visible is what was typed, fit to be shown.
+func (d *dialog) visible() string {
+	if d.look.UTF8 {
+		return display.Prose(string(d.typed))
+	}
+	return display.ASCII(string(d.typed))
+}

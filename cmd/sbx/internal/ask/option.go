@@ -1,0 +1,69 @@
+package ask
+
+import (
+	"fmt"
+	"slices"
+
+	"sandboxd/ipc"
+)
+
+// verbAlways opens the chooser; it has no letter.
+const verbAlways verb = "…"
+
+// option is one line of the selector.
+type option struct {
+	verb     verb
+	label    string
+	widening string // id; "" is none
+}
+
+// letter is the key that highlights it, 0 for none.
+func (o option) letter() rune {
+	if o.verb == verbAlways || o.widening != "" {
+		return 0
+	}
+	return rune(o.verb[0])
+}
+
+// optionsOf are the answers that a question allows, as the selector shows them.
+func optionsOf(a ipc.Approval, onlyNo bool, l Look) []option {
+	once := "Allow once"
+	if a.Command != "" || len(a.Argv) > 0 {
+		once = "Execute once"
+	}
+	left := 0
+	if a.Batch != nil {
+		left = a.Batch.Total - a.Batch.Index
+	}
+	var out []option
+	for _, v := range offered(a, onlyNo) {
+		switch v {
+		case verbYes:
+			out = append(out, option{v, once, ""})
+			for _, w := range a.Widenings {
+				out = append(out, option{v, once + ", with " + l.line(first(w.Label, w.Access+" "+w.Object)), w.ID})
+			}
+		case verbSession:
+			out = append(out, option{v, "Allow for this session", ""})
+		case verbAll:
+			out = append(out, option{v, fmt.Sprintf("Allow all %d that are left", left), ""})
+		case verbQuit:
+			label := "Quit: deny, stop the session"
+			if a.Batch != nil {
+				label = "Quit: deny, cancel the rest"
+			}
+			out = append(out, option{v, label, ""})
+		case verbView:
+			out = append(out, option{v, "View all", ""})
+		}
+	}
+	order := func(v verb) int {
+		return slices.Index([]verb{verbYes, verbSession, verbAll, verbAlways, verbNo, verbQuit, verbView}, v)
+	}
+	out = append(out, option{verbNo, "Deny:", ""})
+	if !onlyNo && slices.ContainsFunc(a.Scopes, func(s string) bool { return s != "once" }) {
+		out = append(out, option{verbAlways, "Always allow…", ""})
+	}
+	slices.SortStableFunc(out, func(a, b option) int { return order(a.verb) - order(b.verb) })
+	return out
+}

@@ -1,0 +1,64 @@
+package ask
+
+import (
+	"fmt"
+	"regexp"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// result is what counts now, which is what the daemon says, not what was
+// typed: "▶ bash: ls -la [Approved] ✓".
+func (d *dialog) result(answer ipc.Answer, got ipc.Decided) (Outcome, []string) {
+	return resultOf(d.look, d.a, answer, got)
+}
+
+func resultOf(look Look, a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcome, []string) {
+	what, mark, out := "[Approved]", look.sign(" ✓", ""), Approved
+	switch {
+	case !d.Allowed:
+		what, mark, out = "[Denied]", look.sign(" ✗", ""), Denied
+	case d.Scope != "" && d.Scope != "once":
+		what = "[Approved for " + look.line(d.Scope) + "]"
+	}
+	if d.Note != "" {
+		mark += " " + look.line(d.Note)
+	}
+	subject := look.clip(look.line(subjectOf(a)), max(20, look.Width-len(what)-len(a.Tool)-24))
+	lines := []string{fmt.Sprintf("%s %s: %s %s%s", look.sign("▶", ">"), look.line(a.Tool), subject, what, mark)}
+	if answer.Scope != "batch" || a.Batch == nil {
+		return out, lines
+	}
+	if d.Allowed {
+		return out, append(lines, approvedAll(look, a)...)
+	}
+	return Quit, append(lines, quitBatch(a, d)...)
+}
+
+// approvedAll is the summary of "approve all".
+func approvedAll(look Look, a ipc.Approval) []string {
+	n := a.Batch.Total - a.Batch.Index
+	operations := "operations"
+	if n == 1 {
+		operations = "operation"
+	}
+	lines := []string{fmt.Sprintf("%s %d remaining %s", look.sign("✓ Approved", "Approved"), n, operations)}
+	lines = append(lines, "Executing: "+look.clip(look.line(a.Tool+": "+subjectOf(a)), max(look.Width-12, 20)))
+	for _, c := range a.Batch.Remaining {
+		lines = append(lines, "Next: "+look.clip(look.line(c.Tool+": "+first(c.Command, display.Argv(c.Argv), string(c.Args))), max(look.Width-7, 20)))
+	}
+	return append(lines, "What deletes, is dangerous or protected still asks.")
+}
+
+var completed = regexp.MustCompile(`completed (\d+) of (\d+) operations, cancelled (\d+)`)
+
+// quitBatch is the summary of "quit".
+func quitBatch(a ipc.Approval, d ipc.Decided) []string {
+	lines := []string{"User requested to stop execution"}
+	m := completed.FindStringSubmatch(d.Why)
+	if m == nil {
+		return append(lines, fmt.Sprintf("Cancelled %d remaining operations", a.Batch.Total-a.Batch.Index))
+	}
+	return append(lines, fmt.Sprintf("Cancelled %s remaining operations", m[3]), fmt.Sprintf("Completed: %s/%s operations", m[1], m[2]))
+}

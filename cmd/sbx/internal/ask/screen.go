@@ -1,0 +1,229 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"sandboxd/ipc"
+)
+
+// Messages of a screen's program, beside bubbletea's own.
+type (
+	tickMsg    time.Time
+	goneMsg    struct{ err error } // the terminal has gone away
+	endedMsg   struct{}            // the question was answered elsewhere, or withdrawn
+	fetchedMsg struct {
+		a   ipc.Approval
+		err error
+	}
+	decidedMsg struct {
+		answer ipc.Answer
+		d      ipc.Decided
+		err    error
+	}
+)
+
+// program runs a model at the person's terminal until it quits. send reaches it
+// from outside while it runs.
+func (p Person) program(model tea.Model, outside func(send func(tea.Msg)) (stop func())) error {
+	if err := p.Terminal.Discard(); err != nil {
+		return err
+	}
+	profile := colorprofile.ASCII
+	if p.Terminal.Color {
+		profile = colorprofile.ANSI
+	}
+	keys := &keyboard{File: p.Terminal.File()}
+	prog := tea.NewProgram(model, tea.WithInput(keys), tea.WithOutput(p.Terminal.File()), tea.WithoutSignalHandler(),
+		tea.WithColorProfile(profile), tea.WithEnvironment(os.Environ()))
+	keys.gone = func(err error) { prog.Send(goneMsg{err}) }
+	stop := outside(prog.Send)
+	_, err := prog.Run()
+	stop()
+	if derr := p.Terminal.Discard(); err == nil { // what the terminal answered to questions about itself
+		err = derr
+	}
+	return err
+}
+
+func tick() tea.Cmd {
+	return tea.Tick(500*time.Millisecond, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// fetch gets the whole question.
+func (p Person) fetch(ctx context.Context, id string) tea.Cmd {
+	return func() tea.Msg {
+		a, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: id})
+		return fetchedMsg{a, err}
+	}
+}
+
+func (p Person) sendAnswer(ctx context.Context, answer ipc.Answer) tea.Cmd {
+	return func() tea.Msg {
+		d, err := p.decide(ctx, answer)
+		return decidedMsg{answer, d, err}
+	}
+}
+
+// single is one question between other output of the terminal.
+type single struct {
+	person Person
+	ctx    context.Context
+	d      *dialog
+	out    Outcome
+	err    error
+	ended  bool
+	result []string
+}
+
+// dialog puts one question with a box, or a line where the risk is low.
+func (p Person) dialog(ctx context.Context, a ipc.Approval) (Outcome, error) {
+	_, rows := p.Terminal.Size()
+	s := &single{person: p, ctx: ctx, d: newDialog(a, p.look(), rows-1, p.Inline, time.Now())}
+	if p.Settle != 0 {
+		s.d.settle = p.Settle
+	}
+	err := p.program(s, func(send func(tea.Msg)) func() {
+		stop := context.AfterFunc(ctx, func() { send(endedMsg{}) })
+		return func() { stop() }
+	})
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("show the question: %w", err)
+	}
+	if s.out == "" {
+		s.out = Denied
+	}
+	return s.out, s.err
+}
+
+func (s *single) Init() tea.Cmd {
+	return tea.Batch(s.person.fetch(s.ctx, s.d.a.ID), tick())
+}
+
+func (s *single) View() tea.View {
+	if s.ended {
+		return tea.NewView(strings.Join(append(s.asked(), append(s.result, "")...), "\n"))
+	}
+	v := tea.NewView(strings.Join(s.d.view(time.Now()), "\n"))
+	v.AltScreen = s.d.stage == stageView
+	return v
+}
+
+// asked is the question as it stays on the terminal, above what became of it.
+func (s *single) asked() []string {
+	d := s.d
+	d.stage, d.bare = stageOptions, true
+	lines := d.view(time.Now())
+	return lines[max(0, len(lines)+len(s.result)+1-d.rows):]
+}
+
+func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := time.Now()
+	if s.ended {
+		return s, tea.Quit
+	}
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		look := s.d.look
+		look.Width = msg.Width
+		s.d.resize(look, msg.Height-1, now)
+	case tickMsg:
+		if end := until(s.d.a); !end.IsZero() && now.After(end) && s.d.stage != stageSending {
+			return s, s.end(TimedOut, nil, "No answer in time: that is a no.")
+		}
+		return s, tick()
+	case tea.KeyPressMsg:
+		return s, s.do(s.d.key(msg.Keystroke(), msg.Text, now))
+	case goneMsg:
+		if s.d.stage != stageSending {
+			return s, s.do(s.d.deny("cancelled"))
+		}
+	case endedMsg:
+		if s.d.stage != stageSending { // an answer that is on its way is not taken back
+			return s, s.end(Elsewhere, nil)
+		}
+	case fetchedMsg:
+		if msg.err == nil {
+			s.d.know(msg.a, now)
+		} else if out, err := s.person.gone(s.ctx, msg.err); err == nil {
+			return s, s.end(out, nil, s.person.said(msg.err)...)
+		}
+	case decidedMsg:
+		return s, s.decided(msg, now)
+	}
+	return s, nil
+}
+
+// do carries out what a key led to.
+func (s *single) do(a act) tea.Cmd {
+	switch {
+	case a.answer != nil:
+		return s.person.sendAnswer(s.ctx, *a.answer)
+	case a.fetch:
+		return s.person.fetch(s.ctx, s.d.a.ID)
+	}
+	return nil
+}
+
+func (s *single) decided(msg decidedMsg, now time.Time) tea.Cmd {
+	if again := s.d.again(msg, now); again != nil {
+		return s.do(*again)
+	}
+	if s.d.stage != stageSending {
+		return nil
+	}
+	if msg.err != nil {
+		if out, err := s.person.gone(s.ctx, msg.err); err == nil {
+			return s.end(out, nil, s.person.said(msg.err)...)
+		}
+		return s.end(Denied, msg.err)
+	}
+	out, lines := s.d.result(msg.answer, msg.d)
+	return s.end(out, nil, lines...)
+}
+
+// end leaves lines on the screen in place of the question.
+func (s *single) end(out Outcome, err error, lines ...string) tea.Cmd {
+	s.out, s.err, s.ended, s.result = out, err, true, lines
+	return tea.Quit
+}
+
+// again reports whether the question goes on after an answer: it has changed,
+// or wants a second yes.
+func (d *dialog) again(msg decidedMsg, now time.Time) *act {
+	switch code := ipc.CodeOf(msg.err); {
+	case code == ipc.CodeStale || code == ipc.CodeConfirm:
+		d.stage = stageOptions
+		d.clear()
+		d.appeared(now)
+		d.a.Rev = -1 // whatever comes is new
+		return &act{fetch: true}
+	case msg.err == nil && msg.d.ConfirmAgain:
+		d.confirm(msg.d.Rev, newCode(), now)
+		return &act{}
+	}
+	return nil
+}
+
+// gone turns the error of a question that is no longer there into an outcome.
+func (p Person) gone(ctx context.Context, err error) (Outcome, error) {
+	switch code := ipc.CodeOf(err); {
+	case ctx.Err() != nil, code == ipc.CodeNotFound, code == ipc.CodeAlreadyDecided:
+		return Elsewhere, nil
+	}
+	return Denied, err
+}
+
+// said is what to tell of such an error.
+func (p Person) said(err error) []string {
+	if ipc.CodeOf(err) == ipc.CodeAlreadyDecided {
+		return []string{p.look().line(err.Error())}
+	}
+	return nil
+}
