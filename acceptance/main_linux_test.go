@@ -119,7 +119,7 @@ func (a *actor) command(ctx context.Context, name string, args ...string) *exec.
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = a.project
 	cmd.Env = []string{"HOME=" + a.home, "USER=" + a.name, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
-		"TERM=xterm", "SBX_SOCKET_DIR=" + a.socketDir(), "SBX_STATE_DIR=" + a.stateDir()}
+		"TERM=dumb", "SBX_SOCKET_DIR=" + a.socketDir(), "SBX_STATE_DIR=" + a.stateDir()}
 	cmd.Env = append(cmd.Env, a.extraEnv...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.cred, Setsid: true}
 	cmd.WaitDelay = 5 * time.Second
