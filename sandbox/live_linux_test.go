@@ -43,6 +43,14 @@ func TestMain(m *testing.M) {
 // system is a profile with the system trees and one writable directory.
 func system(t *testing.T, writable string, limits profile.Limits) profile.Profile {
 	t.Helper()
+	p, err := profile.New(systemSpec(writable, limits))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func systemSpec(writable string, limits profile.Limits) profile.Spec {
 	spec := profile.Spec{Limits: limits, Devices: profile.MinimalDevices()}
 	for _, p := range profile.SystemTrees() {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read | profile.Exec, Path: p})
@@ -54,11 +62,7 @@ func system(t *testing.T, writable string, limits profile.Limits) profile.Profil
 	if writable != "" {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: writable})
 	}
-	p, err := profile.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return spec
 }
 
 // workDir is a directory outside of what is private inside.

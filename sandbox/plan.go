@@ -27,6 +27,11 @@ type Request struct {
 	// Files are put into the sandbox read-only, each inside a private
 	// directory of the profile.
 	Files []File
+	// Doors are TCP ports on the command's own localhost that are served from
+	// outside ([Process.Doors]); Callers is how many connections can be made to
+	// its localhost from outside. Both take a network namespace of its own.
+	Doors   []uint16
+	Callers int
 	// Terminal: standard input is a terminal made for the command.
 	Terminal bool
 	// Require lists protections that must be enforced in full.
@@ -115,9 +120,11 @@ func (p *Plan) Digest() string {
 		Layers  [][]byte
 		Filter  []byte
 		Files   []File
+		Doors   []uint16
+		Callers int
 	}
 	b, err := json.Marshal(shown{p.Profile.Digest().String(), p.Command.Argv, p.Command.Path, p.Command.Env,
-		p.Command.Dir, p.args, p.order.Landlock, p.order.Seccomp, p.files})
+		p.Command.Dir, p.args, p.order.Landlock, p.order.Seccomp, p.files, p.order.Doors, p.order.Callers})
 	if err != nil {
 		panic(err) // only strings and bytes
 	}

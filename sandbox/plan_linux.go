@@ -63,6 +63,11 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if r.Command.Program != nil {
 		p.order.Path = "/proc/self/fd/" + strconv.Itoa(p.programFD())
 	}
+	if p.order.Doors, p.order.Callers = r.Doors, r.Callers; len(r.Doors)+r.Callers > 0 {
+		if err := p.checkDoors(); err != nil {
+			return nil, err
+		}
+	}
 	p.order.Terminal = r.Terminal
 	p.order.Umask = 0o022
 	limits := r.Profile.Limits()
@@ -85,6 +90,23 @@ func (p *Plan) programFD() int {
 		return stage.FDArgs
 	}
 	return stage.FDFree + p.nulls
+}
+
+// checkDoors refuses doors where the command's localhost would be the host's.
+// Landlock's rules for TCP know ports, not addresses: a rule for a proxy's port
+// would let the same port of every machine be reached.
+func (p *Plan) checkDoors() error {
+	switch {
+	case p.args == nil:
+		return &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent,
+			Missing: "named hosts can't be told from others", Why: "there is no network namespace here, and Landlock knows ports only",
+			Remedy: "make user namespaces available to bwrap, or set [network] mode to none"}}}
+	case p.Profile.Network().Mode == profile.NetNone, p.Profile.Network().Mode == profile.NetFull:
+		return fmt.Errorf("plan: mode %q has no localhost of its own", p.Profile.Network().Mode)
+	case len(p.order.Doors)+p.order.Callers > stage.MaxDoors:
+		return fmt.Errorf("plan: %d sockets between inside and outside are more than %d; name fewer ports", len(p.order.Doors)+p.order.Callers, stage.MaxDoors)
+	}
+	return nil
 }
 
 // withoutMounts says which files of the request the command does not see.

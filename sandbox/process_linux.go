@@ -21,6 +21,7 @@ type Process struct {
 	first     int  // the process above all others of the sandbox: the namespace's first, or the reaper
 	limits    profile.Limits
 	cgroup    *cgroup
+	doors     Doors
 
 	done chan struct{}
 	exit Exit // valid once done is closed

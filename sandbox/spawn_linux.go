@@ -71,31 +71,53 @@ func packetConn(fd int) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// readStatus reads one datagram and the sender's process id as seen from this
-// process's namespace. An end of file is io.EOF.
-func readStatus(c *net.UnixConn) (stage.Status, int, error) {
+// message is one datagram of the stage.
+type message struct {
+	stage.Status
+	pid   int // of the sender, as seen from this process's namespace
+	files []*os.File
+}
+
+// readStatus reads one datagram. An end of file is io.EOF.
+func readStatus(c *net.UnixConn) (m message, err error) {
 	buf := make([]byte, 8192)
-	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred))
+	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(4*stage.MaxDoors))
 	n, oobn, _, _, err := c.ReadMsgUnix(buf, oob)
 	if err != nil {
-		return stage.Status{}, 0, err
-	}
-	if n == 0 {
-		return stage.Status{}, 0, io.EOF
-	}
-	s, err := stage.ParseStatus(buf[:n])
-	if err != nil {
-		return s, 0, err
+		return m, err
 	}
 	msgs, err := unix.ParseSocketControlMessage(oob[:oobn])
-	if err != nil || len(msgs) == 0 {
-		return s, 0, errors.New("decode status: no sender")
-	}
-	cred, err := unix.ParseUnixCredentials(&msgs[0])
 	if err != nil {
-		return s, 0, fmt.Errorf("decode status: %w", err)
+		return m, fmt.Errorf("decode status: %w", err)
 	}
-	return s, int(cred.Pid), nil
+	for _, control := range msgs {
+		if fds, err := unix.ParseUnixRights(&control); err == nil {
+			for _, fd := range fds {
+				m.files = append(m.files, os.NewFile(uintptr(fd), "stage"))
+			}
+		} else if cred, err := unix.ParseUnixCredentials(&control); err == nil {
+			m.pid = int(cred.Pid)
+		}
+	}
+	switch {
+	case n == 0:
+		err = io.EOF
+	case m.pid == 0:
+		err = errors.New("decode status: no sender")
+	default:
+		m.Status, err = stage.ParseStatus(buf[:n])
+	}
+	if err != nil || len(m.files) > 0 && m.Step != stage.StepNetwork {
+		m.close()
+	}
+	return m, err
+}
+
+func (m *message) close() {
+	for _, f := range m.files {
+		f.Close()
+	}
+	m.files = nil
 }
 
 // readChildPid reads bwrap's --info-fd answer (bwrap(1)).

@@ -79,10 +79,12 @@ type launch struct {
 	blockW    *os.File // bwrap's --block-fd
 	child     []*os.File
 	cgroup    *cgroup
+	doors     int // how many sockets the stage is to hand out, of which kind
+	callers   int
 }
 
 func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
-	l = &launch{mechanism: "bwrap"}
+	l = &launch{mechanism: "bwrap", doors: len(p.order.Doors), callers: p.order.Callers}
 	defer func() {
 		if err != nil {
 			l.closeChildEnds()
@@ -235,6 +237,7 @@ func (l *launch) abandon() {
 func (l *launch) kill(p *Process) {
 	p.killTree()
 	p.await()
+	p.doors.Close()
 	l.abandon()
 }
 
@@ -278,7 +281,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process) error {
 	defer stop()
 	ready := false
 	for {
-		s, pid, err := readStatus(l.status)
+		m, err := readStatus(l.status)
 		switch {
 		case errors.Is(err, io.EOF) && ready:
 			return nil
@@ -290,10 +293,14 @@ func (l *launch) awaitExec(ctx context.Context, p *Process) error {
 			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("not ready after %v", startTimeout)}
 		case err != nil:
 			return &LaunchError{Mechanism: l.mechanism, Cause: err}
-		case s.Step == stage.StepReady:
-			ready, p.leader = true, pid
+		case m.Step == stage.StepNetwork && m.Code == 0:
+			if err := p.doors.take(m.files, l.doors, l.callers); err != nil {
+				return &LaunchError{Mechanism: l.mechanism, Cause: err}
+			}
+		case m.Step == stage.StepReady:
+			ready, p.leader = true, m.pid
 		default:
-			return &StageError{Step: s.Step.String(), Code: s.Code, Message: s.Message}
+			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 		}
 	}
 }

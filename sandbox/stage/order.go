@@ -30,7 +30,7 @@ import (
 
 // Version is the layout of an encoded Order. It changes with any change of
 // the fields below.
-const Version = 1
+const Version = 2
 
 // Order is everything the stage needs to start one command.
 type Order struct {
@@ -53,6 +53,12 @@ type Order struct {
 	// Terminal says that descriptor 0 is a terminal which becomes the
 	// controlling terminal of the command's new session.
 	Terminal bool
+	// Doors are TCP ports on 127.0.0.1 that the stage listens on before the
+	// command starts, and Callers is how many unconnected TCP sockets it makes.
+	// It hands all of them out on the status socket and keeps none, so that
+	// somebody outside serves, and can reach, the command's network namespace.
+	Doors   []uint16
+	Callers int
 	// Umask is the file mode creation mask of the command.
 	Umask uint32
 	// Probe ends the stage with status 0 where it would execute the command:
@@ -66,6 +72,10 @@ type Rlimit struct {
 	Resource uint32
 	Value    uint64
 }
+
+// MaxDoors bounds Doors and Callers together: as many descriptors as one message
+// can carry (SCM_MAX_FD, net/scm.h).
+const MaxDoors = 253
 
 const magic = "sbxorder"
 
@@ -88,6 +98,11 @@ func (o *Order) MarshalBinary() ([]byte, error) {
 		b = binary.AppendUvarint(b, l.Value)
 	}
 	b = binary.AppendUvarint(b, bit(o.Terminal))
+	b = binary.AppendUvarint(b, uint64(len(o.Doors)))
+	for _, port := range o.Doors {
+		b = binary.AppendUvarint(b, uint64(port))
+	}
+	b = binary.AppendUvarint(b, uint64(o.Callers))
 	b = binary.AppendUvarint(b, uint64(o.Umask))
 	b = binary.AppendUvarint(b, bit(o.Probe))
 	if len(b) > maxOrder {
@@ -121,6 +136,10 @@ func (o *Order) UnmarshalBinary(data []byte) error {
 		o.Limits = append(o.Limits, Rlimit{Resource: uint32(d.upTo(math.MaxUint32)), Value: d.uvarint()})
 	}
 	o.Terminal = d.upTo(1) == 1
+	for n := d.count(1); n > 0; n-- {
+		o.Doors = append(o.Doors, uint16(d.upTo(math.MaxUint16)))
+	}
+	o.Callers = int(d.upTo(MaxDoors))
 	o.Umask = uint32(d.upTo(0o777))
 	o.Probe = d.upTo(1) == 1
 	if d.bad {

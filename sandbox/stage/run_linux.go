@@ -81,6 +81,11 @@ func run() (Step, error) {
 	if err := unix.Chdir(o.Dir); err != nil {
 		return StepDir, fmt.Errorf("chdir %q: %w", o.Dir, err)
 	}
+	if len(o.Doors)+o.Callers > 0 {
+		if err := openDoors(o.Doors, o.Callers); err != nil {
+			return StepNetwork, err
+		}
+	}
 	path, err := lookPath(o)
 	if err != nil && !o.Probe {
 		return StepExec, err

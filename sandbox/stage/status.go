@@ -10,13 +10,15 @@ import (
 type Step uint8
 
 // The steps. StepReady is not a failure: everything is in force and the next
-// thing is execve(2).
+// thing is execve(2). Nor is StepNetwork with code 0: that message carries the
+// sockets of Order.Doors and Order.Callers.
 const (
 	StepNone Step = iota
 	StepDescriptors
 	StepOrder
 	StepSession
 	StepDir
+	StepNetwork
 	StepLimits
 	StepPrivileges
 	StepLandlock
@@ -27,7 +29,7 @@ const (
 )
 
 var stepNames = [steps]string{
-	"none", "descriptors", "order", "session", "working directory", "limits",
+	"none", "descriptors", "order", "session", "working directory", "network", "limits",
 	"privileges", "landlock", "seccomp", "ready", "execute",
 }
 

@@ -1,0 +1,127 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Doors are the sockets that lie in a command's own network namespace and are
+// held outside. They keep the namespace until they are closed.
+type Doors struct {
+	// Listeners are those of Request.Doors, in order.
+	Listeners []net.Listener
+
+	mu      sync.Mutex
+	callers []*os.File
+}
+
+// Doors are empty unless the request asked for some. Whoever takes them closes
+// them, after Done at the latest.
+func (p *Process) Doors() *Doors { return &p.doors }
+
+// take keeps what the stage has handed out.
+func (d *Doors) take(files []*os.File, listeners, callers int) error {
+	if len(files) != listeners+callers || len(d.Listeners) > 0 || len(d.callers) > 0 {
+		for _, f := range files {
+			f.Close()
+		}
+		return errors.New("the stage handed out other sockets than it was told to")
+	}
+	d.callers = files[listeners:]
+	var errs []error
+	for _, f := range files[:listeners] {
+		l, err := net.FileListener(f)
+		f.Close()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		d.Listeners = append(d.Listeners, l)
+	}
+	return errors.Join(errs...)
+}
+
+// Close closes what was not taken yet.
+func (d *Doors) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, l := range d.Listeners {
+		l.Close()
+	}
+	for _, f := range d.callers {
+		f.Close()
+	}
+	d.callers = nil
+}
+
+// ErrCallers says that as many connections into the sandbox are open as there
+// can be.
+var ErrCallers = errors.New("every socket that leads into the sandbox is in use, or its command has ended")
+
+// callTimeout bounds a connection over one loopback.
+const callTimeout = 5 * time.Second
+
+// Call connects to a port on the command's own localhost, of IPv4 or else of
+// IPv6. It uses one of the Request.Callers up.
+func (d *Doors) Call(ctx context.Context, port uint16) (net.Conn, error) {
+	d.mu.Lock()
+	if len(d.callers) == 0 {
+		d.mu.Unlock()
+		return nil, ErrCallers
+	}
+	f := d.callers[len(d.callers)-1]
+	d.callers = d.callers[:len(d.callers)-1]
+	d.mu.Unlock()
+	var errs []error
+	mapped := [16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1}
+	for _, addr := range [][16]byte{mapped, {15: 1}} {
+		err := connect(ctx, f, &unix.SockaddrInet6{Port: int(port), Addr: addr})
+		if err == nil {
+			conn, err := net.FileConn(f)
+			f.Close()
+			return conn, err
+		}
+		errs = append(errs, err)
+	}
+	// A refused socket is as good as new (connect(2)).
+	d.mu.Lock()
+	d.callers = append(d.callers, f)
+	d.mu.Unlock()
+	return nil, fmt.Errorf("connect to port %d inside: %w", port, errors.Join(errs...))
+}
+
+// connect is connect(2) on a socket that does not block.
+func connect(ctx context.Context, f *os.File, to unix.Sockaddr) error {
+	fd := int(f.Fd())
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return err
+	}
+	err := unix.Connect(fd, to)
+	if !errors.Is(err, unix.EINPROGRESS) {
+		return err
+	}
+	for deadline := time.Now().Add(callTimeout); ; {
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return unix.ETIMEDOUT
+		}
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		n, err := unix.Poll(fds, 100)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		if n > 0 {
+			code, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+			if err == nil && code != 0 {
+				err = unix.Errno(code)
+			}
+			return err
+		}
+	}
+}

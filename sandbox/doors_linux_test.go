@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"sandboxd/profile"
+)
+
+// Sockets of the command's own localhost are served and reached from outside,
+// without any part in the sandbox; to the host's localhost none of it leads.
+// R-OS-09
+func TestDoors(t *testing.T) {
+	elsewhere, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.Close()
+	spec := systemSpec("", profile.Limits{})
+	spec.Network = profile.Network{Mode: profile.NetLoopback, ListenAny: true}
+	p, err := profile.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strings.TrimPrefix(elsewhere.Addr().String(), "127.0.0.1:")
+	script := `import socket
+s = socket.create_connection(("127.0.0.1", 3128)); s.sendall(b"from inside\n"); print(s.makefile().readline().strip())
+print("host:", socket.socket().connect_ex(("127.0.0.1", ` + port + `)) != 0)
+l = socket.create_server(("127.0.0.1", 8080)); print("listening", flush=True)
+c, _ = l.accept(); print(c.makefile().readline().strip(), flush=True)`
+	plan, err := testHost.Plan(Request{Profile: p, Doors: []uint16{3128}, Callers: 2,
+		Command: Command{Argv: []string{"/usr/bin/python3", "-c", script}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	proc, err := testHost.Start(context.Background(), plan, Stdio{In: null, Out: w, Err: w})
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors := proc.Doors()
+	defer doors.Close()
+	defer proc.End(EndCancelled, 0)
+	go func() {
+		c, err := doors.Listeners[0].Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		io.WriteString(c, "heard "+line)
+		c.Close()
+	}()
+	var out bytes.Buffer
+	lines := bufio.NewReader(io.TeeReader(r, &out))
+	time.AfterFunc(30*time.Second, func() { proc.End(EndCancelled, 0) })
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("it ended:\n%s", out.String())
+		}
+		if line == "listening\n" {
+			break
+		}
+	}
+	if _, err := doors.Call(context.Background(), 9); err == nil {
+		t.Error("a port on which nothing listens took a connection")
+	}
+	c, err := doors.Call(context.Background(), 8080)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(c, "from outside\n")
+	c.Close()
+	io.Copy(io.Discard, lines)
+	if exit := proc.Wait(); exit.Code != 0 || out.String() != "heard from inside\nhost: True\nlistening\nfrom outside\n" {
+		t.Errorf("exit %d:\n%s", exit.Code, out.String())
+	}
+}
