@@ -132,6 +132,16 @@ func (c *Controller) Stopped(ref SessionRef) bool {
 	return s != nil && s.stop != nil
 }
 
+// StopReason says why every call of the session is refused, "" where it is not stopped.
+func (c *Controller) StopReason(ref SessionRef) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.sessions[ref]; s != nil && s.stop != nil {
+		return s.stop.text()
+	}
+	return ""
+}
+
 // CloseSession ends a session: open questions are denied, its grants are
 // forgotten. It returns the statistics, to be shown where configured.
 func (c *Controller) CloseSession(ref SessionRef) Stats {

@@ -71,4 +71,7 @@ type NextCall struct {
 	Argv    []string        `json:"argv,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"`
 	Cwd     string          `json:"cwd,omitempty"`
+	// Asks is why a yes to the whole batch does not cover this call, in a
+	// question: it will be asked about by itself. Empty: covered.
+	Asks string `json:"asks,omitempty"`
 }

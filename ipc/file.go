@@ -9,6 +9,9 @@ var FileOps = []string{
 	"delete", "move", "copy", "mkdir", "rmdir", "undo",
 }
 
+// fileReads are those that change nothing.
+var fileReads = FileOps[:4]
+
 // FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op.
 type FileRequest struct {
 	Op             string      `json:"-"` // from the path
@@ -137,6 +140,9 @@ type BatchRequest struct {
 	Inline  bool        `json:"inline,omitempty"`
 	Calls   []BatchCall `json:"calls"`
 }
+
+// MaxBatch is how many calls one batch may have.
+const MaxBatch = 100
 
 // BatchCall is one of them: exactly one of Exec, File and Check is set.
 type BatchCall struct {

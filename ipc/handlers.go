@@ -13,8 +13,15 @@ import (
 var startExec = func() handler {
 	h := created(Backend.StartExec, completeExec)
 	h.serve = func(x *exchange) {
-		serveBody(x, x.memory.start, completeExec, x.limits.Body, http.StatusCreated)
+		serveBody(x, startOnce(x), completeExec, x.limits.Body, http.StatusCreated)
 	}
+	return h
+}()
+
+// changeFile changes nothing twice for one idempotency key.
+var changeFile = func() handler {
+	h := large(Backend.File, completeFile)
+	h.serve = func(x *exchange) { serveBody(x, changeOnce(x), completeFile, x.limits.FileBody, http.StatusOK) }
 	return h
 }()
 

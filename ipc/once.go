@@ -3,6 +3,7 @@ package ipc
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,97 +14,117 @@ const (
 )
 
 // memory knows the requests with an idempotency key that succeeded lately, so
-// that one that is sent again starts nothing twice.
-type memory struct {
+// that one that is sent again does nothing twice and has the same answer.
+type memory[Resp any] struct {
 	mu    sync.Mutex
-	users map[int]*userMemory
+	users map[int]*userMemory[Resp]
 }
 
-type userMemory struct {
-	starts map[startKey]*start
-	order  []startKey // oldest first; may hold some that are gone
+type userMemory[Resp any] struct {
+	known map[onceKey]*once[Resp]
+	order []onceKey // oldest first; may hold some that are gone
 }
 
-// startKey is what a client means by the same request: the key counts within
+// onceKey is what a client means by the same request: the key counts within
 // a session, and for who holds its secret.
-type startKey struct {
+type onceKey struct {
 	session, key string
 	secret       Secret
 }
 
-// start is a request that is being carried out, or was.
-type start struct {
+// once is a request that is being carried out, or was.
+type once[Resp any] struct {
 	request [sha256.Size]byte
 	at      time.Time
 	done    chan struct{} // closed when what follows is set
-	answer  ExecStarted
+	answer  Resp
 	err     error
 }
 
-func newMemory() *memory { return &memory{users: map[int]*userMemory{}} }
+func newMemory[Resp any]() *memory[Resp] { return &memory[Resp]{users: map[int]*userMemory[Resp]{}} }
 
-// start is Backend.StartExec, once for each key. Failures are not remembered.
-func (m *memory) start(b Backend, ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
-	if r.IdempotencyKey == "" {
-		return b.StartExec(ctx, c, r)
+// startOnce is Backend.StartExec, once for each key.
+func startOnce(x *exchange) method[ExecRequest, ExecStarted] {
+	return func(b Backend, ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
+		k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
+		return x.starts.do(ctx, c, k, encode(r), func() (ExecStarted, error) { return b.StartExec(ctx, c, r) })
 	}
-	k := startKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
-	s, first := m.enter(c.Peer.UID, k, sha256.Sum256(encode(r)))
+}
+
+// changeOnce is Backend.File, once for each key. What only looks is done again.
+func changeOnce(x *exchange) method[FileRequest, FileResult] {
+	return func(b Backend, ctx context.Context, c Caller, r FileRequest) (FileResult, error) {
+		k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
+		if slices.Contains(fileReads, r.Op) || r.DryRun {
+			k.key = ""
+		}
+		return x.changes.do(ctx, c, k, append(encode(r), r.Op...), func() (FileResult, error) { return b.File(ctx, c, r) })
+	}
+}
+
+// do carries a request out once for each key; without one always. Failures are
+// not remembered.
+func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request []byte, carryOut func() (Resp, error)) (Resp, error) {
+	var none Resp
+	if k.key == "" {
+		return carryOut()
+	}
+	s, first := m.enter(c.Peer.UID, k, sha256.Sum256(request))
 	if s == nil {
-		return ExecStarted{}, &Error{Code: CodeConflict, Message: "this idempotency key was used for another request", Hint: "take a new key for each command"}
+		return none, &Error{Code: CodeConflict, Message: "this idempotency key was used for another request", Hint: "take a new key for each request"}
 	}
 	if !first {
 		select {
 		case <-s.done:
 			return s.answer, s.err
 		case <-ctx.Done():
-			return ExecStarted{}, ctx.Err()
+			return none, ctx.Err()
 		}
 	}
-	s.err = &Error{Code: CodeInternal, Message: "the first request with this key failed"} // should StartExec panic
+	s.err = &Error{Code: CodeInternal, Message: "the first request with this key failed"} // should it panic
 	defer func() {
 		if s.err != nil {
 			m.forget(c.Peer.UID, k)
 		}
 		close(s.done)
 	}()
-	s.answer, s.err = b.StartExec(ctx, c, r)
+	s.answer, s.err = carryOut()
 	return s.answer, s.err
 }
 
 // enter finds the request with this key, or makes it: then it is the first.
 // It returns nil where the key belongs to a request that is not the same.
-func (m *memory) enter(uid int, k startKey, request [sha256.Size]byte) (s *start, first bool) {
+func (m *memory[Resp]) enter(uid int, k onceKey, request [sha256.Size]byte) (s *once[Resp], first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	u := m.users[uid]
 	if u == nil {
-		u = &userMemory{starts: map[startKey]*start{}}
+		u = &userMemory[Resp]{known: map[onceKey]*once[Resp]{}}
 		m.users[uid] = u
 	}
 	now := time.Now()
 	for len(u.order) > 0 {
-		oldest := u.starts[u.order[0]]
+		oldest := u.known[u.order[0]]
 		if oldest != nil && now.Sub(oldest.at) < rememberFor && len(u.order) < rememberMax {
 			break
 		}
-		delete(u.starts, u.order[0])
+		delete(u.known, u.order[0])
 		u.order = u.order[1:]
 	}
-	if s := u.starts[k]; s != nil {
+	if s := u.known[k]; s != nil {
 		if s.request != request {
 			return nil, false
 		}
 		return s, false
 	}
-	s = &start{request: request, at: now, done: make(chan struct{})}
-	u.starts[k] = s
+	s = &once[Resp]{request: request, at: now, done: make(chan struct{})}
+	u.known[k] = s
 	u.order = append(u.order, k)
 	return s, true
 }
 
-func (m *memory) forget(uid int, k startKey) {
+func (m *memory[Resp]) forget(uid int, k onceKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.users[uid].starts, k)
+	delete(m.users[uid].known, k)
 }

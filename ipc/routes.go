@@ -66,7 +66,7 @@ var routes = []Route{
 	{"DELETE", "/v1/exec/{id}", "exec.cancel", both, "end the command's whole tree", query(done(Backend.CancelExec), func(q params) CancelRequest {
 		return CancelRequest{ID: q.id()}
 	})},
-	{"POST", "/v1/files/{op}", "file", agent, "carry out a file operation", large(Backend.File, completeFile)},
+	{"POST", "/v1/files/{op}", "file", agent, "carry out a file operation", changeFile},
 	{"POST", "/v1/batch", "batch", agent, "carry out the calls of one model response, in order", large(Backend.Batch, nil)},
 
 	{"GET", "/v1/approvals", "approval.list", approver, "the questions that wait", plain(Backend.Approvals)},

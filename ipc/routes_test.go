@@ -287,6 +287,19 @@ func TestIdempotencyKey(t *testing.T) {
 	if got, err := stranger.StartExec(t.Context(), req); ipc.CodeOf(err) != ipc.CodeSecret || got.ID != "" {
 		t.Errorf("without the secret: %+v, %v", got, err)
 	}
+	// A change of a file, too; what only looks is done again.
+	for op, want := range map[string]bool{"append": true, "read": false} {
+		change := ipc.FileRequest{Op: op, Session: s.ID, Path: "x", Content: "y", IdempotencyKey: "k3 " + op}
+		one, err1 := h.Agent.File(t.Context(), change)
+		two, err2 := h.Agent.File(t.Context(), change)
+		if err1 != nil || err2 != nil || (one.ID == two.ID) != want {
+			t.Errorf("%s twice: %q and %q, %v, %v", op, one.ID, two.ID, err1, err2)
+		}
+		change.Path = "z"
+		if _, err := h.Agent.File(t.Context(), change); want && ipc.CodeOf(err) != ipc.CodeConflict {
+			t.Errorf("%s of another file: %v", op, err)
+		}
+	}
 	// A failure may be tried again.
 	missing := ipc.ExecRequest{Session: "none", Command: "x", IdempotencyKey: "k2"}
 	for range 2 {

@@ -92,7 +92,8 @@ type door struct {
 	role     Role
 	limits   Limits
 	tally    *tally
-	memory   *memory
+	starts   *memory[ExecStarted]
+	changes  *memory[FileResult]
 	log      *slog.Logger
 	mux      *http.ServeMux
 	methods  []string
@@ -108,7 +109,7 @@ type door struct {
 // callers are those that the doorkeeper let in.
 func newDoor(h *Handler) *door {
 	d := &door{
-		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), memory: newMemory(), log: h.Log,
+		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), log: h.Log,
 		mux: http.NewServeMux(), names: map[string]Route{}, origins: h.Origins, ending: h.Ending, identify: h.Caller,
 	}
 	if d.identify == nil {

@@ -96,6 +96,9 @@ func (r BatchRequest) validate() *Error {
 	if len(r.Calls) == 0 {
 		return badRequest("calls: there are none")
 	}
+	if len(r.Calls) > MaxBatch {
+		return badRequest(fmt.Sprintf("calls: there are %d, %d is the most", len(r.Calls), MaxBatch))
+	}
 	for i, c := range r.Calls {
 		if err := c.validate(r.Session); err != nil {
 			err.Message = fmt.Sprintf("calls[%d]: %s", i, err.Message)
@@ -107,22 +110,37 @@ func (r BatchRequest) validate() *Error {
 
 // validate fills no session in: it checks the call as if it named the batch's.
 func (c BatchCall) validate(session string) *Error {
+	own, key, set := "", "", 0
+	if c.Exec != nil {
+		own, key, set = c.Exec.Session, c.Exec.IdempotencyKey, set+1
+	}
+	if c.File != nil {
+		own, key, set = c.File.Session, c.File.IdempotencyKey, set+1
+	}
+	if c.Check != nil {
+		own, set = c.Check.Session, set+1
+	}
 	switch {
-	case c.Exec != nil && c.File == nil && c.Check == nil:
+	case set != 1:
+		return badRequest("give one of exec, file and check")
+	case own != "" && own != session:
+		return badRequest("session is another one than the batch's")
+	case key != "":
+		return badRequest("idempotency_key is not for a batch's calls")
+	case c.Exec != nil && c.Exec.Stdin == StdinStream:
+		return badRequest("stdin can't be streamed to a batch's command; give it inline")
+	case c.Exec != nil:
 		e := *c.Exec
 		e.Session = session
 		return e.validate()
-	case c.File != nil && c.Exec == nil && c.Check == nil:
-		if !slices.Contains(FileOps, c.File.Op) {
-			return badRequest(fmt.Sprintf("op %q is not known", c.File.Op))
-		}
+	case c.File != nil && !slices.Contains(FileOps, c.File.Op):
+		return badRequest(fmt.Sprintf("op %q is not known", c.File.Op))
+	case c.File != nil:
 		return c.File.FileRequest.validate()
-	case c.Check != nil && c.Exec == nil && c.File == nil:
-		k := *c.Check
-		k.Session = session
-		return k.validate()
 	}
-	return badRequest("give one of exec, file and check")
+	k := *c.Check
+	k.Session = session
+	return k.validate()
 }
 
 func (r SignalRequest) validate() *Error {

@@ -15,13 +15,16 @@ type NextCall struct {
 	Argv []string
 	Args map[string]any
 	Cwd  string
+	// Env and Terminal are what the command will be given.
+	Env      map[string]string
+	Terminal bool
 	// File is a call of the file tool.
 	File *FileRequest
 }
 
 // maxAnnounced bounds how many calls of a batch are looked at before they are
 // made; "approve all" covers no others.
-const maxAnnounced = 100
+const maxAnnounced = 100 // ipc.MaxBatch
 
 // announce lists the calls that remain in a batch, with the digest that each
 // must have for "approve all" to cover it (R-AP-10). That costs a judgement of
@@ -37,8 +40,11 @@ func (s *Supervisor) announce(ctx context.Context, e *Exec, call *approval.Call,
 		if r.Tool == "" {
 			r.Tool = "bash"
 		}
-		if len(n.Argv) > 0 {
+		switch {
+		case len(n.Argv) > 0:
 			r.Description = shell.Quote(n.Argv)
+		case n.File != nil:
+			r.Description = string(n.File.Op) + " " + n.File.Path
 		}
 		if look && i < maxAnnounced {
 			s.foresee(ctx, e, n, &r)
@@ -68,15 +74,19 @@ func (s *Supervisor) foresee(ctx context.Context, e *Exec, n NextCall, r *approv
 		if err != nil {
 			return
 		}
-		class, request, _, err := judgeTool(cfg, approval.Context{Tool: n.Tool, Args: n.Args})
-		if err != nil || request == nil {
+		class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: n.Tool, Args: n.Args})
+		if err != nil || blocked != nil {
 			return
 		}
-		r.Description, r.Digest = request.Description, toolDigest(n.Tool, n.Args, n.Cwd)
+		r.Digest = toolDigest(n.Tool, n.Args, n.Cwd)
+		if request == nil {
+			return // it does not ask
+		}
+		r.Description = request.Description
 		r.Delete, r.Dangerous, r.Protected = class.Delete || request.Delete, class.Dangerous || request.Dangerous, class.Protected || request.Protected
 		return
 	}
-	later, err := s.unstarted(e.Session, e.Peer, ExecRequest{Line: n.Line, Argv: n.Argv, Cwd: n.Cwd})
+	later, err := s.unstarted(e.Session, e.Peer, ExecRequest{Line: n.Line, Argv: n.Argv, Cwd: n.Cwd, Env: n.Env, Terminal: n.Terminal})
 	if err != nil {
 		return
 	}

@@ -62,14 +62,18 @@ func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) 
 	if err != nil {
 		return ipc.ExecStarted{}, err
 	}
-	e, err := b.sup.Exec(s, peerOf(c.Peer), supervisor.ExecRequest{
-		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
-		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
-		Inline: b.inline(c, s, r.Inline), Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next})
+	e, err := b.startExec(c, s, r, place)
 	if err != nil {
 		return ipc.ExecStarted{}, wireError(err)
 	}
 	return ipc.ExecStarted{ID: e.ID}, nil
+}
+
+func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecRequest, place place) (*supervisor.Exec, error) {
+	return b.sup.Exec(s, peerOf(c.Peer), supervisor.ExecRequest{
+		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
+		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
+		Inline: b.inline(c, s, r.Inline), Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next})
 }
 
 // inline reports whether the person at the caller's own terminal may answer
@@ -80,12 +84,9 @@ func (b *backend) inline(c ipc.Caller, s *supervisor.Session, asked bool) bool {
 }
 
 func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {
-	if r.Tool != "" && r.Tool != "bash" {
-		return b.checkTool(ctx, c, r)
-	}
 	var s *supervisor.Session
 	var err error
-	if r.Session == "" {
+	if shellTool := r.Tool == "" || r.Tool == "bash"; r.Session == "" && shellTool {
 		s, err = b.sup.Unregistered(peerOf(c.Peer), r.Cwd)
 		err = wireError(err)
 	} else {
@@ -97,6 +98,13 @@ func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (
 	place, err := placeOf(r.Batch)
 	if err != nil {
 		return ipc.Verdict{}, err
+	}
+	return b.check(ctx, c, s, r, place)
+}
+
+func (b *backend) check(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest, place place) (ipc.Verdict, error) {
+	if r.Tool != "" && r.Tool != "bash" {
+		return b.checkTool(ctx, c, s, r, place)
 	}
 	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Exec: supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY,
@@ -239,8 +247,4 @@ func (b *backend) CloseSession(_ context.Context, c ipc.Caller, r ipc.CloseReque
 		closed.Stats = &ipc.Stats{Since: s.Opened, Overall: wireCounts(stats)}
 	}
 	return closed, nil
-}
-
-func (b *backend) Batch(context.Context, ipc.Caller, ipc.BatchRequest) (ipc.BatchResult, error) {
-	return ipc.BatchResult{}, &ipc.Error{Code: ipc.CodeNotYet, Message: "batches in one request are not part of this version", Hint: "send each call by itself, with its place in \"batch\""}
 }

@@ -145,6 +145,12 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 		return ipc.Decided{ID: a.ID, By: by.String(), How: string(approval.HowPerson), ConfirmAgain: true, Rev: a.Rev, Time: time.Now()}, nil
 	}
 	maps.DeleteFunc(b.codes, func(k codeKey, _ string) bool { return k.id == a.ID })
+	if len(answer.Also) > 0 {
+		if len(b.groups) >= maxSeen {
+			clear(b.groups) // who repeats an older one hears that it is decided
+		}
+		b.groups[key] = answer.Also
+	}
 	d := wireDecided(receipt.Decision)
 	d.ID = a.ID
 	return d, nil
@@ -176,7 +182,13 @@ func (b *backend) repeated(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc
 	if c.Peer.TTY != 0 {
 		via = approval.ViaTerminal
 	}
-	answer := answerOf(a, identity(c, via))
+	by := identity(c, via)
+	answer := answerOf(a, by)
+	if a.Scope == "group" {
+		b.mu.Lock()
+		answer.Also = b.groups[codeKey{a.ID, by}]
+		b.mu.Unlock()
+	}
 	answer.Suggestion, _ = strconv.Atoi(a.Suggestion)
 	answer.Widening, _ = strconv.Atoi(a.Widening)
 	receipt, err := b.approvals.Answer(ctx, a.ID, answer)

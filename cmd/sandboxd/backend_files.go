@@ -21,14 +21,18 @@ func (b *backend) File(ctx context.Context, c ipc.Caller, r ipc.FileRequest) (ip
 	if err != nil {
 		return ipc.FileResult{}, err
 	}
+	place, err := placeOf(r.Batch)
+	if err != nil {
+		return ipc.FileResult{}, err
+	}
+	return b.file(ctx, c, s, r, place)
+}
+
+func (b *backend) file(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.FileRequest, place place) (ipc.FileResult, error) {
 	if r.Op == string(files.Undo) && r.UndoID == "" && r.DryRun {
 		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(s, r.OfSession))}, nil
 	}
 	q, err := fileRequest(r)
-	if err != nil {
-		return ipc.FileResult{}, err
-	}
-	place, err := placeOf(r.Batch)
 	if err != nil {
 		return ipc.FileResult{}, err
 	}

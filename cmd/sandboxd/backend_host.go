@@ -174,18 +174,10 @@ func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, er
 }
 
 // checkTool decides a call of a tool that the agent runs itself (R-AP-24).
-func (b *backend) checkTool(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {
-	s, err := b.session(c, r.Session)
-	if err != nil {
-		return ipc.Verdict{}, err
-	}
+func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest, place place) (ipc.Verdict, error) {
 	args, err := decodeArgs(r.Args)
 	if err != nil {
 		return ipc.Verdict{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "args: " + err.Error()}
-	}
-	place, err := placeOf(r.Batch)
-	if err != nil {
-		return ipc.Verdict{}, err
 	}
 	v, err := b.sup.CheckTool(ctx, s, peerOf(c.Peer), supervisor.ToolRequest{CallID: r.CallID, Tool: r.Tool, Args: args,
 		Cwd: r.Cwd, DryRun: r.DryRun, Inline: b.inline(c, s, r.Inline), Description: r.Description,

@@ -103,7 +103,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	if p.Batch.ID != "" {
 		a.Batch = &ipc.BatchPlace{ID: p.Batch.ID, Index: p.Batch.Index - 1, Total: p.Batch.Total, GroupID: p.GroupID}
 		for _, r := range p.Batch.Remaining {
-			a.Batch.Remaining = append(a.Batch.Remaining, ipc.NextCall{Tool: r.Tool, Command: r.Description})
+			a.Batch.Remaining = append(a.Batch.Remaining, ipc.NextCall{Tool: r.Tool, Command: r.Description, Asks: stillAsks(r)})
 		}
 	}
 	if raw, err := json.Marshal(p.Input); err == nil && p.Input != nil {
@@ -123,6 +123,21 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 		a.Profile, a.Enforcement, a.Sandbox = p.Digest().String(), &enforcement, reach(p, e.Session.Root)
 	}
 	return a
+}
+
+// stillAsks says why a yes to the whole batch leaves a call out (R-AP-10).
+func stillAsks(r approval.Remaining) string {
+	switch {
+	case r.Delete:
+		return "it deletes"
+	case r.Dangerous:
+		return "it is dangerous"
+	case r.Protected:
+		return "it changes what is protected"
+	case r.Digest == "":
+		return "it can't be judged before its turn"
+	}
+	return ""
 }
 
 func (b *backend) wireEvent(x *supervisor.Exec, e supervisor.Event) ipc.Event {

@@ -108,7 +108,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := &backend{sup: sup, approvals: controller, audit: auditLog, dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, seen: map[seenKey]bool{}}
+	b := &backend{sup: sup, approvals: controller, audit: auditLog, dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, groups: map[codeKey][]approval.Ref{}, seen: map[seenKey]bool{}}
 	go reloadOnHangup(ctx, b, log)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)
 	if f.idleSet {

@@ -233,7 +233,7 @@ func (b *Backend) File(_ context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.
 	if _, err := b.session(c, r.Session); err != nil {
 		return ipc.FileResult{}, err
 	}
-	return ipc.FileResult{Decision: ipc.DecisionAuto, Why: r.Op, Path: r.Path, To: r.To, Content: r.Content, Size: int64(len(r.Content))}, nil
+	return ipc.FileResult{ID: b.id("file"), Decision: ipc.DecisionAuto, Why: r.Op, Path: r.Path, To: r.To, Content: r.Content, Size: int64(len(r.Content))}, nil
 }
 
 // Batch implements [ipc.Backend].
