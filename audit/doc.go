@@ -28,6 +28,7 @@
 // The hashes are not keyed: who may write the files can compute a new chain.
 // Only an anchor that they cannot reach (a journal, another host) shows that.
 // Text that is not UTF-8 is recorded with U+FFFD in the place of what cannot be
-// expressed. Old files are never removed; whoever removes the oldest must verify from
-// an anchor.
+// expressed. Where old files are removed (Options.Keep), what was in them can't be
+// compared with an anchor any more; the record of the removal holds the hash of
+// the last of them, and so the chain still begins somewhere that is on record.
 package audit

@@ -24,6 +24,20 @@ type Options struct {
 	RotateSize int64    // bytes after which a new file begins; 0: 16 MiB
 	MaxRecord  int      // bytes of one record; what is longer is shortened, and says so; 0: 256 KiB
 	Exclude    []string // keys of Record.Input that are never recorded, in any case of letters
+	// Keep is how many files are kept, the one that is being written among
+	// them; the oldest are removed, on record, when a new one begins. 0: all;
+	// 1 counts as 2.
+	Keep int
+	// Mirror is called with every record that is on the disk, in order, by
+	// the goroutine that writes: it must not wait. nil: nowhere else.
+	Mirror func(Mirrored)
+}
+
+// Mirrored is a record for a second place.
+type Mirrored struct {
+	Anchor
+	Record Record
+	Line   []byte // as it stands in the log, with its end; not to be kept
 }
 
 // Log is a log that is open for writing.
@@ -66,6 +80,7 @@ type Repair struct {
 
 // pending is a record on its way to the disk.
 type pending struct {
+	record Record
 	object []byte
 	result error
 	done   chan struct{}
@@ -80,6 +95,9 @@ type pending struct {
 func Open(dir string, opts Options) (*Log, error) {
 	if opts.RotateSize <= 0 {
 		opts.RotateSize = 16 << 20
+	}
+	if opts.Keep == 1 {
+		opts.Keep = 2 // the newest file is checked against the one before
 	}
 	if opts.MaxRecord <= 0 {
 		opts.MaxRecord = 256 << 10
@@ -148,7 +166,7 @@ func (l *Log) append(r Record) error {
 	if err != nil {
 		return fmt.Errorf("append to log %q: %w", l.dir, err)
 	}
-	p := &pending{object: object, done: make(chan struct{})}
+	p := &pending{record: r, object: object, done: make(chan struct{})}
 	l.closing.RLock()
 	if l.closed {
 		l.closing.RUnlock()

@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -16,8 +19,9 @@ type Filter struct {
 	Category string
 	Decision string
 	ExecID   string
-	Since    time.Time // at or after
-	Until    time.Time // before
+	Grep     *regexp.Regexp // what the record says in words: see [Record.Text]
+	Since    time.Time      // at or after
+	Until    time.Time      // before
 	AfterSeq uint64
 	Limit    int  // 0: 1000
 	Last     bool // the newest Limit, not the oldest; oldest first all the same
@@ -29,6 +33,7 @@ func (f Filter) match(e *Entry) bool {
 	return e.Seq > f.AfterSeq &&
 		eq(f.Session, e.Session) && eq(f.Agent, e.Agent) && eq(f.Tool, e.Tool) &&
 		eq(f.Category, e.Category) && eq(f.Decision, e.Decision) && eq(f.ExecID, e.ExecID) &&
+		(f.Grep == nil || f.Grep.String() == "" || f.Grep.MatchString(e.Text())) &&
 		(f.Since.IsZero() || !e.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || e.Time.Before(f.Until))
 }
@@ -58,6 +63,9 @@ func Query(dir string, f Filter) (Page, error) {
 	}
 	for _, n := range numbers {
 		part, err := queryFile(dir, n, f)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed because of its age, meanwhile
+		}
 		if err != nil {
 			return Page{}, fmt.Errorf("query %q: %w", dir, err)
 		}

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -76,6 +78,13 @@ type Record struct {
 	// Cut says that the record was too long: the names of the fields that were
 	// shortened, with the SHA-256 of what they held. Append sets it.
 	Cut map[string]string `json:"cut,omitempty"`
+}
+
+// Text is what a record says in words, a line for each: what it is about, the
+// arguments, where, why, who, and what went wrong.
+func (r Record) Text() string {
+	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note, r.Error}, r.Violations...)
+	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 
 // Peer is the process that asked.

@@ -19,6 +19,7 @@ type BadRecord struct {
 	Problem string
 
 	incomplete bool // the last line of a file, without its end
+	absent     bool // the file is not there
 }
 
 // Error names the record.
@@ -39,6 +40,10 @@ type Summary struct {
 	// other than its first: what was cut off after a crash, and the like. The chain holds,
 	// but a person should know of them.
 	Repairs []Entry
+	// Removed is the last record of the files that were removed because of
+	// their age, as a record that is still there says; zero: there are none.
+	// What was before it can't be checked.
+	Removed Anchor
 }
 
 // Verify reads a whole log, and compares it with every anchor given. The error
@@ -49,7 +54,7 @@ func Verify(dir string, anchors ...Anchor) (Summary, error) {
 	sum, err := verify(dir, position{}, anchors)
 	for range 5 {
 		var bad *BadRecord
-		if !errors.As(err, &bad) || !bad.incomplete || !isLocked(dir) {
+		if !errors.As(err, &bad) || !bad.incomplete && !bad.absent || !isLocked(dir) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond) // it is being written at this moment
@@ -70,13 +75,14 @@ func verify(dir string, until position, anchors []Anchor) (Summary, error) {
 	if err != nil {
 		return v.sum, fmt.Errorf("verify %q: %w", dir, err)
 	}
+	v.late = len(numbers) > 0 && numbers[0] > 1
 	for i, n := range numbers {
 		if until.file != 0 && n > until.file {
 			break
 		}
-		if n != i+1 {
-			v.file, v.line = fileName(i+1), 0
-			return v.sum, v.bad("the file is missing")
+		if n != numbers[0]+i {
+			v.file, v.line = fileName(numbers[0]+i), 0
+			return v.sum, v.absent()
 		}
 		limit := int64(-1)
 		if n == until.file {
@@ -86,6 +92,10 @@ func verify(dir string, until position, anchors []Anchor) (Summary, error) {
 			return v.sum, err
 		}
 	}
+	if v.late {
+		v.sum, v.file, v.line = Summary{}, fileName(1), 0
+		return v.sum, v.absent()
+	}
 	return v.sum, v.missing()
 }
 
@@ -94,6 +104,8 @@ type verifier struct {
 	dir     string
 	sum     Summary
 	prev    string // hash of the record before
+	late    bool   // the oldest file is not the first, and nothing accounts for that yet
+	start   Anchor // the record before the oldest file
 	file    string
 	line    int
 	anchors []Anchor // not met yet
@@ -103,6 +115,12 @@ type verifier struct {
 func (v *verifier) incomplete() error {
 	b := v.bad("it is incomplete: its line has no end")
 	b.incomplete = true
+	return b
+}
+
+func (v *verifier) absent() error {
+	b := v.bad("the file is missing")
+	b.absent = true
 	return b
 }
 
@@ -116,7 +134,7 @@ func (v *verifier) segment(n int, limit int64) error {
 	f, err := openToRead(filepath.Join(v.dir, v.file))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return v.bad("the file is missing")
+			return v.absent()
 		}
 		return fmt.Errorf("verify %q: %w", v.dir, err)
 	}
@@ -149,6 +167,15 @@ func (v *verifier) segment(n int, limit int64) error {
 // record checks one line against the one before.
 func (v *verifier) record(line []byte, ended bool) error {
 	e, err := unseal(line)
+	if v.late && v.sum.Records == 0 && ended && err == nil && e.Seq > 1 {
+		v.start = Anchor{Seq: e.Seq - 1, Hash: e.Prev}
+		v.sum.Head, v.prev = v.start, e.Prev
+		for _, a := range v.anchors {
+			if a.Seq == v.start.Seq && a.Hash != v.start.Hash {
+				return v.bad("what was before it is another record than the anchor's: the log was rewritten")
+			}
+		}
+	}
 	switch {
 	case !ended:
 		return v.incomplete()
@@ -163,7 +190,14 @@ func (v *verifier) record(line []byte, ended bool) error {
 		return v.bad("%v", err)
 	}
 	e.File, e.Line = v.file, v.line
-	if e.Category == Chain && e.Seq != 1 {
+	switch {
+	case e.Category != Chain || e.Seq == 1:
+	case e.Operation == removedOld:
+		// One that a crash cut off has left files that it names.
+		if r := removal(e.Record); v.late && (r == v.start || r.Seq > v.start.Seq) {
+			v.late, v.sum.Removed = false, v.start
+		}
+	default:
 		v.sum.Repairs = append(v.sum.Repairs, e)
 	}
 	for _, a := range v.anchors {

@@ -31,7 +31,11 @@ func (l *Log) write() {
 			}
 		}
 		l.mu.Lock()
+		before := l.number
 		err := l.commit(batch)
+		if err == nil && l.number != before {
+			l.removeOld()
+		}
 		l.mu.Unlock()
 		for _, p := range batch {
 			p.result = err
@@ -57,11 +61,13 @@ func (l *Log) commit(batch []*pending) error {
 	}
 	var buf []byte
 	head, last := l.head, l.size
+	ends := make([]Mirrored, 0, len(batch))
 	for _, p := range batch {
 		last = l.size + int64(len(buf))
 		line, hash := seal(head.Seq+1, head.Hash, p.object)
 		buf = append(buf, line...)
 		head = Anchor{Seq: head.Seq + 1, Hash: hash}
+		ends = append(ends, Mirrored{Anchor: head, Record: p.record, Line: line})
 	}
 	if err := l.undisturbed(); err != nil {
 		return l.fail(err, nil)
@@ -74,6 +80,11 @@ func (l *Log) commit(batch []*pending) error {
 		return l.fail(err, buf)
 	}
 	l.head, l.last, l.size = head, last, l.size+int64(len(buf))
+	if l.opts.Mirror != nil {
+		for _, m := range ends {
+			l.opts.Mirror(m)
+		}
+	}
 	return nil
 }
 
@@ -179,5 +190,5 @@ func (l *Log) note(operation string, detail map[string]string) error {
 	if err != nil {
 		return err
 	}
-	return l.commit([]*pending{{object: object}})
+	return l.commit([]*pending{{record: r, object: object}})
 }

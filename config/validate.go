@@ -144,8 +144,8 @@ func (a Audit) validate() error {
 	if a.Keep < 0 {
 		return fmt.Errorf("%d is negative", a.Keep)
 	}
-	if a.Keep > 0 || a.Journal {
-		return fmt.Errorf("keep and journal: %w", errNotBuilt)
+	if a.Keep == 1 {
+		return errors.New("keep = 1 is too few: the file before the newest one is what a changed one is found by; 2 is the least, 0 keeps all")
 	}
 	return nil
 }

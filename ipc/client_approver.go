@@ -79,6 +79,7 @@ func (c *Client) ResetStats(ctx context.Context) error {
 func (c *Client) Audit(ctx context.Context, r AuditRequest) (AuditPage, error) {
 	return fetch[AuditPage](ctx, c, "GET", pathOf("/v1/audit", "", "",
 		"session", r.Session, "agent", r.Agent, "tool", r.Tool, "category", r.Category, "decision", r.Decision,
+		"exec_id", r.ExecID, "grep", r.Grep,
 		"since", timeOf(r.Since), "until", timeOf(r.Until), "after_seq", numberOf(r.AfterSeq),
 		"limit", numberOf(uint64(max(r.Limit, 0))), "last", flagOf(r.Last)))
 }

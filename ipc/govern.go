@@ -61,6 +61,8 @@ type AuditRequest struct {
 	Tool     string    // ?tool=
 	Category string    // ?category=
 	Decision string    // ?decision=
+	ExecID   string    // ?exec_id=
+	Grep     string    // ?grep= (RE2), looked for in what the record says in words
 	Since    time.Time // ?since= (RFC 3339)
 	Until    time.Time // ?until=
 	AfterSeq uint64    // ?after_seq=

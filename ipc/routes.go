@@ -86,6 +86,7 @@ var routes = []Route{
 		return AuditRequest{
 			Session: q.text("session"), Agent: q.text("agent"), Tool: q.text("tool"),
 			Category: q.text("category"), Decision: q.text("decision"),
+			ExecID: q.text("exec_id"), Grep: q.text("grep"),
 			Since: q.time("since"), Until: q.time("until"),
 			AfterSeq: q.number("after_seq"), Limit: int(q.number("limit")), Last: q.flag("last"),
 		}

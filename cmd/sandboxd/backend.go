@@ -23,12 +23,16 @@ type backend struct {
 	sup       *supervisor.Supervisor
 	approvals *approval.Controller
 	audit     *audit.Log
+	journal   *audit.Journal // nil: records are not mirrored
+	noJournal error          // why not, where the configuration wants it
 	dirs      dirs
 	started   time.Time
 	shutdown  context.CancelFunc
 
 	mu       sync.Mutex
 	warnings []config.Warning
+	refused  error // the last reload's; nil: what the files say is in force
+	unsaved  error // the last attempt to save how often grants were used
 	drain    time.Duration
 	// codes are the confirmation codes of first answers, by who gave them.
 	codes map[codeKey]string
@@ -75,6 +79,9 @@ func (b *backend) drainCommands() error {
 // reload reads the configuration anew, whole or not at all.
 func (b *backend) reload() error {
 	warnings, err := b.sup.Reload()
+	b.mu.Lock()
+	b.refused = err
+	b.mu.Unlock()
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -330,8 +331,12 @@ func (b *backend) ResetStats(_ context.Context, c ipc.Caller) error {
 }
 
 func (b *backend) Audit(_ context.Context, _ ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
+	grep, err := regexp.Compile(r.Grep)
+	if err != nil {
+		return ipc.AuditPage{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "grep: " + err.Error()}
+	}
 	page, err := b.audit.Query(audit.Filter{Session: r.Session, Agent: r.Agent, Tool: r.Tool, Category: r.Category,
-		Decision: r.Decision, Since: r.Since, Until: r.Until, AfterSeq: r.AfterSeq, Limit: r.Limit, Last: r.Last})
+		ExecID: r.ExecID, Grep: grep, Decision: r.Decision, Since: r.Since, Until: r.Until, AfterSeq: r.AfterSeq, Limit: r.Limit, Last: r.Last})
 	if err != nil {
 		return ipc.AuditPage{}, wireError(err)
 	}

@@ -58,6 +58,7 @@ func (b *backend) wireWarnings() []ipc.Warning {
 	for _, w := range b.warnings {
 		list = append(list, ipc.Warning{Where: w.Origin.String(), Message: w.Text})
 	}
+	list = append(list, b.conditions()...)
 	for _, d := range b.sup.Host.Report().Degraded() {
 		list = append(list, ipc.Warning{Where: "this host", Message: d, Hint: "sbx doctor"})
 	}

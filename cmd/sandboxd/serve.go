@@ -64,8 +64,12 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err := checkRequired(cfg, host, log); err != nil {
 		return err
 	}
-	auditLog, err := audit.Open(dirs.audit, audit.Options{
-		RotateSize: int64(cfg.Audit.RotateSize), Exclude: cfg.Audit.ExcludeKeys})
+	journal, mirror, noJournal := openJournal(cfg, log)
+	if journal != nil {
+		defer journal.Close()
+	}
+	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize),
+		Keep: cfg.Audit.Keep, Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror})
 	if err != nil {
 		return err
 	}
@@ -108,8 +112,10 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := &backend{sup: sup, approvals: controller, audit: auditLog, dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, groups: map[codeKey][]approval.Ref{}, seen: map[seenKey]bool{}}
+	b := &backend{sup: sup, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
+		dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, groups: map[codeKey][]approval.Ref{}, seen: map[seenKey]bool{}}
 	go reloadOnHangup(ctx, b, log)
+	go b.flushGrants(ctx)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)
 	if f.idleSet {
 		idle = f.idle

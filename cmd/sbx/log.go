@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func logVerb(a *app) *cobra.Command {
 		Use:   "log",
 		Short: "Show what was decided and what ran",
 		Long:  "Show the records of what was decided, by whom, and what ran. sbx log verify checks that none was changed.",
-		Example: "  sbx log\n  sbx log --follow\n  sbx log --since 2h --decision denied\n" +
+		Example: "  sbx log\n  sbx log --follow\n  sbx log --since 2h --decision denied\n  sbx log --agent claude --grep 'git push'\n" +
 			"  sbx log --json | jq -r 'select(.category == \"execution\") | .subject'",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -37,6 +38,9 @@ func logVerb(a *app) *cobra.Command {
 			var err error
 			if o.filter.Since, err = moment(o.since, time.Now()); err != nil {
 				return usage(c, "--since: %v", err)
+			}
+			if _, err := regexp.Compile(o.filter.Grep); err != nil {
+				return usage(c, "--grep: %v", err)
 			}
 			return a.log(c.Context(), o)
 		},
@@ -51,7 +55,9 @@ func logVerb(a *app) *cobra.Command {
 	f.StringVar(&o.filter.Tool, "tool", "", "only this tool")
 	f.StringVar(&o.filter.Category, "category", "", "only decision, execution, file, session, grant, mode, config or chain")
 	f.StringVar(&o.filter.Decision, "decision", "", "only approved, denied, …")
-	c.AddCommand(logVerify(a))
+	f.StringVar(&o.filter.ExecID, "exec", "", "only this execution")
+	f.StringVar(&o.filter.Grep, "grep", "", "only what matches this regular expression: command, directory, reason, note, error")
+	c.AddCommand(logVerify(a), logAnchor(a), logExport(a))
 	return c
 }
 
@@ -92,8 +98,12 @@ func (a *app) source(ctx context.Context) (source, error) {
 	}
 	dir := filepath.Join(a.place.StateDir(), "audit")
 	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
+		grep, err := regexp.Compile(q.Grep)
+		if err != nil {
+			return nil, false, err
+		}
 		page, err := audit.Query(dir, audit.Filter{Session: q.Session, Agent: q.Agent, Tool: q.Tool, Category: q.Category,
-			Decision: q.Decision, Since: q.Since, Until: q.Until, AfterSeq: q.AfterSeq, Limit: q.Limit, Last: q.Last})
+			ExecID: q.ExecID, Grep: grep, Decision: q.Decision, Since: q.Since, Until: q.Until, AfterSeq: q.AfterSeq, Limit: q.Limit, Last: q.Last})
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false, nil
 		}

@@ -16,8 +16,8 @@ import (
 
 func logVerify(a *app) *cobra.Command {
 	var (
-		dir, anchor string
-		asJSON      bool
+		dir, anchor, kept string
+		asJSON            bool
 	)
 	c := &cobra.Command{
 		Use:   "verify",
@@ -27,7 +27,7 @@ func logVerify(a *app) *cobra.Command {
 			"log can reach it, lets a later --anchor find a log that was cut or rewritten whole.\n\n" +
 			"The log is read from its files, whether a daemon runs or not.\n\n" +
 			"Exit status: 0 when the chain holds, 1 when it does not.",
-		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…",
+		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…\n  sbx log verify --anchors /mnt/elsewhere/sbx.anchors",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var anchors []audit.Anchor
@@ -37,6 +37,13 @@ func logVerify(a *app) *cobra.Command {
 					return usage(c, "--anchor %q: %v", anchor, err)
 				}
 				anchors = append(anchors, one)
+			}
+			if kept != "" {
+				list, err := readAnchors(kept)
+				if err != nil {
+					return err
+				}
+				anchors = append(anchors, list...)
 			}
 			var err error
 			if dir == "" {
@@ -49,6 +56,7 @@ func logVerify(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&dir, "dir", "", "the log's directory (default: the daemon's)")
 	c.Flags().StringVar(&anchor, "anchor", "", "SEQ:HASH of a record, as an earlier verify printed it")
+	c.Flags().StringVar(&kept, "anchors", "", "a file that sbx log anchor writes")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -100,6 +108,9 @@ func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
 		a.printf("OK: %s, none changed, removed or added\n", plural(int(sum.Records), "record"))
 		if sum.Head.Seq > 0 {
 			a.printf("anchor: %d:%s\n", sum.Head.Seq, sum.Head.Hash)
+		}
+		if sum.Removed.Seq > 0 {
+			a.note("records 1 to %d were removed because of their age ([audit] keep); what is left follows from them", sum.Removed.Seq)
 		}
 		for _, e := range sum.Repairs {
 			a.note("look at record %d: the log was repaired: %s", e.Seq, strings.TrimSpace(e.Operation+" "+e.Reason+" "+e.Error))

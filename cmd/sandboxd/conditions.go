@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sandboxd/audit"
+	"sandboxd/config"
+	"sandboxd/ipc"
+)
+
+// openJournal opens the mirror that the configuration wants. Without a journal
+// the daemon serves all the same, and says so: the log is what counts.
+func openJournal(cfg *config.Config, log *slog.Logger) (*audit.Journal, func(audit.Mirrored), error) {
+	if !cfg.Audit.Journal {
+		return nil, nil, nil
+	}
+	j, err := audit.OpenJournal()
+	if err != nil {
+		log.Warn("records are not mirrored", "error", err)
+		return nil, nil, err
+	}
+	return j, j.Mirror, nil
+}
+
+// flushEvery is how many uses of grants a crash can make us forget.
+const flushEvery = 30 * time.Second
+
+// flushGrants writes use counts down now and then. An error shows in the status,
+// because the controller keeps it.
+func (b *backend) flushGrants(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			err := b.approvals.Flush()
+			b.mu.Lock()
+			b.unsaved = err
+			b.mu.Unlock()
+		}
+	}
+}
+
+// conditions are what a person should know of the daemon's own state
+// (R-AU-02, R-AU-03, R-OP-02, R-OP-03).
+func (b *backend) conditions() []ipc.Warning {
+	list := []ipc.Warning{}
+	add := func(where, hint, format string, args ...any) {
+		list = append(list, ipc.Warning{Where: where, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	b.mu.Lock()
+	refused, unsaved := b.refused, b.unsaved
+	b.mu.Unlock()
+	if refused != nil {
+		add("configuration", "sandboxd config check", "the last reload was refused and the old configuration is in force: %v", refused)
+	}
+	found := b.audit.Opening()
+	if bad := found.Broken; bad != nil {
+		add("audit log", "sbx log verify; compare with a copy", "it is not as it was written: %v; a new file was begun", bad)
+	}
+	if r := found.Repair; r != nil {
+		add("audit log", "", "its end was incomplete after a crash: %d bytes of %s were moved to %q; nothing ran because of them", r.Bytes, r.File, r.Aside)
+	}
+	if err := b.audit.Err(); err != nil {
+		add("audit log", "free space or mend the state directory", "it can't be written, so nothing runs: %v", err)
+	}
+	if err := b.approvals.StoreErr(); err != nil {
+		add("grants", "sbx grants ls", "%v", err)
+	}
+	if unsaved != nil {
+		add("grants", "free space or mend the state directory", "how often they were used can't be saved: %v", unsaved)
+	}
+	if b.noJournal != nil {
+		add("journal", "", "%v", b.noJournal)
+	}
+	if b.journal != nil && b.journal.Dropped() > 0 {
+		add("journal", "sbx log has them", "it did not take %d records", b.journal.Dropped())
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"sandboxd/audit"
+)
+
+func logAnchor(a *app) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "anchor FILE",
+		Short: "Add the log's last record to a file that is kept apart",
+		Long: "Check the log, and add a line with the number and hash of its last record to FILE: on\n" +
+			"another disk, or another host, where nobody who can write the log can write. sbx log\n" +
+			"verify --anchors FILE then finds also a tail that was cut off, and a log that was\n" +
+			"written anew whole. A log that does not hold against the anchors in FILE gets none.",
+		Example: "  sbx log anchor /mnt/elsewhere/sbx.anchors\n  sbx log anchor - | ssh host 'cat >> sbx.anchors'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if dir == "" {
+				if dir, err = a.auditDir(c); err != nil {
+					return err
+				}
+			}
+			return a.anchor(dir, args[0])
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the log's directory (default: the daemon's)")
+	return c
+}
+
+// anchor verifies the log against what the file has, and adds its head.
+func (a *app) anchor(dir, file string) error {
+	var before []audit.Anchor
+	if file != "-" {
+		var err error
+		if before, err = readAnchors(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	sum, err := audit.Verify(dir, before...)
+	var bad *audit.BadRecord
+	switch {
+	case errors.As(err, &bad):
+		a.printf("BAD: record %d (%s line %d): %s\n", bad.Seq, bad.File, bad.Line, bad.Problem)
+		return quietly(exitNo)
+	case errors.Is(err, fs.ErrNotExist) || err == nil && sum.Head.Seq == 0:
+		return fmt.Errorf("there is no log in %q yet", dir)
+	case err != nil:
+		return err
+	}
+	line := fmt.Sprintf("%s %d:%s\n", time.Now().UTC().Format(time.RFC3339), sum.Head.Seq, sum.Head.Hash)
+	if file == "-" {
+		a.printf("%s", line)
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep the anchor: %w", err)
+	}
+	_, err = f.WriteString(line)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("keep the anchor: %w", err)
+	}
+	a.printf("anchor: %d:%s\n", sum.Head.Seq, sum.Head.Hash)
+	return nil
+}
+
+// readAnchors reads a file of lines that end with SEQ:HASH.
+func readAnchors(name string) ([]audit.Anchor, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read anchors: %w", err)
+	}
+	defer f.Close()
+	var list []audit.Anchor
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		one, err := parseAnchor(words[len(words)-1])
+		if err != nil {
+			return nil, fmt.Errorf("read anchors: %s line %d: %w", name, n, err)
+		}
+		list = append(list, one)
+	}
+	return list, lines.Err()
+}
