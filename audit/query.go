@@ -19,9 +19,11 @@ type Filter struct {
 	Category string
 	Decision string
 	ExecID   string
-	Grep     *regexp.Regexp // what the record says in words: see [Record.Text]
-	Since    time.Time      // at or after
-	Until    time.Time      // before
+	// Grep is looked for in what the record says in words: see [Record.Text].
+	// Of its lines: compile it with the flag (?m).
+	Grep     *regexp.Regexp
+	Since    time.Time // at or after
+	Until    time.Time // before
 	AfterSeq uint64
 	Limit    int  // 0: 1000
 	Last     bool // the newest Limit, not the oldest; oldest first all the same
@@ -33,7 +35,7 @@ func (f Filter) match(e *Entry) bool {
 	return e.Seq > f.AfterSeq &&
 		eq(f.Session, e.Session) && eq(f.Agent, e.Agent) && eq(f.Tool, e.Tool) &&
 		eq(f.Category, e.Category) && eq(f.Decision, e.Decision) && eq(f.ExecID, e.ExecID) &&
-		(f.Grep == nil || f.Grep.String() == "" || f.Grep.MatchString(e.Text())) &&
+		(f.Grep == nil || f.Grep.MatchString(e.Text())) &&
 		(f.Since.IsZero() || !e.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || e.Time.Before(f.Until))
 }

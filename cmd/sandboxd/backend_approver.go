@@ -330,8 +330,16 @@ func (b *backend) ResetStats(_ context.Context, c ipc.Caller) error {
 	return nil
 }
 
+// grepOf is nil for an empty pattern.
+func grepOf(pattern string) (*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	return regexp.Compile("(?m)" + pattern)
+}
+
 func (b *backend) Audit(_ context.Context, _ ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
-	grep, err := regexp.Compile(r.Grep)
+	grep, err := grepOf(r.Grep)
 	if err != nil {
 		return ipc.AuditPage{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "grep: " + err.Error()}
 	}

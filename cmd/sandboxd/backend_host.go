@@ -53,11 +53,11 @@ func (b *backend) configFiles() []ipc.ConfigFile {
 
 func (b *backend) wireWarnings() []ipc.Warning {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	list := []ipc.Warning{}
 	for _, w := range b.warnings {
 		list = append(list, ipc.Warning{Where: w.Origin.String(), Message: w.Text})
 	}
+	b.mu.Unlock()
 	list = append(list, b.conditions()...)
 	for _, d := range b.sup.Host.Report().Degraded() {
 		list = append(list, ipc.Warning{Where: "this host", Message: d, Hint: "sbx doctor"})

@@ -39,7 +39,7 @@ func logVerb(a *app) *cobra.Command {
 			if o.filter.Since, err = moment(o.since, time.Now()); err != nil {
 				return usage(c, "--since: %v", err)
 			}
-			if _, err := regexp.Compile(o.filter.Grep); err != nil {
+			if _, err := grepOf(o.filter.Grep); err != nil {
 				return usage(c, "--grep: %v", err)
 			}
 			return a.log(c.Context(), o)
@@ -82,6 +82,14 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither a time nor how long ago (2h, 2025-12-31)", text)
 }
 
+// grepOf is nil for an empty pattern.
+func grepOf(pattern string) (*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	return regexp.Compile("(?m)" + pattern)
+}
+
 // source reads records from the daemon, or from its files where none runs.
 type source func(ipc.AuditRequest) ([]json.RawMessage, bool, error)
 
@@ -98,7 +106,7 @@ func (a *app) source(ctx context.Context) (source, error) {
 	}
 	dir := filepath.Join(a.place.StateDir(), "audit")
 	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
-		grep, err := regexp.Compile(q.Grep)
+		grep, err := grepOf(q.Grep)
 		if err != nil {
 			return nil, false, err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ func logExport(a *app) *cobra.Command {
 			if filter.Until, err = moment(until, now); err != nil {
 				return usage(c, "--until: %v", err)
 			}
-			if _, err := regexp.Compile(filter.Grep); err != nil {
+			if _, err := grepOf(filter.Grep); err != nil {
 				return usage(c, "--grep: %v", err)
 			}
 			from, err := a.source(c.Context())
