@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"approval":            {},
 	"audit":               {},
 	"bwrap":               {"profile"},
-	"config":              {"approval", "shell", "files", "profile"},
+	"config":              {"approval", "egress", "shell", "files", "profile"},
 	"display":             {},
 	"egress":              {},
 	"files":               {"approval", "profile"},

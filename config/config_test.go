@@ -182,7 +182,7 @@ func TestErrors(t *testing.T) {
 		{"unknown key in an inline table", "sandbox = {limits = {memry = 1}}\n", `:1:22: unknown key "sandbox.limits.memry"; did you mean "memory"?`},
 		{"dotted", "sandbox.limits.wal = \"1m\"\n", `:1:16: unknown key "sandbox.limits.wal"; did you mean "wall"?`},
 		{"case", "[Sandbox]\n", `:1:2: unknown key "Sandbox"; did you mean "sandbox"?`},
-		{"key of another section", "[daemon]\nhosts = []\n", `:2:1: unknown key "daemon.hosts"; did you mean network.hosts?`},
+		{"key of another section", "[daemon]\nallow = []\n", `:2:1: unknown key "daemon.allow"; did you mean`},
 		{"unknown in a rule", "[[shell.rules]]\npattern = \"ls\"\n[[shell.rules]]\npattern = \"rm\"\nalowed = false\n", `:5:1: unknown key "shell.rules.alowed"; did you mean "allowed"?`},
 		{"unknown in a rule's examples", "[[shell.rules]]\npattern = \"ls\"\nexamples = {mtch = []}\n", `did you mean "match"?`},
 		{"type", "[approval]\nshow_stats = \"yes\"\n", `:2:1: approval.show_stats: want true or false, not a text`},
@@ -196,7 +196,9 @@ func TestErrors(t *testing.T) {
 		{"size", "[sandbox.limits]\nmemory = \"lots\"\n", `"lots" is not a size such as "512MiB" or "10MB"`},
 		{"huge size", "[sandbox.limits]\nmemory = \"99999999999TiB\"\n", `is not a size`},
 		{"word", "[network]\nmode = \"ful\"\n", `:2:1: network.mode: "ful" is none of "full", "allowlist", "loopback", "none"; did you mean "full"?`},
-		{"allowlist", "[network]\nmode = \"allowlist\"\n", `"allowlist" is not built yet`}, // R-OS-09
+		{"host", "[network]\nallow = [\"0x7f.1:80\"]\n", `write an IPv4 address as four decimal numbers`}, // R-OS-09
+		{"port of the host", "[network]\nhost_ports = [80]\n", `ports from 1024 on`},
+		{"preset without hosts", "[network]\npresets = [\"c\"]\n", `preset "c" needs no hosts`},
 		{"requirement", "[sandbox]\nrequire_os_sandbox = \"yes\"\n", `true, false or a list of protections, not a text`},
 		{"port", "[network]\nlisten = [80, 99999]\n", `99999 is no port`},
 		{"pattern", "[files]\nprotected = [\"a\", \"/etc\"]\n", `files.protected[1]: files.protected "/etc": patterns are relative`},

@@ -47,15 +47,10 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		Environment: profile.Environment{Pass: c.Environment.Pass, Set: c.Environment.Set},
 		Limits:      c.Sandbox.Limits.profile(),
 	}
-	for _, h := range c.Network.Hosts {
-		if mode != profile.NetAllowlist {
-			break // the other modes have no use for names
-		}
-		host, err := profile.ParseHostPort(h)
-		if err != nil {
+	if mode == profile.NetAllowlist { // the other modes have no use for names
+		if t.Network.Hosts, err = c.Network.hosts(); err != nil {
 			return document.Tools{}, err
 		}
-		t.Network.Hosts = append(t.Network.Hosts, host)
 	}
 	for _, port := range c.Network.Listen {
 		t.Network.Listen = append(t.Network.Listen, uint16(port))
@@ -90,6 +85,51 @@ func (c *Config) shellPlaces(s Session) {
 	if extra := s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write)); len(extra) > 0 {
 		c.Shell.ReadRoots = slices.Concat(shell.DefaultReadRoots, extra)
 	}
+}
+
+// hosts are the allowlist: what is allowed by name and by preset.
+func (n Network) hosts() ([]profile.HostPort, error) {
+	var list []profile.HostPort
+	for _, s := range n.Allow {
+		h, err := parseHostPort(s)
+		if err != nil {
+			return nil, err
+		}
+		if h.Port != 0 {
+			list = append(list, h)
+			continue
+		}
+		for _, port := range n.Ports {
+			list = append(list, profile.HostPort{Host: h.Host, Port: uint16(port)})
+		}
+	}
+	for _, name := range n.Presets {
+		p, err := document.FindPreset(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range p.Network.Hosts {
+			h, err := profile.ParseHostPort(s)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, h)
+		}
+	}
+	return list, nil
+}
+
+// Denied are the hosts of deny.
+func (n Network) Denied() ([]profile.HostPort, error) {
+	var list []profile.HostPort
+	for _, s := range n.Deny {
+		h, err := parseHostPort(s)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, nil
 }
 
 // configured are the entries of a list that a file added. The built-in

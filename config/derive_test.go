@@ -22,7 +22,7 @@ protected = ["main.py"]
 read_only = ["gen"]
 [network]
 mode = "full"
-hosts = ["a.example:443"]
+allow = ["a.example:443"]
 [presets]
 use = ["go"]
 [files.paths.here]

@@ -105,11 +105,29 @@ func (l *layers) userGrant(s, bound setting, bounded bool) {
 			s = l.within(s, bound.value, "the operator's "+bound.origin.String())
 		}
 		l.put(l.notOperators(s, "files.protected"))
+	case s.name == "network.ports" && !bounded && l.operator["network.allow"].name != "":
+		// What the operator allows without a port has the built-in ones.
+		l.put(l.within(s, builtinPorts(), "what the operator's "+l.operator["network.allow"].origin.String()+" stands for"))
 	case !bounded:
 		l.put(s)
+	case s.name == "network.allow":
+		ports := builtinPorts()
+		if own, ok := l.operator["network.ports"]; ok {
+			ports = own.value
+		}
+		l.put(l.within(s, expandPorts(bound.value, ports), "the operator's "+bound.origin.String()))
 	default:
 		l.put(l.within(s, bound.value, "the operator's "+bound.origin.String()))
 	}
+}
+
+func builtinPorts() any {
+	for _, s := range builtin() {
+		if s.name == "network.ports" {
+			return s.value
+		}
+	}
+	return nil
 }
 
 // within keeps of a list what its key's bound allows, and reports the rest.

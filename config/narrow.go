@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sandboxd/profile"
 )
 
 // The functions here compare values as TOML gives them. Each answers whether
@@ -151,24 +153,56 @@ func patternInList(value, bound any) bool {
 	return false
 }
 
-// hostInList: "name" stands for every port that it means, so "name:443" is
-// within "name" and within "name:443".
+// hostInList: the entry permits nothing that the list does not. Where the list
+// has entries without a port, expandPorts has named those that they stand for;
+// an entry of no port is only within another of none.
 func hostInList(value, bound any) bool {
 	v, ok := value.(string)
 	if !ok {
 		return false
 	}
-	name, port, hasPort := strings.Cut(v, ":")
+	h, err := parseHostPort(v)
+	if err != nil {
+		return false
+	}
 	for _, e := range asList(bound) {
 		b, ok := e.(string)
 		if !ok {
 			continue
 		}
-		if v == b || hasPort && b == name && (port == "80" || port == "443") {
+		if o, err := parseHostPort(b); err == nil && (o.Port == 0) == (h.Port == 0) && only(h).Within(only(o)) {
 			return true
 		}
 	}
 	return false
+}
+
+func only(h profile.HostPort) profile.Network {
+	return profile.Network{Mode: profile.NetAllowlist, Hosts: []profile.HostPort{h}}
+}
+
+// expandPorts adds to a list of hosts, for each without a port, the ports that
+// it stands for.
+func expandPorts(hosts, ports any) any {
+	list := asList(hosts)
+	out := append([]any(nil), list...)
+	for _, e := range list {
+		s, ok := e.(string)
+		if !ok {
+			continue
+		}
+		h, err := parseHostPort(s)
+		if err != nil || h.Port != 0 {
+			continue
+		}
+		for _, p := range asList(ports) {
+			if n, ok := p.(int64); ok && n > 0 && n < 1<<16 {
+				h.Port = uint16(n)
+				out = append(out, h.String())
+			}
+		}
+	}
+	return out
 }
 
 func asList(v any) []any {

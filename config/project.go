@@ -178,6 +178,9 @@ func (l *layers) projectGrant(s setting) {
 	if e, ok := l.entries[s.name]; ok {
 		bound, whose = e.value, "the list of "+e.origin.String()
 	}
+	if s.name == "network.allow" {
+		bound = expandPorts(bound, l.entries["network.ports"].value)
+	}
 	l.put(l.within(s, bound, whose))
 }
 

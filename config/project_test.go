@@ -225,7 +225,7 @@ func TestProjectNeverWidens(t *testing.T) {
 [network]
 mode = "full"
 listen = [80, 8080]
-hosts = ["a.example", "b.example:22"]
+allow = ["a.example", "b.example:22"]
 [sandbox]
 read = ["/srv"]
 write = ["~/x"]
@@ -314,7 +314,7 @@ func anyValue(t *rapid.T, k key) string {
 	}
 	lists := map[string][]string{
 		"network.listen": {"[]", "[80]", "[80, 22]", "[8080]"},
-		"network.hosts":  {`["a.example:443"]`, `["evil.example"]`, `["b.example"]`, "[]"},
+		"network.allow":  {`["a.example:443"]`, `["evil.example"]`, `["b.example"]`, "[]"},
 	}
 	if l, ok := lists[k.name]; ok {
 		return rapid.SampledFrom(l).Draw(t, "list")
@@ -371,9 +371,9 @@ func widened(base, cfg *Config) (out []string) {
 		no(l.a == 0 || l.b != 0 && l.b <= l.a, "limit "+l.what)
 	}
 	no(wordIndex(networkModes, cfg.Network.Mode) >= wordIndex(networkModes, base.Network.Mode), "network mode")
-	for _, h := range cfg.Network.Hosts {
+	for _, h := range cfg.Network.Allow {
 		name, port, _ := strings.Cut(h, ":")
-		no(slices.Contains(base.Network.Hosts, h) || slices.Contains(base.Network.Hosts, name) && (port == "80" || port == "443"), "host "+h)
+		no(slices.Contains(base.Network.Allow, h) || slices.Contains(base.Network.Allow, name) && (port == "80" || port == "443"), "host "+h)
 	}
 	for _, p := range cfg.Network.Listen {
 		no(slices.Contains(base.Network.Listen, p), fmt.Sprint("port ", p))

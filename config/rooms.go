@@ -67,7 +67,7 @@ func defaults() Config {
 		},
 		Sandbox:     defaultSandbox(),
 		Environment: defaultEnvironment(),
-		Network:     Network{Mode: "none"},
+		Network:     defaultNetwork(),
 		Audit:       Audit{RotateSize: 64 << 20},
 	}
 }

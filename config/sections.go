@@ -96,10 +96,39 @@ type Environment struct {
 type Network struct {
 	// Mode is "none", "loopback", "allowlist" or "full".
 	Mode string `toml:"mode"`
-	// Hosts are "name:port" or "name" (ports 80 and 443), for "allowlist".
-	Hosts []string `toml:"hosts"`
+	// Allow are the hosts of "allowlist": "name:port", "*.name:port" for what is
+	// below a name, or an address. Without a port an entry stands for Ports.
+	// Private and local addresses are reached only where they are named as such.
+	Allow []string `toml:"allow"`
+	// Presets add the hosts of presets by name (document.Preset).
+	Presets []string `toml:"presets"`
+	// Deny are hosts that are refused without a question, whatever allows them;
+	// without a port an entry is about every one.
+	Deny  []string `toml:"deny"`
+	Ports []int    `toml:"ports"`
+	// Ask: a connection to a host that is not listed waits for a person.
+	Ask bool `toml:"ask"`
 	// Listen are ports that a command may listen on.
 	Listen []int `toml:"listen"`
+	// HostPorts are TCP ports of this machine's localhost that are to be found
+	// on the command's own, Publish the other way round. Both need mode
+	// "loopback" or "allowlist".
+	HostPorts []int         `toml:"host_ports"`
+	Publish   []int         `toml:"publish"`
+	Limits    NetworkLimits `toml:"limits"`
+}
+
+// NetworkLimits is [network.limits], for one command; 0 is no limit.
+type NetworkLimits struct {
+	Connections int      `toml:"connections"`
+	Idle        Duration `toml:"idle"`
+	Total       Duration `toml:"total"`
+	Bytes       Size     `toml:"bytes"`
+}
+
+func defaultNetwork() Network {
+	return Network{Mode: "none", Ports: []int{80, 443}, Ask: true,
+		Limits: NetworkLimits{Connections: 1024, Idle: Duration(10 * time.Minute)}}
 }
 
 // Audit is the section [audit].

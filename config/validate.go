@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"sandboxd/egress"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/shell/presets"
@@ -28,13 +30,7 @@ func (c *Config) validate() error {
 }
 
 func (c *Config) shellNetwork() error {
-	if c.Shell.Network == "allowlist" {
-		return document.ErrAllowlist
-	}
 	for _, r := range c.Shell.Rules {
-		if r.Network == "allowlist" {
-			return fmt.Errorf("rule %q: %w", r.Pattern, document.ErrAllowlist)
-		}
 		if r.Network != "" && wordIndex(networkModes, r.Network) < 0 {
 			return fmt.Errorf("rule %q: network %q is none of %s", r.Pattern, r.Network, wordList(networkModes))
 		}
@@ -112,20 +108,62 @@ func (e Environment) validate() error {
 }
 
 func (n Network) validate() error {
-	if n.Mode == "allowlist" {
-		return document.ErrAllowlist
+	for _, list := range [][]string{n.Allow, n.Deny} {
+		for _, h := range list {
+			if _, err := parseHostPort(h); err != nil {
+				return err
+			}
+		}
 	}
-	for _, h := range n.Hosts {
-		if _, err := profile.ParseHostPort(h); err != nil {
+	for _, name := range n.Presets {
+		p, err := document.FindPreset(name)
+		if err != nil {
 			return err
 		}
-	}
-	for _, port := range n.Listen {
-		if port < 1 || port > 65535 {
-			return fmt.Errorf("%d is no port", port)
+		if len(p.Network.Hosts) == 0 {
+			return fmt.Errorf("preset %q needs no hosts", name)
 		}
 	}
+	for _, list := range [][]int{n.Ports, n.Listen, n.HostPorts, n.Publish} {
+		for _, port := range list {
+			if port < 1 || port > 65535 {
+				return fmt.Errorf("%d is no port", port)
+			}
+		}
+	}
+	for _, port := range slices.Concat(n.HostPorts, n.Publish) {
+		if port < 1024 {
+			return fmt.Errorf("port %d: a command's localhost has ports from 1024 on for this", port)
+		}
+	}
+	if len(n.HostPorts) > maxHostPorts || len(n.Publish) > maxHostPorts {
+		return fmt.Errorf("at most %d ports can lead in, and as many out", maxHostPorts)
+	}
+	if n.Limits.Connections < 0 {
+		return errors.New("a limit is not negative; 0 is none")
+	}
 	return nil
+}
+
+// maxHostPorts keeps the sockets between inside and outside within what can be
+// handed over at once.
+const maxHostPorts = 32
+
+// parseHostPort reads a host as the network knows it: names of other scripts
+// become their ASCII form.
+func parseHostPort(s string) (profile.HostPort, error) {
+	host, port := s, ""
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && (!strings.Contains(s[:i], ":") || strings.HasSuffix(s[:i], "]")) {
+		host, port = s[:i], s[i:]
+	}
+	canonical, err := egress.CanonicalHost(host)
+	if err != nil {
+		return profile.HostPort{}, err
+	}
+	if strings.Contains(canonical, ":") {
+		canonical = "[" + canonical + "]"
+	}
+	return profile.ParseHostPort(canonical + port)
 }
 
 func (p Presets) validate() error {

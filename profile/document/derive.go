@@ -95,9 +95,6 @@ func (d *derivation) check() error {
 	case d.Project == "/" || d.Project != "" && d.Home != "" && below(d.Project, d.Home):
 		return fmt.Errorf("derive profile: project %q holds the home directory; choose a folder inside it", d.Project)
 	}
-	if d.Network.Mode == profile.NetAllowlist {
-		return fmt.Errorf("derive profile: %w", ErrAllowlist)
-	}
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package document_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -222,7 +221,6 @@ func TestDeriveRefuses(t *testing.T) {
 		"configuration, hidden":             func(d *document.Tools) { d.Hidden = []string{"[a"} },
 		"derive profile limits":             func(d *document.Tools) { d.Limits.Processes = -1 },
 		"not in /dev":                       func(d *document.Tools) { d.Devices = []string{"/x"} },
-		"\"allowlist\" is not built yet":    func(d *document.Tools) { d.Network.Mode = profile.NetAllowlist },
 		"configuration, protected: path \"": func(d *document.Tools) { d.Protected = []string{"/x/../y"} },
 	} {
 		tools := document.Tools{Project: "/home/ann/app", Home: "/home/ann"}
@@ -230,10 +228,6 @@ func TestDeriveRefuses(t *testing.T) {
 		if _, err := document.Derive(tools); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "derive profile") && !strings.HasPrefix(err.Error(), "profile preset") {
 			t.Errorf("got %v, want %q", err, want)
 		}
-	}
-	_, err := document.Derive(document.Tools{Network: profile.Network{Mode: profile.NetAllowlist}})
-	if !errors.Is(err, document.ErrAllowlist) {
-		t.Errorf("got %v", err)
 	}
 }
 

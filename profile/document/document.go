@@ -65,7 +65,7 @@
 // Nothing here looks at the host: paths have to be real, and a path of a
 // preset that does not exist is left to the mechanisms, which pass over it.
 // Caches in other places than the usual ones have to be named in the
-// configuration. Network mode "allowlist" is refused until it can be kept.
+// configuration.
 package document
 
 import (
@@ -121,8 +121,9 @@ type Paths struct {
 
 // Network is [network].
 type Network struct {
-	// Mode is none, loopback or full; empty is the base's. The word
-	// allowlist is known, and refused until it can be kept.
+	// Mode is none, loopback, allowlist or full; empty is the base's. Hosts
+	// belong to allowlist: "name:port", "*.name:port" or an address; without a
+	// port, every one. Those of a preset are granted only by [network] presets.
 	Mode  string   `toml:"mode,omitempty"`
 	Hosts []string `toml:"hosts,omitempty"`
 	// Listen are TCP ports that may be bound, 0 one that the kernel picks;

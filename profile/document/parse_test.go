@@ -145,8 +145,8 @@ func TestParseErrors(t *testing.T) {
 		{"[paths]\ndevices = [\"/etc/passwd\"]", `x.toml:2:12: device "/etc/passwd" is not in /dev`},
 		{"base = \"all\"", `x.toml:1:1: base "all": everything or nothing`},
 		{"[network]\nmode = \"off\"", `x.toml:2:1: unknown network mode "off"`},
-		{"[network]\nmode = \"allowlist\"", `x.toml:2:1: network mode "allowlist" is not built yet`},
-		{"[network]\nhosts = [\"example.com\"]", `"allowlist" is not built yet`},
+		{"[network]\nhosts = [\"example.com\"]", `x.toml:2:10: hosts are for mode "allowlist", and this is "full"`},
+		{"[network]\nmode = \"allowlist\"\nhosts = [\"a b\"]", `x.toml:3:10: host "a b" is not a lower-case host name`},
 		{"[network]\nlisten = [70000]", `x.toml:2:11: 70000 is out of range`},
 		{"[environment]\npass = [\"A=B\"]", `x.toml:1:1: variable name "A=B"`},
 		{"[environment]\nset = {A = 1}", `incompatible types`},
@@ -170,11 +170,20 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-func TestAllowlistIsNotBuiltYet(t *testing.T) {
+// R-OS-09: a ceiling may name hosts; what it prints reads the same.
+func TestHostsOfADocument(t *testing.T) {
 	t.Parallel()
-	_, err := document.Parse("x.toml", []byte("[network]\nmode = \"allowlist\""))
-	if !errors.Is(err, document.ErrAllowlist) {
-		t.Errorf("got %v", err)
+	d, err := document.Parse("x.toml", []byte("[network]\nmode = \"allowlist\"\nhosts = [\"*.example.com:443\", \"192.0.2.1:22\"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := document.Ceiling([]*document.Document{d}, document.Variables{Home: "/home/ann", Tmp: "/tmp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Network()
+	if !n.AllowsHost("a.example.com", 443) || n.AllowsHost("example.com", 443) || n.AllowsHost("a.example.com", 80) || !n.AllowsHost("192.0.2.1", 22) {
+		t.Errorf("%+v", n)
 	}
 }
 

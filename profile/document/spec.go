@@ -134,22 +134,23 @@ func (d *Document) rules(v Variables) (rules, guards []profile.Rule, err error) 
 	return rules, guards, nil
 }
 
-// ErrAllowlist says that the network mode of that name is not there.
-var ErrAllowlist = fmt.Errorf("network mode \"allowlist\" is not built yet: nothing could keep that promise; use none, loopback or full")
-
 func (d *Document) network(n *profile.Network) error {
 	if d.Network.Mode != "" {
 		mode, err := profile.ParseNetMode(d.Network.Mode)
 		if err != nil {
 			return d.fail("network.mode", "", err)
 		}
-		if mode == profile.NetAllowlist {
-			return d.fail("network.mode", "", ErrAllowlist)
-		}
 		n.Mode = mode
 	}
 	for _, s := range d.Network.Hosts {
-		return d.fail("network.hosts", s, ErrAllowlist)
+		h, err := profile.ParseHostPort(s)
+		if err == nil && n.Mode != profile.NetAllowlist {
+			err = fmt.Errorf("hosts are for mode %q, and this is %q", profile.NetAllowlist, n.Mode)
+		}
+		if err != nil {
+			return d.fail("network.hosts", s, err)
+		}
+		n.Hosts = append(n.Hosts, h)
 	}
 	if d.Network.Listen != nil {
 		n.Listen, n.ListenAny = d.Network.Listen, false
