@@ -26,6 +26,7 @@ const module = "sandboxd"
 var mayImport = map[string][]string{
 	"approval":            {},
 	"audit":               {},
+	"broker":              {"ipc"},
 	"bwrap":               {"profile"},
 	"config":              {"approval", "egress", "shell", "files", "profile"},
 	"display":             {},
@@ -39,7 +40,7 @@ var mayImport = map[string][]string{
 	"seccomp":             {"profile"},
 	"shell":               {"approval", "profile"},
 	"supervisor":          {"approval", "audit", "config", "egress", "files", "profile", "sandbox", "shell"},
-	"cmd/sandboxd":        {"approval", "audit", "config", "display", "files", "ipc", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sandboxd":        {"approval", "audit", "broker", "config", "display", "files", "ipc", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sandboxd-launch": {"sandbox/stage"},
 	"cmd/sbx":             {"ipc", "audit", "display", "shell/importrules"},
 	// Rooms of tests only.

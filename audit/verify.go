@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -70,7 +69,10 @@ type position struct {
 }
 
 func verify(dir string, until position, anchors []Anchor) (Summary, error) {
-	v := verifier{dir: dir, prev: zeroHash, anchors: slices.Clone(anchors)}
+	v := verifier{dir: dir, prev: zeroHash, anchors: anchors, at: map[uint64][]string{}}
+	for _, a := range anchors {
+		v.at[a.Seq] = append(v.at[a.Seq], a.Hash)
+	}
 	numbers, err := segments(dir)
 	if err != nil {
 		return v.sum, fmt.Errorf("verify %q: %w", dir, err)
@@ -108,7 +110,8 @@ type verifier struct {
 	start   Anchor // the record before the oldest file
 	file    string
 	line    int
-	anchors []Anchor // not met yet
+	anchors []Anchor
+	at      map[uint64][]string // the anchors' hashes, by number
 }
 
 // incomplete is what a crash while it was written leaves, or a cut.
@@ -200,8 +203,8 @@ func (v *verifier) record(line []byte, ended bool) error {
 	default:
 		v.sum.Repairs = append(v.sum.Repairs, e)
 	}
-	for _, a := range v.anchors {
-		if a.Seq == e.Seq && a.Hash != e.Hash {
+	for _, hash := range v.at[e.Seq] {
+		if hash != e.Hash {
 			return v.bad("it is another record than the anchor's: the log was rewritten")
 		}
 	}

@@ -26,11 +26,18 @@ var ErrNoDaemon = errors.New("no daemon is running there")
 // this user or root. Nothing was sent.
 var ErrForeign = errors.New("the socket is served by another user")
 
+// UserHeader names the user whose daemon an approver means, to a system's
+// broker: a login name or a number. Daemons themselves don't look at it.
+const UserHeader = "Sandboxd-User"
+
 // Client asks a daemon. Its methods are those of [Backend], without the caller.
 // They may be called concurrently. An answer that is a refusal is an [*Error].
 type Client struct {
 	Socket string // path of agent.sock or approver.sock
 	Secret Secret // of the API session in use; empty: none
+	// User is whose daemon an approver means where a system's broker serves the
+	// socket; empty: the caller's own.
+	User string
 
 	once sync.Once
 	http *http.Client
@@ -107,6 +114,9 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader, he
 	}
 	for k, v := range header {
 		req.Header.Set(k, v)
+	}
+	if c.User != "" {
+		req.Header.Set(UserHeader, c.User)
 	}
 	if c.Secret != "" {
 		req.Header.Set("Authorization", "Bearer "+string(c.Secret))

@@ -32,6 +32,8 @@ type backend struct {
 	mu       sync.Mutex
 	warnings []config.Warning
 	refused  error // the last reload's; nil: what the files say is in force
+	untold   error // the last attempt to tell the broker the head of the log
+	brokered bool  // the system's broker hands connections over
 	unsaved  error // the last attempt to save how often grants were used
 	drain    time.Duration
 	// codes are the confirmation codes of first answers, by who gave them.
@@ -53,13 +55,19 @@ var _ ipc.Backend = (*backend)(nil)
 // Admit decides who may connect at all (R-IP-01). A process inside a sandbox,
 // ours or another, reaches neither socket.
 func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
-	if p.UID != os.Geteuid() {
+	if p.UID != os.Geteuid() && !(role == ipc.RoleApprover && b.isBrokered() && answersForOthers(p.UID)) {
 		return &ipc.Error{Code: ipc.CodeForbidden, Message: fmt.Sprintf("this daemon serves user %d only", os.Geteuid())}
 	}
 	if p.Inside() {
 		return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket"}
 	}
 	return nil
+}
+
+func (b *backend) isBrokered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.brokered
 }
 
 func (b *backend) drainTime() time.Duration {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ func identity(c ipc.Caller, via approval.Via) approval.Identity {
 	if c.Peer.TTY != 0 {
 		name += " at " + ttyName(c.Peer.TTY)
 	}
-	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: via}
+	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: via, Operator: c.Peer.UID != os.Geteuid()}
 }
 
 // ttyName is the usual name of a terminal's device number.
@@ -36,9 +37,10 @@ func ttyName(dev uint64) string {
 	return fmt.Sprintf("tty %d:%d", major, minor)
 }
 
-// viewer is the same person whatever process they look from.
+// viewer is the same person whatever process they look from. Another user than
+// the daemon's own was let in to answer for others (Admit), and sees all.
 func viewer(c ipc.Caller) approval.Identity {
-	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}}
+	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Operator: c.Peer.UID != os.Geteuid()}
 }
 
 func (b *backend) Approvals(_ context.Context, c ipc.Caller) (ipc.ApprovalList, error) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/config"
 	"sandboxd/ipc"
@@ -13,16 +14,16 @@ import (
 
 // openJournal opens the mirror that the configuration wants. Without a journal
 // the daemon serves all the same, and says so: the log is what counts.
-func openJournal(cfg *config.Config, log *slog.Logger) (*audit.Journal, func(audit.Mirrored), error) {
+func openJournal(cfg *config.Config, log *slog.Logger) (*audit.Journal, error) {
 	if !cfg.Audit.Journal {
-		return nil, nil, nil
+		return nil, nil
 	}
 	j, err := audit.OpenJournal()
 	if err != nil {
 		log.Warn("records are not mirrored", "error", err)
-		return nil, nil, err
+		return nil, err
 	}
-	return j, j.Mirror, nil
+	return j, nil
 }
 
 // flushEvery is how many uses of grants a crash can make us forget.
@@ -46,6 +47,23 @@ func (b *backend) flushGrants(ctx context.Context) {
 	}
 }
 
+// alive takes what every request needs.
+func (b *backend) alive() {
+	b.mu.Lock()
+	b.mu.Unlock()
+	b.sup.Running()
+	b.approvals.Mode(approval.SessionRef{})
+}
+
+// statusLine is for the service manager.
+func (b *backend) statusLine() string {
+	line := fmt.Sprintf("%d commands running, %d questions waiting; the sandbox is %s", b.sup.Running(), len(b.approvals.Pending(b.operator())), b.sup.Host.Report().Level())
+	if found := b.conditions(); len(found) > 0 {
+		line += "; " + found[0].Where + ": " + found[0].Message
+	}
+	return line
+}
+
 // conditions are what a person should know of the daemon's own state
 // (R-AU-02, R-AU-03, R-OP-02, R-OP-03).
 func (b *backend) conditions() []ipc.Warning {
@@ -54,7 +72,7 @@ func (b *backend) conditions() []ipc.Warning {
 		list = append(list, ipc.Warning{Where: where, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 	b.mu.Lock()
-	refused, unsaved := b.refused, b.unsaved
+	refused, unsaved, untold := b.refused, b.unsaved, b.untold
 	b.mu.Unlock()
 	if refused != nil {
 		add("configuration", "sandboxd config check", "the last reload was refused and the old configuration is in force: %v", refused)
@@ -74,6 +92,9 @@ func (b *backend) conditions() []ipc.Warning {
 	}
 	if unsaved != nil {
 		add("grants", "free space or mend the state directory", "how often they were used can't be saved: %v", unsaved)
+	}
+	if untold != nil {
+		add("audit log", "sbx log verify", "its head is not with the system's broker: %v", untold)
 	}
 	if b.noJournal != nil {
 		add("journal", "", "%v", b.noJournal)

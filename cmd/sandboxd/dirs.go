@@ -99,9 +99,15 @@ func ownDir(dir string) error {
 	return nil
 }
 
+// systemSockets is where the system's broker has its sockets.
+const systemSockets = "/run/sandboxd"
+
 // own lists what no project may contain and no sandbox may reach.
 func (d dirs) own(paths config.Paths) []string {
 	list := []string{d.sockets, d.state, filepath.Dir(paths.Operator)}
+	if fi, err := os.Stat(systemSockets); err == nil && fi.IsDir() && d.sockets != systemSockets {
+		list = append(list, systemSockets)
+	}
 	if paths.User != "" {
 		list = append(list, paths.User)
 	}

@@ -23,6 +23,7 @@ import (
 // flags are what the command line says.
 type flags struct {
 	config, socketDir, stateDir, mode string
+	metrics                           string
 	idle                              time.Duration
 	idleSet                           bool
 	version                           bool
@@ -30,6 +31,7 @@ type flags struct {
 
 const usage = `Usage: sandboxd [flags]
        sandboxd config check|show|schema [--config FILE]
+       sandboxd broker [stop-users]
        sandboxd config preset ls [--json] | add NAME… | rm NAME… [--config FILE]
 
   --config FILE      the user's configuration (default ~/.config/sandboxd/config.toml);
@@ -38,6 +40,7 @@ const usage = `Usage: sandboxd [flags]
   --state-dir DIR    where audit log, grants and trash are kept
   --mode MODE        interactive, strict, or approve-all (for at most 8 hours)
   --idle-timeout D   leave after that long without anything to do; 0 stays
+  --metrics FILE     a Unix socket to serve /metrics on, for Prometheus
   --version          print the version
 
 Examples:
@@ -50,6 +53,9 @@ Examples:
 func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "config" {
 		return runConfig(args[1:], stdout, stderr)
+	}
+	if len(args) > 0 && args[0] == "broker" {
+		return runBroker(args[1:], stderr)
 	}
 	if len(args) == 1 && args[0] == supervisor.FileWorkerArg {
 		return runFileWorker(stderr)
@@ -103,12 +109,13 @@ func parseFlags(args []string) (flags, []string, error) {
 	set.StringVar(&f.config, "config", "", "")
 	set.StringVar(&f.socketDir, "socket-dir", "", "")
 	set.StringVar(&f.stateDir, "state-dir", "", "")
+	set.StringVar(&f.metrics, "metrics", "", "")
 	set.StringVar(&f.mode, "mode", "", "")
 	set.DurationVar(&f.idle, "idle-timeout", 0, "")
 	set.BoolVar(&f.version, "version", false, "")
 	err := set.Parse(args)
 	set.Visit(func(g *flag.Flag) { f.idleSet = f.idleSet || g.Name == "idle-timeout" })
-	for _, p := range []*string{&f.config, &f.socketDir, &f.stateDir} {
+	for _, p := range []*string{&f.config, &f.socketDir, &f.stateDir, &f.metrics} {
 		if *p != "" && err == nil {
 			*p, err = filepath.Abs(*p)
 		}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
-	"os/signal"
 	"os/user"
 	"path/filepath"
 	"strconv"
@@ -64,12 +62,18 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err := checkRequired(cfg, host, log); err != nil {
 		return err
 	}
-	journal, mirror, noJournal := openJournal(cfg, log)
+	journal, noJournal := openJournal(cfg, log)
 	if journal != nil {
 		defer journal.Close()
 	}
+	counts := newMetrics()
 	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize),
-		Keep: cfg.Audit.Keep, Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror})
+		Keep: cfg.Audit.Keep, Exclude: cfg.Audit.ExcludeKeys, Mirror: func(m audit.Mirrored) {
+			counts.observe(m)
+			if journal != nil {
+				journal.Mirror(m)
+			}
+		}})
 	if err != nil {
 		return err
 	}
@@ -104,39 +108,47 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	sockets, err := ipc.Listen(ipc.SocketDir{Path: dirs.sockets})
+	doors, err := openDoors(dirs.sockets, f.metrics)
 	if err != nil {
 		return err
 	}
-	defer sockets.Close()
+	defer doors.close()
+	service, err := newService(log)
+	if err != nil {
+		return err
+	}
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b := &backend{sup: sup, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
 		dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, groups: map[codeKey][]approval.Ref{}, seen: map[seenKey]bool{}}
-	go reloadOnHangup(ctx, b, log)
 	go b.flushGrants(ctx)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)
 	if f.idleSet {
 		idle = f.idle
 	}
 	go b.leaveWhenIdle(ctx, idle, cancel)
-	log.Info("serving", "sockets", dirs.sockets, "state", dirs.state, "enforcement", host.Report().Level())
-	server := ipc.Server{Backend: b, Agent: []net.Listener{sockets.Agent}, Approver: []net.Listener{sockets.Approver}, Log: log}
+	handedAgent, handedApprover, err := b.serveLaunchers(ctx, doors.launcher, log)
+	if err != nil {
+		return err
+	}
+	counts.watch(b)
+	serveMetrics(ctx, counts.registry, doors.metrics, log)
+	log.Info("serving", "sockets", doors.String(), "state", dirs.state, "enforcement", host.Report().Level())
+	server := ipc.Server{Backend: b, Agent: append(doors.agent, handedAgent...), Approver: append(doors.approver, handedApprover...), Log: log}
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(serving) }()
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-		// Running commands end, and their last events go out, before the
-		// sockets close.
-		err = b.drainCommands()
-		stopServing()
-		err = errors.Join(err, <-served)
-	}
-	return err
+	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
+		drain: func() error {
+			// Running commands end, and their last events go out, before the
+			// sockets close.
+			err := b.drainCommands()
+			stopServing()
+			return errors.Join(err, <-served)
+		}}
+	return loop.run(ctx)
 }
 
 func closeController(c *approval.Controller) {
@@ -180,24 +192,4 @@ func startMode(c *approval.Controller, mode string, cfg *config.Config) error {
 		return c.Configure(a)
 	}
 	return nil
-}
-
-// reloadOnHangup reads the configuration again on SIGHUP, as the service
-// manager sends it.
-func reloadOnHangup(ctx context.Context, b *backend, log *slog.Logger) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hup:
-			if err := b.reload(); err != nil {
-				log.Error("the old configuration stays in force", "error", err)
-			} else {
-				log.Info("configuration reloaded")
-			}
-		}
-	}
 }

@@ -57,7 +57,7 @@ func (a *app) open(ctx context.Context, socket func(daemon.Place) string) (*ipc.
 	if err := p.Ensure(ctx); err != nil {
 		return nil, err
 	}
-	c := &ipc.Client{Socket: socket(p)}
+	c := &ipc.Client{Socket: socket(p), User: p.User}
 	a.clients = append(a.clients, c)
 	return c, nil
 }
@@ -74,7 +74,7 @@ func (a *app) running(ctx context.Context) (*ipc.Client, error) {
 	case err != nil:
 		return nil, err
 	}
-	c := &ipc.Client{Socket: p.Approver()}
+	c := &ipc.Client{Socket: p.Approver(), User: p.User}
 	a.clients = append(a.clients, c)
 	return c, nil
 }

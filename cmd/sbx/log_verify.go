@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -50,6 +51,9 @@ func logVerify(a *app) *cobra.Command {
 				if dir, err = a.auditDir(c); err != nil {
 					return err
 				}
+				if anchors, err = withHeads(anchors); err != nil {
+					return err
+				}
 			}
 			return a.verify(dir, anchors, asJSON)
 		},
@@ -74,6 +78,18 @@ func (a *app) auditDir(c *cobra.Command) (string, error) {
 		}
 	}
 	return filepath.Join(a.place.StateDir(), "audit"), nil
+}
+
+// headsDir is where the system's broker keeps the heads of each user's log.
+const headsDir = "/var/lib/sandboxd/heads"
+
+// withHeads adds the anchors that the broker keeps for this user, if any.
+func withHeads(anchors []audit.Anchor) ([]audit.Anchor, error) {
+	list, err := readAnchors(filepath.Join(headsDir, strconv.Itoa(os.Geteuid())))
+	if errors.Is(err, fs.ErrNotExist) {
+		return anchors, nil
+	}
+	return append(anchors, list...), err
 }
 
 func parseAnchor(text string) (audit.Anchor, error) {

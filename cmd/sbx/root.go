@@ -64,6 +64,7 @@ func newRoot(a *app) *cobra.Command {
 		},
 	}
 	f := root.PersistentFlags()
+	f.StringVar(&a.options.User, "user", "", "whose daemon to look at or to answer for, through the system's broker (default: your own)")
 	f.StringVar(&a.options.SocketDir, "socket-dir", "", "directory of the daemon's sockets (default $SBX_SOCKET_DIR, else the usual places)")
 	f.StringVar(&a.options.StateDir, "state-dir", "", "where a daemon that is started keeps its records (default $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
 	f.StringVar(&a.options.Config, "config", "", "the user's configuration for a daemon that is started (default ~/.config/sandboxd/config.toml)")

@@ -18,6 +18,7 @@ type Options struct {
 	SocketDir string // --socket-dir; empty: $SBX_SOCKET_DIR, else the usual places
 	StateDir  string // --state-dir; empty: $SBX_STATE_DIR, else the daemon's own choice
 	Config    string // --config; empty: the daemon's own choice
+	User      string // --user; whose daemon to answer for, through the system's broker
 }
 
 // Place is where a daemon serves, or would be started.
@@ -27,6 +28,8 @@ type Place struct {
 	Named bool
 	// System says that SocketDir is the system's: no daemon is started there.
 	System bool
+	// User is whose daemon is meant; empty: the caller's own.
+	User string
 
 	stateDir, config string
 	home             string
@@ -59,6 +62,10 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 	if p.home, err = homeDir(os.Geteuid()); err != nil {
 		return Place{}, err
 	}
+	if o.User != "" {
+		p.SocketDir, p.System, p.User = first(p.SocketDir, SystemDir), true, o.User
+		return p, nil
+	}
 	own := ownSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())
 	if p.SocketDir != "" {
 		p.Named = p.SocketDir != own
@@ -70,6 +77,13 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 	}
 	p.SocketDir = own
 	return p, nil
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 // Agent is the path of the socket for those who ask.

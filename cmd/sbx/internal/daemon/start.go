@@ -25,7 +25,10 @@ const (
 // Running reports whether a daemon answers at p. The error says why not;
 // ipc.ErrNoDaemon is in it where simply none runs.
 func (p Place) Running(ctx context.Context) error {
-	c := ipc.Client{Socket: p.Agent()}
+	c := ipc.Client{Socket: p.Agent(), User: p.User}
+	if p.User != "" { // whoever answers for others need not be allowed to ask
+		c.Socket = p.Approver()
+	}
 	defer c.Close()
 	return c.Exists(ctx)
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"sandboxd/broker"
+)
+
+// runBroker is `sandboxd broker`, which the system's service manager starts,
+// and `sandboxd broker stop-users`, which ends every user's daemon as planned.
+func runBroker(args []string, stderr io.Writer) int {
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	b := &broker.Broker{UsersDir: broker.UsersDir, HeadsDir: broker.HeadsDir, Log: log}
+	var err error
+	switch {
+	case len(args) == 0:
+		err = serveBroker(ctx, b)
+	case len(args) == 1 && args[0] == "stop-users":
+		for uid, err := range b.Stop(ctx) {
+			log.Warn("not stopped", "user", uid, "error", err)
+		}
+	default:
+		fmt.Fprintf(stderr, "sandboxd broker: unexpected %q\n%s", args, usage)
+		return 2
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "sandboxd broker:", err)
+		return 1
+	}
+	return 0
+}
+
+func serveBroker(ctx context.Context, b *broker.Broker) error {
+	syscall.Umask(0o077)
+	if err := notDumpable(); err != nil {
+		return err
+	}
+	d, passed, err := passedDoors()
+	switch {
+	case err != nil:
+		return err
+	case !passed || len(d.agent) == 0 || len(d.approver) == 0 || len(d.launcher) > 0:
+		return fmt.Errorf("the broker serves the sockets that the service manager passes: %q and %q; systemctl start sandboxd.socket", broker.AgentName, broker.ApproverName)
+	}
+	if err := os.MkdirAll(b.HeadsDir, 0o755); err != nil {
+		return fmt.Errorf("make the directory of heads: %w", err)
+	}
+	b.Agent, b.Approver, b.Heads = d.agent, d.approver, d.heads
+	service, err := newService(b.Log)
+	if err != nil {
+		return err
+	}
+	serveMetrics(ctx, brokerMetrics(b), d.metrics, b.Log)
+	serving, stop := context.WithCancel(context.Background())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- b.Serve(serving) }()
+	loop := mainLoop{service: service, failed: served, alive: func() { b.Alive() },
+		status: func() string {
+			handed, refused := b.Counts()
+			return fmt.Sprintf("handed %d connections to their users' daemons, refused %d", handed, refused)
+		},
+		reload: func() error { return reloadUsers(ctx, b) },
+		drain: func() error {
+			stop()
+			return <-served
+		}}
+	return loop.run(ctx)
+}
+
+// reloadUsers checks the operator's configuration and has every user's daemon
+// read it. Each of them takes it whole or not at all.
+func reloadUsers(ctx context.Context, b *broker.Broker) error {
+	var failed []string
+	for uid, err := range b.Reload(ctx) {
+		failed = append(failed, fmt.Sprintf("user %d: %v", uid, err))
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%s", strings.Join(failed, "; "))
+	}
+	return nil
+}
+
+func brokerMetrics(b *broker.Broker) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	count := func(name, help string, f func() float64) {
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, f))
+	}
+	count("sandboxd_broker_handed_total", "Connections that were handed over.", func() float64 { n, _ := b.Counts(); return float64(n) })
+	count("sandboxd_broker_refused_total", "Connections that were not handed over.", func() float64 { _, n := b.Counts(); return float64(n) })
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sandboxd_broker_users", Help: "Users with a launcher."},
+		func() float64 { return float64(len(b.Users())) }),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
