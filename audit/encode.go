@@ -191,6 +191,10 @@ func marshalShortened(r Record, limit int) ([]byte, error) {
 			*text = short(*text)
 		}
 	}
+	if whole, _ := json.Marshal(r.Network); len(whole) > 8*keep {
+		cut("network", whole)
+		r.Network = r.Network[:min(len(r.Network), 16)]
+	}
 	if whole, _ := json.Marshal(r.Detail); len(whole) > keep {
 		cut("detail", whole)
 		r.Detail = nil

@@ -73,6 +73,8 @@ type Record struct {
 	Undo       string   `json:"undo,omitempty"`        // id that brings the old state back
 	Error      string   `json:"error,omitempty"`
 
+	// Network is what a command reached, or tried to.
+	Network []Reached `json:"network,omitempty"`
 	// Detail holds what has no field of its own.
 	Detail map[string]string `json:"detail,omitempty"`
 	// Cut says that the record was too long: the names of the fields that were
@@ -85,6 +87,16 @@ type Record struct {
 func (r Record) Text() string {
 	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note, r.Error}, r.Violations...)
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
+}
+
+// Reached is one host of a command.
+type Reached struct {
+	Target      string `json:"target"`         // host:port, or what was asked for instead
+	Addr        string `json:"addr,omitempty"` // the last one that was connected to
+	Connections int    `json:"connections"`
+	Refused     int    `json:"refused,omitempty"` // how often
+	Sent        int64  `json:"sent"`              // bytes
+	Received    int64  `json:"received"`
 }
 
 // Peer is the process that asked.

@@ -22,6 +22,9 @@ type Policy interface {
 	// Granted reports whether this very address is granted, as addresses of this
 	// machine and of private networks must be.
 	Granted(addr netip.Addr, port uint16) bool
+	// Denied reports whether this address is never to be reached, also where a
+	// name that is allowed leads to it.
+	Denied(addr netip.Addr, port uint16) bool
 }
 
 // Ruling is an answer of a Policy.
@@ -201,6 +204,9 @@ func (g *Gate) checkAddress(t Target, addr netip.Addr, own []netip.Addr) (local 
 	if why := Never(addr); why != "" {
 		return false, g.refuse(what, why, "")
 	}
+	if g.opts.Policy.Denied(addr, t.Port) {
+		return false, g.refuse(what, "the configuration denies this address", "")
+	}
 	why := Local(addr, own)
 	if why == "" {
 		return false, nil
@@ -268,7 +274,7 @@ func (g *Gate) Recheck() {
 	g.mu.Unlock()
 	own, err := g.opts.Own()
 	for _, l := range links {
-		stays := err == nil && g.opts.Policy.Allows(l.target)
+		stays := err == nil && g.opts.Policy.Allows(l.target) && !g.opts.Policy.Denied(l.addr, l.target.Port)
 		if Local(l.addr, own) != "" {
 			granted := g.opts.Policy.Granted(l.addr, l.target.Port)
 			stays = granted && (stays || l.target.Name == "")

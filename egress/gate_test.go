@@ -158,6 +158,7 @@ func (w *waiting) Judge(ctx context.Context, t Target) Ruling {
 }
 func (w *waiting) Allows(Target) bool              { return true }
 func (w *waiting) Granted(netip.Addr, uint16) bool { return false }
+func (w *waiting) Denied(netip.Addr, uint16) bool  { return false }
 
 // A connection waits for the answer; a no is told in words; whoever hangs up
 // is no longer asked about; nothing is looked up before the yes. R-OS-09

@@ -86,6 +86,8 @@ func (l *listed) Allows(t Target) bool {
 	})
 }
 
+func (l *listed) Denied(netip.Addr, uint16) bool { return false }
+
 func (l *listed) Granted(addr netip.Addr, port uint16) bool {
 	return l.Allows(Target{Addr: addr, Port: port})
 }

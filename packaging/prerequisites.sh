@@ -24,6 +24,7 @@ if [ "${1-}" = test ]; then
 	need nodejs node
 	need python3 /usr/bin/python3
 	need curl curl
+	need iproute2 ip
 	need util-linux /usr/bin/unshare
 	need tmux tmux
 	need passwd /usr/sbin/useradd

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,7 @@ type Doors struct {
 
 	mu      sync.Mutex
 	callers []*os.File
+	closed  bool
 }
 
 // Doors are empty unless the request asked for some. Whoever takes them closes
@@ -58,7 +60,7 @@ func (d *Doors) Close() {
 	for _, f := range d.callers {
 		f.Close()
 	}
-	d.callers = nil
+	d.callers, d.closed = nil, true
 }
 
 // ErrCallers says that as many connections into the sandbox are open as there
@@ -69,7 +71,7 @@ var ErrCallers = errors.New("every socket that leads into the sandbox is in use,
 const callTimeout = 5 * time.Second
 
 // Call connects to a port on the command's own localhost, of IPv4 or else of
-// IPv6. It uses one of the Request.Callers up.
+// IPv6. It takes one of the Request.Callers until the connection is closed.
 func (d *Doors) Call(ctx context.Context, port uint16) (net.Conn, error) {
 	d.mu.Lock()
 	if len(d.callers) == 0 {
@@ -85,16 +87,44 @@ func (d *Doors) Call(ctx context.Context, port uint16) (net.Conn, error) {
 		err := connect(ctx, f, &unix.SockaddrInet6{Port: int(port), Addr: addr})
 		if err == nil {
 			conn, err := net.FileConn(f)
-			f.Close()
-			return conn, err
+			if err != nil {
+				f.Close()
+				return nil, err
+			}
+			return &call{conn.(*net.TCPConn), d, f, sync.Once{}}, nil
 		}
 		errs = append(errs, err)
 	}
-	// A refused socket is as good as new (connect(2)).
-	d.mu.Lock()
-	d.callers = append(d.callers, f)
-	d.mu.Unlock()
+	d.giveBack(f)
 	return nil, fmt.Errorf("connect to port %d inside: %w", port, errors.Join(errs...))
+}
+
+// call is a connection into the sandbox; its socket is used again.
+type call struct {
+	*net.TCPConn
+	doors  *Doors
+	socket *os.File
+	once   sync.Once
+}
+
+func (c *call) Close() error {
+	err := c.TCPConn.Close() // a copy; the socket itself is kept
+	c.once.Do(func() { c.doors.giveBack(c.socket) })
+	return err
+}
+
+// giveBack dissolves what a socket was connected to, by connecting it to an
+// address of no family (connect(2)), after which it is as good as new.
+func (d *Doors) giveBack(f *os.File) {
+	none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, f.Fd(), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if errno != 0 || d.closed {
+		f.Close()
+		return
+	}
+	d.callers = append(d.callers, f)
 }
 
 // connect is connect(2) on a socket that does not block.

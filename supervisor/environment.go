@@ -65,6 +65,7 @@ func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile)
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v
 	}
+	maps.Copy(env, j.reach.variables())
 	maps.Copy(env, j.command.Env)
 	if j.verdict.Decision == shell.Auto {
 		for _, name := range j.verdict.Unset {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sandboxd/approval"
+	"sandboxd/egress"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
 )
@@ -75,6 +76,9 @@ type Result struct {
 	Report   sandbox.Report
 	Cut      int64
 	Warnings []string
+	// Violations is what the sandbox refused, Network what passed through it.
+	Violations []Violation
+	Network    []egress.Use
 	// Quarantined is what was found under protected names after the run.
 	Quarantined []aftermath.Item
 }

@@ -229,6 +229,8 @@ type judgement struct {
 	// without widened, the protected paths that a yes lets this command change.
 	names   profile.Profile
 	widened []string
+	// reach is what its network takes besides the plan; nil: nothing.
+	reach *reaching
 	// trusts: a yes makes the session's root writable for sandboxes.
 	trusts   bool
 	warnings []string

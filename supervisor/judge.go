@@ -50,8 +50,12 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 			return nil, err
 		}
 	}
+	if j.reach, err = s.reaching(cfg, j.verdict.Network, effective, operator); err != nil {
+		return nil, err
+	}
+	doors, callers := j.reach.doors()
 	j.plan, err = s.Host.Plan(sandbox.Request{
-		Profile: effective, Operator: operator,
+		Profile: effective, Operator: operator, Doors: doors, Callers: callers,
 		Command:  s.commandOf(sess, j, effective),
 		Files:    s.homeFiles(sess),
 		Terminal: r.Terminal,

@@ -110,6 +110,12 @@ func (s *Supervisor) recordEnd(e *Exec, j *judgement, res Result) error {
 	if c := res.Exit.Cause; c != "" {
 		r.Limits = []string{string(c)}
 	}
+	for _, v := range res.Violations {
+		r.Violations = append(r.Violations, v.String())
+	}
+	for _, u := range res.Network {
+		r.Network = append(r.Network, audit.Reached{Target: u.Target, Addr: u.Addr, Connections: u.Connections, Refused: u.Refused, Sent: u.Sent, Received: u.Received})
+	}
 	if res.Outcome != Ran {
 		r.Error = res.Message
 	}

@@ -46,6 +46,10 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if err != nil {
 		return base.with(startFailure(err))
 	}
+	var out *outlet
+	if j.reach != nil {
+		out = s.openOutlet(e, j, proc.Doors())
+	}
 	e.started(proc, st.term)
 	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings}})
 	st.follow(e.log)
@@ -65,6 +69,10 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		proc.End(cause, grace)
 	}
 	exit := proc.Wait()
+	if out != nil {
+		base.Network, base.Violations = out.close()
+	}
+	proc.Doors().Close()
 	st.drain()
 	check.after(&base)
 	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code

@@ -33,6 +33,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/config"
+	"sandboxd/egress"
 	"sandboxd/files/store"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
@@ -85,9 +86,13 @@ type Supervisor struct {
 	recovered chan struct{}
 	keeping   sync.WaitGroup
 
+	// connections bounds what all commands together have open to other hosts.
+	connections *egress.Budget
+
 	mu      sync.Mutex
 	config  *config.Config
 	execs   map[string]*Exec
+	outlets map[*outlet]bool // of running commands
 	lastUse time.Time
 	closing bool // no new work
 }
@@ -99,7 +104,7 @@ func New(o Options) (*Supervisor, error) {
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}),
 		own: o.Own, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
-		execs: map[string]*Exec{}, lastUse: time.Now(),
+		execs: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
 		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
@@ -120,7 +125,8 @@ func (s *Supervisor) Config() *config.Config {
 }
 
 // Reload reads the configuration again. It takes effect whole or not at all;
-// running commands keep the profile that they started with.
+// running commands keep the profile that they started with, but their
+// connections follow the new lists of hosts.
 func (s *Supervisor) Reload() ([]config.Warning, error) {
 	cfg, warnings, err := config.Load(s.paths)
 	if err == nil {
@@ -132,6 +138,7 @@ func (s *Supervisor) Reload() ([]config.Warning, error) {
 	s.mu.Lock()
 	s.config = cfg
 	s.mu.Unlock()
+	s.recheckOutlets()
 	return warnings, s.record(audit.Record{Category: audit.Config, Operation: "reload"})
 }
 

@@ -313,7 +313,7 @@ func (b *backend) Grant(_ context.Context, c ipc.Caller, r ipc.GrantRequest) (ip
 
 func (b *backend) Revoke(_ context.Context, c ipc.Caller, r ipc.GrantRequest) error {
 	by := identity(c, approval.ViaRemote)
-	if err := b.approvals.Revoke(by, r.ID); err != nil {
+	if err := b.sup.RevokeGrant(by, r.ID); err != nil {
 		return wireError(err)
 	}
 	return wireError(b.sup.Record(audit.Record{Category: audit.Grant, Operation: "revoke", Grant: r.ID, By: by.String()}))

@@ -178,6 +178,9 @@ func wireTexts(list []string) []ipc.Warning {
 
 func wireExit(r supervisor.Result) *ipc.Exit {
 	x := &ipc.Exit{Code: r.Code, CutBytes: r.Cut, DurationMS: r.Exit.Wall.Milliseconds(), Enforcement: wireEnforcement(r.Report), Warnings: wireTexts(r.Warnings)}
+	for _, v := range r.Violations {
+		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Rule: v.Why, Hint: v.Hint})
+	}
 	for _, i := range r.Quarantined {
 		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept})
 	}

@@ -259,7 +259,7 @@ func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
 		case e.Approval != nil:
 			r.ask(ctx, *e.Approval)
 		case e.Decision != nil:
-			if e.Decision.How == "person" {
+			if e.Decision.How == "person" && !r.started { // later ones are about hosts
 				r.report.Answer = e.Decision
 			}
 			if r.elsewhere && r.tty != nil {
