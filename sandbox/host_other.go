@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -60,6 +61,10 @@ func (h *Host) Close() error { return nil }
 
 // Plan compiles r for this host; see Request.
 func (h *Host) Plan(r Request) (*Plan, error) {
+	if len(r.Doors)+r.Callers > 0 {
+		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent, Missing: "named hosts and ports of localhost can't be told from others",
+			Why: "there are no network namespaces here", Remedy: "set [network] mode to none or full"}}}
+	}
 	if len(r.Command.Argv) == 0 {
 		return nil, errors.New("plan: no command")
 	}
@@ -184,4 +189,18 @@ func DataFile(name string, data []byte) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Doors are never there: no plan of this system has any.
+type Doors struct{ Listeners []net.Listener }
+
+// Doors are empty here.
+func (p *Process) Doors() *Doors { return &Doors{} }
+
+// Close has nothing to close.
+func (d *Doors) Close() {}
+
+// Call always fails.
+func (d *Doors) Call(context.Context, uint16) (net.Conn, error) {
+	return nil, errors.New("there are no network namespaces here")
 }
