@@ -28,6 +28,11 @@ type ExecRequest struct {
 	Description    string            `json:"description,omitempty"`
 	IdempotencyKey string            `json:"idempotency_key,omitempty"` // or the header Idempotency-Key; the server sees to it
 	Batch          *BatchPlace       `json:"batch,omitempty"`
+	// Stdio is the token of descriptors that were passed over stdio.sock.
+	Stdio string `json:"stdio,omitempty"`
+	// Passed are those descriptors: the backend's to close once it has
+	// started the command, the server's where it has not.
+	Passed Stdio `json:"-"`
 }
 
 // ExecStarted answers POST /v1/exec. The command is queued; what becomes of it
@@ -104,15 +109,19 @@ type Gap struct {
 
 // Exit is how it ended.
 type Exit struct {
-	Code        int           `json:"code"`             // the command's own; -1: it did not run or was killed by a signal
-	Signal      string        `json:"signal,omitempty"` // "SIGKILL", …
-	SignalNum   int           `json:"signal_num,omitempty"`
-	TimedOut    bool          `json:"timed_out,omitempty"`
-	Cancelled   bool          `json:"cancelled,omitempty"`
-	Denied      *Denial       `json:"denied,omitempty"` // it did not run
-	Error       *Error        `json:"error,omitempty"`  // it did not run because something of ours failed
-	LimitsHit   []string      `json:"limits_hit,omitempty"`
-	CutBytes    int64         `json:"cut_bytes,omitempty"` // of output, not delivered because of a limit
+	Code      int      `json:"code"`             // the command's own; -1: it did not run or was killed by a signal
+	Signal    string   `json:"signal,omitempty"` // "SIGKILL", …
+	SignalNum int      `json:"signal_num,omitempty"`
+	TimedOut  bool     `json:"timed_out,omitempty"`
+	Cancelled bool     `json:"cancelled,omitempty"`
+	Denied    *Denial  `json:"denied,omitempty"` // it did not run
+	Error     *Error   `json:"error,omitempty"`  // it did not run because something of ours failed
+	LimitsHit []string `json:"limits_hit,omitempty"`
+	CutBytes  int64    `json:"cut_bytes,omitempty"` // of output, not delivered because of a limit
+	// Uncapped lists "stdout" and "stderr" where the command wrote to a
+	// descriptor of the caller's own: it is in no event, and no limit of
+	// output applies to it.
+	Uncapped    []string      `json:"uncapped,omitempty"`
 	DurationMS  int64         `json:"duration_ms,omitempty"`
 	Enforcement Enforcement   `json:"enforcement"`
 	Violations  []Violation   `json:"violations,omitempty"`

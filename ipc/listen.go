@@ -16,8 +16,12 @@ import (
 const (
 	AgentSocket    = "agent.sock"
 	ApproverSocket = "approver.sock"
+	StdioSocket    = "stdio.sock"
 	lockName       = "sandboxd.lock"
 )
+
+// stdioPath is stdio.sock beside another socket.
+func stdioPath(socket string) string { return filepath.Join(filepath.Dir(socket), StdioSocket) }
 
 // maxSocketPath is what fits into sockaddr_un.sun_path with its NUL: 104 bytes
 // on macOS, 108 on Linux (unix(7)). We keep to the smaller everywhere.
@@ -35,16 +39,17 @@ type SocketDir struct {
 	Public bool
 }
 
-// Sockets are two listening sockets and the right to their directory.
+// Sockets are listening sockets and the right to their directory.
 type Sockets struct {
 	Agent    net.Listener
 	Approver net.Listener
+	Stdio    net.Listener
 
 	lock *os.File
 	made map[string]os.FileInfo
 }
 
-// Listen makes both sockets. It refuses a directory or socket that is a
+// Listen makes the sockets. It refuses a directory or socket that is a
 // symbolic link, has another owner, or could be replaced by another user; and it
 // returns [ErrServed] where a daemon runs already. A socket that nobody serves any more is
 // replaced if it is ours.
@@ -63,7 +68,7 @@ func Listen(d SocketDir) (*Sockets, error) {
 		return nil, fmt.Errorf("listen in %q: %w", d.Path, err)
 	}
 	s := &Sockets{lock: lock, made: map[string]os.FileInfo{}}
-	for name, l := range map[string]*net.Listener{AgentSocket: &s.Agent, ApproverSocket: &s.Approver} {
+	for name, l := range map[string]*net.Listener{AgentSocket: &s.Agent, ApproverSocket: &s.Approver, StdioSocket: &s.Stdio} {
 		path := filepath.Join(d.Path, name)
 		if *l, err = d.listen(path); err != nil {
 			s.Close()
@@ -81,7 +86,7 @@ func Listen(d SocketDir) (*Sockets, error) {
 // Listen made, and lets another daemon have the directory.
 func (s *Sockets) Close() error {
 	var errs []error
-	for _, l := range []net.Listener{s.Agent, s.Approver} {
+	for _, l := range []net.Listener{s.Agent, s.Approver, s.Stdio} {
 		if l == nil {
 			continue
 		}

@@ -47,8 +47,28 @@ func newMemory[Resp any]() *memory[Resp] { return &memory[Resp]{users: map[int]*
 func startOnce(x *exchange) method[ExecRequest, ExecStarted] {
 	return func(b Backend, ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
 		k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
-		return x.starts.do(ctx, c, k, encode(r), func() (ExecStarted, error) { return b.StartExec(ctx, c, r) })
+		return x.starts.do(ctx, c, k, encode(r), func() (ExecStarted, error) { return x.startWith(ctx, c, r) })
 	}
+}
+
+// startWith starts a command with the descriptors that were passed for it.
+func (x *exchange) startWith(ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
+	if r.Stdio == "" {
+		return x.backend.StartExec(ctx, c, r)
+	}
+	var ok bool
+	if r.Passed, ok = x.deposits.take(c.Peer, r.Stdio); !ok {
+		return ExecStarted{}, &Error{Code: CodeNotFound, Message: "no descriptors wait under this token", Hint: "pass them over " + StdioSocket + " from the same process, keep that connection open, and use the token once"}
+	}
+	if r.Passed.In != nil && r.Stdin != "" && r.Stdin != StdinNone {
+		r.Passed.Close()
+		return ExecStarted{}, badRequest("stdin was passed as a descriptor, and is given here too")
+	}
+	started, err := x.backend.StartExec(ctx, c, r)
+	if err != nil {
+		r.Passed.Close()
+	}
+	return started, err
 }
 
 // changeOnce is Backend.File, once for each key. What only looks is done again.

@@ -71,6 +71,15 @@ func play(act string) int {
 			return 1
 		}
 		defer events.Close()
+	case "steal": // use descriptors that another process passed
+		var socket, token, session, secret string
+		fmt.Sscan(arg, &socket, &token, &session, &secret)
+		c := &ipc.Client{Socket: socket, Secret: ipc.Secret(secret)}
+		_, err := c.StartExec(context.Background(), ipc.ExecRequest{Session: session, Command: "echo stolen", Stdio: token})
+		if ipc.CodeOf(err) != ipc.CodeNotFound {
+			fmt.Println("it was told", err)
+			return 1
+		}
 	default:
 		return 1
 	}

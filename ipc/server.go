@@ -23,8 +23,10 @@ type Server struct {
 	// the service manager. Serve closes them.
 	Agent    []net.Listener
 	Approver []net.Listener
-	Limits   Limits
-	Log      *slog.Logger // nil: nothing is logged
+	// Stdio are the sockets over which agents pass descriptors; none: none can be.
+	Stdio  []net.Listener
+	Limits Limits
+	Log    *slog.Logger // nil: nothing is logged
 }
 
 // Serve answers requests until ctx ends. Then it accepts nothing more, gives
@@ -48,7 +50,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, d := range doors {
 		d.listenAs(base)
 	}
-	failed := make(chan error, len(s.Agent)+len(s.Approver))
+	passing := &stdioDoor{limits: limits, deposits: doors[0].deposits, log: logger, open: map[net.Conn]bool{},
+		keeper: doorkeeper{role: RoleAgent, tally: newTally(limits), admit: s.Backend.Admit, log: logger}}
+	failed := make(chan error, len(s.Agent)+len(s.Approver)+len(s.Stdio))
 	var serving sync.WaitGroup
 	for i, listeners := range [][]net.Listener{s.Agent, s.Approver} {
 		for _, l := range listeners {
@@ -59,10 +63,20 @@ func (s *Server) Serve(ctx context.Context) error {
 			})
 		}
 	}
+	for _, l := range s.Stdio {
+		serving.Go(func() {
+			if err := passing.serve(l); !errors.Is(err, net.ErrClosed) {
+				failed <- fmt.Errorf("serve %q: %w", l.Addr(), err)
+			}
+		})
+	}
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
+	}
+	for _, l := range s.Stdio {
+		l.Close()
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.Grace)
 	defer cancel()
@@ -76,6 +90,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	closing.Wait()
 	cut()
+	passing.close()
 	for _, d := range doors {
 		d.http.Close()
 	}
@@ -94,6 +109,7 @@ type door struct {
 	tally    *tally
 	starts   *memory[ExecStarted]
 	changes  *memory[FileResult]
+	deposits *deposits // of the agent's door
 	log      *slog.Logger
 	mux      *http.ServeMux
 	methods  []string
@@ -109,7 +125,7 @@ type door struct {
 // callers are those that the doorkeeper let in.
 func newDoor(h *Handler) *door {
 	d := &door{
-		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), log: h.Log,
+		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), deposits: newDeposits(), log: h.Log,
 		mux: http.NewServeMux(), names: map[string]Route{}, origins: h.Origins, ending: h.Ending, identify: h.Caller,
 	}
 	if d.identify == nil {

@@ -55,6 +55,9 @@ func (r ExecRequest) validate() *Error {
 	if r.TimeoutMS < 0 {
 		return badRequest("timeout_ms is negative")
 	}
+	if r.Stdio != "" && r.TTY {
+		return badRequest("stdio and tty exclude each other: a terminal of its own is all three")
+	}
 	if err := noNUL("command", r.Command, "cwd", r.Cwd); err != nil {
 		return err
 	}
@@ -127,6 +130,8 @@ func (c BatchCall) validate(session string) *Error {
 		return badRequest("session is another one than the batch's")
 	case key != "":
 		return badRequest("idempotency_key is not for a batch's calls")
+	case c.Exec != nil && c.Exec.Stdio != "":
+		return badRequest("stdio is not for a batch's calls: their output is in the answer")
 	case c.Exec != nil && c.Exec.Stdin == StdinStream:
 		return badRequest("stdin can't be streamed to a batch's command; give it inline")
 	case c.Exec != nil:

@@ -75,6 +75,8 @@ type Result struct {
 	Digest   string // of the profile
 	Report   sandbox.Report
 	Cut      int64
+	// Uncapped lists the outputs that went to the caller's own descriptors.
+	Uncapped []string
 	Warnings []string
 	// Violations is what the sandbox refused, Network what passed through it.
 	Violations []Violation

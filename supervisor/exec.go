@@ -38,6 +38,9 @@ type ExecRequest struct {
 	Batch       approval.Batch
 	Group       string     // calls of the same one are decided together
 	Next        []NextCall // the calls of the batch that are still to come
+	// Passed are descriptors of the caller's own. They may be refused: see
+	// [DescriptorError].
+	Passed Descriptors
 }
 
 // Stdin says where standard input comes from.
@@ -120,6 +123,9 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 	if err != nil {
 		return nil, err
 	}
+	if err := s.passable(sess, r.Passed); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	e.ID, e.log = "x-"+strings.ToLower(ulid.Make().String()), newEventLog(s.outputLimit(sess))
 	e.cancel, e.done = cancel, make(chan struct{})
@@ -143,6 +149,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		defer s.work.Done()
 		defer cancel(nil)
 		result := s.walk(ctx, e)
+		r.Passed.close()
 		result.Cut = e.log.flush()
 		e.mu.Lock()
 		e.result = &result
@@ -152,6 +159,18 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		s.forgetLater(e)
 	}()
 	return e, nil
+}
+
+// passable refuses descriptors at once that the session's commands may not have.
+func (s *Supervisor) passable(sess *Session, d Descriptors) error {
+	if d == (Descriptors{}) {
+		return nil
+	}
+	p, err := s.ProfileOf(sess)
+	if err != nil {
+		return err
+	}
+	return d.permitted(p)
 }
 
 // RequestError says that a request is malformed.

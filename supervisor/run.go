@@ -36,6 +36,9 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 }
 
 func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result) Result {
+	if err := e.Request.Passed.permitted(j.plan.Profile); err != nil {
+		return base.with(failure(err))
+	}
 	st, err := openStreams(e)
 	if err != nil {
 		return base.with(failure(err))
@@ -76,6 +79,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	st.drain()
 	check.after(&base)
 	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code
+	base.Uncapped = e.Request.Passed.uncapped()
 	base.Message = endMessage(exit)
 	if exit.Cause == sandbox.EndWall {
 		base.Code = 124
@@ -156,10 +160,16 @@ func openStreams(e *Exec) (*streams, error) {
 		return nil, err
 	}
 	st.child.In = in
+	passed := e.Request.Passed
 	for _, o := range []struct {
 		to   **os.File
 		kind EventKind
-	}{{&st.child.Out, EventStdout}, {&st.child.Err, EventStderr}} {
+		own  *Descriptor
+	}{{&st.child.Out, EventStdout, passed.Out}, {&st.child.Err, EventStderr, passed.Err}} {
+		if o.own != nil {
+			*o.to = o.own.File
+			continue
+		}
 		r, w, err := os.Pipe()
 		if err != nil {
 			st.close()
@@ -173,6 +183,9 @@ func openStreams(e *Exec) (*streams, error) {
 }
 
 func (st *streams) openInput(e *Exec) (*os.File, error) {
+	if own := e.Request.Passed.In; own != nil {
+		return own.File, nil
+	}
 	switch e.Request.Stdin {
 	case StdinStream:
 		return e.stdin.r, nil // closed with the exec

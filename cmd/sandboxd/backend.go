@@ -155,6 +155,7 @@ func wireError(err error) error {
 		request    *supervisor.RequestError
 		limit      *supervisor.LimitError
 		auditErr   *supervisor.AuditError
+		descriptor *supervisor.DescriptorError
 		unenforced *sandbox.UnenforcedError
 		decided    *approval.DecidedError
 		scope      *approval.ScopeError
@@ -173,6 +174,8 @@ func wireError(err error) error {
 		code, hint = ipc.CodeNotFound, "open a session with POST /v1/sessions"
 	case errors.As(err, &request):
 		code = ipc.CodeBadRequest
+	case errors.As(err, &descriptor):
+		code, hint = ipc.CodeForbidden, "have it relayed: leave it out, and use stdin \"stream\" and the events"
 	case errors.As(err, &limit):
 		code = ipc.CodeLimit
 	case errors.As(err, &auditErr):

@@ -73,7 +73,19 @@ func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecReque
 	return b.sup.Exec(s, peerOf(c.Peer), supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
 		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
-		Inline: b.inline(c, s, r.Inline), Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next})
+		Inline: b.inline(c, s, r.Inline), Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next,
+		Passed: passedOf(r.Passed)})
+}
+
+// passedOf is what was passed in the domain's words.
+func passedOf(s ipc.Stdio) supervisor.Descriptors {
+	one := func(p *ipc.Passed) *supervisor.Descriptor {
+		if p == nil {
+			return nil
+		}
+		return &supervisor.Descriptor{File: p.File, Path: p.Path}
+	}
+	return supervisor.Descriptors{In: one(s.In), Out: one(s.Out), Err: one(s.Err)}
 }
 
 // inline reports whether the person at the caller's own terminal may answer

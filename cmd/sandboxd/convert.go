@@ -177,7 +177,7 @@ func wireTexts(list []string) []ipc.Warning {
 }
 
 func wireExit(r supervisor.Result) *ipc.Exit {
-	x := &ipc.Exit{Code: r.Code, CutBytes: r.Cut, DurationMS: r.Exit.Wall.Milliseconds(), Enforcement: wireEnforcement(r.Report), Warnings: wireTexts(r.Warnings)}
+	x := &ipc.Exit{Code: r.Code, CutBytes: r.Cut, Uncapped: r.Uncapped, DurationMS: r.Exit.Wall.Milliseconds(), Enforcement: wireEnforcement(r.Report), Warnings: wireTexts(r.Warnings)}
 	for _, v := range r.Violations {
 		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Rule: v.Why, Hint: v.Hint})
 	}

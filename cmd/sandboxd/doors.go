@@ -16,9 +16,14 @@ import (
 // passed (sd_listen_fds(3)), or its own.
 type doors struct {
 	agent, approver, metrics []net.Listener
+	stdio                    []net.Listener // for passed descriptors
 	launcher, heads          []net.Listener
 	own                      *ipc.Sockets // nil: the service manager's
 }
+
+// stdioName is the FileDescriptorName= of the socket for passed descriptors.
+// The broker has none: what its users have open is relayed.
+const stdioName = "stdio"
 
 // passedDoors are the service manager's; false where it passed none. Each has a
 // name (FileDescriptorName=), and one that nobody knows is an error: it would
@@ -26,12 +31,12 @@ type doors struct {
 func passedDoors() (doors, bool, error) {
 	files := activation.Files(true)
 	var d doors
-	places := map[string]*[]net.Listener{broker.AgentName: &d.agent, broker.ApproverName: &d.approver, broker.MetricsName: &d.metrics,
+	places := map[string]*[]net.Listener{broker.AgentName: &d.agent, broker.ApproverName: &d.approver, broker.MetricsName: &d.metrics, stdioName: &d.stdio,
 		broker.LauncherName: &d.launcher, broker.HeadsName: &d.heads}
 	for _, f := range files {
 		to, ok := places[f.Name()]
 		if !ok {
-			return d, true, fmt.Errorf("the service manager passed a socket named %q; want FileDescriptorName=agent, approver, launcher, heads or metrics", f.Name())
+			return d, true, fmt.Errorf("the service manager passed a socket named %q; want FileDescriptorName=agent, approver, stdio, launcher, heads or metrics", f.Name())
 		}
 		l, err := net.FileListener(f)
 		f.Close()
@@ -58,7 +63,7 @@ func openDoors(dir, metrics string) (doors, error) {
 		if d.own, err = ipc.Listen(ipc.SocketDir{Path: dir}); err != nil {
 			return d, err
 		}
-		d.agent, d.approver = []net.Listener{d.own.Agent}, []net.Listener{d.own.Approver}
+		d.agent, d.approver, d.stdio = []net.Listener{d.own.Agent}, []net.Listener{d.own.Approver}, []net.Listener{d.own.Stdio}
 	}
 	if metrics != "" {
 		l, err := listenMetrics(metrics)
@@ -90,7 +95,7 @@ func (d *doors) close() {
 	if d.own != nil {
 		d.own.Close()
 	}
-	for _, list := range [][]net.Listener{d.agent, d.approver, d.launcher, d.heads, d.metrics} {
+	for _, list := range [][]net.Listener{d.agent, d.approver, d.stdio, d.launcher, d.heads, d.metrics} {
 		for _, l := range list {
 			l.Close()
 		}

@@ -135,7 +135,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	counts.watch(b)
 	serveMetrics(ctx, counts.registry, doors.metrics, log)
 	log.Info("serving", "sockets", doors.String(), "state", dirs.state, "enforcement", host.Report().Level())
-	server := ipc.Server{Backend: b, Agent: append(doors.agent, handedAgent...), Approver: append(doors.approver, handedApprover...), Log: log}
+	server := ipc.Server{Backend: b, Agent: append(doors.agent, handedAgent...), Approver: append(doors.approver, handedApprover...), Stdio: doors.stdio, Log: log}
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
 	served := make(chan error, 1)

@@ -41,11 +41,11 @@ func (a *app) run(ctx context.Context, o runOptions) (int, error) {
 	defer signal.Stop(r.signals)
 
 	r.input = r.newInput()
-	started, err := r.client.StartExec(ctx, r.request(env))
+	started, err := r.start(ctx, env)
 	if errors.Is(err, ipc.ErrNoDaemon) || ipc.CodeOf(err) == ipc.CodeShuttingDown {
 		// It left in between. Nothing was carried out, so it can be asked again.
 		if err = r.connect(ctx); err == nil {
-			started, err = r.client.StartExec(ctx, r.request(env))
+			started, err = r.start(ctx, env)
 		}
 	}
 	if err != nil {

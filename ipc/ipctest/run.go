@@ -58,6 +58,7 @@ func (b *Backend) StartExec(_ context.Context, c ipc.Caller, req ipc.ExecRequest
 // walk carries the command out and ends its events.
 func (b *Backend) walk(r *run) {
 	defer r.stop()
+	defer r.req.Passed.Close()
 	r.put(ipc.Event{Type: ipc.EventQueued})
 	exit := &ipc.Exit{Enforcement: enforcement}
 	rest := strings.Join(r.req.Argv, " ")
@@ -101,10 +102,18 @@ func (b *Backend) walk(r *run) {
 	if r.ctx.Err() != nil {
 		exit.Code, exit.Signal, exit.Cancelled = -1, "SIGKILL", true
 	}
+	if r.req.Passed.Out != nil {
+		exit.Uncapped = []string{"stdout"}
+	}
 	r.end(exit)
 }
 
 func (r *run) cat() {
+	if in := r.req.Passed.In; in != nil {
+		b, _ := io.ReadAll(in.File)
+		r.output(b)
+		return
+	}
 	for {
 		select {
 		case piece := <-r.stdin:
@@ -121,7 +130,11 @@ func (r *run) cat() {
 }
 
 func (r *run) output(data []byte) bool {
-	r.put(ipc.Event{Type: ipc.EventStdout, Data: data})
+	if out := r.req.Passed.Out; out != nil {
+		out.File.Write(data)
+	} else {
+		r.put(ipc.Event{Type: ipc.EventStdout, Data: data})
+	}
 	return r.ctx.Err() == nil
 }
 

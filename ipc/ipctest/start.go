@@ -36,6 +36,7 @@ func Start(t testing.TB, b ipc.Backend, limits ipc.Limits) *House {
 			Backend:  b,
 			Agent:    []net.Listener{sockets.Agent},
 			Approver: []net.Listener{sockets.Approver},
+			Stdio:    []net.Listener{sockets.Stdio},
 			Limits:   limits,
 		}
 		served <- server.Serve(ctx)

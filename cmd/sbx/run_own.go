@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+
+	"sandboxd/ipc"
+)
+
+// own are those of our standard descriptors that the command may have as they
+// are, so that its bytes pass through nobody; nil: relayed.
+type own struct {
+	in, out, errs *os.File
+}
+
+// passes are what is tried, best first: everything, no files, nothing. A file
+// goes only where the session's profile lets the command change it.
+func (r *runner) passes() []own {
+	if r.options.tty || r.options.json {
+		return []own{{}}
+	}
+	var all, pipes own
+	for _, s := range []struct {
+		file       *os.File
+		all, pipes **os.File
+		skip       bool
+	}{
+		{r.stdin, &all.in, &pipes.in, r.input.reader == nil},
+		{fileOf(r.stdout), &all.out, &pipes.out, false},
+		{fileOf(r.errout), &all.errs, &pipes.errs, false},
+	} {
+		if s.file == nil || s.skip {
+			continue
+		}
+		fi, err := s.file.Stat()
+		if err != nil {
+			continue
+		}
+		switch {
+		case fi.Mode().Type() == fs.ModeNamedPipe, isNull(s.file):
+			*s.all, *s.pipes = s.file, s.file
+		case fi.Mode().IsRegular():
+			*s.all = s.file
+		}
+	}
+	list := []own{all}
+	if pipes != all {
+		list = append(list, pipes)
+	}
+	if pipes != (own{}) {
+		list = append(list, own{})
+	}
+	return list
+}
+
+func fileOf(w io.Writer) *os.File {
+	f, _ := w.(*os.File)
+	return f
+}
+
+// start asks the daemon to run the command, with as many of our own
+// descriptors as it permits.
+func (r *runner) start(ctx context.Context, env map[string]string) (started ipc.ExecStarted, err error) {
+	for _, o := range r.passes() {
+		q := r.request(env)
+		closing := func() {}
+		if o != (own{}) {
+			var passing error
+			if q.Stdio, closing, passing = r.client.PassStdio(o.in, o.out, o.errs); passing != nil {
+				continue // a daemon that takes none, or not these
+			}
+		}
+		if o.in != nil {
+			q.Stdin = ipc.StdinNone
+		}
+		started, err = r.client.StartExec(ctx, q)
+		closing()
+		if q.Stdio != "" && ipc.CodeOf(err) == ipc.CodeForbidden {
+			continue
+		}
+		if err == nil && o.in != nil {
+			r.input.reader = nil // it is the command's to read now
+		}
+		return started, err
+	}
+	return started, err
+}
