@@ -202,7 +202,9 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 		f.add("Command", highlight(subject, marks, l)...)
 	} else {
 		f.line("What", a.Description)
-		f.add("Input", rowsOf(l.block(input(a.Input)))...)
+		if len(a.Input) > 0 {
+			f.add("Input", rowsOf(l.block(input(a.Input)))...)
+		}
 	}
 	if p := a.Presentation; p != nil && p.Content != "" && p.Content != a.Command && p.Content != commandOf(a) {
 		f.add(title(p.Kind), content(p.Kind, p.Content, l)...)

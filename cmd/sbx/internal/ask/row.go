@@ -70,7 +70,7 @@ func (r row) wrap(width int) []row {
 // that no text of a stranger's stands where ours does.
 func hang(head row, rest row, width int) []row {
 	indent := head.width()
-	if width-indent < 8 { // no room beside it
+	if width-indent < 8 || indent > width/2 { // no room beside it
 		out := []row{head}
 		for _, r := range rest.wrap(max(width-2, 4)) {
 			out = append(out, append(plainRow("  "), r...))

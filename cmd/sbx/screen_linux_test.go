@@ -1,0 +1,260 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sandboxd/cmd/sbx/internal/term/termtest"
+	"sandboxd/ipc"
+	"sandboxd/ipc/ipctest"
+)
+
+// The screens of testdata/screen are what tmux shows when the real sbx asks. A
+// reviewer reads them; go test ./cmd/sbx -run TestScreen -update writes them anew.
+var update = flag.Bool("update", false, "write the golden screens anew")
+
+var sbxOnly = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sbx")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", dir+"/", ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	return filepath.Join(dir, "sbx"), cmd.Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if bin, err := sbxOnly(); err == nil {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+// desk is an approver at a terminal, whose daemon is an office.
+type desk struct {
+	*termtest.Tmux
+	*office
+	t *testing.T
+}
+
+// sit starts `sbx approve ARGS` with questions to answer.
+func sit(t *testing.T, cols, rows int, o *office, env []string, args string) *desk {
+	t.Helper()
+	house := ipctest.Start(t, o, ipc.Limits{})
+	return sitAt(t, house.Dir, cols, rows, o, env, args)
+}
+
+func sitAt(t *testing.T, dir string, cols, rows int, o *office, env []string, args string) *desk {
+	t.Helper()
+	bin, err := sbxOnly()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env = append([]string{"SBX_SOCKET_DIR=" + dir, "SBX_STATE_DIR=" + t.TempDir()}, env...)
+	m := termtest.OpenTmux(t, cols, rows, env, bin+" approve "+args+" 2>/dev/null")
+	return &desk{Tmux: m, office: o, t: t}
+}
+
+// golden wants the screen to become what the file of that name holds.
+func (d *desk) golden(name string) {
+	d.t.Helper()
+	file := filepath.Join("testdata", "screen", name+".txt")
+	if *update {
+		screen := d.Screen()
+		for quiet := 0; quiet < 10; time.Sleep(100 * time.Millisecond) {
+			now := d.Screen()
+			if quiet++; now != screen {
+				screen, quiet = now, 0
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			d.t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(screen), 0o644); err != nil {
+			d.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	screen := ""
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		if screen = d.Screen(); screen == string(want) {
+			return
+		}
+	}
+	d.t.Errorf("%s: the screen is\n%swant\n%s", file, screen, want)
+}
+
+// settle waits until keys count.
+func settle() { time.Sleep(settleFor) }
+
+// settleFor is more than the half second for which no key counts.
+const settleFor = 900 * time.Millisecond
+
+// request is one of medium risk, with all that is usual.
+func request(change ...func(*ipc.Approval)) ipc.Approval {
+	q := ipc.Approval{ID: "a-1", Rev: 1, Hash: "h1", Session: "s-1", Tool: "bash", Description: "Run: npm install", Command: "npm install left-pad --save-dev && echo 'done'",
+		Cwd: "/home/ann/web", Root: "/home/ann/web", Risk: "medium", Reasons: []string{"no rule allows npm install"}, Rule: "default",
+		Agent: "reviewer", Claimed: true, Label: "nightly build", PID: 4711, Exe: "/usr/bin/agent", Scopes: []string{"once", "turn", "session", "agent", "global"},
+		Enforcement: &ipc.Enforcement{Level: ipc.Enforced, Layers: []ipc.Layer{{Name: "bwrap", Active: true}, {Name: "landlock", Active: true}, {Name: "seccomp", Active: true}}},
+		Sandbox:     []string{"write: /home/ann/web", "read: the system and /home/ann/web; not your home, nor 30 hidden places", "network: none"},
+		Suggestions: []ipc.Suggestion{{ID: "1", Label: "npm install left-pad *", Past: &ipc.Past{Matched: 2, Asked: 2, Of: 120, Examples: []string{"npm install left-pad", "npm install left-pad --save"}}},
+			{ID: "2", Label: "npm install *", Past: &ipc.Past{Matched: 9, Asked: 7, Of: 120, Examples: []string{"npm install left-pad", "npm install react react-dom", "npm install"}}}},
+		Past:    &ipc.Past{Matched: 1, Asked: 1, Of: 120, Examples: []string{"npm install left-pad --save-dev && echo 'done'"}},
+		Created: time.Now().Add(-10 * time.Hour), Presentation: &ipc.Presentation{Kind: "command", Metadata: map[string]string{"marks": "0-32"}}}
+	for _, f := range change {
+		f(&q)
+	}
+	return q
+}
+
+func low(q *ipc.Approval) {
+	q.Risk, q.Command, q.Suggestions, q.Presentation = "low", "git fetch origin", nil, nil
+	q.Reasons = []string{"it reaches the network"}
+}
+
+func danger(q *ipc.Approval) {
+	q.Risk, q.Dangerous, q.Outside, q.Confirm, q.Command = "high", true, true, true, "rm -rf ../build /var/cache/x"
+	q.Reasons, q.Rule = []string{"it deletes directories with all that is in them", "/var/cache/x is outside the project"}, "dangerous: recursive delete"
+	q.Scopes, q.Suggestions = []string{"once"}, nil
+	q.Presentation = &ipc.Presentation{Kind: "command", Metadata: map[string]string{"marks": "0-28"}}
+}
+
+func deletes(q *ipc.Approval) {
+	q.Tool, q.Command, q.Description, q.Risk = "delete", "", "Delete plugins/old_plugin.py", "high"
+	q.Delete, q.Confirm, q.Scopes, q.Suggestions = true, true, []string{"once"}, nil
+	q.Reasons, q.Rule = []string{"deletions always ask"}, "files: delete"
+	q.Input = []byte(`{"path":"plugins/old_plugin.py"}`)
+	q.Presentation = nil
+}
+
+func batch(q *ipc.Approval) {
+	q.Command, q.Presentation, q.Suggestions = "npm install", nil, nil
+	q.Batch = &ipc.BatchPlace{ID: "b", Index: 0, Total: 3, Remaining: []ipc.NextCall{{Tool: "write_file", Command: "config.json"}, {Tool: "bash", Command: "npm run build"}}}
+}
+
+func diff(q *ipc.Approval) {
+	q.Tool, q.Command, q.Description, q.Suggestions = "edit", "", "Edit notes/report.md", nil
+	q.Rule, q.Reasons = "files: write_approval", []string{"writes to notes/ ask"}
+	q.Presentation = &ipc.Presentation{Kind: "diff", Content: "@@ -1,3 +1,5 @@\n # Weekly Report\n-## Summary\n+## Executive Summary\n+Key findings from this week: the quick brown fox jumps over the lazy dog, twice, without any haste.\n"}
+}
+
+func long(q *ipc.Approval) {
+	var b strings.Builder
+	for i := 1; i <= 70; i++ {
+		b.WriteString("echo line " + strconv.Itoa(i) + "\n")
+	}
+	q.Command, q.Presentation, q.Suggestions = b.String(), nil, nil
+}
+
+func widening(q *ipc.Approval) {
+	q.Widenings = []ipc.Widening{{ID: "1", Kind: "path", Object: "/home/ann/cache", Access: "write", Label: "write to /home/ann/cache"}}
+}
+
+// R-UX-01: the screen of each kind of question at every width, and while the
+// terminal is resized.
+func TestScreenWidths(t *testing.T) {
+	for name, change := range map[string]func(*ipc.Approval){
+		"medium": func(*ipc.Approval) {}, "low": low, "danger": danger, "delete": deletes, "batch": batch, "diff": diff, "long": long, "widening": widening,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := sit(t, 120, 60, newOffice(request(change)), nil, "")
+			d.Wait("min old")
+			for _, cols := range []int{120, 24, 40, 60, 250} {
+				d.Resize(cols, 60)
+				d.golden(name + "-" + strconv.Itoa(cols))
+			}
+		})
+	}
+}
+
+// keys is a question, what is typed at it, and what the daemon must hear.
+type keys struct {
+	name   string
+	change func(*ipc.Approval)
+	press  []string // "?…" waits for the screen to match
+	want   ipc.Answer
+}
+
+// R-UX-01, and the terminal dialog of the specifications: every key.
+func TestScreenKeys(t *testing.T) {
+	none := func(*ipc.Approval) {}
+	soft := func(note string) ipc.Answer { return ipc.Answer{Mode: "soft", Note: note} }
+	allow := func(scope string) ipc.Answer { return ipc.Answer{Allow: true, Scope: scope} }
+	for _, c := range []keys{
+		{"y", none, []string{"y", "?> 1. Execute once", "Enter"}, allow("once")},
+		{"Y", none, []string{"Y", "?> 1. Execute once", "Enter"}, allow("once")},
+		{"s", none, []string{"s", "?> 2. Allow for this session", "Enter"}, allow("session")},
+		{"n", none, []string{"n", "?> 4. Deny:", "Enter"}, soft("")},
+		{"q", none, []string{"q", "?> 5. Quit", "Enter"}, ipc.Answer{Mode: "hard"}},
+		{"v and back", none, []string{"v", "?> 6. View all", "Enter", "?all of it", "+", "q", "?1-6 quick", "+", "y", "?> 1", "Enter"}, allow("once")},
+		{"Enter alone at medium risk", none, []string{"Enter"}, soft("")},
+		{"Enter alone at low risk", low, []string{"?>1 Execute once", "Enter"}, allow("once")},
+		{"Enter alone at high risk", danger, []string{"Enter"}, soft("")},
+		{"digit", none, []string{"1"}, allow("once")},
+		{"digit of the session", none, []string{"2"}, allow("session")},
+		{"digit of a widening", widening, []string{"2"}, ipc.Answer{Allow: true, Scope: "once", Widening: "1"}},
+		{"arrows up", none, []string{"Up", "?> 3. Always", "Up", "?> 2", "Up", "?> 1", "Enter"}, allow("once")},
+		{"arrows around", none, []string{"Down", "?> 5", "Down", "?> 6", "Down", "?> 1", "Enter"}, allow("once")},
+		{"arrow at high risk", danger, []string{"Down", "?> 1", "Up", "?> 4", "Up", "?> 3", "Up", "?> 2", "Enter"}, soft("")},
+		{"Ctrl-C", none, []string{"y", "?> 1", "C-c"}, soft("cancelled")},
+		{"Ctrl-D", none, []string{"C-d"}, soft("cancelled")},
+		{"reason that begins with a, not on offer", none, []string{`"always ask me first"`, "?Deny: always ask me first", "Enter"}, soft("always ask me first")},
+		{"reason that begins with a, on offer", batch, []string{"a", "?> 3. Allow all 3", `"lways ask me first"`, "?Deny: always ask me first", "Enter"}, soft("always ask me first")},
+		{"reason that begins with s", none, []string{`"stop"`, "?Deny: stop", "Enter"}, soft("stop")},
+		{"reason that begins with y", none, []string{`"yes but not now"`, "?> 4. Deny: yes but not now", "Enter"}, soft("yes but not now")},
+		{"reason that begins with q", none, []string{`"quietly please"`, "?Deny: quietly please", "Enter"}, soft("quietly please")},
+		{"reason that begins with n", none, []string{`"not like this"`, "?Deny: not like this", "Enter"}, soft("not like this")},
+		{"reason that begins with v", none, []string{`"very odd"`, "?Deny: very odd", "Enter"}, soft("very odd")},
+		{"reason with another letter", none, []string{`"use pnpm"`, "?> 4. Deny: use pnpm", "Enter"}, soft("use pnpm")},
+		{"reason with digits", none, []string{`"go 1.26 2"`, "?Deny: go 1.26 2", "Enter"}, soft("go 1.26 2")},
+		{"Backspace", none, []string{`"use pnpmx"`, "?pnpmx", "BSpace", "?pnpm  ", "Enter"}, soft("use pnpm")},
+		{"Backspace to nothing", low, []string{`"xy"`, "?Deny: xy", "BSpace", "BSpace", "?>1 Execute", "Enter"}, allow("once")},
+		{"Esc clears the reason", none, []string{`"use pnpm"`, "?use pnpm", "Escape", "?Deny:  ", "Enter"}, soft("")},
+		{"Esc clears a letter", none, []string{"y", "?> 1", "Escape", "?> 4", "Enter"}, soft("")},
+		{"all of a batch", batch, []string{"a", "?> 3", "Enter"}, allow("batch")},
+		{"quit a batch", batch, []string{"q", "?> 6. Quit: deny, cancel", "Enter"}, ipc.Answer{Mode: "hard", Scope: "batch"}},
+		{"chooser", none, []string{"3", "?1 of the last 120", "+", "Down", "?> npm install left-pad", "Down", "?> npm install \\*", "Right", "?always, for this agent", "Tab", "?for 30 minutes", "Enter"},
+			ipc.Answer{Allow: true, Scope: "agent", Suggestion: "2", ForMS: 1_800_000}},
+		{"chooser left again", none, []string{"3", "?in this session", "+", "Escape", "?1-6 quick", "+", "Enter"}, soft("")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := sit(t, 80, 40, newOffice(request(c.change)), nil, "--once")
+			d.Wait("min old")
+			settle()
+			for _, k := range c.press {
+				if want, ok := strings.CutPrefix(k, "?"); ok {
+					d.Wait(want)
+				} else if k == "+" {
+					settle()
+				} else {
+					d.Press(k)
+				}
+			}
+			c.want.ID, c.want.Rev, c.want.Hash = "a-1", 1, "h1"
+			if got := d.sent(1); len(got) != 1 || got[0] != c.want {
+				t.Errorf("sent %+v, want %+v\n%s", got, c.want, d.Screen())
+			}
+			if !c.want.Allow || c.change == nil {
+				return
+			}
+			if code := d.Status(); code != 0 {
+				t.Errorf("exit status %d", code)
+			}
+		})
+	}
+}
