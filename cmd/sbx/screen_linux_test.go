@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -257,4 +258,298 @@ func TestScreenKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nothing reports whether no answer has come although there was time for one.
+func (d *desk) nothing(when string) {
+	d.t.Helper()
+	settle()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.answers) != 0 {
+		d.t.Errorf("%s: %+v was sent", when, d.answers)
+	}
+}
+
+// R-UX-01: nothing that was typed before a card appeared or changed counts, nor
+// what is pasted, nor what a terminal reports of itself.
+func TestScreenTypeAhead(t *testing.T) {
+	t.Parallel()
+	o := newOffice(request(low)) // at low risk Enter alone is a yes
+	house := ipctest.Start(t, o, ipc.Limits{})
+	bin, err := sbxOnly()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"SBX_SOCKET_DIR=" + house.Dir, "SBX_STATE_DIR=" + t.TempDir()}
+	m := termtest.OpenTmux(t, 80, 30, env, "echo wait; sleep 1; exec "+bin+" approve")
+	d := &desk{Tmux: m, office: o, t: t}
+	d.Wait("wait")
+	d.Press("1", "Enter", "y", "Enter")
+	d.Wait("min old")
+	d.nothing("typed before the screen was there")
+
+	// Typed at the very moment at which a card changes, or another comes.
+	for rev := 2; rev < 5; rev++ {
+		o.put(request(low, func(q *ipc.Approval) {
+			q.Rev, q.Hash, q.Command = rev, "h"+strconv.Itoa(rev), "git push --force origin "+strconv.Itoa(rev)
+		}))
+		d.Wait("origin " + strconv.Itoa(rev))
+		d.Press("1", "Enter")
+		d.nothing("typed as the card changed")
+	}
+
+	// Pasted, marked as such or not; what a terminal reports of itself.
+	d.Paste("1\n", true)
+	d.Paste("y\n1\n", true)
+	d.nothing("pasted")
+	d.Press("Escape")
+	d.Raw("1b", "5b", "49") // focus in
+	d.Raw("1b", "5b", "4f") // focus out
+	d.Raw("1b", "5b", "3c", "30", "3b", "33", "3b", "34", "4d")
+	d.nothing("reports of the terminal")
+	d.Paste("use pnpm\n", false)
+	d.nothing("pasted without a mark")
+
+	// Resized: what is on the screen has changed.
+	d.Press("Escape")
+	d.Wait(">1 Execute once")
+	d.Resize(50, 20)
+	d.Wait("min old")
+	settle()
+	d.Press("Enter")
+	if got := d.sent(1); len(got) != 1 || !got[0].Allow {
+		t.Errorf("sent %+v, want a yes from the one Enter that counts", got)
+	}
+}
+
+// R-AP-13: the second yes is two words that are on the screen.
+func TestScreenSecondYes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*ipc.Approval)
+		words  func(code string) string
+		want   ipc.Answer
+	}{
+		{"delete", deletes, func(code string) string { return code }, ipc.Answer{Allow: true, Scope: "once", Confirm: true}},
+		{"danger, in capitals", danger, strings.ToUpper, ipc.Answer{Allow: true, Scope: "once", Confirm: true}},
+		{"yes is not enough", danger, func(string) string { return "yes" }, ipc.Answer{Mode: "soft", Note: "not confirmed"}},
+		{"nothing", danger, func(string) string { return "" }, ipc.Answer{Mode: "soft", Note: "not confirmed"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := sit(t, 60, 40, newOffice(request(c.change)), nil, "--once")
+			d.Wait("min old")
+			settle()
+			d.Press("1") // a digit alone answers nothing here
+			d.Wait("> 1.")
+			d.nothing("a digit at high risk")
+			d.Press("Enter")
+			lines := strings.Split(d.Wait("two words: +│$"), "\n")
+			at := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, "two words:") })
+			code := strings.Trim(lines[at+1], "│ ")
+			if len(strings.Fields(code)) != 2 {
+				t.Fatalf("no two words on the screen:\n%s", d.Screen())
+			}
+			d.Press("Enter") // too early
+			settle()
+			d.Wait("two words: +│$")
+			if words := c.words(code); words != "" {
+				d.Press(strconv.Quote(words))
+				d.Wait("> (?i)" + words)
+			}
+			d.Press("Enter")
+			c.want.ID, c.want.Rev, c.want.Hash = "a-1", 1, "h1"
+			if got := d.sent(2); len(got) != 2 || got[1] != c.want || got[0].Confirm {
+				t.Errorf("sent %+v, want a yes and then %+v\n%s", got, c.want, d.Screen())
+			}
+		})
+	}
+}
+
+// What does not fit is scrolled, and cannot be allowed before all of it was on
+// the screen; the whole view shows what the card leaves out.
+func TestScreenLong(t *testing.T) {
+	t.Parallel()
+	d := sit(t, 60, 30, newOffice(request(long)), nil, "--once")
+	d.Wait("min old")
+	settle()
+	d.golden("long-first")
+	d.Press("1")
+	d.Wait("Not all of it has been on the screen")
+	d.golden("long-refused")
+	d.Press("End")
+	d.Wait("20 more lines: v shows them")
+	d.Press("1")
+	d.Wait("Not all of it has been on the screen")
+	d.Press("v")
+	d.Wait("> 6. View all")
+	d.Press("Enter")
+	d.Wait("all of it")
+	settle()
+	d.golden("long-all")
+	for range 6 {
+		d.Press("PageDown")
+	}
+	d.Wait("echo line 70")
+	d.Press("q")
+	d.Wait("1-6 quick")
+	settle()
+	d.Press("1")
+	if got := d.sent(1); len(got) != 1 || !got[0].Allow {
+		t.Errorf("sent %+v, want a yes", got)
+	}
+}
+
+// A terminal that is too small says so, and answers nothing but no.
+func TestScreenTooSmall(t *testing.T) {
+	t.Parallel()
+	d := sit(t, 20, 8, newOffice(request()), nil, "--once")
+	d.Wait("small to show it")
+	settle()
+	d.golden("too-small")
+	d.Press("1", "y", "Escape")
+	d.nothing("on a terminal that is too small")
+	d.Resize(24, 24)
+	d.Wait("1-[0-9]+ of 31")
+	d.golden("small")
+}
+
+// R-AP-10: the summaries of "approve all" and "quit".
+func TestScreenBatch(t *testing.T) {
+	for _, c := range []struct{ key, option, name string }{{"a", "> 3", "batch-approved"}, {"q", "> 6", "batch-quit"}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			second := func(q *ipc.Approval) { batch(q); q.Batch.Index, q.Batch.Remaining = 1, q.Batch.Remaining[1:] }
+			d := sit(t, 70, 40, newOffice(request(second)), nil, "--once")
+			d.Wait("min old")
+			settle()
+			d.Press(c.key)
+			d.Wait(c.option)
+			d.Press("Enter")
+			if code := d.Status(); code != 0 {
+				t.Errorf("exit status %d", code)
+			}
+			d.golden(c.name)
+		})
+	}
+}
+
+// R-AP-21: the last answer is taken back as far as that goes.
+func TestScreenUndo(t *testing.T) {
+	t.Parallel()
+	o := newOffice(request(), request(func(q *ipc.Approval) { q.ID, q.Command, q.Session = "a-2", "npm run build", "s-2" }))
+	d := sit(t, 80, 40, o, nil, "")
+	d.Wait("2 requests")
+	settle()
+	d.golden("queue-two")
+	d.Press("2")
+	d.Wait("npm run build")
+	d.Press("C-z")
+	d.Wait(`Undone: the grant g-1 is withdrawn`)
+	settle()
+	d.golden("queue-undone")
+	d.Press("q")
+	d.Wait("> 5")
+	d.Press("Enter")
+	d.Wait("nothing waits")
+	d.Press("C-z")
+	d.Wait("Undone: the session goes on")
+	d.Press("C-z")
+	d.Wait("There is no answer to undo")
+	d.golden("queue-empty")
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if strings.Join(o.revoked, " ") != "g-1" || strings.Join(o.resumed, " ") != "s-2" {
+		t.Errorf("revoked %q and resumed %q, want g-1 and s-2", o.revoked, o.resumed)
+	}
+}
+
+// "Always allow…" shows what each wider grant would have covered.
+func TestScreenChooser(t *testing.T) {
+	t.Parallel()
+	d := sit(t, 80, 44, newOffice(request()), nil, "")
+	d.Wait("min old")
+	settle()
+	d.Press("3")
+	d.Wait("Allows exactly this request")
+	settle()
+	d.golden("chooser-exact")
+	d.Press("Down", "Down", "Right", "Right", "Tab", "Tab", "Tab")
+	d.Wait("life:  for 30 days")
+	d.golden("chooser-wide")
+	d.Resize(30, 44)
+	d.golden("chooser-30")
+}
+
+// The first valid answer wins, and the other approver is told (R-AP-15). An
+// approver that is killed has answered nothing (R-AP-14).
+func TestScreenTwoApprovers(t *testing.T) {
+	t.Parallel()
+	o := newOffice(request())
+	house := ipctest.Start(t, o, ipc.Limits{})
+	one := sitAt(t, house.Dir, 80, 40, o, nil, "")
+	two := sitAt(t, house.Dir, 80, 40, o, nil, "")
+	dead := sitAt(t, house.Dir, 80, 40, o, nil, "")
+	for _, d := range []*desk{one, two, dead} {
+		d.Wait("min old")
+	}
+	settle()
+	dead.Press("y")
+	dead.Wait("> 1.")
+	dead.Close()
+	one.nothing("after an approver was killed")
+	two.Press("y")
+	two.Wait("> 1.")
+	one.Press("1")
+	two.Wait("already decided by uid 0")
+	two.golden("answered-elsewhere")
+	if got := o.sent(1); len(got) != 1 {
+		t.Errorf("sent %+v, want one answer", got)
+	}
+}
+
+// R-AP-14: no answer in time is a no, and it says so.
+func TestScreenTimeout(t *testing.T) {
+	t.Parallel()
+	d := sit(t, 80, 40, newOffice(request(func(q *ipc.Approval) {
+		end := time.Now().Add(4 * time.Second)
+		q.Deadline = &end
+	})), nil, "--once")
+	d.Wait("[0-9] s left")
+	d.Press("y")
+	if code := d.Status(); code != 0 {
+		t.Errorf("exit status %d", code)
+	}
+	d.Wait("No answer in time: that is a no.")
+	if d.office.mu.Lock(); len(d.answers) != 0 {
+		t.Errorf("sent %+v", d.answers)
+	}
+	d.office.mu.Unlock()
+}
+
+// --plain asks line by line and writes no escape sequence; NO_COLOR writes none
+// for colour; a terminal that is not known to be UTF-8 gets ASCII.
+func TestScreenPlain(t *testing.T) {
+	t.Parallel()
+	d := sit(t, 60, 50, newOffice(request()), nil, "--plain")
+	d.Wait(`Allow\? \[`)
+	d.golden("plain")
+	settle()
+	d.Press(`"use pnpm"`, "Enter")
+	if got := d.sent(1); len(got) != 1 || got[0].Note != "use pnpm" {
+		t.Errorf("sent %+v, want the reason", got)
+	}
+	for env, want := range map[string]bool{"NO_COLOR=1": false, "X=1": true} {
+		d := sit(t, 80, 40, newOffice(request(danger)), []string{env}, "")
+		d.Wait("min old")
+		settle()
+		if got := strings.Contains(d.Colors(), "\x1b[91m"); got != want {
+			t.Errorf("with %s the frame is red: %v, want %v\n%q", env, got, want, d.Colors())
+		}
+	}
+	a := sit(t, 80, 40, newOffice(request(danger)), []string{"LC_ALL=C"}, "")
+	a.Wait("min old")
+	settle()
+	a.golden("ascii")
 }

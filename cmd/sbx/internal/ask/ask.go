@@ -261,7 +261,7 @@ func (p Person) onlyNo(a ipc.Approval) bool { return p.Inline && a.Risk == "high
 
 func (p Person) look() Look {
 	cols, _ := p.Terminal.Size()
-	return Look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8}
+	return Look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8, Cells: !p.Terminal.Plain}
 }
 
 // print writes our own text, in which strangers' text is neutralised already.

@@ -17,6 +17,7 @@ type Look struct {
 	Width int  // cells
 	Color bool // SGR sequences may be written
 	UTF8  bool
+	Cells bool // a renderer draws it, cell by cell
 	Whole bool // leave nothing out, however long
 }
 
@@ -55,9 +56,11 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 			w.field("why", r)
 		}
 	}
+	w.field("rule", a.Rule)
 	w.field("agent", agent(a))
 	w.block("it says", a.Claim)
 	w.batch(a.Batch)
+	w.block("may touch", strings.Join(a.Sandbox, "\n"))
 	w.field("sandbox", enforcement(a.Enforcement))
 	for _, d := range a.Widenings {
 		w.field("offers", first(d.Label, d.Access+" "+d.Object))

@@ -375,8 +375,5 @@ func (d *dialog) window(list []row, height int, cut bool) []row {
 
 // visible is what was typed, fit to be shown.
 func (d *dialog) visible() string {
-	if d.look.UTF8 {
-		return display.Prose(string(d.typed))
-	}
-	return display.ASCII(string(d.typed))
+	return d.look.fit(display.Prose(string(d.typed)))
 }

@@ -90,7 +90,11 @@ func (d *dialog) drawBox(now time.Time) []string {
 	}
 	b.rows(d.window(text, height, cut))
 	if d.height < d.length {
-		b.row(row{{red, fmt.Sprintf("lines %d-%d of %d; PgDn", d.top+1, min(d.top+d.height, d.length), d.length)}})
+		end, key := min(d.top+d.height, d.length), "PgDn"
+		if end == d.length {
+			key = "PgUp"
+		}
+		b.row(row{{red, fmt.Sprintf("%d-%d of %d, %s", d.top+1, end, d.length, key)}})
 	}
 	b.rule()
 	b.rows(low)

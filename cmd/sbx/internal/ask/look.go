@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"sandboxd/display"
 	"sandboxd/ipc"
 )
@@ -32,20 +34,39 @@ func (l Look) sign(s, ascii string) string {
 }
 
 // line neutralises a stranger's text for one line.
-func (l Look) line(s string) string {
-	if l.UTF8 {
-		return display.Line(s)
+func (l Look) line(s string) string { return l.fit(display.Line(s)) }
+
+// fit writes out what this terminal does not show as it is.
+func (l Look) fit(s string) string {
+	switch {
+	case !l.UTF8:
+		return display.ASCII(s)
+	case l.Cells:
+		return oneCell(s)
 	}
-	return display.ASCII(s)
+	return s
+}
+
+// oneCell writes out the characters that the screen's renderer would drop or
+// place wrongly: it has a cell for each character, none for the marks on it, and
+// its own table of widths.
+func oneCell(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		one := string(r)
+		if n := ansi.WcWidth.StringWidth(one); r >= 0x80 && (n == 0 || n != display.Width(one)) {
+			one = display.ASCII(one)
+		}
+		b.WriteString(one)
+	}
+	return b.String()
 }
 
 // block neutralises a stranger's text of several lines.
 func (l Look) block(s string) []string {
 	lines := display.Block(s)
-	if !l.UTF8 {
-		for i := range lines {
-			lines[i] = display.ASCII(lines[i])
-		}
+	for i := range lines {
+		lines[i] = l.fit(lines[i])
 	}
 	return lines
 }

@@ -92,6 +92,12 @@ func (m *Tmux) Press(keys ...string) {
 	}
 }
 
+// Raw sends bytes, in hexadecimal, as if the terminal had.
+func (m *Tmux) Raw(bytes ...string) {
+	m.t.Helper()
+	m.tmux(append([]string{"send-keys", "-H"}, bytes...)...)
+}
+
 // Paste pastes text, marked as such where the program has asked for that and
 // marked is true.
 func (m *Tmux) Paste(text string, marked bool) {
