@@ -182,7 +182,7 @@ func wireExit(r supervisor.Result) *ipc.Exit {
 		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Rule: v.Why, Hint: v.Hint})
 	}
 	for _, i := range r.Quarantined {
-		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept})
+		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept, Undo: supervisor.QuarantineID(i)})
 	}
 	switch r.Outcome {
 	case supervisor.Ran:

@@ -28,7 +28,7 @@ type app struct {
 // verbs make the commands, in the order of the help text. A verb whose other
 // side does not exist is not in the list.
 var verbs = []func(*app) *cobra.Command{
-	runVerb, checkVerb, approveVerb, pendingVerb,
+	runVerb, fileVerb, undoVerb, checkVerb, approveVerb, pendingVerb,
 	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb,
 	logVerb, statsVerb, statusVerb, doctorVerb,
 	rulesVerb, presetVerb, configVerb, stopVerb, versionVerb, genVerb,

@@ -132,24 +132,16 @@ func (r *runner) join(ctx context.Context) error {
 	return nil
 }
 
-// terminal is where a person can be asked: the controlling terminal, if this
-// is its foreground job and at least one of the standard descriptors leads to a
-// terminal. A program that has redirected all three is not a person.
+// terminal is where a person can be asked.
 func (r *runner) terminal() *term.Terminal {
 	if r.options.noAsk || r.options.session != "" {
 		return nil
 	}
-	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
-		if xterm.IsTerminal(int(f.Fd())) {
-			tty, err := term.Open()
-			if err != nil {
-				return nil
-			}
-			tty.MakePlain(r.options.plain)
-			return tty
-		}
+	tty := askingTerminal()
+	if tty != nil {
+		tty.MakePlain(r.options.plain)
 	}
-	return nil
+	return tty
 }
 
 func (r *runner) request(env map[string]string) ipc.ExecRequest {
