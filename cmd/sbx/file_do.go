@@ -194,7 +194,7 @@ func (r *fileRunner) put(ctx context.Context, desk *ipc.Client, q ipc.Approval) 
 	if whole, err := desk.Approval(ctx, ipc.ApprovalRequest{ID: q.ID}); err == nil {
 		q = whole
 	}
-	_, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true, Pager: pager(r.tty)}.Ask(ctx, q)
+	_, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true}.Ask(ctx, q)
 	if err != nil && ctx.Err() == nil {
 		r.complain(err)
 		r.note("the question is still open for others: sbx approve %s", q.ID)

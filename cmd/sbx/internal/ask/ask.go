@@ -113,6 +113,14 @@ func (p Person) elsewhere(ctx context.Context, err error) (Outcome, error) {
 
 // put shows the question and takes the answer to it.
 func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
+	if noCommand(a) && a.Presentation == nil {
+		// What would change is what the question is about.
+		now, err := p.whole(ctx, a.ID)
+		if err != nil {
+			return p.elsewhere(ctx, err)
+		}
+		a = now
+	}
 	card := newCard(a, p.look(), p.onlyNo(a))
 	viewed := card.whole
 	p.print(card.text)
@@ -243,9 +251,20 @@ func (p Person) report(a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcom
 	return out, nil
 }
 
+// whole gets a question with all there is to see of it, however long.
+func (p Person) whole(ctx context.Context, id string) (ipc.Approval, error) {
+	a, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: id})
+	if s := a.Presentation; s != nil && s.Metadata["full_content"] != "" {
+		full := *s
+		full.Content = s.Metadata["full_content"]
+		a.Presentation = &full
+	}
+	return a, err
+}
+
 // view shows everything there is to see.
 func (p Person) view(ctx context.Context, a ipc.Approval) error {
-	whole, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
+	whole, err := p.whole(ctx, a.ID)
 	if err != nil {
 		return err
 	}

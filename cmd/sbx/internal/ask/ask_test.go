@@ -305,14 +305,14 @@ func TestLongCommandMustBeViewed(t *testing.T) {
 	}
 }
 
-func TestViewShowsThePresentation(t *testing.T) {
+// What a call that is no command would change stands on the card itself.
+func TestCardShowsTheChange(t *testing.T) {
 	q := plainQuestion()
 	q.Tool, q.Command, q.Description = "edit_file", "", "edit a.go"
 	q.Presentation = &ipc.Presentation{Kind: "diff", Content: "-old\n+new\x1b[2J\n"}
 	tab := sit(t, t.Context(), q, map[string]string{"NO_COLOR": "1"})
-	typeLines(tab, "v\r")
 	tab.Wait(`│ +new\x1b[2J`)
-	tab.Press("\r")
+	typeLines(tab, "\r")
 	<-tab.result
 }
 

@@ -45,9 +45,10 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	w.title(a)
 	w.field("tool", tool(a))
 	w.block("command", commandOf(a))
-	if a.Command == "" && len(a.Argv) == 0 {
+	if noCommand(a) {
 		w.field("what", a.Description)
 		w.block("input", input(a.Input))
+		w.change(a.Presentation)
 	}
 	w.field("directory", a.Cwd)
 	w.field("path", a.BlockedPath)
@@ -76,6 +77,21 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	}
 	c.text, c.whole = w.out.String(), w.whole
 	return c
+}
+
+// noCommand: it is about something else than a command, such as a file.
+func noCommand(a ipc.Approval) bool { return a.Command == "" && len(a.Argv) == 0 }
+
+// change is what a call that is no command would do.
+func (w *writer) change(p *ipc.Presentation) {
+	if p == nil {
+		return
+	}
+	if kind, binary := display.Binary([]byte(p.Content)); binary {
+		w.field("change", kind)
+		return
+	}
+	w.block("change", p.Content)
 }
 
 // short reports whether one line tells it all: low risk and nothing unusual.
@@ -208,8 +224,8 @@ func confirmText(a ipc.Approval, c code, look Look) string {
 // presentation is the part of the full view that is not on the card.
 func presentation(a ipc.Approval, look Look) string {
 	p := a.Presentation
-	if p == nil || p.Content == "" || p.Content == a.Command {
-		return ""
+	if p == nil || p.Content == "" || p.Content == a.Command || noCommand(a) {
+		return "" // it is on the card
 	}
 	w := writer{look: look}
 	name := p.Kind

@@ -59,7 +59,7 @@ func tick() tea.Cmd {
 // fetch gets the whole question.
 func (p Person) fetch(ctx context.Context, id string) tea.Cmd {
 	return func() tea.Msg {
-		a, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: id})
+		a, err := p.whole(ctx, id)
 		return fetchedMsg{a, err}
 	}
 }
