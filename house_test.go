@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"audit":               {},
 	"broker":              {"ipc"},
 	"bwrap":               {"profile"},
+	"clients":             {},
 	"config":              {"approval", "egress", "shell", "files", "profile"},
 	"display":             {},
 	"egress":              {},

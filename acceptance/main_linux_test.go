@@ -69,13 +69,19 @@ func eachUser(t *testing.T, f func(t *testing.T, a *actor)) {
 	}
 	t.Run("root", func(t *testing.T) { f(t, newActor(t, "")) })
 	t.Run("user", func(t *testing.T) {
-		if _, err := user.Lookup(ordinary); err != nil {
-			if out, err := exec.Command("/usr/sbin/useradd", "-m", "-s", "/bin/bash", ordinary).CombinedOutput(); err != nil {
-				t.Fatalf("useradd: %v: %s", err, out)
-			}
-		}
-		f(t, newActor(t, ordinary))
+		f(t, newActor(t, ordinaryUser(t)))
 	})
+}
+
+// ordinaryUser makes sure that there is one, and returns its name.
+func ordinaryUser(t *testing.T) string {
+	t.Helper()
+	if _, err := user.Lookup(ordinary); err != nil {
+		if out, err := exec.Command("/usr/sbin/useradd", "-m", "-s", "/bin/bash", ordinary).CombinedOutput(); err != nil {
+			t.Fatalf("useradd: %v: %s", err, out)
+		}
+	}
+	return ordinary
 }
 
 func newActor(t *testing.T, name string) *actor {

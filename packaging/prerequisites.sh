@@ -22,7 +22,12 @@ need make make
 need git git
 if [ "${1-}" = test ]; then
 	need nodejs node
+	need npm npm
 	need python3 /usr/bin/python3
+	need python3-pip /usr/lib/python3/dist-packages/pip
+	need python3-setuptools /usr/lib/python3/dist-packages/setuptools
+	need python3-wheel /usr/lib/python3/dist-packages/wheel
+	need mypy /usr/bin/mypy
 	need curl curl
 	need iproute2 ip
 	need util-linux /usr/bin/unshare

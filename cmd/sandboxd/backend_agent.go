@@ -98,7 +98,7 @@ func (b *backend) inline(c ipc.Caller, s *supervisor.Session, asked bool) bool {
 func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {
 	var s *supervisor.Session
 	var err error
-	if shellTool := r.Tool == "" || r.Tool == "bash"; r.Session == "" && shellTool {
+	if r.Session == "" && r.DryRun {
 		s, err = b.sup.Unregistered(peerOf(c.Peer), r.Cwd)
 		err = wireError(err)
 	} else {

@@ -155,7 +155,7 @@ func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, er
 	all := b.sup.Sessions(c.Peer.UID)
 	for _, s := range all {
 		mode := b.approvals.Mode(s.Ref())
-		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.ID == "", Label: s.Label,
+		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.Name != "", Label: s.Label,
 			Root: s.Root, Trusted: b.sup.Trusted(s), Mode: wireModeName(mode.Mode), UID: s.Peer.UID, PID: s.Peer.PID,
 			Opened: s.Opened, LastUsed: s.LastUsed(), Turn: s.Turn(), Running: s.Running()}
 		if !mode.Until.IsZero() {

@@ -1,0 +1,544 @@
+"""One method for each operation of the protocol, as docs/openapi.yaml has them.
+
+Written by TestGenerated in clients/. Do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional
+
+from . import wire
+from .transport import Body, Transport
+
+
+class SharedOperations(Transport):
+    """What both sockets offer."""
+
+    def doctor(
+        self,
+        *,
+        prove: Optional[bool] = None,
+    ) -> wire.Doctor:
+        """examine the host; with `prove`, attempt each forbidden act: GET /v1/doctor"""
+        answer: wire.Doctor = self.ask(
+            "GET",
+            "/v1/doctor",
+            query={"prove": prove},
+        )
+        return answer
+
+    def exec_cancel(
+        self,
+        *,
+        id: str,
+    ) -> wire.Done:
+        """end the command's whole tree: DELETE /v1/exec/{id}"""
+        answer: wire.Done = self.ask(
+            "DELETE",
+            "/v1/exec/" + self.quote(id),
+        )
+        return answer
+
+    def exec_events(
+        self,
+        *,
+        id: str,
+        from_seq: Optional[int] = None,
+        watch: Optional[bool] = None,
+    ) -> Iterator[wire.Event]:
+        """follow a command: GET /v1/exec/{id}/events"""
+        answer: Iterator[wire.Event] = self.lines(
+            "GET",
+            "/v1/exec/" + self.quote(id) + "/events",
+            query={"from_seq": from_seq, "watch": watch},
+        )
+        return answer
+
+    def profile(
+        self,
+        *,
+        session: Optional[str] = None,
+        path: Optional[str] = None,
+        against: Optional[str] = None,
+    ) -> wire.Profile:
+        """show, explain or compare profiles: GET /v1/profile"""
+        answer: wire.Profile = self.ask(
+            "GET",
+            "/v1/profile",
+            query={"session": session, "path": path, "against": against},
+        )
+        return answer
+
+    def session_close(
+        self,
+        *,
+        id: str,
+    ) -> wire.Closed:
+        """end a session and what runs in it: DELETE /v1/sessions/{id}"""
+        answer: wire.Closed = self.ask(
+            "DELETE",
+            "/v1/sessions/" + self.quote(id),
+        )
+        return answer
+
+    def session_list(
+        self,
+    ) -> wire.SessionList:
+        """the sessions that the caller may see: GET /v1/sessions"""
+        answer: wire.SessionList = self.ask(
+            "GET",
+            "/v1/sessions",
+        )
+        return answer
+
+    def session_turn(
+        self,
+        *,
+        id: str,
+        skills: Optional[List[wire.Skill]] = None,
+    ) -> wire.Turn:
+        """the user spoke: a new turn, and the stop is cleared: POST /v1/sessions/{id}/turn"""
+        answer: wire.Turn = self.ask(
+            "POST",
+            "/v1/sessions/" + self.quote(id) + "/turn",
+            body={"skills": skills},
+        )
+        return answer
+
+    def status(
+        self,
+    ) -> wire.Status:
+        """how the daemon and this host are: GET /v1/status"""
+        answer: wire.Status = self.ask(
+            "GET",
+            "/v1/status",
+        )
+        return answer
+
+    def version(
+        self,
+    ) -> wire.Version:
+        """who answers, and what it can do: GET /v1/version"""
+        answer: wire.Version = self.ask(
+            "GET",
+            "/v1/version",
+        )
+        return answer
+
+
+class AgentOperations(SharedOperations):
+    """What agent.sock offers."""
+
+    def batch(
+        self,
+        *,
+        session: Optional[str] = None,
+        id: Optional[str] = None,
+        inline: Optional[bool] = None,
+        calls: Optional[List[wire.BatchCall]] = None,
+    ) -> wire.BatchResult:
+        """carry out the calls of one model response, in order: POST /v1/batch"""
+        answer: wire.BatchResult = self.ask(
+            "POST",
+            "/v1/batch",
+            body={"session": session, "id": id, "inline": inline, "calls": calls},
+        )
+        return answer
+
+    def check(
+        self,
+        *,
+        session: Optional[str] = None,
+        call_id: Optional[str] = None,
+        tool: Optional[str] = None,
+        command: Optional[str] = None,
+        argv: Optional[List[str]] = None,
+        args: Optional[Dict[str, Any]] = None,
+        cwd: Optional[str] = None,
+        env: Optional[Dict[str, str]] = None,
+        tty: Optional[bool] = None,
+        dry_run: Optional[bool] = None,
+        inline: Optional[bool] = None,
+        description: Optional[str] = None,
+        batch: Optional[wire.BatchPlace] = None,
+    ) -> wire.Verdict:
+        """decide without running: POST /v1/check"""
+        answer: wire.Verdict = self.ask(
+            "POST",
+            "/v1/check",
+            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "batch": batch},
+        )
+        return answer
+
+    def exec_resize(
+        self,
+        *,
+        id: str,
+        cols: Optional[int] = None,
+        rows: Optional[int] = None,
+    ) -> wire.Done:
+        """tell the command's terminal its size: POST /v1/exec/{id}/resize"""
+        answer: wire.Done = self.ask(
+            "POST",
+            "/v1/exec/" + self.quote(id) + "/resize",
+            body={"cols": cols, "rows": rows},
+        )
+        return answer
+
+    def exec_signal(
+        self,
+        *,
+        id: str,
+        signal: Optional[str] = None,
+    ) -> wire.Done:
+        """send a signal: POST /v1/exec/{id}/signal"""
+        answer: wire.Done = self.ask(
+            "POST",
+            "/v1/exec/" + self.quote(id) + "/signal",
+            body={"signal": signal},
+        )
+        return answer
+
+    def exec_start(
+        self,
+        *,
+        session: Optional[str] = None,
+        call_id: Optional[str] = None,
+        command: Optional[str] = None,
+        argv: Optional[List[str]] = None,
+        cwd: Optional[str] = None,
+        env: Optional[Dict[str, str]] = None,
+        tty: Optional[bool] = None,
+        cols: Optional[int] = None,
+        rows: Optional[int] = None,
+        timeout_ms: Optional[int] = None,
+        stdin: Optional[str] = None,
+        stdin_data: Optional[str] = None,
+        inline: Optional[bool] = None,
+        keep: Optional[bool] = None,
+        description: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        batch: Optional[wire.BatchPlace] = None,
+    ) -> wire.ExecStarted:
+        """queue a command: POST /v1/exec"""
+        answer: wire.ExecStarted = self.ask(
+            "POST",
+            "/v1/exec",
+            body={"session": session, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch},
+            key=idempotency_key,
+        )
+        return answer
+
+    def exec_stdin(
+        self,
+        *,
+        id: str,
+        data: Body = b"",
+        eof: Optional[bool] = None,
+    ) -> wire.Done:
+        """send a piece of input, or its end: POST /v1/exec/{id}/stdin"""
+        answer: wire.Done = self.ask(
+            "POST",
+            "/v1/exec/" + self.quote(id) + "/stdin",
+            query={"eof": eof},
+            raw=data,
+        )
+        return answer
+
+    def file(
+        self,
+        *,
+        op: str,
+        session: Optional[str] = None,
+        call_id: Optional[str] = None,
+        path: Optional[str] = None,
+        to: Optional[str] = None,
+        content: Optional[str] = None,
+        encoding: Optional[str] = None,
+        edits: Optional[List[wire.Edit]] = None,
+        anchor: Optional[str] = None,
+        line: Optional[int] = None,
+        before: Optional[bool] = None,
+        offset: Optional[int] = None,
+        limit: Optional[int] = None,
+        pattern: Optional[str] = None,
+        glob: Optional[str] = None,
+        recursive: Optional[bool] = None,
+        if_hash: Optional[str] = None,
+        mode: Optional[int] = None,
+        undo_id: Optional[str] = None,
+        dry_run: Optional[bool] = None,
+        inline: Optional[bool] = None,
+        description: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        batch: Optional[wire.BatchPlace] = None,
+    ) -> wire.FileResult:
+        """carry out a file operation: POST /v1/files/{op}"""
+        answer: wire.FileResult = self.ask(
+            "POST",
+            "/v1/files/" + self.quote(op),
+            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "undo_id": undo_id, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
+            key=idempotency_key,
+        )
+        return answer
+
+    def session_open(
+        self,
+        *,
+        agent: Optional[str] = None,
+        label: Optional[str] = None,
+        root: Optional[str] = None,
+        cwd: Optional[str] = None,
+        kind: Optional[str] = None,
+        tty: Optional[bool] = None,
+    ) -> wire.Session:
+        """open a session, or find the terminal's own again: POST /v1/sessions"""
+        answer: wire.Session = self.ask(
+            "POST",
+            "/v1/sessions",
+            body={"agent": agent, "label": label, "root": root, "cwd": cwd, "kind": kind, "tty": tty},
+        )
+        return answer
+
+
+class ApproverOperations(SharedOperations):
+    """What approver.sock offers."""
+
+    def approval_decide(
+        self,
+        *,
+        id: str,
+        rev: int,
+        hash: str,
+        allow: bool,
+        scope: Optional[str] = None,
+        for_ms: Optional[int] = None,
+        note: Optional[str] = None,
+        mode: Optional[str] = None,
+        suggestion: Optional[str] = None,
+        widening: Optional[str] = None,
+        confirm: Optional[bool] = None,
+    ) -> wire.Decided:
+        """answer a question: POST /v1/approvals/{id}/decision"""
+        answer: wire.Decided = self.ask(
+            "POST",
+            "/v1/approvals/" + self.quote(id) + "/decision",
+            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "mode": mode, "suggestion": suggestion, "widening": widening, "confirm": confirm},
+        )
+        return answer
+
+    def approval_list(
+        self,
+    ) -> wire.ApprovalList:
+        """the questions that wait: GET /v1/approvals"""
+        answer: wire.ApprovalList = self.ask(
+            "GET",
+            "/v1/approvals",
+        )
+        return answer
+
+    def approval_show(
+        self,
+        *,
+        id: str,
+    ) -> wire.Approval:
+        """one question whole, with what a person looks at: GET /v1/approvals/{id}"""
+        answer: wire.Approval = self.ask(
+            "GET",
+            "/v1/approvals/" + self.quote(id),
+        )
+        return answer
+
+    def audit(
+        self,
+        *,
+        session: Optional[str] = None,
+        agent: Optional[str] = None,
+        tool: Optional[str] = None,
+        category: Optional[str] = None,
+        decision: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        after_seq: Optional[int] = None,
+        limit: Optional[int] = None,
+        last: Optional[bool] = None,
+    ) -> wire.AuditPage:
+        """read records: GET /v1/audit"""
+        answer: wire.AuditPage = self.ask(
+            "GET",
+            "/v1/audit",
+            query={"session": session, "agent": agent, "tool": tool, "category": category, "decision": decision, "since": since, "until": until, "after_seq": after_seq, "limit": limit, "last": last},
+        )
+        return answer
+
+    def audit_verify(
+        self,
+        *,
+        anchor_seq: Optional[int] = None,
+        anchor_hash: Optional[str] = None,
+    ) -> wire.AuditVerdict:
+        """check the chain of records: GET /v1/audit/verify"""
+        answer: wire.AuditVerdict = self.ask(
+            "GET",
+            "/v1/audit/verify",
+            query={"anchor_seq": anchor_seq, "anchor_hash": anchor_hash},
+        )
+        return answer
+
+    def events(
+        self,
+        *,
+        after: Optional[int] = None,
+    ) -> Iterator[wire.News]:
+        """follow what happens: GET /v1/events"""
+        answer: Iterator[wire.News] = self.server_sent(
+            "GET",
+            "/v1/events",
+            query={"after": after},
+        )
+        return answer
+
+    def grant_list(
+        self,
+    ) -> wire.GrantList:
+        """what is allowed or refused beyond one call: GET /v1/grants"""
+        answer: wire.GrantList = self.ask(
+            "GET",
+            "/v1/grants",
+        )
+        return answer
+
+    def grant_revoke(
+        self,
+        *,
+        id: str,
+    ) -> wire.Done:
+        """withdraw one grant, at once: DELETE /v1/grants/{id}"""
+        answer: wire.Done = self.ask(
+            "DELETE",
+            "/v1/grants/" + self.quote(id),
+        )
+        return answer
+
+    def grant_show(
+        self,
+        *,
+        id: str,
+    ) -> wire.Grant:
+        """explain one grant: GET /v1/grants/{id}"""
+        answer: wire.Grant = self.ask(
+            "GET",
+            "/v1/grants/" + self.quote(id),
+        )
+        return answer
+
+    def mode(
+        self,
+        *,
+        session: Optional[str] = None,
+    ) -> wire.Mode:
+        """how a session, or the daemon, decides: GET /v1/mode"""
+        answer: wire.Mode = self.ask(
+            "GET",
+            "/v1/mode",
+            query={"session": session},
+        )
+        return answer
+
+    def mode_set(
+        self,
+        *,
+        session: Optional[str] = None,
+        mode: Optional[str] = None,
+        for_ms: Optional[int] = None,
+        ends: Optional[str] = None,
+        by: Optional[str] = None,
+        was: Optional[str] = None,
+        warning: Optional[str] = None,
+    ) -> wire.Mode:
+        """change that: POST /v1/mode"""
+        answer: wire.Mode = self.ask(
+            "POST",
+            "/v1/mode",
+            body={"session": session, "mode": mode, "for_ms": for_ms, "ends": ends, "by": by, "was": was, "warning": warning},
+        )
+        return answer
+
+    def reload(
+        self,
+    ) -> wire.Reloaded:
+        """read the configuration again, whole or not at all: POST /v1/reload"""
+        answer: wire.Reloaded = self.ask(
+            "POST",
+            "/v1/reload",
+        )
+        return answer
+
+    def shutdown(
+        self,
+        *,
+        drain_ms: Optional[int] = None,
+        now: Optional[bool] = None,
+    ) -> wire.Done:
+        """end the daemon: POST /v1/shutdown"""
+        answer: wire.Done = self.ask(
+            "POST",
+            "/v1/shutdown",
+            body={"drain_ms": drain_ms, "now": now},
+        )
+        return answer
+
+    def stats(
+        self,
+    ) -> wire.Stats:
+        """count decisions: GET /v1/stats"""
+        answer: wire.Stats = self.ask(
+            "GET",
+            "/v1/stats",
+        )
+        return answer
+
+    def stats_reset(
+        self,
+    ) -> wire.Done:
+        """count from 0 again: DELETE /v1/stats"""
+        answer: wire.Done = self.ask(
+            "DELETE",
+            "/v1/stats",
+        )
+        return answer
+
+    def trust_add(
+        self,
+        *,
+        dir: Optional[str] = None,
+    ) -> wire.Trust:
+        """trust one: POST /v1/trust"""
+        answer: wire.Trust = self.ask(
+            "POST",
+            "/v1/trust",
+            body={"dir": dir},
+        )
+        return answer
+
+    def trust_list(
+        self,
+    ) -> wire.TrustList:
+        """the directories that a person trusts: GET /v1/trust"""
+        answer: wire.TrustList = self.ask(
+            "GET",
+            "/v1/trust",
+        )
+        return answer
+
+    def trust_remove(
+        self,
+        *,
+        dir: str,
+    ) -> wire.Done:
+        """trust it no more: DELETE /v1/trust"""
+        answer: wire.Done = self.ask(
+            "DELETE",
+            "/v1/trust",
+            query={"dir": dir},
+        )
+        return answer

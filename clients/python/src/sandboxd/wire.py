@@ -1,0 +1,792 @@
+"""The objects on the wire, as docs/openapi.yaml has them. Times are RFC 3339 text.
+
+Written by TestGenerated in clients/. Do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, TypedDict
+
+
+class Answer(TypedDict, total=False):
+    """Answer is the body of POST /v1/approvals/{id}/decision. It is decoded strictly: an unknown field, a key in another case, a key twice, or the absence of rev, hash or allow is an error and decides nothing."""
+
+    rev: int
+    hash: str
+    allow: bool
+    scope: str  # once (also ""), turn, session, agent, global, batch (all that was listed), group
+    for_ms: int  # lifetime of the grant; 0: the scope's own
+    note: str
+    mode: str  # of a no: hard (also "") or soft
+    suggestion: str  # id
+    widening: str  # id
+    confirm: bool  # this is the second yes
+
+
+class Approval(TypedDict, total=False):
+    """Approval is a question that waits for a person."""
+
+    id: str
+    rev: int  # counts changes of the question
+    hash: str  # of everything an answer is bound to
+    session: str
+    label: str
+    agent: str
+    claimed: bool  # Agent is only what the peer says of itself
+    uid: int
+    pid: int
+    exe: str
+    call_id: str
+    exec_id: str
+    tool: str
+    description: str
+    claim: str  # the agent's own description of it
+    command: str
+    argv: List[str]
+    input: Dict[str, Any]  # the payload, a JSON object
+    cwd: str
+    root: str
+    risk: str  # low, medium, high
+    reasons: List[str]
+    dangerous: bool
+    outside: bool  # reaches outside the project
+    protected: bool
+    delete: bool
+    confirm: bool  # a yes must be given twice
+    inline: bool  # the person at the asking terminal may answer
+    blocked_path: str
+    scopes: List[str]  # that an answer may have
+    suggestions: List[Suggestion]
+    widenings: List[Widening]
+    batch: BatchPlace
+    group_id: str
+    count: int  # of identical questions shown as one
+    profile_digest: str
+    enforcement: Enforcement
+    warnings: List[Warning]
+    created: str
+    deadline: str
+    presentation: Presentation  # only in GET /v1/approvals/{id}
+
+
+class ApprovalList(TypedDict, total=False):
+    """ApprovalList answers GET /v1/approvals."""
+
+    approvals: List[Approval]
+
+
+class AuditPage(TypedDict, total=False):
+    """AuditPage answers GET /v1/audit: records as they stand in the log."""
+
+    records: List[Dict[str, Any]]
+    more: bool  # ask again with after_seq of the last one
+
+
+class AuditVerdict(TypedDict, total=False):
+    """AuditVerdict answers GET /v1/audit/verify."""
+
+    ok: bool
+    records: int
+    seq: int  # of the last good record
+    hash: str  # of the last good record: with Seq the anchor to keep elsewhere
+    file: str
+    line: int
+    bad_seq: int
+    problem: str
+
+
+class BatchCall(TypedDict, total=False):
+    """BatchCall is one of them: exactly one of Exec, File and Check is set."""
+
+    call_id: str
+    exec: ExecRequest
+    file: FileCall
+    check: CheckRequest
+
+
+class BatchPlace(TypedDict, total=False):
+    """BatchPlace is a call's place among the tool calls of one model response."""
+
+    id: str
+    index: int  # from 0
+    total: int
+    group_id: str
+    remaining: List[NextCall]  # the calls after this one
+
+
+class BatchRequest(TypedDict, total=False):
+    """BatchRequest is the body of POST /v1/batch: the tool calls of one model response, carried out in order."""
+
+    session: str
+    id: str
+    inline: bool
+    calls: List[BatchCall]
+
+
+class BatchResult(TypedDict, total=False):
+    """BatchResult answers POST /v1/batch."""
+
+    id: str
+    results: List[CallResult]
+    ran: int
+    cancelled: int  # not tried, because of a stop
+    stopped: str  # why
+
+
+class CallResult(TypedDict, total=False):
+    """CallResult is what became of one call of a batch."""
+
+    call_id: str
+    exec: ExecOutput
+    file: FileResult
+    verdict: Verdict
+    error: Error
+
+
+class CheckRequest(TypedDict, total=False):
+    """CheckRequest is the body of POST /v1/check: decide, and let the agent run it itself; or, with DryRun, only say what would be decided."""
+
+    session: str  # empty: only with DryRun
+    call_id: str  # the agent's id of the call, for the record
+    tool: str  # empty: "bash"
+    command: str  # a line of shell,
+    argv: List[str]  # or a command without a shell,
+    args: Dict[str, Any]  # or a JSON object: another tool's arguments
+    cwd: str
+    env: Dict[str, str]
+    tty: bool
+    dry_run: bool
+    inline: bool  # a person at this terminal may answer
+    description: str
+    batch: BatchPlace
+
+
+class Closed(TypedDict, total=False):
+    """Closed answers a CloseRequest."""
+
+    ended: int  # commands that were still running
+    stats: Stats
+
+
+class ConfigFile(TypedDict, total=False):
+    """ConfigFile is one file of configuration and what became of it."""
+
+    path: str
+    layer: str  # operator, user, project, profile
+    loaded: bool
+    error: str
+
+
+class Counts(TypedDict, total=False):
+    """Counts are the statistics of approvals."""
+
+    total: int
+    approved: int
+    denied: int
+    auto_approved: int
+    auto_denied: int
+    double_confirmed: int
+    timed_out: int
+    quit: int
+
+
+class Decided(TypedDict, total=False):
+    """Decided is an answer that counted."""
+
+    id: str
+    allowed: bool
+    reason: str  # answered, timeout, cancelled, quit, grant, mode, …
+    scope: str
+    by: str
+    how: str  # person or auto
+    rule: str
+    grant: str  # id of the grant that decided or was made
+    note: str
+    mode: str
+    time: str
+    confirm_again: bool  # ConfirmAgain: this yes was the first of two. Nothing is decided yet; Rev is what the second one must carry.
+    rev: int
+
+
+class Denial(TypedDict, total=False):
+    """Denial says why something did not run, in words that are ready for a model."""
+
+    code: str  # denied, blocked, timeout, stopped, unenforced, …
+    message: str  # what, why, and what to do instead
+    note: str  # what the person wrote
+    by: str  # the person, rule or grant that decided
+    mode: str  # soft: go on with something else; hard: stop until the user speaks
+
+
+class Doctor(TypedDict, total=False):
+    """Doctor answers GET /v1/doctor."""
+
+    enforcement: Enforcement
+    findings: List[Finding]
+
+
+class Done(TypedDict, total=False):
+    """Done answers requests that have nothing to say but that they were carried out."""
+
+    ok: bool
+
+
+class Edit(TypedDict, total=False):
+    """Edit replaces Find by Replace, which must occur exactly Count times (0: once)."""
+
+    find: str
+    replace: str
+    count: int
+
+
+class Enforcement(TypedDict, total=False):
+    """Enforcement is what holds: on a host (status, doctor) or for one run."""
+
+    level: str  # the worst of Protections
+    layers: List[Layer]  # in the order in which they are applied
+    protections: List[Protection]
+
+
+class Error(TypedDict, total=False):
+    """Error is the answer to a request that was not carried out. On the wire it is {"error":{"code":…,"message":…,"hint":…}} under a fitting status."""
+
+    code: str  # stable: programs may depend on it
+    message: str  # for people; may change
+    hint: str  # what to do next
+
+
+class ErrorBody(TypedDict, total=False):
+    """errorBody is how an error looks on the wire."""
+
+    error: Error
+
+
+class Event(TypedDict, total=False):
+    """Event is one line of a command's events. Seq counts from 1 without holes, except where an EventGap says so."""
+
+    seq: int
+    time: str
+    type: str
+    data: str  # base64; base64 on the wire
+    approval: Approval
+    decision: Decided
+    started: Started
+    violation: Violation
+    gap: Gap
+    exit: Exit
+
+
+class ExecOutput(TypedDict, total=False):
+    """ExecOutput is a command's end with its output, collected."""
+
+    id: str
+    stdout: str  # base64; base64 on the wire
+    stderr: str  # base64;
+    exit: Exit
+
+
+class ExecRequest(TypedDict, total=False):
+    """ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set."""
+
+    session: str
+    call_id: str
+    command: str  # a line of shell
+    argv: List[str]  # a command without a shell
+    cwd: str  # empty: the session's root
+    env: Dict[str, str]
+    tty: bool  # give it a terminal of its own
+    cols: int  # of that terminal; 0: 80
+    rows: int  # 0: 24
+    timeout_ms: int
+    stdin: str
+    stdin_data: str  # base64; base64 on the wire
+    inline: bool  # a person at this terminal may answer
+    keep: bool  # go on running when nobody listens any more
+    description: str
+    idempotency_key: str  # or the header Idempotency-Key; the server sees to it
+    batch: BatchPlace
+
+
+class ExecStarted(TypedDict, total=False):
+    """ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events."""
+
+    id: str
+
+
+class Exit(TypedDict, total=False):
+    """Exit is how it ended."""
+
+    code: int  # the command's own; -1: it did not run or was killed by a signal
+    signal: str  # "SIGKILL", …
+    signal_num: int
+    timed_out: bool
+    cancelled: bool
+    denied: Denial  # it did not run
+    error: Error  # it did not run because something of ours failed
+    limits_hit: List[str]
+    cut_bytes: int  # of output, not delivered because of a limit
+    duration_ms: int
+    enforcement: Enforcement
+    violations: List[Violation]
+    quarantined: List[Quarantined]
+    warnings: List[Warning]
+
+
+class FileCall(TypedDict, total=False):
+    """FileCall is a FileRequest that names its operation."""
+
+    op: str
+    session: str
+    call_id: str
+    path: str
+    to: str  # move, copy
+    content: str  # create, write, append, insert
+    encoding: str  # of Content and of what is read: "utf-8" (also "") or "base64"
+    edits: List[Edit]  # edit: one; multi-edit: all or nothing
+    anchor: str  # insert: the text beside which it goes
+    line: int  # insert: or the line, from 1
+    before: bool  # insert: before it, not after
+    offset: int  # read: bytes to skip
+    limit: int  # read: bytes; list, grep: entries
+    pattern: str  # grep: regular expression (RE2)
+    glob: str  # grep, list: only names that match
+    recursive: bool
+    if_hash: str  # refuse unless the file's content has this hash
+    mode: int  # create, mkdir: permission bits
+    undo_id: str  # undo
+    dry_run: bool
+    inline: bool
+    description: str
+    idempotency_key: str
+    batch: BatchPlace
+
+
+class FileInfo(TypedDict, total=False):
+    """FileInfo is one file."""
+
+    path: str
+    type: str  # file, dir, symlink, other
+    size: int
+    mode: int
+    mod_time: str
+    target: str  # of a symlink
+    hidden: bool  # listed, but may not be read
+
+
+class FileRequest(TypedDict, total=False):
+    """FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op."""
+
+    session: str
+    call_id: str
+    path: str
+    to: str  # move, copy
+    content: str  # create, write, append, insert
+    encoding: str  # of Content and of what is read: "utf-8" (also "") or "base64"
+    edits: List[Edit]  # edit: one; multi-edit: all or nothing
+    anchor: str  # insert: the text beside which it goes
+    line: int  # insert: or the line, from 1
+    before: bool  # insert: before it, not after
+    offset: int  # read: bytes to skip
+    limit: int  # read: bytes; list, grep: entries
+    pattern: str  # grep: regular expression (RE2)
+    glob: str  # grep, list: only names that match
+    recursive: bool
+    if_hash: str  # refuse unless the file's content has this hash
+    mode: int  # create, mkdir: permission bits
+    undo_id: str  # undo
+    dry_run: bool
+    inline: bool
+    description: str
+    idempotency_key: str
+    batch: BatchPlace
+
+
+class FileResult(TypedDict, total=False):
+    """FileResult answers POST /v1/files/{op}. A refusal is an Error with the code denied, blocked or timeout, not a FileResult."""
+
+    id: str  # of the record
+    undo_id: str  # brings the old state back
+    decision: str
+    why: str
+    rule: str
+    path: str  # real path
+    to: str
+    content: str
+    encoding: str
+    hash: str  # of the content as it is now
+    size: int
+    truncated: bool
+    diff: str
+    info: FileInfo
+    entries: List[FileInfo]
+    matches: List[Match]
+    enforcement: Enforcement
+    warnings: List[Warning]
+
+
+class Finding(TypedDict, total=False):
+    """Finding is one thing that was looked at or attempted."""
+
+    name: str
+    ok: bool
+    proved: bool  # the forbidden act was attempted, not inferred
+    detail: str
+    remedy: str
+    took_ms: int
+
+Gap = TypedDict(
+    "Gap",
+    {
+        "from": "int",
+        "to": "int",
+        "bytes": "int",  # of output among them
+    },
+    total=False,
+)
+
+
+class Grant(TypedDict, total=False):
+    """Grant is something that was allowed or refused beyond one call."""
+
+    id: str
+    allow: bool
+    scope: str
+    tool: str
+    what: str  # the payload or pattern, for people
+    session: str
+    agent: str
+    uid: int
+    by: str
+    note: str
+    created: str
+    expires: str
+    uses: int
+    last_use: str
+    explain: List[str]  # only in GET /v1/grants/{id}
+
+
+class GrantList(TypedDict, total=False):
+    """GrantList answers GET /v1/grants."""
+
+    grants: List[Grant]
+
+
+class Layer(TypedDict, total=False):
+    """Layer is one mechanism (bwrap, landlock, seccomp, seatbelt)."""
+
+    name: str
+    active: bool
+    version: str
+    why: str  # why it is not active
+
+
+class Match(TypedDict, total=False):
+    """Match is one line that grep found."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Mode(TypedDict, total=False):
+    """Mode is GET and POST /v1/mode. In a request an empty Session means the daemon."""
+
+    session: str
+    mode: str  # interactive, strict, approve_all
+    for_ms: int  # request
+    ends: str  # answer
+    by: str  # answer
+    was: str  # answer
+    warning: str  # answer
+
+
+class News(TypedDict, total=False):
+    """News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for what was pending before the stream began."""
+
+    seq: int
+    time: str
+    type: str
+    approval: Approval
+    decision: Decided
+    grant: Grant
+    session: SessionInfo
+    mode: Mode
+    gap: Gap
+
+
+class NextCall(TypedDict, total=False):
+    """NextCall is a call that is still to come."""
+
+    call_id: str
+    tool: str
+    command: str
+    argv: List[str]
+    args: Dict[str, Any]
+    cwd: str
+
+
+class Presentation(TypedDict, total=False):
+    """Presentation is what a person looks at before answering."""
+
+    kind: str  # text, diff, file_content, command, structured
+    content: str
+    language: str
+    metadata: Dict[str, str]
+
+
+class Profile(TypedDict, total=False):
+    """Profile answers GET /v1/profile."""
+
+    digest: str
+    text: str  # the profile as it prints
+    explain: List[str]  # what decides at Path, most specific first
+    diff: List[str]  # lines that start with "+" or "-"
+
+
+class Protection(TypedDict, total=False):
+    """Protection is one promise and how far it holds."""
+
+    name: str  # e.g. "filesystem", "network", "processes", "memory"
+    level: str
+    by: str  # the mechanism that holds it
+    missing: str  # Partial: what is not held
+    why: str
+    remedy: str
+
+
+class Quarantined(TypedDict, total=False):
+    """Quarantined is a file that was moved to the trash after the run, or (Kept) one that could not be attributed and was left where it is."""
+
+    path: str
+    why: str
+    undo: str  # the id that brings it back
+    kept: bool
+
+
+class Reloaded(TypedDict, total=False):
+    """Reloaded answers POST /v1/reload. A configuration that has an error is not applied at all: that is an Error, and the old one stays."""
+
+    config: List[ConfigFile]
+    warnings: List[Warning]
+    changed: List[str]
+
+
+class ResizeRequest(TypedDict, total=False):
+    """ResizeRequest is POST /v1/exec/{id}/resize."""
+
+    cols: int
+    rows: int
+
+
+class Session(TypedDict, total=False):
+    """Session answers POST /v1/sessions."""
+
+    id: str
+    secret: str  # KindAPI only; never shown again
+    root: str  # real path, empty: none
+    trusted: bool  # false: Root is read-only
+    mode: str
+    warnings: List[Warning]
+
+
+class SessionInfo(TypedDict, total=False):
+    """SessionInfo is one line of GET /v1/sessions."""
+
+    id: str
+    kind: str
+    agent: str
+    claimed: bool  # Agent is only what the peer says of itself
+    label: str
+    root: str
+    trusted: bool
+    mode: str
+    mode_ends: str
+    uid: int
+    pid: int
+    opened: str
+    last_used: str
+    turn: int
+    stopped: str  # why every call is refused until the next turn
+    running: List[str]  # ids of commands
+    overlaps: List[str]
+    profile_digest: str
+
+
+class SessionList(TypedDict, total=False):
+    """SessionList answers GET /v1/sessions."""
+
+    sessions: List[SessionInfo]
+
+
+class SessionRequest(TypedDict, total=False):
+    """SessionRequest is the body of POST /v1/sessions."""
+
+    agent: str  # what the agent calls itself: shown as a claim
+    label: str  # shown to people
+    root: str  # the project; empty: the repository around Cwd, or Cwd
+    cwd: str
+    kind: str  # KindCLI or KindAPI; empty: KindAPI
+    tty: bool  # the client's standard input is a terminal
+
+
+class ShutdownRequest(TypedDict, total=False):
+    """ShutdownRequest is POST /v1/shutdown."""
+
+    drain_ms: int  # how long running commands may go on; 0: the configured time
+    now: bool
+
+
+class SignalRequest(TypedDict, total=False):
+    """SignalRequest is POST /v1/exec/{id}/signal."""
+
+    signal: str  # "SIGINT", "INT", "TERM", …
+
+
+class Skill(TypedDict, total=False):
+    """Skill is a file whose permissions the agent wants for this turn."""
+
+    path: str
+    allow: List[str]
+
+
+class Started(TypedDict, total=False):
+    """Started is what is known when the command runs."""
+
+    decision: str  # auto or ask
+    rule: str
+    why: str
+    profile_digest: str
+    enforcement: Enforcement
+    warm: bool
+    warnings: List[Warning]
+
+
+class Stats(TypedDict, total=False):
+    """Stats answers GET /v1/stats."""
+
+    since: str
+    overall: Counts
+    sessions: Dict[str, Counts]
+    agents: Dict[str, Counts]
+
+
+class Status(TypedDict, total=False):
+    """Status answers GET /v1/status."""
+
+    version: Version
+    started: str
+    mode: str  # interactive, strict, approve_all
+    scope: str  # user (one person's daemon) or system
+    enforcement: Enforcement
+    degraded: List[str]  # why, one sentence each; empty: fully enforced
+    sessions: int  # those the caller may see, as are the next two
+    running: int
+    pending: int
+    config: List[ConfigFile]
+    warnings: List[Warning]
+    state_dir: str
+    idle: str  # what keeps the daemon from leaving, or when it will
+
+
+class Suggestion(TypedDict, total=False):
+    """Suggestion is a wider grant that may be given with a yes."""
+
+    id: str
+    label: str
+    pattern: str
+
+
+class Trust(TypedDict, total=False):
+    """Trust is a directory that a person trusts."""
+
+    dir: str  # real path
+    uid: int
+    dev: int
+    inode: int
+    since: str
+    by: str
+    stale: str  # why it no longer counts (moved, replaced)
+
+
+class TrustList(TypedDict, total=False):
+    """TrustList answers GET /v1/trust."""
+
+    trusted: List[Trust]
+
+
+class TrustRequest(TypedDict, total=False):
+    """TrustRequest is POST /v1/trust (body) and DELETE /v1/trust?dir=."""
+
+    dir: str
+
+
+class Turn(TypedDict, total=False):
+    """Turn answers a TurnRequest."""
+
+    turn: int
+    cleared: str  # the stop that was in force
+
+
+class TurnRequest(TypedDict, total=False):
+    """TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and what was granted for the turn."""
+
+    skills: List[Skill]
+
+
+class Verdict(TypedDict, total=False):
+    """Verdict answers POST /v1/check."""
+
+    id: str  # of the record
+    decision: str
+    allowed: bool  # the agent may run it now; false in every dry run that would ask
+    why: str
+    rule: str
+    risk: str  # low, medium, high
+    reasons: List[str]
+    description: str
+    explain: List[str]
+    suggestions: List[Suggestion]
+    denied: Denial  # set where Allowed is false and it was not a dry run
+    profile_digest: str
+    enforcement: Enforcement
+    warnings: List[Warning]
+
+
+class Version(TypedDict, total=False):
+    """Version answers GET /v1/version."""
+
+    product: str
+    version: str
+    protocol: int
+    pid: int
+    uid: int
+    features: List[str]  # what this server can do beyond protocol 1's first form
+
+
+class Violation(TypedDict, total=False):
+    """Violation is something that the sandbox refused."""
+
+    kind: str  # path, network, syscall, signal, …
+    object: str  # the path, host or call
+    access: str
+    by: str  # the mechanism
+    rule: str  # what in the profile decided
+    hint: str  # how to permit it
+    count: int
+
+
+class Warning(TypedDict, total=False):
+    """Warning is something a person should know; Where is a file and line, or a setting."""
+
+    where: str
+    message: str
+    hint: str
+
+
+class Widening(TypedDict, total=False):
+    """Widening is a path or host that may be added to the profile with a yes."""
+
+    id: str
+    kind: str  # path, host
+    object: str
+    access: str
+    label: str

@@ -1,0 +1,871 @@
+// The objects on the wire, as docs/openapi.yaml has them. Times are RFC 3339 text.
+// Written by TestGenerated in clients/. Do not edit.
+
+/** Answer is the body of POST /v1/approvals/{id}/decision. It is decoded strictly: an unknown field, a key in another case, a key twice, or the absence of rev, hash or allow is an error and decides nothing. */
+export interface Answer {
+  rev: number;
+  hash: string;
+  allow: boolean;
+  /** once (also ""), turn, session, agent, global, batch (all that was listed), group */
+  scope?: string;
+  /** lifetime of the grant; 0: the scope's own */
+  for_ms?: number;
+  note?: string;
+  /** of a no: hard (also "") or soft */
+  mode?: string;
+  /** id */
+  suggestion?: string;
+  /** id */
+  widening?: string;
+  /** this is the second yes */
+  confirm?: boolean;
+}
+
+/** Approval is a question that waits for a person. */
+export interface Approval {
+  id?: string;
+  /** counts changes of the question */
+  rev?: number;
+  /** of everything an answer is bound to */
+  hash?: string;
+  session?: string;
+  label?: string;
+  agent?: string;
+  /** Agent is only what the peer says of itself */
+  claimed?: boolean;
+  uid?: number;
+  pid?: number;
+  exe?: string;
+  call_id?: string;
+  exec_id?: string;
+  tool?: string;
+  description?: string;
+  /** the agent's own description of it */
+  claim?: string;
+  command?: string;
+  argv?: string[];
+  /** the payload, a JSON object */
+  input?: Record<string, unknown>;
+  cwd?: string;
+  root?: string;
+  /** low, medium, high */
+  risk?: string;
+  reasons?: string[];
+  dangerous?: boolean;
+  /** reaches outside the project */
+  outside?: boolean;
+  protected?: boolean;
+  delete?: boolean;
+  /** a yes must be given twice */
+  confirm?: boolean;
+  /** the person at the asking terminal may answer */
+  inline?: boolean;
+  blocked_path?: string;
+  /** that an answer may have */
+  scopes?: string[];
+  suggestions?: Suggestion[];
+  widenings?: Widening[];
+  batch?: BatchPlace;
+  group_id?: string;
+  /** of identical questions shown as one */
+  count?: number;
+  profile_digest?: string;
+  enforcement?: Enforcement;
+  warnings?: Warning[];
+  created?: string;
+  deadline?: string;
+  /** only in GET /v1/approvals/{id} */
+  presentation?: Presentation;
+}
+
+/** ApprovalList answers GET /v1/approvals. */
+export interface ApprovalList {
+  approvals?: Approval[];
+}
+
+/** AuditPage answers GET /v1/audit: records as they stand in the log. */
+export interface AuditPage {
+  records?: Record<string, unknown>[];
+  /** ask again with after_seq of the last one */
+  more?: boolean;
+}
+
+/** AuditVerdict answers GET /v1/audit/verify. */
+export interface AuditVerdict {
+  ok?: boolean;
+  records?: number;
+  /** of the last good record */
+  seq?: number;
+  /** of the last good record: with Seq the anchor to keep elsewhere */
+  hash?: string;
+  file?: string;
+  line?: number;
+  bad_seq?: number;
+  problem?: string;
+}
+
+/** BatchCall is one of them: exactly one of Exec, File and Check is set. */
+export interface BatchCall {
+  call_id?: string;
+  exec?: ExecRequest;
+  file?: FileCall;
+  check?: CheckRequest;
+}
+
+/** BatchPlace is a call's place among the tool calls of one model response. */
+export interface BatchPlace {
+  id?: string;
+  /** from 0 */
+  index?: number;
+  total?: number;
+  group_id?: string;
+  /** the calls after this one */
+  remaining?: NextCall[];
+}
+
+/** BatchRequest is the body of POST /v1/batch: the tool calls of one model response, carried out in order. */
+export interface BatchRequest {
+  session?: string;
+  id?: string;
+  inline?: boolean;
+  calls?: BatchCall[];
+}
+
+/** BatchResult answers POST /v1/batch. */
+export interface BatchResult {
+  id?: string;
+  results?: CallResult[];
+  ran?: number;
+  /** not tried, because of a stop */
+  cancelled?: number;
+  /** why */
+  stopped?: string;
+}
+
+/** CallResult is what became of one call of a batch. */
+export interface CallResult {
+  call_id?: string;
+  exec?: ExecOutput;
+  file?: FileResult;
+  verdict?: Verdict;
+  error?: Error;
+}
+
+/** CheckRequest is the body of POST /v1/check: decide, and let the agent run it itself; or, with DryRun, only say what would be decided. */
+export interface CheckRequest {
+  /** empty: only with DryRun */
+  session?: string;
+  /** the agent's id of the call, for the record */
+  call_id?: string;
+  /** empty: "bash" */
+  tool?: string;
+  /** a line of shell, */
+  command?: string;
+  /** or a command without a shell, */
+  argv?: string[];
+  /** or a JSON object: another tool's arguments */
+  args?: Record<string, unknown>;
+  cwd?: string;
+  env?: Record<string, string>;
+  tty?: boolean;
+  dry_run?: boolean;
+  /** a person at this terminal may answer */
+  inline?: boolean;
+  description?: string;
+  batch?: BatchPlace;
+}
+
+/** Closed answers a CloseRequest. */
+export interface Closed {
+  /** commands that were still running */
+  ended?: number;
+  stats?: Stats;
+}
+
+/** ConfigFile is one file of configuration and what became of it. */
+export interface ConfigFile {
+  path?: string;
+  /** operator, user, project, profile */
+  layer?: string;
+  loaded?: boolean;
+  error?: string;
+}
+
+/** Counts are the statistics of approvals. */
+export interface Counts {
+  total?: number;
+  approved?: number;
+  denied?: number;
+  auto_approved?: number;
+  auto_denied?: number;
+  double_confirmed?: number;
+  timed_out?: number;
+  quit?: number;
+}
+
+/** Decided is an answer that counted. */
+export interface Decided {
+  id?: string;
+  allowed?: boolean;
+  /** answered, timeout, cancelled, quit, grant, mode, … */
+  reason?: string;
+  scope?: string;
+  by?: string;
+  /** person or auto */
+  how?: string;
+  rule?: string;
+  /** id of the grant that decided or was made */
+  grant?: string;
+  note?: string;
+  mode?: string;
+  time?: string;
+  /** ConfirmAgain: this yes was the first of two. Nothing is decided yet; Rev is what the second one must carry. */
+  confirm_again?: boolean;
+  rev?: number;
+}
+
+/** Denial says why something did not run, in words that are ready for a model. */
+export interface Denial {
+  /** denied, blocked, timeout, stopped, unenforced, … */
+  code?: string;
+  /** what, why, and what to do instead */
+  message?: string;
+  /** what the person wrote */
+  note?: string;
+  /** the person, rule or grant that decided */
+  by?: string;
+  /** soft: go on with something else; hard: stop until the user speaks */
+  mode?: string;
+}
+
+/** Doctor answers GET /v1/doctor. */
+export interface Doctor {
+  enforcement?: Enforcement;
+  findings?: Finding[];
+}
+
+/** Done answers requests that have nothing to say but that they were carried out. */
+export interface Done {
+  ok?: boolean;
+}
+
+/** Edit replaces Find by Replace, which must occur exactly Count times (0: once). */
+export interface Edit {
+  find?: string;
+  replace?: string;
+  count?: number;
+}
+
+/** Enforcement is what holds: on a host (status, doctor) or for one run. */
+export interface Enforcement {
+  /** the worst of Protections */
+  level?: string;
+  /** in the order in which they are applied */
+  layers?: Layer[];
+  protections?: Protection[];
+}
+
+/** Error is the answer to a request that was not carried out. On the wire it is {"error":{"code":…,"message":…,"hint":…}} under a fitting status. */
+export interface Error {
+  /** stable: programs may depend on it */
+  code?: string;
+  /** for people; may change */
+  message?: string;
+  /** what to do next */
+  hint?: string;
+}
+
+/** errorBody is how an error looks on the wire. */
+export interface ErrorBody {
+  error?: Error;
+}
+
+/** Event is one line of a command's events. Seq counts from 1 without holes, except where an EventGap says so. */
+export interface Event {
+  seq?: number;
+  time?: string;
+  type?: string;
+  /** base64; base64 on the wire */
+  data?: string;
+  approval?: Approval;
+  decision?: Decided;
+  started?: Started;
+  violation?: Violation;
+  gap?: Gap;
+  exit?: Exit;
+}
+
+/** ExecOutput is a command's end with its output, collected. */
+export interface ExecOutput {
+  id?: string;
+  /** base64; base64 on the wire */
+  stdout?: string;
+  /** base64 */
+  stderr?: string;
+  exit?: Exit;
+}
+
+/** ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set. */
+export interface ExecRequest {
+  session?: string;
+  call_id?: string;
+  /** a line of shell */
+  command?: string;
+  /** a command without a shell */
+  argv?: string[];
+  /** empty: the session's root */
+  cwd?: string;
+  env?: Record<string, string>;
+  /** give it a terminal of its own */
+  tty?: boolean;
+  /** of that terminal; 0: 80 */
+  cols?: number;
+  /** 0: 24 */
+  rows?: number;
+  timeout_ms?: number;
+  stdin?: string;
+  /** base64; base64 on the wire */
+  stdin_data?: string;
+  /** a person at this terminal may answer */
+  inline?: boolean;
+  /** go on running when nobody listens any more */
+  keep?: boolean;
+  description?: string;
+  /** or the header Idempotency-Key; the server sees to it */
+  idempotency_key?: string;
+  batch?: BatchPlace;
+}
+
+/** ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events. */
+export interface ExecStarted {
+  id?: string;
+}
+
+/** Exit is how it ended. */
+export interface Exit {
+  /** the command's own; -1: it did not run or was killed by a signal */
+  code?: number;
+  /** "SIGKILL", … */
+  signal?: string;
+  signal_num?: number;
+  timed_out?: boolean;
+  cancelled?: boolean;
+  /** it did not run */
+  denied?: Denial;
+  /** it did not run because something of ours failed */
+  error?: Error;
+  limits_hit?: string[];
+  /** of output, not delivered because of a limit */
+  cut_bytes?: number;
+  duration_ms?: number;
+  enforcement?: Enforcement;
+  violations?: Violation[];
+  quarantined?: Quarantined[];
+  warnings?: Warning[];
+}
+
+/** FileCall is a FileRequest that names its operation. */
+export interface FileCall {
+  op?: string;
+  session?: string;
+  call_id?: string;
+  path?: string;
+  /** move, copy */
+  to?: string;
+  /** create, write, append, insert */
+  content?: string;
+  /** of Content and of what is read: "utf-8" (also "") or "base64" */
+  encoding?: string;
+  /** edit: one; multi-edit: all or nothing */
+  edits?: Edit[];
+  /** insert: the text beside which it goes */
+  anchor?: string;
+  /** insert: or the line, from 1 */
+  line?: number;
+  /** insert: before it, not after */
+  before?: boolean;
+  /** read: bytes to skip */
+  offset?: number;
+  /** read: bytes; list, grep: entries */
+  limit?: number;
+  /** grep: regular expression (RE2) */
+  pattern?: string;
+  /** grep, list: only names that match */
+  glob?: string;
+  recursive?: boolean;
+  /** refuse unless the file's content has this hash */
+  if_hash?: string;
+  /** create, mkdir: permission bits */
+  mode?: number;
+  /** undo */
+  undo_id?: string;
+  dry_run?: boolean;
+  inline?: boolean;
+  description?: string;
+  idempotency_key?: string;
+  batch?: BatchPlace;
+}
+
+/** FileInfo is one file. */
+export interface FileInfo {
+  path?: string;
+  /** file, dir, symlink, other */
+  type?: string;
+  size?: number;
+  mode?: number;
+  mod_time?: string;
+  /** of a symlink */
+  target?: string;
+  /** listed, but may not be read */
+  hidden?: boolean;
+}
+
+/** FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op. */
+export interface FileRequest {
+  session?: string;
+  call_id?: string;
+  path?: string;
+  /** move, copy */
+  to?: string;
+  /** create, write, append, insert */
+  content?: string;
+  /** of Content and of what is read: "utf-8" (also "") or "base64" */
+  encoding?: string;
+  /** edit: one; multi-edit: all or nothing */
+  edits?: Edit[];
+  /** insert: the text beside which it goes */
+  anchor?: string;
+  /** insert: or the line, from 1 */
+  line?: number;
+  /** insert: before it, not after */
+  before?: boolean;
+  /** read: bytes to skip */
+  offset?: number;
+  /** read: bytes; list, grep: entries */
+  limit?: number;
+  /** grep: regular expression (RE2) */
+  pattern?: string;
+  /** grep, list: only names that match */
+  glob?: string;
+  recursive?: boolean;
+  /** refuse unless the file's content has this hash */
+  if_hash?: string;
+  /** create, mkdir: permission bits */
+  mode?: number;
+  /** undo */
+  undo_id?: string;
+  dry_run?: boolean;
+  inline?: boolean;
+  description?: string;
+  idempotency_key?: string;
+  batch?: BatchPlace;
+}
+
+/** FileResult answers POST /v1/files/{op}. A refusal is an Error with the code denied, blocked or timeout, not a FileResult. */
+export interface FileResult {
+  /** of the record */
+  id?: string;
+  /** brings the old state back */
+  undo_id?: string;
+  decision?: string;
+  why?: string;
+  rule?: string;
+  /** real path */
+  path?: string;
+  to?: string;
+  content?: string;
+  encoding?: string;
+  /** of the content as it is now */
+  hash?: string;
+  size?: number;
+  truncated?: boolean;
+  diff?: string;
+  info?: FileInfo;
+  entries?: FileInfo[];
+  matches?: Match[];
+  enforcement?: Enforcement;
+  warnings?: Warning[];
+}
+
+/** Finding is one thing that was looked at or attempted. */
+export interface Finding {
+  name?: string;
+  ok?: boolean;
+  /** the forbidden act was attempted, not inferred */
+  proved?: boolean;
+  detail?: string;
+  remedy?: string;
+  took_ms?: number;
+}
+
+/** Gap says which events are missing: From up to and including To. */
+export interface Gap {
+  from?: number;
+  to?: number;
+  /** of output among them */
+  bytes?: number;
+}
+
+/** Grant is something that was allowed or refused beyond one call. */
+export interface Grant {
+  id?: string;
+  allow?: boolean;
+  scope?: string;
+  tool?: string;
+  /** the payload or pattern, for people */
+  what?: string;
+  session?: string;
+  agent?: string;
+  uid?: number;
+  by?: string;
+  note?: string;
+  created?: string;
+  expires?: string;
+  uses?: number;
+  last_use?: string;
+  /** only in GET /v1/grants/{id} */
+  explain?: string[];
+}
+
+/** GrantList answers GET /v1/grants. */
+export interface GrantList {
+  grants?: Grant[];
+}
+
+/** Layer is one mechanism (bwrap, landlock, seccomp, seatbelt). */
+export interface Layer {
+  name?: string;
+  active?: boolean;
+  version?: string;
+  /** why it is not active */
+  why?: string;
+}
+
+/** Match is one line that grep found. */
+export interface Match {
+  path?: string;
+  line?: number;
+  text?: string;
+}
+
+/** Mode is GET and POST /v1/mode. In a request an empty Session means the daemon. */
+export interface Mode {
+  session?: string;
+  /** interactive, strict, approve_all */
+  mode?: string;
+  /** request */
+  for_ms?: number;
+  /** answer */
+  ends?: string;
+  /** answer */
+  by?: string;
+  /** answer */
+  was?: string;
+  /** answer */
+  warning?: string;
+}
+
+/** News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for what was pending before the stream began. */
+export interface News {
+  seq?: number;
+  time?: string;
+  type?: string;
+  approval?: Approval;
+  decision?: Decided;
+  grant?: Grant;
+  session?: SessionInfo;
+  mode?: Mode;
+  gap?: Gap;
+}
+
+/** NextCall is a call that is still to come. */
+export interface NextCall {
+  call_id?: string;
+  tool?: string;
+  command?: string;
+  argv?: string[];
+  args?: Record<string, unknown>;
+  cwd?: string;
+}
+
+/** Presentation is what a person looks at before answering. */
+export interface Presentation {
+  /** text, diff, file_content, command, structured */
+  kind?: string;
+  content?: string;
+  language?: string;
+  metadata?: Record<string, string>;
+}
+
+/** Profile answers GET /v1/profile. */
+export interface Profile {
+  digest?: string;
+  /** the profile as it prints */
+  text?: string;
+  /** what decides at Path, most specific first */
+  explain?: string[];
+  /** lines that start with "+" or "-" */
+  diff?: string[];
+}
+
+/** Protection is one promise and how far it holds. */
+export interface Protection {
+  /** e.g. "filesystem", "network", "processes", "memory" */
+  name?: string;
+  level?: string;
+  /** the mechanism that holds it */
+  by?: string;
+  /** Partial: what is not held */
+  missing?: string;
+  why?: string;
+  remedy?: string;
+}
+
+/** Quarantined is a file that was moved to the trash after the run, or (Kept) one that could not be attributed and was left where it is. */
+export interface Quarantined {
+  path?: string;
+  why?: string;
+  /** the id that brings it back */
+  undo?: string;
+  kept?: boolean;
+}
+
+/** Reloaded answers POST /v1/reload. A configuration that has an error is not applied at all: that is an Error, and the old one stays. */
+export interface Reloaded {
+  config?: ConfigFile[];
+  warnings?: Warning[];
+  changed?: string[];
+}
+
+/** ResizeRequest is POST /v1/exec/{id}/resize. */
+export interface ResizeRequest {
+  cols?: number;
+  rows?: number;
+}
+
+/** Session answers POST /v1/sessions. */
+export interface Session {
+  id?: string;
+  /** KindAPI only; never shown again */
+  secret?: string;
+  /** real path, empty: none */
+  root?: string;
+  /** false: Root is read-only */
+  trusted?: boolean;
+  mode?: string;
+  warnings?: Warning[];
+}
+
+/** SessionInfo is one line of GET /v1/sessions. */
+export interface SessionInfo {
+  id?: string;
+  kind?: string;
+  agent?: string;
+  /** Agent is only what the peer says of itself */
+  claimed?: boolean;
+  label?: string;
+  root?: string;
+  trusted?: boolean;
+  mode?: string;
+  mode_ends?: string;
+  uid?: number;
+  pid?: number;
+  opened?: string;
+  last_used?: string;
+  turn?: number;
+  /** why every call is refused until the next turn */
+  stopped?: string;
+  /** ids of commands */
+  running?: string[];
+  overlaps?: string[];
+  profile_digest?: string;
+}
+
+/** SessionList answers GET /v1/sessions. */
+export interface SessionList {
+  sessions?: SessionInfo[];
+}
+
+/** SessionRequest is the body of POST /v1/sessions. */
+export interface SessionRequest {
+  /** what the agent calls itself: shown as a claim */
+  agent?: string;
+  /** shown to people */
+  label?: string;
+  /** the project; empty: the repository around Cwd, or Cwd */
+  root?: string;
+  cwd?: string;
+  /** KindCLI or KindAPI; empty: KindAPI */
+  kind?: string;
+  /** the client's standard input is a terminal */
+  tty?: boolean;
+}
+
+/** ShutdownRequest is POST /v1/shutdown. */
+export interface ShutdownRequest {
+  /** how long running commands may go on; 0: the configured time */
+  drain_ms?: number;
+  now?: boolean;
+}
+
+/** SignalRequest is POST /v1/exec/{id}/signal. */
+export interface SignalRequest {
+  /** "SIGINT", "INT", "TERM", … */
+  signal?: string;
+}
+
+/** Skill is a file whose permissions the agent wants for this turn. */
+export interface Skill {
+  path?: string;
+  allow?: string[];
+}
+
+/** Started is what is known when the command runs. */
+export interface Started {
+  /** auto or ask */
+  decision?: string;
+  rule?: string;
+  why?: string;
+  profile_digest?: string;
+  enforcement?: Enforcement;
+  warm?: boolean;
+  warnings?: Warning[];
+}
+
+/** Stats answers GET /v1/stats. */
+export interface Stats {
+  since?: string;
+  overall?: Counts;
+  sessions?: Record<string, Counts>;
+  agents?: Record<string, Counts>;
+}
+
+/** Status answers GET /v1/status. */
+export interface Status {
+  version?: Version;
+  started?: string;
+  /** interactive, strict, approve_all */
+  mode?: string;
+  /** user (one person's daemon) or system */
+  scope?: string;
+  enforcement?: Enforcement;
+  /** why, one sentence each; empty: fully enforced */
+  degraded?: string[];
+  /** those the caller may see, as are the next two */
+  sessions?: number;
+  running?: number;
+  pending?: number;
+  config?: ConfigFile[];
+  warnings?: Warning[];
+  state_dir?: string;
+  /** what keeps the daemon from leaving, or when it will */
+  idle?: string;
+}
+
+/** Suggestion is a wider grant that may be given with a yes. */
+export interface Suggestion {
+  id?: string;
+  label?: string;
+  pattern?: string;
+}
+
+/** Trust is a directory that a person trusts. */
+export interface Trust {
+  /** real path */
+  dir?: string;
+  uid?: number;
+  dev?: number;
+  inode?: number;
+  since?: string;
+  by?: string;
+  /** why it no longer counts (moved, replaced) */
+  stale?: string;
+}
+
+/** TrustList answers GET /v1/trust. */
+export interface TrustList {
+  trusted?: Trust[];
+}
+
+/** TrustRequest is POST /v1/trust (body) and DELETE /v1/trust?dir=. */
+export interface TrustRequest {
+  dir?: string;
+}
+
+/** Turn answers a TurnRequest. */
+export interface Turn {
+  turn?: number;
+  /** the stop that was in force */
+  cleared?: string;
+}
+
+/** TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and what was granted for the turn. */
+export interface TurnRequest {
+  skills?: Skill[];
+}
+
+/** Verdict answers POST /v1/check. */
+export interface Verdict {
+  /** of the record */
+  id?: string;
+  decision?: string;
+  /** the agent may run it now; false in every dry run that would ask */
+  allowed?: boolean;
+  why?: string;
+  rule?: string;
+  /** low, medium, high */
+  risk?: string;
+  reasons?: string[];
+  description?: string;
+  explain?: string[];
+  suggestions?: Suggestion[];
+  /** set where Allowed is false and it was not a dry run */
+  denied?: Denial;
+  profile_digest?: string;
+  enforcement?: Enforcement;
+  warnings?: Warning[];
+}
+
+/** Version answers GET /v1/version. */
+export interface Version {
+  product?: string;
+  version?: string;
+  protocol?: number;
+  pid?: number;
+  uid?: number;
+  /** what this server can do beyond protocol 1's first form */
+  features?: string[];
+}
+
+/** Violation is something that the sandbox refused. */
+export interface Violation {
+  /** path, network, syscall, signal, … */
+  kind?: string;
+  /** the path, host or call */
+  object?: string;
+  access?: string;
+  /** the mechanism */
+  by?: string;
+  /** what in the profile decided */
+  rule?: string;
+  /** how to permit it */
+  hint?: string;
+  count?: number;
+}
+
+/** Warning is something a person should know; Where is a file and line, or a setting. */
+export interface Warning {
+  where?: string;
+  message?: string;
+  hint?: string;
+}
+
+/** Widening is a path or host that may be added to the profile with a yes. */
+export interface Widening {
+  id?: string;
+  /** path, host */
+  kind?: string;
+  object?: string;
+  access?: string;
+  label?: string;
+}
