@@ -8,10 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
 
 	"sandboxd/ipc"
 )
@@ -210,6 +217,79 @@ func readCurl(in *bufio.Reader, op *operation, until string) suiteReply {
 			reply.Events = append(reply.Events, e)
 		}
 		if until != "" && e["type"] == until {
+			return reply
+		}
+	}
+}
+
+// webSocketClient makes every request over one WebSocket for each socket, and
+// holds what comes to docs/openapi.yaml.
+type webSocketClient struct {
+	api *openAPI
+	t   *testing.T
+}
+
+func (c *webSocketClient) call(ctx context.Context, r suiteRequest) suiteReply {
+	failed := func(err error) suiteReply {
+		return suiteReply{Error: map[string]any{"code": "driver", "message": err.Error()}}
+	}
+	op := c.api.operations[r.Op]
+	dialer := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", r.Socket)
+	}}}
+	ws, _, err := websocket.Dial(ctx, "ws://sandboxd/v1/ws", &websocket.DialOptions{HTTPClient: dialer})
+	if err != nil {
+		return failed(err)
+	}
+	defer ws.CloseNow()
+	ws.SetReadLimit(64 << 20)
+	params := map[string]any{}
+	maps.Copy(params, r.Params)
+	if r.Secret != "" {
+		params["secret"] = r.Secret
+	}
+	if data, ok := params["data"].(string); ok && op.raw {
+		params["data"] = []byte(data) // base64
+	}
+	if err := wsjson.Write(ctx, ws, map[string]any{"jsonrpc": "2.0", "id": 1, "method": r.Op, "params": params}); err != nil {
+		return failed(err)
+	}
+	var reply suiteReply
+	for {
+		var m struct {
+			Params struct{ Value any }
+			Result any
+			Error  *struct{ Data map[string]any }
+		}
+		if err := wsjson.Read(ctx, ws, &m); err != nil {
+			return failed(err)
+		}
+		if m.Error != nil {
+			var code struct{ Code ipc.Code }
+			b, _ := json.Marshal(m.Error.Data)
+			json.Unmarshal(b, &code)
+			if err := c.api.check("Error", m.Error.Data); err != nil {
+				c.t.Errorf("%s: %v", r.Op, err)
+			}
+			m.Error.Data["status"] = nil // the suite has HTTP's
+			return suiteReply{Error: m.Error.Data}
+		}
+		v := m.Params.Value
+		if v == nil {
+			v = m.Result
+		}
+		if op.stream != "" && m.Params.Value == nil {
+			return reply // the end of the stream
+		}
+		if err := c.api.check(op.out, v); err != nil {
+			c.t.Errorf("%s: %v: %v", r.Op, err, v)
+		}
+		if op.stream == "" {
+			return suiteReply{Answer: v}
+		}
+		reply.Events = append(reply.Events, v)
+		if e, _ := v.(map[string]any); r.Until != "" && e["type"] == r.Until {
 			return reply
 		}
 	}

@@ -149,9 +149,12 @@ func (api *openAPI) exchanges(socket string, sent, got []byte, count map[string]
 		} else if err != nil {
 			return fmt.Errorf("answer to %s %s: %w", req.Method, req.URL, err)
 		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return nil // whoever plays the suite over it looks at each message
+		}
 		answer, cut := io.ReadAll(resp.Body)
 		if err := api.exchange(socket, req, body, resp, answer, cut != nil, count); err != nil {
-			return fmt.Errorf("%s %s answered %s: %w\nsent %s\ngot %s", req.Method, req.URL, resp.Status, err, body, answer)
+			return fmt.Errorf("%s %s answered %s: %w\nsent %.2000s\ngot %.2000s", req.Method, req.URL, resp.Status, err, body, answer)
 		}
 		if cut != nil {
 			return nil

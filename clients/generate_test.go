@@ -105,6 +105,8 @@ func pythonKind(k schema) string {
 			return "Dict[str, " + pythonKind(*k.Items) + "]"
 		}
 		return "Dict[str, Any]"
+	case "":
+		return "Any"
 	}
 	return k.Type
 }
@@ -235,7 +237,7 @@ func pythonDict(list []field) string {
 // isPlain reports a type that is none of the wire's objects.
 func isPlain(k schema) bool {
 	switch k.Type {
-	case "string", "integer", "boolean":
+	case "string", "integer", "boolean", "":
 		return true
 	case "object", "array":
 		return k.Items == nil || isPlain(*k.Items)
@@ -280,6 +282,8 @@ func typescriptKind(k schema) string {
 			return "Record<string, " + typescriptKind(*k.Items) + ">"
 		}
 		return "Record<string, unknown>"
+	case "":
+		return "unknown"
 	}
 	return k.Type
 }

@@ -51,6 +51,8 @@ export interface Approval {
   /** low, medium, high */
   risk?: string;
   reasons?: string[];
+  /** what made it ask, and where that stands */
+  rule?: string;
   dangerous?: boolean;
   /** reaches outside the project */
   outside?: boolean;
@@ -74,8 +76,12 @@ export interface Approval {
   warnings?: Warning[];
   created?: string;
   deadline?: string;
+  /** what it may touch, in three lines */
+  sandbox?: string[];
   /** only in GET /v1/approvals/{id} */
   presentation?: Presentation;
+  /** only there: the same request in the log */
+  past?: Past;
 }
 
 /** ApprovalList answers GET /v1/approvals. */
@@ -151,6 +157,23 @@ export interface CallResult {
   error?: Error;
 }
 
+/** Change is one that can be undone, or was. */
+export interface Change {
+  id?: string;
+  session?: string;
+  time?: string;
+  /** of the file tool, or "quarantine" */
+  op?: string;
+  what?: string[];
+  /** it took that change back */
+  undoes?: string;
+  /** it was taken back by that one */
+  undone_by?: string;
+  /** only a person's yes takes it back */
+  guarded?: boolean;
+  note?: string;
+}
+
 /** CheckRequest is the body of POST /v1/check: decide, and let the agent run it itself; or, with DryRun, only say what would be decided. */
 export interface CheckRequest {
   /** empty: only with DryRun */
@@ -210,6 +233,8 @@ export interface Decided {
   /** answered, timeout, cancelled, quit, grant, mode, … */
   reason?: string;
   scope?: string;
+  /** in a sentence */
+  why?: string;
   by?: string;
   /** person or auto */
   how?: string;
@@ -273,6 +298,8 @@ export interface Error {
   message?: string;
   /** what to do next */
   hint?: string;
+  /** Conflict says why a file operation could not be done. */
+  conflict?: FileConflict;
 }
 
 /** errorBody is how an error looks on the wire. */
@@ -397,13 +424,41 @@ export interface FileCall {
   if_hash?: string;
   /** create, mkdir: permission bits */
   mode?: number;
-  /** undo */
+  /** make missing folders on the way */
+  parents?: boolean;
+  /** keep the line ends of Content as they are */
+  exact?: boolean;
+  /** grep: lines before and after */
+  context?: number;
+  /** undo: the change; "last"; empty with dry_run: list them */
   undo_id?: string;
+  /** undo, listing: only that session's */
+  of_session?: string;
+  /** undo: although something has changed since */
+  force?: boolean;
   dry_run?: boolean;
   inline?: boolean;
   description?: string;
   idempotency_key?: string;
   batch?: BatchPlace;
+}
+
+/** FileConflict is why a file operation could not be done as things are. Where it comes with an error, nothing was changed. */
+export interface FileConflict {
+  /** missing, exists, changed, no_match, wrong_count, binary, encoding, too_large, outside, forbidden, … */
+  reason?: string;
+  path?: string;
+  expected?: string;
+  found?: string;
+  /** of Nearest */
+  line?: number;
+  /** what is most like what was searched */
+  nearest?: string;
+  hint?: string;
+  /** of the content as it is */
+  hash?: string;
+  /** the number of the edit that failed, from 1 */
+  edit?: number;
 }
 
 /** FileInfo is one file. */
@@ -416,8 +471,6 @@ export interface FileInfo {
   mod_time?: string;
   /** of a symlink */
   target?: string;
-  /** listed, but may not be read */
-  hidden?: boolean;
 }
 
 /** FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op. */
@@ -452,8 +505,18 @@ export interface FileRequest {
   if_hash?: string;
   /** create, mkdir: permission bits */
   mode?: number;
-  /** undo */
+  /** make missing folders on the way */
+  parents?: boolean;
+  /** keep the line ends of Content as they are */
+  exact?: boolean;
+  /** grep: lines before and after */
+  context?: number;
+  /** undo: the change; "last"; empty with dry_run: list them */
   undo_id?: string;
+  /** undo, listing: only that session's */
+  of_session?: string;
+  /** undo: although something has changed since */
+  force?: boolean;
   dry_run?: boolean;
   inline?: boolean;
   description?: string;
@@ -475,14 +538,25 @@ export interface FileResult {
   to?: string;
   content?: string;
   encoding?: string;
-  /** of the content as it is now */
+  binary?: boolean;
+  /** of the whole content as it is now */
   hash?: string;
+  /** of the whole content */
   size?: number;
   truncated?: boolean;
+  /** false: everything was so already */
+  changed?: boolean;
+  /** by edits */
+  replaced?: number;
+  /** of a dry run: what a person would see */
   diff?: string;
   info?: FileInfo;
   entries?: FileInfo[];
   matches?: Match[];
+  /** by grep */
+  skipped?: Skipped[];
+  /** of an undo with dry_run and no id, the latest first */
+  changes?: Change[];
   enforcement?: Enforcement;
   warnings?: Warning[];
 }
@@ -546,6 +620,10 @@ export interface Match {
   path?: string;
   line?: number;
   text?: string;
+  /** a line beside one that was found */
+  context?: boolean;
+  /** the line is longer */
+  clipped?: boolean;
 }
 
 /** Mode is GET and POST /v1/mode. In a request an empty Session means the daemon. */
@@ -588,6 +666,18 @@ export interface NextCall {
   cwd?: string;
 }
 
+/** Past is what a grant would have answered so far, as the log tells. */
+export interface Past {
+  /** past calls of this user that it covers */
+  matched?: number;
+  /** of those, how many a person was asked about */
+  asked?: number;
+  /** past calls that were looked at */
+  of?: number;
+  /** the newest first, each once, at most 5 */
+  examples?: string[];
+}
+
 /** Presentation is what a person looks at before answering. */
 export interface Presentation {
   /** text, diff, file_content, command, structured */
@@ -628,6 +718,52 @@ export interface Quarantined {
   /** the id that brings it back */
   undo?: string;
   kept?: boolean;
+}
+
+/** RPCCall is what a client sends on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one object, what the operation takes in its path, its query and its body, and may hold the session's secret besides. */
+export interface RPCCall {
+  /** "2.0" */
+  jsonrpc?: string;
+  /** a number or a string; only rpc.cancel may go without */
+  id?: unknown;
+  /** an operation's name, or "rpc.cancel" */
+  method?: string;
+  /** an object */
+  params?: Record<string, unknown>;
+}
+
+/** RPCError is a refusal in JSON-RPC's form. */
+export interface RPCError {
+  /** JSON-RPC's own: -32700, -32600, -32601, -32602, -32603, else -32000 */
+  code?: number;
+  message?: string;
+  /** the same as everywhere */
+  data?: Error;
+}
+
+/** RPCReply answers a call: either Result or Error is there. That of a stream comes after its last value. */
+export interface RPCReply {
+  jsonrpc?: string;
+  id?: unknown;
+  /** what the operation answers over HTTP */
+  result?: unknown;
+  error?: RPCError;
+}
+
+/** RPCValue is a notification: one value of a stream. */
+export interface RPCValue {
+  jsonrpc?: string;
+  /** as in the call: "exec.events" or "events" */
+  method?: string;
+  params?: RPCValueParams;
+}
+
+/** RPCValueParams are an RPCValue's. */
+export interface RPCValueParams {
+  /** the id of the call that asked for the stream */
+  call?: unknown;
+  /** an Event or a News */
+  value?: unknown;
 }
 
 /** Reloaded answers POST /v1/reload. A configuration that has an error is not applied at all: that is an Error, and the old one stays. */
@@ -720,6 +856,12 @@ export interface Skill {
   allow?: string[];
 }
 
+/** Skipped counts files that grep did not search. */
+export interface Skipped {
+  why?: string;
+  count?: number;
+}
+
 /** Started is what is known when the command runs. */
 export interface Started {
   /** auto or ask */
@@ -767,6 +909,8 @@ export interface Suggestion {
   id?: string;
   label?: string;
   pattern?: string;
+  /** only in GET /v1/approvals/{id} */
+  past?: Past;
 }
 
 /** Trust is a directory that a person trusts. */

@@ -109,7 +109,7 @@ test("a function behind approval", async () => {
   assert.equal(await sendEmail({ to: "anna", body: "secret" }), "anna");
   await assert.rejects(sendEmail({ to: "no" }), Denied);
   assert.deepEqual(calls, ["anna"]);
-  assert.ok(claims.includes("mail to anna"));
+  assert.ok(claims.includes("mail to anna"), JSON.stringify(claims));
 
   const alone = requiresApproval(async ({ x }) => x + 1, { tool: "other_name" });
   await assert.rejects(alone({ x: 1 }), SandboxdError); // no session

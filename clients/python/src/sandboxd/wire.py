@@ -47,6 +47,7 @@ class Approval(TypedDict, total=False):
     root: str
     risk: str  # low, medium, high
     reasons: List[str]
+    rule: str  # what made it ask, and where that stands
     dangerous: bool
     outside: bool  # reaches outside the project
     protected: bool
@@ -65,7 +66,9 @@ class Approval(TypedDict, total=False):
     warnings: List[Warning]
     created: str
     deadline: str
+    sandbox: List[str]  # what it may touch, in three lines
     presentation: Presentation  # only in GET /v1/approvals/{id}
+    past: Past  # only there: the same request in the log
 
 
 class ApprovalList(TypedDict, total=False):
@@ -142,6 +145,20 @@ class CallResult(TypedDict, total=False):
     error: Error
 
 
+class Change(TypedDict, total=False):
+    """Change is one that can be undone, or was."""
+
+    id: str
+    session: str
+    time: str
+    op: str  # of the file tool, or "quarantine"
+    what: List[str]
+    undoes: str  # it took that change back
+    undone_by: str  # it was taken back by that one
+    guarded: bool  # only a person's yes takes it back
+    note: str
+
+
 class CheckRequest(TypedDict, total=False):
     """CheckRequest is the body of POST /v1/check: decide, and let the agent run it itself; or, with DryRun, only say what would be decided."""
 
@@ -196,6 +213,7 @@ class Decided(TypedDict, total=False):
     allowed: bool
     reason: str  # answered, timeout, cancelled, quit, grant, mode, …
     scope: str
+    why: str  # in a sentence
     by: str
     how: str  # person or auto
     rule: str
@@ -252,6 +270,7 @@ class Error(TypedDict, total=False):
     code: str  # stable: programs may depend on it
     message: str  # for people; may change
     hint: str  # what to do next
+    conflict: FileConflict  # Conflict says why a file operation could not be done.
 
 
 class ErrorBody(TypedDict, total=False):
@@ -352,12 +371,31 @@ class FileCall(TypedDict, total=False):
     recursive: bool
     if_hash: str  # refuse unless the file's content has this hash
     mode: int  # create, mkdir: permission bits
-    undo_id: str  # undo
+    parents: bool  # make missing folders on the way
+    exact: bool  # keep the line ends of Content as they are
+    context: int  # grep: lines before and after
+    undo_id: str  # undo: the change; "last"; empty with dry_run: list them
+    of_session: str  # undo, listing: only that session's
+    force: bool  # undo: although something has changed since
     dry_run: bool
     inline: bool
     description: str
     idempotency_key: str
     batch: BatchPlace
+
+
+class FileConflict(TypedDict, total=False):
+    """FileConflict is why a file operation could not be done as things are. Where it comes with an error, nothing was changed."""
+
+    reason: str  # missing, exists, changed, no_match, wrong_count, binary, encoding, too_large, outside, forbidden, …
+    path: str
+    expected: str
+    found: str
+    line: int  # of Nearest
+    nearest: str  # what is most like what was searched
+    hint: str
+    hash: str  # of the content as it is
+    edit: int  # the number of the edit that failed, from 1
 
 
 class FileInfo(TypedDict, total=False):
@@ -369,7 +407,6 @@ class FileInfo(TypedDict, total=False):
     mode: int
     mod_time: str
     target: str  # of a symlink
-    hidden: bool  # listed, but may not be read
 
 
 class FileRequest(TypedDict, total=False):
@@ -392,7 +429,12 @@ class FileRequest(TypedDict, total=False):
     recursive: bool
     if_hash: str  # refuse unless the file's content has this hash
     mode: int  # create, mkdir: permission bits
-    undo_id: str  # undo
+    parents: bool  # make missing folders on the way
+    exact: bool  # keep the line ends of Content as they are
+    context: int  # grep: lines before and after
+    undo_id: str  # undo: the change; "last"; empty with dry_run: list them
+    of_session: str  # undo, listing: only that session's
+    force: bool  # undo: although something has changed since
     dry_run: bool
     inline: bool
     description: str
@@ -412,13 +454,18 @@ class FileResult(TypedDict, total=False):
     to: str
     content: str
     encoding: str
-    hash: str  # of the content as it is now
-    size: int
+    binary: bool
+    hash: str  # of the whole content as it is now
+    size: int  # of the whole content
     truncated: bool
-    diff: str
+    changed: bool  # false: everything was so already
+    replaced: int  # by edits
+    diff: str  # of a dry run: what a person would see
     info: FileInfo
     entries: List[FileInfo]
     matches: List[Match]
+    skipped: List[Skipped]  # by grep
+    changes: List[Change]  # of an undo with dry_run and no id, the latest first
     enforcement: Enforcement
     warnings: List[Warning]
 
@@ -485,6 +532,8 @@ class Match(TypedDict, total=False):
     path: str
     line: int
     text: str
+    context: bool  # a line beside one that was found
+    clipped: bool  # the line is longer
 
 
 class Mode(TypedDict, total=False):
@@ -524,6 +573,15 @@ class NextCall(TypedDict, total=False):
     cwd: str
 
 
+class Past(TypedDict, total=False):
+    """Past is what a grant would have answered so far, as the log tells."""
+
+    matched: int  # past calls of this user that it covers
+    asked: int  # of those, how many a person was asked about
+    of: int  # past calls that were looked at
+    examples: List[str]  # the newest first, each once, at most 5
+
+
 class Presentation(TypedDict, total=False):
     """Presentation is what a person looks at before answering."""
 
@@ -560,6 +618,47 @@ class Quarantined(TypedDict, total=False):
     why: str
     undo: str  # the id that brings it back
     kept: bool
+
+
+class RPCCall(TypedDict, total=False):
+    """RPCCall is what a client sends on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one object, what the operation takes in its path, its query and its body, and may hold the session's secret besides."""
+
+    jsonrpc: str  # "2.0"
+    id: Any  # a number or a string; only rpc.cancel may go without
+    method: str  # an operation's name, or "rpc.cancel"
+    params: Dict[str, Any]  # an object
+
+
+class RPCError(TypedDict, total=False):
+    """RPCError is a refusal in JSON-RPC's form."""
+
+    code: int  # JSON-RPC's own: -32700, -32600, -32601, -32602, -32603, else -32000
+    message: str
+    data: Error  # the same as everywhere
+
+
+class RPCReply(TypedDict, total=False):
+    """RPCReply answers a call: either Result or Error is there. That of a stream comes after its last value."""
+
+    jsonrpc: str
+    id: Any
+    result: Any  # what the operation answers over HTTP
+    error: RPCError
+
+
+class RPCValue(TypedDict, total=False):
+    """RPCValue is a notification: one value of a stream."""
+
+    jsonrpc: str
+    method: str  # as in the call: "exec.events" or "events"
+    params: RPCValueParams
+
+
+class RPCValueParams(TypedDict, total=False):
+    """RPCValueParams are an RPCValue's."""
+
+    call: Any  # the id of the call that asked for the stream
+    value: Any  # an Event or a News
 
 
 class Reloaded(TypedDict, total=False):
@@ -648,6 +747,13 @@ class Skill(TypedDict, total=False):
     allow: List[str]
 
 
+class Skipped(TypedDict, total=False):
+    """Skipped counts files that grep did not search."""
+
+    why: str
+    count: int
+
+
 class Started(TypedDict, total=False):
     """Started is what is known when the command runs."""
 
@@ -693,6 +799,7 @@ class Suggestion(TypedDict, total=False):
     id: str
     label: str
     pattern: str
+    past: Past  # only in GET /v1/approvals/{id}
 
 
 class Trust(TypedDict, total=False):
