@@ -113,8 +113,8 @@ export class ApproverOperations extends SharedOperations {
   }
 
   /** read records: GET /v1/audit */
-  audit(request: { session?: string; agent?: string; tool?: string; category?: string; decision?: string; since?: string; until?: string; after_seq?: number; limit?: number; last?: boolean } = {}, options: CallOptions = {}): Promise<wire.AuditPage> {
-    return this.ask<wire.AuditPage>("GET", "/v1/audit", { query: { session: request.session, agent: request.agent, tool: request.tool, category: request.category, decision: request.decision, since: request.since, until: request.until, after_seq: request.after_seq, limit: request.limit, last: request.last } }, options);
+  audit(request: { session?: string; agent?: string; tool?: string; category?: string; decision?: string; exec_id?: string; grep?: string; since?: string; until?: string; after_seq?: number; limit?: number; last?: boolean } = {}, options: CallOptions = {}): Promise<wire.AuditPage> {
+    return this.ask<wire.AuditPage>("GET", "/v1/audit", { query: { session: request.session, agent: request.agent, tool: request.tool, category: request.category, decision: request.decision, exec_id: request.exec_id, grep: request.grep, since: request.since, until: request.until, after_seq: request.after_seq, limit: request.limit, last: request.last } }, options);
   }
 
   /** check the chain of records: GET /v1/audit/verify */

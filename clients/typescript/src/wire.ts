@@ -361,6 +361,8 @@ export interface ExecRequest {
   /** or the header Idempotency-Key; the server sees to it */
   idempotency_key?: string;
   batch?: BatchPlace;
+  /** Stdio is the token of descriptors that were passed over stdio.sock. */
+  stdio?: string;
 }
 
 /** ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events. */
@@ -384,6 +386,8 @@ export interface Exit {
   limits_hit?: string[];
   /** of output, not delivered because of a limit */
   cut_bytes?: number;
+  /** Uncapped lists "stdout" and "stderr" where the command wrote to a descriptor of the caller's own: it is in no event, and no limit of output applies to it. */
+  uncapped?: string[];
   duration_ms?: number;
   enforcement?: Enforcement;
   violations?: Violation[];
@@ -664,6 +668,8 @@ export interface NextCall {
   argv?: string[];
   args?: Record<string, unknown>;
   cwd?: string;
+  /** Asks is why a yes to the whole batch does not cover this call, in a question: it will be asked about by itself. Empty: covered. */
+  asks?: string;
 }
 
 /** Past is what a grant would have answered so far, as the log tells. */

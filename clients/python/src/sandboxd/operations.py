@@ -218,12 +218,13 @@ class AgentOperations(SharedOperations):
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         batch: Optional[wire.BatchPlace] = None,
+        stdio: Optional[str] = None,
     ) -> wire.ExecStarted:
         """queue a command: POST /v1/exec"""
         answer: wire.ExecStarted = self.ask(
             "POST",
             "/v1/exec",
-            body={"session": session, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch},
+            body={"session": session, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer
@@ -361,6 +362,8 @@ class ApproverOperations(SharedOperations):
         tool: Optional[str] = None,
         category: Optional[str] = None,
         decision: Optional[str] = None,
+        exec_id: Optional[str] = None,
+        grep: Optional[str] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         after_seq: Optional[int] = None,
@@ -371,7 +374,7 @@ class ApproverOperations(SharedOperations):
         answer: wire.AuditPage = self.ask(
             "GET",
             "/v1/audit",
-            query={"session": session, "agent": agent, "tool": tool, "category": category, "decision": decision, "since": since, "until": until, "after_seq": after_seq, "limit": limit, "last": last},
+            query={"session": session, "agent": agent, "tool": tool, "category": category, "decision": decision, "exec_id": exec_id, "grep": grep, "since": since, "until": until, "after_seq": after_seq, "limit": limit, "last": last},
         )
         return answer
 

@@ -323,6 +323,7 @@ class ExecRequest(TypedDict, total=False):
     description: str
     idempotency_key: str  # or the header Idempotency-Key; the server sees to it
     batch: BatchPlace
+    stdio: str  # Stdio is the token of descriptors that were passed over stdio.sock.
 
 
 class ExecStarted(TypedDict, total=False):
@@ -343,6 +344,7 @@ class Exit(TypedDict, total=False):
     error: Error  # it did not run because something of ours failed
     limits_hit: List[str]
     cut_bytes: int  # of output, not delivered because of a limit
+    uncapped: List[str]  # Uncapped lists "stdout" and "stderr" where the command wrote to a descriptor of the caller's own: it is in no event, and no limit of output applies to it.
     duration_ms: int
     enforcement: Enforcement
     violations: List[Violation]
@@ -571,6 +573,7 @@ class NextCall(TypedDict, total=False):
     argv: List[str]
     args: Dict[str, Any]
     cwd: str
+    asks: str  # Asks is why a yes to the whole batch does not cover this call, in a question: it will be asked about by itself. Empty: covered.
 
 
 class Past(TypedDict, total=False):
