@@ -27,25 +27,14 @@ type escapeCase struct {
 		Argv        []string
 		Description string
 	}
-	Fileop json.RawMessage
+	Fileop *fileCase
 }
 
 // skipped are the cases that print SKIP here, with the reason; any other SKIP
 // fails, and so does one of these that runs.
 var skipped = map[string]string{
 	"es-098": "not macOS", "es-099": "not macOS", "es-100": "not macOS", "es-101": "not macOS", "es-102": "not macOS",
-	"es-087": noFiles,
-	"es-088": noFiles,
-	"es-089": noFiles,
-	"es-090": noFiles,
-	"es-091": noFiles,
-	"es-092": noFiles,
-	"es-093": noFiles,
-	"es-094": noFiles,
-	"es-095": noFiles,
 }
-
-const noFiles = "file operations are not on the socket yet; files/worker plays these cases"
 
 func escapeCases(t *testing.T) []escapeCase {
 	t.Helper()
@@ -70,17 +59,14 @@ func escapeCases(t *testing.T) []escapeCase {
 	return list
 }
 
-// R-OS-12: the catalogue of escapes, through sbx and the real daemon.
+// R-OS-12, and R-FS-05 for the file operations: the catalogue of escapes, through
+// sbx, the socket, and the real daemon.
 func TestEscapeCatalogue(t *testing.T) {
 	cases := escapeCases(t)
 	eachUser(t, func(t *testing.T, a *actor) {
 		h := newEscapeHarness(t, a)
 		var skips []string
 		for _, c := range cases {
-			if c.Fileop != nil {
-				skips = append(skips, c.ID)
-				continue
-			}
 			t.Run(c.ID, func(t *testing.T) {
 				if h.run(t, c) {
 					skips = append(skips, c.ID)
@@ -107,6 +93,7 @@ type escapeHarness struct {
 	*actor
 	base   string
 	config string
+	agent  *peer // who asks for file operations
 }
 
 func newEscapeHarness(t *testing.T, a *actor) *escapeHarness {
@@ -124,6 +111,7 @@ func newEscapeHarness(t *testing.T, a *actor) *escapeHarness {
 	}
 	a.chown(h.config)
 	h.startWithSecrets()
+	h.agent = a.agentPeer("files")
 	return h
 }
 
@@ -213,7 +201,17 @@ func (h *escapeHarness) run(t *testing.T, c escapeCase) (skip bool) {
 		}
 		return h.sbx(all...)
 	}
-	r := request("-c", inside+c.Command)
+	command := inside + c.Command
+	var r result
+	if c.Fileop != nil && c.Fileop.When == "during" {
+		command = "export O=\"$OUTSIDE\"\n" + c.Command
+		r = h.during(t, c, expand, func() result { return request("-c", inside+command) })
+	} else {
+		r = request("-c", command)
+		if c.Fileop != nil {
+			r.out += h.fileop(t, *c.Fileop, expand)
+		}
+	}
 	out.WriteString(r.out + r.err)
 	if len(c.Request.Argv) > 0 {
 		argv := []string{"--"}
