@@ -198,8 +198,8 @@ func (g *cgroup) limit(l profile.Limits) error {
 	}
 	var list []setting
 	if l.Processes > 0 {
-		// bwrap's own first process counts too.
-		list = append(list, setting{"pids.max", int64(l.Processes) + 1, false})
+		// bwrap's own processes count too: its monitor, and the first inside.
+		list = append(list, setting{"pids.max", int64(l.Processes) + 2, false})
 	}
 	switch {
 	case l.Memory <= 0:
@@ -230,11 +230,41 @@ func (g *cgroup) write(file, value string) error {
 	return os.ErrNotExist
 }
 
+// add moves a process into a group of v2, where a thread cannot go alone.
 func (g *cgroup) add(pid int) error {
 	for _, dir := range g.dirs {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
 			return fmt.Errorf("move process into its group: %w", err)
 		}
+	}
+	return nil
+}
+
+// enter puts the calling thread into a group of v1, so that what it starts is
+// born there, and returns the way out. To move another process the kernel waits
+// until no other is forking anywhere, 10 ms and more; a thread that moves itself
+// waits for nothing (cgroup_procs_write_start in kernel/cgroup/cgroup.c).
+func (g *cgroup) enter() (leave func() error, err error) {
+	leave = func() error {
+		for _, dir := range g.dirs {
+			if err := moveSelf(filepath.Dir(filepath.Dir(dir))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, dir := range g.dirs {
+		if err := moveSelf(dir); err != nil {
+			return nil, errors.Join(err, leave())
+		}
+	}
+	return leave, nil
+}
+
+// moveSelf moves the calling thread; 0 is whoever writes (cgroups(7)).
+func moveSelf(dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0); err != nil {
+		return fmt.Errorf("move this thread into a group: %w", err)
 	}
 	return nil
 }

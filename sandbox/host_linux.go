@@ -25,10 +25,13 @@ type Host struct {
 	// Version is bwrap's.
 	Version bwrap.Version
 
-	stage    *os.File // sealed memfd; nil: there is no helper, and nothing runs
-	cgroups  *cgroups
-	spawner  spawner
-	filters  filters
+	stage   *os.File // sealed memfd; nil: there is no helper, and nothing runs
+	cgroups *cgroups
+	spawner spawner
+	filters filters
+
+	compilations compilations
+
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
 	seccomp  bool

@@ -68,6 +68,7 @@ type Plan struct {
 	args  []string // bwrap's; nil: Landlock alone
 	nulls int      // descriptors of /dev/null that args name, from stage.FDFree on
 	files []File
+	made  string          // digest of args, Landlock's layers and the filter
 	holds map[string]bool // paths of mounts: whether what is there is kept from the command
 }
 
@@ -116,15 +117,13 @@ func (p *Plan) Digest() string {
 		Path    string
 		Env     []string
 		Dir     string
-		Args    []string
-		Layers  [][]byte
-		Filter  []byte
+		Made    string
 		Files   []File
 		Doors   []uint16
 		Callers int
 	}
 	b, err := json.Marshal(shown{p.Profile.Digest().String(), p.Command.Argv, p.Command.Path, p.Command.Env,
-		p.Command.Dir, p.args, p.order.Landlock, p.order.Seccomp, p.files, p.order.Doors, p.order.Callers})
+		p.Command.Dir, p.made, p.files, p.order.Doors, p.order.Callers})
 	if err != nil {
 		panic(err) // only strings and bytes
 	}

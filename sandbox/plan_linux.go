@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -31,20 +34,13 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if r.Operator != nil {
 		layers = []profile.Profile{*r.Operator, r.Profile}
 	}
-	if err := h.compileMounts(p, r); err != nil {
+	c, err := h.compile(r, layers)
+	if err != nil {
 		return nil, err
 	}
-	if err := h.compileLandlock(p, layers); err != nil {
-		return nil, err
-	}
-	if h.seccomp {
-		program, gaps, err := h.filter(r.Profile, p.args == nil)
-		if err != nil {
-			return nil, fmt.Errorf("plan: %w", err)
-		}
-		p.order.Seccomp = program
-		p.Gaps = append(p.Gaps, gaps...)
-	}
+	p.args, p.nulls, p.holds, p.made = c.args, c.nulls, c.holds, c.digest
+	p.order.Landlock, p.order.Seccomp = c.landlock, c.seccomp
+	p.Gaps = slices.Clip(c.gaps)
 	if p.args == nil {
 		open := p.Gaps
 		if h.seccomp && p.Profile.Network().Mode != profile.NetFull {
@@ -131,7 +127,95 @@ func userTasks() int {
 	return n
 }
 
-func (h *Host) compileMounts(p *Plan, r Request) error {
+// compiled is what follows from the profiles and from the host as it is. It is
+// never changed.
+type compiled struct {
+	args     []string
+	nulls    int
+	holds    map[string]bool
+	landlock [][]byte
+	seccomp  []byte
+	gaps     []profile.Gap
+	digest   string // of all that decides what is enforced
+
+	asked questions // of the host
+}
+
+// compilations keeps what was compiled, by what it was compiled from. The zero
+// value is empty and ready.
+type compilations struct {
+	mu   sync.Mutex
+	made map[string]*compiled
+}
+
+// maxCompilations bounds how many are kept.
+const maxCompilations = 256
+
+// compile returns what a compilation would make now. What is kept of an earlier
+// one is used only if the host gives the same answers to everything that it
+// asked.
+func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
+	key := fmt.Sprint(r.Terminal)
+	for _, l := range layers {
+		key += " " + l.Digest().String()
+	}
+	h.compilations.mu.Lock()
+	c := h.compilations.made[key]
+	h.compilations.mu.Unlock()
+	if c != nil && c.asked.still() {
+		return c, nil
+	}
+	look := newLooker()
+	c, err := h.compileWith(r, layers, look)
+	if err != nil {
+		return nil, err
+	}
+	if c.asked = look.questions(); c.asked == nil || c.args == nil {
+		return c, nil
+	}
+	h.compilations.mu.Lock()
+	defer h.compilations.mu.Unlock()
+	if h.compilations.made == nil || len(h.compilations.made) >= maxCompilations {
+		h.compilations.made = map[string]*compiled{}
+	}
+	h.compilations.made[key] = c
+	return c, nil
+}
+
+func (h *Host) compileWith(r Request, layers []profile.Profile, look *looker) (*compiled, error) {
+	c := &compiled{}
+	if err := h.compileMounts(c, r, look); err != nil {
+		return nil, err
+	}
+	if err := h.compileLandlock(c, layers, look); err != nil {
+		return nil, err
+	}
+	if h.seccomp {
+		program, gaps, err := h.filter(r.Profile, c.args == nil)
+		if err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+		c.seccomp = program
+		c.gaps = append(c.gaps, gaps...)
+	}
+	c.digest = digestOf(c.args, c.landlock, c.seccomp)
+	return c, nil
+}
+
+func digestOf(args []string, landlock [][]byte, seccomp []byte) string {
+	b, err := json.Marshal(struct {
+		Args   []string
+		Layers [][]byte
+		Filter []byte
+	}{args, landlock, seccomp})
+	if err != nil {
+		panic(err) // only strings and bytes
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func (h *Host) compileMounts(c *compiled, r Request, look *looker) error {
 	if !h.report.Layer("bwrap").Active {
 		if os.Geteuid() == 0 {
 			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}
@@ -142,33 +226,35 @@ func (h *Host) compileMounts(p *Plan, r Request) error {
 	if r.Operator != nil {
 		extra = append(extra, *r.Operator)
 	}
-	result, err := bwrap.Compile(r.Profile, extra, bwrap.Host{Version: h.Version, FS: bwrap.HostFS(), Euid: os.Geteuid(),
+	result, err := bwrap.Compile(r.Profile, extra, bwrap.Host{Version: h.Version, FS: look, Euid: os.Geteuid(),
 		Terminal: r.Terminal, Descriptor: stage.FDFree})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
-	p.args, p.nulls = result.Args, result.Descriptors
-	p.holds = map[string]bool{}
+	c.args, c.nulls = result.Args, result.Descriptors
+	c.holds = map[string]bool{}
 	for _, m := range result.Layout {
-		p.holds[m.Path] = m.Form != bwrap.Writable && m.Form != bwrap.Pin && m.Form != bwrap.Device
+		c.holds[m.Path] = m.Form != bwrap.Writable && m.Form != bwrap.Pin && m.Form != bwrap.Device
 	}
-	p.Gaps = append(p.Gaps, result.Gaps...)
+	c.gaps = append(c.gaps, result.Gaps...)
 	return nil
 }
 
-func (h *Host) compileLandlock(p *Plan, layers []profile.Profile) error {
+func (h *Host) compileLandlock(c *compiled, layers []profile.Profile, look *looker) error {
 	if h.landlock == 0 {
-		if p.args == nil {
+		if c.args == nil {
 			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}
 		}
 		return nil
 	}
 	place := landlock.Inside
-	if p.args == nil {
+	if c.args == nil {
 		place = landlock.Alone
 	}
+	host := h.landlockHost(place)
+	host.FS = look
 	for _, layer := range layers {
-		ruleset, gaps, err := landlock.Compile(layer, h.landlock, h.landlockHost(place))
+		ruleset, gaps, err := landlock.Compile(layer, h.landlock, host)
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
@@ -176,8 +262,8 @@ func (h *Host) compileLandlock(p *Plan, layers []profile.Profile) error {
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
-		p.order.Landlock = append(p.order.Landlock, encoded)
-		p.Gaps = append(p.Gaps, gaps...)
+		c.landlock = append(c.landlock, encoded)
+		c.gaps = append(c.gaps, gaps...)
 	}
 	return nil
 }

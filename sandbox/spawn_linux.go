@@ -18,8 +18,26 @@ import (
 func (s *spawner) loop() {
 	runtime.LockOSThread()
 	for r := range s.queue {
-		r.done <- r.cmd.Start()
+		r.done <- r.start()
 	}
+}
+
+// start starts the command, in its group where it has one to be born in.
+func (s spawn) start() error {
+	if s.group == nil {
+		return s.cmd.Start()
+	}
+	leave, err := s.group.enter()
+	if err != nil {
+		return err
+	}
+	err = s.cmd.Start()
+	if left := leave(); left != nil && err == nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		err = left
+	}
+	return err
 }
 
 // sealedMemfd returns a close-on-exec memfd that holds data and can't be

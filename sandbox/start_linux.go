@@ -45,7 +45,7 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) 
 	}
 	defer l.closeChildEnds()
 	proc := &Process{done: make(chan struct{}), limits: p.Profile.Limits(), cgroup: l.cgroup, reaper: l.reaper}
-	if err := h.spawner.start(l.cmd); err != nil {
+	if err := h.spawner.start(l.cmd, l.bornIn()); err != nil {
 		l.abandon()
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
@@ -166,14 +166,16 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		if l.cgroup, err = h.cgroups.create(p.Profile.Limits()); err != nil {
 			return l, &LaunchError{Mechanism: "cgroup", Cause: err}
 		}
-		blockR, blockW, err := os.Pipe()
-		if err != nil {
-			return l, err
+		if l.bornIn() == nil {
+			blockR, blockW, err := os.Pipe()
+			if err != nil {
+				return l, err
+			}
+			l.blockW = blockW
+			extra = append(extra, l.add(blockR))
+			args = append(args, "--block-fd", strconv.Itoa(free))
+			free++
 		}
-		l.blockW = blockW
-		extra = append(extra, l.add(blockR))
-		args = append(args, "--block-fd", strconv.Itoa(free))
-		free++
 	}
 	infoR, infoW, err := os.Pipe()
 	if err != nil {
@@ -190,6 +192,15 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", "/proc/self/fd/" + strconv.Itoa(stage.FDStage)}
 	cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, statusChild, std.Err}, extra...)
 	return l, nil
+}
+
+// bornIn is the group in which bwrap itself starts; nil where its first process
+// is moved there before it goes on.
+func (l *launch) bornIn() *cgroup {
+	if l.cgroup == nil || l.cgroup.v2 {
+		return nil
+	}
+	return l.cgroup
 }
 
 // add remembers a descriptor of the child's side, to be closed here.
@@ -263,7 +274,7 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	p.mu.Lock()
 	p.init, p.first, p.namespace = fd, pid, true
 	p.mu.Unlock()
-	if l.cgroup == nil {
+	if l.blockW == nil {
 		return nil
 	}
 	if err := l.cgroup.add(pid); err != nil {
@@ -325,16 +336,17 @@ type spawner struct {
 }
 
 type spawn struct {
-	cmd  *exec.Cmd
-	done chan error
+	cmd   *exec.Cmd
+	group *cgroup // to start it in; nil: where the daemon is
+	done  chan error
 }
 
-func (s *spawner) start(cmd *exec.Cmd) error {
+func (s *spawner) start(cmd *exec.Cmd, group *cgroup) error {
 	s.once.Do(func() {
 		s.queue = make(chan spawn)
 		go s.loop()
 	})
 	done := make(chan error, 1)
-	s.queue <- spawn{cmd, done}
+	s.queue <- spawn{cmd, group, done}
 	return <-done
 }

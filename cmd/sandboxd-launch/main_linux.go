@@ -1,3 +1,9 @@
+// The number of processors is not asked of the control group: this program has
+// one thread that matters, and ends in a moment.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command sandboxd-launch is the last stage inside a sandbox: it closes what
 // was inherited, sets limits, installs Landlock and seccomp, and becomes the
 // command. sandboxd starts it; it reads everything from inherited descriptors

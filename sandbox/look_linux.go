@@ -1,0 +1,202 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/bwrap"
+)
+
+// looker is the host's file system for a compiler that notes every question and
+// its answer. Compilers are pure: where all answers are still the same, so is
+// what they make. [looker.still] asks again, which takes a tenth of compiling.
+type looker struct {
+	host  fs.ReadLinkFS
+	asked map[string]*answers // by path, as package io/fs writes it
+	// unsure: something can't be asked again cheaply, so nothing is kept.
+	unsure bool
+}
+
+// answers are what was told of one path.
+type answers struct {
+	state  *pathState // of Lstat
+	target *string    // of ReadLink; "" for an error
+	list   *dirState  // of ReadDir
+}
+
+// pathState is what the compilers read of a file's state.
+type pathState struct {
+	there bool
+	kind  uint32 // unix.S_IFMT of its mode
+	links bool   // a file with further names
+}
+
+// dirState tells one list of a directory's entries from another: each entry
+// that comes, goes or is replaced changes the directory's times.
+type dirState struct {
+	dev, ino     uint64
+	mtime, ctime int64 // nanoseconds
+}
+
+func newLooker() *looker {
+	return &looker{host: bwrap.HostFS(), asked: map[string]*answers{}}
+}
+
+func (l *looker) of(name string) *answers {
+	a := l.asked[name]
+	if a == nil {
+		a = &answers{}
+		l.asked[name] = a
+	}
+	return a
+}
+
+// Open is never called by a compiler; what it would tell is not noted.
+func (l *looker) Open(name string) (fs.File, error) {
+	l.unsure = true
+	return l.host.Open(name)
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (l *looker) Lstat(name string) (fs.FileInfo, error) {
+	info, err := l.host.Lstat(name)
+	state := pathState{}
+	switch {
+	case err == nil:
+		st, ok := info.Sys().(*unix.Stat_t)
+		if !ok {
+			l.unsure = true
+			return info, nil
+		}
+		state = stateOf(st)
+	case !errors.Is(err, fs.ErrNotExist):
+		l.unsure = true
+	}
+	l.of(name).state = &state
+	return info, err
+}
+
+func stateOf(st *unix.Stat_t) pathState {
+	kind := st.Mode & unix.S_IFMT
+	return pathState{there: true, kind: kind, links: kind != unix.S_IFDIR && st.Nlink > 1}
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (l *looker) ReadLink(name string) (string, error) {
+	target, err := l.host.ReadLink(name)
+	l.of(name).target = &target
+	return target, err
+}
+
+// settled is how old a change must be before equal times mean an equal list: the
+// clock of a file system ticks every few milliseconds.
+const settled = 50 * time.Millisecond
+
+// ReadDir implements fs.ReadDirFS.
+func (l *looker) ReadDir(name string) ([]fs.DirEntry, error) {
+	var st unix.Stat_t
+	var in unix.Statfs_t
+	err := unix.Lstat("/"+name, &st)
+	if err == nil {
+		err = unix.Statfs("/"+name, &in)
+	}
+	state := dirStateOf(&st)
+	if err != nil || !stamped(int64(in.Type)) || time.Since(time.Unix(0, state.ctime)) < settled {
+		l.unsure = true
+	}
+	entries, err := fs.ReadDir(l.host, name)
+	if err != nil {
+		l.unsure = true
+	}
+	l.of(name).list = &state
+	return entries, err
+}
+
+func dirStateOf(st *unix.Stat_t) dirState {
+	return dirState{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Ctim.Nano()}
+}
+
+// stamped reports whether directories of a file system have times of our own
+// clock that change with every entry.
+func stamped(magic int64) bool {
+	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC}, magic)
+}
+
+// question is one path of which answers are known.
+type question struct {
+	base string
+	*answers
+}
+
+// questions are what was asked, by directory.
+type questions map[string][]question
+
+// questions returns what has to be asked again, nil where that can't be.
+func (l *looker) questions() questions {
+	if l.unsure {
+		return nil
+	}
+	q := questions{}
+	for name, a := range l.asked {
+		dir, base := path.Split(name)
+		dir = "/" + strings.TrimSuffix(dir, "/")
+		q[dir] = append(q[dir], question{base, a})
+	}
+	return q
+}
+
+// still reports whether every answer would be the same now.
+func (q questions) still() bool {
+	for dir, list := range q {
+		if !stillIn(dir, list) {
+			return false
+		}
+	}
+	return q != nil
+}
+
+// stillIn asks again about entries of one directory, which no link leads to.
+func stillIn(dir string, list []question) bool {
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return false // or a kernel without openat2: then everything is made anew
+	}
+	defer unix.Close(fd)
+	for _, a := range list {
+		var st unix.Stat_t
+		err := unix.Fstatat(fd, a.base, &st, unix.AT_SYMLINK_NOFOLLOW)
+		if err != nil && err != unix.ENOENT {
+			return false
+		}
+		now := pathState{}
+		if err == nil {
+			now = stateOf(&st)
+		}
+		if a.state != nil && *a.state != now || a.list != nil && (err != nil || *a.list != dirStateOf(&st)) {
+			return false
+		}
+		if a.target != nil && *a.target != linkAt(fd, a.base) {
+			return false
+		}
+	}
+	return true
+}
+
+// linkAt is the text of a link, "" where there is none.
+func linkAt(fd int, name string) string {
+	buffer := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, name, buffer)
+	if err != nil {
+		return ""
+	}
+	return string(buffer[:n])
+}

@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sandboxd/bwrap"
+	"sandboxd/profile"
+)
+
+// R-OS-02: what is kept of a compilation is never used where compiling anew
+// would make something else, whatever changed in between.
+func TestCompiledAnew(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before func(root string)
+		change func(root string)
+		differ bool
+	}{
+		{"nothing", nil, func(string) {}, false},
+		{"a protected name appears", nil, func(r string) { put(t, r, "app/.git/hooks/x") }, true},
+		{"a protected name appears in a folder", func(r string) { put(t, r, "app/sub/a") }, func(r string) { put(t, r, "app/sub/.git/hooks/x") }, true},
+		{"a protected name goes", func(r string) { put(t, r, "app/.git/hooks/x") }, func(r string) { os.RemoveAll(r + "/app/.git") }, true},
+		{"a hidden file appears", nil, func(r string) { put(t, r, "app/secret") }, true},
+		{"a hidden file becomes a folder", func(r string) { put(t, r, "app/secret") }, func(r string) { os.Remove(r + "/app/secret"); put(t, r, "app/secret/x") }, true},
+		{"a folder becomes a link", func(r string) { put(t, r, "other/a") }, func(r string) { os.Rename(r+"/app", r+"/old"); os.Symlink("old", r+"/app") }, true},
+		{"a link leads elsewhere", func(r string) { put(t, r, "l1/x"); put(t, r, "l2/x"); os.Symlink("l1", r+"/link") }, func(r string) { os.Remove(r + "/link"); os.Symlink("l2", r+"/link") }, true},
+		{"a hidden name is given a second one", func(r string) { put(t, r, "app/.git/hooks/x") }, func(r string) { put(t, r, "app/b") }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, root, "app/main.go")
+			if c.before != nil {
+				c.before(root)
+			}
+			time.Sleep(2 * settled) // until the times of folders are sure
+			p, err := profile.New(profile.Spec{Rules: []profile.Rule{
+				{Kind: profile.Allow, Path: "/usr", Access: profile.Read | profile.Exec},
+				{Kind: profile.Allow, Path: root + "/app", Access: profile.Read | profile.Write},
+				{Kind: profile.Allow, Path: root + "/link", Access: profile.Read},
+				{Kind: profile.Protect, Path: root + "/app", Name: ".git/hooks"},
+				{Kind: profile.Hide, Path: root + "/app/secret"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := func() *Host {
+				return &Host{Version: bwrap.Version{Minor: 8}, landlock: 7, report: Report{Layers: []Layer{{Name: "bwrap", Active: true}}}}
+			}
+			kept := h()
+			compile := func(h *Host) *compiled {
+				t.Helper()
+				made, err := h.compile(Request{Profile: p}, []profile.Profile{p})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return made
+			}
+			first := compile(kept)
+			if compile(kept) != first {
+				t.Error("it was compiled twice although nothing changed")
+			}
+			c.change(root)
+			if got, want := compile(kept).digest, compile(h()).digest; got != want {
+				t.Error("what was kept is used, and compiling anew makes something else")
+			} else if differ := got != first.digest; differ != c.differ {
+				t.Errorf("what is compiled differs: %v, want %v: the test tests nothing", differ, c.differ)
+			}
+		})
+	}
+}
+
+func put(t *testing.T, root, name string) {
+	t.Helper()
+	name = filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
