@@ -3,12 +3,10 @@ package main
 import (
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,30 +19,32 @@ import (
 // reviewer reads them; go test ./cmd/sbx -run TestScreen -update writes them anew.
 var update = flag.Bool("update", false, "write the golden screens anew")
 
-var sbxOnly = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sbx")
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-o", dir+"/", ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	cmd.Stderr = os.Stderr
-	return filepath.Join(dir, "sbx"), cmd.Run()
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if bin, err := sbxOnly(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
-	}
-	os.Exit(code)
-}
-
 // desk is an approver at a terminal, whose daemon is an office.
 type desk struct {
 	*termtest.Tmux
 	*office
-	t *testing.T
+	t     *testing.T
+	clean func(string) string // takes out what differs every time; nil: nothing does
+}
+
+// shown is the screen without what differs every time.
+func (d *desk) shown() string {
+	if d.clean == nil {
+		return d.Screen()
+	}
+	return d.clean(d.Screen())
+}
+
+// step presses a key; "?…" waits until the screen matches, "+" until keys count.
+func (d *desk) step(k string) {
+	d.t.Helper()
+	if want, ok := strings.CutPrefix(k, "?"); ok {
+		d.Wait(want)
+	} else if k == "+" {
+		settle()
+	} else {
+		d.Press(k)
+	}
 }
 
 // sit starts `sbx approve ARGS` with questions to answer.
@@ -56,10 +56,7 @@ func sit(t *testing.T, cols, rows int, o *office, env []string, args string) *de
 
 func sitAt(t *testing.T, dir string, cols, rows int, o *office, env []string, args string) *desk {
 	t.Helper()
-	bin, err := sbxOnly()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := filepath.Join(build(t), "sbx")
 	env = append([]string{"SBX_SOCKET_DIR=" + dir, "SBX_STATE_DIR=" + t.TempDir()}, env...)
 	m := termtest.OpenTmux(t, cols, rows, env, bin+" approve "+args+" 2>/dev/null")
 	return &desk{Tmux: m, office: o, t: t}
@@ -70,9 +67,9 @@ func (d *desk) golden(name string) {
 	d.t.Helper()
 	file := filepath.Join("testdata", "screen", name+".txt")
 	if *update {
-		screen := d.Screen()
+		screen := d.shown()
 		for quiet := 0; quiet < 10; time.Sleep(100 * time.Millisecond) {
-			now := d.Screen()
+			now := d.shown()
 			if quiet++; now != screen {
 				screen, quiet = now, 0
 			}
@@ -90,8 +87,8 @@ func (d *desk) golden(name string) {
 		d.t.Fatal(err)
 	}
 	screen := ""
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
-		if screen = d.Screen(); screen == string(want) {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(60 * time.Millisecond) {
+		if screen = d.shown(); screen == string(want) {
 			return
 		}
 	}
@@ -186,7 +183,7 @@ func TestScreenWidths(t *testing.T) {
 type keys struct {
 	name   string
 	change func(*ipc.Approval)
-	press  []string // "?…" waits for the screen to match
+	press  []string // steps
 	want   ipc.Answer
 }
 
@@ -238,13 +235,7 @@ func TestScreenKeys(t *testing.T) {
 			d.Wait("min old")
 			settle()
 			for _, k := range c.press {
-				if want, ok := strings.CutPrefix(k, "?"); ok {
-					d.Wait(want)
-				} else if k == "+" {
-					settle()
-				} else {
-					d.Press(k)
-				}
+				d.step(k)
 			}
 			c.want.ID, c.want.Rev, c.want.Hash = "a-1", 1, "h1"
 			if got := d.sent(1); len(got) != 1 || got[0] != c.want {
@@ -277,10 +268,7 @@ func TestScreenTypeAhead(t *testing.T) {
 	t.Parallel()
 	o := newOffice(request(low)) // at low risk Enter alone is a yes
 	house := ipctest.Start(t, o, ipc.Limits{})
-	bin, err := sbxOnly()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := filepath.Join(build(t), "sbx")
 	env := []string{"SBX_SOCKET_DIR=" + house.Dir, "SBX_STATE_DIR=" + t.TempDir()}
 	m := termtest.OpenTmux(t, 80, 30, env, "echo wait; sleep 1; exec "+bin+" approve")
 	d := &desk{Tmux: m, office: o, t: t}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,10 +46,12 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// build makes the three programs, as they are installed: side by side.
-func build(t *testing.T) string {
-	t.Helper()
-	bin := t.TempDir()
+// programs makes the three programs, as they are installed: side by side.
+var programs = sync.OnceValues(func() (string, error) {
+	bin, err := os.MkdirTemp("", "bin")
+	if err != nil {
+		return "", err
+	}
 	for _, b := range []struct{ cgo, pkg string }{
 		{"0", "./cmd/sbx"}, {"0", "./cmd/sandboxd-launch"}, {"1", "./cmd/sandboxd"},
 	} {
@@ -55,10 +59,31 @@ func build(t *testing.T) string {
 		cmd.Dir = "../.."
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go build %s: %v\n%s", b.pkg, err, out)
+			return bin, fmt.Errorf("go build %s: %w\n%s", b.pkg, err, out)
 		}
 	}
+	return bin, nil
+})
+
+func build(t *testing.T) string {
+	t.Helper()
+	bin, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return bin
+}
+
+// TestMain lets more tests run at once than there are processors: they wait
+// for terminals most of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "6")
+	code := m.Run()
+	if bin, _ := programs(); bin != "" {
+		os.RemoveAll(bin)
+	}
+	os.Exit(code)
 }
 
 // setup gives a script a daemon, a state directory and a project of its own.

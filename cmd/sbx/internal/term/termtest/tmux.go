@@ -114,7 +114,7 @@ func (m *Tmux) Paste(text string, marked bool) {
 func (m *Tmux) Wait(pattern string) string {
 	m.t.Helper()
 	re := regexp.MustCompile(`(?m)` + pattern)
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		s := m.Screen()
 		if re.MatchString(s) {
 			return s
