@@ -18,7 +18,6 @@ import (
 	"sandboxd/egress"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
-	"sandboxd/shell"
 )
 
 // Ports on a command's own localhost, where the usual tools expect a proxy.
@@ -393,19 +392,12 @@ func (o *outlet) call(t egress.Target) approval.Call {
 	return approval.Call{
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Tool: NetworkTool, Payload: payload, Request: request, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
-		Why: "for: " + commandText(e.Request), Inline: e.Request.Inline && !e.Request.Terminal,
+		Inline: e.Request.Inline && !e.Request.Terminal,
 		Asked: func(p approval.Pending) {
 			o.s.asking.add(e, p.ID)
 			e.log.add(Event{Kind: EventAsked, Pending: &p})
 		},
 	}
-}
-
-func commandText(r ExecRequest) string {
-	if r.Line != "" {
-		return r.Line
-	}
-	return shell.Quote(r.Argv)
 }
 
 // Allows implements egress.Policy.

@@ -117,7 +117,9 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	}
 	a.PID, a.Exe, a.Root, a.Label = e.Peer.PID, e.Peer.Exe, e.Session.Root, e.Session.Label
 	a.Command, a.Argv, a.Claim = e.Request.Line, e.Request.Argv, e.Request.Description
-	a.Rule = e.Rule()
+	if p.Tool != supervisor.NetworkTool { // of a host, not of its command
+		a.Rule = e.Rule()
+	}
 	if p, report, ok := e.Shown(); ok {
 		enforcement := wireEnforcement(report)
 		a.Profile, a.Enforcement, a.Sandbox = p.Digest().String(), &enforcement, reach(p, e.Session.Root)

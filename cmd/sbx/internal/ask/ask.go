@@ -304,9 +304,15 @@ func left(d time.Duration) string {
 	return fmt.Sprintf("(%d s) ", int(d.Seconds()))
 }
 
+// hostTool is the tool of a question about a host that a running command wants
+// to reach; the command has been decided.
+const hostTool = "network"
+
 // subjectOf is what a question is about, in one line.
 func subjectOf(a ipc.Approval) string {
 	switch {
+	case a.Tool == hostTool:
+		return a.Description
 	case a.Command != "":
 		return a.Command
 	case len(a.Argv) > 0:

@@ -45,6 +45,9 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	w.title(a)
 	w.field("tool", tool(a))
 	w.block("command", commandOf(a))
+	if a.Tool == hostTool {
+		w.field("what", a.Description)
+	}
 	if noCommand(a) {
 		w.field("what", a.Description)
 		w.block("input", input(a.Input))
