@@ -168,6 +168,12 @@ func (s *Supervisor) filesProfile(c *fileCall, j *fileJudgement, base profile.Pr
 		return p, nil
 	}
 	j.widened = protectedPlaces(p, j.changed())
+	if v := &j.verdict; len(j.widened) > 0 && !v.Protected {
+		// The file rules do not list it, and the sandbox holds it all the same.
+		why := j.widened[0] + " is protected in every sandbox of this session"
+		v.Decision, v.Protected, v.Safe, v.Configured, v.Risk = files.Ask, true, false, false, approval.RiskHigh
+		v.Why, v.Rule, v.Reasons = why, "sandbox.read_only", append(v.Reasons, why)
+	}
 	return widenFiles(p, j.operator, j.widened)
 }
 
