@@ -67,7 +67,10 @@ type Sandbox struct {
 	// without a slash is meant at any depth of the project.
 	Hidden   []string `toml:"hidden"`
 	ReadOnly []string `toml:"read_only"`
-	Limits   Limits   `toml:"limits"`
+	// AgentSocket lets commands reach agent.sock. What they ask for there runs
+	// within their own sandbox's profile (R-IP-08).
+	AgentSocket bool   `toml:"agent_socket"`
+	Limits      Limits `toml:"limits"`
 }
 
 // Limits is [sandbox.limits] (R-OS-10); 0 is no limit.

@@ -123,6 +123,9 @@ type Process struct {
 // Pid is the command's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
+// First is the same here: nothing is above the command.
+func (p *Process) First() int { return p.Pid() }
+
 // Done is closed when the command has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

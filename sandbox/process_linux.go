@@ -35,6 +35,10 @@ type Process struct {
 // Pid is the command's process id as seen from the daemon.
 func (p *Process) Pid() int { return p.leader }
 
+// First is the process id, as seen from the daemon, of the process above all
+// others of the sandbox.
+func (p *Process) First() int { return p.first }
+
 // Done is closed when the command and every process it left behind are gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

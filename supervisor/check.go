@@ -128,7 +128,11 @@ func (s *Supervisor) Unregistered(peer Peer, cwd string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{ID: "dry-run", Kind: KindAPI, Peer: peer, Root: root, Home: home, User: name, turn: 1}, nil
+	outer, ceiling, err := s.outerOf(peer)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{ID: "dry-run", Kind: KindAPI, Peer: peer, Root: root, Home: home, User: name, turn: 1, outer: outer, ceiling: ceiling}, nil
 }
 
 // CheckTool decides about a call of a tool that is neither shell nor file tool

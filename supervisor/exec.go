@@ -72,6 +72,7 @@ type Exec struct {
 	readers int
 	shown   profile.Profile // that the question showed
 	digest  string          // of shown; "" before a question was put
+	profile profile.Profile // under which it runs
 	report  sandbox.Report
 	rule    string    // what made it ask
 	asked   time.Time // when the question was put first
@@ -149,6 +150,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		defer s.work.Done()
 		defer cancel(nil)
 		result := s.walk(ctx, e)
+		s.closeInner(e)
 		r.Passed.close()
 		result.Cut = e.log.flush()
 		e.mu.Lock()
@@ -165,6 +167,9 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 func (s *Supervisor) passable(sess *Session, d Descriptors) error {
 	if d == (Descriptors{}) {
 		return nil
+	}
+	if sess.outer != nil {
+		return ErrNested // what is open out here may be more than the sandbox has
 	}
 	p, err := s.ProfileOf(sess)
 	if err != nil {

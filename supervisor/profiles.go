@@ -19,13 +19,14 @@ func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, n
 	}
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted,
 		paths: strings.Join(tools.Read, "\x00") + "\x00\x00" + strings.Join(tools.Write, "\x00")}
-	if known, ok := s.derived.get(key); ok {
-		return known.effective, known.operator, nil
+	known, ok := s.derived.get(key)
+	if !ok {
+		if known.effective, known.operator, err = derive(cfg, sess, tools); err != nil {
+			return effective, nil, err
+		}
+		s.derived.put(key, known)
 	}
-	if effective, operator, err = derive(cfg, sess, tools); err != nil {
-		return effective, nil, err
-	}
-	s.derived.put(key, derived{effective, operator})
+	effective, operator = sess.narrowed(known.effective, known.operator)
 	return effective, operator, nil
 }
 
@@ -52,6 +53,9 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 		return t, err
 	}
 	t.Daemon = s.own
+	if cfg.Sandbox.AgentSocket && s.agentSocket != "" {
+		t.Sockets = append(t.Sockets, filepath.Join(realPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
+	}
 	for _, list := range [][]string{t.Read, t.Write} {
 		for i, p := range list {
 			if filepath.IsAbs(p) {

@@ -12,6 +12,7 @@ import (
 	"github.com/creack/pty"
 
 	"sandboxd/approval"
+	"sandboxd/profile"
 	"sandboxd/sandbox"
 )
 
@@ -53,7 +54,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if j.reach != nil {
 		out = s.openOutlet(e, j, proc.Doors())
 	}
-	e.started(proc, st.term)
+	e.started(proc, st.term, j.plan.Profile)
 	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings}})
 	st.follow(e.log)
 
@@ -351,9 +352,9 @@ func (e *Exec) Resize(cols, rows uint16) error {
 	return pty.Setsize(term.master, &pty.Winsize{Cols: cols, Rows: rows})
 }
 
-func (e *Exec) started(p *sandbox.Process, t *terminal) {
+func (e *Exec) started(p *sandbox.Process, t *terminal, under profile.Profile) {
 	e.mu.Lock()
-	e.proc, e.term = p, t
+	e.proc, e.term, e.profile = p, t, under
 	in := e.stdin
 	e.mu.Unlock()
 	if in != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"sandboxd/approval"
+	"sandboxd/profile"
 )
 
 // Peer is who is at the other end of a connection, as the kernel told it.
@@ -27,6 +28,8 @@ type Peer struct {
 	TTY      uint64 // controlling terminal, 0 for none
 	// Inside: the peer runs in another pid namespace and may be in a sandbox.
 	Inside bool
+	// Above are the process itself and its ancestors, nearest first.
+	Above []int
 }
 
 // Kind says how a session is found again.
@@ -65,6 +68,11 @@ type Session struct {
 	Home   string // of the user, from the password database
 	User   string
 	Opened time.Time
+
+	// outer is the command in whose sandbox the session was opened, and
+	// ceiling that sandbox's profile; nil: in none.
+	outer   *Exec
+	ceiling profile.Profile
 
 	secret [sha256.Size]byte // of an API session
 	leader uint64            // start of the kernel session's leader, of a command-line session
@@ -152,6 +160,7 @@ type cliKey struct {
 	uid, sid    int
 	leader, tty uint64
 	root        string
+	outer       *Exec
 }
 
 func newSessions() *sessions {
@@ -160,8 +169,8 @@ func newSessions() *sessions {
 
 // open returns the session that r means, a new one where there is none. The
 // secret is returned once, for a new API session.
-func (s *sessions) open(r SessionRequest, root, home, user string, most int) (*Session, string, error) {
-	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root}
+func (s *sessions) open(r SessionRequest, root, home, user string, most int, outer *Exec, ceiling profile.Profile) (*Session, string, error) {
+	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root, outer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Kind == KindCLI {
@@ -184,6 +193,7 @@ func (s *sessions) open(r SessionRequest, root, home, user string, most int) (*S
 		ID: "s-" + strings.ToLower(ulid.Make().String()), Kind: r.Kind, Peer: r.Peer,
 		Agent: approval.Agent{ID: r.AgentID, Name: r.Agent}, Label: r.Label, Root: root, Home: home, User: user,
 		Opened: now, lastUsed: now, turn: 1, execs: map[string]*Exec{},
+		outer: outer, ceiling: ceiling,
 	}
 	secret := ""
 	if r.Kind == KindCLI {

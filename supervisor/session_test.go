@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"sandboxd/profile"
 )
 
 // R-IP-07: a command-line session is found again by user, kernel session,
@@ -20,7 +22,7 @@ func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
 	all := newSessions()
 	open := func(r SessionRequest, root string) (*Session, string) {
 		t.Helper()
-		n, secret, err := all.open(r, root, "/home/ann", "ann", 64)
+		n, secret, err := all.open(r, root, "/home/ann", "ann", 64, nil, profile.Profile{})
 		if err != nil {
 			t.Fatal(err)
 		}

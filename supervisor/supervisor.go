@@ -51,6 +51,9 @@ type Options struct {
 	// Own are the paths of our state, sockets, configuration and binaries:
 	// never part of a project, hidden in every sandbox.
 	Own []string
+	// AgentSocket is the path of the socket that commands reach where the
+	// configuration lets them; "": none.
+	AgentSocket string
 	// Trash is a directory of the daemon's own for what is taken out of
 	// projects after a run. It is made when it is needed.
 	Trash string
@@ -68,19 +71,20 @@ type Supervisor struct {
 	Trust    *TrustStore
 	Undo     *store.Store
 
-	own      []string
-	trash    string
-	seen     aftermath.Cache
-	compiled kept[string, *compilation] // by the project's root
-	derived  kept[profileKey, derived]
-	gitFiles kept[string, gitFiles] // by the home directory
-	paths    config.Paths
-	sessions *sessions
-	asking   asking
-	ctx      context.Context
-	stopAll  context.CancelCauseFunc
-	work     sync.WaitGroup
-	worker   workerProgram
+	own         []string
+	agentSocket string
+	trash       string
+	seen        aftermath.Cache
+	compiled    kept[string, *compilation] // by the project's root
+	derived     kept[profileKey, derived]
+	gitFiles    kept[string, gitFiles] // by the home directory
+	paths       config.Paths
+	sessions    *sessions
+	asking      asking
+	ctx         context.Context
+	stopAll     context.CancelCauseFunc
+	work        sync.WaitGroup
+	worker      workerProgram
 	// recovered is closed when what an earlier daemon left is settled; keeping
 	// counts the goroutine that does it.
 	recovered chan struct{}
@@ -103,7 +107,7 @@ func New(o Options) (*Supervisor, error) {
 	s := &Supervisor{
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}),
-		own: o.Own, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
+		own: o.Own, agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
@@ -179,7 +183,11 @@ func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
 			return nil, "", err
 		}
 	}
-	sess, secret, err := s.sessions.open(r, root, home, name, s.Config().Daemon.Sessions)
+	outer, ceiling, err := s.outerOf(r.Peer)
+	if err != nil {
+		return nil, "", err
+	}
+	sess, secret, err := s.sessions.open(r, root, home, name, s.Config().Daemon.Sessions, outer, ceiling)
 	if err != nil {
 		return nil, "", err
 	}
@@ -207,7 +215,11 @@ func account(uid int) (name, home string, err error) {
 // Session finds a session for a peer; secret is that of an API session.
 func (s *Supervisor) Session(id string, p Peer, secret string) (*Session, error) {
 	s.touch()
-	return s.sessions.get(id, p, secret)
+	sess, err := s.sessions.get(id, p, secret)
+	if err == nil && !s.mayUse(sess, p) {
+		return nil, &SessionError{ID: id}
+	}
+	return sess, err
 }
 
 // Sessions lists those that an approver of uid may see.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -58,10 +59,19 @@ func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
 	if p.UID != os.Geteuid() && !(role == ipc.RoleApprover && b.isBrokered() && answersForOthers(p.UID)) {
 		return &ipc.Error{Code: ipc.CodeForbidden, Message: fmt.Sprintf("this daemon serves user %d only", os.Geteuid())}
 	}
-	if p.Inside() {
-		return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket"}
+	if !p.Inside() && !startedHere(p) {
+		return nil
 	}
-	return nil
+	if role == ipc.RoleAgent && b.sup.Config().Sandbox.AgentSocket && b.sup.SandboxOf(peerOf(p)) != nil {
+		return nil // what it asks for runs within its sandbox's profile
+	}
+	return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket"}
+}
+
+// startedHere reports whether p descends from this daemon: all that does runs in
+// a sandbox, also where that has no pid namespace.
+func startedHere(p ipc.Peer) bool {
+	return slices.ContainsFunc(p.Ancestors, func(a ipc.Process) bool { return a.PID == os.Getpid() })
 }
 
 func (b *backend) isBrokered() bool {
@@ -176,6 +186,8 @@ func wireError(err error) error {
 		code = ipc.CodeBadRequest
 	case errors.As(err, &descriptor):
 		code, hint = ipc.CodeForbidden, "have it relayed: leave it out, and use stdin \"stream\" and the events"
+	case errors.Is(err, supervisor.ErrNested):
+		code = ipc.CodeForbidden
 	case errors.As(err, &limit):
 		code = ipc.CodeLimit
 	case errors.As(err, &auditErr):

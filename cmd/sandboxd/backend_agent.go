@@ -15,7 +15,11 @@ import (
 )
 
 func peerOf(p ipc.Peer) supervisor.Peer {
-	return supervisor.Peer{UID: p.UID, PID: p.PID, Start: p.Start, Exe: p.Exe, SID: p.SID, TTY: p.TTY, Inside: p.Inside()}
+	above := []int{p.PID}
+	for _, a := range p.Ancestors {
+		above = append(above, a.PID)
+	}
+	return supervisor.Peer{UID: p.UID, PID: p.PID, Start: p.Start, Exe: p.Exe, SID: p.SID, TTY: p.TTY, Inside: p.Inside(), Above: above}
 }
 
 func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) {
@@ -92,7 +96,7 @@ func passedOf(s ipc.Stdio) supervisor.Descriptors {
 // (R-IP-01): only for a command-line session, only where a terminal is, and
 // never where the configuration has it off.
 func (b *backend) inline(c ipc.Caller, s *supervisor.Session, asked bool) bool {
-	return asked && s.Kind == supervisor.KindCLI && c.Peer.TTY != 0 && b.sup.Config().Approval.Inline
+	return asked && s.Kind == supervisor.KindCLI && s.Outer() == nil && c.Peer.TTY != 0 && b.sup.Config().Approval.Inline
 }
 
 func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {

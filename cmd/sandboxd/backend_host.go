@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,6 +154,9 @@ func diffLines(old, new string) []string {
 func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, error) {
 	list := ipc.SessionList{Sessions: []ipc.SessionInfo{}}
 	all := b.sup.Sessions(c.Peer.UID)
+	if outer := b.sup.SandboxOf(peerOf(c.Peer)); outer != nil {
+		all = slices.DeleteFunc(all, func(s *supervisor.Session) bool { return s.Outer() != outer })
+	}
 	for _, s := range all {
 		mode := b.approvals.Mode(s.Ref())
 		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.Name != "", Label: s.Label,

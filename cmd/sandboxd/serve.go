@@ -104,7 +104,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		return err
 	}
 	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
-		Config: cfg, Paths: paths, Own: dirs.own(paths), Trash: filepath.Join(dirs.state, "trash"), Undo: undo, Worker: self})
+		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket), Trash: filepath.Join(dirs.state, "trash"), Undo: undo, Worker: self})
 	if err != nil {
 		return err
 	}
