@@ -46,7 +46,7 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 // waitFor fails the test when cond does not hold within 2 s of looking.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for range 200 {
+	for range 2000 {
 		if cond() {
 			return
 		}

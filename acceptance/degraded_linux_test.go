@@ -18,10 +18,29 @@ import (
 
 // outerFilter in the environment has the test binary stand in for a container
 // that refuses Landlock: it answers its system calls with that errno and
-// executes its arguments.
-const outerFilter = "ACCEPTANCE_OUTER_FILTER"
+// executes its arguments. outerListener has it stand in for one that listens to
+// system calls itself.
+const (
+	outerFilter   = "ACCEPTANCE_OUTER_FILTER"
+	outerListener = "ACCEPTANCE_OUTER_LISTENER"
+)
 
 func init() {
+	if os.Getenv(outerListener) != "" {
+		os.Unsetenv(outerListener)
+		runtime.LockOSThread()
+		allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
+		prog := unix.SockFprog{Len: 1, Filter: &allow}
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			panic(err)
+		}
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
+		if errno != 0 {
+			panic(errno)
+		}
+		unix.FcntlInt(fd, unix.F_SETFD, 0) // it stays open
+		panic(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
+	}
 	errno, err := strconv.ParseUint(os.Getenv(outerFilter), 10, 16)
 	if err != nil {
 		return

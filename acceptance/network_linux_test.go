@@ -51,7 +51,7 @@ func TestAllowlist(t *testing.T) {
 		if !strings.Contains(r.out+r.err, "evil.example:80 is refused: it is not on the list of hosts") || strings.Contains(r.out, "hello") {
 			t.Error(r)
 		}
-		if !strings.Contains(r.err, "the sandbox refused network evil.example:80") {
+		if !strings.Contains(r.err, "the sandbox refused connect evil.example:80") {
 			t.Error(r)
 		}
 		t.Log(r, w.askedFor())

@@ -35,6 +35,7 @@ type Host struct {
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
 	seccomp  bool
+	tells    bool // its filter can have a listener
 	bwrapErr error
 }
 

@@ -115,6 +115,8 @@ type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	exit Exit
+	// Seatbelt tells nobody what it refuses.
+	refusals refusals
 
 	mu     sync.Mutex
 	ending EndCause

@@ -13,6 +13,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
+	"sandboxd/seccomp"
 )
 
 // Request is what a plan is made from.
@@ -65,8 +66,9 @@ type Plan struct {
 	Report Report
 
 	order stage.Order
-	args  []string // bwrap's; nil: Landlock alone
-	nulls int      // descriptors of /dev/null that args name, from stage.FDFree on
+	told  seccomp.Policy // by which the order's filter tells, if it does
+	args  []string       // bwrap's; nil: Landlock alone
+	nulls int            // descriptors of /dev/null that args name, from stage.FDFree on
 	files []File
 	made  string          // digest of args, Landlock's layers and the filter
 	holds map[string]bool // paths of mounts: whether what is there is kept from the command

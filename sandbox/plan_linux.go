@@ -39,7 +39,8 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 		return nil, err
 	}
 	p.args, p.nulls, p.holds, p.made = c.args, c.nulls, c.holds, c.digest
-	p.order.Landlock, p.order.Seccomp = c.landlock, c.seccomp
+	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
+	p.order.Tells, p.told = h.tells, c.filter.policy
 	p.Gaps = slices.Clip(c.gaps)
 	if p.args == nil {
 		open := p.Gaps
@@ -134,7 +135,7 @@ type compiled struct {
 	nulls    int
 	holds    map[string]bool
 	landlock [][]byte
-	seccomp  []byte
+	filter   madeFilter
 	gaps     []profile.Gap
 	digest   string // of all that decides what is enforced
 
@@ -191,14 +192,13 @@ func (h *Host) compileWith(r Request, layers []profile.Profile, look *looker) (*
 		return nil, err
 	}
 	if h.seccomp {
-		program, gaps, err := h.filter(r.Profile, c.args == nil)
-		if err != nil {
+		var err error
+		if c.filter, err = h.filter(r.Profile, c.args == nil); err != nil {
 			return nil, fmt.Errorf("plan: %w", err)
 		}
-		c.seccomp = program
-		c.gaps = append(c.gaps, gaps...)
+		c.gaps = append(c.gaps, c.filter.gaps...)
 	}
-	c.digest = digestOf(c.args, c.landlock, c.seccomp)
+	c.digest = digestOf(c.args, c.landlock, c.filter.program)
 	return c, nil
 }
 
@@ -276,31 +276,44 @@ type filters struct {
 }
 
 type madeFilter struct {
+	policy  seccomp.Policy
 	program []byte
 	gaps    []profile.Gap
 }
 
 // filter returns the filter of p; alone says that no namespace helps it.
-func (h *Host) filter(p profile.Profile, alone bool) ([]byte, []profile.Gap, error) {
+func (h *Host) filter(p profile.Profile, alone bool) (madeFilter, error) {
 	key := fmt.Sprint(p.Network().Mode, p.Syscalls(), p.Processes(), alone)
 	h.filters.mu.Lock()
 	defer h.filters.mu.Unlock()
 	if m, ok := h.filters.made[key]; ok {
-		return m.program, m.gaps, nil
+		return m, nil
 	}
 	var missing []seccomp.Wall
 	if alone {
 		missing = []seccomp.Wall{seccomp.IPC, seccomp.Net, seccomp.PID}
 	}
-	program, gaps, err := seccomp.Compile(p, seccomp.Native(), missing...)
+	m, err := makeFilter(p, h.tells, missing...)
 	if err != nil {
-		return nil, nil, err
+		return m, err
 	}
 	if h.filters.made == nil {
 		h.filters.made = map[string]madeFilter{}
 	}
-	h.filters.made[key] = madeFilter{program, gaps}
-	return program, gaps, nil
+	h.filters.made[key] = m
+	return m, nil
+}
+
+func makeFilter(p profile.Profile, tells bool, missing ...seccomp.Wall) (madeFilter, error) {
+	policy, gaps, err := seccomp.For(p, seccomp.Native(), missing...)
+	if err != nil {
+		return madeFilter{}, err
+	}
+	if tells {
+		policy = policy.Telling()
+	}
+	program, left, err := policy.Program()
+	return madeFilter{policy, program, append(gaps, left...)}, err
 }
 
 func (h *Host) landlockHost(place landlock.Place) landlock.Host {

@@ -57,10 +57,10 @@ func (h *Host) probe(ctx context.Context, cgroupErr error) {
 
 func (h *Host) probeLayers(ctx context.Context) []Layer {
 	abi, abiErr := landlock.ABI()
-	filter, _, filterErr := seccomp.Compile(profile.Profile{}, seccomp.Native())
+	telling, tellErr := makeFilter(profile.Profile{}, true)
 	bw := Layer{Name: "bwrap", Version: h.Version.String()}
 	ll := Layer{Name: "landlock"}
-	sc := Layer{Name: "seccomp"}
+	sc, tell := Layer{Name: "seccomp"}, Layer{Name: "seccomp listener"}
 	var ruleset []byte
 	if abiErr == nil {
 		ll.Version = "ABI " + strconv.Itoa(abi)
@@ -70,15 +70,16 @@ func (h *Host) probeLayers(ctx context.Context) []Layer {
 		}
 		abiErr = err
 	}
-	full := stage.Order{Argv: []string{"probe"}, Dir: "/", Probe: true, Seccomp: filter}
+	full := stage.Order{Argv: []string{"probe"}, Dir: "/", Probe: true, Seccomp: telling.program, Tells: true}
 	if ruleset != nil {
 		full.Landlock = [][]byte{ruleset}
 	}
-	if h.Bwrap != "" && abiErr == nil && filterErr == nil && h.try(ctx, full, false, fullTimeout) == nil {
-		bw.Active, ll.Active, sc.Active = true, true, true
-		h.landlock, h.seccomp = abi, true
-		return []Layer{bw, ll, sc}
+	if h.Bwrap != "" && abiErr == nil && tellErr == nil && h.try(ctx, full, telling.policy, false, fullTimeout) == nil {
+		bw.Active, ll.Active, sc.Active, tell.Active = true, true, true, true
+		h.landlock, h.seccomp, h.tells = abi, true, true
+		return []Layer{bw, ll, sc, tell}
 	}
+	filter, filterErr := makeFilter(profile.Profile{}, false)
 	bare := stage.Order{Argv: []string{"probe"}, Dir: "/", Probe: true}
 	type result struct {
 		layer *Layer
@@ -88,16 +89,18 @@ func (h *Host) probeLayers(ctx context.Context) []Layer {
 	attempt := func(l *Layer, known error, o stage.Order, alone bool) {
 		err := known
 		if err == nil {
-			err = h.try(ctx, o, alone, aloneTimeout)
+			err = h.try(ctx, o, telling.policy, alone, aloneTimeout)
 		}
 		results <- result{l, err}
 	}
-	onlyLandlock, onlySeccomp := bare, bare
-	onlyLandlock.Landlock, onlySeccomp.Seccomp = full.Landlock, filter
+	onlyLandlock, onlySeccomp, onlyListener := bare, bare, bare
+	onlyLandlock.Landlock, onlySeccomp.Seccomp = full.Landlock, filter.program
+	onlyListener.Seccomp, onlyListener.Tells = telling.program, true
 	go attempt(&bw, h.bwrapErr, bare, false)
 	go attempt(&ll, abiErr, onlyLandlock, true)
 	go attempt(&sc, filterErr, onlySeccomp, true)
-	for range 3 {
+	go attempt(&tell, tellErr, onlyListener, true)
+	for range 4 {
 		r := <-results
 		if r.layer.Active = r.err == nil; !r.layer.Active {
 			r.layer.Why, r.layer.Remedy = explain(r.layer.Name, r.err)
@@ -106,8 +109,8 @@ func (h *Host) probeLayers(ctx context.Context) []Layer {
 	if ll.Active {
 		h.landlock = abi
 	}
-	h.seccomp = sc.Active
-	return []Layer{bw, ll, sc}
+	h.seccomp, h.tells = sc.Active, sc.Active && tell.Active
+	return []Layer{bw, ll, sc, tell}
 }
 
 // probeProfile is the least that a ruleset can be made of.
@@ -120,8 +123,9 @@ func probeProfile() profile.Profile {
 }
 
 // try runs one probe order to its end, inside bwrap or alone. Alone it runs as
-// nobody when we are root: the stage refuses to go on with capabilities.
-func (h *Host) try(ctx context.Context, o stage.Order, alone bool, limit time.Duration) error {
+// nobody when we are root: the stage refuses to go on with capabilities. told is
+// the policy of a filter that tells.
+func (h *Host) try(ctx context.Context, o stage.Order, told seccomp.Policy, alone bool, limit time.Duration) error {
 	limit = patient(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -130,7 +134,7 @@ func (h *Host) try(ctx context.Context, o stage.Order, alone bool, limit time.Du
 		return err
 	}
 	defer null.Close()
-	p := &Plan{Command: Command{Argv: o.Argv}, order: o}
+	p := &Plan{Command: Command{Argv: o.Argv}, order: o, told: told}
 	if !alone {
 		p.args = []string{"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent",
 			"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"}
@@ -172,6 +176,8 @@ func explain(layer string, err error) (why, remedy string) {
 			return "Landlock is not built into this kernel, or a system call filter around us hides it", "use a kernel with CONFIG_SECURITY_LANDLOCK=y (Linux 5.13 or newer)"
 		}
 		return why, "see dmesg for landlock; a container's system call filter may refuse it"
+	case "seccomp listener":
+		return "system calls can't be told: " + why, "use Linux 5.19 or newer; a container manager that listens itself leaves no place for us"
 	case "seccomp":
 		return why, "use a kernel with CONFIG_SECCOMP_FILTER=y; a container may forbid filters"
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
+	"sandboxd/seccomp"
 )
 
 // Process is one command running in its sandbox.
@@ -22,6 +23,8 @@ type Process struct {
 	limits    profile.Limits
 	cgroup    *cgroup
 	doors     Doors
+	listener  *seccomp.Listener // nil: the filter tells nothing
+	refusals  refusals
 
 	done chan struct{}
 	exit Exit // valid once done is closed
@@ -162,6 +165,14 @@ func (p *Process) reap() {
 	}
 	p.exit = e
 	close(p.done)
+	p.stopListening()
+}
+
+// stopListening ends the listener. With the last process it ends by itself.
+func (p *Process) stopListening() {
+	if p.listener != nil {
+		p.listener.Close()
+	}
 }
 
 // await waits for bwrap and then for the last process of the namespace:

@@ -125,7 +125,7 @@ func readStatus(c *net.UnixConn) (m message, err error) {
 	default:
 		m.Status, err = stage.ParseStatus(buf[:n])
 	}
-	if err != nil || len(m.files) > 0 && m.Step != stage.StepNetwork {
+	if err != nil || m.Step != stage.StepNetwork && m.Step != stage.StepReady {
 		m.close()
 	}
 	return m, err

@@ -58,7 +58,7 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) 
 		}
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
-	if err := l.awaitExec(ctx, proc); err != nil {
+	if err := l.awaitExec(ctx, proc, p); err != nil {
 		l.kill(proc)
 		return nil, err
 	}
@@ -249,6 +249,7 @@ func (l *launch) kill(p *Process) {
 	p.killTree()
 	p.await()
 	p.doors.Close()
+	p.stopListening()
 	l.abandon()
 }
 
@@ -286,7 +287,7 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 
 // awaitExec waits until the stage has reported that everything is in force
 // and its end of the socket has closed, which execve does.
-func (l *launch) awaitExec(ctx context.Context, p *Process) error {
+func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan) error {
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { l.status.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -310,6 +311,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process) error {
 			}
 		case m.Step == stage.StepReady:
 			ready, p.leader = true, m.pid
+			p.listen(m.files, plan)
 		default:
 			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 		}

@@ -76,3 +76,14 @@ func Syscalls(a Arch) []string {
 	}
 	return names
 }
+
+// names gives the name of every call number of a.
+func (a Arch) names() map[int32]string {
+	list := map[int32]string{}
+	for _, c := range calls {
+		if n, ok := a.number(c); ok {
+			list[int32(n)] = c.name
+		}
+	}
+	return list
+}

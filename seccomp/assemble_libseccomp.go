@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
 	"golang.org/x/sys/unix"
@@ -18,16 +19,31 @@ import (
 func assemble(p Policy) ([]byte, []profile.Gap, error) {
 	var parts [][]instruction
 	var gaps []profile.Gap
+	next := libseccomp.ActTrace.SetReturnCode(nextPart & 0xffff)
+	answer := func(r Rule) libseccomp.ScmpAction {
+		if p.tells && r.told() {
+			return libseccomp.ActNotify
+		}
+		return action(r.Answer)
+	}
+	tell := func(Rule) libseccomp.ScmpAction { return libseccomp.ActNotify }
 	for i, s := range stages {
-		otherwise := libseccomp.ActTrace.SetReturnCode(nextPart & 0xffff)
+		otherwise := next
 		if i == len(stages)-1 {
 			otherwise = action(ENOSYS)
 		}
-		part, left, err := p.part(s, otherwise)
+		part, left, err := p.part(slices.DeleteFunc(slices.Clone(p.rules), func(r Rule) bool { return !s.holds(r) }), answer, otherwise)
 		if err != nil {
 			return nil, nil, fmt.Errorf("seccomp %q: %w", s.name, err)
 		}
 		parts, gaps = append(parts, part), append(gaps, left...)
+		if p.tells && s.name == watchedAfter {
+			part, _, err := p.part(watched, tell, next)
+			if err != nil {
+				return nil, nil, fmt.Errorf("seccomp, watched calls: %w", err)
+			}
+			parts = append(parts, part)
+		}
 	}
 	whole, err := chain(parts...)
 	if err != nil {
@@ -36,20 +52,20 @@ func assemble(p Policy) ([]byte, []profile.Gap, error) {
 	return encode(whole), gaps, nil
 }
 
-// part assembles the rules of one stage; calls that none of them answers get otherwise.
-func (p Policy) part(s stage, otherwise libseccomp.ScmpAction) ([]instruction, []profile.Gap, error) {
+// part assembles rules, each with the action of act; calls that none of them answers get otherwise.
+func (p Policy) part(rules []Rule, act func(Rule) libseccomp.ScmpAction, otherwise libseccomp.ScmpAction) ([]instruction, []profile.Gap, error) {
 	filter, err := newFilter(p.arch, otherwise)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer filter.Release()
 	var gaps []profile.Gap
-	for _, r := range p.rules {
-		if !s.holds(r) || action(r.Answer) == otherwise {
+	for _, r := range rules {
+		if act(r) == otherwise {
 			continue // libseccomp refuses rules that say what the default says
 		}
 		for _, name := range r.Calls {
-			err := p.add(filter, r, name)
+			err := p.add(filter, r, name, act(r))
 			switch {
 			case errors.Is(err, errUnknownHere) && r.Answer == Allow:
 				gaps = append(gaps, profile.Gap{Mechanism: "seccomp", Protection: "syscalls", Object: name,
@@ -69,7 +85,7 @@ func (p Policy) part(s stage, otherwise libseccomp.ScmpAction) ([]instruction, [
 var errUnknownHere = errors.New("unknown to libseccomp")
 
 // add puts one call of one rule into the filter; a call that the architecture does not have needs no rule.
-func (p Policy) add(filter *libseccomp.ScmpFilter, r Rule, name string) error {
+func (p Policy) add(filter *libseccomp.ScmpFilter, r Rule, name string, act libseccomp.ScmpAction) error {
 	number, known, err := p.arch.nativeNumber(name)
 	if err != nil || !known {
 		return err
@@ -80,7 +96,7 @@ func (p Policy) add(filter *libseccomp.ScmpFilter, r Rule, name string) error {
 			return err
 		}
 	}
-	return filter.AddRuleConditionalExact(number, action(r.Answer), conditions)
+	return filter.AddRuleConditionalExact(number, act, conditions)
 }
 
 // nativeNumber is the number libseccomp wants for a call: always that of the machine it runs on, which it translates

@@ -10,7 +10,11 @@ const (
 	retKillProcess = 0x80000000
 	retErrno       = 0x00050000
 	retAllow       = 0x7fff0000
+	retUserNotif   = 0x7fc00000
 )
+
+// told stands for the listener's answer.
+const told Answer = -2
 
 // data is struct seccomp_data, which a filter reads.
 type data struct {
@@ -81,6 +85,8 @@ func evaluate(program []instruction, d data) (answer Answer, steps int, args boo
 				return Answer(i.k & 0xffff), steps, args, nil
 			case retAllow:
 				return Allow, steps, args, nil
+			case retUserNotif:
+				return told, steps, args, nil
 			}
 			return 0, steps, args, fmt.Errorf("instruction %d returns %#x", pc, i.k)
 		default:

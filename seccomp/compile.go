@@ -12,9 +12,12 @@ func Compile(p profile.Profile, arch Arch, missing ...Wall) (program []byte, gap
 	if err != nil {
 		return nil, nil, err
 	}
-	program, left, err := assemble(policy)
+	program, left, err := policy.Program()
 	if err != nil {
 		return nil, nil, err
 	}
 	return program, append(gaps, left...), nil
 }
+
+// Program makes the filter that the policy describes. The gaps name calls that this libseccomp does not know.
+func (p Policy) Program() (program []byte, gaps []profile.Gap, err error) { return assemble(p) }

@@ -24,7 +24,7 @@
 // EPERM for what needs privileges or is dangerous, as the kernel would say it to an ordinary user. ENOSYS for what
 // programs can do without and probe for. EAFNOSUPPORT for families of sockets that are not to be had, EPROTONOSUPPORT for
 // multipath TCP. A call by a foreign architecture ends the process with SIGSYS, since it is never an accident. Refusals can
-// be logged by the kernel ([Logged]); a filter cannot report them to us otherwise.
+// be logged by the kernel ([Logged]), or told to a process outside that gives them ([Policy.Telling], [Listener]).
 //
 // # Limitations
 //

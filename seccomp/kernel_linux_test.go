@@ -22,16 +22,16 @@ import (
 )
 
 // TestMain lets the test binary play the last stage of a launch: it loads the filter that descriptor 3 holds and
-// executes its arguments.
+// executes its arguments. When it is to tell, the listener goes through the socket on descriptor 4.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "stage" {
-		fmt.Fprintln(os.Stderr, "stage:", stage3(os.Args[2:]))
+	if len(os.Args) > 2 && (os.Args[1] == "stage" || os.Args[1] == "telling") {
+		fmt.Fprintln(os.Stderr, "stage:", stage3(os.Args[2:], os.Args[1] == "telling"))
 		os.Exit(125)
 	}
 	os.Exit(m.Run())
 }
 
-func stage3(argv []string) error {
+func stage3(argv []string, tell bool) error {
 	program, err := io.ReadAll(os.NewFile(3, "filter"))
 	if err != nil {
 		return err
@@ -40,7 +40,18 @@ func stage3(argv []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	if len(program) > 0 {
+	switch {
+	case len(program) == 0:
+	case tell:
+		listener, err := LoadListening(program)
+		if err != nil {
+			return err
+		}
+		if err := unix.Sendmsg(4, []byte{1}, unix.UnixRights(listener), nil, 0); err != nil {
+			return err
+		}
+		unix.CloseOnExec(4)
+	default:
 		if err := Load(program); err != nil {
 			return err
 		}

@@ -92,6 +92,8 @@ func (r Rule) holds(args [6]uint64) bool {
 type Policy struct {
 	arch  Arch
 	rules []Rule
+	// tells: refusals and watched calls go to a listener (see Telling).
+	tells bool
 }
 
 // A Wall is a namespace that other mechanisms put around the sandbox, and that the filter relies on. Where one is
@@ -116,21 +118,26 @@ func For(p profile.Profile, arch Arch, missing ...Wall) (Policy, []profile.Gap, 
 	}
 	net, gap := network(p.Network().Mode, shares(missing, Net))
 	rules := slices.Concat(base, group, net, ipc(shares(missing, IPC)))
-	return Policy{arch, rules}, append(gaps, gap...), nil
+	return Policy{arch: arch, rules: rules}, append(gaps, gap...), nil
 }
 
 // Answer says what the named call with these arguments gets. A name that the architecture does not have gets ENOSYS.
 func (p Policy) Answer(name string, args ...uint64) Answer {
 	var a [6]uint64
 	copy(a[:], args)
+	return p.decides(name, a).Answer
+}
+
+// decides is the rule that answers; one without a reason says ENOSYS to what nobody mentions.
+func (p Policy) decides(name string, args [6]uint64) Rule {
 	for _, stage := range stages {
 		for _, r := range p.rules {
-			if stage.holds(r) && slices.Contains(r.Calls, name) && r.holds(a) {
-				return r.Answer
+			if stage.holds(r) && slices.Contains(r.Calls, name) && r.holds(args) {
+				return r
 			}
 		}
 	}
-	return ENOSYS
+	return Rule{Answer: ENOSYS}
 }
 
 // A stage is one part of the order in which the rules are asked, and one part of the program.

@@ -255,6 +255,10 @@ type judgement struct {
 	widened []string
 	// reach is what its network takes besides the plan; nil: nothing.
 	reach *reaching
+	// operator is the operator's ceiling, nil where there is none.
+	operator *profile.Profile
+	// trusted: the session's root is writable.
+	trusted bool
 	// trusts: a yes makes the session's root writable for sandboxes.
 	trusts   bool
 	warnings []string

@@ -43,7 +43,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.names = effective
+	j.names, j.operator, j.trusted = effective, operator, trusted || j.trusts
 	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) {
 		j.widened = widening(j.command, effective, sess.Root)
 		if effective, err = widen(effective, operator, j.widened); err != nil {

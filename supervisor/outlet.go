@@ -175,22 +175,6 @@ type hostQuestion struct {
 	err      error
 }
 
-// Violation is something that the sandbox refused a command.
-type Violation struct {
-	Kind   string // network
-	Object string // the host
-	Why    string
-	Hint   string // what would permit it
-}
-
-func (v Violation) String() string {
-	s := v.Kind + " " + v.Object
-	if v.Why != "" {
-		s += ": " + v.Why
-	}
-	return s
-}
-
 // openOutlet serves the doors of a command that has just started.
 func (s *Supervisor) openOutlet(e *Exec, j *judgement, doors *sandbox.Doors) *outlet {
 	o := &outlet{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{}, open: make(chan struct{}, maxOpenQuestions)}
@@ -239,7 +223,7 @@ func (o *outlet) refused(r egress.Refusal) {
 	defer o.mu.Unlock()
 	const most = 100
 	if len(o.refusals) < most {
-		o.refusals = append(o.refusals, Violation{Kind: "network", Object: r.Target, Why: r.Why, Hint: r.Hint})
+		o.refusals = append(o.refusals, Violation{Kind: sandbox.RefusedNetwork, Op: "connect", Object: r.Target, Rule: r.Why, By: "proxy", Hint: r.Hint, Count: 1})
 	}
 }
 

@@ -78,6 +78,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	}
 	proc.Doors().Close()
 	st.drain()
+	s.tellRefusals(e, j, proc, &base)
 	check.after(&base)
 	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code
 	base.Uncapped = e.Request.Passed.uncapped()

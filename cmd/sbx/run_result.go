@@ -119,9 +119,7 @@ func (r *runner) explainDenial(d *ipc.Denial) {
 // explainEnd says what the sandbox refused, what it took out, and what does not
 // hold on this host. Advice comes only where something went wrong.
 func (r *runner) explainEnd(end *ipc.Exit, status int) {
-	for _, v := range slices.Concat(r.report.violations, end.Violations) {
-		r.note("the sandbox refused %s", describeViolation(v))
-	}
+	r.explainRefusals(slices.Concat(r.report.violations, end.Violations), status)
 	for _, q := range end.Quarantined {
 		switch {
 		case q.Kept:
@@ -145,6 +143,25 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 			r.note("%s", text)
 		}
 		told[text] = true
+	}
+}
+
+// maxShown is how many refusals a person is told of after one command.
+const maxShown = 5
+
+// explainRefusals says what the sandbox refused. Programs that end well have
+// often only asked the kernel what it can do: their system calls are left to
+// --json.
+func (r *runner) explainRefusals(list []ipc.Violation, status int) {
+	if status == 0 {
+		list = slices.DeleteFunc(list, func(v ipc.Violation) bool { return v.Kind == "syscall" })
+	}
+	for i, v := range list {
+		if i == maxShown {
+			r.note("the sandbox refused %d more; --json lists them", len(list)-i)
+			break
+		}
+		r.note("the sandbox refused %s", describeViolation(v))
 	}
 }
 

@@ -316,7 +316,7 @@ func (d *derivation) finish() (profile.Profile, error) {
 		return profile.Profile{}, fmt.Errorf("derive %w", err)
 	}
 	for _, s := range d.secrets() {
-		if _, exact := d.grants[s.Path]; exact && s.Origin != originDaemon {
+		if _, exact := d.grants[s.Path]; exact && s.Origin != OriginDaemon {
 			continue
 		}
 		spec.Guards = append(spec.Guards, s)
@@ -331,7 +331,8 @@ func (d *derivation) finish() (profile.Profile, error) {
 	return p, nil
 }
 
-const originDaemon = "built-in, the daemon's own"
+// OriginDaemon is the origin of rules that keep the daemon's own files away.
+const OriginDaemon = "built-in, the daemon's own"
 
 func (d *derivation) secrets() []profile.Rule {
 	var out []profile.Rule
@@ -341,7 +342,7 @@ func (d *derivation) secrets() []profile.Rule {
 		}
 	}
 	for _, p := range d.Daemon {
-		out = append(out, profile.Rule{Kind: profile.Hide, Path: p, Origin: originDaemon})
+		out = append(out, profile.Rule{Kind: profile.Hide, Path: p, Origin: OriginDaemon})
 	}
 	return out
 }

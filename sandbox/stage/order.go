@@ -47,6 +47,9 @@ type Order struct {
 	Landlock [][]byte
 	// Seccomp is an array of struct sock_filter (linux/filter.h), empty for none.
 	Seccomp []byte
+	// Tells says that Seccomp has a listener (seccomp.LoadListening), which the
+	// daemon gets with the report that all is in force.
+	Tells bool
 	// Limits are set with setrlimit(2), soft and hard alike; the hard limit of
 	// RLIMIT_CPU is a second later.
 	Limits []Rlimit
@@ -92,6 +95,7 @@ func (o *Order) MarshalBinary() ([]byte, error) {
 	b = appendBytes(b, o.Dir)
 	b = appendStrings(b, o.Landlock)
 	b = appendBytes(b, o.Seccomp)
+	b = binary.AppendUvarint(b, bit(o.Tells))
 	b = binary.AppendUvarint(b, uint64(len(o.Limits)))
 	for _, l := range o.Limits {
 		b = binary.AppendUvarint(b, uint64(l.Resource))
@@ -132,6 +136,7 @@ func (o *Order) UnmarshalBinary(data []byte) error {
 		Landlock: decodeStrings[[]byte](&d),
 		Seccomp:  d.bytes(),
 	}
+	o.Tells = d.upTo(1) == 1
 	for n := d.count(2); n > 0; n-- {
 		o.Limits = append(o.Limits, Rlimit{Resource: uint32(d.upTo(math.MaxUint32)), Value: d.uvarint()})
 	}

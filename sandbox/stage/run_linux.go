@@ -124,12 +124,21 @@ func run() (Step, error) {
 			return StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
 		}
 	}
-	if len(o.Seccomp) > 0 {
+	var rights []byte
+	switch {
+	case len(o.Seccomp) == 0:
+	case o.Tells:
+		listener, err := seccomp.LoadListening(o.Seccomp)
+		if err != nil {
+			return StepListener, err
+		}
+		rights = unix.UnixRights(listener)
+	default:
 		if err := seccomp.Load(o.Seccomp); err != nil {
 			return StepSeccomp, err
 		}
 	}
-	if _, err := unix.Write(FDStatus, Status{Step: StepReady}.encode()); err != nil {
+	if err := unix.Sendmsg(FDStatus, Status{Step: StepReady}.encode(), rights, nil, 0); err != nil {
 		return StepReady, fmt.Errorf("report: %w", err)
 	}
 	if o.Probe {

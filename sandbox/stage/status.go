@@ -23,6 +23,7 @@ const (
 	StepPrivileges
 	StepLandlock
 	StepSeccomp
+	StepListener
 	StepReady
 	StepExec
 	steps
@@ -30,7 +31,7 @@ const (
 
 var stepNames = [steps]string{
 	"none", "descriptors", "order", "session", "working directory", "network", "limits",
-	"privileges", "landlock", "seccomp", "ready", "execute",
+	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute",
 }
 
 func (s Step) String() string {

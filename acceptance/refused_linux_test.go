@@ -1,0 +1,221 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// refused is one violation of the result of sbx run --json.
+type refused struct {
+	Kind, Access, Object, By, Rule, Hint string
+	Count                                int
+}
+
+// refusedBy runs a script and returns what the result says was refused.
+func (a *actor) refusedBy(script string) (list []refused, warnings []string) {
+	a.t.Helper()
+	got := a.sbx("run", "--json", "-c", script)
+	var r struct {
+		Ran        bool
+		Violations []refused
+		Warnings   []struct{ Message string }
+	}
+	if err := json.Unmarshal([]byte(got.out), &r); err != nil || !r.Ran {
+		a.t.Fatalf("sbx run --json -c %q: %v\n%v", script, err, got)
+	}
+	for _, w := range r.Warnings {
+		warnings = append(warnings, w.Message)
+	}
+	return r.Violations, warnings
+}
+
+// Issue "The sandbox", 7. R-OS-11: the result says what the sandbox refused, by
+// which rule, and how to permit it: writes, connections and system calls. The
+// kernel has nobody to tell of a read that it refused.
+func TestRefusalsAreTold(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		outside := filepath.Join(a.dir, "outside")
+		a.sh("mkdir " + outside + " && echo old > " + outside + "/file && ln -s " + outside + "/file link && git add link && git commit -qm link")
+		a.configured(fmt.Sprintf("[sandbox]\nread = [%q]\n", outside), "--mode", "approve-all")
+		a.sbx("trust", a.project)
+		for _, c := range []struct {
+			name, script string
+			want         refused // parts of each; Count at least
+		}{
+			{"a write to a read-only path", "echo new > " + outside + "/file",
+				refused{"path", "write", outside + "/file", "bwrap+landlock", "allow read " + outside, `write = ["` + outside + `/file"]`, 1}},
+			{"through a symbolic link", "echo new > link",
+				refused{"path", "write", outside + "/file", "bwrap+landlock", "allow read " + outside, `write = ["` + outside + `/file"]`, 1}},
+			{"relative, from another directory", "cd " + outside + "/../outside; : >> ./file; : >> file",
+				refused{"path", "write", outside + "/file", "bwrap", "allow", "write = ", 2}},
+			{"a new file", "touch " + outside + "/new",
+				refused{"path", "create", outside + "/new", "bwrap", "allow", `write = ["` + outside + `"]`, 1}},
+			{"a new directory", "mkdir " + outside + "/new",
+				refused{"path", "create", outside + "/new", "bwrap", "allow", `write = ["` + outside + `"]`, 1}},
+			{"a removal", "rm -f " + outside + "/file",
+				refused{"path", "remove", outside + "/file", "bwrap", "allow", `write = ["` + outside + `"]`, 1}},
+			{"a move", "mv README " + outside + "/new || true",
+				refused{"path", "create", outside + "/new", "bwrap", "allow", `write = ["` + outside + `"]`, 1}},
+			{"a protected name", "echo '#!/bin/sh' > .git/hooks/pre-commit",
+				refused{"path", "create", a.project + "/.git/hooks/pre-commit", "bwrap", "protect", "outside the sandbox", 1}},
+			{"a refused connect", "exec 3<>/dev/tcp/127.0.0.1/80",
+				refused{"network", "connect", "IPv4 TCP", "seccomp", "network none", `[network] mode = "allowlist"`, 1}},
+			{"a denied system call", "unshare -n true",
+				refused{"syscall", "call", "unshare", "seccomp", "namespaces", "no setting permits", 1}},
+			{"a denied argument", "chmod u+s README",
+				refused{"syscall", "call", "chmod", "seccomp", "set-user-ID", "no setting permits", 1}},
+		} {
+			list, _ := a.refusedBy(c.script + "; true")
+			if !slices.ContainsFunc(list, func(r refused) bool {
+				return r.Kind == c.want.Kind && r.Access == c.want.Access && strings.Contains(r.Object, c.want.Object) && strings.Contains(r.By, c.want.By) &&
+					strings.Contains(r.Rule, c.want.Rule) && strings.Contains(r.Hint, c.want.Hint) && r.Count >= c.want.Count
+			}) {
+				t.Errorf("%s: want %+v, told %+v", c.name, c.want, list)
+			}
+		}
+
+		// Ordinary work is no refusal, and neither is text that looks like one.
+		work := `echo a > /dev/null; echo b > /dev/stderr; echo c > new; mv new old; mkdir -p d/e; rm -r d old; git status > /tmp/x; python3 -c 'open("/tmp/y", "w+").write("x")'
+			[ -e /nowhere/at/all ] || echo "touch: cannot touch '/etc/x': Permission denied" >&2; cat /nowhere 2>/dev/null; exit 1`
+		if list, warnings := a.refusedBy(work); len(list) > 0 {
+			t.Errorf("of ordinary work: %+v %q", list, warnings)
+		}
+
+		// In the terminal, in brief, and in the audit log.
+		got := a.sbx("run", "-c", "echo new > "+outside+"/file")
+		if want := "the sandbox refused write " + outside + "/file"; got.code != 1 || !strings.Contains(got.err, want) || !strings.Contains(got.err, "[sandbox] write = ") {
+			t.Errorf("no %q in %v", want, got)
+		}
+		many := a.sbx("run", "-c", "for i in $(seq 40); do echo > "+outside+"/$i; done; false")
+		if n := strings.Count(many.err, "the sandbox refused"); n < 2 || n > 7 || !strings.Contains(many.err, "more") {
+			t.Errorf("40 refusals in %d lines: %v", n, many.err)
+		}
+		if list, warnings := a.refusedBy("for i in $(seq 40); do echo > " + outside + "/$i; done"); len(list) != 32 || !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "8 more") }) {
+			t.Errorf("of 40 refusals %d are told, and %q", len(list), warnings)
+		}
+		log, err := os.ReadFile(filepath.Join(a.stateDir(), "audit", "00000001.jsonl"))
+		if err != nil || !strings.Contains(string(log), `"violations":["write `+outside+`/file [allow read `) {
+			t.Errorf("%v: no refusal in the audit log", err)
+		}
+
+		// What the hint says permits it.
+		a.configured(fmt.Sprintf("[sandbox]\nwrite = [%q]\n", outside+"/file"), "--mode", "approve-all")
+		if list, _ := a.refusedBy("echo new > " + outside + "/file"); len(list) > 0 || a.sh("cat "+outside+"/file") != "new\n" {
+			t.Errorf("after the hint was followed: %+v", list)
+		}
+	})
+}
+
+// An address outside of what a network mode grants is told with the address.
+func TestRefusedAddressesAreTold(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.configured("[network]\nmode = \"loopback\"\n", "--mode", "approve-all")
+		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")
+		if len(list) != 1 || list[0].Object != "192.0.2.1:8080" || list[0].Access != "connect" || list[0].Rule != "network loopback" {
+			t.Errorf("told: %+v", list)
+		}
+	})
+}
+
+// Refused calls without end are refused without end, and neither hang the
+// command nor hold up anybody else.
+func TestFloodOfRefusals(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAll()
+		const flood = `python3 -c '
+import os, threading
+def work():
+    for i in range(5000):
+        try: os.chmod("README", 0o4755)
+        except PermissionError: pass
+        else: raise SystemExit("it was let through")
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print("done")'`
+		list, _ := a.refusedBy(flood)
+		if len(list) != 1 || list[0].Count != 20000 {
+			t.Errorf("of 20000 refusals: %+v", list)
+		}
+		// Killed in the middle of it, it is gone at once.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		forever := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--timeout", "2s", "-c", "while :; do chmod u+s README; done 2>/dev/null")
+		start := time.Now()
+		forever.Run()
+		if took := time.Since(start); forever.ProcessState.ExitCode() != 124 || took > 30*time.Second {
+			t.Errorf("the flood ended with %d after %v", forever.ProcessState.ExitCode(), took)
+		}
+		if got := a.sbx("run", "--", "true"); got.code != 0 {
+			t.Error(got)
+		}
+		waitFor(t, "the daemon's descriptors are closed", func() bool {
+			for _, name := range a.openFiles() {
+				if strings.Contains(name, "seccomp") {
+					return false
+				}
+			}
+			return true
+		})
+	})
+}
+
+// openFiles are the names of what the daemon has open.
+func (a *actor) openFiles() []string {
+	a.t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", a.daemon.Process.Pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		name, _ := os.Readlink(filepath.Join(dir, e.Name()))
+		list = append(list, name)
+	}
+	return list
+}
+
+// Where somebody around us listens already, refusals can't be told: the answer
+// says that, and everything else holds as it did.
+func TestRefusalsNotAvailable(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		daemon := []string{filepath.Join(bin, "sandboxd"), "--socket-dir", a.socketDir(), "--state-dir", a.stateDir(), "--mode", "approve-all"}
+		if a.cred != nil { // only whoever runs the tests can execute the test binary
+			daemon = append([]string{"/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid", strconv.Itoa(int(a.cred.Gid))}, daemon...)
+		}
+		cmd := a.command(context.Background(), self, daemon...)
+		cmd.SysProcAttr.Credential = nil
+		cmd.Env = append(cmd.Env, outerListener+"=1")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		a.daemon = cmd
+		waitFor(t, "the daemon serves", func() bool {
+			_, err := os.Stat(filepath.Join(a.socketDir(), "approver.sock"))
+			return err == nil
+		})
+		list, warnings := a.refusedBy("chmod u+s README || echo > /etc/hostname || unshare -n true; [ ! -u README ]")
+		if len(list) > 0 || !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "not available on this host") }) {
+			t.Errorf("told %+v, warnings %q", list, warnings)
+		}
+		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {
+			t.Error(got)
+		}
+		if got := a.sbx("status"); !strings.Contains(got.out, "listener") {
+			t.Errorf("the status does not say it: %v", got)
+		}
+	})
+}

@@ -1,0 +1,296 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/profile"
+	"sandboxd/seccomp"
+)
+
+// observer looks at the calls that a sandbox's filter tells of and notes those
+// that the sandbox refuses. It decides nothing: what the filter refuses is
+// refused by number and arguments, and what goes on to the kernel meets mounts,
+// Landlock and the network namespace there. So nothing is lost when a program
+// changes a path while we read it, except that we say the wrong name.
+type observer struct {
+	profile profile.Profile
+	by      string
+	rootFD  int // the sandbox's root, -1 where it can't be had
+	found   *refusals
+	path    [maxPath]byte
+}
+
+const maxPath = 4096 // PATH_MAX
+
+// listen starts to answer the listener of a command whose filter tells; files
+// has it, or nothing.
+func (p *Process) listen(files []*os.File, plan *Plan) {
+	if len(files) == 0 {
+		return
+	}
+	p.listener = seccomp.NewListener(files[0], plan.told)
+	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By, found: &p.refusals, rootFD: -1}
+	// What the sandbox has at a path is looked up in its own tree of mounts.
+	if fd, err := unix.Open("/proc/"+strconv.Itoa(p.leader)+"/root", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
+		o.rootFD = fd
+	}
+	go func() {
+		p.listener.Serve(o.see)
+		if o.rootFD >= 0 {
+			unix.Close(o.rootFD)
+		}
+	}()
+}
+
+// see notes one call, if the sandbox refuses it.
+func (o *observer) see(c *seccomp.Call) {
+	switch {
+	case c.Answer != seccomp.Allow && (c.Name == "socket" || c.Name == "socketpair"):
+		o.found.add(o.socket(c))
+	case c.Answer != seccomp.Allow:
+		o.found.add(Refusal{Kind: RefusedSyscall, Op: "call", Object: c.Name, Rule: "system call filter: " + c.Why, By: "seccomp"})
+	case c.Name == "connect":
+		o.connect(c)
+	default:
+		o.files(c)
+	}
+}
+
+func (o *observer) socket(c *seccomp.Call) Refusal {
+	r := Refusal{Kind: RefusedNetwork, Op: "connect", By: "seccomp", Rule: "network " + o.profile.Network().Mode.String()}
+	family := uint32(c.Args[0])
+	kind := map[uint64]string{unix.SOCK_STREAM: "TCP", unix.SOCK_DGRAM: "UDP"}[c.Args[1]&0xf]
+	if kind == "" {
+		kind = c.Why
+	}
+	switch family {
+	case unix.AF_INET:
+		r.Object = "IPv4 " + kind
+	case unix.AF_INET6:
+		r.Object = "IPv6 " + kind
+	default:
+		r.Kind, r.Op, r.Rule = RefusedSyscall, "call", "system call filter: "+c.Why
+		r.Object = fmt.Sprintf("%s of family %d", c.Name, family)
+	}
+	return r
+}
+
+// connect notes an address that the profile does not grant.
+func (o *observer) connect(c *seccomp.Call) {
+	var buf [128]byte // sizeof(struct sockaddr_storage)
+	n, err := c.Memory(c.Args[1], buf[:min(c.Args[2], uint64(len(buf)))])
+	if err != nil || n < 2 {
+		return
+	}
+	b := buf[:n]
+	var addr netip.AddrPort
+	switch family := binary.NativeEndian.Uint16(b); {
+	case family == unix.AF_UNIX && n > 2 && b[2] != 0:
+		name, _, _ := bytes.Cut(b[2:], []byte{0})
+		if real, there := o.resolve(c, unix.AT_FDCWD, string(name), true); there == exists {
+			o.check(profile.OpConnect, real)
+		}
+		return
+	case family == unix.AF_INET && n >= 8:
+		addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:]))
+	case family == unix.AF_INET6 && n >= 24:
+		addr = netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])).Unmap(), binary.BigEndian.Uint16(b[2:]))
+	default:
+		return
+	}
+	network := o.profile.Network()
+	if a := addr.Addr(); network.Mode == profile.NetFull || network.Mode != profile.NetNone && (a.IsLoopback() || a.IsUnspecified()) ||
+		network.AllowsHost(a.String(), addr.Port()) {
+		return
+	}
+	o.found.add(Refusal{Kind: RefusedNetwork, Op: "connect", Object: addr.String(), Rule: "network " + network.Mode.String(), By: "network namespace"})
+}
+
+// operand is one path among a call's arguments: the numbers of the arguments
+// that hold the directory (-1: none) and the text, and what is done to it.
+type operand struct {
+	dir, path int
+	op        profile.Op
+}
+
+// changes are the watched calls that change names, by manual page.
+var changes = map[string][]operand{
+	"truncate":  {{-1, 0, profile.OpWrite}},
+	"mkdir":     {{-1, 0, profile.OpCreate}},
+	"mkdirat":   {{0, 1, profile.OpCreate}},
+	"rmdir":     {{-1, 0, profile.OpRemove}},
+	"unlink":    {{-1, 0, profile.OpRemove}},
+	"unlinkat":  {{0, 1, profile.OpRemove}},
+	"rename":    {{-1, 0, profile.OpRemove}, {-1, 1, profile.OpCreate}},
+	"renameat":  {{0, 1, profile.OpRemove}, {2, 3, profile.OpCreate}},
+	"renameat2": {{0, 1, profile.OpRemove}, {2, 3, profile.OpCreate}},
+	"symlink":   {{-1, 1, profile.OpCreate}},
+	"symlinkat": {{1, 2, profile.OpCreate}},
+	"link":      {{-1, 0, profile.OpLink}, {-1, 1, profile.OpCreate}},
+	"linkat":    {{0, 1, profile.OpLink}, {2, 3, profile.OpCreate}},
+}
+
+func (o *observer) files(c *seccomp.Call) {
+	for _, a := range changes[c.Name] {
+		real, there := o.operand(c, a.dir, a.path, a.op == profile.OpWrite)
+		// What is there already is not made, and what is not there not changed:
+		// the kernel says so, whatever the sandbox says.
+		if there == exists && a.op != profile.OpCreate || there == missing && a.op == profile.OpCreate {
+			o.check(a.op, real)
+		}
+	}
+	dir, flags := -1, uint64(0)
+	switch c.Name {
+	case "open":
+		flags = c.Args[1]
+	case "creat":
+		flags = unix.O_CREAT | unix.O_WRONLY
+	case "openat":
+		dir, flags = 0, c.Args[2]
+	case "openat2":
+		var how [8]byte // flags come first in struct open_how (openat2(2))
+		if n, err := c.Memory(c.Args[2], how[:]); err != nil || n < len(how) {
+			return
+		}
+		dir, flags = 0, binary.NativeEndian.Uint64(how[:])
+	default:
+		return
+	}
+	real, there := o.operand(c, dir, dir+1, flags&unix.O_NOFOLLOW == 0)
+	switch {
+	case there == missing && flags&unix.O_CREAT != 0:
+		o.check(profile.OpCreate, real)
+	case there != exists || flags&unix.O_PATH != 0:
+	case flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0:
+		o.check(profile.OpWrite, real)
+	default:
+		o.check(profile.OpRead, real)
+	}
+}
+
+// check notes op on a real path, if the profile refuses it.
+func (o *observer) check(op profile.Op, real string) {
+	v := o.profile.Allows(op, real)
+	if v.Allowed {
+		return
+	}
+	rule := "no rule grants it"
+	if v.Rule != (profile.Rule{}) {
+		rule = v.Rule.String()
+		if v.Rule.Origin != "" {
+			rule += " (" + v.Rule.Origin + ")"
+		}
+	}
+	o.found.add(Refusal{Kind: RefusedPath, Op: op.String(), Object: real, Rule: rule, By: o.by, Access: op, Path: true})
+}
+
+// presence says what was found at a path.
+type presence uint8
+
+const (
+	unknown presence = iota
+	exists
+	missing // but the directory that would hold it exists
+)
+
+// operand resolves the path that stands in argument text, relative to the
+// directory in argument dir. follow: a symbolic link at its end counts as what
+// it points to.
+func (o *observer) operand(c *seccomp.Call, dir, text int, follow bool) (string, presence) {
+	n, err := c.Memory(c.Args[text], o.path[:])
+	if err != nil {
+		return "", unknown
+	}
+	name, _, ended := bytes.Cut(o.path[:n], []byte{0})
+	if !ended || len(name) == 0 {
+		return "", unknown
+	}
+	at := unix.AT_FDCWD
+	if dir >= 0 {
+		at = int(int32(c.Args[dir]))
+	}
+	return o.resolve(c, at, string(name), follow)
+}
+
+// resolve finds the real path that name has for the process that made the call.
+func (o *observer) resolve(c *seccomp.Call, at int, name string, follow bool) (string, presence) {
+	if !strings.HasPrefix(name, "/") {
+		link := "cwd"
+		if at != unix.AT_FDCWD {
+			link = "fd/" + strconv.Itoa(at)
+		}
+		base, err := os.Readlink("/proc/" + strconv.Itoa(c.Thread) + "/" + link)
+		if err != nil || !strings.HasPrefix(base, "/") || !c.Waits() {
+			return "", unknown
+		}
+		name = base + "/" + name
+	}
+	if o.rootFD < 0 {
+		return "", unknown
+	}
+	if follow {
+		real, err := o.real(name)
+		if err == nil {
+			return real, exists
+		}
+		if !errors.Is(err, unix.ENOENT) {
+			return "", unknown // "too many links" also stands for links of /proc, whose end only the process sees
+		}
+	}
+	dir, last := path.Split(strings.TrimRight(name, "/"))
+	if dir == "" || last == "" || last == "." || last == ".." {
+		return "", unknown
+	}
+	parent, err := o.real(dir)
+	if err != nil {
+		return "", unknown
+	}
+	real := path.Join(parent, last)
+	var st unix.Stat_t
+	switch err := unix.Fstatat(o.rootFD, strings.TrimPrefix(real, "/"), &st, unix.AT_SYMLINK_NOFOLLOW); {
+	case errors.Is(err, unix.ENOENT):
+		return real, missing
+	case err != nil || follow: // a link that leads nowhere, for us at least
+		return "", unknown
+	}
+	return real, exists
+}
+
+// real resolves an absolute path in the sandbox's tree. Opening as O_PATH does
+// nothing to what is there.
+func (o *observer) real(name string) (string, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS}
+	if clean := path.Clean(name); !strings.Contains(name, "..") {
+		switch fd, err := unix.Openat2(o.rootFD, clean, &how); {
+		case err == nil: // most often it is what it is called
+			unix.Close(fd)
+			return clean, nil
+		case !errors.Is(err, unix.ELOOP):
+			return "", err
+		}
+	}
+	how.Resolve = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
+	fd, err := unix.Openat2(o.rootFD, name, &how)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(real, "/") {
+		return "", unix.EINVAL // a pipe or socket
+	}
+	return real, nil
+}

@@ -1,0 +1,78 @@
+//go:build linux && cgo
+
+package seccomp
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// tells reports whether p puts a call to its listener.
+func (p Policy) isTold(name string, args [6]uint64) bool {
+	if r := p.decides(name, args); r.Answer != Allow {
+		return r.told()
+	}
+	return slices.ContainsFunc(watched, func(r Rule) bool { return slices.Contains(r.Calls, name) && r.holds(args) })
+}
+
+// R-OS-11. A telling program lets through, kills and fails exactly what the silent one does, and tells what it should:
+// the listener is asked where the policy says EPERM, and where a watched call would have gone through.
+func TestTellingMeansThePolicy(t *testing.T) {
+	for name, p := range everyKind(t) {
+		for _, arch := range []Arch{AMD64, ARM64} {
+			for _, missing := range [][]Wall{nil, {IPC, Net, PID}} {
+				t.Run(fmt.Sprint(name, arch, len(missing)), func(t *testing.T) {
+					policy := policyOf(t, p, arch, missing...).Telling()
+					encoded, _, err := policy.Program()
+					if err != nil {
+						t.Fatal(err)
+					}
+					program, err := decode(encoded)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, policy = compiled(t, p, arch, missing...) // without what can't be translated
+					all := Syscalls(arch)
+					rapid.Check(t, func(t *rapid.T) {
+						for _, name := range all {
+							args := drawArgs(t, policy, name)
+							c, _ := find(name)
+							n, _ := arch.number(c)
+							got, _, _, err := evaluate(program, data{int32(n), arch.token(), args})
+							want := policy.Answer(name, args[:]...)
+							isTold := policy.isTold(name, args)
+							if isTold {
+								want = told
+							}
+							// Refusals without a translation fall to the default, ENOSYS.
+							if err != nil || got != want && !(arch != Native() && isTold && got == ENOSYS) {
+								t.Fatalf("%s(%#x): program %v (%v), policy %v", name, args, got, err, want)
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// What a listener lets go on is let through by every policy whatever its arguments: by mistake it can't pass anything.
+func TestWatchedCallsAreNeverRefused(t *testing.T) {
+	for kind, p := range everyKind(t) {
+		for _, missing := range [][]Wall{nil, {IPC, Net, PID}} {
+			for _, r := range policyOf(t, p, Native(), missing...).rules {
+				for _, name := range Watched() {
+					if slices.Contains(r.Calls, name) && (r.Answer != Allow || len(r.When) > 0) {
+						t.Errorf("%s: %s has the rule %+v", kind, name, r)
+					}
+				}
+			}
+		}
+	}
+	if n := len(Watched()); n < 15 {
+		t.Errorf("only %d calls are watched", n)
+	}
+}

@@ -1,0 +1,92 @@
+package supervisor
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sandboxd/profile"
+	"sandboxd/profile/document"
+	"sandboxd/sandbox"
+)
+
+// Violation is something that the sandbox did not let a command do (R-OS-11).
+type Violation struct {
+	Kind   string // "path", "network" or "syscall"
+	Op     string // "write", "connect", "call", …
+	Object string // the path, the address or host, the call
+	Rule   string // what decided
+	By     string // the mechanism
+	Hint   string // how to permit it, or that nothing does
+	Count  int
+}
+
+// String is one line of the audit log.
+func (v Violation) String() string {
+	s := v.Op + " " + v.Object
+	if v.Rule != "" {
+		s += " [" + v.Rule + "]"
+	}
+	if v.Count > 1 {
+		s += fmt.Sprintf(" (%d times)", v.Count)
+	}
+	return s
+}
+
+// listenerLayer is the layer of a report that sees refusals.
+const listenerLayer = "seccomp listener"
+
+// tellRefusals puts what the sandbox refused into the result, or why this host
+// does not tell.
+func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
+	list, more := p.Refused()
+	for _, n := range list {
+		r.Violations = append(r.Violations, Violation{Kind: n.Kind, Op: n.Op, Object: n.Object, Rule: n.Rule, By: n.By, Count: n.Count,
+			Hint: hint(n, j, e.Session.Root)})
+	}
+	if more > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
+	}
+	if l := j.plan.Report.Layer(listenerLayer); !l.Active {
+		r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
+	}
+}
+
+// hint says how to permit what was refused.
+func hint(n sandbox.Refusal, j *judgement, root string) string {
+	switch {
+	case n.Kind == sandbox.RefusedNetwork && j.plan.Profile.Network().Mode == profile.NetAllowlist:
+		return "to permit it: [network] allow = [\"" + n.Object + "\"], and use the proxy that the environment names"
+	case n.Kind == sandbox.RefusedNetwork:
+		return `to permit it: [network] mode = "allowlist" with allow = ["HOST:PORT"], or mode = "full"`
+	case !n.Path:
+		return "no setting permits this call in a sandbox"
+	}
+	_, _, decided := j.plan.Profile.Effective(n.Object)
+	op := "write"
+	if n.Access == profile.OpRead || n.Access == profile.OpList || n.Access == profile.OpConnect || n.Access == profile.OpExec {
+		op = "read"
+	}
+	if j.operator != nil && !j.operator.Allows(n.Access, n.Object).Allowed {
+		return "the operator's profile forbids it: only the administrator can permit it"
+	}
+	switch inside := root != "" && within(n.Object, root); {
+	case n.Access == profile.OpConnect:
+		return "no setting opens this socket; make " + n.Object + " writable ([sandbox] write) if the command must talk to it"
+	case inside && op == "write" && !j.trusted:
+		return "the project is not trusted, so it is read-only: sbx trust"
+	case decided.Kind == profile.Protect && decided.Origin == "built-in":
+		return "it is protected because other programs execute or trust it: change it yourself, outside the sandbox"
+	case decided.Kind == profile.Hide && decided.Origin == "built-in":
+		return "no setting permits it: it is one of the system's secrets"
+	case decided.Kind == profile.Hide && decided.Origin == document.OriginDaemon:
+		return "no setting permits it: it is the daemon's own"
+	case decided.Kind >= profile.Protect && !strings.HasPrefix(decided.Origin, "built-in"):
+		return "the configuration says so (" + decided.Origin + "): take it out there"
+	}
+	object := n.Object
+	if n.Access == profile.OpCreate || n.Access == profile.OpRemove {
+		object = filepath.Dir(object)
+	}
+	return fmt.Sprintf("to permit it: [sandbox] %s = [%q] in ~/.config/sandboxd/config.toml", op, object)
+}
