@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: run build test differential clean prerequisites
+.PHONY: run build test fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -25,6 +25,13 @@ prerequisites:
 test: build
 	@packaging/prerequisites.sh test
 	@GO='$(GO)' packaging/test.sh $(TESTFLAGS)
+
+# Ten minutes of each fuzz target: of the socket (make fuzz), of another room
+# (make fuzz ROOM=shell), of all (make fuzz ROOM=.).
+FUZZTIME ?= 10m
+ROOM ?= ipc
+fuzz: build
+	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
 
 differential:
 	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/

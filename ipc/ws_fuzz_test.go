@@ -2,19 +2,13 @@ package ipc_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
-
-	"sandboxd/ipc"
-	"sandboxd/ipc/ipctest"
 )
 
 // frame is one masked frame of a client (RFC 6455 §5.2), with a mask of zeros.
@@ -49,26 +43,7 @@ func FuzzWebSocket(f *testing.F) {
 	f.Add(frame(0x88, "\x03\xe8bye"), false)
 	f.Add(frame(0x89, "ping"), true)
 	f.Add(frame(0xc1, "{}"), true) // compressed, which was not agreed on
-	b := ipctest.New()
-	sockets, err := ipc.Listen(ipc.SocketDir{Path: filepath.Join(place(f), "s")})
-	if err != nil {
-		f.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() {
-		s := ipc.Server{
-			Backend: b, Agent: []net.Listener{sockets.Agent}, Approver: []net.Listener{sockets.Approver},
-			Limits: ipc.Limits{Body: 4096, FileBody: 4096, Grace: 10 * time.Millisecond}, Log: slog.New(complaints{f}),
-		}
-		served <- s.Serve(ctx)
-	}()
-	f.Cleanup(func() {
-		b.Close()
-		cancel()
-		<-served
-		sockets.Close()
-	})
+	b, sockets := besieged(f)
 	handshake := "GET /v1/ws HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 	// exchange sends frames, and a close where it is said, and returns what comes
 	// back until the other side closes, a result comes, or nothing more does.
