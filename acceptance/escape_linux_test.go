@@ -93,10 +93,26 @@ type escapeHarness struct {
 	*actor
 	base   string
 	config string
-	agent  *peer // who asks for file operations
+	agent  *peer  // who asks for file operations
+	begin  func() // starts the daemon
+	// open are the cases that this sandbox does not hold, with the gaps that it
+	// says it has; breached are those of them that did break out.
+	open     map[string]string
+	breached []string
 }
 
 func newEscapeHarness(t *testing.T, a *actor) *escapeHarness {
+	h := escapesWith(t, a, "")
+	h.begin = func() { h.start("--mode", "approve-all", "--config", h.config) }
+	h.begin()
+	h.agent = a.agentPeer("files")
+	return h
+}
+
+// escapesWith is a harness whose daemon is yet to begin, with further lines in
+// the section [sandbox], and with secrets in the daemon's environment, as some
+// cases want it.
+func escapesWith(t *testing.T, a *actor, more string) *escapeHarness {
 	base, err := os.MkdirTemp(a.home, "escape-")
 	if err != nil {
 		t.Fatal(err)
@@ -105,13 +121,14 @@ func newEscapeHarness(t *testing.T, a *actor) *escapeHarness {
 	h := &escapeHarness{actor: a, base: base, config: filepath.Join(a.dir, "config.toml")}
 	a.chown(base)
 	a.chown(a.dir)
-	text := fmt.Sprintf("[sandbox]\nread = [%q]\nhidden = [%q]\n", base, base+"/**/secret")
+	text := fmt.Sprintf("[sandbox]\nread = [%q]\nhidden = [%q]\n%s", base, base+"/**/secret", more)
 	if err := os.WriteFile(h.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a.chown(h.config)
-	h.startWithSecrets()
-	h.agent = a.agentPeer("files")
+	for k, v := range secretEnv {
+		h.extraEnv = append(h.extraEnv, k+"="+v)
+	}
 	return h
 }
 
@@ -119,16 +136,6 @@ func (a *actor) chown(path string) {
 	if a.cred != nil {
 		os.Chown(path, int(a.cred.Uid), int(a.cred.Gid))
 	}
-}
-
-// startWithSecrets starts the daemon with secrets in its environment, as some
-// cases want it.
-func (h *escapeHarness) startWithSecrets() {
-	h.extraEnv = nil
-	for k, v := range secretEnv {
-		h.extraEnv = append(h.extraEnv, k+"="+v)
-	}
-	h.start("--mode", "approve-all", "--config", h.config)
 }
 
 var secretEnv = map[string]string{"AWS_SECRET_ACCESS_KEY": "CANARY-ENV-1", "GITHUB_TOKEN": "CANARY-ENV-2", "SSH_AUTH_SOCK": "/tmp/CANARY-agent.sock"}
@@ -238,12 +245,14 @@ func (h *escapeHarness) run(t *testing.T, c escapeCase) (skip bool) {
 	if len(shown) > 3000 {
 		shown = shown[:3000] + "…"
 	}
-	if check.code != 0 {
+	if _, known := h.open[c.ID]; check.code != 0 && known {
+		h.breached = append(h.breached, c.ID)
+	} else if check.code != 0 {
 		t.Errorf("%s: the check failed: %v\noutput (exit %d):\n%s\ncommand:\n%s", c.Class, check, r.code, shown, c.Command)
 	}
 	if h.daemonDead() {
 		t.Errorf("the daemon died")
-		h.startWithSecrets()
+		h.begin()
 	}
 	return strings.Contains(out.String(), "SKIP")
 }

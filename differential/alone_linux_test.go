@@ -123,6 +123,7 @@ func breachesIn(t *testing.T, top string) ([]breach, profile.Profile) {
 		{"metadata", probe{Do: "chmod", Path: root + "/secret/f"}},
 		{"stat", probe{Do: "stat", Path: root + "/secret/f"}},
 		{"processes", probe{Do: "read", Path: "/proc/" + strconv.Itoa(sleeper.Process.Pid) + "/cmdline"}},
+		{"process settings", probe{Do: "renice", Port: sleeper.Process.Pid}},
 		{"ipc", probe{Do: "shared memory", Port: key}},
 		{"later names", probe{Do: "create", Path: root + "/w/guarded"}},
 		{"exec", probe{Do: "load", Path: root + "/open/true"}},

@@ -23,6 +23,8 @@ func attemptOther(p probe) error {
 		return withSocket(func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + p.Path}) })
 	case "signal":
 		return unix.Kill(p.Port, 0)
+	case "renice":
+		return unix.Setpriority(unix.PRIO_PROCESS, p.Port, 19)
 	case "shared memory":
 		id, err := unix.SysvShmGet(p.Port, 1, 0)
 		_ = id

@@ -15,6 +15,7 @@ var aloneRows = []gapRow{
 	{"metadata", "chmod, chown, utime and setxattr are not restricted: what the user owns can be changed in these, anywhere", namespaces, 0},
 	{"stat", "stat, access, readlink, chdir and O_PATH are not restricted: which names exist, their sizes and link texts show, anywhere", namespaces, 0},
 	{"processes", "the host's processes show in /proc, with their command lines", namespaces, 0},
+	{"process settings", "nice values, resource limits and processor affinity of the user's other processes can be changed", namespaces, 0},
 	{"ipc", "System V IPC, POSIX message queues and the host's keyrings are shared", namespaces, 0},
 	{"private", "there are no private directories: nothing is granted in /tmp and the like", namespaces, 0},
 	{"later names", "a hidden or protected name that appears during the run is not held", "what appears there is checked after the run", 0},

@@ -24,7 +24,7 @@ var weakens = map[string]string{
 var weakensAlone = map[string]string{
 	"metadata": ProtectFiles, "stat": ProtectFiles, "private": ProtectFiles, "exec": ProtectFiles, "hard links": ProtectFiles,
 	"truncate": ProtectFiles, "ioctl": ProtectFiles, "disconnected directories": ProtectFiles,
-	"processes": ProtectProcesses, "signals": ProtectProcesses,
+	"processes": ProtectProcesses, "process settings": ProtectProcesses, "signals": ProtectProcesses,
 	"ipc": ProtectIPC, "abstract sockets": ProtectIPC, "unix sockets": ProtectIPC,
 	"tcp": ProtectNetwork, "udp": ProtectNetwork, "other protocols": ProtectNetwork,
 }

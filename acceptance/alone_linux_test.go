@@ -1,0 +1,124 @@
+package acceptance
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sandboxd/landlock"
+)
+
+// openAlone are the cases of the catalogue that Landlock alone does not hold,
+// each with the row of the published table (landlock.AloneGaps) that says so.
+var openAlone = map[string]string{
+	"es-005": "metadata", "es-006": "metadata", "es-007": "metadata", // chmod, utime, setxattr
+	"es-020": "processes",
+	"es-040": "process settings",
+	"es-049": "unix sockets", "es-050": "unix sockets", "es-053": "unix sockets",
+}
+
+// withheldAlone are the controls that do not work then, each with the row that
+// grants less.
+var withheldAlone = map[string]string{
+	"es-105": "private", "es-106": "private", "es-108": "private", // nothing is granted in /tmp and /dev/shm
+	"es-109": "narrowed", // .git holds protected names, so nothing can be made in it
+}
+
+// R-OS-02 R-OS-03 R-OS-12: without bubblewrap, for an ordinary user, exactly the
+// cases of the published gap table break out.
+func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Fatal("only root can take bubblewrap away: run the tests as root")
+	}
+	abi, err := landlock.ABI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := map[string]bool{"narrowed": true}
+	for _, g := range landlock.AloneGaps(abi) {
+		published[g.Protection] = true
+	}
+	h := escapesWith(t, newActor(t, ordinary), "require_os_sandbox = [\"network\", \"syscalls\", \"privileges\"]\n")
+	h.open = maps.Clone(openAlone)
+	maps.Copy(h.open, withheldAlone)
+	config, err := os.ReadFile(h.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.begin = func() {
+		cmd := h.on(degradedHosts()[0], requirement{require: "false", fallback: "fail_fast"})
+		if err := os.WriteFile(h.config, config, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		h.daemon = cmd
+		if !h.serves(make(chan struct{})) {
+			t.Fatal("the daemon does not serve")
+		}
+	}
+	h.begin()
+	for _, c := range escapeCases(t) {
+		if c.Fileop == nil { // those are the daemon's own work
+			t.Run(c.ID, func(t *testing.T) { h.run(t, c) })
+		}
+	}
+	for id, gap := range h.open {
+		if !published[gap] {
+			t.Errorf("%s: %q is not in the published table of ABI %d", id, gap, abi)
+		}
+		if !slices.Contains(h.breached, id) {
+			t.Errorf("%s is said not to be held (%s) and is", id, gap)
+		}
+	}
+}
+
+// R-OS-02: Landlock alone runs commands only where the configuration does
+// without each of the protections that it lacks.
+func TestLandlockAloneIsAcceptedByName(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Fatal("only root can take bubblewrap away: run the tests as root")
+	}
+	a := newActor(t, ordinary)
+	host := degradedHosts()[0]
+	held := []string{"network", "syscalls", "privileges"}
+	for _, extra := range append([]string{""}, host.user...) {
+		list := held
+		if extra != "" {
+			list = append(slices.Clone(held), extra)
+		}
+		cmd := a.on(host, requirement{require: fmt.Sprintf("[\"%s\"]", strings.Join(list, `", "`)), fallback: "fail_fast"})
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan struct{})
+		go func() { cmd.Wait(); close(exited) }()
+		serves := a.serves(exited)
+		said, _ := os.ReadFile(filepath.Join(a.dir, "sandboxd.log"))
+		switch {
+		case serves != (extra == ""):
+			t.Errorf("required %q: the daemon serves: %v\n%s", list, serves, said)
+		case !serves && !strings.Contains(string(said), extra+" is partial"):
+			t.Errorf("required %q: it does not say what is missing:\n%s", list, said)
+		case serves:
+			if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 || !strings.Contains(got.err, "files partial") {
+				t.Errorf("accepted, and: %v", got)
+			}
+		}
+		if serves {
+			cmd.Process.Signal(os.Interrupt)
+		}
+		select {
+		case <-exited:
+		case <-time.After(30 * time.Second):
+			t.Error("the daemon does not end")
+			cmd.Process.Kill()
+		}
+	}
+}
