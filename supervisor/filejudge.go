@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,17 @@ func (s *Supervisor) judgeFile(ctx context.Context, c *fileCall) (*fileJudgement
 	j := &fileJudgement{cfg: cfg, warnings: warnings, request: c.req.Request}
 	if err := s.fileRules(c.sess, j); err != nil {
 		return nil, err
+	}
+	for _, p := range []string{c.req.Path, c.req.To} {
+		if p == "" {
+			continue
+		}
+		// A path that can't be meant is no path outside.
+		var bad *files.Conflict
+		if _, _, err := j.rules.Absolute(p); errors.As(err, &bad) {
+			bad.Op = c.req.Op
+			return nil, bad
+		}
 	}
 	trusted := s.trusted(c.sess, cfg)
 	base, operator, err := s.profiles(cfg, c.sess, trusted, "none")

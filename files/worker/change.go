@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -287,11 +288,15 @@ func (s *server) do(req files.Request, expected files.Facts) (files.Result, erro
 	}
 	c := &change{server: s}
 	defer c.close()
+	meant := p.facts.Path.Real
+	if p.facts.To != nil {
+		meant = p.facts.To.Real
+	}
 	if err := s.steps(p, c); err != nil {
-		return r, named(req.Op, err)
+		return r, named(req.Op, err, meant)
 	}
 	if err := c.run(); err != nil {
-		return r, named(req.Op, err)
+		return r, named(req.Op, err, meant)
 	}
 	r.Changed, r.Replaced = true, p.replaced
 	last := c.parts[len(c.parts)-1].step
@@ -320,11 +325,17 @@ func stale(p *plan, expected files.Facts) error {
 	return c
 }
 
-// named puts the operation into a conflict that the tree found.
-func named(op files.Op, err error) error {
+// named puts the operation into a conflict that the tree found, and in the place
+// of a name that was used for a moment the path that is meant.
+func named(op files.Op, err error, meant string) error {
 	var c *files.Conflict
-	if errors.As(err, &c) && c.Op == "" {
-		c.Op = op
+	if errors.As(err, &c) {
+		if c.Op == "" {
+			c.Op = op
+		}
+		if strings.HasPrefix(path.Base(c.Path), files.TempPrefix) {
+			c.Path = meant
+		}
 	}
 	return err
 }

@@ -31,14 +31,14 @@ func (s *server) undo(steps []files.Step, blobs []bool, force bool) (files.Resul
 			content = func() (*os.File, error) { return s.need(i) }
 		}
 		if err := u.inverse(steps[i], content); err != nil {
-			return files.Result{}, named(files.Undo, err)
+			return files.Result{}, named(files.Undo, err, steps[0].Path)
 		}
 	}
 	if len(u.change.parts) == 0 {
 		return files.Result{}, nil
 	}
 	if err := u.change.run(); err != nil {
-		return files.Result{}, named(files.Undo, err)
+		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
 	return files.Result{Path: steps[0].Path, To: steps[0].To, Changed: true}, nil
 }
