@@ -58,7 +58,7 @@ type Presentation struct {
 	Kind     string            `json:"kind"` // text, diff, file_content, command, structured
 	Content  string            `json:"content"`
 	Language string            `json:"language,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"` // full_content: where Content was cut; more_lines, size, old_size, marks: JSON
 }
 
 // Suggestion is a wider grant that may be given with a yes.

@@ -86,8 +86,9 @@ func (s *Supervisor) ofSession(i aftermath.Item, sess *Session) bool {
 	return ok && e.Session == sess
 }
 
-// quarantinedIn lists what was quarantined below a root.
-func (s *Supervisor) quarantinedIn(root string) []Change {
+// quarantinedIn lists what was quarantined below a root; by says what brought an
+// item back.
+func (s *Supervisor) quarantinedIn(root string, by map[string]string) []Change {
 	var list []Change
 	entries, _ := os.ReadDir(s.trash) // none yet
 	for _, e := range entries {
@@ -99,7 +100,7 @@ func (s *Supervisor) quarantinedIn(root string) []Change {
 			if _, err := os.Lstat(i.Trash); err != nil || !within(i.Path, root) {
 				continue
 			}
-			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine", What: []string{"take away " + i.Path}, Guarded: true, Note: i.Why})
+			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine", What: []string{"take away " + i.Path}, Guarded: true, Note: i.Why, UndoneBy: by[QuarantineID(i)]})
 		}
 	}
 	return list

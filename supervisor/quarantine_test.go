@@ -78,10 +78,10 @@ func TestQuarantinedIsAChange(t *testing.T) {
 	if _, err := s.quarantined(id, &Session{Kind: KindCLI, Root: "/other"}); err == nil {
 		t.Error("it was found from another project")
 	}
-	if list := s.quarantinedIn("/p"); len(list) != 1 || list[0].ID != id || !list[0].Guarded {
+	if list := s.quarantinedIn("/p", nil); len(list) != 1 || list[0].ID != id || !list[0].Guarded {
 		t.Errorf("the list is %+v", list)
 	}
-	if list := s.quarantinedIn("/other"); len(list) != 0 {
+	if list := s.quarantinedIn("/other", nil); len(list) != 0 {
 		t.Errorf("another project's list is %+v", list)
 	}
 }

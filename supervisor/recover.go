@@ -100,10 +100,16 @@ func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) 
 	return s.Undo.Settle(r.ID, outcomes)
 }
 
-// forgetOld applies the retention in force.
-func (s *Supervisor) forgetOld() {
+// configureUndo has the undo store keep what the configuration says.
+func (s *Supervisor) configureUndo() files.Retention {
 	keep := s.Config().Files.Undo
 	s.Undo.Configure(store.Options{KeepFor: keep.KeepFor, KeepBytes: keep.KeepBytes})
+	return keep
+}
+
+// forgetOld applies the retention in force.
+func (s *Supervisor) forgetOld() {
+	keep := s.configureUndo()
 	_, err := s.Undo.Prune()
 	if terr := s.pruneTrash(keep.KeepFor, keep.KeepBytes, time.Now()); err == nil {
 		err = terr

@@ -142,6 +142,7 @@ func (s *Supervisor) Reload() ([]config.Warning, error) {
 	s.mu.Lock()
 	s.config = cfg
 	s.mu.Unlock()
+	s.configureUndo()
 	s.recheckOutlets()
 	return warnings, s.record(audit.Record{Category: audit.Config, Operation: "reload"})
 }

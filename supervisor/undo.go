@@ -57,10 +57,21 @@ func (s *Supervisor) Changes(sess *Session, of string) []Change {
 		list = append(list, c)
 	}
 	if of == "" && sess.Kind == KindCLI {
-		list = append(list, s.quarantinedIn(sess.Root)...)
+		list = append(list, s.quarantinedIn(sess.Root, restored(list))...)
 		slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
 	}
 	return list
+}
+
+// restored are the changes that took another back, by what they took back.
+func restored(list []Change) map[string]string {
+	by := map[string]string{}
+	for _, c := range list {
+		if c.Undoes != "" && c.UndoneBy == "" {
+			by[c.Undoes] = c.ID
+		}
+	}
+	return by
 }
 
 // mayUndo: a program takes back what it did itself, a person at a terminal what

@@ -87,17 +87,7 @@ func (b *backend) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequ
 	b.saw(c, p)
 	a := b.wireApproval(b.execOf(p), p)
 	b.addPast(c, p, &a)
-	if p.Presentation != nil {
-		a.Presentation = &ipc.Presentation{Kind: string(p.Presentation.Kind), Content: p.Presentation.Content, Language: p.Presentation.Language}
-		for k, v := range p.Presentation.Metadata {
-			if s, ok := v.(string); ok {
-				if a.Presentation.Metadata == nil {
-					a.Presentation.Metadata = map[string]string{}
-				}
-				a.Presentation.Metadata[k] = s
-			}
-		}
-	}
+	a.Presentation = wirePresentation(p.Presentation)
 	return a, nil
 }
 

@@ -306,3 +306,26 @@ func decodeArgs(raw json.RawMessage) (map[string]any, error) {
 	}
 	return args, nil
 }
+
+// wirePresentation is what a person looks at; metadata that is no text is JSON.
+func wirePresentation(p *approval.Presentation) *ipc.Presentation {
+	if p == nil {
+		return nil
+	}
+	w := &ipc.Presentation{Kind: string(p.Kind), Content: p.Content, Language: p.Language}
+	for k, v := range p.Metadata {
+		text, ok := v.(string)
+		if !ok {
+			b, err := json.Marshal(v)
+			if err != nil {
+				continue
+			}
+			text = string(b)
+		}
+		if w.Metadata == nil {
+			w.Metadata = map[string]string{}
+		}
+		w.Metadata[k] = text
+	}
+	return w
+}

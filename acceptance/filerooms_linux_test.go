@@ -1,0 +1,79 @@
+package acceptance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+// R-FS-01: named sandboxes with their modes, suffixes and approvals, through the
+// socket and the worker's sandbox; the most specific root wins, and what lies in
+// none is blocked.
+func TestNamedSandboxes(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		data, err := os.MkdirTemp(a.home, "data-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(data) })
+		a.chown(data)
+		a.sh("mkdir out frozen && echo x > frozen/a.md && cd '" + data + "' && echo 1,2 > a.csv && echo secret > a.key && mkdir in && echo x > in/a.csv")
+		config := fmt.Sprintf(`
+[files.paths.project]
+root = "."
+mode = "rw"
+[files.paths.out]
+root = "out"
+mode = "rw"
+write_approval = false
+[files.paths.frozen]
+root = "frozen"
+mode = "ro"
+[files.paths.data]
+root = %q
+mode = "ro"
+suffixes = [".csv"]
+[files.paths.in]
+root = %q
+mode = "rw"
+write_approval = false
+suffixes = [".csv"]
+`, data, filepath.Join(data, "in"))
+		if err := os.WriteFile(filepath.Join(a.dir, "config.toml"), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a.start("--config", filepath.Join(a.dir, "config.toml"))
+		person := a.personPeer("ann", true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+			t.Fatal(err)
+		}
+		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
+		for _, row := range []struct {
+			op, path string
+			want     string // "ok", "ask", or a code
+		}{
+			{"write", "out/run.sh", "ok"}, {"write", "main.go", "ask"}, {"write", "frozen/b.md", "blocked"}, {"read", "frozen/a.md", "ok"},
+			{"read", data + "/a.csv", "ok"}, {"read", data + "/a.key", "blocked"}, {"write", data + "/b.csv", "blocked"},
+			{"write", data + "/in/b.csv", "ok"}, {"write", data + "/in/b.txt", "blocked"}, {"delete", data + "/in/a.csv", "ask"},
+			{"read", data + "/../x.csv", "blocked"}, {"read", data + "-x/a.csv", "blocked"},
+		} {
+			// What would ask is only looked at: nobody is there to answer.
+			r, err := agent.do(ctx, ipc.FileRequest{Op: row.op, Path: row.path, Content: "x\n", DryRun: row.want == "ask"})
+			got := told(err)
+			if err == nil && row.want == "ask" {
+				got = r.Decision
+			}
+			if got != row.want {
+				t.Errorf("%s %s: %s, want %s (%v)", row.op, row.path, got, row.want, err)
+			}
+		}
+		a.sh("test -e out/run.sh; test -e '" + data + "/in/b.csv'; test ! -e frozen/b.md; test ! -e '" + data + "/b.csv'")
+	})
+}
