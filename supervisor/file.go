@@ -66,6 +66,14 @@ type fileCall struct {
 // → keep → do → record. A *files.Conflict says that nothing was changed, a
 // *FileDenied that it was not permitted.
 func (s *Supervisor) File(ctx context.Context, sess *Session, peer Peer, r FileRequest) (FileResult, error) {
+	out, err := s.file(ctx, sess, peer, r)
+	if errors.Is(err, errWorkerClosed) { // while it was on its way
+		err = &SessionError{ID: sess.ID}
+	}
+	return out, err
+}
+
+func (s *Supervisor) file(ctx context.Context, sess *Session, peer Peer, r FileRequest) (FileResult, error) {
 	c, err := s.fileCall(sess, peer, r)
 	if err != nil {
 		return FileResult{}, err

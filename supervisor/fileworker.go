@@ -21,8 +21,9 @@ const FileWorkerArg = "file-worker"
 const (
 	// workerSetup is how long a worker may take to say that it is ready.
 	workerSetup = 20 * time.Second
-	// workerTime bounds one operation: contents are bounded, disks are slow.
-	workerTime = 2 * time.Minute
+	// workerTime bounds one operation: contents are bounded, disks are slow, and
+	// every one of up to ten thousand files is on disk before the next.
+	workerTime = 10 * time.Minute
 	// workerIdle is how long a worker waits for its session's next operation.
 	workerIdle = time.Minute
 )
