@@ -70,6 +70,9 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 		}
 		t.Network.Mode = min(t.Network.Mode, mode)
 	}
+	if t.Network.Mode != profile.NetAllowlist {
+		t.Network.Hosts = nil // a rule took the hosts away with the mode
+	}
 	t.Network.ListenAny = len(t.Network.Listen) == 0 && t.Network.Mode >= profile.NetLoopback
 	return t, nil
 }
