@@ -36,6 +36,7 @@ if [ "${1-}" = test ]; then
 	need python3-requests /usr/lib/python3/dist-packages/requests/__init__.py
 	need util-linux /usr/bin/unshare
 	need tmux tmux
+	need vim /usr/bin/vim
 	need passwd /usr/sbin/useradd
 	need jq jq
 	need procps ps

@@ -73,8 +73,8 @@ func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile)
 		}
 		maps.Copy(env, j.verdict.Env)
 	}
-	if j.command.TTY && env["TERM"] == "" {
-		env["TERM"] = "xterm-256color"
+	if j.command.TTY && j.command.Env["TERM"] == "" {
+		env["TERM"] = "xterm-256color" // the daemon's own says nothing of the caller's terminal
 	}
 	list := make([]string, 0, len(env))
 	for _, k := range slices.Sorted(maps.Keys(env)) {

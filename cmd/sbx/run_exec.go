@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"syscall"
@@ -155,6 +156,10 @@ func (r *runner) request(env map[string]string) ipc.ExecRequest {
 	}
 	if r.options.tty {
 		q.Cols, q.Rows = size()
+		if kind := os.Getenv("TERM"); kind != "" && env["TERM"] == "" {
+			q.Env = maps.Clone(env)
+			q.Env["TERM"] = kind
+		}
 	}
 	return q
 }
