@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"display":             {},
 	"egress":              {},
 	"files":               {"approval", "profile"},
+	"gateway":             {"display", "ipc"},
 	"ipc":                 {},
 	"landlock":            {"profile"},
 	"profile":             {},
@@ -41,7 +42,7 @@ var mayImport = map[string][]string{
 	"seccomp":             {"profile"},
 	"shell":               {"approval", "profile"},
 	"supervisor":          {"approval", "audit", "config", "egress", "files", "profile", "sandbox", "shell"},
-	"cmd/sandboxd":        {"approval", "audit", "broker", "config", "display", "files", "ipc", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sandboxd":        {"approval", "audit", "broker", "config", "display", "files", "gateway", "ipc", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sandboxd-launch": {"sandbox/stage"},
 	"cmd/sbx":             {"ipc", "audit", "display", "shell/importrules"},
 	// Rooms of tests only.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -188,10 +189,6 @@ func (a Audit) validate() error {
 	return nil
 }
 
-// errNotBuilt refuses a setting whose part of the product is not there: a
-// setting that is accepted is in force.
-var errNotBuilt = errors.New("not built yet; take the key out")
-
 func (g Gateway) validate() error {
 	if g.Listen == "" {
 		return nil
@@ -206,5 +203,11 @@ func (g Gateway) validate() error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("%q has no port", g.Listen)
 	}
-	return fmt.Errorf("the gateway is %w", errNotBuilt)
+	for _, o := range g.Origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != o {
+			return fmt.Errorf("origins: %q is not an origin such as \"https://chat.example\"", o)
+		}
+	}
+	return nil
 }

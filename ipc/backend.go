@@ -72,6 +72,10 @@ type ApproverBackend interface {
 	Trusted(context.Context, Caller) (TrustList, error)
 	Trust(context.Context, Caller, TrustRequest) (Trust, error)
 	Distrust(context.Context, Caller, TrustRequest) error
+	Invite(context.Context, Caller) (Invitation, error)
+	FrontEnds(context.Context, Caller) (FrontEndList, error)
+	AddFrontEnd(context.Context, Caller, FrontEndRequest) (FrontEnd, error)
+	RemoveFrontEnd(context.Context, Caller, FrontEndName) error
 	Reload(context.Context, Caller) (Reloaded, error)
 	Shutdown(context.Context, Caller, ShutdownRequest) error
 }

@@ -13,6 +13,9 @@ const (
 type Caller struct {
 	Peer Peer
 	Role Role
+	// Front is the front end that the caller came by, "web" for the gateway's
+	// own page; empty on the sockets. Peer then is whose behalf it acts on.
+	Front string
 	// Secret is what the request's "Authorization: Bearer" header carried:
 	// the secret that opening an API session returned. Empty: none.
 	Secret Secret

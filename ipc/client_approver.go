@@ -110,6 +110,26 @@ func (c *Client) Trust(ctx context.Context, r TrustRequest) (Trust, error) {
 	return ask[Trust](ctx, c, "POST", "/v1/trust", r)
 }
 
+// Invite makes a one-time address of the gateway.
+func (c *Client) Invite(ctx context.Context) (Invitation, error) {
+	return ask[Invitation](ctx, c, "POST", "/v1/web/invitations", struct{}{})
+}
+
+// FrontEnds lists the programs that may use the gateway.
+func (c *Client) FrontEnds(ctx context.Context) (FrontEndList, error) {
+	return fetch[FrontEndList](ctx, c, "GET", "/v1/web/front_ends")
+}
+
+// AddFrontEnd makes a token for one; it stands only in this answer.
+func (c *Client) AddFrontEnd(ctx context.Context, r FrontEndRequest) (FrontEnd, error) {
+	return ask[FrontEnd](ctx, c, "POST", "/v1/web/front_ends", r)
+}
+
+// RemoveFrontEnd takes its token out of force.
+func (c *Client) RemoveFrontEnd(ctx context.Context, r FrontEndName) error {
+	return onlyDone(fetch[Done](ctx, c, "DELETE", pathOf("/v1/web/front_ends", r.Name, "")))
+}
+
 // Distrust takes one back.
 func (c *Client) Distrust(ctx context.Context, r TrustRequest) error {
 	return onlyDone(fetch[Done](ctx, c, "DELETE", pathOf("/v1/trust", "", "", "dir", r.Dir)))

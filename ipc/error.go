@@ -106,7 +106,8 @@ var statuses = map[Code]int{
 }
 
 // status is the HTTP status of e: its own, its code's, or 500.
-func (e *Error) status() int {
+// HTTPStatus is the status that goes with the error.
+func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status
 	}

@@ -103,6 +103,12 @@ var routes = []Route{
 	{"DELETE", "/v1/trust", "trust.remove", approver, "trust it no more", query(done(Backend.Distrust), func(q params) TrustRequest {
 		return TrustRequest{Dir: q.must("dir")}
 	})},
+	{"POST", "/v1/web/invitations", "web.invite", approver, "let one browser in at the gateway", plain(Backend.Invite)},
+	{"GET", "/v1/web/front_ends", "web.list", approver, "the programs that may use the gateway", plain(Backend.FrontEnds)},
+	{"POST", "/v1/web/front_ends", "web.add", approver, "make a token for one", body(Backend.AddFrontEnd, nil)},
+	{"DELETE", "/v1/web/front_ends/{id}", "web.remove", approver, "take its token out of force", query(done(Backend.RemoveFrontEnd), func(q params) FrontEndName {
+		return FrontEndName{Name: q.id()}
+	})},
 	{"POST", "/v1/reload", "reload", approver, "read the configuration again, whole or not at all", plain(Backend.Reload)},
 	{"POST", "/v1/shutdown", "shutdown", approver, "end the daemon", body(done(Backend.Shutdown), nil)},
 }

@@ -261,7 +261,7 @@ type errorBody struct {
 // refuse sends an error.
 func (x *exchange) refuse(e *Error) {
 	x.failed = e
-	x.reply(e.status(), encode(errorBody{e}))
+	x.reply(e.HTTPStatus(), encode(errorBody{e}))
 }
 
 func (x *exchange) reply(status int, body []byte) {

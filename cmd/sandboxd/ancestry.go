@@ -24,7 +24,7 @@ func relation(p ipc.Peer, asker, opener supervisor.Peer) string {
 		// 0 is a session whose leader lives outside the daemon's pid namespace
 		// (a command started in a container from without). All of those look
 		// the same from here, so they count as one.
-		if q.PID != 0 && p.SID == q.SID {
+		if p.PID != 0 && q.PID != 0 && p.SID == q.SID {
 			return "a process in the terminal session of the one that asks"
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/config"
+	"sandboxd/gateway"
 	"sandboxd/ipc"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
@@ -28,6 +29,7 @@ type backend struct {
 	noJournal error          // why not, where the configuration wants it
 	dirs      dirs
 	started   time.Time
+	gateway   *gateway.Gateway // nil: off
 	shutdown  context.CancelFunc
 
 	mu       sync.Mutex

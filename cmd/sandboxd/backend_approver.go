@@ -21,6 +21,13 @@ import (
 
 // identity is who answers, as the kernel told it.
 func identity(c ipc.Caller, via approval.Via) approval.Identity {
+	if c.Front != "" {
+		name := "front end " + c.Front
+		if c.Peer.PID != 0 {
+			name = fmt.Sprintf("%s, opened by pid %d", c.Front, c.Peer.PID)
+		}
+		return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: approval.ViaRemote}
+	}
 	name := "pid " + strconv.Itoa(c.Peer.PID)
 	if c.Peer.TTY != 0 {
 		name += " at " + ttyName(c.Peer.TTY)

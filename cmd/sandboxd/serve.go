@@ -134,12 +134,15 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	}
 	counts.watch(b)
 	serveMetrics(ctx, counts.registry, doors.metrics, log)
+	if b.gateway, err = openGateway(cfg, b, log); err != nil {
+		return err
+	}
 	log.Info("serving", "sockets", doors.String(), "state", dirs.state, "enforcement", host.Report().Level())
 	server := ipc.Server{Backend: b, Agent: append(doors.agent, handedAgent...), Approver: append(doors.approver, handedApprover...), Stdio: doors.stdio, Log: log}
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(serving) }()
+	go func() { served <- b.serveWithGateway(serving, &server) }()
 	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
 		drain: func() error {
 			// Running commands end, and their last events go out, before the

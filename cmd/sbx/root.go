@@ -29,7 +29,7 @@ type app struct {
 // side does not exist is not in the list.
 var verbs = []func(*app) *cobra.Command{
 	runVerb, fileVerb, undoVerb, checkVerb, approveVerb, pendingVerb,
-	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb,
+	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb, webVerb,
 	logVerb, statsVerb, statusVerb, doctorVerb,
 	rulesVerb, presetVerb, configVerb, stopVerb, versionVerb, genVerb,
 }

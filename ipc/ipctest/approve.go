@@ -212,6 +212,26 @@ func (b *Backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ip
 	return t, nil
 }
 
+// Invite implements [ipc.Backend]. There is no gateway here.
+func (b *Backend) Invite(context.Context, ipc.Caller) (ipc.Invitation, error) {
+	return ipc.Invitation{URL: "http://127.0.0.1:1/#secret", Address: "http://127.0.0.1:1/", Expires: time.Now().Add(time.Minute)}, nil
+}
+
+// FrontEnds implements [ipc.Backend].
+func (b *Backend) FrontEnds(context.Context, ipc.Caller) (ipc.FrontEndList, error) {
+	return ipc.FrontEndList{FrontEnds: []ipc.FrontEnd{}}, nil
+}
+
+// AddFrontEnd implements [ipc.Backend].
+func (b *Backend) AddFrontEnd(_ context.Context, c ipc.Caller, r ipc.FrontEndRequest) (ipc.FrontEnd, error) {
+	return ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: c.Peer.UID, Created: time.Now(), Token: "token"}, nil
+}
+
+// RemoveFrontEnd implements [ipc.Backend].
+func (b *Backend) RemoveFrontEnd(_ context.Context, _ ipc.Caller, r ipc.FrontEndName) error {
+	return &ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such front end"}
+}
+
 // Distrust implements [ipc.Backend].
 func (b *Backend) Distrust(_ context.Context, _ ipc.Caller, r ipc.TrustRequest) error {
 	b.mu.Lock()

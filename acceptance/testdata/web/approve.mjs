@@ -1,0 +1,213 @@
+// The web approver, in a real browser against the real daemon.
+import fs from "node:fs";
+import { sbx, agent, open, press, until, equal, ok, accessible, scenarios, invite, patience } from "./lib.mjs";
+
+const exists = (f) => fs.existsSync(f);
+const bash = (command, more = {}) => ({ path: "/v1/check", body: { session: "$SESSION", tool: "bash", command, ...more } });
+const card = (page) => page.locator("article.card");
+const waits = async (page, s) => { await card(page).getByText(s).first().waitFor(); };
+const quiet = async (page) => { await page.getByText("Nothing waits for an answer.").waitFor(); };
+
+const failed = await scenarios({
+  async "allow"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "echo one > one.txt");
+    await waits(page, "one.txt");
+    await accessible(page, "a question");
+    ok(!exists("one.txt"), "it ran before it was allowed");
+    await press(page, "Allow");
+    equal((await run).code, 0, "exit status");
+    ok(exists("one.txt"), "it did not run");
+    await quiet(page);
+    equal(page.problems, [], "the browser's complaints");
+  },
+
+  async "an answer that comes too soon does not count"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "echo soon > soon.txt");
+    await page.evaluate(() => new Promise((done) => {
+      const look = () => {
+        const b = [...document.querySelectorAll("button")].find((x) => x.textContent === "Allow");
+        if (!b) return requestAnimationFrame(look);
+        b.click();
+        done();
+      };
+      look();
+    }));
+    await page.getByText("That was very quick").waitFor();
+    ok(!exists("soon.txt"), "it ran");
+    await press(page, "Deny");
+    equal((await run).code, 126, "exit status");
+  },
+
+  async "deny with a note"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "echo two > two.txt");
+    await waits(page, "two.txt");
+    await page.getByLabel("Note to the agent").fill("use the other file");
+    await press(page, "Deny");
+    const r = await run;
+    equal(r.code, 126, "exit status");
+    ok(r.err.includes("use the other file"), "the note did not arrive: " + r.err);
+    ok(!exists("two.txt"), "it ran");
+  },
+
+  async "for the session, then revoked"(browser) {
+    const page = await open(browser);
+    const a = agent({ STAY: "1" }, bash("touch three.txt"), bash("touch three.txt"));
+    await waits(page, "three.txt");
+    await page.getByLabel("How far").selectOption("session");
+    await press(page, "Allow");
+    await until("the second call was answered by the grant", () => a.lines() === 3);
+    await page.getByRole("link", { name: "Grants" }).click();
+    await accessible(page, "grants");
+    await page.getByRole("button", { name: /Withdraw/ }).first().click();
+    await page.getByText("Nothing is allowed or refused beyond single calls.").waitFor();
+    a.end();
+    const [, first, second] = await a.done;
+    equal([first.allowed, second.allowed], [true, true], "both calls");
+  },
+
+  async "deletes need a second yes"(browser) {
+    const page = await open(browser);
+    fs.writeFileSync("doomed.txt", "x");
+    const run = sbx("run", "-c", "rm -r doomed.txt");
+    await waits(page, "doomed.txt");
+    await press(page, "Allow");
+    await page.getByText("This needs a second yes.").first().waitFor();
+    ok(exists("doomed.txt"), "one yes was enough");
+    await accessible(page, "the second confirmation");
+    await press(page, "Yes, do it");
+    equal((await run).code, 0, "exit status");
+    ok(!exists("doomed.txt"), "it did not run");
+  },
+
+  async "a batch"(browser) {
+    const page = await open(browser);
+    const calls = ["touch b1.txt", "touch b2.txt", "touch b3.txt"];
+    const next = (i) => calls.slice(i + 1).map((command) => ({ tool: "bash", command }));
+    const a = agent({}, ...calls.map((c, i) => bash(c, { batch: { id: "batch-1", index: i, total: 3, remaining: next(i) } })));
+    await waits(page, "b1.txt");
+    await page.getByText("Call 1 of 3").waitFor();
+    await page.getByText("touch b3.txt").waitFor();
+    await press(page, "Allow this and what is listed");
+    const lines = await a.done;
+    equal(lines.slice(1).map((v) => v.allowed), [true, true, true], "the three calls");
+    await quiet(page);
+  },
+
+  async "it times out while it is shown"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "echo late > late.txt");
+    await waits(page, "late.txt");
+    equal((await run).code, 126, "exit status");
+    await quiet(page);
+    await page.getByText(/Timed out/).waitFor();
+  },
+
+  async "another browser is first"(browser) {
+    const [one, two] = [await open(browser), await open(browser)];
+    const run = sbx("run", "-c", "echo four > four.txt");
+    await waits(one, "four.txt");
+    await waits(two, "four.txt");
+    await press(two, "Allow");
+    equal((await run).code, 0, "exit status");
+    await quiet(one);
+    await one.getByText(/Allowed by .*web/).waitFor();
+  },
+
+  async "the connection breaks in the middle"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "echo five > five.txt");
+    await waits(page, "five.txt");
+    await page.context().setOffline(true);
+    await page.evaluate(() => window.dispatchEvent(new Event("offline")));
+    await page.waitForTimeout(600);
+    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.context().setOffline(false);
+    equal((await run).code, 0, "exit status");
+    await quiet(page);
+    equal(fs.readFileSync("five.txt", "utf8"), "five\n", "it ran once");
+  },
+
+  async "keyboard only"(browser) {
+    const page = await open(browser);
+    const [first, second] = [sbx("run", "-c", "echo six > six.txt"), undefined];
+    await waits(page, "six.txt");
+    await page.waitForTimeout(600);
+    await page.keyboard.press("y");
+    ok(!exists("six.txt"), "y alone answered");
+    await page.keyboard.press("Enter");
+    equal((await first).code, 0, "exit status");
+    const run = sbx("run", "-c", "echo seven > seven.txt");
+    await waits(page, "seven.txt");
+    await page.waitForTimeout(600);
+    for (let i = 0; i < 40; i++) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(() => document.activeElement?.textContent === "Deny")) break;
+    }
+    await page.keyboard.press("Enter");
+    equal((await run).code, 126, "exit status");
+  },
+
+  async "every width, light and dark"(browser) {
+    const run = sbx("run", "-c", "echo wide > " + "wide-".repeat(60) + ".txt");
+    for (const width of [360, 768, 1440]) {
+      for (const colorScheme of ["light", "dark"]) {
+        const page = await open(browser, { viewport: { width, height: 800 }, colorScheme });
+        await card(page).waitFor();
+        await accessible(page, `a question at ${width} in ${colorScheme}`);
+        for (const view of ["History", "Sessions", "Grants", "Host"]) {
+          await page.getByRole("link", { name: view }).click();
+          await page.getByRole("heading", { level: 1, name: view }).waitFor();
+          await accessible(page, `${view} at ${width} in ${colorScheme}`);
+        }
+        await page.context().close();
+      }
+    }
+    const page = await open(browser);
+    await card(page).waitFor();
+    await press(page, "Deny");
+    await run;
+  },
+
+  async "live output"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "for i in 1 2 3; do echo line $i; done; sleep 600 & wait");
+    await waits(page, "line");
+    await press(page, "Allow");
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await until("the command shows among the sessions", async () => {
+      await page.evaluate(() => dispatchEvent(new Event("hashchange")));
+      return await page.getByRole("button", { name: /Look on/ }).count();
+    });
+    await page.getByRole("button", { name: /Look on/ }).first().click();
+    await page.getByText("line 3").waitFor();
+    await page.getByRole("button", { name: "End it" }).click();
+    await page.getByText(/ended with/).waitFor();
+    ok((await run).code !== 0, "it was ended");
+  },
+
+  async "200 wait, and 1,000 records"(browser) {
+    const many = agent({ STAY: "1" }, { ...bash("pwd"), times: 1000 }, { path: "/v1/exec", body: { session: "$SESSION", command: "touch many-$I.txt", keep: true }, times: 200 });
+    await until("the questions are there", () => many.lines() === 1201);
+    const page = await open(browser);
+    await page.getByRole("heading", { name: "200 questions" }).waitFor();
+    const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    const started = Date.now();
+    const one = sbx("run", "-c", "touch the-newest.txt");
+    await page.getByRole("heading", { name: "201 questions" }).waitFor();
+    console.log(`measured\tfirst paint ${Math.round(painted)} ms with 200 questions; a new one was on the page ${Date.now() - started} ms after its command began`);
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByText(/of 1000 records/).waitFor();
+    await page.getByLabel("Search").fill("the-newest");
+    await page.getByText(/^0 of 1000|^1 of 1000/).waitFor();
+    await accessible(page, "a long history");
+    many.end();
+    await page.getByRole("link", { name: "Questions" }).click();
+    equal((await sbx("stop", "--now")).code, 0, "stop");
+    await one;
+    await page.getByText("no connection; trying again").waitFor();
+  },
+});
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,111 @@
+// What the browser scenarios share: the daemon's command line, agents, a page.
+import { spawn, execFile } from "node:child_process";
+import { promisify } from "node:util";
+import path from "node:path";
+import { createRequire } from "node:module";
+
+const require = createRequire(process.env.MODULES + "/");
+const { chromium } = require("playwright-core");
+export const axeSource = require.resolve("axe-core/axe.min.js");
+const here = import.meta.dirname;
+const sbxPath = path.join(process.env.BIN, "sbx");
+export const patience = 30_000;
+
+/** sbx runs the command line in a session of its own and gives what it printed. */
+export function sbx(...args) {
+  return new Promise((resolve) => {
+    const c = spawn(sbxPath, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    let out = "", err = "";
+    c.stdout.on("data", (d) => (out += d));
+    c.stderr.on("data", (d) => (err += d));
+    c.on("close", (code) => resolve({ code, out, err }));
+  });
+}
+
+/** agent runs agent.mjs in a session of its own; done gives its lines. */
+export function agent(env, ...requests) {
+  const c = spawn(process.execPath, [path.join(here, "agent.mjs"), path.join(process.env.SBX_SOCKET_DIR, "agent.sock"), ...requests.map((r) => JSON.stringify(r))],
+    { detached: true, stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...env } });
+  let out = "";
+  c.stdout.on("data", (d) => (out += d));
+  const done = new Promise((r) => c.on("close", () => r(out.trim().split("\n").map((l) => JSON.parse(l)))));
+  return { done, end: () => c.stdin.end(), lines: () => out.trim().split("\n").filter(Boolean).length };
+}
+
+export async function launch() {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-US"] });
+}
+
+/** invite is a one-time address, as a person gets it. */
+export async function invite() {
+  const r = await sbx("web", "--no-open");
+  if (r.code !== 0) throw new Error("sbx web: " + r.err);
+  return r.out.trim();
+}
+
+/** open is a page that is signed in, in a browser profile of its own. */
+export async function open(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  page.problems = [];
+  page.on("pageerror", (e) => page.problems.push(String(e)));
+  page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION|WebSocket connection/.test(m.text()) && page.problems.push(m.text()));
+  await page.goto(await invite());
+  await page.getByText("connected", { exact: true }).waitFor();
+  return page;
+}
+
+/** press clicks a button of a card that has stood long enough. */
+export async function press(page, name) {
+  await page.waitForTimeout(600);
+  await page.getByRole("button", { name, exact: true }).click();
+}
+
+export async function until(what, test) {
+  for (const end = Date.now() + patience; ; await new Promise((r) => setTimeout(r, 50))) {
+    const v = await test();
+    if (v) return v;
+    if (Date.now() > end) throw new Error(`never: ${what}`);
+  }
+}
+
+export function equal(got, want, what) {
+  if (JSON.stringify(got) !== JSON.stringify(want)) throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+}
+
+export function ok(v, what) {
+  if (!v) throw new Error(what);
+}
+
+/** accessible wants nothing serious from axe, and no sideways scrolling. */
+export async function accessible(page, what) {
+  await page.addScriptTag({ path: axeSource }).catch(() => {});
+  const found = await page.evaluate(async () => {
+    const r = await window.axe.run(document, { resultTypes: ["violations"] });
+    return r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(", ")}`);
+  });
+  equal(found, [], `axe on ${what}`);
+  ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${what} scrolls sideways`);
+}
+
+/** scenarios runs each, prints a line about it, and says how it went. */
+export async function scenarios(list) {
+  const browser = await launch();
+  let failed = 0;
+  for (const [name, f] of Object.entries(list)) {
+    if (process.env.ONLY && !name.includes(process.env.ONLY)) continue;
+    try {
+      await f(browser);
+      console.log("ok\t" + name);
+    } catch (e) {
+      failed++;
+      console.log("not ok\t" + name + "\t" + String(e.stack ?? e).replaceAll("\n", "\n\t"));
+    }
+    for (const c of browser.contexts()) await c.close();
+  }
+  await browser.close();
+  return failed;
+}
+
+export const exec = promisify(execFile);

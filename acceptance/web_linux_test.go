@@ -1,0 +1,82 @@
+package acceptance
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// modules installs what drives the browser, once for all tests.
+var modules = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sbx-modules-")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--loglevel=error", "playwright-core@1", "axe-core@4")
+	cmd.Stderr = os.Stderr
+	return dir, cmd.Run()
+})
+
+// withGateway starts a daemon whose gateway is on.
+func (a *actor) withGateway(config string) {
+	a.t.Helper()
+	file := filepath.Join(a.dir, "config.toml")
+	if err := os.WriteFile(file, []byte(config+"\n[gateway]\nlisten = \"127.0.0.1:0\"\n"), 0o644); err != nil {
+		a.t.Fatal(err)
+	}
+	a.start("--config", file)
+}
+
+// browse runs scenarios of testdata/web, each a test of its own.
+func (a *actor) browse(script string, env ...string) {
+	a.t.Helper()
+	dir, err := modules()
+	if err != nil {
+		a.t.Fatal("npm install: ", err)
+	}
+	here, err := filepath.Abs("testdata/web")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.extraEnv = append(a.extraEnv, append(env, "BIN="+bin, "MODULES="+dir, "PLAYWRIGHT_BROWSERS_PATH=0")...)
+	r := a.do(nil, node, filepath.Join(here, script))
+	seen := 0
+	for _, line := range strings.Split(r.out, "\n") {
+		f := strings.SplitN(line, "\t", 3)
+		switch f[0] {
+		case "ok", "not ok":
+			seen++
+			a.t.Run(f[1], func(t *testing.T) {
+				if f[0] != "ok" {
+					t.Error(strings.Join(f[2:], "\t"))
+				}
+			})
+		default:
+			if line != "" {
+				a.t.Log(line)
+			}
+		}
+	}
+	if seen == 0 || r.code != 0 {
+		a.t.Errorf("%s: %v", script, r)
+	}
+}
+
+// R-UX-03: the web approver, end to end in a real browser. R-AP-15 R-AP-14
+// R-AP-13 R-AP-10
+func TestWebApprover(t *testing.T) {
+	a := newActor(t, "")
+	a.withGateway("[approval]\ntimeout = \"8s\"\ntimeout_remote = \"8s\"\n")
+	a.sbx("trust")
+	started := time.Now()
+	a.browse("approve.mjs")
+	t.Logf("took %v", time.Since(started).Round(time.Second))
+}

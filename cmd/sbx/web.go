@@ -1,0 +1,146 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/ipc"
+)
+
+func webVerb(a *app) *cobra.Command {
+	var noOpen, asJSON bool
+	c := &cobra.Command{
+		Use:   "web",
+		Short: "Answer requests in a browser",
+		Long: "Print a one-time address of the daemon's web page, and open it where there is a\n" +
+			"desktop. The address lets one browser in, once, within two minutes. The gateway is off\n" +
+			"unless the configuration has [gateway] listen = \"127.0.0.1:0\".\n\n" +
+			"A browser that is let in from a terminal answers for that terminal: it cannot answer\n" +
+			"what an agent in the same terminal asks.",
+		Example: "  sbx web\n  sbx web --no-open\n  sbx web add chat --role approver\n  sbx web ls",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			i, err := client.Invite(c.Context())
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(i)
+			}
+			if !noOpen && openInBrowser(i.URL) {
+				a.note("opened in the browser; the address works once, until %s", i.Expires.Local().Format(time.TimeOnly))
+			} else {
+				a.note("open this in a browser; it works once, until %s", i.Expires.Local().Format(time.TimeOnly))
+			}
+			a.printf("%s\n", i.URL)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address only")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(webAddVerb(a), webListVerb(a), webRemoveVerb(a))
+	return c
+}
+
+// openInBrowser reports whether a desktop took the address.
+func openInBrowser(url string) bool {
+	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return false
+	}
+	program, err := exec.LookPath("xdg-open")
+	return err == nil && exec.Command(program, url).Run() == nil
+}
+
+func webAddVerb(a *app) *cobra.Command {
+	var role string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Make a token for a chat front end",
+		Long: "Make a token with which the program NAME may use the gateway: as an approver it passes on\n" +
+			"what its users answer, as a watcher it looks on. Its name stands in the audit log with\n" +
+			"every answer. The token is printed once; whoever has it may answer.",
+		Example: "  sbx web add chat\n  sbx web add wallboard --role watcher",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			f, err := client.AddFrontEnd(c.Context(), ipc.FrontEndRequest{Name: args[0], Role: role})
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(f)
+			}
+			a.note("the token of %s (%s), which is not shown again:", f.Name, f.Role)
+			a.printf("%s\n", string(f.Token))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&role, "role", ipc.FrontEndApprover, "approver or watcher")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func webListVerb(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "ls",
+		Short:   "List the front ends that have a token",
+		Example: "  sbx web ls\n  sbx web ls --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			list, err := client.FrontEnds(c.Context())
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(list)
+			case len(list.FrontEnds) == 0:
+				a.note("no front end has a token")
+				return nil
+			}
+			rows := [][]string{{"NAME", "ROLE", "SINCE"}}
+			for _, f := range list.FrontEnds {
+				rows = append(rows, []string{f.Name, f.Role, f.Created.Local().Format(time.DateTime)})
+			}
+			table(a.out, rows)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func webRemoveVerb(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME",
+		Short:   "Take a front end's token out of force",
+		Example: "  sbx web rm chat",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := a.approver(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := client.RemoveFrontEnd(c.Context(), ipc.FrontEndName{Name: args[0]}); err != nil {
+				return err
+			}
+			a.note("the token of %s is no longer good", args[0])
+			return nil
+		},
+	}
+}

@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"sandboxd/ipc"
+)
+
+// lookUp asks the kernel's table of TCP sockets (proc_net_tcp in the kernel's
+// documentation) who has the socket that is at remote and connected to local.
+func lookUp(local, remote net.Addr) owner {
+	l, lok := addrPort(local)
+	r, rok := addrPort(remote)
+	if !lok || !rok {
+		return owner{}
+	}
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, err := os.ReadFile(table)
+		if err != nil {
+			continue
+		}
+		lines := bufio.NewScanner(bytes.NewReader(b))
+		for lines.Scan() {
+			f := strings.Fields(lines.Text())
+			if len(f) < 10 || !sameEnd(f[1], r) || !sameEnd(f[2], l) {
+				continue
+			}
+			uid, err := strconv.Atoi(f[7])
+			if err != nil {
+				return owner{}
+			}
+			return owner{known: true, uid: uid, peer: holder(f[9], uid)}
+		}
+	}
+	return owner{}
+}
+
+func addrPort(a net.Addr) (netip.AddrPort, bool) {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}, false
+	}
+	ap := t.AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), true
+}
+
+// sameEnd compares "0100007F:1F90" with an address: 32-bit words in the
+// host's byte order.
+func sameEnd(field string, a netip.AddrPort) bool {
+	host, port, ok := strings.Cut(field, ":")
+	n, err := strconv.ParseUint(port, 16, 16)
+	raw, err2 := hex.DecodeString(host)
+	if !ok || err != nil || err2 != nil || uint16(n) != a.Port() || len(raw)%4 != 0 {
+		return false
+	}
+	for i := 0; i < len(raw); i += 4 {
+		binary.BigEndian.PutUint32(raw[i:], binary.NativeEndian.Uint32(raw[i:]))
+	}
+	got, ok := netip.AddrFromSlice(raw)
+	return ok && got.Unmap() == a.Addr()
+}
+
+// holder finds a process of uid that has the socket open. Not every process
+// lets its descriptors be read (a browser's may not); then it stays unknown.
+func holder(inode string, uid int) *ipc.Peer {
+	want := "socket:[" + inode + "]"
+	procs, err := os.ReadDir("/proc")
+	if err != nil || inode == "0" {
+		return nil
+	}
+	for _, p := range procs {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		info, err := os.Stat("/proc/" + p.Name())
+		if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != uid && uid != 0 {
+			continue
+		}
+		fds, err := os.ReadDir("/proc/" + p.Name() + "/fd")
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			if link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd.Name())); err == nil && link == want {
+				peer, err := ipc.PeerOfProcess(pid)
+				if err != nil {
+					return nil
+				}
+				return &peer
+			}
+		}
+	}
+	return nil
+}

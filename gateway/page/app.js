@@ -1,0 +1,433 @@
+import { el, text, command, facts, table, span } from "./dom.js";
+import { diff } from "./diff.js";
+import { Link, key, post } from "./rpc.js";
+
+const $ = (id) => document.getElementById(id);
+const main = $("main");
+
+/** settle is how long a question must have stood before an answer counts. */
+const settle = 500;
+
+const scopeWords = {
+  once: "this once", turn: "until my next message", session: "for this session",
+  agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
+};
+const lifetimes = [["", "as long as that lasts"], [30 * 60e3, "for 30 minutes"], [8 * 3600e3, "for 8 hours"], [7 * 86400e3, "for 7 days"]];
+
+const state = {
+  queue: new Map(), // by id: {q, whole, shown}
+  chosen: "",
+  drafts: new Map(), // what a person typed, by question
+  again: new Map(), // the first yes of two
+  sent: new Set(),
+  seq: 0,
+  side: matchMedia("(min-width: 90rem)").matches,
+  view: "queue",
+};
+
+const link = new Link();
+
+// ---- what is said to the person ----
+
+let saying;
+function say(s, alert) {
+  $("said").replaceChildren(...text(s));
+  if (alert) $("alert").replaceChildren(...text(s));
+  clearTimeout(saying);
+  saying = setTimeout(() => $("said").replaceChildren(), 8000);
+}
+
+function fail(e) {
+  say(e.hint ? `${e.message}: ${e.hint}` : e.message, true);
+}
+
+function notifyOf(q) {
+  if (typeof Notification !== "undefined" && Notification.permission === "granted" && document.hidden) {
+    new Notification("sandboxd asks", { body: subject(q).slice(0, 200), tag: q.id });
+  }
+}
+
+function badge() {
+  const n = state.queue.size;
+  document.title = n ? `(${n}) sandboxd` : "sandboxd";
+  $("count").textContent = n ? String(n) : "";
+}
+
+// ---- the queue ----
+
+const subject = (q) => q.command || (q.argv ?? []).join(" ") || q.description || q.tool;
+
+function put(q, fresh) {
+  const old = state.queue.get(q.id);
+  const changed = !old || old.q.rev !== q.rev || old.q.hash !== q.hash;
+  state.queue.set(q.id, { q, whole: changed ? undefined : old.whole, shown: changed ? undefined : old.shown });
+  if (changed) state.again.delete(q.id);
+  if (fresh && !old) notifyOf(q);
+}
+
+function drop(id, d) {
+  if (!state.queue.delete(id)) return;
+  state.again.delete(id);
+  state.drafts.delete(id);
+  if (!state.sent.delete(id) && d) say(`${d.allowed ? "Allowed" : d.reason === "timeout" ? "Timed out" : "Denied"} by ${d.by || d.reason}`);
+  if (state.chosen === id) state.chosen = "";
+}
+
+async function reload() {
+  const { approvals } = await link.call("approval.list");
+  const ids = new Set(approvals.map((q) => q.id));
+  for (const id of [...state.queue.keys()]) if (!ids.has(id)) drop(id);
+  for (const q of approvals) put(q, false);
+  render();
+}
+
+let following;
+function follow() {
+  following?.abort();
+  following = new AbortController();
+  const params = state.seq ? { after: state.seq } : {};
+  link.call("events", params, { signal: following.signal, value: news }).catch(() => {});
+}
+
+function news(n) {
+  if (n.seq) state.seq = Math.max(state.seq, n.seq);
+  if (n.gap) return void reload().catch(fail);
+  if (n.approval) put(n.approval, n.seq > 0);
+  if (n.decision) drop(n.decision.id, n.decision);
+  if (n.approval || n.decision) {
+    badge();
+    if (state.view === "queue") soon();
+  } else if (state.view !== "queue" && state.view !== "history") show();
+}
+
+let drawing;
+function soon() {
+  drawing ??= requestAnimationFrame(() => {
+    drawing = undefined;
+    render();
+  });
+}
+
+function render() {
+  badge();
+  if (state.view !== "queue") return;
+  const list = [...state.queue.values()];
+  if (!list.length) {
+    main.replaceChildren(el("h1", {}, "Questions"), el("p", { class: "notice" }, "Nothing waits for an answer."));
+    return;
+  }
+  if (!state.queue.has(state.chosen)) state.chosen = list[0].q.id;
+  const had = document.activeElement?.dataset?.keep;
+  const items = el("ol", { class: "list", "aria-label": "Questions that wait" }, list.map(({ q }) => el("li", {},
+    el("button", { type: "button", "aria-current": q.id === state.chosen ? "true" : false, "data-keep": "item " + q.id, "data-id": q.id, onclick: () => choose(q.id) },
+      el("span", { class: "what" }, text(subject(q))),
+      el("span", { class: "small" }, text([q.tool, q.risk + " risk", q.agent, `waits ${span(Date.now() - new Date(q.created))}`].filter(Boolean).join(" · ")))))));
+  const old = main.querySelector(".card");
+  const kept = old && old.dataset.id === state.chosen && old.dataset.state === cardState(state.chosen) ? old : card(state.queue.get(state.chosen));
+  const scroll = main.querySelector("ol.list")?.scrollTop ?? 0;
+  main.replaceChildren(el("h1", {}, list.length === 1 ? "One question" : `${list.length} questions`),
+    el("div", { class: list.length > 1 ? "queue two" : "queue" }, list.length > 1 ? items : "", kept));
+  items.scrollTop = scroll;
+  if (had) [...main.querySelectorAll("[data-keep]")].find((x) => x.dataset.keep === had)?.focus({ preventScroll: true });
+}
+
+/** cardState changes when the card has to be drawn anew. */
+function cardState(id) {
+  const e = state.queue.get(id);
+  return [e.q.rev, e.q.hash, e.whole ? 1 : 0, state.again.has(id), state.sent.has(id), state.side].join(" ");
+}
+
+function choose(id) {
+  state.chosen = id;
+  render();
+}
+
+function card(entry) {
+  const { q } = entry;
+  const w = entry.whole ?? q;
+  if (!entry.whole) {
+    link.call("approval.show", { id: q.id }).then((whole) => {
+      if (state.queue.get(q.id)?.q.hash !== whole.hash) return;
+      state.queue.get(q.id).whole = whole;
+      soon();
+    }, () => {});
+  }
+  entry.shown ??= performance.now();
+  const draft = state.drafts.get(q.id) ?? {};
+  state.drafts.set(q.id, draft);
+  const id = (s) => `${s}-${q.id}`;
+  const tags = [q.risk === "high" && "HIGH RISK", q.dangerous && "DANGEROUS", q.outside && "OUTSIDE PROJECT", q.protected && "PROTECTED", q.delete && "DELETES"].filter(Boolean);
+  const c = el("article", { class: "card" + (tags.length ? " high" : ""), "data-id": q.id, "data-state": cardState(q.id), "aria-labelledby": id("what") },
+    el("h2", { id: id("what") }, q.tool === "bash" ? "Run this command?" : `Use ${q.tool}?`),
+    tags.length ? el("ul", { class: "tags", "aria-label": "Warnings" }, tags.map((t) => el("li", { class: "bad" }, t))) : "",
+    el("pre", { tabindex: "0", "aria-label": "What it would do" }, q.command ? command(q.command) : text(subject(q))),
+    q.claim ? el("p", { class: "small" }, "The agent says: ", text(q.claim)) : "",
+    presentation(w),
+    facts(["Why it asks", q.reasons], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path],
+      ["Agent", q.agent ? q.agent + (q.claimed ? " (it calls itself that)" : "") : `process ${q.pid} ${q.exe ?? ""}`],
+      ["Session", [q.label, q.session].filter(Boolean).join(" · ")],
+      ["In the sandbox", q.sandbox], ["Not enforced", missing(q.enforcement)], ["Warning", (q.warnings ?? []).map((x) => x.message)],
+      ["So far", past(w.past)], ["Answer within", q.deadline ? el("span", { "data-deadline": q.deadline }, span(new Date(q.deadline) - Date.now())) : ""]),
+    batch(q.batch), answers(q, w, draft, id));
+  return c;
+}
+
+const past = (p) => (p ? `${p.matched} of the last ${p.of} calls were like this, ${p.asked} of them asked` : "");
+
+function missing(e) {
+  return (e?.protections ?? []).filter((p) => p.level !== "enforced").map((p) => `${p.name}: ${p.missing || p.why || p.level}`);
+}
+
+function presentation(q) {
+  const p = q.presentation;
+  if (!p || p.kind === "command" || !p.content) return "";
+  const lines = p.content.split("\n").length;
+  const title = p.kind === "diff" ? "What changes" : p.kind === "file_content" ? "New content" : "Details";
+  return el("section", {},
+    el("h3", {}, `${title} (${lines} ${lines === 1 ? "line" : "lines"})`),
+    p.kind === "diff" ? el("button", { type: "button", "data-keep": "side", onclick: () => { state.side = !state.side; render(); } }, state.side ? "In one column" : "Side by side") : "",
+    p.kind === "diff" ? diff(p.content, state.side) : el("pre", { tabindex: "0", "aria-label": title }, text(p.content)));
+}
+
+function batch(b) {
+  if (!b || b.total < 2) return "";
+  return el("section", {}, el("h3", {}, `Call ${b.index + 1} of ${b.total}`),
+    b.remaining?.length ? el("div", {}, el("p", { class: "small" }, "After it:"), el("ol", {}, b.remaining.map((r) => el("li", {}, text(`${r.tool}: ${r.command ?? ""}`))))) : "");
+}
+
+/** choice is a labelled list of options, of which one is remembered in draft. */
+function choice(draft, name, label, options, attributes = {}) {
+  const s = el("select", { ...attributes, "data-keep": name, onchange: () => (draft[name] = s.value) }, options.map(([v, t]) => el("option", { value: v, selected: String(draft[name] ?? "") === String(v) }, text(t))));
+  return el("label", {}, label, s);
+}
+
+function answers(q, w, draft, id) {
+  if (state.sent.has(q.id)) return el("p", { role: "status" }, "Answered; waiting for the daemon.");
+  if (state.again.has(q.id)) {
+    return el("div", { class: "again", role: "group", "aria-label": "Second confirmation" },
+      el("p", {}, el("strong", {}, "Really? "), "This needs a second yes."),
+      el("div", { class: "row" },
+        el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { allow: false, mode: "soft", note: draft.note }) }, "No"),
+        el("button", { type: "button", class: "yes", "data-keep": "again", onclick: () => answer(q, { ...state.again.get(q.id), confirm: true }) }, "Yes, do it")));
+  }
+  const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
+  if (!draft.scope) draft.scope = scopes[0][0];
+  const make = () => ({
+    allow: true, scope: draft.scope === "once" ? "" : draft.scope, note: draft.note,
+    suggestion: draft.scope === "once" ? "" : draft.suggestion, widening: draft.widening, for_ms: draft.scope === "once" ? 0 : Number(draft.life || 0),
+  });
+  const note = el("input", { type: "text", maxlength: "2000", value: draft.note ?? "", "data-keep": "note", oninput: () => (draft.note = note.value) });
+  return el("div", { role: "group", "aria-label": "Answer" },
+    el("div", { class: "row" },
+      choice(draft, "scope", "How far", scopes),
+      (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",
+      choice(draft, "life", "How long", lifetimes),
+      (q.widenings ?? []).length ? choice(draft, "widening", "Also let it reach", [["", "nothing more"], ...q.widenings.map((x) => [x.id, `${x.label ?? ""} ${x.object}`.trim()])]) : "",
+      el("label", { class: "wide" }, "Note to the agent", note)),
+    el("div", { class: "row" },
+      el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, make()) }, "Allow"),
+      el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { allow: false, mode: "soft", note: draft.note }) }, "Deny"),
+      el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny, as far as chosen"),
+      el("button", { type: "button", class: "no", "data-keep": "stop", onclick: () => answer(q, { allow: false, mode: "hard", note: draft.note }) }, "Deny and stop the agent"),
+      q.batch?.remaining?.length ? el("button", { type: "button", "data-keep": "all", onclick: () => answer(q, { allow: true, scope: "batch" }) }, "Allow this and what is listed") : ""),
+    el("p", { class: "small", id: id("keys") }, "Keys: y goes to Allow, n to Deny, Enter presses; j and k go through the questions."));
+}
+
+async function answer(q, a) {
+  const e = state.queue.get(q.id);
+  if (!e || state.sent.has(q.id)) return;
+  if (performance.now() - e.shown < settle) return say("That was very quick: look, and press again.");
+  if (!a.allow) delete a.widening;
+  const params = { id: q.id, rev: q.rev, hash: q.hash, allow: a.allow };
+  for (const k of ["scope", "note", "mode", "suggestion", "widening"]) if (a[k]) params[k] = a[k];
+  if (a.for_ms) params.for_ms = a.for_ms;
+  if (a.confirm) params.confirm = true;
+  if (params.scope === "once") delete params.scope;
+  state.sent.add(q.id);
+  render();
+  try {
+    const d = await link.call("approval.decide", params, { again: true });
+    if (d.confirm_again) {
+      state.sent.delete(q.id);
+      state.again.set(q.id, { ...a, note: a.note });
+      if (e) e.shown = performance.now();
+      render();
+      main.querySelector('[data-keep="no"]')?.focus();
+      return say("This needs a second yes.", true);
+    }
+    say(d.allowed ? "Allowed." : "Denied.");
+    drop(q.id);
+  } catch (err) {
+    state.sent.delete(q.id);
+    fail(err);
+    await reload().catch(() => {});
+  }
+  render();
+  (main.querySelector("ol.list button") ?? main).focus();
+}
+
+addEventListener("keydown", (e) => {
+  if (state.view !== "queue" || e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
+  if (e.key === "y" || e.key === "n") {
+    main.querySelector(`[data-keep="${e.key === "y" ? (state.again.has(state.chosen) ? "again" : "yes") : "no"}"]`)?.focus();
+    e.preventDefault();
+  } else if (e.key === "j" || e.key === "k") {
+    const ids = [...state.queue.keys()];
+    const i = ids.indexOf(state.chosen) + (e.key === "j" ? 1 : -1);
+    if (ids[i]) choose(ids[i]);
+    e.preventDefault();
+  }
+});
+
+setInterval(() => {
+  for (const e of document.querySelectorAll("[data-deadline]")) e.textContent = span(new Date(e.dataset.deadline) - Date.now());
+}, 1000);
+
+// ---- the other views ----
+
+const views = { queue: () => render(), history, sessions, grants, host };
+
+async function show() {
+  const view = location.hash.slice(1) in views ? location.hash.slice(1) : "queue";
+  const moved = view !== state.view;
+  state.view = view;
+  for (const a of document.querySelectorAll("nav a")) {
+    if (a.dataset.view === view) a.setAttribute("aria-current", "page");
+    else a.removeAttribute("aria-current");
+  }
+  try {
+    await views[view]();
+    if (moved) main.focus();
+  } catch (e) {
+    fail(e);
+  }
+}
+
+const when = (t) => el("time", { datetime: t, title: t }, new Date(t).toLocaleString());
+
+async function history() {
+  const { records } = await link.call("audit", { last: true, limit: 1000 });
+  if (state.view !== "history") return;
+  records.reverse();
+  for (const r of records) r.hay = JSON.stringify(r).toLowerCase();
+  let limit = 100;
+  const body = el("div");
+  const search = el("input", { type: "search", oninput: () => { limit = 100; draw(); } });
+  function draw() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const hits = records.filter((r) => words.every((w) => r.hay.includes(w)));
+    body.replaceChildren(
+      el("p", { class: "small", role: "status" }, `${hits.length} of ${records.length} records`),
+      table("History", ["When", "What", "Of", "By", "Why"], hits.slice(0, limit).map((r) => [
+        when(r.time), [r.category, r.decision ?? r.operation, r.exit !== undefined ? `exit ${r.exit}` : ""].filter(Boolean).join(" "), r.subject ?? "", r.by ?? "", [r.reason, r.rule, r.note].filter(Boolean).join(" · ")])),
+      hits.length > limit ? el("button", { type: "button", onclick: () => { limit += 400; draw(); } }, `Show ${Math.min(400, hits.length - limit)} more`) : "");
+  }
+  draw();
+  main.replaceChildren(el("h1", {}, "History"), el("div", { class: "row" }, el("label", { class: "wide" }, "Search", search)), body);
+}
+
+async function sessions() {
+  const { sessions } = await link.call("session.list");
+  if (state.view !== "sessions") return;
+  main.replaceChildren(el("h1", {}, "Sessions"), sessions.length ? table("Sessions", ["Agent", "Project", "State", "Last used", "Commands"], sessions.map((s) => [
+    (s.agent || s.label || s.kind) + (s.claimed && s.agent ? " (it says)" : ""), (s.root ?? "") + (s.trusted ? "" : " (read-only)"),
+    s.stopped ? el("span", {}, el("span", { class: "bad" }, text("stopped: " + s.stopped)), " ", el("button", { type: "button", onclick: () => link.call("session.turn", { id: s.id }).then(show, fail) }, "Let it go on")) : s.mode,
+    when(s.last_used),
+    el("div", {}, (s.running ?? []).map((x) => el("button", { type: "button", onclick: () => output(x) }, "Look on ", el("span", { class: "visually-hidden" }, x))), s.running?.length ? "" : "none")])) : el("p", { class: "notice" }, "No session is open."));
+}
+
+const mostShown = 200_000;
+
+function output(id) {
+  const stop = new AbortController();
+  const pre = el("pre", { tabindex: "0", "aria-label": "Output" });
+  const status = el("p", { role: "status" }, "running");
+  let size = 0;
+  main.replaceChildren(el("h1", {}, "Output of ", id), status, pre,
+    el("div", { class: "row" },
+      el("button", { type: "button", onclick: () => { stop.abort(); show(); } }, "Back"),
+      el("button", { type: "button", class: "no", onclick: () => link.call("exec.cancel", { id }).catch(fail) }, "End it")));
+  link.call("exec.events", { id, watch: true }, { signal: stop.signal, value: (v) => {
+    if (v.data) {
+      const s = new TextDecoder().decode(Uint8Array.from(atob(v.data), (c) => c.charCodeAt(0)));
+      pre.append(el("span", { class: v.type === "stderr" ? "warn" : "" }, text(s)));
+      for (size += s.length; size > mostShown && pre.childNodes.length > 1; ) {
+        size -= pre.firstChild.textContent.length;
+        pre.firstChild.remove();
+      }
+      pre.scrollTop = pre.scrollHeight;
+    }
+    if (v.exit) status.replaceChildren(...text(v.exit.denied ? v.exit.denied.message : `ended with ${v.exit.signal || v.exit.code}`));
+  } }).catch(fail);
+}
+
+async function grants() {
+  const { grants } = await link.call("grant.list");
+  if (state.view !== "grants") return;
+  main.replaceChildren(el("h1", {}, "Grants"), grants.length ? table("Grants", ["What", "How far", "Until", "By", "Used", ""], grants.map((g) => [
+    `${g.allow ? "allow" : "deny"} ${g.tool}: ${g.what}`, [scopeWords[g.scope] ?? g.scope, g.agent].filter(Boolean).join(" · "), g.expires ? when(g.expires) : "", g.by, String(g.uses),
+    el("button", { type: "button", class: "no", onclick: () => link.call("grant.revoke", { id: g.id }).then(() => { say("Withdrawn."); show(); }, fail) }, "Withdraw", el("span", { class: "visually-hidden" }, " ", g.what))])) : el("p", { class: "notice" }, "Nothing is allowed or refused beyond single calls."));
+}
+
+async function host() {
+  const [s, stats] = await Promise.all([link.call("status"), link.call("stats")]);
+  if (state.view !== "host") return;
+  const cls = { enforced: "good", partial: "warn", absent: "bad" };
+  const o = stats.overall;
+  main.replaceChildren(el("h1", {}, "Host"),
+    facts(["Version", s.version.version], ["Mode", s.mode], ["Since", when(s.started)], ["Degraded", s.degraded], ["Warnings", (s.warnings ?? []).map((w) => w.message)],
+      ["Decisions", `${o.total}: ${o.approved} approved, ${o.denied} denied, ${o.auto_approved} unasked, ${o.timed_out} timed out`]),
+    el("h2", {}, "What this host enforces"),
+    table("Protections", ["Protection", "Level", "By", "What is missing"], s.enforcement.protections.map((p) => [p.name, el("span", { class: cls[p.level] }, p.level), p.by ?? "", [p.missing, p.why, p.remedy].filter(Boolean).join(" · ")])));
+}
+
+// ---- coming and going ----
+
+function out(message) {
+  key.set("");
+  link.stop();
+  $("link").textContent = "not connected";
+  main.replaceChildren(el("h1", {}, "Not signed in"), el("p", { class: "notice" }, message + " ", "Run ", el("code", {}, "sbx web"), " in a terminal: it opens this page."));
+}
+
+$("leave").addEventListener("click", () => post("/leave").finally(() => out("You are signed out.")));
+$("notify").addEventListener("click", async () => {
+  await Notification.requestPermission();
+  $("notify").hidden = true;
+});
+addEventListener("hashchange", show);
+
+link.addEventListener("up", async () => {
+  $("link").textContent = "connected";
+  $("link").className = "";
+  try {
+    follow();
+    await reload();
+    await show();
+  } catch (e) {
+    fail(e);
+  }
+});
+link.addEventListener("down", () => {
+  $("link").textContent = "no connection; trying again";
+  $("link").className = "down";
+});
+link.addEventListener("refused", () => out("This browser is not known, or no longer."));
+
+async function begin() {
+  const invitation = location.hash.slice(1);
+  if (invitation.length > 30) {
+    // The address must not stay in the bar.
+    window.history.replaceState(null, "", location.pathname);
+    try {
+      key.set((await post("/enter", { invitation })).key);
+    } catch (e) {
+      return out(e.message + ".");
+    }
+  }
+  if (!key.get()) return out("This page is for approvers.");
+  $("leave").hidden = false;
+  $("notify").hidden = typeof Notification === "undefined" || Notification.permission !== "default";
+  link.start();
+}
+begin();

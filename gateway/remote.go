@@ -1,0 +1,80 @@
+package gateway
+
+import (
+	"context"
+
+	"sandboxd/ipc"
+)
+
+// remote is the backend as the gateway offers it: what ends the daemon, or
+// switches its questions off, takes a terminal.
+type remote struct {
+	ipc.Backend
+	g *Gateway
+}
+
+func atTerminal(what string) error {
+	return &ipc.Error{Code: ipc.CodeForbidden, Message: what + " takes a terminal", Hint: "use sbx there"}
+}
+
+func (b *remote) Shutdown(context.Context, ipc.Caller, ipc.ShutdownRequest) error {
+	return atTerminal("ending the daemon")
+}
+
+func (b *remote) Reload(context.Context, ipc.Caller) (ipc.Reloaded, error) {
+	return ipc.Reloaded{}, atTerminal("loading the configuration")
+}
+
+func (b *remote) Trust(context.Context, ipc.Caller, ipc.TrustRequest) (ipc.Trust, error) {
+	return ipc.Trust{}, atTerminal("trusting a directory")
+}
+
+func (b *remote) Invite(context.Context, ipc.Caller) (ipc.Invitation, error) {
+	return ipc.Invitation{}, atTerminal("inviting another browser")
+}
+
+func (b *remote) AddFrontEnd(context.Context, ipc.Caller, ipc.FrontEndRequest) (ipc.FrontEnd, error) {
+	return ipc.FrontEnd{}, atTerminal("adding a front end")
+}
+
+func (b *remote) SetMode(ctx context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode, error) {
+	if m.Mode == "approve_all" {
+		return ipc.Mode{}, atTerminal("approving everything")
+	}
+	return b.Backend.SetMode(ctx, c, m)
+}
+
+// Decide refuses the process that asks, where it is found behind the connection.
+func (b *remote) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
+	if who, ok := ctx.Value(callerKey{}).(caller); ok && who.process != nil && b.g.related != nil {
+		if why := b.g.related(*who.process, a.ID); why != "" {
+			return ipc.Decided{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: why + " can't answer", Hint: "a person answers, in a browser or with sbx approve"}
+		}
+	}
+	return b.Backend.Decide(ctx, c, a)
+}
+
+// watcher only looks on.
+type watcher struct{ *remote }
+
+var lookOn = &ipc.Error{Code: ipc.CodeForbidden, Message: "this front end may only look on", Hint: "its role is watcher; sbx web add NAME --role approver makes one that may answer"}
+
+func (b *watcher) Decide(context.Context, ipc.Caller, ipc.Answer) (ipc.Decided, error) {
+	return ipc.Decided{}, lookOn
+}
+func (b *watcher) Revoke(context.Context, ipc.Caller, ipc.GrantRequest) error   { return lookOn }
+func (b *watcher) ResetStats(context.Context, ipc.Caller) error                 { return lookOn }
+func (b *watcher) Distrust(context.Context, ipc.Caller, ipc.TrustRequest) error { return lookOn }
+func (b *watcher) CancelExec(context.Context, ipc.Caller, ipc.CancelRequest) error {
+	return lookOn
+}
+func (b *watcher) SetMode(context.Context, ipc.Caller, ipc.Mode) (ipc.Mode, error) {
+	return ipc.Mode{}, lookOn
+}
+func (b *watcher) Turn(context.Context, ipc.Caller, ipc.TurnRequest) (ipc.Turn, error) {
+	return ipc.Turn{}, lookOn
+}
+func (b *watcher) CloseSession(context.Context, ipc.Caller, ipc.CloseRequest) (ipc.Closed, error) {
+	return ipc.Closed{}, lookOn
+}
+func (b *watcher) RemoveFrontEnd(context.Context, ipc.Caller, ipc.FrontEndName) error { return lookOn }

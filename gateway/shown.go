@@ -1,0 +1,213 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"sandboxd/display"
+	"sandboxd/ipc"
+)
+
+// shown is the backend for the page: every text in its answers is as package
+// display shows it, whatever an agent put there (R-UX-05).
+type shown struct{ *remote }
+
+func (b *shown) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
+	v, err := b.remote.Status(ctx, c)
+	return safe(v), err
+}
+
+func (b *shown) Sessions(ctx context.Context, c ipc.Caller) (ipc.SessionList, error) {
+	v, err := b.remote.Sessions(ctx, c)
+	return safe(v), err
+}
+
+func (b *shown) Approvals(ctx context.Context, c ipc.Caller) (ipc.ApprovalList, error) {
+	v, err := b.remote.Approvals(ctx, c)
+	return safe(v), err
+}
+
+func (b *shown) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
+	v, err := b.remote.Approval(ctx, c, r)
+	return safe(v), err
+}
+
+func (b *shown) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
+	v, err := b.remote.Decide(ctx, c, a)
+	return safe(v), err
+}
+
+func (b *shown) Grants(ctx context.Context, c ipc.Caller) (ipc.GrantList, error) {
+	v, err := b.remote.Grants(ctx, c)
+	return safe(v), err
+}
+
+func (b *shown) Grant(ctx context.Context, c ipc.Caller, r ipc.GrantRequest) (ipc.Grant, error) {
+	v, err := b.remote.Grant(ctx, c, r)
+	return safe(v), err
+}
+
+func (b *shown) Stats(ctx context.Context, c ipc.Caller) (ipc.Stats, error) {
+	v, err := b.remote.Stats(ctx, c)
+	return safe(v), err
+}
+
+func (b *shown) Audit(ctx context.Context, c ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
+	v, err := b.remote.Audit(ctx, c, r)
+	return safe(v), err
+}
+
+func (b *shown) Doctor(ctx context.Context, c ipc.Caller, r ipc.DoctorRequest) (ipc.Doctor, error) {
+	v, err := b.remote.Doctor(ctx, c, r)
+	return safe(v), err
+}
+
+func (b *shown) Profile(ctx context.Context, c ipc.Caller, r ipc.ProfileRequest) (ipc.Profile, error) {
+	v, err := b.remote.Profile(ctx, c, r)
+	return safe(v), err
+}
+
+func (b *shown) Trusted(ctx context.Context, c ipc.Caller) (ipc.TrustList, error) {
+	v, err := b.remote.Trusted(ctx, c)
+	return safe(v), err
+}
+
+func (b *shown) News(ctx context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
+	s, err := b.remote.News(ctx, c, r)
+	return safely(s, err)
+}
+
+func (b *shown) ExecEvents(ctx context.Context, c ipc.Caller, r ipc.EventsRequest) (ipc.Stream[ipc.Event], error) {
+	r.Watch = true // a page that nobody looks at holds no command up
+	s, err := b.remote.ExecEvents(ctx, c, r)
+	return safely(s, err)
+}
+
+// safeStream is a stream whose texts are safe.
+type safeStream[T any] struct{ ipc.Stream[T] }
+
+func safely[T any](s ipc.Stream[T], err error) (ipc.Stream[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return safeStream[T]{s}, nil
+}
+
+func (s safeStream[T]) Next(ctx context.Context) (T, error) {
+	v, err := s.Stream.Next(ctx)
+	return safe(v), err
+}
+
+// safe is a copy of v with every text made safe; v, which may share memory with
+// the daemon, stays as it is.
+func safe[T any](v T) T {
+	return safeValue(reflect.ValueOf(v), "").Interface().(T)
+}
+
+var (
+	rawMessage = reflect.TypeFor[json.RawMessage]()
+	bytesType  = reflect.TypeFor[[]byte]()
+)
+
+func safeValue(v reflect.Value, field string) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(safeField(v.String(), field))
+	case reflect.Struct:
+		out.Set(v) // what has no exported fields, as time.Time
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				out.Field(i).Set(safeValue(v.Field(i), f.Name))
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(safeValue(v.Elem(), field))
+		}
+	case reflect.Slice:
+		switch {
+		case v.IsNil():
+		case v.Type() == rawMessage:
+			out.SetBytes(safeJSON(v.Bytes()))
+		case v.Type() == bytesType:
+			out.SetBytes([]byte(safeText(string(v.Bytes()))))
+		default:
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(safeValue(v.Index(i), field))
+			}
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+			for k, x := range v.Seq2() {
+				out.SetMapIndex(safeValue(k, field), safeValue(x, field))
+			}
+		}
+	default:
+		out.Set(v)
+	}
+	return out
+}
+
+// blocks are the fields that the page shows with their lines.
+var blocks = map[string]bool{"Command": true, "Content": true, "Text": true}
+
+func safeField(s, field string) string {
+	if blocks[field] {
+		return safeText(s)
+	}
+	return display.Line(s)
+}
+
+// safeText keeps the lines of a text that has any.
+func safeText(s string) string {
+	if !strings.ContainsAny(s, "\n\t") {
+		return display.Line(s)
+	}
+	end := ""
+	if strings.HasSuffix(s, "\n") {
+		end = "\n"
+	}
+	return strings.Join(display.Block(s), "\n") + end
+}
+
+// safeJSON makes every string in a JSON value safe, keys included.
+func safeJSON(raw []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return []byte("null")
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(safeAny(v)); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimSpace(buf.Bytes())
+}
+
+func safeAny(v any) any {
+	switch v := v.(type) {
+	case string:
+		return safeText(v)
+	case []any:
+		for i := range v {
+			v[i] = safeAny(v[i])
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[safeText(k)] = safeAny(x)
+		}
+		return out
+	}
+	return v
+}
