@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // modules installs what drives the browser, once for all tests.
@@ -46,7 +45,7 @@ func (a *actor) browse(script string, env ...string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	a.extraEnv = append(a.extraEnv, append(env, "BIN="+bin, "MODULES="+dir, "PLAYWRIGHT_BROWSERS_PATH=0")...)
+	a.extraEnv = append(a.extraEnv, append(env, "ONLY="+os.Getenv("ACCEPTANCE_WEB"), "BIN="+bin, "MODULES="+dir, "PLAYWRIGHT_BROWSERS_PATH=0")...)
 	r := a.do(nil, node, filepath.Join(here, script))
 	seen := 0
 	for _, line := range strings.Split(r.out, "\n") {
@@ -74,9 +73,12 @@ func (a *actor) browse(script string, env ...string) {
 // R-AP-13 R-AP-10
 func TestWebApprover(t *testing.T) {
 	a := newActor(t, "")
-	a.withGateway("[approval]\ntimeout = \"8s\"\ntimeout_remote = \"8s\"\n")
-	a.sbx("trust")
-	started := time.Now()
-	a.browse("approve.mjs")
-	t.Logf("took %v", time.Since(started).Round(time.Second))
+	for _, r := range []struct{ script, config string }{
+		{"approve.mjs", "[daemon]\npending = 500\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n"},
+		{"timeout.mjs", "[approval]\ntimeout = \"5s\"\ntimeout_remote = \"5s\"\n"},
+	} {
+		a.withGateway(r.config)
+		a.sbx("trust")
+		a.browse(r.script)
+	}
 }

@@ -19,7 +19,7 @@ function send(method, path, body) {
   });
 }
 
-const opened = JSON.parse(await send("POST", "/v1/sessions", { agent: process.env.AGENT ?? "tester", label: process.env.LABEL ?? "" }));
+const opened = JSON.parse(await send("POST", "/v1/sessions", { agent: process.env.AGENT ?? "tester", label: process.env.LABEL ?? "", cwd: process.cwd() }));
 ({ id: session, secret } = opened);
 console.log(JSON.stringify(opened));
 for (const text of requests) {

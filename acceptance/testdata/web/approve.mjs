@@ -1,6 +1,6 @@
 // The web approver, in a real browser against the real daemon.
 import fs from "node:fs";
-import { sbx, agent, open, press, until, equal, ok, accessible, scenarios, invite, patience } from "./lib.mjs";
+import { sbx, agent, open, press, until, equal, ok, accessible, scenarios } from "./lib.mjs";
 
 const exists = (f) => fs.existsSync(f);
 const bash = (command, more = {}) => ({ path: "/v1/check", body: { session: "$SESSION", tool: "bash", command, ...more } });
@@ -94,15 +94,6 @@ const failed = await scenarios({
     const lines = await a.done;
     equal(lines.slice(1).map((v) => v.allowed), [true, true, true], "the three calls");
     await quiet(page);
-  },
-
-  async "it times out while it is shown"(browser) {
-    const page = await open(browser);
-    const run = sbx("run", "-c", "echo late > late.txt");
-    await waits(page, "late.txt");
-    equal((await run).code, 126, "exit status");
-    await quiet(page);
-    await page.getByText(/Timed out/).waitFor();
   },
 
   async "another browser is first"(browser) {

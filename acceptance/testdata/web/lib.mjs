@@ -1,12 +1,11 @@
 // What the browser scenarios share: the daemon's command line, agents, a page.
-import { spawn, execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { spawn } from "node:child_process";
 import path from "node:path";
 import { createRequire } from "node:module";
 
 const require = createRequire(process.env.MODULES + "/");
 const { chromium } = require("playwright-core");
-export const axeSource = require.resolve("axe-core/axe.min.js");
+const axeSource = require.resolve("axe-core/axe.min.js");
 const here = import.meta.dirname;
 const sbxPath = path.join(process.env.BIN, "sbx");
 export const patience = 30_000;
@@ -46,6 +45,7 @@ export async function invite() {
 /** open is a page that is signed in, in a browser profile of its own. */
 export async function open(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US", ...options });
+  await context.addInitScript({ path: axeSource }); // the page's own policy lets no script in
   const page = await context.newPage();
   page.setDefaultTimeout(patience);
   page.problems = [];
@@ -80,13 +80,13 @@ export function ok(v, what) {
 
 /** accessible wants nothing serious from axe, and no sideways scrolling. */
 export async function accessible(page, what) {
-  await page.addScriptTag({ path: axeSource }).catch(() => {});
   const found = await page.evaluate(async () => {
     const r = await window.axe.run(document, { resultTypes: ["violations"] });
     return r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.map((n) => n.target).join(", ")}`);
   });
   equal(found, [], `axe on ${what}`);
-  ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${what} scrolls sideways`);
+  equal(await page.evaluate(() => (document.documentElement.scrollWidth <= innerWidth + 1 ? [] :
+    [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80)))), [], `${what} scrolls sideways`);
 }
 
 /** scenarios runs each, prints a line about it, and says how it went. */
@@ -103,9 +103,9 @@ export async function scenarios(list) {
       console.log("not ok\t" + name + "\t" + String(e.stack ?? e).replaceAll("\n", "\n\t"));
     }
     for (const c of browser.contexts()) await c.close();
+    for (const q of JSON.parse((await sbx("pending", "--json")).out || '{"approvals":[]}').approvals) await sbx("approve", q.id, "--deny");
   }
   await browser.close();
   return failed;
 }
 
-export const exec = promisify(execFile);
