@@ -133,9 +133,8 @@ func TestGatewayRefuses(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("", "chat")
 	a.sbx("trust")
-	other := newActorNamed(t)
 	id, ended := a.ask("echo never > never.txt")
-	q := a.pending(id)
+	q := a.approvalOf(id)
 	decide := map[string]any{"rev": q.Rev, "hash": q.Hash, "allow": true}
 	permit := map[string]any{"permission_id": id, "behavior": "allow"}
 
@@ -219,8 +218,8 @@ func TestGatewayRefuses(t *testing.T) {
 	}
 
 	// Another user of this machine, with the right token.
-	if other != nil {
-		r := other.do(nil, "/usr/bin/curl", "-s", "-H", "Authorization: Bearer "+v.token, v.address+"/v1/approvals")
+	if os.Geteuid() == 0 { // only root becomes somebody else; CI runs this as root
+		r := newActor(t, ordinaryUser(t)).do(nil, "/usr/bin/curl", "-s", "-H", "Authorization: Bearer "+v.token, v.address+"/v1/approvals")
 		if strings.Contains(r.out, "never.txt") || !strings.Contains(r.out, "another user") {
 			t.Errorf("another user: %v", r)
 		}
@@ -254,19 +253,8 @@ func portOf(t *testing.T, address string) string {
 	return u.Port()
 }
 
-// newActorNamed is an ordinary user, nil where the tests don't run as root.
-func newActorNamed(t *testing.T) *actor {
-	if os.Geteuid() != 0 {
-		return nil // only root becomes somebody else; CI runs this as root
-	}
-	var other *actor
-	eachUser(t, func(_ *testing.T, a *actor) { other = a })
-	other.t = t
-	return other
-}
-
-// pending is one question, whole.
-func (a *actor) pending(id string) ipc.Approval {
+// approvalOf is one question, whole.
+func (a *actor) approvalOf(id string) ipc.Approval {
 	a.t.Helper()
 	var q ipc.Approval
 	if err := json.Unmarshal([]byte(a.sbx("pending", id, "--json").out), &q); err != nil {
@@ -365,7 +353,7 @@ func TestChatFrontEnd(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
-	if a.pending(fmt.Sprint(id)).ID != id {
+	if a.approvalOf(fmt.Sprint(id)).ID != id {
 		t.Error("a bad answer decided")
 	}
 	good := map[string]any{"conversation_id": e["conversation_id"], "cwd": a.project, "permission_id": id, "behavior": "allow"}

@@ -164,7 +164,7 @@ function card(entry) {
     q.claim ? el("p", { class: "small" }, "The agent says: ", text(q.claim)) : "",
     presentation(w),
     facts(["Why it asks", q.reasons], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path],
-      ["Agent", q.agent ? q.agent + (q.claimed ? " (it calls itself that)" : "") : `process ${q.pid} ${q.exe ?? ""}`],
+      ["Agent", q.agent ? q.agent : `process ${q.pid} ${q.exe ?? ""}`],
       ["Session", [q.label, q.session].filter(Boolean).join(" · ")],
       ["In the sandbox", q.sandbox], ["Not enforced", missing(q.enforcement)], ["Warning", (q.warnings ?? []).map((x) => x.message)],
       ["So far", past(w.past)], ["Answer within", q.deadline ? el("span", { "data-deadline": q.deadline }, span(new Date(q.deadline) - Date.now())) : ""]),
@@ -172,7 +172,7 @@ function card(entry) {
   return c;
 }
 
-const past = (p) => (p ? `${p.matched} of the last ${p.of} calls were like this, ${p.asked} of them asked` : "");
+const past = (p) => (p?.of ? `${p.matched} of the last ${p.of} calls were like this, ${p.asked} of them asked` : "");
 
 function missing(e) {
   return (e?.protections ?? []).filter((p) => p.level !== "enforced").map((p) => `${p.name}: ${p.missing || p.why || p.level}`);
