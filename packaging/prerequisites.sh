@@ -32,7 +32,8 @@ if [ "${1-}" = test ]; then
 	need iproute2 ip
 	need wget wget
 	need openssh-client ssh
-	need npm npm
+	need chromium /usr/bin/chromium
+	need fonts-dejavu-core /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
 	need python3-requests /usr/lib/python3/dist-packages/requests/__init__.py
 	need util-linux /usr/bin/unshare
 	need tmux tmux

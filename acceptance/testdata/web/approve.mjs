@@ -179,16 +179,63 @@ const failed = await scenarios({
     ok((await run).code !== 0, "it was ended");
   },
 
+  async "hostile strings"(browser) {
+    const page = await open(browser);
+    page.on("dialog", (d) => page.problems.push("a dialog: " + d.message()));
+    const hostile = [
+      "<script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>", "<svg/onload=window.hacked=1>", "\"><b id=hacked>x</b>", "'-window.hacked=1-'",
+      "javascript:window.hacked=1", "{{constructor.constructor('window.hacked=1')()}}", "${window.hacked=1}", "&lt;script&gt;", "</pre></article><h1>Allowed</h1>",
+      "<style>*{display:none}</style>", "<base href=//evil.example>", "<iframe srcdoc='<script>parent.hacked=1</script>'>", "<form action=//evil.example><button>Allow</button></form>",
+      "\u202egnissim\u202c", "\u2066hidden\u2069", "a\u200bb", "a\u200d\u200cb", "\ufeffbom", "a\u00adb", "\u2028line", "\u2029paragraph", "\u0085next",
+      "\u001b[2J\u001b[H", "\u001b]0;title\u0007", "\u001b]8;;http://evil.example\u001b\\\\link\u001b]8;;\u001b\\\\", "\u0007bell", "back\bspace", "over\rwritten", "\u007fdelete", "\u009b31m",
+      "\u{e0041}\u{e0042}tags", "\ufe0fvariation", "\u115ffiller", "\u3164filler", "\u2800blank", "p\u0430ypal", "e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301",
+      "x" + " ".repeat(400) + "; rm -rf /", "\n".repeat(60) + "rm -rf /", "Allow\nDeny", "\u0000nul", "\ud83d\ude00",
+    ];
+    const asked = agent({ AGENT: "<img src=x onerror=window.hacked=1>\u202e", LABEL: "<script>window.hacked=1</script>\u202e", STAY: "1" },
+      ...hostile.map((s, i) => ({ path: "/v1/exec", body: { session: "$SESSION", command: "touch hostile # " + i + " " + s.replaceAll("\n", " ").replaceAll("\u0000", ""), description: s, keep: true } })),
+      ...hostile.map((s) => ({ path: "/v1/exec", body: { session: "$SESSION", argv: ["touch", s.replaceAll("\u0000", "")], keep: true } })));
+    const most = 1 + 2 * hostile.length;
+    await until("all are put", () => asked.lines() === most);
+    await until("they are on the page", async () => (await page.locator("ol.list li").count()) >= hostile.length);
+    const hidden = "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\u115f\\u3164\\u2800\\u{e0000}-\\u{e007f}]";
+    for (const item of await page.locator("ol.list button").all()) {
+      await item.click();
+      await card(page).waitFor();
+      const found = await page.evaluate((re) => {
+        const text = document.body.innerText.match(new RegExp(re, "u"));
+        const titled = [...document.querySelectorAll("*")].flatMap((e) => [...e.attributes].map((a) => a.value)).join("\n").match(new RegExp(re, "u"));
+        const foreign = document.querySelectorAll("main img, main script, main style, main iframe, main form, main base, main b, main svg, main a, #hacked").length;
+        return { text: text?.[0], titled: titled?.[0], foreign, hacked: window.hacked, headings: document.querySelectorAll("h1").length, title: document.title };
+      }, hidden);
+      equal([found.text, found.titled, found.foreign, found.hacked, found.headings], [undefined, undefined, 0, undefined, 1].map((v) => v), "what the page holds");
+    }
+    // What a blank run would push out of sight is counted, and in sight.
+    await page.locator("ol.list button", { hasText: "# 38 " }).first().click();
+    await card(page).locator("pre").first().getByText("rm -rf /").waitFor();
+    for (const view of ["History", "Sessions", "Grants"]) {
+      await page.getByRole("link", { name: view }).click();
+      await page.getByRole("heading", { level: 1, name: view }).waitFor();
+      equal(await page.evaluate((re) => [document.body.innerText.match(new RegExp(re, "u"))?.[0], window.hacked, document.querySelectorAll("main img, main script").length], hidden), [undefined, undefined, 0], view);
+    }
+    equal(page.problems, [], "the browser's complaints");
+    asked.end();
+    for (const { id } of JSON.parse((await sbx("session", "ls", "--json")).out).sessions) await sbx("session", "close", id);
+  },
+
   async "200 wait, and 1,000 records"(browser) {
     const many = agent({ STAY: "1" }, { ...bash("pwd"), times: 1000 }, { path: "/v1/exec", body: { session: "$SESSION", command: "touch many-$I.txt", keep: true }, times: 200 });
     await until("the questions are there", () => many.lines() === 1201);
     const page = await open(browser);
     await page.getByRole("heading", { name: "200 questions" }).waitFor();
     const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
-    const started = Date.now();
+    const seen = page.evaluate(() => new Promise((done) => {
+      const look = () => (document.querySelector("h1")?.textContent === "201 questions" ? done(Date.now()) : requestAnimationFrame(look));
+      look();
+    }));
     const one = sbx("run", "-c", "touch the-newest.txt");
-    await page.getByRole("heading", { name: "201 questions" }).waitFor();
-    console.log(`measured\tfirst paint ${Math.round(painted)} ms with 200 questions; a new one was on the page ${Date.now() - started} ms after its command began`);
+    const at = await seen;
+    const asked = JSON.parse((await sbx("pending", "--json")).out).approvals.find((q) => q.command === "touch the-newest.txt");
+    console.log(`measured\tfirst paint ${Math.round(painted)} ms with 200 questions; a new one was on the page ${at - new Date(asked.created)} ms after it was put`);
     await page.getByRole("link", { name: "History" }).click();
     await page.getByText(/of 1000 records/).waitFor();
     await page.getByLabel("Search").fill("the-newest");
@@ -196,9 +243,9 @@ const failed = await scenarios({
     await accessible(page, "a long history");
     many.end();
     await page.getByRole("link", { name: "Questions" }).click();
-    equal((await sbx("stop", "--now")).code, 0, "stop");
+    for (const { id } of JSON.parse((await sbx("session", "ls", "--json")).out).sessions) await sbx("session", "close", id);
     await one;
-    await page.getByText("no connection; trying again").waitFor();
+    await quiet(page);
   },
 });
 process.exit(failed ? 1 : 0);
