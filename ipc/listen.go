@@ -68,9 +68,13 @@ func Listen(d SocketDir) (*Sockets, error) {
 		return nil, fmt.Errorf("listen in %q: %w", d.Path, err)
 	}
 	s := &Sockets{lock: lock, made: map[string]os.FileInfo{}}
-	for name, l := range map[string]*net.Listener{AgentSocket: &s.Agent, ApproverSocket: &s.Approver, StdioSocket: &s.Stdio} {
-		path := filepath.Join(d.Path, name)
-		if *l, err = d.listen(path); err != nil {
+	// The agent's comes last: who finds that finds the others.
+	for _, o := range []struct {
+		name string
+		l    *net.Listener
+	}{{StdioSocket, &s.Stdio}, {ApproverSocket, &s.Approver}, {AgentSocket, &s.Agent}} {
+		path := filepath.Join(d.Path, o.name)
+		if *o.l, err = d.listen(path); err != nil {
 			s.Close()
 			return nil, err
 		}

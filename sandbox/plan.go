@@ -94,7 +94,12 @@ func (p *Plan) Holds(path string) bool {
 func (p *Plan) View() string {
 	h := sha256.New()
 	fmt.Fprintln(h, p.Digest())
-	for _, path := range slices.Sorted(maps.Keys(p.holds)) {
+	paths := slices.Collect(maps.Keys(p.holds))
+	for _, r := range p.Profile.PathRules() {
+		paths = append(paths, r.Path) // Landlock's rules are about what stood there, too
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
 		if info, err := os.Lstat(path); err == nil {
 			fmt.Fprintln(h, path, identity(info))
 		}
