@@ -32,7 +32,7 @@ func approveVerb(a *app) *cobra.Command {
 		Example: "  sbx approve\n" +
 			"  sbx approve a_01H --allow --scope session --for 30m\n" +
 			"  sbx approve a_01H --deny --note 'use pnpm'",
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(requestIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion", "widening", "json"} {

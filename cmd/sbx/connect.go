@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
 
 	"golang.org/x/term"
 
@@ -35,6 +34,11 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// colors reports whether standard output may have colours (no-color.org).
+func (a *app) colors() bool {
+	return isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
 // agent is the socket of those who ask. A daemon is started if none runs.
 func (a *app) agent(ctx context.Context) (*ipc.Client, error) {
 	return a.open(ctx, daemon.Place.Agent)
@@ -50,10 +54,7 @@ func (a *app) open(ctx context.Context, socket func(daemon.Place) string) (*ipc.
 	if err != nil {
 		return nil, err
 	}
-	if isTerminal(a.stderr) {
-		slow := time.AfterFunc(time.Second, func() { a.note("starting sandboxd…") })
-		defer slow.Stop()
-	}
+	defer a.slowly("starting sandboxd")()
 	if err := p.Ensure(ctx); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,4 +95,14 @@ func (a *app) tell(text string) {
 // note writes one neutralised line to standard error.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintln(a.stderr, "sbx: "+display.Prose(fmt.Sprintf(format, args...)))
+}
+
+// slowly tells a person at a terminal what takes so long, once it takes over a
+// second. The function that it returns ends that.
+func (a *app) slowly(what string) (done func()) {
+	if !isTerminal(a.stderr) {
+		return func() {}
+	}
+	timer := time.AfterFunc(time.Second, func() { a.note("%s…", what) })
+	return func() { timer.Stop() }
 }

@@ -53,7 +53,7 @@ func grantsList(a *app) *cobra.Command {
 
 func grantsRemove(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm g_01H", Args: cobra.MinimumNArgs(1),
+		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm g_01H", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completing(grantIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {
@@ -73,7 +73,7 @@ func grantsRemove(a *app) *cobra.Command {
 func grantsWhy(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why g_01H", Args: cobra.ExactArgs(1),
+		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why g_01H", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completing(grantIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {

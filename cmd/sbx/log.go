@@ -57,6 +57,8 @@ func logVerb(a *app) *cobra.Command {
 	f.StringVar(&o.filter.Decision, "decision", "", "only approved, denied, …")
 	f.StringVar(&o.filter.ExecID, "exec", "", "only this execution")
 	f.StringVar(&o.filter.Grep, "grep", "", "only what matches this regular expression: command, directory, reason, note, error")
+	c.RegisterFlagCompletionFunc("session", a.completing(sessionIDs))
+	c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions([]string{"decision", "execution", "file", "session", "grant", "mode", "config", "chain"}, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(logVerify(a), logAnchor(a), logExport(a))
 	return c
 }
@@ -189,7 +191,11 @@ func (a *app) printRecords(records []json.RawMessage, asJSON bool) (last uint64,
 		if asJSON {
 			err = a.printJSON(raw)
 		} else {
-			_, err = fmt.Fprintln(a.out, r.line(time.Now()))
+			line := r.line(time.Now())
+			if a.colors() {
+				line = r.colored(time.Now())
+			}
+			_, err = fmt.Fprintln(a.out, line)
 		}
 		if err != nil {
 			return last, err

@@ -39,6 +39,7 @@ func logExport(a *app) *cobra.Command {
 			if _, err := grepOf(filter.Grep); err != nil {
 				return usage(c, "--grep: %v", err)
 			}
+			defer a.slowly("reading the log")()
 			from, err := a.source(c.Context())
 			if err != nil {
 				return err

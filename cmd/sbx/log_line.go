@@ -30,6 +30,26 @@ func (r record) line(now time.Time) string {
 	return strings.TrimRight(s, " ")
 }
 
+// colored is the record for people at a terminal: what was refused or failed
+// stands out.
+func (r record) colored(now time.Time) string {
+	color := ""
+	switch verb := r.verb(); {
+	case verb == "denied" || verb == "blocked" || verb == "timed out" || verb == "killed" || strings.HasPrefix(verb, "exit ") && verb != "exit 0":
+		color = "\x1b[91m"
+	case verb == "approved" && r.How == "person":
+		color = "\x1b[32m"
+	case r.Category == audit.Grant || r.Category == audit.Mode:
+		color = "\x1b[33m"
+	}
+	line := r.line(now)
+	if color == "" {
+		return line
+	}
+	verb := display.Line(r.verb())
+	return strings.Replace(line, verb, color+verb+"\x1b[0m", 1)
+}
+
 // verb is what happened, in a word.
 func (r record) verb() string {
 	switch {

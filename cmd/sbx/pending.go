@@ -13,10 +13,11 @@ import (
 func pendingVerb(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "pending [ID]",
-		Short:   "List the requests that wait for an answer, or show one whole",
-		Example: "  sbx pending\n  sbx pending a_01H\n  sbx pending --json | jq -r '.approvals[].id'",
-		Args:    cobra.MaximumNArgs(1),
+		Use:               "pending [ID]",
+		Short:             "List the requests that wait for an answer, or show one whole",
+		Example:           "  sbx pending\n  sbx pending a_01H\n  sbx pending --json | jq -r '.approvals[].id'",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completing(requestIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +192,49 @@ func TestEveryVerbHasAnExample(t *testing.T) {
 			if sub.Name() != "help" && sub.Name() != "completion" {
 				walk(sub)
 			}
+		}
+	}
+	walk(newRoot(&app{stdin: os.Stdin}))
+}
+
+// R-UX-07, issue 8 acceptance 3: every verb has a script in which it succeeds,
+// one in which it fails with a status, and one with --json where it has that.
+func TestEveryVerbHasScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/script/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(b)
+	}
+	has := func(format string, args ...any) bool {
+		return regexp.MustCompile(fmt.Sprintf("(?m)"+format, args...)).MatchString(text.String())
+	}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Name() == "completion" || c.Name() == "help" {
+			return
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		if c.HasSubCommands() && c.Name() != "log" {
+			return
+		}
+		call := `.*\b` + regexp.QuoteMeta(c.CommandPath()) + `\b`
+		if !has(`^(exec|approver 0|person 0) %s`, call) {
+			t.Errorf("no script in which %s succeeds", c.CommandPath())
+		}
+		if !has(`^(status [1-9]\d*|approver [1-9]\d*|! exec|person [1-9]\d*) %s`, call) {
+			t.Errorf("no script in which %s fails", c.CommandPath())
+		}
+		if c.Flags().Lookup("json") != nil && !has(`^[^#].*%s.* --json\b`, call) {
+			t.Errorf("no script with %s --json", c.CommandPath())
 		}
 	}
 	walk(newRoot(&app{stdin: os.Stdin}))

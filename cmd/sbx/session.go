@@ -103,7 +103,7 @@ func sessionOpen(a *app) *cobra.Command {
 
 func sessionResume(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s_01H", Args: cobra.MaximumNArgs(1),
+		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s_01H", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := a.sessionID(c.Context(), first(args...))
 			if err != nil {
@@ -130,7 +130,7 @@ func sessionResume(a *app) *cobra.Command {
 func sessionClose(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s_01H", Args: cobra.MaximumNArgs(1),
+		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s_01H", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := a.sessionID(c.Context(), first(args...))
 			if err != nil {

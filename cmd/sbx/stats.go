@@ -12,9 +12,12 @@ import (
 func statsVerb(a *app) *cobra.Command {
 	var reset, asJSON bool
 	c := &cobra.Command{
-		Use:     "stats",
-		Short:   "Count what was asked, approved and denied",
-		Example: "  sbx stats\n  sbx stats --reset",
+		Use:   "stats",
+		Short: "Count what was asked, approved and denied, and how people answer",
+		Long: "Counts since the daemon started, and what the log tells of habits: questions per 100\n" +
+			"commands, how long answers take, how many came in under a second, grants that were\n" +
+			"never used, and the one rule that would have saved the most questions.",
+		Example: "  sbx stats\n  sbx stats --json | jq -r .log.rule.permission\n  sbx stats --reset",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			client, err := a.approver(c.Context())
@@ -24,12 +27,20 @@ func statsVerb(a *app) *cobra.Command {
 			if reset {
 				return client.ResetStats(c.Context())
 			}
+			defer a.slowly("reading the log")()
 			s, err := client.Stats(c.Context())
+			if err != nil {
+				return err
+			}
+			h, err := readHabits(c.Context(), client)
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
-				return a.printJSON(s)
+				return a.printJSON(struct {
+					ipc.Stats
+					Log habits `json:"log"`
+				}{s, h})
 			}
 			a.note("since %s", ago(&s.Since))
 			a.printCounts(s.Overall)
@@ -39,6 +50,7 @@ func statsVerb(a *app) *cobra.Command {
 			}{{"session", s.Sessions}, {"agent", s.Agents}} {
 				a.printCountsBy(part.name, part.counts)
 			}
+			a.printHabits(h)
 			return nil
 		},
 	}

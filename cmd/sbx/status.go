@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,16 +16,19 @@ import (
 )
 
 func statusVerb(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, watch bool
 	c := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the daemon, what it enforces on this host, and what is going on",
-		Example: "  sbx status\n  watch -n 2 sbx status\n  sbx status --json | jq -r .enforcement.level",
+		Example: "  sbx status\n  sbx status --watch\n  sbx status --json | jq -r .enforcement.level",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {
 				return err
+			}
+			if watch {
+				return a.watchStatus(c.Context(), client)
 			}
 			s, err := client.Status(c.Context())
 			switch {
@@ -30,11 +38,72 @@ func statusVerb(a *app) *cobra.Command {
 				return a.printJSON(s)
 			}
 			a.printStatus(s)
-			return nil
+			return a.printGoingOn(c.Context(), client)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "renew it every two seconds, until Ctrl-C")
+	c.MarkFlagsMutuallyExclusive("json", "watch")
 	return c
+}
+
+// watchEvery is how often `sbx status --watch` looks.
+const watchEvery = 2 * time.Second
+
+// watchStatus prints the status again and again: on a terminal in place, else
+// one below the other.
+func (a *app) watchStatus(ctx context.Context, client *ipc.Client) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for {
+		s, err := client.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if isTerminal(a.out) {
+			a.printf("\x1b[H\x1b[2J") // cursor home, erase the screen (ECMA-48)
+		}
+		a.printf("%s\n", time.Now().Format(time.TimeOnly))
+		a.printStatus(s)
+		if err := a.printGoingOn(ctx, client); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// printGoingOn lists the requests that wait, and the sessions in which
+// something runs or that a person has stopped.
+func (a *app) printGoingOn(ctx context.Context, client *ipc.Client) error {
+	list, err := client.Approvals(ctx)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, q := range list.Approvals {
+		rows = append(rows, []string{"waits", age(q), strings.TrimPrefix(until(q.Deadline), "in ") + " left", q.Tool, short(subject(q), 80)})
+	}
+	sessions, err := client.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions.Sessions {
+		switch {
+		case s.Stopped != "":
+			rows = append(rows, []string{"stopped", "", "", s.ID, short(s.Stopped+"; sbx session resume "+s.ID, 80)})
+		case len(s.Running) > 0:
+			rows = append(rows, []string{"runs", "", "", s.ID, short(strings.TrimSpace(plural(len(s.Running), "command")+" in "+s.Root), 80)})
+		}
+	}
+	if len(rows) > 0 {
+		a.printf("\n")
+		table(a.out, rows)
+	}
+	return nil
 }
 
 func (a *app) printStatus(s ipc.Status) {
