@@ -186,4 +186,24 @@ export class ApproverOperations extends SharedOperations {
   trustRemove(request: { dir: string }, options: CallOptions = {}): Promise<wire.Done> {
     return this.ask<wire.Done>("DELETE", "/v1/trust", { query: { dir: request.dir } }, options);
   }
+
+  /** make a token for one: POST /v1/web/front_ends */
+  webAdd(request: wire.FrontEndRequest = {}, options: CallOptions = {}): Promise<wire.FrontEnd> {
+    return this.ask<wire.FrontEnd>("POST", "/v1/web/front_ends", { body: request }, options);
+  }
+
+  /** let one browser in at the gateway: POST /v1/web/invitations */
+  webInvite(options: CallOptions = {}): Promise<wire.Invitation> {
+    return this.ask<wire.Invitation>("POST", "/v1/web/invitations", {  }, options);
+  }
+
+  /** the programs that may use the gateway: GET /v1/web/front_ends */
+  webList(options: CallOptions = {}): Promise<wire.FrontEndList> {
+    return this.ask<wire.FrontEndList>("GET", "/v1/web/front_ends", {  }, options);
+  }
+
+  /** take its token out of force: DELETE /v1/web/front_ends/{id} */
+  webRemove(request: { id: string }, options: CallOptions = {}): Promise<wire.Done> {
+    return this.ask<wire.Done>("DELETE", `/v1/web/front_ends/${encodeURIComponent(request.id)}`, {  }, options);
+  }
 }

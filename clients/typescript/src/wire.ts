@@ -576,6 +576,29 @@ export interface Finding {
   took_ms?: number;
 }
 
+/** FrontEnd is a program that may use the gateway on behalf of its users. */
+export interface FrontEnd {
+  name?: string;
+  role?: string;
+  /** for whose commands it answers */
+  uid?: number;
+  created?: string;
+  /** only in the answer that made it */
+  token?: string;
+}
+
+/** FrontEndList answers GET /v1/web/front_ends. */
+export interface FrontEndList {
+  front_ends?: FrontEnd[];
+}
+
+/** FrontEndRequest is the body of POST /v1/web/front_ends. */
+export interface FrontEndRequest {
+  name?: string;
+  /** empty: approver */
+  role?: string;
+}
+
 /** Gap says which events are missing: From up to and including To. */
 export interface Gap {
   from?: number;
@@ -608,6 +631,15 @@ export interface Grant {
 /** GrantList answers GET /v1/grants. */
 export interface GrantList {
   grants?: Grant[];
+}
+
+/** Invitation answers POST /v1/web/invitations: an address that lets one browser in, once. */
+export interface Invitation {
+  /** with the secret, in its fragment */
+  url?: string;
+  /** without */
+  address?: string;
+  expires?: string;
 }
 
 /** Layer is one mechanism (bwrap, landlock, seccomp, seatbelt). */
@@ -690,6 +722,7 @@ export interface Presentation {
   kind?: string;
   content?: string;
   language?: string;
+  /** full_content: where Content was cut; more_lines, size, old_size, marks: JSON */
   metadata?: Record<string, string>;
 }
 

@@ -550,3 +550,49 @@ class ApproverOperations(SharedOperations):
             query={"dir": dir},
         )
         return answer
+
+    def web_add(
+        self,
+        *,
+        name: Optional[str] = None,
+        role: Optional[str] = None,
+    ) -> wire.FrontEnd:
+        """make a token for one: POST /v1/web/front_ends"""
+        answer: wire.FrontEnd = self.ask(
+            "POST",
+            "/v1/web/front_ends",
+            body={"name": name, "role": role},
+        )
+        return answer
+
+    def web_invite(
+        self,
+    ) -> wire.Invitation:
+        """let one browser in at the gateway: POST /v1/web/invitations"""
+        answer: wire.Invitation = self.ask(
+            "POST",
+            "/v1/web/invitations",
+        )
+        return answer
+
+    def web_list(
+        self,
+    ) -> wire.FrontEndList:
+        """the programs that may use the gateway: GET /v1/web/front_ends"""
+        answer: wire.FrontEndList = self.ask(
+            "GET",
+            "/v1/web/front_ends",
+        )
+        return answer
+
+    def web_remove(
+        self,
+        *,
+        id: str,
+    ) -> wire.Done:
+        """take its token out of force: DELETE /v1/web/front_ends/{id}"""
+        answer: wire.Done = self.ask(
+            "DELETE",
+            "/v1/web/front_ends/" + self.quote(id),
+        )
+        return answer

@@ -482,6 +482,29 @@ class Finding(TypedDict, total=False):
     remedy: str
     took_ms: int
 
+
+class FrontEnd(TypedDict, total=False):
+    """FrontEnd is a program that may use the gateway on behalf of its users."""
+
+    name: str
+    role: str
+    uid: int  # for whose commands it answers
+    created: str
+    token: str  # only in the answer that made it
+
+
+class FrontEndList(TypedDict, total=False):
+    """FrontEndList answers GET /v1/web/front_ends."""
+
+    front_ends: List[FrontEnd]
+
+
+class FrontEndRequest(TypedDict, total=False):
+    """FrontEndRequest is the body of POST /v1/web/front_ends."""
+
+    name: str
+    role: str  # empty: approver
+
 Gap = TypedDict(
     "Gap",
     {
@@ -517,6 +540,14 @@ class GrantList(TypedDict, total=False):
     """GrantList answers GET /v1/grants."""
 
     grants: List[Grant]
+
+
+class Invitation(TypedDict, total=False):
+    """Invitation answers POST /v1/web/invitations: an address that lets one browser in, once."""
+
+    url: str  # with the secret, in its fragment
+    address: str  # without
+    expires: str
 
 
 class Layer(TypedDict, total=False):
@@ -591,7 +622,7 @@ class Presentation(TypedDict, total=False):
     kind: str  # text, diff, file_content, command, structured
     content: str
     language: str
-    metadata: Dict[str, str]
+    metadata: Dict[str, str]  # full_content: where Content was cut; more_lines, size, old_size, marks: JSON
 
 
 class Profile(TypedDict, total=False):
