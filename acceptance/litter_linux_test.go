@@ -219,32 +219,72 @@ func TestForcedDeathsLeaveNothing(t *testing.T) {
 		a.sh("mkdir sub && echo x > sub/file")
 		a.approveAll()
 		a.sbx("run", "--", "true")
-		before := a.look()
-		rnd := rand.New(rand.NewPCG(1, 2))
-		deaths := max(10, launches(t)/20)
-		for i := range deaths {
-			victim := []string{"daemon", "bwrap", "init", "command"}[i%4]
-			moment := time.Duration(rnd.IntN(150)) * time.Millisecond
-			a.killDuring(victim, moment)
-			after := fmt.Sprintf("death %d, of the %s after %v", i, victim, moment)
-			if a.daemon == nil {
-				a.restart()
-			}
-			a.clean(before, after)
-			if got := a.sbx("run", "--", "cat", "sub/file"); got.code != 0 || got.out != "x\n" {
-				t.Errorf("after %s: the next run: %v", after, got)
-			}
-		}
-		if got := a.sbx("log", "verify"); got.code != 0 {
-			t.Error(got)
-		}
+		a.deaths("daemon", "bwrap", "init", "command", "launcher", "client")
 	})
+}
+
+// The same where Landlock is alone: there the reaper holds a command together.
+func TestForcedDeathsByLandlockAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Fatal("only root can take bubblewrap away: run the tests as root")
+	}
+	a := newActor(t, ordinary)
+	a.sh("mkdir sub && echo x > sub/file")
+	a.launch = func() {
+		a.stop() // one that the client started meanwhile, too
+		cmd := a.on(degradedHosts()[0], requirement{require: "false", fallback: "fail_fast"})
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		a.daemon = cmd
+		a.serves(make(chan struct{}))
+	}
+	a.launch()
+	a.sbx("run", "--", "true")
+	a.deaths("daemon", "reaper", "command", "launcher", "client")
+}
+
+// deaths kills victims in turn, each at a random moment of a command's life.
+func (a *actor) deaths(victims ...string) {
+	t := a.t
+	t.Helper()
+	before := a.look()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	hit := map[string]int{}
+	for i := range max(2*len(victims), launches(t)/20) {
+		victim := victims[i%len(victims)]
+		moment := time.Duration(rnd.IntN(150)) * time.Millisecond
+		if a.killDuring(victim, moment) {
+			hit[victim]++
+		}
+		after := fmt.Sprintf("death %d, of the %s after %v", i, victim, moment)
+		if a.daemon == nil {
+			a.restart()
+		}
+		a.clean(before, after)
+		if got := a.sbx("run", "--", "cat", "sub/file"); got.code != 0 || got.out != "x\n" {
+			t.Errorf("after %s: the next run: %v", after, got)
+		}
+	}
+	t.Logf("hit: %v", hit)
+	for _, victim := range victims {
+		if hit[victim] == 0 {
+			t.Errorf("the %s was never hit", victim)
+		}
+	}
+	if got := a.sbx("log", "verify"); got.code != 0 {
+		t.Error(got)
+	}
 }
 
 // restart starts a daemon in the place of one that was killed, whose sockets are
 // still there.
 func (a *actor) restart() {
 	a.t.Helper()
+	if a.launch != nil {
+		a.launch()
+		return
+	}
 	a.approveAll()
 	for range 2000 {
 		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), "approver.sock")); err == nil {
@@ -258,8 +298,8 @@ func (a *actor) restart() {
 }
 
 // killDuring starts a command that would stay and kills one of those who hold
-// it, or nobody when it is not there yet.
-func (a *actor) killDuring(victim string, moment time.Duration) {
+// it. It reports whether that one was there to be killed.
+func (a *actor) killDuring(victim string, moment time.Duration) (hit bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -269,35 +309,50 @@ func (a *actor) killDuring(victim string, moment time.Duration) {
 	}
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }()
-	time.Sleep(moment)
-	if victim == "daemon" {
-		a.daemon.Process.Kill()
+	kill := func() bool {
+		pid := a.find(victim)
+		return pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
+	}
+	if victim != "launcher" { // which lives for some milliseconds only
+		time.Sleep(moment)
+	}
+	switch victim {
+	case "client":
+		hit = cmd.Process.Kill() == nil
+	case "daemon":
+		hit = a.daemon.Process.Kill() == nil
 		a.daemon.Wait()
 		a.daemon = nil
-	} else if pid := a.find(victim); pid > 0 {
-		syscall.Kill(pid, syscall.SIGKILL)
-	} else {
-		cmd.Process.Signal(syscall.SIGKILL) // the client is gone instead
+	default:
+		for deadline := time.Now().Add(5 * time.Second); !hit && time.Now().Before(deadline); {
+			hit = kill()
+		}
+		if !hit {
+			cmd.Process.Kill()
+		}
 	}
 	for range 40 {
 		select {
 		case <-ended:
-			return
+			return hit
 		case <-time.After(500 * time.Millisecond):
 		}
-		// While it comes up, bwrap has children that live for a moment; one
-		// of them may have been hit instead.
-		if pid := a.find(victim); pid > 0 {
+		// While it comes up, bwrap has children that live for a moment; one of
+		// them may have been hit instead. And a client that had not come as far
+		// as the daemon has started one of its own.
+		kill()
+		if pid := a.daemonPid(); a.daemon == nil && pid > 0 {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 	a.t.Errorf("the client does not end after the death of the %s", victim)
 	cmd.Process.Kill()
 	<-ended
+	return hit
 }
 
-// find returns the daemon's child bwrap, the first process of its namespace,
-// or the command's own, 0 when it is not there.
+// find returns the daemon's child bwrap or reaper, the first process of its
+// namespace, the last stage, or the command's own, 0 when it is not there.
 func (a *actor) find(victim string) int {
 	if a.daemon == nil {
 		return 0
@@ -307,12 +362,24 @@ func (a *actor) find(victim string) int {
 		switch name, _, _ := strings.Cut(p.cmdline, " "); {
 		case p.state == 'Z':
 		case victim == "bwrap" && filepath.Base(name) == "bwrap" && parent(p.pid) == daemon,
+			victim == "reaper" && strings.HasPrefix(p.cmdline, "sandboxd-launch reap") && parent(p.pid) == daemon,
 			victim == "init" && filepath.Base(name) == "bwrap" && parent(parent(p.pid)) == daemon && firstInside(p.pid),
-			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) && filepath.Base(name) == "bash" && inside(p.pid):
+			victim == "launcher" && (strings.HasPrefix(name, "/proc/self/fd/") || p.cmdline == "sandboxd-launch ") && below(p.pid, daemon),
+			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) && (filepath.Base(name) == "bash" || name == "sleep") && below(p.pid, daemon):
 			return p.pid
 		}
 	}
 	return 0
+}
+
+// below reports whether the process descends from above.
+func below(pid, above int) bool {
+	for ; pid > 1; pid = parent(pid) {
+		if pid == above {
+			return true
+		}
+	}
+	return false
 }
 
 // firstInside reports whether the process is number 1 of its namespace.
@@ -324,13 +391,6 @@ func firstInside(pid int) bool {
 		}
 	}
 	return false
-}
-
-// inside reports whether the process lives in another pid namespace than ours.
-func inside(pid int) bool {
-	own, _ := os.Readlink("/proc/self/ns/pid")
-	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
-	return err == nil && its != own
 }
 
 // A killed daemon's control groups go with the next one.

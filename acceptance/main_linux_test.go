@@ -53,6 +53,8 @@ type actor struct {
 	project string
 	dir     string // holds sockets and state
 	daemon  *exec.Cmd
+	// launch starts the daemon anew where start is not how; nil: it is.
+	launch func()
 	// extraEnv is part of the environment of daemon and client.
 	extraEnv []string
 }

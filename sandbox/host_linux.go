@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/bwrap"
+	"sandboxd/sandbox/stage"
 )
 
 // Host is what sandboxes are made of on this machine. Its methods may be
@@ -58,6 +59,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	var cgroupErr error
 	h.cgroups, cgroupErr = findCgroups()
 	h.probe(ctx, cgroupErr)
+	if !h.report.Layer("bwrap").Active && h.landlock > 0 {
+		if err := stage.AdoptOrphans(); err != nil {
+			return nil, fmt.Errorf("become a subreaper: %w", err)
+		}
+	}
 	return h, nil
 }
 

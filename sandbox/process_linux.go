@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
+	"sandboxd/sandbox/stage"
 	"sandboxd/seccomp"
 )
 
@@ -179,6 +180,9 @@ func (p *Process) stopListening() {
 // bwrap's monitor may leave a moment before them.
 func (p *Process) await() processState {
 	p.cmd.Wait()
+	if p.reaper {
+		stage.EndOrphans() // none are left, unless the reaper was killed
+	}
 	if p.init > 0 {
 		p.killInit()
 		fds := []unix.PollFd{{Fd: int32(p.init), Events: unix.POLLIN}}

@@ -107,18 +107,18 @@ func release() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-// killDescendants stops every process below this one until no new one is
-// found, and then kills all: what is stopped can't fork away from it.
+// killDescendants ends every process below this one.
 func killDescendants() {
+	kill(func() map[int]string { return below([]int{os.Getpid()}) })
+}
+
+// kill stops every process that find returns until it finds no new one, and
+// then kills all: what is stopped can't fork away from it.
+func kill(find func() map[int]string) (killed []int) {
 	found := map[int]int{} // pid → pidfd
-	defer func() {
-		for _, fd := range found {
-			unix.Close(fd)
-		}
-	}()
 	for fresh := true; fresh; {
 		fresh = false
-		for pid, start := range descendants() {
+		for pid, start := range find() {
 			if _, known := found[pid]; known {
 				continue
 			}
@@ -134,21 +134,42 @@ func killDescendants() {
 			unix.PidfdSendSignal(fd, unix.SIGSTOP, nil, 0)
 		}
 	}
-	for _, fd := range found {
+	for pid, fd := range found {
 		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		unix.Close(fd)
+		killed = append(killed, pid)
 	}
+	return killed
 }
 
-// descendants returns the living processes below this one, each with the time
-// of its start.
-func descendants() map[int]string {
+// below returns the living processes below those above, each with the time of
+// its start.
+func below(above []int) map[int]string {
+	children, starts := family()
+	list := map[int]string{}
+	var queue []int
+	for _, pid := range above {
+		queue = append(queue, children[pid]...)
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		if _, seen := list[queue[0]]; !seen {
+			list[queue[0]] = starts[queue[0]]
+			queue = append(queue, children[queue[0]]...)
+		}
+	}
+	return list
+}
+
+// family lists the children of every process, and when each living process
+// started.
+func family() (children map[int][]int, starts map[int]string) {
+	children, starts = map[int][]int{}, map[int]string{}
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return children, starts
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	children, starts := map[int][]int{}, map[int]string{}
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -159,14 +180,7 @@ func descendants() map[int]string {
 			starts[pid] = start
 		}
 	}
-	below := map[int]string{}
-	for queue := children[os.Getpid()]; len(queue) > 0; queue = queue[1:] {
-		if _, seen := below[queue[0]]; !seen {
-			below[queue[0]] = starts[queue[0]]
-			queue = append(queue, children[queue[0]]...)
-		}
-	}
-	return below
+	return children, starts
 }
 
 // parentOf reads ppid and starttime of /proc/PID/stat (proc(5)); ok is false
