@@ -254,8 +254,11 @@ func (a *actor) deaths(victims ...string) {
 	for i := range max(2*len(victims), launches(t)/20) {
 		victim := victims[i%len(victims)]
 		moment := time.Duration(rnd.IntN(150)) * time.Millisecond
-		if a.killDuring(victim, moment) {
-			hit[victim]++
+		for range 5 { // the launcher can be missed
+			if a.killDuring(victim, moment) {
+				hit[victim]++
+				break
+			}
 		}
 		after := fmt.Sprintf("death %d, of the %s after %v", i, victim, moment)
 		if a.daemon == nil {
