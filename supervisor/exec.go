@@ -73,6 +73,7 @@ type Exec struct {
 	shown   profile.Profile // that the question showed
 	digest  string          // of shown; "" before a question was put
 	profile profile.Profile // under which it runs
+	expiry  *time.Timer     // forgets it; nil before it has ended
 	report  sandbox.Report
 	rule    string    // what made it ask
 	asked   time.Time // when the question was put first
@@ -92,6 +93,13 @@ func (e *Exec) Ended() bool {
 	default:
 		return false
 	}
+}
+
+// forgettable reports whether it has ended and is only kept to be read.
+func (e *Exec) forgettable() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.expiry != nil
 }
 
 // Result is valid once Done is closed.
@@ -156,6 +164,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		e.mu.Lock()
 		e.result = &result
 		e.mu.Unlock()
+		s.ended(e)
 		e.log.end(Event{Kind: EventEnded, Result: &result})
 		close(e.done)
 		s.forgetLater(e)

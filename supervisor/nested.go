@@ -13,8 +13,8 @@ import (
 func (s *Supervisor) SandboxOf(p Peer) *Exec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range s.execs {
-		if first := e.firstProcess(); first > 0 && !e.Ended() && slices.Contains(p.Above, first) {
+	for _, e := range s.live {
+		if first := e.firstProcess(); first > 0 && slices.Contains(p.Above, first) {
 			return e
 		}
 	}

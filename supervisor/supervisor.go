@@ -96,6 +96,7 @@ type Supervisor struct {
 	mu      sync.Mutex
 	config  *config.Config
 	execs   map[string]*Exec
+	live    map[string]*Exec // of execs, those that have not ended
 	outlets map[*outlet]bool // of running commands
 	lastUse time.Time
 	closing bool // no new work
@@ -108,7 +109,7 @@ func New(o Options) (*Supervisor, error) {
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}),
 		own: o.Own, agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
-		execs: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
+		execs: map[string]*Exec{}, live: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
 		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
@@ -237,9 +238,11 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 	if sess.endTurn != nil {
 		sess.endTurn()
 	}
-	var running []*Exec
+	var running, ended []*Exec
 	for _, e := range sess.execs {
-		if !e.Ended() {
+		if e.forgettable() {
+			ended = append(ended, e)
+		} else {
 			running = append(running, e)
 		}
 	}
@@ -251,6 +254,9 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 	stats := s.Approval.CloseSession(sess.Ref())
 	for _, e := range running {
 		<-e.Done()
+	}
+	for _, e := range ended { // nobody can ask for it any more
+		s.forget(e)
 	}
 	return len(running), stats, s.record(audit.Record{Category: audit.Session, Operation: "close", Session: sess.ID, Peer: auditPeer(sess.Peer)})
 }
@@ -357,7 +363,7 @@ func (s *Supervisor) register(e *Exec) error {
 	if s.closing {
 		return ErrClosing
 	}
-	s.execs[e.ID] = e
+	s.execs[e.ID], s.live[e.ID] = e, e
 	s.lastUse = time.Now()
 	s.work.Add(1)
 	return nil
@@ -366,18 +372,39 @@ func (s *Supervisor) register(e *Exec) error {
 // keepResults is how long the events of an ended command can still be read.
 const keepResults = 5 * time.Minute
 
+// ended takes an execution out of those that run, before its end is told.
+func (s *Supervisor) ended(e *Exec) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastUse = time.Now()
+	delete(s.live, e.ID)
+}
+
 // forgetLater drops an ended execution after a while.
 func (s *Supervisor) forgetLater(e *Exec) {
-	s.touch()
 	s.asking.forget(e)
-	time.AfterFunc(keepResults, func() {
-		s.mu.Lock()
-		delete(s.execs, e.ID)
-		s.mu.Unlock()
-		e.Session.mu.Lock()
-		delete(e.Session.execs, e.ID)
-		e.Session.mu.Unlock()
-	})
+	e.mu.Lock()
+	e.expiry = time.AfterFunc(keepResults, func() { s.forget(e) })
+	e.mu.Unlock()
+	e.Session.mu.Lock()
+	closed := e.Session.closed
+	e.Session.mu.Unlock()
+	if closed {
+		s.forget(e)
+	}
+}
+
+// forget drops what is kept of an ended execution. Who follows it reads on.
+func (s *Supervisor) forget(e *Exec) {
+	e.mu.Lock()
+	e.expiry.Stop()
+	e.mu.Unlock()
+	s.mu.Lock()
+	delete(s.execs, e.ID)
+	s.mu.Unlock()
+	e.Session.mu.Lock()
+	delete(e.Session.execs, e.ID)
+	e.Session.mu.Unlock()
 }
 
 func (s *Supervisor) touch() {
@@ -390,28 +417,16 @@ func (s *Supervisor) touch() {
 func (s *Supervisor) Running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
-	for _, e := range s.execs {
-		if !e.Ended() {
-			n++
-		}
-	}
-	return n
+	return len(s.live)
 }
 
 // IdleSince is when something was last asked for, and false while commands
 // run or API sessions live.
 func (s *Supervisor) IdleSince() (time.Time, bool) {
 	s.mu.Lock()
-	last := s.lastUse
-	for _, e := range s.execs {
-		if !e.Ended() {
-			s.mu.Unlock()
-			return last, false
-		}
-	}
+	last, busy := s.lastUse, len(s.live) > 0
 	s.mu.Unlock()
-	return last, !s.sessions.anyAPI()
+	return last, !busy && !s.sessions.anyAPI()
 }
 
 // Shutdown takes no more work, waits for running commands until ctx ends, and
