@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: run build test fuzz differential clean prerequisites
+.PHONY: pictures run build test fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -35,6 +35,10 @@ fuzz: build
 
 differential:
 	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/
+
+# The pictures in docs/img.
+pictures: build
+	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -run 'TestWebPictures' ./acceptance/
 
 clean:
 	rm -rf $(BIN)

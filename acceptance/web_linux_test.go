@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,5 +82,22 @@ func TestWebApprover(t *testing.T) {
 		a.withGateway(r.config)
 		a.sbx("trust")
 		a.browse(r.script)
+	}
+}
+
+// The pictures of docs/img can be made: make pictures keeps them.
+func TestWebPictures(t *testing.T) {
+	to := os.Getenv("PICTURES")
+	if to == "" {
+		to = t.TempDir()
+	}
+	a := newActor(t, "")
+	a.withGateway("[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.sbx("trust")
+	a.browse("pictures.mjs", "PICTURES="+to)
+	for _, name := range []string{"question", "delete", "diff", "host", "phone"} {
+		if b, err := os.ReadFile(filepath.Join(to, "web-"+name+".png")); err != nil || !bytes.HasPrefix(b, []byte("\x89PNG")) {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
 	}
 }

@@ -70,7 +70,7 @@ write_approval = false
 		{"another root", "[files.paths.here]\nroot = \"/\"\n", "files.paths.here.root", `"."`, ""},
 		{"a sandbox of its own", "[files.paths.mine]\nroot = \"/etc\"\n", "files.paths.mine.root", ``, ""},
 		{"socket", `daemon.socket_dir = "/tmp/x"`, "daemon.socket_dir", `""`, "a project's file can only tighten"},
-		{"gateway", `gateway.listen = "127.0.0.1:1"`, "gateway.listen", `""`, "a project's file cannot set this"},
+		{"gateway", `gateway.listen = "127.0.0.1:1"`, "gateway.listen", `""`, "and cannot set this"},
 		{"tools", `tools.unknown = "allow"`, "tools.unknown", `"ask"`, "a project's file can only tighten"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

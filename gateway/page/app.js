@@ -163,10 +163,10 @@ function card(entry) {
     el("pre", { tabindex: "0", "aria-label": "What it would do" }, q.command ? command(q.command) : text(subject(q))),
     q.claim ? el("p", { class: "small" }, "The agent says: ", text(q.claim)) : "",
     presentation(w),
-    facts(["Why it asks", q.reasons], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path],
+    facts(["Why it asks", [...new Set(q.reasons)]], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path],
       ["Agent", q.agent ? q.agent : `process ${q.pid} ${q.exe ?? ""}`],
       ["Session", [q.label, q.session].filter(Boolean).join(" · ")],
-      ["In the sandbox", q.sandbox], ["Not enforced", missing(q.enforcement)], ["Warning", (q.warnings ?? []).map((x) => x.message)],
+      ["In the sandbox", q.sandbox], ["Not enforced", missing(q.enforcement)], ["Warning", (q.warnings ?? []).map((x) => x.message).filter((m) => !tags.includes(m))],
       ["So far", past(w.past)], ["Answer within", q.deadline ? el("span", { "data-deadline": q.deadline }, span(new Date(q.deadline) - Date.now())) : ""]),
     batch(q.batch), answers(q, w, draft, id));
   return c;
