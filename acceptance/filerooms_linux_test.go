@@ -77,3 +77,32 @@ suffixes = [".csv"]
 		a.sh("test -e out/run.sh; test -e '" + data + "/in/b.csv'; test ! -e frozen/b.md; test ! -e '" + data + "/b.csv'")
 	})
 }
+
+// Several sessions make the first change in a project that nobody trusts: one
+// yes trusts it, and none of the others is carried out under the profile of
+// before.
+func TestFirstChangesAtOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start("--mode", "approve-all")
+		peer := a.agentPeer("editor")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		results := make(chan error)
+		const sessions = 6
+		for i := range sessions {
+			agent := a.fileAgent(peer, ipc.KindAPI)
+			go func() {
+				_, err := agent.do(ctx, ipc.FileRequest{Op: "create", Path: fmt.Sprintf("%d.md", i), Content: "x"})
+				results <- err
+			}()
+		}
+		for range sessions {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if got := a.sh("cat ?.md"); got != "xxxxxx" {
+			t.Errorf("the files hold %q", got)
+		}
+	})
+}

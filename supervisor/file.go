@@ -177,11 +177,12 @@ func (s *Supervisor) decideFile(ctx context.Context, c *fileCall, j *fileJudgeme
 
 // afterYes does what a yes implies, and looks again where time has passed.
 func (s *Supervisor) afterYes(ctx context.Context, c *fileCall, j *fileJudgement, d approval.Decision) (*fileJudgement, error) {
-	if j.trusts && !s.Trusted(c.sess) {
+	switch {
+	case j.trusts && !s.Trusted(c.sess): // somebody else may have trusted it meanwhile
 		if _, err := s.TrustDir(c.sess.Peer.UID, c.sess.Root, d.By.String()+" answering "+d.Request); err != nil {
 			return nil, err
 		}
-	} else if d.How != approval.HowPerson {
+	case !j.trusts && d.How != approval.HowPerson:
 		return j, nil // the worker itself compares the facts
 	}
 	now, err := s.judgeFile(ctx, c)
