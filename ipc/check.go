@@ -18,6 +18,9 @@ type CheckRequest struct {
 	Inline      bool              `json:"inline,omitempty"` // a person at this terminal may answer
 	Description string            `json:"description,omitempty"`
 	Batch       *BatchPlace       `json:"batch,omitempty"`
+	// TicketMS asks for a ticket that lets exactly this command run once in this
+	// session, by whoever of the same user brings it within so many milliseconds.
+	TicketMS int64 `json:"ticket_ms,omitempty"`
 }
 
 // Decisions of a Verdict.
@@ -43,6 +46,7 @@ type Verdict struct {
 	ProfileDigest string       `json:"profile_digest,omitempty"`
 	Enforcement   *Enforcement `json:"enforcement,omitempty"`
 	Warnings      []Warning    `json:"warnings,omitempty"`
+	Ticket        Secret       `json:"ticket,omitempty"` // as asked for, where the command is not refused
 }
 
 // Denial says why something did not run, in words that are ready for a model.

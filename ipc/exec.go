@@ -11,7 +11,8 @@ const (
 
 // ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set.
 type ExecRequest struct {
-	Session        string            `json:"session"`
+	Session        string            `json:"session,omitempty"`
+	Ticket         Secret            `json:"ticket,omitempty"` // in place of a session: see CheckRequest.TicketMS
 	CallID         string            `json:"call_id,omitempty"`
 	Command        string            `json:"command,omitempty"` // a line of shell
 	Argv           []string          `json:"argv,omitempty"`    // a command without a shell

@@ -33,12 +33,18 @@ func (r CheckRequest) validate() *Error {
 	if r.Session == "" && !r.DryRun {
 		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions, or ask with dry_run"}
 	}
+	if r.TicketMS < 0 || r.TicketMS > 0 && (r.Session == "" || r.Command == "" && len(r.Argv) == 0) {
+		return badRequest("ticket_ms: a ticket is for a command in a session, and has a lifetime")
+	}
 	return r.Batch.validate()
 }
 
 func (r ExecRequest) validate() *Error {
-	if r.Session == "" {
+	switch {
+	case r.Session == "" && r.Ticket == "":
 		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions"}
+	case r.Session != "" && r.Ticket != "":
+		return badRequest("a ticket brings its own session")
 	}
 	if (r.Command == "") == (len(r.Argv) == 0) {
 		return badRequest("give either command or argv")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -19,6 +20,8 @@ type CheckRequest struct {
 	// where one must be, and the decision is on record: the agent runs the
 	// command itself.
 	DryRun bool
+	// Ticket is how long a ticket for the command is good; 0: none is made.
+	Ticket time.Duration
 }
 
 // ToolRequest asks about a call of a tool that the agent runs itself.
@@ -49,6 +52,7 @@ type Verdict struct {
 	Digest        string // of the profile
 	Report        sandbox.Report
 	Warnings      []string
+	Ticket        string // for this command, once; "": none
 }
 
 // Check judges a command without running it (R-AP-20, R-IP-03).
@@ -79,6 +83,9 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 	if !v.Decision.Approved && !r.DryRun {
 		denied := s.denied("bash", j.command.Text(), v.Decision)
 		v.Denied = &denied
+	}
+	if r.Ticket > 0 && !v.Refuses && (v.Decision.Approved || r.DryRun) {
+		v.Ticket = s.tickets.issue(sess, e.Request, j, v.Decision, !r.DryRun, r.Ticket)
 	}
 	return v, nil
 }

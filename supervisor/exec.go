@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -41,6 +42,8 @@ type ExecRequest struct {
 	// Passed are descriptors of the caller's own. They may be refused: see
 	// [DescriptorError].
 	Passed Descriptors
+
+	ticket *ticket // from Redeem
 }
 
 // Stdin says where standard input comes from.
@@ -208,7 +211,7 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 			return s.refuse(e, nil, failure(err))
 		}
 		judged := time.Now()
-		decision, err := s.decide(ctx, e, j)
+		decision, err := s.decideOnce(ctx, e, j)
 		if err != nil {
 			return s.refuse(e, j, failure(err))
 		}
@@ -235,6 +238,15 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	}
 	return s.refuse(e, nil, Result{Outcome: NotRun, Code: 125,
 		Message: "Not run: what the command depends on kept changing while the question was open. Try again when nothing else changes these files."})
+}
+
+// decideOnce takes the decision that a ticket carries, or decides.
+func (s *Supervisor) decideOnce(ctx context.Context, e *Exec, j *judgement) (approval.Decision, error) {
+	carried, err := s.byTicket(e, j)
+	if carried != nil || err != nil {
+		return *cmp.Or(carried, &approval.Decision{}), err
+	}
+	return s.decide(ctx, e, j)
 }
 
 // failure is the result of a step that went wrong before the command ran.

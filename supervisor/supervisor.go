@@ -80,6 +80,7 @@ type Supervisor struct {
 	gitFiles    kept[string, gitFiles] // by the home directory
 	paths       config.Paths
 	sessions    *sessions
+	tickets     tickets
 	asking      asking
 	ctx         context.Context
 	stopAll     context.CancelCauseFunc

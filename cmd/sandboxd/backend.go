@@ -164,6 +164,7 @@ func wireError(err error) error {
 	var (
 		root       *supervisor.RootError
 		session    *supervisor.SessionError
+		ticket     *supervisor.TicketError
 		request    *supervisor.RequestError
 		limit      *supervisor.LimitError
 		auditErr   *supervisor.AuditError
@@ -184,6 +185,8 @@ func wireError(err error) error {
 		code, hint = ipc.CodeSecret, "send the session's secret: Authorization: Bearer …"
 	case errors.As(err, &session):
 		code, hint = ipc.CodeNotFound, "open a session with POST /v1/sessions"
+	case errors.As(err, &ticket):
+		code, hint = ipc.CodeForbidden, "have the command judged again, and use the new ticket once"
 	case errors.As(err, &request):
 		code = ipc.CodeBadRequest
 	case errors.As(err, &descriptor):

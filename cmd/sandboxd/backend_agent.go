@@ -36,6 +36,9 @@ func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
 	if c.Role == ipc.RoleApprover {
 		return e, nil
 	}
+	if p := c.Peer; e.Peer.PID == p.PID && e.Peer.Start == p.Start {
+		return e, nil // who asked for it, perhaps with a ticket
+	}
 	if _, err := b.session(c, e.Session.ID); err != nil {
 		return nil, err
 	}
@@ -58,11 +61,23 @@ func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 }
 
 func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) (ipc.ExecStarted, error) {
-	s, err := b.session(c, r.Session)
+	place, err := placeOf(r.Batch)
 	if err != nil {
 		return ipc.ExecStarted{}, err
 	}
-	place, err := placeOf(r.Batch)
+	if r.Ticket != "" {
+		q := execRequest(r, place)
+		s, err := b.sup.Redeem(string(r.Ticket), peerOf(c.Peer), &q)
+		if err != nil {
+			return ipc.ExecStarted{}, wireError(err)
+		}
+		e, err := b.sup.Exec(s, peerOf(c.Peer), q)
+		if err != nil {
+			return ipc.ExecStarted{}, wireError(err)
+		}
+		return ipc.ExecStarted{ID: e.ID}, nil
+	}
+	s, err := b.session(c, r.Session)
 	if err != nil {
 		return ipc.ExecStarted{}, err
 	}
@@ -74,11 +89,17 @@ func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) 
 }
 
 func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecRequest, place place) (*supervisor.Exec, error) {
-	return b.sup.Exec(s, peerOf(c.Peer), supervisor.ExecRequest{
+	q := execRequest(r, place)
+	q.Inline = b.inline(c, s, r.Inline)
+	return b.sup.Exec(s, peerOf(c.Peer), q)
+}
+
+// execRequest is r in the domain's words; nobody answers at the caller's terminal.
+func execRequest(r ipc.ExecRequest, place place) supervisor.ExecRequest {
+	return supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
 		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
-		Inline: b.inline(c, s, r.Inline), Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next,
-		Passed: passedOf(r.Passed)})
+		Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
 }
 
 // passedOf is what was passed in the domain's words.
@@ -122,7 +143,7 @@ func (b *backend) check(ctx context.Context, c ipc.Caller, s *supervisor.Session
 	if r.Tool != "" && r.Tool != "bash" {
 		return b.checkTool(ctx, c, s, r, place)
 	}
-	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Exec: supervisor.ExecRequest{
+	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Ticket: time.Duration(r.TicketMS) * time.Millisecond, Exec: supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY,
 		Inline: b.inline(c, s, r.Inline), Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next}})
 	if err != nil {

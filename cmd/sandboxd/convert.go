@@ -232,7 +232,7 @@ func wireDenial(r supervisor.Result) *ipc.Denial {
 
 func wireVerdict(v supervisor.Verdict) ipc.Verdict {
 	w := ipc.Verdict{ID: v.Decision.Request, Allowed: v.Decision.Approved, Why: v.Why, Rule: v.Rule, Risk: wireRisk(v.Risk),
-		Reasons: v.Reasons, Description: v.Description, ProfileDigest: v.Digest, Warnings: wireTexts(v.Warnings)}
+		Reasons: v.Reasons, Description: v.Description, ProfileDigest: v.Digest, Warnings: wireTexts(v.Warnings), Ticket: ipc.Secret(v.Ticket)}
 	switch {
 	case v.Asks:
 		w.Decision = ipc.DecisionAsk

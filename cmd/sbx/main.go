@@ -28,5 +28,5 @@ import (
 )
 
 func main() {
-	os.Exit(execute(context.Background(), os.Args[1:]))
+	os.Exit(execute(context.Background(), asShell(os.Args)))
 }

@@ -31,6 +31,7 @@ var verbs = []func(*app) *cobra.Command{
 	runVerb, fileVerb, undoVerb, checkVerb, approveVerb, pendingVerb,
 	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb, webVerb,
 	logVerb, statsVerb, statusVerb, doctorVerb,
+	mcpVerb, hookVerb, shellVerb,
 	rulesVerb, presetVerb, configVerb, stopVerb, versionVerb, genVerb,
 }
 

@@ -25,6 +25,7 @@ type runOptions struct {
 	agent       string
 	description string
 	session     string
+	ticket      string
 }
 
 func runVerb(a *app) *cobra.Command {
@@ -68,6 +69,7 @@ func runVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.plain, "plain", false, "ask line by line, for screen readers and terminals that can do no more")
 	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
 	f.StringVar(&o.description, "description", "", "what the command is for, in the asking program's words; shown as such")
+	f.StringVar(&o.ticket, "ticket", "", "the ticket that a hook got for exactly this command in this directory; good once")
 	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
 	return c
 }
@@ -76,6 +78,8 @@ func runVerb(a *app) *cobra.Command {
 func (o *runOptions) check(c *cobra.Command) error {
 	lineGiven := c.Flags().Changed("command")
 	switch {
+	case o.ticket != "" && o.session != "":
+		return usage(c, "--ticket brings its own session: leave --session away")
 	case lineGiven && len(o.argv) > 0:
 		return usage(c, "-c LINE and COMMAND are both given: quote the whole line, or leave -c away")
 	case lineGiven && strings.TrimSpace(o.line) == "":

@@ -113,6 +113,9 @@ func leaving(err error) bool {
 
 // join takes part in a session: the named one, or the terminal's own.
 func (r *runner) join(ctx context.Context) error {
+	if r.options.ticket != "" {
+		return nil // it brings its own
+	}
 	if r.options.session != "" {
 		r.client.Secret = ipc.Secret(os.Getenv("SBX_SESSION_SECRET"))
 		r.report.Session = r.options.session
@@ -135,7 +138,7 @@ func (r *runner) join(ctx context.Context) error {
 
 // terminal is where a person can be asked.
 func (r *runner) terminal() *term.Terminal {
-	if r.options.noAsk || r.options.session != "" {
+	if r.options.noAsk || r.options.session != "" || r.options.ticket != "" {
 		return nil
 	}
 	tty := askingTerminal()
@@ -146,7 +149,7 @@ func (r *runner) terminal() *term.Terminal {
 }
 
 func (r *runner) request(env map[string]string) ipc.ExecRequest {
-	q := ipc.ExecRequest{Session: r.report.Session, Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
+	q := ipc.ExecRequest{Session: r.report.Session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
 		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Description: r.options.description}
 	if len(q.Argv) == 0 {
 		q.Argv = nil

@@ -196,6 +196,8 @@ export interface CheckRequest {
   inline?: boolean;
   description?: string;
   batch?: BatchPlace;
+  /** TicketMS asks for a ticket that lets exactly this command run once in this session, by whoever of the same user brings it within so many milliseconds. */
+  ticket_ms?: number;
 }
 
 /** Closed answers a CloseRequest. */
@@ -335,6 +337,8 @@ export interface ExecOutput {
 /** ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set. */
 export interface ExecRequest {
   session?: string;
+  /** in place of a session: see CheckRequest.TicketMS */
+  ticket?: string;
   call_id?: string;
   /** a line of shell */
   command?: string;
@@ -1007,6 +1011,8 @@ export interface Verdict {
   profile_digest?: string;
   enforcement?: Enforcement;
   warnings?: Warning[];
+  /** as asked for, where the command is not refused */
+  ticket?: string;
 }
 
 /** Version answers GET /v1/version. */

@@ -160,12 +160,13 @@ class AgentOperations(SharedOperations):
         inline: Optional[bool] = None,
         description: Optional[str] = None,
         batch: Optional[wire.BatchPlace] = None,
+        ticket_ms: Optional[int] = None,
     ) -> wire.Verdict:
         """decide without running: POST /v1/check"""
         answer: wire.Verdict = self.ask(
             "POST",
             "/v1/check",
-            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "batch": batch},
+            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "batch": batch, "ticket_ms": ticket_ms},
         )
         return answer
 
@@ -202,6 +203,7 @@ class AgentOperations(SharedOperations):
         self,
         *,
         session: Optional[str] = None,
+        ticket: Optional[str] = None,
         call_id: Optional[str] = None,
         command: Optional[str] = None,
         argv: Optional[List[str]] = None,
@@ -224,7 +226,7 @@ class AgentOperations(SharedOperations):
         answer: wire.ExecStarted = self.ask(
             "POST",
             "/v1/exec",
-            body={"session": session, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer

@@ -175,6 +175,7 @@ class CheckRequest(TypedDict, total=False):
     inline: bool  # a person at this terminal may answer
     description: str
     batch: BatchPlace
+    ticket_ms: int  # TicketMS asks for a ticket that lets exactly this command run once in this session, by whoever of the same user brings it within so many milliseconds.
 
 
 class Closed(TypedDict, total=False):
@@ -307,6 +308,7 @@ class ExecRequest(TypedDict, total=False):
     """ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set."""
 
     session: str
+    ticket: str  # in place of a session: see CheckRequest.TicketMS
     call_id: str
     command: str  # a line of shell
     argv: List[str]  # a command without a shell
@@ -890,6 +892,7 @@ class Verdict(TypedDict, total=False):
     profile_digest: str
     enforcement: Enforcement
     warnings: List[Warning]
+    ticket: str  # as asked for, where the command is not refused
 
 
 class Version(TypedDict, total=False):

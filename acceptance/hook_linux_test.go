@@ -1,0 +1,305 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sandboxd/hook"
+	"sandboxd/ipc"
+)
+
+// call is the input of a vendor's hook, in the form that its documents have.
+func call(vendor, cwd, tool string, input map[string]any) string {
+	c := map[string]any{"session_id": "abc123", "transcript_path": "/nowhere/transcript.jsonl", "cwd": cwd, "permission_mode": "default",
+		"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01ABC123"}
+	if vendor == "codex" {
+		c["turn_id"], c["model"] = "turn-1", "some-model"
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// hookAnswer is what both vendors read.
+type hookAnswer struct {
+	HookSpecificOutput *struct {
+		HookEventName            string
+		PermissionDecision       string
+		PermissionDecisionReason string
+		UpdatedInput             map[string]any
+	}
+}
+
+// hook asks the real sbx about one call. "": it said nothing.
+func (a *actor) hook(input string, args ...string) (decision, reason string, updated map[string]any) {
+	a.t.Helper()
+	r := a.do(strings.NewReader(input), filepath.Join(bin, "sbx"), append([]string{"hook"}, args...)...)
+	if r.code != 0 {
+		a.t.Fatalf("hook %q: %v", args, r)
+	}
+	if r.out == "" {
+		return "", "", nil
+	}
+	var got hookAnswer
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.HookSpecificOutput == nil || got.HookSpecificOutput.HookEventName != "PreToolUse" {
+		a.t.Fatalf("hook %q answered %q: %v", args, r.out, err)
+	}
+	o := got.HookSpecificOutput
+	return o.PermissionDecision, o.PermissionDecisionReason, o.UpdatedInput
+}
+
+func bash(command string) map[string]any { return map[string]any{"command": command, "timeout": 5000} }
+
+// R-SH-05, R-UX-06: the hook wraps a command so that it runs in the sandbox by a
+// ticket, once; the ticket is bound to command and directory.
+func TestHookWraps(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start()
+		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}} {
+			wrap := func(command string) string {
+				decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash(command)), v.name, "--agent-version", v.version)
+				line, _ := updated["command"].(string)
+				if decision != "allow" || line == "" || updated["timeout"] != 5000.0 {
+					t.Fatalf("%s: %q (%s): %v", v.name, decision, reason, updated)
+				}
+				return line
+			}
+			run := func(line string) result { return a.do(nil, "/bin/bash", "-c", line) }
+
+			line := wrap(`cat README; echo "it's $((1+1))" $(pwd)`)
+			if r := run(line); r.code != 0 || r.out != "hello\nit's 2 "+a.project+"\n" {
+				t.Errorf("%s: %s: %v", v.name, line, r)
+			}
+			if r := run(line); r.code != 126 || !strings.Contains(r.err, "it was used") {
+				t.Errorf("%s, a second time: %v", v.name, r)
+			}
+			line = wrap("cat README")
+			if r := run(strings.Replace(line, "cat README", "cat .git/config", 1)); r.code != 126 || !strings.Contains(r.err, "another command") {
+				t.Errorf("%s, another command: %v", v.name, r)
+			}
+			if r := run(line); r.code != 126 {
+				t.Errorf("%s: the ticket was not used up by another command: %v", v.name, r)
+			}
+			if r := run("cd .git && " + wrap("ls")); r.code != 126 || !strings.Contains(r.err, "another working directory") {
+				t.Errorf("%s, another directory: %v", v.name, r)
+			}
+			// In the sandbox: what it may not see is not there.
+			if r := run(wrap("ls " + a.stateDir())); r.code == 0 {
+				t.Errorf("%s: the command ran outside: %v", v.name, r)
+			}
+			// Auto tells the vendors apart; without a version nothing is rewritten.
+			want := map[string]string{"claude": "ask", "codex": "deny"}[v.name]
+			for _, version := range []string{"", "1.0.0", "0.1.0"} {
+				args := []string{"auto"}
+				if version != "" {
+					args = append(args, "--agent-version", version)
+				}
+				if decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash("ls")), args...); decision != want && version != "1.0.0" || updated != nil && version != "1.0.0" || reason == "" && version == "" {
+					t.Errorf("%s %q: %q %q %v", v.name, version, decision, reason, updated)
+				}
+			}
+		}
+	})
+}
+
+// R-IP-03: a ticket carries an approval only where one was given for exactly
+// this; it is refused late, and where what the session may touch has changed.
+func TestTickets(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start()
+		agent, person := a.agentPeer("tickets"), a.personPeer("tickets", true)
+		ctx := t.Context()
+		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := agent.agent.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindAPI, Root: a.project})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &ipc.Client{Socket: agent.agent.Socket, Secret: s.Secret}
+		defer c.Close()
+		check := func(q ipc.CheckRequest) ipc.Verdict {
+			t.Helper()
+			q.Session, q.Cwd = s.ID, a.project
+			v, err := c.Check(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		answer := func(allow bool) {
+			t.Helper()
+			for {
+				l, err := person.approver.Approvals(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, q := range l.Approvals {
+					person.approver.Decide(ctx, ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: allow})
+					return
+				}
+			}
+		}
+		// Another process of the same user, without the session's secret.
+		redeem := func(ticket ipc.Secret, command string) (*ipc.Exit, error) {
+			t.Helper()
+			other := &ipc.Client{Socket: person.agent.Socket}
+			defer other.Close()
+			started, err := other.StartExec(ctx, ipc.ExecRequest{Ticket: ticket, Command: command, Cwd: a.project})
+			if err != nil {
+				return nil, err
+			}
+			return endOf(t, ctx, other, started.ID), nil
+		}
+
+		go answer(true)
+		v := check(ipc.CheckRequest{Command: "echo hi > made", TicketMS: 60000})
+		if !v.Allowed || v.Ticket == "" {
+			t.Fatalf("%+v", v)
+		}
+		if exit, err := redeem(v.Ticket, "echo hi > made"); err != nil || exit.Code != 0 {
+			t.Errorf("what a person allowed: %+v, %v", exit, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(a.project, "made")); string(b) != "hi\n" {
+			t.Errorf("it did not run: %q, %v", b, err)
+		}
+		if _, err := redeem(v.Ticket, "echo hi > made"); ipc.CodeOf(err) != ipc.CodeForbidden {
+			t.Errorf("a second time: %v", err)
+		}
+		// Of a dry run: identity, and no approval.
+		v = check(ipc.CheckRequest{Command: "echo ho > made", DryRun: true, TicketMS: 60000})
+		go answer(false)
+		if exit, err := redeem(v.Ticket, "echo ho > made"); err != nil || exit.Denied == nil {
+			t.Errorf("of a dry run: %+v, %v", exit, err)
+		}
+		if _, err := c.Turn(ctx, ipc.TurnRequest{Session: s.ID}); err != nil {
+			t.Fatal(err)
+		}
+		v = check(ipc.CheckRequest{Command: "ls", DryRun: true, TicketMS: 1})
+		for i := 0; i < 100; i++ { // a millisecond passes meanwhile
+			check(ipc.CheckRequest{Command: "ls", DryRun: true})
+			break
+		}
+		if _, err := redeem(v.Ticket, "ls"); ipc.CodeOf(err) != ipc.CodeForbidden {
+			t.Errorf("late: %v", err)
+		}
+		v = check(ipc.CheckRequest{Command: "ls", DryRun: true, TicketMS: 60000})
+		if err := person.approver.Distrust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+			t.Fatal(err)
+		}
+		if exit, err := redeem(v.Ticket, "ls"); err != nil || exit.Error == nil {
+			t.Errorf("what it may touch has changed: %+v, %v", exit, err)
+		}
+		v = check(ipc.CheckRequest{Command: "ls", DryRun: true, TicketMS: 60000})
+		if _, err := c.CloseSession(ctx, ipc.CloseRequest{Session: s.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := redeem(v.Ticket, "ls"); ipc.CodeOf(err) != ipc.CodeForbidden {
+			t.Errorf("after the session's end: %v", err)
+		}
+	})
+}
+
+// endOf follows a command to its end.
+func endOf(t *testing.T, ctx context.Context, c *ipc.Client, id string) *ipc.Exit {
+	t.Helper()
+	stream, err := c.ExecEvents(ctx, ipc.EventsRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	for {
+		e, err := stream.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == ipc.EventExit {
+			return e.Exit
+		}
+	}
+}
+
+// R-UX-06: every way in which a call can't be judged is a refusal in the
+// vendor's form, and says what to do.
+func TestHookFailsClosed(t *testing.T) {
+	a := newActor(t, "")
+	a.start()
+	for _, v := range hook.Vendors {
+		for name, input := range map[string]string{
+			"nothing":         "",
+			"not JSON":        "hello",
+			"an array":        "[]",
+			"another event":   strings.Replace(call(v.Name, a.project, "Bash", bash("ls")), "PreToolUse", "PostToolUse", 1),
+			"no tool":         call(v.Name, a.project, "", bash("ls")),
+			"no input":        call(v.Name, a.project, "Bash", nil),
+			"no command":      call(v.Name, a.project, "Bash", map[string]any{}),
+			"a relative cwd":  call(v.Name, "sub", "Bash", bash("ls")),
+			"a cwd elsewhere": call(v.Name, "/does/not/exist", "Bash", bash("ls")),
+			"a NUL":           call(v.Name, a.project, "Bash", bash("ls\x00")),
+		} {
+			if decision, reason, _ := a.hook(input, v.Name, "--agent-version", v.Rewrites); decision != "deny" || reason == "" {
+				t.Errorf("%s, %s: %q %q", v.Name, name, decision, reason)
+			}
+		}
+		if r := a.do(strings.NewReader("{}"), filepath.Join(bin, "sbx"), "hook", v.Name, "--no-such-flag"); r.code != 2 {
+			t.Errorf("%s: a flag of another version: %v", v.Name, r)
+		}
+		// Nobody answers: in time, with what to tell the user.
+		if decision, reason, _ := a.hook(call(v.Name, a.project, "send_email", map[string]any{"to": "anna"}), v.Name, "--patience", "1s"); decision != "deny" || !strings.Contains(reason, "sbx approve") {
+			t.Errorf("%s, nobody there: %q %q", v.Name, decision, reason)
+		}
+	}
+	// A daemon can't be had at all: its directory is somebody else's file.
+	a.stop()
+	blocked := filepath.Join(a.dir, "blocked")
+	a.sh("echo > " + blocked)
+	a.extraEnv = []string{"SBX_SOCKET_DIR=" + blocked}
+	for _, v := range hook.Vendors {
+		if decision, reason, _ := a.hook(call(v.Name, a.project, "Bash", bash("ls")), v.Name, "--agent-version", v.Rewrites); decision != "deny" || reason == "" {
+			t.Errorf("%s without a daemon: %q %q", v.Name, decision, reason)
+		}
+	}
+}
+
+// R-AP-24: tools that the agent runs itself follow [tools]: what is unknown and
+// every MCP tool asks, unless a rule names it.
+func TestHookDecides(t *testing.T) {
+	a := newActor(t, "")
+	st := newStage(a, "[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
+		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision = \"deny\"\n")
+	defer st.stop()
+	for _, c := range []struct {
+		tool    string
+		input   map[string]any
+		allowed bool
+	}{
+		{"Read", map[string]any{"file_path": "/etc/hostname"}, true},
+		{"WebFetch", map[string]any{"url": "https://example.org/a"}, true},
+		{"WebFetch", map[string]any{"url": "https://evil.example/a"}, false},
+		{"mcp__github__get_issue", map[string]any{"n": 1}, true},
+		{"mcp__github__delete_repo", map[string]any{"n": 1}, false},
+		{"Task", map[string]any{"prompt": "x"}, false},
+		{"Unknown", map[string]any{}, false},
+	} {
+		for _, v := range hook.Vendors {
+			decision, reason, _ := a.hook(call(v.Name, a.project, c.tool, c.input), v.Name, "--patience", "1s")
+			allowed := decision == "allow" || decision == "" && v.Name == "codex"
+			if allowed != c.allowed || !allowed && (decision != "deny" || reason == "") {
+				t.Errorf("%s %s %v: %q %q", v.Name, c.tool, c.input, decision, reason)
+			}
+		}
+	}
+	if decision, _, updated := a.hook(call("claude", a.project, "Bash", bash("ls")), "claude", "--mode", "decide"); decision != "allow" || updated != nil {
+		t.Errorf("decide: %q %v", decision, updated)
+	}
+	if decision, _, _ := a.hook(call("codex", a.project, "Bash", bash("ls")), "codex", "--mode", "decide"); decision != "" {
+		t.Errorf("decide: codex was told %q", decision)
+	}
+}

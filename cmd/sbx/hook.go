@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"sandboxd/hook"
+)
+
+func hookVerb(a *app) *cobra.Command {
+	c := group("hook", "Answer the pre-tool hooks of other agents, and install them",
+		"  sbx hook install claude --user\n  sbx hook install codex --project\n  sbx hook install claude --user --remove",
+		hookInstall(a))
+	for _, v := range append([]string{"auto"}, names()...) {
+		c.AddCommand(hookAnswer(a, v))
+	}
+	return c
+}
+
+func names() (list []string) {
+	for _, v := range hook.Vendors {
+		list = append(list, v.Name)
+	}
+	return list
+}
+
+func hookAnswer(a *app, vendor string) *cobra.Command {
+	var mode, version string
+	var patience seconds
+	c := &cobra.Command{
+		Use:   vendor,
+		Short: "Answer one call of " + vendor + " on standard input",
+		Long: "Read a pre-tool hook's JSON from standard input and print the verdict in the agent's\n" +
+			"form. In mode wrap a shell command is allowed rewritten, so that it runs in the sandbox\n" +
+			"by a ticket that is good once; in mode decide the agent runs it itself.\n" +
+			"Whatever goes wrong is a refusal.",
+		Example: "  sbx hook " + vendor + " < call.json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if mode != hook.Wrap && mode != hook.Decide {
+				return &exit{2, usage(c, "--mode %q: want %s or %s", mode, hook.Wrap, hook.Decide)}
+			}
+			input, err := io.ReadAll(io.LimitReader(a.stdin, 16<<20))
+			if err != nil {
+				return &exit{2, fmt.Errorf("read the call: %w", err)} // 2 is a refusal to every vendor
+			}
+			h := hook.Hook{Vendor: hook.Find(vendor), Mode: mode, Version: version, Patience: time.Duration(patience), Connect: func(ctx context.Context) (hook.Daemon, error) {
+				return a.agent(ctx)
+			}}
+			if h.Program, err = os.Executable(); err == nil {
+				h.Project, err = os.Getwd()
+			}
+			if err != nil {
+				return &exit{2, err}
+			}
+			if p, err := a.locate(c.Context()); err == nil && p.Named {
+				h.Arguments = []string{"--socket-dir", p.SocketDir}
+			}
+			if _, err := a.out.Write(h.Answer(c.Context(), input)); err != nil {
+				return &exit{2, err}
+			}
+			return nil
+		},
+	}
+	// What an older or newer sbx put into the settings must not let a call through.
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &exit{2, usage(c, "%v", err)} })
+	f := c.Flags()
+	f.StringVar(&mode, "mode", hook.Wrap, "wrap: run commands in the sandbox; decide: verdict only")
+	f.StringVar(&version, "agent-version", "", "the agent's version, as installation found it")
+	f.Var(&patience, "patience", "how long a person may take to answer (default 9m45s)")
+	return c
+}
+
+func hookInstall(a *app) *cobra.Command {
+	var user, project, remove, dry bool
+	var mode string
+	c := &cobra.Command{
+		Use:   "install VENDOR",
+		Short: "Put the hook into an agent's settings file, or take it out",
+		Long: "Put the hook into the settings of claude or codex, for this project (--project) or for\n" +
+			"all of yours (--user). What else stands there stays; the difference is shown; doing it\n" +
+			"again changes nothing, except that a newer version of the agent is noted.",
+		Example: "  sbx hook install claude --user\n  sbx hook install claude --user --remove",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			v := hook.Find(args[0])
+			switch {
+			case v == nil:
+				return usage(c, "there is no vendor %q; there are: %s", args[0], strings.Join(names(), ", "))
+			case user == project:
+				return usage(c, "say where: --user or --project")
+			case mode != hook.Wrap && mode != hook.Decide:
+				return usage(c, "--mode %q: want %s or %s", mode, hook.Wrap, hook.Decide)
+			}
+			return a.hookInstall(c.Context(), *v, user, remove, dry, mode)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&user, "user", false, "in your home directory: for all projects")
+	f.BoolVar(&project, "project", false, "in this directory: for whoever works in it")
+	f.BoolVar(&remove, "remove", false, "take it out")
+	f.BoolVar(&dry, "dry-run", false, "show the difference and change nothing")
+	f.StringVar(&mode, "mode", hook.Wrap, "wrap: run commands in the sandbox; decide: verdict only")
+	return c
+}
+
+func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry bool, mode string) error {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	path := v.SettingsFile(cwd, home, user)
+	old, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	var changed []byte
+	if remove {
+		changed, err = v.Remove(old)
+	} else {
+		var command string
+		if command, err = a.hookCommand(ctx, v, mode); err == nil {
+			changed, err = v.Install(old, command)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("edit %s: %w; it was left as it is", path, err)
+	}
+	if diff := udiff.Unified(path, path, string(old), string(changed)); diff == "" {
+		a.note("%s has it so already", path)
+		return nil
+	} else {
+		a.printf("%s", diff)
+	}
+	if dry {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	// renameio keeps the mode of a file that is there.
+	if err := renameio.WriteFile(path, changed, 0o644, renameio.WithExistingPermissions()); err != nil {
+		return err
+	}
+	if !remove && v.Name == hook.Codex.Name {
+		a.note("Codex runs a new hook only when you have trusted it: open codex, type /hooks")
+	}
+	return nil
+}
+
+var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+(-[\w.]+)?`)
+
+// hookCommand is the line that the agent's shell is to run.
+func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	words := []string{program}
+	if a.options.SocketDir != "" {
+		dir, err := filepath.Abs(a.options.SocketDir)
+		if err != nil {
+			return "", err
+		}
+		words = append(words, "--socket-dir", dir)
+	}
+	words = append(words, "hook", v.Name)
+	if mode != hook.Wrap {
+		words = append(words, "--mode", mode)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, v.Name, "--version").Output(); err == nil {
+		if version := versionNumber.FindString(string(out)); version != "" {
+			words = append(words, "--agent-version", version)
+		}
+	} else {
+		a.note("%s is not on the PATH, so its version is not known, and its commands will not be rewritten: install it, then do this again", v.Name)
+	}
+	for i, w := range words {
+		words[i] = hook.Quote(w)
+	}
+	return strings.Join(words, " "), nil
+}

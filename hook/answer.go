@@ -1,0 +1,190 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+// Modes.
+const (
+	Wrap   = "wrap"
+	Decide = "decide"
+)
+
+// Daemon is what a hook asks; *ipc.Client has it.
+type Daemon interface {
+	OpenSession(context.Context, ipc.SessionRequest) (ipc.Session, error)
+	Check(context.Context, ipc.CheckRequest) (ipc.Verdict, error)
+}
+
+// Hook answers one call.
+type Hook struct {
+	Vendor  *Vendor // nil: told by the input
+	Mode    string  // Wrap or Decide; "": Wrap
+	Version string  // of the agent, as it was found at installation; "": unknown
+	// Program is the absolute path of sbx, and Arguments what it needs to find
+	// the same daemon again.
+	Program   string
+	Arguments []string
+	// Connect finds the daemon, or starts one.
+	Connect func(context.Context) (Daemon, error)
+	// Project is where the agent was started: what its commands may write.
+	Project string
+	// Patience is how long a person may take; it must be less than the agent's
+	// own time for hooks. 0: DefaultPatience.
+	Patience time.Duration
+}
+
+// DefaultPatience fits into the time that Install writes into the settings.
+const DefaultPatience = InstalledTimeout - 15*time.Second
+
+// ticketLife is how long an agent may take from the verdict to the command.
+const ticketLife = 2 * time.Minute
+
+// shells are the tools whose input is {"command": a line of shell}.
+var shells = map[string]bool{"Bash": true}
+
+// Answer reads a call and returns what to print: a verdict in the vendor's
+// form, or nothing, which lets the call go on. It has no error: whatever goes
+// wrong is a refusal.
+func (h Hook) Answer(ctx context.Context, input []byte) []byte {
+	v := detect(input)
+	if h.Vendor != nil {
+		v = *h.Vendor
+	}
+	if h.Patience == 0 {
+		h.Patience = DefaultPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.Patience)
+	defer cancel()
+	out, err := h.judge(ctx, v, input)
+	if err != nil {
+		return v.Deny(refusal(ctx, err))
+	}
+	return out
+}
+
+// refusal is an error in words that a model, or its user, can act on.
+func refusal(ctx context.Context, err error) string {
+	text := "Not run: sandboxd could not judge this call: " + err.Error() + "."
+	var e *ipc.Error
+	switch {
+	case ctx.Err() != nil:
+		return "Not run: nobody answered in time. Tell the user that the call waits for them (sbx approve), and try again when they say so."
+	case errors.Is(err, ipc.ErrNoDaemon):
+		return "Not run: sandboxd is not running, so nothing can be judged. Ask the user to start it (sbx status), then try again."
+	case errors.As(err, &e) && e.Hint != "":
+		text = "Not run: " + e.Message + ". To mend it: " + e.Hint + "."
+	}
+	return text
+}
+
+func (h Hook) judge(ctx context.Context, v Vendor, input []byte) ([]byte, error) {
+	call, err := read(input)
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Agent: v.Title, Cwd: h.Project})
+	if err != nil {
+		return nil, err
+	}
+	q := ipc.CheckRequest{Session: s.ID, CallID: call.ID, Cwd: call.Cwd}
+	if !shells[call.Tool] {
+		q.Tool, q.Args = call.Tool, call.Input
+		return h.decide(ctx, v, d, q)
+	}
+	var shell struct{ Command, Description string }
+	if err := json.Unmarshal(call.Input, &shell); err != nil || shell.Command == "" {
+		return nil, errors.New("tool_input has no command")
+	}
+	q.Command, q.Description = shell.Command, shell.Description
+	if h.Mode == Decide {
+		return h.decide(ctx, v, d, q)
+	}
+	return h.wrap(ctx, v, d, q, call)
+}
+
+// decide has the daemon decide, and a person where its rules ask.
+func (h Hook) decide(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest) ([]byte, error) {
+	verdict, err := d.Check(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case verdict.Allowed:
+		return v.allow("sandboxd: " + verdict.Why), nil
+	}
+	return v.Deny(reasonOf(verdict)), nil
+}
+
+// wrap lets the command go on inside the sandbox.
+func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, call Call) ([]byte, error) {
+	q.DryRun = true // a person is asked when it runs, and sees what will run
+	q.TicketMS = ticketLife.Milliseconds()
+	verdict, err := d.Check(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if verdict.Decision == ipc.DecisionDeny || verdict.Ticket == "" {
+		return v.Deny(reasonOf(verdict)), nil
+	}
+	if !v.honours(h.Version) {
+		found := "its version is not known"
+		if h.Version != "" {
+			found = "it is " + h.Version
+		}
+		return v.ask(fmt.Sprintf("Without the sandbox: only %s %s or newer is known to run what a hook rewrote, and %s. Have the user run `sbx hook install %s` again. (%s)",
+			v.Title, v.Rewrites, found, v.Name, verdict.Why)), nil
+	}
+	input, err := withCommand(call.Input, h.line(string(verdict.Ticket), q.Command))
+	if err != nil {
+		return nil, err
+	}
+	return v.rewrite("sandboxd: runs in its sandbox", input), nil
+}
+
+// line is the command as the agent's shell is to run it.
+func (h Hook) line(ticket, command string) string {
+	words := append([]string{h.Program}, h.Arguments...)
+	words = append(words, "run", "--ticket", ticket, "-c", command)
+	for i, w := range words {
+		words[i] = Quote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// Quote makes one word of a POSIX shell of any text (XCU 2.2.2).
+func Quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// withCommand changes the command and leaves the rest as it came.
+func withCommand(input json.RawMessage, command string) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(command)
+	if err != nil {
+		return nil, err
+	}
+	fields["command"] = b
+	return json.Marshal(fields)
+}
+
+// reasonOf is why a verdict is no, for a model.
+func reasonOf(v ipc.Verdict) string {
+	if v.Denied != nil {
+		return v.Denied.Message
+	}
+	return "Denied by sandboxd: " + v.Why + ". Do something else, or ask the user."
+}

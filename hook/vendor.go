@@ -1,0 +1,176 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Vendor is how one agent speaks with its hooks.
+type Vendor struct {
+	Name  string // as on the command line
+	Title string // for people
+	// Rewrites is the first version that is known to run what a hook made of the
+	// command; see docs/integrations.md for how that is known.
+	Rewrites string
+	// asks: a hook may hand the question to the agent's own prompt.
+	asks bool
+	// silence lets a call go on: an allow without a rewrite is not understood.
+	silence bool
+}
+
+// Claude is Claude Code. Input and output: PreToolUseHookInput and
+// PreToolUseHookSpecificOutput in @anthropic-ai/claude-agent-sdk, sdk.d.ts;
+// https://code.claude.com/docs/en/hooks.
+var Claude = Vendor{Name: "claude", Title: "Claude Code", Rewrites: "2.1.0", asks: true}
+
+// Codex is OpenAI's Codex. https://developers.openai.com/codex/hooks; what it
+// takes is in codex-rs/hooks/src/engine/output_parser.rs of github.com/openai/codex:
+// unknown fields, "ask", and an "allow" without updatedInput make it ignore the
+// answer, and run the tool.
+var Codex = Vendor{Name: "codex", Title: "Codex", Rewrites: "0.144.0", silence: true}
+
+// Vendors are all that have a form of their own.
+var Vendors = []Vendor{Claude, Codex}
+
+// Find finds a vendor by name; nil: there is none.
+func Find(name string) *Vendor {
+	for i := range Vendors {
+		if Vendors[i].Name == name {
+			return &Vendors[i]
+		}
+	}
+	return nil
+}
+
+// Call is what the hook is told. Both vendors use the same names.
+type Call struct {
+	Session string          `json:"session_id"`
+	Cwd     string          `json:"cwd"`
+	Event   string          `json:"hook_event_name"`
+	Tool    string          `json:"tool_name"`
+	Input   json.RawMessage `json:"tool_input"`
+	ID      string          `json:"tool_use_id"`
+	Turn    string          `json:"turn_id"` // Codex only
+}
+
+// read decodes a call strictly enough to be sure what it is about.
+func read(input []byte) (Call, error) {
+	var c Call
+	if err := json.Unmarshal(input, &c); err != nil {
+		return c, fmt.Errorf("standard input is not a hook's JSON: %w", err)
+	}
+	switch {
+	case c.Event != "PreToolUse":
+		return c, fmt.Errorf("the event is %q; only PreToolUse is answered", c.Event)
+	case c.Tool == "":
+		return c, fmt.Errorf("no tool_name")
+	case c.Cwd == "" || c.Cwd[0] != '/':
+		return c, fmt.Errorf("cwd %q is not an absolute path", c.Cwd)
+	}
+	if in := bytes.TrimSpace(c.Input); len(in) == 0 || in[0] != '{' {
+		return c, fmt.Errorf("tool_input is not a JSON object")
+	}
+	return c, nil
+}
+
+// detect tells the vendors apart by what only one of them sends.
+func detect(input []byte) Vendor {
+	var c Call
+	json.Unmarshal(input, &c)
+	if c.Turn != "" {
+		return Codex
+	}
+	return Claude
+}
+
+// output is what both vendors read; fields that are not listed here are not
+// known to both.
+type output struct {
+	Specific specific `json:"hookSpecificOutput"`
+}
+
+type specific struct {
+	Event    string          `json:"hookEventName"`
+	Decision string          `json:"permissionDecision"`
+	Reason   string          `json:"permissionDecisionReason,omitempty"`
+	Input    json.RawMessage `json:"updatedInput,omitempty"`
+}
+
+func answer(decision, reason string, input json.RawMessage) []byte {
+	b, err := json.Marshal(output{specific{Event: "PreToolUse", Decision: decision, Reason: reason, Input: input}})
+	if err != nil {
+		panic(err) // the input was JSON
+	}
+	return append(b, '\n')
+}
+
+// Deny is a refusal. Its reason is read by the model, and is never empty.
+func (v Vendor) Deny(reason string) []byte {
+	if strings.TrimSpace(reason) == "" {
+		reason = "sandboxd refused this call."
+	}
+	return answer("deny", reason, nil)
+}
+
+// allow lets the call go on as it is.
+func (v Vendor) allow(reason string) []byte {
+	if v.silence {
+		return nil
+	}
+	return answer("allow", reason, nil)
+}
+
+// rewrite lets the call go on with another input.
+func (v Vendor) rewrite(reason string, input json.RawMessage) []byte {
+	if v.silence {
+		reason = "" // only a denial's is read
+	}
+	return answer("allow", reason, input)
+}
+
+// ask hands the question to the agent's own prompt, or refuses where there is none.
+func (v Vendor) ask(reason string) []byte {
+	if !v.asks {
+		return v.Deny(reason)
+	}
+	return answer("ask", reason, nil)
+}
+
+// honours reports whether that version of the agent runs rewritten commands.
+func (v Vendor) honours(version string) bool {
+	have, ok := numbers(version)
+	want, _ := numbers(v.Rewrites)
+	if !ok {
+		return false
+	}
+	for i := range want {
+		if have[i] != want[i] {
+			return have[i] > want[i]
+		}
+	}
+	return true
+}
+
+// numbers reads MAJOR.MINOR.PATCH; a version with a suffix, such as a
+// pre-release, counts as the one before.
+func numbers(version string) (n [3]int, ok bool) {
+	core, suffix, pre := strings.Cut(version, "-")
+	parts := strings.Split(core, ".")
+	if len(parts) != 3 {
+		return n, false
+	}
+	for i, p := range parts {
+		v, err := strconv.Atoi(p)
+		if err != nil || v < 0 {
+			return n, false
+		}
+		n[i] = v
+	}
+	if pre && suffix != "" {
+		n[2]--
+	}
+	return n, true
+}

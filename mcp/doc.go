@@ -1,0 +1,21 @@
+// Package mcp offers sandboxd's tools to any client of the Model Context
+// Protocol, over standard input and output.
+//
+// The promise: a tool does nothing that the daemon did not decide; a refusal is
+// a tool's error whose text a model can act on; annotations say what a tool can
+// do at worst. Project and working directory are parameters of each call
+// (https://modelcontextprotocol.io/seps/2577: clients' roots are on their way
+// out); what the sandbox may touch follows from a person's trust in the
+// project, not from them.
+//
+// The tool approve has the contract of a permission-prompt tool: it is asked
+// about a call that the client makes itself, and answers with text that is
+// {"behavior":"allow","updatedInput":…} or {"behavior":"deny","message":…}.
+//
+// # Limitations
+//
+// The protocol does not tell a server that the user spoke, so a session that a
+// person stopped goes on only when a person says so (sbx session resume). A
+// person answers through an approver (sbx approve), never through the client:
+// elicitation would have the asking program's own tree answer for it.
+package mcp

@@ -1,0 +1,386 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sandboxd/ipc"
+)
+
+// maxOutput bounds the output that one answer carries of each stream.
+const maxOutput = 64 << 10
+
+// maxCommands bounds the commands that a client has at once; ended ones are
+// forgotten for new ones.
+const maxCommands = 64
+
+type execInput struct {
+	Command     string            `json:"command,omitempty" jsonschema:"a line of shell; give this or argv"`
+	Argv        []string          `json:"argv,omitempty" jsonschema:"a command without a shell"`
+	Root        string            `json:"root,omitempty" jsonschema:"the project's directory, absolute; default: where the server was started"`
+	Cwd         string            `json:"cwd,omitempty" jsonschema:"directory to run in, absolute or within the project; default: the project"`
+	Env         map[string]string `json:"env,omitempty"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"the whole standard input"`
+	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"end the command after so many milliseconds"`
+	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"how long to wait before answering with a handle; default and most: 40000"`
+	Description string            `json:"description,omitempty" jsonschema:"what it is for, in a few words; a person who is asked sees it"`
+}
+
+type handleInput struct {
+	Handle string `json:"handle" jsonschema:"from exec"`
+	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"how long to wait for the end; default and most: 40000"`
+}
+
+// ran is what becomes of a command, so far.
+type ran struct {
+	Handle   string `json:"handle,omitempty" jsonschema:"read on with it; only while the command runs"`
+	Running  bool   `json:"running"`
+	Waiting  bool   `json:"waiting,omitempty" jsonschema:"a person is asked"`
+	ExitCode int    `json:"exit_code" jsonschema:"128+n where signal n ended it; 124 where it took too long; 126 where it was refused"`
+	Stdout   string `json:"stdout" jsonschema:"what came since the last answer"`
+	Stderr   string `json:"stderr"`
+	Cut      int64  `json:"cut_bytes,omitempty" jsonschema:"output that is not there, because it was too much"`
+	Sandbox  string `json:"sandbox,omitempty" jsonschema:"enforced or partial: how far this host holds the sandbox"`
+	Notes    string `json:"notes,omitempty"`
+}
+
+// command is one that a client started.
+type command struct {
+	session *session
+	id      string
+	changed chan struct{} // closed and made anew at every event
+
+	mu          sync.Mutex
+	out, err    strings.Builder
+	cut         int64
+	waiting     bool
+	exit        *ipc.Exit
+	lost        error
+	stopWatcher context.CancelFunc
+}
+
+func (s *Server) addExec(m *mcp.Server) {
+	mcp.AddTool(m, &mcp.Tool{Name: "exec", Description: "Run a command in the project's sandbox. A person may be asked first.",
+		Annotations: &mcp.ToolAnnotations{Title: "Run a command", DestructiveHint: yes(true), OpenWorldHint: yes(true)}}, s.exec)
+	mcp.AddTool(m, &mcp.Tool{Name: "output", Description: "Wait for a command that exec answered with a handle, and read its further output.",
+		Annotations: reads("Read on")}, s.output)
+	mcp.AddTool(m, &mcp.Tool{Name: "cancel", Description: "End a command and everything that it started.",
+		Annotations: changes("End a command")}, s.cancel)
+	mcp.AddTool(m, &mcp.Tool{Name: "status", Description: "What sandboxd enforces here, whether the project is trusted, and which commands run.",
+		Annotations: reads("Status")}, s.status)
+}
+
+func (s *Server) exec(ctx context.Context, _ *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult, *ran, error) {
+	n, err := s.in(ctx, in.Root)
+	if err != nil {
+		return refused(err), nil, nil
+	}
+	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Description: in.Description}
+	if in.Stdin != "" {
+		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)
+	}
+	started, err := n.client.StartExec(ctx, q)
+	if err != nil {
+		s.forget(n, err)
+		return refused(err), nil, nil
+	}
+	c := &command{session: n, id: started.ID, changed: make(chan struct{})}
+	if err := s.keep(c); err != nil {
+		n.client.CancelExec(context.WithoutCancel(ctx), ipc.CancelRequest{ID: c.id})
+		return refused(err), nil, nil
+	}
+	var follow context.Context
+	follow, c.stopWatcher = context.WithCancel(context.WithoutCancel(ctx))
+	go c.follow(follow)
+	if !c.wait(ctx, in.WaitMS) { // the client took the call back
+		s.end(c)
+		return refused(context.Cause(ctx)), nil, nil
+	}
+	return s.tell(c)
+}
+
+func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult, *ran, error) {
+	c := s.find(in.Handle)
+	if c == nil {
+		return refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read", in.Handle)), nil, nil
+	}
+	if !c.wait(ctx, in.WaitMS) {
+		return refused(context.Cause(ctx)), nil, nil // only the reading was taken back
+	}
+	return s.tell(c)
+}
+
+func (s *Server) cancel(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult, *ran, error) {
+	c := s.find(in.Handle)
+	if c == nil {
+		return refused(fmt.Errorf("no command has the handle %q", in.Handle)), nil, nil
+	}
+	if err := c.session.client.CancelExec(ctx, ipc.CancelRequest{ID: c.id}); err != nil {
+		return refused(err), nil, nil
+	}
+	c.wait(ctx, 0)
+	return s.tell(c)
+}
+
+// keep remembers a command, and forgets one that has ended where there are
+// too many.
+func (s *Server) keep(c *command) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.commands) >= maxCommands {
+		for id, x := range s.commands {
+			if x.ended() {
+				delete(s.commands, id)
+			}
+		}
+	}
+	if len(s.commands) >= maxCommands {
+		return fmt.Errorf("%d commands run already; end one of them first", maxCommands)
+	}
+	s.commands[c.id] = c
+	return nil
+}
+
+func (s *Server) find(handle string) *command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commands[handle]
+}
+
+// end kills a command whose caller is gone.
+func (s *Server) end(c *command) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c.session.client.CancelExec(ctx, ipc.CancelRequest{ID: c.id})
+	s.drop(c)
+}
+
+func (s *Server) drop(c *command) {
+	c.stopWatcher()
+	s.mu.Lock()
+	delete(s.commands, c.id)
+	s.mu.Unlock()
+}
+
+// follow collects the command's events until its end.
+func (c *command) follow(ctx context.Context) {
+	next, tries := uint64(1), 0
+	for {
+		err := c.read(ctx, &next, &tries)
+		c.mu.Lock()
+		ended := c.exit != nil
+		if !ended && (ctx.Err() != nil || tries >= 3 || ipc.CodeOf(err) != "") {
+			c.lost, ended = err, true
+			c.news()
+		}
+		c.mu.Unlock()
+		if ended {
+			return
+		}
+		tries++
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (c *command) read(ctx context.Context, next *uint64, tries *int) error {
+	stream, err := c.session.client.ExecEvents(ctx, ipc.EventsRequest{ID: c.id, FromSeq: *next})
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for {
+		e, err := stream.Next(ctx)
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		*next, *tries = e.Seq+1, 0
+		c.take(e)
+	}
+}
+
+func (c *command) take(e ipc.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.Type {
+	case ipc.EventStdout, ipc.EventPTY:
+		c.add(&c.out, e.Data)
+	case ipc.EventStderr:
+		c.add(&c.err, e.Data)
+	case ipc.EventGap:
+		c.cut += e.Gap.Bytes
+	case ipc.EventApproval:
+		c.waiting = e.Decision == nil
+	case ipc.EventExit:
+		c.exit = e.Exit
+	}
+	c.news()
+}
+
+// add keeps the first part of the output that nobody has read yet.
+func (c *command) add(to *strings.Builder, data []byte) {
+	room := max(0, maxOutput-to.Len())
+	to.Write(data[:min(room, len(data))])
+	c.cut += int64(len(data) - min(room, len(data)))
+}
+
+func (c *command) news() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *command) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.exit != nil || c.lost != nil
+}
+
+// wait waits for the end, and not longer than ms or our patience. It is false
+// where the caller has gone.
+func (c *command) wait(ctx context.Context, ms int64) bool {
+	limit := patience
+	if ms > 0 {
+		limit = min(limit, time.Duration(ms)*time.Millisecond)
+	}
+	enough := time.NewTimer(limit)
+	defer enough.Stop()
+	for {
+		c.mu.Lock()
+		done, changed := c.exit != nil || c.lost != nil, c.changed
+		c.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-enough.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// tell answers with what came since the last answer, and forgets a command
+// that has ended.
+func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
+	c.mu.Lock()
+	r := &ran{Handle: c.id, Running: true, Waiting: c.waiting, Stdout: valid(c.out.String()), Stderr: valid(c.err.String()), Cut: c.cut}
+	c.out.Reset()
+	c.err.Reset()
+	c.cut = 0
+	exit, lost := c.exit, c.lost
+	c.mu.Unlock()
+	if exit == nil && lost == nil {
+		text := "The command is still running."
+		if r.Waiting {
+			text = "A person is asked whether the command may run (sbx approve)."
+		}
+		return said(withOutput(fmt.Sprintf("%s Read on with the tool \"output\" and the handle %s.", text, c.id), r)), r, nil
+	}
+	s.drop(c)
+	if lost != nil {
+		return refused(fmt.Errorf("the daemon is gone, and the command with it: %w", lost)), nil, nil
+	}
+	r.Handle, r.Running = "", false
+	r.Cut += exit.CutBytes
+	return end(r, exit), r, nil
+}
+
+// end is the answer to a command that has ended.
+func end(r *ran, exit *ipc.Exit) *mcp.CallToolResult {
+	r.ExitCode, r.Sandbox = exit.Code, string(exit.Enforcement.Level)
+	switch {
+	case exit.Denied != nil:
+		return failed(exit.Denied.Message)
+	case exit.Error != nil:
+		return failed(exit.Error.Error())
+	case exit.TimedOut:
+		r.ExitCode = 124
+	case exit.SignalNum > 0:
+		r.ExitCode = 128 + exit.SignalNum
+	}
+	var notes []string
+	for _, v := range exit.Violations {
+		notes = append(notes, strings.TrimSpace(fmt.Sprintf("the sandbox refused %s %s %s", v.Kind, v.Object, v.Hint)))
+	}
+	for _, q := range exit.Quarantined {
+		notes = append(notes, fmt.Sprintf("taken out after the run: %s (%s)", q.Path, q.Why))
+	}
+	if len(exit.LimitsHit) > 0 {
+		notes = append(notes, "limits reached: "+strings.Join(exit.LimitsHit, ", "))
+	}
+	r.Notes = strings.Join(notes, "\n")
+	text := fmt.Sprintf("exit status %d", r.ExitCode)
+	if exit.TimedOut {
+		text += " (it took too long)"
+	}
+	result := said(withOutput(text, r))
+	result.IsError = r.ExitCode != 0
+	return result
+}
+
+// failed is an answer with only a refusal in it.
+func failed(text string) *mcp.CallToolResult {
+	r := said(text)
+	r.IsError = true
+	return r
+}
+
+func withOutput(text string, r *ran) string {
+	for _, part := range []struct{ name, text string }{{"stdout", r.Stdout}, {"stderr", r.Stderr}, {"notes", r.Notes}} {
+		if part.text != "" {
+			text += fmt.Sprintf("\n--- %s\n%s", part.name, part.text)
+		}
+	}
+	if r.Cut > 0 {
+		text += fmt.Sprintf("\n--- %d bytes of output are not shown", r.Cut)
+	}
+	return text
+}
+
+// valid is output as the protocol can carry it.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+type statusInput struct {
+	Root string `json:"root,omitempty" jsonschema:"the project's directory; default: where the server was started"`
+}
+
+type statusOutput struct {
+	Root     string   `json:"root"`
+	Trusted  bool     `json:"trusted" jsonschema:"false: commands can only read the project"`
+	Mode     string   `json:"mode"`
+	Sandbox  string   `json:"sandbox"`
+	Degraded []string `json:"degraded,omitempty" jsonschema:"what this host does not hold"`
+	Commands []string `json:"commands,omitempty" jsonschema:"handles of commands that run"`
+}
+
+func (s *Server) status(ctx context.Context, _ *mcp.CallToolRequest, in statusInput) (*mcp.CallToolResult, *statusOutput, error) {
+	n, err := s.in(ctx, in.Root)
+	if err != nil {
+		return refused(err), nil, nil
+	}
+	st, err := n.client.Status(ctx)
+	if err != nil {
+		s.forget(n, err)
+		return refused(err), nil, nil
+	}
+	list, err := n.client.Sessions(ctx)
+	if err != nil {
+		return refused(err), nil, nil
+	}
+	out := &statusOutput{Root: n.root, Trusted: n.opened.Trusted, Mode: n.opened.Mode, Sandbox: string(st.Enforcement.Level), Degraded: st.Degraded}
+	for _, info := range list.Sessions {
+		if info.ID == n.id {
+			out.Trusted, out.Mode, out.Commands = info.Trusted, info.Mode, info.Running
+		}
+	}
+	return nil, out, nil
+}

@@ -1,0 +1,150 @@
+package supervisor
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"time"
+
+	"sandboxd/approval"
+)
+
+// maxTicketLife bounds how long a ticket waits to be used.
+const maxTicketLife = 10 * time.Minute
+
+// maxTickets bounds how many tickets of one session wait at once; the oldest
+// makes room.
+const maxTickets = 256
+
+// ticket lets one command run in a session by whoever of the same user brings
+// it, once: a hook of an agent judges the command, and the agent's own shell
+// brings the ticket along with exactly that command. It carries who asks; it
+// carries an approval only where one was given for exactly this.
+type ticket struct {
+	session *Session
+	line    string
+	argv    []string
+	cwd     string
+	profile string // digest
+	until   time.Time
+	// decision is that of a check that was not a dry run; nil: none.
+	decision *approval.Decision
+	seen     bool // what the session may touch was as it was when it was made
+}
+
+// tickets are those that wait to be used, by their text.
+type tickets struct {
+	mu     sync.Mutex
+	byText map[string]*ticket
+	order  []string // oldest first
+}
+
+// TicketError says why a ticket was not taken. Whether it ever was one is told
+// only to the user that it was made for.
+type TicketError struct{ Why string }
+
+func (e *TicketError) Error() string { return "ticket: " + e.Why }
+
+// issue makes a ticket for what was judged, and returns its text: 128 random bits.
+func (t *tickets) issue(sess *Session, r ExecRequest, j *judgement, d approval.Decision, real bool, life time.Duration) string {
+	var b [16]byte
+	rand.Read(b[:])
+	text := hex.EncodeToString(b[:])
+	made := &ticket{session: sess, line: r.Line, argv: r.Argv, cwd: r.Cwd, profile: j.profileDigest(), until: time.Now().Add(min(life, maxTicketLife))}
+	if real {
+		made.decision = &d
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byText == nil {
+		t.byText = map[string]*ticket{}
+	}
+	t.byText[text] = made
+	t.order = append(t.order, text)
+	var kept []string
+	own := 0
+	for _, name := range slices.Backward(t.order) {
+		x := t.byText[name]
+		if x != nil && x.session == sess {
+			own++
+		}
+		if x == nil || time.Now().After(x.until) || x.session == sess && own > maxTickets {
+			delete(t.byText, name)
+			continue
+		}
+		kept = append(kept, name)
+	}
+	slices.Reverse(kept)
+	t.order = kept
+	return text
+}
+
+// take uses a ticket up. One of another user is not confirmed to exist, and is
+// left to its owner; one that is brought with something else is gone all the same.
+func (t *tickets) take(text string, uid int, r ExecRequest) (*ticket, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.byText[text]
+	if x == nil || x.session.Peer.UID != uid {
+		return nil, &TicketError{"it is not known: it was used, it is too old, or it is not yours"}
+	}
+	delete(t.byText, text)
+	switch {
+	case time.Now().After(x.until):
+		return nil, &TicketError{"it is not known: it was used, it is too old, or it is not yours"}
+	case x.line != r.Line || !slices.Equal(x.argv, r.Argv):
+		return nil, &TicketError{"it was made for another command, and is used up"}
+	case x.cwd != r.Cwd:
+		return nil, &TicketError{"it was made for another working directory, and is used up"}
+	}
+	return x, nil
+}
+
+// Redeem takes the ticket that comes with r, and returns the session that it
+// was made in. r is then given to Exec as it is.
+func (s *Supervisor) Redeem(text string, peer Peer, r *ExecRequest) (*Session, error) {
+	given := *r
+	if real, err := (&Session{}).resolveCwd(r.Cwd); err == nil && r.Cwd != "" {
+		given.Cwd = real
+	}
+	x, err := s.tickets.take(text, peer.UID, given)
+	if err != nil {
+		return nil, err
+	}
+	x.session.mu.Lock()
+	closed := x.session.closed
+	x.session.mu.Unlock()
+	if closed {
+		return nil, &TicketError{"its session has ended"}
+	}
+	r.ticket = x
+	return x.session, nil
+}
+
+// byTicket is the decision that the request's ticket carries for what would now
+// run; nil: none, and it is decided anew.
+func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error) {
+	x := e.Request.ticket
+	if x == nil {
+		return nil, nil
+	}
+	if !x.seen && x.profile != j.profileDigest() {
+		return nil, &TicketError{"what the session may touch has changed since it was made; ask again"}
+	}
+	x.seen = true // what changes from here on, a person's answer has changed
+	d := x.decision
+	if d == nil || !d.Approved || d.Holds(j.digest) != nil || s.Approval.Stopped(e.Session.Ref()) {
+		return nil, nil
+	}
+	x.decision = nil // for one run
+	return d, s.record(withDecision(recordOf(e, j), *d))
+}
+
+// profileDigest is that of what the command may touch; "": it is blocked.
+func (j *judgement) profileDigest() string {
+	if j.plan == nil {
+		return ""
+	}
+	return j.plan.Profile.Digest().String()
+}
