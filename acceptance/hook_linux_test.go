@@ -60,7 +60,7 @@ func bash(command string) map[string]any { return map[string]any{"command": comm
 // ticket, once; the ticket is bound to command and directory.
 func TestHookWraps(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.start()
+		newStage(a, shortTimes)
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}} {
 			wrap := func(command string) string {
 				decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash(command)), v.name, "--agent-version", v.version)
@@ -72,8 +72,8 @@ func TestHookWraps(t *testing.T) {
 			}
 			run := func(line string) result { return a.do(nil, "/bin/bash", "-c", line) }
 
-			line := wrap(`cat README; echo "it's $((1+1))" $(pwd)`)
-			if r := run(line); r.code != 0 || r.out != "hello\nit's 2 "+a.project+"\n" {
+			line := wrap(`cat README; echo "it's" '$HOME'; pwd`)
+			if r := run(line); r.code != 0 || r.out != "hello\nit's $HOME\n"+a.project+"\n" {
 				t.Errorf("%s: %s: %v", v.name, line, r)
 			}
 			if r := run(line); r.code != 126 || !strings.Contains(r.err, "it was used") {
@@ -112,7 +112,7 @@ func TestHookWraps(t *testing.T) {
 // this; it is refused late, and where what the session may touch has changed.
 func TestTickets(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.start()
+		newStage(a, shortTimes)
 		agent, person := a.agentPeer("tickets"), a.personPeer("tickets", true)
 		ctx := t.Context()
 		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
@@ -170,7 +170,7 @@ func TestTickets(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(a.project, "made")); string(b) != "hi\n" {
 			t.Errorf("it did not run: %q, %v", b, err)
 		}
-		if _, err := redeem(v.Ticket, "echo hi > made"); ipc.CodeOf(err) != ipc.CodeForbidden {
+		if _, err := redeem(v.Ticket, "echo hi > made"); ipc.CodeOf(err) != ipc.CodeDenied {
 			t.Errorf("a second time: %v", err)
 		}
 		// Of a dry run: identity, and no approval.
@@ -187,7 +187,7 @@ func TestTickets(t *testing.T) {
 			check(ipc.CheckRequest{Command: "ls", DryRun: true})
 			break
 		}
-		if _, err := redeem(v.Ticket, "ls"); ipc.CodeOf(err) != ipc.CodeForbidden {
+		if _, err := redeem(v.Ticket, "ls"); ipc.CodeOf(err) != ipc.CodeDenied {
 			t.Errorf("late: %v", err)
 		}
 		v = check(ipc.CheckRequest{Command: "ls", DryRun: true, TicketMS: 60000})
@@ -201,7 +201,7 @@ func TestTickets(t *testing.T) {
 		if _, err := c.CloseSession(ctx, ipc.CloseRequest{Session: s.ID}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := redeem(v.Ticket, "ls"); ipc.CodeOf(err) != ipc.CodeForbidden {
+		if _, err := redeem(v.Ticket, "ls"); ipc.CodeOf(err) != ipc.CodeDenied {
 			t.Errorf("after the session's end: %v", err)
 		}
 	})
@@ -230,7 +230,7 @@ func endOf(t *testing.T, ctx context.Context, c *ipc.Client, id string) *ipc.Exi
 // vendor's form, and says what to do.
 func TestHookFailsClosed(t *testing.T) {
 	a := newActor(t, "")
-	a.start()
+	newStage(a, shortTimes)
 	for _, v := range hook.Vendors {
 		for name, input := range map[string]string{
 			"nothing":         "",
@@ -272,7 +272,7 @@ func TestHookFailsClosed(t *testing.T) {
 // every MCP tool asks, unless a rule names it.
 func TestHookDecides(t *testing.T) {
 	a := newActor(t, "")
-	st := newStage(a, "[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
+	st := newStage(a, shortTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
 		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision = \"deny\"\n")
 	defer st.stop()
 	for _, c := range []struct {

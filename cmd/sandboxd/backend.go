@@ -186,7 +186,7 @@ func wireError(err error) error {
 	case errors.As(err, &session):
 		code, hint = ipc.CodeNotFound, "open a session with POST /v1/sessions"
 	case errors.As(err, &ticket):
-		code, hint = ipc.CodeForbidden, "have the command judged again, and use the new ticket once"
+		code, hint = ipc.CodeDenied, "have the command judged again, and use the new ticket once"
 	case errors.As(err, &request):
 		code = ipc.CodeBadRequest
 	case errors.As(err, &descriptor):
