@@ -82,8 +82,11 @@ func (d *dialog) show(a ipc.Approval, now time.Time) {
 // appeared anew.
 func (d *dialog) know(a ipc.Approval, now time.Time) {
 	if a.Rev != d.a.Rev || a.Hash != d.a.Hash {
+		early := now.Sub(d.since) < d.settle // nobody has read it yet
 		d.show(a, now)
-		d.note = "The request has changed meanwhile. Look at it again."
+		if !early {
+			d.note = "The request has changed meanwhile. Look at it again."
+		}
 		return
 	}
 	before, viewed := strings.Join(d.view(now), "\n"), d.viewed

@@ -206,7 +206,7 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 		f.add("Command", highlight(subject, marks, l)...)
 	} else {
 		f.line("What", a.Description)
-		if len(a.Input) > 0 {
+		if len(a.Input) > 0 && !special(a) {
 			f.add("Input", rowsOf(l.block(input(a.Input)))...)
 		}
 	}

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Makes the pictures in docs/img anew: runs the real sbx and daemon in tmux and
+# draws what the terminal shows. Needs tmux, python3, chromium and fonts-dejavu.
+#   docs/img/shoot.sh            all of them
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=$PWD/docs/img
+make -s build
+work=$(mktemp -d /tmp/shoot.XXXXXX)
+project=/tmp/web programs=/tmp/sandboxd
+rm -rf "$project" "$programs"
+mkdir -p "$programs"
+cp bin/* "$programs"
+mkdir -p "$project/notes" "$project/build"
+printf '# Weekly Report\n## Summary\nAll is well.\n' >"$project/notes/report.py"
+git -C "$project" init -q
+unset SBX_SOCKET_DIR
+mkdir -m 700 "$work/run"
+export XDG_RUNTIME_DIR=$work/run SBX_STATE_DIR=$work/state PATH=$programs:$PATH LANG=C.UTF-8 COLORTERM= NO_COLOR=
+unset NO_COLOR
+t() { tmux -u -S "$work/tmux" -f /dev/null "$@"; }
+finish() {
+	sbx stop --now >/dev/null 2>&1 || true
+	t kill-server 2>/dev/null || true
+	rm -rf "$work" "$project" "$programs"
+}
+trap finish EXIT
+
+# scene NAME COLUMNS ROWS COMMAND starts a terminal.
+scene() {
+	name=$1 columns=$2 rows=$3
+	t kill-session -t shot 2>/dev/null || true
+	t new-session -d -s shot -x "$columns" -y "$rows" "cd $project; TERM=screen-256color $4; sleep 1000"
+	t set -g status off
+	t resize-window -t shot -x "$columns" -y "$rows"
+}
+# see PATTERN waits until the terminal shows it.
+see() {
+	for _ in $(seq 200); do
+		t capture-pane -p -t shot | grep -q -- "$1" && return
+		sleep 0.1
+	done
+	echo "$name: never saw $1" >&2
+	t capture-pane -p -t shot >&2
+	exit 1
+}
+press() { t send-keys -t shot "$@"; }
+# shoot draws what is on the screen.
+shoot() {
+	sleep 1
+	t capture-pane -e -p -t shot | python3 "$here/ansi2html.py" "$columns" "$rows" >"$work/$name.html"
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/chromium" \
+		--window-size=$((columns * 903 / 100 + 41)),$((rows * 18 + 32)) --screenshot="$here/$name.png" "file://$work/$name.html" >"$work/chromium.log" 2>&1
+	echo "docs/img/$name.png"
+}
+# elsewhere COMMAND… runs it as a process that has nothing to do with the
+# approver: who asks cannot answer.
+elsewhere() { (cd "$project" && setsid "$@" </dev/null >/dev/null 2>&1 &); }
+
+scene run 74 26 "sbx run -c 'echo \"# Notes\" > notes.md && ls /etc | head -3' 2>/dev/null"
+see 'Execute once'
+sleep 1
+press y
+see '> 1'
+shoot
+press Escape
+sleep 1
+press C-c
+
+sbx trust "$project" 2>/dev/null
+for line in 'npm run build' 'npm run lint' 'npm run lint -- src' 'npm run test'; do # for the log
+	elsewhere sbx run -c "$line"
+	until sbx pending --json | jq -e '.approvals[0]' >/dev/null; do sleep 0.1; done
+	sbx approve "$(sbx pending --json | jq -r '.approvals[0].id')" --deny >/dev/null
+done
+scene queue 74 32 'sbx approve 2>/dev/null'
+see 'Waiting for requests'
+elsewhere sbx run --agent-name reviewer -c 'npm run lint -- --fix'
+see 'npm run lint'
+elsewhere sbx run --agent-name reviewer -c 'touch done.txt'
+see '2 requests'
+shoot
+
+name=chooser
+sleep 1
+press 3
+see 'exactly this request'
+press Down Down
+see 'npm run test'
+shoot
+press Escape
+sleep 1
+press n
+see '> 4'
+press Enter
+see '1 request'
+sleep 1
+press n
+see '> 4'
+press Enter
+
+scene danger 74 32 'sbx approve 2>/dev/null'
+see 'Waiting for requests'
+elsewhere sbx run --agent-name reviewer -c 'rm -rf build ../other && git push --force'
+see 'DANGEROUS'
+sleep 1
+press y
+see '> 1'
+press Enter
+see 'To really allow it'
+shoot
+press C-c
+sleep 1
+
+scene diff 90 28 'sbx approve 2>/dev/null'
+see 'Waiting for requests'
+elsewhere sbx file edit notes/report.py --find '## Summary' --replace '## Executive Summary'
+see 'Executive Summary'
+shoot
+press C-c
+sleep 1
+
+scene log 110 14 'sbx log -n 12 2>/dev/null'
+see 'denied'
+shoot
