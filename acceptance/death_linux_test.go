@@ -43,6 +43,26 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 	})
 }
 
+// A daemon whose sockets are gone leaves, so that another can serve. R-OP-03
+func TestLostSockets(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAll()
+		os.RemoveAll(a.socketDir())
+		ended := make(chan struct{})
+		daemon := a.daemon
+		go func() { daemon.Wait(); close(ended) }()
+		select {
+		case <-ended:
+			a.daemon = nil
+		case <-time.After(60 * time.Second):
+			t.Fatal("the daemon goes on where nobody can find it")
+		}
+		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {
+			t.Errorf("the next run: %v", got)
+		}
+	})
+}
+
 // waitFor fails the test when cond does not hold within 2 s of looking.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()

@@ -86,6 +86,17 @@ func Listen(d SocketDir) (*Sockets, error) {
 	return s, nil
 }
 
+// Lost names a socket whose file is gone or somebody else's by now, so that
+// nobody can find it any more; "" for none.
+func (s *Sockets) Lost() string {
+	for path, made := range s.made {
+		if now, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, made) {
+			return path
+		}
+	}
+	return ""
+}
+
 // Close closes the sockets, removes their files if they are still those that
 // Listen made, and lets another daemon have the directory.
 func (s *Sockets) Close() error {

@@ -52,14 +52,24 @@ func shellPath() string {
 	return "/bin/sh"
 }
 
+// always are the variables that every command gets, unless the profile or the
+// request says otherwise.
+func (s *Session) always() map[string]string {
+	return map[string]string{
+		"PATH": searchPath, "HOME": s.Home, "USER": s.User, "LOGNAME": s.User,
+		"SHELL": shellPath(), "TMPDIR": "/tmp", "LANG": "C.UTF-8", "SBX_SANDBOX": "1",
+	}
+}
+
+// Always names the variables that every command of the session gets besides
+// those of its profile, sorted.
+func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())) }
+
 // environment composes the variables inside: ours, then what the profile
 // passes of the daemon's or sets, then what the request asked for (and a
 // person could see), then what an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
-	env := map[string]string{
-		"PATH": searchPath, "HOME": sess.Home, "USER": sess.User, "LOGNAME": sess.User,
-		"SHELL": shellPath(), "TMPDIR": "/tmp", "LANG": "C.UTF-8", "SBX_SANDBOX": "1",
-	}
+	env := sess.always()
 	passed, _ := p.Environment().Apply(os.Environ())
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")

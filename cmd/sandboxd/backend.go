@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -128,6 +129,28 @@ func (b *backend) leaveWhenIdle(ctx context.Context, d time.Duration, leave cont
 		case <-tick.C:
 		}
 		if since, idle := b.sup.IdleSince(); idle && time.Since(since) > d && b.keptAlive() == "" {
+			leave()
+			return
+		}
+	}
+}
+
+// leaveWhenLost leaves when nobody can find the daemon's sockets any more: it
+// would hold its state against every daemon that comes after it.
+func leaveWhenLost(ctx context.Context, sockets *ipc.Sockets, leave context.CancelFunc, log *slog.Logger) {
+	if sockets == nil { // the service manager's
+		return
+	}
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if path := sockets.Lost(); path != "" {
+			log.Error("leaving: the socket is gone, so nobody can reach this daemon", "socket", path)
 			leave()
 			return
 		}

@@ -112,6 +112,9 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 		answer.Diff = diffLines(q.String(), p.String())
 	default:
 		answer.Text = p.String()
+		if s, err := b.anySession(c, r.Session); r.Session != "" && err == nil {
+			answer.Text += fmt.Sprintf("environment always=%v\n", s.Always())
+		}
 	}
 	return answer, nil
 }

@@ -128,6 +128,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		idle = f.idle
 	}
 	go b.leaveWhenIdle(ctx, idle, cancel)
+	go leaveWhenLost(ctx, doors.own, cancel, log)
 	handedAgent, handedApprover, err := b.serveLaunchers(ctx, doors.launcher, log)
 	if err != nil {
 		return err
