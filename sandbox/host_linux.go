@@ -32,6 +32,7 @@ type Host struct {
 	filters filters
 
 	compilations compilations
+	pool         pool
 
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
@@ -92,6 +93,7 @@ func (h *Host) Report() Report { return h.report }
 
 // Close removes what the host keeps outside the process: its control groups.
 func (h *Host) Close() error {
+	h.pool.close()
 	if h.cgroups != nil {
 		h.cgroups.close()
 	}

@@ -17,6 +17,7 @@ import (
 // Process is one command running in its sandbox.
 type Process struct {
 	cmd       *exec.Cmd
+	warm      bool // its sandbox waited for it
 	namespace bool // it has a pid namespace
 	reaper    bool // the helper holds it together instead
 	leader    int  // the command itself, as this process's namespace numbers it
@@ -42,6 +43,9 @@ func (p *Process) Pid() int { return p.leader }
 // First is the process id, as seen from the daemon, of the process above all
 // others of the sandbox.
 func (p *Process) First() int { return p.first }
+
+// Warm reports whether the sandbox was laid before it was asked for.
+func (p *Process) Warm() bool { return p.warm }
 
 // Done is closed when the command and every process it left behind are gone.
 func (p *Process) Done() <-chan struct{} { return p.done }

@@ -39,26 +39,65 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
 	}
+	view, poolable := h.pool.view(p)
+	if warm := h.pool.take(view); warm != nil {
+		proc, err := h.begin(ctx, warm, p, std)
+		if err == nil {
+			proc.warm = true
+			h.pool.refillAfter(h, p, proc)
+		}
+		if err == nil || !spoiled(err) {
+			return proc, err
+		}
+		// It died while it waited. Nothing of the command has run.
+	}
+	l, err := h.launch(ctx, p, std)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := h.begin(ctx, l, p, std)
+	if err == nil && poolable {
+		h.pool.refillAfter(h, p, proc)
+	}
+	return proc, err
+}
+
+// launch starts everything around the command: with bwrap the sandbox, in which
+// the stage waits for its order; alone the stage itself.
+func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) {
 	l, err := h.prepare(p, std)
 	if err != nil {
 		return nil, err
 	}
 	defer l.closeChildEnds()
-	proc := &Process{done: make(chan struct{}), limits: p.Profile.Limits(), cgroup: l.cgroup, reaper: l.reaper}
+	l.proc = &Process{done: make(chan struct{}), cgroup: l.cgroup, reaper: l.reaper}
 	if err := h.spawner.start(l.cmd, l.bornIn()); err != nil {
 		l.abandon()
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
-	proc.cmd = l.cmd
-	l.closeChildEnds()
-	if err := l.hold(ctx, proc); err != nil {
-		l.kill(proc)
+	l.proc.cmd = l.cmd
+	if err := l.hold(ctx, l.proc); err != nil {
+		l.kill(l.proc)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("start: %w", context.Cause(ctx))
 		}
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
-	if err := l.awaitExec(ctx, proc, p); err != nil {
+	return l, nil
+}
+
+// begin hands the stage its order and returns once the command executes.
+func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio) (*Process, error) {
+	proc := l.proc
+	proc.limits, l.doors, l.callers = p.Profile.Limits(), len(p.order.Doors), p.order.Callers
+	var err error
+	if !l.reaper {
+		err = l.send(p, std)
+	}
+	if err == nil {
+		err = l.awaitExec(ctx, proc, p)
+	}
+	if err != nil {
 		l.kill(proc)
 		return nil, err
 	}
@@ -68,9 +107,35 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) 
 	return proc, nil
 }
 
+// send hands over the order and the command's descriptors.
+func (l *launch) send(p *Plan, std Stdio) error {
+	encoded, err := p.order.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	order, err := sealedMemfd("order", encoded)
+	if err != nil {
+		return err
+	}
+	defer order.Close()
+	raw, err := l.status.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	if err := raw.Control(func(fd uintptr) { sent = stage.Send(int(fd), order, std.In, std.Out, std.Err) }); err != nil {
+		return err
+	}
+	if sent != nil {
+		return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("%w%s", sent, l.diagnostics())}
+	}
+	return nil
+}
+
 // launch is one start in progress: the descriptors of both sides.
 type launch struct {
 	cmd       *exec.Cmd
+	proc      *Process
 	mechanism string
 	reaper    bool // the first process is the helper, as reaper
 	status    *net.UnixConn
@@ -81,24 +146,17 @@ type launch struct {
 	cgroup    *cgroup
 	doors     int // how many sockets the stage is to hand out, of which kind
 	callers   int
+	view      view // of one that waits
 }
 
 func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
-	l = &launch{mechanism: "bwrap", doors: len(p.order.Doors), callers: p.order.Callers}
+	l = &launch{mechanism: "bwrap"}
 	defer func() {
 		if err != nil {
 			l.closeChildEnds()
 			l.abandon()
 		}
 	}()
-	encoded, err := p.order.MarshalBinary()
-	if err != nil {
-		return l, err
-	}
-	order, err := l.memfd("order", encoded)
-	if err != nil {
-		return l, err
-	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return l, fmt.Errorf("status socket: %w", err)
@@ -116,7 +174,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 
 	cmd := &exec.Cmd{
 		Env: []string{}, Dir: "/",
-		Stdin: std.In, Stdout: std.Out, Stderr: diagW,
+		Stderr:      diagW,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	}
 	l.cmd = cmd
@@ -130,6 +188,11 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 			// The stage goes on with no capability; nobody has none.
 			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 		}
+		order, err := l.order(p.order)
+		if err != nil {
+			return l, err
+		}
+		cmd.Stdin, cmd.Stdout = std.In, std.Out
 		// FDArgs must be something; the stage closes it unread.
 		first := order
 		if p.Command.Program != nil {
@@ -137,6 +200,10 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		}
 		cmd.ExtraFiles = []*os.File{first, order, h.stage, statusChild, std.Err}
 		return l, nil
+	}
+	order, err := l.order(stage.Order{Await: true})
+	if err != nil {
+		return l, err
 	}
 	free := stage.FDFree
 	args := append([]string(nil), p.args...)
@@ -190,7 +257,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	}
 	cmd.Path = h.Bwrap
 	cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", "/proc/self/fd/" + strconv.Itoa(stage.FDStage)}
-	cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, statusChild, std.Err}, extra...)
+	cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, statusChild, diagW}, extra...)
 	return l, nil
 }
 
@@ -201,6 +268,14 @@ func (l *launch) bornIn() *cgroup {
 		return nil
 	}
 	return l.cgroup
+}
+
+func (l *launch) order(o stage.Order) (*os.File, error) {
+	encoded, err := o.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return l.memfd("order", encoded)
 }
 
 // add remembers a descriptor of the child's side, to be closed here.
@@ -309,6 +384,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan) error {
 			if err := p.doors.take(m.files, l.doors, l.callers); err != nil {
 				return &LaunchError{Mechanism: l.mechanism, Cause: err}
 			}
+		case m.Step == stage.StepWaiting:
 		case m.Step == stage.StepReady:
 			ready, p.leader = true, m.pid
 			p.listen(m.files, plan)

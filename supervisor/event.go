@@ -44,6 +44,7 @@ type Started struct {
 	Digest   string // of the profile
 	Report   sandbox.Report
 	Warnings []string
+	Warm     bool // its sandbox had been laid before
 }
 
 // Outcome says in one word what became of an execution.

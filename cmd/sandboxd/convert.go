@@ -158,7 +158,7 @@ func (b *backend) wireEvent(x *supervisor.Exec, e supervisor.Event) ipc.Event {
 		if e.Started.Decision.How == approval.HowPerson {
 			d = ipc.DecisionAsk
 		}
-		w.Started = &ipc.Started{Decision: d, Rule: e.Started.Decision.Rule, Why: e.Started.Decision.Why, ProfileDigest: e.Started.Digest,
+		w.Started = &ipc.Started{Decision: d, Rule: e.Started.Decision.Rule, Why: e.Started.Decision.Why, ProfileDigest: e.Started.Digest, Warm: e.Started.Warm,
 			Enforcement: wireEnforcement(e.Started.Report), Warnings: wireTexts(e.Started.Warnings)}
 	case supervisor.EventCut:
 		w.Type = ipc.EventGap

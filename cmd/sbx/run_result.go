@@ -50,6 +50,7 @@ type result struct {
 
 	LimitsHit   []string          `json:"limits_hit,omitempty"`
 	DurationMS  int64             `json:"duration_ms,omitempty"`
+	Warm        bool              `json:"warm,omitempty"` // its sandbox had been laid before
 	Violations  []ipc.Violation   `json:"violations,omitempty"`
 	Quarantined []ipc.Quarantined `json:"quarantined,omitempty"`
 	Enforcement *ipc.Enforcement  `json:"enforcement,omitempty"`
@@ -225,7 +226,7 @@ func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
 		res.ExitCode = &end.Code
 	}
 	if s := r.report.Started; s != nil {
-		res.Decision, res.Why, res.Rule = s.Decision, s.Why, s.Rule
+		res.Decision, res.Why, res.Rule, res.Warm = s.Decision, s.Why, s.Rule, s.Warm
 	}
 	res.Stdout, res.StdoutBase64 = textOr64(r.report.out.Bytes())
 	res.Stderr, res.StderrBase64 = textOr64(r.report.err.Bytes())

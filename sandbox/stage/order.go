@@ -30,7 +30,7 @@ import (
 
 // Version is the layout of an encoded Order. It changes with any change of
 // the fields below.
-const Version = 2
+const Version = 4
 
 // Order is everything the stage needs to start one command.
 type Order struct {
@@ -64,6 +64,10 @@ type Order struct {
 	Callers int
 	// Umask is the file mode creation mask of the command.
 	Umask uint32
+	// Await says that there is nothing to start yet: the order that counts, and
+	// the command's standard descriptors, come on the status socket ([Send]).
+	// The other fields are not used.
+	Await bool
 	// Probe ends the stage with status 0 where it would execute the command:
 	// everything was installed, nothing runs.
 	Probe bool
@@ -108,6 +112,7 @@ func (o *Order) MarshalBinary() ([]byte, error) {
 	}
 	b = binary.AppendUvarint(b, uint64(o.Callers))
 	b = binary.AppendUvarint(b, uint64(o.Umask))
+	b = binary.AppendUvarint(b, bit(o.Await))
 	b = binary.AppendUvarint(b, bit(o.Probe))
 	if len(b) > maxOrder {
 		return nil, fmt.Errorf("encode order: %d bytes, more than the %d that a command line and its environment may have", len(b), maxOrder)
@@ -146,6 +151,7 @@ func (o *Order) UnmarshalBinary(data []byte) error {
 	}
 	o.Callers = int(d.upTo(MaxDoors))
 	o.Umask = uint32(d.upTo(0o777))
+	o.Await = d.upTo(1) == 1
 	o.Probe = d.upTo(1) == 1
 	if d.bad {
 		return errors.New("decode order: malformed")

@@ -68,6 +68,9 @@ func run() (Step, error) {
 		return StepDescriptors, fmt.Errorf("close_range: %w", err)
 	}
 	o, err := readOrder(FDOrder)
+	if err == nil && o.Await {
+		o, err = receive()
+	}
 	if err != nil {
 		return StepOrder, err
 	}
@@ -166,6 +169,9 @@ func readOrder(fd int) (*Order, error) {
 	o := new(Order)
 	if err := o.UnmarshalBinary(data); err != nil {
 		return nil, err
+	}
+	if o.Await {
+		return o, nil
 	}
 	if len(o.Argv) == 0 {
 		return nil, errors.New("decode order: no command")

@@ -11,7 +11,8 @@ type Step uint8
 
 // The steps. StepReady is not a failure: everything is in force and the next
 // thing is execve(2). Nor is StepNetwork with code 0: that message carries the
-// sockets of Order.Doors and Order.Callers.
+// sockets of Order.Doors and Order.Callers. StepWaiting says that the sandbox is
+// laid and that the stage waits for its order.
 const (
 	StepNone Step = iota
 	StepDescriptors
@@ -26,12 +27,13 @@ const (
 	StepListener
 	StepReady
 	StepExec
+	StepWaiting
 	steps
 )
 
 var stepNames = [steps]string{
 	"none", "descriptors", "order", "session", "working directory", "network", "limits",
-	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute",
+	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting",
 }
 
 func (s Step) String() string {

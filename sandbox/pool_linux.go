@@ -1,0 +1,301 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
+)
+
+// A warm sandbox is one that was laid before it is needed: namespaces, mounts,
+// control group and all, with the stage waiting inside for its order. It runs one
+// command and is gone.
+//
+// It must be no weaker than one laid at the moment of use. A plan is made anew
+// for every command, from the host as it is; a warm sandbox serves only a plan
+// whose mounts would be laid exactly so, on the very files and directories on
+// which its own were laid (view), in an unchanged table of host mounts. Landlock,
+// the system call filter, limits and environment come with the order and are the
+// new plan's in any case.
+
+const (
+	// maxWarm bounds the sandboxes that wait, and maxWarmAge how long one does.
+	maxWarm    = 4
+	maxWarmAge = 2 * time.Minute
+	// refillDelay is how long a command may run before its successor's sandbox is
+	// laid beside it.
+	refillDelay = 25 * time.Millisecond
+)
+
+// view is what a sandbox is laid from: it is equal for two plans exactly if a
+// sandbox of the one is one of the other. The zero value is no view.
+type view [sha256.Size]byte
+
+// pool holds the sandboxes that wait. The zero value is empty and ready.
+type pool struct {
+	mu     sync.Mutex
+	warm   []*launch // oldest first
+	laying map[view]bool
+	work   sync.WaitGroup
+	closed bool
+	mounts mountTable
+}
+
+// view returns the view of a plan now. ok is false where no warm sandbox can
+// serve it: one without mounts, of a probe, or with a program of its own.
+func (p *pool) view(plan *Plan) (v view, ok bool) {
+	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.holds) == 0 {
+		return v, false
+	}
+	h := sha256.New()
+	write := func(parts ...string) {
+		for _, s := range parts {
+			binary.Write(h, binary.LittleEndian, uint64(len(s)))
+			io.WriteString(h, s)
+		}
+	}
+	limits := plan.Profile.Limits()
+	write(plan.args...)
+	write(fmt.Sprint(plan.nulls, limits.Processes, limits.Memory))
+	for _, f := range plan.files {
+		write(f.Path, string(f.Data))
+	}
+	for _, path := range slices.Sorted(maps.Keys(plan.holds)) {
+		existence, ok := existenceOf(path, plan.holds[path])
+		if !ok {
+			return v, false
+		}
+		write(path)
+		binary.Write(h, binary.LittleEndian, existence)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	generation, err := p.mounts.generation()
+	if err != nil {
+		return v, false
+	}
+	binary.Write(h, binary.LittleEndian, generation)
+	return view(h.Sum(nil)), true
+}
+
+// existence tells a file or directory from every other that is or was at its
+// path. A mount goes with what it was laid on: where that is unlinked outside,
+// even to be linked again, the mount inside is gone. Numbers are used again, so
+// the time of birth counts too, and for what a mount keeps from being changed the
+// time of the last change, which every link and unlink sets. A directory cannot
+// be linked, and its times change with its entries.
+type existence struct {
+	Dev, Ino uint64
+	Kind     uint64
+	Born     [2]int64 // seconds, nanoseconds
+	Changed  [2]int64
+}
+
+// existenceOf is the zero value for what is not there. ok is false where the file
+// system does not tell enough.
+func existenceOf(path string, held bool) (e existence, ok bool) {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	if err == unix.ENOENT || err == unix.ENOTDIR {
+		return e, true
+	}
+	if err != nil {
+		return e, false
+	}
+	e.Dev, e.Ino, e.Kind = unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino, uint64(st.Mode&unix.S_IFMT)
+	if held && e.Kind != unix.S_IFDIR {
+		e.Changed = [2]int64{st.Ctime.Sec, int64(st.Ctime.Nsec)}
+	}
+	if st.Mask&unix.STATX_BTIME == 0 {
+		return e, kernels(path)
+	}
+	e.Born = [2]int64{st.Btime.Sec, int64(st.Btime.Nsec)}
+	return e, true
+}
+
+// kernels reports a path in a file system that the kernel alone fills.
+func kernels(path string) bool {
+	var in unix.Statfs_t
+	return unix.Statfs(path, &in) == nil && slices.Contains([]int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.DEVPTS_SUPER_MAGIC}, int64(in.Type))
+}
+
+// take returns a sandbox of exactly this view, which is the caller's then, or nil.
+func (p *pool) take(v view) *launch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, l := range p.warm {
+		if v != (view{}) && l.view == v {
+			p.warm = slices.Delete(p.warm, i, i+1)
+			return l
+		}
+	}
+	return nil
+}
+
+// spoiled reports an error of a sandbox, as opposed to one of the command.
+func spoiled(err error) bool {
+	var launch *LaunchError
+	return errors.As(err, &launch)
+}
+
+// refillAfter lays the next sandbox of a plan off the way of the command that
+// was just started: when that has ended, or has run for a moment.
+func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.work.Go(func() {
+		select {
+		case <-proc.Done():
+			time.Sleep(time.Millisecond) // whoever waits for the end comes first
+		case <-time.After(refillDelay):
+		}
+		p.refill(h, plan)
+	})
+}
+
+// refill lays a sandbox for plan unless one waits already. What goes wrong is not
+// told: the next command gets a sandbox of its own, and an error if that fails.
+func (p *pool) refill(h *Host, plan *Plan) {
+	v, ok := p.view(plan)
+	if !ok || !p.claim(v) {
+		return
+	}
+	l, err := h.lay(plan)
+	if err == nil {
+		// Had anything been exchanged while mounts were made, it would show.
+		if again, ok := p.view(plan); !ok || again != v {
+			p.drop(l)
+			l = nil
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.laying, v)
+	if err != nil || l == nil {
+		return
+	}
+	if p.closed {
+		p.dropLater(l)
+		return
+	}
+	l.view = v
+	p.warm = append(p.warm, l)
+	if len(p.warm) > maxWarm {
+		p.dropLater(p.warm[0])
+		p.warm = slices.Delete(p.warm, 0, 1)
+	}
+	time.AfterFunc(maxWarmAge, func() { p.expire(l) })
+}
+
+// claim says whether the caller is to lay a sandbox of this view.
+func (p *pool) claim(v view) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.laying[v] || slices.ContainsFunc(p.warm, func(l *launch) bool { return l.view == v }) {
+		return false
+	}
+	if p.laying == nil {
+		p.laying = map[view]bool{}
+	}
+	p.laying[v] = true
+	return true
+}
+
+// lay lays a sandbox and waits until its stage waits.
+func (h *Host) lay(plan *Plan) (*launch, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	l, err := h.launch(ctx, plan, Stdio{})
+	if err != nil {
+		return nil, err
+	}
+	l.status.SetReadDeadline(time.Now().Add(startTimeout))
+	m, err := readStatus(l.status)
+	if err == nil && m.Step != stage.StepWaiting {
+		err = errors.New(m.Message)
+	}
+	if err != nil {
+		l.kill(l.proc)
+		return nil, err
+	}
+	return l, nil
+}
+
+// expire drops a sandbox that has waited for too long.
+func (p *pool) expire(l *launch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.warm, l); i >= 0 {
+		p.warm = slices.Delete(p.warm, i, i+1)
+		p.dropLater(l)
+	}
+}
+
+func (p *pool) drop(l *launch) { l.kill(l.proc) }
+
+// dropLater is drop off the caller's way; p.mu is held.
+func (p *pool) dropLater(l *launch) { p.work.Go(func() { p.drop(l) }) }
+
+// close drops everything and waits until it is gone.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	for _, l := range p.warm {
+		p.dropLater(l)
+	}
+	p.warm = nil
+	p.mu.Unlock()
+	p.work.Wait()
+	p.mounts.close()
+}
+
+// mountTable counts the changes of this process's mount table. The zero value is
+// ready.
+type mountTable struct {
+	fd    int // 0: not open; not an os.File, whose poller would take the news away
+	count uint64
+}
+
+// generation is another number after every mount, unmount and move. The kernel
+// tells of them by POLLPRI, once per reader (proc_pid_mounts(5)).
+func (m *mountTable) generation() (uint64, error) {
+	if m.fd == 0 {
+		fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		m.fd = fd
+	}
+	fds := []unix.PollFd{{Fd: int32(m.fd), Events: unix.POLLPRI}}
+	n, err := unix.Poll(fds, 0)
+	for err == unix.EINTR {
+		n, err = unix.Poll(fds, 0)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if n > 0 {
+		m.count++
+	}
+	return m.count, nil
+}
+
+func (m *mountTable) close() {
+	if m.fd != 0 {
+		unix.Close(m.fd)
+		m.fd = 0
+	}
+}
