@@ -249,3 +249,22 @@ func TestHostApprovalTimesOut(t *testing.T) {
 		}
 	})
 }
+
+// The person at the terminal of `sbx run` is asked there, while the command
+// waits. R-AP-14 R-OS-09
+func TestHostApprovalInline(t *testing.T) {
+	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
+		w.name("one.example", "203.0.113.5")
+		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "HELLO\n") }))
+		a.configured(asking)
+		screen, code := a.terminal(func(tty *os.File, seen func(string) bool) {
+			seen("one.example:80")
+			seen("Enter")
+			time.Sleep(500 * time.Millisecond) // what is typed before the question is there does not count
+			io.WriteString(tty, "y\r")
+		}, "run", "-c", "curl -sS http://one.example/")
+		if code != 0 || !strings.Contains(screen, "HELLO") {
+			t.Errorf("exit %d\n%s", code, screen)
+		}
+	})
+}

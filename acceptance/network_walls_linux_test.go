@@ -231,26 +231,28 @@ import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 	})
 }
 
+// ticking is an answer that takes a minute.
+func ticking(rw http.ResponseWriter, r *http.Request) {
+	for range 600 {
+		if _, err := io.WriteString(rw, "tick\n"); err != nil {
+			return
+		}
+		rw.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // Issue "The network", 3: a reload holds for running commands: what is no longer
 // allowed is cut, what is newly allowed works. R-OS-09 R-OP-02
 func TestReloadCutsConnections(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
 		w.name("other.example", "203.0.113.6")
-		stream := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			for range 600 {
-				if _, err := io.WriteString(rw, "tick\n"); err != nil {
-					return
-				}
-				rw.(http.Flusher).Flush()
-				select {
-				case <-r.Context().Done():
-					return
-				case <-time.After(100 * time.Millisecond):
-				}
-			}
-		})
-		go http.Serve(w.listen("203.0.113.5:80"), stream)
+		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
 		go http.Serve(w.listen("203.0.113.6:80"), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "OTHER\n") }))
 		config := func(host string) string {
 			return "[network]\nmode = \"allowlist\"\nask = false\nallow = [\"" + host + "\"]\n"
@@ -281,6 +283,50 @@ func TestReloadCutsConnections(t *testing.T) {
 		}
 		if !strings.Contains(r.err, "the policy was changed, and the connection cut") {
 			t.Errorf("the result does not say so: %v", r)
+		}
+	})
+}
+
+// A grant that is withdrawn no longer holds for the connection that it let
+// through, nor for the next one. R-AP-21 R-OS-09
+func TestRevokedHostIsCut(t *testing.T) {
+	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
+		w.name("one.example", "203.0.113.5")
+		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
+		a.configured(asking)
+		s := a.joined()
+		wait := a.begin("run", "--session", s, "-c", `bash -c 'curl -sSN http://one.example/ > /tmp/got & p=$!; while ! [ -s /tmp/got ]; do sleep 0.1; done; echo TICKS; wait $p; echo "cut $?"'`)
+		q := a.pending(1)[0]
+		if q.Tool != "network" { // the command itself
+			a.sbx("approve", q.ID, "--allow")
+			for first := q.ID; q.ID == first; q = a.pending(1)[0] {
+			}
+		}
+		if r := a.sbx("approve", q.ID, "--allow", "--scope", "session"); r.code != 0 {
+			t.Error(r)
+		}
+		var list struct {
+			Grants []struct{ ID, What string }
+		}
+		for deadline := time.Now().Add(20 * time.Second); len(list.Grants) == 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			if err := json.Unmarshal([]byte(a.sbx("grants", "ls", "--json").out), &list); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(list.Grants) != 1 || list.Grants[0].What != "Connect to one.example:80" {
+			t.Fatalf("%+v", list)
+		}
+		time.Sleep(500 * time.Millisecond) // let some of it pass; that is no condition
+		if r := a.sbx("grants", "rm", list.Grants[0].ID); r.code != 0 {
+			t.Error(r)
+		}
+		if r := wait(); !strings.Contains(r.out, "cut ") || strings.Contains(r.out, "cut 0") {
+			t.Errorf("it was not cut: %v", r)
+		}
+		wait = a.begin("run", "--session", s, "-c", "curl -sS http://one.example/")
+		a.sbx("approve", a.pending(1)[0].ID, "--deny") // it asks again
+		if r := wait(); !strings.Contains(r.out, "a person denied it") {
+			t.Error(r)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"sandboxd/profile"
@@ -100,6 +101,36 @@ func TestCeiling(t *testing.T) {
 	for path, want := range map[string]bool{"/srv/a": false, "/srv/b": false, "/srv/c": true} {
 		if got := p.Allows(profile.OpRead, path).Allowed; got != want {
 			t.Errorf("read %s under both profiles: %v, want %v", path, got, want)
+		}
+	}
+}
+
+// R-OS-09: hosts of presets come only where they are chosen, an entry without a
+// port stands for [network] ports, and an empty list is nothing.
+func TestHostsOfTheAllowlist(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"allow = []", ""},
+		{"allow = [\"a.example\"]", "a.example:80 a.example:443"},
+		{"allow = [\"A.Example.\", \"b\u00fccher.example:1\"]\nports = [8443]", "a.example:8443 xn--bcher-kva.example:1"},
+		{"allow = [\"[2001:DB8:0::1]:22\"]", "[2001:db8::1]:22"},
+		{"presets = [\"rust\"]\nports = []\nallow = [\"a.example\"]", "crates.io:443 index.crates.io:443 static.crates.io:443"},
+	} {
+		cfg, _ := load(t, "", "[presets]\nuse = [\"go\"]\n[network]\nmode = \"allowlist\"\n"+c.text)
+		tools, err := cfg.ProfileTools(Session{Project: "/p", Home: "/home/ann"})
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		var got []string
+		for _, h := range tools.Network.Hosts {
+			got = append(got, h.String())
+		}
+		want := strings.Fields(c.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", c.text, got, want)
 		}
 	}
 }

@@ -372,10 +372,15 @@ func (o *outlet) call(t egress.Target) approval.Call {
 		request.Reasons = append(request.Reasons, "it names an address, not a host: who is behind it can't be seen")
 		request.Risk = approval.RiskHigh
 	}
+	class := approval.Class{}
+	if o.s.Config().Approval.Policy == approval.PolicyBlacklist {
+		// There all runs that no list names; but these hosts have a list.
+		class.Rule, class.RuleText = approval.RuleAsk, "[network] mode"
+	}
 	sum := sha256.Sum256([]byte(e.ID + " " + t.String()))
 	return approval.Call{
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
-		Tool: NetworkTool, Payload: payload, Request: request, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
+		Tool: NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
 		Inline: e.Request.Inline && !e.Request.Terminal,
 		Asked: func(p approval.Pending) {
 			o.s.asking.add(e, p.ID)
@@ -480,6 +485,9 @@ func (s *Supervisor) reachableNow(sess *Session, word string) (reachable, error)
 	effective, operator, err := s.profiles(cfg, sess, s.trusted(sess, cfg), word)
 	if err != nil {
 		return reachable{}, err
+	}
+	if n := effective.Network(); n.Mode == profile.NetFull {
+		return reachable{hosts: n}, nil // every host, but nothing local
 	}
 	r, err := s.reaching(cfg, word, effective, operator)
 	if r == nil || err != nil {
