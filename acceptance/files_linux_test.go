@@ -23,7 +23,10 @@ func (a *actor) fileAgent(p *peer, kind string) fileAgent {
 	a.t.Helper()
 	ctx, cancel := within(a.t)
 	defer cancel()
-	s, err := p.agent.OpenSession(ctx, ipc.SessionRequest{Kind: kind, Root: a.project})
+	// Not over a connection that an earlier daemon has left half dead.
+	opener := ipc.Client{Socket: p.agent.Socket}
+	defer opener.Close()
+	s, err := opener.OpenSession(ctx, ipc.SessionRequest{Kind: kind, Root: a.project})
 	if err != nil {
 		a.t.Fatal(err)
 	}
