@@ -1,0 +1,276 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sandboxd/ipc"
+)
+
+// mcpClient drives the real `sbx mcp` with the go-sdk's client.
+func (a *actor) mcpClient() *mcp.ClientSession {
+	a.t.Helper()
+	cmd := a.command(context.Background(), filepath.Join(bin, "sbx"), "mcp") // it ends with its input
+	var errs safeBuffer
+	cmd.Stderr = &errs
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(a.t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		a.t.Fatalf("%v\n%s", err, errs.String())
+	}
+	a.t.Cleanup(func() {
+		if err := s.Close(); err != nil || errs.String() != "" {
+			a.t.Errorf("sbx mcp ended with %v and said %q", err, errs.String())
+		}
+	})
+	return s
+}
+
+// tool calls one, and returns its text, its structured answer, and whether it
+// is a refusal.
+func tool(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) (text string, structured map[string]any, isError bool) {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, args, err)
+	}
+	for _, c := range r.Content {
+		if c, ok := c.(*mcp.TextContent); ok {
+			text += c.Text
+		}
+	}
+	structured, _ = r.StructuredContent.(map[string]any)
+	return text, structured, r.IsError
+}
+
+// answering answers every question as decide says, until the test is over.
+func (p *peer) answering(t *testing.T, decide func(q ipc.Approval) ipc.Answer) {
+	t.Helper()
+	news, err := p.approver.News(t.Context(), ipc.NewsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	t.Cleanup(func() { news.Close(); <-ended })
+	go func() {
+		defer close(ended)
+		for {
+			n, err := news.Next(t.Context())
+			if err != nil {
+				return
+			}
+			if n.Type != ipc.NewsRequested || n.Approval == nil {
+				continue
+			}
+			q, err := p.approver.Approval(t.Context(), ipc.ApprovalRequest{ID: n.Approval.ID})
+			if err != nil {
+				continue // withdrawn meanwhile
+			}
+			a := decide(q)
+			a.ID, a.Rev, a.Hash = q.ID, q.Rev, q.Hash
+			if d, err := p.approver.Decide(t.Context(), a); err == nil && d.ConfirmAgain {
+				a.Rev, a.Confirm = d.Rev, true
+				p.approver.Decide(t.Context(), a)
+			}
+		}
+	}()
+}
+
+// yesUnlessNo refuses what has the word "no" in it.
+func yesUnlessNo(q ipc.Approval) ipc.Answer {
+	if strings.Contains(q.Description+q.Command+string(q.Input), "no ") || strings.Contains(string(q.Input), `"no"`) {
+		return ipc.Answer{Mode: "soft", Note: "no means no"}
+	}
+	return ipc.Answer{Allow: true}
+}
+
+// A real client drives every tool: answers, refusals, a cancelled call and a
+// long run.
+func TestMCP(t *testing.T) {
+	a, person := workshop(t)
+	person.answering(t, yesUnlessNo)
+	s := a.mcpClient()
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := map[string]bool{"read": true, "list": true, "grep": true, "status": true, "output": true, "approve": true}
+	var names []string
+	for _, x := range list.Tools {
+		names = append(names, x.Name)
+		if x.Annotations == nil || x.Annotations.ReadOnlyHint != reads[x.Name] || !reads[x.Name] && (x.Annotations.DestructiveHint == nil || !*x.Annotations.DestructiveHint) {
+			t.Errorf("%s says of itself %+v", x.Name, x.Annotations)
+		}
+	}
+	if got := strings.Join(names, " "); got != "approve cancel edit exec grep list output read status undo write" {
+		t.Errorf("the tools are %s", got)
+	}
+	call := func(name string, args map[string]any) (string, map[string]any, bool) { return tool(t, s, name, args) }
+
+	if text, out, bad := call("exec", map[string]any{"command": "cat README; cat absent"}); !bad || out["exit_code"] != 1.0 || out["stdout"] != "hello\n" || !strings.Contains(text, "No such file") {
+		t.Errorf("exec: %s %v", text, out)
+	}
+	if _, out, bad := call("exec", map[string]any{"argv": []string{"cat"}, "stdin": "in\n", "cwd": "."}); bad || out["stdout"] != "in\n" || out["sandbox"] == "" {
+		t.Errorf("exec with input: %v", out)
+	}
+	if text, _, bad := call("exec", map[string]any{"command": "touch no thing"}); !bad || !strings.Contains(text, "no means no") {
+		t.Errorf("a refusal: %s", text)
+	}
+	if text, _, bad := call("exec", map[string]any{"command": "ls", "root": "/"}); !bad || text == "" {
+		t.Errorf("a bad root: %s", text)
+	}
+	if text, _, bad := call("exec", map[string]any{"command": "ls", "root": "relative"}); !bad || !strings.Contains(text, "absolute") {
+		t.Errorf("a relative root: %s", text)
+	}
+	// Files.
+	_, out, bad := call("write", map[string]any{"path": "new", "content": "one\ntwo\n"})
+	if bad || out["undo_id"] == "" || a.sh("cat new") != "one\ntwo\n" {
+		t.Errorf("write: %v", out)
+	}
+	if _, _, bad := call("edit", map[string]any{"path": "new", "edits": []any{map[string]any{"find": "two", "replace": "three"}}}); bad || a.sh("cat new") != "one\nthree\n" {
+		t.Error("edit")
+	}
+	if text, _, bad := call("edit", map[string]any{"path": "new", "edits": []any{map[string]any{"find": "absent", "replace": ""}}}); !bad || text == "" {
+		t.Errorf("an edit that fits nowhere: %s", text)
+	}
+	if text, _, bad := call("read", map[string]any{"path": "new"}); bad || text != "one\nthree\n" {
+		t.Errorf("read: %s", text)
+	}
+	if text, _, bad := call("read", map[string]any{"path": "/etc/shadow"}); !bad {
+		t.Errorf("read a secret: %s", text)
+	}
+	if text, _, bad := call("grep", map[string]any{"path": ".", "pattern": "^thr"}); bad || !strings.Contains(text, "new:2:three") {
+		t.Errorf("grep: %s", text)
+	}
+	if text, _, bad := call("list", map[string]any{"path": "."}); bad || !strings.Contains(text, "README") {
+		t.Errorf("list: %s", text)
+	}
+	if text, _, bad := call("undo", map[string]any{"undo_id": "last"}); bad || a.sh("cat new") != "one\ntwo\n" {
+		t.Errorf("undo: %s", text)
+	}
+	// A long run is read on, and ended.
+	text, out, bad := call("exec", map[string]any{"command": "cat README; sleep 600", "wait_ms": 1500})
+	handle, _ := out["handle"].(string)
+	if bad || handle == "" || out["running"] != true || out["stdout"] != "hello\n" || !strings.Contains(text, handle) {
+		t.Fatalf("a long run: %s %v", text, out)
+	}
+	if _, out, _ := call("status", nil); out["trusted"] != true || !strings.Contains(strings.Join(texts(out["commands"]), " "), handle) {
+		t.Errorf("status: %v", out)
+	}
+	if _, out, _ := call("output", map[string]any{"handle": handle, "wait_ms": 50}); out["running"] != true || out["stdout"] != "" {
+		t.Errorf("read on: %v", out)
+	}
+	if _, out, _ := call("cancel", map[string]any{"handle": handle}); out["running"] != false {
+		t.Errorf("cancel: %v", out)
+	}
+	if text, _, bad := call("output", map[string]any{"handle": handle}); !bad {
+		t.Errorf("after its end: %s", text)
+	}
+	// A call that the client takes back ends its command.
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	if _, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": "sleep 654"}}); err == nil {
+		t.Error("a call that was taken back answered")
+	}
+	for deadline := time.Now().Add(20 * time.Second); running("sleep 654"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the command of a call that was taken back still runs")
+		}
+	}
+	// The permission prompt.
+	for _, c := range []struct {
+		in   map[string]any
+		want string
+	}{
+		{map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls", "timeout": 5}, "tool_use_id": "toolu_1"}, `{"behavior":"allow","updatedInput":{"command":"ls","timeout":5}}`},
+		{map[string]any{"tool_name": "mcp__x__y", "input": map[string]any{"q": "yes"}}, `{"behavior":"allow","updatedInput":{"q":"yes"}}`},
+		{map[string]any{"tool_name": "mcp__x__y", "input": map[string]any{"q": "no"}}, `"behavior":"deny"`},
+		{map[string]any{"tool_name": "", "input": map[string]any{}}, `"behavior":"deny"`},
+	} {
+		if text, _, _ := call("approve", c.in); !strings.Contains(text, c.want) || !json.Valid([]byte(text)) {
+			t.Errorf("approve %v: %s", c.in, text)
+		}
+	}
+	// The daemon goes away, and comes back with other sessions.
+	a.start()
+	call("status", nil)
+	if text, _, bad := call("status", nil); bad {
+		t.Errorf("after the daemon's restart: %s", text)
+	}
+}
+
+// running reports whether a process with that command line runs.
+func running(cmdline string) bool {
+	for _, p := range processes() {
+		if p.state != 'Z' && strings.HasPrefix(p.cmdline, cmdline) {
+			return true
+		}
+	}
+	return false
+}
+
+func texts(v any) (list []string) {
+	l, _ := v.([]any)
+	for _, x := range l {
+		s, _ := x.(string)
+		list = append(list, s)
+	}
+	return list
+}
+
+// packages installs packages of npm, by name and exact version, into a folder
+// for the tests, and returns it.
+func packages(t *testing.T, names ...string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(bin, "packages-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Chmod(dir, 0o755)
+	os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module", "private": true}`), 0o644)
+	cmd := exec.Command("npm", append([]string{"install", "--no-audit", "--no-fund", "--no-package-lock", "--omit=optional", "--ignore-scripts", "--loglevel=error"}, names...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("npm install %q: %v\n%s", names, err, out)
+	}
+	return dir
+}
+
+// The TypeScript SDK's client, and the inspector's command-line mode.
+func TestMCPOfOthers(t *testing.T) {
+	a, person := workshop(t)
+	person.answering(t, yesUnlessNo)
+	dir := packages(t, "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector-cli@0.14.3")
+	client, err := os.ReadFile("testdata/mcp/client.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "client.mjs"), client, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.do(nil, node(t), filepath.Join(dir, "client.mjs"), filepath.Join(bin, "sbx")); r.code != 0 || !strings.Contains(r.out, "all is as it should be") {
+		t.Errorf("the TypeScript SDK's client: %v", r)
+	}
+	inspect := func(args ...string) result {
+		// The arguments of the server come first, and its environment is named.
+		all := []string{filepath.Join(dir, "node_modules/@modelcontextprotocol/inspector-cli/build/cli.js"), "--cli",
+			"-e", "SBX_SOCKET_DIR=" + a.socketDir(), "-e", "SBX_STATE_DIR=" + a.stateDir(), filepath.Join(bin, "sbx"), "mcp"}
+		return a.do(nil, node(t), append(all, args...)...)
+	}
+	if r := inspect("--method", "tools/list"); r.code != 0 || !strings.Contains(r.out, `"name": "exec"`) {
+		t.Errorf("the inspector lists: %v", r)
+	}
+	if r := inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", "command=cat README"); r.code != 0 || !strings.Contains(r.out, `"stdout": "hello\n"`) {
+		t.Errorf("the inspector runs: %v", r)
+	}
+	if r := inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", "command=touch no thing"); r.code != 0 || !strings.Contains(r.out, `"isError": true`) || !strings.Contains(r.out, "no means no") {
+		t.Errorf("the inspector is refused: %v", r)
+	}
+}
