@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: pictures run build test fuzz differential clean prerequisites
+.PHONY: packages pictures run build test fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')

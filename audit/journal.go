@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -98,8 +96,12 @@ func journalText(r Record) string {
 	if len(text) > keep {
 		text = short(text)
 	}
-	quoted, _ := json.Marshal(text) // control characters; a string always can be
-	return string(escape(bytes.Trim(quoted, `"`)))
+	return string(escape([]byte(strings.Map(func(r rune) rune {
+		if r < ' ' { // the fields have it as it was
+			return '\uFFFD'
+		}
+		return r
+	}, text))))
 }
 
 func journalPriority(r Record) journal.Priority {

@@ -70,6 +70,9 @@ func (b *Broker) keep(uid int, head string) error {
 		return err
 	}
 	defer f.Close()
+	if err := f.Chmod(0o644); err != nil { // whatever the umask is: its user reads it
+		return err
+	}
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return err
@@ -97,6 +100,9 @@ func (b *Broker) keep(uid int, head string) error {
 func halve(name string, lines []string) error {
 	tmp := name + ".new"
 	if err := os.WriteFile(tmp, []byte(strings.Join(lines[len(lines)/2:], "\n")+"\n"), 0o644); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, name)

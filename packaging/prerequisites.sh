@@ -42,6 +42,11 @@ if [ "${1-}" = test ]; then
 	need jq jq
 	need procps ps
 	need attr setfattr
+	need debootstrap debootstrap
+	need systemd-container systemd-nspawn
+	need lintian lintian
+	need rpmlint rpmlint
+	need rpm rpm
 fi
 
 if ! command -v go >/dev/null && [ -x /usr/local/go/bin/go ]; then

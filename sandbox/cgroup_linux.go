@@ -83,7 +83,9 @@ func findV2(own map[string]string) (*cgroups, error) {
 	}
 	on := strings.Fields(string(b))
 	if !slices.Contains(on, "pids") || !slices.Contains(on, "memory") {
-		return nil, fmt.Errorf("cgroup v2: %s does not pass pids and memory on (cgroup.subtree_control)", dir)
+		if err := takeDelegated(dir); err != nil {
+			return nil, fmt.Errorf("cgroup v2: %w", err)
+		}
 	}
 	parent, err := makeParent(dir)
 	if err != nil {

@@ -35,10 +35,11 @@ type backend struct {
 
 	mu       sync.Mutex
 	warnings []config.Warning
-	refused  error // the last reload's; nil: what the files say is in force
-	untold   error // the last attempt to tell the broker the head of the log
-	brokered bool  // the system's broker hands connections over
-	unsaved  error // the last attempt to save how often grants were used
+	refused  error  // the last reload's; nil: what the files say is in force
+	told     uint64 // the last record that the broker was told
+	untold   error  // the last attempt to tell the broker the head of the log
+	brokered bool   // the system's broker hands connections over
+	unsaved  error  // the last attempt to save how often grants were used
 	drain    time.Duration
 	// codes are the confirmation codes of first answers, by who gave them.
 	codes map[codeKey]string

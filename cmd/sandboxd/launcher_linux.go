@@ -53,28 +53,36 @@ const headsEvery = 5 * time.Second
 func (b *backend) tellHeads(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(headsEvery)
 	defer tick.Stop()
-	var told uint64
-	for over := false; !over; {
+	for {
 		select {
 		case <-ctx.Done():
-			over = true
+			return
 		case <-tick.C:
+			b.tellHead(log)
 		}
-		head := b.audit.Head()
-		if head.Seq == told {
-			continue
-		}
-		err := broker.TellHead(broker.HeadsSocket, head.Seq, head.Hash)
-		if err == nil {
-			told = head.Seq
-		}
-		b.mu.Lock()
-		if (err == nil) != (b.untold == nil) {
-			log.Warn("head of the log", "told", err == nil, "error", err)
-		}
-		b.untold = err
-		b.mu.Unlock()
 	}
+}
+
+// tellHead tells the broker the last record, where there is a broker and a new
+// record.
+func (b *backend) tellHead(log *slog.Logger) {
+	head := b.audit.Head()
+	b.mu.Lock()
+	silent := !b.brokered || b.told == head.Seq
+	b.mu.Unlock()
+	if silent {
+		return
+	}
+	err := broker.TellHead(broker.HeadsSocket, head.Seq, head.Hash)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.told = head.Seq
+	}
+	if (err == nil) != (b.untold == nil) {
+		log.Warn("head of the log", "told", err == nil, "error", err)
+	}
+	b.untold = err
 }
 
 // answersForOthers reports whether a user is in the group that may answer

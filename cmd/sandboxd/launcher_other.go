@@ -19,6 +19,8 @@ func (b *backend) serveLaunchers(_ context.Context, list []net.Listener, _ *slog
 	return nil, nil, nil
 }
 
+func (b *backend) tellHead(*slog.Logger) {}
+
 func answersForOthers(int) bool { return false }
 
 func runBroker(_ []string, stderr io.Writer) int {

@@ -137,9 +137,15 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	if err != nil || len(rest) > 0 || !slices.Contains([]string{"check", "show", "schema"}, verb) {
+	if err != nil || len(rest) > 0 || !slices.Contains([]string{"check", "show", "schema", "man"}, verb) {
 		fmt.Fprintf(stderr, "sandboxd config: want check, show, schema or preset\n%s", usage)
 		return 2
+	}
+	if verb == "man" { // what packages ship
+		if err := config.Manual(stdout, ipc.Release); err != nil {
+			return 1
+		}
+		return 0
 	}
 	if verb == "schema" {
 		stdout.Write(config.Schema())

@@ -152,7 +152,9 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 			stopServing()
 			return errors.Join(err, <-served)
 		}}
-	return loop.run(ctx)
+	err = loop.run(ctx)
+	b.tellHead(log) // the record of the stop, too
+	return err
 }
 
 func closeController(c *approval.Controller) {

@@ -1,0 +1,155 @@
+package acceptance
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+// usage is what the daemon holds at one moment.
+type usage struct {
+	resident, descriptors, threads int64 // kB, number, number
+	log                            int64 // bytes
+}
+
+func (a *actor) usage() usage {
+	a.t.Helper()
+	var u usage
+	pid := a.daemon.Process.Pid
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		n, _ := strconv.ParseInt(strings.Fields(value + " 0")[0], 10, 64)
+		switch name {
+		case "VmRSS":
+			u.resident = n
+		case "Threads":
+			u.threads = n
+		}
+	}
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	u.descriptors = int64(len(fds))
+	logs, _ := filepath.Glob(filepath.Join(a.stateDir(), "audit", "*.jsonl"))
+	for _, l := range logs {
+		if fi, err := os.Stat(l); err == nil {
+			u.log += fi.Size()
+		}
+	}
+	return u
+}
+
+// A long run of ordinary commands, at full speed, leaves memory, descriptors and
+// threads where they were, and the log grows by the same for each command.
+// SOAK=100000 is a day's worth; docs/benchmarks.md has the numbers.
+func TestSoak(t *testing.T) {
+	total := 400
+	if s := os.Getenv("SOAK"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 400 {
+			t.Fatalf("SOAK=%q: want a number, 400 at least", s)
+		}
+		total = n
+	}
+	a := newActor(t, "")
+	a.start()
+	const workers, parts = 2, 4
+	each := total / parts
+	run := func(n int) {
+		var busy sync.WaitGroup
+		for w := range workers {
+			busy.Go(func() {
+				c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
+				defer c.Close()
+				s, err := c.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c.Secret = s.Secret
+				defer c.CloseSession(t.Context(), ipc.CloseRequest{Session: s.ID})
+				lines := []string{"cat README", "git status --short", "ls -la", "grep -c hello README"}
+				for i := w; i < n; i += workers {
+					if err := oneCommand(t, c, s.ID, lines[i%len(lines)]); err != nil {
+						t.Errorf("command %d: %v", i, err)
+						return
+					}
+				}
+			})
+		}
+		busy.Wait()
+	}
+	run(100) // what is kept for reuse is there after this
+	before := a.usage()
+	begun := time.Now()
+	var seen []usage
+	for range parts {
+		run(each)
+		seen = append(seen, a.usage())
+		if t.Failed() {
+			return
+		}
+	}
+	took := time.Since(begun)
+	last := seen[parts-1]
+	for i, u := range seen {
+		t.Logf("after %6d commands: %6d kB resident, %3d descriptors, %3d threads, log %d bytes", (i+1)*each, u.resident, u.descriptors, u.threads, u.log)
+	}
+	t.Logf("%.0f commands a second, %d bytes of log for each", float64(each*parts)/took.Seconds(), (last.log-before.log)/int64(each*parts))
+	if last.descriptors > before.descriptors+16 {
+		t.Errorf("descriptors: %d before, %d after", before.descriptors, last.descriptors)
+	}
+	if last.threads > before.threads+16 {
+		t.Errorf("threads: %d before, %d after", before.threads, last.threads)
+	}
+	// Results are kept for five minutes, so the first part may fill what the
+	// others then reuse: 16 MiB, and 24 kB for each command that can be kept.
+	kept := min(int64(each*parts), int64(float64(each*parts)/took.Seconds()*330))
+	if last.resident > before.resident+16<<10+24*kept {
+		t.Errorf("resident: %d kB before, %d after", before.resident, last.resident)
+	}
+	first, rest := seen[0].log-before.log, last.log-seen[0].log
+	if rest > 2*first*(parts-1) {
+		t.Errorf("the log grows by %d bytes in the first part and %d in the other %d", first, rest, parts-1)
+	}
+}
+
+// oneCommand runs a command to its end.
+func oneCommand(t *testing.T, c *ipc.Client, session, line string) error {
+	x, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: session, Command: line})
+	if err != nil {
+		return err
+	}
+	events, err := c.ExecEvents(t.Context(), ipc.EventsRequest{ID: x.ID})
+	if err != nil {
+		return err
+	}
+	defer events.Close()
+	for {
+		e, err := events.Next(t.Context())
+		switch {
+		case err == io.EOF:
+			return errors.New("the events ended without an exit")
+		case err != nil:
+			return err
+		case e.Type == ipc.EventExit && e.Exit.Code != 0:
+			return fmt.Errorf("%s: exit %d", line, e.Exit.Code)
+		case e.Type == ipc.EventExit:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# After unpacking, on install and upgrade. deb: $1 is "configure"; rpm: 1 or 2.
+set -e
+
+if command -v systemd-sysusers >/dev/null; then
+	systemd-sysusers sandboxd.conf
+fi
+if command -v systemd-tmpfiles >/dev/null; then
+	systemd-tmpfiles --create sandboxd.conf || true
+fi
+if command -v journalctl >/dev/null; then
+	journalctl --update-catalog || true
+fi
+# Only where the kernel restricts user namespaces by AppArmor: older parsers do
+# not know the rule.
+if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] && [ ! -e /etc/apparmor.d/sandboxd ]; then
+	cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/sandboxd
+	apparmor_parser -r /etc/apparmor.d/sandboxd || true
+fi
+[ -d /run/systemd/system ] || exit 0
+
+# of_user UID ARG...: systemctl of that user's own service manager. It needs no bus.
+of_user() {
+	of=$1
+	shift
+	runuser -u "$(id -nu "$of")" -- env XDG_RUNTIME_DIR="/run/user/$of" systemctl --user "$@"
+}
+
+sockets="sandboxd.socket sandboxd-approver.socket sandboxd-heads.socket"
+systemctl daemon-reload
+if [ "${1-}" = configure ] && [ -z "${2-}" ] || [ "${1-}" = 1 ]; then
+	systemctl enable $sockets >/dev/null 2>&1
+	systemctl --global enable sandboxd-launcher.socket >/dev/null 2>&1
+fi
+for s in $sockets; do
+	if systemctl is-enabled --quiet "$s"; then systemctl start "$s"; fi
+done
+# The broker holds nothing that is lost: commands go on under their users'
+# daemons, which take the new program when they have nothing to do.
+systemctl try-restart sandboxd.service
+
+# Users who are logged in already; later ones get both from user@.service.
+for unit in $(systemctl list-units --plain --no-legend --state=active 'user@*.service' | cut -d' ' -f1); do
+	uid=${unit#user@}
+	uid=${uid%.service}
+	install -d -m 0711 -o "$uid" "/run/sandboxd/users/$uid"
+	of_user "$uid" daemon-reload || true
+	if systemctl --global is-enabled --quiet sandboxd-launcher.socket; then
+		of_user "$uid" start sandboxd-launcher.socket || true
+	fi
+done

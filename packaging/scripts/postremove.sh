@@ -1,0 +1,15 @@
+#!/bin/sh
+# After removal. deb: "remove" and "purge"; rpm: 0. What users made stays theirs:
+# their configuration and their logs are never touched.
+set -e
+case "${1-}" in
+remove | 0)
+	rm -rf /run/sandboxd
+	[ ! -d /run/systemd/system ] || systemctl daemon-reload
+	;;
+purge)
+	rm -rf /var/lib/sandboxd /run/sandboxd
+	if cmp -s /etc/apparmor.d/sandboxd /usr/share/sandboxd/apparmor/sandboxd; then rm -f /etc/apparmor.d/sandboxd; fi
+	rmdir --ignore-fail-on-non-empty /etc/sandboxd/profile.d /etc/sandboxd 2>/dev/null || true
+	;;
+esac
