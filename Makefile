@@ -40,5 +40,9 @@ differential:
 pictures: build
 	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -run 'TestWebPictures' ./acceptance/
 
+# dist/*.deb and dist/*.rpm, byte for byte the same from the same commit.
+packages: prerequisites
+	@GO='$(GO)' packaging/package.sh
+
 clean:
 	rm -rf $(BIN)
