@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// packages builds the packages of this source into dir.
-func packages(t *testing.T, source, dir string) {
+// buildPackages builds the packages of this source into dir.
+func buildPackages(t *testing.T, source, dir string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
@@ -53,7 +53,7 @@ func TestOnSystemd(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("SOURCE_DATE_EPOCH", "1767225600")
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	packages(t, "..", first)
+	buildPackages(t, "..", first)
 
 	t.Run("packages", func(t *testing.T) {
 		other := filepath.Join(dir, "another-place", "source")
@@ -61,7 +61,7 @@ func TestOnSystemd(t *testing.T) {
 			t.Fatal(err)
 		}
 		copySource(t, other)
-		packages(t, other, second)
+		buildPackages(t, other, second)
 		files, _ := filepath.Glob(filepath.Join(first, "*"))
 		if len(files) != 2 {
 			t.Errorf("%v", files)
