@@ -284,6 +284,29 @@ func TestLimits(t *testing.T) {
 	}
 	conn, r, _ := dialConnect(t, through(Limits{Idle: 200 * time.Millisecond}), "a.example:1")
 	ends("idle", conn, r)
+	// What only trickles in one direction is not idle.
+	drip, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer drip.Close()
+	go func() {
+		if c, err := drip.Accept(); err == nil {
+			for range 30 {
+				time.Sleep(100 * time.Millisecond)
+				io.WriteString(c, "x")
+			}
+			c.Close()
+		}
+	}()
+	o := site(drip.Addr().String(), policy)
+	o.Limits.Idle = time.Second
+	_, slow, _ := opened(t, o)
+	conn, r, _ = dialConnect(t, slow, "a.example:1")
+	if b, err := io.ReadAll(r); len(b) != 30 || err != nil {
+		t.Errorf("%d of 30 bytes came, one by one: %v", len(b), err)
+	}
+	conn.Close()
 	conn, r, _ = dialConnect(t, through(Limits{Total: 200 * time.Millisecond}), "a.example:1")
 	ends("total", conn, r)
 	addr := through(Limits{Bytes: 1 << 20})
@@ -354,6 +377,24 @@ func FuzzParseTarget(f *testing.F) {
 		}
 		if a.Name != "" && (net.ParseIP(a.Name) != nil || strings.ToLower(a.Name) != a.Name) {
 			t.Errorf("%q became %q", s, a.Name)
+		}
+	})
+}
+
+func FuzzHello(f *testing.F) {
+	_, list := readWorld(f)
+	for _, a := range list {
+		if strings.HasPrefix(a.Then, "\x16") {
+			f.Add(bytesOf(a.Then))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		raw, name, err := readHello(bufio.NewReader(strings.NewReader(string(b))))
+		if len(raw) > len(b) || err == nil && string(raw) != string(b[:len(raw)]) {
+			t.Errorf("%d bytes of %d are other ones", len(raw), len(b))
+		}
+		if err != nil && name != "" {
+			t.Errorf("a name %q and %v", name, err)
 		}
 	})
 }

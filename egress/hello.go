@@ -62,13 +62,19 @@ func serverName(hello []byte) (string, error) {
 	d.take(d.n8())  // session id
 	d.take(d.n16()) // cipher suites
 	d.take(d.n8())  // compression methods
-	if d.bad || len(d.b) == 0 {
-		return "", map[bool]error{true: errHello}[d.bad]
+	if d.bad {
+		return "", errHello
+	}
+	if len(d.b) == 0 {
+		return "", nil // no extensions
 	}
 	name, seen := "", false
 	for extensions := (cursor{d.take(d.n16()), d.bad}); ; {
-		if len(extensions.b) == 0 || extensions.bad {
-			return name, map[bool]error{true: errHello}[extensions.bad || d.bad]
+		if extensions.bad || d.bad {
+			return "", errHello
+		}
+		if len(extensions.b) == 0 {
+			return name, nil
 		}
 		kind := extensions.n16()
 		body := extensions.take(extensions.n16())

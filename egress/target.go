@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -106,8 +107,11 @@ func canonicalName(s string) (string, error) {
 		}
 	}
 	name, err := lookup.ToASCII(s)
-	if err != nil {
+	if err != nil || !utf8.ValidString(s) {
 		return bad("it is not a host name")
+	}
+	if again, err := lookup.ToASCII(name); err != nil || again != name {
+		return bad("it is not a host name in its one form")
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if name == "" || len(name) > 253 {

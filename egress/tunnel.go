@@ -35,6 +35,7 @@ func (t *tunnel) run() {
 	defer t.client.Close()
 	defer t.link.Close()
 	t.touch()
+	defer t.watch().Stop()
 	var down sync.WaitGroup
 	var came int64
 	relay := func() {
@@ -91,15 +92,31 @@ func (t *tunnel) isPaused() bool {
 	return t.paused
 }
 
-// patience sets the deadline for the next piece, unless copying is to stop.
-func (t *tunnel) patience(to, from net.Conn) {
+// patience has the next reading from a connection return often enough to see
+// that something passed, unless copying is to stop. Writing has no deadline:
+// what the kernel holds between two connections would be lost with it.
+func (t *tunnel) patience(from net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := time.Now().Add(t.gate.opts.Limits.Idle)
-	to.SetWriteDeadline(at)
 	if !t.paused || from != t.link.Conn {
-		from.SetReadDeadline(at)
+		from.SetReadDeadline(time.Now().Add(t.gate.opts.Limits.Idle / 4))
 	}
+}
+
+// watch ends the tunnel when nothing has passed for too long.
+func (t *tunnel) watch() *time.Timer {
+	idle := t.gate.opts.Limits.Idle
+	var timer *time.Timer
+	timer = time.AfterFunc(time.Hour, func() {
+		if time.Since(time.Unix(0, t.active.Load())) >= idle {
+			t.client.Close()
+			t.link.Close()
+			return
+		}
+		timer.Reset(idle / 4)
+	})
+	timer.Reset(idle / 4)
+	return timer
 }
 
 func (t *tunnel) touch() { t.active.Store(time.Now().UnixNano()) }
@@ -107,9 +124,8 @@ func (t *tunnel) touch() { t.active.Store(time.Now().UnixNano()) }
 // copy carries bytes one way until the end, an error, or a pause, and returns
 // how many they were.
 func (t *tunnel) copy(to, from net.Conn, sent bool) (total int64) {
-	idle := t.gate.opts.Limits.Idle
 	for {
-		t.patience(to, from)
+		t.patience(from)
 		n, err := io.Copy(to, &io.LimitedReader{R: from, N: chunk})
 		if total += n; n > 0 {
 			t.touch()
@@ -122,8 +138,7 @@ func (t *tunnel) copy(to, from net.Conn, sent bool) (total int64) {
 			t.client.Close()
 			t.link.Close()
 			return total
-		case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(time.Unix(0, t.active.Load())) < idle:
-			// The other direction was busy meanwhile.
+		case errors.Is(err, os.ErrDeadlineExceeded):
 		case err != nil:
 			t.client.Close()
 			t.link.Close()
@@ -154,7 +169,7 @@ func (t *tunnel) look() (head []byte, kind protocol, err error) {
 	if t.raw {
 		return nil, opaque, nil
 	}
-	t.client.SetReadDeadline(time.Now().Add(t.gate.opts.Limits.Idle))
+	t.client.SetReadDeadline(time.Time{}) // the watch ends it
 	first, err := t.from.Peek(1)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
