@@ -122,7 +122,10 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	}
 	if p, report, ok := e.Shown(); ok {
 		enforcement := wireEnforcement(report)
-		a.Profile, a.Enforcement, a.Sandbox = p.Digest().String(), &enforcement, reach(p, e.Session.Root)
+		a.Profile, a.Enforcement = p.Digest().String(), &enforcement
+		if e.Runs() { // a file operation says itself what it touches
+			a.Sandbox = reach(p, e.Session.Root)
+		}
 	}
 	return a
 }

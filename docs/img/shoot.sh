@@ -85,6 +85,7 @@ name=chooser
 sleep 1
 press 3
 see 'exactly this request'
+sleep 1
 press Down Down
 see 'npm run test'
 shoot

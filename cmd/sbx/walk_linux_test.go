@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sandboxd/cmd/sbx/internal/term/termtest"
+)
+
+// Issue 8 acceptance 5: the walk that the README describes, as a person takes
+// it: run, deny, allow for the session, see why a path is refused, permit it, undo
+// a file edit, find it all in the log.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	script, err := filepath.Abs("../../docs/walk.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"SBX_BIN=" + build(t), "PATH=" + os.Getenv("PATH")}
+	d := &desk{Tmux: termtest.OpenTmux(t, 100, 160, env, script), t: t}
+	for _, step := range []string{
+		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 2. Deny:", "Enter", "?exit status 126",
+		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter", "?Approved for session",
+		"?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Execute once", "Enter", "?(?s)5\\. A file.*No such file",
+		"?(?s)6\\. Permit it.*cat .*answer.txt\n42$",
+		"?(?s)7\\. Edit a file.*^bye$.*s old", "+", "y", "?(?s)7\\. Edit.*> 1\\. Allow once", "Enter", "?(?s)7\\. Edit.*cat notes.md\n.*^bye$.*cat notes.md\n.*^hi$",
+		"?(?s)8\\. All of it.*denied +echo hi > notes.md", "?(?s)8\\. All of it.*approved +echo hi > notes.md.*scope session",
+		"?(?s)8\\. All of it.*edit.*notes.md", "?(?s)log verify.*(good|intact|verifies|holds|ok|records)",
+	} {
+		d.step(step)
+	}
+	if got := d.Status(); got != 0 {
+		t.Errorf("exit status %d\n%s", got, d.Screen())
+	}
+}
