@@ -321,7 +321,7 @@ func TestHangUpInTheMiddle(t *testing.T) {
 	body := fmt.Sprintf(`{"session":%q,"command":"touch middle","keep":true}`, s.ID)
 	whole := fmt.Sprintf("POST /v1/exec HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", string(s.Secret), len(body), body)
 	for i := 1; i < len(whole); i += 7 {
-		cmd := a.command(t.Context(), "python3", "-c", `
+		cmd := a.command(t.Context(), "/usr/bin/python3", "-c", `
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(sys.stdin.buffer.read()); os.kill(os.getpid(), 9)`, c.Socket)
 		cmd.Stdin = strings.NewReader(whole[:i])

@@ -12,6 +12,7 @@ var keys = []key{
 	{name: "daemon.state_dir", doc: "folder of audit log, grants, trash and undo; empty is the default place"},
 	{name: "daemon.roots", merge: grant, within: pathInList, doc: "folders trusted as project roots without asking"},
 	{name: "daemon.user_daemons", merge: narrow, within: falseIsNarrower, doc: "whether sbx may start a daemon for its user"},
+	{name: "daemon.own_approver", merge: narrow, within: falseIsNarrower, doc: "whether the user whose agents ask may answer them; false: only members of sandboxd-approvers, through the system's sockets"},
 	{name: "daemon.requests", merge: narrow, within: fewer, doc: "requests in flight per peer"},
 	{name: "daemon.sessions", merge: narrow, within: fewer, doc: "sessions per peer"},
 	{name: "daemon.pending", merge: narrow, within: fewer, doc: "waiting prompts per peer"},

@@ -22,6 +22,9 @@ type Daemon struct {
 	Roots []string `toml:"roots"`
 	// UserDaemons lets sbx start a daemon for its user (R-IP-09).
 	UserDaemons bool `toml:"user_daemons"`
+	// OwnApprover lets the user whose agents ask answer them; without it only
+	// members of the group sandboxd-approvers can, through the system's sockets.
+	OwnApprover bool `toml:"own_approver"`
 	// Requests is how many requests one peer may have in flight, Sessions how
 	// many sessions it may hold, Pending how many prompts it may have waiting.
 	Requests int `toml:"requests"`
@@ -164,6 +167,7 @@ func defaultDaemon() Daemon {
 		IdleTimeout:  Duration(15 * time.Minute),
 		DrainTimeout: Duration(10 * time.Second),
 		UserDaemons:  true,
+		OwnApprover:  true,
 		Requests:     64,
 		Sessions:     64,
 		Pending:      32,

@@ -14,7 +14,7 @@ func (s *Supervisor) SandboxOf(p Peer) *Exec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.live {
-		if first := e.firstProcess(); first > 0 && slices.Contains(p.Above, first) {
+		if first := e.firstProcess(); first > 0 && slices.ContainsFunc(p.Above, func(a Process) bool { return a.PID == first }) {
 			return e
 		}
 	}

@@ -29,7 +29,13 @@ type Peer struct {
 	// Inside: the peer runs in another pid namespace and may be in a sandbox.
 	Inside bool
 	// Above are the process itself and its ancestors, nearest first.
-	Above []int
+	Above []Process
+}
+
+// Process names one process for as long as the host is up.
+type Process struct {
+	PID   int
+	Start uint64
 }
 
 // Kind says how a session is found again.

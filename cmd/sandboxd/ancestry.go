@@ -1,8 +1,9 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // relation says how p belongs to the process tree that asked, "" where the
-// kernel shows no relation: p is one of its processes or descends from one,
-// or both live in the same terminal session, or have ancestors in the same.
+// kernel shows no relation: p is one of its processes, descends from one or has
+// started it, or both live in the same terminal session, or have ancestors in the same.
 //
 // A process that has cut itself off (forked twice, with a session of its own
 // and no terminal) can't be told from a person's program; SECURITY.md says so.
@@ -21,42 +22,45 @@ func relation(p ipc.Peer, asker, opener supervisor.Peer) string {
 		if p.DescendsFrom(ipc.Process{PID: q.PID, Start: q.Start}) {
 			return "a process started by the one that asks"
 		}
+		if slices.Contains(q.Above, supervisor.Process{PID: p.PID, Start: p.Start}) {
+			return "a process that started the one that asks"
+		}
 		// 0 is a session whose leader lives outside the daemon's pid namespace
 		// (a command started in a container from without). All of those look
 		// the same from here, so they count as one.
-		if p.PID != 0 && q.PID != 0 && p.SID == q.SID {
+		if q.PID != 0 && p.SID == q.SID {
 			return "a process in the terminal session of the one that asks"
 		}
 	}
-	theirs := terminalSessions(asker.PID)
+	theirs := terminalSessions(asker)
 	for _, a := range append(p.Ancestors, p.Process()) {
-		if st, ok := statOf(a.PID); ok && st.tty != 0 && theirs[st.sid] {
+		if st, ok := statOf(a.PID); ok && st.start == a.Start && st.tty != 0 && theirs[st.sid] {
 			return "a process from the terminal session of the one that asks"
 		}
 	}
 	return ""
 }
 
-// terminalSessions are the sessions with a terminal that pid and its ancestors
-// belong to.
-func terminalSessions(pid int) map[int]bool {
+// terminalSessions are the sessions with a terminal that a peer and its
+// ancestors belong to: by what was seen when it connected, so that it may have ended
+// since, and of its ancestors by what they are now.
+func terminalSessions(p supervisor.Peer) map[int]bool {
 	sessions := map[int]bool{}
-	for range 64 {
-		st, ok := statOf(pid)
-		if !ok {
-			break
-		}
-		if st.tty != 0 {
+	if p.TTY != 0 {
+		sessions[p.SID] = true
+	}
+	for _, a := range p.Above {
+		if st, ok := statOf(a.PID); ok && st.start == a.Start && st.tty != 0 {
 			sessions[st.sid] = true
-		}
-		if pid = st.ppid; pid <= 1 {
-			break
 		}
 	}
 	return sessions
 }
 
-type processStat struct{ ppid, sid, tty int }
+type processStat struct {
+	sid, tty int
+	start    uint64
+}
 
 // statOf reads /proc/PID/stat (proc_pid_stat(5)); systems without it tell
 // nothing, and the checks by descent and session id remain.
@@ -70,12 +74,12 @@ func statOf(pid int) (processStat, bool) {
 	if i := strings.LastIndex(string(b), ") "); i >= 0 {
 		rest, ok = string(b)[i+2:], true
 	}
-	var state string
-	var st processStat
-	var pgrp int
-	if !ok {
-		return st, false
+	f := strings.Fields(rest) // f[0] is the third field, the state
+	if !ok || len(f) < 20 {
+		return processStat{}, false
 	}
-	_, err = fmt.Sscan(rest, &state, &st.ppid, &pgrp, &st.sid, &st.tty)
-	return st, err == nil
+	sid, err1 := strconv.Atoi(f[3])
+	tty, err2 := strconv.Atoi(f[4])
+	start, err3 := strconv.ParseUint(f[19], 10, 64)
+	return processStat{sid, tty, start}, errors.Join(err1, err2, err3) == nil
 }

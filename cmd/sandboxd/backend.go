@@ -63,6 +63,9 @@ func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
 	if p.UID != os.Geteuid() && !(role == ipc.RoleApprover && b.isBrokered() && answersForOthers(p.UID)) {
 		return &ipc.Error{Code: ipc.CodeForbidden, Message: fmt.Sprintf("this daemon serves user %d only", os.Geteuid())}
 	}
+	if role == ipc.RoleApprover && p.UID == os.Geteuid() && !b.sup.Config().Daemon.OwnApprover {
+		return &ipc.Error{Code: ipc.CodeForbidden, Message: "[daemon] own_approver = false: this user's questions are answered by others", Hint: "ask a member of the group sandboxd-approvers"}
+	}
 	if !p.Inside() && !startedHere(p) {
 		return nil
 	}

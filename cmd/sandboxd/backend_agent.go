@@ -15,9 +15,9 @@ import (
 )
 
 func peerOf(p ipc.Peer) supervisor.Peer {
-	above := []int{p.PID}
+	above := []supervisor.Process{{PID: p.PID, Start: p.Start}}
 	for _, a := range p.Ancestors {
-		above = append(above, a.PID)
+		above = append(above, supervisor.Process{PID: a.PID, Start: a.Start})
 	}
 	return supervisor.Peer{UID: p.UID, PID: p.PID, Start: p.Start, Exe: p.Exe, SID: p.SID, TTY: p.TTY, Inside: p.Inside(), Above: above}
 }
