@@ -1,6 +1,6 @@
 // The web approver, in a real browser against the real daemon.
 import fs from "node:fs";
-import { sbx, agent, open, press, until, equal, ok, accessible, scenarios } from "./lib.mjs";
+import { sbx, agent, known, open, press, until, equal, ok, accessible, scenarios } from "./lib.mjs";
 
 const exists = (f) => fs.existsSync(f);
 const bash = (command, more = {}) => ({ path: "/v1/check", body: { session: "$SESSION", tool: "bash", command, ...more } });
@@ -66,6 +66,25 @@ const failed = await scenarios({
     a.end();
     const [, first, second] = await a.done;
     equal([first.allowed, second.allowed], [true, true], "both calls");
+  },
+
+  async "always for this agent, then revoked"(browser) {
+    const page = await open(browser);
+    const first = known("touch always.txt");
+    await waits(page, "always.txt");
+    await page.getByLabel("How far").selectOption("agent");
+    await press(page, "Allow");
+    equal((await first).allowed, true, "the first call");
+    equal((await known("touch always.txt")).allowed, true, "the same agent in another session, unasked");
+    await page.getByRole("link", { name: "Grants" }).click();
+    await page.getByText("always, for this agent").waitFor();
+    await page.getByRole("button", { name: /Withdraw/ }).first().click();
+    await page.getByText("Nothing is allowed or refused beyond single calls.").waitFor();
+    await page.getByRole("link", { name: "Questions" }).click();
+    const third = known("touch always.txt");
+    await waits(page, "always.txt");
+    await press(page, "Deny");
+    equal((await third).allowed, false, "after it was withdrawn");
   },
 
   async "deletes need a second yes"(browser) {

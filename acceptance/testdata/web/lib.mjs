@@ -31,6 +31,17 @@ export function agent(env, ...requests) {
   return { done, end: () => c.stdin.end(), lines: () => out.trim().split("\n").filter(Boolean).length };
 }
 
+/** known is an agent that is a program of its own, in a session of its own: it checks a command and gives the verdict. */
+export function known(command) {
+  const script = `api() { curl -s --unix-socket "$SBX_SOCKET_DIR/agent.sock" -H 'Content-Type: application/json' "$@"; }
+s=$(api -d "$(jq -n --arg cwd "$PWD" '{agent: "tester", cwd: $cwd}')" http://sandboxd/v1/sessions)
+api -H "Authorization: Bearer $(jq -r .secret <<<"$s")" -d "$(jq -n --arg c "$COMMAND" --arg s "$(jq -r .id <<<"$s")" '{session: $s, tool: "bash", command: $c}')" http://sandboxd/v1/check`;
+  const c = spawn("/bin/bash", ["-c", script], { detached: true, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, COMMAND: command } });
+  let out = "";
+  c.stdout.on("data", (d) => (out += d));
+  return new Promise((r) => c.on("close", () => r(JSON.parse(out))));
+}
+
 export async function launch() {
   return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-US"] });
 }
