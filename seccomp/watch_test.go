@@ -76,3 +76,28 @@ func TestWatchedCallsAreNeverRefused(t *testing.T) {
 		t.Errorf("only %d calls are watched", n)
 	}
 }
+
+// R-OS-06. A telling program kills what comes by another architecture's door, as the silent one does.
+func TestTellingKillsForeignCalls(t *testing.T) {
+	for _, arch := range []Arch{AMD64, ARM64} {
+		encoded, _, err := policyOf(t, everyKind(t)["full"], arch).Telling().Program()
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := decode(encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := int32(0); n < 600; n++ {
+			calls := []data{{number: n, token: 0x40000003 /* i386 */}, {number: n, token: 0x40000028 /* arm */}}
+			if arch == AMD64 {
+				calls = append(calls, data{number: 0x40000000 + n, token: arch.token()}) // x32
+			}
+			for _, d := range calls {
+				if got, _, _, err := evaluate(program, d); err != nil || got != Kill {
+					t.Errorf("%v on %v: %v, %v", d, arch, got, err)
+				}
+			}
+		}
+	}
+}
