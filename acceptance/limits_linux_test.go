@@ -155,3 +155,62 @@ func TestOutputFlood(t *testing.T) {
 		}
 	})
 }
+
+// R-OS-10: root's processes are bounded by the kernel where there is no control
+// group, too: by the pid namespace's own pid_max (Linux 6.14).
+func TestPidMaxBindsRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("left out: it is root whom RLIMIT_NPROC does not bind; CI runs this as root")
+		return
+	}
+	var major, minor int
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err != nil {
+		t.Fatal(err)
+	} else if fmt.Sscanf(string(release), "%d.%d", &major, &minor); major < 6 || major == 6 && minor < 14 {
+		t.Logf("left out: %s has one pid_max for all", strings.TrimSpace(string(release)))
+		return
+	}
+	host, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newActor(t, "")
+	a.extraEnv = nil
+	cmd := a.on(degradedHost{setup: "mount -t tmpfs none /sys/fs/cgroup"}, requirement{require: "false", fallback: "fail_fast"})
+	text, err := os.ReadFile(filepath.Join(a.dir, "config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(a.dir, "config.toml"), append(text, "[sandbox.limits]\nprocesses = 100\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a.daemon = cmd
+	a.serves(make(chan struct{}))
+	if got := a.sbx("status", "--json"); !strings.Contains(got.out, "pid_max, setrlimit, watched") {
+		t.Errorf("the status does not say it: %v", got)
+	}
+	// As fast as it can, so that the watcher comes too late.
+	got := a.sbx("run", "--timeout", "20s", "-c", `python3 -c '
+import os, time
+n = 0
+try:
+    while n < 2000:
+        if os.fork() == 0: time.sleep(5); os._exit(0)
+        n += 1
+except OSError: pass
+print(n, flush=True)'`)
+	var n int
+	fmt.Sscanf(got.out, "%d", &n)
+	if n > 400 || got.code == 0 && n < 50 {
+		t.Errorf("%d processes where 100 are allowed: %v", n, got)
+	}
+	if after, _ := os.ReadFile("/proc/sys/kernel/pid_max"); string(after) != string(host) {
+		t.Errorf("the host's pid_max was %s and is %s", host, after)
+	}
+	if got := a.sbx("run", "--", "true"); got.code != 0 {
+		t.Error(got)
+	}
+}

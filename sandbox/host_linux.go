@@ -38,6 +38,7 @@ type Host struct {
 	landlock int // ABI that a probe has installed, 0 for none
 	seccomp  bool
 	tells    bool // its filter can have a listener
+	pidMax   bool // pid namespaces have a pid_max of their own, and it is what there is
 	bwrapErr error
 }
 
@@ -59,6 +60,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.Bwrap, h.Version, h.bwrapErr = findBwrap(candidates)
 	var cgroupErr error
 	h.cgroups, cgroupErr = findCgroups()
+	h.pidMax = h.hasPidMax()
 	h.probe(ctx, cgroupErr)
 	if !h.report.Layer("bwrap").Active && h.landlock > 0 {
 		if err := stage.AdoptOrphans(); err != nil {

@@ -275,6 +275,10 @@ func (h *Host) protections(layers []Layer) []Protection {
 				p.By, p.Level = "setrlimit, watched", Partial
 				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
 				p.Why, p.Remedy = "no namespace: "+bw.Why, bw.Remedy
+			case bw.Active && h.pidMax:
+				p.By, p.Level = "pid_max, setrlimit, watched", Partial
+				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
+				p.Why, p.Remedy = cg.Why, cg.Remedy
 			case os.Geteuid() == 0:
 				p.By, p.Level = "setrlimit, watched", Partial
 				p.Missing = "memory and processes of the whole tree are watched: they can exceed their limits for a moment"

@@ -144,7 +144,8 @@ type launch struct {
 	blockW    *os.File // bwrap's --block-fd
 	child     []*os.File
 	cgroup    *cgroup
-	doors     int // how many sockets the stage is to hand out, of which kind
+	limitPids func(init int) error // nil: something else bounds them
+	doors     int                  // how many sockets the stage is to hand out, of which kind
 	callers   int
 	view      view // of one that waits
 }
@@ -229,20 +230,25 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(free), f.Path)
 		free++
 	}
+	block := false
 	if h.cgroups != nil {
 		if l.cgroup, err = h.cgroups.create(p.Profile.Limits()); err != nil {
 			return l, &LaunchError{Mechanism: "cgroup", Cause: err}
 		}
-		if l.bornIn() == nil {
-			blockR, blockW, err := os.Pipe()
-			if err != nil {
-				return l, err
-			}
-			l.blockW = blockW
-			extra = append(extra, l.add(blockR))
-			args = append(args, "--block-fd", strconv.Itoa(free))
-			free++
+		block = l.bornIn() == nil
+	} else if n := p.Profile.Limits().Processes; n > 0 && h.pidMax {
+		block = true
+		l.limitPids = func(init int) error { return h.limitPids(init, n) }
+	}
+	if block {
+		blockR, blockW, err := os.Pipe()
+		if err != nil {
+			return l, err
 		}
+		l.blockW = blockW
+		extra = append(extra, l.add(blockR))
+		args = append(args, "--block-fd", strconv.Itoa(free))
+		free++
 	}
 	infoR, infoW, err := os.Pipe()
 	if err != nil {
@@ -353,7 +359,12 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	if l.blockW == nil {
 		return nil
 	}
-	if err := l.cgroup.add(pid); err != nil {
+	if l.limitPids != nil {
+		err = l.limitPids(fd)
+	} else {
+		err = l.cgroup.add(pid)
+	}
+	if err != nil {
 		return err
 	}
 	_, err = l.blockW.Write([]byte{1})

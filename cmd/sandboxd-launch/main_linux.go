@@ -25,6 +25,9 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == stage.PidsArg {
+		os.Exit(stage.Run())
+	}
 	if _, err := unix.FcntlInt(stage.FDOrder, unix.F_GET_SEALS, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "sandboxd-launch: started by hand; it is started by sandboxd only (use: sbx run -- COMMAND)")
 		os.Exit(2)

@@ -42,6 +42,9 @@ func Run() int {
 	if len(os.Args) == 2 && os.Args[1] == ReapArg {
 		return reap()
 	}
+	if len(os.Args) == 3 && os.Args[1] == PidsArg {
+		return pids(os.Args[2])
+	}
 	runtime.LockOSThread()
 	step, err := run()
 	if err == nil {
