@@ -77,6 +77,9 @@ use = ["go"]
 set = {SSL_CERT_FILE = "`+filepath.Join(a.project, "ca.pem")+`", CURL_CA_BUNDLE = "`+filepath.Join(a.project, "ca.pem")+`", GIT_SSL_CAINFO = "`+filepath.Join(a.project, "ca.pem")+`", NODE_EXTRA_CA_CERTS = "`+filepath.Join(a.project, "ca.pem")+`", REQUESTS_CA_BUNDLE = "`+filepath.Join(a.project, "ca.pem")+`", npm_config_cache = "/tmp/npm"}
 `, "--mode", "approve-all")
 		for _, c := range clients(node) {
+			if a.cred != nil && strings.HasSuffix(c.name, "https") && os.Getenv("ACCEPTANCE_ALL") == "" {
+				continue // the same walls as for root, whose run has all of them
+			}
 			for _, host := range []string{"good.example", "evil.example"} {
 				r := a.sbx("run", "--json", "-c", strings.ReplaceAll(c.script, "HOST", host))
 				var res struct {

@@ -219,7 +219,7 @@ func TestHostApproval(t *testing.T) {
 
 		// The record names hosts and bytes, and every decision.
 		log := a.sbx("log", "--json")
-		for _, want := range []string{`"target":"one.example:80"`, `"addr":"203.0.113.5"`, `"received":`, `"subject":"two.example:80"`, `"note":"not this one"`, "network two.example:80: a person denied it"} {
+		for _, want := range []string{`"target":"one.example:80"`, `"addr":"203.0.113.5"`, `"received":`, `"subject":"two.example:80"`, `"note":"not this one"`, "connect two.example:80 [a person denied it: not this one]"} {
 			if !strings.Contains(log.out, want) {
 				t.Errorf("the log lacks %s", want)
 			}
@@ -239,7 +239,7 @@ func TestHostApprovalTimesOut(t *testing.T) {
 				t.Errorf("%q is not in %v", want, r)
 			}
 		}
-		for _, want := range []string{"CONNECT tunnel failed, response 403", "the sandbox refused network one.example:443"} {
+		for _, want := range []string{"CONNECT tunnel failed, response 403", "the sandbox refused connect one.example:443"} {
 			if !strings.Contains(r.err, want) {
 				t.Errorf("%q is not in %v", want, r)
 			}
