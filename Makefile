@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: packages pictures run build test fuzz differential clean prerequisites
+.PHONY: vm-test packages pictures run build test fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -43,6 +43,11 @@ pictures: build
 # dist/*.deb and dist/*.rpm, byte for byte the same from the same commit.
 packages: prerequisites
 	@GO='$(GO)' packaging/package.sh
+
+# The package in a virtual machine with Debian's kernel and a v2-only control group tree.
+vm-test: prerequisites
+	@packaging/prerequisites.sh vm
+	@GO='$(GO)' packaging/vm-test.sh
 
 clean:
 	rm -rf $(BIN)

@@ -20,6 +20,12 @@ need libc6-dev /usr/include/errno.h
 need libseccomp-dev /usr/include/seccomp.h
 need make make
 need git git
+if [ "${1-}" = vm ]; then
+	need qemu-system-x86 qemu-system-x86_64
+	need seabios /usr/share/seabios/bios-256k.bin
+	need e2fsprogs /sbin/mke2fs
+	need debootstrap debootstrap
+fi
 if [ "${1-}" = test ]; then
 	need nodejs node
 	need npm npm
