@@ -34,6 +34,9 @@ func approveVerb(a *app) *cobra.Command {
 			"  sbx approve a_01H --deny --note 'use pnpm'",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(requestIDs),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notDumpable(); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion", "widening", "json"} {
 					if c.Flags().Changed(name) {

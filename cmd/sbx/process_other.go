@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// notDumpable is for Linux.
+func notDumpable() error { return nil }
