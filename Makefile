@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: vm-test packages pictures run build test fuzz differential clean prerequisites
+.PHONY: bench vm-test packages pictures run build test fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -32,6 +32,10 @@ FUZZTIME ?= 10m
 ROOM ?= ipc
 fuzz: build
 	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
+
+# What a supervised command costs here; takes some minutes on an idle machine.
+bench: build
+	$(GO) run ./bench -bin $(BIN) $(BENCHFLAGS)
 
 differential:
 	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/

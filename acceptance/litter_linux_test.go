@@ -64,8 +64,8 @@ func (a *actor) look() litter {
 		l.files = append(l.files, names(a.t, dir)...)
 	}
 	if pid := a.daemonPid(); pid > 0 {
-		groups, _ := filepath.Glob("/sys/fs/cgroup/*/sandboxd." + strconv.Itoa(pid) + "/*/cgroup.procs")
-		more, _ := filepath.Glob("/sys/fs/cgroup/*/*/sandboxd." + strconv.Itoa(pid) + "/*/cgroup.procs")
+		groups, _ := filepath.Glob("/sys/fs/cgroup/*/sandboxd." + strconv.Itoa(pid) + ".*/*/cgroup.procs")
+		more, _ := filepath.Glob("/sys/fs/cgroup/*/*/sandboxd." + strconv.Itoa(pid) + ".*/*/cgroup.procs")
 		l.groups = append(groups, more...)
 	}
 	return l
@@ -174,7 +174,7 @@ func (a *actor) clean(before litter, after string) {
 func TestNoLitter(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir sub && echo x > sub/file && ln -s file sub/link")
-		a.approveAll()
+		a.approveAllCold()
 		a.sbx("run", "--", "true")
 		before := a.look()
 		open := a.descriptors()
@@ -217,7 +217,7 @@ func (a *actor) descriptors() int {
 func TestForcedDeathsLeaveNothing(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir sub && echo x > sub/file")
-		a.approveAll()
+		a.approveAllCold()
 		a.sbx("run", "--", "true")
 		a.deaths("daemon", "bwrap", "init", "command", "launcher", "client")
 	})
@@ -288,7 +288,7 @@ func (a *actor) restart() {
 		a.launch()
 		return
 	}
-	a.approveAll()
+	a.approveAllCold()
 	for range 2000 {
 		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), "approver.sock")); err == nil {
 			c.Close()
@@ -399,14 +399,14 @@ func firstInside(pid int) bool {
 // A killed daemon's control groups go with the next one.
 func TestDeadDaemonsGroupsAreSwept(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
+		a.approveAllCold()
 		a.sbx("run", "--", "true")
 		dead := a.daemon.Process.Pid
 		a.daemon.Process.Kill()
 		a.daemon.Wait()
 		a.daemon = nil
 		a.restart()
-		for _, pattern := range []string{"/sys/fs/cgroup/*/sandboxd.%d", "/sys/fs/cgroup/*/*/sandboxd.%d", "/sys/fs/cgroup/*/*/*/sandboxd.%d"} {
+		for _, pattern := range []string{"/sys/fs/cgroup/*/sandboxd.%d.*", "/sys/fs/cgroup/*/*/sandboxd.%d.*", "/sys/fs/cgroup/*/*/*/sandboxd.%d.*"} {
 			if left, _ := filepath.Glob(fmt.Sprintf(pattern, dead)); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}

@@ -177,6 +177,14 @@ func (a *actor) sh(script string) string {
 // approveAll starts a daemon that asks nobody; the sandbox stays as it is.
 func (a *actor) approveAll() { a.start("--mode", "approve-all") }
 
+// approveAllCold is approveAll without sandboxes that wait, for tests that look
+// for what is left.
+func (a *actor) approveAllCold() {
+	a.t.Helper()
+	a.sh("printf '[sandbox]\nwarm = 0\n' > " + a.dir + "/cold.toml; chmod 600 " + a.dir + "/cold.toml")
+	a.start("--mode", "approve-all", "--config", filepath.Join(a.dir, "cold.toml"))
+}
+
 // start runs a daemon in the foreground, as a service manager would.
 func (a *actor) start(args ...string) {
 	a.t.Helper()

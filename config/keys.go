@@ -65,6 +65,7 @@ var keys = []key{
 	{name: "sandbox.hidden", merge: restrict, project: true, doc: "paths that commands cannot reach"},
 	{name: "sandbox.read_only", merge: restrict, project: true, doc: "paths that commands cannot change"},
 	{name: "sandbox.agent_socket", merge: narrow, within: falseIsNarrower, doc: "whether commands reach the daemon's agent.sock, and so may ask for commands within their own sandbox's profile"},
+	{name: "sandbox.warm", doc: "sandboxes that are laid before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
 	{name: "sandbox.limits.cpu", merge: narrow, within: shorter, project: true, doc: "processor time"},
 	{name: "sandbox.limits.memory", merge: narrow, within: smaller, project: true, doc: "memory of all its processes"},

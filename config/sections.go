@@ -72,8 +72,10 @@ type Sandbox struct {
 	ReadOnly []string `toml:"read_only"`
 	// AgentSocket lets commands reach agent.sock. What they ask for there runs
 	// within their own sandbox's profile (R-IP-08).
-	AgentSocket bool   `toml:"agent_socket"`
-	Limits      Limits `toml:"limits"`
+	AgentSocket bool `toml:"agent_socket"`
+	// Warm bounds how many sandboxes are laid before they are needed; 0 is none.
+	Warm   int    `toml:"warm"`
+	Limits Limits `toml:"limits"`
 }
 
 // Limits is [sandbox.limits] (R-OS-10); 0 is no limit.
@@ -181,6 +183,7 @@ func defaultSandbox() Sandbox {
 	return Sandbox{
 		RequireOSSandbox:  Require{All: true},
 		OSSandboxFallback: "fail_fast",
+		Warm:              4,
 		Limits:            limitsOf(limits),
 	}
 }

@@ -88,6 +88,9 @@ func (s Sandbox) validate() error {
 			return fmt.Errorf("%q is too much; name the folders that are meant", p)
 		}
 	}
+	if s.Warm < 0 || s.Warm > 64 {
+		return fmt.Errorf("warm: %d is not from 0 to 64", s.Warm)
+	}
 	if s.Limits.Processes < 0 || s.Limits.OpenFiles < 0 {
 		return errors.New("a limit is not negative; 0 is none")
 	}

@@ -119,21 +119,33 @@ func findV1(own map[string]string) (*cgroups, error) {
 const cgroupPrefix = "sandboxd."
 
 func makeParent(below string) (string, error) {
-	dir := filepath.Join(below, cgroupPrefix+strconv.Itoa(os.Getpid()))
+	dir := filepath.Join(below, cgroupPrefix+strconv.Itoa(os.Getpid())+pidNamespace())
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("cgroup: %w", err)
 	}
 	return dir, nil
 }
 
-// sweep removes what a killed daemon left: groups named after processes that
-// no longer exist. The kernel refuses to remove one that is in use.
+// pidNamespace ends the name of a daemon's group: a number names a process in
+// one pid namespace only.
+func pidNamespace() string {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil {
+		return ""
+	}
+	return "." + strconv.FormatUint(st.Ino, 10)
+}
+
+// sweep removes what a killed daemon of this pid namespace left: groups named
+// after processes that no longer exist. The kernel refuses to remove one that is
+// in use.
 func (c *cgroups) sweep() {
 	for _, dir := range c.dirs {
 		entries, _ := os.ReadDir(filepath.Dir(dir))
 		for _, e := range entries {
-			pid, err := strconv.Atoi(strings.TrimPrefix(e.Name(), cgroupPrefix))
-			if !strings.HasPrefix(e.Name(), cgroupPrefix) || err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			number, ours := strings.CutSuffix(strings.TrimPrefix(e.Name(), cgroupPrefix), pidNamespace())
+			pid, err := strconv.Atoi(number)
+			if !ours || !strings.HasPrefix(e.Name(), cgroupPrefix) || err != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 				continue
 			}
 			removeTree(filepath.Join(filepath.Dir(dir), e.Name()))
@@ -158,6 +170,17 @@ func (c *cgroups) close() {
 	}
 }
 
+// again makes the daemon's own group of one hierarchy anew.
+func (c *cgroups) again(parent string) error {
+	if err := os.Mkdir(parent, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	if !c.v2 {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+pids +memory"), 0)
+}
+
 // version is 1 or 2.
 func (c *cgroups) version() int {
 	if c.v2 {
@@ -179,7 +202,14 @@ func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 	g := &cgroup{v2: c.v2}
 	for _, parent := range c.dirs {
 		dir := filepath.Join(parent, name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		err := os.Mkdir(dir, 0o755)
+		if errors.Is(err, os.ErrNotExist) {
+			// Somebody took it for one that nobody uses any more.
+			if err = c.again(parent); err == nil {
+				err = os.Mkdir(dir, 0o755)
+			}
+		}
+		if err != nil {
 			g.remove()
 			return nil, err
 		}

@@ -48,6 +48,7 @@ type Host struct {
 // every plan is refused.
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := new(Host)
+	h.pool.most = o.Warm
 	var err error
 	if h.stage, err = loadStage(o.Stage); err != nil {
 		h.report = nothing("the launch helper can't be had: "+err.Error(), "install sandboxd-launch beside sandboxd")

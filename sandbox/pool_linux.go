@@ -29,8 +29,7 @@ import (
 // new plan's in any case.
 
 const (
-	// maxWarm bounds the sandboxes that wait, and maxWarmAge how long one does.
-	maxWarm    = 4
+	// maxWarmAge is how long a sandbox waits at most.
 	maxWarmAge = 2 * time.Minute
 	// refillDelay is how long a command may run before its successor's sandbox is
 	// laid beside it.
@@ -43,6 +42,7 @@ type view [sha256.Size]byte
 
 // pool holds the sandboxes that wait. The zero value is empty and ready.
 type pool struct {
+	most   int // sandboxes that wait
 	mu     sync.Mutex
 	warm   []*launch // oldest first
 	laying map[view]bool
@@ -54,7 +54,7 @@ type pool struct {
 // view returns the view of a plan now. ok is false where no warm sandbox can
 // serve it: one without mounts, of a probe, or with a program of its own.
 func (p *pool) view(plan *Plan) (v view, ok bool) {
-	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.holds) == 0 {
+	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.holds) == 0 || p.most == 0 {
 		return v, false
 	}
 	h := sha256.New()
@@ -193,7 +193,7 @@ func (p *pool) refill(h *Host, plan *Plan) {
 	}
 	l.view = v
 	p.warm = append(p.warm, l)
-	if len(p.warm) > maxWarm {
+	if len(p.warm) > p.most {
 		p.dropLater(p.warm[0])
 		p.warm = slices.Delete(p.warm, 0, 1)
 	}

@@ -54,7 +54,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	host, err := openHost(ctx)
+	host, err := openHost(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -163,12 +163,12 @@ func closeController(c *approval.Controller) {
 	c.Close(ctx)
 }
 
-func openHost(ctx context.Context) (*sandbox.Host, error) {
+func openHost(ctx context.Context, cfg *config.Config) (*sandbox.Host, error) {
 	stage, err := sandbox.StagePath()
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.Open(ctx, sandbox.Options{Stage: stage})
+	return sandbox.Open(ctx, sandbox.Options{Stage: stage, Warm: cfg.Sandbox.Warm})
 }
 
 // checkRequired refuses to start where the configuration wants that, and says

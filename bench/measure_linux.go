@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// way is one way to do what is measured.
+type way struct {
+	name string
+	run  func() error
+	// before is done before each run and not measured; nil: nothing.
+	before func()
+}
+
+// timing is how long the runs of a way took, in order of length.
+type timing struct {
+	name  string
+	times []time.Duration
+}
+
+func (t timing) at(part float64) time.Duration { return t.times[int(part*float64(len(t.times)-1))] }
+func (t timing) median() time.Duration         { return t.at(0.5) }
+
+// interleaved measures the ways in turns.
+func interleaved(runs int, ways []way) ([]timing, error) {
+	out := make([]timing, len(ways))
+	for i, w := range ways {
+		out[i].name = w.name
+		for range 3 { // nothing is cold for the first run alone
+			if err := w.run(); err != nil {
+				return nil, fmt.Errorf("%s: %w", w.name, err)
+			}
+		}
+	}
+	for range runs {
+		for i, w := range ways {
+			if w.before != nil {
+				w.before()
+			}
+			start := time.Now()
+			if err := w.run(); err != nil {
+				return nil, fmt.Errorf("%s: %w", w.name, err)
+			}
+			out[i].times = append(out[i].times, time.Since(start))
+		}
+	}
+	for _, t := range out {
+		sortTimes(t.times)
+	}
+	return out, nil
+}
+
+// rate is how many runs end per second with so many at once.
+func rate(atOnce int, lasting time.Duration, run func() error) (float64, error) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	count := 0
+	start := time.Now()
+	for range atOnce {
+		wg.Go(func() {
+			for time.Since(start) < lasting {
+				err := run()
+				mu.Lock()
+				count++
+				if failed == nil {
+					failed = err
+				}
+				stop := failed != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(count) / time.Since(start).Seconds(), failed
+}
+
+func sortTimes(times []time.Duration) { slices.Sort(times) }
