@@ -55,6 +55,7 @@ func logVerify(a *app) *cobra.Command {
 					return err
 				}
 			}
+			defer a.slowly("checking the log")()
 			return a.verify(dir, anchors, asJSON)
 		},
 	}

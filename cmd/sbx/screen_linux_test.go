@@ -24,6 +24,7 @@ type desk struct {
 	*termtest.Tmux
 	*office
 	t     *testing.T
+	typed time.Time           // when the last key was pressed
 	clean func(string) string // takes out what differs every time; nil: nothing does
 }
 
@@ -33,6 +34,19 @@ func (d *desk) shown() string {
 		return d.Screen()
 	}
 	return d.clean(d.Screen())
+}
+
+// Press types as a person does: an Enter that comes together with other keys
+// is taken for a paste.
+func (d *desk) Press(keys ...string) {
+	d.t.Helper()
+	for _, k := range keys {
+		if k == "Enter" {
+			time.Sleep(time.Until(d.typed.Add(700 * time.Millisecond)))
+		}
+		d.Tmux.Press(k)
+		d.typed = time.Now()
+	}
 }
 
 // step presses a key; "?…" waits until the screen matches, "+" until keys count.
@@ -161,7 +175,7 @@ func widening(q *ipc.Approval) {
 	q.Widenings = []ipc.Widening{{ID: "1", Kind: "path", Object: "/home/ann/cache", Access: "write", Label: "write to /home/ann/cache"}}
 }
 
-// R-UX-01: the screen of each kind of question at every width, and while the
+// R-UX-01, R-UX-02: the screen of each kind of question at every width, and while the
 // terminal is resized.
 func TestScreenWidths(t *testing.T) {
 	for name, change := range map[string]func(*ipc.Approval){
@@ -273,7 +287,7 @@ func TestScreenTypeAhead(t *testing.T) {
 	m := termtest.OpenTmux(t, 80, 30, env, "echo wait; sleep 1; exec "+bin+" approve")
 	d := &desk{Tmux: m, office: o, t: t}
 	d.Wait("wait")
-	d.Press("1", "Enter", "y", "Enter")
+	d.Tmux.Press("1", "Enter", "y", "Enter")
 	d.Wait("min old")
 	d.nothing("typed before the screen was there")
 
@@ -283,7 +297,7 @@ func TestScreenTypeAhead(t *testing.T) {
 			q.Rev, q.Hash, q.Command = rev, "h"+strconv.Itoa(rev), "git push --force origin "+strconv.Itoa(rev)
 		}))
 		d.Wait("origin " + strconv.Itoa(rev))
-		d.Press("1", "Enter")
+		d.Tmux.Press("1", "Enter")
 		d.nothing("typed as the card changed")
 	}
 
@@ -339,7 +353,7 @@ func TestScreenSecondYes(t *testing.T) {
 			if len(strings.Fields(code)) != 2 {
 				t.Fatalf("no two words on the screen:\n%s", d.Screen())
 			}
-			d.Press("Enter") // too early
+			d.Tmux.Press("Enter") // too early
 			settle()
 			d.Wait("two words: +│$")
 			if words := c.words(code); words != "" {
