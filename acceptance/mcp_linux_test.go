@@ -225,9 +225,9 @@ func texts(v any) (list []string) {
 	return list
 }
 
-// packages installs packages of npm, by name and exact version, into a folder
+// npmPackages installs packages of npm, by name and exact version, into a folder
 // for the tests, and returns it.
-func packages(t *testing.T, names ...string) string {
+func npmPackages(t *testing.T, names ...string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(bin, "packages-")
 	if err != nil {
@@ -247,7 +247,7 @@ func packages(t *testing.T, names ...string) string {
 func TestMCPOfOthers(t *testing.T) {
 	a, person := workshop(t)
 	person.answering(t, yesUnlessNo)
-	dir := packages(t, "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector-cli@0.14.3")
+	dir := npmPackages(t, "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector-cli@0.14.3")
 	client, err := os.ReadFile("testdata/mcp/client.mjs")
 	if err != nil {
 		t.Fatal(err)

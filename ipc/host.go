@@ -9,6 +9,10 @@ const Protocol = 1
 // Product is what Version.Product says.
 const Product = "sandboxd"
 
+// FeatureAgentSocket in Version.Features: commands in the sandbox reach
+// agent.sock, and what they ask for there runs within their own sandbox's profile.
+const FeatureAgentSocket = "agent_socket"
+
 // Version answers GET /v1/version.
 type Version struct {
 	Product  string   `json:"product"`

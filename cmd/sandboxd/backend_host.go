@@ -17,7 +17,7 @@ import (
 )
 
 func (b *backend) Version(context.Context, ipc.Caller) (ipc.Version, error) {
-	return ipc.Version{Product: ipc.Product, Version: ipc.Release, Protocol: ipc.Protocol, PID: os.Getpid(), UID: os.Geteuid(), Features: []string{}}, nil
+	return ipc.Version{Product: ipc.Product, Version: ipc.Release, Protocol: ipc.Protocol, PID: os.Getpid(), UID: os.Geteuid(), Features: b.features()}, nil
 }
 
 func (b *backend) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
@@ -197,3 +197,11 @@ func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Ses
 }
 
 var errTrailing = errors.New("more than one JSON value")
+
+// features is what depends on the configuration.
+func (b *backend) features() []string {
+	if b.sup.Config().Sandbox.AgentSocket {
+		return []string{ipc.FeatureAgentSocket}
+	}
+	return []string{}
+}

@@ -26,6 +26,7 @@ type runOptions struct {
 	description string
 	session     string
 	ticket      string
+	asAgent     bool
 }
 
 func runVerb(a *app) *cobra.Command {
@@ -42,6 +43,7 @@ func runVerb(a *app) *cobra.Command {
 		Example: "  sbx run -- git status\n" +
 			"  sbx run -c 'go test ./... | tail -3' --timeout 5m\n" +
 			"  sbx run --cwd ~/src/web --env CI=1 -- npm test\n" +
+			"  sbx run --agent -- my-agent\n" +
 			"  sbx run --json -- ls | jq -r .stdout",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -69,6 +71,7 @@ func runVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.plain, "plain", false, "ask line by line, for screen readers and terminals that can do no more")
 	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
 	f.StringVar(&o.description, "description", "", "what the command is for, in the asking program's words; shown as such")
+	f.BoolVar(&o.asAgent, "agent", false, "the command is an agent: it may ask sandboxd from inside its sandbox, for no more than it has itself")
 	f.StringVar(&o.ticket, "ticket", "", "the ticket that a hook got for exactly this command in this directory; good once")
 	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
 	return c

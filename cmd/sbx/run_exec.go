@@ -31,6 +31,11 @@ func (a *app) run(ctx context.Context, o runOptions) (int, error) {
 	if err := r.connect(ctx); err != nil {
 		return r.fail(err)
 	}
+	if o.asAgent {
+		if err := r.insideAgent(ctx, env); err != nil {
+			return r.fail(err)
+		}
+	}
 	r.tty = r.terminal()
 	if r.tty != nil {
 		defer r.tty.Close()

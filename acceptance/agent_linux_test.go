@@ -1,0 +1,116 @@
+package acceptance
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sandboxd/ipc"
+)
+
+// R-IP-08: a whole agent inside the sandbox asks from there, and gets no more
+// than it has itself: not another project, not the approver's socket, not a wider
+// session; and it ends with its session, whatever it left running.
+func TestAgentInside(t *testing.T) {
+	dist := compiledTypeScript(t)
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.outsideTmp()
+		other := newActor(t, a.user())
+		other.sh("echo PRIVATE > private")
+		st := newStage(a, "[sandbox]\nagent_socket = true\n")
+		person := st.persons["terminal"]
+		if _, err := person.approver.Trust(t.Context(), ipc.TrustRequest{Dir: other.project}); err != nil {
+			t.Fatal(err)
+		}
+		person.answering(t, func(q ipc.Approval) ipc.Answer {
+			if strings.Contains(q.Command, "made") || q.Tool == "send_email" || len(q.Argv) > 0 || strings.Contains(q.Command, "probe") {
+				return ipc.Answer{Allow: true}
+			}
+			return ipc.Answer{Mode: "soft", Note: "no"}
+		})
+		// The examples and the clients, as the project has them.
+		a.copyInto("../clients/python", "python")
+		a.copyInto("../clients/typescript/examples", "typescript/examples")
+		a.copyInto(dist, "typescript/dist")
+		a.do(strings.NewReader(`{"type": "module"}`), "/bin/sh", "-c", "cat > typescript/package.json")
+		a.do(strings.NewReader(`[
+			{"tool": "bash", "args": {"command": "cat README; echo from inside > made; cat made"}},
+			{"tool": "bash", "args": {"command": "cat `+other.project+`/private"}},
+			{"tool": "bash", "args": {"command": "rm -rf python"}},
+			{"tool": "send_email", "args": {"to": "anna@example.org", "subject": "done", "body": "x"}}]`), "/bin/sh", "-c", "cat > script.json")
+		for _, argv := range [][]string{
+			{"env", "PYTHONPATH=python/src", "PYTHONDONTWRITEBYTECODE=1", "python3", "python/examples/agent_loop.py", "--model", "script.json"},
+			{"node", "typescript/examples/agent-loop.mjs", "script.json"},
+		} {
+			r := a.sbx(append([]string{"run", "--agent", "--"}, argv...)...)
+			for _, want := range []string{"bash: exit 0\nhello\nfrom inside", "bash: refused (", "send_email: sent to anna@example.org"} {
+				if !strings.Contains(r.out, want) {
+					t.Errorf("%q printed no %q: %v", argv, want, r)
+				}
+			}
+			if strings.Contains(r.out, "PRIVATE") {
+				t.Errorf("%q read another project: %v", argv, r)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(a.project, "python")); err != nil {
+			t.Errorf("what was refused was done: %v", err)
+		}
+		// The approver's socket is not there.
+		probe := `import os, socket, sys
+for name in ("approver.sock", "stdio.sock"):
+    try:
+        s = socket.socket(socket.AF_UNIX); s.connect(os.environ["SBX_SOCKET_DIR"] + "/" + name); print("connected to", name, flush=True)
+    except OSError as e: print("refused", flush=True)
+os.setsid() if os.fork() == 0 else None
+if os.getpid() != 1: os.execvp("sleep", ["sleep", "7654"])
+`
+		a.do(strings.NewReader(probe), "/bin/sh", "-c", "cat > probe.py")
+		// It ends with the client that started it, and what it left with it.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--agent", "--", "python3", "probe.py")
+		var out safeBuffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the agent has left a process of its own", func() bool { return running("sleep 7654") })
+		eventually(t, "both sockets were tried", func() bool { return strings.Count(out.String(), "refused") == 2 })
+		syscall.Kill(cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		eventually(t, "nothing of the agent runs", func() bool { return !running("sleep 7654") })
+		if strings.Contains(out.String(), "connected") {
+			t.Errorf("it reached the approver: %s", out.String())
+		}
+	})
+}
+
+// R-IP-08: where the configuration does not say so, no agent gets the socket.
+func TestAgentInsideIsAskedFor(t *testing.T) {
+	a := newActor(t, "")
+	a.start()
+	if r := a.sbx("run", "--agent", "--", "true"); r.code != 126 || !strings.Contains(r.err, "agent_socket = true") {
+		t.Errorf("%v", r)
+	}
+}
+
+// copyInto copies a folder into the project, as the actor's own.
+func (a *actor) copyInto(from, to string) {
+	a.t.Helper()
+	dir := a.readable(from)
+	a.sh("mkdir -p '" + filepath.Dir(to) + "' && cp -r '" + dir + "' '" + to + "' && chmod -R u+w '" + to + "'")
+}
+
+// eventually waits for something that must come true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(30 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so after 30 s: %s", what)
+		}
+	}
+}
