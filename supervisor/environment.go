@@ -70,6 +70,11 @@ func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())
 // person could see), then what an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
 	env := sess.always()
+	if !s.privateHome() {
+		// access(2) says that the person's file can be read and open(2) refuses
+		// it, which git takes for a broken configuration (config.c).
+		env["GIT_CONFIG_GLOBAL"] = "/dev/null"
+	}
 	passed, _ := p.Environment().Apply(os.Environ())
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")
@@ -91,6 +96,12 @@ func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile)
 		list = append(list, k+"="+env[k])
 	}
 	return list
+}
+
+// privateHome reports whether commands get a home directory of their own,
+// which takes mounts.
+func (s *Supervisor) privateHome() bool {
+	return slices.ContainsFunc(s.Host.Report().Layers, func(l sandbox.Layer) bool { return l.Name == "bwrap" && l.Active })
 }
 
 // homeFiles are put into the private home directory: the person's git
