@@ -228,6 +228,31 @@ import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 		if r := holder(); r.out != "HELLO\n" {
 			t.Errorf("the first command, afterwards: %v", r)
 		}
+		// The daemon is killed: its commands end with it, and nothing gets out.
+		before = hits.Load()
+		last := a.begin("run", "-c", `sleep 86421.5 & while :; do curl -sS -m 2 http://good.example/ http://203.0.113.5/; curl -sS -m 2 --noproxy "*" http://203.0.113.5/; done`)
+		for deadline := time.Now().Add(20 * time.Second); hits.Load() == before; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the last command reaches nothing")
+			}
+		}
+		a.daemon.Process.Kill()
+		a.daemon.Wait()
+		a.daemon = nil
+		last()
+		left := func() bool {
+			return slices.ContainsFunc(processes(), func(p process) bool { return p.state != 'Z' && strings.Contains(p.cmdline, "sleep 86421.5") })
+		}
+		for deadline := time.Now().Add(20 * time.Second); left(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the command outlives the daemon")
+			}
+		}
+		before = hits.Load()
+		time.Sleep(500 * time.Millisecond)
+		if n := hits.Load() - before; n != 0 {
+			t.Errorf("%d requests got out after the daemon was killed", n)
+		}
 	})
 }
 
