@@ -31,6 +31,8 @@ for line in open("hostile.jsonl"):
             s.sendall(a["send"].encode("latin-1"))
             if "then" in a:
                 head = s.recv(4096)
+                while a["to"] == "socks" and len(head) < 12 and (more := s.recv(4096)):
+                    head += more
                 if b" 200 " not in head and not head.endswith(b"\x05\0\0\1\0\0\0\0\0\0"):
                     print("NO TUNNEL", a["id"], head)
                 s.sendall(a["then"].encode("latin-1"))
