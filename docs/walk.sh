@@ -12,6 +12,7 @@ mkdir "$walk/project" "$walk/data"
 echo "42" >"$walk/data/answer.txt"
 printf '[approval]\ntimeout = "5m"\n' >"$config"
 trap 'sbx stop --now 2>/dev/null; rm -rf "$walk"' EXIT
+trap 'exit 129' HUP TERM
 cd "$walk/project" || exit
 git init -q .
 
