@@ -112,7 +112,7 @@ func (c *converter) claudeRule(s string, list *[]string, effect string) {
 			c.tool(list, tool)
 			return
 		}
-		c.skip(s, "which hosts may be reached is in [network] hosts")
+		c.skip(s, "which hosts may be reached is in [network] allow")
 	default:
 		if strings.HasPrefix(tool, "mcp__") && what == "" {
 			c.tool(list, tool)
