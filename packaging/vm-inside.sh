@@ -20,6 +20,14 @@ says() { # says WHAT COMMAND-LINE…: its output holds WHAT
 echo "vm: $(uname -r), $(stat -fc %T /sys/fs/cgroup)"
 check "a v2-only tree" test "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs
 check "the package installs" dpkg -i /pkg/*.deb
+useradd -m -s /bin/bash -G sandboxd-agents,sandboxd-approvers alice
+loginctl enable-linger alice
+for _ in $(seq 100); do [ -S /run/sandboxd/users/1000/launcher.sock ] && break; sleep 1; done
+su - alice -c 'mkdir project; cd project; git init -q'
+check "a command runs as its user" says '^alice$' 'sbx run -- id -un'
+check "control groups hold the limits" says '^limits *enforced' 'sbx status'
+check "each command has a group below the launcher's" bash -c 'find /sys/fs/cgroup/user.slice -path "*sandboxd-launcher.service/sandboxd.*" | grep -q .'
+check "what each protection forbids is attempted" alice 'sbx doctor'
 cat >> /etc/sandboxd/config.toml <<'EOF'
 [sandbox.limits]
 memory = "64MiB"
@@ -30,18 +38,12 @@ cpu = "3s"
 pattern = "perl *"
 approval = false
 EOF
-useradd -m -s /bin/bash -G sandboxd-agents,sandboxd-approvers alice
-loginctl enable-linger alice
-for _ in $(seq 100); do [ -S /run/sandboxd/users/1000/launcher.sock ] && break; sleep 1; done
-su - alice -c 'mkdir project; cd project; git init -q'
-check "a command runs as its user" says '^alice$' 'sbx run -- id -un'
-check "control groups hold the limits" says '^limits *enforced' 'sbx status'
-check "each command has a group below the launcher's" bash -c 'find /sys/fs/cgroup/user.slice -path "*sandboxd-launcher.service/sandboxd.*" | grep -q .'
+check "a reload" systemctl reload sandboxd
+for _ in $(seq 60); do alice 'sbx check -c "perl -e 1"' | grep -q auto && break; sleep 1; done
 check "too much memory is named" says '"limits_hit":\["memory"' "sbx run --json -- perl -e '\$x = \"a\" x 200_000_000; print length \$x'"
 check "too many processes are refused" says 'fork: ' "sbx run --json -- perl -e 'for (1..60) { my \$p = fork; defined \$p or die \"fork: \$!\"; if (!\$p) { sleep 20; exit } }'"
 check "too much processor time is named" says '"limits_hit":\["cpu"' "sbx run --json -- perl -e '1 while 1'"
 check "Landlock is on" says '^landlock *on' 'sbx status'
-check "what each protection forbids is attempted" alice 'sbx doctor'
 check "the log holds" alice 'sbx log verify'
 journalctl --no-pager -n 30 _UID=1000 | tail -n 30
 echo "vm: $passed passed, $failed failed"

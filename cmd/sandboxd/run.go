@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -83,6 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	if err := serve(ctx, f, stderr); err != nil {
 		fmt.Fprintln(stderr, "sandboxd:", err)
+		explain(err, slog.New(slog.NewTextHandler(stderr, nil)))
 		return 1
 	}
 	return 0
