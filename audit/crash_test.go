@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +31,12 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(time.Duration(50+rand.IntN(200))*time.Millisecond, func() { cmd.Process.Kill() })
+		// It is killed in the middle of things: some records after the first
+		// ones, at a moment that the test does not choose.
+		kill := sync.OnceFunc(func() {
+			time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { cmd.Process.Kill() })
+		})
+		n := 0
 		// A line that the kill cut short is not one that was told.
 		for lines := bufio.NewReader(out); ; {
 			id, err := lines.ReadString('\n')
@@ -41,6 +47,9 @@ func TestKilled(t *testing.T) {
 				t.Error(id)
 			}
 			told[strings.TrimSpace(id)] = true
+			if n++; n == 12 {
+				kill()
+			}
 		}
 		cmd.Wait()
 	}
