@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,29 +61,30 @@ func TestAgentInside(t *testing.T) {
 			t.Errorf("what was refused was done: %v", err)
 		}
 		// The approver's socket is not there.
+		nap := fmt.Sprintf("sleep 7%d", os.Getpid()) // no other run's
 		probe := `import os, socket, sys
 for name in ("approver.sock", "stdio.sock"):
     try:
         s = socket.socket(socket.AF_UNIX); s.connect(os.environ["SBX_SOCKET_DIR"] + "/" + name); print("connected to", name, flush=True)
     except OSError as e: print("refused", flush=True)
 os.setsid() if os.fork() == 0 else None
-if os.getpid() != 1: os.execvp("sleep", ["sleep", "7654"])
+if os.getpid() != 1: os.execvp("sleep", sys.argv[1:])
 `
 		a.do(strings.NewReader(probe), "/bin/sh", "-c", "cat > probe.py")
 		// It ends with the client that started it, and what it left with it.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--agent", "--", "python3", "probe.py")
+		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--agent", "--", "python3", "probe.py", "sleep", nap[len("sleep "):])
 		var out safeBuffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the agent has left a process of its own", func() bool { return running("sleep 7654") })
+		eventually(t, "the agent has left a process of its own", func() bool { return running(nap) })
 		eventually(t, "both sockets were tried", func() bool { return strings.Count(out.String(), "refused") == 2 })
 		syscall.Kill(cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
-		eventually(t, "nothing of the agent runs", func() bool { return !running("sleep 7654") })
+		eventually(t, "nothing of the agent runs", func() bool { return !running(nap) })
 		if strings.Contains(out.String(), "connected") {
 			t.Errorf("it reached the approver: %s", out.String())
 		}

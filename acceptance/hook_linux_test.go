@@ -89,6 +89,11 @@ func TestHookWraps(t *testing.T) {
 			if r := run("cd .git && " + wrap("ls")); r.code != 126 || !strings.Contains(r.err, "another working directory") {
 				t.Errorf("%s, another directory: %v", v.name, r)
 			}
+			// An output that the sandbox may not have is relayed, by the same ticket.
+			into := filepath.Join(a.dir, "output")
+			if r := run(wrap("cat README") + " > " + into); r.code != 0 || a.sh("cat "+into) != "hello\n" {
+				t.Errorf("%s, into a file of the agent's: %v", v.name, r)
+			}
 			// In the sandbox: what it may not see is not there.
 			if r := run(wrap("ls " + a.stateDir())); r.code == 0 {
 				t.Errorf("%s: the command ran outside: %v", v.name, r)

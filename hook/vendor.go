@@ -24,7 +24,7 @@ type Vendor struct {
 // Claude is Claude Code. Input and output: PreToolUseHookInput and
 // PreToolUseHookSpecificOutput in @anthropic-ai/claude-agent-sdk, sdk.d.ts;
 // https://code.claude.com/docs/en/hooks.
-var Claude = Vendor{Name: "claude", Title: "Claude Code", Rewrites: "2.1.0", asks: true}
+var Claude = Vendor{Name: "claude", Title: "Claude Code", Rewrites: "2.1.1", asks: true}
 
 // Codex is OpenAI's Codex. https://developers.openai.com/codex/hooks; what it
 // takes is in codex-rs/hooks/src/engine/output_parser.rs of github.com/openai/codex:

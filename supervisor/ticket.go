@@ -122,6 +122,17 @@ func (s *Supervisor) Redeem(text string, peer Peer, r *ExecRequest) (*Session, e
 	return x.session, nil
 }
 
+// Return gives back a ticket whose command was not taken up at all, as where
+// the caller's own descriptors were refused: it can be brought once more.
+func (s *Supervisor) Return(text string, r ExecRequest) {
+	s.tickets.mu.Lock()
+	defer s.tickets.mu.Unlock()
+	if r.ticket != nil {
+		s.tickets.byText[text] = r.ticket
+		s.tickets.order = append(s.tickets.order, text)
+	}
+}
+
 // byTicket is the decision that the request's ticket carries for what would now
 // run; nil: none, and it is decided anew.
 func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error) {

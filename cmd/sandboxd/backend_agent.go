@@ -73,6 +73,7 @@ func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) 
 		}
 		e, err := b.sup.Exec(s, peerOf(c.Peer), q)
 		if err != nil {
+			b.sup.Return(string(r.Ticket), q)
 			return ipc.ExecStarted{}, wireError(err)
 		}
 		return ipc.ExecStarted{ID: e.ID}, nil

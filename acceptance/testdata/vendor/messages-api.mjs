@@ -1,0 +1,35 @@
+// As much of the Messages API as Claude Code needs for one call of Bash: the
+// first answer calls the command of the first argument, the next one ends. What the
+// tool answered goes to standard output; the first line is the port.
+import { createServer } from "node:http";
+
+const event = (r, type, data) => r.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+
+const server = createServer((q, r) => {
+  let text = "";
+  q.on("data", (part) => (text += part));
+  q.on("end", () => {
+    if (!q.url.startsWith("/v1/messages") || q.url.includes("count_tokens")) {
+      r.writeHead(200, { "content-type": "application/json" });
+      return r.end('{"input_tokens": 1}');
+    }
+    const body = JSON.parse(text);
+    const results = body.messages.flatMap((m) => (Array.isArray(m.content) ? m.content.filter((c) => c.type === "tool_result") : []));
+    for (const result of results) console.log(JSON.stringify(result));
+    const call = results.length === 0 && (body.tools ?? []).some((t) => t.name === "Bash");
+    r.writeHead(200, { "content-type": "text/event-stream" });
+    event(r, "message_start", { message: { id: "msg_1", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } });
+    if (call) {
+      event(r, "content_block_start", { index: 0, content_block: { type: "tool_use", id: "toolu_01", name: "Bash", input: {} } });
+      event(r, "content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json: JSON.stringify({ command: process.argv[2], description: "look" }) } });
+    } else {
+      event(r, "content_block_start", { index: 0, content_block: { type: "text", text: "" } });
+      event(r, "content_block_delta", { index: 0, delta: { type: "text_delta", text: "done" } });
+    }
+    event(r, "content_block_stop", { index: 0 });
+    event(r, "message_delta", { delta: { stop_reason: call ? "tool_use" : "end_turn", stop_sequence: null }, usage: { output_tokens: 1 } });
+    event(r, "message_stop", {});
+    r.end();
+  });
+});
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
