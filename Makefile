@@ -40,8 +40,9 @@ bench: build
 differential:
 	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/
 
-# The pictures in docs/img.
+# The pictures in docs/img, of the terminal and of the web approver.
 pictures: build
+	docs/img/shoot.sh
 	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -run 'TestWebPictures' ./acceptance/
 
 # dist/*.deb and dist/*.rpm, byte for byte the same from the same commit.
