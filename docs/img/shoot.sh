@@ -8,7 +8,12 @@ here=$PWD/docs/img
 make -s build
 work=$(mktemp -d /tmp/shoot.XXXXXX)
 project=/tmp/web programs=/tmp/sandboxd
-rm -rf "$project" "$programs"
+for dir in "$project" "$programs"; do
+	if [ -e "$dir" ]; then
+		echo "shoot: $dir is in the way; move it" >&2
+		exit 1
+	fi
+done
 mkdir -p "$programs"
 cp bin/* "$programs"
 mkdir -p "$project/notes" "$project/build"
