@@ -36,8 +36,8 @@ func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
 	if c.Role == ipc.RoleApprover {
 		return e, nil
 	}
-	if p := c.Peer; e.Peer.PID == p.PID && e.Peer.Start == p.Start {
-		return e, nil // who asked for it, perhaps with a ticket
+	if p := c.Peer; e.ByTicket() && e.Peer.PID == p.PID && e.Peer.Start == p.Start {
+		return e, nil // who brought the ticket has no secret of the session
 	}
 	if _, err := b.session(c, e.Session.ID); err != nil {
 		return nil, err
