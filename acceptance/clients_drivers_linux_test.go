@@ -460,6 +460,12 @@ var goOperations = map[string]goOperation{
 	"trust.remove": doing(func(ctx context.Context, c *ipc.Client, p params) error {
 		return c.Distrust(ctx, ipc.TrustRequest{Dir: p.text("dir")})
 	}),
+	"web.invite": giving((*ipc.Client).Invite),
+	"web.list":   giving((*ipc.Client).FrontEnds),
+	"web.add":    taking((*ipc.Client).AddFrontEnd),
+	"web.remove": doing(func(ctx context.Context, c *ipc.Client, p params) error {
+		return c.RemoveFrontEnd(ctx, ipc.FrontEndName{Name: p.text("id")})
+	}),
 	"reload": giving((*ipc.Client).Reload),
 	"shutdown": doing(func(ctx context.Context, c *ipc.Client, p params) error {
 		return c.Shutdown(ctx, bodyOf[ipc.ShutdownRequest](p))
