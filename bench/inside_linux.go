@@ -16,9 +16,9 @@ type work struct{ name, script string }
 const timed = `s=$(date +%%s%%N); { %s; } >/dev/null 2>&1; echo $(($(date +%%s%%N)-s))`
 
 var works = []work{
-	{"git status, 5,000 files", "for i in 1 2 3; do git status; done"},
-	{"grep -r, 5,000 files", "for i in 1 2 3; do grep -r nothing-of-that .; done"},
-	{"tar, 5,000 files", "tar cf - . | cat"},
+	{"git status, three times", "for i in 1 2 3; do git status; done"},
+	{"grep -r, three times", "for i in 1 2 3; do grep -r nothing-of-that .; done"},
+	{"tar", "tar cf - . | cat"},
 	{"500 forks and execs", "for i in $(seq 500); do /bin/true; done"},
 	{"processor alone", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"},
 }

@@ -18,7 +18,7 @@ type rates struct {
 // report is everything that was measured. Memory is in KiB.
 type report struct {
 	machine, load string
-	runs          int
+	runs, files   int
 
 	launches     []timing
 	warm, warmOf int
@@ -43,7 +43,7 @@ func newReport(o options) *report {
 	if out, err := exec.Command("bwrap", "--version").Output(); err == nil {
 		version = strings.TrimSpace(string(out))
 	}
-	return &report{runs: o.runs, load: loadNow(), machine: fmt.Sprintf("%d processors (%s), Linux %s, %s, %s",
+	return &report{runs: o.runs, files: o.files, load: loadNow(), machine: fmt.Sprintf("%d processors (%s), Linux %s, %s, %s",
 		runtime.NumCPU(), model, strings.TrimSpace(string(kernel)), runtime.Version(), version)}
 }
 
@@ -95,7 +95,7 @@ func (r *report) rateTable(b *strings.Builder) {
 }
 
 func (r *report) insideTable(b *strings.Builder) {
-	b.WriteString("Work inside, the launch excluded, milliseconds at the median of 7:\n\n| work | bare | inside | ratio |\n|---|---|---|---|\n")
+	fmt.Fprintf(b, "Work inside a project of %d files, the launch excluded, milliseconds at the median of 7:\n\n| work | bare | inside | ratio |\n|---|---|---|---|\n", r.files)
 	for _, p := range r.inside {
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p[0].name, ms(p[0].median()), ms(p[1].median()), ratio(p[1].median(), p[0].median()))
 	}
