@@ -24,6 +24,7 @@ func TestClaudeCodeItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	npm := a.command(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "@anthropic-ai/claude-code@2.1.330")
+	npm.Env = os.Environ() // the registry's settings
 	if out, err := npm.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
