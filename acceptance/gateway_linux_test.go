@@ -323,7 +323,7 @@ func TestGatewayInvitation(t *testing.T) {
 // R-AP-08 R-AP-15
 func TestChatFrontEnd(t *testing.T) {
 	a := newActor(t, "")
-	v := a.visit("[approval]\ntimeout = \"8s\"\ntimeout_remote = \"8s\"\n", "chat")
+	v := a.visit("[approval]\ntimeout = \"25s\"\ntimeout_remote = \"25s\"\n", "chat")
 	a.sbx("trust")
 	events := v.stream("/v1/agent/stream")
 	answer := func(more map[string]any) (int, string) {
@@ -394,7 +394,30 @@ func TestChatFrontEnd(t *testing.T) {
 		t.Errorf("after a global deny: %v", r)
 	}
 
+	// Always for this agent: the next request of it, in another session, is
+	// not asked about.
+	const once = `api() { curl -s --unix-socket "$SBX_SOCKET_DIR/agent.sock" -H 'Content-Type: application/json' "$@"; }
+		s=$(api -d "$(jq -n --arg cwd "$PWD" '{agent: "tester", cwd: $cwd}')" http://sandboxd/v1/sessions)
+		api -H "Authorization: Bearer $(jq -r .secret <<<"$s")" -d "$(jq -n --arg s "$(jq -r .id <<<"$s")" '{session: $s, tool: "bash", command: "touch always"}')" http://sandboxd/v1/check | jq -c '[.allowed, .decision]'`
+	first := make(chan string, 1)
+	go func() { first <- a.sh(once) }()
+	e = events("tool_permission")
+	if status, text := answer(map[string]any{"permission_id": e["permission_id"], "behavior": "allow", "scope": "agent"}); status != 200 {
+		t.Errorf("allow for this agent: %d %s", status, text)
+	}
+	if got := <-first; !strings.HasPrefix(got, "[true,") {
+		t.Errorf("the first: %s", got)
+	}
+	events("tool_permission_resolved")
+	if got := a.sh(once); got != "[true,\"auto\"]\n" {
+		t.Errorf("the next of the same agent: %s", got)
+	}
+
 	// No answer within the time: denied, and the stream says so.
+	// (The token outlives the daemon.)
+	a.withGateway("[approval]\ntimeout = \"5s\"\ntimeout_remote = \"5s\"\n")
+	v.address = a.gatewayAddress()
+	events = v.stream("/v1/agent/stream")
 	_, ended = a.ask("echo late > late.txt")
 	events("tool_permission")
 	if r := <-ended; r.code != 126 {

@@ -70,11 +70,6 @@ func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())
 // person could see), then what an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
 	env := sess.always()
-	if !s.privateHome() {
-		// access(2) says that the person's file can be read and open(2) refuses
-		// it, which git takes for a broken configuration (config.c).
-		env["GIT_CONFIG_GLOBAL"] = "/dev/null"
-	}
 	passed, _ := p.Environment().Apply(os.Environ())
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")
@@ -87,6 +82,11 @@ func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile)
 			delete(env, name)
 		}
 		maps.Copy(env, j.verdict.Env)
+	}
+	if _, chosen := env["GIT_CONFIG_GLOBAL"]; !chosen && !s.privateHome() {
+		// access(2) says that the person's file can be read and open(2) refuses
+		// it, which git takes for a broken configuration (config.c).
+		env["GIT_CONFIG_GLOBAL"] = "/dev/null"
 	}
 	if j.command.TTY && j.command.Env["TERM"] == "" {
 		env["TERM"] = "xterm-256color" // the daemon's own says nothing of the caller's terminal

@@ -19,16 +19,25 @@ import (
 // and no terminal) can't be told from a person's program; SECURITY.md says so.
 func relation(p ipc.Peer, asker, opener supervisor.Peer) string {
 	for _, q := range []supervisor.Peer{asker, opener} {
-		if p.DescendsFrom(ipc.Process{PID: q.PID, Start: q.Start}) {
-			return "a process started by the one that asks"
-		}
 		if slices.Contains(q.Above, supervisor.Process{PID: p.PID, Start: p.Start}) {
 			return "a process that started the one that asks"
+		}
+	}
+	return belongs(p, asker, opener)
+}
+
+// belongs is relation without the processes that have started the one that
+// asks. A front end's token is a person's word that it may answer, and chat
+// front ends start the agents whose questions they pass on.
+func belongs(p ipc.Peer, asker, opener supervisor.Peer) string {
+	for _, q := range []supervisor.Peer{asker, opener} {
+		if p.DescendsFrom(ipc.Process{PID: q.PID, Start: q.Start}) {
+			return "a process started by the one that asks"
 		}
 		// 0 is a session whose leader lives outside the daemon's pid namespace
 		// (a command started in a container from without). All of those look
 		// the same from here, so they count as one.
-		if q.PID != 0 && p.SID == q.SID {
+		if p.PID != 0 && q.PID != 0 && p.SID == q.SID {
 			return "a process in the terminal session of the one that asks"
 		}
 	}

@@ -56,7 +56,7 @@ func (b *backend) relatedTo(p ipc.Peer, id string) string {
 	if e == nil {
 		return ""
 	}
-	return relation(p, e.Peer, e.Session.Peer)
+	return belongs(p, e.Peer, e.Session.Peer)
 }
 
 // gate is the gateway, or why there is none.
