@@ -76,6 +76,7 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) 
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
 	l.proc.cmd = l.cmd
+	l.closeChildEnds() // else the end of a child that dies at once is not seen
 	if err := l.hold(ctx, l.proc); err != nil {
 		l.kill(l.proc)
 		if ctx.Err() != nil {
