@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +61,7 @@ func gone(ctx context.Context, pid int, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
+		if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) || zombie(pid) {
 			return nil
 		}
 		select {
@@ -67,4 +70,12 @@ func gone(ctx context.Context, pid int, patience time.Duration) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// zombie reports whether a process has ended and its parent has not noticed
+// (proc_pid_stat(5)), as happens in containers without an init.
+func zombie(pid int) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	i := bytes.LastIndex(b, []byte(") "))
+	return err == nil && i >= 0 && bytes.HasPrefix(b[i+2:], []byte("Z"))
 }
