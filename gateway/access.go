@@ -57,7 +57,31 @@ type browser struct {
 type frontEnd struct {
 	ipc.FrontEnd
 	Token string `json:"token_sha256"`
+	Maker *maker `json:"maker,omitempty"` // nil: it ended with an earlier boot
 	sum   sum
+}
+
+// maker is the process that had a token made. What the token answers counts as
+// its answer: else an agent could make itself a front end.
+type maker struct {
+	Boot      string        `json:"boot"` // its numbers mean nothing in another
+	PID       int           `json:"pid"`
+	Start     uint64        `json:"start"`
+	SID       int           `json:"sid"`
+	Ancestors []ipc.Process `json:"ancestors,omitempty"`
+}
+
+func makerOf(p ipc.Peer) *maker {
+	return &maker{Boot: bootID(), PID: p.PID, Start: p.Start, SID: p.SID, Ancestors: p.Ancestors}
+}
+
+// peer is the maker as the interface knows it; it sits at no terminal.
+func (f *frontEnd) peer() ipc.Peer {
+	p := ipc.Peer{UID: f.UID}
+	if m := f.Maker; m != nil {
+		p.PID, p.Start, p.SID, p.Ancestors = m.PID, m.Start, m.SID, m.Ancestors
+	}
+	return p
 }
 
 type invitation struct {
@@ -105,6 +129,9 @@ func openAccess(file string) (*access, error) {
 			return nil, fmt.Errorf("read front ends: %s: %q has no usable token_sha256", file, f.Name)
 		}
 		copy(f.sum[:], raw)
+		if f.Maker != nil && f.Maker.Boot != bootID() {
+			f.Maker = nil
+		}
 		a.fronts[f.sum] = f
 	}
 	return a, nil
@@ -275,7 +302,7 @@ func (g *Gateway) AddFrontEnd(by ipc.Peer, r ipc.FrontEndRequest) (ipc.FrontEnd,
 		}
 	}
 	secret, s := newSecret()
-	f := &frontEnd{FrontEnd: ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: by.UID, Created: time.Now()}, Token: hex.EncodeToString(s[:]), sum: s}
+	f := &frontEnd{FrontEnd: ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: by.UID, Created: time.Now()}, Token: hex.EncodeToString(s[:]), Maker: makerOf(by), sum: s}
 	a.fronts[s] = f
 	if err := a.save(); err != nil {
 		delete(a.fronts, s)

@@ -21,11 +21,12 @@ type caller struct {
 }
 
 // wire is the caller as the interface knows it. A browser answers for whoever
-// invited it; it sits at no terminal.
+// invited it, a front end for whoever had its token made; neither sits at a
+// terminal.
 func (c caller) wire() ipc.Caller {
 	w := ipc.Caller{Role: ipc.RoleApprover}
 	if c.front != nil {
-		w.Front, w.Peer = c.front.Name, ipc.Peer{UID: c.front.UID}
+		w.Front, w.Peer = c.front.Name, c.front.peer()
 	} else {
 		w.Front, w.Peer = "web", c.browser.by
 		w.Peer.TTY = 0

@@ -45,6 +45,12 @@ func lookUp(local, remote net.Addr) owner {
 	return owner{}
 }
 
+// bootID tells one boot from another (random(4)).
+func bootID() string {
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b))
+}
+
 func addrPort(a net.Addr) (netip.AddrPort, bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {

@@ -16,74 +16,60 @@ import (
 type shown struct{ *remote }
 
 func (b *shown) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
-	v, err := b.remote.Status(ctx, c)
-	return safe(v), err
+	return made(b.remote.Status(ctx, c))
 }
 
 func (b *shown) Sessions(ctx context.Context, c ipc.Caller) (ipc.SessionList, error) {
-	v, err := b.remote.Sessions(ctx, c)
-	return safe(v), err
+	return made(b.remote.Sessions(ctx, c))
 }
 
 func (b *shown) Approvals(ctx context.Context, c ipc.Caller) (ipc.ApprovalList, error) {
-	v, err := b.remote.Approvals(ctx, c)
-	return safe(v), err
+	return made(b.remote.Approvals(ctx, c))
 }
 
 func (b *shown) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
-	v, err := b.remote.Approval(ctx, c, r)
-	return safe(v), err
+	return made(b.remote.Approval(ctx, c, r))
 }
 
 func (b *shown) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
-	v, err := b.remote.Decide(ctx, c, a)
-	return safe(v), err
+	return made(b.remote.Decide(ctx, c, a))
 }
 
 func (b *shown) Grants(ctx context.Context, c ipc.Caller) (ipc.GrantList, error) {
-	v, err := b.remote.Grants(ctx, c)
-	return safe(v), err
+	return made(b.remote.Grants(ctx, c))
 }
 
 func (b *shown) Grant(ctx context.Context, c ipc.Caller, r ipc.GrantRequest) (ipc.Grant, error) {
-	v, err := b.remote.Grant(ctx, c, r)
-	return safe(v), err
+	return made(b.remote.Grant(ctx, c, r))
 }
 
 func (b *shown) Stats(ctx context.Context, c ipc.Caller) (ipc.Stats, error) {
-	v, err := b.remote.Stats(ctx, c)
-	return safe(v), err
+	return made(b.remote.Stats(ctx, c))
 }
 
 func (b *shown) Audit(ctx context.Context, c ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
-	v, err := b.remote.Audit(ctx, c, r)
-	return safe(v), err
+	return made(b.remote.Audit(ctx, c, r))
 }
 
 func (b *shown) Doctor(ctx context.Context, c ipc.Caller, r ipc.DoctorRequest) (ipc.Doctor, error) {
-	v, err := b.remote.Doctor(ctx, c, r)
-	return safe(v), err
+	return made(b.remote.Doctor(ctx, c, r))
 }
 
 func (b *shown) Profile(ctx context.Context, c ipc.Caller, r ipc.ProfileRequest) (ipc.Profile, error) {
-	v, err := b.remote.Profile(ctx, c, r)
-	return safe(v), err
+	return made(b.remote.Profile(ctx, c, r))
 }
 
 func (b *shown) Trusted(ctx context.Context, c ipc.Caller) (ipc.TrustList, error) {
-	v, err := b.remote.Trusted(ctx, c)
-	return safe(v), err
+	return made(b.remote.Trusted(ctx, c))
 }
 
 func (b *shown) News(ctx context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
-	s, err := b.remote.News(ctx, c, r)
-	return safely(s, err)
+	return safely(b.remote.News(ctx, c, r))
 }
 
 func (b *shown) ExecEvents(ctx context.Context, c ipc.Caller, r ipc.EventsRequest) (ipc.Stream[ipc.Event], error) {
 	r.Watch = true // a page that nobody looks at holds no command up
-	s, err := b.remote.ExecEvents(ctx, c, r)
-	return safely(s, err)
+	return safely(b.remote.ExecEvents(ctx, c, r))
 }
 
 // safeStream is a stream whose texts are safe.
@@ -97,9 +83,11 @@ func safely[T any](s ipc.Stream[T], err error) (ipc.Stream[T], error) {
 }
 
 func (s safeStream[T]) Next(ctx context.Context) (T, error) {
-	v, err := s.Stream.Next(ctx)
-	return safe(v), err
+	return made(s.Stream.Next(ctx))
 }
+
+// made is an answer whose texts are safe.
+func made[T any](v T, err error) (T, error) { return safe(v), err }
 
 // safe is a copy of v with every text made safe; v, which may share memory with
 // the daemon, stays as it is.

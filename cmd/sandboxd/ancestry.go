@@ -34,10 +34,7 @@ func belongs(p ipc.Peer, asker, opener supervisor.Peer) string {
 		if p.DescendsFrom(ipc.Process{PID: q.PID, Start: q.Start}) {
 			return "a process started by the one that asks"
 		}
-		// 0 is a session whose leader lives outside the daemon's pid namespace
-		// (a command started in a container from without). All of those look
-		// the same from here, so they count as one.
-		if p.PID != 0 && q.PID != 0 && p.SID == q.SID {
+		if p.PID != 0 && q.PID != 0 && p.SID == q.SID && inItsSession(p.SID, p.Start) && inItsSession(q.SID, q.Start) {
 			return "a process in the terminal session of the one that asks"
 		}
 	}
@@ -48,6 +45,18 @@ func belongs(p ipc.Peer, asker, opener supervisor.Peer) string {
 		}
 	}
 	return ""
+}
+
+// inItsSession reports whether a process that started then can be in the
+// session of that number, as far as can be seen: a session's processes come after
+// its leader (setsid(2)), so one that is older was in another of the same number.
+//
+// 0 is a session whose leader lives outside the daemon's pid namespace (a
+// command started in a container from without). All of those look the same from
+// here, so they count as one.
+func inItsSession(sid int, start uint64) bool {
+	leader, ok := statOf(sid)
+	return !ok || leader.start <= start
 }
 
 // terminalSessions are the sessions with a terminal that a peer and its

@@ -23,8 +23,8 @@ import (
 func identity(c ipc.Caller, via approval.Via) approval.Identity {
 	if c.Front != "" {
 		name := "front end " + c.Front
-		if c.Peer.PID != 0 {
-			name = fmt.Sprintf("%s, opened by pid %d", c.Front, c.Peer.PID)
+		if c.Front == "web" {
+			name = fmt.Sprintf("web, opened by pid %d", c.Peer.PID)
 		}
 		return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: approval.ViaRemote}
 	}
