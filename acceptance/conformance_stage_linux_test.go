@@ -244,8 +244,3 @@ func command(line string) func(*approvaltest.Call) {
 func within(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), 30*time.Second)
 }
-
-// stageFiles are what the commands of the specifications look at.
-func (st *stage) stageFiles() {
-	st.sh("mkdir -p src/deep secrets data plugins && for f in src/main.go src/deep/util.go secrets/key README.md LICENSE plugins/old_plugin.py; do echo text > $f; done")
-}

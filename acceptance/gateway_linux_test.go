@@ -604,6 +604,7 @@ func (a *actor) batch(calls []ipc.NextCall) <-chan []ipc.Verdict {
 	}()
 	return ch
 }
+
 // Who asks can't make itself a front end and answer: not even from a process
 // that cannot be looked into, so that it is not found behind its connection.
 // Promise 4; R-IP-01

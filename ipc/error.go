@@ -70,7 +70,6 @@ const (
 	CodeLimit            Code = "limit_exceeded" // of this peer: connections, requests in flight, sessions, prompts
 	CodeOverloaded       Code = "overloaded"     // of the daemon
 	CodeShuttingDown     Code = "shutting_down"
-	CodeNotYet           Code = "not_yet" // in the protocol, not in this version
 	CodeInternal         Code = "internal"
 )
 
@@ -101,7 +100,6 @@ var statuses = map[Code]int{
 	CodeLimit:            http.StatusTooManyRequests,
 	CodeOverloaded:       http.StatusServiceUnavailable,
 	CodeShuttingDown:     http.StatusServiceUnavailable,
-	CodeNotYet:           http.StatusNotImplemented,
 	CodeInternal:         http.StatusInternalServerError,
 }
 

@@ -196,7 +196,7 @@ type cgroup struct {
 }
 
 // create makes a group with the profile's limits. Groups without a limit are
-// made all the same: they are how a whole tree is found and killed.
+// made all the same: they count what a whole tree takes.
 func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 	name := strconv.FormatInt(c.next.Add(1), 10)
 	g := &cgroup{v2: c.v2}
@@ -299,26 +299,6 @@ func moveSelf(dir string) error {
 		return fmt.Errorf("move this thread into a group: %w", err)
 	}
 	return nil
-}
-
-// kill kills every process of the group, new ones included.
-func (g *cgroup) kill() {
-	for range 100 {
-		alive := false
-		for _, dir := range g.dirs {
-			b, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-			for _, s := range strings.Fields(string(b)) {
-				if pid, err := strconv.Atoi(s); err == nil {
-					alive = true
-					unix.Kill(pid, unix.SIGKILL)
-				}
-			}
-		}
-		if !alive {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 // limitHit names the limit that the kernel enforced by force, "" for none.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sandboxd/approval"
@@ -32,6 +33,8 @@ type backend struct {
 	started   time.Time
 	gateway   *gateway.Gateway // nil: off
 	shutdown  context.CancelFunc
+
+	watchers atomic.Int64 // streams of news that are open
 
 	mu       sync.Mutex
 	warnings []config.Warning
@@ -169,6 +172,8 @@ func (b *backend) keptAlive() string {
 		return "a question is open"
 	case b.approvals.Mode(approval.SessionRef{}).Mode == approval.ModeApproveAll:
 		return "approve-all is on"
+	case b.watchers.Load() > 0:
+		return "an approver is watching"
 	}
 	for _, g := range b.approvals.Grants(me) {
 		if g.Session != "" {

@@ -253,6 +253,7 @@ func (b *backend) News(_ context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.
 	if c.Peer.TTY != 0 {
 		by.Via = approval.ViaTerminal
 	}
+	b.watchers.Add(1)
 	s := &newsStream{b: b, caller: c, sub: sub, disconnect: b.approvals.Connect(by)}
 	if r.After == 0 {
 		s.first = b.approvals.Pending(who)
@@ -286,6 +287,7 @@ func (s *newsStream) Next(ctx context.Context) (ipc.News, error) {
 
 func (s *newsStream) Close() error {
 	s.disconnect()
+	s.b.watchers.Add(-1)
 	return nil
 }
 

@@ -113,12 +113,6 @@ func Entries() []*Entry {
 	return out
 }
 
-// Lookup returns the entry of a name such as "git log".
-func Lookup(name string) (*Entry, bool) {
-	e, ok := index()[name]
-	return e, ok
-}
-
 func (e *Entry) compile() error {
 	e.options = map[string]option{}
 	for field := range strings.FieldsSeq(e.Options) {

@@ -66,11 +66,6 @@ func (b *bench) command(script string) aftermath.Found {
 	return before.After(b.run)
 }
 
-func (b *bench) exists(rel string) bool {
-	_, err := os.Lstat(filepath.Join(b.project, rel))
-	return err == nil
-}
-
 func (b *bench) read(rel string) string {
 	data, _ := os.ReadFile(filepath.Join(b.project, rel))
 	return string(data)

@@ -129,13 +129,6 @@ func (s *Screen) Shown() string {
 	return s.text.String()
 }
 
-// Clear forgets what was shown.
-func (s *Screen) Clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text.Reset()
-}
-
 // Wait waits until text was shown, at most ten seconds.
 func (s *Screen) Wait(text string) {
 	s.t.Helper()
