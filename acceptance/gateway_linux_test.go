@@ -400,7 +400,10 @@ func TestChatFrontEnd(t *testing.T) {
 		s=$(api -d "$(jq -n --arg cwd "$PWD" '{agent: "tester", cwd: $cwd}')" http://sandboxd/v1/sessions)
 		api -H "Authorization: Bearer $(jq -r .secret <<<"$s")" -d "$(jq -n --arg s "$(jq -r .id <<<"$s")" '{session: $s, tool: "bash", command: "touch always"}')" http://sandboxd/v1/check | jq -c '[.allowed, .decision]'`
 	first := make(chan string, 1)
-	go func() { first <- a.sh(once) }()
+	go func() {
+		r := a.do(nil, "/bin/bash", "-euc", once)
+		first <- r.out + r.err
+	}()
 	e = events("tool_permission")
 	if status, text := answer(map[string]any{"permission_id": e["permission_id"], "behavior": "allow", "scope": "agent"}); status != 200 {
 		t.Errorf("allow for this agent: %d %s", status, text)

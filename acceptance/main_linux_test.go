@@ -23,7 +23,16 @@ import (
 // bin is where TestMain put the binaries; everybody may execute them.
 var bin string
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+func TestMain(m *testing.M) {
+	run := func() int { return testMain(m) }
+	switch {
+	case os.Getenv(apart) != "":
+		os.Exit(ranApart(run))
+	case atTerminal():
+		os.Exit(runApart())
+	}
+	os.Exit(run())
+}
 
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "sandboxd-acceptance-")

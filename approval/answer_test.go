@@ -537,3 +537,36 @@ func TestMalformed(t *testing.T) {
 		}
 	})
 }
+
+// TestEitherDigest: a listed call that may come in two forms is covered in
+// either, once. R-AP-10
+func TestEitherDigest(t *testing.T) {
+	for _, forms := range [][2]string{{"digest", "own"}, {"own", "digest"}, {"digest", "digest"}, {"own", "own"}} {
+		bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
+			first := asking("s")
+			first.Batch = approval.Batch{ID: "b", Index: 1, Total: 4, Remaining: []approval.Remaining{{Tool: "write", Digest: "digest", Own: "own"}}}
+			result := start(t.Context(), c, first)
+			synctest.Wait()
+			p := c.Pending(alice)[0]
+			a := p.Allow(alice)
+			a.Verb = approval.VerbAllowAll
+			if _, err := c.Answer(t.Context(), p.ID, a); err != nil {
+				t.Fatal(err)
+			}
+			<-result
+			for i, digest := range forms {
+				later := asking("s")
+				later.Digest, later.Batch = digest, approval.Batch{ID: "b", Index: i + 2, Total: 4}
+				d, err := c.Preview(t.Context(), later)
+				if err != nil || (i == 0) != (d.Outcome != approval.WouldAsk) {
+					t.Fatalf("%v: call %d, %s: %+v, %v", forms, i+2, digest, d, err)
+				}
+				if i == 0 {
+					if d := <-start(t.Context(), c, later); d.Reason != approval.ReasonBatch {
+						t.Errorf("%v: %+v", forms, d)
+					}
+				}
+			}
+		})
+	}
+}

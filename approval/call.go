@@ -50,13 +50,19 @@ type Remaining struct {
 	Tool        string `json:"tool"`
 	Description string `json:"description,omitempty"`
 	// Digest is what the later Call.Digest must equal for "approve all" to
-	// cover it. Empty means it could not be viewed, so it is not covered.
+	// cover it. A call without digests could not be viewed, and is not covered.
 	Digest string `json:"digest,omitempty"`
+	// Own is the digest of the same call where the agent makes it itself and
+	// only asks; it and Digest stand for one call.
+	Own string `json:"own,omitempty"`
 	// Delete, Dangerous, Protected calls are shown as not covered.
 	Delete    bool `json:"delete,omitempty"`
 	Dangerous bool `json:"dangerous,omitempty"`
 	Protected bool `json:"protected,omitempty"`
 }
+
+// Viewed reports whether the call could be looked at before its turn.
+func (r Remaining) Viewed() bool { return r.Digest != "" || r.Own != "" }
 
 // Call is one tool call to decide. The caller fills it; Decide never changes
 // what it points to.

@@ -300,12 +300,23 @@ func (b *batch) list(call *Call) (n int) {
 	if b.id != call.Batch.ID {
 		return 0
 	}
-	b.listed = map[string]int{}
+	b.listed = map[string]*int{}
 	for _, r := range call.Batch.Remaining {
-		if r.Digest != "" && !r.Delete && !r.Dangerous && !r.Protected {
-			b.listed[r.Digest]++
-			n++
+		if !r.Viewed() || r.Delete || r.Dangerous || r.Protected {
+			continue
 		}
+		digests := slices.DeleteFunc([]string{r.Digest, r.Own}, func(d string) bool { return d == "" })
+		count := new(int)
+		for _, d := range digests {
+			if known := b.listed[d]; known != nil {
+				count = known
+			}
+		}
+		*count++
+		for _, d := range digests {
+			b.listed[d] = count
+		}
+		n++
 	}
 	return n
 }

@@ -27,17 +27,26 @@ type stop struct {
 
 // batch is the state of the batch that a session is in.
 type batch struct {
-	id     string
-	listed map[string]int // digests that "approve all" covers, and how many calls each
-	ran    int            // calls of this batch that were approved
+	id string
+	// listed are the digests that "approve all" covers, and how many calls each.
+	// The two digests that one call may have share their number.
+	listed map[string]*int
+	ran    int // calls of this batch that were approved
 }
 
 // lists reports whether "approve all" of the call's batch covers it.
 func (b *batch) lists(call *Call) bool {
-	return call.Batch.ID != "" && call.Batch.ID == b.id && call.Digest != "" && b.listed[call.Digest] > 0
+	return call.Batch.ID != "" && call.Batch.ID == b.id && call.Digest != "" && b.left(call.Digest) > 0
 }
 
-func (b *batch) use(call *Call) { b.listed[call.Digest]-- }
+func (b *batch) use(call *Call) { *b.listed[call.Digest]-- }
+
+func (b *batch) left(digest string) int {
+	if n := b.listed[digest]; n != nil {
+		return *n
+	}
+	return 0
+}
 
 func newSession(ref SessionRef) *session { return &session{ref: ref, turn: 1} }
 

@@ -18,7 +18,8 @@ type NextCall struct {
 	// Env and Terminal are what the command will be given.
 	Env      map[string]string
 	Terminal bool
-	// File is a call of the file tool.
+	// File is the call as one of the file tool. With Args, the agent may make it
+	// itself instead.
 	File *FileRequest
 }
 
@@ -54,38 +55,55 @@ func (s *Supervisor) announce(ctx context.Context, e *Exec, call *approval.Call,
 }
 
 // foresee judges a call that is still to come. What can't be judged keeps no
-// digest, and will ask.
+// digest, and will ask. A call that is named like one of the file tool may come
+// as that or as a call that the agent makes itself: it gets the digest of each.
 func (s *Supervisor) foresee(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
 	if n.File != nil {
-		later, err := s.fileCall(e.Session, e.Peer, *n.File)
-		if err != nil {
-			return
-		}
-		j, err := s.judgeFile(ctx, later)
-		if err != nil || j.conflict != nil {
-			return
-		}
-		r.Tool, r.Description, r.Digest = j.verdict.Tool, j.verdict.Description, j.digest
-		r.Delete, r.Protected = j.verdict.Delete, j.verdict.Protected
+		s.foreseeFile(ctx, e, n, r)
+	}
+	switch {
+	case n.Tool == "" || n.Tool == "bash":
+		s.foreseeCommand(ctx, e, n, r)
+	case n.Args != nil || n.File == nil:
+		s.foreseeTool(e, n, r)
+	}
+}
+
+func (s *Supervisor) foreseeFile(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
+	later, err := s.fileCall(e.Session, e.Peer, *n.File)
+	if err != nil {
 		return
 	}
-	if r.Tool != "bash" {
-		cfg, _, err := s.projectConfig(e.Session.Root)
-		if err != nil {
-			return
-		}
-		class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: n.Tool, Args: n.Args})
-		if err != nil || blocked != nil {
-			return
-		}
-		r.Digest = toolDigest(n.Tool, n.Args, n.Cwd)
-		if request == nil {
-			return // it does not ask
-		}
+	j, err := s.judgeFile(ctx, later)
+	if err != nil || j.conflict != nil {
+		return
+	}
+	r.Tool, r.Description, r.Digest = j.verdict.Tool, j.verdict.Description, j.digest
+	r.Delete, r.Protected = j.verdict.Delete, j.verdict.Protected
+}
+
+func (s *Supervisor) foreseeTool(e *Exec, n NextCall, r *approval.Remaining) {
+	cfg, _, err := s.projectConfig(e.Session.Root)
+	if err != nil {
+		return
+	}
+	class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: n.Tool, Args: n.Args})
+	if err != nil || blocked != nil {
+		return
+	}
+	r.Own = toolDigest(n.Tool, n.Args, n.Cwd)
+	if request == nil {
+		return // it does not ask
+	}
+	if r.Digest == "" {
 		r.Description = request.Description
-		r.Delete, r.Dangerous, r.Protected = class.Delete || request.Delete, class.Dangerous || request.Dangerous, class.Protected || request.Protected
-		return
 	}
+	r.Delete = r.Delete || class.Delete || request.Delete
+	r.Dangerous = r.Dangerous || class.Dangerous || request.Dangerous
+	r.Protected = r.Protected || class.Protected || request.Protected
+}
+
+func (s *Supervisor) foreseeCommand(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
 	later, err := s.unstarted(e.Session, e.Peer, ExecRequest{Line: n.Line, Argv: n.Argv, Cwd: n.Cwd, Env: n.Env, Terminal: n.Terminal})
 	if err != nil {
 		return

@@ -139,7 +139,7 @@ func stillAsks(r approval.Remaining) string {
 		return "it is dangerous"
 	case r.Protected:
 		return "it changes what is protected"
-	case r.Digest == "":
+	case !r.Viewed():
 		return "it can't be judged before its turn"
 	}
 	return ""

@@ -33,9 +33,7 @@ func placeOf(p *ipc.BatchPlace) (place, error) {
 			call.Line = line
 		}
 		if op, ok := files.OpOf(n.Tool); ok && strings.HasPrefix(n.Tool, "file_") {
-			if call.File, err = announcedFile(op, n.Tool, n.Args); err != nil {
-				return place{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("batch.remaining[%d].args: %v", i, err)}
-			}
+			call.File = announcedFile(op, n.Tool, n.Args)
 		}
 		out.next = append(out.next, call)
 	}
@@ -43,18 +41,20 @@ func placeOf(p *ipc.BatchPlace) (place, error) {
 }
 
 // announcedFile is a call of the file tool that is still to come: its arguments
-// are the fields of the request that will be sent.
-func announcedFile(op files.Op, tool string, args json.RawMessage) (*supervisor.FileRequest, error) {
+// are the fields of the request that will be sent. It is nil where they are not:
+// the agent's own tool of that name takes others.
+func announcedFile(op files.Op, tool string, args json.RawMessage) *supervisor.FileRequest {
 	var r ipc.FileRequest
-	if len(args) > 0 {
-		if err := json.Unmarshal(args, &r); err != nil {
-			return nil, err
-		}
+	if err := json.Unmarshal(args, &r); err != nil || r.Path == "" {
+		return nil
 	}
 	r.Op = string(op)
 	if tool == "file_insert_before" {
 		r.Before = true
 	}
 	q, err := fileRequest(r)
-	return &q, err
+	if err != nil {
+		return nil
+	}
+	return &q
 }
