@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -289,15 +288,6 @@ func (a *actor) restart() {
 		return
 	}
 	a.approveAllCold()
-	for range 2000 {
-		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), "approver.sock")); err == nil {
-			c.Close()
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	b, _ := os.ReadFile(filepath.Join(a.dir, "sandboxd.log"))
-	a.t.Fatalf("the daemon does not serve:\n%s", b)
 }
 
 // killDuring starts a command that would stay and kills one of those who hold

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"sandboxd/ipc"
 )
 
 // bin is where TestMain put the binaries; everybody may execute them.
@@ -210,8 +212,9 @@ func (a *actor) start(args ...string) {
 	}
 	log.Close()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		// Not by sbx, which would start a daemon of its own.
-		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), "approver.sock")); err == nil {
+		// Not by sbx, which would start a daemon of its own. The agent's socket is
+		// made last.
+		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), ipc.AgentSocket)); err == nil {
 			c.Close()
 			return
 		}

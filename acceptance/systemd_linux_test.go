@@ -3,6 +3,7 @@ package acceptance
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sandboxd/ipc"
 )
 
 // buildPackages builds the packages of this source into dir.
@@ -201,12 +204,50 @@ func machineUsers(t *testing.T, m *machine) {
 	})
 }
 
+// machineIDs: bob hears the same about what is alice's as about what nobody has.
+// Issue "The socket", 3; R-IP-05
+func machineIDs(t *testing.T, m *machine, approval string) {
+	var q ipc.Approval
+	if err := json.Unmarshal([]byte(m.must("carol", "sbx --user alice pending "+approval+" --json")), &q); err != nil || q.ExecID == "" || q.Session == "" {
+		t.Fatal(q, err)
+	}
+	answer := fmt.Sprintf("POST -d '%s'", `{"rev": 1, "hash": "`+q.Hash+`", "allow": true}`)
+	for _, ask := range []struct{ id, request string }{
+		{q.ID, "GET /v1/approvals/ID"},
+		{q.ID, answer + " /v1/approvals/ID/decision"},
+		{q.ExecID, "GET /v1/exec/ID"},
+		{q.ExecID, "GET /v1/exec/ID/events"},
+		{q.ExecID, `POST -d '{"signal": "KILL"}' /v1/exec/ID/signal`},
+		{q.ExecID, `POST -d 'aGk=' /v1/exec/ID/stdin`},
+		{q.Session, "GET /v1/sessions/ID"},
+		{q.Session, "DELETE /v1/sessions/ID"},
+		{q.Session, "POST -d '{}' /v1/sessions/ID/turn"},
+		{q.Session, `POST -d '{"session": "ID", "command": "true"}' /v1/exec`},
+		{q.Session, `POST -d '{"session": "ID", "path": "mine"}' /v1/files/read`},
+	} {
+		// Of the same form, with other random digits.
+		none := ask.id[:len(ask.id)-4] + strings.Map(func(r rune) rune { return '0' + (r+1)%10 }, ask.id[len(ask.id)-4:])
+		said := func(socket, id string) string {
+			r := m.as("bob", "curl -sS --max-time 20 -w ' %{http_code}' --unix-socket /run/sandboxd/"+socket+
+				" -H 'Content-Type: application/json' -X "+strings.Replace(strings.ReplaceAll(ask.request, "ID", id), " /v1", " http://x/v1", 1))
+			return strings.ReplaceAll(r.String(), id, "ID")
+		}
+		for _, socket := range []string{"agent.sock", "approver.sock"} {
+			his, nobodys := said(socket, ask.id), said(socket, none)
+			if his != nobodys || strings.Contains(his, " 200") {
+				t.Errorf("%s, bob: %s: alice's: %s; nobody's: %s", socket, ask.request, his, nobodys)
+			}
+		}
+	}
+}
+
 func machineApprover(t *testing.T, m *machine) {
 	wait := m.started("alice", "cd project && sbx run -c 'id -un > new.txt' < /dev/null")
 	id := m.pending("carol", "alice")
 	if r := m.as("bob", "sbx --user alice approve "+id+" --allow"); r.code == 0 {
 		t.Errorf("bob answers for alice: %s", r)
 	}
+	machineIDs(t, m, id)
 	if r := m.as("carol", "sbx --user alice approve "+id+" --allow --scope once"); r.code != 0 {
 		t.Errorf("carol: %s", r)
 	}
