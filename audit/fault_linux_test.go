@@ -85,6 +85,10 @@ func fillUp(logDir, ballast string, rotate int64) error {
 	if sum, err := l.Verify(); err != nil || sum.Records != written {
 		return fmt.Errorf("while full: %+v, %v", sum, err)
 	}
+	// As somebody else sees it, who does not know what was acknowledged.
+	if sum, err := audit.Verify(logDir); err != nil || sum.Records != written {
+		return fmt.Errorf("while full, from outside: %+v, %v", sum, err)
+	}
 	if err := os.Remove(ballast); err != nil {
 		return err
 	}

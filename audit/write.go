@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +75,7 @@ func (l *Log) commit(batch []*pending) error {
 	}
 	n, err := l.file.Write(buf)
 	if err != nil {
+		l.takeBack(buf[:n])
 		return l.fail(err, buf[:n])
 	}
 	if err := datasync(l.file); err != nil {
@@ -92,6 +94,15 @@ func (l *Log) commit(batch []*pending) error {
 func (l *Log) fail(err error, written []byte) error {
 	l.failed, l.unacked, l.tried = err, written, time.Now()
 	return err
+}
+
+// takeBack removes at once what a failed write left, so that the log is whole
+// also while the disk is full. What can't be removed now recover will.
+func (l *Log) takeBack(written []byte) {
+	tail, err := io.ReadAll(io.NewSectionReader(l.file, l.size, 1<<62))
+	if err == nil && bytes.Equal(tail, written) {
+		l.file.Truncate(l.size)
+	}
 }
 
 // undisturbed finds out whether somebody else wrote to the file, cut it or

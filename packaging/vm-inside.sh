@@ -17,7 +17,7 @@ says() { # says WHAT COMMAND-LINE…: its output holds WHAT
 	grep -q -- "$1" <<< "$out" || { echo "no '$1' in: $out"; return 1; }
 }
 
-echo "vm: $(uname -r), $(stat -fc %T /sys/fs/cgroup)"
+echo "vm: Linux $(uname -r), $(stat -fc %T /sys/fs/cgroup) with $(cat /sys/fs/cgroup/cgroup.controllers)"
 check "a v2-only tree" test "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs
 check "the package installs" dpkg -i /pkg/*.deb
 useradd -m -s /bin/bash -G sandboxd-agents,sandboxd-approvers alice
@@ -45,5 +45,40 @@ check "too many processes are refused" says 'fork: ' "sbx run --json -- perl -e 
 check "too much processor time is named" says '"limits_hit":\["cpu"' "sbx run --json -- perl -e '1 while 1'"
 check "Landlock is on" says '^landlock *on' 'sbx status'
 check "the log holds" alice 'sbx log verify'
-journalctl --no-pager -n 30 _UID=1000 | tail -n 30
+[ "$failed" = 0 ] || journalctl --no-pager -n 30 _UID=1000 | tail -n 30
+
+# The live suites, with the programs as they are installed: what the tests have
+# built is a copy of them.
+mkdir -p /suites/shim /var/log/suites
+cat > /suites/shim/go <<'EOF'
+#!/bin/sh
+[ "$1" = build ] || { echo "go $*: not here" >&2; exit 1; }
+while [ $# -gt 1 ]; do
+	[ "$1" = -o ] && out=$2
+	shift
+done
+exec cp "/usr/bin/${1##*/}" "$out"
+EOF
+chmod +x /suites/shim/go
+suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
+	local name=$1 tests=$2 log=/var/log/suites/$1.log
+	[ -x "/suites/$name/$name.test" ] || return 0
+	[ -z "$(cat /suites/run)" ] || tests=$(cat /suites/run)
+	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root DIFFERENTIAL_PROFILES=12 nice -n 0 "./$name.test" -test.v -test.timeout 100m -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok: suite $name, $(grep -c -- '--- PASS' "$log") tests in $SECONDS s"
+	else
+		failed=$((failed + 1))
+		echo "FAIL: suite $name, $(grep -c -- '--- PASS' "$log") passed, $SECONDS s: $(grep -- '--- FAIL' "$log" | tr -s ' \n' ' ' | cut -c 1-2000)"
+	fi
+	grep -h 'left out' "$log" | sed 's/^/vm: /'
+}
+suite landlock .
+suite sandbox .
+suite bwrap .
+suite seccomp .
+suite differential .
+# The main job, the catalogue of escapes, and the sandbox's own.
+suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsTold|TestRefusalsAreTold|TestTerminal)$' \
+	'TestWorkloads/.*/go_test'
 echo "vm: $passed passed, $failed failed"

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# `make vm-test`: the package in a virtual machine with Debian's own kernel and a
-# v2-only control group tree, emulated where there is no /dev/kvm. Minutes, not
-# seconds; not part of `make test`. Needs root, for the tree.
+# `make vm-test`: the package, and the live suites of the sandbox, in a virtual
+# machine with Debian's own kernel and a v2-only control group tree, emulated where
+# there is no KVM. Half an hour and more by emulation; not part of `make test`.
+# Needs root, for the tree.
+#   VM_SUITES='acceptance landlock'   only these (default: all; none: 'none')
+#   VM_RUN=REGEXP                     of the suites only the tests that match
+#   VM_TIMEOUT=SECONDS                of the machine; 7200
+# What it said is in .cache/vm.log, what the suites said in .cache/vm-logs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+GO=${GO:-go}
 cache=$PWD/.cache
 packaging/debian-tree.sh "$cache"
 vm=$cache/vm
@@ -11,15 +17,31 @@ if [ ! -e "$vm.done" ]; then
 	rm -rf "$vm"
 	cp -a "$cache/debian12" "$vm"
 	cp /etc/resolv.conf "$vm/etc/resolv.conf"
+	# What the suites of the sandbox use besides the package.
 	chroot "$vm" env DEBIAN_FRONTEND=noninteractive sh -c \
-		'apt-get update -qq && apt-get install -y -qq --no-install-recommends linux-image-cloud-amd64 initramfs-tools'
+		'apt-get update -qq && apt-get install -y -qq --no-install-recommends linux-image-cloud-amd64 initramfs-tools \
+		python3 gcc libc6-dev make iproute2 attr jq wget nodejs openssh-client vim-tiny kmod' > "$cache/vm-install.log" 2>&1 || {
+		tail -n 20 "$cache/vm-install.log" >&2
+		exit 1
+	}
+	rm -rf "$vm"/var/cache/apt/archives/*.deb "$vm"/var/lib/apt/lists/*
 	touch "$vm.done"
 fi
 packaging/package.sh "$cache/vm-packages"
-rm -rf "$vm/pkg"
-mkdir -p "$vm/pkg"
-cp "$cache"/vm-packages/*.deb packaging/vm-inside.sh "$vm/pkg/"
-cat > "$vm/etc/systemd/system/vm-test.service" <<'EOF'
+rm -rf "$vm/pkg" "$vm/suites"
+mkdir -p "$vm/pkg" "$vm/suites"
+cp "$cache"/vm-packages/*.deb "$vm/pkg/"
+cp packaging/vm-inside.sh "$vm/pkg/"
+for suite in ${VM_SUITES:-acceptance sandbox differential landlock seccomp bwrap}; do
+	[ "$suite" = none ] && continue
+	mkdir -p "$vm/suites/$suite"
+	$GO test -c -trimpath -o "$vm/suites/$suite/" "./$suite"
+	if [ -d "$suite/testdata" ]; then
+		git ls-files "$suite/testdata" | tar -T - -cf - | tar -C "$vm/suites" -xf -
+	fi
+done
+echo "${VM_RUN:-}" > "$vm/suites/run"
+cat > "$vm/etc/systemd/system/vm-test.service" <<'EOF2'
 [Unit]
 After=dbus.service systemd-logind.service systemd-user-sessions.service
 [Service]
@@ -28,25 +50,28 @@ ExecStart=/bin/bash /pkg/vm-inside.sh
 StandardOutput=tty
 StandardError=tty
 TTYPath=/dev/ttyS0
+TimeoutStartSec=infinity
 ExecStopPost=/bin/systemctl --force --force poweroff
 [Install]
 WantedBy=multi-user.target
-EOF
+EOF2
 mkdir -p "$vm/etc/systemd/system/multi-user.target.wants"
 ln -sf ../vm-test.service "$vm/etc/systemd/system/multi-user.target.wants/vm-test.service"
 ln -sf /dev/null "$vm/etc/systemd/system/serial-getty@ttyS0.service" # the line is ours
 image=$cache/vm.img
 rm -f "$image"
-truncate -s 3G "$image"
+truncate -s 6G "$image"
 /sbin/mke2fs -q -t ext4 -d "$vm" "$image"
 
-accel=tcg,thread=multi
-[ -w /dev/kvm ] && accel=kvm
 log=$cache/vm.log
-timeout "${VM_TIMEOUT:-3600}" qemu-system-x86_64 -accel "$accel" -m 1536 -smp 2 -cpu max -display none -monitor none -no-reboot \
+rm -f "$log"
+timeout "${VM_TIMEOUT:-7200}" qemu-system-x86_64 -accel kvm -accel tcg,thread=multi -m 2048 -smp 2 -cpu max -display none -monitor none -no-reboot \
 	-kernel "$vm"/boot/vmlinuz-* -initrd "$vm"/boot/initrd.img-* \
 	-append 'root=/dev/vda rw console=ttyS0 quiet systemd.unified_cgroup_hierarchy=1 systemd.show_status=false' \
-	-drive "file=$image,format=raw,if=virtio,cache=unsafe" -serial "file:$log" < /dev/null || true
+	-drive "file=$image,format=raw,if=virtio,cache=unsafe" -serial "file:$log" < /dev/null 2> "$cache/vm-qemu.log" || true
+rm -rf "$cache/vm-logs"
+mkdir -p "$cache/vm-logs"
+/sbin/debugfs -R "rdump /var/log/suites $cache/vm-logs" "$image" > /dev/null 2>&1 || true
 tr -d '\r' < "$log" | grep -E '^(ok|FAIL|vm):' || true
 tr -d '\r' < "$log" | grep -q '^vm: [0-9]* passed, 0 failed' || {
 	tail -n 60 "$log" >&2

@@ -21,6 +21,7 @@ type eventLog struct {
 	held   int64   // bytes in tail
 	cut    int64   // bytes dropped from tail
 	closed bool
+	read   uint64        // number of the newest event that somebody has read
 	wake   chan struct{} // closed and replaced at each change
 }
 
@@ -104,6 +105,20 @@ func (l *eventLog) end(e Event) {
 	l.wake = make(chan struct{})
 }
 
+// told reports whether somebody has read a closed log to its end.
+func (l *eventLog) told() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed && l.read == uint64(len(l.events))
+}
+
+// size is how many bytes of output the log holds.
+func (l *eventLog) size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
+}
+
 // reader follows the log from event number from (1 is the first) on.
 func (l *eventLog) reader(from uint64) *EventReader {
 	return &EventReader{log: l, next: max(from, 1)}
@@ -122,6 +137,7 @@ func (r *EventReader) Next(ctx context.Context) (Event, error) {
 		if i := r.next - 1; i < uint64(len(r.log.events)) {
 			e := r.log.events[i]
 			r.next++
+			r.log.read = max(r.log.read, e.Seq)
 			r.log.mu.Unlock()
 			return e, nil
 		}

@@ -170,7 +170,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		s.ended(e)
 		e.log.end(Event{Kind: EventEnded, Result: &result})
 		close(e.done)
-		s.forgetLater(e)
+		s.keep(e)
 	}()
 	return e, nil
 }

@@ -1,10 +1,10 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-
 	"os"
 	"sync"
 	"time"
@@ -237,11 +237,11 @@ func (st *streams) follow(log *eventLog) {
 	st.toClose = nil
 	for _, src := range st.out {
 		st.copying.Go(func() {
+			buf := make([]byte, 32<<10)
 			for {
-				buf := make([]byte, 32<<10)
 				n, err := src.file.Read(buf)
-				if n > 0 {
-					log.add(Event{Kind: src.kind, Data: buf[:n:n]})
+				if n > 0 { // it is kept for minutes, so in no more room than it needs
+					log.add(Event{Kind: src.kind, Data: bytes.Clone(buf[:n])})
 				}
 				if err != nil { // EOF; EIO from a terminal whose last user left
 					return

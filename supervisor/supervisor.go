@@ -98,6 +98,7 @@ type Supervisor struct {
 	config  *config.Config
 	execs   map[string]*Exec
 	live    map[string]*Exec // of execs, those that have not ended
+	kept    keptExecs        // of execs, those that have ended
 	outlets map[*outlet]bool // of running commands
 	lastUse time.Time
 	closing bool // no new work
@@ -370,42 +371,12 @@ func (s *Supervisor) register(e *Exec) error {
 	return nil
 }
 
-// keepResults is how long the events of an ended command can still be read.
-const keepResults = 5 * time.Minute
-
 // ended takes an execution out of those that run, before its end is told.
 func (s *Supervisor) ended(e *Exec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastUse = time.Now()
 	delete(s.live, e.ID)
-}
-
-// forgetLater drops an ended execution after a while.
-func (s *Supervisor) forgetLater(e *Exec) {
-	s.asking.forget(e)
-	e.mu.Lock()
-	e.expiry = time.AfterFunc(keepResults, func() { s.forget(e) })
-	e.mu.Unlock()
-	e.Session.mu.Lock()
-	closed := e.Session.closed
-	e.Session.mu.Unlock()
-	if closed {
-		s.forget(e)
-	}
-}
-
-// forget drops what is kept of an ended execution. Who follows it reads on.
-func (s *Supervisor) forget(e *Exec) {
-	e.mu.Lock()
-	e.expiry.Stop()
-	e.mu.Unlock()
-	s.mu.Lock()
-	delete(s.execs, e.ID)
-	s.mu.Unlock()
-	e.Session.mu.Lock()
-	delete(e.Session.execs, e.ID)
-	e.Session.mu.Unlock()
 }
 
 func (s *Supervisor) touch() {

@@ -1,0 +1,260 @@
+package acceptance
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/ipc"
+)
+
+// smallState puts the actor's state on a file system of its own.
+func (a *actor) smallState(kib int) {
+	a.t.Helper()
+	if os.Geteuid() != 0 {
+		a.t.Fatal("mounting needs root: run the tests as root")
+	}
+	if err := os.Mkdir(a.stateDir(), 0o700); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", a.stateDir(), "tmpfs", 0, fmt.Sprintf("size=%dk,mode=0700", kib)); err != nil {
+		a.t.Fatalf("mount: %v", err)
+	}
+	a.t.Cleanup(func() {
+		a.stop()
+		unix.Unmount(a.stateDir(), unix.MNT_DETACH)
+	})
+	a.chown(a.stateDir())
+}
+
+// fill takes what is left of the actor's state, to the last page.
+func (a *actor) fill(name string) {
+	a.t.Helper()
+	f, err := os.Create(filepath.Join(a.stateDir(), name))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer f.Close()
+	for piece := make([]byte, 64<<10); len(piece) > 0; {
+		if _, err = f.Write(piece); err != nil {
+			piece = piece[:len(piece)/2]
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		a.t.Fatal(err)
+	}
+}
+
+// makes has a command make a file, and says whether it ran; what did not run
+// must not have made it.
+func (a *actor) makes(name string) (ran bool, got result) {
+	a.t.Helper()
+	got = a.sbx("run", "-c", "echo x > "+name)
+	_, err := os.Stat(filepath.Join(a.project, name))
+	switch made := err == nil; {
+	case got.code == 0 && made:
+		return true, got
+	case got.code != 125 || made:
+		a.t.Errorf("%s: made: %v, %v", name, made, got)
+	case !strings.Contains(got.err, "audit log"):
+		a.t.Errorf("%s: it does not say why: %v", name, got)
+	}
+	return false, got
+}
+
+// until runs commands until one runs, or does not.
+func (a *actor) untilMakes(want bool) (last result) {
+	a.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for i := 0; ; i++ {
+		ran, got := a.makes(fmt.Sprintf("made-%t-%d-%d", want, time.Now().UnixNano(), i))
+		if ran == want {
+			return got
+		}
+		if a.t.Failed() || time.Now().After(deadline) {
+			a.t.Fatalf("want it to run: %v; the last one: %v", want, got)
+		}
+	}
+}
+
+// R-AU-01, R-AU-03: where the disk is full nothing runs, and it says so; a
+// command whose end can't be recorded stops its session; with room again all goes
+// on, and the chain has no hole.
+func TestStateIsFull(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.smallState(2048)
+		a.approveAllCold()
+		c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
+		if a.cred != nil { // who connects is who the test runs as
+			c = nil
+		}
+		a.untilMakes(true)
+		wait := func() {}
+		if c != nil {
+			wait = a.endsUnrecorded(c)
+		}
+		a.fill("ballast")
+		a.untilMakes(false)
+		if got := a.sbx("status"); !strings.Contains(got.out+got.err, "no space left") {
+			t.Errorf("the status does not say it: %v", got)
+		}
+		wait()
+		if got := a.sbx("log", "verify"); got.code != 0 {
+			t.Errorf("while full: %v", got)
+		}
+		os.Remove(filepath.Join(a.stateDir(), "ballast"))
+		a.untilMakes(true)
+		if got := a.sbx("log", "verify"); got.code != 0 || !strings.Contains(got.err, "repaired: recovered") {
+			t.Errorf("with room again: %v", got)
+		}
+	})
+}
+
+// endsUnrecorded starts a command that ends when the returned function is
+// called, with a log that can't be written.
+func (a *actor) endsUnrecorded(c *ipc.Client) func() {
+	a.t.Helper()
+	s, err := c.OpenSession(a.t.Context(), ipc.SessionRequest{Root: a.project})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c.Secret = s.Secret
+	run := func(line string) func() (*ipc.Exit, error) {
+		x, err := c.StartExec(a.t.Context(), ipc.ExecRequest{Session: s.ID, Command: line})
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		events, err := c.ExecEvents(a.t.Context(), ipc.EventsRequest{ID: x.ID})
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		return func() (*ipc.Exit, error) {
+			defer events.Close()
+			for {
+				e, err := events.Next(a.t.Context())
+				if err == io.EOF {
+					err = errors.New("the events ended without an exit")
+				}
+				if err != nil || e.Type == ipc.EventExit {
+					return e.Exit, err
+				}
+			}
+		}
+	}
+	end := run("touch runs; while [ ! -e go-on ]; do sleep 0.1; done; echo done")
+	waitFor(a.t, "the command runs", func() bool { _, err := os.Stat(filepath.Join(a.project, "runs")); return err == nil })
+	return func() {
+		a.t.Helper()
+		a.sh("touch go-on")
+		exit, err := end()
+		if err != nil || exit.Code != 0 || !strings.Contains(fmt.Sprint(exit.Warnings), "could not be recorded; the session is stopped") {
+			a.t.Errorf("its end could not be recorded: %+v, %v", exit, err)
+		}
+		if exit, err := run("echo more")(); err != nil || exit.Code != 126 && exit.Code != 125 {
+			a.t.Errorf("the session goes on: %+v, %v", exit, err)
+		}
+		c.Close()
+	}
+}
+
+// R-AU-03: a state that became read-only: nothing runs, by a daemon that was
+// there and by one that starts anew, until it can be written again.
+func TestStateIsReadOnly(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.smallState(4096)
+		config := filepath.Join(a.dir, "config.toml")
+		if err := os.WriteFile(config, []byte("[audit]\nrotate_size = \"2KiB\"\n[sandbox]\nwarm = 0\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a.start("--config", config, "--mode", "approve-all")
+		a.untilMakes(true)
+		// A mount over it, as what is open for writing keeps the file system from
+		// changing. What is open can be written on, the next file can't be begun.
+		readOnly := func() {
+			t.Helper()
+			if err := unix.Mount(a.stateDir(), a.stateDir(), "", unix.MS_BIND, ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := unix.Mount("", a.stateDir(), "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		writable := func() {
+			t.Helper()
+			if err := unix.Unmount(a.stateDir(), unix.MNT_DETACH); err != nil {
+				t.Fatal(err)
+			}
+		}
+		readOnly()
+		if got := a.untilMakes(false); !strings.Contains(got.err, "read-only file system") {
+			t.Errorf("it does not say why: %v", got)
+		}
+		writable()
+		a.untilMakes(true)
+		a.stop()
+		readOnly()
+		if got := a.sbx("run", "-c", "echo x > anew"); got.code != 125 || !strings.Contains(got.err, "read-only file system") {
+			t.Errorf("started anew: %v", got)
+		}
+		if _, err := os.Stat(filepath.Join(a.project, "anew")); err == nil {
+			t.Error("it ran")
+		}
+		writable()
+		a.start("--config", config, "--mode", "approve-all")
+		a.untilMakes(true)
+		if got := a.sbx("log", "verify"); got.code != 0 {
+			t.Error(got)
+		}
+	})
+}
+
+// R-AU-02, R-AU-03: files begin and old ones go while commands run side by side;
+// none of them notices.
+func TestLogRotatesUnderLoad(t *testing.T) {
+	a := newActor(t, "")
+	config := filepath.Join(a.dir, "config.toml")
+	if err := os.WriteFile(config, []byte("[audit]\nrotate_size = \"4KiB\"\nkeep = 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.start("--config", config)
+	var busy sync.WaitGroup
+	for w := range 4 {
+		busy.Go(func() {
+			c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
+			defer c.Close()
+			s, err := c.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c.Secret = s.Secret
+			for i := range 15 {
+				if err := oneCommand(t, c, s.ID, "cat README"); err != nil {
+					t.Errorf("command %d of %d: %v", i, w, err)
+					return
+				}
+			}
+		})
+	}
+	for range 5 { // reading along loses nothing either
+		if got := a.sbx("log", "verify"); got.code != 0 {
+			t.Errorf("while it is written: %v", got)
+		}
+	}
+	busy.Wait()
+	if got := a.sbx("log", "verify"); got.code != 0 || !strings.Contains(got.err, "were removed because of their age") {
+		t.Error(got)
+	}
+	if files, _ := filepath.Glob(filepath.Join(a.stateDir(), "audit", "*.jsonl")); len(files) > 5 {
+		t.Errorf("%d files are kept", len(files))
+	}
+}
