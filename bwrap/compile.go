@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
 )
 
 // Host is what [Compile] must know of the machine.
@@ -65,7 +67,7 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 	}
 	all := append([]profile.Profile{p}, extra...)
 	plan := &plan{
-		host:    newTree(h.FS),
+		host:    hosttree.New(h.FS),
 		root:    newLayers(p, extra),
 		connect: func(path string) bool { return allow(all, profile.OpConnect, path) },
 		listed:  p.UnixSockets(),
@@ -97,7 +99,7 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 	}
 	r := Result{
 		Args: out.args, Gaps: plan.gaps, Mounts: plan.protective,
-		Descriptors: out.descriptor - h.Descriptor, Depends: plan.host.seen(),
+		Descriptors: out.descriptor - h.Descriptor, Depends: plan.host.Seen(),
 	}
 	for _, m := range layout {
 		r.Layout = append(r.Layout, *m)
@@ -151,7 +153,7 @@ func (p *plan) layRules(all []profile.Profile) {
 			p.speak(r.Path)
 		}
 		for _, path := range each.UnixSockets() {
-			p.speak(parent(path))
+			p.speak(abspath.Parent(path))
 		}
 	}
 	p.layDev()
@@ -167,9 +169,9 @@ func (p *plan) layRules(all []profile.Profile) {
 // around it.
 func (p *plan) speak(path string) {
 	at, walked := p.root, "/"
-	for _, element := range elements(path) {
+	for _, element := range abspath.Elements(path) {
 		next := at.child(element)
-		walked = join(walked, element)
+		walked = abspath.Join(walked, element)
 		if (next.turned() || walked == path) && !next.view().same(at.view()) {
 			p.exact[walked] = true
 		}
@@ -202,8 +204,8 @@ func (p *plan) laySockets(all []profile.Profile) {
 		if v.want() == writable || v.want() == readOnly {
 			continue // in a tree that is shown
 		}
-		switch p.host.look(path) {
-		case socket:
+		switch p.host.Look(path) {
+		case hosttree.Socket:
 			p.add(path, ReadOnly, v)
 		default:
 			p.narrowed(path, "there is no socket", "start what listens there first")

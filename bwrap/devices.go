@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
 )
 
 // nodes is what bwrap's --dev makes, besides pts, ptmx, shm and the links of
@@ -31,7 +33,7 @@ func (p *plan) layDev() {
 func (p *plan) layDevice(path string, v view) {
 	_, stream := streams[path]
 	switch {
-	case path == "/dev/pts" || path == "/dev/ptmx" || stream || contains("/dev/pts", path):
+	case path == "/dev/pts" || path == "/dev/ptmx" || stream || abspath.Contains("/dev/pts", path):
 	case slices.Contains(nodes, path):
 		// there already; hidden ones are masked by finishDev
 	default:
@@ -53,7 +55,7 @@ func (p *plan) finishDev() {
 	if p.mounts["/proc"] == nil || p.around("/dev/fd").Form.ground() != bare {
 		return
 	}
-	if !slices.ContainsFunc(p.ordered(), func(m *Mount) bool { return contains("/dev", m.Path) }) {
+	if !slices.ContainsFunc(p.ordered(), func(m *Mount) bool { return abspath.Contains("/dev", m.Path) }) {
 		return
 	}
 	for path, target := range streams {
@@ -84,7 +86,7 @@ func (p *plan) layProc(euid int) {
 		return
 	}
 	for _, path := range kernelFiles {
-		if at := p.host.look(path); v.want() == private && (at == directory || at == file) {
+		if at := p.host.Look(path); v.want() == private && (at == hosttree.Directory || at == hosttree.File) {
 			p.add(path, ReadOnly, view{access: profile.Read})
 		}
 	}

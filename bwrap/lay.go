@@ -1,6 +1,11 @@
 package bwrap
 
-import "fmt"
+import (
+	"fmt"
+
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
+)
 
 // lay decides what path needs, given what is around it.
 func (p *plan) lay(path string, v view) {
@@ -37,18 +42,18 @@ func (p *plan) layBare(path string, v view) {
 
 // bind lays the host's path where bwrap may make the mount point.
 func (p *plan) bind(path string, v view) {
-	switch p.host.look(path) {
-	case absent:
+	switch p.host.Look(path) {
+	case hosttree.Absent:
 		if v.want() == writable {
 			p.narrowed(path, "it does not exist and is not made", "create it before")
 		}
-	case unreachable:
+	case hosttree.Unreachable:
 		p.narrowed(path, "the daemon may not look at it", "give its user access")
-	case behindLink:
+	case hosttree.BehindLink:
 		p.narrowed(path, "it leads through a symbolic link", "write the real path")
-	case link:
+	case hosttree.Link:
 		p.layLink(path, v)
-	case device:
+	case hosttree.Device:
 		p.add(path, Device, v)
 	default:
 		p.add(path, bound(v), v)
@@ -65,7 +70,7 @@ func bound(v view) Form {
 // layLink copies a link of the host into our own root; what it points to is
 // granted by its own path or not at all.
 func (p *plan) layLink(path string, v view) {
-	text, ok := p.host.target(path)
+	text, ok := p.host.Target(path)
 	if !ok {
 		p.narrowed(path, "the symbolic link cannot be read", "give the daemon's user access")
 		return
@@ -81,22 +86,22 @@ func (p *plan) layHost(path string, v view) {
 	if writes && want == writable || !writes && want == readOnly {
 		return // as it is around it
 	}
-	switch at := p.host.look(path); at {
-	case absent:
+	switch at := p.host.Look(path); at {
+	case hosttree.Absent:
 		switch {
 		case writes:
 			p.unheld(path, v, "it does not exist, and nothing is placed on the host to hold the name", CheckedAfter)
 		case want != hidden:
 			p.narrowed(path, "it does not exist and is not made", "create it before")
 		}
-	case unreachable:
+	case hosttree.Unreachable:
 		switch {
 		case writes:
 			p.unheld(path, v, "the daemon may not look at it", "give its user access")
 		case want != hidden:
 			p.narrowed(path, "the daemon may not look at it", "give its user access")
 		}
-	case link, behindLink:
+	case hosttree.Link, hosttree.BehindLink:
 		switch {
 		case writes:
 			p.unheld(path, v, "a mount cannot hold a symbolic link", "write the real path")
@@ -112,16 +117,16 @@ func (p *plan) layHost(path string, v view) {
 }
 
 // layOver covers something that exists in a tree of the host.
-func (p *plan) layOver(path string, v view, at found) {
+func (p *plan) layOver(path string, v view, at hosttree.Found) {
 	form := HiddenFile
 	switch want := v.want(); {
 	case want == writable || want == readOnly:
-		if form = bound(v); at == device {
+		if form = bound(v); at == hosttree.Device {
 			form = Device
 		}
-	case at != directory && want != hidden:
+	case at != hosttree.Directory && want != hidden:
 		p.narrowed(path, "only a directory can be private: it is hidden", "make it a directory")
-	case at != directory:
+	case at != hosttree.Directory:
 	case want == hidden:
 		form = HiddenDirectory
 	case want == private:
@@ -130,7 +135,7 @@ func (p *plan) layOver(path string, v view, at found) {
 		form = Empty
 	}
 	if v.want() != writable {
-		if writes := p.around(path).Form.ground() == hostWrite; writes && at == file && p.host.shared(path) {
+		if writes := p.around(path).Form.ground() == hostWrite; writes && at == hosttree.File && p.host.Shared(path) {
 			p.unheld(path, v, "the file has other names (hard links), which the mount does not cover", "make a copy of it")
 		}
 		p.pin(path)
@@ -142,17 +147,17 @@ func (p *plan) layOver(path string, v view, at found) {
 // layOwn: what is here is the sandbox's own, and it may write; bwrap makes
 // what is missing, and a stricter path needs something that holds its name.
 func (p *plan) layOwn(path string, v view) {
-	at := p.host.look(path)
-	there := at == directory || at == file || at == socket || at == device
+	at := p.host.Look(path)
+	there := at == hosttree.Directory || at == hosttree.File || at == hosttree.Socket || at == hosttree.Device
 	switch want := v.want(); {
 	case want == private:
 		return
 	case want == writable:
-		if at != absent {
+		if at != hosttree.Absent {
 			p.bind(path, v)
 		}
 		return
-	case want == readOnly && at == absent:
+	case want == readOnly && at == hosttree.Absent:
 		p.vacant = append(p.vacant, path)
 		return
 	case want == readOnly && there:
@@ -161,7 +166,7 @@ func (p *plan) layOwn(path string, v view) {
 		return
 	case want == hidden:
 		p.add(path, HiddenFile, v)
-	case want == privateRead && at != directory && !p.spokenBelow(path):
+	case want == privateRead && at != hosttree.Directory && !p.spokenBelow(path):
 		p.add(path, EmptyFile, v)
 	default:
 		if want == readOnly {
@@ -177,7 +182,7 @@ func (p *plan) layOwn(path string, v view) {
 // to be a directory.
 func (p *plan) spokenBelow(dir string) bool {
 	for path := range p.exact {
-		if path != dir && contains(dir, path) {
+		if path != dir && abspath.Contains(dir, path) {
 			return true
 		}
 	}
@@ -186,15 +191,15 @@ func (p *plan) spokenBelow(dir string) bool {
 
 // layInstance: a procfs of our own. What the host's has, ours has.
 func (p *plan) layInstance(path string, v view) {
-	at := p.host.look(path)
-	if at == absent || at == unreachable || at == link || at == behindLink {
+	at := p.host.Look(path)
+	if at == hosttree.Absent || at == hosttree.Unreachable || at == hosttree.Link || at == hosttree.BehindLink {
 		p.unheld(path, v, "the procfs is the sandbox's own, and the host's has nothing there", "leave the rule out")
 		return
 	}
 	switch v.want() {
 	case hidden:
 		form := HiddenFile
-		if at == directory {
+		if at == hosttree.Directory {
 			form = HiddenDirectory
 		}
 		p.add(path, form, v)
@@ -207,7 +212,7 @@ func (p *plan) layInstance(path string, v view) {
 // layCrossing hides what a hidden link really leads to.
 func (p *plan) layCrossing() {
 	for _, m := range p.crossing {
-		real, ok := p.host.resolve(m.Path)
+		real, ok := p.host.Resolve(m.Path)
 		if !ok || real == "/" || p.mounts[real] != nil || p.exact[real] || p.spokenBelow(real) {
 			continue
 		}

@@ -2,9 +2,9 @@ package bwrap
 
 import (
 	"slices"
-	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // layers walks several profiles at once. What holds at a path is what all of
@@ -33,7 +33,7 @@ func (l layers) childIn(next layers, element string) layers {
 
 // at walks to a clean absolute path.
 func (l layers) at(path string) layers {
-	for _, element := range elements(path) {
+	for _, element := range abspath.Elements(path) {
 		l = l.child(element)
 	}
 	return l
@@ -102,34 +102,4 @@ func (v view) want() want {
 	return readOnly
 }
 
-// elements splits a clean absolute path.
-func elements(path string) []string {
-	if path == "/" {
-		return nil
-	}
-	return strings.Split(path[1:], "/")
-}
-
-func depth(path string) int { return len(elements(path)) }
-
-// parent returns the directory that holds path; "/" is its own.
-func parent(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		return path[:i]
-	}
-	return "/"
-}
-
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
-func join(dir, name string) string {
-	if dir == "/" {
-		return "/" + name
-	}
-	return dir + "/" + name
-}
-
-// contains reports whether path is dir or lies below it.
-func contains(dir, path string) bool {
-	return dir == "/" || path == dir || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
-}
+func depth(path string) int { return len(abspath.Elements(path)) }

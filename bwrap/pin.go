@@ -1,6 +1,10 @@
 package bwrap
 
-import "slices"
+import (
+	"slices"
+
+	"sandboxd/profile/abspath"
+)
 
 // pin keeps every directory above path from being renamed away to put
 // something else in its place: the kernel refuses to rename a mount point
@@ -45,7 +49,7 @@ func (p *plan) unpinned(path string) []*Mount {
 // between returns the directories strictly between from and path, outermost first.
 func between(from, path string) []string {
 	var dirs []string
-	for path = parent(path); path != from && path != "/"; path = parent(path) {
+	for path = abspath.Parent(path); path != from && path != "/"; path = abspath.Parent(path) {
 		dirs = append(dirs, path)
 	}
 	slices.Reverse(dirs)

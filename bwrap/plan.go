@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
 )
 
 // Form is what a [Mount] is.
@@ -89,7 +91,7 @@ const (
 
 // plan collects the mounts.
 type plan struct {
-	host       *tree
+	host       *hosttree.Tree
 	root       layers
 	connect    func(path string) bool
 	listed     []string // sockets that the profile names
@@ -104,7 +106,7 @@ type plan struct {
 // around returns the mount that path would stand on.
 func (p *plan) around(path string) *Mount {
 	for path != "/" {
-		path = parent(path)
+		path = abspath.Parent(path)
 		if m := p.mounts[path]; m != nil {
 			return m
 		}

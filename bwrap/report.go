@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // network is what all profiles permit.
@@ -97,7 +98,7 @@ func (p *plan) reportNames(all []profile.Profile) {
 	bases := map[string]map[string]bool{}
 	for _, each := range all {
 		for _, r := range each.NameRules() {
-			reaches := func(path string) bool { return contains(r.Path, path) || contains(path, r.Path) }
+			reaches := func(path string) bool { return abspath.Contains(r.Path, path) || abspath.Contains(path, r.Path) }
 			if slices.ContainsFunc(writable, reaches) {
 				if bases[r.Path] == nil {
 					bases[r.Path] = map[string]bool{}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
 )
 
 // MaxEntries bounds how many directory entries one compilation looks at for
@@ -44,16 +46,16 @@ type scanner struct {
 func (p *plan) scan(hides []profile.Rule) {
 	s := scanner{plan: p, hides: hides, left: MaxEntries, mounted: map[string]map[string]bool{}}
 	for path := range p.mounts {
-		dir := parent(path)
+		dir := abspath.Parent(path)
 		if s.mounted[dir] == nil {
 			s.mounted[dir] = map[string]bool{}
 		}
-		s.mounted[dir][base(path)] = true
+		s.mounted[dir][abspath.Base(path)] = true
 	}
 	var read []string
 	for _, m := range p.ordered() {
 		switch {
-		case p.host.look(m.Path) != directory:
+		case p.host.Look(m.Path) != hosttree.Directory:
 		case m.Form == Writable || m.Form == Pin:
 			s.walk(m.Path, m.Path, p.root.at(m.Path))
 		case m.Form == ReadOnly:
@@ -63,7 +65,7 @@ func (p *plan) scan(hides []profile.Rule) {
 	for _, path := range read {
 		s.walk(path, path, p.root.at(path))
 	}
-	for _, dir := range p.host.closed {
+	for _, dir := range p.host.Closed() {
 		if p.root.at(dir).view().want() == writable {
 			p.gap("names", dir, "the daemon cannot list it", "give its user access")
 		}
@@ -83,26 +85,26 @@ func (p *plan) scan(hides []profile.Rule) {
 // walk looks at the entries of dir, which lies in the mount at top.
 func (s *scanner) walk(top, dir string, at layers) {
 	writes := at.view().want() == writable
-	sockets := !slices.ContainsFunc(systemTrees, func(t string) bool { return contains(t, dir) })
+	sockets := !slices.ContainsFunc(systemTrees, func(t string) bool { return abspath.Contains(t, dir) })
 	if !sockets && (at.settled() || !writes && !s.hiddenNames(dir)) {
 		return
 	}
 	var memory layers
-	for _, entry := range s.host.list(dir) {
+	for _, entry := range s.host.List(dir) {
 		if s.left--; s.left < 0 {
 			return
 		}
-		name, kind := entry.Name(), classify(entry.Type())
+		name, kind := entry.Name(), hosttree.Kind(entry.Type())
 		if s.mounted[dir][name] {
 			continue // walked as a mount of its own, or nothing to see
 		}
 		next := at.childIn(memory, name)
 		s.judge(top, dir, name, kind, at, next)
-		if memory = next; kind != directory {
+		if memory = next; kind != hosttree.Directory {
 			continue
 		}
 		memory = nil // what is below goes on from next
-		switch path := join(dir, name); {
+		switch path := abspath.Join(dir, name); {
 		case next.view().want() == hidden || s.objects(path):
 		case !slices.Contains(vendored, name):
 			s.walk(top, path, next)
@@ -113,16 +115,16 @@ func (s *scanner) walk(top, dir string, at layers) {
 }
 
 // judge makes a candidate of an entry that needs a mount.
-func (s *scanner) judge(top, dir, name string, kind found, at, next layers) {
+func (s *scanner) judge(top, dir, name string, kind hosttree.Found, at, next layers) {
 	turned := next.turned()
-	if !turned && kind != socket {
+	if !turned && kind != hosttree.Socket {
 		return
 	}
-	path, v := join(dir, name), next.view()
+	path, v := abspath.Join(dir, name), next.view()
 	switch {
-	case kind == socket && v.want() == readOnly && !s.connect(path):
+	case kind == hosttree.Socket && v.want() == readOnly && !s.connect(path):
 		v = view{rule: v.rule}
-	case kind == socket && v.want() == writable && !slices.Contains(s.listed, path):
+	case kind == hosttree.Socket && v.want() == writable && !slices.Contains(s.listed, path):
 		// Whoever listens there is outside: the sandbox is not running yet.
 		v = view{rule: v.rule}
 		s.foreign = append(s.foreign, path)
@@ -134,12 +136,12 @@ func (s *scanner) judge(top, dir, name string, kind found, at, next layers) {
 
 // objects reports git's object store, in which nobody keeps a file by name.
 func (s *scanner) objects(path string) bool {
-	return base(path) == "objects" && (base(parent(path)) == ".git" || strings.Contains(path, "/.git/modules/"))
+	return abspath.Base(path) == "objects" && (abspath.Base(abspath.Parent(path)) == ".git" || strings.Contains(path, "/.git/modules/"))
 }
 
 // hiddenNames reports whether a rule by name hides something in or below dir.
 func (s *scanner) hiddenNames(dir string) bool {
-	return slices.ContainsFunc(s.hides, func(r profile.Rule) bool { return contains(r.Path, dir) || contains(dir, r.Path) })
+	return slices.ContainsFunc(s.hides, func(r profile.Rule) bool { return abspath.Contains(r.Path, dir) || abspath.Contains(dir, r.Path) })
 }
 
 // rank puts the project's own repositories first, then what lies directly in
@@ -148,7 +150,7 @@ func rank(top, path string) int {
 	switch {
 	case strings.Contains(path+"/", "/.git/"):
 		return 0
-	case parent(path) == top:
+	case abspath.Parent(path) == top:
 		return 1
 	}
 	return 2

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
 )
 
 // MaxEntries bounds how many directory entries one compilation looks at for
@@ -17,7 +19,7 @@ func (c *compiler) collect() {
 	c.mark("/", c.profile.Cursor(), true)
 	for _, r := range c.profile.PathRules() {
 		at := c.profile.Cursor()
-		for _, element := range elements(r.Path) {
+		for _, element := range abspath.Elements(r.Path) {
 			at = at.Child(element)
 		}
 		c.mark(r.Path, at, true)
@@ -38,7 +40,7 @@ func (c *compiler) collect() {
 // mark records what holds at path.
 func (c *compiler) mark(path string, at profile.Cursor, exact bool) {
 	kind, access, _ := at.Effective()
-	c.spots[path] = &spot{c.rights(path, kind, access), c.host.look(path), exact}
+	c.spots[path] = &spot{c.rights(path, kind, access), c.host.Look(path), exact}
 }
 
 // markSocket lets a listed socket be connected to, whatever holds around it.
@@ -46,7 +48,7 @@ func (c *compiler) markSocket(path string) {
 	s := c.spots[path]
 	if s == nil {
 		at := c.profile.Cursor()
-		for _, element := range elements(path) {
+		for _, element := range abspath.Elements(path) {
 			at = at.Child(element)
 		}
 		c.mark(path, at, false)
@@ -57,22 +59,22 @@ func (c *compiler) markSocket(path string) {
 
 // hideTarget denies what a hidden link leads to, unless rules speak of that.
 func (c *compiler) hideTarget(path string) {
-	switch c.host.look(path) {
-	case link, behindLink:
+	switch c.host.Look(path) {
+	case hosttree.Link, hosttree.BehindLink:
 	default:
 		return
 	}
-	real, ok := c.host.resolve(path)
+	real, ok := c.host.Resolve(path)
 	if !ok || real == "/" {
 		return
 	}
 	for _, r := range c.profile.PathRules() {
-		if contains(real, r.Path) {
+		if abspath.Contains(real, r.Path) {
 			return
 		}
 	}
 	c.narrowed(real, fmt.Sprintf("the hidden %q leads here", path))
-	c.spots[real] = &spot{at: c.host.look(real)}
+	c.spots[real] = &spot{at: c.host.Look(real)}
 }
 
 // scan looks for names in what is granted. What it cannot look at any more is
@@ -83,15 +85,15 @@ func (c *compiler) scan(dir string, at profile.Cursor, left *int) {
 	}
 	if *left <= 0 {
 		if c.spots[dir] == nil {
-			c.spots[dir] = &spot{at: directory}
+			c.spots[dir] = &spot{at: hosttree.Directory}
 			c.narrowed(dir, fmt.Sprintf("names are looked for in at most %d entries; what was not looked at is denied", MaxEntries))
 		}
 		return
 	}
-	entries := c.host.list(dir)
+	entries := c.host.List(dir)
 	*left -= len(entries)
 	for _, entry := range entries {
-		path, next := join(dir, entry.Name()), at.Child(entry.Name())
+		path, next := abspath.Join(dir, entry.Name()), at.Child(entry.Name())
 		if next.Turned() && c.spots[path] == nil {
 			c.mark(path, next, false)
 		}
@@ -112,12 +114,12 @@ func (c *compiler) namesMatter(dir string, at profile.Cursor) bool {
 	}
 	look(at.Effective())
 	for _, r := range c.profile.PathRules() {
-		if contains(dir, r.Path) {
+		if abspath.Contains(dir, r.Path) {
 			look(r.Kind, r.Access, r)
 		}
 	}
 	return slices.ContainsFunc(c.profile.NameRules(), func(r profile.Rule) bool {
-		reaches := contains(r.Path, dir) || contains(dir, r.Path)
+		reaches := abspath.Contains(r.Path, dir) || abspath.Contains(dir, r.Path)
 		return reaches && (writes || granted && r.Kind == profile.Hide)
 	})
 }
@@ -128,7 +130,7 @@ func (c *compiler) index() {
 	for path := range c.spots {
 		for path != "/" && !known[path] {
 			known[path] = true
-			up := parent(path)
+			up := abspath.Parent(path)
 			c.kids[up] = append(c.kids[up], path)
 			path = up
 		}

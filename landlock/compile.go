@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/profile/hosttree"
 )
 
 // Place says what else holds where the ruleset will be applied.
@@ -64,7 +66,7 @@ func Compile(p profile.Profile, version int, h Host) (Ruleset, []profile.Gap, er
 	version = min(version, Newest)
 	c := &compiler{
 		profile: p, abi: abis[version], place: h.Place,
-		host:  newTree(h.FS),
+		host:  hosttree.New(h.FS),
 		spots: map[string]*spot{},
 		kids:  map[string][]string{},
 		rules: map[string]*PathRule{},
@@ -91,7 +93,7 @@ type compiler struct {
 	profile profile.Profile
 	abi     abi
 	place   Place
-	host    *tree
+	host    *hosttree.Tree
 	spots   map[string]*spot    // where what is granted changes
 	kids    map[string][]string // directory → entries at or below which there is a spot
 	rules   map[string]*PathRule
@@ -101,7 +103,7 @@ type compiler struct {
 // spot is a path at which what is granted changes.
 type spot struct {
 	access AccessFS
-	at     found
+	at     hosttree.Found
 	exact  bool // a rule names this very path
 }
 
@@ -125,14 +127,14 @@ func (c *compiler) rights(path string, kind profile.Kind, access profile.Access)
 	if access.Has(profile.Exec) {
 		a |= Execute
 	}
-	if access.Has(profile.Write) && contains("/dev", path) {
+	if access.Has(profile.Write) && abspath.Contains("/dev", path) {
 		a |= IoctlDev
 	}
 	if kind == profile.Private && c.place == Alone {
 		// The host's is there, not ours. Its procfs is shown nevertheless:
 		// nothing works without it, and the gap "processes" says so.
 		a &= readRights
-		if !contains("/proc", path) {
+		if !abspath.Contains("/proc", path) {
 			a = 0
 		}
 	}
@@ -185,15 +187,15 @@ func (c *compiler) blockedBelow(path string, access AccessFS) AccessFS {
 // let something be done to s.
 func (c *compiler) matters(s *spot) AccessFS {
 	if c.place == Inside {
-		if s.access&readRights != 0 && (s.at == directory || s.at == special) {
+		if s.access&readRights != 0 && (s.at == hosttree.Directory || s.at.IsFile()) {
 			return Execute
 		}
 		return 0 // masked or not there: nothing of the host can be executed
 	}
 	switch s.at {
-	case directory, absent, unreachable:
+	case hosttree.Directory, hosttree.Absent, hosttree.Unreachable:
 		return ^AccessFS(0)
-	case link, behindLink:
+	case hosttree.Link, hosttree.BehindLink:
 		return RemoveFile | Refer | MakeSym
 	}
 	// It exists and is no directory. To make a file of its kind beside it is
@@ -208,15 +210,15 @@ func (c *compiler) spread(dir string, rights AccessFS) {
 	if c.place == Inside && c.private(dir) {
 		return // there is nothing yet
 	}
-	for _, entry := range c.host.list(dir) {
-		path := join(dir, entry.Name())
+	for _, entry := range c.host.List(dir) {
+		path := abspath.Join(dir, entry.Name())
 		if c.spots[path] != nil || len(c.kids[path]) > 0 {
 			continue // speaks for itself
 		}
 		give := rights
-		switch classify(entry.Type()) {
-		case directory:
-		case link:
+		switch hosttree.Kind(entry.Type()) {
+		case hosttree.Directory:
+		case hosttree.Link:
 			continue
 		default:
 			give &= file
@@ -227,15 +229,15 @@ func (c *compiler) spread(dir string, rights AccessFS) {
 
 // add records a rule.
 func (c *compiler) add(path string, access AccessFS, exact bool) {
-	at := c.host.look(path)
-	if at == special {
+	at := c.host.Look(path)
+	if at.IsFile() {
 		access &= file
 	}
 	if access == 0 {
 		return
 	}
-	if at == link || at == behindLink {
-		if real, ok := c.host.resolve(path); !ok || c.wanted(real)&access != access {
+	if at == hosttree.Link || at == hosttree.BehindLink {
+		if real, ok := c.host.Resolve(path); !ok || c.wanted(real)&access != access {
 			c.narrowed(path, "it is, or leads through, a symbolic link; write the real path")
 		}
 		return
@@ -244,7 +246,7 @@ func (c *compiler) add(path string, access AccessFS, exact bool) {
 		c.narrowed(path, fmt.Sprintf("there are more than %d rules", maxPaths))
 		return
 	}
-	required := exact && c.place == Alone && (at == directory || at == special)
+	required := exact && c.place == Alone && (at == hosttree.Directory || at.IsFile())
 	c.rules[path] = &PathRule{Path: path, Access: access, Optional: !required}
 }
 

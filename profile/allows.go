@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // Verdict is the answer of the oracle.
@@ -82,7 +84,7 @@ func (b *body) leadsTo(path string, here Cursor) bool {
 	if here.node != nil && here.node.visible {
 		return true
 	}
-	return slices.ContainsFunc(b.sockets, func(s string) bool { return contains(path, s) })
+	return slices.ContainsFunc(b.sockets, func(s string) bool { return abspath.Contains(path, s) })
 }
 
 // AllowsRename says whether the file or directory from may become to, both
@@ -95,8 +97,8 @@ func (p Profile) AllowsRename(from, to string, below []string) Verdict {
 			return v
 		}
 		for _, rel := range below {
-			if v := p.Allows(OpWrite, join(end, rel)); !v.Allowed {
-				v.Why = fmt.Sprintf("moving %q moves %q: %s", from, join(end, rel), v.Why)
+			if v := p.Allows(OpWrite, abspath.Join(end, rel)); !v.Allowed {
+				v.Why = fmt.Sprintf("moving %q moves %q: %s", from, abspath.Join(end, rel), v.Why)
 				return v
 			}
 		}

@@ -3,6 +3,8 @@ package profile
 import (
 	"fmt"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // String returns the normal form as text, one rule or setting a line.
@@ -88,8 +90,8 @@ func (p Profile) Explain(path string) string {
 	fmt.Fprintf(&w, "%s: %s, %s\n", path, describe[kind], access)
 	c, at := p.Cursor(), "/"
 	c.explainStep(&w, at)
-	for _, element := range elements(path) {
-		c, at = c.Child(element), join(at, element)
+	for _, element := range abspath.Elements(path) {
+		c, at = c.Child(element), abspath.Join(at, element)
 		c.explainStep(&w, at)
 	}
 	var yes, no []string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // Grant is one widening, as a person was shown it: exactly one of a path, a
@@ -170,15 +172,15 @@ func (d *draft) enforce(dir string) {
 // inside returns what guard r means strictly below dir.
 func (r Rule) inside(dir string) []Rule {
 	if r.Name == "" {
-		if r.Path != dir && contains(dir, r.Path) {
+		if r.Path != dir && abspath.Contains(dir, r.Path) {
 			return []Rule{r}
 		}
 		return nil
 	}
-	if contains(dir, r.Path) {
+	if abspath.Contains(dir, r.Path) {
 		return []Rule{r}
 	}
-	if !contains(r.Path, dir) {
+	if !abspath.Contains(r.Path, dir) {
 		return nil
 	}
 	below := r
@@ -194,7 +196,7 @@ func (r Rule) straddling(dir string) []Rule {
 		return nil
 	}
 	var out []Rule
-	above := elements(dir)[len(elements(r.Path)):]
+	above := abspath.Elements(dir)[len(abspath.Elements(r.Path)):]
 	for k := 1; k < len(n.patterns) && k <= len(above); k++ {
 		matched := true
 		for i, element := range above[len(above)-k:] {
@@ -214,7 +216,7 @@ func (r Rule) straddling(dir string) []Rule {
 		if rest.Name = strings.Join(texts, "/"); exact {
 			rest.Path = dir
 			for _, p := range n.patterns[k:] {
-				rest.Path = join(rest.Path, p.literal)
+				rest.Path = abspath.Join(rest.Path, p.literal)
 			}
 			rest.Name = ""
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"sandboxd/profile/abspath"
 )
 
 // maxPattern bounds an element that is no literal: its positions fit in 64 bits.
@@ -117,7 +119,7 @@ func newNamed(r Rule) (named, error) {
 // covers reports whether n makes m superfluous: wherever m begins to apply,
 // n begins to apply too and is at least as strict.
 func (n named) covers(m named) bool {
-	if n.rule.Kind < m.rule.Kind || !contains(n.rule.Path, m.rule.Path) || len(n.patterns) > len(m.patterns) {
+	if n.rule.Kind < m.rule.Kind || !abspath.Contains(n.rule.Path, m.rule.Path) || len(n.patterns) > len(m.patterns) {
 		return false
 	}
 	tail := m.patterns[len(m.patterns)-len(n.patterns):]
@@ -131,10 +133,10 @@ func (n named) covers(m named) bool {
 
 // anchors reports whether n begins to apply exactly at the path p.
 func (n named) anchors(p string) bool {
-	if p == n.rule.Path || !contains(n.rule.Path, p) {
+	if p == n.rule.Path || !abspath.Contains(n.rule.Path, p) {
 		return false
 	}
-	below := elements(p)[len(elements(n.rule.Path)):]
+	below := abspath.Elements(p)[len(abspath.Elements(n.rule.Path)):]
 	if len(below) < len(n.patterns) {
 		return false
 	}

@@ -1,6 +1,10 @@
 package profile
 
-import "slices"
+import (
+	"slices"
+
+	"sandboxd/profile/abspath"
+)
 
 // Profile is what a command may touch. It is immutable; the zero value grants
 // nothing. Compare with [Profile.Equal], not with ==.
@@ -64,7 +68,7 @@ func (p Profile) UnixSockets() []string { return slices.Clone(p.get().sockets) }
 func (p Profile) Devices() []string {
 	var out []string
 	for _, r := range p.get().turns {
-		if r.Path != "/dev" && contains("/dev", r.Path) && r.Kind == Allow {
+		if r.Path != "/dev" && abspath.Contains("/dev", r.Path) && r.Kind == Allow {
 			out = append(out, r.Path)
 		}
 	}

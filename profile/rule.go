@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // Rule says one thing about one path, or about every path of a name.
@@ -33,7 +35,7 @@ func (r Rule) Target() string {
 	if r.Name == "" {
 		return r.Path
 	}
-	return join(r.Path, "**/"+r.Name)
+	return abspath.Join(r.Path, "**/"+r.Name)
 }
 
 // String returns for example "allow read+exec /usr".
@@ -83,35 +85,6 @@ func validatePath(p string) error {
 		return fmt.Errorf("path %q is not clean: write %q", p, path.Clean(p))
 	}
 	return nil
-}
-
-// join appends a relative path to a clean absolute one.
-func join(dir, rel string) string {
-	if dir == "/" {
-		return "/" + rel
-	}
-	return dir + "/" + rel
-}
-
-// parent returns the directory that holds p; "/" is its own.
-func parent(p string) string {
-	if i := strings.LastIndexByte(p, '/'); i > 0 {
-		return p[:i]
-	}
-	return "/"
-}
-
-// elements splits a clean absolute path.
-func elements(p string) []string {
-	if p == "/" {
-		return nil
-	}
-	return strings.Split(p[1:], "/")
-}
-
-// contains reports whether p is dir or lies below it.
-func contains(dir, p string) bool {
-	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }
 
 // comparePaths orders a directory before what is below it, and that before

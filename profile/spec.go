@@ -3,6 +3,8 @@ package profile
 import (
 	"fmt"
 	"slices"
+
+	"sandboxd/profile/abspath"
 )
 
 // Spec is a profile as a program writes it, for [New].
@@ -46,7 +48,7 @@ func New(spec Spec) (Profile, error) {
 	}
 	rules := slices.Clone(spec.Rules)
 	for _, device := range spec.Devices {
-		if !contains("/dev", device) {
+		if !abspath.Contains("/dev", device) {
 			return Profile{}, fmt.Errorf("profile device %q: not in /dev", device)
 		}
 		rules = append(rules, Rule{Kind: Allow, Access: Read | Write, Path: device, Origin: "device"})

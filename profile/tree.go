@@ -3,6 +3,8 @@ package profile
 import (
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // node is a path that some rule mentions, or an ancestor of one.
@@ -151,14 +153,14 @@ func (t *tree) index(n *node, at string, inherited *nameSet) {
 		n.active = newNameSet(own)
 	}
 	for element, child := range n.children {
-		t.index(child, join(at, element), n.active)
+		t.index(child, abspath.Join(at, element), n.active)
 	}
 }
 
 // insert returns the node of p, made if need be.
 func (t *tree) insert(p string) *node {
 	n := t.root
-	for _, element := range elements(p) {
+	for _, element := range abspath.Elements(p) {
 		child := n.children[element]
 		if child == nil {
 			child = &node{active: n.active}
@@ -183,7 +185,7 @@ func (t *tree) set(p string, s state, r Rule) {
 // see marks the ancestors of a granted path.
 func (t *tree) see(p string) {
 	n := t.root
-	for _, element := range elements(p) {
+	for _, element := range abspath.Elements(p) {
 		n.visible = true
 		n = n.children[element]
 	}
@@ -212,7 +214,7 @@ func (t *tree) inherited(p string) Cursor {
 	if p == "/" {
 		return Cursor{}
 	}
-	c := t.at(parent(p))
+	c := t.at(abspath.Parent(p))
 	c.node = nil
 	return c.Child(p[strings.LastIndexByte(p, '/')+1:])
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // Excess is something that one profile allows and another does not.
@@ -75,7 +77,7 @@ func (a *body) exceeds(b *body) (witness string, found bool) {
 			next := pair{a: at.a.Child(element), b: at.b.Child(element)}
 			if p := next.place(); !seen[p] {
 				seen[p] = true
-				next.path = join(at.path, element)
+				next.path = abspath.Join(at.path, element)
 				queue = append(queue, next)
 			}
 		}

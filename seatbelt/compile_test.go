@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/profile/profiletest"
 )
 
@@ -115,7 +116,7 @@ func more(op profile.Op, v profile.Verdict) bool {
 func (w *world) less(op profile.Op, p string, v profile.Verdict) bool {
 	kind, _, _ := w.profile.Effective(p)
 	switch {
-	case v.Private || kind == profile.Private || w.isPrivate(parent(p)):
+	case v.Private || kind == profile.Private || w.isPrivate(abspath.Parent(p)):
 		return true // there are no private directories
 	case op == profile.OpStat:
 		return kind == profile.Hide
@@ -160,13 +161,13 @@ func TestTextMeansTheProfile(t *testing.T) {
 
 // rename checks that what exists, and so has been found, does not leave its place.
 func (w *world) rename(t *rapid.T, from, to string) {
-	if within(from, to) || within(to, from) {
+	if abspath.Contains(from, to) || abspath.Contains(to, from) {
 		return
 	}
 	text := w.may(t, profile.OpRemove, from) && w.may(t, profile.OpCreate, to) && w.may(t, profile.OpRemove, to)
 	var below []string
 	for _, p := range w.paths {
-		if p != from && within(from, p) && slices.Contains(w.paths, to+p[len(from):]) { // deeper nothing has been found
+		if p != from && abspath.Contains(from, p) && slices.Contains(w.paths, to+p[len(from):]) { // deeper nothing has been found
 			below = append(below, p[len(from)+1:])
 		}
 	}

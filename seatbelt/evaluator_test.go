@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // sbpl is a text as the sandbox would understand it.
@@ -104,7 +106,7 @@ func (s *sbpl) filter(e expr, params map[string]string, used map[string]bool) (t
 	case "literal":
 		return func(q query) bool { return q.path == words[0] }, nil
 	case "subpath":
-		return func(q query) bool { return q.path != "" && within(words[0], q.path) }, nil
+		return func(q query) bool { return q.path != "" && abspath.Contains(words[0], q.path) }, nil
 	case "regex":
 		r, err := translate(words[0])
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // What a path rule decides. The same operations in every rule, so that it does not matter whether a rule for a single
@@ -80,7 +81,7 @@ func (f *files) write() {
 	f.comment("paths, a directory before what is below it: the last match decides")
 	var around []turn // the rules that hold around the next turn, the nearest last
 	for _, t := range f.turns {
-		for len(around) > 0 && !within(around[len(around)-1].path, t.path) {
+		for len(around) > 0 && !abspath.Contains(around[len(around)-1].path, t.path) {
 			around = around[:len(around)-1]
 		}
 		if t.rule {
@@ -113,7 +114,7 @@ func (f *files) names(t turn, kind profile.Kind, ops []string) {
 	}
 	var anywhere, here []string
 	for _, r := range f.profile.NameRules() {
-		if r.Kind != kind || !within(r.Path, t.path) || !t.rule && r.Path != t.path {
+		if r.Kind != kind || !abspath.Contains(r.Path, t.path) || !t.rule && r.Path != t.path {
 			continue
 		}
 		parts := strings.Split(r.Name, "/")
@@ -146,7 +147,7 @@ func (f *files) begin(t turn, dirs string, parts []string) {
 
 // spans yields how many elements of a name the last elements of p match already, base lying above them all.
 func spans(base, p string, parts []string) func(func(int) bool) {
-	inside := elements(p)[len(elements(base)):]
+	inside := abspath.Elements(p)[len(abspath.Elements(base)):]
 	return func(yield func(int) bool) {
 		for n := 1; n < len(parts) && n <= len(inside); n++ {
 			if matches(parts[:n], inside[len(inside)-n:]) && !yield(n) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // Whatever paths and names are called, the text has the same meaning: no name ends a string, opens a parenthesis or
@@ -19,7 +20,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, element, name string) {
 		hidden := path.Join("/p", element)
-		if hidden == "/p" || !within("/p", hidden) || !utf8.ValidString(element) {
+		if hidden == "/p" || !abspath.Contains("/p", hidden) || !utf8.ValidString(element) {
 			return
 		}
 		p, err := profile.New(profile.Spec{Rules: []profile.Rule{

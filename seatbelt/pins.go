@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 func matches(patterns, elements []string) bool {
@@ -32,7 +33,7 @@ func (f *files) pins() {
 		case !t.rule:
 		case !t.access.Has(profile.Write):
 			pin(t.path)
-		case t.path == "/" || !f.holds(parent(t.path)).Has(profile.Write):
+		case t.path == "/" || !f.holds(abspath.Parent(t.path)).Has(profile.Write):
 			still = append(still, literal(t.path))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // links are the symbolic links in the root directory of macOS, and where they lead: hier(7).
@@ -42,31 +43,12 @@ func resolve(p profile.Profile) (profile.Profile, error) {
 func above(p string) []string {
 	var dirs []string
 	for p != "/" {
-		p = parent(p)
+		p = abspath.Parent(p)
 		dirs = append(dirs, p)
 	}
 	slices.Reverse(dirs)
 	return dirs
 }
 
-func parent(p string) string {
-	if i := strings.LastIndexByte(p, '/'); i > 0 {
-		return p[:i]
-	}
-	return "/"
-}
-
-func elements(p string) []string {
-	if p == "/" {
-		return nil
-	}
-	return strings.Split(p[1:], "/")
-}
-
-// within reports whether p is dir or lies below it.
-func within(dir, p string) bool {
-	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
-}
-
 // byDepthFirst orders a directory before what is below it, and that before its later siblings.
-func byDepthFirst(a, b string) int { return slices.Compare(elements(a), elements(b)) }
+func byDepthFirst(a, b string) int { return slices.Compare(abspath.Elements(a), abspath.Elements(b)) }

@@ -1,6 +1,9 @@
 package seatbelt
 
-import "sandboxd/profile"
+import (
+	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+)
 
 // Runtime lists what every text grants without a rule of the profile, and how: files of the system itself without which
 // no program on macOS starts. Exec means that they are mapped as code, not executed. A rule of the profile that speaks of
@@ -35,7 +38,7 @@ func runtimeAt(p string) profile.Access {
 	var access profile.Access
 	for _, group := range runtimeFiles {
 		for _, r := range group.paths {
-			if within(p, r) || within(r, p) {
+			if abspath.Contains(p, r) || abspath.Contains(r, p) {
 				access |= group.access
 			}
 		}

@@ -1,0 +1,175 @@
+// Package hosttree looks at what lies at a profile's paths on a host, for the
+// compilers of mechanisms that work on real files.
+package hosttree
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"sandboxd/profile/abspath"
+)
+
+// Found says what lies at a path of the host.
+type Found uint8
+
+const (
+	Absent      Found = iota
+	Unreachable       // may not be looked at; then the sandbox may not either
+	BehindLink        // a component before the last is a symbolic link
+	Link
+	Directory
+	Device
+	Socket
+	File // anything else
+)
+
+// IsFile reports whether it is a file of any kind but a directory or link.
+func (f Found) IsFile() bool { return f == Device || f == Socket || f == File }
+
+// Tree looks at a host component by component, and remembers. It follows no
+// link, whatever its file system does. It is for one goroutine.
+type Tree struct {
+	fs     fs.ReadLinkFS
+	known  map[string]Found
+	lists  map[string][]fs.DirEntry
+	closed []string
+}
+
+// New looks through a file system whose root is the host's.
+func New(host fs.ReadLinkFS) *Tree {
+	return &Tree{fs: host, known: map[string]Found{"/": Directory}, lists: map[string][]fs.DirEntry{}}
+}
+
+// name is the path as package io/fs wants it.
+func name(path string) string {
+	if path == "/" {
+		return "."
+	}
+	return path[1:]
+}
+
+func (t *Tree) Look(path string) Found {
+	if f, ok := t.known[path]; ok {
+		return f
+	}
+	f := t.lookAfter(t.Look(abspath.Parent(path)), path)
+	t.known[path] = f
+	return f
+}
+
+func (t *Tree) lookAfter(above Found, path string) Found {
+	switch above {
+	case Link, BehindLink:
+		return BehindLink
+	case Unreachable:
+		return Unreachable
+	case Directory:
+	default:
+		return Absent
+	}
+	info, err := t.fs.Lstat(name(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Absent
+	case err != nil:
+		return Unreachable
+	}
+	return Kind(info.Mode().Type())
+}
+
+// Kind is what a file of this type is to a Tree.
+func Kind(mode fs.FileMode) Found {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return Link
+	case mode.IsDir():
+		return Directory
+	case mode&fs.ModeDevice != 0:
+		return Device
+	case mode&fs.ModeSocket != 0:
+		return Socket
+	}
+	return File
+}
+
+// List returns the entries of a directory, none if it cannot be read.
+func (t *Tree) List(dir string) []fs.DirEntry {
+	if entries, ok := t.lists[dir]; ok {
+		return entries
+	}
+	entries, err := fs.ReadDir(t.fs, name(dir))
+	if err != nil {
+		entries = nil
+		t.closed = append(t.closed, dir)
+	}
+	t.lists[dir] = entries
+	return entries
+}
+
+// Closed are the directories that could not be listed.
+func (t *Tree) Closed() []string { return t.closed }
+
+// Shared reports whether a file has more names than this one. A file system
+// says so with a method Links on its FileInfo.
+func (t *Tree) Shared(path string) bool {
+	info, err := t.fs.Lstat(name(path))
+	if err != nil {
+		return false
+	}
+	counted, ok := info.(interface{ Links() uint64 })
+	return ok && counted.Links() > 1
+}
+
+// Target is the text of a symbolic link.
+func (t *Tree) Target(path string) (string, bool) {
+	text, err := t.fs.ReadLink(name(path))
+	return text, err == nil && text != ""
+}
+
+// Resolve returns the real path that p leads to, and whether that exists.
+func (t *Tree) Resolve(p string) (string, bool) {
+	at, rest := "/", abspath.Elements(p)
+	for links := 0; len(rest) > 0; {
+		element := rest[0]
+		rest = rest[1:]
+		switch element {
+		case "", ".":
+			continue
+		case "..":
+			at = abspath.Parent(at)
+			continue
+		}
+		next := abspath.Join(at, element)
+		switch t.Look(next) {
+		case Absent, Unreachable, BehindLink:
+			return "", false
+		case Link:
+			text, ok := t.Target(next)
+			if links++; !ok || links > 40 { // path_resolution(7): ELOOP
+				return "", false
+			}
+			if strings.HasPrefix(text, "/") {
+				at = "/"
+			}
+			rest = slices.Concat(strings.Split(text, "/"), rest)
+		default:
+			at = next
+		}
+	}
+	return at, true
+}
+
+// Seen returns the directories whose entries were looked at, sorted.
+func (t *Tree) Seen() []string {
+	dirs := map[string]bool{}
+	for path := range t.known {
+		dirs[abspath.Parent(path)] = true
+	}
+	for dir := range t.lists {
+		dirs[dir] = true
+	}
+	return slices.Sorted(maps.Keys(dirs))
+}
