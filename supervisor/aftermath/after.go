@@ -124,7 +124,7 @@ func (c *check) look(at string, e entry) {
 	if key, ok := e.asCopy(at); ok && c.before.copies[key] {
 		return
 	}
-	if e.directory() && (c.empty(at) || c.holdsCopies(at)) {
+	if e.directory() && !e.deep && (c.empty(at) || c.holdsCopies(at)) {
 		return // what is below is looked at by itself
 	}
 	if why := c.notOurs(at, e, had); why != "" {
@@ -135,7 +135,9 @@ func (c *check) look(at string, e entry) {
 		return
 	}
 	why := "the command made it under a protected name"
-	if had {
+	if e.deep {
+		why = "the command made it where it lies too deep to be looked into"
+	} else if had {
 		why = "the command changed it, and its name is protected"
 	}
 	c.take(at, e, why)
@@ -263,7 +265,7 @@ func (c *check) replace(at string, e, was entry, had bool, why string) {
 // gone restores what was removed where nothing held it. Whole folders may go:
 // with a package goes what is in it.
 func (c *check) gone(at string, was entry) {
-	if !was.directory() && was.content == nil || c.granted(at) || c.run.Holds != nil && c.run.Holds(at) || vendored(at) {
+	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.Holds != nil && c.run.Holds(at) || vendored(at) {
 		return
 	}
 	if err := c.trash.restore(c.rootOf(at), at, was); err != nil {

@@ -127,6 +127,13 @@ func TestWhatARunLeavesUnderProtectedNames(t *testing.T) {
 		{"a common directory of its own", repository, "mkdir -p w g c; git clone -q --bare . c/r; mv c/r/HEAD g/HEAD; echo ../c/r > g/commondir; echo 'gitdir: ../g' > w/.git; git config -f c/r/config core.fsmonitor 'sh evil'", []string{"c/r/config"}, ""},
 		{"worktree", repository, "git worktree add -q wt", nil, "git -C wt status"},
 		{"stash and rebase", repository, "echo 2 >> f; git stash -q; git checkout -qb t; echo g > g; git add g; git commit -qm g; git rebase -q master 2>/dev/null || git rebase -q main; git stash pop -q", nil, "[ -e g ]"},
+		{"a repository in the object store", repository, "mkdir -p sub .git/objects/ab/x; git clone -q --bare . r; mv r .git/objects/ab/x/r; echo 'gitdir: ../.git/objects/ab/x/r' > sub/.git; git -C sub config core.fsmonitor 'sh evil'", []string{".git/objects/ab/x/r/config"}, "! grep -q fsmonitor .git/objects/ab/x/r/config"},
+		{"a repository of links in the object store", repository, "mkdir -p sub .git/objects/ab; cd .git/objects/ab; ln -s .. objects; ln -s ../../refs refs; cp ../../HEAD .; printf '[core]\nfsmonitor=sh evil\n' > config; echo 'gitdir: ../.git/objects/ab' > ../../../sub/.git", []string{".git/objects/ab/config"}, "! grep -q fsmonitor .git/objects/ab/config"},
+		{"in a folder that can't be listed", "mkdir src", "echo x > src/.envrc; chmod 311 src", []string{"src/.envrc"}, "[ ! -e src/.envrc ] && [ $(stat -c %a src) = 311 ]; chmod 755 src"},
+		{"in a project that can't be listed", "", "mkdir .claude; echo '{}' > .claude/settings.json; chmod 111 . .claude", []string{".claude"}, "[ ! -e .claude/settings.json ] && [ $(stat -c %a .) = 111 ]; chmod 755 ."},
+		{"in a folder that can't be entered", "mkdir src", "mkdir src/.vscode; echo x > src/.vscode/tasks.json; chmod 0 src/.vscode; chmod 0 src", []string{"src/.vscode"}, "chmod 755 src; [ ! -e src/.vscode ]"},
+		{"in a folder that can't be written", "mkdir src; echo mine > src/AGENTS.md", "mkdir src/.vscode; echo x > src/.vscode/tasks.json; echo theirs > src/AGENTS.md; chmod 555 src/.vscode src; chmod 555 .", []string{"src/.vscode", "src/AGENTS.md"}, "[ $(stat -c %a src) = 555 ] && [ ! -e src/.vscode ] && grep -qx mine src/AGENTS.md; chmod 755 . src"},
+		{"too deep to be looked into", "", "d=$(printf 'd/%.0s' $(seq 230)); mkdir -p $d/.vscode; echo x > $d/.vscode/tasks.json; ln -s $d near", []string{strings.Repeat("d/", 200) + "d"}, "[ ! -e near/.vscode ]"},
 		{"objects is a folder", "mkdir -p src/objects", "mkdir -p src/refs src/objects/x/.vscode; touch src/HEAD; echo x > src/objects/x/.vscode/tasks.json", []string{"src/objects/x/.vscode"}, ""},
 	}
 	for _, tt := range tests {

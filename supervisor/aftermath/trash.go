@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -27,25 +29,60 @@ const temporary = ".sandboxd-back"
 
 // take moves what stands at a path below root here and returns where to.
 func (t *trash) take(root, at string) (string, error) {
-	to, err := t.folder()
-	if err != nil {
-		return "", err
-	}
-	defer to.Close()
-	from, closeAll, err := openFolder(root, path.Dir(at))
-	if err != nil {
-		return "", err
-	}
-	defer closeAll()
 	t.n++
 	name := fmt.Sprintf("%03d-%s", t.n, path.Base(at))
 	if len(name) > 200 {
 		name = name[:200]
 	}
-	if err := move(from, path.Base(at), to, name); err != nil {
+	if err := t.fetch(root, at, name); err != nil {
 		return "", err
 	}
-	return path.Join(t.dir, name), nil
+	at = path.Join(t.dir, name)
+	filepath.WalkDir(at, func(dir string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			os.Chmod(dir, 0o700) // what can't be listed could not be removed one day
+		}
+		return err
+	})
+	return at, nil
+}
+
+func (t *trash) fetch(root, at, name string) error {
+	to, err := t.folder()
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	defer unlock(root, at)()
+	from, closeAll, err := openFolder(root, path.Dir(at))
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	return move(from, path.Base(at), to, name)
+}
+
+// unlock opens the way to at for the moment: the run may have closed folders of
+// ours on it, at among them.
+func unlock(root, at string) (lock func()) {
+	var backs []func()
+	parent, element := unix.AT_FDCWD, root
+	for _, next := range append(strings.Split(strings.TrimPrefix(at, root), "/"), "")[1:] {
+		if back := loosen(parent, element, 0o700); back != nil {
+			backs = append(backs, back)
+		}
+		fd, err := unix.Openat(parent, element, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break // at is no folder
+		}
+		backs = append(backs, func() { unix.Close(fd) })
+		parent, element = fd, next
+	}
+	return func() {
+		for _, back := range slices.Backward(backs) {
+			back()
+		}
+	}
 }
 
 // folder makes the run's folder and opens it.
@@ -153,7 +190,13 @@ func carryFolder(from *tree.Dir, name string, to *tree.Dir, as string) error {
 }
 
 func openBelow(d *tree.Dir, name string) (*tree.Dir, func(), error) {
-	return openFolder(d.Path(""), d.Path(name))
+	lock := unlock(d.Path(""), d.Path(name))
+	in, closeIn, err := openFolder(d.Path(""), d.Path(name))
+	if err != nil {
+		lock()
+		return nil, nil, err
+	}
+	return in, func() { closeIn(); lock() }, nil
 }
 
 func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
@@ -190,6 +233,7 @@ func settledError(err error) error {
 
 // restore puts back what an entry was, where nothing stands now.
 func (t *trash) restore(root, at string, was entry) error {
+	defer unlock(root, path.Dir(at))()
 	d, closeAll, err := openFolder(root, path.Dir(at))
 	if err != nil {
 		return err

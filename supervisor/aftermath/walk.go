@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,8 @@ import (
 const (
 	// maxEntries bounds how many directory entries one walk looks at.
 	maxEntries = 2_000_000
-	maxDepth   = 200
+	// maxDepth bounds the walk, which has a descriptor open at every level.
+	maxDepth = 200
 	// maxContent and maxContents bound what is kept of protected files.
 	maxContent  = 256 << 10
 	maxContents = 32 << 20
@@ -39,6 +41,8 @@ type entry struct {
 	anchor string
 	// content of a regular file or text of a link; nil: not known.
 	content []byte
+	// deep: a directory that lies too deep to be looked into.
+	deep bool
 }
 
 // same reports whether two states are one in all that matters to whoever
@@ -73,12 +77,14 @@ type walker struct {
 func walk(p profile.Profile, c *Cache) found {
 	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, left: maxEntries}
 	for _, root := range writable(p) {
-		fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, shut, err := openDir(unix.AT_FDCWD, root)
 		if err != nil {
+			w.partly = w.partly || err == unix.EACCES
 			continue // not there, or one file
 		}
 		w.roots = append(w.roots, root)
 		w.dir(fd, root, cursorAt(p, root), 0)
+		shut()
 	}
 	return w.found
 }
@@ -112,7 +118,7 @@ func cursorAt(p profile.Profile, at string) profile.Cursor {
 func (w *walker) dir(fd int, at string, c profile.Cursor, depth int) {
 	f := os.NewFile(uintptr(fd), at)
 	defer f.Close()
-	entries, ok := w.list(f, depth)
+	entries, ok := w.list(f)
 	if !ok {
 		return
 	}
@@ -133,11 +139,7 @@ func (w *walker) dir(fd int, at string, c profile.Cursor, depth int) {
 	}
 }
 
-func (w *walker) list(f *os.File, depth int) ([]os.DirEntry, bool) {
-	if depth > maxDepth {
-		w.partly = true
-		return nil, false
-	}
+func (w *walker) list(f *os.File) ([]os.DirEntry, bool) {
 	entries, err := f.ReadDir(w.left + 1)
 	if err != nil && err != io.EOF || len(entries) > w.left {
 		w.partly = true
@@ -147,31 +149,66 @@ func (w *walker) list(f *os.File, depth int) ([]os.DirEntry, bool) {
 }
 
 func (w *walker) enter(parent int, element, at string, c profile.Cursor, depth int) {
-	fd, err := openDir(parent, element)
+	if depth >= maxDepth {
+		w.tooDeep(parent, element, at)
+		return
+	}
+	fd, shut, err := openDir(parent, element)
 	if err != nil {
 		w.partly = w.partly || err != unix.ENOENT
 		return
 	}
+	defer shut()
 	w.dir(fd, at, c, depth+1)
 }
 
-// objects looks through git's object store only where it is not one: nobody
-// keeps a file by name in what git keeps by hash.
-func (w *walker) objects(parent int, element, at string, c profile.Cursor, depth int) {
-	fd, err := openDir(parent, element)
-	if err != nil {
+// tooDeep notes a directory that is not looked into. A link or a .git file could lead there.
+func (w *walker) tooDeep(parent int, element, at string) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(parent, element, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		w.partly = w.partly || err != unix.ENOENT
 		return
 	}
+	w.entries[at] = entry{stamp: stampOf(&st), anchor: at, deep: true}
+}
+
+// objects looks through git's object store only where it is not one: git keeps
+// files by hash there, and no folders among them.
+func (w *walker) objects(parent int, element, at string, c profile.Cursor, depth int) {
+	fd, shut, err := openDir(parent, element)
+	if err != nil {
+		w.partly = w.partly || err != unix.ENOENT
+		return
+	}
+	defer shut()
 	f := os.NewFile(uintptr(fd), at)
 	defer f.Close()
-	entries, _ := w.list(f, depth)
+	entries, _ := w.list(f)
 	for _, e := range entries {
 		name := e.Name()
 		stored := name == "pack" || name == "info" || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
-		if child := c.Child(name); e.IsDir() && !stored && !child.Settled() {
+		if child := c.Child(name); e.IsDir() && !child.Settled() && !(stored && w.flat(fd, name, path.Join(at, name))) {
 			w.enter(fd, name, path.Join(at, name), child, depth+1)
 		}
 	}
+}
+
+// flat reports whether a directory holds no other and is no repository itself,
+// whose folders could be links.
+func (w *walker) flat(parent int, element, at string) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(parent, element, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Nlink != 2 {
+		return false // some file systems don't count: look
+	}
+	if _, ok := w.cache.get(at, stampOf(&st)); ok {
+		return true
+	}
+	var head unix.Stat_t
+	if unix.Fstatat(parent, element+"/HEAD", &head, unix.AT_SYMLINK_NOFOLLOW) != unix.ENOENT {
+		return false
+	}
+	w.cache.put(at, stampOf(&st), nil)
+	return true
 }
 
 // repository reports whether git would take a directory for a repository, or
@@ -211,15 +248,21 @@ func (w *walker) record(parent int, element, at, anchor string, depth int) {
 		w.entries[at] = e
 		return
 	}
+	if depth >= maxDepth {
+		e.deep = true
+		w.entries[at] = e
+		return
+	}
 	w.entries[at] = e
-	fd, err := openDir(parent, element)
+	fd, shut, err := openDir(parent, element)
 	if err != nil {
 		w.partly = true
 		return
 	}
+	defer shut()
 	f := os.NewFile(uintptr(fd), at)
 	defer f.Close()
-	entries, _ := w.list(f, depth)
+	entries, _ := w.list(f)
 	for _, below := range entries {
 		w.record(fd, below.Name(), path.Join(at, below.Name()), anchor, depth+1)
 	}
@@ -229,8 +272,45 @@ func stampOf(st *unix.Stat_t) stamp {
 	return stamp{dev: uint64(st.Dev), ino: st.Ino, mode: uint64(st.Mode), size: st.Size, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano()}
 }
 
-func openDir(parent int, element string) (int, error) {
-	return unix.Openat(parent, element, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+// openDir opens a directory. One of our own that its mode closes to us is opened
+// until shut: by name, git and shells reach what lies in it all the same.
+func openDir(parent int, element string) (fd int, shut func(), err error) {
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	shut = func() {}
+	fd, err = unix.Openat(parent, element, flags, 0)
+	var st unix.Stat_t
+	switch {
+	case err == nil && (unix.Fstat(fd, &st) != nil || st.Mode&0o500 == 0o500):
+		return fd, shut, nil
+	case err != nil && err != unix.EACCES:
+		return fd, shut, err
+	}
+	if back := loosen(parent, element, 0o500); back != nil {
+		shut = back
+		if err != nil {
+			fd, err = unix.Openat(parent, element, flags, 0)
+		}
+	}
+	return fd, shut, err
+}
+
+// loosen gives the owner of a directory, which we must be, the permissions of
+// mode besides its own, until back is called; nil where there was no need, or no way.
+func loosen(parent int, element string, mode uint32) (back func()) {
+	fd, err := unix.Openat(parent, element, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	var st unix.Stat_t
+	self := "/proc/self/fd/" + strconv.Itoa(fd)
+	if unix.Fstat(fd, &st) != nil || st.Uid != uint32(unix.Geteuid()) || st.Mode&mode == mode || unix.Chmod(self, st.Mode&0o7777|mode) != nil {
+		unix.Close(fd)
+		return nil
+	}
+	return func() {
+		unix.Chmod(self, st.Mode&0o7777)
+		unix.Close(fd)
+	}
 }
 
 // content reads a small file or a link, unless it is known from before.
