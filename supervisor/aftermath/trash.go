@@ -71,7 +71,7 @@ func unlock(root, at string) (lock func()) {
 		if back := loosen(parent, element, 0o700); back != nil {
 			backs = append(backs, back)
 		}
-		fd, err := unix.Openat(parent, element, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := unix.Openat(parent, element, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			break // at is no folder
 		}

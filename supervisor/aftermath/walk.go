@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -292,25 +291,6 @@ func openDir(parent int, element string) (fd int, shut func(), err error) {
 		}
 	}
 	return fd, shut, err
-}
-
-// loosen gives the owner of a directory, which we must be, the permissions of
-// mode besides its own, until back is called; nil where there was no need, or no way.
-func loosen(parent int, element string, mode uint32) (back func()) {
-	fd, err := unix.Openat(parent, element, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	var st unix.Stat_t
-	self := "/proc/self/fd/" + strconv.Itoa(fd)
-	if unix.Fstat(fd, &st) != nil || st.Uid != uint32(unix.Geteuid()) || st.Mode&mode == mode || unix.Chmod(self, st.Mode&0o7777|mode) != nil {
-		unix.Close(fd)
-		return nil
-	}
-	return func() {
-		unix.Chmod(self, st.Mode&0o7777)
-		unix.Close(fd)
-	}
 }
 
 // content reads a small file or a link, unless it is known from before.
