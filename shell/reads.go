@@ -40,6 +40,10 @@ func (j *judging) at(abs string, glob bool) place {
 func (j *judging) safe(c *analysis.Call, state *callState, use *safelist.Use, f *finding) {
 	f.decision, f.risk = Auto, RiskLow
 	f.rule, f.why = "safe list: "+use.Entry.Name, "it only reads"
+	if use.Entry.Typed && j.cmd.TTY {
+		f.stop(RiskNormal, "at a terminal, "+use.Entry.Name+" runs what is typed into it")
+		return
+	}
 	dirs := j.dirsOf(c, use)
 	if len(use.Paths) > maxPaths || len(j.seen) > 2*maxPaths {
 		f.stop(RiskNormal, fmt.Sprintf("more than %d paths, which are not judged one by one", maxPaths))

@@ -44,6 +44,26 @@ func checkPager(u *Use) string {
 	return ""
 }
 
+// checkTree refuses values that are joined to a short option: tree takes the next word, and reads on in this one.
+func checkTree(u *Use) string {
+	for _, o := range u.Options {
+		if o.Value != "" && len(o.Name) == 2 && u.Args[o.Index].Text != o.Value && !(o.Name == "-L" && digits(o.Value)) {
+			return "the value of " + o.Name + " belongs in a word of its own"
+		}
+	}
+	return checkRecursive("-l")(u)
+}
+
+// checkResponse refuses words that the programs of binutils replace by what stands in a file, options included.
+func checkResponse(u *Use) string {
+	for _, w := range u.Words {
+		if strings.HasPrefix(w.Text, "@") {
+			return "its words would come from a file: " + w.Text
+		}
+	}
+	return ""
+}
+
 func checkCD(u *Use) string {
 	if len(u.Operands) != 1 || u.Operands[0].Text == "-" || u.Operands[0].Text == "" {
 		return "where it leads is not known"

@@ -4,7 +4,7 @@ package safelist
 const gitDiffOptions = "-p,-u,--patch -s,--no-patch -U,--unified=NUM --raw --patch-with-raw --indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored=TEXT --diff-algorithm=TEXT --stat[=TEXT] --stat-width=NUM --stat-name-width=NUM --stat-count=NUM --compact-summary --numstat --shortstat -X[=TEXT] --dirstat[=TEXT] --cumulative --summary --patch-with-stat -z --name-only --name-status --color[=TEXT] --no-color --color-moved[=TEXT] --no-color-moved --color-moved-ws=TEXT --no-color-moved-ws --word-diff[=TEXT] --word-diff-regex=TEXT --color-words[=TEXT] --no-renames --rename-empty --no-rename-empty --check --ws-error-highlight=TEXT --full-index --binary --abbrev[=NUM] -B[=TEXT] --break-rewrites[=TEXT] -M[=TEXT] --find-renames[=TEXT] -C[=TEXT] --find-copies[=TEXT] --find-copies-harder -D,--irreversible-delete -l=NUM --diff-filter=TEXT -S=TEXT -G=TEXT --find-object=TEXT --pickaxe-all --pickaxe-regex --skip-to=TEXT --rotate-to=TEXT -R -a,--text --ignore-cr-at-eol --ignore-space-at-eol -b,--ignore-space-change -w,--ignore-all-space --ignore-blank-lines -I,--ignore-matching-lines=TEXT --inter-hunk-context=NUM -W,--function-context --exit-code --quiet --no-ext-diff --no-textconv --src-prefix=TEXT --dst-prefix=TEXT --no-prefix --default-prefix --line-prefix=TEXT --ita-invisible-in-index --no-relative --relative[=TEXT]"
 
 // The options that git log, show, rev-list and their like share (git-log(1)).
-const gitLogOptions = "-NUM -n,--max-count=NUM --skip=NUM --since,--after=TEXT --until,--before=TEXT --since-as-filter=TEXT --author,--committer=TEXT --grep-reflog=TEXT --grep=TEXT --all-match --invert-grep -i,--regexp-ignore-case --basic-regexp -E,--extended-regexp -F,--fixed-strings -P,--perl-regexp --merges --no-merges --min-parents=NUM --max-parents=NUM --first-parent --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob=TEXT --exclude=TEXT --reflog --single-worktree --cherry-mark --cherry-pick --left-only --right-only --cherry -g,--walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse --simplify-merges --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --pretty[=TEXT] --format=TEXT --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents --children --left-right --graph --no-graph --show-linear-break[=TEXT] --decorate[=TEXT] --no-decorate --decorate-refs=TEXT --decorate-refs-exclude=TEXT --source --mailmap --no-mailmap --use-mailmap --log-size --follow --full-diff -L=TEXT -c --cc --diff-merges=TEXT --no-diff-merges --combined-all-paths -m -t --count --left-right-count --stdin --clear-decorations --root"
+const gitLogOptions = "-NUM -n,--max-count=NUM --skip=NUM --since,--after=TEXT --until,--before=TEXT --since-as-filter=TEXT --author,--committer=TEXT --grep-reflog=TEXT --grep=TEXT --all-match --invert-grep -i,--regexp-ignore-case --basic-regexp -E,--extended-regexp -F,--fixed-strings -P,--perl-regexp --merges --no-merges --min-parents=NUM --max-parents=NUM --first-parent --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob=TEXT --exclude=TEXT --reflog --single-worktree --cherry-mark --cherry-pick --left-only --right-only --cherry -g,--walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse --simplify-merges --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --pretty[=TEXT] --format[=TEXT] --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents --children --left-right --graph --no-graph --show-linear-break[=TEXT] --decorate[=TEXT] --no-decorate --decorate-refs=TEXT --decorate-refs-exclude=TEXT --source --mailmap --no-mailmap --use-mailmap --log-size --follow --full-diff -L=TEXT -c --cc --diff-merges=TEXT --no-diff-merges --combined-all-paths -m -t --count --left-right-count --stdin --clear-decorations --root"
 
 var gitDiffNever = map[string]string{
 	"--ext-diff":       "runs an external diff program",
@@ -43,7 +43,7 @@ var gitEntries = []Entry{
 		Name: "git log", Manual: "git 2.39 git-log(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
 		Operands: "PATH...", Globs: GlobAny, Check: gitRevisions,
 		Pass:   []string{"git log", "git log --oneline", "git log -n 5 --format='%h %s (%an)'", "git log -p -2 -- cmd/", "git log -5", "git log --since='2 weeks ago' --author=x", "git log --graph --all --decorate", "git log -S'foo' --oneline", "git log -L10,20:a.go"},
-		Refuse: []string{"git log -1 --output /tmp/pwn", "git log --show-signature", "git log --format=%G?", "git -p log"},
+		Refuse: []string{"git log -1 --output /tmp/pwn", "git log --format --output=pwn", "git log --author --output=pwn", "git log --show-signature", "git log --format=%G?", "git -p log"},
 	},
 	{
 		Name: "git show", Manual: "git 2.39 git-show(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
@@ -58,12 +58,12 @@ var gitEntries = []Entry{
 	{
 		Name: "git rev-list", Manual: "git 2.39 git-rev-list(1)", Options: gitLogOptions + " --objects --objects-edge --no-object-names --header --timestamp --no-commit-header --disk-usage --abbrev[=NUM] --quiet", Never: gitDiffNever,
 		Operands: "PATH...", Check: gitRevisions,
-		Pass: []string{"git rev-list --count HEAD", "git rev-list -n 1 main"}, Refuse: []string{"git rev-list --output=x HEAD"},
+		Pass: []string{"git rev-list --count HEAD", "git rev-list -n 1 main"}, Refuse: []string{"git rev-list --output=x HEAD", "git rev-list --decorate-refs --output=x HEAD", "git rev-list -L --output=x HEAD"},
 	},
 	{
 		Name: "git reflog", Manual: "git 2.39 git-reflog(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
 		Operands: "PATH...", Check: gitReflog,
-		Pass: []string{"git reflog", "git reflog -10", "git reflog show main"}, Refuse: []string{"git reflog expire --all", "git reflog delete x"},
+		Pass: []string{"git reflog", "git reflog -10", "git reflog show main"}, Refuse: []string{"git reflog --format --output=pwn", "git reflog expire --all", "git reflog delete x"},
 	},
 	{
 		Name: "git shortlog", Manual: "git 2.39 git-shortlog(1)", Options: "-n,--numbered -s,--summary -e,--email -c --group=TEXT --all --no-merges --merges --since,--after=TEXT --until,--before=TEXT --author=TEXT -NUM -w[=TEXT]",
@@ -155,7 +155,7 @@ var gitEntries = []Entry{
 	},
 	{
 		Name: "git for-each-ref", Manual: "git 2.39 git-for-each-ref(1)", Options: gitListOptions + " --count=NUM", Operands: "TEXT...", Check: gitFormats,
-		Pass: []string{"git for-each-ref --format='%(refname:short)' refs/heads"}, Refuse: []string{"git for-each-ref --shell", "git for-each-ref --format='%(signature)'"},
+		Pass: []string{"git for-each-ref --format='%(refname:short)' refs/heads", "git for-each-ref --sort -committerdate"}, Refuse: []string{"git for-each-ref --shell", "git for-each-ref --format='%(signature)'"},
 	},
 	{
 		Name: "git show-ref", Manual: "git 2.39 git-show-ref(1)", Options: "--head --heads --tags -d,--dereference -s,--hash[=NUM] --verify --abbrev[=NUM] -q,--quiet", Operands: "TEXT...",
@@ -170,7 +170,7 @@ var gitEntries = []Entry{
 		Pass: []string{"git symbolic-ref --short HEAD"}, Refuse: []string{"git symbolic-ref HEAD refs/heads/x", "git symbolic-ref -d x", "git symbolic-ref"},
 	},
 	{
-		Name: "git diff-tree", Manual: "git 2.39 git-diff-tree(1)", Options: gitDiffOptions + " -r -t -m --root --no-commit-id --pretty[=TEXT] --format=TEXT --always", Never: gitDiffNever, Operands: "PATH...", Check: gitRevisions,
+		Name: "git diff-tree", Manual: "git 2.39 git-diff-tree(1)", Options: gitDiffOptions + " -r -t -m --root --no-commit-id --pretty[=TEXT] --format[=TEXT] --always", Never: gitDiffNever, Operands: "PATH...", Check: gitRevisions,
 		Pass: []string{"git diff-tree --no-commit-id --name-only -r HEAD"}, Refuse: []string{"git diff-tree --output=x HEAD"},
 	},
 	{

@@ -64,8 +64,9 @@ var searchEntries = []Entry{
 		Name: "tree", Manual: "tree 2.1 tree(1)",
 		Options:  "-a -d -l -f -x -L=NUM -P=TEXT -I=TEXT --gitignore --ignore-case --matchdirs --metafirst --prune --noreport --filelimit=NUM --timefmt=TEXT -q -N -Q -p -u -g -s -h --si -D -F -i -A -S -n -C -v -t -c -U -r --dirsfirst --filesfirst --sort[=TEXT] -J -X --inodes --device --du --help --version",
 		Never:    map[string]string{"-o": "writes its result to a file", "-R": "writes a file into every directory"},
-		Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkRecursive("-l"),
-		Pass: []string{"tree", "tree -L 2 internal", "tree -a -I 'node_modules|.git'"}, Refuse: []string{"tree -o /tmp/pwn", "tree -R -L 1"},
+		Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkTree,
+		Pass:   []string{"tree", "tree -L 2 internal", "tree -L2", "tree -aL 2", "tree -a -I 'node_modules|.git'", "tree --filelimit=9"},
+		Refuse: []string{"tree -o /tmp/pwn", "tree -R -L 1", "tree -Po x pwn", "tree -Io x pwn", "tree -aPo x pwn", "tree -PR x"},
 	},
 	{
 		Name: "jq", Manual: "jq 1.6 jq(1)", Raw: true, Check: checkJQ,

@@ -66,8 +66,8 @@ var textEntries = []Entry{
 	{
 		Name: "strings", Manual: "binutils 2.40 strings(1)",
 		Options:  "-NUM -a,--all -d,--data -f,--print-file-name -n,--bytes=NUM -t,--radix=TEXT -o -w,--include-all-whitespace -s,--output-separator=TEXT -e,--encoding=TEXT --help",
-		Operands: "PATH...", Globs: GlobAny,
-		Pass: []string{"strings -n 8 a.out", "strings a.out"}, Refuse: []string{"strings --target=x a.out"},
+		Operands: "PATH...", Globs: GlobRooted, Check: checkResponse,
+		Pass: []string{"strings -n 8 a.out", "strings a.out"}, Refuse: []string{"strings @opts", "strings *", "strings --target=x a.out"},
 	},
 	{
 		Name: "cut", Manual: "coreutils 9.1 cut(1)",

@@ -36,6 +36,8 @@ type Entry struct {
 	// Check looks at what the options and classes cannot say; it returns why
 	// the words are refused, or "".
 	Check func(u *Use) string
+	// Typed says that at a terminal the command runs what is typed into it.
+	Typed bool
 	// Env are variables that the command is run with, and Unset those it is run
 	// without, so that the caller's environment does not change what it does.
 	Env   map[string]string

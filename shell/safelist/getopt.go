@@ -100,7 +100,12 @@ func (e *Entry) nextValue(u *Use, name string, o option, i int) string {
 	if u.Args[i+1].Kind != analysis.Literal {
 		return "the value of " + name + " is not literal"
 	}
-	return e.value(u, name, o, u.Args[i+1].Text, i+1)
+	value := u.Args[i+1].Text
+	// git reads some options' values only behind "=", by sub-command and version; to it the next word is an option then.
+	if strings.HasPrefix(e.Name, "git ") && name != "--sort" && len(value) > 1 && value[0] == '-' && o.class != ClassNum {
+		return "the value of " + name + " could be read as an option: " + value
+	}
+	return e.value(u, name, o, value, i+1)
 }
 
 func (e *Entry) value(u *Use, name string, o option, value string, i int) string {
