@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"hook":                {"ipc"},
 	"ipc":                 {},
 	"landlock":            {"profile"},
-	"mcp":                 {"ipc"},
+	"mcp":                 {"display", "ipc"},
 	"profile":             {},
 	"sandbox":             {"profile", "bwrap", "landlock", "seccomp", "seatbelt"},
 	"seatbelt":            {"profile"},

@@ -22,7 +22,7 @@ func TestAgentInside(t *testing.T) {
 		a.outsideTmp()
 		other := newActor(t, a.user())
 		other.sh("echo PRIVATE > private")
-		st := newStage(a, "[sandbox]\nagent_socket = true\n")
+		st := newStage(a, "") // nothing has to be configured
 		person := st.persons["terminal"]
 		if _, err := person.approver.Trust(t.Context(), ipc.TrustRequest{Dir: other.project}); err != nil {
 			t.Fatal(err)
@@ -91,13 +91,58 @@ if os.getpid() != 1: os.execvp("sleep", sys.argv[1:])
 	})
 }
 
-// R-IP-08: where the configuration does not say so, no agent gets the socket.
-func TestAgentInsideIsAskedFor(t *testing.T) {
+// R-IP-08: where the configuration forbids it no agent gets the socket, by
+// whatever way it is asked for.
+func TestAgentInsideForbidden(t *testing.T) {
 	a := newActor(t, "")
-	a.start()
-	if r := a.sbx("run", "--agent", "--", "true"); r.code != 126 || !strings.Contains(r.err, "agent_socket = true") {
+	newStage(a, "[sandbox]\nagent_socket = false\n")
+	if r := a.sbx("run", "--agent", "--", "true"); r.code != 126 || !strings.Contains(r.err, "agent_socket = false") {
 		t.Errorf("%v", r)
 	}
+	agent := a.agentPeer("asks")
+	s, err := agent.agent.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &ipc.Client{Socket: agent.agent.Socket, Secret: s.Secret}
+	defer c.Close()
+	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Agent: true, Command: "ls"}); ipc.CodeOf(err) != ipc.CodeForbidden {
+		t.Errorf("on the wire: %v", err)
+	}
+	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Ticket: "x", Agent: true, Command: "ls"}); ipc.CodeOf(err) != ipc.CodeBadRequest {
+		t.Errorf("with a ticket: %v", err)
+	}
+}
+
+// R-IP-08: wherever the sockets lie, also where every sandbox has a directory of
+// its own (/tmp, the home), an agent finds agent.sock there and nothing else.
+func TestAgentInsideFindsTheSocket(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		home, err := os.MkdirTemp(a.home, ".sockets-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.cred != nil {
+			os.Chown(home, int(a.cred.Uid), int(a.cred.Gid))
+		}
+		t.Cleanup(func() { os.RemoveAll(home) })
+		for _, dir := range []string{a.dir, home} {
+			old := a.dir
+			a.dir = dir
+			a.start("--mode", "approve-all")
+			r := a.sbx("run", "--agent", "--", "python3", "-c", `import os, socket
+d = os.environ["SBX_SOCKET_DIR"]
+for name in ("agent.sock", "approver.sock", "stdio.sock"):
+    try:
+        socket.socket(socket.AF_UNIX).connect(d + "/" + name); print(name, "in")
+    except OSError as e: print(name, "out")`)
+			if r.code != 0 || r.out != "agent.sock in\napprover.sock out\nstdio.sock out\n" {
+				t.Errorf("in %s: %v", a.socketDir(), r)
+			}
+			a.stop()
+			a.dir = old
+		}
+	})
 }
 
 // copyInto copies a folder into the project, as the actor's own.

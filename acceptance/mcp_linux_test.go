@@ -16,12 +16,14 @@ import (
 )
 
 // mcpClient drives the real `sbx mcp` with the go-sdk's client.
-func (a *actor) mcpClient() *mcp.ClientSession {
+func (a *actor) mcpClient() *mcp.ClientSession { return a.mcpClientWith(nil, nil) }
+
+func (a *actor) mcpClientWith(o *mcp.ClientOptions, so *mcp.ClientSessionOptions) *mcp.ClientSession {
 	a.t.Helper()
 	cmd := a.command(context.Background(), filepath.Join(bin, "sbx"), "mcp") // it ends with its input
 	var errs safeBuffer
 	cmd.Stderr = &errs
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(a.t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(a.t.Context(), &mcp.CommandTransport{Command: cmd}, so)
 	if err != nil {
 		a.t.Fatalf("%v\n%s", err, errs.String())
 	}
@@ -50,7 +52,8 @@ func tool(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) 
 	return text, structured, r.IsError
 }
 
-// answering answers every question as decide says, until the test is over.
+// answering answers every question as decide says, until the test is over; what
+// decide says nothing about stays open.
 func (p *peer) answering(t *testing.T, decide func(q ipc.Approval) ipc.Answer) {
 	t.Helper()
 	news, err := p.approver.News(t.Context(), ipc.NewsRequest{})
@@ -74,6 +77,9 @@ func (p *peer) answering(t *testing.T, decide func(q ipc.Approval) ipc.Answer) {
 				continue // withdrawn meanwhile
 			}
 			a := decide(q)
+			if a == (ipc.Answer{}) {
+				continue // it is somebody else's to answer
+			}
 			a.ID, a.Rev, a.Hash = q.ID, q.Rev, q.Hash
 			if d, err := p.approver.Decide(t.Context(), a); err == nil && d.ConfirmAgain {
 				a.Rev, a.Confirm = d.Rev, true

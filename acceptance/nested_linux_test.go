@@ -27,8 +27,8 @@ def call(method, path, body=None, secret=None):
     r = c.getresponse().read()
     lines = [json.loads(l) for l in r.decode().splitlines() if l.strip()]
     return lines if len(lines) > 1 else lines[0]
-def run(s, line):
-    x = call("POST", "/v1/exec", {"session": s["id"], "command": line}, s["secret"])
+def run(s, line, agent=False):
+    x = call("POST", "/v1/exec", {"session": s["id"], "command": line, "agent": agent}, s["secret"])
     if "error" in x: return x["error"]["code"]
     events = call("GET", "/v1/exec/" + x["id"] + "/events", None, s["secret"])
     out = b"".join(base64.b64decode(e.get("data", "")) for e in events).decode()
@@ -49,6 +49,9 @@ res["theirs"] = run(theirs, "cat " + other + "/private; echo x > " + other + "/m
 res["theirs file"] = write(theirs, other + "/made-too")
 r = call("POST", "/v1/files/read", {"session": theirs["id"], "path": other + "/private"}, theirs["secret"])
 res["theirs read"] = r.get("content", r.get("error", {}).get("code"))
+knock = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"" + d + "/agent.sock\")'"
+res["its command"] = run(mine, knock + " 2>/dev/null && echo in || echo out")
+res["its agent"] = run(mine, knock + " && echo in", True)
 for root in ("/", os.path.expanduser("~"), d, "/etc"):
     res["root " + root] = call("POST", "/v1/sessions", {"root": root}).get("error", {}).get("code")
 res["stolen"] = call("POST", "/v1/exec", {"session": stolen, "command": "cat " + other + "/private"}, theft).get("error", {}).get("code")
@@ -67,9 +70,7 @@ func TestSessionInsideSandbox(t *testing.T) {
 		// A second project, trusted like the first.
 		other := newActor(t, a.user())
 		other.sh("echo PRIVATE > private")
-		config := filepath.Join(a.dir, "config.toml")
-		a.do(strings.NewReader("[sandbox]\nagent_socket = true\n"), "/bin/sh", "-c", "umask 077; cat > "+config)
-		a.start("--config", config, "--mode", "approve-all")
+		a.start("--mode", "approve-all")
 		for _, dir := range []string{a.project, other.project} {
 			if got := a.sbx("trust", dir); got.code != 0 {
 				t.Fatal(got)
@@ -83,14 +84,14 @@ func TestSessionInsideSandbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.do(strings.NewReader(inner), "/bin/sh", "-c", "cat > inner.py")
-		got := a.sbx("run", "--", "python3", "inner.py", a.socketDir(), other.project, s.ID, string(s.Secret))
+		got := a.sbx("run", "--agent", "--", "python3", "inner.py", a.socketDir(), other.project, s.ID, string(s.Secret))
 		var res map[string]any
 		if err := json.Unmarshal([]byte(got.out), &res); err != nil {
 			t.Fatalf("%v\n%v", err, got)
 		}
 		for name, want := range map[string]any{
 			"approver": "refused", "stdio": "refused",
-			"mine": "0 hello\nmade\n", "mine file": "written",
+			"mine": "0 hello\nmade\n", "mine file": "written", "its command": "0 out\n", "its agent": "0 in\n",
 			"root /": "bad_root", "root " + a.home: "bad_root", "root " + a.socketDir(): "bad_root", "root /etc": "bad_root",
 			"stolen": "not_found", "sessions": 2.0, "mode": "no_route", "trust": "no_route",
 		} {
@@ -126,8 +127,7 @@ func TestSessionInsideSandbox(t *testing.T) {
 			}
 		}
 
-		// Without the setting the socket is not there.
-		a.start("--mode", "approve-all")
+		// What is not run as an agent does not reach the socket.
 		got = a.sbx("run", "--", "python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect('"+a.socketDir()+"/agent.sock')")
 		if got.code == 0 {
 			t.Errorf("a sandbox reaches the socket unasked: %v", got)

@@ -208,6 +208,74 @@ func TestInline(t *testing.T) {
 	}
 }
 
+// TestClient: the agent's own client may answer, only where that is configured,
+// only for a low risk, and for this once; the record says through whom.
+func TestClient(t *testing.T) {
+	client := approval.Identity{Principal: principal, Name: "pid 7", Via: approval.ViaClient}
+	on, off := approval.DefaultConfig(), approval.DefaultConfig()
+	on.ClientAnswers = true
+	same, nothing := func(*approval.Call) {}, func(*approval.Answer) {}
+	for _, c := range []struct {
+		name           string
+		cfg            approval.Config
+		change         func(*approval.Call)
+		spoil          func(*approval.Answer)
+		offered, taken bool
+	}{
+		{"yes", on, same, nothing, true, true},
+		{"no", on, same, func(a *approval.Answer) { a.Verb, a.Mode = approval.VerbDeny, approval.RejectSoft }, true, true},
+		{"by default", off, same, nothing, false, false},
+		{"a call that does not offer it", on, func(c *approval.Call) { c.Client = false }, nothing, false, false},
+		{"no words about the risk", on, func(c *approval.Call) { c.Request.Risk = "" }, nothing, false, false},
+		{"medium risk", on, func(c *approval.Call) { c.Request.Risk = approval.RiskNormal }, nothing, false, false},
+		{"medium risk, denied", on, func(c *approval.Call) { c.Request.Risk = approval.RiskNormal }, func(a *approval.Answer) { a.Verb = approval.VerbDeny }, false, false},
+		{"high risk", on, func(c *approval.Call) { c.Request.Risk = approval.RiskHigh }, nothing, false, false},
+		{"dangerous", on, func(c *approval.Call) { c.Class.Dangerous = true }, nothing, false, false},
+		{"protected", on, func(c *approval.Call) { c.Request.Protected = true }, nothing, false, false},
+		{"delete", on, func(c *approval.Call) { c.Class.Delete = true }, nothing, false, false},
+		{"outside the project", on, func(c *approval.Call) { c.Request.Outside = true }, nothing, false, false},
+		{"turn", on, same, func(a *approval.Answer) { a.Scope = approval.ScopeTurn }, true, false},
+		{"session", on, same, func(a *approval.Answer) { a.Scope = approval.ScopeSession }, true, false},
+		{"global", on, same, func(a *approval.Answer) { a.Scope = approval.ScopeGlobal }, true, false},
+		{"no, for the session", on, same, func(a *approval.Answer) { a.Verb, a.Scope = approval.VerbDeny, approval.ScopeSession }, true, false},
+		{"a widening", on, func(c *approval.Call) { c.Widenings = []approval.Widening{{Value: "x"}} }, func(a *approval.Answer) { a.Widening = 1 }, true, false},
+		{"the whole batch", on, func(c *approval.Call) { c.Batch = approval.Batch{ID: "b", Index: 1, Total: 2} }, func(a *approval.Answer) { a.Verb = approval.VerbAllowAll }, true, false},
+		{"unseen", on, same, func(a *approval.Answer) { a.Hash = "x" }, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, approval.Options{Config: c.cfg, Store: new(approvaltest.Store)}, func(t *testing.T, ctl *approval.Controller) {
+				call := asking("s")
+				call.Client, call.Request.Risk = true, approval.RiskLow
+				c.change(&call)
+				result := start(t.Context(), ctl, call)
+				p := only(t, ctl)
+				a := p.Allow(client)
+				c.spoil(&a)
+				_, err := ctl.Answer(t.Context(), p.ID, a)
+				if p.Client != c.offered || (err == nil) != c.taken {
+					t.Fatalf("offered %t, want %t; taken %v, want %t", p.Client, c.offered, err, c.taken)
+				}
+				if !c.taken {
+					return
+				}
+				if d := <-result; d.Scope != approval.ScopeOnce || d.How != approval.HowPerson || d.By.String() != "uid 1000, pid 7, through the agent's own client" {
+					t.Errorf("%+v by %s", d, d.By)
+				}
+			})
+		})
+	}
+	// Nothing else is its to say.
+	bubble(t, approval.Options{Config: on}, func(t *testing.T, c *approval.Controller) {
+		c.OpenSession(ref("s"))
+		if err := c.ApproveAllSession(client, ref("s"), time.Minute); err == nil {
+			t.Error("it switched approve-all on")
+		}
+		if _, err := c.AddGrant(client, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeSession, Principal: principal, Session: "s", Match: approval.Pattern{Tool: "bash", Any: true}}); err == nil {
+			t.Error("it made a grant")
+		}
+	})
+}
+
 // TestInlinePresence: the caller's own terminal counts as somebody present,
 // and as a terminal.
 func TestInlinePresence(t *testing.T) {

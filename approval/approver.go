@@ -84,14 +84,25 @@ func (c *Controller) present(p Principal, f func(Identity)) {
 // attended reports whether anybody present, except those in without, could
 // answer a question about call.
 func (c *Controller) attended(call *Call, without map[Identity]bool) bool {
-	found := call.Inline && c.cfg.Inline && !inlineIn(without)
+	found := c.here(call) != "" && !ownIn(without)
 	c.present(call.Principal, func(by Identity) { found = found || !without[by] })
 	return found
 }
 
-func inlineIn(set map[Identity]bool) bool {
+// here is how the call may be answered from where it was made; "": not at all.
+func (c *Controller) here(call *Call) Via {
+	switch {
+	case call.Inline && c.cfg.Inline:
+		return ViaInline
+	case call.Client && c.cfg.ClientAnswers && call.low():
+		return ViaClient
+	}
+	return ""
+}
+
+func ownIn(set map[Identity]bool) bool {
 	for by := range set {
-		if by.Via == ViaInline {
+		if by.Via.own() {
 			return true
 		}
 	}
@@ -100,7 +111,7 @@ func inlineIn(set map[Identity]bool) bool {
 
 // patience is how long a question waits, as things stand (R-AP-14).
 func (c *Controller) patience(q *question) time.Duration {
-	terminal := q.call.Inline && c.cfg.Inline
+	terminal := c.here(&q.call) != ""
 	remote := false
 	c.present(q.call.Principal, func(by Identity) {
 		if by.Via == ViaTerminal {

@@ -99,6 +99,8 @@ type Call struct {
 	Widenings []Widening
 	// Inline: the person at the caller's own terminal may answer.
 	Inline bool
+	// Client: the agent's own client can put the question to its user.
+	Client bool
 
 	// Present builds the costly presentation. It is called at most once, and
 	// only when a person will see it; it must return when ctx ends. Nil means
@@ -130,6 +132,12 @@ func (c *Call) protected() bool {
 
 func (c *Call) delete() bool {
 	return c.Class.Delete || c.Request != nil && c.Request.Delete
+}
+
+// low reports whether a yes can do little: the only calls that the agent's own
+// client may answer.
+func (c *Call) low() bool {
+	return c.Request != nil && c.Request.Risk == RiskLow && !c.Request.Outside && !c.dangerous() && !c.protected() && !c.delete()
 }
 
 // validate reports a malformed call; such a call is refused.

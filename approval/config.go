@@ -45,6 +45,9 @@ type Config struct {
 	NoApprover string `toml:"no_approver"`
 	// Inline lets the person at the terminal of `sbx run` answer there.
 	Inline bool `toml:"inline"`
+	// ClientAnswers lets the agent's own client put questions of low risk to
+	// whoever sits there. The answer comes through the program that asks.
+	ClientAnswers bool `toml:"client_answers"`
 	// ShowStats prints the statistics when a session ends.
 	ShowStats bool `toml:"show_stats"`
 	// DoubleConfirmDeletes asks twice for deletes. Dangerous and protected

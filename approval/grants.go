@@ -59,7 +59,7 @@ func (c *Controller) grantable(by Identity, g *Grant) error {
 		return fmt.Errorf("scope %q is not remembered", g.Scope)
 	case !by.sees(g.Principal):
 		return errors.New("it belongs to another principal")
-	case by.Via == ViaInline:
+	case by.Via.own():
 		return errors.New("not from the command that asks")
 	case g.Scope == ScopeAgent && g.Agent == "":
 		return errors.New("scope agent wants a verified agent")

@@ -64,7 +64,14 @@ const (
 	// ViaInline is the person at the terminal of the very command that asks;
 	// held to once and session scope and never for high risk (R-IP-01).
 	ViaInline Via = "inline"
+	// ViaClient is whoever sits at the client of the very agent that asks. The
+	// agent's own program passes the answer on, so it is taken only where the
+	// configuration says so, for this once, and for a low risk.
+	ViaClient Via = "client"
 )
+
+// own reports whether the answer comes from where the request was made.
+func (v Via) own() bool { return v == ViaInline || v == ViaClient }
 
 // Identity is who answered, granted or revoked. It is comparable.
 type Identity struct {
@@ -82,7 +89,11 @@ func (i Identity) String() string {
 	if i.Name != "" {
 		parts = append(parts, i.Name)
 	}
-	if i.Via != "" {
+	switch i.Via {
+	case "":
+	case ViaClient:
+		parts = append(parts, "through the agent's own client")
+	default:
 		parts = append(parts, string(i.Via))
 	}
 	if i.Operator {

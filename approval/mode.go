@@ -54,7 +54,7 @@ func (c *Controller) ApproveAllSession(by Identity, ref SessionRef, d time.Durat
 	if d < 0 || d > MaxApproveAllSession {
 		return fmt.Errorf("approve all in session %q: %s is out of range: at most %s", ref.ID, d, MaxApproveAllSession)
 	}
-	if by.Via == ViaInline {
+	if by.Via.own() {
 		return fmt.Errorf("approve all in session %q: not from the command that asks; use `sbx mode approve-all`", ref.ID)
 	}
 	c.mu.Lock()

@@ -51,6 +51,8 @@ type Pending struct {
 	Confirm string `json:"confirm,omitempty"`
 	// Inline: the person at the caller's terminal may answer.
 	Inline bool `json:"inline,omitempty"`
+	// Client: the agent's own client may answer.
+	Client bool `json:"client,omitempty"`
 
 	// AllowScopes and DenyScopes are what an answer may carry.
 	AllowScopes []Scope `json:"allow_scopes"`

@@ -168,6 +168,7 @@ func (c *Controller) shown(q *question) Pending {
 	if q.twice && p.Risk != RiskHigh {
 		p.Risk = RiskHigh
 	}
+	p.Client = c.here(call) == ViaClient && p.Risk == RiskLow
 	p.AllowScopes, p.DenyScopes = c.scopes(q)
 	return p
 }

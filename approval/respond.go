@@ -194,6 +194,14 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 	if a.Scope.persistent() && !c.pattern(q, a).writable() {
 		return &ScopeError{Scope: a.Scope, Why: "its text cannot be kept in a file", Offered: []Scope{ScopeOnce, ScopeTurn, ScopeSession}}
 	}
+	if a.By.Via == ViaClient {
+		switch {
+		case !shown.Client:
+			return &AnswerError{Code: "client", Why: "the agent's own client can't answer this: answer with `sbx approve`"}
+		case a.Scope != ScopeOnce || a.Verb != VerbAllow && a.Verb != VerbDeny || together || a.Widening > 0:
+			return &ScopeError{Scope: a.Scope, Why: "the agent's own client answers for this once, and nothing else", Offered: []Scope{ScopeOnce}}
+		}
+	}
 	if !a.allows() {
 		return nil
 	}

@@ -2,6 +2,7 @@ package bwrap
 
 import (
 	"fmt"
+	"slices"
 
 	"sandboxd/profile/abspath"
 	"sandboxd/profile/hosttree"
@@ -164,6 +165,8 @@ func (p *plan) layOwn(path string, v view) {
 		p.pin(path)
 		p.bind(path, v)
 		return
+	case want == hidden && slices.ContainsFunc(p.listed, func(s string) bool { return abspath.Contains(path, s) }):
+		p.add(path, HiddenDirectory, v)
 	case want == hidden:
 		p.add(path, HiddenFile, v)
 	case want == privateRead && at != hosttree.Directory && !p.spokenBelow(path):

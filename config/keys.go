@@ -25,6 +25,7 @@ var keys = []key{
 	{name: "approval.timeout_remote", doc: "how long it waits where only remote approvers are connected"},
 	{name: "approval.no_approver", merge: narrow, words: []string{"wait", "deny"}, doc: "with nobody to ask: wait for the timeout, or deny at once"},
 	{name: "approval.inline", merge: narrow, within: falseIsNarrower, doc: "whether the person at the terminal of `sbx run` may answer there"},
+	{name: "approval.client_answers", merge: narrow, within: falseIsNarrower, doc: "whether the client of `sbx mcp` may put a question of low risk to its user (elicitation); the answer holds once, and comes through the program that asks"},
 	{name: "approval.show_stats", doc: "show counts at the end of a session"},
 	{name: "approval.double_confirm_deletes", merge: narrow, within: trueIsNarrower, doc: "deletes need a second yes"},
 
@@ -64,7 +65,7 @@ var keys = []key{
 	{name: "sandbox.write", merge: grant, within: pathInList, doc: "further paths that commands may read and write"},
 	{name: "sandbox.hidden", merge: restrict, project: true, doc: "paths that commands cannot reach"},
 	{name: "sandbox.read_only", merge: restrict, project: true, doc: "paths that commands cannot change"},
-	{name: "sandbox.agent_socket", merge: narrow, within: falseIsNarrower, doc: "whether commands reach the daemon's agent.sock, and so may ask for commands within their own sandbox's profile"},
+	{name: "sandbox.agent_socket", merge: narrow, within: falseIsNarrower, doc: "whether what is run as an agent (sbx run --agent) reaches the daemon's agent.sock, and so may ask for commands within its own sandbox's profile"},
 	{name: "sandbox.warm", doc: "sandboxes that are laid before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
 	{name: "sandbox.limits.cpu", merge: narrow, within: shorter, project: true, doc: "processor time"},

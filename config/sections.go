@@ -70,8 +70,8 @@ type Sandbox struct {
 	// without a slash is meant at any depth of the project.
 	Hidden   []string `toml:"hidden"`
 	ReadOnly []string `toml:"read_only"`
-	// AgentSocket lets commands reach agent.sock. What they ask for there runs
-	// within their own sandbox's profile (R-IP-08).
+	// AgentSocket lets a command that is run as an agent (`sbx run --agent`) reach
+	// agent.sock. What it asks for there runs within its own sandbox's profile (R-IP-08).
 	AgentSocket bool `toml:"agent_socket"`
 	// Warm bounds how many sandboxes are laid before they are needed; 0 is none.
 	Warm   int    `toml:"warm"`
@@ -183,6 +183,7 @@ func defaultSandbox() Sandbox {
 	return Sandbox{
 		RequireOSSandbox:  Require{All: true},
 		OSSandboxFallback: "fail_fast",
+		AgentSocket:       true,
 		Warm:              4,
 		Limits:            limitsOf(limits),
 	}

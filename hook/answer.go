@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -28,10 +29,10 @@ type Hook struct {
 	Vendor  *Vendor // nil: told by the input
 	Mode    string  // Wrap or Decide; "": Wrap
 	Version string  // of the agent, as it was found at installation; "": unknown
-	// Program is the absolute path of sbx, and Arguments what it needs to find
-	// the same daemon again.
-	Program   string
-	Arguments []string
+	// Program is the absolute path of sbx, and Locate returns the arguments that
+	// it needs to find the same daemon again; nil: it needs none.
+	Program string
+	Locate  func(context.Context) []string
 	// Connect finds the daemon, or starts one.
 	Connect func(context.Context) (Daemon, error)
 	// Project is where the agent was started: what its commands may write.
@@ -47,27 +48,62 @@ const DefaultPatience = InstalledTimeout - 15*time.Second
 // ticketLife is how long an agent may take from the verdict to the command.
 const ticketLife = 2 * time.Minute
 
+// maxInput bounds a call.
+const maxInput = 16 << 20
+
 // shells are the tools whose input is {"command": a line of shell}.
 var shells = map[string]bool{"Bash": true}
 
 // Answer reads a call and returns what to print: a verdict in the vendor's
 // form, or nothing, which lets the call go on. It has no error: whatever goes
-// wrong is a refusal.
-func (h Hook) Answer(ctx context.Context, input []byte) []byte {
-	v := detect(input)
-	if h.Vendor != nil {
-		v = *h.Vendor
-	}
+// wrong, within the time of Patience, is a refusal.
+func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
 	if h.Patience == 0 {
 		h.Patience = DefaultPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()
-	out, err := h.judge(ctx, v, input)
-	if err != nil {
-		return v.Deny(refusal(ctx, err))
+	verdict := make(chan []byte, 1)
+	v := make(chan Vendor, 1) // which one asks, as soon as that is known
+	go func() {
+		input, err := io.ReadAll(io.LimitReader(stdin, maxInput+1))
+		who := detect(input)
+		if h.Vendor != nil {
+			who = *h.Vendor
+		}
+		v <- who
+		var out []byte
+		switch {
+		case err != nil:
+			err = fmt.Errorf("standard input: %w", err)
+		case len(input) > maxInput:
+			err = fmt.Errorf("the call has more than %d bytes", maxInput)
+		default:
+			out, err = h.judge(ctx, who, input)
+		}
+		if err != nil {
+			out = who.Deny(refusal(ctx, err))
+		}
+		verdict <- out
+	}()
+	select {
+	case out := <-verdict:
+		return out
+	case <-ctx.Done():
 	}
-	return out
+	// Somebody who does not know of deadlines holds it up.
+	late := refusal(ctx, ctx.Err())
+	select {
+	case out := <-verdict:
+		return out
+	case who := <-v:
+		return who.Deny(late)
+	default:
+	}
+	if h.Vendor != nil {
+		return h.Vendor.Deny(late)
+	}
+	return Claude.Deny(late) // the same for all
 }
 
 // refusal is an error in words that a model, or its user, can act on.
@@ -103,11 +139,9 @@ func (h Hook) judge(ctx context.Context, v Vendor, input []byte) ([]byte, error)
 		q.Tool, q.Args = call.Tool, call.Input
 		return h.decide(ctx, v, d, q)
 	}
-	var shell struct{ Command, Description string }
-	if err := json.Unmarshal(call.Input, &shell); err != nil || shell.Command == "" {
-		return nil, errors.New("tool_input has no command")
+	if q.Command, q.Description, err = shellOf(call.Input); err != nil {
+		return nil, err
 	}
-	q.Command, q.Description = shell.Command, shell.Description
 	if h.Mode == Decide {
 		return h.decide(ctx, v, d, q)
 	}
@@ -145,7 +179,7 @@ func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, 
 		return v.ask(fmt.Sprintf("Without the sandbox: only %s %s or newer is known to run what a hook rewrote, and %s. Have the user run `sbx hook install %s` again. (%s)",
 			v.Title, v.Rewrites, found, v.Name, verdict.Why)), nil
 	}
-	input, err := withCommand(call.Input, h.line(string(verdict.Ticket), q.Command))
+	input, err := withCommand(call.Input, h.line(ctx, string(verdict.Ticket), q.Command))
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +187,11 @@ func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, 
 }
 
 // line is the command as the agent's shell is to run it.
-func (h Hook) line(ticket, command string) string {
-	words := append([]string{h.Program}, h.Arguments...)
+func (h Hook) line(ctx context.Context, ticket, command string) string {
+	words := []string{h.Program}
+	if h.Locate != nil {
+		words = append(words, h.Locate(ctx)...)
+	}
 	words = append(words, "run", "--ticket", ticket, "-c", command)
 	for i, w := range words {
 		words[i] = Quote(w)
@@ -165,6 +202,22 @@ func (h Hook) line(ticket, command string) string {
 // Quote makes one word of a POSIX shell of any text (XCU 2.2.2).
 func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// shellOf reads a shell tool's input. Names are taken as they are written: to the
+// agent "Command" is another field than "command".
+func shellOf(input json.RawMessage) (command, description string, err error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return "", "", err
+	}
+	if json.Unmarshal(fields["command"], &command) != nil || command == "" {
+		return "", "", errors.New("tool_input has no command")
+	}
+	if d, ok := fields["description"]; ok && json.Unmarshal(d, &description) != nil {
+		description = "" // it is only shown
+	}
+	return command, description, nil
 }
 
 // withCommand changes the command and leaves the rest as it came.

@@ -28,158 +28,294 @@ func (v Vendor) SettingsFile(project, home string, user bool) string {
 	return filepath.Join(base, ".claude", "settings.json")
 }
 
-// Install returns the settings with command as the hook before every tool.
-// What else stands there stays, in its order. Doing it again changes nothing.
+// Created is the settings that Install starts from where there is no file, and
+// that Remove leaves of what it made of them. Nobody writes it so.
+const Created = "{ }\n"
+
+// Install returns the settings with command as the hook before every tool. Not a
+// byte changes of what else stands there. Doing it again changes nothing.
 func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
-	return v.edit(settings, func(groups []json.RawMessage) ([]json.RawMessage, error) {
-		entry, err := json.Marshal(map[string]any{"matcher": "*", "hooks": []any{
-			map[string]any{"type": "command", "command": command, "timeout": int(InstalledTimeout.Seconds())}}})
-		if err != nil {
-			return nil, err
-		}
-		for i, g := range groups {
-			if v.ours(g) {
-				groups[i] = entry
-				return slices.DeleteFunc(groups[:], func(other json.RawMessage) bool { return !bytes.Equal(other, entry) && v.ours(other) }), nil
-			}
-		}
-		return append(groups, entry), nil
-	})
-}
-
-// Remove returns the settings without our hook.
-func (v Vendor) Remove(settings []byte) ([]byte, error) {
-	return v.edit(settings, func(groups []json.RawMessage) ([]json.RawMessage, error) {
-		return slices.DeleteFunc(groups, v.ours), nil
-	})
-}
-
-// ours reports a group that holds nothing but our hook.
-func (v Vendor) ours(group json.RawMessage) bool {
-	var g struct{ Hooks []struct{ Command string } }
-	return json.Unmarshal(group, &g) == nil && len(g.Hooks) == 1 &&
-		strings.HasSuffix(strings.SplitN(g.Hooks[0].Command, " 'hook' '"+v.Name+"'", 2)[0], "sbx'") && strings.Contains(g.Hooks[0].Command, " 'hook' '"+v.Name+"'")
-}
-
-// edit changes hooks.PreToolUse, and nothing else.
-func (v Vendor) edit(settings []byte, change func([]json.RawMessage) ([]json.RawMessage, error)) ([]byte, error) {
 	if len(bytes.TrimSpace(settings)) == 0 {
-		settings = []byte("{}")
+		settings = []byte(Created)
 	}
-	top, err := members(settings)
+	group, err := Group(command)
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := members(top.get("hooks", "{}"))
+	p, err := find(settings)
 	if err != nil {
-		return nil, fmt.Errorf("hooks: %w", err)
-	}
-	var groups []json.RawMessage
-	if err := json.Unmarshal(hooks.get("PreToolUse", "[]"), &groups); err != nil {
-		return nil, fmt.Errorf("hooks.PreToolUse: %w", err)
-	}
-	before := len(groups)
-	if groups, err = change(groups); err != nil {
 		return nil, err
 	}
-	if len(groups) == 0 {
-		if before == 0 {
-			return settings, nil
-		}
-		hooks = hooks.without("PreToolUse")
-	} else {
-		b, err := json.Marshal(groups)
-		if err != nil {
-			return nil, err
-		}
-		hooks = hooks.with("PreToolUse", b)
+	indent := p.indent(settings)
+	switch {
+	case p.hooks == nil:
+		return insert(settings, p.top, "\""+hooksKey+"\": {\""+eventKey+"\": [\n"+indent+indent+group+"\n"+indent+"]}", indent), nil
+	case p.event == nil:
+		return insert(settings, *p.hooks, "\""+eventKey+"\": [\n"+indent+indent+indent+group+"\n"+indent+indent+"]", indent+indent), nil
 	}
-	if len(hooks) == 0 {
-		top = top.without("hooks")
-	} else {
-		top = top.with("hooks", hooks.json())
+	mine := p.mine(v)
+	if len(mine) == 0 {
+		return insert(settings, *p.event, group, indent+indent+indent), nil
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, top.json(), "", "  "); err != nil {
-		return nil, err
+	for _, i := range slices.Backward(mine[1:]) {
+		settings = p.event.without(settings, i)
 	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	first := p.event.items[mine[0]]
+	return slices.Concat(settings[:first.start], []byte(group), settings[first.end:]), nil
 }
 
-// object is a JSON object whose members keep their order and their text.
-type object []member
-
-type member struct {
-	key   string
-	value json.RawMessage
+// Group is what is put into the settings, for those who do it by hand.
+func Group(command string) (string, error) {
+	b, err := json.Marshal(map[string]any{"matcher": "*", "hooks": []any{
+		map[string]any{"type": "command", "command": command, "timeout": int(InstalledTimeout.Seconds())}}})
+	return string(b), err
 }
 
-func members(b []byte) (object, error) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.Join(errors.New("not a JSON object"), err)
+// Remove returns the settings without our hook: where nobody has changed them
+// since, what Install was given.
+func (v Vendor) Remove(settings []byte) ([]byte, error) {
+	if len(bytes.TrimSpace(settings)) == 0 {
+		return settings, nil
 	}
-	var o object
+	p, err := find(settings)
+	if err != nil || p.event == nil {
+		return settings, err
+	}
+	mine := p.mine(v)
+	if len(mine) == 0 {
+		return settings, nil
+	}
+	// What it was before is the one of these that Install makes the settings of.
+	var candidates [][]byte
+	if len(p.event.items) == 1 {
+		if len(p.hooks.items) == 1 {
+			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)))
+		}
+		candidates = append(candidates, p.hooks.without(settings, p.hooks.named(eventKey)))
+	}
+	bare := settings
+	for _, i := range slices.Backward(mine) {
+		bare = p.event.without(bare, i)
+	}
+	candidates = append(candidates, bare)
+	for _, before := range candidates {
+		if again, err := v.Install(before, p.event.items[mine[0]].command()); err == nil && bytes.Equal(again, settings) {
+			return before, nil
+		}
+	}
+	if len(mine) == len(p.event.items) {
+		return candidates[0], nil // nothing is left of what it stood in
+	}
+	return bare, nil
+}
+
+// Off reports settings that switch all hooks off, ours with them.
+func (v Vendor) Off(settings []byte) bool {
+	var s struct {
+		Off bool `json:"disableAllHooks"`
+	}
+	return v.Name == Claude.Name && json.Unmarshal(settings, &s) == nil && s.Off
+}
+
+const (
+	hooksKey = "hooks"
+	eventKey = "PreToolUse"
+)
+
+// places are where in the text of the settings the hooks stand.
+type places struct {
+	top          collection
+	hooks, event *collection // nil: not there
+}
+
+// collection is an object or array in a text.
+type collection struct {
+	start, end int // of the text, brackets included
+	items      []item
+}
+
+// item is a member of an object, or an element of an array.
+type item struct {
+	start, end int // with its key
+	key        string
+	value      json.RawMessage
+}
+
+// find reads the settings; what an agent would take is what counts, so of a
+// key that is there twice it is the last.
+func find(settings []byte) (p places, err error) {
+	if p.top, err = collect(settings, 0, '{'); err != nil {
+		return p, err
+	}
+	if rest := bytes.TrimSpace(settings[p.top.end:]); len(rest) > 0 {
+		return p, errors.New("something follows the JSON object")
+	}
+	i := p.top.named(hooksKey)
+	if i < 0 {
+		return p, nil
+	}
+	hooks, err := collect(settings, p.top.items[i].end-len(p.top.items[i].value), '{')
+	if err != nil {
+		return p, fmt.Errorf("%s: %w", hooksKey, err)
+	}
+	p.hooks = &hooks
+	if i = hooks.named(eventKey); i < 0 {
+		return p, nil
+	}
+	event, err := collect(settings, hooks.items[i].end-len(hooks.items[i].value), '[')
+	if err != nil {
+		return p, fmt.Errorf("%s.%s: %w", hooksKey, eventKey, err)
+	}
+	p.event = &event
+	return p, nil
+}
+
+// collect reads the object or array that starts at or after from.
+func collect(text []byte, from int, open json.Delim) (c collection, err error) {
+	d := json.NewDecoder(bytes.NewReader(text[from:]))
+	at := func() int { return from + int(d.InputOffset()) }
+	if t, err := d.Token(); err != nil || t != open {
+		what := map[json.Delim]string{'{': "not a JSON object", '[': "not a JSON array"}[open]
+		return c, errors.Join(errors.New(what), err)
+	}
+	c.start = at() - 1
 	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, err
+		var i item
+		if open == '{' {
+			t, err := d.Token()
+			if err != nil {
+				return c, err
+			}
+			i.key = t.(string) // a key is always one
+			i.start = at() - keyLength(text[:at()])
 		}
-		var m member
-		m.key = t.(string) // a key is always one
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
+		if err := d.Decode(&i.value); err != nil {
+			return c, err
 		}
-		o = append(o, m)
+		if i.end = at(); open == '[' {
+			i.start = i.end - len(i.value)
+		}
+		c.items = append(c.items, i)
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, err
+		return c, err
 	}
-	if d.More() {
-		return nil, errors.New("something follows the JSON object")
-	}
-	return o, nil
+	c.end = at()
+	return c, nil
 }
 
-func (o object) get(key, otherwise string) json.RawMessage {
-	for _, m := range o {
+// keyLength is the length of the JSON string at the end of text.
+func keyLength(text []byte) int {
+	for i := len(text) - 2; i >= 0; i-- {
+		escapes := 0
+		for i-escapes > 0 && text[i-escapes-1] == '\\' {
+			escapes++
+		}
+		if text[i] == '"' && escapes%2 == 0 {
+			return len(text) - i
+		}
+	}
+	return len(text)
+}
+
+// named is the place of the member that counts; -1: there is none.
+func (c collection) named(key string) int {
+	for i, m := range slices.Backward(c.items) {
 		if m.key == key {
-			return m.value
+			return i
 		}
 	}
-	return json.RawMessage(otherwise)
+	return -1
 }
 
-func (o object) with(key string, value json.RawMessage) object {
-	for i, m := range o {
-		if m.key == key {
-			o[i].value = value
-			return o
+// without takes an item out, with the comma before it, or after it where it is
+// the first.
+func (c collection) without(text []byte, i int) []byte {
+	from, to := c.items[i].start, c.items[i].end
+	switch {
+	case i > 0:
+		from = c.items[i-1].end
+	case len(c.items) > 1:
+		to = c.items[1].start
+	case bytes.HasPrefix(text[c.start+1:], []byte("\n")):
+		// Alone: Install put it onto a line of its own, before what there was.
+		if from = c.start + 1; bytes.HasPrefix(text[to:], []byte("\n")) {
+			to++
 		}
 	}
-	return append(o, member{key, value})
+	return slices.Concat(text[:from], text[to:])
 }
 
-func (o object) without(key string) object {
-	return slices.DeleteFunc(o, func(m member) bool { return m.key == key })
-}
-
-func (o object) json() json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := json.Marshal(m.key)
-		if err != nil {
-			panic(err) // it was decoded from JSON
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(m.value)
+// insert puts an item at the end, with what there is of blank space behind it.
+func insert(text []byte, c collection, what, indent string) []byte {
+	if n := len(c.items); n > 0 {
+		at := c.items[n-1].end
+		return slices.Concat(text[:at], []byte(",\n"+indent+what), text[at:])
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	at := c.start + 1
+	return slices.Concat(text[:at], []byte("\n"+indent+what+"\n"), text[at:])
+}
+
+// indent is the blank space in front of the first member, or two blanks.
+func (p places) indent(text []byte) string {
+	if len(p.top.items) > 0 {
+		before := text[p.top.start+1 : p.top.items[0].start]
+		if i := bytes.LastIndexByte(before, '\n'); i >= 0 && len(bytes.TrimSpace(before)) == 0 && len(before) > i+1 {
+			return string(before[i+1:])
+		}
+	}
+	return "  "
+}
+
+// mine are the groups that hold nothing but our hook.
+func (p places) mine(v Vendor) (list []int) {
+	for i, g := range p.event.items {
+		if v.ours(g.command()) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// command is that of a group with a single hook; "": it has none, or more.
+func (i item) command() string {
+	var g struct{ Hooks []struct{ Command string } }
+	if json.Unmarshal(i.value, &g) != nil || len(g.Hooks) != 1 {
+		return ""
+	}
+	return g.Hooks[0].Command
+}
+
+// ours reports a command that is a call of `sbx hook` for the vendor.
+func (v Vendor) ours(command string) bool {
+	w := words(command)
+	i := slices.Index(w, "hook")
+	return len(w) > 0 && filepath.Base(w[0]) == "sbx" && i > 0 && i+1 < len(w) && w[i+1] == v.Name
+}
+
+// words undoes Quote for a whole line; nil where it was not made with it.
+func words(line string) (list []string) {
+	for line != "" {
+		var word strings.Builder
+		for {
+			text, rest, ok := strings.Cut(strings.TrimPrefix(line, "'"), "'")
+			if !ok || line[0] != '\'' {
+				return nil
+			}
+			word.WriteString(text)
+			if line = rest; !strings.HasPrefix(line, `\''`) {
+				break
+			}
+			word.WriteByte('\'')
+			line = line[2:]
+		}
+		list = append(list, word.String())
+		if line != "" {
+			var ok bool
+			if line, ok = strings.CutPrefix(line, " "); !ok {
+				return nil
+			}
+		}
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -47,19 +48,20 @@ func Find(name string) *Vendor {
 
 // Call is what the hook is told. Both vendors use the same names.
 type Call struct {
-	Session string          `json:"session_id"`
-	Cwd     string          `json:"cwd"`
-	Event   string          `json:"hook_event_name"`
-	Tool    string          `json:"tool_name"`
-	Input   json.RawMessage `json:"tool_input"`
-	ID      string          `json:"tool_use_id"`
-	Turn    string          `json:"turn_id"` // Codex only
+	Cwd   string          // cwd
+	Event string          // hook_event_name
+	Tool  string          // tool_name
+	Input json.RawMessage // tool_input
+	ID    string          // tool_use_id
+	Turn  string          // turn_id, Codex only
 }
 
 // read decodes a call strictly enough to be sure what it is about.
-func read(input []byte) (Call, error) {
-	var c Call
-	if err := json.Unmarshal(input, &c); err != nil {
+func read(input []byte) (c Call, err error) {
+	if len(bytes.TrimSpace(input)) == 0 {
+		return c, errors.New("standard input is empty")
+	}
+	if c, err = decode(input); err != nil {
 		return c, fmt.Errorf("standard input is not a hook's JSON: %w", err)
 	}
 	switch {
@@ -76,11 +78,29 @@ func read(input []byte) (Call, error) {
 	return c, nil
 }
 
+// decode takes names as they are written, as the agents do.
+func decode(input []byte) (c Call, err error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return c, err
+	}
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"cwd", &c.Cwd}, {"hook_event_name", &c.Event}, {"tool_name", &c.Tool}, {"tool_use_id", &c.ID}, {"turn_id", &c.Turn}} {
+		if raw, ok := fields[f.name]; ok {
+			if err := json.Unmarshal(raw, f.to); err != nil {
+				return c, fmt.Errorf("%s: %w", f.name, err)
+			}
+		}
+	}
+	c.Input = fields["tool_input"]
+	return c, nil
+}
+
 // detect tells the vendors apart by what only one of them sends.
 func detect(input []byte) Vendor {
-	var c Call
-	json.Unmarshal(input, &c)
-	if c.Turn != "" {
+	if c, _ := decode(input); c.Turn != "" {
 		return Codex
 	}
 	return Claude

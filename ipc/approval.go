@@ -36,6 +36,7 @@ type Approval struct {
 	Delete       bool            `json:"delete,omitempty"`
 	Confirm      bool            `json:"confirm,omitempty"` // a yes must be given twice
 	Inline       bool            `json:"inline,omitempty"`  // the person at the asking terminal may answer
+	Client       bool            `json:"client,omitempty"`  // the agent's own client may answer, once
 	BlockedPath  string          `json:"blocked_path,omitempty"`
 	Scopes       []string        `json:"scopes,omitempty"` // that an answer may have
 	Suggestions  []Suggestion    `json:"suggestions,omitempty"`

@@ -25,6 +25,8 @@ type ExecRequest struct {
 	Stdin          string            `json:"stdin,omitempty"`
 	StdinData      []byte            `json:"stdin_data,omitempty"` // base64 on the wire
 	Inline         bool              `json:"inline,omitempty"`     // a person at this terminal may answer
+	Client         bool              `json:"client,omitempty"`     // the agent's own client can put a question to its user
+	Agent          bool              `json:"agent,omitempty"`      // the command is an agent: it reaches agent.sock
 	Keep           bool              `json:"keep,omitempty"`       // go on running when nobody listens any more
 	Description    string            `json:"description,omitempty"`
 	IdempotencyKey string            `json:"idempotency_key,omitempty"` // or the header Idempotency-Key; the server sees to it

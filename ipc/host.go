@@ -9,7 +9,7 @@ const Protocol = 1
 // Product is what Version.Product says.
 const Product = "sandboxd"
 
-// FeatureAgentSocket in Version.Features: commands in the sandbox reach
+// FeatureAgentSocket in Version.Features: agents in the sandbox reach
 // agent.sock, and what they ask for there runs within their own sandbox's profile.
 const FeatureAgentSocket = "agent_socket"
 

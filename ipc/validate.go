@@ -45,6 +45,8 @@ func (r ExecRequest) validate() *Error {
 		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions"}
 	case r.Session != "" && r.Ticket != "":
 		return badRequest("a ticket brings its own session")
+	case r.Ticket != "" && (r.Agent || r.Client):
+		return badRequest("a ticket is for the command as it was judged: leave agent and client away")
 	}
 	if (r.Command == "") == (len(r.Argv) == 0) {
 		return badRequest("give either command or argv")

@@ -15,7 +15,10 @@
 // # Limitations
 //
 // The protocol does not tell a server that the user spoke, so a session that a
-// person stopped goes on only when a person says so (sbx session resume). A
-// person answers through an approver (sbx approve), never through the client:
-// elicitation would have the asking program's own tree answer for it.
+// person stopped goes on only when a person says so (sbx session resume).
+//
+// A person answers through an approver (sbx approve). Through the client
+// (elicitation) they answer only where [approval] client_answers says so: the
+// program that asks passes that answer on, so the daemon takes it for little, for this
+// once, and writes down where it came from.
 package mcp

@@ -59,10 +59,11 @@ type command struct {
 	mu          sync.Mutex
 	out, err    strings.Builder
 	cut         int64
-	waiting     bool
+	question    *ipc.Approval // a person is asked; nil: nobody
 	exit        *ipc.Exit
 	lost        error
 	stopWatcher context.CancelFunc
+	release     func() bool // the call goes on; nil: it was not waiting for its client's user
 }
 
 func (s *Server) addExec(m *mcp.Server) {
@@ -76,12 +77,16 @@ func (s *Server) addExec(m *mcp.Server) {
 		Annotations: reads("Status")}, s.status)
 }
 
-func (s *Server) exec(ctx context.Context, _ *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult, *ran, error) {
+func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult, *ran, error) {
+	if req.Params.RequestState != "" {
+		return s.answered(ctx, req, in)
+	}
 	n, err := s.in(ctx, in.Root)
 	if err != nil {
 		return refused(err), nil, nil
 	}
-	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Description: in.Description}
+	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Description: in.Description,
+		Client: s.Desk != nil && elicits(req.Session)}
 	if in.Stdin != "" {
 		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)
 	}
@@ -98,9 +103,12 @@ func (s *Server) exec(ctx context.Context, _ *mcp.CallToolRequest, in execInput)
 	var follow context.Context
 	follow, c.stopWatcher = context.WithCancel(context.WithoutCancel(ctx))
 	go c.follow(follow)
-	if !c.wait(ctx, in.WaitMS) { // the client took the call back
+	if !c.wait(ctx, in.WaitMS, true) { // the client took the call back
 		s.end(c)
 		return refused(context.Cause(ctx)), nil, nil
+	}
+	if q := c.open(); q != nil && q.Client {
+		return s.elicit(ctx, req, c, q), nil, nil
 	}
 	return s.tell(c)
 }
@@ -110,7 +118,7 @@ func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleIn
 	if c == nil {
 		return refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read", in.Handle)), nil, nil
 	}
-	if !c.wait(ctx, in.WaitMS) {
+	if !c.wait(ctx, in.WaitMS, false) {
 		return refused(context.Cause(ctx)), nil, nil // only the reading was taken back
 	}
 	return s.tell(c)
@@ -124,7 +132,7 @@ func (s *Server) cancel(ctx context.Context, _ *mcp.CallToolRequest, in handleIn
 	if err := c.session.client.CancelExec(ctx, ipc.CancelRequest{ID: c.id}); err != nil {
 		return refused(err), nil, nil
 	}
-	c.wait(ctx, 0)
+	c.wait(ctx, 0, false)
 	return s.tell(c)
 }
 
@@ -217,7 +225,7 @@ func (c *command) take(e ipc.Event) {
 	case ipc.EventGap:
 		c.cut += e.Gap.Bytes
 	case ipc.EventApproval:
-		c.waiting = e.Decision == nil
+		c.question = e.Approval // nil where it is the answer
 	case ipc.EventExit:
 		c.exit = e.Exit
 	}
@@ -242,9 +250,17 @@ func (c *command) ended() bool {
 	return c.exit != nil || c.lost != nil
 }
 
-// wait waits for the end, and not longer than ms or our patience. It is false
+// open is the question that a person is asked now; nil: none.
+func (c *command) open() *ipc.Approval {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.question
+}
+
+// wait waits for the end, and not longer than ms or our patience; where elicits
+// is set, also for a question that the client's own user may answer. It is false
 // where the caller has gone.
-func (c *command) wait(ctx context.Context, ms int64) bool {
+func (c *command) wait(ctx context.Context, ms int64, elicits bool) bool {
 	limit := patience
 	if ms > 0 {
 		limit = min(limit, time.Duration(ms)*time.Millisecond)
@@ -253,7 +269,7 @@ func (c *command) wait(ctx context.Context, ms int64) bool {
 	defer enough.Stop()
 	for {
 		c.mu.Lock()
-		done, changed := c.exit != nil || c.lost != nil, c.changed
+		done, changed := c.exit != nil || c.lost != nil || elicits && c.question != nil && c.question.Client, c.changed
 		c.mu.Unlock()
 		if done {
 			return true
@@ -272,7 +288,7 @@ func (c *command) wait(ctx context.Context, ms int64) bool {
 // that has ended.
 func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
 	c.mu.Lock()
-	r := &ran{Handle: c.id, Running: true, Waiting: c.waiting, Stdout: valid(c.out.String()), Stderr: valid(c.err.String()), Cut: c.cut}
+	r := &ran{Handle: c.id, Running: true, Waiting: c.question != nil, Stdout: valid(c.out.String()), Stderr: valid(c.err.String()), Cut: c.cut}
 	c.out.Reset()
 	c.err.Reset()
 	c.cut = 0

@@ -143,7 +143,7 @@ func (j *judging) risk() {
 	if v.Danger || v.Protected || v.Hidden {
 		v.Risk = RiskHigh
 	}
-	if v.Delete {
+	if v.Delete || v.Outside || len(v.NeedsFacts) > 0 {
 		v.Risk = max(v.Risk, RiskNormal)
 	}
 }

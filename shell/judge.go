@@ -178,6 +178,7 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	use, refusal := safelist.Match(c.Args)
 	j.commandPaths(c, state, use != nil)
 	if j.forbidden(c, f) {
+		j.alsoReads(c, state, use, f)
 		return
 	}
 	if state.transparent = c.Transparent && c.Literal() || c.Script != nil; state.transparent {
@@ -194,6 +195,7 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	}
 	decided := j.firstRule(c, f)
 	if decided && f.decision != Auto {
+		j.alsoReads(c, state, use, f)
 		return
 	}
 	if decided {
@@ -214,6 +216,20 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 		*f = asks
 	default:
 		j.unlisted(c, state, refusal, f)
+		j.alsoReads(c, state, use, f)
+	}
+}
+
+// alsoReads looks at the files of a call that the safe list knows where something
+// else makes it ask: what it reads may warn, and raises the risk.
+func (j *judging) alsoReads(c *analysis.Call, state *callState, use *safelist.Use, f *finding) {
+	if use == nil || f.decision != Ask {
+		return
+	}
+	looked := *f
+	j.safe(c, state, use, &looked)
+	if f.risk = max(f.risk, looked.risk); looked.decision == Ask && f.rule == "default" {
+		f.why = looked.why
 	}
 }
 

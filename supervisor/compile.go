@@ -25,7 +25,7 @@ type profileKey struct {
 	cfg                 *config.Config
 	root, home, network string
 	paths               string // the configured ones, with their links resolved
-	trusted             bool
+	trusted, agent      bool
 }
 
 // derived are the profiles of a session's commands.

@@ -34,6 +34,8 @@ type ExecRequest struct {
 	Stdin       Stdin
 	StdinData   []byte
 	Inline      bool // the person at the caller's terminal may answer
+	Client      bool // the caller can put a question to the agent's own user
+	Agent       bool // the command is an agent: it reaches agent.sock
 	Keep        bool // go on when nobody listens any more
 	Description string
 	Batch       approval.Batch

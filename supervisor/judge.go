@@ -39,7 +39,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	}
 	trusted := s.trusted(sess, cfg)
 	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
-	effective, operator, err := s.profiles(cfg, sess, trusted || j.trusts, j.verdict.Network)
+	effective, operator, err := s.profilesOf(cfg, sess, trusted || j.trusts, j.verdict.Network, r.Agent && cfg.Sandbox.AgentSocket)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +119,7 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.Cwd,
 		Why: v.Why, Inline: e.Request.Inline,
+		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
 		Class: approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
 		Asked: func(p approval.Pending) {
 			s.asking.add(e, p.ID)
@@ -145,6 +146,9 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	}
 	if v.Configured {
 		c.Class.Rule = approval.RuleAsk
+	}
+	if e.Request.Agent {
+		c.Request.Reasons = append(c.Request.Reasons, "it may ask sandboxd from inside its sandbox, for no more than it has itself")
 	}
 	for _, path := range j.widened {
 		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")

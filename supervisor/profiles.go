@@ -13,11 +13,19 @@ import (
 // derived ∩ operator; operator is the ceiling alone, nil where there is none.
 // What was derived is kept: it depends on nothing but what is in the key.
 func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
+	return s.profilesOf(cfg, sess, trusted, network, false)
+}
+
+// profilesOf is profiles; an agent reaches agent.sock besides.
+func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool, network string, agent bool) (effective profile.Profile, operator *profile.Profile, err error) {
 	tools, err := s.tools(cfg, sess, trusted, network)
 	if err != nil {
 		return effective, nil, err
 	}
-	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted,
+	if agent && s.agentSocket != "" {
+		tools.Sockets = append(tools.Sockets, filepath.Join(realPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
+	}
+	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
 		paths: strings.Join(tools.Read, "\x00") + "\x00\x00" + strings.Join(tools.Write, "\x00")}
 	known, ok := s.derived.get(key)
 	if !ok {
@@ -53,9 +61,6 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 		return t, err
 	}
 	t.Daemon = s.own
-	if cfg.Sandbox.AgentSocket && s.agentSocket != "" {
-		t.Sockets = append(t.Sockets, filepath.Join(realPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
-	}
 	for _, list := range [][]string{t.Read, t.Write} {
 		for i, p := range list {
 			if filepath.IsAbs(p) {

@@ -51,7 +51,7 @@ type Options struct {
 	// Own are the paths of our state, sockets, configuration and binaries:
 	// never part of a project, hidden in every sandbox.
 	Own []string
-	// AgentSocket is the path of the socket that commands reach where the
+	// AgentSocket is the path of the socket that agents reach where the
 	// configuration lets them; "": none.
 	AgentSocket string
 	// Trash is a directory of the daemon's own for what is taken out of

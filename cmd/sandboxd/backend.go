@@ -72,8 +72,10 @@ func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
 	if !p.Inside() && !startedHere(p) {
 		return nil
 	}
-	if role == ipc.RoleAgent && b.sup.Config().Sandbox.AgentSocket && b.sup.SandboxOf(peerOf(p)) != nil {
-		return nil // what it asks for runs within its sandbox's profile
+	if role == ipc.RoleAgent && b.sup.Config().Sandbox.AgentSocket {
+		if e := b.sup.SandboxOf(peerOf(p)); e != nil && e.Request.Agent {
+			return nil // what it asks for runs within its sandbox's profile
+		}
 	}
 	return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket"}
 }

@@ -90,8 +90,12 @@ func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) 
 }
 
 func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecRequest, place place) (*supervisor.Exec, error) {
+	if r.Agent && !b.sup.Config().Sandbox.AgentSocket {
+		return nil, &ipc.Error{Code: ipc.CodeForbidden, Message: "agents may not reach the daemon from inside their sandbox: [sandbox] agent_socket = false",
+			Hint: "run it without --agent"}
+	}
 	q := execRequest(r, place)
-	q.Inline = b.inline(c, s, r.Inline)
+	q.Inline, q.Client, q.Agent = b.inline(c, s, r.Inline), b.client(s, r.Client), r.Agent
 	return b.sup.Exec(s, peerOf(c.Peer), q)
 }
 
@@ -119,6 +123,12 @@ func passedOf(s ipc.Stdio) supervisor.Descriptors {
 // never where the configuration has it off.
 func (b *backend) inline(c ipc.Caller, s *supervisor.Session, asked bool) bool {
 	return asked && s.Kind == supervisor.KindCLI && s.Outer() == nil && c.Peer.TTY != 0 && b.sup.Config().Approval.Inline
+}
+
+// client reports whether the agent's own client may be asked: only by a program
+// that is in no sandbox, and only where the configuration says so.
+func (b *backend) client(s *supervisor.Session, asked bool) bool {
+	return asked && s.Kind == supervisor.KindAPI && s.Outer() == nil && b.sup.Config().Approval.ClientAnswers
 }
 
 func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {

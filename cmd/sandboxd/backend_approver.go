@@ -214,7 +214,8 @@ func pick(what, id string, n int) (int, error) {
 
 // mayAnswer keeps those who asked from answering: the process itself, its
 // ancestors' tree and its terminal's session, as far as the kernel tells
-// (R-IP-01). The exception is the person at the terminal of `sbx run`.
+// (R-IP-01). The exceptions are the person at the terminal of `sbx run`, and, where
+// the configuration says so, the one at the client of `sbx mcp`.
 func (b *backend) mayAnswer(p ipc.Peer, q approval.Pending) (approval.Via, error) {
 	e := b.sup.ExecAsking(q.ID)
 	via := approval.ViaRemote
@@ -228,8 +229,11 @@ func (b *backend) mayAnswer(p ipc.Peer, q approval.Pending) (approval.Via, error
 	}
 	asker := e.Peer
 	if p.PID == asker.PID && p.Start == asker.Start {
-		if q.Inline {
+		switch {
+		case q.Inline:
 			return approval.ViaInline, nil
+		case q.Client:
+			return approval.ViaClient, nil
 		}
 		return via, selfApproval("the process that asks")
 	}

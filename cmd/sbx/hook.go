@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,24 +50,24 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 			if mode != hook.Wrap && mode != hook.Decide {
 				return &exit{2, usage(c, "--mode %q: want %s or %s", mode, hook.Wrap, hook.Decide)}
 			}
-			input, err := io.ReadAll(io.LimitReader(a.stdin, 16<<20))
-			if err != nil {
-				return &exit{2, fmt.Errorf("read the call: %w", err)} // 2 is a refusal to every vendor
-			}
 			h := hook.Hook{Vendor: hook.Find(vendor), Mode: mode, Version: version, Patience: time.Duration(patience), Connect: func(ctx context.Context) (hook.Daemon, error) {
 				return a.agent(ctx)
 			}}
+			var err error
 			if h.Program, err = os.Executable(); err == nil {
 				h.Project, err = os.Getwd()
 			}
 			if err != nil {
 				return &exit{2, err}
 			}
-			if p, err := a.locate(c.Context()); err == nil && p.Named {
-				h.Arguments = []string{"--socket-dir", p.SocketDir}
+			h.Locate = func(ctx context.Context) []string {
+				if p, err := a.locate(ctx); err == nil && p.Named {
+					return []string{"--socket-dir", p.SocketDir}
+				}
+				return nil
 			}
-			if _, err := a.out.Write(h.Answer(c.Context(), input)); err != nil {
-				return &exit{2, err}
+			if _, err := a.out.Write(h.Answer(c.Context(), a.stdin)); err != nil {
+				return &exit{2, err} // 2 is a refusal to every vendor
 			}
 			return nil
 		},
@@ -124,22 +123,29 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	if err != nil {
 		return err
 	}
-	path := v.SettingsFile(cwd, home, user)
-	old, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
+	path, old, err := settings(v.SettingsFile(cwd, home, user))
+	if err != nil {
 		return err
 	}
 	var changed []byte
+	var command string
 	if remove {
 		changed, err = v.Remove(old)
 	} else {
-		var command string
-		if command, err = a.hookCommand(ctx, v, mode); err == nil {
-			changed, err = v.Install(old, command)
+		if command, err = a.hookCommand(ctx, v, mode); err != nil {
+			return err
 		}
+		changed, err = v.Install(old, command)
 	}
 	if err != nil {
-		return fmt.Errorf("edit %s: %w; it was left as it is", path, err)
+		err = fmt.Errorf("edit %s: %w; it was left as it is", path, err)
+		if group, no := hook.Group(command); !remove && no == nil {
+			err = fmt.Errorf("%w: add to hooks.PreToolUse by hand:\n%s", err, group)
+		}
+		return err
+	}
+	if v.Off(changed) && !remove {
+		a.note("%s has disableAllHooks: no hook runs, this one neither", path)
 	}
 	if diff := udiff.Unified(path, path, string(old), string(changed)); diff == "" {
 		a.note("%s has it so already", path)
@@ -149,6 +155,9 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	}
 	if dry {
 		return nil
+	}
+	if remove && string(changed) == hook.Created { // it was not there before
+		return os.Remove(path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -161,6 +170,32 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 		a.note("Codex runs a new hook only when you have trusted it: open codex, type /hooks")
 	}
 	return nil
+}
+
+// settings reads an agent's settings; none are empty. The path is that of the
+// file itself where a link leads to it, so that the link stays.
+func settings(path string) (string, []byte, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if os.IsNotExist(err) {
+		if target, no := os.Readlink(path); no == nil {
+			return path, nil, fmt.Errorf("%s leads to %s, which is not there: make that file, or take the link away", path, target)
+		}
+		return path, nil, nil
+	}
+	if err != nil {
+		return path, nil, err
+	}
+	fi, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return real, nil, err
+	case !fi.Mode().IsRegular():
+		return real, nil, fmt.Errorf("%s is not a file", real)
+	case fi.Mode().Perm()&0o222 == 0:
+		return real, nil, fmt.Errorf("%s is read-only, so it was left as it is: chmod u+w it first", real)
+	}
+	b, err := os.ReadFile(real)
+	return real, b, err
 }
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+(-[\w.]+)?`)

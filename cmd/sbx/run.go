@@ -81,6 +81,8 @@ func runVerb(a *app) *cobra.Command {
 func (o *runOptions) check(c *cobra.Command) error {
 	lineGiven := c.Flags().Changed("command")
 	switch {
+	case o.ticket != "" && o.asAgent:
+		return usage(c, "a ticket is for the command as it was judged: leave --agent away")
 	case o.ticket != "" && o.session != "":
 		return usage(c, "--ticket brings its own session: leave --session away")
 	case lineGiven && len(o.argv) > 0:

@@ -155,7 +155,7 @@ func (r *runner) terminal() *term.Terminal {
 
 func (r *runner) request(env map[string]string) ipc.ExecRequest {
 	q := ipc.ExecRequest{Session: r.report.Session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
-		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Description: r.options.description}
+		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Agent: r.options.asAgent, Description: r.options.description}
 	if len(q.Argv) == 0 {
 		q.Argv = nil
 	}

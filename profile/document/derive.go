@@ -320,7 +320,10 @@ func (d *derivation) finish() (profile.Profile, error) {
 			continue
 		}
 		spec.Guards = append(spec.Guards, s)
-		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect {
+		// A socket of the host can't be listed in a directory of the sandbox's own, so
+		// what lies around it is no part of that.
+		below := func(socket string) bool { return strings.HasPrefix(socket, s.Path+"/") }
+		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect || slices.ContainsFunc(d.Sockets, below) {
 			spec.Rules = append(spec.Rules, s)
 		}
 	}

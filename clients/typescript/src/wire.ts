@@ -62,6 +62,8 @@ export interface Approval {
   confirm?: boolean;
   /** the person at the asking terminal may answer */
   inline?: boolean;
+  /** the agent's own client may answer, once */
+  client?: boolean;
   blocked_path?: string;
   /** that an answer may have */
   scopes?: string[];
@@ -359,6 +361,10 @@ export interface ExecRequest {
   stdin_data?: string;
   /** a person at this terminal may answer */
   inline?: boolean;
+  /** the agent's own client can put a question to its user */
+  client?: boolean;
+  /** the command is an agent: it reaches agent.sock */
+  agent?: boolean;
   /** go on running when nobody listens any more */
   keep?: boolean;
   description?: string;

@@ -216,6 +216,8 @@ class AgentOperations(SharedOperations):
         stdin: Optional[str] = None,
         stdin_data: Optional[str] = None,
         inline: Optional[bool] = None,
+        client: Optional[bool] = None,
+        agent: Optional[bool] = None,
         keep: Optional[bool] = None,
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
@@ -226,7 +228,7 @@ class AgentOperations(SharedOperations):
         answer: wire.ExecStarted = self.ask(
             "POST",
             "/v1/exec",
-            body={"session": session, "ticket": ticket, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer

@@ -54,6 +54,7 @@ class Approval(TypedDict, total=False):
     delete: bool
     confirm: bool  # a yes must be given twice
     inline: bool  # the person at the asking terminal may answer
+    client: bool  # the agent's own client may answer, once
     blocked_path: str
     scopes: List[str]  # that an answer may have
     suggestions: List[Suggestion]
@@ -321,6 +322,8 @@ class ExecRequest(TypedDict, total=False):
     stdin: str
     stdin_data: str  # base64; base64 on the wire
     inline: bool  # a person at this terminal may answer
+    client: bool  # the agent's own client can put a question to its user
+    agent: bool  # the command is an agent: it reaches agent.sock
     keep: bool  # go on running when nobody listens any more
     description: str
     idempotency_key: str  # or the header Idempotency-Key; the server sees to it
