@@ -120,7 +120,7 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.Cwd,
 		Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
-		Class: approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
+		Class:  approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
 		Asked: func(p approval.Pending) {
 			s.asking.add(e, p.ID)
 			e.ask(p, j)
