@@ -78,12 +78,23 @@ type Repair struct {
 	Aside string // the file in the log's directory that holds it now; base name
 }
 
-// pending is a record on its way to the disk.
+// pending are records on their way to the disk together.
 type pending struct {
+	entries []entry
+	result  error
+	done    chan struct{}
+}
+
+// entry is one record and what is written of it.
+type entry struct {
 	record Record
 	object []byte
-	result error
-	done   chan struct{}
+}
+
+// Writing is something that was handed to a log. The zero value is on the disk.
+type Writing struct {
+	log *Log
+	p   *pending
 }
 
 // Open opens the log in dir, which it makes if it is absent. It returns
@@ -151,32 +162,52 @@ func (l *Log) Err() error {
 // After a failure every Append fails until the log has recovered, which Append
 // tries by itself once a second, and [Log.Recover] at once.
 func (l *Log) Append(r Record) error {
-	if r.Category == "" || r.Category == Chain {
-		return fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
+	w, err := l.Put(r)
+	if err != nil {
+		return err
 	}
-	return l.append(r)
+	return w.Wait()
 }
 
-func (l *Log) append(r Record) error {
-	if r.Time.IsZero() {
-		r.Time = time.Now()
+// Put hands records to the log, which has them on the disk all at once or not at
+// all, one after the other. Until Wait has said that they are there, the caller
+// may prepare what they record, and must not do it.
+func (l *Log) Put(records ...Record) (Writing, error) {
+	for _, r := range records {
+		if r.Category == "" || r.Category == Chain {
+			return Writing{}, fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
+		}
 	}
-	r.Time = r.Time.UTC()
-	object, err := encodeRecord(r, l.opts.Exclude, l.opts.MaxRecord)
-	if err != nil {
-		return fmt.Errorf("append to log %q: %w", l.dir, err)
+	p := &pending{done: make(chan struct{})}
+	for _, r := range records {
+		if r.Time.IsZero() {
+			r.Time = time.Now()
+		}
+		r.Time = r.Time.UTC()
+		object, err := encodeRecord(r, l.opts.Exclude, l.opts.MaxRecord)
+		if err != nil {
+			return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, err)
+		}
+		p.entries = append(p.entries, entry{r, object})
 	}
-	p := &pending{record: r, object: object, done: make(chan struct{})}
 	l.closing.RLock()
+	defer l.closing.RUnlock()
 	if l.closed {
-		l.closing.RUnlock()
-		return fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
+		return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
 	}
 	l.queue <- p
-	l.closing.RUnlock()
-	<-p.done
-	if p.result != nil {
-		return fmt.Errorf("append to log %q: %w", l.dir, p.result)
+	return Writing{l, p}, nil
+}
+
+// Wait returns nil when the records are on the disk, or what [Log.Append] would.
+// It may be called any number of times.
+func (w Writing) Wait() error {
+	if w.p == nil {
+		return nil
+	}
+	<-w.p.done
+	if w.p.result != nil {
+		return fmt.Errorf("append to log %q: %w", w.log.dir, w.p.result)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxBatch bounds what is written at once, in records.
+// maxBatch bounds what is written at once, in calls of Put.
 const maxBatch = 256
 
 // retry is how long a failed log waits before it tries again by itself.
@@ -64,11 +64,13 @@ func (l *Log) commit(batch []*pending) error {
 	head, last := l.head, l.size
 	ends := make([]Mirrored, 0, len(batch))
 	for _, p := range batch {
-		last = l.size + int64(len(buf))
-		line, hash := seal(head.Seq+1, head.Hash, p.object)
-		buf = append(buf, line...)
-		head = Anchor{Seq: head.Seq + 1, Hash: hash}
-		ends = append(ends, Mirrored{Anchor: head, Record: p.record, Line: line})
+		for _, e := range p.entries {
+			last = l.size + int64(len(buf))
+			line, hash := seal(head.Seq+1, head.Hash, e.object)
+			buf = append(buf, line...)
+			head = Anchor{Seq: head.Seq + 1, Hash: hash}
+			ends = append(ends, Mirrored{Anchor: head, Record: e.record, Line: line})
+		}
 	}
 	if err := l.undisturbed(); err != nil {
 		return l.fail(err, nil)
@@ -201,5 +203,5 @@ func (l *Log) note(operation string, detail map[string]string) error {
 	if err != nil {
 		return err
 	}
-	return l.commit([]*pending{{record: r, object: object}})
+	return l.commit([]*pending{{entries: []entry{{r, object}}}})
 }

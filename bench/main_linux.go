@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,6 +17,12 @@ type options struct {
 	runs              int
 	lasting           time.Duration
 	files             int
+	only              string
+}
+
+// wants reports whether a table is to be made.
+func (o options) wants(table string) bool {
+	return o.only == "" || slices.Contains(strings.Split(o.only, ","), table)
 }
 
 func run() int {
@@ -25,6 +33,7 @@ func run() int {
 	flag.IntVar(&o.runs, "runs", 200, "runs of each way to launch")
 	flag.DurationVar(&o.lasting, "lasting", 5*time.Second, "how long each rate is measured")
 	flag.IntVar(&o.files, "files", 5000, "files of the project in which work is measured")
+	flag.StringVar(&o.only, "only", "", "tables to make, of launches,rates,inside,growth; empty: all")
 	flag.Parse()
 	r, err := measure(o)
 	if err == nil {
@@ -72,19 +81,24 @@ func measure(o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.launches, err = interleaved(o.runs, []way{
-		{name: "bare", run: bare},
-		{name: "bwrap alone, equal mounts", run: raw},
-		{name: "sandboxd, cold", run: coldClient.launch},
-		{name: "sandboxd, warm", run: warmClient.launch, before: settle},
-		{name: "sbx run, cold", run: cold.sbxRun},
-		{name: "sbx run, warm", run: warm.sbxRun, before: settle},
-	})
-	if err != nil {
-		return nil, err
+	if o.wants("launches") {
+		r.launches, err = interleaved(o.runs, []way{
+			{name: "bare", run: bare},
+			{name: "bwrap alone, equal mounts", run: raw},
+			{name: "sandboxd, cold", run: coldClient.launch},
+			{name: "sandboxd, warm", run: warmClient.launch, before: settle},
+			{name: "sbx run, cold", run: cold.sbxRun},
+			{name: "sbx run, warm", run: warm.sbxRun, before: settle},
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	r.warm, r.warmOf = warmClient.warm, warmClient.runs
 	for _, atOnce := range []int{1, 2, 8} {
+		if !o.wants("rates") {
+			break
+		}
 		line := rates{atOnce: atOnce}
 		for to, run := range map[*float64]func() error{&line.bare: bare, &line.bwrap: raw, &line.cold: oneOf(cold), &line.warm: oneOf(warm)} {
 			if *to, err = rate(atOnce, o.lasting, run); err != nil {
@@ -96,11 +110,16 @@ func measure(o options) (*report, error) {
 	settle()
 	r.pool, r.pooled = warm.waiting()
 	r.busy = warm.resident()
-	if err := fill(warm.project, o.files); err != nil {
-		return nil, err
+	if o.wants("inside") {
+		if err := fill(warm.project, o.files); err != nil {
+			return nil, err
+		}
+		if r.inside, err = inside(warmClient, warm.project, 7); err != nil {
+			return nil, err
+		}
 	}
-	if r.inside, err = inside(warmClient, warm.project, 7); err != nil {
-		return nil, err
+	if !o.wants("growth") {
+		return r, nil
 	}
 	r.growth, err = grow(o.bin, max(20, o.runs/4))
 	return r, err

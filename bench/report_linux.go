@@ -78,6 +78,9 @@ func (r *report) write(o options) error {
 }
 
 func (r *report) launchTable(b *strings.Builder) {
+	if len(r.launches) == 0 {
+		return
+	}
 	fmt.Fprintf(b, "`true`, %d runs of each in turns, milliseconds:\n\n| way | median | p99 | least | of bare | of bwrap |\n|---|---|---|---|---|---|\n", r.runs)
 	for _, t := range r.launches {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", t.name, ms(t.median()), ms(t.at(0.99)), ms(t.times[0]),
@@ -87,6 +90,9 @@ func (r *report) launchTable(b *strings.Builder) {
 }
 
 func (r *report) rateTable(b *strings.Builder) {
+	if len(r.rates) == 0 {
+		return
+	}
 	b.WriteString("Launches per second:\n\n| at once | bare | bwrap alone | sandboxd, warm = 0 | sandboxd | of bwrap |\n|---|---|---|---|---|---|\n")
 	for _, l := range r.rates {
 		fmt.Fprintf(b, "| %d | %.0f | %.0f | %.0f | %.0f | %.2f |\n", l.atOnce, l.bare, l.bwrap, l.cold, l.warm, max(l.cold, l.warm)/l.bwrap)
@@ -95,6 +101,9 @@ func (r *report) rateTable(b *strings.Builder) {
 }
 
 func (r *report) insideTable(b *strings.Builder) {
+	if len(r.inside) == 0 {
+		return
+	}
 	fmt.Fprintf(b, "Work inside a project of %d files, the launch excluded, milliseconds at the median of 7:\n\n| work | bare | inside | ratio |\n|---|---|---|---|\n", r.files)
 	for _, p := range r.inside {
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p[0].name, ms(p[0].median()), ms(p[1].median()), ratio(p[1].median(), p[0].median()))
@@ -103,9 +112,11 @@ func (r *report) insideTable(b *strings.Builder) {
 }
 
 func (r *report) memoryTable(b *strings.Builder) {
-	b.WriteString("Growth, a warm launch at the median:\n\n| with | ms | of nothing | daemon, MiB resident | KiB a session |\n|---|---|---|---|---|\n")
-	for _, g := range r.growth {
-		fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.1f |\n", g.name, ms(g.launch.median()), ratio(g.launch.median(), r.growth[0].launch.median()), float64(g.kib)/1024, g.perKiB)
+	if len(r.growth) > 0 {
+		b.WriteString("Growth, a warm launch at the median:\n\n| with | ms | of nothing | daemon, MiB resident | KiB a session |\n|---|---|---|---|---|\n")
+		for _, g := range r.growth {
+			fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.1f |\n", g.name, ms(g.launch.median()), ratio(g.launch.median(), r.growth[0].launch.median()), float64(g.kib)/1024, g.perKiB)
+		}
 	}
 	each := 0.0
 	if r.pooled > 0 {

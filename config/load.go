@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -246,9 +247,8 @@ func (c *Config) Origin(name string) Origin {
 		return e.origin
 	}
 	if open := strings.LastIndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
-		var i int
 		e, ok := c.layers.entries[name[:open]]
-		if _, err := fmt.Sscanf(name[open:], "[%d]", &i); err == nil && ok && i >= 0 && i < len(e.items) {
+		if i, err := strconv.Atoi(name[open+1 : len(name)-1]); err == nil && ok && i >= 0 && i < len(e.items) {
 			return e.items[i]
 		}
 	}

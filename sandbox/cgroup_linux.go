@@ -301,19 +301,19 @@ func moveSelf(dir string) error {
 	return nil
 }
 
-// limitHit names the limit that the kernel enforced by force, "" for none.
-func (g *cgroup) limitHit() EndCause {
-	if g.counter("memory.events", "oom_kill") > 0 || g.counter("memory.oom_control", "oom_kill") > 0 {
-		return EndMemory
+// ranOut reports whether the kernel ended a process for want of memory.
+func (g *cgroup) ranOut() bool {
+	if g.v2 {
+		return g.counter("memory.events", "oom_kill") > 0
 	}
-	return ""
+	return g.counter("memory.oom_control", "oom_kill") > 0
 }
 
 // refusedForks says how often the process limit refused a fork.
 func (g *cgroup) refusedForks() int64 { return g.counter("pids.events", "max") }
 
 func (g *cgroup) counter(file, key string) int64 {
-	for _, dir := range g.dirs {
+	for _, dir := range slices.Backward(g.dirs) { // v1's memory comes last
 		b, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			continue

@@ -7,7 +7,7 @@
 //
 //	host, err := sandbox.Open(ctx, sandbox.Options{Stage: path})
 //	plan, err := host.Plan(sandbox.Request{Profile: p, Command: sandbox.Command{Argv: argv, Env: env, Dir: dir}})
-//	proc, err := host.Start(ctx, plan, sandbox.Stdio{In: in, Out: out, Err: errs})
+//	proc, err := host.Start(ctx, plan, sandbox.Stdio{In: in, Out: out, Err: errs}, nil)
 //	exit := proc.Wait()
 //
 // On Linux a plan is a sealed list of bubblewrap's arguments and a sealed

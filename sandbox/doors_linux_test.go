@@ -53,7 +53,7 @@ print(n)`
 		t.Fatal(err)
 	}
 	defer r.Close()
-	proc, err := testHost.Start(context.Background(), plan, Stdio{In: null, Out: w, Err: w})
+	proc, err := testHost.Start(context.Background(), plan, Stdio{In: null, Out: w, Err: w}, nil)
 	w.Close()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ type Host struct {
 
 	compilations compilations
 	pool         pool
+	work         sync.WaitGroup // what is done off the way of a command
 
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
@@ -97,6 +99,7 @@ func (h *Host) Report() Report { return h.report }
 // Close removes what the host keeps outside the process: its control groups.
 func (h *Host) Close() error {
 	h.pool.close()
+	h.work.Wait()
 	if h.cgroups != nil {
 		h.cgroups.close()
 	}

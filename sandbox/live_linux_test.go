@@ -16,7 +16,10 @@ import (
 	"sandboxd/profile"
 )
 
-var testHost *Host
+var (
+	testHost  *Host
+	testStage string // the helper's file
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -25,14 +28,14 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		stage := filepath.Join(dir, "sandboxd-launch")
-		build := exec.Command("go", "build", "-o", stage, "sandboxd/cmd/sandboxd-launch")
+		testStage = filepath.Join(dir, "sandboxd-launch")
+		build := exec.Command("go", "build", "-o", testStage, "sandboxd/cmd/sandboxd-launch")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			panic(err)
 		}
-		if testHost, err = Open(context.Background(), Options{Stage: stage}); err != nil {
+		if testHost, err = Open(context.Background(), Options{Stage: testStage}); err != nil {
 			panic(err)
 		}
 		defer testHost.Close()
@@ -94,7 +97,7 @@ func runIn(t *testing.T, p profile.Profile, dir, script string) outcome {
 	defer null.Close()
 	outR, outW, _ := os.Pipe()
 	errR, errW, _ := os.Pipe()
-	proc, err := testHost.Start(context.Background(), plan, Stdio{null, outW, errW})
+	proc, err := testHost.Start(context.Background(), plan, Stdio{null, outW, errW}, nil)
 	outW.Close()
 	errW.Close()
 	if err != nil {
@@ -161,3 +164,67 @@ func TestLayersAloneAreProbed(t *testing.T) {
 }
 
 var errNoBwrap = errors.New("not installed in this test")
+
+// R-AU-03: what a command does comes after leave was given, and without leave it
+// does nothing, whether its sandbox was laid for it or waited.
+func TestNothingRunsWithoutLeave(t *testing.T) {
+	dir := workDir(t)
+	h := testHostWarm(t)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	file := filepath.Join(dir, "ran")
+	plan, err := h.Plan(Request{Profile: system(t, dir, profile.Limits{}), Command: Command{Argv: []string{"touch", file}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := func() bool { _, err := os.Lstat(file); return err == nil }
+	start := func(leave func() error) (warm bool, err error) {
+		os.Remove(file)
+		proc, err := h.Start(context.Background(), plan, Stdio{null, null, null}, leave)
+		if err != nil {
+			return false, err
+		}
+		<-proc.Done()
+		return proc.Warm(), nil
+	}
+	refused := errors.New("no leave")
+	for _, want := range []bool{false, true} {
+		asked := 0
+		_, err := start(func() error { asked++; return refused })
+		if !errors.Is(err, refused) || asked != 1 {
+			t.Errorf("warm %t: asked %d times, %v", want, asked, err)
+		}
+		if ran() {
+			t.Errorf("warm %t: it ran without leave", want)
+		}
+		for end := time.Now().Add(30 * time.Second); ; {
+			early := false
+			warm, err := start(func() error { early = early || ran(); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if early || !ran() {
+				t.Errorf("warm %t: ran before leave: %t, after it: %t", warm, early, ran())
+			}
+			if warm || time.Now().After(end) {
+				break
+			}
+			h.pool.work.Wait() // the next one is laid
+		}
+		h.pool.work.Wait()
+	}
+}
+
+// testHostWarm is the test's host with sandboxes that wait.
+func testHostWarm(t *testing.T) *Host {
+	t.Helper()
+	h, err := Open(context.Background(), Options{Stage: testStage, Warm: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}

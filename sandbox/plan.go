@@ -71,6 +71,7 @@ type Plan struct {
 	nulls int            // descriptors of /dev/null that args name, from stage.FDFree on
 	files []File
 	made  string          // digest of args, Landlock's layers and the filter
+	rules []string        // paths of Landlock's rules that are none of holds
 	holds map[string]bool // paths of mounts: whether what is there is kept from the command
 }
 

@@ -38,7 +38,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.args, p.nulls, p.holds, p.made = c.args, c.nulls, c.holds, c.digest
+	p.args, p.nulls, p.holds, p.rules, p.made = c.args, c.nulls, c.holds, c.rules, c.digest
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
 	p.order.Tells, p.told = h.tells, c.filter.policy
 	p.Gaps = slices.Clip(c.gaps)
@@ -134,6 +134,7 @@ type compiled struct {
 	args     []string
 	nulls    int
 	holds    map[string]bool
+	rules    []string
 	landlock [][]byte
 	filter   madeFilter
 	gaps     []profile.Gap
@@ -263,6 +264,11 @@ func (h *Host) compileLandlock(c *compiled, layers []profile.Profile, look *look
 			return fmt.Errorf("plan: %w", err)
 		}
 		c.landlock = append(c.landlock, encoded)
+		for _, r := range ruleset.Paths {
+			if _, mounted := c.holds[r.Path]; !mounted {
+				c.rules = append(c.rules, r.Path)
+			}
+		}
 		c.gaps = append(c.gaps, gaps...)
 	}
 	return nil

@@ -23,10 +23,10 @@ import (
 //
 // It must be no weaker than one laid at the moment of use. A plan is made anew
 // for every command, from the host as it is; a warm sandbox serves only a plan
-// whose mounts would be laid exactly so, on the very files and directories on
-// which its own were laid (view), in an unchanged table of host mounts. Landlock,
-// the system call filter, limits and environment come with the order and are the
-// new plan's in any case.
+// whose mounts, Landlock layers and system call filter would be exactly these, on
+// the very files and directories on which its own were laid (view), in an unchanged
+// table of host mounts. Limits and environment come with the order and are the new
+// plan's in any case.
 
 const (
 	// maxWarmAge is how long a sandbox waits at most.
@@ -65,8 +65,7 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 		}
 	}
 	limits := plan.Profile.Limits()
-	write(plan.args...)
-	write(fmt.Sprint(plan.nulls, limits.Processes, limits.Memory))
+	write(plan.made, fmt.Sprint(plan.early(), plan.nulls, limits.Processes, limits.Memory))
 	for _, f := range plan.files {
 		write(f.Path, string(f.Data))
 	}
@@ -77,6 +76,14 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 		}
 		write(path)
 		binary.Write(h, binary.LittleEndian, existence)
+	}
+	for _, path := range plan.rules {
+		object, ok := objectOf(path)
+		if !ok {
+			return v, false
+		}
+		write(path)
+		binary.Write(h, binary.LittleEndian, object)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,11 +108,34 @@ type existence struct {
 	Changed  [2]int64
 }
 
+// early reports whether Landlock and the filter can be put in force before the
+// command is known: not where the stage has yet to make sockets.
+func (p *Plan) early() bool { return len(p.order.Doors)+p.order.Callers == 0 }
+
+// objectOf is the file or directory that a rule of Landlock for a path would bind,
+// the zero value for none (landlock.PathRule). ok is false where it can't be told.
+func objectOf(path string) (e existence, ok bool) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
+		return e, true
+	default:
+		return e, false
+	}
+	defer unix.Close(fd)
+	return existenceAt(fd, "", path, false)
+}
+
 // existenceOf is the zero value for what is not there. ok is false where the file
 // system does not tell enough.
 func existenceOf(path string, held bool) (e existence, ok bool) {
+	return existenceAt(unix.AT_FDCWD, path, path, held)
+}
+
+func existenceAt(dir int, name, path string, held bool) (e existence, ok bool) {
 	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	err := unix.Statx(dir, name, unix.AT_EMPTY_PATH|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
 	if err == unix.ENOENT || err == unix.ENOTDIR {
 		return e, true
 	}
@@ -224,6 +254,7 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	}
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	m, err := readStatus(l.status)
+	l.told, l.stage = m.files, m.pid
 	if err == nil && m.Step != stage.StepWaiting {
 		err = errors.New(m.Message)
 	}

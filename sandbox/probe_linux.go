@@ -139,7 +139,7 @@ func (h *Host) try(ctx context.Context, o stage.Order, told seccomp.Policy, alon
 		p.args = []string{"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent",
 			"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"}
 	}
-	proc, err := h.Start(ctx, p, Stdio{null, null, null})
+	proc, err := h.Start(ctx, p, Stdio{null, null, null}, nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("it did not answer within %v", limit)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +24,7 @@ type Process struct {
 	leader    int  // the command itself, as this process's namespace numbers it
 	first     int  // the process above all others of the sandbox: the namespace's first, or the reaper
 	limits    profile.Limits
+	host      *Host
 	cgroup    *cgroup
 	doors     Doors
 	listener  *seccomp.Listener // nil: the filter tells nothing
@@ -33,6 +35,7 @@ type Process struct {
 
 	mu     sync.Mutex
 	init   int // pidfd of the namespace's first process, 0 when there is none any more
+	mounts int // descriptor of its mount namespace, 0 for none
 	gone   bool
 	ending EndCause
 }
@@ -152,15 +155,15 @@ func (p *Process) reap() {
 		}
 	}
 	if p.cgroup != nil {
-		if e.Cause == "" {
-			e.Cause = p.cgroup.limitHit()
+		if e.Cause == "" && p.cgroup.ranOut() {
+			e.Cause = EndMemory
 		}
 		// A fork that was refused may have been made again later; the cause
 		// of a failure it is all the same.
 		if e.Cause == "" && e.Code != 0 && p.cgroup.refusedForks() > 0 {
 			e.Cause = EndProcesses
 		}
-		p.cgroup.remove()
+		p.host.work.Go(p.cgroup.remove)
 	}
 	if e.Cause == "" && e.Signal == syscall.SIGXCPU {
 		e.Cause = EndCPU
@@ -170,7 +173,24 @@ func (p *Process) reap() {
 	}
 	p.exit = e
 	close(p.done)
+	p.dropMounts()
 	p.stopListening()
+}
+
+// keepMounts holds the mount namespace of the sandbox: with its last process it
+// would be taken apart, mount by mount, before the kernel told that process's end.
+func (p *Process) keepMounts(init int) {
+	if fd, err := unix.Open("/proc/"+strconv.Itoa(init)+"/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+		p.mounts = fd
+	}
+}
+
+// dropMounts lets the kernel take it apart, after the last process.
+func (p *Process) dropMounts() {
+	if p.mounts > 0 {
+		unix.Close(p.mounts)
+		p.mounts = 0
+	}
 }
 
 // stopListening ends the listener. With the last process it ends by itself.

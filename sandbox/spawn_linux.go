@@ -125,7 +125,7 @@ func readStatus(c *net.UnixConn) (m message, err error) {
 	default:
 		m.Status, err = stage.ParseStatus(buf[:n])
 	}
-	if err != nil || m.Step != stage.StepNetwork && m.Step != stage.StepReady {
+	if err != nil || m.Step != stage.StepNetwork && m.Step != stage.StepReady && m.Step != stage.StepWaiting {
 		m.close()
 	}
 	return m, err

@@ -34,14 +34,23 @@ const maxDiagnostics = 4096
 // the last stage refused, *LaunchError when the sandbox did not come up. In
 // both cases nothing of the command has run.
 //
+// leave is asked, at most twice, when all is ready and before anything of the
+// command runs; its error is returned and nothing runs. nil: it may start.
+//
 // The caller keeps io's files and closes them; the command has its own copies.
-func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) {
+func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
 	}
+	if p.args == nil && leave != nil { // the command follows its stage at once
+		if err := leave(); err != nil {
+			return nil, err
+		}
+		leave = nil
+	}
 	view, poolable := h.pool.view(p)
 	if warm := h.pool.take(view); warm != nil {
-		proc, err := h.begin(ctx, warm, p, std)
+		proc, err := h.begin(ctx, warm, p, std, leave)
 		if err == nil {
 			proc.warm = true
 			h.pool.refillAfter(h, p, proc)
@@ -55,7 +64,7 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio) (*Process, error) 
 	if err != nil {
 		return nil, err
 	}
-	proc, err := h.begin(ctx, l, p, std)
+	proc, err := h.begin(ctx, l, p, std, leave)
 	if err == nil && poolable {
 		h.pool.refillAfter(h, p, proc)
 	}
@@ -70,7 +79,7 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) 
 		return nil, err
 	}
 	defer l.closeChildEnds()
-	l.proc = &Process{done: make(chan struct{}), cgroup: l.cgroup, reaper: l.reaper}
+	l.proc = &Process{done: make(chan struct{}), host: h, cgroup: l.cgroup, reaper: l.reaper}
 	if err := h.spawner.start(l.cmd, l.bornIn()); err != nil {
 		l.abandon()
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
@@ -88,15 +97,20 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) 
 }
 
 // begin hands the stage its order and returns once the command executes.
-func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio) (*Process, error) {
+func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave func() error) (*Process, error) {
 	proc := l.proc
 	proc.limits, l.doors, l.callers = p.Profile.Limits(), len(p.order.Doors), p.order.Callers
+	if len(l.told) > 0 {
+		proc.leader = l.stage
+		proc.listen(l.told, p)
+		l.told = nil
+	}
 	var err error
 	if !l.reaper {
-		err = l.send(p, std)
+		err = l.send(p, std, leave != nil)
 	}
 	if err == nil {
-		err = l.awaitExec(ctx, proc, p)
+		err = l.awaitExec(ctx, proc, p, leave)
 	}
 	if err != nil {
 		l.kill(proc)
@@ -109,8 +123,13 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio) (*Proce
 }
 
 // send hands over the order and the command's descriptors.
-func (l *launch) send(p *Plan, std Stdio) error {
-	encoded, err := p.order.MarshalBinary()
+func (l *launch) send(p *Plan, std Stdio, hold bool) error {
+	o := p.order
+	o.Hold = hold
+	if l.early {
+		o.Early, o.Landlock, o.Seccomp, o.Tells = true, nil, nil, false
+	}
+	encoded, err := o.MarshalBinary()
 	if err != nil {
 		return err
 	}
@@ -133,6 +152,19 @@ func (l *launch) send(p *Plan, std Stdio) error {
 	return nil
 }
 
+// release lets a stage go that holds.
+func (l *launch) release() error {
+	raw, err := l.status.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	if err := raw.Control(func(fd uintptr) { sent = stage.Release(int(fd)) }); err != nil {
+		return err
+	}
+	return sent
+}
+
 // launch is one start in progress: the descriptors of both sides.
 type launch struct {
 	cmd       *exec.Cmd
@@ -148,7 +180,12 @@ type launch struct {
 	limitPids func(init int) error // nil: something else bounds them
 	doors     int                  // how many sockets the stage is to hand out, of which kind
 	callers   int
+	early     bool // Landlock and the filter are in force while the stage waits
 	view      view // of one that waits
+	// told has the filter's listener, as far as nobody serves it yet, and stage is
+	// the pid of the stage that waits.
+	told  []*os.File
+	stage int
 }
 
 func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
@@ -203,12 +240,17 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		cmd.ExtraFiles = []*os.File{first, order, h.stage, statusChild, std.Err}
 		return l, nil
 	}
-	order, err := l.order(stage.Order{Await: true})
+	laying := stage.Order{Await: true}
+	if l.early = p.early(); l.early {
+		laying.Early, laying.Landlock, laying.Seccomp, laying.Tells = true, p.order.Landlock, p.order.Seccomp, p.order.Tells
+	}
+	order, err := l.order(laying)
 	if err != nil {
 		return l, err
 	}
 	free := stage.FDFree
-	args := append([]string(nil), p.args...)
+	args := append([]string{}, p.args...)
+
 	var extra []*os.File
 	for range p.nulls {
 		null, err := os.Open(os.DevNull)
@@ -311,11 +353,12 @@ func (l *launch) closeOurEnds() {
 	if l.status != nil {
 		l.status.Close()
 	}
-	for _, f := range []*os.File{l.diagR, l.infoR, l.blockW} {
+	for _, f := range append(l.told, l.diagR, l.infoR, l.blockW) {
 		if f != nil {
 			f.Close()
 		}
 	}
+	l.told = nil
 }
 
 // abandon releases everything of a start that failed.
@@ -331,6 +374,7 @@ func (l *launch) kill(p *Process) {
 	p.killTree()
 	p.await()
 	p.doors.Close()
+	p.dropMounts()
 	p.stopListening()
 	l.abandon()
 }
@@ -357,6 +401,7 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	p.mu.Lock()
 	p.init, p.first, p.namespace = fd, pid, true
 	p.mu.Unlock()
+	p.keepMounts(pid)
 	if l.blockW == nil {
 		return nil
 	}
@@ -373,8 +418,9 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 }
 
 // awaitExec waits until the stage has reported that everything is in force
-// and its end of the socket has closed, which execve does.
-func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan) error {
+// and its end of the socket has closed, which execve does. In between it asks for
+// leave.
+func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave func() error) error {
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { l.status.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -397,9 +443,21 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan) error {
 				return &LaunchError{Mechanism: l.mechanism, Cause: err}
 			}
 		case m.Step == stage.StepWaiting:
+			p.leader = m.pid
+			p.listen(m.files, plan)
 		case m.Step == stage.StepReady:
 			ready, p.leader = true, m.pid
 			p.listen(m.files, plan)
+			if leave == nil {
+				continue
+			}
+			if err := leave(); err != nil {
+				return err
+			}
+			if err := l.release(); err != nil {
+				return &LaunchError{Mechanism: l.mechanism, Cause: err}
+			}
+			l.status.SetReadDeadline(time.Now().Add(startTimeout))
 		default:
 			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 		}

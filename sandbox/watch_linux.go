@@ -82,7 +82,10 @@ func (p *Process) exceeded(u usage) EndCause {
 		}
 		// Without memory.oom.group, as in v1, the kernel kills one process and
 		// the rest goes on.
-		return p.cgroup.limitHit()
+		if p.cgroup.ranOut() {
+			return EndMemory
+		}
+		return ""
 	}
 	switch {
 	case l.Memory > 0 && u.memory > l.Memory:

@@ -70,7 +70,11 @@ func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())
 // person could see), then what an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
 	env := sess.always()
-	passed, _ := p.Environment().Apply(os.Environ())
+	passed, ok := s.passed.get(p.Digest())
+	if !ok { // the daemon's own variables don't change
+		passed, _ = p.Environment().Apply(os.Environ())
+		s.passed.put(p.Digest(), passed)
+	}
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v

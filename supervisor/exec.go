@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"sandboxd/approval"
+	"sandboxd/audit"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
@@ -213,8 +213,16 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 			return s.refuse(e, nil, failure(err))
 		}
 		judged := time.Now()
-		decision, err := s.decideOnce(ctx, e, j)
+		decision, record, err := s.decideOnce(ctx, e, j)
 		if err != nil {
+			return s.refuse(e, j, failure(err))
+		}
+		if decision.Approved && e.waited() == 0 && !j.trusts && time.Since(judged) < maxUnasked {
+			// Nobody was asked, nothing was shown and hardly a moment went by:
+			// the decision goes on record together with the start.
+			return s.run(ctx, e, j, decision, &record)
+		}
+		if err := s.record(record); err != nil {
 			return s.refuse(e, j, failure(err))
 		}
 		e.log.add(Event{Kind: EventDecided, Decision: &decision})
@@ -226,29 +234,29 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		}
 		// What was shown is what runs: look again, and ask again if the
 		// world, the configuration or the plan has changed (promise 5).
-		// Where nobody was asked, nothing was shown and hardly a moment went by.
-		now := j
-		if e.waited() > 0 || time.Since(judged) > maxUnasked {
-			if now, err = s.judge(ctx, e); err != nil {
-				return s.refuse(e, j, failure(err))
-			}
+		now, err := s.judge(ctx, e)
+		if err != nil {
+			return s.refuse(e, j, failure(err))
 		}
-		if now.digest != j.digest {
-			continue
+		if now.digest == j.digest {
+			return s.run(ctx, e, now, decision, nil)
 		}
-		return s.run(ctx, e, now, decision)
 	}
 	return s.refuse(e, nil, Result{Outcome: NotRun, Code: 125,
 		Message: "Not run: what the command depends on kept changing while the question was open. Try again when nothing else changes these files."})
 }
 
-// decideOnce takes the decision that a ticket carries, or decides.
-func (s *Supervisor) decideOnce(ctx context.Context, e *Exec, j *judgement) (approval.Decision, error) {
+// decideOnce takes the decision that a ticket carries, or decides. The record is
+// the caller's to write.
+func (s *Supervisor) decideOnce(ctx context.Context, e *Exec, j *judgement) (approval.Decision, audit.Record, error) {
 	carried, err := s.byTicket(e, j)
-	if carried != nil || err != nil {
-		return *cmp.Or(carried, &approval.Decision{}), err
+	if err != nil {
+		return approval.Decision{}, audit.Record{}, err
 	}
-	return s.decide(ctx, e, j)
+	if carried != nil {
+		return *carried, withDecision(recordOf(e, j), *carried), nil
+	}
+	return s.decideUnrecorded(ctx, e, j)
 }
 
 // failure is the result of a step that went wrong before the command ran.

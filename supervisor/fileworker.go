@@ -93,7 +93,7 @@ func (s *Supervisor) startWorker(ctx context.Context, plan *sandbox.Plan, setup 
 	}
 	defer end.Close()
 	view := plan.View() // before the start: what changes meanwhile counts as changed
-	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: theirs, Out: null, Err: end})
+	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: theirs, Out: null, Err: end}, nil)
 	if err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("start the file worker: %w", err)

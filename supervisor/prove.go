@@ -177,7 +177,7 @@ func (s *Supervisor) proveOne(ctx context.Context, sess *Session, p profile.Prof
 		return "", err
 	}
 	defer r.Close()
-	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: null, Out: w, Err: w})
+	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: null, Out: w, Err: w}, nil)
 	w.Close()
 	if err != nil {
 		return "", err

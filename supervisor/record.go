@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"sandboxd/approval"
 	"sandboxd/audit"
@@ -75,27 +76,57 @@ func withDecision(r audit.Record, d approval.Decision) audit.Record {
 // decide asks the controller and puts its answer on record before anything
 // follows from it.
 func (s *Supervisor) decide(ctx context.Context, e *Exec, j *judgement) (approval.Decision, error) {
+	d, r, err := s.decideUnrecorded(ctx, e, j)
+	if err != nil {
+		return d, err
+	}
+	return d, s.record(r)
+}
+
+// decideUnrecorded is decide, but leaves the record to the caller.
+func (s *Supervisor) decideUnrecorded(ctx context.Context, e *Exec, j *judgement) (approval.Decision, audit.Record, error) {
 	call := s.call(e, j)
 	s.announce(ctx, e, &call, e.Request.Next)
 	d, err := s.Approval.Decide(ctx, call)
 	if err != nil {
-		return d, err
+		return d, audit.Record{}, err
 	}
 	r := withDecision(recordOf(e, j), d)
 	if d.How == approval.HowPerson {
 		r.DurationMS = e.waited().Milliseconds()
 	}
-	return d, s.record(r)
+	return d, r, nil
 }
 
-// recordStart is on disk before the command begins.
-func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision) error {
+// recordStart hands the start to the log, behind the decision where that is not
+// on record yet. What it returns waits until they are on the disk, and tells of the
+// decision then: nothing of the command may run before.
+func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, decided *audit.Record) (recorded func() error, err error) {
 	if err := s.Approval.Begin(s.ctx, s.call(e, j), d, j.digest); err != nil {
-		return err
+		if decided != nil {
+			err = errors.Join(err, s.record(*decided))
+		}
+		return nil, err
 	}
 	r := recordOf(e, j)
 	r.Category, r.Operation, r.Approval, r.Grant = audit.Execution, "start", d.Request, d.Grant
-	return s.record(r)
+	records := []audit.Record{r}
+	if decided != nil {
+		records = []audit.Record{*decided, r}
+	}
+	writing, err := s.Audit.Put(records...)
+	if err != nil {
+		return nil, &AuditError{err}
+	}
+	return sync.OnceValue(func() error {
+		if err := writing.Wait(); err != nil {
+			return &AuditError{err}
+		}
+		if decided != nil {
+			e.log.add(Event{Kind: EventDecided, Decision: &d})
+		}
+		return nil
+	}), nil
 }
 
 // recordEnd is on disk before the result is told.

@@ -12,6 +12,7 @@ import (
 	"github.com/creack/pty"
 
 	"sandboxd/approval"
+	"sandboxd/audit"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 )
@@ -19,15 +20,19 @@ import (
 // grace is how long a command has between SIGTERM and SIGKILL.
 const grace = 2 * time.Second
 
-// run starts what was decided, follows it to its end, and records both.
-func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision) Result {
+// run starts what was decided, follows it to its end, and records both. decided is
+// the decision's record; nil: it is written.
+func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision, decided *audit.Record) Result {
 	base := Result{Decision: d, Digest: j.plan.Profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
-	if err := s.recordStart(e, j, d); err != nil {
-		base.Outcome, base.Code = Unrecorded, 125
-		base.Message = "Not run: the audit log can't be written, and nothing runs unrecorded: " + err.Error()
-		return base
+	recorded, err := s.recordStart(e, j, d, decided)
+	if err != nil {
+		return base.unrecorded(err)
 	}
-	result := s.execute(ctx, e, j, base)
+	// The sandbox is made ready while the log is written; the command waits for it.
+	result := s.execute(ctx, e, j, base, recorded)
+	if err := recorded(); err != nil {
+		return base.unrecorded(err)
+	}
 	if err := s.recordEnd(e, j, result); err != nil {
 		// What ran can't be undone; the session goes no further (R-AU-01).
 		s.stop(e.Session, "the end of "+e.ID+" could not be recorded: "+err.Error())
@@ -36,7 +41,14 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 	return result
 }
 
-func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result) Result {
+// unrecorded is the result where the start could not be recorded.
+func (r Result) unrecorded(err error) Result {
+	r.Outcome, r.Code = Unrecorded, 125
+	r.Message = "Not run: the audit log can't be written, and nothing runs unrecorded: " + err.Error()
+	return r
+}
+
+func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, recorded func() error) Result {
 	if err := e.Request.Passed.permitted(j.plan.Profile); err != nil {
 		return base.with(failure(err))
 	}
@@ -46,7 +58,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	}
 	defer st.close()
 	check := s.beforeRun(e, j)
-	proc, err := s.Host.Start(ctx, j.plan, st.child)
+	proc, err := s.Host.Start(ctx, j.plan, st.child, recorded)
 	if err != nil {
 		return base.with(startFailure(err))
 	}

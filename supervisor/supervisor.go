@@ -35,6 +35,7 @@ import (
 	"sandboxd/config"
 	"sandboxd/egress"
 	"sandboxd/files/store"
+	"sandboxd/profile"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
 )
@@ -77,7 +78,8 @@ type Supervisor struct {
 	seen        aftermath.Cache
 	compiled    kept[string, *compilation] // by the project's root
 	derived     kept[profileKey, derived]
-	gitFiles    kept[string, gitFiles] // by the home directory
+	passed      kept[profile.Digest, []string] // of the daemon's own variables
+	gitFiles    kept[string, gitFiles]         // by the home directory
 	paths       config.Paths
 	sessions    *sessions
 	tickets     tickets

@@ -9,6 +9,10 @@
 //	close descriptors → session and terminal → limits → no_new_privs →
 //	Landlock, layer by layer → seccomp → execve
 //
+// Where the sandbox is laid before its command is known, what does not depend on
+// the command comes first: no_new_privs, Landlock and seccomp are in force while
+// the stage waits (Order.Early).
+//
 // A step that fails is reported on the status socket and ends the process; the
 // command never starts with less than the order asks for.
 //
@@ -30,7 +34,7 @@ import (
 
 // Version is the layout of an encoded Order. It changes with any change of
 // the fields below.
-const Version = 4
+const Version = 5
 
 // Order is everything the stage needs to start one command.
 type Order struct {
@@ -66,8 +70,16 @@ type Order struct {
 	Umask uint32
 	// Await says that there is nothing to start yet: the order that counts, and
 	// the command's standard descriptors, come on the status socket ([Send]).
-	// The other fields are not used.
+	// Only Early and what it speaks of are used besides.
 	Await bool
+	// Early says, together with Await, that Landlock and Seccomp are put in force
+	// before the wait; the report that the stage waits carries the listener. In the
+	// order that comes then, which has neither, it says that they are in force. A stage
+	// for which that is not so refuses it.
+	Early bool
+	// Hold makes the stage wait, once all is in force, until it is told that the
+	// command may start ([Release]).
+	Hold bool
 	// Probe ends the stage with status 0 where it would execute the command:
 	// everything was installed, nothing runs.
 	Probe bool
@@ -113,6 +125,8 @@ func (o *Order) MarshalBinary() ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(o.Callers))
 	b = binary.AppendUvarint(b, uint64(o.Umask))
 	b = binary.AppendUvarint(b, bit(o.Await))
+	b = binary.AppendUvarint(b, bit(o.Early))
+	b = binary.AppendUvarint(b, bit(o.Hold))
 	b = binary.AppendUvarint(b, bit(o.Probe))
 	if len(b) > maxOrder {
 		return nil, fmt.Errorf("encode order: %d bytes, more than the %d that a command line and its environment may have", len(b), maxOrder)
@@ -152,6 +166,8 @@ func (o *Order) UnmarshalBinary(data []byte) error {
 	o.Callers = int(d.upTo(MaxDoors))
 	o.Umask = uint32(d.upTo(0o777))
 	o.Await = d.upTo(1) == 1
+	o.Early = d.upTo(1) == 1
+	o.Hold = d.upTo(1) == 1
 	o.Probe = d.upTo(1) == 1
 	if d.bad {
 		return errors.New("decode order: malformed")

@@ -14,7 +14,7 @@ func fullOrder() Order {
 		Env: []string{"A=1", "B="}, Dir: "/work",
 		Landlock: [][]byte{{1, 2}, {3}}, Seccomp: bytes.Repeat([]byte{7}, 80),
 		Limits:   []Rlimit{{Resource: 7, Value: 4096}, {Resource: 4, Value: 1<<64 - 1}},
-		Terminal: true, Doors: []uint16{3128, 1080}, Callers: 9, Umask: 0o77, Await: true, Probe: true,
+		Terminal: true, Doors: []uint16{3128, 1080}, Callers: 9, Umask: 0o77, Await: true, Early: true, Hold: true, Probe: true,
 	}
 }
 

@@ -18,11 +18,36 @@ func Send(status int, order, stdin, stdout, stderr *os.File) error {
 	return nil
 }
 
+// Release lets a stage go that holds (Order.Hold) at the other end of a status
+// socket.
+func Release(status int) error {
+	if err := unix.Sendmsg(status, []byte{1}, nil, nil, unix.MSG_NOSIGNAL); err != nil {
+		return fmt.Errorf("release the command: %w", err)
+	}
+	return nil
+}
+
+// hold waits for Release. A daemon that is gone ends the stage.
+func hold() error {
+	data := make([]byte, 1)
+	n, err := unix.Read(FDStatus, data)
+	for err == unix.EINTR {
+		n, err = unix.Read(FDStatus, data)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("wait for leave to start: %w", err)
+	case n == 0:
+		return errors.New("wait for leave to start: the daemon is gone")
+	}
+	return nil
+}
+
 // receive waits for the order that counts and for the command's descriptors. The
-// sandbox is laid by then; nothing of the command is known. A daemon that is gone
-// ends the stage.
-func receive() (*Order, error) {
-	if _, err := unix.Write(FDStatus, Status{Step: StepWaiting}.encode()); err != nil {
+// sandbox is laid by then; nothing of the command is known. rights go out with the
+// report. A daemon that is gone ends the stage.
+func receive(rights []byte) (*Order, error) {
+	if err := unix.Sendmsg(FDStatus, Status{Step: StepWaiting}.encode(), rights, nil, 0); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	data, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4*4))

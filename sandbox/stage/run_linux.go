@@ -71,8 +71,19 @@ func run() (Step, error) {
 		return StepDescriptors, fmt.Errorf("close_range: %w", err)
 	}
 	o, err := readOrder(FDOrder)
+	early := false
 	if err == nil && o.Await {
-		o, err = receive()
+		var rights []byte
+		if early = o.Early; early {
+			var step Step
+			if rights, step, err = enforce(o); err != nil {
+				return step, err
+			}
+		}
+		o, err = receive(rights)
+	}
+	if err == nil && o.Early != early {
+		err = errors.New("the order counts on layers that are not in force")
 	}
 	if err != nil {
 		return StepOrder, err
@@ -115,33 +126,11 @@ func run() (Step, error) {
 			return StepLimits, fmt.Errorf("setrlimit %d to %d: %w", l.Resource, l.Value, err)
 		}
 	}
-	if err := checkNoCapabilities(); err != nil {
-		return StepPrivileges, err
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return StepPrivileges, fmt.Errorf("no_new_privs: %w", err)
-	}
-	for i, encoded := range o.Landlock {
-		var r landlock.Ruleset
-		if err := r.UnmarshalBinary(encoded); err != nil {
-			return StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
-		}
-		if err := r.Restrict(); err != nil {
-			return StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
-		}
-	}
 	var rights []byte
-	switch {
-	case len(o.Seccomp) == 0:
-	case o.Tells:
-		listener, err := seccomp.LoadListening(o.Seccomp)
-		if err != nil {
-			return StepListener, err
-		}
-		rights = unix.UnixRights(listener)
-	default:
-		if err := seccomp.Load(o.Seccomp); err != nil {
-			return StepSeccomp, err
+	if !early {
+		var step Step
+		if rights, step, err = enforce(o); err != nil {
+			return step, err
 		}
 	}
 	if err := unix.Sendmsg(FDStatus, Status{Step: StepReady}.encode(), rights, nil, 0); err != nil {
@@ -150,8 +139,48 @@ func run() (Step, error) {
 	if o.Probe {
 		return StepReady, nil
 	}
+	if o.Hold {
+		if err := hold(); err != nil {
+			return StepReady, err
+		}
+	}
 	err = syscall.Exec(path, o.Argv, o.Env)
 	return StepExec, fmt.Errorf("execute %q: %w", path, err)
+}
+
+// enforce puts into force what the command cannot take back: no new privileges,
+// Landlock and the system call filter. rights carry the filter's listener, if it
+// has one.
+func enforce(o *Order) (rights []byte, step Step, err error) {
+	if err := checkNoCapabilities(); err != nil {
+		return nil, StepPrivileges, err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return nil, StepPrivileges, fmt.Errorf("no_new_privs: %w", err)
+	}
+	for i, encoded := range o.Landlock {
+		var r landlock.Ruleset
+		if err := r.UnmarshalBinary(encoded); err != nil {
+			return nil, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
+		}
+		if err := r.Restrict(); err != nil {
+			return nil, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
+		}
+	}
+	switch {
+	case len(o.Seccomp) == 0:
+	case o.Tells:
+		listener, err := seccomp.LoadListening(o.Seccomp)
+		if err != nil {
+			return nil, StepListener, err
+		}
+		return unix.UnixRights(listener), StepNone, nil
+	default:
+		if err := seccomp.Load(o.Seccomp); err != nil {
+			return nil, StepSeccomp, err
+		}
+	}
+	return nil, StepNone, nil
 }
 
 // readOrder reads and decodes the order and refuses one that could still be

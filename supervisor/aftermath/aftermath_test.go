@@ -2,6 +2,7 @@ package aftermath_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,4 +221,30 @@ func TestAttribution(t *testing.T) {
 			t.Errorf("found %q", got)
 		}
 	})
+}
+
+// What is known of a tree from before does not hide what a run makes in it.
+func TestKnownDirectoriesAreLookedAtAgain(t *testing.T) {
+	b := newBench(t)
+	b.sh("mkdir -p a/b/c d/e src/f; git init -q r; echo x > a/b/c/f; echo mine > d/CLAUDE.md")
+	for i, tt := range []struct {
+		command string
+		found   []string
+	}{
+		{"true", nil},
+		{"echo x > a/b/c/AGENTS.md", []string{"a/b/c/AGENTS.md"}},
+		{"mkdir -p d/e/.vscode; echo x > d/e/.vscode/tasks.json", []string{"d/e/.vscode"}},
+		{"mkdir n; echo y > n/AGENTS.md; mv a was; mv n a; touch -r was a", []string{"a/AGENTS.md"}},
+		{"mkdir -p src/f/new/deep; echo z > src/f/new/deep/AGENTS.md; touch -d @1 src/f src", []string{"src/f/new/deep/AGENTS.md"}},
+		{"echo x > r/.git/hooks/pre-commit", []string{"r/.git/hooks/pre-commit"}},
+		{"mkdir r/.git/objects/src; echo o > r/.git/objects/src/AGENTS.md", []string{"r/.git/objects/src/AGENTS.md"}},
+	} {
+		time.Sleep(100 * time.Millisecond) // the tree is settled, so that it is remembered
+		aftermath.Before(b.profile, &b.cache)
+		b.run.ID = fmt.Sprint("x-", i)
+		found := b.command(tt.command)
+		if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
+			t.Errorf("%s: found %q, want %q: %+v", tt.command, got, tt.found, found.Items)
+		}
+	}
 }

@@ -3,16 +3,28 @@ package aftermath
 import (
 	"sync"
 	"time"
+
+	"sandboxd/profile"
 )
 
-// Cache remembers the content of protected files between runs, so that a run in
-// a tree where nothing changed reads none of them. The zero value is empty and
-// ready.
+// Cache remembers between runs what protected files and the directories around
+// them hold, so that a run in a tree where nothing changed reads none of them. The
+// zero value is empty and ready.
 type Cache struct {
-	mu   sync.Mutex
-	file map[string]cached
-	size int64
+	mu       sync.Mutex
+	file     map[string]cached
+	size     int64
+	listings map[listingKey]*listing
 }
+
+// listingKey names a directory, as one profile looks at it.
+type listingKey struct {
+	by   profile.Digest
+	path string
+}
+
+// maxListings bounds the directories that are remembered.
+const maxListings = 65536
 
 type cached struct {
 	stamp
@@ -23,6 +35,29 @@ type cached struct {
 // a file system's clock ticks every few milliseconds.
 const settled = 50 * time.Millisecond
 
+// settledAt reports whether a change at ctime (nanoseconds) was settled when its
+// stamp was asked for. Where nothing is below the second, the clock may count
+// seconds.
+func settledAt(ctime int64, asked time.Time) bool {
+	age := asked.Sub(time.Unix(0, ctime))
+	return age >= settled && (ctime%int64(time.Second) != 0 || age >= 2*time.Second)
+}
+
+func (c *Cache) listing(key listingKey) *listing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.listings[key]
+}
+
+func (c *Cache) putListing(key listingKey, l *listing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listings == nil || len(c.listings) >= maxListings {
+		c.listings = map[listingKey]*listing{}
+	}
+	c.listings[key] = l
+}
+
 func (c *Cache) get(at string, s stamp) ([]byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,7 +66,7 @@ func (c *Cache) get(at string, s stamp) ([]byte, bool) {
 }
 
 func (c *Cache) put(at string, s stamp, content []byte) {
-	if time.Since(time.Unix(0, s.ctime)) < settled {
+	if !settledAt(s.ctime, time.Now()) {
 		return
 	}
 	c.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,12 +70,13 @@ type found struct {
 type walker struct {
 	found
 	cache *Cache
+	by    profile.Digest // of the profile
 	left  int
 	held  int64 // bytes of content
 }
 
 func walk(p profile.Profile, c *Cache) found {
-	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, left: maxEntries}
+	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, by: p.Digest(), left: maxEntries}
 	for _, root := range writable(p) {
 		fd, shut, err := openDir(unix.AT_FDCWD, root)
 		if err != nil {
@@ -82,7 +84,7 @@ func walk(p profile.Profile, c *Cache) found {
 			continue // not there, or one file
 		}
 		w.roots = append(w.roots, root)
-		w.dir(fd, root, cursorAt(p, root), 0)
+		w.dir(fd, root, spot{cursorAt(p, root), false}, 0)
 		shut()
 	}
 	return w.found
@@ -114,51 +116,140 @@ func cursorAt(p profile.Profile, at string) profile.Cursor {
 }
 
 // dir looks at a directory and closes fd.
-func (w *walker) dir(fd int, at string, c profile.Cursor, depth int) {
+func (w *walker) dir(fd int, at string, s spot, depth int) {
 	f := os.NewFile(uintptr(fd), at)
 	defer f.Close()
-	entries, ok := w.list(f)
-	if !ok {
+	l := w.listed(f, at, s)
+	if l == nil {
 		return
 	}
-	repo := w.repository(at, entries)
-	for _, e := range entries {
-		child := c.Child(e.Name())
-		kind, access, _ := child.Effective()
-		name := path.Join(at, e.Name())
-		switch {
-		case kind == profile.Protect, repo && gitItem(e.Name()):
-			w.record(fd, e.Name(), name, name, depth)
-		case kind != profile.Allow || access == 0 || !e.IsDir():
-		case repo && e.Name() == "objects":
-			w.objects(fd, e.Name(), name, child, depth)
-		case !child.Settled():
-			w.enter(fd, e.Name(), name, child, depth)
+	if l.repo {
+		w.repos[at] = true
+	}
+	for _, name := range l.record {
+		full := path.Join(at, name)
+		w.record(fd, name, full, full, depth)
+	}
+	for _, e := range l.enter {
+		full := path.Join(at, e.name)
+		if !e.stored || !w.flat(fd, e.name, full) {
+			w.enter(fd, e, full, depth)
 		}
 	}
 }
 
-func (w *walker) list(f *os.File) ([]os.DirEntry, bool) {
-	entries, err := f.ReadDir(w.left + 1)
-	if err != nil && err != io.EOF || len(entries) > w.left {
+// listed is what a directory holds for us, as it was read before if it has not
+// changed since; nil where no more may be read.
+func (w *walker) listed(f *os.File, at string, s spot) *listing {
+	var st unix.Stat_t
+	asked := time.Now()
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		w.partly = true
+		return nil
 	}
-	w.left -= len(entries)
-	return entries, w.left > 0
+	if l := w.known(at, s, &st); l != nil {
+		return l
+	}
+	entries, whole := w.list(f)
+	if w.left <= 0 {
+		return nil
+	}
+	l := newListing(at, entries, s)
+	l.stamp, l.count = stampOf(&st), len(entries)
+	if whole && settledAt(st.Ctim.Nano(), asked) && stamped(f) {
+		w.cache.putListing(listingKey{w.by, at}, l)
+	}
+	return l
 }
 
-func (w *walker) enter(parent int, element, at string, c profile.Cursor, depth int) {
+// known is the list of a directory that has not changed since it was read, nil
+// where it must be read.
+func (w *walker) known(at string, s spot, st *unix.Stat_t) *listing {
+	l := w.cache.listing(listingKey{w.by, at})
+	if l == nil || l.stamp != stampOf(st) || l.store != s.store || l.count >= w.left {
+		return nil
+	}
+	w.left -= l.count
+	return l
+}
+
+// list reads a directory; whole: all of it.
+func (w *walker) list(f *os.File) (entries []os.DirEntry, whole bool) {
+	entries, err := f.ReadDir(w.left + 1)
+	whole = (err == nil || err == io.EOF) && len(entries) <= w.left
+	w.partly = w.partly || !whole
+	w.left -= len(entries)
+	return entries, whole
+}
+
+func (w *walker) enter(parent int, e step, at string, depth int) {
 	if depth >= maxDepth {
-		w.tooDeep(parent, element, at)
+		w.tooDeep(parent, e.name, at)
 		return
 	}
-	fd, shut, err := openDir(parent, element)
+	if l := w.cache.listing(listingKey{w.by, at}); l != nil && l.leaf() {
+		var st unix.Stat_t
+		if unix.Fstatat(parent, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && w.known(at, e.spot, &st) != nil {
+			return // it holds nothing for us, and has not changed
+		}
+	}
+	fd, shut, err := openDir(parent, e.name)
 	if err != nil {
 		w.partly = w.partly || err != unix.ENOENT
 		return
 	}
 	defer shut()
-	w.dir(fd, at, c, depth+1)
+	w.dir(fd, at, e.spot, depth+1)
+}
+
+// spot is where in the profile a directory lies.
+type spot struct {
+	cursor profile.Cursor
+	store  bool // it is the object store of a repository
+}
+
+// step is a directory to go into.
+type step struct {
+	name string
+	spot
+	stored bool // git keeps files by hash there, and no folders among them
+}
+
+// listing is what of a directory's entries matters to a walk. It is never changed.
+type listing struct {
+	stamp
+	store  bool // as its spot
+	count  int  // entries that it has
+	repo   bool
+	record []string // names under which everything is noted
+	enter  []step
+}
+
+// leaf: nothing in the directory matters.
+func (l *listing) leaf() bool { return !l.repo && len(l.record)+len(l.enter) == 0 }
+
+func newListing(at string, entries []os.DirEntry, s spot) *listing {
+	l := &listing{store: s.store, repo: !s.store && repository(at, entries)}
+	for _, e := range entries {
+		name := e.Name()
+		child := s.cursor.Child(name)
+		kind, access, _ := child.Effective()
+		switch {
+		case s.store: // is looked through only where it is no object store
+			if e.IsDir() && !child.Settled() {
+				stored := name == "pack" || name == "info" || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
+				l.enter = append(l.enter, step{name, spot{child, false}, stored})
+			}
+		case kind == profile.Protect, l.repo && gitItem(name):
+			l.record = append(l.record, name)
+		case kind != profile.Allow || access == 0 || !e.IsDir():
+		case l.repo && name == "objects":
+			l.enter = append(l.enter, step{name, spot{child, true}, false})
+		case !child.Settled():
+			l.enter = append(l.enter, step{name, spot{child, false}, false})
+		}
+	}
+	return l
 }
 
 // tooDeep notes a directory that is not looked into. A link or a .git file could lead there.
@@ -169,27 +260,6 @@ func (w *walker) tooDeep(parent int, element, at string) {
 		return
 	}
 	w.entries[at] = entry{stamp: stampOf(&st), anchor: at, deep: true}
-}
-
-// objects looks through git's object store only where it is not one: git keeps
-// files by hash there, and no folders among them.
-func (w *walker) objects(parent int, element, at string, c profile.Cursor, depth int) {
-	fd, shut, err := openDir(parent, element)
-	if err != nil {
-		w.partly = w.partly || err != unix.ENOENT
-		return
-	}
-	defer shut()
-	f := os.NewFile(uintptr(fd), at)
-	defer f.Close()
-	entries, _ := w.list(f)
-	for _, e := range entries {
-		name := e.Name()
-		stored := name == "pack" || name == "info" || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
-		if child := c.Child(name); e.IsDir() && !child.Settled() && !(stored && w.flat(fd, name, path.Join(at, name))) {
-			w.enter(fd, name, path.Join(at, name), child, depth+1)
-		}
-	}
 }
 
 // flat reports whether a directory holds no other and is no repository itself,
@@ -212,7 +282,7 @@ func (w *walker) flat(parent int, element, at string) bool {
 
 // repository reports whether git would take a directory for a repository, or
 // for the part of one that a linked worktree has to itself.
-func (w *walker) repository(at string, entries []os.DirEntry) bool {
+func repository(at string, entries []os.DirEntry) bool {
 	has := map[string]bool{}
 	for _, e := range entries {
 		switch e.Name() {
@@ -222,11 +292,7 @@ func (w *walker) repository(at string, entries []os.DirEntry) bool {
 			has["config"] = !e.IsDir()
 		}
 	}
-	is := has["objects"] && has["refs"] && (has["HEAD"] || has["config"]) || has["HEAD"] && (has["commondir"] || path.Base(at) == ".git")
-	if is {
-		w.repos[at] = true
-	}
-	return is
+	return has["objects"] && has["refs"] && (has["HEAD"] || has["config"]) || has["HEAD"] && (has["commondir"] || path.Base(at) == ".git")
 }
 
 // gitItem: the parts of a repository that can name programs, or are some.
