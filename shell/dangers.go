@@ -34,6 +34,10 @@ func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
 	if danger.Deletes(c) {
 		j.verdict.Delete = true
 	}
+	if f.decision != Auto && danger.CodeFromInput(c) && !inputInLine(c) {
+		j.verdict.Unseen = true
+		j.add(finding{decision: Ask, why: "what it runs comes from its input, which is not shown here", rule: "code from its input", offset: c.Offset, end: c.End, text: f.text})
+	}
 	found := danger.Call(c)
 	if len(found) == 0 || f.decision == Block {
 		if len(found) > 0 {
@@ -51,6 +55,11 @@ func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
 	if f.decision == Auto {
 		f.decision = Ask
 	}
+}
+
+// inputInLine says whether a call's input stands in the line.
+func inputInLine(c *analysis.Call) bool {
+	return len(c.Redirs) > 0 && c.Redirs[len(c.Redirs)-1].Kind == analysis.RedirText && c.Redirs[len(c.Redirs)-1].Target.Kind == analysis.Literal
 }
 
 // spelledOut says whether an operator's rule or permission names a dangerous

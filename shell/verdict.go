@@ -71,6 +71,9 @@ type Verdict struct {
 	// Configured says that an explicit rule or permission says to ask, so that
 	// nothing that was granted before answers for a person.
 	Configured bool
+	// Unseen says that what runs comes from the command's input, which nobody is
+	// shown, so that a yes counts once.
+	Unseen bool
 	// Sandboxed says that the command is harmless only inside the OS sandbox
 	// (a preset): where that is not in force, Auto must be treated as Ask.
 	Sandboxed bool
