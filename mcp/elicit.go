@@ -69,10 +69,10 @@ func question(q *ipc.Approval) string {
 func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult, *ran, error) {
 	c := s.find(req.Params.RequestState)
 	if c == nil {
-		return refused(fmt.Errorf("the command that was asked about has ended")), nil, nil
+		return nil, nil, refused(fmt.Errorf("the command that was asked about has ended"))
 	}
 	if c.release != nil && !c.release() {
-		return refused(context.Cause(ctx)), nil, nil // taken back
+		return nil, nil, refused(context.Cause(ctx)) // taken back
 	}
 	answer, _ := req.Params.InputResponses["answer"].(*mcp.ElicitResult)
 	if q := c.open(); q != nil && answer != nil {
@@ -80,7 +80,7 @@ func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in exec
 	}
 	if !c.wait(ctx, in.WaitMS, false) {
 		s.end(c)
-		return refused(context.Cause(ctx)), nil, nil
+		return nil, nil, refused(context.Cause(ctx))
 	}
 	return s.tell(c)
 }

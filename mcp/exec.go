@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -42,7 +43,7 @@ type ran struct {
 	Handle   string `json:"handle,omitempty" jsonschema:"read on with it; only while the command runs"`
 	Running  bool   `json:"running"`
 	Waiting  bool   `json:"waiting,omitempty" jsonschema:"a person is asked"`
-	ExitCode int    `json:"exit_code" jsonschema:"128+n where signal n ended it; 124 where it took too long; 126 where it was refused"`
+	ExitCode int    `json:"exit_code" jsonschema:"128+n where signal n ended it; 124 where it took too long"`
 	Stdout   string `json:"stdout" jsonschema:"what came since the last answer"`
 	Stderr   string `json:"stderr"`
 	Cut      int64  `json:"cut_bytes,omitempty" jsonschema:"output that is not there, because it was too much"`
@@ -83,7 +84,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	}
 	n, err := s.in(ctx, in.Root)
 	if err != nil {
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Description: in.Description,
 		Client: s.Desk != nil && elicits(req.Session)}
@@ -93,19 +94,19 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	started, err := n.client.StartExec(ctx, q)
 	if err != nil {
 		s.forget(n, err)
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	c := &command{session: n, id: started.ID, changed: make(chan struct{})}
 	if err := s.keep(c); err != nil {
 		n.client.CancelExec(context.WithoutCancel(ctx), ipc.CancelRequest{ID: c.id})
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	var follow context.Context
 	follow, c.stopWatcher = context.WithCancel(context.WithoutCancel(ctx))
 	go c.follow(follow)
 	if !c.wait(ctx, in.WaitMS, true) { // the client took the call back
 		s.end(c)
-		return refused(context.Cause(ctx)), nil, nil
+		return nil, nil, refused(context.Cause(ctx))
 	}
 	if q := c.open(); q != nil && q.Client {
 		return s.elicit(ctx, req, c, q), nil, nil
@@ -116,10 +117,10 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult, *ran, error) {
 	c := s.find(in.Handle)
 	if c == nil {
-		return refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read", in.Handle)), nil, nil
+		return nil, nil, refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read", in.Handle))
 	}
 	if !c.wait(ctx, in.WaitMS, false) {
-		return refused(context.Cause(ctx)), nil, nil // only the reading was taken back
+		return nil, nil, refused(context.Cause(ctx)) // only the reading was taken back
 	}
 	return s.tell(c)
 }
@@ -127,10 +128,10 @@ func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleIn
 func (s *Server) cancel(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult, *ran, error) {
 	c := s.find(in.Handle)
 	if c == nil {
-		return refused(fmt.Errorf("no command has the handle %q", in.Handle)), nil, nil
+		return nil, nil, refused(fmt.Errorf("no command has the handle %q", in.Handle))
 	}
 	if err := c.session.client.CancelExec(ctx, ipc.CancelRequest{ID: c.id}); err != nil {
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	c.wait(ctx, 0, false)
 	return s.tell(c)
@@ -303,21 +304,23 @@ func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
 	}
 	s.drop(c)
 	if lost != nil {
-		return refused(fmt.Errorf("the daemon is gone, and the command with it: %w", lost)), nil, nil
+		return nil, nil, refused(fmt.Errorf("the daemon is gone, and the command with it: %w", lost))
 	}
 	r.Handle, r.Running = "", false
 	r.Cut += exit.CutBytes
+	switch {
+	case exit.Denied != nil:
+		return nil, nil, errors.New(exit.Denied.Message)
+	case exit.Error != nil:
+		return nil, nil, refused(exit.Error)
+	}
 	return end(r, exit), r, nil
 }
 
-// end is the answer to a command that has ended.
+// end is the answer to a command that ran, and has ended.
 func end(r *ran, exit *ipc.Exit) *mcp.CallToolResult {
 	r.ExitCode, r.Sandbox = exit.Code, string(exit.Enforcement.Level)
 	switch {
-	case exit.Denied != nil:
-		return failed(exit.Denied.Message)
-	case exit.Error != nil:
-		return failed(exit.Error.Error())
 	case exit.TimedOut:
 		r.ExitCode = 124
 	case exit.SignalNum > 0:
@@ -341,13 +344,6 @@ func end(r *ran, exit *ipc.Exit) *mcp.CallToolResult {
 	result := said(withOutput(text, r))
 	result.IsError = r.ExitCode != 0
 	return result
-}
-
-// failed is an answer with only a refusal in it.
-func failed(text string) *mcp.CallToolResult {
-	r := said(text)
-	r.IsError = true
-	return r
 }
 
 func withOutput(text string, r *ran) string {
@@ -381,16 +377,16 @@ type statusOutput struct {
 func (s *Server) status(ctx context.Context, _ *mcp.CallToolRequest, in statusInput) (*mcp.CallToolResult, *statusOutput, error) {
 	n, err := s.in(ctx, in.Root)
 	if err != nil {
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	st, err := n.client.Status(ctx)
 	if err != nil {
 		s.forget(n, err)
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	list, err := n.client.Sessions(ctx)
 	if err != nil {
-		return refused(err), nil, nil
+		return nil, nil, refused(err)
 	}
 	out := &statusOutput{Root: n.root, Trusted: n.opened.Trusted, Mode: n.opened.Mode, Sandbox: string(st.Enforcement.Level), Degraded: st.Degraded}
 	for _, info := range list.Sessions {

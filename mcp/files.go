@@ -68,7 +68,7 @@ func (s *Server) addFiles(m *mcp.Server) {
 		func(ctx context.Context, _ *mcp.CallToolRequest, in readInput) (*mcp.CallToolResult, any, error) {
 			r, refusal := s.file(ctx, in.fileInput, ipc.FileRequest{Op: "read", Offset: in.Offset, Limit: in.Limit})
 			if refusal != nil {
-				return refusal, nil, nil
+				return nil, nil, refusal
 			}
 			text := r.Content
 			if r.Truncated {
@@ -92,7 +92,7 @@ func (s *Server) addFiles(m *mcp.Server) {
 		func(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (*mcp.CallToolResult, any, error) {
 			r, refusal := s.file(ctx, in.fileInput, ipc.FileRequest{Op: "list", Glob: in.Glob, Recursive: in.Recursive})
 			if refusal != nil {
-				return refusal, nil, nil
+				return nil, nil, refusal
 			}
 			var text strings.Builder
 			for _, e := range r.Entries {
@@ -104,7 +104,7 @@ func (s *Server) addFiles(m *mcp.Server) {
 		func(ctx context.Context, _ *mcp.CallToolRequest, in grepInput) (*mcp.CallToolResult, any, error) {
 			r, refusal := s.file(ctx, in.fileInput, ipc.FileRequest{Op: "grep", Pattern: in.Pattern, Glob: in.Glob, Limit: in.Limit, Recursive: true})
 			if refusal != nil {
-				return refusal, nil, nil
+				return nil, nil, refusal
 			}
 			var text strings.Builder
 			for _, h := range r.Matches {
@@ -119,7 +119,7 @@ func (s *Server) addFiles(m *mcp.Server) {
 }
 
 // file carries out an operation; what is not nil is its refusal.
-func (s *Server) file(ctx context.Context, in fileInput, q ipc.FileRequest) (ipc.FileResult, *mcp.CallToolResult) {
+func (s *Server) file(ctx context.Context, in fileInput, q ipc.FileRequest) (ipc.FileResult, error) {
 	n, err := s.in(ctx, in.Root)
 	if err != nil {
 		return ipc.FileResult{}, refused(err)
@@ -141,7 +141,7 @@ func (s *Server) file(ctx context.Context, in fileInput, q ipc.FileRequest) (ipc
 func (s *Server) change(ctx context.Context, in fileInput, q ipc.FileRequest) (*mcp.CallToolResult, *written, error) {
 	r, refusal := s.file(ctx, in, q)
 	if refusal != nil {
-		return refusal, nil, nil
+		return nil, nil, refusal
 	}
 	return nil, &written{Path: r.Path, Hash: r.Hash, UndoID: r.UndoID}, nil
 }

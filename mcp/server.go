@@ -129,8 +129,9 @@ func said(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// refused is a tool's error, for the model to read.
-func refused(err error) *mcp.CallToolResult {
+// refused is a tool's error in words for the model. There is no structured answer
+// beside it: some clients show the model only that one.
+func refused(err error) error {
 	text := err.Error()
 	var e *ipc.Error
 	switch {
@@ -142,9 +143,7 @@ func refused(err error) *mcp.CallToolResult {
 	case errors.Is(err, ipc.ErrNoDaemon), errors.Is(err, os.ErrDeadlineExceeded):
 		text = "sandboxd does not answer. Ask the user to start it: sbx status"
 	}
-	r := said(text)
-	r.IsError = true
-	return r
+	return errors.New(text)
 }
 
 func yes(b bool) *bool { return &b }

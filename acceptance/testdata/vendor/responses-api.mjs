@@ -1,0 +1,49 @@
+// As much of the Responses API as Codex needs for one call of a tool: the first
+// answer runs the command of the first argument, by Codex's own shell or, where there is
+// a second argument, by the tool whose name ends in it; the next answer ends. What the tool
+// answered goes to standard output; the first line is the port.
+import { createServer } from "node:http";
+
+const [command, tool] = process.argv.slice(2);
+
+// The tools by name; those of a server stand in a namespace of their own.
+const flat = (tools) => tools.flatMap((t) => (t.type === "namespace" ? t.tools.map((x) => ({ ...x, namespace: t.name })) : [t]));
+
+const pick = (tools) => {
+  const list = flat(tools);
+  if (tool) return list.find((t) => t.name?.endsWith(tool) && /sandboxd/.test(t.namespace ?? t.name));
+  return list.find((t) => ["exec_command", "shell_command", "shell"].includes(t.name));
+};
+
+const input = (t) => {
+  const p = t.parameters?.properties ?? {};
+  if (p.cmd) return { cmd: command };
+  if (p.command?.type === "array") return { command: ["bash", "-lc", command] };
+  return { command };
+};
+
+const server = createServer((q, r) => {
+  const parts = [];
+  q.on("data", (part) => parts.push(part));
+  q.on("end", () => {
+    if (!q.url.endsWith("/responses")) {
+      r.writeHead(200, { "content-type": "application/json" });
+      return r.end('{"models": [], "data": []}');
+    }
+    const body = JSON.parse(Buffer.concat(parts).toString());
+    const results = body.input.filter((i) => i.type === "function_call_output");
+    for (const result of results) console.log(JSON.stringify(result));
+    const call = results.length === 0 && pick(body.tools ?? []);
+    if (results.length === 0 && !call) console.log(JSON.stringify({ tools: flat(body.tools ?? []).map((t) => [t.namespace, t.name, t.type]) }));
+    const item = call
+      ? { type: "function_call", id: "fc_1", call_id: "call_1", name: call.name, ...(call.namespace ? { namespace: call.namespace } : {}), arguments: JSON.stringify(input(call)) }
+      : { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "done" }] };
+    r.writeHead(200, { "content-type": "text/event-stream" });
+    const event = (type, data) => r.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+    event("response.created", { response: { id: "resp_1" } });
+    event("response.output_item.done", { output_index: 0, item });
+    event("response.completed", { response: { id: "resp_1", usage: { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null, total_tokens: 2 } } });
+    r.end();
+  });
+});
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));

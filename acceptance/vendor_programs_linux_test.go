@@ -1,0 +1,151 @@
+package acceptance
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sandboxd/ipc"
+)
+
+// The agents' own programs, from npm and without an account, each against a stand-in
+// for its API that plays a scripted model. They have hundreds of MB, so this runs
+// where SBX_VENDORS is set: to a folder that has the packages, or to 1 to install them.
+
+// vendor is one such program, in a home of its own.
+type vendor struct {
+	*actor
+	bin    string // of its packages
+	person *peer
+}
+
+// newVendor returns nil where the programs are not wanted.
+func newVendor(t *testing.T, pkg string) *vendor {
+	dir := os.Getenv("SBX_VENDORS")
+	if dir == "" {
+		t.Log("not tried: SBX_VENDORS is not set")
+		return nil
+	}
+	a := newActor(t, "")
+	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")
+	person := st.persons["terminal"]
+	person.answering(t, func(ipc.Approval) ipc.Answer { return ipc.Answer{Allow: true} })
+	if !filepath.IsAbs(dir) {
+		var err error
+		if dir, err = os.MkdirTemp(bin, "vendor-"); err != nil {
+			t.Fatal(err)
+		}
+		npm := a.command(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", pkg)
+		npm.Env = os.Environ() // the registry's settings
+		if out, err := npm.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	v := &vendor{actor: a, bin: filepath.Join(dir, "node_modules/.bin"), person: person}
+	home := filepath.Join(a.dir, "home")
+	a.sh("mkdir " + home + " && echo SECRET > " + home + "/secret")
+	a.extraEnv = []string{"HOME=" + home, "PATH=" + v.bin + ":" + bin + ":/usr/local/bin:/usr/bin:/bin"}
+	return v
+}
+
+// model starts a scripted model; its first line is its port, the others are what
+// the tools answered.
+func (v *vendor) model(script string, args ...string) (port string, lines *bufio.Reader) {
+	v.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	api := v.command(ctx, node(v.t), append([]string{filepath.Join(v.readable("testdata/vendor"), script)}, args...)...)
+	out, err := api.StdoutPipe()
+	if err == nil {
+		err = api.Start()
+	}
+	if err != nil {
+		cancel()
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { cancel(); api.Wait() })
+	lines = bufio.NewReader(out)
+	if port, err = lines.ReadString('\n'); err != nil {
+		v.t.Fatal(err)
+	}
+	return strings.TrimSpace(port), lines
+}
+
+// look is what the scripted model has run: it shows a file of the project, whether the
+// agent's home can be seen, and what is left in the project.
+func (v *vendor) look(made string) string {
+	return "cat README; ls -A " + filepath.Join(v.dir, "home") + "; echo inside > " + made
+}
+
+// supervised checks what the tool answered, and that the command ran in the sandbox
+// for this agent.
+func (v *vendor) supervised(lines *bufio.Reader, made, agent string) {
+	v.t.Helper()
+	result, err := lines.ReadString('\n')
+	if err != nil || !strings.Contains(result, "hello") || strings.Contains(result, "secret") {
+		v.t.Errorf("the tool answered %s, %v", result, err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(v.project, made)); string(b) != "inside\n" {
+		v.t.Errorf("%s holds %q", made, b)
+	}
+	page, err := v.person.approver.Audit(v.t.Context(), ipc.AuditRequest{Grep: made})
+	if err != nil || len(page.Records) < 2 || !strings.Contains(string(page.Records[0]), agent) {
+		v.t.Errorf("the log has for %s, %v: %s", agent, err, page.Records)
+	}
+}
+
+// Claude Code loads the hook that was installed, runs the rewritten command, and
+// gives the model what the sandbox answered.
+func TestClaudeCodeItself(t *testing.T) {
+	v := newVendor(t, "@anthropic-ai/claude-code@2.1.330")
+	if v == nil {
+		return
+	}
+	port, lines := v.model("messages-api.mjs", v.look("made"))
+	v.extraEnv = append(v.extraEnv, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port, "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	if r := v.sbx("hook", "install", "claude", "--user"); r.code != 0 || !strings.Contains(r.out, "2.1.330") {
+		t.Fatal(r)
+	}
+	if r := v.do(nil, filepath.Join(v.bin, "claude"), "-p", "look", "--output-format", "json"); r.code != 0 {
+		t.Fatal(r)
+	}
+	v.supervised(lines, "made", "Claude Code")
+}
+
+// Codex loads the hook that was installed, runs the rewritten command, and starts
+// sbx mcp and calls its tools.
+func TestCodexItself(t *testing.T) {
+	v := newVendor(t, "@openai/codex@0.169.0")
+	if v == nil {
+		return
+	}
+	run := func(port string) {
+		t.Helper()
+		if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust",
+			"-c", "model_provider=stand", "-c", "model=some-model", "-c", `model_providers.stand={name="stand",base_url="http://127.0.0.1:`+port+`/v1",wire_api="responses"}`, "look"); r.code != 0 {
+			t.Fatal(r)
+		}
+	}
+	if r := v.sbx("hook", "install", "codex", "--user"); r.code != 0 || !strings.Contains(r.out, "0.169.0") {
+		t.Fatal(r)
+	}
+	port, lines := v.model("responses-api.mjs", v.look("made"))
+	run(port)
+	v.supervised(lines, "made", "Codex")
+
+	// As tools, in place of its own shell.
+	if r := v.sbx("hook", "install", "codex", "--user", "--remove"); r.code != 0 {
+		t.Fatal(r)
+	}
+	if r := v.do(nil, filepath.Join(v.bin, "codex"), "mcp", "add", "sandboxd", "--", "sbx", "--socket-dir", v.socketDir(), "mcp"); r.code != 0 {
+		t.Fatal(r)
+	}
+	if r := v.do(nil, filepath.Join(v.bin, "codex"), "mcp", "list"); !strings.Contains(r.out, "sandboxd") || !strings.Contains(r.out, "enabled") {
+		t.Error(r)
+	}
+	port, lines = v.model("responses-api.mjs", v.look("made-too"), "exec")
+	run(port)
+	v.supervised(lines, "made-too", "MCP client")
+}
