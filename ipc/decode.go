@@ -29,7 +29,11 @@ func decode[T any](body []byte) (T, *Error) {
 	if len(bytes.TrimSpace(body)) == 0 && !isStrict {
 		body = []byte("{}")
 	}
-	members, err := scanObject(body)
+	of := reflect.TypeFor[T]()
+	if isStrict {
+		of = nil // demand says it
+	}
+	members, err := scanObject(body, of)
 	if err != nil {
 		return v, badRequest(err.Error())
 	}

@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 		decode[FileRequest](body)
 		decode[CheckRequest](body)
 		decode[TurnRequest](body)
-		if members, err := scanObject(body); err == nil {
+		if members, err := scanObject(body, nil); err == nil {
 			var said map[string]json.RawMessage
 			if !utf8.Valid(body) || json.Unmarshal(body, &said) != nil || len(said) != len(members) {
 				t.Fatalf("scanned %q as %v", body, members)
@@ -136,7 +136,7 @@ func FuzzCall(f *testing.F) {
 				t.Fatalf("%q: %v", message, err)
 			}
 			if r.in != nil {
-				if _, err := scanObject(body); err != nil {
+				if _, err := scanObject(body, nil); err != nil {
 					t.Fatalf("%q became %q: %v", message, body, err)
 				}
 			}

@@ -93,7 +93,7 @@ func rpcError(number int, e *Error) *RPCError {
 // readCall reads a message. Where it is no call, the number says of which
 // kind the error is, and the call has the id if there is one.
 func readCall(message []byte) (RPCCall, int, *Error) {
-	if _, err := scanObject(message); err != nil {
+	if _, err := scanObject(message, nil); err != nil {
 		if json.Valid(message) && utf8.Valid(message) {
 			return RPCCall{}, rpcInvalid, badRequest(strings.Replace(err.Error(), "body", "message", 1))
 		}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -16,8 +19,10 @@ const maxDepth = 64
 // scanObject accepts what has one meaning only, for us and for whoever reads
 // the same bytes elsewhere: one JSON object, valid UTF-8 (RFC 8259 §8.1),
 // without a key twice (§4) and without half a surrogate pair (§8.2), both of which
-// encoding/json takes silently. It returns the members of the outermost object.
-func scanObject(body []byte) ([]member, error) {
+// encoding/json takes silently, as it does a key that is a field's name in other
+// letters ("Command"). t is what the object is decoded into, nil for anything.
+// It returns the members of the outermost object.
+func scanObject(body []byte, t reflect.Type) ([]member, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("the body is not UTF-8")
 	}
@@ -30,7 +35,7 @@ func scanObject(body []byte) ([]member, error) {
 	if first != json.Delim('{') {
 		return nil, errors.New("the body is not a JSON object")
 	}
-	members, err := scanMembers(d, 1)
+	members, err := scanMembers(d, 1, t)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +52,12 @@ type member struct {
 }
 
 // scanMembers reads an object's members up to and including its "}".
-func scanMembers(d *json.Decoder, depth int) ([]member, error) {
+func scanMembers(d *json.Decoder, depth int, t reflect.Type) ([]member, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("the body is nested deeper than %d", maxDepth)
 	}
 	var members []member
+	fields := fieldTypes(t)
 	seen := map[string]bool{}
 	for {
 		t, err := d.Token()
@@ -66,7 +72,13 @@ func scanMembers(d *json.Decoder, depth int) ([]member, error) {
 			return nil, fmt.Errorf("the key %q is there twice", key)
 		}
 		seen[key] = true
-		null, err := scanValue(d, depth)
+		of, known := fields[key]
+		for name := range fields {
+			if !known && strings.EqualFold(name, key) {
+				return nil, fmt.Errorf("the key %q is spelled %q", key, name)
+			}
+		}
+		null, err := scanValue(d, depth, of)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +87,7 @@ func scanMembers(d *json.Decoder, depth int) ([]member, error) {
 }
 
 // scanValue reads one value and reports whether it is null.
-func scanValue(d *json.Decoder, depth int) (null bool, err error) {
+func scanValue(d *json.Decoder, depth int, of reflect.Type) (null bool, err error) {
 	t, err := d.Token()
 	if err != nil {
 		return false, fmt.Errorf("the body is not JSON: %w", orUnexpected(err))
@@ -84,14 +96,17 @@ func scanValue(d *json.Decoder, depth int) (null bool, err error) {
 	case nil:
 		return true, nil
 	case json.Delim('{'):
-		_, err := scanMembers(d, depth+1)
+		_, err := scanMembers(d, depth+1, of)
 		return false, err
 	case json.Delim('['):
 		if depth >= maxDepth {
 			return false, fmt.Errorf("the body is nested deeper than %d", maxDepth)
 		}
+		if of != nil && of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
 		for d.More() {
-			if _, err := scanValue(d, depth+1); err != nil {
+			if _, err := scanValue(d, depth+1, of); err != nil {
 				return false, err
 			}
 		}
@@ -100,6 +115,30 @@ func scanValue(d *json.Decoder, depth int) (null bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+var fieldCache sync.Map // reflect.Type → map[string]reflect.Type
+
+// fieldTypes are the JSON names of a struct's fields, with what they are decoded
+// into; nil for what is no struct.
+func fieldTypes(t reflect.Type) map[string]reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	if known, ok := fieldCache.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" && name != "" {
+			fields[name] = f.Type
+		}
+	}
+	fieldCache.Store(t, fields)
+	return fields
 }
 
 func orUnexpected(err error) error {

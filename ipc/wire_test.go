@@ -129,6 +129,25 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	}
 }
 
+// A field's name in other letters is no unknown field: whoever reads the same bytes on the way, to the letter, would
+// see another command than the daemon.
+func TestFieldsInOtherLetters(t *testing.T) {
+	h, _, _ := house(t, ipc.Limits{})
+	for path, body := range map[string]string{
+		"/v1/check": `{"dry_run":true,"command":"ls","Command":"rm -rf x"}`,
+		"/v1/exec":  `{"COMMAND":"rm -rf x"}`,
+		"/v1/batch": `{"session":"s","calls":[{"exec":{"command":"ls","commanD":"rm -rf x"}}]}`,
+	} {
+		if status, answer := raw(t, h.Agent.Socket, "POST", path, body); status != 400 || codeIn(answer) != ipc.CodeBadRequest || !strings.Contains(answer, "is spelled") {
+			t.Errorf("%s: %d %s", body, status, answer)
+		}
+	}
+	status, answer := raw(t, h.Agent.Socket, "POST", "/v1/check", `{"dry_run":true,"command":"ls","env":{"path":"a","PATH":"b"}}`)
+	if status != 200 {
+		t.Errorf("variables that differ in case: %d %s", status, answer)
+	}
+}
+
 // R-AP-14: nothing but an explicit yes approves, and an answer that is not
 // understood whole decides nothing.
 func TestDecisionIsStrict(t *testing.T) {
