@@ -38,6 +38,10 @@ type Client struct {
 	// User is whose daemon an approver means where a system's broker serves the
 	// socket; empty: the caller's own.
 	User string
+	// Start is called where nobody serves the socket; when it returns nil, the
+	// socket is tried once more. Its error is returned as it is. nil: there is
+	// nothing to start.
+	Start func(context.Context) error
 
 	once sync.Once
 	http *http.Client
@@ -59,6 +63,13 @@ func (c *Client) client() *http.Client {
 		c.http = &http.Client{
 			Transport: &http.Transport{
 				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					conn, err := dial(ctx, c.Socket)
+					if err == nil || c.Start == nil {
+						return conn, err
+					}
+					if err := c.Start(ctx); err != nil {
+						return nil, &startError{err}
+					}
 					return dial(ctx, c.Socket)
 				},
 				DisableCompression:     true,
@@ -70,6 +81,11 @@ func (c *Client) client() *http.Client {
 	})
 	return c.http
 }
+
+// startError is an error of Client.Start on its way through package http.
+type startError struct{ error }
+
+func (e *startError) Unwrap() error { return e.error }
 
 // dial connects and makes sure of who listens before a byte is sent.
 func dial(ctx context.Context, socket string) (net.Conn, error) {
@@ -122,6 +138,10 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader, he
 		req.Header.Set("Authorization", "Bearer "+string(c.Secret))
 	}
 	resp, err := c.client().Do(req)
+	var start *startError
+	if errors.As(err, &start) {
+		return nil, start.error
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: %w", method, path, err)
 	}

@@ -175,14 +175,14 @@ func newSessions() *sessions {
 
 // open returns the session that r means, a new one where there is none. The
 // secret is returned once, for a new API session.
-func (s *sessions) open(r SessionRequest, root, home, user string, most int, outer *Exec, ceiling profile.Profile) (*Session, string, error) {
+func (s *sessions) open(r SessionRequest, root, home, user string, most int, outer *Exec, ceiling profile.Profile) (n *Session, secret string, known bool, err error) {
 	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root, outer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Kind == KindCLI {
 		if old := s.byCLI[key]; old != nil {
 			old.touch()
-			return old, "", nil
+			return old, "", true, nil
 		}
 	}
 	count := 0
@@ -192,16 +192,15 @@ func (s *sessions) open(r SessionRequest, root, home, user string, most int, out
 		}
 	}
 	if most > 0 && count >= most {
-		return nil, "", &LimitError{"sessions", most}
+		return nil, "", false, &LimitError{"sessions", most}
 	}
 	now := time.Now()
-	n := &Session{
+	n = &Session{
 		ID: "s-" + strings.ToLower(ulid.Make().String()), Kind: r.Kind, Peer: r.Peer,
 		Agent: approval.Agent{ID: r.AgentID, Name: r.Agent}, Label: r.Label, Root: root, Home: home, User: user,
 		Opened: now, lastUsed: now, turn: 1, execs: map[string]*Exec{},
 		outer: outer, ceiling: ceiling,
 	}
-	secret := ""
 	if r.Kind == KindCLI {
 		n.leader = key.leader
 		s.byCLI[key] = n
@@ -212,7 +211,7 @@ func (s *sessions) open(r SessionRequest, root, home, user string, most int, out
 		n.secret = sha256.Sum256([]byte(secret))
 	}
 	s.byID[n.ID] = n
-	return n, secret, nil
+	return n, secret, false, nil
 }
 
 // get finds the session for a peer that presents secret. A command-line

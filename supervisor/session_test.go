@@ -22,7 +22,7 @@ func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
 	all := newSessions()
 	open := func(r SessionRequest, root string) (*Session, string) {
 		t.Helper()
-		n, secret, err := all.open(r, root, "/home/ann", "ann", 64, nil, profile.Profile{})
+		n, secret, _, err := all.open(r, root, "/home/ann", "ann", 64, nil, profile.Profile{})
 		if err != nil {
 			t.Fatal(err)
 		}

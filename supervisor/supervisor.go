@@ -193,11 +193,14 @@ func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	sess, secret, err := s.sessions.open(r, root, home, name, s.Config().Daemon.Sessions, outer, ceiling)
+	sess, secret, known, err := s.sessions.open(r, root, home, name, s.Config().Daemon.Sessions, outer, ceiling)
 	if err != nil {
 		return nil, "", err
 	}
 	s.touch()
+	if known { // its opening is on record
+		return sess, "", nil
+	}
 	err = s.record(audit.Record{Category: audit.Session, Operation: "open", Session: sess.ID, Peer: auditPeer(r.Peer),
 		Agent: r.Agent, Claimed: r.Agent != "", Subject: root})
 	if err != nil {

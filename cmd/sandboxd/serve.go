@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -144,6 +145,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	defer stopServing()
 	served := make(chan error, 1)
 	go func() { served <- b.serveWithGateway(serving, &server) }()
+	debug.FreeOSMemory() // what only the start needed
 	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
 		drain: func() error {
 			// Running commands end, and their last events go out, before the

@@ -44,6 +44,21 @@ func (a *app) agent(ctx context.Context) (*ipc.Client, error) {
 	return a.open(ctx, daemon.Place.Agent)
 }
 
+// atOnce is agent, but looks for the daemon, and starts one, when something is
+// first asked of it: that is one connection less.
+func (a *app) atOnce(ctx context.Context) (*ipc.Client, error) {
+	p, err := a.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &ipc.Client{Socket: p.Agent(), User: p.User, Start: func(ctx context.Context) error {
+		defer a.slowly("starting sandboxd")()
+		return p.Ensure(ctx)
+	}}
+	a.clients = append(a.clients, c)
+	return c, nil
+}
+
 // approver is the socket of those who answer. A daemon is started if none runs.
 func (a *app) approver(ctx context.Context) (*ipc.Client, error) {
 	return a.open(ctx, daemon.Place.Approver)

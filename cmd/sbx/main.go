@@ -1,3 +1,9 @@
+// The number of processors is not asked of the control group: this program waits
+// for others.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Sbx asks sandboxd to run commands, answers its questions, and shows what was
 // decided and why.
 //

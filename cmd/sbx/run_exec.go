@@ -99,7 +99,7 @@ type runner struct {
 // been asked of it yet.
 func (r *runner) connect(ctx context.Context) (err error) {
 	for range 5 {
-		if r.client, err = r.agent(ctx); err == nil {
+		if r.client, err = r.atOnce(ctx); err == nil {
 			err = r.join(ctx)
 		}
 		if !leaving(err) {
