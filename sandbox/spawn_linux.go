@@ -18,7 +18,11 @@ import (
 func (s *spawner) loop() {
 	runtime.LockOSThread()
 	for r := range s.queue {
-		r.done <- r.start()
+		null, err := guarded(r.devices, r.start)
+		if null != nil && !s.null.CompareAndSwap(nil, null) {
+			null.Close()
+		}
+		r.done <- err
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -80,7 +81,7 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) 
 	}
 	defer l.closeChildEnds()
 	l.proc = &Process{done: make(chan struct{}), host: h, cgroup: l.cgroup, reaper: l.reaper}
-	if err := h.spawner.start(l.cmd, l.bornIn()); err != nil {
+	if err := h.spawner.start(l.cmd, l.bornIn(), devicesOf(p.args)); err != nil {
 		l.abandon()
 		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
@@ -107,7 +108,7 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave f
 	}
 	var err error
 	if !l.reaper {
-		err = l.send(p, std, leave != nil)
+		err = l.send(p, std.held(h.spawner.null.Load()), leave != nil)
 	}
 	if err == nil {
 		err = l.awaitExec(ctx, proc, p, leave)
@@ -481,20 +482,22 @@ func (l *launch) diagnostics() string {
 type spawner struct {
 	once  sync.Once
 	queue chan spawn
+	null  atomic.Pointer[os.File] // /dev/null on a mount by which it can't be changed; see guarded
 }
 
 type spawn struct {
-	cmd   *exec.Cmd
-	group *cgroup // to start it in; nil: where the daemon is
-	done  chan error
+	cmd     *exec.Cmd
+	group   *cgroup  // to start it in; nil: where the daemon is
+	devices []string // of the host that the sandbox gets
+	done    chan error
 }
 
-func (s *spawner) start(cmd *exec.Cmd, group *cgroup) error {
+func (s *spawner) start(cmd *exec.Cmd, group *cgroup, devices []string) error {
 	s.once.Do(func() {
 		s.queue = make(chan spawn)
 		go s.loop()
 	})
 	done := make(chan error, 1)
-	s.queue <- spawn{cmd, group, done}
+	s.queue <- spawn{cmd, group, devices, done}
 	return <-done
 }

@@ -1,0 +1,106 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Devices belong to root, and so does a sandbox of root's daemon: by a mount that
+// can be written, or by a descriptor that was opened on one, it could change the
+// mode of the machine's own /dev/null. A device on a read-only mount can be used
+// all the same. bwrap has no words for that (it makes what is read-only "nodev" too),
+// so it finds its devices on such mounts, in a mount namespace of this thread's.
+
+// guarded runs start in a mount namespace where devices can't be changed, and
+// returns /dev/null as it is there. Without root, or the right to do this, it is start alone.
+func guarded(devices []string, start func() error) (null *os.File, err error) {
+	if os.Geteuid() != 0 || len(devices) == 0 {
+		return nil, start()
+	}
+	back, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("find the mount namespace: %w", err)
+	}
+	defer unix.Close(back)
+	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the root: %w", err)
+	}
+	defer unix.Close(root)
+	if err := unix.Unshare(unix.CLONE_NEWNS); err == unix.EPERM {
+		return nil, start() // root without the capability: of a container, whose devices these are
+	} else if err != nil {
+		return nil, fmt.Errorf("make a mount namespace: %w", err)
+	}
+	if err = holdDevices(devices); err == nil {
+		fd, failed := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err = failed; err == nil {
+			null = os.NewFile(uintptr(fd), os.DevNull)
+			err = start()
+		}
+	}
+	// The thread goes on where it was, with its root, which is not the namespace's own under chroot(2).
+	for _, step := range []func() error{
+		func() error { return unix.Setns(back, unix.CLONE_NEWNS) }, func() error { return unix.Fchdir(root) }, func() error { return unix.Chroot(".") },
+	} {
+		if failed := step(); failed != nil && err == nil {
+			err = fmt.Errorf("leave the mount namespace: %w", failed)
+		}
+	}
+	if err != nil && null != nil {
+		null.Close()
+		null = nil
+	}
+	return null, err
+}
+
+func holdDevices(devices []string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("keep mounts to ourselves: %w", err)
+	}
+	for _, d := range devices {
+		err := unix.Mount(d, d, "", unix.MS_BIND, "")
+		if err == nil {
+			err = unix.Mount("", d, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NOEXEC, "")
+		}
+		if err != nil {
+			return fmt.Errorf("hold the device %q: %w", d, err)
+		}
+	}
+	return nil
+}
+
+// devicesOf lists the devices of the host that bwrap's arguments name.
+func devicesOf(args []string) (list []string) {
+	for i, a := range args {
+		switch {
+		case a == "--dev-bind" && i+1 < len(args):
+			list = append(list, args[i+1])
+		case a == "--dev":
+			list = append(list, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// held puts null in the place of a /dev/null that was opened elsewhere.
+func (s Stdio) held(null *os.File) Stdio {
+	if null == nil {
+		return s
+	}
+	for _, f := range []**os.File{&s.In, &s.Out, &s.Err} {
+		info, err := (*f).Stat()
+		if err != nil {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) {
+			*f = null
+		}
+	}
+	return s
+}
