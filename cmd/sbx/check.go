@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +44,7 @@ func checkVerb(a *app) *cobra.Command {
 				return usage(c, "give either COMMAND, or -c LINE, or --jsonl")
 			}
 			var err error
-			if o.cwd, err = filepath.Abs(o.cwd); err != nil {
+			if o.cwd, err = fromHere(o.cwd); err != nil {
 				return err
 			}
 			client, err := a.agent(c.Context())

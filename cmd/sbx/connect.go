@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/term"
 
@@ -105,7 +107,7 @@ func (a *app) sessionID(ctx context.Context, named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	cwd, err := os.Getwd()
+	cwd, err := here()
 	if err != nil {
 		return "", err
 	}
@@ -115,4 +117,22 @@ func (a *app) sessionID(ctx context.Context, named string) (string, error) {
 	}
 	s, err := a.session(ctx, c, cwd)
 	return s.ID, err
+}
+
+// here is the working directory, in which sbx was started.
+func here() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("the current directory can't be used (%w): it was removed, or you may not enter it; change to another one", err)
+	}
+	return dir, nil
+}
+
+// fromHere makes a path absolute.
+func fromHere(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	dir, err := here()
+	return filepath.Join(dir, path), err
 }

@@ -87,7 +87,7 @@ func absolute(p string) (string, error) {
 	if filepath.IsAbs(p) || p == "" {
 		return p, nil
 	}
-	dir, err := os.Getwd()
+	dir, err := here()
 	return dir + "/" + p, err
 }
 

@@ -55,7 +55,7 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 			}}
 			var err error
 			if h.Program, err = os.Executable(); err == nil {
-				h.Project, err = os.Getwd()
+				h.Project, err = here()
 			}
 			if err != nil {
 				return &exit{2, err}
@@ -115,7 +115,7 @@ func hookInstall(a *app) *cobra.Command {
 }
 
 func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry bool, mode string) error {
-	cwd, err := os.Getwd()
+	cwd, err := here()
 	if err != nil {
 		return err
 	}

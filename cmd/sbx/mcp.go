@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,7 @@ func mcpVerb(a *app) *cobra.Command {
 		Example: "  claude mcp add sandboxd -- sbx mcp\n  codex mcp add sandboxd -- sbx mcp",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			project, err := filepath.Abs(root)
+			project, err := fromHere(root)
 			if err != nil {
 				return err
 			}

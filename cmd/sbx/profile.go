@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,7 @@ func profileExplain(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain PATH", Short: "Say what commands may do with a path, and which rule says so", Example: "  sbx profile explain .git/hooks/pre-commit", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := filepath.Abs(args[0])
+			path, err := fromHere(args[0])
 			if err != nil {
 				return err
 			}

@@ -91,7 +91,7 @@ func usualFiles(vendor importrules.Vendor) []string {
 
 // vendorOf tells a file's vendor by the directory that it lies in.
 func vendorOf(file string) importrules.Vendor {
-	abs, err := filepath.Abs(file)
+	abs, err := fromHere(file)
 	if err != nil {
 		return ""
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -96,9 +95,9 @@ func (o *runOptions) check(c *cobra.Command) error {
 	}
 	var err error
 	if o.cwd == "" {
-		o.cwd, err = os.Getwd()
+		o.cwd, err = here()
 	} else {
-		o.cwd, err = filepath.Abs(o.cwd)
+		o.cwd, err = fromHere(o.cwd)
 	}
 	return err
 }

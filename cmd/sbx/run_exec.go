@@ -128,9 +128,9 @@ func (r *runner) join(ctx context.Context) error {
 	}
 	// The project is where sbx itself was started. --cwd is part of the request,
 	// which has no say in what the sandbox may write (R-IP-07).
-	project, err := os.Getwd()
+	project, err := here()
 	if err != nil {
-		return fmt.Errorf("find the working directory: %w", err)
+		return err
 	}
 	s, err := r.client.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project,
 		Agent: r.options.agent, TTY: xterm.IsTerminal(int(r.stdin.Fd()))})

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -70,12 +68,12 @@ func sessionOpen(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cwd, err := os.Getwd()
+			cwd, err := here()
 			if err != nil {
 				return err
 			}
 			if root != "" {
-				if root, err = filepath.Abs(root); err != nil {
+				if root, err = fromHere(root); err != nil {
 					return err
 				}
 			}

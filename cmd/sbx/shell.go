@@ -38,7 +38,7 @@ func shellVerb(a *app) *cobra.Command {
 				o.agent = ""
 			}
 			var err error
-			if o.cwd, err = os.Getwd(); err != nil {
+			if o.cwd, err = here(); err != nil {
 				return err
 			}
 			status, err := a.run(c.Context(), o)

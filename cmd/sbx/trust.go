@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func trustVerb(a *app) *cobra.Command {
 			if list {
 				return a.listTrust(c, client, asJSON)
 			}
-			dir, err := filepath.Abs(first(append(args, ".")...))
+			dir, err := fromHere(first(append(args, ".")...))
 			if err != nil {
 				return err
 			}
