@@ -5,8 +5,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sandboxd/ipc"
 )
@@ -79,13 +81,26 @@ func (v *vendor) look(made string) string {
 	return "cat README; ls -A " + filepath.Join(v.dir, "home") + "; echo inside > " + made
 }
 
+// answer is the next that a tool answered, as the scripted model was told.
+func (v *vendor) answer(lines *bufio.Reader) string {
+	v.t.Helper()
+	line := make(chan string, 1)
+	go func() { s, _ := lines.ReadString('\n'); line <- s }()
+	select {
+	case s := <-line:
+		return s
+	case <-time.After(time.Minute): // the program has ended
+		v.t.Fatal("no tool has answered")
+		return ""
+	}
+}
+
 // supervised checks what the tool answered, and that the command ran in the sandbox
 // for this agent.
 func (v *vendor) supervised(lines *bufio.Reader, made, agent string) {
 	v.t.Helper()
-	result, err := lines.ReadString('\n')
-	if err != nil || !strings.Contains(result, "hello") || strings.Contains(result, "secret") {
-		v.t.Errorf("the tool answered %s, %v", result, err)
+	if result := v.answer(lines); !strings.Contains(result, "hello") || strings.Contains(result, "secret") {
+		v.t.Errorf("the tool answered %s", result)
 	}
 	if b, _ := os.ReadFile(filepath.Join(v.project, made)); string(b) != "inside\n" {
 		v.t.Errorf("%s holds %q", made, b)
@@ -104,7 +119,7 @@ func TestClaudeCodeItself(t *testing.T) {
 		return
 	}
 	port, lines := v.model("messages-api.mjs", v.look("made"))
-	v.extraEnv = append(v.extraEnv, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port, "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	v.extraEnv = append(v.extraEnv, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port, "DISABLE_TELEMETRY=1", "ENABLE_TOOL_SEARCH=false", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
 	if r := v.sbx("hook", "install", "claude", "--user"); r.code != 0 || !strings.Contains(r.out, "2.1.330") {
 		t.Fatal(r)
 	}
@@ -112,6 +127,32 @@ func TestClaudeCodeItself(t *testing.T) {
 		t.Fatal(r)
 	}
 	v.supervised(lines, "made", "Claude Code")
+
+	// As tools, in place of its own shell; and as its permission prompt.
+	if r := v.sbx("hook", "install", "claude", "--user", "--remove"); r.code != 0 {
+		t.Fatal(r)
+	}
+	if r := v.do(nil, filepath.Join(v.bin, "claude"), "mcp", "add", "sandboxd", "--", "sbx", "mcp"); r.code != 0 {
+		t.Fatal(r)
+	}
+	base := v.extraEnv
+	port, lines = v.model("messages-api.mjs", v.look("made-too"), "mcp__sandboxd__exec")
+	v.extraEnv = append(slices.Clone(base), "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
+	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "claude"), "-p", "look", "--allowedTools", "mcp__sandboxd__exec", "--disallowedTools", "Bash", "Write", "Edit"); r.code != 0 {
+		t.Fatal(r)
+	}
+	v.supervised(lines, "made-too", "MCP client")
+	port, lines = v.model("messages-api.mjs", "echo prompted > prompted; cat prompted")
+	v.extraEnv = append(slices.Clone(base), "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
+	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "claude"), "-p", "--permission-prompt-tool", "mcp__sandboxd__approve", "look"); r.code != 0 {
+		t.Fatal(r)
+	}
+	if result := v.answer(lines); !strings.Contains(result, "prompted") {
+		t.Errorf("with a permission prompt: %s", result)
+	}
+	if page, err := v.person.approver.Audit(t.Context(), ipc.AuditRequest{Grep: "echo prompted"}); err != nil || len(page.Records) == 0 {
+		t.Errorf("the prompt was not asked: %s, %v", page.Records, err)
+	}
 }
 
 // Codex loads the hook that was installed, runs the rewritten command, and starts
