@@ -18,6 +18,7 @@ var growths = []growth{
 	{name: "1,000 sessions", sessions: 1000},
 	{name: "1,000 rules", config: manyRules(1000)},
 	{name: "10,000 files", files: 10_000},
+	{name: "100,000 files", files: 100_000},
 }
 
 func manyRules(n int) string {

@@ -105,8 +105,13 @@ func (d *daemon) client() (*client, error) {
 
 // run runs an argv to its end and returns what it printed.
 func (c *client) run(argv ...string) (string, error) {
+	return c.follow(ipc.ExecRequest{Session: c.session, Argv: argv})
+}
+
+// follow starts a command and follows it to its end.
+func (c *client) follow(r ipc.ExecRequest) (string, error) {
 	ctx := context.Background()
-	started, err := c.StartExec(ctx, ipc.ExecRequest{Session: c.session, Argv: argv})
+	started, err := c.StartExec(ctx, r)
 	if err != nil {
 		return "", err
 	}
@@ -129,7 +134,7 @@ func (c *client) run(argv ...string) (string, error) {
 		case e.Type == ipc.EventStarted && e.Started.Warm:
 			c.warm++
 		case e.Type == ipc.EventExit && (e.Exit.Code != 0 || e.Exit.Denied != nil || e.Exit.Error != nil):
-			return "", fmt.Errorf("%q ended with %+v", argv, *e.Exit)
+			return "", fmt.Errorf("%q ended with %+v", r.Argv, *e.Exit)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type options struct {
 	lasting           time.Duration
 	files             int
 	only              string
+	plain             string
 }
 
 // wants reports whether a table is to be made.
@@ -34,7 +35,14 @@ func run() int {
 	flag.DurationVar(&o.lasting, "lasting", 5*time.Second, "how long each rate is measured")
 	flag.IntVar(&o.files, "files", 5000, "files of the project in which work is measured")
 	flag.StringVar(&o.only, "only", "", "tables to make, of launches,rates,inside,growth; empty: all")
+	flag.StringVar(&o.plain, "plain", "", "serve on this socket without a sandbox, for the comparison, and measure nothing")
 	flag.Parse()
+	if o.plain != "" {
+		if err := servePlain(o.plain); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+		return 1
+	}
 	r, err := measure(o)
 	if err == nil {
 		err = r.write(o)
@@ -82,11 +90,18 @@ func measure(o options) (*report, error) {
 		return nil, err
 	}
 	if o.wants("launches") {
+		unsandboxed, stop, err := plain()
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
 		r.launches, err = interleaved(o.runs, []way{
 			{name: "bare", run: bare},
 			{name: "bwrap alone, equal mounts", run: raw},
 			{name: "sandboxd, cold", run: coldClient.launch},
+			{name: "a daemon without sandbox", run: unsandboxed},
 			{name: "sandboxd, warm", run: warmClient.launch, before: settle},
+			{name: "warm, own descriptors", run: warmClient.passing, before: settle},
 			{name: "sbx run, cold", run: cold.sbxRun},
 			{name: "sbx run, warm", run: warm.sbxRun, before: settle},
 		})

@@ -57,8 +57,14 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		return base.with(failure(err))
 	}
 	defer st.close()
-	check := s.beforeRun(e, j)
-	proc, err := s.Host.Start(ctx, j.plan, st.child, recorded)
+	// The look at protected names takes place while the sandbox is made ready.
+	before := sync.OnceValue(func() *afterCheck { return s.beforeRun(e, j) })
+	go before()
+	proc, err := s.Host.Start(ctx, j.plan, st.child, func() error {
+		before()
+		return recorded()
+	})
+	check := before()
 	if err != nil {
 		return base.with(startFailure(err))
 	}
