@@ -34,8 +34,8 @@ var searchEntries = []Entry{
 		},
 		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file --files --type-list", Globs: GlobRooted, Here: true, Check: checkRecursive("-L", "--follow"),
 		Unset:  []string{"RIPGREP_CONFIG_PATH"},
-		Pass:   []string{"rg -n 'TODO' internal", "rg --files -g '*.go'", "rg foo", "rg -t go -l foo src", "rg -A 3 foo", "rg foo src/*.go", "rg -uu foo"},
-		Refuse: []string{"rg --pre ./x foo", "rg --pre=./x foo", "rg --hostname-bin ./x --hyperlink-format default foo", "rg -z foo", "rg -nz foo", "rg TODO *"},
+		Pass:   []string{"rg -n 'TODO' internal", "rg --files -g '*.go'", "rg foo", "rg -t go -l foo src", "rg -A 3 foo", "rg -e -x src", "rg foo src/*.go", "rg -uu foo"},
+		Refuse: []string{"rg --pre ./x foo", "rg --pre=./x foo", "rg --hostname-bin ./x --hyperlink-format default foo", "rg -z foo", "rg -nz foo", "rg --engine --pre=./x foo", "rg -g --pre=./x foo", "rg TODO *"},
 	},
 	{
 		Name: "fd", Manual: "fd 9.0 fd(1)", Options: fdOptions, Never: fdNever,

@@ -1,6 +1,7 @@
 package safelist
 
 import (
+	"slices"
 	"strings"
 
 	"sandboxd/shell/analysis"
@@ -101,11 +102,16 @@ func (e *Entry) nextValue(u *Use, name string, o option, i int) string {
 		return "the value of " + name + " is not literal"
 	}
 	value := u.Args[i+1].Text
-	// git reads some options' values only behind "=", by sub-command and version; to it the next word is an option then.
-	if strings.HasPrefix(e.Name, "git ") && name != "--sort" && len(value) > 1 && value[0] == '-' && o.class != ClassNum {
+	if e.ownParser() && !slices.Contains([]string{"--sort", "-e", "--regexp"}, name) && len(value) > 1 && value[0] == '-' && o.class != ClassNum {
 		return "the value of " + name + " could be read as an option: " + value
 	}
 	return e.value(u, name, o, value, i+1)
+}
+
+// ownParser says that the command does not read its options by getopt(3). Such commands take some values behind "="
+// only, by sub-command and version (git log --format, --engine of ripgrep 13); to them the next word is an option then.
+func (e *Entry) ownParser() bool {
+	return strings.HasPrefix(e.Name, "git ") || slices.Contains([]string{"rg", "fd", "fdfind", "tree", "xxd"}, e.Name)
 }
 
 func (e *Entry) value(u *Use, name string, o option, value string, i int) string {
