@@ -76,7 +76,7 @@ func (g Grant) String() string {
 	}
 	fmt.Fprintf(&b, "; given by %s on %s", g.By, g.Created.Format(time.RFC3339))
 	if g.Description != "" {
-		fmt.Fprintf(&b, " when asked %q", g.Description)
+		fmt.Fprintf(&b, " as %q", g.Description)
 	}
 	if g.Why != "" {
 		fmt.Fprintf(&b, " (%s)", g.Why)

@@ -73,6 +73,9 @@ func (c *Controller) grantFor(q *question, a *Answer) *Grant {
 			g.Widening = q.call.Widenings[a.Widening-1].Value
 		}
 	}
+	if a.Suggestion > 0 { // lists of grants say what is covered, not what was asked
+		g.Description = q.call.Request.Suggestions[a.Suggestion-1].Label
+	}
 	if g.Match.Exact != "" {
 		g.Payload = without(q.call.payload(), nil)
 	}

@@ -26,12 +26,19 @@ func Check(w io.Writer, paths Paths, project string) (ok bool, err error) {
 		b.problems(loadErr)
 	}
 	if b.errors == 0 {
-		b.line("the configuration is good (%d warnings)", b.warned)
+		b.line("the configuration is good (%s)", count(b.warned, "warning"))
 	} else {
-		b.line("%d errors, %d warnings", b.errors, b.warned)
+		b.line("%s, %s", count(b.errors, "error"), count(b.warned, "warning"))
 	}
 	_, err = io.WriteString(w, string(b.text))
 	return b.errors == 0, err
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 type reporter struct {

@@ -218,7 +218,7 @@ func wireError(err error) error {
 	case errors.As(err, &session) && session.Secret:
 		code, hint = ipc.CodeSecret, "send the session's secret: Authorization: Bearer …"
 	case errors.As(err, &session):
-		code, hint = ipc.CodeNotFound, "open a session with POST /v1/sessions"
+		code, hint = ipc.CodeNotFound, "sbx session ls lists those that are open; a program opens one with POST /v1/sessions"
 	case errors.As(err, &ticket):
 		code, hint = ipc.CodeDenied, "have the command judged again, and use the new ticket once"
 	case errors.As(err, &request):

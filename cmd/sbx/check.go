@@ -25,8 +25,7 @@ func checkVerb(a *app) *cobra.Command {
 			"refused (deny), and why. Nothing runs and nobody is asked.\n\n" +
 			"With --jsonl, standard input has one object a line with \"id\" and \"command\", and\n" +
 			"perhaps \"cwd\", \"env\" and \"tty\"; for each, in order, a line comes out with \"id\",\n" +
-			"\"decision\", \"why\" and \"rule\".\n\n" +
-			"Exit status: 0; with --exit-code 0 for auto, 1 for ask, 126 for deny.",
+			"\"decision\", \"why\" and \"rule\".",
 		Example: "  sbx check -c 'rm -rf build'\n" +
 			"  sbx check --exit-code -- git push && echo 'runs unasked'\n" +
 			"  echo '{\"id\":1,\"command\":\"ls\"}' | sbx check --jsonl",

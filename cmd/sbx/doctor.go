@@ -11,10 +11,9 @@ import (
 func doctorVerb(a *app) *cobra.Command {
 	var quick, asJSON bool
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Prove on this host what the sandbox holds, and say how to mend the rest",
-		Long: "Try each forbidden act inside a sandbox, and report which layers this host has.\n\n" +
-			"Exit status: 0 when everything that was tried held, 1 when something did not.",
+		Use:     "doctor",
+		Short:   "Prove on this host what the sandbox holds, and say how to mend the rest",
+		Long:    "Try each forbidden act inside a sandbox, and report which layers this host has.",
 		Example: "  sbx doctor\n  sbx doctor --json | jq '.findings[] | select(.ok | not)'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -33,9 +33,6 @@ func (o *fileOptions) dry(c *cobra.Command) {
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change and what would be decided; do nothing and ask nobody")
 }
 
-const fileStatuses = "\n\nExit status: 0; 1 where it can't be done as things are, and nothing was changed; 126 when it\n" +
-	"was denied or blocked; 125 for a failure of sbx or sandboxd."
-
 func fileVerb(a *app) *cobra.Command {
 	c := group("file", "Read and change files with a person's approval, and undo",
 		"  sbx file read README.md\n  sbx file edit main.go --find 'old' --replace 'new'\n  sbx file write notes.md < text\n  sbx undo --last",
@@ -54,7 +51,7 @@ func (a *app) fileCommand(use, short, long, example string, args cobra.Positiona
 	if long != "" {
 		long = "\n\n" + long
 	}
-	c := &cobra.Command{Use: use, Short: short, Long: short + "." + long + fileStatuses, Example: example, Args: args,
+	c := &cobra.Command{Use: use, Short: short, Long: short + "." + long, Example: example, Args: args,
 		RunE: func(c *cobra.Command, args []string) error {
 			list, err := request(c, args)
 			if err != nil {

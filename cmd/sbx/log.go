@@ -42,6 +42,9 @@ func logVerb(a *app) *cobra.Command {
 			if _, err := grepOf(o.filter.Grep); err != nil {
 				return usage(c, "--grep: %v", err)
 			}
+			if o.filter.Limit < 1 {
+				return usage(c, "-n %d: want a number of records above 0", o.filter.Limit)
+			}
 			return a.log(c.Context(), o)
 		},
 	}
@@ -142,9 +145,6 @@ func (a *app) log(ctx context.Context, o logOptions) error {
 	}
 	q := o.filter
 	q.Last = true
-	if q.Limit <= 0 {
-		return fmt.Errorf("-n %d: want a number of records above 0", q.Limit)
-	}
 	records, more, err := from(q)
 	if err != nil {
 		return err

@@ -26,8 +26,7 @@ func logVerify(a *app) *cobra.Command {
 		Long: "Read the whole log and check its chain. The first record that is not as it was written\n" +
 			"is named. The anchor that is printed at the end, kept where nobody who can write the\n" +
 			"log can reach it, lets a later --anchor find a log that was cut or rewritten whole.\n\n" +
-			"The log is read from its files, whether a daemon runs or not.\n\n" +
-			"Exit status: 0 when the chain holds, 1 when it does not.",
+			"The log is read from its files, whether a daemon runs or not.",
 		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…\n  sbx log verify --anchors /mnt/elsewhere/sbx.anchors",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

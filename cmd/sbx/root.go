@@ -77,6 +77,8 @@ func newRoot(a *app) *cobra.Command {
 		checkArgs(c)
 		root.AddCommand(c)
 	}
+	addEnds(root)
+	root.SetUsageTemplate(usageTemplate(root))
 	root.SuggestionsMinimumDistance = 2
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // sbx VERB --help is enough
 	return root

@@ -36,9 +36,8 @@ func runVerb(a *app) *cobra.Command {
 		Long: "Run a command in the sandbox. Standard input, output and error are the command's;\n" +
 			"a question is asked on the terminal itself, where there is one.\n\n" +
 			"The first Ctrl-C goes to the command, the second ends everything that it started.\n\n" +
-			"Exit status: the command's own; 128+n when signal n ended it; 124 when it took too\n" +
-			"long; 125 for a failure of sbx or sandboxd; 126 when it was denied or blocked; 127\n" +
-			"when it was not found. With --json the result tells ours from the command's.",
+			"The exit status is the command's own, or one of those below. With --json the result\n" +
+			"tells ours from the command's.",
 		Example: "  sbx run -- git status\n" +
 			"  sbx run -c 'go test ./... | tail -3' --timeout 5m\n" +
 			"  sbx run --cwd ~/src/web --env CI=1 -- npm test\n" +

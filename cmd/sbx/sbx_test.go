@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,8 +198,9 @@ func TestEveryVerbHasAnExample(t *testing.T) {
 	walk(newRoot(&app{stdin: os.Stdin}))
 }
 
-// R-UX-07, issue 8 acceptance 3: every verb has a script in which it succeeds,
-// one in which it fails with a status, and one with --json where it has that.
+// R-UX-07: for every verb there is a script in which it succeeds, one for each
+// end that its help names, and one with --json where it has that. Where sbx itself
+// fails, a script names the end: its number alone could be anything.
 func TestEveryVerbHasScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txt")
 	if err != nil {
@@ -215,6 +217,7 @@ func TestEveryVerbHasScripts(t *testing.T) {
 	has := func(format string, args ...any) bool {
 		return regexp.MustCompile(fmt.Sprintf("(?m)"+format, args...)).MatchString(text.String())
 	}
+	known := map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Name() == "completion" || c.Name() == "help" {
@@ -223,21 +226,76 @@ func TestEveryVerbHasScripts(t *testing.T) {
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
-		if c.HasSubCommands() && c.Name() != "log" {
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		if endsOf[path] == "" {
+			if c.Runnable() && (!c.HasSubCommands() || path == "log" || path == "web") {
+				t.Errorf("how sbx %s ends is not told in ends.go", path)
+			}
 			return
 		}
-		call := `.*\b` + regexp.QuoteMeta(c.CommandPath()) + `\b`
-		if !has(`^(exec|approver 0|person 0) %s`, call) {
-			t.Errorf("no script in which %s succeeds", c.CommandPath())
-		}
-		if !has(`^(status [1-9]\d*|approver [1-9]\d*|! exec|person [1-9]\d*) %s`, call) {
-			t.Errorf("no script in which %s fails", c.CommandPath())
+		known[path] = true
+		// Global flags may stand between sbx and the verb.
+		call := `.*\bsbx (--[a-z-]+ \S+ )*` + regexp.QuoteMeta(path) + `\b`
+		if !has(`^(exec|approver 0|person 0|status 0) %s`, call) {
+			t.Errorf("no script in which sbx %s succeeds", path)
 		}
 		if c.Flags().Lookup("json") != nil && !has(`^[^#].*%s.* --json\b`, call) {
-			t.Errorf("no script with %s --json", c.CommandPath())
+			t.Errorf("no script with sbx %s --json", path)
+		}
+		for _, name := range strings.Split(endsOf[path], "|") {
+			name, _, _ = strings.Cut(name, "=")
+			if _, ok := ends[name]; !ok {
+				t.Errorf("sbx %s: there is no end %q", path, name)
+			}
+			if path == "doctor" && name == "no" {
+				continue // TestSound: on a host that is sound everything holds
+			}
+			how := name
+			if name == "own" {
+				how = "[1-9]"
+			}
+			if !has(`^(status|approver|person) %s %s`, how, call) {
+				t.Errorf("no script in which sbx %s ends with %s", path, name)
+			}
+		}
+		ran := regexp.MustCompile(`(?m)^(?:status|approver) ([a-z]+) sbx (?:--[a-z-]+ \S+ )*` + regexp.QuoteMeta(path) + `\b(.*)`)
+		for _, m := range ran.FindAllStringSubmatch(text.String(), -1) {
+			sub := c.HasSubCommands() && slices.ContainsFunc(c.Commands(), func(s *cobra.Command) bool { return strings.HasPrefix(m[2], " "+s.Name()) })
+			if !sub && !regexp.MustCompile(`(^|\|)`+m[1]+`(\||=|$)`).MatchString(endsOf[path]) {
+				t.Errorf("the help of sbx %s does not name the end of %q", path, m[0])
+			}
 		}
 	}
 	walk(newRoot(&app{stdin: os.Stdin}))
+	for path := range endsOf {
+		if !known[path] {
+			t.Errorf("ends.go tells how sbx %s ends, which is no verb", path)
+		}
+	}
+	for _, line := range regexp.MustCompile(`(?m)^(status|approver|person) 12[4567] .*`).FindAllString(text.String(), -1) {
+		t.Errorf("name the end: %s", line)
+	}
+}
+
+// sbx doctor ends with 1 where something that was tried does not hold, or there
+// is no sandbox; a layer that a host lacks is no failure by itself.
+func TestSound(t *testing.T) {
+	finding := func(name string, ok bool) ipc.Doctor {
+		return ipc.Doctor{Enforcement: ipc.Enforcement{Level: ipc.Partial}, Findings: []ipc.Finding{{Name: "files", OK: true}, {Name: name, OK: ok}}}
+	}
+	for name, c := range map[string]struct {
+		d    ipc.Doctor
+		want bool
+	}{
+		"all holds":  {finding("network", true), true},
+		"no network": {finding("network", false), false},
+		"no layer":   {finding("layer landlock", false), true},
+		"no sandbox": {ipc.Doctor{Enforcement: ipc.Enforcement{Level: ipc.Absent}}, false},
+	} {
+		if got := sound(c.d); got != c.want {
+			t.Errorf("%s: sound = %v, want %v", name, got, c.want)
+		}
+	}
 }
 
 func TestEditDistance(t *testing.T) {

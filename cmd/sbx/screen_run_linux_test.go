@@ -1,61 +1,24 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"sandboxd/cmd/sbx/internal/term/termtest"
 )
 
-// project is a directory, a daemon of its own, and a terminal in it.
+// project is a house, and somebody at a terminal in its project.
 type project struct {
-	desk
-	dir string
+	*house
+	*desk
 }
 
-// open runs a shell line in a project; P is replaced by its directory.
+// openProject runs a shell line in a project that nobody trusts yet.
 func openProject(t *testing.T, cols, rows int, line string) *project {
 	t.Helper()
-	bin := build(t)
-	var b [3]byte
-	rand.Read(b[:])
-	dir := "/tmp/sbx" + hex.EncodeToString(b[:]) // as long every time: it is on the screen
-	if err := os.MkdirAll(filepath.Join(dir, "project"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(config, []byte("[approval]\ntimeout = \"95s\"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"SBX_SOCKET_DIR=" + filepath.Join(dir, "run"), "SBX_STATE_DIR=" + filepath.Join(dir, "state"), "PATH=" + bin + ":" + os.Getenv("PATH")}
-	t.Cleanup(func() {
-		stop := exec.Command(filepath.Join(bin, "sbx"), "stop", "--now")
-		stop.Env = append(os.Environ(), env...)
-		stop.Run()
-		os.RemoveAll(dir)
-	})
-	m := termtest.OpenTmux(t, cols, rows, env, "cd "+dir+"/project && alias sbx='sbx --config "+config+"'\n"+line)
-	p := &project{desk: desk{Tmux: m, t: t}, dir: filepath.Join(dir, "project")}
-	p.clean = func(s string) string {
-		s = regexp.MustCompile(regexp.QuoteMeta(dir)).ReplaceAllString(s, "/tmp/sbx______")
-		s = regexp.MustCompile(`(?m)^sbx: the sockets are in .*\n(place\n)?`).ReplaceAllString(s, "")
-		s = regexp.MustCompile(`(?m)^sbx: .*…\n`).ReplaceAllString(s, "") // what takes over a second is told
-		s = regexp.MustCompile(`(?m)^│ Held by:.*\n(│ {10}.*\n)*`).ReplaceAllString(s, "│ Held by: (differs from host to host)\n")
-		s = regexp.MustCompile(`\d\d hidden places`).ReplaceAllString(s, "00 hidden places")
-		return regexp.MustCompile(`\d+ s old(, |,\s+)\d+ s left`).ReplaceAllString(s, "0 s old${1}00 s left")
-	}
-	return p
-}
-
-func (p *project) exists(name string) bool {
-	_, err := os.Lstat(filepath.Join(p.dir, name))
-	return err == nil
+	h := newHouse(t, "[approval]\ntimeout = \"95s\"\n")
+	m := termtest.OpenTmux(t, cols, rows, h.env, "cd "+h.project()+" && alias sbx='sbx --config "+h.dir+"/config.toml'\n"+line)
+	return &project{h, &desk{Tmux: m, t: t, cols: cols, clean: h.clean}}
 }
 
 // R-UX-01, R-UX-06: the box where sbx run asks, with the real daemon behind it,
@@ -82,9 +45,7 @@ func TestScreenRun(t *testing.T) {
 			p.Wait("s old")
 			settle()
 			p.golden(c.name)
-			for _, k := range c.press {
-				p.step(k)
-			}
+			p.steps(c.press...)
 			if got := p.Status(); got != c.status {
 				t.Errorf("exit status %d, want %d", got, c.status)
 			}
@@ -111,9 +72,9 @@ func TestScreenRunUnsettled(t *testing.T) {
 	p.Resize(40, 44)
 	p.Wait("(?s)^┌─ sandboxd asks ─{18}┐")
 	settle()
-	clean := p.clean
-	p.clean = func(s string) string { // a terminal that grows narrower folds what was there before
-		return clean(s[max(strings.LastIndex(s, "┌─ sandboxd asks"), 0):])
+	clean := p.desk.clean
+	p.desk.clean = func(s string, cols int) string { // a terminal that grows narrower folds what was there before
+		return clean(s[max(strings.LastIndex(s, "┌─ sandboxd asks"), 0):], cols)
 	}
 	p.golden("run-resized")
 	p.Press("1")

@@ -77,6 +77,10 @@ func build(t *testing.T) string {
 // TestMain lets more tests run at once than there are processors: they wait
 // for terminals most of the time.
 func TestMain(m *testing.M) {
+	if os.Getenv(relayTo) != "" {
+		relay()
+		return
+	}
 	flag.Parse()
 	flag.Set("test.parallel", "6")
 	code := m.Run()
@@ -124,13 +128,12 @@ func setup(env *testscript.Env, bin string) error {
 	return nil
 }
 
-// cmdStatus: status N PROGRAM ARG… runs a program and wants exit status N.
+// cmdStatus: status N PROGRAM ARG… runs a program and wants exit status N. In
+// place of N there may be the name of an end (ends.go), which has to be told as such.
 func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: status N PROGRAM ARG…")
+		ts.Fatalf("usage: status N|END PROGRAM ARG…")
 	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
 	got := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var e *exec.ExitError
@@ -139,9 +142,41 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		got = e.ExitCode()
 	}
-	if got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
+	ended(ts, args[0], got, ts.ReadFile("stdout")+ts.ReadFile("stderr"))
+}
+
+// ended wants an exit status, or that of an end and the words that it is told in.
+func ended(ts *testscript.TestScript, want string, got int, said string) {
+	status, err := strconv.Atoi(want)
+	e, named := ends[want]
+	if err != nil && !named {
+		ts.Fatalf("%s is neither a number nor an end", want)
 	}
+	if named {
+		status = e.status
+	}
+	if status != got && !(want == "signal" && got > 128) {
+		ts.Fatalf("exit status %d, want %s\n%s", got, want, said)
+	}
+	if re := words[want]; re != nil && !re.MatchString(said) {
+		ts.Fatalf("%s, but not told as such: want %s\n%s", want, re, said)
+	}
+}
+
+// words are what an end is told in. An end is more than its status: 125 alone
+// could be anything.
+var words = map[string]*regexp.Regexp{
+	"usage":    regexp.MustCompile(`See sbx.* --help`),
+	"daemon":   regexp.MustCompile(`open to others|sandboxd .*(did not|cannot|does not|could not)|config.*:\d+:|broker`),
+	"unknown":  regexp.MustCompile(`none of that name|no such|there is no|is not open|not trusted|no front end|no preset|unknown`),
+	"stale":    regexp.MustCompile(`has changed|already decided`),
+	"terminal": regexp.MustCompile(`terminal`),
+	"gone":     regexp.MustCompile(`the daemon is gone`),
+	"refused":  regexp.MustCompile(`(?i)denied|rejected|lies in none|blocked|stopped|no person answered|refused|^deny`),
+	"self":     regexp.MustCompile(`the one that asks|cannot answer|can't answer|own question`),
+	"confirm":  regexp.MustCompile(`second yes`),
+	"timeout":  regexp.MustCompile(`time|long|timed_out`),
+	"absent":   regexp.MustCompile(`not found|no such`),
 }
 
 // cleanups collects what termtest wants done at the end.
@@ -154,8 +189,8 @@ func (c *cleanups) Helper()           {}
 func (c *cleanups) Fatal(args ...any) { c.Fatalf("%s", fmt.Sprint(args...)) }
 func (c *cleanups) Cleanup(f func())  { c.list = append(c.list, f) }
 
-// cmdPerson: person N 'WAIT=KEYS'… -- PROGRAM ARG… runs a program at a terminal
-// and wants exit status N. Each time the screen shows WAIT, KEYS are typed (Go's
+// cmdPerson: person N|END 'WAIT=KEYS'… -- PROGRAM ARG… runs a program at a terminal
+// and wants that end. Each time the screen shows WAIT, KEYS are typed (Go's
 // escapes count); KEYS that begin with ! are a command that another process, not
 // related to this one, runs. What was shown is in the file $SCREEN afterwards.
 func cmdPerson(ts *testscript.TestScript, neg bool, args []string) {
@@ -166,8 +201,6 @@ func cmdPerson(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || cut < 1 || cut+1 >= len(args) {
 		ts.Fatalf("usage: person N 'WAIT=KEYS'… -- PROGRAM ARG…")
 	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
 	tb := &cleanups{TestScript: ts}
 	defer func() {
 		for _, f := range tb.list {
@@ -187,8 +220,8 @@ func cmdPerson(ts *testscript.TestScript, neg bool, args []string) {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.Start(cmd)
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	over := make(chan error, 1)
+	go func() { over <- cmd.Wait() }()
 	screen := filepath.Join(ts.Getenv("WORK"), "screen")
 	defer func() { ts.Check(os.WriteFile(screen, []byte(s.Shown()), 0o600)) }()
 	ts.Setenv("SCREEN", screen)
@@ -208,17 +241,15 @@ func cmdPerson(ts *testscript.TestScript, neg bool, args []string) {
 		s.Press(keys)
 	}
 	select {
-	case <-ended:
+	case <-over:
 	case <-time.After(40 * time.Second):
 		cmd.Process.Kill()
-		<-ended
+		<-over
 		ts.Fatalf("it did not end; the screen is\n%s", s.Shown())
 	}
 	s.Drain()
 	ts.Logf("%s", s.Shown())
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
-	}
+	ended(ts, args[0], cmd.ProcessState.ExitCode(), s.Shown())
 }
 
 // waitFor waits until the screen shows text behind from; it returns where that ends.
@@ -239,7 +270,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// cmdApprover: approver N PROGRAM ARG… is status in a process that has nothing
+// cmdApprover: approver N|END PROGRAM ARG… is status in a process that has nothing
 // to do with those that the script runs: who asks cannot answer.
 func cmdApprover(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -257,9 +288,9 @@ func cmdApprover(ts *testscript.TestScript, neg bool, args []string) {
 	out, errout := ts.ReadFile(filepath.Join(dir, "out")), ts.ReadFile(filepath.Join(dir, "err"))
 	fmt.Fprint(ts.Stdout(), out)
 	fmt.Fprint(ts.Stderr(), errout)
-	if got != args[0] {
-		ts.Fatalf("exit status %s, want %s\n%s%s", got, args[0], out, errout)
-	}
+	status, err := strconv.Atoi(got)
+	ts.Check(err)
+	ended(ts, args[0], status, out+errout)
 }
 
 // unrelated is a command that leaves a process behind, with a session of its

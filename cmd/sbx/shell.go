@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,10 @@ func shellVerb(a *app) *cobra.Command {
 			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 				return c.Help()
 			}
+			args, err := globalFlags(c, args)
+			if err != nil {
+				return usage(c, "%v", err)
+			}
 			line, rest, ok := shellLine(args)
 			switch {
 			case !ok:
@@ -37,7 +42,6 @@ func shellVerb(a *app) *cobra.Command {
 			if o.agent == "." {
 				o.agent = ""
 			}
-			var err error
 			if o.cwd, err = here(); err != nil {
 				return err
 			}
@@ -48,6 +52,29 @@ func shellVerb(a *app) *cobra.Command {
 			return quietly(status)
 		},
 	}
+}
+
+// globalFlags takes sbx's own flags, which stand before the verb, from the
+// front of args. No shell has flags of these names.
+func globalFlags(c *cobra.Command, args []string) ([]string, error) {
+	for len(args) > 0 {
+		name, value, joined := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
+		f := c.InheritedFlags().Lookup(name)
+		if f == nil || !strings.HasPrefix(args[0], "--") {
+			break
+		}
+		args = args[1:]
+		if !joined {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("flag needs an argument: --%s", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		if err := f.Value.Set(value); err != nil {
+			return nil, fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	return args, nil
 }
 
 // shellLine finds the line in a shell's arguments. Flags may be joined, as in

@@ -3,22 +3,29 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"sandboxd/cmd/sbx/internal/term/termtest"
 	"sandboxd/display"
 	"sandboxd/display/displaytest"
 	"sandboxd/ipc"
+	"sandboxd/ipc/ipctest"
 )
 
 // R-UX-05: every hostile string of the catalogue (and there are more than
 // forty), in every field that a stranger writes, through the real screen:
 // nothing leaves the frame, nothing is hidden, and nothing stands where our own
 // words stand.
+//
+// The questions come from a double: the real daemon refuses some of these names
+// and makes the rest harmless before it sends them, and the screen must not rely on that.
 func TestScreenSpoofing(t *testing.T) {
 	if n := len(displaytest.Hostile); n < 40 {
 		t.Fatalf("the catalogue has %d strings, want 40", n)
@@ -34,13 +41,14 @@ func TestScreenSpoofing(t *testing.T) {
 					list, cases = append(list, poisoned(len(list), c.In)), append(cases, c)
 				}
 			}
-			d := sit(t, 110, 90, newOffice(list...), nil, "--once")
+			o := newOffice(list...)
+			d := sitAt(t, o, 110, 90)
 			for i, c := range cases {
 				d.Wait(fmt.Sprintf(`^│ Rule: +rule %d `, i))
 				checkCard(t, c, d.Steady("min old"))
 				settle()
 				d.Press("Enter")
-				if got := d.sent(i + 1); got[i].Allow {
+				if got := o.sent(i + 1); got[i].Allow {
 					t.Fatalf("%s was allowed", c.Name)
 				}
 			}
@@ -139,4 +147,34 @@ func checkRunes(t *testing.T, name, line string) {
 			t.Errorf("%s: the screen shows %U: %q", name, r, line)
 		}
 	}
+}
+
+// A path that is opened together with a yes is on offer where a program that
+// embeds the daemon's packages offers it; the daemon itself does not yet, so
+// the question is a double's.
+func TestScreenWidening(t *testing.T) {
+	t.Parallel()
+	q := ipc.Approval{ID: "a-1", Rev: 1, Hash: "h1", Tool: "bash", Command: "make", Cwd: "/home/ann/web", Risk: "medium", Reasons: []string{"no rule allows make"},
+		Scopes: []string{"once", "session"}, Created: time.Now().Add(-10 * time.Hour),
+		Widenings: []ipc.Widening{{ID: "1", Kind: "path", Object: "/home/ann/cache", Access: "write", Label: "write to /home/ann/cache"}}}
+	o := newOffice(q)
+	d := sitAt(t, o, 120, 40)
+	d.Wait("min old")
+	for _, cols := range []int{120, 24, 40, 60, 250} {
+		d.Resize(cols, 40)
+		d.golden("widening-" + strconv.Itoa(cols))
+	}
+	settle()
+	d.Press("2")
+	if got := o.sent(1); len(got) != 1 || got[0] != (ipc.Answer{ID: "a-1", Rev: 1, Hash: "h1", Allow: true, Scope: "once", Widening: "1"}) {
+		t.Errorf("sent %+v, want a yes with the widening", got)
+	}
+}
+
+// sitAt starts sbx approve --once at a double's.
+func sitAt(t *testing.T, o *office, cols, rows int) *desk {
+	t.Helper()
+	house := ipctest.Start(t, o, ipc.Limits{})
+	env := []string{"SBX_SOCKET_DIR=" + house.Dir, "SBX_STATE_DIR=" + t.TempDir()}
+	return &desk{t: t, Tmux: termtest.OpenTmux(t, cols, rows, env, filepath.Join(build(t), "sbx")+" approve --once 2>/dev/null")}
 }

@@ -27,7 +27,7 @@ func undoVerb(a *app) *cobra.Command {
 			"--force, and an undo can be undone itself. It is judged as the write that it is, so it may\n" +
 			"ask; what was protected or quarantined comes back only with a person's yes.\n\n" +
 			"An ID is what sbx file printed, what `sbx run` named when it quarantined something, or one of\n" +
-			"sbx undo --list. Old content is kept as long, and as much of it, as [files.undo] says." + fileStatuses,
+			"sbx undo --list. Old content is kept as long, and as much of it, as [files.undo] says.",
 		Example: "  sbx undo --last\n  sbx undo --list\n  sbx undo f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -157,6 +157,15 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 				p.say("Not all of it is on the screen. Press v to see the rest, then answer.")
 				continue
 			}
+			now, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
+			if err != nil {
+				return p.elsewhere(ctx, err)
+			}
+			if now.Count > a.Count {
+				a.Count = now.Count
+				p.say(fmt.Sprintf("Meanwhile the same is asked %d times. An answer is for all of them.", a.Count))
+				continue
+			}
 			return p.approve(ctx, a, verb)
 		}
 	}

@@ -38,7 +38,7 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	c := card{whole: true, offered: offered(a, onlyNo)}
 	c.prompt, c.help = promptText(c.offered), helpText(c.offered, a)
 	if !look.Whole && short(a, look) {
-		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(a.Tool) + ": " + look.line(subjectOf(a)) + why(a, look) + "\n"
+		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(tool(a)) + ": " + look.line(subjectOf(a)) + why(a, look) + "\n"
 		return c
 	}
 	w := writer{look: look, whole: true}
@@ -128,6 +128,16 @@ func tool(a ipc.Approval) string {
 	return a.Tool
 }
 
+// nextCall is one that comes after the question's own. What will be asked by
+// itself all the same says why.
+func nextCall(c ipc.NextCall) string {
+	s := c.Tool + ": " + first(c.Command, display.Argv(c.Argv), string(c.Args))
+	if c.Asks != "" {
+		s += " (asks by itself: " + c.Asks + ")"
+	}
+	return s
+}
+
 func commandOf(a ipc.Approval) string {
 	if a.Command != "" {
 		return a.Command
@@ -148,15 +158,30 @@ func agent(a ipc.Approval) string {
 	case a.Claimed && !strings.HasPrefix(a.Agent, "claims to be"):
 		parts = append(parts, "claims to be "+strconv.Quote(a.Agent))
 	default:
-		parts = append(parts, a.Agent)
+		parts = append(parts, program(a.Agent))
 	}
 	if a.Label != "" {
 		parts = append(parts, "session "+strconv.Quote(a.Label))
 	}
 	if a.PID != 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("process %d %s", a.PID, a.Exe)))
+		process := fmt.Sprintf("process %d", a.PID)
+		if !strings.HasPrefix(a.Agent, "exe:"+a.Exe+" ") {
+			process += " " + a.Exe
+		}
+		parts = append(parts, strings.TrimSpace(process))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// program is an agent that the daemon has looked at, "exe:PATH sha256:HEX", in
+// words. The whole checksum is in sbx pending ID.
+func program(id string) string {
+	path, sum, ok := strings.Cut(id, " sha256:")
+	path, exe := strings.CutPrefix(path, "exe:")
+	if !ok || !exe || len(sum) < 12 {
+		return id
+	}
+	return path + " (its sha256 begins " + sum[:12] + ")"
 }
 
 // enforcement says in one line what the sandbox will hold.

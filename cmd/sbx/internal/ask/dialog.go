@@ -78,8 +78,8 @@ func (d *dialog) show(a ipc.Approval, now time.Time) {
 	d.appeared(now)
 }
 
-// know adds what only the whole question tells. The card grows: it has
-// appeared anew.
+// know adds what only the whole question tells, and how often the same is asked
+// by now. The card grows: it has appeared anew.
 func (d *dialog) know(a ipc.Approval, now time.Time) {
 	if a.Rev != d.a.Rev || a.Hash != d.a.Hash {
 		early := now.Sub(d.since) < d.settle // nobody has read it yet
@@ -90,7 +90,7 @@ func (d *dialog) know(a ipc.Approval, now time.Time) {
 		return
 	}
 	before, viewed := strings.Join(d.view(now), "\n"), d.viewed
-	d.a.Presentation, d.a.Past = a.Presentation, a.Past
+	d.a.Presentation, d.a.Past, d.a.Count = a.Presentation, a.Past, a.Count
 	for i := range d.a.Suggestions {
 		if i < len(a.Suggestions) {
 			d.a.Suggestions[i].Past = a.Suggestions[i].Past

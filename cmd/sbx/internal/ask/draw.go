@@ -106,7 +106,7 @@ func (d *dialog) drawBox(now time.Time) []string {
 func (d *dialog) drawLine(now time.Time) []string {
 	d.viewed = true
 	l := d.look
-	rest := append(row{{"", l.line(d.a.Tool) + ": "}}, joined(highlight(subjectOf(d.a), "", l))...)
+	rest := append(row{{"", l.line(tool(d.a)) + ": "}}, joined(highlight(subjectOf(d.a), "", l))...)
 	if len(d.a.Reasons) > 0 {
 		rest = append(rest, span{gray, " (" + l.line(d.a.Reasons[0]) + ")"})
 	}
@@ -227,7 +227,7 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 		f.line("Batch", fmt.Sprintf("%d of %d", b.Index+1, b.Total))
 		var next []row
 		for _, c := range b.Remaining {
-			next = append(next, plainRow(l.line(c.Tool+": "+first(c.Command, display.Argv(c.Argv), string(c.Args)))))
+			next = append(next, plainRow(l.line(nextCall(c))))
 		}
 		f.add("Then", next...)
 	}

@@ -157,8 +157,7 @@ func (w *writer) batch(b *ipc.BatchPlace) {
 	w.field("batch", fmt.Sprintf("%d of %d", b.Index+1, b.Total))
 	var next []string
 	for _, c := range b.Remaining {
-		what := first(c.Command, display.Argv(c.Argv), string(c.Args))
-		next = append(next, c.Tool+": "+display.Line(what))
+		next = append(next, display.Line(nextCall(c)))
 	}
 	w.block("then", strings.Join(next, "\n"))
 }

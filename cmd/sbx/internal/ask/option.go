@@ -31,10 +31,6 @@ func optionsOf(a ipc.Approval, onlyNo bool, l Look) []option {
 	if a.Command != "" || len(a.Argv) > 0 {
 		once = "Execute once"
 	}
-	left := 0
-	if a.Batch != nil {
-		left = a.Batch.Total - a.Batch.Index
-	}
 	var out []option
 	for _, v := range offered(a, onlyNo) {
 		switch v {
@@ -46,7 +42,7 @@ func optionsOf(a ipc.Approval, onlyNo bool, l Look) []option {
 		case verbSession:
 			out = append(out, option{v, "Allow for this session", ""})
 		case verbAll:
-			out = append(out, option{v, fmt.Sprintf("Allow all %d that are left", left), ""})
+			out = append(out, option{v, allOf(*a.Batch), ""})
 		case verbQuit:
 			label := "Quit: deny, stop the session"
 			if a.Batch != nil {
@@ -66,4 +62,25 @@ func optionsOf(a ipc.Approval, onlyNo bool, l Look) []option {
 	}
 	slices.SortStableFunc(out, func(a, b option) int { return order(a.verb) - order(b.verb) })
 	return out
+}
+
+// allOf names the answer to all that is left of a batch.
+func allOf(b ipc.BatchPlace) string {
+	n, left := covered(b), 1+len(b.Remaining)
+	if n < left {
+		return fmt.Sprintf("Allow %d of the %d that are left", n, left)
+	}
+	return fmt.Sprintf("Allow all %d that are left", n)
+}
+
+// covered counts the call itself and those after it that a yes to the whole
+// batch allows; the others ask by themselves.
+func covered(b ipc.BatchPlace) int {
+	n := 1
+	for _, c := range b.Remaining {
+		if c.Asks == "" {
+			n++
+		}
+	}
+	return n
 }

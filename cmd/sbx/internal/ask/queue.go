@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"sandboxd/display"
 	"sandboxd/ipc"
 )
 
@@ -170,7 +171,12 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.err != nil {
 			msg.text = "Not undone: " + msg.err.Error()
 		}
-		s.tell(s.look.line(msg.text))
+		for i, piece := range display.Wrap(s.look.line(msg.text), max(s.look.Width-2, 12)) {
+			if piece = strings.TrimRight(piece, " "); i > 0 {
+				piece = "  " + piece // no text of a stranger's stands where ours does
+			}
+			s.tell(piece)
+		}
 	}
 	return s, nil
 }
@@ -219,6 +225,9 @@ func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {
 		if a.ID == s.d.a.ID && s.d.stage != stageSending && s.d.stage != stageCode && (a.Rev != s.d.a.Rev || a.Hash != s.d.a.Hash) {
 			s.d.know(a, now)
 			return s.Person.fetch(s.ctx, a.ID)
+		}
+		if a.ID != s.d.a.ID && a.Session == s.d.a.Session {
+			return s.Person.fetch(s.ctx, s.d.a.ID) // it may be the same once more
 		}
 	case n.Decision != nil && n.Decision.ID != "":
 		id := n.Decision.ID
@@ -316,7 +325,7 @@ func (s *sitting) undo() tea.Cmd {
 			}
 			done = append(done, "the session goes on")
 		}
-		if last.answer.Allow {
+		if last.answer.Allow && trusts(last.a) {
 			list, err := s.Office.Trusted(ctx)
 			if err != nil {
 				return undoneMsg{err: err}
@@ -344,6 +353,12 @@ func (s *sitting) undo() tea.Cmd {
 		}
 		return undoneMsg{text: text}
 	}
+}
+
+// trusts reports whether a yes also trusted the project, which the daemon gives
+// as a reason to ask.
+func trusts(a ipc.Approval) bool {
+	return slices.ContainsFunc(a.Reasons, func(r string) bool { return strings.HasPrefix(r, "a yes also trusts ") })
 }
 
 // room is how many lines the card may take.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"sandboxd/display"
 	"sandboxd/ipc"
 )
 
@@ -38,17 +37,19 @@ func resultOf(look Look, a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outc
 
 // approvedAll is the summary of "approve all".
 func approvedAll(look Look, a ipc.Approval) []string {
-	n := a.Batch.Total - a.Batch.Index
-	operations := "operations"
+	n, operations := covered(*a.Batch), "operations"
 	if n == 1 {
 		operations = "operation"
 	}
-	lines := []string{fmt.Sprintf("%s %d remaining %s", look.sign("✓ Approved", "Approved"), n, operations)}
-	lines = append(lines, "Executing: "+look.clip(look.line(a.Tool+": "+subjectOf(a)), max(look.Width-12, 20)))
+	lines := []string{fmt.Sprintf("%s %d remaining %s", look.sign("✓ Approved", "Approved"), n, operations),
+		"Executing: " + look.clip(look.line(a.Tool+": "+subjectOf(a)), max(look.Width-12, 20))}
 	for _, c := range a.Batch.Remaining {
-		lines = append(lines, "Next: "+look.clip(look.line(c.Tool+": "+first(c.Command, display.Argv(c.Argv), string(c.Args))), max(look.Width-7, 20)))
+		lines = append(lines, "Next: "+look.clip(look.line(nextCall(c)), max(look.Width-7, 20)))
 	}
-	return append(lines, "What deletes, is dangerous or protected still asks.")
+	if n <= len(a.Batch.Remaining) {
+		lines = append(lines, "What deletes, is dangerous or protected still asks.")
+	}
+	return lines
 }
 
 var completed = regexp.MustCompile(`completed (\d+) of (\d+) operations, cancelled (\d+)`)

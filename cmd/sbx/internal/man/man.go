@@ -55,6 +55,9 @@ func page(c *cobra.Command, version string) []byte {
 			b.WriteString(escape(para) + "\n")
 		}
 	}
+	if text := c.Annotations["exit status"]; text != "" {
+		b.WriteString(".SH EXIT STATUS\n.nf\n" + escape(text) + "\n.fi\n")
+	}
 	flags(&b, "OPTIONS", c.LocalNonPersistentFlags())
 	flags(&b, "OPTIONS OF ALL VERBS", c.Root().PersistentFlags())
 	if c.Example != "" {

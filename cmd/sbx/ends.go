@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// end is a class of how a verb ends when it does not succeed.
+type end struct {
+	status int
+	text   string
+}
+
+// ends are all of them. Help and manual pages show those of each verb, and
+// testdata/script has a script for each, by these names.
+var ends = map[string]end{
+	"usage":    {exitOwn, "the command line is wrong"},
+	"daemon":   {exitOwn, "no daemon answers and none can be started, or its sockets are not safe to use"},
+	"unknown":  {exitOwn, "nothing has that id or name"},
+	"invalid":  {exitOwn, "what was given can't be used: a file, a directory, a value, the configuration"},
+	"stale":    {exitOwn, "the request is not what was looked at any more, or is decided"},
+	"terminal": {exitOwn, "there is no terminal to ask at"},
+	"gone":     {exitOwn, "the daemon left while it ran"},
+	"no":       {exitNo, "the answer is no"},
+	"guard":    {2, "the call is refused: its agent must not make it"},
+	"timeout":  {exitTimeout, "the command took too long"},
+	"refused":  {exitDenied, "denied by a person or a rule, or nobody answered in time"},
+	"self":     {exitDenied, "whoever asks can't answer, and can't raise its own rights"},
+	"confirm":  {exitDenied, "a second yes is missing (--confirm)"},
+	"absent":   {exitNotFound, "there is no such command"},
+	"signal":   {128, "plus n: signal n ended the command"},
+	"own":      {-1, "the command's own"},
+}
+
+// endsOf are the ends of each verb, by its path; a text behind "=" says what
+// it means there.
+var endsOf = map[string]string{
+	"run":             "own|usage|daemon|unknown|invalid|gone|timeout|refused|absent|signal",
+	"shell":           "own|usage|daemon|refused",
+	"file read":       fileEnds,
+	"file ls":         fileEnds,
+	"file stat":       fileEnds,
+	"file grep":       "usage|daemon|unknown|no=nothing matches|refused",
+	"file write":      changeEnds,
+	"file edit":       changeEnds,
+	"file append":     changeEnds,
+	"file insert":     changeEnds,
+	"file delete":     fileEnds,
+	"file move":       fileEnds,
+	"file copy":       fileEnds,
+	"file mkdir":      fileEnds,
+	"file rmdir":      fileEnds,
+	"undo":            "usage|daemon|no=there is nothing to undo, or it has changed since|refused",
+	"check":           "usage|daemon|invalid|no=with --exit-code: a person would be asked|refused=with --exit-code: it would be denied",
+	"approve":         "usage|daemon|unknown|stale|terminal|self|confirm",
+	"pending":         "usage|daemon|unknown",
+	"grants ls":       "usage|daemon",
+	"grants rm":       "usage|daemon|unknown",
+	"grants why":      "usage|daemon|unknown",
+	"mode":            "usage|daemon|unknown|invalid|self",
+	"trust":           "usage|daemon|unknown=the directory was not trusted|invalid",
+	"session ls":      "usage|daemon",
+	"session open":    "usage|daemon|invalid",
+	"session resume":  "usage|daemon|unknown|self",
+	"session close":   "usage|daemon|unknown",
+	"profile show":    "usage|daemon|unknown",
+	"profile explain": "usage|daemon|unknown",
+	"profile diff":    "usage|daemon|unknown",
+	"web":             "usage|daemon|invalid=the gateway is off",
+	"web add":         "usage|daemon|invalid",
+	"web ls":          "usage|daemon|invalid=the gateway is off",
+	"web rm":          "usage|daemon|unknown",
+	"log":             "usage|daemon",
+	"log verify":      "usage|daemon|invalid=there is no log, or no such anchors|no=the log is not as it was written",
+	"log anchor":      "usage|daemon|invalid=there is no log, or the file can't be written|no=the log is not as it was written",
+	"log export":      "usage|daemon|invalid=the file is there already, or can't be written",
+	"stats":           "usage|daemon",
+	"status":          "usage|daemon",
+	"doctor":          "usage|daemon|no=something does not hold",
+	"mcp":             "usage",
+	"hook claude":     "guard",
+	"hook codex":      "guard",
+	"hook auto":       "guard",
+	"hook install":    "usage|invalid",
+	"rules import":    "usage|invalid",
+	"preset ls":       "usage|daemon",
+	"preset add":      "usage|unknown|invalid",
+	"preset rm":       "usage|unknown|invalid",
+	"config check":    "usage|no=the configuration has a mistake",
+	"config show":     "usage|no=the configuration has a mistake",
+	"config schema":   "usage",
+	"config reload":   "usage|daemon|invalid",
+	"stop":            "usage|daemon",
+	"version":         "usage",
+	"gen man":         "usage|invalid",
+}
+
+const (
+	fileEnds   = "usage|daemon|unknown|no=it is not there, is there already, or has changed|refused"
+	changeEnds = fileEnds + "|invalid"
+)
+
+// endings is the annotation with a verb's exit statuses, a line each.
+const endings = "exit status"
+
+// addEnds writes the exit statuses of c and the verbs below it into their help.
+func addEnds(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		addEnds(sub)
+	}
+	_, path, _ := strings.Cut(c.CommandPath(), " ")
+	if endsOf[path] == "" {
+		return
+	}
+	lines := []string{fmt.Sprintf("%5s  done", "0")}
+	if strings.HasPrefix(endsOf[path], "own|") {
+		lines = nil
+	}
+	for _, name := range strings.Split(endsOf[path], "|") {
+		name, text, _ := strings.Cut(name, "=")
+		e := ends[name]
+		status := fmt.Sprint(e.status)
+		if e.status < 0 {
+			status = "n"
+		}
+		lines = append(lines, fmt.Sprintf("%5s  %s", status, first(text, e.text)))
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[endings] = strings.Join(lines, "\n")
+}
+
+// usageTemplate is cobra's, and the exit statuses.
+func usageTemplate(c *cobra.Command) string {
+	return c.UsageTemplate() + `{{with index .Annotations "` + endings + `"}}
+Exit status:
+{{.}}
+{{end}}`
+}
