@@ -46,7 +46,7 @@ func approveVerb(a *app) *cobra.Command {
 				return a.approveAll(c.Context(), o.once, o.plain)
 			}
 			if o.allow == o.deny {
-				return usage(c, "give --allow or --deny")
+				return usage(c, "give either --allow or --deny")
 			}
 			return a.approveOne(c, args[0], o)
 		},
@@ -65,7 +65,6 @@ func approveVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do no more")
 	f.BoolVar(&o.json, "json", false, "print what counts now as JSON")
-	c.MarkFlagsMutuallyExclusive("allow", "deny")
 	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"once", "turn", "session", "agent", "global", "batch", "group"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -102,6 +102,16 @@ func (a *app) session(ctx context.Context, c *ipc.Client, cwd string) (ipc.Sessi
 	return c.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: cwd, TTY: term.IsTerminal(int(a.stdin.Fd()))})
 }
 
+// sessionToGovern is sessionID, and the socket of those who govern sessions.
+func (a *app) sessionToGovern(ctx context.Context, named string) (string, *ipc.Client, error) {
+	id, err := a.sessionID(ctx, named)
+	if err != nil {
+		return "", nil, err
+	}
+	client, err := a.approver(ctx)
+	return id, client, err
+}
+
 // sessionID is the id that was named, or that of this terminal and directory.
 func (a *app) sessionID(ctx context.Context, named string) (string, error) {
 	if named != "" {

@@ -70,8 +70,35 @@ func (d *desk) step(k string) {
 
 func (d *desk) steps(keys ...string) {
 	d.t.Helper()
-	for _, k := range keys {
-		d.step(k)
+	for i, k := range keys {
+		want, waits := "", false
+		if i+1 < len(keys) {
+			want, waits = strings.CutPrefix(keys[i+1], "?")
+		}
+		switch {
+		case waits && len(k) == 1 && k >= "A":
+			d.until(want, k, "Escape") // should the letter have been late only, it is taken back
+		case waits && k == "Enter":
+			d.until(want, k)
+		default:
+			d.step(k)
+		}
+	}
+}
+
+// until presses a key until the screen matches; undo comes before it is pressed
+// again. On a loaded machine a card may grow once more after it was first on the
+// screen, when the rest of the question has come, and what is typed within half
+// a second of that does not count.
+func (d *desk) until(want, key string, undo ...string) {
+	d.t.Helper()
+	for range 4 {
+		d.Press(key)
+		if _, ok := d.Shows(want, 6*time.Second); ok {
+			return
+		}
+		d.Press(undo...)
+		settle()
 	}
 }
 

@@ -199,6 +199,9 @@ func fileEdit(a *app) *cobra.Command {
 				return nil, err
 			}
 			list[0].IfHash = hash
+			if edits != "" && c.Flags().Changed("find") {
+				return nil, usage(c, "give either --find and --replace, or --edits")
+			}
 			if edits == "" {
 				if !c.Flags().Changed("find") || !c.Flags().Changed("replace") {
 					return nil, usage(c, "give --find and --replace, or --edits")
@@ -216,7 +219,6 @@ func fileEdit(a *app) *cobra.Command {
 	f.IntVar(&count, "count", 0, "how often the text must be there (default once)")
 	f.StringVar(&edits, "edits", "", "`FILE` with several replacements")
 	ifHash(c, &hash)
-	c.MarkFlagsMutuallyExclusive("edits", "find")
 	return c
 }
 

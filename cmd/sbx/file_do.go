@@ -183,11 +183,7 @@ func (r *fileRunner) answer(ctx context.Context, call string) {
 // put puts one question.
 func (r *fileRunner) put(ctx context.Context, desk *ipc.Client, q ipc.Approval) {
 	if r.tty == nil || !q.Inline {
-		wait := ""
-		if q.Deadline != nil {
-			wait = ", for " + span(time.Until(*q.Deadline))
-		}
-		r.note("waiting for a person to answer%s: sbx approve %s", wait, q.ID)
+		r.waiting(q)
 		return
 	}
 	// The list has no presentation; a person who answers has seen it.

@@ -47,11 +47,7 @@ func (q *question) answered() <-chan answer {
 // ask puts a question to the person at this terminal, or says who can answer it.
 func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 	if r.tty == nil || !q.Inline {
-		wait := ""
-		if q.Deadline != nil {
-			wait = ", for " + span(time.Until(*q.Deadline))
-		}
-		r.note("waiting for a person to answer%s: sbx approve %s", wait, q.ID)
+		r.waiting(q)
 		return
 	}
 	r.clearTerminal()
@@ -68,6 +64,15 @@ func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 		out, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true}.Ask(ctx, q)
 		done <- answer{out, err}
 	}(r.question.done)
+}
+
+// waiting says who can answer a question that is not asked here.
+func (a *app) waiting(q ipc.Approval) {
+	wait := ""
+	if q.Deadline != nil {
+		wait = ", for " + span(time.Until(*q.Deadline))
+	}
+	a.note("waiting for a person to answer%s: sbx approve %s", wait, q.ID)
 }
 
 func decided(d *ipc.Decided) string {

@@ -103,11 +103,7 @@ func sessionResume(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s_01H", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := a.sessionID(c.Context(), first(args...))
-			if err != nil {
-				return err
-			}
-			client, err := a.approver(c.Context())
+			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
 				return err
 			}
@@ -130,11 +126,7 @@ func sessionClose(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s_01H", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
-			id, err := a.sessionID(c.Context(), first(args...))
-			if err != nil {
-				return err
-			}
-			client, err := a.approver(c.Context())
+			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
 				return err
 			}

@@ -23,6 +23,9 @@ func statusVerb(a *app) *cobra.Command {
 		Example: "  sbx status\n  sbx status --watch\n  sbx status --json | jq -r .enforcement.level",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if watch && asJSON {
+				return usage(c, "give either --watch or --json")
+			}
 			client, err := a.approver(c.Context())
 			if err != nil {
 				return err
@@ -43,7 +46,6 @@ func statusVerb(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "renew it every two seconds, until Ctrl-C")
-	c.MarkFlagsMutuallyExclusive("json", "watch")
 	return c
 }
 

@@ -19,7 +19,7 @@ func TestWalk(t *testing.T) {
 	}
 	env := []string{"SBX_BIN=" + build(t), "PATH=" + os.Getenv("PATH")}
 	d := &desk{Tmux: termtest.OpenTmux(t, 100, 160, env, script), t: t}
-	for _, step := range []string{
+	d.steps(
 		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 2. Deny:", "Enter", "?exit status 126",
 		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter", "?Approved for session",
 		"?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Execute once", "Enter", "?(?s)5\\. A file.*No such file",
@@ -27,9 +27,7 @@ func TestWalk(t *testing.T) {
 		"?(?s)7\\. Edit a file.*^bye$.*s old", "+", "y", "?(?s)7\\. Edit.*> 1\\. Allow once", "Enter", "?(?s)7\\. Edit.*cat notes.md\n.*^bye$.*cat notes.md\n.*^hi$",
 		"?(?s)8\\. All of it.*denied +echo hi > notes.md", "?(?s)8\\. All of it.*approved +echo hi > notes.md.*scope session",
 		"?(?s)8\\. All of it.*edit.*notes.md", "?(?s)log verify.*(good|intact|verifies|holds|ok|records)",
-	} {
-		d.step(step)
-	}
+	)
 	if got := d.Status(); got != 0 {
 		t.Errorf("exit status %d\n%s", got, d.Screen())
 	}

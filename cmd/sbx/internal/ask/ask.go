@@ -163,7 +163,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 			}
 			if now.Count > a.Count {
 				a.Count = now.Count
-				p.say(fmt.Sprintf("Meanwhile the same is asked %d times. An answer is for all of them.", a.Count))
+				p.say("Meanwhile it is asked more often: " + tool(a))
 				continue
 			}
 			return p.approve(ctx, a, verb)
@@ -185,7 +185,7 @@ func (p Person) settle(ctx context.Context) error {
 
 // approve sends a yes, and a second one where one is needed.
 func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, error) {
-	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true, Scope: v.scope()}
+	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true, Scope: v.scope()})
 	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err
@@ -222,7 +222,7 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, e
 
 // deny sends a no to this one question; the asking program may go on.
 func (p Person) deny(ctx context.Context, a ipc.Approval, reason string) (Outcome, error) {
-	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft"}
+	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft"})
 	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err

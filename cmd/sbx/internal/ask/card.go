@@ -55,10 +55,8 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	}
 	w.field("directory", a.Cwd)
 	w.field("path", a.BlockedPath)
-	for i, r := range a.Reasons {
-		if !slices.Contains(a.Reasons[:i], r) {
-			w.field("why", r)
-		}
+	for _, r := range reasons(a) {
+		w.field("why", r)
 	}
 	w.field("rule", a.Rule)
 	w.field("agent", agent(a))
@@ -80,6 +78,17 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	}
 	c.text, c.whole = w.out.String(), w.whole
 	return c
+}
+
+// reasons are why it asks, each once.
+func reasons(a ipc.Approval) []string {
+	var out []string
+	for _, r := range a.Reasons {
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // noCommand: it is about something else than a command, such as a file.
@@ -123,9 +132,27 @@ func inspect(a ipc.Approval) display.Finding {
 
 func tool(a ipc.Approval) string {
 	if a.Count > 1 {
-		return fmt.Sprintf("%s (the same question %d times)", a.Tool, a.Count)
+		s := fmt.Sprintf("%s (the same question %d times", a.Tool, a.Count)
+		if same(a) {
+			s += "; an answer is for all of them"
+		}
+		return s + ")"
 	}
 	return a.Tool
+}
+
+// same reports whether a question is answered together with those that are the
+// same (R-AP-11). A second yes is for one alone, and a group has more in it than
+// is shown here.
+func same(a ipc.Approval) bool { return a.Count > 1 && !a.Confirm && a.GroupID == "" }
+
+// together has an answer to one call answer the same calls too.
+func together(a ipc.Approval, answer ipc.Answer) ipc.Answer {
+	plain := answer.Scope == "once" || answer.Scope == "" && answer.Mode == "soft"
+	if same(a) && plain && answer.Widening == "" {
+		answer.Scope = "group"
+	}
+	return answer
 }
 
 // nextCall is one that comes after the question's own. What will be asked by

@@ -291,6 +291,7 @@ func (d *dialog) deny(reason string) act {
 }
 
 func (d *dialog) send(answer ipc.Answer) act {
+	answer = together(d.a, answer)
 	d.stage, d.answer = stageSending, answer
 	return act{answer: &answer}
 }

@@ -215,10 +215,8 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 	}
 	f.line("In", a.Cwd)
 	f.line("Path", a.BlockedPath)
-	for i, r := range a.Reasons {
-		if !slices.Contains(a.Reasons[:i], r) {
-			f.line("Why", r)
-		}
+	for _, r := range reasons(a) {
+		f.line("Why", r)
 	}
 	f.line("Rule", a.Rule)
 	f.line("Agent", agent(a))

@@ -201,17 +201,7 @@ func (s *sitting) key(k tea.KeyPressMsg, now time.Time) tea.Cmd {
 		i := slices.Index(s.order, s.d.a.ID)
 		return s.put(s.order[(i+step)%len(s.order)])
 	}
-	return s.do(s.d.key(name, k.Text, now))
-}
-
-func (s *sitting) do(a act) tea.Cmd {
-	switch {
-	case a.answer != nil:
-		return s.Person.sendAnswer(s.ctx, *a.answer)
-	case a.fetch:
-		return s.Person.fetch(s.ctx, s.d.a.ID)
-	}
-	return nil
+	return s.Person.do(s.ctx, s.d, s.d.key(name, k.Text, now))
 }
 
 func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {
@@ -281,7 +271,7 @@ func (s *sitting) decided(msg decidedMsg, now time.Time) tea.Cmd {
 		return nil
 	}
 	if again := s.d.again(msg, now); again != nil {
-		return s.do(*again)
+		return s.Person.do(s.ctx, s.d, *again)
 	}
 	if msg.err != nil {
 		if _, err := s.Person.gone(s.ctx, msg.err); err != nil {

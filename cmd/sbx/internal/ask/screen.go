@@ -139,10 +139,10 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return s, tick()
 	case tea.KeyPressMsg:
-		return s, s.do(s.d.key(msg.Keystroke(), msg.Text, now))
+		return s, s.person.do(s.ctx, s.d, s.d.key(msg.Keystroke(), msg.Text, now))
 	case goneMsg:
 		if s.d.stage != stageSending {
-			return s, s.do(s.d.deny("cancelled"))
+			return s, s.person.do(s.ctx, s.d, s.d.deny("cancelled"))
 		}
 	case endedMsg:
 		if s.d.stage != stageSending { // an answer that is on its way is not taken back
@@ -161,19 +161,19 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // do carries out what a key led to.
-func (s *single) do(a act) tea.Cmd {
+func (p Person) do(ctx context.Context, d *dialog, a act) tea.Cmd {
 	switch {
 	case a.answer != nil:
-		return s.person.sendAnswer(s.ctx, *a.answer)
+		return p.sendAnswer(ctx, *a.answer)
 	case a.fetch:
-		return s.person.fetch(s.ctx, s.d.a.ID)
+		return p.fetch(ctx, d.a.ID)
 	}
 	return nil
 }
 
 func (s *single) decided(msg decidedMsg, now time.Time) tea.Cmd {
 	if again := s.d.again(msg, now); again != nil {
-		return s.do(*again)
+		return s.person.do(s.ctx, s.d, *again)
 	}
 	if s.d.stage != stageSending {
 		return nil

@@ -113,14 +113,24 @@ func (m *Tmux) Paste(text string, marked bool) {
 // Wait waits until the screen matches, and returns it; at most half a minute.
 func (m *Tmux) Wait(pattern string) string {
 	m.t.Helper()
+	s, ok := m.Shows(pattern, 30*time.Second)
+	if !ok {
+		m.t.Fatalf("the screen never matched %q; it is\n%s", pattern, s)
+	}
+	return s
+}
+
+// Shows waits at most that long until the screen matches, and returns it.
+func (m *Tmux) Shows(pattern string, patience time.Duration) (screen string, ok bool) {
+	m.t.Helper()
 	re := regexp.MustCompile(`(?m)` + pattern)
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		s := m.Screen()
 		if re.MatchString(s) {
-			return s
+			return s, true
 		}
 		if time.Now().After(end) {
-			m.t.Fatalf("the screen never matched %q; it is\n%s", pattern, s)
+			return s, false
 		}
 	}
 }
