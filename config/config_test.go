@@ -276,7 +276,7 @@ func TestCheck(t *testing.T) {
 	if !ok || err != nil {
 		t.Fatal(ok, err, b.String())
 	}
-	for _, want := range []string{"absent.toml (not there)", "user      none", "warning: " + filepath.Join(project, ProjectFile) + ":2:1: network.mode", "the configuration is good (1 warnings)"} {
+	for _, want := range []string{"absent.toml (not there)", "user      none", "warning: " + filepath.Join(project, ProjectFile) + ":2:1: network.mode", "the configuration is good (1 warning)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}

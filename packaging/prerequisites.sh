@@ -43,6 +43,9 @@ if [ "${1-}" = test ]; then
 	need python3-requests /usr/lib/python3/dist-packages/requests/__init__.py
 	need util-linux /usr/bin/unshare
 	need tmux tmux
+	need bash-completion /usr/share/bash-completion/bash_completion
+	need zsh zsh
+	need fish fish
 	need vim /usr/bin/vim
 	need passwd /usr/sbin/useradd
 	need jq jq

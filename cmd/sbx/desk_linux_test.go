@@ -148,13 +148,18 @@ func (h *house) clean(screen string, cols int) string {
 	screen = h.anonymous(screen)
 	screen = regexp.MustCompile(`\b\d\d(\s*[│|]?\n?[│|]?\s*hidden)`).ReplaceAllString(screen, "00$1")
 	screen = regexp.MustCompile(`\b01[0-9A-Z]{24}\b`).ReplaceAllString(screen, "01________________________")
-	screen = regexp.MustCompile(`pid \d+ at pts/\d+`).ReplaceAllString(screen, "pid 0000 at pts/0")
+	screen = regexp.MustCompile(`(?m)^\(\d+ (s|min)\) Allow`).ReplaceAllString(screen, "(0 min) Allow")
+	screen = regexp.MustCompile(`pid \d+( at pts)?(/\d+)?`).ReplaceAllString(screen, "pid 0000$1")
 	lines := strings.Split(screen, "\n")
-	lines = reword(lines, framed("Agent"), func(s string) string {
-		s = regexp.MustCompile(`begins \w+`).ReplaceAllString(s, "begins 000000000000")
+	who := func(s string) string {
+		s = regexp.MustCompile(`begins \w+( \w+)?\)`).ReplaceAllString(s, "begins 000000000000)")
 		return regexp.MustCompile(`process \d+`).ReplaceAllString(s, "process 0000")
-	})
-	lines = reword(lines, framed("Held by"), func(string) string { return "(differs from host to host)" })
+	}
+	host := func(string) string { return "(differs from host to host)" }
+	lines = reword(lines, framed("Agent"), who)
+	lines = reword(lines, framed("Held by"), host)
+	lines = reword(lines, margined("agent", cols), who)
+	lines = reword(lines, margined("sandbox", cols), host)
 	lines = reword(lines, paragraph(cols), func(s string) string {
 		s = regexp.MustCompile(`\d+ (s|min) old`).ReplaceAllString(s, "0 s old")
 		return regexp.MustCompile(`\d+ (s|min) left`).ReplaceAllString(s, "00 s left")
@@ -214,6 +219,25 @@ func framed(name string) func([]string) (block, bool) {
 			}
 			if inner < 32 {
 				b.first = side + " " + name + ":" + strings.Repeat(" ", inner-len(name)-1) + " " + side + "\n" + b.next
+			}
+			return b, true
+		}
+		return block{}, false
+	}
+}
+
+// margined finds the value of that name where a question is lines.
+func margined(name string, cols int) func([]string) (block, bool) {
+	return func(lines []string) (block, bool) {
+		first, next := name+strings.Repeat(" ", 11-len(name))+"│ ", strings.Repeat(" ", 11)+"│ "
+		for i, l := range lines {
+			text, ok := strings.CutPrefix(l, first)
+			if !ok {
+				continue
+			}
+			b := block{from: i, to: i + 1, text: text, first: first, next: next, width: cols - 13}
+			for ; b.to < len(lines) && strings.HasPrefix(lines[b.to], next); b.to++ {
+				b.text += " " + strings.TrimPrefix(lines[b.to], next)
 			}
 			return b, true
 		}

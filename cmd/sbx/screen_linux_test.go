@@ -533,7 +533,7 @@ func TestScreenTwoApprovers(t *testing.T) {
 // killed leaves nothing but that.
 func TestScreenTimeout(t *testing.T) {
 	t.Parallel()
-	h := furnished(t, "[approval]\ntimeout = \"6s\"\n")
+	h := furnished(t, "[approval]\ntimeout = \"6s\"\ntimeout_remote = \"6s\"\n")
 	done := h.agent().asks(plain)
 	h.waits(1)
 	d := h.sit(80, 44, "--once")
