@@ -34,6 +34,7 @@ CGO_CFLAGS='-O2 -g0' CGO_LDFLAGS='-O2' build 1 ./cmd/sandboxd
 "$STAGE/bin/sandboxd" config man > "$STAGE/man/man5/sandboxd.toml.5"
 cp packaging/man/*.5 "$STAGE/man/man5/"
 cp packaging/man/*.8 "$STAGE/man/man8/"
+find "$STAGE/man" -type f -exec sed -i "1s/^\(\.TH [^ ]* [0-9]\) \"\"/\1 \"${MTIME%T*}\"/" {} +
 find "$STAGE/man" -type f -exec gzip -9n {} +
 "$STAGE/bin/sbx" completion bash > "$STAGE/completions/sbx.bash"
 "$STAGE/bin/sbx" completion zsh > "$STAGE/completions/_sbx"

@@ -56,6 +56,8 @@ if [ "${1-}" = test ]; then
 	need lintian lintian
 	need rpmlint rpmlint
 	need rpm rpm
+	need mandoc mandoc
+	need apparmor /usr/sbin/apparmor_parser
 fi
 
 if ! command -v go >/dev/null && [ -x /usr/local/go/bin/go ]; then

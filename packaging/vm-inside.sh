@@ -17,7 +17,7 @@ says() { # says WHAT COMMAND-LINE…: its output holds WHAT
 	grep -q -- "$1" <<< "$out" || { echo "no '$1' in: $out"; return 1; }
 }
 
-echo "vm: Linux $(uname -r), $(stat -fc %T /sys/fs/cgroup) with $(cat /sys/fs/cgroup/cgroup.controllers)"
+echo "vm: $(cut -d. -f1 /proc/uptime) s after power-on: Linux $(uname -r), $(stat -fc %T /sys/fs/cgroup) with $(cat /sys/fs/cgroup/cgroup.controllers)"
 check "a v2-only tree" test "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs
 check "the package installs" dpkg -i /pkg/*.deb
 useradd -m -s /bin/bash -G sandboxd-agents,sandboxd-approvers alice
@@ -75,10 +75,10 @@ suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
 }
 suite landlock .
 suite sandbox .
-suite bwrap .
-suite seccomp .
-suite differential .
 # The main job, the catalogue of escapes, and the sandbox's own.
 suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsTold|TestRefusalsAreTold|TestTerminal)$' \
 	'TestWorkloads/.*/go_test'
+suite bwrap .
+suite seccomp .
+suite differential .
 echo "vm: $passed passed, $failed failed"

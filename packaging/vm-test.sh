@@ -63,9 +63,12 @@ rm -f "$image"
 truncate -s 6G "$image"
 /sbin/mke2fs -q -t ext4 -d "$vm" "$image"
 
+# A /dev/kvm without the processor's help fails in the middle of the boot.
+accel=tcg,thread=multi
+if [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then accel=kvm; fi
 log=$cache/vm.log
 rm -f "$log"
-timeout "${VM_TIMEOUT:-7200}" qemu-system-x86_64 -accel kvm -accel tcg,thread=multi -m 2048 -smp 2 -cpu max -display none -monitor none -no-reboot \
+timeout "${VM_TIMEOUT:-7200}" qemu-system-x86_64 -accel "$accel" -m 2048 -smp 2 -cpu max -display none -monitor none -no-reboot \
 	-kernel "$vm"/boot/vmlinuz-* -initrd "$vm"/boot/initrd.img-* \
 	-append 'root=/dev/vda rw console=ttyS0 quiet systemd.unified_cgroup_hierarchy=1 systemd.show_status=false' \
 	-drive "file=$image,format=raw,if=virtio,cache=unsafe" -serial "file:$log" < /dev/null 2> "$cache/vm-qemu.log" || true

@@ -52,6 +52,10 @@ func page(c *cobra.Command, version string) []byte {
 			if i > 0 {
 				b.WriteString(".PP\n")
 			}
+			if code, ok := strings.CutPrefix(para, "\t"); ok { // as it stands
+				b.WriteString(".nf\n    " + escape(strings.ReplaceAll(code, "\n\t", "\n    ")) + "\n.fi\n")
+				continue
+			}
 			b.WriteString(escape(para) + "\n")
 		}
 	}
