@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,10 @@ except OSError as e: print(n < 200, e.strerror)'`, held: func(r answer) bool { r
 	}
 }
 
+// limitsBy is the doctor's line about limits: control groups, or the fallback
+// with what it lacks.
+var limitsBy = regexp.MustCompile(`(?m)^limits +(enforced +cgroup v[12]|partial +(pid_max, )?setrlimit, watched)`)
+
 // Issue "The sandbox", 4: each ends with the right cause while a second
 // session's command answers. R-OS-10
 func TestLimits(t *testing.T) {
@@ -89,6 +94,10 @@ func TestLimits(t *testing.T) {
 		a.limited(`wall = "60s"`, `cpu = "2s"`, `memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
 		other := filepath.Join(a.dir, "other")
 		a.sh("mkdir " + other + " && git -C " + other + " init -q")
+		// By what means they are held on this host is said.
+		if got := a.sbx("doctor"); !limitsBy.MatchString(got.out) {
+			t.Errorf("the doctor does not say by what: %v", got)
+		}
 		for _, g := range greedyCommands() {
 			a.greedy(g, other)
 		}
