@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -80,8 +81,10 @@ func (m *mainLoop) run(ctx context.Context) error {
 	defer stop()
 	line := time.NewTicker(statusEvery)
 	defer line.Stop()
-	m.service.ready(m.status())
-	last := m.status()
+	refused := "" // what the last reload said, until one is good
+	status := func() string { return cmp.Or(refused, m.status()) }
+	last := status()
+	m.service.ready(last)
 	for {
 		select {
 		case err := <-m.failed:
@@ -90,7 +93,7 @@ func (m *mainLoop) run(ctx context.Context) error {
 			m.alive()
 			m.service.notify(daemon.SdNotifyWatchdog)
 		case <-line.C:
-			if now := m.status(); now != last {
+			if now := status(); now != last {
 				m.service.status(now)
 				last = now
 			}
@@ -98,11 +101,12 @@ func (m *mainLoop) run(ctx context.Context) error {
 			m.service.reloading()
 			if err := m.reload(); err != nil {
 				m.service.log.Error("the old configuration stays in force", "error", err)
-				last = "the old configuration is in force: " + oneLine(err)
+				refused = "the old configuration is in force: " + oneLine(err)
 			} else {
 				m.service.log.Info("configuration reloaded")
-				last = m.status()
+				refused = ""
 			}
+			last = status()
 			m.service.ready(last)
 		case <-ctx.Done():
 			return m.stop(beat)
