@@ -150,7 +150,7 @@ func oneCommand(t *testing.T, c *ipc.Client, session, line string) error {
 		case err != nil:
 			return err
 		case e.Type == ipc.EventExit && e.Exit.Code != 0:
-			return fmt.Errorf("%s: exit %d", line, e.Exit.Code)
+			return fmt.Errorf("%s: exit %d, %+v, %+v", line, e.Exit.Code, e.Exit.Error, e.Exit.Denied)
 		case e.Type == ipc.EventExit:
 			return nil
 		}

@@ -102,7 +102,7 @@ func packages(t *testing.T, first, other string) {
 	for _, lint := range []string{
 		"lintian --allow-root --fail-on error " + first + "/*.deb",
 		"rpmlint -c ../packaging/rpmlintrc.toml " + first + "/*.rpm",
-		"dpkg-deb -x " + first + "/*.deb " + other + "/x && mandoc -Tlint -W warning " + other + "/x/usr/share/man/man*/*.gz",
+		"dpkg-deb -x " + first + "/*.deb " + other + "/x && gunzip -r " + other + "/x/usr/share/man && mandoc -Tlint -W warning " + other + "/x/usr/share/man/man*/*",
 		apparmor,
 		`python3 -c 'import plistlib; assert plistlib.load(open("../packaging/launchd/sandboxd.plist", "rb"), fmt=plistlib.FMT_XML)["Label"] == "sandboxd"'`,
 	} {
@@ -261,7 +261,7 @@ func machineIDs(t *testing.T, m *machine, approval string) {
 		// Of the same form, with other random digits.
 		none := ask.id[:len(ask.id)-4] + strings.Map(func(r rune) rune { return '0' + (r+1)%10 }, ask.id[len(ask.id)-4:])
 		said := func(socket, id string) string {
-			r := m.as("bob", "curl -sS --max-time 20 -w ' %{http_code}' --unix-socket /run/sandboxd/"+socket+
+			r := m.as("bob", "curl -s --max-time 20 -w ' %{http_code}' --unix-socket /run/sandboxd/"+socket+
 				" -H 'Content-Type: application/json' -X "+strings.Replace(strings.ReplaceAll(ask.request, "ID", id), " /v1", " http://x/v1", 1))
 			return strings.ReplaceAll(r.String(), id, "ID")
 		}

@@ -17,6 +17,18 @@ if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)"
 	cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/sandboxd
 	apparmor_parser -r /etc/apparmor.d/sandboxd || true
 fi
+# Enabled on the first install, also into a tree that is not running (an image),
+# and on the first after a removal, which disabled them. Otherwise it is the
+# administrator's choice.
+sockets="sandboxd.socket sandboxd-approver.socket sandboxd-heads.socket"
+removed=/var/lib/sandboxd/removed
+if command -v systemctl >/dev/null; then
+	if [ "${1-}" = configure ] && [ -z "${2-}" ] || [ "${1-}" = 1 ] || [ -e "$removed" ]; then
+		systemctl enable $sockets >/dev/null 2>&1 || true
+		systemctl --global enable sandboxd-launcher.socket >/dev/null 2>&1 || true
+	fi
+fi
+rm -f "$removed"
 [ -d /run/systemd/system ] || exit 0
 
 # of_user UID ARG...: systemctl of that user's own service manager. It needs no bus.
@@ -26,12 +38,7 @@ of_user() {
 	runuser -u "$(id -nu "$of")" -- env XDG_RUNTIME_DIR="/run/user/$of" systemctl --user "$@"
 }
 
-sockets="sandboxd.socket sandboxd-approver.socket sandboxd-heads.socket"
 systemctl daemon-reload
-if [ "${1-}" = configure ] && [ -z "${2-}" ] || [ "${1-}" = 1 ]; then
-	systemctl enable $sockets >/dev/null 2>&1
-	systemctl --global enable sandboxd-launcher.socket >/dev/null 2>&1
-fi
 for s in $sockets; do
 	if systemctl is-enabled --quiet "$s"; then systemctl start "$s"; fi
 done

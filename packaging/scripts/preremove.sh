@@ -3,6 +3,12 @@
 # to be done: commands that run go on.
 set -e
 case "${1-}" in remove | 0) ;; *) exit 0 ;; esac
+if command -v systemctl >/dev/null; then
+	systemctl --global disable sandboxd-launcher.socket >/dev/null 2>&1 || true
+	systemctl disable sandboxd.socket sandboxd-approver.socket sandboxd-heads.socket sandboxd-metrics.socket >/dev/null 2>&1 || true
+	mkdir -p /var/lib/sandboxd
+	touch /var/lib/sandboxd/removed # an install after this one enables them again
+fi
 [ -d /run/systemd/system ] || exit 0
 
 # of_user UID ARG...: systemctl of that user's own service manager. It needs no bus.
@@ -21,8 +27,6 @@ for unit in $(systemctl list-units --plain --no-legend --state=active 'user@*.se
 	of_user "$uid" stop sandboxd-launcher.socket sandboxd.socket sandboxd-approver.socket sandboxd-launcher.service sandboxd.service || true
 done
 systemctl stop 'sandboxd-launcher@*.socket' 'sandboxd-launcher@*.service' 2>/dev/null || true
-systemctl --global disable sandboxd-launcher.socket >/dev/null 2>&1 || true
-systemctl disable sandboxd.socket sandboxd-approver.socket sandboxd-heads.socket >/dev/null 2>&1 || true
 # What sbx started for a user who has no service manager.
 for exe in /proc/[0-9]*/exe; do
 	if [ "$(readlink "$exe" 2>/dev/null)" = /usr/bin/sandboxd ]; then
