@@ -222,6 +222,9 @@ func machineUsers(t *testing.T, m *machine) {
 	if r := wait(); r.code == 0 || r.out != "" {
 		t.Errorf("bob reads what is alice's: %s", r)
 	}
+	if r := m.as("bob", "sbx --user alice pending"); !strings.Contains(r.err, "members of sandboxd-approvers may answer") {
+		t.Errorf("bob is not told who may: %s", r)
+	}
 	for _, socket := range []string{"agent.sock", "approver.sock"} {
 		if r := m.as("mallory", `perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Peer => "/run/sandboxd/`+socket+`") ? print "open" : print $!'`); r.out != "Permission denied" {
 			t.Errorf("mallory, who is in no group, at %s: %s", socket, r)
@@ -461,8 +464,8 @@ func machineOthers(t *testing.T, m *machine) {
 	m.must("root", "useradd -r -m -d /srv/robot -s /bin/bash -G sandboxd-agents robot")
 	uid := m.must("root", "id -u robot")
 	m.must("root", "systemctl start sandboxd-launcher@"+uid+".socket")
-	m.must("robot", "mkdir work && cd work && git init -q")
-	if out := m.must("robot", "cd work && sbx run -- id -un"); out != "robot" {
+	// Not by a login, which would start a service manager for it.
+	if out := m.must("root", "cd /srv/robot && HOME=/srv/robot runuser -u robot -- sh -c 'mkdir work && cd work && git init -q && sbx run -- id -un'"); out != "robot" {
 		t.Errorf("%q", out)
 	}
 	if out := m.must("root", "cat /proc/$(pgrep -u robot -x sandboxd)/cgroup"); !strings.Contains(out, "sandboxd-launcher@"+uid+".service") {
@@ -492,6 +495,15 @@ func machineRemove(t *testing.T, m *machine) {
 	}
 	if r := m.sh("ls /run/sandboxd 2>/dev/null; systemctl list-units --all --plain --no-legend 'sandboxd*' | grep -v not-found"); r.out != "" {
 		t.Errorf("left: %s", r)
+	}
+	// Installed again it serves again; what the administrator disabled stays so.
+	m.must("root", "dpkg -i --force-confold /pkg/*.deb 2>&1")
+	if out := m.must("alice", "cd project && sbx run -- id -un"); out != "alice" {
+		t.Errorf("after a removal: %q", out)
+	}
+	m.must("root", "systemctl disable --now sandboxd-heads.socket 2>&1 && dpkg -i --force-confold /pkg/*.deb 2>&1")
+	if r := m.sh("systemctl is-enabled sandboxd.socket sandboxd-heads.socket"); r.out != "enabled\ndisabled" {
+		t.Errorf("after an upgrade: %s", r)
 	}
 	if r := m.sh("dpkg -P sandboxd 2>&1"); r.code != 0 {
 		t.Fatalf("purge: %s", r)

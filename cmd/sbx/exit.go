@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -75,6 +76,9 @@ func (a *app) complain(err error) {
 	if errors.As(err, &e) && e.Hint != "" {
 		text = strings.Replace(text, e.Error(), e.Message, 1)
 		hint = e.Hint
+	}
+	if hint == "" && errors.Is(err, fs.ErrPermission) && a.place != nil && a.place.System {
+		hint = "on this host members of the group sandboxd-agents may ask and members of sandboxd-approvers may answer, from their next login on"
 	}
 	a.tell(text)
 	if hint != "" {

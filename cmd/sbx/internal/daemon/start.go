@@ -41,7 +41,7 @@ func (p Place) Ensure(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, ipc.ErrNoDaemon):
-		return explain(err)
+		return p.explain(err)
 	case p.System:
 		return fmt.Errorf("%w: the system's daemon in %q does not answer; see systemctl status sandboxd", ErrNotStarted, p.SocketDir)
 	}
@@ -55,11 +55,11 @@ func (p Place) Ensure(ctx context.Context) error {
 }
 
 // explain adds what to do to an error of connecting.
-func explain(err error) error {
+func (p Place) explain(err error) error {
 	switch {
 	case errors.Is(err, ipc.ErrForeign):
 		return fmt.Errorf("%w; nothing was sent; choose another with --socket-dir", err)
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && !p.System:
 		return fmt.Errorf("%w; inside a sandbox the daemon is out of reach on purpose, elsewhere choose another directory with --socket-dir", err)
 	}
 	return err
