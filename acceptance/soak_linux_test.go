@@ -133,7 +133,7 @@ func TestSoak(t *testing.T) {
 
 // oneCommand runs a command to its end.
 func oneCommand(t *testing.T, c *ipc.Client, session, line string) error {
-	x, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: session, Command: line})
+	x, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: session, Command: line, Keep: true})
 	if err != nil {
 		return err
 	}
