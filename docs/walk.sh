@@ -23,7 +23,12 @@ try() { # try COMMAND… shows it and runs it; a refusal is part of the walk
 	local status=$?
 	[ $status -eq 0 ] || echo "(exit status $status)"
 }
-sbx() { command sbx --config "$config" "$@" 2> >(grep -v 'not the usual place' >&2); }
+sbx() { # waits for what it says of itself, so that nothing comes late
+	{
+		command sbx --config "$config" "$@" 2>&1 >&3 3>&- | grep -v 'not the usual place' >&2
+		return "${PIPESTATUS[0]}"
+	} 3>&1
+}
 
 say "1. What only reads runs unasked, in a sandbox."
 try sbx run -- git status --short
