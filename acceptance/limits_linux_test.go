@@ -85,7 +85,7 @@ except OSError as e: print(n < 200, e.strerror)'`, held: func(r answer) bool { r
 
 // limitsBy is the doctor's line about limits: control groups, or the fallback
 // with what it lacks.
-var limitsBy = regexp.MustCompile(`(?m)^limits +(enforced +cgroup v[12]|partial +(pid_max, )?setrlimit, watched)`)
+var limitsBy = regexp.MustCompile(`(?m)^limits +(enforced +cgroup v[12]|partial +memory.* watched)`)
 
 // Issue "The sandbox", 4: each ends with the right cause while a second
 // session's command answers. R-OS-10
