@@ -214,8 +214,7 @@ func (a *actor) start(args ...string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		// Not by sbx, which would start a daemon of its own. The agent's socket is
 		// made last.
-		if c, err := net.Dial("unix", filepath.Join(a.socketDir(), ipc.AgentSocket)); err == nil {
-			c.Close()
+		if answers(filepath.Join(a.socketDir(), ipc.AgentSocket)) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -223,6 +222,21 @@ func (a *actor) start(args ...string) {
 			a.t.Fatalf("the daemon does not serve:\n%s", b)
 		}
 	}
+}
+
+// answers reports whether a daemon serves the socket. That it can be connected
+// to does not say so: a child of a daemon that was killed holds its sockets until it
+// executes its program.
+func answers(socket string) bool {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	io.WriteString(c, "GET /v1/version HTTP/1.1\r\nHost: sandboxd\r\nConnection: close\r\n\r\n")
+	n, _ := c.Read(make([]byte, 1))
+	return n == 1
 }
 
 // stop ends the daemon of the actor, whoever started it.

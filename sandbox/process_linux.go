@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -200,9 +201,31 @@ func (p *Process) stopListening() {
 	}
 }
 
+// untilWaitable waits until a child can be waited for at once, without a thread
+// for each that runs, which Go would keep: a pidfd becomes readable then
+// (pidfd_open(2)). Where that is not to be had it returns at once.
+func untilWaitable(pid int) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // Linux 5.10
+	if err != nil {
+		return
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	c, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	c.Read(func(fd uintptr) bool {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 0)
+		return n > 0 || err != nil && err != unix.EINTR
+	})
+}
+
 // await waits for bwrap and then for the last process of the namespace:
 // bwrap's monitor may leave a moment before them.
 func (p *Process) await() processState {
+	untilWaitable(p.cmd.Process.Pid)
 	p.cmd.Wait()
 	if p.reaper {
 		stage.EndOrphans() // none are left, unless the reaper was killed

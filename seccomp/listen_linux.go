@@ -101,15 +101,24 @@ const (
 	paceTime  = 4 * time.Millisecond
 )
 
+// keptThreads is how many threads of listeners are kept for later ones; a
+// crowd's are given back.
+const keptThreads = 8
+
+var serving atomic.Int32
+
 // Serve answers every call until the last process under the filter is gone, or Close. see learns of each before its
 // answer; it may not block. What a call gets is decided by its number and arguments as the kernel took them, never by
 // what they point to, and only calls of [Watched] can ever go on.
 //
-// It waits on a thread of its own: a call that is told costs its program two changes of threads, and a way through the
+// It waits on a thread of its own, and wants a goroutine that ends with it: a call that is told costs its program two changes of threads, and a way through the
 // runtime's poller would double that.
 func (l *Listener) Serve(see func(*Call)) {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if serving.Add(1) <= keptThreads {
+		defer runtime.UnlockOSThread()
+	} // else the thread ends with the goroutine
+	defer serving.Add(-1)
 	l.thread.Store(int32(unix.Gettid()))
 	defer close(l.done)
 	defer l.file.Close()
