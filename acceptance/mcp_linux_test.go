@@ -73,21 +73,31 @@ func (p *peer) answering(t *testing.T, decide func(q ipc.Approval) ipc.Answer) {
 			if n.Type != ipc.NewsRequested || n.Approval == nil {
 				continue
 			}
-			q, err := p.approver.Approval(t.Context(), ipc.ApprovalRequest{ID: n.Approval.ID})
-			if err != nil {
-				continue // withdrawn meanwhile
-			}
-			a := decide(q)
-			if a == (ipc.Answer{}) {
-				continue // it is somebody else's to answer
-			}
-			a.ID, a.Rev, a.Hash = q.ID, q.Rev, q.Hash
-			if d, err := p.approver.Decide(t.Context(), a); err == nil && d.ConfirmAgain {
-				a.Rev, a.Confirm = d.Rev, true
-				p.approver.Decide(t.Context(), a)
+			// One that is just being put can't be answered yet, and says so.
+			for tries := 0; tries < 100 && p.answer(t.Context(), n.Approval.ID, decide) == ipc.CodeStale; tries++ {
+				time.Sleep(10 * time.Millisecond)
 			}
 		}
 	}()
+}
+
+// answer answers one question, twice where that is wanted; the code says why not.
+func (p *peer) answer(ctx context.Context, id string, decide func(q ipc.Approval) ipc.Answer) ipc.Code {
+	q, err := p.approver.Approval(ctx, ipc.ApprovalRequest{ID: id})
+	if err != nil {
+		return ipc.CodeOf(err) // withdrawn meanwhile
+	}
+	a := decide(q)
+	if a == (ipc.Answer{}) {
+		return "" // it is somebody else's to answer
+	}
+	a.ID, a.Rev, a.Hash = q.ID, q.Rev, q.Hash
+	d, err := p.approver.Decide(ctx, a)
+	if err == nil && d.ConfirmAgain {
+		a.Rev, a.Confirm = d.Rev, true
+		_, err = p.approver.Decide(ctx, a)
+	}
+	return ipc.CodeOf(err)
 }
 
 // yesUnlessNo refuses what has the word "no" in it.
