@@ -79,6 +79,8 @@ type degradedHost struct {
 	// missing are the protections that are then not enforced, as root and as
 	// an ordinary user.
 	root, user []string
+	// rootOnly: an ordinary user's daemon lacks nothing on it.
+	rootOnly bool
 	// runs says that commands run where the configuration accepts it.
 	rootRuns, userRuns bool
 }
@@ -115,6 +117,8 @@ func degradedHosts() []degradedHost {
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
 		{name: "landlock forbidden", errno: "1", why: "operation not permitted", remedy: "system call filter",
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
+		{name: "root without CAP_SYS_ADMIN", setup: `set -- setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$@"`, rootOnly: true,
+			why: "root without CAP_SYS_ADMIN", remedy: "give it CAP_SYS_ADMIN", root: []string{"files"}, rootRuns: true},
 		{name: "no helper", all: true, bin: []string{"sandboxd"}, why: "launch helper", remedy: "install sandboxd-launch beside sandboxd",
 			root: append([]string{"syscalls", "privileges"}, withNetwork...), user: append([]string{"syscalls", "privileges"}, withNetwork...)},
 	}
@@ -143,6 +147,9 @@ func TestDegradedHosts(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README")
 		for _, h := range degradedHosts() {
+			if h.rootOnly && a.cred != nil {
+				continue
+			}
 			t.Run(h.name, func(t *testing.T) {
 				list := requirements
 				if !h.all {

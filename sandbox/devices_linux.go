@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -15,8 +16,24 @@ import (
 // all the same. bwrap has no words for that (it makes what is read-only "nodev" too),
 // so it finds its devices on such mounts, in a mount namespace of this thread's.
 
+// canHoldDevices reports whether no command can change the machine's devices:
+// they belong to somebody else, or guarded can make its mount namespace.
+func canHoldDevices() bool {
+	if os.Geteuid() != 0 {
+		return true
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the thread ends with its namespace
+		done <- unix.Unshare(unix.CLONE_NEWNS)
+	}()
+	return <-done == nil
+}
+
 // guarded runs start in a mount namespace where devices can't be changed, and
-// returns /dev/null as it is there. Without root, or the right to do this, it is start alone.
+// returns /dev/null as it is there. Where no such namespace is needed or to be had
+// (canHoldDevices; the report says so) it is start alone. After an error that came behind start
+// what was started may run.
 func guarded(devices []string, start func() error) (null *os.File, err error) {
 	if os.Geteuid() != 0 || len(devices) == 0 {
 		return nil, start()
@@ -32,7 +49,7 @@ func guarded(devices []string, start func() error) (null *os.File, err error) {
 	}
 	defer unix.Close(root)
 	if err := unix.Unshare(unix.CLONE_NEWNS); err == unix.EPERM {
-		return nil, start() // root without the capability: of a container, whose devices these are
+		return nil, start()
 	} else if err != nil {
 		return nil, fmt.Errorf("make a mount namespace: %w", err)
 	}

@@ -53,6 +53,10 @@ func (h *Host) probe(ctx context.Context, cgroupErr error) {
 			Remedy: "run sandboxd as a service with Delegate=yes, or as root"})
 	}
 	h.report = Report{Layers: layers, Protections: h.protections(layers)}
+	if h.report.Layer("bwrap").Active && !canHoldDevices() {
+		h.report.weaken(ProtectFiles, Partial, "root's commands can change modes, owners and times of the machine's devices",
+			"the daemon is root without CAP_SYS_ADMIN", "run sandboxd as an ordinary user, or give it CAP_SYS_ADMIN")
+	}
 }
 
 func (h *Host) probeLayers(ctx context.Context) []Layer {

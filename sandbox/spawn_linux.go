@@ -19,6 +19,10 @@ func (s *spawner) loop() {
 	runtime.LockOSThread()
 	for r := range s.queue {
 		null, err := guarded(r.devices, r.start)
+		if err != nil && r.cmd.Process != nil { // started, but this thread did not find its way back
+			r.cmd.Process.Kill()
+			r.cmd.Wait()
+		}
 		if null != nil && !s.null.CompareAndSwap(nil, null) {
 			null.Close()
 		}
@@ -35,13 +39,7 @@ func (s spawn) start() error {
 	if err != nil {
 		return err
 	}
-	err = s.cmd.Start()
-	if left := leave(); left != nil && err == nil {
-		s.cmd.Process.Kill()
-		s.cmd.Wait()
-		err = left
-	}
-	return err
+	return errors.Join(s.cmd.Start(), leave())
 }
 
 // sealedMemfd returns a close-on-exec memfd that holds data and can't be

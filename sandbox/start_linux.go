@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -250,8 +251,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		return l, err
 	}
 	free := stage.FDFree
-	args := append([]string{}, p.args...)
-
+	args := slices.Clone(p.args)
 	var extra []*os.File
 	for range p.nulls {
 		null, err := os.Open(os.DevNull)
