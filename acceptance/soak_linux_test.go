@@ -77,22 +77,12 @@ func TestSoak(t *testing.T) {
 		var busy sync.WaitGroup
 		for w := range workers {
 			busy.Go(func() {
-				c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
-				defer c.Close()
-				s, err := c.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				c.Secret = s.Secret
-				defer c.CloseSession(t.Context(), ipc.CloseRequest{Session: s.ID})
-				lines := []string{"cat README", "git status --short", "ls -la", "grep -c hello README"}
+				kinds := []string{"cat README", "git status --short", "ls -la", "grep -c hello README"}
+				var lines []string
 				for i := w; i < n; i += workers {
-					if err := oneCommand(t, c, s.ID, lines[i%len(lines)]); err != nil {
-						t.Errorf("command %d: %v", i, err)
-						return
-					}
+					lines = append(lines, kinds[i%len(kinds)])
 				}
+				a.commands(t, lines)
 			})
 		}
 		busy.Wait()
@@ -128,6 +118,25 @@ func TestSoak(t *testing.T) {
 	first, rest := seen[0].log-before.log, last.log-seen[0].log
 	if rest > 2*first*int64(parts-1) {
 		t.Errorf("the log grows by %d bytes in the first part and %d in the other %d", first, rest, parts-1)
+	}
+}
+
+// commands runs lines in a session of their own, up to the first that fails.
+func (a *actor) commands(t *testing.T, lines []string) {
+	c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
+	defer c.Close()
+	s, err := c.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	c.Secret = s.Secret
+	defer c.CloseSession(t.Context(), ipc.CloseRequest{Session: s.ID})
+	for i, line := range lines {
+		if err := oneCommand(t, c, s.ID, line); err != nil {
+			t.Errorf("command %d: %v", i, err)
+			return
+		}
 	}
 }
 

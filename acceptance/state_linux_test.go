@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -227,23 +228,8 @@ func TestLogRotatesUnderLoad(t *testing.T) {
 	}
 	a.start("--config", config)
 	var busy sync.WaitGroup
-	for w := range 4 {
-		busy.Go(func() {
-			c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
-			defer c.Close()
-			s, err := c.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			c.Secret = s.Secret
-			for i := range 15 {
-				if err := oneCommand(t, c, s.ID, "cat README"); err != nil {
-					t.Errorf("command %d of %d: %v", i, w, err)
-					return
-				}
-			}
-		})
+	for range 4 {
+		busy.Go(func() { a.commands(t, slices.Repeat([]string{"cat README"}, 15)) })
 	}
 	for range 5 { // reading along loses nothing either
 		if got := a.sbx("log", "verify"); got.code != 0 {
