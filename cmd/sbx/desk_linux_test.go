@@ -70,6 +70,7 @@ func (d *desk) step(k string) {
 
 func (d *desk) steps(keys ...string) {
 	d.t.Helper()
+	letter := "" // what the last Enter would confirm
 	for i, k := range keys {
 		want, waits := "", false
 		if i+1 < len(keys) {
@@ -77,10 +78,18 @@ func (d *desk) steps(keys ...string) {
 		}
 		switch {
 		case waits && len(k) == 1 && k >= "A":
+			letter = k
 			d.until(want, k, "Escape") // should the letter have been late only, it is taken back
+		case waits && k == "Enter" && letter != "":
+			// A card that has grown has forgotten the letter, too.
+			d.until(want, k, "Escape", letter)
+			letter = ""
 		case waits && k == "Enter":
 			d.until(want, k)
 		default:
+			if k != "+" && !strings.HasPrefix(k, "?") {
+				letter = ""
+			}
 			d.step(k)
 		}
 	}
