@@ -5,6 +5,8 @@
 #   packaging/prerequisites.sh test   what the tests use besides
 set -euo pipefail
 
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # an ordinary user's may lack these
+
 want=()
 need() { # need PACKAGE COMMAND-OR-FILE
 	case $2 in
