@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -18,7 +19,8 @@ import (
 
 // A probe that hangs counts as absent. The first, which installs everything at
 // once, normally takes 20 ms; together with those that follow when it fails,
-// all stay below a second on a machine that is not crowded (see patient).
+// all stay below a second on a machine that is neither crowded (see patient) nor
+// slow (see pace).
 const (
 	fullTimeout  = 600 * time.Millisecond
 	aloneTimeout = 300 * time.Millisecond
@@ -39,6 +41,17 @@ func patient(limit time.Duration) time.Duration {
 	const most = 4
 	crowd := min(load/float64(runtime.NumCPU()), most)
 	return max(limit, time.Duration(crowd*float64(limit)))
+}
+
+// pace is how many times longer than usual a program takes here to start, 1 to 10:
+// on an emulated processor each step of a probe does.
+func (h *Host) pace(ctx context.Context) float64 {
+	const usual = 20 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, 10*usual)
+	defer cancel()
+	start := time.Now()
+	exec.CommandContext(ctx, fmt.Sprintf("/proc/self/fd/%d", h.stage.Fd())).Run() // says at once that it has no order
+	return min(max(1, float64(time.Since(start))/float64(usual)), 10)
 }
 
 // probe installs every layer for real in throw-away children and fills in
@@ -90,10 +103,11 @@ func (h *Host) probeLayers(ctx context.Context) []Layer {
 		err   error
 	}
 	results := make(chan result)
+	limit := time.Duration(h.pace(ctx) * float64(aloneTimeout))
 	attempt := func(l *Layer, known error, o stage.Order, alone bool) {
 		err := known
 		if err == nil {
-			err = h.try(ctx, o, telling.policy, alone, aloneTimeout)
+			err = h.try(ctx, o, telling.policy, alone, limit)
 		}
 		results <- result{l, err}
 	}
