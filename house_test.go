@@ -27,7 +27,7 @@ const module = "sandboxd"
 var mayImport = map[string][]string{
 	"approval":            {},
 	"audit":               {},
-	"broker":              {"ipc"},
+	"broker":              {"audit", "ipc"},
 	"bwrap":               {"profile"},
 	"clients":             {},
 	"config":              {"approval", "egress", "shell", "files", "profile"},

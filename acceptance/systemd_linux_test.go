@@ -379,11 +379,12 @@ func machineReload(t *testing.T, m *machine) {
 func machineLog(t *testing.T, m *machine) {
 	m.must("alice", "cd project && sbx run -- true")
 	m.until("the broker has the head", func() bool {
-		return m.as("alice", `test "$(tail -n 1 /var/lib/sandboxd/heads/1000 | cut -d' ' -f2 | cut -d: -f1)" = "$(sbx log verify | sed -n 's/^anchor: \([0-9]*\):.*/\1/p')"`).code == 0
+		return m.as("alice", `test "$(tail -n 1 /var/lib/sandboxd/heads/1000 | sed 's/.* //; s/:.*//')" = "$(sbx log verify | sed -n 's/^anchor: \([0-9]*\):.*/\1/p')"`).code == 0
 	})
 	if r := m.as("alice", "echo forged >> /var/lib/sandboxd/heads/1000"); r.code == 0 {
 		t.Error("alice can write the broker's copy")
 	}
+	machineKey(t, m)
 	m.must("root", "XDG_RUNTIME_DIR=/run/user/1000 runuser -u alice -- systemctl --user stop sandboxd-launcher.service")
 	m.must("alice", "cd .local/state/sandboxd/audit && f=$(ls *.jsonl | tail -n 1) && cp $f /tmp/whole && sed -i '$d' $f")
 	const verify = "sbx log verify --dir .local/state/sandboxd/audit --anchors /var/lib/sandboxd/heads/1000" // starts no daemon
@@ -393,6 +394,35 @@ func machineLog(t *testing.T, m *machine) {
 	m.must("alice", "cd .local/state/sandboxd/audit && cat /tmp/whole > $(ls *.jsonl | tail -n 1)")
 	if r := m.as("alice", verify); r.code != 0 {
 		t.Errorf("%s", r)
+	}
+}
+
+// machineKey: the broker signs the heads with the key that the service manager
+// passes it, so that a copy of them holds in other hands, and what alice writes
+// herself does not.
+// R-OP-01, R-AU-02
+func machineKey(t *testing.T, m *machine) {
+	if out := m.must("root", "stat -c '%a %U' /etc/credstore /etc/credstore/sandboxd.heads-key"); out != "700 root\n600 root" {
+		t.Errorf("%s", out)
+	}
+	for _, name := range []string{"/etc/credstore/sandboxd.heads-key", "/run/credentials/sandboxd.service/sandboxd.heads-key"} {
+		if r := m.as("alice", "cat "+name); r.code == 0 {
+			t.Errorf("alice reads %s", name)
+		}
+	}
+	const verify = "cd copy && sbx log verify --dir log --key key.pub --anchors "
+	m.must("alice", "mkdir -p copy/log && cd copy && cp /var/lib/sandboxd/heads/1000 heads && cp /var/lib/sandboxd/heads/key.pub . && sbx log export log/00000001.jsonl")
+	if r := m.as("alice", verify+"heads"); r.code != 0 || !strings.Contains(r.out, "OK: ") {
+		t.Errorf("copies: %s", r)
+	}
+	// A shorter log with heads to match: her own are not taken, and the broker's show it.
+	m.must("alice", "cd copy && sed -i '$d' log/00000001.jsonl && sbx log anchor --dir log own")
+	if r := m.as("alice", verify+"own"); r.code == 0 || !strings.Contains(r.err, "no line of own is signed by that key") {
+		t.Errorf("alice's own anchors: %s", r)
+	}
+	m.must("alice", "cd copy && sed -i '3,$d' log/00000001.jsonl")
+	if r := m.as("alice", verify+"heads"); r.code != 1 || !strings.Contains(r.out, "tail was cut off") {
+		t.Errorf("a cut copy: %s", r)
 	}
 }
 
@@ -508,7 +538,7 @@ func machineRemove(t *testing.T, m *machine) {
 	if r := m.sh("dpkg -P sandboxd 2>&1"); r.code != 0 {
 		t.Fatalf("purge: %s", r)
 	}
-	if r := m.sh("ls -d /etc/sandboxd /var/lib/sandboxd 2>/dev/null"); r.out != "" {
+	if r := m.sh("ls -d /etc/sandboxd /var/lib/sandboxd /etc/credstore/sandboxd* 2>/dev/null"); r.out != "" {
 		t.Errorf("left after purge: %s", r)
 	}
 	if r := m.sh("ls /home/alice/.local/state/sandboxd/audit/*.jsonl"); r.code != 0 {

@@ -26,7 +26,8 @@
 // # Limitations
 //
 // The hashes are not keyed: who may write the files can compute a new chain.
-// Only an anchor that they cannot reach (a journal, another host) shows that.
+// Only an anchor that they cannot reach (a journal, another host), or cannot have
+// signed, shows that.
 // Text that is not UTF-8 is recorded with U+FFFD in the place of what cannot be
 // expressed. Where old files are removed (Options.Keep), what was in them can't be
 // compared with an anchor any more; the record of the removal holds the hash of

@@ -106,13 +106,6 @@ type Peer struct {
 	Exe string `json:"exe,omitempty"`
 }
 
-// Anchor is a place in a chain. Kept where nobody who can write the log can
-// reach it, it shows that nothing up to there was changed since.
-type Anchor struct {
-	Seq  uint64 `json:"seq"`
-	Hash string `json:"hash"` // 64 hexadecimal digits
-}
-
 // Entry is a record as it stands in the log.
 type Entry struct {
 	Anchor

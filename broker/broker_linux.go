@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,9 +28,10 @@ import (
 // Broker hands connections over. Its fields are set before Serve.
 type Broker struct {
 	Agent, Approver []net.Listener
-	Heads           []net.Listener // where daemons tell the heads of their logs
-	UsersDir        string         // see [UsersDir]
-	HeadsDir        string         // see [HeadsDir]
+	Heads           []net.Listener     // where daemons tell the heads of their logs
+	UsersDir        string             // see [UsersDir]
+	HeadsDir        string             // see [HeadsDir]
+	Key             ed25519.PrivateKey // signs heads; nil: they are kept unsigned
 	Log             *slog.Logger
 
 	handed, refused atomic.Uint64

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sandboxd/audit"
 	"sandboxd/ipc"
 )
 
@@ -199,5 +201,48 @@ func TestHeads(t *testing.T) {
 	}
 	if strings.Join(kept, " ") != "5: 9: 13" {
 		t.Errorf("%s", text)
+	}
+}
+
+// R-OP-01, R-AU-02: with a key, what is kept is signed, and anybody can check it.
+func TestSignedHeads(t *testing.T) {
+	text, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, everybody, nil)
+	if h.broker.Key, err = ParseKey(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.broker.PublishKey(); err != nil {
+		t.Fatal(err)
+	}
+	socket := h.path("heads.sock")
+	for _, seq := range []uint64{5, 9, 7} {
+		if err := TellHead(socket, seq, strings.Repeat("a", 64)); (err == nil) != (seq != 7) {
+			t.Errorf("%d: %v", seq, err)
+		}
+	}
+	kept, err := os.ReadFile(filepath.Join(h.path("heads"), strconv.Itoa(os.Getuid())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(kept)), "\n")
+	if len(lines) != 2 {
+		t.Errorf("%q", lines)
+	}
+	public, err := os.ReadFile(filepath.Join(h.path("heads"), PublicKey))
+	if err != nil || strings.Contains(string(public), "PRIVATE") {
+		t.Fatal(err, string(public))
+	}
+	for _, l := range lines {
+		if !audit.SignedBy(l, h.broker.Key.Public().(ed25519.PublicKey)) {
+			t.Errorf("not signed: %q", l)
+		}
+	}
+	for what, bad := range map[string]string{"nothing": "", "no PEM": "secret", "the public half": string(public)} {
+		if _, err := ParseKey([]byte(bad)); err == nil {
+			t.Errorf("%s is taken for a key", what)
+		}
 	}
 }

@@ -20,7 +20,9 @@
 //
 // Each user's daemon tells the broker the last record of its audit log now and
 // then. The broker keeps them where that user cannot write: a log whose tail was
-// cut, or that was written anew, no longer holds against them.
+// cut, or that was written anew, no longer holds against them. With a key, which
+// the service manager reads for it (LoadCredential=), it signs what it keeps: a copy
+// of the heads is worth the same wherever it lies, and whoever hands it on.
 //
 // # Limitations
 //
@@ -42,6 +44,8 @@ const (
 const (
 	UsersDir = "/run/sandboxd/users"     // one directory for each user
 	HeadsDir = "/var/lib/sandboxd/heads" // one file for each user, by number
+	// PublicKey is the file beside the heads that checks their signatures.
+	PublicKey = "key.pub"
 	// HeadsSocket is where daemons tell the heads of their logs.
 	HeadsSocket = "/run/sandboxd/heads.sock"
 	// Account is the broker's user.

@@ -2,6 +2,9 @@ package broker
 
 import (
 	"bufio"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/audit"
 )
 
 // maxHeads is how long a file of heads may grow, in bytes; then its older half
@@ -58,7 +63,7 @@ func (b *Broker) takeHead(c *net.UnixConn) {
 // keep adds a line to a user's file. A number that goes back is not kept: the
 // log it comes from has lost records.
 func (b *Broker) keep(uid int, head string) error {
-	seq, err := parseHead(head)
+	a, err := audit.ParseAnchor(head)
 	if err != nil {
 		return err
 	}
@@ -83,11 +88,15 @@ func (b *Broker) keep(uid int, head string) error {
 		if last == head {
 			return nil
 		}
-		if before, err := parseHead(last); err == nil && seq <= before {
-			return fmt.Errorf("record %d after record %d: the log has lost its end; sbx log verify says more", seq, before)
+		if before, err := audit.ParseAnchor(last); err == nil && a.Seq <= before.Seq {
+			return fmt.Errorf("record %d after record %d: the log has lost its end; sbx log verify says more", a.Seq, before.Seq)
 		}
 	}
-	if _, err := fmt.Fprintf(f, "%s %s\n", time.Now().UTC().Format(time.RFC3339), head); err != nil {
+	line := a.Line(time.Now())
+	if b.Key != nil {
+		line = a.SignedLine(time.Now(), uid, b.Key)
+	}
+	if _, err := fmt.Fprintln(f, line); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil || len(text) < maxHeads {
@@ -108,11 +117,48 @@ func halve(name string, lines []string) error {
 	return os.Rename(tmp, name)
 }
 
-func parseHead(head string) (uint64, error) {
-	number, hash, ok := strings.Cut(head, ":")
-	seq, err := strconv.ParseUint(number, 10, 64)
-	if !ok || err != nil || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-		return 0, errors.New("want SEQ:HASH with 64 hexadecimal digits")
+// NewKey is a new key for signing heads, as PEM (PKCS #8, as openssl genpkey
+// -algorithm ed25519 makes them too).
+func NewKey() ([]byte, error) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, err
 	}
-	return seq, nil
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), err
+}
+
+// ParseKey reads such a key.
+func ParseKey(text []byte) (ed25519.PrivateKey, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("no PEM in it; sandboxd broker new-key makes one")
+	}
+	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := any.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("it holds a %T; want Ed25519", any)
+	}
+	return key, nil
+}
+
+// PublishKey writes the public half beside the heads, as PEM, for whoever gets a
+// copy of them.
+func (b *Broker) PublishKey() error {
+	der, err := x509.MarshalPKIXPublicKey(b.Key.Public())
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(b.HeadsDir, PublicKey)
+	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	if err := os.WriteFile(name+".new", text, 0o644); err != nil {
+		return err
+	}
+	if err := os.Chmod(name+".new", 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }

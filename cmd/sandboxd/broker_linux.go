@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -17,8 +20,9 @@ import (
 )
 
 // runBroker is `sandboxd broker`, which the system's service manager starts,
-// and `sandboxd broker stop-users`, which ends every user's daemon as planned.
-func runBroker(args []string, stderr io.Writer) int {
+// `sandboxd broker stop-users`, which ends every user's daemon as planned, and
+// `sandboxd broker new-key`, which prints a key for signing heads.
+func runBroker(args []string, stdout, stderr io.Writer) int {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -30,6 +34,11 @@ func runBroker(args []string, stderr io.Writer) int {
 	case len(args) == 1 && args[0] == "stop-users":
 		for uid, err := range b.Stop(ctx) {
 			log.Warn("not stopped", "user", uid, "error", err)
+		}
+	case len(args) == 1 && args[0] == "new-key":
+		var key []byte
+		if key, err = broker.NewKey(); err == nil {
+			_, err = stdout.Write(key)
 		}
 	default:
 		fmt.Fprintf(stderr, "sandboxd broker: unexpected %q\n%s", args, usage)
@@ -57,6 +66,9 @@ func serveBroker(ctx context.Context, b *broker.Broker) error {
 	if err := os.MkdirAll(b.HeadsDir, 0o755); err != nil {
 		return fmt.Errorf("make the directory of heads: %w", err)
 	}
+	if err := readKey(b); err != nil {
+		return err
+	}
 	b.Agent, b.Approver, b.Heads = d.agent, d.approver, d.heads
 	service, err := newService(b.Log)
 	if err != nil {
@@ -78,6 +90,34 @@ func serveBroker(ctx context.Context, b *broker.Broker) error {
 			return <-served
 		}}
 	return loop.run(ctx)
+}
+
+// keyCredential is the name under which the service manager passes the key that
+// signs heads (LoadCredential= in the unit).
+const keyCredential = "sandboxd.heads-key"
+
+// readKey takes the key, if the service manager passes one. One that can't be
+// read ends the start: who made it wants signatures.
+func readKey(b *broker.Broker) error {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return nil
+	}
+	name := filepath.Join(dir, keyCredential)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		b.Key, err = broker.ParseKey(text)
+	}
+	if err == nil {
+		err = b.PublishKey()
+	}
+	if err != nil {
+		return fmt.Errorf("credential %q, the key that signs heads: %w", name, err)
+	}
+	return nil
 }
 
 // reloadUsers checks the operator's configuration and has every user's daemon

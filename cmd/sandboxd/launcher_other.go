@@ -23,7 +23,7 @@ func (b *backend) tellHead(*slog.Logger) {}
 
 func answersForOthers(int) bool { return false }
 
-func runBroker(_ []string, stderr io.Writer) int {
+func runBroker(_ []string, _, stderr io.Writer) int {
 	io.WriteString(stderr, "sandboxd: "+errNoBroker.Error()+"\n")
 	return 1
 }

@@ -32,7 +32,7 @@ type flags struct {
 
 const usage = `Usage: sandboxd [flags]
        sandboxd config check|show|schema [--config FILE]
-       sandboxd broker [stop-users]
+       sandboxd broker [stop-users|new-key]
        sandboxd config preset ls [--json] | add NAME… | rm NAME… [--config FILE]
 
   --config FILE      the user's configuration (default ~/.config/sandboxd/config.toml);
@@ -56,7 +56,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return runConfig(args[1:], stdout, stderr)
 	}
 	if len(args) > 0 && args[0] == "broker" {
-		return runBroker(args[1:], stderr)
+		return runBroker(args[1:], stdout, stderr)
 	}
 	if len(args) == 1 && args[0] == supervisor.FileWorkerArg {
 		return runFileWorker(stderr)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +48,7 @@ func (a *app) anchor(dir, file string) error {
 	var before []audit.Anchor
 	if file != "-" {
 		var err error
-		if before, err = readAnchors(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if before, err = readAnchors(file, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -60,7 +63,7 @@ func (a *app) anchor(dir, file string) error {
 	case err != nil:
 		return err
 	}
-	line := fmt.Sprintf("%s %d:%s\n", time.Now().UTC().Format(time.RFC3339), sum.Head.Seq, sum.Head.Hash)
+	line := sum.Head.Line(time.Now()) + "\n"
 	if file == "-" {
 		a.printf("%s", line)
 		return nil
@@ -73,12 +76,13 @@ func (a *app) anchor(dir, file string) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("keep the anchor: %w", err)
 	}
-	a.printf("anchor: %d:%s\n", sum.Head.Seq, sum.Head.Hash)
+	a.printf("anchor: %s\n", sum.Head)
 	return nil
 }
 
-// readAnchors reads a file of lines that end with SEQ:HASH.
-func readAnchors(name string) ([]audit.Anchor, error) {
+// readAnchors reads a file of lines that end with SEQ:HASH. With a key only those
+// count that its owner signed, and there must be one.
+func readAnchors(name string, key ed25519.PublicKey) ([]audit.Anchor, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read anchors: %w", err)
@@ -91,11 +95,41 @@ func readAnchors(name string) ([]audit.Anchor, error) {
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		one, err := parseAnchor(words[len(words)-1])
+		if key != nil && !audit.SignedBy(lines.Text(), key) {
+			continue
+		}
+		one, err := audit.ParseAnchor(words[len(words)-1])
 		if err != nil {
 			return nil, fmt.Errorf("read anchors: %s line %d: %w", name, n, err)
 		}
 		list = append(list, one)
 	}
-	return list, lines.Err()
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read anchors: %w", err)
+	}
+	if key != nil && len(list) == 0 {
+		return nil, fmt.Errorf("read anchors: no line of %s is signed by that key", name)
+	}
+	return list, nil
+}
+
+// readKey reads a public key, as PEM.
+func readKey(name string) (ed25519.PublicKey, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the key: %w", err)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("read the key: no PEM in %s", name)
+	}
+	any, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("read the key: %s: %w", name, err)
+	}
+	key, ok := any.(ed25519.PublicKey)
+	if !ok {
+		return nil, fmt.Errorf("read the key: %s holds a %T; want Ed25519", name, any)
+	}
+	return key, nil
 }

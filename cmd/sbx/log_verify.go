@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,8 @@ import (
 
 func logVerify(a *app) *cobra.Command {
 	var (
-		dir, anchor, kept string
-		asJSON            bool
+		dir, anchor, kept, by string
+		asJSON                bool
 	)
 	c := &cobra.Command{
 		Use:   "verify",
@@ -26,20 +27,34 @@ func logVerify(a *app) *cobra.Command {
 		Long: "Read the whole log and check its chain. The first record that is not as it was written\n" +
 			"is named. The anchor that is printed at the end, kept where nobody who can write the\n" +
 			"log can reach it, lets a later --anchor find a log that was cut or rewritten whole.\n\n" +
+			"On a server the broker signs what it keeps of each log. Copies of the log, of\n" +
+			"/var/lib/sandboxd/heads/UID and, got from the administrator, of key.pub beside it can be\n" +
+			"checked anywhere, with --dir, --anchors and --key: who handed the first two over can't\n" +
+			"have made them up.\n\n" +
 			"The log is read from its files, whether a daemon runs or not.",
 		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…\n  sbx log verify --anchors /mnt/elsewhere/sbx.anchors",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var anchors []audit.Anchor
 			if anchor != "" {
-				one, err := parseAnchor(anchor)
+				one, err := audit.ParseAnchor(anchor)
 				if err != nil {
 					return usage(c, "--anchor %q: %v", anchor, err)
 				}
 				anchors = append(anchors, one)
 			}
+			var key ed25519.PublicKey
+			switch {
+			case by != "" && kept == "":
+				return usage(c, "--key says who signed the file of --anchors, which is missing")
+			case by != "":
+				var err error
+				if key, err = readKey(by); err != nil {
+					return err
+				}
+			}
 			if kept != "" {
-				list, err := readAnchors(kept)
+				list, err := readAnchors(kept, key)
 				if err != nil {
 					return err
 				}
@@ -61,6 +76,7 @@ func logVerify(a *app) *cobra.Command {
 	c.Flags().StringVar(&dir, "dir", "", "the log's directory (default: the daemon's)")
 	c.Flags().StringVar(&anchor, "anchor", "", "SEQ:HASH of a record, as an earlier verify printed it")
 	c.Flags().StringVar(&kept, "anchors", "", "a file that sbx log anchor writes")
+	c.Flags().StringVar(&by, "key", "", "take from that file only lines that this public key signed")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -85,20 +101,11 @@ const headsDir = "/var/lib/sandboxd/heads"
 
 // withHeads adds the anchors that the broker keeps for this user, if any.
 func withHeads(anchors []audit.Anchor) ([]audit.Anchor, error) {
-	list, err := readAnchors(filepath.Join(headsDir, strconv.Itoa(os.Geteuid())))
+	list, err := readAnchors(filepath.Join(headsDir, strconv.Itoa(os.Geteuid())), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return anchors, nil
 	}
 	return append(anchors, list...), err
-}
-
-func parseAnchor(text string) (audit.Anchor, error) {
-	seq, hash, ok := strings.Cut(text, ":")
-	n, err := strconv.ParseUint(seq, 10, 64)
-	if !ok || err != nil || len(hash) != 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-		return audit.Anchor{}, errors.New("want SEQ:HASH with 64 hexadecimal digits")
-	}
-	return audit.Anchor{Seq: n, Hash: hash}, nil
 }
 
 func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
@@ -123,7 +130,7 @@ func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
 	} else {
 		a.printf("OK: %s, none changed, removed or added\n", plural(int(sum.Records), "record"))
 		if sum.Head.Seq > 0 {
-			a.printf("anchor: %d:%s\n", sum.Head.Seq, sum.Head.Hash)
+			a.printf("anchor: %s\n", sum.Head)
 		}
 		if sum.Removed.Seq > 0 {
 			a.note("records 1 to %d were removed because of their age ([audit] keep); what is left follows from them", sum.Removed.Seq)

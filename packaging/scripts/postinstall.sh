@@ -31,6 +31,14 @@ fi
 rm -f "$removed"
 [ -d /run/systemd/system ] || exit 0
 
+# A key of this machine's own, with which the broker signs what it keeps of users'
+# logs. Not into an image, whose copies would share it.
+key=/etc/credstore/sandboxd.heads-key
+if [ ! -e "$key" ] && [ ! -e /etc/credstore.encrypted/sandboxd.heads-key ]; then
+	[ -d /etc/credstore ] || install -d -m 0700 /etc/credstore
+	(umask 077 && /usr/bin/sandboxd broker new-key > "$key.new" && mv "$key.new" "$key") || rm -f "$key.new"
+fi
+
 # of_user UID ARG...: systemctl of that user's own service manager. It needs no bus.
 of_user() {
 	of=$1

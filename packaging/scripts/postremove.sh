@@ -9,6 +9,7 @@ remove | 0)
 	;;
 purge)
 	rm -rf /var/lib/sandboxd /run/sandboxd
+	rm -f /etc/credstore/sandboxd.heads-key
 	if cmp -s /etc/apparmor.d/sandboxd /usr/share/sandboxd/apparmor/sandboxd; then rm -f /etc/apparmor.d/sandboxd; fi
 	rmdir --ignore-fail-on-non-empty /etc/sandboxd/profile.d /etc/sandboxd 2>/dev/null || true
 	;;
