@@ -43,7 +43,7 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 	for _, g := range landlock.AloneGaps(abi) {
 		published[g.Protection] = true
 	}
-	h := escapesWith(t, newActor(t, ordinary), "require_os_sandbox = [\"network\", \"syscalls\", \"privileges\"]\n")
+	h := escapesWith(t, newActor(t, ordinaryUser(t)), "require_os_sandbox = [\"network\", \"syscalls\", \"privileges\"]\n")
 	h.open = maps.Clone(openAlone)
 	maps.Copy(h.open, withheldAlone)
 	config, err := os.ReadFile(h.config)
@@ -85,7 +85,7 @@ func TestLandlockAloneIsAcceptedByName(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("only root can take bubblewrap away: run the tests as root")
 	}
-	a := newActor(t, ordinary)
+	a := newActor(t, ordinaryUser(t))
 	host := degradedHosts()[0]
 	held := []string{"network", "syscalls", "privileges"}
 	for _, extra := range append([]string{""}, host.user...) {

@@ -227,7 +227,7 @@ func TestForcedDeathsByLandlockAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("only root can take bubblewrap away: run the tests as root")
 	}
-	a := newActor(t, ordinary)
+	a := newActor(t, ordinaryUser(t))
 	a.sh("mkdir sub && echo x > sub/file")
 	a.launch = func() {
 		a.stop() // one that the client started meanwhile, too

@@ -46,8 +46,8 @@ func patient(limit time.Duration) time.Duration {
 // pace is how many times longer than usual a program takes here to start, 1 to 10:
 // on an emulated processor each step of a probe does.
 func (h *Host) pace(ctx context.Context) float64 {
-	const usual = 20 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, 10*usual)
+	const usual = 5 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, 20*usual)
 	defer cancel()
 	start := time.Now()
 	exec.CommandContext(ctx, fmt.Sprintf("/proc/self/fd/%d", h.stage.Fd())).Run() // says at once that it has no order
