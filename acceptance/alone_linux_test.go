@@ -14,11 +14,14 @@ import (
 )
 
 // openAlone are the cases of the catalogue that Landlock alone does not hold,
-// each with the row of the published table (landlock.AloneGaps) that says so.
+// each with the row of the published table (landlock.AloneGaps) that says so. On a
+// kernel whose Landlock holds what the row says, the case must not break out.
 var openAlone = map[string]string{
 	"es-005": "metadata", "es-006": "metadata", "es-007": "metadata", // chmod, utime, setxattr
 	"es-020": "processes",
+	"es-035": "signals", "es-036": "signals", // before ABI 6
 	"es-040": "process settings",
+	"es-048": "abstract sockets", // before ABI 6
 	"es-049": "unix sockets", "es-050": "unix sockets", "es-053": "unix sockets",
 }
 
@@ -46,6 +49,7 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 	h := escapesWith(t, newActor(t, ordinaryUser(t)), "require_os_sandbox = [\"network\", \"syscalls\", \"privileges\"]\n")
 	h.open = maps.Clone(openAlone)
 	maps.Copy(h.open, withheldAlone)
+	maps.DeleteFunc(h.open, func(_, gap string) bool { return !published[gap] })
 	config, err := os.ReadFile(h.config)
 	if err != nil {
 		t.Fatal(err)
@@ -70,13 +74,11 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 		}
 	}
 	for id, gap := range h.open {
-		if !published[gap] {
-			t.Errorf("%s: %q is not in the published table of ABI %d", id, gap, abi)
-		}
 		if !slices.Contains(h.breached, id) {
-			t.Errorf("%s is said not to be held (%s) and is", id, gap)
+			t.Errorf("%s is said not to be held by ABI %d (%s) and is", id, abi, gap)
 		}
 	}
+	t.Logf("ABI %d: %d cases not held or withheld: %v", abi, len(h.breached), h.breached)
 }
 
 // R-OS-02: Landlock alone runs commands only where the configuration does
