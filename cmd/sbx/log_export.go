@@ -18,14 +18,18 @@ func logExport(a *app) *cobra.Command {
 	var (
 		filter       ipc.AuditRequest
 		since, until string
+		traces       bool
 	)
 	c := &cobra.Command{
 		Use:   "export FILE",
 		Short: "Write every record that matches into a file, one JSON object a line",
 		Long: "Write the records as they stand in the log, oldest first and without a limit, into FILE,\n" +
 			"which must not be there yet; - is standard output. An export of everything, named\n" +
-			"00000001.jsonl in a directory of its own, is a log that sbx log verify --dir checks.",
-		Example: "  sbx log export --since 2026-01-01 january.jsonl\n  sbx log export - | jq -r .subject",
+			"00000001.jsonl in a directory of its own, is a log that sbx log verify --dir checks.\n\n" +
+			"With --traces what is written are traces of OpenTelemetry, a JSON object a line (OTLP), as\n" +
+			"a collector's otlpjsonfile receiver reads them: a trace for each call, in it how it was\n" +
+			"decided and what ran, with the time that each took.",
+		Example: "  sbx log export --since 2026-01-01 january.jsonl\n  sbx log export - | jq -r .subject\n  sbx log export --traces --since 24h traces.jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
@@ -44,10 +48,15 @@ func logExport(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.export(from, filter, args[0])
+			what, line := "record", func(raw json.RawMessage) ([]byte, error) { return raw, nil }
+			if traces {
+				what, line = "span", newTracer().line
+			}
+			return a.export(from, filter, what, line, args[0])
 		},
 	}
 	f := c.Flags()
+	f.BoolVar(&traces, "traces", false, "write traces of OpenTelemetry (OTLP in JSON) instead of the records")
 	f.StringVar(&since, "since", "", "only what is not older: 2h, 2025-12-31, 2025-12-31T23:59:00Z")
 	f.StringVar(&until, "until", "", "only what is older")
 	f.StringVar(&filter.Session, "session", "", "only this session")
@@ -59,8 +68,9 @@ func logExport(a *app) *cobra.Command {
 	return c
 }
 
-// export reads page after page.
-func (a *app) export(from source, q ipc.AuditRequest, file string) (err error) {
+// export reads page after page, and writes what line makes of each record, if
+// anything; what that is, is for people.
+func (a *app) export(from source, q ipc.AuditRequest, what string, line func(json.RawMessage) ([]byte, error), file string) (err error) {
 	to := a.out
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
@@ -78,12 +88,19 @@ func (a *app) export(from source, q ipc.AuditRequest, file string) (err error) {
 			return err
 		}
 		for _, raw := range records {
-			out.Write(raw)
+			text, err := line(raw)
+			if err != nil {
+				return err
+			}
+			if text == nil {
+				continue
+			}
+			out.Write(text)
 			if err := out.WriteByte('\n'); err != nil {
 				return fmt.Errorf("export: %w", err)
 			}
+			n++
 		}
-		n += len(records)
 		if !more {
 			break
 		}
@@ -95,7 +112,7 @@ func (a *app) export(from source, q ipc.AuditRequest, file string) (err error) {
 		return fmt.Errorf("export: %w", err)
 	}
 	if file != "-" {
-		a.note("%s written to %s", plural(n, "record"), file)
+		a.note("%s written to %s", plural(n, what), file)
 	}
 	return nil
 }
