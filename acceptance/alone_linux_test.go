@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 )
 
 // openAlone are the cases of the catalogue that Landlock alone does not hold,
@@ -38,7 +39,7 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("only root can take bubblewrap away: run the tests as root")
 	}
-	abi, err := landlock.ABI()
+	abi, err := lsm.ABI()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 )
 
@@ -26,7 +27,7 @@ type breach struct {
 // for every ABI that it can play: what is open lets the probe through, what is
 // closed does not (R-OS-02).
 func TestAloneGapTable(t *testing.T) {
-	kernel, err := landlock.ABI()
+	kernel, err := lsm.ABI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestAloneGapTable(t *testing.T) {
 			for _, b := range breaches {
 				probes = append(probes, b.probe)
 			}
-			outcomes := built{way: rulesOnly, layers: []landlock.Ruleset{r}}.run(t, probes)
+			outcomes := built{way: rulesOnly, layers: []lsm.Ruleset{r}}.run(t, probes)
 			if outcomes[0].ok() || !outcomes[1].ok() {
 				t.Fatalf("secret %v, open %v: the ruleset does not hold at all", outcomes[0].Errno, outcomes[1].Errno)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/seatbelt"
@@ -160,9 +161,9 @@ func (c ruleCase) compile(t *testing.T) map[string]string {
 	p, host := c.profile(t, "/w"), c.snapshot()
 	mounts, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000, Descriptor: firstNull})
 	noError(t, err)
-	inside, insideGaps, err := landlock.Compile(p, 7, landlock.Host{FS: host, Place: landlock.Inside, Errata: ^landlock.Errata(0)})
+	inside, insideGaps, err := landlock.Compile(p, 7, landlock.Host{FS: host, Place: landlock.Inside, Errata: ^lsm.Errata(0)})
 	noError(t, err)
-	alone, aloneGaps, err := landlock.Compile(p, 7, landlock.Host{FS: host, Euid: 1000, Errata: ^landlock.Errata(0)})
+	alone, aloneGaps, err := landlock.Compile(p, 7, landlock.Host{FS: host, Euid: 1000, Errata: ^lsm.Errata(0)})
 	noError(t, err)
 	policy, policyGaps, err := seccomp.For(p, seccomp.AMD64)
 	noError(t, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"sandboxd/bwrap"
-	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 )
 
 // A mutation is a compiler with one thing broken.
@@ -61,7 +61,7 @@ func instead(option string) func([]string) []string {
 }
 
 // rules breaks the rulesets.
-func rules(change func(w *world, r *landlock.Ruleset)) func(*world, *built) {
+func rules(change func(w *world, r *lsm.Ruleset)) func(*world, *built) {
 	return func(w *world, b *built) {
 		for i := range b.layers {
 			change(w, &b.layers[i])
@@ -69,7 +69,7 @@ func rules(change func(w *world, r *landlock.Ruleset)) func(*world, *built) {
 	}
 }
 
-const writes = landlock.WriteFile | landlock.Truncate | landlock.RemoveFile | landlock.MakeReg
+const writes = lsm.WriteFile | lsm.Truncate | lsm.RemoveFile | lsm.MakeReg
 
 var mutations = []mutation{
 	{"what is read-only is bound writable", mountsOnly, mount(bwrap.ReadOnly, instead("--bind"))},
@@ -83,33 +83,33 @@ var mutations = []mutation{
 	})},
 	{"private directories show the host", mountsOnly, mount(bwrap.Private, instead("--bind"))},
 	{"what is above a protected path is not pinned", mountsOnly, mount(bwrap.Pin, leaveOut)},
-	{"what is denied below is granted above", rulesOnly, rules(func(w *world, r *landlock.Ruleset) {
+	{"what is denied below is granted above", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
 		for _, rule := range slices.Clone(r.Paths) {
 			if up := rule.Path[:strings.LastIndexByte(rule.Path, '/')]; strings.HasPrefix(up, w.root) {
-				r.Paths = append(r.Paths, landlock.PathRule{Path: up, Access: rule.Access, Optional: true})
+				r.Paths = append(r.Paths, lsm.PathRule{Path: up, Access: rule.Access, Optional: true})
 			}
 		}
 	})},
-	{"what may be read may be written", rulesOnly, rules(func(w *world, r *landlock.Ruleset) {
+	{"what may be read may be written", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
 		for i := range r.Paths {
 			r.Paths[i].Access |= writes
 		}
 	})},
-	{"removing is not handled", rulesOnly, rules(func(w *world, r *landlock.Ruleset) {
-		r.HandledFS &^= landlock.RemoveFile | landlock.RemoveDir
+	{"removing is not handled", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
+		r.HandledFS &^= lsm.RemoveFile | lsm.RemoveDir
 		for i := range r.Paths {
-			r.Paths[i].Access &^= landlock.RemoveFile | landlock.RemoveDir
+			r.Paths[i].Access &^= lsm.RemoveFile | lsm.RemoveDir
 		}
 	})},
-	{"truncating is not handled", rulesOnly, rules(func(w *world, r *landlock.Ruleset) {
-		r.HandledFS &^= landlock.Truncate
+	{"truncating is not handled", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
+		r.HandledFS &^= lsm.Truncate
 		for i := range r.Paths {
-			r.Paths[i].Access &^= landlock.Truncate
+			r.Paths[i].Access &^= lsm.Truncate
 		}
 	})},
-	{"what may be read may be executed", both, rules(func(w *world, r *landlock.Ruleset) {
+	{"what may be read may be executed", both, rules(func(w *world, r *lsm.Ruleset) {
 		for i := range r.Paths {
-			r.Paths[i].Access |= landlock.Execute
+			r.Paths[i].Access |= lsm.Execute
 		}
 	})},
 }

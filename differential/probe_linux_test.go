@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"sandboxd/landlock/lsm"
 
-	"sandboxd/landlock"
+	"golang.org/x/sys/unix"
 )
 
 // A probe is one thing to try inside.
@@ -118,7 +118,7 @@ func stage() error {
 		return err
 	}
 	for _, layer := range j.Layers {
-		var r landlock.Ruleset
+		var r lsm.Ruleset
 		if err := r.UnmarshalBinary(layer); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 )
 
@@ -54,7 +55,7 @@ func ways(t testing.TB) []way {
 type built struct {
 	way
 	mounts bwrap.Result
-	layers []landlock.Ruleset
+	layers []lsm.Ruleset
 	gaps   []profile.Gap
 }
 
@@ -73,7 +74,7 @@ func build(t testing.TB, w way, p profile.Profile, layers ...profile.Profile) bu
 		b.mounts, b.gaps = r, r.Gaps
 	}
 	if w.rules {
-		abi, err := landlock.ABI()
+		abi, err := lsm.ABI()
 		if err != nil {
 			t.Fatal(err)
 		}

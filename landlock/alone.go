@@ -1,6 +1,9 @@
 package landlock
 
-import "sandboxd/profile"
+import (
+	"sandboxd/landlock/lsm"
+	"sandboxd/profile"
+)
 
 // gapRow is a line of the table of what Landlock leaves open.
 type gapRow struct {
@@ -76,7 +79,7 @@ func (c *compiler) open(version int, h Host) []profile.Gap {
 			Mechanism: "landlock", Protection: "narrowed", Why: "renaming and linking into another directory is refused everywhere", Remedy: "Linux 5.19",
 		})
 	}
-	if h.Errata&DisconnectedHandled == 0 {
+	if h.Errata&lsm.DisconnectedHandled == 0 {
 		gaps = append(gaps, profile.Gap{
 			Mechanism: "landlock", Protection: "disconnected directories",
 			Why:    "a directory that somebody outside moves out of a mount while it is open may get other rights",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 	"sandboxd/profile/hosttree"
@@ -54,7 +55,7 @@ func (c *compiler) markSocket(path string) {
 		c.mark(path, at, false)
 		s = c.spots[path]
 	}
-	s.access |= ResolveUnix & c.abi.fs
+	s.access |= lsm.ResolveUnix & c.abi.FS
 }
 
 // hideTarget denies what a hidden link leads to, unless rules speak of that.

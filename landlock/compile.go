@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 	"sandboxd/profile/hosttree"
@@ -42,67 +43,67 @@ type Host struct {
 	Place Place
 	// Euid is the user that the command will run as.
 	Euid int
-	// Errata are the bugs that the kernel has fixed ([FixedErrata]).
-	Errata Errata
+	// Errata are the bugs that the kernel has fixed ([lsm.FixedErrata]).
+	Errata lsm.Errata
 	// Audit has the kernel log what the command is refused, from ABI 7 on.
 	Audit bool
 }
 
 // Compile works out the ruleset for a kernel of that ABI, and what it leaves
-// open or grants less of. ABIs beyond [Newest] are taken as Newest. It is
+// open or grants less of. ABIs beyond [lsm.Newest] are taken as Newest. It is
 // pure: it reads the host through h.FS and changes nothing.
 //
-// The error wraps [ErrUnavailable] for an ABI below 1 and [ErrRoot] for uid 0
+// The error wraps [lsm.ErrUnavailable] for an ABI below 1 and [ErrRoot] for uid 0
 // alone.
-func Compile(p profile.Profile, version int, h Host) (Ruleset, []profile.Gap, error) {
+func Compile(p profile.Profile, version int, h Host) (lsm.Ruleset, []profile.Gap, error) {
 	switch {
 	case version < 1:
-		return Ruleset{}, nil, fmt.Errorf("compile for landlock ABI %d: %w", version, ErrUnavailable)
+		return lsm.Ruleset{}, nil, fmt.Errorf("compile for landlock ABI %d: %w", version, lsm.ErrUnavailable)
 	case h.FS == nil:
-		return Ruleset{}, nil, fmt.Errorf("compile for landlock: the host's file system is missing")
+		return lsm.Ruleset{}, nil, fmt.Errorf("compile for landlock: the host's file system is missing")
 	case h.Place == Alone && h.Euid == 0:
-		return Ruleset{}, nil, fmt.Errorf("compile for landlock: %w: run as an ordinary user, or make namespaces available", ErrRoot)
+		return lsm.Ruleset{}, nil, fmt.Errorf("compile for landlock: %w: run as an ordinary user, or make namespaces available", ErrRoot)
 	}
-	version = min(version, Newest)
+	version = min(version, lsm.Newest)
 	c := &compiler{
-		profile: p, abi: abis[version], place: h.Place,
+		profile: p, abi: lsm.Handles(version), place: h.Place,
 		host:  hosttree.New(h.FS),
 		spots: map[string]*spot{},
 		kids:  map[string][]string{},
-		rules: map[string]*PathRule{},
+		rules: map[string]*lsm.PathRule{},
 	}
 	c.collect()
 	c.grant("/", c.spots["/"].access, 0)
-	r := Ruleset{HandledFS: c.abi.fs, Scoped: c.abi.scoped}
+	r := lsm.Ruleset{HandledFS: c.abi.FS, Scoped: c.abi.Scoped}
 	if p.Processes() == profile.ProcessesHost {
-		r.Scoped &^= Signal
+		r.Scoped &^= lsm.Signal
 	}
 	if h.Audit {
-		r.Flags = c.abi.flags & LogNewExecOn
+		r.Flags = c.abi.Flags & lsm.LogNewExecOn
 	}
 	c.network(&r)
 	for _, rule := range c.rules {
 		r.Paths = append(r.Paths, *rule)
 	}
-	slices.SortFunc(r.Paths, func(a, b PathRule) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(r.Paths, func(a, b lsm.PathRule) int { return strings.Compare(a.Path, b.Path) })
 	return r, append(c.gaps, c.open(version, h)...), nil
 }
 
 // compiler collects what [Compile] returns.
 type compiler struct {
 	profile profile.Profile
-	abi     abi
+	abi     lsm.Handled
 	place   Place
 	host    *hosttree.Tree
 	spots   map[string]*spot    // where what is granted changes
 	kids    map[string][]string // directory → entries at or below which there is a spot
-	rules   map[string]*PathRule
+	rules   map[string]*lsm.PathRule
 	gaps    []profile.Gap
 }
 
 // spot is a path at which what is granted changes.
 type spot struct {
-	access AccessFS
+	access lsm.AccessFS
 	at     hosttree.Found
 	exact  bool // a rule names this very path
 }
@@ -110,14 +111,14 @@ type spot struct {
 // rights of the three accesses of a profile. Nothing grants MakeChar and
 // MakeBlock: no command makes devices.
 const (
-	readRights  = ReadFile | ReadDir
-	writeRights = WriteFile | Truncate | RemoveDir | RemoveFile |
-		MakeDir | MakeReg | MakeSock | MakeFifo | MakeSym | Refer | ResolveUnix
+	readRights  = lsm.ReadFile | lsm.ReadDir
+	writeRights = lsm.WriteFile | lsm.Truncate | lsm.RemoveDir | lsm.RemoveFile |
+		lsm.MakeDir | lsm.MakeReg | lsm.MakeSock | lsm.MakeFifo | lsm.MakeSym | lsm.Refer | lsm.ResolveUnix
 )
 
 // rights translates what a profile grants at path.
-func (c *compiler) rights(path string, kind profile.Kind, access profile.Access) AccessFS {
-	var a AccessFS
+func (c *compiler) rights(path string, kind profile.Kind, access profile.Access) lsm.AccessFS {
+	var a lsm.AccessFS
 	if access.Has(profile.Read) {
 		a |= readRights
 	}
@@ -125,10 +126,10 @@ func (c *compiler) rights(path string, kind profile.Kind, access profile.Access)
 		a |= writeRights
 	}
 	if access.Has(profile.Exec) {
-		a |= Execute
+		a |= lsm.Execute
 	}
 	if access.Has(profile.Write) && abspath.Contains("/dev", path) {
-		a |= IoctlDev
+		a |= lsm.IoctlDev
 	}
 	if kind == profile.Private && c.place == Alone {
 		// The host's is there, not ours. Its procfs is shown nevertheless:
@@ -138,12 +139,12 @@ func (c *compiler) rights(path string, kind profile.Kind, access profile.Access)
 			a = 0
 		}
 	}
-	return a & c.abi.fs
+	return a & c.abi.FS
 }
 
 // grant gives access on path to what is there and below, as far as no spot
 // below must go without; given is what the directories above give already.
-func (c *compiler) grant(path string, access, given AccessFS) {
+func (c *compiler) grant(path string, access, given lsm.AccessFS) {
 	here := access &^ given
 	blocked := c.blocked(path, access)
 	give := here &^ blocked
@@ -162,8 +163,8 @@ func (c *compiler) grant(path string, access, given AccessFS) {
 
 // blocked returns the rights of access that must not be given on path,
 // because something below must not have them.
-func (c *compiler) blocked(path string, access AccessFS) AccessFS {
-	var blocked AccessFS
+func (c *compiler) blocked(path string, access lsm.AccessFS) lsm.AccessFS {
+	var blocked lsm.AccessFS
 	for _, kid := range c.kids[path] {
 		if s := c.spots[kid]; s != nil {
 			blocked |= access &^ s.access & c.matters(s)
@@ -175,37 +176,37 @@ func (c *compiler) blocked(path string, access AccessFS) AccessFS {
 
 // blockedBelow is blocked for a directory above path: there, whoever may take
 // directories out may rename the one that holds what is below.
-func (c *compiler) blockedBelow(path string, access AccessFS) AccessFS {
+func (c *compiler) blockedBelow(path string, access lsm.AccessFS) lsm.AccessFS {
 	blocked := c.blocked(path, access)
 	if blocked != 0 && c.place == Alone {
-		blocked |= access & RemoveDir
+		blocked |= access & lsm.RemoveDir
 	}
 	return blocked
 }
 
 // matters returns the rights that, given on the directory that holds s, would
 // let something be done to s.
-func (c *compiler) matters(s *spot) AccessFS {
+func (c *compiler) matters(s *spot) lsm.AccessFS {
 	if c.place == Inside {
 		if s.access&readRights != 0 && (s.at == hosttree.Directory || s.at.IsFile()) {
-			return Execute
+			return lsm.Execute
 		}
 		return 0 // masked or not there: nothing of the host can be executed
 	}
 	switch s.at {
 	case hosttree.Directory, hosttree.Absent, hosttree.Unreachable:
-		return ^AccessFS(0)
+		return ^lsm.AccessFS(0)
 	case hosttree.Link, hosttree.BehindLink:
-		return RemoveFile | Refer | MakeSym
+		return lsm.RemoveFile | lsm.Refer | lsm.MakeSym
 	}
 	// It exists and is no directory. To make a file of its kind beside it is
 	// the right to give it a second name there (link(2)).
-	return ^(ReadDir | RemoveDir | MakeDir | MakeSym)
+	return ^(lsm.ReadDir | lsm.RemoveDir | lsm.MakeDir | lsm.MakeSym)
 }
 
 // spread gives rights to what is in a directory now instead of to the
 // directory: Landlock cannot take back below what it gave above.
-func (c *compiler) spread(dir string, rights AccessFS) {
+func (c *compiler) spread(dir string, rights lsm.AccessFS) {
 	c.narrowed(dir, fmt.Sprintf("something below is denied %v; what is there now is granted one by one, what is made later is not", rights))
 	if c.place == Inside && c.private(dir) {
 		return // there is nothing yet
@@ -221,17 +222,17 @@ func (c *compiler) spread(dir string, rights AccessFS) {
 		case hosttree.Link:
 			continue
 		default:
-			give &= file
+			give &= lsm.File
 		}
 		c.add(path, give, false)
 	}
 }
 
 // add records a rule.
-func (c *compiler) add(path string, access AccessFS, exact bool) {
+func (c *compiler) add(path string, access lsm.AccessFS, exact bool) {
 	at := c.host.Look(path)
 	if at.IsFile() {
-		access &= file
+		access &= lsm.File
 	}
 	if access == 0 {
 		return
@@ -242,12 +243,12 @@ func (c *compiler) add(path string, access AccessFS, exact bool) {
 		}
 		return
 	}
-	if len(c.rules) >= maxPaths {
-		c.narrowed(path, fmt.Sprintf("there are more than %d rules", maxPaths))
+	if len(c.rules) >= lsm.MaxPaths {
+		c.narrowed(path, fmt.Sprintf("there are more than %d rules", lsm.MaxPaths))
 		return
 	}
 	required := exact && c.place == Alone && (at == hosttree.Directory || at.IsFile())
-	c.rules[path] = &PathRule{Path: path, Access: access, Optional: !required}
+	c.rules[path] = &lsm.PathRule{Path: path, Access: access, Optional: !required}
 }
 
 // private reports whether path is, or lies in, a directory of the sandbox's own.
@@ -257,7 +258,7 @@ func (c *compiler) private(path string) bool {
 }
 
 // wanted returns the rights that the profile grants at path.
-func (c *compiler) wanted(path string) AccessFS {
+func (c *compiler) wanted(path string) lsm.AccessFS {
 	kind, access, _ := c.profile.Effective(path)
 	return c.rights(path, kind, access)
 }

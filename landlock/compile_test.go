@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 )
 
@@ -54,7 +55,7 @@ func allow(a profile.Access, path string) profile.Rule {
 	return profile.Rule{Kind: profile.Allow, Access: a, Path: path}
 }
 
-func compile(t testing.TB, p profile.Profile, abi int, h landlock.Host) (landlock.Ruleset, []profile.Gap) {
+func compile(t testing.TB, p profile.Profile, abi int, h landlock.Host) (lsm.Ruleset, []profile.Gap) {
 	t.Helper()
 	ruleset, gaps, err := landlock.Compile(p, abi, h)
 	if err != nil {
@@ -100,7 +101,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 // one beyond, in both places: acceptance 5 of "one profile, four mechanisms".
 func TestABIs(t *testing.T) {
 	for file, host := range map[string]landlock.Host{
-		"testdata/alone.txtar":  {FS: everyHost, Euid: 1000, Errata: ^landlock.Errata(0), Audit: true},
+		"testdata/alone.txtar":  {FS: everyHost, Euid: 1000, Errata: ^lsm.Errata(0), Audit: true},
 		"testdata/inside.txtar": {FS: everyHost, Place: landlock.Inside},
 	} {
 		want, err := os.ReadFile(file)
@@ -109,7 +110,7 @@ func TestABIs(t *testing.T) {
 		}
 		comment, _, _ := strings.Cut(string(want), "-- ABI 1 --\n")
 		got := comment
-		for abi := 1; abi <= landlock.Newest+1; abi++ {
+		for abi := 1; abi <= lsm.Newest+1; abi++ {
 			ruleset, gaps := compile(t, every(t), abi, host)
 			got += fmt.Sprintf("-- ABI %d --\n%vgaps %s\n", abi, ruleset, names(gaps))
 		}
@@ -125,7 +126,7 @@ func TestABIs(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	good := landlock.Host{FS: tree(), Euid: 1000}
-	if _, _, err := landlock.Compile(profile.Profile{}, 0, good); !errors.Is(err, landlock.ErrUnavailable) {
+	if _, _, err := landlock.Compile(profile.Profile{}, 0, good); !errors.Is(err, lsm.ErrUnavailable) {
 		t.Errorf("ABI 0: %v", err)
 	}
 	if _, _, err := landlock.Compile(profile.Profile{}, 7, landlock.Host{FS: tree()}); !errors.Is(err, landlock.ErrRoot) {
@@ -252,7 +253,7 @@ func TestNetwork(t *testing.T) {
 		{profile.Network{Mode: profile.NetFull, ListenAny: true}, landlock.Alone, "- []"},
 	} {
 		p := mustNew(t, profile.Spec{Network: c.network})
-		ruleset, _ := compile(t, p, landlock.Newest, landlock.Host{FS: tree(), Euid: 1000, Place: c.place})
+		ruleset, _ := compile(t, p, lsm.Newest, landlock.Host{FS: tree(), Euid: 1000, Place: c.place})
 		same(t, fmt.Sprint(c.network, c.place), fmt.Sprint(ruleset.HandledNet, " ", ruleset.Ports), c.want)
 	}
 }

@@ -1,5 +1,5 @@
-// Package landlock compiles a [profile.Profile] into a Landlock ruleset and
-// applies rulesets to the calling thread.
+// Package landlock compiles a [profile.Profile] into a Landlock ruleset, a value
+// of package lsm, which puts it in force.
 //
 // The promise: alone ([Alone]), a ruleset grants nothing that the profile does
 // not, outside of a published table ([AloneGaps]). Inside a mount namespace
@@ -18,7 +18,7 @@
 // host through an [io/fs.ReadLinkFS]. The result is plain data with a compact
 // binary form, for a helper that has no parser:
 //
-//	abi, err := landlock.ABI()
+//	abi, err := lsm.ABI()
 //	ruleset, gaps, err := landlock.Compile(p, abi, landlock.Host{FS: files, Euid: os.Geteuid()})
 //	data, err := ruleset.MarshalBinary()
 //	// in the helper, on a locked thread, after no_new_privs and before execve:

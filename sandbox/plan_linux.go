@@ -15,6 +15,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
 	"sandboxd/seccomp"
@@ -323,7 +324,7 @@ func makeFilter(p profile.Profile, tells bool, missing ...seccomp.Wall) (madeFil
 }
 
 func (h *Host) landlockHost(place landlock.Place) landlock.Host {
-	fixed, err := landlock.FixedErrata()
+	fixed, err := lsm.FixedErrata()
 	if err != nil {
 		fixed = 0 // not told: none is taken for granted
 	}

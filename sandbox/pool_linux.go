@@ -113,7 +113,7 @@ type existence struct {
 func (p *Plan) early() bool { return len(p.order.Doors)+p.order.Callers == 0 }
 
 // objectOf is the file or directory that a rule of Landlock for a path would bind,
-// the zero value for none (landlock.PathRule). ok is false where it can't be told.
+// the zero value for none (lsm.PathRule). ok is false where it can't be told.
 func objectOf(path string) (e existence, ok bool) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
 	switch err {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
 	"sandboxd/seccomp"
@@ -73,7 +74,7 @@ func (h *Host) probe(ctx context.Context, cgroupErr error) {
 }
 
 func (h *Host) probeLayers(ctx context.Context) []Layer {
-	abi, abiErr := landlock.ABI()
+	abi, abiErr := lsm.ABI()
 	telling, tellErr := makeFilter(profile.Profile{}, true)
 	bw := Layer{Name: "bwrap", Version: h.Version.String()}
 	ll := Layer{Name: "landlock"}
@@ -188,9 +189,9 @@ func explain(layer string, err error) (why, remedy string) {
 		return explainBwrap(why)
 	case "landlock":
 		switch {
-		case errors.Is(err, landlock.ErrUnavailable) && strings.Contains(why, "switched off"):
+		case errors.Is(err, lsm.ErrUnavailable) && strings.Contains(why, "switched off"):
 			return "Landlock is disabled at boot", "add landlock to the lsm= boot parameter"
-		case errors.Is(err, landlock.ErrUnavailable):
+		case errors.Is(err, lsm.ErrUnavailable):
 			return "Landlock is not built into this kernel, or a system call filter around us hides it", "use a kernel with CONFIG_SECURITY_LANDLOCK=y (Linux 5.13 or newer)"
 		}
 		return why, "see dmesg for landlock; a container's system call filter may refuse it"

@@ -4,12 +4,12 @@
 // works. No foreign way in (i386, x32, 32-bit ARM) is left open, no io_uring, no ptrace, no new namespaces or mounts,
 // no keyrings, no devices, no typing into somebody's terminal, no socket beyond those of the profile's network.
 //
-// [Compile] turns a profile into a program for the kernel; it needs libseccomp, so cgo and Linux. [Load] installs such
-// a program on the calling thread; it needs neither, so the small static helper that does it links no C.
+// [Compile] turns a profile into a program for the kernel; it needs libseccomp, so cgo and Linux. Package install puts
+// such a program on the calling thread; it needs neither, so the small static helper that does it links no C.
 //
 //	program, gaps, err := seccomp.Compile(p, seccomp.Native())
 //	…                                   // in the child, no_new_privs set, thread locked:
-//	err = seccomp.Load(program)
+//	err = install.Filter(program)
 //	err = unix.Exec(path, argv, env)
 //
 // The policy between the two is a value, [Policy], made by [For] on every system. It is a table (base.go) of rules: a
@@ -24,7 +24,7 @@
 // EPERM for what needs privileges or is dangerous, as the kernel would say it to an ordinary user. ENOSYS for what
 // programs can do without and probe for. EAFNOSUPPORT for families of sockets that are not to be had, EPROTONOSUPPORT for
 // multipath TCP. A call by a foreign architecture ends the process with SIGSYS, since it is never an accident. Refusals can
-// be logged by the kernel ([Logged]), or told to a process outside that gives them ([Policy.Telling], [Listener]).
+// be told to a process outside that gives them ([Policy.Telling], [Listener]).
 //
 // # Limitations
 //

@@ -10,6 +10,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/seccomp"
+	"sandboxd/seccomp/install"
 )
 
 // A filter holds for the thread that loads it and for what that thread executes.
@@ -24,7 +25,7 @@ func Example() {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			panic(err)
 		}
-		if err := seccomp.Load(program); err != nil {
+		if err := install.Filter(program); err != nil {
 			panic(err)
 		}
 		done <- unix.Unshare(unix.CLONE_NEWUSER)

@@ -66,7 +66,7 @@ type Listener struct {
 	done   chan struct{}
 }
 
-// NewListener takes the descriptor that LoadListening returned where p was installed, and owns it from then on: Serve
+// NewListener takes the descriptor that install.Listening returned where p was installed, and owns it from then on: Serve
 // must be called.
 func NewListener(f *os.File, p Policy) *Listener {
 	// Wake the waiting thread on our processor; an older kernel (before 6.6) does without.

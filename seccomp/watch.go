@@ -2,7 +2,7 @@ package seccomp
 
 import "slices"
 
-// Telling is p with a listener: what it refuses is put to whoever holds the listener of [LoadListening], who gives the
+// Telling is p with a listener: what it refuses is put to whoever holds the listener of install.Listening, who gives the
 // refusal himself ([Listener.Serve]), and so are the calls of [Watched], which go on to the kernel afterwards. What
 // passes and what does not stays the same. Without a listener, or when it is gone, the kernel answers all of these
 // with ENOSYS (seccomp_unotify(2)): a listener that dies lets nothing through.

@@ -51,7 +51,7 @@ type Order struct {
 	Landlock [][]byte
 	// Seccomp is an array of struct sock_filter (linux/filter.h), empty for none.
 	Seccomp []byte
-	// Tells says that Seccomp has a listener (seccomp.LoadListening), which the
+	// Tells says that Seccomp has a listener (install.Listening), which the
 	// daemon gets with the report that all is in force.
 	Tells bool
 	// Limits are set with setrlimit(2), soft and hard alike; the hard limit of

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sandboxd/landlock"
-	"sandboxd/seccomp"
+	"sandboxd/landlock/lsm"
+	"sandboxd/seccomp/install"
 )
 
 // Descriptor numbers on which the helper finds what it inherits. 0 and 1 are
@@ -159,7 +159,7 @@ func enforce(o *Order) (rights []byte, step Step, err error) {
 		return nil, StepPrivileges, fmt.Errorf("no_new_privs: %w", err)
 	}
 	for i, encoded := range o.Landlock {
-		var r landlock.Ruleset
+		var r lsm.Ruleset
 		if err := r.UnmarshalBinary(encoded); err != nil {
 			return nil, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
 		}
@@ -170,13 +170,13 @@ func enforce(o *Order) (rights []byte, step Step, err error) {
 	switch {
 	case len(o.Seccomp) == 0:
 	case o.Tells:
-		listener, err := seccomp.LoadListening(o.Seccomp)
+		listener, err := install.Listening(o.Seccomp)
 		if err != nil {
 			return nil, StepListener, err
 		}
 		return unix.UnixRights(listener), StepNone, nil
 	default:
-		if err := seccomp.Load(o.Seccomp); err != nil {
+		if err := install.Filter(o.Seccomp); err != nil {
 			return nil, StepSeccomp, err
 		}
 	}

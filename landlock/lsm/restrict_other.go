@@ -1,6 +1,6 @@
 //go:build !linux
 
-package landlock
+package lsm
 
 import "fmt"
 

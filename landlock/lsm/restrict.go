@@ -1,9 +1,9 @@
-package landlock
+package lsm
 
 import "errors"
 
 // ErrUnavailable is in the error of [ABI] and [Ruleset.Restrict] where the
-// kernel has no Landlock, and in that of [Compile] for ABI 0.
+// kernel has no Landlock.
 var ErrUnavailable = errors.New("landlock is not available")
 
 // ABI asks the kernel for the Landlock version it offers, 1 or more.

@@ -1,4 +1,4 @@
-package landlock_test
+package lsm_test
 
 import (
 	"bytes"
@@ -6,27 +6,27 @@ import (
 	"strings"
 	"testing"
 
-	"sandboxd/landlock"
+	"sandboxd/landlock/lsm"
 )
 
-var sample = landlock.Ruleset{
-	HandledFS: 1<<16 - 1, HandledNet: 3, Scoped: 3, Flags: landlock.LogNewExecOn,
-	Paths: []landlock.PathRule{{Path: "/", Access: landlock.ReadDir}, {Path: "/usr", Access: landlock.ReadFile | landlock.Execute, Optional: true}},
-	Ports: []landlock.PortRule{{Port: 0, Access: landlock.BindTCP}, {Port: 65535, Access: landlock.ConnectTCP}},
+var sample = lsm.Ruleset{
+	HandledFS: 1<<16 - 1, HandledNet: 3, Scoped: 3, Flags: lsm.LogNewExecOn,
+	Paths: []lsm.PathRule{{Path: "/", Access: lsm.ReadDir}, {Path: "/usr", Access: lsm.ReadFile | lsm.Execute, Optional: true}},
+	Ports: []lsm.PortRule{{Port: 0, Access: lsm.BindTCP}, {Port: 65535, Access: lsm.ConnectTCP}},
 }
 
 func TestBinaryRoundTrip(t *testing.T) {
-	for _, want := range []landlock.Ruleset{{}, sample} {
+	for _, want := range []lsm.Ruleset{{}, sample} {
 		data, err := want.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got landlock.Ruleset
+		var got lsm.Ruleset
 		if err := got.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
 		for n := range data {
-			if err := new(landlock.Ruleset).UnmarshalBinary(data[:n]); err == nil {
+			if err := new(lsm.Ruleset).UnmarshalBinary(data[:n]); err == nil {
 				t.Errorf("cut after %d of %d bytes: accepted", n, len(data))
 			}
 		}
@@ -38,14 +38,14 @@ func TestBinaryRoundTrip(t *testing.T) {
 
 func TestMarshalRefuses(t *testing.T) {
 	for _, path := range []string{"", "relative", "/a\x00b", "/" + strings.Repeat("x", 4096)} {
-		if _, err := (landlock.Ruleset{Paths: []landlock.PathRule{{Path: path}}}).MarshalBinary(); err == nil {
+		if _, err := (lsm.Ruleset{Paths: []lsm.PathRule{{Path: path}}}).MarshalBinary(); err == nil {
 			t.Errorf("path %.20q: accepted", path)
 		}
 	}
 }
 
 func FuzzUnmarshalBinary(f *testing.F) {
-	for _, seed := range []landlock.Ruleset{{}, sample} {
+	for _, seed := range []lsm.Ruleset{{}, sample} {
 		data, err := seed.MarshalBinary()
 		if err != nil {
 			f.Fatal(err)
@@ -53,7 +53,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r landlock.Ruleset
+		var r lsm.Ruleset
 		if r.UnmarshalBinary(data) != nil {
 			return
 		}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package landlock
+package lsm
 
 import (
 	"errors"
@@ -105,7 +105,7 @@ func addPath(ruleset int, rule PathRule) error {
 		return err
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= file
+		access &= File
 	}
 	if access == 0 {
 		return nil // the kernel answers ENOMSG to a rule that grants nothing

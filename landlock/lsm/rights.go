@@ -1,4 +1,4 @@
-package landlock
+package lsm
 
 import (
 	"fmt"
@@ -35,9 +35,9 @@ const (
 	ResolveUnix                      // 9: connect(2) to a pathname socket of another domain; free before
 )
 
-// file is what a rule on something that is not a directory may hold
+// File is what a rule on something that is not a directory may hold
 // (security/landlock/fs.c, ACCESS_FILE); the kernel refuses the rest with EINVAL.
-const file = Execute | WriteFile | ReadFile | Truncate | IoctlDev | ResolveUnix
+const File = Execute | WriteFile | ReadFile | Truncate | IoctlDev | ResolveUnix
 
 // AccessNet is a set of network rights: LANDLOCK_ACCESS_NET_*.
 type AccessNet uint64
@@ -69,27 +69,30 @@ const (
 	LogSubdomainsOff                   // denials of nested domains are not
 )
 
-// An abi is what a kernel of that version can handle.
-type abi struct {
-	fs     AccessFS
-	net    AccessNet
-	scoped Scope
-	flags  Flags
+// Handled is what a kernel of one ABI can handle.
+type Handled struct {
+	FS     AccessFS
+	Net    AccessNet
+	Scoped Scope
+	Flags  Flags
 }
 
+// Handles returns what an ABI of 1 to [Newest] can handle.
+func Handles(abi int) Handled { return abis[abi] }
+
 // abis is indexed by version; 0 is a kernel without Landlock.
-var abis = [Newest + 1]abi{
-	1:  {fs: 1<<13 - 1},
-	2:  {fs: 1<<14 - 1},
-	3:  {fs: 1<<15 - 1},
-	4:  {fs: 1<<15 - 1, net: 1<<2 - 1},
-	5:  {fs: 1<<16 - 1, net: 1<<2 - 1},
-	6:  {fs: 1<<16 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1},
-	7:  {fs: 1<<16 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
-	8:  {fs: 1<<16 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
-	9:  {fs: 1<<17 - 1, net: 1<<2 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
-	10: {fs: 1<<17 - 1, net: 1<<4 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
-	11: {fs: 1<<17 - 1, net: 1<<4 - 1, scoped: 1<<2 - 1, flags: 1<<3 - 1},
+var abis = [Newest + 1]Handled{
+	1:  {FS: 1<<13 - 1},
+	2:  {FS: 1<<14 - 1},
+	3:  {FS: 1<<15 - 1},
+	4:  {FS: 1<<15 - 1, Net: 1<<2 - 1},
+	5:  {FS: 1<<16 - 1, Net: 1<<2 - 1},
+	6:  {FS: 1<<16 - 1, Net: 1<<2 - 1, Scoped: 1<<2 - 1},
+	7:  {FS: 1<<16 - 1, Net: 1<<2 - 1, Scoped: 1<<2 - 1, Flags: 1<<3 - 1},
+	8:  {FS: 1<<16 - 1, Net: 1<<2 - 1, Scoped: 1<<2 - 1, Flags: 1<<3 - 1},
+	9:  {FS: 1<<17 - 1, Net: 1<<2 - 1, Scoped: 1<<2 - 1, Flags: 1<<3 - 1},
+	10: {FS: 1<<17 - 1, Net: 1<<4 - 1, Scoped: 1<<2 - 1, Flags: 1<<3 - 1},
+	11: {FS: 1<<17 - 1, Net: 1<<4 - 1, Scoped: 1<<2 - 1, Flags: 1<<3 - 1},
 }
 
 var (

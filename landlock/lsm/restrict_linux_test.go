@@ -1,4 +1,4 @@
-package landlock_test
+package lsm_test
 
 import (
 	"errors"
@@ -7,25 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"sandboxd/landlock/lsm"
 
-	"sandboxd/landlock"
+	"golang.org/x/sys/unix"
 )
 
 // TestConstants compares the rights with those of the kernel's header.
 func TestConstants(t *testing.T) {
 	for ours, theirs := range map[uint64]uint64{
-		uint64(landlock.Execute): unix.LANDLOCK_ACCESS_FS_EXECUTE, uint64(landlock.ReadDir): unix.LANDLOCK_ACCESS_FS_READ_DIR,
-		uint64(landlock.MakeSym): unix.LANDLOCK_ACCESS_FS_MAKE_SYM, uint64(landlock.Refer): unix.LANDLOCK_ACCESS_FS_REFER,
-		uint64(landlock.Truncate): unix.LANDLOCK_ACCESS_FS_TRUNCATE, uint64(landlock.IoctlDev): unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
-		uint64(landlock.ResolveUnix): unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
+		uint64(lsm.Execute): unix.LANDLOCK_ACCESS_FS_EXECUTE, uint64(lsm.ReadDir): unix.LANDLOCK_ACCESS_FS_READ_DIR,
+		uint64(lsm.MakeSym): unix.LANDLOCK_ACCESS_FS_MAKE_SYM, uint64(lsm.Refer): unix.LANDLOCK_ACCESS_FS_REFER,
+		uint64(lsm.Truncate): unix.LANDLOCK_ACCESS_FS_TRUNCATE, uint64(lsm.IoctlDev): unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
+		uint64(lsm.ResolveUnix): unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
 	} {
 		if ours != theirs {
-			t.Errorf("%v is %#x, the header says %#x", landlock.AccessFS(ours), ours, theirs)
+			t.Errorf("%v is %#x, the header says %#x", lsm.AccessFS(ours), ours, theirs)
 		}
 	}
-	if landlock.ConnectSendUDP != unix.LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP || landlock.Signal != unix.LANDLOCK_SCOPE_SIGNAL ||
-		landlock.LogSubdomainsOff != unix.LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF || landlock.BindTCP != unix.LANDLOCK_ACCESS_NET_BIND_TCP {
+	if lsm.ConnectSendUDP != unix.LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP || lsm.Signal != unix.LANDLOCK_SCOPE_SIGNAL ||
+		lsm.LogSubdomainsOff != unix.LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF || lsm.BindTCP != unix.LANDLOCK_ACCESS_NET_BIND_TCP {
 		t.Error("ports, scopes or flags differ from the header")
 	}
 }
@@ -47,7 +47,7 @@ func onThread(t *testing.T, f func() error) error {
 
 func newest(t *testing.T) int {
 	t.Helper()
-	abi, err := landlock.ABI()
+	abi, err := lsm.ABI()
 	if err != nil {
 		t.Fatalf("%v; the tests need a kernel with Landlock", err)
 	}
@@ -63,11 +63,11 @@ func TestRestrict(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ruleset := landlock.Ruleset{
-		HandledFS: landlock.ReadFile | landlock.WriteFile | landlock.ReadDir,
-		Paths: []landlock.PathRule{
-			{Path: dir + "/open", Access: landlock.ReadFile | landlock.ReadDir}, // ReadDir is no right of a file, and left out
-			{Path: dir + "/absent", Access: landlock.ReadFile, Optional: true},
+	ruleset := lsm.Ruleset{
+		HandledFS: lsm.ReadFile | lsm.WriteFile | lsm.ReadDir,
+		Paths: []lsm.PathRule{
+			{Path: dir + "/open", Access: lsm.ReadFile | lsm.ReadDir}, // ReadDir is no right of a file, and left out
+			{Path: dir + "/absent", Access: lsm.ReadFile, Optional: true},
 		},
 	}
 	err := onThread(t, func() error {
@@ -97,21 +97,21 @@ func TestRestrictIsStrict(t *testing.T) {
 	if err := os.Symlink("/usr", dir+"/link"); err != nil {
 		t.Fatal(err)
 	}
-	rule := func(path string) landlock.Ruleset {
-		return landlock.Ruleset{HandledFS: landlock.ReadFile, Paths: []landlock.PathRule{{Path: path, Access: landlock.ReadFile}}}
+	rule := func(path string) lsm.Ruleset {
+		return lsm.Ruleset{HandledFS: lsm.ReadFile, Paths: []lsm.PathRule{{Path: path, Access: lsm.ReadFile}}}
 	}
 	for name, c := range map[string]struct {
-		ruleset landlock.Ruleset
+		ruleset lsm.Ruleset
 		want    error
 	}{
 		"a missing path":           {rule(dir + "/absent"), unix.ENOENT},
 		"a link":                   {rule(dir + "/link"), unix.ELOOP},
 		"behind a link":            {rule(dir + "/link/bin"), unix.ELOOP},
-		"nothing is handled":       {landlock.Ruleset{}, unix.ENOMSG},
-		"a right nobody knows":     {landlock.Ruleset{HandledFS: 1 << 60}, unix.EINVAL},
-		"a right not handled":      {landlock.Ruleset{HandledFS: landlock.ReadFile, Paths: []landlock.PathRule{{Path: "/", Access: landlock.Execute}}}, unix.EINVAL},
-		"a flag nobody knows":      {landlock.Ruleset{HandledFS: landlock.ReadFile, Flags: 1 << 30}, unix.EINVAL},
-		"a port without the right": {landlock.Ruleset{HandledFS: landlock.ReadFile, Ports: []landlock.PortRule{{Port: 1, Access: landlock.BindTCP}}}, unix.EINVAL},
+		"nothing is handled":       {lsm.Ruleset{}, unix.ENOMSG},
+		"a right nobody knows":     {lsm.Ruleset{HandledFS: 1 << 60}, unix.EINVAL},
+		"a right not handled":      {lsm.Ruleset{HandledFS: lsm.ReadFile, Paths: []lsm.PathRule{{Path: "/", Access: lsm.Execute}}}, unix.EINVAL},
+		"a flag nobody knows":      {lsm.Ruleset{HandledFS: lsm.ReadFile, Flags: 1 << 30}, unix.EINVAL},
+		"a port without the right": {lsm.Ruleset{HandledFS: lsm.ReadFile, Ports: []lsm.PortRule{{Port: 1, Access: lsm.BindTCP}}}, unix.EINVAL},
 	} {
 		err := onThread(t, func() error {
 			err := c.ruleset.Restrict()
@@ -134,7 +134,7 @@ func TestFacts(t *testing.T) {
 	if abi < 1 {
 		t.Errorf("ABI %d", abi)
 	}
-	fixed, err := landlock.FixedErrata()
+	fixed, err := lsm.FixedErrata()
 	if err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package landlock
+package lsm
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 )
 
 // A Ruleset is one Landlock layer as plain data: what is handled (refused
-// unless a rule grants it), and the rules. [Compile] makes it; the zero value
+// unless a rule grants it), and the rules. Package landlock compiles it; the zero value
 // handles nothing and cannot be applied.
 type Ruleset struct {
 	HandledFS  AccessFS
@@ -63,8 +63,10 @@ func (r Ruleset) String() string {
 //	ports × { port:u16 access:u64 }
 const magic = "LLR1"
 
+// MaxPaths is how many path rules a [Ruleset] can have.
+const MaxPaths = 1 << 14
+
 const (
-	maxPaths      = 1 << 14
 	maxPorts      = 1 << 16
 	maxPathLength = 4095 // PATH_MAX without the NUL
 )
@@ -73,7 +75,7 @@ var errShort = errors.New("cut short")
 
 // AppendBinary implements [encoding.BinaryAppender].
 func (r Ruleset) AppendBinary(b []byte) ([]byte, error) {
-	if len(r.Paths) > maxPaths || len(r.Ports) > maxPorts {
+	if len(r.Paths) > MaxPaths || len(r.Ports) > maxPorts {
 		return nil, fmt.Errorf("encode ruleset: %d paths and %d ports are too many", len(r.Paths), len(r.Ports))
 	}
 	le := binary.LittleEndian
@@ -117,7 +119,7 @@ func (r *Ruleset) UnmarshalBinary(data []byte) error {
 		Flags:      Flags(d.u32()),
 	}
 	paths, ports := d.u32(), d.u32()
-	if paths > maxPaths || ports > maxPorts {
+	if paths > MaxPaths || ports > maxPorts {
 		return fmt.Errorf("decode ruleset: %d paths and %d ports are too many", paths, ports)
 	}
 	for range paths {
