@@ -5,6 +5,8 @@
 // caller must not do what it wanted to record. [Verify] then finds any record
 // that was changed, removed, inserted or moved; with an [Anchor] that was kept
 // elsewhere, also a tail that was cut off and a log that was rewritten whole.
+// What has happened already ([Log.PutAfter]) stands in the file before anybody is told
+// of it, and is on the disk some milliseconds later.
 //
 //	log, err := audit.Open(dir, audit.Options{})
 //	...

@@ -54,12 +54,13 @@ type Log struct {
 	mu      sync.Mutex // guards what follows; held by the writer while it writes
 	file    *os.File
 	number  int    // of file
-	size    int64  // bytes of file that are on the disk and ours
+	size    int64  // bytes of file that are ours
 	last    int64  // where its last line begins; equal to size: it has none
-	head    Anchor // the last record that is on the disk
+	head    Anchor // the last record
 	failed  error  // set: nothing can be written until recover succeeds
 	tried   time.Time
 	unacked []byte // what a failed write may have left behind size
+	late    late
 	opening Opening
 }
 
@@ -81,8 +82,15 @@ type Repair struct {
 // pending are records on their way to the disk together.
 type pending struct {
 	entries []entry
+	after   bool // it may be late
 	result  error
-	done    chan struct{}
+	once    sync.Once
+	written chan struct{} // closed when it stands in the file, or done is
+	done    chan struct{} // closed when result is set
+}
+
+func newPending() *pending {
+	return &pending{written: make(chan struct{}), done: make(chan struct{})}
 }
 
 // entry is one record and what is written of it.
@@ -141,7 +149,8 @@ func (l *Log) Opening() Opening { return l.opening }
 // Dir is the log's directory.
 func (l *Log) Dir() string { return l.dir }
 
-// Head is the last record that is on the disk.
+// Head is the last record, which for a moment may not be on the disk yet (see
+// [Log.PutAfter]).
 func (l *Log) Head() Anchor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,13 +181,24 @@ func (l *Log) Append(r Record) error {
 // Put hands records to the log, which has them on the disk all at once or not at
 // all, one after the other. Until Wait has said that they are there, the caller
 // may prepare what they record, and must not do it.
-func (l *Log) Put(records ...Record) (Writing, error) {
+func (l *Log) Put(records ...Record) (Writing, error) { return l.put(newPending(), records) }
+
+// PutAfter is Put for records of what has happened already, which nothing waits for
+// any more: they stand in the file when Written says so, and so outlive this
+// process, and are on the disk soon after ([lateness]), or together with the next
+// records that come by Put. Between the two a machine that loses its power loses them.
+func (l *Log) PutAfter(records ...Record) (Writing, error) {
+	p := newPending()
+	p.after = true
+	return l.put(p, records)
+}
+
+func (l *Log) put(p *pending, records []Record) (Writing, error) {
 	for _, r := range records {
 		if r.Category == "" || r.Category == Chain {
 			return Writing{}, fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
 		}
 	}
-	p := &pending{done: make(chan struct{})}
 	for _, r := range records {
 		if r.Time.IsZero() {
 			r.Time = time.Now()
@@ -197,6 +217,20 @@ func (l *Log) Put(records ...Record) (Writing, error) {
 	}
 	l.queue <- p
 	return Writing{l, p}, nil
+}
+
+// Written returns nil when the records stand in the file.
+func (w Writing) Written() error {
+	if w.p == nil {
+		return nil
+	}
+	<-w.p.written
+	select {
+	case <-w.p.done:
+		return w.Wait()
+	default:
+		return nil
+	}
 }
 
 // Wait returns nil when the records are on the disk, or what [Log.Append] would.

@@ -15,21 +15,17 @@ const maxBatch = 256
 // retry is how long a failed log waits before it tries again by itself.
 const retry = time.Second
 
+// lateness bounds how long what [Log.PutAfter] wrote waits for the disk.
+const lateness = 20 * time.Millisecond
+
 // write takes what is queued, all of it at once, so that one fdatasync(2)
 // serves everybody who waits. It returns when the queue is closed and empty.
 func (l *Log) write() {
 	defer close(l.ended)
-	for p := range l.queue {
-		batch := []*pending{p}
-		for more := true; more && len(batch) < maxBatch; {
-			select {
-			case p, open := <-l.queue:
-				if more = open; open {
-					batch = append(batch, p)
-				}
-			default:
-				more = false
-			}
+	for {
+		batch := l.next()
+		if batch == nil {
+			return
 		}
 		l.mu.Lock()
 		before := l.number
@@ -38,14 +34,74 @@ func (l *Log) write() {
 			l.removeOld()
 		}
 		l.mu.Unlock()
-		for _, p := range batch {
-			p.result = err
-			close(p.done)
+		if err != nil {
+			settle(batch, err)
 		}
 	}
 }
 
-// commit puts a batch on the disk. All of it is there or none of it counts.
+// next waits for what is to be written; meanwhile what was written late goes to
+// the disk. It returns nil when nothing will come any more.
+func (l *Log) next() []*pending {
+	var p *pending
+	open := true
+	select {
+	case p, open = <-l.queue:
+	default:
+		var late <-chan time.Time
+		if l.late.waiting != nil {
+			late = time.After(lateness)
+		}
+		select {
+		case p, open = <-l.queue:
+		case <-late:
+			l.mu.Lock()
+			l.sync() // who waits for it learns its error
+			l.mu.Unlock()
+			return l.next()
+		}
+	}
+	if !open {
+		l.mu.Lock()
+		l.sync()
+		l.mu.Unlock()
+		return nil
+	}
+	batch := []*pending{p}
+	for len(batch) < maxBatch {
+		select {
+		case p, open := <-l.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, p)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// settle tells everybody who waits how it went.
+func settle(batch []*pending, err error) {
+	for _, p := range batch {
+		p.result = err
+		p.once.Do(func() { close(p.written) })
+		close(p.done)
+	}
+}
+
+// late is what stands in the file and is not known to be on the disk: all that
+// follows these marks.
+type late struct {
+	size, last int64
+	head       Anchor
+	ends       []Mirrored
+	waiting    []*pending // nil: there is none
+}
+
+// commit writes a batch, and puts it on the disk unless all of it may be late. All
+// of it is there or none of it counts; with nil everybody has been told, or will be.
 func (l *Log) commit(batch []*pending) error {
 	if l.failed != nil {
 		if time.Since(l.tried) < retry {
@@ -56,6 +112,9 @@ func (l *Log) commit(batch []*pending) error {
 		}
 	}
 	if l.size >= l.opts.RotateSize {
+		if err := l.sync(); err != nil {
+			return err
+		}
 		if err := l.rotate(); err != nil {
 			return l.fail(err, nil)
 		}
@@ -63,7 +122,9 @@ func (l *Log) commit(batch []*pending) error {
 	var buf []byte
 	head, last := l.head, l.size
 	ends := make([]Mirrored, 0, len(batch))
+	wait := false
 	for _, p := range batch {
+		wait = wait || !p.after
 		for _, e := range p.entries {
 			last = l.size + int64(len(buf))
 			line, hash := seal(head.Seq+1, head.Hash, e.object)
@@ -80,16 +141,42 @@ func (l *Log) commit(batch []*pending) error {
 		l.takeBack(buf[:n])
 		return l.fail(err, buf[:n])
 	}
-	if err := datasync(l.file); err != nil {
-		return l.fail(err, buf)
+	if l.late.waiting == nil {
+		l.late = late{size: l.size, last: l.last, head: l.head}
 	}
+	l.late.ends = append(l.late.ends, ends...)
+	l.late.waiting = append(l.late.waiting, batch...)
 	l.head, l.last, l.size = head, last, l.size+int64(len(buf))
-	if l.opts.Mirror != nil {
-		for _, m := range ends {
+	if wait {
+		l.sync()
+		return nil // sync has told
+	}
+	for _, p := range batch {
+		p.once.Do(func() { close(p.written) })
+	}
+	return nil
+}
+
+// sync puts everything that was written on the disk, and tells those who wait. When
+// that fails, what was written counts as a failed write.
+func (l *Log) sync() error {
+	if l.late.waiting == nil {
+		return nil
+	}
+	was := l.late
+	l.late = late{}
+	err := datasync(l.file)
+	if err != nil {
+		unacked, rerr := io.ReadAll(io.NewSectionReader(l.file, was.size, l.size-was.size))
+		l.head, l.last, l.size = was.head, was.last, was.size
+		err = l.fail(errors.Join(err, rerr), unacked)
+	} else if l.opts.Mirror != nil {
+		for _, m := range was.ends {
 			l.opts.Mirror(m)
 		}
 	}
-	return nil
+	settle(was.waiting, err)
+	return err
 }
 
 // fail makes err stick.
@@ -203,5 +290,10 @@ func (l *Log) note(operation string, detail map[string]string) error {
 	if err != nil {
 		return err
 	}
-	return l.commit([]*pending{{entries: []entry{{r, object}}}})
+	p := newPending()
+	p.entries = []entry{{r, object}}
+	if err := l.commit([]*pending{p}); err != nil {
+		return err
+	}
+	return p.result
 }

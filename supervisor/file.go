@@ -213,8 +213,7 @@ func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement
 	if err != nil {
 		end.Error = err.Error()
 	}
-	if rerr := s.record(end); rerr != nil {
-		s.stop(c.sess, "the end of "+c.exec.ID+" could not be recorded: "+rerr.Error())
+	if rerr := s.recordEnd(c.sess, c.exec.ID, end); rerr != nil {
 		out.Warnings = append(out.Warnings, "the end of this operation could not be recorded; the session is stopped: "+rerr.Error())
 	}
 	return out, err

@@ -22,6 +22,29 @@ func (s *Supervisor) record(r audit.Record) error {
 	return nil
 }
 
+// recordEnd puts on record how something of a session ended, before that is told. It
+// stands in the log then, and is on the disk a moment later. What ran can't be undone:
+// where its end can't be recorded, the session goes no further (R-AU-01).
+func (s *Supervisor) recordEnd(sess *Session, id string, r audit.Record) error {
+	stop := func(err error) error {
+		s.stop(sess, "the end of "+id+" could not be recorded: "+err.Error())
+		return &AuditError{err}
+	}
+	writing, err := s.Audit.PutAfter(r)
+	if err == nil {
+		err = writing.Written()
+	}
+	if err != nil {
+		return stop(err)
+	}
+	s.work.Go(func() {
+		if err := writing.Wait(); err != nil {
+			stop(err)
+		}
+	})
+	return nil
+}
+
 // AuditError says that something could not be put on record and was therefore
 // not done (R-AU-03).
 type AuditError struct{ Err error }
@@ -129,8 +152,8 @@ func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, dec
 	}), nil
 }
 
-// recordEnd is on disk before the result is told.
-func (s *Supervisor) recordEnd(e *Exec, j *judgement, res Result) error {
+// end records how a command ended.
+func (s *Supervisor) end(e *Exec, j *judgement, res Result) error {
 	r := recordOf(e, j)
 	r.Category, r.Operation = audit.Execution, "end"
 	code := res.Code
@@ -151,7 +174,7 @@ func (s *Supervisor) recordEnd(e *Exec, j *judgement, res Result) error {
 		r.Error = res.Message
 	}
 	s.Approval.End(s.ctx, s.call(e, j), res.Decision, resultError(res))
-	return s.record(r)
+	return s.recordEnd(e.Session, e.ID, r)
 }
 
 func resultError(r Result) error {

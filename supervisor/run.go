@@ -33,9 +33,7 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 	if err := recorded(); err != nil {
 		return base.unrecorded(err)
 	}
-	if err := s.recordEnd(e, j, result); err != nil {
-		// What ran can't be undone; the session goes no further (R-AU-01).
-		s.stop(e.Session, "the end of "+e.ID+" could not be recorded: "+err.Error())
+	if err := s.end(e, j, result); err != nil {
 		result.Warnings = append(result.Warnings, "the end of this command could not be recorded; the session is stopped: "+err.Error())
 	}
 	return result

@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// R-AU-01: what has happened already stands in the file when that is said, in its
+// place in the chain, whoever reads it, and is on the disk soon after.
+func TestPutAfter(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	var mirrored []uint64
+	l, err := Open(dir, Options{Mirror: func(m Mirrored) { mirrored = append(mirrored, m.Seq) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		var w Writing
+		if i%3 == 0 {
+			w, err = l.Put(Record{Category: Decision, Operation: "approved"})
+		} else {
+			w, err = l.PutAfter(Record{Category: Execution, Operation: "end"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Written(); err != nil {
+			t.Fatal(err)
+		}
+		if sum, err := Verify(dir); err != nil || sum.Records != uint64(i+2) {
+			t.Fatalf("after %d: %+v, %v", i, sum, err)
+		}
+		if i%7 == 0 {
+			if err := w.Wait(); err != nil { // nothing comes after it, and it is not forgotten
+				t.Fatal(err)
+			}
+		}
+	}
+	if sum, err := l.Verify(); err != nil || sum.Records != 31 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, seq := range mirrored {
+		if seq != uint64(i)+1 {
+			t.Fatalf("mirrored in the order %v", mirrored)
+		}
+	}
+	if len(mirrored) != 31 {
+		t.Errorf("%d records were mirrored", len(mirrored))
+	}
+}
+
+// R-AU-03: what does not reach the disk is told to whoever waits, nothing is
+// written behind it, and it is taken out, on record, when the log goes on.
+func TestLateFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	l, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r, w, err := os.Pipe() // fdatasync(2) of a pipe fails: EINVAL
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var writing Writing
+	ends := 0
+	for l.mu.Lock(); l.late.waiting == nil; l.mu.Lock() { // else it was on the disk before it could be looked at
+		l.mu.Unlock()
+		if writing, err = l.PutAfter(Record{Category: Execution, Operation: "end"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := writing.Written(); err != nil {
+			t.Fatal(err)
+		}
+		ends++
+	}
+	file := l.file
+	l.file = w
+	l.sync()
+	w.Close()
+	l.file = file
+	l.mu.Unlock()
+	if err := writing.Wait(); err == nil || !strings.Contains(err.Error(), "fdatasync") {
+		t.Errorf("wait: %v", err)
+	}
+	if err := writing.Written(); err == nil {
+		t.Error("it failed, and still is said to be written")
+	}
+	if err := l.Append(Record{Category: Decision}); err == nil {
+		t.Error("a log that failed takes records")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for err = l.Append(Record{Category: Decision}); err != nil; err = l.Append(Record{Category: Decision}) {
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	sum, err := Verify(dir)
+	if err != nil || sum.Records != uint64(ends+2) || len(sum.Repairs) != 1 { // began, recovered, the decision, and the ends but for one
+		t.Errorf("%+v, %v", sum, err)
+	}
+	page, err := l.Query(Filter{Limit: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range page.Entries {
+		if e.Record.Operation == "end" {
+			ends--
+		}
+	}
+	if ends != 1 {
+		t.Errorf("%d ends are missing, want the one that failed", ends)
+	}
+}
