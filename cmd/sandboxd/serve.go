@@ -130,6 +130,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	}
 	go b.leaveWhenIdle(ctx, idle, cancel)
 	go leaveWhenLost(ctx, doors.own, cancel, log)
+	go b.rest(ctx)
 	handedAgent, handedApprover, err := b.serveLaunchers(ctx, doors.launcher, log)
 	if err != nil {
 		return err

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+)
+
+// When nothing has run for as long, the daemon gives memory back: what the last
+// commands took, and, once their results are forgotten, what those took.
+var restAfter = []time.Duration{20 * time.Second, 6 * time.Minute}
+
+// rest gives memory back whenever a time of work is over.
+func (b *backend) rest(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	var work time.Time // the last that was seen
+	rested := 0        // how often since
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		last, _ := b.sup.IdleSince()
+		if b.sup.Running() > 0 || !last.Equal(work) {
+			work, rested = last, 0
+		}
+		if b.sup.Running() == 0 && rested < len(restAfter) && time.Since(last) > restAfter[rested] {
+			rested++
+			debug.FreeOSMemory()
+		}
+	}
+}
