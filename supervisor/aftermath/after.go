@@ -18,19 +18,31 @@ type Snapshot struct {
 	found
 	profile profile.Profile
 	cache   *Cache
-	copies  map[string]bool
+	copies  map[string]bool // nil until it is asked for; see hadCopy
 }
 
 // Before looks at what stands under protected names in the writable trees of p,
 // which is the profile without what was granted for this run alone.
 func Before(p profile.Profile, c *Cache) *Snapshot {
-	s := &Snapshot{found: walk(p, c), profile: p, cache: c, copies: map[string]bool{}}
-	for at, e := range s.entries {
-		if key, ok := e.asCopy(at); ok {
-			s.copies[key] = true
+	return &Snapshot{found: walk(p, c), profile: p, cache: c}
+}
+
+// hadCopy reports whether the same file stood under the same protected name
+// elsewhere. That is hardly ever asked, and the answer takes all that stood anywhere.
+func (s *Snapshot) hadCopy(at string, e entry) bool {
+	key, ok := e.asCopy(at)
+	if !ok {
+		return false
+	}
+	if s.copies == nil {
+		s.copies = map[string]bool{}
+		for at, e := range s.entries {
+			if key, ok := e.asCopy(at); ok {
+				s.copies[key] = true
+			}
 		}
 	}
-	return s
+	return s.copies[key]
 }
 
 // Run is what a check must know of the run.
@@ -121,7 +133,7 @@ func (c *check) look(at string, e entry) {
 			return
 		}
 	}
-	if key, ok := e.asCopy(at); ok && c.before.copies[key] {
+	if c.before.hadCopy(at, e) {
 		return
 	}
 	if e.directory() && !e.deep && (c.empty(at) || c.holdsCopies(at)) {
@@ -194,8 +206,7 @@ func (c *check) empty(dir string) bool { return len(c.below(dir)) == 0 }
 func (c *check) holdsCopies(dir string) bool {
 	return slices.ContainsFunc(c.below(dir), func(at string) bool {
 		_, had := c.before.entries[at]
-		key, ok := c.now.entries[at].asCopy(at)
-		return had || ok && c.before.copies[key] || c.granted(at)
+		return had || c.before.hadCopy(at, c.now.entries[at]) || c.granted(at)
 	})
 }
 
@@ -222,7 +233,7 @@ func (c *check) config(at, repo string, was entry, had bool, e entry) {
 	c.dealt = append(c.dealt, at)
 	root := c.rootOf(at)
 	born := !c.before.repos[repo]
-	if key, ok := e.asCopy(at); ok && born && c.before.copies[key] {
+	if born && c.before.hadCopy(at, e) {
 		return
 	}
 	if !e.regular() || e.content == nil {
