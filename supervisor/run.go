@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"sandboxd/approval"
 	"sandboxd/audit"
@@ -252,17 +253,32 @@ func (st *streams) follow(log *eventLog) {
 	}
 	st.toClose = nil
 	for _, src := range st.out {
-		st.copying.Go(func() {
-			buf := make([]byte, 32<<10)
-			for {
-				n, err := src.file.Read(buf)
-				if n > 0 { // it is kept for minutes, so in no more room than it needs
-					log.add(Event{Kind: src.kind, Data: bytes.Clone(buf[:n])})
-				}
-				if err != nil { // EOF; EIO from a terminal whose last user left
-					return
-				}
+		st.copying.Go(func() { src.copyTo(log) })
+	}
+}
+
+// buffers are for output; a command that says nothing holds none.
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// copyTo copies until the end: EOF, or EIO from a terminal whose last user left.
+func (s source) copyTo(log *eventLog) {
+	c, err := s.file.SyscallConn()
+	for more := true; more && err == nil; {
+		err = c.Read(func(fd uintptr) (done bool) {
+			buf := buffers.Get().(*[32 << 10]byte)
+			defer buffers.Put(buf)
+			n, err := unix.Read(int(fd), buf[:])
+			switch {
+			case err == unix.EAGAIN:
+				return false
+			case err == unix.EINTR:
+				return true
+			case n > 0: // it is kept for minutes, so in no more room than it needs
+				log.add(Event{Kind: s.kind, Data: bytes.Clone(buf[:n])})
+			default:
+				more = false
 			}
+			return true
 		})
 	}
 }
