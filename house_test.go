@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"cmd/sbx":             {"ipc", "hook", "mcp", "audit", "display", "shell/importrules"},
 	// Rooms of tests only.
 	"acceptance":   {"*"},
-	"bench":        {"bwrap", "config", "ipc", "profile"},
+	"bench":        {"approval", "audit", "bwrap", "config", "ipc", "profile"},
 	"differential": {"*"},
 	"":             {},
 }

@@ -19,9 +19,10 @@ type daemon struct {
 	cmd               *exec.Cmd
 }
 
-// startDaemon starts the daemon that lies in bin with a configuration, and trusts
-// its project. It asks nobody: what is measured needs no person.
-func startDaemon(bin, config string) (*daemon, error) {
+// startDaemon starts the daemon that lies in bin with a configuration and what state,
+// unless it is nil, puts into its state directory, and trusts its project. It asks
+// nobody: what is measured needs no person.
+func startDaemon(bin, config string, state func(dir string) error) (*daemon, error) {
 	dir, err := os.MkdirTemp("", "sbxbench")
 	if err != nil {
 		return nil, err
@@ -33,6 +34,11 @@ func startDaemon(bin, config string) (*daemon, error) {
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "config.toml"), []byte(config), 0o600)
+	}
+	if err == nil && state != nil {
+		if err = os.Mkdir(filepath.Join(dir, "state"), 0o700); err == nil {
+			err = state(filepath.Join(dir, "state"))
+		}
 	}
 	if err == nil {
 		err = d.serve()

@@ -2,7 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
 )
 
 // growth is a case beside the empty one.
@@ -11,12 +18,16 @@ type growth struct {
 	config   string
 	sessions int // that are open besides
 	files    int // in the project
+	// state fills the daemon's state directory before it starts; nil: it is empty.
+	state func(dir string) error
 }
 
 var growths = []growth{
 	{name: "nothing"},
 	{name: "1,000 sessions", sessions: 1000},
 	{name: "1,000 rules", config: manyRules(1000)},
+	{name: "10,000 grants", state: manyGrants(10_000)},
+	{name: "1 GB of log", state: longLog(1 << 30)},
 	{name: "10,000 files", files: 10_000},
 	{name: "100,000 files", files: 100_000},
 }
@@ -27,6 +38,42 @@ func manyRules(n int) string {
 		fmt.Fprintf(&b, "[[shell.rules]]\npattern = \"command%d *\"\n", i)
 	}
 	return b.String()
+}
+
+// manyGrants are answers for good, each about another command.
+func manyGrants(n int) func(string) error {
+	return func(dir string) error {
+		uid := os.Geteuid()
+		me := approval.Principal{UID: uid}
+		var list []approval.Grant
+		for i := range n {
+			list = append(list, approval.Grant{ID: "g-" + strconv.Itoa(i), Effect: approval.Allow, Scope: approval.ScopeGlobal, Principal: me, Created: time.Now(),
+				By: approval.Identity{Principal: me, Name: "bench"}, Source: "person",
+				Match: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Prefix("argv", "command"+strconv.Itoa(i))}}})
+		}
+		return approval.NewFileStore(filepath.Join(dir, "grants.json")).Save(list)
+	}
+}
+
+// longLog is a log of so many bytes, in records of an ordinary length.
+func longLog(bytes int) func(string) error {
+	return func(dir string) error {
+		log, err := audit.Open(filepath.Join(dir, "audit"), audit.Options{})
+		if err != nil {
+			return err
+		}
+		record := audit.Record{Category: audit.Execution, Operation: "end", Session: "s-bench", Tool: "bash", Subject: strings.Repeat("word ", 200)}
+		var last audit.Writing
+		for written := 0; written < bytes; written += 1300 {
+			if last, err = log.PutAfter(record); err != nil {
+				return err
+			}
+		}
+		if err := last.Wait(); err != nil {
+			return err
+		}
+		return log.Close()
+	}
 }
 
 // grown is what a case costs.
@@ -43,7 +90,7 @@ func grow(bin string, runs int) ([]grown, error) {
 	var ways []way
 	var out []grown
 	for _, g := range growths {
-		d, err := startDaemon(bin, "[daemon]\nsessions = 2000\n"+g.config)
+		d, err := startDaemon(bin, "[daemon]\nsessions = 2000\n"+g.config, g.state)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", g.name, err)
 		}

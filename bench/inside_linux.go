@@ -13,17 +13,18 @@ import (
 // launch: it takes its own time and prints it in nanoseconds.
 type work struct{ name, script string }
 
-const timed = `s=$(date +%%s%%N); { %s; } >/dev/null 2>&1; echo $(($(date +%%s%%N)-s))`
+const timed = `s=$(date +%%s%%N); { %s; } >/dev/null 2>&1 || exit 1; echo $(($(date +%%s%%N)-s))`
 
 var works = []work{
 	{"git status, three times", "for i in 1 2 3; do git status; done"},
-	{"grep -r, three times", "for i in 1 2 3; do grep -r nothing-of-that .; done"},
+	{"grep -r, three times", "for i in 1 2 3; do grep -r nothing-of-that . || true; done"},
 	{"tar", "tar cf - . | cat"},
 	{"500 forks and execs", "for i in $(seq 500); do /bin/true; done"},
+	{"go build after a change", "cd program && echo \"package main; const n = $RANDOM\" > n.go && GOCACHE=$PWD/../.gocache HOME=/tmp $GO build -o /tmp/built ."},
 	{"processor alone", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"},
 }
 
-// fill makes a repository of so many small files.
+// fill makes a repository of so many small files, and a program.
 func fill(dir string, files int) error {
 	for i := range files {
 		name := filepath.Join(dir, fmt.Sprintf("d%d/f%d.txt", i/100, i))
@@ -36,6 +37,15 @@ func fill(dir string, files int) error {
 			return err
 		}
 	}
+	program := filepath.Join(dir, "program")
+	if err := os.Mkdir(program, 0o755); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"go.mod": "module program\n\ngo 1.24\n", "main.go": "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(n) }\n"} {
+		if err := os.WriteFile(filepath.Join(program, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
 	cmd := exec.Command("sh", "-c", "git init -q . && git add . && git -c user.name=b -c user.email=b@example.invalid commit -qm one")
 	cmd.Dir = dir
 	return cmd.Run()
@@ -43,9 +53,13 @@ func fill(dir string, files int) error {
 
 // inside measures the works in turns, bare and in the sandbox.
 func inside(c *client, project string, runs int) ([][2]timing, error) {
+	compiler, err := exec.LookPath("go")
+	if err != nil {
+		return nil, err
+	}
 	var out [][2]timing
 	for _, w := range works {
-		script := fmt.Sprintf(timed, w.script)
+		script := "GO=" + compiler + "\n" + fmt.Sprintf(timed, w.script)
 		said := map[string]*time.Duration{"bare": new(time.Duration), "inside": new(time.Duration)}
 		note := func(way, text string) error {
 			n, err := time.ParseDuration(strings.TrimSpace(text) + "ns")

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func run() int {
 	flag.IntVar(&o.runs, "runs", 200, "runs of each way to launch")
 	flag.DurationVar(&o.lasting, "lasting", 5*time.Second, "how long each rate is measured")
 	flag.IntVar(&o.files, "files", 5000, "files of the project in which work is measured")
-	flag.StringVar(&o.only, "only", "", "tables to make, of launches,rates,inside,growth; empty: all")
+	flag.StringVar(&o.only, "only", "", "tables to make, of launches,peers,rates,inside,growth; empty: all")
 	flag.StringVar(&o.plain, "plain", "", "serve on this socket without a sandbox, for the comparison, and measure nothing")
 	flag.Parse()
 	if o.plain != "" {
@@ -43,6 +44,12 @@ func run() int {
 		}
 		return 1
 	}
+	bin, err := filepath.Abs(o.bin) // what is started there has another working directory
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
+	}
+	o.bin = bin
 	r, err := measure(o)
 	if err == nil {
 		err = r.write(o)
@@ -62,12 +69,12 @@ func settle() { time.Sleep(pause) }
 // measure takes all tables, one after the other.
 func measure(o options) (*report, error) {
 	r := newReport(o)
-	cold, err := startDaemon(o.bin, "[sandbox]\nwarm = 0\n")
+	cold, err := startDaemon(o.bin, "[sandbox]\nwarm = 0\n", nil)
 	if err != nil {
 		return nil, err
 	}
 	defer cold.stop()
-	warm, err := startDaemon(o.bin, "")
+	warm, err := startDaemon(o.bin, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +117,17 @@ func measure(o options) (*report, error) {
 		}
 	}
 	r.warm, r.warmOf = warmClient.warm, warmClient.runs
+	if o.wants("peers") {
+		ways, missing, err := installed(warm.project)
+		if err != nil {
+			return nil, err
+		}
+		r.missing = missing
+		ours := []way{{name: "bare", run: bare}, {name: "bwrap alone, equal mounts", run: raw}, {name: "sbx run, warm", run: warm.sbxRun, before: settle}}
+		if r.peers, err = interleaved(max(20, o.runs/4), append(ours, ways...)); err != nil {
+			return nil, err
+		}
+	}
 	for _, atOnce := range []int{1, 2, 8} {
 		if !o.wants("rates") {
 			break

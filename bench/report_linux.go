@@ -21,6 +21,8 @@ type report struct {
 	runs, files   int
 
 	launches     []timing
+	peers        []timing
+	missing      []string // peers that were not measured, and why
 	warm, warmOf int
 	rates        []rates
 	inside       [][2]timing
@@ -62,6 +64,7 @@ func (r *report) write(o options) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s, %s; load %s at the start and %s at the end.\n\n", time.Now().UTC().Format(time.DateOnly), r.machine, r.load, loadNow())
 	r.launchTable(&b)
+	r.peerTable(&b)
 	r.rateTable(&b)
 	r.insideTable(&b)
 	r.memoryTable(&b)
@@ -87,6 +90,21 @@ func (r *report) launchTable(b *strings.Builder) {
 			ratio(t.median(), r.launches[0].median()), ratio(t.median(), r.launches[1].median()))
 	}
 	fmt.Fprintf(b, "\n%d of %d launches of the warm daemon found a sandbox laid.\n\n", r.warm, r.warmOf)
+}
+
+func (r *report) peerTable(b *strings.Builder) {
+	if len(r.peers) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "The whole programs, `true`, %d runs of each in turns, milliseconds:\n\n| program | median | p99 | of bare | of sbx run |\n|---|---|---|---|---|\n", len(r.peers[0].times))
+	for _, t := range r.peers {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", t.name, ms(t.median()), ms(t.at(0.99)),
+			ratio(t.median(), r.peers[0].median()), ratio(t.median(), r.peers[2].median()))
+	}
+	if len(r.missing) > 0 {
+		fmt.Fprintf(b, "\nNot measured: %s.\n", strings.Join(r.missing, "; "))
+	}
+	b.WriteString("\n")
 }
 
 func (r *report) rateTable(b *strings.Builder) {
