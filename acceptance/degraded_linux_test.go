@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,11 +19,12 @@ import (
 
 // outerFilter in the environment has the test binary stand in for a container
 // that refuses Landlock: it answers its system calls with that errno and
-// executes its arguments. outerListener has it stand in for one that listens to
-// system calls itself.
+// executes its arguments. outerNamespaces has it stand in for one that forbids user
+// namespaces, outerListener for one that listens to system calls itself.
 const (
-	outerFilter   = "ACCEPTANCE_OUTER_FILTER"
-	outerListener = "ACCEPTANCE_OUTER_LISTENER"
+	outerFilter     = "ACCEPTANCE_OUTER_FILTER"
+	outerNamespaces = "ACCEPTANCE_OUTER_NAMESPACES"
+	outerListener   = "ACCEPTANCE_OUTER_LISTENER"
 )
 
 func init() {
@@ -41,19 +43,37 @@ func init() {
 		unix.FcntlInt(fd, unix.F_SETFD, 0) // it stays open
 		panic(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
 	}
+	if os.Getenv(outerNamespaces) != "" {
+		os.Unsetenv(outerNamespaces)
+		behind([]unix.SockFilter{
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},                             // seccomp_data.nr
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_CLONE3, Jt: 5},       // its flags can't be seen
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_CLONE, Jt: 1},        //
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_UNSHARE, Jf: 4},      //
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16},                            // the first argument's lower half
+			{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.CLONE_NEWUSER, Jf: 2},   //
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}, //
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		})
+	}
 	errno, err := strconv.ParseUint(os.Getenv(outerFilter), 10, 16)
 	if err != nil {
 		return
 	}
-	runtime.LockOSThread()
 	os.Unsetenv(outerFilter)
-	filter := []unix.SockFilter{
+	behind([]unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // seccomp_data.nr
 		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: unix.SYS_LANDLOCK_CREATE_RULESET, Jf: 2},
 		{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: unix.SYS_LANDLOCK_RESTRICT_SELF, Jt: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	}
+	})
+}
+
+// behind executes the arguments behind a filter.
+func behind(filter []unix.SockFilter) {
+	runtime.LockOSThread()
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		panic(err)
@@ -72,6 +92,7 @@ type degradedHost struct {
 	all    bool     // try it with every requirement, not with the first and the last
 	userns bool     // in a user namespace of its own, too
 	errno  string   // Landlock's answer by an outer filter
+	no     string   // outerNamespaces: an outer filter forbids them
 	bin    []string // the binaries that are installed; nil: all
 	path   string   // before the daemon's PATH
 
@@ -113,6 +134,8 @@ func degradedHosts() []degradedHost {
 			root: withNetwork, user: walls, userRuns: true},
 		{name: "no user namespaces", setup: "echo 0 > /proc/sys/user/max_user_namespaces", userns: true, why: "user.max_user_namespaces=0", remedy: "sysctl user.max_user_namespaces=",
 			root: withNetwork, user: walls, userRuns: true},
+		{name: "user namespaces forbidden", no: outerNamespaces, why: "bwrap", remedy: "user namespaces",
+			root: withNetwork, user: walls, userRuns: true},
 		{name: "landlock not there", all: true, errno: "38", why: "not built into this kernel, or a system call filter around us hides it", remedy: "CONFIG_SECURITY_LANDLOCK",
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
 		{name: "landlock forbidden", errno: "1", why: "operation not permitted", remedy: "system call filter",
@@ -122,6 +145,17 @@ func degradedHosts() []degradedHost {
 		{name: "no helper", all: true, bin: []string{"sandboxd"}, why: "launch helper", remedy: "install sandboxd-launch beside sandboxd",
 			root: append([]string{"syscalls", "privileges"}, withNetwork...), user: append([]string{"syscalls", "privileges"}, withNetwork...)},
 	}
+}
+
+// withoutBubblewrap is a host where it is gone or, without root, where it is kept
+// from working.
+func withoutBubblewrap() degradedHost {
+	name := "no bwrap"
+	if os.Geteuid() != 0 {
+		name = "user namespaces forbidden"
+	}
+	hosts := degradedHosts()
+	return hosts[slices.IndexFunc(hosts, func(h degradedHost) bool { return h.name == name })]
 }
 
 // requirement is a configuration and what it requires.
@@ -140,14 +174,14 @@ var requirements = []requirement{
 // Issue "The sandbox", 2: whatever is missing, the daemon says so at once,
 // with the remedy, and nothing runs outside. R-OS-03 R-OS-04 R-OS-05
 func TestDegradedHosts(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Log("left out: only root can make degraded hosts; CI runs this as root")
-		return
-	}
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README")
 		for _, h := range degradedHosts() {
-			if h.rootOnly && a.cred != nil {
+			if h.rootOnly && !a.root() {
+				continue
+			}
+			if h.setup != "" && os.Geteuid() != 0 {
+				t.Logf("left out: only root can make the host %q; CI runs this as root", h.name)
 				continue
 			}
 			t.Run(h.name, func(t *testing.T) {
@@ -173,7 +207,7 @@ func (a *actor) degraded(h degradedHost, r requirement) {
 	t := a.t
 	t.Helper()
 	missing, runs := h.root, h.rootRuns
-	if a.cred != nil {
+	if !a.root() {
 		missing, runs = h.user, h.userRuns
 	}
 	unmet := false
@@ -259,22 +293,26 @@ func (a *actor) on(h degradedHost, r requirement) *exec.Cmd {
 		}
 	}
 	cmd := a.command(a.t.Context(), "/bin/bash", "-euc", "true; "+h.setup+"\nexec \"$@\"", "bash")
-	if h.errno != "" {
+	if h.errno != "" || h.no != "" {
 		self, err := os.Executable()
 		if err != nil {
 			a.t.Fatal(err)
 		}
 		cmd.Args = append(cmd.Args, self)
-		cmd.Env = append(cmd.Env, outerFilter+"="+h.errno)
+		cmd.Env = append(cmd.Env, outerFilter+"="+h.errno, h.no+"=1")
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	private := ""
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS
+		private = "mount --make-rprivate /; "
+	}
 	if h.userns {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		all := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 65535}}
 		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = all, all
 		cmd.SysProcAttr.GidMappingsEnableSetgroups = true
 	}
-	private := "mount --make-rprivate /; "
 	cmd.Args[2] = strings.Replace(cmd.Args[2], "true; ", private, 1)
 	if a.cred != nil {
 		cmd.Args = append(cmd.Args, "/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid", strconv.Itoa(int(a.cred.Gid)))

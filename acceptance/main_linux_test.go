@@ -73,6 +73,18 @@ type actor struct {
 // ordinary is the user that tests run as besides root.
 const ordinary = "sbxacceptance"
 
+// ordinaryActor is that user, or whoever runs the tests without root.
+func ordinaryActor(t *testing.T) *actor {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return newActor(t, "")
+	}
+	return newActor(t, ordinaryUser(t))
+}
+
+// root reports whether the actor is root.
+func (a *actor) root() bool { return os.Geteuid() == 0 && a.cred == nil }
+
 // eachUser runs f as root and as an ordinary user; without root only as
 // whoever runs the tests.
 func eachUser(t *testing.T, f func(t *testing.T, a *actor)) {
@@ -190,10 +202,10 @@ func (a *actor) approveAll() { a.start("--mode", "approve-all") }
 
 // approveAllCold is approveAll without sandboxes that wait, for tests that look
 // for what is left.
-func (a *actor) approveAllCold() {
+func (a *actor) approveAllCold(args ...string) {
 	a.t.Helper()
 	a.sh("printf '[sandbox]\nwarm = 0\n' > " + a.dir + "/cold.toml; chmod 600 " + a.dir + "/cold.toml")
-	a.start("--mode", "approve-all", "--config", filepath.Join(a.dir, "cold.toml"))
+	a.start(append([]string{"--mode", "approve-all", "--config", filepath.Join(a.dir, "cold.toml")}, args...)...)
 }
 
 // start runs a daemon in the foreground, as a service manager would.

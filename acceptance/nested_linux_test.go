@@ -95,6 +95,9 @@ func TestSessionInsideSandbox(t *testing.T) {
 			"root /": "bad_root", "root " + a.home: "bad_root", "root " + a.socketDir(): "bad_root", "root /etc": "bad_root",
 			"stolen": "not_found", "sessions": 2.0, "mode": "no_route", "trust": "no_route",
 		} {
+			if name == "its command" && strings.HasPrefix(a.dir, a.home) {
+				continue // every sandbox has a home of its own, and it shows there what the outer one was shown
+			}
 			if res[name] != want {
 				t.Errorf("%s: %v, want %v", name, res[name], want)
 			}
@@ -136,14 +139,18 @@ func TestSessionInsideSandbox(t *testing.T) {
 }
 
 // outsideTmp gives the actor another place for its sockets: the host's /tmp is
-// not in the sandbox, and so no socket in it.
+// not in the sandbox, and so no socket in it. Whoever is not logged in, but came
+// by su, has only a home besides.
 func (a *actor) outsideTmp() {
 	a.t.Helper()
 	parent := "/run"
 	if os.Geteuid() != 0 {
 		parent = "/run/user/" + strconv.Itoa(os.Geteuid())
+		if _, err := os.Stat(parent); err != nil {
+			parent = a.home
+		}
 	}
-	dir, err := os.MkdirTemp(parent, "sbx-")
+	dir, err := os.MkdirTemp(parent, ".sbx-")
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -39,11 +39,7 @@ func (a *actor) usage() usage {
 			u.threads = n
 		}
 	}
-	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	u.descriptors = int64(len(fds))
+	u.descriptors = a.descriptors()
 	logs, _ := filepath.Glob(filepath.Join(a.stateDir(), "audit", "*.jsonl"))
 	for _, l := range logs {
 		if fi, err := os.Stat(l); err == nil {
@@ -66,7 +62,7 @@ func TestSoak(t *testing.T) {
 		total = n
 	}
 	a := newActor(t, "")
-	a.start()
+	a.start(a.counted()...)
 	const workers = 2
 	parts := 4
 	if total >= 10000 {

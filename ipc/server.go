@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/user"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -191,6 +193,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(refusal)
 		return
 	}
+	if meant := r.Header.Get(UserHeader); meant != "" && !serves(meant) {
+		x.refuse(&Error{Code: CodeNotFound, Message: fmt.Sprintf("this is the daemon of user %d, not of %q", os.Geteuid(), meant),
+			Hint: "another user's is reached through the system's broker: --user without --socket-dir and SBX_SOCKET_DIR"})
+		return
+	}
 	if secret := bearer(r); secret != "" {
 		x.caller.Secret = secret
 	}
@@ -207,6 +214,16 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.mux.ServeHTTP(x, r)
+}
+
+// serves reports whether the user of that name or number is this daemon's own.
+func serves(name string) bool {
+	own := strconv.Itoa(os.Geteuid())
+	if name == own {
+		return true
+	}
+	u, err := user.LookupId(own)
+	return err == nil && u.Username == name
 }
 
 // noRoute tells a wrong method from a wrong path.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,14 +78,23 @@ func wireRisk(r approval.Risk) string {
 	return string(r)
 }
 
+// distinct drops what is empty or there already.
+func distinct(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Approval {
 	a := ipc.Approval{ID: p.ID, Rev: p.Rev, Hash: p.Hash, Session: p.Session, Agent: p.AgentShown, Claimed: p.Agent.ID == "",
 		UID: p.Principal.UID, CallID: p.CallID, Tool: p.Tool, Description: p.Description, Cwd: p.Cwd, Risk: wireRisk(p.Risk),
 		Reasons: p.Reasons, Dangerous: p.Dangerous, Outside: p.Outside, Protected: p.Protected, Delete: p.Delete,
 		Confirm: p.Twice, Inline: p.Inline, Client: p.Client, BlockedPath: p.BlockedPath, GroupID: p.GroupID, Count: 1 + len(p.Same), Created: p.Asked}
-	if p.Why != "" {
-		a.Reasons = append([]string{p.Why}, a.Reasons...)
-	}
+	a.Reasons = distinct(append([]string{p.Why}, a.Reasons...))
 	if !p.Deadline.IsZero() {
 		a.Deadline = &p.Deadline
 	}

@@ -159,6 +159,8 @@ func (h *house) clean(screen string, cols int) string {
 	screen = regexp.MustCompile(`\b01[0-9A-Z]{24}\b`).ReplaceAllString(screen, "01________________________")
 	screen = regexp.MustCompile(`(?m)^\(\d+ (s|min)\) Allow`).ReplaceAllString(screen, "(0 min) Allow")
 	screen = regexp.MustCompile(`pid \d+( at pts)?(/\d+)?`).ReplaceAllString(screen, "pid 0000$1")
+	screen = regexp.MustCompile(`\buid \d+,`).ReplaceAllString(screen, "uid 0,")
+	screen = regexp.MustCompile(`(\d+-\d+ of) \d+(,| )`).ReplaceAllString(screen, "$1 00$2") // lines, among them those of "Held by"
 	lines := strings.Split(screen, "\n")
 	who := func(s string) string {
 		s = regexp.MustCompile(`begins \w+( \w+)?\)`).ReplaceAllString(s, "begins 000000000000)")

@@ -81,8 +81,12 @@ func TestScreenWidths(t *testing.T) {
 					done = h.agent().asksAll(k.call...)
 				}
 				d.Wait(waits)
+				rows := 80 // room for what any host says of its sandbox
+				if k.name == "long" {
+					rows = 60
+				}
 				for _, cols := range []int{120, 24, 40, 60, 250} {
-					d.Resize(cols, 60)
+					d.Resize(cols, rows)
 					d.golden(k.name + "-" + strconv.Itoa(cols))
 				}
 				settle()
@@ -323,7 +327,7 @@ func TestScreenLong(t *testing.T) {
 	h := furnished(t, slow)
 	done := h.agent().asks(long)
 	h.waits(1)
-	d := h.sit(60, 30, "--once")
+	d := h.sit(60, 36, "--once")
 	d.Wait(waits)
 	settle()
 	d.golden("long-first")

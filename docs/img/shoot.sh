@@ -62,7 +62,7 @@ shoot() {
 # approver: who asks cannot answer.
 elsewhere() { (cd "$project" && setsid "$@" </dev/null >/dev/null 2>&1 &); }
 
-scene run 74 26 "sbx run -c 'echo \"# Notes\" > notes.md && ls /etc | head -3' 2>/dev/null"
+scene run 74 28 "sbx run -c 'echo \"# Notes\" > notes.md && wc -l notes.md' 2>/dev/null"
 see 'Execute once'
 sleep 1
 press y
@@ -126,6 +126,8 @@ shoot
 press C-c
 sleep 1
 
-scene log 110 14 'sbx log -n 12 2>/dev/null'
+elsewhere sbx run -- git status --short
+until sbx log --json | grep -q '"git","status"'; do sleep 0.1; done
+scene log 130 14 'sbx log -n 12 2>/dev/null'
 see 'denied'
 shoot

@@ -19,6 +19,8 @@ const failed = await scenarios({
     const edit = sbx("file", "edit", "server.go", "--find", "127.0.0.1:8080", "--replace", "0.0.0.0:8080");
     const page = await open(browser, { viewport: { width: 1280, height: 860 }, deviceScaleFactor: 1 });
     await page.getByRole("heading", { name: "3 questions" }).waitFor();
+    await page.locator("ol.list button", { hasText: "npm install" }).click();
+    await page.getByText("install and build").waitFor();
     await shot(page, "question");
     await page.locator("ol.list button", { hasText: "rm -rf" }).click();
     await shot(page, "delete");

@@ -35,7 +35,7 @@ func OpenTmux(t TB, cols, rows int, env []string, command string) *Tmux {
 	}
 	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "env", "-i",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8", "TERM=screen"}
-	args = append(append(args, env...), "setsid", "-c", "-w", script)
+	args = append(append(args, env...), script)
 	m.tmux(append(args, ";", "set", "status", "off", ";", "set", "-g", "escape-time", "0")...)
 	m.Resize(cols, rows)
 	return m
