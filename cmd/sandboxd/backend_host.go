@@ -103,7 +103,7 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 		if !filepath.IsAbs(path) {
 			return ipc.Profile{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("path %q is not absolute", r.Path)}
 		}
-		answer.Explain = strings.Split(strings.TrimSpace(p.Explain(path)), "\n")
+		answer.Explain = append(strings.Split(strings.TrimSpace(p.Explain(path)), "\n"), permit(p, path)...)
 	case r.Against != "":
 		q, err := b.profileOf(c, r.Against)
 		if err != nil {
@@ -117,6 +117,20 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 		}
 	}
 	return answer, nil
+}
+
+// permit says how commands get to see what the host has at path, where they don't.
+func permit(p profile.Profile, path string) []string {
+	how := fmt.Sprintf("  to show it: [sandbox] read = [%q], then sbx config reload", path)
+	switch kind, _, rule := p.Effective(path); {
+	case strings.HasPrefix(path+"/", "/proc/") || strings.HasPrefix(path+"/", "/dev/"):
+		return nil
+	case kind == profile.Private:
+		return []string{"  what this host has there is left out: commands find an empty place of their own", how}
+	case kind == profile.Hide && rule == (profile.Rule{}):
+		return []string{how}
+	}
+	return nil
 }
 
 func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, error) {

@@ -104,6 +104,9 @@ func (a *app) printVerdict(v ipc.Verdict) {
 	fmt.Fprintln(a.out, display.Line(text))
 	pairs := []string{"why", v.Why, "rule", v.Rule, "risk", v.Risk}
 	for _, r := range v.Reasons {
+		if r == v.Why {
+			continue
+		}
 		pairs = append(pairs, "because", r)
 	}
 	for _, e := range v.Explain {

@@ -46,6 +46,7 @@ func (q *question) answered() <-chan answer {
 
 // ask puts a question to the person at this terminal, or says who can answer it.
 func (r *runner) ask(ctx context.Context, q ipc.Approval) {
+	r.outside = q.Outside
 	if r.tty == nil || !q.Inline {
 		r.waiting(q)
 		return

@@ -89,9 +89,11 @@ type runner struct {
 	question *question // that is open at this terminal
 	// elsewhere: the last question at this terminal was answered by somebody else.
 	elsewhere bool
-	held      []ipc.Event
-	heldSize  int
-	notes     []ipc.Warning
+	// outside: the last question was about something outside of the project.
+	outside  bool
+	held     []ipc.Event
+	heldSize int
+	notes    []ipc.Warning
 }
 
 // connect finds a daemon and joins a session there. A daemon that leaves at

@@ -137,6 +137,9 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 	if end.Denied != nil || end.Error != nil || status == 0 {
 		return
 	}
+	if r.outside && r.started {
+		r.note("a yes opens no path: sbx profile explain PATH says what the sandbox leaves out, and how to permit it")
+	}
 	told := map[string]bool{}
 	for _, w := range slices.Concat(end.Warnings, r.notes) {
 		text := w.Message + hint(w.Hint)
