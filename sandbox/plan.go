@@ -89,6 +89,10 @@ func (p *Plan) Holds(path string) bool {
 	}
 }
 
+// Mounts are the paths of mounts, and whether each keeps what is there from the
+// command; what Holds goes by. It must not be changed.
+func (p *Plan) Mounts() map[string]bool { return p.holds }
+
 // View tells sandboxes apart that show the host differently: by what is laid,
 // and by which files and directories of the host it is laid with. A sandbox that
 // goes on after its view has changed could hold less than a new one.

@@ -20,18 +20,27 @@ type afterCheck struct {
 	j      *judgement
 	before *aftermath.Snapshot
 	start  time.Time
+	// note has the next daemon look, should this one die; nothing runs without.
+	note *aftermath.Note
+	err  error
 }
 
 // beforeRun notes what stands under protected names before the command begins.
 func (s *Supervisor) beforeRun(e *Exec, j *judgement) *afterCheck {
 	c := &afterCheck{s: s, e: e, j: j, before: aftermath.Before(j.names, &s.seen)}
 	c.start = time.Now()
+	c.note, c.err = s.notes.Begin(aftermath.Begun{Exec: e.ID, Session: e.Session.ID, Root: e.Session.Root, Start: c.start, Held: j.plan.Mounts(), Granted: j.widened}, c.before)
 	return c
 }
+
+// ended: there is nothing to look after any more. Nobody waits for that; should the note
+// stay, the next daemon looks once more.
+func (c *afterCheck) ended() { c.s.work.Go(func() { c.note.End() }) }
 
 // after takes out what the command left under protected names. All of its
 // processes are gone.
 func (c *afterCheck) after(r *Result) {
+	defer c.ended()
 	found := c.before.After(aftermath.Run{ID: c.e.ID, Start: c.start, End: time.Now(), Holds: c.j.plan.Holds, Granted: c.j.widened, Trash: c.s.trash})
 	if found.Partly {
 		r.Warnings = append(r.Warnings, "protected names were not looked for everywhere after the run: the trees are too large, or could not be read")
@@ -44,8 +53,18 @@ func (c *afterCheck) after(r *Result) {
 		}
 		r.Quarantined = append(r.Quarantined, item)
 	}
-	for i, item := range r.Quarantined {
-		rec := recordOf(c.e, c.j)
+	if len(r.Quarantined) == 0 {
+		return
+	}
+	if err := c.s.recordFound(recordOf(c.e, c.j), r.Quarantined); err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("what was found under protected names could not all be recorded: %v", err))
+	}
+}
+
+// recordFound puts finds on record, each with what of says of the run.
+func (s *Supervisor) recordFound(of audit.Record, found []aftermath.Item) error {
+	for _, item := range found {
+		rec := of
 		rec.Category, rec.Operation, rec.Subject, rec.Reason = audit.Execution, "quarantine", item.Path, item.Why
 		if item.Kept {
 			rec.Operation = "notice"
@@ -53,9 +72,9 @@ func (c *afterCheck) after(r *Result) {
 		if item.Trash != "" {
 			rec.Detail = map[string]string{"trash": item.Trash}
 		}
-		if err := c.s.record(rec); err != nil {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%d finds under protected names could not be recorded: %v", len(r.Quarantined)-i, err))
-			return
+		if err := s.record(rec); err != nil {
+			return err
 		}
 	}
+	return nil
 }

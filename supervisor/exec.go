@@ -207,6 +207,11 @@ const maxUnasked = 100 * time.Millisecond
 // walk is the way of one request: check → plan → ask → audit → run → audit.
 func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	defer e.closeInput()
+	select {
+	case <-s.looked: // first what an earlier daemon's runs left is found
+	case <-ctx.Done():
+		return s.refuse(e, nil, failure(context.Cause(ctx)))
+	}
 	for range maxAskAgain {
 		j, err := s.judge(ctx, e)
 		if err != nil {

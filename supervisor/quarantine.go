@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -61,7 +62,9 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 		if id != exec && QuarantineID(i) != id || !s.ofSession(i, sess) {
 			continue
 		}
-		if err := back.add(i.Trash, i.Path, 0); err != nil {
+		if err := back.add(i.Trash, i.Path, 0); errors.Is(err, fs.ErrNotExist) {
+			continue // it is not kept any more
+		} else if err != nil {
 			return nil, fmt.Errorf("look at quarantined %q: %w", i.Path, err)
 		}
 		notes = append(notes, i.Why)

@@ -19,6 +19,8 @@ const pruneEvery = 10 * time.Minute
 // time what is older or more than the configuration keeps.
 func (s *Supervisor) keepFiles() {
 	defer s.keeping.Done()
+	s.recoverRuns()
+	close(s.looked)
 	s.recoverChanges()
 	close(s.recovered)
 	tick := time.NewTicker(pruneEvery)

@@ -60,13 +60,17 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	before := sync.OnceValue(func() *afterCheck { return s.beforeRun(e, j) })
 	go before()
 	proc, err := s.Host.Start(ctx, j.plan, st.child, func() error {
-		before()
+		if err := before().err; err != nil {
+			return err
+		}
 		return recorded()
 	})
 	check := before()
 	if err != nil {
+		check.ended()
 		return base.with(startFailure(err))
 	}
+	check.note.First(proc.First())
 	var out *outlet
 	if j.reach != nil {
 		out = s.openOutlet(e, j, proc.Doors())

@@ -58,6 +58,8 @@ type Options struct {
 	// Trash is a directory of the daemon's own for what is taken out of
 	// projects after a run. It is made when it is needed.
 	Trash string
+	// Notes are of what runs, for the look after a run that outlives the daemon.
+	Notes *aftermath.Notes
 	// Undo keeps what file operations lose; Worker is the program of their
 	// workers, which takes FileWorkerArg: the daemon's own.
 	Undo   *store.Store
@@ -75,6 +77,7 @@ type Supervisor struct {
 	own         []string
 	agentSocket string
 	trash       string
+	notes       *aftermath.Notes
 	seen        aftermath.Cache
 	compiled    kept[string, *compilation] // by the project's root
 	derived     kept[profileKey, derived]
@@ -92,6 +95,8 @@ type Supervisor struct {
 	// counts the goroutine that does it.
 	recovered chan struct{}
 	keeping   sync.WaitGroup
+	// looked is closed when the runs that an earlier daemon left are looked after.
+	looked chan struct{}
 
 	// connections bounds what all commands together have open to other hosts.
 	connections *egress.Budget
@@ -102,6 +107,7 @@ type Supervisor struct {
 	live    map[string]*Exec // of execs, those that have not ended
 	kept    keptExecs        // of execs, those that have ended
 	outlets map[*outlet]bool // of running commands
+	cutOffs []CutOff         // by the death of an earlier daemon
 	lastUse time.Time
 	closing bool // no new work
 }
@@ -111,7 +117,7 @@ func New(o Options) (*Supervisor, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Supervisor{
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
-		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}),
+		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
 		own: o.Own, agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}

@@ -10,6 +10,7 @@ import (
 	"sandboxd/audit"
 	"sandboxd/config"
 	"sandboxd/ipc"
+	"sandboxd/supervisor"
 )
 
 // openJournal opens the mirror that the configuration wants. Without a journal
@@ -89,6 +90,9 @@ func (b *backend) conditions() []ipc.Warning {
 	if r := found.Repair; r != nil {
 		add("audit log", "", "its end was incomplete after a crash: %d bytes of %s were moved to %q; nothing ran because of them", r.Bytes, r.File, r.Aside)
 	}
+	for _, c := range b.sup.CutOffs() {
+		tellCutOff(c, add)
+	}
 	if err := b.audit.Err(); err != nil {
 		add("audit log", "free space or mend the state directory", "it can't be written, so nothing runs: %v", err)
 	}
@@ -108,4 +112,29 @@ func (b *backend) conditions() []ipc.Warning {
 		add("journal", "sbx log has them", "it did not take %d records", b.journal.Dropped())
 	}
 	return list
+}
+
+// tellCutOff tells of a run that the death of an earlier daemon cut off.
+func tellCutOff(c supervisor.CutOff, add func(where, hint, format string, args ...any)) {
+	where, hint := "a run that was cut off", ""
+	if c.Exec != "" {
+		where, hint = "run "+c.Exec, "sbx log --exec "+c.Exec
+	}
+	var moved, kept []string
+	for _, i := range c.Found {
+		if i.Kept {
+			kept = append(kept, i.Path)
+		} else {
+			moved = append(moved, i.Path)
+		}
+	}
+	if len(moved) > 0 {
+		add(where, "sbx undo "+c.Exec+" brings them back", "the daemon died while it ran; what it had left under protected names is in the trash: %s", list(moved, 5))
+	}
+	if len(kept) > 0 {
+		add(where, hint, "the daemon died while it ran; look at these, which may be your own: %s", list(kept, 5))
+	}
+	if c.Why != "" {
+		add(where, hint, "the daemon died while it ran, and not all that it left was looked for: %s", c.Why)
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"sandboxd/ipc"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
+	"sandboxd/supervisor/aftermath"
 )
 
 // homeDir is the home directory of the password database; HOME is not asked.
@@ -100,12 +101,16 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	for _, w := range damaged {
 		log.Warn("a change can't be undone", "why", w)
 	}
+	notes, err := aftermath.OpenNotes(filepath.Join(dirs.state, "running"))
+	if err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
-		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket), Trash: filepath.Join(dirs.state, "trash"), Undo: undo, Worker: self})
+		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket), Trash: filepath.Join(dirs.state, "trash"), Notes: notes, Undo: undo, Worker: self})
 	if err != nil {
 		return err
 	}

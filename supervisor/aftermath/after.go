@@ -57,6 +57,12 @@ type Run struct {
 	// Trash is a directory of the daemon's own; a folder in it is made when
 	// something is moved there.
 	Trash string
+	// Late: the look comes some time after End, and others may have changed
+	// what stands there since. What could be theirs is kept.
+	Late bool
+	// Dealt are paths that the check of another run dealt with, which are left
+	// alone. nil: none.
+	Dealt map[string]bool
 }
 
 // Item is one thing that was found.
@@ -78,6 +84,8 @@ type Found struct {
 	Items []Item
 	// Partly: the trees could not be looked at in full.
 	Partly bool
+	// Missing are trees that were there before and are not now, or are others.
+	Missing []string
 }
 
 // clock is how far a file system's clock may lag behind ours.
@@ -88,18 +96,22 @@ const clock = 15 * time.Millisecond
 func (s *Snapshot) After(r Run) Found {
 	now := walk(s.profile, s.cache)
 	c := check{before: s, now: now, run: r, trash: &trash{dir: path.Join(r.Trash, r.ID)}}
+	if r.Late {
+		c.items = c.trash.resume()
+	}
 	for _, at := range slices.Sorted(maps.Keys(now.entries)) {
-		if !c.done(at) {
+		if !c.done(at) && !c.elsewhere(at) {
 			c.look(at, now.entries[at])
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.entries)) {
-		if _, there := now.entries[at]; !there {
+		if _, there := now.entries[at]; !there && !c.elsewhere(at) {
 			c.gone(at, s.entries[at])
 		}
 	}
 	c.trash.close(c.items)
-	return Found{Items: c.items, Partly: s.partly || now.partly}
+	missing := slices.DeleteFunc(slices.Clone(s.roots), c.sameRoot)
+	return Found{Items: c.items, Partly: s.partly || now.partly, Missing: missing}
 }
 
 type check struct {
@@ -138,6 +150,9 @@ func (c *check) look(at string, e entry) {
 	}
 	if e.directory() && !e.deep && (c.empty(at) || c.holdsCopies(at)) {
 		return // what is below is looked at by itself
+	}
+	if c.run.Late && e.directory() && !e.deep && c.changedLater(at) {
+		return // others had a hand in it: what is below is looked at by itself
 	}
 	if why := c.notOurs(at, e, had); why != "" {
 		c.dealt = append(c.dealt, at)
@@ -216,16 +231,63 @@ const unknown = "unknown"
 func (c *check) notOurs(at string, e entry, had bool) string {
 	changed := time.Unix(0, e.ctime)
 	switch {
+	case c.after(e.ctime):
+		return "it changed after the command had ended"
 	case c.run.Holds != nil && c.run.Holds(at):
 		return "it changed while the command ran, but the sandbox kept the command from it"
-	case changed.After(c.run.End.Add(clock)):
-		return "it changed after the command had ended"
+	case c.run.Late && changed.Before(c.run.Start.Add(-clock)) && c.movedLater(at):
+		return "it may have come here after the command had ended"
 	case changed.Before(c.run.Start.Add(-clock)) && had:
 		return "it changed before the command began"
 	case changed.Before(c.run.Start.Add(-clock)) && c.before.partly:
 		return unknown // it may have been there, where nobody looked
 	}
 	return ""
+}
+
+// elsewhere: another check dealt with it, or it lies in a tree that came later.
+func (c *check) elsewhere(at string) bool {
+	return c.run.Dealt[at] || c.run.Late && !c.sameRoot(c.rootOf(at))
+}
+
+// after: it changed when the run had ended.
+func (c *check) after(ctime int64) bool { return time.Unix(0, ctime).After(c.run.End.Add(clock)) }
+
+// changedLater: the directory, or something in it, changed when the run had ended.
+func (c *check) changedLater(dir string) bool {
+	return c.after(c.now.entries[dir].ctime) || slices.ContainsFunc(c.below(dir), func(at string) bool { return c.after(c.now.entries[at].ctime) })
+}
+
+// movedLater: a directory above changed when the run had ended. It may have been
+// moved then, and what is in it does not show that.
+func (c *check) movedLater(at string) bool {
+	root := c.rootOf(at)
+	for dir := path.Dir(at); dir != root && within(dir, root); dir = path.Dir(dir) {
+		var st unix.Stat_t
+		if unix.Lstat(dir, &st) != nil || c.after(st.Ctim.Nano()) {
+			return true
+		}
+	}
+	return false
+}
+
+// removedLater: the nearest directory above that is there changed when the run
+// had ended.
+func (c *check) removedLater(at string) bool {
+	root := c.rootOf(at)
+	for dir := path.Dir(at); within(dir, root); dir = path.Dir(dir) {
+		var st unix.Stat_t
+		if unix.Lstat(dir, &st) == nil {
+			return c.after(st.Ctim.Nano())
+		}
+	}
+	return true
+}
+
+// sameRoot: the tree is the one that the run had.
+func (c *check) sameRoot(root string) bool {
+	was, now := slices.Index(c.before.roots, root), slices.Index(c.now.roots, root)
+	return was >= 0 && now >= 0 && c.before.ids[was] == c.now.ids[now]
 }
 
 // config judges a configuration of git.
@@ -279,12 +341,15 @@ func (c *check) gone(at string, was entry) {
 	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.Holds != nil && c.run.Holds(at) || vendored(at) {
 		return
 	}
-	if err := c.trash.restore(c.rootOf(at), at, was); err != nil {
+	why := "the command removed it, or a part of it; that is back"
+	if c.run.Late && c.removedLater(at) {
+		why = "it is gone, or a part of it; that may have been so after the command had ended"
+	} else if err := c.trash.restore(c.rootOf(at), at, was); err != nil {
 		return // its folder is gone, too
 	}
 	told := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
 	if !told {
-		c.items = append(c.items, c.item(was.anchor, was, "the command removed it, or a part of it; that is back", "", true))
+		c.items = append(c.items, c.item(was.anchor, was, why, "", true))
 	}
 }
 
@@ -308,12 +373,12 @@ func (c *check) keep(at string, e entry, why string) {
 // take moves something to the trash and reports it.
 func (c *check) take(at string, e entry, why string) bool {
 	c.dealt = append(c.dealt, at)
-	to, err := c.trash.take(c.rootOf(at), at)
+	item, err := c.trash.take(c.rootOf(at), c.item(at, e, why, "", false))
 	if err != nil {
 		c.keep(at, e, why+"; it could not be moved away: "+err.Error())
 		return false
 	}
-	c.items = append(c.items, c.item(at, e, why, to, false))
+	c.items = append(c.items, item)
 	return true
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"sandboxd/profile"
 	"sandboxd/supervisor/aftermath"
 )
@@ -246,5 +248,179 @@ func TestKnownDirectoriesAreLookedAtAgain(t *testing.T) {
 		if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
 			t.Errorf("%s: found %q, want %q: %+v", tt.command, got, tt.found, found.Items)
 		}
+	}
+}
+
+// cutOff runs script as a command whose daemon dies, then later as somebody else who
+// comes after it, and looks as the next daemon does.
+func (b *bench) cutOff(script, later string) aftermath.Found {
+	b.t.Helper()
+	notes, err := aftermath.OpenNotes(filepath.Join(filepath.Dir(b.project), "running"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.run.ID, b.run.Trash = "x-"+strings.ToLower(ulid.Make().String()), b.trash
+	if _, err = notes.Begin(aftermath.Begun{Exec: b.run.ID, Start: time.Now()}, aftermath.Before(b.profile, &b.cache)); err != nil {
+		b.t.Fatal(err)
+	}
+	b.sh(script)
+	end := time.Now()
+	time.Sleep(100 * time.Millisecond)
+	if later != "" {
+		b.sh(later)
+	}
+	next, err := aftermath.OpenNotes(filepath.Join(filepath.Dir(b.project), "running"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	cuts, bad, err := next.Left()
+	if err != nil || len(bad) > 0 || len(cuts) != 1 {
+		b.t.Fatalf("left: %v, %v, %v", cuts, bad, err)
+	}
+	c := cuts[0]
+	if c.Exec != b.run.ID || c.End.Before(end) {
+		b.t.Fatalf("the note says %+v", c)
+	}
+	found := c.Before.After(aftermath.Run{ID: c.Exec, Start: c.Start, End: end, Holds: c.Holds, Trash: b.trash, Late: true})
+	if err := next.Done(c); err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+// What is looked at late goes by what stood there before, and what others did since
+// stays theirs.
+func TestAfterTheDaemonsDeath(t *testing.T) {
+	const repository = "git init -q . && echo x > f && git add f && git commit -qm i"
+	tests := []struct {
+		name, before, command, later string
+		found                        []string
+		check                        string
+	}{
+		{"a plant", "", "mkdir .claude; echo '{}' > .claude/settings.json", "", []string{".claude"}, "[ ! -e .claude ]"},
+		{"a hook", repository, "echo x > .git/hooks/pre-commit", "git status", []string{".git/hooks/pre-commit"}, "[ ! -e .git/hooks/pre-commit ]"},
+		{"a change comes back", "echo mine > AGENTS.md", "echo theirs > AGENTS.md", "", []string{"AGENTS.md"}, "grep -qx mine AGENTS.md"},
+		{"an empty file was there", ": > AGENTS.md", "echo theirs > AGENTS.md", "", []string{"AGENTS.md"}, "[ -f AGENTS.md ] && [ ! -s AGENTS.md ]"},
+		{"a setting that names a program", repository, "git config core.fsmonitor 'touch pwn'", "", []string{".git/config"}, "! grep -q fsmonitor .git/config && git status"},
+		{"a repository that was born", "", "git init -q n; echo x > n/.git/hooks/pre-commit; git -C n config core.fsmonitor 'touch pwn'", "git -C n status", []string{"n/.git/config", "n/.git/hooks/pre-commit"}, "! grep -q fsmonitor n/.git/config"},
+		{"saved later", "", "true", "echo mine > AGENTS.md", []string{"kept AGENTS.md"}, "grep -qx mine AGENTS.md"},
+		{"saved later over what was there", "echo old > AGENTS.md", "true", "echo mine > AGENTS.md", []string{"kept AGENTS.md"}, "grep -qx mine AGENTS.md"},
+		{"saved later beside a plant", "", "mkdir .vscode; echo x > .vscode/tasks.json", "echo mine > .vscode/settings.json", []string{"kept .vscode/settings.json", ".vscode/tasks.json"}, "grep -qx mine .vscode/settings.json; [ ! -e .vscode/tasks.json ]"},
+		{"saved later in a plant", "", "mkdir .vscode; echo x > .vscode/tasks.json; echo x > .vscode/settings.json", "echo mine >> .vscode/settings.json", []string{"kept .vscode/settings.json", ".vscode/tasks.json"}, ""},
+		{"a folder that somebody moved here later", "mkdir ../o; echo x > ../o/AGENTS.md; sleep 0.1", "mkdir sub", "mv ../o sub/o", []string{"kept sub/o/AGENTS.md"}, "[ -e sub/o/AGENTS.md ]"},
+		{"a folder that the command moved here", "mkdir n; git init -q --bare -q n/x; mkdir -p y; mv n/x/hooks y; rm -r n; echo x > y/hooks/pre-commit; sleep 0.1", "git init -q --bare r; rm -r r/hooks; mv y/hooks r/hooks", "", []string{"r/hooks/pre-commit"}, "[ ! -e r/hooks/pre-commit ]"},
+		{"a plant that somebody moved later", "mkdir a", "echo x > a/AGENTS.md", "mv a b", []string{"b/AGENTS.md"}, "[ ! -e b/AGENTS.md ]"},
+		{"removed by the command", "mkdir a; echo mine > a/CLAUDE.md", "rm a/CLAUDE.md", "", []string{"kept a/CLAUDE.md"}, "grep -qx mine a/CLAUDE.md"},
+		{"removed later", "mkdir a; echo mine > a/CLAUDE.md", "true", "rm a/CLAUDE.md", []string{"kept a/CLAUDE.md"}, "[ ! -e a/CLAUDE.md ]"},
+		{"a name that is no text", "", "mkdir $'d\\xff'; echo x > $'d\\xff/AGENTS.md'", "", []string{"d\xff/AGENTS.md"}, "[ ! -e $'d\\xff/AGENTS.md' ]"},
+		{"nothing", repository, "echo y > f", "git commit -qam j", nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			if tt.before != "" {
+				b.sh(tt.before)
+			}
+			found := b.cutOff(tt.command, tt.later)
+			if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
+				t.Errorf("found %q, want %q: %+v", got, tt.found, found.Items)
+			}
+			if tt.check != "" {
+				b.sh(tt.check)
+			}
+			for _, i := range found.Items {
+				if _, err := os.Lstat(i.Trash); !i.Kept && err != nil {
+					t.Errorf("%s is not in the trash: %v", i.Path, err)
+				}
+			}
+		})
+	}
+}
+
+// A check that was itself cut off is gone on with: what it had moved is in the
+// manifest and told again, and nothing is overwritten.
+func TestACheckThatWasCutOffGoesOn(t *testing.T) {
+	b := newBench(t)
+	dir := filepath.Join(b.trash, "x-1")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	moved := aftermath.Item{Path: filepath.Join(b.project, ".envrc"), Why: "made", Trash: filepath.Join(dir, "001-.envrc"), Exec: "x-1"}
+	next := moved
+	next.Path, next.Trash = filepath.Join(b.project, "AGENTS.md"), filepath.Join(dir, "002-AGENTS.md")
+	var journal []byte
+	for _, i := range []aftermath.Item{moved, next} {
+		line, err := json.Marshal(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		journal = append(append(journal, line...), '\n')
+	}
+	b.sh("cp /dev/null " + moved.Trash)
+	if err := os.WriteFile(filepath.Join(dir, "moving.jsonl"), append(journal, `{"path":"/tor`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := aftermath.Before(b.profile, &b.cache)
+	b.run.Start, b.run.Trash, b.run.Late = time.Now(), b.trash, true
+	b.sh("echo x > AGENTS.md")
+	b.run.End = time.Now()
+	found := before.After(b.run)
+	if got := b.names(found); !slices.Equal(got, []string{".envrc", "AGENTS.md"}) || found.Items[1].Trash == next.Trash {
+		t.Errorf("found %+v", found.Items)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	var items []aftermath.Item
+	if err != nil || json.Unmarshal(data, &items) != nil || len(items) != 2 {
+		t.Errorf("the manifest: %s, %v", data, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "moving.jsonl")); err == nil {
+		t.Error("the journal is left")
+	}
+}
+
+// Runs that begin with the same share what is written of it; nothing stays behind.
+func TestNotesShareWhatTheyBeganWith(t *testing.T) {
+	b := newBench(t)
+	b.sh("echo mine > AGENTS.md")
+	dir := filepath.Join(filepath.Dir(b.project), "running")
+	notes, err := aftermath.OpenNotes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := func(pattern string) int {
+		list, _ := filepath.Glob(filepath.Join(dir, pattern))
+		return len(list)
+	}
+	begin := func() *aftermath.Note {
+		note, err := notes.Begin(aftermath.Begun{Exec: "x-" + strings.ToLower(ulid.Make().String()), Start: time.Now()}, aftermath.Before(b.profile, &b.cache))
+		if err != nil {
+			t.Fatal(err)
+		}
+		note.First(1234)
+		return note
+	}
+	first, second := begin(), begin()
+	if files("before-*") != 1 || files("x-*") != 2 {
+		t.Errorf("%d snapshots, %d notes", files("before-*"), files("x-*"))
+	}
+	b.sh("echo other > AGENTS.md")
+	third := begin()
+	if files("before-*") != 2 {
+		t.Errorf("%d snapshots", files("before-*"))
+	}
+	for _, note := range []*aftermath.Note{first, second, third} {
+		if err := note.End(); err != nil {
+			t.Error(err)
+		}
+	}
+	if files("before-*") != 1 || files("x-*") != 0 {
+		t.Errorf("afterwards %d snapshots, %d notes", files("before-*"), files("x-*"))
+	}
+	next, err := aftermath.OpenNotes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cuts, bad, err := next.Left(); len(cuts)+len(bad) > 0 || err != nil || files("*") != 0 {
+		t.Errorf("left %v, %v, %v; %d files", cuts, bad, err, files("*"))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"sandboxd/profile"
 	"sandboxd/supervisor/aftermath"
@@ -39,5 +40,47 @@ func BenchmarkBefore(b *testing.B) {
 	var cache aftermath.Cache
 	for b.Loop() {
 		aftermath.Before(p, &cache)
+	}
+}
+
+// BenchmarkNote is what the note of a run costs that begins with what the last one
+// began with: 50 protected files of 1 KiB.
+func BenchmarkNote(b *testing.B) {
+	dir, err := filepath.EvalSymlinks(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	root := filepath.Join(dir, "p")
+	for i := range 50 {
+		at := filepath.Join(root, fmt.Sprint("d", i))
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(at, "AGENTS.md"), make([]byte, 1<<10), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	p, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: root},
+		{Kind: profile.Protect, Path: root, Name: "AGENTS.md"}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	notes, err := aftermath.OpenNotes(filepath.Join(dir, "running"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // the tree is settled
+	var cache aftermath.Cache
+	aftermath.Before(p, &cache)
+	before := aftermath.Before(p, &cache)
+	for i := 0; b.Loop(); i++ {
+		note, err := notes.Begin(aftermath.Begun{Exec: fmt.Sprint("x-", i), Start: time.Now()}, before)
+		if err != nil {
+			b.Fatal(err)
+		}
+		note.First(1)
+		if err := note.End(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -28,10 +28,27 @@
 // A copy of a protected file that the same tree had before, under the same name,
 // is no news: git worktree add and moving a package make such.
 //
+// # After the daemon's death
+//
+// Notes keeps on disk, from before a run begins until it was looked after, what such
+// a look needs. The next daemon reads what is left:
+//
+//	notes, err := aftermath.OpenNotes(dir)
+//	cuts, bad, err := notes.Left()
+//	found := cut.Before.After(aftermath.Run{ID: cut.Exec, Start: cut.Start, End: death, Holds: cut.Holds, Late: true, …})
+//	err = notes.Done(cut)
+//
+// Others had time to change things then. What changed after the death is theirs, and what
+// only may have come after it is kept and reported; times of change (st_ctime) can't be
+// set by a program.
+//
 // # Limitations
 //
 // Between its making and the end of the run a file stands where it was put. A
 // person who saves a file under a new protected name while a command runs
 // finds it in the trash. Earlier content is kept for files up to 256 KiB; a
-// larger one that was changed is taken out and not put back.
+// larger one that was changed is taken out and not put back. A note survives the
+// daemon, not a power cut. A run is taken to have gone on for 1.5 s after the last
+// sign of life in its note; a daemon that was stopped for longer before it was killed
+// has what its command made in that time told and not taken.
 package aftermath

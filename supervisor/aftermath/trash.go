@@ -1,6 +1,7 @@
 package aftermath
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"sandboxd/files"
@@ -20,31 +23,94 @@ import (
 // trash is one run's folder. The trees that things come from are the run's
 // to arrange, so every name is used below an opened folder, without links.
 type trash struct {
-	dir  string
-	open *tree.Tree
-	n    int
+	dir   string
+	open  *tree.Tree
+	n     int
+	lines *os.File // the journal, open to be written
 }
 
-const temporary = ".sandboxd-back"
+const (
+	temporary = ".sandboxd-back"
+	manifest  = "manifest.json"
+	// journal has a line for everything that is moved, before it is, until the
+	// manifest is written.
+	journal = "moving.jsonl"
+)
 
-// take moves what stands at a path below root here and returns where to.
-func (t *trash) take(root, at string) (string, error) {
+// resume goes on in a folder that a check which was cut off has begun, and
+// returns what lies there.
+func (t *trash) resume() []Item {
+	var moved []Item
+	if b, err := os.ReadFile(filepath.Join(t.dir, manifest)); err == nil {
+		json.Unmarshal(b, &moved) // it is written whole
+	}
+	b, _ := os.ReadFile(filepath.Join(t.dir, journal))
+	for line := range bytes.Lines(b) {
+		var i Item
+		if json.Unmarshal(line, &i) != nil {
+			continue // cut off: what it names was not moved
+		}
+		if !slices.ContainsFunc(moved, func(o Item) bool { return o.Trash == i.Trash }) {
+			moved = append(moved, i)
+		}
+	}
+	for _, i := range moved {
+		number, _, _ := strings.Cut(filepath.Base(i.Trash), "-")
+		n, _ := strconv.Atoi(number)
+		t.n = max(t.n, n)
+	}
+	return slices.DeleteFunc(moved, func(i Item) bool {
+		_, err := os.Lstat(i.Trash)
+		return err != nil || filepath.Dir(i.Trash) != t.dir
+	})
+}
+
+// take moves what stands at the item's path, below root, here, and returns the item
+// with where to. The journal has it before it is moved: a death between leaves nothing
+// that no list knows.
+func (t *trash) take(root string, item Item) (Item, error) {
 	t.n++
-	name := fmt.Sprintf("%03d-%s", t.n, path.Base(at))
+	name := fmt.Sprintf("%03d-%s", t.n, path.Base(item.Path))
 	if len(name) > 200 {
 		name = name[:200]
 	}
-	if err := t.fetch(root, at, name); err != nil {
-		return "", err
+	item.Trash = path.Join(t.dir, name)
+	if err := t.note(item); err != nil {
+		return item, err
 	}
-	at = path.Join(t.dir, name)
-	filepath.WalkDir(at, func(dir string, d fs.DirEntry, err error) error {
+	if err := t.fetch(root, item.Path, name); err != nil {
+		return item, err
+	}
+	filepath.WalkDir(item.Trash, func(dir string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			os.Chmod(dir, 0o700) // what can't be listed could not be removed one day
 		}
 		return err
 	})
-	return at, nil
+	return item, nil
+}
+
+// note adds a line to the journal.
+func (t *trash) note(item Item) error {
+	if t.lines == nil {
+		if err := os.MkdirAll(t.dir, 0o700); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(t.dir, journal), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		t.lines = f
+		if _, err := f.WriteString("\n"); err != nil { // behind what may be cut off
+			return err
+		}
+	}
+	b, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	_, err = t.lines.Write(append(b, '\n'))
+	return err
 }
 
 func (t *trash) fetch(root, at, name string) error {
@@ -265,27 +331,39 @@ func (t *trash) restore(root, at string, was entry) error {
 	return settledError(fresh.Place(name))
 }
 
-// close writes down what is here.
+// close writes down what is here, with all that is known of it now.
 func (t *trash) close(items []Item) {
-	if t.open == nil {
-		return
+	if t.n == 0 {
+		return // no folder was made
 	}
-	defer t.open.Close()
+	if t.open != nil {
+		defer t.open.Close()
+	}
+	if t.lines != nil {
+		defer t.lines.Close()
+	}
 	var moved []Item
 	for _, i := range items {
 		if i.Trash != "" {
 			moved = append(moved, i)
 		}
 	}
+	if len(moved) == 0 {
+		os.Remove(filepath.Join(t.dir, journal))
+		os.Remove(t.dir) // where nothing lies in it
+		return
+	}
 	b, err := json.MarshalIndent(moved, "", "  ")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(t.dir, "manifest.json"), append(b, '\n'), 0o600)
+		err = renameio.WriteFile(filepath.Join(t.dir, manifest), append(b, '\n'), 0o600)
 	}
-	if err != nil {
-		for i := range items {
-			if items[i].Trash != "" {
-				items[i].Why += "; no note could be left beside it: " + err.Error()
-			}
+	if err == nil {
+		os.Remove(filepath.Join(t.dir, journal))
+		return
+	}
+	for i := range items {
+		if items[i].Trash != "" {
+			items[i].Why += "; no note could be left beside it: " + err.Error()
 		}
 	}
 }

@@ -62,9 +62,13 @@ type found struct {
 	entries map[string]entry
 	repos   map[string]bool // directories that git takes for a repository
 	roots   []string        // that were walked
+	ids     []identity      // by root
 	// partly: something was not looked at.
 	partly bool
 }
+
+// identity tells a directory from another that stands in its place.
+type identity struct{ dev, ino uint64 }
 
 // walker looks through the writable trees of a profile. It follows no link.
 type walker struct {
@@ -83,7 +87,11 @@ func walk(p profile.Profile, c *Cache) found {
 			w.partly = w.partly || err == unix.EACCES
 			continue // not there, or one file
 		}
-		w.roots = append(w.roots, root)
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			w.partly = true
+		}
+		w.roots, w.ids = append(w.roots, root), append(w.ids, identity{uint64(st.Dev), st.Ino})
 		w.dir(fd, root, spot{cursorAt(p, root), false}, 0)
 		shut()
 	}

@@ -1,0 +1,137 @@
+package aftermath
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sandboxd/profile"
+)
+
+// saved is a Snapshot on disk, with the mounts of its run. Names are bytes: they
+// need not be text.
+type saved struct {
+	Version int          `json:"version"`
+	Rules   []savedRule  `json:"rules"`
+	Entries []savedEntry `json:"entries"`
+	Repos   [][]byte     `json:"repos"`
+	Roots   []savedRoot  `json:"roots"`
+	Partly  bool         `json:"partly"`
+	Held    []savedMount `json:"held"`
+}
+
+const savedVersion = 1
+
+type savedRule struct {
+	Kind   profile.Kind   `json:"kind"`
+	Access profile.Access `json:"access"`
+	Path   []byte         `json:"path"`
+	Name   []byte         `json:"name"`
+}
+
+type savedEntry struct {
+	Path    []byte `json:"path"`
+	Anchor  []byte `json:"anchor"`
+	Device  uint64 `json:"dev"`
+	Inode   uint64 `json:"ino"`
+	Mode    uint64 `json:"mode"`
+	Size    int64  `json:"size"`
+	Mtime   int64  `json:"mtime"` // nanoseconds
+	Ctime   int64  `json:"ctime"`
+	Content []byte `json:"content"` // null: not known
+	Deep    bool   `json:"deep"`
+}
+
+type savedRoot struct {
+	Path   []byte `json:"path"`
+	Device uint64 `json:"dev"`
+	Inode  uint64 `json:"ino"`
+}
+
+type savedMount struct {
+	Path []byte `json:"path"`
+	Held bool   `json:"held"`
+}
+
+// save encodes a snapshot and what the mounts of its run hold.
+func (s *Snapshot) save(held map[string]bool) ([]byte, error) {
+	out := saved{Version: savedVersion, Partly: s.partly}
+	for _, r := range s.profile.Rules() {
+		out.Rules = append(out.Rules, savedRule{r.Kind, r.Access, []byte(r.Path), []byte(r.Name)})
+	}
+	for _, at := range slices.Sorted(maps.Keys(s.entries)) {
+		e := s.entries[at]
+		out.Entries = append(out.Entries, savedEntry{Path: []byte(at), Anchor: []byte(e.anchor), Device: e.dev, Inode: e.ino, Mode: e.mode,
+			Size: e.size, Mtime: e.mtime, Ctime: e.ctime, Content: e.content, Deep: e.deep})
+	}
+	for _, repo := range slices.Sorted(maps.Keys(s.repos)) {
+		out.Repos = append(out.Repos, []byte(repo))
+	}
+	for i, root := range s.roots {
+		out.Roots = append(out.Roots, savedRoot{[]byte(root), s.ids[i].dev, s.ids[i].ino})
+	}
+	for _, at := range slices.Sorted(maps.Keys(held)) {
+		out.Held = append(out.Held, savedMount{[]byte(at), held[at]})
+	}
+	return json.Marshal(out)
+}
+
+// load is the way back of save.
+func load(text []byte) (*Snapshot, map[string]bool, error) {
+	var in saved
+	if err := strictly(text, &in); err != nil {
+		return nil, nil, err
+	}
+	if in.Version != savedVersion {
+		return nil, nil, fmt.Errorf("version %d is not known", in.Version)
+	}
+	var spec profile.Spec
+	for _, r := range in.Rules {
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: r.Kind, Access: r.Access, Path: string(r.Path), Name: string(r.Name)})
+	}
+	p, err := profile.New(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Snapshot{profile: p, cache: &Cache{}, found: found{entries: map[string]entry{}, repos: map[string]bool{}, partly: in.Partly}}
+	for _, e := range in.Entries {
+		at := string(e.Path)
+		s.entries[at] = entry{stamp: stamp{dev: e.Device, ino: e.Inode, mode: e.Mode, size: e.Size, mtime: e.Mtime, ctime: e.Ctime},
+			anchor: string(e.Anchor), content: e.Content, deep: e.Deep}
+	}
+	for _, repo := range in.Repos {
+		s.repos[string(repo)] = true
+	}
+	for _, r := range in.Roots {
+		s.roots, s.ids = append(s.roots, string(r.Path)), append(s.ids, identity{r.Device, r.Inode})
+	}
+	held := map[string]bool{}
+	for _, m := range in.Held {
+		held[string(m.Path)] = m.Held
+	}
+	return s, held, nil
+}
+
+// strictly decodes one JSON value that has no fields but those of v, and nothing
+// behind it.
+func strictly(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return fmt.Errorf("there is more than one value")
+	}
+	return nil
+}
+
+// saysSame reports whether two looks of one profile saw the same.
+func (f found) saysSame(o found) bool {
+	return f.partly == o.partly && slices.Equal(f.roots, o.roots) && slices.Equal(f.ids, o.ids) && maps.Equal(f.repos, o.repos) &&
+		maps.EqualFunc(f.entries, o.entries, func(a, b entry) bool {
+			return a.stamp == b.stamp && a.anchor == b.anchor && a.deep == b.deep && (a.content == nil) == (b.content == nil) && bytes.Equal(a.content, b.content)
+		})
+}
