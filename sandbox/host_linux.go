@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -166,7 +165,7 @@ func bwrapVersion(path string) (bwrap.Version, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env, cmd.Dir = []string{}, "/"
-	cmd.WaitDelay = 50 * time.Millisecond
+	cmd.WaitDelay = limit / 4 // for what it said, where it waits for a processor
 	// What it started goes along when it hangs.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
