@@ -54,19 +54,25 @@ type Event struct {
 // reader that is too slow finds a gap. The controller's lock guards it.
 type ring struct {
 	events []Event
+	oldest int // where the oldest of events stands; 0 until they are as many as size
 	size   int
-	last   uint64        // Seq of the newest
+	last   uint64        // Seq of the newest that was published
+	at     time.Time     // when that was
 	wake   chan struct{} // closed at the next event; nil when nobody waits
 }
 
 func (r *ring) publish(e *Event) {
 	r.last++
+	r.at = e.Time
+	to := r.oldest
 	if len(r.events) < r.size {
+		to = len(r.events)
 		r.events = append(r.events, *e)
 	} else {
-		r.events[(r.last-1)%uint64(r.size)] = *e
+		r.events[to] = *e
+		r.oldest = (r.oldest + 1) % r.size
 	}
-	r.events[(r.last-1)%uint64(r.size)].Seq = r.last
+	r.events[to].Seq = r.last
 	if r.wake != nil {
 		close(r.wake)
 		r.wake = nil
@@ -78,12 +84,33 @@ func (r *ring) after(seq uint64) (Event, bool) {
 	if seq >= r.last {
 		return Event{}, false
 	}
-	oldest := r.last - uint64(len(r.events)) + 1
-	if seq+1 < oldest {
-		first := &r.events[(oldest-1)%uint64(r.size)]
-		return Event{Seq: oldest - 1, Time: first.Time, Kind: EventGap, Lost: oldest - 1 - seq}, true
+	before := r.last - uint64(len(r.events)) // the newest that is not kept
+	if seq < before {
+		at := r.at
+		if len(r.events) > 0 {
+			at = r.events[r.oldest].Time
+		}
+		return Event{Seq: before, Time: at, Kind: EventGap, Lost: before - seq}, true
 	}
-	return r.events[seq%uint64(r.size)], true
+	return r.events[(r.oldest+int(seq-before))%len(r.events)], true
+}
+
+// forget drops all events if the newest is older than that.
+func (r *ring) forget(before time.Time) {
+	if r.at.Before(before) {
+		r.events, r.oldest = nil, 0
+	}
+}
+
+// ForgetEvents gives the memory of streams back in which nothing has happened since
+// before. Who comes back to them finds a gap.
+func (c *Controller) ForgetEvents(before time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.everything.forget(before)
+	for _, t := range c.tenants {
+		t.events.forget(before)
+	}
 }
 
 // Subscription reads one stream. It needs no closing. Not for concurrent use.

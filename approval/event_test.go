@@ -217,3 +217,42 @@ func TestExcluded(t *testing.T) {
 		t.Errorf("what is not excluded is missing in %s", seen)
 	}
 }
+
+// TestForgetEvents: where nothing has happened for long, who comes back finds a gap,
+// and what happens next comes in its order.
+func TestForgetEvents(t *testing.T) {
+	bubble(t, approval.Options{EventBuffer: 8}, func(t *testing.T, c *approval.Controller) {
+		safe := asking("s")
+		safe.Class.Safe = true
+		decide := func(n int) {
+			for range n {
+				if d, _ := c.Decide(t.Context(), safe); !d.Approved {
+					t.Fatal(d.Why)
+				}
+			}
+		}
+		next := func(s *approval.Subscription, kind approval.EventKind, seq, lost uint64) {
+			t.Helper()
+			if e, err := s.Next(t.Context()); err != nil || e.Kind != kind || e.Seq != seq || e.Lost != lost || e.Time.IsZero() {
+				t.Fatalf("%+v, %v", e, err)
+			}
+		}
+		decide(11)
+		c.ForgetEvents(time.Now()) // the newest is not older
+		next(c.SubscribeAfter(alice, 9), approval.EventGranted, 10, 0)
+		time.Sleep(time.Minute)
+		c.ForgetEvents(time.Now())
+		slow := c.SubscribeAfter(alice, 9)
+		next(slow, approval.EventGap, 11, 2)
+		decide(3)
+		for seq := range uint64(3) {
+			next(slow, approval.EventGranted, 12+seq, 0)
+		}
+		next(c.SubscribeAfter(alice, 9), approval.EventGap, 11, 2)
+		decide(9) // once around
+		next(c.SubscribeAfter(alice, 14), approval.EventGap, 15, 1)
+		for seq := range uint64(8) {
+			next(c.SubscribeAfter(alice, 15+seq), approval.EventGranted, 16+seq, 0)
+		}
+	})
+}

@@ -7,7 +7,8 @@ import (
 )
 
 // When nothing has run for as long, the daemon gives memory back: what the last
-// commands took, and, once their results are forgotten, what those took.
+// commands took, and, once their results are forgotten, what those and the news
+// of them took. Little that is kept can hold much: the runtime frees whole pages.
 var restAfter = []time.Duration{20 * time.Second, 6 * time.Minute}
 
 // rest gives memory back whenever a time of work is over.
@@ -28,6 +29,7 @@ func (b *backend) rest(ctx context.Context) {
 		}
 		if b.sup.Running() == 0 && rested < len(restAfter) && time.Since(last) > restAfter[rested] {
 			rested++
+			b.approvals.ForgetEvents(time.Now().Add(-restAfter[1]))
 			debug.FreeOSMemory()
 		}
 	}
