@@ -38,11 +38,11 @@ var ends = map[string]end{
 // it means there.
 var endsOf = map[string]string{
 	"run":             "own|usage|daemon|unknown|invalid|gone|timeout|refused|absent|signal",
-	"shell":           "own|usage|daemon|refused",
+	"shell":           "own|usage|daemon|invalid|gone|timeout|refused|signal",
 	"file read":       fileEnds,
 	"file ls":         fileEnds,
 	"file stat":       fileEnds,
-	"file grep":       "usage|daemon|unknown|no=nothing matches|refused",
+	"file grep":       "usage|daemon|unknown|no=nothing matches, or the pattern or the place cannot be used|refused",
 	"file write":      changeEnds,
 	"file edit":       changeEnds,
 	"file append":     changeEnds,
@@ -54,7 +54,7 @@ var endsOf = map[string]string{
 	"file rmdir":      fileEnds,
 	"undo":            "usage|daemon|no=there is nothing to undo, or it has changed since|refused",
 	"check":           "usage|daemon|invalid|no=with --exit-code: a person would be asked|refused=with --exit-code: it would be denied",
-	"approve":         "usage|daemon|unknown|stale|terminal|self|confirm",
+	"approve":         "usage|daemon|unknown|invalid=the scope, the grant or the lifetime is not on offer|stale|terminal|self|confirm",
 	"pending":         "usage|daemon|unknown|stale",
 	"grants ls":       "usage|daemon",
 	"grants rm":       "usage|daemon|unknown",
