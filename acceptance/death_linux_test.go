@@ -66,7 +66,7 @@ func TestLostSockets(t *testing.T) {
 // waitFor fails the test when cond does not hold within 2 s of looking.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for range 2000 {
+	for range 2000 * slow {
 		if cond() {
 			return
 		}

@@ -70,6 +70,13 @@ type actor struct {
 	extraEnv []string
 }
 
+// slow is how many times longer things may take than on a machine that is not
+// emulated: $ACCEPTANCE_SLOW, which packaging/vm-inside.sh sets, or 1.
+var slow = func() time.Duration {
+	n, _ := strconv.Atoi(os.Getenv("ACCEPTANCE_SLOW"))
+	return time.Duration(max(n, 1))
+}()
+
 // ordinary is the user that tests run as besides root.
 const ordinary = "sbxacceptance"
 

@@ -70,7 +70,7 @@ suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
 	local name=$1 tests=$2 log=/var/log/suites/$1.log
 	[ -x "/suites/$name/$name.test" ] || return 0
 	[ -z "$(cat /suites/run)" ] || tests=$(cat /suites/run)
-	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root DIFFERENTIAL_PROFILES=12 nice -n 0 "./$name.test" -test.v -test.timeout 100m -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
+	if (cd "/suites/$name" && PATH=/suites/shim:$PATH HOME=/root DIFFERENTIAL_PROFILES=12 ACCEPTANCE_SLOW=10 nice -n 0 "./$name.test" -test.v -test.timeout 100m -test.run "$tests" ${3:+-test.skip "$3"}) > "$log" 2>&1; then
 		passed=$((passed + 1))
 		echo "ok: suite $name, $(grep -c -- '--- PASS' "$log") tests in $SECONDS s"
 	else
