@@ -68,6 +68,7 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 	all := append([]profile.Profile{p}, extra...)
 	plan := &plan{
 		host:    hosttree.New(h.FS),
+		euid:    h.Euid,
 		root:    newLayers(p, extra),
 		connect: func(path string) bool { return allow(all, profile.OpConnect, path) },
 		listed:  p.UnixSockets(),
@@ -75,7 +76,7 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 		exact:   map[string]bool{},
 	}
 	plan.layRoot()
-	plan.layProc(h.Euid)
+	plan.layProc()
 	plan.layRules(all)
 	plan.laySockets(all)
 	plan.layHome(p.Environment().Set)

@@ -71,18 +71,18 @@ func (p *plan) finishDev() {
 // are writable though they are not: /proc/sys/kernel/core_pattern is one.
 var kernelFiles = []string{
 	"/proc/sys", "/proc/acpi", "/proc/asound", "/proc/driver", "/proc/fs", "/proc/mtrr", "/proc/scsi",
-	"/proc/sysrq-trigger", "/proc/tty",
+	"/proc/sysrq-trigger", "/proc/tty", "/proc/dynamic_debug", "/proc/latency_stats", "/proc/lock_stat", "/proc/profile",
 }
 
 // layProc mounts a procfs of the sandbox's own wherever /proc may be read at
 // all: the host's is never shown, because the processes are our own too.
-func (p *plan) layProc(euid int) {
+func (p *plan) layProc() {
 	v := p.root.at("/proc").view()
 	if v.want() == hidden {
 		return
 	}
 	p.add("/proc", Proc, v)
-	if euid != 0 {
+	if p.euid != 0 {
 		return
 	}
 	for _, path := range kernelFiles {

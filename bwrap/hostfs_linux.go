@@ -141,6 +141,7 @@ func (i hostInfo) ModTime() time.Time { return time.Unix(i.stat.Mtim.Unix()) }
 func (i hostInfo) IsDir() bool        { return i.Mode().IsDir() }
 func (i hostInfo) Sys() any           { return &i.stat }
 func (i hostInfo) Links() uint64      { return uint64(i.stat.Nlink) }
+func (i hostInfo) Owner() uint32      { return i.stat.Uid }
 
 func (i hostInfo) Mode() fs.FileMode {
 	mode := fs.FileMode(i.stat.Mode & 0o777)

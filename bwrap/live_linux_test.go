@@ -1,8 +1,10 @@
 package bwrap_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -232,6 +234,32 @@ func TestTheWholeMachine(t *testing.T) {
 			cat secret/f || touch x || touch /etc/x || ls /proc/%d && echo BROKEN; ls /dev/pts; touch /dev/shm/x; echo >/dev/null`, top, os.Getpid()))
 		if !strings.Contains(out, "ok") || strings.Contains(out, "BROKEN") {
 			t.Errorf("as %d: %s", euid, out)
+		}
+	}
+}
+
+// What lies in a directory that only its owner may enter needs no mount in root's
+// sandbox, and could get none.
+func TestOthersPrivateDirectories(t *testing.T) {
+	for _, euid := range users(t) {
+		if euid != 0 {
+			continue
+		}
+		top := project(t, euid, "w/f", "open/f", "private/.env", "private/deep/f")
+		for _, name := range []string{"private/deep/socket", "open/socket"} {
+			l, err := net.Listen("unix", top+"/"+name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+		}
+		if err := errors.Join(os.Chmod(top+"/private", 0o700), os.Chown(top+"/private", 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+		p := mustNew(t, append(system(), allow(rx, top), allow(rwx, top+"/w"), named(profile.Hide, top, ".env"))...)
+		out := run(t, p, euid, fmt.Sprintf(`cd %s; cat open/f && echo x > w/f && echo ok; ls -A private 2>/dev/null; test -S open/socket || echo gone`, top))
+		if strings.TrimSpace(strings.ReplaceAll(out, "content of open/f", "")) != "ok\ngone" {
+			t.Errorf("%s", out)
 		}
 	}
 }

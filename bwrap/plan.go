@@ -92,6 +92,7 @@ const (
 // plan collects the mounts.
 type plan struct {
 	host       *hosttree.Tree
+	euid       int
 	root       layers
 	connect    func(path string) bool
 	listed     []string // sockets that the profile names

@@ -107,10 +107,24 @@ func (s *scanner) walk(top, dir string, at layers) {
 		switch path := abspath.Join(dir, name); {
 		case next.view().want() == hidden || s.objects(path):
 		case !slices.Contains(vendored, name):
-			s.walk(top, path, next)
+			s.enter(top, path, next)
 		case !next.settled():
 			s.skipped = append(s.skipped, path)
 		}
+	}
+}
+
+// enter walks a directory below the one that is walked. Where its owner alone may
+// go in, root's bwrap can't make a mount and root's command not use what is there,
+// as neither has the capability over other users' files: what would need mounts in
+// it is hidden with the directory.
+func (s *scanner) enter(top, dir string, at layers) {
+	candidates, foreign := len(s.candidates), len(s.foreign)
+	s.walk(top, dir, at)
+	if s.euid == 0 && len(s.candidates) > candidates && s.host.Barred(dir) {
+		first := s.candidates[candidates]
+		s.candidates = append(s.candidates[:candidates], candidate{dir, view{rule: first.view.rule}, rank(top, dir)})
+		s.foreign = s.foreign[:foreign]
 	}
 }
 

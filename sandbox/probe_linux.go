@@ -254,6 +254,9 @@ func (h *Host) protections(layers []Layer) []Protection {
 			case alone:
 				p.By, p.Level, p.Why, p.Remedy = "landlock", Partial, "no mount namespace: "+bw.Why, bw.Remedy
 				p.Missing = "metadata of files outside the profile can be seen and, where permissions allow, changed"
+				if h.landlock < 3 {
+					p.Missing += "; so can files be emptied, as Landlock ABI " + strconv.Itoa(h.landlock) + " does not hold truncation (Linux 6.2 does)"
+				}
 			default:
 				p.Level, p.Why, p.Remedy = Absent, without, join(bw.Remedy, ll.Remedy)
 			}
@@ -276,6 +279,9 @@ func (h *Host) protections(layers []Layer) []Protection {
 			case alone && h.landlock >= 6:
 				p.By, p.Level, p.Missing = "landlock", Partial, "host processes can be seen; signals and abstract sockets are held"
 				p.Why, p.Remedy = "no pid and ipc namespace: "+bw.Why, bw.Remedy
+			case alone:
+				p.Level, p.Remedy = Absent, bw.Remedy
+				p.Why = "no pid and ipc namespace: " + bw.Why + "; Landlock ABI " + strconv.Itoa(h.landlock) + " holds neither signals nor abstract sockets (Linux 6.12 does)"
 			default:
 				p.Level, p.Why, p.Remedy = Absent, without, bw.Remedy
 			}

@@ -123,6 +123,18 @@ func (t *Tree) Shared(path string) bool {
 	return ok && counted.Links() > 1
 }
 
+// Barred reports whether the permissions of a directory let nobody in but its
+// owner, who is not uid 0. A file system says who that is with a method Owner on
+// its FileInfo.
+func (t *Tree) Barred(dir string) bool {
+	info, err := t.fs.Lstat(name(dir))
+	if err != nil {
+		return false
+	}
+	owned, ok := info.(interface{ Owner() uint32 })
+	return ok && owned.Owner() != 0 && info.Mode().Perm()&0o011 == 0
+}
+
 // Target is the text of a symbolic link.
 func (t *Tree) Target(path string) (string, bool) {
 	text, err := t.fs.ReadLink(name(path))
