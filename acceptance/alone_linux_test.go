@@ -82,7 +82,7 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 // R-OS-02: Landlock alone runs commands only where the configuration does
 // without each of the protections that it lacks.
 func TestLandlockAloneIsAcceptedByName(t *testing.T) {
-	abi, err := landlock.ABI()
+	abi, err := lsm.ABI()
 	if err != nil {
 		t.Fatal(err)
 	}
