@@ -349,7 +349,7 @@ func TestScreenLong(t *testing.T) {
 	}
 }
 
-// A terminal that is too small says so, and answers nothing but no.
+// R-UX-01: a terminal that is too small says so, and answers nothing but no.
 func TestScreenTooSmall(t *testing.T) {
 	t.Parallel()
 	h := furnished(t, slow)
@@ -476,7 +476,7 @@ func TestScreenUndo(t *testing.T) {
 	}
 }
 
-// "Always allow…" shows what each wider grant would have covered: the past is
+// R-UX-01: "Always allow…" shows what each wider grant would have covered: the past is
 // what the log holds.
 func TestScreenChooser(t *testing.T) {
 	t.Parallel()
@@ -561,7 +561,7 @@ func TestScreenTimeout(t *testing.T) {
 	}
 }
 
-// --plain asks line by line and writes no escape sequence; NO_COLOR writes none
+// R-UX-01: --plain asks line by line and writes no escape sequence; NO_COLOR writes none
 // for colour; a terminal that is not known to be UTF-8 gets ASCII.
 func TestScreenPlain(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestScreenRun(t *testing.T) {
 	}
 }
 
-// Typed before the question, resized while it is open, answered elsewhere: the
+// R-UX-01: typed before the question, resized while it is open, answered elsewhere: the
 // box of sbx run keeps to the same rules.
 func TestScreenRunUnsettled(t *testing.T) {
 	t.Parallel()
