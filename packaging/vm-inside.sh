@@ -81,10 +81,11 @@ suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
 }
 suite landlock .
 suite sandbox .
+suite bwrap .
+# Without the two that compare programs with policies: no kernel has a part in them.
+suite seccomp . '^(TestProgramMeansThePolicy|TestTellingMeansThePolicy)$'
 # The main job, the catalogue of escapes, and the sandbox's own.
 suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsTold|TestRefusalsAreTold|TestTerminal)$' \
 	'TestWorkloads/.*/go_test'
-suite bwrap .
-suite seccomp .
 suite differential .
 echo "vm: $passed passed, $failed failed"
