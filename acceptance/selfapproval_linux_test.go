@@ -1,8 +1,10 @@
 package acceptance
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -56,7 +58,19 @@ def child(*steps):
         for s in steps: s()
         os._exit(0)
     os.waitpid(pid, 0)
+def resume(session):
+    r = call("approver.sock", "POST", "/v1/sessions/" + session + "/turn", {})
+    print(r["error"]["code"] if "error" in r else r.get("cleared", "was not stopped"), flush=True)
+def stopped():
+    s = call("agent.sock", "POST", "/v1/sessions", {"kind": "cli", "root": os.getcwd()})
+    call("agent.sock", "POST", "/v1/exec", {"session": s["id"], "command": "touch self-approved", "keep": True})
+    sys.stdin.readline()
+    lift = lambda: resume(s["id"])
+    lift(); child(lift); child(os.setsid, lift); print(s["id"], flush=True)
+    sys.stdin.readline()
+    lift()
 if how == "ask": ask(); time.sleep(120)
+elif how == "stopped": stopped()
 elif how == "answer": tell()
 elif how == "self": ask(); tell()
 elif how == "child": ask(); child(tell)
@@ -144,6 +158,61 @@ func TestSelfApproval(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// A stop that a person has set is not lifted by those whom it stops: neither by the
+// process that asked nor by what it starts. A person lifts it. R-AP-12
+func TestOwnStopStays(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		defer a.kill()
+		a.do(strings.NewReader(asker), "/bin/sh", "-c", "umask 077; cat > "+filepath.Join(a.dir, "asker.py"))
+		a.start()
+		ctx, cancel := within(t)
+		defer cancel()
+		person := a.personPeer("ann", true)
+		cmd := a.command(ctx, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "stopped")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		said := bufio.NewScanner(out)
+		next := func() string {
+			t.Helper()
+			if !said.Scan() {
+				t.Fatal("the asker says nothing more: ", said.Err())
+			}
+			return said.Text()
+		}
+		var open ipc.ApprovalList
+		for len(open.Approvals) == 0 {
+			if open, err = person.approver.Approvals(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		decide(ctx, t, &person.approver, open.Approvals[0], ipc.Answer{Mode: "hard"})
+		io.WriteString(in, "\n")
+		for _, who := range []string{"the process that asked", "a child of it", "a child of it, in a session of its own"} {
+			if got := next(); got != string(ipc.CodeSelfApproval) {
+				t.Errorf("%s lifts the stop: %q", who, got)
+			}
+		}
+		turn, err := person.approver.Turn(ctx, ipc.TurnRequest{Session: next()})
+		if err != nil || turn.Cleared == "" {
+			t.Errorf("a person does not lift it: %+v, %v", turn, err)
+		}
+		io.WriteString(in, "\n")
+		if got := next(); got != "was not stopped" {
+			t.Errorf("once it is lifted: %q", got)
 		}
 	})
 }

@@ -256,6 +256,15 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 	if b.approvals.Stopped(s.Ref()) {
 		cleared = "stopped by a person"
 	}
+	if c.Role == ipc.RoleApprover {
+		// Who asks can't lift the stop that a person has set, as it can't answer.
+		switch related := relation(c.Peer, s.Peer, s.Peer); {
+		case related != "" && cleared != "":
+			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: related + " can't let the session go on", Hint: "from another terminal: sbx session resume " + s.ID}
+		case related != "":
+			return ipc.Turn{Turn: s.Turn()}, nil
+		}
+	}
 	var skills []supervisor.Skill
 	for _, k := range r.Skills {
 		skills = append(skills, supervisor.Skill{Path: k.Path, Allow: k.Allow})
