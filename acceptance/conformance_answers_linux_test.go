@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -192,6 +193,58 @@ func TestConformanceWatching(t *testing.T) {
 		do(st.person().ResetStats(ctx))
 		if all, err := st.person().Stats(ctx); err != nil || all.Overall.Total != 0 {
 			t.Errorf("after the reset: %+v, %v", all, err)
+		}
+	})
+}
+
+// What news say of a grant is what the grant is. R-AP-16
+func TestNewsOfGrants(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start()
+		ctx, cancel := within(t)
+		defer cancel()
+		person := a.personPeer("ann", true)
+		news, err := person.approver.News(ctx, ipc.NewsRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer news.Close()
+		told := func(kind string) *ipc.Grant {
+			t.Helper()
+			for {
+				n, err := news.Next(ctx)
+				if err != nil {
+					t.Fatalf("no news of type %q: %v", kind, err)
+				}
+				if n.Type == kind && n.Grant != nil {
+					return n.Grant
+				}
+			}
+		}
+		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+			t.Fatal(err)
+		}
+		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
+		for i, allow := range []bool{true, false} {
+			call := fmt.Sprint("grant-", i)
+			if _, err := agent.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "touch " + call, Keep: true}); err != nil {
+				t.Fatal(err)
+			}
+			answer := ipc.Answer{Allow: allow, Scope: "session"}
+			if !allow {
+				answer.Mode = "soft"
+			}
+			decide(ctx, t, &person.approver, question(ctx, t, &person.approver, call), answer)
+			made := told("remembered")
+			if made.Allow != allow || made.Scope != "session" || made.Session != agent.session || made.What == "" {
+				t.Errorf("allow %v: made: %+v", allow, made)
+			}
+			if err := person.approver.Revoke(ctx, ipc.GrantRequest{ID: made.ID}); err != nil {
+				t.Fatal(err)
+			}
+			if gone := told("revoked"); gone.Allow != allow || gone.Scope != "session" || gone.ID != made.ID || gone.What != made.What {
+				t.Errorf("allow %v: withdrawn: %+v", allow, gone)
+			}
 		}
 	})
 }

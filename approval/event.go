@@ -45,7 +45,10 @@ type Event struct {
 	Decision Decision `json:"decision,omitzero"`
 	// Grant is the grant's id for remembered and revoked.
 	Grant string `json:"grant,omitempty"`
-	Note  string `json:"note,omitempty"`
+	// Effect and Scope are the grant's.
+	Effect Effect `json:"effect,omitempty"`
+	Scope  Scope  `json:"scope,omitempty"`
+	Note   string `json:"note,omitempty"`
 	// Lost counts overwritten events in a gap.
 	Lost uint64 `json:"lost,omitempty"`
 }

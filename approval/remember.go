@@ -101,7 +101,7 @@ func (c *Controller) keep(g *Grant) {
 		s.grants.add(g)
 	}
 	c.publish(Event{Time: g.Created, Kind: EventRemembered, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool,
-		Request: g.Request, Description: g.Description, By: g.By, Grant: g.ID, Note: g.String()})
+		Request: g.Request, Description: g.Description, By: g.By, Grant: g.ID, Effect: g.Effect, Scope: g.Scope, Note: g.String()})
 }
 
 // takeBack withdraws what q's answer granted, because the decision could not
@@ -122,6 +122,6 @@ func (c *Controller) withdraw(made []*Grant) {
 			s.grants.drop(gone)
 		}
 		c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: g.By, Grant: g.ID,
-			Note: "taken back: the answer did not take effect"})
+			Effect: g.Effect, Scope: g.Scope, Note: "taken back: the answer did not take effect"})
 	}
 }

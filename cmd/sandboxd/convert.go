@@ -293,7 +293,7 @@ func (b *backend) wireNews(_ context.Context, c ipc.Caller, e approval.Event) ip
 		d := wireDecided(e.Decision)
 		n.Decision = &d
 	case approval.EventRemembered, approval.EventRevoked:
-		n.Grant = &ipc.Grant{ID: e.Grant, Tool: e.Tool, What: e.Description, By: e.By.String(), Session: e.Session}
+		n.Grant = &ipc.Grant{ID: e.Grant, Allow: e.Effect == approval.Allow, Scope: string(e.Scope), Tool: e.Tool, What: e.Description, By: e.By.String(), Session: e.Session, UID: e.Principal.UID}
 	case approval.EventMode:
 		m := wireMode(e.Session, b.approvals.Mode(approval.SessionRef{Principal: e.Principal, ID: e.Session}))
 		n.Mode = &m
