@@ -38,6 +38,9 @@
 //   - Sockets that are there already belong to programs outside and are
 //     hidden, in what is only readable and in what may be written; listed ones
 //     are shown.
+//   - Run by root, a directory that only another user may enter is hidden whole
+//     where something in it would need a mount: neither bwrap nor the command
+//     can go in.
 //   - /proc is the sandbox's own; run by root, what would let uid 0 write to
 //     the kernel through it is read-only. /dev has the granted nodes, or is
 //     bwrap's own with a devpts where the profile has a private /dev/pts
