@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -49,6 +51,8 @@ type pool struct {
 	work   sync.WaitGroup
 	closed bool
 	mounts mountTable
+	// starting counts commands on their way into a sandbox.
+	starting atomic.Int32
 }
 
 // view returns the view of a plan now. ok is false where no warm sandbox can
@@ -179,7 +183,9 @@ func spoiled(err error) bool {
 }
 
 // refillAfter lays the next sandbox of a plan off the way of the command that
-// was just started: when that has ended, or has run for a moment.
+// was just started: when that has ended, or has run for a moment. Where as many
+// start as there are processors it would only take time from them; the last of
+// them sees to the next.
 func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,7 +198,9 @@ func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 			time.Sleep(time.Millisecond) // whoever waits for the end comes first
 		case <-time.After(refillDelay):
 		}
-		p.refill(h, plan)
+		if int(p.starting.Load()) < runtime.NumCPU() {
+			p.refill(h, plan)
+		}
 	})
 }
 

@@ -50,6 +50,8 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error
 		}
 		leave = nil
 	}
+	h.pool.starting.Add(1)
+	defer h.pool.starting.Add(-1)
 	view, poolable := h.pool.view(p)
 	if warm := h.pool.take(view); warm != nil {
 		proc, err := h.begin(ctx, warm, p, std, leave)
