@@ -81,12 +81,18 @@ func TestLateFails(t *testing.T) {
 		}
 		ends++
 	}
-	file := l.file
+	file, onDisk := l.file, l.late.head
+	if l.head == onDisk {
+		t.Error("what is late has no number of its own")
+	}
 	l.file = w
 	l.sync()
 	w.Close()
 	l.file = file
 	l.mu.Unlock()
+	if got := l.Head(); got != onDisk {
+		t.Errorf("the head is %v, and only %v was ever on the disk", got, onDisk)
+	}
 	if err := writing.Wait(); err == nil || !strings.Contains(err.Error(), "fdatasync") {
 		t.Errorf("wait: %v", err)
 	}

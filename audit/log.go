@@ -149,11 +149,13 @@ func (l *Log) Opening() Opening { return l.opening }
 // Dir is the log's directory.
 func (l *Log) Dir() string { return l.dir }
 
-// Head is the last record, which for a moment may not be on the disk yet (see
-// [Log.PutAfter]).
+// Head is the last record that is on the disk.
 func (l *Log) Head() Anchor {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.late.waiting != nil {
+		return l.late.head
+	}
 	return l.head
 }
 
