@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +33,11 @@ type Host struct {
 	filters filters
 
 	compilations compilations
-	pool         pool
-	work         sync.WaitGroup // what is done off the way of a command
+	// starts bounds how many commands are on their way into a sandbox at once: more
+	// would only take processors, memory and the kernel's locks from each other.
+	starts chan struct{}
+	pool   pool
+	work   sync.WaitGroup // what is done off the way of a command
 
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
@@ -48,7 +52,7 @@ type Host struct {
 // [Host.Report]). On a host without a helper every protection is absent and
 // every plan is refused.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := new(Host)
+	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}
 	h.pool.most = o.Warm
 	var err error
 	if h.stage, err = loadStage(o.Stage); err != nil {

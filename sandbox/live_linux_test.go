@@ -155,7 +155,7 @@ func TestExitStatus(t *testing.T) {
 // Each layer can be probed by itself, also by root: without bwrap it is the
 // only way to learn what is there.
 func TestLayersAloneAreProbed(t *testing.T) {
-	h := &Host{stage: testHost.stage, bwrapErr: errNoBwrap}
+	h := &Host{stage: testHost.stage, bwrapErr: errNoBwrap, starts: make(chan struct{}, 1)}
 	for _, l := range h.probeLayers(context.Background()) {
 		if want := l.Name != "bwrap"; l.Active != want {
 			t.Errorf("%s: active %t, want %t: %s", l.Name, l.Active, want, l.Why)

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,8 +50,6 @@ type pool struct {
 	work   sync.WaitGroup
 	closed bool
 	mounts mountTable
-	// starting counts commands on their way into a sandbox.
-	starting atomic.Int32
 }
 
 // view returns the view of a plan now. ok is false where no warm sandbox can
@@ -198,7 +195,7 @@ func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 			time.Sleep(time.Millisecond) // whoever waits for the end comes first
 		case <-time.After(refillDelay):
 		}
-		if int(p.starting.Load()) < runtime.NumCPU() {
+		if len(h.starts) < runtime.NumCPU() {
 			p.refill(h, plan)
 		}
 	})

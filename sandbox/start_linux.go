@@ -50,8 +50,12 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error
 		}
 		leave = nil
 	}
-	h.pool.starting.Add(1)
-	defer h.pool.starting.Add(-1)
+	select {
+	case h.starts <- struct{}{}:
+		defer func() { <-h.starts }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
+	}
 	view, poolable := h.pool.view(p)
 	if warm := h.pool.take(view); warm != nil {
 		proc, err := h.begin(ctx, warm, p, std, leave)
