@@ -298,7 +298,10 @@ type judgement struct {
 	// trusts: a yes makes the session's root writable for sandboxes.
 	trusts   bool
 	warnings []string
-	digest   string
+	// input is the digest of the standard input that came with the request, in
+	// hexadecimal; "": none did.
+	input  string
+	digest string
 }
 
 func (j *judgement) planDigest() string {
@@ -318,7 +321,8 @@ func (j *judgement) digestOf() string {
 		Decision  shell.Decision
 		Run       shell.Execution
 		Plan      string
-	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.verdict.Payload, j.verdict.Decision, j.verdict.Run, j.planDigest()})
+		Input     string `json:",omitempty"`
+	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.verdict.Payload, j.verdict.Decision, j.verdict.Run, j.planDigest(), j.input})
 	if err != nil {
 		panic(fmt.Sprintf("supervisor: a judgement can't be encoded: %v", err))
 	}

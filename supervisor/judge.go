@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -28,6 +30,10 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		Line: r.Line, Argv: r.Argv, Cwd: r.Cwd, Project: sess.Root, Home: sess.Home,
 		Env: r.Env, TTY: r.Terminal, Description: r.Description,
 	}}
+	if r.Stdin == StdinData {
+		sum := sha256.Sum256(r.StdinData)
+		j.input = hex.EncodeToString(sum[:])
+	}
 	j.verdict = compiled.verdict(ctx, j.command)
 	if j.verdict.Sandboxed && s.Host.Report().Level() == sandbox.Absent && j.verdict.Decision == shell.Auto {
 		j.verdict.Decision = shell.Ask
@@ -149,6 +155,9 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	}
 	if e.Request.Agent {
 		c.Request.Reasons = append(c.Request.Reasons, "it may ask sandboxd from inside its sandbox, for no more than it has itself")
+	}
+	if j.input != "" {
+		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", len(e.Request.StdinData), j.input))
 	}
 	if v.Unseen {
 		// Whatever comes on the input would run under the same grant.
