@@ -75,6 +75,10 @@ elif how == "answer": tell()
 elif how == "self": ask(); tell()
 elif how == "child": ask(); child(tell)
 elif how == "session": ask(); child(os.setsid, tell)
+elif how == "sibling":
+    asking = os.fork()
+    if asking == 0: ask(); time.sleep(120)
+    child(os.setsid, tell); os.kill(asking, 9)
 elif how == "parent": child(os.setsid, ask); tell()
 elif how == "detached":
     ask()
@@ -103,6 +107,7 @@ var selfApproval = []struct{ who, single, system string }{
 	{"the person at the terminal of `sbx run`, once", "accepted", "refused"},
 	{"a person's process of the same user, with no tie to the one that asks", "accepted", "refused"},
 	{"a process that asked and has cut every tie: forked twice, a session of its own, no terminal", "accepted (not held)", "refused"},
+	{"another child of the process that started it, in a session of its own, no terminal", "accepted (not held)", "refused"},
 }
 
 // Issue "The socket", 3. R-IP-01, R-OP-05: who asked cannot answer, as far as
@@ -305,6 +310,9 @@ func (a *actor) attempt(row int) string {
 			}
 		}
 		return "nothing was asked"
+	}
+	if row == 11 {
+		return python("sibling")
 	}
 	return python("detached")
 }
