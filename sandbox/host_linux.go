@@ -54,6 +54,7 @@ type Host struct {
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}
 	h.pool.most = o.Warm
+	endStuck()
 	var err error
 	if h.stage, err = loadStage(o.Stage); err != nil {
 		h.report = nothing("the launch helper can't be had: "+err.Error(), "install sandboxd-launch beside sandboxd")

@@ -222,8 +222,12 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	cmd := &exec.Cmd{
 		Env: []string{}, Dir: "/",
 		Stderr:      diagW,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
+	// A bwrap whose daemon is gone sees to its end by itself (--die-with-parent), once it
+	// can take its first process along. One that is not as far goes on until its
+	// stage finds nobody who gives it an order. Killed before, it would leave that process
+	// behind (see endStuck).
 	l.cmd = cmd
 	if p.args == nil { // Landlock alone: the helper is reaper and stage
 		l.mechanism, l.reaper = "stage", true

@@ -1,0 +1,73 @@
+package acceptance
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// halfway is a bwrap with our helper that waits, as it does while its daemon
+// writes the maps of its user namespace, and prints its pid.
+const halfway = `
+import os, subprocess
+fd = os.memfd_create("sandboxd-launch", 0)
+os.dup2(fd, 5)
+r, w = os.pipe()
+null = os.open("/dev/null", os.O_WRONLY)
+p = subprocess.Popen(["bwrap", "--unshare-user", "--unshare-pid", "--info-fd", str(null), "--userns-block-fd", str(r), "--ro-bind", "/", "/", "--die-with-parent", "--", "true"], pass_fds=[5, r, null])
+print(p.pid, flush=True)
+p.wait()
+`
+
+// Who is killed while a sandbox comes up leaves nothing behind: what bwrap's own
+// death leaves waiting for ever, the next daemon ends. R-OP-03
+func TestStuckSandboxesEnd(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.stop()
+		cmd := a.command(t.Context(), "/usr/bin/python3", "-c", halfway)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Wait() })
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		bwrap, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner := 0
+		waitFor(t, "bwrap's first process", func() bool {
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", bwrap))
+			inner, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+			return inner > 0
+		})
+		t.Cleanup(func() { syscall.Kill(inner, syscall.SIGKILL) })
+		// One that still comes up is nobody's to end.
+		a.start()
+		if !alive(inner) {
+			t.Fatal("the daemon has ended a sandbox whose bwrap lives")
+		}
+		a.stop()
+		if err := syscall.Kill(bwrap, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		time.Sleep(100 * time.Millisecond)
+		if !alive(inner) {
+			t.Fatal("the attempt did not come off: this bwrap takes its first process along")
+		}
+		a.start()
+		waitFor(t, "the end of what was left", func() bool { return !alive(inner) })
+	})
+}

@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
+)
+
+// endStuck ends sandboxes of this user's earlier daemons that never came up and can't
+// end by themselves: the first process that bwrap makes waits on an eventfd(2) for
+// the word of the one that made it, and for ever when that one is killed before
+// it says it, since who waits has the other end too. Nothing of a command has run there.
+func endStuck() {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || !stuck(pid) {
+			continue
+		}
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue
+		}
+		if stuck(pid) { // still the one that the pidfd is of
+			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		}
+		unix.Close(fd)
+	}
+}
+
+// stuck reports a bwrap that is the first process of a pid namespace, holds our
+// helper, and whose parent is no bwrap any more.
+func stuck(pid int) bool {
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	var st unix.Stat_t
+	if unix.Stat(proc, &st) != nil || int(st.Uid) != os.Geteuid() && int(st.Uid) != 0 { // root's, where it is not dumpable
+		return false
+	}
+	if program, err := os.Readlink(proc + "fd/" + strconv.Itoa(stage.FDStage)); err != nil || !strings.HasPrefix(program, "/memfd:sandboxd-launch") {
+		return false
+	}
+	status := fieldsOf(proc + "status")
+	numbers := strings.Fields(status["NSpid"])
+	return status["Name"] == "bwrap" && len(numbers) > 1 && numbers[len(numbers)-1] == "1" &&
+		fieldsOf("/proc/" + status["PPid"] + "/status")["Name"] != "bwrap"
+}
+
+// fieldsOf reads "Name: value" lines (proc_pid_status(5)).
+func fieldsOf(path string) map[string]string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			fields[name] = strings.TrimSpace(value)
+		}
+	}
+	return fields
+}
