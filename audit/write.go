@@ -49,9 +49,11 @@ func (l *Log) next() []*pending {
 	case p, open = <-l.queue:
 	default:
 		var late <-chan time.Time
+		l.mu.Lock()
 		if l.late.waiting != nil {
 			late = time.After(lateness)
 		}
+		l.mu.Unlock()
 		select {
 		case p, open = <-l.queue:
 		case <-late:
