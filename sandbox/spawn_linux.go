@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -64,12 +65,23 @@ func sealedMemfd(name string, data []byte) (*os.File, error) {
 		f.Close()
 		return nil, fmt.Errorf("memfd %q: %w", name, err)
 	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, stage.Seals); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("seal memfd %q: %w", name, err)
+	// EBUSY: something of the kernel's own holds a page for a moment, as when it looks
+	// for memory that is not used (memfd_wait_for_pins in mm/memfd.c gives up after 150 ms).
+	for try := 0; ; try++ {
+		_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, stage.Seals)
+		if err == nil {
+			return f, nil
+		}
+		if err != unix.EBUSY || try == maxSealTries {
+			f.Close()
+			return nil, fmt.Errorf("seal memfd %q: %w", name, err)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	return f, nil
 }
+
+// maxSealTries is how often a memfd is sealed anew whose pages are held.
+const maxSealTries = 20
 
 // packetConn wraps our end of the status socket and asks the kernel to name
 // the sender of every datagram (unix(7), SO_PASSCRED).
