@@ -66,7 +66,9 @@ func (e *editor) read(ctx context.Context) (string, error) {
 		case errors.Is(err, ErrTime) && time.Now().Before(e.prompt.Until):
 			e.tick()
 			continue
-		case errors.Is(err, ErrTime), ctx.Err() != nil:
+		case ctx.Err() != nil: // also where a key came at the same moment
+			return "", ctx.Err()
+		case errors.Is(err, ErrTime):
 			return "", err
 		case err != nil: // io.EOF, EIO: the terminal is gone
 			return "", ErrInterrupted
