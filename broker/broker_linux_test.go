@@ -159,7 +159,7 @@ func TestLauncherRefuses(t *testing.T) {
 	if said, err := send(ctx, socket, os.Getuid(), wantStop, nil); err == nil && said == "ok" {
 		t.Error("a stranger's stop was carried out")
 	}
-	if err := exec.CommandContext(ctx, "curl", "-sS", "--max-time", "10", "--unix-socket", h.path("agent.sock"), "http://x/").Run(); err == nil {
+	if err := exec.CommandContext(ctx, "curl", "-sSf", "--max-time", "10", "--unix-socket", h.path("agent.sock"), "http://x/").Run(); err == nil {
 		t.Error("a stranger's connection was served")
 	}
 	g := newHost(t, everybody, func() error { return fmt.Errorf("line 3: no") })
