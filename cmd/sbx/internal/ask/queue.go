@@ -250,20 +250,20 @@ func (s *sitting) expire(now time.Time) tea.Cmd {
 }
 
 func (s *sitting) fetched(msg fetchedMsg, now time.Time) tea.Cmd {
-	switch {
-	case msg.err == nil:
-		if s.d != nil && s.d.a.ID == msg.a.ID {
-			s.open[msg.a.ID] = msg.a
-			s.d.know(msg.a, now)
-		}
-	case s.d != nil && s.d.stage != stageSending:
-		if _, err := s.Person.gone(s.ctx, msg.err); err == nil {
-			s.remove(s.d.a.ID)
-			s.tell(s.Person.said(msg.err)...)
-			return s.next()
-		}
+	if s.d == nil || s.d.a.ID != msg.id {
+		return nil // another one is on the screen by now
 	}
-	return nil
+	if msg.err == nil {
+		s.open[msg.a.ID] = msg.a
+		s.d.know(msg.a, now)
+		return nil
+	}
+	if _, err := s.Person.gone(s.ctx, msg.err); err != nil || s.d.stage == stageSending {
+		return nil
+	}
+	s.remove(msg.id)
+	s.tell(s.Person.said(msg.err)...)
+	return s.next()
 }
 
 func (s *sitting) decided(msg decidedMsg, now time.Time) tea.Cmd {

@@ -19,6 +19,7 @@ type (
 	goneMsg    struct{ err error } // the terminal has gone away
 	endedMsg   struct{}            // the question was answered elsewhere, or withdrawn
 	fetchedMsg struct {
+		id  string // of what was looked at
 		a   ipc.Approval
 		err error
 	}
@@ -60,7 +61,7 @@ func tick() tea.Cmd {
 func (p Person) fetch(ctx context.Context, id string) tea.Cmd {
 	return func() tea.Msg {
 		a, err := p.whole(ctx, id)
-		return fetchedMsg{a, err}
+		return fetchedMsg{id, a, err}
 	}
 }
 
@@ -151,7 +152,7 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case fetchedMsg:
 		if msg.err == nil {
 			s.d.know(msg.a, now)
-		} else if out, err := s.person.gone(s.ctx, msg.err); err == nil {
+		} else if out, err := s.person.gone(s.ctx, msg.err); err == nil && s.d.stage != stageSending {
 			return s, s.end(out, nil, s.person.said(msg.err)...)
 		}
 	case decidedMsg:

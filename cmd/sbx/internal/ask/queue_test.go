@@ -1,0 +1,55 @@
+package ask
+
+import (
+	"testing"
+	"time"
+
+	"sandboxd/cmd/sbx/internal/term"
+	"sandboxd/cmd/sbx/internal/term/termtest"
+	"sandboxd/ipc"
+)
+
+// somebody has a terminal.
+func somebody(t *testing.T) Person {
+	t.Helper()
+	tty, err := term.New(termtest.Open(t).File, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Person{Terminal: tty}
+}
+
+// What a look at one question brings says nothing about the one that has come
+// after it meanwhile: that stays on the screen, and is not passed over.
+func TestLateLooksAreNotOfTheNextQuestion(t *testing.T) {
+	first, second := plainQuestion(), plainQuestion()
+	second.ID = "a2"
+	p := somebody(t)
+	s := &sitting{Queue: Queue{Person: p}, ctx: t.Context(), look: p.look(), rows: 40, open: map[string]ipc.Approval{}}
+	s.add(first)
+	s.add(second)
+	s.next()
+	decided := &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by uid 1000"}
+	s.Update(fetchedMsg{id: first.ID, err: decided})
+	if s.d == nil || s.d.a.ID != second.ID || len(s.order) != 1 || len(s.log) == 0 {
+		t.Fatalf("after the first was decided elsewhere: %+v, %q, %q", s.d, s.order, s.log)
+	}
+	said := len(s.log)
+	s.Update(fetchedMsg{id: first.ID, err: decided})
+	if s.d == nil || s.d.a.ID != second.ID || len(s.order) != 1 || len(s.log) != said {
+		t.Errorf("after one more look at the first: %+v, %q, %q", s.d, s.order, s.log)
+	}
+}
+
+// An answer that is on its way is told as what it came to, whatever a look at the
+// question brings meanwhile.
+func TestLateLookWhileAnswering(t *testing.T) {
+	q := plainQuestion()
+	p := somebody(t)
+	s := &single{person: p, ctx: t.Context(), d: newDialog(q, p.look(), 40, true, time.Now())}
+	s.d.stage = stageSending
+	s.Update(fetchedMsg{id: q.ID, err: &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by this very answer"}})
+	if s.out != "" || s.d.stage != stageSending {
+		t.Errorf("it ended as %q", s.out)
+	}
+}
