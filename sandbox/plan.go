@@ -75,22 +75,8 @@ type Plan struct {
 	holds map[string]bool // paths of mounts: whether what is there is kept from the command
 }
 
-// Holds reports whether a mount keeps the command from changing what the host
-// has at a clean absolute path.
-func (p *Plan) Holds(path string) bool {
-	for {
-		if held, ok := p.holds[path]; ok {
-			return held
-		}
-		if path == "/" || path == "." {
-			return false
-		}
-		path = filepath.Dir(path)
-	}
-}
-
-// Mounts are the paths of mounts, and whether each keeps what is there from the
-// command; what Holds goes by. It must not be changed.
+// Mounts are the paths of mounts, and whether each keeps the command from changing
+// what the host has there and, as far as no other lies below, below. It must not be changed.
 func (p *Plan) Mounts() map[string]bool { return p.holds }
 
 // View tells sandboxes apart that show the host differently: by what is laid,

@@ -49,8 +49,9 @@ func (s *Snapshot) hadCopy(at string, e entry) bool {
 type Run struct {
 	ID         string
 	Start, End time.Time
-	// Holds reports whether a mount kept the run from changing a path.
-	Holds func(path string) bool
+	// Held are the paths of the run's mounts: whether each kept the run from changing
+	// what is there and, as far as no other lies below, below.
+	Held map[string]bool
 	// Granted are paths that the run was allowed to change, with what is below.
 	// Configurations of git are checked all the same.
 	Granted []string
@@ -63,6 +64,19 @@ type Run struct {
 	// Dealt are paths that the check of another run dealt with, which are left
 	// alone. nil: none.
 	Dealt map[string]bool
+}
+
+// holds reports whether a mount kept the run from changing a path.
+func (r *Run) holds(at string) bool {
+	for {
+		if held, ok := r.Held[at]; ok {
+			return held
+		}
+		if at == "/" || at == "." {
+			return false
+		}
+		at = path.Dir(at)
+	}
 }
 
 // Item is one thing that was found.
@@ -233,7 +247,7 @@ func (c *check) notOurs(at string, e entry, had bool) string {
 	switch {
 	case c.after(e.ctime):
 		return "it changed after the command had ended"
-	case c.run.Holds != nil && c.run.Holds(at):
+	case c.run.holds(at):
 		return "it changed while the command ran, but the sandbox kept the command from it"
 	case c.run.Late && changed.Before(c.run.Start.Add(-clock)) && c.movedLater(at):
 		return "it may have come here after the command had ended"
@@ -338,7 +352,7 @@ func (c *check) replace(at string, e, was entry, had bool, why string) {
 // gone restores what was removed where nothing held it. Whole folders may go:
 // with a package goes what is in it.
 func (c *check) gone(at string, was entry) {
-	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.Holds != nil && c.run.Holds(at) || vendored(at) {
+	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) || vendored(at) {
 		return
 	}
 	why := "the command removed it, or a part of it; that is back"

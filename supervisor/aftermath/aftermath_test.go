@@ -87,6 +87,23 @@ func (b *bench) names(f aftermath.Found) []string {
 	return list
 }
 
+// expect wants exactly these to have been found, what was moved to be in the trash,
+// and the script check, if there is one, to end well.
+func (b *bench) expect(found aftermath.Found, want []string, check string) {
+	b.t.Helper()
+	if got := b.names(found); !slices.Equal(got, append([]string{}, want...)) {
+		b.t.Errorf("found %q, want %q: %+v", got, want, found.Items)
+	}
+	if check != "" {
+		b.sh(check)
+	}
+	for _, i := range found.Items {
+		if _, err := os.Lstat(i.Trash); !i.Kept && err != nil {
+			b.t.Errorf("%s is not in the trash: %v", i.Path, err)
+		}
+	}
+}
+
 func TestWhatARunLeavesUnderProtectedNames(t *testing.T) {
 	const repository = "git init -q . && echo x > f && git add f && git commit -qm i"
 	tests := []struct {
@@ -146,17 +163,7 @@ func TestWhatARunLeavesUnderProtectedNames(t *testing.T) {
 				b.sh(tt.before)
 			}
 			found := b.command(tt.command)
-			if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
-				t.Errorf("found %q, want %q: %+v", got, tt.found, found.Items)
-			}
-			if tt.check != "" {
-				b.sh(tt.check)
-			}
-			for _, i := range found.Items {
-				if _, err := os.Lstat(i.Trash); !i.Kept && err != nil {
-					t.Errorf("%s is not in the trash: %v", i.Path, err)
-				}
-			}
+			b.expect(found, tt.found, tt.check)
 		})
 	}
 }
@@ -193,12 +200,12 @@ func TestAttribution(t *testing.T) {
 	b := newBench(t)
 	b.sh("echo mine > AGENTS.md; echo mine > CLAUDE.md")
 	t.Run("held by a mount", func(t *testing.T) {
-		b.run.Holds = func(path string) bool { return filepath.Base(path) == "AGENTS.md" }
+		b.run.Held = map[string]bool{b.project: false, filepath.Join(b.project, "AGENTS.md"): true}
 		found := b.command("echo person > AGENTS.md")
 		if got := b.names(found); !slices.Equal(got, []string{"kept AGENTS.md"}) || b.read("AGENTS.md") != "person\n" {
 			t.Errorf("found %q, content %q", got, b.read("AGENTS.md"))
 		}
-		b.run.Holds = nil
+		b.run.Held = nil
 	})
 	t.Run("before and after the run", func(t *testing.T) {
 		for _, late := range []bool{false, true} {
@@ -281,7 +288,7 @@ func (b *bench) cutOff(script, later string) aftermath.Found {
 	if c.Exec != b.run.ID || c.End.Before(end) {
 		b.t.Fatalf("the note says %+v", c)
 	}
-	found := c.Before.After(aftermath.Run{ID: c.Exec, Start: c.Start, End: end, Holds: c.Holds, Trash: b.trash, Late: true})
+	found := c.Before.After(aftermath.Run{ID: c.Exec, Start: c.Start, End: end, Held: c.Held, Trash: b.trash, Late: true})
 	if err := next.Done(c); err != nil {
 		b.t.Fatal(err)
 	}
@@ -322,17 +329,7 @@ func TestAfterTheDaemonsDeath(t *testing.T) {
 				b.sh(tt.before)
 			}
 			found := b.cutOff(tt.command, tt.later)
-			if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
-				t.Errorf("found %q, want %q: %+v", got, tt.found, found.Items)
-			}
-			if tt.check != "" {
-				b.sh(tt.check)
-			}
-			for _, i := range found.Items {
-				if _, err := os.Lstat(i.Trash); !i.Kept && err != nil {
-					t.Errorf("%s is not in the trash: %v", i.Path, err)
-				}
-			}
+			b.expect(found, tt.found, tt.check)
 		})
 	}
 }

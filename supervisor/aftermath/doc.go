@@ -9,7 +9,7 @@
 //
 //	before := aftermath.Before(effective, &cache)
 //	… run …
-//	found, err := before.After(aftermath.Run{ID: execID, Start: start, End: end, Holds: plan.Holds, Trash: dir})
+//	found, err := before.After(aftermath.Run{ID: execID, Start: start, End: end, Held: plan.Mounts(), Trash: dir})
 //
 // # Git
 //
@@ -35,7 +35,7 @@
 //
 //	notes, err := aftermath.OpenNotes(dir)
 //	cuts, bad, err := notes.Left()
-//	found := cut.Before.After(aftermath.Run{ID: cut.Exec, Start: cut.Start, End: death, Holds: cut.Holds, Late: true, …})
+//	found := cut.Before.After(aftermath.Run{ID: cut.Exec, Start: cut.Start, End: death, Held: cut.Held, Late: true, …})
 //	err = notes.Done(cut)
 //
 // Others had time to change things then. What changed after the death is theirs, and what

@@ -79,7 +79,7 @@ type Begun struct {
 	// Root is the session's, for people.
 	Root  string
 	Start time.Time
-	// Held are the paths of the run's mounts: whether what is there was kept from it.
+	// Held as in Run.
 	Held map[string]bool
 	// Granted as in Run.
 	Granted []string
@@ -283,19 +283,6 @@ type Cut struct {
 	Before    *Snapshot
 
 	files []string
-}
-
-// Holds as in Run.
-func (c *Cut) Holds(at string) bool {
-	for {
-		if held, ok := c.Held[at]; ok {
-			return held
-		}
-		if at == "/" || at == "." {
-			return false
-		}
-		at = filepath.Dir(at)
-	}
 }
 
 // A BadNote can't be read, so that nobody can look after its run.
