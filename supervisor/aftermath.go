@@ -35,7 +35,10 @@ func (s *Supervisor) beforeRun(e *Exec, j *judgement) *afterCheck {
 
 // ended: there is nothing to look after any more. Nobody waits for that; should the note
 // stay, the next daemon looks once more.
-func (c *afterCheck) ended() { c.s.work.Go(func() { c.note.End() }) }
+func (c *afterCheck) ended() {
+	c.before.Done()
+	c.s.work.Go(func() { c.note.End() })
+}
 
 // after takes out what the command left under protected names. All of its
 // processes are gone.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,16 +16,78 @@ import (
 
 // Snapshot is what stood under protected names before a run.
 type Snapshot struct {
-	found
 	profile profile.Profile
 	cache   *Cache
 	copies  map[string]bool // nil until it is asked for; see hadCopy
+	others  []*Snapshot     // see Cache.begin
+
+	mu        sync.Mutex
+	seen      found    // its maps are replaced, never changed
+	meanwhile []func() // corrections that came before seen
 }
 
 // Before looks at what stands under protected names in the writable trees of p,
-// which is the profile without what was granted for this run alone.
+// which is the profile without what was granted for this run alone. [Snapshot.Done]
+// must be called.
 func Before(p profile.Profile, c *Cache) *Snapshot {
-	return &Snapshot{found: walk(p, c), profile: p, cache: c}
+	s := &Snapshot{profile: p, cache: c}
+	c.begin(s)
+	f := walk(p, c)
+	for _, other := range c.looked(s) {
+		f.doubt(other.found())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = f
+	for _, correct := range s.meanwhile {
+		correct()
+	}
+	s.meanwhile = nil
+	return s
+}
+
+// Done: the run was looked after, or did not begin. What others find from now on
+// is not its doing. It may be called more than once.
+func (s *Snapshot) Done() { s.cache.done(s) }
+
+func (s *Snapshot) found() found {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+// correct takes what the check after another run has left at a path for what stood
+// there before; nil: nothing. Whatever comes there now is this run's.
+func (s *Snapshot) correct(by *Snapshot, at string, left *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	apply := func() {
+		entries := maps.Clone(s.seen.entries)
+		_, had := entries[at]
+		maps.DeleteFunc(entries, func(name string, _ entry) bool { return within(name, at) })
+		if left != nil && (had || s.profile.Digest() == by.profile.Digest()) { // else it may be no name of ours
+			entries[at] = *left
+		}
+		s.seen.entries = entries
+	}
+	if s.seen.entries == nil {
+		s.meanwhile = append(s.meanwhile, apply)
+		return
+	}
+	apply()
+}
+
+// doubt marks what did not stand as it does before another run that could write
+// there, and may be its doing.
+func (f found) doubt(other found) {
+	for at, e := range f.entries {
+		was, had := other.entries[at]
+		as := had && !was.doubtful && (was.same(e) || was.stamp == e.stamp && (was.content == nil || e.content == nil))
+		if !as && slices.ContainsFunc(other.roots, func(root string) bool { return within(at, root) }) {
+			e.doubtful = true
+			f.entries[at] = e
+		}
+	}
 }
 
 // hadCopy reports whether the same file stood under the same protected name
@@ -36,7 +99,7 @@ func (s *Snapshot) hadCopy(at string, e entry) bool {
 	}
 	if s.copies == nil {
 		s.copies = map[string]bool{}
-		for at, e := range s.entries {
+		for at, e := range s.found().entries {
 			if key, ok := e.asCopy(at); ok {
 				s.copies[key] = true
 			}
@@ -109,32 +172,61 @@ const clock = 15 * time.Millisecond
 // ended: none of its processes is left.
 func (s *Snapshot) After(r Run) Found {
 	now := walk(s.profile, s.cache)
-	c := check{before: s, now: now, run: r, trash: &trash{dir: path.Join(r.Trash, r.ID)}}
+	if c := s.check(now, r); !r.Late && c.quiet() {
+		return Found{Missing: c.missing()}
+	}
+	// One after the other: what one check takes out or puts back is nothing that
+	// another's run did.
+	s.cache.checks.Lock()
+	defer s.cache.checks.Unlock()
+	c := s.check(walk(s.profile, s.cache), r)
 	if r.Late {
 		c.items = c.trash.resume()
 	}
-	for _, at := range slices.Sorted(maps.Keys(now.entries)) {
+	for _, at := range slices.Sorted(maps.Keys(c.now.entries)) {
 		if !c.done(at) && !c.elsewhere(at) {
-			c.look(at, now.entries[at])
+			c.look(at, c.now.entries[at])
 		}
 	}
-	for _, at := range slices.Sorted(maps.Keys(s.entries)) {
-		if _, there := now.entries[at]; !there && !c.elsewhere(at) {
-			c.gone(at, s.entries[at])
+	for _, at := range slices.Sorted(maps.Keys(c.was.entries)) {
+		if _, there := c.now.entries[at]; !there && !c.elsewhere(at) {
+			c.gone(at, c.was.entries[at])
 		}
 	}
 	c.trash.close(c.items)
-	missing := slices.DeleteFunc(slices.Clone(s.roots), c.sameRoot)
-	return Found{Items: c.items, Partly: s.partly || now.partly, Missing: missing}
+	return Found{Items: c.items, Partly: c.was.partly || c.now.partly, Missing: c.missing()}
+}
+
+func (s *Snapshot) check(now found, r Run) *check {
+	return &check{before: s, was: s.found(), now: now, run: r, trash: &trash{dir: path.Join(r.Trash, r.ID)}}
 }
 
 type check struct {
 	before *Snapshot
+	was    found // before
 	now    found
 	run    Run
 	trash  *trash
 	items  []Item
 	dealt  []string // with everything below
+}
+
+// quiet: everything stands as it did.
+func (c *check) quiet() bool {
+	if c.was.partly || c.now.partly || len(c.was.entries) != len(c.now.entries) {
+		return false
+	}
+	for at, e := range c.now.entries {
+		if was, had := c.was.entries[at]; !had || was.stamp != e.stamp || c.young(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// missing are the trees that are not there any more, or are others.
+func (c *check) missing() []string {
+	return slices.DeleteFunc(slices.Clone(c.was.roots), c.sameRoot)
 }
 
 func (c *check) done(at string) bool {
@@ -143,7 +235,7 @@ func (c *check) done(at string) bool {
 
 // look judges one path that is there now.
 func (c *check) look(at string, e entry) {
-	was, had := c.before.entries[at]
+	was, had := c.was.entries[at]
 	if had && (was.stamp == e.stamp && !c.young(e) || was.same(e)) {
 		return
 	}
@@ -154,7 +246,7 @@ func (c *check) look(at string, e entry) {
 		return
 	case c.granted(at):
 		return
-	case part != "" && !c.before.repos[repo]:
+	case part != "" && !c.was.repos[repo]:
 		if !strings.HasPrefix(part, "hooks") || e.directory() || path.Ext(at) == ".sample" && e.regular() {
 			return
 		}
@@ -234,7 +326,7 @@ func (c *check) empty(dir string) bool { return len(c.below(dir)) == 0 }
 
 func (c *check) holdsCopies(dir string) bool {
 	return slices.ContainsFunc(c.below(dir), func(at string) bool {
-		_, had := c.before.entries[at]
+		_, had := c.was.entries[at]
 		return had || c.before.hadCopy(at, c.now.entries[at]) || c.granted(at)
 	})
 }
@@ -253,7 +345,7 @@ func (c *check) notOurs(at string, e entry, had bool) string {
 		return "it may have come here after the command had ended"
 	case changed.Before(c.run.Start.Add(-clock)) && had:
 		return "it changed before the command began"
-	case changed.Before(c.run.Start.Add(-clock)) && c.before.partly:
+	case changed.Before(c.run.Start.Add(-clock)) && c.was.partly:
 		return unknown // it may have been there, where nobody looked
 	}
 	return ""
@@ -300,15 +392,15 @@ func (c *check) removedLater(at string) bool {
 
 // sameRoot: the tree is the one that the run had.
 func (c *check) sameRoot(root string) bool {
-	was, now := slices.Index(c.before.roots, root), slices.Index(c.now.roots, root)
-	return was >= 0 && now >= 0 && c.before.ids[was] == c.now.ids[now]
+	was, now := slices.Index(c.was.roots, root), slices.Index(c.now.roots, root)
+	return was >= 0 && now >= 0 && c.was.ids[was] == c.now.ids[now]
 }
 
 // config judges a configuration of git.
 func (c *check) config(at, repo string, was entry, had bool, e entry) {
 	c.dealt = append(c.dealt, at)
 	root := c.rootOf(at)
-	born := !c.before.repos[repo]
+	born := !c.was.repos[repo]
 	if born && c.before.hadCopy(at, e) {
 		return
 	}
@@ -331,7 +423,7 @@ func (c *check) config(at, repo string, was entry, had bool, e entry) {
 	case err != nil:
 		c.replace(at, e, was, had, "it can't be understood: "+err.Error())
 	case len(taken) > 0:
-		e.content, was = nil, entry{stamp: e.stamp, content: clean}
+		e.content, was = nil, entry{stamp: e.stamp, anchor: e.anchor, content: clean}
 		c.replace(at, e, was, true, "settings that may name programs were taken out: "+some(taken))
 	}
 }
@@ -356,9 +448,11 @@ func (c *check) gone(at string, was entry) {
 		return
 	}
 	why := "the command removed it, or a part of it; that is back"
-	if c.run.Late && c.removedLater(at) {
+	if was.doubtful {
+		why = "it is gone, or a part of it; it may have been another command's doing, and is not put back"
+	} else if c.run.Late && c.removedLater(at) {
 		why = "it is gone, or a part of it; that may have been so after the command had ended"
-	} else if err := c.trash.restore(c.rootOf(at), at, was); err != nil {
+	} else if err := c.putBack(at, was); err != nil {
 		return // its folder is gone, too
 	}
 	told := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
@@ -393,6 +487,7 @@ func (c *check) take(at string, e entry, why string) bool {
 		return false
 	}
 	c.items = append(c.items, item)
+	c.before.cache.tell(c.before, at, nil)
 	return true
 }
 
@@ -401,13 +496,25 @@ func (c *check) restore(at string, was entry) {
 	if last.Kept {
 		return
 	}
-	if was.content == nil && !was.directory() {
+	switch {
+	case was.doubtful:
+		last.Why += "; what was there before may have been another command's doing, and is not put back"
+	case was.content == nil && !was.directory():
 		last.Why += "; what was there before is not known any more"
-		return
+	default:
+		if err := c.putBack(at, was); err != nil {
+			last.Why += "; what was there before could not be put back: " + err.Error()
+		}
 	}
-	if err := c.trash.restore(c.rootOf(at), at, was); err != nil {
-		last.Why += "; what was there before could not be put back: " + err.Error()
+}
+
+// putBack puts back what was there, which for runs that go on is there then.
+func (c *check) putBack(at string, was entry) error {
+	err := c.trash.restore(c.rootOf(at), at, was)
+	if err == nil {
+		c.before.cache.tell(c.before, at, &was)
 	}
+	return err
 }
 
 func (c *check) item(at string, e entry, why, to string, kept bool) Item {

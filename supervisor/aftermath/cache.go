@@ -1,6 +1,8 @@
 package aftermath
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +17,54 @@ type Cache struct {
 	file     map[string]cached
 	size     int64
 	listings map[listingKey]*listing
+	runs     map[*Snapshot]bool // that are not done; true: what was there before is still being looked at
+
+	// checks is held while what runs left is dealt with.
+	checks sync.Mutex
+}
+
+// begin registers a run whose look before it begins.
+func (c *Cache) begin(s *Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other, looks := range c.runs {
+		s.others = append(s.others, other)
+		if looks {
+			other.others = append(other.others, s)
+		}
+	}
+	if c.runs == nil {
+		c.runs = map[*Snapshot]bool{}
+	}
+	c.runs[s] = true
+}
+
+// looked ends that look, and returns the runs that were not done at some moment of it.
+func (c *Cache) looked(s *Snapshot) []*Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs[s] = false
+	others := s.others
+	s.others = nil
+	return others
+}
+
+func (c *Cache) done(s *Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.runs, s)
+}
+
+// tell tells the other runs what the check after one has left at a path; nil: nothing.
+func (c *Cache) tell(by *Snapshot, at string, left *entry) {
+	c.mu.Lock()
+	others := slices.Collect(maps.Keys(c.runs))
+	c.mu.Unlock()
+	for _, s := range others {
+		if s != by {
+			s.correct(by, at, left)
+		}
+	}
 }
 
 // listingKey names a directory, as one profile looks at it.

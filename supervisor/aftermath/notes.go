@@ -41,7 +41,7 @@ type Notes struct {
 // before is a snapshot that was written down.
 type before struct {
 	name string
-	snap *Snapshot
+	seen found
 	held map[string]bool
 	runs int  // that began with it and have not ended
 	old  bool // a later one took its place
@@ -115,7 +115,7 @@ type Note struct {
 
 // Begin writes a run's note. Nothing of the run may happen before it returns.
 func (n *Notes) Begin(r Begun, s *Snapshot) (*Note, error) {
-	if len(s.roots) == 0 {
+	if len(s.found().roots) == 0 {
 		return nil, nil
 	}
 	note, err := n.begin(r, s)
@@ -172,18 +172,18 @@ func create(name string, text []byte) (*os.File, error) {
 func (n *Notes) keep(s *Snapshot, held map[string]bool) (*before, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	key := s.profile.Digest()
+	key, seen := s.profile.Digest(), s.found()
 	was := n.kept[key]
-	if was != nil && was.snap.saysSame(s.found) && maps.Equal(was.held, held) {
+	if was != nil && was.seen.saysSame(seen) && maps.Equal(was.held, held) {
 		was.runs++
 		return was, nil
 	}
-	text, err := s.save(held)
+	text, err := s.save(seen, held)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	b := &before{name: beforePrefix + strings.ToLower(ulid.Make().String()) + "-" + hex.EncodeToString(sum[:]), snap: s, held: held, runs: 1}
+	b := &before{name: beforePrefix + strings.ToLower(ulid.Make().String()) + "-" + hex.EncodeToString(sum[:]), seen: seen, held: held, runs: 1}
 	f, err := create(filepath.Join(n.dir, b.name), text)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type saved struct {
 	Held    []savedMount `json:"held"`
 }
 
-const savedVersion = 1
+const savedVersion = 2
 
 type savedRule struct {
 	Kind   profile.Kind   `json:"kind"`
@@ -42,6 +42,8 @@ type savedEntry struct {
 	Ctime   int64  `json:"ctime"`
 	Content []byte `json:"content"` // null: not known
 	Deep    bool   `json:"deep"`
+	// Doubtful as in entry.
+	Doubtful bool `json:"doubtful"`
 }
 
 type savedRoot struct {
@@ -55,22 +57,22 @@ type savedMount struct {
 	Held bool   `json:"held"`
 }
 
-// save encodes a snapshot and what the mounts of its run hold.
-func (s *Snapshot) save(held map[string]bool) ([]byte, error) {
-	out := saved{Version: savedVersion, Partly: s.partly}
+// save encodes a snapshot, what it saw, and what the mounts of its run hold.
+func (s *Snapshot) save(f found, held map[string]bool) ([]byte, error) {
+	out := saved{Version: savedVersion, Partly: f.partly}
 	for _, r := range s.profile.Rules() {
 		out.Rules = append(out.Rules, savedRule{r.Kind, r.Access, []byte(r.Path), []byte(r.Name)})
 	}
-	for _, at := range slices.Sorted(maps.Keys(s.entries)) {
-		e := s.entries[at]
+	for _, at := range slices.Sorted(maps.Keys(f.entries)) {
+		e := f.entries[at]
 		out.Entries = append(out.Entries, savedEntry{Path: []byte(at), Anchor: []byte(e.anchor), Device: e.dev, Inode: e.ino, Mode: e.mode,
-			Size: e.size, Mtime: e.mtime, Ctime: e.ctime, Content: e.content, Deep: e.deep})
+			Size: e.size, Mtime: e.mtime, Ctime: e.ctime, Content: e.content, Deep: e.deep, Doubtful: e.doubtful})
 	}
-	for _, repo := range slices.Sorted(maps.Keys(s.repos)) {
+	for _, repo := range slices.Sorted(maps.Keys(f.repos)) {
 		out.Repos = append(out.Repos, []byte(repo))
 	}
-	for i, root := range s.roots {
-		out.Roots = append(out.Roots, savedRoot{[]byte(root), s.ids[i].dev, s.ids[i].ino})
+	for i, root := range f.roots {
+		out.Roots = append(out.Roots, savedRoot{[]byte(root), f.ids[i].dev, f.ids[i].ino})
 	}
 	for _, at := range slices.Sorted(maps.Keys(held)) {
 		out.Held = append(out.Held, savedMount{[]byte(at), held[at]})
@@ -95,23 +97,23 @@ func load(text []byte) (*Snapshot, map[string]bool, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Snapshot{profile: p, cache: &Cache{}, found: found{entries: map[string]entry{}, repos: map[string]bool{}, partly: in.Partly}}
+	f := found{entries: map[string]entry{}, repos: map[string]bool{}, partly: in.Partly}
 	for _, e := range in.Entries {
 		at := string(e.Path)
-		s.entries[at] = entry{stamp: stamp{dev: e.Device, ino: e.Inode, mode: e.Mode, size: e.Size, mtime: e.Mtime, ctime: e.Ctime},
-			anchor: string(e.Anchor), content: e.Content, deep: e.Deep}
+		f.entries[at] = entry{stamp: stamp{dev: e.Device, ino: e.Inode, mode: e.Mode, size: e.Size, mtime: e.Mtime, ctime: e.Ctime},
+			anchor: string(e.Anchor), content: e.Content, deep: e.Deep, doubtful: e.Doubtful}
 	}
 	for _, repo := range in.Repos {
-		s.repos[string(repo)] = true
+		f.repos[string(repo)] = true
 	}
 	for _, r := range in.Roots {
-		s.roots, s.ids = append(s.roots, string(r.Path)), append(s.ids, identity{r.Device, r.Inode})
+		f.roots, f.ids = append(f.roots, string(r.Path)), append(f.ids, identity{r.Device, r.Inode})
 	}
 	held := map[string]bool{}
 	for _, m := range in.Held {
 		held[string(m.Path)] = m.Held
 	}
-	return s, held, nil
+	return &Snapshot{profile: p, cache: &Cache{}, seen: f}, held, nil
 }
 
 // strictly decodes one JSON value that has no fields but those of v, and nothing
@@ -132,6 +134,6 @@ func strictly(text []byte, v any) error {
 func (f found) saysSame(o found) bool {
 	return f.partly == o.partly && slices.Equal(f.roots, o.roots) && slices.Equal(f.ids, o.ids) && maps.Equal(f.repos, o.repos) &&
 		maps.EqualFunc(f.entries, o.entries, func(a, b entry) bool {
-			return a.stamp == b.stamp && a.anchor == b.anchor && a.deep == b.deep && (a.content == nil) == (b.content == nil) && bytes.Equal(a.content, b.content)
+			return a.stamp == b.stamp && a.anchor == b.anchor && a.deep == b.deep && a.doubtful == b.doubtful && (a.content == nil) == (b.content == nil) && bytes.Equal(a.content, b.content)
 		})
 }

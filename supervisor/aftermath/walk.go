@@ -43,6 +43,9 @@ type entry struct {
 	content []byte
 	// deep: a directory that lies too deep to be looked into.
 	deep bool
+	// doubtful: another run that had not ended may have made it what it is. It is
+	// never put back.
+	doubtful bool
 }
 
 // same reports whether two states are one in all that matters to whoever
