@@ -33,8 +33,9 @@ type Host struct {
 	filters filters
 
 	compilations compilations
-	// starts bounds how many commands are on their way into a sandbox at once: more
-	// would only take processors, memory and the kernel's locks from each other.
+	// starts bounds how many commands are on their way into a sandbox at once, for
+	// slowStart each: more would only take processors, memory and the kernel's locks from
+	// each other.
 	starts chan struct{}
 	pool   pool
 	work   sync.WaitGroup // what is done off the way of a command

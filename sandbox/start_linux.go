@@ -25,6 +25,10 @@ import (
 // take milliseconds; a host on which they hang has no sandbox.
 const startTimeout = 10 * time.Second
 
+// slowStart is after how long a start does not count any more among those that
+// others wait for.
+const slowStart = time.Second
+
 // nobody is the user that owns nothing, by its usual number.
 const nobody = 65534
 
@@ -52,7 +56,10 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error
 	}
 	select {
 	case h.starts <- struct{}{}:
-		defer func() { <-h.starts }()
+		begun := sync.OnceFunc(func() { <-h.starts })
+		defer begun()
+		// One that hangs, on a mount that does not answer, holds nobody up.
+		defer time.AfterFunc(slowStart, begun).Stop()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
 	}

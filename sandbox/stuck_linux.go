@@ -47,23 +47,8 @@ func stuck(pid int) bool {
 	if program, err := os.Readlink(proc + "fd/" + strconv.Itoa(stage.FDStage)); err != nil || !strings.HasPrefix(program, "/memfd:sandboxd-launch") {
 		return false
 	}
-	status := fieldsOf(proc + "status")
-	numbers := strings.Fields(status["NSpid"])
-	return status["Name"] == "bwrap" && len(numbers) > 1 && numbers[len(numbers)-1] == "1" &&
-		fieldsOf("/proc/" + status["PPid"] + "/status")["Name"] != "bwrap"
-}
-
-// fieldsOf reads "Name: value" lines (proc_pid_status(5)).
-func fieldsOf(path string) map[string]string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	fields := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok {
-			fields[name] = strings.TrimSpace(value)
-		}
-	}
-	return fields
+	numbers := strings.Fields(stage.StatusOf(pid, "NSpid"))
+	parent, err := strconv.Atoi(stage.StatusOf(pid, "PPid"))
+	return err == nil && parent > 0 && len(numbers) > 1 && numbers[len(numbers)-1] == "1" &&
+		stage.StatusOf(pid, "Name") == "bwrap" && stage.StatusOf(parent, "Name") != "bwrap"
 }

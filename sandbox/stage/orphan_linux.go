@@ -53,15 +53,21 @@ func EndOrphans() {
 // filtersOf is Seccomp_filters of /proc/PID/status (Linux 5.9), 0 when that is
 // not to be had.
 func filtersOf(pid int) int {
+	n, _ := strconv.Atoi(StatusOf(pid, "Seccomp_filters"))
+	return n
+}
+
+// StatusOf is a field of /proc/PID/status (proc_pid_status(5)), "" when that is not
+// to be had.
+func StatusOf(pid int, field string) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
-		return 0
+		return ""
 	}
 	for line := range bytes.Lines(b) {
-		if rest, ok := bytes.CutPrefix(line, []byte("Seccomp_filters:")); ok {
-			n, _ := strconv.Atoi(string(bytes.TrimSpace(rest)))
-			return n
+		if rest, ok := bytes.CutPrefix(line, []byte(field+":")); ok {
+			return string(bytes.TrimSpace(rest))
 		}
 	}
-	return 0
+	return ""
 }
