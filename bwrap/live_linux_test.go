@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"sandboxd/bwrap"
 	"sandboxd/profile"
@@ -52,7 +55,10 @@ func command(t *testing.T, p profile.Profile, euid int, script string) *exec.Cmd
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := bwrap.Compile(p, nil, bwrap.Host{Version: version, FS: bwrap.HostFS(), Euid: euid, Descriptor: 4})
+	var result bwrap.Result
+	seenBy(t, euid, func() {
+		result, err = bwrap.Compile(p, nil, bwrap.Host{Version: version, FS: bwrap.HostFS(), Euid: euid, Descriptor: 4})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +87,26 @@ func command(t *testing.T, p profile.Profile, euid int, script string) *exec.Cmd
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(euid), Gid: uint32(euid)}
 	}
 	return cmd
+}
+
+// seenBy calls f with the sight of euid: root sees sockets in directories that
+// another's bwrap could not even enter.
+func seenBy(t *testing.T, euid int, f func()) {
+	t.Helper()
+	if euid == os.Geteuid() {
+		f()
+		return
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer unix.SetfsuidRetUid(0)
+	defer unix.SetfsgidRetGid(0)
+	unix.SetfsgidRetGid(euid)
+	unix.SetfsuidRetUid(euid)
+	if now, _ := unix.SetfsuidRetUid(-1); now != euid {
+		t.Fatalf("setfsuid %d: it is %d", euid, now)
+	}
+	f()
 }
 
 func run(t *testing.T, p profile.Profile, euid int, script string) string {

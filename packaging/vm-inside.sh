@@ -82,8 +82,9 @@ suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
 suite landlock .
 suite sandbox .
 suite bwrap .
-# Without the two that compare programs with policies: no kernel has a part in them.
-suite seccomp . '^(TestProgramMeansThePolicy|TestTellingMeansThePolicy)$'
+# Without what compares programs with policies and numbers with Go's own, in which no
+# kernel has a part, and without what compiles Go, which is not here.
+suite seccomp . '^(TestProgramMeansThePolicy|TestTellingMeansThePolicy|TestNumbers)$|^TestWorkloads$/^go_'
 # The main job, the catalogue of escapes, and the sandbox's own.
 suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsTold|TestRefusalsAreTold|TestTerminal)$' \
 	'TestWorkloads/.*/go_test'
