@@ -155,6 +155,9 @@ func within(dir, path string) bool {
 // A name that was there at the start is held; only new ones are excused.
 func (b built) unheld(p profile.Profile, pr probe, before map[string]string) string {
 	for _, g := range b.gaps {
+		if g.Protection == "tcp" && (pr.Do == "listen tcp" || pr.Do == "connect tcp") { // before ABI 4
+			return g.String()
+		}
 		if b.mount && g.Mechanism == "landlock" {
 			continue // behind mounts Landlock leaves much to them
 		}
@@ -180,6 +183,8 @@ func (b built) unheld(p profile.Profile, pr probe, before map[string]string) str
 				excused = pr.Do == "stat" || pr.Do == "read by link" || pr.Do == "read by dotdot"
 			case "unix sockets":
 				excused = !b.mount && pr.Do == "connect"
+			case "truncate": // before ABI 3
+				excused = pr.Do == "truncate"
 			}
 			if excused {
 				return g.String()

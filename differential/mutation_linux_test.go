@@ -71,6 +71,9 @@ func rules(change func(w *world, r *lsm.Ruleset)) func(*world, *built) {
 
 const writes = lsm.WriteFile | lsm.Truncate | lsm.RemoveFile | lsm.MakeReg
 
+// untruncated breaks what Landlock has from ABI 3.
+const untruncated = "truncating is not handled"
+
 var mutations = []mutation{
 	{"what is read-only is bound writable", mountsOnly, mount(bwrap.ReadOnly, instead("--bind"))},
 	{"hidden directories are not masked", mountsOnly, mount(bwrap.HiddenDirectory, leaveOut)},
@@ -92,7 +95,7 @@ var mutations = []mutation{
 	})},
 	{"what may be read may be written", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
 		for i := range r.Paths {
-			r.Paths[i].Access |= writes
+			r.Paths[i].Access |= writes & r.HandledFS
 		}
 	})},
 	{"removing is not handled", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
@@ -101,7 +104,7 @@ var mutations = []mutation{
 			r.Paths[i].Access &^= lsm.RemoveFile | lsm.RemoveDir
 		}
 	})},
-	{"truncating is not handled", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
+	{untruncated, rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
 		r.HandledFS &^= lsm.Truncate
 		for i := range r.Paths {
 			r.Paths[i].Access &^= lsm.Truncate
@@ -132,7 +135,12 @@ func TestNothingBroken(t *testing.T) {
 // TestMutations breaks each compiler and wants to see it: acceptance 2 of
 // "one profile, four mechanisms".
 func TestMutations(t *testing.T) {
+	kernel, err := lsm.ABI()
+	must(t, err)
 	for _, m := range mutations {
+		if m.name == untruncated && kernel < 3 {
+			continue // there is nothing to break, and the gap is published
+		}
 		t.Run(m.name, func(t *testing.T) {
 			for seed := range profiles(t) {
 				var y tally
