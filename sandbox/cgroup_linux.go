@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -189,17 +190,23 @@ func (c *cgroups) version() int {
 	return 1
 }
 
-// cgroup is the group of one command: one directory per hierarchy.
+// cgroup is the group of one command: one directory per hierarchy, and the files
+// that count what its limits met with, -1 where there is none. They are opened with
+// the group: to open one takes longer than all that is read in it.
 type cgroup struct {
 	v2   bool
 	dirs []string
+
+	mu     sync.Mutex // held while a counter is read, and when they are closed
+	memory int        // memory.events; v1: memory.oom_control
+	pids   int        // pids.events
 }
 
 // create makes a group with the profile's limits. Groups without a limit are
 // made all the same: they count what a whole tree takes.
 func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 	name := strconv.FormatInt(c.next.Add(1), 10)
-	g := &cgroup{v2: c.v2}
+	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
 	for _, parent := range c.dirs {
 		dir := filepath.Join(parent, name)
 		err := os.Mkdir(dir, 0o755)
@@ -219,7 +226,22 @@ func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 		g.remove()
 		return nil, err
 	}
+	kills := "memory.oom_control"
+	if g.v2 {
+		kills = "memory.events"
+	}
+	g.memory, g.pids = g.open(kills), g.open("pids.events")
 	return g, nil
+}
+
+// open opens a file of the hierarchy that has it.
+func (g *cgroup) open(file string) int {
+	for _, dir := range slices.Backward(g.dirs) { // v1's memory comes last
+		if fd, err := unix.Open(filepath.Join(dir, file), unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+			return fd
+		}
+	}
+	return -1
 }
 
 func (g *cgroup) limit(l profile.Limits) error {
@@ -302,27 +324,24 @@ func moveSelf(dir string) error {
 }
 
 // ranOut reports whether the kernel ended a process for want of memory.
-func (g *cgroup) ranOut() bool {
-	if g.v2 {
-		return g.counter("memory.events", "oom_kill") > 0
-	}
-	return g.counter("memory.oom_control", "oom_kill") > 0
-}
+func (g *cgroup) ranOut() bool { return g.counter(&g.memory, "oom_kill") > 0 }
 
 // refusedForks says how often the process limit refused a fork.
-func (g *cgroup) refusedForks() int64 { return g.counter("pids.events", "max") }
+func (g *cgroup) refusedForks() int64 { return g.counter(&g.pids, "max") }
 
-func (g *cgroup) counter(file, key string) int64 {
-	for _, dir := range slices.Backward(g.dirs) { // v1's memory comes last
-		b, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			continue
-		}
-		for _, line := range strings.Split(string(b), "\n") {
-			if name, v, ok := strings.Cut(line, " "); ok && name == key {
-				n, _ := strconv.ParseInt(v, 10, 64)
-				return n
-			}
+// counter reads one number of a file of lines "KEY NUMBER", 0 where there is none.
+func (g *cgroup) counter(fd *int, key string) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var buf [512]byte
+	n, err := unix.Pread(*fd, buf[:], 0)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(buf[:n])) {
+		if name, v, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok && name == key {
+			n, _ := strconv.ParseInt(v, 10, 64)
+			return n
 		}
 	}
 	return 0
@@ -331,6 +350,14 @@ func (g *cgroup) counter(file, key string) int64 {
 // remove deletes the group. The last processes may need a moment to be
 // reaped; a group that stays busy is swept by the next daemon.
 func (g *cgroup) remove() {
+	g.mu.Lock()
+	for _, fd := range []*int{&g.memory, &g.pids} {
+		if *fd >= 0 {
+			unix.Close(*fd)
+			*fd = -1
+		}
+	}
+	g.mu.Unlock()
 	for _, dir := range g.dirs {
 		for range 50 {
 			if err := syscall.Rmdir(dir); err == nil || errors.Is(err, syscall.ENOENT) {
