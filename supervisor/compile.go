@@ -25,6 +25,7 @@ type profileKey struct {
 	cfg                 *config.Config
 	root, home, network string
 	paths               string // the configured ones, with their links resolved
+	cache               string // of the project's own, where there is one
 	trusted, agent      bool
 }
 

@@ -26,7 +26,7 @@ func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool,
 		tools.Sockets = append(tools.Sockets, filepath.Join(realPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
 	}
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
-		paths: strings.Join(tools.Read, "\x00") + "\x00\x00" + strings.Join(tools.Write, "\x00")}
+		paths: strings.Join(tools.Read, "\x00") + "\x00\x00" + strings.Join(tools.Write, "\x00"), cache: tools.Cache}
 	known, ok := s.derived.get(key)
 	if !ok {
 		if known.effective, known.operator, err = derive(cfg, sess, tools); err != nil {
@@ -61,6 +61,9 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 		return t, err
 	}
 	t.Daemon = s.own
+	if len(t.Presets) > 0 {
+		t.Cache = cacheOf(sess)
+	}
 	for _, list := range [][]string{t.Read, t.Write} {
 		for i, p := range list {
 			if filepath.IsAbs(p) {

@@ -34,6 +34,9 @@ type Tools struct {
 	// Daemon is what no command may reach: the daemon's sockets, state,
 	// configuration.
 	Daemon []string
+	// Cache is a directory of the project's own in which presets let tools
+	// keep what they keep between runs; empty: they have none that stays.
+	Cache string
 	// Presets are names of built-in presets.
 	Presets []string
 	// Sockets and Devices of the host.
@@ -60,7 +63,7 @@ type Root struct {
 // protected. It reads nothing from the host. The caller intersects it with
 // the operator's.
 func Derive(t Tools) (profile.Profile, error) {
-	d := derivation{Tools: t, host: profile.SystemOf(t.OS), grants: map[string]profile.Rule{}}
+	d := derivation{Tools: t, host: profile.SystemOf(t.OS), grants: map[string]profile.Rule{}, caches: map[string]string{}}
 	d.vars = Variables{Project: t.Project, Home: t.Home, Tmp: d.host.Tmp}
 	for _, step := range []func() error{d.check, d.system, d.home, d.project, d.further, d.presets, d.restrict} {
 		if err := step(); err != nil {
@@ -78,9 +81,10 @@ type derivation struct {
 	private []profile.Rule
 	strict  []profile.Rule
 	guards  []profile.Rule
-	roots   []string // trees in which protected names are held
-	path    []string // directories in front of the system's PATH
-	preset  []string // variables that presets pass
+	roots   []string          // trees in which protected names are held
+	path    []string          // directories in front of the system's PATH
+	preset  []string          // variables that presets pass
+	caches  map[string]string // variables that name a place below Cache
 }
 
 func (d *derivation) check() error {
@@ -236,8 +240,21 @@ func (d *derivation) presets() error {
 			}
 		}
 		d.preset = append(d.preset, preset.Environment.Pass...)
+		d.cache(preset)
 	}
 	return nil
+}
+
+// cache grants the project's own cache and tells the tools of a preset so. The
+// person's caches are not granted: programs outside execute what lies there.
+func (d *derivation) cache(p Preset) {
+	if d.Cache == "" || len(p.Environment.Set) == 0 || d.Project != "" && below(d.Project, d.Cache) {
+		return
+	}
+	d.allow(d.Cache, profile.Read|profile.Write|profile.Exec, "preset "+p.Name)
+	for name, value := range p.Environment.Set {
+		d.caches[name] = strings.Replace(value, "${cache}", d.Cache, 1)
+	}
 }
 
 // presetPath expands a path of a preset; without a home its paths there are
@@ -353,7 +370,8 @@ func (d *derivation) secrets() []profile.Rule {
 func (d *derivation) environment() profile.Environment {
 	e := d.Environment
 	e.Pass = slices.Concat(e.Pass, d.preset)
-	set := map[string]string{"PATH": strings.Join(append(d.path, d.host.Path), ":"), "TMPDIR": d.host.Tmp}
+	set := maps.Clone(d.caches)
+	maps.Copy(set, map[string]string{"PATH": strings.Join(append(d.path, d.host.Path), ":"), "TMPDIR": d.host.Tmp})
 	if d.Home != "" {
 		set["HOME"] = d.Home
 	}

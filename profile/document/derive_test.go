@@ -180,20 +180,27 @@ func TestDerivePresets(t *testing.T) {
 	p := derive(t, func(d *document.Tools) {
 		d.Presets = []string{"go", "rust", "node", "python", "c"}
 		d.Environment.Set = map[string]string{"EXTRA": "1"}
+		d.Cache = "/home/ann/.cache/sandboxd/app"
 	})
 	expect(t, p,
-		expectation{"/home/ann/.cache/go-build/00/x", "+rwcx"}, expectation{"/home/ann/go/pkg/mod/m/x.go", "+r-wc"}, expectation{"/home/ann/go/bin/tool", "+rx-w"},
-		expectation{"/home/ann/.cargo/registry/src/x/.github/workflows/ci.yml", "+rwc"}, expectation{"/home/ann/.cargo/bin/cargo", "+rx-wc"}, expectation{"/home/ann/.rustup/x", "+rx-w"},
-		expectation{"/home/ann/.nvm/versions/node", "+rx-w"}, expectation{"/home/ann/.npm/_cacache/x", "+rwc"}, expectation{"/home/ann/.pyenv/shims/python", "+rx-w"},
-		expectation{"/home/ann/.cache/pip/x", "+rwc-x"}, expectation{"/home/ann/.cache/uv/x", "+rwcx"}, expectation{"/home/ann/.ccache/x", "+rwc"},
+		expectation{"/home/ann/.cache/sandboxd/app/go-build/00/x", "+rwcx"}, expectation{"/home/ann/go/pkg/mod/m/x.go", "+r-wc"}, expectation{"/home/ann/go/bin/tool", "+rx-w"},
+		expectation{"/home/ann/.cargo/registry/src/x/build.rs", "+r-wcx"}, expectation{"/home/ann/.cargo/bin/cargo", "+rx-wc"}, expectation{"/home/ann/.rustup/x", "+rx-w"},
+		expectation{"/home/ann/.nvm/versions/node", "+rx-w"}, expectation{"/home/ann/.pyenv/shims/python", "+rx-w"},
+		expectation{"/home/ann/.cache/sandboxd/app/.github/workflows/ci.yml", "+rwc"},
 	)
+	for _, other := range []string{".cache/sandboxd/other/go-build/00/x", ".cache/go-build/00/x", ".npm/_npx/x", ".cache/pre-commit/x", ".ipython/profile_default/startup/x.py"} {
+		if v := p.Allows(profile.OpWrite, "/home/ann/"+other); v.Allowed && !v.Private {
+			t.Error(v.Why)
+		}
+	}
 	for _, secret := range []string{".cargo/credentials.toml", ".npmrc", ".pypirc", ".config/pip/pip.conf", ".local/share/uv/credentials/x"} {
 		if v := p.Allows(profile.OpRead, "/home/ann/"+secret); v.Allowed && !v.Private {
 			t.Error(v.Why)
 		}
 	}
 	env, _ := p.Environment().Apply([]string{"PATH=/home/ann/evil", "HOME=/elsewhere", "GOOS=plan9", "LANG=C", "NPM_TOKEN=x"})
-	if !slices.Contains(env, "HOME=/home/ann") || !slices.Contains(env, "GOOS=plan9") || !slices.Contains(env, "TMPDIR=/tmp") || !slices.Contains(env, "EXTRA=1") {
+	if !slices.Contains(env, "HOME=/home/ann") || !slices.Contains(env, "GOOS=plan9") || !slices.Contains(env, "TMPDIR=/tmp") || !slices.Contains(env, "EXTRA=1") ||
+		!slices.Contains(env, "GOCACHE=/home/ann/.cache/sandboxd/app/go-build") {
 		t.Errorf("got %q", env)
 	}
 	for _, entry := range env {
@@ -202,8 +209,31 @@ func TestDerivePresets(t *testing.T) {
 		}
 	}
 	// A preset never reaches into the project.
-	odd := derive(t, func(d *document.Tools) { d.Project, d.Trusted, d.Presets = "/home/ann/.cache", false, []string{"go"} })
-	expect(t, odd, expectation{"/home/ann/.cache/go-build/x", "+r-wcx"})
+	odd := derive(t, func(d *document.Tools) {
+		d.Project, d.Trusted, d.Presets, d.Cache = "/home/ann/.cache", false, []string{"go"}, "/home/ann/.cache/sandboxd/app"
+	})
+	expect(t, odd, expectation{"/home/ann/.cache/sandboxd/app/x", "+r-wcx"})
+	// Without a cache its variables are not set: the tools' own are in the private home then.
+	none := derive(t, func(d *document.Tools) { d.Presets = []string{"go"} })
+	if env, _ := none.Environment().Apply(nil); slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "GOCACHE=") }) {
+		t.Errorf("without a cache: %q", env)
+	}
+}
+
+// R-OS-07: what programs outside execute or trust, their caches included, no
+// preset lets a command write; only the project's own cache.
+func TestPresetsWriteNothingOfThePersons(t *testing.T) {
+	t.Parallel()
+	for _, p := range document.Presets() {
+		if len(p.Paths.Write) > 0 {
+			t.Errorf("preset %s lets commands write %q", p.Name, p.Paths.Write)
+		}
+		for name, value := range p.Environment.Set {
+			if !strings.HasPrefix(value, "${cache}/") {
+				t.Errorf("preset %s: %s=%q is no place of the project's own", p.Name, name, value)
+			}
+		}
+	}
 }
 
 func TestDeriveRefuses(t *testing.T) {

@@ -55,16 +55,16 @@
 // one of [profile.HomeSecrets], it is hidden, unless configuration names
 // exactly that path. [profile.ProtectedNames] hold in every root.
 //
-// Presets share caches with what runs outside: what a command writes into a
-// build cache, a later build outside may execute. That is why a preset is
-// used by name, and why directories of programs (~/go/bin, ~/.cargo/bin) are
-// never writable.
+// A preset lets nothing outside the project be written but a cache of the
+// project's own ([Tools.Cache]), to which its variables lead the tools:
+// what a command writes into a person's build cache, a later build outside
+// would execute, and so would one of another project.
 //
 // # Limitations
 //
 // Nothing here looks at the host: paths have to be real, and a path of a
 // preset that does not exist is left to the mechanisms, which pass over it.
-// Caches in other places than the usual ones have to be named in the
+// Toolchains in other places than the usual ones have to be named in the
 // configuration.
 package document
 
@@ -135,8 +135,9 @@ type Network struct {
 // Environment is [environment]; see [profile.Environment].
 type Environment struct {
 	// Pass replaces the base's list; without the key the base's holds.
-	Pass    []string          `toml:"pass"`
-	Block   []string          `toml:"block,omitempty"`
+	Pass  []string `toml:"pass"`
+	Block []string `toml:"block,omitempty"`
+	// Set in a preset names places below ${cache}.
 	Set     map[string]string `toml:"set,omitempty"`
 	Secrets bool              `toml:"secrets,omitempty"`
 	// Path holds directories to put in front of PATH; only presets use it.

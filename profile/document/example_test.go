@@ -41,20 +41,20 @@ mode = "none"
 
 func ExampleDerive() {
 	session, err := document.Derive(document.Tools{
-		Project: "/home/ann/app", Trusted: true, Home: "/home/ann", Presets: []string{"go"},
+		Project: "/home/ann/app", Trusted: true, Home: "/home/ann", Presets: []string{"go"}, Cache: "/home/ann/.cache/sandboxd/app",
 		Limits: profile.DefaultLimits(), Environment: profile.DefaultEnvironment(),
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, path := range []string{"/home/ann/app/main.go", "/home/ann/app/.git/config", "/home/ann/.cache/go-build/x", "/home/ann/go/bin/tool", "/etc/hosts"} {
+	for _, path := range []string{"/home/ann/app/main.go", "/home/ann/app/.git/config", "/home/ann/.cache/sandboxd/app/x", "/home/ann/go/bin/tool", "/etc/hosts"} {
 		fmt.Println(session.Allows(profile.OpWrite, path).Why)
 	}
 	// Output:
 	// write /home/ann/app/main.go is allowed by allow read+write+exec /home/ann/app (trusted project)
 	// write /home/ann/app/.git/config is not allowed by protect /home/ann/app/**/.git/config (built-in)
-	// write /home/ann/.cache/go-build/x is allowed by allow read+write+exec /home/ann/.cache/go-build (preset go)
+	// write /home/ann/.cache/sandboxd/app/x is allowed by allow read+write+exec /home/ann/.cache/sandboxd/app (preset go)
 	// write /home/ann/go/bin/tool is not allowed by allow read+exec /home/ann/go/bin (preset go)
 	// write /etc/hosts is not allowed by allow read+exec /etc (built-in)
 }

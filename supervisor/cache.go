@@ -1,0 +1,46 @@
+package supervisor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// cacheOf is where the tools of presets keep what they keep between runs in the
+// session's project: ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so
+// that what its commands leave there is executed by none of another project. ""
+// where there is none: a session without a project, a home directory that is
+// not ours, or something else that lies there.
+func cacheOf(sess *Session) string {
+	if sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(sess.Root))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, filepath.Base(sess.Root))
+	dir := filepath.Join(realPath(filepath.Join(sess.Home, ".cache", "sandboxd")), name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:6]))
+	if ownDir(dir) {
+		return dir
+	}
+	if os.MkdirAll(dir, 0o700) != nil || !ownDir(dir) {
+		return ""
+	}
+	return dir
+}
+
+// ownDir reports whether name is a directory of this user, and no link.
+func ownDir(name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
