@@ -2,6 +2,7 @@ package differential
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,7 +83,7 @@ func inMemory(m *testing.M) int {
 		}
 		// A tmpfs has no extended attributes of users before Linux 6.6: then on disk.
 		if err == nil && unix.Setxattr(dir, "user.differential", []byte("x"), 0) == unix.EOPNOTSUPP {
-			err = unix.Unmount(dir, 0)
+			err = errors.Join(unix.Unmount(dir, 0), os.Chmod(dir, 0o755))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "mount a tree in memory:", err)
@@ -96,7 +97,7 @@ func inMemory(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.Remove(dir)
+	defer os.RemoveAll(dir)
 	runtime.LockOSThread() // the signal on our death is one on the thread's
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
