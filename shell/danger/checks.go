@@ -228,7 +228,12 @@ func git(c *analysis.Call, _ options) []Finding {
 			return one("recursive delete", "git clean deletes files that git does not know")
 		}
 	case "checkout", "restore":
-		if o.operand(func(s string) bool { return s == "." || s == "./" || s == "*" || s == ":/" }) || sub == "checkout" && o.has("f", "--force") {
+		if o.operand(func(s string) bool { return s == "." || s == "./" || s == "*" || s == ":/" }) || sub == "checkout" && o.has("f", "--force") ||
+			sub == "restore" && o.has("S", "--staged") && o.has("W", "--worktree") {
+			return one("lost changes", "it throws away changes that were not committed")
+		}
+	case "switch":
+		if o.has("fC", "--force", "--discard-changes", "--force-create") {
 			return one("lost changes", "it throws away changes that were not committed")
 		}
 	case "branch":

@@ -134,7 +134,7 @@ func (o options) has(letters string, long ...string) bool {
 	for _, given := range o.long {
 		given, _, _ = strings.Cut(given, "=")
 		for _, l := range long {
-			if given == l || len(given) > 3 && strings.HasPrefix(l, given) {
+			if given == l || len(given) > 2 && strings.HasPrefix(l, given) {
 				return true
 			}
 		}

@@ -30,9 +30,12 @@ type Rule struct {
 	Pattern string
 	// Why says in a few words what the command does and why it may.
 	Why string
-	// Never lists options with which it asks nevertheless, in their exact
-	// spelling or, with a trailing =, as the beginning of a word.
+	// Never lists options and words with which it asks nevertheless. A long
+	// option is meant in every abbreviation, a letter in every cluster (-pm).
 	Never []string
+	// Values are the letters of short options behind which the rest of a word
+	// is a value: -DNAME=x.
+	Values string
 	// Operands bounds what follows the pattern where that matters; 0 is no bound.
 	Operands int
 	// Pass and Refuse are examples.
@@ -97,15 +100,44 @@ func (r Rule) match(args []analysis.Word) bool {
 	if r.Operands > 0 && len(rest) > r.Operands {
 		return false
 	}
+	ended := false
 	for _, a := range rest {
 		if a.Kind != analysis.Literal && a.Kind != analysis.Glob {
 			return false
 		}
-		for _, never := range r.Never {
-			if a.Text == never || strings.HasSuffix(never, "=") && (strings.HasPrefix(a.Text, never) || a.Text == strings.TrimSuffix(never, "=")) {
-				return false
-			}
+		if slices.ContainsFunc(r.Never, func(never string) bool { return r.means(a.Text, never, ended) }) {
+			return false
 		}
+		ended = ended || a.Text == "--"
 	}
 	return true
+}
+
+// means reports whether word is, or may be taken for, what never says. ended
+// says that a -- stands before it.
+func (r Rule) means(word, never string, ended bool) bool {
+	if never[0] != '-' {
+		return word == never
+	}
+	if ended || len(word) < 2 || word[0] != '-' || word == "--" {
+		return false
+	}
+	name, _, _ := strings.Cut(word, "=")
+	switch {
+	case len(never) > 2 && never[1] != '-': // -exec, as Go reads its flags: with one dash or two
+		return strings.TrimLeft(name, "-") == never[1:]
+	case never[1] == '-': // getopt_long(3) and git take any beginning that is no other's
+		return strings.HasPrefix(word, "--") && strings.HasPrefix(never, name)
+	case strings.HasPrefix(word, "--"): // Go again
+		return name == "-"+never
+	}
+	for _, letter := range word[1:] {
+		if string(letter) == never[1:] {
+			return true
+		}
+		if strings.ContainsRune(r.Values, letter) {
+			return false
+		}
+	}
+	return false
 }
