@@ -91,7 +91,7 @@ var limitsBy = regexp.MustCompile(`(?m)^limits +(enforced +cgroup v[12]|partial 
 // session's command answers. R-OS-10
 func TestLimits(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.limited(`wall = "60s"`, `cpu = "2s"`, `memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
+		a.limited(fmt.Sprintf("wall = %q", slow*time.Minute), fmt.Sprintf("cpu = %q", slow*2*time.Second), `memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
 		other := filepath.Join(a.dir, "other")
 		a.sh("mkdir " + other + " && git -C " + other + " init -q")
 		// By what means they are held on this host is said.

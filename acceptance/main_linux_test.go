@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,6 +78,42 @@ var slow = func() time.Duration {
 	n, _ := strconv.Atoi(os.Getenv("ACCEPTANCE_SLOW"))
 	return time.Duration(max(n, 1))
 }()
+
+// delegated makes a control group of v2 below parent and gives it to the actor, as a
+// service manager does (cgroups(7), Delegation).
+func (a *actor) delegated(parent string) *os.File {
+	a.t.Helper()
+	dir, err := os.MkdirTemp(parent, "daemon-")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() {
+		a.stop()
+		var groups []string
+		filepath.WalkDir(dir, func(p string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				groups = append(groups, p)
+			}
+			return nil
+		})
+		for _, p := range slices.Backward(groups) {
+			syscall.Rmdir(p)
+		}
+	})
+	for _, name := range []string{"", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"} {
+		if a.cred == nil {
+			break
+		}
+		if err := os.Chown(filepath.Join(dir, name), int(a.cred.Uid), int(a.cred.Gid)); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	group, err := os.Open(dir)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return group
+}
 
 // ordinary is the user that tests run as besides root.
 const ordinary = "sbxacceptance"
@@ -226,6 +264,11 @@ func (a *actor) start(args ...string) {
 		a.t.Fatal(err)
 	}
 	a.daemon.Stdout, a.daemon.Stderr = log, log
+	if parent := os.Getenv("ACCEPTANCE_CGROUP"); parent != "" {
+		group := a.delegated(parent)
+		defer group.Close()
+		a.daemon.SysProcAttr.UseCgroupFD, a.daemon.SysProcAttr.CgroupFD = true, int(group.Fd())
+	}
 	if err := a.daemon.Start(); err != nil {
 		a.t.Fatal(err)
 	}
