@@ -136,3 +136,33 @@ func heldAlone(protection string, abi int) string {
 	}
 	return "partial"
 }
+
+// R-OS-10: a process whose first thread has ended looks dead in every list, and goes
+// on. It ends with the command that left it behind.
+func TestLandlockAloneEndsWhatLooksDead(t *testing.T) {
+	a := ordinaryActor(t)
+	cmd := a.on(withoutBubblewrap(), requirement{require: "false", fallback: "fail_fast"})
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a.daemon = cmd
+	if !a.serves(make(chan struct{})) {
+		t.Fatal("the daemon does not serve")
+	}
+	a.sbx("trust", a.project)
+	a.sh("mkdir sub; echo 'import ctypes, threading, time\n" +
+		"def go():\n" +
+		"    for n in range(600):\n" +
+		"        open(\"sub/beat\", \"w\").write(str(n))\n" +
+		"        time.sleep(0.1)\n" +
+		"threading.Thread(target=go).start()\n" +
+		"ctypes.CDLL(None).pthread_exit(None)' > stay.py")
+	if got := a.sbx("run", "--timeout", "60s", "-c", "python3 stay.py & while [ ! -s sub/beat ]; do sleep 0.1; done"); got.code != 0 {
+		t.Fatal(got)
+	}
+	last := a.sh("cat sub/beat")
+	time.Sleep(time.Second)
+	if now := a.sh("cat sub/beat"); now != last {
+		t.Errorf("what the command left behind goes on: %s, then %s", last, now)
+	}
+}

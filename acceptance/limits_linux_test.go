@@ -66,6 +66,13 @@ while True:
 		{name: "memory hog", cause: "memory", script: `python3 -c '
 b = []
 while True: b.append(bytearray(b"x" * (1 << 20)))'`},
+		{name: "memory hog without its first thread", cause: "memory", script: `python3 -c '
+import ctypes, threading
+def go():
+    b = []
+    while True: b.append(bytearray(b"x" * (1 << 20)))
+threading.Thread(target=go).start()
+ctypes.CDLL(None).pthread_exit(None)'`},
 		{name: "memory of many", cause: "memory", script: `for i in 1 2 3 4 5 6 7 8; do python3 -c '
 import time
 b = bytearray(b"x" * (40 << 20))

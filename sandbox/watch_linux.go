@@ -145,7 +145,11 @@ func (u *usage) addTree(proc string, above int) {
 			continue
 		}
 		if b, err := os.ReadFile(proc + "/" + name + "/status"); err == nil {
-			all[pid] = parseStatus(b)
+			s := parseStatus(b)
+			if s.threads > 1 && !s.memory { // its first thread has ended, and the others go on
+				s.private, s.shared = threadMemory(proc + "/" + name + "/task")
+			}
+			all[pid] = s
 		}
 	}
 	var shared int64
@@ -175,6 +179,25 @@ func below(all map[int]status, pid, above int) bool {
 type status struct {
 	parent, threads int
 	private, shared int64 // bytes: RssAnon, RssShmem
+	memory          bool  // the two are told
+}
+
+// threadMemory is what a process uses as one of its threads tells it; tasks lists them.
+func threadMemory(tasks string) (private, shared int64) {
+	dir, err := os.Open(tasks)
+	if err != nil {
+		return 0, 0
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if b, err := os.ReadFile(tasks + "/" + name + "/status"); err == nil {
+			if s := parseStatus(b); s.memory {
+				return s.private, s.shared
+			}
+		}
+	}
+	return 0, 0
 }
 
 func parseStatus(b []byte) status {
@@ -195,7 +218,7 @@ func parseStatus(b []byte) status {
 		case "Threads":
 			s.threads = int(number())
 		case "RssAnon":
-			s.private = number() << 10
+			s.private, s.memory = number()<<10, true
 		case "RssShmem":
 			s.shared = number() << 10
 		}

@@ -183,8 +183,9 @@ func family() (children map[int][]int, starts map[int]string) {
 	return children, starts
 }
 
-// parentOf reads ppid and starttime of /proc/PID/stat (proc(5)); ok is false
-// for a process that is gone or a zombie.
+// parentOf reads ppid and starttime of /proc/PID/stat (proc_pid_stat(5)); ok is false
+// for a process that is gone or a zombie. One whose first thread has ended looks like
+// a zombie, and goes on in its others.
 func parentOf(pid int) (parent int, start string, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -192,9 +193,13 @@ func parentOf(pid int) (parent int, start string, ok bool) {
 	}
 	// The name in parentheses may hold anything, a parenthesis too.
 	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	if len(fields) < 20 || fields[0] == "Z" {
+	const state, ppid, threads, starttime = 0, 1, 17, 19
+	if len(fields) <= starttime {
 		return 0, "", false
 	}
-	parent, err = strconv.Atoi(fields[1])
-	return parent, fields[19], err == nil
+	if n, _ := strconv.Atoi(fields[threads]); fields[state] == "Z" && n <= 1 {
+		return 0, "", false
+	}
+	parent, err = strconv.Atoi(fields[ppid])
+	return parent, fields[starttime], err == nil
 }
