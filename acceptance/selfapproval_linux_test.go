@@ -368,3 +368,29 @@ func answerTo(p *peer, q ipc.Approval) string {
 	}
 	return "denied"
 }
+
+// R-IP-01: an answer to several questions at once is none to those that who answers
+// has asked, though another process of the session has asked the same.
+func TestGroupAnswerIsNoneToOnesOwn(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start()
+		ctx, cancel := within(t)
+		defer cancel()
+		person := a.personPeer("ann", true)
+		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+			t.Fatal(err)
+		}
+		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
+		both := a.personPeer("both", false) // asks in the agent's session, and answers
+		both.agent.Secret = agent.Secret
+		for c, call := range map[*ipc.Client]string{agent.Client: "theirs", &both.agent: "own"} {
+			if _, err := c.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "touch made", Keep: true}); err != nil {
+				t.Fatal(err)
+			}
+			question(ctx, t, &person.approver, call)
+		}
+		question(ctx, t, &both.approver, "own")
+		decide(ctx, t, &both.approver, question(ctx, t, &both.approver, "theirs"), ipc.Answer{Allow: true, Scope: "group"})
+		decide(ctx, t, &person.approver, question(ctx, t, &person.approver, "own"), ipc.Answer{Mode: "soft"}) // it is still open
+	})
+}

@@ -50,7 +50,6 @@ type Gateway struct {
 	limits    *limiter
 	asked     asked
 	ending    chan struct{}
-	base      context.Context
 }
 
 // New makes a Gateway. It reads Options.Store.

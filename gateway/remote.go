@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"sandboxd/ipc"
 )
@@ -46,12 +47,35 @@ func (b *remote) SetMode(ctx context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mod
 
 // Decide refuses the process that asks, where it is found behind the connection.
 func (b *remote) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
-	if who, ok := ctx.Value(callerKey{}).(caller); ok && who.process != nil && b.g.related != nil {
-		if why := b.g.related(*who.process, a.ID); why != "" {
+	who, ok := ctx.Value(callerKey{}).(caller)
+	if !ok || who.process == nil || b.g.related == nil {
+		return b.Backend.Decide(ctx, c, a)
+	}
+	ids := []string{a.ID}
+	if a.Scope == "group" { // further questions of the session go with it
+		open, err := b.Backend.Approvals(ctx, c)
+		if err != nil {
+			return ipc.Decided{}, err
+		}
+		ids = append(ids, sameSession(open.Approvals, a.ID)...)
+	}
+	for _, id := range ids {
+		if why := b.g.related(*who.process, id); why != "" {
 			return ipc.Decided{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: why + " can't answer", Hint: "a person answers, in a browser or with sbx approve"}
 		}
 	}
 	return b.Backend.Decide(ctx, c, a)
+}
+
+// sameSession are the ids of the open questions of the session that one is of.
+func sameSession(open []ipc.Approval, id string) (ids []string) {
+	i := slices.IndexFunc(open, func(q ipc.Approval) bool { return q.ID == id })
+	for _, q := range open {
+		if i >= 0 && q.Session == open[i].Session {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
 }
 
 // watcher only looks on.

@@ -117,7 +117,7 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 	by := identity(c, via)
 	answer := answerOf(a, by)
 	if a.Scope == "group" {
-		answer.Also = b.viewed(c, slices.Concat(p.Same, p.Group))
+		answer.Also = slices.DeleteFunc(b.viewed(c, slices.Concat(p.Same, p.Group)), func(r approval.Ref) bool { return !b.mayAnswerToo(c, r, via) })
 	}
 	if answer.Suggestion, err = pick("suggestion", a.Suggestion, len(p.Suggestions)); err != nil {
 		return ipc.Decided{}, err
@@ -141,6 +141,9 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !receipt.Decided {
+		if len(b.codes) >= maxSeen {
+			clear(b.codes) // who confirms an older one answers again
+		}
 		b.codes[key] = receipt.Confirm
 		return ipc.Decided{ID: a.ID, By: by.String(), How: string(approval.HowPerson), ConfirmAgain: true, Rev: a.Rev, Time: time.Now()}, nil
 	}
@@ -241,6 +244,18 @@ func (b *backend) mayAnswer(p ipc.Peer, q approval.Pending) (approval.Via, error
 		return via, selfApproval(related)
 	}
 	return via, nil
+}
+
+// mayAnswerToo reports whether an answer that comes this way may decide another
+// question of the session besides its own: that may have another asker.
+func (b *backend) mayAnswerToo(c ipc.Caller, r approval.Ref, via approval.Via) bool {
+	for _, q := range b.approvals.Pending(viewer(c)) {
+		if q.Ref() == r {
+			too, err := b.mayAnswer(c.Peer, q)
+			return err == nil && too == via
+		}
+	}
+	return false
 }
 
 func selfApproval(who string) error {
