@@ -23,8 +23,11 @@ func (c *Controller) Decide(ctx context.Context, call Call) (Decision, error) {
 	}
 	if len(c.hooks) > 0 {
 		if err := c.before(ctx, &call); err != nil {
-			v := verdict{Denied, LayerBlock, ReasonBlocked, err.Error(), "", nil}
-			return c.conclude(ctx, &call, nil, v), nil
+			c.mu.Lock()
+			s := c.session(call.ref())
+			d := c.decision(&call, s, verdict{Denied, LayerBlock, ReasonBlocked, err.Error(), "", nil}, c.now())
+			c.mu.Unlock()
+			return c.conclude(ctx, &call, s, d, nil), nil
 		}
 	}
 	var r ruling
@@ -40,20 +43,20 @@ func (c *Controller) Decide(ctx context.Context, call Call) (Decision, error) {
 	v := c.weigh(&w, s, now)
 	if v.outcome == WouldAsk {
 		q, refused := c.ask(&w, s)
-		c.mu.Unlock()
 		if q != nil {
+			c.mu.Unlock()
 			return c.await(ctx, q), nil
 		}
-		return c.conclude(ctx, &call, s, refused), nil
+		v = refused
 	}
+	d := c.decision(&call, s, v, now)
 	if len(c.hooks) == 0 {
-		d := c.decision(&call, s, v, now)
 		c.settle(&call, s, &d, v.grant)
 		c.mu.Unlock()
 		return d, nil
 	}
 	c.mu.Unlock()
-	return c.conclude(ctx, &call, s, v), nil
+	return c.conclude(ctx, &call, s, d, v.grant), nil
 }
 
 func (w *weighed) fingerprint() {
@@ -109,18 +112,12 @@ func (c *Controller) decision(call *Call, s *session, v verdict, now time.Time) 
 	return d
 }
 
-// conclude words a verdict, records it, and counts it.
-func (c *Controller) conclude(ctx context.Context, call *Call, s *session, v verdict) Decision {
-	c.mu.Lock()
-	if s == nil {
-		s = c.session(call.ref())
-	}
-	d := c.decision(call, s, v, c.now())
-	c.mu.Unlock()
+// conclude puts a decision that needs no person on record, and counts it.
+func (c *Controller) conclude(ctx context.Context, call *Call, s *session, d Decision, g *Grant) Decision {
 	c.onRecord(ctx, call, &d)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settle(call, s, &d, v.grant)
+	c.settle(call, s, &d, g)
 	return d
 }
 

@@ -47,7 +47,6 @@ type question struct {
 	done  chan struct{} // closed when decided
 	final Decision
 	made  []*Grant // by the answer that decided
-	also  bool     // decided as part of another's answer
 }
 
 // outcome is what is kept of a decided question, so that a repeated answer

@@ -35,7 +35,6 @@ type FileStore struct {
 	path string
 	good []Grant // the last state that was read or written
 	read bool    // good is valid
-	bad  bool    // the file on disk is broken; keep it before overwriting
 }
 
 // NewFileStore names the file. Its folder must exist, be ours alone, and lie
@@ -69,15 +68,14 @@ func (s *FileStore) Load() ([]Grant, error) {
 	grants, err := readGrants(s.path)
 	switch {
 	case err == nil:
-		s.good, s.read, s.bad = grants, true, false
+		s.good, s.read = grants, true
 		return slices.Clone(grants), nil
 	case errors.Is(err, fs.ErrNotExist) && !s.read:
 		if _, lastErr := os.Lstat(s.path + ".last"); errors.Is(lastErr, fs.ErrNotExist) {
-			s.good, s.read, s.bad = nil, true, false
+			s.good, s.read = nil, true
 			return nil, nil
 		}
 	}
-	s.bad = !errors.Is(err, fs.ErrNotExist)
 	if s.read {
 		return slices.Clone(s.good), &BrokenError{s.path, "the state in memory", err}
 	}
@@ -105,7 +103,7 @@ func (s *FileStore) Save(grants []Grant) error {
 	if err := syncDir(filepath.Dir(s.path)); err != nil {
 		return fmt.Errorf("write grants %q: %w", s.path, err)
 	}
-	s.good, s.read, s.bad = slices.Clone(grants), true, false
+	s.good, s.read = slices.Clone(grants), true
 	return nil
 }
 
