@@ -68,6 +68,7 @@ type Exec struct {
 	log    *eventLog
 	cancel context.CancelCauseFunc
 	done   chan struct{}
+	shut   bool // no session is opened inside its sandbox any more; the registry's lock guards it
 
 	mu      sync.Mutex
 	proc    *sandbox.Process
@@ -149,12 +150,9 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 			return nil, err
 		}
 	}
-	if err := sess.add(e); err != nil {
-		cancel(nil)
-		return nil, &RequestError{err.Error()}
-	}
 	if err := s.register(e); err != nil {
 		cancel(nil)
+		e.closeInput()
 		return nil, err
 	}
 	e.expectListener()

@@ -33,22 +33,24 @@ const (
 type workerProgram struct {
 	path string
 
-	once sync.Once
-	file *os.File
-	err  error
+	mu   sync.Mutex
+	file *os.File // nil until it was read
 }
 
 func (w *workerProgram) open() (*os.File, error) {
-	w.once.Do(func() {
-		var data []byte
-		if data, w.err = os.ReadFile(w.path); w.err == nil {
-			w.file, w.err = sandbox.DataFile("files", data)
-		}
-		if w.err != nil {
-			w.err = fmt.Errorf("open the file worker's program: %w", w.err)
-		}
-	})
-	return w.file, w.err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file != nil {
+		return w.file, nil
+	}
+	data, err := os.ReadFile(w.path)
+	if err == nil {
+		w.file, err = sandbox.DataFile("files", data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the file worker's program: %w", err)
+	}
+	return w.file, nil
 }
 
 // command is the worker as a plan has it.

@@ -82,10 +82,12 @@ func (s *Supervisor) closeInner(e *Exec) {
 	}
 }
 
-// inside lists the sessions that were opened inside e's sandbox.
+// inside lists the sessions that were opened inside e's sandbox, which has ended: no
+// more are.
 func (s *sessions) inside(e *Exec) []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	e.shut = true
 	var list []*Session
 	for _, n := range s.byID {
 		if n.outer == e {

@@ -233,13 +233,33 @@ func openTerminal(e *Exec) (*streams, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open terminal: %w", err)
 	}
-	st := &streams{term: &terminal{master}, toClose: []*os.File{slave}, out: []source{{master, EventTerminal}}}
+	term := &terminal{master}
+	st := &streams{term: term, toClose: []*os.File{slave}, out: []source{{master, EventTerminal}}}
 	st.child = sandbox.Stdio{In: slave, Out: slave, Err: slave}
-	if err := pty.Setsize(master, &pty.Winsize{Cols: or(e.Request.Cols, 80), Rows: or(e.Request.Rows, 24)}); err != nil {
+	// Opened by package pty it blocks, and who writes to it could not be called back.
+	err = errors.Join(term.control(func(fd int) error { return unix.SetNonblock(fd, true) }), term.resize(or(e.Request.Cols, 80), or(e.Request.Rows, 24)))
+	if err != nil {
 		st.close()
-		return nil, fmt.Errorf("size terminal: %w", err)
+		return nil, fmt.Errorf("prepare terminal: %w", err)
 	}
 	return st, nil
+}
+
+// control calls f with the descriptor, which os.File.Fd would make block again.
+func (t *terminal) control(f func(fd int) error) error {
+	c, err := t.master.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var ferr error
+	err = c.Control(func(fd uintptr) { ferr = f(int(fd)) })
+	return errors.Join(err, ferr)
+}
+
+func (t *terminal) resize(cols, rows uint16) error {
+	return t.control(func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
+	})
 }
 
 func or(v, otherwise uint16) uint16 {
@@ -354,9 +374,14 @@ func (e *Exec) WriteInput(ctx context.Context, data []byte, eof bool) error {
 
 // writeUntil writes all of data unless ctx ends first.
 func writeUntil(ctx context.Context, f *os.File, data []byte) error {
-	stop := context.AfterFunc(ctx, func() { f.SetWriteDeadline(time.Unix(1, 0)) })
+	expired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		f.SetWriteDeadline(time.Unix(1, 0))
+		close(expired)
+	})
 	defer func() {
-		if !stop() {
+		if !stop() { // the next one has its own time
+			<-expired
 			f.SetWriteDeadline(time.Time{})
 		}
 	}()
@@ -386,7 +411,7 @@ func (e *Exec) Resize(cols, rows uint16) error {
 	if term == nil {
 		return nil
 	}
-	return pty.Setsize(term.master, &pty.Winsize{Cols: cols, Rows: rows})
+	return term.resize(cols, rows)
 }
 
 func (e *Exec) started(p *sandbox.Process, t *terminal, under profile.Profile) {

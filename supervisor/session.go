@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -179,6 +178,9 @@ func (s *sessions) open(r SessionRequest, root, home, user string, most int, out
 	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root, outer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if outer != nil && outer.shut {
+		return nil, "", false, ErrNested // nobody would close it any more
+	}
 	if r.Kind == KindCLI {
 		if old := s.byCLI[key]; old != nil {
 			old.touch()
@@ -276,7 +278,7 @@ func (s *Session) add(e *Exec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return errors.New("the session is closed")
+		return &RequestError{"the session is closed"}
 	}
 	s.execs[e.ID] = e
 	return nil

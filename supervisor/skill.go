@@ -32,6 +32,10 @@ const maxSkill = 4 << 20
 // of a wider scope holds for the same content and list again. It returns when
 // every list is granted, refused, or waits for a person.
 func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skill) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.work.Done()
 	var calls []approval.Call
 	var patterns [][]approval.Pattern
 	for _, k := range skills {

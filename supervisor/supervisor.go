@@ -370,11 +370,15 @@ func (s *Supervisor) ExecOf(id string, uid int) (*Exec, bool) {
 // ErrClosing says that the daemon is stopping and takes no new work.
 var ErrClosing = errors.New("the daemon is stopping")
 
+// register takes an execution up, in its session too, or says why not.
 func (s *Supervisor) register(e *Exec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing {
 		return ErrClosing
+	}
+	if err := e.Session.add(e); err != nil {
+		return err
 	}
 	s.execs[e.ID], s.live[e.ID] = e, e
 	s.lastUse = time.Now()

@@ -366,6 +366,9 @@ func openDir(parent int, element string) (fd int, shut func(), err error) {
 		if err != nil {
 			fd, err = unix.Openat(parent, element, flags, 0)
 		}
+		if err != nil {
+			back() // nobody shuts what could not be opened
+		}
 	}
 	return fd, shut, err
 }
