@@ -230,3 +230,53 @@ print(n, flush=True)'`)
 		t.Error(got)
 	}
 }
+
+// R-OS-10: where an ordinary user's daemon has control groups, as a service manager
+// delegates them, theirs is the limit that a fork bomb meets, and it is ended: the
+// kernel counts what they refuse, and not what RLIMIT_NPROC does.
+func TestForkBombInADelegatedGroup(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("left out: only root can delegate a group; CI runs this as root")
+		return
+	}
+	a := ordinaryActor(t)
+	other := filepath.Join(a.dir, "other")
+	a.sh("mkdir " + other + " && git -C " + other + " init -q")
+	if os.Getenv("ACCEPTANCE_CGROUP") == "" { // else each daemon has one in any case
+		a.wrap = delegatedV1(t, a)
+	}
+	a.limited(`wall = "60s"`, `processes = 64`)
+	if got := a.sbx("doctor"); !regexp.MustCompile(`(?m)^limits +enforced +cgroup v[12]`).MatchString(got.out) {
+		t.Fatalf("there is no control group: %v", got)
+	}
+	a.greedy(greedyCommands()[0], other)
+}
+
+// delegatedV1 gives an ordinary user groups of the two hierarchies of v1, and returns
+// what starts a program of that user in them.
+func delegatedV1(t *testing.T, a *actor) []string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var enter strings.Builder
+	for _, controller := range []string{"pids", "memory"} {
+		m := regexp.MustCompile(`(?m)^\d+:(?:.*,)?` + controller + `(?:,.*)?:(.*)$`).FindSubmatch(b)
+		if m == nil {
+			t.Fatalf("no hierarchy of %s: %s", controller, b)
+		}
+		dir, err := os.MkdirTemp(filepath.Join("/sys/fs/cgroup", controller, string(m[1])), "delegated-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.stop(); removeGroups(dir) })
+		for _, name := range []string{"", "tasks", "cgroup.procs"} {
+			if err := os.Chown(filepath.Join(dir, name), int(a.cred.Uid), int(a.cred.Gid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fmt.Fprintf(&enter, "echo $$ > %s/cgroup.procs; ", dir)
+	}
+	return []string{"/bin/sh", "-euc", enter.String() + fmt.Sprintf(`exec setpriv --reuid %d --regid %d --clear-groups "$@"`, a.cred.Uid, a.cred.Gid), "sh"}
+}

@@ -68,6 +68,9 @@ type actor struct {
 	daemon  *exec.Cmd
 	// launch starts the daemon anew where start is not how; nil: it is.
 	launch func()
+	// wrap is what root runs to start the daemon, which it is given with its
+	// arguments; nil: the actor starts it.
+	wrap []string
 	// extraEnv is part of the environment of daemon and client.
 	extraEnv []string
 }
@@ -89,16 +92,7 @@ func (a *actor) delegated(parent string) *os.File {
 	}
 	a.t.Cleanup(func() {
 		a.stop()
-		var groups []string
-		filepath.WalkDir(dir, func(p string, d fs.DirEntry, _ error) error {
-			if d != nil && d.IsDir() {
-				groups = append(groups, p)
-			}
-			return nil
-		})
-		for _, p := range slices.Backward(groups) {
-			syscall.Rmdir(p)
-		}
+		removeGroups(dir)
 	})
 	for _, name := range []string{"", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"} {
 		if a.cred == nil {
@@ -113,6 +107,20 @@ func (a *actor) delegated(parent string) *os.File {
 		a.t.Fatal(err)
 	}
 	return group
+}
+
+// removeGroups removes a control group with those below it.
+func removeGroups(top string) {
+	var groups []string
+	filepath.WalkDir(top, func(p string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			groups = append(groups, p)
+		}
+		return nil
+	})
+	for _, p := range slices.Backward(groups) {
+		syscall.Rmdir(p)
+	}
 }
 
 // ordinary is the user that tests run as besides root.
@@ -259,6 +267,10 @@ func (a *actor) start(args ...string) {
 	a.stop()
 	args = append([]string{"--socket-dir", a.socketDir(), "--state-dir", a.stateDir()}, args...)
 	a.daemon = a.command(context.Background(), filepath.Join(bin, "sandboxd"), args...)
+	if a.wrap != nil {
+		a.daemon.Path, a.daemon.Args = a.wrap[0], append(slices.Clone(a.wrap), a.daemon.Args...)
+		a.daemon.SysProcAttr.Credential = nil
+	}
 	log, err := os.Create(filepath.Join(a.dir, "sandboxd.log"))
 	if err != nil {
 		a.t.Fatal(err)
