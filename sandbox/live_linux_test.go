@@ -228,3 +228,12 @@ func testHostWarm(t *testing.T) *Host {
 	t.Cleanup(func() { h.Close() })
 	return h
 }
+
+// R-OS-10: a limit of processor time below the kernel's unit, which is a second, is a
+// limit all the same: a project's file that asks for less must not take it away.
+func TestLittleProcessorTime(t *testing.T) {
+	dir := workDir(t)
+	if got := runIn(t, system(t, dir, profile.Limits{CPU: 100 * time.Millisecond}), dir, "while :; do :; done"); got.exit.Cause != EndCPU {
+		t.Errorf("%+v", got.exit)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -343,7 +344,9 @@ func rlimits(l profile.Limits, grouped bool) []stage.Rlimit {
 		}
 	}
 	list = append(list, stage.Rlimit{Resource: unix.RLIMIT_CORE, Value: 0})
-	add(unix.RLIMIT_CPU, int64(l.CPU.Seconds()))
+	if l.CPU > 0 { // whole seconds, and 0 would be no limit
+		add(unix.RLIMIT_CPU, max(1, int64(l.CPU/time.Second)))
+	}
 	add(unix.RLIMIT_FSIZE, l.FileSize)
 	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
 	if grouped && l.Processes > 0 {
