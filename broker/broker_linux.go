@@ -35,11 +35,13 @@ type Broker struct {
 	Log             *slog.Logger
 
 	handed, refused atomic.Uint64
+	heads           sync.Mutex // held while a head is kept
 	mu              sync.Mutex
-	busy            map[int]int // connections of a user that are being handed over
+	busy            map[int]int // connections of a user that are being looked at
 }
 
-// maxBusy bounds what one user can have on its way at a time.
+// maxBusy bounds what one user can have on its way at a time. As many more are told
+// so; what comes beyond those is closed.
 const maxBusy = 64
 
 // Serve hands over until ctx ends.
@@ -50,6 +52,7 @@ func (b *Broker) Serve(ctx context.Context) error {
 	var work sync.WaitGroup
 	listen := func(list []net.Listener, each func(context.Context, *net.UnixConn)) {
 		for _, l := range list {
+			l = ipc.Patient(l)
 			context.AfterFunc(ctx, func() { l.Close() })
 			work.Go(func() {
 				for {
@@ -103,11 +106,15 @@ func (b *Broker) pass(ctx context.Context, c *net.UnixConn, want byte) {
 		b.Log.Warn("connection closed", "error", err)
 		return
 	}
-	if !b.enter(uid) {
+	defer b.leave(uid)
+	switch n := b.enter(uid); {
+	case n > 2*maxBusy:
+		b.refused.Add(1)
+		return
+	case n > maxBusy:
 		b.refuse(c, http.StatusTooManyRequests, ipc.CodeLimit, "too many connections of this user are on their way", "")
 		return
 	}
-	defer b.leave(uid)
 	target := uid
 	if want == wantApprover {
 		target, err = means(c, uid)
@@ -134,17 +141,15 @@ func (b *Broker) pass(ctx context.Context, c *net.UnixConn, want byte) {
 	}
 }
 
-func (b *Broker) enter(uid int) bool {
+// enter counts one more connection of a user, and returns how many there are.
+func (b *Broker) enter(uid int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.busy == nil {
 		b.busy = map[int]int{}
 	}
-	if b.busy[uid] >= maxBusy {
-		return false
-	}
 	b.busy[uid]++
-	return true
+	return b.busy[uid]
 }
 
 func (b *Broker) leave(uid int) {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,7 +45,7 @@ func newHost(t *testing.T, from func(int) bool, reload func() error) *host {
 	}
 	log := slog.New(slog.DiscardHandler)
 	l := &Launcher{Listener: h.listen(t, filepath.Join(own, "launcher.sock")).(*net.UnixListener), From: from, Reload: reload, Stop: func() {}, Log: log}
-	h.broker = &Broker{Agent: []net.Listener{h.listen(t, h.path("agent.sock"))}, Approver: []net.Listener{h.listen(t, h.path("approver.sock"))},
+	h.broker = &Broker{Agent: []net.Listener{&short{Listener: h.listen(t, h.path("agent.sock"))}}, Approver: []net.Listener{h.listen(t, h.path("approver.sock"))},
 		Heads: []net.Listener{h.listen(t, h.path("heads.sock"))}, UsersDir: h.path("users"), HeadsDir: h.path("heads"), Log: log}
 	go func() { l.Serve(ctx); done <- struct{}{} }()
 	go func() { h.broker.Serve(ctx); done <- struct{}{} }()
@@ -243,6 +245,48 @@ func TestSignedHeads(t *testing.T) {
 	for what, bad := range map[string]string{"nothing": "", "no PEM": "secret", "the public half": string(public)} {
 		if _, err := ParseKey([]byte(bad)); err == nil {
 			t.Errorf("%s is taken for a key", what)
+		}
+	}
+}
+
+// short is a listener for which there is no descriptor at first.
+type short struct {
+	net.Listener
+	once sync.Once
+}
+
+func (s *short) Accept() (c net.Conn, err error) {
+	s.once.Do(func() { err = &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)} })
+	if err != nil {
+		return nil, err
+	}
+	return s.Listener.Accept()
+}
+
+// R-IP-05: one user's connections that say nothing take no more than that user's part
+// of the broker.
+func TestSilentConnectionsAreBounded(t *testing.T) {
+	h := newHost(t, everybody, nil)
+	const many = 6 * maxBusy
+	var closed sync.WaitGroup
+	ended := make(chan struct{}, many)
+	for range many {
+		c, err := net.Dial("unix", h.path("approver.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		closed.Go(func() {
+			c.Read(make([]byte, 1)) // one that waits to be heard
+			ended <- struct{}{}
+		})
+	}
+	late := time.After(patience / 2)
+	for n := range many - 2*maxBusy {
+		select {
+		case <-ended:
+		case <-late:
+			t.Fatalf("%d of %d connections are closed", n, many)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/ipc"
 )
 
 // patience bounds each exchange between broker and launcher.
@@ -51,14 +53,16 @@ func (l *Launcher) Serve(ctx context.Context) error {
 	defer stop()
 	var busy sync.WaitGroup
 	defer busy.Wait()
+	in := ipc.Patient(l.Listener)
 	for {
-		c, err := l.Listener.AcceptUnix()
+		conn, err := in.Accept()
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return nil
 			}
 			return fmt.Errorf("accept from the broker: %w", err)
 		}
+		c := conn.(*net.UnixConn)
 		busy.Go(func() {
 			defer c.Close()
 			if err := l.take(ctx, c); err != nil {

@@ -50,6 +50,10 @@ func (b *Broker) takeHead(c *net.UnixConn) {
 	if err != nil {
 		return
 	}
+	defer b.leave(uid)
+	if b.enter(uid) > maxBusy {
+		return // it tells again
+	}
 	line, err := bufio.NewReader(io.LimitReader(c, 256)).ReadString('\n')
 	if err == nil {
 		err = b.keep(uid, strings.TrimSpace(line))
@@ -67,8 +71,8 @@ func (b *Broker) keep(uid int, head string) error {
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.heads.Lock()
+	defer b.heads.Unlock()
 	name := filepath.Join(b.HeadsDir, strconv.Itoa(uid))
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -42,8 +43,8 @@ func (g *Gate) accept(l net.Listener, f func(*inner)) {
 	defer l.Close()
 	for {
 		conn, err := in.Accept()
-		var netErr net.Error
-		if errors.As(err, &netErr) && netErr.Timeout() {
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			time.Sleep(10 * time.Millisecond) // others will give some back
 			continue
 		}
 		if err != nil {

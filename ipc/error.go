@@ -103,8 +103,7 @@ var statuses = map[Code]int{
 	CodeInternal:         http.StatusInternalServerError,
 }
 
-// status is the HTTP status of e: its own, its code's, or 500.
-// HTTPStatus is the status that goes with the error.
+// HTTPStatus is the status that goes with the error: its own, its code's, or 500.
 func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status

@@ -147,7 +147,7 @@ type stdioDoor struct {
 // serve answers connections until the listener is closed.
 func (s *stdioDoor) serve(l net.Listener) error {
 	keeper := s.keeper
-	keeper.Listener = l
+	keeper.Listener = Patient(l)
 	for {
 		c, err := keeper.Accept()
 		if err != nil {

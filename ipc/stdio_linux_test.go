@@ -1,11 +1,14 @@
 package ipc_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/ipc"
+	"sandboxd/ipc/ipctest"
 )
 
 // openRaw opens without the runtime's help, which would change flags.
@@ -289,4 +293,58 @@ func FuzzPassed(f *testing.F) {
 		pass(t, h.Agent.Socket, line, fds...)
 		eventually(t, "every descriptor is closed", func() bool { return descriptors(t) <= before })
 	})
+}
+
+// short is a listener for which there is no descriptor at first.
+type short struct {
+	net.Listener
+	once sync.Once
+}
+
+func (s *short) Accept() (c net.Conn, err error) {
+	s.once.Do(func() { err = &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)} })
+	if err != nil {
+		return nil, err
+	}
+	return s.Listener.Accept()
+}
+
+// R-IP-05: where descriptors run out for a moment, no socket ends the server.
+func TestWithoutDescriptorsForAMoment(t *testing.T) {
+	sockets, err := ipc.Listen(ipc.SocketDir{Path: filepath.Join(t.TempDir(), "s")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sockets.Close()
+	b := ipctest.New()
+	server := ipc.Server{Backend: b, Agent: []net.Listener{&short{Listener: sockets.Agent}},
+		Approver: []net.Listener{&short{Listener: sockets.Approver}}, Stdio: []net.Listener{&short{Listener: sockets.Stdio}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	path := func(name string) string { return filepath.Join(filepath.Dir(sockets.Agent.Addr().String()), name) }
+	for _, name := range []string{ipc.AgentSocket, ipc.ApproverSocket} {
+		c := ipc.Client{Socket: path(name)}
+		if _, err := c.Version(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.Close()
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	c := ipc.Client{Socket: path(ipc.AgentSocket)}
+	if _, closing, err := c.PassStdio(r, w, nil); err != nil {
+		t.Error(err)
+	} else {
+		closing()
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	b.Close()
 }
