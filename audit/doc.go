@@ -22,8 +22,7 @@
 // Everything that is not printable is escaped in the JSON, so that
 // showing a raw line on a terminal is harmless.
 //
-// One process at a time may hold a log open. Records of one user are in one
-// directory: see [Books].
+// One process at a time may hold a log open.
 //
 // # Limitations
 //

@@ -316,30 +316,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// R-OP-05: each user's records are in a chain of their own.
-func TestBooks(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "audit")
-	b := &audit.Books{Dir: dir}
-	for _, uid := range []int{1000, 1001, 1000} {
-		l, err := b.For(uid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fill(t, l, 1)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for uid, want := range map[string]uint64{"1000": 3, "1001": 2} {
-		if sum, err := audit.Verify(filepath.Join(dir, uid)); err != nil || sum.Records != want {
-			t.Errorf("%s: %+v, %v", uid, sum, err)
-		}
-	}
-	if _, err := b.For(1000); !errors.Is(err, audit.ErrClosed) {
-		t.Errorf("closed: %v", err)
-	}
-}
-
 func TestQuery(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l := open(t, dir, audit.Options{RotateSize: 2000})

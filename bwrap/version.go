@@ -16,13 +16,8 @@ type Version struct {
 // cannot be laid at all: --perms, --chmod and --clearenv came with 0.5.0.
 var Oldest = Version{0, 5, 0}
 
-var (
-	// size is the first release with --size for a tmpfs.
-	sizeSince = Version{0, 7, 0}
-	// rootResolvedSince is the first release that resolves destinations inside
-	// the new root only (CVE-2026-87766, GHSA-pxhw-h44j-8pfx).
-	rootResolvedSince = Version{0, 12, 0}
-)
+// sizeSince is the first release with --size for a tmpfs.
+var sizeSince = Version{0, 7, 0}
 
 // ParseVersion reads the output of `bwrap --version`, for instance
 // "bubblewrap 0.8.0\n". A distribution's suffix ("0.8.0-2+deb12u1") is ignored:

@@ -98,20 +98,15 @@ func dd(c *analysis.Call, _ options) []Finding {
 }
 
 func chmod(_ *analysis.Call, o options) []Finding {
-	for _, w := range o.operands {
+	for _, w := range o.operands[:min(2, len(o.operands))] { // the mode is one of them
 		if worldWritable(w.Text) {
 			return one("mode for everyone", "it lets everyone change the file")
 		}
-		break
 	}
 	for _, w := range o.operands {
 		if o.has("R", "--recursive") && wide(w.Text) {
 			return one("wide change", "it changes the modes of far more than a project's files")
 		}
-	}
-	// "chmod -R 777 x": the mode may also be read among the operands' rest.
-	if len(o.operands) > 1 && worldWritable(o.operands[1].Text) {
-		return one("mode for everyone", "it lets everyone change the file")
 	}
 	return nil
 }
