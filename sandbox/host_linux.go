@@ -17,6 +17,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/sandbox/stage"
+	"sandboxd/watch"
 )
 
 // Host is what sandboxes are made of on this machine. Its methods may be
@@ -38,6 +39,7 @@ type Host struct {
 	// each other.
 	starts chan struct{}
 	pool   pool
+	watch  *watch.Set
 	work   sync.WaitGroup // what is done off the way of a command
 
 	report   Report
@@ -53,7 +55,7 @@ type Host struct {
 // [Host.Report]). On a host without a helper every protection is absent and
 // every plan is refused.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}
+	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU())), watch: watch.New()}
 	h.pool.most = o.Warm
 	endStuck()
 	var err error
@@ -101,10 +103,14 @@ func loadStage(path string) (*os.File, error) {
 // Report is what this host enforces, as the last probe found it.
 func (h *Host) Report() Report { return h.report }
 
+// Watch says which directories changed, for whoever looks at them again and again.
+func (h *Host) Watch() *watch.Set { return h.watch }
+
 // Close removes what the host keeps outside the process: its control groups.
 func (h *Host) Close() error {
 	h.pool.close()
 	h.work.Wait()
+	h.watch.Close()
 	if h.cgroups != nil {
 		h.cgroups.close()
 	}

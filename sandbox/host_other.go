@@ -16,6 +16,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/seatbelt"
+	"sandboxd/watch"
 )
 
 // seatbeltTool applies a profile to what it executes (sandbox-exec(1)).
@@ -55,6 +56,9 @@ func seatbeltProtections(l Layer) []Protection {
 
 // Report is what this host enforces.
 func (h *Host) Report() Report { return h.report }
+
+// Watch returns nil: no directory is watched here.
+func (h *Host) Watch() *watch.Set { return nil }
 
 // Close releases nothing here.
 func (h *Host) Close() error { return nil }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/sandbox/stage"
+	"sandboxd/watch"
 )
 
 // A warm sandbox is one that was laid before it is needed: namespaces, mounts,
@@ -49,7 +50,7 @@ type pool struct {
 	laying map[view]bool
 	work   sync.WaitGroup
 	closed bool
-	mounts mountTable
+	mounts watch.Mounts
 }
 
 // view returns the view of a plan now. ok is false where no warm sandbox can
@@ -88,7 +89,7 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	generation, err := p.mounts.generation()
+	generation, err := p.mounts.Generation()
 	if err != nil {
 		return v, false
 	}
@@ -295,43 +296,5 @@ func (p *pool) close() {
 	p.warm = nil
 	p.mu.Unlock()
 	p.work.Wait()
-	p.mounts.close()
-}
-
-// mountTable counts the changes of this process's mount table. The zero value is
-// ready.
-type mountTable struct {
-	fd    int // 0: not open; not an os.File, whose poller would take the news away
-	count uint64
-}
-
-// generation is another number after every mount, unmount and move. The kernel
-// tells of them by POLLPRI, once per reader (proc_pid_mounts(5)).
-func (m *mountTable) generation() (uint64, error) {
-	if m.fd == 0 {
-		fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return 0, err
-		}
-		m.fd = fd
-	}
-	fds := []unix.PollFd{{Fd: int32(m.fd), Events: unix.POLLPRI}}
-	n, err := unix.Poll(fds, 0)
-	for err == unix.EINTR {
-		n, err = unix.Poll(fds, 0)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if n > 0 {
-		m.count++
-	}
-	return m.count, nil
-}
-
-func (m *mountTable) close() {
-	if m.fd != 0 {
-		unix.Close(m.fd)
-		m.fd = 0
-	}
+	p.mounts.Close()
 }

@@ -121,6 +121,7 @@ func New(o Options) (*Supervisor, error) {
 		own: o.Own, agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
+	s.seen.Watch = o.Host.Watch()
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
 		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/supervisor/aftermath"
+	"sandboxd/watch"
 )
 
 // bench is a trusted project and what happens to it.
@@ -33,7 +34,9 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, project: filepath.Join(dir, "p"), trash: filepath.Join(dir, "trash"), run: aftermath.Run{ID: "x-1"}}
+	b := &bench{t: t, project: filepath.Join(dir, "p"), trash: filepath.Join(dir, "trash"), run: aftermath.Run{ID: "x-1"},
+		cache: aftermath.Cache{Watch: watch.New()}}
+	t.Cleanup(b.cache.Watch.Close)
 	if err := os.Mkdir(b.project, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/supervisor/aftermath"
+	"sandboxd/watch"
 )
 
 // BenchmarkBefore looks at a tree of 10,000 files in 500 folders; every run
@@ -37,9 +38,18 @@ func BenchmarkBefore(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var cache aftermath.Cache
-	for b.Loop() {
-		aftermath.Before(p, &cache)
+	time.Sleep(100 * time.Millisecond) // the tree is settled
+	for _, c := range []struct {
+		name  string
+		watch *watch.Set
+	}{{"watched", watch.New()}, {"asked", nil}} {
+		b.Run(c.name, func(b *testing.B) {
+			cache := aftermath.Cache{Watch: c.watch}
+			aftermath.Before(p, &cache).Done()
+			for b.Loop() {
+				aftermath.Before(p, &cache).Done()
+			}
+		})
 	}
 }
 

@@ -6,18 +6,21 @@ import (
 	"sync"
 	"time"
 
-	"sandboxd/profile"
+	"sandboxd/watch"
 )
 
 // Cache remembers between runs what protected files and the directories around
 // them hold, so that a run in a tree where nothing changed reads none of them. The
 // zero value is empty and ready.
 type Cache struct {
-	mu       sync.Mutex
-	file     map[string]cached
-	size     int64
-	listings map[listingKey]*listing
-	runs     map[*Snapshot]bool // that are not done; true: what was there before is still being looked at
+	// Watch tells which directories changed; the others are not asked. nil: all are.
+	Watch *watch.Set
+
+	mu    sync.Mutex
+	file  map[string]cached
+	size  int64
+	views map[viewKey]*view
+	runs  map[*Snapshot]bool // that are not done; true: what was there before is still being looked at
 
 	// checks is held while what runs left is dealt with.
 	checks sync.Mutex
@@ -67,14 +70,38 @@ func (c *Cache) tell(by *Snapshot, at string, left *entry) {
 	}
 }
 
-// listingKey names a directory, as one profile looks at it.
-type listingKey struct {
-	by   profile.Digest
-	path string
-}
+// maxNodes bounds the directories that are remembered.
+const maxNodes = 65536
 
-// maxListings bounds the directories that are remembered.
-const maxListings = 65536
+// view returns what is known of a tree. What was not looked at for the longest time
+// is forgotten where all together know too many directories.
+func (c *Cache) view(key viewKey) *view {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.views[key]
+	if v == nil {
+		if c.views == nil {
+			c.views = map[viewKey]*view{}
+		}
+		v = &view{group: c.Watch.Group(), age: 1, root: &node{}}
+		c.views[key] = v
+	}
+	v.used = time.Now()
+	for len(c.views) > 1 {
+		all, oldest := int64(len(c.views)), key
+		for k, o := range c.views {
+			if all += o.nodes.Load(); o.used.Before(c.views[oldest].used) {
+				oldest = k
+			}
+		}
+		if all <= maxNodes || oldest == key {
+			break
+		}
+		c.views[oldest].group.Close()
+		delete(c.views, oldest)
+	}
+	return v
+}
 
 type cached struct {
 	stamp
@@ -91,21 +118,6 @@ const settled = 50 * time.Millisecond
 func settledAt(ctime int64, asked time.Time) bool {
 	age := asked.Sub(time.Unix(0, ctime))
 	return age >= settled && (ctime%int64(time.Second) != 0 || age >= 2*time.Second)
-}
-
-func (c *Cache) listing(key listingKey) *listing {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.listings[key]
-}
-
-func (c *Cache) putListing(key listingKey, l *listing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.listings == nil || len(c.listings) >= maxListings {
-		c.listings = map[listingKey]*listing{}
-	}
-	c.listings[key] = l
 }
 
 func (c *Cache) get(at string, s stamp) ([]byte, bool) {

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -77,28 +76,39 @@ type identity struct{ dev, ino uint64 }
 type walker struct {
 	found
 	cache *Cache
-	by    profile.Digest // of the profile
+	view  *view // of the tree that is looked through
 	left  int
 	held  int64 // bytes of content
 }
 
 func walk(p profile.Profile, c *Cache) found {
-	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, by: p.Digest(), left: maxEntries}
+	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, left: maxEntries}
 	for _, root := range writable(p) {
-		fd, shut, err := openDir(unix.AT_FDCWD, root)
-		if err != nil {
-			w.partly = w.partly || err == unix.EACCES
-			continue // not there, or one file
-		}
-		var st unix.Stat_t
-		if err := unix.Fstat(fd, &st); err != nil {
-			w.partly = true
-		}
-		w.roots, w.ids = append(w.roots, root), append(w.ids, identity{uint64(st.Dev), st.Ino})
-		w.dir(fd, root, spot{cursorAt(p, root), false}, 0)
-		shut()
+		w.root(root, spot{cursorAt(p, root), false}, c.view(viewKey{p.Digest(), root}))
 	}
 	return w.found
+}
+
+// root looks through one tree.
+func (w *walker) root(at string, s spot, v *view) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.begin()
+	fd, shut, err := openDir(unix.AT_FDCWD, at)
+	if err != nil {
+		w.partly = w.partly || err == unix.EACCES
+		return // not there, or one file
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		w.partly = true
+	}
+	w.roots, w.ids = append(w.roots, at), append(w.ids, identityOf(&st))
+	w.view = v
+	w.dir(fd, at, s, v.root, 0, shut != nil)
+	if shut != nil {
+		shut()
+	}
 }
 
 // writable returns the outermost trees of the host that p lets be written and
@@ -127,10 +137,10 @@ func cursorAt(p profile.Profile, at string) profile.Cursor {
 }
 
 // dir looks at a directory and closes fd.
-func (w *walker) dir(fd int, at string, s spot, depth int) {
+func (w *walker) dir(fd int, at string, s spot, n *node, depth int, loose bool) {
 	f := os.NewFile(uintptr(fd), at)
 	defer f.Close()
-	l := w.listed(f, at, s)
+	l, sure := w.listed(f, at, s, n, loose)
 	if l == nil {
 		return
 	}
@@ -141,47 +151,18 @@ func (w *walker) dir(fd int, at string, s spot, depth int) {
 		full := path.Join(at, name)
 		w.record(fd, name, full, full, depth)
 	}
-	for _, e := range l.enter {
+	for i := range l.enter {
+		e := &l.enter[i]
+		if e := e.node; sure && w.view.quietly(e) && e.sum < w.left {
+			w.left -= e.sum
+			continue
+		}
 		full := path.Join(at, e.name)
-		if !e.stored || !w.flat(fd, e.name, full) {
-			w.enter(fd, e, full, depth)
+		if !e.stored || !w.flatly(fd, n, e, full, sure) {
+			w.enter(fd, n, e, full, depth)
 		}
 	}
-}
-
-// listed is what a directory holds for us, as it was read before if it has not
-// changed since; nil where no more may be read.
-func (w *walker) listed(f *os.File, at string, s spot) *listing {
-	var st unix.Stat_t
-	asked := time.Now()
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		w.partly = true
-		return nil
-	}
-	if l := w.known(at, s, &st); l != nil {
-		return l
-	}
-	entries, whole := w.list(f)
-	if w.left <= 0 {
-		return nil
-	}
-	l := newListing(at, entries, s)
-	l.stamp, l.count = stampOf(&st), len(entries)
-	if whole && settledAt(st.Ctim.Nano(), asked) && stamped(f) {
-		w.cache.putListing(listingKey{w.by, at}, l)
-	}
-	return l
-}
-
-// known is the list of a directory that has not changed since it was read, nil
-// where it must be read.
-func (w *walker) known(at string, s spot, st *unix.Stat_t) *listing {
-	l := w.cache.listing(listingKey{w.by, at})
-	if l == nil || l.stamp != stampOf(st) || l.store != s.store || l.count >= w.left {
-		return nil
-	}
-	w.left -= l.count
-	return l
+	w.view.settle(n)
 }
 
 // list reads a directory; whole: all of it.
@@ -193,15 +174,23 @@ func (w *walker) list(f *os.File) (entries []os.DirEntry, whole bool) {
 	return entries, whole
 }
 
-func (w *walker) enter(parent int, e step, at string, depth int) {
+func (w *walker) enter(parent int, up *node, e *step, at string, depth int) {
 	if depth >= maxDepth {
 		w.tooDeep(parent, e.name, at)
 		return
 	}
-	if l := w.cache.listing(listingKey{w.by, at}); l != nil && l.leaf() {
+	n := w.view.child(up, e)
+	if n.listing != nil && n.age == w.view.age && (n.quiet || n.leaf()) {
 		var st unix.Stat_t
-		if unix.Fstatat(parent, e.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && w.known(at, e.spot, &st) != nil {
-			return // it holds nothing for us, and has not changed
+		switch err := unix.Fstatat(parent, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case err != nil:
+		case w.still(n, &st) && n.sum < w.left:
+			w.left -= n.sum
+			return
+		case n.leaf() && w.known(n, e.spot, &st): // it holds nothing for us, and has not changed
+			n.news, n.moved = false, false
+			w.view.settle(n)
+			return
 		}
 	}
 	fd, shut, err := openDir(parent, e.name)
@@ -209,8 +198,10 @@ func (w *walker) enter(parent int, e step, at string, depth int) {
 		w.partly = w.partly || err != unix.ENOENT
 		return
 	}
-	defer shut()
-	w.dir(fd, at, e.spot, depth+1)
+	w.dir(fd, at, e.spot, n, depth+1, shut != nil)
+	if shut != nil {
+		shut()
+	}
 }
 
 // spot is where in the profile a directory lies.
@@ -223,17 +214,20 @@ type spot struct {
 type step struct {
 	name string
 	spot
-	stored bool // git keeps files by hash there, and no folders among them
+	stored bool  // git keeps files by hash there, and no folders among them
+	node   *node // nil: none yet
 }
 
-// listing is what of a directory's entries matters to a walk. It is never changed.
+// listing is what of a directory's entries matters to a walk.
 type listing struct {
 	stamp
-	store  bool // as its spot
-	count  int  // entries that it has
-	repo   bool
-	record []string // names under which everything is noted
-	enter  []step
+	whole   bool // all of it was read
+	settled bool // an equal stamp means equal entries
+	store   bool // as its spot
+	count   int  // entries that it has
+	repo    bool
+	record  []string // names under which everything is noted
+	enter   []step
 }
 
 // leaf: nothing in the directory matters.
@@ -249,15 +243,15 @@ func newListing(at string, entries []os.DirEntry, s spot) *listing {
 		case s.store: // is looked through only where it is no object store
 			if e.IsDir() && !child.Settled() {
 				stored := name == "pack" || name == "info" || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
-				l.enter = append(l.enter, step{name, spot{child, false}, stored})
+				l.enter = append(l.enter, step{name: name, spot: spot{child, false}, stored: stored})
 			}
 		case kind == profile.Protect, l.repo && gitItem(name):
 			l.record = append(l.record, name)
 		case kind != profile.Allow || access == 0 || !e.IsDir():
 		case l.repo && name == "objects":
-			l.enter = append(l.enter, step{name, spot{child, true}, false})
+			l.enter = append(l.enter, step{name: name, spot: spot{child, true}})
 		case !child.Settled():
-			l.enter = append(l.enter, step{name, spot{child, false}, false})
+			l.enter = append(l.enter, step{name: name, spot: spot{child, false}})
 		}
 	}
 	return l
@@ -271,24 +265,6 @@ func (w *walker) tooDeep(parent int, element, at string) {
 		return
 	}
 	w.entries[at] = entry{stamp: stampOf(&st), anchor: at, deep: true}
-}
-
-// flat reports whether a directory holds no other and is no repository itself,
-// whose folders could be links.
-func (w *walker) flat(parent int, element, at string) bool {
-	var st unix.Stat_t
-	if unix.Fstatat(parent, element, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Nlink != 2 {
-		return false // some file systems don't count: look
-	}
-	if _, ok := w.cache.get(at, stampOf(&st)); ok {
-		return true
-	}
-	var head unix.Stat_t
-	if unix.Fstatat(parent, element+"/HEAD", &head, unix.AT_SYMLINK_NOFOLLOW) != unix.ENOENT {
-		return false
-	}
-	w.cache.put(at, stampOf(&st), nil)
-	return true
 }
 
 // repository reports whether git would take a directory for a repository, or
@@ -335,7 +311,9 @@ func (w *walker) record(parent int, element, at, anchor string, depth int) {
 		w.partly = true
 		return
 	}
-	defer shut()
+	if shut != nil {
+		defer shut()
+	}
 	f := os.NewFile(uintptr(fd), at)
 	defer f.Close()
 	entries, _ := w.list(f)
@@ -348,26 +326,22 @@ func stampOf(st *unix.Stat_t) stamp {
 	return stamp{dev: uint64(st.Dev), ino: st.Ino, mode: uint64(st.Mode), size: st.Size, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano()}
 }
 
+const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
 // openDir opens a directory. One of our own that its mode closes to us is opened
-// until shut: by name, git and shells reach what lies in it all the same.
+// until shut, which else is nil: by name, git and shells reach what lies in it all the same.
 func openDir(parent int, element string) (fd int, shut func(), err error) {
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	shut = func() {}
-	fd, err = unix.Openat(parent, element, flags, 0)
+	fd, err = unix.Openat(parent, element, dirFlags, 0)
 	var st unix.Stat_t
 	switch {
 	case err == nil && (unix.Fstat(fd, &st) != nil || st.Mode&0o500 == 0o500):
-		return fd, shut, nil
+		return fd, nil, nil
 	case err != nil && err != unix.EACCES:
-		return fd, shut, err
+		return fd, nil, err
 	}
-	if back := loosen(parent, element, 0o500); back != nil {
-		shut = back
-		if err != nil {
-			fd, err = unix.Openat(parent, element, flags, 0)
-		}
-		if err != nil {
-			back() // nobody shuts what could not be opened
+	if shut = loosen(parent, element, 0o500); shut != nil && err != nil {
+		if fd, err = unix.Openat(parent, element, dirFlags, 0); err != nil {
+			shut() // nobody shuts what could not be opened
 		}
 	}
 	return fd, shut, err
