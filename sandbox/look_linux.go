@@ -6,18 +6,21 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"sandboxd/bwrap"
+	"sandboxd/watch"
 )
 
 // looker is the host's file system for a compiler that notes every question and
 // its answer. Compilers are pure: where all answers are still the same, so is
-// what they make. [looker.still] asks again, which takes a tenth of compiling.
+// what they make. [questions.still] asks again, which takes a tenth of compiling.
 type looker struct {
 	host  fs.ReadLinkFS
+	group *watch.Group        // of the directories that were listed
 	asked map[string]*answers // by path, as package io/fs writes it
 	// unsure: something can't be asked again cheaply, so nothing is kept.
 	unsure bool
@@ -28,6 +31,8 @@ type answers struct {
 	state  *pathState // of Lstat
 	target *string    // of ReadLink; "" for an error
 	list   *dirState  // of ReadDir
+
+	watched bool // the directory that was listed
 }
 
 // pathState is what the compilers read of a file's state.
@@ -44,8 +49,8 @@ type dirState struct {
 	mtime, ctime int64 // nanoseconds
 }
 
-func newLooker() *looker {
-	return &looker{host: bwrap.HostFS(), asked: map[string]*answers{}}
+func newLooker(set *watch.Set) *looker {
+	return &looker{host: bwrap.HostFS(), group: set.Group(), asked: map[string]*answers{}}
 }
 
 func (l *looker) of(name string) *answers {
@@ -100,22 +105,35 @@ const settled = 50 * time.Millisecond
 
 // ReadDir implements fs.ReadDirFS.
 func (l *looker) ReadDir(name string) ([]fs.DirEntry, error) {
-	var st unix.Stat_t
-	var in unix.Statfs_t
-	err := unix.Lstat("/"+name, &st)
+	a := l.of(name)
+	a.list = &dirState{}
+	fd, err := openNoLinks("/"+name, unix.O_RDONLY)
 	if err == nil {
-		err = unix.Statfs("/"+name, &in)
+		defer unix.Close(fd)
+		a.watched = l.group.Add(fd, name) != nil // before it is read
+		var st unix.Stat_t
+		var in unix.Statfs_t
+		if err = unix.Fstat(fd, &st); err == nil {
+			err = unix.Fstatfs(fd, &in)
+		}
+		*a.list = dirStateOf(&st)
+		if !stamped(int64(in.Type)) || time.Since(time.Unix(0, a.list.ctime)) < settled {
+			l.unsure = true
+		}
 	}
-	state := dirStateOf(&st)
-	if err != nil || !stamped(int64(in.Type)) || time.Since(time.Unix(0, state.ctime)) < settled {
+	entries, failed := fs.ReadDir(l.host, name)
+	if err != nil || failed != nil {
 		l.unsure = true
 	}
-	entries, err := fs.ReadDir(l.host, name)
-	if err != nil {
-		l.unsure = true
-	}
-	l.of(name).list = &state
-	return entries, err
+	return entries, failed
+}
+
+// openNoLinks opens a directory to which no link leads.
+func openNoLinks(dir string, flags uint64) (int, error) {
+	return unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
+		Flags:   flags | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
 }
 
 func dirStateOf(st *unix.Stat_t) dirState {
@@ -134,39 +152,97 @@ type question struct {
 	*answers
 }
 
-// questions are what was asked, by directory.
-type questions map[string][]question
+// questions are what was asked.
+type questions struct {
+	always map[string][]question // by directory
+	// lists are those of directories that are watched, as is the directory that each lies
+	// in: while nothing is told of any of them, all are what they were.
+	lists map[string][]question
+
+	mu    sync.Mutex
+	group *watch.Group
+	quiet bool // nothing was told since lists were asked
+}
 
 // questions returns what has to be asked again, nil where that can't be.
-func (l *looker) questions() questions {
+func (l *looker) questions() *questions {
 	if l.unsure {
+		l.group.Close()
 		return nil
 	}
-	q := questions{}
+	q := &questions{always: map[string][]question{}, lists: map[string][]question{}, group: l.group}
 	for name, a := range l.asked {
 		dir, base := path.Split(name)
-		dir = "/" + strings.TrimSuffix(dir, "/")
-		q[dir] = append(q[dir], question{base, a})
+		dir = strings.TrimSuffix(dir, "/")
+		to := q.always
+		if up := l.asked[dir]; a.watched && a.target == nil && (a.state == nil || a.state.kind == unix.S_IFDIR) && up != nil && up.watched {
+			to = q.lists
+		}
+		to["/"+dir] = append(to["/"+dir], question{base, a})
 	}
 	return q
 }
 
 // still reports whether every answer would be the same now.
-func (q questions) still() bool {
-	for dir, list := range q {
+func (q *questions) still() bool {
+	if q == nil {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	news, lost := q.group.News()
+	q.quiet = q.quiet && len(news) == 0 && !lost
+	watched := !lost || q.watchAgain()
+	if !allStill(q.always) || !q.quiet && !allStill(q.lists) {
+		return false
+	}
+	q.quiet = watched
+	return true
+}
+
+// watchAgain watches all directories that were; false: one of them can't be.
+func (q *questions) watchAgain() bool {
+	for _, of := range []map[string][]question{q.always, q.lists} {
+		for dir, list := range of {
+			for _, a := range list {
+				if a.watched && !q.watch(path.Join(dir, a.base)) {
+					q.group.Close() // so that this is tried once
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (q *questions) watch(dir string) bool {
+	fd, err := openNoLinks(dir, unix.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return q.group.Add(fd, dir) != nil
+}
+
+// close forgets them.
+func (q *questions) close() {
+	if q != nil {
+		q.group.Close()
+	}
+}
+
+func allStill(of map[string][]question) bool {
+	for dir, list := range of {
 		if !stillIn(dir, list) {
 			return false
 		}
 	}
-	return q != nil
+	return true
 }
 
 // stillIn asks again about entries of one directory, which no link leads to.
 func stillIn(dir string, list []question) bool {
-	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
+	fd, err := openNoLinks(dir, unix.O_PATH)
 	if err != nil {
 		return false // or a kernel without openat2: then everything is made anew
 	}

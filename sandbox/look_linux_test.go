@@ -8,6 +8,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/profile"
+	"sandboxd/watch"
 )
 
 // R-OS-02: what is kept of a compilation is never used where compiling anew
@@ -22,6 +23,9 @@ func TestCompiledAnew(t *testing.T) {
 		{"nothing", nil, func(string) {}, false},
 		{"a protected name appears", nil, func(r string) { put(t, r, "app/.git/hooks/x") }, true},
 		{"a protected name appears in a folder", func(r string) { put(t, r, "app/sub/a") }, func(r string) { put(t, r, "app/sub/.git/hooks/x") }, true},
+		{"a protected name appears deep in folders", func(r string) { put(t, r, "app/a/b/c/d") }, func(r string) { put(t, r, "app/a/b/c/.git/hooks/x") }, true},
+		{"a folder deep in folders is exchanged", func(r string) { put(t, r, "app/a/b/c/d"); put(t, r, "n/c/.git/hooks/x") }, func(r string) { os.Rename(r+"/app/a/b", r+"/old"); os.Rename(r+"/n", r+"/app/a/b") }, true},
+		{"a folder above is exchanged", func(r string) { put(t, r, "app/a/b/c/d"); put(t, r, "n/a/b/c/.git/hooks/x") }, func(r string) { os.Rename(r+"/app", r+"/old"); os.Rename(r+"/n", r+"/app") }, true},
 		{"a protected name goes", func(r string) { put(t, r, "app/.git/hooks/x") }, func(r string) { os.RemoveAll(r + "/app/.git") }, true},
 		{"a hidden file appears", nil, func(r string) { put(t, r, "app/secret") }, true},
 		{"a hidden file becomes a folder", func(r string) { put(t, r, "app/secret") }, func(r string) { os.Remove(r + "/app/secret"); put(t, r, "app/secret/x") }, true},
@@ -50,7 +54,9 @@ func TestCompiledAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := func() *Host {
-				return &Host{Version: bwrap.Version{Minor: 8}, landlock: 7, report: Report{Layers: []Layer{{Name: "bwrap", Active: true}}}}
+				set := watch.New()
+				t.Cleanup(set.Close)
+				return &Host{watch: set, Version: bwrap.Version{Minor: 8}, landlock: 7, report: Report{Layers: []Layer{{Name: "bwrap", Active: true}}}}
 			}
 			kept := h()
 			compile := func(h *Host) *compiled {
@@ -64,6 +70,9 @@ func TestCompiledAnew(t *testing.T) {
 			first := compile(kept)
 			if compile(kept) != first {
 				t.Error("it was compiled twice although nothing changed")
+			}
+			if compile(kept) != first || kept.watch.Watched() > 1 && !first.asked.quiet {
+				t.Error("what nothing was told of is asked for ever")
 			}
 			c.change(root)
 			if got, want := compile(kept).digest, compile(h()).digest; got != want {

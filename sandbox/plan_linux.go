@@ -142,7 +142,7 @@ type compiled struct {
 	gaps     []profile.Gap
 	digest   string // of all that decides what is enforced
 
-	asked questions // of the host
+	asked *questions // of the host; nil: they can't be asked again
 }
 
 // compilations keeps what was compiled, by what it was compiled from. The zero
@@ -169,21 +169,39 @@ func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 	if c != nil && c.asked.still() {
 		return c, nil
 	}
-	look := newLooker()
+	look := newLooker(h.watch)
 	c, err := h.compileWith(r, layers, look)
 	if err != nil {
+		look.group.Close()
 		return nil, err
 	}
-	if c.asked = look.questions(); c.asked == nil || c.args == nil {
+	if c.asked = look.questions(); c.asked == nil {
 		return c, nil
 	}
-	h.compilations.mu.Lock()
-	defer h.compilations.mu.Unlock()
-	if h.compilations.made == nil || len(h.compilations.made) >= maxCompilations {
-		h.compilations.made = map[string]*compiled{}
+	if c.args == nil {
+		c.asked.close()
+		return c, nil
 	}
-	h.compilations.made[key] = c
+	h.compilations.keep(key, c)
 	return c, nil
+}
+
+// keep keeps what was compiled in the place of what was before.
+func (k *compilations) keep(key string, c *compiled) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made == nil {
+		k.made = map[string]*compiled{}
+	}
+	if old := k.made[key]; old != nil {
+		old.asked.close()
+	} else if len(k.made) >= maxCompilations {
+		for _, old := range k.made {
+			old.asked.close()
+		}
+		clear(k.made)
+	}
+	k.made[key] = c
 }
 
 func (h *Host) compileWith(r Request, layers []profile.Profile, look *looker) (*compiled, error) {
