@@ -12,11 +12,49 @@ type grantKey struct {
 	print Print
 }
 
+// bucket finds the patterns that want a list at key to begin with a word without looking at
+// those that want another; key "" has the patterns that want no such thing.
+type bucket struct{ tool, key, word string }
+
+// bucket is where a pattern belongs: by its first prefix, which must hold like all others.
+func (p Pattern) bucket() bucket {
+	for _, c := range p.Where {
+		if c.Op == OpPrefix && len(c.Words) > 0 {
+			return bucket{p.Tool, c.Key, c.Words[0]}
+		}
+	}
+	return bucket{tool: p.Tool}
+}
+
+// firstWord is the word with which a list, or the first of several lists, begins; it
+// is that of every prefix that v has.
+func firstWord(v any) (string, bool) {
+	switch v := v.(type) {
+	case []string:
+		if len(v) > 0 {
+			return v[0], true
+		}
+	case [][]string:
+		if len(v) > 0 {
+			return firstWord(v[0])
+		}
+	case []any:
+		if len(v) > 0 {
+			if s, ok := v[0].(string); ok {
+				return s, true
+			}
+			return firstWord(v[0])
+		}
+	}
+	return "", false
+}
+
 // grantSet holds the grants of one session, or the persistent ones of one
 // principal. The controller's lock guards it.
 type grantSet struct {
 	exact    map[grantKey][]*Grant
-	patterns map[string][]*Grant // by tool
+	patterns map[bucket][]*Grant
+	keys     map[string][]string // of the buckets of a tool
 }
 
 func (p Pattern) print() (fp Print, ok bool) {
@@ -47,9 +85,13 @@ func (s *grantSet) add(g *Grant) (replaced *Grant) {
 		return replaced
 	}
 	if s.patterns == nil {
-		s.patterns = map[string][]*Grant{}
+		s.patterns, s.keys = map[bucket][]*Grant{}, map[string][]string{}
 	}
-	s.patterns[g.Match.Tool] = put(s.patterns[g.Match.Tool])
+	b := g.Match.bucket()
+	if keys := s.keys[b.tool]; b.key != "" && !slices.Contains(keys, b.key) {
+		s.keys[b.tool] = append(keys, b.key)
+	}
+	s.patterns[b] = put(s.patterns[b])
 	return replaced
 }
 
@@ -109,8 +151,19 @@ func (l *lookup) in(s *grantSet) {
 			l.weigh(g)
 		}
 	}
-	for _, g := range s.patterns[l.call.Tool] {
-		if l.better(g) && g.Match.Matches(l.call.Tool, l.call.payload()) {
+	payload := l.call.payload()
+	for _, key := range s.keys[l.call.Tool] {
+		if word, ok := firstWord(payload[key]); ok {
+			l.among(s.patterns[bucket{l.call.Tool, key, word}], payload)
+		}
+	}
+	l.among(s.patterns[bucket{tool: l.call.Tool}], payload)
+}
+
+// among goes through patterns.
+func (l *lookup) among(list []*Grant, payload map[string]any) {
+	for _, g := range list {
+		if l.better(g) && g.Match.Matches(l.call.Tool, payload) {
 			l.weigh(g)
 		}
 	}
