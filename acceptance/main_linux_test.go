@@ -285,7 +285,7 @@ func (a *actor) start(args ...string) {
 		a.t.Fatal(err)
 	}
 	log.Close()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(slow * 20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		// Not by sbx, which would start a daemon of its own. The agent's socket is
 		// made last.
 		if answers(filepath.Join(a.socketDir(), ipc.AgentSocket)) {
