@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"watch":               {},
 	"cmd/sandboxd":        {"approval", "audit", "broker", "config", "display", "files", "gateway", "ipc", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sandboxd-launch": {"sandbox/stage"},
-	"cmd/sbx":             {"ipc", "hook", "mcp", "audit", "display", "shell/importrules"},
+	"cmd/sbx":             {"ipc", "hook", "mcp", "audit", "display"},
 	// Rooms of tests only.
 	"acceptance":   {"*"},
 	"bench":        {"approval", "audit", "bwrap", "config", "ipc", "profile"},
@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 // alsoNever are packages that a binary must not even link.
 var alsoNever = map[string][]string{
 	"sandboxd/cmd/sandboxd-launch": {"net/http", "encoding/json", "github.com/BurntSushi/toml", "mvdan.cc/sh/v3/syntax", "reflect.cgo", "runtime/cgo"},
-	"sandboxd/cmd/sbx": {"sandboxd/supervisor", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt",
+	"sandboxd/cmd/sbx": {"sandboxd/supervisor", "sandboxd/shell", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt",
 		"charm.land/lipgloss/v2"}, // its package initialisation runs `tmux info`, from $PATH, before main
 }
 

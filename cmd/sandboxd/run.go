@@ -34,6 +34,7 @@ const usage = `Usage: sandboxd [flags]
        sandboxd config check|show|schema [--config FILE]
        sandboxd broker [stop-users|new-key]
        sandboxd config preset ls [--json] | add NAME… | rm NAME… [--config FILE]
+       sandboxd config import --from VENDOR --name FILE
 
   --config FILE      the user's configuration (default ~/.config/sandboxd/config.toml);
                      the operator's /etc/sandboxd/config.toml always counts as well
@@ -130,6 +131,9 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "preset" {
 		return runPreset(args[1:], stdout, stderr)
 	}
+	if len(args) > 0 && args[0] == "import" {
+		return runImport(args[1:], os.Stdin, stdout, stderr)
+	}
 	verb := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		verb, args = args[0], args[1:]
@@ -140,7 +144,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	if err != nil || len(rest) > 0 || !slices.Contains([]string{"check", "show", "schema", "man"}, verb) {
-		fmt.Fprintf(stderr, "sandboxd config: want check, show, schema or preset\n%s", usage)
+		fmt.Fprintf(stderr, "sandboxd config: want check, show, schema, preset or import\n%s", usage)
 		return 2
 	}
 	if verb == "man" { // what packages ship

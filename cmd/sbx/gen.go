@@ -12,14 +12,14 @@ import (
 )
 
 // genVerb writes what packages ship. It is of no use to users.
-func genVerb(*app) *cobra.Command {
+func genVerb(a *app) *cobra.Command {
 	gen := group("gen", "Write manual pages", "  sbx gen man share/man/man1", &cobra.Command{
 		Use: "man DIR", Short: "Write a manual page for every verb into DIR", Example: "  sbx gen man share/man/man1", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			for name, page := range man.Pages(c.Root(), ipc.Release) {
+			for name, page := range man.Pages(newRoot(a, nil), ipc.Release) {
 				if err := os.WriteFile(filepath.Join(args[0], name), page, 0o644); err != nil {
 					return fmt.Errorf("write manual page: %w", err)
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,21 +26,29 @@ type app struct {
 	clients []*ipc.Client
 }
 
-// verbs make the commands, in the order of the help text. A verb whose other
-// side does not exist is not in the list.
-var verbs = []func(*app) *cobra.Command{
-	runVerb, fileVerb, undoVerb, checkVerb, approveVerb, pendingVerb,
-	grantsVerb, modeVerb, trustVerb, sessionVerb, profileVerb, webVerb,
-	logVerb, statsVerb, statusVerb, doctorVerb,
-	mcpVerb, hookVerb, shellVerb,
-	rulesVerb, presetVerb, configVerb, stopVerb, versionVerb, genVerb,
+// verb makes a command.
+type verb struct {
+	name string
+	make func(*app) *cobra.Command
+}
+
+// verbs are all of them, in the order of the help text. A verb whose other side does
+// not exist is not in the list.
+func verbs() []verb {
+	return []verb{
+		{"run", runVerb}, {"file", fileVerb}, {"undo", undoVerb}, {"check", checkVerb}, {"approve", approveVerb}, {"pending", pendingVerb},
+		{"grants", grantsVerb}, {"mode", modeVerb}, {"trust", trustVerb}, {"session", sessionVerb}, {"profile", profileVerb}, {"web", webVerb},
+		{"log", logVerb}, {"stats", statsVerb}, {"status", statusVerb}, {"doctor", doctorVerb},
+		{"mcp", mcpVerb}, {"hook", hookVerb}, {"shell", shellVerb},
+		{"rules", rulesVerb}, {"preset", presetVerb}, {"config", configVerb}, {"stop", stopVerb}, {"version", versionVerb}, {"gen", genVerb},
+	}
 }
 
 // execute runs one command line and returns the exit status.
 func execute(ctx context.Context, args []string) int {
 	a := &app{stdin: os.Stdin, out: os.Stdout, stderr: os.Stderr}
 	defer a.close()
-	root := newRoot(a)
+	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(os.Stdin)
 	root.SetOut(os.Stdout)
@@ -47,7 +56,9 @@ func execute(ctx context.Context, args []string) int {
 	return a.status(root.ExecuteContext(ctx))
 }
 
-func newRoot(a *app) *cobra.Command {
+// newRoot makes the command line: of all verbs, or only of the one that args name,
+// since making them all takes longer than most verbs do.
+func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sbx",
 		Short: "Run commands in a sandbox, with a person's approval",
@@ -72,8 +83,13 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(c, "%v%s", err, nearFlag(c, err))
 	})
-	for _, make := range verbs {
-		c := make(a)
+	all, named := verbs(), verbIn(f, args)
+	if i := slices.IndexFunc(all, func(v verb) bool { return v.name == named }); i >= 0 {
+		all = all[i : i+1]
+		root.CompletionOptions.DisableDefaultCmd = true
+	}
+	for _, v := range all {
+		c := v.make(a)
 		checkArgs(c)
 		root.AddCommand(c)
 	}
@@ -82,6 +98,25 @@ func newRoot(a *app) *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // sbx VERB --help is enough
 	return root
+}
+
+// verbIn is what stands behind sbx's own flags, if nothing else stands before it;
+// else "".
+func verbIn(own *pflag.FlagSet, args []string) string {
+	for len(args) > 0 {
+		name, isFlag := strings.CutPrefix(args[0], "--")
+		if !isFlag {
+			return args[0]
+		}
+		name, _, joined := strings.Cut(name, "=")
+		if own.Lookup(name) == nil || !joined && len(args) == 1 {
+			return ""
+		}
+		if args = args[1:]; !joined {
+			args = args[1:]
+		}
+	}
+	return ""
 }
 
 // checkArgs makes mistakes in the number of arguments usage errors, and lets

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,24 +12,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/cmd/sbx/internal/daemon"
 	"sandboxd/display"
-	"sandboxd/shell/importrules"
 )
 
 func rulesVerb(a *app) *cobra.Command {
 	return group("rules", "Take over rules from other agents' settings", "  sbx rules import .claude/settings.json", rulesImport(a))
 }
 
+// vendors are the agents whose settings can be read, as `sandboxd config import`
+// knows them.
+var vendors = []string{"claude", "codex", "gemini"}
+
 // vendorFiles are where the vendors keep their settings, in a project or a home
 // directory.
-var vendorFiles = []struct {
-	vendor importrules.Vendor
-	file   string
-}{
-	{importrules.Claude, ".claude/settings.json"},
-	{importrules.Claude, ".claude/settings.local.json"},
-	{importrules.Codex, ".codex/config.toml"},
-	{importrules.Gemini, ".gemini/settings.json"},
+var vendorFiles = []struct{ vendor, file string }{
+	{"claude", ".claude/settings.json"},
+	{"claude", ".claude/settings.local.json"},
+	{"codex", ".codex/config.toml"},
+	{"gemini", ".gemini/settings.json"},
 }
 
 func rulesImport(a *app) *cobra.Command {
@@ -43,16 +44,16 @@ func rulesImport(a *app) *cobra.Command {
 			"directory are read; - is standard input.",
 		Example: "  sbx rules import\n  sbx rules import .claude/settings.json > rules.toml\n  sbx rules import --from codex - < config.toml",
 		RunE: func(c *cobra.Command, args []string) error {
-			if from != "" && !slices.Contains(importrules.Vendors, importrules.Vendor(from)) {
+			if from != "" && !slices.Contains(vendors, from) {
 				return usage(c, "--from %q is not known: %s", from, vendorList())
 			}
 			if len(args) == 0 {
-				if args = usualFiles(importrules.Vendor(from)); len(args) == 0 {
+				if args = usualFiles(from); len(args) == 0 {
 					return fmt.Errorf("none of the usual files is here: name a FILE")
 				}
 			}
 			for _, file := range args {
-				if err := a.importRules(file, importrules.Vendor(from)); err != nil {
+				if err := a.importRules(file, from); err != nil {
 					return err
 				}
 			}
@@ -61,21 +62,15 @@ func rulesImport(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&from, "from", "", "whose settings they are: "+vendorList()+" (default: told by the file's directory)")
 	c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return strings.Split(vendorList(), ", "), cobra.ShellCompDirectiveNoFileComp
+		return vendors, cobra.ShellCompDirectiveNoFileComp
 	})
 	return c
 }
 
-func vendorList() string {
-	var names []string
-	for _, v := range importrules.Vendors {
-		names = append(names, string(v))
-	}
-	return strings.Join(names, ", ")
-}
+func vendorList() string { return strings.Join(vendors, ", ") }
 
 // usualFiles are the vendors' files that are there.
-func usualFiles(vendor importrules.Vendor) []string {
+func usualFiles(vendor string) []string {
 	var found []string
 	home, _ := os.UserHomeDir()
 	for _, dir := range []string{".", home} {
@@ -90,14 +85,14 @@ func usualFiles(vendor importrules.Vendor) []string {
 }
 
 // vendorOf tells a file's vendor by the directory that it lies in.
-func vendorOf(file string) importrules.Vendor {
+func vendorOf(file string) string {
 	abs, err := fromHere(file)
 	if err != nil {
 		return ""
 	}
 	for part := range strings.SplitSeq(filepath.Dir(abs), "/") {
-		for _, v := range importrules.Vendors {
-			if part == "."+string(v) {
+		for _, v := range vendors {
+			if part == "."+v {
 				return v
 			}
 		}
@@ -105,23 +100,40 @@ func vendorOf(file string) importrules.Vendor {
 	return ""
 }
 
-// maxSettings bounds a file of settings.
-const maxSettings = 4 << 20
-
-func (a *app) importRules(file string, vendor importrules.Vendor) error {
+// importRules has the sandboxd beside us read the settings, which knows its rules.
+func (a *app) importRules(file, vendor string) error {
 	if vendor == "" {
 		vendor = vendorOf(file)
 	}
 	if vendor == "" {
 		return fmt.Errorf("whose settings are in %q? Add --from %s", file, strings.ReplaceAll(vendorList(), ", ", "|"))
 	}
-	data, err := readSettings(file, a.stdin)
+	in := a.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no file %q", file)
+		}
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	var out, said strings.Builder
+	err := daemon.Run([]string{"config", "import", "--from", vendor, "--name", file}, in, &out, &said)
+	if _, ok := daemon.ExitStatus(err); ok {
+		return fmt.Errorf("%s", strings.TrimPrefix(strings.TrimSpace(said.String()), "sandboxd: "))
+	}
 	if err != nil {
 		return err
 	}
-	r, err := importrules.Convert(vendor, file, data)
-	if err != nil {
-		return err
+	var r struct {
+		TOML    string                       `json:"toml"`
+		Skipped []struct{ What, Why string } `json:"skipped"`
+	}
+	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
+		return fmt.Errorf("sandboxd config import: %w", err)
 	}
 	if text := r.TOML; isTerminal(a.out) {
 		a.printf("%s\n", strings.Join(display.Block(text), "\n"))
@@ -132,24 +144,4 @@ func (a *app) importRules(file string, vendor importrules.Vendor) error {
 		a.note("not taken over: %s: %s", s.What, s.Why)
 	}
 	return nil
-}
-
-func readSettings(file string, stdin *os.File) ([]byte, error) {
-	in := stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no file %q", file)
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxSettings+1))
-	if err == nil && len(data) > maxSettings {
-		err = fmt.Errorf("%q is larger than %s", file, display.Size(maxSettings))
-	}
-	return data, err
 }

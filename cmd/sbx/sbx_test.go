@@ -195,7 +195,7 @@ func TestEveryVerbHasAnExample(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot(&app{stdin: os.Stdin}))
+	walk(newRoot(&app{stdin: os.Stdin}, nil))
 }
 
 // R-UX-07: for every verb there is a script in which it succeeds, one for each
@@ -263,7 +263,7 @@ func TestEveryVerbHasScripts(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot(&app{stdin: os.Stdin}))
+	walk(newRoot(&app{stdin: os.Stdin}, nil))
 	for path := range endsOf {
 		if !known[path] {
 			t.Errorf("ends.go tells how sbx %s ends, which is no verb", path)

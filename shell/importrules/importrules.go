@@ -32,14 +32,14 @@ var Vendors = []Vendor{Claude, Codex, Gemini}
 
 // Result is what became of a file.
 type Result struct {
-	TOML    string
-	Skipped []Skipped
+	TOML    string    `json:"toml"`
+	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
 // Skipped is a setting that was not carried over.
 type Skipped struct {
-	What string
-	Why  string
+	What string `json:"what"`
+	Why  string `json:"why"`
 }
 
 // Convert reads one file. name is shown in the result and tells formats apart
