@@ -407,6 +407,10 @@ var goOperations = map[string]goOperation{
 	},
 	"check":      taking((*ipc.Client).Check),
 	"exec.start": taking((*ipc.Client).StartExec),
+	"exec.run": listening(func(ctx context.Context, c *ipc.Client, p params) (ipc.Stream[ipc.Event], error) {
+		_, events, err := c.RunExec(ctx, bodyOf[ipc.ExecRequest](p))
+		return events, err
+	}),
 	"exec.events": listening(func(ctx context.Context, c *ipc.Client, p params) (ipc.Stream[ipc.Event], error) {
 		return c.ExecEvents(ctx, ipc.EventsRequest{ID: p.text("id"), FromSeq: p.number("from_seq"), Watch: p.text("watch") == "true"})
 	}),

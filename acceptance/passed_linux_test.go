@@ -100,7 +100,7 @@ func TestPassedByHand(t *testing.T) {
 	}
 	c.Secret = s.Secret
 	try := func(in, out *os.File) (ipc.ExecStarted, error) {
-		token, closing, err := c.PassStdio(in, out, nil)
+		token, closing, err := c.PassStdio(t.Context(), in, out, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

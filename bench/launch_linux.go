@@ -111,11 +111,7 @@ func (c *client) run(argv ...string) (string, error) {
 // follow starts a command and follows it to its end.
 func (c *client) follow(r ipc.ExecRequest) (string, error) {
 	ctx := context.Background()
-	started, err := c.StartExec(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	events, err := c.ExecEvents(ctx, ipc.EventsRequest{ID: started.ID})
+	_, events, err := c.RunExec(ctx, r)
 	if err != nil {
 		return "", err
 	}

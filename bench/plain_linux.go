@@ -78,7 +78,7 @@ func (c *client) passing() error {
 		return err
 	}
 	defer null.Close()
-	token, closing, err := c.PassStdio(null, null, null)
+	token, closing, err := c.PassStdio(context.Background(), null, null, null)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ type AgentBackend interface {
 	OpenSession(context.Context, Caller, SessionRequest) (Session, error)
 	// Check waits for a person where one must be asked, unless DryRun.
 	Check(context.Context, Caller, CheckRequest) (Verdict, error)
-	// StartExec queues the command and returns at once. It is called once for
+	// StartExec queues the command and returns at once; where the request has Open,
+	// it does first what OpenSession does. It is called once for
 	// requests with the same idempotency key. Its context ends with
 	// the request: what goes on must not hang on it. Unless Keep is set, the
 	// backend ends the command when its last stream that is not a Watch closes
@@ -86,4 +87,13 @@ type ApproverBackend interface {
 type Stream[T any] interface {
 	Next(context.Context) (T, error)
 	Close() error
+}
+
+// Ready is a [Stream] that knows whether Next would return at once, be it with
+// io.EOF. What is there together then goes out together.
+type Ready interface{ Ready() bool }
+
+func isReady(stream any) bool {
+	r, ok := stream.(Ready)
+	return ok && r.Ready()
 }

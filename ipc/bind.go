@@ -40,17 +40,38 @@ func query[Req, Resp any](f method[Req, Resp], read func(params) Req) handler {
 
 // streamed serves a method that yields a stream, which send puts on the wire.
 func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media string, send func(*exchange, Stream[T])) handler {
+	h := streaming(func(x *exchange) (Stream[T], error) {
+		req, bad := readQuery(x, read)
+		if bad != nil {
+			return nil, bad
+		}
+		return f(x.backend, x.r.Context(), x.caller, req)
+	}, media, send)
+	h.read = func(q params) { read(q) }
+	return h
+}
+
+// opened is streamed for a request whose body says what is to be done first;
+// place is as in body.
+func opened[Req, T any](f func(*exchange, Req) (Stream[T], error), place func(*exchange, *Req) *Error, media string, send func(*exchange, Stream[T])) handler {
+	h := streaming(func(x *exchange) (Stream[T], error) {
+		req, bad := readRequest(x, place, x.limits.Body)
+		if bad != nil {
+			return nil, bad
+		}
+		return f(x, req)
+	}, media, send)
+	h.in = reflect.TypeFor[Req]()
+	return h
+}
+
+// streaming serves what open yields. Nothing has been sent when open fails.
+func streaming[T any](open func(*exchange) (Stream[T], error), media string, send func(*exchange, Stream[T])) handler {
 	return handler{
 		out:    reflect.TypeFor[T](),
-		read:   func(q params) { read(q) },
 		stream: media,
 		serve: func(x *exchange) {
-			req, bad := readQuery(x, read)
-			if bad != nil {
-				x.refuse(bad)
-				return
-			}
-			s, err := f(x.backend, x.r.Context(), x.caller, req)
+			s, err := open(x)
 			if err != nil {
 				x.refuse(x.asError(err))
 				return
@@ -58,11 +79,7 @@ func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media
 			send(x, s)
 		},
 		follow: func(x *exchange, put func([]byte) error) *Error {
-			req, bad := readQuery(x, read)
-			if bad != nil {
-				return bad
-			}
-			s, err := f(x.backend, x.r.Context(), x.caller, req)
+			s, err := open(x)
 			if err != nil {
 				return x.asError(err)
 			}
@@ -119,21 +136,25 @@ func large[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Erro
 }
 
 func serveBody[Req, Resp any](x *exchange, f method[Req, Resp], place func(*exchange, *Req) *Error, limit int64, status int) {
-	raw, bad := x.readBody(limit)
-	if bad != nil {
-		x.refuse(bad)
-		return
-	}
-	req, bad := decode[Req](raw)
-	if bad == nil && place != nil {
-		bad = place(x, &req)
-	}
+	req, bad := readRequest(x, place, limit)
 	if bad != nil {
 		x.refuse(bad)
 		return
 	}
 	resp, err := f(x.backend, x.r.Context(), x.caller, req)
 	answer(x, status, resp, err)
+}
+
+// readRequest reads a request from the body; place is as in body.
+func readRequest[Req any](x *exchange, place func(*exchange, *Req) *Error, limit int64) (req Req, bad *Error) {
+	raw, bad := x.readBody(limit)
+	if bad == nil {
+		req, bad = decode[Req](raw)
+	}
+	if bad == nil && place != nil {
+		bad = place(x, &req)
+	}
+	return req, bad
 }
 
 // byID is place for a request whose path names an object.

@@ -62,16 +62,7 @@ func (c *Client) client() *http.Client {
 	c.once.Do(func() {
 		c.http = &http.Client{
 			Transport: &http.Transport{
-				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-					conn, err := dial(ctx, c.Socket)
-					if err == nil || c.Start == nil {
-						return conn, err
-					}
-					if err := c.Start(ctx); err != nil {
-						return nil, &startError{err}
-					}
-					return dial(ctx, c.Socket)
-				},
+				DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, c.Socket) },
 				DisableCompression:     true,
 				MaxResponseHeaderBytes: 64 << 10,
 				MaxIdleConnsPerHost:    16,
@@ -80,6 +71,19 @@ func (c *Client) client() *http.Client {
 		}
 	})
 	return c.http
+}
+
+// dial connects to one of the daemon's sockets, and starts the daemon where
+// nobody serves it.
+func (c *Client) dial(ctx context.Context, socket string) (net.Conn, error) {
+	conn, err := dial(ctx, socket)
+	if err == nil || c.Start == nil {
+		return conn, err
+	}
+	if err := c.Start(ctx); err != nil {
+		return nil, &startError{err}
+	}
+	return dial(ctx, socket)
 }
 
 // startError is an error of Client.Start on its way through package http.
@@ -166,11 +170,19 @@ func readError(resp *http.Response) error {
 // ask sends a request with a JSON body and decodes the answer.
 func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req Req) (Resp, error) {
 	var resp Resp
-	if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
-		return resp, badRequest(field + " is not UTF-8 and cannot be sent unaltered")
+	body, header, err := encodeBody(req)
+	if err != nil {
+		return resp, err
 	}
-	header := map[string]string{"Content-Type": "application/json"}
-	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(encode(req)), header, &resp)
+	return resp, c.roundTrip(ctx, method, path, body, header, &resp)
+}
+
+// encodeBody writes a request as a body, and the header that goes with it.
+func encodeBody[Req any](req Req) (io.Reader, map[string]string, error) {
+	if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
+		return nil, nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered")
+	}
+	return bytes.NewReader(encode(req)), map[string]string{"Content-Type": "application/json"}, nil
 }
 
 // fetch sends a request without a body and decodes the answer.

@@ -119,6 +119,29 @@ func (c *Client) StartExec(ctx context.Context, r ExecRequest) (ExecStarted, err
 	return ask[ExecStarted](ctx, c, "POST", "/v1/exec", r)
 }
 
+// RunExec is StartExec and ExecEvents in one exchange. The stream begins with the
+// command's first event.
+func (c *Client) RunExec(ctx context.Context, r ExecRequest) (ExecStarted, Stream[Event], error) {
+	body, header, err := encodeBody(r)
+	if err != nil {
+		return ExecStarted{}, nil, err
+	}
+	events, err := c.events(ctx, "POST", "/v1/exec/events", body, header)
+	if err != nil {
+		return ExecStarted{}, nil, err
+	}
+	first, err := events.Next(ctx)
+	if err == nil && first.Queued == nil {
+		err = errors.New("the first event does not say what was started")
+	}
+	if err != nil {
+		events.Close()
+		return ExecStarted{}, nil, fmt.Errorf("POST /v1/exec/events: %w", err)
+	}
+	events.first = &first
+	return *first.Queued, events, nil
+}
+
 // ExecEvents opens a command's events. The stream ends with io.EOF after the
 // exit event; where the connection is lost before, Next returns
 // io.ErrUnexpectedEOF, and the events can be opened again from the next number.
@@ -126,13 +149,22 @@ func (c *Client) ExecEvents(ctx context.Context, r EventsRequest) (Stream[Event]
 	if err := missing("id", r.ID); err != nil {
 		return nil, err
 	}
+	events, err := c.events(ctx, "GET", pathOf("/v1/exec", r.ID, "/events", "from_seq", numberOf(r.FromSeq), "watch", flagOf(r.Watch)), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// events sends a request that is answered with events.
+func (c *Client) events(ctx context.Context, method, path string, body io.Reader, header map[string]string) (*eventReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	body, err := c.do(ctx, "GET", pathOf("/v1/exec", r.ID, "/events", "from_seq", numberOf(r.FromSeq), "watch", flagOf(r.Watch)), nil, nil)
+	answer, err := c.do(ctx, method, path, body, header)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &eventReader{lines: newLines(body), body: body, cancel: cancel}, nil
+	return &eventReader{lines: newLines(answer), body: answer, cancel: cancel}, nil
 }
 
 // WriteStdin sends a piece of input. It returns when the command has room for it.
@@ -192,12 +224,17 @@ type eventReader struct {
 	lines  *bufio.Reader
 	body   io.Closer
 	cancel context.CancelFunc
-	ended  bool // the exit event has been read
+	first  *Event // has been read already; nil: nothing has
+	ended  bool   // the exit event has been read
 }
 
 func (e *eventReader) Next(ctx context.Context) (Event, error) {
 	if err := ctx.Err(); err != nil {
 		return Event{}, err
+	}
+	if first := e.first; first != nil {
+		e.first = nil
+		return *first, nil
 	}
 	stop := context.AfterFunc(ctx, e.cancel)
 	defer stop()

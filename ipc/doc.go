@@ -24,8 +24,7 @@
 //
 //	client := ipc.Client{Socket: filepath.Join(dir, ipc.AgentSocket)}
 //	session, err := client.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Root: root})
-//	started, err := client.StartExec(ctx, ipc.ExecRequest{Session: session.ID, Command: "git status"})
-//	events, err := client.ExecEvents(ctx, ipc.EventsRequest{ID: started.ID})
+//	started, events, err := client.RunExec(ctx, ipc.ExecRequest{Session: session.ID, Command: "git status"})
 //
 // docs/protocol.md describes the wire, docs/openapi.yaml the same for machines;
 // a test holds both to the routes of this package.

@@ -9,10 +9,12 @@ const (
 	StdinInline = "inline" // ExecRequest.StdinData, then end of file
 )
 
-// ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set.
+// ExecRequest is the body of POST /v1/exec and POST /v1/exec/events. Exactly one of
+// Session, Ticket and Open, and one of Command and Argv, is set.
 type ExecRequest struct {
 	Session        string            `json:"session,omitempty"`
 	Ticket         Secret            `json:"ticket,omitempty"` // in place of a session: see CheckRequest.TicketMS
+	Open           *SessionRequest   `json:"open,omitempty"`   // in place of a session: the terminal's own, found or opened; kind "cli"
 	CallID         string            `json:"call_id,omitempty"`
 	Command        string            `json:"command,omitempty"` // a line of shell
 	Argv           []string          `json:"argv,omitempty"`    // a command without a shell
@@ -41,7 +43,8 @@ type ExecRequest struct {
 // ExecStarted answers POST /v1/exec. The command is queued; what becomes of it
 // is in its events.
 type ExecStarted struct {
-	ID string `json:"id"`
+	ID      string   `json:"id"`
+	Session *Session `json:"session,omitempty"` // what ExecRequest.Open found or opened
 }
 
 // EventsRequest is GET /v1/exec/{id}/events.
@@ -69,16 +72,18 @@ const (
 // Event is one line of a command's events. Seq counts from 1 without holes,
 // except where an EventGap says so.
 type Event struct {
-	Seq       uint64     `json:"seq"`
-	Time      time.Time  `json:"time"`
-	Type      EventType  `json:"type"`
-	Data      []byte     `json:"data,omitempty"` // base64 on the wire
-	Approval  *Approval  `json:"approval,omitempty"`
-	Decision  *Decided   `json:"decision,omitempty"`
-	Started   *Started   `json:"started,omitempty"`
-	Violation *Violation `json:"violation,omitempty"`
-	Gap       *Gap       `json:"gap,omitempty"`
-	Exit      *Exit      `json:"exit,omitempty"`
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	Type EventType `json:"type"`
+	Data []byte    `json:"data,omitempty"` // base64 on the wire
+	// Queued is in the first event of exec.run.
+	Queued    *ExecStarted `json:"queued,omitempty"`
+	Approval  *Approval    `json:"approval,omitempty"`
+	Decision  *Decided     `json:"decision,omitempty"`
+	Started   *Started     `json:"started,omitempty"`
+	Violation *Violation   `json:"violation,omitempty"`
+	Gap       *Gap         `json:"gap,omitempty"`
+	Exit      *Exit        `json:"exit,omitempty"`
 }
 
 // Started is what is known when the command runs.

@@ -123,7 +123,7 @@ func FuzzCall(f *testing.F) {
 		if bad != nil {
 			return
 		}
-		for _, r := range routes {
+		for _, r := range Routes() {
 			if r.Name != c.Method || r.out == nil {
 				continue
 			}

@@ -10,24 +10,32 @@ import (
 )
 
 // startExec starts nothing twice for one idempotency key.
-var startExec = func() handler {
+func startExec() handler {
 	h := created(Backend.StartExec, completeExec)
 	h.serve = func(x *exchange) {
 		serveBody(x, startOnce(x), completeExec, x.limits.Body, http.StatusCreated)
 	}
 	return h
-}()
+}
+
+// runExec is startExec and the command's events in one exchange.
+func runExec() handler {
+	return opened(runOnce, completeExec, "application/x-ndjson", ndjson[Event])
+}
 
 // changeFile changes nothing twice for one idempotency key.
-var changeFile = func() handler {
+func changeFile() handler {
 	h := large(Backend.File, completeFile)
 	h.serve = func(x *exchange) { serveBody(x, changeOnce(x), completeFile, x.limits.FileBody, http.StatusOK) }
 	return h
-}()
+}
 
 // completeExec takes the idempotency key from the header too.
 func completeExec(x *exchange, r *ExecRequest) (bad *Error) {
 	r.IdempotencyKey, bad = x.idempotencyKey(r.IdempotencyKey)
+	if bad == nil && r.IdempotencyKey != "" && r.Open != nil {
+		bad = badRequest("an idempotency key counts within a session: name one, in place of open")
+	}
 	return bad
 }
 
@@ -84,11 +92,13 @@ const stdinPiece = 64 << 10
 
 // stdin hands the raw body on piece by piece: the connection fills up when
 // the command does not read, which is the client's back-pressure.
-var stdin = handler{
-	raw:   true,
-	out:   reflect.TypeFor[Done](),
-	read:  func(q params) { stdinRequest(q) },
-	serve: serveStdin,
+func stdin() handler {
+	return handler{
+		raw:   true,
+		out:   reflect.TypeFor[Done](),
+		read:  func(q params) { stdinRequest(q) },
+		serve: serveStdin,
+	}
 }
 
 func stdinRequest(q params) StdinRequest {

@@ -51,6 +51,38 @@ func startOnce(x *exchange) method[ExecRequest, ExecStarted] {
 	}
 }
 
+// runOnce is startOnce, and the events of what it started or had started. The
+// first says what was started.
+func runOnce(x *exchange, r ExecRequest) (Stream[Event], error) {
+	ctx := x.r.Context()
+	started, err := startOnce(x)(x.backend, ctx, x.caller, r)
+	if err != nil {
+		return nil, err
+	}
+	events, err := x.backend.ExecEvents(ctx, x.caller, EventsRequest{ID: started.ID})
+	if err != nil {
+		return nil, err
+	}
+	return &told{Stream: events, started: &started}, nil
+}
+
+// told is a command's events with what exec.start would have answered in the first.
+type told struct {
+	Stream[Event]
+	started *ExecStarted // nil once it is told
+}
+
+// Ready implements [Ready].
+func (t *told) Ready() bool { return isReady(t.Stream) }
+
+func (t *told) Next(ctx context.Context) (Event, error) {
+	e, err := t.Stream.Next(ctx)
+	if err == nil {
+		e.Queued, t.started = t.started, nil
+	}
+	return e, err
+}
+
 // startWith starts a command with the descriptors that were passed for it.
 func (x *exchange) startWith(ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
 	if r.Stdio == "" {

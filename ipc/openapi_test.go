@@ -87,7 +87,7 @@ func (d *describer) text(depth int, key, s string) {
 
 func (d *describer) paths() {
 	last := ""
-	routes := slices.Clone(routes)
+	routes := Routes()
 	slices.SortStableFunc(routes, func(a, b Route) int { return strings.Compare(a.Path, b.Path) })
 	for _, r := range routes {
 		if r.Path != last {
@@ -117,7 +117,7 @@ func (d *describer) parameters(r Route) {
 		r.read(params{r: &http.Request{URL: &url.URL{}, Header: http.Header{}}, bad: &bad, seen: &seen})
 	}
 	names := inPath.FindAllStringSubmatch(r.Path, -1)
-	header := r.Name == "exec.start" || r.Name == "file"
+	header := r.Name == "exec.start" || r.Name == "exec.run" || r.Name == "file"
 	if len(seen)+len(names) == 0 && !header {
 		return
 	}
@@ -379,7 +379,7 @@ func TestProtocolDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(b)
-	for _, r := range routes {
+	for _, r := range Routes() {
 		var sockets []string
 		for _, role := range r.Roles {
 			sockets = append(sockets, string(role))
@@ -390,7 +390,7 @@ func TestProtocolDocument(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile("`(GET|POST|DELETE|PUT) (/v1[^` ?]*)").FindAllStringSubmatch(doc, -1) {
-		if !slices.ContainsFunc(routes, func(r Route) bool { return r.Method == m[1] && r.Path == m[2] }) {
+		if !slices.ContainsFunc(Routes(), func(r Route) bool { return r.Method == m[1] && r.Path == m[2] }) {
 			t.Errorf("it names %s %s, which is not there", m[1], m[2])
 		}
 	}

@@ -3,7 +3,6 @@ package ipc
 import (
 	"context"
 	"reflect"
-	"slices"
 )
 
 // Route is one operation of the interface.
@@ -30,87 +29,84 @@ type handler struct {
 }
 
 // Routes lists every operation that the server offers. The documents are
-// checked against it.
-func Routes() []Route { return slices.Clone(routes) }
+// checked against it. It is made when it is asked for: a program that is only a
+// client links and initialises nothing of it.
+func Routes() []Route {
+	both, agent, approver := []Role{RoleAgent, RoleApprover}, []Role{RoleAgent}, []Role{RoleApprover}
+	return []Route{
+		{"GET", "/v1/version", "version", both, "who answers, and what it can do", plain(Backend.Version)},
+		{"GET", "/v1/status", "status", both, "how the daemon and this host are", plain(Backend.Status)},
+		{"GET", "/v1/doctor", "doctor", both, "examine the host; with `prove`, attempt each forbidden act", query(Backend.Doctor, func(q params) DoctorRequest {
+			return DoctorRequest{Prove: q.flag("prove")}
+		})},
+		{"GET", "/v1/ws", "ws", both, "a WebSocket: JSON-RPC 2.0 under the names of all other operations", webSocket()},
+		{"GET", "/v1/profile", "profile", both, "show, explain or compare profiles", query(Backend.Profile, func(q params) ProfileRequest {
+			return ProfileRequest{Session: q.text("session"), Path: q.text("path"), Against: q.text("against")}
+		})},
 
-var (
-	both     = []Role{RoleAgent, RoleApprover}
-	agent    = []Role{RoleAgent}
-	approver = []Role{RoleApprover}
-)
+		{"POST", "/v1/sessions", "session.open", agent, "open a session, or find the terminal's own again", created(Backend.OpenSession, nil)},
+		{"GET", "/v1/sessions", "session.list", both, "the sessions that the caller may see", plain(Backend.Sessions)},
+		{"POST", "/v1/sessions/{id}/turn", "session.turn", both, "the user spoke: a new turn, and the stop is cleared", body(Backend.Turn, byID(func(r *TurnRequest) *string { return &r.Session }))},
+		{"DELETE", "/v1/sessions/{id}", "session.close", both, "end a session and what runs in it", query(Backend.CloseSession, func(q params) CloseRequest {
+			return CloseRequest{Session: q.id()}
+		})},
 
-var routes = []Route{
-	{"GET", "/v1/version", "version", both, "who answers, and what it can do", plain(Backend.Version)},
-	{"GET", "/v1/status", "status", both, "how the daemon and this host are", plain(Backend.Status)},
-	{"GET", "/v1/doctor", "doctor", both, "examine the host; with `prove`, attempt each forbidden act", query(Backend.Doctor, func(q params) DoctorRequest {
-		return DoctorRequest{Prove: q.flag("prove")}
-	})},
-	{"GET", "/v1/ws", "ws", both, "a WebSocket: JSON-RPC 2.0 under the names of all other operations", webSocket},
-	{"GET", "/v1/profile", "profile", both, "show, explain or compare profiles", query(Backend.Profile, func(q params) ProfileRequest {
-		return ProfileRequest{Session: q.text("session"), Path: q.text("path"), Against: q.text("against")}
-	})},
+		{"POST", "/v1/check", "check", agent, "decide without running", body(Backend.Check, nil)},
+		{"POST", "/v1/exec", "exec.start", agent, "queue a command", startExec()},
+		{"POST", "/v1/exec/events", "exec.run", agent, "queue a command and follow it", runExec()},
+		{"GET", "/v1/exec/{id}/events", "exec.events", both, "follow a command", streamed(Backend.ExecEvents, eventsRequest, "application/x-ndjson", ndjson[Event])},
+		{"POST", "/v1/exec/{id}/stdin", "exec.stdin", agent, "send a piece of input, or its end", stdin()},
+		{"POST", "/v1/exec/{id}/signal", "exec.signal", agent, "send a signal", body(done(Backend.SignalExec), byID(func(r *SignalRequest) *string { return &r.ID }))},
+		{"POST", "/v1/exec/{id}/resize", "exec.resize", agent, "tell the command's terminal its size", body(done(Backend.ResizeExec), byID(func(r *ResizeRequest) *string { return &r.ID }))},
+		{"DELETE", "/v1/exec/{id}", "exec.cancel", both, "end the command's whole tree", query(done(Backend.CancelExec), func(q params) CancelRequest {
+			return CancelRequest{ID: q.id()}
+		})},
+		{"POST", "/v1/files/{op}", "file", agent, "carry out a file operation", changeFile()},
+		{"POST", "/v1/batch", "batch", agent, "carry out the calls of one model response, in order", large(Backend.Batch, nil)},
 
-	{"POST", "/v1/sessions", "session.open", agent, "open a session, or find the terminal's own again", created(Backend.OpenSession, nil)},
-	{"GET", "/v1/sessions", "session.list", both, "the sessions that the caller may see", plain(Backend.Sessions)},
-	{"POST", "/v1/sessions/{id}/turn", "session.turn", both, "the user spoke: a new turn, and the stop is cleared", body(Backend.Turn, byID(func(r *TurnRequest) *string { return &r.Session }))},
-	{"DELETE", "/v1/sessions/{id}", "session.close", both, "end a session and what runs in it", query(Backend.CloseSession, func(q params) CloseRequest {
-		return CloseRequest{Session: q.id()}
-	})},
-
-	{"POST", "/v1/check", "check", agent, "decide without running", body(Backend.Check, nil)},
-	{"POST", "/v1/exec", "exec.start", agent, "queue a command", startExec},
-	{"GET", "/v1/exec/{id}/events", "exec.events", both, "follow a command", streamed(Backend.ExecEvents, eventsRequest, "application/x-ndjson", ndjson[Event])},
-	{"POST", "/v1/exec/{id}/stdin", "exec.stdin", agent, "send a piece of input, or its end", stdin},
-	{"POST", "/v1/exec/{id}/signal", "exec.signal", agent, "send a signal", body(done(Backend.SignalExec), byID(func(r *SignalRequest) *string { return &r.ID }))},
-	{"POST", "/v1/exec/{id}/resize", "exec.resize", agent, "tell the command's terminal its size", body(done(Backend.ResizeExec), byID(func(r *ResizeRequest) *string { return &r.ID }))},
-	{"DELETE", "/v1/exec/{id}", "exec.cancel", both, "end the command's whole tree", query(done(Backend.CancelExec), func(q params) CancelRequest {
-		return CancelRequest{ID: q.id()}
-	})},
-	{"POST", "/v1/files/{op}", "file", agent, "carry out a file operation", changeFile},
-	{"POST", "/v1/batch", "batch", agent, "carry out the calls of one model response, in order", large(Backend.Batch, nil)},
-
-	{"GET", "/v1/approvals", "approval.list", approver, "the questions that wait", plain(Backend.Approvals)},
-	{"GET", "/v1/approvals/{id}", "approval.show", approver, "one question whole, with what a person looks at", query(Backend.Approval, func(q params) ApprovalRequest {
-		return ApprovalRequest{ID: q.id()}
-	})},
-	{"POST", "/v1/approvals/{id}/decision", "approval.decide", approver, "answer a question", body(Backend.Decide, byID(func(a *Answer) *string { return &a.ID }))},
-	{"GET", "/v1/events", "events", approver, "follow what happens", streamed(Backend.News, newsRequest, "text/event-stream", sse)},
-	{"GET", "/v1/grants", "grant.list", approver, "what is allowed or refused beyond one call", plain(Backend.Grants)},
-	{"GET", "/v1/grants/{id}", "grant.show", approver, "explain one grant", query(Backend.Grant, grantID)},
-	{"DELETE", "/v1/grants/{id}", "grant.revoke", approver, "withdraw one grant, at once", query(done(Backend.Revoke), grantID)},
-	{"GET", "/v1/stats", "stats", approver, "count decisions", plain(Backend.Stats)},
-	{"DELETE", "/v1/stats", "stats.reset", approver, "count from 0 again", query(done(func(b Backend, ctx context.Context, c Caller, _ struct{}) error {
-		return b.ResetStats(ctx, c)
-	}), func(params) struct{} { return struct{}{} })},
-	{"GET", "/v1/audit", "audit", approver, "read records", query(Backend.Audit, func(q params) AuditRequest {
-		return AuditRequest{
-			Session: q.text("session"), Agent: q.text("agent"), Tool: q.text("tool"),
-			Category: q.text("category"), Decision: q.text("decision"),
-			ExecID: q.text("exec_id"), Grep: q.text("grep"),
-			Since: q.time("since"), Until: q.time("until"),
-			AfterSeq: q.number("after_seq"), Limit: int(q.number("limit")), Last: q.flag("last"),
-		}
-	})},
-	{"GET", "/v1/audit/verify", "audit.verify", approver, "check the chain of records", query(Backend.VerifyAudit, func(q params) AuditVerifyRequest {
-		return AuditVerifyRequest{AnchorSeq: q.number("anchor_seq"), AnchorHash: q.text("anchor_hash")}
-	})},
-	{"GET", "/v1/mode", "mode", approver, "how a session, or the daemon, decides", query(Backend.Mode, func(q params) ModeRequest {
-		return ModeRequest{Session: q.text("session")}
-	})},
-	{"POST", "/v1/mode", "mode.set", approver, "change that", body(Backend.SetMode, nil)},
-	{"GET", "/v1/trust", "trust.list", approver, "the directories that a person trusts", plain(Backend.Trusted)},
-	{"POST", "/v1/trust", "trust.add", approver, "trust one", body(Backend.Trust, nil)},
-	{"DELETE", "/v1/trust", "trust.remove", approver, "trust it no more", query(done(Backend.Distrust), func(q params) TrustRequest {
-		return TrustRequest{Dir: q.must("dir")}
-	})},
-	{"POST", "/v1/web/invitations", "web.invite", approver, "let one browser in at the gateway", plain(Backend.Invite)},
-	{"GET", "/v1/web/front_ends", "web.list", approver, "the programs that may use the gateway", plain(Backend.FrontEnds)},
-	{"POST", "/v1/web/front_ends", "web.add", approver, "make a token for one", body(Backend.AddFrontEnd, nil)},
-	{"DELETE", "/v1/web/front_ends/{id}", "web.remove", approver, "take its token out of force", query(done(Backend.RemoveFrontEnd), func(q params) FrontEndName {
-		return FrontEndName{Name: q.id()}
-	})},
-	{"POST", "/v1/reload", "reload", approver, "read the configuration again, whole or not at all", plain(Backend.Reload)},
-	{"POST", "/v1/shutdown", "shutdown", approver, "end the daemon", body(done(Backend.Shutdown), nil)},
+		{"GET", "/v1/approvals", "approval.list", approver, "the questions that wait", plain(Backend.Approvals)},
+		{"GET", "/v1/approvals/{id}", "approval.show", approver, "one question whole, with what a person looks at", query(Backend.Approval, func(q params) ApprovalRequest {
+			return ApprovalRequest{ID: q.id()}
+		})},
+		{"POST", "/v1/approvals/{id}/decision", "approval.decide", approver, "answer a question", body(Backend.Decide, byID(func(a *Answer) *string { return &a.ID }))},
+		{"GET", "/v1/events", "events", approver, "follow what happens", streamed(Backend.News, newsRequest, "text/event-stream", sse)},
+		{"GET", "/v1/grants", "grant.list", approver, "what is allowed or refused beyond one call", plain(Backend.Grants)},
+		{"GET", "/v1/grants/{id}", "grant.show", approver, "explain one grant", query(Backend.Grant, grantID)},
+		{"DELETE", "/v1/grants/{id}", "grant.revoke", approver, "withdraw one grant, at once", query(done(Backend.Revoke), grantID)},
+		{"GET", "/v1/stats", "stats", approver, "count decisions", plain(Backend.Stats)},
+		{"DELETE", "/v1/stats", "stats.reset", approver, "count from 0 again", query(done(func(b Backend, ctx context.Context, c Caller, _ struct{}) error {
+			return b.ResetStats(ctx, c)
+		}), func(params) struct{} { return struct{}{} })},
+		{"GET", "/v1/audit", "audit", approver, "read records", query(Backend.Audit, func(q params) AuditRequest {
+			return AuditRequest{
+				Session: q.text("session"), Agent: q.text("agent"), Tool: q.text("tool"),
+				Category: q.text("category"), Decision: q.text("decision"),
+				ExecID: q.text("exec_id"), Grep: q.text("grep"),
+				Since: q.time("since"), Until: q.time("until"),
+				AfterSeq: q.number("after_seq"), Limit: int(q.number("limit")), Last: q.flag("last"),
+			}
+		})},
+		{"GET", "/v1/audit/verify", "audit.verify", approver, "check the chain of records", query(Backend.VerifyAudit, func(q params) AuditVerifyRequest {
+			return AuditVerifyRequest{AnchorSeq: q.number("anchor_seq"), AnchorHash: q.text("anchor_hash")}
+		})},
+		{"GET", "/v1/mode", "mode", approver, "how a session, or the daemon, decides", query(Backend.Mode, func(q params) ModeRequest {
+			return ModeRequest{Session: q.text("session")}
+		})},
+		{"POST", "/v1/mode", "mode.set", approver, "change that", body(Backend.SetMode, nil)},
+		{"GET", "/v1/trust", "trust.list", approver, "the directories that a person trusts", plain(Backend.Trusted)},
+		{"POST", "/v1/trust", "trust.add", approver, "trust one", body(Backend.Trust, nil)},
+		{"DELETE", "/v1/trust", "trust.remove", approver, "trust it no more", query(done(Backend.Distrust), func(q params) TrustRequest {
+			return TrustRequest{Dir: q.must("dir")}
+		})},
+		{"POST", "/v1/web/invitations", "web.invite", approver, "let one browser in at the gateway", plain(Backend.Invite)},
+		{"GET", "/v1/web/front_ends", "web.list", approver, "the programs that may use the gateway", plain(Backend.FrontEnds)},
+		{"POST", "/v1/web/front_ends", "web.add", approver, "make a token for one", body(Backend.AddFrontEnd, nil)},
+		{"DELETE", "/v1/web/front_ends/{id}", "web.remove", approver, "take its token out of force", query(done(Backend.RemoveFrontEnd), func(q params) FrontEndName {
+			return FrontEndName{Name: q.id()}
+		})},
+		{"POST", "/v1/reload", "reload", approver, "read the configuration again, whole or not at all", plain(Backend.Reload)},
+		{"POST", "/v1/shutdown", "shutdown", approver, "end the daemon", body(done(Backend.Shutdown), nil)},
+	}
 }
 
 func grantID(q params) GrantRequest { return GrantRequest{ID: q.id()} }

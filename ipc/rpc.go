@@ -50,7 +50,7 @@ type RPCError struct {
 // RPCValue is a notification: one value of a stream.
 type RPCValue struct {
 	JSONRPC string         `json:"jsonrpc"`
-	Method  string         `json:"method"` // as in the call: "exec.events" or "events"
+	Method  string         `json:"method"` // as in the call: "exec.run", "exec.events" or "events"
 	Params  RPCValueParams `json:"params"`
 }
 

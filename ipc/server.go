@@ -133,7 +133,7 @@ func newDoor(h *Handler) *door {
 	if d.identify == nil {
 		d.identify = admittedCaller
 	}
-	for _, r := range routes {
+	for _, r := range Routes() {
 		if !slices.Contains(r.Roles, h.Role) {
 			continue
 		}

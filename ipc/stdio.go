@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -373,8 +374,11 @@ func isTerminal(f *os.File) bool {
 // names the token in [ExecRequest.Stdio]. They stay ours to close. The
 // connection is closed by close, at the latest when the command has started. An
 // [*Error] of CodeForbidden says that one can't be passed and must be relayed.
-func (c *Client) PassStdio(in, out, errs *os.File) (token string, closing func(), err error) {
-	conn, err := net.Dial("unix", stdioPath(c.Socket))
+func (c *Client) PassStdio(ctx context.Context, in, out, errs *os.File) (token string, closing func(), err error) {
+	conn, err := c.dial(ctx, stdioPath(c.Socket))
+	if start := (*startError)(nil); errors.As(err, &start) {
+		return "", nil, start.error
+	}
 	if err != nil {
 		return "", nil, fmt.Errorf("pass descriptors: %w", err)
 	}
@@ -383,9 +387,6 @@ func (c *Client) PassStdio(in, out, errs *os.File) (token string, closing func()
 			conn.Close()
 		}
 	}()
-	if uid, err := serverUID(conn); err != nil || uid != 0 && uid != os.Geteuid() {
-		return "", nil, errors.Join(fmt.Errorf("pass descriptors: %w (uid %d)", ErrForeign, uid), err)
-	}
 	var fds []int
 	for _, f := range []*os.File{in, out, errs} {
 		if f != nil {

@@ -112,7 +112,7 @@ func TestPassedKinds(t *testing.T) {
 	all := kinds(t)
 	before := descriptors(t)
 	for name, k := range all {
-		token, closing, err := h.Agent.PassStdio(k.file, nil, nil)
+		token, closing, err := h.Agent.PassStdio(t.Context(), k.file, nil, nil)
 		if (err == nil) != k.ok {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -148,7 +148,7 @@ func TestPassStdio(t *testing.T) {
 	defer outR.Close()
 	io.WriteString(inW, "through my own pipe")
 	inW.Close()
-	token, closing, err := h.Agent.PassStdio(inR, outW, nil)
+	token, closing, err := h.Agent.PassStdio(t.Context(), inR, outW, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestPassedFlags(t *testing.T) {
 	r, w := os.NewFile(uintptr(p[0]), "r"), os.NewFile(uintptr(p[1]), "w")
 	defer r.Close()
 	defer w.Close()
-	token, closing, err := h.Agent.PassStdio(nil, w, nil)
+	token, closing, err := h.Agent.PassStdio(t.Context(), nil, w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestDepositLimit(t *testing.T) {
 	h, _, _ := house(t, ipc.Limits{})
 	null := openRaw(t, "/dev/null", unix.O_RDWR)
 	for i := range 65 {
-		_, closing, err := h.Agent.PassStdio(null, nil, nil)
+		_, closing, err := h.Agent.PassStdio(t.Context(), null, nil, nil)
 		if (err == nil) != (i < 64) || err != nil && ipc.CodeOf(err) != ipc.CodeLimit {
 			t.Fatalf("number %d: %v", i+1, err)
 		}

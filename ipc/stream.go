@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// ndjson sends a stream as one JSON object a line until it ends. A reader that
-// takes nothing for Limits.Write is cut off.
+// ndjson sends a stream as one JSON object a line until it ends: values that are
+// there together, and the end with the last one, in one write. A reader that takes
+// nothing for Limits.Write is cut off.
 func ndjson[T any](x *exchange, s Stream[T]) {
 	defer s.Close()
 	x.Header().Set("Content-Type", "application/x-ndjson")
 	x.WriteHeader(http.StatusOK)
-	if x.flush() != nil {
-		return
-	}
 	for {
+		if !isReady(s) && x.flush() != nil {
+			return
+		}
 		v, err := s.Next(x.r.Context())
 		if err == io.EOF || x.r.Context().Err() != nil {
 			return
@@ -29,7 +30,7 @@ func ndjson[T any](x *exchange, s Stream[T]) {
 			x.send(encode(errorBody{x.asError(err)}))
 			return
 		}
-		if x.send(encode(v)) != nil {
+		if x.put(encode(v)) != nil {
 			return
 		}
 	}
@@ -74,11 +75,17 @@ func sse(x *exchange, s Stream[News]) {
 
 // send writes and flushes within the time for one event.
 func (x *exchange) send(b []byte) error {
-	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(x.limits.Write))
-	if _, err := x.Write(b); err != nil {
+	if err := x.put(b); err != nil {
 		return err
 	}
 	return x.flush()
+}
+
+// put writes what is flushed later.
+func (x *exchange) put(b []byte) error {
+	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(x.limits.Write))
+	_, err := x.Write(b)
+	return err
 }
 
 func (x *exchange) flush() error {

@@ -41,10 +41,14 @@ func (r CheckRequest) validate() *Error {
 
 func (r ExecRequest) validate() *Error {
 	switch {
-	case r.Session == "" && r.Ticket == "":
+	case r.Session == "" && r.Ticket == "" && r.Open == nil:
 		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions"}
-	case r.Session != "" && r.Ticket != "":
+	case r.Ticket != "" && (r.Session != "" || r.Open != nil):
 		return badRequest("a ticket brings its own session")
+	case r.Session != "" && r.Open != nil:
+		return badRequest("give either session or open")
+	case r.Open != nil && r.Open.Kind != KindCLI:
+		return &Error{Code: CodeBadRequest, Message: "open: only a terminal's session, of the kind \"cli\", is opened with a command", Hint: "open a program's with POST /v1/sessions"}
 	case r.Ticket != "" && (r.Agent || r.Client):
 		return badRequest("a ticket is for the command as it was judged: leave agent and client away")
 	}
@@ -65,6 +69,11 @@ func (r ExecRequest) validate() *Error {
 	}
 	if r.Stdio != "" && r.TTY {
 		return badRequest("stdio and tty exclude each other: a terminal of its own is all three")
+	}
+	if r.Open != nil {
+		if err := r.Open.validate(); err != nil {
+			return err
+		}
 	}
 	if err := noNUL("command", r.Command, "cwd", r.Cwd); err != nil {
 		return err
@@ -138,6 +147,8 @@ func (c BatchCall) validate(session string) *Error {
 		return badRequest("session is another one than the batch's")
 	case key != "":
 		return badRequest("idempotency_key is not for a batch's calls")
+	case c.Exec != nil && c.Exec.Open != nil:
+		return badRequest("open is not for a batch's calls: they are in the batch's session")
 	case c.Exec != nil && c.Exec.Stdio != "":
 		return badRequest("stdio is not for a batch's calls: their output is in the answer")
 	case c.Exec != nil && c.Exec.Stdin == StdinStream:

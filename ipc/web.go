@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -44,10 +45,10 @@ type FrontEndName struct {
 	Name string
 }
 
-var frontEndName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,31}$`)
+var frontEndName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,31}$`) })
 
 func (r FrontEndRequest) validate() *Error {
-	if !frontEndName.MatchString(r.Name) || r.Name == "web" {
+	if !frontEndName().MatchString(r.Name) || r.Name == "web" {
 		return badRequest("name: want 1 to 32 of a-z, 0-9, '_', '.', '-', and not \"web\"")
 	}
 	if r.Role != "" && r.Role != FrontEndApprover && r.Role != FrontEndWatcher {

@@ -18,7 +18,9 @@ import (
 
 // webSocket serves GET /v1/ws (RFC 6455): JSON-RPC 2.0 with one message a
 // call, under the names of the routes.
-var webSocket = handler{status: http.StatusSwitchingProtocols, serve: serveWebSocket}
+func webSocket() handler {
+	return handler{status: http.StatusSwitchingProtocols, serve: serveWebSocket}
+}
 
 func serveWebSocket(x *exchange) {
 	if bad := checkUpgrade(x.r, x.origins); bad != nil {

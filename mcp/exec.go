@@ -91,19 +91,21 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	if in.Stdin != "" {
 		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)
 	}
-	started, err := n.client.StartExec(ctx, q)
+	follow, stop := context.WithCancel(context.WithoutCancel(ctx))
+	started, events, err := n.client.RunExec(follow, q)
 	if err != nil {
+		stop()
 		s.forget(n, err)
 		return nil, nil, refused(err)
 	}
-	c := &command{session: n, id: started.ID, changed: make(chan struct{})}
+	c := &command{session: n, id: started.ID, changed: make(chan struct{}), stopWatcher: stop}
 	if err := s.keep(c); err != nil {
 		n.client.CancelExec(context.WithoutCancel(ctx), ipc.CancelRequest{ID: c.id})
+		events.Close()
+		stop()
 		return nil, nil, refused(err)
 	}
-	var follow context.Context
-	follow, c.stopWatcher = context.WithCancel(context.WithoutCancel(ctx))
-	go c.follow(follow)
+	go c.follow(follow, events)
 	if !c.wait(ctx, in.WaitMS, true) { // the client took the call back
 		s.end(c)
 		return nil, nil, refused(context.Cause(ctx))
@@ -178,10 +180,13 @@ func (s *Server) drop(c *command) {
 }
 
 // follow collects the command's events until its end.
-func (c *command) follow(ctx context.Context) {
+func (c *command) follow(ctx context.Context, stream ipc.Stream[ipc.Event]) {
+	var err error
 	next, tries := uint64(1), 0
 	for {
-		err := c.read(ctx, &next, &tries)
+		if err == nil {
+			err = c.read(ctx, stream, &next, &tries)
+		}
 		c.mu.Lock()
 		ended := c.exit != nil
 		if !ended && (ctx.Err() != nil || tries >= 3 || ipc.CodeOf(err) != "") {
@@ -194,14 +199,11 @@ func (c *command) follow(ctx context.Context) {
 		}
 		tries++
 		time.Sleep(50 * time.Millisecond)
+		stream, err = c.session.client.ExecEvents(ctx, ipc.EventsRequest{ID: c.id, FromSeq: next})
 	}
 }
 
-func (c *command) read(ctx context.Context, next *uint64, tries *int) error {
-	stream, err := c.session.client.ExecEvents(ctx, ipc.EventsRequest{ID: c.id, FromSeq: *next})
-	if err != nil {
-		return err
-	}
+func (c *command) read(ctx context.Context, stream ipc.Stream[ipc.Event], next *uint64, tries *int) error {
 	defer stream.Close()
 	for {
 		e, err := stream.Next(ctx)

@@ -95,14 +95,13 @@ func (l *eventLog) flush() int64 {
 	return l.cut
 }
 
-// end appends the last event and closes the log.
+// end appends the last event and closes the log: readers see both at once.
 func (l *eventLog) end(e Event) {
-	l.add(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	e.Time = time.Now()
 	l.closed = true
-	close(l.wake)
-	l.wake = make(chan struct{})
+	l.append(e)
 }
 
 // told reports whether somebody has read a closed log to its end.
@@ -128,6 +127,13 @@ func (l *eventLog) reader(from uint64) *EventReader {
 type EventReader struct {
 	log  *eventLog
 	next uint64
+}
+
+// Ready reports whether Next would return at once.
+func (r *EventReader) Ready() bool {
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	return r.log.closed || r.next <= uint64(len(r.log.events))
 }
 
 // Next returns the next event, io.EOF after the last one, or ctx's error.

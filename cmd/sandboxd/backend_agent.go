@@ -60,7 +60,7 @@ func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 	return answer, nil
 }
 
-func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) (ipc.ExecStarted, error) {
+func (b *backend) StartExec(ctx context.Context, c ipc.Caller, r ipc.ExecRequest) (ipc.ExecStarted, error) {
 	place, err := placeOf(r.Batch)
 	if err != nil {
 		return ipc.ExecStarted{}, err
@@ -78,6 +78,14 @@ func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) 
 		}
 		return ipc.ExecStarted{ID: e.ID}, nil
 	}
+	var started ipc.ExecStarted
+	if r.Open != nil {
+		opened, err := b.OpenSession(ctx, c, *r.Open)
+		if err != nil {
+			return ipc.ExecStarted{}, err
+		}
+		r.Session, started.Session = opened.ID, &opened
+	}
 	s, err := b.session(c, r.Session)
 	if err != nil {
 		return ipc.ExecStarted{}, err
@@ -86,7 +94,8 @@ func (b *backend) StartExec(_ context.Context, c ipc.Caller, r ipc.ExecRequest) 
 	if err != nil {
 		return ipc.ExecStarted{}, wireError(err)
 	}
-	return ipc.ExecStarted{ID: e.ID}, nil
+	started.ID = e.ID
+	return started, nil
 }
 
 func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecRequest, place place) (*supervisor.Exec, error) {
@@ -190,6 +199,9 @@ func (s *eventStream) Next(ctx context.Context) (ipc.Event, error) {
 	}
 	return s.b.wireEvent(s.exec, e), nil
 }
+
+// Ready implements [ipc.Ready].
+func (s *eventStream) Ready() bool { return s.from.Ready() }
 
 func (s *eventStream) Close() error {
 	s.release()

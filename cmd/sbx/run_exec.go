@@ -28,38 +28,22 @@ func (a *app) run(ctx context.Context, o runOptions) (int, error) {
 	r := &runner{app: a, options: o, stdout: a.out, errout: a.stderr}
 	r.output()
 	defer r.endOutput()
-	if err := r.connect(ctx); err != nil {
-		return r.fail(err)
-	}
-	if o.asAgent {
-		if err := r.insideAgent(ctx, env); err != nil {
-			return r.fail(err)
-		}
-	}
 	r.tty = r.terminal()
 	if r.tty != nil {
 		defer r.tty.Close()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.signals = make(chan os.Signal, 8)
-	signal.Notify(r.signals, forwarded...)
-	defer signal.Stop(r.signals)
-
 	r.input = r.newInput()
-	started, err := r.start(ctx, env)
-	if errors.Is(err, ipc.ErrNoDaemon) || ipc.CodeOf(err) == ipc.CodeShuttingDown {
-		// It left in between. Nothing was carried out, so it can be asked again.
-		if err = r.connect(ctx); err == nil {
-			started, err = r.start(ctx, env)
-		}
-	}
+	events, err := r.start(ctx, env)
 	if err != nil {
 		return r.fail(err)
 	}
-	r.id, r.report.ID = started.ID, started.ID
+	r.signals = make(chan os.Signal, 8)
+	signal.Notify(r.signals, forwarded...)
+	defer signal.Stop(r.signals)
 	defer r.input.stop()
-	end, err := r.follow(ctx)
+	end, err := r.follow(ctx, events)
 	r.input.stop() // gives the terminal its settings back before anything is printed
 	r.endOutput()
 	if err != nil {
@@ -96,15 +80,56 @@ type runner struct {
 	notes    []ipc.Warning
 }
 
-// connect finds a daemon and joins a session there. A daemon that leaves at
-// this very moment, because it was idle, is followed by a new one; nothing has
-// been asked of it yet.
-func (r *runner) connect(ctx context.Context) (err error) {
-	for range 5 {
-		if r.client, err = r.atOnce(ctx); err == nil {
-			err = r.join(ctx)
+// start has a daemon start the command, in the named session or the terminal's
+// own. The events begin with the command's first.
+func (r *runner) start(ctx context.Context, env map[string]string) (events ipc.Stream[ipc.Event], err error) {
+	err = r.withDaemon(ctx, func(ctx context.Context) error {
+		if r.options.asAgent {
+			if err := r.insideAgent(ctx, env); err != nil {
+				return err
+			}
 		}
-		if !leaving(err) {
+		var started ipc.ExecStarted
+		if started, events, err = r.request(ctx, env); err != nil {
+			return err
+		}
+		r.id, r.report.ID = started.ID, started.ID
+		if s := started.Session; s != nil {
+			r.report.Session, r.notes = s.ID, s.Warnings
+		}
+		return nil
+	})
+	return events, err
+}
+
+// connect finds a daemon and joins a session there.
+func (r *runner) connect(ctx context.Context) error {
+	return r.withDaemon(ctx, func(ctx context.Context) error {
+		if r.options.session != "" {
+			return nil
+		}
+		q, err := r.ownSession()
+		if err != nil {
+			return err
+		}
+		s, err := r.client.OpenSession(ctx, *q)
+		r.report.Session, r.notes = s.ID, s.Warnings
+		return err
+	})
+}
+
+// withDaemon finds a daemon and asks something of it. One that leaves at this very
+// moment, because it was idle, is followed by a new one, and asked the same.
+func (r *runner) withDaemon(ctx context.Context, ask func(context.Context) error) (err error) {
+	for range 5 {
+		if r.client, err = r.atOnce(ctx); err != nil {
+			return err
+		}
+		if r.options.session != "" {
+			r.client.Secret = ipc.Secret(os.Getenv("SBX_SESSION_SECRET"))
+			r.report.Session = r.options.session
+		}
+		if err = ask(ctx); !leaving(err) {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -112,35 +137,20 @@ func (r *runner) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// leaving reports an error that a daemon which is about to leave causes.
+// leaving reports an error of a daemon that was about to leave and has carried
+// nothing out: it is gone, said so, or did not read the whole request, which is what
+// a reset of a Unix socket means. A mere end may have come after it had.
 func leaving(err error) bool {
 	return errors.Is(err, ipc.ErrNoDaemon) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, io.EOF) || ipc.CodeOf(err) == ipc.CodeShuttingDown
+		ipc.CodeOf(err) == ipc.CodeShuttingDown
 }
 
-// join takes part in a session: the named one, or the terminal's own.
-func (r *runner) join(ctx context.Context) error {
-	if r.options.ticket != "" {
-		return nil // it brings its own
-	}
-	if r.options.session != "" {
-		r.client.Secret = ipc.Secret(os.Getenv("SBX_SESSION_SECRET"))
-		r.report.Session = r.options.session
-		return nil
-	}
-	// The project is where sbx itself was started. --cwd is part of the request,
-	// which has no say in what the sandbox may write (R-IP-07).
+// ownSession describes the terminal's own session. The project is where sbx
+// itself was started. --cwd is part of the request, which has no say in what the
+// sandbox may write (R-IP-07).
+func (r *runner) ownSession() (*ipc.SessionRequest, error) {
 	project, err := here()
-	if err != nil {
-		return err
-	}
-	s, err := r.client.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project,
-		Agent: r.options.agent, TTY: xterm.IsTerminal(int(r.stdin.Fd()))})
-	if err != nil {
-		return err
-	}
-	r.report.Session, r.notes = s.ID, s.Warnings
-	return nil
+	return &ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project, Agent: r.options.agent, TTY: xterm.IsTerminal(int(r.stdin.Fd()))}, err
 }
 
 // terminal is where a person can be asked.
@@ -155,9 +165,16 @@ func (r *runner) terminal() *term.Terminal {
 	return tty
 }
 
-func (r *runner) request(env map[string]string) ipc.ExecRequest {
-	q := ipc.ExecRequest{Session: r.report.Session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
+// described is the request for the command.
+func (r *runner) described(env map[string]string) (ipc.ExecRequest, error) {
+	q := ipc.ExecRequest{Session: r.options.session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
 		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Agent: r.options.asAgent, Description: r.options.description}
+	if q.Session == "" && q.Ticket == "" {
+		var err error
+		if q.Open, err = r.ownSession(); err != nil {
+			return q, err
+		}
+	}
 	if len(q.Argv) == 0 {
 		q.Argv = nil
 	}
@@ -171,16 +188,16 @@ func (r *runner) request(env map[string]string) ipc.ExecRequest {
 			q.Env["TERM"] = kind
 		}
 	}
-	return q
+	return q, nil
 }
 
 // follow carries the command's events out until its end.
-func (r *runner) follow(ctx context.Context) (*ipc.Exit, error) {
+func (r *runner) follow(ctx context.Context, stream ipc.Stream[ipc.Event]) (*ipc.Exit, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := make(chan ipc.Event)
 	broken := make(chan error, 1)
-	go func() { broken <- r.read(ctx, events) }()
+	go func() { broken <- r.read(ctx, stream, events) }()
 	defer func() { r.question.end() }()
 	for {
 		in := events
@@ -219,9 +236,9 @@ func (r *runner) follow(ctx context.Context) (*ipc.Exit, error) {
 
 // read hands events on. Where the connection is lost, it is made again: the
 // daemon keeps the events. Its error is that of a daemon which is gone.
-func (r *runner) read(ctx context.Context, events chan<- ipc.Event) error {
+func (r *runner) read(ctx context.Context, stream ipc.Stream[ipc.Event], events chan<- ipc.Event) error {
+	var err error
 	for next, lost := uint64(1), 0; ; {
-		stream, err := r.client.ExecEvents(ctx, ipc.EventsRequest{ID: r.id, FromSeq: next})
 		for err == nil {
 			var e ipc.Event
 			if e, err = stream.Next(ctx); err != nil {
@@ -245,6 +262,7 @@ func (r *runner) read(ctx context.Context, events chan<- ipc.Event) error {
 			return fmt.Errorf("the daemon is gone, and the command with it: %w", err)
 		}
 		time.Sleep(50 * time.Millisecond)
+		stream, err = r.client.ExecEvents(ctx, ipc.EventsRequest{ID: r.id, FromSeq: next})
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -60,22 +61,28 @@ func fileOf(w io.Writer) *os.File {
 	return f
 }
 
-// start asks the daemon to run the command, with as many of our own
+// request asks the daemon to run the command, with as many of our own
 // descriptors as it permits.
-func (r *runner) start(ctx context.Context, env map[string]string) (started ipc.ExecStarted, err error) {
+func (r *runner) request(ctx context.Context, env map[string]string) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], err error) {
 	for _, o := range r.passes() {
-		q := r.request(env)
+		q, err := r.described(env)
+		if err != nil {
+			return started, nil, err
+		}
 		closing := func() {}
 		if o != (own{}) {
 			var passing error
-			if q.Stdio, closing, passing = r.client.PassStdio(o.in, o.out, o.errs); passing != nil {
-				continue // a daemon that takes none, or not these
+			if q.Stdio, closing, passing = r.client.PassStdio(ctx, o.in, o.out, o.errs); passing != nil {
+				if errors.Is(passing, ipc.ErrNoDaemon) || errors.Is(passing, io.EOF) || ipc.CodeOf(passing) != "" {
+					continue // a daemon that takes none, or not these
+				}
+				return started, nil, passing
 			}
 		}
 		if o.in != nil {
 			q.Stdin = ipc.StdinNone
 		}
-		started, err = r.client.StartExec(ctx, q)
+		started, events, err = r.client.RunExec(ctx, q)
 		closing()
 		if q.Stdio != "" && ipc.CodeOf(err) == ipc.CodeForbidden {
 			continue
@@ -83,7 +90,7 @@ func (r *runner) start(ctx context.Context, env map[string]string) (started ipc.
 		if err == nil && o.in != nil {
 			r.input.reader = nil // it is the command's to read now
 		}
-		return started, err
+		return started, events, err
 	}
-	return started, err
+	return started, nil, err
 }

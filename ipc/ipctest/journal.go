@@ -131,6 +131,13 @@ func (r *reader[T]) Next(ctx context.Context) (T, error) {
 	}
 }
 
+// Ready implements [ipc.Ready].
+func (r *reader[T]) Ready() bool {
+	r.journal.mu.Lock()
+	defer r.journal.mu.Unlock()
+	return r.journal.closed || r.next < r.journal.first+uint64(len(r.journal.kept))
+}
+
 // Close implements [ipc.Stream].
 func (r *reader[T]) Close() error {
 	r.journal.mu.Lock()

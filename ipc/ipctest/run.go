@@ -39,11 +39,18 @@ func word(command string, argv []string) string {
 }
 
 // StartExec implements [ipc.Backend].
-func (b *Backend) StartExec(_ context.Context, c ipc.Caller, req ipc.ExecRequest) (ipc.ExecStarted, error) {
+func (b *Backend) StartExec(ctx context.Context, c ipc.Caller, req ipc.ExecRequest) (started ipc.ExecStarted, err error) {
+	if req.Open != nil {
+		opened, err := b.OpenSession(ctx, c, *req.Open)
+		if err != nil {
+			return started, err
+		}
+		req.Session, started.Session = opened.ID, &opened
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := b.session(c, req.Session); err != nil {
-		return ipc.ExecStarted{}, err
+		return started, err
 	}
 	r := &run{
 		id: b.id("exec"), req: req, caller: c,
@@ -52,7 +59,8 @@ func (b *Backend) StartExec(_ context.Context, c ipc.Caller, req ipc.ExecRequest
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	b.runs[r.id] = r
 	b.running.Go(func() { b.walk(r) })
-	return ipc.ExecStarted{ID: r.id}, nil
+	started.ID = r.id
+	return started, nil
 }
 
 // walk carries the command out and ends its events.

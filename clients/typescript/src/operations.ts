@@ -69,6 +69,11 @@ export class AgentOperations extends SharedOperations {
     return this.ask<wire.Done>("POST", `/v1/exec/${encodeURIComponent(request.id)}/resize`, { body: without(request, "id") }, options);
   }
 
+  /** queue a command and follow it: POST /v1/exec/events */
+  execRun(request: wire.ExecRequest = {}, options: CallOptions = {}): AsyncGenerator<wire.Event, void, void> {
+    return this.lines<wire.Event>("POST", "/v1/exec/events", { body: request, key: request.idempotency_key }, options);
+  }
+
   /** send a signal: POST /v1/exec/{id}/signal */
   execSignal(request: { id: string } & wire.SignalRequest, options: CallOptions = {}): Promise<wire.Done> {
     return this.ask<wire.Done>("POST", `/v1/exec/${encodeURIComponent(request.id)}/signal`, { body: without(request, "id") }, options);

@@ -29,6 +29,8 @@ export interface StartOptions {
   description?: string;
   callId?: string;
   batch?: wire.BatchPlace;
+  /** Opens its events in the same exchange, for a caller that reads them at once. */
+  follow?: boolean;
 }
 
 /** How a command ended. */
@@ -75,17 +77,22 @@ export class Process implements AsyncIterable<wire.Event> {
   readonly id: string;
   readonly #agent: AgentOperations;
   #next = 1;
+  /** Events that are open already, from the first on. */
+  #events: AsyncIterable<wire.Event> | undefined;
 
-  constructor(agent: AgentOperations, id: string) {
+  constructor(agent: AgentOperations, id: string, events?: AsyncIterable<wire.Event>) {
     this.#agent = agent;
     this.id = id;
+    this.#events = events;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<wire.Event, void, void> {
     for (let lost = 0; lost <= 3; lost++) {
       if (lost > 0) await sleep(50 * lost);
       try {
-        for await (const event of this.#agent.execEvents({ id: this.id, from_seq: this.#next })) {
+        const events = this.#events ?? this.#agent.execEvents({ id: this.id, from_seq: this.#next });
+        this.#events = undefined;
+        for await (const event of events) {
           this.#next = (event.seq ?? 0) + 1;
           lost = 0;
           yield event;
@@ -141,6 +148,22 @@ export class Process implements AsyncIterable<wire.Event> {
     }
     throw new Lost("the command's end was not told");
   }
+}
+
+async function start(agent: AgentOperations, request: wire.ExecRequest): Promise<Process> {
+  return new Process(agent, (await agent.execStart(request)).id ?? "");
+}
+
+async function follow(agent: AgentOperations, request: wire.ExecRequest): Promise<Process> {
+  const events = agent.execRun(request);
+  const first = await events.next();
+  if (first.done) throw new Lost("the command's events ended before the first");
+  return new Process(agent, first.value.queued?.id ?? "", preceded(first.value, events));
+}
+
+async function* preceded<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+  yield first;
+  yield* rest;
 }
 
 function result(exit: wire.Exit, stdout: Buffer, stderr: Buffer): Result {
@@ -207,19 +230,18 @@ export class Session {
     if (o.description) request.description = o.description;
     if (o.callId) request.call_id = o.callId;
     if (o.batch) request.batch = o.batch;
-    let started: wire.ExecStarted;
+    const begin = o.follow ? follow : start;
     try {
-      started = await this.agent.execStart(request);
+      return await begin(this.agent, request);
     } catch (e) {
       if (!(e instanceof Lost)) throw e;
-      started = await this.agent.execStart(request); // the key sees to it that it is not started twice
+      return await begin(this.agent, request); // the key sees to it that it is not started twice
     }
-    return new Process(this.agent, started.id ?? "");
   }
 
-  /** Runs a command to its end: `start` and `wait`. */
+  /** Runs a command to its end: `start` with follow, and `wait`. */
   async run(command: Command, options: StartOptions & { output?: Output } = {}): Promise<Result> {
-    return (await this.start(command, options)).wait(options.output);
+    return (await this.start(command, { ...options, follow: true })).wait(options.output);
   }
 
   /** What would be decided about a command. With real the decision is recorded, and the caller runs the command itself. */

@@ -318,6 +318,8 @@ export interface Event {
   type?: string;
   /** base64; base64 on the wire */
   data?: string;
+  /** Queued is in the first event of exec.run. */
+  queued?: ExecStarted;
   approval?: Approval;
   decision?: Decided;
   started?: Started;
@@ -336,11 +338,13 @@ export interface ExecOutput {
   exit?: Exit;
 }
 
-/** ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set. */
+/** ExecRequest is the body of POST /v1/exec and POST /v1/exec/events. Exactly one of Session, Ticket and Open, and one of Command and Argv, is set. */
 export interface ExecRequest {
   session?: string;
   /** in place of a session: see CheckRequest.TicketMS */
   ticket?: string;
+  /** in place of a session: the terminal's own, found or opened; kind "cli" */
+  open?: SessionRequest;
   call_id?: string;
   /** a line of shell */
   command?: string;
@@ -378,6 +382,8 @@ export interface ExecRequest {
 /** ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events. */
 export interface ExecStarted {
   id?: string;
+  /** what ExecRequest.Open found or opened */
+  session?: Session;
 }
 
 /** Exit is how it ended. */
@@ -802,7 +808,7 @@ export interface RPCReply {
 /** RPCValue is a notification: one value of a stream. */
 export interface RPCValue {
   jsonrpc?: string;
-  /** as in the call: "exec.events" or "events" */
+  /** as in the call: "exec.run", "exec.events" or "events" */
   method?: string;
   params?: RPCValueParams;
 }

@@ -185,6 +185,41 @@ class AgentOperations(SharedOperations):
         )
         return answer
 
+    def exec_run(
+        self,
+        *,
+        session: Optional[str] = None,
+        ticket: Optional[str] = None,
+        open: Optional[wire.SessionRequest] = None,
+        call_id: Optional[str] = None,
+        command: Optional[str] = None,
+        argv: Optional[List[str]] = None,
+        cwd: Optional[str] = None,
+        env: Optional[Dict[str, str]] = None,
+        tty: Optional[bool] = None,
+        cols: Optional[int] = None,
+        rows: Optional[int] = None,
+        timeout_ms: Optional[int] = None,
+        stdin: Optional[str] = None,
+        stdin_data: Optional[str] = None,
+        inline: Optional[bool] = None,
+        client: Optional[bool] = None,
+        agent: Optional[bool] = None,
+        keep: Optional[bool] = None,
+        description: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        batch: Optional[wire.BatchPlace] = None,
+        stdio: Optional[str] = None,
+    ) -> Iterator[wire.Event]:
+        """queue a command and follow it: POST /v1/exec/events"""
+        answer: Iterator[wire.Event] = self.lines(
+            "POST",
+            "/v1/exec/events",
+            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            key=idempotency_key,
+        )
+        return answer
+
     def exec_signal(
         self,
         *,
@@ -204,6 +239,7 @@ class AgentOperations(SharedOperations):
         *,
         session: Optional[str] = None,
         ticket: Optional[str] = None,
+        open: Optional[wire.SessionRequest] = None,
         call_id: Optional[str] = None,
         command: Optional[str] = None,
         argv: Optional[List[str]] = None,
@@ -228,7 +264,7 @@ class AgentOperations(SharedOperations):
         answer: wire.ExecStarted = self.ask(
             "POST",
             "/v1/exec",
-            body={"session": session, "ticket": ticket, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextvars
+import itertools
 import os
 import time
 import uuid
@@ -67,16 +68,20 @@ class Process:
     """A command that was started. Iterating yields its events; where the
     connection is lost, it is made again, and no event is lost or doubled."""
 
-    def __init__(self, agent: AgentOperations, id: str) -> None:
+    def __init__(self, agent: AgentOperations, id: str, events: Optional[Iterator[wire.Event]] = None) -> None:
         self.id = id
         self._agent = agent
         self._next = 1
+        self._events = events  # that are open already, from the first on
 
     def __iter__(self) -> Iterator[wire.Event]:
         lost = 0
         while True:
             try:
-                for event in self._agent.exec_events(id=self.id, from_seq=self._next):
+                events, self._events = self._events, None
+                if events is None:
+                    events = self._agent.exec_events(id=self.id, from_seq=self._next)
+                for event in events:
                     self._next = event["seq"] + 1
                     lost = 0
                     yield event
@@ -189,9 +194,12 @@ class Session:
         description: str = "",
         call_id: str = "",
         batch: Optional[wire.BatchPlace] = None,
+        follow: bool = False,
     ) -> Process:
         """Starts a line of shell (str) or a command without a shell (a sequence).
-        timeout is in seconds. With keep it goes on when nobody listens any more."""
+        timeout is in seconds. With keep it goes on when nobody listens any more. With
+        follow its events are opened in the same exchange, for a caller that reads them
+        at once."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         request: Dict[str, Any] = dict(
             session=self.id,
@@ -211,17 +219,26 @@ class Session:
             batch=batch,
             idempotency_key=uuid.uuid4().hex,
         )
+        begin = self._follow if follow else self._start
         try:
-            started = self.agent.exec_start(**request)
+            return begin(request)
         except Lost:  # the key sees to it that it is not started twice
-            started = self.agent.exec_start(**request)
-        return Process(self.agent, started["id"])
+            return begin(request)
+
+    def _start(self, request: Dict[str, Any]) -> Process:
+        return Process(self.agent, self.agent.exec_start(**request)["id"])
+
+    def _follow(self, request: Dict[str, Any]) -> Process:
+        events = self.agent.exec_run(**request)
+        for first in events:
+            return Process(self.agent, first["queued"]["id"], itertools.chain([first], events))
+        raise Lost("the command's events ended before the first")
 
     def run(
         self, command: Command, *, output: Optional[Callable[[str, bytes], None]] = None, **options: Any
     ) -> Result:
-        """Runs a command to its end: `start` and `wait`."""
-        return self.start(command, **options).wait(output)
+        """Runs a command to its end: `start` with follow, and `wait`."""
+        return self.start(command, follow=True, **options).wait(output)
 
     def check(self, command: Command, *, cwd: str = "", dry_run: bool = True) -> wire.Verdict:
         """What would be decided about a command. Without dry_run the decision is

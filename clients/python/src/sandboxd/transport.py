@@ -144,9 +144,17 @@ class Transport:
             connection.close()
         return _json(answer)
 
-    def lines(self, method: str, path: str, query: Optional[Dict[str, Any]] = None) -> Iterator[Any]:
+    def lines(
+        self,
+        method: str,
+        path: str,
+        query: Optional[Dict[str, Any]] = None,
+        body: Optional[Dict[str, Any]] = None,
+        key: Optional[str] = None,
+    ) -> Iterator[Any]:
         """A stream of JSON objects, one a line. It is open when this returns."""
-        connection, response = self._open(method, path, query, None, None, {})
+        headers = {"Idempotency-Key": key} if key else {}
+        connection, response = self._open(method, path, query, body, None, headers)
 
         def read() -> Iterator[Any]:
             try:

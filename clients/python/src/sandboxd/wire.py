@@ -288,6 +288,7 @@ class Event(TypedDict, total=False):
     time: str
     type: str
     data: str  # base64; base64 on the wire
+    queued: ExecStarted  # Queued is in the first event of exec.run.
     approval: Approval
     decision: Decided
     started: Started
@@ -306,10 +307,11 @@ class ExecOutput(TypedDict, total=False):
 
 
 class ExecRequest(TypedDict, total=False):
-    """ExecRequest is the body of POST /v1/exec. Exactly one of Command and Argv is set."""
+    """ExecRequest is the body of POST /v1/exec and POST /v1/exec/events. Exactly one of Session, Ticket and Open, and one of Command and Argv, is set."""
 
     session: str
     ticket: str  # in place of a session: see CheckRequest.TicketMS
+    open: SessionRequest  # in place of a session: the terminal's own, found or opened; kind "cli"
     call_id: str
     command: str  # a line of shell
     argv: List[str]  # a command without a shell
@@ -335,6 +337,7 @@ class ExecStarted(TypedDict, total=False):
     """ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events."""
 
     id: str
+    session: Session  # what ExecRequest.Open found or opened
 
 
 class Exit(TypedDict, total=False):
@@ -689,7 +692,7 @@ class RPCValue(TypedDict, total=False):
     """RPCValue is a notification: one value of a stream."""
 
     jsonrpc: str
-    method: str  # as in the call: "exec.events" or "events"
+    method: str  # as in the call: "exec.run", "exec.events" or "events"
     params: RPCValueParams
 
 
