@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -249,21 +248,9 @@ func (e *eventReader) Next(ctx context.Context) (Event, error) {
 	case err != nil:
 		return Event{}, fmt.Errorf("read events: %w", err)
 	}
-	if v, ok := quickEvent(line); ok {
-		return v, nil
-	}
-	var v struct {
-		Event
-		Error *Error `json:"error"`
-	}
-	if err := json.Unmarshal(line, &v); err != nil {
-		return Event{}, fmt.Errorf("read events: %w", err)
-	}
-	if v.Error != nil {
-		return Event{}, v.Error
-	}
-	e.ended = v.Type == EventExit
-	return v.Event, nil
+	v, err := readEvent(line)
+	e.ended = err == nil && v.Type == EventExit
+	return v, err
 }
 
 func (e *eventReader) Close() error {

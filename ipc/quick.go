@@ -2,10 +2,61 @@ package ipc
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 )
+
+// readEvent reads one line of a stream. One with an error is that error.
+func readEvent(line []byte) (Event, error) {
+	if e, ok := quickEvent(line); ok {
+		return e, nil
+	}
+	var l eventLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return Event{}, fmt.Errorf("read events: %w", err)
+	}
+	if l.Error != nil {
+		return Event{}, l.Error
+	}
+	e := Event{Seq: l.Seq, Time: l.Time, Type: l.Type, Data: l.Data}
+	err := cmp.Or(readPart(l.Queued, &e.Queued), readPart(l.Approval, &e.Approval), readPart(l.Decision, &e.Decision), readPart(l.Started, &e.Started),
+		readPart(l.Violation, &e.Violation), readPart(l.Gap, &e.Gap), readPart(l.Exit, &e.Exit))
+	if err != nil {
+		return Event{}, fmt.Errorf("read events: %w", err)
+	}
+	return e, nil
+}
+
+// eventLine is an [Event] whose parts are read when they are there: before it
+// reads the first value of a type, encoding/json works out how to read and to write
+// everything that could be in it, which for a whole Event takes longer than a short
+// command does.
+type eventLine struct {
+	Seq       uint64          `json:"seq"`
+	Time      time.Time       `json:"time"`
+	Type      EventType       `json:"type"`
+	Data      []byte          `json:"data"`
+	Queued    json.RawMessage `json:"queued"`
+	Approval  json.RawMessage `json:"approval"`
+	Decision  json.RawMessage `json:"decision"`
+	Started   json.RawMessage `json:"started"`
+	Violation json.RawMessage `json:"violation"`
+	Gap       json.RawMessage `json:"gap"`
+	Exit      json.RawMessage `json:"exit"`
+	Error     *Error          `json:"error"`
+}
+
+// readPart reads what may be absent.
+func readPart[T any](raw json.RawMessage, to **T) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, to)
+}
 
 // quickEvent reads an event of output as this package's server writes it,
 // which encoding/json does several times slower. Whatever looks different is
