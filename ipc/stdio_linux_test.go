@@ -337,7 +337,7 @@ func TestWithoutDescriptorsForAMoment(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	c := ipc.Client{Socket: path(ipc.AgentSocket)}
-	if _, closing, err := c.PassStdio(r, w, nil); err != nil {
+	if _, closing, err := c.PassStdio(t.Context(), r, w, nil); err != nil {
 		t.Error(err)
 	} else {
 		closing()
