@@ -52,8 +52,11 @@ func (hostFS) open(op, name string, flags uint64, use func(fd int) error) error 
 // openEach is openat2 with RESOLVE_NO_SYMLINKS for kernels without it.
 func openEach(name string, flags int) (int, error) {
 	const step = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	if name == "." {
+		return unix.Open("/", flags, 0)
+	}
 	dir, err := unix.Open("/", step, 0)
-	if err != nil || name == "." {
+	if err != nil {
 		return dir, err
 	}
 	elements := strings.Split(name, "/")

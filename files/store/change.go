@@ -31,10 +31,11 @@ func (s *Store) Begin(r Record) (*Change, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.records[r.ID]; ok || s.open[r.ID] {
+	_, known := s.records[r.ID]
+	if _, open := s.open[r.ID]; known || open {
 		return nil, fmt.Errorf("keep change %q: there is one of that id", r.ID)
 	}
-	s.open[r.ID] = true
+	s.open[r.ID] = r.Undoes
 	r.State, r.Time = Pending, s.opts.Now()
 	r.Steps, r.Contents, r.Bytes = nil, nil, 0
 	return &Change{store: s, record: r}, nil

@@ -32,7 +32,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	records map[string]Record // by id
-	open    map[string]bool   // changes between Begin and Finish
+	open    map[string]string // changes between Begin and Finish, and what each takes back
 }
 
 // Open opens the store in a folder, which it makes if need be. The folder must
@@ -42,7 +42,7 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	s = &Store{dir: dir, opts: opts, records: map[string]Record{}, open: map[string]bool{}}
+	s = &Store{dir: dir, opts: opts, records: map[string]Record{}, open: map[string]string{}}
 	for _, d := range []string{dir, filepath.Join(dir, "undo"), filepath.Join(dir, "trash")} {
 		if err := ownDir(d); err != nil {
 			return nil, nil, fmt.Errorf("open undo store %q: %w", dir, err)
@@ -57,7 +57,7 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 			warnings = append(warnings, warning)
 		}
 	}
-	return s, warnings, nil
+	return s, append(warnings, s.sweep()...), nil
 }
 
 // Configure changes how long and how much is kept from now on. The clock stays.
@@ -83,6 +83,24 @@ func (s *Store) load(id string) error {
 	}
 	s.records[id] = r
 	return nil
+}
+
+// sweep clears away what was thrown away for changes that have no place of
+// their own yet, because we died before.
+func (s *Store) sweep() (warnings []error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, "trash"))
+	if err != nil {
+		return []error{fmt.Errorf("open undo store %q: %w", s.dir, err)}
+	}
+	for _, e := range entries {
+		if _, err := os.Lstat(filepath.Join(s.dir, "undo", e.Name())); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if warning := s.load(e.Name()); warning != nil {
+			warnings = append(warnings, warning)
+		}
+	}
+	return warnings
 }
 
 // ownDir makes a folder of mode 0700, or checks that it is one of ours.
@@ -173,7 +191,7 @@ func (s *Store) Pending() []Record {
 	defer s.mu.Unlock()
 	var out []Record
 	for id, r := range s.records {
-		if r.State == Pending && !s.open[id] {
+		if _, open := s.open[id]; r.State == Pending && !open {
 			out = append(out, r)
 		}
 	}
@@ -234,13 +252,18 @@ func (s *Store) Prune() (int, error) {
 	return s.prune(0)
 }
 
-// prune makes room for more bytes. mu is held.
+// prune makes room for more bytes. What is being taken back stays until that is
+// over, even if there is more than the options say meanwhile. mu is held.
 func (s *Store) prune(more int64) (int, error) {
+	taken := map[string]bool{}
+	for _, id := range s.open {
+		taken[id] = true
+	}
 	var settled []Record
 	total := more
-	for _, r := range s.records {
+	for id, r := range s.records {
 		total += r.Bytes
-		if r.State != Pending {
+		if r.State != Pending && !taken[id] {
 			settled = append(settled, r)
 		}
 	}

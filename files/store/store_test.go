@@ -302,3 +302,23 @@ func TestDamagedRecord(t *testing.T) {
 		t.Errorf("its content: %q, %v", data, err)
 	}
 }
+
+// What was copied for a change that never got its record is cleared away.
+func TestCutOffBeforeTheRecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, Options{})
+	keep(t, s, "whole", "kept", remove("/p/b", "kept"))
+	for id, step := range map[string]files.Step{"gone": remove("/p/a", "a"), "other": overwrite("/p/a", "a")} {
+		c, err := s.Begin(Record{ID: id})
+		must(t, err)
+		must(t, c.Keep(context.Background(), []files.Step{step}, []*os.File{content(t, "a")}, false))
+	}
+	open(t, dir, Options{}) // as after the daemon's death
+	for _, d := range []string{"undo", "trash"} {
+		left, err := os.ReadDir(filepath.Join(dir, d))
+		must(t, err)
+		if len(left) != 1 || left[0].Name() != "whole" {
+			t.Errorf("left in %s: %v", d, left)
+		}
+	}
+}

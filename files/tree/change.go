@@ -105,9 +105,10 @@ func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error
 	// The caller takes away what stands under from; give it something.
 	fd, err := d.openNamed(from, 0o600)
 	if err != nil {
-		return conflict(d.Path(from), err)
+		return made(conflict(d.Path(from), err))
 	}
-	return unix.Close(fd)
+	unix.Close(fd)
+	return nil
 }
 
 // untouched reports whether a name still stands for the same file with the
@@ -188,7 +189,11 @@ func (d *Dir) renameFree(from string, toDir *Dir, to string) error {
 	if err := ignoringEINTR(func() error { return unix.Linkat(d.fd(), from, toDir.fd(), to, 0) }); err != nil {
 		return err
 	}
-	return unix.Unlinkat(d.fd(), from, 0)
+	err = unix.Unlinkat(d.fd(), from, 0)
+	if err != nil {
+		_ = unlink(toDir.fd(), to)
+	}
+	return err
 }
 
 // Rename moves a name, which must still be old, to a name that is free.

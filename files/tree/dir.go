@@ -149,6 +149,7 @@ func (d *Dir) Names(limit int) (names []string, more bool, err error) {
 		}
 		return nil, false, conflict(d.Path(""), err)
 	}
+	limit = max(limit, 0)
 	for len(names) <= limit {
 		batch, err := d.f.Readdirnames(min(1024, limit+1-len(names)))
 		names = append(names, batch...)

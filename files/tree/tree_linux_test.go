@@ -196,6 +196,34 @@ func TestReplaceWithoutExchange(t *testing.T) {
 	}
 }
 
+// What fails behind the replacement is told as what it is: the change was made.
+func TestReplaceWithoutExchangeWithoutDescriptors(t *testing.T) {
+	tr, root := openTree(t)
+	d := dirOf(t, tr, ".")
+	put(t, filepath.Join(root, "a"), "old")
+	put(t, filepath.Join(root, ".temp"), "new")
+	old := mustStat(d, "a")
+	var limit unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: limit.Max}))
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
+	var fds []int
+	for {
+		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		fds = append(fds, fd)
+	}
+	err := d.replaceChecked(".temp", d, "a", old)
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+	if made := (*MadeError)(nil); !errors.As(err, &made) {
+		t.Errorf("got %v, want an error that says that the change was made", err)
+	}
+}
+
 // An unnamed file that cannot be given a name is written again under one.
 func TestUnnamedAgain(t *testing.T) {
 	tr, root := openTree(t)

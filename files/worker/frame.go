@@ -20,6 +20,8 @@ const (
 	maxFDs  = 64
 )
 
+var errFrame = errors.New("frame too large")
+
 // link sends and receives frames. It is not safe for concurrent use.
 type link struct {
 	conn *net.UnixConn
@@ -66,7 +68,7 @@ func (l *link) send(head any, body []byte, fds ...*os.File) error {
 		return err
 	}
 	if len(data) > maxHead || len(body) > maxBody || len(fds) > maxFDs {
-		return fmt.Errorf("frame too large: head %d, body %d, %d descriptors", len(data), len(body), len(fds))
+		return fmt.Errorf("%w: head %d, body %d, %d descriptors", errFrame, len(data), len(body), len(fds))
 	}
 	frame := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	frame = binary.BigEndian.AppendUint32(frame, uint32(len(body)))
@@ -105,7 +107,7 @@ func (l *link) receive(head any) (body []byte, fds []*os.File, err error) {
 	}()
 	h, b := binary.BigEndian.Uint32(lengths[:4]), binary.BigEndian.Uint32(lengths[4:])
 	if h > maxHead || b > maxBody {
-		return nil, fds, fmt.Errorf("frame too large: head %d, body %d", h, b)
+		return nil, fds, fmt.Errorf("%w: head %d, body %d", errFrame, h, b)
 	}
 	data := make([]byte, h)
 	if _, err := io.ReadFull(l.conn, data); err != nil {

@@ -197,3 +197,29 @@ func TestHardLinksRead(t *testing.T) {
 		}
 	}
 }
+
+// What is more than a frame holds is refused, and the worker lives on.
+func TestAnswerTooLarge(t *testing.T) {
+	b := filestest.New(t, filestest.Options{})
+	lines := strings.Repeat(strings.Repeat("\x01", 500)+"\n", 6) // six bytes each in JSON
+	b.Write("a", strings.Repeat("text\n", 2000)+strings.Repeat("needle\n"+lines, 5000))
+	_, _, err := b.Do(files.Request{Op: files.Grep, Path: "a", Pattern: "needle", Limit: 5000, Context: 6})
+	want(t, err, files.TooLarge)
+	b.Write("b", "needle\n")
+	if r := read(t, b, files.Request{Op: files.Grep, Path: "b", Pattern: "needle"}); len(r.Matches) != 1 {
+		t.Errorf("afterwards: %+v", r)
+	}
+}
+
+// A folder of very many folders is too large to be taken away.
+func TestManyFolders(t *testing.T) {
+	b := filestest.New(t, filestest.Options{})
+	for i := range 20 {
+		b.Write(fmt.Sprintf("many/0/%d", i), "x")
+	}
+	for i := range 9_990 {
+		must(t, os.Mkdir(filepath.Join(b.Root, "many", fmt.Sprint(i+1)), 0o755))
+	}
+	_, _, err := b.Do(files.Request{Op: files.Rmdir, Path: "many", Recursive: true})
+	want(t, err, files.TooLarge)
+}

@@ -171,8 +171,9 @@ func (s *server) collect(p *plan, at spot, level int) error {
 	if err != nil {
 		return err
 	}
+	tooMany := &files.Conflict{Path: p.from.fact.Asked, Reason: files.TooLarge, Found: "more than 10000 things in it", Hint: "remove it by a command, which can be undone only from a backup"}
 	if more {
-		return &files.Conflict{Path: p.from.fact.Asked, Reason: files.TooLarge, Found: "more than 10000 things in it", Hint: "remove it by a command, which can be undone only from a backup"}
+		return tooMany
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -192,6 +193,9 @@ func (s *server) collect(p *plan, at spot, level int) error {
 			}
 		case files.Other:
 			return &files.Conflict{Path: inner.fact.Real, Reason: files.Special}
+		}
+		if len(p.takes) == maxTaken {
+			return tooMany
 		}
 		p.takes = append(p.takes, taken{inner, st})
 	}

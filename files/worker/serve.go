@@ -29,10 +29,23 @@ func Serve(conn *net.UnixConn) error {
 		}
 		closeAll(fds)
 		r, content := s.answer(q, body)
-		if err := s.link.send(r, content); err != nil {
+		err = s.link.send(r, content)
+		if errors.Is(err, errFrame) { // of which nothing was sent
+			err = s.link.send(reply{Conflict: tooLong(q.Request)}, nil)
+		}
+		if err != nil {
 			return fmt.Errorf("file worker: %w", err)
 		}
 	}
+}
+
+// tooLong says that the answer to a request is more than a frame holds.
+func tooLong(req *files.Request) *files.Conflict {
+	c := &files.Conflict{Reason: files.TooLarge, Found: "an answer of more than can be sent", Hint: "ask for less"}
+	if req != nil {
+		c.Op, c.Path = req.Op, req.Path
+	}
+	return c
 }
 
 // server is the worker's side of one connection.

@@ -165,3 +165,23 @@ func TestUndoRefusesWhatChanged(t *testing.T) {
 		})
 	}
 }
+
+// An undoing keeps what it loses, and what it gives back is not forgotten to
+// make room for that (R-FS-08).
+func TestUndoWithLittleRoom(t *testing.T) {
+	cfg := files.Defaults()
+	cfg.Undo.KeepBytes = 100
+	b := filestest.New(t, filestest.Options{Config: &cfg})
+	old, new := strings.Repeat("o", 60), strings.Repeat("n", 60)
+	b.Write("a", old)
+	_, id, err := b.Do(files.Request{Op: files.Write, Path: "a", Content: []byte(new)})
+	must(t, err)
+	undoing, err := b.Undo(id, false)
+	must(t, err)
+	if got := b.Content("a"); got != old {
+		t.Errorf("after the undoing there is %q", got)
+	}
+	if _, err := b.Store.Kept(undoing); err != nil {
+		t.Errorf("the undoing cannot be undone: %v", err)
+	}
+}

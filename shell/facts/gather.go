@@ -34,6 +34,7 @@ type Options struct {
 
 const (
 	maxMatches = 2000
+	maxNames   = 100 * maxMatches // in one directory
 	maxQueries = 2000
 	maxRounds  = 4
 )
@@ -263,19 +264,11 @@ func (g *gatherer) matches(dir, elem string) ([]string, error) {
 		}
 		return []string{dir + "/" + elem}, nil
 	}
-	d, err := os.Open(dir)
+	names, err := entries(dir, maxNames)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(100 * maxMatches)
-	if err != nil && !errors.Is(err, io.EOF) {
-		if errors.Is(err, syscall.ENOTDIR) {
-			return nil, nil
-		}
 		return nil, err
 	}
 	var out []string
@@ -288,6 +281,23 @@ func (g *gatherer) matches(dir, elem string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// entries are the names in a directory, of which there may be at most so many.
+func entries(dir string, most int) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(most + 1)
+	if len(names) > most {
+		return nil, errors.New("there are too many files in " + dir)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
 }
 
 // binary finds the file that a command name means.

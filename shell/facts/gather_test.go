@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,5 +154,37 @@ func TestKnown(t *testing.T) {
 	f := Gather(context.Background(), Options{}, known, []shell.FactQuery{{Kind: shell.FactPath, Name: "/usr"}})
 	if f.Paths["/x"].Real != "/y" || f.Paths["/usr"].Err != "" || len(known.Paths) != 1 {
 		t.Errorf("%+v, %+v", f, known)
+	}
+}
+
+// Configurations that include one another again and again take no more time than there is (R-SH-07).
+func TestEndlessIncludes(t *testing.T) {
+	dir := repo(t)
+	text := strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 900)
+	for i := range maxIncludes {
+		name := dir + "/.git/config"
+		if i > 0 {
+			name += strconv.Itoa(i)
+		}
+		next := strconv.Itoa(i + 1)
+		write(t, name, text+"[include]\n\tpath = config"+next+"\n\tpath = config"+next+"\n")
+	}
+	start := time.Now()
+	f := gather(t, Options{Timeout: 100 * time.Millisecond}, shell.FactQuery{Kind: shell.FactGit, Name: dir})
+	if took := time.Since(start); f.Git[dir].Err == "" || took > 5*time.Second {
+		t.Errorf("%q, after %v", f.Git[dir].Err, took)
+	}
+}
+
+// A directory of which not everything is read has not been looked through.
+func TestEntries(t *testing.T) {
+	dir := temp(t)
+	write(t, dir+"/a", "")
+	write(t, dir+"/b", "")
+	if names, err := entries(dir, 2); err != nil || len(names) != 2 {
+		t.Errorf("got %v, %v", names, err)
+	}
+	if names, err := entries(dir, 1); err == nil {
+		t.Errorf("got %v, without an error", names)
 	}
 }

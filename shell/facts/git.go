@@ -114,7 +114,7 @@ func (g *gatherer) inspect(repo repository, found bool, fact *shell.GitFact) err
 	var settings []setting
 	read := func(local bool, files ...string) error {
 		for _, f := range files {
-			if err := readConfig(f, g.o.Home, local, 0, &settings); err != nil {
+			if err := g.readConfig(f, local, 0, &settings); err != nil {
 				return err
 			}
 		}

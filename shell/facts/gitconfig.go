@@ -38,9 +38,12 @@ var errOdd = errors.New("the git configuration has a form that is not understood
 
 // readConfig reads a configuration file and what it includes. Conditions of
 // includes are taken for true. A file that does not exist is empty.
-func readConfig(name, home string, local bool, depth int, into *[]setting) error {
+func (g *gatherer) readConfig(name string, local bool, depth int, into *[]setting) error {
 	if depth > maxIncludes {
 		return fmt.Errorf("read %q: too many includes", name)
+	}
+	if g.ctx.Err() != nil {
+		return fmt.Errorf("read %q: there was no time to", name)
 	}
 	text, err := readSmall(name, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -57,11 +60,11 @@ func readConfig(name, home string, local bool, depth int, into *[]setting) error
 		s.file, s.local = name, local
 		*into = append(*into, s)
 		if (s.section == "include" || s.section == "includeif") && s.name == "path" && s.value != "" {
-			to, err := includePath(s.value, name, home)
+			to, err := includePath(s.value, name, g.o.Home)
 			if err != nil {
 				return err
 			}
-			if err := readConfig(to, home, local, depth+1, into); err != nil {
+			if err := g.readConfig(to, local, depth+1, into); err != nil {
 				return err
 			}
 			if len(*into) > 20000 {
