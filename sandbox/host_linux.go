@@ -34,6 +34,7 @@ type Host struct {
 	filters filters
 
 	compilations compilations
+	lists        lists
 	// starts bounds how many commands are on their way into a sandbox at once, for
 	// slowStart each: more would only take processors, memory and the kernel's locks from
 	// each other.

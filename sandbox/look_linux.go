@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 type looker struct {
 	host  fs.ReadLinkFS
 	group *watch.Group        // of the directories that were listed
+	lists *lists              // that were read before
 	asked map[string]*answers // by path, as package io/fs writes it
 	// unsure: something can't be asked again cheaply, so nothing is kept.
 	unsure bool
@@ -49,8 +51,8 @@ type dirState struct {
 	mtime, ctime int64 // nanoseconds
 }
 
-func newLooker(set *watch.Set) *looker {
-	return &looker{host: bwrap.HostFS(), group: set.Group(), asked: map[string]*answers{}}
+func newLooker(set *watch.Set, known *lists) *looker {
+	return &looker{host: bwrap.HostFS(), group: set.Group(), lists: known, asked: map[string]*answers{}}
 }
 
 func (l *looker) of(name string) *answers {
@@ -107,25 +109,40 @@ const settled = 50 * time.Millisecond
 func (l *looker) ReadDir(name string) ([]fs.DirEntry, error) {
 	a := l.of(name)
 	a.list = &dirState{}
-	fd, err := openNoLinks("/"+name, unix.O_RDONLY)
-	if err == nil {
-		defer unix.Close(fd)
-		a.watched = l.group.Add(fd, name) != nil // before it is read
-		var st unix.Stat_t
-		var in unix.Statfs_t
-		if err = unix.Fstat(fd, &st); err == nil {
-			err = unix.Fstatfs(fd, &in)
-		}
-		*a.list = dirStateOf(&st)
-		if !stamped(int64(in.Type)) || time.Since(time.Unix(0, a.list.ctime)) < settled {
-			l.unsure = true
-		}
-	}
-	entries, failed := fs.ReadDir(l.host, name)
-	if err != nil || failed != nil {
+	fail := func(err error) ([]fs.DirEntry, error) {
 		l.unsure = true
+		return nil, &fs.PathError{Op: "readdir", Path: "/" + name, Err: err}
 	}
-	return entries, failed
+	fd, err := openNoLinks("/"+name, unix.O_RDONLY)
+	if err != nil {
+		return fail(err)
+	}
+	f := os.NewFile(uintptr(fd), "/"+name)
+	defer f.Close()
+	a.watched = l.group.Add(fd, name) != nil // before it is read
+	var st unix.Stat_t
+	var in unix.Statfs_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fail(err)
+	}
+	if err := unix.Fstatfs(fd, &in); err != nil {
+		return fail(err)
+	}
+	*a.list = dirStateOf(&st)
+	sure := stamped(int64(in.Type)) && time.Since(time.Unix(0, a.list.ctime)) >= settled
+	l.unsure = l.unsure || !sure
+	if entries, ok := l.lists.get(name, *a.list); ok {
+		return entries, nil
+	}
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return fail(err)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	if sure {
+		l.lists.put(name, *a.list, entries)
+	}
+	return entries, nil
 }
 
 // openNoLinks opens a directory to which no link leads.

@@ -27,6 +27,8 @@ func TestCompiledAnew(t *testing.T) {
 		{"a folder deep in folders is exchanged", func(r string) { put(t, r, "app/a/b/c/d"); put(t, r, "n/c/.git/hooks/x") }, func(r string) { os.Rename(r+"/app/a/b", r+"/old"); os.Rename(r+"/n", r+"/app/a/b") }, true},
 		{"a folder above is exchanged", func(r string) { put(t, r, "app/a/b/c/d"); put(t, r, "n/a/b/c/.git/hooks/x") }, func(r string) { os.Rename(r+"/app", r+"/old"); os.Rename(r+"/n", r+"/app") }, true},
 		{"a protected name goes", func(r string) { put(t, r, "app/.git/hooks/x") }, func(r string) { os.RemoveAll(r + "/app/.git") }, true},
+		{"a protected name appears in one of two folders", func(r string) { put(t, r, "app/a/b"); put(t, r, "app/c/.git/hooks/x") }, func(r string) { put(t, r, "app/a/.git/hooks/x") }, true},
+		{"a folder appears in the place of a file", func(r string) { put(t, r, "app/a/.git") }, func(r string) { os.Remove(r + "/app/a/.git"); put(t, r, "app/a/.git/hooks/x") }, true},
 		{"a hidden file appears", nil, func(r string) { put(t, r, "app/secret") }, true},
 		{"a hidden file becomes a folder", func(r string) { put(t, r, "app/secret") }, func(r string) { os.Remove(r + "/app/secret"); put(t, r, "app/secret/x") }, true},
 		{"a folder becomes a link", func(r string) { put(t, r, "other/a") }, func(r string) { os.Rename(r+"/app", r+"/old"); os.Symlink("old", r+"/app") }, true},

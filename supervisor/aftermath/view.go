@@ -205,6 +205,7 @@ func (w *walker) still(n *node, st *unix.Stat_t) bool {
 func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *listing, sure bool) {
 	fd := int(f.Fd())
 	var st unix.Stat_t
+	asked := time.Now()
 	if err := unix.Fstat(fd, &st); err != nil {
 		w.partly = true
 		return nil, false
@@ -216,13 +217,12 @@ func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *
 	told := n.watched != nil && n.age == w.view.age // of every change since it was read
 	news, moved := n.news, n.moved
 	n.news, n.moved, n.quiet = false, false, false
-	if !loose {
+	if !loose && n.age != w.view.age {
 		w.view.watch(n, fd)
-	}
-	asked := time.Now()
-	if err := unix.Fstat(fd, &st); err != nil {
-		w.partly = true
-		return nil, false
+		if err := unix.Fstat(fd, &st); err != nil { // once more, now that changes are told
+			w.partly = true
+			return nil, false
+		}
 	}
 	if w.known(n, s, &st) {
 		return n.listing, true

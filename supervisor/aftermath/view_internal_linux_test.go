@@ -133,7 +133,7 @@ func (w *world) replace(at string) string {
 func TestWatchedLooksSeeAll(t *testing.T) {
 	rounds := 8
 	if os.Getenv("WATCH") == "full" {
-		rounds = 1000
+		rounds = 200
 	}
 	for seed := range rounds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { watchedLooks(t, uint64(seed)) })
