@@ -72,19 +72,25 @@ class ClientTest(unittest.TestCase):
 
     def test_resumes(self):
         """Where the connection is lost, nothing is lost or doubled."""
-        p = self.session.start("seq 1 2000", keep=True)
-        real, cut = p._agent.exec_events, []
+        for follow in (False, True):
+            agent, cut = Agent(self.session.agent.path, self.session.agent.secret), []
 
-        def lossy(**request):
-            for i, event in enumerate(real(**request)):
-                if i == 2 and len(cut) < 3:
-                    cut.append(event["seq"])
-                    raise Lost("pulled")
-                yield event
+            def lossy(real):
+                def events(**request):
+                    for i, event in enumerate(real(**request)):
+                        if i == 2 and len(cut) < 3:
+                            cut.append(event["seq"])
+                            raise Lost("pulled")
+                        yield event
 
-        p._agent.exec_events = lossy
-        self.assertEqual(p.wait().out, "".join("%d\n" % i for i in range(1, 2001)))
-        self.assertTrue(cut)
+                return events
+
+            agent.exec_events, agent.exec_run = lossy(agent.exec_events), lossy(agent.exec_run)
+            session = Session(agent, self.session.opened)
+            session.agent = agent
+            p = session.start("seq 1 2000", keep=True, follow=follow)
+            self.assertEqual(p.wait().out, "".join("%d\n" % i for i in range(1, 2001)))
+            self.assertTrue(cut)
 
     def test_denied(self):
         with self.assertRaises(Denied) as e:

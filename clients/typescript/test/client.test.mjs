@@ -61,25 +61,30 @@ test("streams", async () => {
 });
 
 test("resumes where the connection is lost", async () => {
-  const p = await session.start("seq 1 2000", { keep: true });
   const agent = session.agent;
-  const real = agent.execEvents.bind(agent);
-  let cut = 0;
-  agent.execEvents = async function* (request, options) {
-    let i = 0;
-    for await (const event of real(request, options)) {
-      if (i++ === 2 && cut < 3) {
-        cut++;
-        throw new Lost("pulled");
-      }
-      yield event;
+  for (const follow of [false, true]) {
+    let cut = 0;
+    for (const name of ["execEvents", "execRun"]) {
+      const real = agent[name].bind(agent);
+      agent[name] = async function* (request, options) {
+        let i = 0;
+        for await (const event of real(request, options)) {
+          if (i++ === 2 && cut < 3) {
+            cut++;
+            throw new Lost("pulled");
+          }
+          yield event;
+        }
+      };
     }
-  };
-  try {
-    assert.equal((await p.wait()).out, Array.from({ length: 2000 }, (_, i) => `${i + 1}\n`).join(""));
-    assert.ok(cut > 0);
-  } finally {
-    delete agent.execEvents;
+    try {
+      const p = await session.start("seq 1 2000", { keep: true, follow });
+      assert.equal((await p.wait()).out, Array.from({ length: 2000 }, (_, i) => `${i + 1}\n`).join(""));
+      assert.ok(cut > 0);
+    } finally {
+      delete agent.execEvents;
+      delete agent.execRun;
+    }
   }
 });
 
