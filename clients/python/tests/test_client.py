@@ -6,7 +6,7 @@ import os
 import threading
 import unittest
 
-from sandboxd import Agent, Approver, Denied, Lost, NoDaemon, SandboxdError, requires_approval
+from sandboxd import Agent, Approver, Denied, Lost, NoDaemon, SandboxdError, Session, requires_approval
 
 PERSON = os.environ["SBX_TEST_PERSON"]  # a socket that leads to approver.sock as a person's
 
