@@ -115,10 +115,24 @@ func (j *judging) paths() {
 	j.verdict.Paths = slices.Compact(j.verdict.Paths)
 }
 
+// again says whether the same was found before of the same piece of text: a
+// loop that is unrolled has its body several times.
+func again(before []finding, f finding) bool {
+	for i := len(before) - 1; i >= 0 && before[i].offset == f.offset; i-- {
+		if before[i] == f {
+			return true
+		}
+	}
+	return false
+}
+
 // parts explains the line piece by piece.
 func (j *judging) parts() {
 	line, start, at := 1, 0, 0 // the findings are in the order of the text
-	for _, f := range j.findings {
+	for i, f := range j.findings {
+		if again(j.findings[:i], f) {
+			continue
+		}
 		for ; at < min(f.offset, len(j.script.Text)); at++ {
 			if j.script.Text[at] == '\n' {
 				line, start = line+1, at+1

@@ -27,8 +27,10 @@
 // analysed: an argv without a shell, or a script of single-quoted words joined
 // by |, &&, ||, ;, !, grouping and redirections that open no file for writing.
 // That runs, and the original text does not. A line whose words are not all
-// literal is never Auto (an unquoted glob excepted, where the command's entry
-// allows one).
+// literal is never Auto, but for those that follow from the line and its place
+// alone: ~, $HOME and $PWD, and the variable of a loop over literal words, which is
+// written as its body, once for each. Where the command's entry allows it, a word
+// may be an unquoted glob, or hold $? or another value that is only printed.
 //
 // # Limitations
 //

@@ -17,7 +17,7 @@ func (j *judging) execution() bool {
 		}
 		argv := make([]string, len(args))
 		for i, a := range args {
-			if a.Glob != nil {
+			if a.Glob != nil || a.Shown != nil {
 				return false
 			}
 			argv[i] = a.Text
@@ -60,10 +60,12 @@ func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 	}
 	dashed := false
 	for i := 1; i < len(c.Args); i++ {
-		switch c.Args[i].Kind {
-		case analysis.Literal:
+		switch {
+		case c.Args[i].Fixed():
 			args = append(args, analysis.Arg{Text: c.Args[i].Text})
-		case analysis.Glob:
+		case c.Args[i].Kind == analysis.Shown:
+			args = append(args, analysis.Arg{Shown: &c.Args[i]})
+		case c.Args[i].Kind == analysis.Glob:
 			arg := analysis.Arg{Glob: &c.Args[i]}
 			switch how := globStart(state.use, &c.Args[i], i); {
 			case how == "--" && !dashed:

@@ -69,7 +69,7 @@ func (g *generator) statement() string {
 func (g *generator) compound() string {
 	s := g.simple()
 	return g.pick(
-		"for f in a b; do "+s+"; done", "for f in a b; do cat $f; done", "while false; do "+s+"; done", "until true; do "+s+"; done",
+		"for f in a b; do "+s+"; done", "for f in a b; do cat $f; done", "for f in 'a b' sub/c .txt; do "+s+"; done", "for g in b c; do for f in a $g; do "+s+"; done; done", "set -e; "+s, s+" || exit 1; ls", s+"; echo \"r: $?\"", "while false; do "+s+"; done", "until true; do "+s+"; done",
 		"while ls; do "+s+"; break; done", "case x in x) "+s+";; y) ls;; esac", "f() { "+s+"; }; f", "function f { "+s+"; }; f a",
 		"eval '"+strings.ReplaceAll(s, "'", `'\''`)+"'", "x=ls; $x -a", "echo $("+s+")", "echo `ls -a`", "cat <(ls)", "[[ -f a ]] && "+s, "[[ a == b ]] || "+s,
 		"(( 1 + 1 )) && "+s, "trap '"+"ls"+"' EXIT; "+s, s+" &", "coproc ls; "+s, "time "+s, "export X=1; "+s, "X=1; "+s, "{ls,-a}", "cat {a,b}", "set -- a b; cat \"$@\"",
@@ -163,7 +163,7 @@ func (g *generator) command() string {
 
 func (g *generator) path() string {
 	if g.wild && g.chance(10) {
-		return g.pick("$x", "~/a", "/etc/passwd", "../../a", "$HOME/a", "\"$x\"")
+		return g.pick("$x", "$f", "\"sub/$f.txt\"", "~/a", "/etc/passwd", "../../a", "$HOME/a", "\"$x\"")
 	}
 	return g.pick("a.txt", "b.txt", "sub/c.txt", "'a.txt'", "\"sub/c.txt\"", "a\\.txt", "./a.txt", "nosuch", "sub/../a.txt", "'b c'", "b\\ c", "sub/deep/d.txt")
 }
@@ -174,7 +174,7 @@ func (g *generator) quoted() string {
 
 func (g *generator) word() string {
 	if g.wild && g.chance(15) {
-		return g.pick("$x", "\"$x\"", "$(ls)", "`cat a.txt`", "$((1+1))", "${x:-y}", "*", "~", "\"$(cat a.txt)\"", "{a,b}", "a{1..3}", "$'a\\tb'", "\"a\\$b\"", "$$", "\"${x}\"")
+		return g.pick("$x", "\"$x\"", "$?", "\"r=$?\"", "$f", "\"a $f\"", "\"$HOME\"", "$(ls)", "`cat a.txt`", "$((1+1))", "${x:-y}", "*", "~", "\"$(cat a.txt)\"", "{a,b}", "a{1..3}", "$'a\\tb'", "\"a\\$b\"", "$$", "\"${x}\"")
 	}
 	return g.quoted()
 }

@@ -57,7 +57,7 @@ func (j *judging) payload() {
 // asking lists the words of the commands that ask. plain is false where
 // anything but a literal simple command asks.
 func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
-	if j.many || len(j.cmd.Env) > 0 || j.verdict.Danger || j.verdict.Protected || j.verdict.Hidden || len(j.script.Doubts) > 0 {
+	if j.many || len(j.cmd.Env) > 0 || j.verdict.Danger || j.verdict.Protected || j.verdict.Hidden || len(j.script.Doubts) > 0 || j.script.Unrolled {
 		return nil, nil, false
 	}
 	for _, r := range j.script.Redirs {

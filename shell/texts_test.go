@@ -91,7 +91,7 @@ func TestDenied(t *testing.T) {
 		{"cat /srv/x", "", []string{"Stay within the project directory."}},
 		{"rm a.txt", "", []string{"keeps what it deletes"}},
 		{"echo a > b.txt", "", []string{"Write files with the file tool"}},
-		{"for i in a b; do frob $i; done", "", []string{"words spelled out"}},
+		{"for i in *; do frob $i; done", "", []string{"words spelled out"}},
 		{"frob", "line one\nline two", []string{"They said: line one", "only read run without asking", "another spelling"}},
 	} {
 		v, cmd := judged1(t, c.line)

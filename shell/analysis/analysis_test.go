@@ -60,6 +60,8 @@ func TestCalls(t *testing.T) {
 		{"for f in $(a) b; do c $f; done", "a; c $…"},
 		{"case $(a) in x) b;; $(c)) d;; esac", "a; b; c; d"},
 		{"f() { a; }; f", "a @/p?; f @/p?"},
+		{"for f in a 'b c'; do x x$f $f \"$f\"; done; y $f", "x xa a a; x $x… $… b_c; y $…"},
+		{"cd a; for f in b c; do cd $f && d; done; e", "cd a; cd b @/p/a,/p; d @/p/a/b,/p/b; cd c @/p/a/b,/p/b,/p/a,/p; d @/p/a/b/c,/p/b/c,/p/a/c,/p/c; e @/p/a/b/c,/p/b/c,/p/a/c,/p/c,/p/a/b,/p/b,/p/a,/p"},
 		{"! a; time b; coproc c", "a; b; c"},
 		{"a `b` $(c) \"$(d)\" <(e) >(f)", "b; c; d; e; f; a $… $… $… $… $…"},
 		{"a ${x:-$(b)} ${x:$(c)} ${x/$(d)/y} ${x[$(e)]}", "b; c; d; e; a $… $… $… $…"},
@@ -188,7 +190,20 @@ func TestDoubts(t *testing.T) {
 		{"x=1", "state", false},
 		{"export X=1", "state", false},
 		{"> f", "without a command", false},
-		{"for f in a; do ls; done", "loop", false},
+		{"for f in a; do ls; done", "", false},
+		{"for f in *.go; do ls; done", "loop", false},
+		{"for f in $x; do ls; done", "loop", false},
+		{"for f; do ls; done", "loop", false},
+		{"for PATH in a; do ls; done", "loop", false},
+		{"for IFS in a; do ls; done", "loop", false},
+		{"for _ in a; do ls; done", "loop", false},
+		{"for ((;;)); do ls; done", "loop", false},
+		{"select f in a; do ls; done", "loop", false},
+		{"while true; do ls; done", "loop", false},
+		{"for f in a b; do f=c; ls $f; done", "state", false},
+		{"for f in a b; do ls & done", "background", false},
+		{"for f in" + strings.Repeat(" a", MaxUnroll+1) + "; do ls; done", "loop", false},
+		{"for f in" + strings.Repeat(" a", MaxUnroll/3) + "; do for g in a b c d; do ls; done; done", "loop", false},
 		{"echo ${!x}", "indirect", false},
 		{"echo ${x@P}", "may run what the variable holds", false},
 		{"echo $((1))", "arithmetic", false},
@@ -232,6 +247,8 @@ func plainly(c *Call) ([]Arg, bool) {
 			out = append(out, Arg{Text: w.Text})
 		case Glob:
 			out = append(out, Arg{Glob: &c.Args[i]})
+		case Shown:
+			out = append(out, Arg{Shown: &c.Args[i]})
 		default:
 			return nil, false
 		}
@@ -260,7 +277,17 @@ func TestWrite(t *testing.T) {
 		{"[[ -f x ]] && a", "'test' '-f' 'x' && 'a'"},
 		{"a # b\nc", "'a'; 'c'"},
 		{"a \\\n b", "'a' 'b'"},
-		{"a $x", ""}, {"a > b", ""}, {"a &", ""}, {"a; f() { b; }", ""}, {"a {b,c}", ""}, {"a ~", ""}, {"a $'\\x41'", ""}, {"for f in a; do b; done", ""}, {"a >&3", ""}, {"a 3>/dev/null", ""}, {"x=1", ""}, {"a <<E\n$x\nE", ""}, {"bash -c 'a' b", ""}, {"a +=b; c+=d e", ""}, {"a\rb", ""},
+		{"for f in b 'c d'; do a \"x$f\" | ${f}; done >/dev/null && e", ""},
+		{"for f in b c; do a $f.go \"x ${f}\"; done | e", "{ 'a' 'b.go' 'x b'; 'a' 'c.go' 'x c'; } | 'e'"},
+		{"for f in 'b c'; do a \"$f\"; done 2>/dev/null", "{ 'a' 'b c'; } 2>/dev/null"},
+		{"for f in b c; do for g in 1 2; do a $f$g; done; done", "{ { 'a' 'b1'; 'a' 'b2'; }; { 'a' 'c1'; 'a' 'c2'; }; }"},
+		{"for f in 'b c'; do a $f; done", ""}, {"for f in 'b*'; do a $f; done", ""}, {"for f in ''; do a $f; done", ""},
+		{"for f in b; do a; done; a $f", ""}, {"for f in b; do bash -c 'a $f'; done", ""}, {"for f in b; do a ${f%x}; done", ""}, {"for f in b; do a ${f[0]}; done", ""}, {"for f in b; do a \"${!f}\"; done", ""},
+		{"for f in b; do bash -c \"a $f\"; done", "{ ( 'a' 'b' ); }"},
+		{"echo \"exit: $?\" ${PIPESTATUS[0]}.", `'echo' 'exit: '"$?" "${PIPESTATUS[0]}"'.'`},
+		{"bash -c 'a; echo $?'", `( 'a'; 'echo' "$?" )`},
+		{"echo $?*", ""}, {"echo $$", ""}, {"echo $x$?", ""}, {"echo $?$x", ""}, {"USER=x; echo $USER", ""}, {"A=$? a", ""}, {"a >$?", ""}, {"a <<< $?", ""},
+		{"a $x", ""}, {"a > b", ""}, {"a &", ""}, {"a; f() { b; }", ""}, {"a {b,c}", ""}, {"a ~", ""}, {"a $'\\x41'", ""}, {"for f in a; do b; done", "{ 'b'; }"}, {"a >&3", ""}, {"a 3>/dev/null", ""}, {"x=1", ""}, {"a <<E\n$x\nE", ""}, {"bash -c 'a' b", ""}, {"a +=b; c+=d e", ""}, {"a\rb", ""},
 	} {
 		s := Line(c.line, Place{Cwd: "/p", Home: "/home/eve"})
 		got, ok := s.Write(plainly)

@@ -21,17 +21,17 @@ type reader struct {
 	via        []string
 	subst      int
 	piped      bool
-	assigned   map[string]bool
 	needHome   bool
 	fixed      bool // the text can be written again so far
 	declaring  []string
+	bound      map[string]Word // what the variables of the loops around hold
 	moves      int
 	count      *counts
 	wordsOnly  bool // do not look through wrappers
 }
 
 // counts are shared by a reader and those of the scripts within it.
-type counts struct{ calls, words, scripts, globs int }
+type counts struct{ calls, words, scripts, globs, unrolled int }
 
 var parsers = sync.Pool{New: func() any {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash))
@@ -111,12 +111,6 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 		p.fixed = false
 		return same(Dirs{Unknown: true})
 	}
-	p.assigned = map[string]bool{}
-	for _, name := range []string{"HOME", "PWD"} {
-		if strings.Contains(text, name+"=") || strings.Contains(text, " "+name+" ") {
-			p.assigned[name] = true
-		}
-	}
 	stmts, more, err := parse(text)
 	if err != nil {
 		at := 0
@@ -136,6 +130,11 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 		p.script.root = root
 	}
 	return out
+}
+
+// assigns says whether a text may give a variable another value.
+func (p *reader) assigns(name string) bool {
+	return strings.Contains(p.text, name+"=") || strings.Contains(p.text, " "+name+" ")
 }
 
 // parse reads the statements of a text, the first MaxCalls of them; more says
@@ -245,5 +244,6 @@ func (p *reader) nestedText(w Word, dirs Dirs, via []string) *Script {
 	p.script.Funcs = append(p.script.Funcs, inner.Funcs...)
 	p.script.Bombs = append(p.script.Bombs, inner.Bombs...)
 	p.script.Cut = p.script.Cut || inner.Cut
+	p.script.Unrolled = p.script.Unrolled || inner.Unrolled
 	return inner
 }

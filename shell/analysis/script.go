@@ -9,6 +9,7 @@ const (
 	MaxWords   = 4000     // words
 	MaxScripts = 100      // scripts within words
 	MaxGlobs   = 256      // words with globs
+	MaxUnroll  = 100      // simple commands that loops are unrolled to
 )
 
 // Place is where a line would run. Both paths are absolute, or "" for unknown.
@@ -27,6 +28,8 @@ type Script struct {
 	Funcs []string
 	// Cut says that there are more commands or words than were read.
 	Cut bool
+	// Unrolled says that a loop was read as its body, once for every word it goes over.
+	Unrolled bool
 	// Bombs are the functions that call themselves in a pipeline or in the background.
 	Bombs []string
 

@@ -101,6 +101,7 @@ func (r *wordReader) tilde(s string, i int) int {
 	}
 	if home := r.p.place.Home; end == i+1 && home != "" {
 		r.lower(Computed)
+		r.loose = r.loose || i > 0 || len(r.pieces) > 0 // bash expands it there in some words only
 		r.add(home, false)
 		return i
 	}

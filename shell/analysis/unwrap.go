@@ -71,7 +71,7 @@ func joined(words []Word) Word {
 		}
 		texts[i] = w.Text
 	}
-	out.Text = strings.Join(texts, " ")
+	out.Text, out.Bound = strings.Join(texts, " "), false
 	out.End = words[len(words)-1].End
 	return out
 }

@@ -164,7 +164,10 @@ func (p *reader) command(cmd syntax.Command, dirs Dirs, s *syntax.Stmt) (node, o
 			return out.either()
 		})
 	case *syntax.ForClause:
-		p.forHead(c, dirs)
+		items, fixed := p.forHead(c, dirs)
+		if fixed && p.unrolls(c, len(items)) {
+			return p.unroll(c, items, dirs)
+		}
 		return nil, p.loop(dirs, c, func(d Dirs) Dirs {
 			_, out := p.list(c.Do, d)
 			return out.either()
@@ -302,11 +305,14 @@ func (p *reader) loop(dirs Dirs, c syntax.Command, body func(Dirs) Dirs) outcome
 	return same(after)
 }
 
-func (p *reader) forHead(c *syntax.ForClause, dirs Dirs) {
+// forHead reads the words that a loop goes over; fixed says that all are known.
+func (p *reader) forHead(c *syntax.ForClause, dirs Dirs) (items []Word, fixed bool) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
+		fixed = len(l.Items) > 0 && !c.Select
 		for _, w := range l.Items {
-			p.word(w, dirs)
+			item := p.word(w, dirs)
+			items, fixed = append(items, item), fixed && item.Fixed()
 		}
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
@@ -315,6 +321,7 @@ func (p *reader) forHead(c *syntax.ForClause, dirs Dirs) {
 			}
 		}
 	}
+	return items, fixed
 }
 
 func (p *reader) caseClause(c *syntax.CaseClause, dirs Dirs) outcome {

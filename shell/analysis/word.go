@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -14,6 +15,9 @@ const (
 	// Unknown: part of the word is found out only by running the line. Text
 	// holds what is known of its beginning.
 	Unknown Kind = iota
+	// Shown: literal but for the values of variables that are fit to be printed
+	// ($?, $USER, …) and of no other use. Text holds what stands before the first.
+	Shown
 	// Computed: the value is known, but only by an expansion (~, $HOME,
 	// braces, $'…'). Good for recognising, not for running unasked.
 	Computed
@@ -31,14 +35,37 @@ type Word struct {
 	Source string // as written
 	Offset int
 	End    int
+	// Bound says of a Computed word that it is one word, whose value follows from
+	// the place alone (~, $HOME, $PWD): our own writing of it means what bash means.
+	Bound bool
 
-	pieces []piece // of a glob
+	pieces []piece // of a glob, or of a word that is shown
 }
 
-// piece is a stretch of a glob word.
+// piece is a stretch of such a word.
 type piece struct {
 	text string
 	glob bool // text is unquoted glob syntax
+	show bool // text is an expansion whose value is fit to be printed
+}
+
+// Fixed says whether the value is known, and can be written again as it is.
+func (w Word) Fixed() bool { return w.Kind == Literal || w.Kind == Computed && w.Bound }
+
+// Sample returns the text of a word that is shown, each value replaced by a
+// digit, and whether there is nothing but the exit status of a command in it.
+func (w Word) Sample() (text string, status bool) {
+	status = w.Kind == Shown
+	var b strings.Builder
+	for _, p := range w.pieces {
+		if !p.show {
+			b.WriteString(p.text)
+			continue
+		}
+		b.WriteByte('0')
+		status = status && p.text == "$?"
+	}
+	return b.String(), status
 }
 
 // Known says whether the value is known and a single word.
@@ -57,6 +84,7 @@ type wordReader struct {
 	pieces []piece
 	kind   Kind
 	cut    bool // text is complete only up to the first unknown part
+	loose  bool // a known value that bash might make other words of
 	assign bool // the word is the value of an assignment: no globbing, no braces
 	quotes bool // inside double quotes
 	brace  bool // an unquoted { was seen
@@ -99,6 +127,15 @@ func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
 			p.doubt("brace expansion makes several words of one", w.Pos(), w.End())
 		}
 	}
+	globbed := slices.ContainsFunc(r.pieces, func(p piece) bool { return p.glob })
+	switch {
+	case out.Kind == Computed:
+		out.Bound = !r.loose && !globbed
+	case out.Kind == Shown && globbed:
+		out.Kind = Unknown
+	case out.Kind == Shown:
+		out.pieces = r.pieces
+	}
 	if out.Kind == Glob {
 		if r.p.count.globs++; r.p.count.globs > MaxGlobs {
 			out.Kind, out.Text = Unknown, ""
@@ -134,15 +171,17 @@ func (r *wordReader) unknown() {
 }
 
 func (r *wordReader) add(s string, glob bool) {
-	if r.cut || s == "" {
+	if r.kind == Unknown || s == "" {
 		return
 	}
-	r.text.WriteString(s)
-	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob {
+	if !r.cut {
+		r.text.WriteString(s)
+	}
+	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob && !r.pieces[n-1].show {
 		r.pieces[n-1].text += s
 		return
 	}
-	r.pieces = append(r.pieces, piece{s, glob})
+	r.pieces = append(r.pieces, piece{text: s, glob: glob})
 }
 
 func (r *wordReader) part(part syntax.WordPart, index int) {
@@ -161,11 +200,13 @@ func (r *wordReader) part(part syntax.WordPart, index int) {
 		}
 		if !simple {
 			r.lower(Computed)
+			r.loose = true
 		}
 		r.add(s, false)
 	case *syntax.DblQuoted:
 		if x.Dollar {
 			r.lower(Computed) // translated by the locale
+			r.loose = true
 		}
 		r.quoted(x.Parts)
 	default:
@@ -199,7 +240,7 @@ func (r *wordReader) quoted(parts []syntax.WordPart) {
 func (r *wordReader) expansion(part syntax.WordPart) {
 	switch x := part.(type) {
 	case *syntax.ParamExp:
-		if r.home(x) {
+		if r.bound(x) || r.home(x) || r.shown(x) {
 			return
 		}
 		r.p.param(x, r.dirs)
@@ -221,10 +262,23 @@ func (r *wordReader) expansion(part syntax.WordPart) {
 	r.unknown()
 }
 
+// bound reads the variable of a loop that is unrolled.
+func (r *wordReader) bound(x *syntax.ParamExp) bool {
+	if !bare(x) || x.Index != nil {
+		return false
+	}
+	item, ok := r.p.bound[x.Param.Value]
+	if !ok || !r.quotes && !r.assign && (item.Text == "" || !plain(item.Text)) {
+		return false
+	}
+	r.lower(item.Kind)
+	r.add(item.Text, false)
+	return true
+}
+
 // home reads $HOME and $PWD, whose values are known.
 func (r *wordReader) home(x *syntax.ParamExp) bool {
-	if x.Param == nil || x.Excl || x.Length || x.Width || x.IsSet || x.Index != nil || x.Slice != nil ||
-		x.Repl != nil || x.Names != 0 || x.Exp != nil || x.Flags != nil || x.NestedParam != nil || len(x.Modifiers) > 0 {
+	if !bare(x) || x.Index != nil {
 		return false
 	}
 	var value string
@@ -236,10 +290,49 @@ func (r *wordReader) home(x *syntax.ParamExp) bool {
 			value = r.dirs.Paths[0]
 		}
 	}
-	if value == "" || r.p.assigned[x.Param.Value] {
+	if value == "" || r.p.assigns(x.Param.Value) {
 		return false
 	}
 	r.lower(Computed)
+	r.loose = r.loose || !r.quotes && !plain(value)
 	r.add(value, false)
 	return true
+}
+
+// bare says that an expansion is a parameter's value and no more, but for an index.
+func bare(x *syntax.ParamExp) bool {
+	return x.Param != nil && !x.Excl && !x.Length && !x.Width && !x.IsSet && x.Slice == nil &&
+		x.Repl == nil && x.Names == 0 && x.Exp == nil && x.Flags == nil && x.NestedParam == nil && len(x.Modifiers) == 0
+}
+
+// printed are the variables that the sandbox or bash itself sets, none of them a secret.
+var printed = []string{"?", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "LANG", "TMPDIR", "HOSTNAME", "UID", "EUID", "BASH_VERSION", "SECONDS"}
+
+// shown reads $? and other values that are good for printing.
+func (r *wordReader) shown(x *syntax.ParamExp) bool {
+	if !bare(x) || r.assign {
+		return false
+	}
+	name := x.Param.Value
+	text := "$" + name
+	switch {
+	case x.Index == nil && slices.Contains(printed, name) && !r.p.assigns(name):
+	case name == "PIPESTATUS" && digit(x.Index):
+		text = "${PIPESTATUS[" + x.Index.(*syntax.Word).Lit() + "]}"
+	default:
+		return false
+	}
+	if r.kind == Unknown {
+		return true
+	}
+	r.lower(Shown)
+	r.cut = true
+	r.pieces = append(r.pieces, piece{text: text, show: true})
+	return true
+}
+
+// digit says whether an index is one literal digit.
+func digit(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	return ok && len(w.Lit()) == 1 && w.Lit()[0] >= '0' && w.Lit()[0] <= '9'
 }

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// Arg is one word as it is written: Text in single quotes, or, for a glob, the
-// glob characters left bare.
+// Arg is one word as it is written: Text in single quotes; for a glob, the glob
+// characters left bare; for what is only shown, the expansions in double quotes.
 type Arg struct {
-	Text string
-	Glob *Word  // write this glob instead of Text
-	Pre  string // literal text in front of the glob: "./"
+	Text  string
+	Glob  *Word  // write this glob instead of Text
+	Pre   string // literal text in front of the glob: "./"
+	Shown *Word  // write this word instead of Text
 }
 
 // Writer says how a call is written: its words, the program's file included.
@@ -86,11 +87,15 @@ func (n *callNode) write(w *writer) bool {
 		if i > 0 {
 			w.b.WriteByte(' ')
 		}
-		if a.Glob == nil {
+		switch {
+		case a.Glob != nil:
+			ok = w.glob(a)
+		case a.Shown != nil:
+			ok = w.shown(a.Shown)
+		default:
 			w.b.WriteString(Quote(a.Text))
-			continue
 		}
-		if !w.glob(a) {
+		if !ok {
 			return false
 		}
 	}
@@ -115,6 +120,23 @@ func (w *writer) glob(a Arg) bool {
 			}
 		}
 		w.b.WriteString(p.text)
+	}
+	return true
+}
+
+func (w *writer) shown(s *Word) bool {
+	if s.Kind != Shown || len(s.pieces) == 0 {
+		return false
+	}
+	for _, p := range s.pieces {
+		switch {
+		case p.glob:
+			return false
+		case p.show:
+			w.b.WriteString(`"` + p.text + `"`)
+		default:
+			w.b.WriteString(Quote(p.text))
+		}
 	}
 	return true
 }

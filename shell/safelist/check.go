@@ -147,11 +147,43 @@ func checkPrintf(u *Use) string {
 	return ""
 }
 
-func checkVersion(u *Use) string {
-	if len(u.Operands) == 1 && u.Operands[0].Text == "--version" {
-		return ""
+var checkVersion = checkVersionOr("--version")
+
+// checkVersionOr permits asking for the version by the long option or another.
+func checkVersionOr(option string) func(*Use) string {
+	return func(u *Use) string {
+		if len(u.Operands) == 1 && (u.Operands[0].Text == "--version" || u.Operands[0].Text == option) {
+			return ""
+		}
+		return "only asking for its version is on the safe list"
 	}
-	return "only asking for its version is on the safe list"
+}
+
+// checkSet permits what makes a script end at its first failure: that runs less, and never more.
+func checkSet(u *Use) string {
+	ops := u.Operands
+	if len(ops) == 0 {
+		return "it shows the shell's variables"
+	}
+	for i := 0; i < len(ops); i++ {
+		switch t := ops[i].Text; t {
+		case "-e", "-u", "-eu", "-ue", "+e", "+u":
+		case "-o", "-eo", "-uo", "-euo", "-ueo", "+o":
+			if i++; i == len(ops) || !slices.Contains([]string{"pipefail", "errexit", "nounset"}, ops[i].Text) {
+				return "the option behind " + t + " is not pipefail, errexit or nounset"
+			}
+		default:
+			return "the word " + t + " is not one of -e, -u and -o pipefail"
+		}
+	}
+	return ""
+}
+
+func checkExit(u *Use) string {
+	if len(u.Operands) > 1 || len(u.Operands) == 1 && !digits(u.Operands[0].Text) {
+		return "it takes one number"
+	}
+	return ""
 }
 
 func checkDate(u *Use) string {

@@ -114,7 +114,7 @@ var gitEntries = []Entry{
 	},
 	{
 		Name: "git config", Manual: "git 2.39 git-config(1)", Options: "--get --get-all --local --global --system --show-origin --show-scope --bool --int --path --type=TEXT --default=TEXT -z,--null", Operands: "TEXT", Check: checkGitConfig,
-		Pass: []string{"git config --get user.name", "git config --get remote.origin.url"}, Refuse: []string{"git config core.pager x", "git config user.name", "git config --get http.extraheader", "git config --list", "git config --unset a.b", "git config -e"},
+		Pass: []string{"git config --get user.name", "git config --get remote.origin.url", "git config user.name", "git config --global core.editor"}, Refuse: []string{"git config core.pager x", "git config edit", "git config list", "git config http.extraheader", "git config user.name ''", "git config --global user.name x", "git config --get-regexp user.", "git config", "git config --get http.extraheader", "git config --list", "git config --unset a.b", "git config -e"},
 	},
 	{
 		Name: "git rev-parse", Manual: "git 2.39 git-rev-parse(1)", Options: "--verify -q,--quiet --short[=NUM] --abbrev-ref[=TEXT] --symbolic --symbolic-full-name --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --shared-index-path --show-object-format[=TEXT] --revs-only --no-revs --flags --no-flags --default=TEXT --disambiguate=TEXT --git-path=TEXT --path-format=TEXT --local-env-vars --sq --not",

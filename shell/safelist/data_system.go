@@ -8,12 +8,13 @@ var systemEntries = []Entry{
 	},
 	{
 		Name: "cd", Manual: "bash 5.2 cd", Options: "-L -P -e", Operands: "DIR", Least: 1, Builtin: true, Check: checkCD, Unset: []string{"CDPATH", "OLDPWD"},
-		Pass: []string{"cd internal", "cd ..", "cd -P src"}, Refuse: []string{"cd", "cd -", "cd a b", "cd s*", "cd ~", "cd $X"},
+		Pass: []string{"cd internal", "cd ..", "cd -P src", "cd ~", "cd ~/app", "cd \"$HOME/app\"", "cd $PWD/src"}, Refuse: []string{"cd", "cd -", "cd a b", "cd s*", "cd ~/s*", "cd ~root", "cd $X", "cd $?", "cd $USER"},
 	},
 	{
-		Name: "echo", Manual: "bash 5.2 echo", Raw: true, Globs: GlobRooted, Check: checkEcho, Builtin: true, Unset: []string{"BASHOPTS", "SHELLOPTS"},
-		Pass:   []string{"echo", "echo ok", "echo \"a;b|c && d > e\"", "echo '$(rm -rf /) `id`'", "echo -n a", "echo -e 'a\\tb\\n'", "echo '\\033[31m'", "echo src/*"},
-		Refuse: []string{"echo -e '\\033]52;c;x'", "echo -ne '\\x1b'", "echo *", "echo $X", "echo -e '\\u202e'"},
+		Name: "echo", Manual: "bash 5.2 echo", Raw: true, Globs: GlobRooted, Shows: ShowValues, Check: checkEcho, Builtin: true, Unset: []string{"BASHOPTS", "SHELLOPTS"},
+		Pass: []string{"echo", "echo ok", "echo \"a;b|c && d > e\"", "echo '$(rm -rf /) `id`'", "echo -n a", "echo -e 'a\\tb\\n'", "echo '\\033[31m'", "echo src/*",
+			"echo $?", "echo \"exit: $?\"", "echo -e \"\\nexit=$?\"", "echo ${PIPESTATUS[0]}", "echo $HOME", "echo ~/a", "echo \"$USER: $PATH\""},
+		Refuse: []string{"echo -e '\\033]52;c;x'", "echo -e \"$?\\033]52;c;x\"", "echo -e \"\\\\$?\"", "echo $?*", "echo ${PIPESTATUS[x]}", "echo ${PIPESTATUS[10]}", "echo ${?@P}", "echo ${USER:-$X}", "echo $GITHUB_TOKEN", "echo ${!USER}", "echo $'\\e]52;c;x'", "echo $\"a\"", "echo x=~/a", "echo --x=~/a", "echo a:~/a", "echo -ne '\\x1b'", "echo *", "echo $X", "echo -e '\\u202e'"},
 	},
 	{
 		Name: "printf", Manual: "bash 5.2 printf", Raw: true, Check: checkPrintf, Builtin: true,
@@ -33,13 +34,22 @@ var systemEntries = []Entry{
 		Pass: []string{":"}, Refuse: []string{": *"},
 	},
 	{
-		Name: "test", Manual: "bash 5.2 test", Raw: true, Builtin: true, Check: checkTest,
-		Pass:   []string{"test -f go.mod", "test a = b", "test 1 -lt 2", "test ! -d x", "test -f a -a -d b", "test x"},
-		Refuse: []string{"test -v 'a[$(x)]'", "test 'a[0]' -eq 0", "test -R x", "test a -nt /x*", "test -o x"},
+		Name: "test", Manual: "bash 5.2 test", Raw: true, Shows: ShowStatus, Builtin: true, Check: checkTest,
+		Pass:   []string{"test -f go.mod", "test a = b", "test 1 -lt 2", "test ! -d x", "test -f a -a -d b", "test x", "test $? -eq 0", "test \"$?\" != 0"},
+		Refuse: []string{"test $USER = root", "test -f $?x$PATH", "test -v 'a[$(x)]'", "test 'a[0]' -eq 0", "test -R x", "test a -nt /x*", "test -o x"},
 	},
 	{
-		Name: "[", Manual: "bash 5.2 [", Raw: true, Builtin: true, Check: checkTest,
-		Pass: []string{"[ -d internal ]", "[ a = b ]", "[ -n x ]"}, Refuse: []string{"[ -d internal", "[ -v x ]"},
+		Name: "[", Manual: "bash 5.2 [", Raw: true, Shows: ShowStatus, Builtin: true, Check: checkTest,
+		Pass: []string{"[ $? -eq 0 ]", "[ -d internal ]", "[ a = b ]", "[ -n x ]"}, Refuse: []string{"[ -d internal", "[ -v x ]"},
+	},
+	{
+		Name: "set", Manual: "bash 5.2 set", Raw: true, Builtin: true, Check: checkSet,
+		Pass:   []string{"set -e", "set -eu", "set -o pipefail", "set -euo pipefail", "set +e", "set -e -o nounset"},
+		Refuse: []string{"set", "set -x", "set -ex", "set -o", "set -o xtrace", "set -o allexport", "set -a", "set -f", "set -o posix", "set -- a", "set a", "set -e a", "set -p", "set -k", "set -eo", "set -oe pipefail", "set -e*", "set $?"},
+	},
+	{
+		Name: "exit", Manual: "bash 5.2 exit", Raw: true, Shows: ShowStatus, Builtin: true, Check: checkExit,
+		Pass: []string{"exit", "exit 1", "exit $?"}, Refuse: []string{"exit x", "exit 1 2", "exit -1", "exit $X", "exit $UID", "exit 1*", "exit 'a[$(x)]'"},
 	},
 	{
 		Name: "type", Manual: "bash 5.2 type", Options: "-a -f -t -p -P", Operands: "TEXT...", Builtin: true,
@@ -150,10 +160,10 @@ var systemEntries = []Entry{
 	{Name: "clang", Manual: "clang 14", Raw: true, Check: checkVersion, Pass: []string{"clang --version"}, Refuse: []string{"clang a.c"}},
 	{Name: "make", Manual: "GNU make 4.3", Raw: true, Check: checkVersion, Unset: []string{"MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES"}, Pass: []string{"make --version"}, Refuse: []string{"make", "make --version all"}},
 	{Name: "cmake", Manual: "cmake 3.25", Raw: true, Check: checkVersion, Pass: []string{"cmake --version"}, Refuse: []string{"cmake ."}},
-	{Name: "python3", Manual: "Python 3.11", Raw: true, Check: checkVersion, Pass: []string{"python3 --version"}, Refuse: []string{"python3", "python3 x.py", "python3 -c x"}},
-	{Name: "python", Manual: "Python 3.11", Raw: true, Check: checkVersion, Pass: []string{"python --version"}, Refuse: []string{"python x.py"}},
-	{Name: "node", Manual: "node 18", Raw: true, Check: checkVersion, Unset: []string{"NODE_OPTIONS"}, Pass: []string{"node --version"}, Refuse: []string{"node", "node x.js", "node -e x"}},
-	{Name: "java", Manual: "OpenJDK 17", Raw: true, Check: checkVersion, Unset: []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}, Pass: []string{"java --version"}, Refuse: []string{"java x"}},
-	{Name: "perl", Manual: "perl 5.36", Raw: true, Check: checkVersion, Unset: []string{"PERL5OPT"}, Pass: []string{"perl --version"}, Refuse: []string{"perl x"}},
-	{Name: "ruby", Manual: "ruby 3.1", Raw: true, Check: checkVersion, Unset: []string{"RUBYOPT"}, Pass: []string{"ruby --version"}, Refuse: []string{"ruby x"}},
+	{Name: "python3", Manual: "Python 3.11", Raw: true, Check: checkVersionOr("-V"), Pass: []string{"python3 --version", "python3 -V"}, Refuse: []string{"python3", "python3 -v", "python3 -V x.py", "python3 x.py", "python3 -c x"}},
+	{Name: "python", Manual: "Python 3.11", Raw: true, Check: checkVersionOr("-V"), Pass: []string{"python --version", "python -V"}, Refuse: []string{"python -v", "python x.py"}},
+	{Name: "node", Manual: "node 18", Raw: true, Check: checkVersionOr("-v"), Unset: []string{"NODE_OPTIONS"}, Pass: []string{"node --version", "node -v"}, Refuse: []string{"node -v x.js", "node", "node x.js", "node -e x"}},
+	{Name: "java", Manual: "OpenJDK 17", Raw: true, Check: checkVersionOr("-version"), Unset: []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}, Pass: []string{"java --version", "java -version"}, Refuse: []string{"java -version x", "java x"}},
+	{Name: "perl", Manual: "perl 5.36", Raw: true, Check: checkVersionOr("-v"), Unset: []string{"PERL5OPT"}, Pass: []string{"perl --version", "perl -v"}, Refuse: []string{"perl -V", "perl -v x", "perl x"}},
+	{Name: "ruby", Manual: "ruby 3.1", Raw: true, Check: checkVersion, Unset: []string{"RUBYOPT"}, Pass: []string{"ruby --version"}, Refuse: []string{"ruby -v x", "ruby x"}},
 }

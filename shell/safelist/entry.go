@@ -24,6 +24,8 @@ type Entry struct {
 	Unless string
 	// Globs says which unquoted globs may stand among the operands.
 	Globs Globs
+	// Shows says which values, found out only by running, may stand in its words.
+	Shows Shows
 	// Builtin says that bash itself has the command, so that no file is run.
 	Builtin bool
 	// Alias says that the command is one only by an alias of interactive shells.
@@ -56,6 +58,17 @@ const (
 	GlobNone   Globs = iota // no glob
 	GlobRooted              // only where the word begins with literal text that is no option: src/*.go
 	GlobAny                 // any; run as ./* or after --
+)
+
+// Shows says which values may stand in the words of an entry that is Raw. Its
+// Check sees a digit in their place.
+type Shows uint8
+
+// The zero value allows none.
+const (
+	ShowNone   Shows = iota
+	ShowStatus       // $?, which is a number
+	ShowValues       // what analysis.Shown lists: for commands that print any text
 )
 
 // Class says what the value of an option or operand is.

@@ -98,7 +98,7 @@ func (e *Entry) nextValue(u *Use, name string, o option, i int) string {
 	if i+1 >= len(u.Args) {
 		return "the option " + name + " lacks its value"
 	}
-	if u.Args[i+1].Kind != analysis.Literal {
+	if !u.Args[i+1].Fixed() {
 		return "the value of " + name + " is not literal"
 	}
 	value := u.Args[i+1].Text

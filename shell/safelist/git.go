@@ -27,7 +27,7 @@ func matchGit(args []analysis.Word) (*Use, *Refusal) {
 	dir := ""
 	i := 1
 	for ; i < len(args); i++ {
-		if args[i].Kind != analysis.Literal {
+		if !args[i].Fixed() {
 			return refuse("a word that is not literal: " + args[i].Source)
 		}
 		t := args[i].Text
@@ -36,7 +36,7 @@ func matchGit(args []analysis.Word) (*Use, *Refusal) {
 		}
 		switch {
 		case slices.Contains(gitGlobal, t):
-		case t == "-C" && i+1 < len(args) && args[i+1].Kind == analysis.Literal:
+		case t == "-C" && i+1 < len(args) && args[i+1].Fixed():
 			i++
 			switch to := args[i].Text; {
 			case strings.HasPrefix(to, "/") || dir == "":
@@ -144,13 +144,15 @@ func gitFirst(bare bool, allowed ...string) func(*Use) string {
 var gitConfigKeys = []string{"user.", "core.", "init.", "branch.", "pull.", "push.", "color.", "diff.", "merge.", "rebase.", "commit.", "log.", "status."}
 
 func checkGitConfig(u *Use) string {
-	if !u.Has("--get", "--get-all", "--get-regexp") || u.Has("--get-regexp") {
+	if len(u.Operands) != 1 {
 		return "only reading one key is on the safe list"
 	}
-	if len(u.Operands) != 1 {
-		return "it needs one key"
-	}
+	// One word with a dot in it is a key, which is read; without a dot it may be
+	// a sub-command of newer versions ("git config edit").
 	key := strings.ToLower(u.Operands[0].Text)
+	if !strings.Contains(key, ".") {
+		return "the key " + key + " is in no section"
+	}
 	for _, p := range gitConfigKeys {
 		if strings.HasPrefix(key, p) {
 			return ""

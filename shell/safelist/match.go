@@ -175,7 +175,7 @@ func Match(args []analysis.Word) (*Use, *Refusal) {
 func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 	u := &Use{Entry: e, Args: args, Words: args[skip:], EndsOptions: -1}
 	for _, w := range u.Words {
-		if w.Kind != analysis.Literal && w.Kind != analysis.Glob {
+		if !w.Fixed() && w.Kind != analysis.Glob && !e.shows(w) {
 			return nil, e.refuse("a word that is not literal: " + w.Source)
 		}
 	}
@@ -184,7 +184,11 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 			if w.Kind == analysis.Glob && e.Globs == GlobNone {
 				return nil, e.refuse("an unquoted glob: " + w.Source)
 			}
-			u.Operands = append(u.Operands, Operand{Text: w.Text, Index: skip + i, Glob: w.Kind == analysis.Glob})
+			text := w.Text
+			if w.Kind == analysis.Shown {
+				text, _ = w.Sample()
+			}
+			u.Operands = append(u.Operands, Operand{Text: text, Index: skip + i, Glob: w.Kind == analysis.Glob})
 		}
 	} else if why := e.getopt(u, skip); why != "" {
 		return nil, e.refuse(why)
@@ -201,6 +205,12 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 		u.path(".", 0, false)
 	}
 	return u, nil
+}
+
+// shows says whether a word may hold values that are found out only by running.
+func (e *Entry) shows(w analysis.Word) bool {
+	_, status := w.Sample()
+	return w.Kind == analysis.Shown && e.Raw && (e.Shows == ShowValues || e.Shows == ShowStatus && status)
 }
 
 func (e *Entry) refuse(why string) *Refusal {

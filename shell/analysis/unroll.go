@@ -1,0 +1,51 @@
+package analysis
+
+import "mvdan.cc/sh/v3/syntax"
+
+// unrolls says whether a loop over known words is read as its body, once for
+// each of them. Its variable is one that nothing else looks at: the shell's own
+// and those of programs are written in capitals.
+func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
+	name := c.Loop.(*syntax.WordIter).Name.Value
+	for i := 0; i < len(name); i++ {
+		if !(name[i] >= 'a' && name[i] <= 'z' || i > 0 && (name[i] == '_' || name[i] >= '0' && name[i] <= '9')) {
+			return false
+		}
+	}
+	calls := 0
+	for _, s := range c.Do {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if _, ok := n.(*syntax.CallExpr); ok {
+				calls++
+			}
+			return true
+		})
+	}
+	if p.count.unrolled+calls*items > MaxUnroll {
+		return false
+	}
+	p.count.unrolled += calls * items
+	return true
+}
+
+// unroll walks the body of a loop with its variable bound to one word after the
+// other. What else would give the variable a value is a doubt of its own.
+func (p *reader) unroll(c *syntax.ForClause, items []Word, dirs Dirs) (node, outcome) {
+	p.script.Unrolled = true
+	outer := p.bound
+	defer func() { p.bound = outer }()
+	l := &listNode{}
+	out := same(dirs)
+	for _, item := range items {
+		p.bound = map[string]Word{c.Loop.(*syntax.WordIter).Name.Value: item}
+		for name, w := range outer {
+			if _, ok := p.bound[name]; !ok {
+				p.bound[name] = w
+			}
+		}
+		var n node
+		n, out = p.list(c.Do, out.either())
+		l.items = append(l.items, n)
+	}
+	return &groupNode{open: "{ ", shut: "; }", list: l}, out
+}
