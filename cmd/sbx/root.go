@@ -89,9 +89,11 @@ func newRoot(a *app, args []string) *cobra.Command {
 		root.CompletionOptions.DisableDefaultCmd = true
 	}
 	for _, v := range all {
-		c := v.make(a)
+		root.AddCommand(v.make(a))
+	}
+	addCompletion(root)
+	for _, c := range root.Commands() {
 		checkArgs(c)
-		root.AddCommand(c)
 	}
 	addEnds(root)
 	root.SetUsageTemplate(usageTemplate(root))
@@ -147,6 +149,20 @@ func group(use, short, example string, subs ...*cobra.Command) *cobra.Command {
 		}}
 	c.AddCommand(subs...)
 	return c
+}
+
+// addCompletion adds cobra's verb, which by itself answers an unknown shell with
+// its help and success.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			shells := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return s.Name() == "powershell" })
+			root.RemoveCommand(c)
+			c.RemoveCommand(shells...)
+			root.AddCommand(group("completion", "Write the completion script of a shell", "  source <(sbx completion bash)", shells...))
+		}
+	}
 }
 
 func unknownVerb(c *cobra.Command, name string) error {

@@ -220,7 +220,7 @@ func TestEveryVerbHasScripts(t *testing.T) {
 	known := map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
-		if c.Name() == "completion" || c.Name() == "help" {
+		if c.Name() == "help" {
 			return
 		}
 		for _, sub := range c.Commands() {

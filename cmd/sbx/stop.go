@@ -17,8 +17,9 @@ import (
 
 func stopVerb(a *app) *cobra.Command {
 	var (
-		now   bool
-		drain seconds
+		now      bool
+		drain    seconds
+		patience = seconds(time.Minute)
 	)
 	c := &cobra.Command{
 		Use:   "stop",
@@ -43,17 +44,14 @@ func stopVerb(a *app) *cobra.Command {
 			if err := client.Shutdown(c.Context(), ipc.ShutdownRequest{Now: now, DrainMS: drain.ms()}); err != nil {
 				return err
 			}
-			return gone(c.Context(), v.PID, time.Duration(drain)+stopPatience)
+			return gone(c.Context(), v.PID, time.Duration(drain+patience))
 		},
 	}
 	c.Flags().BoolVar(&now, "now", false, "end running commands at once")
 	c.Flags().Var(&drain, "drain", "how long running commands may go on")
+	c.Flags().Var(&patience, "timeout", "how long to wait for it to be gone, besides --drain")
 	return c
 }
-
-// stopPatience is how long a daemon may take to leave, besides what it waits
-// for commands.
-const stopPatience = 60 * time.Second
 
 // gone waits until a process has ended. What comes next would else meet a
 // daemon that is about to leave.

@@ -104,12 +104,12 @@ func undoable(list []ipc.Change) []string {
 	return ids
 }
 
-// preview says what will happen. Where that can't be told, the undo itself will
-// say why.
+// preview says what will happen, unless the question at this terminal will.
+// Where that can't be told, the undo itself will say why.
 func (r *fileRunner) preview(ctx context.Context, q ipc.FileRequest) {
 	q.DryRun, q.Session = true, r.session
 	f, err := r.client.File(ctx, q)
-	if err != nil {
+	if err != nil || f.Decision == ipc.DecisionAsk && r.tty != nil {
 		return
 	}
 	for _, line := range strings.Split(strings.TrimSuffix(f.Diff, "\n"), "\n") {
