@@ -3,11 +3,13 @@ package supervisor
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
+	"sandboxd/supervisor/aftermath"
 )
 
 // Violation is something that the sandbox did not let a command do (R-OS-11).
@@ -50,6 +52,14 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 	if l := j.plan.Report.Layer(listenerLayer); !l.Active {
 		r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
 	}
+}
+
+// notTaken leaves out what the profile refuses and no mechanism could: the file was
+// made, and then taken out, which is told already.
+func notTaken(list []Violation, taken []aftermath.Item) []Violation {
+	return slices.DeleteFunc(list, func(v Violation) bool {
+		return v.Kind == sandbox.RefusedPath && slices.ContainsFunc(taken, func(t aftermath.Item) bool { return !t.Kept && within(v.Object, t.Path) })
+	})
 }
 
 // hint says how to permit what was refused.

@@ -101,6 +101,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	st.drain()
 	s.tellRefusals(e, j, proc, &base)
 	check.after(&base)
+	base.Violations = notTaken(base.Violations, base.Quarantined)
 	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code
 	base.Uncapped = e.Request.Passed.uncapped()
 	base.Message = endMessage(exit)

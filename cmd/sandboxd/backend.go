@@ -33,6 +33,8 @@ type backend struct {
 	started   time.Time
 	gateway   *gateway.Gateway // nil: off
 	shutdown  context.CancelFunc
+	patient   context.Context // ends when a stop is not to wait for commands any more
+	endNow    context.CancelFunc
 
 	watchers atomic.Int64 // streams of news that are open
 
@@ -101,7 +103,7 @@ func (b *backend) drainTime() time.Duration {
 // drainCommands takes no new work and waits for running commands as long as
 // configured, then ends them.
 func (b *backend) drainCommands() error {
-	ctx, done := context.WithTimeout(context.Background(), b.drainTime())
+	ctx, done := context.WithTimeout(b.patient, b.drainTime())
 	defer done()
 	return b.sup.Shutdown(ctx)
 }

@@ -494,5 +494,8 @@ func (b *backend) Shutdown(_ context.Context, _ ipc.Caller, r ipc.ShutdownReques
 	}
 	b.mu.Unlock()
 	b.shutdown()
+	if r.Now { // also where an earlier stop waits for commands
+		b.endNow()
+	}
 	return nil
 }

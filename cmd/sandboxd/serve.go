@@ -126,7 +126,9 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := &backend{sup: sup, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
+	patient, endNow := context.WithCancel(context.Background())
+	defer endNow()
+	b := &backend{sup: sup, patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
 		dirs: dirs, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, groups: map[codeKey][]approval.Ref{}, seen: map[seenKey]bool{}}
 	go b.flushGrants(ctx)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)

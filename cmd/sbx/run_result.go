@@ -192,9 +192,10 @@ func gaps(e ipc.Enforcement) []string {
 	return out
 }
 
-// repeatsEnforcement reports a warning that only says what the protections say.
+// repeatsEnforcement reports a warning that only says what the protections say, or
+// that the journal has no copy, which no command fails for.
 func repeatsEnforcement(w ipc.Warning, e ipc.Enforcement) bool {
-	if w.Where == "this host" {
+	if w.Where == "this host" || w.Where == "journal" {
 		return true
 	}
 	return slices.ContainsFunc(e.Protections, func(p ipc.Protection) bool {
