@@ -185,13 +185,16 @@ func explains(c *analysis.Call, r ran) bool {
 	return i == len(r.argv)
 }
 
+// there are the few things that there are in the world of plainFacts.
+var there = []string{"/p/tests", "/p/output/a.ini"}
+
 // plainFacts answers every query as in a world without links, programs or repositories.
 func plainFacts(queries []shell.FactQuery) shell.Facts {
 	f := shell.Facts{Paths: map[string]shell.PathFact{}, Globs: map[string]shell.GlobFact{}, Git: map[string]shell.GitFact{}, Binaries: map[string]shell.BinaryFact{}, Contents: map[string]shell.ContentFact{}}
 	for _, q := range queries {
 		switch q.Kind {
 		case shell.FactPath:
-			f.Paths[q.Name] = shell.PathFact{Real: filepath.Clean(q.Name)}
+			f.Paths[q.Name] = shell.PathFact{Real: filepath.Clean(q.Name), Exists: slices.Contains(there, q.Name)}
 		case shell.FactGlob:
 			f.Globs[q.Name] = shell.GlobFact{}
 		case shell.FactGit:

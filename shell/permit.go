@@ -34,7 +34,11 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 	for _, r := range j.tool.rules {
 		if r.permissive() {
-			if !r.words.Permits(c.Args) || !j.inSandboxes(c, r.Paths) {
+			if !r.words.Permits(c.Args) {
+				continue
+			}
+			operands, joined := j.inSandboxes(c, r.Paths), j.joinedInSandboxes(c, r.Paths)
+			if !operands || !joined {
 				continue
 			}
 		} else {

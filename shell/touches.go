@@ -230,6 +230,7 @@ func (j *judging) inSandboxes(c *analysis.Call, names []string) bool {
 	if len(names) == 0 {
 		return true
 	}
+	known := true
 	for _, op := range j.operands(c) {
 		if op.home {
 			return false
@@ -239,17 +240,77 @@ func (j *judging) inSandboxes(c *analysis.Call, names []string) bool {
 			return false
 		}
 		for _, p := range paths {
-			fact, known := j.facts.Paths[p]
-			if !known {
+			fact, ok := j.facts.Paths[p]
+			if !ok {
 				j.need(FactPath, p)
-				return false
+				known = false
+				continue
 			}
 			if fact.Err != "" || !j.inSandbox(path.Clean(p), names) || !j.inSandbox(fact.Real, names) {
 				return false
 			}
 		}
 	}
-	return true
+	return known
+}
+
+// joinedInSandboxes says the same of the values that are joined to options. Of
+// which option they are is not known, so of "-xcf" both "cf" and "f" may be one:
+// what looks like a path, and what there is, counts.
+func (j *judging) joinedInSandboxes(c *analysis.Call, names []string) bool {
+	if len(names) == 0 {
+		return true
+	}
+	all := true
+	for _, a := range c.Args[1:] {
+		if a.Text == "--" {
+			break
+		}
+		if !strings.HasPrefix(a.Text, "-") {
+			continue
+		}
+		if _, value, ok := strings.Cut(a.Text, "="); ok {
+			in, _ := j.valueInSandboxes(c, value, names)
+			all = all && in
+			continue
+		}
+		for k := 2; k < len(a.Text) && a.Text[1] != '-'; k++ {
+			in, exists := j.valueInSandboxes(c, a.Text[k:], names)
+			all = all && in && k <= maxCluster
+			if exists && k == 2 || k > maxCluster {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// maxCluster is more than options of one letter that anybody writes as one word.
+const maxCluster = 100
+
+// valueInSandboxes says whether a value is no path, or one in the named sandboxes,
+// as far as that is known.
+func (j *judging) valueInSandboxes(c *analysis.Call, value string, names []string) (in, exists bool) {
+	if value == "" {
+		return true, false
+	}
+	paths, ok := c.Dirs.Resolve(value)
+	if !ok {
+		return false, false
+	}
+	for _, p := range paths {
+		fact, known := j.facts.Paths[p]
+		if !known {
+			j.need(FactPath, p)
+			return false, false
+		}
+		exists = exists || fact.Exists
+		if isPath := fact.Exists || strings.Contains(value, "/") || strings.HasPrefix(value, ".."); fact.Err != "" ||
+			isPath && !(j.inSandbox(path.Clean(p), names) && j.inSandbox(fact.Real, names)) {
+			return false, exists
+		}
+	}
+	return true, exists
 }
 
 func (j *judging) inSandbox(p string, names []string) bool {
