@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -236,22 +237,29 @@ func (o *outlet) publish(doors *sandbox.Doors, port uint16) {
 		return
 	}
 	o.published = append(o.published, l)
-	o.work.Go(func() {
-		for {
-			c, err := l.Accept()
+	o.work.Go(func() { o.letIn(l, func() (net.Conn, error) { return doors.Call(o.ctx, port) }) })
+}
+
+// letIn joins what comes in at l with what call gives, until the command's end.
+func (o *outlet) letIn(l net.Listener, call func() (net.Conn, error)) {
+	for {
+		c, err := l.Accept()
+		switch {
+		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+			time.Sleep(10 * time.Millisecond) // others will give some back
+			continue
+		case err != nil:
+			return
+		}
+		o.work.Go(func() {
+			in, err := call()
 			if err != nil {
+				c.Close()
 				return
 			}
-			o.work.Go(func() {
-				in, err := doors.Call(o.ctx, port)
-				if err != nil {
-					c.Close()
-					return
-				}
-				egress.Join(o.ctx, c, in)
-			})
-		}
-	})
+			egress.Join(o.ctx, c, in)
+		})
+	}
 }
 
 // denies reports a host that is never reached. The lock is held.

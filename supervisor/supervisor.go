@@ -101,6 +101,8 @@ type Supervisor struct {
 	// connections bounds what all commands together have open to other hosts.
 	connections *egress.Budget
 
+	reloading sync.Mutex // held by Reload: of two, the one that read last counts
+
 	mu      sync.Mutex
 	config  *config.Config
 	execs   map[string]*Exec
@@ -144,6 +146,8 @@ func (s *Supervisor) Config() *config.Config {
 // running commands keep the profile that they started with, but their
 // connections follow the new lists of hosts.
 func (s *Supervisor) Reload() ([]config.Warning, error) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
 	cfg, warnings, err := config.Load(s.paths)
 	if err == nil {
 		err = s.Approval.Configure(cfg.Approval)
