@@ -1,12 +1,9 @@
 package shell
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"sandboxd/shell/analysis"
-	"sandboxd/shell/danger"
 )
 
 // payload builds what identifies the request (R-AP-05):
@@ -102,78 +99,5 @@ func (j *judging) askedPaths() []string {
 		}
 	}
 	slices.Sort(out)
-	return out
-}
-
-// scripts are the files that a command executes by custom, without naming them.
-var scripts = map[string][]string{
-	"make": {"GNUmakefile", "makefile", "Makefile"}, "npm": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"},
-	"rake": {"Rakefile"}, "just": {"justfile", "Justfile"}, "task": {"Taskfile.yml"}, "tox": {"tox.ini"}, "nox": {"noxfile.py"}, "invoke": {"tasks.py"},
-}
-
-// executed finds the project files that the line executes or hands to an
-// interpreter, with their hashes.
-func (j *judging) executed() map[string]any {
-	out := map[string]any{}
-	if j.many {
-		return nil // dangerous or not, it is asked about as it stands
-	}
-	for _, c := range j.script.Calls {
-		for _, name := range executedBy(c) {
-			paths, _ := c.Dirs.Resolve(name)
-			for _, abs := range paths {
-				abs = path.Clean(abs)
-				if !within(abs, j.cmd.project()) {
-					continue
-				}
-				fact, ok := j.facts.Contents[abs]
-				switch {
-				case !ok:
-					j.verdict.NeedsFacts = appendQuery(j.verdict.NeedsFacts, FactQuery{FactContent, abs})
-				case fact.Err != "":
-					out[abs] = "unreadable: " + fact.Err
-				case fact.Exists:
-					out[abs] = fact.Hash
-				}
-			}
-		}
-	}
-	return out
-}
-
-func appendQuery(list []FactQuery, q FactQuery) []FactQuery {
-	if slices.Contains(list, q) {
-		return list
-	}
-	return append(list, q)
-}
-
-// executedBy names the files that a call executes.
-func executedBy(c *analysis.Call) []string {
-	name := c.Name()
-	if name == "" {
-		return nil
-	}
-	var out []string
-	if strings.Contains(name, "/") {
-		out = append(out, name)
-	}
-	name = base(name)
-	out = append(out, scripts[name]...)
-	if name != "source" && name != "." && !danger.Interpreter(name) {
-		return out
-	}
-	for _, a := range c.Args[1:] {
-		if !a.Known() || strings.HasPrefix(a.Text, "-") {
-			if a.Text == "-c" || a.Text == "-e" || a.Text == "-m" {
-				break
-			}
-			continue
-		}
-		if !strings.ContainsAny(a.Text, "\n ;") {
-			out = append(out, a.Text)
-		}
-		break
-	}
 	return out
 }

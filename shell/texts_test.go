@@ -182,6 +182,15 @@ func TestPayloadHashes(t *testing.T) {
 	}{
 		{"make all", "/p/Makefile"}, {"npm run build", "/p/package.json"}, {"./run.sh", "/p/run.sh"}, {"python3 tool.py", "/p/tool.py"},
 		{"bash scripts/x.sh", "/p/scripts/x.sh"}, {"source env.sh", "/p/env.sh"}, {"cd sub && ./go.sh", "/p/sub/go.sh"},
+		// Options stand between an interpreter and its script, and hand it more of them.
+		{"bash -e x.sh", "/p/x.sh"}, {"bash -eu -o pipefail x.sh", "/p/x.sh"}, {"bash --rcfile rc -i", "/p/rc"}, {"bash --init-file=rc -i", "/p/rc"},
+		{"python3 -W ignore x.py", "/p/x.py"}, {"python3 -Wignore -u x.py", "/p/x.py"}, {"python3 -m tools.gen", "/p/tools/gen.py"}, {"python3 -m tools.gen", "/p/tools/__init__.py"},
+		{"python3 -um tools", "/p/tools/__main__.py"}, {"python3 -mtools", "/p/tools.py"}, {"python3 tools", "/p/tools/__main__.py"},
+		{"node -r ./hook.js main.js", "/p/hook.js"}, {"node -r ./hook.js main.js", "/p/main.js"}, {"node --require=./hook.js main.js", "/p/hook.js"}, {"node --test a.test.js", "/p/a.test.js"}, {"node main", "/p/main.js"},
+		{"perl -w x.pl", "/p/x.pl"}, {"php -f x.php", "/p/x.php"}, {"bun run x.ts", "/p/x.ts"}, {"deno run -A x.ts", "/p/x.ts"},
+		{"make -f other.mk", "/p/other.mk"}, {"make -fother.mk", "/p/other.mk"}, {"make --file=other.mk", "/p/other.mk"}, {"make -C sub", "/p/sub/Makefile"}, {"npm --prefix web run x", "/p/web/package.json"},
+		{"go run main.go", "/p/main.go"}, {"npx tsx x.ts", "/p/x.ts"}, {"uv run x.py", "/p/x.py"}, {"awk -f x.awk", "/p/x.awk"}, {"sed -f x.sed a", "/p/x.sed"}, {"cmake -P x.cmake", "/p/x.cmake"},
+		{"timeout 5 bash x.sh", "/p/x.sh"}, {"env A=b ./x.sh", "/p/x.sh"}, {"nohup ./x.sh", "/p/x.sh"}, {"find . -exec ./x.sh {} +", "/p/x.sh"}, {"ls | xargs ./x.sh", "/p/x.sh"}, {"bash -c ./x.sh", "/p/x.sh"}, {"bash -c 'python3 x.py'", "/p/x.py"},
 	} {
 		one := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Hash: "1111"}})
 		files, _ := one.Payload["files"].(map[string]any)
@@ -198,6 +207,18 @@ func TestPayloadHashes(t *testing.T) {
 		if files, _ := gone.Payload["files"].(map[string]any); files[c.file] != "unreadable: permission denied" {
 			t.Errorf("%q: an unreadable file is in the payload as %v", c.line, files[c.file])
 		}
+	}
+	// What is not known, or can't be hashed, is granted once only.
+	for line, once := range map[string]bool{
+		"bash $F": true, "bash *.sh": true, "bash -c \"$X\"": true, "eval \"$(cat x)\"": true, "source \"$F\"": true, "$CMD a": true, "python3 -c \"$(cat x)\"": true, "node -e \"$X\"": true, "python3 -W $X": true,
+		strings.Repeat("true;", 300) + "./x.sh": true, "bash x.sh": false, "bash x.sh $A": false, "python3 x.py *.csv": false, "bash -c 'ls -l'": false, "mytool $A": false, "echo $A": false, "for f in a b; do mytool $f; done": false,
+	} {
+		if v := judge(line, nil); v.Unseen != once {
+			t.Errorf("%.40q: a yes counts once: %v, want %v", line, v.Unseen, once)
+		}
+	}
+	if v := judge("bash x.sh", map[string]shell.ContentFact{"/p/x.sh": {Exists: true, Err: "larger than what is hashed"}}); !v.Unseen {
+		t.Error("a script that is too large to be hashed can be granted for more than once")
 	}
 	if v := judge("python3 /usr/lib/x.py", nil); v.Payload["files"] != nil {
 		t.Errorf("a file outside the project is in the payload: %v", v.Payload["files"])

@@ -71,8 +71,8 @@ type Verdict struct {
 	// Configured says that an explicit rule or permission says to ask, so that
 	// nothing that was granted before answers for a person.
 	Configured bool
-	// Unseen says that what runs comes from the command's input, which nobody is
-	// shown, so that a yes counts once.
+	// Unseen says that what runs comes from the command's input, or from what the
+	// line does not tell or cannot be hashed: nobody is shown it, and a yes counts once.
 	Unseen bool
 	// Sandboxed says that the command is harmless only inside the OS sandbox
 	// (a preset): where that is not in force, Auto must be treated as Ask.

@@ -161,7 +161,7 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	}
 	if v.Unseen {
 		// Whatever comes on the input would run under the same grant.
-		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "input that is not shown"
+		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "code that is not shown"
 	}
 	for _, path := range j.widened {
 		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")
