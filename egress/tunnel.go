@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -177,8 +178,8 @@ func (t *tunnel) look() (head []byte, kind protocol, err error) {
 		}
 		return nil, opaque, err
 	}
-	switch c := first[0]; {
-	case c == 22:
+	switch first[0] {
+	case 22:
 		t.client.SetReadDeadline(time.Now().Add(headTimeout))
 		raw, name, err := readHello(t.from)
 		if err != nil {
@@ -188,9 +189,13 @@ func (t *tunnel) look() (head []byte, kind protocol, err error) {
 			return nil, opaque, err
 		}
 		head = raw
-	case c >= 'A' && c <= 'Z':
+	default:
 		t.client.SetReadDeadline(time.Now().Add(headTimeout))
-		if t.httpAhead() {
+		ahead, err := httpAhead(t.from)
+		if err != nil {
+			return nil, opaque, t.gate.refuse(t.link.target.String(), "it may begin like HTTP, and no whole line came", "")
+		}
+		if ahead {
 			return nil, plainHTTP, nil
 		}
 	}
@@ -210,20 +215,80 @@ func (t *tunnel) checkName(name string) error {
 	return t.gate.refuse(t.link.target.String(), fmt.Sprintf("the TLS server name %s is another host", quote(name)), "")
 }
 
-// httpAhead reports whether an HTTP/1 request line is coming: upper-case
-// letters and a space.
-func (t *tunnel) httpAhead() bool {
-	for n := 1; n <= 24; n++ {
-		b, err := t.from.Peek(n)
+// preface is how HTTP/2 begins (RFC 9113, 3.4), which has its own ways.
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// httpAhead reports whether something is coming that a server may take for an
+// HTTP/1 request, as lenient as servers are: empty lines before it, any method,
+// any white space behind that (RFC 9112, 2.2 and 3). It reads no further than
+// it takes to tell, the first line at most. An error means that it stayed undecided.
+func httpAhead(r *bufio.Reader) (bool, error) {
+	at := func(i int) (byte, error) {
+		b, err := r.Peek(i + 1)
 		if err != nil {
-			return false
+			return 0, err
 		}
-		switch c := b[n-1]; {
-		case c == ' ':
-			return n > 2 && !bytes.Equal(b, []byte("PRI ")) // HTTP/2 has its own ways
-		case c < 'A' || c > 'Z':
+		return b[i], nil
+	}
+	i, method, usual := 0, 0, true
+	for ; ; i++ {
+		c, err := at(i)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return true, nil
+		case errors.Is(err, io.EOF):
+			return false, nil // and nothing more comes
+		case err != nil:
+			return false, err
+		}
+		switch space := strings.IndexByte(" \t\v\f\r\n", c) >= 0; {
+		case method == 0 && space:
+			continue // before the request
+		case method > 0 && c == '\n':
+			return false, nil // a line of one word
+		case method > 0 && space:
+			if usual && method > 1 && c == ' ' {
+				return !prefaceAhead(r), nil
+			}
+			return versionAhead(at, i)
+		case c >= 'A' && c <= 'Z':
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+			usual = false
+		default:
+			return false, nil // no character of a method
+		}
+		method++
+	}
+}
+
+// prefaceAhead reports whether HTTP/2 begins, and not only something like it.
+func prefaceAhead(r *bufio.Reader) bool {
+	for n := 1; n <= len(preface); n++ {
+		if b, err := r.Peek(n); err != nil || b[n-1] != preface[n-1] {
 			return false
 		}
 	}
-	return false
+	return true
+}
+
+// versionAhead reports whether the line that goes on at i names a version of HTTP.
+func versionAhead(at func(int) (byte, error), i int) (bool, error) {
+	var line []byte
+	for ; ; i++ {
+		c, err := at(i)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return true, nil // longer than what is looked at
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		case c == '\n':
+			return bytes.Contains(bytes.ToUpper(line), []byte("HTTP/")), nil
+		}
+		if c < ' ' && strings.IndexByte("\t\v\f\r", c) < 0 {
+			return false, nil // no server takes that for text
+		}
+		line = append(line, c)
+	}
 }
