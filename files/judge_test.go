@@ -148,6 +148,9 @@ func TestSafeAndProtected(t *testing.T) {
 		".cursorrules": twice, ".cursor/rules/x.md": twice, ".mcp.json": twice, "AGENTS.md": twice, "CLAUDE.md": twice, "docs/CLAUDE.md": twice,
 		"GEMINI.md": twice, "skills/x/SKILL.md": twice, ".claude/settings.json": twice, ".codex/config.toml": twice,
 		".github/workflows/ci.yml": twice, ".gitlab-ci.yml": twice, "Jenkinsfile": twice, ".sandboxd.toml": twice,
+		// and what programs read as soon as they are started in a folder, or git runs a hook
+		"mise.local.toml": twice, ".config/mise/config.toml": twice, "lefthook-local.yml": twice, ".lintstagedrc.json": twice, ".Rprofile": twice, "src/.irbrc": twice, ".pdbrc": twice, ".iex.exs": twice,
+		"appveyor.yml": twice, ".github/skills/x/SKILL.md": twice, ".factory/settings.json": twice,
 		// by other spellings that some file system takes for the same
 		".GIT/hooks/x": twice, ".Git/config": twice, "makefile": twice, "MAKEFILE": twice, ".gıt/x.md": auto, ".g\u200cit/hooks/x": twice,
 		"claude.MD": twice, "PACKAGE.JSON": twice, "Agents.md": twice, ".ſandboxd.toml": twice,

@@ -120,17 +120,21 @@ func ProtectedNames() []string {
 	return []string{
 		".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir", ".git/modules/*/hooks", ".git/modules/*/config", ".git/modules/*/*/hooks", ".git/modules/*/*/config",
 		".git/worktrees/*/config.worktree", ".gitmodules", ".gitconfig", ".githooks", ".git-hooks",
-		".hg/hgrc", ".hg/hgrc-not-shared", ".hg/sharedpath", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".sl/config", ".husky", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml",
+		".hg/hgrc", ".hg/hgrc-not-shared", ".hg/sharedpath", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".sl/config", ".husky", ".huskyrc*", ".pre-commit-config.yaml", ".lefthook.*", "lefthook.*", ".lefthook-local.*", "lefthook-local.*",
+		"lint-staged.config.*", ".lintstagedrc*", "commitlint.config.*", ".commitlintrc*", ".overcommit.yml", "captainhook.json", "hk.pkl", "prek.toml",
 		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-		".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".config/fish", ".envrc", ".direnvrc", ".env", ".env.*", ".mise", ".mise.toml", "mise.toml", ".xprofile", ".xsession", ".xinitrc",
+		".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".config/fish", ".envrc", ".direnvrc", ".env", ".env.*", ".mise", ".mise.*", "mise.*", ".config/mise*", "mise/config.toml", ".autoenv*", ".xprofile", ".xsession", ".xinitrc",
 		".config/autostart", ".config/systemd",
 		".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".cursor*", ".windsurf*", ".clinerules", ".roo*", ".continue", ".aider*", ".zed", ".fleet",
 		"*.code-workspace", ".helix", ".exrc", ".vimrc", ".lvimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".dir-locals-2.el", ".gdbinit", ".lldbinit",
+		".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".rdbgrc", ".pdbrc", ".ghci", ".iex.exs", ".erlang", ".octaverc", ".ctags.d", ".lazy.lua",
 		".mcp.json", "mcp.json", "AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "SKILL.md", ".agents", ".claude", ".codex", ".gemini", ".qwen",
 		".opencode", "opencode.json", "opencode.jsonc", ".crush.json", "crush.json", ".kiro", ".amazonq", ".junie", ".trae", ".augment*", ".kilocode*", ".goosehints",
-		".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/agents", ".github/chatmodes", ".github/hooks",
-		".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", ".drone.yml", ".woodpecker*", "azure-pipelines.yml",
-		"Jenkinsfile", ".buildkite", "bitbucket-pipelines.yml", ".forgejo/workflows", ".gitea/workflows", ".sandboxd.toml",
+		".agent", ".amp", ".cline", ".cody", ".codebuddy", ".factory", ".iflow", ".openhands", ".rules", ".vibe", ".warp", "WARP.md", ".replit",
+		".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/agents", ".github/chatmodes", ".github/hooks", ".github/skills",
+		".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", ".drone.*", ".woodpecker*", "azure-pipelines.*", ".azure-pipelines",
+		"appveyor.yml", ".appveyor.yml", ".cirrus.*", ".semaphore", ".teamcity", ".tekton", ".builds", ".build.yml", "cloudbuild.yaml", "buildspec.yml",
+		"Jenkinsfile*", ".buildkite", "bitbucket-pipelines.yml", ".forgejo/workflows", ".gitea/workflows", ".sandboxd.toml",
 	}
 }
 

@@ -61,7 +61,7 @@ func TestEnclosingRepository(t *testing.T) {
 	}
 }
 
-// R-IP-07: trust is kept by device, inode and real path.
+// R-IP-07: trust is kept by real path and which directory that is.
 func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	base, _ := filepath.EvalSymlinks(t.TempDir())
 	file := filepath.Join(base, "trust.json")
@@ -84,7 +84,18 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	if !again.Trusted(1000, dir) || again.Trusted(1001, dir) {
 		t.Error("the trust of one user is not kept for that user alone")
 	}
-	// Another directory takes the name while the first still exists.
+	// Another directory takes the name, and where the file system gives it out at once, the number too.
+	for range 3 {
+		os.Remove(dir)
+		os.Mkdir(dir, 0o755)
+		if again.Trusted(1000, dir) {
+			t.Fatal("a directory that was removed and made anew is still trusted")
+		}
+	}
+	if _, err := again.Add(1000, dir, "test"); err != nil {
+		t.Fatal(err)
+	}
+	// And while the first still exists.
 	os.Rename(dir, dir+".old")
 	os.Mkdir(dir, 0o755)
 	if again.Trusted(1000, dir) {

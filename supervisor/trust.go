@@ -14,15 +14,22 @@ import (
 )
 
 // Trust is a person's word that sandboxes may write below a directory. It is
-// kept by user, device, inode and real path: a directory that was replaced or
+// kept by user, real path, and which directory it is: one that was replaced or
 // moved has to be trusted again (R-IP-07).
 type Trust struct {
-	UID    int       `json:"uid"`
-	Dir    string    `json:"dir"`
-	Device uint64    `json:"device"`
-	Inode  uint64    `json:"inode"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
+	UID int    `json:"uid"`
+	Dir string `json:"dir"`
+	identity
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// identity tells one directory from another. The time of birth belongs to it
+// because a file system gives the next directory the number of one that was removed.
+type identity struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+	Born   int64  `json:"born,omitempty"` // Unix nanoseconds; 0: the file system does not tell
 }
 
 // TrustStore keeps trusts in one file, rewritten whole.
@@ -66,24 +73,24 @@ func OpenTrust(path string) (*TrustStore, error) {
 // Trusted reports whether the real directory dir is trusted by uid as it is
 // on disk now.
 func (s *TrustStore) Trusted(uid int, dir string) bool {
-	dev, ino, err := identity(dir)
+	id, err := identityOf(dir)
 	if err != nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.list, func(t Trust) bool {
-		return t.UID == uid && t.Dir == dir && t.Device == dev && t.Inode == ino
+		return t.UID == uid && t.Dir == dir && t.identity == id
 	})
 }
 
 // Add trusts the real directory dir for uid. It is on disk when Add returns.
 func (s *TrustStore) Add(uid int, dir, by string) (Trust, error) {
-	dev, ino, err := identity(dir)
+	id, err := identityOf(dir)
 	if err != nil {
 		return Trust{}, fmt.Errorf("trust %q: %w", dir, err)
 	}
-	t := Trust{UID: uid, Dir: dir, Device: dev, Inode: ino, By: by, At: time.Now().UTC()}
+	t := Trust{UID: uid, Dir: dir, identity: id, By: by, At: time.Now().UTC()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })
