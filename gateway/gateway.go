@@ -114,7 +114,7 @@ func (g *Gateway) Serve(ctx context.Context) error {
 	}
 	served := make(chan error, 1)
 	go func() {
-		served <- server.Serve(&bounded{Listener: g.listener, room: make(chan struct{}, maxConnections)})
+		served <- server.Serve(newBounded(g.listener))
 	}()
 	var err error
 	select {
@@ -136,23 +136,62 @@ func (g *Gateway) Serve(ctx context.Context) error {
 	return err
 }
 
-// maxConnections bounds what all browsers and front ends hold together.
-const maxConnections = 256
+// maxConnections bounds what all browsers and front ends hold together, and
+// maxOfUser those of one user: on loopback everybody on the machine can connect,
+// and nobody may keep the others from answering.
+const maxConnections, maxOfUser = 512, 128
 
 // bounded is a listener that takes no more connections than there is room for.
 type bounded struct {
 	net.Listener
 	room chan struct{}
+
+	mu    sync.Mutex
+	users map[int]int // connections by user, where the kernel tells
+}
+
+func newBounded(l net.Listener) *bounded {
+	return &bounded{Listener: l, room: make(chan struct{}, maxConnections), users: map[int]int{}}
 }
 
 func (b *bounded) Accept() (net.Conn, error) {
 	b.room <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.room
-		return nil, err
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil {
+			<-b.room
+			return nil, err
+		}
+		uid, _, known := socketOwner(c.LocalAddr(), c.RemoteAddr())
+		if known && !b.take(uid) {
+			c.Close()
+			continue
+		}
+		return &boundedConn{Conn: c, free: sync.OnceFunc(func() {
+			if known {
+				b.release(uid)
+			}
+			<-b.room
+		})}, nil
 	}
-	return &boundedConn{Conn: c, free: sync.OnceFunc(func() { <-b.room })}, nil
+}
+
+func (b *bounded) take(uid int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.users[uid] >= maxOfUser {
+		return false
+	}
+	b.users[uid]++
+	return true
+}
+
+func (b *bounded) release(uid int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.users[uid]--; b.users[uid] == 0 {
+		delete(b.users, uid)
+	}
 }
 
 type boundedConn struct {

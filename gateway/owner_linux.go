@@ -16,13 +16,22 @@ import (
 	"sandboxd/ipc"
 )
 
-// lookUp asks the kernel's table of TCP sockets (proc_net_tcp in the kernel's
-// documentation) who has the socket that is at remote and connected to local.
+// lookUp finds out who has the socket that is at remote and connected to local.
 func lookUp(local, remote net.Addr) owner {
+	uid, inode, known := socketOwner(local, remote)
+	if !known {
+		return owner{}
+	}
+	return owner{known: true, uid: uid, peer: holder(inode, uid)}
+}
+
+// socketOwner asks the kernel's table of TCP sockets (proc_net_tcp in the kernel's
+// documentation) whose that socket is.
+func socketOwner(local, remote net.Addr) (uid int, inode string, known bool) {
 	l, lok := addrPort(local)
 	r, rok := addrPort(remote)
 	if !lok || !rok {
-		return owner{}
+		return 0, "", false
 	}
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		b, err := os.ReadFile(table)
@@ -36,13 +45,10 @@ func lookUp(local, remote net.Addr) owner {
 				continue
 			}
 			uid, err := strconv.Atoi(f[7])
-			if err != nil {
-				return owner{}
-			}
-			return owner{known: true, uid: uid, peer: holder(f[9], uid)}
+			return uid, f[9], err == nil
 		}
 	}
-	return owner{}
+	return 0, "", false
 }
 
 // bootID tells one boot from another (random(4)).
