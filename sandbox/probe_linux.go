@@ -230,6 +230,9 @@ func sysctlIs(path, value string) bool {
 	return err == nil && strings.TrimSpace(string(b)) == value
 }
 
+// uncounted is what a look at the processes does not see of their memory.
+const uncounted = "; what the kernel holds for it, sockets and files that no process maps, is not counted"
+
 // protections derives what holds from which layers work.
 func (h *Host) protections(layers []Layer) []Protection {
 	r := Report{Layers: layers}
@@ -298,19 +301,19 @@ func (h *Host) protections(layers []Layer) []Protection {
 				p.By = "cgroup " + cg.Version
 			case cg.Active:
 				p.By, p.Level = "setrlimit, watched", Partial
-				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
+				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
 				p.Why, p.Remedy = "no namespace: "+bw.Why, bw.Remedy
 			case bw.Active && h.pidMax:
 				p.By, p.Level = "pid_max, setrlimit, watched", Partial
-				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
+				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
 				p.Why, p.Remedy = cg.Why, cg.Remedy
 			case os.Geteuid() == 0:
 				p.By, p.Level = "setrlimit, watched", Partial
-				p.Missing = "memory and processes of the whole tree are watched: they can exceed their limits for a moment"
+				p.Missing = "memory and processes of the whole tree are watched: they can exceed their limits for a moment" + uncounted
 				p.Why, p.Remedy = cg.Why, cg.Remedy
 			default:
 				p.By, p.Level = "setrlimit, watched", Partial
-				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment"
+				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
 				p.Why, p.Remedy = cg.Why, cg.Remedy
 			}
 		}
