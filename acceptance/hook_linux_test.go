@@ -276,7 +276,7 @@ func TestHookFailsClosed(t *testing.T) {
 func TestHookDecides(t *testing.T) {
 	a := newActor(t, "")
 	st := newStage(a, shortTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
-		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision = \"deny\"\n")
+		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision = \"deny\"\n[presets]\nuse = [\"python\"]\n")
 	defer st.stop()
 	for _, c := range []struct {
 		tool    string
@@ -304,5 +304,40 @@ func TestHookDecides(t *testing.T) {
 	}
 	if decision, _, _ := a.hook(call("codex", a.project, "Bash", bash("ls")), "codex", "--mode", "decide"); decision != "" {
 		t.Errorf("decide: codex was told %q", decision)
+	}
+	// What is harmless only inside the sandbox is not let go outside of it: neither by a preset, nor by a yes to run it inside.
+	a.sh("echo 'print(1)' > x.py")
+	outside := func(command string) string {
+		decision, _, _ := a.hook(call("claude", a.project, "Bash", bash(command)), "claude", "--mode", "decide", "--patience", "1s")
+		return decision
+	}
+	for _, command := range []string{"python3 x.py", "grep -R x .", "find -L . -name x"} {
+		if r := a.sbx("check", "-c", command); !strings.HasPrefix(r.out, "auto") {
+			t.Errorf("inside, %q asks: %v", command, r)
+		}
+		if got := outside(command); got != "deny" {
+			t.Errorf("outside, %q: %q", command, got)
+		}
+	}
+	id, ended := a.ask("echo x > y")
+	if r := a.sbx("approve", id, "--allow", "--scope", "global"); r.code != 0 {
+		t.Fatal(r)
+	}
+	if r := <-ended; r.code != 0 {
+		t.Fatal(r)
+	}
+	if r := a.sbx("run", "-c", "echo x > y"); r.code != 0 {
+		t.Errorf("granted for good, inside: %v", r)
+	}
+	if got := outside("echo x > y"); got != "deny" {
+		t.Errorf("granted for good inside, %q outside", got)
+	}
+	// Nor what our environment keeps a repository's configuration from naming.
+	a.sh("git config core.pager 'sh -c evil'")
+	if r := a.sbx("check", "-c", "git log"); !strings.HasPrefix(r.out, "auto") {
+		t.Errorf("inside, with the repository's own pager, git log asks: %v", r)
+	}
+	if got := outside("git log"); got != "deny" {
+		t.Errorf("outside, with the repository's own pager: %q", got)
 	}
 }

@@ -22,6 +22,9 @@ type Command struct {
 	Env map[string]string
 	// TTY says that the command gets a terminal.
 	TTY bool
+	// Elsewhere says that whoever asks runs it, outside the sandbox and without
+	// what we add to what we run.
+	Elsewhere bool
 	// Description is the agent's own text. It is shown as such and decides nothing.
 	Description string
 }
@@ -96,6 +99,9 @@ type GitProgram struct {
 	Origin string `json:"origin"`
 	// Only lists the subcommands that run it; empty is every one.
 	Only []string `json:"only,omitempty"`
+	// Pager says that it is run at a terminal, where the environment that we
+	// give git does not name another.
+	Pager bool `json:"pager,omitempty"`
 }
 
 // BinaryFact is the file that a command name means on the search path.

@@ -55,6 +55,10 @@ func (j *judging) decide() {
 			v.Run = Execution{}
 		}
 	}
+	if v.Decision == Auto && v.Sandboxed && j.cmd.Elsewhere {
+		v.Decision, v.Rule = Ask, "outside the sandbox"
+		v.Why = "it is harmless only inside the sandbox, and whoever asks runs it outside"
+	}
 	v.Network = j.network()
 	j.paths()
 	j.parts()

@@ -52,7 +52,7 @@ func (j *judging) git(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f
 			return
 		}
 		for _, p := range fact.Programs {
-			if len(p.Only) == 0 || slices.Contains(p.Only, sub) {
+			if (len(p.Only) == 0 || slices.Contains(p.Only, sub)) && (!p.Pager || j.cmd.Elsewhere) {
 				f.stop(RiskHigh, fmt.Sprintf("git would run %q (%s in %s)", p.Value, p.Key, j.cmd.show(p.Origin)))
 				return
 			}

@@ -13,6 +13,7 @@ import (
 //	asks         the words of every command that asks, where they are all known
 //	reads        their names, where each only reads and asks for its place alone
 //	paths        what those read, absolute
+//	elsewhere    whoever asks runs it, outside the sandbox; no grant for inside covers it
 //	files        hashes of the project files that are executed
 //	plain        there is nothing but those commands: no redirection, no doubt
 //
@@ -34,6 +35,9 @@ func (j *judging) payload() {
 	}
 	if j.cmd.TTY {
 		p["tty"] = true
+	}
+	if j.cmd.Elsewhere {
+		p["elsewhere"] = true
 	}
 	if files := j.executed(); len(files) > 0 {
 		p["files"] = files

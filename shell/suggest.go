@@ -66,6 +66,9 @@ func (j *judging) offerPrefix(words []string) {
 }
 
 func (j *judging) offer(label string, where []approval.Condition, free ...string) {
+	if j.cmd.Elsewhere {
+		where = append(where, approval.Equal("elsewhere", true))
+	}
 	p := approval.Pattern{Tool: toolName, Where: where, Free: free}
 	if p.Validate() != nil || !p.Matches(toolName, j.verdict.Payload) {
 		return

@@ -57,6 +57,8 @@ type Verdict struct {
 
 // Check judges a command without running it (R-AP-20, R-IP-03).
 func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r CheckRequest) (Verdict, error) {
+	// What an agent runs inside a sandbox of ours stays inside.
+	r.Exec.elsewhere = !r.DryRun && r.Ticket == 0 && sess.outer == nil
 	e, err := s.unstarted(sess, peer, r.Exec)
 	if err != nil {
 		return Verdict{}, err
@@ -161,7 +163,7 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 		call.Payload = request.Payload
 	}
 	e := &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
-		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description}}
+		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}
 	call.Asked = func(p approval.Pending) { s.asking.add(e, p.ID) }
 	v := Verdict{Rule: class.RuleText, Warnings: warnings}
 	if request != nil {

@@ -45,7 +45,8 @@ type ExecRequest struct {
 	// [DescriptorError].
 	Passed Descriptors
 
-	ticket *ticket // from Redeem
+	ticket    *ticket // from Redeem
+	elsewhere bool    // whoever asks runs it, outside of every sandbox
 }
 
 // Stdin says where standard input comes from.

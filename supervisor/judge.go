@@ -28,7 +28,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	cfg := compiled.cfg
 	j := &judgement{warnings: slices.Clone(compiled.warnings), command: shell.Command{
 		Line: r.Line, Argv: r.Argv, Cwd: r.Cwd, Project: sess.Root, Home: sess.Home,
-		Env: r.Env, TTY: r.Terminal, Description: r.Description,
+		Env: r.Env, TTY: r.Terminal, Description: r.Description, Elsewhere: r.elsewhere,
 	}}
 	if r.Stdin == StdinData {
 		sum := sha256.Sum256(r.StdinData)
@@ -50,7 +50,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		return nil, err
 	}
 	j.names, j.operator, j.trusted = effective, operator, trusted || j.trusts
-	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) {
+	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) && !r.elsewhere {
 		j.widened = widening(j.command, effective, sess.Root)
 		if effective, err = widen(effective, operator, j.widened); err != nil {
 			return nil, err
@@ -152,6 +152,9 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	}
 	if v.Configured {
 		c.Class.Rule = approval.RuleAsk
+	}
+	if e.Request.elsewhere {
+		c.Request.Reasons = append(c.Request.Reasons, "whoever asks runs it, outside the sandbox")
 	}
 	if e.Request.Agent {
 		c.Request.Reasons = append(c.Request.Reasons, "it may ask sandboxd from inside its sandbox, for no more than it has itself")

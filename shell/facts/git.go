@@ -180,9 +180,19 @@ func note(settings []setting, repo repository, fact *shell.GitFact) {
 			add(s, nil)
 		case key == "core.alternaterefscommand":
 			add(s, []string{"rev-list", "for-each-ref"})
+		case (key == "core.pager" || s.section == "pager") && !boolean(s) && repo.holds(s.file):
+			add(s, nil)
+			fact.Programs[len(fact.Programs)-1].Pager = true
 		}
 	}
 }
+
+// holds says whether a file belongs to the repository, not to the person or the system.
+func (r repository) holds(file string) bool {
+	return within(file, r.dir) || within(file, r.common) || r.worktree != "" && within(file, r.worktree)
+}
+
+func within(file, dir string) bool { return dir != "" && strings.HasPrefix(file, dir+"/") }
 
 // leadsTo says whether core.worktree names the work tree that was found anyway,
 // as it does in submodules.

@@ -136,11 +136,16 @@ func TestGitPrograms(t *testing.T) {
 			run(t, dir, "-c", "advice.addEmbeddedRepo=false", "add", "nested")
 			run(t, dir+"/nested", "config", "diff.external", "evil")
 		}, []string{"diff.external"}, nil},
-		{"an alias, the pager and an editor", func(t *testing.T, dir, _ string) {
+		{"an alias and an editor", func(t *testing.T, dir, _ string) {
 			run(t, dir, "config", "alias.status", "!touch x")
-			run(t, dir, "config", "core.pager", "touch x")
 			run(t, dir, "config", "core.editor", "touch x")
 		}, nil, nil},
+		{"pagers of the repository, and one of the person's", func(t *testing.T, dir, home string) {
+			run(t, dir, "config", "core.pager", "touch x")
+			run(t, dir, "config", "pager.log", "touch x")
+			run(t, dir, "config", "pager.diff", "false")
+			run(t, dir, "config", "--file", home+"/.gitconfig", "pager.show", "delta")
+		}, []string{"core.pager", "pager.log"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, home := repo(t), temp(t)
