@@ -28,6 +28,13 @@
 // A copy of a protected file that the same tree had before, under the same name,
 // is no news: git worktree add and moving a package make such.
 //
+// # What is not looked at
+//
+// A directory in and below which nothing of this matters is passed by for as long as package
+// watch has told nothing of it or of any below it. Whatever a look does open is asked for its times and read
+// when they differ, watched or not, and so is every file under a protected name.
+// What Cache.Watch can't watch is asked every time.
+//
 // # After the daemon's death
 //
 // Notes keeps on disk, from before a run begins until it was looked after, what such
