@@ -113,7 +113,11 @@ func (a *app) source(ctx context.Context) (source, error) {
 			return page.Records, page.More, err
 		}, nil
 	}
-	dir := filepath.Join(a.place.StateDir(), "audit")
+	state, err := a.place.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(state, "audit")
 	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
 		grep, err := grepOf(q.Grep)
 		if err != nil {

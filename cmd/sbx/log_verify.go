@@ -93,7 +93,8 @@ func (a *app) auditDir(c *cobra.Command) (string, error) {
 			return filepath.Join(s.StateDir, "audit"), nil
 		}
 	}
-	return filepath.Join(a.place.StateDir(), "audit"), nil
+	state, err := a.place.StateDir()
+	return filepath.Join(state, "audit"), err
 }
 
 // headsDir is where the system's broker keeps the heads of each user's log.

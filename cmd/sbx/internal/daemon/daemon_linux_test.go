@@ -78,7 +78,7 @@ func place(t *testing.T) Place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return Place{SocketDir: filepath.Join(dir, "run"), stateDir: filepath.Join(dir, "state"), home: "/the/home"}
+	return Place{SocketDir: filepath.Join(dir, "run"), stateDir: filepath.Join(dir, "state"), home: func() (string, error) { return "/the/home", nil }}
 }
 
 func self(t *testing.T) string {
@@ -304,17 +304,17 @@ func TestLocate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.SocketDir != filepath.Join(cwd, "rel/run") || !p.Named || p.StateDir() != filepath.Join(cwd, "rel/state") {
+	if p.SocketDir != filepath.Join(cwd, "rel/run") || !p.Named || p.stateDir != filepath.Join(cwd, "rel/state") {
 		t.Errorf("Locate = %+v, want absolute directories below %q", p, cwd)
 	}
-	if p.home == "/somewhere/else" || p.home == "" {
-		t.Errorf("the home is %q, want that of the password database", p.home)
+	if home, err := p.home(); home == "/somewhere/else" || home == "" || err != nil {
+		t.Errorf("the home is %q (%v), want that of the password database", home, err)
 	}
-	if !slices.Contains(p.args(), filepath.Join(cwd, "c.toml")) {
-		t.Errorf("args = %q, want an absolute --config", p.args())
+	if args := p.args("/state"); !slices.Contains(args, filepath.Join(cwd, "c.toml")) {
+		t.Errorf("args = %q, want an absolute --config", args)
 	}
 	p, err = Locate(t.Context(), Options{SocketDir: "/x", StateDir: "/y"})
-	if err != nil || p.SocketDir != "/x" || p.StateDir() != "/y" {
+	if err != nil || p.SocketDir != "/x" || p.stateDir != "/y" {
 		t.Errorf("Locate = %+v, %v: a flag goes before the environment", p, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"sandboxd/ipc"
 )
@@ -32,7 +33,7 @@ type Place struct {
 	User string
 
 	stateDir, config string
-	home             string
+	home             func() (string, error) // looked up once, where a daemon is started
 }
 
 // Locate settles the place. It connects to nothing but the system's daemon.
@@ -59,9 +60,7 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 			return Place{}, err
 		}
 	}
-	if p.home, err = homeDir(os.Geteuid()); err != nil {
-		return Place{}, err
-	}
+	p.home = sync.OnceValues(func() (string, error) { return homeDir(os.Geteuid()) })
 	if o.User != "" {
 		p.SocketDir, p.System, p.User = first(p.SocketDir, SystemDir), true, o.User
 		return p, nil
@@ -93,16 +92,20 @@ func (p Place) Agent() string { return filepath.Join(p.SocketDir, ipc.AgentSocke
 func (p Place) Approver() string { return filepath.Join(p.SocketDir, ipc.ApproverSocket) }
 
 // StateDir is where a daemon that is started here keeps its records.
-func (p Place) StateDir() string {
+func (p Place) StateDir() (string, error) {
 	if p.stateDir != "" {
-		return p.stateDir
+		return p.stateDir, nil
 	}
-	return filepath.Join(p.home, ".local", "state", "sandboxd")
+	home, err := p.home()
+	return filepath.Join(home, ".local", "state", "sandboxd"), err
 }
 
 // serves reports whether a daemon in dir is willing to serve this user.
 func serves(ctx context.Context, dir string) bool {
 	c := ipc.Client{Socket: filepath.Join(dir, ipc.AgentSocket)}
+	if _, err := os.Lstat(c.Socket); err != nil {
+		return false
+	}
 	defer c.Close()
 	_, err := c.Version(ctx)
 	return err == nil

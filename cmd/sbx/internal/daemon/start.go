@@ -75,7 +75,11 @@ func (p Place) start(ctx context.Context) error {
 	if err := ensureDir(p.SocketDir); err != nil {
 		return fmt.Errorf("start sandboxd: %w; choose another with --socket-dir", err)
 	}
-	if err := ensureDir(p.StateDir()); err != nil {
+	state, err := p.StateDir()
+	if err != nil {
+		return fmt.Errorf("start sandboxd: %w", err)
+	}
+	if err := ensureDir(state); err != nil {
 		return fmt.Errorf("start sandboxd: %w; choose another with --state-dir", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -93,7 +97,15 @@ func (p Place) start(ctx context.Context) error {
 
 // spawn runs program detached and waits for its socket.
 func (p Place) spawn(ctx context.Context, program string) error {
-	logFile, from, err := openLog(filepath.Join(p.StateDir(), "daemon.log"))
+	state, err := p.StateDir()
+	if err != nil {
+		return fmt.Errorf("start sandboxd: %w", err)
+	}
+	home, err := p.home()
+	if err != nil {
+		return fmt.Errorf("start sandboxd: %w", err)
+	}
+	logFile, from, err := openLog(filepath.Join(state, "daemon.log"))
 	if err != nil {
 		return fmt.Errorf("start sandboxd: %w", err)
 	}
@@ -101,9 +113,9 @@ func (p Place) spawn(ctx context.Context, program string) error {
 	if err := closeOnExec(); err != nil {
 		return fmt.Errorf("start sandboxd: keep descriptors from it: %w", err)
 	}
-	cmd := exec.Command(program, p.args()...)
+	cmd := exec.Command(program, p.args(state)...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + path, "HOME=" + p.home}
+	cmd.Env = []string{"PATH=" + path, "HOME=" + home}
 	cmd.Stdout, cmd.Stderr = logFile, logFile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -126,8 +138,8 @@ func (p Place) spawn(ctx context.Context, program string) error {
 }
 
 // args are the daemon's flags. Its mode is never among them.
-func (p Place) args() []string {
-	args := []string{"--socket-dir", p.SocketDir, "--state-dir", p.StateDir(), "--idle-timeout", idleTimeout.String()}
+func (p Place) args(state string) []string {
+	args := []string{"--socket-dir", p.SocketDir, "--state-dir", state, "--idle-timeout", idleTimeout.String()}
 	if p.config != "" {
 		args = append(args, "--config", p.config)
 	}
