@@ -31,13 +31,8 @@ package main
 import (
 	"context"
 	"os"
-	"runtime"
 )
 
 func main() {
-	// This program waits for others. With a second processor its goroutines would
-	// wake threads to hand each other every piece of an answer, which on a busy
-	// machine takes more of the processors than all else that it does.
-	runtime.GOMAXPROCS(1)
 	os.Exit(execute(context.Background(), asShell(os.Args)))
 }
