@@ -48,6 +48,11 @@ func newGroup(t *testing.T) *Group {
 	t.Helper()
 	s := New()
 	t.Cleanup(s.Close)
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // which tells of no mount that others make meanwhile
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mounts.fd = fd
 	return s.Group()
 }
 
