@@ -88,12 +88,9 @@ func statOf(pid int) (processStat, bool) {
 		return processStat{}, false
 	}
 	// The command's name may hold anything, parentheses included.
-	_, rest, ok := strings.Cut(string(b), ") ")
-	if i := strings.LastIndex(string(b), ") "); i >= 0 {
-		rest, ok = string(b)[i+2:], true
-	}
-	f := strings.Fields(rest) // f[0] is the third field, the state
-	if !ok || len(f) < 20 {
+	end := strings.LastIndexByte(string(b), ')')
+	f := strings.Fields(string(b[end+1:])) // f[0] is the third field, the state
+	if end < 0 || len(f) < 20 {
 		return processStat{}, false
 	}
 	sid, err1 := strconv.Atoi(f[3])
