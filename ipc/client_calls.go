@@ -126,6 +126,9 @@ func (c *Client) RunExec(ctx context.Context, r ExecRequest) (ExecStarted, Strea
 		return ExecStarted{}, nil, err
 	}
 	events, err := c.events(ctx, "POST", "/v1/exec/events", body, header)
+	if code := CodeOf(err); code == CodeMethod || code == CodeNoRoute {
+		err = &Error{Code: code, Message: "the daemon that runs is older than this program, and does not know its requests", Hint: "end it, and a new one is started: sbx stop"}
+	}
 	if err != nil {
 		return ExecStarted{}, nil, err
 	}

@@ -291,6 +291,28 @@ func TestRunExecServerEnds(t *testing.T) {
 	}
 }
 
+// A daemon from before an upgrade may still run: what to do about it is said.
+func TestRunExecOlderDaemon(t *testing.T) {
+	path := filepath.Join(place(t), ipc.AgentSocket)
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		io.WriteString(w, `{"error":{"code":"method_not_allowed","message":"this path does not take that method"}}`)
+	})}
+	go old.Serve(l)
+	defer old.Close()
+	c := &ipc.Client{Socket: path}
+	defer c.Close()
+	_, _, err = c.RunExec(t.Context(), ipc.ExecRequest{Session: "s", Command: "ls"})
+	var e *ipc.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, "older") || !strings.Contains(e.Hint, "sbx stop") {
+		t.Errorf("%v", err)
+	}
+}
+
 // What is there together is sent together: the last event comes with the end.
 func TestEventsInOneWrite(t *testing.T) {
 	h, _, s := house(t, ipc.Limits{})
