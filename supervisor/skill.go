@@ -179,5 +179,6 @@ func permitted(text string) (approval.Pattern, error) {
 	if p.Prefix {
 		asks = approval.Prefix("asks", words...)
 	}
-	return approval.Pattern{Tool: "bash", Where: []approval.Condition{asks, approval.Equal("plain", true)}, Free: []string{"line", "argv", "tty", "cwd"}}, nil
+	// A skill's list is of what the agent may run, which it may do itself.
+	return approval.Pattern{Tool: "bash", Where: []approval.Condition{asks, approval.Equal("plain", true)}, Free: []string{"line", "argv", "tty", "cwd", "elsewhere"}}, nil
 }
