@@ -195,6 +195,7 @@ func TestErrors(t *testing.T) {
 		{"negative time span", "[sandbox.limits]\nwall = \"-1s\"\n", `"-1s" is negative`},
 		{"size", "[sandbox.limits]\nmemory = \"lots\"\n", `"lots" is not a size such as "512MiB" or "10MB"`},
 		{"huge size", "[sandbox.limits]\nmemory = \"99999999999TiB\"\n", `is not a size`},
+		{"a host with a scheme", "[network]\nmode = \"allowlist\"\nallow = [\"https://x.com/y\"]\n", `:3:10: network.allow[0]: host "https://x.com/y": want HOST or HOST:PORT, without a scheme`},
 		{"word", "[network]\nmode = \"ful\"\n", `:2:1: network.mode: "ful" is none of "full", "allowlist", "loopback", "none"; did you mean "full"?`},
 		{"host", "[network]\nallow = [\"0x7f.1:80\"]\n", `write an IPv4 address as four decimal numbers`}, // R-OS-09
 		{"port of the host", "[network]\nhost_ports = [80]\n", `ports from 1024 on`},

@@ -115,6 +115,11 @@ func TestWhoMayWrite(t *testing.T) {
 			must(t, os.Rename(path, path+".real"))
 			must(t, os.Symlink(path+".real", path))
 		}, ""},
+		// A limit behind a link to what is not mounted is not "no limit".
+		{"a link to nothing", func(t *testing.T, path string) {
+			must(t, os.Remove(path))
+			must(t, os.Symlink("/nosuch/c.toml", path))
+		}, `a link to "/nosuch/c.toml", which is not there`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(t, "c.toml", good)
@@ -137,6 +142,11 @@ func TestWhoMayWrite(t *testing.T) {
 }
 
 func TestProfileDirectory(t *testing.T) {
+	dead := filepath.Join(t.TempDir(), "profile.d")
+	must(t, os.Symlink("/nosuch", dead))
+	if _, _, err := Load(Paths{ProfileDir: dead}); err == nil || !strings.Contains(err.Error(), "which is not there") {
+		t.Errorf("a folder that is a dead link: %v", err)
+	}
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "b.toml"), []byte("base = \"everything\"\n"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "a.toml"), []byte("# a\n"), 0o600))

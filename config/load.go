@@ -81,6 +81,9 @@ func readProfiles(dir string) ([]Profile, error) {
 	}
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := dangles(dir); err != nil {
+			return nil, &Error{Origin: Origin{File: dir}, Err: err}
+		}
 		return nil, nil
 	}
 	if err != nil {

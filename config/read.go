@@ -18,11 +18,11 @@ const (
 
 // readTrusted reads a file that decides: a regular file of root's or of the
 // user's own, that nobody else can write, in a folder of which the same holds.
-// A file that does not exist is "", false, nil.
+// A file that does not exist is "", false, nil; a link to nothing is an error.
 func readTrusted(path string) (text string, found bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
+		return "", false, dangles(path)
 	}
 	if err != nil {
 		return "", false, fmt.Errorf("read: %w", pathless(err))
@@ -47,6 +47,16 @@ func readTrusted(path string) (text string, found bool, err error) {
 	}
 	text, err = readText(f, maxFile)
 	return text, err == nil, err
+}
+
+// dangles is an error where path is a link to nothing: whoever made it wanted
+// something to be in force.
+func dangles(path string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return nil
+	}
+	return fmt.Errorf("a link to %q, which is not there; mend the link, or remove it", to)
 }
 
 // trusted reports whether somebody other than root and the user could write

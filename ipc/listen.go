@@ -216,7 +216,7 @@ func removeStale(path string) error {
 		return err
 	}
 	if fi.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("it is %s, not a socket; it is left as it is", describeMode(fi.Mode()))
+		return fmt.Errorf("it is %s, not a socket; it is left as it is: take it away yourself", describeMode(fi.Mode()))
 	}
 	if uid := ownerOf(fi); uid != os.Geteuid() {
 		return fmt.Errorf("it belongs to uid %d, not to us (%d)", uid, os.Geteuid())

@@ -64,6 +64,9 @@ type HostPort struct {
 // ParseHostPort reads "host", "host:port", "*.name:port" or "[v6]:port".
 func ParseHostPort(s string) (HostPort, error) {
 	h := HostPort{Host: s}
+	if strings.Contains(s, "/") {
+		return h, fmt.Errorf("host %q: want HOST or HOST:PORT, without a scheme and without a path", s)
+	}
 	if ap, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
 		h.Host = ap.String()
 	} else if i := strings.LastIndexByte(s, ':'); i >= 0 {

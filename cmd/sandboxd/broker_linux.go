@@ -41,8 +41,7 @@ func runBroker(args []string, stdout, stderr io.Writer) int {
 			_, err = stdout.Write(key)
 		}
 	default:
-		fmt.Fprintf(stderr, "sandboxd broker: unexpected %q\n%s", args, usage)
-		return 2
+		return misuse(stderr, "sandboxd broker: want nothing, stop-users or new-key, not %q", strings.Join(args, " "))
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "sandboxd broker:", err)

@@ -22,8 +22,7 @@ func runImport(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	set.StringVar(&from, "from", "", "")
 	set.StringVar(&name, "name", "", "")
 	if set.Parse(args) != nil || set.NArg() > 0 || from == "" {
-		fmt.Fprintf(stderr, "sandboxd config import: want --from VENDOR --name FILE\n%s", usage)
-		return 2
+		return misuse(stderr, "sandboxd config import: want --from VENDOR --name FILE")
 	}
 	data, err := io.ReadAll(io.LimitReader(stdin, maxSettings+1))
 	if err == nil && len(data) > maxSettings {

@@ -42,8 +42,7 @@ func runPreset(args []string, stdout, stderr io.Writer) int {
 		verb = args[0]
 	}
 	if !slices.Contains([]string{"ls", "add", "rm"}, verb) || set.Parse(args[1:]) != nil || (verb == "ls") != (set.NArg() == 0) {
-		fmt.Fprintf(stderr, "sandboxd config preset: want ls, add NAME… or rm NAME…\n%s", usage)
-		return 2
+		return misuse(stderr, "sandboxd config preset: want ls, add NAME… or rm NAME…")
 	}
 	if err := changePreset(verb, file, set.Args(), asJSON, stdout); err != nil {
 		fmt.Fprintln(stderr, "sandboxd:", err)

@@ -74,8 +74,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("--mode %q: want interactive, strict or approve-all", f.mode)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "sandboxd: %v\n%s", err, usage)
-		return 2
+		return misuse(stderr, "sandboxd: %v", err)
 	}
 	if f.version {
 		fmt.Fprintln(stdout, "sandboxd", ipc.Release)
@@ -89,6 +88,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// misuse tells a mistake on the command line and returns its exit status.
+func misuse(stderr io.Writer, format string, args ...any) int {
+	fmt.Fprintf(stderr, format+"\nSee sandboxd --help\n", args...)
+	return 2
 }
 
 // runFileWorker serves file operations on standard input, inside a sandbox, until
@@ -143,9 +148,13 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	if err != nil || len(rest) > 0 || !slices.Contains([]string{"check", "show", "schema", "man"}, verb) {
-		fmt.Fprintf(stderr, "sandboxd config: want check, show, schema, preset or import\n%s", usage)
-		return 2
+	switch {
+	case err != nil:
+		return misuse(stderr, "sandboxd config: %v", err)
+	case !slices.Contains([]string{"check", "show", "schema", "man"}, verb):
+		return misuse(stderr, "sandboxd config: want check, show, schema, preset or import, not %q", verb)
+	case len(rest) > 0:
+		return misuse(stderr, "sandboxd config %s: unexpected %q", verb, rest[0])
 	}
 	if verb == "man" { // what packages ship
 		if err := config.Manual(stdout, ipc.Release); err != nil {

@@ -76,6 +76,9 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 				journal.Mirror(m)
 			}
 		}})
+	if errors.Is(err, audit.ErrLocked) {
+		return fmt.Errorf("%w: a daemon with this state directory runs already; sbx stop, with the --socket-dir of that one, ends it; or choose another --state-dir", err)
+	}
 	if err != nil {
 		return err
 	}

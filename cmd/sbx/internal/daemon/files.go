@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +66,10 @@ func tail(name string, from int64) string {
 		return "  (its log " + strconv.Quote(name) + " cannot be read)"
 	}
 	lines := bytes.Split(bytes.TrimSpace(text[from:]), []byte("\n"))
+	// Where it says why it ended, its warnings before that are no reason.
+	if said := slices.DeleteFunc(slices.Clone(lines), func(l []byte) bool { return bytes.HasPrefix(l, []byte("time=")) }); len(said) > 0 {
+		lines = said
+	}
 	lines = lines[max(0, len(lines)-8):]
 	out := string(bytes.Join(lines, []byte("\n  ")))
 	if strings.TrimSpace(out) == "" {

@@ -59,6 +59,10 @@ func (p Place) explain(err error) error {
 	switch {
 	case errors.Is(err, ipc.ErrForeign):
 		return fmt.Errorf("%w; nothing was sent; choose another with --socket-dir", err)
+	case errors.Is(err, syscall.EINVAL):
+		return fmt.Errorf("%w: its path is longer than a socket's may be (unix(7)); choose a shorter one with --socket-dir", err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w; choose another with --socket-dir", err)
 	case errors.Is(err, fs.ErrPermission) && !p.System:
 		return fmt.Errorf("%w; inside a sandbox the daemon is out of reach on purpose, elsewhere choose another directory with --socket-dir", err)
 	}
@@ -107,7 +111,7 @@ func (p Place) spawn(ctx context.Context, program string) error {
 	}
 	logFile, from, err := openLog(filepath.Join(state, "daemon.log"))
 	if err != nil {
-		return fmt.Errorf("start sandboxd: %w", err)
+		return fmt.Errorf("start sandboxd: %w; mend that, or choose another with --state-dir", err)
 	}
 	defer logFile.Close()
 	if err := closeOnExec(); err != nil {
