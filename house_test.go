@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"shell":               {"approval", "profile"},
 	"supervisor":          {"approval", "audit", "config", "egress", "files", "profile", "sandbox", "shell", "watch"},
 	"watch":               {},
-	"cmd/sandboxd":        {"approval", "audit", "broker", "config", "display", "files", "gateway", "ipc", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sandboxd":        {"approval", "approval/external", "audit", "broker", "config", "display", "files", "gateway", "ipc", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sandboxd-launch": {"sandbox/stage"},
 	"cmd/sbx":             {"ipc", "hook", "mcp", "audit", "display"},
 	// Rooms of tests only.

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -48,6 +49,9 @@ type Config struct {
 	// ClientAnswers lets the agent's own client put questions of low risk to
 	// whoever sits there. The answer comes through the program that asks.
 	ClientAnswers bool `toml:"client_answers"`
+	// RuleProgram is the absolute path of an operator's program that judges every
+	// call, too; empty: none (package external, R-AP-22).
+	RuleProgram string `toml:"rule_program"`
 	// ShowStats prints the statistics when a session ends.
 	ShowStats bool `toml:"show_stats"`
 	// DoubleConfirmDeletes asks twice for deletes. Dangerous and protected
@@ -102,6 +106,9 @@ func (c Config) Validate() error {
 	case NoApproverWait, NoApproverDeny:
 	default:
 		return fmt.Errorf("approval.no_approver %q: want %q or %q", c.NoApprover, NoApproverWait, NoApproverDeny)
+	}
+	if p := c.RuleProgram; p != "" && (!filepath.IsAbs(p) || filepath.Clean(p) != p) {
+		return fmt.Errorf("approval.rule_program %q: want an absolute path without \"..\", as it is neither searched for nor looked up from a directory", p)
 	}
 	for _, t := range []struct {
 		key string

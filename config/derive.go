@@ -41,7 +41,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		Read:        s.paths(c.Sandbox.Read),
 		Write:       s.paths(c.Sandbox.Write),
 		Hidden:      slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
-		Protected:   slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.Sandbox.ReadOnly)),
+		Protected:   slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.readOnly())),
 		Presets:     c.profilePresets(),
 		Network:     profile.Network{Mode: mode},
 		Environment: profile.Environment{Pass: c.Environment.Pass, Set: c.Environment.Set},
@@ -67,6 +67,15 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 	return t, nil
 }
 
+// readOnly are the paths that commands can't change: those that are listed, and the
+// program that judges them.
+func (c *Config) readOnly() []string {
+	if c.Approval.RuleProgram == "" {
+		return c.Sandbox.ReadOnly
+	}
+	return append(slices.Clone(c.Sandbox.ReadOnly), c.Approval.RuleProgram)
+}
+
 // profilePresets are the presets that open paths to the sandbox; the others
 // only let commands run unasked.
 func (c *Config) profilePresets() []string {
@@ -80,7 +89,7 @@ func (c *Config) profilePresets() []string {
 // commands read beyond the built-in lists. Paths below "~" stay so.
 func (c *Config) shellPlaces(s Session) {
 	c.Shell.Hidden = slices.Concat(names(c.configured("files.hidden", c.Files.Hidden)), s.targets(c.Sandbox.Hidden))
-	c.Shell.Protected = slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.Sandbox.ReadOnly))
+	c.Shell.Protected = slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.readOnly()))
 	c.Shell.ReadRoots = nil
 	if extra := s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write)); len(extra) > 0 {
 		c.Shell.ReadRoots = slices.Concat(shell.DefaultReadRoots, extra)

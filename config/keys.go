@@ -26,6 +26,7 @@ var keys = []key{
 	{name: "approval.no_approver", merge: narrow, words: []string{"wait", "deny"}, doc: "with nobody to ask: wait for the timeout, or deny at once"},
 	{name: "approval.inline", merge: narrow, within: falseIsNarrower, doc: "whether the person at the terminal of `sbx run` may answer there"},
 	{name: "approval.client_answers", merge: narrow, within: falseIsNarrower, doc: "whether the client of `sbx mcp` may put a question of low risk to its user (elicitation); the answer holds once, and comes through the program that asks"},
+	{name: "approval.rule_program", merge: narrow, within: theSame, doc: "absolute path of a program that judges every call, too: it reads one JSON object and writes {\"decision\": \"none\"|\"run\"|\"ask\"|\"block\", \"reason\": \"…\"} within 2 seconds; the strictest word counts, and a program that fails asks"},
 	{name: "approval.show_stats", doc: "show counts at the end of a session"},
 	{name: "approval.double_confirm_deletes", merge: narrow, within: trueIsNarrower, doc: "deletes need a second yes"},
 

@@ -31,6 +31,8 @@ func wordIndex(words []string, v any) int {
 	return slices.Index(words, s)
 }
 
+func theSame(value, bound any) bool { return value == bound }
+
 func trueIsNarrower(value, bound any) bool {
 	v, ok1 := value.(bool)
 	b, ok2 := bound.(bool)

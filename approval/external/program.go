@@ -82,6 +82,10 @@ func (p *Program) Judge(ctx context.Context, call approval.Call) (approval.Rulin
 	return ruling, nil
 }
 
+// Check says why the program can't be run as it is: it is not there, or others than
+// root and the caller's user could exchange it.
+func (p *Program) Check() error { return trusted(p.Path) }
+
 func input(call approval.Call) Input {
 	in := Input{Version: 1, Tool: call.Tool, Payload: call.Payload, Principal: call.Principal, Session: call.Session,
 		Agent: call.Agent, Cwd: call.Cwd, Why: call.Why, Safe: call.Class.Safe,
@@ -99,6 +103,9 @@ func input(call approval.Call) Input {
 func (p *Program) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	if !filepath.IsAbs(p.Path) {
 		return nil, errors.New("its path is not absolute")
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
 	}
 	timeout := p.Timeout
 	if timeout <= 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sandboxd/approval"
+	"sandboxd/approval/external"
 	"sandboxd/audit"
 	"sandboxd/config"
 	"sandboxd/ipc"
@@ -82,6 +83,11 @@ func (b *backend) conditions() []ipc.Warning {
 	b.mu.Unlock()
 	if refused != nil {
 		add("configuration", "sandboxd config check", "the last reload was refused and the old configuration is in force: %v", refused)
+	}
+	if path := b.sup.Config().Approval.RuleProgram; path != "" {
+		if err := (&external.Program{Path: path}).Check(); err != nil {
+			add("rule program", "[approval] rule_program", "every call asks, as %q is not run: %v", path, err)
+		}
 	}
 	found := b.audit.Opening()
 	if bad := found.Broken; bad != nil {

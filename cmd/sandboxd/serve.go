@@ -87,7 +87,8 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	controller, err := approval.New(approval.Options{
+	programs := &rulePrograms{}
+	controller, err := approval.New(approval.Options{Rules: []approval.Rule{programs},
 		Config: cfg.Approval, Store: approval.NewFileStore(filepath.Join(dirs.state, "grants.json")),
 		MaxPendingPrincipal: cfg.Daemon.Pending})
 	if err != nil {
@@ -117,6 +118,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	programs.config = sup.Config
 	doors, err := openDoors(dirs.sockets, f.metrics)
 	if err != nil {
 		return err

@@ -5,3 +5,5 @@ package external
 import "os/exec"
 
 func ownGroup(*exec.Cmd) {}
+
+func trusted(string) error { return nil }

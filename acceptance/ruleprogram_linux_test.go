@@ -1,0 +1,88 @@
+package acceptance
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// R-AP-22: a program that the configuration names judges every call through the socket,
+// too: it forbids what would run, has it asked about, and lets run what would ask; one
+// that fails, hangs, or could be exchanged by others asks. What runs inside a sandbox
+// can't change it.
+func TestRuleProgram(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		program := filepath.Join(a.project, "policy")
+		write := func(script string) {
+			t.Helper()
+			if err := os.WriteFile(program, []byte("#!/bin/bash\n"+script+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if a.cred != nil {
+				os.Chown(program, int(a.cred.Uid), int(a.cred.Gid))
+			}
+		}
+		write(`call=$(cat)
+case "$call" in
+*README*) echo '{"decision": "block", "reason": "the README is out of bounds"}' ;;
+*pwd*) echo '{"decision": "ask", "reason": "somebody must see this"}' ;;
+*'touch made'*) echo '{"decision": "run", "reason": "it is known"}' ;;
+*hostname*) exit 1 ;;
+*uname*) sleep 30 ;;
+*) echo '{"decision": "none"}' ;;
+esac`)
+		config := filepath.Join(a.dir, "rules.toml")
+		if err := os.WriteFile(config, []byte("[approval]\nno_approver = \"deny\"\nrule_program = \""+program+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if a.cred != nil {
+			os.Chown(config, int(a.cred.Uid), int(a.cred.Gid))
+		}
+		a.start("--config", config)
+		a.sbx("trust", a.project)
+		run := func(line string) result { t.Helper(); return a.sbx("run", "-n", "-c", line) }
+		for line, denied := range map[string]string{
+			"ls":          "",
+			"cat README":  "the README is out of bounds",
+			"pwd":         "nobody",
+			"hostname":    "nobody",
+			"uname":       "nobody",
+			"touch made":  "",
+			"touch other": "nobody",
+		} {
+			got := run(line)
+			if denied == "" && got.code != 0 || denied != "" && (got.code == 0 || !strings.Contains(got.err, denied)) {
+				t.Errorf("%s: want %q: %v", line, denied, got)
+			}
+		}
+		// What it says binds no less once a person is asked: a block is no question.
+		if got := a.sbx("check", "-c", "cat README"); !strings.Contains(got.out+got.err, "out of bounds") {
+			t.Errorf("check: %v", got)
+		}
+		if got := a.sbx("status"); strings.Contains(got.out+got.err, "rule program") {
+			t.Errorf("a good program is complained of: %v", got)
+		}
+		// One that others could exchange is not run, and that is told.
+		if err := os.Chmod(program, 0o722); err != nil {
+			t.Fatal(err)
+		}
+		if got, told := run("ls"), a.sbx("status"); got.code == 0 || !strings.Contains(told.err, "chmod go-w") {
+			t.Errorf("a program that others may write to counts: %v\n%v", got, told)
+		}
+		if err := os.Chmod(program, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		// With all approved, the commands themselves still can't change it.
+		a.start("--config", config, "--mode", "approve-all")
+		before := a.sh("cat policy")
+		for _, line := range []string{"echo echo > policy", "mv policy gone", "rm -f policy", "ln -f README policy", "chmod 777 policy", "cp README policy"} {
+			if got := run(line); got.code == 0 {
+				t.Errorf("%s: %v", line, got)
+			}
+		}
+		if after := a.sh("cat policy; stat -c %a policy"); after != before+"700\n" {
+			t.Errorf("the program was changed: %q", after)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+//go:build unix
+
+package external
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// ownGroup puts the program into a process group of its own, and has all of
+// the group killed when its time is up (setpgid(2), kill(2)).
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// trusted reports why others than root and whoever runs us could exchange the
+// program; nil: they can't.
+func trusted(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for at := real; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case !ok:
+			return fmt.Errorf("the owner of %q can't be told", at)
+		case at == real && !info.Mode().IsRegular():
+			return errors.New("it is not a regular file")
+		case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+			return fmt.Errorf("%q belongs to user %d, who could exchange it: chown root %s", at, st.Uid, at)
+		case info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0:
+			return fmt.Errorf("others may write to %q (mode %04o): chmod go-w %s", at, info.Mode().Perm(), at)
+		}
+		if at == "/" {
+			return nil
+		}
+	}
+}
