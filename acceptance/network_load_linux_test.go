@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,15 +84,20 @@ func TestNetworkLoad(t *testing.T) {
 		bridged := func(verb, n string) int {
 			return number(a.sbx("run", "--", "./netclient", verb, "127.0.0.1:3128", "good.example:7000", n))
 		}
-		// The machine does other things meanwhile: the best of some rounds each.
+		// The machine does other things meanwhile: the median of some rounds, in each
+		// of which one follows the other.
 		const bytes = "268435456"
-		relayed, through := 0, 0
-		for round := 0; round < 3 || round < 8 && through*100 < relayed*60; round++ {
-			relayed, through = max(relayed, plain("load", bytes)), max(through, bridged("load", bytes))
+		var shares []int
+		share := 0
+		for len(shares) < 3 || len(shares) < 9 && share < 60 {
+			relayed, through := plain("load", bytes), bridged("load", bytes)
+			t.Logf("a plain relay carries %d MB/s, the doors %d MB/s", relayed/1e6, through/1e6)
+			shares = append(shares, through*100/relayed)
+			slices.Sort(shares)
+			share = shares[len(shares)/2]
 		}
-		t.Logf("a plain relay carries %d MB/s, the doors %d MB/s (%d %%)", relayed/1e6, through/1e6, through*100/relayed)
-		if through*100 < relayed*60 {
-			t.Errorf("%d %% of a plain relay's throughput", through*100/relayed)
+		if share < 60 {
+			t.Errorf("%d %% of a plain relay's throughput", share)
 		}
 		t.Logf("connecting and one answer: %d µs through a plain relay, %d µs through the doors", plain("lag", "200"), bridged("lag", "200"))
 		if r := a.sbx("run", "--", "./netclient", "many", "127.0.0.1:3128", "good.example:7000", "500"); strings.TrimSpace(r.out) != "held 500" {
