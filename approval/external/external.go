@@ -5,7 +5,8 @@
 // # Promise
 //
 // A program that fails in any way (it cannot be started, exits with another
-// status than 0, could be exchanged by others, takes too long, says something that is not exactly one valid
+// status than 0, could be exchanged by others or has other names (links), takes too
+// long, says something that is not exactly one valid
 // answer, says too much) counts as "ask". It can make a call ask or block it,
 // and it can let run what would have asked; it cannot lift a block, a deny
 // grant, or the question about something dangerous or protected.

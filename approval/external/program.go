@@ -22,7 +22,7 @@ const maxOutput = 64 << 10
 
 // Program is a rule that asks an external program. It is safe for concurrent use.
 type Program struct {
-	// Path is absolute; PATH is not searched.
+	// Path is absolute and no link is in it; PATH is not searched.
 	Path string
 	Args []string
 	// Timeout bounds one run; 0 is DefaultTimeout.
@@ -82,8 +82,8 @@ func (p *Program) Judge(ctx context.Context, call approval.Call) (approval.Rulin
 	return ruling, nil
 }
 
-// Check says why the program can't be run as it is: it is not there, or others than
-// root and the caller's user could exchange it.
+// Check says why the program can't be run as it is: it is not there, others than root
+// and the caller's user could exchange it, or its path is one of several names.
 func (p *Program) Check() error { return trusted(p.Path) }
 
 func input(call approval.Call) Input {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package external
 
 import (
@@ -18,14 +16,18 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// trusted reports why others than root and whoever runs us could exchange the
-// program; nil: they can't.
+// trusted reports why what is run could be another program than was meant: others than
+// root and whoever runs us may exchange it, or it can be reached by another name than the
+// one that commands can't change. nil: neither.
 func trusted(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	for at := real; ; at = filepath.Dir(at) {
+	if real != path {
+		return fmt.Errorf("a symbolic link leads to it: name %q", real)
+	}
+	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
 		if err != nil {
 			return err
@@ -34,8 +36,10 @@ func trusted(path string) error {
 		switch {
 		case !ok:
 			return fmt.Errorf("the owner of %q can't be told", at)
-		case at == real && !info.Mode().IsRegular():
+		case at == path && !info.Mode().IsRegular():
 			return errors.New("it is not a regular file")
+		case at == path && st.Nlink > 1:
+			return errors.New("it has other names (hard links): make a copy, and name that")
 		case st.Uid != 0 && int(st.Uid) != os.Geteuid():
 			return fmt.Errorf("%q belongs to user %d, who could exchange it: chown root %s", at, st.Uid, at)
 		case info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0:
