@@ -13,12 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"sandboxd/audit"
 	"sandboxd/ipc"
+	"sandboxd/ipc/ipctest"
 )
 
 // host is a broker and one launcher, both of this process's user, with an HTTP
@@ -45,7 +45,7 @@ func newHost(t *testing.T, from func(int) bool, reload func() error) *host {
 	}
 	log := slog.New(slog.DiscardHandler)
 	l := &Launcher{Listener: h.listen(t, filepath.Join(own, "launcher.sock")).(*net.UnixListener), From: from, Reload: reload, Stop: func() {}, Log: log}
-	h.broker = &Broker{Agent: []net.Listener{&short{Listener: h.listen(t, h.path("agent.sock"))}}, Approver: []net.Listener{h.listen(t, h.path("approver.sock"))},
+	h.broker = &Broker{Agent: []net.Listener{ipctest.Short(h.listen(t, h.path("agent.sock")))}, Approver: []net.Listener{h.listen(t, h.path("approver.sock"))},
 		Heads: []net.Listener{h.listen(t, h.path("heads.sock"))}, UsersDir: h.path("users"), HeadsDir: h.path("heads"), Log: log}
 	go func() { l.Serve(ctx); done <- struct{}{} }()
 	go func() { h.broker.Serve(ctx); done <- struct{}{} }()
@@ -247,20 +247,6 @@ func TestSignedHeads(t *testing.T) {
 			t.Errorf("%s is taken for a key", what)
 		}
 	}
-}
-
-// short is a listener for which there is no descriptor at first.
-type short struct {
-	net.Listener
-	once sync.Once
-}
-
-func (s *short) Accept() (c net.Conn, err error) {
-	s.once.Do(func() { err = &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)} })
-	if err != nil {
-		return nil, err
-	}
-	return s.Listener.Accept()
 }
 
 // R-IP-05: one user's connections that say nothing take no more than that user's part

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"syscall"
 	"time"
 )
 
@@ -35,7 +34,7 @@ func (g *Gate) ServeSOCKS(l net.Listener) {
 
 // accept runs f for each connection of l.
 func (g *Gate) accept(l net.Listener, f func(*inner)) {
-	in, ok := g.serve(l)
+	in, ok := g.serve(Patient(l))
 	if !ok {
 		return
 	}
@@ -43,10 +42,6 @@ func (g *Gate) accept(l net.Listener, f func(*inner)) {
 	defer l.Close()
 	for {
 		conn, err := in.Accept()
-		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			time.Sleep(10 * time.Millisecond) // others will give some back
-			continue
-		}
 		if err != nil {
 			return
 		}

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -295,20 +293,6 @@ func FuzzPassed(f *testing.F) {
 	})
 }
 
-// short is a listener for which there is no descriptor at first.
-type short struct {
-	net.Listener
-	once sync.Once
-}
-
-func (s *short) Accept() (c net.Conn, err error) {
-	s.once.Do(func() { err = &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)} })
-	if err != nil {
-		return nil, err
-	}
-	return s.Listener.Accept()
-}
-
 // R-IP-05: where descriptors run out for a moment, no socket ends the server.
 func TestWithoutDescriptorsForAMoment(t *testing.T) {
 	sockets, err := ipc.Listen(ipc.SocketDir{Path: filepath.Join(t.TempDir(), "s")})
@@ -317,8 +301,8 @@ func TestWithoutDescriptorsForAMoment(t *testing.T) {
 	}
 	defer sockets.Close()
 	b := ipctest.New()
-	server := ipc.Server{Backend: b, Agent: []net.Listener{&short{Listener: sockets.Agent}},
-		Approver: []net.Listener{&short{Listener: sockets.Approver}}, Stdio: []net.Listener{&short{Listener: sockets.Stdio}}}
+	server := ipc.Server{Backend: b, Agent: []net.Listener{ipctest.Short(sockets.Agent)},
+		Approver: []net.Listener{ipctest.Short(sockets.Approver)}, Stdio: []net.Listener{ipctest.Short(sockets.Stdio)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx) }()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -242,13 +241,10 @@ func (o *outlet) publish(doors *sandbox.Doors, port uint16) {
 
 // letIn joins what comes in at l with what call gives, until the command's end.
 func (o *outlet) letIn(l net.Listener, call func() (net.Conn, error)) {
+	l = egress.Patient(l)
 	for {
 		c, err := l.Accept()
-		switch {
-		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-			time.Sleep(10 * time.Millisecond) // others will give some back
-			continue
-		case err != nil:
+		if err != nil {
 			return
 		}
 		o.work.Go(func() {
