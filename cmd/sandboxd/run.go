@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sandboxd/config"
+	"sandboxd/display"
 	"sandboxd/files/worker"
 	"sandboxd/ipc"
 	"sandboxd/supervisor"
@@ -51,8 +52,19 @@ Examples:
 `
 
 // run is the whole program; it returns the exit status: 0, 1 for a failure, 2
-// for a mistake on the command line.
+// for a mistake on the command line. Output that is lost is a failure.
 func run(args []string, stdout, stderr io.Writer) int {
+	out := &display.Output{W: stdout}
+	status := obey(args, out, stderr)
+	if err := out.Err(); err != nil && status == 0 {
+		fmt.Fprintln(stderr, "sandboxd: the output is not complete:", err)
+		return 1
+	}
+	return status
+}
+
+// obey does what the command line says.
+func obey(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "config" {
 		return runConfig(args[1:], stdout, stderr)
 	}
@@ -158,6 +170,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	}
 	if verb == "man" { // what packages ship
 		if err := config.Manual(stdout, ipc.Release); err != nil {
+			fmt.Fprintln(stderr, "sandboxd:", err)
 			return 1
 		}
 		return 0
@@ -179,6 +192,9 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 			}
 		}
 		ok, err := config.Check(stdout, paths, project)
+		if err != nil {
+			fmt.Fprintln(stderr, "sandboxd:", err)
+		}
 		if err != nil || !ok {
 			return 1
 		}

@@ -21,7 +21,7 @@ func configVerb(a *app) *cobra.Command {
 				if a.options.Config != "" {
 					args = append(args, "--config", a.options.Config)
 				}
-				err := daemon.Run(args, a.stdin, a.out, a.stderr)
+				err := daemon.Run(args, a.stdin, beneath(a.out), a.stderr)
 				if status, ok := daemon.ExitStatus(err); ok {
 					return quietly(status)
 				}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"sandboxd/cmd/sbx/internal/daemon"
+	"sandboxd/display"
 	"sandboxd/ipc"
 )
 
@@ -32,8 +33,16 @@ func (a *app) locate(ctx context.Context) (daemon.Place, error) {
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := beneath(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// beneath is the writer that an output of ours writes to.
+func beneath(w io.Writer) io.Writer {
+	if o, ok := w.(*display.Output); ok {
+		return o.W
+	}
+	return w
 }
 
 // colors reports whether standard output may have colours (no-color.org).

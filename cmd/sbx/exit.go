@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,26 @@ func quietly(status int) error {
 // usage is a mistake on the command line.
 func usage(c *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf(format+"\nSee %s --help", append(args, c.CommandPath())...)
+}
+
+// exitPipe is what a shell makes of a program that SIGPIPE ended.
+const exitPipe = 128 + int(syscall.SIGPIPE)
+
+// written adds to a verb's error that its output could not be written. A reader
+// that has gone away, such as a pager, wanted no more: that is told by the exit
+// status alone.
+func written(err, lost error) error {
+	switch {
+	case lost == nil:
+		return err
+	case errors.Is(lost, syscall.EPIPE):
+		return quietly(exitPipe)
+	case err == nil || errors.Is(err, lost):
+		return fmt.Errorf("the output is not complete: %w", lost)
+	case errors.Is(err, errSilent):
+		return &exit{statusOfError(err), fmt.Errorf("the output is not complete: %w", lost)}
+	}
+	return fmt.Errorf("%w\nThe output is not complete: %w", err, lost)
 }
 
 // status tells an error and turns it into an exit status.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sandboxd/cmd/sbx/internal/daemon"
+	"sandboxd/display"
 	"sandboxd/ipc"
 )
 
@@ -46,14 +47,15 @@ func verbs() []verb {
 
 // execute runs one command line and returns the exit status.
 func execute(ctx context.Context, args []string) int {
-	a := &app{stdin: os.Stdin, out: os.Stdout, stderr: os.Stderr}
+	out := &display.Output{W: os.Stdout}
+	a := &app{stdin: os.Stdin, out: out, stderr: os.Stderr}
 	defer a.close()
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(os.Stdin)
-	root.SetOut(os.Stdout)
+	root.SetOut(out)
 	root.SetErr(os.Stderr)
-	return a.status(root.ExecuteContext(ctx))
+	return a.status(written(root.ExecuteContext(ctx), out.Err()))
 }
 
 // newRoot makes the command line: of all verbs, or only of the one that args name,

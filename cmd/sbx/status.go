@@ -70,6 +70,9 @@ func (a *app) watchStatus(ctx context.Context, client *ipc.Client) error {
 		if err := a.printGoingOn(ctx, client); err != nil {
 			return err
 		}
+		if _, err := a.out.Write(nil); err != nil { // nobody reads it any more
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil
