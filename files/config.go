@@ -69,7 +69,8 @@ type Sandbox struct {
 type Retention struct {
 	// KeepFor is how long an operation can be undone. 0 means for ever.
 	KeepFor time.Duration `toml:"keep_for"`
-	// KeepBytes is how much old content is kept; the oldest goes first. 0
+	// KeepBytes is how much old content is kept; the oldest of the session that has
+	// the most goes first. 0
 	// means no bound.
 	KeepBytes int64 `toml:"keep_bytes"`
 }

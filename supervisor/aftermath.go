@@ -44,7 +44,7 @@ func (c *afterCheck) ended() {
 // processes are gone.
 func (c *afterCheck) after(r *Result) {
 	defer c.ended()
-	found := c.before.After(aftermath.Run{ID: c.e.ID, Start: c.start, End: time.Now(), Held: c.j.plan.Mounts(), Granted: c.j.widened, Trash: c.s.trash})
+	found := c.before.After(aftermath.Run{ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(), Held: c.j.plan.Mounts(), Granted: c.j.widened, Trash: c.s.trash})
 	if found.Partly {
 		r.Warnings = append(r.Warnings, "protected names were not looked for everywhere after the run: the trees are too large, or could not be read")
 	}

@@ -73,7 +73,7 @@ func (s *Supervisor) recoverRun(c *aftermath.Cut, dealt map[string]bool) bool {
 	if !dead {
 		out.Why = fmt.Sprintf("process %d of its sandbox is still there", c.First)
 	}
-	found := c.Before.After(aftermath.Run{ID: c.Exec, Start: c.Start, End: end, Held: c.Held, Granted: c.Granted, Trash: s.trash, Late: true, Dealt: dealt})
+	found := c.Before.After(aftermath.Run{ID: c.Exec, Project: c.Root, Start: c.Start, End: end, Held: c.Held, Granted: c.Granted, Trash: s.trash, Late: true, Dealt: dealt})
 	for _, item := range found.Items {
 		dealt[item.Path] = true
 	}

@@ -190,12 +190,13 @@ func hashOf(name string) (string, int64, error) {
 }
 
 // pruneTrash forgets what was quarantined longer ago, or is more, than the undo
-// store keeps of changes; the oldest goes first.
+// store keeps of changes. Of what is too much, the oldest of the project that has
+// the most goes first, so that no project displaces what another has less of.
 func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time.Time) error {
 	type run struct {
-		dir  string
-		time time.Time
-		size int64
+		dir, project string
+		time         time.Time
+		size         int64
 	}
 	entries, err := os.ReadDir(s.trash)
 	if err != nil {
@@ -203,6 +204,7 @@ func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time
 	}
 	var runs []run
 	var total int64
+	of := map[string]int64{} // by project
 	for _, e := range entries {
 		dir := filepath.Join(s.trash, e.Name())
 		info, err := os.Stat(filepath.Join(dir, manifest))
@@ -210,18 +212,32 @@ func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time
 			continue
 		}
 		r := run{dir: dir, time: info.ModTime(), size: sizeBelow(dir)}
+		if items, err := s.manifestOf(e.Name()); err == nil && len(items) > 0 {
+			r.project = items[0].Project
+		}
 		runs, total = append(runs, r), total+r.size
+		of[r.project] += r.size
 	}
 	slices.SortFunc(runs, func(a, b run) int { return a.time.Compare(b.time) })
-	for _, r := range runs {
-		old, full := keepFor > 0 && now.Sub(r.time) > keepFor, keepBytes > 0 && total > keepBytes
-		if !old && !full {
-			break
+	for len(runs) > 0 {
+		next := 0
+		if keepFor <= 0 || now.Sub(runs[0].time) <= keepFor {
+			if keepBytes <= 0 || total <= keepBytes {
+				break
+			}
+			for i, r := range runs {
+				if of[r.project] > of[runs[next].project] {
+					next = i
+				}
+			}
 		}
+		r := runs[next]
 		if err := removeAll(r.dir); err != nil {
 			return err
 		}
+		runs = slices.Delete(runs, next, next+1)
 		total -= r.size
+		of[r.project] -= r.size
 	}
 	return nil
 }

@@ -2,8 +2,10 @@ package supervisor
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 func quarantine(t *testing.T, trash, exec, project string, at time.Time) aftermath.Item {
 	t.Helper()
 	dir := filepath.Join(trash, exec)
-	item := aftermath.Item{Path: filepath.Join(project, ".vscode"), Trash: filepath.Join(dir, "001-.vscode"), Why: "made", Exec: exec, Time: at}
+	item := aftermath.Item{Path: filepath.Join(project, ".vscode"), Trash: filepath.Join(dir, "001-.vscode"), Why: "made", Exec: exec, Project: project, Time: at}
 	for _, d := range []string{item.Trash, filepath.Join(item.Trash, "sub")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -120,6 +122,30 @@ func TestTrashIsPruned(t *testing.T) {
 		if got := left(c.keepFor, c.keepBytes); len(got) != c.want {
 			t.Errorf("keep %v and %d bytes: %q is left, want %d", c.keepFor, c.keepBytes, got, c.want)
 		}
+	}
+}
+
+// What one project's commands leave displaces its own older, not another project's.
+func TestTrashOfOthersStays(t *testing.T) {
+	now := time.Now()
+	s := &Supervisor{trash: t.TempDir()}
+	quarantine(t, s.trash, "x-other", "/other", now.Add(-time.Hour))
+	for i := range 5 {
+		quarantine(t, s.trash, fmt.Sprintf("x-%d", i), "/p", now.Add(time.Duration(i)*time.Minute))
+	}
+	if err := s.pruneTrash(0, 3*sizeBelow(filepath.Join(s.trash, "x-0"))+500, now); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(s.trash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{"x-3", "x-4", "x-other"}; !slices.Equal(left, want) {
+		t.Errorf("left is %q, want %q", left, want)
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *Change) room(steps []files.Step) error {
 		}
 	}
 	c.record.Bytes += need
-	_, err := c.store.prune(c.record.Bytes)
+	_, err := c.store.prune(&c.record)
 	return err
 }
 

@@ -30,4 +30,9 @@
 // # Limitations
 //
 // Contents are whole copies. Two edits of a large file keep it twice.
+//
+// Where the store is full, a session loses its own oldest changes to what it does
+// next as soon as it has more than any other. One program that opens many sessions
+// in a project can displace what other sessions have in that project, and of
+// another project what is beyond an even share.
 package store

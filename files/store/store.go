@@ -18,12 +18,16 @@ import (
 type Options struct {
 	// KeepFor is how long a change can be undone; 0 is for ever.
 	KeepFor time.Duration
-	// KeepBytes is how much content is kept; the oldest changes go first, and a
-	// change that needs more by itself is refused. 0 is no bound.
+	// KeepBytes is how much content is kept; beyond it, the oldest changes of the
+	// session that has the most go first, and a change that needs more by itself is
+	// refused. 0 is no bound.
 	KeepBytes int64
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
+
+// MaxChanges is how many changes are kept, however small they are.
+const MaxChanges = 20_000
 
 // Store is an undo store. Its methods may be called concurrently.
 type Store struct {
@@ -249,41 +253,84 @@ func (s *Store) conclude(r Record, made int) error {
 func (s *Store) Prune() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.prune(0)
+	return s.prune(nil)
 }
 
-// prune makes room for more bytes. What is being taken back stays until that is
-// over, even if there is more than the options say meanwhile. mu is held.
-func (s *Store) prune(more int64) (int, error) {
+// prune makes room for a change that is being kept, nil for none. What is being
+// taken back stays until that is over, even if there is more than the options say
+// meanwhile. What is too old goes; of what is too much, the oldest of the session
+// that has the most, so that no session displaces what another has less of. mu is
+// held.
+func (s *Store) prune(coming *Record) (int, error) {
 	taken := map[string]bool{}
 	for _, id := range s.open {
 		taken[id] = true
 	}
+	var has shares
 	var settled []Record
-	total := more
+	if coming != nil {
+		has.count(*coming, 1)
+	}
+	tooOld := false
 	for id, r := range s.records {
-		total += r.Bytes
+		has.count(r, 1)
 		if r.State != Pending && !taken[id] {
 			settled = append(settled, r)
+			tooOld = tooOld || s.tooOld(r)
 		}
+	}
+	if !tooOld && s.tooMuch(has.total) == nil {
+		return 0, nil
 	}
 	slices.SortFunc(settled, latestFirst)
 	slices.Reverse(settled)
 	forgotten := 0
-	for _, r := range settled {
-		old := s.opts.KeepFor > 0 && s.opts.Now().Sub(r.Time) > s.opts.KeepFor
-		full := s.opts.KeepBytes > 0 && total > s.opts.KeepBytes
-		if !old && !full {
-			break
-		}
+	forget := func(r Record) error {
 		if err := s.erase(r.ID); err != nil {
-			return forgotten, err
+			return err
 		}
 		delete(s.records, r.ID)
-		total -= r.Bytes
+		has.count(r, -1)
 		forgotten++
+		return nil
 	}
-	return forgotten, nil
+	for _, r := range settled {
+		if !s.tooOld(r) {
+			one := has.of(r)
+			one.settled = append(one.settled, r)
+		} else if err := forget(r); err != nil {
+			return forgotten, err
+		}
+	}
+	for {
+		much := s.tooMuch(has.total)
+		if much == nil {
+			return forgotten, nil
+		}
+		one := has.heaviest(much)
+		if one == nil {
+			return forgotten, nil // nothing more may go
+		}
+		if err := forget(one.settled[0]); err != nil {
+			return forgotten, err
+		}
+		one.settled = one.settled[1:]
+	}
+}
+
+// tooMuch is what there is too much of, nil for nothing.
+func (s *Store) tooMuch(total amount) func(amount) int64 {
+	switch {
+	case s.opts.KeepBytes > 0 && total.bytes > s.opts.KeepBytes:
+		return func(a amount) int64 { return a.bytes }
+	case total.changes > MaxChanges:
+		return func(a amount) int64 { return a.changes }
+	}
+	return nil
+}
+
+func (s *Store) tooOld(r Record) bool {
+	return s.opts.KeepFor > 0 && s.opts.Now().Sub(r.Time) > s.opts.KeepFor
 }
 
 // Kept is a change with its contents, for undoing.

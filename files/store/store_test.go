@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,6 +228,75 @@ func TestRetention(t *testing.T) {
 	now = now.Add(time.Hour)
 	if n, err := s.Prune(); err != nil || n != 1 || len(s.List("")) != 0 {
 		t.Errorf("pruned %d, %v", n, err)
+	}
+}
+
+// However much one session changes, and in however many sessions of its project, what
+// others have less of stays (R-FS-04).
+func TestNobodyDisplacesOthers(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := open(t, filepath.Join(t.TempDir(), "state"), Options{KeepBytes: 1000, Now: func() time.Time { return now }})
+	change := func(id, project, session string, size int) {
+		t.Helper()
+		now = now.Add(time.Second)
+		text := strings.Repeat("x", size)
+		c, err := s.Begin(Record{ID: id, Project: project, Session: session, Op: files.Write})
+		must(t, err)
+		must(t, c.Keep(context.Background(), []files.Step{overwrite("/"+id, text)}, []*os.File{content(t, text)}, true))
+		must(t, c.Finish(nil))
+	}
+	there := func(want string, ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			if _, err := s.Get(id); err != nil {
+				t.Errorf("%s: %s: %v", want, id, err)
+			}
+		}
+	}
+	change("ann-1", "/a", "ann", 50)
+	change("ann-2", "/a", "ann", 50)
+	change("bob-1", "/b", "bob", 300)
+	for i := range 100 {
+		change(fmt.Sprintf("same-%d", i), "/a", "agent", 40)
+	}
+	there("a session of the same project", "ann-1", "ann-2", "bob-1", "same-99")
+	for i := range 100 {
+		change(fmt.Sprintf("many-%d", i), "/c", fmt.Sprintf("agent-%d", i), 40)
+	}
+	there("many sessions of another project", "ann-1", "ann-2", "bob-1", "many-99")
+	if _, err := s.Get("many-0"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("its own oldest is kept: %v", err)
+	}
+	var total int64
+	for _, r := range s.List("") {
+		total += r.Bytes
+	}
+	if total > 1000 {
+		t.Errorf("%d bytes are kept", total)
+	}
+	change("ann-3", "/a", "ann", 1000) // as much as there may ever be
+	if list := s.List(""); len(list) != 1 {
+		t.Errorf("kept: %v", list)
+	}
+}
+
+// Changes that keep no content are bounded, too.
+func TestChangesAreBounded(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := open(t, filepath.Join(t.TempDir(), "state"), Options{Now: func() time.Time { return now }})
+	s.records["first"] = Record{ID: "first", Session: "ann", State: Made, Time: now}
+	for i := range MaxChanges {
+		id := fmt.Sprintf("c-%d", i)
+		s.records[id] = Record{ID: id, Session: "agent", State: Made, Time: now.Add(time.Duration(i+1) * time.Second)}
+	}
+	if n, err := s.Prune(); err != nil || n != 1 {
+		t.Fatalf("pruned %d, %v", n, err)
+	}
+	if _, err := s.Get("first"); err != nil {
+		t.Error("another session's only change is gone")
+	}
+	if _, err := s.Get("c-0"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the oldest of the one that has the most is kept: %v", err)
 	}
 }
 

@@ -111,6 +111,7 @@ func (s *Snapshot) hadCopy(at string, e entry) bool {
 // Run is what a check must know of the run.
 type Run struct {
 	ID         string
+	Project    string // that it worked in; empty: none
 	Start, End time.Time
 	// Held are the paths of the run's mounts: whether each kept the run from changing
 	// what is there and, as far as no other lies below, below.
@@ -150,10 +151,12 @@ type Item struct {
 	Trash string `json:"trash,omitempty"`
 	// Kept: it was left where it is, because it can't be the run's, or because
 	// it could not be moved.
-	Kept bool      `json:"kept,omitempty"`
-	Mode uint32    `json:"mode,omitempty"`
-	Exec string    `json:"exec"`
-	Time time.Time `json:"time"`
+	Kept bool   `json:"kept,omitempty"`
+	Mode uint32 `json:"mode,omitempty"`
+	Exec string `json:"exec"`
+	// Project is the run's, and not necessarily above Path.
+	Project string    `json:"project,omitempty"`
+	Time    time.Time `json:"time"`
 }
 
 // Found is the outcome of a check.
@@ -518,7 +521,7 @@ func (c *check) putBack(at string, was entry) error {
 }
 
 func (c *check) item(at string, e entry, why, to string, kept bool) Item {
-	return Item{Path: at, Why: why, Trash: to, Kept: kept, Mode: uint32(e.mode &^ unix.S_IFMT), Exec: c.run.ID, Time: c.run.End}
+	return Item{Path: at, Why: why, Trash: to, Kept: kept, Mode: uint32(e.mode &^ unix.S_IFMT), Exec: c.run.ID, Project: c.run.Project, Time: c.run.End}
 }
 
 // some lists at most five keys.
