@@ -11,15 +11,17 @@ import (
 // each at its own pace. Output beyond the limit is cut in the middle: the first
 // head bytes are delivered as they come, the last tail bytes when it ends, and
 // what lay between is counted. Everything else is always kept.
+//
+// However small the pieces are in which a command writes, what is kept takes a
+// bounded multiple of limit: see [blocks].
 type eventLog struct {
 	limit int64 // of head and of tail, bytes; 0: none
 
 	mu     sync.Mutex
-	events []Event
-	bytes  int64   // of output in events
-	tail   []Event // output after the head, newest last
-	held   int64   // bytes in tail
-	cut    int64   // bytes dropped from tail
+	events blocks
+	bytes  int64  // of output in events
+	tail   blocks // output after the head, newest last
+	cut    int64  // bytes dropped from tail
 	closed bool
 	read   uint64        // number of the newest event that somebody has read
 	wake   chan struct{} // closed and replaced at each change
@@ -29,7 +31,9 @@ func newEventLog(limit int64) *eventLog {
 	return &eventLog{limit: limit, wake: make(chan struct{})}
 }
 
-// add appends e, numbers it and wakes the readers.
+// add appends e, numbers it and wakes the readers. Output that nobody has read yet
+// becomes part of the event before, if that is of the same kind. Data is the
+// log's from now on.
 func (l *eventLog) add(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,9 +43,9 @@ func (l *eventLog) add(e Event) {
 	e.Time = time.Now()
 	if n := int64(len(e.Data)); n > 0 && l.limit > 0 {
 		if room := l.limit - l.bytes; room < n {
-			if room > 0 && len(l.tail) == 0 {
+			if room > 0 && l.tail.count() == 0 {
 				first := e
-				first.Data = e.Data[:room]
+				first.Data = e.Data[:room:room]
 				l.append(first)
 				e.Data = e.Data[room:]
 			}
@@ -55,8 +59,7 @@ func (l *eventLog) add(e Event) {
 // append makes e visible; mu is held.
 func (l *eventLog) append(e Event) {
 	l.bytes += int64(len(e.Data))
-	e.Seq = uint64(len(l.events)) + 1
-	l.events = append(l.events, e)
+	l.events.add(e, l.events.count() > l.read)
 	close(l.wake)
 	l.wake = make(chan struct{})
 }
@@ -65,18 +68,10 @@ func (l *eventLog) append(e Event) {
 // full from now on, however small a later piece is.
 func (l *eventLog) hold(e Event) {
 	l.bytes = max(l.bytes, l.limit)
-	l.tail = append(l.tail, e)
-	l.held += int64(len(e.Data))
-	for l.held > l.limit {
-		first := &l.tail[0]
-		n := min(int64(len(first.Data)), l.held-l.limit)
-		first.Data = first.Data[n:]
-		l.held -= n
-		l.cut += n
-		if len(first.Data) == 0 {
-			l.tail[0] = Event{}
-			l.tail = l.tail[1:]
-		}
+	l.tail.add(e, true)
+	if over := l.tail.bytes - l.limit; over > 0 {
+		l.tail.drop(over)
+		l.cut += over
 	}
 }
 
@@ -88,10 +83,10 @@ func (l *eventLog) flush() int64 {
 	if l.cut > 0 {
 		l.append(Event{Kind: EventCut, Time: time.Now(), Cut: l.cut})
 	}
-	for _, e := range l.tail {
+	for e := range l.tail.all() {
 		l.append(e)
 	}
-	l.tail = nil
+	l.tail = blocks{}
 	return l.cut
 }
 
@@ -108,14 +103,14 @@ func (l *eventLog) end(e Event) {
 func (l *eventLog) told() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.closed && l.read == uint64(len(l.events))
+	return l.closed && l.read == l.events.count()
 }
 
-// size is how many bytes of output the log holds.
+// size is how many bytes of memory what the log holds takes, about.
 func (l *eventLog) size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bytes
+	return l.events.size() + l.tail.size()
 }
 
 // reader follows the log from event number from (1 is the first) on.
@@ -133,15 +128,15 @@ type EventReader struct {
 func (r *EventReader) Ready() bool {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
-	return r.log.closed || r.next <= uint64(len(r.log.events))
+	return r.log.closed || r.next <= r.log.events.count()
 }
 
 // Next returns the next event, io.EOF after the last one, or ctx's error.
 func (r *EventReader) Next(ctx context.Context) (Event, error) {
 	for {
 		r.log.mu.Lock()
-		if i := r.next - 1; i < uint64(len(r.log.events)) {
-			e := r.log.events[i]
+		if r.next <= r.log.events.count() {
+			e := r.log.events.at(r.next)
 			r.next++
 			r.log.read = max(r.log.read, e.Seq)
 			r.log.mu.Unlock()

@@ -1,9 +1,12 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,4 +87,102 @@ func TestEventLogReadersFollowAndResume(t *testing.T) {
 			t.Errorf("a reader that leaves: %v", err)
 		}
 	})
+}
+
+// R-IP-02, R-OS-10: output that comes byte by byte, on two descriptors in turn and read
+// as it comes, takes a small multiple of the limit, and no more events than bytes.
+func TestEventLogInLittleRoom(t *testing.T) {
+	const limit = 1 << 20
+	l := newEventLog(limit)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	r := l.reader(1)
+	for i := range 3 * limit {
+		l.add(Event{Kind: outputs[i%2], Data: []byte{byte(i)}})
+		if i < limit {
+			if e, err := r.Next(t.Context()); err != nil || len(e.Data) != 1 || e.Data[0] != byte(i) || e.Kind != outputs[i%2] || e.Seq != uint64(i+1) {
+				t.Fatalf("event %d is %+v, %v", i, e, err)
+			}
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took, size := int64(after.HeapAlloc)-int64(before.HeapAlloc), l.size(); took > 48*limit || size < took/2 || size > 2*took {
+		t.Errorf("it takes %d bytes for a limit of %d, and says %d", took, limit, size)
+	}
+	if cut := l.flush(); cut != limit {
+		t.Errorf("%d bytes are cut, want %d", cut, limit)
+	}
+	runtime.KeepAlive(l)
+}
+
+// Whatever comes in whatever pieces, and whoever reads when: each reader gets the
+// same events, in order, and together they say what was said.
+func TestEventLogTellsAllTheSame(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		l := newEventLog([]int64{0, 100, 5000, 200_000}[rnd.IntN(4)])
+		var said [3][]byte
+		var heard []Event
+		follower := l.reader(1)
+		follow := func() {
+			for follower.Ready() {
+				e, err := follower.Next(t.Context())
+				if err != nil {
+					return
+				}
+				e.Data = bytes.Clone(e.Data)
+				heard = append(heard, e)
+			}
+		}
+		for range rnd.IntN(200) {
+			kind, size := rnd.IntN(3), 1+rnd.IntN(8)
+			if rnd.IntN(10) == 0 {
+				size = rnd.IntN(3 * smallPiece)
+			}
+			data := make([]byte, size)
+			for i := range data {
+				data[i] = byte(rnd.Uint32())
+			}
+			said[kind] = append(said[kind], data...)
+			l.add(Event{Kind: outputs[kind], Data: data})
+			if rnd.IntN(10) == 0 {
+				l.add(Event{Kind: EventDecided})
+			}
+			if rnd.IntN(3) == 0 {
+				follow()
+			}
+		}
+		cut := l.flush()
+		l.end(Event{Kind: EventEnded})
+		follow()
+		from := 1 + rnd.IntN(len(heard))
+		again := l.reader(uint64(from))
+		var got [3][]byte
+		for i, e := range heard {
+			if k, ok := outputKind(e.Kind); ok {
+				got[k] = append(got[k], e.Data...)
+			}
+			if e.Seq != uint64(i+1) {
+				t.Fatalf("seed %d: event %d has the number %d", seed, i+1, e.Seq)
+			}
+			if i+1 < from {
+				continue
+			}
+			if o, err := again.Next(t.Context()); err != nil || o.Seq != e.Seq || o.Kind != e.Kind || !o.Time.Equal(e.Time) || !bytes.Equal(o.Data, e.Data) {
+				t.Fatalf("seed %d: read again, %+v is %+v, %v", seed, e, o, err)
+			}
+		}
+		lost := int64(0)
+		for k := range said {
+			lost += int64(len(said[k]) - len(got[k]))
+			if cut == 0 && !bytes.Equal(said[k], got[k]) {
+				t.Fatalf("seed %d: %s: said %q, heard %q", seed, outputs[k], said[k], got[k])
+			}
+		}
+		if lost != cut {
+			t.Fatalf("seed %d: %d bytes are lost, %d were told", seed, lost, cut)
+		}
+	}
 }
