@@ -66,23 +66,44 @@ func unknownKey(n *node, path []string, value any) error {
 	if ours, ok := renamed[name]; ok {
 		return fmt.Errorf("unknown key %q; here it is %s", full, ours)
 	}
-	var elsewhere []string
-	for _, k := range keys {
-		if k.name[strings.LastIndexByte(k.name, '.')+1:] == name {
-			elsewhere = append(elsewhere, k.name)
-		}
-	}
-	if len(elsewhere) > 0 {
-		return fmt.Errorf("unknown key %q; did you mean %s?", full, strings.Join(elsewhere, " or "))
-	}
 	if near, ok := nearest(name, n.names()); ok {
 		return fmt.Errorf("unknown key %q; did you mean %q?", full, near)
+	}
+	if others := elsewhere(name); len(others) > 0 {
+		return fmt.Errorf("unknown key %q; did you mean %s?", full, strings.Join(others, " or "))
 	}
 	if known := n.names(); len(known) > 0 {
 		return fmt.Errorf("unknown key %q; known here are %s", full, strings.Join(known, ", "))
 	}
 	return fmt.Errorf("unknown key %q", full)
 }
+
+// elsewhere are keys that are called so in another section, or that are all that
+// the section of that name has. The same word may mean another thing there, so each
+// is told with what it is.
+func elsewhere(name string) (out []string) {
+	var section []key
+	for _, k := range keys {
+		first, _, _ := strings.Cut(k.name, ".")
+		if first == name {
+			section = append(section, k)
+		}
+	}
+	if len(section) == 1 {
+		out = append(out, told(section[0]))
+	}
+	for _, k := range keys {
+		if k.name[strings.LastIndexByte(k.name, '.')+1:] == name {
+			out = append(out, told(k))
+		}
+	}
+	if len(section) > 1 {
+		out = append(out, "the section ["+name+"]")
+	}
+	return out
+}
+
+func told(k key) string { return k.name + " (" + k.doc + ")" }
 
 // nearest is the known name with the fewest edits, if they are few enough for
 // a slip.

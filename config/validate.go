@@ -120,12 +120,8 @@ func (n Network) validate() error {
 		}
 	}
 	for _, name := range n.Presets {
-		p, err := document.FindPreset(name)
-		if err != nil {
+		if err := oneOfPresets(name, presetsWithHosts()); err != nil {
 			return err
-		}
-		if len(p.Network.Hosts) == 0 {
-			return fmt.Errorf("preset %q needs no hosts", name)
 		}
 	}
 	for _, list := range [][]int{n.Ports, n.Listen, n.HostPorts, n.Publish} {
@@ -172,14 +168,39 @@ func parseHostPort(s string) (profile.HostPort, error) {
 
 func (p Presets) validate() error {
 	for _, name := range p.Use {
-		if _, err := presets.Lookup(name); err != nil {
-			if near, ok := nearest(name, presets.Names()); ok {
-				return fmt.Errorf("%w; did you mean %q?", err, near)
-			}
+		if err := oneOfPresets(name, presets.Names()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// presetsWithHosts are what network.presets can name. A preset need not have both
+// commands and hosts.
+func presetsWithHosts() (names []string) {
+	for _, p := range document.Presets() {
+		if len(p.Network.Hosts) > 0 {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// oneOfPresets wants a name of a list, and suggests only what that list has.
+func oneOfPresets(name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if near, ok := nearest(name, known); ok {
+		return fmt.Errorf("preset %q: there is none of that name; did you mean %q?", name, near)
+	}
+	switch {
+	case slices.Contains(presets.Names(), name):
+		return fmt.Errorf("preset %q has commands and no hosts: it goes into presets.use alone; with hosts there are %s", name, strings.Join(known, ", "))
+	case slices.Contains(presetsWithHosts(), name):
+		return fmt.Errorf("preset %q has hosts and no commands: it goes into network.presets alone; with commands there are %s", name, strings.Join(known, ", "))
+	}
+	return fmt.Errorf("preset %q: there is none of that name; known are %s", name, strings.Join(known, ", "))
 }
 
 func (a Audit) validate() error {

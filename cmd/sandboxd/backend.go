@@ -31,6 +31,7 @@ type backend struct {
 	noJournal error          // why not, where the configuration wants it
 	dirs      dirs
 	started   time.Time
+	idle      time.Duration    // after which it leaves; 0: never
 	gateway   *gateway.Gateway // nil: off
 	shutdown  context.CancelFunc
 	patient   context.Context // ends when a stop is not to wait for commands any more
@@ -124,10 +125,30 @@ func (b *backend) reload() error {
 	return nil
 }
 
-// leaveWhenIdle ends the daemon when nothing was asked of it for d, no command
+// leaves says when the daemon will leave by itself, or what keeps it.
+func (b *backend) leaves() string {
+	since, idle := b.sup.IdleSince()
+	left := b.idle - time.Since(since).Round(time.Second)
+	switch why := b.keptAlive(); {
+	case b.idle <= 0:
+		return "the daemon stays: its idle timeout is 0"
+	case why != "":
+		return "the daemon stays: " + why
+	case !idle && b.sup.Running() > 0:
+		return "the daemon stays while a command runs"
+	case !idle:
+		return "the daemon stays while a program's session is open"
+	case left <= 0:
+		return "the daemon is about to leave"
+	}
+	return "the daemon leaves in " + left.String() + " unless something is run"
+}
+
+// leaveWhenIdle ends the daemon when nothing was asked of it for b.idle, no command
 // runs, no program's session lives, no question is open and no grant or mode
 // would be lost (R-IP-09).
-func (b *backend) leaveWhenIdle(ctx context.Context, d time.Duration, leave context.CancelFunc) {
+func (b *backend) leaveWhenIdle(ctx context.Context, leave context.CancelFunc) {
+	d := b.idle
 	if d <= 0 {
 		return
 	}

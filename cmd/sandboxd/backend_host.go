@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"sandboxd/approval"
 	"sandboxd/ipc"
@@ -27,11 +26,7 @@ func (b *backend) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) 
 		Enforcement: wireEnforcement(report), Degraded: report.Degraded(), Sessions: len(b.sup.Sessions(c.Peer.UID)),
 		Running: b.sup.Running(), Pending: len(b.approvals.Pending(viewer(c))), Config: b.configFiles(),
 		Warnings: b.wireWarnings(), StateDir: b.dirs.state}
-	if why := b.keptAlive(); why != "" {
-		st.Idle = "the daemon stays: " + why
-	} else if since, idle := b.sup.IdleSince(); idle {
-		st.Idle = "idle for " + time.Since(since).Round(time.Second).String()
-	}
+	st.Idle = b.leaves()
 	return st, err
 }
 

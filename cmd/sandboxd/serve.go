@@ -140,7 +140,8 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if f.idleSet {
 		idle = f.idle
 	}
-	go b.leaveWhenIdle(ctx, idle, cancel)
+	b.idle = idle
+	go b.leaveWhenIdle(ctx, cancel)
 	go leaveWhenLost(ctx, doors.own, cancel, log)
 	go b.rest(ctx)
 	handedAgent, handedApprover, err := b.serveLaunchers(ctx, doors.launcher, log)
