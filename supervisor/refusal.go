@@ -54,6 +54,27 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 	}
 }
 
+// tellUntrusted says that the project is read-only, where that may be why a command
+// of the terminal's did not do well: once in a session. Where a refusal shows that
+// it is, that says so each time. Programs see it when they open their session.
+func (e *Exec) tellUntrusted(j *judgement, r *Result) {
+	s := e.Session
+	if j.trusted || r.Exit.Code == 0 || s.Kind != KindCLI || slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Hint == hintUntrusted }) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.toldUntrusted {
+		s.toldUntrusted = true
+		r.Warnings = append(r.Warnings, Untrusted+"; next: sbx trust "+s.Root)
+	}
+}
+
+// Untrusted is what an untrusted project means.
+const Untrusted = "the project is not trusted: commands may read it and not write"
+
+const hintUntrusted = "the project is not trusted, so it is read-only: sbx trust"
+
 // notTaken leaves out what the profile refuses and no mechanism could: the file was
 // made, and then taken out, which is told already.
 func notTaken(list []Violation, taken []aftermath.Item) []Violation {
@@ -84,7 +105,7 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	case n.Access == profile.OpConnect:
 		return "no setting opens this socket; make " + n.Object + " writable ([sandbox] write) if the command must talk to it"
 	case inside && op == "write" && !j.trusted:
-		return "the project is not trusted, so it is read-only: sbx trust"
+		return hintUntrusted
 	case decided.Kind == profile.Protect && decided.Origin == "built-in":
 		return "it is protected because other programs execute or trust it: change it yourself, outside the sandbox"
 	case decided.Kind == profile.Hide && decided.Origin == "built-in":

@@ -89,7 +89,9 @@ type Session struct {
 	turn     int
 	execs    map[string]*Exec
 	closed   bool
-	endTurn  func() // ends the questions about this turn's skills; nil for none
+	// toldUntrusted: somebody at this terminal has read that the project is read-only.
+	toldUntrusted bool
+	endTurn       func() // ends the questions about this turn's skills; nil for none
 }
 
 // Ref names the session to the approval controller.

@@ -53,9 +53,8 @@ func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 	}
 	answer := ipc.Session{ID: s.ID, Secret: ipc.Secret(secret), Root: s.Root, Trusted: b.sup.Trusted(s),
 		Mode: wireModeName(b.approvals.Mode(s.Ref()).Mode), Warnings: b.wireWarnings()}
-	if !answer.Trusted {
-		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: "the project is not trusted: commands may read it and not write",
-			Hint: "sbx trust " + s.Root})
+	if !answer.Trusted && s.Kind == supervisor.KindAPI { // a terminal's is found again for every command, and told when one fails
+		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: supervisor.Untrusted, Hint: "sbx trust " + s.Root})
 	}
 	return answer, nil
 }
