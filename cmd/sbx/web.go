@@ -1,10 +1,14 @@
 package main
 
 import (
+	"html"
+	neturl "net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
+	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"sandboxd/ipc"
@@ -16,7 +20,9 @@ func webVerb(a *app) *cobra.Command {
 		Use:   "web",
 		Short: "Answer requests in a browser",
 		Long: "Print a one-time address of the daemon's web page, and open it where there is a\n" +
-			"desktop. The address lets one browser in, once, within two minutes. The gateway is off\n" +
+			"desktop. The address lets one browser in, once, within two minutes. The browser is given\n" +
+			"a file in the state directory that leads there and that only you can read; one that may\n" +
+			"not read it (a snap) shows nothing: open the address that is printed. The gateway is off\n" +
 			"unless the configuration has [gateway] listen = \"127.0.0.1:0\".\n\n" +
 			"A browser that is let in from a terminal answers for that terminal: it cannot answer\n" +
 			"what an agent in the same terminal asks.",
@@ -34,8 +40,8 @@ func webVerb(a *app) *cobra.Command {
 			case asJSON:
 				return a.printJSON(i)
 			}
-			if !noOpen && openInBrowser(i.URL) {
-				a.note("opened in the browser; the address works once, until %s", i.Expires.Local().Format(time.TimeOnly))
+			if opened := !noOpen && a.openInBrowser(i.URL); opened {
+				a.note("opened in the browser; if it shows nothing, open this there: it works once, until %s", i.Expires.Local().Format(time.TimeOnly))
 			} else {
 				a.note("open this in a browser; it works once, until %s", i.Expires.Local().Format(time.TimeOnly))
 			}
@@ -49,13 +55,43 @@ func webVerb(a *app) *cobra.Command {
 	return c
 }
 
-// openInBrowser reports whether a desktop took the address.
-func openInBrowser(url string) bool {
+// openInBrowser reports whether a desktop took the address. Every user of the machine
+// can read a program's arguments (proc_pid_cmdline(5)), so they name a file that only
+// this user can read, which leads on to the address.
+func (a *app) openInBrowser(url string) bool {
 	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return false
 	}
 	program, err := exec.LookPath("xdg-open")
-	return err == nil && exec.Command(program, url).Run() == nil
+	if err != nil {
+		return false
+	}
+	page, err := a.writeLeadingPage(url)
+	if err != nil {
+		a.note("the browser was not started: %v", err)
+		return false
+	}
+	return exec.Command(program, "file://"+(&neturl.URL{Path: page}).EscapedPath()).Run() == nil
+}
+
+// leadingPage is a file in the state directory. There is one, which the next
+// invitation replaces: by then the address in it is good for nothing.
+const leadingPage = "web.html"
+
+// writeLeadingPage makes a page that leads to url, and returns where it is.
+func (a *app) writeLeadingPage(url string) (string, error) {
+	state, err := a.place.StateDir()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return "", err
+	}
+	to := html.EscapeString(url)
+	text := "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n" +
+		"<meta http-equiv=\"refresh\" content=\"0; url=" + to + "\">\n<title>sandboxd</title>\n<a href=\"" + to + "\">sandboxd</a>\n"
+	page := filepath.Join(state, leadingPage)
+	return page, renameio.WriteFile(page, []byte(text), 0o600)
 }
 
 func webAddVerb(a *app) *cobra.Command {
