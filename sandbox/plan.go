@@ -73,6 +73,7 @@ type Plan struct {
 	made  string          // digest of args, Landlock's layers and the filter
 	rules []string        // paths of Landlock's rules that are none of holds
 	holds map[string]bool // paths of mounts: whether what is there is kept from the command
+	tmpfs []string        // private directories, which live in memory
 }
 
 // Mounts are the paths of mounts, and whether each keeps the command from changing

@@ -40,7 +40,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.args, p.nulls, p.holds, p.rules, p.made = c.args, c.nulls, c.holds, c.rules, c.digest
+	p.args, p.nulls, p.holds, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.rules, c.digest, c.tmpfs
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
 	p.order.Tells, p.told = h.tells, c.filter.policy
 	p.Gaps = slices.Clip(c.gaps)
@@ -137,6 +137,7 @@ type compiled struct {
 	nulls    int
 	holds    map[string]bool
 	rules    []string
+	tmpfs    []string
 	landlock [][]byte
 	filter   madeFilter
 	gaps     []profile.Gap
@@ -149,7 +150,14 @@ type compiled struct {
 // value is empty and ready.
 type compilations struct {
 	mu   sync.Mutex
-	made map[string]*compiled
+	made map[compiledKey]*compiled
+}
+
+// compiledKey is all that is compiled from, besides the host. A profile's digest is
+// never zero.
+type compiledKey struct {
+	terminal          bool
+	profile, operator profile.Digest
 }
 
 // maxCompilations bounds how many are kept.
@@ -159,9 +167,9 @@ const maxCompilations = 256
 // one is used only if the host gives the same answers to everything that it
 // asked.
 func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
-	key := fmt.Sprint(r.Terminal)
-	for _, l := range layers {
-		key += " " + l.Digest().String()
+	key := compiledKey{terminal: r.Terminal, profile: r.Profile.Digest()}
+	if r.Operator != nil {
+		key.operator = r.Operator.Digest()
 	}
 	h.compilations.mu.Lock()
 	c := h.compilations.made[key]
@@ -187,11 +195,11 @@ func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 }
 
 // keep keeps what was compiled in the place of what was before.
-func (k *compilations) keep(key string, c *compiled) {
+func (k *compilations) keep(key compiledKey, c *compiled) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.made == nil {
-		k.made = map[string]*compiled{}
+		k.made = map[compiledKey]*compiled{}
 	}
 	if old := k.made[key]; old != nil {
 		old.asked.close()
@@ -205,7 +213,7 @@ func (k *compilations) keep(key string, c *compiled) {
 }
 
 func (h *Host) compileWith(r Request, layers []profile.Profile, look *looker) (*compiled, error) {
-	c := &compiled{}
+	c := &compiled{tmpfs: privateOf(r.Profile)}
 	if err := h.compileMounts(c, r, look); err != nil {
 		return nil, err
 	}

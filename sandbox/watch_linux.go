@@ -227,10 +227,13 @@ func parseStatus(b []byte) status {
 }
 
 // private lists the private directories of the plan, which live in memory.
-func (p *Plan) private() []string {
+func (p *Plan) private() []string { return p.tmpfs }
+
+// privateOf lists the private directories of a profile, which live in memory.
+func privateOf(p profile.Profile) []string {
 	var list []string
-	for _, r := range p.Profile.Rules() {
-		if r.Kind == profile.Private && r.Name == "" && r.Path != "/proc" {
+	for _, r := range p.PathRules() {
+		if r.Kind == profile.Private && r.Path != "/proc" {
 			list = append(list, r.Path)
 		}
 	}

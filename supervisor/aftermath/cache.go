@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sandboxd/profile"
 	"sandboxd/watch"
 )
 
@@ -20,7 +21,8 @@ type Cache struct {
 	file  map[string]cached
 	size  int64
 	views map[viewKey]*view
-	runs  map[*Snapshot]bool // that are not done; true: what was there before is still being looked at
+	trees map[profile.Digest][]writableTree // that profiles have looked through
+	runs  map[*Snapshot]bool                // that are not done; true: what was there before is still being looked at
 
 	// checks is held while what runs left is dealt with.
 	checks sync.Mutex
@@ -68,6 +70,25 @@ func (c *Cache) tell(by *Snapshot, at string, left *entry) {
 			s.correct(by, at, left)
 		}
 	}
+}
+
+// maxTrees bounds the profiles whose trees are remembered; what is beyond is worked out
+// again.
+const maxTrees = 256
+
+// treesOf are the trees that are looked through for a profile. They follow from it alone.
+func (c *Cache) treesOf(p profile.Profile) []writableTree {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.trees[p.Digest()]
+	if !ok {
+		if c.trees == nil || len(c.trees) >= maxTrees {
+			c.trees = map[profile.Digest][]writableTree{}
+		}
+		known = writable(p)
+		c.trees[p.Digest()] = known
+	}
+	return known
 }
 
 // maxNodes bounds the directories that are remembered.

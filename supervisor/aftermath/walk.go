@@ -83,8 +83,8 @@ type walker struct {
 
 func walk(p profile.Profile, c *Cache) found {
 	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, left: maxEntries}
-	for _, root := range writable(p) {
-		w.root(root, spot{cursorAt(p, root), false}, c.view(viewKey{p.Digest(), root}))
+	for _, t := range c.treesOf(p) {
+		w.root(t.root, spot{t.cursor, false}, c.view(viewKey{p.Digest(), t.root}))
 	}
 	return w.found
 }
@@ -111,19 +111,25 @@ func (w *walker) root(at string, s spot, v *view) {
 	}
 }
 
+// writableTree is a tree to look through, and where in the profile it lies.
+type writableTree struct {
+	root   string
+	cursor profile.Cursor
+}
+
 // writable returns the outermost trees of the host that p lets be written and
 // in which it holds names.
-func writable(p profile.Profile) []string {
-	var roots []string
+func writable(p profile.Profile) []writableTree {
+	var trees []writableTree
 	for _, r := range p.PathRules() {
 		c := cursorAt(p, r.Path)
 		kind, access, _ := c.Effective()
-		inside := slices.ContainsFunc(roots, func(root string) bool { return within(r.Path, root) })
+		inside := slices.ContainsFunc(trees, func(t writableTree) bool { return within(r.Path, t.root) })
 		if kind == profile.Allow && access.Has(profile.Write) && !c.Settled() && !inside {
-			roots = append(roots, r.Path)
+			trees = append(trees, writableTree{r.Path, c})
 		}
 	}
-	return roots
+	return trees
 }
 
 func cursorAt(p profile.Profile, at string) profile.Cursor {
