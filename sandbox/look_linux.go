@@ -18,12 +18,15 @@ import (
 
 // looker is the host's file system for a compiler that notes every question and
 // its answer. Compilers are pure: where all answers are still the same, so is
-// what they make. [questions.still] asks again, which takes a tenth of compiling.
+// what they make. [questions.still] asks again what may have changed, which takes a
+// hundredth of compiling.
 type looker struct {
-	host  fs.ReadLinkFS
-	group *watch.Group        // of the directories that were listed
-	lists *lists              // that were read before
-	asked map[string]*answers // by path, as package io/fs writes it
+	host   fs.ReadLinkFS
+	group  *watch.Group // of the directories that were listed
+	lists  *lists       // that were read before
+	around *surroundings
+	set    *watch.Set
+	asked  map[string]*answers // by path, as package io/fs writes it
 	// unsure: something can't be asked again cheaply, so nothing is kept.
 	unsure bool
 }
@@ -41,7 +44,7 @@ type answers struct {
 type pathState struct {
 	there bool
 	kind  uint32 // unix.S_IFMT of its mode
-	links bool   // a file with further names
+	links bool   // a regular file or pipe with further names
 }
 
 // dirState tells one list of a directory's entries from another: each entry
@@ -51,8 +54,8 @@ type dirState struct {
 	mtime, ctime int64 // nanoseconds
 }
 
-func newLooker(set *watch.Set, known *lists) *looker {
-	return &looker{host: bwrap.HostFS(), group: set.Group(), lists: known, asked: map[string]*answers{}}
+func newLooker(set *watch.Set, known *lists, around *surroundings) *looker {
+	return &looker{host: bwrap.HostFS(), group: set.Group(), lists: known, around: around, set: set, asked: map[string]*answers{}}
 }
 
 func (l *looker) of(name string) *answers {
@@ -91,8 +94,12 @@ func (l *looker) Lstat(name string) (fs.FileInfo, error) {
 
 func stateOf(st *unix.Stat_t) pathState {
 	kind := st.Mode & unix.S_IFMT
-	return pathState{there: true, kind: kind, links: kind != unix.S_IFDIR && st.Nlink > 1}
+	return pathState{there: true, kind: kind, links: counted(kind) && st.Nlink > 1}
 }
+
+// counted reports whether compilers read how many names a file of this kind has
+// (hosttree.File).
+func counted(kind uint32) bool { return kind == unix.S_IFREG || kind == unix.S_IFIFO }
 
 // ReadLink implements fs.ReadLinkFS.
 func (l *looker) ReadLink(name string) (string, error) {
@@ -171,7 +178,7 @@ type question struct {
 
 // questions are what was asked.
 type questions struct {
-	always map[string][]question // by directory
+	places []*place
 	// lists are those of directories that are watched, as is the directory that each lies
 	// in: while nothing is told of any of them, all are what they were.
 	lists map[string][]question
@@ -179,6 +186,41 @@ type questions struct {
 	mu    sync.Mutex
 	group *watch.Group
 	quiet bool // nothing was told since lists were asked
+
+	set    *watch.Set
+	around *surroundings
+}
+
+// place is a directory with questions about entries in it.
+type place struct {
+	dir string
+	all []question
+	// files are those of all whose answers can change and the directory not: its own list,
+	// which changes with what is in it, and a file's number of links.
+	files []question
+	// state is of the directory when all were asked; 0: it is not told.
+	state uint64
+}
+
+func (p *place) add(q question) {
+	p.all = append(p.all, q)
+	if q.list != nil || q.state != nil && q.state.there && counted(q.state.kind) {
+		p.files = append(p.files, q)
+	}
+}
+
+// still asks again what may have changed.
+func (p *place) still(around *surroundings) bool {
+	state := around.state(p.dir)
+	list := p.all
+	if state != 0 && state == p.state {
+		list = p.files
+	}
+	if len(list) > 0 && !stillIn(p.dir, list) {
+		return false
+	}
+	p.state = state
+	return true
 }
 
 // questions returns what has to be asked again, nil where that can't be.
@@ -187,15 +229,21 @@ func (l *looker) questions() *questions {
 		l.group.Close()
 		return nil
 	}
-	q := &questions{always: map[string][]question{}, lists: map[string][]question{}, group: l.group}
+	q := &questions{lists: map[string][]question{}, group: l.group, set: l.set, around: l.around}
+	places := map[string]*place{}
 	for name, a := range l.asked {
 		dir, base := path.Split(name)
 		dir = strings.TrimSuffix(dir, "/")
-		to := q.always
+		at := "/" + dir
 		if up := l.asked[dir]; a.watched && a.target == nil && (a.state == nil || a.state.kind == unix.S_IFDIR) && up != nil && up.watched {
-			to = q.lists
+			q.lists[at] = append(q.lists[at], question{base, a})
+			continue
 		}
-		to["/"+dir] = append(to["/"+dir], question{base, a})
+		if places[at] == nil {
+			places[at] = &place{dir: at}
+			q.places = append(q.places, places[at])
+		}
+		places[at].add(question{base, a})
 	}
 	return q
 }
@@ -210,7 +258,13 @@ func (q *questions) still() bool {
 	news, lost := q.group.News()
 	q.quiet = q.quiet && len(news) == 0 && !lost
 	watched := !lost || q.watchAgain()
-	if !allStill(q.always) || !q.quiet && !allStill(q.lists) {
+	q.around.look(q.set)
+	for _, p := range q.places {
+		if !p.still(q.around) {
+			return false
+		}
+	}
+	if !q.quiet && !allStill(q.lists) {
 		return false
 	}
 	q.quiet = watched
@@ -219,14 +273,23 @@ func (q *questions) still() bool {
 
 // watchAgain watches all directories that were; false: one of them can't be.
 func (q *questions) watchAgain() bool {
-	for _, of := range []map[string][]question{q.always, q.lists} {
-		for dir, list := range of {
-			for _, a := range list {
-				if a.watched && !q.watch(path.Join(dir, a.base)) {
-					q.group.Close() // so that this is tried once
-					return false
-				}
+	again := func(dir string, list []question) bool {
+		for _, a := range list {
+			if a.watched && !q.watch(path.Join(dir, a.base)) {
+				q.group.Close() // so that this is tried once
+				return false
 			}
+		}
+		return true
+	}
+	for _, p := range q.places {
+		if !again(p.dir, p.files) {
+			return false
+		}
+	}
+	for dir, list := range q.lists {
+		if !again(dir, list) {
+			return false
 		}
 	}
 	return true

@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +36,11 @@ func TestCompiledAnew(t *testing.T) {
 		{"a hidden file becomes a folder", func(r string) { put(t, r, "app/secret") }, func(r string) { os.Remove(r + "/app/secret"); put(t, r, "app/secret/x") }, true},
 		{"a folder becomes a link", func(r string) { put(t, r, "other/a") }, func(r string) { os.Rename(r+"/app", r+"/old"); os.Symlink("old", r+"/app") }, true},
 		{"a link leads elsewhere", func(r string) { put(t, r, "l1/x"); put(t, r, "l2/x"); os.Symlink("l1", r+"/link") }, func(r string) { os.Remove(r + "/link"); os.Symlink("l2", r+"/link") }, true},
+		{"a hidden file goes", func(r string) { put(t, r, "app/secret") }, func(r string) { os.Remove(r + "/app/secret") }, true},
+		{"a protected file gets a second name", func(r string) { put(t, r, "app/guarded") }, func(r string) { os.Link(r+"/app/guarded", r+"/other") }, true},
+		{"a folder that was not listed is exchanged", func(r string) { put(t, r, "far/x/z"); put(t, r, "n/y") }, func(r string) { os.Rename(r+"/far/x", r+"/far/old"); os.Rename(r+"/n", r+"/far/x") }, true},
+		{"a folder above one that was not listed is exchanged", func(r string) { put(t, r, "far/x/z"); put(t, r, "n/x/y") }, func(r string) { os.Rename(r+"/far", r+"/old"); os.Rename(r+"/n", r+"/far") }, true},
+		{"a folder goes and comes back with something", nil, func(r string) { os.Rename(r+"/app", r+"/old"); put(t, r, "old/secret"); os.Rename(r+"/old", r+"/app") }, true},
 		{"a hidden name is given a second one", func(r string) { put(t, r, "app/.git/hooks/x") }, func(r string) { put(t, r, "app/b") }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +58,9 @@ func TestCompiledAnew(t *testing.T) {
 				{Kind: profile.Allow, Path: root + "/app", Access: profile.Read | profile.Write},
 				{Kind: profile.Allow, Path: root + "/link", Access: profile.Read},
 				{Kind: profile.Protect, Path: root + "/app", Name: ".git/hooks"},
+				{Kind: profile.Allow, Path: root + "/far/x/y", Access: profile.Read},
 				{Kind: profile.Hide, Path: root + "/app/secret"},
+				{Kind: profile.Protect, Path: root + "/app/guarded"},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -76,14 +86,25 @@ func TestCompiledAnew(t *testing.T) {
 			if compile(kept) != first || kept.watch.Watched() > 1 && !first.asked.quiet {
 				t.Error("what nothing was told of is asked for ever")
 			}
+			if kept.watch.Watched() > 1 && !told(first) {
+				t.Error("directories that nothing was told of are asked about for ever")
+			}
 			c.change(root)
-			if got, want := compile(kept).digest, compile(h()).digest; got != want {
+			if got, want := made(compile(kept)), made(compile(h())); got != want {
 				t.Error("what was kept is used, and compiling anew makes something else")
-			} else if differ := got != first.digest; differ != c.differ {
+			} else if differ := got != made(first); differ != c.differ {
 				t.Errorf("what is compiled differs: %v, want %v: the test tests nothing", differ, c.differ)
 			}
 		})
 	}
+}
+
+// made is what matters of a compilation.
+func made(c *compiled) string { return c.digest + fmt.Sprint(c.gaps) }
+
+// told: all directories around what was asked are watched.
+func told(c *compiled) bool {
+	return !slices.ContainsFunc(c.asked.places, func(p *place) bool { return p.state == 0 && !strings.HasPrefix(p.dir, "/sys") })
 }
 
 func put(t *testing.T, root, name string) {

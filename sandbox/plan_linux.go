@@ -177,7 +177,7 @@ func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 	if c != nil && c.asked.still() {
 		return c, nil
 	}
-	look := newLooker(h.watch, &h.lists)
+	look := newLooker(h.watch, &h.lists, &h.around)
 	c, err := h.compileWith(r, layers, look)
 	if err != nil {
 		look.group.Close()

@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/watch"
+)
+
+const (
+	// mostAround bounds the directories that are watched here; beyond, all are forgotten.
+	mostAround = 512
+	// againAround is after how long a directory that could not be watched is tried again.
+	againAround = time.Minute
+)
+
+// surroundings tell whether a directory of the host may have changed, or its path may
+// lead elsewhere, since somebody asked for what is in it. They watch it and all
+// directories above it. The zero value is empty and ready.
+type surroundings struct {
+	mu    sync.Mutex
+	group *watch.Group
+	dirs  map[string]*surrounding
+	count uint64 // of changes, of any of them
+}
+
+type surrounding struct {
+	change   uint64     // the latest of it, or of where its path leads
+	watched  *watch.Dir // nil: it is not
+	tried    time.Time  // when it could not be
+	dev, ino uint64
+}
+
+// look takes what the kernel has to say. What state says afterwards holds for all that
+// was complete when look was called.
+func (s *surroundings) look(set *watch.Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.group == nil {
+		s.group, s.dirs = set.Group(), map[string]*surrounding{}
+	}
+	news, lost := s.group.News()
+	if lost {
+		for _, d := range s.dirs {
+			s.changed(d)
+			d.watched = nil
+		}
+		return
+	}
+	for _, n := range news {
+		dir := n.About.(string)
+		d := s.dirs[dir]
+		if d == nil {
+			continue
+		}
+		s.changed(d)
+		if n.Gone {
+			d.watched = nil
+		}
+		if n.Directories {
+			s.below(dir, func(at string, d *surrounding) {
+				if !d.stands(at) {
+					s.changed(d)
+					d.watched.Drop()
+					d.watched = nil
+				}
+			})
+		}
+	}
+}
+
+func (s *surroundings) changed(d *surrounding) {
+	s.count++
+	d.change = s.count
+}
+
+// below goes through what is known below a directory.
+func (s *surroundings) below(dir string, do func(string, *surrounding)) {
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	for at, d := range s.dirs {
+		if at != dir && strings.HasPrefix(at, prefix) {
+			do(at, d)
+		}
+	}
+}
+
+// stands reports whether a path leads to the same directory still.
+func (d *surrounding) stands(at string) bool {
+	fd, err := openNoLinks(at, unix.O_PATH)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && uint64(st.Dev) == d.dev && st.Ino == d.ino
+}
+
+// state is another number after each change in a directory and of where its path
+// leads; 0: that is not told.
+func (s *surroundings) state(dir string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.told(dir) {
+		return 0
+	}
+	return s.dirs[dir].change
+}
+
+// told watches a directory, once those above it are watched.
+func (s *surroundings) told(dir string) bool {
+	d := s.dirs[dir]
+	switch {
+	case d != nil && d.watched != nil:
+		return dir == "/" || s.told(path.Dir(dir))
+	case d != nil && time.Since(d.tried) < againAround:
+		return false
+	case dir != "/" && !s.told(path.Dir(dir)):
+		return false
+	case d == nil:
+		if len(s.dirs) >= mostAround {
+			for _, d := range s.dirs {
+				d.watched.Drop()
+			}
+			s.dirs = map[string]*surrounding{}
+			return false
+		}
+		d = &surrounding{}
+		s.dirs[dir] = d
+	}
+	s.changed(d) // nobody was told until now
+	s.below(dir, func(_ string, d *surrounding) { s.changed(d) })
+	fd, err := openNoLinks(dir, unix.O_RDONLY)
+	if err != nil {
+		d.tried = time.Now()
+		return false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil {
+		d.dev, d.ino = uint64(st.Dev), st.Ino
+		d.watched = s.group.Add(fd, dir)
+	}
+	if d.watched == nil {
+		d.tried = time.Now()
+	}
+	return d.watched != nil
+}
