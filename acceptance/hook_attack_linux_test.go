@@ -109,7 +109,7 @@ func TestHookQuoting(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(odd, "sbx")
-	if out, err := exec.Command("cp", filepath.Join(bin, "sbx"), program).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", filepath.Join(bin, "sbx"), filepath.Join(bin, "sbx-verbs"), odd).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	for i, command := range []string{

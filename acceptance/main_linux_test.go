@@ -46,8 +46,8 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	os.Chmod(dir, 0o755)
-	for _, b := range []struct{ name, cgo string }{{"sandboxd", "1"}, {"sandboxd-launch", "0"}, {"sbx", "0"}} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.name)
+	for _, b := range []struct{ name, cgo, pkg string }{{"sandboxd", "1", "sandboxd"}, {"sandboxd-launch", "0", "sandboxd-launch"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {

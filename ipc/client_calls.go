@@ -132,6 +132,11 @@ func (c *Client) RunExec(ctx context.Context, r ExecRequest) (ExecStarted, Strea
 	if err != nil {
 		return ExecStarted{}, nil, err
 	}
+	return begun(ctx, events)
+}
+
+// begun takes the event that says what was started.
+func begun(ctx context.Context, events *eventReader) (ExecStarted, Stream[Event], error) {
 	first, err := events.Next(ctx)
 	if err == nil && first.Queued == nil {
 		err = errors.New("the first event does not say what was started")

@@ -21,17 +21,19 @@ export MTIME STAGE LAUNCH=/usr/bin/sandboxd-launch
 export TZ=UTC LC_ALL=C
 umask 022
 
-build() { # build CGO PACKAGE
+build() { # build CGO PACKAGE [NAME]
 	CGO_ENABLED=$1 GOFLAGS=-mod=readonly $GO build -trimpath $([ "$1" = 0 ] || echo -buildmode=pie) -buildvcs=false \
-		-ldflags "-s -w -buildid= -X sandboxd/ipc.Release=$VERSION" -o "$STAGE/bin/" "$2"
+		-ldflags "-s -w -buildid= -X sandboxd/ipc.Release=$VERSION" -o "$STAGE/bin/${3-}" "$2"
 }
 mkdir -p "$STAGE"/{bin,man/man1,man/man5,man/man8,completions,doc}
 build 0 ./cmd/sandboxd-launch
-build 0 ./cmd/sbx
+build 0 ./cmd/sbx/front sbx
+build 0 ./cmd/sbx sbx-verbs
 CGO_CFLAGS='-O2 -g0' CGO_LDFLAGS='-O2' build 1 ./cmd/sandboxd
 
 "$STAGE/bin/sbx" gen man "$STAGE/man/man1"
 "$STAGE/bin/sandboxd" config man > "$STAGE/man/man5/sandboxd.toml.5"
+echo '.so man1/sbx.1' > "$STAGE/man/man1/sbx-verbs.1"
 cp packaging/man/*.5 "$STAGE/man/man5/"
 cp packaging/man/*.8 "$STAGE/man/man8/"
 find "$STAGE/man" -type f -exec sed -i "1s/^\(\.TH [^ ]* [0-9]\) \"\"/\1 \"${MTIME%T*}\"/" {} +

@@ -156,7 +156,7 @@ const lookEvery = 150 * time.Millisecond
 
 // answer waits for questions about a call, and puts them to the person here.
 func (r *fileRunner) answer(ctx context.Context, call string) {
-	desk := &ipc.Client{Socket: r.place.Approver()}
+	desk := r.desk()
 	defer desk.Close()
 	seen := map[string]bool{}
 	tick := time.NewTicker(lookEvery)

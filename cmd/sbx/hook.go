@@ -14,6 +14,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"sandboxd/cmd/sbx/internal/paths"
 	"sandboxd/hook"
 )
 
@@ -54,7 +55,7 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 				return a.agent(ctx)
 			}}
 			var err error
-			if h.Program, err = os.Executable(); err == nil {
+			if h.Program, err = paths.Program(); err == nil {
 				h.Project, err = here()
 			}
 			if err != nil {
@@ -202,7 +203,7 @@ var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+(-[\w.]+)?`)
 
 // hookCommand is the line that the agent's shell is to run.
 func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (string, error) {
-	program, err := os.Executable()
+	program, err := paths.Program()
 	if err != nil {
 		return "", err
 	}

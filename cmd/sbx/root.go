@@ -25,6 +25,7 @@ type app struct {
 
 	place   *daemon.Place // settled at first use
 	clients []*ipc.Client
+	handed  *handed // nil: front has done nothing
 }
 
 // verb makes a command.
@@ -50,6 +51,10 @@ func execute(ctx context.Context, args []string) int {
 	out := &display.Output{W: os.Stdout}
 	a := &app{stdin: os.Stdin, out: out, stderr: os.Stderr}
 	defer a.close()
+	var err error
+	if a.handed, args, err = takeHanded(args); err != nil {
+		return a.status(err)
+	}
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(os.Stdin)

@@ -55,7 +55,7 @@ func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 	if r.place.Named && !isTerminal(r.stderr) {
 		fmt.Fprintf(r.tty, "sbx: the sockets are in %s, which is not the usual place\n", display.Line(r.place.SocketDir))
 	}
-	desk := &ipc.Client{Socket: r.place.Approver()}
+	desk := r.desk()
 	ctx, stop := context.WithCancel(ctx)
 	r.question = &question{stop: stop, done: make(chan answer, 1)}
 	go func(done chan<- answer) {

@@ -25,7 +25,7 @@ func (a *app) run(ctx context.Context, o runOptions) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	r := &runner{app: a, options: o, stdout: a.out, errout: a.stderr}
+	r := &runner{app: a, options: o, stdout: a.out, errout: a.stderr, signals: make(chan os.Signal, 8)}
 	r.output()
 	defer r.endOutput()
 	r.tty = r.terminal()
@@ -39,7 +39,6 @@ func (a *app) run(ctx context.Context, o runOptions) (int, error) {
 	if err != nil {
 		return r.fail(err)
 	}
-	r.signals = make(chan os.Signal, 8)
 	signal.Notify(r.signals, forwarded...)
 	defer signal.Stop(r.signals)
 	defer r.input.stop()

@@ -57,13 +57,16 @@ func (r *runner) passes() []own {
 }
 
 func fileOf(w io.Writer) *os.File {
-	f, _ := w.(*os.File)
+	f, _ := beneath(w).(*os.File)
 	return f
 }
 
 // request asks the daemon to run the command, with as many of our own
-// descriptors as it permits.
+// descriptors as it permits, or goes on with what front has asked.
 func (r *runner) request(ctx context.Context, env map[string]string) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], err error) {
+	if started, events, ok, err := r.resume(ctx); ok {
+		return started, events, err
+	}
 	for _, o := range r.passes() {
 		q, err := r.described(env)
 		if err != nil {

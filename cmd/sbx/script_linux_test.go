@@ -46,16 +46,16 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// programs makes the three programs, as they are installed: side by side.
+// programs makes the programs, as they are installed: side by side.
 var programs = sync.OnceValues(func() (string, error) {
 	bin, err := os.MkdirTemp("", "bin")
 	if err != nil {
 		return "", err
 	}
-	for _, b := range []struct{ cgo, pkg string }{
-		{"0", "./cmd/sbx"}, {"0", "./cmd/sandboxd-launch"}, {"1", "./cmd/sandboxd"},
+	for _, b := range []struct{ cgo, pkg, name string }{
+		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sandboxd-launch", ""}, {"1", "./cmd/sandboxd", ""},
 	} {
-		cmd := exec.Command("go", "build", "-o", bin+"/", b.pkg)
+		cmd := exec.Command("go", "build", "-o", bin+"/"+b.name, b.pkg)
 		cmd.Dir = "../.."
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		if out, err := cmd.CombinedOutput(); err != nil {

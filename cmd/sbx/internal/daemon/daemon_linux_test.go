@@ -237,61 +237,6 @@ func TestOperatorForbids(t *testing.T) { // R-IP-09
 	}
 }
 
-func TestNeverWhatOthersCanChange(t *testing.T) { // R-IP-09: only the sandboxd beside it
-	dir := t.TempDir()
-	file := func(name string, mode os.FileMode) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(file("target", 0o755), link); err != nil {
-		t.Fatal(err)
-	}
-	good := file("good", 0o755)
-	for name, want := range map[string]bool{good: true, file("world", 0o757): false, link: false, filepath.Join(dir, "absent"): false} {
-		if err := trustworthy(name); (err == nil) != want {
-			t.Errorf("trustworthy(%q) = %v, want ok: %v", name, err, want)
-		}
-	}
-	if os.Geteuid() == 0 {
-		for name, own := range map[string][2]int{"other": {12345, 0}, "group": {0, 12345}} {
-			path := file(name, 0o775)
-			if err := os.Chown(path, own[0], own[1]); err != nil {
-				t.Fatal(err)
-			}
-			if err := trustworthy(path); err == nil {
-				t.Errorf("trustworthy(%q) = nil with owner %v", name, own)
-			}
-		}
-	}
-}
-
-func TestOwnSocketDir(t *testing.T) {
-	uid := os.Geteuid()
-	closed, open := t.TempDir(), t.TempDir()
-	if err := errors.Join(os.Chmod(closed, 0o700), os.Chmod(open, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := ownSocketDir(closed, uid), filepath.Join(closed, "sandboxd"); got != want {
-		t.Errorf("ownSocketDir(closed) = %q, want %q", got, want)
-	}
-	for _, xdg := range []string{"", "relative", open, "/nonexistent"} {
-		got := ownSocketDir(xdg, 54321)
-		if want := "/tmp/sandboxd-54321"; got != want {
-			t.Errorf("ownSocketDir(%q) = %q, want %q", xdg, got, want)
-		}
-		if got := ownSocketDir(xdg, uid); strings.HasPrefix(got, open) {
-			t.Errorf("ownSocketDir(%q) = %q, which others can enter", xdg, got)
-		}
-	}
-}
-
 func TestLocate(t *testing.T) {
 	t.Setenv("SBX_SOCKET_DIR", "rel/run")
 	t.Setenv("SBX_STATE_DIR", "rel/state")

@@ -2,13 +2,11 @@ package daemon
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // homeDir is the home directory of the password database; HOME does not count.
@@ -37,12 +35,4 @@ func homeOf(line string, uid int) (string, bool) {
 	}
 	home := f[len(f)-2]
 	return filepath.Clean(home), filepath.IsAbs(home)
-}
-
-func ownerOf(fi os.FileInfo) int {
-	return int(fi.Sys().(*syscall.Stat_t).Uid)
-}
-
-func groupOf(fi os.FileInfo) int {
-	return int(fi.Sys().(*syscall.Stat_t).Gid)
 }

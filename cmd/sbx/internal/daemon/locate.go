@@ -5,14 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 
+	"sandboxd/cmd/sbx/internal/paths"
 	"sandboxd/ipc"
 )
-
-// SystemDir is where a daemon of the whole system has its sockets.
-const SystemDir = "/run/sandboxd"
 
 // Options say where to look. The zero value is what `sbx` without flags means.
 type Options struct {
@@ -62,16 +59,16 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 	}
 	p.home = sync.OnceValues(func() (string, error) { return homeDir(os.Geteuid()) })
 	if o.User != "" {
-		p.SocketDir, p.System, p.User = first(p.SocketDir, SystemDir), true, o.User
+		p.SocketDir, p.System, p.User = first(p.SocketDir, paths.SystemDir), true, o.User
 		return p, nil
 	}
-	own := ownSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())
+	own := paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())
 	if p.SocketDir != "" {
 		p.Named = p.SocketDir != own
 		return p, nil
 	}
-	if os.Geteuid() != 0 && serves(ctx, SystemDir) {
-		p.SocketDir, p.System = SystemDir, true
+	if os.Geteuid() != 0 && serves(ctx, paths.SystemDir) {
+		p.SocketDir, p.System = paths.SystemDir, true
 		return p, nil
 	}
 	p.SocketDir = own
@@ -109,20 +106,6 @@ func serves(ctx context.Context, dir string) bool {
 	defer c.Close()
 	_, err := c.Version(ctx)
 	return err == nil
-}
-
-// ownSocketDir is the user's own directory: see "Where it looks".
-func ownSocketDir(xdg string, uid int) string {
-	runtime := "/run/user/" + strconv.Itoa(uid)
-	for _, dir := range []string{xdg, runtime} {
-		if filepath.IsAbs(dir) && private(dir, uid) == nil {
-			return filepath.Join(dir, "sandboxd")
-		}
-	}
-	if uid == 0 {
-		return SystemDir
-	}
-	return "/tmp/sandboxd-" + strconv.Itoa(uid)
 }
 
 // ErrNotStarted is in the error of [Place.Ensure] where no daemon runs and none

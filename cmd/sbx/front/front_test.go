@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return "$" + name }
+	for _, c := range []struct {
+		args string
+		want order
+	}{
+		{"run -- true", order{argv: []string{"true"}}},
+		{"run true -n --json", order{argv: []string{"true", "-n", "--json"}}},
+		{"run -n --no-ask --plain -- -x", order{argv: []string{"-x"}, noStdin: true}},
+		{"run - x", order{argv: []string{"-", "x"}}},
+		{"--socket-dir=/s --config c run -c ls", order{line: "ls", socketDir: "/s"}},
+		{"run --socket-dir /s --command=ls", order{line: "ls", socketDir: "/s"}},
+		{"run -C /a/../b --description d --agent-name a -- x", order{argv: []string{"x"}, cwd: "/b", description: "d", agent: "a"}},
+		{"run --cwd sub -- x", order{argv: []string{"x"}, cwd: here + "/sub"}},
+		{"run --ticket t -c ls", order{line: "ls", ticket: "t"}},
+		{"run --session s -- x", order{argv: []string{"x"}, session: "s", secret: "$SBX_SESSION_SECRET"}},
+	} {
+		if c.want.socketDir == "" {
+			c.want.socketDir = "$SBX_SOCKET_DIR"
+		}
+		if c.want.cwd == "" {
+			c.want.cwd = here
+		}
+		c.want.project = here
+		if got, ok := read(strings.Fields(c.args), getenv); !ok || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, %v", c.args, got, ok)
+		}
+	}
+	// Mistakes, other verbs and rarer flags are not plain.
+	for _, args := range []string{"", "run", "run --", "run -n", "run -c", "run -c ls -- ls", "run -c ls ls", "run -nc ls", "run -cls", "run --json -- ls",
+		"run --no-ask=false -- ls", "run --tty -- ls", "run -e A=1 -- ls", "run --timeout 3 -- ls", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
+		"--user u run -- ls", "--help", "version", "-n run -- ls", "run --ticket t --session s -- ls", "shell -c ls"} {
+		if got, ok := read(strings.Fields(args), getenv); ok {
+			t.Errorf("%q was taken: %+v", args, got)
+		}
+	}
+	for _, args := range [][]string{{"run", "-c", " "}, {"run", "-c", ""}, {"run", "-c", "", "--", "ls"}, {"run", ""}, {"run", "--", ""}} {
+		if got, ok := read(args, getenv); ok {
+			t.Errorf("%q was taken: %+v", args, got)
+		}
+	}
+}
+
+// answerOf is an answer as the daemon writes it, each line in a chunk.
+func answerOf(whole bool, lines ...string) []byte {
+	text := "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, l := range lines {
+		text += fmt.Sprintf("%x\r\n%s\n\r\n", len(l)+1, l)
+	}
+	if whole {
+		text += "0\r\n\r\n"
+	}
+	return []byte(text)
+}
+
+const (
+	queued  = `{"seq":1,"time":"t","type":"queued","queued":{"id":"x","session":{"id":"s","root":"/a \"b\"","warnings":[]}}}`
+	warned  = `{"seq":1,"time":"t","type":"queued","queued":{"id":"x","session":{"id":"s","warnings":[{"message":"m"}]}}}`
+	decided = `{"seq":2,"time":"t","type":"approval","decision":{"allowed":true}}`
+	asked   = `{"seq":2,"time":"t","type":"approval","approval":{"id":"q"}}`
+	started = `{"seq":3,"time":"t","type":"started","started":{"decision":"auto"}}`
+)
+
+func exitOf(members string) string {
+	return `{"seq":4,"time":"t","type":"exit","exit":{` + members + `}}`
+}
+
+func enforced(protection string) string {
+	return `"enforcement":{"level":"enforced","layers":[],"protections":[{"name":"files","level":"enforced","by":"b"}` + protection + `]}`
+}
+
+// What a person has to be told of is never kept back: whatever is not known to
+// need no word is for sbx-verbs.
+func TestLook(t *testing.T) {
+	full := enforced("")
+	good := exitOf(`"code":0,"uncapped":["stdout"],"duration_ms":2,` + full + `,"warnings":[{"message":"m"}]`)
+	for _, c := range []struct {
+		what   string
+		answer []byte
+		status int
+		want   verdict
+	}{
+		{"a plain end", answerOf(true, queued, decided, started, good), 0, ended},
+		{"with warnings of the session, that nobody is told after success", answerOf(false, warned, decided, started, good), 0, ended},
+		{"a status", answerOf(false, queued, started, exitOf(`"code":3,`+full)), 3, ended},
+		{"a status with warnings of the host", answerOf(false, strings.Replace(warned, `{"mess`, `{"where":"journal","mess`, 1), exitOf(`"code":3,`+full+`,"warnings":[{"where":"this host","message":"m"}]`)), 3, ended},
+		{"limits that are watched", answerOf(false, queued, exitOf(`"code":0,`+enforced(`,{"name":"limits","level":"partial"}`))), 0, ended},
+		{"not yet", answerOf(false, queued, decided, started), 0, unended},
+		{"nothing yet", nil, 0, unended},
+		{"half a head", []byte("HTTP/1.1 200 OK\r\nContent-Ty"), 0, unended},
+
+		{"an end without an end", answerOf(true, queued, started), 0, rich},
+		{"a question", answerOf(false, queued, asked), 0, rich},
+		{"output", answerOf(false, queued, started, `{"seq":4,"time":"t","type":"stdout","data":"eA=="}`), 0, rich},
+		{"a refusal", answerOf(false, queued, started, `{"seq":4,"time":"t","type":"violation","violation":{}}`), 0, rich},
+		{"something new", answerOf(false, queued, `{"seq":4,"time":"t","type":"novelty"}`), 0, rich},
+		{"no type", answerOf(false, queued, `{"seq":4}`), 0, rich},
+		{"an error", answerOf(false, `{"error":{"code":"internal"}}`), 0, rich},
+		{"no JSON", answerOf(false, `seq 1`), 0, rich},
+		{"a status with warnings", answerOf(false, queued, exitOf(`"code":3,`+full+`,"warnings":[{"message":"m"}]`)), 0, rich},
+		{"a status with the session's warnings", answerOf(false, warned, exitOf(`"code":3,`+full)), 0, rich},
+		{"a signal", answerOf(false, queued, exitOf(`"code":-1,"signal":"SIGKILL","signal_num":9,`+full)), 0, rich},
+		{"not run", answerOf(false, queued, exitOf(`"code":-1,`+full)), 0, rich},
+		{"denied", answerOf(false, queued, exitOf(`"code":0,"denied":{},`+full)), 0, rich},
+		{"too late", answerOf(false, queued, exitOf(`"code":0,"timed_out":true,`+full)), 0, rich},
+		{"something taken out", answerOf(false, queued, exitOf(`"code":0,"quarantined":[{}],`+full)), 0, rich},
+		{"something refused", answerOf(false, queued, exitOf(`"code":0,"violations":[{}],`+full)), 0, rich},
+		{"cut", answerOf(false, queued, exitOf(`"code":0,"cut_bytes":7,`+full)), 0, rich},
+		{"a gap", answerOf(false, queued, exitOf(`"code":0,`+enforced(`,{"name":"network","level":"none"}`))), 0, rich},
+		{"a part of a protection", answerOf(false, queued, exitOf(`"code":0,`+enforced(`,{"name":"files","level":"partial"}`))), 0, rich},
+		{"no code", answerOf(false, queued, exitOf(full)), 0, rich},
+		{"an empty end", answerOf(false, queued, `{"seq":4,"type":"exit"}`), 0, rich},
+		{"a name with an escape", answerOf(false, queued, exitOf(`"c\u006fde":0,`+full)), 0, rich},
+		{"an error's status", []byte("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n{}"), 0, rich},
+		{"no chunks", []byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"), 0, rich},
+		{"a wrong chunk", append(answerOf(false, queued), "x\r\n"...), 0, rich},
+		{"very much", append(answerOf(false, queued), make([]byte, maxAnswer)...), 0, rich},
+	} {
+		status, got := look(c.answer)
+		if status != c.status || got != c.want {
+			t.Errorf("%s: %d, %v; want %d, %v", c.what, status, got, c.status, c.want)
+		}
+	}
+	// However it comes, the same is read.
+	whole := answerOf(true, queued, decided, started, good)
+	for n := range whole {
+		if status, got := look(whole[:n]); got == rich || got == ended && status != 0 {
+			t.Errorf("after %d bytes: %d, %v", n, status, got)
+		}
+	}
+}
+
+// FuzzMembers: what is read as an object's members is what encoding/json reads.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":1}`, `{"a":"b\"}","c":[{"d":[]},"]"],"e":null}`, exitOf(`"code":0,` + enforced("")), `{"a":1,}`, `{"a"}`, `{"a":}`, `{,}`, `{"a":1}}`, `{"a":[}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := map[string]string{}
+		ok := members(text, func(name string, value []byte) { got[name] = string(value) })
+		var want map[string]json.RawMessage
+		if json.Unmarshal(text, &want) != nil || !ok || want == nil {
+			return // of what is no JSON nothing is promised, but that it ends
+		}
+		for name, value := range want {
+			if strings.TrimSpace(got[name]) != string(value) && utf8Only(text) {
+				t.Errorf("%q: %s is %q, want %q", text, name, got[name], value)
+			}
+		}
+	})
+}
+
+// utf8Only: encoding/json alters what is not.
+func utf8Only(text []byte) bool { return strings.ToValidUTF8(string(text), "") == string(text) }
+
+// FuzzQuote: what is written is read as what it was.
+func FuzzQuote(f *testing.F) {
+	f.Add("a\"b\\c\n\x00\x7f é\u2028😀")
+	f.Add("\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		var o object
+		o.set("a", s)
+		text := "{}"
+		if s != "" {
+			text = string(o.end())
+		}
+		var got struct{ A string }
+		if err := json.Unmarshal([]byte(text), &got); err != nil || !o.bad && got.A != s {
+			t.Errorf("%q: %s, %v", s, text, err)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+// As in sbx-verbs.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
+// Front is the program that is installed as sbx. A plain `sbx run` it does itself,
+// within a millisecond and a half of processor time; for everything else it executes sbx-verbs,
+// the whole command line, which lies beside it.
+//
+// Plain is a run that has nothing to tell or to ask: no standard descriptor is a
+// terminal, a socket or a device, the daemon is there, the flags are of the common
+// ones, nobody is asked and nothing goes wrong. Front writes the request that
+// sbx-verbs would write and reads the answer until the command has ended. When
+// anything else comes, it executes sbx-verbs and hands the connection over,
+// together with what was read of the answer, so that everything happens once, and is
+// understood, shown and asked in one place. What fails before the request is sent
+// is left to sbx-verbs from the start.
+//
+// It links neither cobra nor net/http nor encoding/json: to start with them takes
+// longer than the command.
+package main
+
+import (
+	"os"
+	"syscall"
+
+	"sandboxd/cmd/sbx/internal/paths"
+)
+
+func main() {
+	if o, ok := read(os.Args[1:], os.Getenv); ok && isSbx(os.Args[0]) {
+		o.run() // returns where it did nothing
+	}
+	rest("")
+}
+
+// rest executes sbx-verbs with our own arguments, behind what is handed over.
+func rest(handed string) {
+	program, err := paths.FindRest()
+	if err == nil {
+		args := []string{os.Args[0]}
+		if handed != "" {
+			args = append(args, handed)
+		}
+		err = syscall.Exec(program, append(args, os.Args[1:]...), os.Environ())
+	}
+	os.Stderr.WriteString("sbx: a part of this program, " + paths.Rest + ", can't be used: " + err.Error() + "; install both together\n")
+	os.Exit(exitOwn)
+}
+
+// exitOwn is the exit status for a failure of ours.
+const exitOwn = 125

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/cmd/sbx/internal/paths"
+)
+
+// run runs the command and ends this process with its status, or executes
+// sbx-verbs with what has come of it. It returns where nothing was sent.
+func (o order) run() {
+	var fds []int
+	var names object
+	for fd, name := range []string{"stdin", "stdout", "stderr"} {
+		pass, plain := passable(fd)
+		if !plain {
+			return
+		}
+		if pass && !(fd == 0 && o.noStdin) {
+			fds = append(fds, fd)
+			names.raw(name, []byte("true"))
+		}
+	}
+	agent := o.agentSocket()
+	if agent == "" || len(fds) == 0 {
+		return
+	}
+	token := deposit(filepath.Join(filepath.Dir(agent), "stdio.sock"), append(names.end(), '\n'), fds)
+	if token == "" {
+		return
+	}
+	body, ok := o.request(token)
+	if !ok {
+		return
+	}
+	conn := dial(agent)
+	if conn < 0 {
+		return
+	}
+	head := "POST /v1/exec/events HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	if o.secret != "" {
+		head += "Authorization: Bearer " + o.secret + "\r\n"
+	}
+	text := append([]byte(head+"\r\n"), body...)
+	if n, err := syscall.Write(conn, text); err != nil || n < len(text) {
+		syscall.Close(conn) // a part of a request is none
+		return
+	}
+	(&exchange{conn: conn}).follow()
+}
+
+// passable says whether the command may have a descriptor as it is, and whether it
+// is one of those that a plain run has.
+func passable(fd int) (pass, plain bool) {
+	var st syscall.Stat_t
+	if syscall.Fstat(fd, &st) != nil {
+		return false, false
+	}
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFIFO, syscall.S_IFREG:
+		return true, true
+	case syscall.S_IFCHR:
+		const null = 1<<8 | 3 // null(4)
+		// As standard input it need not be passed: it is what a command has.
+		return fd != 0, st.Rdev == null
+	}
+	return false, false
+}
+
+// agentSocket is the path of the socket to ask at; "" where that is for sbx-verbs to find out.
+func (o order) agentSocket() string {
+	const name = "agent.sock"
+	dir := o.socketDir
+	switch {
+	case dir != "" && !filepath.IsAbs(dir):
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return ""
+		}
+	case dir == "" && os.Geteuid() != 0 && exists(filepath.Join(paths.SystemDir, name)):
+		return "" // it may serve this user, or not
+	case dir == "":
+		dir = paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())
+	}
+	return filepath.Join(dir, name)
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// dial connects to a socket that root or this user serves (R-IP-09); -1: there is none.
+func dial(path string) int {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	if syscall.Connect(fd, &syscall.SockaddrUnix{Name: path}) == nil {
+		who, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+		if err == nil && (who.Uid == 0 || int(who.Uid) == os.Geteuid()) {
+			return fd
+		}
+	}
+	syscall.Close(fd)
+	return -1
+}
+
+// deposit passes descriptors to the daemon and returns the token for them; "": it
+// takes none, or not these. The connection stays open until this process ends.
+func deposit(path string, line []byte, fds []int) string {
+	conn := dial(path)
+	if conn < 0 {
+		return ""
+	}
+	answer := make([]byte, 512)
+	if syscall.Sendmsg(conn, line, syscall.UnixRights(fds...), nil, 0) == nil {
+		patience := syscall.NsecToTimeval((30 * time.Second).Nanoseconds())
+		syscall.SetsockoptTimeval(conn, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &patience)
+		n, err := retried(func() (int, error) { return syscall.Read(conn, answer) })
+		token, ok := bytes.CutPrefix(answer[:max(n, 0)], []byte(`{"stdio":"`))
+		token, end := bytes.CutSuffix(token, []byte("\"}\n"))
+		if err == nil && ok && end {
+			return string(token)
+		}
+	}
+	syscall.Close(conn)
+	return ""
+}
+
+// retried repeats a system call that a signal interrupted.
+func retried(call func() (int, error)) (n int, err error) {
+	for err = syscall.EINTR; err == syscall.EINTR; {
+		n, err = call()
+	}
+	return n, err
+}
+
+// request is the body for POST /v1/exec/events.
+func (o order) request(stdio string) (body []byte, ok bool) {
+	var q object
+	q.set("session", o.session)
+	q.set("ticket", o.ticket)
+	if o.session == "" && o.ticket == "" {
+		var open object
+		open.set("kind", "cli")
+		open.set("cwd", o.project)
+		open.set("agent", o.agent)
+		q.raw("open", open.end())
+		q.bad = open.bad
+	}
+	q.set("command", o.line)
+	if len(o.argv) > 0 {
+		argv := object{text: []byte{'['}}
+		for i, word := range o.argv {
+			if i > 0 {
+				argv.text = append(argv.text, ',')
+			}
+			argv.quote(word)
+		}
+		q.raw("argv", append(argv.text, ']'))
+		q.bad = q.bad || argv.bad
+	}
+	q.set("cwd", o.cwd)
+	q.set("stdin", "none")
+	q.set("description", o.description)
+	q.set("stdio", stdio)
+	return q.end(), !q.bad
+}
+
+// exchange is a request that was sent.
+type exchange struct {
+	conn   int
+	mu     sync.Mutex // is never given back by who executes sbx-verbs
+	answer []byte     // what was read of it
+}
+
+// forwarded are the signals that are for the command: sbx-verbs sees to them.
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// follow reads the answer until the command has ended, or something comes that
+// is for sbx-verbs.
+func (x *exchange) follow() {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, forwarded...)
+	go func() {
+		s := <-signals
+		x.mu.Lock()
+		x.handOver(s.(syscall.Signal))
+	}()
+	piece := make([]byte, maxAnswer)
+	for {
+		// What is read and not noted would be lost, so that reading and noting are one.
+		_, err := retried(func() (int, error) {
+			n, _, err := syscall.Recvfrom(x.conn, piece[:1], syscall.MSG_PEEK)
+			return n, err
+		})
+		x.mu.Lock()
+		n := 0
+		if err == nil {
+			n, err = retried(func() (int, error) { return syscall.Read(x.conn, piece) })
+		}
+		switch {
+		case len(x.answer) == 0 && err == syscall.ECONNRESET: // it left, and has not read the request
+			signal.Stop(signals)
+			rest("")
+		case n <= 0 || err != nil:
+			x.handOver(0)
+		}
+		x.answer = append(x.answer, piece[:n]...)
+		switch status, v := look(x.answer); v {
+		case ended:
+			os.Exit(status)
+		case rich:
+			x.handOver(0)
+		}
+		x.mu.Unlock()
+	}
+}
+
+// handOver executes sbx-verbs to go on with the exchange: it gets the connection,
+// a file with what was read of the answer, and the signal that came, if one did.
+func (x *exchange) handOver(sig syscall.Signal) {
+	file, err := unix.MemfdCreate("answer", 0)
+	if err == nil && len(x.answer) > 0 {
+		_, err = unix.Pwrite(file, x.answer, 0)
+	}
+	if err == nil {
+		_, err = unix.FcntlInt(uintptr(x.conn), unix.F_SETFD, 0)
+	}
+	if err != nil {
+		os.Stderr.WriteString("sbx: hand the command over: " + err.Error() + "\n")
+		os.Exit(exitOwn)
+	}
+	rest(paths.Handed + strconv.Itoa(x.conn) + "," + strconv.Itoa(file) + "," + strconv.Itoa(int(sig)))
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/ipc"
+)
+
+// handed is an exchange that front began: a command's request was sent, with the
+// descriptors that the command may have as they are, and a part of the answer was read.
+type handed struct {
+	conn   net.Conn
+	read   []byte
+	signal syscall.Signal // that came since; 0: none
+}
+
+// takeHanded takes what front hands over off the arguments.
+func takeHanded(args []string) (*handed, []string, error) {
+	if len(args) == 0 || !strings.HasPrefix(args[0], paths.Handed) {
+		return nil, args, nil
+	}
+	var n [3]int
+	words := strings.Split(strings.TrimPrefix(args[0], paths.Handed), ",")
+	for i := range n {
+		var err error
+		if len(words) != len(n) {
+			err = strconv.ErrSyntax
+		} else if n[i], err = strconv.Atoi(words[i]); err == nil && n[i] < 0 {
+			err = strconv.ErrRange
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w; this flag is for sbx itself", args[0], err)
+		}
+	}
+	for _, fd := range n[:2] {
+		unix.CloseOnExec(fd)
+	}
+	socket, file := os.NewFile(uintptr(n[0]), "exchange"), os.NewFile(uintptr(n[1]), "answer")
+	defer socket.Close()
+	defer file.Close()
+	h := &handed{signal: syscall.Signal(n[2])}
+	var err error
+	if h.conn, err = net.FileConn(socket); err == nil {
+		h.read, err = io.ReadAll(io.NewSectionReader(file, 0, 1<<20))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("go on with a command that was started: %w", err)
+	}
+	return h, args[1:], nil
+}
+
+// resume goes on with the exchange, once. Where the command has not been started, and
+// may be tried otherwise, ok is false.
+func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], ok bool, err error) {
+	h := r.handed
+	if h == nil {
+		return started, nil, false, nil
+	}
+	r.handed = nil
+	started, events, err = r.client.Resume(ctx, h.conn, h.read)
+	if ipc.CodeOf(err) == ipc.CodeForbidden { // the descriptors may be what it does not permit
+		return started, nil, false, nil
+	}
+	if err == nil {
+		r.input.reader = nil // it is the command's to read
+		if h.signal != 0 {
+			r.signals <- h.signal
+		}
+	}
+	return started, events, true, err
+}

@@ -1,0 +1,116 @@
+// Package paths knows where the daemon's sockets and the programs beside sbx lie,
+// and whether somebody else could have put them there. It links next to nothing:
+// the program that is installed as sbx starts with it.
+package paths
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// SystemDir is where a daemon of the whole system has its sockets.
+const SystemDir = "/run/sandboxd"
+
+// Rest is the program beside sbx that has all verbs. Front, which is installed
+// as sbx, executes it for whatever it does not do itself.
+const Rest = "sbx-verbs"
+
+// OwnSocketDir is the user's own directory: the first of $XDG_RUNTIME_DIR and
+// /run/user/UID that is private, else one that the user's daemon makes.
+func OwnSocketDir(xdg string, uid int) string {
+	runtime := "/run/user/" + strconv.Itoa(uid)
+	for _, dir := range []string{xdg, runtime} {
+		if filepath.IsAbs(dir) && Private(dir, uid) == nil {
+			return filepath.Join(dir, "sandboxd")
+		}
+	}
+	if uid == 0 {
+		return SystemDir
+	}
+	return "/tmp/sandboxd-" + strconv.Itoa(uid)
+}
+
+// Private returns why dir is not a directory of uid's that is closed to others.
+func Private(dir string, uid int) error {
+	fi, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !fi.IsDir():
+		return errors.New(strconv.Quote(dir) + " is not a directory")
+	case owner(fi) != uid:
+		return errors.New(strconv.Quote(dir) + " belongs to uid " + strconv.Itoa(owner(fi)) + ", not to " + strconv.Itoa(uid))
+	case fi.Mode().Perm()&0o077 != 0:
+		return errors.New(strconv.Quote(dir) + " is open to others (mode " + octal(fi.Mode()) + ")")
+	}
+	return nil
+}
+
+// Trustworthy returns why another user could have made or changed name.
+func Trustworthy(name string) error { return changedBy(name, os.Geteuid()) }
+
+// changedBy returns why name could have been made or changed by somebody else
+// than root and one of these users.
+func changedBy(name string, users ...int) error {
+	fi, err := os.Lstat(name)
+	if err != nil {
+		return err
+	}
+	uid, gid, mode := owner(fi), int(fi.Sys().(*syscall.Stat_t).Gid), fi.Mode()
+	ours := uid == 0
+	for _, u := range users {
+		ours = ours || uid == u
+	}
+	switch {
+	case !mode.IsRegular() && !mode.IsDir():
+		return errors.New(strconv.Quote(name) + " is a " + mode.Type().String())
+	case !ours:
+		return errors.New(strconv.Quote(name) + " belongs to uid " + strconv.Itoa(uid))
+	case mode.Perm()&0o002 != 0:
+		return errors.New(strconv.Quote(name) + " can be changed by everybody (mode " + octal(mode) + ")")
+	case mode.Perm()&0o020 != 0 && gid != 0 && gid != os.Getegid():
+		return errors.New(strconv.Quote(name) + " can be changed by group " + strconv.Itoa(gid) + " (mode " + octal(mode) + ")")
+	}
+	return nil
+}
+
+// FindRest is the path of [Rest] beside this very program. It must be a file that
+// nobody can have put there but root, this user, and whose this program is.
+func FindRest() (string, error) {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return "", err
+	}
+	fi, err := os.Lstat(self)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(filepath.Dir(self), Rest)
+	return program, changedBy(program, os.Geteuid(), owner(fi))
+}
+
+// Program is the path of sbx itself, for others to call: of what is installed
+// under that name where this is the rest of it.
+func Program() (string, error) {
+	self, err := os.Executable()
+	if err != nil || filepath.Base(self) != Rest {
+		return self, err
+	}
+	return filepath.Join(filepath.Dir(self), "sbx"), nil
+}
+
+func owner(fi fs.FileInfo) int { return int(fi.Sys().(*syscall.Stat_t).Uid) }
+
+func octal(mode fs.FileMode) string { return "0" + strconv.FormatInt(int64(mode.Perm()), 8) }
+
+// Handed is how the argument begins with which front hands an exchange over: then
+// come, with commas between, the connection's descriptor, that of a file with what was
+// read of the answer, and the number of a signal that came; 0: none.
+const Handed = "--handed="

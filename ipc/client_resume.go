@@ -1,0 +1,28 @@
+package ipc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+)
+
+// Resume is RunExec where the request was sent before, over conn, and read is what
+// came of the answer since. The connection is Resume's to close.
+func (c *Client) Resume(ctx context.Context, conn net.Conn, read []byte) (ExecStarted, Stream[Event], error) {
+	const what = "POST /v1/exec/events"
+	answer := bufio.NewReader(io.MultiReader(bytes.NewReader(read), conn))
+	resp, err := http.ReadResponse(answer, &http.Request{Method: "POST"})
+	if err != nil {
+		conn.Close()
+		return ExecStarted{}, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer conn.Close()
+		return ExecStarted{}, nil, readError(resp)
+	}
+	return begun(ctx, &eventReader{lines: newLines(resp.Body), body: conn, cancel: func() { conn.Close() }})
+}
