@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Server serves a Backend on Unix sockets. Its fields are set before Serve and
@@ -250,9 +251,10 @@ type exchange struct {
 	*door
 	r        *http.Request
 	caller   Caller
-	buffered int64  // bytes counted for this request
-	begun    bool   // the answer's status is sent
-	failed   *Error // what was refused with
+	buffered int64     // bytes counted for this request
+	begun    bool      // the answer's status is sent
+	timed    time.Time // when what is written was bounded last
+	failed   *Error    // what was refused with
 }
 
 // WriteHeader remembers that the answer has begun.

@@ -83,15 +83,25 @@ func (x *exchange) send(b []byte) error {
 
 // put writes what is flushed later.
 func (x *exchange) put(b []byte) error {
-	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(time.Now().Add(x.limits.Write))
+	x.within(x.limits.Write)
 	_, err := x.Write(b)
 	return err
 }
 
 func (x *exchange) flush() error {
-	rc := http.NewResponseController(x.ResponseWriter)
-	rc.SetWriteDeadline(time.Now().Add(x.limits.Write))
-	return rc.Flush()
+	x.within(x.limits.Write)
+	return http.NewResponseController(x.ResponseWriter).Flush()
+}
+
+// within bounds what is written next. Of writes that follow each other closely not each
+// has its own time.
+func (x *exchange) within(limit time.Duration) {
+	now := time.Now()
+	if now.Sub(x.timed) < limit/16 {
+		return
+	}
+	x.timed = now
+	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(now.Add(limit))
 }
 
 // encode is one line of JSON, the line end included. What we send is made of

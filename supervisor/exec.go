@@ -143,7 +143,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	e.ID, e.log = "x-"+strings.ToLower(ulid.Make().String()), newEventLog(s.outputLimit(sess))
+	e.ID, e.log = "x-"+strings.ToLower(ulid.Make().String()), newEventLog(0)
 	e.cancel, e.done = cancel, make(chan struct{})
 	if r.Stdin == StdinStream {
 		if e.stdin, err = newInputPipe(); err != nil {
@@ -157,7 +157,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		return nil, err
 	}
 	e.expectListener()
-	e.log.add(Event{Kind: EventQueued})
+	e.log.addSoon(Event{Kind: EventQueued})
 	go func() {
 		defer s.work.Done()
 		defer cancel(nil)
@@ -229,7 +229,7 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		if err := s.record(record); err != nil {
 			return s.refuse(e, j, failure(err))
 		}
-		e.log.add(Event{Kind: EventDecided, Decision: &decision})
+		e.log.addSoon(Event{Kind: EventDecided, Decision: &decision})
 		if !decision.Approved {
 			return s.refuse(e, j, s.denied("bash", j.command.Text(), decision))
 		}

@@ -26,6 +26,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		return nil, err
 	}
 	cfg := compiled.cfg
+	e.log.keepAtMost(int64(cfg.Sandbox.Limits.Output))
 	j := &judgement{warnings: slices.Clone(compiled.warnings), command: shell.Command{
 		Line: r.Line, Argv: r.Argv, Cwd: r.Cwd, Project: sess.Root, Home: sess.Home,
 		Env: r.Env, TTY: r.Terminal, Description: r.Description, Elsewhere: r.elsewhere,

@@ -146,7 +146,7 @@ func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, dec
 			return &AuditError{err}
 		}
 		if decided != nil {
-			e.log.add(Event{Kind: EventDecided, Decision: &d})
+			e.log.addSoon(Event{Kind: EventDecided, Decision: &d})
 		}
 		return nil
 	}), nil

@@ -353,14 +353,6 @@ func (s *Supervisor) trustByAnswer(e *Exec, j *judgement, d approval.Decision) e
 	return err
 }
 
-func (s *Supervisor) outputLimit(sess *Session) int64 {
-	c, err := s.compile(sess.Root)
-	if err != nil {
-		return int64(s.Config().Sandbox.Limits.Output)
-	}
-	return int64(c.cfg.Sandbox.Limits.Output)
-}
-
 // ExecOf finds an execution for a peer of its session's user.
 func (s *Supervisor) ExecOf(id string, uid int) (*Exec, bool) {
 	s.mu.Lock()

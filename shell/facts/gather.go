@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -71,14 +72,12 @@ func Gather(ctx context.Context, o Options, known shell.Facts, queries []shell.F
 	if len(o.SearchPath) == 0 {
 		o.SearchPath = shell.DefaultSearchPath
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-	defer cancel()
 	out := clone(known)
-	g := gatherer{ctx: ctx, o: o}
+	g := gatherer{ctx: ctx, end: time.Now().Add(o.Timeout), o: o}
 	for i, q := range queries {
 		late := ""
 		switch {
-		case ctx.Err() != nil:
+		case g.over():
 			late = "there was no time to find out"
 		case i >= maxQueries:
 			late = "too many things to find out"
@@ -93,17 +92,27 @@ func clone(f shell.Facts) shell.Facts {
 }
 
 func copied[V any](m map[string]V) map[string]V {
-	out := make(map[string]V, len(m)+4)
-	for k, v := range m {
-		out[k] = v
+	if len(m) == 0 {
+		return nil
 	}
-	return out
+	return maps.Clone(m)
+}
+
+func put[V any](m *map[string]V, name string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[name] = v
 }
 
 type gatherer struct {
 	ctx context.Context
+	end time.Time // of the whole; zero: none. A timer for each command would cost more than it does
 	o   Options
 }
+
+// over reports whether there is no time any more.
+func (g *gatherer) over() bool { return g.ctx.Err() != nil || !g.end.IsZero() && time.Now().After(g.end) }
 
 func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
 	switch q.Kind {
@@ -112,31 +121,31 @@ func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
 		if late == "" {
 			f = g.path(q.Name)
 		}
-		out.Paths[q.Name] = f
+		put(&out.Paths, q.Name, f)
 	case shell.FactGlob:
 		f := shell.GlobFact{Err: late}
 		if late == "" {
 			f = g.glob(q.Name)
 		}
-		out.Globs[q.Name] = f
+		put(&out.Globs, q.Name, f)
 	case shell.FactGit:
 		f := shell.GitFact{Err: late}
 		if late == "" {
 			f = g.git(q.Name)
 		}
-		out.Git[q.Name] = f
+		put(&out.Git, q.Name, f)
 	case shell.FactBinary:
 		f := shell.BinaryFact{Path: q.Name, Writable: true}
 		if late == "" {
 			f = g.binary(q.Name)
 		}
-		out.Binaries[q.Name] = f
+		put(&out.Binaries, q.Name, f)
 	case shell.FactContent:
 		f := shell.ContentFact{Err: late}
 		if late == "" {
 			f = g.content(q.Name)
 		}
-		out.Contents[q.Name] = f
+		put(&out.Contents, q.Name, f)
 	}
 }
 
@@ -234,7 +243,7 @@ func (g *gatherer) glob(pattern string) shell.GlobFact {
 				return shell.GlobFact{Err: reason(err)}
 			}
 			next = append(next, found...)
-			if len(next) > maxMatches || g.ctx.Err() != nil {
+			if len(next) > maxMatches || g.over() {
 				return shell.GlobFact{Cut: true}
 			}
 		}
@@ -321,8 +330,8 @@ func (g *gatherer) binary(name string) shell.BinaryFact {
 
 func executable(dir, name string) (shell.BinaryFact, bool) {
 	file := path.Join(dir, name)
-	info, err := os.Stat(file)
-	if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+	var st syscall.Stat_t
+	if syscall.Stat(file, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR || st.Mode&0o111 == 0 {
 		return shell.BinaryFact{}, false
 	}
 	real, missing, err := resolve(file)
@@ -330,11 +339,7 @@ func executable(dir, name string) (shell.BinaryFact, bool) {
 		return shell.BinaryFact{Path: file, Writable: true}, true
 	}
 	f := shell.BinaryFact{Path: file, Real: real}
-	for _, p := range []string{real, path.Dir(real), path.Dir(file)} {
-		if !ownedBySystem(p) {
-			f.Writable = true
-		}
-	}
+	f.Writable = !ownedBySystem(real) || !ownedBySystem(path.Dir(real)) || path.Dir(file) != path.Dir(real) && !ownedBySystem(path.Dir(file))
 	return f, true
 }
 

@@ -130,7 +130,7 @@ func (g *gatherer) attributeFiles(root string) ([]string, error) {
 			}
 			return nil, fmt.Errorf("look for attributes in %q: %s", dir, reason(err))
 		}
-		if seen += len(entries); seen > maxWalk || g.ctx.Err() != nil {
+		if seen += len(entries); seen > maxWalk || g.over() {
 			return nil, fmt.Errorf("look for attributes in %q: there are too many files", root)
 		}
 		for _, e := range entries {
@@ -174,7 +174,7 @@ func (g *gatherer) submodules(repo repository, settings []setting, fact *shell.G
 		if err != nil {
 			return err
 		}
-		if !found || sub.dir == repo.dir || g.ctx.Err() != nil {
+		if !found || sub.dir == repo.dir || g.over() {
 			return fmt.Errorf("read submodule %q: its repository was not found", link)
 		}
 		var inner shell.GitFact

@@ -42,7 +42,7 @@ func (g *gatherer) readConfig(name string, local bool, depth int, into *[]settin
 	if depth > maxIncludes {
 		return fmt.Errorf("read %q: too many includes", name)
 	}
-	if g.ctx.Err() != nil {
+	if g.over() {
 		return fmt.Errorf("read %q: there was no time to", name)
 	}
 	text, err := readSmall(name, maxConfig)
