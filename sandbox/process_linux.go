@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -28,6 +29,7 @@ type Process struct {
 	host      *Host
 	cgroup    *cgroup
 	doors     Doors
+	status    *net.UnixConn     // to the namespace's first process; nil: there is none
 	listener  *seccomp.Listener // nil: the filter tells nothing
 	refusals  refusals
 
@@ -136,25 +138,18 @@ const reapTimeout = 10 * time.Second
 // reap waits for the end and fills in exit.
 func (p *Process) reap() {
 	started := time.Now()
-	state := p.await()
+	e, told := p.told()
+	if told {
+		// Of bwrap and the namespace's first process nobody waits for the end.
+		p.host.work.Go(func() { p.await() })
+	} else {
+		e = exitOf(p.await())
+	}
+	e.Wall = time.Since(started)
 	p.mu.Lock()
 	p.gone = true
-	ending := p.ending
+	e.Cause = p.ending
 	p.mu.Unlock()
-	e := Exit{Code: 125, Cause: ending, Wall: time.Since(started)}
-	if state != nil {
-		e.CPU = state.UserTime() + state.SystemTime()
-		if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			e.Signal = ws.Signal()
-			e.Code = 128 + int(ws.Signal())
-		} else {
-			e.Code = state.ExitCode()
-			if e.Code > 128 && e.Code <= 128+64 {
-				// bwrap reports its child's signal the way a shell does.
-				e.Signal = syscall.Signal(e.Code - 128)
-			}
-		}
-	}
 	if p.cgroup != nil {
 		if e.Cause == "" && p.cgroup.ranOut() {
 			e.Cause = EndMemory
@@ -176,6 +171,55 @@ func (p *Process) reap() {
 	close(p.done)
 	p.dropMounts()
 	p.stopListening()
+}
+
+// told waits for the word of the namespace's first process that the command has
+// ended, and, where that left anything behind, until the kernel has ended it. ok is
+// false where that process did not come to say it.
+func (p *Process) told() (e Exit, ok bool) {
+	if p.status == nil {
+		return e, false
+	}
+	defer p.status.Close()
+	m, err := readStatus(p.status)
+	if err != nil {
+		return e, false
+	}
+	end, err := m.End()
+	if err != nil {
+		return e, false
+	}
+	if !end.Alone {
+		p.awaitInit()
+	}
+	e.CPU = time.Duration(end.CPU)
+	if end.Wait.Signaled() {
+		e.Signal = end.Wait.Signal()
+		e.Code = 128 + int(e.Signal)
+	} else {
+		e.Code = end.Wait.ExitStatus()
+	}
+	return e, true
+}
+
+// exitOf is the end as bwrap, or the reaper, had it.
+func exitOf(state processState) Exit {
+	e := Exit{Code: 125}
+	if state == nil {
+		return e
+	}
+	e.CPU = state.UserTime() + state.SystemTime()
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.Signal = ws.Signal()
+		e.Code = 128 + int(ws.Signal())
+		return e
+	}
+	e.Code = state.ExitCode()
+	if e.Code > 128 && e.Code <= 128+64 {
+		// It reports its child's signal the way a shell does.
+		e.Signal = syscall.Signal(e.Code - 128)
+	}
+	return e
 }
 
 // keepMounts holds the mount namespace of the sandbox: with its last process it
@@ -230,21 +274,26 @@ func (p *Process) await() processState {
 	if p.reaper {
 		stage.EndOrphans() // none are left, unless the reaper was killed
 	}
+	p.killInit()
+	p.awaitInit()
+	p.mu.Lock()
 	if p.init > 0 {
-		p.killInit()
-		fds := []unix.PollFd{{Fd: int32(p.init), Events: unix.POLLIN}}
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-			if n, err := unix.Poll(fds, 1000); n > 0 || (err != nil && !errors.Is(err, unix.EINTR)) {
-				break
-			}
-		}
-		p.mu.Lock()
 		unix.Close(p.init)
 		p.init = 0
-		p.mu.Unlock()
 	}
-	if p.cmd.ProcessState == nil {
-		return nil
-	}
+	p.mu.Unlock()
 	return p.cmd.ProcessState
+}
+
+// awaitInit waits for the end of the namespace's first process, which is the last of all.
+func (p *Process) awaitInit() {
+	if p.init <= 0 {
+		return
+	}
+	fds := []unix.PollFd{{Fd: int32(p.init), Events: unix.POLLIN}}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if n, err := unix.Poll(fds, 1000); n > 0 || (err != nil && !errors.Is(err, unix.EINTR)) {
+			return
+		}
+	}
 }

@@ -131,6 +131,9 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave f
 		l.kill(proc)
 		return nil, err
 	}
+	if proc.namespace {
+		proc.status, l.status = l.status, nil
+	}
 	l.closeOurEnds()
 	go proc.reap()
 	go proc.watch(p.private())
@@ -141,6 +144,7 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave f
 func (l *launch) send(p *Plan, std Stdio, hold bool) error {
 	o := p.order
 	o.Hold = hold
+	o.Limits = l.openFiles(o.Limits)
 	if l.early {
 		o.Early, o.Landlock, o.Seccomp, o.Tells = true, nil, nil, false
 	}
@@ -165,6 +169,18 @@ func (l *launch) send(p *Plan, std Stdio, hold bool) error {
 		return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("%w%s", sent, l.diagnostics())}
 	}
 	return nil
+}
+
+// openFiles completes the limits with the daemon's own on open files, where the plan has
+// none: bwrap, unlike the stage and this process, is no Go program, which raises it for
+// itself.
+func (l *launch) openFiles(limits []stage.Rlimit) []stage.Rlimit {
+	var own unix.Rlimit
+	if slices.ContainsFunc(limits, func(r stage.Rlimit) bool { return r.Resource == unix.RLIMIT_NOFILE }) ||
+		unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &own) != nil {
+		return limits
+	}
+	return append(slices.Clip(limits), stage.Rlimit{Resource: unix.RLIMIT_NOFILE, Value: own.Cur})
 }
 
 // release lets a stage go that holds.
@@ -268,7 +284,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		return l, err
 	}
 	free := stage.FDFree
-	args := slices.Clone(p.args)
+	args := append([]string{"--as-pid-1"}, p.args...) // the stage reaps
 	var extra []*os.File
 	for range p.nulls {
 		null, err := os.Open(os.DevNull)
@@ -323,7 +339,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		return l, err
 	}
 	cmd.Path = h.Bwrap
-	cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", "/proc/self/fd/" + strconv.Itoa(stage.FDStage)}
+	cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", "/proc/self/fd/" + strconv.Itoa(stage.FDStage), stage.FirstArg}
 	cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, statusChild, diagW}, extra...)
 	return l, nil
 }
@@ -435,9 +451,9 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	return err
 }
 
-// awaitExec waits until the stage has reported that everything is in force
-// and its end of the socket has closed, which execve does. In between it asks for
-// leave.
+// awaitExec waits until everything is in force and the command executes: the first
+// process of a namespace says so, and else the stage's end of the socket closes,
+// which execve does. In between it asks for leave.
 func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave func() error) error {
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { l.status.SetReadDeadline(time.Unix(1, 0)) })
@@ -446,7 +462,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave fu
 	for {
 		m, err := readStatus(l.status)
 		switch {
-		case errors.Is(err, io.EOF) && ready:
+		case errors.Is(err, io.EOF) && ready && (!p.namespace || plan.order.Probe):
 			return nil
 		case errors.Is(err, io.EOF):
 			return &LaunchError{Mechanism: l.mechanism, Cause: errors.New("it ended before the sandbox was ready" + l.diagnostics())}
@@ -460,6 +476,9 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave fu
 			if err := p.doors.take(m.files, l.doors, l.callers); err != nil {
 				return &LaunchError{Mechanism: l.mechanism, Cause: err}
 			}
+		case m.Step == stage.StepStarted && ready && p.namespace:
+			l.status.SetReadDeadline(time.Time{})
+			return nil
 		case m.Step == stage.StepWaiting:
 			p.leader = m.pid
 			p.listen(m.files, plan)

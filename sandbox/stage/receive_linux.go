@@ -27,22 +27,6 @@ func Release(status int) error {
 	return nil
 }
 
-// hold waits for Release. A daemon that is gone ends the stage.
-func hold() error {
-	data := make([]byte, 1)
-	n, err := unix.Read(FDStatus, data)
-	for err == unix.EINTR {
-		n, err = unix.Read(FDStatus, data)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("wait for leave to start: %w", err)
-	case n == 0:
-		return errors.New("wait for leave to start: the daemon is gone")
-	}
-	return nil
-}
-
 // receive waits for the order that counts and for the command's descriptors. The
 // sandbox is laid by then; nothing of the command is known. rights go out with the
 // report. A daemon that is gone ends the stage.

@@ -30,8 +30,9 @@ const (
 // Seals that the order's memfd must carry (memfd_create(2), fcntl(2)).
 const Seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
-// Run carries out the order on [FDOrder] in the calling process and does not
-// return when the command starts. On a failure it reports a [Status] on
+// Run carries out the order on [FDOrder]. As the first process of a pid namespace
+// ([FirstArg]) it starts the command and returns when that has ended; else the
+// calling process becomes the command. On a failure it reports a [Status] on
 // FDStatus and returns the exit status for the process: 127 when the command
 // does not exist, 126 when it can't be executed, 125 for anything else.
 //
@@ -46,9 +47,12 @@ func Run() int {
 		return pids(os.Args[2])
 	}
 	runtime.LockOSThread()
-	step, err := run()
-	if err == nil {
+	pid, step, err := run(len(os.Args) == 2 && os.Args[1] == FirstArg)
+	switch {
+	case err == nil && pid == 0:
 		return 0 // a probe
+	case err == nil:
+		return first(pid)
 	}
 	code := 125
 	if step == StepExec {
@@ -63,21 +67,26 @@ func Run() int {
 	return code
 }
 
-// run is the straight line; it returns the step that failed and why.
-func run() (Step, error) {
+// run is the straight line; it returns the step that failed and why. pid is that of
+// the command where this process stays the first of its namespace.
+func run(stay bool) (pid int, step Step, err error) {
 	// Everything from 3 up goes at execve, whatever was inherited
 	// (close_range(2), Linux 5.11).
 	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return StepDescriptors, fmt.Errorf("close_range: %w", err)
+		return 0, StepDescriptors, fmt.Errorf("close_range: %w", err)
+	}
+	if stay {
+		if err := settle(); err != nil {
+			return 0, StepFirst, err
+		}
 	}
 	o, err := readOrder(FDOrder)
 	early := false
 	if err == nil && o.Await {
 		var rights []byte
 		if early = o.Early; early {
-			var step Step
 			if rights, step, err = enforce(o); err != nil {
-				return step, err
+				return 0, step, err
 			}
 		}
 		o, err = receive(rights)
@@ -86,66 +95,80 @@ func run() (Step, error) {
 		err = errors.New("the order counts on layers that are not in force")
 	}
 	if err != nil {
-		return StepOrder, err
+		return 0, StepOrder, err
 	}
 	if err := unix.Dup3(FDStderr, 2, 0); err != nil {
-		return StepDescriptors, fmt.Errorf("dup3 standard error: %w", err)
+		return 0, StepDescriptors, fmt.Errorf("dup3 standard error: %w", err)
 	}
-	if err := startSession(o.Terminal); err != nil {
-		return StepSession, err
+	if !stay {
+		if err := startSession(o.Terminal); err != nil {
+			return 0, StepSession, err
+		}
 	}
 	unix.Umask(int(o.Umask))
 	if err := unix.Chdir(o.Dir); err != nil {
-		return StepDir, fmt.Errorf("chdir %q: %w", o.Dir, err)
+		return 0, StepDir, fmt.Errorf("chdir %q: %w", o.Dir, err)
 	}
 	if len(o.Doors)+o.Callers > 0 {
 		if err := openDoors(o.Doors, o.Callers); err != nil {
-			return StepNetwork, err
+			return 0, StepNetwork, err
 		}
 	}
 	path, err := lookPath(o)
 	if err != nil && !o.Probe {
-		return StepExec, err
+		return 0, StepExec, err
 	}
-	for _, l := range o.Limits {
-		// syscall, not unix: the runtime then knows that it must not put its
-		// own idea of RLIMIT_NOFILE back at execve.
-		limit := syscall.Rlimit{Cur: l.Value, Max: l.Value}
-		if l.Resource == unix.RLIMIT_CPU {
-			// With both alike the kernel kills without the SIGXCPU that tells why.
-			limit.Max++
-		}
-		// A tighter limit that the daemon itself has can't be raised, and holds.
-		var inherited syscall.Rlimit
-		if err := syscall.Getrlimit(int(l.Resource), &inherited); err != nil {
-			return StepLimits, fmt.Errorf("getrlimit %d: %w", l.Resource, err)
-		}
-		limit.Max = min(limit.Max, inherited.Max)
-		limit.Cur = min(limit.Cur, limit.Max)
-		if err := syscall.Setrlimit(int(l.Resource), &limit); err != nil {
-			return StepLimits, fmt.Errorf("setrlimit %d to %d: %w", l.Resource, l.Value, err)
+	limits, err := limitsOf(o)
+	if err != nil {
+		return 0, StepLimits, err
+	}
+	if !stay {
+		for _, l := range limits {
+			// syscall, not unix: the runtime then knows that it must not put its
+			// own idea of RLIMIT_NOFILE back at execve.
+			if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: l.value.Cur, Max: l.value.Max}); err != nil {
+				return 0, StepLimits, fmt.Errorf("setrlimit %d to %d: %w", l.resource, l.value.Cur, err)
+			}
 		}
 	}
 	var rights []byte
 	if !early {
-		var step Step
 		if rights, step, err = enforce(o); err != nil {
-			return step, err
+			return 0, step, err
 		}
+	}
+	if stay && !o.Probe {
+		return spawn(o, path, limits, rights)
 	}
 	if err := unix.Sendmsg(FDStatus, Status{Step: StepReady}.encode(), rights, nil, 0); err != nil {
-		return StepReady, fmt.Errorf("report: %w", err)
+		return 0, StepReady, fmt.Errorf("report: %w", err)
 	}
 	if o.Probe {
-		return StepReady, nil
-	}
-	if o.Hold {
-		if err := hold(); err != nil {
-			return StepReady, err
-		}
+		return 0, StepReady, nil
 	}
 	err = syscall.Exec(path, o.Argv, o.Env)
-	return StepExec, fmt.Errorf("execute %q: %w", path, err)
+	return 0, StepExec, fmt.Errorf("execute %q: %w", path, err)
+}
+
+// limitsOf are the order's limits as far as this process may have them: a tighter one
+// that the daemon itself has can't be raised, and holds.
+func limitsOf(o *Order) ([]limit, error) {
+	var list []limit
+	for _, l := range o.Limits {
+		value := unix.Rlimit{Cur: l.Value, Max: l.Value}
+		if l.Resource == unix.RLIMIT_CPU {
+			// With both alike the kernel kills without the SIGXCPU that tells why.
+			value.Max++
+		}
+		var inherited unix.Rlimit
+		if err := unix.Getrlimit(int(l.Resource), &inherited); err != nil {
+			return nil, fmt.Errorf("getrlimit %d: %w", l.Resource, err)
+		}
+		value.Max = min(value.Max, inherited.Max)
+		value.Cur = min(value.Cur, value.Max)
+		list = append(list, limit{int(l.Resource), value})
+	}
+	return list, nil
 }
 
 // enforce puts into force what the command cannot take back: no new privileges,

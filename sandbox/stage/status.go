@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"golang.org/x/sys/unix"
 )
 
 // Step names a part of the stage's work in the order of execution.
@@ -12,7 +14,8 @@ type Step uint8
 // The steps. StepReady is not a failure: everything is in force and the next
 // thing is execve(2). Nor is StepNetwork with code 0: that message carries the
 // sockets of Order.Doors and Order.Callers. StepWaiting says that the sandbox is
-// laid and that the stage waits for its order.
+// laid and that the stage waits for its order. Of a sandbox with a pid namespace
+// StepStarted says that the command executes, and StepEnded carries an [End].
 const (
 	StepNone Step = iota
 	StepDescriptors
@@ -28,12 +31,15 @@ const (
 	StepReady
 	StepExec
 	StepWaiting
+	StepStarted
+	StepEnded
+	StepFirst
 	steps
 )
 
 var stepNames = [steps]string{
 	"none", "descriptors", "order", "session", "working directory", "network", "limits",
-	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting",
+	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting", "started", "ended", "first process",
 }
 
 func (s Step) String() string {
@@ -62,6 +68,33 @@ func (s Status) encode() []byte {
 		s.Message = s.Message[:maxMessage]
 	}
 	return append(b, s.Message...)
+}
+
+// End says how the command ended.
+type End struct {
+	Wait  unix.WaitStatus
+	Alone bool  // no other process is left in the sandbox but its first
+	CPU   int64 // nanoseconds of the command and of all that it waited for
+}
+
+func (e End) status() Status {
+	alone := 0
+	if e.Alone {
+		alone = 1
+	}
+	return Status{Step: StepEnded, Message: fmt.Sprint(uint32(e.Wait), alone, e.CPU)}
+}
+
+// End decodes what StepEnded carries.
+func (s Status) End() (End, error) {
+	var ws uint32
+	var alone int
+	var e End
+	if _, err := fmt.Sscan(s.Message, &ws, &alone, &e.CPU); s.Step != StepEnded || err != nil {
+		return End{}, fmt.Errorf("decode status: malformed end %q", s.Message)
+	}
+	e.Wait, e.Alone = unix.WaitStatus(ws), alone == 1
+	return e, nil
 }
 
 // ParseStatus decodes one datagram.
