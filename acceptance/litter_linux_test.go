@@ -205,7 +205,7 @@ func TestForcedDeathsLeaveNothing(t *testing.T) {
 		a.sh("mkdir sub && echo x > sub/file")
 		a.approveAllCold()
 		a.sbx("run", "--", "true")
-		a.deaths("daemon", "bwrap", "init", "command", "launcher", "client")
+		a.deaths("daemon", "bwrap", "init", "command", "client")
 	})
 }
 
@@ -329,7 +329,8 @@ func (a *actor) killDuring(victim string, moment time.Duration) (hit bool) {
 }
 
 // find returns the daemon's child bwrap or reaper, the first process of its
-// namespace, the last stage, or the command's own, 0 when it is not there.
+// namespace (bwrap's, and then the last stage), the last stage below a reaper, or the
+// command's own, 0 when it is not there.
 func (a *actor) find(victim string) int {
 	if a.daemon == nil {
 		return 0
@@ -340,7 +341,7 @@ func (a *actor) find(victim string) int {
 		case p.state == 'Z':
 		case victim == "bwrap" && filepath.Base(name) == "bwrap" && parent(p.pid) == daemon,
 			victim == "reaper" && strings.HasPrefix(p.cmdline, "sandboxd-launch reap") && parent(p.pid) == daemon,
-			victim == "init" && filepath.Base(name) == "bwrap" && parent(parent(p.pid)) == daemon && firstInside(p.pid),
+			victim == "init" && parent(parent(p.pid)) == daemon && firstInside(p.pid),
 			victim == "launcher" && (strings.HasPrefix(name, "/proc/self/fd/") || p.cmdline == "sandboxd-launch ") && below(p.pid, daemon),
 			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) && (filepath.Base(name) == "bash" || name == "sleep") && below(p.pid, daemon):
 			return p.pid

@@ -252,8 +252,7 @@ func (g *cgroup) limit(l profile.Limits) error {
 	}
 	var list []setting
 	if l.Processes > 0 {
-		// bwrap's own processes count too: its monitor, and the first inside.
-		list = append(list, setting{"pids.max", int64(l.Processes) + 2, false})
+		list = append(list, setting{"pids.max", int64(l.Processes) + ownTasks, false})
 	}
 	switch {
 	case l.Memory <= 0:

@@ -51,7 +51,7 @@ func (h *Host) limitPids(init, processes int) error {
 			failed <- fmt.Errorf("enter the pid namespace: %w", err)
 			return
 		}
-		cmd := exec.Command("/proc/self/fd/3", stage.PidsArg, strconv.Itoa(processes+reservedPids))
+		cmd := exec.Command("/proc/self/fd/3", stage.PidsArg, strconv.Itoa(processes+ownTasks+reservedPids))
 		cmd.Args[0] = "sandboxd-launch"
 		cmd.Env, cmd.Dir = []string{}, "/"
 		cmd.ExtraFiles = []*os.File{h.stage}

@@ -192,32 +192,30 @@ func (p *Process) told() (e Exit, ok bool) {
 	if !end.Alone {
 		p.awaitInit()
 	}
+	e = exitWith(end.Code)
 	e.CPU = time.Duration(end.CPU)
-	if end.Wait.Signaled() {
-		e.Signal = end.Wait.Signal()
-		e.Code = 128 + int(e.Signal)
-	} else {
-		e.Code = end.Wait.ExitStatus()
-	}
 	return e, true
 }
 
 // exitOf is the end as bwrap, or the reaper, had it.
 func exitOf(state processState) Exit {
-	e := Exit{Code: 125}
 	if state == nil {
-		return e
+		return Exit{Code: 125}
 	}
-	e.CPU = state.UserTime() + state.SystemTime()
+	code := state.ExitCode()
 	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		e.Signal = ws.Signal()
-		e.Code = 128 + int(ws.Signal())
-		return e
+		code = 128 + int(ws.Signal())
 	}
-	e.Code = state.ExitCode()
-	if e.Code > 128 && e.Code <= 128+64 {
-		// It reports its child's signal the way a shell does.
-		e.Signal = syscall.Signal(e.Code - 128)
+	e := exitWith(code)
+	e.CPU = state.UserTime() + state.SystemTime()
+	return e
+}
+
+// exitWith is an end with this status, 128+n for signal n as in every shell.
+func exitWith(code int) Exit {
+	e := Exit{Code: code}
+	if code > 128 && code <= 128+64 {
+		e.Signal = syscall.Signal(code - 128)
 	}
 	return e
 }

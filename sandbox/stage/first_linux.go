@@ -40,9 +40,9 @@ type failure struct {
 	errno syscall.Errno
 }
 
-// spawn starts the command and returns its pid once it executes. rights go out with
-// the report that all is in force.
-func spawn(o *Order, path string, limits []limit, rights []byte) (pid int, step Step, err error) {
+// spawn starts the command and returns its pid once it executes. The listener goes out
+// with the report that all is in force.
+func spawn(o *Order, path string, limits []limit, l listener) (pid int, step Step, err error) {
 	c := child{terminal: o.Terminal, limits: limits, hold: o.Hold}
 	if c.path, err = unix.BytePtrFromString(path); err == nil {
 		if c.argv, err = syscall.SlicePtrFromStrings(o.Argv); err == nil {
@@ -57,6 +57,7 @@ func spawn(o *Order, path string, limits []limit, rights []byte) (pid int, step 
 	vec.SetLen(len(report))
 	c.ready.Iov = &vec
 	c.ready.SetIovlen(1)
+	rights := l.rights()
 	if len(rights) > 0 {
 		c.ready.Control = &rights[0]
 		c.ready.SetControllen(len(rights))
@@ -69,6 +70,7 @@ func spawn(o *Order, path string, limits []limit, rights []byte) (pid int, step 
 	pid, errno := c.start()
 	runtime.KeepAlive(report)
 	runtime.KeepAlive(rights)
+	l.close()
 	unix.Close(pipe[1])
 	if errno != 0 {
 		return 0, StepSession, fmt.Errorf("fork: %w", errno)
@@ -204,10 +206,9 @@ fail:
 // first goes on as the first process of the namespace, tells how the command ended
 // and returns its exit status (128+n for signal n).
 func first(pid int) int {
-	// What the command holds must end with the command: here goes all but the status
-	// socket.
-	unix.CloseRange(0, FDStatus-1, 0)
-	unix.CloseRange(FDStatus+1, ^uint(0), 0)
+	for _, fd := range []int{0, 1, 2, FDStderr} { // they end with the command
+		unix.Close(fd)
+	}
 	_, _ = unix.Write(FDStatus, Status{Step: StepStarted}.encode()) // a daemon that is gone ends us otherwise
 	var ws unix.WaitStatus
 	for {
@@ -219,16 +220,16 @@ func first(pid int) int {
 			return 125
 		}
 	}
-	e := End{Wait: ws, Alone: reapAll()}
+	e := End{Code: ws.ExitStatus(), Alone: reapAll()}
+	if ws.Signaled() {
+		e.Code = 128 + int(ws.Signal())
+	}
 	var used unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &used) == nil {
 		e.CPU = used.Utime.Nano() + used.Stime.Nano()
 	}
 	_, _ = unix.Write(FDStatus, e.status().encode())
-	if ws.Signaled() {
-		return 128 + int(ws.Signal())
-	}
-	return ws.ExitStatus()
+	return e.Code
 }
 
 // reapAll takes away what has ended besides, and reports whether nothing is left.

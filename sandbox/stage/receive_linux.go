@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,17 +28,36 @@ func Release(status int) error {
 	return nil
 }
 
+// status is the status socket for as long as this process lives.
+var status = sync.OnceValue(func() *os.File { return os.NewFile(FDStatus, "status") })
+
 // receive waits for the order that counts and for the command's descriptors. The
-// sandbox is laid by then; nothing of the command is known. rights go out with the
+// sandbox is laid by then; nothing of the command is known. The listener goes out with the
 // report. A daemon that is gone ends the stage.
-func receive(rights []byte) (*Order, error) {
-	if err := unix.Sendmsg(FDStatus, Status{Step: StepWaiting}.encode(), rights, nil, 0); err != nil {
+//
+// It waits by the runtime's poller. After a system call that took long the runtime
+// would take the processor away from this thread at once, and give it back by way of
+// two others: 0.15 ms.
+func receive(l listener) (*Order, error) {
+	if err := unix.Sendmsg(FDStatus, Status{Step: StepWaiting}.encode(), l.rights(), nil, 0); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
+	l.close()
+	if err := unix.SetNonblock(FDStatus, true); err != nil {
+		return nil, fmt.Errorf("wait for an order: %w", err)
+	}
 	data, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4*4))
-	n, oobn, _, _, err := unix.Recvmsg(FDStatus, data, oob, unix.MSG_CMSG_CLOEXEC)
-	for err == unix.EINTR {
-		n, oobn, _, _, err = unix.Recvmsg(FDStatus, data, oob, unix.MSG_CMSG_CLOEXEC)
+	var n, oobn int
+	var failed error
+	waiting, err := status().SyscallConn()
+	if err == nil {
+		err = waiting.Read(func(uintptr) bool {
+			n, oobn, _, _, failed = unix.Recvmsg(FDStatus, data, oob, unix.MSG_CMSG_CLOEXEC)
+			return failed != unix.EAGAIN && failed != unix.EINTR
+		})
+	}
+	if err = errors.Join(err, failed); err == nil {
+		err = unix.SetNonblock(FDStatus, false)
 	}
 	switch {
 	case err != nil:

@@ -83,13 +83,13 @@ func run(stay bool) (pid int, step Step, err error) {
 	o, err := readOrder(FDOrder)
 	early := false
 	if err == nil && o.Await {
-		var rights []byte
+		var listener listener
 		if early = o.Early; early {
-			if rights, step, err = enforce(o); err != nil {
+			if listener, step, err = enforce(o); err != nil {
 				return 0, step, err
 			}
 		}
-		o, err = receive(rights)
+		o, err = receive(listener)
 	}
 	if err == nil && o.Early != early {
 		err = errors.New("the order counts on layers that are not in force")
@@ -131,16 +131,16 @@ func run(stay bool) (pid int, step Step, err error) {
 			}
 		}
 	}
-	var rights []byte
+	var listener listener
 	if !early {
-		if rights, step, err = enforce(o); err != nil {
+		if listener, step, err = enforce(o); err != nil {
 			return 0, step, err
 		}
 	}
 	if stay && !o.Probe {
-		return spawn(o, path, limits, rights)
+		return spawn(o, path, limits, listener)
 	}
-	if err := unix.Sendmsg(FDStatus, Status{Step: StepReady}.encode(), rights, nil, 0); err != nil {
+	if err := unix.Sendmsg(FDStatus, Status{Step: StepReady}.encode(), listener.rights(), nil, 0); err != nil {
 		return 0, StepReady, fmt.Errorf("report: %w", err)
 	}
 	if o.Probe {
@@ -171,39 +171,55 @@ func limitsOf(o *Order) ([]limit, error) {
 	return list, nil
 }
 
+// listener is that of the system call filter, a descriptor; 0 for none. The daemon
+// alone may have it: while anyone does, a call that is told waits for an answer.
+type listener int
+
+func (l listener) rights() []byte {
+	if l == 0 {
+		return nil
+	}
+	return unix.UnixRights(int(l))
+}
+
+func (l listener) close() {
+	if l != 0 {
+		unix.Close(int(l))
+	}
+}
+
 // enforce puts into force what the command cannot take back: no new privileges,
-// Landlock and the system call filter. rights carry the filter's listener, if it
-// has one.
-func enforce(o *Order) (rights []byte, step Step, err error) {
+// Landlock and the system call filter.
+func enforce(o *Order) (l listener, step Step, err error) {
 	if err := checkNoCapabilities(); err != nil {
-		return nil, StepPrivileges, err
+		return 0, StepPrivileges, err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return nil, StepPrivileges, fmt.Errorf("no_new_privs: %w", err)
+		return 0, StepPrivileges, fmt.Errorf("no_new_privs: %w", err)
 	}
 	for i, encoded := range o.Landlock {
 		var r lsm.Ruleset
 		if err := r.UnmarshalBinary(encoded); err != nil {
-			return nil, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
+			return 0, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
 		}
 		if err := r.Restrict(); err != nil {
-			return nil, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
+			return 0, StepLandlock, fmt.Errorf("layer %d: %w", i+1, err)
 		}
 	}
 	switch {
 	case len(o.Seccomp) == 0:
 	case o.Tells:
-		listener, err := install.Listening(o.Seccomp)
+		fd, err := install.Listening(o.Seccomp)
 		if err != nil {
-			return nil, StepListener, err
+			return 0, StepListener, err
 		}
-		return unix.UnixRights(listener), StepNone, nil
+		return listener(fd), StepNone, nil
 	default:
 		if err := install.Filter(o.Seccomp); err != nil {
-			return nil, StepSeccomp, err
+			return 0, StepSeccomp, err
 		}
 	}
-	return nil, StepNone, nil
+	return 0, StepNone, nil
 }
 
 // readOrder reads and decodes the order and refuses one that could still be

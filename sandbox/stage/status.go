@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"strconv"
+	"strings"
 )
 
 // Step names a part of the stage's work in the order of execution.
@@ -52,7 +52,8 @@ func (s Step) String() string {
 // Status is one datagram from the stage to the daemon.
 type Status struct {
 	Step Step
-	// Code is the exit status that follows, 0 with StepReady.
+	// Code is the exit status that follows, that of the command with StepEnded, 0 with
+	// StepReady.
 	Code int
 	// Message says what failed, empty with StepReady.
 	Message string
@@ -72,29 +73,27 @@ func (s Status) encode() []byte {
 
 // End says how the command ended.
 type End struct {
-	Wait  unix.WaitStatus
-	Alone bool  // no other process is left in the sandbox but its first
-	CPU   int64 // nanoseconds of the command and of all that it waited for
+	Code  int   // exit status, 128+n when signal n ended it
+	Alone bool  // no process is left in the sandbox but its first
+	CPU   int64 // nanoseconds of the command and of all that was waited for
 }
 
 func (e End) status() Status {
-	alone := 0
+	rest := "some"
 	if e.Alone {
-		alone = 1
+		rest = "none"
 	}
-	return Status{Step: StepEnded, Message: fmt.Sprint(uint32(e.Wait), alone, e.CPU)}
+	return Status{Step: StepEnded, Code: e.Code, Message: rest + " " + strconv.FormatInt(e.CPU, 10)}
 }
 
 // End decodes what StepEnded carries.
 func (s Status) End() (End, error) {
-	var ws uint32
-	var alone int
-	var e End
-	if _, err := fmt.Sscan(s.Message, &ws, &alone, &e.CPU); s.Step != StepEnded || err != nil {
-		return End{}, fmt.Errorf("decode status: malformed end %q", s.Message)
+	rest, cpu, ok := strings.Cut(s.Message, " ")
+	n, err := strconv.ParseInt(cpu, 10, 64)
+	if s.Step != StepEnded || !ok || err != nil {
+		return End{}, fmt.Errorf("decode status: %v, not an end", s)
 	}
-	e.Wait, e.Alone = unix.WaitStatus(ws), alone == 1
-	return e, nil
+	return End{s.Code, rest == "none", n}, nil
 }
 
 // ParseStatus decodes one datagram.
