@@ -59,6 +59,7 @@ type Host struct {
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU())), watch: watch.New()}
 	h.pool.most = o.Warm
+	h.pool.known.around, h.pool.known.set = &h.around, h.watch
 	endStuck()
 	var err error
 	if h.stage, err = loadStage(o.Stage); err != nil {

@@ -44,6 +44,7 @@ type view [sha256.Size]byte
 
 // pool holds the sandboxes that wait. The zero value is empty and ready.
 type pool struct {
+	known  existences
 	most   int // sandboxes that wait
 	mu     sync.Mutex
 	warm   []*launch // oldest first
@@ -71,8 +72,9 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 	for _, f := range plan.files {
 		write(f.Path, string(f.Data))
 	}
+	known := p.known.now()
 	for _, path := range slices.Sorted(maps.Keys(plan.holds)) {
-		existence, ok := existenceOf(path, plan.holds[path])
+		existence, ok := known.of(path, plan.holds[path])
 		if !ok {
 			return v, false
 		}
@@ -80,7 +82,7 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 		binary.Write(h, binary.LittleEndian, existence)
 	}
 	for _, path := range plan.rules {
-		object, ok := objectOf(path)
+		object, ok := known.object(path)
 		if !ok {
 			return v, false
 		}
