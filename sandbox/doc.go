@@ -12,7 +12,7 @@
 //
 // On Linux a plan is a sealed list of bubblewrap's arguments and a sealed
 // order for the stage (package sandbox/stage) that runs inside, installs
-// Landlock and seccomp, and becomes the command.
+// Landlock and seccomp, and starts the command.
 //
 // # Limitations
 //

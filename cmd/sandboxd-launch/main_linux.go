@@ -1,12 +1,12 @@
 // The number of processors is not asked of the control group: this program has
-// one thread that matters, and ends in a moment.
+// one thread that matters.
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
-// Command sandboxd-launch is the last stage inside a sandbox: it closes what
-// was inherited, sets limits, installs Landlock and seccomp, and becomes the
-// command. sandboxd starts it; it reads everything from inherited descriptors
+// Command sandboxd-launch is the first process inside a sandbox: it closes what
+// was inherited, installs Landlock and seccomp, starts the command with its limits,
+// and waits for its end. sandboxd starts it; it reads everything from inherited descriptors
 // and takes no arguments (package sandboxd/sandbox/stage).
 package main
 

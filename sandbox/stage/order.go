@@ -1,13 +1,17 @@
-// Package stage is the last step inside a sandbox, and the sealed order that
-// tells it what to do.
+// Package stage is the program inside a sandbox that starts the command, and the
+// sealed order that tells it what to do.
 //
 // The daemon writes an [Order] into a memfd, seals it against every further
 // change, and lets the static helper cmd/sandboxd-launch inherit it. The
 // helper checks the seals, decodes, and then, each step final and none
 // skipped:
 //
-//	close descriptors → session and terminal → limits → no_new_privs →
-//	Landlock, layer by layer → seccomp → execve
+//	close descriptors → no_new_privs → Landlock, layer by layer → seccomp →
+//	vfork → session and terminal → limits → execve
+//
+// It stays as the first process of the pid namespace ([FirstArg]), reaps, and tells the
+// command's end. Where there is no namespace it becomes the command, below a reaper
+// ([ReapArg]).
 //
 // Where the sandbox is laid before its command is known, what does not depend on
 // the command comes first: no_new_privs, Landlock and seccomp are in force while
