@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -76,9 +77,9 @@ func (e *Entry) open() error {
 }
 
 // encodeRecord makes a record's JSON object of at most limit bytes.
-func encodeRecord(r Record, exclude []string, limit int) ([]byte, error) {
+func encodeRecord(r Record, exclude []string, known *inputs, limit int) ([]byte, error) {
 	if len(r.Input) > 0 {
-		input, err := withoutKeys(r.Input, append(slices.Clone(exclude), r.Exclude...))
+		input, err := known.without(r.Input, exclude, r.Exclude)
 		if err != nil {
 			return nil, fmt.Errorf("encode record: input: %w", err)
 		}
@@ -107,6 +108,9 @@ func marshal(r Record) ([]byte, error) {
 // for something else: DEL, C1 controls, bidirectional overrides, invisible and
 // unassigned characters. Outside of ASCII, JSON has strings only.
 func escape(b []byte) []byte {
+	if ascii(b) {
+		return b
+	}
 	clean := func(r rune) bool { return r < 0x7f || unicode.IsPrint(r) && r != utf8.RuneError }
 	if bytes.IndexFunc(b, func(r rune) bool { return !clean(r) }) < 0 {
 		return b
@@ -124,6 +128,50 @@ func escape(b []byte) []byte {
 		}
 	}
 	return out
+}
+
+// ascii reports whether there is nothing in b that escape could change.
+func ascii(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// inputs keeps what was written of some inputs: a command's is in each of its records. It
+// is for one list of excluded keys. The zero value is empty and ready; nil keeps nothing.
+type inputs struct {
+	mu      sync.Mutex
+	written map[string]json.RawMessage
+}
+
+const (
+	// maxInputs and maxInput bound how many are kept, and how long each is.
+	maxInputs = 64
+	maxInput  = 4096
+)
+
+// without is withoutKeys; more are excluded from this one alone.
+func (k *inputs) without(input json.RawMessage, exclude, more []string) (json.RawMessage, error) {
+	if k == nil || len(more) > 0 || len(input) > maxInput {
+		return withoutKeys(input, append(slices.Clone(exclude), more...))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if written, ok := k.written[string(input)]; ok {
+		return written, nil
+	}
+	written, err := withoutKeys(input, exclude)
+	if err != nil {
+		return nil, err
+	}
+	if k.written == nil || len(k.written) >= maxInputs {
+		k.written = map[string]json.RawMessage{}
+	}
+	k.written[string(input)] = written
+	return written, nil
 }
 
 // withoutKeys drops every member of that name, at any depth, and writes what

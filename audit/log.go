@@ -42,11 +42,12 @@ type Mirrored struct {
 
 // Log is a log that is open for writing.
 type Log struct {
-	dir   string
-	opts  Options
-	lock  *os.File
-	queue chan *pending
-	ended chan struct{} // closed when the writer has returned
+	dir    string
+	opts   Options
+	lock   *os.File
+	queue  chan *pending
+	inputs inputs
+	ended  chan struct{} // closed when the writer has returned
 
 	closing sync.RWMutex // held for reading while something is put into queue
 	closed  bool
@@ -59,6 +60,7 @@ type Log struct {
 	head    Anchor // the last record
 	failed  error  // set: nothing can be written until recover succeeds
 	tried   time.Time
+	buffer  []byte // of the last write
 	unacked []byte // what a failed write may have left behind size
 	late    late
 	opening Opening
@@ -206,7 +208,7 @@ func (l *Log) put(p *pending, records []Record) (Writing, error) {
 			r.Time = time.Now()
 		}
 		r.Time = r.Time.UTC()
-		object, err := encodeRecord(r, l.opts.Exclude, l.opts.MaxRecord)
+		object, err := encodeRecord(r, l.opts.Exclude, &l.inputs, l.opts.MaxRecord)
 		if err != nil {
 			return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, err)
 		}

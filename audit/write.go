@@ -15,6 +15,9 @@ const maxBatch = 256
 // retry is how long a failed log waits before it tries again by itself.
 const retry = time.Second
 
+// maxBuffer bounds the memory that is kept from one write to the next.
+const maxBuffer = 64 << 10
+
 // lateness bounds how long what [Log.PutAfter] wrote waits for the disk.
 const lateness = 20 * time.Millisecond
 
@@ -121,9 +124,9 @@ func (l *Log) commit(batch []*pending) error {
 			return l.fail(err, nil)
 		}
 	}
-	var buf []byte
+	buf := l.buffer[:0]
 	head, last := l.head, l.size
-	ends := make([]Mirrored, 0, len(batch))
+	var ends []Mirrored
 	wait := false
 	for _, p := range batch {
 		wait = wait || !p.after
@@ -132,8 +135,13 @@ func (l *Log) commit(batch []*pending) error {
 			line, hash := seal(head.Seq+1, head.Hash, e.object)
 			buf = append(buf, line...)
 			head = Anchor{Seq: head.Seq + 1, Hash: hash}
-			ends = append(ends, Mirrored{Anchor: head, Record: e.record, Line: line})
+			if l.opts.Mirror != nil {
+				ends = append(ends, Mirrored{Anchor: head, Record: e.record, Line: line})
+			}
 		}
+	}
+	if cap(buf) <= maxBuffer {
+		l.buffer = buf
 	}
 	if err := l.undisturbed(); err != nil {
 		return l.fail(err, nil)
@@ -141,7 +149,7 @@ func (l *Log) commit(batch []*pending) error {
 	n, err := l.file.Write(buf)
 	if err != nil {
 		l.takeBack(buf[:n])
-		return l.fail(err, buf[:n])
+		return l.fail(err, bytes.Clone(buf[:n]))
 	}
 	if l.late.waiting == nil {
 		l.late = late{size: l.size, last: l.last, head: l.head}
@@ -288,7 +296,7 @@ func (l *Log) reopen() error {
 // note records something about the log itself.
 func (l *Log) note(operation string, detail map[string]string) error {
 	r := Record{Time: time.Now().UTC(), Category: Chain, Operation: operation, Detail: detail}
-	object, err := encodeRecord(r, nil, l.opts.MaxRecord)
+	object, err := encodeRecord(r, nil, nil, l.opts.MaxRecord)
 	if err != nil {
 		return err
 	}

@@ -301,6 +301,8 @@ type judgement struct {
 	// hexadecimal; "": none did.
 	input  string
 	digest string
+	// payload is what is recorded of the call: the verdict's, as JSON.
+	payload json.RawMessage
 }
 
 func (j *judgement) planDigest() string {
@@ -316,12 +318,12 @@ func (j *judgement) digestOf() string {
 		Line, Cwd string
 		Argv      []string
 		Env       map[string]string
-		Payload   map[string]any
+		Payload   json.RawMessage
 		Decision  shell.Decision
 		Run       shell.Execution
 		Plan      string
 		Input     string `json:",omitempty"`
-	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.verdict.Payload, j.verdict.Decision, j.verdict.Run, j.planDigest(), j.input})
+	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.payload, j.verdict.Decision, j.verdict.Run, j.planDigest(), j.input})
 	if err != nil {
 		panic(fmt.Sprintf("supervisor: a judgement can't be encoded: %v", err))
 	}

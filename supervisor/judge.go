@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		j.input = hex.EncodeToString(sum[:])
 	}
 	j.verdict = compiled.verdict(ctx, j.command)
+	if j.payload, err = json.Marshal(j.verdict.Payload); err != nil {
+		return nil, err
+	}
 	if j.verdict.Sandboxed && s.Host.Report().Level() == sandbox.Absent && j.verdict.Decision == shell.Auto {
 		j.verdict.Decision = shell.Ask
 		j.verdict.Why = "it is harmless only inside the OS sandbox, which this host does not have in full"

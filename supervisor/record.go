@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -65,9 +64,7 @@ func recordOf(e *Exec, j *judgement) audit.Record {
 		return r
 	}
 	r.Risk, r.Reasons, r.Rule, r.Digest = j.verdict.Risk.String(), j.verdict.Reasons, j.verdict.Rule, j.digest
-	if b, err := json.Marshal(j.verdict.Payload); err == nil {
-		r.Input = b
-	}
+	r.Input = j.payload
 	if j.plan != nil {
 		r.Profile = j.plan.Profile.Digest().String()
 		r.Enforcement = string(j.plan.Report.Level())
