@@ -203,6 +203,7 @@ func (l *Log) put(p *pending, records []Record) (Writing, error) {
 			return Writing{}, fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
 		}
 	}
+	p.entries = make([]entry, 0, len(records))
 	for _, r := range records {
 		if r.Time.IsZero() {
 			r.Time = time.Now()

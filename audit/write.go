@@ -101,8 +101,15 @@ func settle(batch []*pending, err error) {
 type late struct {
 	size, last int64
 	head       Anchor
-	ends       []Mirrored
+	ends       []toMirror // for Options.Mirror
 	waiting    []*pending // nil: there is none
+}
+
+// toMirror is a record that was written.
+type toMirror struct {
+	Anchor
+	record *Record
+	line   []byte
 }
 
 // commit writes a batch, and puts it on the disk unless all of it may be late. All
@@ -126,17 +133,17 @@ func (l *Log) commit(batch []*pending) error {
 	}
 	buf := l.buffer[:0]
 	head, last := l.head, l.size
-	var ends []Mirrored
+	var ends []toMirror
 	wait := false
 	for _, p := range batch {
 		wait = wait || !p.after
-		for _, e := range p.entries {
+		for i, e := range p.entries {
 			last = l.size + int64(len(buf))
 			line, hash := seal(head.Seq+1, head.Hash, e.object)
 			buf = append(buf, line...)
 			head = Anchor{Seq: head.Seq + 1, Hash: hash}
 			if l.opts.Mirror != nil {
-				ends = append(ends, Mirrored{Anchor: head, Record: e.record, Line: line})
+				ends = append(ends, toMirror{head, &p.entries[i].record, line})
 			}
 		}
 	}
@@ -182,7 +189,7 @@ func (l *Log) sync() error {
 		err = l.fail(errors.Join(err, rerr), unacked)
 	} else if l.opts.Mirror != nil {
 		for _, m := range was.ends {
-			l.opts.Mirror(m)
+			l.opts.Mirror(Mirrored{Anchor: m.Anchor, Record: *m.record, Line: m.line})
 		}
 	}
 	settle(was.waiting, err)
