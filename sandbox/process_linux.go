@@ -144,6 +144,9 @@ func (p *Process) reap() {
 		p.host.work.Go(func() { p.await() })
 	} else {
 		e = exitOf(p.await())
+		if p.status != nil && e.Signal == 0 {
+			e.Code = 125 // nobody killed the first process: that status is not the command's
+		}
 	}
 	e.Wall = time.Since(started)
 	p.mu.Lock()

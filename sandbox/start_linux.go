@@ -131,7 +131,7 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave f
 		l.kill(proc)
 		return nil, err
 	}
-	if proc.namespace {
+	if proc.namespace && !p.order.Probe {
 		proc.status, l.status = l.status, nil
 	}
 	l.closeOurEnds()

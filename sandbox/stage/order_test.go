@@ -73,3 +73,20 @@ func FuzzOrder(f *testing.F) {
 		}
 	})
 }
+
+func TestEndRoundTrip(t *testing.T) {
+	for _, want := range []End{{}, {Code: 143, Alone: true, CPU: 1 << 40}} {
+		s, err := ParseStatus(want.status().encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.End(); err != nil || got != want {
+			t.Errorf("%+v came back as %+v, %v", want, got, err)
+		}
+	}
+	for _, bad := range []Status{{Step: StepReady}, {Step: StepEnded}, {Step: StepEnded, Message: "none"}, {Step: StepEnded, Message: "none x"}} {
+		if _, err := bad.End(); err == nil {
+			t.Errorf("%+v is an end", bad)
+		}
+	}
+}
