@@ -112,7 +112,9 @@ type gatherer struct {
 }
 
 // over reports whether there is no time any more.
-func (g *gatherer) over() bool { return g.ctx.Err() != nil || !g.end.IsZero() && time.Now().After(g.end) }
+func (g *gatherer) over() bool {
+	return g.ctx.Err() != nil || !g.end.IsZero() && time.Now().After(g.end)
+}
 
 func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
 	switch q.Kind {
