@@ -99,9 +99,8 @@ type GitProgram struct {
 	Origin string `json:"origin"`
 	// Only lists the subcommands that run it; empty is every one.
 	Only []string `json:"only,omitempty"`
-	// Pager says that it is run at a terminal, where the environment that we
-	// give git does not name another.
-	Pager bool `json:"pager,omitempty"`
+	// Quieted says that the environment that we give git keeps it from being run.
+	Quieted bool `json:"quieted,omitempty"`
 }
 
 // BinaryFact is the file that a command name means on the search path.

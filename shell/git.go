@@ -52,7 +52,7 @@ func (j *judging) git(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f
 			return
 		}
 		for _, p := range fact.Programs {
-			if (len(p.Only) == 0 || slices.Contains(p.Only, sub)) && (!p.Pager || j.cmd.Elsewhere) {
+			if (len(p.Only) == 0 || slices.Contains(p.Only, sub)) && (!p.Quieted || j.cmd.Elsewhere) {
 				f.stop(RiskHigh, fmt.Sprintf("git would run %q (%s in %s)", p.Value, p.Key, j.cmd.show(p.Origin)))
 				return
 			}
@@ -77,7 +77,7 @@ func (j *judging) gitEnvironment(sub string, drivers []string) {
 	if sub == "config" {
 		return // it runs nothing, and is to show what is configured
 	}
-	settings := [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}, {"safe.bareRepository", "explicit"}}
+	settings := [][2]string{{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"log.showSignature", "false"}, {"log.diffMerges", "separate"}, {"safe.bareRepository", "explicit"}}
 	slices.Sort(drivers)
 	for _, d := range drivers {
 		switch {

@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"sandboxd/shell/analysis"
@@ -49,6 +50,9 @@ func (j *judging) safe(c *analysis.Call, state *callState, use *safelist.Use, f 
 		f.stop(RiskNormal, fmt.Sprintf("more than %d paths, which are not judged one by one", maxPaths))
 		return
 	}
+	if use.Dir != "" {
+		j.readPath(state, c.Dirs, safelist.PathArg{Text: use.Dir}, f)
+	}
 	for _, p := range use.Paths {
 		j.readPath(state, dirs, p, f)
 	}
@@ -56,12 +60,23 @@ func (j *judging) safe(c *analysis.Call, state *callState, use *safelist.Use, f 
 		j.git(c, dirs, use, f)
 	}
 	j.program(c, state, f)
-	if f.decision == Auto && use.Sandboxed {
+	if f.decision == Auto && (use.Sandboxed || use.Follows && j.directories(dirs, use)) {
 		j.verdict.Sandboxed = true
 	}
 	if f.decision == Auto {
 		j.entryEnvironment(use.Entry)
 	}
+}
+
+// directories says whether there is a directory among the paths that a call reads.
+func (j *judging) directories(dirs analysis.Dirs, use *safelist.Use) bool {
+	for _, p := range use.Paths {
+		paths, _ := dirs.Resolve(p.Text)
+		if slices.ContainsFunc(paths, func(abs string) bool { return j.facts.Paths[abs].Dir }) {
+			return true
+		}
+	}
+	return false
 }
 
 // dirsOf are the directories that a call's relative paths are meant from.

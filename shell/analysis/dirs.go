@@ -100,8 +100,8 @@ func (p *reader) cdTarget(c *Call, args []Word) Dirs {
 	}
 	for len(args) > 0 && args[0].Known() && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
 		switch args[0].Text {
-		case "-L", "-P", "-e", "-@", "--":
-		default:
+		case "-L", "--":
+		default: // behind -P a later .. leaves the directory that a link leads to
 			return Dirs{Unknown: true}
 		}
 		args = args[1:]

@@ -188,3 +188,36 @@ func TestEntries(t *testing.T) {
 		t.Errorf("got %v, without an error", names)
 	}
 }
+
+// R-SH-07: a command that follows the links it finds in a directory is harmless inside the sandbox only; one whose
+// directory is a link that leaves the project asks.
+func TestLinksThatLeave(t *testing.T) {
+	tool, err := shell.New(shell.Config{})
+	must(t, err)
+	dir, home := repo(t), temp(t)
+	write(t, dir+"/d/x", "x")
+	write(t, dir+"/e/x", "x")
+	write(t, dir+"/sub/deep/x", "x")
+	must(t, os.Symlink("sub/deep", dir+"/into"))
+	must(t, os.Symlink(repo(t), dir+"/away"))
+	for line, want := range map[string]struct {
+		decision  shell.Decision
+		sandboxed bool
+	}{
+		"diff d/x e/x":                   {shell.Auto, false},
+		"diff d e":                       {shell.Auto, true},
+		"diff -r d e":                    {shell.Auto, true},
+		"diff -r --no-dereference d e":   {shell.Auto, false},
+		"ls -LR":                         {shell.Auto, true},
+		"ls -R":                          {shell.Auto, false},
+		"git -C sub log":                 {shell.Auto, false},
+		"git -C away log":                {shell.Ask, false},
+		"cd sub && cat deep/x":           {shell.Auto, false},
+		"cd -P into && cd .. && cat a.x": {shell.Ask, false},
+	} {
+		v, _ := Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: home}, Options{Home: home})
+		if v.Decision != want.decision || v.Sandboxed != want.sandboxed {
+			t.Errorf("%s: %v, sandboxed %v, want %v: %s", line, v.Decision, v.Sandboxed, want, v.Why)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sandboxd/shell"
+	"sandboxd/shell/safelist"
 )
 
 // repository is where git keeps what it knows of a directory.
@@ -141,6 +142,7 @@ func (g *gatherer) inspect(repo repository, found bool, fact *shell.GitFact) err
 	if !found {
 		return nil
 	}
+	g.hooks(repo, settings, fact)
 	if err := g.drivers(repo, settings, fact); err != nil {
 		return err
 	}
@@ -154,12 +156,16 @@ var systemConfig = []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/
 var shows = []string{"diff", "log", "show", "whatchanged", "stash", "reflog", "diff-tree", "diff-index", "diff-files", "range-diff", "format-patch", "blame", "annotate", "grep", "cat-file"}
 
 // logs are the sub-commands that show commits.
-var logs = []string{"log", "show", "whatchanged", "reflog", "stash", "shortlog", "rev-list"}
+var logs = []string{"log", "show", "whatchanged", "reflog", "stash", "shortlog", "rev-list", "diff-tree"}
 
 // note records the keys that make git run a program.
 func note(settings []setting, repo repository, fact *shell.GitFact) {
 	add := func(s setting, only []string) {
 		fact.Programs = append(fact.Programs, shell.GitProgram{Key: s.key(), Value: clip(s.value), Origin: s.file, Only: only})
+	}
+	quieted := func(s setting, only []string) {
+		add(s, only)
+		fact.Programs[len(fact.Programs)-1].Quieted = true
 	}
 	// All values count, not only the last: an include whose condition does not
 	// hold may be what seems to take a program back.
@@ -173,18 +179,49 @@ func note(settings []setting, repo repository, fact *shell.GitFact) {
 			add(s, nil)
 		case key == "log.showsignature" && !isFalse(s):
 			add(s, logs)
-		case (s.section == "pretty" || key == "format.pretty") && strings.Contains(s.value, "%G"):
+		case (s.section == "pretty" || key == "format.pretty") && safelist.GitVerifies(s.value):
 			add(s, logs)
+		case key == "log.diffmerges" && (s.value == "r" || s.value == "remerge"):
+			quieted(s, logs) // with -m it merges again, with the merge drivers
 		case key == "extensions.partialclone", key == "remote.promisor" && !isFalse(s), key == "remote.partialclonefilter":
 			// A missing object is fetched, with whatever program the remote's address names.
 			add(s, nil)
 		case key == "core.alternaterefscommand":
 			add(s, []string{"rev-list", "for-each-ref"})
 		case (key == "core.pager" || s.section == "pager") && !boolean(s) && repo.holds(s.file):
-			add(s, nil)
-			fact.Programs[len(fact.Programs)-1].Pager = true
+			quieted(s, nil)
 		}
 	}
+}
+
+// hooks notes the one hook that commands run which only read: they write the index anew where the times of
+// files have changed (githooks(5), post-index-change).
+func (g *gatherer) hooks(repo repository, settings []setting, fact *shell.GitFact) {
+	dirs := []string{path.Join(repo.common, "hooks")}
+	for _, s := range settings {
+		if s.section == "core" && s.name == "hookspath" && s.value != "" {
+			dir := s.value
+			if below, ok := strings.CutPrefix(dir, "~/"); ok {
+				dir = path.Join(g.o.Home, below)
+			} else if !path.IsAbs(dir) {
+				dir = path.Join(orElse(repo.worktree, repo.dir), dir)
+			}
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range dirs {
+		hook := path.Join(dir, "post-index-change")
+		if _, err := os.Stat(hook); err == nil {
+			fact.Programs = append(fact.Programs, shell.GitProgram{Key: "hook post-index-change", Value: clip(hook), Origin: dir, Quieted: true})
+		}
+	}
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
 }
 
 // holds says whether a file belongs to the repository, not to the person or the system.

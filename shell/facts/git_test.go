@@ -117,6 +117,13 @@ func TestGitPrograms(t *testing.T) {
 		}, []string{"core.fsmonitor"}, nil},
 		{"signatures", func(t *testing.T, dir, _ string) { run(t, dir, "config", "log.showSignature", "true") }, []string{"log.showsignature"}, nil},
 		{"a format with signatures", func(t *testing.T, dir, _ string) { run(t, dir, "config", "pretty.x", "%H %G?") }, []string{"pretty.x"}, nil},
+		{"a format with signatures in its other spelling", func(t *testing.T, dir, _ string) { run(t, dir, "config", "format.pretty", "%H%+G?") }, []string{"format.pretty"}, nil},
+		{"merging again", func(t *testing.T, dir, _ string) { run(t, dir, "config", "log.diffMerges", "remerge") }, []string{"log.diffmerges"}, nil},
+		{"a hook", func(t *testing.T, dir, _ string) { write(t, dir+"/.git/hooks/post-index-change", "#!/bin/sh\n") }, []string{"hook post-index-change"}, nil},
+		{"a hook in the work tree", func(t *testing.T, dir, home string) {
+			run(t, dir, "config", "--file", home+"/.gitconfig", "core.hooksPath", ".githooks")
+			write(t, dir+"/.githooks/post-index-change", "#!/bin/sh\n")
+		}, []string{"hook post-index-change"}, nil},
 		{"lazy fetching", func(t *testing.T, dir, _ string) {
 			run(t, dir, "config", "extensions.partialClone", "origin")
 			run(t, dir, "config", "remote.origin.promisor", "true")

@@ -16,6 +16,12 @@ func checkRecursive(follow ...string) func(*Use) string {
 	}
 }
 
+// checkDiff is for diff, which compares what links in a directory lead to.
+func checkDiff(u *Use) string {
+	u.Follows = !u.Has("--no-dereference")
+	return ""
+}
+
 func checkGrep(u *Use) string {
 	pattern := u.Has("-e", "--regexp", "-f", "--file")
 	if !pattern && len(u.Operands) == 0 && !u.Has("--help", "-V", "--version") {
@@ -54,11 +60,32 @@ func checkTree(u *Use) string {
 	return checkRecursive("-l")(u)
 }
 
+// checkXXD refuses short options in one word: xxd takes the first of them and drops the others, so that what seems
+// to be the value of one is its input, and what seems to be its input is the file it writes.
+func checkXXD(u *Use) string {
+	for _, o := range u.Options {
+		if t := u.Args[o.Index].Text; t != o.Name && t != o.Name+o.Value && (t != o.Value || u.Args[o.Index-1].Text != o.Name) {
+			return "several options in one word, of which it takes only the first"
+		}
+	}
+	return ""
+}
+
 // checkResponse refuses words that the programs of binutils replace by what stands in a file, options included.
 func checkResponse(u *Use) string {
 	for _, w := range u.Words {
 		if strings.HasPrefix(w.Text, "@") {
 			return "its words would come from a file: " + w.Text
+		}
+	}
+	return ""
+}
+
+// checkZcat wants names with their suffix: for others, gzip looks for files that have one as well.
+func checkZcat(u *Use) string {
+	for _, op := range u.Operands {
+		if op.Text != "-" && !slices.ContainsFunc([]string{".gz", ".tgz", ".Z", ".taz"}, func(suffix string) bool { return strings.HasSuffix(op.Text, suffix) }) {
+			return "which file it reads is not known, as the name lacks its .gz: " + op.Text
 		}
 	}
 	return ""
@@ -313,6 +340,9 @@ func checkUnzip(u *Use) string {
 			return "the option " + op.Text + " is not on its list of harmless ones"
 		}
 	}
+	if strings.ContainsAny(ops[1].Text, `*?[\`) || !strings.HasSuffix(strings.ToLower(ops[1].Text), ".zip") {
+		return "which archive it reads is not known, as it completes names and matches patterns itself: " + ops[1].Text
+	}
 	u.path(ops[1].Text, ops[1].Index, ops[1].Glob)
 	return ""
 }
@@ -322,6 +352,27 @@ var jqOptions = map[string]int{
 	"--seq": 0, "--stream": 0, "--slurp": 0, "--raw-input": 0, "--null-input": 0, "--compact-output": 0, "--tab": 0, "--color-output": 0,
 	"--monochrome-output": 0, "--ascii-output": 0, "--unbuffered": 0, "--sort-keys": 0, "--raw-output": 0, "--join-output": 0, "--exit-status": 0,
 	"--args": 0, "--jsonargs": 0, "--version": 0, "--help": 0, "--indent": 1, "--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2,
+}
+
+// jqEnv says whether a filter may use the function env: the name stands in it, and neither as a field (.env)
+// nor as the whole of a string ("env").
+func jqEnv(filter string) bool {
+	part := func(i int) bool {
+		return i >= 0 && i < len(filter) && (filter[i] == '_' || filter[i] >= '0' && filter[i] <= '9' || filter[i] >= 'a' && filter[i] <= 'z' || filter[i] >= 'A' && filter[i] <= 'Z')
+	}
+	for from := 0; ; {
+		i := strings.Index(filter[from:], "env")
+		if i < 0 {
+			return false
+		}
+		i += from
+		from = i + len("env")
+		field := i > 0 && filter[i-1] == '.' && !(i > 1 && filter[i-2] == '.')
+		text := i > 0 && filter[i-1] == '"' && from < len(filter) && filter[from] == '"'
+		if !part(i-1) && !part(from) && !field && !text {
+			return true
+		}
+	}
 }
 
 func checkJQ(u *Use) string {
@@ -334,8 +385,11 @@ func checkJQ(u *Use) string {
 			case !filter:
 				filter = true
 				// Modules are the only way in which a filter reads other files.
-				if strings.Contains(t, "import") || strings.Contains(t, "include") {
+				if strings.Contains(t, "import") || strings.Contains(t, "include") || strings.Contains(t, "modulemeta") {
 					return "a filter that may load a module"
+				}
+				if strings.Contains(t, "$ENV") || jqEnv(t) {
+					return "a filter that shows the environment, which may hold secrets"
 				}
 			case !values && t != "-":
 				u.path(t, ops[i].Index, false)

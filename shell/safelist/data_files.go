@@ -6,23 +6,24 @@ const lsOptions = "-a,--all -A,--almost-all --author -b,--escape --block-size=TE
 var fileEntries = []Entry{
 	{
 		Name: "ls", Manual: "coreutils 9.1 ls(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true,
+		Check:  checkRecursive("-L", "--dereference"),
 		Pass:   []string{"ls", "ls -la", "ls -la internal cmd", "ls -lhtr --color=never", "ls *.go", "ls -R src", "ls -- -x"},
 		Refuse: []string{"ls --colour", "ls -J", "ls $DIR"},
 	},
 	{
-		Name: "ll", Manual: "an alias of interactive shells for ls -l", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Alias: true,
+		Name: "ll", Manual: "an alias of interactive shells for ls -l", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Alias: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"ll", "ll src"}, Refuse: []string{"ll -J"},
 	},
 	{
-		Name: "la", Manual: "an alias of interactive shells for ls -A", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Alias: true,
+		Name: "la", Manual: "an alias of interactive shells for ls -A", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Alias: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"la", "la src"}, Refuse: []string{"la -J"},
 	},
 	{
-		Name: "dir", Manual: "coreutils 9.1 dir(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true,
+		Name: "dir", Manual: "coreutils 9.1 dir(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"dir"}, Refuse: []string{"dir -J"},
 	},
 	{
-		Name: "vdir", Manual: "coreutils 9.1 vdir(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true,
+		Name: "vdir", Manual: "coreutils 9.1 vdir(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"vdir"}, Refuse: []string{"vdir -J"},
 	},
 	{
@@ -101,7 +102,7 @@ var fileEntries = []Entry{
 	},
 	{
 		Name: "unzip", Manual: "Info-ZIP 6.00 unzip(1)", Raw: true, Check: checkUnzip, Unset: []string{"UNZIP", "UNZIPOPT"},
-		Pass: []string{"unzip -l a.zip", "unzip -v a.zip", "unzip -p a.zip b"}, Refuse: []string{"unzip a.zip", "unzip -o a.zip", "unzip -l a.zip -d x", "unzip -l *"},
+		Pass: []string{"unzip -l a.zip", "unzip -v a.zip", "unzip -p a.zip b"}, Refuse: []string{"unzip a.zip", "unzip -o a.zip", "unzip -l a.zip -d x", "unzip -l *", "unzip -p '*.zip'", "unzip -p a"},
 	},
 	{
 		Name: "nm", Manual: "binutils 2.40 nm(1)",

@@ -1,5 +1,7 @@
 package safelist
 
+import "strings"
+
 // The options that git diff, log, show and their like share (git 2.39, git-diff(1)).
 const gitDiffOptions = "-p,-u,--patch -s,--no-patch -U,--unified=NUM --raw --patch-with-raw --indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored=TEXT --diff-algorithm=TEXT --stat[=TEXT] --stat-width=NUM --stat-name-width=NUM --stat-count=NUM --compact-summary --numstat --shortstat -X[=TEXT] --dirstat[=TEXT] --cumulative --summary --patch-with-stat -z --name-only --name-status --color[=TEXT] --no-color --color-moved[=TEXT] --no-color-moved --color-moved-ws=TEXT --no-color-moved-ws --word-diff[=TEXT] --word-diff-regex=TEXT --color-words[=TEXT] --no-renames --rename-empty --no-rename-empty --check --ws-error-highlight=TEXT --full-index --binary --abbrev[=NUM] -B[=TEXT] --break-rewrites[=TEXT] -M[=TEXT] --find-renames[=TEXT] -C[=TEXT] --find-copies[=TEXT] --find-copies-harder -D,--irreversible-delete -l=NUM --diff-filter=TEXT -S=TEXT -G=TEXT --find-object=TEXT --pickaxe-all --pickaxe-regex --skip-to=TEXT --rotate-to=TEXT -R -a,--text --ignore-cr-at-eol --ignore-space-at-eol -b,--ignore-space-change -w,--ignore-all-space --ignore-blank-lines -I,--ignore-matching-lines=TEXT --inter-hunk-context=NUM -W,--function-context --exit-code --quiet --no-ext-diff --no-textconv --src-prefix=TEXT --dst-prefix=TEXT --no-prefix --default-prefix --line-prefix=TEXT --ita-invisible-in-index --no-relative --relative[=TEXT]"
 
@@ -42,8 +44,8 @@ var gitEntries = []Entry{
 	{
 		Name: "git log", Manual: "git 2.39 git-log(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
 		Operands: "PATH...", Globs: GlobAny, Check: gitRevisions,
-		Pass:   []string{"git log", "git log --oneline", "git log -n 5 --format='%h %s (%an)'", "git log -p -2 -- cmd/", "git log -5", "git log --since='2 weeks ago' --author=x", "git log --graph --all --decorate", "git log -S'foo' --oneline", "git log -L10,20:a.go"},
-		Refuse: []string{"git log -1 --output /tmp/pwn", "git log --format --output=pwn", "git log --author --output=pwn", "git log --show-signature", "git log --format=%G?", "git -p log"},
+		Pass:   []string{"git log", "git log --oneline", "git log -n 5 --format='%h %s (%an)'", "git log -p -2 -- cmd/", "git log -5", "git log --since='2 weeks ago' --author=x", "git log --graph --all --decorate", "git log -S'foo' --oneline", "git log -L10,20:a.go", "git log -p --diff-merges=first-parent"},
+		Refuse: []string{"git log -1 --output /tmp/pwn", "git log --format --output=pwn", "git log --author --output=pwn", "git log --show-signature", "git log --format=%G?", "git log --format='%h%+G?'", "git log --pretty='tformat:%-GK'", "git log '--format=% GS'", "git log -p --diff-merges=remerge", "git log -p --diff-merges=r", "git -p log"},
 	},
 	{
 		Name: "git show", Manual: "git 2.39 git-show(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
@@ -63,12 +65,12 @@ var gitEntries = []Entry{
 	{
 		Name: "git reflog", Manual: "git 2.39 git-reflog(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
 		Operands: "PATH...", Check: gitReflog,
-		Pass: []string{"git reflog", "git reflog -10", "git reflog show main"}, Refuse: []string{"git reflog --format --output=pwn", "git reflog expire --all", "git reflog delete x"},
+		Pass: []string{"git reflog", "git reflog -10", "git reflog show main", "git reflog list", "git reflog HEAD", "git reflog origin/main"}, Refuse: []string{"git reflog --format --output=pwn", "git reflog expire --all", "git reflog delete x", "git reflog drop --all", "git reflog write HEAD a b c"},
 	},
 	{
 		Name: "git shortlog", Manual: "git 2.39 git-shortlog(1)", Options: "-n,--numbered -s,--summary -e,--email -c --group=TEXT --all --no-merges --merges --since,--after=TEXT --until,--before=TEXT --author=TEXT -NUM -w[=TEXT]",
 		Operands: "PATH...", Check: gitRevisions,
-		Pass: []string{"git shortlog -sn HEAD"}, Refuse: []string{"git shortlog --output=x"},
+		Pass: []string{"git shortlog -sn HEAD"}, Refuse: []string{"git shortlog --output=x", "git shortlog '--group=format:%+GS'"},
 	},
 	{
 		Name: "git blame", Manual: "git 2.39 git-blame(1)", Options: "-b --root --show-stats -L=TEXT -l -t -S=PATH --reverse --first-parent -p,--porcelain --line-porcelain --incremental --encoding=TEXT --date=TEXT --progress --no-progress -M[=TEXT] -C[=TEXT] --ignore-rev=TEXT --ignore-revs-file=PATH --color-lines --color-by-age -c --score-debug -f,--show-name -n,--show-number -s -e,--show-email -w --abbrev=NUM",
@@ -203,11 +205,13 @@ var gitEntries = []Entry{
 	},
 }
 
+// gitReflog permits showing. What the reflog is of must not look like a sub-command: there are more of
+// those with every version (expire, delete, drop, write).
 func gitReflog(u *Use) string {
 	if len(u.Operands) > 0 {
-		switch u.Operands[0].Text {
-		case "expire", "delete", "exists":
-			return "the sub-command " + u.Operands[0].Text + " is not one that only reads"
+		first := u.Operands[0].Text
+		if first != "show" && first != "list" && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz-") == "" {
+			return "the word " + first + " may be a sub-command that changes something; git reflog show " + first + " can't"
 		}
 	}
 	return gitFormats(u)

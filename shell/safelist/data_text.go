@@ -59,9 +59,9 @@ var textEntries = []Entry{
 		Name: "xxd", Manual: "xxd(1) of vim 9.0",
 		Options:  "-a,-autoskip -b,-bits -c,-cols=NUM -d -e -E -g,-groupsize=NUM -h -i,-include -l,-len=TEXT -n,-name=TEXT -p,-ps,-plain -s,-skip,-seek=TEXT -u,-uppercase -v",
 		Never:    map[string]string{"-r": "turns a dump into a file"},
-		Operands: "PATH",
-		Pass:     []string{"xxd a.bin", "xxd -l 64 a.bin"},
-		Refuse:   []string{"xxd README.md /tmp/pwn", "xxd -r dump", "xxd a*"},
+		Operands: "PATH", Check: checkXXD,
+		Pass:   []string{"xxd a.bin", "xxd -l 64 a.bin", "xxd -l64 -c 8 a.bin", "xxd -ps a.bin", "xxd -p -u a.bin"},
+		Refuse: []string{"xxd README.md /tmp/pwn", "xxd -r dump", "xxd a*", "xxd -ac 5 /tmp/pwn", "xxd -pl 5 /tmp/pwn"},
 	},
 	{
 		Name: "strings", Manual: "binutils 2.40 strings(1)",
@@ -193,7 +193,7 @@ var textEntries = []Entry{
 		Options: "--normal -q,--brief -s,--report-identical-files -c -C,--context=NUM -u -U,--unified=NUM -NUM -e,--ed -n,--rcs -y,--side-by-side -W,--width=NUM --left-column --suppress-common-lines -p,--show-c-function -F,--show-function-line=TEXT --label=TEXT -L=TEXT -t,--expand-tabs -T,--initial-tab --tabsize=NUM --suppress-blank-empty -r,--recursive --no-dereference -N,--new-file --unidirectional-new-file --ignore-file-name-case --no-ignore-file-name-case -x,--exclude=TEXT -X,--exclude-from=PATH -S,--starting-file=TEXT --from-file=PATH --to-file=PATH -i,--ignore-case -E,--ignore-tab-expansion -Z,--ignore-trailing-space -b,--ignore-space-change -w,--ignore-all-space -B,--ignore-blank-lines -I,--ignore-matching-lines=TEXT -a,--text --strip-trailing-cr --speed-large-files -d,--minimal --horizon-lines=NUM --color[=TEXT] --palette=TEXT --help -v,--version",
 		Never:   map[string]string{"-l,--paginate": "runs pr"},
 		// GNU diff takes more than two operands with --from-file only.
-		Operands: "PATH...", Least: 1,
+		Operands: "PATH...", Least: 1, Check: checkDiff,
 		Pass:   []string{"diff -u a.txt b.txt", "diff -r --brief old new", "diff -U3 a b"},
 		Refuse: []string{"diff -l a b", "diff --paginate a b", "diff *.txt"},
 	},
@@ -237,8 +237,8 @@ var textEntries = []Entry{
 	},
 	{
 		Name: "zcat", Manual: "gzip 1.12 zcat(1)", Options: "-f,--force -l -q,--quiet -v --help --version", Operands: "PATH...", Globs: GlobAny,
-		Unset: []string{"GZIP"},
-		Pass:  []string{"zcat a.gz"}, Refuse: []string{"zcat --suffix=x a"},
+		Unset: []string{"GZIP"}, Check: checkZcat,
+		Pass: []string{"zcat a.gz", "zcat *.gz", "zcat b.tgz c.Z", "zcat"}, Refuse: []string{"zcat --suffix=x a", "zcat a", "zcat -f notes", "zcat *"},
 	},
 }
 

@@ -1,6 +1,7 @@
 package safelist
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -102,11 +103,23 @@ func gitRevisions(u *Use) string {
 	return gitFormats(u)
 }
 
-// gitFormats refuses formats that make git verify signatures with a program.
+// gitMerges are the ways of showing a merge in which git merges nothing itself.
+var gitMerges = []string{"off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc"}
+
+// verifies finds what shows a signature in a format; a sign between % and G only adds or drops a blank or a line's end.
+var verifies = regexp.MustCompile(`%[-+ ]?G|signature`)
+
+// GitVerifies says whether a format makes git verify signatures, with a program.
+func GitVerifies(format string) bool { return verifies.MatchString(format) }
+
+// gitFormats refuses formats and ways of showing that make git run programs.
 func gitFormats(u *Use) string {
 	for _, o := range u.Options {
-		if strings.Contains(o.Value, "%G") || strings.Contains(o.Value, "signature") {
+		if GitVerifies(o.Value) {
 			return "a format that runs gpg"
+		}
+		if o.Name == "--diff-merges" && !slices.Contains(gitMerges, o.Value) {
+			return "it would merge again, with the programs that the repository names for that"
 		}
 	}
 	return ""

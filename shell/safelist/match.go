@@ -22,6 +22,8 @@ type Use struct {
 	// Sandboxed says that the command may follow links to where its words do not
 	// point: harmless only where the sandbox decides what can be read.
 	Sandboxed bool
+	// Follows says the same for the case that a directory is among its paths.
+	Follows bool
 	// Dir is a directory that the command changes to first (git -C).
 	Dir string
 	// EndsOptions is the index in Args of a "--", or -1.

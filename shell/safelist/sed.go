@@ -175,9 +175,9 @@ func (p *sedParser) address(n int) (found, ok bool) {
 	return false, true
 }
 
-// part reads up to the next separator that is not escaped. What looks like a
-// bracket expression holding the separator is refused: seds differ there, and
-// so does where the part would end.
+// part reads up to the next separator that is not escaped. Seds differ in where
+// a bracket expression ends and in whether a separator within one ends the part,
+// so what is not the same to all of them is refused.
 func (p *sedParser) part(sep byte, regex bool) bool {
 	if sep == 0 || sep == '\n' || sep == '\\' {
 		return false
@@ -190,7 +190,7 @@ func (p *sedParser) part(sep byte, regex bool) bool {
 			if p.at+1 >= len(p.s) {
 				return false
 			}
-			if bracket && p.s[p.at+1] == sep {
+			if next := p.s[p.at+1]; bracket && (next == sep || next == '[' || next == ']') {
 				return false
 			}
 			p.at++
@@ -212,6 +212,13 @@ func (p *sedParser) part(sep byte, regex bool) bool {
 			if p.at+1 < len(p.s) && p.s[p.at+1] == ']' {
 				p.at++
 			}
+		case bracket && c == '[' && p.at+1 < len(p.s) && strings.IndexByte(":.=", p.s[p.at+1]) >= 0:
+			// A class such as [:alpha:], whose ] does not end the expression.
+			class, _, found := strings.Cut(p.s[p.at+2:], p.s[p.at+1:p.at+2]+"]")
+			if !found || strings.IndexByte(class, sep) >= 0 || strings.Trim(class, "abcdefghijklmnopqrstuvwxyz-_.") != "" {
+				return false
+			}
+			p.at += 3 + len(class)
 		case regex && c == ']' && bracket:
 			bracket = false
 		}

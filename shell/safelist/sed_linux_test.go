@@ -1,0 +1,35 @@
+package safelist
+
+import (
+	"math/rand"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// R-SH-03, R-SH-08: where a bracket expression ends decides what of a sed script is a command. Scripts made of
+// brackets, classes and separators that the list lets pass are shown to GNU sed itself, which tells of e, r and w.
+func TestSedReadsBracketsAsWeDo(t *testing.T) {
+	inside := []string{"[", "]", "^", "[:alpha:]", `\`, `\\`, "[.", ".]", "[=", "=]", "[:", ":]", "a", "-", ".", `\n`, `\c`, `\]`, `\[`}
+	before := []string{"s/[", "/[", `s/a\[[`, "s/[^", "s/(["}
+	behind := []string{"/]/g;s/e;/x/p", "/]/;s/e;/x/p", "/s/e;/x/p", "/p;/]/s/e;/x/p", "/e;p", "/]/e;p", "/[/]/g;s/e;/x/p"}
+	r := rand.New(rand.NewSource(1))
+	for passed, tries := 0, 0; passed < 150; tries++ {
+		if tries > 100_000 {
+			t.Fatalf("%d of %d scripts pass; there is nothing to compare", passed, tries)
+		}
+		script := before[r.Intn(len(before))]
+		for range 1 + r.Intn(6) {
+			script += inside[r.Intn(len(inside))]
+		}
+		script += behind[r.Intn(len(behind))]
+		if sedScript(script) != "" {
+			continue
+		}
+		passed++
+		out, _ := exec.Command("sed", "--sandbox", "--", script).CombinedOutput()
+		if strings.Contains(string(out), "sandbox mode") {
+			t.Errorf("%q passes, and sed reads a command in it that runs, reads or writes: %s", script, out)
+		}
+	}
+}
