@@ -78,7 +78,7 @@ func TestStartAndFollow(t *testing.T) {
 		}{
 			{ipc.ExecRequest{Open: cli(filepath.Join(a.project, "two")), Command: "touch refused"}, ipc.CodeLimit},
 			{ipc.ExecRequest{Open: cli("/"), Command: "touch refused"}, ipc.CodeBadRoot},
-			{ipc.ExecRequest{Open: cli(a.project), Stdio: "none", Command: "touch refused"}, ipc.CodeNotFound},
+			{ipc.ExecRequest{Open: cli(a.project), Stdio: []string{"stdin"}, Command: "touch refused"}, ipc.CodeNotFound},
 			{ipc.ExecRequest{Ticket: "none", Command: "touch refused", Cwd: a.project}, ipc.CodeDenied},
 			{ipc.ExecRequest{Session: "none", Command: "touch refused"}, ipc.CodeNotFound},
 		} {

@@ -100,12 +100,14 @@ func TestPassedByHand(t *testing.T) {
 	}
 	c.Secret = s.Secret
 	try := func(in, out *os.File) (ipc.ExecStarted, error) {
-		token, closing, err := c.PassStdio(t.Context(), in, out, nil)
-		if err != nil {
-			t.Fatal(err)
+		var own ipc.Stdio
+		if in != nil {
+			own.In = &ipc.Passed{File: in}
 		}
-		defer closing()
-		return c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat README", Stdio: token})
+		if out != nil {
+			own.Out = &ipc.Passed{File: out}
+		}
+		return c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat README", Passed: own})
 	}
 	readme, err := os.OpenFile(filepath.Join(a.project, "README"), os.O_RDWR, 0)
 	if err != nil {

@@ -78,11 +78,7 @@ func (c *client) passing() error {
 		return err
 	}
 	defer null.Close()
-	token, closing, err := c.PassStdio(context.Background(), null, null, null)
-	if err != nil {
-		return err
-	}
-	defer closing()
-	_, err = c.follow(ipc.ExecRequest{Session: c.session, Argv: []string{command}, Stdio: token})
+	own := &ipc.Passed{File: null}
+	_, err = c.follow(ipc.ExecRequest{Session: c.session, Argv: []string{command}, Passed: ipc.Stdio{In: own, Out: own, Err: own}})
 	return err
 }

@@ -17,6 +17,8 @@ type doorkeeper struct {
 	tally *tally
 	admit func(Peer, Role) error
 	log   *slog.Logger
+	// carriers: descriptors may come over this socket; nil: none may.
+	carriers *carriers
 }
 
 // Accept returns an *admitted connection. A peer that is refused still gets one
@@ -50,6 +52,9 @@ func (d *doorkeeper) receive(c net.Conn) net.Conn {
 		}
 		a.refusal = refusal
 		return a
+	}
+	if d.carriers != nil {
+		a.Conn = &carrier{UnixConn: c.(*net.UnixConn), all: d.carriers, uid: peer.UID}
 	}
 	return a
 }
@@ -104,4 +109,14 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 func admittedCaller(r *http.Request) (Caller, *Error) {
 	a := r.Context().Value(connectionKey{}).(*admitted)
 	return a.caller, a.refusal
+}
+
+// carrierOf is the connection that the request came by, if it may carry descriptors.
+func carrierOf(r *http.Request) *carrier {
+	a, ok := r.Context().Value(connectionKey{}).(*admitted)
+	if !ok {
+		return nil
+	}
+	c, _ := a.Conn.(*carrier)
+	return c
 }

@@ -60,17 +60,21 @@ const maxAnswer = 64 << 20
 // client is the HTTP side, made at first use.
 func (c *Client) client() *http.Client {
 	c.once.Do(func() {
-		c.http = &http.Client{
-			Transport: &http.Transport{
-				DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, c.Socket) },
-				DisableCompression:     true,
-				MaxResponseHeaderBytes: 64 << 10,
-				MaxIdleConnsPerHost:    16,
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+		c.http = newHTTP(func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, c.Socket) })
 	})
 	return c.http
+}
+
+func newHTTP(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dial,
+			DisableCompression:     true,
+			MaxResponseHeaderBytes: 64 << 10,
+			MaxIdleConnsPerHost:    16,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // dial connects to one of the daemon's sockets, and starts the daemon where

@@ -3,12 +3,14 @@ package ipc
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -115,24 +117,35 @@ func (c *Client) Check(ctx context.Context, r CheckRequest) (Verdict, error) {
 
 // StartExec queues a command.
 func (c *Client) StartExec(ctx context.Context, r ExecRequest) (ExecStarted, error) {
+	c = c.with(&r)
 	return ask[ExecStarted](ctx, c, "POST", "/v1/exec", r)
 }
 
 // RunExec is StartExec and ExecEvents in one exchange. The stream begins with the
 // command's first event.
 func (c *Client) RunExec(ctx context.Context, r ExecRequest) (ExecStarted, Stream[Event], error) {
+	c = c.with(&r)
 	body, header, err := encodeBody(r)
 	if err != nil {
 		return ExecStarted{}, nil, err
 	}
 	events, err := c.events(ctx, "POST", "/v1/exec/events", body, header)
-	if code := CodeOf(err); code == CodeMethod || code == CodeNoRoute {
-		err = &Error{Code: code, Message: "the daemon that runs is older than this program, and does not know its requests", Hint: "end it, and a new one is started: sbx stop"}
+	if code := CodeOf(err); code == CodeMethod || code == CodeNoRoute || code == "" && speaksOtherwise(err) {
+		err = older(code)
 	}
 	if err != nil {
 		return ExecStarted{}, nil, err
 	}
 	return begun(ctx, events)
+}
+
+// speaksOtherwise reports an error that is no answer of HTTP: stdio.sock had a protocol of its own once.
+func speaksOtherwise(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "malformed HTTP")
+}
+
+func older(code Code) *Error {
+	return &Error{Code: cmp.Or(code, CodeNoRoute), Message: "the daemon that runs is older than this program, and does not know its requests", Hint: "end it, and a new one is started: sbx stop"}
 }
 
 // begun takes the event that says what was started.

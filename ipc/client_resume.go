@@ -16,6 +16,9 @@ func (c *Client) Resume(ctx context.Context, conn net.Conn, read []byte) (ExecSt
 	const what = "POST /v1/exec/events"
 	answer := bufio.NewReader(io.MultiReader(bytes.NewReader(read), conn))
 	resp, err := http.ReadResponse(answer, &http.Request{Method: "POST"})
+	if speaksOtherwise(err) {
+		err = older("")
+	}
 	if err != nil {
 		conn.Close()
 		return ExecStarted{}, nil, fmt.Errorf("%s: %w", what, err)

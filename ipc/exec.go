@@ -33,10 +33,10 @@ type ExecRequest struct {
 	Description    string            `json:"description,omitempty"`
 	IdempotencyKey string            `json:"idempotency_key,omitempty"` // or the header Idempotency-Key; the server sees to it
 	Batch          *BatchPlace       `json:"batch,omitempty"`
-	// Stdio is the token of descriptors that were passed over stdio.sock.
-	Stdio string `json:"stdio,omitempty"`
-	// Passed are those descriptors: the backend's to close once it has
-	// started the command, the server's where it has not.
+	// Stdio names the descriptors that come with the request, over stdio.sock, in this order: "stdin", "stdout", "stderr".
+	Stdio []string `json:"stdio,omitempty"`
+	// Passed are those descriptors. A Client sends them, and writes Stdio; they stay its
+	// caller's. A Backend's are its to close once it has started the command, the server's where it has not.
 	Passed Stdio `json:"-"`
 }
 

@@ -83,14 +83,18 @@ func (t *told) Next(ctx context.Context) (Event, error) {
 	return e, err
 }
 
-// startWith starts a command with the descriptors that were passed for it.
+// startWith starts a command with the descriptors that came for it.
 func (x *exchange) startWith(ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
-	if r.Stdio == "" {
+	if len(r.Stdio) == 0 {
 		return x.backend.StartExec(ctx, c, r)
 	}
-	var ok bool
-	if r.Passed, ok = x.deposits.take(c.Peer, r.Stdio); !ok {
-		return ExecStarted{}, &Error{Code: CodeNotFound, Message: "no descriptors wait under this token", Hint: "pass them over " + StdioSocket + " from the same process, keep that connection open, and use the token once"}
+	if x.carrier == nil {
+		return ExecStarted{}, noneCame()
+	}
+	var bad *Error
+	if r.Passed, bad = x.carrier.take(r.Stdio); bad != nil {
+		x.log.Debug("descriptors refused", "peer", c.Peer.String(), "reason", bad.Message)
+		return ExecStarted{}, bad
 	}
 	if r.Passed.In != nil && r.Stdin != "" && r.Stdin != StdinNone {
 		r.Passed.Close()

@@ -72,10 +72,10 @@ func play(act string) int {
 		}
 		defer events.Close()
 	case "steal": // use descriptors that another process passed
-		var socket, token, session, secret string
-		fmt.Sscan(arg, &socket, &token, &session, &secret)
+		var socket, session, secret string
+		fmt.Sscan(arg, &socket, &session, &secret)
 		c := &ipc.Client{Socket: socket, Secret: ipc.Secret(secret)}
-		_, err := c.StartExec(context.Background(), ipc.ExecRequest{Session: session, Command: "echo stolen", Stdio: token})
+		_, _, err := c.RunExec(context.Background(), ipc.ExecRequest{Session: session, Command: "echo stolen", Stdio: []string{"stdout"}})
 		if ipc.CodeOf(err) != ipc.CodeNotFound {
 			fmt.Println("it was told", err)
 			return 1

@@ -179,7 +179,10 @@ func TestRunExecRefused(t *testing.T) {
 		`{"open":{"kind":"cli","cwd":"a\u0000"},"command":"echo"}`:     ipc.CodeBadRequest,
 		`{` + cli + `,"idempotency_key":"k","command":"echo"}`:         ipc.CodeBadRequest,
 		`{"session":"none","command":"echo"}`:                          ipc.CodeNotFound,
-		`{` + own + `,"stdio":"none","command":"echo"}`:                ipc.CodeNotFound,
+		`{` + own + `,"stdio":["stdin"],"command":"echo"}`:             ipc.CodeNotFound,
+		`{` + own + `,"stdio":"none","command":"echo"}`:                ipc.CodeBadRequest,
+		`{` + own + `,"stdio":["none"],"command":"echo"}`:              ipc.CodeBadRequest,
+		`{` + own + `,"stdio":["stdout","stdin"],"command":"echo"}`:    ipc.CodeBadRequest,
 		`{` + own + `,"command":"` + strings.Repeat("x", 5<<10) + `"}`: ipc.CodeTooLarge,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://sandboxd/v1/exec/events", strings.NewReader(body))

@@ -26,7 +26,7 @@ type Server struct {
 	// the service manager. Serve closes them.
 	Agent    []net.Listener
 	Approver []net.Listener
-	// Stdio are the sockets over which agents pass descriptors; none: none can be.
+	// Stdio are sockets for agents, too, over which descriptors may come with a request; none: none can.
 	Stdio  []net.Listener
 	Limits Limits
 	Log    *slog.Logger // nil: nothing is logged
@@ -53,33 +53,21 @@ func (s *Server) Serve(ctx context.Context) error {
 	for _, d := range doors {
 		d.listenAs(base)
 	}
-	passing := &stdioDoor{limits: limits, deposits: doors[0].deposits, log: logger, open: map[net.Conn]bool{},
-		keeper: doorkeeper{role: RoleAgent, tally: newTally(limits), admit: s.Backend.Admit, log: logger}}
 	failed := make(chan error, len(s.Agent)+len(s.Approver)+len(s.Stdio))
 	var serving sync.WaitGroup
-	for i, listeners := range [][]net.Listener{s.Agent, s.Approver} {
+	for i, listeners := range [][]net.Listener{s.Agent, s.Approver, s.Stdio} {
 		for _, l := range listeners {
 			serving.Go(func() {
-				if err := doors[i].serve(l); !errors.Is(err, http.ErrServerClosed) {
+				if err := doors[i%2].serve(l, i == 2); !errors.Is(err, http.ErrServerClosed) {
 					failed <- fmt.Errorf("serve %q: %w", l.Addr(), err)
 				}
 			})
 		}
 	}
-	for _, l := range s.Stdio {
-		serving.Go(func() {
-			if err := passing.serve(l); !errors.Is(err, net.ErrClosed) {
-				failed <- fmt.Errorf("serve %q: %w", l.Addr(), err)
-			}
-		})
-	}
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
-	}
-	for _, l := range s.Stdio {
-		l.Close()
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.Grace)
 	defer cancel()
@@ -93,7 +81,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	closing.Wait()
 	cut()
-	passing.close()
 	for _, d := range doors {
 		d.http.Close()
 	}
@@ -112,7 +99,7 @@ type door struct {
 	tally    *tally
 	starts   *memory[ExecStarted]
 	changes  *memory[FileResult]
-	deposits *deposits // of the agent's door
+	carriers *carriers // of descriptors
 	log      *slog.Logger
 	mux      *http.ServeMux
 	methods  []string
@@ -128,7 +115,7 @@ type door struct {
 // callers are those that the doorkeeper let in.
 func newDoor(h *Handler) *door {
 	d := &door{
-		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), deposits: newDeposits(), log: h.Log,
+		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), carriers: &carriers{users: map[int]int{}}, log: h.Log,
 		mux: http.NewServeMux(), names: map[string]Route{}, origins: h.Origins, ending: h.Ending, identify: h.Caller,
 	}
 	if d.identify == nil {
@@ -179,15 +166,23 @@ func (d *door) quiet(ctx context.Context) {
 	}
 }
 
-func (d *door) serve(l net.Listener) error {
-	return d.http.Serve(&doorkeeper{Listener: l, role: d.role, tally: d.tally, admit: d.backend.Admit, log: d.log})
+// serve answers what comes over a socket, with descriptors if they may come.
+func (d *door) serve(l net.Listener, stdio bool) error {
+	k := &doorkeeper{Listener: l, role: d.role, tally: d.tally, admit: d.backend.Admit, log: d.log}
+	if stdio {
+		k.carriers = d.carriers
+	}
+	return d.http.Serve(k)
 }
 
 // ServeHTTP answers one request.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handlers.Add(1)
 	defer d.handlers.Done()
-	x := &exchange{ResponseWriter: w, r: r, door: d}
+	x := &exchange{ResponseWriter: w, r: r, door: d, carrier: carrierOf(r)}
+	if x.carrier != nil {
+		defer x.carrier.drop()
+	}
 	var refusal *Error
 	if x.caller, refusal = d.identify(r); refusal != nil {
 		w.Header().Set("Connection", "close")
@@ -255,6 +250,7 @@ type exchange struct {
 	begun    bool      // the answer's status is sent
 	timed    time.Time // when what is written was bounded last
 	failed   *Error    // what was refused with
+	carrier  *carrier  // that the request came by; nil: no descriptors can have come
 }
 
 // WriteHeader remembers that the answer has begun.

@@ -1,35 +1,15 @@
 package ipc
 
 import (
-	"bytes"
-	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// StdioRequest is the one line that a client writes to stdio.sock, together
-// with a descriptor (SCM_RIGHTS, unix(7)) for each that is true, in this order.
-type StdioRequest struct {
-	Stdin  bool `json:"stdin,omitempty"`
-	Stdout bool `json:"stdout,omitempty"`
-	Stderr bool `json:"stderr,omitempty"`
-}
-
-// StdioAnswer answers it. The descriptors wait for an [ExecRequest] with this
-// token in Stdio, from the same process, for as long as the connection is open.
-type StdioAnswer struct {
-	Stdio string `json:"stdio"`
-}
 
 // Stdio are descriptors of the caller's own that a command is to have as its
 // standard input, output and error; nil: not passed.
@@ -70,195 +50,145 @@ func (s Stdio) Close() {
 	s.each(func(_ string, p *Passed) { p.File.Close() })
 }
 
-// maxDeposits bounds the descriptors of one user, by threes, that wait for
-// their command.
-const maxDeposits = 64
+// Stdios are what descriptors can be passed as, in the order in which they come.
+var Stdios = []string{"stdin", "stdout", "stderr"}
 
-// deposits are passed descriptors that wait for the command they are for.
-type deposits struct {
+// maxCarriers bounds the connections of one user that carry descriptors for
+// which no command has been started.
+const maxCarriers = 64
+
+// carriers counts them.
+type carriers struct {
 	mu    sync.Mutex
-	byKey map[string]*deposit
-	users map[int]int // how many each has
+	users map[int]int
 }
 
-type deposit struct {
-	owner Peer
-	stdio Stdio
-}
-
-func newDeposits() *deposits {
-	return &deposits{byKey: map[string]*deposit{}, users: map[int]int{}}
-}
-
-// put keeps descriptors under a new key.
-func (d *deposits) put(owner Peer, stdio Stdio) (string, *Error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.users[owner.UID] >= maxDeposits {
-		return "", &Error{Code: CodeLimit, Message: "this user has too many descriptors waiting for their command", Hint: "start the commands, or close the connections"}
+func (h *carriers) begin(uid int) *Error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users[uid] >= maxCarriers {
+		return &Error{Code: CodeLimit, Message: "this user has too many descriptors waiting for their command", Hint: "start the commands, or close the connections"}
 	}
-	key := rand.Text()
-	d.byKey[key] = &deposit{owner, stdio}
-	d.users[owner.UID]++
-	return key, nil
+	h.users[uid]++
+	return nil
 }
 
-// take takes out what the key means, for the process that put it there.
-func (d *deposits) take(p Peer, key string) (Stdio, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	one := d.byKey[key]
-	if one == nil || one.owner.UID != p.UID || one.owner.Process() != p.Process() {
-		return Stdio{}, false
-	}
-	d.remove(key)
-	return one.stdio, true
-}
-
-// drop closes what nobody took.
-func (d *deposits) drop(key string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if one := d.byKey[key]; one != nil {
-		d.remove(key)
-		one.stdio.Close()
+func (h *carriers) end(uid int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users[uid]--; h.users[uid] == 0 {
+		delete(h.users, uid)
 	}
 }
 
-func (d *deposits) remove(key string) {
-	uid := d.byKey[key].owner.UID
-	delete(d.byKey, key)
-	if d.users[uid]--; d.users[uid] == 0 {
-		delete(d.users, uid)
-	}
-}
+// carrier is a connection to stdio.sock. It keeps the descriptors that come
+// with what is read from it, until the request that they came with has ended.
+type carrier struct {
+	*net.UnixConn
+	all *carriers
+	uid int
+	oob []byte // the reader's
 
-// stdioDoor serves stdio.sock.
-type stdioDoor struct {
-	limits   Limits
-	deposits *deposits
-	keeper   doorkeeper
-	log      *slog.Logger
-	serving  sync.WaitGroup
-
-	mu   sync.Mutex
-	open map[net.Conn]bool // nil: closed
-}
-
-// serve answers connections until the listener is closed.
-func (s *stdioDoor) serve(l net.Listener) error {
-	keeper := s.keeper
-	keeper.Listener = Patient(l)
-	for {
-		c, err := keeper.Accept()
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		if s.open == nil {
-			s.mu.Unlock()
-			c.Close()
-			continue
-		}
-		s.open[c] = true
-		s.mu.Unlock()
-		s.serving.Go(func() {
-			defer func() {
-				c.Close()
-				s.mu.Lock()
-				delete(s.open, c)
-				s.mu.Unlock()
-			}()
-			s.answer(c.(*admitted))
-		})
-	}
-}
-
-// close cuts every connection off and returns when none is left.
-func (s *stdioDoor) close() {
-	s.mu.Lock()
-	open := s.open
-	s.open = nil
-	for c := range open {
-		c.Close()
-	}
-	s.mu.Unlock()
-	s.serving.Wait()
-}
-
-// answer takes one message and keeps what came with it until it is taken or
-// the connection ends.
-func (s *stdioDoor) answer(c *admitted) {
-	c.SetReadDeadline(time.Now().Add(s.limits.Read))
-	stdio, bad := receive(c)
-	var key string
-	if bad == nil {
-		if key, bad = s.deposits.put(c.caller.Peer, stdio); bad != nil {
-			stdio.Close()
-		}
-	}
-	c.SetWriteDeadline(time.Now().Add(s.limits.Write))
-	if bad != nil {
-		s.log.Debug("descriptors refused", "peer", c.caller.Peer.String(), "reason", bad.Message)
-		c.Write(encode(errorBody{bad}))
-		return
-	}
-	defer s.deposits.drop(key)
-	if _, err := c.Write(encode(StdioAnswer{key})); err != nil {
-		return
-	}
-	// Nothing more is to come but the end; descriptors that do are closed by
-	// the kernel, since nobody asks for them.
-	c.SetReadDeadline(time.Time{})
-	c.Read(make([]byte, 1))
+	mu     sync.Mutex
+	files  []*os.File
+	bad    *Error // why what came can't be had; nil: it can
+	counts bool
+	closed bool
 }
 
 // maxPassed is the most descriptors that one message can carry (SCM_MAX_FD in
 // unix(7)): room for all, so that what is too much is seen.
 const maxPassed = 253
 
-// receive reads a message. What came with one that is refused is closed.
-func receive(c *admitted) (Stdio, *Error) {
-	if c.refusal != nil {
-		return Stdio{}, c.refusal
+func (c *carrier) Read(b []byte) (int, error) {
+	if c.oob == nil {
+		c.oob = make([]byte, unix.CmsgSpace(4*maxPassed))
 	}
-	conn, ok := c.Conn.(*net.UnixConn)
-	if !ok {
-		return Stdio{}, badRequest("this is no Unix socket")
-	}
-	line := make([]byte, 512)
-	oob := make([]byte, unix.CmsgSpace(4*maxPassed))
-	n, oobn, flags, _, err := conn.ReadMsgUnix(line, oob) // close-on-exec, says package net
-	if err != nil {
-		return Stdio{}, badRequest("read: " + err.Error())
-	}
-	files, bad := passedFiles(oob[:oobn])
-	if bad == nil && flags&unix.MSG_CTRUNC != 0 {
-		bad = badRequest("more came with the message than can be taken")
-	}
-	var req StdioRequest
-	if bad == nil {
-		req, bad = readStdio(line[:n])
-	}
-	if bad == nil {
-		var stdio Stdio
-		if stdio, bad = req.assign(files); bad == nil {
-			return stdio, nil
+	n, oobn, flags, _, err := c.ReadMsgUnix(b, c.oob) // close-on-exec, says package net
+	if oobn > 0 || flags&unix.MSG_CTRUNC != 0 {
+		files, bad := passedFiles(c.oob[:oobn])
+		if bad == nil && flags&unix.MSG_CTRUNC != 0 {
+			bad = badRequest("more came with the request than can be taken")
 		}
+		c.keep(files, bad)
 	}
+	return n, err
+}
+
+func (c *carrier) keep(files []*os.File, bad *Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.files = append(c.files, files...)
+	if c.bad == nil {
+		c.bad = bad
+	}
+	if len(c.files) > len(Stdios) && c.bad == nil {
+		c.bad = badRequest(fmt.Sprintf("%d descriptors came, %d is the most", len(c.files), len(Stdios)))
+	}
+	if !c.counts && c.bad == nil {
+		c.bad = c.all.begin(c.uid)
+		c.counts = c.bad == nil
+	}
+	if c.bad != nil || c.closed {
+		c.files = closeAll(c.files)
+	}
+}
+
+func closeAll(files []*os.File) []*os.File {
 	for _, f := range files {
 		f.Close()
 	}
-	return Stdio{}, bad
+	return nil
 }
 
-// readStdio reads the line that says which descriptors came.
-func readStdio(line []byte) (StdioRequest, *Error) {
-	body, ok := bytes.CutSuffix(line, []byte("\n"))
-	if !ok {
-		return StdioRequest{}, badRequest("want one line of at most 511 bytes, in one message with its descriptors")
+// take hands out what came, by these names.
+func (c *carrier) take(names []string) (Stdio, *Error) {
+	c.mu.Lock()
+	files, bad := c.files, c.bad
+	c.release()
+	c.mu.Unlock()
+	if bad == nil && len(files) == 0 {
+		bad = noneCame()
 	}
-	return decode[StdioRequest](body)
+	var stdio Stdio
+	if bad == nil {
+		stdio, bad = assign(names, files)
+	}
+	if bad != nil {
+		closeAll(files)
+		return Stdio{}, bad
+	}
+	return stdio, nil
+}
+
+func noneCame() *Error {
+	return &Error{Code: CodeNotFound, Message: "no descriptors came with this request", Hint: "send them with its first byte, over " + StdioSocket}
+}
+
+// drop closes what nobody took.
+func (c *carrier) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	closeAll(c.files)
+	c.release()
+}
+
+// release forgets what came. The caller holds mu.
+func (c *carrier) release() {
+	c.files, c.bad = nil, nil
+	if c.counts {
+		c.counts = false
+		c.all.end(c.uid)
+	}
+}
+
+// Close closes what it carries, too.
+func (c *carrier) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.drop()
+	return c.UnixConn.Close()
 }
 
 // passedFiles takes the descriptors out of a message's ancillary data. Those
@@ -282,34 +212,21 @@ func passedFiles(oob []byte) (files []*os.File, bad *Error) {
 }
 
 // assign gives each file its place, if it may be passed at all.
-func (r StdioRequest) assign(files []*os.File) (Stdio, *Error) {
+func assign(names []string, files []*os.File) (Stdio, *Error) {
+	if len(names) != len(files) {
+		return Stdio{}, badRequest(fmt.Sprintf("the request names %d descriptors, %d came", len(names), len(files)))
+	}
 	var s Stdio
-	places := []struct {
-		named bool
-		name  string
-		to    **Passed
-	}{{r.Stdin, "stdin", &s.In}, {r.Stdout, "stdout", &s.Out}, {r.Stderr, "stderr", &s.Err}}
-	want := 0
-	for _, p := range places {
-		if p.named {
-			want++
-		}
-	}
-	if want != len(files) || want == 0 {
-		return Stdio{}, badRequest(fmt.Sprintf("the line names %d descriptors, %d came", want, len(files)))
-	}
-	for _, p := range places {
-		if !p.named {
-			continue
-		}
-		one, err := examine(files[0])
-		if err == nil && (p.name == "stdin" && !one.Read || p.name != "stdin" && !one.Write) {
+	places := map[string]**Passed{"stdin": &s.In, "stdout": &s.Out, "stderr": &s.Err}
+	for i, name := range names {
+		one, err := examine(files[i])
+		if err == nil && (name == "stdin" && !one.Read || name != "stdin" && !one.Write) {
 			err = errors.New("it was not opened for that")
 		}
 		if err != nil {
-			return Stdio{}, &Error{Code: CodeForbidden, Message: fmt.Sprintf("%s can't be passed: %v", p.name, err), Hint: "have it relayed: leave it out here, and use stdin \"stream\", the events, or tty"}
+			return Stdio{}, &Error{Code: CodeForbidden, Message: fmt.Sprintf("%s can't be passed: %v", name, err), Hint: "have it relayed: leave it out here, and use stdin \"stream\", the events, or tty"}
 		}
-		*p.to, files = one, files[1:]
+		*places[name] = one
 	}
 	return s, nil
 }
@@ -368,45 +285,4 @@ func examine(f *os.File) (*Passed, error) {
 func isTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
 	return err == nil
-}
-
-// PassStdio hands descriptors of our own to the daemon, for one command that
-// names the token in [ExecRequest.Stdio]. They stay ours to close. The
-// connection is closed by close, at the latest when the command has started. An
-// [*Error] of CodeForbidden says that one can't be passed and must be relayed.
-func (c *Client) PassStdio(ctx context.Context, in, out, errs *os.File) (token string, closing func(), err error) {
-	conn, err := c.dial(ctx, stdioPath(c.Socket))
-	if start := (*startError)(nil); errors.As(err, &start) {
-		return "", nil, start.error
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("pass descriptors: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			conn.Close()
-		}
-	}()
-	var fds []int
-	for _, f := range []*os.File{in, out, errs} {
-		if f != nil {
-			fds = append(fds, int(f.Fd()))
-		}
-	}
-	line := encode(StdioRequest{Stdin: in != nil, Stdout: out != nil, Stderr: errs != nil})
-	if _, _, err := conn.(*net.UnixConn).WriteMsgUnix(line, unix.UnixRights(fds...), nil); err != nil {
-		return "", nil, fmt.Errorf("pass descriptors: %w", err)
-	}
-	conn.SetReadDeadline(time.Now().Add(30 * time.Second))
-	var answer struct {
-		StdioAnswer
-		Error *Error `json:"error"`
-	}
-	if err := json.NewDecoder(conn).Decode(&answer); err != nil {
-		return "", nil, fmt.Errorf("pass descriptors: %w", err)
-	}
-	if answer.Error != nil {
-		return "", nil, answer.Error
-	}
-	return answer.Stdio, func() { conn.Close() }, nil
 }

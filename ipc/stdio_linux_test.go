@@ -1,9 +1,12 @@
 package ipc_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +106,17 @@ func kinds(t testing.TB) map[string]struct {
 	}
 }
 
+// passed are descriptors to pass; nil ones are left out.
+func passed(in, out *os.File) (s ipc.Stdio) {
+	if in != nil {
+		s.In = &ipc.Passed{File: in}
+	}
+	if out != nil {
+		s.Out = &ipc.Passed{File: out}
+	}
+	return s
+}
+
 // R-IP-10: each kind of descriptor is tried; what is refused says that it is to
 // be relayed, and nothing of it stays open.
 func TestPassedKinds(t *testing.T) {
@@ -110,7 +124,7 @@ func TestPassedKinds(t *testing.T) {
 	all := kinds(t)
 	before := descriptors(t)
 	for name, k := range all {
-		token, closing, err := h.Agent.PassStdio(t.Context(), k.file, nil, nil)
+		started, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo", Passed: passed(k.file, nil)})
 		if (err == nil) != k.ok {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -121,18 +135,26 @@ func TestPassedKinds(t *testing.T) {
 			}
 			continue
 		}
-		closing()
-		// With the connection what it had carried is gone.
 		eventually(t, name+" is given back", func() bool {
-			_, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo", Stdio: token})
-			return ipc.CodeOf(err) == ipc.CodeNotFound
+			events, err := h.Agent.ExecEvents(t.Context(), ipc.EventsRequest{ID: started.ID})
+			if err != nil {
+				return false
+			}
+			defer events.Close()
+			for {
+				if e, err := events.Next(t.Context()); err != nil || e.Type == ipc.EventExit {
+					return err == nil
+				}
+			}
 		})
 	}
+	h.Agent.Close()
 	eventually(t, "no descriptor is left", func() bool { return descriptors(t) <= before+2 })
 }
 
 // R-IP-10: the command reads and writes the caller's own files; the result says
-// that no cap applies; a token is for its process, and for once.
+// that no cap applies; descriptors are for the request that they came with, and
+// for no other one.
 func TestPassStdio(t *testing.T) {
 	h, _, s := house(t, ipc.Limits{})
 	inR, inW, err := os.Pipe()
@@ -146,23 +168,30 @@ func TestPassStdio(t *testing.T) {
 	defer outR.Close()
 	io.WriteString(inW, "through my own pipe")
 	inW.Close()
-	token, closing, err := h.Agent.PassStdio(t.Context(), inR, outW, nil)
-	if err != nil {
+	own := passed(inR, outW)
+	_, refused := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", TTY: true, Passed: own})
+	if ipc.CodeOf(refused) != ipc.CodeBadRequest {
+		t.Errorf("with a terminal: %v", refused)
+	}
+	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", Stdin: ipc.StdinStream, Passed: own}); ipc.CodeOf(err) != ipc.CodeBadRequest {
+		t.Errorf("with a stream: %v", err)
+	}
+	// Over agent.sock none can come, and nobody else's connection has these.
+	carrying := rawStdio(t, h.Agent.Socket)
+	if _, _, err := carrying.WriteMsgUnix([]byte("POST /v1/exec HTTP/1.1\r\n"), unix.UnixRights(int(outW.Fd())), nil); err != nil {
 		t.Fatal(err)
 	}
-	defer closing()
-	start(t, strings.Join([]string{"steal", h.Agent.Socket, token, s.ID, string(s.Secret)}, " "), nil).end()
-	for _, bad := range []ipc.ExecRequest{
-		{Session: s.ID, Command: "cat", Stdio: token, TTY: true},
-		{Session: s.ID, Command: "cat", Stdio: "guessed"},
-	} {
-		if _, err := h.Agent.StartExec(t.Context(), bad); err == nil {
-			t.Errorf("%+v was taken", bad)
+	defer carrying.Close()
+	for range 3 { // whether or not the server has read that by now
+		if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", Stdio: []string{"stdout"}}); ipc.CodeOf(err) != ipc.CodeNotFound {
+			t.Errorf("without any: %v", err)
 		}
+		start(t, strings.Join([]string{"steal", h.Agent.Socket, s.ID, string(s.Secret)}, " "), nil).end()
 	}
-	events := run(t, h.Agent, ipc.ExecRequest{Session: s.ID, Command: "cat", Stdio: token})
+	events := run(t, h.Agent, ipc.ExecRequest{Session: s.ID, Command: "cat", Passed: own})
 	inR.Close()
 	outW.Close()
+	carrying.Close()
 	if b, err := io.ReadAll(outR); err != nil || string(b) != "through my own pipe" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -172,8 +201,24 @@ func TestPassStdio(t *testing.T) {
 	if x := events[len(events)-1].Exit; strings.Join(x.Uncapped, " ") != "stdout" {
 		t.Errorf("%+v", x)
 	}
-	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", Stdio: token}); ipc.CodeOf(err) != ipc.CodeNotFound {
-		t.Errorf("a second time: %v", err)
+}
+
+// Starting and following in one exchange takes descriptors, too.
+func TestPassToRun(t *testing.T) {
+	h, _, s := house(t, ipc.Limits{})
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, events, err := h.Agent.RunExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo hi", Passed: passed(nil, w)})
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	if b, err := io.ReadAll(r); err != nil || string(b) != "hi\n" {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 
@@ -187,108 +232,131 @@ func TestPassedFlags(t *testing.T) {
 	r, w := os.NewFile(uintptr(p[0]), "r"), os.NewFile(uintptr(p[1]), "w")
 	defer r.Close()
 	defer w.Close()
-	token, closing, err := h.Agent.PassStdio(t.Context(), nil, w, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closing()
-	run(t, h.Agent, ipc.ExecRequest{Session: s.ID, Command: "echo hi", Stdio: token})
+	run(t, h.Agent, ipc.ExecRequest{Session: s.ID, Command: "echo hi", Passed: passed(nil, w)})
 	if flags, err := unix.FcntlInt(uintptr(p[1]), unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK == 0 {
 		t.Errorf("flags %#x, %v", flags, err)
 	}
 }
 
-// pass sends any line with any descriptors, as no client of ours would.
-func pass(t testing.TB, agent, line string, fds ...int) (answer string) {
+// rawStdio is a connection to stdio.sock.
+func rawStdio(t testing.TB, agent string) *net.UnixConn {
 	t.Helper()
 	c, err := net.Dial("unix", filepath.Join(filepath.Dir(agent), ipc.StdioSocket))
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c.(*net.UnixConn)
+}
+
+// pass sends any request's body with any descriptors, as no client of ours would.
+func pass(t testing.TB, agent, secret, body string, fds ...int) (answer string) {
+	t.Helper()
+	c := rawStdio(t, agent)
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(10 * time.Second))
 	var oob []byte
 	if len(fds) > 0 {
 		oob = unix.UnixRights(fds...)
 	}
-	c.(*net.UnixConn).WriteMsgUnix([]byte(line), oob, nil)
-	c.(*net.UnixConn).CloseWrite()
+	text := fmt.Sprintf("POST /v1/exec HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", secret, len(body), body)
+	c.WriteMsgUnix([]byte(text), oob, nil)
 	b, _ := io.ReadAll(c)
 	return string(b)
 }
 
-// R-IP-05: what is no request is refused, and every descriptor closed.
+// R-IP-05: what does not fit together is refused, and every descriptor closed.
 func TestPassMalformed(t *testing.T) {
-	h, _, _ := house(t, ipc.Limits{})
+	h, _, s := house(t, ipc.Limits{})
 	null := int(openRaw(t, "/dev/null", unix.O_RDWR).Fd())
 	many := make([]int, 253)
 	for i := range many {
 		many[i] = null
 	}
-	if answer := pass(t, h.Agent.Socket, "{\"stdin\":true}\n", null); !strings.Contains(answer, `"stdio"`) {
+	request := func(stdio string) string { return `{"session":"` + s.ID + `","command":"echo",` + stdio + `}` }
+	if answer := pass(t, h.Agent.Socket, string(s.Secret), request(`"stdio":["stdout"]`), null); !strings.Contains(answer, `"id"`) {
 		t.Errorf("a good one: %s", answer)
 	}
-	before := descriptors(t)
+	h.Agent.Close()
+	var before int
+	eventually(t, "that is over", func() bool { n := descriptors(t); same := n == before; before = n; return same })
 	for _, c := range []struct {
-		line string
-		fds  []int
+		stdio, code string
+		fds         []int
 	}{
-		{"", nil},
-		{"\n", nil},
-		{"{}\n", nil},
-		{"{}\n", []int{null}},
-		{"{\"stdin\":true}\n", nil},
-		{"{\"stdin\":true}", []int{null}},
-		{"{\"stdin\":true,\"stdin\":true}\n", []int{null}},
-		{"{\"stdin\":1}\n", []int{null}},
-		{"[]\n", []int{null}},
-		{"{\"stdin\":true}\n", []int{null, null}},
-		{"{\"stdin\":true,\"stdout\":true,\"stderr\":true}\n", []int{null, null}},
-		{"{\"stdin\":true}\n", many},
-		{"GET /v1/version HTTP/1.1\r\n\r\n", []int{null}},
-		{"{\"stdin\":true,\"x\":\"" + strings.Repeat("x", 600) + "\"}\n", []int{null}},
+		{`"stdio":["stdout"]`, "not_found", nil},
+		{`"stdio":["stdin"]`, "bad_request", []int{null, null}},
+		{`"stdio":["stdin","stdout","stderr"]`, "bad_request", []int{null, null}},
+		{`"stdio":["stdin","stdin"]`, "bad_request", []int{null, null}},
+		{`"stdio":["stderr","stdin"]`, "bad_request", []int{null, null}},
+		{`"stdio":["stdin"]`, "bad_request", many},
+		{`"stdio":["stdin","stdout","stderr"]`, "bad_request", []int{null, null, null, null}},
+		{`"stdio":"stdin"`, "bad_request", []int{null}},
+		{`"stdio":[1]`, "bad_request", []int{null}},
+		{`"stdio":["stdin"],"stdio":["stdin"]`, "bad_request", []int{null}},
+		{`"stdio":["stdin"],"tty":true`, "bad_request", []int{null}},
 	} {
-		if answer := pass(t, h.Agent.Socket, c.line, c.fds...); !strings.Contains(answer, `"bad_request"`) {
-			t.Errorf("%q with %d: %s", c.line, len(c.fds), answer)
+		if answer := pass(t, h.Agent.Socket, string(s.Secret), request(c.stdio), c.fds...); !strings.Contains(answer, `"`+c.code+`"`) {
+			t.Errorf("%q with %d: %s", c.stdio, len(c.fds), answer)
 		}
 	}
-	eventually(t, "every descriptor is closed", func() bool { return descriptors(t) <= before })
+	// What came with another request is closed with that, on a connection that stays.
+	c := rawStdio(t, h.Agent.Socket)
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for range 3 {
+		if _, _, err := c.WriteMsgUnix([]byte("GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"), unix.UnixRights(null, null, null), nil); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		io.Copy(io.Discard, resp.Body)
+	}
+	eventually(t, "every descriptor is closed", func() bool { return descriptors(t) <= before+3 }) // both ends of that, and a pidfd
 }
 
 // One user's waiting descriptors are bounded.
-func TestDepositLimit(t *testing.T) {
-	h, _, _ := house(t, ipc.Limits{})
+func TestCarrierLimit(t *testing.T) {
+	h, _, s := house(t, ipc.Limits{})
 	null := openRaw(t, "/dev/null", unix.O_RDWR)
-	for i := range 65 {
-		_, closing, err := h.Agent.PassStdio(t.Context(), null, nil, nil)
-		if (err == nil) != (i < 64) || err != nil && ipc.CodeOf(err) != ipc.CodeLimit {
-			t.Fatalf("number %d: %v", i+1, err)
+	before := descriptors(t)
+	for range 64 {
+		c := rawStdio(t, h.Agent.Socket)
+		defer c.Close()
+		if _, _, err := c.WriteMsgUnix([]byte("P"), unix.UnixRights(int(null.Fd())), nil); err != nil {
+			t.Fatal(err)
 		}
-		if err == nil {
-			defer closing()
-		}
+	}
+	eventually(t, "all wait", func() bool { return descriptors(t) >= before+4*64 }) // both ends, a pidfd, and what came
+	own := passed(nil, null)
+	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo", Passed: own}); ipc.CodeOf(err) != ipc.CodeLimit {
+		t.Errorf("one too many: %v", err)
+	}
+	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo"}); err != nil {
+		t.Errorf("without any: %v", err)
 	}
 }
 
-// FuzzPassed: whatever line comes with whatever descriptors, nothing breaks
+// FuzzPassed: whatever body comes with whatever descriptors, nothing breaks
 // and none of them stays open.
 func FuzzPassed(f *testing.F) {
-	h, _, _ := house(f, ipc.Limits{})
+	h, _, s := house(f, ipc.Limits{})
 	var pool []int
 	for _, k := range kinds(f) {
 		pool = append(pool, int(k.file.Fd()))
 	}
-	f.Add("{\"stdin\":true}\n", []byte{0})
-	f.Add("{\"stdin\":true,\"stdout\":true,\"stderr\":true}\n", []byte{0, 1, 2})
-	f.Add("{}\n", []byte{3, 4, 5, 6, 7})
+	f.Add(`["stdin"]`, []byte{0})
+	f.Add(`["stdin","stdout","stderr"]`, []byte{0, 1, 2})
+	f.Add(`[]`, []byte{3, 4, 5, 6, 7})
 	f.Add("", []byte{})
-	f.Fuzz(func(t *testing.T, line string, which []byte) {
+	f.Fuzz(func(t *testing.T, names string, which []byte) {
 		before := descriptors(t)
 		var fds []int
 		for _, w := range which[:min(len(which), 253)] {
 			fds = append(fds, pool[int(w)%len(pool)])
 		}
-		pass(t, h.Agent.Socket, line, fds...)
+		pass(t, h.Agent.Socket, string(s.Secret), `{"session":"`+s.ID+`","command":"echo","stdio":`+names+`}`, fds...)
 		eventually(t, "every descriptor is closed", func() bool { return descriptors(t) <= before })
 	})
 }
@@ -321,14 +389,50 @@ func TestWithoutDescriptorsForAMoment(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	c := ipc.Client{Socket: path(ipc.AgentSocket)}
-	if _, closing, err := c.PassStdio(t.Context(), r, w, nil); err != nil {
+	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: "none", Command: "echo", Passed: passed(r, w)}); ipc.CodeOf(err) != ipc.CodeNotFound {
 		t.Error(err)
-	} else {
-		closing()
 	}
 	cancel()
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
 	b.Close()
+}
+
+// Who meets a daemon whose stdio.sock had a protocol of its own is told what to do.
+func TestOlderStdio(t *testing.T) {
+	dir, err := os.MkdirTemp("", "ipc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, ipc.StdioSocket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 4096))
+			io.WriteString(c, `{"error":{"code":"bad_request","message":"want one line"}}`+"\n")
+			c.Close()
+		}
+	}()
+	c := ipc.Client{Socket: filepath.Join(dir, ipc.AgentSocket)}
+	null := openRaw(t, "/dev/null", unix.O_RDWR)
+	if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Session: "s", Command: "echo", Passed: passed(nil, null)}); err == nil || !strings.Contains(err.Error(), "older than this program") {
+		t.Errorf("%v", err)
+	}
+	conn, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(conn, "x")
+	if _, _, err := c.Resume(t.Context(), conn, nil); err == nil || !strings.Contains(err.Error(), "older than this program") {
+		t.Errorf("taken over: %v", err)
+	}
 }

@@ -67,8 +67,15 @@ func (r ExecRequest) validate() *Error {
 	if r.TimeoutMS < 0 {
 		return badRequest("timeout_ms is negative")
 	}
-	if r.Stdio != "" && r.TTY {
+	if len(r.Stdio) > 0 && r.TTY {
 		return badRequest("stdio and tty exclude each other: a terminal of its own is all three")
+	}
+	for i, last := 0, -1; i < len(r.Stdio); i++ {
+		at := slices.Index(Stdios, r.Stdio[i])
+		if at <= last {
+			return badRequest("stdio: want each of " + strings.Join(Stdios, ", ") + " once at most, in this order")
+		}
+		last = at
 	}
 	if r.Open != nil {
 		if err := r.Open.validate(); err != nil {
@@ -149,7 +156,7 @@ func (c BatchCall) validate(session string) *Error {
 		return badRequest("idempotency_key is not for a batch's calls")
 	case c.Exec != nil && c.Exec.Open != nil:
 		return badRequest("open is not for a batch's calls: they are in the batch's session")
-	case c.Exec != nil && c.Exec.Stdio != "":
+	case c.Exec != nil && len(c.Exec.Stdio) > 0:
 		return badRequest("stdio is not for a batch's calls: their output is in the answer")
 	case c.Exec != nil && c.Exec.Stdin == StdinStream:
 		return badRequest("stdin can't be streamed to a batch's command; give it inline")

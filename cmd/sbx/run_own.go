@@ -72,23 +72,13 @@ func (r *runner) request(ctx context.Context, env map[string]string) (started ip
 		if err != nil {
 			return started, nil, err
 		}
-		closing := func() {}
-		if o != (own{}) {
-			var passing error
-			if q.Stdio, closing, passing = r.client.PassStdio(ctx, o.in, o.out, o.errs); passing != nil {
-				if errors.Is(passing, ipc.ErrNoDaemon) || errors.Is(passing, io.EOF) || ipc.CodeOf(passing) != "" {
-					continue // a daemon that takes none, or not these
-				}
-				return started, nil, passing
-			}
-		}
+		q.Passed = o.stdio()
 		if o.in != nil {
 			q.Stdin = ipc.StdinNone
 		}
 		started, events, err = r.client.RunExec(ctx, q)
-		closing()
-		if q.Stdio != "" && ipc.CodeOf(err) == ipc.CodeForbidden {
-			continue
+		if o != (own{}) && (ipc.CodeOf(err) == ipc.CodeForbidden || errors.Is(err, ipc.ErrNoDaemon)) {
+			continue // not these, or a daemon that takes none
 		}
 		if err == nil && o.in != nil {
 			r.input.reader = nil // it is the command's to read now
@@ -96,4 +86,17 @@ func (r *runner) request(ctx context.Context, env map[string]string) (started ip
 		return started, events, err
 	}
 	return started, nil, err
+}
+
+// stdio is what goes with the request.
+func (o own) stdio() (s ipc.Stdio) {
+	for _, one := range []struct {
+		file *os.File
+		to   **ipc.Passed
+	}{{o.in, &s.In}, {o.out, &s.Out}, {o.errs, &s.Err}} {
+		if one.file != nil {
+			*one.to = &ipc.Passed{File: one.file}
+		}
+	}
+	return s
 }

@@ -375,8 +375,8 @@ export interface ExecRequest {
   /** or the header Idempotency-Key; the server sees to it */
   idempotency_key?: string;
   batch?: BatchPlace;
-  /** Stdio is the token of descriptors that were passed over stdio.sock. */
-  stdio?: string;
+  /** Stdio names the descriptors that come with the request, over stdio.sock, in this order: "stdin", "stdout", "stderr". */
+  stdio?: string[];
 }
 
 /** ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events. */

@@ -18,6 +18,14 @@ func (o *object) name(name string) {
 	o.text = append(o.text, ':')
 }
 
+// element writes one text of an array that text begins.
+func (o *object) element(value string) {
+	if len(o.text) > 1 {
+		o.text = append(o.text, ',')
+	}
+	o.quote(value)
+}
+
 // set writes a member with a text; the empty one is left out.
 func (o *object) set(name, value string) {
 	if value != "" {

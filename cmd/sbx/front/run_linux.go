@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,39 +17,32 @@ import (
 // sbx-verbs with what has come of it. It returns where nothing was sent.
 func (o order) run() {
 	var fds []int
-	var names object
+	names := object{text: []byte{'['}}
 	for fd, name := range []string{"stdin", "stdout", "stderr"} {
 		pass, plain := passable(fd)
 		if !plain {
 			return
 		}
 		if pass && !(fd == 0 && o.noStdin) {
+			names.element(name)
 			fds = append(fds, fd)
-			names.raw(name, []byte("true"))
 		}
 	}
-	agent := o.agentSocket()
-	if agent == "" || len(fds) == 0 {
-		return
-	}
-	token := deposit(filepath.Join(filepath.Dir(agent), "stdio.sock"), append(names.end(), '\n'), fds)
-	if token == "" {
-		return
-	}
-	body, ok := o.request(token)
-	if !ok {
-		return
-	}
-	conn := dial(agent)
-	if conn < 0 {
+	socket := o.socket()
+	body, ok := o.request(append(names.text, ']'))
+	if socket == "" || !ok {
 		return
 	}
 	head := "POST /v1/exec/events HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
 	if o.secret != "" {
 		head += "Authorization: Bearer " + o.secret + "\r\n"
 	}
+	conn := dial(socket)
+	if conn < 0 {
+		return
+	}
 	text := append([]byte(head+"\r\n"), body...)
-	if n, err := syscall.Write(conn, text); err != nil || n < len(text) {
+	if n, err := syscall.SendmsgN(conn, text, syscall.UnixRights(fds...), nil, 0); err != nil || n < len(text) {
 		syscall.Close(conn) // a part of a request is none
 		return
 	}
@@ -76,9 +67,10 @@ func passable(fd int) (pass, plain bool) {
 	return false, false
 }
 
-// agentSocket is the path of the socket to ask at; "" where that is for sbx-verbs to find out.
-func (o order) agentSocket() string {
-	const name = "agent.sock"
+// socket is the path of the socket to ask at, with descriptors; "" where that is for
+// sbx-verbs to find out.
+func (o order) socket() string {
+	const name = "stdio.sock"
 	dir := o.socketDir
 	switch {
 	case dir != "" && !filepath.IsAbs(dir):
@@ -86,7 +78,7 @@ func (o order) agentSocket() string {
 		if dir, err = filepath.Abs(dir); err != nil {
 			return ""
 		}
-	case dir == "" && os.Geteuid() != 0 && exists(filepath.Join(paths.SystemDir, name)):
+	case dir == "" && os.Geteuid() != 0 && exists(filepath.Join(paths.SystemDir, "agent.sock")):
 		return "" // it may serve this user, or not
 	case dir == "":
 		dir = paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())
@@ -115,28 +107,6 @@ func dial(path string) int {
 	return -1
 }
 
-// deposit passes descriptors to the daemon and returns the token for them; "": it
-// takes none, or not these. The connection stays open until this process ends.
-func deposit(path string, line []byte, fds []int) string {
-	conn := dial(path)
-	if conn < 0 {
-		return ""
-	}
-	answer := make([]byte, 512)
-	if syscall.Sendmsg(conn, line, syscall.UnixRights(fds...), nil, 0) == nil {
-		patience := syscall.NsecToTimeval((30 * time.Second).Nanoseconds())
-		syscall.SetsockoptTimeval(conn, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &patience)
-		n, err := retried(func() (int, error) { return syscall.Read(conn, answer) })
-		token, ok := bytes.CutPrefix(answer[:max(n, 0)], []byte(`{"stdio":"`))
-		token, end := bytes.CutSuffix(token, []byte("\"}\n"))
-		if err == nil && ok && end {
-			return string(token)
-		}
-	}
-	syscall.Close(conn)
-	return ""
-}
-
 // retried repeats a system call that a signal interrupted.
 func retried(call func() (int, error)) (n int, err error) {
 	for err = syscall.EINTR; err == syscall.EINTR; {
@@ -146,7 +116,7 @@ func retried(call func() (int, error)) (n int, err error) {
 }
 
 // request is the body for POST /v1/exec/events.
-func (o order) request(stdio string) (body []byte, ok bool) {
+func (o order) request(stdio []byte) (body []byte, ok bool) {
 	var q object
 	q.set("session", o.session)
 	q.set("ticket", o.ticket)
@@ -161,11 +131,8 @@ func (o order) request(stdio string) (body []byte, ok bool) {
 	q.set("command", o.line)
 	if len(o.argv) > 0 {
 		argv := object{text: []byte{'['}}
-		for i, word := range o.argv {
-			if i > 0 {
-				argv.text = append(argv.text, ',')
-			}
-			argv.quote(word)
+		for _, word := range o.argv {
+			argv.element(word)
 		}
 		q.raw("argv", append(argv.text, ']'))
 		q.bad = q.bad || argv.bad
@@ -173,7 +140,7 @@ func (o order) request(stdio string) (body []byte, ok bool) {
 	q.set("cwd", o.cwd)
 	q.set("stdin", "none")
 	q.set("description", o.description)
-	q.set("stdio", stdio)
+	q.raw("stdio", stdio)
 	return q.end(), !q.bad
 }
 

@@ -209,7 +209,7 @@ class AgentOperations(SharedOperations):
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         batch: Optional[wire.BatchPlace] = None,
-        stdio: Optional[str] = None,
+        stdio: Optional[List[str]] = None,
     ) -> Iterator[wire.Event]:
         """queue a command and follow it: POST /v1/exec/events"""
         answer: Iterator[wire.Event] = self.lines(
@@ -258,7 +258,7 @@ class AgentOperations(SharedOperations):
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         batch: Optional[wire.BatchPlace] = None,
-        stdio: Optional[str] = None,
+        stdio: Optional[List[str]] = None,
     ) -> wire.ExecStarted:
         """queue a command: POST /v1/exec"""
         answer: wire.ExecStarted = self.ask(

@@ -330,7 +330,7 @@ class ExecRequest(TypedDict, total=False):
     description: str
     idempotency_key: str  # or the header Idempotency-Key; the server sees to it
     batch: BatchPlace
-    stdio: str  # Stdio is the token of descriptors that were passed over stdio.sock.
+    stdio: List[str]  # Stdio names the descriptors that come with the request, over stdio.sock, in this order: "stdin", "stdout", "stderr".
 
 
 class ExecStarted(TypedDict, total=False):
