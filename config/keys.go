@@ -31,7 +31,7 @@ var keys = []key{
 	{name: "approval.double_confirm_deletes", merge: narrow, within: trueIsNarrower, doc: "deletes need a second yes"},
 
 	{name: "tools.unknown", merge: narrow, words: []string{"allow", "ask", "deny"}, doc: "tools that no rule names: allow, ask or deny"},
-	{name: "tools.rules", merge: rules, project: true, doc: "rules for tools, first match decides"},
+	{name: "tools.rules", merge: rules, project: true, doc: "rules for tools; of those that match the strictest decides"},
 
 	{name: "files.paths.*.root", merge: grant, doc: "folder, absolute or relative to the project"},
 	{name: "files.paths.*.mode", merge: grant, words: []string{"rw", "ro"}, project: true, doc: "ro or rw"},

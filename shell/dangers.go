@@ -71,7 +71,7 @@ func (j *judging) spelledOut(c *analysis.Call) bool {
 		}
 	}
 	for _, p := range j.tool.allow {
-		if p.Operator && !p.Any && p.line == "" && p.words.Spells(c.Args) {
+		if p.Operator && !p.Any && p.line == "" && p.allowsHere(c) && p.words.Spells(c.Args) {
 			return true
 		}
 	}

@@ -127,6 +127,18 @@ func (p *Permission) unmarshalTable(m map[string]any) error {
 			return fmt.Errorf("permission %q: unknown key %q; known are tool and when", tool, key)
 		}
 	}
+	if len(parsed.When) > 0 {
+		parsed.text += " when " + conditions(parsed.When)
+	}
 	*p = parsed
 	return nil
+}
+
+// conditions writes the parameters with their patterns, for people.
+func conditions(when map[string]string) string {
+	var out []string
+	for _, name := range sortedKeys(when) {
+		out = append(out, fmt.Sprintf("%s = %q", name, when[name]))
+	}
+	return strings.Join(out, " and ")
 }

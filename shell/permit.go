@@ -11,7 +11,7 @@ import (
 // forbidden says whether a permission denies a call, or asks for it.
 func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 	for _, p := range j.tool.deny {
-		switch p.names(j.cmd, c.Args) {
+		switch p.names(j.cmd, c) {
 		case pattern.Yes:
 			f.decision, f.why, f.rule, f.risk = Block, "it is denied by "+p.String(), p.name, RiskHigh
 			return true
@@ -20,7 +20,7 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 		}
 	}
 	for _, p := range j.tool.ask {
-		if p.names(j.cmd, c.Args) != pattern.No {
+		if p.names(j.cmd, c) != pattern.No {
 			f.decision, f.why, f.rule = Ask, "a permission says to ask for "+p.String(), p.name
 			j.verdict.Configured = true
 			return true
@@ -104,7 +104,7 @@ func globsOnly(c *analysis.Call) bool {
 // commands names a call, and judges it then.
 func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) bool {
 	for _, p := range j.tool.allow {
-		if p.permits(j.cmd, c.Args) {
+		if p.permits(j.cmd, c) {
 			f.rule, f.why = p.name, "it is allowed by "+p.String()
 			j.permitted(c, state, f)
 			return true

@@ -26,6 +26,8 @@ type permission struct {
 	words pattern.Words
 	line  string // the whole line, for one that is more than a simple command
 	name  string
+	// command is when.command as words, by which every command of a line is judged where the permission allows.
+	command pattern.Words
 }
 
 func isTrue(b *bool) bool { return b == nil || *b }
@@ -65,6 +67,10 @@ func isShell(name string) bool {
 
 func newPermission(p Permission, effect string) (permission, bool, error) {
 	if !isShell(p.Tool) {
+		if !p.Any {
+			return permission{}, false, fmt.Errorf("permission %q: only Bash takes something in parentheses; name the tool alone, with when = {PARAMETER = \"PATTERN\"}; "+
+				"what commands must not read or write goes into [files] hidden and protected, hosts into [network]", p.String())
+		}
 		return permission{}, false, nil
 	}
 	out := permission{Permission: p, name: "permission " + effect + " " + p.String()}
@@ -76,6 +82,12 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 			return permission{}, false, fmt.Errorf("permission %q: a command has no parameter %q; it has command and cwd", p.String(), key)
 		}
 	}
+	var err error
+	if text, ok := p.When["command"]; ok {
+		if out.command, err = pattern.Parse(text, false); err != nil && effect == "allow" {
+			return permission{}, false, fmt.Errorf("permission %q: when.command: %w", p.String(), err)
+		}
+	}
 	if p.Any {
 		return out, true, nil
 	}
@@ -84,44 +96,50 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 		out.line = strings.TrimSpace(p.Command)
 		return out, true, nil
 	}
-	var err error
 	if out.words, err = pattern.Parse(p.Command, p.Prefix); err != nil {
 		return permission{}, false, fmt.Errorf("permission %q: %w", p.String(), err)
 	}
 	return out, true, nil
 }
 
-// when says whether the parameters' patterns hold.
-func (p permission) when(c *Command) bool {
-	for key, pat := range p.When {
-		value := c.Line
-		if key == "cwd" {
-			value = c.Cwd
-		}
-		if !pattern.Wild(pat, value) {
-			return false
-		}
+// allowsHere says whether the parameters' patterns hold of one command of a line: its own words and the
+// directory in which it runs, not those of the line.
+func (p permission) allowsHere(call *analysis.Call) bool {
+	if _, ok := p.When["command"]; ok && !p.command.Permits(call.Args) {
+		return false
 	}
-	return true
+	pat, ok := p.When["cwd"]
+	return !ok || !call.Dirs.Unknown && len(call.Dirs.Paths) > 0 &&
+		!slices.ContainsFunc(call.Dirs.Paths, func(dir string) bool { return !pattern.Wild(pat, dir) })
 }
 
 // permits says whether the permission, as one that allows, covers a call.
-func (p permission) permits(c *Command, args []analysis.Word) bool {
+func (p permission) permits(c *Command, call *analysis.Call) bool {
 	switch {
-	case !p.when(c):
+	case !p.allowsHere(call):
 		return false
 	case p.Any:
 		return true
 	case p.line != "":
 		return strings.TrimSpace(c.Line) == p.line
 	}
-	return p.words.Permits(args)
+	return p.words.Permits(call.Args)
+}
+
+// concerns says whether the parameters' patterns may hold of a call, for permissions that ask or deny.
+func (p permission) concerns(c *Command, call *analysis.Call) bool {
+	if pat, ok := p.When["command"]; ok && !pattern.Wild(pat, c.Text()) && p.command.Names(call.Args) == pattern.No {
+		return false
+	}
+	pat, ok := p.When["cwd"]
+	return !ok || call.Dirs.Unknown || pattern.Wild(pat, c.Cwd) ||
+		slices.ContainsFunc(call.Dirs.Paths, func(dir string) bool { return pattern.Wild(pat, dir) })
 }
 
 // names says whether the permission, as one that asks or denies, names a call.
-func (p permission) names(c *Command, args []analysis.Word) pattern.Answer {
+func (p permission) names(c *Command, call *analysis.Call) pattern.Answer {
 	switch {
-	case !p.when(c):
+	case !p.concerns(c, call):
 		return pattern.No
 	case p.Any:
 		return pattern.Yes
@@ -131,7 +149,7 @@ func (p permission) names(c *Command, args []analysis.Word) pattern.Answer {
 		}
 		return pattern.No
 	}
-	return p.words.Names(args)
+	return p.words.Names(call.Args)
 }
 
 // Validate reports the mistakes in the configuration, the rules' examples included.

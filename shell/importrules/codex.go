@@ -1,8 +1,10 @@
 package importrules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -98,6 +100,8 @@ func (c *converter) codexRules(text string) error {
 			return err
 		}
 		if !ok {
+			// The strictest of all that match decides there, and the first here.
+			slices.SortStableFunc(c.rules, func(a, b ruleText) int { return cmp.Compare(b.strictness(), a.strictness()) })
 			return nil
 		}
 		if call.name != "prefix_rule" {

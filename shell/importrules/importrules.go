@@ -83,6 +83,16 @@ type ruleText struct {
 	notMatch []string
 }
 
+func (r ruleText) strictness() int {
+	switch {
+	case !r.allowed:
+		return 2
+	case r.approval:
+		return 1
+	}
+	return 0
+}
+
 func (c *converter) skip(what, why string) { c.skipped = append(c.skipped, Skipped{what, why}) }
 
 // tool adds a rule about a whole tool.

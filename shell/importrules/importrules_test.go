@@ -120,6 +120,17 @@ host_rule(x = "y")
 	if !r.skips("host_rule") {
 		t.Errorf("skipped: %v", r.Skipped)
 	}
+	// The strictest rule decides there, in whatever order they stand.
+	_, tool, _ = convert(t, Codex, "order.rules", `
+prefix_rule(pattern = ["git"], decision = "allow")
+prefix_rule(pattern = ["git", "push"], decision = "forbidden")
+prefix_rule(pattern = ["git", "fetch"], decision = "prompt")
+`)
+	for line, want := range map[string]string{"git add x": "auto", "git push": "block", "git fetch": "ask"} {
+		if got := judge(tool, line); got != want {
+			t.Errorf("%q is %s, want %s", line, got, want)
+		}
+	}
 	if _, err := Convert(Codex, "x.rules", []byte("prefix_rule(pattern = f(1))")); err == nil {
 		t.Error("a rule that computes was read")
 	}

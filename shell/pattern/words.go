@@ -181,48 +181,53 @@ func globRoot(s string) string {
 
 // Wild matches text against a pattern of *, ? and [ ] as analysis writes globs;
 // unlike in path.Match, * also matches slashes.
+// It goes back to the last * only, so that no pattern takes more than quadratic time.
 func Wild(pattern, text string) bool {
-	for pattern != "" {
-		switch pattern[0] {
-		case '*':
-			for pattern != "" && pattern[0] == '*' {
-				pattern = pattern[1:]
-			}
-			if pattern == "" {
-				return true
-			}
-			for i := 0; i <= len(text); i++ {
-				if Wild(pattern, text[i:]) {
-					return true
-				}
-			}
+	p, i, behind, mark := 0, 0, -1, 0
+	for i < len(text) {
+		if p < len(pattern) && pattern[p] == '*' {
+			p++
+			behind, mark = p, i
+			continue
+		}
+		if n := one(pattern[p:], text[i]); n > 0 {
+			p, i = p+n, i+1
+			continue
+		}
+		if behind < 0 {
 			return false
-		case '?':
-			if text == "" {
-				return false
+		}
+		mark++
+		p, i = behind, mark
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// one returns how much of a pattern's beginning stands for the byte c, or 0.
+func one(pattern string, c byte) int {
+	if pattern == "" {
+		return 0
+	}
+	switch pattern[0] {
+	case '?':
+		return 1
+	case '[':
+		if end := strings.IndexByte(pattern, ']'); end >= 0 {
+			if ok, err := path.Match(pattern[:end+1], string(rune(c))); err == nil && ok {
+				return end + 1
 			}
-			pattern, text = pattern[1:], text[1:]
-		case '[':
-			end := strings.IndexByte(pattern, ']')
-			if end < 0 || text == "" {
-				return pattern == text
-			}
-			ok, err := path.Match(pattern[:end+1], text[:1])
-			if err != nil || !ok {
-				return false
-			}
-			pattern, text = pattern[end+1:], text[1:]
-		case '\\':
-			if len(pattern) > 1 {
-				pattern = pattern[1:]
-			}
-			fallthrough
-		default:
-			if text == "" || pattern[0] != text[0] {
-				return false
-			}
-			pattern, text = pattern[1:], text[1:]
+			return 0
+		}
+	case '\\':
+		if len(pattern) > 1 && pattern[1] == c {
+			return 2
+		}
+		if len(pattern) > 1 {
+			return 0
 		}
 	}
-	return text == ""
+	if pattern[0] == c {
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,95 @@
+package shell_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sandboxd/shell"
+	"sandboxd/shell/pattern"
+)
+
+func permission(t *testing.T, table map[string]any) shell.Permission {
+	t.Helper()
+	var p shell.Permission
+	if err := p.UnmarshalTOML(table); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// R-SH-02 R-SH-05: what a permission says of the parameter command holds for every command of a line, not for its text.
+func TestPermissionsByCommand(t *testing.T) {
+	git := permission(t, map[string]any{"tool": "Bash", "when": map[string]any{"command": "frob *"}})
+	here := permission(t, map[string]any{"tool": "Bash(mill x)", "when": map[string]any{"cwd": "/p"}})
+	tool := newTool(t, shell.Config{Permissions: shell.Permissions{Allow: []shell.Permission{git, here}}})
+	for line, want := range map[string]shell.Decision{
+		"frob push":             shell.Auto,
+		"frob a | frob b":       shell.Auto,
+		"frob a; touch pwned":   shell.Ask,
+		"frob a | sh":           shell.Ask,
+		"frob a && mill x":      shell.Auto,
+		"mill x":                shell.Auto,
+		"cd sub && mill x":      shell.Ask,
+		"frob $(touch pwned)":   shell.Ask,
+		"frob a > x":            shell.Ask,
+		"frobnicate x":          shell.Ask,
+		"env A=b frob x":        shell.Ask,
+		"frob 'a; touch pwned'": shell.Auto,
+	} {
+		if v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"}); v.Decision != want {
+			t.Errorf("%q: %v, want %v: %s [%s]", line, v.Decision, want, v.Why, v.Rule)
+		}
+	}
+	if v := judgePlain(tool, shell.Command{Line: "frob x", Cwd: "/p", Project: "/p"}); !strings.Contains(v.Rule, `when command = "frob *"`) {
+		t.Errorf("the rule %q does not name its condition", v.Rule)
+	}
+	// What asks or denies goes by the text as well.
+	deny := permission(t, map[string]any{"tool": "Bash", "when": map[string]any{"command": "*secret*"}})
+	tool = newTool(t, shell.Config{Permissions: shell.Permissions{Deny: []shell.Permission{deny}}})
+	for line, want := range map[string]shell.Decision{"ls": shell.Auto, "cat a secret.txt": shell.Block, "echo `x secret`": shell.Block} {
+		if v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"}); v.Decision != want {
+			t.Errorf("%q: %v, want %v", line, v.Decision, want)
+		}
+	}
+}
+
+// R-SH-05: a permission that would mean nothing is a mistake that is told.
+func TestPermissionsOfOtherTools(t *testing.T) {
+	for _, text := range []string{"Read(./.env)", "WebFetch(domain:example.org)", "Edit(docs/*)", "mcp__a__b(c)"} {
+		p, err := shell.ParsePermission(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []shell.Permissions{{Allow: []shell.Permission{p}}, {Ask: []shell.Permission{p}}, {Deny: []shell.Permission{p}}} {
+			if _, err := shell.New(shell.Config{Permissions: c}); err == nil || !strings.Contains(err.Error(), "only Bash takes") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+// A pattern of a project's file costs little, whatever it is.
+func TestWildIsQuick(t *testing.T) {
+	text, start := strings.Repeat("a", 64<<10), time.Now()
+	if pattern.Wild(strings.Repeat("*a", 30)+"*b", text) {
+		t.Error("it matches")
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	for p, texts := range map[string][2]string{
+		"*": {"", "x"}, "a*b*c": {"abc", "aXbbYc"}, "a?c": {"abc", "a?c"}, "[a-c]*": {"b", "cx"}, `a\*b`: {"a*b", "a*b"}, "*.go": {"x.go", "a/b.go"}, "a[": {"a[", "a["},
+	} {
+		for _, s := range texts {
+			if !pattern.Wild(p, s) {
+				t.Errorf("%q does not match %q", p, s)
+			}
+		}
+	}
+	for p, s := range map[string]string{"": "x", "a": "", "a*b": "abx", `a\*b`: "axb", "[a-c]": "d", "?": "", "a?": "a"} {
+		if pattern.Wild(p, s) {
+			t.Errorf("%q matches %q", p, s)
+		}
+	}
+}
