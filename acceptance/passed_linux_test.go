@@ -120,8 +120,9 @@ func TestPassedByHand(t *testing.T) {
 	if _, err := try(readme, nil); ipc.CodeOf(err) != ipc.CodeForbidden || !strings.Contains(err.Error(), "relayed") {
 		t.Errorf("a file of an untrusted project: %v", err)
 	}
-	if got := a.do(nil, filepath.Join(bin, "sbx"), "trust", a.project); got.code != 0 {
-		t.Fatal(got)
+	person := a.personPeer("ann", true)
+	if _, err := person.approver.Trust(t.Context(), ipc.TrustRequest{Dir: a.project}); err != nil {
+		t.Fatal(err)
 	}
 	outside, err := os.CreateTemp("", "passed")
 	if err != nil {

@@ -69,7 +69,18 @@ def stopped():
     lift(); child(lift); child(os.setsid, lift); print(s["id"], flush=True)
     sys.stdin.readline()
     lift()
+def trusted():
+    call("agent.sock", "POST", "/v1/sessions", {"root": os.getcwd()})
+    def trust(sock, dir):
+        try: r = call(sock, "POST", "/v1/trust", {"dir": dir})
+        except OSError as e: print("no connection", flush=True); return
+        print(r["error"]["code"] if "error" in r else "trusted", flush=True)
+    own = lambda: trust("approver.sock", os.getcwd())
+    own(); child(own); child(os.setsid, own)
+    trust("approver.sock", os.getcwd() + "/../" + os.path.basename(os.getcwd()))
+    trust("agent.sock", os.getcwd())
 if how == "ask": ask(); time.sleep(120)
+elif how == "trust": trusted()
 elif how == "stopped": stopped()
 elif how == "answer": tell()
 elif how == "self": ask(); tell()
@@ -218,6 +229,30 @@ func TestOwnStopStays(t *testing.T) {
 		io.WriteString(in, "\n")
 		if got := next(); got != "was not stopped" {
 			t.Errorf("once it is lifted: %q", got)
+		}
+	})
+}
+
+// Who works in a project can't trust it: neither the process whose session it is, nor
+// what that starts, by whatever name of the directory and over neither socket. A person can. What
+// trusts before it opens its session is not told apart (SECURITY.md). R-IP-01, R-IP-07
+func TestOwnTrustIsNone(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		defer a.kill()
+		a.do(strings.NewReader(asker), "/bin/sh", "-c", "umask 077; cat > "+filepath.Join(a.dir, "asker.py"))
+		a.start()
+		ctx, cancel := within(t)
+		defer cancel()
+		person := a.personPeer("ann", true)
+		got := a.do(nil, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "trust")
+		if want := strings.Repeat(string(ipc.CodeSelfApproval)+"\n", 4) + "no_route\n"; got.out != want {
+			t.Errorf("the daemon says %q, want %q (%v)", got.out, want, got)
+		}
+		if list, err := person.approver.Trusted(ctx); err != nil || len(list.Trusted) > 0 {
+			t.Errorf("trusted are %v, %v", list, err)
+		}
+		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+			t.Errorf("a person can't: %v", err)
 		}
 	})
 }

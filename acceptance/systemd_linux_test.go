@@ -300,6 +300,19 @@ func machineApprover(t *testing.T, m *machine) {
 	if out := m.must("alice", "cat project/new.txt"); out != "alice" {
 		t.Errorf("%q", out)
 	}
+	// She sees alice's sessions and what alice's projects are, not her own, and governs those.
+	if out := m.must("carol", "sbx --user alice session ls --json | grep -o '\"root\":\"[^\"]*\"' | sort -u"); out != `"root":"/home/alice/project"` {
+		t.Errorf("alice's sessions, to carol: %q", out)
+	}
+	if out := m.must("carol", "sbx --user alice trust --list --json | grep -o '\"dir\":\"[^\"]*\"'"); out != `"dir":"/home/alice/project"` {
+		t.Errorf("what is trusted for alice, to carol: %q", out)
+	}
+	m.must("alice", "mkdir other")
+	m.must("carol", "sbx --user alice trust /home/alice/other")
+	if out := m.must("alice", "cd other && sbx session open --json | grep -o '\"trusted\":true'"); out != `"trusted":true` {
+		t.Errorf("trusted by carol: %q", out)
+	}
+	m.must("carol", "sbx --user alice trust --remove /home/alice/other")
 	// Who answered is on record, in the log and in the journal.
 	m.until("the journal has it", func() bool {
 		return m.sh("journalctl --no-pager -o json SANDBOXD_CATEGORY=decision SANDBOXD_HOW=person SANDBOXD_DECISION=approved _UID=1000 | grep -q SANDBOXD_EXEC_ID").code == 0

@@ -29,7 +29,7 @@ func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) 
 
 // exec finds an execution of the caller's user.
 func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
-	e, ok := b.sup.ExecOf(id, c.Peer.UID)
+	e, ok := b.sup.ExecOf(id, servedUser())
 	if !ok {
 		return nil, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no execution %q", id)}
 	}
@@ -293,7 +293,7 @@ func (b *backend) anySession(c ipc.Caller, id string) (*supervisor.Session, erro
 	if c.Role != ipc.RoleApprover {
 		return b.session(c, id)
 	}
-	for _, s := range b.sup.Sessions(c.Peer.UID) {
+	for _, s := range b.sup.Sessions(servedUser()) {
 		if s.ID == id {
 			return s, nil
 		}

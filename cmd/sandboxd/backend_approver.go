@@ -44,6 +44,10 @@ func ttyName(dev uint64) string {
 	return fmt.Sprintf("tty %d:%d", major, minor)
 }
 
+// servedUser is the user whose sessions and trusts all are here: Admit lets no
+// others ask.
+func servedUser() int { return os.Geteuid() }
+
 // viewer is the same person whatever process they look from. Another user than
 // the daemon's own was let in to answer for others (Admit), and sees all.
 func viewer(c ipc.Caller) approval.Identity {
@@ -339,7 +343,7 @@ func (b *backend) Revoke(_ context.Context, c ipc.Caller, r ipc.GrantRequest) er
 
 func (b *backend) Stats(_ context.Context, c ipc.Caller) (ipc.Stats, error) {
 	st := ipc.Stats{Since: b.started, Overall: wireCounts(b.approvals.Stats(viewer(c))), Sessions: map[string]ipc.Counts{}}
-	for _, s := range b.sup.Sessions(c.Peer.UID) {
+	for _, s := range b.sup.Sessions(servedUser()) {
 		st.Sessions[s.ID] = wireCounts(b.approvals.SessionStats(s.Ref()))
 	}
 	return st, nil
@@ -454,9 +458,9 @@ func (b *backend) ownTerminal(p ipc.Peer, s *supervisor.Session) bool {
 
 func (b *backend) Trusted(_ context.Context, c ipc.Caller) (ipc.TrustList, error) {
 	list := ipc.TrustList{Trusted: []ipc.Trust{}}
-	for _, t := range b.sup.Trust.List(c.Peer.UID) {
+	for _, t := range b.sup.Trust.List(servedUser()) {
 		w := wireTrust(t)
-		if !b.sup.Trust.Trusted(c.Peer.UID, t.Dir) {
+		if !b.sup.Trust.Trusted(servedUser(), t.Dir) {
 			w.Stale = "the directory was moved or replaced; trust it again"
 		}
 		list.Trusted = append(list.Trusted, w)
@@ -465,12 +469,33 @@ func (b *backend) Trusted(_ context.Context, c ipc.Caller) (ipc.TrustList, error
 }
 
 func (b *backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ipc.Trust, error) {
-	t, err := b.sup.TrustDir(c.Peer.UID, r.Dir, identity(c, approval.ViaTerminal).String())
+	if err := b.mayTrust(c.Peer, r.Dir); err != nil {
+		return ipc.Trust{}, err
+	}
+	t, err := b.sup.TrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String())
 	return wireTrust(t), wireError(err)
 }
 
+// mayTrust keeps those who have a session in a directory from trusting it themselves,
+// as far as the kernel tells (R-IP-01). The exception is the person at the very terminal.
+func (b *backend) mayTrust(p ipc.Peer, dir string) error {
+	there, err := os.Stat(dir)
+	if err != nil {
+		return nil // said by the trusting itself
+	}
+	for _, s := range b.sup.Sessions(servedUser()) {
+		if root, err := os.Stat(s.Root); err != nil || !os.SameFile(there, root) || b.ownTerminal(p, s) {
+			continue
+		}
+		if related := relation(p, s.Peer, s.Peer); related != "" {
+			return &ipc.Error{Code: ipc.CodeSelfApproval, Message: related + " can't trust the project of its session", Hint: "in another terminal: sbx trust " + s.Root}
+		}
+	}
+	return nil
+}
+
 func (b *backend) Distrust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) error {
-	gone, err := b.sup.DistrustDir(c.Peer.UID, r.Dir, identity(c, approval.ViaTerminal).String())
+	gone, err := b.sup.DistrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String())
 	if err == nil && !gone {
 		return &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("%q is not trusted", r.Dir), Hint: "sbx trust --list"}
 	}

@@ -23,7 +23,7 @@ func (b *backend) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) 
 	v, err := b.Version(ctx, c)
 	report := b.sup.Host.Report()
 	st := ipc.Status{Version: v, Started: b.started, Mode: wireModeName(b.approvals.Mode(approval.SessionRef{}).Mode), Scope: "user",
-		Enforcement: wireEnforcement(report), Degraded: report.Degraded(), Sessions: len(b.sup.Sessions(c.Peer.UID)),
+		Enforcement: wireEnforcement(report), Degraded: report.Degraded(), Sessions: len(b.sup.Sessions(servedUser())),
 		Running: b.sup.Running(), Pending: len(b.approvals.Pending(viewer(c))), Config: b.configFiles(),
 		Warnings: b.wireWarnings(), StateDir: b.dirs.state}
 	st.Idle = b.leaves()
@@ -130,7 +130,7 @@ func permit(p profile.Profile, path string) []string {
 
 func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, error) {
 	if session == "" {
-		p, err := b.sup.OperatorProfile(c.Peer.UID)
+		p, err := b.sup.OperatorProfile(servedUser())
 		return p, wireError(err)
 	}
 	s, err := b.anySession(c, session)
@@ -165,7 +165,7 @@ func diffLines(old, new string) []string {
 
 func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, error) {
 	list := ipc.SessionList{Sessions: []ipc.SessionInfo{}}
-	all := b.sup.Sessions(c.Peer.UID)
+	all := b.sup.Sessions(servedUser())
 	if outer := b.sup.SandboxOf(peerOf(c.Peer)); outer != nil {
 		all = slices.DeleteFunc(all, func(s *supervisor.Session) bool { return s.Outer() != outer })
 	}

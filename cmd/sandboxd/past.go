@@ -32,7 +32,7 @@ func (b *backend) addPast(c ipc.Caller, p approval.Pending, a *ipc.Approval) {
 	for i := len(page.Entries) - 1; i >= 0; i-- {
 		e := page.Entries[i]
 		payload, ok := payloadOf(e.Input)
-		if !ok || c.Peer.UID != 0 && (e.Peer == nil || e.Peer.UID != c.Peer.UID) {
+		if !ok || e.Peer != nil && e.Peer.UID != servedUser() {
 			continue
 		}
 		for i, pattern := range patterns {

@@ -61,7 +61,7 @@ var endsOf = map[string]string{
 	"grants rm":       "usage|daemon|unknown",
 	"grants why":      "usage|daemon|unknown",
 	"mode":            "usage|daemon|unknown|invalid|self",
-	"trust":           "usage|daemon|unknown=the directory was not trusted|invalid",
+	"trust":           "usage|daemon|unknown=the directory was not trusted|invalid|self=whoever has a session there can't trust it",
 	"session ls":      "usage|daemon",
 	"session open":    "usage|daemon|invalid",
 	"session resume":  "usage|daemon|unknown",

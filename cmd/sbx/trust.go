@@ -15,7 +15,8 @@ func trustVerb(a *app) *cobra.Command {
 		Short: "Let commands write in a project's directory",
 		Long: "Trust DIR (default: this directory). Commands in a directory that nobody trusts may\n" +
 			"read it and not write. Trust is kept by the directory itself: one that is put in its\n" +
-			"place later is not trusted. /, a home directory and system directories are refused.",
+			"place later is not trusted. /, a home directory and system directories are refused, and\n" +
+			"whoever works there already, but at their own terminal: do it in another one then.",
 		Example: "  sbx trust\n  sbx trust ~/src/web\n  sbx trust --list\n  sbx trust --remove ~/src/web",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
