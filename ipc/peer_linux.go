@@ -1,17 +1,17 @@
 package ipc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/process"
 )
 
 // maxAncestors bounds the walk to the first process.
@@ -51,101 +51,38 @@ func credentials(fd int) (Peer, error) {
 // describe fills in what proc(5) says about p.PID.
 func describe(p *Peer) error {
 	dir := "/proc/" + strconv.Itoa(p.PID)
-	st, err := readStat(p.PID)
+	st, err := process.ReadStat(p.PID)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoPeer, err)
 	}
-	p.Start, p.SID, p.TTY = st.start, st.sid, st.tty
+	p.Start, p.SID, p.TTY = st.Start, st.Session, st.TTY
 	p.Exe, _ = os.Readlink(dir + "/exe") // needs PTRACE_MODE_READ, as the next does
 	p.PIDNamespace = namespaceInode(dir + "/ns/pid")
 	if p.Nested, err = nested(dir + "/status"); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoPeer, err)
 	}
 	p.Cgroup = cgroup(dir + "/cgroup")
-	if b, err := readProc(dir + "/sessionid"); err == nil {
+	if b, err := process.ReadFile(dir + "/sessionid"); err == nil {
 		// 4294967295 is "not set".
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32); err == nil && n != 1<<32-1 {
 			p.AuditSession = uint32(n)
 		}
 	}
-	for parent := st.ppid; parent > 0 && len(p.Ancestors) < maxAncestors; {
-		st, err := readStat(parent)
+	for parent := st.Parent; parent > 0 && len(p.Ancestors) < maxAncestors; {
+		st, err := process.ReadStat(parent)
 		if err != nil {
 			break
 		}
-		p.Ancestors = append(p.Ancestors, Process{PID: parent, Start: st.start})
-		parent = st.ppid
+		p.Ancestors = append(p.Ancestors, Process{PID: parent, Start: st.Start})
+		parent = st.Parent
 	}
 	return nil
-}
-
-// readProc reads a small file of proc(5) whole. It takes three system calls, where
-// os.ReadFile takes seven: a connection has a dozen such files read before its
-// first byte is.
-func readProc(path string) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	defer unix.Close(fd)
-	b := make([]byte, 0, 4096)
-	for {
-		n, err := unix.Read(fd, b[len(b):cap(b)])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return nil, &os.PathError{Op: "read", Path: path, Err: err}
-		}
-		b = b[:len(b)+n]
-		if len(b) < cap(b) { // each is one record of the kernel's, which a read takes whole where there is room
-			return b, nil
-		}
-		b = slices.Grow(b, cap(b))
-	}
-}
-
-// stat is what we take from /proc/PID/stat.
-type stat struct {
-	ppid, sid int
-	tty       uint64
-	start     uint64
-}
-
-// readStat parses proc_pid_stat(5). The second field, the name in parentheses,
-// is chosen by the process and may hold anything, parentheses included: the
-// last ")" ends it.
-func readStat(pid int) (stat, error) {
-	b, err := readProc("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return stat{}, err
-	}
-	return parseStat(b)
-}
-
-func parseStat(b []byte) (stat, error) {
-	end := bytes.LastIndexByte(b, ')')
-	if end < 0 {
-		return stat{}, fmt.Errorf("parse /proc stat %q: no name", b)
-	}
-	f := strings.Fields(string(b[end+1:])) // f[0] is the third field, the state
-	if len(f) < 20 {
-		return stat{}, fmt.Errorf("parse /proc stat %q: %d fields", b, len(f))
-	}
-	ppid, err1 := strconv.Atoi(f[1])
-	sid, err2 := strconv.Atoi(f[3])
-	tty, err3 := strconv.ParseInt(f[4], 10, 64)
-	start, err4 := strconv.ParseUint(f[19], 10, 64)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return stat{}, fmt.Errorf("parse /proc stat %q: %w", b, err)
-	}
-	return stat{ppid: ppid, sid: sid, tty: uint64(uint32(tty)), start: start}, nil
 }
 
 // nested counts the numbers after the first in the line "NSpid:", which
 // everybody may read: one per pid namespace below that of our /proc.
 func nested(path string) (int, error) {
-	b, err := readProc(path)
+	b, err := process.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +96,7 @@ func nested(path string) (int, error) {
 
 // cgroup is the path in the unified hierarchy ("0::"), else in the first.
 func cgroup(path string) string {
-	b, err := readProc(path)
+	b, err := process.ReadFile(path)
 	if err != nil {
 		return ""
 	}
@@ -204,8 +141,8 @@ func gone(p Peer) bool {
 	if ended, known := ended(p.handle); known {
 		return ended
 	}
-	st, err := readStat(p.PID)
-	return err != nil || st.start != p.Start
+	st, err := process.ReadStat(p.PID)
+	return err != nil || st.Start != p.Start
 }
 
 func ended(pidfd *os.File) (ended, known bool) {

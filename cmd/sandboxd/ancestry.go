@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"sandboxd/ipc"
+	"sandboxd/process"
 	"sandboxd/supervisor"
 )
 
@@ -40,7 +37,7 @@ func belongs(p ipc.Peer, asker, opener supervisor.Peer) string {
 	}
 	theirs := terminalSessions(asker)
 	for _, a := range append(p.Ancestors, p.Process()) {
-		if st, ok := statOf(a.PID); ok && st.start == a.Start && st.tty != 0 && theirs[st.sid] {
+		if st, err := process.ReadStat(a.PID); err == nil && st.Start == a.Start && st.TTY != 0 && theirs[st.Session] {
 			return "a process from the terminal session of the one that asks"
 		}
 	}
@@ -55,8 +52,8 @@ func belongs(p ipc.Peer, asker, opener supervisor.Peer) string {
 // command started in a container from without). All of those look the same from
 // here, so they count as one.
 func inItsSession(sid int, start uint64) bool {
-	leader, ok := statOf(sid)
-	return !ok || leader.start <= start
+	leader, err := process.ReadStat(sid)
+	return err != nil || leader.Start <= start
 }
 
 // terminalSessions are the sessions with a terminal that a peer and its
@@ -68,33 +65,9 @@ func terminalSessions(p supervisor.Peer) map[int]bool {
 		sessions[p.SID] = true
 	}
 	for _, a := range p.Above {
-		if st, ok := statOf(a.PID); ok && st.start == a.Start && st.tty != 0 {
-			sessions[st.sid] = true
+		if st, err := process.ReadStat(a.PID); err == nil && st.Start == a.Start && st.TTY != 0 {
+			sessions[st.Session] = true
 		}
 	}
 	return sessions
-}
-
-type processStat struct {
-	sid, tty int
-	start    uint64
-}
-
-// statOf reads /proc/PID/stat (proc_pid_stat(5)); systems without it tell
-// nothing, and the checks by descent and session id remain.
-func statOf(pid int) (processStat, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return processStat{}, false
-	}
-	// The command's name may hold anything, parentheses included.
-	end := strings.LastIndexByte(string(b), ')')
-	f := strings.Fields(string(b[end+1:])) // f[0] is the third field, the state
-	if end < 0 || len(f) < 20 {
-		return processStat{}, false
-	}
-	sid, err1 := strconv.Atoi(f[3])
-	tty, err2 := strconv.Atoi(f[4])
-	start, err3 := strconv.ParseUint(f[19], 10, 64)
-	return processStat{sid, tty, start}, errors.Join(err1, err2, err3) == nil
 }

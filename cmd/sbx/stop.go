@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"sandboxd/ipc"
+	"sandboxd/process"
 )
 
 func stopVerb(a *app) *cobra.Command {
@@ -70,10 +68,9 @@ func gone(ctx context.Context, pid int, patience time.Duration) error {
 	}
 }
 
-// zombie reports whether a process has ended and its parent has not noticed
-// (proc_pid_stat(5)), as happens in containers without an init.
+// zombie reports whether a process has ended and its parent has not noticed,
+// as happens in containers without an init.
 func zombie(pid int) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	i := bytes.LastIndex(b, []byte(") "))
-	return err == nil && i >= 0 && bytes.HasPrefix(b[i+2:], []byte("Z"))
+	s, err := process.ReadStat(pid)
+	return err == nil && s.Ended()
 }
