@@ -3,7 +3,9 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -93,6 +95,12 @@ func runIn(t *testing.T, p profile.Profile, dir, script string) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return carry(t, plan)
+}
+
+// carry carries a plan out to its end.
+func carry(t *testing.T, plan *Plan) outcome {
+	t.Helper()
 	null, _ := os.Open(os.DevNull)
 	defer null.Close()
 	outR, outW, _ := os.Pipe()
@@ -138,6 +146,26 @@ func TestInside(t *testing.T) {
 	}
 	if got.err != "err\n" || got.exit.Code != 3 {
 		t.Errorf("stderr %q, exit %+v", got.err, got.exit)
+	}
+}
+
+// An order of many pieces arrives as it was sent.
+func TestLongOrder(t *testing.T) {
+	dir := workDir(t)
+	for _, size := range []int{60 << 10, 64 << 10, 120 << 10} { // of one word 128 KiB is the most (execve(2))
+		word := strings.Repeat("0123456789abcde\n", size/16)
+		argv := []string{"bash", "-c", `for word; do printf '%s' "$word" | sha256sum; done`, "x", word, word[1:], word, word[2:], word, word[3:], word, "end"}
+		plan, err := testHost.Plan(Request{Profile: system(t, dir, profile.Limits{}), Command: Command{Argv: argv, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want strings.Builder
+		for _, word := range argv[4:] {
+			fmt.Fprintf(&want, "%x  -\n", sha256.Sum256([]byte(word)))
+		}
+		if got := carry(t, plan); got.out != want.String() || got.exit.Code != 0 {
+			t.Errorf("words of %d bytes: %d bytes came out, %q, %+v", size, len(got.out), got.err, got.exit)
+		}
 	}
 }
 

@@ -152,21 +152,13 @@ func (l *launch) send(p *Plan, std Stdio, hold bool) error {
 	if err != nil {
 		return err
 	}
-	order, err := sealedMemfd("order", encoded)
-	if err != nil {
-		return err
-	}
-	defer order.Close()
-	raw, err := l.status.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var sent error
-	if err := raw.Control(func(fd uintptr) { sent = stage.Send(int(fd), order, std.In, std.Out, std.Err) }); err != nil {
-		return err
-	}
-	if sent != nil {
-		return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("%w%s", sent, l.diagnostics())}
+	l.status.SetWriteDeadline(time.Now().Add(startTimeout))
+	rights := unix.UnixRights(int(std.In.Fd()), int(std.Out.Fd()), int(std.Err.Fd()))
+	for _, piece := range stage.Pieces(encoded) {
+		if _, _, err := l.status.WriteMsgUnix(piece, rights, nil); err != nil {
+			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("send order: %w%s", err, l.diagnostics())}
+		}
+		rights = nil
 	}
 	return nil
 }

@@ -3,8 +3,8 @@
 //
 // The daemon writes an [Order] into a memfd, seals it against every further
 // change, and lets the static helper cmd/sandboxd-launch inherit it. The
-// helper checks the seals, decodes, and then, each step final and none
-// skipped:
+// helper checks the seals, decodes, waits for a second order on its socket where the first
+// one says so, and then, each step final and none skipped:
 //
 //	close descriptors → no_new_privs → Landlock, layer by layer → seccomp →
 //	vfork → session and terminal → limits → execve
@@ -38,7 +38,7 @@ import (
 
 // Version is the layout of an encoded Order. It changes with any change of
 // the fields below.
-const Version = 5
+const Version = 6
 
 // Order is everything the stage needs to start one command.
 type Order struct {
@@ -73,7 +73,7 @@ type Order struct {
 	// Umask is the file mode creation mask of the command.
 	Umask uint32
 	// Await says that there is nothing to start yet: the order that counts, and
-	// the command's standard descriptors, come on the status socket ([Send]).
+	// the command's standard descriptors, come on the status socket ([Pieces]).
 	// Only Early and what it speaks of are used besides.
 	Await bool
 	// Early says, together with Await, that Landlock and Seccomp are put in force

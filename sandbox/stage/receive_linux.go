@@ -5,18 +5,28 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Send hands the order, a sealed memfd, and the command's standard descriptors
-// to a stage that waits at the other end of a status socket.
-func Send(status int, order, stdin, stdout, stderr *os.File) error {
-	rights := unix.UnixRights(int(order.Fd()), int(stdin.Fd()), int(stdout.Fd()), int(stderr.Fd()))
-	if err := unix.Sendmsg(status, []byte{1}, rights, nil, unix.MSG_NOSIGNAL); err != nil {
-		return fmt.Errorf("send order: %w", err)
+// maxPiece is the most of an order that one message carries: with what the kernel adds
+// it stays below what a socket may hold (net.core.wmem_default, 208 KiB).
+const maxPiece = 64 << 10
+
+// Pieces are the messages by which an encoded order goes to a stage that waits at the
+// other end of a status socket. With the first go the command's standard input, output
+// and error (SCM_RIGHTS). Each begins with a byte that says whether another one follows.
+func Pieces(order []byte) (pieces [][]byte) {
+	for {
+		n := min(len(order), maxPiece-1)
+		piece := append(make([]byte, 1, 1+n), order[:n]...)
+		pieces, order = append(pieces, piece), order[n:]
+		if len(order) == 0 {
+			return pieces
+		}
+		piece[0] = 1
 	}
-	return nil
 }
 
 // Release lets a stage go that holds (Order.Hold) at the other end of a status
@@ -46,38 +56,35 @@ func receive(l listener) (*Order, error) {
 	if err := unix.SetNonblock(FDStatus, true); err != nil {
 		return nil, fmt.Errorf("wait for an order: %w", err)
 	}
-	data, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4*4))
-	var n, oobn int
-	var failed error
 	waiting, err := status().SyscallConn()
-	if err == nil {
-		err = waiting.Read(func(uintptr) bool {
-			n, oobn, _, _, failed = unix.Recvmsg(FDStatus, data, oob, unix.MSG_CMSG_CLOEXEC)
-			return failed != unix.EAGAIN && failed != unix.EINTR
-		})
+	if err != nil {
+		return nil, fmt.Errorf("wait for an order: %w", err)
 	}
-	if err = errors.Join(err, failed); err == nil {
+	oob := make([]byte, unix.CmsgSpace(3*4))
+	piece := make([]byte, maxPiece)
+	encoded, oob, err := next(waiting, nil, piece, oob)
+	for err == nil && piece[0] == 1 && len(encoded) <= maxOrder {
+		encoded, _, err = next(waiting, encoded, piece, nil)
+	}
+	if err == nil {
 		err = unix.SetNonblock(FDStatus, false)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("receive order: %w", err)
-	case n == 0:
-		return nil, errors.New("receive order: the daemon is gone")
 	}
-	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) != 1 {
 		return nil, errors.New("receive order: it came without descriptors")
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 4 {
+	if err != nil || len(fds) != 3 {
 		return nil, errors.New("receive order: it came without all of its descriptors")
 	}
-	o, err := readOrder(fds[0])
-	if err == nil && o.Await {
-		err = errors.New("receive order: it says to wait")
+	o := new(Order)
+	if err := o.UnmarshalBinary(encoded); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	for i, at := range []int{0, 1, FDStderr} {
@@ -85,10 +92,27 @@ func receive(l listener) (*Order, error) {
 		if at == FDStderr {
 			flags = unix.O_CLOEXEC // it is put at 2 with the other steps
 		}
-		if err := unix.Dup3(fds[1+i], at, flags); err != nil {
+		if err := unix.Dup3(fds[i], at, flags); err != nil {
 			return nil, fmt.Errorf("receive descriptors: %w", err)
 		}
-		unix.Close(fds[1+i])
+		unix.Close(fds[i])
 	}
-	return o, nil // the order's own descriptor goes at execve
+	return o, nil
+}
+
+// next receives a piece and appends what it carries; piece and oob are where it goes.
+func next(waiting syscall.RawConn, before, piece, oob []byte) (encoded, rights []byte, err error) {
+	var n, oobn int
+	var failed error
+	err = waiting.Read(func(uintptr) bool {
+		n, oobn, _, _, failed = unix.Recvmsg(FDStatus, piece, oob, unix.MSG_CMSG_CLOEXEC)
+		return failed != unix.EAGAIN && failed != unix.EINTR
+	})
+	if err = errors.Join(err, failed); err == nil && n == 0 {
+		err = errors.New("the daemon is gone")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(before, piece[1:n]...), oob[:oobn], nil
 }

@@ -244,13 +244,20 @@ func readOrder(fd int) (*Order, error) {
 	if o.Await {
 		return o, nil
 	}
-	if len(o.Argv) == 0 {
-		return nil, errors.New("decode order: no command")
+	return o, o.check()
+}
+
+// check refuses an order by which nothing can be started.
+func (o *Order) check() error {
+	switch {
+	case o.Await:
+		return errors.New("decode order: it says to wait once more")
+	case len(o.Argv) == 0:
+		return errors.New("decode order: no command")
+	case o.Dir == "":
+		return errors.New("decode order: no working directory")
 	}
-	if o.Dir == "" {
-		return nil, errors.New("decode order: no working directory")
-	}
-	return o, nil
+	return nil
 }
 
 // startSession makes the command the leader of a session of its own, so that
