@@ -195,32 +195,49 @@ type questions struct {
 type place struct {
 	dir string
 	all []question
-	// files are those of all whose answers can change and the directory not: its own list,
-	// which changes with what is in it, and a file's number of links.
-	files []question
+	// files and lists are those of all whose answers can change and the directory not: a
+	// file's number of links, and the own list of a directory that is watched.
+	files, lists []question
 	// state is of the directory when all were asked; 0: it is not told.
 	state uint64
 }
 
 func (p *place) add(q question) {
 	p.all = append(p.all, q)
-	if q.list != nil || q.state != nil && q.state.there && counted(q.state.kind) {
+	switch {
+	case q.list != nil && q.watched && q.target == nil:
+		p.lists = append(p.lists, q)
+	case q.list != nil, q.state != nil && q.state.there && counted(q.state.kind):
 		p.files = append(p.files, q)
 	}
 }
 
-// still asks again what may have changed.
-func (p *place) still(around *surroundings) bool {
+// still asks again what may have changed; quiet: no list of a directory that is watched.
+func (p *place) still(around *surroundings, quiet bool) bool {
 	state := around.state(p.dir)
-	list := p.all
-	if state != 0 && state == p.state {
-		list = p.files
+	if state == 0 || state != p.state {
+		if !stillIn(p.dir, p.all) {
+			return false
+		}
+		p.state = state
+		return true
 	}
-	if len(list) > 0 && !stillIn(p.dir, list) {
-		return false
+	return (len(p.files) == 0 || stillIn(p.dir, p.files)) && (quiet || len(p.lists) == 0 || stillIn(p.dir, p.lists))
+}
+
+// withoutImplied leaves out that a directory is there where questions about what is in
+// it are asked: they begin with opening it by its path, which no link may be part of.
+func withoutImplied(places map[string]*place) []*place {
+	var left []*place
+	for _, p := range places {
+		p.all = slices.DeleteFunc(p.all, func(q question) bool {
+			return q.list == nil && q.target == nil && q.state != nil && q.state.kind == unix.S_IFDIR && q.base != "." && places[path.Join(p.dir, q.base)] != nil
+		})
+		if len(p.all) > 0 {
+			left = append(left, p)
+		}
 	}
-	p.state = state
-	return true
+	return left
 }
 
 // questions returns what has to be asked again, nil where that can't be.
@@ -241,10 +258,10 @@ func (l *looker) questions() *questions {
 		}
 		if places[at] == nil {
 			places[at] = &place{dir: at}
-			q.places = append(q.places, places[at])
 		}
 		places[at].add(question{base, a})
 	}
+	q.places = withoutImplied(places)
 	return q
 }
 
@@ -260,7 +277,7 @@ func (q *questions) still() bool {
 	watched := !lost || q.watchAgain()
 	q.around.look(q.set)
 	for _, p := range q.places {
-		if !p.still(q.around) {
+		if !p.still(q.around, q.quiet) {
 			return false
 		}
 	}
@@ -283,7 +300,7 @@ func (q *questions) watchAgain() bool {
 		return true
 	}
 	for _, p := range q.places {
-		if !again(p.dir, p.files) {
+		if !again(p.dir, p.all) {
 			return false
 		}
 	}
