@@ -195,7 +195,7 @@ func openStreams(e *Exec) (*streams, error) {
 			*o.to = o.own.File
 			continue
 		}
-		r, w, err := os.Pipe()
+		r, w, err := outputPipe()
 		if err != nil {
 			st.close()
 			return nil, fmt.Errorf("open output: %w", err)
@@ -222,10 +222,11 @@ func (st *streams) openInput(e *Exec) (*os.File, error) {
 		st.toClose = append(st.toClose, f)
 		return f, nil
 	}
-	f, err := os.Open(os.DevNull)
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // os.Open would ask its poller, too
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
 	}
+	f := os.NewFile(uintptr(fd), os.DevNull)
 	st.toClose = append(st.toClose, f)
 	return f, nil
 }

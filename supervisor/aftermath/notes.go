@@ -156,10 +156,12 @@ func (n *Notes) begin(r Begun, s *Snapshot) (*Note, error) {
 
 // create writes a file that must not be there yet.
 func create(name string, text []byte) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	// os.OpenFile would ask its poller, which takes no regular file.
+	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_APPEND|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
+	f := os.NewFile(uintptr(fd), name)
 	if _, err := f.Write(text); err != nil {
 		f.Close()
 		os.Remove(name)
