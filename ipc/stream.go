@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -18,8 +19,10 @@ func ndjson[T any](x *exchange, s Stream[T]) {
 	defer s.Close()
 	x.Header().Set("Content-Type", "application/x-ndjson")
 	x.WriteHeader(http.StatusOK)
+	out := &lines{x: x, empty: true}
+	defer out.end()
 	for {
-		if !isReady(s) && x.flush() != nil {
+		if !isReady(s) && out.flush() != nil {
 			return
 		}
 		v, err := s.Next(x.r.Context())
@@ -27,13 +30,85 @@ func ndjson[T any](x *exchange, s Stream[T]) {
 			return
 		}
 		if err != nil {
-			x.send(encode(errorBody{x.asError(err)}))
+			out.put(encode(errorBody{x.asError(err)}), true)
 			return
 		}
-		if x.put(encode(v)) != nil {
+		if out.put(encode(v), !canWait(v)) != nil {
 			return
 		}
 	}
+}
+
+// linger bounds how long a value waits that can.
+const linger = 5 * time.Millisecond
+
+// canWait reports whether a value can go out with the next one, or a moment later: nobody
+// acts upon it, and who is woken for it takes a processor from the command that is being
+// started.
+func canWait(v any) bool {
+	e, ok := v.(Event)
+	return ok && (e.Type == EventQueued || e.Type == EventStarted || e.Decision != nil)
+}
+
+// lines is the body of an answer that is flushed when it has to be.
+type lines struct {
+	x *exchange
+
+	mu     sync.Mutex
+	empty  bool // nothing of it was put: then the head goes alone
+	urgent bool // something has to go out now
+	timer  *time.Timer
+	ended  bool
+	err    error
+}
+
+func (l *lines) put(b []byte, urgent bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.empty, l.urgent = false, l.urgent || urgent
+	if l.timer == nil && !l.urgent {
+		l.timer = time.AfterFunc(linger, l.late)
+	}
+	return l.x.put(b)
+}
+
+// flush sends what has to go out.
+func (l *lines) flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if (l.urgent || l.empty) && l.err == nil {
+		l.send()
+	}
+	return l.err
+}
+
+// send sends all; mu is held.
+func (l *lines) send() {
+	l.stop()
+	l.empty, l.urgent, l.err = false, false, l.x.flush()
+}
+
+func (l *lines) late() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended && l.timer != nil {
+		l.send()
+	}
+}
+
+func (l *lines) stop() {
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+}
+
+// end leaves what is still to go out to the end of the answer.
+func (l *lines) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.stop()
 }
 
 // sse sends news as Server-Sent Events (HTML Living Standard §9.2), with a

@@ -24,9 +24,7 @@ type eventLog struct {
 	cut    int64  // bytes dropped from tail
 	closed bool
 	read   uint64        // number of the newest event that somebody has read
-	shown  uint64        // number of the newest event that may be read
-	wake   chan struct{} // closed when more is shown; nil: nobody waits
-	soon   *time.Timer   // shows what is not; nil: it does not run
+	wake   chan struct{} // closed at the next change; nil: nobody waits
 }
 
 // keepAtMost sets limit, before there is any output.
@@ -36,41 +34,16 @@ func (l *eventLog) keepAtMost(limit int64) {
 	l.limit = limit
 }
 
-// linger bounds how long an event waits for the next one, see addSoon.
-const linger = 5 * time.Millisecond
-
 func newEventLog(limit int64) *eventLog { return &eventLog{limit: limit} }
 
-// addSoon is add for an event that nobody has to act upon: it is shown together with the
-// next one, or a moment later. What wakes a reader in between takes a processor from the
-// command that is being started.
-func (l *eventLog) addSoon(e Event) {
+// addBefore is add for an event that the next one follows closely: nobody is woken for it
+// alone.
+func (l *eventLog) addBefore(e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	e.Time = time.Now()
-	l.events.add(e, false)
-	if l.soon == nil {
-		l.soon = time.AfterFunc(linger, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.show()
-		})
-	}
-}
-
-// show lets readers see all; mu is held.
-func (l *eventLog) show() {
-	l.shown = l.events.count()
-	if l.soon != nil {
-		l.soon.Stop()
-		l.soon = nil
-	}
-	if l.wake != nil {
-		close(l.wake)
-		l.wake = nil
+	if !l.closed {
+		e.Time = time.Now()
+		l.events.add(e, false)
 	}
 }
 
@@ -103,7 +76,10 @@ func (l *eventLog) add(e Event) {
 func (l *eventLog) append(e Event) {
 	l.bytes += int64(len(e.Data))
 	l.events.add(e, l.events.count() > l.read)
-	l.show()
+	if l.wake != nil {
+		close(l.wake)
+		l.wake = nil
+	}
 }
 
 // hold keeps e for the tail and drops what is too old; mu is held. The head is
@@ -166,7 +142,7 @@ type EventReader struct {
 	next uint64
 }
 
-// Ready reports whether Next would return at once, or in a moment.
+// Ready reports whether Next would return at once.
 func (r *EventReader) Ready() bool {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
@@ -177,7 +153,7 @@ func (r *EventReader) Ready() bool {
 func (r *EventReader) Next(ctx context.Context) (Event, error) {
 	for {
 		r.log.mu.Lock()
-		if r.next <= r.log.shown {
+		if r.next <= r.log.events.count() {
 			e := r.log.events.at(r.next)
 			r.next++
 			r.log.read = max(r.log.read, e.Seq)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 func readAll(t *testing.T, r *EventReader) (text string, cut int64, seqs []uint64) {
@@ -188,41 +187,33 @@ func TestEventLogTellsAllTheSame(t *testing.T) {
 	}
 }
 
-// R-IP-02: what nobody has to act upon is told with the next event, or a moment later,
-// and wakes nobody by itself.
-func TestEventLogTellsSoon(t *testing.T) {
+// What wakes nobody is read all the same, and before what follows.
+func TestEventLogTellsWithTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newEventLog(0)
 		r := l.reader(0)
-		start := time.Now()
-		next := func(want EventKind, after time.Duration) {
-			t.Helper()
-			e, err := r.Next(t.Context())
-			if err != nil || e.Kind != want || time.Since(start) != after {
-				t.Errorf("%+v, %v after %v; want %q after %v", e, err, time.Since(start), want, after)
-			}
+		woken := make(chan EventKind, 1)
+		go func() {
+			e, _ := r.Next(t.Context())
+			woken <- e.Kind
+		}()
+		synctest.Wait()
+		l.addBefore(Event{Kind: EventDecided})
+		synctest.Wait()
+		select {
+		case kind := <-woken:
+			t.Errorf("a reader is woken for %q", kind)
+		default:
 		}
-		l.addSoon(Event{Kind: EventQueued})
-		if !r.Ready() {
-			t.Error("nothing is to come")
+		if e, err := l.reader(0).Next(t.Context()); err != nil || e.Kind != EventDecided || e.Time.IsZero() {
+			t.Errorf("%+v, %v", e, err)
 		}
-		next(EventQueued, linger)
-		l.addSoon(Event{Kind: EventDecided})
-		time.Sleep(linger / 2)
-		l.addSoon(Event{Kind: EventStarted})
-		next(EventDecided, 2*linger)
-		next(EventStarted, 2*linger)
-		l.addSoon(Event{Kind: EventDecided})
-		l.add(Event{Kind: EventStdout, Data: []byte("x")})
-		next(EventDecided, 2*linger)
-		next(EventStdout, 2*linger)
-		l.addSoon(Event{Kind: EventStarted})
-		l.end(Event{Kind: EventEnded})
-		next(EventStarted, 2*linger)
-		next(EventEnded, 2*linger)
-		time.Sleep(2 * linger)
-		if _, err := r.Next(t.Context()); err != io.EOF {
-			t.Error(err)
+		l.add(Event{Kind: EventStarted})
+		if kind := <-woken; kind != EventDecided {
+			t.Errorf("%q came first", kind)
+		}
+		if e, err := r.Next(t.Context()); err != nil || e.Kind != EventStarted || e.Seq != 2 {
+			t.Errorf("%+v, %v", e, err)
 		}
 	})
 }

@@ -157,7 +157,7 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		return nil, err
 	}
 	e.expectListener()
-	e.log.addSoon(Event{Kind: EventQueued})
+	e.log.add(Event{Kind: EventQueued})
 	go func() {
 		defer s.work.Done()
 		defer cancel(nil)
@@ -229,7 +229,7 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		if err := s.record(record); err != nil {
 			return s.refuse(e, j, failure(err))
 		}
-		e.log.addSoon(Event{Kind: EventDecided, Decision: &decision})
+		e.log.add(Event{Kind: EventDecided, Decision: &decision})
 		if !decision.Approved {
 			return s.refuse(e, j, s.denied("bash", j.command.Text(), decision))
 		}

@@ -143,7 +143,7 @@ func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, dec
 			return &AuditError{err}
 		}
 		if decided != nil {
-			e.log.addSoon(Event{Kind: EventDecided, Decision: &d})
+			e.log.addBefore(Event{Kind: EventDecided, Decision: &d})
 		}
 		return nil
 	}), nil

@@ -76,7 +76,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		out = s.openOutlet(e, j, proc.Doors())
 	}
 	e.started(proc, st.term, j.plan.Profile)
-	e.log.addSoon(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings, Warm: proc.Warm()}})
+	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings, Warm: proc.Warm()}})
 	st.follow(e.log)
 
 	wall := time.NewTimer(timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall))
