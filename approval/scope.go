@@ -1,6 +1,9 @@
 package approval
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Scope is how far an answer reaches. Narrower scopes win over wider ones.
 type Scope string
@@ -61,5 +64,9 @@ type ScopeError struct {
 }
 
 func (e *ScopeError) Error() string {
-	return fmt.Sprintf("answer with scope %q: %s; on offer: %v", e.Scope, e.Why, e.Offered)
+	offered := make([]string, len(e.Offered))
+	for i, s := range e.Offered {
+		offered[i] = string(s)
+	}
+	return fmt.Sprintf("answer with scope %q: %s; on offer: %s", e.Scope, e.Why, strings.Join(offered, ", "))
 }

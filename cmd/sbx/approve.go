@@ -30,8 +30,8 @@ func approveVerb(a *app) *cobra.Command {
 			"first with `sbx pending ID`, and pass the hash that it shows to be sure of\n" +
 			"answering just that. Deletions, protected paths and dangerous commands need --confirm.",
 		Example: "  sbx approve\n" +
-			"  sbx approve a_01H --allow --scope session --for 30m\n" +
-			"  sbx approve a_01H --deny --note 'use pnpm'",
+			"  sbx approve 01K9X5 --allow --scope session --for 30m\n" +
+			"  sbx approve 01K9X5 --deny --note 'use pnpm'",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(requestIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := notDumpable(); err != nil {

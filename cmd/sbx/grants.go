@@ -10,7 +10,7 @@ import (
 
 func grantsVerb(a *app) *cobra.Command {
 	return group("grants", "List, explain and withdraw what was allowed or denied beyond one call",
-		"  sbx grants ls\n  sbx grants why g_01H\n  sbx grants rm g_01H", grantsList(a), grantsRemove(a), grantsWhy(a))
+		"  sbx grants ls\n  sbx grants why 01K9X7\n  sbx grants rm 01K9X7", grantsList(a), grantsRemove(a), grantsWhy(a))
 }
 
 func grantsList(a *app) *cobra.Command {
@@ -53,7 +53,7 @@ func grantsList(a *app) *cobra.Command {
 
 func grantsRemove(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm g_01H", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completing(grantIDs),
+		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm 01K9X7", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completing(grantIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {
@@ -73,7 +73,7 @@ func grantsRemove(a *app) *cobra.Command {
 func grantsWhy(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why g_01H", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completing(grantIDs),
+		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why 01K9X7", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completing(grantIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {

@@ -15,7 +15,7 @@ func pendingVerb(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "pending [ID]",
 		Short:             "List the requests that wait for an answer, or show one whole",
-		Example:           "  sbx pending\n  sbx pending a_01H\n  sbx pending --json | jq -r '.approvals[].id'",
+		Example:           "  sbx pending\n  sbx pending 01K9X5\n  sbx pending --json | jq -r '.approvals[].id'",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completing(requestIDs),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -11,7 +11,7 @@ import (
 
 func profileVerb(a *app) *cobra.Command {
 	return group("profile", "Show what commands may touch, and why",
-		"  sbx profile show\n  sbx profile explain ~/.ssh/id_ed25519\n  sbx profile diff s_01H", profileShow(a), profileExplain(a), profileDiff(a))
+		"  sbx profile show\n  sbx profile explain ~/.ssh/id_ed25519\n  sbx profile diff s-01k9x5", profileShow(a), profileExplain(a), profileDiff(a))
 }
 
 // profileFlags are those of all three.
@@ -78,7 +78,7 @@ func profileDiff(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "diff OTHER", Short: "Compare a session's profile with that of another session",
 		Long:    "Lines with + hold for this session only, lines with - for OTHER only.",
-		Example: "  sbx profile diff s_01H", Args: cobra.ExactArgs(1),
+		Example: "  sbx profile diff s-01k9x5", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := a.sessionID(c.Context(), session)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 
 func sessionVerb(a *app) *cobra.Command {
 	return group("session", "List, open, resume and close sessions",
-		"  sbx session ls\n  sbx session open --json --label 'nightly build'\n  sbx session close s_01H",
+		"  sbx session ls\n  sbx session open --json --label 'nightly build'\n  sbx session close s-01k9x5",
 		sessionList(a), sessionOpen(a), sessionResume(a), sessionClose(a))
 }
 
@@ -85,7 +85,7 @@ func sessionOpen(a *app) *cobra.Command {
 				return a.printJSON(s)
 			}
 			for _, w := range s.Warnings {
-				a.note("%s", strings.TrimSpace(w.Message+" "+w.Hint))
+				a.note("%s", w.Message+hint(w.Hint))
 			}
 			a.printf("SBX_SESSION=%s; export SBX_SESSION\nSBX_SESSION_SECRET=%s; export SBX_SESSION_SECRET\n", s.ID, string(s.Secret))
 			return nil
@@ -101,7 +101,7 @@ func sessionOpen(a *app) *cobra.Command {
 
 func sessionResume(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s_01H", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
+		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s-01k9x5", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
@@ -124,7 +124,7 @@ func sessionResume(a *app) *cobra.Command {
 func sessionClose(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s_01H", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
+		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s-01k9x5", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
