@@ -22,6 +22,8 @@ type handed struct {
 	conn   net.Conn
 	read   []byte
 	signal syscall.Signal // that came since; 0: none
+	// written is the number of the last event whose output was written; 0: none was.
+	written uint64
 }
 
 // takeHanded takes what front hands over off the arguments.
@@ -29,7 +31,7 @@ func takeHanded(args []string) (*handed, []string, error) {
 	if len(args) == 0 || !strings.HasPrefix(args[0], paths.Handed) {
 		return nil, args, nil
 	}
-	var n [3]int
+	var n [4]int
 	words := strings.Split(strings.TrimPrefix(args[0], paths.Handed), ",")
 	for i := range n {
 		var err error
@@ -48,7 +50,7 @@ func takeHanded(args []string) (*handed, []string, error) {
 	socket, file := os.NewFile(uintptr(n[0]), "exchange"), os.NewFile(uintptr(n[1]), "answer")
 	defer socket.Close()
 	defer file.Close()
-	h := &handed{signal: syscall.Signal(n[2])}
+	h := &handed{signal: syscall.Signal(n[2]), written: uint64(n[3])}
 	var err error
 	if h.conn, err = net.FileConn(socket); err == nil {
 		h.read, err = io.ReadAll(io.NewSectionReader(file, 0, 1<<20))
@@ -69,9 +71,11 @@ func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ip
 	r.handed = nil
 	started, events, err = r.client.Resume(ctx, h.conn, h.read)
 	if ipc.CodeOf(err) == ipc.CodeForbidden { // the descriptors may be what it does not permit
+		r.refused = true
 		return started, nil, false, nil
 	}
 	if err == nil {
+		r.written = h.written
 		r.input.reader = nil // it is the command's to read
 		if h.signal != 0 {
 			r.signals <- h.signal

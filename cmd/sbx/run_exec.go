@@ -66,6 +66,8 @@ type runner struct {
 	stdout, errout io.Writer // where the command's output goes
 	report         report
 
+	refused  bool   // front's descriptors were
+	written  uint64 // the number of the last event whose output front has written
 	started  bool
 	taken    int       // signals that came
 	last     os.Signal // the one that came last
@@ -293,10 +295,14 @@ func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
 		}
 	case ipc.EventStarted:
 		r.begin(ctx, e.Started)
-	case ipc.EventStdout, ipc.EventPTY:
+	case ipc.EventStdout, ipc.EventPTY, ipc.EventStderr:
+		if e.Seq <= r.written {
+			return nil, nil
+		}
+		if e.Type == ipc.EventStderr {
+			return nil, r.write(r.errout, e.Data)
+		}
 		return nil, r.write(r.stdout, e.Data)
-	case ipc.EventStderr:
-		return nil, r.write(r.errout, e.Data)
 	case ipc.EventGap:
 		if e.Gap != nil {
 			r.report.lost += e.Gap.Bytes

@@ -67,7 +67,11 @@ func (r *runner) request(ctx context.Context, env map[string]string) (started ip
 	if started, events, ok, err := r.resume(ctx); ok {
 		return started, events, err
 	}
-	for _, o := range r.passes() {
+	passes := r.passes()
+	if r.refused && len(passes) > 1 {
+		passes = passes[1:]
+	}
+	for _, o := range passes {
 		q, err := r.described(env)
 		if err != nil {
 			return started, nil, err

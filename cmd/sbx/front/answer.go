@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strconv"
 )
 
@@ -17,65 +18,78 @@ const (
 // maxAnswer is how long the answer of a plain run is at most, in bytes.
 const maxAnswer = 64 << 10
 
-// look reads an answer to POST /v1/exec/events from its first byte on. The status is
-// the command's.
-func look(answer []byte) (status int, v verdict) {
-	if len(answer) > maxAnswer {
+// answer is the answer to POST /v1/exec/events, as far as it has come.
+type answer struct {
+	raw  []byte
+	at   int    // up to where raw is understood; 0: its head is not yet
+	text []byte // of chunks, behind the last whole line
+	run  run
+}
+
+// look reads on where it has read before. The status is the command's.
+func (a *answer) look() (status int, v verdict) {
+	if len(a.raw) > maxAnswer {
 		return 0, rich
 	}
-	head, body, ok := bytes.Cut(answer, []byte("\r\n\r\n"))
+	if a.at == 0 {
+		head, _, ok := bytes.Cut(a.raw, []byte("\r\n\r\n"))
+		if !ok {
+			return 0, unended
+		}
+		if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || !bytes.Contains(head, []byte("\r\nTransfer-Encoding: chunked")) {
+			return 0, rich
+		}
+		a.at = len(head) + 4
+	}
+	whole, ok := a.chunks()
 	if !ok {
-		return 0, unended
-	}
-	if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || !bytes.Contains(head, []byte("\r\nTransfer-Encoding: chunked")) {
 		return 0, rich
 	}
-	lines, whole, ok := chunks(body)
-	if !ok {
-		return 0, rich
-	}
-	r := run{}
 	for {
-		line, more, ok := bytes.Cut(lines, []byte("\n"))
+		line, more, ok := bytes.Cut(a.text, []byte("\n"))
 		if !ok && whole {
 			return 0, rich // no more will come, and the command's end did not
 		}
 		if !ok {
 			return 0, unended
 		}
-		if status, v = r.event(line); v != unended {
+		if status, v = a.run.event(line); v != unended {
 			return status, v
 		}
-		lines = more
+		a.text = more
 	}
 }
 
-// chunks puts the chunks of a body together that are there (RFC 9112, 7.1); whole
-// says that no more will come.
-func chunks(body []byte) (text []byte, whole, ok bool) {
+// chunks takes the chunks that are there (RFC 9112, 7.1); whole says that no
+// more will come.
+func (a *answer) chunks() (whole, ok bool) {
 	for {
-		size, rest, ok := bytes.Cut(body, []byte("\r\n"))
+		size, rest, ok := bytes.Cut(a.raw[a.at:], []byte("\r\n"))
 		if !ok {
-			return text, false, true
+			return false, true
 		}
 		n, err := strconv.ParseUint(string(size), 16, 32)
 		switch {
 		case err != nil:
-			return nil, false, false
+			return false, false
 		case n == 0:
-			return text, true, true
+			return true, true
 		case uint64(len(rest)) < n+2:
-			return text, false, true
+			return false, true
 		case string(rest[n:n+2]) != "\r\n":
-			return nil, false, false
+			return false, false
 		}
-		text, body = append(text, rest[:n]...), rest[n+2:]
+		a.text = append(a.text, rest[:n]...)
+		a.at += len(size) + 2 + int(n) + 2
 	}
 }
 
 // run is what was seen of a command.
 type run struct {
 	warned bool // a command that fails has warnings told
+	// write writes output to our own standard output (1) or error (2); nil: there is none to write.
+	write   func(fd int, data []byte) error
+	written uint64 // the number of the last event whose output was written
 }
 
 // event takes one event.
@@ -94,10 +108,29 @@ func (r *run) event(line []byte) (status int, v verdict) {
 		}
 	case `"started"`:
 		return 0, unended
+	case `"stdout"`:
+		return 0, r.output(1, part)
+	case `"stderr"`:
+		return 0, r.output(2, part)
 	case `"exit"`:
 		return r.exit(part["exit"])
 	}
 	return 0, rich
+}
+
+// output writes what the command has. What can't be written is for sbx-verbs to write, and to tell.
+func (r *run) output(fd int, part map[string][]byte) verdict {
+	seq, err := strconv.ParseUint(string(part["seq"]), 10, 64)
+	data := part["data"]
+	if r.write == nil || err != nil || len(data) < 2 || data[0] != '"' {
+		return rich
+	}
+	text, err := base64.StdEncoding.AppendDecode(nil, data[1:len(data)-1])
+	if err != nil || r.write(fd, text) != nil {
+		return rich
+	}
+	r.written = seq
+	return unended
 }
 
 // warns reports whether the session of a queued command has warnings.

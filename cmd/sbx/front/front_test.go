@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -131,18 +132,42 @@ func TestLook(t *testing.T) {
 		{"a wrong chunk", append(answerOf(false, queued), "x\r\n"...), 0, rich},
 		{"very much", append(answerOf(false, queued), make([]byte, maxAnswer)...), 0, rich},
 	} {
-		status, got := look(c.answer)
+		a := answer{raw: c.answer}
+		status, got := a.look()
 		if status != c.status || got != c.want {
 			t.Errorf("%s: %d, %v; want %d, %v", c.what, status, got, c.status, c.want)
 		}
 	}
-	// However it comes, the same is read.
-	whole := answerOf(true, queued, decided, started, good)
-	for n := range whole {
-		if status, got := look(whole[:n]); got == rich || got == ended && status != 0 {
-			t.Errorf("after %d bytes: %d, %v", n, status, got)
+	// However it comes, the same is read, and written once.
+	whole := answerOf(true, queued, decided, started, outputOf(4, "stdout", "some "), outputOf(5, "stderr", "text"), outputOf(6, "stdout", ""), good)
+	for step := range len(whole) {
+		var wrote string
+		a := answer{run: run{write: func(fd int, data []byte) error { wrote += fmt.Sprint(fd) + string(data); return nil }}}
+		status, got := 0, unended
+		for rest := whole; got == unended && len(rest) > 0; {
+			n := min(step+1, len(rest))
+			a.raw = append(a.raw, rest[:n]...)
+			rest = rest[n:]
+			status, got = a.look()
+		}
+		if got != ended || status != 0 || wrote != "1some 2text1" || a.run.written != 6 {
+			t.Errorf("by %d: %d, %v, %q", step+1, status, got, wrote)
 		}
 	}
+	// What can't be written is not taken for written.
+	a := answer{raw: answerOf(false, queued, outputOf(2, "stdout", "a"), outputOf(3, "stdout", "b")), run: run{write: func(_ int, data []byte) error {
+		if string(data) == "b" {
+			return os.ErrClosed
+		}
+		return nil
+	}}}
+	if _, got := a.look(); got != rich || a.run.written != 2 {
+		t.Errorf("%v, %d", got, a.run.written)
+	}
+}
+
+func outputOf(seq int, kind, text string) string {
+	return fmt.Sprintf(`{"seq":%d,"time":"t","type":%q,"data":%q}`, seq, kind, base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
 // FuzzMembers: what is read as an object's members is what encoding/json reads.

@@ -8,7 +8,7 @@
 // the whole command line, which lies beside it.
 //
 // Plain is a run that has nothing to tell or to ask: no standard descriptor is a
-// terminal, a socket or a device, the daemon is there, the flags are of the common
+// terminal or a device, standard input is no socket, the daemon is there, the flags are of the common
 // ones, nobody is asked and nothing goes wrong. Front writes the request that
 // sbx-verbs would write and reads the answer until the command has ended. When
 // anything else comes, it executes sbx-verbs and hands the connection over,

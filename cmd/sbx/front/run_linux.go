@@ -19,17 +19,21 @@ func (o order) run() {
 	var fds []int
 	names := object{text: []byte{'['}}
 	for fd, name := range []string{"stdin", "stdout", "stderr"} {
-		pass, plain := passable(fd)
+		pass, plain := passable(fd, o.noStdin)
 		if !plain {
 			return
 		}
-		if pass && !(fd == 0 && o.noStdin) {
+		if pass {
 			names.element(name)
 			fds = append(fds, fd)
 		}
 	}
 	socket := o.socket()
-	body, ok := o.request(append(names.text, ']'))
+	var stdio []byte
+	if len(fds) > 0 {
+		stdio = append(names.text, ']')
+	}
+	body, ok := o.request(stdio)
 	if socket == "" || !ok {
 		return
 	}
@@ -42,27 +46,48 @@ func (o order) run() {
 		return
 	}
 	text := append([]byte(head+"\r\n"), body...)
-	if n, err := syscall.SendmsgN(conn, text, syscall.UnixRights(fds...), nil, 0); err != nil || n < len(text) {
+	var rights []byte
+	if len(fds) > 0 {
+		rights = syscall.UnixRights(fds...)
+	}
+	if n, err := syscall.SendmsgN(conn, text, rights, nil, 0); err != nil || n < len(text) {
 		syscall.Close(conn) // a part of a request is none
 		return
 	}
-	(&exchange{conn: conn}).follow()
+	x := &exchange{conn: conn}
+	x.answer.run.write = write
+	x.follow()
+}
+
+// write writes all of data.
+func write(fd int, data []byte) error {
+	for len(data) > 0 {
+		n, err := retried(func() (int, error) { return syscall.Write(fd, data) })
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
 }
 
 // passable says whether the command may have a descriptor as it is, and whether it
-// is one of those that a plain run has.
-func passable(fd int) (pass, plain bool) {
+// is one of those that a plain run has. What goes to a socket, as programs of Node.js
+// give their children, is written here.
+func passable(fd int, noStdin bool) (pass, plain bool) {
 	var st syscall.Stat_t
 	if syscall.Fstat(fd, &st) != nil {
 		return false, false
 	}
 	switch st.Mode & syscall.S_IFMT {
 	case syscall.S_IFIFO, syscall.S_IFREG:
-		return true, true
+		return fd != 0 || !noStdin, true
 	case syscall.S_IFCHR:
 		const null = 1<<8 | 3 // null(4)
 		// As standard input it need not be passed: it is what a command has.
 		return fd != 0, st.Rdev == null
+	case syscall.S_IFSOCK:
+		return false, fd != 0 || noStdin
 	}
 	return false, false
 }
@@ -148,7 +173,7 @@ func (o order) request(stdio []byte) (body []byte, ok bool) {
 type exchange struct {
 	conn   int
 	mu     sync.Mutex // is never given back by who executes sbx-verbs
-	answer []byte     // what was read of it
+	answer answer
 }
 
 // forwarded are the signals that are for the command: sbx-verbs sees to them.
@@ -177,14 +202,14 @@ func (x *exchange) follow() {
 			n, err = retried(func() (int, error) { return syscall.Read(x.conn, piece) })
 		}
 		switch {
-		case len(x.answer) == 0 && err == syscall.ECONNRESET: // it left, and has not read the request
+		case len(x.answer.raw) == 0 && err == syscall.ECONNRESET: // it left, and has not read the request
 			signal.Stop(signals)
 			rest("")
 		case n <= 0 || err != nil:
 			x.handOver(0)
 		}
-		x.answer = append(x.answer, piece[:n]...)
-		switch status, v := look(x.answer); v {
+		x.answer.raw = append(x.answer.raw, piece[:n]...)
+		switch status, v := x.answer.look(); v {
 		case ended:
 			os.Exit(status)
 		case rich:
@@ -195,11 +220,12 @@ func (x *exchange) follow() {
 }
 
 // handOver executes sbx-verbs to go on with the exchange: it gets the connection,
-// a file with what was read of the answer, and the signal that came, if one did.
+// a file with what was read of the answer, the signal that came, if one did, and the
+// number of the last event whose output was written.
 func (x *exchange) handOver(sig syscall.Signal) {
 	file, err := unix.MemfdCreate("answer", 0)
-	if err == nil && len(x.answer) > 0 {
-		_, err = unix.Pwrite(file, x.answer, 0)
+	if err == nil && len(x.answer.raw) > 0 {
+		_, err = unix.Pwrite(file, x.answer.raw, 0)
 	}
 	if err == nil {
 		_, err = unix.FcntlInt(uintptr(x.conn), unix.F_SETFD, 0)
@@ -208,5 +234,5 @@ func (x *exchange) handOver(sig syscall.Signal) {
 		os.Stderr.WriteString("sbx: hand the command over: " + err.Error() + "\n")
 		os.Exit(exitOwn)
 	}
-	rest(paths.Handed + strconv.Itoa(x.conn) + "," + strconv.Itoa(file) + "," + strconv.Itoa(int(sig)))
+	rest(paths.Handed + strconv.Itoa(x.conn) + "," + strconv.Itoa(file) + "," + strconv.Itoa(int(sig)) + "," + strconv.FormatUint(x.answer.run.written, 10))
 }

@@ -112,5 +112,6 @@ func octal(mode fs.FileMode) string { return "0" + strconv.FormatInt(int64(mode.
 
 // Handed is how the argument begins with which front hands an exchange over: then
 // come, with commas between, the connection's descriptor, that of a file with what was
-// read of the answer, and the number of a signal that came; 0: none.
+// read of the answer, the number of a signal that came (0: none), and that of the last
+// event whose output was written (0: none).
 const Handed = "--handed="
