@@ -76,6 +76,9 @@ func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
 			return nil, nil, false
 		}
 		argv, _ := c.Argv()
+		if others[argv[0]].Refuses(argv[1:]) {
+			return nil, nil, false
+		}
 		asks = append(asks, argv)
 		onlyReads = onlyReads && state.reads
 		if state.reads && !slices.Contains(reads, state.use.Entry.Name) {

@@ -126,13 +126,10 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 		at := j.at(abs, p.Glob)
 		state.paths = append(state.paths, at)
 		j.readable(at, f)
-		if f.decision != Auto {
-			continue
-		}
 		if p.Glob {
-			j.globFact(abs, f)
+			j.globFact(state, abs, f)
 		} else {
-			j.pathFact(abs, f)
+			j.pathFact(state, abs, f)
 		}
 	}
 }
@@ -153,26 +150,36 @@ func (j *judging) readable(at place, f *finding) {
 	}
 }
 
-func (j *judging) pathFact(abs string, f *finding) {
+// pathFact judges where a path leads. What asks already is looked at as well: a
+// grant for reading under a directory is none for what links there lead to.
+func (j *judging) pathFact(state *callState, abs string, f *finding) {
 	fact, ok := j.facts.Paths[abs]
 	switch {
 	case !ok:
 		j.need(FactPath, abs)
 	case fact.Err != "":
-		f.stop(RiskNormal, "where "+j.cmd.show(abs)+" leads could not be found out: "+fact.Err)
+		j.doubtful(f, "where "+j.cmd.show(abs)+" leads could not be found out: "+fact.Err)
 	case fact.Special && fact.Real != "/dev/null":
-		f.stop(RiskNormal, j.cmd.show(abs)+" is a device, pipe or socket")
+		j.doubtful(f, j.cmd.show(abs)+" is a device, pipe or socket")
 	default:
-		j.realPath(abs, fact.Real, f)
+		j.realPath(state, abs, fact.Real, f)
+	}
+}
+
+// doubtful makes a finding ask that does not yet.
+func (j *judging) doubtful(f *finding, why string) {
+	if f.decision == Auto {
+		f.stop(RiskNormal, why)
 	}
 }
 
 // realPath judges where a path really leads.
-func (j *judging) realPath(abs, real string, f *finding) {
+func (j *judging) realPath(state *callState, abs, real string, f *finding) {
 	if real == path.Clean(abs) {
 		return
 	}
 	at := j.at(real, false)
+	state.paths = append(state.paths, at)
 	if at.readable && at.hidden == "" && at.sensitive == "" {
 		return
 	}
@@ -180,21 +187,22 @@ func (j *judging) realPath(abs, real string, f *finding) {
 	f.why = j.cmd.show(abs) + " is a link: " + f.why
 }
 
-func (j *judging) globFact(abs string, f *finding) {
+func (j *judging) globFact(state *callState, abs string, f *finding) {
 	fact, ok := j.facts.Globs[abs]
 	switch {
 	case !ok:
 		j.need(FactGlob, abs)
 	case fact.Err != "":
-		f.stop(RiskNormal, "what "+j.cmd.show(abs)+" matches could not be found out: "+fact.Err)
+		j.doubtful(f, "what "+j.cmd.show(abs)+" matches could not be found out: "+fact.Err)
 	case fact.Cut:
-		f.stop(RiskNormal, j.cmd.show(abs)+" matches more files than are looked at")
+		j.doubtful(f, j.cmd.show(abs)+" matches more files than are looked at")
 	}
 	for _, real := range fact.Real {
-		if f.decision != Auto {
-			return
+		at := j.at(real, false)
+		state.paths = append(state.paths, at)
+		if f.decision == Auto {
+			j.readable(at, f)
 		}
-		j.readable(j.at(real, false), f)
 	}
 }
 

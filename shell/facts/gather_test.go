@@ -221,3 +221,27 @@ func TestLinksThatLeave(t *testing.T) {
 		}
 	}
 }
+
+// R-AP-07 R-SH-06: a grant for reading under a directory is none for what a link there leads to.
+func TestGrantsDoNotFollowLinks(t *testing.T) {
+	tool, err := shell.New(shell.Config{})
+	must(t, err)
+	dir, out := repo(t), temp(t)
+	write(t, dir+"/conf/.env", "x")
+	write(t, out+"/private", "x")
+	must(t, os.Symlink(out+"/private", dir+"/conf/link"))
+	must(t, os.Symlink(dir+"/a.x", dir+"/conf/inside"))
+	judge := func(line string) shell.Verdict {
+		v, _ := Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, Options{Home: "/nosuch"})
+		return v
+	}
+	asked := judge("cat conf/.env")
+	if len(asked.Suggestions) == 0 || asked.Suggestions[0].Label != "cat under conf/" {
+		t.Fatalf("offers %+v", asked.Suggestions)
+	}
+	for line, want := range map[string]bool{"cat conf/.env.local": true, "cat conf/link": false, "cat conf/l*": false, "cat conf/.env conf/link": false} {
+		if v := judge(line); asked.Suggestions[0].Pattern.Matches("bash", v.Payload) != want || v.Decision != shell.Ask {
+			t.Errorf("%s: %v, covered %v, want %v: %v", line, v.Decision, !want, want, v.Payload["paths"])
+		}
+	}
+}

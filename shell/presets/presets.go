@@ -100,17 +100,26 @@ func (r Rule) match(args []analysis.Word) bool {
 	if r.Operands > 0 && len(rest) > r.Operands {
 		return false
 	}
-	ended := false
-	for _, a := range rest {
+	texts := make([]string, len(rest))
+	for i, a := range rest {
 		if a.Kind != analysis.Literal && a.Kind != analysis.Glob {
 			return false
 		}
-		if slices.ContainsFunc(r.Never, func(never string) bool { return r.means(a.Text, never, ended) }) {
-			return false
-		}
-		ended = ended || a.Text == "--"
+		texts[i] = a.Text
 	}
-	return true
+	return !r.Refuses(texts)
+}
+
+// Refuses says whether one of the words is, or may be taken for, one of Never.
+func (r Rule) Refuses(words []string) bool {
+	ended := false
+	for _, w := range words {
+		if slices.ContainsFunc(r.Never, func(never string) bool { return r.means(w, never, ended) }) {
+			return true
+		}
+		ended = ended || w == "--"
+	}
+	return false
 }
 
 // means reports whether word is, or may be taken for, what never says. ended
