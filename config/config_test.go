@@ -210,6 +210,7 @@ func TestErrors(t *testing.T) {
 		{"pattern", "[files]\nprotected = [\"a\", \"/etc\"]\n", `files.protected[1]: files.protected "/etc": patterns are relative`},
 		{"pattern that leaves", "[files]\nhidden = [\"../x\"]\n", `cannot leave`},
 		{"whole file system", "[files.paths.x]\nroot = \"/\"\n", `:2:1: files.paths.x.root: files.paths "x": root is the whole file system`},
+		{"home in a root", "[files.paths.x]\nroot = \"~/data\"\n", `"~" is not expanded here`},
 		{"sandbox mode", "[files.paths.x]\nroot = \"a\"\nmode = \"rx\"\n", `:3:1: files.paths.x.mode: "rx" is none of "rw", "ro"`},
 		{"sandbox without a root", "[files.paths.x]\nmode = \"ro\"\n", `:2:1: files.paths.x has no root`},
 		{"gateway", "[gateway]\nlisten = \"0.0.0.0:80\"\n", `not a loopback address`},

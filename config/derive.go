@@ -62,7 +62,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		if mode == "" {
 			mode = "ro"
 		}
-		t.Roots = append(t.Roots, document.Root{Name: name, Path: s.home(roots[name]), Mode: mode})
+		t.Roots = append(t.Roots, document.Root{Name: name, Path: roots[name], Mode: mode})
 	}
 	return t, nil
 }

@@ -127,6 +127,8 @@ func (s Sandbox) validate() error {
 		return errors.New("root is missing; name a folder, \".\" is the project")
 	case strings.ContainsRune(s.Root, 0):
 		return errors.New("root holds a NUL byte")
+	case s.Root == "~" || strings.HasPrefix(s.Root, "~/"):
+		return fmt.Errorf("root %q: \"~\" is not expanded here; write the folder in full", s.Root)
 	case filepath.Clean(s.Root) == "/":
 		return errors.New("root is the whole file system; name the folder that is meant")
 	case below("/proc", filepath.Clean(s.Root)), below("/sys", filepath.Clean(s.Root)), below("/dev", filepath.Clean(s.Root)) && !below("/dev/shm", filepath.Clean(s.Root)):

@@ -200,8 +200,8 @@ func filePattern(s string) (string, bool) {
 }
 
 func (c *converter) directory(dir string) {
-	if !strings.HasPrefix(dir, "/") && !strings.HasPrefix(dir, "~/") {
-		c.skip("directory "+dir, "a root besides the project must be absolute")
+	if !strings.HasPrefix(dir, "/") {
+		c.skip("directory "+dir, "a root besides the project must be absolute, without ~: [files.paths.NAME] root")
 		return
 	}
 	add(&c.writable, dir)
