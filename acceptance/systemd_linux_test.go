@@ -285,12 +285,16 @@ func machineIDs(t *testing.T, m *machine, approval string) {
 }
 
 func machineApprover(t *testing.T, m *machine) {
-	wait := m.started("alice", "cd project && sbx run -c 'id -un > new.txt' < /dev/null")
+	asked := m.started("alice", "cd project && sbx run -c 'id -un > never.txt' < /dev/null")
 	id := m.pending("carol", "alice")
+	machineIDs(t, m, id)
+	m.as("carol", "sbx --user alice approve "+id+" --deny") // if all that took less than the 30 s that it waits
+	asked()
+	wait := m.started("alice", "cd project && sbx run -c 'id -un > new.txt' < /dev/null")
+	id = m.pending("carol", "alice")
 	if r := m.as("bob", "sbx --user alice approve "+id+" --allow"); r.code == 0 {
 		t.Errorf("bob answers for alice: %s", r)
 	}
-	machineIDs(t, m, id)
 	if r := m.as("carol", "sbx --user alice approve "+id+" --allow --scope once"); r.code != 0 {
 		t.Errorf("carol: %s", r)
 	}

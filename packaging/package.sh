@@ -33,7 +33,7 @@ CGO_CFLAGS='-O2 -g0' CGO_LDFLAGS='-O2' build 1 ./cmd/sandboxd
 
 "$STAGE/bin/sbx" gen man "$STAGE/man/man1"
 "$STAGE/bin/sandboxd" config man > "$STAGE/man/man5/sandboxd.toml.5"
-echo '.so man1/sbx.1' > "$STAGE/man/man1/sbx-verbs.1"
+cp packaging/man/*.1 "$STAGE/man/man1/"
 cp packaging/man/*.5 "$STAGE/man/man5/"
 cp packaging/man/*.8 "$STAGE/man/man8/"
 find "$STAGE/man" -type f -exec sed -i "1s/^\(\.TH [^ ]* [0-9]\) \"\"/\1 \"${MTIME%T*}\"/" {} +

@@ -133,7 +133,11 @@ func (p Place) spawn(ctx context.Context, program string) error {
 		}
 		select {
 		case err := <-ended:
-			return fmt.Errorf("start %q: it ended (%v) and says:\n%s", program, err, tail(logFile.Name(), from))
+			said := tail(logFile.Name(), from)
+			if _, full := fmt.Fprintf(logFile, "sbx: it ended: %v\n", err); full != nil {
+				return fmt.Errorf("start %q: it ended (%v), and what it says can't be written: %w; mend that, or choose another with --state-dir", program, err, full)
+			}
+			return fmt.Errorf("start %q: it ended (%v) and says:\n%s", program, err, said)
 		case <-ctx.Done():
 			return fmt.Errorf("start %q: it does not answer after %v; it says:\n%s", program, startTimeout, tail(logFile.Name(), from))
 		case <-time.After(pause):
