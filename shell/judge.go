@@ -114,7 +114,8 @@ func (j *judging) environment() {
 			continue
 		}
 		why, risk := envWhy(name)
-		j.add(finding{decision: Ask, why: "the request sets a variable: " + why, rule: "environment", risk: risk, text: name + "=" + j.cmd.Env[name]})
+		set := name + "=" + j.cmd.Env[name]
+		j.add(finding{decision: Ask, why: "the request sets " + oneLine(set) + ": " + why, rule: "environment", risk: risk, text: set})
 	}
 }
 

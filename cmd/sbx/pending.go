@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/cmd/sbx/internal/ask"
 	"sandboxd/display"
 	"sandboxd/ipc"
 )
@@ -79,6 +80,7 @@ func (a *app) printApproval(q ipc.Approval) {
 	}
 	fields(a.out, pairs...)
 	a.block("command", subject(q))
+	a.block("with", ask.Variables(q))
 	a.block("the agent says", q.Claim)
 	if q.Command == "" && len(q.Input) > 0 {
 		if text, err := json.MarshalIndent(q.Input, "", "  "); err == nil {

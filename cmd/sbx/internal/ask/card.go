@@ -3,6 +3,7 @@ package ask
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -45,6 +46,7 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	w.title(a)
 	w.field("tool", tool(a))
 	w.block("command", commandOf(a))
+	w.block("with", Variables(a))
 	if a.Tool == hostTool {
 		w.field("what", a.Description)
 	}
@@ -109,7 +111,7 @@ func (w *writer) change(p *ipc.Presentation) {
 // short reports whether one line tells it all: low risk and nothing unusual.
 func short(a ipc.Approval, look Look) bool {
 	s := subjectOf(a)
-	return a.Risk == "low" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
+	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
 		a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
 		!strings.Contains(s, "\n") && display.Width(look.line(s)) <= 2*look.Width
 }
@@ -124,7 +126,7 @@ func why(a ipc.Approval, look Look) string {
 // inspect finds what is not what it looks like in anything that a stranger wrote.
 func inspect(a ipc.Approval) display.Finding {
 	var found display.Finding
-	for _, s := range append([]string{a.Tool, a.Command, a.Cwd, a.Agent, a.Label, a.Claim, a.BlockedPath, a.Description}, a.Argv...) {
+	for _, s := range append([]string{a.Tool, a.Command, a.Cwd, a.Agent, a.Label, a.Claim, a.BlockedPath, a.Description, Variables(a)}, a.Argv...) {
 		found |= display.Inspect(s)
 	}
 	return found
@@ -170,6 +172,21 @@ func commandOf(a ipc.Approval) string {
 		return a.Command
 	}
 	return display.Argv(a.Argv)
+}
+
+// Variables are those that the request sets for its command, one a line; a line's end within a value is shown as \n.
+func Variables(a ipc.Approval) string {
+	var payload struct {
+		Env map[string]string `json:"env"`
+	}
+	if noCommand(a) || json.Unmarshal(a.Input, &payload) != nil {
+		return ""
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(payload.Env)) {
+		lines = append(lines, strings.ReplaceAll(name+"="+payload.Env[name], "\n", `\n`))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // agent is who asks: what the program says of itself is shown as a claim. Of

@@ -204,6 +204,9 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 			marks = a.Presentation.Metadata["marks"]
 		}
 		f.add("Command", highlight(subject, marks, l)...)
+		if set := Variables(a); set != "" {
+			f.add("With", rowsOf(l.block(set))...)
+		}
 	} else {
 		f.line("What", a.Description)
 		if len(a.Input) > 0 && !special(a) {
