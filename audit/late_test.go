@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -124,5 +126,65 @@ func TestLateFails(t *testing.T) {
 	}
 	if ends != 1 {
 		t.Errorf("%d ends are missing, want the one that failed", ends)
+	}
+}
+
+// R-AU-01: what may be late reaches the disk also while more of it keeps coming, from
+// several sides, and no record is lost or doubled.
+func TestLateIsNotPutOff(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	l, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sides = 4
+	stop := make(chan struct{})
+	var put atomic.Int64
+	var wg sync.WaitGroup
+	for range sides {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(lateness / 8):
+				}
+				w, err := l.PutAfter(Record{Category: Execution, Operation: "end"})
+				if err == nil {
+					err = w.Written()
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				put.Add(1)
+			}
+		})
+	}
+	late := time.After(20 * time.Second)
+	for range 60 {
+		w, err := l.PutAfter(Record{Category: Execution, Operation: "end"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put.Add(1)
+		done := make(chan error, 1)
+		go func() { done <- w.Wait() }()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-late:
+			t.Fatal("it is not on the disk")
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := Verify(dir); err != nil || sum.Records != uint64(put.Load())+1 {
+		t.Errorf("%+v, %v after %d records", sum, err, put.Load())
 	}
 }

@@ -46,6 +46,7 @@ type Log struct {
 	opts   Options
 	lock   *os.File
 	queue  chan *pending
+	wrote  chan struct{} // has something when writeNow has written
 	inputs inputs
 	ended  chan struct{} // closed when the writer has returned
 
@@ -133,7 +134,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log %q: %w", dir, err)
 	}
-	l := &Log{dir: dir, opts: opts, lock: lock, queue: make(chan *pending, 256), ended: make(chan struct{})}
+	l := &Log{dir: dir, opts: opts, lock: lock, queue: make(chan *pending, 256), wrote: make(chan struct{}, 1), ended: make(chan struct{})}
 	if err := l.begin(); err != nil {
 		if l.file != nil {
 			l.file.Close()
@@ -220,7 +221,9 @@ func (l *Log) put(p *pending, records []Record) (Writing, error) {
 	if l.closed {
 		return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
 	}
-	l.queue <- p
+	if !p.after || !l.writeNow(p) {
+		l.queue <- p
+	}
 	return Writing{l, p}, nil
 }
 

@@ -31,16 +31,37 @@ func (l *Log) write() {
 			return
 		}
 		l.mu.Lock()
-		before := l.number
-		err := l.commit(batch)
-		if err == nil && l.number != before {
-			l.removeOld()
-		}
+		l.carryOut(batch)
 		l.mu.Unlock()
-		if err != nil {
-			settle(batch, err)
-		}
 	}
+}
+
+// carryOut commits a batch and tells everybody who waits for it; l.mu is held.
+func (l *Log) carryOut(batch []*pending) {
+	before := l.number
+	err := l.commit(batch)
+	if err == nil && l.number != before {
+		l.removeOld()
+	}
+	if err != nil {
+		settle(batch, err)
+	}
+}
+
+// writeNow writes what may be on the disk later in the caller's goroutine, if nothing is
+// being written: the writer would have to be woken, and to wake the caller. What is
+// queued later follows it in the file.
+func (l *Log) writeNow(p *pending) bool {
+	if len(l.queue) > 0 || !l.mu.TryLock() {
+		return false
+	}
+	l.carryOut([]*pending{p})
+	l.mu.Unlock()
+	select {
+	case l.wrote <- struct{}{}: // it is to be on the disk soon
+	default:
+	}
+	return true
 }
 
 // next waits for what is to be written; meanwhile what was written late goes to
@@ -54,11 +75,13 @@ func (l *Log) next() []*pending {
 		var late <-chan time.Time
 		l.mu.Lock()
 		if l.late.waiting != nil {
-			late = time.After(lateness)
+			late = time.After(time.Until(l.late.since.Add(lateness)))
 		}
 		l.mu.Unlock()
 		select {
 		case p, open = <-l.queue:
+		case <-l.wrote:
+			return l.next()
 		case <-late:
 			l.mu.Lock()
 			l.sync() // who waits for it learns its error
@@ -100,6 +123,7 @@ func settle(batch []*pending, err error) {
 // follows these marks.
 type late struct {
 	size, last int64
+	since      time.Time
 	head       Anchor
 	ends       []toMirror // for Options.Mirror
 	waiting    []*pending // nil: there is none
@@ -159,7 +183,7 @@ func (l *Log) commit(batch []*pending) error {
 		return l.fail(err, bytes.Clone(buf[:n]))
 	}
 	if l.late.waiting == nil {
-		l.late = late{size: l.size, last: l.last, head: l.head}
+		l.late = late{size: l.size, last: l.last, since: time.Now(), head: l.head}
 	}
 	l.late.ends = append(l.late.ends, ends...)
 	l.late.waiting = append(l.late.waiting, batch...)
