@@ -60,7 +60,8 @@ var mayImport = map[string][]string{
 // alsoNever are packages that a binary must not even link.
 var alsoNever = map[string][]string{
 	"sandboxd/cmd/sandboxd-launch": {"net/http", "encoding/json", "github.com/BurntSushi/toml", "mvdan.cc/sh/v3/syntax", "reflect.cgo", "runtime/cgo"},
-	"sandboxd/cmd/sbx": {"sandboxd/supervisor", "sandboxd/shell", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt",
+	"sandboxd/cmd/sbx": {"sandboxd/mcp", "encoding/gob", // what only one verb needs is a program of its own
+		"sandboxd/supervisor", "sandboxd/shell", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt",
 		"charm.land/lipgloss/v2"}, // its package initialisation runs `tmux info`, from $PATH, before main
 	"sandboxd/cmd/sbx/front": {"sandboxd/ipc", "net", "net/http", "encoding/json", "fmt", "github.com/spf13/cobra"}, // what a command waits for
 }

@@ -46,7 +46,7 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	os.Chmod(dir, 0o755)
-	for _, b := range []struct{ name, cgo, pkg string }{{"sandboxd", "1", "sandboxd"}, {"sandboxd-launch", "0", "sandboxd-launch"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}} {
+	for _, b := range []struct{ name, cgo, pkg string }{{"sandboxd", "1", "sandboxd"}, {"sandboxd-launch", "0", "sandboxd-launch"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}, {"sbx-mcp", "0", "sbx/mcp"}} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		cmd.Stderr = os.Stderr

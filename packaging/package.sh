@@ -29,6 +29,7 @@ mkdir -p "$STAGE"/{bin,man/man1,man/man5,man/man8,completions,doc}
 build 0 ./cmd/sandboxd-launch
 build 0 ./cmd/sbx/front sbx
 build 0 ./cmd/sbx sbx-verbs
+build 0 ./cmd/sbx/mcp sbx-mcp
 CGO_CFLAGS='-O2 -g0' CGO_LDFLAGS='-O2' build 1 ./cmd/sandboxd
 
 "$STAGE/bin/sbx" gen man "$STAGE/man/man1"

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"os"
-
 	"github.com/spf13/cobra"
 
-	"sandboxd/ipc"
-	"sandboxd/mcp"
+	"sandboxd/cmd/sbx/internal/paths"
 )
 
 func mcpVerb(a *app) *cobra.Command {
@@ -27,12 +22,12 @@ func mcpVerb(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s := &mcp.Server{Root: project, Connect: func(ctx context.Context) (*ipc.Client, error) { return a.agent(ctx) },
-				Desk: func(ctx context.Context) (*ipc.Client, error) { return a.approver(ctx) }}
-			if err := s.Run(c.Context()); err != nil && !errors.Is(err, os.ErrClosed) && c.Context().Err() == nil {
+			if _, err := a.locate(c.Context()); err != nil {
 				return err
 			}
-			return nil
+			// The protocol's library takes longer to start with than any other verb does.
+			return paths.Execute(paths.MCP, []string{paths.MCP, "--root", project, "--socket-dir", a.options.SocketDir,
+				"--state-dir", a.options.StateDir, "--config", a.options.Config, "--user", a.options.User})
 		},
 	}
 	c.Flags().StringVar(&root, "root", ".", "the project, where a call names none")

@@ -53,7 +53,7 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for _, b := range []struct{ cgo, pkg, name string }{
-		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sandboxd-launch", ""}, {"1", "./cmd/sandboxd", ""},
+		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sbx/mcp", "sbx-mcp"}, {"0", "./cmd/sandboxd-launch", ""}, {"1", "./cmd/sandboxd", ""},
 	} {
 		cmd := exec.Command("go", "build", "-o", bin+"/"+b.name, b.pkg)
 		cmd.Dir = "../.."

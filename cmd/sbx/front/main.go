@@ -22,7 +22,6 @@ package main
 
 import (
 	"os"
-	"syscall"
 
 	"sandboxd/cmd/sbx/internal/paths"
 )
@@ -36,15 +35,12 @@ func main() {
 
 // rest executes sbx-verbs with our own arguments, behind what is handed over.
 func rest(handed string) {
-	program, err := paths.FindRest()
-	if err == nil {
-		args := []string{os.Args[0]}
-		if handed != "" {
-			args = append(args, handed)
-		}
-		err = syscall.Exec(program, append(args, os.Args[1:]...), os.Environ())
+	args := []string{os.Args[0]}
+	if handed != "" {
+		args = append(args, handed)
 	}
-	os.Stderr.WriteString("sbx: a part of this program, " + paths.Rest + ", can't be used: " + err.Error() + "; install both together\n")
+	err := paths.Execute(paths.Rest, append(args, os.Args[1:]...))
+	os.Stderr.WriteString("sbx: " + err.Error() + "\n")
 	os.Exit(exitOwn)
 }
 

@@ -78,9 +78,21 @@ func changedBy(name string, users ...int) error {
 	return nil
 }
 
-// FindRest is the path of [Rest] beside this very program. It must be a file that
-// nobody can have put there but root, this user, and whose this program is.
-func FindRest() (string, error) {
+// MCP is the program beside sbx that serves the Model Context Protocol.
+const MCP = "sbx-mcp"
+
+// Execute executes a part of sbx that lies beside this very program in this
+// process's place. It must be a file that nobody can have put there but root, this user, and
+// whose this program is. It returns only with an error.
+func Execute(part string, args []string) error {
+	program, err := find(part)
+	if err == nil {
+		err = syscall.Exec(program, args, os.Environ())
+	}
+	return errors.New("a part of this program, " + part + ", can't be used: " + err.Error() + "; install all parts together")
+}
+
+func find(part string) (string, error) {
 	self, err := os.Executable()
 	if err == nil {
 		self, err = filepath.EvalSymlinks(self)
@@ -92,7 +104,7 @@ func FindRest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(filepath.Dir(self), Rest)
+	program := filepath.Join(filepath.Dir(self), part)
 	return program, changedBy(program, os.Geteuid(), owner(fi))
 }
 
