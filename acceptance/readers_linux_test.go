@@ -46,6 +46,8 @@ func TestReadersThatDoMore(t *testing.T) {
 			`git describe --always --dirty`,
 			`git -C link log`,
 			`cd -P into && cd .. && cat x`,
+			`cat link/../*-outside/x`,
+			`cat [!z]ink/x`,
 		} {
 			got := a.sbx("run", "-c", line)
 			if _, err := os.Lstat(filepath.Join(a.project, "pwned")); err == nil {

@@ -142,22 +142,32 @@ func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
 			return out
 		}
 		out.pieces = r.pieces
-		var pat strings.Builder
-		for _, pc := range r.pieces {
-			if pc.glob {
-				pat.WriteString(pc.text)
-				continue
-			}
-			for i := 0; i < len(pc.text); i++ {
-				if strings.IndexByte(`*?[]\`, pc.text[i]) >= 0 {
-					pat.WriteByte('\\')
-				}
-				pat.WriteByte(pc.text[i])
-			}
-		}
-		out.Text = pat.String()
+		out.Text = pattern(r.pieces)
 	}
 	return out
+}
+
+// pattern writes the pieces of a glob as one text: what was quoted is escaped
+// by a backslash where it would mean something otherwise.
+func pattern(pieces []piece) string {
+	var b strings.Builder
+	open := false // within [ ]
+	for _, p := range pieces {
+		if p.glob {
+			b.WriteString(p.text)
+			if at := strings.LastIndexAny(p.text, "[]"); at >= 0 {
+				open = p.text[at] == '['
+			}
+			continue
+		}
+		for i := 0; i < len(p.text); i++ {
+			if c := p.text[i]; strings.IndexByte(`*?[]\`, c) >= 0 || open && strings.IndexByte("!^-", c) >= 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(p.text[i])
+		}
+	}
+	return b.String()
 }
 
 func (r *wordReader) lower(k Kind) {

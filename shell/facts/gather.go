@@ -231,13 +231,13 @@ func resolve(name string) (real string, missing bool, err error) {
 }
 
 // glob lists where the matches of a pattern lead. The pattern is written as
-// analysis writes it, which is what filepath.Glob reads.
+// analysis writes it.
 func (g *gatherer) glob(pattern string) shell.GlobFact {
-	if _, err := filepath.Match(pattern, ""); err != nil {
+	if _, err := filepath.Match(negated(pattern), ""); err != nil {
 		return shell.GlobFact{Err: "the pattern is malformed"}
 	}
 	dirs := []string{"/"}
-	for elem := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
+	for elem := range strings.SplitSeq(strings.Trim(negated(pattern), "/"), "/") {
 		var next []string
 		for _, dir := range dirs {
 			found, err := g.matches(dir, elem)
@@ -268,6 +268,28 @@ func (g *gatherer) glob(pattern string) shell.GlobFact {
 	return f
 }
 
+// negated writes a shell's pattern for filepath.Match, to which [!a] is a set
+// of two characters.
+func negated(pattern string) string {
+	b := []byte(pattern)
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '\\':
+			i++
+		case b[i] == '[':
+			if i+1 < len(b) && b[i+1] == '!' {
+				b[i+1] = '^'
+			}
+			for i++; i < len(b) && b[i] != ']'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return string(b)
+}
+
 func (g *gatherer) matches(dir, elem string) ([]string, error) {
 	if !strings.ContainsAny(elem, `*?[\`) {
 		if dir == "/" {
@@ -283,12 +305,13 @@ func (g *gatherer) matches(dir, elem string) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, n := range names {
+	// To bash before 5.2, .* means the directory and the one around it, too.
+	for _, n := range append(names, ".", "..") {
 		if strings.HasPrefix(n, ".") && !strings.HasPrefix(elem, ".") {
 			continue
 		}
 		if ok, _ := filepath.Match(elem, n); ok {
-			out = append(out, path.Join(dir, n))
+			out = append(out, strings.TrimSuffix(dir, "/")+"/"+n) // not path.Join: link/.. is where the link leads
 		}
 	}
 	return out, nil

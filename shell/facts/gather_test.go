@@ -61,15 +61,22 @@ func TestGlobs(t *testing.T) {
 	}
 	write(t, dir+"/secret", "x")
 	must(t, os.Symlink(dir+"/secret", dir+"/p/z.go"))
+	write(t, dir+"/out/x", "x")
+	must(t, os.Mkdir(dir+"/out/sub", 0o755))
+	must(t, os.Symlink(dir+"/out/sub", dir+"/p/out"))
 	for pattern, want := range map[string][]string{
 		"/p/*.go":      {"/p/a.go", "/p/b.go", "/p/we[i]rd.go", "/secret"},
 		"/p/[ab].go":   {"/p/a.go", "/p/b.go"},
 		"/p/s/?.go":    {"/p/s/d.go", "/p/s/e.go"},
-		"/p/*/d.go":    {"/p/a.go/d.go", "/p/b.go/d.go", "/p/c.txt/d.go", "/p/s/d.go", "/p/we[i]rd.go/d.go", "/secret/d.go"},
+		"/p/*/d.go":    {"/out/sub/d.go", "/p/a.go/d.go", "/p/b.go/d.go", "/p/c.txt/d.go", "/p/s/d.go", "/p/we[i]rd.go/d.go", "/secret/d.go"},
 		"/p/nosuch*":   nil,
 		"/nosuch/*":    nil,
 		"/p/.*.go":     {"/p/.hidden.go"},
 		"/p/we\\[*.go": {"/p/we[i]rd.go"},
+		"/p/[!ab].go":  {"/secret"}, // z.go, which is a link
+		"/p/[\\!a].go": {"/p/a.go"},
+		"/p/out/../*":  {"/out/sub", "/out/x"}, // out is a link to out/sub
+		"/p/.*":        {"", "/p", "/p/.hidden.go"},
 	} {
 		f := gather(t, Options{}, shell.FactQuery{Kind: shell.FactGlob, Name: dir + pattern}).Globs[dir+pattern]
 		var got []string

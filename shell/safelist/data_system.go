@@ -118,8 +118,8 @@ var systemEntries = []Entry{
 		Pass: []string{"tty"}, Refuse: []string{"tty x"},
 	},
 	{
-		Name: "locale", Manual: "glibc 2.36 locale(1)", Options: "-a,--all-locales -m,--charmaps -c -k", Operands: "TEXT...",
-		Pass: []string{"locale", "locale -a"}, Refuse: []string{"locale --x"},
+		Name: "locale", Manual: "glibc 2.36 locale(1)", Options: "-a,--all-locales -c -k", Operands: "TEXT...", Never: map[string]string{"-m,--charmaps": "runs gzip"},
+		Pass: []string{"locale", "locale -a"}, Refuse: []string{"locale --x", "locale -m"},
 	},
 	{
 		Name: "getconf", Manual: "glibc 2.36 getconf(1)", Options: "-a", Operands: "TEXT",
