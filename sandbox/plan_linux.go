@@ -78,7 +78,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 			limits.Processes += userTasks()
 		}
 	}
-	p.order.Limits = rlimits(limits, p.args != nil, h.cgroups != nil)
+	p.order.Limits = rlimits(limits, h.cgroups != nil)
 	return p, nil
 }
 
@@ -360,10 +360,10 @@ func (h *Host) landlockHost(place landlock.Place) landlock.Host {
 
 // rlimits are the limits that a process can set for itself. Processes come
 // last: a stage that becomes the command still needs threads. RLIMIT_NPROC counts per user
-// namespace since Linux 5.14, the stage of one inside too, and does not bind root
-// (setrlimit(2)). Where a control group holds the processes, that one is met first: the
+// namespace since Linux 5.14, and does not bind root (setrlimit(2)); the stage adds its
+// own threads where it stays. Where a control group holds the processes, that one is met first: the
 // kernel counts what it refuses.
-func rlimits(l profile.Limits, inside, grouped bool) []stage.Rlimit {
+func rlimits(l profile.Limits, grouped bool) []stage.Rlimit {
 	var list []stage.Rlimit
 	add := func(resource int, v int64) {
 		if v > 0 {
@@ -376,9 +376,6 @@ func rlimits(l profile.Limits, inside, grouped bool) []stage.Rlimit {
 	}
 	add(unix.RLIMIT_FSIZE, l.FileSize)
 	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
-	if l.Processes > 0 && inside {
-		l.Processes += ownTasks
-	}
 	if l.Processes > 0 && grouped {
 		l.Processes += ownTasks
 	}

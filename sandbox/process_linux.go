@@ -25,6 +25,7 @@ type Process struct {
 	reaper    bool // the helper holds it together instead
 	leader    int  // the command itself, as this process's namespace numbers it
 	first     int  // the process above all others of the sandbox: the namespace's first, or the reaper
+	own       int  // what counts in the kernel's limit of processes besides the command's
 	limits    profile.Limits
 	host      *Host
 	cgroup    *cgroup

@@ -425,7 +425,7 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 		return fmt.Errorf("pidfd_open: %w%s", err, l.diagnostics())
 	}
 	p.mu.Lock()
-	p.init, p.first, p.namespace = fd, pid, true
+	p.init, p.first, p.namespace, p.own = fd, pid, true, ownTasks
 	p.mu.Unlock()
 	p.keepMounts(pid)
 	if l.blockW == nil {
@@ -470,6 +470,9 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave fu
 			}
 		case m.Step == stage.StepStarted && ready && p.namespace:
 			l.status.SetReadDeadline(time.Time{})
+			if !p.host.pidMax {
+				p.own = m.Code
+			}
 			return nil
 		case m.Step == stage.StepWaiting:
 			p.leader = m.pid

@@ -49,7 +49,7 @@ func (p *Process) watch(private []string) {
 		u := p.usage(private)
 		cause := p.exceeded(u)
 		switch limit := p.limits.Processes; {
-		case limit <= 0 || p.cgroup != nil || u.tasks < limit+p.ownTasks():
+		case limit <= 0 || p.cgroup != nil || u.tasks < limit+p.own:
 			full = time.Time{}
 		case full.IsZero():
 			full = look
@@ -99,15 +99,7 @@ func (p *Process) exceeded(u usage) EndCause {
 // ownTasks are at most what the kernel counts beside the command's processes: bwrap and
 // the threads of the stage, which stays as the namespace's first process. They are five
 // to seven; where the kernel refused the runtime one more, the sandbox would end.
-const ownTasks = 12
-
-// ownTasks are those that count in the limit which the kernel keeps.
-func (p *Process) ownTasks() int {
-	if !p.namespace {
-		return 0 // the stage has become the command
-	}
-	return ownTasks
-}
+const ownTasks = 10
 
 func (p *Process) usage(private []string) usage {
 	var u usage

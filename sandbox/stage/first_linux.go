@@ -41,8 +41,8 @@ type failure struct {
 }
 
 // spawn starts the command and returns its pid once it executes. The listener goes out
-// with the report that all is in force.
-func spawn(o *Order, path string, limits []limit, l listener) (pid int, step Step, err error) {
+// with the report that all is in force. own is how many threads stay beside the command.
+func spawn(o *Order, path string, limits []limit, l listener, own int) (pid int, step Step, err error) {
 	c := child{terminal: o.Terminal, limits: limits, hold: o.Hold}
 	if c.path, err = unix.BytePtrFromString(path); err == nil {
 		if c.argv, err = syscall.SlicePtrFromStrings(o.Argv); err == nil {
@@ -85,6 +85,10 @@ func spawn(o *Order, path string, limits []limit, l listener) (pid int, step Ste
 	case err != nil:
 		return 0, StepExec, fmt.Errorf("wait for the command: %w", err)
 	case n == 0: // execve closed it, or the child is dead, which wait4 tells
+		for _, fd := range []int{0, 1, 2, FDStderr} { // they end with the command
+			unix.Close(fd)
+		}
+		_, _ = unix.Write(FDStatus, Status{Step: StepStarted, Code: own}.encode()) // a daemon that is gone ends us otherwise
 		return pid, StepNone, nil
 	}
 	return 0, f.step, f.err(path)
@@ -105,6 +109,15 @@ func settle() error {
 		return fmt.Errorf("take a name: %w", err)
 	}
 	return defaultSignals()
+}
+
+// threads counts those of this process, as setrlimit(2) with RLIMIT_NPROC does.
+func threads() int {
+	var st unix.Stat_t
+	if unix.Stat("/proc/self/task", &st) != nil || st.Nlink < 3 {
+		return 8 // about
+	}
+	return int(st.Nlink) - 2 // a directory for each (proc_pid_task(5))
 }
 
 // defaultSignals gives every signal its default action: for the first process of a
@@ -206,10 +219,6 @@ fail:
 // first goes on as the first process of the namespace, tells how the command ended
 // and returns its exit status (128+n for signal n).
 func first(pid int) int {
-	for _, fd := range []int{0, 1, 2, FDStderr} { // they end with the command
-		unix.Close(fd)
-	}
-	_, _ = unix.Write(FDStatus, Status{Step: StepStarted}.encode()) // a daemon that is gone ends us otherwise
 	var ws unix.WaitStatus
 	for {
 		p, err := unix.Wait4(-1, &ws, unix.WALL, nil)

@@ -118,7 +118,11 @@ func run(stay bool) (pid int, step Step, err error) {
 	if err != nil && !o.Probe {
 		return 0, StepExec, err
 	}
-	limits, err := limitsOf(o)
+	own := 0
+	if stay {
+		own = threads()
+	}
+	limits, err := limitsOf(o, own)
 	if err != nil {
 		return 0, StepLimits, err
 	}
@@ -138,7 +142,7 @@ func run(stay bool) (pid int, step Step, err error) {
 		}
 	}
 	if stay && !o.Probe {
-		return spawn(o, path, limits, listener)
+		return spawn(o, path, limits, listener, own)
 	}
 	if err := unix.Sendmsg(FDStatus, Status{Step: StepReady}.encode(), listener.rights(), nil, 0); err != nil {
 		return 0, StepReady, fmt.Errorf("report: %w", err)
@@ -151,14 +155,19 @@ func run(stay bool) (pid int, step Step, err error) {
 }
 
 // limitsOf are the order's limits as far as this process may have them: a tighter one
-// that the daemon itself has can't be raised, and holds.
-func limitsOf(o *Order) ([]limit, error) {
+// that the daemon itself has can't be raised, and holds. own threads stay beside the
+// command, and count as processes of its user namespace.
+func limitsOf(o *Order, own int) ([]limit, error) {
 	var list []limit
 	for _, l := range o.Limits {
 		value := unix.Rlimit{Cur: l.Value, Max: l.Value}
-		if l.Resource == unix.RLIMIT_CPU {
+		switch l.Resource {
+		case unix.RLIMIT_CPU:
 			// With both alike the kernel kills without the SIGXCPU that tells why.
 			value.Max++
+		case unix.RLIMIT_NPROC:
+			value.Cur += uint64(own)
+			value.Max += uint64(own)
 		}
 		var inherited unix.Rlimit
 		if err := unix.Getrlimit(int(l.Resource), &inherited); err != nil {

@@ -53,7 +53,8 @@ func (s Step) String() string {
 type Status struct {
 	Step Step
 	// Code is the exit status that follows, that of the command with StepEnded, 0 with
-	// StepReady.
+	// StepReady; with StepStarted it is how many threads the limit of processes has beside
+	// the command's.
 	Code int
 	// Message says what failed, empty with StepReady.
 	Message string
