@@ -42,7 +42,7 @@ func (p Person) program(model tea.Model, outside func(send func(tea.Msg)) (stop 
 	}
 	keys := &keyboard{File: p.Terminal.File()}
 	prog := tea.NewProgram(model, tea.WithInput(keys), tea.WithOutput(p.Terminal.File()), tea.WithoutSignalHandler(),
-		tea.WithColorProfile(profile), tea.WithEnvironment(os.Environ()))
+		tea.WithColorProfile(profile), tea.WithEnvironment(os.Environ()), tea.WithFilter(sized))
 	keys.gone = func(err error) { prog.Send(goneMsg{err}) }
 	stop := outside(prog.Send)
 	_, err := prog.Run()
@@ -51,6 +51,15 @@ func (p Person) program(model tea.Model, outside func(send func(tea.Msg)) (stop 
 		err = derr
 	}
 	return err
+}
+
+// sized leaves out sizes that are none: a terminal that nobody has told its size, as in
+// a container before the client does, says 0 × 0.
+func sized(_ tea.Model, msg tea.Msg) tea.Msg {
+	if w, ok := msg.(tea.WindowSizeMsg); ok && (w.Width <= 0 || w.Height <= 0) {
+		return nil
+	}
+	return msg
 }
 
 func tick() tea.Cmd {
@@ -121,7 +130,7 @@ func (s *single) asked() []string {
 	d := s.d
 	d.stage, d.bare = stageOptions, true
 	lines := d.view(time.Now())
-	return lines[max(0, len(lines)+len(s.result)+1-d.rows):]
+	return lines[min(max(0, len(lines)+len(s.result)+1-d.rows), len(lines)):]
 }
 
 func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {

@@ -47,7 +47,7 @@ type Terminal struct {
 	file *os.File
 	wait *waiter
 	// Plain: no cursor movement, no colour; new text comes on new lines. For
-	// dumb terminals and screen readers.
+	// dumb terminals, those that do not say how large they are, and screen readers.
 	Plain bool
 	// Color: escape sequences for colour may be written. Never with Plain.
 	Color bool
@@ -86,7 +86,8 @@ func New(file *os.File, getenv func(string) string) (*Terminal, error) {
 		return nil, err
 	}
 	t := &Terminal{file: file, wait: wait, UTF8: UTF8(getenv)}
-	t.Plain = getenv("TERM") == "dumb" || getenv("TERM") == ""
+	cols, rows, err := term.GetSize(int(file.Fd()))
+	t.Plain = getenv("TERM") == "dumb" || getenv("TERM") == "" || err != nil || cols <= 0 || rows <= 0
 	t.Color = !t.Plain && getenv("NO_COLOR") == ""
 	return t, nil
 }
