@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/cmd/sbx/internal/arguments"
 	"sandboxd/display"
 	"sandboxd/ipc"
 )
@@ -69,7 +70,7 @@ func checkVerb(a *app) *cobra.Command {
 }
 
 func (a *app) check(c *cobra.Command, client *ipc.Client, o checkOptions) error {
-	env, err := environment(o.env)
+	env, err := arguments.Environment(o.env)
 	if err != nil {
 		return err
 	}

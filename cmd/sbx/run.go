@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"sandboxd/cmd/sbx/internal/arguments"
 )
 
 // runOptions are the flags of `sbx run`.
@@ -101,34 +101,12 @@ func (o *runOptions) check(c *cobra.Command) error {
 	return err
 }
 
-// environment reads the --env flags.
-func environment(flags []string) (map[string]string, error) {
-	env := map[string]string{}
-	for _, f := range flags {
-		name, value, ok := strings.Cut(f, "=")
-		if !ok {
-			value, ok = os.LookupEnv(name)
-			if !ok {
-				continue // not set here either
-			}
-		}
-		if name == "" || strings.ContainsRune(f, 0) {
-			return nil, fmt.Errorf("--env %q: want NAME=VALUE", f)
-		}
-		env[name] = value
-	}
-	return env, nil
-}
-
 // seconds is a flag with a duration; a number alone counts seconds.
 type seconds time.Duration
 
 func (s *seconds) Set(text string) error {
-	d, err := time.ParseDuration(text)
-	if n, nerr := strconv.ParseFloat(text, 64); nerr == nil {
-		d, err = time.Duration(n*float64(time.Second)), nil
-	}
-	if err != nil || d <= 0 {
+	d, ok := arguments.Seconds(text)
+	if !ok {
 		return fmt.Errorf("want a time such as 90s, 5m or 30")
 	}
 	*s = seconds(d)

@@ -13,6 +13,7 @@ import (
 
 	xterm "golang.org/x/term"
 
+	"sandboxd/cmd/sbx/internal/arguments"
 	"sandboxd/cmd/sbx/internal/ask"
 	"sandboxd/cmd/sbx/internal/term"
 	"sandboxd/display"
@@ -21,7 +22,7 @@ import (
 
 // run is one command, from the request to its exit status.
 func (a *app) run(ctx context.Context, o runOptions) (int, error) {
-	env, err := environment(o.env)
+	env, err := arguments.Environment(o.env)
 	if err != nil {
 		return 0, err
 	}

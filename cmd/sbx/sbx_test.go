@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sandboxd/audit"
+	"sandboxd/cmd/sbx/internal/arguments"
 	"sandboxd/display/displaytest"
 	"sandboxd/ipc"
 )
@@ -85,12 +86,12 @@ func TestSeconds(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SET_HERE", "v=1")
-	env, err := environment([]string{"A=b=c", "EMPTY=", "SET_HERE", "NOT_SET_ANYWHERE"})
+	env, err := arguments.Environment([]string{"A=b=c", "EMPTY=", "SET_HERE", "NOT_SET_ANYWHERE"})
 	if err != nil || len(env) != 3 || env["A"] != "b=c" || env["SET_HERE"] != "v=1" {
 		t.Errorf("environment = %q, %v", env, err)
 	}
 	for _, bad := range []string{"=x", "A=\x00"} {
-		if _, err := environment([]string{bad}); err == nil {
+		if _, err := arguments.Environment([]string{bad}); err == nil {
 			t.Errorf("environment(%q) is taken", bad)
 		}
 	}

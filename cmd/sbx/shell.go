@@ -3,15 +3,14 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// shellName is the name under which sbx plays a shell: a link to it.
-const shellName = "sbx-shell"
+	"sandboxd/cmd/sbx/internal/arguments"
+	"sandboxd/cmd/sbx/internal/paths"
+)
 
 func shellVerb(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -31,17 +30,14 @@ func shellVerb(a *app) *cobra.Command {
 			if err != nil {
 				return usage(c, "%v", err)
 			}
-			line, rest, ok := shellLine(args)
+			line, rest, ok := arguments.ShellLine(args)
 			switch {
 			case !ok:
 				return usage(c, "give a line with -c; an interactive shell is not supervised")
 			case len(rest) > 1:
 				return usage(c, "arguments after the line ($1 …) can't be passed on: write them into the line")
 			}
-			o := runOptions{line: line, agent: filepath.Base(os.Getenv("SBX_AGENT_NAME"))}
-			if o.agent == "." {
-				o.agent = ""
-			}
+			o := runOptions{line: line, agent: arguments.ShellAgent(os.Getenv)}
 			if o.cwd, err = here(); err != nil {
 				return err
 			}
@@ -77,39 +73,16 @@ func globalFlags(c *cobra.Command, args []string) ([]string, error) {
 	return args, nil
 }
 
-// shellLine finds the line in a shell's arguments. Flags may be joined, as in
-// -lc; options with a value (-o pipefail) are left out with their value.
-func shellLine(args []string) (line string, rest []string, ok bool) {
-	wanted := false
-	for len(args) > 0 {
-		a := args[0]
-		if a == "--" {
-			args = args[1:]
-			break
-		}
-		if !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "+") || a == "-" {
-			break
-		}
-		args = args[1:]
-		if strings.HasPrefix(a, "--") {
-			continue // --norc, --noprofile, --login, --posix
-		}
-		wanted = wanted || strings.Contains(a, "c")
-		if strings.HasSuffix(a, "o") && len(args) > 0 {
-			args = args[1:]
-		}
-	}
-	if !wanted || len(args) == 0 {
-		return "", nil, false
-	}
-	return args[0], args[1:], true
-}
-
 // asShell turns the arguments of a program that was called as a shell into
-// those of the verb.
+// those of the verb, behind what front hands over.
 func asShell(argv []string) []string {
-	if name := filepath.Base(strings.TrimPrefix(argv[0], "-")); name == shellName {
-		return append([]string{"shell"}, argv[1:]...)
+	args := argv[1:]
+	if !arguments.IsShell(argv[0]) {
+		return args
 	}
-	return argv[1:]
+	var handed []string
+	if len(args) > 0 && strings.HasPrefix(args[0], paths.Handed) {
+		handed, args = args[:1], args[1:]
+	}
+	return slices.Concat(handed, []string{"shell"}, args)
 }

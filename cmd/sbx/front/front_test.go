@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestRead(t *testing.T) {
@@ -30,6 +31,9 @@ func TestRead(t *testing.T) {
 		{"run --cwd sub -- x", order{argv: []string{"x"}, cwd: here + "/sub"}},
 		{"run --ticket t -c ls", order{line: "ls", ticket: "t"}},
 		{"run --session s -- x", order{argv: []string{"x"}, session: "s", secret: "$SBX_SESSION_SECRET"}},
+		{"run -e A=1 --env B=2=3 -t 90s -- x", order{argv: []string{"x"}, env: map[string]string{"A": "1", "B": "2=3"}, timeout: 90 * time.Second}},
+		{"run --timeout=0.5 -- x", order{argv: []string{"x"}, timeout: time.Second / 2}},
+		{"--socket-dir /s shell -lc ls", order{line: "ls", socketDir: "/s", agent: "$SBX_AGENT_NAME"}},
 	} {
 		if c.want.socketDir == "" {
 			c.want.socketDir = "$SBX_SOCKET_DIR"
@@ -38,20 +42,26 @@ func TestRead(t *testing.T) {
 			c.want.cwd = here
 		}
 		c.want.project = here
-		if got, ok := read(strings.Fields(c.args), getenv); !ok || !reflect.DeepEqual(got, c.want) {
+		if got, ok := read(append([]string{"sbx"}, strings.Fields(c.args)...), getenv); !ok || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v", c.args, got, ok)
 		}
 	}
+	if got, ok := read([]string{"-sbx-shell", "--norc", "-c", "ls", "name"}, getenv); !ok || got.line != "ls" || got.cwd != here {
+		t.Errorf("as a shell: %+v, %v", got, ok)
+	}
+	if got, ok := read([]string{"box", "run", "--", "ls"}, getenv); ok {
+		t.Errorf("by another name: %+v", got)
+	}
 	// Mistakes, other verbs and rarer flags are not plain.
 	for _, args := range []string{"", "run", "run --", "run -n", "run -c", "run -c ls -- ls", "run -c ls ls", "run -nc ls", "run -cls", "run --json -- ls",
-		"run --no-ask=false -- ls", "run --tty -- ls", "run -e A=1 -- ls", "run --timeout 3 -- ls", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
-		"--user u run -- ls", "--help", "version", "-n run -- ls", "run --ticket t --session s -- ls", "shell -c ls"} {
-		if got, ok := read(strings.Fields(args), getenv); ok {
+		"run --no-ask=false -- ls", "run --tty -- ls", "run -e =1 -- ls", "run --timeout never -- ls", "run --timeout= -- ls", "run -t -1 -- ls", "shell ls", "shell -c ls a b", "shell --socket-dir=/s -c ls", "shell -c ls --help", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
+		"--user u run -- ls", "--help", "version", "-n run -- ls", "run --ticket t --session s -- ls"} {
+		if got, ok := read(append([]string{"/usr/bin/sbx"}, strings.Fields(args)...), getenv); ok {
 			t.Errorf("%q was taken: %+v", args, got)
 		}
 	}
 	for _, args := range [][]string{{"run", "-c", " "}, {"run", "-c", ""}, {"run", "-c", "", "--", "ls"}, {"run", ""}, {"run", "--", ""}} {
-		if got, ok := read(args, getenv); ok {
+		if got, ok := read(append([]string{"sbx"}, args...), getenv); ok {
 			t.Errorf("%q was taken: %+v", args, got)
 		}
 	}

@@ -3,7 +3,7 @@
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
-// Front is the program that is installed as sbx. A plain `sbx run` it does itself,
+// Front is the program that is installed as sbx. A plain `sbx run`, or `sbx shell`, it does itself,
 // within a millisecond and a half of processor time; for everything else it executes sbx-verbs,
 // the whole command line, which lies beside it.
 //
@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	if o, ok := read(os.Args[1:], os.Getenv); ok && isSbx(os.Args[0]) {
+	if o, ok := read(os.Args, os.Getenv); ok {
 		o.run() // returns where it did nothing
 	}
 	rest("")

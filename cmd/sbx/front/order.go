@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"sandboxd/cmd/sbx/internal/arguments"
 )
 
-// order is a plain `sbx run`: what its arguments say.
+// order is a plain `sbx run` or `sbx shell`: what its arguments say.
 type order struct {
 	socketDir string
 	line      string   // of shell; "" where there is argv
@@ -14,35 +17,49 @@ type order struct {
 	cwd       string   // absolute
 	noStdin   bool
 
+	env     map[string]string
+	timeout time.Duration // 0: none
+
 	agent, description, session, ticket string
 
 	project string // where sbx was started
 	secret  string // of the session
 }
 
-// isSbx reports whether that is the name we were called by: as a shell we are
-// called otherwise (see `sbx shell`).
-func isSbx(name string) bool { return filepath.Base(name) == "sbx" }
-
-// read reads the arguments. Flags that are not of the common ones, and whatever
-// is wrong, are not plain.
+// read reads the name that we were called by, and the arguments. Flags that are not
+// of the common ones, and whatever is wrong, are not plain.
 func read(args []string, getenv func(string) string) (o order, ok bool) {
+	name, args := args[0], args[1:]
 	var ignored string // for a daemon that is to be started
-	line := "\x00"     // not given
+	line := unset
 	own := map[string]*string{"--socket-dir": &o.socketDir, "--state-dir": &ignored, "--config": &ignored}
-	if args, ok = values(args, own, nil); !ok || len(args) == 0 || args[0] != "run" {
+	if arguments.IsShell(name) {
+		ok = o.shell(args, getenv)
+		return o, ok
+	}
+	if args, ok = values(args, own, nil, nil); !ok || len(args) == 0 || filepath.Base(name) != "sbx" {
+		return o, false
+	}
+	if args[0] == "shell" {
+		ok = o.shell(args[1:], getenv)
+		return o, ok
+	}
+	if args[0] != "run" {
 		return o, false
 	}
 	own["--command"], own["-c"], own["--cwd"], own["-C"] = &line, &line, &o.cwd, &o.cwd
 	own["--agent-name"], own["--description"], own["--session"], own["--ticket"] = &o.agent, &o.description, &o.session, &o.ticket
+	timeout := unset
+	own["--timeout"], own["-t"] = &timeout, &timeout
 	var no bool
-	if args, ok = values(args[1:], own, map[string]*bool{"-n": &o.noStdin, "--no-stdin": &o.noStdin, "--no-ask": &no, "--plain": &no}); !ok {
+	var env []string
+	if args, ok = values(args[1:], own, map[string]*[]string{"--env": &env, "-e": &env}, map[string]*bool{"-n": &o.noStdin, "--no-stdin": &o.noStdin, "--no-ask": &no, "--plain": &no}); !ok {
 		return o, false
 	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
-	given := line != "\x00"
+	given := line != unset
 	if given {
 		o.line = line
 	} else {
@@ -54,15 +71,46 @@ func read(args []string, getenv func(string) string) (o order, ok bool) {
 	case o.ticket != "" && o.session != "":
 		return o, false
 	}
+	var err error
+	if len(env) > 0 {
+		if o.env, err = arguments.Environment(env); err != nil {
+			return o, false
+		}
+	}
+	if timeout != unset {
+		if o.timeout, ok = arguments.Seconds(timeout); !ok {
+			return o, false
+		}
+	}
 	if o.session != "" {
 		o.secret = getenv("SBX_SESSION_SECRET")
 	}
+	ok = o.here(getenv)
+	return o, ok
+}
+
+// shell reads a shell's arguments.
+func (o *order) shell(args []string, getenv func(string) string) (ok bool) {
+	for _, a := range args {
+		flag, _, _ := strings.Cut(a, "=")
+		switch flag {
+		case "-h", "--help", "--user", "--socket-dir", "--state-dir", "--config":
+			return false
+		}
+	}
+	line, rest, ok := arguments.ShellLine(args)
+	o.line, o.agent = line, arguments.ShellAgent(getenv)
+	return ok && len(rest) <= 1 && strings.TrimSpace(line) != "" && o.here(getenv)
+}
+
+// here fills in what follows from where sbx was started.
+func (o *order) here(getenv func(string) string) (ok bool) {
 	if o.socketDir == "" {
 		o.socketDir = getenv("SBX_SOCKET_DIR")
 	}
 	var err error
 	if o.project, err = os.Getwd(); err != nil {
-		return o, false
+		return false
 	}
 	switch {
 	case o.cwd == "":
@@ -72,11 +120,11 @@ func read(args []string, getenv func(string) string) (o order, ok bool) {
 	default:
 		o.cwd = filepath.Join(o.project, o.cwd)
 	}
-	return o, true
+	return true
 }
 
 // values takes flags off the front of args. It stops at "--" and at what is no flag.
-func values(args []string, texts map[string]*string, switches map[string]*bool) ([]string, bool) {
+func values(args []string, texts map[string]*string, lists map[string]*[]string, switches map[string]*bool) ([]string, bool) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" && args[0] != "--" {
 		name, value, joined := args[0], "", false
 		if strings.HasPrefix(name, "--") {
@@ -87,14 +135,22 @@ func values(args []string, texts map[string]*string, switches map[string]*bool) 
 			*on = true
 			continue
 		}
-		to := texts[name]
-		if to == nil || !joined && len(args) == 0 {
+		if !joined && len(args) == 0 {
 			return args, false
 		}
 		if !joined {
 			value, args = args[0], args[1:]
 		}
-		*to = value
+		if to := texts[name]; to != nil {
+			*to = value
+		} else if list := lists[name]; list != nil {
+			*list = append(*list, value)
+		} else {
+			return args, false
+		}
 	}
 	return args, true
 }
+
+// unset is what no argument can be.
+const unset = "\x00"

@@ -163,6 +163,18 @@ func (o order) request(stdio []byte) (body []byte, ok bool) {
 		q.bad = q.bad || argv.bad
 	}
 	q.set("cwd", o.cwd)
+	if len(o.env) > 0 {
+		var env object
+		for name, value := range o.env {
+			env.name(name)
+			env.quote(value)
+		}
+		q.raw("env", env.end())
+		q.bad = q.bad || env.bad
+	}
+	if o.timeout > 0 {
+		q.raw("timeout_ms", strconv.AppendInt(nil, max(1, o.timeout.Milliseconds()), 10))
+	}
 	q.set("stdin", "none")
 	q.set("description", o.description)
 	q.raw("stdio", stdio)
