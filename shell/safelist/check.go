@@ -222,20 +222,51 @@ func checkDate(u *Use) string {
 	return ""
 }
 
+// psFields are the columns of ps that show no environment (ps(1), STANDARD FORMAT SPECIFIERS).
+var psFields = strings.Fields("pid ppid pgid pgrp sid sess uid euid ruid user euser ruser gid egid rgid group egroup rgroup comm ucmd cmd args command fname %cpu pcpu c %mem pmem rss rsz vsz vsize sz size stat state s time cputime etime etimes lstart start start_time bsdstart stime tty tt tname nice ni pri cls class nlwp thcount lwp tid wchan psr")
+
+// checkPS reads the words of ps. Words with a dash and words without are not taken together: what ps can't make sense
+// of it reads anew as BSD's, and there e shows the environment.
 func checkPS(u *Use) string {
 	ops := u.Operands
+	dashed, bare := false, false
 	for i := 0; i < len(ops); i++ {
-		switch t := ops[i].Text; t {
-		case "aux", "ax", "a", "x", "u", "ux", "au", "axu", "axf", "auxf", "-e", "-f", "-ef", "-A", "-a", "-l", "-F", "-eF", "-efl", "--forest":
-		case "-p", "-C", "-u", "--ppid", "-t":
+		t := ops[i].Text
+		sort, sorts := strings.CutPrefix(t, "--sort=")
+		switch {
+		case slices.Contains([]string{"aux", "ax", "a", "x", "u", "ux", "au", "axu", "axf", "auxf"}, t):
+			bare = true
+		case slices.Contains([]string{"-e", "-f", "-ef", "-A", "-a", "-l", "-F", "-eF", "-efl"}, t):
+			dashed = true
+		case slices.Contains([]string{"-p", "-C", "-u", "--ppid", "-t"}, t):
+			dashed = dashed || t != "--ppid"
 			if i++; i == len(ops) {
 				return "the option " + t + " lacks its value"
 			}
+		case t == "-o" || t == "-eo" || t == "-Ao":
+			dashed = true
+			if i++; i == len(ops) || !psColumns(ops[i].Text) {
+				return "the columns behind " + t + " are not those that show no environment"
+			}
+		case t == "--forest" || t == "--no-headers" || sorts && psColumns(strings.NewReplacer("-", "", "+", "").Replace(sort)):
 		default:
 			return "the word " + t + " is not one of those that show no environment"
 		}
 	}
+	if dashed && bare {
+		return "words with a dash and words without, of which ps may make the e that shows the environment"
+	}
 	return ""
+}
+
+// psColumns says whether a list has nothing but columns that show no environment; "pid=" has no title.
+func psColumns(list string) bool {
+	for name := range strings.SplitSeq(list, ",") {
+		if !slices.Contains(psFields, strings.TrimSuffix(name, "=")) {
+			return false
+		}
+	}
+	return true
 }
 
 // testUnary are the operators of test(1) with one file operand.

@@ -147,7 +147,8 @@ var systemEntries = []Entry{
 	},
 	{
 		Name: "ps", Manual: "procps 4.0 ps(1)", Raw: true, Check: checkPS, Unset: []string{"PS_FORMAT", "PS_PERSONALITY", "I_WANT_A_BROKEN_PS"},
-		Pass: []string{"ps", "ps aux", "ps -ef", "ps -p 12"}, Refuse: []string{"ps auxe", "ps e", "ps -o environ", "ps aux*"},
+		Pass:   []string{"ps", "ps aux", "ps -ef", "ps -p 12", "ps aux --sort=-%mem", "ps -eo pid,ppid,cmd --sort=-pcpu", "ps -p 12 -o comm=", "ps -ef --forest"},
+		Refuse: []string{"ps auxe", "ps e", "ps -o environ", "ps aux*", "ps -e u", "ps -ef a", "ps aux -e", "ps -efl a x", "ps -eo pid,environ", "ps -eo pid u", "ps -o", "ps axo pid,cmd", "ps aux --sort=-x"},
 	},
 	{
 		Name: "pgrep", Manual: "procps 4.0 pgrep(1)", Options: "-a,--list-full -l,--list-name -c,--count -f,--full -i,--ignore-case -n,--newest -o,--oldest -x,--exact -v,--inverse -u,--euid=TEXT -P,--parent=NUM -d,--delimiter=TEXT", Operands: "TEXT", Least: 1,
