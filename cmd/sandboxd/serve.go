@@ -160,7 +160,6 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	served := make(chan error, 1)
 	go func() { served <- b.serveWithGateway(serving, &server) }()
 	debug.FreeOSMemory() // what only the start needed
-	debug.SetGCPercent(gcPercent)
 	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
 		drain: func() error {
 			// Running commands end, and their last events go out, before the
@@ -216,8 +215,3 @@ func startMode(c *approval.Controller, mode string, cfg *config.Config) error {
 	}
 	return nil
 }
-
-// gcPercent lets garbage grow to twice what is in use before it is collected: that takes
-// half as long for each command, and some 8 MiB while commands run. What is not in use any
-// more is given back when none does.
-const gcPercent = 200
