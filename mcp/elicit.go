@@ -55,6 +55,9 @@ func question(q *ipc.Approval) string {
 	for _, line := range lines {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
+	if q.Cwd != "" && q.Cwd != q.Root {
+		fmt.Fprintf(&b, "\n- in the directory %s", display.Line(q.Cwd))
+	}
 	for _, r := range q.Reasons {
 		fmt.Fprintf(&b, "\n- %s", display.Line(r))
 	}

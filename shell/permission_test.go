@@ -102,3 +102,21 @@ func TestVariablesAreShown(t *testing.T) {
 		t.Errorf("%v: %s", v.Decision, all)
 	}
 }
+
+// R-SH-03 R-FS-03: no rule lets a command have what is hidden, however its words name it.
+func TestRulesDoNotOpenWhatIsHidden(t *testing.T) {
+	no := false
+	tool := newTool(t, shell.Config{Hidden: []string{"secret.txt"}, Presets: []string{"go"}, Rules: []shell.Rule{{Pattern: "cat", Approval: &no}, {Pattern: "frob", Approval: &no}}})
+	for line, want := range map[string]shell.Decision{
+		"cat a.txt": shell.Auto, "cat secret.txt": shell.Ask, "cat .netrc": shell.Ask, "cat ./.netrc": shell.Ask, "frob --in=secret.txt": shell.Ask, "frob -x secret.txt": shell.Ask,
+		"frob my-secret.txt": shell.Auto, "cd sub && cat secret.txt": shell.Ask, "go vet secret.txt": shell.Ask,
+	} {
+		if v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"}); v.Decision != want || v.Hidden != (want == shell.Ask) {
+			t.Errorf("%q: %v, want %v: %s", line, v.Decision, want, v.Why)
+		}
+	}
+	// The variable of a loop has the value that it has then.
+	if v := judgePlain(tool, shell.Command{Line: "for f in a; do for f in b; do echo $f; done; echo $f; done", Cwd: "/p", Project: "/p"}); v.Decision != shell.Ask {
+		t.Errorf("two loops with one variable: %v: %s", v.Decision, v.Run.Script)
+	}
+}

@@ -80,7 +80,7 @@ func (j *judging) permitted(c *analysis.Call, state *callState, f *finding) {
 		f.decision, f.why = Ask, f.rule+" allows it, but not all of its words are known before it runs"
 		return
 	}
-	for _, p := range state.paths {
+	for _, p := range append(j.namedBare(c), state.paths...) {
 		if p.hidden != "" {
 			f.decision, f.risk = Ask, RiskHigh
 			f.why = j.cmd.show(p.path) + " is hidden (" + p.hidden + "), whatever the command"
@@ -89,6 +89,27 @@ func (j *judging) permitted(c *analysis.Call, state *callState, f *finding) {
 		}
 	}
 	j.program(c, state, f)
+}
+
+// namedBare are the words of a call, and what stands behind their "=", as files of the directory in which it
+// runs: also those that do not look like paths may be names of hidden ones.
+func (j *judging) namedBare(c *analysis.Call) []place {
+	var out []place
+	for _, a := range c.Args[1:] {
+		_, value, _ := strings.Cut(a.Text, "=")
+		for _, name := range []string{a.Text, value} {
+			if name == "" || len(name) > 4096 || strings.Contains(name, "\n") {
+				continue
+			}
+			paths, _ := c.Dirs.Resolve(name)
+			for _, abs := range paths {
+				if p := j.tool.places.at(abs, a.Kind == analysis.Glob, j.cmd); p.hidden != "" {
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	return out
 }
 
 func globsOnly(c *analysis.Call) bool {

@@ -12,6 +12,9 @@ func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 			return false
 		}
 	}
+	if _, around := p.bound[name]; around {
+		return false // behind the inner loop it has the last word of that one
+	}
 	calls := 0
 	for _, s := range c.Do {
 		syntax.Walk(s, func(n syntax.Node) bool {
