@@ -48,21 +48,28 @@ func usage(c *cobra.Command, format string, args ...any) error {
 // exitPipe is what a shell makes of a program that SIGPIPE ended.
 const exitPipe = 128 + int(syscall.SIGPIPE)
 
-// written adds to a verb's error that its output could not be written. A reader
-// that has gone away, such as a pager, wanted no more: that is told by the exit
-// status alone.
+// written adds to a verb's error that its output could not be written. A status that
+// the verb gave its error counts: a hook's 2 is a refusal, where any other lets a call
+// through. A reader that has gone away, such as a pager, wanted no more: that is told by
+// the exit status alone.
 func written(err, lost error) error {
-	switch {
-	case lost == nil:
+	if lost == nil {
 		return err
-	case errors.Is(lost, syscall.EPIPE):
-		return quietly(exitPipe)
-	case err == nil || errors.Is(err, lost):
-		return fmt.Errorf("the output is not complete: %w", lost)
-	case errors.Is(err, errSilent):
-		return &exit{statusOfError(err), fmt.Errorf("the output is not complete: %w", lost)}
 	}
-	return fmt.Errorf("%w\nThe output is not complete: %w", err, lost)
+	status := exitOwn
+	if errors.Is(lost, syscall.EPIPE) {
+		status = exitPipe
+	}
+	if own := (*exit)(nil); errors.As(err, &own) || err != nil && !errors.Is(err, lost) {
+		status = statusOfError(err)
+	}
+	switch {
+	case errors.Is(lost, syscall.EPIPE):
+		return quietly(status)
+	case err == nil || errors.Is(err, lost) || errors.Is(err, errSilent):
+		return &exit{status, fmt.Errorf("the output is not complete: %w", lost)}
+	}
+	return &exit{status, fmt.Errorf("%w\nThe output is not complete: %w", err, lost)}
 }
 
 // status tells an error and turns it into an exit status.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -311,6 +312,37 @@ func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{29*time.Second + 900*time.Millisecond: "30 s", 5*time.Minute - time.Second: "5 min", 3 * time.Hour: "3 h", 72 * time.Hour: "3 days"} {
 		if got := span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+// Lost output takes no status away that a verb gave its end.
+func TestWritten(t *testing.T) {
+	full, closed := error(syscall.ENOSPC), error(syscall.EPIPE)
+	for _, c := range []struct {
+		err, lost error
+		status    int
+		said      string
+	}{
+		{nil, nil, 0, ""},
+		{nil, full, exitOwn, "the output is not complete: no space left on device"},
+		{nil, closed, exitPipe, ""},
+		{full, full, exitOwn, "the output is not complete: no space left on device"},
+		{&exit{2, full}, full, 2, "the output is not complete: no space left on device"},
+		{&exit{2, closed}, closed, 2, ""},
+		{quietly(3), full, 3, "the output is not complete: no space left on device"},
+		{quietly(3), closed, 3, ""},
+		{errors.New("else"), full, exitOwn, "else\nThe output is not complete: no space left on device"},
+		{&ipc.Error{Code: ipc.CodeDenied, Message: "no"}, nil, exitDenied, "no"},
+		{&ipc.Error{Code: ipc.CodeDenied, Message: "no"}, full, exitDenied, "no"},
+	} {
+		got := written(c.err, c.lost)
+		status, said := 0, ""
+		if got != nil {
+			status, said = statusOfError(got), got.Error()
+		}
+		if status != c.status || !strings.HasPrefix(said, c.said) || c.said == "" && said != "" {
+			t.Errorf("%v, %v: %d, %q; want %d, %q", c.err, c.lost, status, said, c.status, c.said)
 		}
 	}
 }
