@@ -59,10 +59,16 @@ func (o order) run() {
 	x.follow()
 }
 
-// write writes all of data.
+// write writes all of data, also where who gave us the descriptor has it not block.
 func write(fd int, data []byte) error {
 	for len(data) > 0 {
 		n, err := retried(func() (int, error) { return syscall.Write(fd, data) })
+		if err == syscall.EAGAIN {
+			n = 0
+			_, err = retried(func() (int, error) {
+				return unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, -1)
+			})
+		}
 		if err != nil {
 			return err
 		}
