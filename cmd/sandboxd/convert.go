@@ -19,7 +19,7 @@ import (
 )
 
 func wireEnforcement(r sandbox.Report) ipc.Enforcement {
-	e := ipc.Enforcement{Level: ipc.Level(r.Level()), Protections: []ipc.Protection{}}
+	e := ipc.Enforcement{Level: ipc.Level(r.Level()), Layers: make([]ipc.Layer, 0, len(r.Layers)), Protections: make([]ipc.Protection, 0, len(r.Protections))}
 	for _, l := range r.Layers {
 		e.Layers = append(e.Layers, ipc.Layer{Name: l.Name, Active: l.Active, Version: l.Version, Why: l.Why})
 	}

@@ -356,7 +356,7 @@ func (g *gatherer) binary(name string) shell.BinaryFact {
 func executable(dir, name string) (shell.BinaryFact, bool) {
 	file := path.Join(dir, name)
 	var st syscall.Stat_t
-	if syscall.Stat(file, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR || st.Mode&0o111 == 0 {
+	if stat(file, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR || st.Mode&0o111 == 0 {
 		return shell.BinaryFact{}, false
 	}
 	real, missing, err := resolve(file)
