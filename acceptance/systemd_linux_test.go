@@ -540,6 +540,9 @@ func machineOthers(t *testing.T, m *machine) {
 
 func machineRemove(t *testing.T, m *machine) {
 	m.must("alice", "cd project && sbx run -- true")
+	// As the installation does where the kernel restricts user namespaces by AppArmor.
+	apparmor := "mkdir -p /etc/apparmor.d && cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/sandboxd"
+	m.must("root", apparmor)
 	if r := m.sh("apt-get -y remove sandboxd 2>&1 || dpkg -r sandboxd 2>&1"); r.code != 0 {
 		t.Fatalf("remove: %s", r)
 	}
@@ -550,6 +553,9 @@ func machineRemove(t *testing.T, m *machine) {
 	if r := m.sh("ls /run/sandboxd 2>/dev/null; systemctl list-units --all --plain --no-legend 'sandboxd*' | grep -v not-found"); r.out != "" {
 		t.Errorf("left: %s", r)
 	}
+	if r := m.sh("ls /etc/apparmor.d/sandboxd 2>/dev/null"); r.out != "" {
+		t.Errorf("left after removal: %s", r)
+	}
 	// Installed again it serves again; what the administrator disabled stays so.
 	m.must("root", "dpkg -i --force-confold /pkg/*.deb 2>&1")
 	if out := m.must("alice", "cd project && sbx run -- id -un"); out != "alice" {
@@ -559,10 +565,11 @@ func machineRemove(t *testing.T, m *machine) {
 	if r := m.sh("systemctl is-enabled sandboxd.socket sandboxd-heads.socket"); r.out != "enabled\ndisabled" {
 		t.Errorf("after an upgrade: %s", r)
 	}
+	m.must("root", apparmor+" && echo '# changed' >> /etc/apparmor.d/sandboxd")
 	if r := m.sh("dpkg -P sandboxd 2>&1"); r.code != 0 {
 		t.Fatalf("purge: %s", r)
 	}
-	if r := m.sh("ls -d /etc/sandboxd /var/lib/sandboxd /etc/credstore/sandboxd* 2>/dev/null"); r.out != "" {
+	if r := m.sh("ls -d /etc/sandboxd /var/lib/sandboxd /etc/credstore/sandboxd* /etc/apparmor.d/sandboxd 2>/dev/null"); r.out != "" {
 		t.Errorf("left after purge: %s", r)
 	}
 	if r := m.sh("ls /home/alice/.local/state/sandboxd/audit/*.jsonl"); r.code != 0 {

@@ -10,7 +10,7 @@ remove | 0)
 purge)
 	rm -rf /var/lib/sandboxd /run/sandboxd
 	rm -f /etc/credstore/sandboxd.heads-key
-	if cmp -s /etc/apparmor.d/sandboxd /usr/share/sandboxd/apparmor/sandboxd; then rm -f /etc/apparmor.d/sandboxd; fi
+	rm -f /etc/apparmor.d/sandboxd # an administrator's own: ours went with the package
 	rmdir --ignore-fail-on-non-empty /etc/sandboxd/profile.d /etc/sandboxd 2>/dev/null || true
 	;;
 esac

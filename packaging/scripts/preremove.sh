@@ -9,6 +9,11 @@ if command -v systemctl >/dev/null; then
 	mkdir -p /var/lib/sandboxd
 	touch /var/lib/sandboxd/removed # an install after this one enables them again
 fi
+# Here, while there still is something to compare with.
+if cmp -s /etc/apparmor.d/sandboxd /usr/share/sandboxd/apparmor/sandboxd; then
+	apparmor_parser -R /etc/apparmor.d/sandboxd 2>/dev/null || true
+	rm -f /etc/apparmor.d/sandboxd
+fi
 [ -d /run/systemd/system ] || exit 0
 
 # of_user UID ARG...: systemctl of that user's own service manager. It needs no bus.
