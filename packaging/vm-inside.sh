@@ -63,7 +63,7 @@ while [ $# -gt 1 ]; do
 	[ "$1" = -o ] && out=$2
 	shift
 done
-exec cp "/usr/bin/${1##*/}" "$out"
+exec cp "/usr/bin/${out##*/}" "$out"
 EOF
 chmod +x /suites/shim/go
 suite() { # suite NAME TESTS [SKIPPED]: the tests of one folder that match
