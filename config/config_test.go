@@ -346,3 +346,20 @@ func TestSizesAndDurations(t *testing.T) {
 }
 
 func itoa(n int) string { return element("", n)[1 : len(element("", n))-1] }
+
+// R-SH-01: a rule that can never match is told.
+func TestRulesForNoSandbox(t *testing.T) {
+	rule := "[[shell.rules]]\npattern = \"rm\"\nallowed = false\npaths = [\"data\"]\n"
+	file := write(t, "user.toml", rule)
+	cfg, warnings, err := Load(Paths{User: file})
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].String(), `user.toml:1:3: shell.rules: the rule "rm" never matches: there is no [files.paths.data], but project`) {
+		t.Errorf("%v, %v", warnings, err)
+	}
+	if _, warnings, err = Load(Paths{User: write(t, "user.toml", rule+"[files.paths.data]\nroot = \"/srv\"\n")}); err != nil || len(warnings) != 0 {
+		t.Errorf("a sandbox of the same file: %v, %v", warnings, err)
+	}
+	text := strings.ReplaceAll(rule, "data", "typo")
+	if _, warnings, err = cfg.WithProject("/p", &text); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].String(), "[files.paths.typo]") {
+		t.Errorf("a project's file: %v, %v", warnings, err)
+	}
+}

@@ -47,7 +47,7 @@ func Load(paths Paths) (*Config, []Warning, error) {
 		return nil, nil, err
 	}
 	cfg.Profiles = profiles
-	return cfg, l.warnings, nil
+	return cfg, append(l.warnings, cfg.withoutSandbox(cfg)...), nil
 }
 
 // readLayer reads one trusted file, strictly. Without the file it is nil.
@@ -203,6 +203,21 @@ func (l *layers) config() (*Config, error) {
 	cfg.layers.warnings = nil
 	cfg.mark()
 	return &cfg, nil
+}
+
+// withoutSandbox warns of rules for commands, of c or of a project's file, that
+// name a sandbox which c does not have: such a rule never matches, also where it forbids.
+func (c *Config) withoutSandbox(of *Config) []Warning {
+	var out []Warning
+	for i, r := range of.Shell.Rules {
+		for _, name := range r.Paths {
+			if _, ok := c.Files.Paths[name]; !ok {
+				out = append(out, Warning{Origin: of.Origin(element("shell.rules", i)), Text: fmt.Sprintf("shell.rules: the rule %q never matches: there is no [files.paths.%s], but %s",
+					r.Pattern, name, strings.Join(sortedKeys(c.Files.Paths), ", "))})
+			}
+		}
+	}
+	return out
 }
 
 // mark tells each rule where it stands.

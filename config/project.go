@@ -65,6 +65,7 @@ func (c *Config) WithProject(root string, text ProjectText) (*Config, []Warning,
 	if err != nil {
 		return nil, nil, projectError(err)
 	}
+	warnings = append(warnings, cfg.withoutSandbox(&Config{Shell: project.Shell, layers: project.layers})...)
 	cfg.Profiles, cfg.Project = c.Profiles, project
 	cfg.Shell.Paths = cfg.roots(root)
 	cfg.shellPlaces(Session{Project: root})
