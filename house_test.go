@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"mcp":                 {"display", "ipc"},
 	"process":             {},
 	"profile":             {},
-	"sandbox":             {"profile", "bwrap", "landlock", "seccomp", "seatbelt", "watch"},
+	"sandbox":             {"profile", "bwrap", "landlock", "process", "seccomp", "seatbelt", "watch"},
 	"seatbelt":            {"profile"},
 	"seccomp":             {"profile"},
 	"shell":               {"approval", "profile"},

@@ -22,9 +22,9 @@ const orphanTimeout = 5 * time.Second
 func EndOrphans() {
 	own := filtersOf(os.Getpid())
 	for deadline := time.Now().Add(orphanTimeout); time.Now().Before(deadline); {
-		killed := kill(func() map[int]string {
+		killed := kill(func() map[int]uint64 {
 			children, starts := family()
-			list := map[int]string{}
+			list := map[int]uint64{}
 			for _, pid := range children[os.Getpid()] {
 				if filtersOf(pid) > own {
 					list[pid] = starts[pid]

@@ -6,11 +6,12 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/process"
 )
 
 // ReapArg is the only argument that the helper knows. With it the helper stays
@@ -109,12 +110,12 @@ func release() error {
 
 // killDescendants ends every process below this one.
 func killDescendants() {
-	kill(func() map[int]string { return below([]int{os.Getpid()}) })
+	kill(func() map[int]uint64 { return below([]int{os.Getpid()}) })
 }
 
 // kill stops every process that find returns until it finds no new one, and
 // then kills all: what is stopped can't fork away from it.
-func kill(find func() map[int]string) (killed []int) {
+func kill(find func() map[int]uint64) (killed []int) {
 	found := map[int]int{} // pid → pidfd
 	for fresh := true; fresh; {
 		fresh = false
@@ -126,7 +127,7 @@ func kill(find func() map[int]string) (killed []int) {
 			if err != nil {
 				continue // gone
 			}
-			if _, again, ok := parentOf(pid); !ok || again != start {
+			if s, err := process.ReadStat(pid); err != nil || s.Ended() || s.Start != start {
 				unix.Close(fd) // the number is somebody else's by now
 				continue
 			}
@@ -144,9 +145,9 @@ func kill(find func() map[int]string) (killed []int) {
 
 // below returns the living processes below those above, each with the time of
 // its start.
-func below(above []int) map[int]string {
+func below(above []int) map[int]uint64 {
 	children, starts := family()
-	list := map[int]string{}
+	list := map[int]uint64{}
 	var queue []int
 	for _, pid := range above {
 		queue = append(queue, children[pid]...)
@@ -162,8 +163,8 @@ func below(above []int) map[int]string {
 
 // family lists the children of every process, and when each living process
 // started.
-func family() (children map[int][]int, starts map[int]string) {
-	children, starts = map[int][]int{}, map[int]string{}
+func family() (children map[int][]int, starts map[int]uint64) {
+	children, starts = map[int][]int{}, map[int]uint64{}
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return children, starts
@@ -175,31 +176,10 @@ func family() (children map[int][]int, starts map[int]string) {
 		if err != nil {
 			continue
 		}
-		if parent, start, ok := parentOf(pid); ok {
-			children[parent] = append(children[parent], pid)
-			starts[pid] = start
+		if s, err := process.ReadStat(pid); err == nil && !s.Ended() {
+			children[s.Parent] = append(children[s.Parent], pid)
+			starts[pid] = s.Start
 		}
 	}
 	return children, starts
-}
-
-// parentOf reads ppid and starttime of /proc/PID/stat (proc_pid_stat(5)); ok is false
-// for a process that is gone or a zombie. One whose first thread has ended looks like
-// a zombie, and goes on in its others.
-func parentOf(pid int) (parent int, start string, ok bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, "", false
-	}
-	// The name in parentheses may hold anything, a parenthesis too.
-	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	const state, ppid, threads, starttime = 0, 1, 17, 19
-	if len(fields) <= starttime {
-		return 0, "", false
-	}
-	if n, _ := strconv.Atoi(fields[threads]); fields[state] == "Z" && n <= 1 {
-		return 0, "", false
-	}
-	parent, err = strconv.Atoi(fields[ppid])
-	return parent, fields[starttime], err == nil
 }
