@@ -117,7 +117,7 @@ func grow(bin string, runs int) ([]grown, error) {
 			r.perKiB = float64(r.kib-before) / float64(g.sessions)
 		}
 		out = append(out, r)
-		ways = append(ways, way{name: g.name, run: c.launch, before: settle})
+		ways = append(ways, way{name: g.name, run: c.launch})
 	}
 	times, err := interleaved(runs, ways)
 	if err != nil {

@@ -107,10 +107,10 @@ func measure(o options) (*report, error) {
 			{name: "bwrap alone, equal mounts", run: raw},
 			{name: "sandboxd, cold", run: coldClient.launch},
 			{name: "a daemon without sandbox", run: unsandboxed},
-			{name: "sandboxd, warm", run: warmClient.launch, before: settle},
-			{name: "warm, own descriptors", run: warmClient.passing, before: settle},
+			{name: "sandboxd, warm", run: warmClient.launch},
+			{name: "warm, own descriptors", run: warmClient.passing},
 			{name: "sbx run, cold", run: cold.sbxRun},
-			{name: "sbx run, warm", run: warm.sbxRun, before: settle},
+			{name: "sbx run, warm", run: warm.sbxRun},
 		})
 		if err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func measure(o options) (*report, error) {
 			return nil, err
 		}
 		r.missing = missing
-		ours := []way{{name: "bare", run: bare}, {name: "bwrap alone, equal mounts", run: raw}, {name: "sbx run, warm", run: warm.sbxRun, before: settle}}
+		ours := []way{{name: "bare", run: bare}, {name: "bwrap alone, equal mounts", run: raw}, {name: "sbx run, warm", run: warm.sbxRun}}
 		if r.peers, err = interleaved(max(20, o.runs/4), append(ours, ways...)); err != nil {
 			return nil, err
 		}

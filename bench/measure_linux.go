@@ -11,8 +11,6 @@ import (
 type way struct {
 	name string
 	run  func() error
-	// before is done before each run and not measured; nil: nothing.
-	before func()
 }
 
 // timing is how long the runs of a way took, in order of length.
@@ -24,7 +22,8 @@ type timing struct {
 func (t timing) at(part float64) time.Duration { return t.times[int(part*float64(len(t.times)-1))] }
 func (t timing) median() time.Duration         { return t.at(0.5) }
 
-// interleaved measures the ways in turns.
+// interleaved measures the ways in turns, each once what the one before left to be done
+// is done: the next sandbox is laid after a command, and takes a processor meanwhile.
 func interleaved(runs int, ways []way) ([]timing, error) {
 	out := make([]timing, len(ways))
 	for i, w := range ways {
@@ -37,9 +36,7 @@ func interleaved(runs int, ways []way) ([]timing, error) {
 	}
 	for range runs {
 		for i, w := range ways {
-			if w.before != nil {
-				w.before()
-			}
+			settle()
 			start := time.Now()
 			if err := w.run(); err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
