@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sandboxd/cmd/sbx/internal/usual"
 	"sandboxd/display"
 	"sandboxd/ipc"
 )
@@ -169,18 +170,12 @@ func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 	}
 }
 
-// mayBePartial are the protections whose gaps lie in the nature of things and
-// are made up for otherwise: names that are checked after the run, and limits
-// that are watched. They are in every --json result, and no reason to bother a
-// person after each command.
-var mayBePartial = []string{"protected", "limits"}
-
 // gaps says what does not hold in full, as far as a person should know after
 // every command.
 func gaps(e ipc.Enforcement) []string {
 	var out []string
 	for _, p := range e.Protections {
-		if p.Level == ipc.Enforced || p.Level == ipc.Partial && slices.Contains(mayBePartial, p.Name) {
+		if p.Level == ipc.Enforced || p.Level == ipc.Partial && usual.Partial(p.Name) {
 			continue
 		}
 		s := p.Name + " " + string(p.Level)
@@ -195,7 +190,7 @@ func gaps(e ipc.Enforcement) []string {
 // repeatsEnforcement reports a warning that only says what the protections say, or
 // that the journal has no copy, which no command fails for.
 func repeatsEnforcement(w ipc.Warning, e ipc.Enforcement) bool {
-	if w.Where == "this host" || w.Where == "journal" {
+	if usual.Warning(w.Where) {
 		return true
 	}
 	return slices.ContainsFunc(e.Protections, func(p ipc.Protection) bool {

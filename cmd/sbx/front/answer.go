@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strconv"
+	"strings"
+
+	"sandboxd/cmd/sbx/internal/usual"
 )
 
 // verdict is what follows from an answer, as far as it has come.
@@ -148,7 +151,7 @@ func warns(queued []byte) bool {
 }
 
 // told reports whether a person is told of one of these warnings after a command
-// that fails: not of what the host lacks for every command (as in sbx-verbs).
+// that fails.
 func told(warnings []byte) bool {
 	if string(warnings) == "null" {
 		return false
@@ -161,7 +164,7 @@ func told(warnings []byte) bool {
 				where = string(value)
 			}
 		})
-		found = found || !ok || where != `"this host"` && where != `"journal"`
+		found = found || !ok || !usual.Warning(strings.Trim(where, `"`))
 	})
 	return found || !ok
 }
@@ -214,6 +217,5 @@ func holdsOne(protection []byte) bool {
 			level = string(value)
 		}
 	})
-	mayBePartial := called == `"protected"` || called == `"limits"` // as in sbx-verbs
-	return ok && (level == `"enforced"` || level == `"partial"` && mayBePartial)
+	return ok && (level == `"enforced"` || level == `"partial"` && usual.Partial(strings.Trim(called, `"`)))
 }
