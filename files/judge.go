@@ -121,7 +121,7 @@ func (r *Rules) judgePart(p part) Verdict {
 	}
 	if len(p.fact.Holds) > 0 {
 		v.Protected, v.Delete = true, p.what == deletes
-		return v.because(Ask, "files.protected", "%s holds what is protected: %s", p.fact.Real, strings.Join(p.fact.Holds, ", "))
+		return v.because(Ask, "files.protected", "%s holds what is protected or may not be touched: %s", p.fact.Real, strings.Join(p.fact.Holds, ", "))
 	}
 	return r.changing(v, p, root, rel)
 }

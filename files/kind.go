@@ -37,8 +37,8 @@ func kindOf(content []byte) (kind string, binary bool) {
 	return "binary data", true
 }
 
-// sizeText is a size for people.
-func sizeText(n int64) string {
+// SizeText is a size for people.
+func SizeText(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d bytes", n)
 	}

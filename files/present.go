@@ -56,9 +56,9 @@ func presentBinary(req Request, facts Facts, p Preview) *approval.Presentation {
 	var b strings.Builder
 	b.WriteString(describe(req, facts) + "\n")
 	if p.OldSize >= 0 {
-		fmt.Fprintf(&b, "old: %s (%s)\n", oldKind, sizeText(p.OldSize))
+		fmt.Fprintf(&b, "old: %s (%s)\n", oldKind, SizeText(p.OldSize))
 	}
-	fmt.Fprintf(&b, "new: %s (%s)\n", newKind, sizeText(p.NewSize))
+	fmt.Fprintf(&b, "new: %s (%s)\n", newKind, SizeText(p.NewSize))
 	if cut && !oldBinary && !newBinary {
 		b.WriteString("too large to show the difference\n")
 	}
@@ -101,7 +101,7 @@ func presentDelete(req Request, facts Facts, p Preview) *approval.Presentation {
 	}
 	kind, binary := kindOf(p.Old)
 	meta := sizes(p)
-	text := fmt.Sprintf("%s\nsize: %s\n", describe(req, facts), sizeText(p.OldSize))
+	text := fmt.Sprintf("%s\nsize: %s\n", describe(req, facts), SizeText(p.OldSize))
 	if binary {
 		return &approval.Presentation{Kind: approval.KindText, Content: text + "content: " + kind + "\n", Metadata: meta}
 	}

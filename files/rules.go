@@ -34,7 +34,6 @@ type Rules struct {
 	watched   Names
 	hidden    Names
 	readOnly  Names
-	hardLinks bool
 	maxFile   int64
 	keepBytes int64
 }
@@ -68,7 +67,7 @@ func NewRules(c Config, at Place) (*Rules, error) {
 	}
 	r := &Rules{
 		project: path.Clean(at.Project), autoSafe: c.AutoSafe, safe: globs(c.Safe),
-		hardLinks: c.HardLinks == "read", maxFile: cmp.Or(c.MaxFile, DefaultMaxFile), keepBytes: c.Undo.KeepBytes,
+		maxFile: cmp.Or(c.MaxFile, DefaultMaxFile), keepBytes: c.Undo.KeepBytes,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Paths)) {
 		s := c.Paths[name]

@@ -2,7 +2,7 @@
 // at once or none, insertions beside a line or a match, and appending. It is
 // arithmetic on bytes and touches no file.
 //
-//	out, n, err := edit.Replace(text, []edit.Replacement{{Find: "colour", Replace: "color", Count: 3}})
+//	out, n, err := edit.Replace(text, []edit.Replacement{{Find: "colour", Replace: "color", Count: 3}}, 1<<20)
 //
 // A text that does not hold what was searched as often as expected is a
 // *Mismatch, which shows the place that is most like it and says in what it
@@ -52,9 +52,16 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("found %d times, not %d (lines %v)", m.Found, m.Want, m.Lines)
 }
 
+// TooLargeError is a text that an edit would make larger than it may become.
+type TooLargeError struct{ Size int64 }
+
+func (e *TooLargeError) Error() string { return fmt.Sprintf("it would have %d bytes", e.Size) }
+
 // Replace applies the replacements one after the other, each to the outcome of
-// the one before, all or none. replaced counts the places.
-func Replace(text []byte, list []Replacement) (out []byte, replaced int, err error) {
+// the one before, all or none. replaced counts the places. An outcome of more than
+// limit bytes is a *TooLargeError, also where a later replacement would make it
+// smaller.
+func Replace(text []byte, list []Replacement, limit int64) (out []byte, replaced int, err error) {
 	crlf := AllCRLF(text)
 	out = text
 	for i, r := range list {
@@ -81,6 +88,9 @@ func Replace(text []byte, list []Replacement) (out []byte, replaced int, err err
 				m.Near = nearest(string(out), find)
 			}
 			return nil, 0, m
+		}
+		if size := int64(len(out)) + int64(want)*int64(len(with)-len(find)); size > limit {
+			return nil, 0, &TooLargeError{size}
 		}
 		out = bytes.ReplaceAll(out, []byte(find), []byte(with))
 		replaced += want

@@ -34,7 +34,7 @@ func TestReplace(t *testing.T) {
 		{"no template", "a", []Replacement{{Find: "a", Replace: "$0\\1"}}, "$0\\1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, _, err := Replace([]byte(c.text), c.list)
+			out, _, err := Replace([]byte(c.text), c.list, 1<<20)
 			got := string(out)
 			if err != nil {
 				got = "error: " + err.Error()
@@ -63,7 +63,7 @@ func TestNearest(t *testing.T) {
 		{"nothing like it", "SELECT * FROM users WHERE name = ?", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := Replace([]byte(text), []Replacement{{Find: c.find, Replace: "x"}})
+			_, _, err := Replace([]byte(text), []Replacement{{Find: c.find, Replace: "x"}}, 1<<20)
 			var m *Mismatch
 			if !errors.As(err, &m) {
 				t.Fatalf("no mismatch: %v", err)
@@ -78,7 +78,7 @@ func TestNearest(t *testing.T) {
 func TestNearestIsBounded(t *testing.T) {
 	text := []byte(strings.Repeat("some line of a text that is long enough to compare\n", 40_000))
 	start := time.Now()
-	_, _, err := Replace(text, []Replacement{{Find: "sume line of a txt that is lung enough to cumpare\nx\ny", Replace: "x"}})
+	_, _, err := Replace(text, []Replacement{{Find: "sume line of a txt that is lung enough to cumpare\nx\ny", Replace: "x"}}, 4<<20)
 	if err == nil || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))
 	}
@@ -149,7 +149,7 @@ func TestReplaceProperties(t *testing.T) {
 			searched = toCRLF(find)
 		}
 		n := strings.Count(text, searched)
-		out, replaced, err := Replace([]byte(text), []Replacement{{Find: find, Replace: mark, Count: n}})
+		out, replaced, err := Replace([]byte(text), []Replacement{{Find: find, Replace: mark, Count: n}}, 1<<20)
 		if n == 0 {
 			if err == nil && strings.Count(text, searched) != 1 {
 				t.Fatalf("replaced what is not there: %q", out)

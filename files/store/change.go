@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"sandboxd/files"
 	"sandboxd/files/internal/fault"
@@ -84,6 +85,7 @@ func (c *Change) room(steps []files.Step) error {
 		if st, ok := step.Content(); ok {
 			need += st.Size
 		}
+		need += attributes(step.Before) + attributes(step.After)
 	}
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
@@ -96,6 +98,14 @@ func (c *Change) room(steps []files.Step) error {
 	c.record.Bytes += need
 	_, err := c.store.prune(&c.record)
 	return err
+}
+
+// attributes is what a state's extended attributes take, which the record holds.
+func attributes(s files.State) (size int64) {
+	for name, value := range s.Xattrs {
+		size += int64(len(name) + len(value))
+	}
+	return size
 }
 
 // content copies what a step loses, and checks that it is what the step says.
@@ -145,7 +155,7 @@ func trashName(step files.Step) string {
 		name = path.Base(step.To)
 	}
 	if len(name) > 200 {
-		name = name[:200]
+		name = strings.ToValidUTF8(name[:200], "") // not within a character: the record is JSON
 	}
 	return name
 }

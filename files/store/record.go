@@ -47,7 +47,7 @@ type Record struct {
 	// Contents are file names below the store, by step; "" where a step loses
 	// none.
 	Contents []string `json:"contents"`
-	// Bytes is the size of the contents.
+	// Bytes is the size of the contents and of the extended attributes.
 	Bytes int64 `json:"bytes"`
 }
 

@@ -105,6 +105,39 @@ func TestKeepAndReopen(t *testing.T) {
 	}))
 }
 
+// A long name is shortened for the trash, but not within a character: the record,
+// which is JSON, would name another file.
+func TestLongName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	name := strings.Repeat("€", 80)
+	keep(t, open(t, dir, Options{}), "one", "gone", remove("/p/"+name, "gone"))
+	k, err := open(t, dir, Options{}).Kept("one")
+	must(t, err)
+	f, err := k.Content(0)
+	must(t, err)
+	f.Close()
+}
+
+// Extended attributes are in the record, not in the contents; they count, too.
+func TestAttributesTakeRoom(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "state"), Options{KeepBytes: 5000})
+	step := overwrite("/p/a", "old")
+	step.Before.Xattrs = map[string][]byte{"user.large": make([]byte, 3000)}
+	for _, id := range []string{"one", "two", "three"} {
+		keep(t, s, id, "old", step)
+	}
+	if l := s.List(""); len(l) != 1 || l[0].ID != "three" {
+		t.Errorf("%d changes of 3000 bytes each are kept, where there is room for 5000", len(l))
+	}
+	step.After.Xattrs = step.Before.Xattrs
+	c, err := s.Begin(Record{ID: "four", Op: files.Write})
+	must(t, err)
+	if err := c.Keep(context.Background(), []files.Step{step}, []*os.File{content(t, "old")}, true); !errors.Is(err, &files.Conflict{Reason: files.TooLarge}) {
+		t.Errorf("more than there is room for: %v", err)
+	}
+	must(t, c.Finish(nil))
+}
+
 // How a change ended decides what becomes of the record.
 func TestFinish(t *testing.T) {
 	two := []files.Step{overwrite("/p/a", "a"), overwrite("/p/b", "b")}

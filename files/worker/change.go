@@ -221,7 +221,16 @@ func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
 			return err
 		}
 	} else {
-		step.After = l.predict(c.server.umask, nil)
+		dir, err := at.folder()
+		if err != nil {
+			return err
+		}
+		folder, err := dir.Self() // the folders that are made hand on its group
+		dir.Close()
+		if err != nil {
+			return err
+		}
+		step.After = l.predict(c.server.umask, &folder)
 	}
 	c.add(step, lost, func() error {
 		if l.dir == nil {
@@ -279,8 +288,12 @@ func (s *server) do(req files.Request, expected files.Facts) (files.Result, erro
 	if p.facts.To != nil {
 		r.To = p.to.fact.Real
 	}
+	meant := p.facts.Path.Real
+	if p.facts.To != nil {
+		meant = p.facts.To.Real
+	}
 	if req.Op.Reads() {
-		return r, s.read(p, &r)
+		return r, named(req.Op, s.read(p, &r), meant)
 	}
 	if p.same {
 		r.Hash, r.Size = p.oldStat.Hash, p.oldStat.Size
@@ -288,10 +301,6 @@ func (s *server) do(req files.Request, expected files.Facts) (files.Result, erro
 	}
 	c := &change{server: s}
 	defer c.close()
-	meant := p.facts.Path.Real
-	if p.facts.To != nil {
-		meant = p.facts.To.Real
-	}
 	if err := s.steps(p, c); err != nil {
 		return r, named(req.Op, err, meant)
 	}
@@ -325,15 +334,15 @@ func stale(p *plan, expected files.Facts) error {
 	return c
 }
 
-// named puts the operation into a conflict that the tree found, and in the place
-// of a name that was used for a moment the path that is meant.
+// named puts the operation into a conflict that the tree found, and the path that is
+// meant where there is none or one that was used for a moment.
 func named(op files.Op, err error, meant string) error {
 	var c *files.Conflict
 	if errors.As(err, &c) {
 		if c.Op == "" {
 			c.Op = op
 		}
-		if strings.HasPrefix(path.Base(c.Path), files.TempPrefix) {
+		if c.Path == "" || strings.HasPrefix(path.Base(c.Path), files.TempPrefix) {
 			c.Path = meant
 		}
 	}

@@ -29,10 +29,10 @@ func (s *server) planContent(p *plan) error {
 	}
 	var err error
 	if p.content, err = s.newContent(p); err != nil {
-		return mismatch(p, err)
+		return s.mismatch(p, err)
 	}
-	if bound := s.rules.MaxFile(); int64(len(p.content)) > bound {
-		return &files.Conflict{Path: p.from.fact.Asked, Reason: files.TooLarge, Found: sizeText(int64(len(p.content))), Expected: "at most " + sizeText(bound), Hint: "the bound is files.max_file"}
+	if size, bound := int64(len(p.content)), s.rules.MaxFile(); size > bound {
+		return tooLarge(p.from.fact.Asked, size, bound, "files.max_file")
 	}
 	p.facts.NewHash = files.Sum(p.content)
 	p.same = p.old != nil && p.facts.NewHash == p.oldStat.Hash
@@ -57,7 +57,7 @@ func (s *server) contentTarget(p *plan) error {
 		return err
 	}
 	if bound := s.rules.MaxFile(); p.req.Op != files.Write && p.from.stat.Size > bound {
-		return tooLarge(p.from, bound, "files.max_file")
+		return tooLarge(p.from.fact.Asked, p.from.stat.Size, bound, "files.max_file")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (s *server) newContent(p *plan) ([]byte, error) {
 	case files.Write:
 		return s.overwriteContent(p)
 	}
-	old, err := io.ReadAll(p.old)
+	old, err := io.ReadAll(io.LimitReader(p.old, p.oldStat.Size))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *server) newContent(p *plan) ([]byte, error) {
 	for i, r := range p.req.Edits {
 		list[i] = edit.Replacement{Find: r.Find, Replace: r.Replace, Count: r.Times()}
 	}
-	out, n, err := edit.Replace(old, list)
+	out, n, err := edit.Replace(old, list, s.rules.MaxFile())
 	p.replaced = n
 	return out, err
 }
@@ -129,7 +129,7 @@ func (s *server) overwriteContent(p *plan) ([]byte, error) {
 	if p.old == nil || p.req.Exact || p.oldStat.Size > s.rules.MaxFile() {
 		return p.req.Content, nil
 	}
-	old, err := io.ReadAll(p.old)
+	old, err := io.ReadAll(io.LimitReader(p.old, p.oldStat.Size))
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +141,14 @@ func (s *server) overwriteContent(p *plan) ([]byte, error) {
 }
 
 // mismatch puts what an edit did not find into a conflict.
-func mismatch(p *plan, err error) error {
+func (s *server) mismatch(p *plan, err error) error {
 	c := &files.Conflict{Path: p.from.fact.Asked, Hash: p.oldStat.Hash}
 	var m *edit.Mismatch
 	var line *edit.LineError
+	var large *edit.TooLargeError
 	switch {
+	case errors.As(err, &large):
+		return tooLarge(p.from.fact.Asked, large.Size, s.rules.MaxFile(), "files.max_file")
 	case errors.As(err, &line):
 		c.Reason, c.Expected, c.Found = files.NoMatch, fmt.Sprintf("line %d", line.Line), fmt.Sprintf("%d lines", line.Lines)
 		return c
@@ -180,17 +183,4 @@ func clipText(s string) string {
 		return s
 	}
 	return s[:200] + "…"
-}
-
-// sizeText is a size for people.
-func sizeText(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	v, unit := float64(n)/1024, 0
-	for v >= 1024 && unit < len(units)-1 {
-		v, unit = v/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %ciB", v, units[unit])
 }

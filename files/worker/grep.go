@@ -120,7 +120,7 @@ func (g *search) file(dir *tree.Dir, name string, info files.Info) bool {
 		g.result.Skipped["binary"]++
 		return true
 	}
-	return g.lines(path.Clean(info.Path), f)
+	return g.lines(path.Clean(info.Path), io.LimitReader(f, maxSearched)) // it may grow meanwhile
 }
 
 // looksBinary looks at the first part, and goes back.

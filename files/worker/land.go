@@ -70,8 +70,8 @@ func (l *landing) stage(umask uint32) (after files.State, err error) {
 	return after, nil
 }
 
-// predict is what a file will be that cannot be made yet. folder is where; nil
-// where that does not exist yet either.
+// predict is what a file will be that cannot be made yet. folder is where, or the
+// nearest that exists; nil where want says all.
 func (l *landing) predict(umask uint32, folder *tree.Stat) files.State {
 	after := files.State{Kind: files.File, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mode: l.perm &^ umask}
 	switch {
@@ -97,7 +97,7 @@ func (l *landing) fill() error {
 	if err != nil {
 		return err
 	}
-	sum, size, err := tree.Hash(io.TeeReader(src, l.fresh))
+	sum, size, err := tree.Hash(io.TeeReader(io.LimitReader(src, l.size+1), l.fresh))
 	if err != nil {
 		return err
 	}

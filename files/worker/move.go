@@ -2,7 +2,6 @@ package worker
 
 import (
 	"fmt"
-	"path"
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
@@ -43,7 +42,7 @@ func (s *server) planMove(p *plan) error {
 			return err
 		}
 	default:
-		if bound := s.rules.KeepBytes(); bound > 0 && p.from.stat.Size > bound {
+		if s.beyondKeeping(p.from.stat.Size) {
 			p.oldStat = p.from.stat // nothing of it is lost: it need not be read
 			break
 		}
@@ -188,11 +187,7 @@ func (s *server) sameMount(p *plan) bool {
 		return false
 	}
 	defer from.Close()
-	at := p.to
-	for ; at.fact.Missing > 0; at.fact.Missing-- {
-		at.rel = path.Dir(at.rel)
-	}
-	to, err := at.parent()
+	to, err := p.to.folder()
 	if err != nil {
 		return false
 	}

@@ -66,6 +66,9 @@ func (s *server) fill(p *plan) error {
 	var err error
 	p.from, err = s.resolve(p.req.Path, last)
 	p.facts.Path = p.from.fact
+	if p.req.Op.Reads() {
+		p.facts.Path.Size = 0 // what grows meanwhile is read all the same
+	}
 	if p.req.Op == files.Move || p.req.Op == files.Copy {
 		last = tree.Follow
 		if p.req.Op == files.Move {
@@ -147,8 +150,8 @@ func needDir(p spot) error {
 // openOld opens the content that a change would lose and takes its hash, for
 // the record, the facts and the precondition.
 func (s *server) openOld(p *plan, at spot) error {
-	if bound := s.rules.KeepBytes(); bound > 0 && at.stat.Size > bound {
-		return tooLarge(at, bound, "files.undo.keep_bytes; the undo store could not keep what it held")
+	if s.beyondKeeping(at.stat.Size) {
+		return tooLarge(at.fact.Asked, at.stat.Size, s.rules.KeepBytes(), "files.undo.keep_bytes; the undo store could not keep what it held")
 	}
 	dir, err := at.parent()
 	if err != nil {
@@ -169,17 +172,26 @@ func (s *server) openOld(p *plan, at spot) error {
 	if p.oldStat.Xattrs, err = tree.Xattrs(f); err != nil {
 		return err
 	}
-	if p.oldStat.Hash, p.oldStat.Size, err = tree.Hash(f); err != nil {
+	// What is written to meanwhile may never end.
+	if p.oldStat.Hash, p.oldStat.Size, err = tree.Hash(io.LimitReader(f, st.Size+1)); err != nil {
 		return err
+	}
+	if p.oldStat.Size != st.Size {
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Changed, Found: "a file that somebody is writing to"}
 	}
 	_, err = f.Seek(0, io.SeekStart)
 	return err
 }
 
-func tooLarge(at spot, bound int64, setting string) error {
+// beyondKeeping reports whether the undo store could not keep that much.
+func (s *server) beyondKeeping(size int64) bool {
+	return s.rules.KeepBytes() > 0 && size > s.rules.KeepBytes()
+}
+
+func tooLarge(path string, size, bound int64, setting string) error {
 	return &files.Conflict{
-		Path: at.fact.Asked, Reason: files.TooLarge,
-		Found: sizeText(at.stat.Size), Expected: "at most " + sizeText(bound), Hint: "the bound is " + setting,
+		Path: path, Reason: files.TooLarge,
+		Found: files.SizeText(size), Expected: "at most " + files.SizeText(bound), Hint: "the bound is " + setting,
 	}
 }
 
@@ -202,7 +214,7 @@ func (p *plan) checkHash() error {
 func textOnly(at spot, content []byte) error {
 	switch edit.FormOf(content) {
 	case edit.Binary:
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.Binary, Found: sizeText(int64(len(content))), Hint: "write it as a whole, or use a command"}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Binary, Found: files.SizeText(int64(len(content))), Hint: "write it as a whole, or use a command"}
 	case edit.Wide:
 		return &files.Conflict{Path: at.fact.Asked, Reason: files.Encoding, Found: "UTF-16, by its byte order mark", Hint: "convert it by a command first"}
 	case edit.Legacy:

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,5 +179,29 @@ func TestBrokenWorker(t *testing.T) {
 				t.Errorf("took %s", d)
 			}
 		})
+	}
+}
+
+// What a folder takes along that may not be touched by itself is named, so that it
+// is asked about as what is protected is.
+func TestFolderNamesOtherSuffixes(t *testing.T) {
+	cfg := files.Defaults()
+	cfg.Paths = map[string]files.Sandbox{"project": {Root: ".", Mode: "rw"}, "docs": {Root: "docs", Mode: "rw", Suffixes: []string{".md"}}}
+	b := filestest.New(t, filestest.Options{Config: &cfg, Place: func(p *files.Place) {
+		os.MkdirAll(filepath.Join(p.Project, "docs/sub"), 0o755)
+	}})
+	b.Write("docs/sub/a.md", "x")
+	b.Write("docs/sub/key.pem", "x")
+	ctx, cancel := b.Context()
+	defer cancel()
+	for _, req := range []files.Request{{Op: files.Rmdir, Path: "docs/sub", Recursive: true}, {Op: files.Move, Path: "docs/sub", To: "sub"}} {
+		facts, err := b.Client.Facts(ctx, req)
+		must(t, err)
+		if !slices.Equal(facts.Path.Holds, []string{"key.pem"}) {
+			t.Errorf("%s: %v", req.Op, facts.Path.Holds)
+		}
+		if v := b.Rules.Judge(req, facts); v.Decision != files.Ask || !v.Protected {
+			t.Errorf("%s: %v %s", req.Op, v.Decision, v.Why)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -222,4 +223,38 @@ func TestManyFolders(t *testing.T) {
 	}
 	_, _, err := b.Do(files.Request{Op: files.Rmdir, Path: "many", Recursive: true})
 	want(t, err, files.TooLarge)
+}
+
+// What grows meanwhile, such as a log, is read all the same: reading does not
+// depend on how large it is.
+func TestReadWhatGrows(t *testing.T) {
+	b := filestest.New(t, filestest.Options{})
+	for _, req := range []files.Request{
+		{Op: files.Read, Path: "a"}, {Op: files.Stat, Path: "a"}, {Op: files.Grep, Path: "a", Pattern: "line"},
+	} {
+		b.Write("a", "line\n")
+		ctx, cancel := b.Context()
+		facts, err := b.Client.Facts(ctx, req)
+		must(t, err)
+		b.Write("a", "line\nline\n")
+		if _, err := b.Client.Do(ctx, req, facts, nil); err != nil {
+			t.Errorf("%s: %v", req.Op, err)
+		}
+		cancel()
+	}
+}
+
+// What can't be read is told with the operation's name.
+func TestReadErrorNamesTheOperation(t *testing.T) {
+	b := filestest.New(t, filestest.Options{Process: true, UID: 65534, Root: filestest.OpenFolder(t)})
+	must(t, os.Mkdir(filepath.Join(b.Root, "d"), 0o711))
+	b.Write("f", "x")
+	must(t, os.Chmod(filepath.Join(b.Root, "f"), 0o600))
+	for _, req := range []files.Request{{Op: files.List, Path: "d"}, {Op: files.Read, Path: "f"}} {
+		_, _, err := b.Do(req)
+		var c *files.Conflict
+		if !errors.As(err, &c) || c.Op != req.Op || c.Reason != files.Forbidden {
+			t.Errorf("%s: %v", req.Op, err)
+		}
+	}
 }

@@ -202,12 +202,14 @@ func (s *server) collect(p *plan, at spot, level int) error {
 	return nil
 }
 
-// holds names what is protected or hidden among what a folder holds.
+// holds names what is protected, hidden, or not to be touched because of its suffix
+// among what a folder holds.
 func (s *server) holds(p *plan) []string {
 	var out []string
 	for _, t := range p.takes {
-		if len(out) < maxHolds && s.rules.Sensitive(t.spot.fact.Real) {
-			rel, ok := relativeTo(p.from.fact.Real, t.spot.fact.Real)
+		real := t.spot.fact.Real
+		if len(out) < maxHolds && (s.rules.Sensitive(real) || t.stat.Kind != files.Dir && !s.rules.Suffix(real)) {
+			rel, ok := relativeTo(p.from.fact.Real, real)
 			if ok && !slices.ContainsFunc(out, func(o string) bool { _, inside := relativeTo(o, rel); return inside }) {
 				out = append(out, rel)
 			}
@@ -239,8 +241,8 @@ func (s *server) rmdirSteps(p *plan, c *change) error {
 		if err != nil {
 			return err
 		}
-		if total += sub.oldStat.Size; s.rules.KeepBytes() > 0 && total > s.rules.KeepBytes() {
-			return tooLarge(spot{fact: p.from.fact, stat: tree.Stat{State: files.State{Size: total}}}, s.rules.KeepBytes(), "files.undo.keep_bytes")
+		if total += sub.oldStat.Size; s.beyondKeeping(total) {
+			return tooLarge(p.from.fact.Asked, total, s.rules.KeepBytes(), "files.undo.keep_bytes")
 		}
 		if err := s.removeStep(c, t.spot, sub.oldStat); err != nil {
 			return err

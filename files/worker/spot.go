@@ -29,6 +29,14 @@ func (p spot) parent() (*tree.Dir, error) {
 	return p.tree.Dir(path.Dir(p.rel))
 }
 
+// folder opens the folder on the way to the path that exists.
+func (p spot) folder() (*tree.Dir, error) {
+	for ; p.fact.Missing > 0; p.fact.Missing-- {
+		p.rel = path.Dir(p.rel)
+	}
+	return p.parent()
+}
+
 // resolve finds out where a path leads. With an error, the fact says as much
 // as is known, so that it can be judged.
 func (s *server) resolve(asked string, last tree.Last) (spot, error) {

@@ -105,6 +105,9 @@ func (u *undoing) look(abs string) (now, error) {
 	if n.stat.Kind != files.File && n.stat.Kind != files.Symlink {
 		return n, nil
 	}
+	if n.stat.Kind == files.File && u.server.beyondKeeping(n.stat.Size) {
+		return n, nil // it can have been moved and no more, so that its hash is not known
+	}
 	p := &plan{}
 	defer p.close()
 	if err := u.server.openGone(p, n.spot); err != nil {

@@ -185,3 +185,39 @@ func TestUndoWithLittleRoom(t *testing.T) {
 		t.Errorf("the undoing cannot be undone: %v", err)
 	}
 }
+
+// What is too large to be kept can be moved, and so moved back: nothing of it is lost.
+func TestMoveOfALargeFileIsUndone(t *testing.T) {
+	cfg := files.Defaults()
+	cfg.Undo.KeepBytes = 100
+	b := filestest.New(t, filestest.Options{Config: &cfg})
+	large := strings.Repeat("o", 200)
+	b.Write("a", large)
+	_, id, err := b.Do(files.Request{Op: files.Move, Path: "a", To: "b"})
+	must(t, err)
+	undoing, err := b.Undo(id, false)
+	must(t, err)
+	check(t, b, "a", large)
+	_, err = b.Undo(undoing, false)
+	must(t, err)
+	check(t, b, "b", large)
+	b.Write("b", large+"more")
+	if _, err := b.Undo(undoing, false); err == nil {
+		t.Error("moved back although it was changed")
+	}
+}
+
+// A kept content that is gone is told of the path that it belongs to.
+func TestUndoNamesThePath(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	b := filestest.New(t, filestest.Options{Store: state})
+	b.Write("a", "old")
+	_, id, err := b.Do(files.Request{Op: files.Delete, Path: "a"})
+	must(t, err)
+	must(t, os.RemoveAll(filepath.Join(state, "trash", id)))
+	_, err = b.Undo(id, false)
+	var c *files.Conflict
+	if !errors.As(err, &c) || c.Path != filepath.Join(b.Root, "a") || c.Op != files.Undo {
+		t.Errorf("%v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sandboxd/files"
@@ -188,4 +189,52 @@ func withoutTimes(snapshot string) string {
 		out = append(out, strings.Join(append(fields[:3:3], fields[4:]...), " "))
 	}
 	return strings.Join(out, "\n")
+}
+
+// Edits can't make more of a file than the tool may write, not even for a moment:
+// the worker would need as much memory.
+func TestEditsAreBounded(t *testing.T) {
+	cfg := files.Defaults()
+	cfg.MaxFile = 64 << 10
+	b := filestest.New(t, filestest.Options{Config: &cfg})
+	few, many := "a", strings.Repeat("b", 1<<15)
+	b.Write("a", strings.Repeat(few, 2000))
+	grow := files.Replacement{Find: few, Replace: many, Count: 2000}
+	for _, edits := range [][]files.Replacement{{grow}, {grow, {Find: many, Replace: "c", Count: 2000}}} {
+		_, _, err := b.Do(files.Request{Op: files.MultiEdit, Path: "a", Edits: edits})
+		want(t, err, files.TooLarge)
+	}
+	check(t, b, "a", strings.Repeat(few, 2000))
+}
+
+// A new file gets the group that its folder hands on, also where folders are made
+// on the way.
+func TestGroupOfTheFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // only root can give a folder to any group
+	}
+	b := filestest.New(t, filestest.Options{})
+	shared := filepath.Join(b.Root, "shared")
+	must(t, os.Mkdir(shared, 0o755))
+	must(t, os.Chown(shared, 0, 12))
+	must(t, os.Chmod(shared, 0o775|os.ModeSetgid))
+	for _, req := range []files.Request{
+		{Op: files.Create, Path: "shared/a"}, {Op: files.Create, Path: "shared/d/e/b", Parents: true}, {Op: files.Copy, Path: "shared/a", To: "shared/f/c", Parents: true},
+	} {
+		_, id, err := b.Do(req)
+		must(t, err)
+		name := req.Path
+		if req.To != "" {
+			name = req.To
+		}
+		info, err := os.Stat(filepath.Join(b.Root, name))
+		must(t, err)
+		if gid := info.Sys().(*syscall.Stat_t).Gid; gid != 12 {
+			t.Errorf("%s belongs to group %d, not to that of its folder", name, gid)
+		}
+		if name != "shared/a" {
+			_, err = b.Undo(id, false)
+			must(t, err)
+		}
+	}
 }
