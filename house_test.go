@@ -47,9 +47,10 @@ var mayImport = map[string][]string{
 	"shell":               {"approval", "profile"},
 	"supervisor":          {"approval", "audit", "config", "egress", "files", "process", "profile", "sandbox", "shell", "watch"},
 	"watch":               {},
-	"cmd/sandboxd":        {"approval", "approval/external", "audit", "broker", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/internal/paths":  {},
+	"cmd/sandboxd":        {"approval", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sandboxd-launch": {"sandbox/stage"},
-	"cmd/sbx":             {"ipc", "hook", "mcp", "audit", "display", "process"},
+	"cmd/sbx":             {"cmd/internal/paths", "ipc", "hook", "mcp", "audit", "display", "process"},
 	// Rooms of tests only.
 	"acceptance":   {"*"},
 	"bench":        {"approval", "audit", "bwrap", "config", "ipc", "profile"},

@@ -184,7 +184,7 @@ func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req
 // encodeBody writes a request as a body, and the header that goes with it.
 func encodeBody[Req any](req Req) (io.Reader, map[string]string, error) {
 	if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
-		return nil, nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered")
+		return nil, nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
 	}
 	return bytes.NewReader(encode(req)), map[string]string{"Content-Type": "application/json"}, nil
 }

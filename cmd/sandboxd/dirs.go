@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/config"
 )
 
@@ -16,14 +16,14 @@ type dirs struct {
 	sockets, state, audit string
 }
 
-// openDirs settles where sockets and state lie, makes the state directory and
+// openDirs settles where sockets (where sbx looks for them) and state lie, makes the state directory and
 // checks that nobody else can write there.
 func openDirs(f flags, cfg *config.Config) (dirs, error) {
 	home, err := homeDir()
 	if err != nil {
 		return dirs{}, err
 	}
-	d := dirs{sockets: first(f.socketDir, cfg.Daemon.SocketDir, defaultSocketDir(home)),
+	d := dirs{sockets: first(f.socketDir, cfg.Daemon.SocketDir, paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())),
 		state: first(f.stateDir, cfg.Daemon.StateDir, defaultStateDir(home))}
 	d.audit = filepath.Join(d.state, "audit")
 	for _, dir := range []string{d.state, d.audit} {
@@ -47,27 +47,6 @@ func first(list ...string) string {
 	return ""
 }
 
-// defaultSocketDir is where sbx looks as well: in the runtime directory of the
-// user's login, else below the state directory, which only the user can enter.
-func defaultSocketDir(home string) string {
-	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + strconv.Itoa(os.Geteuid())} {
-		if filepath.IsAbs(dir) && ours(dir) {
-			return filepath.Join(dir, "sandboxd")
-		}
-	}
-	return filepath.Join(home, ".local", "state", "sandboxd", "run")
-}
-
-// ours reports whether dir belongs to us alone.
-func ours(dir string) bool {
-	fi, err := os.Stat(dir)
-	if err != nil || !fi.IsDir() || fi.Mode().Perm()&0o077 != 0 {
-		return false
-	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
-}
-
 func defaultStateDir(home string) string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sandboxd")
@@ -78,7 +57,7 @@ func defaultStateDir(home string) string {
 // ownDir makes dir, 0700, and refuses one that another user owns or can write.
 func ownDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make state directory: %w", err)
+		return fmt.Errorf("make state directory: %w; choose another with --state-dir", err)
 	}
 	fi, err := os.Stat(dir)
 	if err != nil {
@@ -99,17 +78,14 @@ func ownDir(dir string) error {
 	return nil
 }
 
-// systemSockets is where the system's broker has its sockets.
-const systemSockets = "/run/sandboxd"
-
 // own lists what no project may contain and no sandbox may reach.
-func (d dirs) own(paths config.Paths) []string {
-	list := []string{d.sockets, d.state, filepath.Dir(paths.Operator)}
-	if fi, err := os.Stat(systemSockets); err == nil && fi.IsDir() && d.sockets != systemSockets {
-		list = append(list, systemSockets)
+func (d dirs) own(layers config.Paths) []string {
+	list := []string{d.sockets, d.state, filepath.Dir(layers.Operator)}
+	if fi, err := os.Stat(paths.SystemDir); err == nil && fi.IsDir() && d.sockets != paths.SystemDir {
+		list = append(list, paths.SystemDir)
 	}
-	if paths.User != "" {
-		list = append(list, paths.User)
+	if layers.User != "" {
+		list = append(list, layers.User)
 	}
 	return list
 }

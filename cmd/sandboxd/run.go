@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/config"
 	"sandboxd/display"
 	"sandboxd/files/worker"
@@ -137,7 +138,7 @@ func parseFlags(args []string) (flags, []string, error) {
 	set.Visit(func(g *flag.Flag) { f.idleSet = f.idleSet || g.Name == "idle-timeout" })
 	for _, p := range []*string{&f.config, &f.socketDir, &f.stateDir, &f.metrics} {
 		if *p != "" && err == nil {
-			*p, err = filepath.Abs(*p)
+			*p, err = paths.Absolute(*p)
 		}
 	}
 	return f, set.Args(), err

@@ -28,7 +28,7 @@ import (
 func homeDir() (string, error) {
 	u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
 	if err != nil {
-		return "", fmt.Errorf("look up user %d: %w", os.Geteuid(), err)
+		return "", fmt.Errorf("find the home directory of user %d: %w; add the user to the password database, or run sandboxd as another one", os.Geteuid(), err)
 	}
 	return u.HomeDir, nil
 }
@@ -38,6 +38,9 @@ func homeDir() (string, error) {
 func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	syscall.Umask(0o077)
 	if err := notDumpable(); err != nil {
+		return err
+	}
+	if err := enoughDescriptors(); err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
@@ -171,6 +174,22 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	err = loop.run(ctx)
 	b.tellHead(log) // the record of the stop, too
 	return err
+}
+
+// minDescriptors is what a daemon with a few commands at a time has open at most.
+const minDescriptors = 256
+
+// enoughDescriptors returns why this process can't have as many files open as it needs.
+// The soft limit is the hard one by now (package os).
+func enoughDescriptors() error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return os.NewSyscallError("getrlimit RLIMIT_NOFILE", err)
+	}
+	if l.Cur < minDescriptors {
+		return fmt.Errorf("at most %d files may be open here, and sandboxd needs %d: raise the hard limit (ulimit -Hn of the shell that starts it, nofile in /etc/security/limits.conf, LimitNOFILE= of a unit)", l.Cur, minDescriptors)
+	}
+	return nil
 }
 
 func closeController(c *approval.Controller) {

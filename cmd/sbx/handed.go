@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/ipc"
 )
 

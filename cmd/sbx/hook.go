@@ -14,7 +14,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/hook"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/cmd/sbx/internal/arguments"
-	"sandboxd/cmd/sbx/internal/paths"
 )
 
 func shellVerb(a *app) *cobra.Command {

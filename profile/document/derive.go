@@ -95,7 +95,7 @@ func (d *derivation) check() error {
 	}
 	switch {
 	case d.Home == "/":
-		return fmt.Errorf("derive profile: home %q is everything", d.Home)
+		return fmt.Errorf("derive profile: home %q is everything, and can't be kept from a command; give the user a home directory of its own (usermod --home)", d.Home)
 	case d.Project == "/" || d.Project != "" && d.Home != "" && below(d.Project, d.Home):
 		return fmt.Errorf("derive profile: project %q holds the home directory; choose a folder inside it", d.Project)
 	}

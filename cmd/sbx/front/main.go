@@ -23,7 +23,7 @@ package main
 import (
 	"os"
 
-	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/cmd/internal/paths"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/cmd/internal/paths"
 )
 
 // run runs the command and ends this process with its status, or executes

@@ -2,19 +2,22 @@ package daemon
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// homeDir is the home directory of the password database; HOME does not count.
-// Users that are in no file (LDAP, Open Directory) are looked up with the
-// system's own program.
+// homeDir is the home directory of the password database; HOME does not count, which
+// package os/user takes for a user that it doesn't find. Users that are in no file (LDAP,
+// Open Directory) are looked up with the system's own program.
 func homeDir(uid int) (string, error) {
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil && filepath.IsAbs(u.HomeDir) {
-		return filepath.Clean(u.HomeDir), nil
+	text, _ := os.ReadFile("/etc/passwd")
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if home, ok := homeOf(line, uid); ok {
+			return home, nil
+		}
 	}
 	cmd := exec.Command(passwdCommand[0], append(passwdCommand[1:], strconv.Itoa(uid))...)
 	cmd.Env, cmd.Dir = []string{"PATH=/usr/bin:/bin"}, "/"

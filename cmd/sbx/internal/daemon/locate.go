@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/ipc"
 )
 
@@ -53,7 +53,7 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 		if *f.to == "" {
 			continue
 		}
-		if *f.to, err = filepath.Abs(*f.to); err != nil {
+		if *f.to, err = paths.Absolute(*f.to); err != nil {
 			return Place{}, err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sandboxd/cmd/sbx/internal/paths"
+	"sandboxd/cmd/internal/paths"
 )
 
 // sibling is the sandboxd beside this very program. It must be a file that

@@ -1,6 +1,7 @@
-// Package paths knows where the daemon's sockets and the programs beside sbx lie,
-// and whether somebody else could have put them there. It links next to nothing:
-// the program that is installed as sbx starts with it.
+// Package paths knows where a user's daemon has its sockets and the programs beside sbx
+// lie, and whether somebody else could have put them there. The daemon and sbx ask it
+// alike, so that they meet. It links next to nothing: the program that is installed as
+// sbx starts with it.
 package paths
 
 import (
@@ -32,6 +33,16 @@ func OwnSocketDir(xdg string, uid int) string {
 		return SystemDir
 	}
 	return "/tmp/sandboxd-" + strconv.Itoa(uid)
+}
+
+// Absolute is a path that was given, seen from the current directory. The error says what
+// to do where that is gone.
+func Absolute(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		err = errors.New(strconv.Quote(name) + " is relative to the current directory, which can't be used (" + err.Error() + "); give an absolute path")
+	}
+	return abs, err
 }
 
 // Private returns why dir is not a directory of uid's that is closed to others.
