@@ -207,7 +207,7 @@ func TestMCP(t *testing.T) {
 		in   map[string]any
 		want string
 	}{
-		{map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls", "timeout": 5}, "tool_use_id": "toolu_1"}, `{"behavior":"allow","updatedInput":{"command":"ls","timeout":5}}`},
+		{map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls", "timeout": 5}, "tool_use_id": "toolu_1", "cwd": a.project}, `{"behavior":"allow","updatedInput":{"command":"ls","timeout":5}}`},
 		{map[string]any{"tool_name": "mcp__x__y", "input": map[string]any{"q": "yes"}}, `{"behavior":"allow","updatedInput":{"q":"yes"}}`},
 		{map[string]any{"tool_name": "mcp__x__y", "input": map[string]any{"q": "no"}}, `"behavior":"deny"`},
 		{map[string]any{"tool_name": "", "input": map[string]any{}}, `"behavior":"deny"`},
@@ -221,6 +221,44 @@ func TestMCP(t *testing.T) {
 	call("status", nil)
 	if text, _, bad := call("status", nil); bad {
 		t.Errorf("after the daemon's restart: %s", text)
+	}
+}
+
+// A permission prompt is not told where the agent's shell is after its last cd: what would
+// run there is not judged as if it were the project, where git for one names no program, and the
+// question shows no directory that is a guess. R-AP-14, R-IP-04
+func TestPromptWithoutDirectory(t *testing.T) {
+	a, person := workshop(t)
+	a.sh("mkdir sub && cd sub && git init -q . && git config core.fsmonitor 'touch /tmp/never'")
+	questions := make(chan ipc.Approval, 8)
+	person.answering(t, func(q ipc.Approval) ipc.Answer {
+		questions <- q
+		return ipc.Answer{Mode: "soft", Note: "not there"}
+	})
+	s := a.mcpClient()
+	for _, c := range []struct {
+		command, cwd string
+		asks         bool
+	}{
+		{"git status", a.project, false},
+		{"git status", "", true},
+		{"cat README", "", true},
+		{"cat " + a.project + "/README", "", false},
+		{"echo hello", "", false},
+	} {
+		in := map[string]any{"tool_name": "Bash", "input": map[string]any{"command": c.command}}
+		if c.cwd != "" {
+			in["cwd"] = c.cwd
+		}
+		text, _, _ := tool(t, s, "approve", in)
+		if c.asks != strings.Contains(text, `"behavior":"deny"`) || c.asks != (len(questions) > 0) {
+			t.Errorf("%s in %q: %s, asked %d times", c.command, c.cwd, text, len(questions))
+		}
+		for range len(questions) {
+			if q := <-questions; q.Cwd != "" || !strings.Contains(strings.Join(q.Reasons, "\n"), "does not say in which directory") {
+				t.Errorf("the question: in %q, %q", q.Cwd, q.Reasons)
+			}
+		}
 	}
 }
 

@@ -37,11 +37,18 @@ type Broker struct {
 	handed, refused atomic.Uint64
 	heads           sync.Mutex // held while a head is kept
 	mu              sync.Mutex
-	busy            map[int]int // connections of a user that are being looked at
+	busy            map[place]int // connections that are being looked at
 }
 
-// maxBusy bounds what one user can have on its way at a time. As many more are told
-// so; what comes beyond those is closed.
+// place is one user's at one kind of socket. Each is counted by itself, so that who asks
+// can't crowd out who answers, nor what a daemon tells of its log.
+type place struct {
+	uid  int
+	want byte // wantAgent, wantApprover, or 0: a head
+}
+
+// maxBusy bounds what one user can have on its way at a time at a kind of socket. As many
+// more are told so; what comes beyond those is closed.
 const maxBusy = 64
 
 // Serve hands over until ctx ends.
@@ -106,8 +113,9 @@ func (b *Broker) pass(ctx context.Context, c *net.UnixConn, want byte) {
 		b.Log.Warn("connection closed", "error", err)
 		return
 	}
-	defer b.leave(uid)
-	switch n := b.enter(uid); {
+	at := place{uid, want}
+	defer b.leave(at)
+	switch n := b.enter(at); {
 	case n > 2*maxBusy:
 		b.refused.Add(1)
 		return
@@ -141,22 +149,22 @@ func (b *Broker) pass(ctx context.Context, c *net.UnixConn, want byte) {
 	}
 }
 
-// enter counts one more connection of a user, and returns how many there are.
-func (b *Broker) enter(uid int) int {
+// enter counts one more connection there, and returns how many there are.
+func (b *Broker) enter(at place) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.busy == nil {
-		b.busy = map[int]int{}
+		b.busy = map[place]int{}
 	}
-	b.busy[uid]++
-	return b.busy[uid]
+	b.busy[at]++
+	return b.busy[at]
 }
 
-func (b *Broker) leave(uid int) {
+func (b *Broker) leave(at place) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.busy[uid]--; b.busy[uid] == 0 {
-		delete(b.busy, uid)
+	if b.busy[at]--; b.busy[at] == 0 {
+		delete(b.busy, at)
 	}
 }
 

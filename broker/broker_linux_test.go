@@ -249,19 +249,22 @@ func TestSignedHeads(t *testing.T) {
 	}
 }
 
-// R-IP-05: one user's connections that say nothing take no more than that user's part
-// of the broker.
+// R-IP-05: one user's connections that say nothing, or half of something, take no more than
+// that user's part of one socket: the user's own agents and its log get through.
 func TestSilentConnectionsAreBounded(t *testing.T) {
 	h := newHost(t, everybody, nil)
 	const many = 6 * maxBusy
 	var closed sync.WaitGroup
 	ended := make(chan struct{}, many)
-	for range many {
+	for i := range many {
 		c, err := net.Dial("unix", h.path("approver.sock"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
+		if i%2 == 0 {
+			c.Write([]byte("GET /v1/version HTTP/1.1\r\nHost:"))
+		}
 		closed.Go(func() {
 			c.Read(make([]byte, 1)) // one that waits to be heard
 			ended <- struct{}{}
@@ -274,5 +277,11 @@ func TestSilentConnectionsAreBounded(t *testing.T) {
 		case <-late:
 			t.Fatalf("%d of %d connections are closed", n, many)
 		}
+	}
+	if got := h.ask(t, "agent.sock"); !strings.HasPrefix(got, "agent ") {
+		t.Errorf("who asks is held up by who does not answer: %q", got)
+	}
+	if err := TellHead(h.path("heads.sock"), 5, strings.Repeat("a", 64)); err != nil {
+		t.Errorf("a head is not kept: %v", err)
 	}
 }

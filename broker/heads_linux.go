@@ -50,8 +50,9 @@ func (b *Broker) takeHead(c *net.UnixConn) {
 	if err != nil {
 		return
 	}
-	defer b.leave(uid)
-	if b.enter(uid) > maxBusy {
+	at := place{uid: uid}
+	defer b.leave(at)
+	if b.enter(at) > maxBusy {
 		return // it tells again
 	}
 	line, err := bufio.NewReader(io.LimitReader(c, 256)).ReadString('\n')

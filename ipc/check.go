@@ -5,13 +5,15 @@ import "encoding/json"
 // CheckRequest is the body of POST /v1/check: decide, and let the agent run it
 // itself; or, with DryRun, only say what would be decided.
 type CheckRequest struct {
-	Session     string            `json:"session,omitempty"` // empty: only with DryRun
-	CallID      string            `json:"call_id,omitempty"` // the agent's id of the call, for the record
-	Tool        string            `json:"tool,omitempty"`    // empty: "bash"
-	Command     string            `json:"command,omitempty"` // a line of shell,
-	Argv        []string          `json:"argv,omitempty"`    // or a command without a shell,
-	Args        json.RawMessage   `json:"args,omitempty"`    // or a JSON object: another tool's arguments
-	Cwd         string            `json:"cwd,omitempty"`
+	Session string          `json:"session,omitempty"` // empty: only with DryRun
+	CallID  string          `json:"call_id,omitempty"` // the agent's id of the call, for the record
+	Tool    string          `json:"tool,omitempty"`    // empty: "bash"
+	Command string          `json:"command,omitempty"` // a line of shell,
+	Argv    []string        `json:"argv,omitempty"`    // or a command without a shell,
+	Args    json.RawMessage `json:"args,omitempty"`    // or a JSON object: another tool's arguments
+	Cwd     string          `json:"cwd,omitempty"`
+	// CwdUnknown: whoever runs the command does not say where. What depends on the directory asks.
+	CwdUnknown  bool              `json:"cwd_unknown,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
 	TTY         bool              `json:"tty,omitempty"`
 	DryRun      bool              `json:"dry_run,omitempty"`

@@ -36,6 +36,9 @@ func (r CheckRequest) validate() *Error {
 	if r.TicketMS < 0 || r.TicketMS > 0 && (r.Session == "" || r.Command == "" && len(r.Argv) == 0) {
 		return badRequest("ticket_ms: a ticket is for a command in a session, and has a lifetime")
 	}
+	if r.CwdUnknown && (r.Cwd != "" || r.TicketMS > 0 || r.Command == "" && len(r.Argv) == 0) {
+		return badRequest("cwd_unknown: it is for a command without cwd, that whoever asks runs")
+	}
 	return r.Batch.validate()
 }
 

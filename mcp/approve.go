@@ -15,6 +15,7 @@ type approveInput struct {
 	ToolName  string         `json:"tool_name"`
 	Input     map[string]any `json:"input"`
 	ToolUseID string         `json:"tool_use_id,omitempty"`
+	Cwd       string         `json:"cwd,omitempty" jsonschema:"the absolute directory in which the call would be made, where it is known"`
 }
 
 // behavior is what it reads, as the text of the answer.
@@ -47,9 +48,10 @@ func (s *Server) decide(ctx context.Context, in approveInput) behavior {
 	if err != nil {
 		return no("sandboxd could not judge this call: " + err.Error())
 	}
-	q := ipc.CheckRequest{Session: n.id, CallID: in.ToolUseID, Tool: in.ToolName}
+	q := ipc.CheckRequest{Session: n.id, CallID: in.ToolUseID, Tool: in.ToolName, Cwd: in.Cwd}
 	if command, ok := in.Input["command"].(string); ok && in.ToolName == "Bash" {
-		q.Tool, q.Command = "", command
+		// The project would be a guess: the agent's shell stays where a cd has led it.
+		q.Tool, q.Command, q.CwdUnknown = "", command, in.Cwd == ""
 	} else if q.Args, err = json.Marshal(in.Input); err != nil || in.Input == nil {
 		q.Args = json.RawMessage("{}")
 	}

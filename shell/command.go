@@ -12,7 +12,8 @@ type Command struct {
 	Line string
 	// Argv is a command without a shell: no word of it is expanded.
 	Argv []string
-	// Cwd is the absolute directory it would start in, symbolic links resolved.
+	// Cwd is the absolute directory it would start in, symbolic links resolved. "" means
+	// unknown: what depends on it asks.
 	Cwd string
 	// Project is the session's root, absolute and resolved. "" is Cwd.
 	Project string

@@ -22,6 +22,8 @@ type CheckRequest struct {
 	DryRun bool
 	// Ticket is how long a ticket for the command is good; 0: none is made.
 	Ticket time.Duration
+	// CwdUnknown says that it is not known in which directory the agent would run it.
+	CwdUnknown bool
 }
 
 // ToolRequest asks about a call of a tool that the agent runs itself.
@@ -59,6 +61,7 @@ type Verdict struct {
 func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r CheckRequest) (Verdict, error) {
 	// What an agent runs inside a sandbox of ours stays inside.
 	r.Exec.elsewhere = !r.DryRun && r.Ticket == 0 && sess.outer == nil
+	r.Exec.anywhere = r.CwdUnknown
 	e, err := s.unstarted(sess, peer, r.Exec)
 	if err != nil {
 		return Verdict{}, err

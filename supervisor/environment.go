@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -23,7 +24,7 @@ const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 // commandOf is what executes for a judgement. What runs unasked is our own
 // writing of the analysed words; what a person sees runs as it was shown.
 func (s *Supervisor) commandOf(sess *Session, j *judgement, p profile.Profile) sandbox.Command {
-	c := sandbox.Command{Dir: j.command.Cwd, Env: s.environment(sess, j, p)}
+	c := sandbox.Command{Dir: cmp.Or(j.command.Cwd, sess.Root, "/"), Env: s.environment(sess, j, p)}
 	run := shell.Execution{Argv: j.command.Argv}
 	if j.verdict.Decision == shell.Auto {
 		run = j.verdict.Run

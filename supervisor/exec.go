@@ -47,6 +47,7 @@ type ExecRequest struct {
 
 	ticket    *ticket // from Redeem
 	elsewhere bool    // whoever asks runs it, outside of every sandbox
+	anywhere  bool    // it is not known in which directory
 }
 
 // Stdin says where standard input comes from.

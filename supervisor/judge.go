@@ -29,7 +29,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	cfg := compiled.cfg
 	e.log.keepAtMost(int64(cfg.Sandbox.Limits.Output))
 	j := &judgement{warnings: slices.Clone(compiled.warnings), command: shell.Command{
-		Line: r.Line, Argv: r.Argv, Cwd: r.Cwd, Project: sess.Root, Home: sess.Home,
+		Line: r.Line, Argv: r.Argv, Cwd: r.shown(), Project: sess.Root, Home: sess.Home,
 		Env: r.Env, TTY: r.Terminal, Description: r.Description, Elsewhere: r.elsewhere,
 	}}
 	if r.Stdin == StdinData {
@@ -128,7 +128,7 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	v := j.verdict
 	c := approval.Call{
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
-		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.Cwd,
+		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.shown(),
 		Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
 		Class:  approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
@@ -161,6 +161,9 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	if e.Request.elsewhere {
 		c.Request.Reasons = append(c.Request.Reasons, "whoever asks runs it, outside the sandbox")
 	}
+	if e.Request.anywhere {
+		c.Request.Reasons = append(c.Request.Reasons, "whoever asks does not say in which directory it would run")
+	}
 	if e.Request.Agent {
 		c.Request.Reasons = append(c.Request.Reasons, "it may ask sandboxd from inside its sandbox, for no more than it has itself")
 	}
@@ -187,6 +190,14 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 // onlySafe reports whether the safe list alone let every part run.
 func onlySafe(parts []shell.Part) bool {
 	return !slices.ContainsFunc(parts, func(p shell.Part) bool { return !strings.HasPrefix(p.Rule, "safe list") })
+}
+
+// shown is the directory that is judged and shown; "" is not known.
+func (r ExecRequest) shown() string {
+	if r.anywhere {
+		return ""
+	}
+	return r.Cwd
 }
 
 // resolveCwd returns the real working directory of a request.

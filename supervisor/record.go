@@ -58,7 +58,7 @@ func recordOf(e *Exec, j *judgement) audit.Record {
 	r := audit.Record{
 		Session: e.Session.ID, Turn: e.Session.Turn(), Agent: e.Session.Agent.String(), Claimed: e.Session.Agent.ID == "",
 		Peer: auditPeer(e.Peer), Tool: "bash", CallID: e.Request.CallID, ExecID: e.ID,
-		Subject: e.Request.Line, Argv: e.Request.Argv, Cwd: e.Request.Cwd, Detail: e.Request.Passed.detail(),
+		Subject: e.Request.Line, Argv: e.Request.Argv, Cwd: e.Request.shown(), Detail: e.Request.Passed.detail(),
 	}
 	if j == nil {
 		return r

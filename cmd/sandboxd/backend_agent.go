@@ -162,7 +162,7 @@ func (b *backend) check(ctx context.Context, c ipc.Caller, s *supervisor.Session
 	if r.Tool != "" && r.Tool != "bash" {
 		return b.checkTool(ctx, c, s, r, place)
 	}
-	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Ticket: time.Duration(r.TicketMS) * time.Millisecond, Exec: supervisor.ExecRequest{
+	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Ticket: time.Duration(r.TicketMS) * time.Millisecond, CwdUnknown: r.CwdUnknown, Exec: supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY,
 		Inline: b.inline(c, s, r.Inline), Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next}})
 	if err != nil {

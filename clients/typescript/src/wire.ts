@@ -191,6 +191,8 @@ export interface CheckRequest {
   /** or a JSON object: another tool's arguments */
   args?: Record<string, unknown>;
   cwd?: string;
+  /** CwdUnknown: whoever runs the command does not say where. What depends on the directory asks. */
+  cwd_unknown?: boolean;
   env?: Record<string, string>;
   tty?: boolean;
   dry_run?: boolean;

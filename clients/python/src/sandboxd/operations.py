@@ -154,6 +154,7 @@ class AgentOperations(SharedOperations):
         argv: Optional[List[str]] = None,
         args: Optional[Dict[str, Any]] = None,
         cwd: Optional[str] = None,
+        cwd_unknown: Optional[bool] = None,
         env: Optional[Dict[str, str]] = None,
         tty: Optional[bool] = None,
         dry_run: Optional[bool] = None,
@@ -166,7 +167,7 @@ class AgentOperations(SharedOperations):
         answer: wire.Verdict = self.ask(
             "POST",
             "/v1/check",
-            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "batch": batch, "ticket_ms": ticket_ms},
+            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "cwd_unknown": cwd_unknown, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "batch": batch, "ticket_ms": ticket_ms},
         )
         return answer
 

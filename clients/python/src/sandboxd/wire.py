@@ -170,6 +170,7 @@ class CheckRequest(TypedDict, total=False):
     argv: List[str]  # or a command without a shell,
     args: Dict[str, Any]  # or a JSON object: another tool's arguments
     cwd: str
+    cwd_unknown: bool  # CwdUnknown: whoever runs the command does not say where. What depends on the directory asks.
     env: Dict[str, str]
     tty: bool
     dry_run: bool
