@@ -565,7 +565,18 @@ func machineRemove(t *testing.T, m *machine) {
 	if r := m.sh("systemctl is-enabled sandboxd.socket sandboxd-heads.socket"); r.out != "enabled\ndisabled" {
 		t.Errorf("after an upgrade: %s", r)
 	}
+	// What an earlier version installed follows this one's; what was changed here does not.
+	m.must("root", "echo '# an earlier one' >> /usr/share/sandboxd/apparmor/sandboxd; "+apparmor)
+	if r := m.sh("dpkg -i --force-confold /pkg/*.deb 2>&1"); r.code != 0 || strings.Contains(r.out, "was changed here") {
+		t.Errorf("upgrade: %s", r)
+	}
+	if r := m.sh("cmp /etc/apparmor.d/sandboxd /usr/share/sandboxd/apparmor/sandboxd && ! grep 'an earlier one' /etc/apparmor.d/sandboxd; ls /var/lib/sandboxd/apparmor*"); !strings.Contains(r.err, "No such file") || r.out != "" {
+		t.Errorf("AppArmor's profile after an upgrade: %s", r)
+	}
 	m.must("root", apparmor+" && echo '# changed' >> /etc/apparmor.d/sandboxd")
+	if r := m.sh("dpkg -i --force-confold /pkg/*.deb 2>&1; grep -c '# changed' /etc/apparmor.d/sandboxd"); !strings.Contains(r.out, "was changed here") || !strings.HasSuffix(r.out, "\n1") {
+		t.Errorf("a changed profile after an upgrade: %s", r)
+	}
 	if r := m.sh("dpkg -P sandboxd 2>&1"); r.code != 0 {
 		t.Fatalf("purge: %s", r)
 	}

@@ -216,7 +216,7 @@ func explainBwrap(why string) (string, string) {
 	case sysctlIs("/proc/sys/kernel/unprivileged_userns_clone", "0") && os.Geteuid() != 0:
 		return "user namespaces are for root only (kernel.unprivileged_userns_clone=0): " + why, "sysctl kernel.unprivileged_userns_clone=1"
 	case sysctlIs("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && os.Geteuid() != 0:
-		return "AppArmor forbids user namespaces to programs without a profile: " + why, "install an AppArmor profile that lets bwrap use userns"
+		return "AppArmor forbids user namespaces to programs without a profile: " + why, "as root: cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/ && apparmor_parser -r /etc/apparmor.d/sandboxd (in the source it is packaging/apparmor/sandboxd)"
 	case strings.Contains(why, "proc"):
 		return "mounting /proc is refused, as in containers that mask parts of it: " + why, "run the container with an unmasked /proc"
 	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):

@@ -11,12 +11,18 @@ fi
 if command -v journalctl >/dev/null; then
 	journalctl --update-catalog || true
 fi
-# Only where the kernel restricts user namespaces by AppArmor: older parsers do
-# not know the rule.
-if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] && [ ! -e /etc/apparmor.d/sandboxd ]; then
-	cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/sandboxd
-	apparmor_parser -r /etc/apparmor.d/sandboxd || true
+# Only where the kernel restricts user namespaces by AppArmor, as older parsers do
+# not know the rule, and where an earlier version has installed it (preinstall).
+profile=/etc/apparmor.d/sandboxd
+shipped=/usr/share/sandboxd/apparmor/sandboxd
+follows=/var/lib/sandboxd/apparmor-follows
+if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] && [ ! -e "$profile" ] || [ -e "$follows" ]; then
+	cp "$shipped" "$profile"
+	apparmor_parser -r "$profile" || true
+elif [ -e "$profile" ] && ! cmp -s "$profile" "$shipped"; then
+	echo "sandboxd: $profile was changed here and is left as it is; this version's is $shipped" >&2
 fi
+rm -f "$follows"
 # Enabled on the first install, also into a tree that is not running (an image),
 # and on the first after a removal, which disabled them. Otherwise it is the
 # administrator's choice.
