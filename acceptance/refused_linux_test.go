@@ -193,6 +193,11 @@ func TestRefusalsNotAvailable(t *testing.T) {
 		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {
 			t.Error(got)
 		}
+		// Whoever is at the terminal reads it once, where a command fails.
+		script := "for i in 1 2 3; do " + filepath.Join(bin, "sbx") + " run -c 'exit 3'; done"
+		if got := a.do(nil, "/bin/bash", "-c", script); strings.Count(got.err, "not available on this host") != 1 {
+			t.Errorf("want it told once: %v", got)
+		}
 		if got := a.sbx("status"); !strings.Contains(got.out, "listener") {
 			t.Errorf("the status does not say it: %v", got)
 		}

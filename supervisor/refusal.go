@@ -38,8 +38,7 @@ func (v Violation) String() string {
 // listenerLayer is the layer of a report that sees refusals.
 const listenerLayer = "seccomp listener"
 
-// tellRefusals puts what the sandbox refused into the result, or why this host
-// does not tell.
+// tellRefusals puts what the sandbox refused into the result.
 func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
 	list, more := p.Refused()
 	for _, n := range list {
@@ -49,9 +48,30 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 	if more > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
 	}
-	if l := j.plan.Report.Layer(listenerLayer); !l.Active {
-		r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
+}
+
+// tellDeaf says why this host does not tell what the sandbox refuses. People read it where
+// a command did not do well, once in their session; it is among the layers of each result.
+func (e *Exec) tellDeaf(j *judgement, r *Result) {
+	l := j.plan.Report.Layer(listenerLayer)
+	if l.Active || e.Session.Kind == KindCLI && r.Exit.Code != 0 && !e.Session.first(listenerLayer) {
+		return
 	}
+	r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
+}
+
+// first reports whether it is the first time that the session is told of something.
+func (s *Session) first(what string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told[what] {
+		return false
+	}
+	if s.told == nil {
+		s.told = map[string]bool{}
+	}
+	s.told[what] = true
+	return true
 }
 
 // tellUntrusted says that the project is read-only, where that may be why a command
@@ -62,10 +82,7 @@ func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	if j.trusted || r.Exit.Code == 0 || s.Kind != KindCLI || slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Hint == hintUntrusted }) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.toldUntrusted {
-		s.toldUntrusted = true
+	if s.first(Untrusted) {
 		r.Warnings = append(r.Warnings, Untrusted+"; next: sbx trust "+s.Root)
 	}
 }

@@ -105,6 +105,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code
 	base.Uncapped = e.Request.Passed.uncapped()
 	base.Message = endMessage(exit)
+	e.tellDeaf(j, &base)
 	e.tellUntrusted(j, &base)
 	if exit.Cause == sandbox.EndWall {
 		base.Code = 124

@@ -89,9 +89,8 @@ type Session struct {
 	turn     int
 	execs    map[string]*Exec
 	closed   bool
-	// toldUntrusted: somebody at this terminal has read that the project is read-only.
-	toldUntrusted bool
-	endTurn       func() // ends the questions about this turn's skills; nil for none
+	told     map[string]bool // what somebody at this terminal need not read again
+	endTurn  func()          // ends the questions about this turn's skills; nil for none
 }
 
 // Ref names the session to the approval controller.
