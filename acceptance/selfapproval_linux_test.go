@@ -149,7 +149,7 @@ func TestSelfApproval(t *testing.T) {
 					t.Fatal(got)
 				}
 				a.do(strings.NewReader(mode.config), "/bin/sh", "-c", "umask 077; cat > "+a.configFile())
-				a.do(strings.NewReader(asker), "/bin/sh", "-c", "umask 077; cat > "+filepath.Join(a.dir, "asker.py"))
+				a.writeAsker()
 				for i, row := range selfApproval {
 					want := row.single
 					if mode.name == "system" {
@@ -178,16 +178,29 @@ func TestSelfApproval(t *testing.T) {
 	})
 }
 
-// A stop that a person has set is not lifted by those whom it stops: neither by the
-// process that asked nor by what it starts. A person lifts it. R-AP-12
-func TestOwnStopStays(t *testing.T) {
+// besideAsker runs f for each user, with a daemon, the program asker.py that asks it, and a
+// person.
+func besideAsker(t *testing.T, f func(ctx context.Context, t *testing.T, a *actor, person *peer)) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		defer a.kill()
-		a.do(strings.NewReader(asker), "/bin/sh", "-c", "umask 077; cat > "+filepath.Join(a.dir, "asker.py"))
+		a.writeAsker()
 		a.start()
 		ctx, cancel := within(t)
 		defer cancel()
-		person := a.personPeer("ann", true)
+		f(ctx, t, a, a.personPeer("ann", true))
+	})
+}
+
+// writeAsker puts the program that asks where attempt finds it.
+func (a *actor) writeAsker() {
+	a.t.Helper()
+	a.do(strings.NewReader(asker), "/bin/sh", "-c", "umask 077; cat > "+filepath.Join(a.dir, "asker.py"))
+}
+
+// A stop that a person has set is not lifted by those whom it stops: neither by the
+// process that asked nor by what it starts. A person lifts it. R-AP-12
+func TestOwnStopStays(t *testing.T) {
+	besideAsker(t, func(ctx context.Context, t *testing.T, a *actor, person *peer) {
 		cmd := a.command(ctx, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "stopped")
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -237,13 +250,7 @@ func TestOwnStopStays(t *testing.T) {
 // what that starts, by whatever name of the directory and over neither socket. A person can. What
 // trusts before it opens its session is not told apart (SECURITY.md). R-IP-01, R-IP-07
 func TestOwnTrustIsNone(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
-		defer a.kill()
-		a.do(strings.NewReader(asker), "/bin/sh", "-c", "umask 077; cat > "+filepath.Join(a.dir, "asker.py"))
-		a.start()
-		ctx, cancel := within(t)
-		defer cancel()
-		person := a.personPeer("ann", true)
+	besideAsker(t, func(ctx context.Context, t *testing.T, a *actor, person *peer) {
 		got := a.do(nil, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "trust")
 		if want := strings.Repeat(string(ipc.CodeSelfApproval)+"\n", 4) + "no_route\n"; got.out != want {
 			t.Errorf("the daemon says %q, want %q (%v)", got.out, want, got)

@@ -12,9 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"sandboxd/ipc/ipctest"
 )
 
 // world is what the catalogue is tried against: names, what is listed, and the
@@ -182,24 +183,10 @@ func opened(t testing.TB, o Options) (g *Gate, http, socks string) {
 			t.Fatal(err)
 		}
 		addrs = append(addrs, l.Addr().String())
-		go serve(&short{Listener: l})
+		go serve(ipctest.Short(l))
 	}
 	t.Cleanup(func() { g.Close() })
 	return g, addrs[0], addrs[1]
-}
-
-// short is a listener for which there is no descriptor at first.
-type short struct {
-	net.Listener
-	once sync.Once
-}
-
-func (s *short) Accept() (c net.Conn, err error) {
-	s.once.Do(func() { err = &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)} })
-	if err != nil {
-		return nil, err
-	}
-	return s.Listener.Accept()
 }
 
 // Issue "The network", 2: no spelling and no resolution reaches a server that
