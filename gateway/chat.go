@@ -274,6 +274,7 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, bad)
 		return
 	}
+	atEase(w)
 	if p.Behavior != "allow" && p.Behavior != "deny" || p.PermissionID == "" {
 		refuse(w, &ipc.Error{Code: ipc.CodeBadRequest, Message: "want permission_id, and behavior allow or deny", Hint: "nothing was decided"})
 		return

@@ -211,6 +211,7 @@ func (g *Gateway) api(w http.ResponseWriter, r *http.Request) {
 		refuse(w, bad)
 		return
 	}
+	atEase(w)
 	r = withCaller(r, c)
 	r.Header.Del("Authorization")
 	switch {

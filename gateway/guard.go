@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"sandboxd/ipc"
 )
@@ -20,9 +21,13 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
+// patience is how long a stranger may take to send a request or to read the answer.
+const patience = 10 * time.Second
+
 // guard turns away what no page of ours and no front end sends.
 func (g *Gateway) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hurry(w, r)
 		for k, v := range headers {
 			w.Header().Set(k, v)
 		}
@@ -40,6 +45,23 @@ func (g *Gateway) guard(next http.Handler) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// hurry bounds what a stranger takes. What is known to be an approver's is bounded
+// by package ipc.
+func hurry(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	rc.SetWriteDeadline(time.Now().Add(patience))
+	if r.ContentLength != 0 { // else the server's watch for a hang-up would run into it
+		rc.SetReadDeadline(time.Now().Add(patience))
+	}
+}
+
+// atEase takes hurry's bounds away again.
+func atEase(w http.ResponseWriter) {
+	rc := http.NewResponseController(w)
+	rc.SetWriteDeadline(time.Time{})
+	rc.SetReadDeadline(time.Time{})
 }
 
 // foreignPage refuses what a page of another site sends. A page of a

@@ -22,8 +22,16 @@ func lookUp(local, remote net.Addr) owner {
 	if !known {
 		return owner{}
 	}
-	return owner{known: true, uid: uid, peer: holder(inode, uid)}
+	o := owner{known: true, uid: uid, peer: holder(inode, uid)}
+	if o.peer == nil { // it may have been closed while it was looked for
+		o.uid, _, o.known = socketOwner(local, remote)
+	}
+	return o
 }
+
+// nobody is the user of a socket that was closed: whoever sent what came by it is
+// not there to be asked about, and gets no answer.
+const nobody = -1
 
 // socketOwner asks the kernel's table of TCP sockets (proc_net_tcp in the kernel's
 // documentation) whose that socket is.
@@ -38,17 +46,21 @@ func socketOwner(local, remote net.Addr) (uid int, inode string, known bool) {
 		if err != nil {
 			continue
 		}
+		known = true
 		lines := bufio.NewScanner(bytes.NewReader(b))
 		for lines.Scan() {
 			f := strings.Fields(lines.Text())
 			if len(f) < 10 || !sameEnd(f[1], r) || !sameEnd(f[2], l) {
 				continue
 			}
+			if f[9] == "0" { // without an inode; its user says 0, whoever it was
+				return nobody, "", true
+			}
 			uid, err := strconv.Atoi(f[7])
 			return uid, f[9], err == nil
 		}
 	}
-	return 0, "", false
+	return nobody, "", known // reset, where the table could be read
 }
 
 // bootID tells one boot from another (random(4)).
@@ -87,7 +99,7 @@ func sameEnd(field string, a netip.AddrPort) bool {
 func holder(inode string, uid int) *ipc.Peer {
 	want := "socket:[" + inode + "]"
 	procs, err := os.ReadDir("/proc")
-	if err != nil || inode == "0" {
+	if err != nil {
 		return nil
 	}
 	for _, p := range procs {

@@ -2,8 +2,11 @@ import { el, text } from "./dom.js";
 
 /** parse splits a unified diff into lines of a kind each. */
 function parse(content) {
+  let head = true; // behind it, a line that begins with "---" is one that goes
   return content.replace(/\n$/, "").split("\n").map((line) => {
-    if (/^(---|\+\+\+|diff |index )/.test(line)) return { kind: "file", line };
+    if (/^(diff |index )/.test(line)) head = true;
+    if (line.startsWith("@@")) head = false;
+    if (head && /^(---|\+\+\+|diff |index )/.test(line)) return { kind: "file", line };
     if (line.startsWith("@@")) return { kind: "hunk", line };
     if (line.startsWith("+")) return { kind: "add", line: line.slice(1) };
     if (line.startsWith("-")) return { kind: "del", line: line.slice(1) };

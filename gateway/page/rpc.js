@@ -61,6 +61,7 @@ export class Link extends EventTarget {
         this.#calls.delete(id);
         c.reject(new Error("the connection broke"));
       }
+      if (this.#over) return;
       this.#tell("down");
       this.#later();
     };

@@ -101,6 +101,23 @@ const failed = await scenarios({
     ok(!exists("doomed.txt"), "it did not run");
   },
 
+  async "a diff whose lines look like its head"(browser) {
+    const page = await open(browser);
+    fs.writeFileSync("query.sql", "-- old\nselect 1;\n");
+    const run = sbx("file", "edit", "query.sql", "--find", "-- old", "--replace", "++ new");
+    await waits(page, "query.sql");
+    equal(await page.locator(".diff .del").allTextContents(), ["-- old"], "what goes");
+    equal(await page.locator(".diff .add").allTextContents(), ["++ new"], "what comes");
+    equal(await page.locator(".diff .file").count(), 2, "lines of the head");
+    await press(page, "Deny");
+    equal((await run).code, 126, "exit status");
+    await quiet(page);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You are signed out.").waitFor();
+    await page.waitForTimeout(600);
+    equal(await page.locator("#link").textContent(), "not connected", "the state of the connection");
+  },
+
   async "a batch"(browser) {
     const page = await open(browser);
     const calls = ["touch b1.txt", "touch b2.txt", "touch b3.txt"];
