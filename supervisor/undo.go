@@ -129,7 +129,7 @@ func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 			}
 		}
 		if id == "" {
-			return nil, noChange(LastChange, "there is no change that could be undone")
+			return nil, noChange(LastChange, "no change that could be undone")
 		}
 	}
 	r, err := s.Undo.Get(id)

@@ -88,7 +88,11 @@ func listenMetrics(path string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	return net.Listen("unix", path) // 0600: the umask is ours
+	l, err := net.Listen("unix", path) // 0600: the umask is ours
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w; name a socket in a directory that is there and yours", err)
+	}
+	return l, nil
 }
 
 func (d *doors) close() {

@@ -122,7 +122,7 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w, and %s looks for its settings below it: set it to the home directory of who runs %s", err, v.Name, v.Name)
 	}
 	path, old, err := settings(v.SettingsFile(cwd, home, user))
 	if err != nil {

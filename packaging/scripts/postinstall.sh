@@ -18,7 +18,7 @@ shipped=/usr/share/sandboxd/apparmor/sandboxd
 follows=/var/lib/sandboxd/apparmor-follows
 if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] && [ ! -e "$profile" ] || [ -e "$follows" ]; then
 	cp "$shipped" "$profile"
-	apparmor_parser -r "$profile" || true
+	if command -v apparmor_parser >/dev/null; then apparmor_parser -r "$profile" || true; fi
 elif [ -e "$profile" ] && ! cmp -s "$profile" "$shipped"; then
 	echo "sandboxd: $profile was changed here and is left as it is; this version's is $shipped" >&2
 fi

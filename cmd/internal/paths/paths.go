@@ -100,7 +100,11 @@ func Execute(part string, args []string) error {
 	if err == nil {
 		err = syscall.Exec(program, args, os.Environ())
 	}
-	return errors.New("a part of this program, " + part + ", can't be used: " + err.Error() + "; install all parts together")
+	advice := "install all parts together"
+	if program == "" { // os.Executable asks /proc
+		advice = "is /proc mounted?"
+	}
+	return errors.New("a part of this program, " + part + ", can't be used: " + err.Error() + "; " + advice)
 }
 
 func find(part string) (string, error) {
