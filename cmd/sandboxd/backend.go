@@ -80,7 +80,8 @@ func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
 			return nil // what it asks for runs within its sandbox's profile
 		}
 	}
-	return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket"}
+	return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket",
+		Hint: "inside a sandbox of ours run the command directly; a container has a daemon of its own, in a directory of its own (--socket-dir)"}
 }
 
 // startedHere reports whether p descends from this daemon: all that does runs in
