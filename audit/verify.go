@@ -23,11 +23,19 @@ type BadRecord struct {
 
 // Error names the record.
 func (b *BadRecord) Error() string {
-	where := b.File
-	if b.Line > 0 {
-		where = fmt.Sprintf("%s line %d", b.File, b.Line)
+	return fmt.Sprintf("verify %q: %s", b.Dir, b.Text())
+}
+
+// Text is the record, where it is, if it is anywhere, and what is wrong with it.
+func (b *BadRecord) Text() string {
+	where := ""
+	switch {
+	case b.Line > 0:
+		where = fmt.Sprintf(" (%s line %d)", b.File, b.Line)
+	case b.File != "":
+		where = fmt.Sprintf(" (%s)", b.File)
 	}
-	return fmt.Sprintf("verify %q: record %d (%s): %s", b.Dir, b.Seq, where, b.Problem)
+	return fmt.Sprintf("record %d%s: %s", b.Seq, where, b.Problem)
 }
 
 // Summary is what a verified log holds.
@@ -74,7 +82,7 @@ func verify(dir string, until position, anchors []Anchor) (Summary, error) {
 		v.at[a.Seq] = append(v.at[a.Seq], a.Hash)
 	}
 	numbers, err := segments(dir)
-	if err != nil {
+	if err != nil && (len(anchors) == 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return v.sum, fmt.Errorf("verify %q: %w", dir, err)
 	}
 	v.late = len(numbers) > 0 && numbers[0] > 1
@@ -217,7 +225,9 @@ func (v *verifier) record(line []byte, ended bool) error {
 func (v *verifier) missing() error {
 	for _, a := range v.anchors {
 		if a.Seq > v.sum.Head.Seq {
-			v.line++
+			if v.file != "" {
+				v.line++
+			}
 			return v.bad("the log ends before it, but the anchor is of record %d: the tail was cut off", a.Seq)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,8 +41,8 @@ func logVerb(a *app) *cobra.Command {
 			if o.filter.Since, err = moment(o.since, time.Now()); err != nil {
 				return usage(c, "--since: %v", err)
 			}
-			if _, err := grepOf(o.filter.Grep); err != nil {
-				return usage(c, "--grep: %v", err)
+			if err := checkFilter(c, o.filter); err != nil {
+				return err
 			}
 			if o.filter.Limit < 1 {
 				return usage(c, "-n %d: want a number of records above 0", o.filter.Limit)
@@ -56,14 +58,30 @@ func logVerb(a *app) *cobra.Command {
 	f.StringVar(&o.filter.Session, "session", "", "only this session")
 	f.StringVar(&o.filter.Agent, "agent", "", "only this agent")
 	f.StringVar(&o.filter.Tool, "tool", "", "only this tool")
-	f.StringVar(&o.filter.Category, "category", "", "only decision, execution, file, session, grant, mode, config or chain")
+	f.StringVar(&o.filter.Category, "category", "", "only "+categories)
 	f.StringVar(&o.filter.Decision, "decision", "", "only approved, denied, …")
 	f.StringVar(&o.filter.ExecID, "exec", "", "only this execution")
 	f.StringVar(&o.filter.Grep, "grep", "", "only what matches this regular expression: command, directory, reason, note, error")
 	c.RegisterFlagCompletionFunc("session", a.completing(sessionIDs))
-	c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions([]string{"decision", "execution", "file", "session", "grant", "mode", "config", "chain"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categoryNames, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(logVerify(a), logAnchor(a), logExport(a))
 	return c
+}
+
+// categoryNames are the categories of records; categories is the list for people.
+var categoryNames = []string{audit.Decision, audit.Execution, audit.File, audit.Session, audit.Grant, audit.Mode, audit.Config, audit.Chain}
+
+var categories = strings.Join(categoryNames, ", ")
+
+// checkFilter refuses what would find nothing, whatever the log holds.
+func checkFilter(c *cobra.Command, f ipc.AuditRequest) error {
+	if _, err := grepOf(f.Grep); err != nil {
+		return usage(c, "--grep: %v", err)
+	}
+	if f.Category != "" && !slices.Contains(categoryNames, f.Category) {
+		return usage(c, "--category %q: want %s", f.Category, categories)
+	}
+	return nil
 }
 
 // moment reads a date, a time, or how long ago.
@@ -92,6 +110,9 @@ func grepOf(pattern string) (*regexp.Regexp, error) {
 	if pattern == "" {
 		return nil, nil
 	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		return nil, err // in which the pattern stands as it was given
+	}
 	return regexp.Compile("(?m)" + pattern)
 }
 
@@ -118,6 +139,7 @@ func (a *app) source(ctx context.Context) (source, error) {
 		return nil, err
 	}
 	dir := filepath.Join(state, "audit")
+	told := map[string]bool{}
 	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
 		grep, err := grepOf(q.Grep)
 		if err != nil {
@@ -133,7 +155,10 @@ func (a *app) source(ctx context.Context) (source, error) {
 			list = append(list, e.Raw)
 		}
 		for _, bad := range page.Bad {
-			a.note("%v; sbx log verify says more", &bad)
+			if text := bad.Error(); !told[text] { // once, for who follows
+				told[text] = true
+				a.note("%s; sbx log verify says more", text)
+			}
 		}
 		return list, page.More, err
 	}, nil

@@ -52,16 +52,13 @@ func (a *app) anchor(dir, file string) error {
 			return err
 		}
 	}
-	sum, err := audit.Verify(dir, before...)
-	var bad *audit.BadRecord
+	sum, bad, err := verified(dir, before)
 	switch {
-	case errors.As(err, &bad):
-		a.printf("BAD: record %d (%s line %d): %s\n", bad.Seq, bad.File, bad.Line, bad.Problem)
-		return quietly(exitNo)
-	case errors.Is(err, fs.ErrNotExist) || err == nil && sum.Head.Seq == 0:
-		return fmt.Errorf("there is no log in %q yet", dir)
 	case err != nil:
 		return err
+	case bad != nil:
+		a.printf("BAD: %s\n", bad.Text())
+		return quietly(exitNo)
 	}
 	line := sum.Head.Line(time.Now()) + "\n"
 	if file == "-" {

@@ -40,8 +40,8 @@ func logExport(a *app) *cobra.Command {
 			if filter.Until, err = moment(until, now); err != nil {
 				return usage(c, "--until: %v", err)
 			}
-			if _, err := grepOf(filter.Grep); err != nil {
-				return usage(c, "--grep: %v", err)
+			if err := checkFilter(c, filter); err != nil {
+				return err
 			}
 			defer a.slowly("reading the log")()
 			from, err := a.source(c.Context())
@@ -61,7 +61,7 @@ func logExport(a *app) *cobra.Command {
 	f.StringVar(&until, "until", "", "only what is older")
 	f.StringVar(&filter.Session, "session", "", "only this session")
 	f.StringVar(&filter.Agent, "agent", "", "only this agent")
-	f.StringVar(&filter.Category, "category", "", "only this category")
+	f.StringVar(&filter.Category, "category", "", "only "+categories)
 	f.StringVar(&filter.Decision, "decision", "", "only approved, denied, …")
 	f.StringVar(&filter.ExecID, "exec", "", "only this execution")
 	f.StringVar(&filter.Grep, "grep", "", "only what matches this regular expression")

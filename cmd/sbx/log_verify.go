@@ -109,30 +109,38 @@ func withHeads(anchors []audit.Anchor) ([]audit.Anchor, error) {
 	return append(anchors, list...), err
 }
 
-func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
-	sum, err := audit.Verify(dir, anchors...)
-	v := ipc.AuditVerdict{OK: err == nil, Records: sum.Records, Seq: sum.Head.Seq, Hash: sum.Head.Hash}
-	var bad *audit.BadRecord
+// verified reads the whole log in dir. bad is its first record that is not as it was
+// written; nil: there is none. It is an error if there is no log.
+func verified(dir string, anchors []audit.Anchor) (sum audit.Summary, bad *audit.BadRecord, err error) {
+	sum, err = audit.Verify(dir, anchors...)
 	switch {
 	case errors.As(err, &bad):
-		v.File, v.Line, v.BadSeq, v.Problem = bad.File, bad.Line, bad.Seq, bad.Problem
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no log in %q yet", dir)
-	case err != nil:
+		return sum, bad, nil
+	case errors.Is(err, fs.ErrNotExist) || err == nil && sum.Head.Seq == 0:
+		err = fmt.Errorf("there is no log in %q yet", dir)
+	}
+	return sum, nil, err
+}
+
+func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
+	sum, bad, err := verified(dir, anchors)
+	if err != nil {
 		return err
+	}
+	v := ipc.AuditVerdict{OK: bad == nil, Records: sum.Records, Seq: sum.Head.Seq, Hash: sum.Head.Hash}
+	if bad != nil {
+		v.File, v.Line, v.BadSeq, v.Problem = bad.File, bad.Line, bad.Seq, bad.Problem
 	}
 	if asJSON {
 		if err := a.printJSON(v); err != nil {
 			return err
 		}
 	} else if bad != nil {
-		a.printf("BAD: record %d (%s line %d): %s\n", bad.Seq, bad.File, bad.Line, bad.Problem)
+		a.printf("BAD: %s\n", bad.Text())
 		a.note("the %d records before it are as they were written; compare with a copy of %s", sum.Records, filepath.Join(dir, bad.File))
 	} else {
 		a.printf("OK: %s, none changed, removed or added\n", plural(int(sum.Records), "record"))
-		if sum.Head.Seq > 0 {
-			a.printf("anchor: %s\n", sum.Head)
-		}
+		a.printf("anchor: %s\n", sum.Head)
 		if sum.Removed.Seq > 0 {
 			a.note("records 1 to %d were removed because of their age ([audit] keep); what is left follows from them", sum.Removed.Seq)
 		}

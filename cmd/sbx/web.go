@@ -40,12 +40,11 @@ func webVerb(a *app) *cobra.Command {
 			case asJSON:
 				return a.printJSON(i)
 			}
-			if opened := !noOpen && a.openInBrowser(i.URL); opened {
-				a.note("opened in the browser; if it shows nothing, open this there: it works once, until %s", i.Expires.Local().Format(time.TimeOnly))
-			} else {
-				a.note("open this in a browser; it works once, until %s", i.Expires.Local().Format(time.TimeOnly))
-			}
+			a.note("open this in a browser; it works once, until %s", i.Expires.Local().Format(time.TimeOnly))
 			a.printf("%s\n", i.URL)
+			if !noOpen && a.openInBrowser(i.URL) {
+				a.note("opened in the browser; if it shows nothing, open the address there")
+			}
 			return nil
 		},
 	}
@@ -71,7 +70,18 @@ func (a *app) openInBrowser(url string) bool {
 		a.note("the browser was not started: %v", err)
 		return false
 	}
-	return exec.Command(program, "file://"+(&neturl.URL{Path: page}).EscapedPath()).Run() == nil
+	cmd := exec.Command(program, "file://"+(&neturl.URL{Path: page}).EscapedPath())
+	if cmd.Start() != nil {
+		return false
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return err == nil
+	case <-time.After(3 * time.Second):
+		return true // some browsers don't let it end before themselves
+	}
 }
 
 // leadingPage is a file in the state directory. There is one, which the next
