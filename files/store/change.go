@@ -55,6 +55,10 @@ func (c *Change) Keep(ctx context.Context, steps []files.Step, old []*os.File, l
 		return err
 	}
 	c.kept = true
+	// First, so that all that is in the trash is found by it at the next start.
+	if err := os.MkdirAll(filepath.Join(c.store.dir, "undo", c.record.ID), 0o700); err != nil {
+		return fmt.Errorf("keep change %q: %w", c.record.ID, err)
+	}
 	for i, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -180,10 +184,6 @@ func copyTo(name string, src *os.File, limit int64) (sum string, size int64, err
 // commit makes contents and record last.
 func (c *Change) commit() error {
 	s := c.store
-	dir := filepath.Join(s.dir, "undo", c.record.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep change %q: %w", c.record.ID, err)
-	}
 	for _, d := range []string{filepath.Join(s.dir, "trash", c.record.ID), filepath.Join(s.dir, "trash"), filepath.Join(s.dir, "undo")} {
 		if err := syncDir(d); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("keep change %q: %w", c.record.ID, err)

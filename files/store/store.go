@@ -61,7 +61,7 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 			warnings = append(warnings, warning)
 		}
 	}
-	return s, append(warnings, s.sweep()...), nil
+	return s, warnings, nil
 }
 
 // Configure changes how long and how much is kept from now on. The clock stays.
@@ -73,7 +73,8 @@ func (s *Store) Configure(opts Options) {
 }
 
 // load reads one record. What never got one, because we died before, is cleared
-// away: nothing was changed on its account.
+// away: nothing was changed on its account. The trash is not looked through: what
+// commands left under protected names lies in it, too.
 func (s *Store) load(id string) error {
 	if err := validID(id); err != nil {
 		return err
@@ -87,24 +88,6 @@ func (s *Store) load(id string) error {
 	}
 	s.records[id] = r
 	return nil
-}
-
-// sweep clears away what was thrown away for changes that have no place of
-// their own yet, because we died before.
-func (s *Store) sweep() (warnings []error) {
-	entries, err := os.ReadDir(filepath.Join(s.dir, "trash"))
-	if err != nil {
-		return []error{fmt.Errorf("open undo store %q: %w", s.dir, err)}
-	}
-	for _, e := range entries {
-		if _, err := os.Lstat(filepath.Join(s.dir, "undo", e.Name())); !errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if warning := s.load(e.Name()); warning != nil {
-			warnings = append(warnings, warning)
-		}
-	}
-	return warnings
 }
 
 // ownDir makes a folder of mode 0700, or checks that it is one of ours.

@@ -425,3 +425,16 @@ func TestCutOffBeforeTheRecord(t *testing.T) {
 		}
 	}
 }
+
+// The trash is shared with what commands left under protected names: what is not
+// the store's own stays when it is opened.
+func TestOthersInTheTrashStay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	open(t, dir, Options{})
+	other := filepath.Join(dir, "trash", "x-1", "001-.vscode")
+	must(t, os.MkdirAll(other, 0o700))
+	open(t, dir, Options{})
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
