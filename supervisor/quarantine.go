@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
@@ -139,6 +140,9 @@ func (k *keptInTrash) add(from, at string, level int) error {
 	if level > maxDeep || len(k.steps) >= maxRestored {
 		return fmt.Errorf("it holds more than can be brought back at once; it lies in %s", from)
 	}
+	if !isText(at) {
+		return fmt.Errorf("%q was not UTF-8, and could come back only under another name; it lies in %s", at, from)
+	}
 	state := stateOf(info)
 	step := files.Step{Kind: files.RemoveStep, Path: at, After: files.State{Kind: files.Absent}}
 	content := ""
@@ -159,6 +163,9 @@ func (k *keptInTrash) add(from, at string, level int) error {
 		if state.Target, err = os.Readlink(from); err != nil {
 			return err
 		}
+		if !isText(state.Target) {
+			return fmt.Errorf("the link to %q is not UTF-8, and could come back only as another; it lies in %s", state.Target, from)
+		}
 	case info.Mode().IsRegular():
 		state.Kind, content = files.File, from
 		if state.Hash, state.Size, err = hashOf(from); err != nil {
@@ -170,6 +177,12 @@ func (k *keptInTrash) add(from, at string, level int) error {
 	step.Before = state
 	k.steps, k.from = append(k.steps, step), append(k.from, content)
 	return nil
+}
+
+// isText reports whether a name is what it was: JSON, which brought it here or takes it
+// on, puts a mark in the place of what is not UTF-8.
+func isText(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsRune(name, utf8.RuneError)
 }
 
 func stateOf(info fs.FileInfo) files.State {

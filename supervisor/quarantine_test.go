@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,25 @@ func TestQuarantinedIsAChange(t *testing.T) {
 	}
 	if list := s.quarantinedIn("/other", nil); len(list) != 0 {
 		t.Errorf("another project's list is %+v", list)
+	}
+}
+
+// What has a name that is no text is not brought back under another name: the error
+// says where it lies.
+func TestQuarantinedNameThatIsNoText(t *testing.T) {
+	for _, spoil := range []func(dir string) error{
+		func(dir string) error { return os.WriteFile(filepath.Join(dir, "t\xffx.json"), nil, 0o600) },
+		func(dir string) error { return os.Symlink("\xff", filepath.Join(dir, "l")) },
+	} {
+		s := &Supervisor{trash: t.TempDir()}
+		item := quarantine(t, s.trash, "x-1", "/p", time.Now())
+		if err := spoil(item.Trash); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.quarantined(QuarantineID(item), &Session{Kind: KindCLI, Root: "/p"})
+		if err == nil || !strings.Contains(err.Error(), item.Trash) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

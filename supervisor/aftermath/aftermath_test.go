@@ -171,6 +171,33 @@ func TestWhatARunLeavesUnderProtectedNames(t *testing.T) {
 	}
 }
 
+// The manifest is JSON, names need not be text: it names what is there all the same.
+func TestManifestOfAnyNames(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"a\xff", strings.Repeat("€", 78)} { // of which a part is left out
+		if err := os.WriteFile(filepath.Join(b.project, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.command("for f in *; do echo x > \"$f.vim\"; mv \"$f.vim\" \"$f.code-workspace\"; done")
+	data, err := os.ReadFile(filepath.Join(b.trash, "x-1", "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []aftermath.Item
+	if err := json.Unmarshal(data, &items); err != nil {
+		t.Fatal(err)
+	}
+	if len(items) < 2 {
+		t.Errorf("found %+v", items)
+	}
+	for _, i := range items {
+		if _, err := os.Lstat(i.Trash); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestManifestSaysWhereThingsCameFrom(t *testing.T) {
 	b := newBench(t)
 	b.command("echo x > AGENTS.md")

@@ -70,9 +70,10 @@ func (t *trash) resume() []Item {
 // that no list knows.
 func (t *trash) take(root string, item Item) (Item, error) {
 	t.n++
-	name := fmt.Sprintf("%03d-%s", t.n, path.Base(item.Path))
+	// The manifest is JSON: what is not UTF-8 in a name would become another.
+	name := fmt.Sprintf("%03d-%s", t.n, strings.ToValidUTF8(path.Base(item.Path), "\ufffd"))
 	if len(name) > 200 {
-		name = name[:200]
+		name = strings.ToValidUTF8(name[:200], "")
 	}
 	item.Trash = path.Join(t.dir, name)
 	if err := t.note(item); err != nil {
