@@ -96,6 +96,16 @@ func TestStartedByHand(t *testing.T) {
 	}
 }
 
+// R-IP-09, R-UX-07: places in a configuration that the daemon takes no notice of are told.
+func TestPlacesOverruled(t *testing.T) {
+	a := ordinaryActor(t)
+	file := filepath.Join(a.dir, "c.toml")
+	a.sh("printf '[daemon]\nstate_dir = \"/nowhere\"\n' > " + file + "; chmod 600 " + file)
+	if r := a.sbx("--config", file, "status"); r.code != 0 || !strings.Contains(r.err, `state_dir = "/nowhere" is not used`) || !strings.Contains(r.out, a.stateDir()) {
+		t.Error(r)
+	}
+}
+
 // R-UX-07: a user who is in no password database is told so, by both programs.
 func TestNoHome(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -8,8 +8,8 @@ package config
 var keys = []key{
 	{name: "daemon.idle_timeout", doc: "a daemon that sbx started leaves after that long without a request; 0 keeps it"},
 	{name: "daemon.drain_timeout", doc: "how long a planned stop waits for running commands"},
-	{name: "daemon.socket_dir", doc: "folder of the sockets; empty is the default place"},
-	{name: "daemon.state_dir", doc: "folder of audit log, grants, trash and undo; empty is the default place"},
+	{name: "daemon.socket_dir", doc: "folder of the sockets; empty is the default place; for a daemon that sbx does not start"},
+	{name: "daemon.state_dir", doc: "folder of audit log, grants, trash and undo; empty is the default place; for a daemon that sbx does not start"},
 	{name: "daemon.roots", merge: grant, within: pathInList, doc: "folders trusted as project roots without asking"},
 	{name: "daemon.user_daemons", merge: narrow, within: falseIsNarrower, doc: "whether sbx may start a daemon for its user"},
 	{name: "daemon.own_approver", merge: narrow, within: falseIsNarrower, doc: "whether the user whose agents ask may answer them; false: only members of sandboxd-approvers, through the system's sockets"},

@@ -41,6 +41,7 @@ type backend struct {
 
 	mu       sync.Mutex
 	warnings []config.Warning
+	flags    flags  // of the command line
 	refused  error  // the last reload's; nil: what the files say is in force
 	told     uint64 // the last record that the broker was told
 	untold   error  // the last attempt to tell the broker the head of the log
@@ -120,7 +121,7 @@ func (b *backend) reload() error {
 		return err
 	}
 	b.mu.Lock()
-	b.warnings = warnings
+	b.warnings = append(warnings, overruled(b.flags, b.sup.Config())...)
 	b.drain = time.Duration(b.sup.Config().Daemon.DrainTimeout)
 	b.mu.Unlock()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"sandboxd/cmd/internal/paths"
@@ -24,7 +25,7 @@ func openDirs(f flags, cfg *config.Config) (dirs, error) {
 		return dirs{}, err
 	}
 	d := dirs{sockets: first(f.socketDir, cfg.Daemon.SocketDir, paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())),
-		state: first(f.stateDir, cfg.Daemon.StateDir, defaultStateDir(home))}
+		state: first(f.stateDir, cfg.Daemon.StateDir, paths.OwnStateDir(home))}
 	d.audit = filepath.Join(d.state, "audit")
 	for _, dir := range []string{d.state, d.audit} {
 		if err := ownDir(dir); err != nil {
@@ -38,6 +39,20 @@ func openDirs(f flags, cfg *config.Config) (dirs, error) {
 	return d, nil
 }
 
+// overruled warns of places in the configuration that the command line takes no notice of, as
+// where sbx starts the daemon: it must know them before there is one that reads the files.
+func overruled(f flags, cfg *config.Config) []config.Warning {
+	var list []config.Warning
+	for _, c := range []struct{ key, given, set string }{{"socket_dir", f.socketDir, cfg.Daemon.SocketDir}, {"state_dir", f.stateDir, cfg.Daemon.StateDir}} {
+		if c.given != "" && c.set != "" && c.given != c.set {
+			flag := "--" + strings.Replace(c.key, "_", "-", 1)
+			list = append(list, config.Warning{Origin: cfg.Origin("daemon." + c.key),
+				Text: fmt.Sprintf("%s = %q is not used: this daemon was started with %s %s; sbx, which reads no configuration, is told by %s or $SBX_%s", c.key, c.set, flag, c.given, flag, strings.ToUpper(c.key))})
+		}
+	}
+	return list
+}
+
 func first(list ...string) string {
 	for _, s := range list {
 		if s != "" {
@@ -45,13 +60,6 @@ func first(list ...string) string {
 		}
 	}
 	return ""
-}
-
-func defaultStateDir(home string) string {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "sandboxd")
-	}
-	return filepath.Join(home, ".local", "state", "sandboxd")
 }
 
 // ownDir makes dir, 0700, and refuses one that another user owns or can write.

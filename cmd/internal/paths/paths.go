@@ -35,6 +35,10 @@ func OwnSocketDir(xdg string, uid int) string {
 	return "/tmp/sandboxd-" + strconv.Itoa(uid)
 }
 
+// OwnStateDir is where a user's daemon keeps its records, below the home directory of the
+// password database, so that it is the same whoever starts the daemon.
+func OwnStateDir(home string) string { return filepath.Join(home, ".local", "state", "sandboxd") }
+
 // Absolute is a path that was given, seen from the current directory. The error says what
 // to do where that is gone.
 func Absolute(name string) (string, error) {

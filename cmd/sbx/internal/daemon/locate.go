@@ -94,7 +94,7 @@ func (p Place) StateDir() (string, error) {
 		return p.stateDir, nil
 	}
 	home, err := p.home()
-	return filepath.Join(home, ".local", "state", "sandboxd"), err
+	return paths.OwnStateDir(home), err
 }
 
 // serves reports whether a daemon in dir is willing to serve this user.
