@@ -92,9 +92,8 @@ func (d *Dir) lost(toDir *Dir, to string, err error) error {
 }
 
 // replaceChecked is swap for file systems that cannot exchange names: a look,
-// and then a rename that replaces. To leave old under from, it is linked aside
-// first; where there are no links either, old is gone, which the copy in the
-// undo store makes up for.
+// and then a rename that replaces. Old is gone, which the copy in the undo store
+// makes up for; an empty file stands under from instead.
 func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error {
 	if !toDir.untouched(to, old) {
 		return changed(toDir.Path(to), "another version, written while this change was under way")

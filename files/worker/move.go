@@ -2,6 +2,8 @@ package worker
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
@@ -112,17 +114,35 @@ func (s *server) displaced(p *plan, from spot) error {
 }
 
 func (s *server) copySteps(p *plan, c *change) error {
-	l := &landing{
-		open: fileOf(p.old), hash: p.oldStat.Hash, size: p.oldStat.Size,
-		perm: 0o666, mode: p.oldStat.Mode & 0o777,
+	if p.over == nil {
+		return s.putCopy(p, c, nil)
+	}
+	want := p.over.oldStat.State
+	want.ModTime = 0
+	return s.putCopy(p, c, &want)
+}
+
+// putCopy adds a put of the content to copy. want is how the copy looks; nil is as
+// a new file does, with the mode of the old.
+func (s *server) putCopy(p *plan, c *change, want *files.State) error {
+	l := &landing{open: fileOf(p.old), hash: p.oldStat.Hash, size: p.oldStat.Size, want: want, perm: 0o666}
+	if want == nil {
+		l.mode = p.oldStat.Mode & 0o777
 	}
 	if p.over == nil {
 		return c.put(p.to, l, nil)
 	}
-	want := p.over.oldStat.State
-	want.ModTime = 0
-	l.old, l.want, l.mode = p.over.oldStat, &want, 0
+	l.old = p.over.oldStat
 	return c.put(p.to, l, opened(p.over.old))
+}
+
+// moved is how a file looks that is copied to where it moves: as before, but for
+// another's rights and what the system marks files with.
+func moved(old files.State) *files.State {
+	old.Mode &= 0o777
+	old.Xattrs = maps.Clone(old.Xattrs)
+	maps.DeleteFunc(old.Xattrs, func(name string, _ []byte) bool { return strings.HasPrefix(name, "security.") })
+	return &old
 }
 
 // moveSteps renames, or where the two ends lie on different mounts copies a file
@@ -132,7 +152,7 @@ func (s *server) moveSteps(p *plan, c *change) error {
 		if p.from.stat.Kind != files.File || p.old == nil {
 			return &files.Conflict{Path: p.req.Path, Reason: files.Unsupported, Found: fmt.Sprintf("a %s, and the destination lies on another mount", p.from.stat.Kind), Hint: "move it by a command"}
 		}
-		if err := s.copySteps(p, c); err != nil {
+		if err := s.putCopy(p, c, moved(p.oldStat.State)); err != nil {
 			return err
 		}
 		return s.removeStep(c, p.from, p.oldStat)
