@@ -118,7 +118,8 @@ type Result struct {
 	Entries   []Info  `json:"entries,omitempty"`
 	Matches   []Match `json:"matches,omitempty"`
 	// Skipped counts what grep did not search, by reason: "binary", "too large",
-	// "hard link", "special", "suffix", "unreadable".
+	// "hard link", "special", "suffix", "unreadable"; and the folders that grep or
+	// list did not go into: "unreadable folder", "deep folder".
 	Skipped map[string]int `json:"skipped,omitempty"`
 	// Changed is false where a change would have left everything as it was;
 	// then nothing was written and there is nothing to undo.

@@ -74,7 +74,7 @@ type FileResult struct {
 	Info        *FileInfo    `json:"info,omitempty"`
 	Entries     []FileInfo   `json:"entries,omitempty"`
 	Matches     []Match      `json:"matches,omitempty"`
-	Skipped     []Skipped    `json:"skipped,omitempty"` // by grep
+	Skipped     []Skipped    `json:"skipped,omitempty"` // by grep and list
 	Changes     []Change     `json:"changes,omitempty"` // of an undo with dry_run and no id, the latest first
 	Enforcement *Enforcement `json:"enforcement,omitempty"`
 	Warnings    []Warning    `json:"warnings,omitempty"`
@@ -113,7 +113,7 @@ type Match struct {
 	Clipped bool   `json:"clipped,omitempty"` // the line is longer
 }
 
-// Skipped counts files that grep did not search.
+// Skipped counts files that grep did not search, and folders that grep or list did not go into.
 type Skipped struct {
 	Why   string `json:"why"`
 	Count int    `json:"count"`

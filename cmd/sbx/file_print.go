@@ -34,6 +34,7 @@ func (r *fileRunner) print(q ipc.FileRequest, f ipc.FileResult) error {
 	default:
 		r.printChange(q, f)
 	}
+	r.printSkipped(f)
 	if f.Truncated && q.Op != "read" {
 		r.note("there is more than is shown; --limit shows more")
 	}
@@ -102,8 +103,15 @@ func (r *fileRunner) printMatches(f ipc.FileResult) {
 		}
 		io.WriteString(r.out, display.Line(m.Path)+sign+strconv.Itoa(m.Line)+sign+display.Line(m.Text)+more+"\n")
 	}
+}
+
+func (r *fileRunner) printSkipped(f ipc.FileResult) {
 	for _, s := range f.Skipped {
-		r.note("passed over: %s (%s)", plural(s.Count, "file"), s.Why)
+		if strings.HasSuffix(s.Why, "folder") {
+			r.note("passed over: %s", plural(s.Count, s.Why))
+		} else {
+			r.note("passed over: %s (%s)", plural(s.Count, "file"), s.Why)
+		}
 	}
 }
 

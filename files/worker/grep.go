@@ -74,7 +74,7 @@ func (s *server) grep(p *plan, r *files.Result) error {
 		}
 		return err
 	}
-	w := walker{server: s, visit: g.visit}
+	w := walker{server: s, skipped: r.Skipped, visit: g.visit}
 	goOn, err := w.walk(p.from, 0)
 	r.Truncated = r.Truncated || !goOn
 	return err

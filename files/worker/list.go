@@ -30,7 +30,8 @@ func (s *server) list(p *plan, r *files.Result) error {
 		return err
 	}
 	limit := bound(p.req.Limit, defaultEntries, maxEntries)
-	w := walker{server: s, visit: func(dir *tree.Dir, name string, info files.Info) (bool, bool) {
+	r.Skipped = map[string]int{}
+	w := walker{server: s, skipped: r.Skipped, visit: func(dir *tree.Dir, name string, info files.Info) (bool, bool) {
 		if !globMatches(p.req.Glob, name) {
 			return p.req.Recursive, true
 		}

@@ -131,6 +131,8 @@ type walker struct {
 	// whether to go into it.
 	visit func(dir *tree.Dir, name string, info files.Info) (down, goOn bool)
 	seen  int
+	// skipped counts the folders that were not gone into, by reason.
+	skipped map[string]int
 }
 
 // maxSeen bounds how many names one walk looks at.
@@ -165,12 +167,20 @@ func (w *walker) walk(at spot, level int) (bool, error) {
 		if w.server.rules.IsRoot(real) {
 			continue // another sandbox, with rules of its own
 		}
-		if !down || info.Kind != files.Dir || level >= maxLevels {
+		if !down || info.Kind != files.Dir {
+			continue
+		}
+		if level >= maxLevels {
+			w.skipped["deep folder"]++
 			continue
 		}
 		inner := spot{tree: at.tree, rel: path.Join(at.rel, name), fact: files.Fact{Real: real}}
-		if goOn, err := w.walk(inner, level+1); !goOn || w.seen >= maxSeen {
+		goOn, err = w.walk(inner, level+1)
+		if !goOn || w.seen >= maxSeen {
 			return false, err
+		}
+		if err != nil {
+			w.skipped["unreadable folder"]++
 		}
 	}
 	return !more, nil

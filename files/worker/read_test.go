@@ -258,3 +258,18 @@ func TestReadErrorNamesTheOperation(t *testing.T) {
 		}
 	}
 }
+
+// A folder that is not looked into is counted: that nothing was found there says
+// nothing.
+func TestFoldersPassedOver(t *testing.T) {
+	b := filestest.New(t, filestest.Options{Process: true, UID: 65534, Root: filestest.OpenFolder(t)})
+	b.Write("closed/a", "needle\n")
+	must(t, os.Chmod(filepath.Join(b.Root, "closed"), 0o700))
+	b.Write(strings.Repeat("d/", 70)+"a", "needle\n")
+	for _, req := range []files.Request{{Op: files.Grep, Path: ".", Pattern: "needle", Recursive: true}, {Op: files.List, Path: ".", Recursive: true}} {
+		r := read(t, b, req)
+		if r.Skipped["unreadable folder"] != 1 || r.Skipped["deep folder"] != 1 {
+			t.Errorf("%s: %v", req.Op, r.Skipped)
+		}
+	}
+}

@@ -575,7 +575,7 @@ export interface FileResult {
   info?: FileInfo;
   entries?: FileInfo[];
   matches?: Match[];
-  /** by grep */
+  /** by grep and list */
   skipped?: Skipped[];
   /** of an undo with dry_run and no id, the latest first */
   changes?: Change[];
@@ -913,7 +913,7 @@ export interface Skill {
   allow?: string[];
 }
 
-/** Skipped counts files that grep did not search. */
+/** Skipped counts files that grep did not search, and folders that grep or list did not go into. */
 export interface Skipped {
   why?: string;
   count?: number;

@@ -475,7 +475,7 @@ class FileResult(TypedDict, total=False):
     info: FileInfo
     entries: List[FileInfo]
     matches: List[Match]
-    skipped: List[Skipped]  # by grep
+    skipped: List[Skipped]  # by grep and list
     changes: List[Change]  # of an undo with dry_run and no id, the latest first
     enforcement: Enforcement
     warnings: List[Warning]
@@ -791,7 +791,7 @@ class Skill(TypedDict, total=False):
 
 
 class Skipped(TypedDict, total=False):
-    """Skipped counts files that grep did not search."""
+    """Skipped counts files that grep did not search, and folders that grep or list did not go into."""
 
     why: str
     count: int
