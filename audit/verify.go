@@ -26,16 +26,19 @@ func (b *BadRecord) Error() string {
 	return fmt.Sprintf("verify %q: %s", b.Dir, b.Text())
 }
 
-// Text is the record, where it is, if it is anywhere, and what is wrong with it.
+// Text is the record, where it is, as far as either is known, and what is wrong with it.
 func (b *BadRecord) Text() string {
-	where := ""
-	switch {
-	case b.Line > 0:
-		where = fmt.Sprintf(" (%s line %d)", b.File, b.Line)
-	case b.File != "":
-		where = fmt.Sprintf(" (%s)", b.File)
+	where := b.File
+	if b.Line > 0 {
+		where = fmt.Sprintf("%s line %d", b.File, b.Line)
 	}
-	return fmt.Sprintf("record %d%s: %s", b.Seq, where, b.Problem)
+	switch {
+	case b.Seq == 0:
+		return where + ": " + b.Problem
+	case where == "":
+		return fmt.Sprintf("record %d: %s", b.Seq, b.Problem)
+	}
+	return fmt.Sprintf("record %d (%s): %s", b.Seq, where, b.Problem)
 }
 
 // Summary is what a verified log holds.

@@ -74,6 +74,9 @@ type AuditRequest struct {
 type AuditPage struct {
 	Records []json.RawMessage `json:"records"`
 	More    bool              `json:"more"` // ask again with after_seq of the last one
+	// Bad are the lines that were passed over, as they are not as they were written:
+	// where each is, and what is wrong with it.
+	Bad []string `json:"bad,omitempty"`
 }
 
 // AuditVerifyRequest is GET /v1/audit/verify.

@@ -376,6 +376,9 @@ func (b *backend) Audit(_ context.Context, _ ipc.Caller, r ipc.AuditRequest) (ip
 	for _, e := range page.Entries {
 		answer.Records = append(answer.Records, e.Raw)
 	}
+	for _, bad := range page.Bad {
+		answer.Bad = append(answer.Bad, bad.Text())
+	}
 	return answer, nil
 }
 

@@ -128,9 +128,19 @@ func (a *app) source(ctx context.Context) (source, error) {
 	if client != nil && client.User == "" && errors.Is(client.Exists(ctx), fs.ErrPermission) {
 		client = nil
 	}
+	told := map[string]bool{}
+	tell := func(bad string) {
+		if !told[bad] { // once, for who follows
+			told[bad] = true
+			a.note("passed over, as it is not as it was written: %s; sbx log verify says more", bad)
+		}
+	}
 	if client != nil {
 		return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
 			page, err := client.Audit(ctx, q)
+			for _, bad := range page.Bad {
+				tell(bad)
+			}
 			return page.Records, page.More, err
 		}, nil
 	}
@@ -139,7 +149,6 @@ func (a *app) source(ctx context.Context) (source, error) {
 		return nil, err
 	}
 	dir := filepath.Join(state, "audit")
-	told := map[string]bool{}
 	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
 		grep, err := grepOf(q.Grep)
 		if err != nil {
@@ -155,10 +164,7 @@ func (a *app) source(ctx context.Context) (source, error) {
 			list = append(list, e.Raw)
 		}
 		for _, bad := range page.Bad {
-			if text := bad.Error(); !told[text] { // once, for who follows
-				told[text] = true
-				a.note("%s; sbx log verify says more", text)
-			}
+			tell(bad.Text())
 		}
 		return list, page.More, err
 	}, nil

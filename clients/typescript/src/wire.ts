@@ -96,6 +96,8 @@ export interface AuditPage {
   records?: Record<string, unknown>[];
   /** ask again with after_seq of the last one */
   more?: boolean;
+  /** Bad are the lines that were passed over, as they are not as they were written: where each is, and what is wrong with it. */
+  bad?: string[];
 }
 
 /** AuditVerdict answers GET /v1/audit/verify. */

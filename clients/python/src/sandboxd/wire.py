@@ -83,6 +83,7 @@ class AuditPage(TypedDict, total=False):
 
     records: List[Dict[str, Any]]
     more: bool  # ask again with after_seq of the last one
+    bad: List[str]  # Bad are the lines that were passed over, as they are not as they were written: where each is, and what is wrong with it.
 
 
 class AuditVerdict(TypedDict, total=False):
