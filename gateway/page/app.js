@@ -306,7 +306,7 @@ async function show() {
 const when = (t) => el("time", { datetime: t, title: t }, new Date(t).toLocaleString());
 
 async function history() {
-  const { records } = await link.call("audit", { last: true, limit: 1000 });
+  const { records, bad } = await link.call("audit", { last: true, limit: 1000 });
   if (state.view !== "history") return;
   records.reverse();
   for (const r of records) r.hay = JSON.stringify(r).toLowerCase();
@@ -323,7 +323,9 @@ async function history() {
       hits.length > limit ? el("button", { type: "button", onclick: () => { limit += 400; draw(); } }, `Show ${Math.min(400, hits.length - limit)} more`) : "");
   }
   draw();
-  main.replaceChildren(el("h1", {}, "History"), el("div", { class: "row" }, el("label", { class: "wide" }, "Search", search)), body);
+  main.replaceChildren(el("h1", {}, "History"),
+    ...(bad ?? []).map((b) => el("p", { class: "bad" }, "One line is passed over, as it is not as it was written: ", text(b), ". Run ", el("code", {}, "sbx log verify"), ".")),
+    el("div", { class: "row" }, el("label", { class: "wide" }, "Search", search)), body);
 }
 
 async function sessions() {

@@ -118,6 +118,27 @@ const failed = await scenarios({
     equal(await page.locator("#link").textContent(), "not connected", "the state of the connection");
   },
 
+  async "a record that was changed"(browser) {
+    const log = process.env.SBX_STATE_DIR + "/audit/00000001.jsonl";
+    const flip = () => {
+      const file = fs.openSync(log, "r+");
+      const byte = Buffer.alloc(1);
+      fs.readSync(file, byte, 0, 1, 100);
+      byte[0] ^= 1;
+      fs.writeSync(file, byte, 0, 1, 100);
+      fs.closeSync(file);
+    };
+    flip();
+    const page = await open(browser);
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByText(/passed over, as it is not as it was written: 00000001.jsonl line 1/).waitFor();
+    flip();
+    await page.getByRole("link", { name: "Grants" }).click();
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByText(/records$/).waitFor();
+    equal(await page.getByText("passed over").count(), 0, "lines that are passed over");
+  },
+
   async "a batch"(browser) {
     const page = await open(browser);
     const calls = ["touch b1.txt", "touch b2.txt", "touch b3.txt"];
