@@ -99,6 +99,9 @@ func moment(text string, now time.Time) (time.Time, error) {
 		}
 		if layout == "15:04" {
 			t = time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
+			if t.After(now) { // the last time that it was so late
+				t = t.AddDate(0, 0, -1)
+			}
 		}
 		return t, nil
 	}
