@@ -111,7 +111,10 @@ func TestLogVerifyFindsEveryDamage(t *testing.T) {
 			got := verify()
 			place := ""
 			if d.file >= 0 {
-				place = fmt.Sprintf("(%s line %d)", filepath.Base(names[d.file]), d.line)
+				place = "(" + filepath.Base(names[d.file])
+			}
+			if d.line > 0 {
+				place += fmt.Sprintf(" line %d)", d.line)
 			}
 			if got.code != 1 || !strings.Contains(got.out, "BAD: record ") || !strings.Contains(got.out, place) || !strings.Contains(got.out, d.says) {
 				t.Errorf("want %s %q: %v", place, d.says, got)
