@@ -22,7 +22,7 @@ func TestPutAfter(t *testing.T) {
 	for i := range 30 {
 		var w Writing
 		if i%3 == 0 {
-			w, err = l.Put(Record{Category: Decision, Operation: "approved"})
+			err = l.Append(Record{Category: Decision, Operation: "approved"})
 		} else {
 			w, err = l.PutAfter(Record{Category: Execution, Operation: "end"})
 		}

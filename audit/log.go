@@ -169,29 +169,25 @@ func (l *Log) Err() error {
 	return l.failed
 }
 
-// Append returns nil when r is on the disk. After an error the caller must not
-// do what it wanted to record: the record is not in the log, and if it has
-// partly reached the disk it will be taken out again, on record.
+// Append returns nil when records are on the disk, one behind the other; where that
+// fails, none of them is. After an error the caller must not do what it wanted to
+// record: it is not in the log, and if it has partly reached the disk it will be
+// taken out again, on record.
 //
 // After a failure every Append fails until the log has recovered, which Append
 // tries by itself once a second, and [Log.Recover] at once.
-func (l *Log) Append(r Record) error {
-	w, err := l.Put(r)
+func (l *Log) Append(records ...Record) error {
+	w, err := l.put(newPending(), records)
 	if err != nil {
 		return err
 	}
 	return w.Wait()
 }
 
-// Put hands records to the log, which has them on the disk all at once or not at
-// all, one after the other. Until Wait has said that they are there, the caller
-// may prepare what they record, and must not do it.
-func (l *Log) Put(records ...Record) (Writing, error) { return l.put(newPending(), records) }
-
-// PutAfter is Put for records of what has happened already, which nothing waits for
+// PutAfter is Append for records of what has happened already, which nothing waits for
 // any more: they stand in the file when Written says so, and so outlive this
 // process, and are on the disk soon after ([lateness]), or together with the next
-// records that come by Put. Between the two a machine that loses its power loses them.
+// records that come by Append. Between the two a machine that loses its power loses them.
 func (l *Log) PutAfter(records ...Record) (Writing, error) {
 	p := newPending()
 	p.after = true
@@ -221,7 +217,7 @@ func (l *Log) put(p *pending, records []Record) (Writing, error) {
 	if l.closed {
 		return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
 	}
-	if !p.after || !l.writeNow(p) {
+	if !l.writeNow(p) {
 		l.queue <- p
 	}
 	return Writing{l, p}, nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxBatch bounds what is written at once, in calls of Put.
+// maxBatch bounds what is written at once, in calls of Append.
 const maxBatch = 256
 
 // retry is how long a failed log waits before it tries again by itself.
@@ -48,18 +48,20 @@ func (l *Log) carryOut(batch []*pending) {
 	}
 }
 
-// writeNow writes what may be on the disk later in the caller's goroutine, if nothing is
-// being written: the writer would have to be woken, and to wake the caller. What is
-// queued later follows it in the file.
+// writeNow writes in the caller's goroutine, if nothing is being written: the writer would
+// have to be woken, and to wake the caller. What is queued meanwhile follows it in the
+// file.
 func (l *Log) writeNow(p *pending) bool {
 	if len(l.queue) > 0 || !l.mu.TryLock() {
 		return false
 	}
 	l.carryOut([]*pending{p})
 	l.mu.Unlock()
-	select {
-	case l.wrote <- struct{}{}: // it is to be on the disk soon
-	default:
+	if p.after {
+		select {
+		case l.wrote <- struct{}{}: // it is to be on the disk soon
+		default:
+		}
 	}
 	return true
 }

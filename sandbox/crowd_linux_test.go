@@ -29,11 +29,11 @@ func TestHangingStartsHoldNobodyUp(t *testing.T) {
 	var crowd sync.WaitGroup
 	for range cap(testHost.starts) {
 		crowd.Go(func() {
-			_, err := testHost.Start(context.Background(), plan, std, func() error {
+			_, err := testHost.Start(context.Background(), plan, std, NewGate(func() error {
 				hanging <- struct{}{}
 				<-release
 				return never
-			})
+			}))
 			if !errors.Is(err, never) {
 				t.Errorf("a start that was held came to %v", err)
 			}

@@ -90,13 +90,11 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	return p, nil
 }
 
-// Start runs the plan's command under sandbox-exec, if leave permits; nil: it
-// does.
-func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error) (*Process, error) {
-	if leave != nil {
-		if err := leave(); err != nil {
-			return nil, err
-		}
+// Start runs the plan's command under sandbox-exec, once gate is open; nil: there is
+// none.
+func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Process, error) {
+	if err := gate.wait(); err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))

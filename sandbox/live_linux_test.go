@@ -209,9 +209,17 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := func() bool { _, err := os.Lstat(file); return err == nil }
-	start := func(leave func() error) (warm bool, err error) {
+	// Both halves of a gate, each of which may be the last.
+	start := func(meanwhile, leave func() error) (warm bool, err error) {
 		os.Remove(file)
-		proc, err := h.Start(context.Background(), plan, Stdio{null, null, null}, leave)
+		gate := NewGate(meanwhile)
+		opened := make(chan struct{})
+		go func() {
+			gate.Open(leave())
+			close(opened)
+		}()
+		proc, err := h.Start(context.Background(), plan, Stdio{null, null, null}, gate)
+		<-opened
 		if err != nil {
 			return false, err
 		}
@@ -219,23 +227,31 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 		return proc.Warm(), nil
 	}
 	refused := errors.New("no leave")
+	refuse, allow := func() error { return refused }, func() error { return nil }
+	late := func(f func() error) func() error {
+		return func() error { time.Sleep(50 * time.Millisecond); return f() }
+	}
 	for _, want := range []bool{false, true} {
-		asked := 0
-		_, err := start(func() error { asked++; return refused })
-		if !errors.Is(err, refused) || asked != 1 {
-			t.Errorf("warm %t: asked %d times, %v", want, asked, err)
-		}
-		if ran() {
-			t.Errorf("warm %t: it ran without leave", want)
+		for i, halves := range [][2]func() error{{allow, refuse}, {allow, late(refuse)}, {refuse, allow}, {late(refuse), allow}, {refuse, refuse}} {
+			if _, err := start(halves[0], halves[1]); !errors.Is(err, refused) {
+				t.Errorf("warm %t, way %d: %v", want, i, err)
+			}
+			if ran() {
+				t.Errorf("warm %t, way %d: it ran without leave", want, i)
+			}
 		}
 		for end := time.Now().Add(30 * time.Second); ; {
-			early := false
-			warm, err := start(func() error { early = early || ran(); return nil })
+			var early [2]bool
+			look := func(i int) func() error { return late(func() error { early[i] = ran(); return nil }) }
+			warm, err := start(look(0), late(look(1)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if early || !ran() {
+			if early != [2]bool{} || !ran() {
 				t.Errorf("warm %t: ran before leave: %t, after it: %t", warm, early, ran())
+			}
+			if _, err := start(late(look(0)), look(1)); err != nil || early != [2]bool{} || !ran() {
+				t.Errorf("warm %t: ran before leave: %t, after it: %t, %v", warm, early, ran(), err)
 			}
 			if warm || time.Now().After(end) {
 				break

@@ -256,7 +256,7 @@ func (p *pool) claim(v view) bool {
 func (h *Host) lay(plan *Plan) (*launch, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	l, err := h.launch(ctx, plan, Stdio{})
+	l, err := h.launch(ctx, plan, Stdio{}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -40,19 +40,19 @@ const maxDiagnostics = 4096
 // the last stage refused, *LaunchError when the sandbox did not come up. In
 // both cases nothing of the command has run.
 //
-// leave is asked, at most twice, when all is ready and before anything of the
-// command runs; its error is returned and nothing runs. nil: it may start.
+// Nothing of the command runs before gate is open; nil: there is none. The error for
+// which it stays shut is returned.
 //
 // The caller keeps io's files and closes them; the command has its own copies.
-func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error) (*Process, error) {
+func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start %q: %w", p.Command.Argv[0], context.Cause(ctx))
 	}
-	if p.args == nil && leave != nil { // the command follows its stage at once
-		if err := leave(); err != nil {
+	if p.args == nil { // the command follows its stage at once
+		if err := gate.wait(); err != nil {
 			return nil, err
 		}
-		leave = nil
+		gate = nil
 	}
 	select {
 	case h.starts <- struct{}{}:
@@ -65,7 +65,7 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error
 	}
 	view, poolable := h.pool.view(p)
 	if warm := h.pool.take(view); warm != nil {
-		proc, err := h.begin(ctx, warm, p, std, leave)
+		proc, err := h.begin(ctx, warm, p, std, gate)
 		if err == nil {
 			proc.warm = true
 			h.pool.refillAfter(h, p, proc)
@@ -75,11 +75,11 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error
 		}
 		// It died while it waited. Nothing of the command has run.
 	}
-	l, err := h.launch(ctx, p, std)
+	l, err := h.launch(ctx, p, std, gate)
 	if err != nil {
 		return nil, err
 	}
-	proc, err := h.begin(ctx, l, p, std, leave)
+	proc, err := h.begin(ctx, l, p, std, gate)
 	if err == nil && poolable {
 		h.pool.refillAfter(h, p, proc)
 	}
@@ -88,7 +88,7 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, leave func() error
 
 // launch starts everything around the command: with bwrap the sandbox, in which
 // the stage waits for its order; alone the stage itself.
-func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) {
+func (h *Host) launch(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*launch, error) {
 	l, err := h.prepare(p, std)
 	if err != nil {
 		return nil, err
@@ -101,6 +101,7 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) 
 	}
 	l.proc.cmd = l.cmd
 	l.closeChildEnds() // else the end of a child that dies at once is not seen
+	gate.prepare()
 	if err := l.hold(ctx, l.proc); err != nil {
 		l.kill(l.proc)
 		if ctx.Err() != nil {
@@ -112,7 +113,7 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio) (*launch, error) 
 }
 
 // begin hands the stage its order and returns once the command executes.
-func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave func() error) (*Process, error) {
+func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *Gate) (*Process, error) {
 	proc := l.proc
 	proc.limits, l.doors, l.callers = p.Profile.Limits(), len(p.order.Doors), p.order.Callers
 	if len(l.told) > 0 {
@@ -122,10 +123,11 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, leave f
 	}
 	var err error
 	if !l.reaper {
-		err = l.send(p, std.held(h.spawner.null.Load()), leave != nil)
+		err = l.send(p, std.held(h.spawner.null.Load()), gate != nil)
 	}
+	gate.prepare()
 	if err == nil {
-		err = l.awaitExec(ctx, proc, p, leave)
+		err = l.awaitExec(ctx, proc, p, gate)
 	}
 	if err != nil {
 		l.kill(proc)
@@ -173,19 +175,6 @@ func (l *launch) openFiles(limits []stage.Rlimit) []stage.Rlimit {
 		return limits
 	}
 	return append(slices.Clip(limits), stage.Rlimit{Resource: unix.RLIMIT_NOFILE, Value: own.Cur})
-}
-
-// release lets a stage go that holds.
-func (l *launch) release() error {
-	raw, err := l.status.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var sent error
-	if err := raw.Control(func(fd uintptr) { sent = stage.Release(int(fd)) }); err != nil {
-		return err
-	}
-	return sent
 }
 
 // launch is one start in progress: the descriptors of both sides.
@@ -445,10 +434,11 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 
 // awaitExec waits until everything is in force and the command executes: the first
 // process of a namespace says so, and else the stage's end of the socket closes,
-// which execve does. In between it asks for leave.
-func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave func() error) error {
-	l.status.SetReadDeadline(time.Now().Add(startTimeout))
-	stop := context.AfterFunc(ctx, func() { l.status.SetReadDeadline(time.Unix(1, 0)) })
+// which execve does. In between the gate has to open.
+func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Gate) error {
+	within := deadline{conn: l.status}
+	within.extend(startTimeout)
+	stop := context.AfterFunc(ctx, func() { within.end(fmt.Errorf("start: %w", context.Cause(ctx))) })
 	defer stop()
 	ready := false
 	for {
@@ -456,10 +446,10 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave fu
 		switch {
 		case errors.Is(err, io.EOF) && ready && (!p.namespace || plan.order.Probe):
 			return nil
+		case err != nil && within.ended() != nil:
+			return within.ended()
 		case errors.Is(err, io.EOF):
 			return &LaunchError{Mechanism: l.mechanism, Cause: errors.New("it ended before the sandbox was ready" + l.diagnostics())}
-		case err != nil && ctx.Err() != nil:
-			return fmt.Errorf("start: %w", context.Cause(ctx))
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("not ready after %v", startTimeout)}
 		case err != nil:
@@ -480,20 +470,81 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, leave fu
 		case m.Step == stage.StepReady:
 			ready, p.leader = true, m.pid
 			p.listen(m.files, plan)
-			if leave == nil {
-				continue
+			if gate != nil {
+				within.extend(0)
+				l.release(gate, &within)
 			}
-			if err := leave(); err != nil {
-				return err
-			}
-			if err := l.release(); err != nil {
-				return &LaunchError{Mechanism: l.mechanism, Cause: err}
-			}
-			l.status.SetReadDeadline(time.Now().Add(startTimeout))
 		default:
 			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
 		}
 	}
+}
+
+// release lets a stage go that holds, as soon as the gate is open.
+func (l *launch) release(gate *Gate, within *deadline) {
+	status, mechanism := l.status, l.mechanism
+	gate.then(func(err error) {
+		within.extend(startTimeout)
+		if err == nil {
+			if err = release(status); err != nil {
+				err = &LaunchError{Mechanism: mechanism, Cause: err}
+			}
+		}
+		if err != nil {
+			within.end(err)
+		}
+	})
+}
+
+func release(status *net.UnixConn) error {
+	raw, err := status.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	if err := raw.Control(func(fd uintptr) { sent = stage.Release(int(fd)) }); err != nil {
+		return err
+	}
+	return sent
+}
+
+// deadline bounds how long a connection is read.
+type deadline struct {
+	conn *net.UnixConn
+
+	mu  sync.Mutex
+	why error // it is over
+}
+
+// extend lets it be read for d from now, 0: without a bound, unless that is over.
+func (d *deadline) extend(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.why != nil {
+		return
+	}
+	var until time.Time
+	if by > 0 {
+		until = time.Now().Add(by)
+	}
+	d.conn.SetReadDeadline(until)
+}
+
+// end ends it at once; the first reason is kept.
+func (d *deadline) end(why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.why == nil {
+		d.why = why
+		d.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// ended is why it is over, or nil.
+func (d *deadline) ended() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.why
 }
 
 // diagnostics is what bwrap itself said, as a suffix for an error.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"sandboxd/approval"
 	"sandboxd/audit"
@@ -14,8 +13,8 @@ import (
 // Record puts something on record that is not part of an execution.
 func (s *Supervisor) Record(r audit.Record) error { return s.record(r) }
 
-func (s *Supervisor) record(r audit.Record) error {
-	if err := s.Audit.Append(r); err != nil {
+func (s *Supervisor) record(r ...audit.Record) error {
+	if err := s.Audit.Append(r...); err != nil {
 		return &AuditError{err}
 	}
 	return nil
@@ -118,35 +117,19 @@ func (s *Supervisor) decideUnrecorded(ctx context.Context, e *Exec, j *judgement
 	return d, r, nil
 }
 
-// recordStart hands the start to the log, behind the decision where that is not
-// on record yet. What it returns waits until they are on the disk, and tells of the
-// decision then: nothing of the command may run before.
-func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, decided *audit.Record) (recorded func() error, err error) {
-	if err := s.Approval.Begin(s.ctx, s.call(e, j), d, j.digest); err != nil {
-		if decided != nil {
-			err = errors.Join(err, s.record(*decided))
-		}
-		return nil, err
-	}
+// recordStart puts the start on record, behind the decision where that is not there
+// yet, and tells of the decision then. Nothing of the command may run before.
+func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, decided *audit.Record) error {
 	r := recordOf(e, j)
 	r.Category, r.Operation, r.Approval, r.Grant = audit.Execution, "start", d.Request, d.Grant
-	records := []audit.Record{r}
-	if decided != nil {
-		records = []audit.Record{*decided, r}
+	if decided == nil {
+		return s.record(r)
 	}
-	writing, err := s.Audit.Put(records...)
-	if err != nil {
-		return nil, &AuditError{err}
+	if err := s.record(*decided, r); err != nil {
+		return err
 	}
-	return sync.OnceValue(func() error {
-		if err := writing.Wait(); err != nil {
-			return &AuditError{err}
-		}
-		if decided != nil {
-			e.log.addBefore(Event{Kind: EventDecided, Decision: &d})
-		}
-		return nil
-	}), nil
+	e.log.addBefore(Event{Kind: EventDecided, Decision: &d})
+	return nil
 }
 
 // end records how a command ended.

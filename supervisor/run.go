@@ -25,14 +25,25 @@ const grace = 2 * time.Second
 // the decision's record; nil: it is written.
 func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision, decided *audit.Record) Result {
 	base := Result{Decision: d, Digest: j.plan.Profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
-	recorded, err := s.recordStart(e, j, d, decided)
-	if err != nil {
+	if err := s.Approval.Begin(s.ctx, s.call(e, j), d, j.digest); err != nil {
+		if decided != nil {
+			err = errors.Join(err, s.record(*decided))
+		}
 		return base.unrecorded(err)
 	}
-	// The sandbox is made ready while the log is written; the command waits for it.
-	result := s.execute(ctx, e, j, base, recorded)
-	if err := recorded(); err != nil {
-		return base.unrecorded(err)
+	// The sandbox is made ready while the records go to the disk; the command waits for them.
+	var check *afterCheck
+	gate := sandbox.NewGate(func() error {
+		check = s.beforeRun(e, j)
+		return check.err
+	})
+	ran := make(chan Result, 1)
+	go func() { ran <- s.execute(ctx, e, j, base, gate, &check) }()
+	unrecorded := s.recordStart(e, j, d, decided)
+	gate.Open(unrecorded)
+	result := <-ran
+	if unrecorded != nil {
+		return base.unrecorded(unrecorded)
 	}
 	if err := s.end(e, j, result); err != nil {
 		result.Warnings = append(result.Warnings, "the end of this command could not be recorded; the session is stopped: "+err.Error())
@@ -47,7 +58,7 @@ func (r Result) unrecorded(err error) Result {
 	return r
 }
 
-func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, recorded func() error) Result {
+func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, looked **afterCheck) Result {
 	if err := e.Request.Passed.permitted(j.plan.Profile); err != nil {
 		return base.with(failure(err))
 	}
@@ -56,18 +67,12 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		return base.with(failure(err))
 	}
 	defer st.close()
-	// The look at protected names takes place while the sandbox is made ready.
-	before := sync.OnceValue(func() *afterCheck { return s.beforeRun(e, j) })
-	go before()
-	proc, err := s.Host.Start(ctx, j.plan, st.child, func() error {
-		if err := before().err; err != nil {
-			return err
-		}
-		return recorded()
-	})
-	check := before()
+	proc, err := s.Host.Start(ctx, j.plan, st.child, gate)
+	check := *looked
 	if err != nil {
-		check.ended()
+		if check != nil {
+			check.ended()
+		}
 		return base.with(startFailure(err))
 	}
 	check.note.First(proc.First())
