@@ -29,7 +29,7 @@ type Options struct {
 	// 1 counts as 2.
 	Keep int
 	// Mirror is called with every record that is on the disk, in order, by
-	// the goroutine that writes: it must not wait. nil: nowhere else.
+	// the log's own goroutine and soon: it must not wait. nil: nowhere else.
 	Mirror func(Mirrored)
 }
 
@@ -64,6 +64,7 @@ type Log struct {
 	buffer  []byte // of the last write
 	unacked []byte // what a failed write may have left behind size
 	late    late
+	synced  []toMirror // for Options.Mirror: on the disk, and not told yet
 	opening Opening
 }
 

@@ -18,6 +18,9 @@ const retry = time.Second
 // maxBuffer bounds the memory that is kept from one write to the next.
 const maxBuffer = 64 << 10
 
+// mirrorDelay is how long the mirror waits at most for what a caller wrote itself.
+const mirrorDelay = 5 * time.Millisecond
+
 // lateness bounds how long what [Log.PutAfter] wrote waits for the disk.
 const lateness = 20 * time.Millisecond
 
@@ -33,6 +36,18 @@ func (l *Log) write() {
 		l.mu.Lock()
 		l.carryOut(batch)
 		l.mu.Unlock()
+		l.mirror()
+	}
+}
+
+// mirror gives what has come to the disk to the second place. Only the writer calls it.
+func (l *Log) mirror() {
+	l.mu.Lock()
+	ends := l.synced
+	l.synced = nil
+	l.mu.Unlock()
+	for _, m := range ends {
+		l.opts.Mirror(Mirrored{Anchor: m.Anchor, Record: *m.record, Line: m.line})
 	}
 }
 
@@ -57,13 +72,21 @@ func (l *Log) writeNow(p *pending) bool {
 	}
 	l.carryOut([]*pending{p})
 	l.mu.Unlock()
-	if p.after {
-		select {
-		case l.wrote <- struct{}{}: // it is to be on the disk soon
-		default:
-		}
+	switch {
+	case p.after:
+		l.wake() // it is to be on the disk soon
+	case l.opts.Mirror != nil:
+		time.AfterFunc(mirrorDelay, l.wake) // whoever waited comes first
 	}
 	return true
+}
+
+// wake has the writer see to what was written without it.
+func (l *Log) wake() {
+	select {
+	case l.wrote <- struct{}{}:
+	default:
+	}
 }
 
 // next waits for what is to be written; meanwhile what was written late goes to
@@ -83,11 +106,13 @@ func (l *Log) next() []*pending {
 		select {
 		case p, open = <-l.queue:
 		case <-l.wrote:
+			l.mirror()
 			return l.next()
 		case <-late:
 			l.mu.Lock()
 			l.sync() // who waits for it learns its error
 			l.mu.Unlock()
+			l.mirror()
 			return l.next()
 		}
 	}
@@ -95,6 +120,7 @@ func (l *Log) next() []*pending {
 		l.mu.Lock()
 		l.sync()
 		l.mu.Unlock()
+		l.mirror()
 		return nil
 	}
 	batch := []*pending{p}
@@ -213,10 +239,8 @@ func (l *Log) sync() error {
 		unacked, rerr := io.ReadAll(io.NewSectionReader(l.file, was.size, l.size-was.size))
 		l.head, l.last, l.size = was.head, was.last, was.size
 		err = l.fail(errors.Join(err, rerr), unacked)
-	} else if l.opts.Mirror != nil {
-		for _, m := range was.ends {
-			l.opts.Mirror(Mirrored{Anchor: m.Anchor, Record: *m.record, Line: m.line})
-		}
+	} else {
+		l.synced = append(l.synced, was.ends...)
 	}
 	settle(was.waiting, err)
 	return err

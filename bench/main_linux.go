@@ -102,12 +102,17 @@ func measure(o options) (*report, error) {
 			return nil, err
 		}
 		defer stop()
+		alone, err := warm.exchange(warmClient)
+		if err != nil {
+			return nil, err
+		}
 		r.launches, err = interleaved(o.runs, []way{
 			{name: "bare", run: bare},
 			{name: "bwrap alone, equal mounts", run: raw},
 			{name: "sandboxd, cold", run: coldClient.launch},
 			{name: "a daemon without sandbox", run: unsandboxed},
 			{name: "sandboxd, warm", run: warmClient.launch},
+			{name: "warm, the exchange alone", run: alone.launch},
 			{name: "warm, own descriptors", run: warmClient.passing},
 			{name: "sbx run, cold", run: cold.sbxRun},
 			{name: "sbx run, warm", run: warm.sbxRun},

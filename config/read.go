@@ -104,6 +104,12 @@ func pathless(err error) error {
 // links are followed only inside the project (os.Root), and nothing but a
 // regular file is opened for long. A project without the file is "", false, nil.
 func readProject(dir string) (text string, found bool, err error) {
+	// Most have none.
+	if _, err := os.Lstat(filepath.Join(dir, ProjectFile)); errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return "", false, nil
+		}
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", false, fmt.Errorf("open: %w", pathless(err))

@@ -43,8 +43,9 @@ type Client struct {
 	// nothing to start.
 	Start func(context.Context) error
 
-	once sync.Once
-	http *http.Client
+	once  sync.Once
+	http  *http.Client
+	wires wires
 }
 
 // Close ends the connections that are idle.
@@ -52,6 +53,7 @@ func (c *Client) Close() {
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
+	c.wires.close()
 }
 
 // maxAnswer bounds what one answer, or one event, may take of our memory.
@@ -130,8 +132,8 @@ func serverUID(c net.Conn) (int, error) {
 	return uid, uerr
 }
 
-// do sends a request and returns the answer's body, which the caller closes.
-func (c *Client) do(ctx context.Context, method, path string, body io.Reader, header map[string]string) (io.ReadCloser, error) {
+// request makes a request.
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader, header map[string]string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://sandboxd"+path, body)
 	if err != nil {
 		return nil, err
@@ -144,6 +146,15 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader, he
 	}
 	if c.Secret != "" {
 		req.Header.Set("Authorization", "Bearer "+string(c.Secret))
+	}
+	return req, nil
+}
+
+// do sends a request and returns the answer's body, which the caller closes.
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader, header map[string]string) (io.ReadCloser, error) {
+	req, err := c.request(ctx, method, path, body, header)
+	if err != nil {
+		return nil, err
 	}
 	resp, err := c.client().Do(req)
 	var start *startError
@@ -178,15 +189,18 @@ func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req
 	if err != nil {
 		return resp, err
 	}
-	return resp, c.roundTrip(ctx, method, path, body, header, &resp)
+	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(body), header, &resp)
 }
 
 // encodeBody writes a request as a body, and the header that goes with it.
-func encodeBody[Req any](req Req) (io.Reader, map[string]string, error) {
-	if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
-		return nil, nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
+func encodeBody[Req any](req Req) ([]byte, map[string]string, error) {
+	body := encode(req)
+	if bytes.Contains(body, []byte(`\ufffd`)) { // what encoding/json writes for bytes that are none of UTF-8
+		if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
+			return nil, nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
+		}
 	}
-	return bytes.NewReader(encode(req)), map[string]string{"Content-Type": "application/json"}, nil
+	return body, map[string]string{"Content-Type": "application/json"}, nil
 }
 
 // fetch sends a request without a body and decodes the answer.
@@ -201,6 +215,11 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Rea
 	if err != nil {
 		return err
 	}
+	return readAnswer(answer, method, path, resp)
+}
+
+// readAnswer decodes an answer into what resp points to, and closes it.
+func readAnswer(answer io.ReadCloser, method, path string, resp any) error {
 	defer answer.Close()
 	b, err := io.ReadAll(io.LimitReader(answer, maxAnswer))
 	if err != nil {

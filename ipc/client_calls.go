@@ -117,26 +117,25 @@ func (c *Client) Check(ctx context.Context, r CheckRequest) (Verdict, error) {
 
 // StartExec queues a command.
 func (c *Client) StartExec(ctx context.Context, r ExecRequest) (ExecStarted, error) {
-	c = c.with(&r)
-	return ask[ExecStarted](ctx, c, "POST", "/v1/exec", r)
+	var started ExecStarted
+	answer, err := c.exec(ctx, "/v1/exec", r)
+	if err != nil {
+		return started, err
+	}
+	return started, readAnswer(answer, "POST", "/v1/exec", &started)
 }
 
 // RunExec is StartExec and ExecEvents in one exchange. The stream begins with the
 // command's first event.
 func (c *Client) RunExec(ctx context.Context, r ExecRequest) (ExecStarted, Stream[Event], error) {
-	c = c.with(&r)
-	body, header, err := encodeBody(r)
-	if err != nil {
-		return ExecStarted{}, nil, err
-	}
-	events, err := c.events(ctx, "POST", "/v1/exec/events", body, header)
+	answer, err := c.exec(ctx, "/v1/exec/events", r)
 	if code := CodeOf(err); code == CodeMethod || code == CodeNoRoute || code == "" && speaksOtherwise(err) {
 		err = older(code)
 	}
 	if err != nil {
 		return ExecStarted{}, nil, err
 	}
-	return begun(ctx, events)
+	return begun(ctx, &eventReader{lines: answer.wire.linesOf(answer), body: answer, cancel: func() { answer.Close() }})
 }
 
 // speaksOtherwise reports an error that is no answer of HTTP: stdio.sock had a protocol of its own once.

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -58,9 +60,9 @@ func readPart[T any](raw json.RawMessage, to **T) error {
 	return json.Unmarshal(raw, to)
 }
 
-// quickEvent reads an event of output as this package's server writes it,
-// which encoding/json does several times slower. Whatever looks different is
-// left to encoding/json; what is read here means the same there.
+// quickEvent reads an event with one part as this package's server writes it, which
+// encoding/json does several times slower. Whatever looks different is left to
+// encoding/json; what is read here means the same there.
 func quickEvent(line []byte) (Event, bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	if !ok {
@@ -74,25 +76,48 @@ func quickEvent(line []byte) (Event, bool) {
 	if !ok || len(at) > len(time.RFC3339Nano) {
 		return Event{}, false
 	}
-	kind, rest, ok := bytes.Cut(rest, []byte(`","data":"`))
+	kind, rest, ok := bytes.Cut(rest, []byte(`","`))
+	if !ok || !slices.Contains(quickTypes, EventType(kind)) {
+		return Event{}, false
+	}
+	name, value, ok := bytes.Cut(rest, []byte(`":`))
 	if !ok {
 		return Event{}, false
 	}
-	data, ok := bytes.CutSuffix(bytes.TrimSuffix(rest, []byte("\n")), []byte(`"}`))
-	if !ok || bytes.ContainsAny(data, "\r\n") { // base64 would skip them
+	if value, ok = bytes.CutSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("}")); !ok {
 		return Event{}, false
 	}
-	var e Event
-	switch string(kind) {
-	case string(EventStdout), string(EventStderr), string(EventPTY):
-		e.Type = EventType(kind)
+	e := Event{Type: EventType(kind)}
+	number, err := strconv.ParseUint(string(seq), 10, 64)
+	if e.Seq = number; err != nil || e.Time.UnmarshalText(at) != nil {
+		return Event{}, false
+	}
+	// A part that is followed by another one, or by anything else, is no JSON value.
+	switch string(name) {
+	case "data":
+		e.Data, err = quickData(value)
+	case "queued":
+		err = json.Unmarshal(value, &e.Queued)
+	case "decision":
+		err = json.Unmarshal(value, &e.Decision)
+	case "started":
+		err = json.Unmarshal(value, &e.Started)
+	case "exit":
+		err = json.Unmarshal(value, &e.Exit)
 	default:
 		return Event{}, false
 	}
-	seqno, err1 := strconv.ParseUint(string(seq), 10, 64)
-	err2 := e.Time.UnmarshalText(at)
-	e.Data = make([]byte, base64.StdEncoding.DecodedLen(len(data)))
-	n, err3 := base64.StdEncoding.Decode(e.Data, data)
-	e.Seq, e.Data = seqno, e.Data[:n]
-	return e, err1 == nil && err2 == nil && err3 == nil
+	return e, err == nil
+}
+
+var quickTypes = []EventType{EventQueued, EventApproval, EventStarted, EventStdout, EventStderr, EventPTY, EventExit}
+
+// quickData reads output.
+func quickData(value []byte) ([]byte, error) {
+	data, begins := bytes.CutPrefix(value, []byte(`"`))
+	data, ends := bytes.CutSuffix(data, []byte(`"`))
+	if !begins || !ends || bytes.ContainsAny(data, "\r\n") { // base64 would skip them
+		return nil, errors.New("not as the server writes it")
+	}
+	return base64.StdEncoding.AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(data))), data)
 }

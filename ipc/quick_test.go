@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"testing"
@@ -37,5 +38,32 @@ func TestReadEvent(t *testing.T) {
 	}
 	if e, err := readEvent([]byte(`{"seq": 1, "exit": null, "queued": {"id": "x"}, "more": 1}`)); err != nil || e.Exit != nil || e.Queued.ID != "x" {
 		t.Errorf("null, and what is not known: %+v, %v", e, err)
+	}
+}
+
+// An enforcement that was said before is the same, and nobody else's.
+func TestSaidEnforcement(t *testing.T) {
+	e := Enforcement{Level: Partial, Layers: []Layer{{Name: "a<b"}}, Protections: []Protection{{Name: "files", Level: Enforced}, {Name: "limits", Level: Partial, Why: "w"}}}
+	text := string(encode(e))
+	for range 3 {
+		var got Enforcement
+		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, e) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		got.Protections[0].Level, got.Layers[0].Name = Absent, "changed"
+		if again := string(encode(e)); again != text {
+			t.Fatalf("%s is %s the second time", text, again)
+		}
+	}
+	other := e.clone()
+	other.Protections[0].Level = Absent
+	if string(encode(other)) == text {
+		t.Error("another enforcement is said like the last")
+	}
+	for _, e := range []Enforcement{{}, {Protections: []Protection{}}, {}} {
+		var got Enforcement
+		if err := json.Unmarshal(encode(e), &got); err != nil || !reflect.DeepEqual(got, e) {
+			t.Errorf("%#v came back as %#v, %v", e, got, err)
+		}
 	}
 }

@@ -105,12 +105,19 @@ func devicesOf(args []string) (list []string) {
 	return slices.Compact(list)
 }
 
-// held puts null in the place of a /dev/null that was opened elsewhere.
+// held puts null in the place of a /dev/null that was opened elsewhere, and of no
+// standard input.
 func (s Stdio) held(null *os.File) Stdio {
 	if null == nil {
 		return s
 	}
+	if s.In == nil {
+		s.In = null
+	}
 	for _, f := range []**os.File{&s.In, &s.Out, &s.Err} {
+		if *f == null {
+			continue
+		}
 		info, err := (*f).Stat()
 		if err != nil {
 			continue

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Stdio are the command's standard streams. All three must be set; /dev/null
-// stands for none. The caller closes them.
+// Stdio are the command's standard streams. Out and Err must be set; nil as In is
+// /dev/null. The caller closes them.
 type Stdio struct{ In, Out, Err *os.File }
 
 // Exit says how a command ended.

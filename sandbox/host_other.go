@@ -108,7 +108,9 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 	}
 	cmd := exec.Command(seatbeltTool, append(append([]string(nil), p.args...), append([]string{name}, p.Command.Argv[1:]...)...)...)
 	cmd.Env, cmd.Dir = p.Command.Env, p.Command.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.In, std.Out, std.Err
+	if cmd.Stdout, cmd.Stderr = std.Out, std.Err; std.In != nil {
+		cmd.Stdin = std.In
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, &LaunchError{Mechanism: "seatbelt", Cause: err}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.args, p.nulls, p.holds, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.rules, c.digest, c.tmpfs
+	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest, c.tmpfs
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
 	p.order.Tells, p.told = h.tells, c.filter.policy
 	p.Gaps = slices.Clip(c.gaps)
@@ -136,6 +137,7 @@ type compiled struct {
 	args     []string
 	nulls    int
 	holds    map[string]bool
+	mounts   []string // the paths of holds, sorted
 	rules    []string
 	tmpfs    []string
 	landlock [][]byte
@@ -265,6 +267,7 @@ func (h *Host) compileMounts(c *compiled, r Request, look *looker) error {
 	for _, m := range result.Layout {
 		c.holds[m.Path] = m.Form != bwrap.Writable && m.Form != bwrap.Pin && m.Form != bwrap.Device
 	}
+	c.mounts = slices.Sorted(maps.Keys(c.holds))
 	c.gaps = append(c.gaps, result.Gaps...)
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -60,34 +58,34 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.holds) == 0 || p.most == 0 {
 		return v, false
 	}
-	h := sha256.New()
-	write := func(parts ...string) {
-		for _, s := range parts {
-			binary.Write(h, binary.LittleEndian, uint64(len(s)))
-			io.WriteString(h, s)
-		}
+	b := make([]byte, 0, 8<<10)
+	text := func(s string) {
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(s)))
+		b = append(b, s...)
 	}
 	limits := plan.Profile.Limits()
-	write(plan.made, fmt.Sprint(plan.early(), plan.nulls, limits.Processes, limits.Memory))
+	text(plan.made)
+	text(fmt.Sprint(plan.early(), plan.nulls, limits.Processes, limits.Memory))
 	for _, f := range plan.files {
-		write(f.Path, string(f.Data))
+		text(f.Path)
+		text(string(f.Data))
 	}
 	known := p.known.now()
-	for _, path := range slices.Sorted(maps.Keys(plan.holds)) {
+	for _, path := range plan.mounts { // whether each is held follows from what was made
 		existence, ok := known.of(path, plan.holds[path])
 		if !ok {
 			return v, false
 		}
-		write(path)
-		binary.Write(h, binary.LittleEndian, existence)
+		text(path)
+		b = existence.append(b)
 	}
 	for _, path := range plan.rules {
 		object, ok := known.object(path)
 		if !ok {
 			return v, false
 		}
-		write(path)
-		binary.Write(h, binary.LittleEndian, object)
+		text(path)
+		b = object.append(b)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +93,7 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 	if err != nil {
 		return v, false
 	}
-	binary.Write(h, binary.LittleEndian, generation)
-	return view(h.Sum(nil)), true
+	return sha256.Sum256(binary.LittleEndian.AppendUint64(b, generation)), true
 }
 
 // existence tells a file or directory from every other that is or was at its
@@ -110,6 +107,13 @@ type existence struct {
 	Kind     uint64
 	Born     [2]int64 // seconds, nanoseconds
 	Changed  [2]int64
+}
+
+func (e existence) append(b []byte) []byte {
+	for _, n := range []uint64{e.Dev, e.Ino, e.Kind, uint64(e.Born[0]), uint64(e.Born[1]), uint64(e.Changed[0]), uint64(e.Changed[1])} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return b
 }
 
 // early reports whether Landlock and the filter can be put in force before the

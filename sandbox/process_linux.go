@@ -140,10 +140,7 @@ const reapTimeout = 10 * time.Second
 func (p *Process) reap() {
 	started := time.Now()
 	e, told := p.told()
-	if told {
-		// Of bwrap and the namespace's first process nobody waits for the end.
-		p.host.work.Go(func() { p.await() })
-	} else {
+	if !told {
 		e = exitOf(p.await())
 		if p.status != nil && e.Signal == 0 {
 			e.Code = 125 // nobody killed the first process: that status is not the command's
@@ -163,7 +160,6 @@ func (p *Process) reap() {
 		if e.Cause == "" && e.Code != 0 && p.cgroup.refusedForks() > 0 {
 			e.Cause = EndProcesses
 		}
-		p.host.work.Go(p.cgroup.remove)
 	}
 	if e.Cause == "" && e.Signal == syscall.SIGXCPU {
 		e.Cause = EndCPU
@@ -173,8 +169,29 @@ func (p *Process) reap() {
 	}
 	p.exit = e
 	close(p.done)
+	p.host.work.Go(func() {
+		time.Sleep(tidyDelay)
+		p.tidy(told)
+	})
+}
+
+// tidyDelay is how long whoever waits for the end has the processors before what it
+// leaves is taken apart.
+const tidyDelay = time.Millisecond
+
+// tidy takes apart what nobody waits for.
+func (p *Process) tidy(told bool) {
+	if p.status != nil {
+		p.status.Close()
+	}
+	if told { // else bwrap and the namespace's first process have been waited for
+		p.await()
+	}
 	p.dropMounts()
 	p.stopListening()
+	if p.cgroup != nil {
+		p.cgroup.remove()
+	}
 }
 
 // told waits for the word of the namespace's first process that the command has
@@ -184,7 +201,6 @@ func (p *Process) told() (e Exit, ok bool) {
 	if p.status == nil {
 		return e, false
 	}
-	defer p.status.Close()
 	m, err := readStatus(p.status)
 	if err != nil {
 		return e, false

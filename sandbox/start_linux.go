@@ -116,14 +116,14 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*lau
 func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *Gate) (*Process, error) {
 	proc := l.proc
 	proc.limits, l.doors, l.callers = p.Profile.Limits(), len(p.order.Doors), p.order.Callers
+	var err error
+	if !l.reaper {
+		err = l.send(p, std, h.spawner.null.Load(), gate != nil)
+	}
 	if len(l.told) > 0 {
 		proc.leader = l.stage
 		proc.listen(l.told, p)
 		l.told = nil
-	}
-	var err error
-	if !l.reaper {
-		err = l.send(p, std.held(h.spawner.null.Load()), gate != nil)
 	}
 	gate.prepare()
 	if err == nil {
@@ -143,7 +143,16 @@ func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *G
 }
 
 // send hands over the order and the command's descriptors.
-func (l *launch) send(p *Plan, std Stdio, hold bool) error {
+func (l *launch) send(p *Plan, std Stdio, null *os.File, hold bool) error {
+	std = std.held(null)
+	if std.In == nil {
+		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // os.Open would ask its poller, too
+		if err != nil {
+			return &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+		}
+		std.In = os.NewFile(uintptr(fd), os.DevNull)
+		defer std.In.Close()
+	}
 	o := p.order
 	o.Hold = hold
 	o.Limits = l.openFiles(o.Limits)
@@ -247,7 +256,9 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		if err != nil {
 			return l, err
 		}
-		cmd.Stdin, cmd.Stdout = std.In, std.Out
+		if cmd.Stdout = std.Out; std.In != nil {
+			cmd.Stdin = std.In
+		}
 		// FDArgs must be something; the stage closes it unread.
 		first := order
 		if p.Command.Program != nil {

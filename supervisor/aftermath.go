@@ -36,8 +36,10 @@ func (s *Supervisor) beforeRun(e *Exec, j *judgement) *afterCheck {
 // ended: there is nothing to look after any more. Nobody waits for that; should the note
 // stay, the next daemon looks once more.
 func (c *afterCheck) ended() {
-	c.before.Done()
-	c.s.work.Go(func() { c.note.End() })
+	c.e.later(func() {
+		c.before.Done()
+		c.note.End()
+	})
 }
 
 // after takes out what the command left under protected names. All of its

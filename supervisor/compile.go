@@ -29,6 +29,12 @@ type profileKey struct {
 	trusted, agent      bool
 }
 
+// toolsKey is all that config.ProfileTools depends on.
+type toolsKey struct {
+	cfg     *config.Config
+	session config.Session
+}
+
 // derived are the profiles of a session's commands.
 type derived struct {
 	effective profile.Profile

@@ -82,6 +82,8 @@ type Exec struct {
 	digest  string          // of shown; "" before a question was put
 	profile profile.Profile // under which it runs
 	expiry  *time.Timer     // forgets it; nil before it has ended
+	unheard *time.Timer     // ends it where nobody follows; set once
+	tidying []func()        // what is done when its end was told
 	report  sandbox.Report
 	rule    string    // what made it ask
 	asked   time.Time // when the question was put first
@@ -172,9 +174,30 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		s.ended(e)
 		e.log.end(Event{Kind: EventEnded, Result: &result})
 		close(e.done)
-		s.keep(e)
+		s.tidy(e)
 	}()
 	return e, nil
+}
+
+// tidyDelay is how long whoever waits for an end has the processors before what it
+// leaves is seen to.
+const tidyDelay = time.Millisecond
+
+// later does what nobody waits for when the end of the execution was told.
+func (e *Exec) later(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tidying = append(e.tidying, f)
+}
+
+// tidy sees to what an execution leaves.
+func (s *Supervisor) tidy(e *Exec) {
+	s.keep(e)
+	time.Sleep(tidyDelay)
+	e.unheard.Stop()
+	for _, f := range e.tidying {
+		f()
+	}
 }
 
 // passable refuses descriptors at once that the session's commands may not have.

@@ -36,9 +36,9 @@ func (e *Exec) abandonUnlessKept() {
 	}
 }
 
-// expectListener ends an execution that nobody came to follow.
+// expectListener ends an execution that nobody came to follow, unless it ends before.
 func (e *Exec) expectListener() {
-	timer := time.AfterFunc(listenTimeout, func() {
+	e.unheard = time.AfterFunc(listenTimeout, func() {
 		e.mu.Lock()
 		nobody := e.readers == 0
 		e.mu.Unlock()
@@ -46,10 +46,6 @@ func (e *Exec) expectListener() {
 			e.abandonUnlessKept()
 		}
 	})
-	go func() {
-		<-e.done
-		timer.Stop()
-	}()
 }
 
 // ask tells the listeners of a question and remembers what it shows.

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sandboxd/config"
@@ -56,10 +57,16 @@ func derive(cfg *config.Config, sess *Session, tools document.Tools) (effective 
 // tools is the configuration in the words of document.Derive. network is what
 // the deciding rule gives the command; the [network] section bounds it.
 func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string) (document.Tools, error) {
-	t, err := cfg.ProfileTools(config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home})
-	if err != nil {
-		return t, err
+	key := toolsKey{cfg, config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home}}
+	t, ok := s.configured.get(key)
+	if !ok {
+		var err error
+		if t, err = cfg.ProfileTools(key.session); err != nil {
+			return t, err
+		}
+		s.configured.put(key, t)
 	}
+	t.Read, t.Write, t.Sockets = slices.Clone(t.Read), slices.Clone(t.Write), slices.Clone(t.Sockets)
 	t.Daemon = s.own
 	if len(t.Presets) > 0 {
 		t.Cache = cacheOf(sess)

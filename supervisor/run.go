@@ -66,7 +66,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if err != nil {
 		return base.with(failure(err))
 	}
-	defer st.close()
+	defer e.later(st.close)
 	proc, err := s.Host.Start(ctx, j.plan, st.child, gate)
 	check := *looked
 	if err != nil {
@@ -228,13 +228,7 @@ func (st *streams) openInput(e *Exec) (*os.File, error) {
 		st.toClose = append(st.toClose, f)
 		return f, nil
 	}
-	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // os.Open would ask its poller, too
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), os.DevNull)
-	st.toClose = append(st.toClose, f)
-	return f, nil
+	return nil, nil
 }
 
 func openTerminal(e *Exec) (*streams, error) {

@@ -36,6 +36,7 @@ import (
 	"sandboxd/egress"
 	"sandboxd/files/store"
 	"sandboxd/profile"
+	"sandboxd/profile/document"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
 )
@@ -80,6 +81,7 @@ type Supervisor struct {
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
 	compiled    kept[string, *compilation] // by the project's root
+	configured  kept[toolsKey, document.Tools]
 	derived     kept[profileKey, derived]
 	passed      kept[profile.Digest, []string] // of the daemon's own variables
 	gitFiles    kept[string, gitFiles]         // by the home directory

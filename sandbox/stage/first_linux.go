@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -238,7 +239,24 @@ func first(pid int) int {
 		e.CPU = used.Utime.Nano() + used.Stime.Nano()
 	}
 	_, _ = unix.Write(FDStatus, e.status().encode())
+	if e.Alone { // else the others end with this process
+		untilClosed(FDStatus)
+	}
 	return e.Code
+}
+
+// maxStay bounds how long the first process outlives its command.
+const maxStay = time.Second
+
+// untilClosed waits until the other end is closed: taking the namespace apart takes the
+// processors from whoever waits for the command.
+func untilClosed(fd int) {
+	fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP is told in any case (poll(2))
+	for end := time.Now().Add(maxStay); time.Now().Before(end); {
+		if n, err := unix.Poll(fds, int(maxStay.Milliseconds())); n > 0 || err != unix.EINTR {
+			return
+		}
+	}
 }
 
 // reapAll takes away what has ended besides, and reports whether nothing is left.

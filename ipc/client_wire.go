@@ -1,0 +1,239 @@
+package ipc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// wire is a connection on which requests to execute follow each other. An
+// http.Transport has two goroutines for each of its own: handing a request to them,
+// and its answer back, takes longer than sending it.
+type wire struct {
+	conn  net.Conn
+	read  *bufio.Reader
+	lines *bufio.Reader // of the answer's body
+}
+
+// maxIdle bounds how many wires wait for their next request.
+const maxIdle = 16
+
+// wires are those that wait. The zero value is empty and ready.
+type wires struct {
+	mu   sync.Mutex
+	idle []*wire
+}
+
+// take returns one that waits, or nil. The daemon may have closed it meanwhile.
+func (l *wires) take() *wire {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.idle)
+	if n == 0 {
+		return nil
+	}
+	one := l.idle[n-1]
+	l.idle = l.idle[:n-1]
+	return one
+}
+
+// put lets one wait.
+func (l *wires) put(one *wire) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.idle) >= maxIdle {
+		one.conn.Close()
+		return
+	}
+	l.idle = append(l.idle, one)
+}
+
+func (l *wires) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range l.idle {
+		one.conn.Close()
+	}
+	l.idle = nil
+}
+
+// passing is a connection that sends descriptors with the first that is written.
+type passing struct {
+	*net.UnixConn
+	rights []byte
+}
+
+func (p *passing) Write(b []byte) (n int, err error) {
+	if rights := p.rights; rights != nil {
+		p.rights = nil
+		if n, _, err = p.WriteMsgUnix(b, rights, nil); err != nil {
+			return n, err
+		}
+	}
+	if n == len(b) {
+		return n, nil
+	}
+	more, err := p.UnixConn.Write(b[n:])
+	return n + more, err
+}
+
+// exec sends a request to execute. Descriptors of our own, which stay ours to close, go
+// over stdio.sock and with the request's first byte.
+func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, error) {
+	var fds []int
+	if names := r.Passed.Names(); len(names) > 0 {
+		r.Stdio = names
+		r.Passed.each(func(_ string, p *Passed) { fds = append(fds, int(p.File.Fd())) })
+	}
+	body, header, err := encodeBody(r)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		one := c.wires.take()
+		again := one != nil && fds == nil
+		if one == nil || fds != nil {
+			one, err = c.wire(ctx, fds)
+			var start *startError
+			if errors.As(err, &start) {
+				return nil, start.error
+			}
+			if err != nil {
+				return nil, fmt.Errorf("POST %q: %w", path, err)
+			}
+		}
+		req, err := c.request(ctx, "POST", path, bytes.NewReader(body), header)
+		if err != nil {
+			one.conn.Close()
+			return nil, err
+		}
+		req.Close = fds != nil
+		a, err := c.over(ctx, one, req)
+		if err == nil {
+			return a, nil
+		}
+		// One that the daemon had closed, or closed without reading the request.
+		if !again || !errors.Is(err, errUnread) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// wire connects, to send fds with the first request where there are any.
+func (c *Client) wire(ctx context.Context, fds []int) (*wire, error) {
+	socket := c.Socket
+	if fds != nil {
+		socket = stdioPath(c.Socket)
+	}
+	conn, err := c.dial(ctx, socket)
+	if err != nil {
+		return nil, err
+	}
+	one := &wire{conn: conn, read: bufio.NewReader(conn)}
+	if fds != nil {
+		one.conn = &passing{UnixConn: conn.(*net.UnixConn), rights: unix.UnixRights(fds...)}
+	}
+	return one, nil
+}
+
+// linesOf reads the lines of an answer.
+func (one *wire) linesOf(a *reply) *bufio.Reader {
+	if one.lines == nil {
+		one.lines = newLines(a)
+	} else {
+		one.lines.Reset(a)
+	}
+	return one.lines
+}
+
+// errUnread says that a connection ended before the request was read.
+var errUnread = errors.New("the daemon closed the connection")
+
+// over sends a request over a wire and reads the head of the answer. The body's end
+// gives the wire back, if it can be used again.
+func (c *Client) over(ctx context.Context, one *wire, req *http.Request) (*reply, error) {
+	stop := context.AfterFunc(ctx, func() { one.conn.SetDeadline(time.Unix(1, 0)) })
+	resp, err := one.exchange(req)
+	if !stop() || err != nil {
+		one.conn.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("%s %q: %w", req.Method, req.URL.Path, err)
+	}
+	a := &reply{resp: resp, wire: one, client: c}
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted {
+		return a, nil
+	}
+	defer a.Close()
+	return nil, readError(resp)
+}
+
+func (one *wire) exchange(req *http.Request) (*http.Response, error) {
+	w := bufio.NewWriter(one.conn)
+	err := req.Write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if _, none := one.read.Peek(1); none != nil { // a daemon that refuses may have answered without reading all
+		if err == nil {
+			err = none
+		}
+		// The kernel tells of a peer that closes with something unread (unix(7)).
+		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+			err = errUnread
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return http.ReadResponse(one.read, req)
+}
+
+// reply is the body of an answer.
+type reply struct {
+	resp   *http.Response
+	wire   *wire
+	client *Client
+
+	mu   sync.Mutex
+	done bool // the wire is another's, or closed
+}
+
+func (a *reply) Read(b []byte) (int, error) {
+	n, err := a.resp.Body.Read(b)
+	if err == io.EOF {
+		a.settle(!a.resp.Close)
+	}
+	return n, err
+}
+
+// Close ends it; what has not come is lost.
+func (a *reply) Close() error {
+	a.settle(false)
+	return nil
+}
+
+func (a *reply) settle(again bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done {
+		return
+	}
+	a.done = true
+	if again {
+		a.client.wires.put(a.wire)
+		return
+	}
+	a.wire.conn.Close()
+}
