@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -169,6 +170,7 @@ func (p *Process) reap() {
 	}
 	p.exit = e
 	close(p.done)
+	runtime.Gosched() // to who waits for it
 	p.host.work.Go(func() {
 		time.Sleep(tidyDelay)
 		p.tidy(told)

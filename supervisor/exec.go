@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,8 +175,10 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		s.ended(e)
 		e.log.end(Event{Kind: EventEnded, Result: &result})
 		close(e.done)
+		runtime.Gosched() // to who waits for it
 		s.tidy(e)
 	}()
+	runtime.Gosched() // the command comes before the head of the answer
 	return e, nil
 }
 
