@@ -20,23 +20,21 @@ func TestPutAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 30 {
-		var w Writing
+		settled := make(chan error, 1)
 		if i%3 == 0 {
 			err = l.Append(Record{Category: Decision, Operation: "approved"})
+			settled <- nil
 		} else {
-			w, err = l.PutAfter(Record{Category: Execution, Operation: "end"})
+			err = l.PutAfter(func(err error) { settled <- err }, Record{Category: Execution, Operation: "end"})
 		}
 		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Written(); err != nil {
 			t.Fatal(err)
 		}
 		if sum, err := Verify(dir); err != nil || sum.Records != uint64(i+2) {
 			t.Fatalf("after %d: %+v, %v", i, sum, err)
 		}
 		if i%7 == 0 {
-			if err := w.Wait(); err != nil { // nothing comes after it, and it is not forgotten
+			if err := <-settled; err != nil { // nothing comes after it, and it is not forgotten
 				t.Fatal(err)
 			}
 		}
@@ -71,14 +69,13 @@ func TestLateFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var writing Writing
+	var settled chan error
 	ends := 0
 	for l.mu.Lock(); l.late.waiting == nil; l.mu.Lock() { // else it was on the disk before it could be looked at
 		l.mu.Unlock()
-		if writing, err = l.PutAfter(Record{Category: Execution, Operation: "end"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := writing.Written(); err != nil {
+		was := make(chan error, 1)
+		settled = was
+		if err := l.PutAfter(func(err error) { was <- err }, Record{Category: Execution, Operation: "end"}); err != nil {
 			t.Fatal(err)
 		}
 		ends++
@@ -95,11 +92,8 @@ func TestLateFails(t *testing.T) {
 	if got := l.Head(); got != onDisk {
 		t.Errorf("the head is %v, and only %v was ever on the disk", got, onDisk)
 	}
-	if err := writing.Wait(); err == nil || !strings.Contains(err.Error(), "fdatasync") {
+	if err := <-settled; err == nil || !strings.Contains(err.Error(), "fdatasync") {
 		t.Errorf("wait: %v", err)
-	}
-	if err := writing.Written(); err == nil {
-		t.Error("it failed, and still is said to be written")
 	}
 	if err := l.Append(Record{Category: Decision}); err == nil {
 		t.Error("a log that failed takes records")
@@ -149,11 +143,7 @@ func TestLateIsNotPutOff(t *testing.T) {
 					return
 				case <-time.After(lateness / 8):
 				}
-				w, err := l.PutAfter(Record{Category: Execution, Operation: "end"})
-				if err == nil {
-					err = w.Written()
-				}
-				if err != nil {
+				if err := l.PutAfter(nil, Record{Category: Execution, Operation: "end"}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -163,13 +153,11 @@ func TestLateIsNotPutOff(t *testing.T) {
 	}
 	late := time.After(20 * time.Second)
 	for range 60 {
-		w, err := l.PutAfter(Record{Category: Execution, Operation: "end"})
-		if err != nil {
+		done := make(chan error, 1)
+		if err := l.PutAfter(func(err error) { done <- err }, Record{Category: Execution, Operation: "end"}); err != nil {
 			t.Fatal(err)
 		}
 		put.Add(1)
-		done := make(chan error, 1)
-		go func() { done <- w.Wait() }()
 		select {
 		case err := <-done:
 			if err != nil {

@@ -87,6 +87,7 @@ type Repair struct {
 type pending struct {
 	entries []entry
 	after   bool // it may be late
+	settled func(error)
 	result  error
 	once    sync.Once
 	written chan struct{} // closed when it stands in the file, or done is
@@ -101,12 +102,6 @@ func newPending() *pending {
 type entry struct {
 	record Record
 	object []byte
-}
-
-// Writing is something that was handed to a log. The zero value is on the disk.
-type Writing struct {
-	log *Log
-	p   *pending
 }
 
 // Open opens the log in dir, which it makes if it is absent. It returns
@@ -178,27 +173,50 @@ func (l *Log) Err() error {
 // After a failure every Append fails until the log has recovered, which Append
 // tries by itself once a second, and [Log.Recover] at once.
 func (l *Log) Append(records ...Record) error {
-	w, err := l.put(newPending(), records)
-	if err != nil {
+	p := newPending()
+	if err := l.put(p, records); err != nil {
 		return err
 	}
-	return w.Wait()
+	<-p.done
+	return l.wrapped(p.result)
 }
 
 // PutAfter is Append for records of what has happened already, which nothing waits for
-// any more: they stand in the file when Written says so, and so outlive this
-// process, and are on the disk soon after ([lateness]), or together with the next
-// records that come by Append. Between the two a machine that loses its power loses them.
-func (l *Log) PutAfter(records ...Record) (Writing, error) {
+// any more: they stand in the file when it returns nil, and so outlive this process, and
+// are on the disk soon after ([lateness]), or together with the next records that come by
+// Append. Between the two a machine that loses its power loses them. settled is told then,
+// with nil or with what Append would have returned; it must not wait, nor call the log.
+// nil: nobody is told.
+func (l *Log) PutAfter(settled func(error), records ...Record) error {
 	p := newPending()
 	p.after = true
-	return l.put(p, records)
+	if settled != nil {
+		p.settled = func(err error) { settled(l.wrapped(err)) }
+	}
+	if err := l.put(p, records); err != nil {
+		return err
+	}
+	<-p.written
+	select {
+	case <-p.done:
+		return l.wrapped(p.result)
+	default:
+		return nil
+	}
 }
 
-func (l *Log) put(p *pending, records []Record) (Writing, error) {
+func (l *Log) wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("append to log %q: %w", l.dir, err)
+}
+
+// put hands records to the writer, or writes them.
+func (l *Log) put(p *pending, records []Record) error {
 	for _, r := range records {
 		if r.Category == "" || r.Category == Chain {
-			return Writing{}, fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
+			return fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
 		}
 	}
 	p.entries = make([]entry, 0, len(records))
@@ -209,44 +227,17 @@ func (l *Log) put(p *pending, records []Record) (Writing, error) {
 		r.Time = r.Time.UTC()
 		object, err := encodeRecord(r, l.opts.Exclude, &l.inputs, l.opts.MaxRecord)
 		if err != nil {
-			return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, err)
+			return fmt.Errorf("append to log %q: %w", l.dir, err)
 		}
 		p.entries = append(p.entries, entry{r, object})
 	}
 	l.closing.RLock()
 	defer l.closing.RUnlock()
 	if l.closed {
-		return Writing{}, fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
+		return fmt.Errorf("append to log %q: %w", l.dir, ErrClosed)
 	}
 	if !l.writeNow(p) {
 		l.queue <- p
-	}
-	return Writing{l, p}, nil
-}
-
-// Written returns nil when the records stand in the file.
-func (w Writing) Written() error {
-	if w.p == nil {
-		return nil
-	}
-	<-w.p.written
-	select {
-	case <-w.p.done:
-		return w.Wait()
-	default:
-		return nil
-	}
-}
-
-// Wait returns nil when the records are on the disk, or what [Log.Append] would.
-// It may be called any number of times.
-func (w Writing) Wait() error {
-	if w.p == nil {
-		return nil
-	}
-	<-w.p.done
-	if w.p.result != nil {
-		return fmt.Errorf("append to log %q: %w", w.log.dir, w.p.result)
 	}
 	return nil
 }

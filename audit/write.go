@@ -18,8 +18,8 @@ const retry = time.Second
 // maxBuffer bounds the memory that is kept from one write to the next.
 const maxBuffer = 64 << 10
 
-// mirrorDelay is how long the mirror waits at most for what a caller wrote itself.
-const mirrorDelay = 5 * time.Millisecond
+// wakeDelay is how long the writer lets whoever wrote go on before it sees to that.
+const wakeDelay = 5 * time.Millisecond
 
 // lateness bounds how long what [Log.PutAfter] wrote waits for the disk.
 const lateness = 20 * time.Millisecond
@@ -72,11 +72,8 @@ func (l *Log) writeNow(p *pending) bool {
 	}
 	l.carryOut([]*pending{p})
 	l.mu.Unlock()
-	switch {
-	case p.after:
-		l.wake() // it is to be on the disk soon
-	case l.opts.Mirror != nil:
-		time.AfterFunc(mirrorDelay, l.wake) // whoever waited comes first
+	if p.after || l.opts.Mirror != nil { // it is to be on the disk, or in the mirror, soon
+		time.AfterFunc(wakeDelay, l.wake) // whoever waited comes first
 	}
 	return true
 }
@@ -144,6 +141,9 @@ func settle(batch []*pending, err error) {
 		p.result = err
 		p.once.Do(func() { close(p.written) })
 		close(p.done)
+		if p.settled != nil {
+			p.settled(err)
+		}
 	}
 }
 

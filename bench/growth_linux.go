@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,16 +64,12 @@ func longLog(bytes int) func(string) error {
 			return err
 		}
 		record := audit.Record{Category: audit.Execution, Operation: "end", Session: "s-bench", Tool: "bash", Subject: strings.Repeat("word ", 200)}
-		var last audit.Writing
 		for written := 0; written < bytes; written += 1300 {
-			if last, err = log.PutAfter(record); err != nil {
+			if err := log.PutAfter(nil, record); err != nil {
 				return err
 			}
 		}
-		if err := last.Wait(); err != nil {
-			return err
-		}
-		return log.Close()
+		return errors.Join(log.Append(record), log.Close())
 	}
 }
 

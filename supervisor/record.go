@@ -28,18 +28,14 @@ func (s *Supervisor) recordEnd(sess *Session, id string, r audit.Record) error {
 		s.stop(sess, "the end of "+id+" could not be recorded: "+err.Error())
 		return &AuditError{err}
 	}
-	writing, err := s.Audit.PutAfter(r)
-	if err == nil {
-		err = writing.Written()
-	}
+	err := s.Audit.PutAfter(func(err error) {
+		if err != nil {
+			go stop(err)
+		}
+	}, r)
 	if err != nil {
 		return stop(err)
 	}
-	s.work.Go(func() {
-		if err := writing.Wait(); err != nil {
-			stop(err)
-		}
-	})
 	return nil
 }
 
