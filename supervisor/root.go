@@ -26,12 +26,20 @@ var systemDirs = []string{
 // may lie in them.
 var notRoots = []string{"/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/mnt", "/media", "/opt", "/srv", "/Users", "/private", "/private/tmp", "/private/var"}
 
-// Guard knows which directories may be roots.
-type Guard struct {
-	// Homes are home directories: of the session's user and of the daemon's.
-	Homes []string
-	// Own are the real paths of our state, configuration, sockets and binaries.
-	Own []string
+// Guard knows which directories may be roots, at the moment for which it was made.
+type Guard struct{ homes, own []string } // real paths
+
+// NewGuard returns a guard for the home directories of people, and for our own state,
+// configuration, sockets and binaries.
+func NewGuard(homes, own []string) Guard {
+	var g Guard
+	for _, home := range homes {
+		g.homes = append(g.homes, realPath(home))
+	}
+	for _, at := range own {
+		g.own = append(g.own, realPath(at))
+	}
+	return g
 }
 
 // Check resolves dir and returns its real path, or a *RootError.
@@ -57,13 +65,13 @@ func (g Guard) Check(dir string) (string, error) {
 			return "", &RootError{dir, "it belongs to the system (" + sys + ")"}
 		}
 	}
-	for _, home := range g.Homes {
-		if home = realPath(home); home != "/" && within(home, real) {
+	for _, home := range g.homes {
+		if home != "/" && within(home, real) {
 			return "", &RootError{dir, "it is or contains the home directory " + home + "; choose a directory inside it"}
 		}
 	}
-	for _, own := range g.Own {
-		if own = realPath(own); within(own, real) || within(real, own) {
+	for _, own := range g.own {
+		if within(own, real) || within(real, own) {
 			return "", &RootError{dir, "it holds this product's own files (" + own + ")"}
 		}
 	}

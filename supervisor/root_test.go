@@ -25,7 +25,7 @@ func TestRootsThatAreRefused(t *testing.T) {
 	os.Symlink(home, filepath.Join(base, "link", "home"))
 	file := filepath.Join(project, "file")
 	os.WriteFile(file, nil, 0o644)
-	g := Guard{Homes: []string{home}, Own: []string{own}}
+	g := NewGuard([]string{home}, []string{own})
 	for _, dir := range []string{
 		"/", "/etc", "/usr/share", "/proc", "/proc/self", "/root", "/home", "/tmp", "/var", "/var/lib",
 		home, filepath.Dir(home), base, home + "/", home + "/src/..", own, filepath.Join(own), filepath.Dir(own), filepath.Join(home, ".local"),
@@ -51,7 +51,7 @@ func TestEnclosingRepository(t *testing.T) {
 	deep := filepath.Join(home, "repo", "a", "b")
 	os.MkdirAll(deep, 0o755)
 	os.Mkdir(filepath.Join(home, ".git"), 0o755) // takes nobody's home
-	g := Guard{Homes: []string{home}}
+	g := NewGuard([]string{home}, nil)
 	if got := g.EnclosingRepository(deep); got != deep {
 		t.Errorf("without a repository: %q", got)
 	}

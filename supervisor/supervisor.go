@@ -166,9 +166,7 @@ func (s *Supervisor) Reload() ([]config.Warning, error) {
 }
 
 // guard says which directories may be roots for a user whose home this is.
-func (s *Supervisor) guard(home string) Guard {
-	return Guard{Homes: []string{home}, Own: s.own}
-}
+func (s *Supervisor) guard(home string) Guard { return NewGuard([]string{home}, s.own) }
 
 // OpenSession opens a session, or finds the command-line session that the
 // request means. The secret is not empty for a new API session. The root comes
