@@ -26,6 +26,10 @@ type cgroups struct {
 	v2   bool
 	dirs []string // one parent per hierarchy; v2 has one
 	next atomic.Int64
+
+	mu     sync.Mutex
+	spare  *cgroup // made ahead of who needs it; nil: there is none
+	closed bool
 }
 
 const cgroupRoot = "/sys/fs/cgroup"
@@ -166,6 +170,14 @@ func removeTree(dir string) {
 
 // close removes the daemon's parents; groups in use stay.
 func (c *cgroups) close() {
+	c.mu.Lock()
+	c.closed = true
+	spare := c.spare
+	c.spare = nil
+	c.mu.Unlock()
+	if spare != nil {
+		spare.remove()
+	}
 	for _, dir := range c.dirs {
 		removeTree(dir)
 	}
@@ -202,9 +214,55 @@ type cgroup struct {
 	pids   int        // pids.events
 }
 
-// create makes a group with the profile's limits. Groups without a limit are
+// create returns a group with the profile's limits. Groups without a limit are
 // made all the same: they count what a whole tree takes.
 func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
+	if g := c.take(); g != nil {
+		if g.limit(l) == nil {
+			return g, nil
+		}
+		g.remove()
+	}
+	g, err := c.make()
+	if err != nil {
+		return nil, err
+	}
+	if err := g.limit(l); err != nil {
+		g.remove()
+		return nil, err
+	}
+	return g, nil
+}
+
+// take returns the group that was made ahead, or nil.
+func (c *cgroups) take() *cgroup {
+	c.mu.Lock()
+	g := c.spare
+	c.spare = nil
+	c.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	for _, dir := range g.dirs {
+		if unix.Access(dir, unix.F_OK) != nil { // see again
+			g.remove()
+			return nil
+		}
+	}
+	return g
+}
+
+// stock makes a group ahead of who needs it.
+func (c *cgroups) stock() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.spare == nil && !c.closed {
+		c.spare, _ = c.make() // create will say what is wrong
+	}
+}
+
+// make makes a group without limits.
+func (c *cgroups) make() (*cgroup, error) {
 	name := strconv.FormatInt(c.next.Add(1), 10)
 	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
 	for _, parent := range c.dirs {
@@ -221,10 +279,6 @@ func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 			return nil, err
 		}
 		g.dirs = append(g.dirs, dir)
-	}
-	if err := g.limit(l); err != nil {
-		g.remove()
-		return nil, err
 	}
 	kills := "memory.oom_control"
 	if g.v2 {
@@ -275,18 +329,30 @@ func (g *cgroup) limit(l profile.Limits) error {
 // write finds the hierarchy that has the file.
 func (g *cgroup) write(file, value string) error {
 	for _, dir := range g.dirs {
-		path := filepath.Join(dir, file)
-		if _, err := os.Stat(path); err == nil {
-			return os.WriteFile(path, []byte(value), 0)
+		if err := writeTo(filepath.Join(dir, file), value); !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
 	return os.ErrNotExist
 }
 
+// writeTo writes to a file of the kernel's. os.WriteFile would ask its poller, too.
+func writeTo(name, value string) error {
+	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	if _, err := unix.Write(fd, []byte(value)); err != nil {
+		return &os.PathError{Op: "write", Path: name, Err: err}
+	}
+	return nil
+}
+
 // add moves a process into a group of v2, where a thread cannot go alone.
 func (g *cgroup) add(pid int) error {
 	for _, dir := range g.dirs {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+		if err := writeTo(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
 			return fmt.Errorf("move process into its group: %w", err)
 		}
 	}
@@ -316,7 +382,7 @@ func (g *cgroup) enter() (leave func() error, err error) {
 
 // moveSelf moves the calling thread; 0 is whoever writes (cgroups(7)).
 func moveSelf(dir string) error {
-	if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0); err != nil {
+	if err := writeTo(filepath.Join(dir, "tasks"), "0"); err != nil {
 		return fmt.Errorf("move this thread into a group: %w", err)
 	}
 	return nil

@@ -193,6 +193,7 @@ func (p *Process) tidy(told bool) {
 	p.stopListening()
 	if p.cgroup != nil {
 		p.cgroup.remove()
+		p.host.cgroups.stock()
 	}
 }
 

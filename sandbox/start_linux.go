@@ -278,13 +278,13 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	free := stage.FDFree
 	args := append([]string{"--as-pid-1"}, p.args...) // the stage reaps
 	var extra []*os.File
-	for range p.nulls {
+	if p.nulls > 0 {
 		null, err := os.Open(os.DevNull)
 		if err != nil {
 			return l, err
 		}
-		extra = append(extra, l.add(null))
-		free++
+		extra = append(extra, slices.Repeat([]*os.File{l.add(null)}, p.nulls)...)
+		free += p.nulls
 	}
 	if p.Command.Program != nil {
 		extra = append(extra, p.Command.Program)
