@@ -25,12 +25,14 @@ import (
 type cgroups struct {
 	v2   bool
 	dirs []string // one parent per hierarchy; v2 has one
-	next atomic.Int64
 
 	mu     sync.Mutex
 	spare  *cgroup // made ahead of who needs it; nil: there is none
 	closed bool
 }
+
+// groupNumber is that of the latest group: a process's own are all in one place.
+var groupNumber atomic.Int64
 
 const cgroupRoot = "/sys/fs/cgroup"
 
@@ -263,7 +265,7 @@ func (c *cgroups) stock() {
 
 // make makes a group without limits.
 func (c *cgroups) make() (*cgroup, error) {
-	name := strconv.FormatInt(c.next.Add(1), 10)
+	name := strconv.FormatInt(groupNumber.Add(1), 10)
 	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
 	for _, parent := range c.dirs {
 		dir := filepath.Join(parent, name)
