@@ -2,13 +2,14 @@ package ipc
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,14 +95,21 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 		r.Stdio = names
 		r.Passed.each(func(_ string, p *Passed) { fds = append(fds, int(p.File.Fd())) })
 	}
-	body, header, err := encodeBody(r)
+	body, _, err := encodeBody(r)
+	if err != nil {
+		return nil, err
+	}
+	request, err := c.post(path, body, fds != nil)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		one := c.wires.take()
-		again := one != nil && fds == nil
-		if one == nil || fds != nil {
+		var one *wire
+		if fds == nil {
+			one = c.wires.take()
+		}
+		again := one != nil
+		if one == nil {
 			one, err = c.wire(ctx, fds)
 			var start *startError
 			if errors.As(err, &start) {
@@ -111,21 +119,35 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 				return nil, fmt.Errorf("POST %q: %w", path, err)
 			}
 		}
-		req, err := c.request(ctx, "POST", path, bytes.NewReader(body), header)
-		if err != nil {
-			one.conn.Close()
-			return nil, err
-		}
-		req.Close = fds != nil
-		a, err := c.over(ctx, one, req)
+		a, err := c.over(ctx, one, request)
 		if err == nil {
 			return a, nil
 		}
+		err = fmt.Errorf("POST %q: %w", path, err)
 		// One that the daemon had closed, or closed without reading the request.
 		if !again || !errors.Is(err, errUnread) || ctx.Err() != nil {
 			return nil, err
 		}
 	}
+}
+
+// post writes a request with a body of JSON; last: nothing follows it on its connection.
+func (c *Client) post(path string, body []byte, last bool) ([]byte, error) {
+	b := make([]byte, 0, 512+len(body))
+	b = append(append(append(b, "POST "...), path...), " HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: "...)
+	b = append(strconv.AppendInt(b, int64(len(body)), 10), "\r\n"...)
+	for _, field := range []struct{ name, value string }{{UserHeader + ": ", c.User}, {"Authorization: Bearer ", string(c.Secret)}} {
+		if strings.ContainsFunc(field.value, func(r rune) bool { return r < ' ' || r == 0x7f }) { // RFC 9110, 5.5
+			return nil, fmt.Errorf("POST %q: a control character in the value of %s", path, strings.TrimSpace(field.name))
+		}
+		if field.value != "" {
+			b = append(append(append(b, field.name...), field.value...), "\r\n"...)
+		}
+	}
+	if last {
+		b = append(b, "Connection: close\r\n"...)
+	}
+	return append(append(b, "\r\n"...), body...), nil
 }
 
 // wire connects, to send fds with the first request where there are any.
@@ -160,15 +182,15 @@ var errUnread = errors.New("the daemon closed the connection")
 
 // over sends a request over a wire and reads the head of the answer. The body's end
 // gives the wire back, if it can be used again.
-func (c *Client) over(ctx context.Context, one *wire, req *http.Request) (*reply, error) {
+func (c *Client) over(ctx context.Context, one *wire, request []byte) (*reply, error) {
 	stop := context.AfterFunc(ctx, func() { one.conn.SetDeadline(time.Unix(1, 0)) })
-	resp, err := one.exchange(req)
+	resp, err := one.exchange(request)
 	if !stop() || err != nil {
 		one.conn.Close()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("%s %q: %w", req.Method, req.URL.Path, err)
+		return nil, err
 	}
 	a := &reply{resp: resp, wire: one, client: c}
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted {
@@ -178,12 +200,8 @@ func (c *Client) over(ctx context.Context, one *wire, req *http.Request) (*reply
 	return nil, readError(resp)
 }
 
-func (one *wire) exchange(req *http.Request) (*http.Response, error) {
-	w := bufio.NewWriter(one.conn)
-	err := req.Write(w)
-	if err == nil {
-		err = w.Flush()
-	}
+func (one *wire) exchange(request []byte) (*http.Response, error) {
+	_, err := one.conn.Write(request)
 	if _, none := one.read.Peek(1); none != nil { // a daemon that refuses may have answered without reading all
 		if err == nil {
 			err = none
@@ -197,7 +215,7 @@ func (one *wire) exchange(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return http.ReadResponse(one.read, req)
+	return http.ReadResponse(one.read, nil)
 }
 
 // reply is the body of an answer.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,5 +89,15 @@ func TestWires(t *testing.T) {
 	}
 	if err := start(); err != nil || connections.Load() != 3 {
 		t.Errorf("and then: %v, %d connections", err, connections.Load())
+	}
+}
+
+// What a header can't hold is refused before anything is sent.
+func TestPostRefusesControlCharacters(t *testing.T) {
+	for _, c := range []*Client{{User: "a\r\nX: y"}, {Secret: "s\n"}, {User: "a\x00"}, {User: "a\x7f"}} {
+		c.Socket = filepath.Join(t.TempDir(), "nobody")
+		if _, err := c.StartExec(t.Context(), ExecRequest{Session: "s", Command: "true"}); err == nil || !strings.Contains(err.Error(), "control character") {
+			t.Errorf("%q, %q: %v", c.User, string(c.Secret), err)
+		}
 	}
 }
