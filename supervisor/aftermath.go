@@ -36,10 +36,8 @@ func (s *Supervisor) beforeRun(e *Exec, j *judgement) *afterCheck {
 // ended: there is nothing to look after any more. Nobody waits for that; should the note
 // stay, the next daemon looks once more.
 func (c *afterCheck) ended() {
-	c.e.later(func() {
-		c.before.Done()
-		c.note.End()
-	})
+	c.before.Done()
+	c.e.later(func() { c.note.End() })
 }
 
 // after takes out what the command left under protected names. All of its
