@@ -25,14 +25,8 @@ import (
 type cgroups struct {
 	v2   bool
 	dirs []string // one parent per hierarchy; v2 has one
-
-	mu     sync.Mutex
-	spare  *cgroup // made ahead of who needs it; nil: there is none
-	closed bool
+	next atomic.Int64
 }
-
-// groupNumber is that of the latest group: a process's own are all in one place.
-var groupNumber atomic.Int64
 
 const cgroupRoot = "/sys/fs/cgroup"
 
@@ -172,14 +166,6 @@ func removeTree(dir string) {
 
 // close removes the daemon's parents; groups in use stay.
 func (c *cgroups) close() {
-	c.mu.Lock()
-	c.closed = true
-	spare := c.spare
-	c.spare = nil
-	c.mu.Unlock()
-	if spare != nil {
-		spare.remove()
-	}
 	for _, dir := range c.dirs {
 		removeTree(dir)
 	}
@@ -216,56 +202,10 @@ type cgroup struct {
 	pids   int        // pids.events
 }
 
-// create returns a group with the profile's limits. Groups without a limit are
+// create makes a group with the profile's limits. Groups without a limit are
 // made all the same: they count what a whole tree takes.
 func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
-	if g := c.take(); g != nil {
-		if g.limit(l) == nil {
-			return g, nil
-		}
-		g.remove()
-	}
-	g, err := c.make()
-	if err != nil {
-		return nil, err
-	}
-	if err := g.limit(l); err != nil {
-		g.remove()
-		return nil, err
-	}
-	return g, nil
-}
-
-// take returns the group that was made ahead, or nil.
-func (c *cgroups) take() *cgroup {
-	c.mu.Lock()
-	g := c.spare
-	c.spare = nil
-	c.mu.Unlock()
-	if g == nil {
-		return nil
-	}
-	for _, dir := range g.dirs {
-		if unix.Access(dir, unix.F_OK) != nil { // see again
-			g.remove()
-			return nil
-		}
-	}
-	return g
-}
-
-// stock makes a group ahead of who needs it.
-func (c *cgroups) stock() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.spare == nil && !c.closed {
-		c.spare, _ = c.make() // create will say what is wrong
-	}
-}
-
-// make makes a group without limits.
-func (c *cgroups) make() (*cgroup, error) {
-	name := strconv.FormatInt(groupNumber.Add(1), 10)
+	name := strconv.FormatInt(c.next.Add(1), 10)
 	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
 	for _, parent := range c.dirs {
 		dir := filepath.Join(parent, name)
@@ -281,6 +221,10 @@ func (c *cgroups) make() (*cgroup, error) {
 			return nil, err
 		}
 		g.dirs = append(g.dirs, dir)
+	}
+	if err := g.limit(l); err != nil {
+		g.remove()
+		return nil, err
 	}
 	kills := "memory.oom_control"
 	if g.v2 {
@@ -340,15 +284,26 @@ func (g *cgroup) write(file, value string) error {
 
 // writeTo writes to a file of the kernel's. os.WriteFile would ask its poller, too.
 func writeTo(name, value string) error {
-	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
+	var fd int
+	open := func() (err error) { fd, err = unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0); return err }
+	if err := uninterrupted(open); err != nil {
 		return &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
-	if _, err := unix.Write(fd, []byte(value)); err != nil {
+	write := func() error { _, err := unix.Write(fd, []byte(value)); return err }
+	if err := uninterrupted(write); err != nil {
 		return &os.PathError{Op: "write", Path: name, Err: err}
 	}
 	return nil
+}
+
+// uninterrupted repeats a system call that a signal interrupted.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
 }
 
 // add moves a process into a group of v2, where a thread cannot go alone.

@@ -193,7 +193,6 @@ func (p *Process) tidy(told bool) {
 	p.stopListening()
 	if p.cgroup != nil {
 		p.cgroup.remove()
-		p.host.cgroups.stock()
 	}
 }
 
