@@ -169,12 +169,12 @@ func (p *Process) reap() {
 		e.Cause = EndFileSize
 	}
 	p.exit = e
+	p.host.work.Add(1) // the host is not closed before
 	close(p.done)
 	runtime.Gosched() // to who waits for it
-	p.host.work.Go(func() {
-		time.Sleep(tidyDelay)
-		p.tidy(told)
-	})
+	time.Sleep(tidyDelay)
+	p.tidy(told)
+	p.host.work.Done()
 }
 
 // tidyDelay is how long whoever waits for the end has the processors before what it
