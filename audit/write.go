@@ -18,7 +18,8 @@ const retry = time.Second
 // maxBuffer bounds the memory that is kept from one write to the next.
 const maxBuffer = 64 << 10
 
-// wakeDelay is how long the writer lets whoever wrote go on before it sees to that.
+// wakeDelay is how long whoever wrote without the writer goes on before that is woken to see
+// to the disk and to the mirror.
 const wakeDelay = 5 * time.Millisecond
 
 // lateness bounds how long what [Log.PutAfter] wrote waits for the disk.
@@ -36,7 +37,6 @@ func (l *Log) write() {
 		l.mu.Lock()
 		l.carryOut(batch)
 		l.mu.Unlock()
-		l.mirror()
 	}
 }
 
@@ -86,9 +86,10 @@ func (l *Log) wake() {
 	}
 }
 
-// next waits for what is to be written; meanwhile what was written late goes to
+// next mirrors, and waits for what is to be written; meanwhile what was written late goes to
 // the disk. It returns nil when nothing will come any more.
 func (l *Log) next() []*pending {
+	l.mirror()
 	var p *pending
 	open := true
 	select {
@@ -103,13 +104,11 @@ func (l *Log) next() []*pending {
 		select {
 		case p, open = <-l.queue:
 		case <-l.wrote:
-			l.mirror()
 			return l.next()
 		case <-late:
 			l.mu.Lock()
 			l.sync() // who waits for it learns its error
 			l.mu.Unlock()
-			l.mirror()
 			return l.next()
 		}
 	}

@@ -97,6 +97,17 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
+// requestError names the request that an error is of; one of Client.Start is its own.
+func requestError(method, path string, err error) error {
+	var start *startError
+	if errors.As(err, &start) {
+		return start.error
+	}
+	return fmt.Errorf("%s %q: %w", method, path, err)
+}
+
+func accepted(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
+
 // dial connects and makes sure of who listens before a byte is sent.
 func dial(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
@@ -132,8 +143,8 @@ func serverUID(c net.Conn) (int, error) {
 	return uid, uerr
 }
 
-// request makes a request.
-func (c *Client) request(ctx context.Context, method, path string, body io.Reader, header map[string]string) (*http.Request, error) {
+// do sends a request and returns the answer's body, which the caller closes.
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader, header map[string]string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://sandboxd"+path, body)
 	if err != nil {
 		return nil, err
@@ -147,24 +158,11 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	if c.Secret != "" {
 		req.Header.Set("Authorization", "Bearer "+string(c.Secret))
 	}
-	return req, nil
-}
-
-// do sends a request and returns the answer's body, which the caller closes.
-func (c *Client) do(ctx context.Context, method, path string, body io.Reader, header map[string]string) (io.ReadCloser, error) {
-	req, err := c.request(ctx, method, path, body, header)
-	if err != nil {
-		return nil, err
-	}
 	resp, err := c.client().Do(req)
-	var start *startError
-	if errors.As(err, &start) {
-		return nil, start.error
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", method, path, err)
+		return nil, requestError(method, path, err)
 	}
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+	if accepted(resp) {
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
@@ -185,22 +183,22 @@ func readError(resp *http.Response) error {
 // ask sends a request with a JSON body and decodes the answer.
 func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req Req) (Resp, error) {
 	var resp Resp
-	body, header, err := encodeBody(req)
+	body, err := encodeBody(req)
 	if err != nil {
 		return resp, err
 	}
-	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(body), header, &resp)
+	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(body), map[string]string{"Content-Type": "application/json"}, &resp)
 }
 
-// encodeBody writes a request as a body, and the header that goes with it.
-func encodeBody[Req any](req Req) ([]byte, map[string]string, error) {
+// encodeBody writes a request as a body.
+func encodeBody[Req any](req Req) ([]byte, error) {
 	body := encode(req)
 	if bytes.Contains(body, []byte(`\ufffd`)) { // what encoding/json writes for bytes that are none of UTF-8
 		if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
-			return nil, nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
+			return nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
 		}
 	}
-	return body, map[string]string{"Content-Type": "application/json"}, nil
+	return body, nil
 }
 
 // fetch sends a request without a body and decodes the answer.

@@ -95,7 +95,7 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 		r.Stdio = names
 		r.Passed.each(func(_ string, p *Passed) { fds = append(fds, int(p.File.Fd())) })
 	}
-	body, _, err := encodeBody(r)
+	body, err := encodeBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,8 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 		}
 		again := one != nil
 		if one == nil {
-			one, err = c.wire(ctx, fds)
-			var start *startError
-			if errors.As(err, &start) {
-				return nil, start.error
-			}
-			if err != nil {
-				return nil, fmt.Errorf("POST %q: %w", path, err)
+			if one, err = c.wire(ctx, fds); err != nil {
+				return nil, requestError("POST", path, err)
 			}
 		}
 		a, err := c.over(ctx, one, request)
@@ -193,7 +188,7 @@ func (c *Client) over(ctx context.Context, one *wire, request []byte) (*reply, e
 		return nil, err
 	}
 	a := &reply{resp: resp, wire: one, client: c}
-	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted {
+	if accepted(resp) {
 		return a, nil
 	}
 	defer a.Close()

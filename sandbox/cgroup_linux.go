@@ -284,26 +284,13 @@ func (g *cgroup) write(file, value string) error {
 
 // writeTo writes to a file of the kernel's. os.WriteFile would ask its poller, too.
 func writeTo(name, value string) error {
-	var fd int
-	open := func() (err error) { fd, err = unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0); return err }
-	if err := uninterrupted(open); err != nil {
+	fd, err := unix.Open(name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
 		return &os.PathError{Op: "open", Path: name, Err: err}
 	}
-	defer unix.Close(fd)
-	write := func() error { _, err := unix.Write(fd, []byte(value)); return err }
-	if err := uninterrupted(write); err != nil {
-		return &os.PathError{Op: "write", Path: name, Err: err}
-	}
-	return nil
-}
-
-// uninterrupted repeats a system call that a signal interrupted.
-func uninterrupted(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
+	f := os.NewFile(uintptr(fd), name)
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
 }
 
 // add moves a process into a group of v2, where a thread cannot go alone.

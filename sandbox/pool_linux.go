@@ -199,7 +199,7 @@ func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 	p.work.Go(func() {
 		select {
 		case <-proc.Done():
-			time.Sleep(time.Millisecond) // whoever waits for the end comes first
+			time.Sleep(tidyDelay) // whoever waits for the end comes first
 		case <-time.After(refillDelay):
 		}
 		if len(h.starts) < runtime.NumCPU() {

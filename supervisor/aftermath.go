@@ -22,20 +22,21 @@ type afterCheck struct {
 	start  time.Time
 	// note has the next daemon look, should this one die; nothing runs without.
 	note *aftermath.Note
-	err  error
 }
 
-// beforeRun notes what stands under protected names before the command begins.
-func (s *Supervisor) beforeRun(e *Exec, j *judgement) *afterCheck {
-	c := &afterCheck{s: s, e: e, j: j, before: aftermath.Before(j.names, &s.seen)}
-	c.start = time.Now()
-	c.note, c.err = s.notes.Begin(aftermath.Begun{Exec: e.ID, Session: e.Session.ID, Root: e.Session.Root, Start: c.start, Held: j.plan.Mounts(), Granted: j.widened}, c.before)
-	return c
+// begin notes what stands under protected names before the command begins.
+func (c *afterCheck) begin() (err error) {
+	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
+	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.plan.Mounts(), Granted: c.j.widened}, c.before)
+	return err
 }
 
 // ended: there is nothing to look after any more. Nobody waits for that; should the note
 // stay, the next daemon looks once more.
 func (c *afterCheck) ended() {
+	if c.before == nil { // it did not come as far
+		return
+	}
 	c.before.Done()
 	c.e.later(func() { c.note.End() })
 }

@@ -32,13 +32,10 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 		return base.unrecorded(err)
 	}
 	// The sandbox is made ready while the records go to the disk; the command waits for them.
-	var check *afterCheck
-	gate := sandbox.NewGate(func() error {
-		check = s.beforeRun(e, j)
-		return check.err
-	})
+	check := &afterCheck{s: s, e: e, j: j}
+	gate := sandbox.NewGate(check.begin)
 	ran := make(chan Result, 1)
-	go func() { ran <- s.execute(ctx, e, j, base, gate, &check) }()
+	go func() { ran <- s.execute(ctx, e, j, base, gate, check) }()
 	unrecorded := s.recordStart(e, j, d, decided)
 	gate.Open(unrecorded)
 	result := <-ran
@@ -58,7 +55,7 @@ func (r Result) unrecorded(err error) Result {
 	return r
 }
 
-func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, looked **afterCheck) Result {
+func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, check *afterCheck) Result {
 	if err := e.Request.Passed.permitted(j.plan.Profile); err != nil {
 		return base.with(failure(err))
 	}
@@ -68,11 +65,8 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	}
 	defer e.later(st.close)
 	proc, err := s.Host.Start(ctx, j.plan, st.child, gate)
-	check := *looked
 	if err != nil {
-		if check != nil {
-			check.ended()
-		}
+		check.ended()
 		return base.with(startFailure(err))
 	}
 	check.note.First(proc.First())
