@@ -180,14 +180,7 @@ func TestManifestOfAnyNames(t *testing.T) {
 		}
 	}
 	b.command("for f in *; do echo x > \"$f.vim\"; mv \"$f.vim\" \"$f.code-workspace\"; done")
-	data, err := os.ReadFile(filepath.Join(b.trash, "x-1", "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var items []aftermath.Item
-	if err := json.Unmarshal(data, &items); err != nil {
-		t.Fatal(err)
-	}
+	items := b.manifest(t)
 	if len(items) < 2 {
 		t.Errorf("found %+v", items)
 	}
@@ -198,17 +191,23 @@ func TestManifestOfAnyNames(t *testing.T) {
 	}
 }
 
-func TestManifestSaysWhereThingsCameFrom(t *testing.T) {
-	b := newBench(t)
-	b.command("echo x > AGENTS.md")
+// manifest is what the first command's lists.
+func (b *bench) manifest(t *testing.T) (items []aftermath.Item) {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join(b.trash, "x-1", "manifest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var items []aftermath.Item
 	if err := json.Unmarshal(data, &items); err != nil {
 		t.Fatal(err)
 	}
+	return items
+}
+
+func TestManifestSaysWhereThingsCameFrom(t *testing.T) {
+	b := newBench(t)
+	b.command("echo x > AGENTS.md")
+	items := b.manifest(t)
 	if len(items) != 1 || items[0].Path != filepath.Join(b.project, "AGENTS.md") || items[0].Exec != "x-1" || items[0].Why == "" {
 		t.Errorf("manifest: %s", data)
 	}
