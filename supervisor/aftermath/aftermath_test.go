@@ -209,7 +209,7 @@ func TestManifestSaysWhereThingsCameFrom(t *testing.T) {
 	b.command("echo x > AGENTS.md")
 	items := b.manifest(t)
 	if len(items) != 1 || items[0].Path != filepath.Join(b.project, "AGENTS.md") || items[0].Exec != "x-1" || items[0].Why == "" {
-		t.Errorf("manifest: %s", data)
+		t.Errorf("manifest: %+v", items)
 	}
 	if content, err := os.ReadFile(items[0].Trash); err != nil || string(content) != "x\n" {
 		t.Errorf("in the trash: %q, %v", content, err)
