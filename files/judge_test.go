@@ -244,6 +244,33 @@ func TestNamedSandboxes(t *testing.T) {
 	}
 }
 
+// R-FS-03: a name of several elements holds although a sandbox's root lies in the middle of it; one that ends at the
+// root, or above it, was meant by whoever named the root.
+func TestNamesAcrossRoots(t *testing.T) {
+	r := rulesFor(t, func(c *Config) {
+		c.Paths = map[string]Sandbox{"project": {Root: ".", Mode: "rw"}, "config": {Root: "config", Mode: "rw"}, "git": {Root: "sub/.git", Mode: "rw"}, "far": {Root: "/srv/config", Mode: "rw"}}
+		c.Hidden, c.ReadOnly, c.Protected = []string{"config/keys"}, []string{"config/*.lock"}, []string{"config", ".git"}
+	}, nil)
+	for _, c := range []struct {
+		op   Op
+		path string
+		want string
+	}{
+		{Read, "/p/config/keys", block}, {Read, "/p/config/keys/a", block}, {Read, "/p/a/config/keys", block}, {Read, "/p/config/a", auto},
+		{Create, "/p/config/x.lock", block}, {Create, "/p/config/x.md", auto}, {Create, "/p/config/config/x.md", twice}, {Create, "/p/a/config/x.md", twice},
+		{Create, "/p/sub/.git/x.md", auto}, {Create, "/p/sub/.git/hooks/x.md", twice},
+		{Read, "/srv/config/keys", auto},
+	} {
+		kind := Absent
+		if c.op == Read {
+			kind = File
+		}
+		if v := r.Judge(Request{Op: c.op}, facts(c.path, kind)); outcome(v) != c.want {
+			t.Errorf("%s %s: got %s (%s), want %s", c.op, c.path, outcome(v), v.Why, c.want)
+		}
+	}
+}
+
 // What counts is where a path leads, and also how it was spelled.
 func TestJudgeByRealPath(t *testing.T) {
 	r := rulesFor(t, func(c *Config) { c.Hidden = append(c.Hidden, "secret") }, nil)

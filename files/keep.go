@@ -25,15 +25,6 @@ type Kept interface {
 	Content(step int) (*os.File, error)
 }
 
-// Outcome is what became of one step of a change that was cut off.
-type Outcome string
-
-const (
-	Undone  Outcome = "undone"  // everything is as it was before the step
-	Done    Outcome = "done"    // everything is as the step wanted it
-	Unknown Outcome = "unknown" // neither; somebody else changed it since
-)
-
 // PartialError is a change of several steps that stopped on the way. The first
 // Done steps were carried out, and can be undone.
 type PartialError struct {

@@ -48,23 +48,30 @@ func (n Names) Patterns() []string { return n.texts }
 
 // Match reports whether a relative, clean path, or a folder on the way to it,
 // matches, and by which pattern.
-func (n Names) Match(rel string) (pattern string, ok bool) {
+func (n Names) Match(rel string) (pattern string, ok bool) { return n.matchBelow(rel, 0) }
+
+// matchBelow is Match for what ends below the first folders of the path.
+func (n Names) matchBelow(rel string, folders int) (pattern string, ok bool) {
 	if len(n.texts) == 0 || rel == "" || rel == "." {
 		return "", false
 	}
 	parts := strings.Split(fold(rel), "/")
 	for i, part := range parts {
-		if p, ok := n.exact[part]; ok {
+		if p, ok := n.exact[part]; ok && i >= folders {
 			return p, true
 		}
 		for _, g := range n.globs {
-			if g.matchesAt(parts[i:]) {
+			if i+len(g.parts) > folders && g.matchesAt(parts[i:]) {
 				return g.text, true
 			}
 		}
 	}
 	return "", false
 }
+
+// SameName reports whether two patterns are one, as file systems that ignore
+// case would have it.
+func SameName(a, b string) bool { return fold(a) == fold(b) }
 
 func (g namePattern) matchesAt(parts []string) bool {
 	if len(parts) < len(g.parts) {

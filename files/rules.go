@@ -83,7 +83,7 @@ func NewRules(c Config, at Place) (*Rules, error) {
 	slices.SortStableFunc(r.roots, func(a, b Root) int { return len(b.Path) - len(a.Path) })
 	lift := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(p string) bool {
-			return slices.ContainsFunc(c.Unprotected, func(u string) bool { return fold(u) == fold(p) })
+			return slices.ContainsFunc(c.Unprotected, func(u string) bool { return SameName(u, p) })
 		})
 	}
 	for _, list := range []struct {
@@ -130,14 +130,21 @@ func (r *Rules) Absolute(asked string) (abs string, dir bool, err error) {
 	return clean, dir, nil
 }
 
-// matches looks for a name in what a path has below its sandbox's root. Who
-// names a root inside ".git" means it.
+// matches looks for a name in what a path has below its sandbox's root: who
+// names a root inside ".git" means it. The name may begin in a sandbox around
+// it, so that "config/keys" holds in a sandbox of the root "config", too.
 func (r *Rules) matches(n Names, abs string) (string, bool) {
-	_, rel, ok := r.Locate(abs)
-	if !ok {
-		return "", false
+	inner, _, _ := r.Locate(abs)
+	for _, root := range r.roots {
+		if !below(root.Path, abs) {
+			continue
+		}
+		folders := strings.Count(inner.Path, "/") - strings.Count(root.Path, "/")
+		if pattern, ok := n.matchBelow(strings.TrimPrefix(strings.TrimPrefix(abs, root.Path), "/"), folders); ok {
+			return pattern, true
+		}
 	}
-	return n.Match(rel)
+	return "", false
 }
 
 // hasSuffix reports whether a sandbox permits a file name.

@@ -91,15 +91,15 @@ func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) 
 	if err != nil {
 		return err
 	}
-	var outcomes []files.Outcome
+	var made int
 	err = s.once(ctx, plan, j.setup, func(client *worker.Client) (err error) {
-		outcomes, err = client.Settle(ctx, r.Steps)
+		made, err = client.Settle(ctx, r.Steps)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("settle change %q: %w", r.ID, err)
 	}
-	return s.Undo.Settle(r.ID, outcomes)
+	return s.Undo.Settle(r.ID, made)
 }
 
 // configureUndo has the undo store keep what the configuration says.

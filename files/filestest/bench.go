@@ -76,7 +76,8 @@ type Options struct {
 	Store  string        // "": a fresh folder
 	// Process starts the worker as a process of its own.
 	Process bool
-	// UID is the user of the worker's process, if it is not ours; wants Process.
+	// UID is the user of the worker's process where the test runs as root; else it is
+	// ours. Wants Process.
 	UID int
 	// Fault arms the worker's process, see Fault.
 	Fault string
@@ -159,7 +160,7 @@ func (b *Bench) Restart(process bool) error {
 	}
 	if process {
 		b.Worker = Play("worker")
-		if b.uid != 0 {
+		if b.uid != 0 && os.Geteuid() == 0 {
 			b.Worker.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(b.uid), Gid: uint32(b.uid)}}
 		}
 		b.Worker.Stdin = theirs
@@ -290,11 +291,11 @@ func (b *Bench) Recover() error {
 	ctx, cancel := b.Context()
 	defer cancel()
 	for _, r := range b.Store.Pending() {
-		outcomes, err := b.Client.Settle(ctx, r.Steps)
+		made, err := b.Client.Settle(ctx, r.Steps)
 		if err != nil {
 			return err
 		}
-		if err := b.Store.Settle(r.ID, outcomes); err != nil {
+		if err := b.Store.Settle(r.ID, made); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,8 @@
 // died; then the record is pending until Settle has looked.
 //
 //	for _, r := range s.Pending() {
-//		outcomes, err := client.Settle(ctx, r.Steps)
-//		err = s.Settle(r.ID, outcomes)
+//		made, err := client.Settle(ctx, r.Steps)
+//		err = s.Settle(r.ID, made)
 //	}
 //	kept, err := s.Kept(id)
 //	result, err := client.Undo(ctx, kept, false, undoing)

@@ -186,22 +186,14 @@ func (s *Store) Pending() []Record {
 	return out
 }
 
-// Settle notes what became of a pending change. One of which nothing was made
-// is forgotten; one that was made in part can be undone in that part.
-func (s *Store) Settle(id string, outcomes []files.Outcome) error {
+// Settle notes how many steps of a pending change were made. One of which nothing was
+// made is forgotten; one that was made in part can be undone in that part.
+func (s *Store) Settle(id string, made int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.records[id]
-	if !ok || r.State != Pending || len(outcomes) != len(r.Steps) {
-		return fmt.Errorf("settle change %q: there is no such pending change of %d steps", id, len(outcomes))
-	}
-	made := 0
-	for i, o := range outcomes {
-		// Steps are made in order. What cannot be told counts as made, so that
-		// what it lost stays kept, unless a step before it was not.
-		if o == files.Done || o == files.Unknown && made == i {
-			made = i + 1
-		}
+	if !ok || r.State != Pending || made < 0 || made > len(r.Steps) {
+		return fmt.Errorf("settle change %q: there is no such pending change of at least %d steps", id, made)
 	}
 	return s.conclude(r, made)
 }

@@ -187,28 +187,28 @@ func TestFinish(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	for _, c := range []struct {
-		outcomes []files.Outcome
-		steps    int // 0: forgotten
-	}{
-		{[]files.Outcome{files.Done, files.Done}, 2},
-		{[]files.Outcome{files.Done, files.Undone}, 1},
-		{[]files.Outcome{files.Undone, files.Undone}, 0},
-		{[]files.Outcome{files.Undone, files.Unknown}, 0},
-		{[]files.Outcome{files.Unknown, files.Undone}, 1},
-		{[]files.Outcome{files.Done, files.Unknown}, 2},
-		{[]files.Outcome{files.Unknown, files.Done}, 2},
-	} {
+	for made := range 4 {
 		dir := filepath.Join(t.TempDir(), "state")
 		s := open(t, dir, Options{})
 		change, err := s.Begin(Record{ID: "x"})
 		must(t, err)
 		must(t, change.Keep(context.Background(), []files.Step{overwrite("/a", "a"), overwrite("/b", "b")}, []*os.File{content(t, "a"), content(t, "b")}, true))
 		s = open(t, dir, Options{}) // the daemon died
-		must(t, s.Settle("x", c.outcomes))
+		if err := s.Settle("x", made); (err != nil) != (made > 2) {
+			t.Errorf("%d of 2 steps: %v", made, err)
+		}
 		r, err := s.Get("x")
-		if (err != nil) != (c.steps == 0) || len(r.Steps) != c.steps {
-			t.Errorf("%v: got %d steps, %v", c.outcomes, len(r.Steps), err)
+		switch {
+		case made == 0:
+			if !errors.Is(err, ErrNotFound) {
+				t.Errorf("a change of which nothing was made is kept: %+v, %v", r, err)
+			}
+		case made > 2:
+			if err != nil || r.State != Pending {
+				t.Errorf("after a refusal: %+v, %v", r, err)
+			}
+		case err != nil || r.State != Made || len(r.Steps) != made:
+			t.Errorf("%d: got %+v, %v", made, r, err)
 		}
 	}
 }

@@ -50,6 +50,23 @@ func unkept(format string, args ...any) error {
 // dress makes an opened file or folder look as wanted: owner, mode, extended
 // attributes, and the modification time where there is one.
 func dress(fd int, want files.State) error {
+	if err := own(fd, want); err != nil {
+		return err
+	}
+	if err := dressXattrs(fd, want.Xattrs); err != nil {
+		return err
+	}
+	if err := owned(fd, want); err != nil {
+		return err
+	}
+	if want.ModTime != 0 {
+		return setTimesFd(fd, want.ModTime)
+	}
+	return nil
+}
+
+// own gives an opened file or folder owner and mode.
+func own(fd int, want files.State) error {
 	st, err := fstat(fd)
 	if err != nil {
 		return err
@@ -64,14 +81,13 @@ func dress(fd int, want files.State) error {
 			return unkept("its mode %04o cannot be set (%v)", want.Mode, err)
 		}
 	}
-	if err := dressXattrs(fd, want.Xattrs); err != nil {
-		return err
-	}
+	return nil
+}
+
+// owned checks what own did.
+func owned(fd int, want files.State) error {
 	if now, err := fstat(fd); err != nil || now.Mode != want.Mode || now.UID != want.UID || now.GID != want.GID {
 		return unkept("mode %04o, uid %d, gid %d became mode %04o, uid %d, gid %d", want.Mode, want.UID, want.GID, now.Mode, now.UID, now.GID)
-	}
-	if want.ModTime != 0 {
-		return setTimesFd(fd, want.ModTime)
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package tree
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"sandboxd/files"
+)
 
 const errNoAttr = unix.ENOATTR
 
@@ -11,3 +15,11 @@ func setTimesFd(fd int, ns int64) error {
 	}
 	return unix.Futimes(fd, []unix.Timeval{unix.NsecToTimeval(at.ModTime), unix.NsecToTimeval(ns)})
 }
+
+// chownLink gives a link its owner and group.
+func chownLink(dir int, name string, want files.State) error {
+	return ignoringEINTR(func() error { return unix.Fchownat(dir, name, int(want.UID), int(want.GID), unix.AT_SYMLINK_NOFOLLOW) })
+}
+
+// defaultACL: there is no such list here; what a folder's entries hand on does not change the mode.
+func defaultACL(int) (mode uint32, ok bool) { return 0, false }

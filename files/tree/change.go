@@ -2,6 +2,8 @@ package tree
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -295,10 +297,27 @@ func (d *Dir) Rmdir(name string) error {
 	return made(d.Sync())
 }
 
-// Symlink makes a symbolic link under a name that is free.
+// Symlink makes a symbolic link under a name that is free, of the owner and with the
+// modification time of want. What can't be given to its owner is not made: whether a link in a
+// folder that everybody writes to is followed depends on whose it is (protected_symlinks in
+// proc_sys_fs(5)). Its group means nothing.
 func (d *Dir) Symlink(target, name string, want files.State) error {
 	if err := ignoringEINTR(func() error { return unix.Symlinkat(target, d.fd(), name) }); err != nil {
 		return conflict(d.Path(name), err)
+	}
+	ours, err := fstatat(d.fd(), name)
+	if err != nil || ours.Kind != files.Symlink {
+		return made(changed(d.Path(name), "something else, which was put there meanwhile"))
+	}
+	if ours.UID != want.UID || ours.GID != want.GID {
+		if err := chownLink(d.fd(), name, want); err != nil && ours.UID != want.UID {
+			if now, look := fstatat(d.fd(), name); look == nil && now.ID == ours.ID {
+				_ = unlink(d.fd(), name)
+			}
+			return &files.Conflict{Path: d.Path(name), Reason: files.Unkept,
+				Found: fmt.Sprintf("the link to %q belongs to uid %d, and we, uid %d, cannot give it to them (%v)", target, want.UID, os.Geteuid(), err),
+				Hint:  "whoever may can make it by hand, with ln -s"}
+		}
 	}
 	if err := setTimes(d.fd(), name, want.ModTime); err != nil {
 		return made(conflict(d.Path(name), err))

@@ -66,6 +66,16 @@ func (d *Dir) Self() (Stat, error) {
 	return st, conflict(d.Path(""), err)
 }
 
+// Permits is the mode of a file that is made here, and in what is made here, with perm:
+// what the umask leaves of it, or the folder's default access control list, which stands in
+// its place (acl(5)).
+func (d *Dir) Permits(perm, umask uint32) uint32 {
+	if most, ok := defaultACL(d.fd()); ok {
+		return perm & most
+	}
+	return perm &^ umask
+}
+
 // Target reads a symbolic link.
 func (d *Dir) Target(name string) (string, error) {
 	target, err := readlinkat(d.fd(), name)

@@ -148,15 +148,26 @@ func (n *Fresh) again() error {
 // one, modification time. What cannot be given is a conflict: the file that it
 // replaces would silently become another.
 func (n *Fresh) Dress(want files.State) error {
-	if err := dress(int(n.f.Fd()), want); err != nil {
-		c, ok := err.(*files.Conflict)
-		if !ok {
-			return conflict(n.dir.Path(n.temp), err)
-		}
-		c.Path = n.dir.Path(n.temp)
-		return c
+	return n.looks(dress(int(n.f.Fd()), want))
+}
+
+// Own gives the file owner and mode, and leaves it what its folder has given it, an access
+// control list for example.
+func (n *Fresh) Own(want files.State) error {
+	err := own(int(n.f.Fd()), want)
+	if err == nil {
+		err = owned(int(n.f.Fd()), want)
 	}
-	return nil
+	return n.looks(err)
+}
+
+func (n *Fresh) looks(err error) error {
+	c, ok := err.(*files.Conflict)
+	if !ok {
+		return conflict(n.dir.Path(n.temp), err)
+	}
+	c.Path = n.dir.Path(n.temp)
+	return c
 }
 
 // Chmod gives the file a mode.

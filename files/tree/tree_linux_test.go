@@ -323,3 +323,38 @@ func TestResolve(t *testing.T) {
 		t.Error("a path of its own")
 	}
 }
+
+// A link comes back as its owner's or not at all; a group that is not ours to give means
+// nothing in a link.
+func TestSymlinkKeepsOwner(t *testing.T) {
+	tr, root := openTree(t)
+	d := dirOf(t, tr, ".")
+	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
+	owner := func(name string) (uint32, uint32) {
+		st, err := fstatat(d.fd(), name)
+		must(t, err)
+		return st.UID, st.GID
+	}
+	must(t, d.Symlink("a", "own", files.State{Kind: files.Symlink, UID: uid, GID: gid, ModTime: 1}))
+	if target, err := os.Readlink(filepath.Join(root, "own")); err != nil || target != "a" {
+		t.Error(target, err)
+	}
+	err := d.Symlink("a", "other", files.State{Kind: files.Symlink, UID: 12345, GID: gid, ModTime: 1})
+	if uid == 0 {
+		if u, g := owner("other"); err != nil || u != 12345 || g != gid {
+			t.Errorf("it belongs to uid %d, gid %d: %v", u, g, err)
+		}
+	} else {
+		var c *files.Conflict
+		if !errors.As(err, &c) || c.Reason != files.Unkept {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(filepath.Join(root, "other")); err == nil {
+			t.Error("it is left as ours")
+		}
+	}
+	must(t, d.Symlink("a", "group", files.State{Kind: files.Symlink, UID: uid, GID: 12345, ModTime: 1}))
+	if u, g := owner("group"); u != uid || uid == 0 && g != 12345 {
+		t.Errorf("it belongs to uid %d, gid %d", u, g)
+	}
+}

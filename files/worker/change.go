@@ -225,12 +225,11 @@ func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
 		if err != nil {
 			return err
 		}
-		folder, err := dir.Self() // the folders that are made hand on its group
+		step.After, err = l.predict(c.server.umask, dir)
 		dir.Close()
 		if err != nil {
 			return err
 		}
-		step.After = l.predict(c.server.umask, &folder)
 	}
 	c.add(step, lost, func() error {
 		if l.dir == nil {
@@ -242,12 +241,11 @@ func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
 }
 
 // putLater adds a put of which nothing is staged before its turn: its folder
-// may be made by an earlier step of the same change, and there may be many.
+// may be made by an earlier step of the same change, and there may be many. How it
+// looks is said.
 func (c *change) putLater(at spot, l *landing, lost func() (*os.File, error)) {
 	l.name, l.temp = at.name(), tempName()
-	step := files.Step{
-		Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, After: l.predict(c.server.umask, nil), Temp: l.temp,
-	}
+	step := files.Step{Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, After: l.wanted(), Temp: l.temp}
 	c.add(step, lost, func() error { return c.landIn(at, l) })
 }
 

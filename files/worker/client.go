@@ -110,17 +110,17 @@ func (c *Client) Undo(ctx context.Context, kept files.Kept, force bool, keeper f
 	return *r.Result, nil
 }
 
-// Settle finds out what became of a change that was cut off, and clears away
-// what it left under temporary names.
-func (c *Client) Settle(ctx context.Context, steps []files.Step) ([]files.Outcome, error) {
+// Settle finds out how many steps were made of a change that was cut off, and
+// clears away what it left under temporary names.
+func (c *Client) Settle(ctx context.Context, steps []files.Step) (made int, err error) {
 	r, _, err := c.ask(ctx, question{Verb: verbSettle, Steps: steps}, nil, nil, nil)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if len(r.Outcomes) != len(steps) {
-		return nil, c.fail(errors.New("not as many outcomes as steps"))
+	if r.Made < 0 || r.Made > len(steps) {
+		return 0, c.fail(fmt.Errorf("it says that %d of %d steps were made", r.Made, len(steps)))
 	}
-	return r.Outcomes, nil
+	return r.Made, nil
 }
 
 // ask sends a question and waits for its answer. A context that ends closes the

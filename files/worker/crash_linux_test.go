@@ -42,8 +42,10 @@ var crashOps = []files.Request{
 	{Op: files.Move, Path: "a", To: "moved"},
 	{Op: files.Move, Path: "a", To: "b"},
 	{Op: files.Move, Path: "a", To: "x/moved", Parents: true},
+	{Op: files.Move, Path: "a", To: "twin"},
 	{Op: files.Copy, Path: "a", To: "copied"},
 	{Op: files.Copy, Path: "a", To: "b"},
+	{Op: files.Copy, Path: "a", To: "twin"},
 	{Op: files.Mkdir, Path: "x/y", Parents: true},
 	{Op: files.Rmdir, Path: "hollow"},
 	{Op: files.Rmdir, Path: "d", Recursive: true},
@@ -61,12 +63,15 @@ func crashTree(t testing.TB, root string) {
 	for i, f := range []string{"a", "b", "d/c", "d/e/f"} {
 		must(t, os.WriteFile(filepath.Join(root, f), version(i+1), 0o640))
 	}
+	must(t, os.WriteFile(filepath.Join(root, "twin"), version(1), 0o640)) // only its time tells it from a
 	must(t, os.WriteFile(filepath.Join(root, "empty"), nil, 0o644))
 	must(t, os.Symlink("a", filepath.Join(root, "link")))
 	old := time.Now().Add(-time.Hour)
 	for _, p := range []string{"a", "b", "d/e/f", "d/e", "d/c", "d", "empty", "hollow", "."} {
 		must(t, os.Chtimes(filepath.Join(root, p), old, old))
 	}
+	older := old.Add(-time.Hour)
+	must(t, os.Chtimes(filepath.Join(root, "twin"), older, older))
 }
 
 // playDaemon carries out changes: one of crashOps, or its undoing, or random

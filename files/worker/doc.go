@@ -16,8 +16,8 @@
 // Before the worker changes anything, it sends the steps and, opened for
 // reading, the content that would be lost; it goes on when the keeper (the
 // undo store) has them on disk. A worker that dies in between leaves the
-// keeper's record to Settle, which looks at what became of each name and
-// clears away what was left under a temporary one.
+// keeper's record to Settle, which looks at what all its names hold now, tells from
+// that how many steps were made, and clears away what was left under a temporary name.
 //
 // The worker judges by the same rules as the daemon and refuses what they
 // block, so that a daemon that forgets to ask cannot make it read a hidden

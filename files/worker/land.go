@@ -23,6 +23,8 @@ type landing struct {
 	size int64
 	// want is how the file looks; nil leaves that to the umask and the folder.
 	want *files.State
+	// predicted is owner and mode of a file that could not be made at once.
+	predicted *files.State
 	// perm is what the umask is taken from; mode, where not 0, is set as it is.
 	perm, mode uint32
 	fresh      *tree.Fresh
@@ -53,8 +55,7 @@ func (l *landing) stage(umask uint32) (after files.State, err error) {
 		return after, err
 	}
 	if !ok {
-		folder, err := l.dir.Self()
-		return l.predict(umask, &folder), err
+		return l.predict(umask, l.dir)
 	}
 	l.fresh = fresh
 	if err := l.fill(); err != nil {
@@ -71,22 +72,31 @@ func (l *landing) stage(umask uint32) (after files.State, err error) {
 }
 
 // predict is what a file will be that cannot be made yet. folder is where, or the
-// nearest that exists; nil where want says all.
-func (l *landing) predict(umask uint32, folder *tree.Stat) files.State {
-	after := files.State{Kind: files.File, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mode: l.perm &^ umask}
-	switch {
-	case l.want != nil:
-		after = *l.want
-	case folder != nil && (folder.Mode&0o2000 != 0 || groupOfFolder):
-		after.GID = folder.GID
+// nearest that exists: the folders that are made hand on what that gives.
+func (l *landing) predict(umask uint32, folder *tree.Dir) (files.State, error) {
+	if l.want != nil {
+		return l.wanted(), nil
 	}
+	st, err := folder.Self()
+	if err != nil {
+		return files.State{}, err
+	}
+	l.predicted = &files.State{Kind: files.File, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mode: l.mode, Hash: l.hash, Size: l.size}
+	if l.mode == 0 {
+		l.predicted.Mode = folder.Permits(l.perm, umask)
+	}
+	if st.Mode&0o2000 != 0 || groupOfFolder {
+		l.predicted.GID = st.GID
+	}
+	return *l.predicted, nil
+}
+
+// wanted is what a file will be of which all is said.
+func (l *landing) wanted() files.State {
+	after := *l.want
+	after.ModTime, after.Hash, after.Size = 0, l.hash, l.size
 	if l.mode != 0 {
 		after.Mode = l.mode
-	}
-	after.ModTime, after.Hash, after.Size = 0, l.hash, l.size
-	if l.want == nil {
-		want := after
-		l.want = &want
 	}
 	return after
 }
@@ -106,6 +116,8 @@ func (l *landing) fill() error {
 	}
 	if l.want != nil {
 		err = l.fresh.Dress(*l.want)
+	} else if l.predicted != nil {
+		err = l.fresh.Own(*l.predicted)
 	} else if l.mode != 0 {
 		err = l.fresh.Chmod(l.mode)
 	}

@@ -49,10 +49,11 @@ type reply struct {
 	// Need asks for the kept content of a step, counted from 1.
 	Need int `json:"need,omitempty"`
 
-	Facts    *files.Facts    `json:"facts,omitempty"`
-	Preview  *files.Preview  `json:"preview,omitempty"`
-	Result   *files.Result   `json:"result,omitempty"`
-	Outcomes []files.Outcome `json:"outcomes,omitempty"`
+	Facts   *files.Facts   `json:"facts,omitempty"`
+	Preview *files.Preview `json:"preview,omitempty"`
+	Result  *files.Result  `json:"result,omitempty"`
+	// Made is how many steps of a change that was cut off were made.
+	Made int `json:"made,omitempty"`
 	// Done is how many steps were carried out before Conflict or Error.
 	Done     int             `json:"done,omitempty"`
 	Conflict *files.Conflict `json:"conflict,omitempty"`

@@ -247,9 +247,10 @@ func TestReadWhatGrows(t *testing.T) {
 // What can't be read is told with the operation's name.
 func TestReadErrorNamesTheOperation(t *testing.T) {
 	b := filestest.New(t, filestest.Options{Process: true, UID: 65534, Root: filestest.OpenFolder(t)})
-	must(t, os.Mkdir(filepath.Join(b.Root, "d"), 0o711))
+	must(t, os.Mkdir(filepath.Join(b.Root, "d"), 0o755))
 	b.Write("f", "x")
-	must(t, os.Chmod(filepath.Join(b.Root, "f"), 0o600))
+	closed(t, filepath.Join(b.Root, "d"))
+	closed(t, filepath.Join(b.Root, "f"))
 	for _, req := range []files.Request{{Op: files.List, Path: "d"}, {Op: files.Read, Path: "f"}} {
 		_, _, err := b.Do(req)
 		var c *files.Conflict
@@ -259,12 +260,19 @@ func TestReadErrorNamesTheOperation(t *testing.T) {
 	}
 }
 
+// closed takes all rights to a file or folder away until the test is over.
+func closed(t *testing.T, p string) {
+	t.Helper()
+	must(t, os.Chmod(p, 0))
+	t.Cleanup(func() { must(t, os.Chmod(p, 0o700)) })
+}
+
 // A folder that is not looked into is counted: that nothing was found there says
 // nothing.
 func TestFoldersPassedOver(t *testing.T) {
 	b := filestest.New(t, filestest.Options{Process: true, UID: 65534, Root: filestest.OpenFolder(t)})
 	b.Write("closed/a", "needle\n")
-	must(t, os.Chmod(filepath.Join(b.Root, "closed"), 0o700))
+	closed(t, filepath.Join(b.Root, "closed"))
 	b.Write(strings.Repeat("d/", 70)+"a", "needle\n")
 	for _, req := range []files.Request{{Op: files.Grep, Path: ".", Pattern: "needle", Recursive: true}, {Op: files.List, Path: ".", Recursive: true}} {
 		r := read(t, b, req)

@@ -95,7 +95,7 @@ func (s *server) answer(q question, body []byte) (r reply, content []byte) {
 			r.Result = &out
 		}
 	case q.Verb == verbSettle:
-		r.Outcomes = s.settle(q.Steps)
+		r.Made = s.settle(q.Steps)
 	default:
 		err = fmt.Errorf("no such question: %q", q.Verb)
 	}

@@ -5,18 +5,145 @@ import (
 	"sandboxd/files/tree"
 )
 
-// settle looks at what became of the steps of a change that was cut off. What
-// was left under a temporary name is cleared away, or put back. Nothing is done
+// settle looks at what became of a change that was cut off, and returns how many
+// of its steps were made. What was left under a temporary name is cleared away, or
+// put back, and a rename that had exchanged two names is finished. Nothing is done
 // that was not begun.
-func (s *server) settle(steps []files.Step) []files.Outcome {
-	out := make([]files.Outcome, len(steps))
-	for i, step := range steps {
+func (s *server) settle(steps []files.Step) int {
+	for _, step := range steps {
 		if step.Temp != "" {
 			s.clearTemp(step)
 		}
-		out[i] = s.outcome(step)
 	}
-	return out
+	m := newMoments(steps)
+	for p, turns := range m.turns {
+		if now, _, err := s.state(p); err == nil {
+			m.compare(now, turns)
+		}
+	}
+	made, exchanged := m.likeliest()
+	if exchanged {
+		s.finishExchange(steps[made-1])
+	}
+	return made
+}
+
+// moments are the points in time at which a change can have been cut off: before
+// its first step, after each, and between exchanging two names and taking the one
+// away. Steps are made in order, so that what became of one cannot be told from its
+// own names alone: a later step may have put there what an earlier one took away.
+type moments struct {
+	all []moment
+	// turns are, for each path, what it holds from which moment on.
+	turns map[string][]turn
+}
+
+// moment is one of them, and how much of what is there now speaks for it.
+type moment struct {
+	made      int  // steps
+	exchanged bool // the last of them only as far as the exchange of names
+	// agree counts the paths that hold what they held then, and times those whose
+	// modification time was that one, less those that have another.
+	agree, times int
+}
+
+type turn struct {
+	from  int // index of a moment
+	holds files.State
+}
+
+func newMoments(steps []files.Step) *moments {
+	absent := files.State{Kind: files.Absent}
+	m := &moments{all: []moment{{}}, turns: map[string][]turn{}}
+	for i, step := range steps {
+		displaced := absent
+		if step.Displaced != nil {
+			displaced = *step.Displaced
+		}
+		m.before(step.Path, step.Before)
+		if step.Kind == files.RenameStep {
+			m.before(step.To, displaced)
+			if step.Displaced != nil {
+				at := m.add(moment{made: i + 1, exchanged: true})
+				m.turn(step.Path, at, displaced)
+				m.turn(step.To, at, step.Before)
+			}
+		}
+		at := m.add(moment{made: i + 1})
+		m.turn(step.Path, at, step.After)
+		if step.Kind == files.RenameStep {
+			m.turn(step.To, at, step.Before)
+		}
+	}
+	return m
+}
+
+func (m *moments) add(one moment) int {
+	m.all = append(m.all, one)
+	return len(m.all) - 1
+}
+
+// before says what a path held before the change, if no step had to do with it yet.
+func (m *moments) before(p string, holds files.State) {
+	if len(m.turns[p]) == 0 {
+		m.turn(p, 0, holds)
+	}
+}
+
+func (m *moments) turn(p string, from int, holds files.State) {
+	m.turns[p] = append(m.turns[p], turn{from, holds})
+}
+
+// compare counts what one path holds now for the moments at which it held that.
+func (m *moments) compare(now files.State, turns []turn) {
+	for i, t := range turns {
+		if !sameMoved(now, t.holds) {
+			continue
+		}
+		to := len(m.all)
+		if i+1 < len(turns) {
+			to = turns[i+1].from
+		}
+		for k := t.from; k < to; k++ {
+			m.all[k].agree++
+			switch {
+			case t.holds.ModTime == 0 || now.Kind != files.File && now.Kind != files.Symlink: // not known, or it tells nothing
+			case t.holds.ModTime == now.ModTime:
+				m.all[k].times++
+			default:
+				m.all[k].times--
+			}
+		}
+	}
+}
+
+// likeliest is the moment that most paths speak for, and among those of equal
+// contents the one that the times speak for. What cannot be told apart counts as
+// made, so that what was lost stays kept; but no name is taken away on a guess.
+func (m *moments) likeliest() (made int, exchanged bool) {
+	best := m.all[0]
+	for _, k := range m.all[1:] {
+		better := k.agree > best.agree || k.agree == best.agree && k.times > best.times
+		if better || k.agree == best.agree && k.times == best.times && !k.exchanged {
+			best = k
+		}
+	}
+	return best.made, best.exchanged
+}
+
+// finishExchange takes away what a rename displaced and what now stands under its
+// old name. Where that fails it stays there; the undo store has it as well.
+func (s *server) finishExchange(step files.Step) {
+	_, stat, err := s.state(step.Path)
+	if err != nil {
+		return
+	}
+	dir, name, err := s.dirOf(step.Path)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	_ = dir.Remove(name, tempName(), stat)
 }
 
 // state is what a real path holds now.
@@ -49,7 +176,7 @@ func (s *server) clearTemp(step files.Step) {
 		switch {
 		case temp.Kind != files.File:
 			return
-		case s.known(dir, step) || s.unfinished(dir, name, step):
+		case s.known(dir, step) || s.unfinished(step):
 			_ = dir.Discard(step.Temp)
 		}
 	}
@@ -69,54 +196,7 @@ func (s *server) known(dir *tree.Dir, step files.Step) bool {
 
 // unfinished reports whether the path itself is as it was before, so that the
 // temporary name can only be what we had begun to write there.
-func (s *server) unfinished(dir *tree.Dir, name string, step files.Step) bool {
+func (s *server) unfinished(step files.Step) bool {
 	now, _, err := s.state(step.Path)
 	return err == nil && now.Same(step.Before)
-}
-
-// outcome compares a step with what is there.
-func (s *server) outcome(step files.Step) files.Outcome {
-	if step.Kind == files.RenameStep {
-		return s.renameOutcome(step)
-	}
-	now, _, err := s.state(step.Path)
-	switch {
-	case err != nil:
-		return files.Unknown
-	case step.Kind == files.MkdirStep && now.Kind == files.Dir:
-		return files.Done
-	case step.Kind == files.RmdirStep && now.Kind == files.Dir:
-		return files.Undone
-	case now.Same(step.After):
-		return files.Done
-	case now.Same(step.Before):
-		return files.Undone
-	}
-	return files.Unknown
-}
-
-// renameOutcome finishes a rename onto something that had exchanged the names
-// and not yet taken the displaced one away.
-func (s *server) renameOutcome(step files.Step) files.Outcome {
-	from, stat, errFrom := s.state(step.Path)
-	to, _, errTo := s.state(step.To)
-	switch {
-	case errFrom != nil || errTo != nil:
-		return files.Unknown
-	case sameMoved(to, step.Before) && from.Kind == files.Absent:
-		return files.Done
-	case step.Displaced != nil && sameMoved(to, step.Before) && from.Same(*step.Displaced):
-		dir, name, err := s.dirOf(step.Path)
-		if err != nil {
-			return files.Unknown
-		}
-		defer dir.Close()
-		if err := dir.Remove(name, tempName(), stat); err != nil {
-			return files.Unknown
-		}
-		return files.Done
-	case sameMoved(from, step.Before):
-		return files.Undone
-	}
-	return files.Unknown
 }
