@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -226,4 +227,45 @@ func (st *stage) quiet(t *testing.T) {
 			t.Fatalf("%+v, %v", status, err)
 		}
 	}
+}
+
+// R-AP-10: however early somebody looks, a question says what it is about.
+func TestQuestionIsWholeAtOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, "")
+		c, s := st.sessionOf(t, "early")
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var looking sync.WaitGroup
+		for range 3 {
+			person := st.person()
+			looking.Go(func() {
+				for ctx.Err() == nil {
+					list, err := person.Approvals(ctx)
+					if err != nil && ctx.Err() == nil {
+						t.Error(err)
+						return
+					}
+					for _, q := range list.Approvals {
+						if q.Command == "" || q.Session == "" {
+							t.Errorf("a question without its command: %+v", q)
+							stop()
+						}
+					}
+				}
+			})
+		}
+		for i := 0; i < 40 && ctx.Err() == nil; i++ {
+			x, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: fmt.Sprintf("echo x > early-%d", i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.asking(t)
+			if err := c.CancelExec(t.Context(), ipc.CancelRequest{ID: x.ID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop()
+		looking.Wait()
+	})
 }

@@ -107,6 +107,9 @@ type Call struct {
 	// that Request.Presentation is all there is. When it fails, the person is
 	// told so and may still answer, for this once.
 	Present func(ctx context.Context) (*Presentation, error)
+	// Named is called once with the question's id, before anybody can see the question:
+	// who shows it may want to know more of it. It must not block, nor call the controller.
+	Named func(id string)
 	// Asked is called once, from Decide's goroutine, when the question has
 	// been put to the queue. It must not block.
 	Asked func(Pending)

@@ -101,6 +101,9 @@ func (c *Controller) ask(w *weighed, s *session) (*question, verdict) {
 		q.building = true
 		q.wanted = c.attended(call, nil)
 	}
+	if f := call.Named; f != nil {
+		f(q.id)
+	}
 	c.questions[q.id] = q
 	t.pending++
 	q.rehash(c)

@@ -30,8 +30,7 @@ func (a *asking) forget(e *Exec) {
 }
 
 // ExecAsking is what that question is about: an execution, or a check, which
-// is none that could be followed. It is nil where no such question is open, and
-// for the moment until its asker is known.
+// is none that could be followed. It is nil where no such question is open.
 func (s *Supervisor) ExecAsking(question string) *Exec {
 	s.asking.mu.Lock()
 	defer s.asking.mu.Unlock()

@@ -75,6 +75,9 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 	if j.plan != nil {
 		v.Digest, v.Report = j.plan.Profile.Digest().String(), j.plan.Report
 	}
+	if r.DryRun && j.absent {
+		v.Warnings = append(v.Warnings, "nobody would be asked: "+noCommand(e.Request.Argv[0]))
+	}
 	if r.DryRun {
 		v.Decision, err = s.Approval.Preview(ctx, s.call(e, j))
 	} else {
@@ -167,7 +170,7 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 	}
 	e := &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
 		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}
-	call.Asked = func(p approval.Pending) { s.asking.add(e, p.ID) }
+	call.Named = func(id string) { s.asking.add(e, id) }
 	v := Verdict{Rule: class.RuleText, Warnings: warnings}
 	if request != nil {
 		v.Description, v.Risk, v.Reasons = request.Description, request.Risk, request.Reasons

@@ -243,6 +243,9 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 		if err != nil {
 			return s.refuse(e, nil, failure(err))
 		}
+		if j.absent {
+			return s.refuse(e, j, notThere(e.Request.Argv[0]))
+		}
 		judged := time.Now()
 		decision, record, err := s.decideOnce(ctx, e, j)
 		if err != nil {
@@ -322,7 +325,9 @@ type judgement struct {
 	// trusted: the session's root is writable.
 	trusted bool
 	// trusts: a yes makes the session's root writable for sandboxes.
-	trusts   bool
+	trusts bool
+	// absent: there is no such command, so that nobody is asked.
+	absent   bool
 	warnings []string
 	// input is the digest of the standard input that came with the request, in
 	// hexadecimal; "": none did.

@@ -65,9 +65,10 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		return nil, err
 	}
 	doors, callers := j.reach.doors()
+	command := s.commandOf(sess, j, effective)
 	j.plan, err = s.Host.Plan(sandbox.Request{
 		Profile: effective, Operator: operator, Doors: doors, Callers: callers,
-		Command:  s.commandOf(sess, j, effective),
+		Command:  command,
 		Files:    s.homeFiles(sess),
 		Terminal: r.Terminal,
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),
@@ -78,6 +79,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if level := j.plan.Report.Level(); level != sandbox.Enforced {
 		j.warnings = append(j.warnings, j.plan.Report.Degraded()...)
 	}
+	j.absent = absent(r, j.verdict, j.plan.Profile, command.Env)
 	j.digest = j.digestOf()
 	return j, nil
 }
@@ -132,10 +134,8 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 		Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
 		Class:  approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
-		Asked: func(p approval.Pending) {
-			s.asking.add(e, p.ID)
-			e.ask(p, j)
-		},
+		Named:  func(id string) { s.asking.add(e, id) },
+		Asked:  func(p approval.Pending) { e.ask(p, j) },
 	}
 	if v.Decision == shell.Block {
 		c.Blocked = &approval.BlockedError{Reason: v.Why, Rule: v.Rule}

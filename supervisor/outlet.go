@@ -386,10 +386,8 @@ func (o *outlet) call(t egress.Target) approval.Call {
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Tool: NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
 		Inline: e.Request.Inline && !e.Request.Terminal,
-		Asked: func(p approval.Pending) {
-			o.s.asking.add(e, p.ID)
-			e.log.add(Event{Kind: EventAsked, Pending: &p})
-		},
+		Named:  func(id string) { o.s.asking.add(e, id) },
+		Asked:  func(p approval.Pending) { e.log.add(Event{Kind: EventAsked, Pending: &p}) },
 	}
 }
 

@@ -52,10 +52,8 @@ func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skil
 	for i := range calls {
 		waits := make(chan struct{})
 		e := &Exec{Session: sess, Peer: peer, log: newEventLog(0)}
-		calls[i].Asked = func(p approval.Pending) {
-			s.asking.add(e, p.ID)
-			close(waits)
-		}
+		calls[i].Named = func(id string) { s.asking.add(e, id) }
+		calls[i].Asked = func(approval.Pending) { close(waits) }
 		done := make(chan error, 1)
 		s.work.Go(func() {
 			defer s.asking.forget(e)
