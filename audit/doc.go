@@ -22,6 +22,11 @@
 // Everything that is not printable is escaped in the JSON, so that
 // showing a raw line on a terminal is harmless.
 //
+// Records are put on the disk in a file beside them, "redo", which does not grow, and in the
+// log's own files less often: a file that grows costs the file system more. What a loss
+// of power takes from the newest file, [Open] takes from there; [Verify], before that, says
+// how much it is.
+//
 // One process at a time may hold a log open.
 //
 // # Limitations

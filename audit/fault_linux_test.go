@@ -44,16 +44,25 @@ func init() {
 }
 
 func fullDisk(dir string) error {
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=0700"); err != nil {
-		return fmt.Errorf("mount: %w", err)
-	}
-	// One file, and several: the making of a file fails too.
-	for _, rotate := range []int64{0, 30 << 10} {
-		if err := fillUp(filepath.Join(dir, fmt.Sprint("log", rotate)), filepath.Join(dir, "ballast"), rotate); err != nil {
-			return fmt.Errorf("rotate %d: %w", rotate, err)
+	// Without room for the redo file, and with it.
+	for _, size := range []string{"256k", "3m"} {
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
+			return fmt.Errorf("mount: %w", err)
+		}
+		// One file, and several: the making of a file fails too.
+		for _, rotate := range []int64{0, 30 << 10} {
+			if err := fillUp(filepath.Join(dir, fmt.Sprint("log", rotate)), filepath.Join(dir, "ballast"), rotate); err != nil {
+				return fmt.Errorf("%s, rotate %d: %w", size, rotate, err)
+			}
+		}
+		if err := readOnly(dir); err != nil {
+			return fmt.Errorf("%s: %w", size, err)
+		}
+		if err := unix.Unmount(dir, 0); err != nil {
+			return err
 		}
 	}
-	return readOnly(dir)
+	return nil
 }
 
 // fillUp appends until the disk is full, then makes room.

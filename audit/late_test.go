@@ -58,6 +58,12 @@ func TestPutAfter(t *testing.T) {
 // R-AU-03: what does not reach the disk is told to whoever waits, nothing is
 // written behind it, and it is taken out, on record, when the log goes on.
 func TestLateFails(t *testing.T) {
+	t.Run("redo", func(t *testing.T) { lateFails(t, false) })
+	t.Run("full", func(t *testing.T) { lateFails(t, true) })
+}
+
+// lateFails has the redo file fail, or where full is set the log's own.
+func lateFails(t *testing.T, full bool) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l, err := Open(dir, Options{})
 	if err != nil {
@@ -80,19 +86,33 @@ func TestLateFails(t *testing.T) {
 		}
 		ends++
 	}
-	file, onDisk := l.file, l.late.head
+	onDisk := l.late.head
 	if l.head == onDisk {
 		t.Error("what is late has no number of its own")
 	}
-	l.file = w
+	failing, by := &l.file, w
+	if full {
+		l.redo.end = redoSize
+	} else {
+		failing = &l.redo.file
+		if by, err = os.Open((*failing).Name()); err != nil { // which can't be written
+			t.Fatal(err)
+		}
+		defer by.Close()
+	}
+	file := *failing
+	*failing = by
 	l.sync()
 	w.Close()
-	l.file = file
+	*failing = file
+	if full {
+		l.redo.end = l.size - l.firm
+	}
 	l.mu.Unlock()
 	if got := l.Head(); got != onDisk {
 		t.Errorf("the head is %v, and only %v was ever on the disk", got, onDisk)
 	}
-	if err := <-settled; err == nil || !strings.Contains(err.Error(), "fdatasync") {
+	if err := <-settled; err == nil || full && !strings.Contains(err.Error(), "fdatasync") {
 		t.Errorf("wait: %v", err)
 	}
 	if err := l.Append(Record{Category: Decision}); err == nil {

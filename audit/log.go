@@ -53,26 +53,33 @@ type Log struct {
 	closing sync.RWMutex // held for reading while something is put into queue
 	closed  bool
 
-	mu      sync.Mutex // guards what follows; held by the writer while it writes
-	file    *os.File
-	number  int    // of file
-	size    int64  // bytes of file that are ours
-	last    int64  // where its last line begins; equal to size: it has none
-	head    Anchor // the last record
-	failed  error  // set: nothing can be written until recover succeeds
-	tried   time.Time
-	buffer  []byte // of the last write
-	unacked []byte // what a failed write may have left behind size
-	late    late
-	synced  []toMirror // for Options.Mirror: on the disk, and not told yet
-	opening Opening
+	mu     sync.Mutex // guards what follows; held by the writer while it writes
+	file   *os.File
+	number int   // of file
+	size   int64 // bytes of file that are ours
+	firm   int64 // of these, as many are on the disk without regard to redo
+	redo   redo
+	// doubtful: what the disk holds of file behind firm is not known.
+	doubtful bool
+	last     int64  // where its last line begins; equal to size: it has none
+	head     Anchor // the last record
+	failed   error  // set: nothing can be written until recover succeeds
+	tried    time.Time
+	buffer   []byte // of the last write
+	unacked  []byte // what a failed write may have left behind size
+	late     late
+	synced   []toMirror // for Options.Mirror: on the disk, and not told yet
+	opening  Opening
 }
 
 // Opening says what [Open] found.
 type Opening struct {
-	Head   Anchor     // the last record before this opening
-	Repair *Repair    // the end was incomplete, and was moved aside
-	Broken *BadRecord // the newest file is not as it was written; a new one was begun
+	Head Anchor // the last record before this opening
+	// Restored counts the records that a loss of power had taken from the log's newest
+	// file, and that are there again.
+	Restored int
+	Repair   *Repair    // the end was incomplete, and was moved aside
+	Broken   *BadRecord // the newest file is not as it was written; a new one was begun
 }
 
 // Repair is an incomplete end of a log: what a crash in the middle of a write
@@ -135,6 +142,7 @@ func Open(dir string, opts Options) (*Log, error) {
 		if l.file != nil {
 			l.file.Close()
 		}
+		l.redo.close()
 		lock.Close()
 		return nil, fmt.Errorf("open log %q: %w", dir, err)
 	}
@@ -265,7 +273,11 @@ func (l *Log) Close() error {
 	<-l.ended
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return errors.Join(l.file.Close(), l.lock.Close())
+	var err error
+	if l.failed == nil {
+		err = l.flush()
+	}
+	return errors.Join(err, l.file.Close(), l.redo.close(), l.lock.Close())
 }
 
 // Verify is [Verify] for a log that is open: it looks at what was on the disk

@@ -72,7 +72,7 @@ func TestRecord(t *testing.T) {
 	if strings.Contains(string(page.Entries[0].Raw), "hunter2") {
 		t.Errorf("a secret was recorded: %s", page.Entries[0].Raw)
 	}
-	for path, want := range map[string]fs.FileMode{"": 0o700, "00000001.jsonl": 0o600, "lock": 0o600} {
+	for path, want := range map[string]fs.FileMode{"": 0o700, "00000001.jsonl": 0o600, "lock": 0o600, "redo": 0o600} {
 		if fi, err := os.Stat(filepath.Join(dir, path)); err != nil || fi.Mode().Perm() != want {
 			t.Errorf("%q: %v, %v", path, fi.Mode(), err)
 		}

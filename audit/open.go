@@ -19,6 +19,9 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
+	if l.redo, err = openRedo(l.dir); err != nil {
+		return err
+	}
 	if len(numbers) == 0 {
 		return l.genesis()
 	}
@@ -30,11 +33,24 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
-	if err := l.link(&found, numbers); err != nil {
+	before, err := l.endBefore(numbers)
+	if err != nil {
 		return err
 	}
+	if err := l.holes(&found, before); err != nil {
+		return err
+	}
+	found.link(before, fileName(l.number))
 	l.head, l.size, l.last = found.head, found.good, found.last
 	l.opening.Head = l.head
+	if found.bad == nil {
+		if restored, err := l.restore(found); restored || err != nil {
+			return err
+		}
+	}
+	if err := l.flush(); err != nil { // a process that was killed may have left it to the system
+		return err
+	}
 	switch {
 	case found.bad != nil:
 		return l.leave(found)
@@ -49,6 +65,9 @@ func (l *Log) begin() error {
 // genesis begins a chain. Its first record holds a random number, so that no
 // two chains are alike and one cannot be put in the place of another.
 func (l *Log) genesis() error {
+	if err := l.redo.clear(); err != nil {
+		return err
+	}
 	if err := l.rotate(); err != nil {
 		return err
 	}
@@ -117,33 +136,34 @@ func scan(f *os.File, name string) (ending, error) {
 	return e, nil
 }
 
+// endBefore is the end of the file before the newest.
+func (l *Log) endBefore(numbers []int) (Anchor, error) {
+	if len(numbers) == 1 {
+		return Anchor{Hash: zeroHash}, nil
+	}
+	n := numbers[len(numbers)-2]
+	f, err := openFile(l.path(n), os.O_RDONLY)
+	if err != nil {
+		return Anchor{}, err
+	}
+	defer f.Close()
+	e, err := scan(f, fileName(n))
+	if err != nil {
+		return Anchor{}, err
+	}
+	return e.end(f)
+}
+
 // link compares the newest file's beginning with the end of the one before.
-func (l *Log) link(found *ending, numbers []int) error {
-	before := Anchor{Hash: zeroHash}
-	if len(numbers) > 1 {
-		n := numbers[len(numbers)-2]
-		f, err := openFile(l.path(n), os.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		e, err := scan(f, fileName(n))
-		if err != nil {
-			return err
-		}
-		if before, err = e.end(f); err != nil {
-			return err
-		}
-	}
+func (e *ending) link(before Anchor, name string) {
 	switch {
-	case found.prev == "" && found.bad == nil:
-		found.head = before
-	case found.prev != "" && (found.prev != before.Hash || found.firstSeq != before.Seq+1):
-		if found.bad == nil {
-			found.bad = &BadRecord{File: fileName(l.number), Line: 1, Seq: before.Seq + 1, Problem: "it does not follow from the file before"}
+	case e.prev == "" && e.bad == nil:
+		e.head = before
+	case e.prev != "" && (e.prev != before.Hash || e.firstSeq != before.Seq+1):
+		if e.bad == nil {
+			e.bad = &BadRecord{File: name, Line: 1, Seq: before.Seq + 1, Problem: "it does not follow from the file before"}
 		}
 	}
-	return nil
 }
 
 // leave keeps a changed file as it is and continues in a new one, after the

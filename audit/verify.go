@@ -19,6 +19,7 @@ type BadRecord struct {
 
 	incomplete bool // the last line of a file, without its end
 	absent     bool // the file is not there
+	short      bool // the log ends before an anchor
 }
 
 // Error names the record.
@@ -54,6 +55,9 @@ type Summary struct {
 	// their age, as a record that is still there says; zero: there are none.
 	// What was before it can't be checked.
 	Removed Anchor
+	// Waiting counts the records behind Head that a loss of power took from the newest
+	// file, and that [Open] puts back.
+	Waiting uint64
 }
 
 // Verify reads a whole log, and compares it with every anchor given. The error
@@ -69,6 +73,15 @@ func Verify(dir string, anchors ...Anchor) (Summary, error) {
 		}
 		time.Sleep(20 * time.Millisecond) // it is being written at this moment
 		sum, err = verify(dir, position{}, anchors)
+	}
+	if isLocked(dir) {
+		return sum, err
+	}
+	if sum.Waiting = waiting(dir, sum.Head); sum.Waiting > 0 {
+		var bad *BadRecord
+		if errors.As(err, &bad) && (bad.incomplete || bad.short) {
+			bad.Problem += fmt.Sprintf("; %d that follow are in %q, from where the daemon puts them back when it starts", sum.Waiting, redoName)
+		}
 	}
 	return sum, err
 }
@@ -231,7 +244,9 @@ func (v *verifier) missing() error {
 			if v.file != "" {
 				v.line++
 			}
-			return v.bad("the log ends before it, but the anchor is of record %d: the tail was cut off", a.Seq)
+			b := v.bad("the log ends before it, but the anchor is of record %d: the tail was cut off", a.Seq)
+			b.short = true
+			return b
 		}
 	}
 	return nil

@@ -152,6 +152,7 @@ type late struct {
 	size, last int64
 	since      time.Time
 	head       Anchor
+	lines      []byte     // all of it
 	ends       []toMirror // for Options.Mirror
 	waiting    []*pending // nil: there is none
 }
@@ -210,8 +211,9 @@ func (l *Log) commit(batch []*pending) error {
 		return l.fail(err, bytes.Clone(buf[:n]))
 	}
 	if l.late.waiting == nil {
-		l.late = late{size: l.size, last: l.last, since: time.Now(), head: l.head}
+		l.late = late{size: l.size, last: l.last, since: time.Now(), head: l.head, lines: l.late.lines[:0]}
 	}
+	l.late.lines = append(l.late.lines, buf...)
 	l.late.ends = append(l.late.ends, ends...)
 	l.late.waiting = append(l.late.waiting, batch...)
 	l.head, l.last, l.size = head, last, l.size+int64(len(buf))
@@ -233,13 +235,15 @@ func (l *Log) sync() error {
 	}
 	was := l.late
 	l.late = late{}
-	err := datasync(l.file)
+	err := l.harden(was.lines)
 	if err != nil {
-		unacked, rerr := io.ReadAll(io.NewSectionReader(l.file, was.size, l.size-was.size))
 		l.head, l.last, l.size = was.head, was.last, was.size
-		err = l.fail(errors.Join(err, rerr), unacked)
+		err = l.fail(err, was.lines)
 	} else {
 		l.synced = append(l.synced, was.ends...)
+		if cap(was.lines) <= maxBuffer {
+			l.late.lines = was.lines
+		}
 	}
 	settle(was.waiting, err)
 	return err
@@ -285,6 +289,11 @@ func (l *Log) undisturbed() error {
 // rotate begins the next file. One that is there already must be empty: an
 // earlier attempt made it and failed.
 func (l *Log) rotate() error {
+	if l.file != nil {
+		if err := l.flush(); err != nil {
+			return err
+		}
+	}
 	f, err := openFile(l.path(l.number+1), os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
@@ -292,13 +301,13 @@ func (l *Log) rotate() error {
 	if fi, err := f.Stat(); err != nil || fi.Size() > 0 {
 		return errors.Join(fmt.Errorf("begin %q: it is there already", f.Name()), err, f.Close())
 	}
-	if err := syncDir(l.dir); err != nil {
+	if err := errors.Join(f.Sync(), syncDir(l.dir)); err != nil { // the file as well as its name: nothing else may write it soon
 		return errors.Join(err, f.Close())
 	}
 	if l.file != nil {
-		l.file.Close() // everything in it is on the disk
+		l.file.Close()
 	}
-	l.file, l.number, l.size, l.last = f, l.number+1, 0, 0
+	l.file, l.number, l.size, l.last, l.firm = f, l.number+1, 0, 0, 0
 	return nil
 }
 
@@ -308,6 +317,9 @@ func (l *Log) recover() error {
 	l.tried = time.Now()
 	cause := l.failed
 	if err := l.reopen(); err != nil {
+		return l.fail(err, l.unacked)
+	}
+	if err := l.rewrite(); err != nil {
 		return l.fail(err, l.unacked)
 	}
 	detail, err := l.cutTail()

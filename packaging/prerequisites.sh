@@ -44,6 +44,8 @@ if [ "${1-}" = test ]; then
 	need fonts-dejavu-core /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
 	need python3-requests /usr/lib/python3/dist-packages/requests/__init__.py
 	need util-linux /usr/bin/unshare
+	need mount /bin/mount
+	need e2fsprogs /sbin/mke2fs
 	need tmux tmux
 	need bash-completion /usr/share/bash-completion/bash_completion
 	need zsh zsh

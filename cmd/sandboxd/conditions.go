@@ -96,6 +96,9 @@ func (b *backend) conditions() []ipc.Warning {
 	if r := found.Repair; r != nil {
 		add("audit log", "", "its end was incomplete after a crash: %d bytes of %s were moved to %q; nothing ran because of them", r.Bytes, r.File, r.Aside)
 	}
+	if n := found.Restored; n > 0 {
+		add("audit log", "", "the last %d records, which a loss of power had taken from its newest file, are there again", n)
+	}
 	for _, c := range b.sup.CutOffs() {
 		tellCutOff(c, add)
 	}

@@ -122,10 +122,11 @@ func grepOf(pattern string) (*regexp.Regexp, error) {
 // source reads records from the daemon, or from its files where none runs.
 type source func(ipc.AuditRequest) ([]json.RawMessage, bool, error)
 
-func (a *app) source(ctx context.Context) (source, error) {
+// source also returns how many lines were passed over by then.
+func (a *app) source(ctx context.Context) (from source, passedOver func() int, err error) {
 	client, err := a.running(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// On a server not everybody may answer, but everybody may read their own log.
 	if client != nil && client.User == "" && errors.Is(client.Exists(ctx), fs.ErrPermission) {
@@ -138,6 +139,7 @@ func (a *app) source(ctx context.Context) (source, error) {
 			a.note("passed over, as it is not as it was written: %s; sbx log verify says more", bad)
 		}
 	}
+	passedOver = func() int { return len(told) }
 	if client != nil {
 		return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
 			page, err := client.Audit(ctx, q)
@@ -145,11 +147,11 @@ func (a *app) source(ctx context.Context) (source, error) {
 				tell(bad)
 			}
 			return page.Records, page.More, err
-		}, nil
+		}, passedOver, nil
 	}
 	state, err := a.place.StateDir()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir := filepath.Join(state, "audit")
 	return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
@@ -170,14 +172,14 @@ func (a *app) source(ctx context.Context) (source, error) {
 			tell(bad.Text())
 		}
 		return list, page.More, err
-	}, nil
+	}, passedOver, nil
 }
 
 // followEvery is how often `sbx log --follow` looks for more.
 const followEvery = 300 * time.Millisecond
 
 func (a *app) log(ctx context.Context, o logOptions) error {
-	from, err := a.source(ctx)
+	from, _, err := a.source(ctx)
 	if err != nil {
 		return err
 	}
@@ -206,7 +208,7 @@ func (a *app) log(ctx context.Context, o logOptions) error {
 		q.AfterSeq, q.Limit = last, 1000
 		records, _, err := from(q)
 		if errors.Is(err, ipc.ErrNoDaemon) {
-			if from, err = a.source(ctx); err != nil {
+			if from, _, err = a.source(ctx); err != nil {
 				return err
 			}
 			continue

@@ -25,7 +25,8 @@ func logExport(a *app) *cobra.Command {
 		Short: "Write every record that matches into a file, one JSON object a line",
 		Long: "Write the records as they stand in the log, oldest first and without a limit, into FILE,\n" +
 			"which must not be there yet; - is standard output. An export of everything, named\n" +
-			"00000001.jsonl in a directory of its own, is a log that sbx log verify --dir checks.\n\n" +
+			"00000001.jsonl in a directory of its own, is a log that sbx log verify --dir checks.\n" +
+			"A line that is not as it was written is left out and named, and the exit status is 1.\n\n" +
 			"With --traces what is written are traces of OpenTelemetry, a JSON object a line (OTLP), as\n" +
 			"a collector's otlpjsonfile receiver reads them: a trace for each call, in it how it was\n" +
 			"decided and what ran, with the time that each took.",
@@ -44,7 +45,7 @@ func logExport(a *app) *cobra.Command {
 				return err
 			}
 			defer a.slowly("reading the log")()
-			from, err := a.source(c.Context())
+			from, passedOver, err := a.source(c.Context())
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ func logExport(a *app) *cobra.Command {
 			if traces {
 				what, line = "span", newTracer().line
 			}
-			return a.export(from, filter, what, line, args[0])
+			return a.export(from, passedOver, filter, what, line, args[0])
 		},
 	}
 	f := c.Flags()
@@ -69,8 +70,9 @@ func logExport(a *app) *cobra.Command {
 }
 
 // export reads page after page, and writes what line makes of each record, if
-// anything; what that is, is for people.
-func (a *app) export(from source, q ipc.AuditRequest, what string, line func(json.RawMessage) ([]byte, error), file string) (err error) {
+// anything; what that is, is for people. Where lines were passed over, the rest is
+// exported, and the answer is no.
+func (a *app) export(from source, passedOver func() int, q ipc.AuditRequest, what string, line func(json.RawMessage) ([]byte, error), file string) (err error) {
 	to := a.out
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
@@ -111,8 +113,15 @@ func (a *app) export(from source, q ipc.AuditRequest, what string, line func(jso
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
+	where := file
+	if file == "-" {
+		where = "standard output"
+	}
+	if bad := passedOver(); bad > 0 {
+		return &exit{exitNo, fmt.Errorf("%s written to %s, which is not the whole log: passed over %s", plural(n, what), where, plural(bad, "line"))}
+	}
 	if file != "-" {
-		a.note("%s written to %s", plural(n, what), file)
+		a.note("%s written to %s", plural(n, what), where)
 	}
 	return nil
 }

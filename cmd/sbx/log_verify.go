@@ -116,7 +116,7 @@ func verified(dir string, anchors []audit.Anchor) (sum audit.Summary, bad *audit
 	switch {
 	case errors.As(err, &bad):
 		return sum, bad, nil
-	case errors.Is(err, fs.ErrNotExist) || err == nil && sum.Head.Seq == 0:
+	case errors.Is(err, fs.ErrNotExist) || err == nil && sum.Head.Seq+sum.Waiting == 0:
 		err = fmt.Errorf("there is no log in %q yet", dir)
 	}
 	return sum, nil, err
@@ -143,6 +143,9 @@ func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
 		a.printf("anchor: %s\n", sum.Head)
 		if sum.Removed.Seq > 0 {
 			a.note("records 1 to %d were removed because of their age ([audit] keep); what is left follows from them", sum.Removed.Seq)
+		}
+		if sum.Waiting > 0 {
+			a.note("%s more were taken from the newest file by a loss of power; the daemon puts them back when it starts (sbx status)", plural(int(sum.Waiting), "record"))
 		}
 		for _, e := range sum.Repairs {
 			a.note("look at record %d: the log was repaired: %s", e.Seq, strings.TrimSpace(e.Operation+" "+e.Reason+" "+e.Error))
