@@ -164,7 +164,7 @@ func (j *judging) assignments(c *analysis.Call, state *callState) {
 			}
 		case envHarmless(a.Name, a.Value.Text):
 			continue
-		case state.preset && named(buildEnv, a.Name):
+		case state.preset && named(buildEnv, a.Name) && !(a.Name == "MAKEFLAGS" && strings.Trim(a.Value.Text, "-jklswBin. 0123456789") != ""):
 			continue
 		default:
 			f.why, f.risk = envWhy(a.Name)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sandboxd/shell/analysis"
+	"sandboxd/shell/presets"
 )
 
 // payload builds what identifies the request (R-AP-05):
@@ -76,7 +77,7 @@ func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
 			return nil, nil, false
 		}
 		argv, _ := c.Argv()
-		if others[argv[0]].Refuses(argv[1:]) {
+		if presets.Carries(argv) {
 			return nil, nil, false
 		}
 		asks = append(asks, argv)

@@ -54,6 +54,32 @@ func TestPermissionsByCommand(t *testing.T) {
 	}
 }
 
+// R-SH-05: a deny with options holds wherever in the command they stand, and however they are clustered.
+func TestDeniedOptions(t *testing.T) {
+	for text, lines := range map[string]map[string]bool{
+		"Bash(rm -rf *)": {"rm -rf x": true, "rm -fr x": true, "rm -r -f x": true, "rm -rfv x": true, "rm x -rf": true, "rm -vf -r -- x": true, "sudo rm -fr x": true,
+			"rm -r x": false, "rm -- -rf": false, "ls -rf x": false, "git rm -rf x": false},
+		"Bash(git push --force *)": {"git push origin --force": true, "git push --forc origin": true, "git -C sub push origin --force": true,
+			"git push --force-with-lease": false, "git push origin force": false, "git fetch --force origin": false},
+		"Bash(git push -f *)":             {"git push origin -f": true, "git push -uf origin": true, "git push -u origin": false},
+		"Bash(docker run --privileged *)": {"docker run -it --privileged x": true, "docker ps --privileged": false},
+		"Bash(find . -delete *)":          {"find . -name x -delete": true, "find . -type d -empty -print": false},
+		"Bash(git commit -n *)":           {"git commit -am x -n": true, "git commit -mnothing": false},
+		"Bash(rm -rf build)":              {"rm -rf build": true, "rm -fr other": false}, // spelled out as a whole
+	} {
+		deny, err := shell.ParsePermission(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := newTool(t, shell.Config{Permissions: shell.Permissions{Deny: []shell.Permission{deny}}})
+		for line, want := range lines {
+			if v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"}); (v.Decision == shell.Block) != want {
+				t.Errorf("deny %s, %q: %v, blocked is %v: %s [%s]", text, line, v.Decision, want, v.Why, v.Rule)
+			}
+		}
+	}
+}
+
 // R-SH-05: a permission that would mean nothing is a mistake that is told.
 func TestPermissionsOfOtherTools(t *testing.T) {
 	for _, text := range []string{"Read(./.env)", "WebFetch(domain:example.org)", "Edit(docs/*)", "mcp__a__b(c)"} {

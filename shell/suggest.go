@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"sandboxd/approval"
-	"sandboxd/shell/presets"
 )
 
 // toolName is the tool's stable name in requests and grants.
@@ -21,16 +20,6 @@ var prefixes = [][]string{
 	{"npm", "test"}, {"npm", "run"}, {"npm", "ci"}, {"yarn", "test"}, {"yarn", "run"}, {"pnpm", "test"}, {"pnpm", "run"}, {"npx", "tsc"}, {"npx", "eslint"}, {"npx", "jest"}, {"npx", "vitest"}, {"npx", "prettier"},
 	{"cargo", "build"}, {"cargo", "check"}, {"cargo", "test"}, {"cargo", "clippy"}, {"cargo", "fmt"}, {"cargo", "run"}, {"cargo", "doc"},
 	{"make"}, {"cmake"}, {"ctest"}, {"ninja"}, {"pytest"}, {"python3", "-m", "pytest"}, {"python", "-m", "pytest"}, {"ruff"}, {"mypy"}, {"black"}, {"docker", "ps"}, {"docker", "logs"}, {"docker", "images"}, {"kubectl", "get"}, {"kubectl", "describe"}, {"kubectl", "logs"},
-}
-
-// others are the options with which commands of prefixes run another program than the words say, or write where
-// they are told: a yes to "git fetch *" is none to them. Only the exact request can be granted then.
-var others = map[string]presets.Rule{
-	"git":     {Never: []string{"--output", "--ext-diff", "--textconv", "--upload-pack"}},
-	"go":      {Never: []string{"-exec", "-toolexec", "-vettool"}},
-	"make":    {Never: []string{"--eval", "-E"}, Values: "CIoWf"},
-	"cmake":   {Never: []string{"-E", "-P", "--install"}, Values: "DSBGCUWjAT"},
-	"kubectl": {Never: []string{"--kubeconfig"}},
 }
 
 // suggest offers wider grants, narrow to wide. What is dangerous, protected or

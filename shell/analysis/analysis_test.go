@@ -120,7 +120,7 @@ func TestCalls(t *testing.T) {
 		{"busybox wget x", "busybox wget x; busybox> wget x"},
 		{"env sudo timeout 5 a", "env sudo timeout 5 a; env> sudo timeout 5 a; env>sudo> timeout 5 a; env>sudo>timeout> a"},
 		{"env -S 'a b'", "env -S a_b; env> <a> <b>"},
-		{"flock x -c 'a b'", "flock x -c a_b; flock> -c a_b"},
+		{"flock x -c 'a b'", "flock x -c a_b; flock> a b"},
 		{"script -qc 'a' /dev/null", "script -qc a /dev/null; script> a"},
 		{"watch -n 1 'a | b'", "watch -n 1 a_|_b; watch> a; watch> b"},
 		{"git -c alias.x='!a b' x", "git -c alias.x=!a_b x; git> a b"},

@@ -120,6 +120,7 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 		}
 		p.doubtAt("it is not shell that can be read: "+why, at, len(text))
 		p.fixed = false
+		p.fragments(text, Dirs{Unknown: true})
 		return same(Dirs{Unknown: true})
 	}
 	root, out := p.list(stmts, dirs)

@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 func (p *reader) replaced(o options) bool {
 	return o.has("-I") || o.has("-i") || o.has("--replace")
@@ -35,7 +39,10 @@ func (p *reader) envSplit(c *Call, o options) {
 	for f := range strings.FieldsSeq(word) {
 		w := LiteralWord(strings.Trim(f, `"'`))
 		w.Kind, w.Offset, w.End = Computed, c.Offset, c.End
-		if len(args) == 0 && strings.Contains(w.Text, "=") {
+		switch {
+		case len(args) == 0 && strings.HasPrefix(w.Text, "-"): // env's own options
+			args = append(args, LiteralWord("env"))
+		case len(args) == 0 && strings.Contains(w.Text, "="):
 			continue
 		}
 		args = append(args, w)
@@ -50,6 +57,11 @@ func (p *reader) scriptWord(c *Call, w Word, name string) *Script {
 	via := append(append([]string(nil), c.Via...), name)
 	if !w.Known() {
 		p.doubtAt(name+" runs a script that is not known before", c.Offset, c.End)
+		if _, _, err := parse(w.Text); err == nil && strings.TrimSpace(w.Text) != "" { // its beginning is
+			if s := p.nestedText(w, c.Dirs, via); s != nil {
+				c.Wrapped = append(c.Wrapped, s.Calls...)
+			}
+		}
 		return nil
 	}
 	p.fixed = false // another shell would read the text itself
@@ -86,12 +98,139 @@ func (p *reader) unwrapEval(c *Call) {
 	}
 }
 
+// candidates records every word behind an unknown option with which a command may begin: what is forbidden or
+// dangerous there is found, and what is not is one more thing that asks.
+func (p *reader) candidates(c *Call, name string, at int) {
+	found := 0
+	for ; at < len(c.Args) && found < maxCandidates; at++ {
+		if w := c.Args[at]; w.Known() && (w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") || strings.Trim(w.Text, "0123456789.smhd") == "") {
+			continue // an option, an assignment, a number
+		}
+		found++
+		p.add(c, name, c.Args[at:], nil, c.Dirs)
+	}
+}
+
+// fragments records the words of a text that the parser cannot read, wherever a command may begin: bash may read it,
+// and what is forbidden or dangerous is so there too.
+func (p *reader) fragments(text string, dirs Dirs) {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|()<>{}`\n", r) }) {
+		c := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.base, End: p.base + max(p.span, 0)}
+		for f := range strings.FieldsSeq(part) {
+			if len(c.Args) == maxFragment {
+				p.cut()
+				break
+			}
+			if w := LiteralWord(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(f)); w.Text != "" && w.Text != "$" && !(len(c.Args) == 0 && strings.Contains(w.Text, "=")) {
+				w.Kind, w.Offset, w.End = Computed, c.Offset, c.End
+				c.Args = append(c.Args, w)
+			}
+		}
+		if len(c.Args) == 0 {
+			continue
+		}
+		if !p.record(c) {
+			return
+		}
+		p.unwrap(c)
+	}
+}
+
+// maxCandidates bounds the places where a command may begin, and maxFragment the words of a piece of text that is
+// not understood.
+const (
+	maxCandidates = 4
+	maxFragment   = 200
+)
+
+// late finds the option that holds a script among the words of a wrapper, operands or not.
+func late(words []Word, options ...string) (Word, bool) {
+	for i, w := range words {
+		name, value, joined := strings.Cut(w.Text, "=")
+		switch {
+		case !w.Known() || !slices.Contains(options, name):
+		case joined:
+			w.Text = value
+			return w, true
+		case i+1 < len(words):
+			return words[i+1], true
+		}
+	}
+	return Word{}, false
+}
+
+// unwrapTrap reads trap [--] SCRIPT SIGNAL….
+func (p *reader) unwrapTrap(c *Call) {
+	args := c.Args[1:]
+	if args[0].is("--") {
+		args = args[1:]
+	} else if args[0].Known() && strings.HasPrefix(args[0].Text, "-") {
+		return // shows or resets
+	}
+	if len(args) > 0 && !args[0].is("-") {
+		p.scriptWord(c, args[0], "trap")
+	}
+}
+
+// inputScript reads a here-document or here-string from which a shell takes its commands, however it was started.
+// What else it could take them from is not known here.
+func (p *reader) inputScript(c *Call) {
+	if p.wordsOnly || len(c.Redirs) == 0 {
+		return
+	}
+	r := c.Redirs[len(c.Redirs)-1]
+	if r.Kind != RedirText || r.Target.Kind != Literal || r.FD != "" && r.FD != "0" {
+		return
+	}
+	for in := c; ; in = in.Wrapped[len(in.Wrapped)-1] {
+		name := path.Base(in.Name())
+		if shells[name] && readsInput(in.Args[1:]) || (name == "source" || name == ".") && len(in.Args) > 1 && path.Clean(in.Args[1].Text) == "/dev/stdin" {
+			if w := r.Target; strings.TrimSpace(w.Text) != "" {
+				w.Offset, w.End = r.Offset, r.End
+				p.scriptWord(in, w, name)
+			}
+			return
+		}
+		if len(in.Wrapped) == 0 {
+			return
+		}
+	}
+}
+
+// readsInput says that a shell with these words has no script but its input: nothing but options, without -c, or
+// -s among them.
+func readsInput(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		t := words[i].Text
+		switch {
+		case !words[i].Known():
+			return false
+		case t == "-" || t == "--":
+			return i+1 == len(words)
+		case t == "/dev/stdin":
+			return true
+		case len(t) < 2 || t[0] != '-' && t[0] != '+':
+			return false
+		case t == "-o" || t == "+o" || t == "-O" || t == "+O" || t == "--rcfile" || t == "--init-file":
+			i++
+		case t[1] != '-' && strings.Contains(t, "c"):
+			return false
+		case t[0] == '-' && t[1] != '-' && strings.Contains(t, "s"):
+			return true
+		}
+	}
+	return true
+}
+
 // unwrapShell reads bash -c SCRIPT [NAME ARG…].
 func (p *reader) unwrapShell(c *Call, name string) {
 	cluster := false
 	at := 1
 	for ; at < len(c.Args); at++ {
 		a := c.Args[at]
+		if !a.Known() && cluster {
+			break // the script
+		}
 		if !a.Known() {
 			p.doubtAt(name+" with a word that is not known", c.Offset, c.End)
 			return
@@ -112,16 +251,20 @@ func (p *reader) unwrapShell(c *Call, name string) {
 			p.fixed = false
 			continue
 		default:
-			if a.Text[0] == '-' && a.Text[1] != '-' && strings.Trim(a.Text[1:], "cleiux") == "" {
+			if a.Text[0] == '-' && a.Text[1] != '-' && strings.Trim(strings.TrimSuffix(a.Text[1:], "o"), "cleiux") == "" {
 				if strings.Contains(a.Text, "c") {
 					cluster = true
 				}
-				if strings.ContainsAny(a.Text, "eiux") {
+				if strings.ContainsAny(a.Text, "eiuxo") {
 					p.fixed = false // changes how the script runs
+				}
+				if strings.HasSuffix(a.Text, "o") {
+					at++ // its name
 				}
 				continue
 			}
 			p.doubtAt(name+" with an option that is not known", c.Offset, c.End)
+			p.lateScript(c, at, name)
 			return
 		}
 		break
@@ -139,17 +282,40 @@ func (p *reader) unwrapShell(c *Call, name string) {
 	}
 }
 
+// lateScript reads the script of a shell behind options that are not known: it follows the first word from at on that
+// has a c among its letters.
+func (p *reader) lateScript(c *Call, at int, name string) {
+	if w, ok := late(c.Args[at:], "--command"); ok {
+		p.scriptWord(c, w, name)
+		return
+	}
+	for ; at+1 < len(c.Args); at++ {
+		if t := c.Args[at].Text; c.Args[at].Known() && len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "c") {
+			p.scriptWord(c, c.Args[at+1], name)
+			return
+		}
+	}
+}
+
 func (p *reader) unwrapFind(c *Call, name string) {
 	for i := 1; i < len(c.Args); i++ {
+		joined := false
 		switch t := c.Args[i].Text; {
 		case !c.Args[i].Known():
 			continue
 		case t == "-exec", t == "-execdir", t == "-ok", t == "-okdir",
 			name != "find" && (t == "-x" || t == "-X" || t == "--exec" || t == "--exec-batch"):
+		case name != "find" && (strings.HasPrefix(t, "--exec=") || strings.HasPrefix(t, "--exec-batch=")):
+			joined = true
 		default:
 			continue
 		}
 		var args []Word
+		if joined {
+			w := c.Args[i]
+			_, w.Text, _ = strings.Cut(w.Text, "=")
+			args = append(args, w)
+		}
 		j := i + 1
 		for ; j < len(c.Args) && !c.Args[j].is(";") && !(c.Args[j].is("+") && c.Args[j-1].is("{}")); j++ {
 			w := c.Args[j]
@@ -168,6 +334,7 @@ func (p *reader) unwrapFind(c *Call, name string) {
 
 // unwrapGit reads the git commands that run a command line of their own.
 func (p *reader) unwrapGit(c *Call) {
+	aliases := map[string]Word{}
 	for i := 1; i < len(c.Args); i++ {
 		a := c.Args[i]
 		if !a.Known() {
@@ -176,24 +343,43 @@ func (p *reader) unwrapGit(c *Call) {
 		switch {
 		case a.Text == "-c" && i+1 < len(c.Args):
 			i++
-			if key, val, ok := strings.Cut(c.Args[i].Text, "="); ok && strings.HasPrefix(key, "alias.") && strings.HasPrefix(val, "!") {
-				w := c.Args[i]
+			key, val, _ := strings.Cut(c.Args[i].Text, "=")
+			name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")
+			w := c.Args[i]
+			if w.Text = val; ok && strings.HasPrefix(val, "!") {
 				w.Text = val[1:]
 				p.scriptWord(c, w, "git")
+			} else if ok && w.Known() {
+				aliases[name] = w
 			}
 		case a.Text == "-C" || a.Text == "--git-dir" || a.Text == "--work-tree":
 			i++
 		case strings.HasPrefix(a.Text, "-"):
 		default:
 			rest := c.Args[i+1:]
+			if w, ok := aliases[strings.ToLower(a.Text)]; ok && len(c.Via) == 0 {
+				args := []Word{c.Args[0]}
+				for f := range strings.FieldsSeq(w.Text) {
+					word := w
+					word.Text, word.Kind = f, Computed
+					args = append(args, word)
+				}
+				p.add(c, "git", append(args, rest...), nil, c.Dirs)
+				return
+			}
 			switch {
 			case a.Text == "bisect" && len(rest) > 1 && rest[0].is("run"):
 				p.add(c, "git", rest[1:], nil, c.Dirs)
 			case a.Text == "submodule" && len(rest) > 1 && rest[0].is("foreach"):
-				p.scriptWord(c, joined(rest[1:]), "git")
+				for rest = rest[1:]; len(rest) > 1 && strings.HasPrefix(rest[0].Text, "-"); {
+					rest = rest[1:]
+				}
+				p.scriptWord(c, joined(rest), "git")
 			case a.Text == "rebase":
-				for j, w := range rest {
-					if (w.is("-x") || w.is("--exec")) && j+1 < len(rest) {
+				for j := range rest {
+					if w, ok := late(rest[j:j+1:j+1], "--exec"); ok {
+						p.scriptWord(c, w, "git")
+					} else if w := rest[j]; (w.is("-x") || w.is("--exec")) && j+1 < len(rest) {
 						p.scriptWord(c, rest[j+1], "git")
 					}
 				}
@@ -204,9 +390,8 @@ func (p *reader) unwrapGit(c *Call) {
 }
 
 // unwrapSub reads "uv run pytest" and its like: the first word after the
-// sub-command that is no option starts a command. Options with values of their
-// own are not known, so what is found may begin too early; it is one more
-// thing to judge, never one less.
+// sub-command that is no option starts a command. Which options have values of
+// their own is not known, so behind options it may be any of the next words.
 func (p *reader) unwrapSub(c *Call, name string) {
 	at := 2
 	for at < len(c.Args) && c.Args[at].Known() && strings.HasPrefix(c.Args[at].Text, "-") {
@@ -214,6 +399,10 @@ func (p *reader) unwrapSub(c *Call, name string) {
 		if c.Args[at-1].is("--") {
 			break
 		}
+	}
+	if at > 2 && !c.Args[at-1].is("--") {
+		p.candidates(c, name, at)
+		return
 	}
 	if name == "direnv" || name == "docker" || name == "podman" {
 		at++

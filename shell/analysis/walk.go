@@ -107,6 +107,7 @@ func (p *reader) call(c *syntax.CallExpr, redirs []*Redir, dirs Dirs, s *syntax.
 		p.bomb(call.Name(), s)
 	}
 	p.unwrap(call)
+	p.inputScript(call)
 	return call, &callNode{call}
 }
 

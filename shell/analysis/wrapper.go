@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -17,8 +18,10 @@ type wrapper struct {
 	assigns bool
 	// transparent says that nothing else happens than that the command runs.
 	transparent bool
-	// script names the option whose value is a script: "-c".
+	// script names the option whose value is a script: "-c". late says that it may
+	// come behind the operands, as "--command" too.
 	script string
+	late   bool
 	// rest says that the command's last words come from elsewhere (xargs).
 	rest bool
 	// operandScript says that the operands are joined to a script (watch).
@@ -44,8 +47,8 @@ var wrappers = map[string]wrapper{
 	"sudo":      {options: "-A -B -b -E -e -H -i -K -k -n -P -S -s -V -C= -D= -g= -h= -p= -R= -r= -T= -t= -U= -u= --user= --group= --host= --prompt= --chdir= --non-interactive --preserve-env --login --shell --background --set-home --stdin", assigns: true},
 	"doas":      {options: "-n -s -L -C= -u=", assigns: true},
 	"pkexec":    {options: "--user= --disable-internal-agent --keep-cwd"},
-	"runuser":   {options: "-u= -g= -G= -l -m -p -c= -s= --user= --group= --login", script: "-c"},
-	"su":        {options: "-l -m -p -c= -s= -g= -G= --login --command= --shell=", script: "-c", operands: 1},
+	"runuser":   {options: "-u= -g= -G= -l -m -p -c= -s= --user= --group= --login", script: "-c", late: true},
+	"su":        {options: "-l -m -p -c= -s= -g= -G= --login --command= --shell=", script: "-c", late: true, operands: 1},
 	"chroot":    {options: "--userspec= --groups= --skip-chdir", operands: 1},
 	"unshare":   {options: "-m -u -i -n -p -U -C -T -r -f --mount --uts --ipc --net --pid --user --fork --map-root-user --mount-proc"},
 	"nsenter":   {options: "-a -t= -m -u -i -n -p -U -C -T --all --target= --mount --uts --ipc --net --pid --user"},
@@ -55,8 +58,8 @@ var wrappers = map[string]wrapper{
 	"xargs":     {options: "-0 -o -p -r -t -x -a= -d= -E= -e? -I= -i? -L= -l? -n= -P= -s= --null --arg-file= --delimiter= --eof? --replace? --max-lines? --max-args= --max-procs= --max-chars= --no-run-if-empty --interactive --verbose --exit --open-tty --process-slot-var=", rest: true},
 	"parallel":  {options: "-j= -k -n= -0 -X -m --jobs= --keep-order --null --bar --halt= --progress", rest: true},
 	"watch":     {options: "-b -c -d -e -g -n= -p -t -x --interval= --no-title --differences --exec", operandScript: true},
-	"flock":     {options: "-s -x -e -u -n -o -F -E= -w= -c= --shared --exclusive --unlock --nonblock --close --wait= --timeout= --conflict-exit-code= --command=", operands: 1, script: "-c"},
-	"script":    {options: "-a -e -f -q -c= -O= -I= -B= -T= -E= -m= -o= --append --return --flush --quiet --command=", script: "-c"},
+	"flock":     {options: "-s -x -e -u -n -o -F -E= -w= -c= --shared --exclusive --unlock --nonblock --close --wait= --timeout= --conflict-exit-code= --command=", operands: 1, script: "-c", late: true},
+	"script":    {options: "-a -e -f -q -c= -O= -I= -B= -T= -E= -m= -o= --append --return --flush --quiet --command=", script: "-c", late: true},
 	"busybox":   {},
 	"toybox":    {},
 	"xvfb-run":  {options: "-a -n= -s= --auto-servernum --server-num= --server-args="},
@@ -66,6 +69,14 @@ var wrappers = map[string]wrapper{
 	"unbuffer":  {options: "-p"},
 	"chpst":     {options: "-u= -U= -e= -n= -l= -L= -m= -d= -o= -p= -f= -c= -v -P"},
 	"catchsegv": {}, "fakeroot": {options: "-u -i= -s= --"}, "proot": {}, "rlwrap": {}, "eatmydata": {}, "proxychains": {options: "-q -f="}, "proxychains4": {options: "-q -f="},
+	"prlimit":         {options: "-c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --nofile? --nproc? --as? --core? --cpu? --data? --fsize? --memlock? --rss? --stack?"},
+	"setpriv":         {options: "--reuid= --regid= --clear-groups --keep-groups --init-groups --groups= --inh-caps= --ambient-caps= --bounding-set= --no-new-privs --nnp --pdeathsig= --reset-env"},
+	"numactl":         {options: "-m= -N= -C= -i= -p= -l --membind= --cpunodebind= --physcpubind= --interleave= --preferred= --localalloc"},
+	"systemd-run":     {options: "-t -P -G -q -u= -p= -E= -d -S --user --system --scope --pty --pipe --wait --collect --quiet --unit= --property= --setenv= --uid= --gid= --slice= --working-directory= --same-dir"},
+	"systemd-inhibit": {options: "--what= --who= --why= --mode="}, "dbus-run-session": {options: "--config-file= --dbus-daemon="}, "choom": {options: "-n="},
+	"ld.so": {options: "--preload= --library-path= --argv0= --inhibit-cache --inhibit-rpath= --audit= --list --verify"},
+	"gosu":  {operands: 1}, "su-exec": {operands: 1}, "setuidgid": {operands: 1}, "tini": {options: "-s -g -v -w -p= -e="}, "dumb-init": {options: "-c -r= -v --single-child --rewrite= --verbose"},
+	"chronic": {options: "-v -e"}, "caffeinate": {options: "-d -i -m -s -u -t= -w="}, "torsocks": {}, "torify": {}, "entr": {options: "-a -c -d -n -p -r -s -x -z"}, "cgexec": {options: "-g= --sticky"}, "firejail": {}, "bwrap": {},
 	// Runners of project tools: what follows is a command line.
 	"npx": {options: "-y -n -q --yes --no --quiet --no-install --prefer-offline -p= --package= -c= --call=", script: "-c"}, "bunx": {}, "pnpx": {},
 }
@@ -73,7 +84,7 @@ var wrappers = map[string]wrapper{
 // subWrappers are commands that run another one behind a sub-command.
 var subWrappers = map[string]string{
 	"uv": "run", "poetry": "run", "pipenv": "run", "rye": "run", "hatch": "run", "pdm": "run", "conda": "run",
-	"bundle": "exec", "mise": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec", "docker": "exec", "podman": "exec",
+	"bundle": "exec", "mise": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec", "docker": "exec", "podman": "exec", "perf": "stat",
 }
 
 // shells run the script that follows -c.
@@ -85,11 +96,11 @@ func (p *reader) unwrap(c *Call) {
 		return
 	}
 	name := c.Name()
-	if strings.HasPrefix(name, "/") {
-		name = path.Base(name)
-	}
 	if name == "" {
 		return
+	}
+	if name = strings.ToLower(path.Base(name)); strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
+		name = "ld.so"
 	}
 	if len(c.Via) >= MaxNested {
 		p.doubtAt("wrappers within wrappers, more than are read", c.Offset, c.End)
@@ -102,8 +113,8 @@ func (p *reader) unwrap(c *Call) {
 		p.unwrapFind(c, name)
 	case name == "eval":
 		p.unwrapEval(c)
-	case name == "trap" && len(c.Args) > 1 && c.Args[1].Known() && c.Args[1].Text != "-" && !strings.HasPrefix(c.Args[1].Text, "-"):
-		p.scriptWord(c, c.Args[1], "trap")
+	case name == "trap":
+		p.unwrapTrap(c)
 	case name == "git":
 		p.unwrapGit(c)
 	case subWrappers[name] != "" && c.Args[1].is(subWrappers[name]):
@@ -143,6 +154,7 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 			return
 		}
 		p.doubtAt(name+" with an option that is not known, so neither is what it runs", c.Offset, c.End)
+		p.candidates(c, name, o.at+1)
 		return
 	}
 	if w.script != "" {
@@ -153,6 +165,9 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 	}
 	dirs := c.Dirs
 	if name == "env" {
+		if o.at < len(c.Args) && c.Args[o.at].is("-") { // as -i
+			o.at++
+		}
 		if dir, found := o.value("-C", "--chdir"); found {
 			dirs = p.cdTarget(c, []Word{dir})
 		}
@@ -182,11 +197,24 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 	if at >= len(c.Args) {
 		return
 	}
+	if w.late {
+		if script, found := late(c.Args[o.at:], w.script, "--command"); found {
+			p.scriptWord(c, script, name)
+			return
+		}
+	}
 	if w.operandScript && !o.has("-x") && !o.has("--exec") {
 		p.scriptWord(c, joined(c.Args[at:]), name)
 		return
 	}
 	args := c.Args[at:]
+	if name == "parallel" && strings.Contains(args[0].Text, " ") {
+		if end := slices.IndexFunc(args, func(w Word) bool { return strings.HasPrefix(w.Text, ":::") }); end > 0 {
+			args = args[:end]
+		}
+		p.scriptWord(c, joined(args), name)
+		return
+	}
 	if w.rest {
 		args = append(append([]Word(nil), args...), Word{Kind: Unknown, Source: "…", Offset: c.End, End: c.End})
 		if p.replaced(o) {

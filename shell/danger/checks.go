@@ -1,6 +1,7 @@
 package danger
 
 import (
+	"slices"
 	"strings"
 
 	"sandboxd/shell/analysis"
@@ -223,7 +224,7 @@ func git(c *analysis.Call, _ options) []Finding {
 			return one("recursive delete", "git clean deletes files that git does not know")
 		}
 	case "checkout", "restore":
-		if o.operand(func(s string) bool { return s == "." || s == "./" || s == "*" || s == ":/" }) || sub == "checkout" && o.has("f", "--force") ||
+		if o.operand(everything) || sub == "checkout" && o.has("fB", "--force") ||
 			sub == "restore" && o.has("S", "--staged") && o.has("W", "--worktree") {
 			return one("lost changes", "it throws away changes that were not committed")
 		}
@@ -249,12 +250,34 @@ func git(c *analysis.Call, _ options) []Finding {
 		if o.has("d") {
 			return one("lost changes", "it deletes a reference")
 		}
+	case "prune":
+		return one("lost changes", "it removes commits that nothing leads to any more")
+	case "gc":
+		if slices.ContainsFunc(o.long, func(l string) bool { return strings.HasPrefix(l, "--pr") }) {
+			return one("lost changes", "it removes commits that nothing leads to any more")
+		}
 	case "rm":
 		if o.has("r") && o.has("f", "--force") {
 			return one("recursive delete", "it deletes directories with all that is in them")
 		}
 	}
 	return nil
+}
+
+// everything says whether a pathspec of git covers the whole tree, or may (gitglossary(7), pathspec).
+func everything(s string) bool {
+	return s == "." || s == "./" || s != "" && strings.Trim(s, "*") == "" || strings.HasPrefix(s, ":/") || strings.HasPrefix(s, ":(") || strings.HasPrefix(s, ":!") || strings.HasPrefix(s, ":^")
+}
+
+// verb returns the first operand that is one of a command's known sub-commands: before it
+// there may be options with values in words of their own.
+func verb(o options, known string) string {
+	for _, w := range o.operands {
+		if slices.Contains(strings.Fields(known), w.Text) {
+			return w.Text
+		}
+	}
+	return ""
 }
 
 func docker(c *analysis.Call, o options) []Finding {
@@ -265,10 +288,13 @@ func docker(c *analysis.Call, o options) []Finding {
 	switch {
 	case strings.Contains(joined, " prune "):
 		return one("recursive delete", "it deletes unused images, containers or volumes")
-	case strings.HasPrefix(joined, " volume rm "), strings.HasPrefix(joined, " system "):
+	case strings.Contains(joined, " volume rm "), strings.Contains(joined, " system "):
 		return one("recursive delete", "it deletes what containers have stored")
 	}
-	for _, l := range c.Args {
+	for i, l := range c.Args {
+		if l.Text == "--pid" && i+1 < len(c.Args) && c.Args[i+1].Text == "host" || strings.Contains(l.Text, "src=/,") || strings.Contains(l.Text, "source=/,") {
+			return one("host access", "the container gets the run of this machine")
+		}
 		if l.Text == "--privileged" || strings.HasPrefix(l.Text, "--pid=host") || l.Text == "/:/host" || strings.HasPrefix(l.Text, "/:/") || strings.Contains(l.Text, "docker.sock") {
 			return one("host access", "the container gets the run of this machine")
 		}
@@ -277,28 +303,28 @@ func docker(c *analysis.Call, o options) []Finding {
 }
 
 func kubectl(_ *analysis.Call, o options) []Finding {
-	if len(o.operands) > 0 && (o.operands[0].Text == "delete" || o.operands[0].Text == "drain") {
+	if v := verb(o, "delete drain get describe logs apply create exec edit patch scale rollout config top run expose label annotate port-forward cp explain version wait replace debug diff auth"); v == "delete" || v == "drain" {
 		return one("cluster", "it removes things from a cluster")
 	}
 	return nil
 }
 
 func terraform(_ *analysis.Call, o options) []Finding {
-	if o.operand(func(s string) bool { return s == "destroy" }) || o.operand(func(s string) bool { return s == "apply" }) && strings.Contains(o.letters, "auto-approve") {
+	if o.operand(func(s string) bool { return s == "destroy" }) || o.operand(func(s string) bool { return s == "apply" }) && (strings.Contains(o.letters, "auto-approve") || o.has("", "--auto-approve")) {
 		return one("infrastructure", "it changes or destroys infrastructure unasked")
 	}
 	return nil
 }
 
 func npm(_ *analysis.Call, o options) []Finding {
-	if len(o.operands) > 0 && (o.operands[0].Text == "publish" || o.operands[0].Text == "unpublish") {
+	if v := verb(o, "publish unpublish run run-script test exec install ci ls view pack link audit"); v == "publish" || v == "unpublish" {
 		return one("publish", "it changes what everyone gets from the registry")
 	}
 	return nil
 }
 
 func publish(_ *analysis.Call, o options) []Finding {
-	if len(o.operands) > 0 && (o.operands[0].Text == "publish" || o.operands[0].Text == "push" || o.operands[0].Text == "yank") {
+	if v := verb(o, "publish push yank build check test run bench doc install add update tree metadata clippy fmt fix list search"); v == "publish" || v == "push" || v == "yank" {
 		return one("publish", "it changes what everyone gets from the registry")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sandboxd/shell/analysis"
+	"sandboxd/shell/safelist"
 )
 
 // Finding is one reason to be careful.
@@ -48,11 +49,11 @@ func download(s *analysis.Script) bool {
 		return false
 	}
 	for _, c := range s.Calls {
-		if c.Piped && Interpreter(name(c)) && len(c.Args) < 4 {
+		if c.Piped && Interpreter(name(c)) && (len(c.Args) < 4 || CodeFromInput(c)) {
 			return true
 		}
 		if n := name(c); (Interpreter(n) || n == "eval" || n == "source" || n == ".") && slices.ContainsFunc(c.Args, func(w analysis.Word) bool {
-			return w.Kind == analysis.Unknown && strings.ContainsAny(w.Source, "$`<(")
+			return w.Kind == analysis.Unknown && (strings.ContainsAny(w.Source, "$`<(") || slices.Contains(c.Via, "xargs"))
 		}) {
 			return true
 		}
@@ -64,7 +65,7 @@ func download(s *analysis.Script) bool {
 func Interpreter(name string) bool {
 	name = strings.TrimRight(name, "0123456789.")
 	switch name {
-	case "bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua", "pwsh", "osascript", "tclsh", "Rscript":
+	case "bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua", "pwsh", "osascript", "tclsh", "rscript":
 		return true
 	}
 	return false
@@ -86,7 +87,7 @@ func Device(p string) bool {
 
 func name(c *analysis.Call) string {
 	if n := c.Name(); n != "" {
-		return path.Base(n)
+		return strings.ToLower(path.Base(n)) // where file systems ignore case, RM is rm
 	}
 	return ""
 }
@@ -151,6 +152,9 @@ func Call(c *analysis.Call) []Finding {
 	n := name(c)
 	if n == "" {
 		return unknownName(c)
+	}
+	if args, ok := safelist.Undashed(c.Args); ok {
+		return git(&analysis.Call{Args: args}, options{})
 	}
 	if f, ok := checks[n]; ok {
 		return f(c, read(c.Args[1:]))

@@ -10,7 +10,7 @@ import (
 
 // codeOptions are the letters of the options that give an interpreter its code, or the module that has it.
 var codeOptions = map[string]string{
-	"python": "cm", "pypy": "cm", "perl": "eE", "ruby": "e", "node": "ep", "php": "rf", "lua": "e", "osascript": "e", "Rscript": "e", "deno": "", "bun": "ep", "pwsh": "cfCF",
+	"python": "cm", "pypy": "cm", "perl": "eE", "ruby": "e", "node": "ep", "php": "rf", "lua": "e", "osascript": "e", "rscript": "e", "deno": "", "bun": "ep", "pwsh": "cfCF",
 }
 
 // codeWords are long options that do the same, or make it run nothing.

@@ -186,6 +186,9 @@ func note(settings []setting, repo repository, fact *shell.GitFact) {
 		case key == "extensions.partialclone", key == "remote.promisor" && !isFalse(s), key == "remote.partialclonefilter":
 			// A missing object is fetched, with whatever program the remote's address names.
 			add(s, nil)
+		case s.section == "alias" && strings.EqualFold(orElse(s.sub, s.name), "whatchanged"):
+			// Git's own commands go before aliases, but git 3.0 has this one no longer (git's BreakingChanges).
+			add(s, []string{"whatchanged"})
 		case key == "core.alternaterefscommand":
 			add(s, []string{"rev-list", "for-each-ref"})
 		case (key == "core.pager" || s.section == "pager") && !boolean(s) && repo.holds(s.file):

@@ -350,3 +350,19 @@ func FuzzIndex(f *testing.F) {
 		_, _ = gitLinks(file, 20, 0)
 	})
 }
+
+// R-SH-03: an alias counts under the name of a listed sub-command that newer versions of git have no longer.
+func TestGitAliasOfListed(t *testing.T) {
+	for alias, want := range map[string]int{
+		"[alias]\n\twhatchanged = !touch pwned\n\tlog = !touch pwned\n": 1,
+		"[alias \"WhatChanged\"]\n\tcommand = !touch pwned\n":           1,
+		"[alias]\n\tst = !touch pwned\n":                                0,
+	} {
+		dir := repo(t)
+		write(t, filepath.Join(dir, ".git/config"), "[core]\n\trepositoryformatversion = 0\n"+alias)
+		fact := gitFact(t, dir, "")
+		if len(fact.Programs) != want || want == 1 && !slices.Equal(fact.Programs[0].Only, []string{"whatchanged"}) {
+			t.Errorf("%q: programs %v", alias, fact.Programs)
+		}
+	}
+}

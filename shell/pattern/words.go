@@ -85,11 +85,16 @@ func (w Words) Permits(args []analysis.Word) bool {
 		if !p.wild && a.Text != p.text {
 			return false
 		}
-		if p.wild && (!Wild(p.text, a.Text) || i == 0 && strings.Contains(a.Text, "/") && !strings.Contains(p.text, "/") || slices.Contains(strings.Split(a.Text, "/"), "..")) {
+		if p.wild && (!Wild(p.text, a.Text) || optional(p.text, a.Text) || i == 0 && strings.Contains(a.Text, "/") && !strings.Contains(p.text, "/") || slices.Contains(strings.Split(a.Text, "/"), "..")) {
 			return false
 		}
 	}
 	return true
+}
+
+// optional says that a word is an option to which the pattern's wildcard came first: "*.py" is about files, and -cCODE#.py is none.
+func optional(pattern, word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.HasPrefix(pattern, "-")
 }
 
 // Spells says whether the pattern covers a command word for word: every word of
@@ -122,7 +127,10 @@ func (w Words) Names(args []analysis.Word) Answer {
 		return No
 	}
 	best := w.names(args)
-	if args[0].Known() && path.Base(args[0].Text) == "git" {
+	if plain, ok := safelist.Undashed(args); ok {
+		best = max(best, w.Names(plain))
+	}
+	if args[0].Known() && strings.EqualFold(path.Base(args[0].Text), "git") {
 		if _, at := safelist.GitSubcommand(args); at > 1 {
 			best = max(best, w.names(append(args[:1:1], args[at:]...)))
 		}
@@ -143,7 +151,70 @@ func (w Words) Names(args []analysis.Word) Answer {
 			}
 		}
 	}
+	if best != Yes && w.scattered(args) {
+		best = Yes
+	}
 	return best
+}
+
+// scattered says whether a command has the pattern's words in their order and its options anywhere, as most programs
+// take them: "rm -rf" also names rm -fr x, rm -r -f x and rm x -rf. Only where more words may follow.
+func (w Words) scattered(args []analysis.Word) bool {
+	rest, options := Words{more: true}, []string(nil)
+	for _, p := range w.words {
+		if p.wild || len(p.text) < 2 || p.text[0] != '-' || p.text == "--" {
+			rest.words = append(rest.words, p)
+			continue
+		}
+		options = append(options, p.text)
+	}
+	if !w.more || len(options) == 0 || len(rest.words) == 0 {
+		return false
+	}
+	var plain []analysis.Word
+	var given []string
+	for i, a := range args {
+		switch {
+		case i == 0 || !a.Known() || len(a.Text) < 2 || a.Text[0] != '-':
+			plain = append(plain, a)
+		case a.Text == "--":
+			plain = append(plain, args[i+1:]...)
+		default:
+			given = append(given, a.Text)
+		}
+		if a.Known() && a.Text == "--" {
+			break
+		}
+	}
+	if args[0].Known() && strings.EqualFold(path.Base(args[0].Text), "git") {
+		if _, at := safelist.GitSubcommand(args); at > 1 { // without the values of git's own options
+			if i := slices.IndexFunc(plain, func(a analysis.Word) bool { return a.Offset == args[at].Offset && a.Text == args[at].Text }); i > 1 {
+				plain = append(plain[:1:1], plain[i:]...)
+			}
+		}
+	}
+	for _, o := range options {
+		if !has(given, o) {
+			return false
+		}
+	}
+	return rest.names(plain) == Yes
+}
+
+// has says whether an option of a pattern is among those of a command: itself, or abbreviated where it is long, or
+// letter by letter where it is a few.
+func has(given []string, option string) bool {
+	long, letters := strings.HasPrefix(option, "--"), ""
+	for _, g := range given {
+		name, _, _ := strings.Cut(g, "=")
+		switch {
+		case g == option || name == option, long && len(name) > 3 && strings.HasPrefix(option, name):
+			return true
+		case len(g) <= 5 && g[1] != '-':
+			letters += g[1:]
+		}
+	}
+	return !long && len(option) <= 4 && !strings.ContainsFunc(option[1:], func(r rune) bool { return !strings.ContainsRune(letters, r) })
 }
 
 func (w Words) names(args []analysis.Word) Answer {
@@ -163,7 +234,9 @@ func (w Words) names(args []analysis.Word) Answer {
 			continue
 		}
 		if i == 0 && !strings.Contains(p.text, "/") {
-			text = path.Base(text)
+			if text = path.Base(text); strings.EqualFold(text, p.text) {
+				text = p.text // where file systems ignore case, GIT is git
+			}
 		}
 		if p.wild && !Wild(p.text, text) || !p.wild && p.text != text {
 			return No

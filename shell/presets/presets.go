@@ -107,7 +107,11 @@ func (r Rule) match(args []analysis.Word) bool {
 		}
 		texts[i] = a.Text
 	}
-	return !r.Refuses(texts)
+	whole := make([]string, len(args))
+	for i, a := range args {
+		whole[i] = a.Text
+	}
+	return !r.Refuses(texts) && !Carries(whole)
 }
 
 // Refuses says whether one of the words is, or may be taken for, one of Never.

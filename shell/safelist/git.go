@@ -1,6 +1,7 @@
 package safelist
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,6 +91,20 @@ func GitSubcommand(args []analysis.Word) (name string, at int) {
 		}
 	}
 	return "", 0
+}
+
+// Undashed returns git-push, the program in git's own directory, as git push.
+func Undashed(args []analysis.Word) ([]analysis.Word, bool) {
+	if len(args) == 0 || !args[0].Known() {
+		return nil, false
+	}
+	sub, ok := strings.CutPrefix(path.Base(args[0].Text), "git-")
+	if !ok {
+		return nil, false
+	}
+	git, word := args[0], args[0]
+	git.Text, word.Text = "git", sub
+	return append([]analysis.Word{git, word}, args[1:]...), true
 }
 
 // gitRevisions looks at operands that are revisions or paths: what follows a
