@@ -46,6 +46,7 @@ func TestUserUnderOperator(t *testing.T) {
 		{"allowed in order", `permissions.allow = ["o"]`, `permissions.allow = ["u"]`, "permissions.allow", `["o", "u"]`, ""},
 		{"unprotected, of the built-in ones", "", `files.unprotected = ["Makefile"]`, "files.unprotected", `["Makefile"]`, ""},
 		{"unprotected, of the operator's", `files.protected = ["Makefile"]`, `files.unprotected = ["go.sum", "Makefile"]`, "files.unprotected", `["go.sum"]`, "the operator has"},
+		{"unprotected, of the operator's in another case", `files.protected = ["Deploy"]`, `files.unprotected = ["deploy", "go.sum"]`, "files.unprotected", `["go.sum"]`, "the operator has"},
 		{"presets", `presets.use = ["go"]`, `presets.use = ["node", "go"]`, "presets.use", `["go"]`, `"node" is not within`},
 		{"sandbox, narrowed", "[files.paths.a]\nroot = \"x\"\nmode = \"rw\"\n", "[files.paths.a]\nmode = \"ro\"\n", "files.paths.a.mode", `"ro"`, ""},
 		{"sandbox, widened", "[files.paths.a]\nroot = \"x\"\nmode = \"ro\"\n", "[files.paths.a]\nmode = \"rw\"\n", "files.paths.a.mode", `"ro"`, "wider"},
@@ -54,6 +55,12 @@ func TestUserUnderOperator(t *testing.T) {
 		{"sandbox, new inside", "[files.paths.a]\nroot = \"x\"\nmode = \"rw\"\n", "[files.paths.b]\nroot = \"x/y\"\nmode = \"rw\"\n", "files.paths.b.mode", `"rw"`, ""},
 		{"sandbox, new inside read-only", "[files.paths.a]\nroot = \"x\"\n", "[files.paths.b]\nroot = \"x/y\"\nmode = \"rw\"\n", "files.paths.b.mode", "", "read-only: mode ignored"},
 		{"sandbox, new outside", "[files.paths.a]\nroot = \"x\"\n", "[files.paths.b]\nroot = \"y\"\n", "files.paths.b.root", "", "lies in none"},
+		{"sandbox, new in what is hidden", "files.hidden = [\"keys\"]\n", "[files.paths.b]\nroot = \"Keys/y\"\n", "files.paths.b.root", "", "the operator's files.hidden"},
+		{"sandbox, new in what is read-only", "files.read_only = [\"vendor\"]\n", "[files.paths.b]\nroot = \"/srv/vendor\"\nmode = \"rw\"\n", "files.paths.b.root", "", "the operator's files.read_only"},
+		{"sandbox, new in what is protected", "[files.paths.a]\nroot = \"x\"\nmode = \"rw\"\n", "[files.paths.b]\nroot = \"x/.git\"\nmode = \"rw\"\n", "files.paths.b.root", "", "files.protected names"},
+		{"sandbox, new in what is protected of the project", "[files.paths.a]\nroot = \".\"\nmode = \"rw\"\n", "[files.paths.b]\nroot = \".git\"\nmode = \"rw\"\n", "files.paths.b.root", "", "files.protected names"},
+		{"sandbox, inside the operator's that is such a name", "[files.paths.a]\nroot = \".git\"\nmode = \"rw\"\n", "[files.paths.b]\nroot = \".git/y\"\nmode = \"rw\"\n", "files.paths.b.root", `".git/y"`, ""},
+		{"sandbox, of the user's own hidden", "", "files.hidden = [\"keys\"]\n[files.paths.b]\nroot = \"keys\"\n", "files.paths.b.root", `"keys"`, ""},
 		{"sandbox, suffixes kept", "[files.paths.a]\nroot = \"x\"\nsuffixes = [\".go\"]\n", "[files.paths.b]\nroot = \"x/y\"\n", "files.paths.b.suffixes", `[".go"]`, ""},
 		{"sandbox, suffixes not emptied", "[files.paths.a]\nroot = \"x\"\nsuffixes = [\".go\"]\n", "[files.paths.a]\nsuffixes = []\n", "files.paths.a.suffixes", `[".go"]`, "wider"},
 		{"sandbox, the user's only", "", "[files.paths.a]\nroot = \"x\"\n", "files.paths.project.root", "", ""},
@@ -75,6 +82,14 @@ func TestUserUnderOperator(t *testing.T) {
 				t.Errorf("warnings: got %q, want %q", text, c.warning)
 			}
 		})
+	}
+}
+
+// R-SH-05: a deny that holds for fewer commands than it seems to says so.
+func TestBarelyDenied(t *testing.T) {
+	_, warnings := load(t, `permissions.deny = ["Bash(git push)", "Bash(git push *)", "Bash(rm)", "Bash(npm publish:*)", "Bash(rm -rf)", "WebFetch", "Bash(make a b)"]`, "")
+	if len(warnings) != 1 || warnings[0].Origin.Line != 1 || !strings.Contains(warnings[0].Text, `write "Bash(git push *)"`) {
+		t.Errorf("warnings: %v", warnings)
 	}
 }
 

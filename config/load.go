@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func Load(paths Paths) (*Config, []Warning, error) {
 		return nil, nil, err
 	}
 	cfg.Profiles = profiles
-	return cfg, append(l.warnings, cfg.withoutSandbox(cfg)...), nil
+	return cfg, slices.Concat(l.warnings, cfg.withoutSandbox(cfg), cfg.barelyDenied()), nil
 }
 
 // readLayer reads one trusted file, strictly. Without the file it is nil.
@@ -216,6 +217,21 @@ func (c *Config) withoutSandbox(of *Config) []Warning {
 					r.Pattern, name, strings.Join(sortedKeys(c.Files.Paths), ", "))})
 			}
 		}
+	}
+	return out
+}
+
+// barelyDenied warns of denies that say less than they seem to: "Bash(git push)" is that command without
+// another word.
+func (c *Config) barelyDenied() []Warning {
+	var out []Warning
+	for i, p := range c.Permissions.Deny {
+		words := strings.Fields(p.Command)
+		if p.Prefix || p.Any || len(words) != 2 || strings.ContainsAny(p.Command, "-*?[;&|<>()$`'\"\\") {
+			continue
+		}
+		out = append(out, Warning{Origin: c.Origin(element("permissions.deny", i)),
+			Text: fmt.Sprintf("permissions.deny: %q denies just these words; to deny it with further ones, too, write \"%s(%s *)\"", p.String(), p.Tool, p.Command)})
 	}
 	return out
 }

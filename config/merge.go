@@ -3,7 +3,10 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+
+	"sandboxd/files"
 )
 
 // entry is one key as it counts after merging.
@@ -150,7 +153,7 @@ func (l *layers) notOperators(s setting, other string) setting {
 	theirs := l.operator[other]
 	kept, items := []any{}, []Origin{}
 	for i, item := range asList(s.value) {
-		if contains(asList(theirs.value), item) {
+		if holdsName(asList(theirs.value), item) {
 			l.warn(s.items[i], "%s: the operator has %s in %s (%s): ignored", s.name, show(item), other, theirs.origin)
 			continue
 		}
@@ -158,6 +161,15 @@ func (l *layers) notOperators(s setting, other string) setting {
 	}
 	s.value, s.items = kept, items
 	return s
+}
+
+// holdsName reports whether a list of names has one, in whatever case.
+func holdsName(list []any, name any) bool {
+	text, _ := name.(string)
+	return slices.ContainsFunc(list, func(e any) bool {
+		listed, ok := e.(string)
+		return ok && files.SameName(listed, text)
+	})
 }
 
 // userVariables adds the user's variables to the operator's, whose values stay.

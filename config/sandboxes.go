@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"strings"
+
+	"sandboxd/files"
 )
 
 // The named sandboxes of [files.paths] are merged as a whole: what one of them
@@ -54,6 +56,10 @@ func (l *layers) userSandboxes(doc *parsed) {
 	bounded := l.operatorNamesSandboxes()
 	names, byName := named(doc)
 	for _, name := range names {
+		if at, listed := l.ofOperator(byName[name]); listed != "" {
+			l.warn(at, "files.paths.%s: its root lies in what the operator's %s names: ignored", name, listed)
+			continue
+		}
 		if !bounded {
 			for _, s := range byName[name] {
 				l.put(s)
@@ -66,6 +72,42 @@ func (l *layers) userSandboxes(doc *parsed) {
 		}
 		l.newSandbox(name, byName[name])
 	}
+}
+
+// ofOperator names the operator's list that has a name on the way to the root of a new
+// sandbox, or of one moved: names hold below a root only, so that a root inside would take it out.
+func (l *layers) ofOperator(settings []setting) (at Origin, list string) {
+	for _, s := range settings {
+		root, ok := s.value.(string)
+		if s.path[3] != "root" || !ok || l.operator[s.name].value == root {
+			continue
+		}
+		for _, key := range guarded {
+			if e, ok := l.operator[key]; ok && matchesRoot(e.value, root) {
+				return s.origin, key
+			}
+		}
+	}
+	return Origin{}, ""
+}
+
+// guarded are the lists of names that hold below the roots of sandboxes.
+var guarded = []string{"files.hidden", "files.read_only", "files.protected"}
+
+// matchesRoot reports whether a name of a list stands on the way to a root, or for it.
+func matchesRoot(list any, root string) bool {
+	var patterns []string
+	for _, item := range asList(list) {
+		if p, ok := item.(string); ok {
+			patterns = append(patterns, p)
+		}
+	}
+	names, err := files.NewNames(patterns)
+	if err != nil {
+		return true // the section's own check names the mistake
+	}
+	_, found := names.Match(strings.TrimPrefix(filepath.Clean(root), "/"))
+	return found
 }
 
 // narrowSandbox takes over what makes an existing sandbox permit less.
@@ -114,6 +156,16 @@ func (l *layers) newSandbox(name string, settings []setting) {
 	if !ok {
 		l.warn(own["root"].origin, "files.paths.%s: %q lies in none of the operator's sandboxes: ignored", name, root)
 		return
+	}
+	inner, around := filepath.Clean(root), l.operator[sandboxKey(outer, "root")].value.(string)
+	if around = filepath.Clean(around); around != "." {
+		inner = strings.TrimPrefix(inner, around)
+	}
+	for _, key := range guarded {
+		if matchesRoot(l.entries[key].value, inner) {
+			l.warn(own["root"].origin, "files.paths.%s: %q lies in what %s names: ignored", name, root, key)
+			return
+		}
 	}
 	value := func(field string) any {
 		if e, ok := l.entries[sandboxKey(outer, field)]; ok {
