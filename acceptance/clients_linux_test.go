@@ -39,6 +39,17 @@ func (r *recorder) serve(l net.Listener) {
 	}
 }
 
+// answered counts the bytes that came back so far.
+func (r *recorder) answered() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, t := range r.taped {
+		n += len(t.got.String())
+	}
+	return n
+}
+
 func (r *recorder) pass(down *net.UnixConn, t *tape) {
 	defer down.Close()
 	c, err := net.Dial("unix", r.to)
@@ -137,7 +148,7 @@ func suiteThrough(a *actor, start func(*actor) suiteClient, suite []suiteCase, a
 				}
 			}
 			r := &suiteRun{t: t, client: client, agent: filepath.Join(dir, "agent.sock"), approver: filepath.Join(dir, "approver.sock"),
-				project: project, vars: map[string]any{"project": project, "home": a.home}, background: map[string]chan suiteReply{}}
+				project: project, vars: map[string]any{"project": project, "home": a.home}, background: map[string]chan suiteReply{}, recorded: recorded}
 			for i, s := range c.Steps {
 				if err := r.step(s); err != nil {
 					t.Fatalf("step %d, %s%s: %v", i+1, s.Op, s.Await, err)

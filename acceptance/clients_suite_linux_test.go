@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,6 +107,16 @@ type suiteRun struct {
 	project    string
 	vars       map[string]any
 	background map[string]chan suiteReply
+	recorded   []*recorder
+}
+
+// answered counts the bytes that came back so far.
+func (r *suiteRun) answered() int {
+	n := 0
+	for _, one := range r.recorded {
+		n += one.answered()
+	}
+	return n
 }
 
 func (r *suiteRun) step(s suiteStep) error {
@@ -131,7 +142,14 @@ func (r *suiteRun) once(s suiteStep) error {
 	case s.Background != "":
 		q, done := r.request(s), make(chan suiteReply, 1)
 		r.background[s.Background] = done
+		before := r.answered()
 		go func() { done <- r.client.call(r.t.Context(), q) }()
+		// What follows is for it to see: a stream begins with a comment.
+		for deadline := time.Now().Add(20 * time.Second); strings.HasSuffix(s.Op, "events") && r.answered() == before && len(done) == 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				return errors.New("it does not begin")
+			}
+		}
 		return nil
 	default:
 		reply = r.client.call(ctx, r.request(s))

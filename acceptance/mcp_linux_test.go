@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func (p *peer) answering(t *testing.T, decide func(q ipc.Approval) ipc.Answer) {
 			if n.Type != ipc.NewsRequested || n.Approval == nil {
 				continue
 			}
-			// One that is just being put can't be answered yet, and says so.
+			// One that changed since is looked at again.
 			for tries := 0; tries < 100 && p.answer(t.Context(), n.Approval.ID, decide) == ipc.CodeStale; tries++ {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -260,6 +261,31 @@ func TestPromptWithoutDirectory(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What our own programs ask for is asked for somebody else: their executables are nobody's
+// identity, to which a lasting yes for this agent could be given, and every agent would then
+// have it. R-AP-08
+func TestOurProgramsAreNoIdentity(t *testing.T) {
+	a, person := workshop(t)
+	questions := make(chan ipc.Approval, 1)
+	person.answering(t, func(q ipc.Approval) ipc.Answer {
+		questions <- q
+		return ipc.Answer{Mode: "soft", Note: "not now"}
+	})
+	check := func(way, name string) {
+		t.Helper()
+		if len(questions) != 1 {
+			t.Fatalf("%s: asked %d times", way, len(questions))
+		}
+		if q := <-questions; q.Agent != name || !q.Claimed || slices.Contains(q.Scopes, "agent") {
+			t.Errorf("%s: %q asks (a claim: %v), and is offered %q", way, q.Agent, q.Claimed, q.Scopes)
+		}
+	}
+	tool(t, a.mcpClient(), "exec", map[string]any{"command": "echo hi > new"})
+	check("sbx mcp", `claims to be "MCP client"`)
+	a.sbx("run", "--session", a.joined(), "-c", "echo hi > new")
+	check("sbx session open", "unknown agent")
 }
 
 // running reports whether a process with that command line runs.

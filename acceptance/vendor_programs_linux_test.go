@@ -58,7 +58,7 @@ func newVendor(t *testing.T, pkg string) *vendor {
 func (v *vendor) model(script string, args ...string) (port string, lines *bufio.Reader) {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	api := v.command(ctx, node(v.t), append([]string{filepath.Join(v.readable("testdata/vendor"), script)}, args...)...)
+	api := v.command(ctx, node(v.t), append([]string{filepath.Join(v.readable("testdata/models"), script)}, args...)...)
 	out, err := api.StdoutPipe()
 	if err == nil {
 		err = api.Start()

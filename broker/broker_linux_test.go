@@ -116,7 +116,12 @@ func TestHandOver(t *testing.T) {
 	if got := h.ask(t, "agent.sock", "-H", ipc.UserHeader+": 54321"); !strings.HasPrefix(got, "agent "+strconv.Itoa(os.Getuid())) {
 		t.Errorf("agent with a header: %q", got)
 	}
-	if n, _ := h.broker.Counts(); n != 4 {
+	// Counted is what was handed over, a moment after its daemon may have answered it.
+	n, _ := h.broker.Counts()
+	for deadline := time.Now().Add(20 * time.Second); n != 4 && time.Now().Before(deadline); n, _ = h.broker.Counts() {
+		time.Sleep(time.Millisecond)
+	}
+	if n != 4 {
 		t.Errorf("handed over %d", n)
 	}
 }

@@ -106,7 +106,7 @@ func (g *Gateway) chatSocket(w http.ResponseWriter, r *http.Request) {
 	reading.Go(func() { defer cancel(); s.read() })
 	defer reading.Wait()
 	defer cancel()
-	g.follow(ctx, c, r.URL.Query().Get("conversation_id"), 0, s.put, s.done, func() error { return ws.Ping(ctx) })
+	g.follow(ctx, c, r.URL.Query().Get("conversation_id"), 0, s.put, s.done, s.ping)
 	ws.Close(websocket.StatusGoingAway, "the daemon is ending")
 }
 
@@ -120,12 +120,22 @@ type chatSocket struct {
 	open map[string]bool // questions that were put here and are not settled
 }
 
+// taken is how long the other end has to take a message, or to answer a ping.
+const taken = 10 * time.Second
+
+// ping finds out that the other end is gone. While it waits no question is told.
+func (s *chatSocket) ping() error {
+	ctx, cancel := context.WithTimeout(s.ctx, taken)
+	defer cancel()
+	return s.ws.Ping(ctx)
+}
+
 func (s *chatSocket) send(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(s.ctx, taken)
 	defer cancel()
 	return s.ws.Write(ctx, websocket.MessageText, b)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // shared are programs that run whatever they are given: their executable says
-// nothing about the agent. sbx acts for whoever started it.
-var shared = regexp.MustCompile(`^(sbx|python.*|node.*|deno|bun|electron|ruby.*|perl.*|php.*|lua.*|java|Rscript|tclsh.*|busybox|env|(ba|da|z|k|fi|tc|c)?sh|ld[-.].*)$`)
+// nothing about the agent. sbx and its parts act for whoever started them.
+var shared = regexp.MustCompile(`^(sbx(-[a-z]+)?|python.*|node.*|deno|bun|electron|ruby.*|perl.*|php.*|lua.*|java|Rscript|tclsh.*|busybox|env|(ba|da|z|k|fi|tc|c)?sh|ld[-.].*)$`)
 
 // agentID identifies the program that opens a session by its executable, as
 // "exe:PATH sha256:…", or is "" where that would tell nothing (R-AP-08). The

@@ -230,9 +230,8 @@ func (b *backend) mayAnswer(p ipc.Peer, q approval.Pending) (approval.Via, error
 		via = approval.ViaTerminal
 	}
 	if e == nil {
-		// Every question has an asker; this one's is not known yet, and until
-		// then nobody can be told apart from it.
-		return via, &ipc.Error{Code: ipc.CodeStale, Message: "the question is just being put", Hint: "look at the request again"}
+		// Every question has an asker, from whom nobody can be told apart where it is gone.
+		return via, &ipc.Error{Code: ipc.CodeStale, Message: "who asked this is gone", Hint: "look at the request again"}
 	}
 	asker := e.Peer
 	if p.PID == asker.PID && p.Start == asker.Start {

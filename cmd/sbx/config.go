@@ -1,11 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sandboxd/cmd/sbx/internal/daemon"
+	"sandboxd/cmd/sbx/internal/usual"
 )
 
 func configVerb(a *app) *cobra.Command {
@@ -45,11 +47,15 @@ func configReload(a *app) *cobra.Command {
 				a.note("no daemon runs; the next one reads the configuration as it is")
 				return nil
 			}
+			before, _ := client.Status(c.Context()) // without it all is told
 			r, err := client.Reload(c.Context())
 			if err != nil {
 				return err
 			}
 			for _, w := range r.Warnings {
+				if usual.Warning(w.Where) && slices.Contains(before.Warnings, w) {
+					continue // the host's, and no change
+				}
 				a.note("%s", strings.TrimSpace(w.Where+": "+w.Message+hint(w.Hint)))
 			}
 			a.note("the configuration in force is that of the files now")

@@ -76,7 +76,7 @@ var endsOf = map[string]string{
 	"log":             "usage|daemon",
 	"log verify":      "usage|invalid=there is no log, or no such anchors|no=the log is not as it was written",
 	"log anchor":      "usage|invalid=there is no log, or the file can't be written|no=the log is not as it was written",
-	"log export":      "usage|daemon|invalid=the file is there already, or can't be written",
+	"log export":      "usage|daemon|invalid=the file is there already, or can't be written|no=it is written, without lines that are not as they were written",
 	"stats":           "usage|daemon",
 	"status":          "usage|daemon",
 	"doctor":          "usage|daemon|no=something does not hold",

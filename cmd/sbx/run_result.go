@@ -190,9 +190,11 @@ func gaps(e ipc.Enforcement) []string {
 // repeatsEnforcement reports a warning that only says what the protections say, or
 // that the journal has no copy, which no command fails for.
 func repeatsEnforcement(w ipc.Warning, e ipc.Enforcement) bool {
-	if usual.Warning(w.Where) {
-		return true
-	}
+	return usual.Warning(w.Where) || tellsProtection(w, e)
+}
+
+// tellsProtection reports a warning that only says what e says of a protection.
+func tellsProtection(w ipc.Warning, e ipc.Enforcement) bool {
 	return slices.ContainsFunc(e.Protections, func(p ipc.Protection) bool {
 		return strings.HasPrefix(w.Message, p.Name+" is "+string(p.Level))
 	})

@@ -135,6 +135,9 @@ func (a *app) printStatus(s ipc.Status) {
 	a.printf("\n")
 	a.printEnforcement(s.Enforcement)
 	for _, w := range s.Warnings {
+		if tellsProtection(w, s.Enforcement) {
+			continue // it stands above
+		}
 		a.note("%s", strings.TrimSpace(strings.TrimPrefix(w.Where+": ", ": ")+w.Message+hint(w.Hint)))
 	}
 }

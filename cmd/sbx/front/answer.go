@@ -158,13 +158,16 @@ func told(warnings []byte) bool {
 	}
 	found := false
 	ok := elements(warnings, func(one []byte) {
-		where := ""
+		var where, text string
 		ok := members(one, func(name string, value []byte) {
-			if name == "where" {
-				where = string(value)
+			switch name {
+			case "where":
+				where = strings.Trim(string(value), `"`)
+			case "message":
+				text = strings.TrimPrefix(string(value), `"`)
 			}
 		})
-		found = found || !ok || !usual.Warning(strings.Trim(where, `"`))
+		found = found || !ok || !usual.Warning(where) && !usual.Repeats(text)
 	})
 	return found || !ok
 }

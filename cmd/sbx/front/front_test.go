@@ -110,6 +110,8 @@ func TestLook(t *testing.T) {
 		{"with warnings of the session, that nobody is told after success", answerOf(false, warned, decided, started, good), 0, ended},
 		{"a status", answerOf(false, queued, started, exitOf(`"code":3,`+full)), 3, ended},
 		{"a status with warnings of the host", answerOf(false, strings.Replace(warned, `{"mess`, `{"where":"journal","mess`, 1), exitOf(`"code":3,`+full+`,"warnings":[{"where":"this host","message":"m"}]`)), 3, ended},
+		{"a status where limits are watched", answerOf(false, queued, exitOf(`"code":3,`+enforced(`,{"name":"limits","level":"partial"}`)+`,"warnings":[{"message":"limits is partial: watched"}]`)), 3, ended},
+		{"a status with another warning", answerOf(false, queued, exitOf(`"code":3,`+full+`,"warnings":[{"message":"files is partial: m"}]`)), 0, rich},
 		{"limits that are watched", answerOf(false, queued, exitOf(`"code":0,`+enforced(`,{"name":"limits","level":"partial"}`))), 0, ended},
 		{"not yet", answerOf(false, queued, decided, started), 0, unended},
 		{"nothing yet", nil, 0, unended},
