@@ -62,8 +62,8 @@ type Step struct {
 	After  State `json:"after"`
 	// Displaced is what To held before a rename; nil for nothing.
 	Displaced *State `json:"displaced,omitempty"`
-	// Temp is the name beside Path (To for a rename onto something) that the
-	// change uses for a moment. Where a change was cut off, it may still be there.
+	// Temp is the name beside Path that the change uses for a moment. Where a
+	// change was cut off, it may still be there.
 	Temp string `json:"temp,omitempty"`
 	// ParentTime and ToParentTime are the folders' modification times before,
 	// in nanoseconds.

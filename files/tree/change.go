@@ -46,7 +46,11 @@ func (n *Fresh) Replace(name string, old Stat) error {
 		return conflict(n.dir.Path(n.temp), err)
 	}
 	fault.Point("replace-named")
-	err := n.dir.swap(n.temp, n.dir, name, old)
+	ours, err := n.Stat()
+	if err != nil {
+		return err
+	}
+	left, err := n.dir.swap(n.temp, ours, n.dir, name, old)
 	if made := (*MadeError)(nil); err == nil || errors.As(err, &made) {
 		n.named = false // what stands under temp is not ours any more
 	}
@@ -54,31 +58,49 @@ func (n *Fresh) Replace(name string, old Stat) error {
 		return err
 	}
 	fault.Point("replace-exchanged")
-	if err := unlink(n.dir.fd(), n.temp); err != nil {
-		return made(conflict(n.dir.Path(n.temp), err))
+	if left {
+		if err := unlink(n.dir.fd(), n.temp); err != nil {
+			return made(conflict(n.dir.Path(n.temp), err))
+		}
 	}
 	fault.Point("replaced")
 	return made(n.dir.Sync())
 }
 
-// swap exchanges from, which is ours, with to in another folder or the same,
-// where old stands. Afterwards old stands under from.
-func (d *Dir) swap(from string, toDir *Dir, to string, old Stat) error {
-	err := exchange(d.fd(), from, toDir.fd(), to)
+// swap exchanges from, where ours stands, with to in another folder or the same,
+// where old stands. left: old stands under from afterwards. On a file system that
+// cannot exchange names it is gone.
+//
+// Whatever else comes out was put there by somebody meanwhile, and nothing of
+// theirs is lost: it goes back, or where that cannot be stays as from, and the
+// error says so.
+func (d *Dir) swap(from string, ours Stat, toDir *Dir, to string, old Stat) (left bool, err error) {
+	err = exchange(d.fd(), from, toDir.fd(), to)
 	if unsupported(err) {
-		return d.replaceChecked(from, toDir, to, old)
+		return false, d.replaceChecked(from, toDir, to, old)
 	}
 	if err != nil {
-		return d.lost(toDir, to, err)
+		return false, d.lost(toDir, to, err)
 	}
 	if d.untouched(from, old) {
-		return nil
+		return true, nil
 	}
-	// Somebody was faster: what came out is not what was kept.
-	if err := patiently(func() error { return exchange(d.fd(), from, toDir.fd(), to) }); err != nil {
-		return made(changed(toDir.Path(to), "another version, written meanwhile, which now stands as "+d.Path(from)))
+	fault.Point("swap-lost")
+	found := "another version, written while this change was under way"
+	back := func() error { return patiently(func() error { return exchange(d.fd(), from, toDir.fd(), to) }) }
+	switch err := back(); err {
+	case nil:
+		if now, err := fstatat(d.fd(), from); err == nil && now.ID == ours.ID {
+			return false, changed(toDir.Path(to), found)
+		}
+		fault.Point("swap-lost-again")
+		_ = back() // what came out now is later than what went back for it
+	case unix.ENOENT: // ours was taken away
+		if patiently(func() error { return d.renameFree(from, toDir, to) }) == nil {
+			return false, changed(toDir.Path(to), found)
+		}
 	}
-	return changed(toDir.Path(to), "another version, written while this change was under way")
+	return false, made(changed(toDir.Path(to), found+", and what was there before, which now stands as "+d.Path(from)))
 }
 
 func unsupported(err error) bool {
@@ -95,21 +117,12 @@ func (d *Dir) lost(toDir *Dir, to string, err error) error {
 
 // replaceChecked is swap for file systems that cannot exchange names: a look,
 // and then a rename that replaces. Old is gone, which the copy in the undo store
-// makes up for; an empty file stands under from instead.
+// makes up for.
 func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error {
 	if !toDir.untouched(to, old) {
 		return changed(toDir.Path(to), "another version, written while this change was under way")
 	}
-	if err := ignoringEINTR(func() error { return unix.Renameat(d.fd(), from, toDir.fd(), to) }); err != nil {
-		return conflict(toDir.Path(to), err)
-	}
-	// The caller takes away what stands under from; give it something.
-	fd, err := d.openNamed(from, 0o600)
-	if err != nil {
-		return made(conflict(d.Path(from), err))
-	}
-	unix.Close(fd)
-	return nil
+	return conflict(toDir.Path(to), ignoringEINTR(func() error { return unix.Renameat(d.fd(), from, toDir.fd(), to) }))
 }
 
 // untouched reports whether a name still stands for the same file with the
@@ -220,24 +233,31 @@ func (d *Dir) Rename(name string, old Stat, toDir *Dir, to string) error {
 }
 
 // RenameOver moves a name onto another one, where displaced stands, and takes
-// that away.
-func (d *Dir) RenameOver(name string, old Stat, toDir *Dir, to string, displaced Stat) error {
+// that away, by temp as Remove does.
+func (d *Dir) RenameOver(name, temp string, old Stat, toDir *Dir, to string, displaced Stat) error {
 	fault.Point("rename-over")
 	if now, err := fstatat(d.fd(), name); err != nil || now.ID != old.ID {
 		return changed(d.Path(name), "another file under the name")
 	}
-	if err := d.swap(name, toDir, to, displaced); err != nil {
+	left, err := d.swap(name, old, toDir, to, displaced)
+	if err != nil {
 		return err
 	}
 	fault.Point("rename-over-exchanged")
-	if now, err := fstatat(toDir.fd(), to); err != nil || now.ID != old.ID {
+	if now, err := fstatat(toDir.fd(), to); left && (err != nil || now.ID != old.ID) {
 		if err := patiently(func() error { return exchange(d.fd(), name, toDir.fd(), to) }); err != nil {
 			return made(conflict(d.Path(name), err))
 		}
 		return changed(d.Path(name), "another file under the name")
 	}
-	if err := unlink(d.fd(), name); err != nil {
-		return made(conflict(d.Path(name), err))
+	if left {
+		err := d.Remove(name, temp, displaced)
+		if partly := (*MadeError)(nil); errors.As(err, &partly) {
+			return err
+		}
+		if err != nil && !errors.Is(err, &files.Conflict{Reason: files.Changed}) {
+			return made(err)
+		} // else somebody has put something there since, or taken it away: that is theirs
 	}
 	fault.Point("renamed-over")
 	return made(d.syncBoth(toDir))
@@ -298,31 +318,41 @@ func (d *Dir) Rmdir(name string) error {
 }
 
 // Symlink makes a symbolic link under a name that is free, of the owner and with the
-// modification time of want. What can't be given to its owner is not made: whether a link in a
-// folder that everybody writes to is followed depends on whose it is (protected_symlinks in
-// proc_sys_fs(5)). Its group means nothing.
-func (d *Dir) Symlink(target, name string, want files.State) error {
-	if err := ignoringEINTR(func() error { return unix.Symlinkat(target, d.fd(), name) }); err != nil {
-		return conflict(d.Path(name), err)
+// modification time of want: under temp first, so that it is never seen without them. What can't
+// be given to its owner is not made: whether a link in a folder that everybody writes to is
+// followed depends on whose it is (protected_symlinks in proc_sys_fs(5)). Its group means nothing.
+func (d *Dir) Symlink(name, temp string, want files.State) error {
+	fault.Point("symlink")
+	if err := ignoringEINTR(func() error { return unix.Symlinkat(want.Target, d.fd(), temp) }); err != nil {
+		return conflict(d.Path(temp), err)
 	}
-	ours, err := fstatat(d.fd(), name)
-	if err != nil || ours.Kind != files.Symlink {
-		return made(changed(d.Path(name), "something else, which was put there meanwhile"))
+	fault.Point("symlink-temp")
+	err := d.dressLink(name, temp, want)
+	if err == nil {
+		err = conflict(d.Path(name), d.renameFree(temp, d, name))
+	}
+	if err != nil {
+		_ = unlink(d.fd(), temp)
+		return err
+	}
+	fault.Point("symlink-made")
+	return made(d.Sync())
+}
+
+// dressLink gives the link under temp, which will stand under name, owner and time.
+func (d *Dir) dressLink(name, temp string, want files.State) error {
+	ours, err := fstatat(d.fd(), temp)
+	if err != nil {
+		return conflict(d.Path(temp), err)
 	}
 	if ours.UID != want.UID || ours.GID != want.GID {
-		if err := chownLink(d.fd(), name, want); err != nil && ours.UID != want.UID {
-			if now, look := fstatat(d.fd(), name); look == nil && now.ID == ours.ID {
-				_ = unlink(d.fd(), name)
-			}
+		if err := chownLink(d.fd(), temp, want); err != nil && ours.UID != want.UID {
 			return &files.Conflict{Path: d.Path(name), Reason: files.Unkept,
-				Found: fmt.Sprintf("the link to %q belongs to uid %d, and we, uid %d, cannot give it to them (%v)", target, want.UID, os.Geteuid(), err),
+				Found: fmt.Sprintf("the link to %q belongs to uid %d, and we, uid %d, cannot give it to them (%v)", want.Target, want.UID, os.Geteuid(), err),
 				Hint:  "whoever may can make it by hand, with ln -s"}
 		}
 	}
-	if err := setTimes(d.fd(), name, want.ModTime); err != nil {
-		return made(conflict(d.Path(name), err))
-	}
-	return made(d.Sync())
+	return conflict(d.Path(temp), setTimes(d.fd(), temp, want.ModTime))
 }
 
 // PutBack gives what stands under temp its name again, if that is still free.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/files"
+	"sandboxd/files/internal/fault"
 )
 
 func must(t testing.TB, err error) {
@@ -141,7 +142,7 @@ func TestSomebodyWasFaster(t *testing.T) {
 		},
 		"remove":      func(d *Dir, old Stat) error { return d.Remove("a", ".temp", old) },
 		"rename":      func(d *Dir, old Stat) error { return d.Rename("a", old, d, "b") },
-		"rename over": func(d *Dir, old Stat) error { return d.RenameOver("c", mustStat(d, "c"), d, "a", old) },
+		"rename over": func(d *Dir, old Stat) error { return d.RenameOver("c", ".temp", mustStat(d, "c"), d, "a", old) },
 		"replace without exchange": func(d *Dir, old Stat) error {
 			n, err := d.Named(".temp", 0o600)
 			if err != nil {
@@ -183,6 +184,97 @@ func mustStat(d *Dir, name string) Stat {
 	return st
 }
 
+// Nor is what a second one wrote while the first one's was given back.
+func TestSomebodyWasFasterTwice(t *testing.T) {
+	replace := func(d *Dir) error {
+		n, err := d.Named(".temp", 0o600)
+		if err != nil {
+			return err
+		}
+		defer n.Close()
+		return n.Replace("a", mustStat(d, "old"))
+	}
+	move := func(d *Dir) error { return d.RenameOver("c", ".temp", mustStat(d, "c"), d, "a", mustStat(d, "old")) }
+	swap := func(a, b string) func(d *Dir) error {
+		return func(d *Dir) error { return exchange(d.fd(), a, d.fd(), b) }
+	}
+	for name, c := range map[string]struct {
+		change func(d *Dir) error
+		point  string
+		do     func(d *Dir) error
+		// a holds afterwards; beside is the name under which what stood there before is left, told so.
+		a, beside string
+	}{
+		"replaced before it went back": {replace, "swap-lost", swap("a", "second"), "second", ".temp"},
+		"taken away before":            {replace, "swap-lost", func(d *Dir) error { return unlink(d.fd(), "a") }, "theirs", ""},
+		"replaced once more":           {replace, "swap-lost-again", swap("a", "old"), "second", ".temp"},
+		"moved over":                   {move, "swap-lost", swap("a", "second"), "second", "c"},
+		"moved over what was taken":    {move, "swap-lost", func(d *Dir) error { return unlink(d.fd(), "a") }, "theirs", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, root := openTree(t)
+			d := dirOf(t, tr, ".")
+			for _, f := range []string{"old", "a", "c", "second"} {
+				put(t, filepath.Join(root, f), map[string]string{"a": "theirs"}[f]+strings.TrimPrefix(f, "a"))
+			}
+			fault.Set(func(p string) {
+				switch {
+				case p == c.point:
+					must(t, c.do(d))
+				case p == "swap-lost" && c.point == "swap-lost-again":
+					must(t, swap("a", "second")(d))
+				}
+			})
+			err := c.change(d)
+			fault.Set(nil)
+			if !errors.Is(err, &files.Conflict{Reason: files.Changed}) {
+				t.Error(err)
+			}
+			names, all := map[string]string{}, ""
+			entries, _ := os.ReadDir(root)
+			for _, e := range entries {
+				names[get(t, filepath.Join(root, e.Name()))] = e.Name()
+				all += " " + e.Name()
+			}
+			for _, whose := range []string{"theirs", "second", "old"} {
+				if names[whose] == "" {
+					t.Errorf("what %q held is lost: left are%s", whose, all)
+				}
+			}
+			if got := get(t, filepath.Join(root, "a")); got != c.a {
+				t.Errorf("a holds %q, want %q", got, c.a)
+			}
+			if partly := (*MadeError)(nil); c.beside != "" && (!errors.As(err, &partly) || !strings.Contains(err.Error(), "stands as "+filepath.Join(root, c.beside))) {
+				t.Errorf("not told where it stands: %v", err)
+			} else if _, e := os.Lstat(filepath.Join(root, ".temp")); c.beside != ".temp" && e == nil {
+				t.Error("a temporary name is left")
+			}
+		})
+	}
+}
+
+// What somebody puts under the old name of what moves, meanwhile, is theirs.
+func TestMoveOverLeavesTheirs(t *testing.T) {
+	tr, root := openTree(t)
+	d := dirOf(t, tr, ".")
+	for _, f := range []string{"from", "to", "theirs"} {
+		put(t, filepath.Join(root, f), f)
+	}
+	fault.Set(func(p string) {
+		if p == "rename-over-exchanged" {
+			must(t, os.Rename(filepath.Join(root, "theirs"), filepath.Join(root, "from")))
+		}
+	})
+	defer fault.Set(nil)
+	must(t, d.RenameOver("from", ".temp", mustStat(d, "from"), d, "to", mustStat(d, "to")))
+	if from, to := get(t, filepath.Join(root, "from")), get(t, filepath.Join(root, "to")); from != "theirs" || to != "from" {
+		t.Errorf("from holds %q, to %q", from, to)
+	}
+	if entries, _ := os.ReadDir(root); len(entries) != 2 {
+		t.Errorf("left: %v", entries)
+	}
+}
+
 // On a file system without an exchange the replacement still goes through.
 func TestReplaceWithoutExchange(t *testing.T) {
 	tr, root := openTree(t)
@@ -190,37 +282,11 @@ func TestReplaceWithoutExchange(t *testing.T) {
 	put(t, filepath.Join(root, "a"), "old")
 	put(t, filepath.Join(root, ".temp"), "new")
 	must(t, d.replaceChecked(".temp", d, "a", mustStat(d, "a")))
-	must(t, unlink(d.fd(), ".temp"))
 	if get(t, filepath.Join(root, "a")) != "new" {
 		t.Error("not replaced")
 	}
-}
-
-// What fails behind the replacement is told as what it is: the change was made.
-func TestReplaceWithoutExchangeWithoutDescriptors(t *testing.T) {
-	tr, root := openTree(t)
-	d := dirOf(t, tr, ".")
-	put(t, filepath.Join(root, "a"), "old")
-	put(t, filepath.Join(root, ".temp"), "new")
-	old := mustStat(d, "a")
-	var limit unix.Rlimit
-	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
-	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: limit.Max}))
-	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
-	var fds []int
-	for {
-		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			break
-		}
-		fds = append(fds, fd)
-	}
-	err := d.replaceChecked(".temp", d, "a", old)
-	for _, fd := range fds {
-		unix.Close(fd)
-	}
-	if made := (*MadeError)(nil); !errors.As(err, &made) {
-		t.Errorf("got %v, want an error that says that the change was made", err)
+	if entries, _ := os.ReadDir(root); len(entries) != 1 {
+		t.Errorf("left: %v", entries)
 	}
 }
 
@@ -335,11 +401,11 @@ func TestSymlinkKeepsOwner(t *testing.T) {
 		must(t, err)
 		return st.UID, st.GID
 	}
-	must(t, d.Symlink("a", "own", files.State{Kind: files.Symlink, UID: uid, GID: gid, ModTime: 1}))
+	must(t, d.Symlink("own", ".temp", files.State{Kind: files.Symlink, Target: "a", UID: uid, GID: gid, ModTime: 1}))
 	if target, err := os.Readlink(filepath.Join(root, "own")); err != nil || target != "a" {
 		t.Error(target, err)
 	}
-	err := d.Symlink("a", "other", files.State{Kind: files.Symlink, UID: 12345, GID: gid, ModTime: 1})
+	err := d.Symlink("other", ".temp", files.State{Kind: files.Symlink, Target: "a", UID: 12345, GID: gid, ModTime: 1})
 	if uid == 0 {
 		if u, g := owner("other"); err != nil || u != 12345 || g != gid {
 			t.Errorf("it belongs to uid %d, gid %d: %v", u, g, err)
@@ -353,7 +419,7 @@ func TestSymlinkKeepsOwner(t *testing.T) {
 			t.Error("it is left as ours")
 		}
 	}
-	must(t, d.Symlink("a", "group", files.State{Kind: files.Symlink, UID: uid, GID: 12345, ModTime: 1}))
+	must(t, d.Symlink("group", ".temp", files.State{Kind: files.Symlink, Target: "a", UID: uid, GID: 12345, ModTime: 1}))
 	if u, g := owner("group"); u != uid || uid == 0 && g != 12345 {
 		t.Errorf("it belongs to uid %d, gid %d", u, g)
 	}

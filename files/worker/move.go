@@ -181,9 +181,9 @@ func (s *server) moveSteps(p *plan, c *change) error {
 	}
 	if p.over != nil {
 		displaced := p.over.oldStat.State
-		step.Displaced = &displaced
+		step.Displaced, step.Temp = &displaced, tempName()
 		c.add(step, opened(p.over.old), func() error {
-			return dir.RenameOver(p.from.name(), old, toDir, p.to.name(), p.over.oldStat)
+			return dir.RenameOver(p.from.name(), step.Temp, old, toDir, p.to.name(), p.over.oldStat)
 		})
 		return nil
 	}

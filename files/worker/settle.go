@@ -153,8 +153,7 @@ func (s *server) state(abs string) (files.State, tree.Stat, error) {
 	return n.stat.State, n.stat, err
 }
 
-// clearTemp deals with the name beside a path that a put or remove uses for a
-// moment. It is taken away only if its content is one that the record knows.
+// clearTemp deals with the name beside a path that a step uses for a moment. It is taken away only if its content is one that the record knows.
 func (s *server) clearTemp(step files.Step) {
 	dir, name, err := s.dirOf(step.Path)
 	if err != nil {
@@ -166,18 +165,22 @@ func (s *server) clearTemp(step files.Step) {
 		return
 	}
 	switch step.Kind {
-	case files.RemoveStep:
-		// Renamed, and perhaps not looked at yet: it goes back, and the change
-		// is not done.
+	case files.RemoveStep, files.RenameStep:
+		// Renamed, and perhaps not looked at yet: it goes back, and is not
+		// taken away.
 		_ = dir.PutBack(step.Temp, name)
 	case files.MkdirStep:
 		_ = dir.Discard(step.Temp)
 	case files.PutStep:
-		switch {
-		case temp.Kind != files.File:
-			return
-		case s.known(dir, step) || s.unfinished(step):
-			_ = dir.Discard(step.Temp)
+		switch temp.Kind {
+		case files.File:
+			if s.known(dir, step) || s.unfinished(step) {
+				_ = dir.Discard(step.Temp)
+			}
+		case files.Symlink:
+			if target, err := dir.Target(step.Temp); err == nil && step.After.Kind == files.Symlink && target == step.After.Target {
+				_ = dir.Discard(step.Temp)
+			}
 		}
 	}
 }

@@ -235,14 +235,14 @@ func (u *undoing) restoreLink(n now, want files.State) error {
 		}
 	}
 	abs := n.spot.fact.Real
-	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want}
+	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want, Temp: tempName()}
 	u.change.add(step, nil, func() error {
 		dir, name, err := u.server.dirOf(abs)
 		if err != nil {
 			return err
 		}
 		defer dir.Close()
-		return dir.Symlink(want.Target, name, want)
+		return dir.Symlink(name, step.Temp, want)
 	})
 	return nil
 }
