@@ -25,5 +25,5 @@
 //
 // What a listed host does with the data is not known here. A server that is
 // shared by several names (a content network) can be asked for another of them
-// under TLS whose names are encrypted. UDP, and with it QUIC, does not pass.
+// under TLS whose names are encrypted, or in HTTP/2 without TLS. UDP, and with it QUIC, does not pass.
 package egress

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -129,6 +128,10 @@ func (g *Gate) connect(w http.ResponseWriter, r *http.Request) {
 
 // forward sends one plain request on, written anew.
 func (g *Gate) forward(w http.ResponseWriter, r *http.Request, t Target, client *http.Transport) {
+	if r.URL.Opaque != "" { // "x:http://other/" would be sent on as "http://other/", which overrules Host (RFC 9112, 3.2.2)
+		g.fail(w, g.refuse(t.String(), "a request names a path, or http://HOST/PATH", ""))
+		return
+	}
 	if err := g.judge(r.Context(), t); err != nil {
 		g.fail(w, err)
 		return
@@ -198,7 +201,7 @@ func (g *Gate) serveTunnelled(t *tunnel) {
 	})
 	defer client.CloseIdleConnections()
 	t.client.SetDeadline(time.Time{})
-	one := &single{conn: &replayed{t.client, t.from}, done: make(chan struct{})}
+	one := &single{conn: &replayed{t.client, t}, done: make(chan struct{})}
 	var handlers sync.WaitGroup
 	srv := g.server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handlers.Add(1)
@@ -236,13 +239,19 @@ func hostTarget(r *http.Request, port uint16) (Target, error) {
 	return ParseTarget(host)
 }
 
-// replayed is a connection of which some bytes have been read already.
+// replayed is a tunnel's connection from inside, of which some bytes have been
+// read already. What passes keeps the tunnel's watch quiet; nothing passes around
+// Read and Write (io.Copy would, with a TCP connection).
 type replayed struct {
-	*inner
-	from *bufio.Reader
+	net.Conn
+	tunnel *tunnel
 }
 
-func (r *replayed) Read(b []byte) (int, error) { return r.from.Read(b) }
+func (r *replayed) Read(b []byte) (int, error) { return r.tunnel.passed(r.tunnel.from.Read(b)) }
+
+func (r *replayed) Write(b []byte) (int, error) { return r.tunnel.passed(r.Conn.Write(b)) }
+
+func (r *replayed) CloseWrite() error { return r.tunnel.client.CloseWrite() }
 
 // single is a listener for one connection.
 type single struct {

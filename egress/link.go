@@ -57,15 +57,16 @@ func (l *link) Close() error {
 	return l.Conn.Close()
 }
 
-// Read and Write count, for plain HTTP requests; tunnels count themselves.
+// Read and Write count, for plain HTTP requests; tunnels count themselves. What
+// passes in one direction gives the other one time, too.
 func (l *link) Read(b []byte) (int, error) {
-	l.SetReadDeadline(time.Now().Add(l.gate.opts.Limits.Idle))
+	l.SetDeadline(time.Now().Add(l.gate.opts.Limits.Idle))
 	n, err := l.Conn.Read(b)
 	return n, l.count(0, n, err)
 }
 
 func (l *link) Write(b []byte) (int, error) {
-	l.SetWriteDeadline(time.Now().Add(l.gate.opts.Limits.Idle))
+	l.SetDeadline(time.Now().Add(l.gate.opts.Limits.Idle))
 	n, err := l.Conn.Write(b)
 	return n, l.count(n, 0, err)
 }

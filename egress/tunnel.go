@@ -122,6 +122,14 @@ func (t *tunnel) watch() *time.Timer {
 
 func (t *tunnel) touch() { t.active.Store(time.Now().UnixNano()) }
 
+// passed notes that n bytes did.
+func (t *tunnel) passed(n int, err error) (int, error) {
+	if n > 0 {
+		t.touch()
+	}
+	return n, err
+}
+
 // copy carries bytes one way until the end, an error, or a pause, and returns
 // how many they were.
 func (t *tunnel) copy(to, from net.Conn, sent bool) (total int64) {
