@@ -33,7 +33,7 @@ type PartialError struct {
 }
 
 func (e *PartialError) Error() string {
-	return fmt.Sprintf("%v (stopped after %d steps, which can be undone)", e.Err, e.Done)
+	return fmt.Sprintf("%v (stopped after step %d; what was done can be undone)", e.Err, e.Done)
 }
 
 func (e *PartialError) Unwrap() error { return e.Err }
