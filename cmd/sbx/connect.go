@@ -56,8 +56,12 @@ func (a *app) agent(ctx context.Context) (*ipc.Client, error) {
 }
 
 // atOnce is agent, but looks for the daemon, and starts one, when something is
-// first asked of it: that is one connection less.
+// first asked of it: that is one connection less. What was chosen for a daemon is
+// compared with it before.
 func (a *app) atOnce(ctx context.Context) (*ipc.Client, error) {
+	if a.options.Config != "" || a.options.StateDir != "" {
+		return a.agent(ctx)
+	}
 	p, err := a.locate(ctx)
 	if err != nil {
 		return nil, err

@@ -167,7 +167,7 @@ func ended(ts *testscript.TestScript, want string, got int, said string) {
 // could be anything.
 var words = map[string]*regexp.Regexp{
 	"usage":    regexp.MustCompile(`See sbx.* --help`),
-	"daemon":   regexp.MustCompile(`open to others|connect to|none is started|start sandboxd: |it ended \(exit status|sandboxd .*(did not|cannot|does not|could not)|config.*:\d+:|broker`),
+	"daemon":   regexp.MustCompile(`open to others|the daemon that runs |connect to|none is started|start sandboxd: |it ended \(exit status|sandboxd .*(did not|cannot|does not|could not)|config.*:\d+:|broker`),
 	"unknown":  regexp.MustCompile(`none of that name|no such|there is no|is not open|not trusted|no front end|no preset|unknown`),
 	"stale":    regexp.MustCompile(`has changed|already decided`),
 	"terminal": regexp.MustCompile(`terminal`),

@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 		{"run true -n --json", order{argv: []string{"true", "-n", "--json"}}},
 		{"run -n --no-ask --plain -- -x", order{argv: []string{"-x"}, noStdin: true}},
 		{"run - x", order{argv: []string{"-", "x"}}},
-		{"--socket-dir=/s --config c run -c ls", order{line: "ls", socketDir: "/s"}},
+		{"--socket-dir=/s run -c ls", order{line: "ls", socketDir: "/s"}},
 		{"run --socket-dir /s --command=ls", order{line: "ls", socketDir: "/s"}},
 		{"run -C /a/../b --description d --agent-name a -- x", order{argv: []string{"x"}, cwd: "/b", description: "d", agent: "a"}},
 		{"run --cwd sub -- x", order{argv: []string{"x"}, cwd: here + "/sub"}},
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 	}
 	// Mistakes, other verbs and rarer flags are not plain.
 	for _, args := range []string{"", "run", "run --", "run -n", "run -c", "run -c ls -- ls", "run -c ls ls", "run -nc ls", "run -cls", "run --json -- ls",
-		"run --no-ask=false -- ls", "run --tty -- ls", "run -e =1 -- ls", "run --timeout never -- ls", "run --timeout= -- ls", "run -t -1 -- ls", "shell ls", "shell -c ls a b", "shell --socket-dir=/s -c ls", "shell -c ls --help", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
+		"run --no-ask=false -- ls", "--config c run -- ls", "run --state-dir=/s -- ls", "run --tty -- ls", "run -e =1 -- ls", "run --timeout never -- ls", "run --timeout= -- ls", "run -t -1 -- ls", "shell ls", "shell -c ls a b", "shell --socket-dir=/s -c ls", "shell -c ls --help", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
 		"--user u run -- ls", "--help", "version", "-n run -- ls", "run --ticket t --session s -- ls"} {
 		if got, ok := read(append([]string{"/usr/bin/sbx"}, strings.Fields(args)...), getenv); ok {
 			t.Errorf("%q was taken: %+v", args, got)

@@ -30,9 +30,8 @@ type order struct {
 // of the common ones, and whatever is wrong, are not plain.
 func read(args []string, getenv func(string) string) (o order, ok bool) {
 	name, args := args[0], args[1:]
-	var ignored string // for a daemon that is to be started
 	line := unset
-	own := map[string]*string{"--socket-dir": &o.socketDir, "--state-dir": &ignored, "--config": &ignored}
+	own := map[string]*string{"--socket-dir": &o.socketDir}
 	if arguments.IsShell(name) {
 		ok = o.shell(args, getenv)
 		return o, ok

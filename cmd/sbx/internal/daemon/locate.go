@@ -30,6 +30,7 @@ type Place struct {
 	User string
 
 	stateDir, config string
+	stateNamed       bool                   // stateDir was chosen by the flag
 	home             func() (string, error) // looked up once, where a daemon is started
 }
 
@@ -57,6 +58,7 @@ func Locate(ctx context.Context, o Options) (Place, error) {
 			return Place{}, err
 		}
 	}
+	p.stateNamed = o.StateDir != ""
 	p.home = sync.OnceValues(func() (string, error) { return homeDir(os.Geteuid()) })
 	if o.User != "" {
 		p.SocketDir, p.System, p.User = first(p.SocketDir, paths.SystemDir), true, o.User

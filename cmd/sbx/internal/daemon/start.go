@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -34,12 +36,13 @@ func (p Place) Running(ctx context.Context) error {
 }
 
 // Ensure makes sure that a daemon serves p, and starts one if none does. The
-// error has ErrNotStarted in it where that is not allowed here.
+// error has ErrNotStarted in it where that is not allowed here. A daemon that
+// runs with another configuration or directory than what was asked for is an error.
 func (p Place) Ensure(ctx context.Context) error {
 	err := p.Running(ctx)
 	switch {
 	case err == nil:
-		return nil
+		return p.asked(ctx)
 	case !errors.Is(err, ipc.ErrNoDaemon):
 		return p.explain(err)
 	case p.System:
@@ -52,6 +55,43 @@ func (p Place) Ensure(ctx context.Context) error {
 		return err
 	}
 	return p.start(ctx)
+}
+
+// asked compares what a person chose for a daemon with the one that runs.
+func (p Place) asked(ctx context.Context) error {
+	if p.config == "" && !p.stateNamed {
+		return nil
+	}
+	c := ipc.Client{Socket: p.Agent(), User: p.User}
+	defer c.Close()
+	s, err := c.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("compare --config and --state-dir with the daemon that runs: %w", err)
+	}
+	const remedy = "end it first (sbx stop), or choose another with --socket-dir"
+	user := slices.IndexFunc(s.Config, func(f ipc.ConfigFile) bool { return f.Layer == "user" })
+	switch {
+	case p.stateNamed && !samePath(p.stateDir, s.StateDir):
+		return fmt.Errorf("the daemon that runs keeps its records in %q, not in %q; %s", s.StateDir, p.stateDir, remedy)
+	case p.config != "" && user < 0:
+		return fmt.Errorf("the daemon that runs has no user's configuration, so not %q; %s", p.config, remedy)
+	case p.config != "" && !samePath(p.config, s.Config[user].Path):
+		return fmt.Errorf("the daemon that runs has the configuration %q, not %q; %s", s.Config[user].Path, p.config, remedy)
+	}
+	return nil
+}
+
+// samePath compares paths by what they lead to, or as they are written.
+func samePath(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // explain adds what to do to an error of connecting.
