@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -51,6 +52,18 @@ type browser struct {
 	by      ipc.Peer // who made the invitation
 	entered time.Time
 	used    time.Time
+	force   force
+}
+
+// force lasts as long as a secret is in force. What it let in ends with it.
+type force struct {
+	context.Context
+	end context.CancelFunc
+}
+
+func inForce() force {
+	ctx, end := context.WithCancel(context.Background())
+	return force{ctx, end}
 }
 
 // frontEnd is a program that asks its users on our behalf.
@@ -59,6 +72,7 @@ type frontEnd struct {
 	Token string `json:"token_sha256"`
 	Maker *maker `json:"maker,omitempty"` // nil: it ended with an earlier boot
 	sum   sum
+	force force
 }
 
 // maker is the process that had a token made. What the token answers counts as
@@ -132,6 +146,7 @@ func openAccess(file string) (*access, error) {
 		if f.Maker != nil && f.Maker.Boot != bootID() {
 			f.Maker = nil
 		}
+		f.force = inForce()
 		a.fronts[f.sum] = f
 	}
 	return a, nil
@@ -204,7 +219,7 @@ func (a *access) enter(secret string, o owner) (cookie, key string, ok bool) {
 	}
 	cookie, c := newSecret()
 	key, k := newSecret()
-	a.browsers[c] = &browser{key: k, by: i.by, entered: now, used: now}
+	a.browsers[c] = &browser{key: k, by: i.by, entered: now, used: now, force: inForce()}
 	return cookie, key, true
 }
 
@@ -222,10 +237,11 @@ func (a *access) browser(cookie, key string) *browser {
 	return b
 }
 
-// leave forgets a browser.
+// leave forgets a browser, and ends what it has open.
 func (a *access) leave(b *browser) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	b.force.end()
 	maps.DeleteFunc(a.browsers, func(_ sum, x *browser) bool { return x == b })
 	maps.DeleteFunc(a.tickets, func(_ sum, t ticket) bool { return t.browser == b })
 }
@@ -302,7 +318,7 @@ func (g *Gateway) AddFrontEnd(by ipc.Peer, r ipc.FrontEndRequest) (ipc.FrontEnd,
 		}
 	}
 	secret, s := newSecret()
-	f := &frontEnd{FrontEnd: ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: by.UID, Created: time.Now()}, Token: hex.EncodeToString(s[:]), Maker: makerOf(by), sum: s}
+	f := &frontEnd{FrontEnd: ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: by.UID, Created: time.Now()}, Token: hex.EncodeToString(s[:]), Maker: makerOf(by), sum: s, force: inForce()}
 	a.fronts[s] = f
 	if err := a.save(); err != nil {
 		delete(a.fronts, s)
@@ -313,7 +329,7 @@ func (g *Gateway) AddFrontEnd(by ipc.Peer, r ipc.FrontEndRequest) (ipc.FrontEnd,
 	return out, nil
 }
 
-// RemoveFrontEnd takes a front end's token out of force.
+// RemoveFrontEnd takes a front end's token out of force, and ends what it has open.
 func (g *Gateway) RemoveFrontEnd(uid int, name string) error {
 	a := g.access
 	a.mu.Lock()
@@ -327,6 +343,7 @@ func (g *Gateway) RemoveFrontEnd(uid int, name string) error {
 			a.fronts[s] = f
 			return err
 		}
+		f.force.end()
 		return nil
 	}
 	return &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no front end %q", name), Hint: "sbx web ls lists them"}

@@ -217,7 +217,7 @@ func (g *Gateway) chatStream(w http.ResponseWriter, r *http.Request) {
 	if send([]byte(": sandboxd\n\n")) != nil {
 		return
 	}
-	ctx, cancel := g.whileServing(withCaller(r, c).Context())
+	ctx, cancel := g.whileServing(withCaller(r, c).Context(), c)
 	defer cancel()
 	g.follow(ctx, c, r.URL.Query().Get("conversation_id"), after,
 		func(seq uint64, a ipc.Approval) error { return event(seq, permissionOf(a)) },
@@ -233,9 +233,9 @@ func permissionDone(d ipc.Decided) toolPermissionDone {
 	return t
 }
 
-// whileServing ends when the gateway ends, too.
-func (g *Gateway) whileServing(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+// whileServing ends when the gateway ends, too, or the caller is no longer known.
+func (g *Gateway) whileServing(ctx context.Context, c caller) (context.Context, context.CancelFunc) {
+	ctx, cancel := c.whileKnown(ctx)
 	stop := make(chan struct{})
 	go func() {
 		select {

@@ -99,7 +99,7 @@ func (g *Gateway) chatSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer ws.CloseNow()
 	ws.SetReadLimit(64 << 10)
-	ctx, cancel := g.whileServing(withCaller(r, c).Context())
+	ctx, cancel := g.whileServing(withCaller(r, c).Context(), c)
 	defer cancel()
 	s := &chatSocket{g: g, c: c, ws: ws, ctx: ctx, open: map[string]bool{}}
 	var reading sync.WaitGroup

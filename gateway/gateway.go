@@ -212,7 +212,9 @@ func (g *Gateway) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	atEase(w)
-	r = withCaller(r, c)
+	ctx, cancel := c.whileKnown(r.Context())
+	defer cancel()
+	r = withCaller(r.WithContext(ctx), c)
 	r.Header.Del("Authorization")
 	switch {
 	case c.front == nil:

@@ -42,6 +42,21 @@ func (c caller) by() string {
 	return "browsers"
 }
 
+// inForce ends with the secret that c is known by.
+func (c caller) inForce() context.Context {
+	if c.front != nil {
+		return c.front.force
+	}
+	return c.browser.force
+}
+
+// whileKnown is ctx until the caller's secret is taken out of force.
+func (c caller) whileKnown(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.inForce(), cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 type callerKey struct{}
 
 func withCaller(r *http.Request, c caller) *http.Request {

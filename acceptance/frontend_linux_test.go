@@ -1,0 +1,102 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// A token that is taken out of force, and a browser that signs out, lose the connections
+// that they have open, too: a WebSocket that went on would go on answering. R-UX-04 R-AP-21
+func TestFrontEndTakenOut(t *testing.T) {
+	a := newActor(t, "")
+	v := a.visit("", "chat")
+	a.sbx("trust")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	dial := func(path string, h http.Header) *websocket.Conn {
+		t.Helper()
+		ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(v.address, "http")+path, &websocket.DialOptions{HTTPHeader: h})
+		if err != nil {
+			t.Fatal(path, ": ", err)
+		}
+		t.Cleanup(func() { ws.CloseNow() })
+		return ws
+	}
+	token := http.Header{"Authorization": {"Bearer " + v.token}}
+	chat, rpc := dial("/v1/agent/approvals", token), dial("/v1/ws", token)
+	streams := map[string]*http.Response{}
+	for _, path := range []string{"/v1/agent/stream", "/v1/events"} {
+		r, err := http.NewRequestWithContext(ctx, "GET", v.address+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = token
+		if streams[path], err = http.DefaultClient.Do(r); err != nil || streams[path].StatusCode != http.StatusOK {
+			t.Fatal(streams[path], err)
+		}
+		defer streams[path].Body.Close()
+	}
+	address, secret := a.invitation()
+	var key struct{ Key string }
+	status, text, h := v.request("POST", "/enter", map[string]string{"invitation": secret}, func(r *http.Request) { r.Header.Set("Origin", address) })
+	if err := json.Unmarshal([]byte(text), &key); err != nil || status != http.StatusOK {
+		t.Fatal(status, text, err)
+	}
+	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")
+	own := http.Header{"Authorization": {"Bearer " + key.Key}, "Cookie": {cookie}}
+	page := dial("/v1/ws", own)
+
+	id, ended := a.ask("echo late > late.txt")
+	if _, _, err := chat.Read(ctx); err != nil { // it was told of the question
+		t.Fatal(err)
+	}
+	if r := a.sbx("web", "rm", "chat"); r.code != 0 {
+		t.Fatal(r)
+	}
+	if status, text, _ := v.request("POST", "/leave", nil, func(r *http.Request) { r.Header = own }); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
+	q := a.approvalOf(id)
+	decide := fmt.Sprintf(`{"jsonrpc": "2.0", "id": 1, "method": "approval.decide", "params": {"id": %q, "rev": %d, "hash": %q, "allow": true}}`, id, q.Rev, q.Hash)
+	for name, c := range map[string]struct {
+		ws  *websocket.Conn
+		say string
+	}{"chat": {chat, fmt.Sprintf(`{"id": %q, "approved": true}`, id)}, "rpc": {rpc, decide}, "page": {page, decide}} {
+		soon, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_ = c.ws.Write(soon, websocket.MessageText, []byte(c.say)) // may fail: it is closed
+		if _, b, err := c.ws.Read(soon); err == nil || soon.Err() != nil {
+			t.Errorf("%s: the WebSocket goes on: %s %v", name, b, err)
+		}
+		cancel()
+	}
+	for path, res := range streams {
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			for b := make([]byte, 4096); ; {
+				if _, err := res.Body.Read(b); err != nil {
+					return
+				}
+			}
+		}()
+		select {
+		case <-over:
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s goes on", path)
+		}
+	}
+	if q := a.approvalOf(id); q.ID != id {
+		t.Errorf("the question is no longer open: %+v", q)
+	}
+	a.sbx("approve", id, "--deny")
+	if r := <-ended; r.code != 126 {
+		t.Errorf("it was approved: %v", r)
+	}
+}
