@@ -33,6 +33,7 @@ func (n *Fresh) Place(name string) error {
 	if err := n.name(name); err != nil {
 		return conflict(n.dir.Path(name), err)
 	}
+	n.named = false // also where it had the name already: it stays
 	fault.Point("placed")
 	return made(n.dir.Sync())
 }

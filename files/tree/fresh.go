@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"io"
 	"os"
 
@@ -16,6 +18,13 @@ type Fresh struct {
 	f     *os.File
 	temp  string // the name it may take for a moment
 	named bool   // it stands under temp
+}
+
+// TempName is a name that nobody else uses.
+func TempName() string {
+	var b [8]byte
+	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
+	return files.TempPrefix + hex.EncodeToString(b[:]) + ".tmp"
 }
 
 // Unnamed makes an empty file without a name (open(2), O_TMPFILE), of which

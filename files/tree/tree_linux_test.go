@@ -275,6 +275,20 @@ func TestMoveOverLeavesTheirs(t *testing.T) {
 	}
 }
 
+// A file that was made under the very name that it is for stays when it is closed.
+func TestPlacedWhereItWasMade(t *testing.T) {
+	tr, root := openTree(t)
+	n, err := dirOf(t, tr, ".").Named("a", 0o600)
+	must(t, err)
+	_, err = n.Write([]byte("content"))
+	must(t, err)
+	must(t, n.Place("a"))
+	must(t, n.Close())
+	if got := get(t, filepath.Join(root, "a")); got != "content" {
+		t.Errorf("a holds %q", got)
+	}
+}
+
 // On a file system without an exchange the replacement still goes through.
 func TestReplaceWithoutExchange(t *testing.T) {
 	tr, root := openTree(t)

@@ -204,7 +204,7 @@ func (s *server) mkdirLike(abs, temp string, want files.State) error {
 // put adds the steps that give a path a content: its folders, and itself.
 func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
 	open := c.parents(at)
-	l.name, l.temp = at.name(), tempName()
+	l.name, l.temp = at.name(), tree.TempName()
 	step := files.Step{Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, Temp: l.temp}
 	if l.old.Kind == "" {
 		l.old.Kind, step.Before.Kind = files.Absent, files.Absent
@@ -244,7 +244,7 @@ func (c *change) put(at spot, l *landing, lost func() (*os.File, error)) error {
 // may be made by an earlier step of the same change, and there may be many. How it
 // looks is said.
 func (c *change) putLater(at spot, l *landing, lost func() (*os.File, error)) {
-	l.name, l.temp = at.name(), tempName()
+	l.name, l.temp = at.name(), tree.TempName()
 	step := files.Step{Kind: files.PutStep, Path: at.fact.Real, Before: l.old.State, After: l.wanted(), Temp: l.temp}
 	c.add(step, lost, func() error { return c.landIn(at, l) })
 }

@@ -181,7 +181,7 @@ func (s *server) moveSteps(p *plan, c *change) error {
 	}
 	if p.over != nil {
 		displaced := p.over.oldStat.State
-		step.Displaced, step.Temp = &displaced, tempName()
+		step.Displaced, step.Temp = &displaced, tree.TempName()
 		c.add(step, opened(p.over.old), func() error {
 			return dir.RenameOver(p.from.name(), step.Temp, old, toDir, p.to.name(), p.over.oldStat)
 		})

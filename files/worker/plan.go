@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"io"
 	"os"
 
@@ -221,13 +219,6 @@ func textOnly(at spot, content []byte) error {
 		return &files.Conflict{Path: at.fact.Asked, Reason: files.Encoding, Found: "bytes of some older encoding", Hint: "convert it by a command first"}
 	}
 	return nil
-}
-
-// tempName is a name that nobody else uses.
-func tempName() string {
-	var b [8]byte
-	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
-	return files.TempPrefix + hex.EncodeToString(b[:]) + ".tmp"
 }
 
 // facts is what judging a request needs to know.

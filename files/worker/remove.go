@@ -88,7 +88,7 @@ func (s *server) removeStep(c *change, at spot, old tree.Stat) error {
 	}
 	step := files.Step{
 		Kind: files.RemoveStep, Path: at.fact.Real, Before: old.State, After: files.State{Kind: files.Absent},
-		Temp: tempName(), ParentTime: modTime(dir),
+		Temp: tree.TempName(), ParentTime: modTime(dir),
 	}
 	dir.Close()
 	lost := func() (*os.File, error) {

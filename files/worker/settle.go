@@ -143,7 +143,7 @@ func (s *server) finishExchange(step files.Step) {
 		return
 	}
 	defer dir.Close()
-	_ = dir.Remove(name, tempName(), stat)
+	_ = dir.Remove(name, tree.TempName(), stat)
 }
 
 // state is what a real path holds now.

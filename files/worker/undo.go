@@ -235,7 +235,7 @@ func (u *undoing) restoreLink(n now, want files.State) error {
 		}
 	}
 	abs := n.spot.fact.Real
-	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want, Temp: tempName()}
+	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want, Temp: tree.TempName()}
 	u.change.add(step, nil, func() error {
 		dir, name, err := u.server.dirOf(abs)
 		if err != nil {
@@ -295,7 +295,7 @@ func (u *undoing) inverseRmdir(step files.Step) error {
 	u.made[step.Path] = true
 	want := step.Before
 	back := files.Step{
-		Kind: files.MkdirStep, Path: step.Path, Temp: tempName(),
+		Kind: files.MkdirStep, Path: step.Path, Temp: tree.TempName(),
 		Before: files.State{Kind: files.Absent}, After: files.State{Kind: files.Dir},
 	}
 	before := len(u.change.parts)

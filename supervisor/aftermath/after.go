@@ -3,6 +3,7 @@ package aftermath
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -484,7 +485,16 @@ func (c *check) keep(at string, e entry, why string) {
 // take moves something to the trash and reports it.
 func (c *check) take(at string, e entry, why string) bool {
 	c.dealt = append(c.dealt, at)
+	if !c.stands(at, e) {
+		c.keep(at, e, why+"; somebody changed it after the command had ended, and it is left to them")
+		return false
+	}
 	item, err := c.trash.take(c.rootOf(at), c.item(at, e, why, "", false))
+	if _, there := os.Lstat(item.Trash); err != nil && there == nil {
+		item.Why += "; it could not all be moved away: " + err.Error()
+		c.items = append(c.items, item)
+		return false
+	}
 	if err != nil {
 		c.keep(at, e, why+"; it could not be moved away: "+err.Error())
 		return false

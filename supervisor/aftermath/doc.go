@@ -23,7 +23,7 @@
 // # Who did it
 //
 // What a mount held during the run was changed by somebody else, and so was what
-// changed before or after the run: that is reported and left alone. What
+// changed before or after the run, until it is taken: that is reported and left alone. What
 // changed during the run where nothing held it counts as the run's.
 // A copy of a protected file that the same tree had before, under the same name,
 // is no news: git worktree add and moving a package make such.

@@ -30,8 +30,7 @@ type trash struct {
 }
 
 const (
-	temporary = ".sandboxd-back"
-	manifest  = "manifest.json"
+	manifest = "manifest.json"
 	// journal has a line for everything that is moved, before it is, until the
 	// manifest is written.
 	journal = "moving.jsonl"
@@ -82,9 +81,13 @@ func (t *trash) take(root string, item Item) (Item, error) {
 	if err := t.fetch(root, item.Path, name); err != nil {
 		return item, err
 	}
-	filepath.WalkDir(item.Trash, func(dir string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			os.Chmod(dir, 0o700) // what can't be listed could not be removed one day
+	filepath.WalkDir(item.Trash, func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.IsDir():
+			widen(at, unix.S_IFDIR, 0o700) // what can't be listed could not be removed one day
+		case d.Type().IsRegular():
+			widen(at, unix.S_IFREG, 0o400) // nor what can't be read be brought back
 		}
 		return err
 	})
@@ -135,7 +138,7 @@ func unlock(root, at string) (lock func()) {
 	var backs []func()
 	parent, element := unix.AT_FDCWD, root
 	for _, next := range append(strings.Split(strings.TrimPrefix(at, root), "/"), "")[1:] {
-		if back := loosen(parent, element, 0o700); back != nil {
+		if back := loosen(parent, element, unix.S_IFDIR, 0o700); back != nil {
 			backs = append(backs, back)
 		}
 		fd, err := unix.Openat(parent, element, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -205,10 +208,11 @@ func move(from *tree.Dir, name string, to *tree.Dir, as string) error {
 	return carry(from, name, st, to, as)
 }
 
+// carry copies and then removes. What can't be removed is not left in two places.
 func carry(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) error {
 	switch st.Kind {
 	case files.Dir:
-		return carryFolder(from, name, to, as)
+		return carryFolder(from, name, st, to, as)
 	case files.File:
 		if err := copyFile(from, name, to, as); err != nil {
 			return err
@@ -218,15 +222,20 @@ func carry(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) e
 		if err != nil {
 			return err
 		}
-		if err := to.Symlink(target, as, files.State{Kind: files.Symlink}); err != nil {
+		if err := settledError(to.Symlink(as, tree.TempName(), ownLink(target, st.ModTime))); err != nil {
 			return err
 		}
 	default: // a pipe, a socket: nothing to keep
+		return settledError(from.Remove(name, tree.TempName(), st))
 	}
-	return settledError(from.Remove(name, temporary, st))
+	err := settledError(from.Remove(name, tree.TempName(), st))
+	if err != nil {
+		_ = to.Discard(as)
+	}
+	return err
 }
 
-func carryFolder(from *tree.Dir, name string, to *tree.Dir, as string) error {
+func carryFolder(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) error {
 	in, closeIn, err := openBelow(from, name)
 	if err != nil {
 		return err
@@ -235,25 +244,27 @@ func carryFolder(from *tree.Dir, name string, to *tree.Dir, as string) error {
 	if err := os.Mkdir(to.Path(as), 0o700); err != nil {
 		return err
 	}
+	widen(to.Path(as), unix.S_IFDIR, st.Mode&0o777) // to be brought back as it was
 	out, closeOut, err := openBelow(to, as)
 	if err != nil {
 		return err
 	}
 	defer closeOut()
 	names, _, err := in.Names(maxEntries)
-	if err != nil {
-		return err
-	}
 	for _, n := range names {
-		st, err := in.Stat(n)
-		if err == nil {
-			err = carry(in, n, st, out, n)
+		st, serr := in.Stat(n)
+		if serr == nil {
+			serr = carry(in, n, st, out, n)
 		}
-		if err != nil {
-			return err
-		}
+		err = errors.Join(err, serr) // what else is in it is moved all the same
 	}
-	return settledError(from.Rmdir(name))
+	if err == nil {
+		err = settledError(from.Rmdir(name))
+	}
+	if err != nil {
+		_ = to.Discard(as) // where nothing lies in it
+	}
+	return err
 }
 
 func openBelow(d *tree.Dir, name string) (*tree.Dir, func(), error) {
@@ -267,12 +278,15 @@ func openBelow(d *tree.Dir, name string) (*tree.Dir, func(), error) {
 }
 
 func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
+	if back := loosen(unix.AT_FDCWD, from.Path(name), unix.S_IFREG, 0o400); back != nil {
+		defer back() // before it is removed
+	}
 	src, st, err := from.Open(name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	fresh, err := to.Named(as, 0o600)
+	fresh, err := to.Named(tree.TempName(), 0o600)
 	if err != nil {
 		return err
 	}
@@ -287,6 +301,11 @@ func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
 		return err
 	}
 	return settledError(fresh.Place(as))
+}
+
+// ownLink is a symbolic link of our own.
+func ownLink(target string, modTime int64) files.State {
+	return files.State{Kind: files.Symlink, Target: target, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), ModTime: modTime}
 }
 
 // settledError takes an error for none where the change was made all the same.
@@ -316,9 +335,12 @@ func (t *trash) restore(root, at string, was entry) error {
 		return r.Mkdir(strings.TrimPrefix(at, root+"/"), os.FileMode(was.mode&0o777))
 	}
 	if was.kind() == unix.S_IFLNK {
-		return settledError(d.Symlink(string(was.content), name, files.State{Kind: files.Symlink}))
+		return settledError(d.Symlink(name, tree.TempName(), ownLink(string(was.content), was.mtime)))
 	}
-	fresh, err := d.Named(temporary, 0o600)
+	fresh, unnamed, err := d.Unnamed(tree.TempName(), 0o600) // of which a death leaves nothing
+	if err == nil && !unnamed {
+		fresh, err = d.Named(tree.TempName(), 0o600)
+	}
 	if err != nil {
 		return err
 	}

@@ -345,7 +345,7 @@ func openDir(parent int, element string) (fd int, shut func(), err error) {
 	case err != nil && err != unix.EACCES:
 		return fd, nil, err
 	}
-	if shut = loosen(parent, element, 0o500); shut != nil && err != nil {
+	if shut = loosen(parent, element, unix.S_IFDIR, 0o500); shut != nil && err != nil {
 		if fd, err = unix.Openat(parent, element, dirFlags, 0); err != nil {
 			shut() // nobody shuts what could not be opened
 		}

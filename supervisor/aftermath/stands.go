@@ -1,0 +1,46 @@
+package aftermath
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// stands reports whether what was looked at is still what stands there, with all that
+// is known to be in it: the look may have been a while ago. A touch is no change. What
+// can't be looked at now counts as unchanged: the command closed it.
+func (c *check) stands(at string, e entry) bool {
+	for _, below := range append(c.below(at), at) {
+		was := c.now.entries[below]
+		if below == at {
+			was.stamp = e.stamp
+		}
+		var st unix.Stat_t
+		switch err := unix.Lstat(below, &st); {
+		case err == unix.ENOENT || err == unix.ENOTDIR:
+			return false
+		case err == nil && !was.still(below, stampOf(&st)):
+			return false
+		}
+	}
+	return true
+}
+
+// still reports whether an entry is what now stands at a path with that stamp.
+func (e entry) still(at string, now stamp) bool {
+	switch {
+	case now == e.stamp:
+		return true
+	case now.kind() != e.kind():
+		return false
+	case e.directory(): // its change time is another when it was opened to us for the look
+		return now.dev == e.dev && now.ino == e.ino && now.mtime == e.mtime
+	case e.content == nil || now.mode != e.mode || now.size != e.size:
+		return false
+	case e.regular():
+		text, err := os.ReadFile(at)
+		return err == nil && string(text) == string(e.content)
+	}
+	text, err := os.Readlink(at)
+	return err == nil && text == string(e.content)
+}
