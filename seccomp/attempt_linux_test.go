@@ -84,6 +84,11 @@ func arguments(file string) []argued {
 		{"ioctl", []any{"tty", "0x541D"}, EPERM},                  // TIOCCONS
 		{"ioctl", []any{"tty", "0x5423", "/"}, EPERM},             // TIOCSETD
 		{"ioctl", []any{"tty", "0x5413", "/"}, Allow},             // TIOCGWINSZ
+		{"fcntl", []any{"tty", "0x400", 1}, EPERM},                // F_SETLEASE, F_WRLCK
+		{"fcntl", []any{"tty", "0x100000400", 0}, EPERM},          // F_SETLEASE, F_RDLCK, with bits nobody looks at
+		{"fcntl", []any{"tty", "0x410", "/"}, EPERM},              // F_SETDELEG
+		{"fcntl", []any{"tty", "0x401", 0}, Allow},                // F_GETLEASE
+		{"fcntl", []any{"tty", "3", 0}, Allow},                    // F_GETFL
 		{"chmod", []any{file, "0755"}, Allow},
 		{"chmod", []any{file, "01777"}, Allow},
 		{"chmod", []any{file, "04755"}, EPERM},

@@ -71,6 +71,11 @@ var base = []Rule{
 	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x541D)}, Why: "TIOCCONS takes the console's output"},
 	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x5423)}, Why: "TIOCSETD loads line disciplines"},
 
+	// F_SETLEASE(2const), F_SETDELEG(2const, Linux 6.19). Who may only read a file of his own could otherwise have everybody
+	// else's open of it wait, for 45 s each (/proc/sys/fs/lease-break-time), and changes of a directory as well.
+	{Calls: []string{"fcntl"}, Answer: EPERM, When: []Test{is(1, 0x400)}, Why: "F_SETLEASE has programs outside wait"},
+	{Calls: []string{"fcntl"}, Answer: EPERM, When: []Test{is(1, 0x410)}, Why: "F_SETDELEG has programs outside wait"},
+
 	// clone(2): CLONE_NEWTIME has no bit of its own there. The kernel looks at the low 32 bits.
 	{Calls: []string{"clone"}, When: []Test{{0, newNamespaces, 0}}, Why: "no new namespace"},
 	{Calls: []string{"clone"}, Answer: EPERM, Why: "a new namespace"},
