@@ -246,8 +246,8 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 		}
 		return err
 	})
-	if ferr := change.Finish(err); ferr != nil && err == nil {
-		err = ferr
+	if ferr := change.Finish(err); ferr != nil && err == nil { // it was made, and can be undone
+		out.Warnings = append(out.Warnings, "it could not be noted that this was done, which is looked at again when the daemon starts: "+ferr.Error())
 	}
 	if errors.Is(err, worker.ErrBroken) {
 		err = s.settleBroken(ctx, c, change.ID(), err)

@@ -199,8 +199,9 @@ func (s *Store) Settle(id string, made int) error {
 }
 
 // conclude notes that the first steps of a change were made. What an undoing
-// takes back is undone when all of it is; until then it can be repeated. mu is
-// held.
+// takes back is undone when all of it is; until then it can be repeated. What can't
+// be written, on a full disk for instance, is known all the same until the store is
+// closed; then the record is pending still, and settled again. mu is held.
 func (s *Store) conclude(r Record, made int) error {
 	if made == 0 {
 		delete(s.records, r.ID)
@@ -208,19 +209,15 @@ func (s *Store) conclude(r Record, made int) error {
 	}
 	all := len(r.Steps)
 	r.State, r.Steps, r.Contents = Made, r.Steps[:made], r.Contents[:made]
-	if err := s.write(r); err != nil {
-		return err
-	}
+	err := s.write(r)
 	s.records[r.ID] = r
 	whole := made == all
 	if undone, ok := s.records[r.Undoes]; ok && r.Undoes != "" && whole {
 		undone.State, undone.UndoneBy = Undone, r.ID
-		if err := s.write(undone); err != nil {
-			return err
-		}
+		err = errors.Join(err, s.write(undone))
 		s.records[undone.ID] = undone
 	}
-	return nil
+	return err
 }
 
 // Prune forgets what is older or more than the options say. Pending changes

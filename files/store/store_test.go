@@ -186,6 +186,30 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// A change that was made can be undone, although the disk has no room to note that it was.
+func TestEndThatCannotBeNoted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, Options{})
+	keep(t, s, "one", "old", overwrite("/p/a", "old"))
+	c, err := s.Begin(Record{ID: "two", Undoes: "one"})
+	must(t, err)
+	must(t, c.Keep(context.Background(), []files.Step{overwrite("/p/a", "x")}, []*os.File{content(t, "x")}, true))
+	must(t, os.Mkdir(filepath.Join(dir, "undo", "two", "record.json.new"), 0o700))
+	if err := c.Finish(nil); err == nil {
+		t.Error("no word of it")
+	}
+	if k, err := s.Kept("two"); err != nil || !k.HasContent(0) {
+		t.Errorf("it can't be undone: %v", err)
+	}
+	if r, err := s.Get("one"); err != nil || r.State != Undone {
+		t.Errorf("what it undid: %+v, %v", r, err)
+	}
+	s = open(t, dir, Options{})
+	if p := s.Pending(); len(p) != 1 || p[0].ID != "two" {
+		t.Errorf("at the next start pending: %v", p)
+	}
+}
+
 func TestSettle(t *testing.T) {
 	for made := range 4 {
 		dir := filepath.Join(t.TempDir(), "state")

@@ -129,14 +129,15 @@ func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error
 // untouched reports whether a name still stands for the same file with the
 // same content, as far as that can be told without reading it. The change time
 // cannot be compared: a rename changes it. Nor can, on a file system of layers,
-// device and inode: there the content is read.
+// device and inode: there the content is read, as it is where its times would not
+// tell of a change.
 func (d *Dir) untouched(name string, old Stat) bool {
 	now, err := fstatat(d.fd(), name)
 	if err != nil || now.Kind != old.Kind || now.Size != old.Size || now.ModTime != old.ModTime ||
 		now.Mode != old.Mode || now.UID != old.UID || now.GID != old.GID {
 		return false
 	}
-	if now.ID == old.ID {
+	if now.ID == old.ID && !(old.Young && old.Hash != "") {
 		return true
 	}
 	if old.Hash == "" {
@@ -198,11 +199,30 @@ func (d *Dir) renameFree(from string, toDir *Dir, to string) error {
 	if !unsupported(err) {
 		return err
 	}
-	if st, err := fstatat(d.fd(), from); err != nil || st.Kind == files.Dir {
+	return d.linkFree(from, toDir, to)
+}
+
+// linkFree gives a file the other name, and takes the first away: if that still stands for
+// it, and not for what somebody has put there since.
+func (d *Dir) linkFree(from string, toDir *Dir, to string) error {
+	was, err := fstatat(d.fd(), from)
+	if err != nil || was.Kind == files.Dir {
 		return unix.ENOTSUP
 	}
 	if err := ignoringEINTR(func() error { return unix.Linkat(d.fd(), from, toDir.fd(), to, 0) }); err != nil {
 		return err
+	}
+	fault.Point("linked")
+	now, err := fstatat(d.fd(), from)
+	if err != nil {
+		return err
+	}
+	linked, err := fstatat(toDir.fd(), to)
+	if err != nil {
+		return err
+	}
+	if now.ID != was.ID && now.ID != linked.ID {
+		return nil // theirs
 	}
 	err = unix.Unlinkat(d.fd(), from, 0)
 	if err != nil {

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -99,6 +100,24 @@ type Stat struct {
 	Links uint64
 	// ChangeTime is the inode's, in nanoseconds.
 	ChangeTime int64
+	// Young: the content was read so soon after it changed that it may have
+	// changed again since and still have the same times.
+	Young bool
+}
+
+// tick is more than the clock by which files get their times takes to go on: a few
+// milliseconds (inode(7) leaves that to the kernel; before Linux 6.13 it is a jiffy), or
+// a second or two where times are whole seconds.
+func tick(modTime int64) time.Duration {
+	if modTime%int64(time.Second) == 0 {
+		return 2 * time.Second
+	}
+	return 50 * time.Millisecond
+}
+
+// Reads says that the content is read from now on.
+func (s *Stat) Reads(now time.Time) {
+	s.Young = now.Sub(time.Unix(0, s.ModTime)) < tick(s.ModTime)
 }
 
 func statOf(st *unix.Stat_t) Stat {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -272,6 +273,67 @@ func TestMoveOverLeavesTheirs(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(root); len(entries) != 2 {
 		t.Errorf("left: %v", entries)
+	}
+}
+
+// What changed just before it was looked at may have changed once more without showing it.
+func TestChangedInOneTick(t *testing.T) {
+	for name, change := range map[string]func(d *Dir, old Stat) error{
+		"replace": func(d *Dir, old Stat) error {
+			n, err := d.Named(".temp", 0o600)
+			if err != nil {
+				return err
+			}
+			defer n.Close()
+			return n.Replace("a", old)
+		},
+		"remove":      func(d *Dir, old Stat) error { return d.Remove("a", ".temp", old) },
+		"rename over": func(d *Dir, old Stat) error { return d.RenameOver("c", ".temp", mustStat(d, "c"), d, "a", old) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, root := openTree(t)
+			d := dirOf(t, tr, ".")
+			a := filepath.Join(root, "a")
+			put(t, a, "first")
+			put(t, filepath.Join(root, "c"), "ours")
+			now := time.Now()
+			must(t, os.Chtimes(a, now, now))
+			old := mustStat(d, "a")
+			old.Reads(now)
+			old.Hash = files.Sum([]byte("first"))
+			put(t, a, "again")
+			must(t, os.Chtimes(a, now, now))
+			if err := change(d, old); !errors.Is(err, &files.Conflict{Reason: files.Changed}) {
+				t.Error(err)
+			}
+			if got := get(t, a); got != "again" {
+				t.Errorf("a holds %q", got)
+			}
+		})
+	}
+}
+
+// On a file system that can't rename to free names only, what somebody puts under the old
+// name stays.
+func TestLinkedAndReplaced(t *testing.T) {
+	tr, root := openTree(t)
+	d := dirOf(t, tr, ".")
+	put(t, filepath.Join(root, "a"), "ours")
+	put(t, filepath.Join(root, "theirs"), "theirs")
+	fault.Set(func(p string) {
+		if p == "linked" {
+			must(t, os.Rename(filepath.Join(root, "theirs"), filepath.Join(root, "a")))
+		}
+	})
+	err := d.linkFree("a", d, "b")
+	fault.Set(nil)
+	must(t, err)
+	if a, b := get(t, filepath.Join(root, "a")), get(t, filepath.Join(root, "b")); a != "theirs" || b != "ours" {
+		t.Errorf("a holds %q, b %q", a, b)
+	}
+	must(t, d.linkFree("b", d, "c"))
+	if _, err := os.Lstat(filepath.Join(root, "b")); err == nil || get(t, filepath.Join(root, "c")) != "ours" {
+		t.Error("not moved")
 	}
 }
 

@@ -3,6 +3,7 @@ package worker
 import (
 	"io"
 	"os"
+	"time"
 
 	"sandboxd/files"
 	"sandboxd/files/edit"
@@ -170,6 +171,7 @@ func (s *server) openOld(p *plan, at spot) error {
 	if p.oldStat.Xattrs, err = tree.Xattrs(f); err != nil {
 		return err
 	}
+	p.oldStat.Reads(time.Now())
 	// What is written to meanwhile may never end.
 	if p.oldStat.Hash, p.oldStat.Size, err = tree.Hash(io.LimitReader(f, st.Size+1)); err != nil {
 		return err

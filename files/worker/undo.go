@@ -262,7 +262,7 @@ func (u *undoing) inverseMkdir(step files.Step) error {
 	if err != nil {
 		return err
 	}
-	names, _, err := dir.Names(1000)
+	names, _, err := dir.Names(maxTaken)
 	dir.Close()
 	if err != nil {
 		return err
