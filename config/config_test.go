@@ -218,6 +218,12 @@ func TestErrors(t *testing.T) {
 		{"another's home", "[sandbox]\nread = [\"~ann/x\"]\n", `only "~/" is understood`},
 		{"everything readable", "[sandbox]\nread = [\"/\"]\n", `"/" is too much`},
 		{"permission", "[permissions]\nallow = [\"Bash(ls\"]\n", `closing parenthesis`},
+		{"permission for more than a command", "[permissions]\nallow = [\"Bash(ls)\", \"Bash(ls > x)\"]\n", `:2:22: permissions.allow[1]: permission "Bash(ls > x)": pattern "ls > x": it is more than the words of one command`},
+		{"permission with a variable", "[permissions]\ndeny = [\"Bash(A=1 ls)\"]\n", `:2:9: permissions.deny[0]: `},
+		{"permission for another tool's argument", "[permissions]\nask = [\"WebFetch(domain:x)\"]\n", `:2:8: permissions.ask[0]: permission "WebFetch(domain:x)": only Bash takes something in parentheses`},
+		{"permission's parameter", "[permissions]\nallow = [{tool = \"Bash\", when = {path = \"x\"}}]\n", `a command has no parameter "path"`},
+		{"permission's nameless parameter", "[permissions]\nallow = [{tool = \"Fetch\", when = {\"\" = \"x\"}}]\n", `permissions.allow[0]: permission "Fetch when  = \"x\"": when names a parameter without a name`},
+		{"tool rule's nameless parameter", "[[tools.rules]]\ntool = \"x\"\ndecision = \"ask\"\nwhen = {\"\" = \"x\"}\n", `tool "x": when names a parameter without a name`},
 		// R-AP-18: no file switches approvals off.
 		{"yolo", "[permissions]\nyolo_mode = true\n", "`sandboxd --mode approve-all`"},
 		{"yolo, switched off", "yolo_mode = false\n", "`sandboxd --mode approve-all`"},

@@ -13,6 +13,7 @@ import (
 	"sandboxd/egress"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
+	"sandboxd/shell"
 	"sandboxd/shell/presets"
 )
 
@@ -21,13 +22,35 @@ func (c *Config) validate() error {
 	var errs []error
 	for _, check := range []func() error{
 		c.Daemon.validate, c.Approval.Validate, c.Tools.validate, c.Files.Validate, c.Shell.Validate,
-		c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate, c.Presets.validate, c.Gateway.validate,
+		c.permissions, c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate, c.Presets.validate, c.Gateway.validate,
 	} {
 		if err := check(); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// permissions judges [permissions] as the tools that they are for will: what one of
+// them can't take would otherwise be an error of every call.
+func (c *Config) permissions() error {
+	if err := (shell.Config{Permissions: c.Permissions}).Validate(); err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(c.Permissions.Allow, c.Permissions.Ask, c.Permissions.Deny) {
+		if err := whenNames(p.When); err != nil {
+			return fmt.Errorf("permission %q: %w", p.String(), err)
+		}
+	}
+	return nil
+}
+
+// whenNames wants a name for every parameter that a rule is bound to.
+func whenNames(when map[string]string) error {
+	if _, ok := when[""]; ok {
+		return errors.New("when names a parameter without a name")
+	}
+	return nil
 }
 
 func (c *Config) shellNetwork() error {
@@ -67,6 +90,9 @@ func (t Tools) validate() error {
 			return fmt.Errorf("tool %q: only one \"*\", at the end, has a meaning", r.Tool)
 		case r.Decision != "allow" && r.Decision != "ask" && r.Decision != "deny":
 			return fmt.Errorf("tool %q: decision %q is none of \"allow\", \"ask\", \"deny\"", r.Tool, r.Decision)
+		}
+		if err := whenNames(r.When); err != nil {
+			return fmt.Errorf("tool %q: %w", r.Tool, err)
 		}
 	}
 	return nil
