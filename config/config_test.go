@@ -369,3 +369,23 @@ func TestRulesForNoSandbox(t *testing.T) {
 		t.Errorf("a project's file: %v, %v", warnings, err)
 	}
 }
+
+// What permits or denies less than it seems to is told.
+func TestPermissionsThatSayLess(t *testing.T) {
+	for _, c := range []struct {
+		text, want string // "": no warning
+	}{
+		{`deny = ["Bash(git push)"]`, `permissions.deny: "Bash(git push)" denies just these words; to deny it with further ones, too, write "Bash(git push *)"`},
+		{`deny = ["Bash(git push *)", "Bash(reboot)", "Bash(rm -rf)", "Bash(a b c)"]`, ""},
+		{`allow = ["Bash(npx -y foo *)"]`, `user.toml:2:10: permissions.allow: "Bash(npx -y foo *)" alone lets nothing run: what it starts is judged by itself, as "Bash(foo *)"`},
+		{`allow = ["Bash(npx -y foo *)", "Bash(foo *)"]`, ""},
+		{`allow = ["Bash(timeout 5 nice go test *)"]`, `never applies: what it starts is judged in its place, as "Bash(go test *)"`},
+		{`allow = ["Bash(time make *)", "Bash(git commit *)", "Bash(npx *)", "Bash(timeout 5 make)", "Bash(python3 -m pytest *)"]`, ""},
+		{`allow = ["Bash", "Bash(npx -y foo *)"]`, ""},
+	} {
+		_, warnings, err := Load(Paths{User: write(t, "user.toml", "[permissions]\n"+c.text+"\n")})
+		if err != nil || len(warnings) != min(len(c.want), 1) || len(warnings) > 0 && !strings.Contains(warnings[0].String(), c.want) {
+			t.Errorf("%s: %v, %v", c.text, warnings, err)
+		}
+	}
+}

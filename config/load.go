@@ -48,7 +48,7 @@ func Load(paths Paths) (*Config, []Warning, error) {
 		return nil, nil, err
 	}
 	cfg.Profiles = profiles
-	return cfg, slices.Concat(l.warnings, cfg.withoutSandbox(cfg), cfg.barelyDenied()), nil
+	return cfg, slices.Concat(l.warnings, cfg.withoutSandbox(cfg), cfg.barelyDenied(), cfg.barelyAllowed()), nil
 }
 
 // readLayer reads one trusted file, strictly. Without the file it is nil.
@@ -232,6 +232,30 @@ func (c *Config) barelyDenied() []Warning {
 		}
 		out = append(out, Warning{Origin: c.Origin(element("permissions.deny", i)),
 			Text: fmt.Sprintf("permissions.deny: %q denies just these words; to deny it with further ones, too, write \"%s(%s *)\"", p.String(), p.Tool, p.Command)})
+	}
+	return out
+}
+
+// barelyAllowed warns of permissions by prefix that permit less than they seem to: what "npx -y foo"
+// starts is judged by itself.
+func (c *Config) barelyAllowed() []Warning {
+	var out []Warning
+	for i, p := range c.Permissions.Allow {
+		if !p.Prefix || len(p.When) > 0 {
+			continue
+		}
+		inner, instead := shell.StartedBy(p.Command)
+		covered := slices.ContainsFunc(c.Permissions.Allow, func(o shell.Permission) bool {
+			return o.Any && o.Tool == p.Tool || o.Prefix && strings.HasPrefix(inner+" ", o.Command+" ")
+		})
+		if inner == "" || covered {
+			continue
+		}
+		text := "permissions.allow: %q alone lets nothing run: what it starts is judged by itself, as \"%s(%s *)\""
+		if instead {
+			text = "permissions.allow: %q never applies: what it starts is judged in its place, as \"%s(%s *)\""
+		}
+		out = append(out, Warning{Origin: c.Origin(element("permissions.allow", i)), Text: fmt.Sprintf(text, p.String(), p.Tool, inner)})
 	}
 	return out
 }

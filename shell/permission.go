@@ -3,6 +3,8 @@ package shell
 import (
 	"fmt"
 	"strings"
+
+	"sandboxd/shell/analysis"
 )
 
 // Permission is one entry of [permissions], written as a string or as a table:
@@ -141,4 +143,28 @@ func conditions(when map[string]string) string {
 		out = append(out, fmt.Sprintf("%s = %q", name, when[name]))
 	}
 	return strings.Join(out, " and ")
+}
+
+// StartedBy is the command that the words of a prefix start (foo of "npx -y foo"), "" where they
+// start none. It is judged by itself, whatever permits the words before it. instead: those
+// before it are not judged at all, as "timeout 5" does nothing but start it.
+func StartedBy(prefix string) (inner string, instead bool) {
+	s := analysis.Line(prefix, analysis.Place{Cwd: "/"})
+	if len(s.Calls) == 0 {
+		return "", false
+	}
+	c := s.Calls[0]
+	instead = c.Transparent
+	for len(c.Wrapped) > 0 {
+		c = c.Wrapped[0]
+		instead = instead && (c.Transparent || len(c.Wrapped) == 0)
+	}
+	if c == s.Calls[0] || !c.Literal() {
+		return "", false
+	}
+	words := make([]string, len(c.Args))
+	for i, w := range c.Args {
+		words[i] = w.Text
+	}
+	return strings.Join(words, " "), instead
 }
