@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -234,6 +235,10 @@ func endOf(t *testing.T, ctx context.Context, c *ipc.Client, id string) *ipc.Exi
 func TestHookFailsClosed(t *testing.T) {
 	a := newActor(t, "")
 	newStage(a, shortTimes)
+	part := filepath.Join(a.dir, "sbx")
+	if out, err := exec.Command("cp", filepath.Join(bin, "sbx"), part).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
 	for _, v := range hook.Vendors {
 		for name, input := range map[string]string{
 			"nothing":         "",
@@ -251,8 +256,15 @@ func TestHookFailsClosed(t *testing.T) {
 				t.Errorf("%s, %s: %q %q", v.Name, name, decision, reason)
 			}
 		}
-		if r := a.do(strings.NewReader("{}"), filepath.Join(bin, "sbx"), "hook", v.Name, "--no-such-flag"); r.code != 2 {
-			t.Errorf("%s: a flag of another version: %v", v.Name, r)
+		// What is no answer is a refusal by its exit status: settings of another version, and
+		// an sbx of which only a part is there.
+		for _, line := range [][]string{{"hook", v.Name, "--no-such-flag"}, {"hook", v.Name, "more"}, {"--no-such-flag", "hook", v.Name}, {"hook", "not-" + v.Name}, {"hook", v.Name, "--mode", "other"}} {
+			if r := a.do(strings.NewReader("{}"), filepath.Join(bin, "sbx"), line...); r.code != 2 {
+				t.Errorf("sbx %q: %v", line, r)
+			}
+		}
+		if r := a.do(strings.NewReader(call(v.Name, a.project, "Bash", bash("ls"))), part, "hook", v.Name); r.code != 2 {
+			t.Errorf("%s: sbx without sbx-verbs: %v", v.Name, r)
 		}
 		// Nobody answers: in time, with what to tell the user.
 		if decision, reason, _ := a.hook(call(v.Name, a.project, "send_email", map[string]any{"to": "anna"}), v.Name, "--patience", "1s"); decision != "deny" || !strings.Contains(reason, "sbx approve") {

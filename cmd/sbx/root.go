@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sandboxd/cmd/internal/paths"
 	"sandboxd/cmd/sbx/internal/daemon"
 	"sandboxd/display"
 	"sandboxd/ipc"
@@ -60,7 +61,11 @@ func execute(ctx context.Context, args []string) int {
 	root.SetIn(os.Stdin)
 	root.SetOut(out)
 	root.SetErr(os.Stderr)
-	return a.status(written(root.ExecuteContext(ctx), out.Err()))
+	status := a.status(written(root.ExecuteContext(ctx), out.Err()))
+	if status == exitOwn {
+		status = paths.ExitOwn(args)
+	}
+	return status
 }
 
 // newRoot makes the command line: of all verbs, or only of the one that args name,

@@ -41,7 +41,7 @@ func rest(handed string) {
 	}
 	err := paths.Execute(paths.Rest, append(args, os.Args[1:]...))
 	os.Stderr.WriteString("sbx: " + err.Error() + "\n")
-	os.Exit(exitOwn)
+	os.Exit(paths.ExitOwn(os.Args[1:]))
 }
 
 // exitOwn is the exit status for a failure of ours.
