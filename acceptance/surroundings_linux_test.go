@@ -66,6 +66,9 @@ func TestSurroundings(t *testing.T) {
 		if r := a.in("mkdir $'\\xfc'; cd $'\\xfc'; exec $sbx run -- true"); r.code != 125 || !strings.Contains(r.err, "cwd is not UTF-8") || !strings.Contains(r.err, "another name") {
 			t.Errorf("in a directory whose name is no text: %v", r)
 		}
+		if r := a.in("mkdir -p $'new\\nline'/x; cd $'new\\nline'/x; exec $sbx run -- true"); r.code != 125 || !strings.Contains(r.err, "line break; give that directory another name") {
+			t.Errorf("below a directory whose name has two lines: %v", r)
+		}
 		if r := a.in("unset HOME; exec $sbx hook install claude --user"); r.code != 125 || !strings.Contains(r.err, "looks for its settings below it") {
 			t.Errorf("settings without HOME: %v", r)
 		}

@@ -87,6 +87,21 @@ func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	}
 }
 
+// tellElsewhere says that git's directory lies outside of the project, where that may be why a command did not do
+// well: once in a session.
+func (e *Exec) tellElsewhere(j *judgement, r *Result) {
+	if r.Exit.Code == 0 {
+		return
+	}
+	git := elsewhere(e.Session.Root)
+	if git == "" {
+		return
+	}
+	if kind, _, _ := j.plan.Profile.Effective(git); (kind == profile.Hide || kind == profile.Private) && e.Session.first("elsewhere") {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("git needs %s, which lies outside of the project: commands do not see it; to permit it: [sandbox] write = [%q], then sbx config reload", git, git))
+	}
+}
+
 // Untrusted is what an untrusted project means.
 const Untrusted = "the project is not trusted: commands may read it and not write"
 

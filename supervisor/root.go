@@ -56,7 +56,7 @@ func (g Guard) Check(dir string) (string, error) {
 	}
 	switch {
 	case strings.ContainsAny(real, "\x00\n"):
-		return "", &RootError{dir, "its name has a control character"}
+		return "", &RootError{dir, "its path has a line break; give that directory another name"}
 	case slices.Contains(notRoots, real):
 		return "", &RootError{dir, "it is too wide; choose a directory inside it"}
 	}

@@ -106,6 +106,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	base.Message = endMessage(exit)
 	e.tellDeaf(j, &base)
 	e.tellUntrusted(j, &base)
+	e.tellElsewhere(j, &base)
 	if exit.Cause == sandbox.EndWall {
 		base.Code = 124
 	}

@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,19 +159,12 @@ func harmlessConfig(args []string, root string) bool {
 // as far as they lie below root.
 func repositoryConfig(dir, root string) []string {
 	for ; dir != "" && within(dir, root); dir = filepath.Dir(dir) {
-		git := filepath.Join(dir, ".git")
-		info, err := os.Lstat(git)
-		if err != nil {
+		own, common, ok := gitDirs(dir)
+		if !ok {
 			continue
 		}
-		own, common := git, git
-		if info.Mode().IsRegular() {
-			if own = follow(git, "gitdir: ", dir); own == "" {
-				return nil
-			}
-			if common = follow(filepath.Join(own, "commondir"), "", own); common == "" {
-				common = own
-			}
+		if own == "" {
+			return nil
 		}
 		var paths []string
 		for _, path := range []string{filepath.Join(common, "config"), filepath.Join(own, "config.worktree")} {
@@ -183,23 +175,6 @@ func repositoryConfig(dir, root string) []string {
 		return paths
 	}
 	return nil
-}
-
-// follow reads a path from a small file of git's, relative to base.
-func follow(file, prefix, base string) string {
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return ""
-	}
-	b, err := os.ReadFile(file)
-	text, ok := strings.CutPrefix(strings.TrimSpace(string(b)), prefix)
-	if err != nil || !ok || text == "" {
-		return ""
-	}
-	if filepath.IsAbs(text) {
-		return filepath.Clean(text)
-	}
-	return filepath.Join(base, text)
 }
 
 // moved lists the protected paths inside the folders that mv moves. A

@@ -82,6 +82,7 @@ type derivation struct {
 	strict  []profile.Rule
 	guards  []profile.Rule
 	roots   []string          // trees in which protected names are held
+	named   []string          // those of them that Read, Write and Exec name
 	path    []string          // directories in front of the system's PATH
 	preset  []string          // variables that presets pass
 	caches  map[string]string // variables that name a place below Cache
@@ -208,6 +209,7 @@ func (d *derivation) further() error {
 				access = profile.Read
 			}
 			d.roots = append(d.roots, p)
+			d.named = append(d.named, p)
 			d.allow(p, access, "configuration, "+list.word)
 		}
 	}
@@ -271,6 +273,7 @@ func (d *derivation) presetPath(s string) (string, bool) {
 func (d *derivation) restrict() error {
 	for _, name := range profile.ProtectedNames() {
 		d.everywhere(profile.Rule{Kind: profile.Protect, Name: name, Origin: "built-in"})
+		d.across(name)
 	}
 	for _, step := range []struct {
 		list   []string

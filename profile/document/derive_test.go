@@ -175,6 +175,23 @@ func TestDeriveLists(t *testing.T) {
 	expect(t, alone, expectation{"/data/x", "+r-w"}, expectation{"/data/a/secrets", "-r"})
 }
 
+// R-OS-07: a built-in name of several elements holds in a further path that lies in its middle. Who names "~/x/.git" so that a
+// linked worktree can commit has not named its hooks.
+func TestDeriveNamesAcrossFurtherPaths(t *testing.T) {
+	t.Parallel()
+	p := derive(t, func(t *document.Tools) {
+		t.Write = []string{"~/x/.git", "/srv/.github", "/srv/m/.git/modules", "/srv/other/.git/hooks"}
+	})
+	expect(t, p,
+		expectation{"/home/ann/x/.git/HEAD", "+rwc"}, expectation{"/home/ann/x/.git/config", "+r-wc"}, expectation{"/home/ann/x/.git/hooks", "+r-wc"}, expectation{"/home/ann/x/.git/hooks/pre-push", "+r-wc"},
+		expectation{"/home/ann/x/.git/refs/heads/hooks/config", "+rwc"}, expectation{"/home/ann/x/.git/modules/a/config", "+r-wc"}, expectation{"/home/ann/x/.git/modules/a/HEAD", "+rwc"},
+		expectation{"/home/ann/x/.git/worktrees/w/config.worktree", "+r-wc"}, expectation{"/home/ann/x/.git/worktrees/w/index", "+rwc"},
+		expectation{"/srv/.github/workflows/ci.yml", "+r-wc"}, expectation{"/srv/.github/dependabot.yml", "+rwc"},
+		expectation{"/srv/m/.git/modules/a/hooks/x", "+r-wc"}, expectation{"/srv/m/.git/modules/a/HEAD", "+rwc"},
+		expectation{"/srv/other/.git/hooks/x", "+rwc"}, // named itself
+	)
+}
+
 func TestDerivePresets(t *testing.T) {
 	t.Parallel()
 	p := derive(t, func(d *document.Tools) {

@@ -3,7 +3,10 @@ package document
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+
+	"sandboxd/profile"
 )
 
 // expand replaces a variable at the start of a path and cleans the path.
@@ -67,4 +70,32 @@ func (v Variables) target(s string) (at, name string, err error) {
 		return "", "", err
 	}
 	return at, name, nil
+}
+
+// across protects a name of several elements in a further path that lies in its middle: who names "~/x/.git", so that
+// a linked worktree can commit, has not named its hooks. What is named itself is meant.
+func (d *derivation) across(name string) {
+	patterns := strings.Split(name, "/")
+	for _, root := range d.named {
+		elements := strings.Split(root[1:], "/")
+		for n := 1; n < len(patterns) && n <= len(elements); n++ {
+			if !slices.EqualFunc(patterns[:n], elements[len(elements)-n:], matches) {
+				continue
+			}
+			r := profile.Rule{Kind: profile.Protect, Path: root, Origin: "built-in"}
+			rest := patterns[n:]
+			for len(rest) > 0 && !strings.ContainsAny(rest[0], `*?[\`) {
+				r.Path, rest = r.Path+"/"+rest[0], rest[1:]
+			}
+			r.Name = strings.Join(rest, "/")
+			if r.Name != "" || !slices.Contains(d.named, r.Path) {
+				d.strict = append(d.strict, r)
+			}
+		}
+	}
+}
+
+func matches(pattern, element string) bool {
+	ok, err := path.Match(pattern, element)
+	return err == nil && ok
 }
