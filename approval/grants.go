@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // AddGrant makes a grant without a question: for approvers, and for what a
@@ -107,6 +108,17 @@ func (c *Controller) Grant(viewer Identity, id string) (Grant, error) {
 		return *g, nil
 	}
 	return Grant{}, fmt.Errorf("grant %q: %w", id, ErrGrant)
+}
+
+// Holds reports whether a grant is there, and not over, and until when it holds if
+// nobody withdraws it; zero is no end.
+func (c *Controller) Holds(viewer Identity, id string) (until time.Time, holds bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.lookupGrant(viewer, id); g != nil && g.alive(c.now()) {
+		return g.Expires, true
+	}
+	return time.Time{}, false
 }
 
 func (c *Controller) lookupGrant(viewer Identity, id string) *Grant {

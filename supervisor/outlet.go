@@ -280,6 +280,10 @@ func (o *outlet) Judge(ctx context.Context, t egress.Target) egress.Ruling {
 		return egress.Ruling{Why: "it is not on the list of hosts", Hint: hostHint(t)}
 	}
 	q := o.questions[t]
+	if q != nil && o.withdrawn(q) {
+		delete(o.questions, t)
+		q = nil
+	}
 	if q == nil {
 		if len(o.questions) >= maxHostQuestions {
 			o.mu.Unlock()
@@ -350,6 +354,7 @@ func (o *outlet) put(q *hostQuestion, t egress.Target) {
 	q.decision, q.err = d, err
 	o.mu.Unlock()
 	if err == nil {
+		o.whileGranted(d)
 		o.exec.log.add(Event{Kind: EventDecided, Decision: &d})
 	}
 }
@@ -411,16 +416,6 @@ func (o *outlet) Allows(t egress.Target) bool {
 	return d.Approved && o.s.stillGranted(o.exec, d)
 }
 
-// stillGranted: an answer for this once holds for its command; one that was
-// remembered, as long as it is.
-func (s *Supervisor) stillGranted(e *Exec, d approval.Decision) bool {
-	if d.Grant == "" {
-		return true
-	}
-	_, err := s.Approval.Grant(approval.Identity{Principal: e.Session.Principal()}, d.Grant)
-	return err == nil
-}
-
 // Granted implements egress.Policy.
 func (o *outlet) Granted(addr netip.Addr, port uint16) bool {
 	o.mu.Lock()
@@ -440,67 +435,4 @@ func (o *outlet) Denied(addr netip.Addr, port uint16) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.policy.denies(addr.String(), port)
-}
-
-// recheckOutlets has running commands follow the configuration and the grants
-// as they are now: connections that are no longer allowed are cut.
-func (s *Supervisor) recheckOutlets() {
-	s.mu.Lock()
-	outlets := make([]*outlet, 0, len(s.outlets))
-	for o := range s.outlets {
-		outlets = append(outlets, o)
-	}
-	s.mu.Unlock()
-	for _, o := range outlets {
-		o.recheck()
-	}
-}
-
-func (o *outlet) recheck() {
-	policy, err := o.s.reachableNow(o.exec.Session, o.j.verdict.Network)
-	o.mu.Lock()
-	if err != nil {
-		policy = reachable{} // nothing; the command is told so by what it tries
-	}
-	o.policy = policy
-	for t, q := range o.questions {
-		select {
-		case <-q.done:
-			// An answer that no longer holds is asked for again.
-			if q.err == nil && q.decision.Approved && !o.s.stillGranted(o.exec, q.decision) {
-				delete(o.questions, t)
-			}
-		default:
-		}
-	}
-	o.mu.Unlock()
-	o.gate.Recheck()
-}
-
-// reachableNow is what the session's commands may reach by the configuration
-// that is in force.
-func (s *Supervisor) reachableNow(sess *Session, word string) (reachable, error) {
-	cfg, _, err := s.projectConfig(sess.Root)
-	if err != nil {
-		return reachable{}, err
-	}
-	effective, operator, err := s.profiles(cfg, sess, s.trusted(sess, cfg), word)
-	if err != nil {
-		return reachable{}, err
-	}
-	if n := effective.Network(); n.Mode == profile.NetFull {
-		return reachable{hosts: n}, nil // every host, but nothing local
-	}
-	r, err := s.reaching(cfg, word, effective, operator)
-	if r == nil || err != nil {
-		return reachable{}, err
-	}
-	return r.policy, nil
-}
-
-// RevokeGrant withdraws a grant; what it let through is cut.
-func (s *Supervisor) RevokeGrant(by approval.Identity, id string) error {
-	err := s.Approval.Revoke(by, id)
-	s.recheckOutlets()
-	return err
 }

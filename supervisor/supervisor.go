@@ -292,6 +292,7 @@ func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, err
 	if end != nil {
 		end()
 	}
+	s.recheckOutlets()
 	err := s.record(audit.Record{Category: audit.Session, Operation: "turn", Session: sess.ID, Turn: n, Peer: auditPeer(peer)})
 	if err != nil || len(skills) == 0 {
 		return n, err

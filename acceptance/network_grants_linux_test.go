@@ -1,0 +1,49 @@
+package acceptance
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A grant for a time holds for so long, and one for a turn until the next, also for what runs
+// already: the connection that it let through ends with it, and the next one is asked about. R-AP-08 R-OS-09
+func TestHostGrantEnds(t *testing.T) {
+	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
+		w.name("one.example", "203.0.113.5")
+		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
+		a.configured(asking)
+		s := a.joined()
+		for name, c := range map[string]struct {
+			grant []string
+			end   func()
+		}{
+			"time": {[]string{"--scope", "session", "--for", "3s"}, func() {}},
+			"turn": {[]string{"--scope", "turn"}, func() {
+				a.sh(`curl -sSf --unix-socket "$SBX_SOCKET_DIR/agent.sock" -H "Authorization: Bearer $SBX_SESSION_SECRET" --json '{}' http://sandboxd/v1/sessions/` + s + "/turn")
+			}},
+		} {
+			wait := a.begin("run", "--session", s, "-c", `bash -c 'curl -sSN http://one.example/ > /tmp/got & p=$!; while ! [ -s /tmp/got ]; do sleep 0.1; done; wait $p; echo "cut $?"; curl -sS http://one.example/'`)
+			q := a.pending(1)[0]
+			if q.Tool != "network" { // the command itself
+				a.sbx("approve", q.ID, "--allow")
+				for first := q.ID; q.ID == first; q = a.pending(1)[0] {
+				}
+			}
+			if r := a.sbx(append([]string{"approve", q.ID, "--allow"}, c.grant...)...); r.code != 0 {
+				t.Error(name, r)
+			}
+			time.Sleep(500 * time.Millisecond) // let some of it pass; that is no condition
+			c.end()
+			again := a.pending(1)[0] // the next connection asks
+			if again.ID == q.ID || again.Tool != "network" {
+				t.Errorf("%s: %+v", name, again)
+			}
+			a.sbx("approve", again.ID, "--deny")
+			if r := wait(); !strings.Contains(r.out, "cut ") || strings.Contains(r.out, "cut 0") || !strings.Contains(r.out, "a person denied it") {
+				t.Errorf("%s: it was not cut: %v", name, r)
+			}
+		}
+	})
+}
