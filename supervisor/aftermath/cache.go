@@ -72,6 +72,16 @@ func (c *Cache) tell(by *Snapshot, at string, left *entry) {
 	}
 }
 
+// othersWrite reports whether another run goes on that can write at a path.
+func (c *Cache) othersWrite(by *Snapshot, at string) bool {
+	c.mu.Lock()
+	others := slices.Collect(maps.Keys(c.runs))
+	c.mu.Unlock()
+	return slices.ContainsFunc(others, func(s *Snapshot) bool {
+		return s != by && slices.ContainsFunc(s.found().roots, func(root string) bool { return within(at, root) })
+	})
+}
+
 // maxTrees bounds the profiles whose trees are remembered; what is beyond is worked out
 // again.
 const maxTrees = 256

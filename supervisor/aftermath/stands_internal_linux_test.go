@@ -56,6 +56,29 @@ func TestSavedBetweenLookAndTaking(t *testing.T) {
 	}
 }
 
+// While another command goes on that can write there, it may be that one's doing: what was
+// there before comes back.
+func TestChangedByAnotherCommandBeforeTheTaking(t *testing.T) {
+	w := newWorld(t, 1)
+	at := filepath.Join(w.root, "AGENTS.md")
+	must(t, replace(at, "mine"))
+	cache := &Cache{}
+	s := Before(w.profile, cache)
+	defer s.Done()
+	other := Before(w.profile, cache)
+	defer other.Done()
+	run := Run{ID: "x-1", Start: time.Now(), Trash: filepath.Join(filepath.Dir(w.root), "trash")}
+	must(t, replace(at, "one command's"))
+	run.End = time.Now().Add(time.Second)
+	check := s.check(walk(s.profile, cache), run)
+	must(t, replace(at, "another command's"))
+	check.look(at, check.now.entries[at])
+	check.trash.close(check.items)
+	if now, err := os.ReadFile(at); err != nil || string(now) != "mine" || len(check.items) != 1 || check.items[0].Kept {
+		t.Errorf("it holds %q (%v); found %+v", now, err, check.items)
+	}
+}
+
 // replace writes a file as editors do.
 func replace(at, text string) error {
 	if err := os.WriteFile(at+"~", []byte(text), 0o644); err != nil {

@@ -286,7 +286,7 @@ func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
 		return err
 	}
 	defer src.Close()
-	fresh, err := to.Named(tree.TempName(), 0o600)
+	fresh, err := begin(to)
 	if err != nil {
 		return err
 	}
@@ -301,6 +301,15 @@ func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
 		return err
 	}
 	return settledError(fresh.Place(as))
+}
+
+// begin makes an empty file, of which a death leaves nothing where that can be.
+func begin(d *tree.Dir) (*tree.Fresh, error) {
+	fresh, ok, err := d.Unnamed(tree.TempName(), 0o600)
+	if err == nil && !ok {
+		fresh, err = d.Named(tree.TempName(), 0o600)
+	}
+	return fresh, err
 }
 
 // ownLink is a symbolic link of our own.
@@ -337,10 +346,7 @@ func (t *trash) restore(root, at string, was entry) error {
 	if was.kind() == unix.S_IFLNK {
 		return settledError(d.Symlink(name, tree.TempName(), ownLink(string(was.content), was.mtime)))
 	}
-	fresh, unnamed, err := d.Unnamed(tree.TempName(), 0o600) // of which a death leaves nothing
-	if err == nil && !unnamed {
-		fresh, err = d.Named(tree.TempName(), 0o600)
-	}
+	fresh, err := begin(d)
 	if err != nil {
 		return err
 	}
