@@ -353,6 +353,12 @@ func TestChatFrontEnd(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
+	// What reads as a no and as a yes is neither.
+	for _, bad := range []string{`"behavior": "deny", "behavior": "allow"`, `"behavior": "deny", "Behavior": "allow"`, `"Behavior": "allow"`} {
+		if status, text, _ := v.request("POST", "/v1/agent/tool_permission", json.RawMessage(fmt.Sprintf(`{"permission_id": %q, %s}`, id, bad)), nil); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", bad, status, text)
+		}
+	}
 	if a.approvalOf(fmt.Sprint(id)).ID != id {
 		t.Error("a bad answer decided")
 	}
@@ -524,9 +530,13 @@ func TestWebBatch(t *testing.T) {
 	if first["tool"] != "bash" || first["arguments"].(map[string]any)["command"] != "touch installed" || len(remaining) != 2 || remaining[0].(map[string]any)["tool"] != "write" {
 		t.Errorf("the first: %v", first)
 	}
-	say(map[string]any{"approve": true})
-	if e := next("error"); e["error"] == nil {
-		t.Error(e)
+	for _, bad := range []string{`{"approve": true}`, `{"approved": false, "approved": true}`, `{"approved": false, "Approved": true}`, `{"APPROVED": true}`} {
+		if err := ws.Write(ctx, websocket.MessageText, []byte(bad)); err != nil {
+			t.Fatal(err)
+		}
+		if _, b, err := ws.Read(ctx); err != nil || !strings.Contains(string(b), `"type":"error"`) {
+			t.Fatalf("%s: %s %v", bad, b, err)
+		}
 	}
 	say(map[string]any{"approved": true, "scope": "session"})
 	if m := next("approval_resolved"); m["id"] != first["id"] || m["approved"] != true {

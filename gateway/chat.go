@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -324,13 +325,17 @@ func readJSON(r *http.Request, v any) *ipc.Error {
 	if r.Header.Get("Content-Type") != "application/json" {
 		return &ipc.Error{Code: ipc.CodeUnsupportedMedia, Message: "want Content-Type: application/json"}
 	}
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return &ipc.Error{Code: ipc.CodeBadRequest, Message: "read body: " + err.Error(), Hint: "nothing was decided"}
+	body, err := io.ReadAll(r.Body) // bounded by the guard
+	if err == nil {
+		err = ipc.OneMeaning(body, v)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &ipc.Error{Code: ipc.CodeBadRequest, Message: "read body: there is something after it", Hint: "nothing was decided"}
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.DisallowUnknownFields()
+		err = d.Decode(v)
+	}
+	if err != nil {
+		return &ipc.Error{Code: ipc.CodeBadRequest, Message: "read body: " + err.Error(), Hint: "nothing was decided"}
 	}
 	return nil
 }

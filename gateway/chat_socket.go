@@ -167,8 +167,8 @@ func (s *chatSocket) read() {
 			return
 		}
 		var a approvalAnswer
-		if kind != websocket.MessageText || json.Unmarshal(message, &a) != nil || a.Approved == nil {
-			err = s.send(approvalSettled{Type: "error", Error: &ipc.Error{Code: ipc.CodeBadRequest, Message: `want {"approved": true or false}`, Hint: "nothing was decided"}})
+		if kind != websocket.MessageText || ipc.OneMeaning(message, &a) != nil || json.Unmarshal(message, &a) != nil || a.Approved == nil {
+			err = s.send(approvalSettled{Type: "error", Error: &ipc.Error{Code: ipc.CodeBadRequest, Message: `want {"approved": true or false}, once`, Hint: "nothing was decided"}})
 		} else {
 			err = s.answer(a)
 		}

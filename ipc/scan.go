@@ -45,6 +45,13 @@ func scanObject(body []byte, t reflect.Type) ([]member, error) {
 	return members, checkSurrogates(body)
 }
 
+// OneMeaning returns why a body is not one JSON object that everybody reads alike, as
+// every request is on the sockets; v is what it is decoded into.
+func OneMeaning(body []byte, v any) error {
+	_, err := scanObject(body, reflect.TypeOf(v))
+	return err
+}
+
 // member is a key of an object, and whether its value is null.
 type member struct {
 	key  string
