@@ -211,6 +211,42 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// R-AU-02: what the broker said that it keeps is kept also where the file is halved for it,
+// and behind a line that a full disk tore; neither lets the log lose its end.
+func TestHeadsOutlastHalvingAndTearing(t *testing.T) {
+	h := newHost(t, everybody, nil)
+	socket, hash := h.path("heads.sock"), strings.Repeat("a", 64)
+	name := filepath.Join(h.path("heads"), strconv.Itoa(os.Getuid()))
+	var old strings.Builder
+	n := uint64(0)
+	for old.Len() < maxHeads {
+		n++
+		fmt.Fprintln(&old, audit.Anchor{Seq: n, Hash: hash}.Line(time.Now()))
+	}
+	for what, text := range map[string]string{"halved": old.String(), "torn": old.String()[:100] + "\n" + audit.Anchor{Seq: n, Hash: hash}.Line(time.Now()) + "\n2026-11-"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := TellHead(socket, n, strings.Repeat("b", 64)); err == nil {
+			t.Errorf("%s: another head %d is kept", what, n)
+		}
+		if err := TellHead(socket, n+1, hash); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := TellHead(socket, n, strings.Repeat("b", 64)); err == nil {
+			t.Errorf("%s: head %d is kept after %d", what, n, n+1)
+		}
+		kept, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(kept)), "\n")
+		if words := strings.Fields(lines[len(lines)-1]); len(words) != 2 || words[1] != fmt.Sprintf("%d:%s", n+1, hash) || len(kept) >= maxHeads {
+			t.Errorf("%s: of %d bytes the last line is %q", what, len(kept), lines[len(lines)-1])
+		}
+	}
+}
+
 // R-OP-01, R-AU-02: with a key, what is kept is signed, and anybody can check it.
 func TestSignedHeads(t *testing.T) {
 	text, err := NewKey()

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,18 +89,18 @@ func (b *Broker) keep(uid int, head string) error {
 		return err
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if words := strings.Fields(lines[len(lines)-1]); len(words) > 0 {
-		last := words[len(words)-1]
-		if last == head {
-			return nil
-		}
-		if before, err := audit.ParseAnchor(last); err == nil && a.Seq <= before.Seq {
-			return fmt.Errorf("record %d after record %d: the log has lost its end; sbx log verify says more", a.Seq, before.Seq)
-		}
+	switch before, kept := lastHead(lines); {
+	case kept && before == a:
+		return nil
+	case kept && a.Seq <= before.Seq:
+		return fmt.Errorf("record %d after record %d: the log has lost its end; sbx log verify says more", a.Seq, before.Seq)
 	}
 	line := a.Line(time.Now())
 	if b.Key != nil {
 		line = a.SignedLine(time.Now(), uid, b.Key)
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' { // a write that a full disk or a power cut tore
+		line = "\n" + line
 	}
 	if _, err := fmt.Fprintln(f, line); err != nil {
 		return err
@@ -107,7 +108,19 @@ func (b *Broker) keep(uid int, head string) error {
 	if err := f.Sync(); err != nil || len(text) < maxHeads {
 		return err
 	}
-	return halve(name, lines)
+	return halve(name, append(lines, strings.TrimSpace(line)))
+}
+
+// lastHead is the newest of the lines that can be read.
+func lastHead(lines []string) (a audit.Anchor, ok bool) {
+	for _, line := range slices.Backward(lines) {
+		if words := strings.Fields(line); len(words) > 0 {
+			if a, err := audit.ParseAnchor(words[len(words)-1]); err == nil {
+				return a, true
+			}
+		}
+	}
+	return audit.Anchor{}, false
 }
 
 // halve keeps the newer half of a file of heads.
