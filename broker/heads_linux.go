@@ -2,6 +2,7 @@ package broker
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
@@ -11,7 +12,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,6 +88,12 @@ func (b *Broker) keep(uid int, head string) error {
 	if err != nil {
 		return err
 	}
+	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) { // a write that a full disk or a power cut tore
+		if err := f.Truncate(int64(whole)); err != nil {
+			return err
+		}
+		text = text[:whole]
+	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	switch before, kept := lastHead(lines); {
 	case kept && before == a:
@@ -99,28 +105,23 @@ func (b *Broker) keep(uid int, head string) error {
 	if b.Key != nil {
 		line = a.SignedLine(time.Now(), uid, b.Key)
 	}
-	if len(text) > 0 && text[len(text)-1] != '\n' { // a write that a full disk or a power cut tore
-		line = "\n" + line
-	}
 	if _, err := fmt.Fprintln(f, line); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil || len(text) < maxHeads {
 		return err
 	}
-	return halve(name, append(lines, strings.TrimSpace(line)))
+	return halve(name, append(lines, line))
 }
 
-// lastHead is the newest of the lines that can be read.
-func lastHead(lines []string) (a audit.Anchor, ok bool) {
-	for _, line := range slices.Backward(lines) {
-		if words := strings.Fields(line); len(words) > 0 {
-			if a, err := audit.ParseAnchor(words[len(words)-1]); err == nil {
-				return a, true
-			}
-		}
+// lastHead is the newest of the lines.
+func lastHead(lines []string) (audit.Anchor, bool) {
+	words := strings.Fields(lines[len(lines)-1])
+	if len(words) == 0 {
+		return audit.Anchor{}, false
 	}
-	return audit.Anchor{}, false
+	a, err := audit.ParseAnchor(words[len(words)-1])
+	return a, err == nil
 }
 
 // halve keeps the newer half of a file of heads.
