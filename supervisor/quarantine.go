@@ -245,7 +245,7 @@ func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time
 			}
 		}
 		r := runs[next]
-		if err := removeAll(r.dir); err != nil {
+		if err := aftermath.RemoveAll(r.dir); err != nil {
 			return err
 		}
 		runs = slices.Delete(runs, next, next+1)
@@ -266,15 +266,4 @@ func sizeBelow(dir string) int64 {
 		return nil
 	})
 	return n
-}
-
-// removeAll removes a folder, also where what is in it forbids that.
-func removeAll(dir string) error {
-	filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }

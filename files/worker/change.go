@@ -64,7 +64,7 @@ func (c *change) run() error {
 	}
 	fault.Point("kept")
 	for i, p := range c.parts {
-		if err := p.act(); err != nil {
+		if err := named("", p.act(), p.step.Path); err != nil {
 			if made := (*tree.MadeError)(nil); errors.As(err, &made) {
 				return &files.PartialError{Done: i + 1, Err: err}
 			}

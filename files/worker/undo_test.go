@@ -220,4 +220,16 @@ func TestUndoNamesThePath(t *testing.T) {
 	if !errors.As(err, &c) || c.Path != filepath.Join(b.Root, "a") || c.Op != files.Undo {
 		t.Errorf("%v", err)
 	}
+
+	// Of several it is the one that failed.
+	must(t, os.Mkdir(filepath.Join(b.Root, "d"), 0o755))
+	b.Write("d/1", "one")
+	b.Write("d/2", "two")
+	_, id, err = b.Do(files.Request{Op: files.Rmdir, Path: "d", Recursive: true})
+	must(t, err)
+	must(t, os.Remove(filepath.Join(state, "trash", id, "1-2")))
+	_, err = b.Undo(id, false)
+	if c = nil; !errors.As(err, &c) || c.Path != filepath.Join(b.Root, "d/2") {
+		t.Errorf("%v", err)
+	}
 }

@@ -3,7 +3,6 @@ package aftermath
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
-	"sandboxd/files"
 	"sandboxd/files/tree"
 )
 
@@ -81,17 +79,29 @@ func (t *trash) take(root string, item Item) (Item, error) {
 	if err := t.fetch(root, item.Path, name); err != nil {
 		return item, err
 	}
-	filepath.WalkDir(item.Trash, func(at string, d fs.DirEntry, err error) error {
+	openUp(item.Trash)
+	return item, nil
+}
+
+// openUp opens what a run has closed to us: what can't be listed could not be removed one
+// day, nor what can't be read be brought back.
+func openUp(dir string) {
+	filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 		case d.IsDir():
-			widen(at, unix.S_IFDIR, 0o700) // what can't be listed could not be removed one day
+			widen(at, unix.S_IFDIR, 0o700)
 		case d.Type().IsRegular():
-			widen(at, unix.S_IFREG, 0o400) // nor what can't be read be brought back
+			widen(at, unix.S_IFREG, 0o400)
 		}
 		return err
 	})
-	return item, nil
+}
+
+// RemoveAll removes what lies in the trash, also where what is in it forbids that.
+func RemoveAll(dir string) error {
+	openUp(dir)
+	return os.RemoveAll(dir)
 }
 
 // note adds a line to the journal.
@@ -187,143 +197,6 @@ func openFolder(root, dir string) (*tree.Dir, func(), error) {
 		return nil, nil, err
 	}
 	return d, func() { d.Close(); t.Close() }, nil
-}
-
-// move renames, or copies and removes where the two lie on different file
-// systems.
-func move(from *tree.Dir, name string, to *tree.Dir, as string) error {
-	st, err := from.Stat(name)
-	if err != nil {
-		return err
-	}
-	err = from.Rename(name, st, to, as)
-	var made *tree.MadeError
-	if err == nil || errors.As(err, &made) {
-		return nil
-	}
-	var conflict *files.Conflict
-	if !errors.As(err, &conflict) || conflict.Reason != files.Unsupported {
-		return err
-	}
-	return carry(from, name, st, to, as)
-}
-
-// carry copies and then removes. What can't be removed is not left in two places.
-func carry(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) error {
-	switch st.Kind {
-	case files.Dir:
-		return carryFolder(from, name, st, to, as)
-	case files.File:
-		if err := copyFile(from, name, to, as); err != nil {
-			return err
-		}
-	case files.Symlink:
-		target, err := from.Target(name)
-		if err != nil {
-			return err
-		}
-		if err := settledError(to.Symlink(as, tree.TempName(), ownLink(target, st.ModTime))); err != nil {
-			return err
-		}
-	default: // a pipe, a socket: nothing to keep
-		return settledError(from.Remove(name, tree.TempName(), st))
-	}
-	err := settledError(from.Remove(name, tree.TempName(), st))
-	if err != nil {
-		_ = to.Discard(as)
-	}
-	return err
-}
-
-func carryFolder(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) error {
-	in, closeIn, err := openBelow(from, name)
-	if err != nil {
-		return err
-	}
-	defer closeIn()
-	if err := os.Mkdir(to.Path(as), 0o700); err != nil {
-		return err
-	}
-	widen(to.Path(as), unix.S_IFDIR, st.Mode&0o777) // to be brought back as it was
-	out, closeOut, err := openBelow(to, as)
-	if err != nil {
-		return err
-	}
-	defer closeOut()
-	names, _, err := in.Names(maxEntries)
-	for _, n := range names {
-		st, serr := in.Stat(n)
-		if serr == nil {
-			serr = carry(in, n, st, out, n)
-		}
-		err = errors.Join(err, serr) // what else is in it is moved all the same
-	}
-	if err == nil {
-		err = settledError(from.Rmdir(name))
-	}
-	if err != nil {
-		_ = to.Discard(as) // where nothing lies in it
-	}
-	return err
-}
-
-func openBelow(d *tree.Dir, name string) (*tree.Dir, func(), error) {
-	lock := unlock(d.Path(""), d.Path(name))
-	in, closeIn, err := openFolder(d.Path(""), d.Path(name))
-	if err != nil {
-		lock()
-		return nil, nil, err
-	}
-	return in, func() { closeIn(); lock() }, nil
-}
-
-func copyFile(from *tree.Dir, name string, to *tree.Dir, as string) error {
-	if back := loosen(unix.AT_FDCWD, from.Path(name), unix.S_IFREG, 0o400); back != nil {
-		defer back() // before it is removed
-	}
-	src, st, err := from.Open(name)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	fresh, err := begin(to)
-	if err != nil {
-		return err
-	}
-	defer fresh.Close()
-	if _, err := fresh.CopyFrom(src); err != nil {
-		return err
-	}
-	if err := fresh.Chmod(st.Mode & 0o777); err != nil {
-		return err
-	}
-	if err := fresh.Sync(); err != nil {
-		return err
-	}
-	return settledError(fresh.Place(as))
-}
-
-// begin makes an empty file, of which a death leaves nothing where that can be.
-func begin(d *tree.Dir) (*tree.Fresh, error) {
-	fresh, ok, err := d.Unnamed(tree.TempName(), 0o600)
-	if err == nil && !ok {
-		fresh, err = d.Named(tree.TempName(), 0o600)
-	}
-	return fresh, err
-}
-
-// ownLink is a symbolic link of our own.
-func ownLink(target string, modTime int64) files.State {
-	return files.State{Kind: files.Symlink, Target: target, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), ModTime: modTime}
-}
-
-// settledError takes an error for none where the change was made all the same.
-func settledError(err error) error {
-	var made *tree.MadeError
-	if errors.As(err, &made) {
-		return nil
-	}
-	return err
 }
 
 // restore puts back what an entry was, where nothing stands now.
