@@ -246,3 +246,39 @@ func TestMCPElicitationOnTheWire(t *testing.T) {
 		}
 	})
 }
+
+// The client's user answers what they were shown: when somebody else has answered that, and
+// the call is asked about again since it is another one by now, their yes is none to that.
+// Promise 5
+func TestMCPElicitationOutlived(t *testing.T) {
+	a := newActor(t, "")
+	st := newStage(a, clientAnswers)
+	person := st.persons["terminal"]
+	var again ipc.Approval
+	options := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		first := pendingOf(t, person)[0]
+		a.sh("cd " + a.project + " && mkdir nested && git init -q nested")
+		if _, err := person.approver.Decide(ctx, ipc.Answer{ID: first.ID, Rev: first.Rev, Hash: first.Hash, Allow: true}); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "it is asked about again", func() bool {
+			list := pendingOf(t, person)
+			if len(list) > 0 {
+				again = list[0]
+			}
+			return again.ID != "" && again.ID != first.ID
+		})
+		go func() { // what the yes would have answered is turned down a moment later
+			time.Sleep(time.Second)
+			person.approver.Decide(t.Context(), ipc.Answer{ID: again.ID, Rev: again.Rev, Hash: again.Hash, Mode: "soft", Note: "a person said no"})
+		}()
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil
+	}}
+	s := a.mcpClientWith(options, nil)
+	if text, _, bad := tool(t, s, "exec", map[string]any{"command": "cat README"}); !bad || !strings.Contains(text, "a person said no") {
+		t.Errorf("%s", text)
+	}
+	if !again.Client {
+		t.Errorf("it was not on offer: %+v", again)
+	}
+}

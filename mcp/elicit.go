@@ -35,6 +35,9 @@ var answerSchema = json.RawMessage(`{"type": "object", "required": ["answer"], "
 
 // elicit answers a call with the question that its command waits for.
 func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, c *command, q *ipc.Approval) *mcp.CallToolResult {
+	c.mu.Lock()
+	c.shown = q
+	c.mu.Unlock()
 	if req.Session.InitializeParams().ProtocolVersion < firstStateless {
 		// The call goes on while the question is open; a client that takes it back
 		// ends its command.
@@ -78,8 +81,12 @@ func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in exec
 		return nil, nil, refused(context.Cause(ctx)) // taken back
 	}
 	answer, _ := req.Params.InputResponses["answer"].(*mcp.ElicitResult)
-	if q := c.open(); q != nil && answer != nil {
-		s.pass(ctx, q, answer)
+	c.mu.Lock()
+	shown := c.shown
+	c.shown = nil // one answer to each
+	c.mu.Unlock()
+	if shown != nil && answer != nil {
+		s.pass(ctx, shown, answer)
 	}
 	if !c.wait(ctx, in.WaitMS, false) {
 		s.end(c)

@@ -61,6 +61,7 @@ type command struct {
 	out, err    strings.Builder
 	cut         int64
 	question    *ipc.Approval // a person is asked; nil: nobody
+	shown       *ipc.Approval // what the client's user was shown last; only that is answered
 	exit        *ipc.Exit
 	lost        error
 	stopWatcher context.CancelFunc
