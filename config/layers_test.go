@@ -19,7 +19,7 @@ func TestUserUnderOperator(t *testing.T) {
 		{"user alone", "", `network.mode = "full"`, "network.mode", `"full"`, ""},
 		{"user is narrower", `network.mode = "full"`, `network.mode = "loopback"`, "network.mode", `"loopback"`, ""},
 		{"user is wider", `network.mode = "loopback"`, `network.mode = "full"`, "network.mode", `"loopback"`, `network.mode = "full" is wider than the operator's "loopback"`},
-		{"limit, smaller", `sandbox.limits.memory = "1GiB"`, `sandbox.limits.memory = 1000`, "sandbox.limits.memory", `1000`, ""},
+		{"limit, smaller", `sandbox.limits.memory = "1GiB"`, `sandbox.limits.memory = 10000000`, "sandbox.limits.memory", `10000000`, ""},
 		{"limit, larger", `sandbox.limits.memory = "1GiB"`, `sandbox.limits.memory = "2GB"`, "sandbox.limits.memory", `"1GiB"`, "wider"},
 		{"limit, none", `sandbox.limits.processes = 10`, `sandbox.limits.processes = 0`, "sandbox.limits.processes", `10`, "wider"},
 		{"limit, only the default above", "", `sandbox.limits.wall = "0s"`, "sandbox.limits.wall", `"0s"`, ""},

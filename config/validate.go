@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -98,6 +99,12 @@ func (t Tools) validate() error {
 	return nil
 }
 
+// Least limits with which a dynamically linked program starts.
+const (
+	minMemory    = 8 << 20
+	minOpenFiles = 8
+)
+
 func (s Sandbox) validate() error {
 	for _, list := range [][]string{s.Read, s.Write, s.Hidden, s.ReadOnly} {
 		for _, p := range list {
@@ -107,12 +114,32 @@ func (s Sandbox) validate() error {
 			case strings.HasPrefix(p, "~") && p != "~" && !strings.HasPrefix(p, "~/"):
 				return fmt.Errorf("%q: only \"~/\" is understood, not another user's home", p)
 			}
+			if _, err := path.Match(p, ""); err != nil {
+				return fmt.Errorf("%q: %w (a \"[\" that is meant as such is written \"[[]\")", p, err)
+			}
 		}
 	}
-	for _, p := range append(append([]string(nil), s.Read...), s.Write...) {
-		if p == "/" || p == "~" || p == "~/" {
+	for _, p := range slices.Concat(s.Read, s.Write) {
+		if p == "~" || p == "~/" {
 			return fmt.Errorf("%q is too much; name the folders that are meant", p)
 		}
+	}
+	for _, p := range slices.Concat(s.Read, s.Write, s.Hidden, s.ReadOnly) {
+		if filepath.Clean(p) == "/" {
+			return fmt.Errorf("%q is too much; name the folders that are meant", p)
+		}
+	}
+	for _, p := range s.Hidden {
+		if filepath.Clean(p) == "/proc" {
+			return fmt.Errorf("%q: no command starts without it, and it shows the sandbox alone", p)
+		}
+	}
+	// bubblewrap, the helper and the loader take about 2 MiB.
+	if m := s.Limits.Memory; m != 0 && m < minMemory {
+		return fmt.Errorf("memory: no command starts with less than %d MiB; 0 is no limit", minMemory>>20)
+	}
+	if n := s.Limits.OpenFiles; n != 0 && n < minOpenFiles {
+		return fmt.Errorf("open_files: no command starts with less than %d; 0 is no limit", minOpenFiles)
 	}
 	if s.Warm < 0 || s.Warm > 64 {
 		return fmt.Errorf("warm: %d is not from 0 to 64", s.Warm)

@@ -110,11 +110,15 @@ type message struct {
 	files []*os.File
 }
 
-// readStatus reads one datagram. An end of file is io.EOF.
+// readStatus reads one datagram. An end of file is io.EOF, also where the other end
+// left something unread (unix(7)).
 func readStatus(c *net.UnixConn) (m message, err error) {
 	buf := make([]byte, 8192)
 	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(4*stage.MaxDoors))
 	n, oobn, _, _, err := c.ReadMsgUnix(buf, oob)
+	if errors.Is(err, unix.ECONNRESET) {
+		err = io.EOF
+	}
 	if err != nil {
 		return m, err
 	}

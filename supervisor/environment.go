@@ -109,11 +109,15 @@ func (s *Supervisor) privateHome() bool {
 	return slices.ContainsFunc(s.Host.Report().Layers, func(l sandbox.Layer) bool { return l.Name == "bwrap" && l.Active })
 }
 
-// homeFiles are put into the private home directory: the person's git
-// configuration without what grants access to anything (R-OS-07).
-func (s *Supervisor) homeFiles(sess *Session) []sandbox.File {
+// homeFiles are put into the private home directory, where the profile has one that can
+// take them: the person's git configuration without what grants access to anything (R-OS-07).
+func (s *Supervisor) homeFiles(sess *Session, effective profile.Profile) []sandbox.File {
+	path := filepath.Join(sess.Home, ".gitconfig")
+	if kind, access, _ := effective.Effective(path); kind != profile.Private || !access.Has(profile.Write) {
+		return nil // a mount of the profile's own stands there
+	}
 	if data := s.gitConfig(sess.Home); len(data) > 0 {
-		return []sandbox.File{{Path: filepath.Join(sess.Home, ".gitconfig"), Data: data}}
+		return []sandbox.File{{Path: path, Data: data}}
 	}
 	return nil
 }

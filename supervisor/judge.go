@@ -69,7 +69,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	j.plan, err = s.Host.Plan(sandbox.Request{
 		Profile: effective, Operator: operator, Doors: doors, Callers: callers,
 		Command:  command,
-		Files:    s.homeFiles(sess),
+		Files:    s.homeFiles(sess, effective),
 		Terminal: r.Terminal,
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),
 	})
