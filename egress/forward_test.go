@@ -11,6 +11,59 @@ import (
 	"time"
 )
 
+// What a request says arrives as it was said, but for what concerns the connection. R-OS-09
+func TestRequestArrivesAsItWasSaid(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Trailer", "X-After")
+		b, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %v %q %v", r.Method, r.RequestURI, err, b, r.Trailer)
+		w.Header().Set("X-After", "came")
+	}))
+	defer srv.Close()
+	_, through, _ := opened(t, site(srv.Listener.Addr().String(), &listed{list: []string{"a.example:80"}}))
+	chunked := "Transfer-Encoding: chunked\r\nTrailer: X-T\r\nExpect: 100-continue\r\n"
+	for _, way := range []string{"request", "tunnel"} {
+		for _, c := range [][4]string{
+			{"GET", "/"}, {"GET", "/?p=project.git;a=summary"}, {"GET", "/?a=100%&b=%zz"}, {"GET", "/?b=2&a=1&a="}, {"GET", "/x?"}, {"GET", "//a//b/../c"},
+			{"GET", "/a%2Fb%00?%0a"}, {"PROPFIND", "/dav"}, {"DELETE", "/x"}, {"POST", "/", chunked, "3\r\nabc\r\n0\r\nX-T: v\r\n\r\n"},
+		} {
+			method, target, head, body := c[0], c[1], c[2], c[3]
+			var conn net.Conn
+			var r *bufio.Reader
+			if way == "tunnel" {
+				conn, r, _ = dialConnect(t, through, "a.example:80")
+				fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: a.example\r\n%s\r\n", method, target, head)
+			} else {
+				var err error
+				if conn, err = net.Dial("tcp", through); err != nil {
+					t.Fatal(err)
+				}
+				conn.SetDeadline(time.Now().Add(30 * time.Second))
+				r = bufio.NewReader(conn)
+				fmt.Fprintf(conn, "%s http://a.example%s HTTP/1.1\r\nHost: a.example\r\n%s\r\n", method, target, head)
+			}
+			io.WriteString(conn, body)
+			res, err := http.ReadResponse(r, &http.Request{Method: method})
+			for err == nil && res.StatusCode == http.StatusContinue {
+				res, err = http.ReadResponse(r, &http.Request{Method: method})
+			}
+			if err != nil {
+				t.Errorf("%s %s %s: %v", way, method, target, err)
+				continue
+			}
+			got, _ := io.ReadAll(res.Body)
+			said, trailer := "", "map[]"
+			if body != "" {
+				said, trailer = "abc", "map[X-T:[v]]"
+			}
+			if want := fmt.Sprintf("%s %s <nil> %q %s", method, target, said, trailer); string(got) != want || res.Trailer.Get("X-After") != "came" {
+				t.Errorf("%s: %q arrived as %q, trailer %v", way, want, got, res.Trailer)
+			}
+			conn.Close()
+		}
+	}
+}
+
 const (
 	idleLimit = time.Second
 	drops     = 24

@@ -140,6 +140,8 @@ func (g *Gate) forward(w http.ResponseWriter, r *http.Request, t Target, client 
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host = "http", t.String()
 			p.Out.Host = strings.TrimSuffix(t.String(), ":80")
+			// ReverseProxy takes away what of a query it would read in another way, and what came behind the body.
+			p.Out.URL.RawQuery, p.Out.Trailer = p.In.URL.RawQuery, p.In.Trailer
 		},
 		Transport: client, FlushInterval: -1, ErrorLog: silent,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { g.fail(w, err) },
