@@ -27,6 +27,7 @@ type afterCheck struct {
 // begin notes what stands under protected names before the command begins.
 func (c *afterCheck) begin() (err error) {
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
+	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
 	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.plan.Mounts(), Granted: c.j.widened}, c.before)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"sandboxd/files"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
+	"sandboxd/supervisor/aftermath"
 )
 
 // pruneEvery is how often what is too old is forgotten.
@@ -112,6 +113,7 @@ func (s *Supervisor) configureUndo() files.Retention {
 // forgetOld applies the retention in force.
 func (s *Supervisor) forgetOld() {
 	keep := s.configureUndo()
+	_ = aftermath.Reserve(s.trash) // tried again before each run
 	_, err := s.Undo.Prune()
 	if terr := s.pruneTrash(keep.KeepFor, keep.KeepBytes, time.Now()); err == nil {
 		err = terr

@@ -489,17 +489,24 @@ func (c *check) take(at string, e entry, why string) bool {
 		c.keep(at, e, why+"; somebody changed it after the command had ended, and it is left to them")
 		return false
 	}
-	item, err := c.trash.take(c.rootOf(at), c.item(at, e, why, "", false))
-	if _, there := os.Lstat(item.Trash); err != nil && there == nil {
-		item.Why += "; it could not all be moved away: " + err.Error()
-		c.items = append(c.items, item)
+	for {
+		item, err := c.trash.take(c.rootOf(at), c.item(at, e, why, "", false))
+		if err == nil {
+			c.items = append(c.items, item)
+			break
+		}
+		if _, there := os.Lstat(item.Trash); there == nil {
+			item.Why += "; it could not all be moved away: " + err.Error()
+			c.items = append(c.items, item)
+		}
+		if c.trash.giveRoom(err) {
+			continue
+		}
+		if !slices.ContainsFunc(c.items, func(i Item) bool { return i.Path == at }) {
+			c.keep(at, e, why+"; it could not be moved away: "+err.Error())
+		}
 		return false
 	}
-	if err != nil {
-		c.keep(at, e, why+"; it could not be moved away: "+err.Error())
-		return false
-	}
-	c.items = append(c.items, item)
 	c.before.cache.tell(c.before, at, nil)
 	return true
 }
@@ -524,6 +531,9 @@ func (c *check) restore(at string, was entry) {
 // putBack puts back what was there, which for runs that go on is there then.
 func (c *check) putBack(at string, was entry) error {
 	err := c.trash.restore(c.rootOf(at), at, was)
+	if c.trash.giveRoom(err) {
+		err = c.trash.restore(c.rootOf(at), at, was)
+	}
 	if err == nil {
 		c.before.cache.tell(c.before, at, &was)
 	}

@@ -49,6 +49,13 @@
 // only may have come after it is kept and reported; times of change (st_ctime) can't be
 // set by a program.
 //
+// # Full disks
+//
+// Reserve sets half a megabyte aside in the trash, which is given up where there is no room
+// to move something there or to put back what was there before: a command that fills the disk
+// keeps nothing in place by that. Where the trash lies on another file system, and that one is
+// too small for what is to be moved there, it stays and is told.
+//
 // # Limitations
 //
 // Between its making and the end of the run a file stands where it was put. A

@@ -115,15 +115,12 @@ func (t *trash) note(item Item) error {
 			return err
 		}
 		t.lines = f
-		if _, err := f.WriteString("\n"); err != nil { // behind what may be cut off
-			return err
-		}
 	}
 	b, err := json.Marshal(item)
 	if err != nil {
 		return err
 	}
-	_, err = t.lines.Write(append(b, '\n'))
+	_, err = t.lines.WriteString("\n" + string(b) + "\n") // behind what may be cut off
 	return err
 }
 
@@ -257,7 +254,10 @@ func (t *trash) close(items []Item) {
 	}
 	b, err := json.MarshalIndent(moved, "", "  ")
 	if err == nil {
-		err = renameio.WriteFile(filepath.Join(t.dir, manifest), append(b, '\n'), 0o600)
+		write := func() error { return renameio.WriteFile(filepath.Join(t.dir, manifest), append(b, '\n'), 0o600) }
+		if err = write(); t.giveRoom(err) {
+			err = write()
+		}
 	}
 	if err == nil {
 		os.Remove(filepath.Join(t.dir, journal))
