@@ -583,6 +583,11 @@ func machineRemove(t *testing.T, m *machine) {
 	if r := m.sh("ls -d /etc/sandboxd /var/lib/sandboxd /etc/credstore/sandboxd* /etc/apparmor.d/sandboxd 2>/dev/null"); r.out != "" {
 		t.Errorf("left after purge: %s", r)
 	}
+	// A container of a host that restricts user namespaces, without AppArmor itself.
+	if r := m.sh("rm -rf /etc/apparmor.d; unshare -m sh -c 'mount -t tmpfs none /proc/sys/kernel && echo 1 > /proc/sys/kernel/apparmor_restrict_unprivileged_userns && dpkg -i /pkg/*.deb' 2>&1 && ! ls -d /etc/apparmor.d"); r.code != 0 {
+		t.Errorf("install where there is no AppArmor to tell: %s", r)
+	}
+	m.must("root", "dpkg -P sandboxd 2>&1")
 	if r := m.sh("ls /home/alice/.local/state/sandboxd/audit/*.jsonl"); r.code != 0 {
 		t.Error("purge took a user's log")
 	}

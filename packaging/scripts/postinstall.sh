@@ -13,10 +13,11 @@ if command -v journalctl >/dev/null; then
 fi
 # Only where the kernel restricts user namespaces by AppArmor, as older parsers do
 # not know the rule, and where an earlier version has installed it (preinstall).
+# Not where there is no AppArmor, as in a container of such a host, which reads the host's.
 profile=/etc/apparmor.d/sandboxd
 shipped=/usr/share/sandboxd/apparmor/sandboxd
 follows=/var/lib/sandboxd/apparmor-follows
-if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] && [ ! -e "$profile" ] || [ -e "$follows" ]; then
+if [ "$(cat /proc/sys/kernel/apparmor_restrict_unprivileged_userns 2>/dev/null)" = 1 ] && [ -d /etc/apparmor.d ] && [ ! -e "$profile" ] || [ -e "$follows" ]; then
 	cp "$shipped" "$profile"
 	if command -v apparmor_parser >/dev/null; then apparmor_parser -r "$profile" || true; fi
 elif [ -e "$profile" ] && ! cmp -s "$profile" "$shipped"; then
