@@ -91,14 +91,12 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 	answer := ipc.Profile{Digest: p.Digest().String()}
 	switch {
 	case r.Path != "":
-		path, err := filepath.EvalSymlinks(r.Path)
-		if err != nil {
-			path = filepath.Clean(r.Path)
-		}
-		if !filepath.IsAbs(path) {
+		if !filepath.IsAbs(r.Path) {
 			return ipc.Profile{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("path %q is not absolute", r.Path)}
 		}
+		path := realPath(filepath.Clean(r.Path))
 		answer.Explain = append(strings.Split(strings.TrimSpace(p.Explain(path)), "\n"), permit(p, path)...)
+		answer.Explain = append(answer.Explain, linked(p, filepath.Clean(r.Path), path)...)
 	case r.Against != "":
 		q, err := b.profileOf(c, r.Against)
 		if err != nil {
@@ -126,6 +124,24 @@ func permit(p profile.Profile, path string) []string {
 		return []string{how}
 	}
 	return nil
+}
+
+// linked says that commands have not the symbolic link by which path leads to real, what lies there being theirs.
+func linked(p profile.Profile, path, real string) []string {
+	at, _, _ := p.Effective(path)
+	to, _, _ := p.Effective(real)
+	if path == real || at != profile.Private && at != profile.Hide || to != profile.Allow && to != profile.Protect {
+		return nil
+	}
+	return []string{fmt.Sprintf("  %s leads there by a symbolic link that commands do not have: they find it under the name above", path)}
+}
+
+// realPath resolves as much of path as exists.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return real
+	}
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
 func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, error) {
