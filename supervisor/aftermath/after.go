@@ -445,30 +445,6 @@ func (c *check) replace(at string, e, was entry, had bool, why string) {
 	}
 }
 
-// gone restores what was removed where nothing held it. Whole folders may go:
-// with a package goes what is in it.
-func (c *check) gone(at string, was entry) {
-	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) || vendored(at) {
-		return
-	}
-	why := "the command removed it, or a part of it; that is back"
-	if was.doubtful {
-		why = "it is gone, or a part of it; it may have been another command's doing, and is not put back"
-	} else if c.run.Late && c.removedLater(at) {
-		why = "it is gone, or a part of it; that may have been so after the command had ended"
-	} else if err := c.putBack(at, was); err != nil {
-		return // its folder is gone, too
-	}
-	told := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
-	if !told {
-		c.items = append(c.items, c.item(was.anchor, was, why, "", true))
-	}
-}
-
-func vendored(at string) bool {
-	return strings.Contains(at, "/node_modules/") || strings.Contains(at, "/vendor/")
-}
-
 func (c *check) rootOf(at string) string {
 	for _, root := range c.now.roots {
 		if within(at, root) {

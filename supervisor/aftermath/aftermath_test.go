@@ -407,6 +407,27 @@ func TestACheckThatWasCutOffGoesOn(t *testing.T) {
 	}
 }
 
+// What was there before comes back also where the check was cut off between taking and putting back.
+func TestACheckThatWasCutOffPutsBack(t *testing.T) {
+	b := newBench(t)
+	b.sh("echo mine > AGENTS.md; mkdir a; echo mine > a/AGENTS.md")
+	dir := filepath.Join(b.trash, "x-1")
+	before := aftermath.Before(b.profile, &b.cache)
+	b.run.Start, b.run.Trash, b.run.Late = time.Now(), b.trash, true
+	b.sh("echo theirs > AGENTS.md")
+	b.run.End = time.Now()
+	time.Sleep(50 * time.Millisecond)
+	b.sh("mkdir -p " + dir + "; mv AGENTS.md " + dir + "/001-AGENTS.md; rm a/AGENTS.md")
+	line, err := json.Marshal(aftermath.Item{Path: filepath.Join(b.project, "AGENTS.md"), Why: "changed", Trash: filepath.Join(dir, "001-AGENTS.md"), Exec: "x-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "moving.jsonl"), append(line, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(before.After(b.run), []string{"AGENTS.md", "kept a/AGENTS.md"}, "grep -qx mine AGENTS.md; [ ! -e a/AGENTS.md ]")
+}
+
 // Runs that begin with the same share what is written of it; nothing stays behind.
 func TestNotesShareWhatTheyBeganWith(t *testing.T) {
 	b := newBench(t)

@@ -40,22 +40,22 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Mkdir(b.project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.sh("echo mine > AGENTS.md")
+	b.sh("echo mine > AGENTS.md; echo mine > CLAUDE.md")
 	for range 2 { // once more when there is room again
 		if err := aftermath.Reserve(b.trash); err != nil {
 			t.Fatal(err)
 		}
 		before := aftermath.Before(b.profile, &b.cache)
 		b.run.Start, b.run.Trash = time.Now(), b.trash
-		b.sh("mkdir .vscode; echo x > .vscode/tasks.json; head -c 200000 /dev/zero > AGENTS.md")
+		b.sh("mkdir .vscode; echo x > .vscode/tasks.json; head -c 200000 /dev/zero > AGENTS.md; rm CLAUDE.md")
 		fill(t, filepath.Join(b.project, "ballast"))
 		b.run.End = time.Now()
 		found := before.After(b.run)
 		before.Done()
-		if got := b.names(found); !slices.Equal(got, []string{".vscode", "AGENTS.md"}) {
+		if got := b.names(found); !slices.Equal(got, []string{".vscode", "AGENTS.md", "kept CLAUDE.md"}) {
 			t.Errorf("found %+v", found.Items)
 		}
-		b.sh("[ ! -e .vscode ]; grep -qx mine AGENTS.md; [ -s " + b.trash + "/" + b.run.ID + "/manifest.json ]; rm ballast")
+		b.sh("[ ! -e .vscode ]; grep -qx mine AGENTS.md; grep -qx mine CLAUDE.md; [ -s " + b.trash + "/" + b.run.ID + "/manifest.json ]; rm ballast")
 		b.run.ID += "1"
 	}
 }

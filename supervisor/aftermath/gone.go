@@ -1,0 +1,49 @@
+package aftermath
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"sandboxd/files"
+)
+
+// gone restores what was removed where nothing held it. Whole folders may go:
+// with a package goes what is in it.
+func (c *check) gone(at string, was entry) {
+	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) || vendored(at) {
+		return
+	}
+	why := "the command removed it, or a part of it; that is back"
+	if was.doubtful {
+		why = "it is gone, or a part of it; it may have been another command's doing, and is not put back"
+	} else if c.run.Late && c.removedLater(at) && !c.took(at) {
+		why = "it is gone, or a part of it; that may have been so after the command had ended"
+	} else if err := c.putBack(at, was); left(err) {
+		return
+	} else if err != nil {
+		why = "the command removed it, or a part of it; that could not be put back: " + err.Error()
+	}
+	told := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
+	if !told {
+		c.items = append(c.items, c.item(was.anchor, was, why, "", true))
+	}
+}
+
+// left: nothing need be put back. Its folder is gone, too, or is another, or somebody was faster.
+func left(err error) bool {
+	var c *files.Conflict
+	return errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &c) &&
+		slices.Contains([]files.Reason{files.NotThere, files.NotAFolder, files.Changed, files.Exists, files.Outside}, c.Reason)
+}
+
+// took: the check that was cut off has moved it away, and not come to putting back what was
+// there before.
+func (c *check) took(at string) bool {
+	return slices.ContainsFunc(c.items, func(i Item) bool { return i.Trash != "" && within(at, i.Path) })
+}
+
+func vendored(at string) bool {
+	return strings.Contains(at, "/node_modules/") || strings.Contains(at, "/vendor/")
+}
