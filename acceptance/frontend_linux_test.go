@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -99,4 +100,84 @@ func TestFrontEndTakenOut(t *testing.T) {
 	if r := <-ended; r.code != 126 {
 		t.Errorf("it was approved: %v", r)
 	}
+}
+
+// A chat front end that comes back is told of what is open that it can't have been told of:
+// the daemon is another one, whose events have numbers of their own. R-UX-04 R-AP-15
+func TestChatStreamOfAnotherDaemon(t *testing.T) {
+	a := newActor(t, "")
+	v := a.visit("", "chat")
+	a.sbx("trust")
+	id, ended := a.ask("echo open > open.txt")
+	// read gives the events' ids and what they are about, until one is about until or some time has passed.
+	read := func(last, until string) (ids, about []string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, "GET", v.address+"/v1/agent/stream", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+v.token)
+		if last != "" {
+			r.Header.Set("Last-Event-ID", last)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(res, err)
+		}
+		defer res.Body.Close()
+		for s := bufio.NewScanner(res.Body); s.Scan(); {
+			if id, ok := strings.CutPrefix(s.Text(), "id: "); ok {
+				ids = append(ids, id)
+			}
+			var e struct {
+				Type         string
+				PermissionID string `json:"permission_id"`
+			}
+			if data, ok := strings.CutPrefix(s.Text(), "data: "); ok && json.Unmarshal([]byte(data), &e) == nil {
+				if about = append(about, e.Type+" "+e.PermissionID); strings.HasSuffix(about[len(about)-1], until) && until != "" {
+					return ids, about
+				}
+			}
+		}
+		return ids, about
+	}
+	for _, last := range []string{"", "1", "57", "another-1", "99999999999999999999"} {
+		if _, about := read(last, id); len(about) == 0 || about[len(about)-1] != "tool_permission "+id {
+			t.Errorf("after %q: %q", last, about)
+		}
+	}
+	// In the same stream nothing comes twice.
+	a.sbx("approve", id, "--deny")
+	<-ended
+	second, ended := a.ask("echo second > second.txt")
+	third := make(chan []string, 1)
+	go func() {
+		_, about := read("", "") // says nothing of the first
+		third <- about
+	}()
+	if got := <-third; len(got) != 1 || got[0] != "tool_permission "+second {
+		t.Errorf("what is open: %q", got)
+	}
+	ids := make(chan []string, 1)
+	go func() {
+		got, _ := read("", second+"-never")
+		ids <- got
+	}()
+	time.Sleep(500 * time.Millisecond) // the stream is there by then, or the rest shows it
+	a.sbx("approve", second, "--deny")
+	<-ended
+	got := <-ids
+	if len(got) == 0 {
+		t.Fatal("no event has an id")
+	}
+	_, ended = a.ask("echo fourth > fourth.txt")
+	if _, about := read(got[len(got)-1], ""); len(about) != 1 {
+		t.Errorf("after %q came %q", got[len(got)-1], about)
+	}
+	for _, q := range a.pending(1) {
+		a.sbx("approve", q.ID, "--deny")
+	}
+	<-ended
 }

@@ -149,6 +149,9 @@ func (c *Controller) stream(viewer Identity) *ring {
 	return &c.tenant(viewer.Principal).events
 }
 
+// Seq is that of the event after which the next one comes.
+func (s *Subscription) Seq() uint64 { return s.seq }
+
 // Next waits for the next event. The error is ctx's, or ErrClosed.
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	for {

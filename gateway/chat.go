@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -187,12 +189,10 @@ func (g *Gateway) chatStream(w http.ResponseWriter, r *http.Request) {
 		refuse(w, bad)
 		return
 	}
+	// An id of an earlier daemon says nothing of this one's events: then everything that is open comes.
 	after := uint64(0)
-	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		if _, err := fmt.Sscanf(last, "%d", &after); err != nil {
-			refuse(w, &ipc.Error{Code: ipc.CodeBadRequest, Message: "Last-Event-ID: want a number"})
-			return
-		}
+	if of, seq, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-"); ok && of == g.run {
+		after, _ = strconv.ParseUint(seq, 10, 63)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -211,7 +211,7 @@ func (g *Gateway) chatStream(w http.ResponseWriter, r *http.Request) {
 		}
 		var out []byte
 		if seq > 0 {
-			out = fmt.Appendf(out, "id: %d\n", seq)
+			out = fmt.Appendf(out, "id: %s-%d\n", g.run, seq)
 		}
 		return send(fmt.Appendf(out, "data: %s\n\n", b))
 	}

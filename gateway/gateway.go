@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,7 @@ type Gateway struct {
 	watch     *ipc.Handler // the same for those that only look on
 	limits    *limiter
 	asked     asked
+	run       string // begins the ids of a stream's events: another gateway's are not ours
 	ending    chan struct{}
 }
 
@@ -58,7 +60,7 @@ func New(o Options) (*Gateway, error) {
 	if !ok || !addr.IP.IsLoopback() {
 		return nil, fmt.Errorf("gateway: %v is not a loopback TCP address", o.Listener.Addr())
 	}
-	g := &Gateway{backend: o.Backend, listener: o.Listener, foreign: o.Origins, related: o.Related, log: o.Log, limits: newLimiter(), ending: make(chan struct{})}
+	g := &Gateway{backend: o.Backend, listener: o.Listener, foreign: o.Origins, related: o.Related, log: o.Log, limits: newLimiter(), run: rand.Text(), ending: make(chan struct{})}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}

@@ -277,7 +277,7 @@ func (b *backend) News(_ context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.
 	}
 	b.watchers.Add(1)
 	s := &newsStream{b: b, caller: c, sub: sub, disconnect: b.approvals.Connect(by)}
-	if r.After == 0 {
+	if r.After == 0 || sub.Seq() < r.After { // the latter counts in the stream of an earlier daemon
 		s.first = b.approvals.Pending(who)
 	}
 	return s, nil
@@ -303,6 +303,9 @@ func (s *newsStream) Next(ctx context.Context) (ipc.News, error) {
 	e, err := s.sub.Next(ctx)
 	if err != nil {
 		return ipc.News{}, err
+	}
+	if e.Kind == approval.EventGap { // questions may be among what was missed
+		s.first = s.b.approvals.Pending(viewer(s.caller))
 	}
 	return s.b.wireNews(ctx, s.caller, e), nil
 }
