@@ -136,6 +136,9 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 		if command, err = a.hookCommand(ctx, v, mode); err != nil {
 			return err
 		}
+		if path, old, err = settings(path); err != nil { // asking the agent may have taken a while
+			return err
+		}
 		changed, err = v.Install(old, command)
 	}
 	if err != nil {
