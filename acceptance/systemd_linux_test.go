@@ -515,12 +515,15 @@ func machineStop(t *testing.T, m *machine) {
 // R-OP-01: an account without a service manager of its own has a daemon by the
 // template; a user whom the broker doesn't serve by the pair of user units.
 func machineOthers(t *testing.T, m *machine) {
-	m.must("root", "useradd -r -m -d /srv/robot -s /bin/bash -G sandboxd-agents robot")
+	m.must("root", "ln -s /srv /people && useradd -r -m -d /people/robot -s /bin/bash -G sandboxd-agents robot") // a home that a symbolic link leads to
 	uid := m.must("root", "id -u robot")
 	m.must("root", "systemctl start sandboxd-launcher@"+uid+".socket")
 	// Not by a login, which would start a service manager for it.
 	if out := m.must("root", "cd /srv/robot && HOME=/srv/robot runuser -u robot -- sh -c 'mkdir work && cd work && git init -q && sbx run -- id -un'"); out != "robot" {
 		t.Errorf("%q", out)
+	}
+	if out := m.must("root", "cd /srv/robot/work && runuser -u robot -- sbx run -c 'echo $HOME'"); out != "/srv/robot" {
+		t.Errorf("a home that a symbolic link leads to: %q", out)
 	}
 	if out := m.must("root", "cat /proc/$(pgrep -u robot -x sandboxd)/cgroup"); !strings.Contains(out, "sandboxd-launcher@"+uid+".service") {
 		t.Errorf("%s", out)

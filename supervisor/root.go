@@ -96,6 +96,26 @@ func realPath(path string) string {
 	return filepath.Join(realPath(parent), filepath.Base(path))
 }
 
+// realHome is a home directory as roots are, by its real path: what is private and hidden there is so for the
+// directory itself.
+func realHome(home string) string {
+	if !filepath.IsAbs(home) {
+		return home
+	}
+	return realPath(home)
+}
+
+// alsoReal adds where the paths really are.
+func alsoReal(paths []string) []string {
+	list := slices.Clone(paths)
+	for _, path := range paths {
+		if real := realPath(path); !slices.Contains(list, real) {
+			list = append(list, real)
+		}
+	}
+	return list
+}
+
 // reason is the cause inside a path error, without the path that the caller
 // names anyway.
 func reason(err error) string {

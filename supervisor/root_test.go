@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -118,5 +119,29 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(file); string(b) != "{broken" {
 		t.Error("a broken file was overwritten")
+	}
+}
+
+// R-OS-07: a home and the daemon's own places that symbolic links lead to are meant themselves.
+func TestPlacesBehindLinks(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, link := filepath.Join(dir, "disk"), filepath.Join(dir, "home")
+	if err := os.MkdirAll(filepath.Join(real, "ann", "run"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	for home, want := range map[string]string{link + "/ann": real + "/ann", link + "/ann/": real + "/ann", link + "/bob": real + "/bob", "": "", "relative": "relative", "/": "/"} {
+		if got := realHome(home); got != want {
+			t.Errorf("home %q: %q, want %q", home, got, want)
+		}
+	}
+	want := []string{link + "/ann/run", real + "/state", real + "/ann/run"}
+	if got := alsoReal(want[:2]); !slices.Equal(got, want) {
+		t.Errorf("own places: %q, want %q", got, want)
 	}
 }

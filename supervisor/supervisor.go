@@ -122,7 +122,7 @@ func New(o Options) (*Supervisor, error) {
 	s := &Supervisor{
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
-		own: o.Own, agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
+		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
@@ -229,7 +229,7 @@ func account(uid int) (name, home string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("user %d is not in the password database: %w", uid, err)
 	}
-	return u.Username, u.HomeDir, nil
+	return u.Username, realHome(u.HomeDir), nil
 }
 
 // Session finds a session for a peer; secret is that of an API session.
