@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -73,15 +72,11 @@ func (r *reporter) problems(err error) {
 	if err == nil {
 		return
 	}
-	var joined interface{ Unwrap() []error }
-	var one *Error
-	if !errors.As(err, &one) || errors.As(err, &joined) && len(joined.Unwrap()) > 1 {
-		if joined != nil {
-			for _, e := range joined.Unwrap() {
-				r.problems(e)
-			}
-			return
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			r.problems(e)
 		}
+		return
 	}
 	r.errors++
 	r.line("error: %v", err)

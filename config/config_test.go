@@ -285,6 +285,19 @@ func TestErrorsAreJoined(t *testing.T) {
 	}
 }
 
+// All mistakes are in one file, and each counts.
+func TestCheckCounts(t *testing.T) {
+	user := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(user, []byte("[files]\nhidden = [\"a/../b\"]\nprotected = [\"x/\"]\n[shel]\nx = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	ok, _ := Check(&b, Paths{User: user}, "")
+	if ok || strings.Count(b.String(), "\nerror: ") != 3 || !strings.Contains(b.String(), "3 errors, 0 warnings") {
+		t.Errorf("Check writes:\n%s", b.String())
+	}
+}
+
 func TestCheck(t *testing.T) {
 	project := t.TempDir()
 	if err := os.WriteFile(filepath.Join(project, ProjectFile), []byte("[network]\nmode = \"full\"\n"), 0o644); err != nil {
