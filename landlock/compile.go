@@ -237,7 +237,9 @@ func (c *compiler) add(path string, access lsm.AccessFS, exact bool) {
 	if access == 0 {
 		return
 	}
-	if at == hosttree.Link || at == hosttree.BehindLink {
+	// A directory of the sandbox's own is none, and if it could not be laid the link is not followed (addPath).
+	link := (at == hosttree.Link || at == hosttree.BehindLink) && !(c.place == Inside && c.private(path))
+	if link {
 		if real, ok := c.host.Resolve(path); !ok || c.wanted(real)&access != access {
 			c.narrowed(path, "it is, or leads through, a symbolic link; write the real path")
 		}

@@ -209,6 +209,14 @@ func TestNarrow(t *testing.T) {
 		rules: []profile.Rule{{Kind: profile.Private, Path: "/proc"}, {Kind: profile.Private, Path: "/tmp"}},
 		want:  "/proc read_file,read_dir",
 	}, {
+		name:  "inside, a private directory is no link, whatever the host has there",
+		place: landlock.Inside,
+		host:  tree("/data/tmp/", "/tmp -> data/tmp", "/var -> data", "/data/log"),
+		rules: []profile.Rule{{Kind: profile.Private, Path: "/tmp"}, {Kind: profile.Private, Path: "/var/tmp"}, allow(r, "/var/log")},
+		want: "/tmp execute,write_file,read_file,read_dir,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate\n" +
+			"/var/tmp execute,write_file,read_file,read_dir,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate",
+		gaps: "narrowed /var/log",
+	}, {
 		name:  "inside, mounts hide and protect",
 		place: landlock.Inside,
 		host:  tree("/p/secret/k", "/p/a/"),
