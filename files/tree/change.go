@@ -76,6 +76,7 @@ func (n *Fresh) Replace(name string, old Stat) error {
 // theirs is lost: it goes back, or where that cannot be stays as from, and the
 // error says so.
 func (d *Dir) swap(from string, ours Stat, toDir *Dir, to string, old Stat) (left bool, err error) {
+	old = toDir.doubt(to, old)
 	err = exchange(d.fd(), from, toDir.fd(), to)
 	if unsupported(err) {
 		return false, d.replaceChecked(from, toDir, to, old)
@@ -152,6 +153,16 @@ func (d *Dir) untouched(name string, old Stat) bool {
 	return err == nil && sum == old.Hash
 }
 
+// doubt is old, of which the content is to be read once more where the file changed since:
+// who writes to it may have given it its modification time again. It is asked before a
+// rename, which changes that.
+func (d *Dir) doubt(name string, old Stat) Stat {
+	if now, err := fstatat(d.fd(), name); err != nil || now.ChangeTime != old.ChangeTime {
+		old.Young = true
+	}
+	return old
+}
+
 // patiently does what must be done in the end: a name that is busy, because
 // something is mounted over it for the moment, gets a moment.
 func patiently(f func() error) error {
@@ -172,6 +183,7 @@ func unlink(dir int, name string) error {
 // temp, looked at, and only then gone.
 func (d *Dir) Remove(name, temp string, old Stat) error {
 	fault.Point("remove")
+	old = d.doubt(name, old)
 	if err := d.renameFree(name, d, temp); err != nil {
 		return d.lost(d, name, err)
 	}

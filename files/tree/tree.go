@@ -100,8 +100,8 @@ type Stat struct {
 	Links uint64
 	// ChangeTime is the inode's, in nanoseconds.
 	ChangeTime int64
-	// Young: the content was read so soon after it changed that it may have
-	// changed again since and still have the same times.
+	// Young: the modification time does not tell whether the content is the one that
+	// was read. It had just changed, and may have changed again within a tick.
 	Young bool
 }
 
