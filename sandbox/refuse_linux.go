@@ -68,16 +68,21 @@ func (o *observer) see(c *seccomp.Call) {
 
 func (o *observer) socket(c *seccomp.Call) Refusal {
 	r := Refusal{Kind: RefusedNetwork, Op: "connect", By: "seccomp", Rule: "network " + o.profile.Network().Mode.String()}
-	family := uint32(c.Args[0])
-	kind := map[uint64]string{unix.SOCK_STREAM: "TCP", unix.SOCK_DGRAM: "UDP"}[c.Args[1]&0xf]
-	if kind == "" {
-		kind = c.Why
-	}
-	switch family {
-	case unix.AF_INET:
-		r.Object = "IPv4 " + kind
-	case unix.AF_INET6:
-		r.Object = "IPv6 " + kind
+	family, kind, protocol := uint32(c.Args[0]), c.Args[1]&0xf, uint32(c.Args[2])
+	version, ip := map[uint32]string{unix.AF_INET: "IPv4", unix.AF_INET6: "IPv6"}[family]
+	switch {
+	case ip && kind == unix.SOCK_STREAM:
+		r.Object = version + " TCP"
+	case ip && kind == unix.SOCK_DGRAM && (protocol == unix.IPPROTO_ICMP || protocol == unix.IPPROTO_ICMPV6):
+		r.Object = version + " ping"
+	case ip && kind == unix.SOCK_DGRAM:
+		r.Object = version + " UDP"
+	case ip: // in no mode
+		r.Kind, r.Op, r.Rule = RefusedSyscall, "call", "system call filter: neither TCP nor UDP"
+		r.Object = fmt.Sprintf("%s socket of type %d", version, kind)
+		if kind == unix.SOCK_RAW {
+			r.Object = "raw " + version + " socket"
+		}
 	default:
 		r.Kind, r.Op, r.Rule = RefusedSyscall, "call", "system call filter: "+c.Why
 		r.Object = fmt.Sprintf("%s of family %d", c.Name, family)

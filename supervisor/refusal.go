@@ -118,6 +118,8 @@ func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 // hint says how to permit what was refused.
 func hint(n sandbox.Refusal, j *judgement, root string) string {
 	switch {
+	case n.Kind == sandbox.RefusedNetwork && strings.HasSuffix(n.Object, " ping"):
+		return `to permit it: [network] mode = "full"`
 	case n.Kind == sandbox.RefusedNetwork && j.plan.Profile.Network().Mode == profile.NetAllowlist:
 		return "to permit it: [network] allow = [\"" + n.Object + "\"], and use the proxy that the environment names"
 	case n.Kind == sandbox.RefusedNetwork:
