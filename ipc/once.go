@@ -39,6 +39,7 @@ type once[Resp any] struct {
 	done    chan struct{} // closed when what follows is set
 	answer  Resp
 	err     error
+	gone    bool // it failed, and its caller had hung up by then: that is no answer for another
 }
 
 func newMemory[Resp any]() *memory[Resp] { return &memory[Resp]{users: map[int]*userMemory[Resp]{}} }
@@ -125,21 +126,26 @@ func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request func
 	if k.key == "" {
 		return carryOut()
 	}
-	s, first := m.enter(c.Peer.UID, k, sha256.Sum256(request()))
-	if s == nil {
-		return none, &Error{Code: CodeConflict, Message: "this idempotency key was used for another request", Hint: "take a new key for each request"}
-	}
-	if !first {
+	same := sha256.Sum256(request())
+	s, first := m.enter(c.Peer.UID, k, same)
+	for s != nil && !first {
 		select {
 		case <-s.done:
-			return s.answer, s.err
+			if !s.gone {
+				return s.answer, s.err
+			}
+			s, first = m.enter(c.Peer.UID, k, same) // it is this caller's turn, or another's
 		case <-ctx.Done():
 			return none, ctx.Err()
 		}
 	}
+	if s == nil {
+		return none, &Error{Code: CodeConflict, Message: "this idempotency key was used for another request", Hint: "take a new key for each request"}
+	}
 	s.err = &Error{Code: CodeInternal, Message: "the first request with this key failed"} // should it panic
 	defer func() {
 		if s.err != nil {
+			s.gone = ctx.Err() != nil
 			m.forget(c.Peer.UID, k)
 		}
 		close(s.done)
