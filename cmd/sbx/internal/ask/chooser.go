@@ -58,6 +58,9 @@ func (d *dialog) chooseKey(name string, now time.Time) act {
 		d.clear()
 		d.appeared(now)
 	case "enter":
+		if d.small { // what it would grant is not on the screen
+			return act{}
+		}
 		answer := d.blank()
 		answer.Allow, answer.Scope, answer.ForMS = true, c.scopes[c.scope], c.lives[c.life].Milliseconds()
 		answer.Suggestion = c.what[c.row].ID

@@ -51,6 +51,7 @@ type dialog struct {
 	length  int        // lines that there are
 	viewed  bool       // all of it was on the screen
 	bare    bool       // without hints: it is over
+	small   bool       // the terminal is too small for it, and shows that instead
 	choice  chooser
 }
 

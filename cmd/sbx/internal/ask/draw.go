@@ -16,16 +16,31 @@ const (
 	minRows = 10
 )
 
-// view is the dialog as lines, each no wider than the terminal.
+// view is the dialog as lines, each no wider than the terminal, and no more of them
+// than it has: the terminal would leave out the last, where the options stand.
 func (d *dialog) view(now time.Time) []string {
-	if d.look.Width < minCols || d.rows < minRows {
-		return d.cramped()
+	d.small = d.look.Width < minCols || d.rows < minRows
+	need := minRows
+	if !d.small {
+		out := d.draw(now)
+		if d.small = len(out) > d.rows && !d.bare; !d.small {
+			return out
+		}
+		need = len(out)
 	}
+	return d.cramped(need)
+}
+
+func (d *dialog) draw(now time.Time) []string {
 	switch {
 	case d.stage == stageView:
 		return d.drawAll(now)
 	case d.stage == stageChoose:
-		return d.drawChooser()
+		out := d.drawChooser(true)
+		if len(out) > d.rows {
+			out = d.drawChooser(false)
+		}
+		return out
 	case short(d.a, d.look) && !special(d.a):
 		return d.drawLine(now)
 	}
@@ -38,10 +53,11 @@ func special(a ipc.Approval) bool {
 	return p != nil && p.Content != "" && p.Content != subjectOf(a)
 }
 
-// cramped is what a terminal shows that is too small to answer at.
-func (d *dialog) cramped() []string {
-	d.viewed = false
-	text := fmt.Sprintf("sandboxd asks. This terminal is too small to show it: %d columns and %d lines are needed. Ctrl+C denies.", minCols, minRows)
+// cramped is what a terminal shows that is too small to answer at; rows is how many lines
+// the dialog takes at least, beside the one that it leaves free.
+func (d *dialog) cramped(rows int) []string {
+	d.viewed, d.top, d.seen = false, 0, 0
+	text := fmt.Sprintf("sandboxd asks. This terminal is too small to show it: %d columns and %d lines are needed. Ctrl+C denies.", minCols, rows+1)
 	out := display.Wrap(text, max(d.look.Width, 1))
 	for i := range out {
 		out[i] = strings.TrimRight(out[i], " ")
@@ -83,6 +99,10 @@ func (d *dialog) drawBox(now time.Time) []string {
 	}
 	if height < len(text) {
 		height-- // for the line that says so
+	}
+	if height < 1 { // the hints go first
+		gone := min(1-height, len(below))
+		height, below = height+gone, below[:len(below)-gone]
 	}
 	b.top("sandboxd asks")
 	for _, s := range alarms {
@@ -376,12 +396,13 @@ func (d *dialog) drawAll(now time.Time) []string {
 	return b.out
 }
 
-// drawChooser is "Always allow…".
-func (d *dialog) drawChooser() []string {
+// drawChooser is "Always allow…", with or without examples of what would have been
+// covered. The question itself has been on the screen.
+func (d *dialog) drawChooser(examples bool) []string {
 	l, c := d.look, d.choice
 	b := &box{look: l, width: d.boxWidth(), color: d.frame()}
 	b.top(l.sign("Always allow…", "Always allow..."))
-	b.rows(hang(row{{gray, "for "}}, joined(highlight(subjectOf(d.a), "", l)), b.inner()))
+	b.rows(hang(row{{gray, "for "}}, plainRow(l.clip(l.line(subjectOf(d.a)), 2*(b.inner()-4))), b.inner()))
 	b.rule()
 	for i, s := range c.what {
 		mark, color := "  ", ""
@@ -390,7 +411,7 @@ func (d *dialog) drawChooser() []string {
 		}
 		b.rows(hang(row{{color, mark}}, row{{color, l.line(s.Label)}}, b.inner()))
 		b.rows(hang(plainRow("    "), row{{gray, pastWords(s.Past)}}, b.inner()))
-		if i == c.row && s.Past != nil {
+		if examples && i == c.row && s.Past != nil {
 			for _, e := range s.Past.Examples {
 				b.rows(hang(row{{gray, "    " + l.sign("│", "|") + " "}}, plainRow(l.line(e)), b.inner()))
 			}

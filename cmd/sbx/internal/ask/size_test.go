@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +50,41 @@ func TestEverySize(t *testing.T) {
 	}
 	if sized(nil, tea.WindowSizeMsg{}) != nil || sized(nil, tea.WindowSizeMsg{Width: 80, Height: 24}) == nil {
 		t.Error("sizes that are none are not left out, or others are")
+	}
+}
+
+// The terminal leaves out what is below its last line: there stood the options, and in
+// "Always allow…" what Enter would grant, for how far and how long.
+func TestWithinTheTerminal(t *testing.T) { // R-UX-01, R-AP-07
+	list, look := questions(), somebody(t).look()
+	script := plainQuestion()
+	script.Command = strings.Repeat("echo one two three\n", 40)
+	past := &ipc.Past{Of: 40, Matched: 9, Examples: slices.Repeat([]string{"npm install some-package"}, 9)}
+	script.Suggestions = []ipc.Suggestion{{ID: "1", Label: "npm install …", Past: past}, {ID: "2", Label: "npm …", Past: past}}
+	list["script"] = script
+	for name, q := range list {
+		for _, width := range []int{24, 33, 40, 60, 80, 200} {
+			for rows := 1; rows < 40; rows++ {
+				look.Width = width
+				for _, stage := range []stage{stageOptions, stageCode, stageView, stageChoose} {
+					if stage == stageChoose && len(q.Scopes) < 2 {
+						continue
+					}
+					d := newDialog(q, look, rows, false, time.Now())
+					d.stage, d.choice, d.code = stage, newChooser(q), "two words"
+					lines := d.view(time.Now())
+					if len(lines) > rows {
+						t.Errorf("%s, %d × %d, stage %d: %d lines", name, width, rows, stage, len(lines))
+					}
+					shown := strings.Contains(strings.Join(lines[:min(rows, len(lines))], "\n"), "life:")
+					if a := d.key("enter", "", time.Now().Add(time.Minute)); stage == stageChoose && a.answer != nil && !shown {
+						t.Errorf("%s, %d × %d: Enter grants what is not shown", name, width, rows)
+					}
+					if name == "script" && stage == stageChoose && width >= 60 && rows >= 20 && !shown {
+						t.Errorf("%s, %d × %d: there is room for the choice", name, width, rows)
+					}
+				}
+			}
+		}
 	}
 }
