@@ -250,8 +250,11 @@ func (d *Dir) Rename(name string, old Stat, toDir *Dir, to string) error {
 		return changed(d.Path(name), "another file under the name")
 	}
 	if err := d.renameFree(name, toDir, to); err != nil {
-		if err == unix.EXDEV {
+		switch err {
+		case unix.EXDEV:
 			return &files.Conflict{Path: d.Path(name), Reason: files.Unsupported, Found: "the two lie on different mounts"}
+		case unix.ENOTSUP:
+			return &files.Conflict{Path: d.Path(name), Reason: files.Unsupported, Found: "a folder, and its file system cannot keep what takes the new name meanwhile"}
 		}
 		return conflict(toDir.Path(to), err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // move renames, or copies and removes where the two lie on different file
-// systems.
+// systems, or theirs can't rename a folder to free names only.
 func move(from *tree.Dir, name string, to *tree.Dir, as string) error {
 	st, err := from.Stat(name)
 	if err != nil {

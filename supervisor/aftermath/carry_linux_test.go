@@ -2,9 +2,55 @@ package aftermath_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
+
+// On file systems that can't rename to free names only, such as NFS, what a command left is taken
+// away all the same, folders too. A filter of system calls plays one, in a process of its own.
+func TestTrashWithoutFreeRenames(t *testing.T) {
+	if os.Getenv("AFTERMATH_TEST_RENAMES") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestTrashWithoutFreeRenames$")
+		cmd.Env = append(os.Environ(), "AFTERMATH_TEST_RENAMES=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s%v", out, err)
+		}
+		return
+	}
+	b := newBench(t)
+	b.sh("echo mine > AGENTS.md; ln -s NOTES CLAUDE.md")
+	withoutFreeRenames(t)
+	found := b.command("echo theirs > AGENTS.md; ln -sf evil CLAUDE.md; mkdir -m 750 .vscode; echo x > .vscode/tasks.json; ln -s y .vscode/link")
+	b.expect(found, []string{".vscode", "AGENTS.md", "CLAUDE.md"}, "grep -qx mine AGENTS.md; [ $(readlink CLAUDE.md) = NOTES ]; [ ! -e .vscode ]; [ -z \"$(ls -A | grep sandboxd)\" ]")
+	b.sh("cd " + filepath.Join(b.trash, "x-1") + "; grep -qx x 001-.vscode/tasks.json; [ $(readlink 001-.vscode/link) = y ]; grep -qx theirs 002-AGENTS.md; [ $(readlink 003-CLAUDE.md) = evil ]")
+}
+
+// withoutFreeRenames has renameat2(2) answer EINVAL to any flags, in this process from now on.
+func withoutFreeRenames(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	const number, flags = 0, 16 + 4*8 // in struct seccomp_data (linux/seccomp.h), the lower half on little-endian machines
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 3, K: unix.SYS_RENAMEAT2},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: flags},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: 0},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); err != 0 {
+		t.Fatal(err)
+	}
+}
 
 // Where the trash lies on another file system, things are copied there and removed, whatever
 // the command has left to hinder that (R-FS-08).
