@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,4 +125,18 @@ func TestNoHome(t *testing.T) {
 	}
 	os.Remove("/tmp/sandboxd-54321/start.lock")
 	os.Remove("/tmp/sandboxd-54321")
+}
+
+// R-OS-07: what is hidden or read-only by a path that leads through a symbolic link is so where it really lies, as what
+// is granted by one is.
+func TestConfiguredThroughLinks(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		disk, link := filepath.Join(a.dir, "disk"), filepath.Join(a.dir, "data")
+		a.sh("mkdir -p " + disk + "/secret " + disk + "/fixed && echo CANARY > " + disk + "/secret/k && echo CANARY > " + disk + "/x.key && ln -s disk " + link)
+		a.configured(fmt.Sprintf("[sandbox]\nwrite = [%q]\nhidden = [%q, %q]\nread_only = [%q]\n", link, link+"/secret", link+"/**/*.key", link+"/fixed"), "--mode", "approve-all")
+		r := a.sbx("run", "-c", "cd "+disk+" && echo w > w && cat w; cat secret/k x.key; echo x > fixed/x; ls fixed")
+		if strings.TrimSpace(r.out) != "w" {
+			t.Errorf("%v", r)
+		}
+	})
 }

@@ -27,7 +27,7 @@ func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool,
 		tools.Sockets = append(tools.Sockets, filepath.Join(realPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
 	}
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
-		paths: strings.Join(tools.Read, "\x00") + "\x00\x00" + strings.Join(tools.Write, "\x00"), cache: tools.Cache}
+		paths: strings.Join(slices.Concat(tools.Read, []string{""}, tools.Write, []string{""}, tools.Hidden, []string{""}, tools.Protected), "\x00"), cache: tools.Cache}
 	known, ok := s.derived.get(key)
 	if !ok {
 		if known.effective, known.operator, err = derive(cfg, sess, tools); err != nil {
@@ -78,6 +78,7 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 			}
 		}
 	}
+	t.Hidden, t.Protected = alsoRealTargets(t.Hidden), alsoRealTargets(t.Protected)
 	if network != "" {
 		mode, err := profile.ParseNetMode(network)
 		if err != nil {
@@ -90,6 +91,26 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	}
 	t.Network.ListenAny = len(t.Network.Listen) == 0 && t.Network.Mode >= profile.NetLoopback
 	return t, nil
+}
+
+// alsoRealTargets adds to a list of paths, "PATH/**/NAME" and bare names where the paths really are: what is granted
+// is granted there, and what is taken away must be as well.
+func alsoRealTargets(list []string) []string {
+	out := slices.Clone(list)
+	for _, target := range list {
+		path, name, named := strings.Cut(target, "/**")
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		real := realPath(path)
+		if named {
+			real = strings.TrimSuffix(real, "/") + "/**" + name
+		}
+		if !slices.Contains(out, real) {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 func (s *Session) variables() document.Variables {

@@ -144,4 +144,8 @@ func TestPlacesBehindLinks(t *testing.T) {
 	if got := alsoReal(want[:2]); !slices.Equal(got, want) {
 		t.Errorf("own places: %q, want %q", got, want)
 	}
+	targets := []string{link + "/ann", "name", link + "/**/*.key", real + "/x", link + "/gone/y/**"}
+	if got, want := alsoRealTargets(targets), append(targets, real+"/ann", real+"/**/*.key", real+"/gone/y/**"); !slices.Equal(got, want) {
+		t.Errorf("what is hidden: %q, want %q", got, want)
+	}
 }
