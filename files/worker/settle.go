@@ -14,6 +14,9 @@ func (s *server) settle(steps []files.Step) int {
 		if step.Temp != "" {
 			s.clearTemp(step)
 		}
+		if step.Kind == files.RenameStep && step.Displaced == nil {
+			s.finishLink(step)
+		}
 	}
 	m := newMoments(steps)
 	for p, turns := range m.turns {
@@ -146,6 +149,28 @@ func (s *server) finishExchange(step files.Step) {
 	_ = dir.Remove(name, tree.TempName(), stat)
 }
 
+// finishLink takes the old name of a file away that has both: where a rename can't promise a
+// free name, it is linked first.
+func (s *server) finishLink(step files.Step) {
+	dir, name, err := s.dirOf(step.Path)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	toDir, to, err := s.dirOf(step.To)
+	if err != nil {
+		return
+	}
+	defer toDir.Close()
+	was, err := dir.Stat(name)
+	if err != nil || was.Kind != files.File || was.Links != 2 {
+		return
+	}
+	if now, err := toDir.Stat(to); err == nil && now.ID == was.ID {
+		_ = dir.Discard(name)
+	}
+}
+
 // state is what a real path holds now.
 func (s *server) state(abs string) (files.State, tree.Stat, error) {
 	u := undoing{server: s}
@@ -162,6 +187,10 @@ func (s *server) clearTemp(step files.Step) {
 	defer dir.Close()
 	temp, err := dir.Stat(step.Temp)
 	if err != nil || temp.Kind == files.Absent {
+		return
+	}
+	if now, err := dir.Stat(name); err == nil && now.ID == temp.ID && temp.Kind == files.File {
+		_ = dir.Discard(step.Temp) // linked, and one of the names not yet taken away
 		return
 	}
 	switch step.Kind {

@@ -15,10 +15,15 @@ import (
 // are equal, and whatever somebody else has done to one of them since (R-FS-04).
 func TestSettle(t *testing.T) {
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
-	// A tree is written "NAME CONTENT", with a * for a file that is an hour old.
+	// A tree is written "NAME CONTENT", with a * for a file that is an hour old, or
+	// "NAME =OTHER" for another name of one.
 	plant := func(b *filestest.Bench, tree []string) {
 		for _, line := range tree {
 			name, text, _ := strings.Cut(line, " ")
+			if other, ok := strings.CutPrefix(text, "="); ok {
+				must(t, os.Link(filepath.Join(b.Root, other), filepath.Join(b.Root, name)))
+				continue
+			}
 			content, aged := strings.CutSuffix(text, "*")
 			b.Write(name, content)
 			full := filepath.Join(b.Root, name)
@@ -56,6 +61,16 @@ func TestSettle(t *testing.T) {
 		{"onto other content: exchanged", over("2"), []string{"a 2", "b 1*"}, 1, "b"},
 		{"onto other content, the old name somebody else's", over("2"), []string{"a other", "b 1*"}, 1, "a b"},
 		{"no name is taken away on a guess", over("1*"), []string{"a 1*", "b 1*"}, 0, "a b"},
+
+		{"linked for a move, the old name not taken away", func(at func(string) string, file func(string) files.State) []files.Step {
+			return []files.Step{{Kind: files.RenameStep, Path: at("a"), To: at("b"), Before: file("1*"), After: absent}}
+		}, []string{"a 1*", "b =a"}, 1, "b"},
+		{"linked into place, the temporary name not taken away", func(at func(string) string, file func(string) files.State) []files.Step {
+			return []files.Step{{Kind: files.PutStep, Path: at("a"), Before: absent, After: file("1"), Temp: ".sandboxd-1.tmp"}}
+		}, []string{"a 1", ".sandboxd-1.tmp =a"}, 1, "a"},
+		{"linked to be removed, neither name taken away", func(at func(string) string, file func(string) files.State) []files.Step {
+			return []files.Step{{Kind: files.RemoveStep, Path: at("a"), Before: file("1*"), After: absent, Temp: ".sandboxd-1.tmp"}}
+		}, []string{"a 1*", ".sandboxd-1.tmp =a"}, 0, "a"},
 
 		{"the same content again: nothing", func(at func(string) string, file func(string) files.State) []files.Step {
 			return []files.Step{{Kind: files.PutStep, Path: at("a"), Before: file("1*"), After: file("1")}}
