@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -66,26 +67,25 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 	if err != nil {
 		return Verdict{}, err
 	}
-	j, err := s.judge(ctx, e)
+	var j *judgement
+	var decision approval.Decision
+	if r.DryRun {
+		if j, err = s.judge(ctx, e); err == nil {
+			decision, err = s.Approval.Preview(ctx, s.call(e, j))
+		}
+	} else {
+		j, decision, err = s.checked(ctx, e)
+	}
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := Verdict{Why: j.verdict.Why, Rule: j.verdict.Rule, Risk: approval.Risk(j.verdict.Risk.String()), Reasons: j.verdict.Reasons,
+	v := Verdict{Why: j.verdict.Why, Rule: j.verdict.Rule, Risk: approval.Risk(j.verdict.Risk.String()), Reasons: j.verdict.Reasons, Decision: decision,
 		Description: j.verdict.Description, Parts: j.verdict.Parts, Suggestions: j.verdict.Suggestions, Warnings: j.warnings}
 	if j.plan != nil {
 		v.Digest, v.Report = j.plan.Profile.Digest().String(), j.plan.Report
 	}
 	if r.DryRun && j.absent {
 		v.Warnings = append(v.Warnings, "nobody would be asked: "+noCommand(e.Request.Argv[0]))
-	}
-	if r.DryRun {
-		v.Decision, err = s.Approval.Preview(ctx, s.call(e, j))
-	} else {
-		defer s.asking.forget(e)
-		v.Decision, err = s.decide(ctx, e, j)
-	}
-	if err != nil {
-		return Verdict{}, err
 	}
 	v.settle(j.verdict.Decision == shell.Ask)
 	if !v.Decision.Approved && !r.DryRun {
@@ -96,6 +96,38 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 		v.Ticket = s.tickets.issue(sess, e.Request, j, v.Decision, !r.DryRun, r.Ticket)
 	}
 	return v, nil
+}
+
+// ErrKeptChanging is of a call that was another one by the time of each answer.
+var ErrKeptChanging = errors.New("what was asked about kept changing while the question was open; ask again when nothing else changes it")
+
+// checked decides about a command that whoever asks will run. What a person's yes
+// implies is done, and what changed while the question was open is asked anew, as
+// where the command runs at once.
+func (s *Supervisor) checked(ctx context.Context, e *Exec) (*judgement, approval.Decision, error) {
+	defer s.asking.forget(e)
+	j, err := s.judge(ctx, e)
+	if err != nil {
+		return nil, approval.Decision{}, err
+	}
+	for range maxAskAgain {
+		d, err := s.decide(ctx, e, j)
+		if err != nil || !d.Approved || e.waited() == 0 && !j.trusts {
+			return j, d, err
+		}
+		if err := s.trustByAnswer(e, j, d); err != nil {
+			return nil, d, err
+		}
+		now, err := s.judge(ctx, e)
+		if err != nil {
+			return nil, d, err
+		}
+		if now.digest == j.digest {
+			return now, d, nil
+		}
+		j = now
+	}
+	return nil, approval.Decision{}, ErrKeptChanging
 }
 
 // settle derives the one word from the decision. A call that a person has
@@ -153,13 +185,42 @@ func (s *Supervisor) Unregistered(peer Peer, cwd string) (*Session, error) {
 // CheckTool decides about a call of a tool that is neither shell nor file tool
 // (R-AP-24). The agent runs it itself; the decision is on record.
 func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r ToolRequest) (Verdict, error) {
-	cfg, warnings, err := s.projectConfig(sess.Root)
+	call, warnings, err := s.toolCall(sess, r)
 	if err != nil {
 		return Verdict{}, err
 	}
-	class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: r.Tool, Args: r.Args})
+	e := &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
+		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}
+	var decision approval.Decision
+	if r.DryRun {
+		decision, err = s.Approval.Preview(ctx, call)
+	} else {
+		decision, err = s.decideTool(ctx, e, &call, r)
+	}
 	if err != nil {
 		return Verdict{}, err
+	}
+	v := Verdict{Rule: call.Class.RuleText, Warnings: warnings, Decision: decision, Why: decision.Why}
+	if q := call.Request; q != nil {
+		v.Description, v.Risk, v.Reasons = q.Description, q.Risk, q.Reasons
+	}
+	v.settle(call.Request != nil)
+	if !v.Decision.Approved && !r.DryRun {
+		denied := s.denied(r.Tool, "", v.Decision)
+		v.Denied = &denied
+	}
+	return v, nil
+}
+
+// toolCall puts a call of a tool to the approval controller.
+func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []string, error) {
+	cfg, warnings, err := s.projectConfig(sess.Root)
+	if err != nil {
+		return approval.Call{}, nil, err
+	}
+	class, request, blocked, err := judgeTool(cfg, approval.Context{Tool: r.Tool, Args: r.Args})
+	if err != nil {
+		return approval.Call{}, nil, err
 	}
 	call := approval.Call{ID: r.CallID, Principal: sess.Principal(), Session: sess.ID, Agent: sess.Agent, Batch: r.Batch,
 		Tool: r.Tool, Request: request, Blocked: blocked, Class: class, Cwd: r.Cwd, Why: r.Description, Inline: r.Inline,
@@ -168,32 +229,48 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 		request.GroupID = r.Group
 		call.Payload = request.Payload
 	}
-	e := &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
-		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}
-	call.Named = func(id string) { s.asking.add(e, id) }
-	v := Verdict{Rule: class.RuleText, Warnings: warnings}
-	if request != nil {
-		v.Description, v.Risk, v.Reasons = request.Description, request.Risk, request.Reasons
-	}
-	if r.DryRun {
-		v.Decision, err = s.Approval.Preview(ctx, call)
-	} else {
-		defer s.asking.forget(e)
-		s.announce(ctx, e, &call, r.Next)
-		if v.Decision, err = s.Approval.Decide(ctx, call); err == nil {
-			rec := recordOf(e, nil)
-			rec.Tool, rec.ExecID, rec.Subject, rec.Digest = r.Tool, "", v.Description, call.Digest
-			err = s.record(withDecision(rec, v.Decision))
+	return call, warnings, nil
+}
+
+// decideTool decides about a call and puts that on record. Where the configuration forbids
+// it by the time that a question was answered, or wants more than that answer, that
+// counts, and call is as it is judged then.
+func (s *Supervisor) decideTool(ctx context.Context, e *Exec, call *approval.Call, r ToolRequest) (approval.Decision, error) {
+	defer s.asking.forget(e)
+	for range maxAskAgain {
+		asked := false
+		call.Named = func(id string) { asked = true; s.asking.add(e, id) }
+		s.announce(ctx, e, call, r.Next)
+		d, err := s.Approval.Decide(ctx, *call)
+		if err != nil {
+			return d, err
 		}
+		rec := recordOf(e, nil)
+		rec.Tool, rec.ExecID, rec.Digest = r.Tool, "", call.Digest
+		if call.Request != nil {
+			rec.Subject = call.Request.Description
+		}
+		if err := s.record(withDecision(rec, d)); err != nil || !d.Approved || !asked {
+			return d, err
+		}
+		now, _, err := s.toolCall(e.Session, r)
+		if err != nil {
+			return d, err
+		}
+		if !forbidden(now) && !(twice(now) && !twice(*call)) {
+			return d, nil
+		}
+		*call = now
 	}
-	if err != nil {
-		return Verdict{}, err
-	}
-	v.Why = v.Decision.Why
-	v.settle(request != nil)
-	if !v.Decision.Approved && !r.DryRun {
-		denied := s.denied(r.Tool, "", v.Decision)
-		v.Denied = &denied
-	}
-	return v, nil
+	return approval.Decision{}, ErrKeptChanging
+}
+
+func forbidden(c approval.Call) bool {
+	return c.Blocked != nil || c.Class.Rule == approval.RuleDeny
+}
+
+// twice reports whether a call may want a yes of its own, given twice.
+func twice(c approval.Call) bool {
+	q := c.Request
+	return c.Class.Dangerous || c.Class.Protected || c.Class.Delete || q != nil && (q.Dangerous || q.Protected || q.Delete)
 }

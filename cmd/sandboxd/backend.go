@@ -250,6 +250,8 @@ func wireError(err error) error {
 		code = ipc.CodeBadRequest
 	case errors.As(err, &descriptor):
 		code, hint = ipc.CodeForbidden, "have it relayed: leave it out, and use stdin \"stream\" and the events"
+	case errors.Is(err, supervisor.ErrKeptChanging):
+		code = ipc.CodeConflict
 	case errors.Is(err, supervisor.ErrNested):
 		code = ipc.CodeForbidden
 	case errors.As(err, &limit):
