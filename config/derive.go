@@ -19,11 +19,16 @@ type Session struct {
 }
 
 // Ceiling is the intersection of the operator's profiles; without any it is
-// everything.
-func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {
+// everything. What they hide and protect goes through held, which may add to
+// it where paths lead on this host; nil adds nothing.
+func (c *Config) Ceiling(v document.Variables, held func([]string, document.Variables) []string) (profile.Profile, error) {
 	docs := make([]*document.Document, len(c.Profiles))
 	for i, p := range c.Profiles {
-		docs[i] = p.Document
+		doc := *p.Document
+		if held != nil {
+			doc.Paths.Hide, doc.Paths.Protect = held(doc.Paths.Hide, v), held(doc.Paths.Protect, v)
+		}
+		docs[i] = &doc
 	}
 	return document.Ceiling(docs, v)
 }

@@ -94,7 +94,7 @@ func TestCeiling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := cfg.Ceiling(document.Variables{Project: "/p", Home: "/h", Tmp: "/tmp"})
+	p, err := cfg.Ceiling(document.Variables{Project: "/p", Home: "/h", Tmp: "/tmp"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func derive(cfg *config.Config, sess *Session, tools document.Tools) (effective 
 	if len(cfg.Profiles) == 0 {
 		return mine, nil, nil
 	}
-	ceiling, err := cfg.Ceiling(sess.variables())
+	ceiling, err := cfg.Ceiling(sess.variables(), realIn)
 	if err != nil {
 		return effective, nil, err
 	}
@@ -93,6 +93,22 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	return t, nil
 }
 
+// realIn is alsoRealTargets for paths that may begin with a variable, as in the operator's documents.
+func realIn(list []string, v document.Variables) []string {
+	out := slices.Clone(list)
+	for _, target := range list {
+		for name, value := range map[string]string{"~/": v.Home, "${home}/": v.Home, "${project}/": v.Project, "${tmp}/": v.Tmp, "/": "/"} {
+			rest, ok := strings.CutPrefix(target, name)
+			if !ok || value == "" {
+				continue
+			}
+			path := strings.TrimSuffix(value, "/") + "/" + rest
+			out = append(out, alsoRealTargets([]string{path})[1:]...)
+		}
+	}
+	return out
+}
+
 // alsoRealTargets adds to a list of paths, "PATH/**/NAME" and bare names where the paths really are: what is granted
 // is granted there, and what is taken away must be as well.
 func alsoRealTargets(list []string) []string {
@@ -133,7 +149,7 @@ func (s *Supervisor) OperatorProfile(uid int) (profile.Profile, error) {
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	return s.Config().Ceiling((&Session{Home: home, User: name}).variables())
+	return s.Config().Ceiling((&Session{Home: home, User: name}).variables(), realIn)
 }
 
 // Paths are the files that the configuration comes from.
