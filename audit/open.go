@@ -33,7 +33,7 @@ func (l *Log) begin() error {
 	if err != nil {
 		return err
 	}
-	before, err := l.endBefore(numbers)
+	before, left, err := l.endBefore(numbers)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,8 @@ func (l *Log) begin() error {
 			return err
 		}
 	}
-	if err := l.flush(); err != nil { // a process that was killed may have left it to the system
+	unsaid := left != nil && found.prev == "" && found.bad == nil // leave began this file and got no further
+	if err := l.flush(); err != nil {                             // a process that was killed may have left it to the system
 		return err
 	}
 	switch {
@@ -57,7 +58,12 @@ func (l *Log) begin() error {
 	case l.head.Seq == 0 && found.tail == 0: // made, and nothing written yet
 		return l.first()
 	case found.tail > 0:
-		return l.repair(found)
+		if err := l.repair(found); err != nil {
+			return err
+		}
+	}
+	if unsaid {
+		return l.foundChanged(left)
 	}
 	return nil
 }
@@ -136,22 +142,23 @@ func scan(f *os.File, name string) (ending, error) {
 	return e, nil
 }
 
-// endBefore is the end of the file before the newest.
-func (l *Log) endBefore(numbers []int) (Anchor, error) {
+// endBefore is the end of the file before the newest, and what is wrong with that file.
+func (l *Log) endBefore(numbers []int) (Anchor, *BadRecord, error) {
 	if len(numbers) == 1 {
-		return Anchor{Hash: zeroHash}, nil
+		return Anchor{Hash: zeroHash}, nil, nil
 	}
 	n := numbers[len(numbers)-2]
 	f, err := openFile(l.path(n), os.O_RDONLY)
 	if err != nil {
-		return Anchor{}, err
+		return Anchor{}, nil, err
 	}
 	defer f.Close()
 	e, err := scan(f, fileName(n))
 	if err != nil {
-		return Anchor{}, err
+		return Anchor{}, nil, err
 	}
-	return e.end(f)
+	end, err := e.end(f)
+	return end, e.bad, err
 }
 
 // link compares the newest file's beginning with the end of the one before.
@@ -169,8 +176,6 @@ func (e *ending) link(before Anchor, name string) {
 // leave keeps a changed file as it is and continues in a new one, after the
 // last line that is whole by itself, or after whatever the file now is.
 func (l *Log) leave(found ending) error {
-	found.bad.Dir = l.dir
-	l.opening.Broken = found.bad
 	var err error
 	if l.head, err = found.end(l.file); err != nil {
 		return err
@@ -178,9 +183,16 @@ func (l *Log) leave(found ending) error {
 	if err := l.rotate(); err != nil {
 		return err
 	}
+	return l.foundChanged(found.bad)
+}
+
+// foundChanged records that a file is not as it was written.
+func (l *Log) foundChanged(bad *BadRecord) error {
+	bad.Dir = l.dir
+	l.opening.Broken = bad
 	return l.note("found-changed", map[string]string{
-		"file": found.bad.File, "line": strconv.Itoa(found.bad.Line),
-		"seq": strconv.FormatUint(found.bad.Seq, 10), "problem": found.bad.Problem,
+		"file": bad.File, "line": strconv.Itoa(bad.Line),
+		"seq": strconv.FormatUint(bad.Seq, 10), "problem": bad.Problem,
 	})
 }
 

@@ -23,7 +23,7 @@ const (
 	lockName = "lock"
 )
 
-// maxLine bounds what is read as one line; nothing that we wrote comes near.
+// maxLine bounds what is kept of one line; nothing that we wrote comes near.
 const maxLine = 16 << 20
 
 // fileName is that of the n-th file, from 1.
@@ -159,21 +159,23 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// next returns a line without its end, in memory of its own. ended is false
+// next returns a line without its end, in memory of its own; of one that is longer than
+// maxLine, the beginning and something that no record ends with. ended is false
 // where the file stops before the line end. After the last line err is io.EOF.
 func (l *lineReader) next() (line []byte, ended bool, err error) {
 	for {
 		part, err := l.r.ReadSlice('\n')
-		line = append(line, part...)
+		if len(line) <= maxLine {
+			if line = append(line, part...); len(line) > maxLine {
+				line = append(line[:maxLine], "…"...)
+			}
+		}
 		l.offset += int64(len(part))
 		switch {
 		case err == nil:
 			l.line++
 			return bytes.TrimSuffix(line, []byte("\n")), true, nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			if len(line) > maxLine {
-				return nil, false, fmt.Errorf("line %d is longer than %d bytes", l.line+1, maxLine)
-			}
 		case err == io.EOF && len(line) > 0:
 			l.line++
 			return line, false, nil
