@@ -108,11 +108,11 @@ func (w *writer) change(p *ipc.Presentation) {
 	w.block("change", p.Content)
 }
 
-// short reports whether one line tells it all: low risk and nothing unusual.
+// short reports whether one line tells it all: low risk, one reason and nothing unusual.
 func short(a ipc.Approval, look Look) bool {
 	s := subjectOf(a)
 	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
-		a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
+		len(reasons(a)) <= 1 && a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
 		!strings.Contains(s, "\n") && display.Width(look.line(s)) <= 2*look.Width
 }
 

@@ -126,3 +126,18 @@ func TestScreenShowsVariables(t *testing.T) {
 		t.Error(text.String())
 	}
 }
+
+// What a yes does besides is told also where the risk is low: one line has room for one reason.
+func TestEveryReasonIsShown(t *testing.T) { // R-UX-01, R-IP-07
+	q := questions()["low"]
+	q.Reasons = []string{"the safe list is switched off", "a yes also trusts /home/u/web"}
+	for _, width := range []int{24, 60, 200} {
+		look := Look{Width: width, UTF8: true}
+		d := newDialog(q, look, 60, true, time.Now())
+		for form, text := range map[string]string{"plain": newCard(q, look, false).text, "screen": strings.Join(d.view(time.Now()), "\n")} {
+			if !strings.Contains(strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(uncolored(text))), " "), "also trusts") {
+				t.Errorf("%s, width %d: the card does not say what a yes does:\n%s", form, width, text)
+			}
+		}
+	}
+}

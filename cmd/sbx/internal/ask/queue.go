@@ -39,6 +39,7 @@ type (
 	newsMsg   ipc.News
 	lostMsg   struct{ err error }
 	undoneMsg struct {
+		of   *answered
 		text string
 		err  error
 	}
@@ -169,6 +170,7 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.decided(msg, now)
 	case undoneMsg:
 		if msg.err != nil {
+			msg.of.undone = false // it can be tried again
 			msg.text = "Not undone: " + msg.err.Error()
 		}
 		for i, piece := range display.Wrap(s.look.line(msg.text), max(s.look.Width-2, 12)) {
@@ -304,26 +306,26 @@ func (s *sitting) undo() tea.Cmd {
 		defer cancel()
 		var done []string
 		if last.d.Grant != "" && last.answer.Scope != "" && last.answer.Scope != "once" {
-			if err := s.Office.Revoke(ctx, ipc.GrantRequest{ID: last.d.Grant}); err != nil {
-				return undoneMsg{err: err}
+			if err := s.Office.Revoke(ctx, ipc.GrantRequest{ID: last.d.Grant}); err != nil && ipc.CodeOf(err) != ipc.CodeNotFound {
+				return undoneMsg{of: last, err: err}
 			}
 			done = append(done, "the grant "+last.d.Grant+" is withdrawn")
 		}
 		if last.answer.Mode == "hard" {
 			if _, err := s.Office.Turn(ctx, ipc.TurnRequest{Session: last.a.Session}); err != nil {
-				return undoneMsg{err: err}
+				return undoneMsg{of: last, err: err}
 			}
 			done = append(done, "the session goes on")
 		}
 		if last.answer.Allow && trusts(last.a) {
 			list, err := s.Office.Trusted(ctx)
 			if err != nil {
-				return undoneMsg{err: err}
+				return undoneMsg{of: last, err: err}
 			}
 			for _, t := range list.Trusted {
 				if t.Dir == last.a.Root && t.Since.After(last.sent.Add(-5*time.Second)) {
 					if err := s.Office.Distrust(ctx, ipc.TrustRequest{Dir: t.Dir}); err != nil {
-						return undoneMsg{err: err}
+						return undoneMsg{of: last, err: err}
 					}
 					done = append(done, t.Dir+" is no longer trusted")
 				}
@@ -341,7 +343,7 @@ func (s *sitting) undo() tea.Cmd {
 				text += "the program has been told no; it may ask again."
 			}
 		}
-		return undoneMsg{text: text}
+		return undoneMsg{of: last, text: text}
 	}
 }
 

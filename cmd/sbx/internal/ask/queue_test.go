@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,5 +53,33 @@ func TestLateLookWhileAnswering(t *testing.T) {
 	s.Update(fetchedMsg{id: q.ID, err: &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by this very answer"}})
 	if s.out != "" || s.d.stage != stageSending {
 		t.Errorf("it ended as %q", s.out)
+	}
+}
+
+// broken is a daemon that does not withdraw a grant at the first time.
+type broken struct {
+	Office
+	asked int
+}
+
+func (b *broken) Revoke(context.Context, ipc.GrantRequest) error {
+	if b.asked++; b.asked == 1 {
+		return &ipc.Error{Code: ipc.CodeAudit, Message: "no space left on device"}
+	}
+	return nil
+}
+
+// An answer that could not be taken back is still there to be taken back.
+func TestUndoAgain(t *testing.T) { // R-AP-21
+	p, office := somebody(t), &broken{}
+	s := &sitting{Queue: Queue{Person: p, Office: office}, ctx: t.Context(), look: p.look(), rows: 40, open: map[string]ipc.Approval{}}
+	s.last = &answered{a: plainQuestion(), answer: ipc.Answer{Allow: true, Scope: "session"}, d: ipc.Decided{Grant: "g1"}, sent: time.Now()}
+	for range 2 {
+		if undo := s.undo(); undo != nil {
+			s.Update(undo())
+		}
+	}
+	if said := strings.Join(s.log, "\n"); office.asked != 2 || !strings.Contains(said, "Not undone") || !strings.Contains(said, "g1 is withdrawn") {
+		t.Errorf("withdrawn %d times: %s", office.asked, said)
 	}
 }
