@@ -35,10 +35,12 @@ func (r *runner) signal(ctx context.Context, sig os.Signal) (giveUp bool) {
 	r.last = sig
 	switch {
 	case r.taken == 1 && r.started:
-		go r.client.SignalExec(ctx, ipc.SignalRequest{ID: r.id, Signal: name(sig)})
+		go r.orAgain(sig, func() error {
+			return r.client.SignalExec(ctx, ipc.SignalRequest{ID: r.id, Signal: name(sig)})
+		})
 	case r.taken <= 2:
 		r.question.cancel()
-		go r.client.CancelExec(ctx, ipc.CancelRequest{ID: r.id})
+		go r.orAgain(sig, func() error { return r.client.CancelExec(ctx, ipc.CancelRequest{ID: r.id}) })
 	default:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
@@ -46,6 +48,18 @@ func (r *runner) signal(ctx context.Context, sig os.Signal) (giveUp bool) {
 		return true
 	}
 	return false
+}
+
+// orAgain takes a signal once more where it does not reach the command: when the terminal's
+// session has ended we have no terminal, and are not the one whose session it was. In the
+// end sbx leaves, and the command, which nobody follows then, ends by that.
+func (r *runner) orAgain(sig os.Signal, send func() error) {
+	if ipc.CodeOf(send()) == ipc.CodeNotFound {
+		select {
+		case r.signals <- sig:
+		default: // there are others
+		}
+	}
 }
 
 func name(sig os.Signal) string { return unix.SignalName(sig.(syscall.Signal)) }
