@@ -17,7 +17,10 @@ type own struct {
 }
 
 // passes are what is tried, best first: everything, no files, nothing. A file
-// goes only where the session's profile lets the command change it.
+// goes only where the session's profile lets the command change it. Where a person
+// may be asked at this terminal, pipes that are written to stay: what reads them may write
+// to it, too (`| tee`), and what comes while the question is there, or just leaves, would
+// tear it apart. What is relayed waits.
 func (r *runner) passes() []own {
 	if r.options.tty || r.options.json {
 		return []own{{}}
@@ -27,10 +30,11 @@ func (r *runner) passes() []own {
 		file       *os.File
 		all, pipes **os.File
 		skip       bool
+		stays      bool // as a pipe
 	}{
-		{r.stdin, &all.in, &pipes.in, r.input.reader == nil},
-		{fileOf(r.stdout), &all.out, &pipes.out, false},
-		{fileOf(r.errout), &all.errs, &pipes.errs, false},
+		{r.stdin, &all.in, &pipes.in, r.input.reader == nil, false},
+		{fileOf(r.stdout), &all.out, &pipes.out, false, r.tty != nil},
+		{fileOf(r.errout), &all.errs, &pipes.errs, false, r.tty != nil},
 	} {
 		if s.file == nil || s.skip {
 			continue
@@ -40,7 +44,7 @@ func (r *runner) passes() []own {
 			continue
 		}
 		switch {
-		case fi.Mode().Type() == fs.ModeNamedPipe, isNull(s.file):
+		case fi.Mode().Type() == fs.ModeNamedPipe && !s.stays, isNull(s.file):
 			*s.all, *s.pipes = s.file, s.file
 		case fi.Mode().IsRegular():
 			*s.all = s.file
