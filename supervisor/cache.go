@@ -25,7 +25,7 @@ func cacheOf(sess *Session) string {
 		}
 		return '_'
 	}, filepath.Base(sess.Root))
-	dir := filepath.Join(realPath(filepath.Join(sess.Home, ".cache", "sandboxd")), name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(RealPath(filepath.Join(sess.Home, ".cache", "sandboxd")), name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:6]))
 	if ownDir(dir) {
 		return dir
 	}

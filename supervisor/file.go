@@ -319,7 +319,7 @@ func (s *Supervisor) refuseFile(c *fileCall, j *fileJudgement, why *files.Confli
 func (s *Supervisor) place(roots map[string]string, sess *Session) files.Place {
 	p := files.Place{Project: sess.Root, Roots: map[string]string{}}
 	for name, dir := range roots {
-		p.Roots[name] = realPath(filepath.Clean(dir))
+		p.Roots[name] = RealPath(filepath.Clean(dir))
 	}
 	return p
 }

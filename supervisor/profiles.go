@@ -24,7 +24,7 @@ func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool,
 		return effective, nil, err
 	}
 	if agent && s.agentSocket != "" {
-		tools.Sockets = append(tools.Sockets, filepath.Join(realPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
+		tools.Sockets = append(tools.Sockets, filepath.Join(RealPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
 	}
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
 		paths: strings.Join(slices.Concat(tools.Read, []string{""}, tools.Write, []string{""}, tools.Hidden, []string{""}, tools.Protected), "\x00"), cache: tools.Cache}
@@ -74,7 +74,7 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	for _, list := range [][]string{t.Read, t.Write} {
 		for i, p := range list {
 			if filepath.IsAbs(p) {
-				list[i] = realPath(p)
+				list[i] = RealPath(p)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func alsoRealTargets(list []string) []string {
 		if !filepath.IsAbs(path) {
 			continue
 		}
-		real := realPath(path)
+		real := RealPath(path)
 		if named {
 			real = strings.TrimSuffix(real, "/") + "/**" + name
 		}

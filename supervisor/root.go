@@ -34,10 +34,10 @@ type Guard struct{ homes, own []string } // real paths
 func NewGuard(homes, own []string) Guard {
 	var g Guard
 	for _, home := range homes {
-		g.homes = append(g.homes, realPath(home))
+		g.homes = append(g.homes, RealPath(home))
 	}
 	for _, at := range own {
-		g.own = append(g.own, realPath(at))
+		g.own = append(g.own, RealPath(at))
 	}
 	return g
 }
@@ -83,8 +83,8 @@ func within(path, dir string) bool {
 	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// realPath resolves as much of path as exists.
-func realPath(path string) string {
+// RealPath resolves as much of path as exists.
+func RealPath(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -93,7 +93,7 @@ func realPath(path string) string {
 	if parent == path {
 		return path
 	}
-	return filepath.Join(realPath(parent), filepath.Base(path))
+	return filepath.Join(RealPath(parent), filepath.Base(path))
 }
 
 // realHome is a home directory as roots are, by its real path: what is private and hidden there is so for the
@@ -102,14 +102,14 @@ func realHome(home string) string {
 	if !filepath.IsAbs(home) {
 		return home
 	}
-	return realPath(home)
+	return RealPath(home)
 }
 
 // alsoReal adds where the paths really are.
 func alsoReal(paths []string) []string {
 	list := slices.Clone(paths)
 	for _, path := range paths {
-		if real := realPath(path); !slices.Contains(list, real) {
+		if real := RealPath(path); !slices.Contains(list, real) {
 			list = append(list, real)
 		}
 	}
@@ -130,15 +130,15 @@ func reason(err error) string {
 // .git, or dir itself. The walk stops below home directories and at
 // directories that can be no root, so that a stray ~/.git takes nobody's home.
 func (g Guard) EnclosingRepository(dir string) string {
-	for d := realPath(dir); ; d = filepath.Dir(d) {
+	for d := RealPath(dir); ; d = filepath.Dir(d) {
 		if _, err := g.Check(d); err != nil {
-			return realPath(dir)
+			return RealPath(dir)
 		}
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
 			return d
 		}
 		if d == filepath.Dir(d) {
-			return realPath(dir)
+			return RealPath(dir)
 		}
 	}
 }

@@ -312,7 +312,7 @@ func (s *Supervisor) trusted(sess *Session, cfg *config.Config) bool {
 	if sess.Root == "" {
 		return false
 	}
-	if slices.ContainsFunc(cfg.Daemon.Roots, func(r string) bool { return within(sess.Root, realPath(r)) }) {
+	if slices.ContainsFunc(cfg.Daemon.Roots, func(r string) bool { return within(sess.Root, RealPath(r)) }) {
 		return true
 	}
 	return s.Trust.Trusted(sess.Peer.UID, sess.Root)
@@ -336,7 +336,7 @@ func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
 
 // DistrustDir withdraws the trust of dir; commands that run keep what they have.
 func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
-	real := realPath(dir)
+	real := RealPath(dir)
 	gone, err := s.Trust.Remove(uid, real)
 	if err != nil || !gone {
 		return gone, err

@@ -94,7 +94,7 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 		if !filepath.IsAbs(r.Path) {
 			return ipc.Profile{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("path %q is not absolute", r.Path)}
 		}
-		path := realPath(filepath.Clean(r.Path))
+		path := supervisor.RealPath(r.Path)
 		answer.Explain = append(strings.Split(strings.TrimSpace(p.Explain(path)), "\n"), permit(p, path)...)
 		answer.Explain = append(answer.Explain, linked(p, filepath.Clean(r.Path), path)...)
 	case r.Against != "":
@@ -134,14 +134,6 @@ func linked(p profile.Profile, path, real string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("  %s leads there by a symbolic link that commands do not have: they find it under the name above", path)}
-}
-
-// realPath resolves as much of path as exists.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
-		return real
-	}
-	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
 func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, error) {
