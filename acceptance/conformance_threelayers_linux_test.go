@@ -13,6 +13,10 @@ import (
 // (R-AP-24); approve-all is switched on by a person and ends (R-AP-18); a
 // wildcard is one that the request suggests (R-AP-07); a tool over the socket
 // never "just runs" (R-AP-24). R-AP-02 R-AP-03 R-AP-04 R-AP-05 R-AP-07 R-AP-11
+//
+//   - Row 000-11 yes (modes/strict): an approval request is denied in strict mode
+//   - Row 000-13 different (modes/approve-all): the controller is constructed with mode="approve_all" | only a person
+//     switches it on, for a session and a time (R-AP-18)
 func TestConformanceThreeLayers(t *testing.T) {
 	// The PermissionError of a tool in a sandbox is, for a tool that the agent
 	// runs itself, the operator's or user's rule.
