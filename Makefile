@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: bench vm-test packages pictures run build test fuzz differential clean prerequisites
+.PHONY: bench vm-test packages pictures run build test test-quick lint fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -22,12 +22,21 @@ build: prerequisites
 prerequisites:
 	@packaging/prerequisites.sh
 
-# Everything: formatting, vet for both systems, all tests, the concurrent
+# Everything: lint, all tests, the concurrent
 # rooms again under the race detector. A skipped test is reported by name; with
 # CI=true it is a failure.
 test: build
 	@packaging/prerequisites.sh test
 	@GO='$(GO)' packaging/test.sh $(TESTFLAGS)
+
+# What a contributor runs before a commit, under two minutes: the unit tests of every room, without the real daemon.
+test-quick: prerequisites
+	$(GO) vet ./...
+	$(GO) test -short $$($(GO) list ./... | grep -vE '^sandboxd/(acceptance|bench|differential|cmd/sbx)$$')
+
+# gofmt, vet and build for both systems, staticcheck.
+lint: prerequisites
+	@GO='$(GO)' packaging/lint.sh
 
 # Ten minutes of each fuzz target: of the socket (make fuzz), of another room
 # (make fuzz ROOM=shell), of all (make fuzz ROOM=.).

@@ -52,7 +52,7 @@ type modelCall struct {
 	rest                      []string // digests listed as remaining
 	started                   time.Time
 	limit                     time.Duration
-	again, confirming         bool
+	again                     bool
 }
 
 type modelResult struct {

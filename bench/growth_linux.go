@@ -75,11 +75,10 @@ func longLog(bytes int) func(string) error {
 
 // grown is what a case costs.
 type grown struct {
-	name    string
-	launch  timing
-	kib     int // the daemon's memory, resident
-	perKiB  float64
-	waiting int
+	name   string
+	launch timing
+	kib    int // the daemon's memory, resident
+	perKiB float64
 }
 
 // grow measures each case by itself, with a daemon of its own, in turns.

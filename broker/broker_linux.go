@@ -100,10 +100,10 @@ func (b *Broker) Serve(ctx context.Context) error {
 // Counts are the connections that were handed over, and those that were not.
 func (b *Broker) Counts() (handed, refused uint64) { return b.handed.Load(), b.refused.Load() }
 
-// Alive takes what every connection needs.
+// Alive acquires and releases the lock of every connection, so that a watchdog notices a deadlock.
 func (b *Broker) Alive() {
 	b.mu.Lock()
-	b.mu.Unlock()
+	defer b.mu.Unlock()
 }
 
 // pass hands one connection over, or says on it why not.

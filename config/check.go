@@ -29,7 +29,7 @@ func Check(w io.Writer, paths Paths, project string) (ok bool, err error) {
 	} else {
 		b.line("%s, %s", count(b.errors, "error"), count(b.warned, "warning"))
 	}
-	_, err = io.WriteString(w, string(b.text))
+	_, err = w.Write(b.text)
 	return b.errors == 0, err
 }
 

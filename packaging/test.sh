@@ -4,14 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 
-unformatted=$(gofmt -l $(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))
-if [ -n "$unformatted" ]; then
-	echo "test: not gofmt-formatted: $unformatted" >&2
-	exit 1
-fi
-$GO vet ./...
-GOOS=darwin CGO_ENABLED=0 $GO build ./...
-GOOS=darwin CGO_ENABLED=0 $GO vet ./...
+packaging/lint.sh
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

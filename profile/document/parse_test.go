@@ -132,7 +132,7 @@ func TestParseErrors(t *testing.T) {
 		{"[paths]\nhide = \"/x\"", `x.toml:2:1: paths.hide: incompatible types`},
 		{"[paths]\nhide = [1]", `x.toml:2:1: paths.hide: incompatible types`},
 		{"[paths]\nread = [\n  \"/usr\",\n  \"usr\"]", `x.toml:4:3: path "usr" is not absolute`},
-		{"[paths]\nread = [\"/usr/../etc\"]", `x.toml:2:9: path "/usr/../etc": without ..`},
+		{"[paths]\nread = [\"/usr/../etc\"]", `x.toml:2:9: path "/usr/../etc": .. is not allowed in it`},
 		{"[paths]\nread = [\"${hom}/x\"]", `x.toml:2:9: path "${hom}/x": there are ${project}, ${home} and ${tmp}`},
 		{"[paths]\nread = [\"${home\"]", `there are ${project}, ${home} and ${tmp}`},
 		{"[paths]\nread = [\"${home}x\"]", `a / follows the variable`},

@@ -37,7 +37,7 @@ func (v Variables) expand(s string) (string, error) {
 	for _, element := range strings.Split(out, "/") {
 		switch {
 		case element == "..":
-			return "", fmt.Errorf("path %q: without ..", s)
+			return "", fmt.Errorf("path %q: .. is not allowed in it", s)
 		case strings.Contains(element, "**"):
 			return "", fmt.Errorf("path %q: ** stands once, as PATH/**/NAME, in hide or protect", s)
 		}

@@ -98,7 +98,8 @@ func (p *sedParser) command() bool {
 	case 'y':
 		sep := p.peek()
 		p.at++
-		return p.part(sep, false) && p.part(sep, false) && p.end()
+		from, to := p.part(sep, false), p.part(sep, false)
+		return from && to && p.end()
 	}
 	return false
 }

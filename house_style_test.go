@@ -1,0 +1,198 @@
+package house
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Limits of every Go file. exceptionsFile lists where the tree is above them.
+const (
+	maxFunction = 80   // lines of a function
+	maxFile     = 500  // lines of a file
+	maxColumns  = 120  // runes of a line, a tab being one
+	maxClauses  = 4    // "what" and "who" for each clauseWords words of comment in a package
+	clauseWords = 1000 // words
+)
+
+// exceptionsFile has one exception a line: kind, object, value. An exception
+// may only shrink: HOUSE_UPDATE=1 go test . -run TestStyle writes today's values, and
+// a review refuses one that grew.
+const exceptionsFile = "testdata/style-exceptions.txt"
+
+var clause = regexp.MustCompile(`(?i)\b(what|who|whom|whoever|whatever)\b`)
+
+// TestStyle holds the lengths and the English of STYLE: functions, files,
+// columns, and the rate of free relative clauses in comments.
+func TestStyle(t *testing.T) {
+	got := measureStyle(t)
+	if os.Getenv("HOUSE_UPDATE") != "" {
+		writeExceptions(t, got)
+	}
+	listed := readExceptions(t)
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if limit, ok := listed[key]; !ok || got[key] > limit {
+			t.Errorf("%s: got %d, want at most %d (the limit, or the exception in %s)", key, got[key], limit, exceptionsFile)
+		}
+	}
+	for key := range listed {
+		if got[key] == 0 {
+			t.Errorf("%s: %q holds the limit now: remove its line", exceptionsFile, key)
+		}
+	}
+}
+
+// measureStyle returns the value of each object that is above its limit.
+func measureStyle(t *testing.T) map[string]int {
+	t.Helper()
+	above := map[string]int{}
+	words, clauses := map[string]int{}, map[string]int{}
+	each(t, func(path string) {
+		if !strings.HasSuffix(path, ".go") {
+			return
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, src, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(src, []byte("\n")); n > maxFile {
+			above["file "+path] = n
+		}
+		if n := longLines(src); n > 0 {
+			above["columns "+path] = n
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1; n > maxFunction {
+				above["function "+path+":"+fn.Name.Name] = max(n, above["function "+path+":"+fn.Name.Name])
+			}
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, c := range f.Comments {
+			text := c.Text()
+			words[filepath.Dir(path)] += len(strings.Fields(text))
+			clauses[filepath.Dir(path)] += len(clause.FindAllString(text, -1))
+		}
+	})
+	for dir, n := range clauses {
+		if n > max(1, words[dir]*maxClauses/clauseWords) {
+			above["clauses "+dir] = n * clauseWords / words[dir]
+		}
+	}
+	return above
+}
+
+// longLines counts the lines that are too wide, outside of raw text that can't
+// be wrapped: a line without a space after its indentation.
+func longLines(src []byte) int {
+	n := 0
+	for line := range bytes.Lines(src) {
+		line = bytes.TrimRight(line, "\n")
+		if utf8.RuneCount(line) > maxColumns && bytes.ContainsRune(bytes.TrimSpace(line), ' ') {
+			n++
+		}
+	}
+	return n
+}
+
+func readExceptions(t *testing.T) map[string]int {
+	t.Helper()
+	b, err := os.ReadFile(exceptionsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]int{}
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		at := strings.LastIndexByte(s.Text(), ' ')
+		n, err := strconv.Atoi(s.Text()[at+1:])
+		if err != nil || at < 0 {
+			t.Fatalf("%s: %q: want kind, object and value", exceptionsFile, s.Text())
+		}
+		listed[s.Text()[:at]] = n
+	}
+	return listed
+}
+
+func writeExceptions(t *testing.T, got map[string]int) {
+	t.Helper()
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		fmt.Fprintf(&b, "%s %d\n", key, got[key])
+	}
+	if err := os.WriteFile(exceptionsFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	requirementID  = regexp.MustCompile(`\bR-[A-Z]{2}-[0-9]{2}\b`)
+	requirementRow = regexp.MustCompile("^\\| (R-[A-Z]{2}-[0-9]{2}) \\| [^|]+ \\| (\\*open\\*|(?:`[^`]+` ?)+) \\|$")
+)
+
+// TestRequirements resolves every requirement id of the tree in
+// docs/requirements.md, and every proof there in a file that mentions the id.
+func TestRequirements(t *testing.T) {
+	doc, err := os.ReadFile("docs/requirements.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]string{} // proof by id
+	for line := range strings.Lines(string(doc)) {
+		row := requirementRow.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if row == nil {
+			if strings.HasPrefix(line, "| R-") {
+				t.Errorf("docs/requirements.md: %q is no row: want an id, a text, and files in backquotes or *open*", line)
+			}
+			continue
+		}
+		if _, ok := known[row[1]]; ok {
+			t.Errorf("docs/requirements.md: %s has two rows", row[1])
+		}
+		known[row[1]] = row[2]
+		for _, file := range strings.Fields(strings.ReplaceAll(row[2], "`", " ")) {
+			if file == "*open*" {
+				continue
+			}
+			if b, err := os.ReadFile(file); err != nil || !bytes.Contains(b, []byte(row[1])) {
+				t.Errorf("docs/requirements.md: %s names %s, which does not mention it (%v)", row[1], file, err)
+			}
+		}
+	}
+	each(t, func(path string) {
+		b, err := os.ReadFile(path)
+		if err != nil || path == filepath.Join("docs", "requirements.md") || path == "house_style_test.go" {
+			return
+		}
+		for _, id := range slices.Compact(requirementID.FindAllString(string(b), -1)) {
+			proof, ok := known[id]
+			if !ok {
+				t.Errorf("%s mentions %s, which docs/requirements.md does not have", path, id)
+			}
+			if proof == "*open*" && strings.HasSuffix(path, "_test.go") {
+				t.Errorf("%s proves %s, which docs/requirements.md calls open", path, id)
+			}
+		}
+	})
+}
