@@ -45,6 +45,7 @@ type callState struct {
 	preset      bool
 	reads       bool // on the safe list as far as its words go
 	paths       []place
+	words       int // how many of paths were found by their looks alone
 	described   string
 }
 
@@ -178,6 +179,7 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	t := j.tool
 	use, refusal := safelist.Match(c.Args)
 	j.commandPaths(c, state, use != nil)
+	state.words = len(state.paths)
 	if j.forbidden(c, f) {
 		j.alsoReads(c, state, use, f)
 		return

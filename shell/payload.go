@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/presets"
@@ -50,7 +51,11 @@ func (j *judging) payload() {
 		}
 		p["asks"], p["plain"] = list, true
 		if len(reads) > 0 && len(j.seen) > 0 {
-			p["reads"], p["paths"] = reads, append([]string{}, j.askedPaths()...)
+			paths := []string{}
+			for _, at := range j.askedPaths() {
+				paths = append(paths, at.path)
+			}
+			p["reads"], p["paths"] = reads, paths
 		}
 	}
 	j.verdict.Payload = p
@@ -92,20 +97,27 @@ func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
 	return asks, reads, true
 }
 
-// askedPaths are the paths of the commands that ask.
-func (j *judging) askedPaths() []string {
-	var out []string
+// askedPaths are the paths of the commands that ask. For a command of the safe
+// list they are what it reads: a pattern that looks like a path is none.
+func (j *judging) askedPaths() []place {
+	var out []place
 	for _, c := range j.script.Calls {
 		state := j.calls[c]
 		if state.decision == Auto {
 			continue
 		}
-		for _, p := range state.paths {
-			if !slices.Contains(out, p.path) {
-				out = append(out, p.path)
+		named := state.paths
+		if state.reads {
+			named = named[state.words:]
+		}
+		for _, p := range named {
+			if i := slices.IndexFunc(out, func(q place) bool { return q.path == p.path }); i < 0 {
+				out = append(out, p)
+			} else {
+				out[i].dir = out[i].dir || p.dir
 			}
 		}
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b place) int { return strings.Compare(a.path, b.path) })
 	return out
 }

@@ -107,6 +107,7 @@ type place struct {
 	hidden    string // the pattern that hides it
 	sensitive string // the pattern that says it holds credentials
 	glob      bool
+	dir       bool // a directory, as far as was asked
 }
 
 // at classifies an absolute path. glob says that it may hold unquoted globs.

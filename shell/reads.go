@@ -124,6 +124,7 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 	}
 	for _, abs := range paths {
 		at := j.at(abs, p.Glob)
+		at.dir = !p.Glob && j.facts.Paths[abs].Dir
 		state.paths = append(state.paths, at)
 		j.readable(at, f)
 		if p.Glob {
@@ -179,6 +180,7 @@ func (j *judging) realPath(state *callState, abs, real string, f *finding) {
 		return
 	}
 	at := j.at(real, false)
+	at.dir = j.facts.Paths[abs].Dir
 	state.paths = append(state.paths, at)
 	if at.readable && at.hidden == "" && at.sensitive == "" {
 		return

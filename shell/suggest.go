@@ -76,34 +76,54 @@ func (j *judging) offer(label string, where []approval.Condition, free ...string
 	j.verdict.Suggestions = append(j.verdict.Suggestions, Suggestion{Label: label, Pattern: p})
 }
 
-// suggestReads offers the reading commands under a directory (R-SH-06).
+// suggestReads offers the reading commands under the directory that they read,
+// and under at most two above it (R-SH-06). Inside the project the project is
+// the last; outside, the path itself is the first. None contains the project or
+// the home directory, which hold more than any one command reads.
 func (j *judging) suggestReads(reads []string) {
 	paths := j.askedPaths()
 	if len(paths) == 0 {
 		return
 	}
-	dir := path.Dir(paths[0])
+	dir := j.readBase(paths[0])
 	for _, p := range paths[1:] {
-		for dir != "/" && !within(p, dir) {
+		for dir != "/" && !within(j.readBase(p), dir) {
 			dir = path.Dir(dir)
 		}
 	}
+	list := make([]any, len(reads))
+	for i, r := range reads {
+		list[i] = r
+	}
+	project := j.cmd.project()
 	for range 3 {
-		if dir == "/" || dir == j.cmd.Home || j.cmd.Home != "" && within(j.cmd.Home, dir) {
+		if dir == "/" || dir != project && within(project, dir) || j.cmd.Home != "" && within(j.cmd.Home, dir) {
 			return
 		}
-		label := strings.Join(reads, ", ") + " under " + j.cmd.show(dir)
-		if within(dir, j.cmd.project()) && dir != j.cmd.project() {
-			label += "/"
-		}
-		list := make([]any, len(reads))
-		for i, r := range reads {
-			list[i] = r
-		}
-		j.offer(label, []approval.Condition{approval.Equal("reads", list), approval.Under("paths", dir), approval.Equal("plain", true)}, "line", "argv", "asks", "cwd", "tty")
-		if dir == j.cmd.project() {
+		where := []approval.Condition{approval.Equal("reads", list), approval.Under("paths", dir), approval.Equal("plain", true)}
+		j.offer(strings.Join(reads, ", ")+j.readLabel(dir, paths), where, "line", "argv", "asks", "cwd", "tty")
+		if dir == project {
 			return
 		}
 		dir = path.Dir(dir)
 	}
+}
+
+// readBase is the narrowest offer for one path: a directory itself, the directory
+// of a file of the project, and any path outside.
+func (j *judging) readBase(p place) string {
+	if p.dir || p.path == j.cmd.project() || !p.inside {
+		return p.path
+	}
+	return path.Dir(p.path)
+}
+
+func (j *judging) readLabel(dir string, paths []place) string {
+	switch {
+	case dir != j.cmd.project() && slices.ContainsFunc(paths, func(p place) bool { return p.path == dir && !p.dir }):
+		return " " + j.cmd.show(dir)
+	case within(dir, j.cmd.project()) && dir != j.cmd.project():
+		return " under " + j.cmd.show(dir) + "/"
+	}
+	return " under " + j.cmd.show(dir)
 }

@@ -115,7 +115,7 @@ func TestSuggestions(t *testing.T) {
 		covers []string // by the last offer
 		not    []string // by none
 	}{
-		{"cat /srv/data/a/x.txt", []string{"cat under /srv/data/a", "cat under /srv/data", "cat under /srv"}, []string{"cat /srv/data/b"}, []string{"cat /etc/passwd", "head /srv/data/a/x.txt", "cat /srv/data/a/x.txt > y", "cat /srv/data/a/x.txt; frob", "cat /srv/../etc/passwd"}},
+		{"cat /srv/data/a/x.txt", []string{"cat /srv/data/a/x.txt", "cat under /srv/data/a", "cat under /srv/data"}, []string{"cat /srv/data/b"}, []string{"cat /etc/passwd", "head /srv/data/a/x.txt", "cat /srv/data/a/x.txt > y", "cat /srv/data/a/x.txt; frob", "cat /srv/../etc/passwd"}},
 		{"make check", []string{"make check *", "make *"}, []string{"make all -j2"}, []string{"make && frob", "A=b make check", "cmake x", "make > out"}},
 		{"npm run lint", []string{"npm run lint *", "npm run *"}, []string{"npm run build"}, []string{"npm publish", "npm run lint | sh", "sudo npm run lint"}},
 		{"git commit -m x", []string{"git commit *"}, []string{"git commit -a"}, []string{"git push", "git -C /q commit -m x"}},
