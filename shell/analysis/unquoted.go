@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -50,6 +51,17 @@ func (r *wordReader) unquoted(lit *syntax.Lit, first bool) {
 				continue
 			}
 			flush(i)
+			if n := namedSet(s[i:]); n != 0 && r.openBracket() {
+				if n < 0 {
+					r.add(s[i:], false)
+					r.unknown()
+					return
+				}
+				r.class(s[i : i+n])
+				i += n - 1
+				start = i + 1
+				continue
+			}
 			r.lower(Glob)
 			r.add(s[i:i+1], true)
 			start = i + 1
@@ -74,11 +86,20 @@ func (r *wordReader) unquoted(lit *syntax.Lit, first bool) {
 	flush(len(s))
 }
 
+// class adds a character class to a glob, as a piece of its own.
+func (r *wordReader) class(s string) {
+	r.lower(Glob)
+	if r.kind != Unknown && !r.cut {
+		r.text.WriteString(s)
+	}
+	r.pieces = append(r.pieces, piece{text: s, glob: true, class: true})
+}
+
 // openBracket says whether the glob so far ends inside a bracket expression.
 func (r *wordReader) openBracket() bool {
 	open := false
 	for _, p := range r.pieces {
-		if !p.glob {
+		if !p.glob || p.class {
 			continue
 		}
 		for i := 0; i < len(p.text); i++ {
@@ -144,4 +165,40 @@ func braceLike(w *syntax.Word) bool {
 		}
 	}
 	return comma || dots
+}
+
+// classes are the character classes of POSIX (IEEE Std 1003.1, 9.3.5), and bash's own word.
+var classes = []string{"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word", "xdigit"}
+
+// namedSet returns the length of the character class that s begins with, "[:upper:]". It is negative for another set
+// by name, which is not understood: a collating symbol, an equivalence class, an unknown or partly quoted name; and 0
+// for none.
+func namedSet(s string) int {
+	if len(s) < 2 || s[1] != ':' && s[1] != '.' && s[1] != '=' {
+		return 0
+	}
+	name, _, found := strings.Cut(s[2:], ":]")
+	if s[1] != ':' || !found || !slices.Contains(classes, name) {
+		return -1
+	}
+	return len("[:") + len(name) + len(":]")
+}
+
+// BracketEnd returns the index behind the bracket expression of a glob that begins at s[i], a '[', or -1 where none
+// ends. plain is false where a character class is in it. Backslashes escape, as [Word.Text] writes them.
+func BracketEnd(s string, i int) (end int, plain bool) {
+	plain = true
+	for i++; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == ']':
+			return i + 1, plain
+		case s[i] == '[':
+			if n := namedSet(s[i:]); n > 0 {
+				i, plain = i+n-1, false
+			}
+		}
+	}
+	return -1, plain
 }

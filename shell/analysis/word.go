@@ -47,6 +47,8 @@ type piece struct {
 	text string
 	glob bool // text is unquoted glob syntax
 	show bool // text is an expansion whose value is fit to be printed
+	// class says that text is one character class within a bracket expression, [:upper:].
+	class bool
 }
 
 // Fixed says whether the value is known, and can be written again as it is.
@@ -155,7 +157,7 @@ func pattern(pieces []piece) string {
 	for _, p := range pieces {
 		if p.glob {
 			b.WriteString(p.text)
-			if at := strings.LastIndexAny(p.text, "[]"); at >= 0 {
+			if at := strings.LastIndexAny(p.text, "[]"); at >= 0 && !p.class {
 				open = p.text[at] == '['
 			}
 			continue
@@ -187,7 +189,7 @@ func (r *wordReader) add(s string, glob bool) {
 	if !r.cut {
 		r.text.WriteString(s)
 	}
-	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob && !r.pieces[n-1].show {
+	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob && !r.pieces[n-1].show && !r.pieces[n-1].class {
 		r.pieces[n-1].text += s
 		return
 	}

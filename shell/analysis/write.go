@@ -114,7 +114,7 @@ func (w *writer) glob(a Arg) bool {
 			w.b.WriteString(Quote(p.text))
 			continue
 		}
-		for i := 0; i < len(p.text); i++ {
+		for i := 0; i < len(p.text) && !p.class; i++ {
 			if strings.IndexByte("*?[]!-^", p.text[i]) < 0 {
 				return false
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sandboxd/shell"
+	"sandboxd/shell/analysis"
 )
 
 // Options bound and direct the gathering. The zero value is the default.
@@ -268,26 +269,33 @@ func (g *gatherer) glob(pattern string) shell.GlobFact {
 	return f
 }
 
-// negated writes a shell's pattern for filepath.Match, to which [!a] is a set
-// of two characters.
+// negated writes a shell's pattern for filepath.Match, to which [!a] is a set of two characters, and which knows no
+// classes: what has one becomes ?, as which characters are of a class depends on the locale.
 func negated(pattern string) string {
-	b := []byte(pattern)
-	for i := 0; i < len(b); i++ {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
 		switch {
-		case b[i] == '\\':
+		case pattern[i] == '\\' && i+1 < len(pattern):
+			b.WriteString(pattern[i : i+2])
 			i++
-		case b[i] == '[':
-			if i+1 < len(b) && b[i+1] == '!' {
-				b[i+1] = '^'
+		case pattern[i] == '[':
+			end, plain := analysis.BracketEnd(pattern, i)
+			if end < 0 {
+				return b.String() + pattern[i:]
 			}
-			for i++; i < len(b) && b[i] != ']'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
+			set := pattern[i:end]
+			if !plain {
+				set = "?"
+			} else if strings.HasPrefix(set, "[!") {
+				set = "[^" + set[2:]
 			}
+			b.WriteString(set)
+			i = end - 1
+		default:
+			b.WriteByte(pattern[i])
 		}
 	}
-	return string(b)
+	return b.String()
 }
 
 func (g *gatherer) matches(dir, elem string) ([]string, error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"sandboxd/shell/analysis"
 )
 
 // Path is a pattern over files: an absolute path, one below the home directory
@@ -123,13 +125,13 @@ func tokens(s string) []token {
 		case '?':
 			out = append(out, token{any: true})
 		case '[':
-			end := strings.IndexByte(s[i+1:], ']')
+			end, _ := analysis.BracketEnd(s, i)
 			if end < 0 {
 				out = append(out, token{c: '['})
 				continue
 			}
 			out = append(out, token{any: true})
-			i += end + 1
+			i = end - 1
 		case '\\':
 			if i+1 < len(s) {
 				i++
