@@ -223,7 +223,8 @@ The rows stand in the comments of the tests; this file is written from them:
 		for n := range maps.Values(count) {
 			total += n
 		}
-		fmt.Fprintf(&b, "| %s %s | %d | %d | %d | %d |\n", s.id, s.title, total, count["yes"], count["different"], count["partly"])
+		fmt.Fprintf(&b, "| %s %s | %d | %d | %d | %d |\n",
+			s.id, s.title, total, count["yes"], count["different"], count["partly"])
 	}
 	for _, s := range specifications {
 		fmt.Fprintf(&b, "\n## %s %s\n\n| row | item | state | test |\n|---|---|---|---|\n", s.id, s.title)
@@ -238,7 +239,8 @@ The rows stand in the comments of the tests; this file is written from them:
 			if r.subtest != "" {
 				test += "/" + r.subtest
 			}
-			fmt.Fprintf(&b, "| %s-%02d | %s | %s | `%s` in %s |\n", r.spec, r.number, cell(r.text), cell(state), test, filepath.Dir(r.file))
+			fmt.Fprintf(&b, "| %s-%02d | %s | %s | `%s` in %s |\n",
+				r.spec, r.number, cell(r.text), cell(state), test, filepath.Dir(r.file))
 		}
 	}
 	return b.Bytes()

@@ -45,6 +45,7 @@ find "$STAGE/man" -type f -exec gzip -9n {} +
 
 cp README.md SECURITY.md "$STAGE/doc/"
 cp packaging/deb/copyright "$STAGE/doc/copyright"
+GO="$GO" packaging/notices.sh | gzip -9nc > "$STAGE/doc/THIRD-PARTY-NOTICES.gz"
 cat > "$STAGE/changelog.yaml" <<EOF
 - semver: $VERSION-1
   date: $MTIME
