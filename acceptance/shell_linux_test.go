@@ -1,46 +1,26 @@
 package acceptance
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"sandboxd/shell/shelltest"
 )
 
-// approvalCase is one line of the catalogue of approval by-passes.
-type approvalCase struct {
-	ID, Class, Command, Expect, Setup string
-	Config                            json.RawMessage
-	Request                           struct {
-		Env map[string]string
-		Cwd string
-		TTY bool
-	}
-}
-
-func approvalCases(t *testing.T) []approvalCase {
+func approvalCases(t *testing.T) []shelltest.Case {
 	t.Helper()
 	b, err := os.ReadFile("../shell/testdata/approval-bypass.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []approvalCase
-	s := bufio.NewScanner(bytes.NewReader(b))
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		var c approvalCase
-		if err := json.Unmarshal(s.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, c)
-	}
-	if len(list) < 300 {
-		t.Fatalf("only %d cases", len(list))
+	list, err := shelltest.Decode(b)
+	if err != nil || len(list) < 350 {
+		t.Fatalf("%d cases, %v", len(list), err)
 	}
 	return list
 }
@@ -60,10 +40,10 @@ type verdictLine struct{ ID, Decision, Why, Rule string }
 // and a daemon of their own.
 func TestApprovalCatalogue(t *testing.T) {
 	cases := approvalCases(t)
-	groups := map[string][]approvalCase{}
+	groups := map[string][]shelltest.Case{}
 	var order []string
 	for _, c := range cases {
-		key := string(c.Config) + "\x00" + c.Setup
+		key := fmt.Sprintf("%q %q %q %q", c.Allow, c.Deny, c.ProtectedRead, c.Setup)
 		if groups[key] == nil {
 			order = append(order, key)
 		}
@@ -78,7 +58,7 @@ func TestApprovalCatalogue(t *testing.T) {
 	})
 }
 
-func playApproval(t *testing.T, a *actor, cases []approvalCase) (autos int) {
+func playApproval(t *testing.T, a *actor, cases []shelltest.Case) (autos int) {
 	t.Helper()
 	first := cases[0]
 	parent := a.project
@@ -94,18 +74,18 @@ func playApproval(t *testing.T, a *actor, cases []approvalCase) (autos int) {
 		a.sh(first.Setup)
 	}
 	config := filepath.Join(a.dir, "config.toml")
-	if err := os.WriteFile(config, []byte(approvalConfig(t, first.Config)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(approvalConfig(first)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a.chown(config)
 	a.start("--config", config)
 	var in bytes.Buffer
 	for _, c := range cases {
-		cwd := c.Request.Cwd
+		cwd := c.Cwd
 		if cwd == "" || !filepath.IsAbs(cwd) {
 			cwd = filepath.Join(dir, cwd)
 		}
-		b, _ := json.Marshal(checkLine{c.ID, c.Command, cwd, c.Request.Env, c.Request.TTY})
+		b, _ := json.Marshal(checkLine{c.ID, c.Command, cwd, c.Env, c.TTY})
 		in.Write(append(b, '\n'))
 	}
 	got := a.do(&in, filepath.Join(bin, "sbx"), "check", "--jsonl")
@@ -119,9 +99,8 @@ func playApproval(t *testing.T, a *actor, cases []approvalCase) (autos int) {
 			t.Errorf("%s: answer %q, %v", c.ID, lines[i], err)
 			continue
 		}
-		want := map[string][]string{"auto": {"auto"}, "ask": {"ask"}, "deny-or-ask": {"ask", "deny"}}[c.Expect]
-		if !slices.Contains(want, v.Decision) {
-			t.Errorf("%s (%s): %q: got %s, want %s: %s [%s]", c.ID, c.Class, c.Command, v.Decision, c.Expect, v.Why, v.Rule)
+		if err := c.Judge(v.Decision); err != nil {
+			t.Errorf("%v: %s [%s]", err, v.Why, v.Rule)
 		}
 		if v.Decision == "auto" {
 			autos++
@@ -131,21 +110,9 @@ func playApproval(t *testing.T, a *actor, cases []approvalCase) (autos int) {
 }
 
 // approvalConfig is a case's configuration in our TOML.
-func approvalConfig(t *testing.T, raw json.RawMessage) string {
-	t.Helper()
-	var name string
-	if json.Unmarshal(raw, &name) == nil {
+func approvalConfig(c shelltest.Case) string {
+	if len(c.Allow)+len(c.Deny)+len(c.ProtectedRead) == 0 {
 		return ""
-	}
-	var c struct {
-		Allow         []string
-		Deny          []string
-		ProtectedRead []string `json:"protected_read"`
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		t.Fatalf("configuration %s: %v", raw, err)
 	}
 	list := func(words []string, form string) string {
 		quoted := []string{}

@@ -25,6 +25,8 @@ type Case struct {
 	Why    string
 	// Allow and Deny are permissions that are added to the default.
 	Allow, Deny []string
+	// ProtectedRead are further hidden paths.
+	ProtectedRead []string
 	// Env, Cwd and TTY are further fields of the request.
 	Env map[string]string
 	Cwd string
@@ -56,11 +58,16 @@ func Decode(data []byte) ([]Case, error) {
 		c := Case{ID: line.ID, Class: line.Class, Command: line.Command, Expect: line.Expect, Why: line.Why,
 			Description: line.Description, Setup: line.Setup, Env: line.Request.Env, Cwd: line.Request.Cwd, TTY: line.Request.TTY}
 		if len(line.Config) > 0 && line.Config[0] == '{' {
-			var rules struct{ Allow, Deny []string }
-			if err := json.Unmarshal(line.Config, &rules); err != nil {
+			var rules struct {
+				Allow, Deny   []string
+				ProtectedRead []string `json:"protected_read"`
+			}
+			d := json.NewDecoder(bytes.NewReader(line.Config))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&rules); err != nil {
 				return nil, fmt.Errorf("read catalogue: %s: %w", c.ID, err)
 			}
-			c.Allow, c.Deny = rules.Allow, rules.Deny
+			c.Allow, c.Deny, c.ProtectedRead = rules.Allow, rules.Deny, rules.ProtectedRead
 		}
 		switch c.Expect {
 		case "auto", "ask", "deny-or-ask":
@@ -74,7 +81,7 @@ func Decode(data []byte) ([]Case, error) {
 
 // Config is the configuration that the case wants.
 func (c Case) Config() (shell.Config, error) {
-	var cfg shell.Config
+	cfg := shell.Config{Hidden: c.ProtectedRead}
 	add := func(list []string, to *[]shell.Permission) error {
 		for _, s := range list {
 			p, err := shell.ParsePermission("Bash(" + s + ")")
@@ -89,6 +96,19 @@ func (c Case) Config() (shell.Config, error) {
 		return cfg, err
 	}
 	return cfg, add(c.Deny, &cfg.Permissions.Deny)
+}
+
+// Judge returns an error when decision is not a right answer to the case, and, where the case is
+// in [Open], when it is one.
+func (c Case) Judge(decision string) error {
+	why, open := Open()[c.ID]
+	switch right := c.Right(decision); {
+	case open && right:
+		return fmt.Errorf("%s (%s): %q holds: delete it from the open cases (%s)", c.ID, c.Class, c.Command, why)
+	case !open && !right:
+		return fmt.Errorf("%s (%s): %q is %s, want %s", c.ID, c.Class, c.Command, decision, c.Expect)
+	}
+	return nil
 }
 
 // Right says whether decision ("auto", "ask", "deny" or "block") is a right
