@@ -21,12 +21,15 @@ func TestCharacterClasses(t *testing.T) {
 	}
 	tool := newTool(t, shell.Config{})
 	judge := func(line string) shell.Verdict {
-		v, _ := facts.Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
+		v, _ := facts.Judge(context.Background(), tool,
+			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
 		return v
 	}
 	for _, line := range []string{
-		"ls [[:upper:]]*", "ls -d [![:upper:]]*", "ls -d [^[:lower:]]*", "wc -l [[:digit:][:upper:]_]*", "wc -l [a-c[:digit:]]*", "wc -l [[:alpha:]][[:digit:]]",
-		"cat [[:upper:]]\"\"*", "wc -l [:upper:]*", "wc -l [[:upper:]", "echo ./[[:punct:]]*", "ls [[:space:]]*; wc -l [\"[:upper:]\"]*", "echo sr[[:lower:]]/*.go",
+		"ls [[:upper:]]*", "ls -d [![:upper:]]*", "ls -d [^[:lower:]]*", "wc -l [[:digit:][:upper:]_]*", "wc -l [a-c[:digit:]]*",
+		"wc -l [[:alpha:]][[:digit:]]",
+		"cat [[:upper:]]\"\"*", "wc -l [:upper:]*", "wc -l [[:upper:]", "echo ./[[:punct:]]*", "ls [[:space:]]*; wc -l [\"[:upper:]\"]*",
+		"echo sr[[:lower:]]/*.go",
 	} {
 		v := judge(line)
 		if v.Decision != shell.Auto {
@@ -42,7 +45,8 @@ func TestCharacterClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"ls [[.a.]]*", "ls [[=a=]]*", "ls [[:nope:]]*", "ls [[:up\"p\"er:]]*", "ls [[:\\upper:]]*", "cat Z[[:lower:]]*", "cat [[:upper:]]*", "cat /etc/[[:lower:]]hadow",
+		"ls [[.a.]]*", "ls [[=a=]]*", "ls [[:nope:]]*", "ls [[:up\"p\"er:]]*", "ls [[:\\upper:]]*",
+		"cat Z[[:lower:]]*", "cat [[:upper:]]*", "cat /etc/[[:lower:]]hadow",
 		"cat ~/.ssh/i[[:lower:]]_rsa",
 	} {
 		if v := judge(line); v.Decision != shell.Ask {

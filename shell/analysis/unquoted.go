@@ -168,7 +168,10 @@ func braceLike(w *syntax.Word) bool {
 }
 
 // classes are the character classes of POSIX (IEEE Std 1003.1, 9.3.5), and bash's own word.
-var classes = []string{"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word", "xdigit"}
+var classes = []string{
+	"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
+	"lower", "print", "punct", "space", "upper", "word", "xdigit",
+}
 
 // namedSet returns the length of the character class that s begins with, "[:upper:]". It is negative for another set
 // by name, which is not understood: a collating symbol, an equivalence class, an unknown or partly quoted name; and 0

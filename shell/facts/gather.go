@@ -269,8 +269,8 @@ func (g *gatherer) glob(pattern string) shell.GlobFact {
 	return f
 }
 
-// negated writes a shell's pattern for filepath.Match, to which [!a] is a set of two characters, and which knows no
-// classes: what has one becomes ?, as which characters are of a class depends on the locale.
+// negated translates a shell's pattern for filepath.Match, to which [!a] is a set of two characters, and which knows no
+// classes: a set with a class becomes ?, because the members of a class depend on the locale.
 func negated(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
