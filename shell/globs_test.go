@@ -26,9 +26,11 @@ func TestCharacterClasses(t *testing.T) {
 		return v
 	}
 	for _, line := range []string{
-		"ls [[:upper:]]*", "ls -d [![:upper:]]*", "ls -d [^[:lower:]]*", "wc -l [[:digit:][:upper:]_]*", "wc -l [a-c[:digit:]]*",
+		"ls [[:upper:]]*", "ls -d [![:upper:]]*", "ls -d [^[:lower:]]*", "wc -l [[:digit:][:upper:]_]*",
+		"wc -l [a-c[:digit:]]*",
 		"wc -l [[:alpha:]][[:digit:]]",
-		"cat [[:upper:]]\"\"*", "wc -l [:upper:]*", "wc -l [[:upper:]", "echo ./[[:punct:]]*", "ls [[:space:]]*; wc -l [\"[:upper:]\"]*",
+		"cat [[:upper:]]\"\"*", "wc -l [:upper:]*",
+		"wc -l [[:upper:]", "echo ./[[:punct:]]*", "ls [[:space:]]*; wc -l [\"[:upper:]\"]*",
 		"echo sr[[:lower:]]/*.go",
 	} {
 		v := judge(line)
