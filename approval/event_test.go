@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -215,6 +216,50 @@ func TestExcluded(t *testing.T) {
 	}
 	if !strings.Contains(string(seen), `"user":"me"`) {
 		t.Errorf("what is not excluded is missing in %s", seen)
+	}
+}
+
+// TestExcludedPayload: exclusion never leaves a payload that equals the payload of
+// another call, and the digest in its place tells nothing of the value (R-AP-03, R-AP-05).
+func TestExcludedPayload(t *testing.T) {
+	type args = map[string]any
+	whole := approval.PayloadFunc(func(a map[string]any) map[string]any { return a })
+	body := approval.PayloadFunc(func(a map[string]any) map[string]any { return args{"body": a["body"]} })
+	nested := approval.PayloadFunc(func(a map[string]any) map[string]any { return args{"mail": args{"body": a["body"]}} })
+	listed := approval.PayloadFunc(func(a map[string]any) map[string]any {
+		return args{"mails": []any{args{"body": a["body"]}}}
+	})
+	for name, opts := range map[string][]approval.Option{
+		"all excluded": {approval.Exclude("body")},
+		"whole":        {approval.Exclude("body"), whole},
+		"one":          {approval.Exclude("body"), body},
+		"nested":       {approval.Exclude("body"), nested},
+		"listed":       {approval.Exclude("body"), listed},
+		"before":       {listed, approval.Exclude("body", "mails")},
+	} {
+		payload := func(text any) map[string]any {
+			return approval.SimpleRequest("send", args{"body": text}, opts...).Payload
+		}
+		one, same, other := payload("hunter2"), payload("hunter2"), payload("hunter3")
+		if !approval.EqualPayload(one, same) || approval.EqualPayload(one, other) || approval.EqualPayload(one, args{}) {
+			t.Errorf("%s: payloads %v, %v, %v", name, one, same, other)
+		}
+		if text := fmt.Sprint(one); strings.Contains(text, "hunter2") || strings.Contains(text, "body") {
+			t.Errorf("%s: the payload tells %s", name, text)
+		}
+		if approval.EqualPayload(payload(t), payload(t)) {
+			t.Errorf("%s: a value without a fingerprint equals itself", name)
+		}
+	}
+	// Where a value is left, or there was none, the author's granularity holds.
+	for _, a := range []args{{"to": "a", "body": "x"}, {"to": "a", "body": "y"}} {
+		p := approval.SimpleRequest("send", a, approval.Exclude("body")).Payload
+		if !approval.EqualPayload(p, args{"to": "a"}) {
+			t.Errorf("the payload of %v is %v", a, p)
+		}
+	}
+	if p := approval.SimpleRequest("send", args{}, approval.Exclude("body")).Payload; len(p) != 0 {
+		t.Errorf("the payload of no arguments is %v", p)
 	}
 }
 

@@ -1,6 +1,10 @@
 package approval
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,8 +43,8 @@ func Exclude(keys ...string) Option {
 }
 
 // PayloadFunc makes the payload from the arguments. It is given all of them,
-// so that it may hash what it must not show; excluded keys are removed from
-// what it returns.
+// so that it may hash values that must not be shown; excluded keys are removed
+// from its result.
 func PayloadFunc(f func(args map[string]any) map[string]any) Option {
 	return func(s *simple) { s.payload = f }
 }
@@ -50,21 +54,24 @@ func Shape(f func(*Request)) Option {
 	return func(s *simple) { s.shape = append(s.shape, f) }
 }
 
-// SimpleRequest makes a request from a call's arguments.
+// SimpleRequest makes a request from a call's arguments. Where exclusion leaves
+// no value in the payload, the payload holds a keyed digest of the excluded
+// values instead: an empty payload would equal that of every other call.
 func SimpleRequest(tool string, args map[string]any, opts ...Option) *Request {
 	s := simple{exclude: map[string]bool{}}
 	for _, o := range opts {
 		o(&s)
 	}
 	shown := without(args, s.exclude)
-	r := &Request{Tool: tool, Payload: shown}
+	r := &Request{Tool: tool, Payload: distinct(shown, args)}
 	if s.describe != nil {
 		r.Description = s.describe(shown)
 	} else {
 		r.Description = describeCall(tool, shown)
 	}
 	if s.payload != nil {
-		r.Payload = without(s.payload(args), s.exclude)
+		made := s.payload(args)
+		r.Payload = distinct(without(made, s.exclude), made)
 	}
 	for _, f := range s.shape {
 		f(r)
@@ -77,6 +84,45 @@ func RequireApproval(tool string, opts ...Option) Checker {
 	return CheckFunc(func(c Context) (*Request, error) {
 		return SimpleRequest(tool, c.Args, opts...), nil
 	})
+}
+
+// digestKey keys the digests of excluded values. It lives as long as the process,
+// so that a record of a digest tells nothing of the value.
+var digestKey = rand.Text()
+
+// distinct returns left, which is all without the excluded keys, with a digest of
+// all where left has lost its last value.
+func distinct(left, all map[string]any) map[string]any {
+	if hasValue(left) || !hasValue(all) {
+		return left
+	}
+	print, err := Fingerprint(all)
+	if err != nil { // it has no fingerprint, and equals nothing
+		return map[string]any{"excluded": rand.Text()}
+	}
+	mac := hmac.New(sha256.New, []byte(digestKey))
+	mac.Write(print[:])
+	return map[string]any{"excluded": hex.EncodeToString(mac.Sum(nil))}
+}
+
+// hasValue reports whether v holds anything besides nil and empty containers.
+func hasValue(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		for _, x := range v {
+			if hasValue(x) {
+				return true
+			}
+		}
+		return false
+	case map[string]string:
+		return len(v) > 0
+	case []any:
+		return slices.ContainsFunc(v, hasValue)
+	}
+	return true
 }
 
 // without is a deep copy of args that lacks the excluded keys.

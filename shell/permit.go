@@ -37,7 +37,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 			if !r.words.Permits(c.Args) {
 				continue
 			}
-			operands, joined := j.inSandboxes(c, r.Paths), j.joinedInSandboxes(c, r.Paths)
+			operands, joined := j.inSandboxes(c, &r), j.joinedInSandboxes(c, r.Paths)
 			if !operands || !joined {
 				continue
 			}
@@ -47,7 +47,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 				j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + r.Pattern + " is about", rule: r.name, offset: c.Offset, end: c.End, text: f.text})
 				continue
 			}
-			if answer == pattern.No || !j.inSandboxes(c, r.Paths) {
+			if answer == pattern.No || !j.inSandboxes(c, &r) {
 				continue
 			}
 		}

@@ -194,6 +194,51 @@ func TestOperatorDanger(t *testing.T) {
 	}
 }
 
+// seedRules are commands under the rules of TestSeedRules.
+var seedRules = []struct {
+	line        string
+	want        shell.Decision
+	description string
+	network     string
+}{
+	{"git status", shell.Auto, "", "none"},
+	{"git status -s", shell.Auto, "", "none"},
+	{"git add main.go", shell.Ask, "Stage files for commit", "none"},
+	{"git commit -m x", shell.Ask, "Create a commit", "none"},
+	{"git -C sub commit -m x", shell.Ask, "Create a commit", "none"},
+	{"rm notes.txt", shell.Block, "", "none"},
+	{"ls && rm notes.txt", shell.Block, "", "none"},
+	{"/bin/rm notes.txt", shell.Block, "", "none"},
+	{"sudo r\"m\" notes.txt", shell.Block, "", "none"},
+	{"pytest", shell.Ask, "", "none"}, // no path: the condition on paths does not hold
+	{"pytest -q", shell.Ask, "", "none"},
+	{"pytest --", shell.Ask, "", "none"},
+	{"cd output && pytest", shell.Ask, "", "none"},
+	{"pytest -q output/x.py", shell.Auto, "", "none"},
+	{"cargo test", shell.Ask, "", "none"},
+	{"cargo test output/a", shell.Ask, "", "none"}, // "test" may be a path, too
+	{"cargo-clean output/a", shell.Auto, "", "none"},
+	{"cargo-clean", shell.Ask, "", "none"},
+	{"cargo clippy", shell.Ask, "", "none"},
+	{"pytest output/test_a.py", shell.Auto, "", "none"},
+	{"pytest tests/test_a.py", shell.Ask, "", "none"},
+	{"pytest output/../tests/test_a.py", shell.Ask, "", "none"},
+	{"pytest --rootdir=/etc output/a.py", shell.Ask, "", "none"},
+	{"pytest --rootdir=tests output/a.py", shell.Ask, "", "none"},
+	{"pytest --maxfail=3 -xvs output/a.py", shell.Auto, "", "none"},
+	{"pytest output/1 output/2 output/3 output/4 output/5 output/6", shell.Auto, "", "none"},
+	{"pytest -coutput/a.ini output/a.py", shell.Auto, "", "none"},
+	{"pytest -ctests output/a.py", shell.Ask, "", "none"},
+	{"pytest -c.. output/a.py", shell.Ask, "", "none"},
+	{"pytest -xctests/a.ini output/a.py", shell.Ask, "", "none"},
+	{"pytest -xc/etc/a.ini output/a.py", shell.Ask, "", "none"},
+	{"pytest -- -ctests", shell.Ask, "", "none"},
+	{"pytests", shell.Ask, "", "none"},
+	{"npm install", shell.Ask, "", "full"},
+	{"ls && npm install", shell.Ask, "", "full"},
+	{"frobnicate", shell.Ask, "", "none"},
+}
+
 // R-SH-01: the specification's example of shell rules behaves as written.
 func TestSeedRules(t *testing.T) {
 	var file struct{ Shell shell.Config }
@@ -221,6 +266,18 @@ paths = ["output"]  # Only if paths are in sandbox
 network = "none"
 examples = {match = ["pytest", "pytest -q output/x.py"], not_match = ["pytests", "ls"]}
 [[shell.rules]]
+pattern = "cargo test"
+approval = false
+paths = ["output"]
+[[shell.rules]]
+pattern = "cargo-cl*"
+approval = false
+paths = ["output"]
+[[shell.rules]]
+pattern = "cargo clippy"
+approval = false
+paths = ["root"]
+[[shell.rules]]
 pattern = "npm install"
 approval = true
 network = "full"
@@ -228,42 +285,9 @@ network = "full"
 	if err != nil {
 		t.Fatal(err)
 	}
-	file.Shell.Paths = map[string]string{"output": "/p/output"}
+	file.Shell.Paths = map[string]string{"output": "/p/output", "root": "/p"}
 	tool := newTool(t, file.Shell)
-	for _, c := range []struct {
-		line        string
-		want        shell.Decision
-		description string
-		network     string
-	}{
-		{"git status", shell.Auto, "", "none"},
-		{"git status -s", shell.Auto, "", "none"},
-		{"git add main.go", shell.Ask, "Stage files for commit", "none"},
-		{"git commit -m x", shell.Ask, "Create a commit", "none"},
-		{"git -C sub commit -m x", shell.Ask, "Create a commit", "none"},
-		{"rm notes.txt", shell.Block, "", "none"},
-		{"ls && rm notes.txt", shell.Block, "", "none"},
-		{"/bin/rm notes.txt", shell.Block, "", "none"},
-		{"sudo r\"m\" notes.txt", shell.Block, "", "none"},
-		{"pytest", shell.Auto, "", "none"},
-		{"pytest output/test_a.py", shell.Auto, "", "none"},
-		{"pytest tests/test_a.py", shell.Ask, "", "none"},
-		{"pytest output/../tests/test_a.py", shell.Ask, "", "none"},
-		{"pytest --rootdir=/etc output/a.py", shell.Ask, "", "none"},
-		{"pytest --rootdir=tests output/a.py", shell.Ask, "", "none"},
-		{"pytest --maxfail=3 -xvs output/a.py", shell.Auto, "", "none"},
-		{"pytest output/1 output/2 output/3 output/4 output/5 output/6", shell.Auto, "", "none"},
-		{"pytest -coutput/a.ini output/a.py", shell.Auto, "", "none"},
-		{"pytest -ctests output/a.py", shell.Ask, "", "none"},
-		{"pytest -c.. output/a.py", shell.Ask, "", "none"},
-		{"pytest -xctests/a.ini output/a.py", shell.Ask, "", "none"},
-		{"pytest -xc/etc/a.ini output/a.py", shell.Ask, "", "none"},
-		{"pytest -- -ctests", shell.Ask, "", "none"},
-		{"pytests", shell.Ask, "", "none"},
-		{"npm install", shell.Ask, "", "full"},
-		{"ls && npm install", shell.Ask, "", "full"},
-		{"frobnicate", shell.Ask, "", "none"},
-	} {
+	for _, c := range seedRules {
 		v := judgePlain(tool, shell.Command{Line: c.line, Cwd: "/p", Project: "/p"})
 		if v.Decision != c.want || v.Network != c.network || c.description != "" && v.Description != c.description {
 			t.Errorf("%q: %s, %q, network %s; want %s, %q, %s: %s", c.line, v.Decision, v.Description, v.Network, c.want, c.description, c.network, v.Why)

@@ -224,14 +224,25 @@ func (j *judging) flagUnknown(r *analysis.Redir) {
 	}
 }
 
-// inSandboxes says whether every path argument of a call lies in one of the
-// named sandboxes. Any operand may be a path, so each is taken for one.
-func (j *judging) inSandboxes(c *analysis.Call, names []string) bool {
-	if len(names) == 0 {
+// inSandboxes reports whether a call has path arguments and each lies in one of the
+// sandboxes that its rule names. Any operand may be a path, so each counts as one; a
+// word that the rule's pattern spells out ("status" of "git status") is no argument.
+func (j *judging) inSandboxes(c *analysis.Call, r *rule) bool {
+	if len(r.Paths) == 0 {
 		return true
 	}
+	operands := j.operands(c)
+	spelled := 0
+	for i, w := range r.words.First() {
+		if i > 0 && !strings.HasPrefix(w, "-") && !looksLikePath(w) {
+			spelled++
+		}
+	}
+	if len(operands) <= spelled {
+		return false
+	}
 	known := true
-	for _, op := range j.operands(c) {
+	for _, op := range operands {
 		if op.home {
 			return false
 		}
@@ -246,7 +257,7 @@ func (j *judging) inSandboxes(c *analysis.Call, names []string) bool {
 				known = false
 				continue
 			}
-			if fact.Err != "" || !j.inSandbox(path.Clean(p), names) || !j.inSandbox(fact.Real, names) {
+			if fact.Err != "" || !j.inSandbox(path.Clean(p), r.Paths) || !j.inSandbox(fact.Real, r.Paths) {
 				return false
 			}
 		}
