@@ -26,6 +26,7 @@ const module = "sandboxd"
 // sub-packages aside. A room that is not listed here does not belong.
 var mayImport = map[string][]string{
 	"approval":            {},
+	"approval/answerer":   {"approval", "process"},
 	"audit":               {},
 	"broker":              {"audit", "ipc"},
 	"bwrap":               {"profile"},
@@ -48,7 +49,7 @@ var mayImport = map[string][]string{
 	"supervisor":          {"approval", "audit", "config", "egress", "files", "process", "profile", "sandbox", "shell", "watch"},
 	"watch":               {},
 	"cmd/internal/paths":  {},
-	"cmd/sandboxd":        {"approval", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sandboxd":        {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sandboxd-launch": {"sandbox/stage"},
 	"cmd/sbx":             {"cmd/internal/paths", "ipc", "hook", "mcp", "audit", "display", "process"},
 	// Rooms of tests only.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sandboxd/approval"
+	"sandboxd/approval/answerer"
 	"sandboxd/audit"
 	"sandboxd/config"
 	"sandboxd/gateway"
@@ -64,25 +65,43 @@ type codeKey struct {
 
 var _ ipc.Backend = (*backend)(nil)
 
-// Admit decides who may connect at all (R-IP-01). A process inside a sandbox,
-// ours or another, reaches neither socket.
+// Admit decides whether a process may connect to a socket at all (R-IP-01). A process inside a sandbox,
+// ours or another, reaches neither.
 func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
-	if p.UID != os.Geteuid() && !(role == ipc.RoleApprover && b.isBrokered() && answersForOthers(p.UID)) {
-		return &ipc.Error{Code: ipc.CodeForbidden, Message: fmt.Sprintf("this daemon serves user %d only", os.Geteuid())}
-	}
-	if role == ipc.RoleApprover && p.UID == os.Geteuid() && !b.sup.Config().Daemon.OwnApprover {
-		return &ipc.Error{Code: ipc.CodeForbidden, Message: "[daemon] own_approver = false: this user's questions are answered by others", Hint: "ask a member of the group sandboxd-approvers"}
-	}
-	if !p.Inside() && !startedHere(p) {
-		return nil
-	}
-	if role == ipc.RoleAgent && b.sup.Config().Sandbox.AgentSocket {
-		if e := b.sup.SandboxOf(peerOf(p)); e != nil && e.Request.Agent {
-			return nil // what it asks for runs within its sandbox's profile
+	peer := answerer.Peer{UID: p.UID, Inside: p.Inside() || startedHere(p)}
+	own := answerer.OwnAccepted
+	if role == ipc.RoleApprover {
+		peer.ForOthers = p.UID != os.Geteuid() && b.isBrokered() && answersForOthers(p.UID)
+		if !b.sup.Config().Daemon.OwnApprover {
+			own = answerer.OwnRefused
 		}
 	}
-	return &ipc.Error{Code: ipc.CodeForbidden, Message: "a process in another pid namespace, such as a sandbox, may not use this socket",
-		Hint: "inside a sandbox of ours run the command directly; a container has a daemon of its own, in a directory of its own (--socket-dir)"}
+	err := answerer.Admit(peer, os.Geteuid(), own)
+	refused := &ipc.Error{Code: ipc.CodeForbidden}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, answerer.ErrOtherUser):
+		refused.Message = fmt.Sprintf("this daemon serves user %d only", os.Geteuid())
+	case errors.Is(err, answerer.ErrOwnUser):
+		refused.Message, refused.Hint = err.Error(), "ask a member of the group sandboxd-approvers"
+	case role == ipc.RoleAgent && b.agentInside(p):
+		return nil // its requests run within its sandbox's profile
+	default:
+		refused.Message = err.Error()
+		refused.Hint = "inside a sandbox of ours run the command directly; a container has a daemon of its own, " +
+			"in a directory of its own (--socket-dir)"
+	}
+	return refused
+}
+
+// agentInside reports whether p runs in a sandbox of ours that was started as an agent's.
+func (b *backend) agentInside(p ipc.Peer) bool {
+	if !b.sup.Config().Sandbox.AgentSocket {
+		return false
+	}
+	e := b.sup.SandboxOf(peerOf(p))
+	return e != nil && e.Request.Agent
 }
 
 // startedHere reports whether p descends from this daemon: all that does runs in

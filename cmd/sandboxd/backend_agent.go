@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sandboxd/approval/answerer"
 	"sandboxd/ipc"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
@@ -269,10 +270,10 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 	}
 	if c.Role == ipc.RoleApprover {
 		// Who asks can't lift the stop that a person has set, as it can't answer.
-		switch related := relation(c.Peer, s.Peer, s.Peer); {
-		case related != "" && cleared != "":
-			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: related + " can't let the session go on", Hint: "from another terminal: sbx session resume " + s.ID}
-		case related != "":
+		switch related := relatedToSession(c.Peer, s); {
+		case related != answerer.Unrelated && cleared != "":
+			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: string(related) + " can't resume the session", Hint: "from another terminal: sbx session resume " + s.ID}
+		case related != answerer.Unrelated:
 			return ipc.Turn{Turn: s.Turn()}, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sandboxd/approval"
+	"sandboxd/approval/answerer"
 	"sandboxd/audit"
 	"sandboxd/ipc"
 	"sandboxd/supervisor"
@@ -185,11 +186,7 @@ func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 // repeated is an answer to a question that is decided: whoever said the same
 // before gets the same receipt, any other hears who was first (R-AP-15).
 func (b *backend) repeated(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
-	via := approval.ViaRemote
-	if c.Peer.TTY != 0 {
-		via = approval.ViaTerminal
-	}
-	by := identity(c, via)
+	by := identity(c, answerer.Via(memberOf(peerOf(c.Peer))))
 	answer := answerOf(a, by)
 	if a.Scope == "group" {
 		b.mu.Lock()
@@ -219,34 +216,22 @@ func pick(what, id string, n int) (int, error) {
 	return i, nil
 }
 
-// mayAnswer keeps those who asked from answering: the process itself, its
-// ancestors' tree and its terminal's session, as far as the kernel tells
-// (R-IP-01). The exceptions are the person at the terminal of `sbx run`, and, where
-// the configuration says so, the one at the client of `sbx mcp`.
+// mayAnswer returns the way of a connection's answer to a question, or an error where the process tree that asked
+// would answer itself (R-IP-01).
 func (b *backend) mayAnswer(p ipc.Peer, q approval.Pending) (approval.Via, error) {
 	e := b.sup.ExecAsking(q.ID)
-	via := approval.ViaRemote
-	if p.TTY != 0 {
-		via = approval.ViaTerminal
-	}
 	if e == nil {
-		// Every question has an asker, from whom nobody can be told apart where it is gone.
-		return via, &ipc.Error{Code: ipc.CodeStale, Message: "who asked this is gone", Hint: "look at the request again"}
+		return "", &ipc.Error{Code: ipc.CodeStale,
+			Message: "request " + q.ID + ": the requester has exited; nothing to answer", Hint: "look at the request again"}
 	}
-	asker := e.Peer
-	if p.PID == asker.PID && p.Start == asker.Start {
-		switch {
-		case q.Inline:
-			return approval.ViaInline, nil
-		case q.Client:
-			return approval.ViaClient, nil
-		}
-		return via, selfApproval("the process that asks")
+	via, err := answerer.May(treeOf(p), answerer.Question{
+		Requester: observed(e.Peer), Opener: observed(e.Session.Peer), Inline: q.Inline, Client: q.Client,
+	})
+	var related *answerer.RelatedError
+	if errors.As(err, &related) {
+		return via, selfApproval(related.Relation)
 	}
-	if related := relation(p, asker, e.Session.Peer); related != "" {
-		return via, selfApproval(related)
-	}
-	return via, nil
+	return via, err
 }
 
 // mayAnswerToo reports whether an answer that comes this way may decide another
@@ -261,8 +246,8 @@ func (b *backend) mayAnswerToo(c ipc.Caller, r approval.Ref, via approval.Via) b
 	return false
 }
 
-func selfApproval(who string) error {
-	return &ipc.Error{Code: ipc.CodeSelfApproval, Message: who + " can't answer", Hint: "answer from another terminal: sbx approve"}
+func selfApproval(r answerer.Relation) error {
+	return &ipc.Error{Code: ipc.CodeSelfApproval, Message: (&answerer.RelatedError{Relation: r}).Error(), Hint: "answer from another terminal: sbx approve"}
 }
 
 func (b *backend) News(_ context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
@@ -271,10 +256,7 @@ func (b *backend) News(_ context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.
 	if r.After > 0 {
 		sub = b.approvals.SubscribeAfter(who, r.After)
 	}
-	by := identity(c, approval.ViaRemote)
-	if c.Peer.TTY != 0 {
-		by.Via = approval.ViaTerminal
-	}
+	by := identity(c, answerer.Via(memberOf(peerOf(c.Peer))))
 	b.watchers.Add(1)
 	s := &newsStream{b: b, caller: c, sub: sub, disconnect: b.approvals.Connect(by)}
 	if r.After == 0 || sub.Seq() < r.After { // the latter counts in the stream of an earlier daemon
@@ -426,7 +408,7 @@ func (b *backend) SetMode(_ context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode
 	if err != nil {
 		return ipc.Mode{}, err
 	}
-	if related := relation(c.Peer, s.Peer, s.Peer); related != "" && !b.ownTerminal(c.Peer, s) {
+	if related := relatedToSession(c.Peer, s); related != answerer.Unrelated && !b.ownTerminal(c.Peer, s) {
 		return ipc.Mode{}, selfApproval(related)
 	}
 	was := wireModeName(b.approvals.Mode(s.Ref()).Mode)
@@ -455,10 +437,10 @@ func (b *backend) SetMode(_ context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode
 	return answer, nil
 }
 
-// ownTerminal: the person at the very terminal of a command-line session may
-// change its mode where inline answers are allowed.
+// ownTerminal reports whether p is at the terminal of a command-line session in which inline answers are permitted.
 func (b *backend) ownTerminal(p ipc.Peer, s *supervisor.Session) bool {
-	return s.Kind == supervisor.KindCLI && p.TTY != 0 && p.TTY == s.Peer.TTY && b.sup.Config().Approval.Inline
+	return s.Kind == supervisor.KindCLI && b.sup.Config().Approval.Inline &&
+		answerer.OwnTerminal(memberOf(peerOf(p)), memberOf(s.Peer))
 }
 
 func (b *backend) Trusted(_ context.Context, c ipc.Caller) (ipc.TrustList, error) {
@@ -492,8 +474,9 @@ func (b *backend) mayTrust(p ipc.Peer, dir string) error {
 		if root, err := os.Stat(s.Root); err != nil || !os.SameFile(there, root) || b.ownTerminal(p, s) {
 			continue
 		}
-		if related := relation(p, s.Peer, s.Peer); related != "" {
-			return &ipc.Error{Code: ipc.CodeSelfApproval, Message: related + " can't trust the project of its session", Hint: "in another terminal: sbx trust " + s.Root}
+		if related := relatedToSession(p, s); related != answerer.Unrelated {
+			return &ipc.Error{Code: ipc.CodeSelfApproval, Hint: "in another terminal: sbx trust " + s.Root,
+				Message: string(related) + " can't trust the project of its session"}
 		}
 	}
 	return nil

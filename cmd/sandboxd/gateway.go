@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 
+	"sandboxd/approval/answerer"
 	"sandboxd/config"
 	"sandboxd/gateway"
 	"sandboxd/ipc"
@@ -49,14 +50,13 @@ func (b *backend) serveWithGateway(ctx context.Context, server *ipc.Server) erro
 	return errors.Join(err, <-gated)
 }
 
-// relatedTo says what keeps a process from answering a question, "" where
-// nothing does.
+// relatedTo returns the tie that keeps the process behind a front end from answering a question, "" for none.
 func (b *backend) relatedTo(p ipc.Peer, id string) string {
 	e := b.sup.ExecAsking(id)
 	if e == nil {
 		return ""
 	}
-	return belongs(p, e.Peer, e.Session.Peer)
+	return string(answerer.RelatedFront(treeOf(p), observed(e.Peer), observed(e.Session.Peer)))
 }
 
 // gate is the gateway, or why there is none.
