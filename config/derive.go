@@ -19,18 +19,31 @@ type Session struct {
 }
 
 // Ceiling is the intersection of the operator's profiles; without any it is
-// everything. What they hide and protect goes through held, which may add to
-// it where paths lead on this host; nil adds nothing.
-func (c *Config) Ceiling(v document.Variables, held func([]string, document.Variables) []string) (profile.Profile, error) {
+// everything.
+func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {
 	docs := make([]*document.Document, len(c.Profiles))
 	for i, p := range c.Profiles {
-		doc := *p.Document
-		if held != nil {
-			doc.Paths.Hide, doc.Paths.Protect = held(doc.Paths.Hide, v), held(doc.Paths.Protect, v)
-		}
-		docs[i] = &doc
+		docs[i] = p.Document
 	}
 	return document.Ceiling(docs, v)
+}
+
+// Granted are the paths outside of the project, or below links in it, to which the
+// configuration gives a session's commands access.
+func (c *Config) Granted(s Session) []string {
+	return s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write))
+}
+
+// Writable are the trees that the configuration lets a session's commands write
+// besides its project.
+func (c *Config) Writable(s Session) []string {
+	list := s.paths(c.Sandbox.Write)
+	for name, root := range c.roots(s.Project) {
+		if c.Files.Paths[name].Mode == "rw" {
+			list = append(list, root)
+		}
+	}
+	return list
 }
 
 // ProfileTools is what document.Derive needs to know of the configuration for one
@@ -80,6 +93,9 @@ func (c *Config) readOnly() []string {
 	}
 	return append(slices.Clone(c.Sandbox.ReadOnly), c.Approval.RuleProgram)
 }
+
+// HasCache reports whether presets let tools keep anything between runs.
+func (c *Config) HasCache() bool { return len(c.profilePresets()) > 0 }
 
 // profilePresets are the presets that open paths to the sandbox; the others
 // only let commands run unasked.

@@ -94,7 +94,7 @@ func TestCeiling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := cfg.Ceiling(document.Variables{Project: "/p", Home: "/h", Tmp: "/tmp"}, nil)
+	p, err := cfg.Ceiling(document.Variables{Project: "/p", Home: "/h", Tmp: "/tmp"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ var keys = []key{
 
 	{name: "sandbox.require_os_sandbox", merge: narrow, within: requiresMore, doc: "true, false, or the protections that must be there"},
 	{name: "sandbox.os_sandbox_fallback", merge: narrow, words: []string{"refuse_tools", "fail_fast"}, doc: "what happens where they are not: fail_fast or refuse_tools"},
-	{name: "sandbox.read", merge: grant, within: pathInList, doc: "further paths that commands may read; a symbolic link stands for what it leads to, under whose name commands find it"},
+	{name: "sandbox.read", merge: grant, within: pathInList, doc: "further paths that commands may read; a symbolic link stands for what it leads to, under whose name commands find it, and grants nothing where commands can change it"},
 	{name: "sandbox.write", merge: grant, within: pathInList, doc: "further paths that commands may read and write; links as in read"},
 	{name: "sandbox.hidden", merge: restrict, project: true, doc: "paths that commands cannot reach"},
 	{name: "sandbox.read_only", merge: restrict, project: true, doc: "paths that commands cannot change"},

@@ -281,3 +281,32 @@ func TestLittleProcessorTime(t *testing.T) {
 		t.Errorf("%+v", got.exit)
 	}
 }
+
+// R-FS-07: what the sandbox of a file worker is compared by tells apart all that a sandbox that waits is compared by: a
+// file that was unlinked and linked again has no mount inside any more, and the same number.
+func TestViewOfAnExchangedFile(t *testing.T) {
+	dir, h := workDir(t), testHost
+	file := filepath.Join(dir, "secret")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write,
+		Path: dir}, {Kind: profile.Hide, Path: file}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := h.Plan(Request{Profile: p, Command: Command{Argv: []string{"/bin/true"}, Dir: "/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := h.View(plan)
+	if before == "" || h.View(plan) != before {
+		t.Fatalf("the view of what did not change: %q, then %q", before, h.View(plan))
+	}
+	if err := errors.Join(os.Link(file, file+".new"), os.Remove(file), os.Rename(file+".new", file)); err != nil {
+		t.Fatal(err)
+	}
+	if h.View(plan) == before {
+		t.Error("a file that was linked anew has the same view")
+	}
+}

@@ -4,12 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"syscall"
 
 	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
@@ -80,33 +76,6 @@ type Plan struct {
 // Mounts are the paths of mounts, and whether each keeps the command from changing
 // what the host has there and, as far as no other lies below, below. It must not be changed.
 func (p *Plan) Mounts() map[string]bool { return p.holds }
-
-// View tells sandboxes apart that show the host differently: by what is laid,
-// and by which files and directories of the host it is laid with. A sandbox that
-// goes on after its view has changed could hold less than a new one.
-func (p *Plan) View() string {
-	h := sha256.New()
-	fmt.Fprintln(h, p.Digest())
-	paths := slices.Collect(maps.Keys(p.holds))
-	for _, r := range p.Profile.PathRules() {
-		paths = append(paths, r.Path) // Landlock's rules are about what stood there, too
-	}
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		if info, err := os.Lstat(path); err == nil {
-			fmt.Fprintln(h, path, identity(info))
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// identity is what a file has for as long as it exists.
-func identity(info os.FileInfo) string {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fmt.Sprint(st.Dev, st.Ino, info.Mode().Type())
-	}
-	return info.Mode().Type().String()
-}
 
 // Digest is what an answer is bound to: everything that decides what runs and
 // what it may touch.

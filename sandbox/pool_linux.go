@@ -58,6 +58,23 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.holds) == 0 || p.most == 0 {
 		return v, false
 	}
+	return p.now(plan)
+}
+
+// View tells sandboxes of a plan apart that show the host differently: by how they are
+// made, and by which files and directories of the host they are made with. A sandbox
+// that continues after its view has changed could hold less than a new one. "": that
+// can't be told, and no two sandboxes are equal.
+func (h *Host) View(plan *Plan) string {
+	v, ok := h.pool.now(plan)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s %x", plan.Digest(), v)
+}
+
+// now is view for every plan.
+func (p *pool) now(plan *Plan) (v view, ok bool) {
 	b := make([]byte, 0, 8<<10)
 	text := func(s string) {
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(s)))

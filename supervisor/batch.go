@@ -83,7 +83,7 @@ func (s *Supervisor) foreseeFile(ctx context.Context, e *Exec, n NextCall, r *ap
 }
 
 func (s *Supervisor) foreseeTool(e *Exec, n NextCall, r *approval.Remaining) {
-	cfg, _, err := s.projectConfig(e.Session.Root)
+	cfg, _, err := s.projectConfig(e.Session)
 	if err != nil {
 		return
 	}

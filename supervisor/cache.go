@@ -7,15 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"sandboxd/config"
 )
 
 // cacheOf is where the tools of presets keep what they keep between runs in the
 // session's project: ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so
 // that what its commands leave there is executed by none of another project. ""
-// where there is none: a session without a project, a home directory that is
+// where there is none: a configuration without presets for the sandbox, a session without a project, a home
+// directory that is
 // not ours, or something else that lies there.
-func cacheOf(sess *Session) string {
-	if sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
+func cacheOf(cfg *config.Config, sess *Session) string {
+	if !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(sess.Root))

@@ -214,7 +214,7 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 
 // toolCall puts a call of a tool to the approval controller.
 func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []string, error) {
-	cfg, warnings, err := s.projectConfig(sess.Root)
+	cfg, warnings, err := s.projectConfig(sess)
 	if err != nil {
 		return approval.Call{}, nil, err
 	}

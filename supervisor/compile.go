@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"fmt"
 	"sync"
 
 	"sandboxd/config"
@@ -8,11 +9,12 @@ import (
 	"sandboxd/shell"
 )
 
-// compilation is what follows from the configuration and one project's own file,
-// and from nothing else: it is made once for every state of the two.
+// compilation is what follows from the configuration, one project's own file, and where
+// the paths of both lead: it is made once for every state of the three.
 type compilation struct {
-	base *config.Config // it was made from
-	text config.ProjectText
+	base  *config.Config // it was made from
+	text  config.ProjectText
+	links *links
 
 	cfg      *config.Config
 	warnings []string
@@ -20,23 +22,17 @@ type compilation struct {
 	project  *shell.Tool // judges by the project's own rules; nil: it has none
 }
 
-// profileKey is all that a session's profiles depend on.
+// profileKey is all that a session's profiles depend on besides links.
 type profileKey struct {
 	cfg                 *config.Config
 	root, home, network string
-	paths               string // the configured ones, with their links resolved
 	cache               string // of the project's own, where there is one
 	trusted, agent      bool
 }
 
-// toolsKey is all that config.ProfileTools depends on.
-type toolsKey struct {
-	cfg     *config.Config
-	session config.Session
-}
-
 // derived are the profiles of a session's commands.
 type derived struct {
+	links     *links // that they depend on
 	effective profile.Profile
 	operator  *profile.Profile // the ceiling alone; nil: there is none
 }
@@ -70,23 +66,26 @@ func (k *kept[K, V]) put(key K, v V) {
 // compile returns what follows from the configuration in force for a project.
 // The project's file is read anew every time: it may change between two
 // commands, and it can only tighten.
-func (s *Supervisor) compile(root string) (*compilation, error) {
-	text, err := config.ReadProject(root)
+func (s *Supervisor) compile(sess *Session) (*compilation, error) {
+	text, err := config.ReadProject(sess.Root)
 	if err != nil {
 		return nil, err
 	}
 	base := s.Config()
-	if c, ok := s.compiled.get(root); ok && c.base == base && sameText(c.text, text) {
+	key := compiledKey{sess.Root, sess.Home, sess.Peer.UID}
+	if c, ok := s.compiled.get(key); ok && c.base == base && sameText(c.text, text) &&
+		c.links.still(s.linksOf(c.cfg, sess)) {
 		return c, nil
 	}
-	cfg, found, err := base.WithProject(root, text)
+	cfg, found, err := base.WithProject(sess.Root, text)
 	if err != nil {
 		return nil, err
 	}
-	c := &compilation{base: base, text: text, cfg: cfg}
+	c := &compilation{base: base, text: text, cfg: cfg, links: s.linksOf(cfg, sess)}
 	for _, w := range found {
 		c.warnings = append(c.warnings, w.String())
 	}
+	c.resolve(sess)
 	if c.tool, err = shell.New(cfg.Shell); err != nil {
 		return nil, err
 	}
@@ -95,8 +94,32 @@ func (s *Supervisor) compile(root string) (*compilation, error) {
 			return nil, err
 		}
 	}
-	s.compiled.put(root, c)
+	s.compiled.put(key, c)
 	return c, nil
+}
+
+// resolve has the shell tool judge by the paths that the sandbox holds, and warns of
+// grants that lead through a link that commands can change.
+func (c *compilation) resolve(sess *Session) {
+	tool := &c.cfg.Shell
+	tool.Hidden, tool.Protected = c.links.targets(tool.Hidden, sess.Home), c.links.targets(tool.Protected, sess.Home)
+	if tool.ReadRoots != nil {
+		tool.ReadRoots = c.links.grants(tool.ReadRoots, sess.Home)
+	}
+	at := config.Session{Project: sess.Root, Home: sess.Home}
+	for _, path := range c.cfg.Granted(at) {
+		if real, loose := c.links.Resolve(path); loose {
+			c.warnings = append(c.warnings,
+				fmt.Sprintf("%s leads through a symbolic link that commands can change to %s: "+
+					"the configuration grants nothing there; name %s itself", path, real, real))
+		}
+	}
+}
+
+// compiledKey names a project of a user.
+type compiledKey struct {
+	root, home string
+	uid        int
 }
 
 func sameText(a, b config.ProjectText) bool {
@@ -105,8 +128,8 @@ func sameText(a, b config.ProjectText) bool {
 
 // projectConfig is the configuration with the project's own file. The caller
 // appends to the warnings, and to nothing else.
-func (s *Supervisor) projectConfig(root string) (*config.Config, []string, error) {
-	c, err := s.compile(root)
+func (s *Supervisor) projectConfig(sess *Session) (*config.Config, []string, error) {
+	c, err := s.compile(sess)
 	if err != nil {
 		return nil, nil, err
 	}

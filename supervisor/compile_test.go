@@ -28,7 +28,7 @@ func TestCompiledAnew(t *testing.T) {
 	sess := &Session{Root: root, Home: home, User: "eve"}
 	hides := func(name string) bool {
 		t.Helper()
-		c, err := s.compile(root)
+		c, err := s.compile(sess)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestCompiledAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := s.compile(root)
+		again, err := s.compile(sess)
 		if err != nil || again != c {
 			t.Errorf("what did not change was compiled twice (%v)", err)
 		}

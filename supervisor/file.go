@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -313,13 +312,4 @@ func (s *Supervisor) refuseFile(c *fileCall, j *fileJudgement, why *files.Confli
 		return err
 	}
 	return why
-}
-
-// place is where a session's file operations may lie.
-func (s *Supervisor) place(roots map[string]string, sess *Session) files.Place {
-	p := files.Place{Project: sess.Root, Roots: map[string]string{}}
-	for name, dir := range roots {
-		p.Roots[name] = RealPath(filepath.Clean(dir))
-	}
-	return p
 }

@@ -51,7 +51,7 @@ func (j *fileJudgement) needsPerson() bool {
 // judgeFile finds out what a request really is about, and what is to be thought
 // of it. It changes nothing and asks nobody.
 func (s *Supervisor) judgeFile(ctx context.Context, c *fileCall) (*fileJudgement, error) {
-	cfg, warnings, err := s.projectConfig(c.sess.Root)
+	cfg, warnings, err := s.projectConfig(c.sess)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +100,18 @@ func (s *Supervisor) judgeFile(ctx context.Context, c *fileCall) (*fileJudgement
 
 // fileRules compiles the rules for a session.
 func (s *Supervisor) fileRules(sess *Session, j *fileJudgement) error {
-	tools, err := s.tools(j.cfg, sess, true, "none")
+	at := s.linksOf(j.cfg, sess)
+	tools, err := s.tools(j.cfg, sess, true, "none", at)
 	if err != nil {
 		return err
 	}
-	roots := map[string]string{}
+	place := files.Place{Project: sess.Root, Roots: map[string]string{}}
 	for _, r := range tools.Roots {
-		roots[r.Name] = r.Path
+		place.Roots[r.Name] = filepath.Clean(r.Path)
+		if real, loose := at.Resolve(place.Roots[r.Name]); !loose {
+			place.Roots[r.Name] = real
+		}
 	}
-	place := s.place(roots, sess)
 	j.setup = worker.Setup{Config: j.cfg.Files, Place: place}
 	j.rules, err = files.NewRules(j.cfg.Files, place)
 	return err

@@ -94,7 +94,7 @@ func (s *Supervisor) startWorker(ctx context.Context, plan *sandbox.Plan, setup 
 		return nil, err
 	}
 	defer end.Close()
-	view := plan.View() // before the start: what changes meanwhile counts as changed
+	view := s.Host.View(plan) // before the start: what changes meanwhile counts as changed
 	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: theirs, Out: null, Err: end}, nil)
 	if err != nil {
 		ours.Close()
@@ -190,7 +190,7 @@ func (h *sessionWorker) use(ctx context.Context, s *Supervisor, plan *sandbox.Pl
 		return errWorkerClosed
 	}
 	key := setupKey(setup)
-	if w := h.live; w != nil && (w.gone() || w.setup != key || w.view != plan.View()) {
+	if w := h.live; w != nil && (w.gone() || w.setup != key || w.view == "" || w.view != s.Host.View(plan)) {
 		h.drop()
 	}
 	if h.live == nil {

@@ -22,7 +22,7 @@ import (
 // plan. It changes nothing and asks nobody.
 func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	sess, r := e.Session, e.Request
-	compiled, err := s.compile(sess.Root)
+	compiled, err := s.compile(sess)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (o *outlet) recheck() {
 // reachableNow is what the session's commands may reach by the configuration
 // that is in force.
 func (s *Supervisor) reachableNow(sess *Session, word string) (reachable, error) {
-	cfg, _, err := s.projectConfig(sess.Root)
+	cfg, _, err := s.projectConfig(sess)
 	if err != nil {
 		return reachable{}, err
 	}

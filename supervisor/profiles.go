@@ -1,10 +1,6 @@
 package supervisor
 
 import (
-	"path/filepath"
-	"slices"
-	"strings"
-
 	"sandboxd/config"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
@@ -12,25 +8,20 @@ import (
 
 // profiles derives what the session's commands may touch. effective is
 // derived ∩ operator; operator is the ceiling alone, nil where there is none.
-// What was derived is kept: it depends on nothing but what is in the key.
+// What was derived is cached by its key and used while every path of the
+// configuration leads where it led.
 func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
 	return s.profilesOf(cfg, sess, trusted, network, false)
 }
 
 // profilesOf is profiles; an agent reaches agent.sock besides.
 func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool, network string, agent bool) (effective profile.Profile, operator *profile.Profile, err error) {
-	tools, err := s.tools(cfg, sess, trusted, network)
-	if err != nil {
-		return effective, nil, err
-	}
-	if agent && s.agentSocket != "" {
-		tools.Sockets = append(tools.Sockets, filepath.Join(RealPath(filepath.Dir(s.agentSocket)), filepath.Base(s.agentSocket)))
-	}
-	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
-		paths: strings.Join(slices.Concat(tools.Read, []string{""}, tools.Write, []string{""}, tools.Hidden, []string{""}, tools.Protected), "\x00"), cache: tools.Cache}
+	now := s.linksOf(cfg, sess)
+	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent, cache: cacheOf(cfg, sess)}
 	known, ok := s.derived.get(key)
-	if !ok {
-		if known.effective, known.operator, err = derive(cfg, sess, tools); err != nil {
+	if !ok || !known.links.still(now) {
+		known = derived{links: now}
+		if known.effective, known.operator, err = s.derive(cfg, sess, key, now); err != nil {
 			return effective, nil, err
 		}
 		s.derived.put(key, known)
@@ -39,7 +30,16 @@ func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool,
 	return effective, operator, nil
 }
 
-func derive(cfg *config.Config, sess *Session, tools document.Tools) (effective profile.Profile, operator *profile.Profile, err error) {
+// derive depends on the key and on where links lead, and on nothing else.
+func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, at *links) (effective profile.Profile, operator *profile.Profile, err error) {
+	tools, err := s.tools(cfg, sess, key.trusted, key.network, at)
+	if err != nil {
+		return effective, nil, err
+	}
+	tools.Cache = key.cache
+	if key.agent && s.agentSocket != "" {
+		tools.Sockets = append(tools.Sockets, s.agentSocket)
+	}
 	mine, err := document.Derive(tools)
 	if err != nil {
 		return effective, nil, err
@@ -47,7 +47,7 @@ func derive(cfg *config.Config, sess *Session, tools document.Tools) (effective 
 	if len(cfg.Profiles) == 0 {
 		return mine, nil, nil
 	}
-	ceiling, err := cfg.Ceiling(sess.variables(), realIn)
+	ceiling, err := cfg.Ceiling(sess.variables(at))
 	if err != nil {
 		return effective, nil, err
 	}
@@ -56,29 +56,12 @@ func derive(cfg *config.Config, sess *Session, tools document.Tools) (effective 
 
 // tools is the configuration in the words of document.Derive. network is what
 // the deciding rule gives the command; the [network] section bounds it.
-func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string) (document.Tools, error) {
-	key := toolsKey{cfg, config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home}}
-	t, ok := s.configured.get(key)
-	if !ok {
-		var err error
-		if t, err = cfg.ProfileTools(key.session); err != nil {
-			return t, err
-		}
-		s.configured.put(key, t)
+func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string, at *links) (document.Tools, error) {
+	t, err := cfg.ProfileTools(config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home})
+	if err != nil {
+		return t, err
 	}
-	t.Read, t.Write, t.Sockets = slices.Clone(t.Read), slices.Clone(t.Write), slices.Clone(t.Sockets)
-	t.Daemon = s.own
-	if len(t.Presets) > 0 {
-		t.Cache = cacheOf(sess)
-	}
-	for _, list := range [][]string{t.Read, t.Write} {
-		for i, p := range list {
-			if filepath.IsAbs(p) {
-				list[i] = RealPath(p)
-			}
-		}
-	}
-	t.Hidden, t.Protected = alsoRealTargets(t.Hidden), alsoRealTargets(t.Protected)
+	t.Resolve, t.Daemon = at.Resolve, s.own
 	if network != "" {
 		mode, err := profile.ParseNetMode(network)
 		if err != nil {
@@ -93,49 +76,13 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	return t, nil
 }
 
-// realIn is alsoRealTargets for paths that may begin with a variable, as in the operator's documents.
-func realIn(list []string, v document.Variables) []string {
-	out := slices.Clone(list)
-	for _, target := range list {
-		for name, value := range map[string]string{"~/": v.Home, "${home}/": v.Home, "${project}/": v.Project, "${tmp}/": v.Tmp, "/": "/"} {
-			rest, ok := strings.CutPrefix(target, name)
-			if !ok || value == "" {
-				continue
-			}
-			path := strings.TrimSuffix(value, "/") + "/" + rest
-			out = append(out, alsoRealTargets([]string{path})[1:]...)
-		}
-	}
-	return out
-}
-
-// alsoRealTargets adds to a list of paths, "PATH/**/NAME" and bare names where the paths really are: what is granted
-// is granted there, and what is taken away must be as well.
-func alsoRealTargets(list []string) []string {
-	out := slices.Clone(list)
-	for _, target := range list {
-		path, name, named := strings.Cut(target, "/**")
-		if !filepath.IsAbs(path) {
-			continue
-		}
-		real := RealPath(path)
-		if named {
-			real = strings.TrimSuffix(real, "/") + "/**" + name
-		}
-		if !slices.Contains(out, real) {
-			out = append(out, real)
-		}
-	}
-	return out
-}
-
-func (s *Session) variables() document.Variables {
-	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp"}
+func (s *Session) variables(at *links) document.Variables {
+	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp", Resolve: at.Resolve}
 }
 
 // ProfileOf is the profile under which the session's commands run now.
 func (s *Supervisor) ProfileOf(sess *Session) (profile.Profile, error) {
-	cfg, _, err := s.projectConfig(sess.Root)
+	cfg, _, err := s.projectConfig(sess)
 	if err != nil {
 		return profile.Profile{}, err
 	}
@@ -149,7 +96,8 @@ func (s *Supervisor) OperatorProfile(uid int) (profile.Profile, error) {
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	return s.Config().Ceiling((&Session{Home: home, User: name}).variables(), realIn)
+	cfg, sess := s.Config(), &Session{Peer: Peer{UID: uid}, Home: home, User: name}
+	return cfg.Ceiling(sess.variables(s.linksOf(cfg, sess)))
 }
 
 // Paths are the files that the configuration comes from.

@@ -64,7 +64,7 @@ func (s *Supervisor) Prove(ctx context.Context, peer Peer) ([]Finding, error) {
 
 	cfg := s.Config()
 	sess := &Session{ID: "doctor", Peer: peer, Home: home, User: name}
-	tools, err := s.tools(cfg, sess, false, "")
+	tools, err := s.tools(cfg, sess, false, "", s.linksOf(cfg, sess))
 	if err != nil {
 		return nil, err
 	}

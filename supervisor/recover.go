@@ -72,7 +72,7 @@ func (s *Supervisor) sessionOf(r store.Record) (*Session, error) {
 // settle has a worker look at what became of a change that was cut off, clear
 // away what it left under temporary names, and notes the outcome.
 func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) error {
-	cfg, _, err := s.projectConfig(sess.Root)
+	cfg, _, err := s.projectConfig(sess)
 	if err != nil {
 		return err
 	}

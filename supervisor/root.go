@@ -83,19 +83,6 @@ func within(path, dir string) bool {
 	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// RealPath resolves as much of path as exists.
-func RealPath(path string) string {
-	path = filepath.Clean(path)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	parent := filepath.Dir(path)
-	if parent == path {
-		return path
-	}
-	return filepath.Join(RealPath(parent), filepath.Base(path))
-}
-
 // realHome is a home directory as roots are, by its real path: what is private and hidden there is so for the
 // directory itself.
 func realHome(home string) string {

@@ -36,7 +36,6 @@ import (
 	"sandboxd/egress"
 	"sandboxd/files/store"
 	"sandboxd/profile"
-	"sandboxd/profile/document"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
 )
@@ -80,8 +79,7 @@ type Supervisor struct {
 	trash       string
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
-	compiled    kept[string, *compilation] // by the project's root
-	configured  kept[toolsKey, document.Tools]
+	compiled    kept[compiledKey, *compilation]
 	derived     kept[profileKey, derived]
 	passed      kept[profile.Digest, []string] // of the daemon's own variables
 	gitFiles    kept[string, gitFiles]         // by the home directory

@@ -11,9 +11,12 @@ import (
 )
 
 // Tools is what the configuration of the file and shell tools, and a person's
-// trust, say about a session. Paths are real and absolute; lists of hidden
+// trust, say about a session. Paths are absolute; lists of hidden
 // and protected things may hold bare names, too, and "PATH/**/NAME".
 type Tools struct {
+	// Resolve says where paths lead. What is granted is granted there; what is
+	// hidden or protected is so there, too. nil: every path is real.
+	Resolve Resolve
 	// OS is whose system directories are meant, as runtime.GOOS names it;
 	// empty: "linux".
 	OS string
@@ -60,11 +63,11 @@ type Root struct {
 
 // Derive returns the profile of a session: what the system gives everyone,
 // the project, the tools' roots and the presets, less what is hidden and
-// protected. It reads nothing from the host. The caller intersects it with
-// the operator's.
+// protected. It asks the host nothing but by t.Resolve. The caller intersects
+// it with the operator's.
 func Derive(t Tools) (profile.Profile, error) {
 	d := derivation{Tools: t, host: profile.SystemOf(t.OS), grants: map[string]profile.Rule{}, caches: map[string]string{}}
-	d.vars = Variables{Project: t.Project, Home: t.Home, Tmp: d.host.Tmp}
+	d.vars = Variables{Project: t.Project, Home: t.Home, Tmp: d.host.Tmp, Resolve: t.Resolve}
 	for _, step := range []func() error{d.check, d.system, d.home, d.project, d.further, d.presets, d.restrict} {
 		if err := step(); err != nil {
 			return profile.Profile{}, err
@@ -184,6 +187,10 @@ func (d *derivation) root(r Root) error {
 		d.grants[p] = profile.Rule{Kind: profile.Allow, Access: (a | profile.Exec) & have, Path: p, Origin: origin}
 		return nil
 	}
+	p, loose := d.vars.real(p)
+	if loose {
+		return nil
+	}
 	d.roots = append(d.roots, p)
 	d.allow(p, a, origin)
 	return nil
@@ -203,6 +210,10 @@ func (d *derivation) further() error {
 			p, err := d.vars.expand(s)
 			if err != nil {
 				return fmt.Errorf("derive profile: %s: %w", list.word, err)
+			}
+			p, loose := d.vars.real(p)
+			if loose {
+				continue
 			}
 			access := list.access
 			if d.Project != "" && !d.Trusted && below(d.Project, p) {
@@ -302,9 +313,11 @@ func (d *derivation) hold(s string, r profile.Rule) error {
 		d.everywhere(r)
 		return err
 	}
-	var err error
-	r.Path, r.Name, err = d.vars.target(s)
-	d.strict = append(d.strict, r)
+	at, name, err := d.vars.target(s)
+	r.Name = name
+	for _, r.Path = range d.vars.both(at) {
+		d.strict = append(d.strict, r)
+	}
 	return err
 }
 
@@ -326,9 +339,14 @@ func (d *derivation) finish() (profile.Profile, error) {
 		_, named := d.grants[r.Path]
 		return named
 	})
+	var sockets []string
+	for _, socket := range d.Sockets {
+		real, _ := d.vars.real(socket)
+		sockets = append(sockets, real)
+	}
 	spec := profile.Spec{
 		Rules: slices.Concat(slices.Collect(maps.Values(d.grants)), private, d.strict), Guards: d.guards,
-		Network: d.Network, UnixSockets: d.Sockets, Devices: d.Devices, Env: d.environment(),
+		Network: d.Network, UnixSockets: sockets, Devices: d.Devices, Env: d.environment(),
 		Limits: d.Limits, Syscalls: d.Syscalls, Processes: d.Processes,
 	}
 	shown, err := profile.New(spec)
@@ -343,7 +361,7 @@ func (d *derivation) finish() (profile.Profile, error) {
 		// A socket of the host can't be listed in a directory of the sandbox's own, so
 		// what lies around it is no part of that.
 		below := func(socket string) bool { return strings.HasPrefix(socket, s.Path+"/") }
-		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect || slices.ContainsFunc(d.Sockets, below) {
+		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect || slices.ContainsFunc(sockets, below) {
 			spec.Rules = append(spec.Rules, s)
 		}
 	}
@@ -361,11 +379,15 @@ func (d *derivation) secrets() []profile.Rule {
 	var out []profile.Rule
 	if d.Home != "" {
 		for _, rel := range profile.HomeSecrets() {
-			out = append(out, profile.Rule{Kind: profile.Hide, Path: d.Home + "/" + rel, Origin: "built-in, secret"})
+			for _, p := range d.vars.both(d.Home + "/" + rel) {
+				out = append(out, profile.Rule{Kind: profile.Hide, Path: p, Origin: "built-in, secret"})
+			}
 		}
 	}
-	for _, p := range d.Daemon {
-		out = append(out, profile.Rule{Kind: profile.Hide, Path: p, Origin: OriginDaemon})
+	for _, daemon := range d.Daemon {
+		for _, p := range d.vars.both(daemon) {
+			out = append(out, profile.Rule{Kind: profile.Hide, Path: p, Origin: OriginDaemon})
+		}
 	}
 	return out
 }

@@ -171,7 +171,14 @@ type Variables struct {
 	Project string
 	Home    string
 	Tmp     string
+	// Resolve says where paths lead. nil: every path is real.
+	Resolve Resolve
 }
+
+// Resolve returns the real path of an absolute, clean path, and whether a
+// symbolic link on the way is loose: it lies where commands can change it.
+// Nothing is granted through a loose link.
+type Resolve func(path string) (real string, loose bool)
 
 // Profile returns the profile that the document describes.
 func (d *Document) Profile(v Variables) (profile.Profile, error) {

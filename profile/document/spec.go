@@ -42,7 +42,7 @@ func (d *Document) spec(v Variables) (profile.Spec, error) {
 		if err != nil {
 			return spec, d.fail("paths.sockets", s, err)
 		}
-		spec.UnixSockets = append(spec.UnixSockets, p)
+		spec.UnixSockets = append(spec.UnixSockets, v.both(p)...)
 	}
 	if err := d.network(&spec.Network); err != nil {
 		return spec, err
@@ -76,12 +76,18 @@ func (d *Document) rules(v Variables) (rules, guards []profile.Rule, err error) 
 			if err != nil {
 				return d.fail(key, s, err)
 			}
-			r, ok := access[p]
-			if !ok {
-				r = profile.Rule{Kind: profile.Allow, Path: p, Origin: d.origin(key, s)}
+			at := []string{p}
+			if real, loose := v.real(p); real != p && !loose {
+				at = append(at, real)
 			}
-			r.Access |= a
-			access[p] = r
+			for _, p := range at {
+				r, ok := access[p]
+				if !ok {
+					r = profile.Rule{Kind: profile.Allow, Path: p, Origin: d.origin(key, s)}
+				}
+				r.Access |= a
+				access[p] = r
+			}
 		}
 		return nil
 	}
@@ -106,7 +112,9 @@ func (d *Document) rules(v Variables) (rules, guards []profile.Rule, err error) 
 		if err != nil {
 			return nil, nil, d.fail("paths.private", s, err)
 		}
-		rules = append(rules, profile.Rule{Kind: profile.Private, Path: p, Origin: d.origin("paths.private", s)})
+		for _, p := range v.both(p) {
+			rules = append(rules, profile.Rule{Kind: profile.Private, Path: p, Origin: d.origin("paths.private", s)})
+		}
 	}
 	for _, list := range []struct {
 		key     string
@@ -124,11 +132,13 @@ func (d *Document) rules(v Variables) (rules, guards []profile.Rule, err error) 
 			if err != nil {
 				return nil, nil, d.fail(list.key, s, err)
 			}
-			r := profile.Rule{Kind: list.kind, Path: p, Name: name, Origin: d.origin(list.key, s)}
-			if err := r.Validate(); err != nil {
-				return nil, nil, d.fail(list.key, s, err)
+			for _, p := range v.both(p) {
+				r := profile.Rule{Kind: list.kind, Path: p, Name: name, Origin: d.origin(list.key, s)}
+				if err := r.Validate(); err != nil {
+					return nil, nil, d.fail(list.key, s, err)
+				}
+				*list.into = append(*list.into, r)
 			}
-			*list.into = append(*list.into, r)
 		}
 	}
 	return rules, guards, nil

@@ -45,6 +45,22 @@ func (v Variables) expand(s string) (string, error) {
 	return path.Clean(out), nil
 }
 
+// real returns where a path leads, and whether nothing may be granted there.
+func (v Variables) real(p string) (real string, loose bool) {
+	if v.Resolve == nil {
+		return p, false
+	}
+	return v.Resolve(p)
+}
+
+// both returns a path and, where that is another, its real one.
+func (v Variables) both(p string) []string {
+	if real, _ := v.real(p); real != p {
+		return []string{p, real}
+	}
+	return []string{p}
+}
+
 // bareName reports whether s is a name that stands for itself at any depth.
 func bareName(s string) bool {
 	return s != "" && !strings.HasPrefix(s, "/") && s != "~" && !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "${")

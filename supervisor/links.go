@@ -1,0 +1,189 @@
+package supervisor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/config"
+)
+
+// links resolves the paths of the configuration at one moment and notes every
+// answer, so that what was made from them can be used as long as each would be
+// the same ([links.still]). It serves one goroutine.
+type links struct {
+	trees []string // that commands can write to
+	asked map[string]resolved
+	known map[string]entry
+}
+
+// resolved is where a path leads; loose: through a link in one of the trees.
+type resolved struct {
+	real  string
+	loose bool
+}
+
+// entry is what lies at a path of which every parent is real.
+type entry struct {
+	there  bool
+	target string // of a symbolic link; "": it is none
+}
+
+// linksOf returns a resolver for a session's configuration. A command can change
+// the links of its project, of every other project of the user, of their caches, and of what
+// the configuration lets it write.
+func (s *Supervisor) linksOf(cfg *config.Config, sess *Session) *links {
+	trees := slices.Concat([]string{sess.Root}, cfg.Daemon.Roots,
+		cfg.Writable(config.Session{Project: sess.Root, Home: sess.Home}))
+	if s.Trust != nil {
+		for _, t := range s.Trust.List(sess.Peer.UID) {
+			trees = append(trees, t.Dir)
+		}
+	}
+	if sess.Home != "" {
+		trees = append(trees, filepath.Join(sess.Home, ".cache", "sandboxd"))
+	}
+	trees = slices.DeleteFunc(trees, func(dir string) bool { return !filepath.IsAbs(dir) })
+	return newLinks(trees)
+}
+
+func newLinks(trees []string) *links {
+	l := &links{asked: make(map[string]resolved, 64), known: make(map[string]entry, 64)}
+	for _, dir := range trees {
+		l.trees = append(l.trees, filepath.Clean(dir), l.follow(filepath.Clean(dir)).real)
+	}
+	return l
+}
+
+// Resolve is a [sandboxd/profile/document.Resolve].
+func (l *links) Resolve(path string) (real string, loose bool) {
+	r, ok := l.asked[path]
+	if !ok {
+		r = l.follow(path)
+		l.asked[path] = r
+	}
+	return r.real, r.loose
+}
+
+// still reports whether every answer would be the same by now.
+func (l *links) still(now *links) bool {
+	for path, was := range l.asked {
+		if real, loose := now.Resolve(path); was != (resolved{real, loose}) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxLinks is how many links a path may lead through, as in the kernel.
+const maxLinks = 40
+
+// follow resolves as much of an absolute path as exists, also behind a link that
+// leads nowhere.
+func (l *links) follow(path string) resolved {
+	r := resolved{real: "/"}
+	name, rest := "", filepath.Clean(path)
+	for count := 0; rest != ""; {
+		name, rest, _ = strings.Cut(rest, "/")
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			r.real = filepath.Dir(r.real)
+			continue
+		}
+		at := strings.TrimSuffix(r.real, "/") + "/" + name
+		e := l.look(r.real, at)
+		if e.target == "" {
+			r.real = at
+			continue
+		}
+		r.loose = r.loose || slices.ContainsFunc(l.trees, func(tree string) bool { return at != tree && within(at, tree) })
+		if count++; count > maxLinks {
+			return resolved{filepath.Clean(path), true}
+		}
+		if filepath.IsAbs(e.target) {
+			r.real = "/"
+		}
+		rest = e.target + "/" + rest
+	}
+	return r
+}
+
+// look returns the entry at path, which lies in dir.
+func (l *links) look(dir, path string) entry {
+	e, ok := l.known[path]
+	if ok {
+		return e
+	}
+	if above, ok := l.known[dir]; ok && !above.there {
+		return entry{}
+	}
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) == nil {
+		e.there = true
+		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			e.target, _ = os.Readlink(path)
+		}
+	}
+	l.known[path] = e
+	return e
+}
+
+// targets adds to a list of paths, "PATH/**/NAME" and bare names where the paths
+// really are. Paths may begin with "~/".
+func (l *links) targets(list []string, home string) []string {
+	out := slices.Clone(list)
+	for _, target := range list {
+		path, name, named := strings.Cut(inHome(target, home), "/**")
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		real, _ := l.Resolve(filepath.Clean(path))
+		if real == filepath.Clean(path) {
+			continue
+		}
+		if named {
+			real = strings.TrimSuffix(real, "/") + "/**" + name
+		}
+		if !slices.Contains(out, real) {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// grants returns where paths really are, without those that a loose link leads to.
+func (l *links) grants(list []string, home string) []string {
+	var out []string
+	for _, path := range list {
+		if path = inHome(path, home); filepath.IsAbs(path) {
+			real, loose := l.Resolve(filepath.Clean(path))
+			if loose {
+				continue
+			}
+			path = real
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// inHome writes a path below "~" in full.
+func inHome(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+// RealPath resolves as much of path as exists.
+func RealPath(path string) string {
+	if !filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return newLinks(nil).follow(path).real
+}
