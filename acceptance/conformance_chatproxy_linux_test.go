@@ -15,7 +15,6 @@ import (
 // remote approvers are there a question waits for five minutes (R-AP-14).
 func TestConformanceChatProxy(t *testing.T) {
 	conform(t, approvaltest.ChatProxy, map[string]func(*approvaltest.Scenario){
-		// The wire says yes or no; what it can get wrong is the rest.
-		"failed-delivery": func(s *approvaltest.Scenario) { eachError(s, "scope") },
-	}, false)
+		"failed-delivery": func(s *approvaltest.Scenario) { eachError(s, "behavior allow or deny") },
+	}, false, newChat)
 }

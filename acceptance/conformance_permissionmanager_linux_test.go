@@ -35,5 +35,5 @@ func TestConformancePermissionManager(t *testing.T) {
 		"blacklist": func(s *approvaltest.Scenario) {
 			s.Config += "[permissions]\ndeny = [\"Bash(mkfs.ext4 *)\"]\n"
 		},
-	}, true)
+	}, true, nil)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -409,32 +408,13 @@ func (p *performance) answer(a approvaltest.Answer) error {
 	if err != nil {
 		return err
 	}
-	answer := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Scope: string(a.Scope), Note: a.Note, Mode: string(a.Mode),
-		ForMS: p.lifetime(a.For), Confirm: p.confirm[a.To]}
+	var again bool
+	if p.st.front != nil {
+		again, err = p.st.front.answer(p, m, q.ID, a)
+	} else {
+		again, err = p.decide(q, a)
+	}
 	delete(p.confirm, a.To)
-	if a.Suggestion > 0 {
-		answer.Suggestion = strconv.Itoa(a.Suggestion)
-	}
-	if a.Group {
-		answer.Scope = "group"
-	}
-	switch a.Verb {
-	case approval.VerbAllow:
-		answer.Allow = true
-	case approval.VerbDeny:
-	case approval.VerbAllowAll:
-		answer.Allow, answer.Scope = true, "batch"
-	case approval.VerbQuit:
-		answer.Scope = "batch"
-	default: // what the wire has no way to say
-		answer.Allow, answer.Scope = true, string(a.Verb)
-	}
-	if a.Via == "" {
-		a.Via = approval.ViaTerminal
-	}
-	ctx, cancel := within(p.t)
-	defer cancel()
-	d, err := p.st.persons[a.Via].approver.Decide(ctx, answer)
 	switch {
 	case a.WantError != "":
 		if err == nil || !strings.Contains(err.Error(), a.WantError) {
@@ -443,11 +423,11 @@ func (p *performance) answer(a approvaltest.Answer) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("answer to %q: %w", a.To, err)
-	case a.WantConfirm != d.ConfirmAgain:
-		return fmt.Errorf("answer to %q: a second yes is wanted: %t, want %t", a.To, d.ConfirmAgain, a.WantConfirm)
+	case a.WantConfirm != again:
+		return fmt.Errorf("answer to %q: a second yes is wanted: %t, want %t", a.To, again, a.WantConfirm)
 	}
-	p.confirm[a.To] = d.ConfirmAgain
-	if !d.ConfirmAgain {
+	p.confirm[a.To] = again
+	if !again {
 		<-m.done // the agent hears of it
 	}
 	return nil
@@ -497,6 +477,9 @@ func (p *performance) checkOpen(m *made, w approvaltest.Want) error {
 		return fmt.Errorf("call %q lists %d remaining calls, want %d", w.Call, remaining, *w.Remaining)
 	case !strings.Contains(q.Description, w.Text):
 		return fmt.Errorf("call %q is described as %q, want %q in it", w.Call, q.Description, w.Text)
+	}
+	if p.st.front != nil {
+		return p.st.front.asked(m, q.ID)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type stage struct {
 	persons map[approval.Via]*peer
 	agents  map[string]*peer // by the name of their executable
 	config  string           // in force
+	front   frontEnd         // nil: answers go to the approver's socket
 }
 
 // Times of a stage on which time passes. The specifications have 30 seconds, 5
@@ -47,6 +48,20 @@ func newStage(a *actor, config string) *stage {
 	return st
 }
 
+// gatewayConfig turns the gateway on.
+const gatewayConfig = "\n[gateway]\nlisten = \"127.0.0.1:0\"\n"
+
+// newStageAnswering is a stage whose persons answer by a front end, where front is not nil.
+func newStageAnswering(a *actor, config string, front func(*stage) frontEnd) *stage {
+	a.t.Helper()
+	if front == nil {
+		return newStage(a, config)
+	}
+	st := newStage(a, config+gatewayConfig)
+	st.front = front(st)
+	return st
+}
+
 // person is the approver's socket, as somebody at a terminal sees it.
 func (st *stage) person() *ipc.Client { return &st.persons[approval.ViaTerminal].approver }
 
@@ -58,6 +73,9 @@ func (st *stage) write(config string) {
 // configure has the daemon read another configuration.
 func (st *stage) configure(t *testing.T, config string) {
 	t.Helper()
+	if st.front != nil {
+		config += gatewayConfig
+	}
 	if config == st.config {
 		return
 	}
@@ -81,7 +99,9 @@ func (st *stage) agent(name string) *peer {
 // conform plays scenarios through the socket of real daemons. adapt tells a
 // scenario in the daemon's own tools. Scenarios in which time passes have a
 // daemon with short times, once: time is the same for every user.
-func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[string]func(*approvaltest.Scenario), exec bool) {
+// front, where not nil, makes the front end that answers.
+func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[string]func(*approvaltest.Scenario),
+	exec bool, front func(*stage) frontEnd) {
 	t.Parallel() // most of it is waiting
 	all := scenarios()
 	for name := range adapt {
@@ -96,7 +116,7 @@ func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[s
 		}
 	}
 	eachUser(t, func(t *testing.T, a *actor) {
-		st := newStage(a, "")
+		st := newStageAnswering(a, "", front)
 		for _, s := range scenarios() {
 			if sleeps(s) {
 				continue
@@ -121,7 +141,7 @@ func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[s
 		if len(timed) == 0 {
 			return
 		}
-		st := newStage(newActor(t, ""), config)
+		st := newStageAnswering(newActor(t, ""), config, front)
 		st.agent("") // before they are many
 		for _, s := range timed {
 			// At once, except for those that bring an approver: who is there

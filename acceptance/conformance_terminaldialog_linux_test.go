@@ -23,5 +23,5 @@ func TestConformanceTerminalDialog(t *testing.T) {
 			eachCall(s, []string{"two"}, command("head ./LICENSE"))
 		},
 		"exact": func(s *approvaltest.Scenario) { eachError(s, "not on offer") },
-	}, true)
+	}, true, nil)
 }

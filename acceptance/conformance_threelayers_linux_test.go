@@ -62,5 +62,5 @@ description = "Path not in any sandbox"
 			}
 			eachWant(s, "first", func(w *approvaltest.Want) { w.Reason = "" })
 		},
-	}, false)
+	}, false, nil)
 }

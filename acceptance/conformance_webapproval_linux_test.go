@@ -19,7 +19,7 @@ import (
 // whole of bash (R-AP-05); unknown tools ask (R-AP-24). R-AP-09 R-AP-12 R-SH-02
 // R-SH-05
 func TestConformanceWebApproval(t *testing.T) {
-	conform(t, webApproval, nil, false)
+	conform(t, webApproval, nil, false, newSocket)
 }
 
 // webApproval are the scenarios, and the permission syntax of the

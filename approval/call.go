@@ -49,6 +49,9 @@ type Batch struct {
 type Remaining struct {
 	Tool        string `json:"tool"`
 	Description string `json:"description,omitempty"`
+	// Args are the call's arguments as its own question shows them; nil where
+	// they were not looked at.
+	Args map[string]any `json:"args,omitempty"`
 	// Digest is what the later Call.Digest must equal for "approve all" to
 	// cover it. A call without digests could not be viewed, and is not covered.
 	Digest string `json:"digest,omitempty"`

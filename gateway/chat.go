@@ -28,7 +28,8 @@ type toolPermission struct {
 	BlockedPath  *string         `json:"blocked_path"`
 
 	// Beyond the specification (R-IP-04): what a person wants to know.
-	Text     string          `json:"text"` // made safe to show
+	Message  string          `json:"message"` // "Permission required to use WebSearch."
+	Text     string          `json:"text"`    // made safe to show
 	Agent    string          `json:"agent,omitempty"`
 	Cwd      string          `json:"cwd,omitempty"`
 	Risk     string          `json:"risk"`
@@ -55,19 +56,25 @@ type toolPermissionDone struct {
 }
 
 func permissionOf(a ipc.Approval) toolPermission {
-	p := toolPermission{Type: "tool_permission", PermissionID: a.ID, Conversation: a.Session, ToolName: a.Tool, Input: inputOf(a), Suggestions: []suggestion{},
-		Text: textOf(a), Agent: display.Line(a.Agent), Cwd: display.Line(a.Cwd), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm,
+	p := toolPermission{Type: "tool_permission", PermissionID: a.ID, Conversation: a.Session, ToolName: a.Tool, Input: inputOf(a), Suggestions: suggestionsOf(a),
+		Message: "Permission required to use " + display.Line(a.Tool) + ".", Text: textOf(a), Agent: display.Line(a.Agent), Cwd: display.Line(a.Cwd), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm,
 		Sandbox: a.Sandbox, Batch: a.Batch, Deadline: a.Deadline}
 	for _, r := range a.Reasons {
 		p.Why = append(p.Why, display.Line(r))
-	}
-	for _, s := range a.Suggestions {
-		p.Suggestions = append(p.Suggestions, suggestion{s.ID, display.Line(s.Label)})
 	}
 	if a.BlockedPath != "" {
 		p.BlockedPath = &a.BlockedPath
 	}
 	return p
+}
+
+// suggestionsOf are the wider grants on offer, made safe to show.
+func suggestionsOf(a ipc.Approval) []suggestion {
+	list := []suggestion{}
+	for _, s := range a.Suggestions {
+		list = append(list, suggestion{s.ID, display.Line(s.Label)})
+	}
+	return list
 }
 
 // inputOf is what the tool was called with.
@@ -261,6 +268,8 @@ type permissionAnswer struct {
 	ForMS   int64  `json:"for_ms"`
 	Mode    string `json:"mode"`    // of a no: soft (also "") or hard
 	Confirm bool   `json:"confirm"` // the second yes
+	// Suggestion is the id of one of permission_suggestions, for a scope wider than once.
+	Suggestion string `json:"suggestion"`
 }
 
 // chatAnswer carries an answer of the chat specification out.
@@ -285,7 +294,8 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such permission to answer", Hint: "answer what the stream asked, with its conversation_id and cwd; nothing was decided"})
 		return
 	}
-	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: p.Behavior == "allow", Scope: p.Scope, ForMS: p.ForMS, Note: p.Message, Confirm: p.Confirm}
+	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: p.Behavior == "allow", Scope: p.Scope, ForMS: p.ForMS, Note: p.Message,
+		Suggestion: p.Suggestion, Confirm: p.Confirm}
 	if !a.Allow {
 		a.Mode = p.Mode
 		if a.Mode == "" {

@@ -28,6 +28,8 @@ type approvalNeeded struct {
 	Why     []string `json:"why,omitempty"`
 	Scopes  []string `json:"scopes"`
 	Confirm bool     `json:"confirm"`
+	// Suggestions are wider grants that an answer may take.
+	Suggestions []suggestion `json:"suggestions"`
 }
 
 // nextCall is a call that is still to come; its arguments are JSON in a string,
@@ -45,6 +47,8 @@ type approvalAnswer struct {
 	Mode     string `json:"mode"`     // of a no: reject_soft or reject_hard (also "")
 	Feedback string `json:"feedback"` // reaches the agent
 	Confirm  bool   `json:"confirm"`
+	// Suggestion is the id of one that the question offers, for a scope wider than once.
+	Suggestion string `json:"suggestion"`
 }
 
 // approvalSettled tells what became of a question or of an answer.
@@ -58,7 +62,7 @@ type approvalSettled struct {
 
 func neededOf(a ipc.Approval) approvalNeeded {
 	n := approvalNeeded{Type: "approval_needed", Tool: a.Tool, Arguments: inputOf(a), Remaining: []nextCall{}, ID: a.ID, Session: a.Session,
-		Text: textOf(a), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm}
+		Text: textOf(a), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm, Suggestions: suggestionsOf(a)}
 	for _, r := range a.Reasons {
 		n.Why = append(n.Why, display.Line(r))
 	}
@@ -73,6 +77,9 @@ func neededOf(a ipc.Approval) approvalNeeded {
 func argumentsOf(c ipc.NextCall) string {
 	if len(c.Args) > 0 {
 		return string(c.Args)
+	}
+	if c.Tool != "bash" { // it could not be looked at
+		return "{}"
 	}
 	command := c.Command
 	if command == "" {
@@ -194,7 +201,8 @@ func (s *chatSocket) answer(a approvalAnswer) error {
 	if !open || !ok {
 		return fail(&ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such open question here", Hint: "answer with the id of its approval_needed; nothing was decided"})
 	}
-	wire := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: *a.Approved, Scope: a.Scope, Note: a.Feedback, Confirm: a.Confirm}
+	wire := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: *a.Approved, Scope: a.Scope, Note: a.Feedback, Suggestion: a.Suggestion,
+		Confirm: a.Confirm}
 	if !wire.Allow {
 		switch a.Mode {
 		case "", "reject_hard":

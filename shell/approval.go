@@ -113,6 +113,7 @@ func (v Verdict) Request(c Command) *approval.Request {
 		Tool: toolName, Description: v.Description, Payload: v.Payload,
 		Risk: approval.Risk(v.Risk.String()), Reasons: v.Reasons, Warnings: v.Warnings(),
 		Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete, Outside: v.Outside,
+		BlockedPath: v.BlockedPath,
 		Presentation: &approval.Presentation{Kind: approval.KindCommand, Content: c.Text(), Language: "bash",
 			Metadata: map[string]any{"cwd": c.Cwd, "marks": v.marks(c)}},
 	}

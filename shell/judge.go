@@ -34,6 +34,24 @@ type judging struct {
 	covered  map[*analysis.Call]bool // what a command of a preset runs
 	many     bool                    // there are more commands than are judged one by one
 	networks []string
+	blocking blocking // why BlockedPath is that
+}
+
+// blocking orders the reasons for which a path makes a command ask.
+type blocking uint8
+
+const (
+	blockNone blocking = iota
+	blockWritten
+	blockOutside
+	blockGuarded // hidden, protected or a credential
+)
+
+// blocks notes the path that made the command ask: the first of the weightiest reason.
+func (j *judging) blocks(why blocking, abs string) {
+	if why > j.blocking {
+		j.blocking, j.verdict.BlockedPath = why, abs
+	}
 }
 
 // callState is what was found about one call.

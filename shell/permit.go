@@ -85,6 +85,7 @@ func (j *judging) permitted(c *analysis.Call, state *callState, f *finding) {
 			f.decision, f.risk = Ask, RiskHigh
 			f.why = j.cmd.show(p.path) + " is hidden (" + p.hidden + "), whatever the command"
 			j.verdict.Hidden = true
+			j.blocks(blockGuarded, p.path)
 			return
 		}
 	}

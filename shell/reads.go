@@ -141,12 +141,15 @@ func (j *judging) readable(at place, f *finding) {
 	case at.hidden != "":
 		j.verdict.Hidden = true
 		j.verdict.Outside = j.verdict.Outside || !at.inside
+		j.blocks(blockGuarded, at.path)
 		f.stop(RiskHigh, j.cmd.show(at.path)+" holds secrets ("+at.hidden+"), whatever the command")
 	case at.sensitive != "":
 		j.verdict.Outside = j.verdict.Outside || !at.inside
+		j.blocks(blockGuarded, at.path)
 		f.stop(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
 	case !at.readable:
 		j.verdict.Outside = true
+		j.blocks(blockOutside, at.path)
 		f.stop(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}
 }

@@ -52,6 +52,31 @@ var readSuggestions = []struct {
 	{"ls leads-out/", nil},
 }
 
+// The chat specification's blocked_path: the path that made a command ask. R-IP-04
+func TestBlockedPath(t *testing.T) {
+	for line, want := range map[string]string{
+		"cat /srv/a":                   "/srv/a",
+		"cat src/x /srv/a /srv/b":      "/srv/a",
+		"cat ../q/x":                   "/q/x",
+		"cat ~/.bashrc":                "/home/eve/.bashrc",
+		"cat /srv/a ~/.ssh/id_rsa":     "/home/eve/.ssh/id_rsa",
+		"touch .git/hooks/pre-commit":  "/p/.git/hooks/pre-commit",
+		"frob /srv/a":                  "/srv/a",
+		"echo x > out/y":               "/p/out/y",
+		"echo x > out/y && cat /srv/a": "/srv/a",
+		"echo x > /srv/y":              "/srv/y",
+		"echo x > .git/config":         "/p/.git/config",
+		"make all":                     "",
+		"rm -r build":                  "",
+		"echo hi | frob":               "",
+	} {
+		v := judgePlain(newTool(t, shell.Config{}), shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/home/eve"})
+		if r := v.Request(shell.Command{}); v.Decision != shell.Ask || r.BlockedPath != want {
+			t.Errorf("%q is %s with the path %q, want %q", line, v.Decision, r.BlockedPath, want)
+		}
+	}
+}
+
 // R-SH-06: a reading command offers the directory that it reads. Inside the project
 // no offer is wider than the project; outside, the path itself comes first; none
 // contains the project or the home directory.

@@ -36,15 +36,18 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 			state.paths = append(state.paths, at)
 			if !at.inside && at.path != "/dev/null" && !listed {
 				j.verdict.Outside = true
+				j.blocks(blockOutside, at.path)
 			}
 			if at.hidden != "" && !listed {
 				j.verdict.Hidden = true
+				j.blocks(blockGuarded, at.path)
 			}
 			if !written {
 				continue
 			}
 			if protected := j.tool.places.protects(at, j.cmd); protected != "" {
 				j.verdict.Protected = true
+				j.blocks(blockGuarded, at.path)
 				j.add(finding{decision: Ask, risk: RiskHigh, rule: "protected path", offset: c.Offset, end: c.End, text: callText(c),
 					why: j.cmd.show(at.path) + " is protected (" + protected + "): other programs run or trust it"})
 			}
@@ -69,6 +72,7 @@ func (j *judging) programPath(c *analysis.Call) {
 		at := j.at(abs, false)
 		if !at.readable {
 			j.verdict.Outside = true
+			j.blocks(blockOutside, at.path)
 		}
 	}
 }
@@ -203,15 +207,20 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 		switch {
 		case strings.HasPrefix(at.path, "/dev/") && !danger.Device(at.path):
 		case at.hidden != "":
+			j.blocks(blockGuarded, at.path)
 			j.verdict.Hidden, j.verdict.Outside, f.risk = true, j.verdict.Outside || !at.inside, RiskHigh
 			f.why = "it writes to " + j.cmd.show(at.path) + ", which holds secrets"
 		case protected != "":
+			j.blocks(blockGuarded, at.path)
 			j.verdict.Protected, f.risk = true, RiskHigh
 			f.rule = "protected path"
 			f.why = "it writes to " + j.cmd.show(at.path) + ", which is protected (" + protected + "): other programs run or trust it"
+		default:
+			j.blocks(blockWritten, at.path)
 		}
 		if !at.inside && !strings.HasPrefix(at.path, "/dev/") {
 			j.verdict.Outside = true
+			j.blocks(blockOutside, at.path)
 		}
 	}
 	j.add(*f)

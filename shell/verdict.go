@@ -96,6 +96,10 @@ type Verdict struct {
 	Suggestions []Suggestion
 	// NeedsFacts lists what must be known before the verdict is final.
 	NeedsFacts []FactQuery
+	// BlockedPath is the path that made it ask, absolute: the first that is hidden or
+	// protected, else the first outside the project, else the first that a redirection
+	// writes. "" where no path did.
+	BlockedPath string
 	// Paths are the absolute paths that the command names, as far as is known.
 	Paths []string
 }

@@ -79,6 +79,7 @@ func (s *Supervisor) foreseeFile(ctx context.Context, e *Exec, n NextCall, r *ap
 		return
 	}
 	r.Tool, r.Description, r.Digest = j.verdict.Tool, j.verdict.Description, j.digest
+	r.Args = j.verdict.Payload
 	r.Delete, r.Protected = j.verdict.Delete, j.verdict.Protected
 }
 
@@ -96,7 +97,7 @@ func (s *Supervisor) foreseeTool(e *Exec, n NextCall, r *approval.Remaining) {
 		return // it does not ask
 	}
 	if r.Digest == "" {
-		r.Description = request.Description
+		r.Description, r.Args = request.Description, request.Payload
 	}
 	r.Delete = r.Delete || class.Delete || request.Delete
 	r.Dangerous = r.Dangerous || class.Dangerous || request.Dangerous

@@ -113,7 +113,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	if p.Batch.ID != "" {
 		a.Batch = &ipc.BatchPlace{ID: p.Batch.ID, Index: p.Batch.Index - 1, Total: p.Batch.Total, GroupID: p.GroupID}
 		for _, r := range p.Batch.Remaining {
-			a.Batch.Remaining = append(a.Batch.Remaining, ipc.NextCall{Tool: r.Tool, Command: r.Description, Asks: stillAsks(r)})
+			a.Batch.Remaining = append(a.Batch.Remaining, wireRemaining(r))
 		}
 	}
 	if raw, err := json.Marshal(p.Input); err == nil && p.Input != nil {
@@ -138,6 +138,16 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 		}
 	}
 	return a
+}
+
+// wireRemaining is a call that is still to come. Arguments that can't be written
+// as JSON are left out; Command describes the call in any case.
+func wireRemaining(r approval.Remaining) ipc.NextCall {
+	n := ipc.NextCall{Tool: r.Tool, Command: r.Description, Asks: stillAsks(r)}
+	if raw, err := json.Marshal(r.Args); err == nil && len(r.Args) > 0 {
+		n.Args = raw
+	}
+	return n
 }
 
 // stillAsks says why a yes to the whole batch leaves a call out (R-AP-10).

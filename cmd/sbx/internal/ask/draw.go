@@ -237,7 +237,9 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 		f.add(title(p.Kind), content(p.Kind, p.Content, l)...)
 	}
 	f.line("In", a.Cwd)
-	f.line("Path", a.BlockedPath)
+	if commandOf(a) == "" { // a command shows it
+		f.line("Path", a.BlockedPath)
+	}
 	for _, r := range reasons(a) {
 		f.line("Why", r)
 	}
