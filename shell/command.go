@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"sandboxd/git"
 )
 
 // Command is one command as an agent asks for it.
@@ -85,23 +87,12 @@ type GitFact struct {
 	Worktree   string `json:"worktree,omitempty"` // "" for a bare repository
 	// Programs are the configuration keys in force that name a program which
 	// reading commands run, with where they stand.
-	Programs []GitProgram `json:"programs,omitempty"`
+	Programs []git.Use `json:"programs,omitempty"`
 	// Drivers are attribute drivers with a program that no attribute file
 	// selects; they are switched off by environment.
 	Drivers []string `json:"drivers,omitempty"`
 	// Err says why it could not be found out; git then asks.
 	Err string `json:"err,omitempty"`
-}
-
-// GitProgram is one key of the git configuration that makes git run a program.
-type GitProgram struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
-	// Only lists the subcommands that run it; empty is every one.
-	Only []string `json:"only,omitempty"`
-	// Quieted says that the environment that we give git keeps it from being run.
-	Quieted bool `json:"quieted,omitempty"`
 }
 
 // BinaryFact is the file that a command name means on the search path.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sandboxd/git"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/safelist"
 )
@@ -77,7 +78,7 @@ func (j *judging) gitEnvironment(sub string, drivers []string) {
 	if sub == "config" {
 		return // it runs nothing, and is to show what is configured
 	}
-	settings := [][2]string{{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"log.showSignature", "false"}, {"log.diffMerges", "separate"}, {"safe.bareRepository", "explicit"}}
+	settings := slices.Clone(git.Forced)
 	slices.Sort(drivers)
 	for _, d := range drivers {
 		switch {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
@@ -21,8 +22,8 @@ import (
 // searchPath is what PATH is inside, unless the configuration sets it.
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// commandOf is what executes for a judgement. What runs unasked is our own
-// writing of the analysed words; what a person sees runs as it was shown.
+// commandOf is the command that executes for a judgement: unasked, our own
+// writing of the analysed words; after a question, the shown text.
 func (s *Supervisor) commandOf(sess *Session, j *judgement, p profile.Profile) sandbox.Command {
 	c := sandbox.Command{Dir: cmp.Or(j.command.Cwd, sess.Root, "/"), Env: s.environment(sess, j, p)}
 	run := shell.Execution{Argv: j.command.Argv}
@@ -110,7 +111,7 @@ func (s *Supervisor) privateHome() bool {
 }
 
 // homeFiles are put into the private home directory, where the profile has one that can
-// take them: the person's git configuration without what grants access to anything (R-OS-07).
+// take them: the person's git configuration without the settings that grant access (R-OS-07).
 func (s *Supervisor) homeFiles(sess *Session, effective profile.Profile) []sandbox.File {
 	path := filepath.Join(sess.Home, ".gitconfig")
 	if kind, access, _ := effective.Effective(path); kind != profile.Private || !access.Has(profile.Write) {
@@ -122,7 +123,7 @@ func (s *Supervisor) homeFiles(sess *Session, effective profile.Profile) []sandb
 	return nil
 }
 
-// gitFiles is what was made of a person's git configuration, and of which state.
+// gitFiles is the copy of a person's git configuration, and the state of its sources.
 type gitFiles struct {
 	states [2]fileState
 	data   []byte
@@ -188,45 +189,13 @@ func copyGitConfig(out *strings.Builder, file string) {
 	if err != nil {
 		return // a broken file is not carried over; git inside starts with none
 	}
+	var kept []git.Setting
 	for _, entry := range strings.Split(string(list), "\x00") {
 		key, value, hasValue := strings.Cut(entry, "\n")
-		if key == "" || !harmlessGitKey(key, value) {
-			continue
+		s, ok := git.ParseKey(key)
+		if s.Value, s.Bare = value, !hasValue; ok && git.Portable(s, profile.LooksSecret) {
+			kept = append(kept, s)
 		}
-		writeGitEntry(out, key, value, hasValue)
 	}
-}
-
-// harmlessGitKey keeps settings that neither hold nor fetch a secret.
-func harmlessGitKey(key, value string) bool {
-	section, _, _ := strings.Cut(key, ".")
-	if slices.Contains([]string{"credential", "include", "includeif", "http", "https", "url", "sendemail", "imap", "remote", "gpg"}, section) {
-		return false
-	}
-	if slices.Contains([]string{"core.askpass", "core.sshcommand", "core.gitproxy", "core.fsmonitor", "core.hookspath", "core.pager", "core.attributesfile", "core.excludesfile", "commit.gpgsign", "tag.gpgsign", "user.signingkey"}, key) {
-		return false
-	}
-	name := key[strings.LastIndexByte(key, '.')+1:]
-	if profile.LooksSecret(strings.ToUpper(name)) {
-		return false
-	}
-	return !strings.Contains(value, "://") || !strings.Contains(value, "@")
-}
-
-// writeGitEntry quotes as git-config(1) describes the syntax.
-func writeGitEntry(out *strings.Builder, key, value string, hasValue bool) {
-	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
-	if first < 0 {
-		return
-	}
-	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
-	out.WriteString("[" + key[:first])
-	if last > first {
-		out.WriteString(` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key[first+1:last]) + `"`)
-	}
-	out.WriteString("]\n\t" + key[last+1:])
-	if hasValue {
-		out.WriteString(` = "` + quote.Replace(value) + `"`)
-	}
-	out.WriteString("\n")
+	out.Write(git.FormatConfig(kept))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
@@ -93,12 +94,12 @@ func (e *Exec) tellElsewhere(j *judgement, r *Result) {
 	if r.Exit.Code == 0 {
 		return
 	}
-	git := elsewhere(e.Session.Root)
-	if git == "" {
+	dir := git.Outside(git.Disk, e.Session.Root)
+	if dir == "" {
 		return
 	}
-	if kind, _, _ := j.plan.Profile.Effective(git); (kind == profile.Hide || kind == profile.Private) && e.Session.first("elsewhere") {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("git needs %s, which lies outside of the project: commands do not see it; to permit it: [sandbox] write = [%q], then sbx config reload", git, git))
+	if kind, _, _ := j.plan.Profile.Effective(dir); (kind == profile.Hide || kind == profile.Private) && e.Session.first("elsewhere") {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("git needs %s, which lies outside of the project: commands do not see it; to permit it: [sandbox] write = [%q], then sbx config reload", dir, dir))
 	}
 }
 

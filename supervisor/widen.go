@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/shell"
 	"sandboxd/shell/analysis"
-	"sandboxd/supervisor/aftermath"
 )
 
 // Ordinary work meets protected names: git writes .git/config when a branch
@@ -137,7 +137,7 @@ func gitNeeds(args []string, dir string, p profile.Profile, root string) (paths 
 	case !writes || options != nil && !slices.ContainsFunc(rest, func(a string) bool { return slices.Contains(options, a) }):
 		return nil, true
 	}
-	return repositoryConfig(dir, root), true
+	return git.ConfigFiles(git.Disk, dir, root), true
 }
 
 // harmlessConfig reads "git config [--local] [--add|--unset|--replace-all] KEY [VALUE]".
@@ -152,29 +152,9 @@ func harmlessConfig(args []string, root string) bool {
 	if len(args) == 2 {
 		value = args[1]
 	}
-	return aftermath.Harmless(args[0], value, root)
-}
-
-// repositoryConfig finds the configuration files of the repository around dir,
-// as far as they lie below root.
-func repositoryConfig(dir, root string) []string {
-	for ; dir != "" && within(dir, root); dir = filepath.Dir(dir) {
-		own, common, ok := gitDirs(dir)
-		if !ok {
-			continue
-		}
-		if own == "" {
-			return nil
-		}
-		var paths []string
-		for _, path := range []string{filepath.Join(common, "config"), filepath.Join(own, "config.worktree")} {
-			if real, err := filepath.EvalSymlinks(path); err == nil && real == path && within(path, root) {
-				paths = append(paths, path)
-			}
-		}
-		return paths
-	}
-	return nil
+	s, ok := git.ParseKey(args[0])
+	s.Value = value
+	return ok && s.Name != "worktree" && git.MayChange(s, root, root)
 }
 
 // moved lists the protected paths inside the folders that mv moves. A

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"sandboxd/git"
 	"sandboxd/shell"
 	"sandboxd/shell/analysis"
 )
@@ -184,52 +185,7 @@ func (g *gatherer) path(name string) shell.PathFact {
 	return f
 }
 
-// resolve walks a path; missing says that its end does not exist. What follows
-// a missing element is appended as it is.
-func resolve(name string) (real string, missing bool, err error) {
-	at := "/"
-	rest := strings.Split(strings.Trim(name, "/"), "/")
-	links := 0
-	for len(rest) > 0 {
-		elem := rest[0]
-		rest = rest[1:]
-		switch elem {
-		case "", ".":
-			continue
-		case "..":
-			at = path.Dir(at)
-			continue
-		}
-		next := path.Join(at, elem)
-		if missing {
-			at = next
-			continue
-		}
-		info, err := os.Lstat(next)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-			missing, at = true, next
-			continue
-		case err != nil:
-			return "", false, err
-		case info.Mode()&fs.ModeSymlink == 0:
-			at = next
-			continue
-		}
-		if links++; links > 40 {
-			return "", false, syscall.ELOOP
-		}
-		to, err := os.Readlink(next)
-		if err != nil {
-			return "", false, err
-		}
-		if strings.HasPrefix(to, "/") {
-			at = "/"
-		}
-		rest = append(strings.Split(strings.Trim(to, "/"), "/"), rest...)
-	}
-	return at, missing, nil
-}
+func resolve(name string) (real string, missing bool, err error) { return git.Resolve(git.Disk, name) }
 
 // glob lists where the matches of a pattern lead. The pattern is written as
 // analysis writes it.

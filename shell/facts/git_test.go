@@ -1,13 +1,11 @@
 package facts
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"sandboxd/shell"
@@ -238,117 +236,6 @@ func TestGitDiscovery(t *testing.T) {
 	if f := gitFact(t, dir+"-linked", ""); len(f.Programs) != 1 {
 		t.Errorf("linked: %+v", f)
 	}
-}
-
-// configs are texts that the reader and git must read alike.
-var configs = []string{
-	"[core]\n\tbare = false\n", "[a \"b c\"]\nd = e f # g\n", "[a]b=c\n", "[a.b]\nC = \"x;y\" ; z\n", "[a]\nb\n", "[a]\nb = \"x\\ty\\\\\"\\\nz\n", "[A \"B\\\"c\\\\d\"]\ne=1\n", "; c\n# d\n[x]\n", "[a]\nb = one   two  \n",
-	"[a]\nb = \"  q  \"  r\n", "[a]\r\nb = c\r\n", "\xef\xbb\xbf[a]\nb=c", "[a-b]\nc-d = 1\n", "[a]\nb = \\\n\\\nc\n", "[a \"\"]\nb=c\n", "[]\na=b\n", "[a\n]\nb=c\n", "a=b\n", "[a]\n1=2\n", "[a] b = c [d]\n", "[a]\nb = \"unclosed\n", "[a]\nb = \\q\n", "[a]\nb c\n", "[a  \"b\"]\nc=d\n", "[a\"b\"]\nc=d\n",
-	"[a]\nb = # nothing\n", "[a]\nb = \"\"\n", "[a.B.c \"D\"]\ne=f\n", "[a]\n\tb\t=\tc\td\n",
-}
-
-// theirs asks git what a text says, as "key\nvalue" or "key" without a value.
-func theirs(t *testing.T, text string) ([]string, bool) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "config")
-	must(t, os.WriteFile(file, []byte(text), 0o644))
-	cmd := exec.Command("git", "config", "--no-includes", "-z", "--list", "--file", file)
-	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nosuch", "GIT_CONFIG_NOSYSTEM=1"}
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, false
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), true
-}
-
-func compareConfig(t *testing.T, text string) {
-	t.Helper()
-	if strings.Contains(text, "\x00") {
-		return
-	}
-	settings, err := parseConfig([]byte(text))
-	want, ok := theirs(t, text)
-	if !ok {
-		return // git refuses it, and runs nothing
-	}
-	if err != nil {
-		return // we ask
-	}
-	var got []string
-	for _, s := range settings {
-		line := s.section + "."
-		if s.hasSub {
-			line += s.sub + "."
-		}
-		line += s.name
-		if s.set {
-			line += "\n" + s.value
-		}
-		got = append(got, line)
-	}
-	if len(want) == 1 && want[0] == "" {
-		want = nil
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q is read as %q, by git as %q", text, got, want)
-	}
-}
-
-// The reader of git's configuration reads what git reads, or refuses.
-func TestConfigLikeGit(t *testing.T) {
-	read := 0
-	for _, c := range configs {
-		compareConfig(t, c)
-		if _, err := parseConfig([]byte(c)); err == nil {
-			read++
-		}
-	}
-	if read < 15 {
-		t.Errorf("only %d of %d texts are read", read, len(configs))
-	}
-}
-
-func FuzzConfig(f *testing.F) {
-	for _, c := range configs {
-		f.Add(c)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) < 4096 {
-			compareConfig(t, text)
-		}
-	})
-}
-
-// git ls-files and our reader agree on what an index links to.
-func TestGitLinks(t *testing.T) {
-	for _, version := range []string{"2", "3", "4"} {
-		dir := repo(t)
-		run(t, dir, "init", "-q", "some/nested")
-		run(t, dir+"/some/nested", "commit", "-q", "--allow-empty", "-m", "x")
-		for i := range 50 {
-			write(t, filepath.Join(dir, "some", strings.Repeat("f", i+1)), "x")
-		}
-		run(t, dir, "-c", "advice.addEmbeddedRepo=false", "add", ".")
-		run(t, dir, "update-index", "--index-version", version)
-		links, err := gitLinks(dir+"/.git/index", 20, 0)
-		if err != nil || !slices.Equal(links, []string{"some/nested"}) {
-			t.Errorf("version %s: %v, %v", version, links, err)
-		}
-		run(t, dir, "update-index", "--split-index")
-		if links, err = gitLinks(dir+"/.git/index", 20, 0); err != nil || !slices.Contains(links, "some/nested") {
-			t.Errorf("version %s, split: %v, %v", version, links, err)
-		}
-	}
-}
-
-func FuzzIndex(f *testing.F) {
-	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00"))
-	f.Add(bytes.Repeat([]byte{0xff}, 100))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		file := filepath.Join(t.TempDir(), "index")
-		must(t, os.WriteFile(file, b, 0o644))
-		_, _ = gitLinks(file, 20, 0)
-	})
 }
 
 // R-SH-03: an alias counts under the name of a listed sub-command that newer versions of git have no longer.

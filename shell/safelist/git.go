@@ -2,10 +2,10 @@ package safelist
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"sandboxd/git"
 	"sandboxd/shell/analysis"
 )
 
@@ -121,16 +121,10 @@ func gitRevisions(u *Use) string {
 // gitMerges are the ways of showing a merge in which git merges nothing itself.
 var gitMerges = []string{"off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc"}
 
-// verifies finds what shows a signature in a format; a sign between % and G only adds or drops a blank or a line's end.
-var verifies = regexp.MustCompile(`%[-+ ]?G|signature`)
-
-// GitVerifies says whether a format makes git verify signatures, with a program.
-func GitVerifies(format string) bool { return verifies.MatchString(format) }
-
 // gitFormats refuses formats and ways of showing that make git run programs.
 func gitFormats(u *Use) string {
 	for _, o := range u.Options {
-		if GitVerifies(o.Value) {
+		if git.Verifies(o.Value) {
 			return "a format that runs gpg"
 		}
 		if o.Name == "--diff-merges" && !slices.Contains(gitMerges, o.Value) {

@@ -1,4 +1,4 @@
-package supervisor
+package git
 
 import (
 	"os/exec"
@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// R-UX-07: the directory that git needs in a linked worktree and in a submodule is found, and not one that only a file
+// R-UX-07: the directory that git needs in a linked worktree and in a submodule is found, and not one that only a
+// file
 // of the project's names.
-func TestElsewhere(t *testing.T) {
+func TestOutside(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func TestElsewhere(t *testing.T) {
 		if want != "" {
 			want = filepath.Join(dir, want)
 		}
-		if got := elsewhere(filepath.Join(dir, root)); got != want {
+		if got := Outside(Disk, filepath.Join(dir, root)); got != want {
 			t.Errorf("%s: %q, want %q", root, got, want)
 		}
 	}

@@ -1,121 +1,75 @@
-package facts
+package git
 
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path"
 	"strings"
-	"syscall"
 )
 
-// setting is one key of a git configuration file: section and name in lower
-// case, the subsection as written.
-type setting struct {
-	section, sub, name string
-	hasSub             bool // there is a subsection, "" perhaps
-	value              string
-	set                bool // the key has a value ("key" alone is true)
-	file               string
-	local              bool // from the repository, or from what it includes
+// Setting is one key of a git configuration file: section and name in lower case, the subsection as written.
+type Setting struct {
+	Section, Sub, Name string
+	HasSub             bool // there is a subsection, "" perhaps
+	Value              string
+	// Bare keys stand alone, without "=", which git takes for true.
+	Bare bool
+	// File is where the setting was read, "" for a parsed text.
+	File string
+	// Local settings are from the repository, or from a file that it includes.
+	Local bool
 }
 
-func (s setting) key() string {
-	if s.sub == "" {
-		return s.section + "." + s.name
+// Key returns for example "remote.origin.url".
+func (s Setting) Key() string {
+	if s.Sub == "" {
+		return s.Section + "." + s.Name
 	}
-	return s.section + "." + s.sub + "." + s.name
+	return s.Section + "." + s.Sub + "." + s.Name
 }
 
-const (
-	maxConfig   = 1 << 20
-	maxIncludes = 20
-)
+// ParseKey splits a key as git config(1) takes it; ok is false for one without a section.
+func ParseKey(key string) (s Setting, ok bool) {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 {
+		return Setting{}, false
+	}
+	s = Setting{Section: strings.ToLower(key[:first]), Name: strings.ToLower(key[last+1:])}
+	if last > first {
+		s.Sub, s.HasSub = key[first+1:last], true
+	}
+	return s, true
+}
 
 var errOdd = errors.New("the git configuration has a form that is not understood")
 
-// readConfig reads a configuration file and what it includes. Conditions of
-// includes are taken for true. A file that does not exist is empty.
-func (g *gatherer) readConfig(name string, local bool, depth int, into *[]setting) error {
-	if depth > maxIncludes {
-		return fmt.Errorf("read %q: too many includes", name)
-	}
-	if g.over() {
-		return fmt.Errorf("read %q: there was no time to", name)
-	}
-	text, err := readSmall(name, maxConfig)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %q: %w", name, err)
-	}
-	settings, err := parseConfig(text)
-	if err != nil {
-		return fmt.Errorf("read %q: %w", name, err)
-	}
-	for _, s := range settings {
-		s.file, s.local = name, local
-		*into = append(*into, s)
-		if (s.section == "include" || s.section == "includeif") && s.name == "path" && s.value != "" {
-			to, err := includePath(s.value, name, g.o.Home)
-			if err != nil {
-				return err
-			}
-			if err := g.readConfig(to, local, depth+1, into); err != nil {
-				return err
-			}
-			if len(*into) > 20000 {
-				return fmt.Errorf("read %q: too many settings", name)
-			}
+// FormatConfig writes settings as the text of a configuration file.
+func FormatConfig(list []Setting) []byte {
+	var b strings.Builder
+	header := ""
+	for _, s := range list {
+		h := "[" + s.Section + "]\n"
+		if s.Sub != "" {
+			h = fmt.Sprintf("[%s \"%s\"]\n", s.Section, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s.Sub))
+		}
+		if h != header {
+			header = h
+			b.WriteString(h)
+		}
+		if s.Bare {
+			b.WriteString("\t" + s.Name + "\n")
+		} else {
+			b.WriteString("\t" + s.Name + ` = "` + quoteValue.Replace(s.Value) + "\"\n")
 		}
 	}
-	return nil
+	return []byte(b.String())
 }
 
-func includePath(value, from, home string) (string, error) {
-	switch {
-	case strings.HasPrefix(value, "~/"):
-		if home == "" {
-			return "", fmt.Errorf("include %q: the home directory is not known", value)
-		}
-		return path.Join(home, value[2:]), nil
-	case strings.HasPrefix(value, "~"), strings.HasPrefix(value, "%("):
-		return "", fmt.Errorf("include %q: where it leads is not known", value)
-	case strings.HasPrefix(value, "/"):
-		return value, nil
-	}
-	return path.Join(path.Dir(from), value), nil
-}
+var quoteValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
 
-// readSmall reads a regular file of bounded size, without waiting on pipes.
-func readSmall(name string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, fs.ErrNotExist
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = errors.New("too large")
-	}
-	return b, err
-}
-
-// parseConfig reads the text of a configuration file (git-config(1), SYNTAX).
-// What git itself would refuse, and what is too odd to be sure of, is an error.
-func parseConfig(text []byte) ([]setting, error) {
+// ParseConfig reads the text of a configuration file (git-config(1), SYNTAX), without its includes. It fails for a
+// text
+// that git refuses, and for one of a form too odd to be sure of.
+func ParseConfig(text []byte) ([]Setting, error) {
 	p := configParser{s: strings.TrimPrefix(string(text), "\xef\xbb\xbf")}
 	p.s = strings.ReplaceAll(p.s, "\r\n", "\n")
 	if strings.ContainsRune(p.s, 0) {
@@ -149,7 +103,7 @@ type configParser struct {
 	section, sub string
 	hasSub       bool
 	started      bool
-	out          []setting
+	out          []Setting
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
@@ -236,7 +190,7 @@ func (p *configParser) pair() error {
 	for p.at < len(p.s) && (letter(p.s[p.at]) || digit(p.s[p.at]) || p.s[p.at] == '-') {
 		p.at++
 	}
-	s := setting{section: p.section, sub: p.sub, hasSub: p.hasSub, name: strings.ToLower(p.s[start:p.at])}
+	s := Setting{Section: p.section, Sub: p.sub, HasSub: p.hasSub, Name: strings.ToLower(p.s[start:p.at]), Bare: true}
 	if !p.started {
 		return errOdd
 	}
@@ -252,7 +206,7 @@ func (p *configParser) pair() error {
 	}
 	p.at++
 	value, err := p.value()
-	s.value, s.set = value, true
+	s.Value, s.Bare = value, false
 	p.out = append(p.out, s)
 	return err
 }

@@ -1,0 +1,89 @@
+package git
+
+import (
+	"path"
+	"strings"
+)
+
+// Dirs returns the git directory of the work tree at dir, and the one that it shares with others: the same, but in a
+// linked work tree (gitrepository-layout(5)). Both are empty where dir/.git is a file that names none; ok is false
+// where
+// there is no dir/.git. Links are not followed.
+func Dirs(h Host, dir string) (own, common string, ok bool) {
+	name := path.Join(dir, ".git")
+	info, err := h.Lstat(name)
+	switch {
+	case err != nil:
+		return "", "", false
+	case !info.Mode().IsRegular():
+		return name, name, true
+	}
+	if own = named(h, name, "gitdir: ", dir); own == "" {
+		return "", "", true
+	}
+	if common = named(h, path.Join(own, "commondir"), "", own); common == "" {
+		common = own
+	}
+	return own, common, true
+}
+
+// Outside returns the git directory that a command in root needs and that is outside of it: that of the repository to
+// which a linked work tree belongs, or of the one around a submodule; "" where there is none. Only one that names
+// root in
+// turn counts, as a command may have written root's own files.
+func Outside(h Host, root string) string {
+	own, common, ok := Dirs(h, root)
+	if !ok || common == "" || within(common, root) {
+		return ""
+	}
+	if own != common {
+		if named(h, path.Join(own, "gitdir"), "", own) != path.Join(root, ".git") {
+			return ""
+		}
+		return common
+	}
+	around, _, ok := strings.Cut(own, "/.git/modules/")
+	if _, err := h.Lstat(path.Join(own, "HEAD")); !ok || err != nil || !within(root, around) {
+		return ""
+	}
+	return path.Join(around, ".git")
+}
+
+// ConfigFiles returns the configuration files of the repository around dir that exist below root, without links in
+// their paths.
+func ConfigFiles(h Host, dir, root string) []string {
+	for ; dir != "" && within(dir, root); dir = path.Dir(dir) {
+		own, common, ok := Dirs(h, dir)
+		switch {
+		case !ok && dir != "/":
+			continue
+		case own == "":
+			return nil
+		}
+		var out []string
+		for _, name := range []string{path.Join(common, "config"), path.Join(own, "config.worktree")} {
+			if real, missing, err := Resolve(h, name); err == nil && !missing && real == name && within(name, root) {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// named reads a path from a small file of git's that is no link, relative to base.
+func named(h Host, file, prefix, base string) string {
+	info, err := h.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	b, err := h.ReadFile(file, 4096)
+	text, ok := strings.CutPrefix(strings.TrimSpace(string(b)), prefix)
+	if err != nil || !ok || text == "" {
+		return ""
+	}
+	if path.IsAbs(text) {
+		return path.Clean(text)
+	}
+	return path.Join(base, text)
+}

@@ -1,0 +1,130 @@
+package git
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// Host is the file system that repositories are read from. Names are absolute and use slashes.
+type Host interface {
+	Lstat(name string) (fs.FileInfo, error)
+	Readlink(name string) (string, error)
+	// ReadFile reads a regular file of at most max bytes, without waiting on pipes. A directory does not exist to it.
+	ReadFile(name string, max int64) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+}
+
+// Disk is the machine's own file system.
+var Disk Host = disk{}
+
+type disk struct{}
+
+func (disk) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+func (disk) Readlink(name string) (string, error)       { return os.Readlink(name) }
+func (disk) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+
+func (disk) ReadFile(name string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fs.ErrNotExist
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = errors.New("too large")
+	}
+	return b, err
+}
+
+// Resolve returns the path to which name leads, from left to right as the kernel does: ".." behind a link is the
+// parent
+// of the link's target. It reports missing where the end does not exist; the rest of the path follows unchanged.
+func Resolve(h Host, name string) (real string, missing bool, err error) {
+	at := "/"
+	rest := strings.Split(strings.Trim(name, "/"), "/")
+	links := 0
+	for len(rest) > 0 {
+		elem := rest[0]
+		rest = rest[1:]
+		switch elem {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, elem)
+		if missing {
+			at = next
+			continue
+		}
+		info, err := h.Lstat(next)
+		switch {
+		case absent(err):
+			missing, at = true, next
+			continue
+		case err != nil:
+			return "", false, err
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", false, syscall.ELOOP
+		}
+		to, err := h.Readlink(next)
+		if err != nil {
+			return "", false, err
+		}
+		if strings.HasPrefix(to, "/") {
+			at = "/"
+		}
+		rest = append(strings.Split(strings.Trim(to, "/"), "/"), rest...)
+	}
+	return at, missing, nil
+}
+
+// absent reports whether an error says that a file does not exist.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// stat is Lstat of where a name leads.
+func stat(h Host, name string) (fs.FileInfo, error) {
+	real, missing, err := Resolve(h, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case missing:
+		return nil, fs.ErrNotExist
+	}
+	return h.Lstat(real)
+}
+
+// reason is the part of a file error that does not repeat the path.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// within reports whether name is dir or below it.
+func within(name, dir string) bool {
+	return dir != "" && (name == dir || dir == "/" || strings.HasPrefix(name, dir+"/"))
+}
