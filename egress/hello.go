@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"io"
 )
 
 // maxHello bounds a ClientHello: post-quantum key shares make it some 2 KiB,
@@ -27,7 +28,7 @@ func readHello(r *bufio.Reader) (raw []byte, name string, err error) {
 			return raw, "", errHello
 		}
 		record := make([]byte, 5+n)
-		if err := readFull(r, record); err != nil {
+		if _, err := io.ReadFull(r, record); err != nil {
 			return raw, "", errHello
 		}
 		raw, message = append(raw, record...), append(message, record[5:]...)
@@ -42,16 +43,6 @@ func readHello(r *bufio.Reader) (raw []byte, name string, err error) {
 			return raw, name, err
 		}
 	}
-}
-
-func readFull(r *bufio.Reader, b []byte) error {
-	for len(b) > 0 {
-		n, err := r.Read(b)
-		if b = b[n:]; err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // serverName finds the server_name extension (RFC 6066, 3). More than one, or

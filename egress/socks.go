@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -95,11 +96,11 @@ func (g *Gate) socks(c *inner) {
 // greet agrees on no authentication: who can connect is the command.
 func greet(c *inner, r *bufio.Reader) bool {
 	head := make([]byte, 2)
-	if readFull(r, head) != nil || head[0] != socksVersion {
+	if _, err := io.ReadFull(r, head); err != nil || head[0] != socksVersion {
 		return false
 	}
 	methods := make([]byte, head[1])
-	if readFull(r, methods) != nil {
+	if _, err := io.ReadFull(r, methods); err != nil {
 		return false
 	}
 	for _, m := range methods {
@@ -116,7 +117,7 @@ func greet(c *inner, r *bufio.Reader) bool {
 // for nothing.
 func readRequest(r *bufio.Reader) (t Target, code byte, err error) {
 	head := make([]byte, 4)
-	if err := readFull(r, head); err != nil {
+	if _, err := io.ReadFull(r, head); err != nil {
 		return t, 0, err
 	}
 	if head[0] != socksVersion || head[2] != 0 {
@@ -138,7 +139,9 @@ func readRequest(r *bufio.Reader) (t Target, code byte, err error) {
 		return t, socksNoAddress, errors.New("unknown kind of address")
 	}
 	port := make([]byte, 2)
-	if err := errors.Join(readFull(r, host), readFull(r, port)); err != nil {
+	_, hostErr := io.ReadFull(r, host)
+	_, portErr := io.ReadFull(r, port)
+	if err := errors.Join(hostErr, portErr); err != nil {
 		return t, 0, err
 	}
 	if head[1] != socksConnect {
