@@ -1,15 +1,10 @@
 package acceptance
 
 import (
-	"fmt"
-	"path/filepath"
-	"slices"
 	"testing"
-	"time"
 
 	"sandboxd/approval"
 	"sandboxd/approval/approvaltest"
-	"sandboxd/ipc"
 )
 
 // The web tool approval, through the socket: priority order, soft and hard
@@ -60,99 +55,4 @@ deny = ["Bash(curl *)"]
 	bash("pwd && rm -rf /", asks)
 	return append(approvaltest.WebApproval(), approvaltest.Scenario{Name: "permissions", Seed: "web tool approval",
 		Section: "Pattern types; Bash command chain permissions", Config: config, Steps: steps})
-}
-
-// Skill permissions: temporary, turn-scoped. Other than the specification, a
-// skill's list is a question to a person, unless they trusted this very file
-// before (R-SH-05).
-func TestConformanceSkills(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
-		st := newStage(a, "")
-		p := &performance{t: t, st: st, open: map[[2]string]*opened{}, calls: map[string]*made{}, confirm: map[string]bool{}}
-		defer p.clear()
-		ctx, cancel := within(t)
-		defer cancel()
-		do := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		o, err := p.session("main", "")
-		do(err)
-		a.sh("mkdir -p skills && echo 'Build it.' > skills/build.md")
-		turn := func(allow ...string) error {
-			r := ipc.TurnRequest{Session: o.id}
-			if len(allow) > 0 {
-				r.Skills = []ipc.Skill{{Path: filepath.Join(a.project, "skills/build.md"), Allow: allow}}
-			}
-			_, err := o.client.Turn(ctx, r)
-			return err
-		}
-		answer := func(scope approval.Scope, allow bool) {
-			t.Helper()
-			list, err := st.person().Approvals(ctx)
-			do(err)
-			for _, q := range list.Approvals {
-				if q.Tool == "skill" {
-					if _, err := st.agent("").approver.Decide(ctx, ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: true}); ipc.CodeOf(err) != ipc.CodeSelfApproval {
-						t.Errorf("the agent answered for its skill: %v", err)
-					}
-					d, err := st.person().Decide(ctx, ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: allow, Scope: string(scope)})
-					if err != nil || d.Allowed != allow {
-						t.Fatalf("%+v, %v", d, err)
-					}
-					return
-				}
-			}
-			t.Fatal("no question about a skill")
-		}
-		n := 0
-		try := func(line string, want approvaltest.State) {
-			t.Helper()
-			n++
-			name := fmt.Sprintf("%d %s", n, line)
-			do(p.make(approvaltest.Call{Name: name, Tool: "bash", Args: map[string]any{"command": line}}))
-			if err := p.check(approvaltest.Want{Call: name, State: want}); err != nil {
-				t.Error(err)
-			}
-		}
-		// granted waits for the grants that a yes makes.
-		granted := func(want int) {
-			t.Helper()
-			for range 200 {
-				list, err := st.person().Grants(ctx)
-				do(err)
-				if got := slices.DeleteFunc(list.Grants, func(g ipc.Grant) bool { return g.Scope != "turn" }); len(got) == want {
-					return
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			t.Fatalf("there are never %d grants of the turn", want)
-		}
-		list := []string{"Bash(make build *)", "Bash(make exactly)", "send_email"}
-		do(turn(list...))
-		try("make build", approvaltest.Open)
-		answer(approval.ScopeOnce, true)
-		granted(3)
-		try("make build all", approvaltest.Approved)
-		try("make exactly", approvaltest.Approved)
-		try("make exactly this", approvaltest.Open)
-		do(turn())
-		granted(0)
-		try("make build all", approvaltest.Open)
-		do(turn(list...))
-		answer(approval.ScopeSession, true)
-		granted(3)
-		do(turn(list...)) // the same file with the same list: trusted
-		try("make build all", approvaltest.Approved)
-		a.sh("echo 'And more.' >> skills/build.md")
-		do(turn(list...))
-		try("make build all", approvaltest.Open)
-		for _, bad := range []string{"Bash", "Bash(*)", "Bash(make $X)", "edit(x)"} {
-			if err := turn(bad); ipc.CodeOf(err) != ipc.CodeBadRequest {
-				t.Errorf("%s: %v", bad, err)
-			}
-		}
-	})
 }

@@ -158,6 +158,9 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 	if v.Configured {
 		c.Class.Rule = approval.RuleAsk
 	}
+	if why := e.Session.beyondSkill(v.Payload); why != "" {
+		c.Request.Reasons = append(c.Request.Reasons, why)
+	}
 	if e.Request.elsewhere {
 		c.Request.Reasons = append(c.Request.Reasons, "whoever asks runs it, outside the sandbox")
 	}

@@ -90,6 +90,7 @@ type Session struct {
 	execs    map[string]*Exec
 	closed   bool
 	told     map[string]bool // what somebody at this terminal need not read again
+	skills   []skillEntry    // granted for this turn
 	endTurn  func()          // ends the questions about this turn's skills; nil for none
 }
 

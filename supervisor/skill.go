@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -37,13 +39,13 @@ func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skil
 	}
 	defer s.work.Done()
 	var calls []approval.Call
-	var patterns [][]approval.Pattern
+	var lists [][]skillEntry
 	for _, k := range skills {
-		c, p, err := s.skillCall(sess, turn, k)
+		c, list, err := s.skillCall(sess, peer, turn, k)
 		if err != nil {
 			return err
 		}
-		calls, patterns = append(calls, c), append(patterns, p)
+		calls, lists = append(calls, c), append(lists, list)
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	sess.mu.Lock()
@@ -57,7 +59,7 @@ func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skil
 		done := make(chan error, 1)
 		s.work.Go(func() {
 			defer s.asking.forget(e)
-			done <- s.grantSkill(ctx, sess, peer, calls[i], patterns[i])
+			done <- s.grantSkill(ctx, sess, peer, calls[i], lists[i])
 		})
 		select {
 		case <-waits:
@@ -72,7 +74,7 @@ func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skil
 
 // grantSkill decides about one skill and, where that is a yes, grants its list
 // for the turn in which it was asked for.
-func (s *Supervisor) grantSkill(ctx context.Context, sess *Session, peer Peer, call approval.Call, patterns []approval.Pattern) error {
+func (s *Supervisor) grantSkill(ctx context.Context, sess *Session, peer Peer, call approval.Call, list []skillEntry) error {
 	d, err := s.Approval.Decide(ctx, call)
 	if err != nil {
 		return err
@@ -86,22 +88,28 @@ func (s *Supervisor) grantSkill(ctx context.Context, sess *Session, peer Peer, c
 	if by == (approval.Identity{}) { // a mode or a rule said so
 		by = approval.Identity{Principal: sess.Principal(), Name: string(d.Reason)}
 	}
-	for _, p := range patterns {
+	for _, entry := range list {
 		if ctx.Err() != nil || sess.Turn() != call.Turn {
 			return nil // the turn is over
 		}
+		p := entry.granted()
 		_, err := s.Approval.AddGrant(by, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeTurn, Match: p, Principal: sess.Principal(),
 			Session: sess.ID, Source: "skill " + call.Payload["path"].(string), Why: d.Note, Request: d.Request, Description: p.String()})
 		if err != nil {
 			return err
 		}
 	}
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if sess.turn == call.Turn {
+		sess.skills = append(sess.skills, list...)
+	}
 	return nil
 }
 
-// skillCall is the question about a skill, and what a yes grants.
-func (s *Supervisor) skillCall(sess *Session, turn int, k Skill) (approval.Call, []approval.Pattern, error) {
-	bad := func(format string, args ...any) (approval.Call, []approval.Pattern, error) {
+// skillCall is the question about a skill, and the entries that a yes grants.
+func (s *Supervisor) skillCall(sess *Session, peer Peer, turn int, k Skill) (approval.Call, []skillEntry, error) {
+	bad := func(format string, args ...any) (approval.Call, []skillEntry, error) {
 		return approval.Call{}, nil, &RequestError{fmt.Sprintf("skill %q: ", k.Path) + fmt.Sprintf(format, args...)}
 	}
 	if !filepath.IsAbs(k.Path) {
@@ -114,20 +122,111 @@ func (s *Supervisor) skillCall(sess *Session, turn int, k Skill) (approval.Call,
 	if err != nil {
 		return bad("%s", reason(err))
 	}
-	var patterns []approval.Pattern
-	list := make([]any, len(k.Allow))
+	var entries []skillEntry
+	list, files := make([]any, len(k.Allow)), map[string]any{}
+	reasons := []string{"until the turn ends, these run unasked"}
 	for i, text := range k.Allow {
-		p, err := permitted(text)
+		entry, err := permitted(text)
 		if err != nil {
 			return bad("%v", err)
 		}
-		patterns, list[i] = append(patterns, p), text
+		reasons = append(reasons, s.foreseeSkill(sess, peer, &entry)...)
+		maps.Copy(files, entry.files)
+		entries, list[i] = append(entries, entry), text
 	}
 	payload := map[string]any{"path": k.Path, "sha256": sum, "allow": list}
-	r := &approval.Request{Tool: "skill", Payload: payload, Reasons: []string{"until the turn ends, these run unasked"},
+	if len(files) > 0 {
+		payload["files"] = files
+	}
+	r := &approval.Request{Tool: "skill", Payload: payload, Reasons: reasons,
 		Description: fmt.Sprintf("Skill %s allows itself: %s", k.Path, strings.Join(k.Allow, ", "))}
 	return approval.Call{Principal: sess.Principal(), Session: sess.ID, Agent: sess.Agent, Turn: turn, Tool: "skill",
-		Payload: payload, Request: r, Digest: toolDigest("skill", payload, "")}, patterns, nil
+		Payload: payload, Request: r, Digest: toolDigest("skill", payload, "")}, entries, nil
+}
+
+// skillEntry is one permission of a skill's list.
+type skillEntry struct {
+	pattern approval.Pattern
+	// line is the command that it names, "" for another tool.
+	line string
+	// files are the project's files that the command executes, with their digests at
+	// the time of the question.
+	files map[string]any
+}
+
+// granted is the pattern of the grant: the files that the command executes are those
+// of the question (R-AP-05).
+func (k skillEntry) granted() approval.Pattern {
+	p := k.pattern
+	if len(k.files) > 0 {
+		p.Where = append(slices.Clone(p.Where), approval.Equal("files", k.files))
+	}
+	return p
+}
+
+// foreseeSkill notes the files that an entry's command executes, and returns why the
+// command asks in spite of a yes, or until when it does not.
+func (s *Supervisor) foreseeSkill(sess *Session, peer Peer, k *skillEntry) []string {
+	if k.line == "" {
+		return nil
+	}
+	asks := func(why string) []string {
+		return []string{fmt.Sprintf("%q asks in spite of a yes: %s", k.line, strings.TrimSuffix(why, "."))}
+	}
+	e, err := s.unstarted(sess, peer, ExecRequest{Line: k.line, elsewhere: true})
+	if err != nil {
+		return asks(err.Error())
+	}
+	j, err := s.judge(s.ctx, e)
+	if err != nil {
+		return asks(err.Error())
+	}
+	k.files, _ = j.verdict.Payload["files"].(map[string]any)
+	switch v := j.verdict; {
+	case v.Decision == shell.Auto:
+		return nil
+	case v.Decision == shell.Block:
+		return []string{fmt.Sprintf("%q stays forbidden: %s", k.line, v.Why)}
+	case j.trusts:
+		return asks("the project is not trusted yet")
+	case v.Configured || v.Payload["plain"] != true:
+		return asks(v.Why)
+	case v.Unseen:
+		return asks("it executes code that is not shown")
+	case len(k.files) > 0:
+		return []string{fmt.Sprintf("%q: with %s as now; it asks after a change", k.line, filesIn(sess, k.files))}
+	}
+	return nil
+}
+
+// filesIn names files for a person, relative to the session's root.
+func filesIn(sess *Session, files map[string]any) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		names = append(names, strings.TrimPrefix(name, sess.Root+"/"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// beyondSkill returns why a command asks that a skill's list names: it executes other
+// files, or other content, than the person saw the list with.
+func (s *Session) beyondSkill(payload map[string]any) string {
+	now, _ := payload["files"].(map[string]any)
+	rest := maps.Clone(payload)
+	delete(rest, "files")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.skills {
+		if !k.pattern.Matches("bash", rest) {
+			continue
+		}
+		other := maps.Clone(now)
+		maps.DeleteFunc(other, func(name string, sum any) bool { return k.files[name] == sum })
+		if len(other) > 0 {
+			return "the skill's list names it, but was approved before this content of " + filesIn(s, other)
+		}
+	}
+	return ""
 }
 
 func digestOfFile(name string) (string, error) {
@@ -151,26 +250,26 @@ func digestOfFile(name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// permitted is a permission as a grant. A skill can name tools, and commands
+// permitted is a permission as an entry. A skill can name tools, and commands
 // by their words; every command at once is no list.
-func permitted(text string) (approval.Pattern, error) {
+func permitted(text string) (skillEntry, error) {
 	p, err := shell.ParsePermission(text)
 	if err != nil {
-		return approval.Pattern{}, err
+		return skillEntry{}, err
 	}
 	command := strings.EqualFold(p.Tool, "bash")
 	switch {
 	case command && p.Any:
-		return approval.Pattern{}, fmt.Errorf("permission %q: name the commands", text)
+		return skillEntry{}, fmt.Errorf("permission %q: name the commands", text)
 	case p.Any:
-		return approval.Pattern{Tool: p.Tool, Any: true}, nil
+		return skillEntry{pattern: approval.Pattern{Tool: p.Tool, Any: true}}, nil
 	case !command:
-		return approval.Pattern{}, fmt.Errorf("permission %q: only Bash takes something in parentheses here", text)
+		return skillEntry{}, fmt.Errorf("permission %q: only Bash takes something in parentheses here", text)
 	}
 	words := strings.Fields(p.Command)
 	for _, w := range words {
 		if q, err := syntax.Quote(w, syntax.LangBash); err != nil || q != w {
-			return approval.Pattern{}, fmt.Errorf("permission %q: plain words only", text)
+			return skillEntry{}, fmt.Errorf("permission %q: plain words only", text)
 		}
 	}
 	asks := approval.Equal("asks", []any{words})
@@ -178,5 +277,7 @@ func permitted(text string) (approval.Pattern, error) {
 		asks = approval.Prefix("asks", words...)
 	}
 	// A skill's list is of what the agent may run, which it may do itself.
-	return approval.Pattern{Tool: "bash", Where: []approval.Condition{asks, approval.Equal("plain", true)}, Free: []string{"line", "argv", "tty", "cwd", "elsewhere"}}, nil
+	return skillEntry{line: strings.Join(words, " "), pattern: approval.Pattern{Tool: "bash",
+		Where: []approval.Condition{asks, approval.Equal("plain", true)},
+		Free:  []string{"line", "argv", "tty", "cwd", "elsewhere"}}}, nil
 }

@@ -285,7 +285,7 @@ func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, err
 	sess.mu.Lock()
 	sess.turn = n
 	end := sess.endTurn
-	sess.endTurn = nil
+	sess.endTurn, sess.skills = nil, nil
 	sess.mu.Unlock()
 	if end != nil {
 		end()
