@@ -60,6 +60,8 @@ type Rule struct {
 	// command whose first words are git and add. A word may hold * and ?; a
 	// last word * says that more may follow, which is also so without it.
 	Pattern string `toml:"pattern"`
+	// Exact reports that no further words may follow.
+	Exact bool `toml:"exact"`
 	// Allowed false blocks, in every mode. nil is true.
 	Allowed *bool `toml:"allowed"`
 	// Approval false runs unasked what the rule matches. nil is true.

@@ -1,8 +1,9 @@
 package shell
 
 import (
-	"slices"
 	"strings"
+
+	"sandboxd/shell/carried"
 )
 
 // harmlessEnv are variables that change how a program prints, not what runs.
@@ -21,23 +22,6 @@ var buildEnv = []string{
 	"DEBUG", "VERBOSE", "LOG_LEVEL", "TEST_*", "TESTS_*", "MAKEFLAGS", "JOBS", "V", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "CTEST_OUTPUT_ON_FAILURE", "SOURCE_DATE_EPOCH", "RACK_ENV", "RAILS_ENV", "ENV", "APP_ENV", "PORT", "HOST",
 }
 
-// loaderEnv are variables with which the words of a command no longer say what
-// runs: loaders, shells, interpreters, pagers, version control, search paths.
-var loaderEnv = []string{
-	"LD_*", "DYLD_*", "PATH", "SHELL", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE", "HOME",
-	"GIT_*", "PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESS*", "PYTHON*", "PERL*", "RUBY*", "NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "GCONV_PATH", "LOCPATH", "NLSPATH",
-	"RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "TAR_OPTIONS", "AWKPATH", "AWKLIBPATH", "GOFLAGS", "GOROOT", "GOPATH", "GOPROXY", "GOTOOLCHAIN", "CC", "CXX", "RUSTC*", "CARGO_*", "npm_config_*", "NPM_CONFIG_*", "TERMINFO*", "TMPDIR", "XDG_*", "SSH_*", "MAKEFLAGS",
-}
-
-func named(list []string, name string) bool {
-	return slices.ContainsFunc(list, func(p string) bool {
-		if prefix, ok := strings.CutSuffix(p, "*"); ok {
-			return strings.HasPrefix(name, prefix)
-		}
-		return p == name
-	})
-}
-
 // plainValue says that a variable's value names no file and no format.
 func plainValue(s string) bool {
 	for i := 0; i < len(s); i++ {
@@ -53,12 +37,12 @@ func plainValue(s string) bool {
 
 // envHarmless says whether setting name to value leaves a command what it is.
 func envHarmless(name, value string) bool {
-	return named(harmlessEnv, name) && plainValue(value)
+	return carried.Named(harmlessEnv, name) && plainValue(value)
 }
 
 // envWhy explains why a variable asks.
 func envWhy(name string) (why string, risk Risk) {
-	if named(loaderEnv, name) {
+	if carried.Loads(name) {
 		return "the variable " + name + " can change which program or code runs", RiskHigh
 	}
 	return "the variable " + name + " is not one that is known to be harmless", RiskNormal

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"sandboxd/shell/analysis"
+	"sandboxd/shell/carried"
 	"sandboxd/shell/safelist"
 )
 
@@ -63,7 +64,8 @@ type callState struct {
 	preset      bool
 	reads       bool // on the safe list as far as its words go
 	paths       []place
-	words       int // how many of paths were found by their looks alone
+	uncovered   string // why what permits its first words does not cover it
+	words       int    // how many of paths were found by their looks alone
 	described   string
 }
 
@@ -178,12 +180,12 @@ func (j *judging) assignments(c *analysis.Call, state *callState) {
 		switch {
 		case a.Odd || a.Value.Kind != analysis.Literal:
 			f.why = "the variable " + a.Name + " gets a value that is not known before"
-			if named(loaderEnv, a.Name) {
+			if carried.Loads(a.Name) {
 				f.risk = RiskHigh
 			}
 		case envHarmless(a.Name, a.Value.Text):
 			continue
-		case state.preset && named(buildEnv, a.Name) && !(a.Name == "MAKEFLAGS" && strings.Trim(a.Value.Text, "-jklswBin. 0123456789") != ""):
+		case state.preset && carried.Named(buildEnv, a.Name) && !(a.Name == "MAKEFLAGS" && strings.Trim(a.Value.Text, "-jklswBin. 0123456789") != ""):
 			continue
 		default:
 			f.why, f.risk = envWhy(a.Name)

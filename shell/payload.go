@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"sandboxd/shell/analysis"
-	"sandboxd/shell/presets"
+	"sandboxd/shell/carried"
 )
 
 // payload builds what identifies the request (R-AP-05):
@@ -82,7 +82,7 @@ func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
 			return nil, nil, false
 		}
 		argv, _ := c.Argv()
-		if presets.Carries(argv) {
+		if carried.Carries(argv, carried.Granted) {
 			return nil, nil, false
 		}
 		asks = append(asks, argv)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strings"
 
 	"sandboxd/shell/analysis"
@@ -38,7 +39,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 				continue
 			}
 			operands, joined := j.inSandboxes(c, &r), j.joinedInSandboxes(c, r.Paths)
-			if !operands || !joined {
+			if !operands || !joined || !j.covers(c, r.words, r.name, r.Paths, false) {
 				continue
 			}
 		} else {
@@ -126,7 +127,7 @@ func globsOnly(c *analysis.Call) bool {
 // commands names a call, and judges it then.
 func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) bool {
 	for _, p := range j.tool.allow {
-		if p.permits(j.cmd, c) {
+		if p.permits(j.cmd, c) && j.permissionCovers(p, c) {
 			f.rule, f.why = p.name, "it is allowed by "+p.String()
 			j.permitted(c, state, f)
 			return true
@@ -144,13 +145,29 @@ func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *
 		return false // its entry's judgement stands
 	}
 	for _, w := range j.tool.safe {
-		if w.Permits(c.Args) {
+		if w.Permits(c.Args) && j.covers(c, w, "safe_commands: "+w.String(), nil, false) {
 			f.rule, f.why = "safe_commands: "+w.String(), "it is listed as safe"
 			j.permitted(c, state, f)
 			return true
 		}
 	}
 	return false
+}
+
+// permissionCovers is covers for a permission. Where it names a directory, it is for that one; what has no words is for
+// every command.
+func (j *judging) permissionCovers(p permission, c *analysis.Call) bool {
+	_, placed := p.When["cwd"]
+	_, worded := p.When["command"]
+	switch {
+	case p.line != "":
+		return placed || path.Clean(j.cmd.Cwd) == path.Clean(j.cmd.project())
+	case p.Any && !worded:
+		return true
+	case p.Any:
+		return j.covers(c, p.command, p.name, nil, placed)
+	}
+	return j.covers(c, p.words, p.name, nil, placed)
 }
 
 // presetCall is permitted, with an eye on paths outside the project.
@@ -187,6 +204,8 @@ func (j *judging) unlisted(c *analysis.Call, state *callState, refusal *safelist
 		f.decision, f.rule = Ask, "default"
 		f.why = "no rule permits it"
 		switch {
+		case state.uncovered != "":
+			f.why = state.uncovered
 		case !t.autoSafe && state.use != nil:
 			f.why, f.risk = "the safe list is switched off", RiskLow
 		case knownReason(c) != "" && (refusal == nil || !strings.Contains(refusal.Why, "the option")):

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sandboxd/shell/analysis"
+	"sandboxd/shell/carried"
 	"sandboxd/shell/pattern"
 )
 
@@ -37,6 +38,12 @@ func newRule(r Rule, number int) (rule, error) {
 	var err error
 	if out.words, err = pattern.Parse(r.Pattern, true); err != nil {
 		return rule{}, err
+	}
+	if r.Exact {
+		if last := strings.TrimSpace(r.Pattern); strings.HasSuffix(last, " *") {
+			return rule{}, fmt.Errorf("pattern %q: with exact = true no word follows; leave out the * at its end", r.Pattern)
+		}
+		out.words = out.words.Only()
 	}
 	out.name = fmt.Sprintf("rule %d: %s", number, r.Pattern)
 	if r.Origin != "" {
@@ -231,7 +238,9 @@ func (r rule) permissive() bool { return r.allowed && !r.asks }
 // allows, loosely where it asks or forbids.
 func (r rule) matches(args []analysis.Word) bool {
 	if r.permissive() {
-		return r.words.Permits(args)
+		argv, _ := (&analysis.Call{Args: args}).Argv()
+		beyond := carried.Find(argv, carried.All, r.words.Spelled)
+		return r.words.Permits(args) && !slices.ContainsFunc(beyond, func(w carried.Word) bool { return w.IfFile == "" })
 	}
 	return r.words.Names(args) == pattern.Yes
 }

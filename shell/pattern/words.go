@@ -16,6 +16,8 @@ type Words struct {
 	words []word
 	// more says that further words may follow.
 	more bool
+	// only says that no further ones may follow, also where the pattern is one word that forbids.
+	only bool
 	text string
 }
 
@@ -111,6 +113,29 @@ func (w Words) Spells(args []analysis.Word) bool {
 	return true
 }
 
+// Spelled says whether the pattern spells out a command's word at an index: it is a literal word of it, or an option or
+// a variable with any value ("--output=*").
+func (w Words) Spelled(at int) bool {
+	if at >= len(w.words) {
+		return false
+	}
+	known, _, wild := strings.Cut(w.words[at].text, "*")
+	if before, _, found := strings.Cut(known, "?"); found {
+		known, wild = before, true
+	}
+	short := len(known) == 2 && known[0] == '-' && known[1] != '-'
+	return !w.words[at].wild || wild && (short || strings.Contains(known, "="))
+}
+
+// More says that further words may follow.
+func (w Words) More() bool { return w.more }
+
+// Only returns the pattern of just its words, which names and permits no command with further ones.
+func (w Words) Only() Words {
+	w.more, w.only = false, true
+	return w
+}
+
 // Answer is what a forbidding pattern says about a command.
 type Answer uint8
 
@@ -146,7 +171,7 @@ func (w Words) Names(args []analysis.Word) Answer {
 		}
 		if len(plain) < len(args) && len(plain) > 0 {
 			// Without its options an exact pattern would cover too much.
-			if w.more || len(w.words) == 1 {
+			if w.more || len(w.words) == 1 && !w.only {
 				best = max(best, w.names(plain))
 			}
 		}
@@ -218,7 +243,7 @@ func has(given []string, option string) bool {
 }
 
 func (w Words) names(args []analysis.Word) Answer {
-	more := w.more || len(w.words) == 1 // nobody forbids rm without operands only
+	more := w.more || len(w.words) == 1 && !w.only // nobody forbids rm without operands only
 	if len(args) < len(w.words) || len(args) > len(w.words) && !more {
 		return No
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"sandboxd/shell/analysis"
+	"sandboxd/shell/carried"
 	"sandboxd/shell/pattern"
 )
 
@@ -111,11 +112,11 @@ func (r Rule) match(args []analysis.Word) bool {
 	for i, a := range args {
 		whole[i] = a.Text
 	}
-	return !r.Refuses(texts) && !Carries(whole)
+	return !r.refuses(texts) && !carried.Carries(whole, carried.Reviewed)
 }
 
-// Refuses says whether one of the words is, or may be taken for, one of Never.
-func (r Rule) Refuses(words []string) bool {
+// refuses says whether one of the words is, or may be taken for, one of Never.
+func (r Rule) refuses(words []string) bool {
 	ended := false
 	for _, w := range words {
 		if slices.ContainsFunc(r.Never, func(never string) bool { return r.means(w, never, ended) }) {
@@ -132,25 +133,5 @@ func (r Rule) means(word, never string, ended bool) bool {
 	if never[0] != '-' {
 		return word == never
 	}
-	if ended || len(word) < 2 || word[0] != '-' || word == "--" {
-		return false
-	}
-	name, _, _ := strings.Cut(word, "=")
-	switch {
-	case len(never) > 2 && never[1] != '-': // -exec, as Go reads its flags: with one dash or two
-		return strings.TrimLeft(name, "-") == never[1:]
-	case never[1] == '-': // getopt_long(3) and git take any beginning that is no other's
-		return strings.HasPrefix(word, "--") && strings.HasPrefix(never, name)
-	case strings.HasPrefix(word, "--"): // Go again
-		return name == "-"+never
-	}
-	for _, letter := range word[1:] {
-		if string(letter) == never[1:] {
-			return true
-		}
-		if strings.ContainsRune(r.Values, letter) {
-			return false
-		}
-	}
-	return false
+	return !ended && carried.Means(word, never, r.Values)
 }

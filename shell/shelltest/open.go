@@ -6,9 +6,8 @@ func Open() map[string]string {
 	open := map[string]string{}
 	for why, ids := range map[string][]string{
 		"git's own reading of repositories and revisions": {
-			"abn-001", "abn-002", "abn-003", "abn-004", "abn-005", "abn-006", "abn-007",
+			"abn-003", "abn-004", "abn-005", "abn-006", "abn-007",
 		},
-		"a permission is a prefix of the command": {"abn-008", "abn-009", "abn-010"},
 		"over-asking: harmless, and not on the safe list": {
 			"abn-011", "abn-012", "abn-013", "abn-014", "abn-015", "abn-016",
 			"abn-017", "abn-018", "abn-019", "abn-020", "abn-021",
