@@ -41,19 +41,21 @@ type Answer struct {
 	Suggestion int
 	// Widening picks Pending.Widenings[Widening-1]; 0 is none.
 	Widening int
-	// Confirm is the code of the receipt that asked for a second yes.
-	Confirm string
+	// Confirm makes this the second yes of the same approver; in everything
+	// else it must be the first one again.
+	Confirm bool
 	// Also are further questions, from Pending.Same or Pending.Group, that
 	// this answer decides with it: all of them or none.
 	Also []Ref
+	// Together says that Also are all that the approver could decide with it, so
+	// that a repetition of the answer need not name them again.
+	Together bool
 }
 
 // Receipt is what an approver gets for an answer.
 type Receipt struct {
-	// Decided is false where a second yes is wanted; Confirm is then the code
-	// that the second answer, otherwise the same, must carry.
-	Decided bool   `json:"decided"`
-	Confirm string `json:"confirm,omitempty"`
+	// Decided is false where a second yes is wanted: the same answer with Confirm.
+	Decided bool `json:"decided"`
 	// Decision is set where Decided.
 	Decision Decision `json:"decision,omitzero"`
 	// Warning says what of the answer did not work out although it was taken:
@@ -67,8 +69,8 @@ var (
 	ErrUnknown = errors.New("no such request")
 	// ErrStale: what is shown has changed since; look again.
 	ErrStale = errors.New("what was seen is no longer what is asked; look at the request again")
-	// ErrConfirm: the code is not the one that was given out for this answer.
-	ErrConfirm = errors.New("the confirmation code does not belong to this answer; answer again")
+	// ErrConfirm: the approver has not given the first yes, or it was another one.
+	ErrConfirm = errors.New("there is no equal first yes to confirm; answer without confirm first")
 	// ErrClosed: the controller has been closed.
 	ErrClosed = errors.New("approvals are closed")
 )

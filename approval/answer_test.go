@@ -19,62 +19,6 @@ var (
 	mallory = approval.Identity{Principal: approval.Principal{UID: 1001}, Name: "mallory", Via: approval.ViaTerminal}
 )
 
-// TestDoubleConfirm: the second yes is a separate act, of the same approver,
-// to the same thing, with a code that nobody else knows (R-AP-13).
-func TestDoubleConfirm(t *testing.T) {
-	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
-		call := asking("s")
-		call.Request.Delete = true
-		result := start(t.Context(), c, call)
-		p := only(t, c)
-		if !p.Twice || p.Risk != approval.RiskHigh {
-			t.Errorf("twice %t, risk %s", p.Twice, p.Risk)
-		}
-		yes := p.Allow(alice)
-		first, err := c.Answer(t.Context(), p.ID, yes)
-		if err != nil || first.Decided || first.Confirm == "" {
-			t.Fatalf("first yes: %+v, %v", first, err)
-		}
-		again, err := c.Answer(t.Context(), p.ID, yes)
-		if err != nil || again.Decided || again.Confirm == first.Confirm {
-			t.Errorf("the first yes once more must give a fresh code: %+v, %v", again, err)
-		}
-		for name, spoil := range map[string]func(a *approval.Answer){
-			"the old code":         func(a *approval.Answer) { a.Confirm = first.Confirm },
-			"somebody else's code": func(a *approval.Answer) { a.By = bob },
-			"another scope":        func(a *approval.Answer) { a.Scope = "session" },
-			"another note":         func(a *approval.Answer) { a.Note = "x" },
-			"no code of ours":      func(a *approval.Answer) { a.Confirm = "x" },
-		} {
-			fresh, err := c.Answer(t.Context(), p.ID, yes)
-			if err != nil || fresh.Decided {
-				t.Fatalf("%+v, %v", fresh, err)
-			}
-			a := yes
-			a.Confirm = fresh.Confirm
-			spoil(&a)
-			if r, err := c.Answer(t.Context(), p.ID, a); !errors.Is(err, approval.ErrConfirm) {
-				t.Errorf("%s: %+v, %v", name, r, err)
-			}
-		}
-		only(t, c)
-		if first, err = c.Answer(t.Context(), p.ID, yes); err != nil {
-			t.Fatal(err)
-		}
-		yes.Confirm = first.Confirm
-		r, err := c.Answer(t.Context(), p.ID, yes)
-		if err != nil || !r.Decided {
-			t.Fatalf("second yes: %+v, %v", r, err)
-		}
-		if d := <-result; !d.Approved || !d.Confirmed {
-			t.Errorf("decision: %+v", d)
-		}
-		if s := c.Stats(alice); s.DoubleConfirmed != 1 {
-			t.Errorf("statistics: %+v", s)
-		}
-	})
-}
-
 // TestDoubleConfirmSwitch: the switch is for deletes; the dangerous and the
 // protected ask twice in any case (R-AP-13).
 func TestDoubleConfirmSwitch(t *testing.T) {

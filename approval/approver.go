@@ -233,7 +233,7 @@ func (c *Controller) put(ctx context.Context, by Identity, a Approver, id string
 		case <-stop:
 		}
 	})
-	confirm := ""
+	confirm := false
 	for range 2 {
 		p, err := c.View(ctx, by, id)
 		if err != nil {
@@ -256,7 +256,7 @@ func (c *Controller) put(ctx context.Context, by Identity, a Approver, id string
 		if receipt.Decided {
 			return nil
 		}
-		confirm = receipt.Confirm
+		confirm = true
 	}
 	return errors.New("the second yes was not the same as the first")
 }

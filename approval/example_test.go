@@ -204,7 +204,7 @@ func ExampleController_Answer() {
 	answer := p.Allow(terminal)
 	first, err := c.Answer(ctx, p.ID, answer)
 	fmt.Println("decided:", first.Decided, err)
-	answer.Confirm = first.Confirm // a second, separate yes
+	answer.Confirm = true // a second, separate yes
 	second, err := c.Answer(ctx, p.ID, answer)
 	fmt.Println("decided:", second.Decided, err)
 	d := <-result

@@ -48,7 +48,7 @@ type Pending struct {
 	Twice bool `json:"twice,omitempty"`
 	// Confirm is set where this approver has said yes once: the second answer
 	// must carry it.
-	Confirm string `json:"confirm,omitempty"`
+	Confirm bool `json:"confirm,omitempty"`
 	// Inline: the person at the caller's terminal may answer.
 	Inline bool `json:"inline,omitempty"`
 	// Client: the agent's own client may answer.

@@ -63,6 +63,25 @@ func (c *Controller) Pending(viewer Identity) []Pending {
 	return out
 }
 
+// MarkViewed records that a question was shown in the state of ref.
+func (c *Controller) MarkViewed(viewer Identity, ref Ref) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q, err := c.find(viewer, ref.ID); err == nil && q.ref() == ref {
+		q.viewed[viewer.Principal] = ref
+	}
+}
+
+// Viewed returns those of refs that were shown to the viewer as they are now (R-AP-11).
+func (c *Controller) Viewed(viewer Identity, refs []Ref) []Ref {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool {
+		q, err := c.find(viewer, r.ID)
+		return err != nil || q.viewed[viewer.Principal] != r || q.ref() != r
+	})
+}
+
 // View returns one question with its presentation, waiting until that is
 // built. It fails with ErrUnknown, a *DecidedError, or ctx's error.
 func (c *Controller) View(ctx context.Context, viewer Identity, id string) (Pending, error) {

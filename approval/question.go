@@ -39,7 +39,8 @@ type question struct {
 	broken   string        // why it could not be built
 	ready    chan struct{} // closed when it is there or has failed
 
-	codes  map[Identity]confirmation
+	first  map[Identity]Answer // the first yes of each approver where two are wanted
+	viewed map[Principal]Ref   // the state in which it was shown
 	failed map[Identity]bool
 	claim  chan struct{} // not nil while an answer is being stored; closed then
 
@@ -86,7 +87,7 @@ func (c *Controller) ask(w *weighed, s *session) (*question, verdict) {
 		id: newID(), seq: c.asked, call: *call, sess: s, ruling: w.ruling, print: w.print, known: w.known, rev: 1,
 		asked: c.now(), started: time.Now(),
 		ready: make(chan struct{}), kick: make(chan struct{}, 1), done: make(chan struct{}),
-		codes: map[Identity]confirmation{}, failed: map[Identity]bool{},
+		first: map[Identity]Answer{}, viewed: map[Principal]Ref{}, failed: map[Identity]bool{},
 	}
 	if q.call.Request == nil {
 		q.call.Request = SimpleRequest(call.Tool, call.Payload)

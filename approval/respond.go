@@ -2,22 +2,16 @@ package approval
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// confirmation is a first yes that waits for the second.
-type confirmation struct {
-	code  string
-	first Answer
-}
-
 // same reports whether two answers say the same.
 func (a *Answer) same(b *Answer) bool {
 	return a.Verb == b.Verb && a.By == b.By && a.Scope == b.Scope && a.For == b.For && a.Note == b.Note &&
-		a.Mode == b.Mode && a.Suggestion == b.Suggestion && a.Widening == b.Widening && slices.Equal(a.Also, b.Also)
+		a.Mode == b.Mode && a.Suggestion == b.Suggestion && a.Widening == b.Widening &&
+		(slices.Equal(a.Also, b.Also) || a.Together && b.Together)
 }
 
 func (a *Answer) allows() bool { return a.Verb == VerbAllow || a.Verb == VerbAllowAll }
@@ -71,7 +65,7 @@ func (a *Answer) readable() error {
 // Answer takes an approver's answer to an open question. The first valid one
 // decides; a repetition of it gets the same receipt, any other a
 // *DecidedError. Every error leaves the question as it was. Where a second
-// yes is wanted the receipt is not Decided and carries the code for it.
+// yes is wanted the receipt is not Decided.
 func (c *Controller) Answer(ctx context.Context, id string, a Answer) (Receipt, error) {
 	c.mu.Lock()
 	q, err := c.find(a.By, id)
@@ -137,8 +131,8 @@ func (c *Controller) take(q *question, a Answer) (Receipt, error) {
 		return Receipt{}, &AnswerError{Code: "batch", Why: "the request is not part of a batch"}
 	}
 	if q.twice && a.allows() {
-		if code, err := q.second(&a); code != "" || err != nil {
-			return Receipt{Confirm: code}, err
+		if second, err := q.confirmed(&a); !second || err != nil {
+			return Receipt{}, err
 		}
 	}
 	made, warning, err := c.remember(members, &a)
@@ -228,28 +222,24 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 	return nil
 }
 
-// second asks for the second yes, or finds that this is it.
-func (q *question) second(a *Answer) (code string, err error) {
-	first, ok := q.codes[a.By]
-	if ok && a.Confirm != "" {
-		delete(q.codes, a.By)
-		if a.Confirm != first.code || !a.same(&first.first) {
-			return "", ErrConfirm
+// confirmed reports whether a is the second yes. A first one is kept, and the question waits once more for its time.
+func (q *question) confirmed(a *Answer) (bool, error) {
+	if a.Confirm {
+		first, ok := q.first[a.By]
+		delete(q.first, a.By)
+		if !ok || !a.same(&first) {
+			return false, ErrConfirm
 		}
-		return "", nil
+		return true, nil
 	}
-	if a.Confirm != "" {
-		return "", ErrConfirm
-	}
-	code = rand.Text()
-	q.codes[a.By] = confirmation{code, *a}
+	q.first[a.By] = *a
 	if !q.again { // somebody is there: the second yes gets the same time, once
 		q.again = true
 		q.extra = time.Since(q.started)
 		q.started = time.Now()
 		q.poke()
 	}
-	return code, nil
+	return false, nil
 }
 
 // decide finishes the members. While a persistent grant was written the lock
@@ -276,6 +266,7 @@ func (c *Controller) decide(q *question, members []*question, a *Answer, made []
 		}
 		if o := c.tenant(m.call.Principal).decided[m.id]; o != nil {
 			o.answer = *a
+			o.answer.Together = a.Together && i == 0 // a repetition names the same request
 		}
 		if i == 0 {
 			receipt = Receipt{Decided: true, Decision: m.final}

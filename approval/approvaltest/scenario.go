@@ -165,7 +165,7 @@ type play struct {
 	results map[string]chan approval.Decision
 	decided map[string]approval.Decision
 	tools   map[string]string // by call
-	confirm map[string]string // by call
+	confirm map[string]bool   // by call: a first yes was given
 }
 
 // Play plays s and returns the first step that did not come to what it must.
@@ -173,7 +173,7 @@ type play struct {
 func Play(ctx context.Context, sys System, s Scenario) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &play{sys, map[string]chan approval.Decision{}, map[string]approval.Decision{}, map[string]string{}, map[string]string{}}
+	p := &play{sys, map[string]chan approval.Decision{}, map[string]approval.Decision{}, map[string]string{}, map[string]bool{}}
 	for i, step := range s.Steps {
 		if err := p.step(ctx, step); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, step.Say, err)
@@ -285,7 +285,7 @@ func (p *play) answer(ctx context.Context, a Answer) error {
 		return fmt.Errorf("answer to %q: decided is %t, want %t", a.To, r.Decided, !a.WantConfirm)
 	}
 	if !r.Decided {
-		p.confirm[a.To] = r.Confirm
+		p.confirm[a.To] = true
 	}
 	return nil
 }

@@ -49,18 +49,6 @@ type backend struct {
 	brokered bool   // the system's broker hands connections over
 	unsaved  error  // the last attempt to save how often grants were used
 	drain    time.Duration
-	// codes are the confirmation codes of first answers, by who gave them.
-	codes map[codeKey]string
-	// groups are the questions that an answer for a group decided besides its
-	// own, so that its repetition gets the same receipt (R-AP-15).
-	groups map[codeKey][]approval.Ref
-	// seen are the questions that were shown, as they were.
-	seen map[seenKey]bool
-}
-
-type codeKey struct {
-	id string
-	by approval.Identity
 }
 
 var _ ipc.Backend = (*backend)(nil)

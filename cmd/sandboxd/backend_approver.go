@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -64,32 +63,8 @@ func (b *backend) Approvals(_ context.Context, c ipc.Caller) (ipc.ApprovalList, 
 	return list, nil
 }
 
-// seenKey is one question in the state in which one user was shown it.
-type seenKey struct {
-	uid int
-	ref approval.Ref
-}
-
-// maxSeen bounds what is remembered of what was shown.
-const maxSeen = 4096
-
-// saw remembers that the caller was shown p: an answer for a group decides only
-// members that could be viewed (R-AP-11).
-func (b *backend) saw(c ipc.Caller, p approval.Pending) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.seen) >= maxSeen {
-		clear(b.seen) // whoever answers for a group looks again
-	}
-	b.seen[seenKey{c.Peer.UID, p.Ref()}] = true
-}
-
-// viewed are those of refs that the caller was shown as they are now.
-func (b *backend) viewed(c ipc.Caller, refs []approval.Ref) []approval.Ref {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(refs), func(r approval.Ref) bool { return !b.seen[seenKey{c.Peer.UID, r}] })
-}
+// saw records that the caller was shown p: an answer for a group decides only members that could be viewed (R-AP-11).
+func (b *backend) saw(c ipc.Caller, p approval.Pending) { b.approvals.MarkViewed(viewer(c), p.Ref()) }
 
 func (b *backend) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
 	p, err := b.approvals.View(ctx, viewer(c), r.ID)
@@ -122,7 +97,8 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 	by := identity(c, via)
 	answer := answerOf(a, by)
 	if a.Scope == "group" {
-		answer.Also = slices.DeleteFunc(b.viewed(c, slices.Concat(p.Same, p.Group)), func(r approval.Ref) bool { return !b.mayAnswerToo(c, r, via) })
+		answer.Also = slices.DeleteFunc(b.approvals.Viewed(viewer(c), slices.Concat(p.Same, p.Group)),
+			func(r approval.Ref) bool { return !b.mayAnswerToo(c, r, via) })
 	}
 	if answer.Suggestion, err = pick("suggestion", a.Suggestion, len(p.Suggestions)); err != nil {
 		return ipc.Decided{}, err
@@ -130,34 +106,12 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 	if answer.Widening, err = pick("widening", a.Widening, len(p.Widenings)); err != nil {
 		return ipc.Decided{}, err
 	}
-	key := codeKey{a.ID, by}
-	if a.Confirm {
-		b.mu.Lock()
-		answer.Confirm = b.codes[key]
-		b.mu.Unlock()
-		if answer.Confirm == "" {
-			return ipc.Decided{}, &ipc.Error{Code: ipc.CodeConfirm, Message: "there was no first yes to confirm", Hint: "answer without confirm first"}
-		}
-	}
 	receipt, err := b.approvals.Answer(ctx, a.ID, answer)
 	if err != nil {
 		return ipc.Decided{}, wireError(err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if !receipt.Decided {
-		if len(b.codes) >= maxSeen {
-			clear(b.codes) // who confirms an older one answers again
-		}
-		b.codes[key] = receipt.Confirm
 		return ipc.Decided{ID: a.ID, By: by.String(), How: string(approval.HowPerson), ConfirmAgain: true, Rev: a.Rev, Time: time.Now()}, nil
-	}
-	maps.DeleteFunc(b.codes, func(k codeKey, _ string) bool { return k.id == a.ID })
-	if len(answer.Also) > 0 {
-		if len(b.groups) >= maxSeen {
-			clear(b.groups) // who repeats an older one hears that it is decided
-		}
-		b.groups[key] = answer.Also
 	}
 	d := wireDecided(receipt.Decision)
 	d.ID = a.ID
@@ -167,7 +121,7 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 // answerOf is an answer without what depends on the question.
 func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 	answer := approval.Answer{Verb: approval.VerbDeny, By: by, Rev: a.Rev, Hash: a.Hash, Scope: approval.Scope(a.Scope),
-		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Mode: approval.RejectMode(a.Mode)}
+		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Mode: approval.RejectMode(a.Mode), Confirm: a.Confirm, Together: a.Scope == "group"}
 	if a.Allow {
 		answer.Verb, answer.Mode = approval.VerbAllow, ""
 	}
@@ -188,11 +142,6 @@ func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 func (b *backend) repeated(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
 	by := identity(c, answerer.Via(memberOf(peerOf(c.Peer))))
 	answer := answerOf(a, by)
-	if a.Scope == "group" {
-		b.mu.Lock()
-		answer.Also = b.groups[codeKey{a.ID, by}]
-		b.mu.Unlock()
-	}
 	answer.Suggestion, _ = strconv.Atoi(a.Suggestion)
 	answer.Widening, _ = strconv.Atoi(a.Widening)
 	receipt, err := b.approvals.Answer(ctx, a.ID, answer)

@@ -138,7 +138,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	patient, endNow := context.WithCancel(context.Background())
 	defer endNow()
 	b := &backend{sup: sup, patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
-		dirs: dirs, flags: f, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout), codes: map[codeKey]string{}, groups: map[codeKey][]approval.Ref{}, seen: map[seenKey]bool{}}
+		dirs: dirs, flags: f, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout)}
 	go b.flushGrants(ctx)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)
 	if f.idleSet {
