@@ -247,7 +247,7 @@ func TestErrors(t *testing.T) {
 		{"auto_approve_safe_paths", "[permissions]\nauto_approve_safe_paths = true\n", `here it is files.auto_safe`},
 		{"safe_commands", "[permissions]\nsafe_commands = []\n", `here it is shell.safe_commands`},
 		{"safe_commands_only", "[permissions]\nsafe_commands_only = true\n", `here it is approval.safe_commands_only`},
-		{"safe_file_patterns", "[permissions]\nsafe_file_patterns = []\n", "here it is files.safe (globs, not regular expressions; `sbx rules import` converts)"},
+		{"safe_file_patterns", "[permissions]\nsafe_file_patterns = []\n", "here it is files.safe (globs; `sbx rules import --from permission-manager FILE` converts"},
 		{"protected_paths", "[permissions]\nprotected_paths = []\n", `here it is files.protected`},
 		{"double_confirm_deletes", "[permissions]\ndouble_confirm_deletes = true\n", `here it is approval.double_confirm_deletes`},
 		{"show_approval_stats", "[permissions]\nshow_approval_stats = true\n", `here it is approval.show_stats`},

@@ -200,3 +200,16 @@ func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
+
+// The words of the specifications for sandboxes are refused with those of ours.
+func TestSpecificationWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"[sandbox.paths.notes]\nroot = \"notes\"\n":                       "here it is [files.paths.NAME]",
+		"sandbox = {paths = {notes = {root = \"notes\"}}}\n":              "here it is [files.paths.NAME]",
+		"[[shell.rules]]\npattern = \"x\"\nsandbox_paths = [\"notes\"]\n": "here it is paths of a [[shell.rules]]",
+	} {
+		if _, _, err := Load(Paths{User: write(t, "c.toml", text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

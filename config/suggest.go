@@ -18,14 +18,22 @@ var renamed = map[string]string{
 	"auto_approve_safe_paths":    "files.auto_safe",
 	"safe_commands_only":         "approval.safe_commands_only",
 	"safe_commands":              "shell.safe_commands",
-	"safe_file_patterns":         "files.safe (globs, not regular expressions; `sbx rules import` converts)",
-	"protected_paths":            "files.protected",
-	"double_confirm_deletes":     "approval.double_confirm_deletes",
-	"show_approval_stats":        "approval.show_stats",
-	"unknown_tools":              "tools.unknown",
-	"shell_rules":                "shell.rules",
-	"tool_rules":                 "tools.rules",
-	"os_profile":                 "a file in /etc/sandboxd/profile.d",
+	"safe_file_patterns": "files.safe (globs; `sbx rules import --from permission-manager FILE` " +
+		"converts regular expressions)",
+	"protected_paths":        "files.protected",
+	"double_confirm_deletes": "approval.double_confirm_deletes",
+	"show_approval_stats":    "approval.show_stats",
+	"unknown_tools":          "tools.unknown",
+	"sandbox_paths":          "paths of a [[shell.rules]], names of [files.paths.NAME]",
+	"shell_rules":            "shell.rules",
+	"tool_rules":             "tools.rules",
+	"os_profile":             "a file in /etc/sandboxd/profile.d",
+}
+
+// renamedWhole maps keys of the source specifications to ours where the last part
+// alone means something else here.
+var renamedWhole = map[string]string{
+	"sandbox.paths": "[files.paths.NAME]",
 }
 
 // neverKeys are no keys of ours in any section, though a section's struct may
@@ -62,6 +70,9 @@ func unknownKey(n *node, path []string, value any) error {
 	}
 	if strings.ToLower(name) == "enabled" && value == true {
 		return fmt.Errorf("unknown key %q; approvals are always on, take the line out", full)
+	}
+	if ours, ok := renamedWhole[full]; ok {
+		return fmt.Errorf("unknown key %q; here it is %s", full, ours)
 	}
 	if ours, ok := renamed[name]; ok {
 		return fmt.Errorf("unknown key %q; here it is %s", full, ours)

@@ -135,6 +135,9 @@ func parseFlags(args []string) (flags, []string, error) {
 	set.DurationVar(&f.idle, "idle-timeout", 0, "")
 	set.BoolVar(&f.version, "version", false, "")
 	err := set.Parse(args)
+	if err != nil && strings.HasSuffix(err.Error(), ": -yolo") {
+		err = fmt.Errorf("%w; it is --mode approve-all, for at most 8 h", err)
+	}
 	set.Visit(func(g *flag.Flag) { f.idleSet = f.idleSet || g.Name == "idle-timeout" })
 	for _, p := range []*string{&f.config, &f.socketDir, &f.stateDir, &f.metrics} {
 		if *p != "" && err == nil {

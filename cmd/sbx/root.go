@@ -191,6 +191,9 @@ func nearFlag(c *cobra.Command, err error) string {
 	if !ok {
 		return ""
 	}
+	if name == "yolo" {
+		return "; `sbx mode approve-all` switches approvals off for one session, `sandboxd --mode approve-all` for a daemon"
+	}
 	best, distance := "", 3
 	visit := func(f *pflag.Flag) {
 		if d := editDistance(name, f.Name); d < distance {

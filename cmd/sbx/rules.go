@@ -22,7 +22,7 @@ func rulesVerb(a *app) *cobra.Command {
 
 // vendors are the agents whose settings can be read, as `sandboxd config import`
 // knows them.
-var vendors = []string{"claude", "codex", "gemini"}
+var vendors = []string{"claude", "codex", "gemini", "permission-manager"}
 
 // vendorFiles are where the vendors keep their settings, in a project or a home
 // directory.

@@ -11,6 +11,7 @@ package importrules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,10 +26,12 @@ const (
 	Claude Vendor = "claude" // .claude/settings.json
 	Codex  Vendor = "codex"  // config.toml, or rules/*.rules
 	Gemini Vendor = "gemini" // settings.json, or policies/*.toml
+	// PermissionManager is config.json of the permission manager's specification.
+	PermissionManager Vendor = "permission-manager"
 )
 
 // Vendors lists them all.
-var Vendors = []Vendor{Claude, Codex, Gemini}
+var Vendors = []Vendor{Claude, Codex, Gemini, PermissionManager}
 
 // Result is what became of a file.
 type Result struct {
@@ -54,8 +57,10 @@ func Convert(vendor Vendor, name string, data []byte) (Result, error) {
 		err = c.codex(name, data)
 	case Gemini:
 		err = c.gemini(name, data)
+	case PermissionManager:
+		err = c.permissionManager(data)
 	default:
-		return Result{}, fmt.Errorf("import rules: vendor %q is not known; known are claude, codex and gemini", vendor)
+		return Result{}, fmt.Errorf("import rules: vendor %q is not known; known are %q", vendor, Vendors)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("import rules from %q: %w", name, err)
@@ -72,7 +77,10 @@ type converter struct {
 	onlyRules         bool // commands that no rule names are refused
 	network           string
 	environment       map[string]string
-	skipped           []Skipped
+	// approval, shell and files are further lines of those sections.
+	approval, shell, files []string
+	safe, safeCommands     []string
+	skipped                []Skipped
 }
 
 type ruleText struct {
@@ -114,8 +122,15 @@ func add(list *[]string, s string) {
 func (c *converter) write(vendor Vendor, name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From %s (%s). Read it before you use it.\n", comment(name), vendor)
-	if c.onlyRules || c.network != "" {
+	if len(c.approval) > 0 {
+		fmt.Fprintf(&b, "\n[approval]\n%s\n", strings.Join(c.approval, "\n"))
+	}
+	if c.onlyRules || c.network != "" || len(c.shell)+len(c.safeCommands) > 0 {
 		b.WriteString("\n[shell]\n")
+		for _, line := range c.shell {
+			b.WriteString(line + "\n")
+		}
+		lines(&b, "safe_commands", c.safeCommands)
 		if c.onlyRules {
 			b.WriteString("default = {allowed = false}\n")
 		}
@@ -153,8 +168,12 @@ func (c *converter) write(vendor Vendor, name string) string {
 	}
 	hiddenNames, hiddenPaths := apart(c.hidden)
 	protectedNames, protectedPaths := apart(c.protected)
-	if len(hiddenNames)+len(protectedNames) > 0 {
+	if len(hiddenNames)+len(protectedNames)+len(c.safe)+len(c.files) > 0 {
 		b.WriteString("\n[files]\n")
+		for _, line := range c.files {
+			b.WriteString(line + "\n")
+		}
+		lines(&b, "safe", c.safe)
 		lines(&b, "hidden", hiddenNames)
 		lines(&b, "protected", protectedNames)
 	}
@@ -187,14 +206,7 @@ func apart(list []string) (names, paths []string) {
 	return names, paths
 }
 
-func sorted(m map[string]string) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func lines(b *strings.Builder, key string, values []string) {
 	if len(values) == 0 {

@@ -1,11 +1,13 @@
 package importrules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/BurntSushi/toml"
+	"github.com/bmatcuk/doublestar/v4"
 
 	"sandboxd/shell"
 )
@@ -16,6 +18,7 @@ type section struct {
 	Permissions shell.Permissions `toml:"permissions"`
 	Files       map[string]any    `toml:"files"`
 	Environment map[string]any    `toml:"environment"`
+	Approval    map[string]any    `toml:"approval"`
 }
 
 func convert(t *testing.T, vendor Vendor, name, data string) (Result, *shell.Tool, section) {
@@ -30,7 +33,8 @@ func convert(t *testing.T, vendor Vendor, name, data string) (Result, *shell.Too
 		t.Fatalf("%v in:\n%s", err, r.TOML)
 	}
 	for _, key := range meta.Undecoded() {
-		if !strings.HasPrefix(key.String(), "files") && !strings.HasPrefix(key.String(), "environment") {
+		if !strings.HasPrefix(key.String(), "files") && !strings.HasPrefix(key.String(), "environment") &&
+			!strings.HasPrefix(key.String(), "approval") {
 			t.Errorf("our own section does not know %s", key)
 		}
 	}
@@ -198,6 +202,8 @@ func FuzzConvert(f *testing.F) {
 	f.Add("codex", "a.toml", `approval_policy="never"`)
 	f.Add("gemini", "s.json", `{"tools":{"allowed":["run_shell_command(git)"]}}`)
 	f.Add("gemini", "s.toml", "[[rule]]\ntoolName=\"run_shell_command\"\ncommandPrefix=\"x\"\ndecision=\"deny\"\n")
+	f.Add("permission-manager", "c.json",
+		`{"permissions":{"safe_file_patterns":["\\.md$","x|y"],"safe_commands":["a b"]}}`)
 	f.Fuzz(func(t *testing.T, vendor, name, data string) {
 		r, err := Convert(Vendor(vendor), name, []byte(data))
 		if err != nil {
@@ -212,4 +218,61 @@ func FuzzConvert(f *testing.F) {
 			t.Fatalf("our own rules do not load: %v\n%s", err, r.TOML)
 		}
 	})
+}
+
+// The permission manager's options become ours, and those without a counterpart are told.
+func TestPermissionManager(t *testing.T) {
+	r, _, s := convert(t, PermissionManager, "config.json", `{"permissions": {"enabled": true, "yolo_mode": true,
+		"approval_timeout": 30, "auto_approve_safe_commands": false, "auto_approve_safe_paths": true,
+		"safe_commands_only": false, "safe_commands": ["mytool", "a $b"], "show_approval_stats": true, "other": 1,
+		"protected_paths": [".env", "core/application.py"], "double_confirm_deletes": true,
+		"safe_file_patterns": ["\\.md$", "[0-9]+x"]}}`)
+	for _, line := range []string{"timeout = \"30s\"", "show_stats = true", "double_confirm_deletes = true",
+		`"core/application.py",`} {
+		if !strings.Contains(r.TOML, line) {
+			t.Errorf("no %s in:\n%s", line, r.TOML)
+		}
+	}
+	if s.Shell.AutoSafe == nil || *s.Shell.AutoSafe || s.Files["auto_safe"] != true ||
+		!slices.Equal(s.Shell.SafeCommands, []string{"mytool"}) {
+		t.Errorf("%+v %v", s.Shell, s.Files)
+	}
+	for _, what := range []string{"yolo_mode = true", "safe_file_patterns [0-9]+x", "safe_commands a $b", "other"} {
+		if !r.skips(what) {
+			t.Errorf("%q is not told: %v", what, r.Skipped)
+		}
+	}
+}
+
+// Where globs can say a regular expression, they match the very paths in which it is found.
+func TestGlobs(t *testing.T) {
+	paths := []string{"a.md", "d/a.md", "a.md.x", "amd", "tests/a.py", "tests/x/y/a.py", "mytests/a.py", "src/tests/a.py",
+		"tests.py",
+		"tests/a.pyc", "docs/a", "docs/x/a", "mydocs/a", "docs", "src/main.go", "src/x/main.go", "x/src/main.go", "test_a.py",
+		"test_x/b.py", "a.log", "b.bak", "a*b", "axb", "c/a*b"}
+	for _, expr := range []string{`\.md$`, `\.txt$`, `tests/.*\.py$`, `docs/.*`, `docs/`,
+		`^src/[^/]+\.go$`, `^src/.*\.go$`, `test_.*\.py$`, `(\.log|\.bak)$`, `\.(md|txt)$`, `a\*b$`,
+		`\.pyc?$`, `^docs/.+`} {
+		globs, err := globsOf(expr)
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+			continue
+		}
+		for _, p := range paths {
+			got := slices.ContainsFunc(globs, func(g string) bool {
+				if !strings.Contains(g, "/") {
+					g = "**/" + g
+				}
+				return doublestar.MatchUnvalidated(g, p)
+			})
+			if want := regexp.MustCompile(expr).MatchString(p); got != want {
+				t.Errorf("%s is found in %q: %t; %q match: %t", expr, p, want, globs, got)
+			}
+		}
+	}
+	for _, expr := range []string{`[0-9]+`, `(?i)\.md$`, `^README$`, `a{2,3}`, `\bx`, `(`, `a$b`} {
+		if globs, err := globsOf(expr); err == nil {
+			t.Errorf("%s became %q", expr, globs)
+		}
+	}
 }
