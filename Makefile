@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: bench vm-test packages pictures run build test test-quick lint fuzz differential clean prerequisites
+.PHONY: git-search bench vm-test packages pictures run build test test-quick lint fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -44,6 +44,10 @@ FUZZTIME ?= 10m
 ROOM ?= ipc
 fuzz: build
 	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
+
+# Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
+git-search: prerequisites
+	ACCEPTANCE_GIT_SEQUENCES=$${ACCEPTANCE_GIT_SEQUENCES:-5000} $(GO) test ./acceptance/ -run TestGitSearch -v -timeout 6h
 
 # What a supervised command costs here; takes some minutes on an idle machine.
 bench: build

@@ -13,17 +13,25 @@
 //
 // # Git
 //
-// Whatever has "objects" and "refs" is a repository, bare ones included. In one
-// that was there before, hooks stay as they were, and a configuration that
-// changed stays only if all that changed is known to be harmless (branch.*,
-// remote.*.url, user.*, …); otherwise the earlier one comes back. In one that is
-// new, hooks that are no samples and configuration keys that are not known to
-// be harmless are taken out; it goes on being a working repository.
+// A directory with the names of a repository counts as one, bare ones and the parts of linked work trees included.
+// After each run all of it is judged, whatever the age of its files: a run may complete what an earlier one
+// prepared.
+//
+//   - In a repository that was there before, hooks stay as they were, and a configuration that
+//     changed stays only if all that changed is known to be harmless (git.MayChange); otherwise
+//     the earlier one comes back.
+//   - In a new one, hooks that are no samples and settings that are not known to be harmless are
+//     taken out; it stays a working repository.
+//   - A .git file leads where it led, and so do the files commondir and gitdir of a linked work
+//     tree. A new one leads to a repository of the trees, or to one that was used before.
+//   - Files of the trees that git's configuration names (includes, core.hooksPath, words of a
+//     program's command line), and those to which a link under a protected name leads, stay as
+//     they were.
 //
 // # Who did it
 //
-// What a mount held during the run was changed by somebody else, and so was what
-// changed before or after the run, until it is taken: that is reported and left alone. What
+// What a mount held during the run was changed by somebody else, unless the file has other names
+// (hard links), and so was what changed after the run, until it is taken: that is reported and left alone. What
 // changed during the run where nothing held it counts as the run's.
 // A copy of a protected file that the same tree had before, under the same name,
 // is no news: git worktree add and moving a package make such.

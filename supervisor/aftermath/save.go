@@ -17,12 +17,16 @@ type saved struct {
 	Rules   []savedRule  `json:"rules"`
 	Entries []savedEntry `json:"entries"`
 	Repos   [][]byte     `json:"repos"`
+	Uses    []savedUse   `json:"uses"`
+	Commons [][]byte     `json:"commons"`
+	Named   []savedName  `json:"named"`
 	Roots   []savedRoot  `json:"roots"`
+	Begun   int64        `json:"begun"` // nanoseconds
 	Partly  bool         `json:"partly"`
 	Held    []savedMount `json:"held"`
 }
 
-const savedVersion = 2
+const savedVersion = 3
 
 type savedRule struct {
 	Kind   profile.Kind   `json:"kind"`
@@ -44,6 +48,19 @@ type savedEntry struct {
 	Deep    bool   `json:"deep"`
 	// Doubtful as in entry.
 	Doubtful bool `json:"doubtful"`
+	// Aliased as in entry.
+	Aliased bool `json:"aliased"`
+}
+
+type savedUse struct {
+	Dir []byte `json:"dir"`
+	Git []byte `json:"git"`
+}
+
+type savedName struct {
+	Path   []byte     `json:"path"`
+	Config bool       `json:"config"`
+	By     []savedUse `json:"by"`
 }
 
 type savedRoot struct {
@@ -59,18 +76,21 @@ type savedMount struct {
 
 // save encodes a snapshot, what it saw, and what the mounts of its run hold.
 func (s *Snapshot) save(f found, held map[string]bool) ([]byte, error) {
-	out := saved{Version: savedVersion, Partly: f.partly}
+	out := saved{Version: savedVersion, Begun: f.begun, Partly: f.partly}
 	for _, r := range s.profile.Rules() {
 		out.Rules = append(out.Rules, savedRule{r.Kind, r.Access, []byte(r.Path), []byte(r.Name)})
 	}
 	for _, at := range slices.Sorted(maps.Keys(f.entries)) {
 		e := f.entries[at]
-		out.Entries = append(out.Entries, savedEntry{Path: []byte(at), Anchor: []byte(e.anchor), Device: e.dev, Inode: e.ino, Mode: e.mode,
-			Size: e.size, Mtime: e.mtime, Ctime: e.ctime, Content: e.content, Deep: e.deep, Doubtful: e.doubtful})
+		out.Entries = append(out.Entries, savedEntry{Path: []byte(at), Anchor: []byte(e.anchor), Device: e.dev,
+			Inode: e.ino, Mode: e.mode,
+			Size: e.size, Mtime: e.mtime, Ctime: e.ctime, Content: e.content, Deep: e.deep, Doubtful: e.doubtful,
+			Aliased: e.aliased})
 	}
 	for _, repo := range slices.Sorted(maps.Keys(f.repos)) {
 		out.Repos = append(out.Repos, []byte(repo))
 	}
+	out.saveUse(f.gitUse)
 	for i, root := range f.roots {
 		out.Roots = append(out.Roots, savedRoot{[]byte(root), f.ids[i].dev, f.ids[i].ino})
 	}
@@ -91,17 +111,20 @@ func load(text []byte) (*Snapshot, map[string]bool, error) {
 	}
 	var spec profile.Spec
 	for _, r := range in.Rules {
-		spec.Rules = append(spec.Rules, profile.Rule{Kind: r.Kind, Access: r.Access, Path: string(r.Path), Name: string(r.Name)})
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: r.Kind, Access: r.Access, Path: string(r.Path),
+			Name: string(r.Name)})
 	}
 	p, err := profile.New(spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := found{entries: map[string]entry{}, repos: map[string]bool{}, partly: in.Partly}
+	f := found{entries: map[string]entry{}, repos: map[string]bool{}, gitUse: in.loadUse(), begun: in.Begun,
+		partly: in.Partly}
 	for _, e := range in.Entries {
 		at := string(e.Path)
-		f.entries[at] = entry{stamp: stamp{dev: e.Device, ino: e.Inode, mode: e.Mode, size: e.Size, mtime: e.Mtime, ctime: e.Ctime},
-			anchor: string(e.Anchor), content: e.Content, deep: e.Deep, doubtful: e.Doubtful}
+		f.entries[at] = entry{stamp: stamp{dev: e.Device, ino: e.Inode, mode: e.Mode, size: e.Size, mtime: e.Mtime,
+			ctime: e.Ctime},
+			anchor: string(e.Anchor), content: e.Content, deep: e.Deep, doubtful: e.Doubtful, aliased: e.Aliased}
 	}
 	for _, repo := range in.Repos {
 		f.repos[string(repo)] = true
@@ -114,6 +137,40 @@ func load(text []byte) (*Snapshot, map[string]bool, error) {
 		held[string(m.Path)] = m.Held
 	}
 	return &Snapshot{profile: p, cache: &Cache{}, seen: f}, held, nil
+}
+
+func (out *saved) saveUse(u gitUse) {
+	for _, by := range slices.SortedFunc(maps.Keys(u.uses), use.compare) {
+		out.Uses = append(out.Uses, savedUse{[]byte(by.dir), []byte(by.git)})
+	}
+	for _, dir := range slices.Sorted(maps.Keys(u.commons)) {
+		out.Commons = append(out.Commons, []byte(dir))
+	}
+	for _, at := range slices.Sorted(maps.Keys(u.named)) {
+		n := savedName{Path: []byte(at), Config: u.named[at].config}
+		for _, by := range u.named[at].by {
+			n.By = append(n.By, savedUse{[]byte(by.dir), []byte(by.git)})
+		}
+		out.Named = append(out.Named, n)
+	}
+}
+
+func (in *saved) loadUse() gitUse {
+	u := gitUse{uses: map[use]bool{}, commons: map[string]bool{}, named: map[string]naming{}}
+	for _, by := range in.Uses {
+		u.uses[use{string(by.Dir), string(by.Git)}] = true
+	}
+	for _, dir := range in.Commons {
+		u.commons[string(dir)] = true
+	}
+	for _, n := range in.Named {
+		names := naming{config: n.Config}
+		for _, by := range n.By {
+			names.by = append(names.by, use{string(by.Dir), string(by.Git)})
+		}
+		u.named[string(n.Path)] = names
+	}
+	return u
 }
 
 // strictly decodes one JSON value that has no fields but those of v, and nothing
@@ -132,8 +189,10 @@ func strictly(text []byte, v any) error {
 
 // saysSame reports whether two looks of one profile saw the same.
 func (f found) saysSame(o found) bool {
-	return f.partly == o.partly && slices.Equal(f.roots, o.roots) && slices.Equal(f.ids, o.ids) && maps.Equal(f.repos, o.repos) &&
+	return f.partly == o.partly && slices.Equal(f.roots, o.roots) && slices.Equal(f.ids, o.ids) &&
+		maps.Equal(f.repos, o.repos) && f.gitUse.same(o.gitUse) &&
 		maps.EqualFunc(f.entries, o.entries, func(a, b entry) bool {
-			return a.stamp == b.stamp && a.anchor == b.anchor && a.deep == b.deep && a.doubtful == b.doubtful && (a.content == nil) == (b.content == nil) && bytes.Equal(a.content, b.content)
+			return a.stamp == b.stamp && a.anchor == b.anchor && a.deep == b.deep && a.doubtful == b.doubtful &&
+				a.aliased == b.aliased && (a.content == nil) == (b.content == nil) && bytes.Equal(a.content, b.content)
 		})
 }

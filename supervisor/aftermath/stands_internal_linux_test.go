@@ -37,7 +37,7 @@ func TestSavedBetweenLookAndTaking(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 			must(t, replace(at, "[core]\nfsmonitor = command's\n"))
 			run.End = time.Now().Add(time.Second)
-			check := s.check(walk(s.profile, s.cache), run)
+			check := s.check(walk(s.profile, s.cache, nil), run)
 			must(t, c.person(at))
 			theirs, _ := os.ReadFile(at)
 			for at, e := range check.now.entries {
@@ -70,7 +70,7 @@ func TestChangedByAnotherCommandBeforeTheTaking(t *testing.T) {
 	run := Run{ID: "x-1", Start: time.Now(), Trash: filepath.Join(filepath.Dir(w.root), "trash")}
 	must(t, replace(at, "one command's"))
 	run.End = time.Now().Add(time.Second)
-	check := s.check(walk(s.profile, cache), run)
+	check := s.check(walk(s.profile, cache, nil), run)
 	must(t, replace(at, "another command's"))
 	check.look(at, check.now.entries[at])
 	check.trash.close(check.items)

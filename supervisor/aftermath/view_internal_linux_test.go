@@ -152,9 +152,9 @@ func watchedLooks(t *testing.T, seed uint64) {
 			done = append(done, w.act())
 		}
 		if w.rand.IntN(5) == 0 {
-			walk(w.profile, other)
+			walk(w.profile, other, nil)
 		}
-		want, got := walk(w.profile, &Cache{}), walk(w.profile, cache)
+		want, got := walk(w.profile, &Cache{}, nil), walk(w.profile, cache, nil)
 		// Closed directories are opened for a look, which counts as a change.
 		for _, f := range []found{want, got} {
 			for at, e := range f.entries {
@@ -175,7 +175,7 @@ func watchedLooks(t *testing.T, seed uint64) {
 	}
 	os.Mkdir(w.root, 0o755)
 	for _, c := range []*Cache{cache, other} {
-		walk(w.profile, c)
+		walk(w.profile, c, nil)
 		for _, v := range c.views {
 			if n := v.nodes.Load(); n != 0 {
 				t.Errorf("seed %d: %d directories are remembered of an empty tree", seed, n)

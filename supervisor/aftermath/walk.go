@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -45,6 +46,9 @@ type entry struct {
 	// doubtful: another run that had not ended may have made it what it is. It is
 	// never put back.
 	doubtful bool
+	// aliased: the file has other names (hard links), through which a run can change it
+	// where a mount holds this one.
+	aliased bool
 }
 
 // same reports whether two states are one in all that matters to whoever
@@ -62,9 +66,12 @@ func (e entry) same(o entry) bool {
 // found is what one walk saw.
 type found struct {
 	entries map[string]entry
-	repos   map[string]bool // directories that git takes for a repository
-	roots   []string        // that were walked
-	ids     []identity      // by root
+	repos   map[string]bool // directories with the parts of a repository, see repository
+	gitUse
+	roots []string   // that were walked
+	ids   []identity // by root
+	// begun is when the walk began, in nanoseconds.
+	begun int64
 	// partly: something was not looked at.
 	partly bool
 }
@@ -81,11 +88,13 @@ type walker struct {
 	held  int64 // bytes of content
 }
 
-func walk(p profile.Profile, c *Cache) found {
-	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}}, cache: c, left: maxEntries}
+// walk looks through the writable trees of p, and at the files outside of protected names that before names.
+func walk(p profile.Profile, c *Cache, before map[string]naming) found {
+	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, begun: time.Now().UnixNano()}, cache: c, left: maxEntries}
 	for _, t := range c.treesOf(p) {
 		w.root(t.root, spot{t.cursor, false}, c.view(viewKey{p.Digest(), t.root}))
 	}
+	w.git(before)
 	return w.found
 }
 
@@ -251,7 +260,7 @@ func newListing(at string, entries []os.DirEntry, s spot) *listing {
 				stored := name == "pack" || name == "info" || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
 				l.enter = append(l.enter, step{name: name, spot: spot{child, false}, stored: stored})
 			}
-		case kind == profile.Protect, l.repo && gitItem(name):
+		case kind == profile.Protect, l.repo && gitItem(name), !e.IsDir() && strings.EqualFold(name, ".git"):
 			l.record = append(l.record, name)
 		case kind != profile.Allow || access == 0 || !e.IsDir():
 		case l.repo && name == "objects":
@@ -273,24 +282,20 @@ func (w *walker) tooDeep(parent int, element, at string) {
 	w.entries[at] = entry{stamp: stampOf(&st), anchor: at, deep: true}
 }
 
-// repository reports whether git would take a directory for a repository, or
-// for the part of one that a linked worktree has to itself.
+// repository reports whether a directory has the names without which git takes none for a repository, nor for the
+// part of one that linked work trees share or have to themselves (git.Look). What the names hold does not matter: a
+// later run could make it valid.
 func repository(at string, entries []os.DirEntry) bool {
 	has := map[string]bool{}
 	for _, e := range entries {
-		switch e.Name() {
-		case "objects", "refs", "HEAD", "commondir":
-			has[e.Name()] = true
-		case "config":
-			has["config"] = !e.IsDir()
-		}
+		has[strings.ToLower(e.Name())] = true // a file system may not tell the two apart
 	}
-	return has["objects"] && has["refs"] && (has["HEAD"] || has["config"]) || has["HEAD"] && (has["commondir"] || path.Base(at) == ".git")
+	return has["objects"] && has["refs"] || has["head"] && (has["commondir"] || strings.EqualFold(path.Base(at), ".git"))
 }
 
-// gitItem: the parts of a repository that can name programs, or are some.
+// gitItem reports whether a name in a repository can name programs, is one, or leads to another repository.
 func gitItem(name string) bool {
-	return name == "hooks" || name == "config" || name == "config.worktree"
+	return slices.Contains([]string{"hooks", "config", "config.worktree", "commondir", "gitdir"}, strings.ToLower(name))
 }
 
 // record notes what stands under a protected name, with all below it.
@@ -300,7 +305,7 @@ func (w *walker) record(parent int, element, at, anchor string, depth int) {
 		w.partly = w.partly || err != unix.ENOENT
 		return
 	}
-	e := entry{stamp: stampOf(&st), anchor: anchor}
+	e := entry{stamp: stampOf(&st), anchor: anchor, aliased: st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1}
 	if !e.directory() {
 		e.content = w.content(parent, element, at, e.stamp)
 		w.entries[at] = e

@@ -1,0 +1,161 @@
+package aftermath
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/git"
+)
+
+// config judges a configuration of git: that of the repository at repo, or, where repo is "", a file that one
+// includes. The age of a file does not count in a repository that is new: a run may complete what an earlier one
+// has prepared.
+func (c *check) config(at, repo string, was entry, had bool, e entry) {
+	c.dealt = append(c.dealt, at)
+	root := c.rootOf(at)
+	born := repo != "" && !c.was.repos[repo]
+	if (born || repo == "" && !had) && c.before.hadCopy(at, e) && portable(e.content, root) {
+		return
+	}
+	if !e.regular() || e.content == nil {
+		c.replace(at, e, was, had && !born, "it is no configuration that can be read")
+		return
+	}
+	if !born && (!had || was.content != nil) {
+		keys, err := configChange(was.content, e.content, repo, root)
+		switch {
+		case err != nil:
+			c.replace(at, e, was, had, "it can't be understood: "+err.Error())
+		case len(keys) > 0:
+			c.replace(at, e, was, had, "it may name programs: "+some(keys))
+		}
+		return
+	}
+	clean, taken, err := cleanConfig(e.content, repo, root)
+	switch {
+	case err != nil:
+		c.replace(at, e, was, false, "it can't be understood: "+err.Error())
+	case len(taken) > 0:
+		if c.replace(at, e, was, false, "it may name programs: "+some(taken)) {
+			c.restore(at, entry{stamp: e.stamp, anchor: e.anchor, content: clean}, "those settings are taken out")
+		}
+	}
+}
+
+// replace takes out what is there and puts back what was; it reports whether it took it.
+func (c *check) replace(at string, e, was entry, had bool, why string) bool {
+	if reason := c.notOurs(at, e, had); reason == unknown {
+		c.keep(at, e, "it was not looked at before the command began; "+why)
+		return false
+	} else if reason != "" {
+		c.keep(at, e, reason+"; "+why)
+		return false
+	}
+	if !c.take(at, e, why) {
+		return false
+	}
+	if had {
+		c.restore(at, was, "")
+	}
+	return true
+}
+
+// portable reports whether the settings of a configuration mean in a copy what they mean in the original: none
+// leads to a file in the tree at root.
+func portable(text []byte, root string) bool {
+	settings, err := git.ParseConfig(text)
+	return err == nil && !slices.ContainsFunc(settings, func(s git.Setting) bool {
+		if git.MayChange(s, root, root) || s.Name == "worktree" {
+			return false
+		}
+		if s.Section == "include" || s.Section == "includeif" || s.Name == "hookspath" {
+			return !path.IsAbs(s.Value) && !strings.HasPrefix(s.Value, "~/") || within(path.Clean(s.Value), root)
+		}
+		return slices.ContainsFunc(strings.Fields(s.Value), func(word string) bool {
+			word = strings.Trim(word, `'"!`)
+			return strings.Contains(word, "/") && (!path.IsAbs(word) || within(path.Clean(word), root))
+		})
+	})
+}
+
+// gitLink judges a .git file, or a link in its place: one that was there leads where it led, and one that is new to a
+// repository of the trees, or to one that was used before.
+func (c *check) gitLink(at string, was entry, had bool, e entry) {
+	u := use{path.Dir(at), leadsTo(at)}
+	switch {
+	case c.granted(at):
+	case had && u.git != "" && c.was.uses[u]:
+	case !had && c.mayUse(u):
+	case had:
+		c.replace(at, e, was, true, "it leads git to another repository than before")
+	default:
+		c.replace(at, e, was, false, "it leads git to a repository outside of the project")
+	}
+}
+
+// mayUse reports whether a new use of a git directory is none of another repository outside of the trees.
+func (c *check) mayUse(u use) bool {
+	return u.git == "" || c.was.commons[u.common()] || c.now.rootAbove(u.common()) != "" && c.now.rootAbove(u.git) != ""
+}
+
+// layout judges the files commondir and gitdir of a linked work tree's git directory.
+func (c *check) layout(at, repo, part string, was entry, had bool, e entry) {
+	born := !c.was.repos[repo]
+	switch {
+	case part == "gitdir" && c.leadsBack(at, repo):
+	case part == "gitdir" && !had:
+	case part == "commondir" && born && c.mayUse(use{git: repo}):
+	case had:
+		c.replace(at, e, was, true, "it leads git elsewhere than before")
+	default:
+		c.replace(at, e, was, false, "it leads git elsewhere")
+	}
+}
+
+// leadsBack reports whether the file gitdir of a git directory names a .git file in the trees that names it in turn.
+func (c *check) leadsBack(at, repo string) bool {
+	e := c.now.entries[at]
+	to := strings.TrimRight(string(e.content), "\n")
+	if !path.IsAbs(to) {
+		to = path.Join(repo, to)
+	}
+	return e.regular() && c.now.rootAbove(to) != "" && c.now.uses[use{path.Dir(to), repo}]
+}
+
+// newlyUsed reports whether a use that the run has made of a repository that was there before names a file. What a new
+// repository names is taken out of its configuration.
+func (c *check) newlyUsed(at string) bool {
+	return slices.ContainsFunc(c.now.named[at].by, func(u use) bool { return !c.was.uses[u] && c.was.commons[u.common()] })
+}
+
+// replaced puts back a .git file that the run replaced by a directory, which goes to the trash.
+func (c *check) replaced(at string, was entry) bool {
+	var st unix.Stat_t
+	if !gitLink(at, was) || unix.Lstat(at, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return false
+	}
+	if !c.done(at) {
+		c.replace(at, entry{stamp: stampOf(&st), anchor: at}, was, true,
+			"it stands in the place of a file that leads git to another repository")
+	}
+	return true
+}
+
+// touched reports whether the repository at dir, or a directory above it, changed during the run.
+func (c *check) touched(dir string) bool {
+	names := []string{dir}
+	for _, part := range []string{"HEAD", "objects", "refs", "commondir"} {
+		names = append(names, path.Join(dir, part))
+	}
+	for up := path.Dir(dir); c.now.rootAbove(up) != ""; up = path.Dir(up) {
+		names = append(names, up)
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Lstat(name)
+		return err == nil && !info.ModTime().Before(c.run.Start.Add(-clock))
+	})
+}
