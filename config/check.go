@@ -24,6 +24,9 @@ func Check(w io.Writer, paths Paths, project string) (ok bool, err error) {
 		b.warnings(warnings)
 		b.problems(loadErr)
 	}
+	if loadErr == nil {
+		b.prefixes(cfg)
+	}
 	if b.errors == 0 {
 		b.line("the configuration is good (%s)", count(b.warned, "warning"))
 	} else {
@@ -64,6 +67,15 @@ func (r *reporter) warnings(list []Warning) {
 	for _, w := range list {
 		r.warned++
 		r.line("warning: %s", w)
+	}
+}
+
+// prefixes names the further words that rules and permissions by prefix let through.
+func (r *reporter) prefixes(c *Config) {
+	rules := c.Shell
+	rules.Permissions = c.Permissions
+	for _, p := range rules.Prefixes() {
+		r.line("note: %s: %s: %s", c.Origin(element(p.Key, p.At)), p.Key, p.Text)
 	}
 }
 

@@ -131,9 +131,20 @@ func writeTables(b *bytes.Buffer, e *entry) {
 		fmt.Fprintf(b, "[[%s]] # %s\n", toml.Key(e.path), itemOrigin(e, i))
 		rule := item.(map[string]any)
 		for _, name := range sortedKeys(rule) {
-			fmt.Fprintf(b, "%s = %s\n", toml.Key{name}, inline(rule[name]))
+			fmt.Fprintf(b, "%s = %s%s\n", toml.Key{name}, inline(rule[name]), prefixRemark(e, name, rule))
 		}
 	}
+}
+
+// prefixRemark says of the pattern of a rule for commands whether further words may follow.
+func prefixRemark(e *entry, name string, rule map[string]any) string {
+	switch {
+	case e.key.name != "shell.rules" || name != "pattern":
+		return ""
+	case rule["exact"] == true:
+		return " # these words alone"
+	}
+	return " # a prefix: further words may follow; exact = true: none"
 }
 
 func isTableList(list []any) bool {

@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/shell/carried"
+	"sandboxd/shell/pattern"
+)
+
+// PrefixLets describes the further words that a rule lets run unasked by its prefix, for [Config.Prefixes].
+type PrefixLets struct {
+	// Key and At locate the entry: "shell.rules" or "permissions.allow", and its index.
+	Key string
+	At  int
+	// Text names the entry, the further words with an example, and the remedy.
+	Text string
+}
+
+// Prefixes lists the rules and permissions that let commands run unasked by their first words.
+func (c Config) Prefixes() []PrefixLets {
+	var out []PrefixLets
+	for i, r := range c.Rules {
+		words, err := pattern.Parse(r.Pattern, true)
+		if err != nil || !isTrue(r.Allowed) || isTrue(r.Approval) || r.Exact {
+			continue
+		}
+		text := fmt.Sprintf("%q also lets %s run; exact = true lets no further word", r.Pattern, further(words))
+		out = append(out, PrefixLets{"shell.rules", i, text})
+	}
+	for i, p := range c.Permissions.Allow {
+		if !isShell(p.Tool) || !p.Prefix {
+			continue
+		}
+		words, err := pattern.Parse(p.Command, true)
+		if err != nil {
+			continue
+		}
+		out = append(out, PrefixLets{"permissions.allow", i, fmt.Sprintf("%q lets %s run; \"%s(%s)\" lets no further word",
+			p.String(), further(words), p.Tool, p.Command)})
+	}
+	return out
+}
+
+// further says in words, with an example, which further words a prefix covers.
+func further(w pattern.Words) string {
+	first := w.First()
+	text := strings.TrimSuffix(w.String(), " *")
+	if len(first) == 0 {
+		return "any further words"
+	}
+	targets := []string{"make", "just", "task", "rake", "ninja", "gradle", "mvn"}
+	switch name := carried.Base(first[0]); {
+	case slices.Contains(targets, name) && len(first) == 1:
+		return fmt.Sprintf("every target (%s deploy)", text)
+	case slices.Contains(targets, name):
+		return fmt.Sprintf("further targets (%s lint)", text)
+	case (name == "npm" || name == "bun") && len(first) == 2 && first[1] == "run":
+		return fmt.Sprintf("every script, with any words (%s publish-docs)", text)
+	case name == "npm" || name == "bun":
+		return fmt.Sprintf("any words for the script (%s -- --watch)", text)
+	case len(first) == 1 && slices.Contains([]string{"python", "node", "ruby", "perl", "php", "sh", "deno", "lua"}, name):
+		return fmt.Sprintf("every script (%s x)", text)
+	case name == "git" && len(first) == 1:
+		return "every command of git (git push)"
+	}
+	return fmt.Sprintf("any file, directory and harmless option (%s x -v)", text)
+}
