@@ -71,7 +71,7 @@ func (r Reader) Uses(repo Repository, settings []Setting) []Use {
 		case (key == "branch.sort" || key == "tag.sort") && Verifies(s.Value):
 			add(sorts, false)
 		case key == "diff.submodule" && s.Value != "short" && s.Value != "log":
-			add(shows, true)
+			add(shows, false)
 		case key == "status.submodulesummary" && !isFalse(s):
 			add([]string{"status"}, true)
 		case key == "log.diffmerges" && (s.Value == "r" || s.Value == "remerge"):

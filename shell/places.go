@@ -62,6 +62,7 @@ var DefaultSearchPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin
 type places struct {
 	hidden, sensitive, harmless, protected *pattern.Set
 	readRoots                              []string
+	examples                               []string // names that hold secrets
 }
 
 func newPlaces(c Config) (places, error) {
@@ -96,6 +97,7 @@ func parsePlaces(p places, c Config) (places, error) {
 		}
 		*step.to = set
 	}
+	p.examples = examples(c.Hidden)
 	return p, nil
 }
 

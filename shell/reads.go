@@ -115,8 +115,14 @@ func (j *judging) unset(name string) {
 
 // readPath judges a path that a command of the safe list reads.
 func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.PathArg, f *finding) {
-	if p.Text == "" {
+	switch {
+	case p.Text == "":
 		return
+	case p.Spec:
+		j.pathspec(p, f)
+		return
+	case p.Top:
+		dirs = j.tops(dirs)
 	}
 	paths, ok := dirs.Resolve(p.Text)
 	if !ok {

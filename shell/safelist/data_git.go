@@ -184,7 +184,7 @@ var gitEntries = []Entry{
 		Pass: []string{"git diff-files --quiet"}, Refuse: []string{"git diff-files --output=x"},
 	},
 	{
-		Name: "git range-diff", Manual: "git 2.39 git-range-diff(1)", Options: gitDiffOptions + " --creation-factor=NUM --no-dual-color --left-only --right-only", Never: gitDiffNever, Operands: "TEXT...", Check: gitFormats,
+		Name: "git range-diff", Manual: "git 2.39 git-range-diff(1)", Options: gitDiffOptions + " --creation-factor=NUM --no-dual-color --left-only --right-only", Never: gitDiffNever, Operands: "TEXT...", Check: gitRevisions,
 		Pass: []string{"git range-diff main a b"}, Refuse: []string{"git range-diff --output=x a b c"},
 	},
 	{
@@ -214,7 +214,7 @@ func gitReflog(u *Use) string {
 			return "the word " + first + " may be a sub-command that changes something; git reflog show " + first + " can't"
 		}
 	}
-	return gitFormats(u)
+	return gitRevisions(u)
 }
 
 func gitRemote(u *Use) string {

@@ -26,7 +26,7 @@ func matchGit(args []analysis.Word) (*Use, *Refusal) {
 	refuse := func(why string) (*Use, *Refusal) {
 		return nil, &Refusal{Why: "git: " + why, Known: true, Name: "git"}
 	}
-	dir := ""
+	dir, fold := "", false
 	i := 1
 	for ; i < len(args); i++ {
 		if !args[i].Fixed() {
@@ -38,6 +38,7 @@ func matchGit(args []analysis.Word) (*Use, *Refusal) {
 		}
 		switch {
 		case slices.Contains(gitGlobal, t):
+			fold = fold || t == "--icase-pathspecs"
 		case t == "-C" && i+1 < len(args) && args[i+1].Fixed():
 			i++
 			switch to := args[i].Text; {
@@ -69,8 +70,14 @@ func matchGit(args []analysis.Word) (*Use, *Refusal) {
 		return refuse("the sub-command " + args[i].Text + " is not one that only reads")
 	}
 	u, refusal := e.match(args, i+1)
-	if u != nil {
-		u.Dir = dir
+	if u == nil {
+		return nil, refusal
+	}
+	u.Dir = dir
+	if fold {
+		for _, p := range u.Paths {
+			u.spelled(p.Text, p.Index, true)
+		}
 	}
 	return u, refusal
 }
@@ -107,13 +114,10 @@ func Undashed(args []analysis.Word) ([]analysis.Word, bool) {
 	return append([]analysis.Word{git, word}, args[1:]...), true
 }
 
-// gitRevisions looks at operands that are revisions or paths: what follows a
-// colon is a path within the repository, and so may be the whole.
+// gitRevisions looks at words that are revisions or paths.
 func gitRevisions(u *Use) string {
-	for _, op := range u.Operands {
-		if _, p, ok := strings.Cut(op.Text, ":"); ok && p != "" && !strings.HasPrefix(op.Text, ":") {
-			u.path(strings.TrimPrefix(p, "/"), op.Index, false)
-		}
+	if why := gitNames(u); why != "" {
+		return why
 	}
 	return gitFormats(u)
 }
@@ -157,7 +161,7 @@ func gitFirst(bare bool, allowed ...string) func(*Use) string {
 		if !slices.Contains(allowed, first.Text) {
 			return "the sub-command " + first.Text + " is not one that only reads"
 		}
-		return gitFormats(u)
+		return gitRevisions(u)
 	}
 }
 

@@ -52,6 +52,10 @@ type PathArg struct {
 	Text  string
 	Glob  bool
 	Index int
+	// Top paths are relative to the top of git's work tree, or to the directory.
+	Top bool
+	// Spec paths hold the wildcards of a git pathspec.
+	Spec bool
 }
 
 // Refusal says why a command line is not permitted. Known says that the

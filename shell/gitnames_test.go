@@ -1,0 +1,64 @@
+package shell_test
+
+import (
+	"testing"
+
+	"sandboxd/shell"
+)
+
+// R-SH-03, R-FS-02: a secret asks by each of git's spellings of its name
+// (gitrevisions(7), gitglossary(7)), and no other file asks because of it.
+func TestSecretsByGitsSpellings(t *testing.T) {
+	judge := func(line string, hidden ...string) shell.Decision {
+		t.Helper()
+		tool, err := shell.New(shell.Config{Hidden: hidden})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/h"}).Decision
+	}
+	for _, line := range []string{
+		"git show :.env", "git show :0:.env", "git show :2:sub/.env", "git show :./.env", "git show HEAD:.env",
+		"git show HEAD:./sub/../.env",
+		"git show '@{u}:.env'", "git show 'HEAD@{2030-01-01 04:00:00}:.env'", "git show 'HEAD^{/fix: it}:.env'",
+		"git show 'HEAD^{tree}:.env'",
+		"git show stash@{0}^3:.env", "git cat-file -p :.env", "git cat-file blob HEAD:.env",
+		"git diff HEAD~1:.env HEAD:.env",
+		"git diff HEAD:.env..HEAD:README", "git diff HEAD:README..HEAD:.env", "git log -L1,5:.env", "git log -L :f:.env",
+		"git log -L/a/,+2:.env",
+		"git log -p -- .env", "git log -p -- ':(top).env'", "git log -p -- :/.env", "git log -p -- ':(icase).ENV'",
+		"git log -p -- ':(top,icase)SUB/.Env'",
+		"git --icase-pathspecs log -p -- .ENV", "git log -p -- ':(glob)**/.en?'", "git diff -- '.e*'",
+		"git diff -- '*.env'", "git diff -- 'sub/.e??'",
+		"git diff -- 'sub?.env'", "git diff -- 'su*env'", `git diff -- '\.env'`, "git diff -- '[.]env'",
+		"git diff -- '[[:punct:]]env'", "git diff -- '[!a]env'",
+		"git diff -- '*.pem'", "git diff -- ':(attr:x)'", "git grep -n . -- '.en?'", "git grep -e x --cached -- '*v'",
+		"git grep x HEAD:.env",
+		"git blame .env", "git annotate ':(top).env'", "git stash show -p 'stash@{0}:.env'", "git reflog -p -- '.en?'",
+		"git range-diff a b c -- .env",
+		"git diff --skip-to=.env", "git diff --rotate-to=sub/.env", "git whatchanged -p -- '.e*'",
+		"git diff-tree -p HEAD -- '.e*'", "git rev-list --objects HEAD -- .env",
+	} {
+		if d := judge(line); d != shell.Ask {
+			t.Errorf("%s: %v", line, d)
+		}
+	}
+	for _, line := range []string{
+		"git show HEAD:README.md", "git show :README.md", "git show 'HEAD@{2 days ago}'", "git diff -- ':!.env' .",
+		"git diff -- ':(exclude)*.env'", "git diff -- '*.go'",
+		"git diff -- '*'", "git log -p -- 'src/*' '*.json'", "git log -- '*.md' '*.yml'", `git grep '\.env'`,
+		"git grep -e '.en.' -- '*.ts'", "git log -L10,20:a.go",
+		"git log --format='%h: %s'", "git show ':/fix the bug'", "git diff main..dev",
+		"git diff HEAD -- ':(icase)readme*'", "git log --grep=.env --oneline",
+	} {
+		if d := judge(line); d != shell.Auto {
+			t.Errorf("%s: %v", line, d)
+		}
+	}
+	for _, line := range []string{"git show HEAD:config/prod.yaml", "git diff -- 'config/pr*'",
+		"git log -L1,2:config/prod.yaml"} {
+		if d := judge(line, "config/prod.yaml"); d != shell.Ask {
+			t.Errorf("%s: %v with that hidden", line, d)
+		}
+	}
+}
