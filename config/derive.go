@@ -80,7 +80,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		if mode == "" {
 			mode = "ro"
 		}
-		t.Roots = append(t.Roots, document.Root{Name: name, Path: roots[name], Mode: mode})
+		t.Roots = append(t.Roots, document.Root{Name: name, Path: roots[name], Mode: mode, Suffixes: sandbox.Suffixes})
 	}
 	return t, nil
 }

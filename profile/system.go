@@ -43,7 +43,8 @@ func (v Visibility) String() string {
 // Gap is something that a mechanism cannot enforce on this host, or only by
 // granting less.
 type Gap struct {
-	// Mechanism is "bwrap", "landlock", "seccomp" or "seatbelt".
+	// Mechanism is "bwrap", "landlock", "seccomp" or "seatbelt", or "profile" for a limit that
+	// profiles have no words for.
 	Mechanism string
 	// Protection is what is missing, in the words of the mechanism's table.
 	Protection string

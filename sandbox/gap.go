@@ -15,7 +15,7 @@ import (
 // size", which is watched and counts as memory. All of them stand in Plan.Gaps.
 var weakens = map[string]string{
 	"hide": ProtectHidden, "protect": ProtectProtected, "names": ProtectProtected, "private": ProtectFiles,
-	"syscalls": ProtectSyscalls, "network": ProtectNetwork,
+	"syscalls": ProtectSyscalls, "network": ProtectNetwork, "suffixes": ProtectFiles,
 }
 
 // weakensAlone is the same for the table of what Landlock alone leaves open
@@ -32,6 +32,13 @@ var weakensAlone = map[string]string{
 // closedByFilter: without a network of their own commands get no IP socket, and
 // never System V objects, message queues and keyrings (package seccomp, Wall).
 var closedByFilter = []string{"tcp", "udp", "other protocols", "ipc"}
+
+// With returns r lowered by gaps.
+func (r Report) With(gaps []profile.Gap) Report {
+	r = r.clone()
+	r.lower(gaps)
+	return r
+}
 
 // lower takes the gaps of a plan into its report, one cause at a time. Further
 // tables beside weakens say what more they lower.
@@ -51,7 +58,11 @@ func (r *Report) lower(gaps []profile.Gap, also ...map[string]string) {
 		if objects[c] == nil {
 			order = append(order, c)
 		}
-		objects[c] = append(objects[c], g.Object)
+		object := g.Object
+		if g.Protection == "suffixes" {
+			object = "endings of names in " + object
+		}
+		objects[c] = append(objects[c], object)
 	}
 	for _, c := range order {
 		r.weaken(c.name, Partial, some(objects[c]), c.why, c.remedy)

@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
-	"sandboxd/profile"
 	"sandboxd/seatbelt"
 	"sandboxd/watch"
 )
@@ -81,12 +81,13 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	p.Gaps = append([]profile.Gap(nil), result.Gaps...)
+	p.Gaps = slices.Clip(result.Gaps)
 	p.args = result.Args()
 	p.Report.lower(p.Gaps)
 	if unmet := p.Report.Unmet(r.Require); len(unmet) > 0 {
 		return nil, &UnenforcedError{Unmet: unmet}
 	}
+	p.unheld(r.Unheld)
 	return p, nil
 }
 

@@ -31,6 +31,9 @@ type Request struct {
 	Callers int
 	// Terminal: standard input is a terminal made for the command.
 	Terminal bool
+	// Unheld is what the configuration keeps from commands and Profile can't say. It is
+	// reported; a host that requires a protection is not refused for it, as no host has more.
+	Unheld []profile.Gap
 	// Require lists protections that must be enforced in full.
 	Require []string
 }
@@ -71,6 +74,12 @@ type Plan struct {
 	holds  map[string]bool // paths of mounts: whether what is there is kept from the command
 	mounts []string        // the same paths, sorted
 	tmpfs  []string        // private directories, which live in memory
+}
+
+// unheld reports limits that no mechanism holds.
+func (p *Plan) unheld(gaps []profile.Gap) {
+	p.Gaps = append(p.Gaps, gaps...)
+	p.Report.lower(gaps)
 }
 
 // Mounts are the paths of mounts, and whether each keeps the command from changing

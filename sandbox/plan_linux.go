@@ -59,6 +59,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if unmet := p.Report.Unmet(r.Require); len(unmet) > 0 {
 		return nil, &UnenforcedError{Unmet: unmet}
 	}
+	p.unheld(r.Unheld)
 	p.order.Argv, p.order.Path, p.order.Env, p.order.Dir = r.Command.Argv, r.Command.Path, r.Command.Env, r.Command.Dir
 	if r.Command.Program != nil {
 		p.order.Path = "/proc/self/fd/" + strconv.Itoa(p.programFD())

@@ -13,6 +13,7 @@ import (
 
 	"sandboxd/approval"
 	"sandboxd/config"
+	"sandboxd/profile"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
 	"sandboxd/shell/facts"
@@ -64,6 +65,13 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if j.reach, err = s.reaching(cfg, j.verdict.Network, effective, operator); err != nil {
 		return nil, err
 	}
+	if err := visible(effective, r.Cwd, sess.Root); err != nil {
+		return nil, err
+	}
+	unheld, err := s.unheld(cfg, sess)
+	if err != nil {
+		return nil, err
+	}
 	doors, callers := j.reach.doors()
 	command := s.commandOf(sess, j, effective)
 	j.plan, err = s.Host.Plan(sandbox.Request{
@@ -71,6 +79,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		Command:  command,
 		Files:    s.homeFiles(sess, effective),
 		Terminal: r.Terminal,
+		Unheld:   unheld,
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),
 	})
 	if err != nil {
@@ -219,6 +228,16 @@ func (s *Session) resolveCwd(dir string) (string, error) {
 		return "", &RequestError{fmt.Sprintf("cwd %q: %s", dir, reason(err))}
 	}
 	return real, nil
+}
+
+// visible refuses a working directory of the project that commands do not have.
+func visible(p profile.Profile, cwd, root string) error {
+	leads := func(r profile.Rule) bool { return r.Kind == profile.Allow && within(r.Path, cwd) }
+	if cwd == root || !unnamed(p, cwd) || slices.ContainsFunc(p.PathRules(), leads) {
+		return nil
+	}
+	return &RequestError{fmt.Sprintf("cwd %q is in none of the sandboxes of [files.paths], "+
+		"so commands do not have it: choose another with --cwd, or name it there", cwd)}
 }
 
 // checkText refuses what no command line can hold and what can't be shown

@@ -1,7 +1,11 @@
 package supervisor
 
 import (
+	"maps"
+	"slices"
+
 	"sandboxd/config"
+	"sandboxd/files"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 )
@@ -78,6 +82,29 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 
 func (s *Session) variables(at *links) document.Variables {
 	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp", Resolve: at.Resolve}
+}
+
+// unheld is what the file tool's configuration keeps from the session and its commands' profile can't.
+func (s *Supervisor) unheld(cfg *config.Config, sess *Session) ([]profile.Gap, error) {
+	named := slices.Collect(maps.Values(cfg.Files.Paths))
+	if !slices.ContainsFunc(named, func(f files.Sandbox) bool { return len(f.Suffixes) > 0 }) {
+		return nil, nil
+	}
+	tools, err := s.tools(cfg, sess, true, "", s.linksOf(cfg, sess))
+	return tools.Unheld(), err
+}
+
+// UnheldOf is what the configuration in force keeps from the session's file tool and no mechanism keeps from its
+// commands; of no session, what the configuration of all says.
+func (s *Supervisor) UnheldOf(sess *Session) ([]profile.Gap, error) {
+	if sess == nil {
+		return s.unheld(s.Config(), &Session{})
+	}
+	cfg, _, err := s.projectConfig(sess)
+	if err != nil {
+		return nil, err
+	}
+	return s.unheld(cfg, sess)
 }
 
 // ProfileOf is the profile under which the session's commands run now.

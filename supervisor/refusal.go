@@ -103,6 +103,23 @@ func (e *Exec) tellElsewhere(j *judgement, r *Result) {
 	}
 }
 
+// tellUnnamed says that commands see only the named sandboxes of the project, where that may be why a command did not
+// do well: once in a session.
+func (e *Exec) tellUnnamed(j *judgement, r *Result) {
+	if r.Exit.Code != 0 && unnamed(j.plan.Profile, e.Session.Root) && e.Session.first("unnamed") {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("commands see of %s "+
+			"only the sandboxes of [files.paths], "+
+			"git's directory included; to show the rest: "+
+			"a sandbox with root = \".\" and mode = \"ro\", then sbx config reload", e.Session.Root))
+	}
+}
+
+// unnamed reports whether no named sandbox holds a path of the project.
+func unnamed(p profile.Profile, path string) bool {
+	_, _, r := p.Effective(path)
+	return r.Origin == document.OriginUnnamed
+}
+
 // Untrusted is what an untrusted project means.
 const Untrusted = "the project is not trusted: commands may read it and not write"
 
@@ -139,6 +156,8 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	switch inside := root != "" && within(n.Object, root); {
 	case n.Access == profile.OpConnect:
 		return "no setting opens this socket; make " + n.Object + " writable ([sandbox] write) if the command must talk to it"
+	case inside && unnamed(j.plan.Profile, n.Object):
+		return "to permit it: name its folder in [files.paths], with mode = \"rw\""
 	case inside && op == "write" && !j.trusted:
 		return hintUntrusted
 	case decided.Kind == profile.Protect && decided.Origin == "built-in":

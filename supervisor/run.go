@@ -107,6 +107,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	e.tellDeaf(j, &base)
 	e.tellUntrusted(j, &base)
 	e.tellElsewhere(j, &base)
+	e.tellUnnamed(j, &base)
 	if exit.Cause == sandbox.EndWall {
 		base.Code = 124
 	}

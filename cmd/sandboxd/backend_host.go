@@ -64,7 +64,11 @@ func (b *backend) wireWarnings() []ipc.Warning {
 // Doctor reports the host's layers and, where asked, attempts each forbidden
 // act for real inside a sandbox.
 func (b *backend) Doctor(ctx context.Context, c ipc.Caller, r ipc.DoctorRequest) (ipc.Doctor, error) {
-	report := b.sup.Host.Report()
+	unheld, err := b.sup.UnheldOf(nil)
+	if err != nil {
+		return ipc.Doctor{}, wireError(err)
+	}
+	report := b.sup.Host.Report().With(unheld)
 	d := ipc.Doctor{Enforcement: wireEnforcement(report), Findings: []ipc.Finding{}}
 	for _, l := range report.Layers {
 		d.Findings = append(d.Findings, ipc.Finding{Name: "layer " + l.Name, OK: l.Active, Proved: l.Active,
@@ -97,6 +101,7 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 		path := supervisor.RealPath(r.Path)
 		answer.Explain = append(strings.Split(strings.TrimSpace(p.Explain(path)), "\n"), permit(p, path)...)
 		answer.Explain = append(answer.Explain, linked(p, filepath.Clean(r.Path), path)...)
+		answer.Explain = append(answer.Explain, b.unheld(c, r.Session, path)...)
 	case r.Against != "":
 		q, err := b.profileOf(c, r.Against)
 		if err != nil {
@@ -124,6 +129,24 @@ func permit(p profile.Profile, path string) []string {
 		return []string{how}
 	}
 	return nil
+}
+
+// unheld says what the file tool would not do at path and commands can.
+func (b *backend) unheld(c ipc.Caller, session, path string) (lines []string) {
+	s, err := b.anySession(c, session)
+	if err != nil {
+		return nil // without a session there is no project to look in
+	}
+	gaps, err := b.sup.UnheldOf(s)
+	if err != nil {
+		return []string{"  " + err.Error()}
+	}
+	for _, g := range gaps {
+		if path == g.Object || strings.HasPrefix(path, g.Object+"/") {
+			lines = append(lines, fmt.Sprintf("  not held: %s: %s (%s)", g.Protection, g.Why, g.Remedy))
+		}
+	}
+	return lines
 }
 
 // linked says that commands have not the symbolic link by which path leads to real, what lies there being theirs.

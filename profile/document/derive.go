@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -59,6 +60,27 @@ type Root struct {
 	Path string
 	// Mode is "ro" or "rw".
 	Mode string
+	// Suffixes are the only file name endings that the file tool touches; empty
+	// means every name. A profile has no words for them; see [Tools.Unheld].
+	Suffixes []string
+}
+
+// Unheld returns what the tools' configuration keeps from the file tool and a
+// profile can't keep from commands.
+func (t Tools) Unheld() []profile.Gap {
+	var gaps []profile.Gap
+	for _, r := range t.Roots {
+		if t.Resolve != nil && path.IsAbs(r.Path) {
+			r.Path, _ = t.Resolve(r.Path)
+		}
+		if len(r.Suffixes) > 0 {
+			gaps = append(gaps, profile.Gap{Mechanism: "profile", Protection: "suffixes", Object: r.Path,
+				Why: "mounts and Landlock know paths, not endings of names: commands can touch other names than " +
+					strings.Join(r.Suffixes, ", ") + " there",
+				Remedy: "to keep commands out, hide those names: [sandbox] hidden"})
+		}
+	}
+	return gaps
 }
 
 // Derive returns the profile of a session: what the system gives everyone,
@@ -84,6 +106,7 @@ type derivation struct {
 	private []profile.Rule
 	strict  []profile.Rule
 	guards  []profile.Rule
+	places  []Root            // Roots by absolute path, inner ones after outer ones
 	roots   []string          // trees in which protected names are held
 	named   []string          // those of them that Read, Write and Exec name
 	path    []string          // directories in front of the system's PATH
@@ -149,51 +172,102 @@ func (d *derivation) home() error {
 	return nil
 }
 
+// project grants the project, or what the named sandboxes are of it: where none of them holds
+// the project, it is an empty directory for commands, in which the sandboxes lie.
 func (d *derivation) project() error {
 	if d.Project == "" {
 		return nil
 	}
-	d.roots = append(d.roots, d.Project)
-	if d.Trusted {
-		d.allow(d.Project, profile.Read|profile.Write|profile.Exec, "trusted project")
-	} else {
-		d.allow(d.Project, profile.Read, "project, not trusted yet")
-	}
 	for _, r := range d.Roots {
-		if err := d.root(r); err != nil {
-			return err
+		p, err := d.vars.expand(r.Path)
+		if err != nil {
+			return fmt.Errorf("derive profile: sandbox %q: %w", r.Name, err)
 		}
+		if r.Mode != "ro" && r.Mode != "rw" {
+			return fmt.Errorf("derive profile: sandbox %q: mode %q, there are ro and rw", r.Name, r.Mode)
+		}
+		p, loose := d.vars.real(p)
+		if loose {
+			continue // the file tool has nothing there either
+		}
+		r.Path = p
+		d.places = append(d.places, r)
+	}
+	// The inner ones after those around them; the stricter one last, where two have one folder.
+	slices.SortStableFunc(d.places, func(a, b Root) int {
+		return cmp.Or(len(a.Path)-len(b.Path), strings.Compare(b.Mode, a.Mode))
+	})
+	d.roots = append(d.roots, d.Project)
+	switch around, named := d.placeOf(d.Project); {
+	case len(d.Roots) > 0 && !named:
+		empty := profile.Rule{Kind: profile.Private, Access: profile.Read, Path: d.Project, Origin: OriginUnnamed}
+		d.private = append(d.private, empty)
+	case !d.Trusted:
+		d.allow(d.Project, profile.Read, "project, not trusted yet")
+	case named && around.Mode == "ro":
+		d.allow(d.Project, profile.Read|profile.Exec, around.origin())
+	default:
+		d.allow(d.Project, profile.Read|profile.Write|profile.Exec, "trusted project")
+	}
+	for _, r := range d.places {
+		d.place(r)
 	}
 	return nil
 }
 
-// root grants a named sandbox of the file tool. Inside the project it can
+// OriginUnnamed is the origin of the rule for a project that no named sandbox holds.
+const OriginUnnamed = "the project is in none of the sandboxes of [files.paths]"
+
+// placeOf is the named sandbox that decides about p: the one with the most specific folder.
+func (d *derivation) placeOf(p string) (Root, bool) {
+	for _, r := range slices.Backward(d.places) {
+		if below(r.Path, p) {
+			return r, true
+		}
+	}
+	return Root{}, false
+}
+
+// place grants a named sandbox of the file tool. Inside the project it can
 // only take away: the project's trust decides there.
-func (d *derivation) root(r Root) error {
-	p, err := d.vars.expand(r.Path)
-	if err != nil {
-		return fmt.Errorf("derive profile: sandbox %q: %w", r.Name, err)
-	}
-	a, origin := profile.Read, fmt.Sprintf("sandbox %q (%s)", r.Name, r.Mode)
-	switch r.Mode {
-	case "rw":
+func (d *derivation) place(r Root) {
+	a, have := profile.Read, d.grants[r.Path]
+	if r.Mode == "rw" {
 		a |= profile.Write
-	case "ro":
+	}
+	switch inside := below(d.Project, r.Path); {
+	case inside && !d.Trusted:
+		a = profile.Read
+	case inside:
+		a |= profile.Exec
 	default:
-		return fmt.Errorf("derive profile: sandbox %q: mode %q, there are ro and rw", r.Name, r.Mode)
+		d.roots = append(d.roots, r.Path)
 	}
-	if d.Project != "" && below(d.Project, p) {
-		have := d.grants[d.Project].Access
-		d.grants[p] = profile.Rule{Kind: profile.Allow, Access: (a | profile.Exec) & have, Path: p, Origin: origin}
-		return nil
+	switch {
+	case have.Origin == "built-in": // a tree of the system
+		a |= have.Access
+	case have.Path != "": // the project itself, or another sandbox of this folder
+		a &= have.Access
 	}
-	p, loose := d.vars.real(p)
-	if loose {
-		return nil
+	rule := profile.Rule{Kind: profile.Allow, Access: a, Path: r.Path, Origin: r.origin()}
+	outer, around := d.placeOf(path.Dir(r.Path))
+	if around && outer.Path != r.Path && outer.Mode == "rw" && r.Mode == "ro" {
+		// Held as protected paths are, so that one that does not exist yet is looked at after the run.
+		rule.Kind = profile.Protect
+		d.strict = append(d.strict, rule)
+		return
 	}
-	d.roots = append(d.roots, p)
-	d.allow(p, a, origin)
-	return nil
+	d.grants[r.Path] = rule
+}
+
+func (r Root) origin() string { return fmt.Sprintf("sandbox %q (%s)", r.Name, r.Mode) }
+
+// bound takes writing out of what is given at p, where p lies in a read-only sandbox.
+func (d *derivation) bound(p string, a profile.Access) profile.Access {
+	if r, ok := d.placeOf(p); ok && r.Mode == "ro" {
+		a &^= profile.Write
+	}
+	return a
 }
 
 func (d *derivation) further() error {
@@ -215,7 +289,7 @@ func (d *derivation) further() error {
 			if loose {
 				continue
 			}
-			access := list.access
+			access := d.bound(p, list.access)
 			if d.Project != "" && !d.Trusted && below(d.Project, p) {
 				access = profile.Read
 			}
@@ -243,7 +317,7 @@ func (d *derivation) presets() error {
 		} {
 			for _, s := range list.paths {
 				if p, ok := d.presetPath(s); ok {
-					d.allow(p, list.access, "preset "+name)
+					d.allow(p, d.bound(p, list.access), "preset "+name)
 				}
 			}
 		}

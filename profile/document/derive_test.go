@@ -96,7 +96,8 @@ func TestDeriveDarwin(t *testing.T) {
 // R-IP-07: an untrusted root is read-only, whatever the tools are configured for.
 func TestDeriveTrust(t *testing.T) {
 	t.Parallel()
-	rw := []document.Root{{Name: "data", Path: "${project}/data", Mode: "rw"}, {Name: "notes", Path: "/srv/notes", Mode: "rw"}, {Name: "docs", Path: "~/app/docs", Mode: "ro"}}
+	rw := []document.Root{{Name: "app", Path: "${project}", Mode: "rw"},
+		{Name: "data", Path: "${project}/data", Mode: "rw"}, {Name: "notes", Path: "/srv/notes", Mode: "rw"}, {Name: "docs", Path: "~/app/docs", Mode: "ro"}}
 	trusted := derive(t, func(d *document.Tools) { d.Roots = rw })
 	expect(t, trusted,
 		expectation{"/home/ann/app/main.go", "+rwcx"}, expectation{"/home/ann/app/data/x", "+rwcx"}, expectation{"/home/ann/app/docs/x", "+rx-wc"}, expectation{"/srv/notes/x", "+rwc-x"},
@@ -111,6 +112,40 @@ func TestDeriveTrust(t *testing.T) {
 	if !untrusted.Within(trusted) {
 		t.Errorf("the untrusted project has more: %v", untrusted.Exceeds(trusted))
 	}
+}
+
+// What the named sandboxes leave out of the project, commands do not have either; the most specific one decides, and
+// of two with one folder the stricter one. [sandbox] read and write name further paths, but make no read-only sandbox
+// writable.
+func TestDeriveNamedSandboxes(t *testing.T) {
+	t.Parallel()
+	named := func(roots ...document.Root) profile.Profile {
+		return derive(t, func(d *document.Tools) {
+			d.Roots, d.Read = roots, []string{"~/app/lib"}
+			d.Write = []string{"~/app/out", "~/app/docs/out", "/srv/ro/out"}
+		})
+	}
+	root := func(path, mode string) document.Root { return document.Root{Name: path, Path: path, Mode: mode} }
+	p := named(root("${project}/src", "rw"), root("${project}/src/gen", "ro"), root("${project}/src/gen/cache", "rw"),
+		root("${project}/docs", "ro"),
+		root("/srv/ro", "ro"), root("/srv/ro/rw", "rw"))
+	expect(t, p,
+		expectation{"/home/ann/app", "+rl-wc"}, expectation{"/home/ann/app/main.go", "-wc"},
+		expectation{"/home/ann/app/.git/HEAD", "-wc"},
+		expectation{"/home/ann/app/src/x", "+rwcx"}, expectation{"/home/ann/app/src/gen/x", "+rx-wc"},
+		expectation{"/home/ann/app/src/gen/cache/x", "+rwc"},
+		expectation{"/home/ann/app/docs/x", "+rx-wc"}, expectation{"/home/ann/app/docs/out/x", "+r-wc"},
+		expectation{"/home/ann/app/out/x", "+rwc"}, expectation{"/home/ann/app/lib/x", "+r-wc"},
+		expectation{"/srv/ro/x", "+r-wc"}, expectation{"/srv/ro/out/x", "+r-wc"}, expectation{"/srv/ro/rw/x", "+rwc"},
+	)
+	if v := p.Allows(profile.OpRead, "/home/ann/app/main.go"); !v.Private {
+		t.Errorf("a command reads the host's: %+v", v)
+	}
+	for at, there := range map[string]string{"/srv/x": "/srv/x/f", "~/app/x": "/home/ann/app/x/f"} {
+		expect(t, named(root(at, "ro"), root(at, "rw")), expectation{there, "+r-wc"})
+		expect(t, named(root(at, "rw"), root(at, "ro")), expectation{there, "+r-wc"})
+	}
+	expect(t, named(root("/home/ann", "ro")), expectation{"/home/ann/app/main.go", "+rx-wc"})
 }
 
 // R-OS-07: secrets stay hidden in what is opened around them, now or later,
@@ -164,7 +199,8 @@ func TestDeriveLists(t *testing.T) {
 	p := derive(t, func(d *document.Tools) {
 		d.Hidden = []string{"secrets", "${project}/keys", "/usr/share/private", "~/app/**/*.pem"}
 		d.Protected = []string{"generated/**", "/home/ann/app/LICENSE"}
-		d.Roots = []document.Root{{Name: "data", Path: "/data", Mode: "rw"}}
+		d.Roots = []document.Root{{Name: "app", Path: "${project}", Mode: "rw"}}
+		d.Roots = append(d.Roots, document.Root{Name: "data", Path: "/data", Mode: "rw"})
 	})
 	expect(t, p,
 		expectation{"/home/ann/app/a/secrets/x", "-rl"}, expectation{"/home/ann/app/keys/x", "-r"}, expectation{"/home/ann/app/a/keys/x", "+r"}, expectation{"/usr/share/private/x", "-r"},
