@@ -131,7 +131,7 @@ func permit(p profile.Profile, path string) []string {
 	return nil
 }
 
-// unheld says what the file tool would not do at path and commands can.
+// unheld reports the limits of the file tool at path that commands do not have.
 func (b *backend) unheld(c ipc.Caller, session, path string) (lines []string) {
 	s, err := b.anySession(c, session)
 	if err != nil {
