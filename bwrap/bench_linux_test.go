@@ -25,7 +25,7 @@ func BenchmarkCompile(b *testing.B) {
 		}
 	}
 	rules := append(system(), allow(rwx, top))
-	for _, name := range profile.ProtectedNames() {
+	for _, name := range profile.ProtectedNames(profile.Executed) {
 		rules = append(rules, named(profile.Protect, top, name))
 	}
 	p := mustNew(b, rules...)

@@ -32,7 +32,7 @@
 //     on itself read-only, and every directory above it, up to the writable
 //     mount, is bound on itself: a mount point cannot be renamed (EBUSY).
 //   - Names at any depth are looked for in what is mounted, in at most
-//     [MaxEntries] entries and not below node_modules and vendor. At most
+//     [MaxEntries] entries and not below [profile.Dependencies]. At most
 //     [MaxProtective] mounts protect: the project's own repositories first,
 //     then what lies at the top, then the rest.
 //   - Sockets that are there already belong to programs outside and are
@@ -53,7 +53,7 @@
 //
 //   - "hide", "protect", "private": this path is not held: it does not exist
 //     in a writable tree, it is a link there, or there were too many.
-//   - "names": names below Object were not looked for: a vendored tree, one
+//   - "names": names below Object were not looked for: dependencies, a folder
 //     that cannot be listed, or the bound was reached.
 //   - "later names": names below Object are not held where they appear during
 //     the run. It is so for every rule by name where something may be written.

@@ -15,9 +15,9 @@ import (
 // names and sockets.
 const MaxEntries = 100_000
 
-// vendored trees hold other people's projects by the thousand; the names in
+// dependencies hold other people's projects by the thousand; the names in
 // them are left to the check after the run.
-var vendored = []string{"node_modules", "vendor"}
+var dependencies = profile.Dependencies()
 
 // systemTrees hold no sockets and nothing that a sandbox could have placed.
 var systemTrees = []string{
@@ -74,7 +74,7 @@ func (p *plan) scan(hides []profile.Rule) {
 		p.narrowed(path, "a program outside listens there", "list it in the profile's sockets")
 	}
 	for _, dir := range s.skipped {
-		p.gap("names", dir, "the names in a vendored tree are not looked for", CheckedAfter)
+		p.gap("names", dir, "the names in a folder of dependencies are not looked for", CheckedAfter)
 	}
 	if s.left <= 0 {
 		p.gap("names", "", fmt.Sprintf("the trees have more than %d entries, the rest was not looked at", MaxEntries), "mount less, or keep generated files elsewhere")
@@ -106,7 +106,7 @@ func (s *scanner) walk(top, dir string, at layers) {
 		memory = nil // what is below goes on from next
 		switch path := abspath.Join(dir, name); {
 		case next.view().want() == hidden || s.objects(path):
-		case !slices.Contains(vendored, name):
+		case !slices.Contains(dependencies, name):
 			s.enter(top, path, next)
 		case !next.settled():
 			s.skipped = append(s.skipped, path)
@@ -139,7 +139,7 @@ func (s *scanner) judge(top, dir, name string, kind hosttree.Found, at, next lay
 	case kind == hosttree.Socket && v.want() == readOnly && !s.connect(path):
 		v = view{rule: v.rule}
 	case kind == hosttree.Socket && v.want() == writable && !slices.Contains(s.listed, path):
-		// Whoever listens there is outside: the sandbox is not running yet.
+		// The listener is outside: the sandbox is not running yet.
 		v = view{rule: v.rule}
 		s.foreign = append(s.foreign, path)
 	case !turned || s.exact[path] || v.want() == at.view().want():
@@ -158,7 +158,7 @@ func (s *scanner) hiddenNames(dir string) bool {
 	return slices.ContainsFunc(s.hides, func(r profile.Rule) bool { return abspath.Contains(r.Path, dir) || abspath.Contains(dir, r.Path) })
 }
 
-// rank puts the project's own repositories first, then what lies directly in
+// rank puts the project's own repositories first, then the entries of
 // the mount, then the rest.
 func rank(top, path string) int {
 	switch {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"sandboxd/profile"
 )
 
 // Root is one named sandbox with its folder.
@@ -90,7 +92,8 @@ func NewRules(c Config, at Place) (*Rules, error) {
 		into     *Names
 		patterns []string
 	}{
-		{&r.protected, slices.Concat(AlwaysProtected, lift(c.Protected))}, {&r.watched, lift(watched())},
+		{&r.protected, slices.Concat(AlwaysProtected, lift(c.Protected))},
+		{&r.watched, lift(profile.ProtectedNames(profile.Watched))},
 		{&r.hidden, slices.Concat(c.Hidden, at.Hidden)}, {&r.readOnly, slices.Concat(c.ReadOnly, at.ReadOnly)},
 	} {
 		names, err := NewNames(list.patterns)

@@ -114,45 +114,6 @@ func HomeSecrets() []string {
 	}
 }
 
-// ProtectedNames are what other programs execute or trust: readable, not
-// writable, at any depth below a writable tree.
-func ProtectedNames() []string {
-	return []string{
-		".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir", ".git/modules/*/hooks", ".git/modules/*/config", ".git/modules/*/*/hooks", ".git/modules/*/*/config",
-		".git/worktrees/*/config.worktree", ".gitmodules", ".gitconfig", ".githooks", ".git-hooks",
-		".hg/hgrc", ".hg/hgrc-not-shared", ".hg/sharedpath", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".sl/config", ".husky", ".huskyrc*", ".pre-commit-config.yaml", ".lefthook.*", "lefthook.*", ".lefthook-local.*", "lefthook-local.*",
-		"lint-staged.config.*", ".lintstagedrc*", "commitlint.config.*", ".commitlintrc*", ".overcommit.yml", "captainhook.json", "hk.pkl", "prek.toml",
-		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-		".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".config/fish", ".envrc", ".direnvrc", ".env", ".env.*", ".mise", ".mise.*", "mise.*", ".config/mise*", "mise/config.toml", ".autoenv*", ".xprofile", ".xsession", ".xinitrc",
-		".config/autostart", ".config/systemd",
-		".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".cursor*", ".windsurf*", ".clinerules", ".roo*", ".continue", ".aider*", ".zed", ".fleet",
-		"*.code-workspace", ".helix", ".exrc", ".vimrc", ".lvimrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".dir-locals-2.el", ".gdbinit", ".lldbinit",
-		".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".rdbgrc", ".pdbrc", ".ghci", ".iex.exs", ".erlang", ".octaverc", ".ctags.d", ".lazy.lua",
-		".mcp.json", "mcp.json", "AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "SKILL.md", ".agents", ".claude", ".codex", ".gemini", ".qwen",
-		".opencode", "opencode.json", "opencode.jsonc", ".crush.json", "crush.json", ".kiro", ".amazonq", ".junie", ".trae", ".augment*", ".kilocode*", ".goosehints",
-		".agent", ".amp", ".cline", ".cody", ".codebuddy", ".factory", ".iflow", ".openhands", ".rules", ".vibe", ".warp", "WARP.md", ".replit",
-		".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/agents", ".github/chatmodes", ".github/hooks", ".github/skills",
-		".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", ".drone.*", ".woodpecker*", "azure-pipelines.*", ".azure-pipelines",
-		"appveyor.yml", ".appveyor.yml", ".cirrus.*", ".semaphore", ".teamcity", ".tekton", ".builds", ".build.yml", "cloudbuild.yaml", "buildspec.yml",
-		"Jenkinsfile*", ".buildkite", "bitbucket-pipelines.yml", ".forgejo/workflows", ".gitea/workflows", ".sandboxd.toml",
-	}
-}
-
-// WatchedNames are files that other programs execute or trust, too, but that
-// ordinary tools write all the time (npm install, cmake, pip). The file tool
-// asks before it writes them; the OS sandbox lets commands write them.
-func WatchedNames() []string {
-	return []string{
-		".git", "Makefile", "makefile", "GNUmakefile", "*.mk", "justfile", "Taskfile.yml", "CMakeLists.txt", "Rakefile", "Dockerfile", "docker-compose*.yml",
-		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "tsconfig.json", "tsconfig.*.json",
-		"jest.config.*", "vite.config.*", "webpack.config.*", "eslint.config.*", ".eslintrc*", ".npmrc", ".yarnrc*",
-		"conftest.py", "setup.py", "setup.cfg", "pyproject.toml", "requirements*.txt", "poetry.lock", "uv.lock", "Pipfile*", "tox.ini", "noxfile.py",
-		"sitecustomize.py", "usercustomize.py", "venv", ".venv", "virtualenv", "build.rs", "Cargo.toml", "Cargo.lock", ".cargo", "rust-toolchain*",
-		"go.mod", "go.sum", "go.work", "Gemfile*", "composer.json", "composer.lock", "build.gradle*", "settings.gradle*", "gradlew", "pom.xml", "mvnw",
-		".editorconfig", ".gitattributes", "flake.nix", "flake.lock", "shell.nix", "default.nix",
-	}
-}
-
 // DefaultEnvironment returns what passes where no configuration says
 // otherwise: language, time zone and terminal.
 func DefaultEnvironment() Environment {

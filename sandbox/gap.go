@@ -77,7 +77,7 @@ func hidesOnlyItsOwn(g profile.Gap) bool {
 
 // checkedAfter: a protected path that does not exist yet can't be held by a
 // mount; the look that the supervisor takes after the run holds it. Names that
-// exist where no mount reaches (vendored trees, one too many) stay partial: for
+// exist where no mount reaches (dependencies, one too many) stay partial: for
 // as long as the command runs they can be changed.
 func checkedAfter(g profile.Gap) bool {
 	return g.Protection == "protect" && g.Remedy == bwrap.CheckedAfter

@@ -33,19 +33,9 @@ var DefaultSensitive = []string{".env", ".env.*", ".envrc", "*.pem", "*.kdbx", "
 // harmlessSensitive are the names among them that are made to be read.
 var harmlessSensitive = []string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.test.example"}
 
-// DefaultProtected are the files that other programs execute or trust: writing
-// them asks twice, whatever was allowed before. They are the profile's, and
-// those that a later command executes (R-FS-03).
-var DefaultProtected = append([]string{
-	".git", "venv", ".venv", ".env*",
-	"Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Rakefile",
-	"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb",
-	"Cargo.lock", "go.sum", "poetry.lock", "uv.lock", "Pipfile.lock", "Gemfile.lock", "composer.lock",
-	"tsconfig.json", "tsconfig.*.json", "jsconfig.json", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py", "build.rs",
-	".cargo", "*.code-workspace", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".gitattributes", ".editorconfig", "rust-toolchain", "rust-toolchain.toml",
-	".vimrc", ".exrc", ".nvimrc", ".emacs", ".dir-locals.el", ".gdbinit", ".lldbinit", ".screenrc", ".tmux.conf",
-	".claude.json", ".opencode", "opencode.json", ".junie", ".devcontainer.json", ".woodpecker", ".sandboxd", ".config/sandboxd", ".config/git", ".ssh", ".netrc",
-}, profile.ProtectedNames()...)
+// DefaultProtected are the files that other programs execute or trust, at once or in a build: writing
+// them asks twice, whatever was allowed before (R-FS-03).
+var DefaultProtected = profile.ProtectedNames(profile.Executed, profile.Built)
 
 // DefaultReadRoots are the trees of the system that read-only commands may
 // read unasked: programs, libraries and what describes the machine.

@@ -180,7 +180,7 @@ func TestProtectedPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: root}}}
-	for _, name := range profile.ProtectedNames() {
+	for _, name := range profile.ProtectedNames(profile.Executed) {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Protect, Path: root, Name: name})
 	}
 	p, err := profile.New(spec)

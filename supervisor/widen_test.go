@@ -24,7 +24,7 @@ func TestWidening(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	spec := profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: root}}}
-	for _, name := range profile.ProtectedNames() {
+	for _, name := range profile.ProtectedNames(profile.Executed) {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Protect, Path: root, Name: name})
 	}
 	p, err := profile.New(spec)

@@ -356,7 +356,7 @@ func (d *derivation) presetPath(s string) (string, bool) {
 
 // restrict lists what is hidden and protected, now and in later grants.
 func (d *derivation) restrict() error {
-	for _, name := range profile.ProtectedNames() {
+	for _, name := range profile.ProtectedNames(profile.Executed) {
 		d.everywhere(profile.Rule{Kind: profile.Protect, Name: name, Origin: "built-in"})
 		d.across(name)
 	}

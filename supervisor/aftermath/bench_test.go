@@ -31,7 +31,7 @@ func BenchmarkBefore(b *testing.B) {
 		}
 	}
 	spec := profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: root}}}
-	for _, name := range profile.ProtectedNames() {
+	for _, name := range profile.ProtectedNames(profile.Executed) {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Protect, Path: root, Name: name})
 	}
 	p, err := profile.New(spec)

@@ -3,7 +3,7 @@
 //
 // The promise: a name that other programs execute or trust (.git/hooks, .vscode,
 // AGENTS.md, …) holds after a run what it held before, also where no mount could
-// hold it: because it did not exist, lies in a vendored tree, or was one too
+// hold it: because it did not exist, lies in a folder of dependencies, or was one too
 // many. What the run put there is in the trash, with a note of where it came
 // from, and what was there before is there again.
 //
@@ -27,6 +27,11 @@
 //   - Files of the trees that git's configuration names (includes, core.hooksPath, words of a
 //     program's command line), and those to which a link under a protected name leads, stay as
 //     they were.
+//
+// # Dependencies
+//
+// Folders of dependencies (profile.Dependencies) hold other people's projects with settings of their
+// own. There only git's files are looked at, unless a symbolic link outside leads to the folder.
 //
 // # Who did it
 //

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"sandboxd/files"
 )
@@ -15,7 +14,8 @@ func (c *check) gone(at string, was entry) {
 	if _, named := c.was.named[at]; named || c.replaced(at, was) {
 		return // git runs nothing that is gone
 	}
-	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) || vendored(at) {
+	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) ||
+		inDependencies(at, c.was.roots) {
 		return
 	}
 	why := "the command removed it, or a part of it; that is back"
@@ -45,8 +45,4 @@ func left(err error) bool {
 // there before.
 func (c *check) took(at string) bool {
 	return slices.ContainsFunc(c.items, func(i Item) bool { return i.Trash != "" && within(at, i.Path) })
-}
-
-func vendored(at string) bool {
-	return strings.Contains(at, "/node_modules/") || strings.Contains(at, "/vendor/")
 }

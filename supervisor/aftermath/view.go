@@ -134,7 +134,8 @@ func (v *view) follow(l, earlier *listing) {
 
 // settle works out whether a look may pass a node by, when all of it was looked at.
 func (v *view) settle(n *node) {
-	n.quiet = n.watched != nil && n.age == v.age && n.listing != nil && n.whole && !n.repo && len(n.record) == 0
+	n.quiet = n.watched != nil && n.age == v.age && n.listing != nil && n.whole && !n.repo &&
+		len(n.record)+len(n.links) == 0
 	if !n.quiet {
 		return
 	}

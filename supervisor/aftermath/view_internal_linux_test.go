@@ -45,7 +45,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	spec := profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: w.root}}}
-	for _, name := range profile.ProtectedNames() {
+	for _, name := range profile.ProtectedNames(profile.Executed) {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Protect, Path: w.root, Name: name})
 	}
 	if w.profile, err = profile.New(spec); err != nil {

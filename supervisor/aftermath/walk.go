@@ -84,6 +84,7 @@ type walker struct {
 	found
 	cache *Cache
 	view  *view // of the tree that is looked through
+	links []string
 	left  int
 	held  int64 // bytes of content
 }
@@ -92,7 +93,7 @@ type walker struct {
 func walk(p profile.Profile, c *Cache, before map[string]naming) found {
 	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, begun: time.Now().UnixNano()}, cache: c, left: maxEntries}
 	for _, t := range c.treesOf(p) {
-		w.root(t.root, spot{t.cursor, false}, c.view(viewKey{p.Digest(), t.root}))
+		w.root(t.root, spot{cursor: t.cursor}, c.view(viewKey{p.Digest(), t.root}))
 	}
 	w.git(before)
 	return w.found
@@ -113,8 +114,9 @@ func (w *walker) root(at string, s spot, v *view) {
 		w.partly = true
 	}
 	w.roots, w.ids = append(w.roots, at), append(w.ids, identityOf(&st))
-	w.view = v
+	w.view, w.links = v, nil
 	w.dir(fd, at, s, v.root, 0, shut != nil)
+	w.linked(at, s)
 	if shut != nil {
 		shut()
 	}
@@ -165,6 +167,9 @@ func (w *walker) dir(fd int, at string, s spot, n *node, depth int, loose bool) 
 	for _, name := range l.record {
 		full := path.Join(at, name)
 		w.record(fd, name, full, full, depth)
+	}
+	for _, name := range l.links {
+		w.links = append(w.links, path.Join(at, name))
 	}
 	for i := range l.enter {
 		e := &l.enter[i]
@@ -223,6 +228,7 @@ func (w *walker) enter(parent int, up *node, e *step, at string, depth int) {
 type spot struct {
 	cursor profile.Cursor
 	store  bool // it is the object store of a repository
+	others bool // it lies below a folder of dependencies, see profile.Dependencies
 }
 
 // step is a directory to go into.
@@ -242,31 +248,37 @@ type listing struct {
 	count   int  // entries that it has
 	repo    bool
 	record  []string // names under which everything is noted
+	links   []string // symbolic links outside of dependencies
 	enter   []step
 }
 
 // leaf: nothing in the directory matters.
-func (l *listing) leaf() bool { return !l.repo && len(l.record)+len(l.enter) == 0 }
+func (l *listing) leaf() bool { return !l.repo && len(l.record)+len(l.links)+len(l.enter) == 0 }
 
 func newListing(at string, entries []os.DirEntry, s spot) *listing {
 	l := &listing{store: s.store, repo: !s.store && repository(at, entries)}
 	for _, e := range entries {
 		name := e.Name()
 		child := s.cursor.Child(name)
-		kind, access, _ := child.Effective()
+		kind, access, rule := child.Effective()
+		below := s.below(name, child)
 		switch {
 		case s.store: // is looked through only where it is no object store
 			if e.IsDir() && !child.Settled() {
 				stored := name == "pack" || name == "info" || len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
-				l.enter = append(l.enter, step{name: name, spot: spot{child, false}, stored: stored})
+				l.enter = append(l.enter, step{name: name, spot: below, stored: stored})
 			}
-		case kind == profile.Protect, l.repo && gitItem(name), !e.IsDir() && strings.EqualFold(name, ".git"):
+		case kind == profile.Protect && (!s.others || profile.HeldInDependencies(rule.Name)), l.repo && gitItem(name),
+			!e.IsDir() && strings.EqualFold(name, ".git"):
 			l.record = append(l.record, name)
-		case kind != profile.Allow || access == 0 || !e.IsDir():
+		case e.Type() == os.ModeSymlink && !s.others:
+			l.links = append(l.links, name)
+		case kind != profile.Allow && kind != profile.Protect || access == 0 || !e.IsDir():
 		case l.repo && name == "objects":
-			l.enter = append(l.enter, step{name: name, spot: spot{child, true}})
+			below.store = true
+			l.enter = append(l.enter, step{name: name, spot: below})
 		case !child.Settled():
-			l.enter = append(l.enter, step{name: name, spot: spot{child, false}})
+			l.enter = append(l.enter, step{name: name, spot: below})
 		}
 	}
 	return l
