@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sandboxd/internal/accept"
 	"sandboxd/ipc"
 )
 
@@ -59,7 +60,7 @@ func (b *Broker) Serve(ctx context.Context) error {
 	var work sync.WaitGroup
 	listen := func(list []net.Listener, each func(context.Context, *net.UnixConn)) {
 		for _, l := range list {
-			l = ipc.Patient(l)
+			l = accept.Retrying(l)
 			context.AfterFunc(ctx, func() { l.Close() })
 			work.Go(func() {
 				for {

@@ -14,7 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sandboxd/ipc"
+	"sandboxd/internal/accept"
+	"sandboxd/internal/fdconn"
 )
 
 // patience bounds each exchange between broker and launcher.
@@ -53,7 +54,7 @@ func (l *Launcher) Serve(ctx context.Context) error {
 	defer stop()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	in := ipc.Patient(l.Listener)
+	in := accept.Retrying(l.Listener)
 	for {
 		conn, err := in.Accept()
 		if err != nil {
@@ -83,23 +84,13 @@ func (l *Launcher) take(ctx context.Context, c *net.UnixConn) error {
 		return fmt.Errorf("user %d is not the broker", uid)
 	}
 	want := make([]byte, 1)
-	oob := make([]byte, unix.CmsgSpace(4))
-	n, oobn, flags, _, err := c.ReadMsgUnix(want, oob)
-	if err != nil || n != 1 {
-		return errors.Join(errors.New("message from the broker: it is empty"), err)
-	}
-	files, err := received(oob[:oobn])
-	if err != nil {
-		return err
-	}
-	defer func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}()
+	n, files, err := fdconn.Read(c, want, 1)
+	defer fdconn.Close(files)
 	switch {
-	case flags&unix.MSG_CTRUNC != 0:
-		return errors.New("message from the broker: more descriptors than one")
+	case err != nil:
+		return fmt.Errorf("message from the broker: %w", err)
+	case n != 1:
+		return errors.New("message from the broker: it is empty")
 	case want[0] == wantReload:
 		return answer(c, l.Reload())
 	case want[0] == wantStop:
@@ -136,29 +127,6 @@ func answer(c *net.UnixConn, err error) error {
 	}
 	_, werr := io.WriteString(c, text)
 	return werr
-}
-
-// received are the descriptors of a control message, close-on-exec
-// (MSG_CMSG_CLOEXEC, which package net asks for).
-func received(oob []byte) ([]*os.File, error) {
-	if len(oob) == 0 {
-		return nil, nil
-	}
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, fmt.Errorf("message from the broker: %w", err)
-	}
-	var files []*os.File
-	for i := range messages {
-		fds, err := unix.ParseUnixRights(&messages[i])
-		if err != nil {
-			continue
-		}
-		for _, fd := range fds {
-			files = append(files, os.NewFile(uintptr(fd), "handed over"))
-		}
-	}
-	return files, nil
 }
 
 // peer is the kernel's word on who is at the other end of c.
@@ -210,7 +178,7 @@ func send(ctx context.Context, socket string, owner int, want byte, c *net.UnixC
 		return "", err
 	}
 	var serr error
-	if err := raw.Control(func(fd uintptr) { _, _, serr = to.WriteMsgUnix([]byte{want}, unix.UnixRights(int(fd)), nil) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { _, serr = fdconn.Write(to, []byte{want}, int(fd)) }); err != nil {
 		return "", err
 	}
 	return "", serr

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"sandboxd/internal/accept"
 )
 
 // Codes of SOCKS 5 (RFC 1928).
@@ -35,7 +37,7 @@ func (g *Gate) ServeSOCKS(l net.Listener) {
 
 // accept runs f for each connection of l.
 func (g *Gate) accept(l net.Listener, f func(*inner)) {
-	in, ok := g.serve(Patient(l))
+	in, ok := g.serve(accept.Retrying(l))
 	if !ok {
 		return
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/fdconn"
 )
 
 // wire is a connection on which requests to execute follow each other. An
@@ -70,21 +72,13 @@ func (l *wires) close() {
 // passing is a connection that sends descriptors with the first that is written.
 type passing struct {
 	*net.UnixConn
-	rights []byte
+	fds []int
 }
 
-func (p *passing) Write(b []byte) (n int, err error) {
-	if rights := p.rights; rights != nil {
-		p.rights = nil
-		if n, _, err = p.WriteMsgUnix(b, rights, nil); err != nil {
-			return n, err
-		}
-	}
-	if n == len(b) {
-		return n, nil
-	}
-	more, err := p.UnixConn.Write(b[n:])
-	return n + more, err
+func (p *passing) Write(b []byte) (int, error) {
+	fds := p.fds
+	p.fds = nil
+	return fdconn.Write(p.UnixConn, b, fds...)
 }
 
 // exec sends a request to execute. Descriptors of our own, which stay ours to close, go
@@ -157,7 +151,7 @@ func (c *Client) wire(ctx context.Context, fds []int) (*wire, error) {
 	}
 	one := &wire{conn: conn, read: bufio.NewReader(conn)}
 	if fds != nil {
-		one.conn = &passing{UnixConn: conn.(*net.UnixConn), rights: unix.UnixRights(fds...)}
+		one.conn = &passing{UnixConn: conn.(*net.UnixConn), fds: fds}
 	}
 	return one, nil
 }

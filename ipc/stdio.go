@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/fdconn"
 )
 
 // Stdio are descriptors of the caller's own that a command is to have as its
@@ -87,7 +89,6 @@ type carrier struct {
 	*net.UnixConn
 	all *carriers
 	uid int
-	oob []byte // the reader's
 
 	mu     sync.Mutex
 	files  []*os.File
@@ -96,21 +97,17 @@ type carrier struct {
 	closed bool
 }
 
-// maxPassed is the most descriptors that one message can carry (SCM_MAX_FD in
-// unix(7)): room for all, so that what is too much is seen.
-const maxPassed = 253
-
 func (c *carrier) Read(b []byte) (int, error) {
-	if c.oob == nil {
-		c.oob = make([]byte, unix.CmsgSpace(4*maxPassed))
-	}
-	n, oobn, flags, _, err := c.ReadMsgUnix(b, c.oob) // close-on-exec, says package net
-	if oobn > 0 || flags&unix.MSG_CTRUNC != 0 {
-		files, bad := passedFiles(c.oob[:oobn])
-		if bad == nil && flags&unix.MSG_CTRUNC != 0 {
-			bad = badRequest("more came with the request than can be taken")
-		}
-		c.keep(files, bad)
+	n, files, err := fdconn.Read(c.UnixConn, b, fdconn.Max) // room for all, so that too many are seen
+	switch {
+	case errors.Is(err, fdconn.ErrTooMany):
+		c.keep(files, badRequest("more came with the request than can be taken"))
+		err = nil
+	case n > 0 && err != nil:
+		c.keep(files, badRequest("ancillary data: "+err.Error()))
+		err = nil
+	case len(files) > 0:
+		c.keep(files, nil)
 	}
 	return n, err
 }
@@ -130,15 +127,9 @@ func (c *carrier) keep(files []*os.File, bad *Error) {
 		c.counts = c.bad == nil
 	}
 	if c.bad != nil || c.closed {
-		c.files = closeAll(c.files)
+		fdconn.Close(c.files)
+		c.files = nil
 	}
-}
-
-func closeAll(files []*os.File) []*os.File {
-	for _, f := range files {
-		f.Close()
-	}
-	return nil
 }
 
 // take hands out what came, by these names.
@@ -155,7 +146,7 @@ func (c *carrier) take(names []string) (Stdio, *Error) {
 		stdio, bad = assign(names, files)
 	}
 	if bad != nil {
-		closeAll(files)
+		fdconn.Close(files)
 		return Stdio{}, bad
 	}
 	return stdio, nil
@@ -169,7 +160,7 @@ func noneCame() *Error {
 func (c *carrier) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	closeAll(c.files)
+	fdconn.Close(c.files)
 	c.release()
 }
 
@@ -189,26 +180,6 @@ func (c *carrier) Close() error {
 	c.mu.Unlock()
 	c.drop()
 	return c.UnixConn.Close()
-}
-
-// passedFiles takes the descriptors out of a message's ancillary data. Those
-// that are returned are ours to close also where something is wrong.
-func passedFiles(oob []byte) (files []*os.File, bad *Error) {
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, badRequest("ancillary data: " + err.Error())
-	}
-	for _, m := range messages {
-		fds, err := unix.ParseUnixRights(&m)
-		if err != nil {
-			bad = badRequest("ancillary data: " + err.Error())
-			continue
-		}
-		for _, fd := range fds {
-			files = append(files, os.NewFile(uintptr(fd), "passed"))
-		}
-	}
-	return files, bad
 }
 
 // assign gives each file its place, if it may be passed at all.

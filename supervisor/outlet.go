@@ -16,6 +16,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/config"
 	"sandboxd/egress"
+	"sandboxd/internal/accept"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 )
@@ -241,7 +242,7 @@ func (o *outlet) publish(doors *sandbox.Doors, port uint16) {
 
 // letIn joins what comes in at l with what call gives, until the command's end.
 func (o *outlet) letIn(l net.Listener, call func() (net.Conn, error)) {
-	l = egress.Patient(l)
+	l = accept.Retrying(l)
 	for {
 		c, err := l.Accept()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sandboxd/files"
 	"sandboxd/files/internal/fault"
 	"sandboxd/files/tree"
+	"sandboxd/internal/fdconn"
 )
 
 // change is a list of steps, each with what carries it out. Nothing happens
@@ -97,7 +98,7 @@ func (c *change) keep() error {
 
 func (c *change) keepPortion(parts []changePart, last bool) error {
 	steps, old := make([]files.Step, len(parts)), make([]*os.File, len(parts))
-	defer func() { closeAll(old) }()
+	defer func() { fdconn.Close(old) }()
 	for i, p := range parts {
 		steps[i] = p.step
 		if p.lost == nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"sandboxd/files"
+	"sandboxd/internal/fdconn"
 )
 
 // ErrBroken is a worker that died, or a connection on which question and answer
@@ -155,7 +156,7 @@ func (c *Client) ask(ctx context.Context, q question, body []byte, kept files.Ke
 		case r.Need > 0:
 			err = c.content(kept, r.Need-1)
 		}
-		closeAll(fds)
+		fdconn.Close(fds)
 		switch {
 		case err != nil:
 			return reply{}, nil, c.failed(ctx, err)

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/internal/fdconn"
 )
 
 // Bounds of one frame. The body of a change is at most what a request may
@@ -73,19 +75,7 @@ func (l *link) send(head any, body []byte, fds ...*os.File) error {
 	frame := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	frame = binary.BigEndian.AppendUint32(frame, uint32(len(body)))
 	frame = append(frame, data...)
-	var rights []byte
-	if len(fds) > 0 {
-		numbers := make([]int, len(fds))
-		for i, f := range fds {
-			numbers[i] = int(f.Fd())
-		}
-		rights = unix.UnixRights(numbers...)
-	}
-	n, _, err := l.conn.WriteMsgUnix(frame, rights, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := l.conn.Write(frame[n:]); err != nil {
+	if _, err := fdconn.Write(l.conn, frame, fdconn.Numbers(fds)...); err != nil {
 		return err
 	}
 	_, err = l.conn.Write(body)
@@ -101,7 +91,7 @@ func (l *link) receive(head any) (body []byte, fds []*os.File, err error) {
 	}
 	defer func() {
 		if err != nil {
-			closeAll(fds)
+			fdconn.Close(fds)
 			fds = nil
 		}
 	}()
@@ -124,53 +114,18 @@ func (l *link) receive(head any) (body []byte, fds []*os.File, err error) {
 
 // start reads the lengths, with which descriptors come along.
 func (l *link) start(lengths []byte) (fds []*os.File, err error) {
-	oob := make([]byte, unix.CmsgSpace(4*maxFDs))
 	got := 0
 	for got < len(lengths) {
-		n, oobn, _, _, err := l.conn.ReadMsgUnix(lengths[got:], oob)
-		if oobn > 0 {
-			more, perr := takeRights(oob[:oobn])
-			fds = append(fds, more...)
-			if perr != nil {
-				closeAll(fds)
-				return nil, perr
-			}
-		}
+		n, more, err := fdconn.Read(l.conn, lengths[got:], maxFDs)
+		fds = append(fds, more...)
 		if err == nil && n == 0 {
 			err = io.EOF
 		}
 		if err != nil {
-			closeAll(fds)
+			fdconn.Close(fds)
 			return nil, err
 		}
 		got += n
 	}
 	return fds, nil
-}
-
-func takeRights(oob []byte) ([]*os.File, error) {
-	messages, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, err
-	}
-	var out []*os.File
-	for _, m := range messages {
-		numbers, err := unix.ParseUnixRights(&m)
-		if err != nil {
-			continue // another kind of message
-		}
-		for _, fd := range numbers {
-			unix.CloseOnExec(fd)
-			out = append(out, os.NewFile(uintptr(fd), "passed"))
-		}
-	}
-	return out, nil
-}
-
-func closeAll(fds []*os.File) {
-	for _, f := range fds {
-		if f != nil {
-			f.Close()
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
+	"sandboxd/internal/fdconn"
 )
 
 // Serve answers the daemon until it hangs up, which is nil. It closes conn.
@@ -27,7 +28,7 @@ func Serve(conn *net.UnixConn) error {
 		if err != nil {
 			return fmt.Errorf("file worker: %w", err)
 		}
-		closeAll(fds)
+		fdconn.Close(fds)
 		r, content := s.answer(q, body)
 		err = s.link.send(r, content)
 		if errors.Is(err, errFrame) { // of which nothing was sent
@@ -168,7 +169,7 @@ func (s *server) keep(steps []files.Step, old []*os.File, last bool) error {
 		}
 	}
 	got, err := s.turn(r, verbKept, fds...)
-	closeAll(got)
+	fdconn.Close(got)
 	return err
 }
 
@@ -179,7 +180,7 @@ func (s *server) need(step int) (*os.File, error) {
 		err = fmt.Errorf("%d contents instead of one", len(fds))
 	}
 	if err != nil {
-		closeAll(fds)
+		fdconn.Close(fds)
 		return nil, err
 	}
 	return fds[0], nil
