@@ -94,6 +94,18 @@ func (r Reader) Uses(repo Repository, settings []Setting) []Use {
 // hooks returns the one hook that commands run which only read: they write the index where the times of files have
 // changed (githooks(5), post-index-change).
 func (r Reader) hooks(repo Repository, settings []Setting) []Use {
+	var out []Use
+	for _, dir := range r.HookDirs(repo, settings) {
+		hook := path.Join(dir, "post-index-change")
+		if _, err := stat(r.Host, hook); err == nil {
+			out = append(out, Use{Key: "hook post-index-change", Value: clip(hook), Origin: dir, Quieted: true})
+		}
+	}
+	return out
+}
+
+// HookDirs returns the directories in which git may look for the hooks of a repository.
+func (r Reader) HookDirs(repo Repository, settings []Setting) []string {
 	if repo.Dir == "" {
 		return nil
 	}
@@ -109,14 +121,7 @@ func (r Reader) hooks(repo Repository, settings []Setting) []Use {
 			dirs = append(dirs, dir)
 		}
 	}
-	var out []Use
-	for _, dir := range dirs {
-		hook := path.Join(dir, "post-index-change")
-		if _, err := stat(r.Host, hook); err == nil {
-			out = append(out, Use{Key: "hook post-index-change", Value: clip(hook), Origin: dir, Quieted: true})
-		}
-	}
-	return out
+	return dirs
 }
 
 func orElse(s, other string) string {

@@ -42,6 +42,8 @@ const (
 	FactGit     FactKind = "git"     // which programs git would run in a directory
 	FactBinary  FactKind = "binary"  // the file that a command name means
 	FactContent FactKind = "content" // the hash of a file
+
+	FactMakefile FactKind = "makefile" // the names that a makefile includes
 )
 
 // FactQuery asks for one fact. Name is an absolute path, pattern or directory,
@@ -59,6 +61,8 @@ type Facts struct {
 	Git      map[string]GitFact     `json:"git,omitempty"`
 	Binaries map[string]BinaryFact  `json:"binaries,omitempty"`
 	Contents map[string]ContentFact `json:"contents,omitempty"`
+
+	Makefiles map[string]MakefileFact `json:"makefiles,omitempty"`
 }
 
 // PathFact says where a path leads. A path that does not exist has the real
@@ -69,6 +73,12 @@ type PathFact struct {
 	Dir     bool   `json:"dir,omitempty"`
 	Special bool   `json:"special,omitempty"` // neither a regular file nor a directory
 	Err     string `json:"err,omitempty"`     // it could not be found out
+}
+
+// MakefileFact holds the names of the files that a makefile includes or calls make for, as it spells them. Names with
+// variables are left out.
+type MakefileFact struct {
+	Includes []string `json:"includes,omitempty"`
 }
 
 // GlobFact holds the real paths of what a pattern matches now. Cut says that
@@ -88,6 +98,8 @@ type GitFact struct {
 	// Programs are the configuration keys in force that name a program which
 	// reading commands run, with where they stand.
 	Programs []git.Use `json:"programs,omitempty"`
+	// Hooks are the directories in which git may look for hooks.
+	Hooks []string `json:"hooks,omitempty"`
 	// Drivers are attribute drivers with a program that no attribute file
 	// selects; they are switched off by environment.
 	Drivers []string `json:"drivers,omitempty"`

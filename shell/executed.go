@@ -43,24 +43,33 @@ func (j *judging) executed() map[string]any {
 		for _, name := range names {
 			paths, _ := c.Dirs.Resolve(name)
 			for _, abs := range paths {
-				abs = path.Clean(abs)
-				if !within(abs, j.cmd.project()) {
-					continue
-				}
-				fact, ok := j.facts.Contents[abs]
-				switch {
-				case !ok:
-					j.verdict.NeedsFacts = appendQuery(j.verdict.NeedsFacts, FactQuery{FactContent, abs})
-				case fact.Err != "":
-					out[abs] = "unreadable: " + fact.Err
-					j.verdict.Unseen = true
-				case fact.Exists:
-					out[abs] = fact.Hash
-				}
+				j.hashed(out, path.Clean(abs))
+			}
+		}
+		if state := j.calls[c]; state.decision != Auto && !state.transparent && len(c.Args) > 0 && state.use == nil {
+			for _, abs := range j.obeyed(c, names) {
+				j.hashed(out, abs)
 			}
 		}
 	}
 	return out
+}
+
+// hashed adds the hash of a file of the project, where there is one.
+func (j *judging) hashed(out map[string]any, abs string) {
+	if !within(abs, j.cmd.project()) {
+		return
+	}
+	fact, ok := j.facts.Contents[abs]
+	switch {
+	case !ok:
+		j.also(FactContent, abs)
+	case fact.Err != "":
+		out[abs] = "unreadable: " + fact.Err
+		j.verdict.Unseen = true
+	case fact.Exists:
+		out[abs] = fact.Hash
+	}
 }
 
 func appendQuery(list []FactQuery, q FactQuery) []FactQuery {

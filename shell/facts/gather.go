@@ -39,7 +39,7 @@ const (
 	maxMatches = 2000
 	maxNames   = 100 * maxMatches // in one directory
 	maxQueries = 2000
-	maxRounds  = 4
+	maxRounds  = 8
 )
 
 // Judge judges a command, gathering the facts that the judgement asks for.
@@ -59,6 +59,7 @@ func Judge(ctx context.Context, tool *shell.Tool, c shell.Command, o Options) (s
 		known = Gather(ctx, o, known, v.NeedsFacts)
 		v = tool.Judge(c, known)
 	}
+	v.Unseen = v.Unseen || len(v.NeedsFacts) > 0
 	return v, known
 }
 
@@ -90,7 +91,8 @@ func Gather(ctx context.Context, o Options, known shell.Facts, queries []shell.F
 }
 
 func clone(f shell.Facts) shell.Facts {
-	return shell.Facts{Paths: copied(f.Paths), Globs: copied(f.Globs), Git: copied(f.Git), Binaries: copied(f.Binaries), Contents: copied(f.Contents)}
+	return shell.Facts{Paths: copied(f.Paths), Globs: copied(f.Globs), Git: copied(f.Git), Binaries: copied(f.Binaries), Contents: copied(f.Contents),
+		Makefiles: copied(f.Makefiles)}
 }
 
 func copied[V any](m map[string]V) map[string]V {
@@ -144,6 +146,8 @@ func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
 			f = g.binary(q.Name)
 		}
 		put(&out.Binaries, q.Name, f)
+	case shell.FactMakefile:
+		put(&out.Makefiles, q.Name, g.makefile(q.Name))
 	case shell.FactContent:
 		f := shell.ContentFact{Err: late}
 		if late == "" {

@@ -48,6 +48,7 @@ func (g *gatherer) inspect(repo git.Repository, fact *shell.GitFact) error {
 	if err != nil {
 		return err
 	}
+	fact.Hooks = append(fact.Hooks, r.HookDirs(repo, settings)...)
 	for _, u := range r.Uses(repo, settings) {
 		addUse(fact, u)
 	}
