@@ -28,6 +28,8 @@ func TestWordsThatCarryCode(t *testing.T) {
 		{presets, "MAKEFLAGS=-j4 make", shell.Auto},
 		{presets, "make 'x!=rm -rf src'", shell.Ask},
 		{presets, "MAKEFLAGS='x!=y' make", shell.Ask},
+		{presets, "PYTEST_ADDOPTS='-p evil' pytest", shell.Ask},
+		{presets, "TS_NODE_COMPILER=./evil npx mocha", shell.Ask},
 		{presets, "MAKEFLAGS='--eval=$(shell y)' make", shell.Ask},
 		{presets, "go test -exec 'sh -c y' ./...", shell.Ask},
 		{presets, "timeout 60 go test -exec 'sh -c y' ./...", shell.Ask},
