@@ -119,6 +119,11 @@ func TestConformanceAnswers(t *testing.T) {
 }
 
 // R-AP-16, R-AP-17, R-AP-20, R-AP-21: what an approver can see of it all.
+//
+//   - Row 001-63 yes: PERMISSION_REQUEST with tool data, index, total, timeout
+//   - Row 001-64 yes: PERMISSION_GRANTED / DENIED
+//   - Row 001-72 yes: reset_stats
+//   - Row 001-85 yes: dry run
 func TestConformanceWatching(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")

@@ -16,6 +16,20 @@ import (
 // path is a rule of [[tools.rules]] where the agent edits the file itself, so
 // the reason is "configured" (R-AP-24). R-AP-09 R-AP-10 R-AP-13 R-AP-14
 // R-AP-17 R-AP-18 R-AP-19 R-SH-04
+//
+//   - Row 001-05 yes (yolo): yolo bypasses even rm -rf
+//   - Row 001-15 yes (safe-commands-only): safe_commands_only
+//   - Row 001-24 yes (dangerous/mkfs): dangerous always needs confirmation: mkfs, dd, chmod 777, a fork bomb
+//   - Row 001-44 yes (unit/protected-beats-safe): protected beats safe
+//   - Row 001-54 yes (batch/all): a/all approves the rest
+//   - Row 001-55 yes (batch/all): all does not cover deletes (decision 3)
+//   - Row 001-56 yes (batch/quit): q/quit cancels the rest
+//   - Row 001-58 yes (timeout): timeout 30 s → deny
+//   - Row 001-60 yes (mcp): MCP always asks; tool, server, arguments shown
+//   - Row 001-71 yes (stats): statistics total/approved/denied/auto/double/quit
+//   - Row 001-79 yes (whitelist): whitelist mode
+//   - Row 001-80 yes (blacklist): blacklist mode
+//   - Row 001-81 yes (time-based): time-based approval
 func TestConformancePermissionManager(t *testing.T) {
 	protected := command("touch .git/hooks/post-commit")
 	conform(t, approvaltest.PermissionManager, map[string]func(*approvaltest.Scenario){

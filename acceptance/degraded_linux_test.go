@@ -173,6 +173,9 @@ var requirements = []requirement{
 
 // Issue "The sandbox", 2: whatever is missing, the daemon says so at once,
 // with the remedy, and nothing runs outside. R-OS-03 R-OS-04 R-OS-05
+//
+//   - Row 000-56 yes: require_os_sandbox: fail_fast refuses to start
+//   - Row 000-57 yes: os_sandbox_fallback: refuse_tools
 func TestDegradedHosts(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README")

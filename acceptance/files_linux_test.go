@@ -84,6 +84,17 @@ func decide(ctx context.Context, t *testing.T, person *ipc.Client, q ipc.Approva
 // Issue "The file tool", 5 (R-FS-01, R-FS-02, R-FS-03, R-AP-13): the operations
 // of the source specification with their default actions, through the socket. A
 // question is denied, and nothing has changed then.
+//
+//   - Row 001-25 yes: file_read, file_grep auto
+//   - Row 001-26 yes: file_edit asks, safe path auto
+//   - Row 001-27 yes: file_create asks, safe path auto
+//   - Row 001-28 yes: file_create_overwrite always asks
+//   - Row 001-29 yes: file_append asks unless safe
+//   - Row 001-32 yes: file_delete double confirmation
+//   - Row 001-36 yes: file_mkdir auto
+//   - Row 001-37 yes: file_rmdir prompts
+//   - Row 001-34 yes: file_move prompts
+//   - Row 001-35 different: file_copy auto | a copy is judged as its destination (R-FS-02)
 func TestFileOperationTable(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir -p d empty .vscode && echo x > main.go && echo x > notes.md && echo x > d/f.go && echo x > .vscode/s.json")

@@ -20,7 +20,7 @@ import (
 // R-FS-01 R-OS-02: what the file tool blocks, no command changes, and what it does not read, no command reads, whatever
 // named sandboxes a configuration has. Endings of names, which no mechanism knows, are reported in the answer.
 //
-//   - Row 000-44 yes (by-mounts): never weaker: the OS sandbox is not less restrictive than the tools' configuration
+//   - Row 000-52 yes (by-mounts): never weaker: the OS sandbox is not less restrictive than the tools' configuration
 func TestNeverWeakerThanTheFileTool(t *testing.T) {
 	t.Run("by-mounts", func(t *testing.T) {
 		eachUser(t, func(t *testing.T, a *actor) {
@@ -51,7 +51,7 @@ func TestNeverWeakerThanTheFileTool(t *testing.T) {
 // What commands get to hear where the sandboxes name only parts of the project: git, a working directory, a write, and
 // endings that nothing holds, in the answer, in sbx profile explain and in sbx doctor. R-FS-01 R-OS-04 R-OS-11
 //
-//   - Row 000-46 yes: derive: a read-only sandbox of the tools is read-only for commands
+//   - Row 000-53 yes: derive: a read-only sandbox of the tools is read-only for commands
 func TestCommandsInNamedSandboxes(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir -p src lib docs && echo x > lib/b && [ -e .git ] || git init -q .")

@@ -11,6 +11,8 @@ import (
 // too: it forbids what would run, has it asked about, and lets run what would ask; one
 // that fails, hangs, or could be exchanged by others asks. What runs inside a sandbox
 // can't change it.
+//
+//   - Row 001-83 yes: rules that a program of the operator adds
 func TestRuleProgram(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		program := filepath.Join(a.project, "policy")

@@ -34,6 +34,8 @@ func (p *presenter) present(ctx context.Context) (*approval.Presentation, error)
 
 // TestLazy is acceptance 4: no presentation is built for a call that a block,
 // a grant, a list or a mode answers, nor for one that nobody looks at (R-AP-06).
+//
+//   - Row 000-24 yes: cache before presentation (lazy)
 func TestLazy(t *testing.T) {
 	grant := func(effect approval.Effect, scope approval.Scope) func(*approval.Controller, *approval.Call) error {
 		return func(c *approval.Controller, call *approval.Call) error {

@@ -50,6 +50,8 @@ var makeIt = map[string]any{"command": "make", "n": int64(1)<<53 + 1}
 
 // TestStoreKeeps: a persistent grant outlives the process, with everything
 // that is known of it (R-AP-08, R-OP-03).
+//
+//   - Row 001-82 yes: persistent approvals
 func TestStoreKeeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grants.json")
 	c, _ := open(t, path)

@@ -2,8 +2,10 @@ package ipc
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The checks here are those that need no knowledge but the wire's own: what
@@ -210,6 +212,9 @@ func (a Answer) validate() *Error {
 	}
 	if a.ForMS < 0 {
 		return badRequest("for_ms is negative; nothing was decided")
+	}
+	if a.ForMS > int64(math.MaxInt64/time.Millisecond) {
+		return badRequest("for_ms is more than 292 years; nothing was decided")
 	}
 	if a.Allow && a.Mode != "" {
 		return badRequest("mode belongs to a no; nothing was decided")

@@ -94,6 +94,14 @@ func runs(t *testing.T, dir string, v shell.Verdict) (string, int) {
 
 // R-SH-03: every safe command of the source specifications is auto, and what
 // then runs prints what the command prints.
+//
+//   - Row 001-06 yes: safe: ls, ll, la
+//   - Row 001-07 yes: safe: pwd, cd
+//   - Row 001-08 yes: safe: cat, head, tail
+//   - Row 001-09 yes: safe: grep, find, wc
+//   - Row 001-10 yes: safe: echo, printf
+//   - Row 001-11 yes: safe: date, whoami
+//   - Row 001-12 yes: safe: git log/status/diff/show
 func TestSeedSafe(t *testing.T) {
 	needBwrap(t)
 	dir := workspace(t)
@@ -136,6 +144,15 @@ var seedDangerous = map[string][]string{
 
 // R-SH-04: every dangerous pattern of the source specifications asks twice or is
 // blocked, in several spellings, whatever is allowed.
+//
+//   - Row 001-16 yes: dangerous: rm -rf / --recursive
+//   - Row 001-17 yes: dangerous: mkfs.
+//   - Row 001-18 yes: dangerous: dd of=/dev
+//   - Row 001-19 yes: dangerous: chmod 777
+//   - Row 001-20 yes: dangerous: fork bomb
+//   - Row 001-21 yes: dangerous: > /dev/sd
+//   - Row 001-22 yes: dangerous: format c:
+//   - Row 001-23 yes: dangerous: rm -rf / ~ .git
 func TestSeedDangerous(t *testing.T) {
 	everything := shell.Config{
 		Default:     shell.Default{Approval: new(bool)},
@@ -240,6 +257,12 @@ var seedRules = []struct {
 }
 
 // R-SH-01: the specification's example of shell rules behaves as written.
+//
+//   - Row 000-43 yes: shell.default allowed/approval
+//   - Row 000-44 yes: rule pattern + approval=false
+//   - Row 000-45 yes: rule description
+//   - Row 000-46 yes: rule allowed=false blocks
+//   - Row 000-49 yes: first match wins, then default
 func TestSeedRules(t *testing.T) {
 	var file struct{ Shell shell.Config }
 	_, err := toml.Decode(`

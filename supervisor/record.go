@@ -13,6 +13,20 @@ import (
 // Record puts something on record that is not part of an execution.
 func (s *Supervisor) Record(r audit.Record) error { return s.record(r) }
 
+// Carry writes r, then does it. If it fails, a second record has the error, so that the log
+// holds nothing that did not happen.
+func (s *Supervisor) Carry(r audit.Record, do func() error) error {
+	if err := s.record(r); err != nil {
+		return err
+	}
+	err := do()
+	if err != nil {
+		r.Error = err.Error()
+		return errors.Join(err, s.record(r))
+	}
+	return nil
+}
+
 func (s *Supervisor) record(r ...audit.Record) error {
 	if err := s.Audit.Append(r...); err != nil {
 		return &AuditError{err}

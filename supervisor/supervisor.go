@@ -326,10 +326,13 @@ func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
 	if err != nil {
 		return Trust{}, err
 	}
-	if err := s.record(audit.Record{Category: audit.Grant, Operation: "trust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}}); err != nil {
-		return Trust{}, err
-	}
-	return s.Trust.Add(uid, real, by)
+	var t Trust
+	rec := audit.Record{Category: audit.Grant, Operation: "trust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}}
+	err = s.Carry(rec, func() (err error) {
+		t, err = s.Trust.Add(uid, real, by)
+		return err
+	})
+	return t, err
 }
 
 // DistrustDir withdraws the trust of dir; commands that run keep what they have.

@@ -14,7 +14,7 @@ func PermissionManager() []Scenario {
 	create := file("create", "file_create", "core/new.py", approval.Class{})
 	remove := file("delete", "file_delete", "plugins/old_plugin.py", approval.Class{Delete: true})
 	rm := dangerous("rm", "rm -rf node_modules")
-	return []Scenario{
+	return append(dangers(seed), []Scenario{
 		{Name: "unit/safe", Seed: seed, Section: "13.1: safe commands and reads auto-approve", Steps: steps(
 			made("ls -la", safe("ls", "ls -la"), runs("ls", auto, approval.ReasonSafe)),
 			made("file_read of any file", Call{Name: "read", Tool: "file_read", Args: args{"file": "any_file.py"}, Word: Word{Run: true}}, runs("read", auto, approval.ReasonNoCheck)),
@@ -114,7 +114,23 @@ func PermissionManager() []Scenario {
 			Step{Say: "at the end of the session", Close: "main", WantStats: &approval.Stats{
 				Total: 5, Approved: 2, AutoApproved: 1, Denied: 2, TimedOut: 1, Quit: 1, DoubleConfirmed: 1}},
 		)},
+	}...)
+}
+
+// dangers are commands of which each takes two yes.
+func dangers(seed string) (all []Scenario) {
+	for _, d := range []struct{ name, command string }{
+		{"dangerous/mkfs", "mkfs.ext4 /dev/sda1"}, {"dangerous/dd", "dd if=/dev/zero of=/dev/sda"},
+		{"dangerous/chmod", "chmod 777 a"}, {"dangerous/fork-bomb", ":(){ :|:& };:"},
+	} {
+		confirmed := "3.1: dangerous commands need confirmation"
+		all = append(all, Scenario{Name: d.name, Seed: seed, Section: confirmed, Steps: steps(
+			made(d.command, dangerous("harm", d.command), asks("harm")),
+			said("one yes is not enough", Answer{To: "harm", Verb: approval.VerbAllow, WantConfirm: true}, asks("harm")),
+			said("no", no("harm", "", soft), Want{Call: "harm", State: Denied, Reject: soft}),
+		)})
 	}
+	return all
 }
 
 func allowed(c Call) Call {

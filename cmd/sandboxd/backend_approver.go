@@ -364,18 +364,20 @@ func (b *backend) SetMode(_ context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode
 	var d time.Duration
 	switch m.Mode {
 	case "approve_all":
-		if d = time.Duration(m.ForMS) * time.Millisecond; d <= 0 {
-			d = approval.MaxApproveAllSession
+		if d = approval.MaxApproveAllSession; m.ForMS > d.Milliseconds() {
+			return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest, Hint: "switch it on again when it has ended",
+				Message: fmt.Sprintf("for_ms %d is too long: approve-all holds for a session for at most %d ms (%s)",
+					m.ForMS, d.Milliseconds(), d)}
+		} else if m.ForMS > 0 {
+			d = time.Duration(m.ForMS) * time.Millisecond
 		}
 	case "interactive":
 	default:
 		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("mode %q can't be set for a session", m.Mode), Hint: "use approve-all or interactive"}
 	}
 	by := identity(c, approval.ViaTerminal)
-	if err := b.sup.Record(audit.Record{Category: audit.Mode, Operation: m.Mode, Session: s.ID, By: by.String(), DurationMS: d.Milliseconds()}); err != nil {
-		return ipc.Mode{}, wireError(err)
-	}
-	if err := b.approvals.ApproveAllSession(by, s.Ref(), d); err != nil {
+	rec := audit.Record{Category: audit.Mode, Operation: m.Mode, Session: s.ID, By: by.String(), DurationMS: d.Milliseconds()}
+	if err := b.sup.Carry(rec, func() error { return b.approvals.ApproveAllSession(by, s.Ref(), d) }); err != nil {
 		return ipc.Mode{}, wireError(err)
 	}
 	answer := wireMode(s.ID, b.approvals.Mode(s.Ref()))
