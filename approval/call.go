@@ -128,6 +128,14 @@ func (c *Call) payload() map[string]any {
 	return c.Payload
 }
 
+// shown is what people see in place of the payload.
+func (c *Call) shown() map[string]any {
+	if c.Input != nil {
+		return c.Input
+	}
+	return c.payload()
+}
+
 func (c *Call) dangerous() bool {
 	return c.Class.Dangerous || c.Request != nil && c.Request.Dangerous
 }

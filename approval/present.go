@@ -159,7 +159,7 @@ func (c *Controller) shown(q *question) Pending {
 		ID: q.id, Rev: q.rev, Hash: q.hash,
 		Principal: call.Principal, Session: call.Session, Agent: call.Agent, AgentShown: call.Agent.String(),
 		Turn: q.sess.turn, CallID: call.ID,
-		Tool: call.Tool, Description: r.Description, Input: call.Input, Presentation: r.Presentation, Building: q.building,
+		Tool: call.Tool, Description: r.Description, Input: call.shown(), Presentation: r.Presentation, Building: q.building,
 		Cwd: call.Cwd, BlockedPath: r.BlockedPath, Risk: cmp.Or(r.Risk, RiskNormal), Why: call.Why,
 		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings),
 		Suggestions: slices.Clone(r.Suggestions), Widenings: slices.Clone(call.Widenings),
@@ -168,9 +168,6 @@ func (c *Controller) shown(q *question) Pending {
 		Twice: q.twice, Inline: call.Inline, Asked: q.asked,
 	}
 	p.Batch.Remaining = slices.Clone(call.Batch.Remaining)
-	if p.Input == nil {
-		p.Input = r.Payload
-	}
 	if q.ruling.effect == RuleAsk && q.ruling.reason != "" {
 		p.Reasons = append(p.Reasons, q.ruling.reason)
 	}

@@ -77,7 +77,7 @@ func (c *Controller) grantFor(q *question, a *Answer) *Grant {
 		g.Description = q.call.Request.Suggestions[a.Suggestion-1].Label
 	}
 	if g.Match.Exact != "" {
-		g.Payload = without(q.call.payload(), nil)
+		g.Payload = without(q.call.shown(), nil)
 	}
 	if a.For > 0 {
 		g.Expires = now.Add(a.For)

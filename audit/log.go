@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"sandboxd/secret"
 )
 
 var (
@@ -21,9 +23,12 @@ var (
 
 // Options of a log. The zero value is good.
 type Options struct {
-	RotateSize int64    // bytes after which a new file begins; 0: 16 MiB
-	MaxRecord  int      // bytes of one record; what is longer is shortened, and says so; 0: 256 KiB
-	Exclude    []string // keys of Record.Input that are never recorded, in any case of letters
+	RotateSize int64 // bytes after which a new file begins; 0: 16 MiB
+	MaxRecord  int   // bytes of one record; what is longer is shortened, and says so; 0: 256 KiB
+	// DigestKey is the file with the key of the digests by which the values of variables
+	// are recorded; Open creates it where it is absent. Empty: a key of this process alone.
+	DigestKey string
+	Exclude   []string // keys of Record.Input that are never recorded, in any case of letters
 	// Keep is how many files are kept, the one that is being written among
 	// them; the oldest are removed, on record, when a new one begins. 0: all;
 	// 1 counts as 2.
@@ -70,6 +75,7 @@ type Log struct {
 	late     late
 	synced   []toMirror // for Options.Mirror: on the disk, and not told yet
 	opening  Opening
+	secrets  secret.Masker
 }
 
 // Opening says what [Open] found.
@@ -133,11 +139,15 @@ func Open(dir string, opts Options) (*Log, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, fmt.Errorf("open log %q: %w", dir, err)
 	}
+	key, err := secret.Key(opts.DigestKey)
+	if err != nil {
+		return nil, fmt.Errorf("open log %q: %w", dir, err)
+	}
 	lock, err := lockLog(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open log %q: %w", dir, err)
 	}
-	l := &Log{dir: dir, opts: opts, lock: lock, queue: make(chan *pending, 256), wrote: make(chan struct{}, 1), ended: make(chan struct{})}
+	l := &Log{dir: dir, opts: opts, secrets: secret.Masker{Key: key}, lock: lock, queue: make(chan *pending, 256), wrote: make(chan struct{}, 1), ended: make(chan struct{})}
 	if err := l.begin(); err != nil {
 		if l.file != nil {
 			l.file.Close()
@@ -233,6 +243,7 @@ func (l *Log) put(p *pending, records []Record) error {
 			r.Time = time.Now()
 		}
 		r.Time = r.Time.UTC()
+		r = l.masked(r)
 		object, err := encodeRecord(r, l.opts.Exclude, &l.inputs, l.opts.MaxRecord)
 		if err != nil {
 			return fmt.Errorf("append to log %q: %w", l.dir, err)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sandboxd/secret"
 )
 
 // Environment says which variables a command gets. A variable that nothing
@@ -12,7 +14,7 @@ import (
 type Environment struct {
 	// Pass names variables that get in with the host's value: a name, or a
 	// prefix and "*". A prefix never lets in what looks like a secret (see
-	// [LooksSecret]); a name does, since somebody wrote it down.
+	// [sandboxd/secret.Name]); a name does, since somebody wrote it down.
 	Pass []string
 	// Block names variables, or prefixes, that stay out whatever Pass says.
 	Block []string
@@ -69,8 +71,8 @@ func (e Environment) passes(q string) bool {
 		if p == q {
 			return true
 		}
-		secret := !strings.HasSuffix(q, "*") && LooksSecret(q)
-		return coversName(p, q) && (e.PassSecrets || !secret)
+		credential := !strings.HasSuffix(q, "*") && secret.Name(q)
+		return coversName(p, q) && (e.PassSecrets || !credential)
 	})
 }
 
@@ -95,7 +97,7 @@ func (e Environment) Apply(host []string) (env, dropped []string) {
 	for name, value := range values {
 		exact := slices.Contains(n.Pass, name)
 		switch {
-		case !n.Passes(name), !exact && !n.PassSecrets && valueLooksSecret(value):
+		case !n.Passes(name), !exact && !n.PassSecrets && secret.Value(value):
 			if _, set := n.Set[name]; !set {
 				dropped = append(dropped, name)
 			}
@@ -129,7 +131,7 @@ func (e Environment) normal() Environment {
 		return set || anyCovers(block, p)
 	})
 	covers := func(p, q string) bool {
-		return coversName(p, q) && (e.PassSecrets || strings.HasSuffix(q, "*") || !LooksSecret(q))
+		return coversName(p, q) && (e.PassSecrets || strings.HasSuffix(q, "*") || !secret.Name(q))
 	}
 	out.Pass = maximal(pass, covers, strings.Compare)
 	out.PassSecrets = e.PassSecrets && slices.ContainsFunc(out.Pass, func(p string) bool { return strings.HasSuffix(p, "*") })

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"sandboxd/approval"
-	"sandboxd/shell"
 )
 
 // NextCall is a call of a batch that is still to come, as the agent announces
@@ -37,14 +36,11 @@ func (s *Supervisor) announce(ctx context.Context, e *Exec, call *approval.Call,
 	d, err := s.Approval.Preview(ctx, *call)
 	look := err == nil && d.Outcome == approval.WouldAsk
 	for i, n := range next {
-		r := approval.Remaining{Tool: n.Tool, Description: n.Line}
+		r := approval.Remaining{Tool: n.Tool, Description: shownCommand(n.Line, n.Argv)}
 		if r.Tool == "" {
 			r.Tool = "bash"
 		}
-		switch {
-		case len(n.Argv) > 0:
-			r.Description = shell.Quote(n.Argv)
-		case n.File != nil:
+		if n.File != nil {
 			r.Description = string(n.File.Op) + " " + n.File.Path
 		}
 		if look && i < maxAnnounced {

@@ -229,6 +229,7 @@ func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []st
 		request.GroupID = r.Group
 		call.Payload = request.Payload
 	}
+	mask(&call)
 	return call, warnings, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
+	"sandboxd/secret"
 	"sandboxd/shell"
 )
 
@@ -193,7 +194,7 @@ func copyGitConfig(out *strings.Builder, file string) {
 	for _, entry := range strings.Split(string(list), "\x00") {
 		key, value, hasValue := strings.Cut(entry, "\n")
 		s, ok := git.ParseKey(key)
-		if s.Value, s.Bare = value, !hasValue; ok && git.Portable(s, profile.LooksSecret) {
+		if s.Value, s.Bare = value, !hasValue; ok && git.Portable(s, secret.Name) {
 			kept = append(kept, s)
 		}
 	}

@@ -136,6 +136,13 @@ func Required(r config.Require) []string {
 
 // call puts a judgement to the approval controller.
 func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
+	c := s.unmasked(e, j)
+	mask(&c)
+	return c
+}
+
+// unmasked is call before secrets are taken out.
+func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	v := j.verdict
 	c := approval.Call{
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,

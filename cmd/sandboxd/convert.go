@@ -126,7 +126,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 		a.ExecID = e.ID
 	}
 	a.PID, a.Exe, a.Root, a.Label = e.Peer.PID, e.Peer.Exe, e.Session.Root, e.Session.Label
-	a.Command, a.Argv, a.Claim = e.Request.Line, e.Request.Argv, e.Request.Description
+	a.Command, a.Argv, a.Claim = e.ShownRequest()
 	if p.Tool != supervisor.NetworkTool { // of a host, not of its command
 		a.Rule = e.Rule()
 	}

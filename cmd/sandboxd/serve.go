@@ -74,7 +74,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	}
 	counts := newMetrics()
 	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize),
-		Keep: cfg.Audit.Keep, Exclude: cfg.Audit.ExcludeKeys, Mirror: func(m audit.Mirrored) {
+		Keep: cfg.Audit.Keep, DigestKey: filepath.Join(dirs.state, "digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: func(m audit.Mirrored) {
 			counts.observe(m)
 			if journal != nil {
 				journal.Mirror(m)

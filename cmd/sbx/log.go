@@ -175,6 +175,24 @@ func (a *app) source(ctx context.Context) (from source, passedOver func() int, e
 	}, passedOver, nil
 }
 
+// warnOfSecrets says that records hold what is masked in new ones (R-AU-04).
+func (a *app) warnOfSecrets(records []json.RawMessage) {
+	count, first := 0, uint64(0)
+	for _, raw := range records {
+		if !audit.Leaks(raw) {
+			continue
+		}
+		var at struct{ Seq uint64 }
+		if count++; count == 1 && json.Unmarshal(raw, &at) == nil {
+			first = at.Seq
+		}
+	}
+	if count > 0 {
+		a.note("records with what looks like a secret: %d, the first is %d; a record can't be changed: "+
+			"make such a secret invalid where it was issued", count, first)
+	}
+}
+
 // followEvery is how often `sbx log --follow` looks for more.
 const followEvery = 300 * time.Millisecond
 
@@ -196,6 +214,7 @@ func (a *app) log(ctx context.Context, o logOptions) error {
 		a.note("nothing is on record that matches")
 	}
 	last, err := a.printRecords(records, o.json)
+	a.warnOfSecrets(records)
 	if err != nil || !o.follow {
 		return err
 	}

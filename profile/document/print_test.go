@@ -11,6 +11,7 @@ import (
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/profile/profiletest"
+	"sandboxd/secret"
 )
 
 // expressible draws profiles that a document can hold: not those of the
@@ -192,7 +193,7 @@ func TestPresets(t *testing.T) {
 			}
 		}
 		for _, name := range p.Environment.Pass {
-			if profile.LooksSecret(name) {
+			if secret.Name(name) {
 				t.Errorf("%s passes %s", p.Name, name)
 			}
 		}

@@ -1,0 +1,67 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"sandboxd/secret"
+)
+
+// masked returns a record without what looks like a secret (R-AU-04). Input
+// follows in encodeRecord.
+func (l *Log) masked(r Record) Record {
+	for _, text := range []*string{&r.Subject, &r.Operation, &r.Reason, &r.Rule, &r.Note, &r.Error} {
+		*text = secret.Mask(*text)
+	}
+	r.Argv = secret.Words(r.Argv)
+	r.Reasons, r.Violations = texts(r.Reasons), texts(r.Violations)
+	if len(r.Detail) > 0 {
+		detail := make(map[string]string, len(r.Detail))
+		for name, text := range r.Detail {
+			detail[name] = secret.Mask(text)
+		}
+		r.Detail = detail
+	}
+	if len(r.Input) > 0 {
+		if input, err := l.inputs.masked(r.Input, l.secrets); err == nil {
+			r.Input = input
+		} // else encodeRecord refuses it
+	}
+	return r
+}
+
+func texts(list []string) []string {
+	var out []string
+	for _, text := range list {
+		out = append(out, secret.Mask(text))
+	}
+	return out
+}
+
+// masked returns a call's arguments as they are recorded.
+func (k *inputs) masked(input json.RawMessage, by secret.Masker) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber()
+	var args map[string]any
+	if err := d.Decode(&args); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows the JSON object")
+	}
+	return json.Marshal(by.Recorded(args))
+}
+
+// Leaks reports whether the line of a record, such as one of an earlier release, holds what
+// looks like a secret.
+func Leaks(raw []byte) bool {
+	var line map[string]any
+	if json.Unmarshal(raw, &line) != nil {
+		return false
+	}
+	shown, err := json.Marshal(secret.Shown(line))
+	before, _ := json.Marshal(line)
+	return err == nil && !bytes.Equal(shown, before)
+}

@@ -1,0 +1,236 @@
+package secret
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Span is a secret in a text: the bytes from From up to To.
+type Span struct{ From, To int }
+
+// finder is one form of secret: group number value of expr holds it, 0 for the value behind
+// the match, if accept agrees to the match.
+type finder struct {
+	expr   *regexp.Regexp
+	value  int
+	accept func(match []string) bool
+	issued bool // the form alone says that it is a secret
+}
+
+const (
+	quoted = `(?:"[^"]*"|'[^']*'|[^\s"'-][^\s"']*)`
+	word   = `[A-Za-z0-9_.~+/=%-]`
+)
+
+// finders are the forms, in no order: all are looked for everywhere.
+var finders = sync.OnceValue(func() []finder {
+	return []finder{
+		// NAME=value, name: value, "name": "value"
+		{regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)["']?(?:=|\s*:\s*|\s*=>\s*)`), 0, func(m []string) bool {
+			return Name(m[1]) || optionNames(m[1])
+		}, false},
+		// --token value
+		{regexp.MustCompile(`(?:^|[\s"'])--([A-Za-z][A-Za-z0-9_-]*)(?:=|\s+)`), 0, func(m []string) bool {
+			return optionNames(m[1])
+		}, false},
+		{regexp.MustCompile(`(?:^|[\s"'])-(?:pass|passw|passwd|password|token|secret|apikey|api-key)(?:=|\s+)(` + quoted +
+			`)`), 1, nil, false},
+		// -pvalue and -p value, of the few programs that mean a password by it
+		{regexp.MustCompile(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|mycli)` +
+			`\s(?:[^;|&\n]*\s)?-p([^\s;|&"']+)`), 1, nil, false},
+		{regexp.MustCompile(`\b(?:sshpass|(?:docker|podman)\s+login)\s(?:[^;|&\n]*\s)?-p\s*(` + quoted + `)`), 1, nil, false},
+		{regexp.MustCompile(`\bredis-cli\s(?:[^;|&\n]*\s)?-a\s+(` + quoted + `)`), 1, nil, false},
+		{regexp.MustCompile(`(?:^|\s)(?:-u|--user|--proxy-user|-U)[=\s]*["']?[^\s:"'/]+:([^\s"'@/]+)`), 1, nil, false},
+		{regexp.MustCompile(`\bpass:([^\s"']+)`), 1, nil, false},
+		// Authorization: Bearer value
+		{regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?` +
+			`(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?(` + word + `+)`), 1, func(m []string) bool {
+			return !slices.Contains([]string{"bearer", "basic", "token", "digest", "apikey", "negotiate"}, strings.ToLower(m[1]))
+		}, false},
+		{regexp.MustCompile(`(?i)\bbearer\s+(` + word + `{8,})`), 1, nil, false},
+		{regexp.MustCompile(`(?i)\bcookie:\s*[A-Za-z0-9_.-]+=(` + word + `+)`), 1, nil, false},
+		// scheme://user:password@host and ?token=value
+		{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"']*:([^\s/?#@"']+)@`), 1, nil, false},
+		{regexp.MustCompile(`[?&;]([A-Za-z0-9_.-]+)=(` + word + `+)`), 2, func(m []string) bool {
+			return Name(m[1]) || optionNames(m[1]) || slices.Contains([]string{"sig", "signature", "key", "X-Amz-Signature"},
+				m[1])
+		}, false},
+		// tokens of known issuers
+		{regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|glptt-|xox[abeprs]-|` +
+			`xapp-|sk-|sk_live_|sk_test_|rk_live_|npm_|pypi-|dop_v1_|hf_|shpat_|AIza|ya29\.|SG\.|eyJ)` +
+			`([A-Za-z0-9_.-]{14,})`), 1, nil, true},
+		{regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:AKIA|ASIA)([0-9A-Z]{12,})`), 1, nil, true},
+		{regexp.MustCompile(`AGE-SECRET-KEY-1([0-9A-Z]{20,})`), 1, nil, true},
+		{regexp.MustCompile(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), 1, nil, false},
+	}
+})
+
+// private is a private key; its lines are masked each.
+var private = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----` +
+	`((?:\s|\\[nr])+(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])+)*[A-Za-z0-9+/=]*)`)
+
+var keyLine = regexp.MustCompile(`[A-Za-z0-9+/=]{4,}`)
+
+// maxText bounds one search, in bytes; a longer text is searched piece by piece.
+const maxText = 64 << 10
+
+// Find returns the secrets in a text, in order; none overlap.
+func Find(text string) []Span {
+	var found []Span
+	for from := 0; from < len(text); from += maxText {
+		found = append(found, find(text[from:min(from+maxText, len(text))], from)...)
+	}
+	slices.SortFunc(found, func(a, b Span) int { return a.From - b.From })
+	var out []Span
+	for _, s := range found {
+		if n := len(out); n > 0 && s.From < out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func find(text string, at int) (found []Span) {
+	for _, f := range finders() {
+		for from := 0; from < len(text); {
+			m := f.expr.FindStringSubmatchIndex(text[from:])
+			if m == nil {
+				break
+			}
+			next := from + m[1]
+			s := Span{next, next}
+			if f.value > 0 {
+				s = Span{from + m[2*f.value], from + m[2*f.value+1]}
+			}
+			if f.accept == nil || f.accept(groups(text[from:], m)) {
+				if f.value == 0 {
+					s.To = valueEnd(text, next)
+					next = s.To
+				}
+				s = unquoted(text, s)
+				if v := text[s.From:s.To]; maskable(v) || f.issued && !strings.ContainsAny(v, unsafe) {
+					found = append(found, Span{at + s.From, at + s.To})
+				}
+			}
+			from = max(next, from+1)
+		}
+	}
+	for _, m := range private.FindAllStringSubmatchIndex(text, -1) {
+		for _, l := range keyLine.FindAllStringIndex(text[m[2]:m[3]], -1) {
+			found = append(found, Span{at + m[2] + l[0], at + m[2] + l[1]})
+		}
+	}
+	return found
+}
+
+// valueEnd is where a word that begins at from ends; an option is none.
+func valueEnd(text string, from int) int {
+	rest := text[from:]
+	switch {
+	case rest == "" || rest[0] == '-':
+		return from
+	case rest[0] == '"' || rest[0] == '\'':
+		if i := strings.IndexByte(rest[1:], rest[0]); i >= 0 {
+			return from + i + 2
+		}
+		return from
+	}
+	if i := strings.IndexAny(rest, " \t\r\n\"'"); i >= 0 {
+		return from + i
+	}
+	return len(text)
+}
+
+func groups(text string, m []int) []string {
+	out := make([]string, len(m)/2)
+	for i := range out {
+		if m[2*i] >= 0 {
+			out[i] = text[m[2*i]:m[2*i+1]]
+		}
+	}
+	return out
+}
+
+// unquoted removes quotes, and characters that end a bare value.
+func unquoted(text string, s Span) Span {
+	v := text[s.From:s.To]
+	if len(v) >= 2 && (v[0] == '"' || v[0] == '\'') && v[len(v)-1] == v[0] {
+		return Span{s.From + 1, s.To - 1}
+	}
+	if i := strings.IndexAny(v, ";|&<>(){}[],`"); i >= 0 {
+		return Span{s.From, s.From + i}
+	}
+	return s
+}
+
+var host = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.[A-Za-z]{2,}(:[0-9]+)?$|` +
+	`^[0-9.]+(:[0-9]+)?$|^localhost(:[0-9]+)?$`)
+
+// issued are the prefixes whose values are no file names, in spite of dots.
+var issued = regexp.MustCompile(`^(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|sk-|ya29\.|SG\.|eyJ)`)
+
+// unsafe are characters that no mask covers.
+const unsafe = " \t\r\n;|&<>(){}`$\\\"'*?[]"
+
+// maskable reports whether a value may be hidden from the person who decides: nothing
+// that a shell would run, and no path, file or host.
+func maskable(v string) bool {
+	switch {
+	case len(v) < 2 || strings.ContainsAny(v, unsafe) || strings.HasPrefix(v, digestPrefix):
+		return false
+	case strings.Contains(v, "://") || strings.ContainsAny(v[:1], "/.~-"):
+		return false
+	case issued.MatchString(v) || !host.MatchString(v) && !strings.Contains(v, "./"):
+		return !slices.Contains(plain, strings.ToLower(v))
+	}
+	return false
+}
+
+// plain are words that no secret is.
+var plain = []string{"true", "false", "yes", "no", "null", "none", "nil", "bearer", "basic", "token", "string",
+	"digest", "auto", "always", "never", "required", "optional"}
+
+// Mask returns text with its secrets replaced.
+func Mask(text string) string {
+	masked, _ := MaskAt(text)
+	return masked
+}
+
+// MaskAt is Mask; at turns an offset in text into one in the masked text.
+func MaskAt(text string) (masked string, at func(int) int) {
+	found := Find(text)
+	if len(found) == 0 {
+		return text, func(i int) int { return i }
+	}
+	var b strings.Builder
+	ends := make([]Span, 0, len(found)) // of each: the end in text, and in masked
+	last := 0
+	for _, s := range found {
+		b.WriteString(text[last:s.From])
+		b.WriteString(masks(text[s.From:s.To]))
+		last = s.To
+		ends = append(ends, Span{last, b.Len()})
+	}
+	b.WriteString(text[last:])
+	return b.String(), func(i int) int {
+		shift := 0
+		for n, s := range found {
+			switch {
+			case i >= s.To:
+				shift = ends[n].To - ends[n].From
+			case i > s.From:
+				return ends[n].To
+			}
+		}
+		return i + shift
+	}
+}
+
+// masks replaces a value.
+func masks(value string) string { return fmt.Sprintf("[%d masked]", utf8.RuneCountInString(value)) }
