@@ -73,13 +73,8 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		defer journal.Close()
 	}
 	counts := newMetrics()
-	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize),
-		Keep: cfg.Audit.Keep, DigestKey: filepath.Join(dirs.state, "digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: func(m audit.Mirrored) {
-			counts.observe(m)
-			if journal != nil {
-				journal.Mirror(m)
-			}
-		}})
+	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize), Keep: cfg.Audit.Keep,
+		DigestKey: filepath.Join(dirs.state, "digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror(counts, journal)})
 	if errors.Is(err, audit.ErrLocked) {
 		return fmt.Errorf("%w: a daemon with this state directory runs already; sbx stop, with the --socket-dir of that one, ends it; or choose another --state-dir", err)
 	}
@@ -234,4 +229,14 @@ func startMode(c *approval.Controller, mode string, cfg *config.Config) error {
 		return c.Configure(a)
 	}
 	return nil
+}
+
+// mirror counts records, and passes them on to the journal, where there is one.
+func mirror(counts *metrics, journal *audit.Journal) func(audit.Mirrored) {
+	return func(m audit.Mirrored) {
+		counts.observe(m)
+		if journal != nil {
+			journal.Mirror(m)
+		}
+	}
 }
