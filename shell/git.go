@@ -36,6 +36,9 @@ func (j *judging) git(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f
 		return
 	}
 	sub := strings.TrimPrefix(use.Entry.Name, "git ")
+	if j.committed(sub, use, f); f.decision != Auto {
+		return
+	}
 	var drivers []string
 	for _, dir := range dirs.Paths {
 		if !j.at(dir, false).inside {

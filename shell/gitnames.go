@@ -80,3 +80,42 @@ func examples(hidden []string) []string {
 	}
 	return out
 }
+
+// committed makes a finding ask where the configuration hides files and git
+// would show contents from its objects, in which they can be, too.
+func (j *judging) committed(sub string, use *safelist.Use, f *finding) {
+	if f.decision != Auto || len(j.tool.config.Hidden) == 0 || !printsContents(sub, use) {
+		return
+	}
+	j.verdict.Hidden = true
+	f.stop(RiskHigh, "it shows committed contents, perhaps of files that the configuration hides ("+
+		strings.Join(j.tool.config.Hidden[:min(3, len(j.tool.config.Hidden))], ", ")+")")
+}
+
+var objectName = regexp.MustCompile(`^\^?[0-9a-fA-F]{4,}`)
+
+// printsContents reports whether a sub-command of git shows contents of files
+// that its words do not name, or tells by its result whether they hold a text.
+func printsContents(sub string, use *safelist.Use) bool {
+	patch := use.Has("-p", "-u", "--patch", "-U", "--unified", "--patch-with-raw", "--patch-with-stat", "--word-diff",
+		"--word-diff-regex", "--color-words", "-W", "--function-context", "--binary", "-c", "--cc", "--check", "-L",
+		"-S", "-G")
+	short := use.Has("--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--dirstat",
+		"-X",
+		"--raw", "-s", "--no-patch", "--quiet", "--compact-summary", "--cumulative")
+	switch sub {
+	case "diff", "diff-tree", "diff-index", "diff-files", "log", "whatchanged", "reflog", "rev-list":
+		return patch || sub == "diff" && !short
+	case "show":
+		named := len(use.Operands) > 0
+		for _, op := range use.Operands {
+			named = named && strings.Contains(op.Text, ":")
+		}
+		return patch || !short && !named
+	case "cat-file":
+		return slices.ContainsFunc(use.Operands, func(op safelist.Operand) bool { return objectName.MatchString(op.Text) })
+	case "stash":
+		return len(use.Operands) > 0 && use.Operands[0].Text == "show"
+	}
+	return sub == "range-diff" || sub == "grep"
+}

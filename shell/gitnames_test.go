@@ -55,6 +55,22 @@ func TestSecretsByGitsSpellings(t *testing.T) {
 			t.Errorf("%s: %v", line, d)
 		}
 	}
+	for line, want := range map[string]shell.Decision{
+		"git show": shell.Ask, "git show HEAD~2": shell.Ask, "git diff": shell.Ask, "git diff HEAD~1": shell.Ask,
+		"git log -p":        shell.Ask,
+		"git log -S SECRET": shell.Ask, "git stash show": shell.Ask, "git grep SECRET HEAD": shell.Ask,
+		"git grep -n . --cached":  shell.Ask,
+		"git cat-file -p 0123abc": shell.Ask, "git range-diff a b c": shell.Ask, "git diff --stat -p": shell.Ask,
+		"git log --cc": shell.Ask,
+		"git status":   shell.Auto, "git log --oneline -5": shell.Auto, "git diff --stat": shell.Auto,
+		"git show --name-only":    shell.Auto,
+		"git show HEAD:README.md": shell.Auto, "git blame README.md": shell.Auto, "git ls-files": shell.Auto,
+		"git cat-file -p HEAD": shell.Auto,
+	} {
+		if d := judge(line, ".env"); d != want {
+			t.Errorf("%s: %v with .env hidden", line, d)
+		}
+	}
 	for _, line := range []string{"git show HEAD:config/prod.yaml", "git diff -- 'config/pr*'",
 		"git log -L1,2:config/prod.yaml"} {
 		if d := judge(line, "config/prod.yaml"); d != shell.Ask {
