@@ -3,6 +3,8 @@ package lsm
 import (
 	"fmt"
 	"strings"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
 // Newest is the newest Landlock ABI whose meaning this package knows (that of
@@ -16,23 +18,23 @@ type AccessFS uint64
 
 // The file system rights and the ABI each came with.
 const (
-	Execute     AccessFS = 1 << iota // 1: execve(2), and the interpreter it loads
-	WriteFile                        // 1: open(2) for writing
-	ReadFile                         // 1: open(2) for reading
-	ReadDir                          // 1: open(2) of a directory, to list it
-	RemoveDir                        // 1: rmdir(2), rename(2) away, below the object
-	RemoveFile                       // 1: unlink(2), rename(2) away, below the object
-	MakeChar                         // 1
-	MakeDir                          // 1
-	MakeReg                          // 1
-	MakeSock                         // 1: bind(2) of a pathname socket
-	MakeFifo                         // 1
-	MakeBlock                        // 1
-	MakeSym                          // 1
-	Refer                            // 2: rename(2) and link(2) to another directory; always refused before
-	Truncate                         // 3: truncate(2), ftruncate(2), O_TRUNC; free before
-	IoctlDev                         // 5: ioctl(2) on devices; free before
-	ResolveUnix                      // 9: connect(2) to a pathname socket of another domain; free before
+	Execute     AccessFS = ll.AccessFSExecute     // 1: execve(2), and the interpreter it loads
+	WriteFile   AccessFS = ll.AccessFSWriteFile   // 1: open(2) for writing
+	ReadFile    AccessFS = ll.AccessFSReadFile    // 1: open(2) for reading
+	ReadDir     AccessFS = ll.AccessFSReadDir     // 1: open(2) of a directory, to list it
+	RemoveDir   AccessFS = ll.AccessFSRemoveDir   // 1: rmdir(2), rename(2) away, below the object
+	RemoveFile  AccessFS = ll.AccessFSRemoveFile  // 1: unlink(2), rename(2) away, below the object
+	MakeChar    AccessFS = ll.AccessFSMakeChar    // 1
+	MakeDir     AccessFS = ll.AccessFSMakeDir     // 1
+	MakeReg     AccessFS = ll.AccessFSMakeReg     // 1
+	MakeSock    AccessFS = ll.AccessFSMakeSock    // 1: bind(2) of a pathname socket
+	MakeFifo    AccessFS = ll.AccessFSMakeFifo    // 1
+	MakeBlock   AccessFS = ll.AccessFSMakeBlock   // 1
+	MakeSym     AccessFS = ll.AccessFSMakeSym     // 1
+	Refer       AccessFS = ll.AccessFSRefer       // 2: rename(2) and link(2) to another directory; always refused before
+	Truncate    AccessFS = ll.AccessFSTruncate    // 3: truncate(2), ftruncate(2), O_TRUNC; free before
+	IoctlDev    AccessFS = ll.AccessFSIoctlDev    // 5: ioctl(2) on devices; free before
+	ResolveUnix AccessFS = ll.AccessFSResolveUnix // 9: connect(2) to a pathname socket of another domain; free before
 )
 
 // File is what a rule on something that is not a directory may hold
@@ -44,10 +46,10 @@ type AccessNet uint64
 
 // The network rights and the ABI each came with.
 const (
-	BindTCP        AccessNet = 1 << iota // 4
-	ConnectTCP                           // 4
-	BindUDP                              // 10
-	ConnectSendUDP                       // 10
+	BindTCP        AccessNet = ll.AccessNetBindTCP        // 4
+	ConnectTCP     AccessNet = ll.AccessNetConnectTCP     // 4
+	BindUDP        AccessNet = ll.AccessNetBindUDP        // 10
+	ConnectSendUDP AccessNet = ll.AccessNetConnectSendUDP // 10
 )
 
 // Scope is a set of restrictions that need no rule: LANDLOCK_SCOPE_*.
@@ -55,8 +57,8 @@ type Scope uint64
 
 // The scopes; both came with ABI 6.
 const (
-	AbstractUnixSocket Scope = 1 << iota // no connect(2) to an abstract socket from outside the domain
-	Signal                               // no kill(2) out of the domain
+	AbstractUnixSocket Scope = ll.ScopeAbstractUnixSocket // no connect(2) to an abstract socket from outside the domain
+	Signal             Scope = ll.ScopeSignal             // no kill(2) out of the domain
 )
 
 // Flags go to landlock_restrict_self(2): LANDLOCK_RESTRICT_SELF_LOG_*.
@@ -64,9 +66,9 @@ type Flags uint32
 
 // The audit log flags; all came with ABI 7.
 const (
-	LogSameExecOff   Flags = 1 << iota // denials of this very program are not logged
-	LogNewExecOn                       // denials of what it executes are
-	LogSubdomainsOff                   // denials of nested domains are not
+	LogSameExecOff   Flags = ll.FlagRestrictSelfLogSameExecOff   // denials of this very program are not logged
+	LogNewExecOn     Flags = ll.FlagRestrictSelfLogNewExecOn     // denials of what it executes are
+	LogSubdomainsOff Flags = ll.FlagRestrictSelfLogSubdomainsOff // denials of nested domains are not
 )
 
 // Handled is what a kernel of one ABI can handle.
