@@ -28,6 +28,8 @@ type profileKey struct {
 	root, home, network string
 	cache               string // of the project's own, where there is one
 	trusted, agent      bool
+	gitDir              string // see gitOf
+	gitFile             bool
 }
 
 // derived are the profiles of a session's commands.

@@ -2,10 +2,13 @@ package supervisor
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"sandboxd/config"
 	"sandboxd/files"
+	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 )
@@ -22,6 +25,7 @@ func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, n
 func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool, network string, agent bool) (effective profile.Profile, operator *profile.Profile, err error) {
 	now := s.linksOf(cfg, sess)
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent, cache: cacheOf(cfg, sess)}
+	key.gitDir, key.gitFile = gitOf(sess.Root)
 	known, ok := s.derived.get(key)
 	if !ok || !known.links.still(now) {
 		known = derived{links: now}
@@ -34,6 +38,16 @@ func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool,
 	return effective, operator, nil
 }
 
+// gitOf returns the git directory outside of root that a work tree at root needs, "" where there is none, and whether
+// root has a .git file, by which git finds its directory: that of a linked work tree, or of a submodule.
+func gitOf(root string) (dir string, file bool) {
+	info, err := os.Lstat(filepath.Join(root, ".git"))
+	if root == "" || err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	return git.Outside(git.Disk, root), true
+}
+
 // derive depends on the key and on where links lead, and on nothing else.
 func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, at *links) (effective profile.Profile, operator *profile.Profile, err error) {
 	tools, err := s.tools(cfg, sess, key.trusted, key.network, at)
@@ -41,6 +55,12 @@ func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, a
 		return effective, nil, err
 	}
 	tools.Cache = key.cache
+	if key.gitDir != "" {
+		tools.Read = append(tools.Read, key.gitDir)
+	}
+	if key.gitFile {
+		tools.Protected = append(tools.Protected, filepath.Join(sess.Root, ".git"))
+	}
 	if key.agent && s.agentSocket != "" {
 		tools.Sockets = append(tools.Sockets, s.agentSocket)
 	}

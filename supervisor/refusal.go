@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
@@ -88,18 +87,23 @@ func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	}
 }
 
-// tellElsewhere says that git's directory lies outside of the project, where that may be why a command did not do
-// well: once in a session.
+// tellElsewhere reports that commands can only read the git directory outside of the project, once in a session, where
+// that was refused, or where refusals are not known and the command failed.
 func (e *Exec) tellElsewhere(j *judgement, r *Result) {
 	if r.Exit.Code == 0 {
 		return
 	}
-	dir := git.Outside(git.Disk, e.Session.Root)
+	dir, _ := gitOf(e.Session.Root)
 	if dir == "" {
 		return
 	}
-	if kind, _, _ := j.plan.Profile.Effective(dir); (kind == profile.Hide || kind == profile.Private) && e.Session.first("elsewhere") {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("git needs %s, which lies outside of the project: commands do not see it; to permit it: [sandbox] write = [%q], then sbx config reload", dir, dir))
+	refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return within(v.Object, dir) })
+	if !refused && j.plan.Report.Layer(listenerLayer).Active {
+		return
+	}
+	if _, access, _ := j.plan.Profile.Effective(dir); !access.Has(profile.Write) && e.Session.first("elsewhere") {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("git writes to %s, which is outside of the project: commands can only "+
+			"read it; to permit it: [sandbox] write = [%q], then sbx config reload", dir, dir))
 	}
 }
 

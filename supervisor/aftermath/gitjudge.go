@@ -55,11 +55,14 @@ func (c *check) replace(at string, e, was entry, had bool, why string) bool {
 		c.keep(at, e, reason+"; "+why)
 		return false
 	}
+	if had && c.run.holds(at) {
+		why = throughLink + "; " + why
+	}
 	if !c.take(at, e, why) {
 		return false
 	}
 	if had {
-		c.restore(at, was, "")
+		c.restore(at, was, isBack)
 	}
 	return true
 }

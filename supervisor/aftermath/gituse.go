@@ -105,12 +105,20 @@ func (u use) common() string {
 	return dir
 }
 
+// complete reports whether a git directory, or the part that linked work trees share, has the parts of one.
+func (w *walker) complete(dir string) bool {
+	if dir == "" || w.rootAbove(dir) != "" {
+		return w.repos[dir]
+	}
+	return git.Look(git.Disk, dir) != git.Invalid
+}
+
 // nameUse notes the files that git reads or runs because of the configuration of a repository.
 func (w *walker) nameUse(u use) {
-	if u.git == "" {
-		return
-	}
 	common := u.common()
+	if !w.complete(u.git) || !w.complete(common) {
+		return // a later run could complete it, and nothing of it is a person's
+	}
 	w.commons[common] = true
 	home, _ := os.UserHomeDir()
 	settings, _ := git.Reader{Host: git.Disk, Home: home}.Config(git.Repository{Dir: u.git, Common: common,

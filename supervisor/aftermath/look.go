@@ -51,6 +51,11 @@ func (c *check) look(at string, e entry) {
 	c.protected(at, was, had, e)
 }
 
+const (
+	throughLink = "the command changed it through another name of the same file (a hard link)"
+	isBack      = "what was there before is back"
+)
+
 // protected takes out a protected path that the run made or changed.
 func (c *check) protected(at string, was entry, had bool, e entry) {
 	if why := c.notOurs(at, e, had); why != "" {
@@ -65,7 +70,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 	case e.deep:
 		why = "the command made it where it lies too deep to be looked into"
 	case had && c.run.holds(at):
-		why = "the command changed it through another name of the same file (a hard link), and this name is protected"
+		why = throughLink + ", and this name is protected"
 	case had && named:
 		why = "the command changed it, and git's configuration or a protected link names it"
 	case had:
@@ -74,7 +79,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 		why = "the command made it, and git's configuration or a protected link names it"
 	}
 	if c.take(at, e, why) && had {
-		c.restore(at, was, "")
+		c.restore(at, was, isBack)
 	}
 }
 
