@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/coder/websocket"
@@ -65,7 +66,11 @@ func (g *messages) first(id, kind string) (map[string]any, error) {
 // next waits for the next message about a question besides its first.
 func (g *messages) next(id string) (map[string]any, error) {
 	return g.find(id, func(list []map[string]any) map[string]any {
-		if n := 1 + g.taken[id]; n < len(list) {
+		n := g.taken[id]
+		if id != "" {
+			n++ // its first is the question
+		}
+		if n < len(list) {
 			g.taken[id]++
 			return list[n]
 		}
@@ -317,4 +322,49 @@ func (p *performance) decide(q ipc.Approval, a approvaltest.Answer) (again bool,
 	defer cancel()
 	d, err := p.st.persons[a.Via].approver.Decide(ctx, answer)
 	return d.ConfirmAgain, err
+}
+
+// The WebSocket of the web specification besides its scenarios. R-UX-04 R-AP-13
+//
+//   - Row 003-40 yes: a malformed message gets an error, decides nothing, and the connection stays
+//   - Row 003-41 different: a dangerous call wants a second message | a second yes is a separate act (R-AP-13)
+func TestConformanceSocket(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStageAnswering(a, "", newSocket)
+		p := &performance{t: t, st: st, open: map[[2]string]*opened{}, calls: map[string]*made{}, confirm: map[string]bool{}}
+		defer p.clear()
+		s := st.front.(*socket)
+		call := approvaltest.Call{Name: "one", Tool: "delete", Args: map[string]any{"file": "x"}}
+		if err := p.make(call); err != nil {
+			t.Fatal(err)
+		}
+		q, err := p.question(p.calls["one"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"{", "[]", `{"approved": "yes"}`, `{}`, `{"approved": false, "approved": true}`} {
+			if err := s.ws.Write(t.Context(), websocket.MessageText, []byte(bad)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5 { // errors about no question
+			if e, err := s.next(""); err != nil || e["type"] != "error" {
+				t.Fatal(e, err)
+			}
+		}
+		if _, err := p.question(p.calls["one"]); err != nil {
+			t.Error(err)
+		}
+		yes := approvaltest.Answer{To: "one", Verb: approval.VerbAllow, WantConfirm: true}
+		if err := p.answer(yes); err != nil {
+			t.Error(err)
+		}
+		yes.WantConfirm = false
+		if err := p.answer(yes); err != nil {
+			t.Error(err)
+		}
+		if err := p.check(approvaltest.Want{Call: "one", State: approvaltest.Approved}); err != nil {
+			t.Error(q.ID, ": ", err)
+		}
+	})
 }

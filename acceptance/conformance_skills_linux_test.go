@@ -114,6 +114,8 @@ func (s *skillful) begin(allow ...string) {
 // Skill permissions: temporary, turn-scoped. Other than the specification, a
 // skill's list is a question to a person, unless they trusted this very file
 // before (R-SH-05).
+//
+//   - Row 003-29 different: a skill's list is trusted | a person approves the list first (R-SH-05)
 func TestConformanceSkills(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		s := newSkillful(t, a)
@@ -147,6 +149,8 @@ func TestConformanceSkills(t *testing.T) {
 
 // What a skill's list names may execute files of the project: the yes covers them as
 // they were at the question, which says so. R-SH-05 R-AP-05
+//
+//   - Row 003-28 yes: permissions of a skill, for the turn, also where the command executes project files
 func TestConformanceSkillFiles(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		s := newSkillful(t, a)

@@ -58,6 +58,7 @@ func newStageAnswering(a *actor, config string, front func(*stage) frontEnd) *st
 		return newStage(a, config)
 	}
 	st := newStage(a, config+gatewayConfig)
+	st.sh("mkdir -p tools/in api/v1")
 	st.front = front(st)
 	return st
 }

@@ -11,17 +11,38 @@ import (
 //
 // Other than the specification: commands that only read run unasked
 // (R-SH-03), so here the safe list is told to ask. R-SH-06 R-UX-06
+//
+//   - Row 004-01 yes (execute-once): a box with tool and command
+//   - Row 004-02 yes (exact): options with numbers, > before the selected one
+//   - Row 004-08 yes (cancel): Ctrl+C denies with the reason "cancelled"
+//   - Row 004-09 yes (deny-reason): a letter begins a reason and selects Deny
+//   - Row 004-12 yes (deny-reason): the reason stands in the option's line
+//   - Row 004-13 yes (execute-once): the line of hints
+//   - Row 004-14 yes (prefix/cat): cat src/main.go saves cat under src/
+//   - Row 004-15 yes (prefix/ls): ls -la tools/ saves ls under tools/
+//   - Row 004-16 yes (prefix/head): head -n 100 README.md saves head under the project
+//   - Row 004-17 yes (prefix/grep): grep -r pattern api/ saves grep under api/
+//   - Row 004-18 yes (prefix/find): find . saves find under the project
+//   - Row 004-22 yes (exact): a command that does not only read is saved exactly
+//   - Row 004-26 yes (prefix/outside): a red box for an absolute path outside the project
+//   - Row 004-29 yes (exact): the box is cyan
+//   - Row 004-30 yes (prefix/outside): the box of a warning is bright red
+//   - Row 004-31 yes (exact): the selected option is green
+//   - Row 004-33 yes (exact): the hints are gray
+//   - Row 004-37 yes (execute-once): the line of the result, with [Approved] and the sign
+//   - Row 004-39 yes (prefix/cat): IsAllowed: a like call runs unasked
+//   - Row 004-40 yes (prefix/cat): AddToAllowlist: an answer for the session
+//   - Row 004-42 yes (reset): Reset: the session's grants end with it
 func TestConformanceTerminalDialog(t *testing.T) {
 	const asking = "[shell]\nauto_safe = false\n"
 	reading := func(s *approvaltest.Scenario) { s.Config = asking }
-	conform(t, approvaltest.TerminalDialog, map[string]func(*approvaltest.Scenario){
+	scenarios := func() []approvaltest.Scenario { return append(approvaltest.TerminalDialog(), prefixes()...) }
+	conform(t, scenarios, map[string]func(*approvaltest.Scenario){
 		"prefix/cat": reading,
-		// A bare word is no path to the shell tool unless it has a slash.
 		"prefix/head": func(s *approvaltest.Scenario) {
 			s.Config = asking
-			eachCall(s, []string{"one"}, command("head -n 100 ./README.md"))
-			eachCall(s, []string{"two"}, command("head ./LICENSE"))
+			eachCall(s, []string{"one"}, command("head -n 100 README.md"))
 		},
 		"exact": func(s *approvaltest.Scenario) { eachError(s, "not on offer") },
-	}, true, nil)
+	}, true, newDialog)
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +106,8 @@ func TestFrontEndTakenOut(t *testing.T) {
 
 // A chat front end that comes back is told of what is open that it can't have been told of:
 // the daemon is another one, whose events have numbers of their own. R-UX-04 R-AP-15
+//
+//   - Row 002-24 yes: a question that was answered elsewhere is told as resolved
 func TestChatStreamOfAnotherDaemon(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("", "chat")
@@ -180,4 +184,37 @@ func TestChatStreamOfAnotherDaemon(t *testing.T) {
 		a.sbx("approve", q.ID, "--deny")
 	}
 	<-ended
+}
+
+// Who asks can't make itself a front end and answer: not even from a process
+// that cannot be looked into, so that it is not found behind its connection.
+// Promise 4; R-IP-01
+func TestGatewayTokenOfWhoAsks(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.withGateway("[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+		a.sbx("trust")
+		got := a.do(nil, "/bin/bash", "-c", fmt.Sprintf(`
+			token=$(%[1]s web add mine 2>/dev/null); base=$(%[1]s web --json | jq -r .address)
+			%[1]s run -c 'echo self > self.txt' 2>/dev/null &
+			for i in $(seq 300); do id=$(%[1]s pending --json | jq -r '.approvals[0].id // empty')
+				[ -n "$id" ] && break; sleep 0.1; done
+			export TOKEN=$token URL="${base}v1/approvals/$id/decision"
+			BODY="$(%[1]s pending "$id" --json | jq -c '{rev, hash, allow: true}')" python3 -c '
+import ctypes, os, urllib.error, urllib.request
+assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0  # PR_SET_DUMPABLE
+r = urllib.request.Request(os.environ["URL"], os.environ["BODY"].encode(), {"Content-Type": "application/json",
+	"Authorization": "Bearer " + os.environ["TOKEN"]})
+try:
+    print(urllib.request.urlopen(r).read().decode())
+except urllib.error.HTTPError as e:
+    print(e.read().decode())
+'
+			%[1]s stop --now 2>/dev/null; wait`, filepath.Join(bin, "sbx")))
+		if !strings.Contains(got.out, "self_approval") {
+			t.Errorf("it answered: %v", got)
+		}
+		if _, err := os.Stat(filepath.Join(a.project, "self.txt")); err == nil {
+			t.Error("it ran")
+		}
+	})
 }

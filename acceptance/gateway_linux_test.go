@@ -129,6 +129,8 @@ func (a *actor) ask(command string) (id string, ended <-chan result) {
 
 // What reaches the gateway without being let in, by whatever way: nothing is
 // told and nothing decided. R-UX-03 R-IP-01
+//
+//   - Row 002-23 yes: an app without its token is refused
 func TestGatewayRefuses(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("", "chat")
@@ -321,6 +323,15 @@ func TestGatewayInvitation(t *testing.T) {
 
 // The chat specification's scenarios, message by message. R-UX-04 R-IP-04
 // R-AP-08 R-AP-15
+//
+//   - Row 002-03 yes: blocked_path
+//   - Row 002-04 yes: conversation_id binds the answer
+//   - Row 002-05 yes: POST /v1/agent/tool_permission is answered with {"ok": true}
+//   - Row 002-08 yes: cwd in the answer
+//   - Row 002-22 yes: an answer needs nothing but HTTP, so that an app can answer from a store of its own
+//   - Row 002-25 yes: the stream goes on after each decision
+//   - Row 002-29 different: only chats are concerned | all approvers see one queue (R-IP-01)
+//   - Row 002-30 yes: the program that asked gets a permission error
 func TestChatFrontEnd(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("[approval]\ntimeout = \"25s\"\ntimeout_remote = \"25s\"\n", "chat")
@@ -337,8 +348,8 @@ func TestChatFrontEnd(t *testing.T) {
 	if e["tool_name"] != "bash" || e["input"].(map[string]any)["command"] != "echo once > once.txt" || e["permission_suggestions"] == nil {
 		t.Errorf("event: %v", e)
 	}
-	if _, ok := e["blocked_path"]; !ok {
-		t.Errorf("event without blocked_path: %v", e)
+	if e["blocked_path"] != filepath.Join(a.project, "once.txt") {
+		t.Errorf("the event's blocked_path: %v", e)
 	}
 	id := e["permission_id"]
 	for name, bad := range map[string]map[string]any{
@@ -616,34 +627,4 @@ func (a *actor) batch(calls []ipc.NextCall) <-chan []ipc.Verdict {
 		ch <- list
 	}()
 	return ch
-}
-
-// Who asks can't make itself a front end and answer: not even from a process
-// that cannot be looked into, so that it is not found behind its connection.
-// Promise 4; R-IP-01
-func TestGatewayTokenOfWhoAsks(t *testing.T) {
-	eachUser(t, func(t *testing.T, a *actor) {
-		a.withGateway("[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
-		a.sbx("trust")
-		got := a.do(nil, "/bin/bash", "-c", fmt.Sprintf(`
-			token=$(%[1]s web add mine 2>/dev/null); base=$(%[1]s web --json | jq -r .address)
-			%[1]s run -c 'echo self > self.txt' 2>/dev/null &
-			for i in $(seq 300); do id=$(%[1]s pending --json | jq -r '.approvals[0].id // empty'); [ -n "$id" ] && break; sleep 0.1; done
-			TOKEN=$token URL="${base}v1/approvals/$id/decision" BODY="$(%[1]s pending "$id" --json | jq -c '{rev, hash, allow: true}')" python3 -c '
-import ctypes, os, urllib.error, urllib.request
-assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0  # PR_SET_DUMPABLE
-r = urllib.request.Request(os.environ["URL"], os.environ["BODY"].encode(), {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["TOKEN"]})
-try:
-    print(urllib.request.urlopen(r).read().decode())
-except urllib.error.HTTPError as e:
-    print(e.read().decode())
-'
-			%[1]s stop --now 2>/dev/null; wait`, filepath.Join(bin, "sbx")))
-		if !strings.Contains(got.out, "self_approval") {
-			t.Errorf("it answered: %v", got)
-		}
-		if _, err := os.Stat(filepath.Join(a.project, "self.txt")); err == nil {
-			t.Error("it ran")
-		}
-	})
 }

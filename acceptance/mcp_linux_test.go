@@ -111,6 +111,8 @@ func yesUnlessNo(q ipc.Approval) ipc.Answer {
 
 // A real client drives every tool: answers, refusals, a cancelled call and a
 // long run.
+//
+//   - Row 002-31 yes: the SDK's permission callback, as the tool approve of sbx mcp
 func TestMCP(t *testing.T) {
 	a, person := workshop(t)
 	person.answering(t, yesUnlessNo)

@@ -34,6 +34,10 @@ var readSuggestions = []struct {
 	{"grep -r x .", []string{"grep under the project"}},
 	{"grep -r x", []string{"grep under the project"}},
 	{"cat src/main.go", []string{"cat under src/", "cat under the project"}},
+	{"tail -n 5 src/main.go", []string{"tail under src/", "tail under the project"}},
+	{"less src/main.go", []string{"less under src/", "less under the project"}},
+	{"more src/main.go", []string{"more under src/", "more under the project"}},
+	{"file src/main.go", []string{"file under src/", "file under the project"}},
 	{"cat src/*.go", nil}, // files that are not there yet would be covered
 	{"head -n 100 README.md", []string{"head under the project"}},
 	{"cat src/main.go | head -50", []string{"cat, head under src/", "cat, head under the project"}},
@@ -53,6 +57,9 @@ var readSuggestions = []struct {
 }
 
 // The chat specification's blocked_path: the path that made a command ask. R-IP-04
+//
+//   - Row 004-27 yes: a path that climbs out of the project warns
+//   - Row 004-28 yes: a path in the home directory warns
 func TestBlockedPath(t *testing.T) {
 	for line, want := range map[string]string{
 		"cat /srv/a":                   "/srv/a",
@@ -74,12 +81,19 @@ func TestBlockedPath(t *testing.T) {
 		if r := v.Request(shell.Command{}); v.Decision != shell.Ask || r.BlockedPath != want {
 			t.Errorf("%q is %s with the path %q, want %q", line, v.Decision, r.BlockedPath, want)
 		}
+		if outside := want != "" && !strings.HasPrefix(want, "/p/"); v.Outside != outside {
+			t.Errorf("%q warns of a path outside the project: %t", line, v.Outside)
+		}
 	}
 }
 
 // R-SH-06: a reading command offers the directory that it reads. Inside the project
 // no offer is wider than the project; outside, the path itself comes first; none
 // contains the project or the home directory.
+//
+//   - Row 004-19 yes: eligible for prefixes: cat, head, tail, less, more
+//   - Row 004-20 yes: eligible for prefixes: ls, tree, stat, file, wc
+//   - Row 004-21 yes: eligible for prefixes: grep, find
 func TestReadSuggestions(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

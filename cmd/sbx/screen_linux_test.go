@@ -54,6 +54,10 @@ func furnished(t *testing.T, config string) *house {
 
 // R-UX-01, R-UX-02: the screen of each kind of question at every width, and while the
 // terminal is resized.
+//
+//   - Row 004-23 yes: 90 % of the width, from 24 to 60 columns
+//   - Row 004-24 yes: long text wraps
+//   - Row 004-25 yes: the hints wrap
 func TestScreenWidths(t *testing.T) {
 	type kind struct {
 		name string
@@ -108,6 +112,16 @@ type keys struct {
 }
 
 // R-UX-01, and the terminal dialog of the specifications: every key.
+//
+//   - Row 004-03 different: three options: once, always, deny | six, with the session, quit and the whole view
+//     (R-UX-01)
+//   - Row 004-04 different (Enter alone at medium risk): the first option is selected at the start | only at
+//     low risk (R-UX-01)
+//   - Row 004-05 yes (arrows up): the arrows
+//   - Row 004-06 yes (y): Enter confirms
+//   - Row 004-07 yes (digit): a digit selects at once
+//   - Row 004-10 yes (Backspace): Backspace
+//   - Row 004-11 yes (Esc clears the reason): Esc clears
 func TestScreenKeys(t *testing.T) {
 	soft := func(note string) ipc.Decided { return ipc.Decided{Mode: "soft", Note: note} }
 	allow := func(scope string) ipc.Decided { return ipc.Decided{Allowed: true, Scope: scope} }
@@ -199,6 +213,8 @@ func (h *house) nothing(when string) {
 
 // R-UX-01: nothing that was typed before a card appeared or changed counts, nor
 // what is pasted, nor what a terminal reports of itself.
+//
+//   - Row 004-34 yes: text that was typed before the question is discarded
 func TestScreenTypeAhead(t *testing.T) {
 	t.Parallel()
 	h := furnished(t, slow+noAuto) // at low risk Enter alone is a yes
@@ -559,37 +575,4 @@ func TestScreenTimeout(t *testing.T) {
 	if e := <-done; e.Code != ipc.CodeTimeout || h.exists("new.txt") {
 		t.Errorf("told %+v", e)
 	}
-}
-
-// R-UX-01: --plain asks line by line and writes no escape sequence; NO_COLOR writes none
-// for colour; a terminal that is not known to be UTF-8 gets ASCII.
-func TestScreenPlain(t *testing.T) {
-	t.Parallel()
-	h := furnished(t, slow)
-	done := h.agent().asks(plain)
-	h.waits(1)
-	d := h.sit(60, 50, "--plain --once")
-	d.Wait(`Allow\? \[`)
-	d.golden("plain")
-	settle()
-	d.Press(`"use pnpm"`, "Enter")
-	if e := <-done; e.Note != "use pnpm" {
-		t.Errorf("told %+v, want the reason", e)
-	}
-	done = h.agent().asks(danger)
-	h.waits(1)
-	for env, want := range map[string]bool{"NO_COLOR=1": false, "X=1": true} {
-		d := h.sit(80, 44, "", env)
-		d.Wait(waits)
-		settle()
-		if got := strings.Contains(d.Colors(), "\x1b[91m"); got != want {
-			t.Errorf("with %s the frame is red: %v, want %v\n%q", env, got, want, d.Colors())
-		}
-	}
-	a := h.sit(80, 44, "", "LC_ALL=C")
-	a.Wait(waits)
-	settle()
-	a.golden("ascii")
-	a.Press("C-c")
-	<-done
 }

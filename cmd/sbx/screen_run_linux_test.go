@@ -23,6 +23,9 @@ func openProject(t *testing.T, cols, rows int, line string) *project {
 
 // R-UX-01, R-UX-06: the box where sbx run asks, with the real daemon behind it,
 // and what the program that asked gets to read.
+//
+//   - Row 004-35 yes (run-yes): raw mode ends its lines by a carriage return and a line feed
+//   - Row 004-38 yes (run-reason): the program that asked reads the denial and its reason
 func TestScreenRun(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
@@ -81,4 +84,39 @@ func TestScreenRunUnsettled(t *testing.T) {
 	if got := p.Status(); got != 0 || !p.exists("new.txt") {
 		t.Errorf("exit status %d, new.txt is there: %v", got, p.exists("new.txt"))
 	}
+}
+
+// R-UX-01: --plain asks line by line and writes no escape sequence; NO_COLOR writes none
+// for colour; a terminal that is not known to be UTF-8 gets ASCII.
+//
+//   - Row 004-45 yes: NO_COLOR and terminals without capabilities
+func TestScreenPlain(t *testing.T) {
+	t.Parallel()
+	h := furnished(t, slow)
+	done := h.agent().asks(plain)
+	h.waits(1)
+	d := h.sit(60, 50, "--plain --once")
+	d.Wait(`Allow\? \[`)
+	d.golden("plain")
+	settle()
+	d.Press(`"use pnpm"`, "Enter")
+	if e := <-done; e.Note != "use pnpm" {
+		t.Errorf("told %+v, want the reason", e)
+	}
+	done = h.agent().asks(danger)
+	h.waits(1)
+	for env, want := range map[string]bool{"NO_COLOR=1": false, "X=1": true} {
+		d := h.sit(80, 44, "", env)
+		d.Wait(waits)
+		settle()
+		if got := strings.Contains(d.Colors(), "\x1b[91m"); got != want {
+			t.Errorf("with %s the frame is red: %v, want %v\n%q", env, got, want, d.Colors())
+		}
+	}
+	a := h.sit(80, 44, "", "LC_ALL=C")
+	a.Wait(waits)
+	settle()
+	a.golden("ascii")
+	a.Press("C-c")
+	<-done
 }
