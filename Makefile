@@ -13,7 +13,7 @@ run: build
 
 build: prerequisites
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/sandboxd-launch
+	cmd/sandboxd-launch/build.sh $(BIN)/sandboxd-launch
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sbx ./cmd/sbx/front
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sbx-verbs ./cmd/sbx
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sbx-mcp ./cmd/sbx/mcp
@@ -39,7 +39,8 @@ lint: prerequisites
 	@GO='$(GO)' packaging/lint.sh
 
 # Ten minutes of each fuzz target: of the socket (make fuzz), of another room
-# (make fuzz ROOM=shell), of all (make fuzz ROOM=.).
+# (make fuzz ROOM=shell), of all (make fuzz ROOM=.). The decoder of sandboxd-launch under
+# sanitizers for an hour: make fuzz ROOM=sandbox FUZZTIME=1h.
 FUZZTIME ?= 10m
 ROOM ?= ipc
 fuzz: build

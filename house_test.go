@@ -4,6 +4,7 @@ package house
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -25,37 +26,36 @@ const module = "sandboxd"
 // mayImport says which of our rooms a room may import, itself and its
 // sub-packages aside. A room that is not listed here does not belong.
 var mayImport = map[string][]string{
-	"approval":            {},
-	"approval/answerer":   {"approval", "process"},
-	"audit":               {"secret"},
-	"broker":              {"audit", "ipc", "internal/accept", "internal/fdconn"},
-	"bwrap":               {"profile"},
-	"clients":             {},
-	"config":              {"approval", "egress", "shell", "files", "profile"},
-	"display":             {},
-	"egress":              {"internal/accept"},
-	"files":               {"approval", "profile", "internal/fdconn"},
-	"gateway":             {"display", "ipc"},
-	"git":                 {},
-	"hook":                {"ipc"},
-	"internal/accept":     {},
-	"internal/fdconn":     {},
-	"ipc":                 {"process", "internal/accept", "internal/fdconn"},
-	"landlock":            {"profile"},
-	"mcp":                 {"display", "ipc"},
-	"process":             {},
-	"profile":             {"secret"},
-	"sandbox":             {"profile", "bwrap", "landlock", "process", "seccomp", "seatbelt", "watch"},
-	"seatbelt":            {"profile"},
-	"seccomp":             {"profile"},
-	"secret":              {},
-	"shell":               {"approval", "git", "profile"},
-	"supervisor":          {"approval", "internal/accept", "audit", "config", "egress", "files", "git", "process", "profile", "sandbox", "secret", "shell", "watch"},
-	"watch":               {},
-	"cmd/internal/paths":  {},
-	"cmd/sandboxd":        {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
-	"cmd/sandboxd-launch": {"sandbox/stage"},
-	"cmd/sbx":             {"cmd/internal/paths", "ipc", "hook", "mcp", "audit", "display", "process"},
+	"approval":           {},
+	"approval/answerer":  {"approval", "process"},
+	"audit":              {"secret"},
+	"broker":             {"audit", "ipc", "internal/accept", "internal/fdconn"},
+	"bwrap":              {"profile"},
+	"clients":            {},
+	"config":             {"approval", "egress", "shell", "files", "profile"},
+	"display":            {},
+	"egress":             {"internal/accept"},
+	"files":              {"approval", "profile", "internal/fdconn"},
+	"gateway":            {"display", "ipc"},
+	"git":                {},
+	"hook":               {"ipc"},
+	"internal/accept":    {},
+	"internal/fdconn":    {},
+	"ipc":                {"process", "internal/accept", "internal/fdconn"},
+	"landlock":           {"profile"},
+	"mcp":                {"display", "ipc"},
+	"process":            {},
+	"profile":            {"secret"},
+	"sandbox":            {"profile", "bwrap", "landlock", "process", "seccomp", "seatbelt", "watch"},
+	"seatbelt":           {"profile"},
+	"seccomp":            {"profile"},
+	"secret":             {},
+	"shell":              {"approval", "git", "profile"},
+	"supervisor":         {"approval", "internal/accept", "audit", "config", "egress", "files", "git", "process", "profile", "sandbox", "secret", "shell", "watch"},
+	"watch":              {},
+	"cmd/internal/paths": {},
+	"cmd/sandboxd":       {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sbx":            {"cmd/internal/paths", "ipc", "hook", "mcp", "audit", "display", "process"},
 	// Rooms of tests only.
 	"acceptance":   {"*"},
 	"bench":        {"approval", "audit", "bwrap", "config", "ipc", "profile"},
@@ -65,7 +65,6 @@ var mayImport = map[string][]string{
 
 // alsoNever are packages that a binary must not even link.
 var alsoNever = map[string][]string{
-	"sandboxd/cmd/sandboxd-launch": {"net/http", "encoding/json", "github.com/BurntSushi/toml", "mvdan.cc/sh/v3/syntax", "reflect.cgo", "runtime/cgo"},
 	"sandboxd/cmd/sbx": {"sandboxd/mcp", "encoding/gob", // what only one verb needs is a program of its own
 		"sandboxd/supervisor", "sandboxd/shell", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt",
 		"charm.land/lipgloss/v2"}, // its package initialisation runs `tmux info`, from $PATH, before main
@@ -137,6 +136,47 @@ func TestImportDirections(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// cmd/sandboxd-launch is C without a C library, small enough to be read whole: it includes
+// the kernel's headers and its own only, and links nothing.
+func TestLaunchProgramIsFreestanding(t *testing.T) {
+	const dir, most = "cmd/sandboxd-launch", 2000
+	include := regexp.MustCompile(`(?m)^#include (.*)$`)
+	ours := regexp.MustCompile(`^("[a-z]+\.h"|<(asm|linux)/[a-z_]+\.h>|<std(def|int)\.h>)$`)
+	lines := 0
+	each(t, func(path string) {
+		if filepath.Dir(path) != dir || !slices.Contains([]string{".c", ".h"}, filepath.Ext(path)) {
+			return
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += bytes.Count(b, []byte("\n"))
+		for _, m := range include.FindAllStringSubmatch(string(b), -1) {
+			if !ours.MatchString(m[1]) {
+				t.Errorf("%s includes %s", path, m[1])
+			}
+		}
+	})
+	if lines == 0 || lines > most {
+		t.Errorf("%s has %d lines, want at most %d", dir, lines, most)
+	}
+	program := filepath.Join(t.TempDir(), "sandboxd-launch")
+	if out, err := exec.Command(dir+"/build.sh", program).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC || p.Flags&(elf.PF_W|elf.PF_X) == elf.PF_W|elf.PF_X {
+			t.Errorf("%v %v: it loads something, or has memory that is writable and executable", p.Type, p.Flags)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func TestForcedDeathsByLandlockAlone(t *testing.T) {
 	}
 	a.launch()
 	a.sbx("run", "--", "true")
-	a.deaths("daemon", "reaper", "command", "launcher", "client")
+	a.deaths("daemon", "reaper", "command", "client")
 }
 
 // deaths kills victims in turn, each at a random moment of a command's life.
@@ -237,7 +237,7 @@ func (a *actor) deaths(victims ...string) {
 	for i := range max(2*len(victims), launches(t)/20) {
 		victim := victims[i%len(victims)]
 		moment := time.Duration(rnd.IntN(150)) * time.Millisecond
-		for range 5 { // the launcher can be missed
+		for range 5 { // it can be missed
 			if a.killDuring(victim, moment) {
 				hit[victim]++
 				break
@@ -290,9 +290,7 @@ func (a *actor) killDuring(victim string, moment time.Duration) (hit bool) {
 		pid := a.find(victim)
 		return pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
 	}
-	if victim != "launcher" { // which lives for some milliseconds only
-		time.Sleep(moment)
-	}
+	time.Sleep(moment)
 	switch victim {
 	case "client":
 		hit = cmd.Process.Kill() == nil
@@ -329,8 +327,7 @@ func (a *actor) killDuring(victim string, moment time.Duration) (hit bool) {
 }
 
 // find returns the daemon's child bwrap or reaper, the first process of its
-// namespace (bwrap's, and then the last stage), the last stage below a reaper, or the
-// command's own, 0 when it is not there.
+// namespace (bwrap's, and then sandboxd-launch), or the command's own, 0 when it is not there.
 func (a *actor) find(victim string) int {
 	if a.daemon == nil {
 		return 0
@@ -342,7 +339,6 @@ func (a *actor) find(victim string) int {
 		case victim == "bwrap" && filepath.Base(name) == "bwrap" && parent(p.pid) == daemon,
 			victim == "reaper" && strings.HasPrefix(p.cmdline, "sandboxd-launch reap") && parent(p.pid) == daemon,
 			victim == "init" && parent(parent(p.pid)) == daemon && firstInside(p.pid),
-			victim == "launcher" && (strings.HasPrefix(name, "/proc/self/fd/") || p.cmdline == "sandboxd-launch ") && below(p.pid, daemon),
 			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) && (filepath.Base(name) == "bash" || name == "sleep") && below(p.pid, daemon):
 			return p.pid
 		}

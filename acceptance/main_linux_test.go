@@ -46,13 +46,19 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	bin = dir
 	os.Chmod(dir, 0o755)
-	for _, b := range []struct{ name, cgo, pkg string }{{"sandboxd", "1", "sandboxd"}, {"sandboxd-launch", "0", "sandboxd-launch"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}, {"sbx-mcp", "0", "sbx/mcp"}} {
+	for _, b := range []struct{ name, cgo, pkg string }{
+		{"sandboxd", "1", "sandboxd"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}, {"sbx-mcp", "0", "sbx/mcp"},
+	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
 			panic(fmt.Sprintf("build %s: %v", b.name, err))
 		}
+	}
+	build := exec.Command("../cmd/sandboxd-launch/build.sh", filepath.Join(dir, "sandboxd-launch"))
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build sandboxd-launch: %v\n%s", err, out))
 	}
 	return m.Run()
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,5 +70,52 @@ func TestStuckSandboxesEnd(t *testing.T) {
 		}
 		a.start()
 		waitFor(t, "the end of what was left", func() bool { return !alive(inner) })
+	})
+}
+
+// Who kills bwrap, or bwrap and the daemon, at any moment while a sandbox comes up, ends the
+// command with it: bwrap's child asks for the signal at bwrap's death as the last thing, and
+// one that had none went on for as long as its command. R-OP-03
+func TestDeathOfBwrapAsItComesUp(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAllCold()
+		a.sbx("run", "--", "true")
+		hit := 0
+		for i := range 24 {
+			cmd := a.command(t.Context(), filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM HUP; sleep "+litterMark)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() { cmd.Wait(); close(ended) }()
+			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+				if pid := a.find("bwrap"); pid > 0 {
+					time.Sleep(time.Duration(i/2) * time.Millisecond)
+					if syscall.Kill(pid, syscall.SIGKILL) == nil {
+						hit++
+					}
+					break
+				}
+			}
+			if i%2 == 1 {
+				a.daemon.Process.Kill()
+				a.daemon.Wait()
+				a.daemon = nil
+			}
+			select {
+			case <-ended:
+			case <-time.After(slow * 15 * time.Second):
+				t.Errorf("round %d: the client does not end", i)
+				cmd.Process.Kill()
+				<-ended
+			}
+			waitFor(t, "the command's end", func() bool { return count("sleep "+litterMark) == 0 })
+			if a.daemon == nil {
+				a.restart()
+			}
+		}
+		if hit < 12 {
+			t.Errorf("bwrap was hit %d times only", hit)
+		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sandboxd/landlock/landlocktest"
 	"sandboxd/landlock/lsm"
 
 	"golang.org/x/sys/unix"
@@ -127,7 +128,7 @@ func stage() error {
 		if err := r.UnmarshalBinary(layer); err != nil {
 			return err
 		}
-		if err := r.Restrict(); err != nil {
+		if err := landlocktest.Restrict(r); err != nil {
 			return err
 		}
 	}

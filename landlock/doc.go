@@ -3,7 +3,7 @@
 //
 // The promise: alone ([Alone]), a ruleset grants nothing that the profile does
 // not, outside of a published table ([AloneGaps]). Inside a mount namespace
-// that already shows only what the profile grants ([Inside]) it is the second
+// that already shows only the paths of the profile ([Inside]) it is the second
 // wall: it grants what the profile grants anywhere below a path, and refuses
 // everything else once more.
 //
@@ -16,14 +16,11 @@
 //
 // [Compile] is pure and works for every ABI on every system; it looks at the
 // host through an [io/fs.ReadLinkFS]. The result is plain data with a compact
-// binary form, for a helper that has no parser:
+// binary form, which cmd/sandboxd-launch reads in place and puts in force:
 //
 //	abi, err := lsm.ABI()
 //	ruleset, gaps, err := landlock.Compile(p, abi, landlock.Host{FS: files, Euid: os.Geteuid()})
 //	data, err := ruleset.MarshalBinary()
-//	// in the helper, on a locked thread, after no_new_privs and before execve:
-//	err = ruleset.UnmarshalBinary(data)
-//	err = ruleset.Restrict()
 //
 // Rulesets stack: each that is applied restricts further. Two profiles laid
 // one after the other let through what both allow, whatever was computed.

@@ -26,7 +26,7 @@ build() { # build CGO PACKAGE [NAME]
 		-ldflags "-s -w -buildid= -X sandboxd/ipc.Release=$VERSION" -o "$STAGE/bin/${3-}" "$2"
 }
 mkdir -p "$STAGE"/{bin,man/man1,man/man5,man/man8,completions,doc}
-build 0 ./cmd/sandboxd-launch
+cmd/sandboxd-launch/build.sh "$STAGE/bin/sandboxd-launch"
 build 0 ./cmd/sbx/front sbx
 build 0 ./cmd/sbx sbx-verbs
 build 0 ./cmd/sbx/mcp sbx-mcp

@@ -21,8 +21,8 @@ run -timeout 60m "$@" ./...
 # The rooms with goroutines of their own again, under the race detector. Where
 # there are fewer steps with -short, that is enough to find a race.
 run -timeout 30m -race -short "$@" ./approval/... ./audit ./broker ./ipc/... ./sandbox ./supervisor/...
-# A moment of fuzzing what strangers can send; make fuzz does it for long.
-packaging/fuzz.sh 2s ipc || status=1
+# A moment of fuzzing what strangers can send, and the decoder of sandboxd-launch; make fuzz does it for long.
+packaging/fuzz.sh 2s ipc sandbox || status=1
 
 passed=$(grep -cE '^\s*--- PASS' "$log" || true)
 failed=$(grep -cE '^\s*--- FAIL' "$log" || true)

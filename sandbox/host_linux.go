@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/bwrap"
-	"sandboxd/sandbox/stage"
 	"sandboxd/watch"
 )
 
@@ -76,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.pidMax = h.hasPidMax()
 	h.probe(ctx, cgroupErr)
 	if !h.report.Layer("bwrap").Active && h.landlock > 0 {
-		if err := stage.AdoptOrphans(); err != nil {
+		if err := adoptOrphans(); err != nil {
 			return nil, fmt.Errorf("become a subreaper: %w", err)
 		}
 	}

@@ -31,8 +31,11 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		testStage = filepath.Join(dir, "sandboxd-launch")
-		build := exec.Command("go", "build", "-o", testStage, "sandboxd/cmd/sandboxd-launch")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		sources, _ := filepath.Glob("../cmd/sandboxd-launch/*")
+		for _, source := range sources {
+			os.ReadFile(source) // go test keeps no result of another source
+		}
+		build := exec.Command("../cmd/sandboxd-launch/build.sh", testStage)
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			panic(err)

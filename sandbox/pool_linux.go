@@ -287,6 +287,9 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	if err == nil && m.Step != stage.StepWaiting {
 		err = errors.New(m.Message)
 	}
+	if err == nil && l.orphaned() {
+		err = errOrphaned
+	}
 	if err != nil {
 		l.kill(l.proc)
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
-	"sandboxd/sandbox/stage"
 	"sandboxd/seccomp"
 )
 
@@ -215,7 +214,7 @@ func (p *Process) told() (e Exit, ok bool) {
 		p.awaitInit()
 	}
 	e = exitWith(end.Code)
-	e.CPU = time.Duration(end.CPU)
+	e.CPU = end.CPU
 	return e, true
 }
 
@@ -292,7 +291,7 @@ func (p *Process) await() processState {
 	untilWaitable(p.cmd.Process.Pid)
 	p.cmd.Wait()
 	if p.reaper {
-		stage.EndOrphans() // none are left, unless the reaper was killed
+		endOrphans() // none are left, unless the reaper was killed
 	}
 	p.killInit()
 	p.awaitInit()

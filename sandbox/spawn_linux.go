@@ -156,6 +156,17 @@ func (m *message) close() {
 	m.files = nil
 }
 
+// orphaned reports whether bwrap has ended though its first process reports. That process has
+// asked for a signal at bwrap's death, as the last thing before its program, and does not get it
+// for one that was before.
+func (l *launch) orphaned() bool {
+	var ended unix.Siginfo
+	err := unix.Waitid(unix.P_PID, l.cmd.Process.Pid, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err != nil || ended.Signo != 0
+}
+
+var errOrphaned = errors.New("bubblewrap was killed while the sandbox came up")
+
 // readChildPid reads bwrap's --info-fd answer (bwrap(1)).
 func readChildPid(r io.Reader) (int, error) {
 	var info struct {

@@ -155,35 +155,22 @@ func (l *launch) send(p *Plan, std Stdio, null *os.File, hold bool) error {
 	}
 	o := p.order
 	o.Hold = hold
-	o.Limits = l.openFiles(o.Limits)
 	if l.early {
 		o.Early, o.Landlock, o.Seccomp, o.Tells = true, nil, nil, false
 	}
-	encoded, err := o.MarshalBinary()
+	pieces, err := o.Pieces()
 	if err != nil {
 		return err
 	}
 	l.status.SetWriteDeadline(time.Now().Add(startTimeout))
 	rights := unix.UnixRights(int(std.In.Fd()), int(std.Out.Fd()), int(std.Err.Fd()))
-	for _, piece := range stage.Pieces(encoded) {
+	for _, piece := range pieces {
 		if _, _, err := l.status.WriteMsgUnix(piece, rights, nil); err != nil {
 			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("send order: %w%s", err, l.diagnostics())}
 		}
 		rights = nil
 	}
 	return nil
-}
-
-// openFiles completes the limits with the daemon's own on open files, where the plan has
-// none: bwrap, unlike the stage and this process, is no Go program, which raises it for
-// itself.
-func (l *launch) openFiles(limits []stage.Rlimit) []stage.Rlimit {
-	var own unix.Rlimit
-	if slices.ContainsFunc(limits, func(r stage.Rlimit) bool { return r.Resource == unix.RLIMIT_NOFILE }) ||
-		unix.Prlimit(l.cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &own) != nil {
-		return limits
-	}
-	return append(slices.Clip(limits), stage.Rlimit{Resource: unix.RLIMIT_NOFILE, Value: own.Cur})
 }
 
 // launch is one start in progress: the descriptors of both sides.
@@ -425,7 +412,10 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 		return fmt.Errorf("pidfd_open: %w%s", err, l.diagnostics())
 	}
 	p.mu.Lock()
-	p.init, p.first, p.namespace, p.own = fd, pid, true, ownTasks
+	p.init, p.first, p.namespace, p.own = fd, pid, true, 1
+	if p.host.pidMax {
+		p.own = ownTasks
+	}
 	p.mu.Unlock()
 	p.keepMounts(pid)
 	if l.blockW == nil {
@@ -471,11 +461,12 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 			}
 		case m.Step == stage.StepStarted && ready && p.namespace:
 			l.status.SetReadDeadline(time.Time{})
-			if !p.host.pidMax {
-				p.own = m.Code
-			}
 			return nil
 		case m.Step == stage.StepWaiting:
+			if l.orphaned() {
+				m.close()
+				return &LaunchError{Mechanism: l.mechanism, Cause: errOrphaned}
+			}
 			p.leader = m.pid
 			p.listen(m.files, plan)
 		case m.Step == stage.StepReady:

@@ -47,8 +47,8 @@ func stuck(pid int) bool {
 	if program, err := os.Readlink(proc + "fd/" + strconv.Itoa(stage.FDStage)); err != nil || !strings.HasPrefix(program, "/memfd:sandboxd-launch") {
 		return false
 	}
-	numbers := strings.Fields(stage.StatusOf(pid, "NSpid"))
-	parent, err := strconv.Atoi(stage.StatusOf(pid, "PPid"))
+	numbers := strings.Fields(statusOf(pid, "NSpid"))
+	parent, err := strconv.Atoi(statusOf(pid, "PPid"))
 	return err == nil && parent > 0 && len(numbers) > 1 && numbers[len(numbers)-1] == "1" &&
-		stage.StatusOf(pid, "Name") == "bwrap" && stage.StatusOf(parent, "Name") != "bwrap"
+		statusOf(pid, "Name") == "bwrap" && statusOf(parent, "Name") != "bwrap"
 }

@@ -96,10 +96,9 @@ func (p *Process) exceeded(u usage) EndCause {
 	return ""
 }
 
-// ownTasks are at most what the kernel counts beside the command's processes: bwrap and
-// the threads of the stage, which stays as the namespace's first process. They are five
-// to seven; where the kernel refused the runtime one more, the sandbox would end.
-const ownTasks = 10
+// ownTasks are what the kernel counts beside the command's processes: bwrap, and the first
+// process of the namespace.
+const ownTasks = 2
 
 func (p *Process) usage(private []string) usage {
 	var u usage

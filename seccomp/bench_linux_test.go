@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
-	"sandboxd/seccomp/install"
+	"sandboxd/seccomp/seccomptest"
 )
 
 // onThread runs f on a thread of its own, which ends with it and takes the filters along.
@@ -30,7 +30,7 @@ func onThread(f func() error) error {
 func BenchmarkLoad(b *testing.B) {
 	program := filterOf(b, profile.NetLoopback)
 	for b.Loop() {
-		if err := onThread(func() error { return install.Filter(program) }); err != nil {
+		if err := onThread(func() error { return seccomptest.Filter(program) }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func BenchmarkCall(b *testing.B) {
 			b.Run(name+"/"+under, func(b *testing.B) {
 				err := onThread(func() error {
 					if under == "filtered" {
-						if err := install.Filter(program); err != nil {
+						if err := seccomptest.Filter(program); err != nil {
 							return err
 						}
 					}

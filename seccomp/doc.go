@@ -4,13 +4,10 @@
 // works. No foreign way in (i386, x32, 32-bit ARM) is left open, no io_uring, no ptrace, no new namespaces or mounts,
 // no keyrings, no devices, no typing into somebody's terminal, no socket beyond those of the profile's network.
 //
-// [Compile] turns a profile into a program for the kernel; it needs libseccomp, so cgo and Linux. Package install puts
-// such a program on the calling thread; it needs neither, so the small static helper that does it links no C.
+// [Compile] turns a profile into a program for the kernel; it needs libseccomp, so cgo and Linux. cmd/sandboxd-launch
+// installs such a program in the sandbox:
 //
 //	program, gaps, err := seccomp.Compile(p, seccomp.Native())
-//	…                                   // in the child, no_new_privs set, thread locked:
-//	err = install.Filter(program)
-//	err = unix.Exec(path, argv, env)
 //
 // The policy between the two is a value, [Policy], made by [For] on every system. It is a table (base.go) of rules: a
 // refusal whose tests of arguments hold decides first, then what is allowed, then what is refused; the rest gets ENOSYS.

@@ -10,7 +10,7 @@ import (
 
 	"sandboxd/profile"
 	"sandboxd/seccomp"
-	"sandboxd/seccomp/install"
+	"sandboxd/seccomp/seccomptest"
 )
 
 // A filter holds for the thread that loads it and for what that thread executes.
@@ -25,7 +25,7 @@ func Example() {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			panic(err)
 		}
-		if err := install.Filter(program); err != nil {
+		if err := seccomptest.Filter(program); err != nil {
 			panic(err)
 		}
 		done <- unix.Unshare(unix.CLONE_NEWUSER)

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
-	"sandboxd/seccomp/install"
+	"sandboxd/seccomp/seccomptest"
 )
 
 // TestMain lets the test binary play the last stage of a launch: it loads the filter that descriptor 3 holds and
@@ -44,7 +44,7 @@ func stage3(argv []string, tell bool) error {
 	switch {
 	case len(program) == 0:
 	case tell:
-		listener, err := install.Listening(program)
+		listener, err := seccomptest.Listening(program)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func stage3(argv []string, tell bool) error {
 		}
 		unix.CloseOnExec(4)
 	default:
-		if err := install.Filter(program); err != nil {
+		if err := seccomptest.Filter(program); err != nil {
 			return err
 		}
 	}
@@ -185,13 +185,13 @@ func TestLoadRefuses(t *testing.T) {
 	for name, program := range map[string][]byte{
 		"empty": {}, "cut": make([]byte, 12), "too long": make([]byte, 8*(maxInstructions+1)),
 	} {
-		if err := install.Filter(program); err == nil {
+		if err := seccomptest.Filter(program); err == nil {
 			t.Errorf("%s: loaded", name)
 		}
 	}
 	allow := binary.LittleEndian.AppendUint32([]byte{opReturn, 0, 0, 0}, retAllow)
 	if set, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); set == 0 {
-		if err := install.Filter(allow); err == nil || !strings.Contains(err.Error(), "no_new_privs") {
+		if err := seccomptest.Filter(allow); err == nil || !strings.Contains(err.Error(), "no_new_privs") {
 			t.Errorf("without no_new_privs: %v", err)
 		}
 	}

@@ -53,7 +53,7 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for _, b := range []struct{ cgo, pkg, name string }{
-		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sbx/mcp", "sbx-mcp"}, {"0", "./cmd/sandboxd-launch", ""}, {"1", "./cmd/sandboxd", ""},
+		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sbx/mcp", "sbx-mcp"}, {"1", "./cmd/sandboxd", ""},
 	} {
 		cmd := exec.Command("go", "build", "-o", bin+"/"+b.name, b.pkg)
 		cmd.Dir = "../.."
@@ -61,6 +61,9 @@ var programs = sync.OnceValues(func() (string, error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return bin, fmt.Errorf("go build %s: %w\n%s", b.pkg, err, out)
 		}
+	}
+	if out, err := exec.Command("../sandboxd-launch/build.sh", bin+"/sandboxd-launch").CombinedOutput(); err != nil {
+		return bin, fmt.Errorf("build sandboxd-launch: %w\n%s", err, out)
 	}
 	return bin, nil
 })

@@ -24,7 +24,7 @@ type PathRule struct {
 	Path   string // absolute; opened with O_PATH, no link followed
 	Access AccessFS
 	// Optional rules are left out when the path is missing or leads through a
-	// symbolic link at the moment of [Ruleset.Restrict]; leaving one out only
+	// symbolic link at the moment of [Restrict]; leaving one out only
 	// grants less. A path that is not optional and not there is an error.
 	Optional bool
 }
@@ -56,12 +56,12 @@ func (r Ruleset) String() string {
 	return b.String()
 }
 
-// The binary form, little-endian, for the helper that has no parser:
+// The binary form, little-endian, which cmd/sandboxd-launch reads in place:
 //
 //	magic[4] fs:u64 net:u64 scoped:u64 flags:u32 paths:u32 ports:u32
-//	paths × { access:u64 optional:u8 length:u16 path }
+//	paths × { access:u64 optional:u8 length:u16 path NUL }
 //	ports × { port:u16 access:u64 }
-const magic = "LLR1"
+const magic = "LLR2"
 
 // MaxPaths is how many path rules a [Ruleset] can have.
 const MaxPaths = 1 << 14
@@ -93,7 +93,7 @@ func (r Ruleset) AppendBinary(b []byte) ([]byte, error) {
 		b = le.AppendUint64(b, uint64(rule.Access))
 		b = append(b, boolByte(rule.Optional))
 		b = le.AppendUint16(b, uint16(len(rule.Path)))
-		b = append(b, rule.Path...)
+		b = append(append(b, rule.Path...), 0)
 	}
 	for _, rule := range r.Ports {
 		b = le.AppendUint16(b, rule.Port)
@@ -132,10 +132,11 @@ func (r *Ruleset) UnmarshalBinary(data []byte) error {
 			rule.Optional = optional[0] == 1
 		}
 		rule.Path = string(d.take(int(d.u16())))
+		end := d.take(1)
 		if d.err != nil {
 			break
 		}
-		if !validPath(rule.Path) {
+		if end[0] != 0 || !validPath(rule.Path) {
 			return fmt.Errorf("decode rule %q: not an absolute path of at most %d bytes", rule.Path, maxPathLength)
 		}
 		out.Paths = append(out.Paths, rule)

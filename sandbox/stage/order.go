@@ -1,46 +1,43 @@
-// Package stage is the program inside a sandbox that starts the command, and the
-// sealed order that tells it what to do.
+// Package stage is the wire between the daemon and cmd/sandboxd-launch, the first
+// process of every sandbox: the sealed order that says what to do, and the reports.
 //
 // The daemon writes an [Order] into a memfd, seals it against every further
-// change, and lets the static helper cmd/sandboxd-launch inherit it. The
-// helper checks the seals, decodes, waits for a second order on its socket where the first
-// one says so, and then, each step final and none skipped:
+// change, and lets the program inherit it. The program checks the seals, decodes, waits
+// for a second order on its socket where the first one says so, and then, each step final
+// and none skipped:
 //
 //	close descriptors → no_new_privs → Landlock, layer by layer → seccomp →
 //	vfork → session and terminal → limits → execve
 //
-// It stays as the first process of the pid namespace ([FirstArg]), reaps, and tells the
-// command's end. Where there is no namespace it becomes the command, below a reaper
-// ([ReapArg]).
+// It stays as the first process of the pid namespace ([FirstArg]), reaps, and reports the
+// command's end. Where there is no namespace a process of it becomes the command, below a
+// reaper ([ReapArg]).
 //
-// Where the sandbox is laid before its command is known, what does not depend on
+// Where the sandbox waits before its command is known, what does not depend on
 // the command comes first: no_new_privs, Landlock and seccomp are in force while
-// the stage waits (Order.Early).
+// the program waits (Order.Early).
 //
 // A step that fails is reported on the status socket and ends the process; the
 // command never starts with less than the order asks for.
 //
-// The encoding is ours (length-prefixed, versioned) because the helper must
-// start within a millisecond: no reflection, no JSON, no tables to build.
-//
 // # Limitations
 //
-// The order's layout is private to one build: daemon and helper are installed
-// together, and a helper refuses an order of another [Version].
+// The order's layout is private to one build: daemon and program are installed
+// together, and the program refuses an order of another [Version].
 package stage
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
-// Version is the layout of an encoded Order. It changes with any change of
-// the fields below.
-const Version = 6
+// Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
+// changes with any change of the fields below.
+const Version = 7
 
-// Order is everything the stage needs to start one command.
+// Order is everything that starts one command.
 type Order struct {
 	// Argv is the command and its arguments; Argv[0] is what the program sees.
 	Argv []string
@@ -55,8 +52,8 @@ type Order struct {
 	Landlock [][]byte
 	// Seccomp is an array of struct sock_filter (linux/filter.h), empty for none.
 	Seccomp []byte
-	// Tells says that Seccomp has a listener (install.Listening), which the
-	// daemon gets with the report that all is in force.
+	// Tells says that Seccomp has a listener, which the daemon gets with the report
+	// that all is in force.
 	Tells bool
 	// Limits are set with setrlimit(2), soft and hard alike; the hard limit of
 	// RLIMIT_CPU is a second later.
@@ -64,27 +61,27 @@ type Order struct {
 	// Terminal says that descriptor 0 is a terminal which becomes the
 	// controlling terminal of the command's new session.
 	Terminal bool
-	// Doors are TCP ports on 127.0.0.1 that the stage listens on before the
+	// Doors are TCP ports on 127.0.0.1 that the program listens on before the
 	// command starts, and Callers is how many unconnected TCP sockets it makes.
 	// It hands all of them out on the status socket and keeps none, so that
-	// somebody outside serves, and can reach, the command's network namespace.
+	// the daemon serves, and can reach, the command's network namespace.
 	Doors   []uint16
 	Callers int
 	// Umask is the file mode creation mask of the command.
 	Umask uint32
 	// Await says that there is nothing to start yet: the order that counts, and
-	// the command's standard descriptors, come on the status socket ([Pieces]).
-	// Only Early and what it speaks of are used besides.
+	// the command's standard descriptors, come on the status socket ([Order.Pieces]).
+	// Only Early, Landlock, Seccomp and Tells can be set besides.
 	Await bool
 	// Early says, together with Await, that Landlock and Seccomp are put in force
-	// before the wait; the report that the stage waits carries the listener. In the
-	// order that comes then, which has neither, it says that they are in force. A stage
+	// before the wait; the report of the wait carries the listener. In the order that
+	// comes then, which has neither, it says that they are in force; a program
 	// for which that is not so refuses it.
 	Early bool
-	// Hold makes the stage wait, once all is in force, until it is told that the
-	// command may start ([Release]).
+	// Hold makes the program wait, once all is in force, until the daemon sends that
+	// the command may start ([Release]).
 	Hold bool
-	// Probe ends the stage with status 0 where it would execute the command:
+	// Probe ends the program with status 0 where it would execute the command:
 	// everything was installed, nothing runs.
 	Probe bool
 }
@@ -100,158 +97,89 @@ type Rlimit struct {
 // can carry (SCM_MAX_FD, net/scm.h).
 const MaxDoors = 253
 
-const magic = "sbxorder"
+const (
+	magic    = "sbxorder"
+	headSize = 64
+	// maxOrder bounds an order: argv and environment are limited by
+	// the kernel to 6 MiB (execve(2)), rulesets and filters stay far below 1 MiB.
+	maxOrder = 16 << 20
+	// maxPiece is the most of an order that one message carries: with what the kernel adds
+	// it stays below what a socket may hold (net.core.wmem_default, 208 KiB).
+	maxPiece = 64 << 10
+)
 
-// maxOrder bounds what Unmarshal accepts: argv and environment are limited by
-// the kernel to 6 MiB (execve(2)), rulesets and filters stay far below 1 MiB.
-const maxOrder = 16 << 20
+// Flags of an encoded order.
+const (
+	flagTells = 1 << iota
+	flagTerminal
+	flagAwait
+	flagEarly
+	flagHold
+	flagProbe
+)
 
-// MarshalBinary encodes o.
-func (o *Order) MarshalBinary() ([]byte, error) {
-	b := append([]byte(magic), Version)
-	b = appendStrings(b, o.Argv)
-	b = appendBytes(b, o.Path)
-	b = appendStrings(b, o.Env)
-	b = appendBytes(b, o.Dir)
-	b = appendStrings(b, o.Landlock)
-	b = appendBytes(b, o.Seccomp)
-	b = binary.AppendUvarint(b, bit(o.Tells))
-	b = binary.AppendUvarint(b, uint64(len(o.Limits)))
+// Descriptors that come with an order. The program knows places for a network
+// namespace, /tmp, the home and the project's root too, for an order to a launch server.
+const carriesStandard = 1<<0 | 1<<1 | 1<<2
+
+// MarshalBinary encodes o for a file. The error is about strings that execve(2) can't
+// take and an order that is too long.
+func (o *Order) MarshalBinary() ([]byte, error) { return o.encode(0) }
+
+// Pieces are the messages by which o goes to a program that waits at the other end of a
+// status socket. With the first go the command's standard input, output and error
+// (SCM_RIGHTS). The errors are those of MarshalBinary.
+func (o *Order) Pieces() (pieces [][]byte, err error) {
+	b, err := o.encode(carriesStandard)
+	for err == nil && len(b) > 0 {
+		n := min(len(b), maxPiece)
+		pieces, b = append(pieces, b[:n]), b[n:]
+	}
+	return pieces, err
+}
+
+func (o *Order) encode(descriptors uint32) ([]byte, error) {
+	le := binary.LittleEndian
+	b := append(make([]byte, 0, 16<<10), magic...)
+	for _, n := range []int{Version, 0, int(o.flags()), int(descriptors), int(o.Umask), len(o.Limits), len(o.Seccomp) / 8,
+		len(o.Doors), o.Callers, len(o.Landlock), len(o.Argv), len(o.Env), 0} {
+		b = le.AppendUint32(b, uint32(n))
+	}
 	for _, l := range o.Limits {
-		b = binary.AppendUvarint(b, uint64(l.Resource))
-		b = binary.AppendUvarint(b, l.Value)
+		b = le.AppendUint32(b, l.Resource)
+		b = le.AppendUint32(b, 0)
+		b = le.AppendUint64(b, l.Value)
 	}
-	b = binary.AppendUvarint(b, bit(o.Terminal))
-	b = binary.AppendUvarint(b, uint64(len(o.Doors)))
+	b = append(b, o.Seccomp...)
 	for _, port := range o.Doors {
-		b = binary.AppendUvarint(b, uint64(port))
+		b = le.AppendUint16(b, port)
 	}
-	b = binary.AppendUvarint(b, uint64(o.Callers))
-	b = binary.AppendUvarint(b, uint64(o.Umask))
-	b = binary.AppendUvarint(b, bit(o.Await))
-	b = binary.AppendUvarint(b, bit(o.Early))
-	b = binary.AppendUvarint(b, bit(o.Hold))
-	b = binary.AppendUvarint(b, bit(o.Probe))
+	for _, layer := range o.Landlock {
+		b = le.AppendUint32(b, uint32(len(layer)))
+		b = append(b, layer...)
+	}
+	for _, list := range [][]string{{o.Path, o.Dir}, o.Argv, o.Env} {
+		for _, s := range list {
+			if strings.IndexByte(s, 0) >= 0 {
+				return nil, fmt.Errorf("encode order: %q has a NUL byte, which no program can be given", s)
+			}
+			b = le.AppendUint32(b, uint32(min(len(s), math.MaxUint32)))
+			b = append(append(b, s...), 0)
+		}
+	}
 	if len(b) > maxOrder {
 		return nil, fmt.Errorf("encode order: %d bytes, more than the %d that a command line and its environment may have", len(b), maxOrder)
 	}
+	le.PutUint32(b[len(magic)+4:], uint32(len(b)))
 	return b, nil
 }
 
-// UnmarshalBinary decodes data. It accepts exactly what MarshalBinary writes:
-// trailing bytes, another version and a short text are errors.
-func (o *Order) UnmarshalBinary(data []byte) error {
-	if len(data) > maxOrder {
-		return fmt.Errorf("decode order: %d bytes is too long", len(data))
+func (o *Order) flags() (flags uint32) {
+	for flag, set := range map[uint32]bool{flagTells: o.Tells, flagTerminal: o.Terminal, flagAwait: o.Await,
+		flagEarly: o.Early, flagHold: o.Hold, flagProbe: o.Probe} {
+		if set {
+			flags |= flag
+		}
 	}
-	if len(data) < len(magic)+1 || string(data[:len(magic)]) != magic {
-		return errors.New("decode order: not an order")
-	}
-	if v := data[len(magic)]; v != Version {
-		return fmt.Errorf("decode order: version %d, this helper knows %d; install daemon and helper together", v, Version)
-	}
-	d := decoder{rest: data[len(magic)+1:]}
-	*o = Order{
-		Argv:     decodeStrings[string](&d),
-		Path:     string(d.bytes()),
-		Env:      decodeStrings[string](&d),
-		Dir:      string(d.bytes()),
-		Landlock: decodeStrings[[]byte](&d),
-		Seccomp:  d.bytes(),
-	}
-	o.Tells = d.upTo(1) == 1
-	for n := d.count(2); n > 0; n-- {
-		o.Limits = append(o.Limits, Rlimit{Resource: uint32(d.upTo(math.MaxUint32)), Value: d.uvarint()})
-	}
-	o.Terminal = d.upTo(1) == 1
-	for n := d.count(1); n > 0; n-- {
-		o.Doors = append(o.Doors, uint16(d.upTo(math.MaxUint16)))
-	}
-	o.Callers = int(d.upTo(MaxDoors))
-	o.Umask = uint32(d.upTo(0o777))
-	o.Await = d.upTo(1) == 1
-	o.Early = d.upTo(1) == 1
-	o.Hold = d.upTo(1) == 1
-	o.Probe = d.upTo(1) == 1
-	if d.bad {
-		return errors.New("decode order: malformed")
-	}
-	if len(d.rest) != 0 {
-		return fmt.Errorf("decode order: %d bytes after its end", len(d.rest))
-	}
-	return nil
-}
-
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-func appendBytes[T string | []byte](b []byte, s T) []byte {
-	b = binary.AppendUvarint(b, uint64(len(s)))
-	return append(b, s...)
-}
-
-func appendStrings[T string | []byte](b []byte, list []T) []byte {
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for _, s := range list {
-		b = appendBytes(b, s)
-	}
-	return b
-}
-
-// decoder reads from rest; after a fault bad is set and every read is zero.
-type decoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.bad, d.rest = true, nil
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) upTo(most uint64) uint64 {
-	v := d.uvarint()
-	if v > most {
-		d.bad = true
-		return 0
-	}
-	return v
-}
-
-// count reads a number of items that take at least size bytes each, so that a
-// hostile count can't make us allocate.
-func (d *decoder) count(size int) int {
-	return int(d.upTo(uint64(len(d.rest) / size)))
-}
-
-func (d *decoder) bytes() []byte {
-	n := d.upTo(uint64(len(d.rest)))
-	if d.bad || n > uint64(len(d.rest)) {
-		d.bad = true
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func decodeStrings[T string | []byte](d *decoder) []T {
-	n := d.count(1)
-	if n == 0 {
-		return nil
-	}
-	list := make([]T, 0, n)
-	for range n {
-		list = append(list, T(d.bytes()))
-	}
-	return list
+	return flags
 }

@@ -1,20 +1,21 @@
 package stage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+	"syscall"
+	"time"
 )
 
-// Step names a part of the stage's work in the order of execution.
+// Step names a part of the program's work in the order of execution.
 type Step uint8
 
 // The steps. StepReady is not a failure: everything is in force and the next
 // thing is execve(2). Nor is StepNetwork with code 0: that message carries the
 // sockets of Order.Doors and Order.Callers. StepWaiting says that the sandbox is
-// laid and that the stage waits for its order. Of a sandbox with a pid namespace
+// ready and that the program waits for its order. Of a sandbox with a pid namespace
 // StepStarted says that the command executes, and StepEnded carries an [End].
 const (
 	StepNone Step = iota
@@ -49,62 +50,50 @@ func (s Step) String() string {
 	return stepNames[s]
 }
 
-// Status is one datagram from the stage to the daemon.
+// Status is one datagram from the program to the daemon.
 type Status struct {
 	Step Step
 	// Code is the exit status that follows, that of the command with StepEnded, 0 with
-	// StepReady; with StepStarted it is how many threads the limit of processes has beside
-	// the command's.
+	// StepReady.
 	Code int
 	// Message says what failed, empty with StepReady.
 	Message string
-}
 
-// maxMessage keeps a status in one datagram.
-const maxMessage = 4096
-
-func (s Status) encode() []byte {
-	b := []byte{byte(s.Step)}
-	b = binary.AppendUvarint(b, uint64(s.Code))
-	if len(s.Message) > maxMessage {
-		s.Message = s.Message[:maxMessage]
-	}
-	return append(b, s.Message...)
+	alone bool
+	cpu   time.Duration
 }
 
 // End says how the command ended.
 type End struct {
-	Code  int   // exit status, 128+n when signal n ended it
-	Alone bool  // no process is left in the sandbox but its first
-	CPU   int64 // nanoseconds of the command and of all that was waited for
+	Code  int           // exit status, 128+n when signal n ended it
+	Alone bool          // no process is left in the sandbox but its first
+	CPU   time.Duration // of the command and of all that was waited for
 }
 
-func (e End) status() Status {
-	rest := "some"
-	if e.Alone {
-		rest = "none"
-	}
-	return Status{Step: StepEnded, Code: e.Code, Message: rest + " " + strconv.FormatInt(e.CPU, 10)}
-}
-
-// End decodes what StepEnded carries.
+// End is what StepEnded carries.
 func (s Status) End() (End, error) {
-	rest, cpu, ok := strings.Cut(s.Message, " ")
-	n, err := strconv.ParseInt(cpu, 10, 64)
-	if s.Step != StepEnded || !ok || err != nil {
-		return End{}, fmt.Errorf("decode status: %v, not an end", s)
+	if s.Step != StepEnded {
+		return End{}, fmt.Errorf("decode status: %v, not an end", s.Step)
 	}
-	return End{s.Code, rest == "none", n}, nil
+	return End{s.Code, s.alone, s.cpu}, nil
 }
+
+// reportSize is that of struct report in cmd/sandboxd-launch/launch.h.
+const reportSize = 16
 
 // ParseStatus decodes one datagram.
 func ParseStatus(b []byte) (Status, error) {
-	if len(b) < 2 || Step(b[0]) >= steps {
+	if len(b) < reportSize || Step(b[0]) >= steps || b[2] > 1 || b[3] != 0 {
 		return Status{}, errors.New("decode status: malformed")
 	}
-	code, n := binary.Uvarint(b[1:])
-	if n <= 0 || code > 255 {
-		return Status{}, errors.New("decode status: malformed code")
+	s := Status{Step: Step(b[0]), Code: int(b[1]), alone: b[2] == 1, cpu: time.Duration(binary.LittleEndian.Uint64(b[8:]))}
+	what, object, _ := bytes.Cut(b[reportSize:], []byte{0})
+	s.Message = string(what)
+	if len(object) > 0 {
+		s.Message += fmt.Sprintf(" %q", object)
 	}
-	return Status{Step: Step(b[0]), Code: int(code), Message: string(b[1+n:])}, nil
+	if errno := binary.LittleEndian.Uint32(b[4:]); errno != 0 {
+		s.Message += ": " + syscall.Errno(errno).Error()
+	}
+	return s, nil
 }

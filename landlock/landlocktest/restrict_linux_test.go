@@ -1,34 +1,16 @@
-package lsm_test
+package landlocktest_test
 
 import (
 	"errors"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 
+	"sandboxd/landlock/landlocktest"
 	"sandboxd/landlock/lsm"
 
 	"golang.org/x/sys/unix"
 )
-
-// TestConstants compares the rights with those of the kernel's header.
-func TestConstants(t *testing.T) {
-	for ours, theirs := range map[uint64]uint64{
-		uint64(lsm.Execute): unix.LANDLOCK_ACCESS_FS_EXECUTE, uint64(lsm.ReadDir): unix.LANDLOCK_ACCESS_FS_READ_DIR,
-		uint64(lsm.MakeSym): unix.LANDLOCK_ACCESS_FS_MAKE_SYM, uint64(lsm.Refer): unix.LANDLOCK_ACCESS_FS_REFER,
-		uint64(lsm.Truncate): unix.LANDLOCK_ACCESS_FS_TRUNCATE, uint64(lsm.IoctlDev): unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
-		uint64(lsm.ResolveUnix): unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
-	} {
-		if ours != theirs {
-			t.Errorf("%v is %#x, the header says %#x", lsm.AccessFS(ours), ours, theirs)
-		}
-	}
-	if lsm.ConnectSendUDP != unix.LANDLOCK_ACCESS_NET_CONNECT_SEND_UDP || lsm.Signal != unix.LANDLOCK_SCOPE_SIGNAL ||
-		lsm.LogSubdomainsOff != unix.LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF || lsm.BindTCP != unix.LANDLOCK_ACCESS_NET_BIND_TCP {
-		t.Error("ports, scopes or flags differ from the header")
-	}
-}
 
 // onThread runs f on a thread that ends with it, with no_new_privs set.
 func onThread(t *testing.T, f func() error) error {
@@ -45,18 +27,8 @@ func onThread(t *testing.T, f func() error) error {
 	return <-done
 }
 
-func newest(t *testing.T) int {
-	t.Helper()
-	abi, err := lsm.ABI()
-	if err != nil {
-		t.Fatalf("%v; the tests need a kernel with Landlock", err)
-	}
-	return abi
-}
-
 // TestRestrict: the calling thread is bound, the others are not.
 func TestRestrict(t *testing.T) {
-	newest(t)
 	dir := t.TempDir()
 	for _, name := range []string{"/open", "/closed"} {
 		if err := os.WriteFile(dir+name, []byte("x"), 0o600); err != nil {
@@ -71,7 +43,7 @@ func TestRestrict(t *testing.T) {
 		},
 	}
 	err := onThread(t, func() error {
-		if err := ruleset.Restrict(); err != nil {
+		if err := landlocktest.Restrict(ruleset); err != nil {
 			return err
 		}
 		if fd, err := unix.Open(dir+"/closed", unix.O_RDONLY, 0); err != unix.EACCES {
@@ -90,13 +62,14 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
-// TestRestrictIsStrict: what cannot be applied whole is not applied at all.
+// TestRestrictIsStrict: a ruleset that cannot be applied whole is not applied at all.
 func TestRestrictIsStrict(t *testing.T) {
-	newest(t)
 	dir := t.TempDir()
 	if err := os.Symlink("/usr", dir+"/link"); err != nil {
 		t.Fatal(err)
 	}
+	port := []lsm.PortRule{{Port: 1, Access: lsm.BindTCP}}
+	execute := []lsm.PathRule{{Path: "/", Access: lsm.Execute}}
 	rule := func(path string) lsm.Ruleset {
 		return lsm.Ruleset{HandledFS: lsm.ReadFile, Paths: []lsm.PathRule{{Path: path, Access: lsm.ReadFile}}}
 	}
@@ -109,12 +82,12 @@ func TestRestrictIsStrict(t *testing.T) {
 		"behind a link":            {rule(dir + "/link/bin"), unix.ELOOP},
 		"nothing is handled":       {lsm.Ruleset{}, unix.ENOMSG},
 		"a right nobody knows":     {lsm.Ruleset{HandledFS: 1 << 60}, unix.EINVAL},
-		"a right not handled":      {lsm.Ruleset{HandledFS: lsm.ReadFile, Paths: []lsm.PathRule{{Path: "/", Access: lsm.Execute}}}, unix.EINVAL},
+		"a right not handled":      {lsm.Ruleset{HandledFS: lsm.ReadFile, Paths: execute}, unix.EINVAL},
 		"a flag nobody knows":      {lsm.Ruleset{HandledFS: lsm.ReadFile, Flags: 1 << 30}, unix.EINVAL},
-		"a port without the right": {lsm.Ruleset{HandledFS: lsm.ReadFile, Ports: []lsm.PortRule{{Port: 1, Access: lsm.BindTCP}}}, unix.EINVAL},
+		"a port without the right": {lsm.Ruleset{HandledFS: lsm.ReadFile, Ports: port}, unix.EINVAL},
 	} {
 		err := onThread(t, func() error {
-			err := c.ruleset.Restrict()
+			err := landlocktest.Restrict(c.ruleset)
 			fd, open := unix.Open("/etc/passwd", unix.O_RDONLY, 0)
 			unix.Close(fd)
 			if open != nil {
@@ -126,20 +99,4 @@ func TestRestrictIsStrict(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-}
-
-// TestFacts: what the kernel says of itself makes sense.
-func TestFacts(t *testing.T) {
-	abi := newest(t)
-	if abi < 1 {
-		t.Errorf("ABI %d", abi)
-	}
-	fixed, err := lsm.FixedErrata()
-	if err != nil {
-		t.Error(err)
-	}
-	if text := fixed.String(); strings.Contains(text, "0x") {
-		t.Logf("the kernel has fixed errata that this package does not know: %s", text)
-	}
-	t.Logf("ABI %d, errata fixed: %v", abi, fixed)
 }

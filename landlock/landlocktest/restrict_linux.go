@@ -1,6 +1,6 @@
-//go:build linux
-
-package lsm
+// Package landlocktest puts a Landlock ruleset in force on a thread of a test. In a
+// sandbox cmd/sandboxd-launch does it.
+package landlocktest
 
 import (
 	"errors"
@@ -8,11 +8,13 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/landlock/lsm"
 )
 
 // Kernel structures of include/uapi/linux/landlock.h. They are written out
 // here because the kernel checks their size: a bigger one is accepted only
-// while what it does not know is zero.
+// while the fields beyond its own are zero.
 type rulesetAttr struct{ fs, net, scoped uint64 }
 
 type netPortAttr struct{ access, port uint64 }
@@ -20,38 +22,16 @@ type netPortAttr struct{ access, port uint64 }
 const (
 	rulePathBeneath = 1
 	ruleNetPort     = 2
-	versionFlag     = 1 << 0
-	errataFlag      = 1 << 1
 )
 
-func version() (int, error) {
-	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, versionFlag)
-	switch errno {
-	case 0:
-		return int(n), nil
-	case unix.ENOSYS:
-		return 0, fmt.Errorf("%w: this kernel was built without it, or is older than 5.13", ErrUnavailable)
-	case unix.EOPNOTSUPP:
-		return 0, fmt.Errorf("%w: it is switched off; add landlock to the kernel's lsm= parameter", ErrUnavailable)
-	}
-	return 0, fmt.Errorf("landlock_create_ruleset: %w", errno)
-}
-
-// errata: a kernel that does not know the flag (before 6.15) answers EINVAL,
-// and has then told us of no fix.
-func errata() (Errata, error) {
-	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, errataFlag)
-	if errno == unix.EINVAL {
-		return 0, nil
-	}
-	if errno != 0 {
-		return 0, fmt.Errorf("landlock_create_ruleset: %w", errno)
-	}
-	return Errata(n), nil
-}
-
-func (r Ruleset) restrict() error {
-	fd, err := r.create()
+// Restrict applies r to the calling OS thread and to the processes that it will
+// start, for good. The caller has locked the goroutine to its thread
+// ([runtime.LockOSThread]) and has set no_new_privs, or Restrict fails with EPERM;
+// other threads of the process are not bound.
+//
+// It is all or nothing: on an error the thread is as unrestricted as before.
+func Restrict(r lsm.Ruleset) error {
+	fd, err := create(r)
 	if err != nil {
 		return err
 	}
@@ -63,7 +43,7 @@ func (r Ruleset) restrict() error {
 }
 
 // create makes the ruleset in the kernel; the descriptor is the caller's to close.
-func (r Ruleset) create() (int, error) {
+func create(r lsm.Ruleset) (int, error) {
 	attr := rulesetAttr{uint64(r.HandledFS), uint64(r.HandledNet), uint64(r.Scoped)}
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
@@ -87,7 +67,7 @@ func (r Ruleset) create() (int, error) {
 	return fd, nil
 }
 
-func addPath(ruleset int, rule PathRule) error {
+func addPath(ruleset int, rule lsm.PathRule) error {
 	object, err := unix.Openat2(unix.AT_FDCWD, rule.Path, &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
@@ -105,7 +85,7 @@ func addPath(ruleset int, rule PathRule) error {
 		return err
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= File
+		access &= lsm.File
 	}
 	if access == 0 {
 		return nil // the kernel answers ENOMSG to a rule that grants nothing

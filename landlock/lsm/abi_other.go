@@ -11,7 +11,3 @@ func version() (int, error) {
 func errata() (Errata, error) {
 	return 0, fmt.Errorf("%w: it is a part of Linux", ErrUnavailable)
 }
-
-func (r Ruleset) restrict() error {
-	return fmt.Errorf("%w: it is a part of Linux", ErrUnavailable)
-}

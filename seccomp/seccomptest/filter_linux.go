@@ -1,4 +1,4 @@
-package install
+package seccomptest
 
 import (
 	"encoding/binary"
@@ -41,7 +41,8 @@ func install(program []byte, flags uintptr) (int, error) {
 	filter := make([]unix.SockFilter, n)
 	for i := range filter {
 		ins := program[i*instructionSize:]
-		filter[i] = unix.SockFilter{Code: binary.LittleEndian.Uint16(ins), Jt: ins[2], Jf: ins[3], K: binary.LittleEndian.Uint32(ins[4:])}
+		filter[i] = unix.SockFilter{Code: binary.LittleEndian.Uint16(ins), Jt: ins[2], Jf: ins[3],
+			K: binary.LittleEndian.Uint32(ins[4:])}
 	}
 	// SAFETY: the kernel copies the program during the call (seccomp(2)); filter is kept alive until then.
 	prog := unix.SockFprog{Len: uint16(n), Filter: &filter[0]}

@@ -1,7 +1,6 @@
-// Package install puts a compiled system call filter in force. It knows no
-// policies, so that the helper, which only installs what was compiled elsewhere,
-// links nothing that it does not use.
-package install
+// Package seccomptest puts a compiled system call filter in force on a thread of a
+// test. In a sandbox cmd/sandboxd-launch does it.
+package seccomptest
 
 // Filter puts the program, an array of struct sock_filter (linux/filter.h), on the calling thread, for good, and on
 // everything it executes or forks. The caller holds runtime.LockOSThread and goes on to execve; other threads of the

@@ -1,0 +1,117 @@
+// sandboxd-launch: the first process of every sandbox. See launch.c.
+#pragma once
+#include "kernel.h"
+#include "order.h"
+
+// Descriptors that this program inherits (sandbox/stage, FDOrder and following). 0 and 1
+// are the command's own; 2 takes diagnostics until the command's standard error is put there.
+enum { FD_ORDER = 4, FD_STATUS = 6, FD_STDERR = 7 };
+
+// Steps, as sandbox/stage/status.go names them.
+enum step {
+	STEP_NONE, STEP_DESCRIPTORS, STEP_ORDER, STEP_SESSION, STEP_DIR, STEP_NETWORK, STEP_LIMITS, STEP_PRIVILEGES,
+	STEP_LANDLOCK, STEP_SECCOMP, STEP_LISTENER, STEP_READY, STEP_EXEC, STEP_WAITING, STEP_STARTED, STEP_ENDED, STEP_FIRST,
+};
+
+// Exit statuses for a command that did not start.
+enum { STATUS_OURS = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+
+// Report is the head of one datagram to the daemon (sandbox/stage, Status). What the step
+// was about and its object follow as text, with a NUL between them.
+struct report {
+	u8 step;
+	u8 code;   // exit status
+	u8 alone;  // STEP_ENDED: the first process is the last one
+	u8 unused; // 0
+	u32 error; // errno, 0 for none
+	u64 cpu;   // STEP_ENDED: nanoseconds of the command and of all that was waited for
+};
+
+// Failure is the step that went wrong. A process made with CLONE_VM writes it for its parent.
+struct failure {
+	enum step step;
+	i64 error; // negative errno, 0 for none
+	const char *what, *object;
+};
+extern struct failure failure;
+
+// failed records a failure and returns its step.
+enum step failed(enum step step, i64 error, const char *what, const char *object);
+
+// send_report sends a report with descriptors. The result is negative for an error.
+i64 send_report(const struct report *r, const struct failure *f, const int *fds, u32 count);
+
+// report_failure reports the failure and returns the exit status that goes with it.
+int report_failure(void);
+
+// say writes a line for a person who starts this program by hand.
+void say(const char *text);
+
+// read_order maps and decodes the order in a memfd that nobody can change.
+enum step read_order(int fd, struct order *o);
+
+// receive_order waits for the order that counts, and puts the command's descriptors at 0 to 2.
+enum step receive_order(struct order *o);
+
+// enforce puts no_new_privs, Landlock and the filter in force on this process, for good. *listener
+// is the filter's, or NO_LISTENER.
+enum { NO_LISTENER = -1 };
+enum step enforce(const struct order *o, int *listener);
+
+// open_doors makes the order's sockets and hands them to the daemon.
+enum step open_doors(const struct order *o);
+
+// Command is what the process does that becomes the command.
+struct command {
+	const struct order *order;
+	const char *path;
+	int listener;
+	struct limit limits[MAX_LIMITS];
+};
+
+// make_command finds the file to execute and the limits; own is how many threads of this
+// program count beside the command.
+enum step make_command(struct command *c, const struct order *o, u64 own);
+
+// become turns this process into the command; it returns only on a failure.
+enum step become(const struct command *c);
+
+// spawn starts the command as a child.
+enum step spawn(struct command *c, i64 *pid);
+
+// settle makes this process what the first one of a namespace has to be.
+enum step settle(void);
+
+// follow waits for the command's end, reports it and returns the exit status. It returns at once
+// when the daemon is gone.
+int follow(i64 pid);
+
+// stage carries out the order on FD_ORDER: as the first process of a namespace, or as the
+// process that becomes the command.
+enum place { FIRST, ALONE };
+int stage(enum place place);
+
+// reap keeps a command without namespaces together.
+int reap(void);
+
+// limit_pids writes the pid_max of the pid namespace that this process was started in.
+int limit_pids(const char *most);
+
+// launch is the program.
+int launch(int argc, char **argv);
+
+// exit_code is the exit status of a shell for a wait status (wait(2)).
+static inline int exit_code(int status) { return (status & 0x7f) ? 128 + (status & 0x7f) : (status >> 8) & 0xff; }
+
+static inline u64 length(const char *s) {
+	u64 n = 0;
+	while (s[n])
+		n++;
+	return n;
+}
+
+static inline int equal(const char *a, const char *b) {
+	for (; *a && *a == *b; a++, b++)
+		;
+	return *a == *b;
+}

@@ -1,0 +1,147 @@
+// Decoding: pure, and fuzzed with sanitizers (sandbox/stage, FuzzOrder).
+#include "order.h"
+
+const u8 *take(struct reader *r, u64 n) {
+	if (r->bad || n > (u64)(r->end - r->at)) {
+		r->bad = 1;
+		return 0;
+	}
+	const u8 *at = r->at;
+	r->at += n;
+	return at;
+}
+
+u64 number(struct reader *r, u64 size) {
+	const u8 *at = take(r, size);
+	u64 v = 0;
+	for (u64 i = 0; at && i < size; i++)
+		v |= (u64)at[i] << (8 * i);
+	return v;
+}
+
+// string reads text of this length with its NUL, the only one in it.
+static const char *string(struct reader *r, u64 length) {
+	const u8 *at = take(r, length + 1);
+	for (u64 i = 0; at && i < length; i++)
+		r->bad |= at[i] == 0;
+	if (at)
+		r->bad |= at[length] != 0;
+	return r->bad ? 0 : (const char *)at;
+}
+
+static const char *counted_string(struct reader *r) { return string(r, number(r, 4)); }
+
+void read_ruleset(struct reader *r, struct ruleset *set) {
+	const u8 *magic = take(r, 4);
+	if (magic && (magic[0] != 'L' || magic[1] != 'L' || magic[2] != 'R' || magic[3] != '2'))
+		r->bad = 1;
+	set->fs = number(r, 8);
+	set->net = number(r, 8);
+	set->scoped = number(r, 8);
+	set->flags = (u32)number(r, 4);
+	set->paths = (u32)number(r, 4);
+	set->ports = (u32)number(r, 4);
+	if (r->bad || set->paths > MAX_PATH_RULES || set->ports > MAX_PORT_RULES) {
+		set->paths = set->ports = 0;
+		r->bad = 1;
+	}
+}
+
+void read_path_rule(struct reader *r, struct path_rule *rule) {
+	rule->access = number(r, 8);
+	rule->optional = (u8)number(r, 1);
+	u64 length = number(r, 2);
+	rule->path = string(r, length);
+	if (rule->optional > 1 || length >= PATH_LENGTH || !rule->path || rule->path[0] != '/')
+		r->bad = 1;
+}
+
+void read_port_rule(struct reader *r, struct port_rule *rule) {
+	rule->port = (u16)number(r, 2);
+	rule->access = number(r, 8);
+}
+
+static void check_layer(struct reader *r) {
+	u64 size = number(r, 4);
+	struct reader inner = {take(r, size), 0, r->bad};
+	if (r->bad)
+		return;
+	inner.end = inner.at + size;
+	struct ruleset set;
+	struct path_rule path;
+	struct port_rule port;
+	read_ruleset(&inner, &set);
+	for (u32 i = 0; i < set.paths && !inner.bad; i++)
+		read_path_rule(&inner, &path);
+	for (u32 i = 0; i < set.ports && !inner.bad; i++)
+		read_port_rule(&inner, &port);
+	if (inner.bad || inner.at != inner.end)
+		r->bad = 1;
+}
+
+const char *check_head(const u8 *bytes, u64 size, struct order_head *h) {
+	static const char magic[8] = {'s', 'b', 'x', 'o', 'r', 'd', 'e', 'r'};
+	if (size < sizeof *h)
+		return "not an order";
+	__builtin_memcpy(h, bytes, sizeof *h);
+	for (int i = 0; i < 8; i++)
+		if (h->magic[i] != (u8)magic[i])
+			return "not an order";
+	if (h->version != ORDER_VERSION)
+		return "the order has another version; install sandboxd and sandboxd-launch together";
+	if (h->size < sizeof *h || h->size > MAX_ORDER)
+		return "the order has an impossible size";
+	if (h->argc > h->size / 5 || h->envc > h->size / 5)
+		return "the order has more strings than bytes for them";
+	return 0;
+}
+
+u64 string_room(const struct order_head *h) { return ((u64)h->argc + h->envc + 2) * sizeof(char *); }
+
+// sane reports whether the parts of an order go together.
+static int sane(const struct order_head *h, const struct order *o) {
+	u32 layers = h->layers + h->instructions;
+	if (h->flags & ~(u32)ORDER_FLAGS || h->unused || h->umask > 0777 || (h->flags & ORDER_TELLS && !h->instructions))
+		return 0;
+	if (h->flags & ORDER_AWAIT) // only what can be in force before a command is known
+		return !(h->flags & (ORDER_TERMINAL | ORDER_HOLD | ORDER_PROBE)) && (h->flags & ORDER_EARLY || !layers) &&
+			!h->descriptors && !h->umask && !h->limits && !h->doors && !h->callers && !h->argc && !h->envc &&
+			!o->path[0] && !o->dir[0];
+	return h->argc > 0 && o->dir[0] == '/' && (!o->path[0] || o->path[0] == '/') && !(h->flags & ORDER_EARLY && layers);
+}
+
+const char *decode_order(const struct order_head *h, const u8 *bytes, char **room, struct order *o) {
+	if (h->limits > MAX_LIMITS || h->instructions > MAX_INSTRUCTIONS || h->layers > MAX_LAYERS ||
+		h->doors > MAX_DOORS || h->callers > MAX_DOORS - h->doors)
+		return "the order has too much of something";
+	struct reader r = {bytes + sizeof *h, bytes + h->size, 0};
+	*o = (struct order){.flags = h->flags, .umask = h->umask, .limits = h->limits, .instructions = h->instructions,
+		.doors = h->doors, .callers = h->callers, .layers = h->layers};
+	o->limit_at = r.at;
+	for (u32 i = 0; i < h->limits; i++) {
+		if (number(&r, 4) >= MAX_LIMITS || number(&r, 4) != 0)
+			r.bad = 1;
+		number(&r, 8);
+	}
+	o->filter_at = take(&r, 8 * (u64)h->instructions);
+	o->door_at = r.at;
+	for (u32 i = 0; i < h->doors; i++)
+		if (number(&r, 2) == 0)
+			r.bad = 1;
+	o->layer_at = r.at;
+	for (u32 i = 0; i < h->layers && !r.bad; i++)
+		check_layer(&r);
+	o->path = counted_string(&r);
+	o->dir = counted_string(&r);
+	o->argv = room;
+	for (u32 i = 0; i < h->argc && !r.bad; i++)
+		*room++ = (char *)counted_string(&r);
+	*room++ = 0;
+	o->env = room;
+	for (u32 i = 0; i < h->envc && !r.bad; i++)
+		*room++ = (char *)counted_string(&r);
+	*room = 0;
+	if (r.bad || r.at != r.end)
+		return "the order is malformed";
+	return sane(h, o) ? 0 : "the order contradicts itself";
+}

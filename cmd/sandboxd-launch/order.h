@@ -1,0 +1,110 @@
+// The order: what the daemon has this program do. sandbox/stage/order.go encodes it.
+//
+// All numbers are little-endian, as both architectures are. After the head follow, without
+// gaps:
+//
+//	limits × { resource:u32 zero:u32 value:u64 }
+//	instructions × struct sock_filter
+//	doors × port:u16
+//	layers × { size:u32 ruleset }            (landlock/lsm, "The binary form")
+//	path dir argv… env…                      each { length:u32 bytes NUL }
+//
+// An order is accepted whole or refused whole.
+#pragma once
+#include "types.h"
+
+enum { ORDER_VERSION = 7 };
+
+// Flags of an order.
+enum {
+	ORDER_TELLS = 1 << 0,    // the filter has a listener
+	ORDER_TERMINAL = 1 << 1, // descriptor 0 becomes the controlling terminal
+	ORDER_AWAIT = 1 << 2,    // the order that counts comes over the status socket
+	ORDER_EARLY = 1 << 3,    // layers and filter are in force before that
+	ORDER_HOLD = 1 << 4,     // wait for leave before the command executes
+	ORDER_PROBE = 1 << 5,    // stop before the command executes
+	ORDER_FLAGS = (1 << 6) - 1,
+};
+
+// Descriptors that come with the first message of an order, in this order.
+enum {
+	CARRIES_STDIN = 1 << 0,
+	CARRIES_STDOUT = 1 << 1,
+	CARRIES_STDERR = 1 << 2,
+	CARRIES_STANDARD = CARRIES_STDIN | CARRIES_STDOUT | CARRIES_STDERR,
+	CARRIES_NETWORK = 1 << 3, // a network namespace to join
+	CARRIES_TMP = 1 << 4,     // a directory that becomes /tmp
+	CARRIES_HOME = 1 << 5,    // a directory that becomes the private home
+	CARRIES_ROOT = 1 << 6,    // a directory that becomes the project's root
+};
+
+enum {
+	MAX_ORDER = 16 << 20,   // of a command line and its environment execve(2) takes 6 MiB
+	MAX_PIECE = 64 << 10,   // most of an order in one message
+	MAX_LIMITS = 16,        // RLIM_NLIMITS: of one resource each
+	MAX_LAYERS = 16,        // LANDLOCK_MAX_NUM_LAYERS
+	MAX_INSTRUCTIONS = 4096, // BPF_MAXINSNS
+	MAX_DOORS = 253,        // SCM_MAX_FD: doors and callers go out in one message
+	MAX_PATH_RULES = 1 << 14,
+	MAX_PORT_RULES = 1 << 16,
+	PATH_LENGTH = 4096,     // PATH_MAX, with the NUL
+};
+
+struct order_head {
+	u8 magic[8]; // "sbxorder"
+	u32 version;
+	u32 size; // of the whole order
+	u32 flags, descriptors, umask;
+	u32 limits, instructions, doors, callers, layers, argc, envc, unused;
+};
+
+// Order points into the bytes that it was decoded from.
+struct order {
+	u32 flags, umask;
+	u32 limits, instructions, doors, callers, layers;
+	const u8 *limit_at, *filter_at, *door_at, *layer_at;
+	const char *path, *dir;
+	char **argv, **env;
+};
+
+// Ruleset is one Landlock layer; its rules are read one after the other with path_rule and port_rule.
+struct ruleset {
+	u64 fs, net, scoped;
+	u32 flags, paths, ports;
+};
+
+struct path_rule {
+	u64 access;
+	u8 optional;
+	const char *path;
+};
+
+struct port_rule {
+	u16 port;
+	u64 access;
+};
+
+// Reader reads from at to end. After a fault bad is set, and every read is zero.
+struct reader {
+	const u8 *at, *end;
+	int bad;
+};
+
+// take returns the next n bytes, 0 where they are not there.
+const u8 *take(struct reader *r, u64 n);
+u64 number(struct reader *r, u64 size);
+
+// read_ruleset, read_path_rule and read_port_rule read one ruleset in this sequence.
+void read_ruleset(struct reader *r, struct ruleset *set);
+void read_path_rule(struct reader *r, struct path_rule *rule);
+void read_port_rule(struct reader *r, struct port_rule *rule);
+
+// check_head returns why an order with this head is refused, 0 where it is not.
+const char *check_head(const u8 *bytes, u64 size, struct order_head *head);
+
+// string_room is how many bytes decode_order needs for the pointers of argv and env.
+u64 string_room(const struct order_head *head);
+
+// decode_order decodes an order of head->size bytes. It returns why the order is refused, or
+// 0. room is for string_room bytes.
+const char *decode_order(const struct order_head *head, const u8 *bytes, char **room, struct order *o);

@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/landlock/lsm"
+	"sandboxd/sandbox/stage"
+)
+
+// launched runs sandboxd-launch as a reaper with an order, and returns what it reports first. As
+// root it runs as nobody, as the program refuses to continue with capabilities, unless privileged.
+func launched(t *testing.T, order *os.File, privileged bool) stage.Status {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "status")
+	status, err := packetConn(pair[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer status.Close()
+	cmd := exec.Command("/proc/self/fd/5", stage.ReapArg)
+	cmd.ExtraFiles = []*os.File{order, order, testHost.stage, theirs, os.Stderr}
+	if os.Geteuid() == 0 && !privileged {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	m, err := readStatus(status)
+	m.close()
+	if cmd.Wait(); err != nil {
+		return stage.Status{Step: stage.StepNone, Message: err.Error()}
+	}
+	return m.Status
+}
+
+func sealed(t *testing.T, o stage.Order) *os.File {
+	t.Helper()
+	b, err := o.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := sealedMemfd("order", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// What sandboxd-launch can't put in force whole, it refuses: no command runs. R-OS-04
+func TestLaunchRefuses(t *testing.T) {
+	dir := t.TempDir()
+	os.Chmod(filepath.Dir(dir), 0o755)
+	if err := os.Symlink("/usr", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	ran := filepath.Join(dir, "ran")
+	os.Chmod(dir, 0o777)
+	command := stage.Order{Argv: []string{"/usr/bin/touch", ran}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}
+	rule := func(path string, access lsm.AccessFS) lsm.Ruleset {
+		return lsm.Ruleset{HandledFS: lsm.ReadFile, Paths: []lsm.PathRule{{Path: path, Access: access}}}
+	}
+	layer := func(sets ...lsm.Ruleset) stage.Order {
+		o := command
+		for _, set := range sets {
+			b, err := set.MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Landlock = append(o.Landlock, b)
+		}
+		return o
+	}
+	nonsense := bytes.Repeat([]byte{255}, 16)
+	with := func(change func(o *stage.Order)) stage.Order {
+		o := command
+		o.Argv = slices.Clone(o.Argv)
+		change(&o)
+		return o
+	}
+	argv := func(argv ...string) stage.Order { return with(func(o *stage.Order) { o.Argv = argv }) }
+	dirIs := func(dir string) stage.Order { return with(func(o *stage.Order) { o.Dir = dir }) }
+	relative := argv("touch", ran)
+	relative.Env, relative.Dir = []string{"PATH=:.:bin"}, "/usr"
+	const invalid, absent = "invalid argument", "no such file"
+	for name, c := range map[string]struct {
+		order stage.Order
+		step  stage.Step
+		why   string
+	}{
+		"a missing path":       {layer(rule(dir+"/absent", lsm.ReadFile)), stage.StepLandlock, absent},
+		"a link":               {layer(rule(dir+"/link", lsm.ReadFile)), stage.StepLandlock, "symbolic links"},
+		"behind a link":        {layer(rule(dir+"/link/bin", lsm.ReadFile)), stage.StepLandlock, "symbolic links"},
+		"the second layer":     {layer(rule("/", lsm.ReadFile), rule("/absent", lsm.ReadFile)), stage.StepLandlock, absent},
+		"nothing is handled":   {layer(lsm.Ruleset{}), stage.StepLandlock, "no message"},
+		"a right nobody knows": {layer(lsm.Ruleset{HandledFS: 1 << 60}), stage.StepLandlock, invalid},
+		"a right not handled":  {layer(rule("/", lsm.Execute)), stage.StepLandlock, invalid},
+		"a flag nobody knows":  {layer(lsm.Ruleset{HandledFS: 1, Flags: 1 << 30}), stage.StepLandlock, invalid},
+		"a filter of nonsense": {with(func(o *stage.Order) { o.Seccomp = nonsense }), stage.StepSeccomp, invalid},
+		"no such directory":    {dirIs(dir + "/absent"), stage.StepDir, absent},
+		"no such program":      {argv("no-such-program"), stage.StepExec, absent},
+		"a directory":          {argv("/usr"), stage.StepExec, "permission denied"},
+		"a relative PATH":      {relative, stage.StepExec, absent},
+		"no terminal":          {with(func(o *stage.Order) { o.Terminal = true }), stage.StepSession, "ioctl"},
+		"layers counted on":    {with(func(o *stage.Order) { o.Early = true }), stage.StepOrder, "not in force"},
+		"no command":           {argv(), stage.StepOrder, "contradicts"},
+		"a relative directory": {dirIs("usr"), stage.StepOrder, "contradicts"},
+	} {
+		if got := launched(t, sealed(t, c.order), false); got.Step != c.step || !strings.Contains(got.Message, c.why) {
+			t.Errorf("%s: %+v, want %v: %s", name, got, c.step, c.why)
+		}
+		if _, err := os.Lstat(ran); err == nil {
+			t.Fatalf("%s: the command ran", name)
+		}
+	}
+	if got := launched(t, sealed(t, command), false); got.Step != stage.StepReady {
+		t.Errorf("an order without fault: %+v", got)
+	}
+	if _, err := os.Lstat(ran); err != nil {
+		t.Errorf("the command did not run: %v", err)
+	}
+}
+
+// An order that somebody could still change is none, nor is one of another version or with
+// descriptors that no launch server is there to take; and with capabilities nothing runs.
+func TestLaunchRefusesOrdersOfOthers(t *testing.T) {
+	command := stage.Order{Argv: []string{"/usr/bin/true"}, Dir: "/"}
+	good, err := command.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.MemfdCreate("order", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := os.NewFile(uintptr(fd), "order")
+	defer open.Close()
+	open.Write(good)
+	if got := launched(t, open, false); got.Step != stage.StepOrder || !strings.Contains(got.Message, "not sealed") {
+		t.Errorf("not sealed: %+v", got)
+	}
+	for name, c := range map[string]struct {
+		at   int
+		with byte
+		why  string
+	}{
+		"another version": {8, stage.Version + 1, "another version"},
+		"another size":    {12, good[12] + 1, "another size"},
+		"descriptors":     {20, 1 << 3, "descriptors"},
+		"an unknown flag": {17, 1, "contradicts"},
+	} {
+		b := bytes.Clone(good)
+		b[c.at] = c.with
+		f, err := sealedMemfd("order", b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := launched(t, f, false); got.Step != stage.StepOrder || !strings.Contains(got.Message, c.why) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		f.Close()
+	}
+	if os.Geteuid() == 0 {
+		if got := launched(t, sealed(t, command), true); got.Step != stage.StepPrivileges {
+			t.Errorf("with capabilities: %+v", got)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package stage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sandboxd/landlock/lsm"
+)
+
+// model decodes an order as cmd/sandboxd-launch must, and renders every field, or
+// "refused". It is written from order.h, not from order.c.
+func model(data []byte) string {
+	d := reader{rest: data}
+	if string(d.take(8)) != magic || d.u32() != Version || int(d.u32()) != len(data) || len(data) > maxOrder {
+		return "refused"
+	}
+	flags, descriptors, umask := d.u32(), d.u32(), d.u32()
+	limits, instructions, doors, callers := d.u32(), d.u32(), d.u32(), d.u32()
+	layers, argc, envc, unused := d.u32(), d.u32(), d.u32(), d.u32()
+	var b strings.Builder
+	fmt.Fprintf(&b, "flags %d descriptors %d umask %o callers %d\n", flags, descriptors, umask, callers)
+	if limits > 16 || instructions > 4096 || layers > 16 || uint64(doors)+uint64(callers) > MaxDoors ||
+		argc > uint32(len(data)) || envc > uint32(len(data)) {
+		return "refused"
+	}
+	for range limits {
+		resource, zero, value := d.u32(), d.u32(), d.u64()
+		d.bad = d.bad || resource > 15 || zero != 0
+		fmt.Fprintf(&b, "limit %d %d\n", resource, value)
+	}
+	fmt.Fprintf(&b, "filter %x\n", d.take(8*int(instructions)))
+	for range doors {
+		port := d.u16()
+		d.bad = d.bad || port == 0
+		fmt.Fprintf(&b, "door %d\n", port)
+	}
+	for range layers {
+		d.layer(&b)
+	}
+	path, dir := d.text(), d.text()
+	fmt.Fprintf(&b, "path %x\ndir %x\n", path, dir)
+	d.texts(&b, "argument", argc)
+	d.texts(&b, "variable", envc)
+	late := []uint32{umask, limits, doors, callers, argc, envc, descriptors, flags & (flagTerminal | flagHold | flagProbe),
+		uint32(len(path)), uint32(len(dir))}
+	known := uint32(flagTells | flagTerminal | flagAwait | flagEarly | flagHold | flagProbe)
+	enforced := layers+instructions > 0
+	switch {
+	case d.bad, len(d.rest) > 0, unused != 0, flags&^known != 0, umask > 0o777, flags&flagTells != 0 && instructions == 0:
+		return "refused"
+	case flags&flagAwait != 0:
+		if slices.ContainsFunc(late, func(n uint32) bool { return n != 0 }) || enforced && flags&flagEarly == 0 {
+			return "refused"
+		}
+	case argc == 0, !strings.HasPrefix(dir, "/"), path != "" && path[0] != '/', enforced && flags&flagEarly != 0:
+		return "refused"
+	}
+	return b.String()
+}
+
+// reader reads from rest; after a fault bad is set and every read is zero.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *reader) take(n int) []byte {
+	if d.bad || n > len(d.rest) {
+		d.bad, d.rest = true, nil
+		return nil
+	}
+	head := d.rest[:n]
+	d.rest = d.rest[n:]
+	return head
+}
+
+func (d *reader) number(n int) uint64 {
+	var b [8]byte
+	copy(b[:], d.take(n))
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (d *reader) u16() uint16 { return uint16(d.number(2)) }
+func (d *reader) u32() uint32 { return uint32(d.number(4)) }
+func (d *reader) u64() uint64 { return d.number(8) }
+
+func (d *reader) text() string {
+	s := string(d.take(int(d.u32())))
+	end := d.take(1)
+	d.bad = d.bad || end[0] != 0 || strings.Contains(s, "\x00")
+	return s
+}
+
+func (d *reader) texts(b *strings.Builder, name string, n uint32) {
+	for ; n > 0 && !d.bad; n-- {
+		fmt.Fprintf(b, "%s %x\n", name, d.text())
+	}
+}
+
+func (d *reader) layer(b *strings.Builder) {
+	var r lsm.Ruleset
+	if err := r.UnmarshalBinary(d.take(int(d.u32()))); err != nil {
+		d.bad = true
+		return
+	}
+	fmt.Fprintf(b, "layer %d %d %d %d\n", r.HandledFS, r.HandledNet, r.Scoped, r.Flags)
+	for _, p := range r.Paths {
+		optional := 0
+		if p.Optional {
+			optional = 1
+		}
+		fmt.Fprintf(b, "%d %d path %x\n", p.Access, optional, p.Path)
+	}
+	for _, p := range r.Ports {
+		fmt.Fprintf(b, "port %d %d\n", p.Port, p.Access)
+	}
+}
