@@ -127,7 +127,7 @@ suffixes = [".go"]
 [permissions]
 deny = ["Bash(curl *)", {tool = "edit", when = {file_path = "*.md"}}]
 [sandbox]
-require_os_sandbox = ["seccomp"]
+require_os_sandbox = ["syscalls"]
 `)
 	text := shown(t, cfg)
 	again, _, err := Load(Paths{User: write(t, "shown.toml", text)})
@@ -206,6 +206,8 @@ func TestErrors(t *testing.T) {
 		{"host", "[network]\nallow = [\"0x7f.1:80\"]\n", `write an IPv4 address as four decimal numbers`}, // R-OS-09
 		{"port of the host", "[network]\nhost_ports = [80]\n", `ports from 1024 on`},
 		{"requirement", "[sandbox]\nrequire_os_sandbox = \"yes\"\n", `true, false or a list of protections, not a text`},
+		{"protection", "[sandbox]\nrequire_os_sandbox = [\"files\", \"netwrok\"]\n", `:2:32: sandbox.require_os_sandbox[1]: protection "netwrok": there is none of that name; known are "files", "hidden", "protected", "processes", "network", "ipc", "syscalls", "privileges", "limits"; did you mean "network"?`},
+		{"a mechanism is no protection", "[sandbox]\nrequire_os_sandbox = [\"seccomp\"]\n", `:2:23: sandbox.require_os_sandbox[0]: protection "seccomp": there is none of that name; known are "files"`},
 		{"port", "[network]\nlisten = [80, 99999]\n", `99999 is no port`},
 		{"pattern", "[files]\nprotected = [\"a\", \"/etc\"]\n", `files.protected[1]: files.protected "/etc": patterns are relative`},
 		{"pattern that leaves", "[files]\nhidden = [\"../x\"]\n", `cannot leave`},
