@@ -38,7 +38,8 @@ func outside(t *testing.T, program string) (outcomes map[string]string, output s
 			version = line
 		}
 	}
-	text := fmt.Sprintf("module example.com/library\n\n%s\nrequire sandboxd v0.0.0\n\nreplace sandboxd => %s\n", version, repo)
+	const module = "module example.com/library\n\n%s\nrequire sandboxd v0.0.0\n\nreplace sandboxd => %s\n"
+	text := fmt.Sprintf(module, version, repo)
 	for name, data := range map[string][]byte{"go.mod": []byte(text), "go.sum": sums} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func outside(t *testing.T, program string) (outcomes map[string]string, output s
 //     excluded is in no payload; a digest of it tells calls apart (R-AP-03)
 //   - Row 000-22 yes (TestSession): a session approval is keyed by the tool's name, too
 //   - Row 000-23 yes (TestSession): a session approval ends with its session, and is not shared
-//   - Row 000-55 yes (TestProfile): an explicit profile is intersected with the derived one, and never grants more
+//   - Row 000-55 yes (TestProfile): an explicit profile is intersected with the derived one, never grants more
 //   - Row 000-61 yes (TestModes): a standalone package, without a framework (open question 2)
 //   - Row 000-63 yes (TestContext): run_id, session_id and the caller reach the tool
 //   - Row 001-67 yes (TestCrash): a prompt that crashes is a denial
@@ -88,8 +89,9 @@ func outside(t *testing.T, program string) (outcomes map[string]string, output s
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	outcomes, output := outside(t, "testdata/library")
-	for _, name := range []string{"TestContext", "TestOptional", "TestModes", "TestRequest", "TestDecorator", "TestPresentation",
-		"TestLazy", "TestSession", "TestGroup", "TestDeny", "TestCrash", "TestPromptError", "TestProfile"} {
+	for _, name := range []string{"TestContext", "TestOptional", "TestModes", "TestRequest", "TestDecorator",
+		"TestPresentation", "TestLazy", "TestSession", "TestGroup", "TestDeny", "TestCrash", "TestPromptError",
+		"TestProfile"} {
 		t.Run(name, func(t *testing.T) {
 			if outcomes[name] != "pass" {
 				t.Errorf("outcome %q:\n%s", outcomes[name], output)
