@@ -7,8 +7,8 @@ import (
 	"sandboxd/approval"
 )
 
-// ArgsFacts is the Facts of an approval.Context for this tool: the snapshot and
-// what cannot be said in a tool call's arguments.
+// ArgsFacts holds the Facts of an approval.Context for this tool: the snapshot, and the paths
+// that the arguments of a tool call do not carry.
 type ArgsFacts struct {
 	Facts
 	Cwd     string
@@ -16,9 +16,9 @@ type ArgsFacts struct {
 	Home    string
 }
 
-// CheckApproval judges a call whose arguments are those of an agent's shell
-// tool: "command" (a line) or "argv", and "cwd", "env", "description", "tty".
-// It implements approval.Checker.
+// CheckApproval judges a call with the arguments of an agent's shell tool: "command" (a line)
+// or "argv", and "cwd", "env", "description", "tty". It implements approval.Checker. It returns
+// an approval.BlockedError if the command is blocked, and nil if it runs unasked.
 func (t *Tool) CheckApproval(c approval.Context) (*approval.Request, error) {
 	cmd, facts, err := command(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func command(c approval.Context) (Command, Facts, error) {
 		case "env":
 			cmd.Env, ok = stringMap(value)
 		default:
-			ok = true // timeouts and the like do not decide
+			ok = true // other arguments, such as timeouts, do not affect the verdict
 		}
 		if !ok {
 			return cmd, facts, fmt.Errorf("check %q: argument %q has the type %T", c.Tool, key, value)
@@ -107,7 +107,7 @@ func stringMap(v any) (map[string]string, bool) {
 	return nil, false
 }
 
-// Request is the question that the verdict asks.
+// Request returns the approval request for the verdict.
 func (v Verdict) Request(c Command) *approval.Request {
 	r := &approval.Request{
 		Tool: toolName, Description: v.Description, Payload: v.Payload,
@@ -123,8 +123,8 @@ func (v Verdict) Request(c Command) *approval.Request {
 	return r
 }
 
-// marks are the pieces of the line that did not run unasked, as "FROM-TO" in
-// bytes, so that a prompt can set them apart.
+// marks returns the pieces of the line that do not run unasked, as "FROM-TO" in bytes, for
+// highlighting in a prompt.
 func (v Verdict) marks(c Command) string {
 	var out []string
 	for _, p := range v.Parts {
@@ -136,7 +136,7 @@ func (v Verdict) marks(c Command) string {
 	return strings.Join(out, " ")
 }
 
-// Warnings are the words that a prompt shows in red.
+// Warnings returns the words that a prompt shows in red.
 func (v Verdict) Warnings() []string {
 	var out []string
 	for _, w := range []struct {
@@ -150,7 +150,7 @@ func (v Verdict) Warnings() []string {
 	return out
 }
 
-// Text is the command as it is shown and, after a yes, as it runs.
+// Text returns the command as it is shown and, after approval, executed.
 func (c Command) Text() string {
 	if c.Line != "" {
 		return c.Line
@@ -158,8 +158,8 @@ func (c Command) Text() string {
 	return Quote(c.Argv)
 }
 
-// Refusal is the text for an agent whose command is blocked: what, why, and
-// what to do instead (R-UX-06).
+// Refusal returns the text for an agent whose command is blocked: the command, the reason and
+// the alternative (R-UX-06).
 func (v Verdict) Refusal() string {
 	var b strings.Builder
 	what := v.Why
@@ -175,12 +175,14 @@ func (v Verdict) Refusal() string {
 	if v.Rule != "" {
 		fmt.Fprintf(&b, " Decided by %s.", v.Rule)
 	}
-	b.WriteString(" No approval lifts this. Do the task without this command, or tell the user what you wanted to achieve and let them run it.")
+	b.WriteString(
+		" No approval lifts this. Do the task without this command, or tell the user what you wanted to achieve and let them run it.",
+	)
 	return b.String()
 }
 
-// Denied is the text for an agent whose command a person turned down. note is
-// what they said, or "".
+// Denied returns the text for an agent whose command a person denied. note is the person's own
+// text, or "".
 func (v Verdict) Denied(c Command, note string) string {
 	text := fmt.Sprintf("The user did not approve %q.", oneLine(c.Text()))
 	if note != "" {
@@ -189,11 +191,11 @@ func (v Verdict) Denied(c Command, note string) string {
 	if len(v.Reasons) > 0 {
 		text += " It was asked because " + strings.TrimSuffix(v.Reasons[0], ".") + "."
 	}
-	return text + " " + v.instead() + " Do not try the same thing in another spelling; ask the user how to go on."
+	return text + " " + v.alternative() + " Do not try the same thing in another spelling; ask the user how to go on."
 }
 
-// instead says what would not have asked.
-func (v Verdict) instead() string {
+// alternative returns advice on how to reach the goal without a question.
+func (v Verdict) alternative() string {
 	switch {
 	case v.Hidden:
 		return "Secrets are not for reading: work without them, or ask the user for the one value you need."

@@ -8,53 +8,53 @@ import (
 	"sandboxd/git"
 )
 
-// Command is one command as an agent asks for it.
+// Command is one command as an agent requests it.
 type Command struct {
 	// Line is the command line; Argv is used instead when Line is empty.
 	Line string
-	// Argv is a command without a shell: no word of it is expanded.
+	// Argv is a command without a shell: none of its words is expanded.
 	Argv []string
-	// Cwd is the absolute directory it would start in, symbolic links resolved. "" means
-	// unknown: what depends on it asks.
+	// Cwd is the absolute start directory with symbolic links resolved. "" means unknown:
+	// everything that depends on it asks.
 	Cwd string
-	// Project is the session's root, absolute and resolved. "" is Cwd.
+	// Project is the root of the session, absolute and resolved. "" means Cwd.
 	Project string
 	// Home is the home directory of the person. "" means unknown: ~ is never resolved.
 	Home string
-	// Env are the variables that the request asks for, not those of the daemon.
+	// Env holds the variables of the request, not those of the daemon.
 	Env map[string]string
-	// TTY says that the command gets a terminal.
+	// TTY is true if the command gets a terminal.
 	TTY bool
-	// Elsewhere says that whoever asks runs it, outside the sandbox and without
-	// what we add to what we run.
-	Elsewhere bool
-	// Description is the agent's own text. It is shown as such and decides nothing.
+	// CallerRuns is true if the caller runs the command itself, outside the sandbox and without
+	// the environment that the daemon adds.
+	CallerRuns bool
+	// Description is the agent's own text. It is shown as such and has no effect on the verdict.
 	Description string
 }
 
-// FactKind names what a fact is about.
+// FactKind is the subject of a fact.
 type FactKind string
 
 // The kinds of facts.
 const (
-	FactPath    FactKind = "path"    // where an absolute path really leads
-	FactGlob    FactKind = "glob"    // what an absolute glob pattern matches
-	FactGit     FactKind = "git"     // which programs git would run in a directory
-	FactBinary  FactKind = "binary"  // the file that a command name means
+	FactPath    FactKind = "path"    // the target of an absolute path after resolving links
+	FactGlob    FactKind = "glob"    // the matches of an absolute glob pattern
+	FactGit     FactKind = "git"     // the programs that git would run in a directory
+	FactBinary  FactKind = "binary"  // the file that a command name resolves to
 	FactContent FactKind = "content" // the hash of a file
 
-	FactMakefile FactKind = "makefile" // the names that a makefile includes
+	FactMakefile FactKind = "makefile" // the files that a makefile includes
 )
 
-// FactQuery asks for one fact. Name is an absolute path, pattern or directory,
-// or, for FactBinary, a command name.
+// FactQuery requests one fact. Name is an absolute path, pattern or directory, or, for
+// FactBinary, a command name.
 type FactQuery struct {
 	Kind FactKind `json:"kind"`
 	Name string   `json:"name"`
 }
 
-// Facts is a snapshot of the world, keyed by FactQuery.Name. A missing entry is
-// not known, and what is not known asks.
+// Facts is a snapshot of the host, keyed by FactQuery.Name. A missing entry means unknown, and
+// a command that depends on it asks.
 type Facts struct {
 	Paths    map[string]PathFact    `json:"paths,omitempty"`
 	Globs    map[string]GlobFact    `json:"globs,omitempty"`
@@ -65,53 +65,53 @@ type Facts struct {
 	Makefiles map[string]MakefileFact `json:"makefiles,omitempty"`
 }
 
-// PathFact says where a path leads. A path that does not exist has the real
-// path of its nearest existing ancestor with the rest appended.
+// PathFact is the target of a path. For a path that does not exist, Real is the real path of
+// its nearest existing ancestor with the rest appended.
 type PathFact struct {
 	Real    string `json:"real"`
 	Exists  bool   `json:"exists,omitempty"`
 	Dir     bool   `json:"dir,omitempty"`
 	Special bool   `json:"special,omitempty"` // neither a regular file nor a directory
-	Err     string `json:"err,omitempty"`     // it could not be found out
+	Err     string `json:"err,omitempty"`     // why the target is unknown
 }
 
-// MakefileFact holds the names of the files that a makefile includes or calls make for, as it spells them. Names with
-// variables are left out.
+// MakefileFact holds the names of the files that a makefile includes or runs make on, as
+// written there. Names with variables are omitted.
 type MakefileFact struct {
 	Includes []string `json:"includes,omitempty"`
 }
 
-// GlobFact holds the real paths of what a pattern matches now. Cut says that
-// there are more than were listed.
+// GlobFact holds the real paths of the current matches of a pattern. Cut is true if the list is
+// incomplete.
 type GlobFact struct {
 	Real []string `json:"real,omitempty"`
 	Cut  bool     `json:"cut,omitempty"`
 	Err  string   `json:"err,omitempty"`
 }
 
-// GitFact says what git would do besides reading, in a directory.
+// GitFact describes the programs that a reading git command would run in a directory.
 type GitFact struct {
-	// Repository is false where git finds none.
+	// Repository is false if the directory belongs to no repository.
 	Repository bool   `json:"repository,omitempty"`
 	Dir        string `json:"dir,omitempty"`      // the git directory
 	Worktree   string `json:"worktree,omitempty"` // "" for a bare repository
-	// Programs are the configuration keys in force that name a program which
-	// reading commands run, with where they stand.
+	// Programs are the effective configuration keys that name a program which a reading command
+	// runs, with their origin.
 	Programs []git.Use `json:"programs,omitempty"`
 	// Hooks are the directories in which git may look for hooks.
 	Hooks []string `json:"hooks,omitempty"`
-	// Drivers are attribute drivers with a program that no attribute file
-	// selects; they are switched off by environment.
+	// Drivers are attribute drivers with a program that no attribute file selects. The environment
+	// disables them.
 	Drivers []string `json:"drivers,omitempty"`
-	// Err says why it could not be found out; git then asks.
+	// Err is the reason why the facts are unknown; git then asks.
 	Err string `json:"err,omitempty"`
 }
 
-// BinaryFact is the file that a command name means on the search path.
+// BinaryFact is the file that a command name resolves to on the search path.
 type BinaryFact struct {
-	Path     string `json:"path,omitempty"`     // absolute; "" when there is none
+	Path     string `json:"path,omitempty"`     // absolute; "" if not found
 	Real     string `json:"real,omitempty"`     // Path with links resolved
-	Writable bool   `json:"writable,omitempty"` // someone other than root can replace it
+	Writable bool   `json:"writable,omitempty"` // a user other than root can replace it
 }
 
 // ContentFact is the content of a file at one moment.
@@ -121,9 +121,10 @@ type ContentFact struct {
 	Err    string `json:"err,omitempty"`
 }
 
-// Digest changes when any fact does; it is part of what a decision is bound to.
+// Digest returns a hash that changes with every fact. A decision is bound to it. It returns ""
+// if f cannot be encoded.
 func (f Facts) Digest() string {
-	b, err := json.Marshal(f) // maps are written in the order of their keys
+	b, err := json.Marshal(f) // encoding/json sorts the keys of maps
 	if err != nil {
 		return ""
 	}

@@ -9,37 +9,40 @@ import (
 	"sandboxd/shell/pattern"
 )
 
-// covers says whether words of the configuration that permit a call also cover the rest of it: no further word brings
-// code, a program or a file along, and it runs in the project's root, the directory that a rule is written for.
-// sandboxes are those of a rule's paths, which it is written for, too. anywhere: another condition names the directory.
-func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandboxes []string, anywhere bool) bool {
+// covers reports whether the words of a rule or permission that match the start of a call also
+// cover the rest of it. They do if no further word names code, a program or a file, and the
+// call runs in the project's root, for which the rule is written, or in one of the rule's
+// sandboxes. cwdGiven is true if another condition matches the directory; then any directory is
+// covered.
+func (j *judging) covers(c *analysis.Call, words pattern.Words, by string, sandboxes []string, cwdGiven bool) bool {
 	state := j.calls[c]
 	if state.use != nil {
-		return true // it only reads, wherever it runs
+		return true // it only reads, in any directory
 	}
 	argv, _ := c.Argv()
 	kinds := carried.All
 	if len(sandboxes) > 0 {
-		kinds &^= carried.File // every path has been found to lie in them
+		kinds &^= carried.File // inSandboxes has checked every path
 	}
 	for _, w := range carried.Find(argv, kinds, words.Spelled) {
 		if w.IfFile == "" || j.isFile(c, w.IfFile) {
-			state.uncovered = orElse(state.uncovered, by+" allows it, but "+oneLine(w.Why()))
+			state.uncoveredWhy = orElse(state.uncoveredWhy, by+" allows it, but "+oneLine(w.Why()))
 			return false
 		}
 	}
-	if anywhere || carried.Placeless(argv) || j.inRoot(c, argv, sandboxes) {
+	if cwdGiven || carried.Placeless(argv) || j.inRoot(c, argv, sandboxes) {
 		return true
 	}
 	where := "a directory that is not known"
 	if !c.Dirs.Unknown && len(c.Dirs.Paths) > 0 {
 		where = j.cmd.show(c.Dirs.Paths[0])
 	}
-	state.uncovered = orElse(state.uncovered, by+" is for the project's root, and this runs in "+where)
+	state.uncoveredWhy = orElse(state.uncoveredWhy, by+" is for the project's root, and this runs in "+where)
 	return false
 }
 
-// inRoot says whether a call runs in the project's root, or in one of the sandboxes; git, in the root's repository.
+// inRoot reports whether a call runs in the project's root or in one of the sandboxes. For git,
+// any directory of the root's repository is in the root.
 func (j *judging) inRoot(c *analysis.Call, argv []string, sandboxes []string) bool {
 	root := path.Clean(j.cmd.project())
 	if c.Dirs.Unknown || len(c.Dirs.Paths) == 0 {
@@ -58,7 +61,7 @@ func (j *judging) inRoot(c *analysis.Call, argv []string, sandboxes []string) bo
 	return true
 }
 
-// sameRepository says whether git uses the same repository in two directories.
+// sameRepository reports whether git uses the same repository in two directories.
 func (j *judging) sameRepository(a, b string) bool {
 	one, ok := j.facts.Git[a]
 	two, also := j.facts.Git[b]
@@ -72,7 +75,7 @@ func (j *judging) sameRepository(a, b string) bool {
 		one.Worktree == two.Worktree
 }
 
-// isFile says whether a name means a regular file where a call runs, or might.
+// isFile reports whether name is, or may be, a regular file in a directory of the call.
 func (j *judging) isFile(c *analysis.Call, name string) bool {
 	if len(name) > 4096 {
 		return true

@@ -7,9 +7,8 @@ import (
 	"sandboxd/shell/danger"
 )
 
-// glance looks at one of too many commands: only at what forbids it and at
-// what is dangerous about it.
-func (j *judging) glance(c *analysis.Call) {
+// judgeBriefly checks one call of a line with too many calls, for denials and dangers only.
+func (j *judging) judgeBriefly(c *analysis.Call) {
 	state := &callState{}
 	j.calls[c] = state
 	f := finding{decision: Ask, offset: c.Offset, end: c.End}
@@ -28,15 +27,22 @@ func (j *judging) glance(c *analysis.Call) {
 	state.decision = Ask
 }
 
-// dangers adds what is dangerous about a call. An operator's rule that spells
-// the command out word for word stands above it.
+// dangers adds the dangers of a call. An operator's rule that spells the command out word for
+// word overrides them.
 func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
 	if danger.Deletes(c) {
 		j.verdict.Delete = true
 	}
 	if f.decision != Auto && danger.CodeFromInput(c) && !inputInLine(c) {
 		j.verdict.Unseen = true
-		j.add(finding{decision: Ask, why: "what it runs comes from its input, which is not shown here", rule: "code from its input", offset: c.Offset, end: c.End, text: f.text})
+		j.add(finding{
+			decision: Ask,
+			why:      "what it runs comes from its input, which is not shown here",
+			rule:     "code from its input",
+			offset:   c.Offset,
+			end:      c.End,
+			text:     f.text,
+		})
 	}
 	found := danger.Call(c)
 	if len(found) == 0 || f.decision == Block {
@@ -50,20 +56,30 @@ func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
 	}
 	j.verdict.Danger = true
 	for _, d := range found {
-		j.add(finding{decision: Ask, why: d.Why, rule: "dangerous: " + d.Name, risk: RiskHigh, offset: c.Offset, end: c.End, text: f.text})
+		j.add(finding{
+			decision: Ask,
+			why:      d.Why,
+			rule:     "dangerous: " + d.Name,
+			risk:     RiskHigh,
+			offset:   c.Offset,
+			end:      c.End,
+			text:     f.text,
+		})
 	}
 	if f.decision == Auto {
 		f.decision = Ask
 	}
 }
 
-// inputInLine says whether a call's input stands in the line.
+// inputInLine reports whether the input of a call is a literal here-document or here-string of
+// the line.
 func inputInLine(c *analysis.Call) bool {
-	return len(c.Redirs) > 0 && c.Redirs[len(c.Redirs)-1].Kind == analysis.RedirText && c.Redirs[len(c.Redirs)-1].Target.Kind == analysis.Literal
+	return len(c.Redirs) > 0 && c.Redirs[len(c.Redirs)-1].Kind == analysis.RedirText &&
+		c.Redirs[len(c.Redirs)-1].Target.Kind == analysis.Literal
 }
 
-// spelledOut says whether an operator's rule or permission names a dangerous
-// command word for word.
+// spelledOut reports whether an operator's rule or permission names a dangerous command word
+// for word.
 func (j *judging) spelledOut(c *analysis.Call) bool {
 	for _, r := range j.tool.rules {
 		if r.Operator && r.permissive() && r.words.Spells(c.Args) {
@@ -78,16 +94,29 @@ func (j *judging) spelledOut(c *analysis.Call) bool {
 	return false
 }
 
-// wholeLine looks at what no single command shows.
+// wholeLine checks the dangers that no single command shows.
 func (j *judging) wholeLine() {
 	if j.script.Cut {
-		j.verdict.Danger = true // nobody knows what the rest is
+		j.verdict.Danger = true // the rest is unknown
 	}
-	if j.many {
-		j.add(finding{decision: Ask, why: fmt.Sprintf("more than %d commands, which are not judged one by one", maxCalls), rule: "too long", end: len(j.script.Text), text: oneLine(j.script.Text)})
+	if j.tooMany {
+		j.add(finding{
+			decision: Ask,
+			why:      fmt.Sprintf("more than %d commands, which are not judged one by one", maxCalls),
+			rule:     "too long",
+			end:      len(j.script.Text),
+			text:     oneLine(j.script.Text),
+		})
 	}
 	for _, d := range danger.Line(j.script) {
 		j.verdict.Danger = true
-		j.add(finding{decision: Ask, why: d.Why, rule: "dangerous: " + d.Name, risk: RiskHigh, end: len(j.script.Text), text: j.source(0, len(j.script.Text))})
+		j.add(finding{
+			decision: Ask,
+			why:      d.Why,
+			rule:     "dangerous: " + d.Name,
+			risk:     RiskHigh,
+			end:      len(j.script.Text),
+			text:     j.source(0, len(j.script.Text)),
+		})
 	}
 }

@@ -20,7 +20,7 @@ func orElse(s, other string) string {
 
 func pathArg(text string) safelist.PathArg { return safelist.PathArg{Text: text} }
 
-// decide makes one verdict of all findings.
+// decide combines all findings into one verdict.
 func (j *judging) decide() {
 	v := &j.verdict
 	slices.SortStableFunc(j.findings, func(a, b finding) int { return cmp.Compare(a.offset, b.offset) })
@@ -55,7 +55,7 @@ func (j *judging) decide() {
 			v.Run = Execution{}
 		}
 	}
-	if v.Decision == Auto && v.Sandboxed && j.cmd.Elsewhere {
+	if v.Decision == Auto && v.Sandboxed && j.cmd.CallerRuns {
 		v.Decision, v.Rule = Ask, "outside the sandbox"
 		v.Why = "it is harmless only inside the sandbox, and whoever asks runs it outside"
 	}
@@ -94,7 +94,7 @@ func heavier(a, b finding) bool {
 	return a.risk > b.risk
 }
 
-// network is the widest that any part's rule gives.
+// network returns the widest network of the rules that match, of all parts.
 func (j *judging) network() string {
 	order := []string{"none", "loopback", "allowlist", "full"}
 	if len(j.networks) == 0 {
@@ -119,9 +119,9 @@ func (j *judging) paths() {
 	j.verdict.Paths = slices.Compact(j.verdict.Paths)
 }
 
-// again says whether the same was found before of the same piece of text: a
-// loop that is unrolled has its body several times.
-func again(before []finding, f finding) bool {
+// duplicate reports whether f repeats an earlier finding about the same text. The body of an
+// unrolled loop is judged several times.
+func duplicate(before []finding, f finding) bool {
 	for i := len(before) - 1; i >= 0 && before[i].offset == f.offset; i-- {
 		if before[i] == f {
 			return true
@@ -130,11 +130,11 @@ func again(before []finding, f finding) bool {
 	return false
 }
 
-// parts explains the line piece by piece.
+// parts lists the findings of the line in order, with their positions.
 func (j *judging) parts() {
-	line, start, at := 1, 0, 0 // the findings are in the order of the text
+	line, start, at := 1, 0, 0 // the findings are sorted by offset
 	for i, f := range j.findings {
-		if again(j.findings[:i], f) {
+		if duplicate(j.findings[:i], f) {
 			continue
 		}
 		for ; at < min(f.offset, len(j.script.Text)); at++ {
@@ -143,7 +143,10 @@ func (j *judging) parts() {
 			}
 		}
 		col := f.offset - start + 1
-		j.verdict.Parts = append(j.verdict.Parts, Part{Text: f.text, Offset: f.offset, Line: line, Col: col, Decision: f.decision, Why: f.why, Rule: f.rule})
+		j.verdict.Parts = append(
+			j.verdict.Parts,
+			Part{Text: f.text, Offset: f.offset, Line: line, Col: col, Decision: f.decision, Why: f.why, Rule: f.rule},
+		)
 	}
 }
 
@@ -166,7 +169,7 @@ func (j *judging) risk() {
 	}
 }
 
-// reasons lists why it asks, worst first, each once.
+// reasons lists the distinct reasons to ask, worst first.
 func (j *judging) reasons(worst int) {
 	type reason struct {
 		text string

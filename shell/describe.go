@@ -9,22 +9,34 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// verbs describe common commands in words; %s stands for the operands.
+// verbs maps common commands to descriptions; %s is replaced by the operands.
 var verbs = map[string]string{
-	"rm": "Delete %s", "rmdir": "Delete the directory %s", "unlink": "Delete %s", "shred": "Destroy %s", "mkdir": "Make the directory %s", "touch": "Create or touch %s",
-	"cp": "Copy %s", "mv": "Move %s", "ln": "Link %s", "chmod": "Change the mode of %s", "chown": "Change the owner of %s", "tee": "Write its input to %s",
-	"curl": "Use the network: curl %s", "wget": "Use the network: wget %s", "ssh": "Log in on another machine: ssh %s", "scp": "Copy to or from another machine: scp %s", "rsync": "Synchronise %s",
-	"kill": "Signal process %s", "pkill": "Signal processes named %s", "killall": "Signal processes named %s", "make": "Run the Makefile: make %s", "sudo": "As another user: %s",
-	"npm install": "Install npm packages %s", "npm i": "Install npm packages %s", "npm ci": "Install npm packages %s", "npm publish": "Publish to the npm registry %s", "pip install": "Install Python packages %s", "pip3 install": "Install Python packages %s",
-	"apt install": "Install system packages %s", "apt-get install": "Install system packages %s", "brew install": "Install packages %s", "cargo install": "Install crates %s", "go get": "Fetch Go modules %s", "go install": "Install Go programs %s",
-	"git push": "Push to a remote: git push %s", "git pull": "Fetch and merge from a remote: git pull %s", "git fetch": "Fetch from a remote: git fetch %s", "git clone": "Clone a repository: git clone %s", "git commit": "Commit: git commit %s",
-	"git add": "Stage %s", "git reset": "Reset: git reset %s", "git checkout": "Check out %s", "git clean": "Delete untracked files: git clean %s", "git rebase": "Rebase: git rebase %s", "git merge": "Merge %s", "git stash": "Put changes aside: git stash %s",
+	"rm": "Delete %s", "rmdir": "Delete the directory %s", "unlink": "Delete %s", "shred": "Destroy %s",
+	"mkdir": "Make the directory %s", "touch": "Create or touch %s",
+	"cp": "Copy %s", "mv": "Move %s", "ln": "Link %s", "chmod": "Change the mode of %s",
+	"chown": "Change the owner of %s", "tee": "Write its input to %s",
+	"curl": "Use the network: curl %s", "wget": "Use the network: wget %s", "ssh": "Log in on another machine: ssh %s",
+	"scp": "Copy to or from another machine: scp %s", "rsync": "Synchronise %s",
+	"kill": "Signal process %s", "pkill": "Signal processes named %s", "killall": "Signal processes named %s",
+	"make": "Run the Makefile: make %s", "sudo": "As another user: %s",
+	"npm install": "Install npm packages %s", "npm i": "Install npm packages %s", "npm ci": "Install npm packages %s",
+	"npm publish": "Publish to the npm registry %s", "pip install": "Install Python packages %s",
+	"pip3 install": "Install Python packages %s",
+	"apt install":  "Install system packages %s", "apt-get install": "Install system packages %s",
+	"brew install": "Install packages %s", "cargo install": "Install crates %s", "go get": "Fetch Go modules %s",
+	"go install": "Install Go programs %s",
+	"git push":   "Push to a remote: git push %s", "git pull": "Fetch and merge from a remote: git pull %s",
+	"git fetch": "Fetch from a remote: git fetch %s", "git clone": "Clone a repository: git clone %s",
+	"git commit": "Commit: git commit %s",
+	"git add":    "Stage %s", "git reset": "Reset: git reset %s", "git checkout": "Check out %s",
+	"git clean": "Delete untracked files: git clean %s", "git rebase": "Rebase: git rebase %s", "git merge": "Merge %s",
+	"git stash":  "Put changes aside: git stash %s",
 	"docker run": "Run a container: %s", "docker exec": "Run in a container: %s",
 }
 
-const shown = 160 // characters of a command in a description
+const maxShown = 160 // in characters of a command
 
-// describe writes one line that a person understands at a glance.
+// describe sets the one-line description of the command.
 func (j *judging) describe() {
 	v := &j.verdict
 	asking, text := 0, ""
@@ -34,11 +46,11 @@ func (j *judging) describe() {
 			continue
 		}
 		if len(c.Via) > 0 && asking > 0 {
-			continue // what a wrapper runs is part of the wrapper's text
+			continue // the text of the wrapper includes it
 		}
 		asking++
 		if asking == 1 {
-			text = orElse(state.described, sentence(c))
+			text = orElse(state.description, sentence(c))
 		}
 	}
 	total := 0
@@ -66,7 +78,7 @@ func (j *judging) describe() {
 	}
 }
 
-// sentence describes one call.
+// sentence returns the description of one call.
 func sentence(c *analysis.Call) string {
 	name := base(c.Name())
 	args := c.Args[1:]
@@ -92,20 +104,20 @@ func sentence(c *analysis.Call) string {
 	return oneLine(strings.TrimRight(strings.TrimSpace(strings.Replace(format, "%s", strings.Join(words, " "), 1)), ": "))
 }
 
-// oneLine makes text fit into one line, saying what was left out. Control
-// characters are the renderer's business, line ends are shown here.
+// oneLine shortens text to one line and states the number of omitted lines or characters. The
+// renderer escapes control characters.
 func oneLine(s string) string {
 	s = strings.TrimSpace(s)
 	if lines := strings.Count(s, "\n"); lines > 0 {
 		first, _, _ := strings.Cut(s, "\n")
 		s = strings.TrimSpace(first) + " … (" + strconv.Itoa(lines+1) + " lines)"
 	}
-	if len(s) <= shown {
+	if len(s) <= maxShown {
 		return s
 	}
 	at := 0
 	for i := range s {
-		if at == shown {
+		if at == maxShown {
 			return s[:i] + fmt.Sprintf("… (%d more characters)", utf8.RuneCountInString(s[i:]))
 		}
 		at++

@@ -7,8 +7,7 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// execution writes what runs. It is false where the words cannot be written
-// again without guessing.
+// execution sets Verdict.Run. It returns false if the words cannot be written as literals.
 func (j *judging) execution() bool {
 	if c, ok := j.script.Single(); ok && !j.inShell(c) {
 		args, ok := j.words(c)
@@ -30,14 +29,14 @@ func (j *judging) execution() bool {
 	return ok
 }
 
-// inShell says whether bash itself must run a call.
+// inShell reports whether bash itself must run a call.
 func (j *judging) inShell(c *analysis.Call) bool {
 	state := j.calls[c]
 	return state == nil || state.builtin
 }
 
-// words writes the words of one call: the program's file, git's own
-// precautions, and globs in a form that no option can come out of.
+// words returns the words of one call to run: the program's file, the precautions for git, and
+// globs in a form that cannot yield an option.
 func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 	state := j.calls[c]
 	if state == nil || state.decision != Auto || len(c.Args) == 0 {
@@ -86,8 +85,8 @@ func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 	return args, true
 }
 
-// globStart is what keeps the matches of a glob from being read as options: "--"
-// before it, "./" joined to it, or nothing where it begins with a letter.
+// globStart returns the prefix that keeps the matches of a glob from being read as options:
+// "--" before it, "./" joined to it, or "" if it begins with a letter.
 func globStart(use *safelist.Use, w *analysis.Word, i int) string {
 	switch {
 	case strings.IndexByte("*?[", w.Text[0]) < 0:
@@ -100,8 +99,8 @@ func globStart(use *safelist.Use, w *analysis.Word, i int) string {
 	return "--"
 }
 
-// file is what stands for the name of a call: the absolute file, or the name
-// where bash runs it itself or no such file exists.
+// file returns the program of a call: its absolute path, or its name if bash runs it itself or
+// no such file exists. It returns false if that is unknown.
 func (j *judging) file(c *analysis.Call, state *callState) (string, bool) {
 	name := c.Name()
 	if name == "" {
@@ -117,7 +116,7 @@ func (j *judging) file(c *analysis.Call, state *callState) (string, bool) {
 	return orElse(fact.Path, name), true
 }
 
-// wrapped writes a wrapper and what it runs.
+// wrapped returns the words of a wrapper and of the command that it runs.
 func (j *judging) wrapped(c *analysis.Call, state *callState) ([]analysis.Arg, bool) {
 	if c.Script != nil {
 		script, ok := c.Script.Write(j.words)
@@ -155,7 +154,7 @@ func literal(words ...string) []analysis.Arg {
 	return out
 }
 
-// quote writes words for showing: bare where that is clear, quoted elsewhere.
+// quote joins words for display. It quotes only the words that need it.
 func quote(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {

@@ -9,28 +9,33 @@ import (
 	"sandboxd/shell/danger"
 )
 
-// scripts are the files that a command executes by custom, without naming them.
+// scripts maps a command to the files that it executes by convention, without naming them.
 var scripts = map[string][]string{
 	"make": {"GNUmakefile", "makefile", "Makefile"}, "gmake": {"GNUmakefile", "makefile", "Makefile"},
-	"npm": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"}, "deno": {"deno.json", "deno.jsonc"},
-	"rake": {"Rakefile"}, "just": {"justfile", "Justfile"}, "task": {"Taskfile.yml"}, "tox": {"tox.ini"}, "nox": {"noxfile.py"}, "invoke": {"tasks.py"},
+	"npm": {"package.json"}, "yarn": {"package.json"}, "pnpm": {"package.json"}, "bun": {"package.json"},
+	"deno": {"deno.json", "deno.jsonc"},
+	"rake": {"Rakefile"}, "just": {"justfile", "Justfile"}, "task": {"Taskfile.yml"}, "tox": {"tox.ini"},
+	"nox": {"noxfile.py"}, "invoke": {"tasks.py"},
 	"pytest": {"conftest.py"}, "ninja": {"build.ninja"}, "gulp": {"gulpfile.js"}, "grunt": {"Gruntfile.js"},
 }
 
-// runners execute files that stand anywhere among their words.
+// runners lists commands that execute files named in any of their arguments.
 var runners = []string{
-	"make", "gmake", "ninja", "cmake", "just", "task", "rake", "npm", "yarn", "pnpm", "npx", "pnpx", "bun", "bunx", "deno", "tsx", "ts-node", "zx", "gulp", "grunt", "jest", "vitest", "mocha",
-	"uv", "poetry", "pipenv", "pdm", "hatch", "pytest", "tox", "nox", "invoke", "go", "cargo", "awk", "gawk", "mawk", "nawk", "sed", "jq", "yq", "ed", "ex", "vi", "vim", "nvim", "emacs", "expect", "gdb",
-	"sqlite3", "psql", "mysql", "julia", "elixir", "runghc", "swift", "java", "groovy", "scala", "dotnet", "ansible-playbook", "terraform", "tofu", "bc", "dc", "m4", "gnuplot", "octave",
+	"make", "gmake", "ninja", "cmake", "just", "task", "rake", "npm", "yarn", "pnpm", "npx", "pnpx", "bun", "bunx",
+	"deno", "tsx", "ts-node", "zx", "gulp", "grunt", "jest", "vitest", "mocha",
+	"uv", "poetry", "pipenv", "pdm", "hatch", "pytest", "tox", "nox", "invoke", "go", "cargo", "awk", "gawk", "mawk",
+	"nawk", "sed", "jq", "yq", "ed", "ex", "vi", "vim", "nvim", "emacs", "expect", "gdb",
+	"sqlite3", "psql", "mysql", "julia", "elixir", "runghc", "swift", "java", "groovy", "scala", "dotnet",
+	"ansible-playbook", "terraform", "tofu", "bc", "dc", "m4", "gnuplot", "octave",
 }
 
-// maxExecuted bounds the words of a command that are looked at as files.
+// maxExecuted is the maximum number of words of a command that are checked as files.
 const maxExecuted = 50
 
-// executed finds the project files that the line executes or hands to an
-// interpreter, with their hashes. Where that is not known, a yes counts once.
-func (j *judging) executed() map[string]any {
-	if j.many { // dangerous or not, it is asked about as it stands
+// executedFiles returns the hashes of the project files that the line executes or passes to an
+// interpreter. If they are not all known, an approval is valid once.
+func (j *judging) executedFiles() map[string]any {
+	if j.tooMany { // a line with too many commands always asks
 		j.verdict.Unseen = true
 		return nil
 	}
@@ -43,27 +48,27 @@ func (j *judging) executed() map[string]any {
 		for _, name := range names {
 			paths, _ := c.Dirs.Resolve(name)
 			for _, abs := range paths {
-				j.hashed(out, path.Clean(abs))
+				j.addHash(out, path.Clean(abs))
 			}
 		}
 		if state := j.calls[c]; state.decision != Auto && !state.transparent && len(c.Args) > 0 && state.use == nil {
-			for _, abs := range j.obeyed(c, names) {
-				j.hashed(out, abs)
+			for _, abs := range j.configFiles(c, names) {
+				j.addHash(out, abs)
 			}
 		}
 	}
 	return out
 }
 
-// hashed adds the hash of a file of the project, where there is one.
-func (j *judging) hashed(out map[string]any, abs string) {
+// addHash adds the hash of a file of the project to out, if the file exists.
+func (j *judging) addHash(out map[string]any, abs string) {
 	if !within(abs, j.cmd.project()) {
 		return
 	}
 	fact, ok := j.facts.Contents[abs]
 	switch {
 	case !ok:
-		j.also(FactContent, abs)
+		j.needForPayload(FactContent, abs)
 	case fact.Err != "":
 		out[abs] = "unreadable: " + fact.Err
 		j.verdict.Unseen = true
@@ -79,8 +84,8 @@ func appendQuery(list []FactQuery, q FactQuery) []FactQuery {
 	return append(list, q)
 }
 
-// executedBy names the files that a call may execute; those that do not exist
-// are no matter. known is false where it executes what its words do not tell.
+// executedBy returns the names of the files that a call may execute. They need not exist. known
+// is false if the call executes code that its words do not name.
 func executedBy(c *analysis.Call) (files []string, known bool) {
 	name := c.Name()
 	if name == "" {
@@ -104,7 +109,7 @@ func executedBy(c *analysis.Call) (files []string, known bool) {
 	return append(files, given...), known
 }
 
-// namedFiles are the words, and the values joined to options, that may be files.
+// namedFiles returns the words, and the values joined to options, that may be files.
 func namedFiles(words []analysis.Word) []string {
 	var out []string
 	for _, w := range words[:min(len(words), maxExecuted)] {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Explain writes the verdict for a person at a terminal: the decision, then the
-// line piece by piece with what decided each, and where it stands.
+// Explain formats the verdict for a terminal: the decision, then each piece of the line with
+// its position and the rule that decided it.
 func (v Verdict) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", v.Decision, v.Why)

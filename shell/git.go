@@ -12,38 +12,43 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// gitEnv is what every git command that runs unasked runs with: no locks, no
-// pager, no prompts, no fetching of missing objects, no tracing into files.
+// gitEnv is the environment of every git command that runs unasked: no locks, no pager, no
+// prompts, no fetching of missing objects, no tracing into files.
 var gitEnv = map[string]string{
 	"GIT_OPTIONAL_LOCKS": "0", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
 	"GIT_TRACE2": "0", "GIT_TRACE2_EVENT": "0", "GIT_TRACE2_PERF": "0", "GIT_ALLOW_PROTOCOL": "none",
 }
 
-// gitUnset are variables that choose another repository, configuration or program.
+// gitUnset lists variables that select another repository, configuration or program.
 var gitUnset = []string{
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES",
-	"GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
-	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PROXY_COMMAND", "GIT_ATTR_SOURCE", "GIT_ATTR_NOSYSTEM", "GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PACKET", "GIT_REDIRECT_STDOUT", "GIT_REDIRECT_STDERR", "GIT_REDIRECT_STDIN",
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES",
+	"GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+	"GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
+	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PROXY_COMMAND",
+	"GIT_ATTR_SOURCE", "GIT_ATTR_NOSYSTEM", "GIT_TRACE", "GIT_TRACE_SETUP", "GIT_TRACE_PACKET", "GIT_REDIRECT_STDOUT",
+	"GIT_REDIRECT_STDERR", "GIT_REDIRECT_STDIN",
 }
 
-// git judges what the repository's configuration makes a reading git command run.
-func (j *judging) git(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f *finding) {
+// judgeGit judges the programs that the repository's configuration makes a reading git command
+// run.
+func (j *judging) judgeGit(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f *finding) {
 	if f.decision != Auto || use.Entry.Name == "git version" {
 		return
 	}
 	if dirs.Unknown || len(dirs.Paths) == 0 {
-		f.stop(RiskNormal, "which repository it would look at is not known")
+		f.ask(RiskNormal, "which repository it would look at is not known")
 		return
 	}
 	sub := strings.TrimPrefix(use.Entry.Name, "git ")
-	if j.committed(sub, use, f); f.decision != Auto {
+	if j.askForCommitted(sub, use, f); f.decision != Auto {
 		return
 	}
 	var drivers []string
 	for _, dir := range dirs.Paths {
 		if !j.at(dir, false).inside {
 			j.verdict.Outside = true
-			f.stop(RiskNormal, "the repository's configuration can name programs, and "+j.cmd.show(dir)+" is outside the project")
+			f.ask(RiskNormal, "the repository's configuration can name programs, and "+j.cmd.show(dir)+" is outside the project")
 			return
 		}
 		fact, ok := j.facts.Git[dir]
@@ -52,12 +57,12 @@ func (j *judging) git(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f
 			j.need(FactGit, dir)
 			continue
 		case fact.Err != "":
-			f.stop(RiskNormal, "the repository's configuration could not be read: "+fact.Err)
+			f.ask(RiskNormal, "the repository's configuration could not be read: "+fact.Err)
 			return
 		}
 		for _, p := range fact.Programs {
-			if (len(p.Only) == 0 || slices.Contains(p.Only, sub)) && (!p.Quieted || j.cmd.Elsewhere) {
-				f.stop(RiskHigh, fmt.Sprintf("git would run %q (%s in %s)", p.Value, p.Key, j.cmd.show(p.Origin)))
+			if (len(p.Only) == 0 || slices.Contains(p.Only, sub)) && (!p.Quieted || j.cmd.CallerRuns) {
+				f.ask(RiskHigh, fmt.Sprintf("git would run %q (%s in %s)", p.Value, p.Key, j.cmd.show(p.Origin)))
 				return
 			}
 		}
@@ -70,7 +75,7 @@ func (j *judging) git(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f
 	j.gitEnvironment(sub, drivers)
 }
 
-// gitEnvironment switches off, by environment, what could still name a program.
+// gitEnvironment sets variables that disable every remaining program of the configuration.
 func (j *judging) gitEnvironment(sub string, drivers []string) {
 	for k, v := range gitEnv {
 		j.setEnv(k, v)
@@ -79,14 +84,20 @@ func (j *judging) gitEnvironment(sub string, drivers []string) {
 		j.unset(k)
 	}
 	if sub == "config" {
-		return // it runs nothing, and is to show what is configured
+		return // it runs no program, and must show the real configuration
 	}
 	settings := slices.Clone(git.Forced)
 	slices.Sort(drivers)
 	for _, d := range drivers {
 		switch {
 		case strings.HasPrefix(d, "filter."):
-			settings = append(settings, [2]string{d + ".clean", ""}, [2]string{d + ".smudge", ""}, [2]string{d + ".process", ""}, [2]string{d + ".required", "false"})
+			settings = append(
+				settings,
+				[2]string{d + ".clean", ""},
+				[2]string{d + ".smudge", ""},
+				[2]string{d + ".process", ""},
+				[2]string{d + ".required", "false"},
+			)
 		case strings.HasPrefix(d, "diff."):
 			settings = append(settings, [2]string{d + ".textconv", ""})
 		}
@@ -99,9 +110,16 @@ func (j *judging) gitEnvironment(sub string, drivers []string) {
 	j.setEnv("GIT_CONFIG_COUNT", strconv.Itoa(len(settings)))
 }
 
-// gitShows are the sub-commands that take the options by which git ignores
-// external diff programs and conversions.
-var gitShows = []string{"git diff", "git log", "git show", "git whatchanged", "git diff-tree", "git diff-index", "git diff-files"}
+// gitShows lists the sub-commands that accept --no-ext-diff and --no-textconv.
+var gitShows = []string{
+	"git diff",
+	"git log",
+	"git show",
+	"git whatchanged",
+	"git diff-tree",
+	"git diff-index",
+	"git diff-files",
+}
 
 func gitQuiet(use *safelist.Use) []string {
 	if !slices.Contains(gitShows, use.Entry.Name) {

@@ -11,9 +11,9 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// tops returns the directories that a path of git's can be relative to: those
-// of the call, and the top of the work tree of each.
-func (j *judging) tops(dirs analysis.Dirs) analysis.Dirs {
+// gitBases returns the directories that a git path can be relative to: those of the call, and
+// the top of the work tree of each.
+func (j *judging) gitBases(dirs analysis.Dirs) analysis.Dirs {
 	for _, dir := range dirs.Paths {
 		if top := j.facts.Git[dir].Worktree; top != "" && top != dir {
 			dirs.Paths = append(dirs.Paths[:len(dirs.Paths):len(dirs.Paths)], top)
@@ -22,24 +22,23 @@ func (j *judging) tops(dirs analysis.Dirs) analysis.Dirs {
 	return dirs
 }
 
-// pathspec makes a finding ask where a pathspec with wildcards can name a file
-// that holds secrets. One that names everything below a directory, or every file
-// of a kind, does not.
+// pathspec makes a finding ask if a pathspec with wildcards can match a file with secrets. A
+// pathspec that matches everything below a directory, or every file of a type, does not count.
 func (j *judging) pathspec(p safelist.PathArg, f *finding) {
 	for _, name := range j.tool.places.examples {
 		if specNames(strings.ToLower(p.Text), strings.ToLower(name)) {
 			j.verdict.Hidden = true
-			f.stop(RiskHigh, "the pathspec "+p.Text+" names files like "+name+", which hold secrets")
+			f.ask(RiskHigh, "the pathspec "+p.Text+" names files like "+name+", which hold secrets")
 			return
 		}
 	}
 }
 
-// set is a bracket expression of a pathspec.
+// set matches a bracket expression of a pathspec.
 var set = regexp.MustCompile(`\[[!^]?\]?(\[:[a-z]+:\]|\\.|[^\]])*\]`)
 
-// specNames reports whether a pathspec can match a file of that name in some
-// directory (gitglossary(7), pathspec): its wildcards match "/", too.
+// specNames reports whether a pathspec can match a file named name in some directory. The
+// wildcards of a pathspec match "/" too (gitglossary(7), pathspec).
 func specNames(spec, name string) bool {
 	spec = set.ReplaceAllString(spec, "?")
 	for i := range len(spec) {
@@ -57,8 +56,8 @@ func specNames(spec, name string) bool {
 	return false
 }
 
-// examples returns a name for each pattern of secrets that stands for a name,
-// and for each that the configuration hides.
+// examples returns one matching file name for each built-in pattern of secrets that is a name,
+// and for each pattern that the configuration hides.
 func examples(hidden []string) []string {
 	var out []string
 	add := func(p string) {
@@ -81,21 +80,21 @@ func examples(hidden []string) []string {
 	return out
 }
 
-// committed makes a finding ask where the configuration hides files and git
-// would show contents from its objects, in which they can be, too.
-func (j *judging) committed(sub string, use *safelist.Use, f *finding) {
+// askForCommitted makes a finding ask if the configuration hides files and git would print
+// contents from its objects. These may include hidden files.
+func (j *judging) askForCommitted(sub string, use *safelist.Use, f *finding) {
 	if f.decision != Auto || len(j.tool.config.Hidden) == 0 || !printsContents(sub, use) {
 		return
 	}
 	j.verdict.Hidden = true
-	f.stop(RiskHigh, "it shows committed contents, perhaps of files that the configuration hides ("+
+	f.ask(RiskHigh, "it shows committed contents, perhaps of files that the configuration hides ("+
 		strings.Join(j.tool.config.Hidden[:min(3, len(j.tool.config.Hidden))], ", ")+")")
 }
 
 var objectName = regexp.MustCompile(`^\^?[0-9a-fA-F]{4,}`)
 
-// printsContents reports whether a sub-command of git shows contents of files
-// that its words do not name, or tells by its result whether they hold a text.
+// printsContents reports whether a git sub-command prints contents of files that its words do
+// not name, or reveals by its result whether they contain a text.
 func printsContents(sub string, use *safelist.Use) bool {
 	patch := use.Has("-p", "-u", "--patch", "-U", "--unified", "--patch-with-raw", "--patch-with-stat", "--word-diff",
 		"--word-diff-regex", "--color-words", "-W", "--function-context", "--binary", "-c", "--cc", "--check", "-L",

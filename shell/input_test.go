@@ -16,8 +16,10 @@ func TestCodeFromItsInput(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for line, want := range map[string]bool{
-		"sh": true, "cat x | sh": true, "sh < x": true, "timeout 5 python3 -": true, "env A=b python3": true, "bash -c 'cat x | sh'": true,
-		"sh <<'E'\nls\nE": false, "python3 <<< 'print(1)'": false, "sh x.sh": false, "python3 -c 'print(1)' < x": false, "cat x": false,
+		"sh": true, "cat x | sh": true, "sh < x": true, "timeout 5 python3 -": true, "env A=b python3": true,
+		"bash -c 'cat x | sh'": true,
+		"sh <<'E'\nls\nE":      false, "python3 <<< 'print(1)'": false, "sh x.sh": false, "python3 -c 'print(1)' < x": false,
+		"cat x": false,
 	} {
 		v, _ := facts.Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/home/x"}, facts.Options{})
 		if v.Unseen != want {

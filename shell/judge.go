@@ -8,7 +8,7 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// finding is what was found about one piece of a line.
+// finding is the judgement of one piece of a line.
 type finding struct {
 	decision Decision
 	why      string
@@ -20,25 +20,25 @@ type finding struct {
 	doubt    bool
 }
 
-// judging is one judgement under way.
+// judging is the state of one judgement.
 type judging struct {
 	tool  *Tool
 	cmd   *Command
 	facts *Facts
 
-	script   *analysis.Script
-	findings []finding
-	calls    map[*analysis.Call]*callState
-	verdict  Verdict
-	needs    map[FactQuery]bool
-	seen     map[string]place        // every path the line names
-	covered  map[*analysis.Call]bool // what a command of a preset runs
-	many     bool                    // there are more commands than are judged one by one
-	networks []string
-	blocking blocking // why BlockedPath is that
+	script       *analysis.Script
+	findings     []finding
+	calls        map[*analysis.Call]*callState
+	verdict      Verdict
+	needs        map[FactQuery]bool
+	seen         map[string]place        // every path that the line names
+	presetCovers map[*analysis.Call]bool // the calls that a preset permits as part of another
+	tooMany      bool                    // the line has too many commands to judge each
+	networks     []string
+	blocking     blocking // the reason for BlockedPath
 }
 
-// blocking orders the reasons for which a path makes a command ask.
+// blocking orders the reasons why a path makes a command ask.
 type blocking uint8
 
 const (
@@ -48,28 +48,29 @@ const (
 	blockGuarded // hidden, protected or a credential
 )
 
-// blocks notes the path that made the command ask: the first of the weightiest reason.
-func (j *judging) blocks(why blocking, abs string) {
+// noteBlockedPath records abs as the path that made the command ask, unless an earlier path has
+// the same or a stronger reason.
+func (j *judging) noteBlockedPath(why blocking, abs string) {
 	if why > j.blocking {
 		j.blocking, j.verdict.BlockedPath = why, abs
 	}
 }
 
-// callState is what was found about one call.
+// callState is the judgement of one call.
 type callState struct {
-	decision    Decision
-	use         *safelist.Use
-	transparent bool // does nothing but run another call
-	builtin     bool // bash itself runs it
-	preset      bool
-	reads       bool // on the safe list as far as its words go
-	paths       []place
-	uncovered   string // why what permits its first words does not cover it
-	words       int    // how many of paths were found by their looks alone
-	described   string
+	decision     Decision
+	use          *safelist.Use
+	transparent  bool // does nothing but run another call
+	builtin      bool // bash itself runs it
+	preset       bool
+	reads        bool // the safe list permits its words
+	paths        []place
+	uncoveredWhy string // why a matching prefix does not cover its further words
+	guessedPaths int    // the number of paths found by commandPaths
+	description  string
 }
 
-// Judge says whether the command runs, asks, or never runs. It is pure.
+// Judge decides whether the command runs, asks, or never runs. It is pure.
 func (t *Tool) Judge(c Command, facts Facts) Verdict {
 	j := &judging{tool: t, cmd: &c, facts: &facts, needs: map[FactQuery]bool{}}
 	j.verdict.Network = t.config.Network
@@ -82,16 +83,16 @@ func (t *Tool) Judge(c Command, facts Facts) Verdict {
 	j.calls = make(map[*analysis.Call]*callState, len(j.script.Calls))
 	j.doubts()
 	j.environment()
-	j.many = len(j.script.Calls) > maxCalls || len(j.script.Redirs) > maxCalls
+	j.tooMany = len(j.script.Calls) > maxCalls || len(j.script.Redirs) > maxCalls
 	for _, call := range j.script.Calls {
-		if j.many {
-			j.glance(call)
+		if j.tooMany {
+			j.judgeBriefly(call)
 			continue
 		}
 		j.call(call)
 	}
 	for _, r := range j.script.Redirs {
-		if !j.many {
+		if !j.tooMany {
 			j.redirection(r)
 		}
 	}
@@ -100,8 +101,8 @@ func (t *Tool) Judge(c Command, facts Facts) Verdict {
 	return j.verdict
 }
 
-// maxCalls bounds the commands and the redirections of a line that are judged
-// one by one, and maxPaths the paths of one command. A line with more asks.
+// maxCalls is the maximum number of commands, and of redirections, of a line that are judged
+// one by one. maxPaths is the maximum number of paths of one command. A line with more asks.
 const (
 	maxCalls = 200
 	maxPaths = 200
@@ -120,7 +121,15 @@ func (j *judging) source(offset, end int) string {
 
 func (j *judging) doubts() {
 	for _, d := range j.script.Doubts {
-		f := finding{decision: Ask, why: d.Why, rule: "not understood", text: j.source(d.Offset, d.End), offset: d.Offset, end: d.End, doubt: true}
+		f := finding{
+			decision: Ask,
+			why:      d.Why,
+			rule:     "not understood",
+			text:     j.source(d.Offset, d.End),
+			offset:   d.Offset,
+			end:      d.End,
+			doubt:    true,
+		}
 		if d.Deceptive {
 			f.risk, f.rule = RiskHigh, "deceptive text"
 		}
@@ -136,7 +145,13 @@ func (j *judging) environment() {
 		}
 		why, risk := envWhy(name)
 		set := name + "=" + j.cmd.Env[name]
-		j.add(finding{decision: Ask, why: "the request sets " + oneLine(set) + ": " + why, rule: "environment", risk: risk, text: set})
+		j.add(finding{
+			decision: Ask,
+			why:      "the request sets " + oneLine(set) + ": " + why,
+			rule:     "environment",
+			risk:     risk,
+			text:     set,
+		})
 	}
 }
 
@@ -170,7 +185,7 @@ func callText(c *analysis.Call) string {
 	return strings.Join(words, " ")
 }
 
-// assignments judges NAME=value in front of a command.
+// assignments judges the NAME=value words in front of a command.
 func (j *judging) assignments(c *analysis.Call, state *callState) {
 	if len(c.Args) == 0 {
 		return
@@ -194,12 +209,12 @@ func (j *judging) assignments(c *analysis.Call, state *callState) {
 	}
 }
 
-// judgeCall says what the rules, the safe list and the default say of a call.
+// judgeCall applies the rules, the safe list and the default to a call.
 func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	t := j.tool
 	use, refusal := safelist.Match(c.Args)
 	j.commandPaths(c, state, use != nil)
-	state.words = len(state.paths)
+	state.guessedPaths = len(state.paths)
 	if j.forbidden(c, f) {
 		j.alsoReads(c, state, use, f)
 		return
@@ -208,7 +223,7 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 		j.wrapper(c, state, f)
 		return
 	}
-	if j.covered[c] {
+	if j.presetCovers[c] {
 		f.decision, f.why, f.rule = Auto, "the preset that allows what runs it knows of it", "preset"
 		state.preset = true
 		return
@@ -228,13 +243,13 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	}
 	asks := *f
 	if use != nil && t.autoSafe {
-		if j.safe(c, state, use, f); f.decision == Auto {
+		if j.judgeSafe(c, state, use, f); f.decision == Auto {
 			return
 		}
 		asks = *f
 	}
 	switch {
-	case j.allowedElsewhere(c, state, refusal, f):
+	case j.permittedByList(c, state, refusal, f):
 	case decided || use != nil && t.autoSafe:
 		*f = asks
 	default:
@@ -243,20 +258,20 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 	}
 }
 
-// alsoReads looks at the files of a call that the safe list knows where something
-// else makes it ask: what it reads may warn, and raises the risk.
+// alsoReads judges the files of a call on the safe list that asks for another reason. They can
+// add warnings and raise the risk.
 func (j *judging) alsoReads(c *analysis.Call, state *callState, use *safelist.Use, f *finding) {
 	if use == nil || f.decision != Ask {
 		return
 	}
 	looked := *f
-	j.safe(c, state, use, &looked)
+	j.judgeSafe(c, state, use, &looked)
 	if f.risk = max(f.risk, looked.risk); looked.decision == Ask && f.rule == "default" {
 		f.why = looked.why
 	}
 }
 
-// wrapper judges a command that does nothing but run another.
+// wrapper judges a command that only runs another.
 func (j *judging) wrapper(c *analysis.Call, state *callState, f *finding) {
 	f.decision, f.why, f.rule = Auto, "it only runs the command behind it", "wrapper"
 	state.builtin = c.Args[0].Text == "command" && j.inBash(c)
@@ -269,8 +284,8 @@ func (j *judging) wrapper(c *analysis.Call, state *callState, f *finding) {
 	}
 }
 
-// inBash says whether bash itself runs a call's builtin, rather than a wrapper
-// that starts a program of that name.
+// inBash reports whether bash itself runs a call's builtin, as opposed to a wrapper that starts
+// a program of that name.
 func (j *judging) inBash(c *analysis.Call) bool {
 	via := c.Via
 	for len(via) > 0 && (via[len(via)-1] == "command" || via[len(via)-1] == "builtin") {

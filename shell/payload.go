@@ -8,19 +8,19 @@ import (
 	"sandboxd/shell/carried"
 )
 
-// payload builds what identifies the request (R-AP-05):
+// payload builds the identity of the request (R-AP-05):
 //
-//	line, argv   the command as asked for
-//	cwd, env     where and with which variables
-//	asks         the words of every command that asks, where they are all known
-//	reads        their names, where each only reads and asks for its place alone
-//	paths        what those read, absolute
-//	elsewhere    whoever asks runs it, outside the sandbox; no grant for inside covers it
+//	line, argv   the command as requested
+//	cwd, env     directory and variables
+//	asks         the words of every command that asks, if all are known
+//	reads        their names, if each only reads and asks for its path alone
+//	paths        the absolute paths that those read
+//	elsewhere    the caller runs it, outside the sandbox; no grant for inside covers it
 //	files        hashes of the project files that are executed
-//	plain        there is nothing but those commands: no redirection, no doubt
+//	plain        the line has only those commands: no redirection, no doubt
 //
-// Grants by pattern look at asks, reads and paths; a request that has anything
-// else about it lacks "plain", so no pattern covers it.
+// Grants by pattern match asks, reads and paths. A request with any other element lacks
+// "plain", so no pattern covers it.
 func (j *judging) payload() {
 	p := map[string]any{"cwd": j.cmd.Cwd}
 	if j.cmd.Line != "" {
@@ -38,10 +38,10 @@ func (j *judging) payload() {
 	if j.cmd.TTY {
 		p["tty"] = true
 	}
-	if j.cmd.Elsewhere {
+	if j.cmd.CallerRuns {
 		p["elsewhere"] = true
 	}
-	if files := j.executed(); len(files) > 0 {
+	if files := j.executedFiles(); len(files) > 0 {
 		p["files"] = files
 	}
 	if asks, reads, plain := j.asking(); plain && len(asks) > 0 {
@@ -61,14 +61,18 @@ func (j *judging) payload() {
 	j.verdict.Payload = p
 }
 
-// asking lists the words of the commands that ask. plain is false where
-// anything but a literal simple command asks.
+// asking returns the words of the commands that ask. plain is false if anything but a literal
+// simple command asks.
 func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
-	if j.many || len(j.cmd.Env) > 0 || j.verdict.Danger || j.verdict.Protected || j.verdict.Hidden || len(j.script.Doubts) > 0 || j.script.Unrolled {
+	if j.tooMany || len(j.cmd.Env) > 0 || j.verdict.Danger || j.verdict.Protected || j.verdict.Hidden ||
+		len(j.script.Doubts) > 0 ||
+		j.script.Unrolled {
 		return nil, nil, false
 	}
 	for _, r := range j.script.Redirs {
-		if r.Kind == analysis.RedirWrite || r.Kind == analysis.RedirSocket || r.Kind == analysis.RedirText && r.Target.Kind != analysis.Literal || r.Kind == analysis.RedirRead {
+		if r.Kind == analysis.RedirWrite || r.Kind == analysis.RedirSocket ||
+			r.Kind == analysis.RedirText && r.Target.Kind != analysis.Literal ||
+			r.Kind == analysis.RedirRead {
 			return nil, nil, false
 		}
 	}
@@ -97,8 +101,8 @@ func (j *judging) asking() (asks [][]string, reads []string, plain bool) {
 	return asks, reads, true
 }
 
-// askedPaths are the paths of the commands that ask. For a command of the safe
-// list they are what it reads: a pattern that looks like a path is none.
+// askedPaths returns the paths of the commands that ask. For a command on the safe list these
+// are the paths that it reads; an argument that only resembles a path is omitted.
 func (j *judging) askedPaths() []place {
 	var out []place
 	for _, c := range j.script.Calls {
@@ -108,7 +112,7 @@ func (j *judging) askedPaths() []place {
 		}
 		named := state.paths
 		if state.reads {
-			named = named[state.words:]
+			named = named[state.guessedPaths:]
 		}
 		for _, p := range named {
 			if i := slices.IndexFunc(out, func(q place) bool { return q.path == p.path }); i < 0 {

@@ -11,23 +11,23 @@ import (
 //
 //	"read_file"              every call of the tool
 //	"Bash(git status)"       exactly this command
-//	"Bash(git diff *)"       these words and whatever follows
+//	"Bash(git diff *)"       these words and any further words
 //	"Bash(git diff:*)"       the same, in another spelling
 //	{tool = "edit", when = {file_path = "*.md"}}
 //
-// The tool's name is compared without regard to case for Bash only.
+// Only the tool name Bash is compared without regard to case.
 type Permission struct {
 	Tool string
-	// Command is what stands in the parentheses, without the trailing "*".
+	// Command is the text in the parentheses, without the trailing "*".
 	Command string
-	// Prefix says that more words may follow.
+	// Prefix is true if more words may follow.
 	Prefix bool
-	// Any says that there were no parentheses, or only "*" in them.
+	// Any is true if there are no parentheses, or only "*" in them.
 	Any bool
 	// When maps a parameter to a pattern that its value must match.
 	When map[string]string
 
-	// Origin says where the entry stands, for people.
+	// Origin is the file and line of the entry, for people.
 	Origin string
 	// Operator marks an entry of the operator's layer.
 	Operator bool
@@ -35,7 +35,7 @@ type Permission struct {
 	text string
 }
 
-// ParsePermission reads the string form.
+// ParsePermission parses the string form.
 func ParsePermission(s string) (Permission, error) {
 	text := strings.TrimSpace(s)
 	p := Permission{text: text}
@@ -45,7 +45,10 @@ func ParsePermission(s string) (Permission, error) {
 		return Permission{}, fmt.Errorf("permission %q: no tool name", s)
 	}
 	if strings.ContainsAny(p.Tool, " \t\r\n)") {
-		return Permission{}, fmt.Errorf("permission %q: the tool name holds a blank or parenthesis; write Tool or Tool(what)", s)
+		return Permission{}, fmt.Errorf(
+			"permission %q: the tool name holds a blank or parenthesis; write Tool or Tool(what)",
+			s,
+		)
 	}
 	if !found {
 		p.Any = true
@@ -87,7 +90,7 @@ func (p Permission) String() string {
 	return p.Tool + "(" + p.Command + ")"
 }
 
-// UnmarshalTOML reads either form.
+// UnmarshalTOML decodes either form.
 func (p *Permission) UnmarshalTOML(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -136,7 +139,7 @@ func (p *Permission) unmarshalTable(m map[string]any) error {
 	return nil
 }
 
-// conditions writes the parameters with their patterns, for people.
+// conditions formats the parameters with their patterns.
 func conditions(when map[string]string) string {
 	var out []string
 	for _, name := range sortedKeys(when) {
@@ -145,9 +148,9 @@ func conditions(when map[string]string) string {
 	return strings.Join(out, " and ")
 }
 
-// StartedBy is the command that the words of a prefix start (foo of "npx -y foo"), "" where they
-// start none. It is judged by itself, whatever permits the words before it. instead: those
-// before it are not judged at all, as "timeout 5" does nothing but start it.
+// StartedBy returns the command that the words of a prefix start (foo of "npx -y foo"), or ""
+// if they start none. That command is judged by itself. instead is true if the words before it
+// are not judged at all, because they only start it, as "timeout 5" does.
 func StartedBy(prefix string) (inner string, instead bool) {
 	s := analysis.Line(prefix, analysis.Place{Cwd: "/"})
 	if len(s.Calls) == 0 {

@@ -9,7 +9,7 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// forbidden says whether a permission denies a call, or asks for it.
+// forbidden reports whether a permission denies a call, or asks for it.
 func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 	for _, p := range j.tool.deny {
 		switch p.names(j.cmd, c) {
@@ -17,7 +17,15 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 			f.decision, f.why, f.rule, f.risk = Block, "it is denied by "+p.String(), p.name, RiskHigh
 			return true
 		case pattern.Maybe:
-			j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + p.String() + " denies", rule: p.name, offset: c.Offset, end: c.End, text: f.text, risk: RiskHigh})
+			j.add(finding{
+				decision: Ask,
+				why:      "a word that is not known before could make it what " + p.String() + " denies",
+				rule:     p.name,
+				offset:   c.Offset,
+				end:      c.End,
+				text:     f.text,
+				risk:     RiskHigh,
+			})
 		}
 	}
 	for _, p := range j.tool.ask {
@@ -30,8 +38,8 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 	return false
 }
 
-// firstRule finds the rule that decides a call. For one that allows, f says
-// Auto and the caller looks further.
+// firstRule finds the rule that decides a call. If that rule allows, f is Auto and the caller
+// checks further.
 func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 	for _, r := range j.tool.rules {
 		if r.permissive() {
@@ -63,7 +71,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 			f.decision, f.why = Ask, orElse(r.Description, "a rule says to ask for "+r.Pattern)
 			j.verdict.Configured = true
 			if st := j.calls[c]; st != nil {
-				st.described = r.Description
+				st.description = r.Description
 			}
 		default:
 			f.decision, f.why = Auto, orElse(r.Description, "a rule allows "+r.Pattern)
@@ -73,29 +81,29 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 	return false
 }
 
-// permitted is for a call that a rule, permission or preset lets run: its words
-// must be literal, and no path of it hidden.
+// permitted judges a call that a rule, permission or preset allows. It asks unless the words
+// are literal and none of the paths is hidden.
 func (j *judging) permitted(c *analysis.Call, state *callState, f *finding) {
 	f.decision = Auto
 	if !c.Literal() && !(state.preset && globsOnly(c)) {
 		f.decision, f.why = Ask, f.rule+" allows it, but not all of its words are known before it runs"
 		return
 	}
-	for _, p := range append(j.namedBare(c), state.paths...) {
+	for _, p := range append(j.hiddenOperands(c), state.paths...) {
 		if p.hidden != "" {
 			f.decision, f.risk = Ask, RiskHigh
 			f.why = j.cmd.show(p.path) + " is hidden (" + p.hidden + "), whatever the command"
 			j.verdict.Hidden = true
-			j.blocks(blockGuarded, p.path)
+			j.noteBlockedPath(blockGuarded, p.path)
 			return
 		}
 	}
 	j.program(c, state, f)
 }
 
-// namedBare are the words of a call, and what stands behind their "=", as files of the directory in which it
-// runs: also those that do not look like paths may be names of hidden ones.
-func (j *judging) namedBare(c *analysis.Call) []place {
+// hiddenOperands returns the hidden files among the words of a call and the values after their
+// "=", resolved in the call's directories. It includes words that do not look like paths.
+func (j *judging) hiddenOperands(c *analysis.Call) []place {
 	var out []place
 	for _, a := range c.Args[1:] {
 		_, value, _ := strings.Cut(a.Text, "=")
@@ -123,9 +131,9 @@ func globsOnly(c *analysis.Call) bool {
 	return true
 }
 
-// allowedElsewhere says whether a permission, a preset or the list of safe
-// commands names a call, and judges it then.
-func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) bool {
+// permittedByList reports whether a permission, a preset or the list of safe commands names a
+// call. If so, it judges the call.
+func (j *judging) permittedByList(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) bool {
 	for _, p := range j.tool.allow {
 		if p.permits(j.cmd, c) && j.permissionCovers(p, c) {
 			f.rule, f.why = p.name, "it is allowed by "+p.String()
@@ -142,7 +150,7 @@ func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *
 		}
 	}
 	if refusal == nil || refusal.Known {
-		return false // its entry's judgement stands
+		return false // the safe-list entry has decided
 	}
 	for _, w := range j.tool.safe {
 		if w.Permits(c.Args) && j.covers(c, w, "safe_commands: "+w.String(), nil, false) {
@@ -154,23 +162,23 @@ func (j *judging) allowedElsewhere(c *analysis.Call, state *callState, refusal *
 	return false
 }
 
-// permissionCovers is covers for a permission. Where it names a directory, it is for that one; what has no words is for
-// every command.
+// permissionCovers applies covers to a permission. A permission with a cwd condition applies to
+// that directory; one without words applies to every command.
 func (j *judging) permissionCovers(p permission, c *analysis.Call) bool {
-	_, placed := p.When["cwd"]
-	_, worded := p.When["command"]
+	_, cwdGiven := p.When["cwd"]
+	_, commandGiven := p.When["command"]
 	switch {
 	case p.line != "":
-		return placed || path.Clean(j.cmd.Cwd) == path.Clean(j.cmd.project())
-	case p.Any && !worded:
+		return cwdGiven || path.Clean(j.cmd.Cwd) == path.Clean(j.cmd.project())
+	case p.Any && !commandGiven:
 		return true
 	case p.Any:
-		return j.covers(c, p.command, p.name, nil, placed)
+		return j.covers(c, p.command, p.name, nil, cwdGiven)
 	}
-	return j.covers(c, p.words, p.name, nil, placed)
+	return j.covers(c, p.words, p.name, nil, cwdGiven)
 }
 
-// presetCall is permitted, with an eye on paths outside the project.
+// presetCall applies permitted and asks for paths outside the project.
 func (j *judging) presetCall(c *analysis.Call, state *callState, f *finding) {
 	j.permitted(c, state, f)
 	if f.decision != Auto {
@@ -184,14 +192,14 @@ func (j *judging) presetCall(c *analysis.Call, state *callState, f *finding) {
 	}
 	j.verdict.Sandboxed = true
 	for _, w := range c.Wrapped { // npx eslint is allowed as a whole
-		if j.covered == nil {
-			j.covered = map[*analysis.Call]bool{}
+		if j.presetCovers == nil {
+			j.presetCovers = map[*analysis.Call]bool{}
 		}
-		j.covered[w] = true
+		j.presetCovers[w] = true
 	}
 }
 
-// unlisted is the default.
+// unlisted applies the default.
 func (j *judging) unlisted(c *analysis.Call, state *callState, refusal *safelist.Refusal, f *finding) {
 	t := j.tool
 	switch {
@@ -204,8 +212,8 @@ func (j *judging) unlisted(c *analysis.Call, state *callState, refusal *safelist
 		f.decision, f.rule = Ask, "default"
 		f.why = "no rule permits it"
 		switch {
-		case state.uncovered != "":
-			f.why = state.uncovered
+		case state.uncoveredWhy != "":
+			f.why = state.uncoveredWhy
 		case !t.autoSafe && state.use != nil:
 			f.why, f.risk = "the safe list is switched off", RiskLow
 		case knownReason(c) != "" && (refusal == nil || !strings.Contains(refusal.Why, "the option")):

@@ -9,16 +9,18 @@ import (
 	"sandboxd/shell/pattern"
 )
 
-// DefaultHidden are the paths that hold secrets: reading them asks, whatever
-// the command, and the sandbox hides them besides. They are the profile's, and
-// the system's.
+// DefaultHidden lists the paths that hold secrets: those of the profile, and those of the
+// system. Reading them asks for every command, and the sandbox hides them.
 var DefaultHidden = func() []string {
 	list := []string{
-		"/proc/*/environ", "/proc/*/root", "/proc/*/cwd", "/proc/*/fd", "/proc/*/mem", "/proc/*/maps", "/proc/*/task", "/proc/kcore", "/proc/keys",
-		"/etc/shadow*", "/etc/gshadow*", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private", "/etc/sandboxd",
+		"/proc/*/environ", "/proc/*/root", "/proc/*/cwd", "/proc/*/fd", "/proc/*/mem", "/proc/*/maps", "/proc/*/task",
+		"/proc/kcore", "/proc/keys",
+		"/etc/shadow*", "/etc/gshadow*", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private",
+		"/etc/sandboxd",
 		"/root/.ssh", "/root/.aws", "/root/.gnupg", "/root/.netrc",
 		"~/.bash_history", "~/.zsh_history", "~/.config/sandboxd", "~/.local/state/sandboxd",
-		".ssh/id_*", ".ssh/*_key", ".netrc", ".git-credentials", ".pgpass", ".aws/credentials", ".gnupg", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml",
+		".ssh/id_*", ".ssh/*_key", ".netrc", ".git-credentials", ".pgpass", ".aws/credentials", ".gnupg",
+		".docker/config.json", ".kube/config", ".config/gh/hosts.yml",
 	}
 	for _, name := range profile.HomeSecrets() {
 		list = append(list, "~/"+name)
@@ -26,33 +28,60 @@ var DefaultHidden = func() []string {
 	return list
 }()
 
-// DefaultSensitive are names that usually hold credentials of a project. They
-// are not hidden from programs, but naming one asks.
-var DefaultSensitive = []string{".env", ".env.*", ".envrc", "*.pem", "*.kdbx", "id_rsa", "id_ed25519", "id_ecdsa", ".htpasswd", "credentials.json", "service-account*.json"}
+// DefaultSensitive lists names that usually hold credentials of a project. Programs can read
+// them, but a command that names one asks.
+var DefaultSensitive = []string{
+	".env",
+	".env.*",
+	".envrc",
+	"*.pem",
+	"*.kdbx",
+	"id_rsa",
+	"id_ed25519",
+	"id_ecdsa",
+	".htpasswd",
+	"credentials.json",
+	"service-account*.json",
+}
 
-// harmlessSensitive are the names among them that are made to be read.
-var harmlessSensitive = []string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.test.example"}
+// harmlessSensitive lists names that match DefaultSensitive but hold no secrets.
+var harmlessSensitive = []string{
+	".env.example",
+	".env.sample",
+	".env.template",
+	".env.dist",
+	".env.defaults",
+	".env.test.example",
+}
 
-// DefaultProtected are the files that other programs execute or trust, at once or in a build: writing
-// them asks twice, whatever was allowed before (R-FS-03).
+// DefaultProtected lists the files that other programs execute or trust, at once or in a build.
+// Writing them asks twice, even if it was granted (R-FS-03).
 var DefaultProtected = profile.ProtectedNames(profile.Executed, profile.Built)
 
-// DefaultReadRoots are the trees of the system that read-only commands may
-// read unasked: programs, libraries and what describes the machine.
+// DefaultReadRoots lists the system trees that read-only commands may read unasked: programs,
+// libraries and the description of the machine.
 var DefaultReadRoots = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store",
 	"/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alpine-release", "/etc/redhat-release",
 	"/proc/cpuinfo", "/proc/meminfo", "/proc/version", "/proc/loadavg", "/proc/uptime", "/dev/null",
 }
 
-// DefaultSearchPath is where command names are looked up.
-var DefaultSearchPath = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/go/bin"}
+// DefaultSearchPath lists the directories in which command names are looked up.
+var DefaultSearchPath = []string{
+	"/usr/local/sbin",
+	"/usr/local/bin",
+	"/usr/sbin",
+	"/usr/bin",
+	"/sbin",
+	"/bin",
+	"/usr/local/go/bin",
+}
 
 // places classifies paths.
 type places struct {
 	hidden, sensitive, harmless, protected *pattern.Set
 	readRoots                              []string
-	examples                               []string // names that hold secrets
+	examples                               []string // one name for each pattern of secrets
 }
 
 func newPlaces(c Config) (places, error) {
@@ -68,7 +97,7 @@ func newPlaces(c Config) (places, error) {
 	return parsePlaces(p, c)
 }
 
-// defaultPlaces are parsed once: most tools have no others.
+// defaultPlaces parses the default patterns once; most tools have no others.
 var defaultPlaces = sync.OnceValues(func() (places, error) { return parsePlaces(places{}, Config{}) })
 
 func parsePlaces(p places, c Config) (places, error) {
@@ -91,18 +120,18 @@ func parsePlaces(p places, c Config) (places, error) {
 	return p, nil
 }
 
-// place is what is known of one path.
+// place is the classification of one path.
 type place struct {
 	path      string // absolute and clean
 	inside    bool   // in the project
 	readable  bool   // in the project or a read root
 	hidden    string // the pattern that hides it
-	sensitive string // the pattern that says it holds credentials
+	sensitive string // the pattern of credentials that it matches
 	glob      bool
-	dir       bool // a directory, as far as was asked
+	dir       bool // a directory, if that was queried
 }
 
-// at classifies an absolute path. glob says that it may hold unquoted globs.
+// at classifies an absolute path. glob is true if it may contain unquoted globs.
 func (p *places) at(abs string, glob bool, c *Command) place {
 	abs = path.Clean(abs)
 	out := place{path: abs, inside: within(abs, c.project()), glob: glob}
@@ -117,18 +146,18 @@ func (p *places) at(abs string, glob bool, c *Command) place {
 		out.readable = within(abs, root)
 	}
 	if glob {
-		// What a glob matches is looked at besides; credentials by their names there.
+		// globFact checks the matches of a glob separately, credentials included.
 		out.hidden = p.hidden.MayCover(abs, c.Home)
 		return out
 	}
 	out.hidden, out.sensitive = p.hidden.Covers(abs, c.Home), p.sensitive.Covers(abs, c.Home)
 	if out.sensitive != "" && (p.harmless.Covers(abs, c.Home) != "" || out.readable && !out.inside) {
-		out.sensitive = "" // made to be read, or a certificate of the system
+		out.sensitive = "" // a harmless name, or a certificate of the system
 	}
 	return out
 }
 
-// protects returns the pattern that protects a place from being written, or "".
+// protects returns the pattern that protects a place from writing, or "".
 func (p *places) protects(at place, c *Command) string {
 	if at.glob {
 		return p.protected.MayCover(at.path, c.Home)
@@ -136,7 +165,7 @@ func (p *places) protects(at place, c *Command) string {
 	return p.protected.Covers(at.path, c.Home)
 }
 
-// within says whether a clean absolute path is root or lies below it.
+// within reports whether the clean absolute path p is root or below it.
 func within(p, root string) bool {
 	if root == "" {
 		return false
@@ -154,7 +183,7 @@ func (c *Command) project() string {
 	return c.Cwd
 }
 
-// show writes a path for people: relative in the project, ~ in the home directory.
+// show formats a path for people: relative in the project, with ~ in the home directory.
 func (c *Command) show(abs string) string {
 	abs = path.Clean(abs)
 	switch project := c.project(); {

@@ -9,8 +9,9 @@ import (
 	"sandboxd/shell/pattern"
 )
 
-// PrefixLets describes the further words that a rule lets run unasked by its prefix, for [Config.Prefixes].
-type PrefixLets struct {
+// PrefixNote describes the further words that a rule or permission permits by its prefix. See
+// [Config.Prefixes].
+type PrefixNote struct {
 	// Key and At locate the entry: "shell.rules" or "permissions.allow", and its index.
 	Key string
 	At  int
@@ -18,16 +19,17 @@ type PrefixLets struct {
 	Text string
 }
 
-// Prefixes lists the rules and permissions that let commands run unasked by their first words.
-func (c Config) Prefixes() []PrefixLets {
-	var out []PrefixLets
+// Prefixes returns a note for each rule and permission that lets commands run unasked by their
+// first words.
+func (c Config) Prefixes() []PrefixNote {
+	var out []PrefixNote
 	for i, r := range c.Rules {
 		words, err := pattern.Parse(r.Pattern, true)
 		if err != nil || !isTrue(r.Allowed) || isTrue(r.Approval) || r.Exact {
 			continue
 		}
 		text := fmt.Sprintf("%q also lets %s run; exact = true lets no further word", r.Pattern, further(words))
-		out = append(out, PrefixLets{"shell.rules", i, text})
+		out = append(out, PrefixNote{"shell.rules", i, text})
 	}
 	for i, p := range c.Permissions.Allow {
 		if !isShell(p.Tool) || !p.Prefix {
@@ -37,13 +39,13 @@ func (c Config) Prefixes() []PrefixLets {
 		if err != nil {
 			continue
 		}
-		out = append(out, PrefixLets{"permissions.allow", i, fmt.Sprintf("%q lets %s run; \"%s(%s)\" lets no further word",
+		out = append(out, PrefixNote{"permissions.allow", i, fmt.Sprintf("%q lets %s run; \"%s(%s)\" lets no further word",
 			p.String(), further(words), p.Tool, p.Command)})
 	}
 	return out
 }
 
-// further says in words, with an example, which further words a prefix covers.
+// further describes, with an example, the further words that a prefix covers.
 func further(w pattern.Words) string {
 	first := w.First()
 	text := strings.TrimSuffix(w.String(), " *")

@@ -9,8 +9,9 @@ import (
 	"sandboxd/shell/carried"
 )
 
-// settings are the files that a command obeys by custom, besides its scripts: looked for in the directory where it runs
-// and in all above it, up to the project's root.
+// settings maps a command to the configuration files that it reads by convention, besides its
+// scripts. It reads them in its directory and in all directories above it, up to the project's
+// root.
 var settings = func() map[string][]string {
 	out := map[string][]string{}
 	for name, files := range map[string]string{
@@ -51,17 +52,17 @@ var settings = func() map[string][]string {
 	return out
 }()
 
-// hooks are the programs that git runs by their name from its directory of hooks (githooks(5)).
+// hooks lists the programs that git runs by name from its directory of hooks (githooks(5)).
 var hooks = strings.Fields(`applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg
 	commit-msg post-commit pre-rebase post-checkout post-merge pre-push post-rewrite pre-auto-gc reference-transaction
 	post-index-change push-to-checkout sendemail-validate fsmonitor-watchman proc-receive update`)
 
-// obeyed returns the absolute paths of the files of the project that a call that asks obeys by custom, and those that
-// its makefiles include.
-func (j *judging) obeyed(c *analysis.Call, named []string) []string {
+// configFiles returns the absolute paths of the project's configuration files of a call that
+// asks, and of the files that its makefiles include.
+func (j *judging) configFiles(c *analysis.Call, named []string) []string {
 	var out []string
 	for _, name := range obeyingNames(c) {
-		for _, dir := range j.upward(c) {
+		for _, dir := range j.withParents(c) {
 			for _, file := range settings[name] {
 				out = append(out, path.Join(dir, file))
 			}
@@ -70,14 +71,14 @@ func (j *judging) obeyed(c *analysis.Call, named []string) []string {
 		case "git":
 			out = append(out, j.hooks(c)...)
 		case "make":
-			out = append(out, j.included(c, named)...)
+			out = append(out, j.includedFiles(c, named)...)
 		}
 	}
 	return out
 }
 
-// obeyingNames are the commands that a call starts by its words: npx eslint is npx and eslint, python3 -m pytest is
-// pytest, too.
+// obeyingNames returns the commands that a call starts by its words: npx eslint is npx and
+// eslint, python3 -m pytest is python3 and pytest.
 func obeyingNames(c *analysis.Call) []string {
 	out := []string{carried.Base(c.Name())}
 	for _, a := range c.Args[1:min(len(c.Args), 5)] {
@@ -89,8 +90,9 @@ func obeyingNames(c *analysis.Call) []string {
 	return out
 }
 
-// upward returns the directories in which a call may run, and all above them in the project.
-func (j *judging) upward(c *analysis.Call) []string {
+// withParents returns the directories in which a call may run, and their parents within the
+// project.
+func (j *judging) withParents(c *analysis.Call) []string {
 	var out []string
 	root := path.Clean(j.cmd.project())
 	for _, dir := range c.Dirs.Paths {
@@ -104,13 +106,13 @@ func (j *judging) upward(c *analysis.Call) []string {
 	return out
 }
 
-// hooks returns the hooks that git would run, and its configuration.
+// hooks returns the paths of git's hooks and configuration files.
 func (j *judging) hooks(c *analysis.Call) []string {
 	var out []string
 	for _, dir := range c.Dirs.Paths {
 		fact, ok := j.facts.Git[dir]
 		if !ok {
-			j.also(FactGit, dir)
+			j.needForPayload(FactGit, dir)
 			continue
 		}
 		if fact.Err != "" {
@@ -123,7 +125,7 @@ func (j *judging) hooks(c *analysis.Call) []string {
 			out = append(out, path.Join(fact.Dir, name))
 		}
 		for _, d := range fact.Hooks {
-			for _, hook := range hooks { // those of husky call the ones above them
+			for _, hook := range hooks { // husky's hooks run those in the directory above
 				out = append(out, path.Join(d, hook), path.Join(d, "../"+hook))
 			}
 		}
@@ -131,11 +133,12 @@ func (j *judging) hooks(c *analysis.Call) []string {
 	return out
 }
 
-// maxIncluded bounds the makefiles that are followed for one call.
+// maxIncluded is the maximum number of makefiles that are followed for one call.
 const maxIncluded = 200
 
-// included returns the files that the makefiles of a call include, as far as their names hold no variable.
-func (j *judging) included(c *analysis.Call, named []string) []string {
+// includedFiles returns the files that the makefiles of a call include. It omits names with
+// variables.
+func (j *judging) includedFiles(c *analysis.Call, named []string) []string {
 	var queue, out []string
 	for _, name := range named {
 		paths, _ := c.Dirs.Resolve(name)
@@ -156,11 +159,11 @@ func (j *judging) included(c *analysis.Call, named []string) []string {
 		}
 		fact, ok := j.facts.Makefiles[file]
 		if !ok {
-			j.also(FactMakefile, file)
+			j.needForPayload(FactMakefile, file)
 			continue
 		}
 		for _, name := range fact.Includes {
-			for _, abs := range j.spread(dirs, name) {
+			for _, abs := range j.expandName(dirs, name) {
 				if slices.Contains(queue, abs) {
 					continue
 				}
@@ -175,8 +178,8 @@ func (j *judging) included(c *analysis.Call, named []string) []string {
 	return out
 }
 
-// spread returns the files that an included name means, with a glob spread out.
-func (j *judging) spread(dirs []string, name string) []string {
+// expandName returns the files that an included name refers to, with globs expanded.
+func (j *judging) expandName(dirs []string, name string) []string {
 	var out []string
 	for _, dir := range dirs {
 		abs := name
@@ -189,14 +192,14 @@ func (j *judging) spread(dirs []string, name string) []string {
 		}
 		fact, ok := j.facts.Globs[abs]
 		if !ok {
-			j.also(FactGlob, abs)
+			j.needForPayload(FactGlob, abs)
 		}
 		out = append(out, fact.Real...)
 	}
 	return out
 }
 
-// also notes a fact that the payload needs.
-func (j *judging) also(kind FactKind, name string) {
+// needForPayload requests a fact for the payload.
+func (j *judging) needForPayload(kind FactKind, name string) {
 	j.verdict.NeedsFacts = appendQuery(j.verdict.NeedsFacts, FactQuery{kind, name})
 }

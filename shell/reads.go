@@ -10,20 +10,19 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// need notes that a fact is missing. Until it is there the line asks; the rest
-// is judged as if nothing spoke against it, so that all that is missing is
-// asked for at once.
+// need requests a missing fact. The line asks until the fact is known. The rest is judged as if
+// the fact were harmless, so that one round requests all missing facts.
 func (j *judging) need(kind FactKind, name string) {
 	j.needs[FactQuery{kind, name}] = true
 }
 
-// stop makes a finding ask.
-func (f *finding) stop(risk Risk, why string) {
+// ask makes a finding ask.
+func (f *finding) ask(risk Risk, why string) {
 	f.decision, f.why = Ask, why
 	f.risk = max(f.risk, risk)
 }
 
-// at classifies a path, each once.
+// at classifies a path and caches the result.
 func (j *judging) at(abs string, glob bool) place {
 	if p, ok := j.seen[abs]; ok && p.glob == glob {
 		return p
@@ -36,18 +35,18 @@ func (j *judging) at(abs string, glob bool) place {
 	return p
 }
 
-// safe judges a call that the safe list knows: what is left are the files it
-// reads, the program it starts, and for git what the repository makes it run.
-func (j *judging) safe(c *analysis.Call, state *callState, use *safelist.Use, f *finding) {
+// judgeSafe judges a call on the safe list: the files that it reads, the program that it
+// starts, and for git the programs that the repository names.
+func (j *judging) judgeSafe(c *analysis.Call, state *callState, use *safelist.Use, f *finding) {
 	f.decision, f.risk = Auto, RiskLow
 	f.rule, f.why = "safe list: "+use.Entry.Name, "it only reads"
 	if use.Entry.Typed && j.cmd.TTY {
-		f.stop(RiskNormal, "at a terminal, "+use.Entry.Name+" runs what is typed into it")
+		f.ask(RiskNormal, "at a terminal, "+use.Entry.Name+" runs what is typed into it")
 		return
 	}
 	dirs := j.dirsOf(c, use)
 	if len(use.Paths) > maxPaths || len(j.seen) > 2*maxPaths {
-		f.stop(RiskNormal, fmt.Sprintf("more than %d paths, which are not judged one by one", maxPaths))
+		f.ask(RiskNormal, fmt.Sprintf("more than %d paths, which are not judged one by one", maxPaths))
 		return
 	}
 	if use.Dir != "" {
@@ -57,7 +56,7 @@ func (j *judging) safe(c *analysis.Call, state *callState, use *safelist.Use, f 
 		j.readPath(state, dirs, p, f)
 	}
 	if strings.HasPrefix(use.Entry.Name, "git ") {
-		j.git(c, dirs, use, f)
+		j.judgeGit(c, dirs, use, f)
 	}
 	j.program(c, state, f)
 	if f.decision == Auto && (use.Sandboxed || use.Follows && j.directories(dirs, use)) {
@@ -68,7 +67,7 @@ func (j *judging) safe(c *analysis.Call, state *callState, use *safelist.Use, f 
 	}
 }
 
-// directories says whether there is a directory among the paths that a call reads.
+// directories reports whether a call reads a directory.
 func (j *judging) directories(dirs analysis.Dirs, use *safelist.Use) bool {
 	for _, p := range use.Paths {
 		paths, _ := dirs.Resolve(p.Text)
@@ -79,7 +78,7 @@ func (j *judging) directories(dirs analysis.Dirs, use *safelist.Use) bool {
 	return false
 }
 
-// dirsOf are the directories that a call's relative paths are meant from.
+// dirsOf returns the base directories of a call's relative paths.
 func (j *judging) dirsOf(c *analysis.Call, use *safelist.Use) analysis.Dirs {
 	if use.Dir == "" {
 		return c.Dirs
@@ -122,11 +121,11 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 		j.pathspec(p, f)
 		return
 	case p.Top:
-		dirs = j.tops(dirs)
+		dirs = j.gitBases(dirs)
 	}
 	paths, ok := dirs.Resolve(p.Text)
 	if !ok {
-		f.stop(RiskNormal, "the directory that "+p.Text+" is meant from is not known")
+		f.ask(RiskNormal, "the directory that "+p.Text+" is meant from is not known")
 	}
 	for _, abs := range paths {
 		at := j.at(abs, p.Glob)
@@ -141,49 +140,49 @@ func (j *judging) readPath(state *callState, dirs analysis.Dirs, p safelist.Path
 	}
 }
 
-// readable makes a finding ask where a place must not be read unasked.
+// readable makes a finding ask if reading a place needs approval.
 func (j *judging) readable(at place, f *finding) {
 	switch {
 	case at.hidden != "":
 		j.verdict.Hidden = true
 		j.verdict.Outside = j.verdict.Outside || !at.inside
-		j.blocks(blockGuarded, at.path)
-		f.stop(RiskHigh, j.cmd.show(at.path)+" holds secrets ("+at.hidden+"), whatever the command")
+		j.noteBlockedPath(blockGuarded, at.path)
+		f.ask(RiskHigh, j.cmd.show(at.path)+" holds secrets ("+at.hidden+"), whatever the command")
 	case at.sensitive != "":
 		j.verdict.Outside = j.verdict.Outside || !at.inside
-		j.blocks(blockGuarded, at.path)
-		f.stop(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
+		j.noteBlockedPath(blockGuarded, at.path)
+		f.ask(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
 	case !at.readable:
 		j.verdict.Outside = true
-		j.blocks(blockOutside, at.path)
-		f.stop(RiskNormal, j.cmd.show(at.path)+" is outside the project")
+		j.noteBlockedPath(blockOutside, at.path)
+		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}
 }
 
-// pathFact judges where a path leads. What asks already is looked at as well: a
-// grant for reading under a directory is none for what links there lead to.
+// pathFact judges the target of a path. It also runs for a finding that already asks, because a
+// grant for reading under a directory does not cover the targets of links there.
 func (j *judging) pathFact(state *callState, abs string, f *finding) {
 	fact, ok := j.facts.Paths[abs]
 	switch {
 	case !ok:
 		j.need(FactPath, abs)
 	case fact.Err != "":
-		j.doubtful(f, "where "+j.cmd.show(abs)+" leads could not be found out: "+fact.Err)
+		j.askOnce(f, "where "+j.cmd.show(abs)+" leads could not be found out: "+fact.Err)
 	case fact.Special && fact.Real != "/dev/null":
-		j.doubtful(f, j.cmd.show(abs)+" is a device, pipe or socket")
+		j.askOnce(f, j.cmd.show(abs)+" is a device, pipe or socket")
 	default:
 		j.realPath(state, abs, fact.Real, f)
 	}
 }
 
-// doubtful makes a finding ask that does not yet.
-func (j *judging) doubtful(f *finding, why string) {
+// askOnce makes a finding ask unless it already asks.
+func (j *judging) askOnce(f *finding, why string) {
 	if f.decision == Auto {
-		f.stop(RiskNormal, why)
+		f.ask(RiskNormal, why)
 	}
 }
 
-// realPath judges where a path really leads.
+// realPath judges the target of a link.
 func (j *judging) realPath(state *callState, abs, real string, f *finding) {
 	if real == path.Clean(abs) {
 		return
@@ -204,9 +203,9 @@ func (j *judging) globFact(state *callState, abs string, f *finding) {
 	case !ok:
 		j.need(FactGlob, abs)
 	case fact.Err != "":
-		j.doubtful(f, "what "+j.cmd.show(abs)+" matches could not be found out: "+fact.Err)
+		j.askOnce(f, "what "+j.cmd.show(abs)+" matches could not be found out: "+fact.Err)
 	case fact.Cut:
-		j.doubtful(f, j.cmd.show(abs)+" matches more files than are looked at")
+		j.askOnce(f, j.cmd.show(abs)+" matches more files than are looked at")
 	}
 	for _, real := range fact.Real {
 		at := j.at(real, false)
@@ -217,7 +216,7 @@ func (j *judging) globFact(state *callState, abs string, f *finding) {
 	}
 }
 
-// program judges the file that a command's name means.
+// program judges the file that a command's name resolves to.
 func (j *judging) program(c *analysis.Call, state *callState, f *finding) {
 	if f.decision != Auto || state.builtin {
 		return
@@ -225,22 +224,22 @@ func (j *judging) program(c *analysis.Call, state *callState, f *finding) {
 	name := c.Name()
 	if strings.Contains(name, "/") {
 		if !state.preset && !strings.HasPrefix(f.rule, "rule ") && !strings.HasPrefix(f.rule, "permission ") {
-			f.stop(RiskNormal, "it is named by a path, not by its name")
+			f.ask(RiskNormal, "it is named by a path, not by its name")
 		}
 		return
 	}
 	j.binary(name, f)
 }
 
-// binary judges what a name means on the search path.
+// binary judges the file that a name resolves to on the search path.
 func (j *judging) binary(name string, f *finding) {
 	fact, ok := j.facts.Binaries[name]
 	switch {
 	case !ok:
 		j.need(FactBinary, name)
 	case fact.Path != "" && fact.Writable:
-		f.stop(RiskNormal, name+" means "+fact.Path+", which is not a program of the system")
+		f.ask(RiskNormal, name+" means "+fact.Path+", which is not a program of the system")
 	case fact.Path != "" && within(fact.Real, j.cmd.project()) && j.cmd.project() != "":
-		f.stop(RiskNormal, name+" means "+fact.Path+", a file of the project")
+		f.ask(RiskNormal, name+" means "+fact.Path+", a file of the project")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"sandboxd/shell/pattern"
 )
 
-// rule is a Rule made ready.
+// rule is a compiled Rule.
 type rule struct {
 	Rule
 	words   pattern.Words
@@ -21,13 +21,14 @@ type rule struct {
 	name    string
 }
 
-// permission is a Permission for commands made ready.
+// permission is a compiled Permission for commands.
 type permission struct {
 	Permission
 	words pattern.Words
-	line  string // the whole line, for one that is more than a simple command
+	line  string // the whole line, if the permission has more than one simple command
 	name  string
-	// command is when.command as words, by which every command of a line is judged where the permission allows.
+	// command is when.command parsed to words. Every command of a line is matched against it if
+	// the permission allows.
 	command pattern.Words
 }
 
@@ -63,7 +64,7 @@ func knownNetwork(s string) error {
 	return fmt.Errorf("network %q: known are none, loopback, allowlist and full", s)
 }
 
-// isShell says whether a permission's tool name means this tool.
+// isShell reports whether a permission's tool name refers to this tool.
 func isShell(name string) bool {
 	switch strings.ToLower(name) {
 	case "bash", "shell", "exec", "run_shell_command", "shelltool":
@@ -75,8 +76,11 @@ func isShell(name string) bool {
 func newPermission(p Permission, effect string) (permission, bool, error) {
 	if !isShell(p.Tool) {
 		if !p.Any {
-			return permission{}, false, fmt.Errorf("permission %q: only Bash takes something in parentheses; name the tool alone, with when = {PARAMETER = \"PATTERN\"}; "+
-				"what commands must not read or write goes into [files] hidden and protected, hosts into [network]", p.String())
+			return permission{}, false, fmt.Errorf(
+				"permission %q: only Bash takes something in parentheses; name the tool alone, with when = {PARAMETER = \"PATTERN\"}; "+
+					"what commands must not read or write goes into [files] hidden and protected, hosts into [network]",
+				p.String(),
+			)
 		}
 		return permission{}, false, nil
 	}
@@ -86,7 +90,11 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 	}
 	for key := range p.When {
 		if key != "command" && key != "cwd" {
-			return permission{}, false, fmt.Errorf("permission %q: a command has no parameter %q; it has command and cwd", p.String(), key)
+			return permission{}, false, fmt.Errorf(
+				"permission %q: a command has no parameter %q; it has command and cwd",
+				p.String(),
+				key,
+			)
 		}
 	}
 	var err error
@@ -109,8 +117,8 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 	return out, true, nil
 }
 
-// allowsHere says whether the parameters' patterns hold of one command of a line: its own words and the
-// directory in which it runs, not those of the line.
+// allowsHere reports whether the when patterns match one command of a line, by its own words
+// and directory instead of those of the line.
 func (p permission) allowsHere(call *analysis.Call) bool {
 	if _, ok := p.When["command"]; ok && !p.command.Permits(call.Args) {
 		return false
@@ -120,7 +128,7 @@ func (p permission) allowsHere(call *analysis.Call) bool {
 		!slices.ContainsFunc(call.Dirs.Paths, func(dir string) bool { return !pattern.Wild(pat, dir) })
 }
 
-// permits says whether the permission, as one that allows, covers a call.
+// permits reports whether an allowing permission covers a call.
 func (p permission) permits(c *Command, call *analysis.Call) bool {
 	switch {
 	case !p.allowsHere(call):
@@ -133,7 +141,8 @@ func (p permission) permits(c *Command, call *analysis.Call) bool {
 	return p.words.Permits(call.Args)
 }
 
-// concerns says whether the parameters' patterns may hold of a call, for permissions that ask or deny.
+// concerns reports whether the when patterns may match a call, for permissions that ask or
+// deny.
 func (p permission) concerns(c *Command, call *analysis.Call) bool {
 	if pat, ok := p.When["command"]; ok && !pattern.Wild(pat, c.Text()) && p.command.Names(call.Args) == pattern.No {
 		return false
@@ -143,7 +152,7 @@ func (p permission) concerns(c *Command, call *analysis.Call) bool {
 		slices.ContainsFunc(call.Dirs.Paths, func(dir string) bool { return pattern.Wild(pat, dir) })
 }
 
-// names says whether the permission, as one that asks or denies, names a call.
+// names reports whether an asking or denying permission names a call.
 func (p permission) names(c *Command, call *analysis.Call) pattern.Answer {
 	switch {
 	case !p.concerns(c, call):
@@ -159,7 +168,7 @@ func (p permission) names(c *Command, call *analysis.Call) pattern.Answer {
 	return p.words.Names(call.Args)
 }
 
-// Validate reports the mistakes in the configuration, the rules' examples included.
+// Validate reports the errors of the configuration, including examples that a rule fails.
 func (c Config) Validate() error {
 	var errs []error
 	note := func(err error) {
@@ -208,7 +217,7 @@ func (c Config) Validate() error {
 
 func isAlias(s string) bool { return s == "ll" || s == "la" }
 
-// examples checks what the rule says of itself.
+// examples checks the rule against its own examples.
 func (r rule) examples(number int) error {
 	var errs []error
 	check := func(line string, want bool) {
@@ -231,11 +240,11 @@ func (r rule) examples(number int) error {
 	return errors.Join(errs...)
 }
 
-// permissive says that the rule lets run unasked.
+// permissive reports whether the rule lets commands run unasked.
 func (r rule) permissive() bool { return r.allowed && !r.asks }
 
-// matches says whether the rule's pattern is about the words: strictly where it
-// allows, loosely where it asks or forbids.
+// matches reports whether the rule's pattern matches the words: strictly if it allows, loosely
+// if it asks or forbids.
 func (r rule) matches(args []analysis.Word) bool {
 	if r.permissive() {
 		argv, _ := (&analysis.Call{Args: args}).Argv()

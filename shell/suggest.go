@@ -8,22 +8,29 @@ import (
 	"sandboxd/approval"
 )
 
-// toolName is the tool's stable name in requests and grants.
+// toolName is the stable name of the tool in requests and grants.
 const toolName = "bash"
 
-// prefixes are the commands for which a grant may leave the rest of the words
-// open: what follows changes what they work on, not what they are. For all
-// others only the exact request can be granted (R-SH-06).
+// prefixes lists the commands for which a grant may leave the further words open, because these
+// change the operands but not the action. For all other commands only the exact request can be
+// granted (R-SH-06).
 var prefixes = [][]string{
-	{"git", "add"}, {"git", "commit"}, {"git", "diff"}, {"git", "log"}, {"git", "show"}, {"git", "status"}, {"git", "blame"}, {"git", "branch", "--list"}, {"git", "stash", "list"}, {"git", "fetch"}, {"git", "pull"}, {"git", "switch"}, {"git", "restore", "--staged"},
-	{"go", "build"}, {"go", "test"}, {"go", "vet"}, {"go", "run"}, {"go", "list"}, {"go", "mod", "tidy"}, {"go", "mod", "download"}, {"go", "generate"}, {"go", "doc"}, {"gofmt"},
-	{"npm", "test"}, {"npm", "run"}, {"npm", "ci"}, {"yarn", "test"}, {"yarn", "run"}, {"pnpm", "test"}, {"pnpm", "run"}, {"npx", "tsc"}, {"npx", "eslint"}, {"npx", "jest"}, {"npx", "vitest"}, {"npx", "prettier"},
-	{"cargo", "build"}, {"cargo", "check"}, {"cargo", "test"}, {"cargo", "clippy"}, {"cargo", "fmt"}, {"cargo", "run"}, {"cargo", "doc"},
-	{"make"}, {"cmake"}, {"ctest"}, {"ninja"}, {"pytest"}, {"python3", "-m", "pytest"}, {"python", "-m", "pytest"}, {"ruff"}, {"mypy"}, {"black"}, {"docker", "ps"}, {"docker", "logs"}, {"docker", "images"}, {"kubectl", "get"}, {"kubectl", "describe"}, {"kubectl", "logs"},
+	{"git", "add"}, {"git", "commit"}, {"git", "diff"}, {"git", "log"}, {"git", "show"}, {"git", "status"},
+	{"git", "blame"}, {"git", "branch", "--list"}, {"git", "stash", "list"}, {"git", "fetch"}, {"git", "pull"},
+	{"git", "switch"}, {"git", "restore", "--staged"},
+	{"go", "build"}, {"go", "test"}, {"go", "vet"}, {"go", "run"}, {"go", "list"}, {"go", "mod", "tidy"},
+	{"go", "mod", "download"}, {"go", "generate"}, {"go", "doc"}, {"gofmt"},
+	{"npm", "test"}, {"npm", "run"}, {"npm", "ci"}, {"yarn", "test"}, {"yarn", "run"}, {"pnpm", "test"}, {"pnpm", "run"},
+	{"npx", "tsc"}, {"npx", "eslint"}, {"npx", "jest"}, {"npx", "vitest"}, {"npx", "prettier"},
+	{"cargo", "build"}, {"cargo", "check"}, {"cargo", "test"}, {"cargo", "clippy"}, {"cargo", "fmt"}, {"cargo", "run"},
+	{"cargo", "doc"},
+	{"make"}, {"cmake"}, {"ctest"}, {"ninja"}, {"pytest"}, {"python3", "-m", "pytest"}, {"python", "-m", "pytest"},
+	{"ruff"}, {"mypy"}, {"black"}, {"docker", "ps"}, {"docker", "logs"}, {"docker", "images"}, {"kubectl", "get"},
+	{"kubectl", "describe"}, {"kubectl", "logs"},
 }
 
-// suggest offers wider grants, narrow to wide. What is dangerous, protected or
-// hidden, and what is more than literal simple commands, has none.
+// suggest offers wider grants, narrow to wide. A dangerous, protected or hidden request has
+// none, nor has a line that is not made of literal simple commands.
 func (j *judging) suggest() {
 	p := j.verdict.Payload
 	if p["plain"] != true {
@@ -42,8 +49,11 @@ func (j *judging) suggest() {
 		if len(words) < len(prefix) || !slices.Equal(words[:len(prefix)], prefix) {
 			continue
 		}
-		// npm run lint *, before npm run *.
-		if len(words) > len(prefix) && (prefix[0] == "npm" || prefix[0] == "yarn" || prefix[0] == "pnpm" || prefix[0] == "make" || prefix[0] == "go") && !strings.HasPrefix(words[len(prefix)], "-") && plainWord(words[len(prefix)]) {
+		// Offer npm run lint * before npm run *.
+		if len(words) > len(prefix) &&
+			(prefix[0] == "npm" || prefix[0] == "yarn" || prefix[0] == "pnpm" || prefix[0] == "make" || prefix[0] == "go") &&
+			!strings.HasPrefix(words[len(prefix)], "-") &&
+			plainWord(words[len(prefix)]) {
 			j.offerPrefix(words[:len(prefix)+1])
 		}
 		j.offerPrefix(prefix)
@@ -55,10 +65,14 @@ func plainWord(s string) bool {
 	return s != "" && !strings.ContainsAny(s, " \t\n*?[]'\"\\$`")
 }
 
-// offerPrefix suggests "these words and whatever follows". Files that the
-// command executes stay part of the grant: when one changes, it asks again.
+// offerPrefix suggests a grant for words with any further words. The hashes of the files that
+// the command executes remain part of the grant, so it asks again after they change.
 func (j *judging) offerPrefix(words []string) {
-	where := []approval.Condition{approval.Prefix("asks", words...), approval.Equal("plain", true), approval.Equal("cwd", j.cmd.Cwd)}
+	where := []approval.Condition{
+		approval.Prefix("asks", words...),
+		approval.Equal("plain", true),
+		approval.Equal("cwd", j.cmd.Cwd),
+	}
 	if files, ok := j.verdict.Payload["files"]; ok {
 		where = append(where, approval.Equal("files", files))
 	}
@@ -66,7 +80,7 @@ func (j *judging) offerPrefix(words []string) {
 }
 
 func (j *judging) offer(label string, where []approval.Condition, free ...string) {
-	if j.cmd.Elsewhere {
+	if j.cmd.CallerRuns {
 		where = append(where, approval.Equal("elsewhere", true))
 	}
 	p := approval.Pattern{Tool: toolName, Where: where, Free: free}
@@ -76,10 +90,9 @@ func (j *judging) offer(label string, where []approval.Condition, free ...string
 	j.verdict.Suggestions = append(j.verdict.Suggestions, Suggestion{Label: label, Pattern: p})
 }
 
-// suggestReads offers the reading commands under the directory that they read,
-// and under at most two above it (R-SH-06). Inside the project the project is
-// the last; outside, the path itself is the first. None contains the project or
-// the home directory, which hold more than any one command reads.
+// suggestReads offers the reading commands under the directory that they read, and under at
+// most two directories above it (R-SH-06). Inside the project, the project is the last offer;
+// outside, the path itself is the first. No offer contains the project or the home directory.
 func (j *judging) suggestReads(reads []string) {
 	paths := j.askedPaths()
 	if len(paths) == 0 {
@@ -100,7 +113,11 @@ func (j *judging) suggestReads(reads []string) {
 		if dir == "/" || dir != project && within(project, dir) || j.cmd.Home != "" && within(j.cmd.Home, dir) {
 			return
 		}
-		where := []approval.Condition{approval.Equal("reads", list), approval.Under("paths", dir), approval.Equal("plain", true)}
+		where := []approval.Condition{
+			approval.Equal("reads", list),
+			approval.Under("paths", dir),
+			approval.Equal("plain", true),
+		}
 		j.offer(strings.Join(reads, ", ")+j.readLabel(dir, paths), where, "line", "argv", "asks", "cwd", "tty")
 		if dir == project {
 			return
@@ -109,8 +126,8 @@ func (j *judging) suggestReads(reads []string) {
 	}
 }
 
-// readBase is the narrowest offer for one path: a directory itself, the directory
-// of a file of the project, and any path outside.
+// readBase returns the narrowest offer for one path: a directory itself, the directory of a
+// file of the project, and any path outside.
 func (j *judging) readBase(p place) string {
 	if p.dir || p.path == j.cmd.project() || !p.inside {
 		return p.path

@@ -7,7 +7,7 @@ import (
 	"sandboxd/shell/presets"
 )
 
-// Tool judges commands under one configuration. It is safe for concurrent use.
+// Tool judges commands by one configuration. It is safe for concurrent use.
 type Tool struct {
 	config     Config
 	rules      []rule
@@ -23,7 +23,8 @@ type Tool struct {
 	searchPath []string
 }
 
-// New checks the configuration, its rules' examples included, and returns the tool.
+// New returns a Tool for config. It returns an error if config is invalid, including if a
+// rule's example fails.
 func New(config Config) (*Tool, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func New(config Config) (*Tool, error) {
 	}
 	for _, s := range config.SafeCommands {
 		if isAlias(s) {
-			continue // an entry of the safe list
+			continue // the safe list has an entry for it
 		}
 		w, err := pattern.Parse(s, true)
 		if err != nil {
@@ -86,8 +87,9 @@ func checkPresets(names []string) error {
 	return nil
 }
 
-// SearchPath is where the names of commands that run unasked are looked up.
+// SearchPath returns the directories in which the names of commands that run unasked are looked
+// up.
 func (t *Tool) SearchPath() []string { return append([]string(nil), t.searchPath...) }
 
-// Quote writes an argv as words that a shell reads back unchanged, for showing.
+// Quote joins an argv to words that a shell parses to the same argv, for display.
 func Quote(argv []string) string { return quote(argv) }

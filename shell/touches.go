@@ -9,22 +9,49 @@ import (
 	"sandboxd/shell/danger"
 )
 
-// writers are the commands whose operands are written, made or removed.
-var writers = []string{"rm", "rmdir", "unlink", "touch", "mkdir", "chmod", "chown", "chgrp", "tee", "truncate", "shred", "ln", "mv", "mkfifo", "mknod", "setfacl", "chattr", "patch", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "code"}
+// writers lists the commands that write, create or remove their operands.
+var writers = []string{
+	"rm",
+	"rmdir",
+	"unlink",
+	"touch",
+	"mkdir",
+	"chmod",
+	"chown",
+	"chgrp",
+	"tee",
+	"truncate",
+	"shred",
+	"ln",
+	"mv",
+	"mkfifo",
+	"mknod",
+	"setfacl",
+	"chattr",
+	"patch",
+	"ed",
+	"ex",
+	"vi",
+	"vim",
+	"nvim",
+	"nano",
+	"emacs",
+	"code",
+}
 
-// writeLast are the commands whose last operand is written.
+// writeLast lists the commands that write their last operand.
 var writeLast = []string{"cp", "install", "rsync", "scp"}
 
-// commandPaths finds the paths among the words of any command, and notes which
-// of them are outside, hidden, or protected and written. listed says that the
-// safe list will judge the call's paths itself, more exactly than is done here.
+// commandPaths finds the paths among the words of a command. It records paths that are outside
+// or hidden, and protected paths that are written. listed is true if the safe list judges the
+// call's paths more exactly.
 func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) {
 	name := base(c.Name())
 	j.programPath(c)
 	operands := j.operands(c)
 	for i, op := range operands {
 		if i > maxPaths || len(j.seen) > 2*maxPaths {
-			j.verdict.Outside = true // not looked at
+			j.verdict.Outside = true // the remaining paths are not checked
 			break
 		}
 		written := slices.Contains(writers, name) || slices.Contains(writeLast, name) && i == len(operands)-1 ||
@@ -36,20 +63,22 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 			state.paths = append(state.paths, at)
 			if !at.inside && at.path != "/dev/null" && !listed {
 				j.verdict.Outside = true
-				j.blocks(blockOutside, at.path)
+				j.noteBlockedPath(blockOutside, at.path)
 			}
 			if at.hidden != "" && !listed {
 				j.verdict.Hidden = true
-				j.blocks(blockGuarded, at.path)
+				j.noteBlockedPath(blockGuarded, at.path)
 			}
 			if !written {
 				continue
 			}
 			if protected := j.tool.places.protects(at, j.cmd); protected != "" {
 				j.verdict.Protected = true
-				j.blocks(blockGuarded, at.path)
-				j.add(finding{decision: Ask, risk: RiskHigh, rule: "protected path", offset: c.Offset, end: c.End, text: callText(c),
-					why: j.cmd.show(at.path) + " is protected (" + protected + "): other programs run or trust it"})
+				j.noteBlockedPath(blockGuarded, at.path)
+				j.add(
+					finding{decision: Ask, risk: RiskHigh, rule: "protected path", offset: c.Offset, end: c.End, text: callText(c),
+						why: j.cmd.show(at.path) + " is protected (" + protected + "): other programs run or trust it"},
+				)
 			}
 		}
 	}
@@ -57,11 +86,13 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 
 func inPlace(c *analysis.Call) bool {
 	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") || strings.HasPrefix(w.Text, "-pi") || strings.HasPrefix(w.Text, "-ni")
+		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") ||
+			strings.HasPrefix(w.Text, "-pi") ||
+			strings.HasPrefix(w.Text, "-ni")
 	})
 }
 
-// programPath notes a program that is named by a path outside the project.
+// programPath records a program that is named by a path outside the project.
 func (j *judging) programPath(c *analysis.Call) {
 	name := c.Name()
 	if !strings.Contains(name, "/") {
@@ -72,7 +103,7 @@ func (j *judging) programPath(c *analysis.Call) {
 		at := j.at(abs, false)
 		if !at.readable {
 			j.verdict.Outside = true
-			j.blocks(blockOutside, at.path)
+			j.noteBlockedPath(blockOutside, at.path)
 		}
 	}
 }
@@ -81,18 +112,19 @@ func (j *judging) programPath(c *analysis.Call) {
 type operand struct {
 	text string
 	glob bool
-	path bool // it looks like one
-	home bool // it begins with a home directory that is not known
+	path bool // it looks like a path
+	home bool // it begins with an unknown home directory
 }
 
-// operands lists the words behind a command's name that are no options, and
-// the values of options that are joined to them.
+// operands returns the words after a command's name that are not options, and the values joined
+// to options.
 func (j *judging) operands(c *analysis.Call) []operand {
 	var out []operand
 	ended := false
 	for _, a := range c.Args[1:] {
 		t := a.Text
-		unresolved := a.Kind == analysis.Unknown && (strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) || strings.HasPrefix(a.Source, "${HOME") || strings.HasPrefix(a.Source, `"${HOME`))
+		unresolved := a.Kind == analysis.Unknown &&
+			(strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) || strings.HasPrefix(a.Source, "${HOME") || strings.HasPrefix(a.Source, `"${HOME`))
 		switch {
 		case unresolved:
 			out = append(out, operand{text: t, home: true, path: true})
@@ -116,12 +148,19 @@ func (j *judging) operands(c *analysis.Call) []operand {
 		if key, value, ok := strings.Cut(t, "="); ok && !strings.ContainsAny(key, "/.") && looksLikePath(value) {
 			t = value
 		}
-		out = append(out, operand{text: t, glob: a.Kind == analysis.Glob, path: looksLikePath(t) && a.Kind != analysis.Unknown || strings.HasPrefix(t, "/")})
+		out = append(
+			out,
+			operand{
+				text: t,
+				glob: a.Kind == analysis.Glob,
+				path: looksLikePath(t) && a.Kind != analysis.Unknown || strings.HasPrefix(t, "/"),
+			},
+		)
 	}
 	return out
 }
 
-// looksLikePath says whether a word is likely to be meant as a path.
+// looksLikePath reports whether a word is likely to be a path.
 func looksLikePath(s string) bool {
 	switch {
 	case s == "" || strings.Contains(s, "://") || strings.ContainsAny(s, "\n"):
@@ -132,7 +171,7 @@ func looksLikePath(s string) bool {
 	return strings.Contains(s, "/") && !strings.ContainsAny(s, " |;&()<>")
 }
 
-// resolve classifies the paths that an operand may mean.
+// resolve classifies the paths that an operand may refer to.
 func (j *judging) resolve(c *analysis.Call, op operand) []place {
 	if op.home {
 		home := orElse(j.cmd.Home, "/home/?")
@@ -188,7 +227,7 @@ func (j *judging) redirRead(r *analysis.Redir, f *finding) {
 	j.add(*f)
 }
 
-// redirWrite asks always: a line that runs unasked writes no file.
+// redirWrite always asks: a line that runs unasked writes no file.
 func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 	f.why = "it writes to " + orElse(r.Target.Source, "a file")
 	if !r.Target.Known() {
@@ -207,35 +246,38 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 		switch {
 		case strings.HasPrefix(at.path, "/dev/") && !danger.Device(at.path):
 		case at.hidden != "":
-			j.blocks(blockGuarded, at.path)
+			j.noteBlockedPath(blockGuarded, at.path)
 			j.verdict.Hidden, j.verdict.Outside, f.risk = true, j.verdict.Outside || !at.inside, RiskHigh
 			f.why = "it writes to " + j.cmd.show(at.path) + ", which holds secrets"
 		case protected != "":
-			j.blocks(blockGuarded, at.path)
+			j.noteBlockedPath(blockGuarded, at.path)
 			j.verdict.Protected, f.risk = true, RiskHigh
 			f.rule = "protected path"
-			f.why = "it writes to " + j.cmd.show(at.path) + ", which is protected (" + protected + "): other programs run or trust it"
+			f.why = "it writes to " + j.cmd.show(
+				at.path,
+			) + ", which is protected (" + protected + "): other programs run or trust it"
 		default:
-			j.blocks(blockWritten, at.path)
+			j.noteBlockedPath(blockWritten, at.path)
 		}
 		if !at.inside && !strings.HasPrefix(at.path, "/dev/") {
 			j.verdict.Outside = true
-			j.blocks(blockOutside, at.path)
+			j.noteBlockedPath(blockOutside, at.path)
 		}
 	}
 	j.add(*f)
 }
 
-// flagUnknown warns about a target that begins outside the project.
+// flagUnknown sets Outside for an unknown target that begins outside the project.
 func (j *judging) flagUnknown(r *analysis.Redir) {
-	if strings.HasPrefix(r.Target.Source, "~") || strings.Contains(r.Target.Source, "HOME") || strings.HasPrefix(r.Target.Text, "/") && !within(path.Clean(r.Target.Text), j.cmd.project()) {
+	if strings.HasPrefix(r.Target.Source, "~") || strings.Contains(r.Target.Source, "HOME") ||
+		strings.HasPrefix(r.Target.Text, "/") && !within(path.Clean(r.Target.Text), j.cmd.project()) {
 		j.verdict.Outside = true
 	}
 }
 
-// inSandboxes reports whether a call has path arguments and each lies in one of the
-// sandboxes that its rule names. Any operand may be a path, so each counts as one; a
-// word that the rule's pattern spells out ("status" of "git status") is no argument.
+// inSandboxes reports whether a call has path arguments and each is in one of the sandboxes
+// that its rule names. Any operand may be a path, so each counts as one. A word that the rule's
+// pattern spells out ("status" of "git status") is not an argument.
 func (j *judging) inSandboxes(c *analysis.Call, r *rule) bool {
 	if len(r.Paths) == 0 {
 		return true
@@ -274,9 +316,9 @@ func (j *judging) inSandboxes(c *analysis.Call, r *rule) bool {
 	return known
 }
 
-// joinedInSandboxes says the same of the values that are joined to options. Of
-// which option they are is not known, so of "-xcf" both "cf" and "f" may be one:
-// what looks like a path, and what there is, counts.
+// joinedInSandboxes is inSandboxes for values joined to options. The option letters are
+// unknown, so in "-xcf" both "cf" and "f" may be a value. A value counts if it looks like a
+// path or exists.
 func (j *judging) joinedInSandboxes(c *analysis.Call, names []string) bool {
 	if len(names) == 0 {
 		return true
@@ -305,11 +347,11 @@ func (j *judging) joinedInSandboxes(c *analysis.Call, names []string) bool {
 	return all
 }
 
-// maxCluster is more than options of one letter that anybody writes as one word.
+// maxCluster is the maximum number of one-letter options in one word.
 const maxCluster = 100
 
-// valueInSandboxes says whether a value is no path, or one in the named sandboxes,
-// as far as that is known.
+// valueInSandboxes reports whether a value is not a path, or is in the named sandboxes. exists
+// reports whether a file of that name exists.
 func (j *judging) valueInSandboxes(c *analysis.Call, value string, names []string) (in, exists bool) {
 	if value == "" {
 		return true, false

@@ -6,14 +6,14 @@ import (
 	"sandboxd/approval"
 )
 
-// Decision is what the shell tool says about a command. The zero value asks.
+// Decision is the shell tool's decision about a command. The zero value asks.
 type Decision uint8
 
 // The decisions.
 const (
 	Ask   Decision = iota // a person decides
-	Auto                  // it runs unasked, as Verdict.Run says
-	Block                 // never, in every mode
+	Auto                  // Verdict.Run runs unasked
+	Block                 // never runs, in every mode
 )
 
 // String returns "ask", "auto" or "block".
@@ -32,10 +32,10 @@ func (d Decision) String() string {
 // MarshalText writes the decision's name.
 func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Risk is how much harm a yes could do. The zero value is normal.
+// Risk is the possible harm of an approval. The zero value is normal.
 type Risk int8
 
-// The risks, in order.
+// The risks, in ascending order.
 const (
 	RiskLow    Risk = -1
 	RiskNormal Risk = 0
@@ -59,53 +59,54 @@ func (r Risk) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // Verdict is the judgement of one command. The zero value asks.
 type Verdict struct {
 	Decision Decision
-	// Why is one sentence; Rule names what decided ("safe list: git log",
-	// "rule 3: rm", "permission deny Bash(curl *)", "dangerous: recursive delete").
+	// Why is one sentence. Rule names the deciding rule ("safe list: git log", "rule 3: rm",
+	// "permission deny Bash(curl *)", "dangerous: recursive delete").
 	Why, Rule string
 	Risk      Risk
-	// Reasons lists everything that speaks against running it unasked, worst first.
+	// Reasons lists all reasons to ask, worst first.
 	Reasons []string
-	// Danger, Protected, Delete, Outside and Hidden mark what a prompt warns of;
-	// Danger, Protected and Delete are confirmed twice.
+	// Danger, Protected, Delete, Outside and Hidden select the warnings of a prompt. Danger,
+	// Protected and Delete need a second confirmation.
 	Danger, Protected, Delete, Outside, Hidden bool
-	// Configured says that an explicit rule or permission says to ask, so that
-	// nothing that was granted before answers for a person.
+	// Configured is true if an explicit rule or permission demands a question. An earlier grant
+	// does not answer it.
 	Configured bool
-	// Unseen says that what runs comes from the command's input, or from what the
-	// line does not tell or cannot be hashed: nobody is shown it, and a yes counts once.
+	// Unseen is true if the command runs code from its input, from files that the line does not
+	// name, or from files that cannot be hashed. The prompt cannot show that code, so an approval
+	// is valid once.
 	Unseen bool
-	// Sandboxed says that the command is harmless only inside the OS sandbox
-	// (a preset): where that is not in force, Auto must be treated as Ask.
+	// Sandboxed is true if the command is harmless only inside the OS sandbox (a preset). Without
+	// the sandbox, the caller must treat Auto as Ask.
 	Sandboxed bool
-	// Network is the network that the command gets, in the words of the profile.
+	// Network is the network of the command, in the words of the profile.
 	Network string
-	// Description says at a glance what would happen.
+	// Description summarises the command in one line.
 	Description string
-	// Parts explains the line piece by piece, in the order of the text.
+	// Parts lists the judgements of the pieces of the line, in the order of the text.
 	Parts []Part
-	// Run is what runs unasked; set for Auto only.
+	// Run is the execution for Auto; it is set for no other decision.
 	Run Execution
-	// Env are variables that replace those of the environment for Auto, and
-	// Unset those that must not be in it.
+	// For Auto, Env replaces variables of the environment and Unset lists variables that must not
+	// be in it.
 	Env   map[string]string
 	Unset []string
-	// Payload identifies the request for "allow for this session": equal
-	// payloads are the same request. JSON-able.
+	// Payload identifies the request for "allow for this session": requests with equal payloads
+	// are the same. It can be encoded as JSON.
 	Payload map[string]any
-	// Suggestions are wider grants that fit this request, narrow to wide.
+	// Suggestions are wider grants that match this request, narrow to wide.
 	Suggestions []Suggestion
-	// NeedsFacts lists what must be known before the verdict is final.
+	// NeedsFacts lists the missing facts. The verdict is final if it is empty.
 	NeedsFacts []FactQuery
-	// BlockedPath is the path that made it ask, absolute: the first that is hidden or
-	// protected, else the first outside the project, else the first that a redirection
-	// writes. "" where no path did.
+	// BlockedPath is the absolute path that made the command ask: the first that is hidden or
+	// protected, else the first outside the project, else the first that a redirection writes. It
+	// is "" if no path did.
 	BlockedPath string
-	// Paths are the absolute paths that the command names, as far as is known.
+	// Paths are the absolute paths that the command is known to name.
 	Paths []string
 }
 
-// Part is the judgement of one piece of a line: a simple command, a
-// redirection, or a piece that could not be understood.
+// Part is the judgement of one piece of a line: a simple command, a redirection, or a piece
+// that could not be parsed.
 type Part struct {
 	Text      string   `json:"text"`
 	Offset    int      `json:"offset"` // bytes from the start of the line
@@ -115,19 +116,17 @@ type Part struct {
 	Rule      string   `json:"rule,omitempty"`
 }
 
-// Execution is what runs: either Argv, started without a shell, or Script,
-// which bash runs as bash --noprofile --norc -c Script. Every word in a Script
-// is single-quoted.
+// Execution is the form of a command that runs: either Argv, started without a shell, or
+// Script, run as bash --noprofile --norc -c Script. Every word in a Script is single-quoted.
 type Execution struct {
 	Argv   []string
 	Script string
 }
 
-// Suggestion is a grant that a person may give instead of a yes for this one
-// request.
+// Suggestion is a wider grant that a person may give instead of approving one request.
 type Suggestion struct {
 	Label   string // "cat under src/"
 	Pattern approval.Pattern
-	// Payload is the exact payload where the suggestion is that; else nil.
+	// Payload is the exact payload if the suggestion is the exact request; else nil.
 	Payload map[string]any
 }

@@ -31,7 +31,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	e.log.keepAtMost(int64(cfg.Sandbox.Limits.Output))
 	j := &judgement{warnings: slices.Clone(compiled.warnings), command: shell.Command{
 		Line: r.Line, Argv: r.Argv, Cwd: r.shown(), Project: sess.Root, Home: sess.Home,
-		Env: r.Env, TTY: r.Terminal, Description: r.Description, Elsewhere: r.elsewhere,
+		Env: r.Env, TTY: r.Terminal, Description: r.Description, CallerRuns: r.elsewhere,
 	}}
 	if r.Stdin == StdinData {
 		sum := sha256.Sum256(r.StdinData)
