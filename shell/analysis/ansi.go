@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ansiC decodes the inside of $'…' as bash does (bash(1), QUOTING). simple says
-// that no escape stands for a byte that a reader would not recognise.
+// ansiC decodes the inside of $'…' as bash does (bash(1), QUOTING). simple is true if the text
+// has only the escapes \n, \t and quoted punctuation. ok is false for an invalid escape.
 func ansiC(s string) (out string, simple, ok bool) {
 	var b strings.Builder
 	simple = true
@@ -46,7 +46,7 @@ func ansiC(s string) (out string, simple, ok bool) {
 	return b.String(), simple, true
 }
 
-// ansiEscape decodes the escape after the backslash; used is 0 when it is none.
+// ansiEscape decodes the escape after the backslash. used is 0 if it is invalid.
 func ansiEscape(s string) (n uint64, used int) {
 	switch s[0] {
 	case 'a':

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// maxDirs bounds the directories that a line may be in at one place.
+// maxDirs is the maximum number of possible directories at one point of a line.
 const maxDirs = 8
 
-// maxMoves bounds the changes of directory that are followed in one text.
+// maxMoves is the maximum number of directory changes that are followed in one text.
 const maxMoves = 64
 
-// Dirs are the directories in which something may run. Unknown says that it
-// may also be any other.
+// Dirs are the directories in which a command may run. Unknown is true if it may also run in
+// any other.
 type Dirs struct {
 	Paths   []string
 	Unknown bool
 }
 
-// Resolve returns the absolute paths that p may mean; ok is false when it may
-// mean others too. The paths are not cleaned: "a/../b" is not b where a is a link.
+// Resolve returns the absolute paths that p may refer to. ok is false if the list is
+// incomplete. The paths are not cleaned: if a is a link, "a/../b" is not b.
 func (d Dirs) Resolve(p string) (paths []string, ok bool) {
 	if strings.HasPrefix(p, "/") {
 		return []string{p}, true
@@ -63,14 +63,15 @@ func (d Dirs) equal(e Dirs) bool {
 	return d.Unknown == e.Unknown && slices.Equal(d.Paths, e.Paths)
 }
 
-// outcome is where a line may be after a command that succeeded or failed.
+// outcome holds the possible directories after a command that succeeded or failed.
 type outcome struct{ ok, fail Dirs }
 
 func same(d Dirs) outcome { return outcome{d, d} }
 
 func (o outcome) either() Dirs { return o.ok.union(o.fail) }
 
-// changeDir is the outcome of a call, which is other than where it began for cd alone.
+// changeDir returns the outcome of a call. It differs from the start only for commands that
+// change the directory.
 func (p *reader) changeDir(c *Call) outcome {
 	args := c.Args
 	for len(args) > 1 && (args[0].is("builtin") || args[0].is("command")) {
@@ -101,7 +102,7 @@ func (p *reader) cdTarget(c *Call, args []Word) Dirs {
 	for len(args) > 0 && args[0].Known() && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
 		switch args[0].Text {
 		case "-L", "--":
-		default: // behind -P a later .. leaves the directory that a link leads to
+		default: // after -P a later .. leaves the target of a link
 			return Dirs{Unknown: true}
 		}
 		args = args[1:]

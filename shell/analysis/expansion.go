@@ -57,8 +57,7 @@ func (p *reader) arithm(x syntax.ArithmExpr, dirs Dirs) {
 	p.anything(x, dirs)
 }
 
-// anything walks a piece of the tree that has no walk of its own, so that the
-// commands in its substitutions are seen.
+// anything records the commands in the substitutions of a node that has no walk of its own.
 func (p *reader) anything(n syntax.Node, dirs Dirs) {
 	p.fixed = false
 	syntax.Walk(n, func(n syntax.Node) bool {

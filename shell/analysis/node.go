@@ -1,6 +1,6 @@
 package analysis
 
-// node is a piece of a script that can be written again.
+// node is a piece of a script that can be written back as shell text.
 type node interface {
 	write(w *writer) bool
 }

@@ -2,12 +2,12 @@ package analysis
 
 import "strings"
 
-// options reads the options in front of a wrapper's command, in the way of
-// getopt_long with "+": the first operand ends them.
+// options parses the options before a wrapper's command, like getopt_long with "+": the first
+// operand ends them.
 type options struct {
 	known   string // see wrapper.options
 	args    []Word
-	at      int // the first word that is no option
+	at      int // the index of the first operand
 	unknown string
 	special func(word string) bool
 
@@ -15,12 +15,12 @@ type options struct {
 	values map[string]Word
 }
 
-// run reads the options. It stops at the first that is not known, with false.
+// run parses the options. At the first unknown option it stops and returns false.
 func (o *options) run() bool {
 	for o.at < len(o.args) {
 		w := o.args[o.at]
 		if !w.Known() {
-			o.unknown = w.Source // and perhaps an option
+			o.unknown = w.Source // it may be an option
 			return false
 		}
 		t := w.Text
@@ -49,8 +49,8 @@ func (o *options) run() bool {
 	return true
 }
 
-// kind returns how an option is known: ' ' without, '=' with, '?' with an
-// attached value; 0 when it is not.
+// kind returns the type of an option: ' ' without a value, '=' with a value, '?' with an
+// attached value, 0 if the option is unknown.
 func (o *options) kind(name string) byte {
 	for field := range strings.FieldsSeq(o.known) {
 		switch {

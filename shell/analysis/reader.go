@@ -8,36 +8,36 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// reader walks one parsed text. Scripts held in words (bash -c) are read by a
-// reader of their own that shares the outer Script.
+// reader walks one parsed text. A script held in a word (bash -c) has a reader of its own that
+// shares the outer Script.
 type reader struct {
 	text   string
 	place  Place
 	script *Script
 	nested int
-	// base and span place what is found in a nested text at the word that holds
-	// it; span < 0 means that offsets of this text are offsets of the line.
+	// base and span are the position of the word that holds a nested text; all findings of that
+	// text get it. If span < 0, offsets of this text are offsets of the line.
 	base, span int
 	via        []string
 	subst      int
 	piped      bool
 	needHome   bool
-	fixed      bool // the text can be written again so far
+	fixed      bool // the text so far can be written back
 	declaring  []string
-	bound      map[string]Word // what the variables of the loops around hold
+	bound      map[string]Word // the values of the variables of enclosing loops
 	moves      int
 	count      *counts
-	wordsOnly  bool // do not look through wrappers
+	wordsOnly  bool // do not unwrap wrappers
 }
 
-// counts are shared by a reader and those of the scripts within it.
+// counts are shared by a reader and the readers of nested scripts.
 type counts struct{ calls, words, scripts, globs, unrolled int }
 
 var parsers = sync.Pool{New: func() any {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash))
 }}
 
-// Line reads a command line.
+// Line parses a command line.
 func Line(text string, place Place) *Script {
 	s := &Script{Text: text}
 	dirs := Dirs{Unknown: place.Cwd == ""}
@@ -49,7 +49,7 @@ func Line(text string, place Place) *Script {
 	return s
 }
 
-// Command reads an argv that is started without a shell: every word is literal.
+// Command returns the script of an argv that is started without a shell: every word is literal.
 func Command(argv []string, place Place) *Script {
 	s := &Script{Text: strings.Join(argv, " ")}
 	if len(argv) == 0 || argv[0] == "" {
@@ -82,8 +82,8 @@ func Command(argv []string, place Place) *Script {
 	return s
 }
 
-// Words reads the words of one simple command, for patterns. Wrappers are not
-// looked through. An error says what makes the text more than that.
+// Words parses the words of one simple command, for patterns. It does not unwrap wrappers. It
+// returns an error if the text is more than one simple command.
 func Words(text string) ([]Word, error) {
 	s := &Script{Text: text}
 	p := &reader{text: text, script: s, span: -1, count: &counts{}, wordsOnly: true}
@@ -133,13 +133,13 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 	return out
 }
 
-// assigns says whether a text may give a variable another value.
+// assigns reports whether the text may assign to a variable.
 func (p *reader) assigns(name string) bool {
 	return strings.Contains(p.text, name+"=") || strings.Contains(p.text, " "+name+" ")
 }
 
-// parse reads the statements of a text, the first MaxCalls of them; more says
-// that others follow, which are not looked at, not even for their syntax.
+// parse returns the first MaxCalls statements of a text. more is true if others follow; these
+// are not checked, not even for syntax.
 func parse(text string) (stmts []*syntax.Stmt, more bool, err error) {
 	parser := parsers.Get().(*syntax.Parser)
 	defer parsers.Put(parser)
@@ -200,8 +200,8 @@ func (p *reader) doubt(why string, from, to syntax.Pos) {
 	p.doubtAt(why, int(from.Offset()), int(to.Offset()))
 }
 
-// record adds a call. It is false when there are too many, and then what the
-// call stands for is not to be read further.
+// record adds a call. It returns false if there are too many; the caller then must not read the
+// call further.
 func (p *reader) record(c *Call) bool {
 	if p.full() {
 		return false
@@ -219,7 +219,7 @@ func (p *reader) full() bool {
 	return true
 }
 
-// cut notes that the rest of the text was not looked at.
+// cut records that the rest of the text was not read.
 func (p *reader) cut() {
 	if !p.script.Cut {
 		p.script.Cut = true
@@ -228,8 +228,9 @@ func (p *reader) cut() {
 	p.fixed = false
 }
 
-// nestedText reads a script that a word holds. It returns the script with its
-// own root; its calls, redirections and doubts join the outer script's.
+// nestedText reads a script that a word holds. It returns the script with its own root; its
+// calls, redirections and doubts are added to the outer script. It returns nil if there are too
+// many scripts.
 func (p *reader) nestedText(w Word, dirs Dirs, via []string) *Script {
 	inner := &Script{Text: w.Text}
 	if p.count.scripts++; p.nested+1 > MaxNested || p.count.scripts > MaxScripts {

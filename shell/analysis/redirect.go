@@ -44,7 +44,7 @@ func (p *reader) redir(r *syntax.Redirect, dirs Dirs) *Redir {
 	return out
 }
 
-// descriptor says whether the word after >& or <& is one of 0, 1, 2 or "-".
+// descriptor reports whether the word after >& or <& is one of 0, 1, 2 or "-".
 func descriptor(s string) bool {
 	switch s {
 	case "0", "1", "2", "-":
@@ -53,8 +53,8 @@ func descriptor(s string) bool {
 	return false
 }
 
-// heredoc reads the body of a here-document. It is literal if its delimiter is
-// quoted, or nothing in it expands.
+// heredoc reads the body of a here-document. It is literal if its delimiter is quoted or
+// nothing in it expands.
 func (p *reader) heredoc(r *syntax.Redirect, dirs Dirs) Word {
 	out := Word{Offset: p.at(r.Pos()), End: p.end(r.End()), Source: "<<"}
 	if r.Hdoc == nil {
@@ -92,8 +92,8 @@ func (p *reader) heredoc(r *syntax.Redirect, dirs Dirs) Word {
 	return out
 }
 
-// catText reads $(cat <<'EOF' … EOF), the way in which long texts are put into
-// one word: cat gives its here-document back, so the value is known.
+// catText reads $(cat <<'EOF' … EOF), a common form of long texts in one word. The value is
+// known because cat prints its here-document unchanged.
 func (p *reader) catText(x *syntax.CmdSubst, dirs Dirs) (string, bool) {
 	if len(x.Stmts) != 1 || x.Backquotes || x.TempFile || x.ReplyVar {
 		return "", false
@@ -120,7 +120,14 @@ func (p *reader) catText(x *syntax.CmdSubst, dirs Dirs) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	call := &Call{Args: []Word{p.word(c.Args[0], dirs)}, Dirs: dirs, Via: p.via, Subst: true, Offset: p.at(x.Pos()), End: p.end(x.End())}
+	call := &Call{
+		Args:   []Word{p.word(c.Args[0], dirs)},
+		Dirs:   dirs,
+		Via:    p.via,
+		Subst:  true,
+		Offset: p.at(x.Pos()),
+		End:    p.end(x.End()),
+	}
 	p.record(call)
 	return strings.TrimRight(lit.Value, "\n"), true
 }

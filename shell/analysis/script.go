@@ -1,6 +1,6 @@
 package analysis
 
-// Bounds. What goes beyond them is not read, and a Doubt says so.
+// Bounds. Text beyond them is not read and yields a Doubt.
 const (
 	MaxBytes   = 64 << 10 // of text
 	MaxDepth   = 100      // brackets and compound commands within each other
@@ -12,38 +12,37 @@ const (
 	MaxUnroll  = 100      // simple commands that loops are unrolled to
 )
 
-// Place is where a line would run. Both paths are absolute, or "" for unknown.
+// Place is the environment of a line. Both paths are absolute, or "" for unknown.
 type Place struct {
 	Cwd  string
 	Home string
 }
 
-// Script is what was understood of a line.
+// Script is the analysis of a line.
 type Script struct {
 	Text   string
-	Calls  []*Call  // in the order of the text, a wrapper before what it runs
-	Redirs []*Redir // all redirections, those of calls included
+	Calls  []*Call  // in the order of the text, a wrapper before its command
+	Redirs []*Redir // all redirections, including those of calls
 	Doubts []Doubt
-	// Funcs are the names of functions that the text declares.
+	// Funcs are the names of the functions that the text declares.
 	Funcs []string
-	// Cut says that there are more commands or words than were read.
+	// Cut is true if the text has more commands or words than were read.
 	Cut bool
-	// Unrolled says that a loop was read as its body, once for every word it goes over.
+	// Unrolled is true if a loop was read as its body, once for each of its words.
 	Unrolled bool
 	// Bombs are the functions that call themselves in a pipeline or in the background.
 	Bombs []string
 
-	root node // nil unless the whole text can be written again
+	root node // nil unless the whole text can be written back
 }
 
-// Doubt is a piece of the text that is not understood, or that cannot run
-// without a person: a reason to ask.
+// Doubt is a piece of the text that cannot be analysed or needs a person's approval.
 type Doubt struct {
 	Why    string
 	Offset int
 	End    int
-	// Deceptive marks text that a reader may see as something else: control
-	// characters, invisible ones, a continuation inside a comment.
+	// Deceptive marks text that a reader may mistake for another: control characters, invisible
+	// ones, a continuation inside a comment.
 	Deceptive bool
 }
 
@@ -52,29 +51,29 @@ type Call struct {
 	Args    []Word
 	Assigns []Assign
 	Redirs  []*Redir
-	// Dirs are the directories in which it may run.
+	// Dirs are the directories in which the call may run.
 	Dirs Dirs
-	// Via names the wrappers that run it, outermost first: "sudo", "xargs".
+	// Via names the wrappers that run the call, outermost first: "sudo", "xargs".
 	Via []string
-	// Wrapped is what this call runs, when it is a wrapper that was looked through.
+	// Wrapped are the calls that this call runs, if it is a known wrapper.
 	Wrapped []*Call
-	// Transparent says that the call does nothing but run Wrapped[0], whose
-	// words are the last ones of Args, starting at WrappedAt.
+	// Transparent is true if the call only runs Wrapped[0], whose words are the last ones of Args,
+	// starting at WrappedAt.
 	Transparent bool
 	WrappedAt   int
-	// Script is the script that the call's words hold, for bash -c and its like;
-	// its calls are part of the outer Script's calls too.
+	// Script is the script in the call's words, for bash -c and similar; its calls are part of the
+	// outer Script's calls too.
 	Script *Script
-	// Subst says that it stands in a command or process substitution.
+	// Subst is true if the call is part of a command or process substitution.
 	Subst bool
-	// Piped says that its input is the output of another call of the line.
+	// Piped is true if the call's input is the output of another call of the line.
 	Piped bool
-	// Offset and End are bytes of the text; for what a word holds, those of the word.
+	// Offset and End are byte offsets in the text. For a script within a word they are those of
+	// the word.
 	Offset, End int
 }
 
-// Name is the command's name as written after quote removal, "" when it is not
-// known or there is none.
+// Name returns the command's name after quote removal, or "" if it is unknown or missing.
 func (c *Call) Name() string {
 	if len(c.Args) == 0 || !c.Args[0].Known() {
 		return ""
@@ -82,7 +81,7 @@ func (c *Call) Name() string {
 	return c.Args[0].Text
 }
 
-// Literal says whether every word, assignment included, is literal.
+// Literal reports whether every word, assignments included, is literal.
 func (c *Call) Literal() bool {
 	for i := range c.Args {
 		if c.Args[i].Kind != Literal {
@@ -97,7 +96,7 @@ func (c *Call) Literal() bool {
 	return true
 }
 
-// Argv returns the known words; ok is false when one is not known or is a glob.
+// Argv returns the texts of the words. ok is false if one of them is unknown or a glob.
 func (c *Call) Argv() (argv []string, ok bool) {
 	argv = make([]string, len(c.Args))
 	ok = true
@@ -114,16 +113,16 @@ func (c *Call) Argv() (argv []string, ok bool) {
 type Assign struct {
 	Name  string
 	Value Word
-	// Odd marks what is more than NAME=value: NAME+=, an index, an array.
+	// Odd marks any other form than NAME=value: NAME+=, an index, an array.
 	Odd bool
 }
 
-// RedirKind says what a redirection does.
+// RedirKind is the type of a redirection.
 type RedirKind uint8
 
 // The kinds of redirections. The zero value writes.
 const (
-	RedirWrite  RedirKind = iota // opens a file for writing, or might
+	RedirWrite  RedirKind = iota // opens a file for writing, or may do so
 	RedirRead                    // opens a file for reading
 	RedirNull                    // to or from /dev/null
 	RedirDup                     // copies or closes one of the descriptors 0 to 2

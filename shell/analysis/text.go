@@ -7,14 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// textDoubts looks at the bytes before any parser does. fatal says that the
-// text is not to be parsed at all.
+// textDoubts checks the bytes of a text before it is parsed. fatal is true if the text must not
+// be parsed.
 func textDoubts(s string) (doubts []Doubt, fatal bool) {
 	switch {
 	case strings.TrimLeft(s, " \t\n") == "":
 		return []Doubt{{Why: "there is no command", End: len(s)}}, true
 	case len(s) > MaxBytes:
-		return []Doubt{{Why: fmt.Sprintf("the text is longer than %d bytes, so it was not read", MaxBytes), End: len(s), Deceptive: true}}, true
+		return []Doubt{
+			{Why: fmt.Sprintf("the text is longer than %d bytes, so it was not read", MaxBytes), End: len(s), Deceptive: true},
+		}, true
 	}
 	doubts, fatal = characterDoubts(s)
 	if d, found := continuationDoubt(s); found {
@@ -23,7 +25,7 @@ func textDoubts(s string) (doubts []Doubt, fatal bool) {
 	return doubts, fatal
 }
 
-// characterDoubts finds what a terminal does not show as what it is.
+// characterDoubts finds characters that a terminal shows as something else or not at all.
 func characterDoubts(s string) (doubts []Doubt, fatal bool) {
 	seen := map[string]bool{}
 	add := func(why string, at, size int) {
@@ -64,7 +66,7 @@ func characterDoubts(s string) (doubts []Doubt, fatal bool) {
 	return doubts, fatal
 }
 
-// blank names characters that show as nothing without being spaces to Unicode.
+// blank reports whether r is invisible but not a space in Unicode.
 func blank(r rune) bool {
 	switch {
 	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800:
@@ -75,10 +77,10 @@ func blank(r rune) bool {
 	return false
 }
 
-// continuationDoubt finds a backslash before a line's end where the parser and
-// bash disagree: in a comment bash ends the comment at the line's end, and in
-// double quotes and here-documents it joins the lines before it looks for $(.
-// Outside of both, a continuation is an ordinary thing.
+// continuationDoubt finds a backslash at the end of a line on which the parser and bash
+// disagree. In a comment, bash ends the comment at the line's end. In double quotes and
+// here-documents, bash joins the lines before it looks for $(. Any other continuation is
+// harmless.
 func continuationDoubt(s string) (Doubt, bool) {
 	first := strings.Index(s, "\\\n")
 	if first < 0 {
@@ -105,7 +107,12 @@ func continuationDoubt(s string) (Doubt, bool) {
 			continue
 		case comment:
 			if c == '\\' && next {
-				return Doubt{Why: "a comment that ends in a backslash: bash runs the next line", Offset: i, End: i + 2, Deceptive: true}, true
+				return Doubt{
+					Why:       "a comment that ends in a backslash: bash runs the next line",
+					Offset:    i,
+					End:       i + 2,
+					Deceptive: true,
+				}, true
 			}
 			if c == '\n' {
 				state, wordStart = unquoted, true
@@ -144,9 +151,8 @@ func continuationDoubt(s string) (Doubt, bool) {
 	return Doubt{}, false
 }
 
-// tooDeep says whether brackets or compound commands could be nested more than
-// MaxDepth times. It counts without understanding, so it may be wrong on the
-// safe side only.
+// tooDeep reports whether brackets or compound commands may be nested more than MaxDepth times.
+// It counts without parsing, so it may also return true for less.
 func tooDeep(s string) bool {
 	depth, most, words := 0, 0, 0
 	for i := 0; i < len(s); i++ {
@@ -158,7 +164,7 @@ func tooDeep(s string) bool {
 			depth = max(depth-1, 0)
 		case '`':
 			if i > 0 && s[i-1] == '\\' {
-				words++ // a substitution within one
+				words++ // a nested substitution
 			}
 		}
 	}

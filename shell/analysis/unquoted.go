@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// plain says that an unquoted literal stands for itself.
+// plain reports whether an unquoted literal has no special meaning.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -68,8 +68,8 @@ func (r *wordReader) unquoted(lit *syntax.Lit, first bool) {
 		case '{':
 			r.brace = !r.assign
 		case ']', '!', '-', '^':
-			// Inside [ ] these are syntax, outside they stand for themselves;
-			// kept with the glob so that [a-z] stays one bracket expression.
+			// These are syntax inside [ ] and literal outside. They remain part of the glob, so that
+			// [a-z] stays one bracket expression.
 			if r.openBracket() {
 				flush(i)
 				r.add(s[i:i+1], true)
@@ -95,7 +95,7 @@ func (r *wordReader) class(s string) {
 	r.pieces = append(r.pieces, piece{text: s, glob: true, class: true})
 }
 
-// openBracket says whether the glob so far ends inside a bracket expression.
+// openBracket reports whether the glob so far ends inside a bracket expression.
 func (r *wordReader) openBracket() bool {
 	open := false
 	for _, p := range r.pieces {
@@ -114,7 +114,7 @@ func (r *wordReader) openBracket() bool {
 	return open
 }
 
-// tilde reads a ~ that expands, at s[i], and returns the last index it used.
+// tilde reads a ~ that expands, at s[i], and returns the index of its last byte.
 func (r *wordReader) tilde(s string, i int) int {
 	end := i + 1
 	for end < len(s) && s[end] != '/' && s[end] != ':' {
@@ -143,7 +143,7 @@ func hasLit(w *syntax.Word, c byte) bool {
 	return false
 }
 
-// braceLike says whether an unquoted { of the word could start a brace expansion.
+// braceLike reports whether an unquoted { of the word could start a brace expansion.
 func braceLike(w *syntax.Word) bool {
 	comma, dots, open := false, false, false
 	for _, part := range w.Parts {
@@ -167,15 +167,15 @@ func braceLike(w *syntax.Word) bool {
 	return comma || dots
 }
 
-// classes are the character classes of POSIX (IEEE Std 1003.1, 9.3.5), and bash's own word.
+// classes lists the character classes of POSIX (IEEE Std 1003.1, 9.3.5), and bash's own word.
 var classes = []string{
 	"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
 	"lower", "print", "punct", "space", "upper", "word", "xdigit",
 }
 
-// namedSet returns the length of the character class that s begins with, "[:upper:]". It is negative for another set
-// by name, which is not understood: a collating symbol, an equivalence class, an unknown or partly quoted name; and 0
-// for none.
+// namedSet returns the length of the character class at the start of s, such as "[:upper:]", or
+// 0 if there is none. It returns a negative number for a set that is not supported: a collating
+// symbol, an equivalence class, an unknown or partly quoted name.
 func namedSet(s string) int {
 	if len(s) < 2 || s[1] != ':' && s[1] != '.' && s[1] != '=' {
 		return 0
@@ -187,8 +187,9 @@ func namedSet(s string) int {
 	return len("[:") + len(name) + len(":]")
 }
 
-// BracketEnd returns the index behind the bracket expression of a glob that begins at s[i], a '[', or -1 where none
-// ends. plain is false where a character class is in it. Backslashes escape, as [Word.Text] writes them.
+// BracketEnd returns the index after the bracket expression of a glob that begins at s[i], a
+// '[', or -1 if it has no end. plain is false if it has a character class. Backslashes escape,
+// as [Word.Text] writes them.
 func BracketEnd(s string, i int) (end int, plain bool) {
 	plain = true
 	for i++; i < len(s); i++ {

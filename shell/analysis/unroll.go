@@ -2,9 +2,8 @@ package analysis
 
 import "mvdan.cc/sh/v3/syntax"
 
-// unrolls says whether a loop over known words is read as its body, once for
-// each of them. Its variable is one that nothing else looks at: the shell's own
-// and those of programs are written in capitals.
+// unrolls reports whether a loop over known words is read as its body, once for each word. The
+// loop variable must be in lower case: variables of the shell and of programs are in capitals.
 func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 	name := c.Loop.(*syntax.WordIter).Name.Value
 	for i := 0; i < len(name); i++ {
@@ -13,7 +12,7 @@ func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 		}
 	}
 	if _, around := p.bound[name]; around {
-		return false // behind the inner loop it has the last word of that one
+		return false // after the inner loop the variable has that loop's last word
 	}
 	calls := 0
 	for _, s := range c.Do {
@@ -31,8 +30,8 @@ func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 	return true
 }
 
-// unroll walks the body of a loop with its variable bound to one word after the
-// other. What else would give the variable a value is a doubt of its own.
+// unroll walks the body of a loop once for each word, with the variable bound to it. Any other
+// assignment to the variable is a doubt of its own.
 func (p *reader) unroll(c *syntax.ForClause, items []Word, dirs Dirs) (node, outcome) {
 	p.script.Unrolled = true
 	outer := p.bound

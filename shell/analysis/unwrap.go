@@ -10,7 +10,7 @@ func (p *reader) replaced(o options) bool {
 	return o.has("-I") || o.has("-i") || o.has("--replace")
 }
 
-// replaceBraces makes the words unknown that xargs -I rewrites.
+// replaceBraces marks the words that xargs -I rewrites as unknown.
 func replaceBraces(args []Word, o options) []Word {
 	mark := "{}"
 	if v, ok := o.value("-I", "--replace"); ok && v.Text != "" {
@@ -26,7 +26,7 @@ func replaceBraces(args []Word, o options) []Word {
 	return out
 }
 
-// envSplit reads env -S, which splits a word by rules of its own.
+// envSplit reads env -S, which splits a word by its own rules.
 func (p *reader) envSplit(c *Call, o options) {
 	p.doubtAt("env -S, which makes several words of one", c.Offset, c.End)
 	word := strings.TrimPrefix(strings.TrimPrefix(o.unknown, "--split-string"), "-S")
@@ -52,19 +52,19 @@ func (p *reader) envSplit(c *Call, o options) {
 	}
 }
 
-// scriptWord reads a word that holds a script.
+// scriptWord reads a word that holds a script. It returns nil if the script is not known.
 func (p *reader) scriptWord(c *Call, w Word, name string) *Script {
 	via := append(append([]string(nil), c.Via...), name)
 	if !w.Known() {
 		p.doubtAt(name+" runs a script that is not known before", c.Offset, c.End)
-		if _, _, err := parse(w.Text); err == nil && strings.TrimSpace(w.Text) != "" { // its beginning is
+		if _, _, err := parse(w.Text); err == nil && strings.TrimSpace(w.Text) != "" { // the known prefix is a script
 			if s := p.nestedText(w, c.Dirs, via); s != nil {
 				c.Wrapped = append(c.Wrapped, s.Calls...)
 			}
 		}
 		return nil
 	}
-	p.fixed = false // another shell would read the text itself
+	p.fixed = false // another shell would parse the text itself
 	s := p.nestedText(w, c.Dirs, via)
 	if s != nil {
 		c.Wrapped = append(c.Wrapped, s.Calls...)
@@ -98,12 +98,13 @@ func (p *reader) unwrapEval(c *Call) {
 	}
 }
 
-// candidates records every word behind an unknown option with which a command may begin: what is forbidden or
-// dangerous there is found, and what is not is one more thing that asks.
+// candidates records every word after an unknown option at which a command may begin. Denials
+// and dangers are found there; a wrong candidate only adds a reason to ask.
 func (p *reader) candidates(c *Call, name string, at int) {
 	found := 0
 	for ; at < len(c.Args) && found < maxCandidates; at++ {
-		if w := c.Args[at]; w.Known() && (w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") || strings.Trim(w.Text, "0123456789.smhd") == "") {
+		if w := c.Args[at]; w.Known() &&
+			(w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") || strings.Trim(w.Text, "0123456789.smhd") == "") {
 			continue // an option, an assignment, a number
 		}
 		found++
@@ -111,8 +112,8 @@ func (p *reader) candidates(c *Call, name string, at int) {
 	}
 }
 
-// fragments records the words of a text that the parser cannot read, wherever a command may begin: bash may read it,
-// and what is forbidden or dangerous is so there too.
+// fragments records the words of a text that the parser cannot read, at every point where a
+// command may begin. bash may be able to read it, so denials and dangers apply there too.
 func (p *reader) fragments(text string, dirs Dirs) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|()<>{}`\n", r) }) {
 		c := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.base, End: p.base + max(p.span, 0)}
@@ -121,7 +122,8 @@ func (p *reader) fragments(text string, dirs Dirs) {
 				p.cut()
 				break
 			}
-			if w := LiteralWord(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(f)); w.Text != "" && w.Text != "$" && !(len(c.Args) == 0 && strings.Contains(w.Text, "=")) {
+			if w := LiteralWord(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(f)); w.Text != "" && w.Text != "$" &&
+				!(len(c.Args) == 0 && strings.Contains(w.Text, "=")) {
 				w.Kind, w.Offset, w.End = Computed, c.Offset, c.End
 				c.Args = append(c.Args, w)
 			}
@@ -136,15 +138,16 @@ func (p *reader) fragments(text string, dirs Dirs) {
 	}
 }
 
-// maxCandidates bounds the places where a command may begin, and maxFragment the words of a piece of text that is
-// not understood.
+// maxCandidates is the maximum number of points at which a command may begin. maxFragment is
+// the maximum number of words of a fragment.
 const (
 	maxCandidates = 4
 	maxFragment   = 200
 )
 
-// late finds the option that holds a script among the words of a wrapper, operands or not.
-func late(words []Word, options ...string) (Word, bool) {
+// scriptOption finds the option that holds a script among the words of a wrapper, before or
+// after operands.
+func scriptOption(words []Word, options ...string) (Word, bool) {
 	for i, w := range words {
 		name, value, joined := strings.Cut(w.Text, "=")
 		switch {
@@ -172,8 +175,8 @@ func (p *reader) unwrapTrap(c *Call) {
 	}
 }
 
-// inputScript reads a here-document or here-string from which a shell takes its commands, however it was started.
-// What else it could take them from is not known here.
+// inputScript reads a here-document or here-string that a shell executes, including a shell
+// behind wrappers. Other input is unknown here.
 func (p *reader) inputScript(c *Call) {
 	if p.wordsOnly || len(c.Redirs) == 0 {
 		return
@@ -184,7 +187,8 @@ func (p *reader) inputScript(c *Call) {
 	}
 	for in := c; ; in = in.Wrapped[len(in.Wrapped)-1] {
 		name := path.Base(in.Name())
-		if shells[name] && readsInput(in.Args[1:]) || (name == "source" || name == ".") && len(in.Args) > 1 && path.Clean(in.Args[1].Text) == "/dev/stdin" {
+		if shells[name] && readsInput(in.Args[1:]) ||
+			(name == "source" || name == ".") && len(in.Args) > 1 && path.Clean(in.Args[1].Text) == "/dev/stdin" {
 			if w := r.Target; strings.TrimSpace(w.Text) != "" {
 				w.Offset, w.End = r.Offset, r.End
 				p.scriptWord(in, w, name)
@@ -197,8 +201,8 @@ func (p *reader) inputScript(c *Call) {
 	}
 }
 
-// readsInput says that a shell with these words has no script but its input: nothing but options, without -c, or
-// -s among them.
+// readsInput reports whether a shell with these words executes its input: it has only options
+// and no -c, or it has -s.
 func readsInput(words []Word) bool {
 	for i := 0; i < len(words); i++ {
 		t := words[i].Text
@@ -259,7 +263,7 @@ func (p *reader) unwrapShell(c *Call, name string) {
 					p.fixed = false // changes how the script runs
 				}
 				if strings.HasSuffix(a.Text, "o") {
-					at++ // its name
+					at++ // the value of o
 				}
 				continue
 			}
@@ -274,7 +278,8 @@ func (p *reader) unwrapShell(c *Call, name string) {
 	}
 	fixed := p.fixed
 	s := p.scriptWord(c, c.Args[at], name)
-	if s == nil || at+1 < len(c.Args) || len(c.Assigns) > 0 || c.Args[at].Kind != Literal || name != "bash" && name != "sh" {
+	if s == nil || at+1 < len(c.Args) || len(c.Assigns) > 0 || c.Args[at].Kind != Literal ||
+		name != "bash" && name != "sh" {
 		return
 	}
 	if s.root != nil && fixed && c.Literal() {
@@ -282,10 +287,10 @@ func (p *reader) unwrapShell(c *Call, name string) {
 	}
 }
 
-// lateScript reads the script of a shell behind options that are not known: it follows the first word from at on that
-// has a c among its letters.
+// lateScript reads the script of a shell after unknown options. The script follows the first
+// word from at on that has a c among its letters.
 func (p *reader) lateScript(c *Call, at int, name string) {
-	if w, ok := late(c.Args[at:], "--command"); ok {
+	if w, ok := scriptOption(c.Args[at:], "--command"); ok {
 		p.scriptWord(c, w, name)
 		return
 	}
@@ -377,7 +382,7 @@ func (p *reader) unwrapGit(c *Call) {
 				p.scriptWord(c, joined(rest), "git")
 			case a.Text == "rebase":
 				for j := range rest {
-					if w, ok := late(rest[j:j+1:j+1], "--exec"); ok {
+					if w, ok := scriptOption(rest[j:j+1:j+1], "--exec"); ok {
 						p.scriptWord(c, w, "git")
 					} else if w := rest[j]; (w.is("-x") || w.is("--exec")) && j+1 < len(rest) {
 						p.scriptWord(c, rest[j+1], "git")
@@ -389,9 +394,9 @@ func (p *reader) unwrapGit(c *Call) {
 	}
 }
 
-// unwrapSub reads "uv run pytest" and its like: the first word after the
-// sub-command that is no option starts a command. Which options have values of
-// their own is not known, so behind options it may be any of the next words.
+// unwrapSub reads "uv run pytest" and similar: the first operand after the sub-command starts a
+// command. The options with values are unknown, so after an option each of the next words may
+// be that operand.
 func (p *reader) unwrapSub(c *Call, name string) {
 	at := 2
 	for at < len(c.Args) && c.Args[at].Known() && strings.HasPrefix(c.Args[at].Text, "-") {

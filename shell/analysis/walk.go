@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// list walks statements one after the other.
+// list walks statements in order.
 func (p *reader) list(stmts []*syntax.Stmt, dirs Dirs) (node, outcome) {
 	l := &listNode{}
 	out := same(dirs)
@@ -28,7 +28,7 @@ func (p *reader) list(stmts []*syntax.Stmt, dirs Dirs) (node, outcome) {
 	return l, out
 }
 
-// inner walks statements whose changes of directory stay inside.
+// inner walks statements whose directory changes have no effect outside.
 func (p *reader) inner(stmts []*syntax.Stmt, dirs Dirs) node {
 	n, _ := p.list(stmts, dirs)
 	return n
@@ -80,7 +80,15 @@ func (p *reader) stmt(s *syntax.Stmt, dirs Dirs) (node, outcome) {
 }
 
 func (p *reader) call(c *syntax.CallExpr, redirs []*Redir, dirs Dirs, s *syntax.Stmt) (*Call, node) {
-	call := &Call{Redirs: redirs, Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(c.Pos()), End: p.end(s.End())}
+	call := &Call{
+		Redirs: redirs,
+		Dirs:   dirs,
+		Via:    p.via,
+		Subst:  p.subst > 0,
+		Piped:  p.piped,
+		Offset: p.at(c.Pos()),
+		End:    p.end(s.End()),
+	}
 	if s.Semicolon.IsValid() && p.span < 0 {
 		call.End = p.at(s.Semicolon)
 	}
@@ -111,7 +119,7 @@ func (p *reader) call(c *syntax.CallExpr, redirs []*Redir, dirs Dirs, s *syntax.
 	return call, &callNode{call}
 }
 
-// bomb notes a function that starts itself again at the side.
+// bomb records a function that starts itself in the background or in a pipe.
 func (p *reader) bomb(name string, s *syntax.Stmt) {
 	if (s.Background || p.piped || p.subst > 0) && !slices.Contains(p.script.Bombs, name) {
 		p.script.Bombs = append(p.script.Bombs, name)
@@ -201,13 +209,14 @@ func (p *reader) command(cmd syntax.Command, dirs Dirs, s *syntax.Stmt) (node, o
 	return nil, same(Dirs{Unknown: true})
 }
 
-// binary walks a chain of operators from its left end; the parser nests chains
-// to the left, as deep as they are long.
+// binary walks a chain of operators from its left end. The parser nests chains to the left, to
+// the depth of their length.
 func (p *reader) binary(c *syntax.BinaryCmd, dirs Dirs) (node, outcome) {
 	chain := []*syntax.BinaryCmd{c}
 	for {
 		in, ok := c.X.Cmd.(*syntax.BinaryCmd)
-		if !ok || c.X.Negated || c.X.Background || c.X.Coprocess || c.X.Disown || len(c.X.Redirs) > 0 || isPipe(in.Op) != isPipe(c.Op) {
+		if !ok || c.X.Negated || c.X.Background || c.X.Coprocess || c.X.Disown || len(c.X.Redirs) > 0 ||
+			isPipe(in.Op) != isPipe(c.Op) {
 			break
 		}
 		chain = append(chain, in)
@@ -255,7 +264,7 @@ func (p *reader) pipeline(chain []*syntax.BinaryCmd, dirs Dirs) node {
 	return n
 }
 
-// pipePart is one side of a pipe; a function that calls itself there is a bomb.
+// pipePart walks one side of a pipe. A function that calls itself there is a bomb.
 func (p *reader) pipePart(s *syntax.Stmt, dirs Dirs) (node, outcome) {
 	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 && slices.Contains(p.declaring, c.Args[0].Lit()) {
 		if name := c.Args[0].Lit(); !slices.Contains(p.script.Bombs, name) {
@@ -294,19 +303,19 @@ func (p *reader) ifClause(c *syntax.IfClause, dirs Dirs) (node, outcome) {
 	return n, same(end)
 }
 
-// loop walks a body that may run again where it ended.
+// loop walks a body that may run again in the directory in which it ended.
 func (p *reader) loop(dirs Dirs, c syntax.Command, body func(Dirs) Dirs) outcome {
 	p.doubt("a loop", c.Pos(), c.End())
 	after := body(dirs)
 	if !after.equal(dirs) {
-		// A change of directory that may happen again and again.
+		// The directory may change repeatedly.
 		after = after.union(dirs)
 		after.Unknown = true
 	}
 	return same(after)
 }
 
-// forHead reads the words that a loop goes over; fixed says that all are known.
+// forHead reads the words of a for loop. fixed is true if all are known.
 func (p *reader) forHead(c *syntax.ForClause, dirs Dirs) (items []Word, fixed bool) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
@@ -347,13 +356,14 @@ func (p *reader) function(c *syntax.FuncDecl, dirs Dirs) outcome {
 		p.script.Funcs = append(p.script.Funcs, name)
 	}
 	p.declaring = append(p.declaring, name)
-	// It runs when it is called, wherever that is.
+	// The function runs in the directory of its caller.
 	p.stmt(c.Body, Dirs{Paths: dirs.Paths, Unknown: true})
 	p.declaring = p.declaring[:len(p.declaring)-1]
 	return same(Dirs{Paths: dirs.Paths, Unknown: true})
 }
 
-// fileTests are the operators of [[ ]] that mean the same to test(1) with one operand.
+// fileTests lists the operators of [[ ]] with one operand that have the same meaning in
+// test(1).
 const fileTests = " -e -f -d -r -w -x -s -L -h -p -S -b -c -n -z "
 
 func (p *reader) testClause(c *syntax.TestClause, dirs Dirs) (node, outcome) {
@@ -371,7 +381,7 @@ func (p *reader) testClause(c *syntax.TestClause, dirs Dirs) (node, outcome) {
 	return nil, same(dirs)
 }
 
-// declClause records declare, export, local, readonly and their like as a call.
+// declClause records declare, export, local, readonly and similar as a call.
 func (p *reader) declClause(c *syntax.DeclClause, dirs Dirs, s *syntax.Stmt) node {
 	call := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(c.Pos()), End: p.end(s.End())}
 	call.Args = append(call.Args, LiteralWord(c.Variant.Value))

@@ -10,19 +10,18 @@ import (
 // Kind says how much of a word is known before the line runs.
 type Kind uint8
 
-// The kinds of words. The zero value is not known.
+// The kinds of words. The zero value is Unknown.
 const (
-	// Unknown: part of the word is found out only by running the line. Text
-	// holds what is known of its beginning.
+	// Unknown: part of the word is known only when the line runs. Text has the known prefix.
 	Unknown Kind = iota
-	// Shown: literal but for the values of variables that are fit to be printed
-	// ($?, $USER, …) and of no other use. Text holds what stands before the first.
+	// Shown: literal except for variables that are only printed ($?, $USER, …). Text has the
+	// prefix before the first of them.
 	Shown
-	// Computed: the value is known, but only by an expansion (~, $HOME,
-	// braces, $'…'). Good for recognising, not for running unasked.
+	// Computed: the value is known, but only by an expansion (~, $HOME, braces, $'…'). It can be
+	// matched, but does not run unasked.
 	Computed
-	// Glob: literal but for unquoted *, ? and [. Text is the pattern, with
-	// what was quoted escaped by backslashes.
+	// Glob: literal except for unquoted *, ? and [. Text is the pattern; backslashes escape its
+	// quoted characters.
 	Glob
 	// Literal: exactly Text.
 	Literal
@@ -35,27 +34,27 @@ type Word struct {
 	Source string // as written
 	Offset int
 	End    int
-	// Bound says of a Computed word that it is one word, whose value follows from
-	// the place alone (~, $HOME, $PWD): our own writing of it means what bash means.
+	// Bound is true for a Computed word that is a single word and whose value depends on the place
+	// alone (~, $HOME, $PWD). It can be written back as a literal.
 	Bound bool
 
-	pieces []piece // of a glob, or of a word that is shown
+	pieces []piece // of a Glob or a Shown word
 }
 
-// piece is a stretch of such a word.
+// piece is a part of a Glob or a Shown word.
 type piece struct {
 	text string
 	glob bool // text is unquoted glob syntax
-	show bool // text is an expansion whose value is fit to be printed
-	// class says that text is one character class within a bracket expression, [:upper:].
+	show bool // text is an expansion that may be printed
+	// class is true if text is one character class within a bracket expression, [:upper:].
 	class bool
 }
 
-// Fixed says whether the value is known, and can be written again as it is.
+// Fixed reports whether the value is known and can be written back as a literal.
 func (w Word) Fixed() bool { return w.Kind == Literal || w.Kind == Computed && w.Bound }
 
-// Sample returns the text of a word that is shown, each value replaced by a
-// digit, and whether there is nothing but the exit status of a command in it.
+// Sample returns the text of a Shown word with each value replaced by a digit. status is true
+// if all values are exit statuses.
 func (w Word) Sample() (text string, status bool) {
 	status = w.Kind == Shown
 	var b strings.Builder
@@ -70,12 +69,12 @@ func (w Word) Sample() (text string, status bool) {
 	return b.String(), status
 }
 
-// Known says whether the value is known and a single word.
+// Known reports whether the value is known and a single word.
 func (w Word) Known() bool { return w.Kind == Literal || w.Kind == Computed }
 
 func (w Word) is(s string) bool { return w.Known() && w.Text == s }
 
-// LiteralWord returns a word that means exactly s.
+// LiteralWord returns a word with the value s.
 func LiteralWord(s string) Word { return Word{Kind: Literal, Text: s, Source: s} }
 
 // wordReader builds one Word.
@@ -85,12 +84,12 @@ type wordReader struct {
 	text   strings.Builder
 	pieces []piece
 	kind   Kind
-	cut    bool // text is complete only up to the first unknown part
-	loose  bool // a known value that bash might make other words of
-	assign bool // the word is the value of an assignment: no globbing, no braces
+	cut    bool // text ends at the first unknown part
+	loose  bool // bash may split or expand the known value
+	assign bool // the word is the value of an assignment: no globs, no braces
 	quotes bool // inside double quotes
-	brace  bool // an unquoted { was seen
-	closed bool // an unquoted ] stands somewhere in the word
+	brace  bool // the word has an unquoted {
+	closed bool // the word has an unquoted ]
 }
 
 func (p *reader) word(w *syntax.Word, dirs Dirs) Word {
@@ -149,8 +148,8 @@ func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
 	return out
 }
 
-// pattern writes the pieces of a glob as one text: what was quoted is escaped
-// by a backslash where it would mean something otherwise.
+// pattern joins the pieces of a glob. It escapes quoted characters with a backslash if they
+// would be syntax.
 func pattern(pieces []piece) string {
 	var b strings.Builder
 	open := false // within [ ]
@@ -248,7 +247,7 @@ func (r *wordReader) quoted(parts []syntax.WordPart) {
 	}
 }
 
-// expansion reads what starts with a dollar sign, a backquote and the like.
+// expansion reads a part that expands: dollar signs, backquotes and similar.
 func (r *wordReader) expansion(part syntax.WordPart) {
 	switch x := part.(type) {
 	case *syntax.ParamExp:
@@ -274,7 +273,7 @@ func (r *wordReader) expansion(part syntax.WordPart) {
 	r.unknown()
 }
 
-// bound reads the variable of a loop that is unrolled.
+// bound reads the variable of an unrolled loop.
 func (r *wordReader) bound(x *syntax.ParamExp) bool {
 	if !bare(x) || x.Index != nil {
 		return false
@@ -311,16 +310,19 @@ func (r *wordReader) home(x *syntax.ParamExp) bool {
 	return true
 }
 
-// bare says that an expansion is a parameter's value and no more, but for an index.
+// bare reports whether an expansion is only a parameter's value, with at most an index.
 func bare(x *syntax.ParamExp) bool {
 	return x.Param != nil && !x.Excl && !x.Length && !x.Width && !x.IsSet && x.Slice == nil &&
 		x.Repl == nil && x.Names == 0 && x.Exp == nil && x.Flags == nil && x.NestedParam == nil && len(x.Modifiers) == 0
 }
 
-// printed are the variables that the sandbox or bash itself sets, none of them a secret.
-var printed = []string{"?", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "LANG", "TMPDIR", "HOSTNAME", "UID", "EUID", "BASH_VERSION", "SECONDS"}
+// printed lists variables that the sandbox or bash itself sets. None of them is a secret.
+var printed = []string{
+	"?", "USER", "LOGNAME", "SHELL", "PATH", "TERM", "LANG", "TMPDIR", "HOSTNAME", "UID", "EUID", "BASH_VERSION",
+	"SECONDS",
+}
 
-// shown reads $? and other values that are good for printing.
+// shown reads $? and other variables that may be printed.
 func (r *wordReader) shown(x *syntax.ParamExp) bool {
 	if !bare(x) || r.assign {
 		return false
@@ -343,7 +345,7 @@ func (r *wordReader) shown(x *syntax.ParamExp) bool {
 	return true
 }
 
-// digit says whether an index is one literal digit.
+// digit reports whether an index is one literal digit.
 func digit(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
 	return ok && len(w.Lit()) == 1 && w.Lit()[0] >= '0' && w.Lit()[0] <= '9'

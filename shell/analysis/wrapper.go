@@ -8,58 +8,79 @@ import (
 
 // wrapper describes a command that runs another one.
 type wrapper struct {
-	// options lists the known options as in a manual's synopsis: "-n=" takes a
-	// value, "-i" takes none, "-P?" may have one attached. An option that is not
-	// listed makes what runs unknown.
+	// options lists the known options as in a manual's synopsis: "-n=" takes a value, "-i" takes
+	// none, "-P?" has an optional attached value. After an option that is not listed, the wrapped
+	// command is unknown.
 	options string
-	// operands come before the command: 1 for timeout's duration.
+	// operands is the number of operands before the command: 1 for timeout's duration.
 	operands int
-	// assigns says that NAME=value may come before the command.
+	// assigns is true if NAME=value may precede the command.
 	assigns bool
-	// transparent says that nothing else happens than that the command runs.
+	// transparent is true if the wrapper only runs the command.
 	transparent bool
-	// script names the option whose value is a script: "-c". late says that it may
-	// come behind the operands, as "--command" too.
+	// script names the option whose value is a script: "-c". late is true if it may follow the
+	// operands, also as "--command".
 	script string
 	late   bool
-	// rest says that the command's last words come from elsewhere (xargs).
+	// rest is true if the command's last words come from another source (xargs).
 	rest bool
-	// operandScript says that the operands are joined to a script (watch).
+	// operandScript is true if the operands are joined to a script (watch).
 	operandScript bool
 }
 
-// wrappers are the commands that are looked through. Reviewed against
-// coreutils 9.1, util-linux 2.38, findutils 4.9, bash 5.2, sudo 1.9.
+// wrappers lists the commands that run the command in their words. Reviewed against coreutils
+// 9.1, util-linux 2.38, findutils 4.9, bash 5.2, sudo 1.9.
 var wrappers = map[string]wrapper{
-	"env":       {options: "-i -0 -v -u= -C= --ignore-environment --unset= --chdir= --null --debug", assigns: true},
-	"nice":      {options: "-n= --adjustment=", transparent: true},
-	"nohup":     {},
-	"setsid":    {options: "-c -f -w --ctty --fork --wait"},
-	"stdbuf":    {options: "-i= -o= -e= --input= --output= --error="},
-	"timeout":   {options: "-k= -s= -v --kill-after= --signal= --verbose --preserve-status --foreground", operands: 1, transparent: true},
-	"ionice":    {options: "-c= -n= -t --class= --classdata= --ignore"},
-	"chrt":      {options: "-b -f -i -o -r -R -d -v --batch --fifo --idle --other --rr", operands: 1},
-	"taskset":   {options: "-a -c --all-tasks --cpu-list", operands: 1},
-	"time":      {options: "-p -v -a -q -f= -o= --portability --verbose --append --quiet --format= --output="},
-	"command":   {options: "-p", transparent: true},
-	"builtin":   {},
-	"exec":      {options: "-c -l -a="},
-	"sudo":      {options: "-A -B -b -E -e -H -i -K -k -n -P -S -s -V -C= -D= -g= -h= -p= -R= -r= -T= -t= -U= -u= --user= --group= --host= --prompt= --chdir= --non-interactive --preserve-env --login --shell --background --set-home --stdin", assigns: true},
-	"doas":      {options: "-n -s -L -C= -u=", assigns: true},
-	"pkexec":    {options: "--user= --disable-internal-agent --keep-cwd"},
-	"runuser":   {options: "-u= -g= -G= -l -m -p -c= -s= --user= --group= --login", script: "-c", late: true},
-	"su":        {options: "-l -m -p -c= -s= -g= -G= --login --command= --shell=", script: "-c", late: true, operands: 1},
-	"chroot":    {options: "--userspec= --groups= --skip-chdir", operands: 1},
-	"unshare":   {options: "-m -u -i -n -p -U -C -T -r -f --mount --uts --ipc --net --pid --user --fork --map-root-user --mount-proc"},
-	"nsenter":   {options: "-a -t= -m -u -i -n -p -U -C -T --all --target= --mount --uts --ipc --net --pid --user"},
-	"strace":    {options: "-f -ff -t -tt -T -v -x -y -c -C -q -r -e= -o= -s= -p= -P= -E= -u="},
-	"ltrace":    {options: "-f -c -S -r -t -T -e= -o= -s= -p= -n= -u="},
-	"valgrind":  {options: "--leak-check= --tool= --error-exitcode= --track-origins= --log-file= --quiet -q -v"},
-	"xargs":     {options: "-0 -o -p -r -t -x -a= -d= -E= -e? -I= -i? -L= -l? -n= -P= -s= --null --arg-file= --delimiter= --eof? --replace? --max-lines? --max-args= --max-procs= --max-chars= --no-run-if-empty --interactive --verbose --exit --open-tty --process-slot-var=", rest: true},
-	"parallel":  {options: "-j= -k -n= -0 -X -m --jobs= --keep-order --null --bar --halt= --progress", rest: true},
-	"watch":     {options: "-b -c -d -e -g -n= -p -t -x --interval= --no-title --differences --exec", operandScript: true},
-	"flock":     {options: "-s -x -e -u -n -o -F -E= -w= -c= --shared --exclusive --unlock --nonblock --close --wait= --timeout= --conflict-exit-code= --command=", operands: 1, script: "-c", late: true},
-	"script":    {options: "-a -e -f -q -c= -O= -I= -B= -T= -E= -m= -o= --append --return --flush --quiet --command=", script: "-c", late: true},
+	"env":    {options: "-i -0 -v -u= -C= --ignore-environment --unset= --chdir= --null --debug", assigns: true},
+	"nice":   {options: "-n= --adjustment=", transparent: true},
+	"nohup":  {},
+	"setsid": {options: "-c -f -w --ctty --fork --wait"},
+	"stdbuf": {options: "-i= -o= -e= --input= --output= --error="},
+	"timeout": {
+		options:     "-k= -s= -v --kill-after= --signal= --verbose --preserve-status --foreground",
+		operands:    1,
+		transparent: true,
+	},
+	"ionice":  {options: "-c= -n= -t --class= --classdata= --ignore"},
+	"chrt":    {options: "-b -f -i -o -r -R -d -v --batch --fifo --idle --other --rr", operands: 1},
+	"taskset": {options: "-a -c --all-tasks --cpu-list", operands: 1},
+	"time":    {options: "-p -v -a -q -f= -o= --portability --verbose --append --quiet --format= --output="},
+	"command": {options: "-p", transparent: true},
+	"builtin": {},
+	"exec":    {options: "-c -l -a="},
+	"sudo": {
+		options: "-A -B -b -E -e -H -i -K -k -n -P -S -s -V -C= -D= -g= -h= -p= -R= -r= -T= -t= -U= -u= --user= --group= --host= --prompt= --chdir= --non-interactive --preserve-env --login --shell --background --set-home --stdin",
+		assigns: true,
+	},
+	"doas":    {options: "-n -s -L -C= -u=", assigns: true},
+	"pkexec":  {options: "--user= --disable-internal-agent --keep-cwd"},
+	"runuser": {options: "-u= -g= -G= -l -m -p -c= -s= --user= --group= --login", script: "-c", late: true},
+	"su":      {options: "-l -m -p -c= -s= -g= -G= --login --command= --shell=", script: "-c", late: true, operands: 1},
+	"chroot":  {options: "--userspec= --groups= --skip-chdir", operands: 1},
+	"unshare": {
+		options: "-m -u -i -n -p -U -C -T -r -f --mount --uts --ipc --net --pid --user --fork --map-root-user --mount-proc",
+	},
+	"nsenter":  {options: "-a -t= -m -u -i -n -p -U -C -T --all --target= --mount --uts --ipc --net --pid --user"},
+	"strace":   {options: "-f -ff -t -tt -T -v -x -y -c -C -q -r -e= -o= -s= -p= -P= -E= -u="},
+	"ltrace":   {options: "-f -c -S -r -t -T -e= -o= -s= -p= -n= -u="},
+	"valgrind": {options: "--leak-check= --tool= --error-exitcode= --track-origins= --log-file= --quiet -q -v"},
+	"xargs": {
+		options: "-0 -o -p -r -t -x -a= -d= -E= -e? -I= -i? -L= -l? -n= -P= -s= --null --arg-file= --delimiter= --eof? --replace? --max-lines? --max-args= --max-procs= --max-chars= --no-run-if-empty --interactive --verbose --exit --open-tty --process-slot-var=",
+		rest:    true,
+	},
+	"parallel": {options: "-j= -k -n= -0 -X -m --jobs= --keep-order --null --bar --halt= --progress", rest: true},
+	"watch":    {options: "-b -c -d -e -g -n= -p -t -x --interval= --no-title --differences --exec", operandScript: true},
+	"flock": {
+		options:  "-s -x -e -u -n -o -F -E= -w= -c= --shared --exclusive --unlock --nonblock --close --wait= --timeout= --conflict-exit-code= --command=",
+		operands: 1,
+		script:   "-c",
+		late:     true,
+	},
+	"script": {
+		options: "-a -e -f -q -c= -O= -I= -B= -T= -E= -m= -o= --append --return --flush --quiet --command=",
+		script:  "-c",
+		late:    true,
+	},
 	"busybox":   {},
 	"toybox":    {},
 	"xvfb-run":  {options: "-a -n= -s= --auto-servernum --server-num= --server-args="},
@@ -68,29 +89,56 @@ var wrappers = map[string]wrapper{
 	"linux64":   {options: "-R -v"},
 	"unbuffer":  {options: "-p"},
 	"chpst":     {options: "-u= -U= -e= -n= -l= -L= -m= -d= -o= -p= -f= -c= -v -P"},
-	"catchsegv": {}, "fakeroot": {options: "-u -i= -s= --"}, "proot": {}, "rlwrap": {}, "eatmydata": {}, "proxychains": {options: "-q -f="}, "proxychains4": {options: "-q -f="},
-	"prlimit":         {options: "-c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --nofile? --nproc? --as? --core? --cpu? --data? --fsize? --memlock? --rss? --stack?"},
-	"setpriv":         {options: "--reuid= --regid= --clear-groups --keep-groups --init-groups --groups= --inh-caps= --ambient-caps= --bounding-set= --no-new-privs --nnp --pdeathsig= --reset-env"},
-	"numactl":         {options: "-m= -N= -C= -i= -p= -l --membind= --cpunodebind= --physcpubind= --interleave= --preferred= --localalloc"},
-	"systemd-run":     {options: "-t -P -G -q -u= -p= -E= -d -S --user --system --scope --pty --pipe --wait --collect --quiet --unit= --property= --setenv= --uid= --gid= --slice= --working-directory= --same-dir"},
-	"systemd-inhibit": {options: "--what= --who= --why= --mode="}, "dbus-run-session": {options: "--config-file= --dbus-daemon="}, "choom": {options: "-n="},
+	"catchsegv": {}, "fakeroot": {options: "-u -i= -s= --"}, "proot": {}, "rlwrap": {}, "eatmydata": {},
+	"proxychains": {options: "-q -f="}, "proxychains4": {options: "-q -f="},
+	"prlimit": {
+		options: "-c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --nofile? --nproc? --as? --core? --cpu? --data? --fsize? --memlock? --rss? --stack?",
+	},
+	"setpriv": {
+		options: "--reuid= --regid= --clear-groups --keep-groups --init-groups --groups= --inh-caps= --ambient-caps= --bounding-set= --no-new-privs --nnp --pdeathsig= --reset-env",
+	},
+	"numactl": {
+		options: "-m= -N= -C= -i= -p= -l --membind= --cpunodebind= --physcpubind= --interleave= --preferred= --localalloc",
+	},
+	"systemd-run": {
+		options: "-t -P -G -q -u= -p= -E= -d -S --user --system --scope --pty --pipe --wait --collect --quiet --unit= --property= --setenv= --uid= --gid= --slice= --working-directory= --same-dir",
+	},
+	"systemd-inhibit":  {options: "--what= --who= --why= --mode="},
+	"dbus-run-session": {options: "--config-file= --dbus-daemon="}, "choom": {options: "-n="},
 	"ld.so": {options: "--preload= --library-path= --argv0= --inhibit-cache --inhibit-rpath= --audit= --list --verify"},
-	"gosu":  {operands: 1}, "su-exec": {operands: 1}, "setuidgid": {operands: 1}, "tini": {options: "-s -g -v -w -p= -e="}, "dumb-init": {options: "-c -r= -v --single-child --rewrite= --verbose"},
-	"chronic": {options: "-v -e"}, "caffeinate": {options: "-d -i -m -s -u -t= -w="}, "torsocks": {}, "torify": {}, "entr": {options: "-a -c -d -n -p -r -s -x -z"}, "cgexec": {options: "-g= --sticky"}, "firejail": {}, "bwrap": {},
-	// Runners of project tools: what follows is a command line.
-	"npx": {options: "-y -n -q --yes --no --quiet --no-install --prefer-offline -p= --package= -c= --call=", script: "-c"}, "bunx": {}, "pnpx": {},
+	"gosu":  {operands: 1}, "su-exec": {operands: 1}, "setuidgid": {operands: 1},
+	"tini": {options: "-s -g -v -w -p= -e="}, "dumb-init": {options: "-c -r= -v --single-child --rewrite= --verbose"},
+	"chronic": {options: "-v -e"}, "caffeinate": {options: "-d -i -m -s -u -t= -w="}, "torsocks": {}, "torify": {},
+	"entr": {options: "-a -c -d -n -p -r -s -x -z"}, "cgexec": {options: "-g= --sticky"}, "firejail": {}, "bwrap": {},
+	// Runners of project tools: a command line follows.
+	"npx": {
+		options: "-y -n -q --yes --no --quiet --no-install --prefer-offline -p= --package= -c= --call=",
+		script:  "-c",
+	},
+	"bunx": {}, "pnpx": {},
 }
 
-// subWrappers are commands that run another one behind a sub-command.
+// subWrappers maps a command to the sub-command after which it runs another command.
 var subWrappers = map[string]string{
 	"uv": "run", "poetry": "run", "pipenv": "run", "rye": "run", "hatch": "run", "pdm": "run", "conda": "run",
-	"bundle": "exec", "mise": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec", "docker": "exec", "podman": "exec", "perf": "stat",
+	"bundle": "exec", "mise": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec", "docker": "exec",
+	"podman": "exec", "perf": "stat",
 }
 
 // shells run the script that follows -c.
-var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "zsh": true, "ksh": true, "mksh": true, "ash": true, "rbash": true, "fish": true}
+var shells = map[string]bool{
+	"bash":  true,
+	"sh":    true,
+	"dash":  true,
+	"zsh":   true,
+	"ksh":   true,
+	"mksh":  true,
+	"ash":   true,
+	"rbash": true,
+	"fish":  true,
+}
 
-// unwrap looks through a call at what it runs.
+// unwrap records the commands that a wrapper call runs.
 func (p *reader) unwrap(c *Call) {
 	if len(c.Args) < 2 || p.wordsOnly {
 		return
@@ -126,7 +174,7 @@ func (p *reader) unwrap(c *Call) {
 	}
 }
 
-// add records what a wrapper runs.
+// add records a command of a wrapper.
 func (p *reader) add(outer *Call, name string, args []Word, assigns []Assign, dirs Dirs) *Call {
 	in := &Call{Args: args, Assigns: assigns, Dirs: dirs, Subst: outer.Subst, Piped: outer.Piped,
 		Offset: outer.Offset, End: outer.End}
@@ -147,7 +195,7 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 	}}
 	if !o.run() {
 		if name == "command" && (o.unknown == "-v" || o.unknown == "-V") {
-			return // asks what a name means, runs nothing
+			return // prints the meaning of a name, runs nothing
 		}
 		if name == "env" && (strings.HasPrefix(o.unknown, "-S") || strings.HasPrefix(o.unknown, "--split-string")) {
 			p.envSplit(c, o)
@@ -198,7 +246,7 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 		return
 	}
 	if w.late {
-		if script, found := late(c.Args[o.at:], w.script, "--command"); found {
+		if script, found := scriptOption(c.Args[o.at:], w.script, "--command"); found {
 			p.scriptWord(c, script, name)
 			return
 		}

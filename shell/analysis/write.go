@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Arg is one word as it is written: Text in single quotes; for a glob, the glob
-// characters left bare; for what is only shown, the expansions in double quotes.
+// Arg is one word in its written form. Text is in single quotes. A glob has its glob characters
+// unquoted, and a Shown word has its expansions in double quotes.
 type Arg struct {
 	Text  string
 	Glob  *Word  // write this glob instead of Text
-	Pre   string // literal text in front of the glob: "./"
+	Pre   string // literal text before the glob: "./"
 	Shown *Word  // write this word instead of Text
 }
 
-// Writer says how a call is written: its words, the program's file included.
-// ok false means that it cannot be.
+// Writer returns the words to write for a call, including the program's file. ok is false if
+// the call cannot be written.
 type Writer func(c *Call) (args []Arg, ok bool)
 
-// Write writes the analysed words again as text for bash -c, for a script whose
-// every word is literal (or a glob that how lets pass). ok is false where that
-// is not the case: nothing of the text is guessed or carried over.
+// Write writes the analysed words as text for bash -c. Every word must be literal, or be
+// returned by how as a glob or a Shown word. Otherwise ok is false. Write copies no part of the
+// original text.
 func (s *Script) Write(how Writer) (text string, ok bool) {
 	if s.root == nil || len(s.Doubts) > 0 {
 		return "", false
@@ -32,8 +32,8 @@ func (s *Script) Write(how Writer) (text string, ok bool) {
 	return w.b.String(), true
 }
 
-// Single returns the only call of the script, if the script is nothing but one
-// simple command that needs no shell: no redirection, no operator, no glob.
+// Single returns the only call of the script if the script is one simple command that needs no
+// shell: no redirection, no operator, no glob.
 func (s *Script) Single() (*Call, bool) {
 	if s.root == nil || len(s.Doubts) > 0 {
 		return nil, false
@@ -57,7 +57,7 @@ type writer struct {
 	how Writer
 }
 
-// Quote writes s as one single-quoted word.
+// Quote returns s as one single-quoted word.
 func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
@@ -181,8 +181,8 @@ func (w *writer) redirs(redirs []*Redir) bool {
 	return true
 }
 
-// text writes a here-string or here-document as a here-string, which adds the
-// line's end that the document has.
+// text writes a here-string or here-document as a here-string, which adds the final newline of
+// the document.
 func (w *writer) text(r *Redir) bool {
 	if r.Target.Kind != Literal {
 		return false
@@ -234,7 +234,7 @@ func (n *binaryNode) write(w *writer) bool {
 
 func pipe(op string) bool { return op == "|" || op == "|&" }
 
-// side writes one side of an operator, in braces where it would be read differently without.
+// side writes one side of an operator. It adds braces if the precedence requires them.
 func (w *writer) side(op string, n node, right bool) bool {
 	bare := true
 	switch n := n.(type) {
@@ -273,7 +273,7 @@ func (n *timeNode) write(w *writer) bool {
 	return w.pipeline(n.of)
 }
 
-// pipeline writes what ! and time stand in front of.
+// pipeline writes the operand of ! or time.
 func (w *writer) pipeline(n node) bool {
 	switch n := n.(type) {
 	case nil:

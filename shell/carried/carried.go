@@ -83,7 +83,7 @@ func Find(argv []string, kinds Kind, spelled func(at int) bool) []Word {
 	return s.found
 }
 
-// Carries says whether words that no pattern spells out bring something of the kinds along.
+// Carries reports whether words that no pattern spells out bring something of the kinds along.
 func Carries(argv []string, kinds Kind) bool {
 	return len(Find(argv, kinds, func(int) bool { return false })) > 0
 }

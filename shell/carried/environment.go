@@ -14,10 +14,10 @@ var loaders = words(`
 	GREP_OPTIONS TAR_OPTIONS AWKPATH AWKLIBPATH GOFLAGS GOROOT GOPATH GOPROXY GOTOOLCHAIN CC CXX RUSTC* CARGO_*
 	npm_config_* NPM_CONFIG_* TERMINFO* TMPDIR XDG_* SSH_* MAKEFLAGS`)
 
-// Loads says whether a variable of that name can change which program or code runs.
+// Loads reports whether a variable of that name can change which program or code runs.
 func Loads(name string) bool { return Named(loaders, name) }
 
-// Named says whether a list has a name; a * at the end of an entry stands for the rest of a name.
+// Named reports whether a list has a name; a * at the end of an entry stands for the rest of a name.
 func Named(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
 		if prefix, ok := strings.CutSuffix(p, "*"); ok {

@@ -122,7 +122,7 @@ var placeless = set(`
 	curl wget ssh scp sftp slogin rsync tar bsdtar gtar find sort awk gawk mawk nawk sed xargs kubectl man  less
 	more split jq perf strace openssl pgrep`)
 
-// Placeless says whether a command's code does not depend on the directory where it runs, as far as is known: its
+// Placeless reports whether a command's code does not depend on the directory where it runs, as far as is known: its
 // program is named by a name alone or absolutely, and reads no code or settings there.
 func Placeless(argv []string) bool {
 	name := argv[0]

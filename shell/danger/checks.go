@@ -8,10 +8,11 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// checks are the dangerous uses of commands, by name.
+// checks maps command names to the check for their dangerous uses.
 var checks = map[string]func(*analysis.Call, options) []Finding{
-	"rm": rm, "srm": rm, "shred": func(*analysis.Call, options) []Finding { return one("erase", "shred destroys a file beyond recovery") },
-	"find": find, "fd": find, "fdfind": find,
+	"rm": rm, "srm": rm,
+	"shred": func(*analysis.Call, options) []Finding { return one("erase", "shred destroys a file beyond recovery") },
+	"find":  find, "fd": find, "fdfind": find,
 	"dd": dd, "chmod": chmod, "chown": chown, "chgrp": chown,
 	"wipefs":     always("format", "it erases a device's signatures"),
 	"fdisk":      always("format", "it changes a disk's partitions"),
@@ -33,18 +34,23 @@ var checks = map[string]func(*analysis.Call, options) []Finding{
 	"insmod":     always("kernel", "it loads code into the kernel"),
 	"modprobe":   always("kernel", "it loads code into the kernel"),
 	"rmmod":      always("kernel", "it removes code from the kernel"),
-	"sysctl":     sysctl, "mount": always("mounts", "it changes what is mounted"), "umount": always("mounts", "it changes what is mounted"),
+	"sysctl":     sysctl, "mount": always("mounts", "it changes what is mounted"),
+	"umount":  always("mounts", "it changes what is mounted"),
 	"userdel": always("accounts", "it removes an account"), "deluser": always("accounts", "it removes an account"),
 	"groupdel": always("accounts", "it removes a group"), "passwd": always("accounts", "it changes a password"),
 	"chpasswd": always("accounts", "it changes passwords"), "visudo": always("accounts", "it changes who may act as root"),
-	"usermod": always("accounts", "it changes an account"), "useradd": always("accounts", "it adds an account"), "adduser": always("accounts", "it adds an account"),
-	"iptables": always("firewall", "it changes the firewall"), "nft": always("firewall", "it changes the firewall"), "ufw": always("firewall", "it changes the firewall"),
+	"usermod": always("accounts", "it changes an account"), "useradd": always("accounts", "it adds an account"),
+	"adduser":  always("accounts", "it adds an account"),
+	"iptables": always("firewall", "it changes the firewall"), "nft": always("firewall", "it changes the firewall"),
+	"ufw":     always("firewall", "it changes the firewall"),
 	"crontab": crontab, "kill": kill, "killall": killall, "pkill": killall,
 	"mv": mv, "cp": toDevice, "tee": toDevice, "install": toDevice, "ln": toDevice, "rsync": rsync, "truncate": truncate,
 	"git": git, "docker": docker, "podman": docker, "kubectl": kubectl, "terraform": terraform, "tofu": terraform,
-	"dropdb": always("database", "it removes a database"), "npm": npm, "cargo": publish, "twine": always("publish", "it publishes a package"), "gem": publish,
+	"dropdb": always("database", "it removes a database"), "npm": npm, "cargo": publish,
+	"twine": always("publish", "it publishes a package"), "gem": publish,
 	"sudo": privilege, "su": privilege, "doas": privilege, "pkexec": privilege, "runuser": privilege,
-	"systemctl": systemctl, "launchctl": always("services", "it changes services"), "chattr": always("attributes", "it changes what root may do with a file"),
+	"systemctl": systemctl, "launchctl": always("services", "it changes services"),
+	"chattr":   always("attributes", "it changes what root may do with a file"),
 	"diskutil": always("format", "it changes disks"),
 }
 
@@ -52,7 +58,7 @@ func always(name, why string) func(*analysis.Call, options) []Finding {
 	return func(*analysis.Call, options) []Finding { return one(name, why) }
 }
 
-// wide says whether a path is a place where a change hits more than a project.
+// wide reports whether a change of path affects more than a project's file.
 func wide(p string) bool {
 	switch t := strings.TrimRight(p, "/*"); t {
 	case "", "~", ".", "..", ".git", "./.git", "../..":
@@ -88,7 +94,8 @@ func find(c *analysis.Call, _ options) []Finding {
 
 func dd(c *analysis.Call, _ options) []Finding {
 	for _, w := range c.Args[1:] {
-		if strings.HasPrefix(w.Text, "of=/dev/") && w.Text != "of=/dev/null" && w.Text != "of=/dev/stdout" && w.Text != "of=/dev/stderr" {
+		if strings.HasPrefix(w.Text, "of=/dev/") && w.Text != "of=/dev/null" && w.Text != "of=/dev/stdout" &&
+			w.Text != "of=/dev/stderr" {
 			return one("write to a device", "dd overwrites the device "+strings.TrimPrefix(w.Text, "of="))
 		}
 		if !w.Known() && (w.Text == "" || strings.HasPrefix("of=/dev/", w.Text) || strings.HasPrefix(w.Text, "of=/dev")) {
@@ -99,7 +106,7 @@ func dd(c *analysis.Call, _ options) []Finding {
 }
 
 func chmod(_ *analysis.Call, o options) []Finding {
-	for _, w := range o.operands[:min(2, len(o.operands))] { // the mode is one of them
+	for _, w := range o.operands[:min(2, len(o.operands))] { // the mode is the first or second operand
 		if worldWritable(w.Text) {
 			return one("mode for everyone", "it lets everyone change the file")
 		}
@@ -112,7 +119,7 @@ func chmod(_ *analysis.Call, o options) []Finding {
 	return nil
 }
 
-// worldWritable reads a mode of chmod(1).
+// worldWritable reports whether a mode of chmod(1) makes a file writable for everyone.
 func worldWritable(mode string) bool {
 	if mode != "" && strings.Trim(mode, "01234567") == "" && len(mode) >= 3 && len(mode) <= 5 {
 		return (mode[len(mode)-1]-'0')&2 != 0
@@ -212,7 +219,8 @@ func git(c *analysis.Call, _ options) []Finding {
 	o := read(args)
 	switch sub {
 	case "push":
-		if o.has("fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune") || o.operand(func(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPrefix(s, ":") && len(s) > 1 }) {
+		if o.has("fd", "--force", "--force-with-lease", "--delete", "--mirror", "--prune") ||
+			o.operand(func(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPrefix(s, ":") && len(s) > 1 }) {
 			return one("forced push", "it overwrites or deletes what is on the remote")
 		}
 	case "reset":
@@ -264,13 +272,17 @@ func git(c *analysis.Call, _ options) []Finding {
 	return nil
 }
 
-// everything says whether a pathspec of git covers the whole tree, or may (gitglossary(7), pathspec).
+// everything reports whether a pathspec of git covers the whole tree, or may do so
+// (gitglossary(7), pathspec).
 func everything(s string) bool {
-	return s == "." || s == "./" || s != "" && strings.Trim(s, "*") == "" || strings.HasPrefix(s, ":/") || strings.HasPrefix(s, ":(") || strings.HasPrefix(s, ":!") || strings.HasPrefix(s, ":^")
+	return s == "." || s == "./" || s != "" && strings.Trim(s, "*") == "" || strings.HasPrefix(s, ":/") ||
+		strings.HasPrefix(s, ":(") ||
+		strings.HasPrefix(s, ":!") ||
+		strings.HasPrefix(s, ":^")
 }
 
-// verb returns the first operand that is one of a command's known sub-commands: before it
-// there may be options with values in words of their own.
+// verb returns the first operand that is one of a command's known sub-commands. Values of
+// options may precede it as words of their own.
 func verb(o options, known string) string {
 	for _, w := range o.operands {
 		if slices.Contains(strings.Fields(known), w.Text) {
@@ -292,10 +304,13 @@ func docker(c *analysis.Call, o options) []Finding {
 		return one("recursive delete", "it deletes what containers have stored")
 	}
 	for i, l := range c.Args {
-		if l.Text == "--pid" && i+1 < len(c.Args) && c.Args[i+1].Text == "host" || strings.Contains(l.Text, "src=/,") || strings.Contains(l.Text, "source=/,") {
+		if l.Text == "--pid" && i+1 < len(c.Args) && c.Args[i+1].Text == "host" || strings.Contains(l.Text, "src=/,") ||
+			strings.Contains(l.Text, "source=/,") {
 			return one("host access", "the container gets the run of this machine")
 		}
-		if l.Text == "--privileged" || strings.HasPrefix(l.Text, "--pid=host") || l.Text == "/:/host" || strings.HasPrefix(l.Text, "/:/") || strings.Contains(l.Text, "docker.sock") {
+		if l.Text == "--privileged" || strings.HasPrefix(l.Text, "--pid=host") || l.Text == "/:/host" ||
+			strings.HasPrefix(l.Text, "/:/") ||
+			strings.Contains(l.Text, "docker.sock") {
 			return one("host access", "the container gets the run of this machine")
 		}
 	}
@@ -303,28 +318,34 @@ func docker(c *analysis.Call, o options) []Finding {
 }
 
 func kubectl(_ *analysis.Call, o options) []Finding {
-	if v := verb(o, "delete drain get describe logs apply create exec edit patch scale rollout config top run expose label annotate port-forward cp explain version wait replace debug diff auth"); v == "delete" || v == "drain" {
+	if v := verb(o, "delete drain get describe logs apply create exec edit patch scale rollout config top run expose label annotate port-forward cp explain version wait replace debug diff auth"); v == "delete" ||
+		v == "drain" {
 		return one("cluster", "it removes things from a cluster")
 	}
 	return nil
 }
 
 func terraform(_ *analysis.Call, o options) []Finding {
-	if o.operand(func(s string) bool { return s == "destroy" }) || o.operand(func(s string) bool { return s == "apply" }) && (strings.Contains(o.letters, "auto-approve") || o.has("", "--auto-approve")) {
+	if o.operand(func(s string) bool { return s == "destroy" }) ||
+		o.operand(func(s string) bool { return s == "apply" }) &&
+			(strings.Contains(o.letters, "auto-approve") || o.has("", "--auto-approve")) {
 		return one("infrastructure", "it changes or destroys infrastructure unasked")
 	}
 	return nil
 }
 
 func npm(_ *analysis.Call, o options) []Finding {
-	if v := verb(o, "publish unpublish run run-script test exec install ci ls view pack link audit"); v == "publish" || v == "unpublish" {
+	if v := verb(o, "publish unpublish run run-script test exec install ci ls view pack link audit"); v == "publish" ||
+		v == "unpublish" {
 		return one("publish", "it changes what everyone gets from the registry")
 	}
 	return nil
 }
 
 func publish(_ *analysis.Call, o options) []Finding {
-	if v := verb(o, "publish push yank build check test run bench doc install add update tree metadata clippy fmt fix list search"); v == "publish" || v == "push" || v == "yank" {
+	if v := verb(o, "publish push yank build check test run bench doc install add update tree metadata clippy fmt fix list search"); v == "publish" ||
+		v == "push" ||
+		v == "yank" {
 		return one("publish", "it changes what everyone gets from the registry")
 	}
 	return nil

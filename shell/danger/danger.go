@@ -9,16 +9,16 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// Finding is one reason to be careful.
+// Finding is one danger of a command.
 type Finding struct {
-	// Name is stable and short: "recursive delete".
+	// Name is short and stable: "recursive delete".
 	Name string
 	// Why is a sentence for the prompt.
 	Why string
 }
 
-// Line finds what is dangerous about a script as a whole: pipes into shells,
-// fork bombs, and redirections to devices.
+// Line returns the dangers of a script as a whole: pipes into shells, fork bombs, and
+// redirections to devices.
 func Line(s *analysis.Script) []Finding {
 	var out []Finding
 	for range s.Bombs {
@@ -36,7 +36,7 @@ func Line(s *analysis.Script) []Finding {
 	return out
 }
 
-// download says whether a pipe or substitution hands a download to an interpreter.
+// download reports whether a pipe or substitution passes a download to an interpreter.
 func download(s *analysis.Script) bool {
 	fetches := false
 	for _, c := range s.Calls {
@@ -52,26 +52,29 @@ func download(s *analysis.Script) bool {
 		if c.Piped && Interpreter(name(c)) && (len(c.Args) < 4 || CodeFromInput(c)) {
 			return true
 		}
-		if n := name(c); (Interpreter(n) || n == "eval" || n == "source" || n == ".") && slices.ContainsFunc(c.Args, func(w analysis.Word) bool {
-			return w.Kind == analysis.Unknown && (strings.ContainsAny(w.Source, "$`<(") || slices.Contains(c.Via, "xargs"))
-		}) {
+		if n := name(c); (Interpreter(n) || n == "eval" || n == "source" || n == ".") &&
+			slices.ContainsFunc(c.Args, func(w analysis.Word) bool {
+				return w.Kind == analysis.Unknown && (strings.ContainsAny(w.Source, "$`<(") || slices.Contains(c.Via, "xargs"))
+			}) {
 			return true
 		}
 	}
 	return false
 }
 
-// Interpreter says whether a command of that name runs text as code.
+// Interpreter reports whether the command of that name runs text as code.
 func Interpreter(name string) bool {
 	name = strings.TrimRight(name, "0123456789.")
 	switch name {
-	case "bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua", "pwsh", "osascript", "tclsh", "rscript":
+	case "bash",
+		"sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "python", "pypy", "perl", "ruby", "node",
+		"deno", "bun", "php", "lua", "pwsh", "osascript", "tclsh", "rscript":
 		return true
 	}
 	return false
 }
 
-// Device says whether a path is a block device, or memory.
+// Device reports whether a path is a block device or memory.
 func Device(p string) bool {
 	if !strings.HasPrefix(p, "/dev/") {
 		return false
@@ -87,13 +90,13 @@ func Device(p string) bool {
 
 func name(c *analysis.Call) string {
 	if n := c.Name(); n != "" {
-		return strings.ToLower(path.Base(n)) // where file systems ignore case, RM is rm
+		return strings.ToLower(path.Base(n)) // on file systems without case, RM is rm
 	}
 	return ""
 }
 
-// options collects what a command's options may be: the letters of its short
-// clusters, its long options, its operands, and whether any word is not known.
+// options holds the possible options of a command: the letters of its short clusters, its long
+// options and its operands. unknown is true if a word may be an unknown option.
 type options struct {
 	letters  string
 	long     []string
@@ -126,8 +129,8 @@ func read(args []analysis.Word) (o options) {
 	return o
 }
 
-// has says whether one of the letters, or a long option or an abbreviation of
-// it, was given.
+// has reports whether one of the letters, or one of the long options or an abbreviation of it,
+// was given.
 func (o options) has(letters string, long ...string) bool {
 	if strings.ContainsAny(o.letters, letters) {
 		return true
@@ -147,7 +150,7 @@ func (o options) operand(test func(string) bool) bool {
 	return slices.ContainsFunc(o.operands, func(w analysis.Word) bool { return test(w.Text) })
 }
 
-// Call finds what is dangerous about one simple command.
+// Call returns the dangers of one simple command.
 func Call(c *analysis.Call) []Finding {
 	n := name(c)
 	if n == "" {
@@ -170,8 +173,8 @@ func Call(c *analysis.Call) []Finding {
 
 func one(name, why string) []Finding { return []Finding{{name, why}} }
 
-// unknownName is for a command whose name is found out only by running it: the
-// words may still look like a recursive delete.
+// unknownName returns the dangers of a command whose name is known only when it runs. Its words
+// may still be those of a recursive delete.
 func unknownName(c *analysis.Call) []Finding {
 	if len(c.Args) < 2 || c.Args[0].Kind != analysis.Unknown && c.Args[0].Kind != analysis.Glob {
 		return nil
@@ -182,13 +185,16 @@ func unknownName(c *analysis.Call) []Finding {
 	return nil
 }
 
-// Deletes says whether a command removes files.
+// Deletes reports whether a command removes files.
 func Deletes(c *analysis.Call) bool {
 	switch name(c) {
 	case "rm", "rmdir", "unlink", "shred", "srm", "trash", "wipe":
 		return true
 	case "find", "fd", "fdfind":
-		return slices.ContainsFunc(c.Args, func(w analysis.Word) bool { return w.Kind == analysis.Literal && w.Text == "-delete" })
+		return slices.ContainsFunc(
+			c.Args,
+			func(w analysis.Word) bool { return w.Kind == analysis.Literal && w.Text == "-delete" },
+		)
 	case "git":
 		sub, args := gitSub(c)
 		return sub == "rm" || sub == "clean" && !read(args).has("n", "--dry-run")

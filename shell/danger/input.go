@@ -8,19 +8,24 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// codeOptions are the letters of the options that give an interpreter its code, or the module that has it.
+// codeOptions maps an interpreter to the letters of the options that carry its code, or the
+// module with it.
 var codeOptions = map[string]string{
-	"python": "cm", "pypy": "cm", "perl": "eE", "ruby": "e", "node": "ep", "php": "rf", "lua": "e", "osascript": "e", "rscript": "e", "deno": "", "bun": "ep", "pwsh": "cfCF",
+	"python": "cm", "pypy": "cm", "perl": "eE", "ruby": "e", "node": "ep", "php": "rf", "lua": "e", "osascript": "e",
+	"rscript": "e", "deno": "", "bun": "ep", "pwsh": "cfCF",
 }
 
-// codeWords are long options that do the same, or make it run nothing.
+// codeWords lists long options that carry code, or that make the interpreter run nothing.
 var codeWords = []string{"--eval", "--print", "--version", "--help", "--test", "--run", "-V", "-v", "-h", "-version"}
 
-// valueOptions take the next word, which is no script.
-var valueOptions = []string{"-W", "-X", "-r", "--require", "--import", "--loader", "--experimental-loader", "-I", "-C", "-o", "+o", "-O", "+O", "--rcfile", "--init-file"}
+// valueOptions lists options whose value is the next word; that word is not a script.
+var valueOptions = []string{
+	"-W", "-X", "-r", "--require", "--import", "--loader", "--experimental-loader", "-I", "-C", "-o", "+o", "-O",
+	"+O", "--rcfile", "--init-file",
+}
 
-// CodeFromInput says whether a call runs what comes on its input: an interpreter
-// that is given no script, or its input as one.
+// CodeFromInput reports whether a call executes its input: an interpreter without a script, or
+// with its input as the script.
 func CodeFromInput(c *analysis.Call) bool {
 	n := name(c)
 	if n == "source" || n == "." {
@@ -41,7 +46,7 @@ func CodeFromInput(c *analysis.Call) bool {
 		t, _, _ := strings.Cut(a.Text, "=")
 		switch {
 		case !a.Known():
-			return false // a script, though not known which
+			return false // an unknown script
 		case a.Text == "-" || input(a.Text):
 			return true
 		case slices.Contains(codeWords, t), letters == "c" && t == "-s":
@@ -58,9 +63,8 @@ func CodeFromInput(c *analysis.Call) bool {
 	return true
 }
 
-// Scripts names the files that an interpreter is given to execute, and those
-// that source reads. known is false where it is not known which, or what code.
-// Other commands have none.
+// Scripts returns the files that an interpreter or source executes. known is false if a file or
+// the code is unknown. Other commands have no scripts.
 func Scripts(c *analysis.Call) (files []string, known bool) {
 	n := name(c)
 	if n == "eval" {
@@ -120,8 +124,8 @@ func allKnown(words []analysis.Word) bool {
 	return !slices.ContainsFunc(words, func(w analysis.Word) bool { return !literal(w) })
 }
 
-// scriptNames are the files that an interpreter takes for an operand: it itself, or what it
-// has where it is a directory or lacks its ending.
+// scriptNames returns the files that an interpreter may load for an operand: the operand
+// itself, and the main file in it if it is a directory or lacks its extension.
 func scriptNames(interpreter, operand string) []string {
 	switch interpreter {
 	case "python", "pypy":
@@ -132,7 +136,7 @@ func scriptNames(interpreter, operand string) []string {
 	return []string{operand}
 }
 
-// codeFiles are the files of "-m module", and of "-f file" in PHP.
+// codeFiles returns the files of "-m module", and of "-f file" in PHP.
 func codeFiles(interpreter string, words []analysis.Word) []string {
 	_, joined, found := strings.Cut(words[0].Text, "m")
 	if interpreter == "php" {

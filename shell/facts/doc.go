@@ -1,17 +1,16 @@
-// Package facts finds out what the shell tool must know of the world: where
-// paths lead, what globs match, which file a command name means, and which
-// programs a repository's git configuration would make git run.
+// Package facts gathers the state of the host that the shell tool needs: targets of paths,
+// matches of globs, files of command names, and the programs that a repository's git
+// configuration would make git run.
 //
 //	verdict, known := facts.Judge(ctx, tool, command, facts.Options{})
 //
-// It never runs anything. Git's configuration is read with a reader of our own,
-// because git itself, started outside the sandbox in a repository that an agent
-// may have written, is a program we would rather not start; the reader takes
-// every conditional include for included, so that it sees at least what git
-// sees. What cannot be read with certainty is an error in the fact, and asks.
+// The package never runs a program. It reads git's configuration itself, because git, started
+// outside the sandbox, could run programs that the agent configured. The reader treats every
+// conditional include as included, so it reads at least as much as git. If a fact cannot be
+// determined, its Err is set, and the command asks.
 //
 // # Limitations
 //
-// A fact is true at the moment it was read. The supervisor reads the facts
-// again before the effect, and what the sandbox hides stays hidden in between.
+// A fact is true at the moment it was read. The supervisor reads the facts again before the
+// effect, and the sandbox hides hidden paths in between.
 package facts

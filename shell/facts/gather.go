@@ -20,18 +20,19 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// Options bound and direct the gathering. The zero value is the default.
+// Options are the limits and directories of the gathering. The zero value is the default.
 type Options struct {
-	// SearchPath is where command names are looked up; empty is shell.DefaultSearchPath.
+	// SearchPath lists the directories in which command names are looked up. If empty,
+	// shell.DefaultSearchPath is used.
 	SearchPath []string
-	// UserPath are further directories in which a command may be found; what is
-	// found there only is marked as writable, so that it asks.
+	// UserPath lists further directories for commands. A command found only there is marked as
+	// writable, so it asks.
 	UserPath []string
-	// Home is where the user's git configuration is; "" is none.
+	// Home is the directory with the user's git configuration; "" means none.
 	Home string
-	// Timeout bounds the whole; 0 is one second.
+	// Timeout is the limit for all facts together; 0 means one second.
 	Timeout time.Duration
-	// MaxContent is the largest file that is hashed; 0 is 16 MiB.
+	// MaxContent is the size in bytes of the largest file that is hashed; 0 means 16 MiB.
 	MaxContent int64
 }
 
@@ -42,7 +43,8 @@ const (
 	maxRounds  = 8
 )
 
-// Judge judges a command, gathering the facts that the judgement asks for.
+// Judge judges a command and gathers the facts that the verdict needs. The verdict is Unseen if
+// facts are still missing after maxRounds rounds.
 func Judge(ctx context.Context, tool *shell.Tool, c shell.Command, o Options) (shell.Verdict, shell.Facts) {
 	if len(o.SearchPath) == 0 {
 		o.SearchPath = tool.SearchPath()
@@ -63,8 +65,8 @@ func Judge(ctx context.Context, tool *shell.Tool, c shell.Command, o Options) (s
 	return v, known
 }
 
-// Gather answers the queries and returns them together with what was known.
-// A query that cannot be answered in time is answered with an error.
+// Gather answers the queries and returns the answers together with the known facts. A query
+// that cannot be answered in time gets a fact with an error.
 func Gather(ctx context.Context, o Options, known shell.Facts, queries []shell.FactQuery) shell.Facts {
 	if o.Timeout == 0 {
 		o.Timeout = time.Second
@@ -91,8 +93,14 @@ func Gather(ctx context.Context, o Options, known shell.Facts, queries []shell.F
 }
 
 func clone(f shell.Facts) shell.Facts {
-	return shell.Facts{Paths: copied(f.Paths), Globs: copied(f.Globs), Git: copied(f.Git), Binaries: copied(f.Binaries), Contents: copied(f.Contents),
-		Makefiles: copied(f.Makefiles)}
+	return shell.Facts{
+		Paths:     copied(f.Paths),
+		Globs:     copied(f.Globs),
+		Git:       copied(f.Git),
+		Binaries:  copied(f.Binaries),
+		Contents:  copied(f.Contents),
+		Makefiles: copied(f.Makefiles),
+	}
 }
 
 func copied[V any](m map[string]V) map[string]V {
@@ -111,11 +119,11 @@ func put[V any](m *map[string]V, name string, v V) {
 
 type gatherer struct {
 	ctx context.Context
-	end time.Time // of the whole; zero: none. A timer for each command would cost more than it does
+	end time.Time // deadline of all queries; zero: none. A timer for each command would cost more than the queries
 	o   Options
 }
 
-// over reports whether there is no time any more.
+// over reports whether the time is up.
 func (g *gatherer) over() bool {
 	return g.ctx.Err() != nil || !g.end.IsZero() && time.Now().After(g.end)
 }
@@ -157,7 +165,7 @@ func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
 	}
 }
 
-// reason is the part of a file error that does not repeat the path.
+// reason returns a file error without the path.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -166,8 +174,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// path resolves a path as the kernel would: from left to right, so that ".."
-// behind a link means the parent of where the link leads.
+// path resolves a path as the kernel does: from left to right, so ".." after a link is the
+// parent of the link's target.
 func (g *gatherer) path(name string) shell.PathFact {
 	if !strings.HasPrefix(name, "/") {
 		return shell.PathFact{Err: "the path is not absolute"}
@@ -191,8 +199,8 @@ func (g *gatherer) path(name string) shell.PathFact {
 
 func resolve(name string) (real string, missing bool, err error) { return git.Resolve(git.Disk, name) }
 
-// glob lists where the matches of a pattern lead. The pattern is written as
-// analysis writes it.
+// glob lists the real paths of the matches of a pattern, which has the syntax of package
+// analysis.
 func (g *gatherer) glob(pattern string) shell.GlobFact {
 	if _, err := filepath.Match(negated(pattern), ""); err != nil {
 		return shell.GlobFact{Err: "the pattern is malformed"}
@@ -229,8 +237,9 @@ func (g *gatherer) glob(pattern string) shell.GlobFact {
 	return f
 }
 
-// negated translates a shell's pattern for filepath.Match, to which [!a] is a set of two characters, and which knows no
-// classes: a set with a class becomes ?, because the members of a class depend on the locale.
+// negated translates a shell pattern for filepath.Match, which reads [!a] as a set of two
+// characters and has no classes. It replaces a set with a class by ?, because the members of a
+// class depend on the locale.
 func negated(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -273,19 +282,19 @@ func (g *gatherer) matches(dir, elem string) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	// To bash before 5.2, .* means the directory and the one around it, too.
+	// In bash before 5.2, .* also matches the directory and its parent.
 	for _, n := range append(names, ".", "..") {
 		if strings.HasPrefix(n, ".") && !strings.HasPrefix(elem, ".") {
 			continue
 		}
 		if ok, _ := filepath.Match(elem, n); ok {
-			out = append(out, strings.TrimSuffix(dir, "/")+"/"+n) // not path.Join: link/.. is where the link leads
+			out = append(out, strings.TrimSuffix(dir, "/")+"/"+n) // not path.Join: link/.. is the parent of the link's target
 		}
 	}
 	return out, nil
 }
 
-// entries are the names in a directory, of which there may be at most so many.
+// entries returns the names in a directory. It returns an error if there are more than most.
 func entries(dir string, most int) ([]string, error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -302,7 +311,7 @@ func entries(dir string, most int) ([]string, error) {
 	return names, err
 }
 
-// binary finds the file that a command name means.
+// binary finds the file that a command name resolves to.
 func (g *gatherer) binary(name string) shell.BinaryFact {
 	if name == "" || strings.Contains(name, "/") {
 		return shell.BinaryFact{Path: name, Writable: true}
@@ -332,7 +341,8 @@ func executable(dir, name string) (shell.BinaryFact, bool) {
 		return shell.BinaryFact{Path: file, Writable: true}, true
 	}
 	f := shell.BinaryFact{Path: file, Real: real}
-	f.Writable = !ownedBySystem(real) || !ownedBySystem(path.Dir(real)) || path.Dir(file) != path.Dir(real) && !ownedBySystem(path.Dir(file))
+	f.Writable = !ownedBySystem(real) || !ownedBySystem(path.Dir(real)) ||
+		path.Dir(file) != path.Dir(real) && !ownedBySystem(path.Dir(file))
 	return f, true
 }
 

@@ -12,7 +12,8 @@ import (
 
 const maxSubs = 50
 
-// git returns the programs that git would run when it reads in a directory: those of every repository that it could use.
+// git returns the programs that git would run when it reads in a directory, for every
+// repository that it could use.
 func (g *gatherer) git(dir string) shell.GitFact {
 	real, missing, err := resolve(dir)
 	switch {
@@ -41,7 +42,8 @@ func (g *gatherer) git(dir string) shell.GitFact {
 	return fact
 }
 
-// inspect adds the programs of a repository, and those of its submodules. The zero repository has the person's.
+// inspect adds the programs of a repository and of its submodules. The zero repository has
+// those of the user's configuration.
 func (g *gatherer) inspect(repo git.Repository, fact *shell.GitFact) error {
 	r := git.Reader{Host: git.Disk, Home: g.o.Home, Over: g.over}
 	settings, err := r.Config(repo)
@@ -65,8 +67,8 @@ func (g *gatherer) inspect(repo git.Repository, fact *shell.GitFact) error {
 	return g.submodules(repo, settings, fact)
 }
 
-// addDriver adds a driver. One that the repository itself configures counts at once; one of the person's or the
-// system's only if an attribute file selects it.
+// addDriver adds a driver. A driver of the repository's own configuration always counts; one of
+// the user's or the system's counts only if an attribute file selects it.
 func addDriver(fact *shell.GitFact, d git.Driver) {
 	for _, s := range d.Settings {
 		if s.Local || d.Selected {
@@ -84,8 +86,8 @@ func addUse(fact *shell.GitFact, u git.Use) {
 	}
 }
 
-// submodules adds the repositories within the work tree into which git status and git diff descend: those that the
-// index has as links.
+// submodules adds the submodules in the work tree that git status and git diff read: those that
+// the index has as links.
 func (g *gatherer) submodules(repo git.Repository, settings []git.Setting, fact *shell.GitFact) error {
 	if repo.Worktree == "" {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"sandboxd/shell"
 )
 
-// maxMakefile is the largest makefile that is read, and maxIncludes the number of names that count.
+// maxMakefile is the maximum number of bytes that are read of a makefile, and maxIncludes the
+// maximum number of names.
 const (
 	maxMakefile = 1 << 20
 	maxIncludes = 200
@@ -22,8 +23,9 @@ var (
 	submake = regexp.MustCompile(`(?:\$[({]MAKE[)}]|\bmake)[ \t][^;&|]*?-C[ \t]*([^ \t;&|]+)`)
 )
 
-// makefile reads the names that a makefile includes, and the makefiles of the directories that it calls make for (GNU
-// make, "Including Other Makefiles"). Names with variables are left out, but for $(CURDIR).
+// makefile returns the names that a makefile includes, and the makefiles of the directories
+// that it runs make in (GNU make, "Including Other Makefiles"). It omits names with variables
+// other than $(CURDIR).
 func (g *gatherer) makefile(name string) shell.MakefileFact {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownedBySystem says whether nobody but root can change or replace a file.
+// ownedBySystem reports whether only root can change or replace a file.
 func ownedBySystem(name string) bool {
 	var st syscall.Stat_t
 	if stat(name, &st) != nil || st.Uid != 0 {
@@ -17,8 +17,7 @@ func ownedBySystem(name string) bool {
 	return st.Mode&0o002 == 0 && (st.Mode&0o020 == 0 || st.Gid == 0 || !member(int(st.Gid)))
 }
 
-// stat is stat(2), which a file system in user space may interrupt. Of os.Stat's
-// FileInfo nothing would be needed.
+// stat is stat(2), repeated if a file system in user space interrupts it.
 func stat(name string, st *syscall.Stat_t) error {
 	for {
 		if err := syscall.Stat(name, st); err != syscall.EINTR {
@@ -27,7 +26,7 @@ func stat(name string, st *syscall.Stat_t) error {
 	}
 }
 
-// member says whether this process belongs to a group.
+// member reports whether this process belongs to a group.
 func member(gid int) bool {
 	groups, err := os.Getgroups()
 	return err != nil || os.Geteuid() != 0 && (os.Getegid() == gid || slices.Contains(groups, gid))

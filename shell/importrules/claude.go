@@ -8,7 +8,7 @@ import (
 	"sandboxd/shell"
 )
 
-// claude reads settings.json of Claude Code.
+// claude converts settings.json of Claude Code.
 func (c *converter) claude(data []byte) error {
 	var settings struct {
 		Permissions struct {
@@ -48,7 +48,10 @@ func (c *converter) claude(data []byte) error {
 	case "acceptEdits":
 		c.skip("permissions.defaultMode = acceptEdits", "files that may be edited unasked are listed in [files] safe")
 	default:
-		c.skip("permissions.defaultMode = "+p.DefaultMode, "a mode that asks nothing comes from a person only: sbx mode approve-all")
+		c.skip(
+			"permissions.defaultMode = "+p.DefaultMode,
+			"a mode that asks nothing comes from a person only: sbx mode approve-all",
+		)
 	}
 	for _, key := range sorted(settings.Env) {
 		if secret(key) {
@@ -74,7 +77,7 @@ func (c *converter) claude(data []byte) error {
 	return nil
 }
 
-// secret says whether a variable's name looks like one that holds a secret.
+// secret reports whether a variable's name suggests a secret.
 func secret(name string) bool {
 	n := strings.ToUpper(name)
 	for _, part := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"} {
@@ -85,7 +88,7 @@ func secret(name string) bool {
 	return false
 }
 
-// claudeRule reads one rule: Tool, Tool(what).
+// claudeRule converts one rule: Tool or Tool(pattern).
 func (c *converter) claudeRule(s string, list *[]string, effect string) {
 	tool, what, _ := strings.Cut(strings.TrimSuffix(s, ")"), "(")
 	switch tool {
@@ -143,10 +146,13 @@ func config(effect, s string) shell.Config {
 	return c
 }
 
-// wildcard writes a pattern with a star in the middle, which is a rule here.
+// wildcard converts a pattern with a star in the middle to a rule.
 func (c *converter) wildcard(s, pattern, effect string) {
 	if effect == "allow" {
-		c.skip(s, "a star in the middle of what is allowed could stand for options; name the words, or write a [[shell.rules]] pattern")
+		c.skip(
+			s,
+			"a star in the middle of what is allowed could stand for options; name the words, or write a [[shell.rules]] pattern",
+		)
 		return
 	}
 	r := ruleText{pattern: pattern, allowed: effect != "deny", approval: true}
@@ -157,7 +163,7 @@ func (c *converter) wildcard(s, pattern, effect string) {
 	c.rules = append(c.rules, r)
 }
 
-// claudePath reads a rule about files: gitignore-like patterns.
+// claudePath converts a rule about files, which has gitignore-like patterns.
 func (c *converter) claudePath(s, what, effect string, list *[]string, doing string) {
 	if effect == "allow" {
 		c.skip(s, fmt.Sprintf("%s in the project needs no rule; elsewhere it is a [files.paths] entry", doing))
@@ -178,8 +184,8 @@ func (c *converter) claudePath(s, what, effect string, list *[]string, doing str
 	add(list, p)
 }
 
-// filePattern turns a gitignore-like pattern into one of ours: absolute, below
-// the home directory, or a name at any depth.
+// filePattern converts a gitignore-like pattern to one of this configuration: absolute, below
+// the home directory, or a name at any depth. It returns false if there is no counterpart.
 func filePattern(s string) (string, bool) {
 	switch {
 	case s == "":

@@ -12,7 +12,7 @@ import (
 	"sandboxd/shell"
 )
 
-// codex reads config.toml or a file of prefix rules.
+// codex converts config.toml or a file of prefix rules.
 func (c *converter) codex(name string, data []byte) error {
 	if strings.HasSuffix(name, ".rules") || strings.Contains(string(data), "prefix_rule(") {
 		return c.codexRules(string(data))
@@ -90,8 +90,8 @@ func (c *converter) codexEnvironment(value any) {
 	}
 }
 
-// codexRules reads prefix_rule(pattern = ["git", "status"], decision = "allow", …)
-// calls, which are written in Starlark; only literal arguments are understood.
+// codexRules converts prefix_rule(pattern = ["git", "status"], decision = "allow", …) calls.
+// They are written in Starlark; only literal arguments are supported.
 func (c *converter) codexRules(text string) error {
 	p := &starlark{s: text}
 	for {
@@ -100,7 +100,7 @@ func (c *converter) codexRules(text string) error {
 			return err
 		}
 		if !ok {
-			// The strictest of all that match decides there, and the first here.
+			// There the strictest match decides, here the first.
 			slices.SortStableFunc(c.rules, func(a, b ruleText) int { return cmp.Compare(b.strictness(), a.strictness()) })
 			return nil
 		}
@@ -168,7 +168,7 @@ func (c *converter) prefixRule(call starCall) {
 	}
 }
 
-// examples reads a list of command lines, each a string or a list of words.
+// examples returns the command lines of a list whose elements are strings or lists of words.
 func examples(v any) []string {
 	list, _ := v.([]any)
 	var out []string
@@ -189,7 +189,7 @@ func examples(v any) []string {
 	return out
 }
 
-// starlark reads calls with literal keyword arguments.
+// starlark parses calls with literal keyword arguments.
 type starlark struct {
 	s  string
 	at int

@@ -11,7 +11,7 @@ import (
 	"sandboxd/shell"
 )
 
-// gemini reads settings.json or a policy file.
+// gemini converts settings.json or a policy file.
 func (c *converter) gemini(name string, data []byte) error {
 	if strings.HasSuffix(name, ".toml") {
 		return c.geminiPolicy(data)
@@ -61,10 +61,10 @@ func (c *converter) gemini(name string, data []byte) error {
 	return nil
 }
 
-// geminiShell says whether a tool's name means the shell.
+// geminiShell reports whether a tool's name refers to the shell.
 func geminiShell(tool string) bool { return tool == "ShellTool" || tool == "run_shell_command" }
 
-// geminiTool reads "tool" or "tool(command prefix)".
+// geminiTool converts "tool" or "tool(command prefix)".
 func (c *converter) geminiTool(s string, list *[]string) {
 	tool, what, args := strings.Cut(strings.TrimSuffix(s, ")"), "(")
 	switch {
@@ -88,8 +88,8 @@ func (c *converter) shellPrefix(s, prefix string, list *[]string) {
 	add(list, p)
 }
 
-// geminiCore reads the list of tools that exist at all. Commands in it are the
-// only ones that may run; they ask as they did there.
+// geminiCore converts the list of enabled tools. If it has commands, only these may run, and
+// they ask as before.
 func (c *converter) geminiCore(list []string) {
 	var prefixes []string
 	for _, s := range list {
@@ -113,8 +113,8 @@ func (c *converter) geminiCore(list []string) {
 	}
 }
 
-// geminiPolicy reads [[rule]] tables. The rule with the highest priority wins
-// there and the first one here.
+// geminiPolicy converts [[rule]] tables. There the rule with the highest priority wins, here
+// the first one.
 func (c *converter) geminiPolicy(data []byte) error {
 	var policy struct {
 		Rule []struct {
@@ -183,7 +183,7 @@ func (c *converter) geminiRule(what string, prefixes []string, decision string) 
 	}
 }
 
-// texts reads a string or a list of strings.
+// texts returns the elements of a string or a list of strings.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case string:

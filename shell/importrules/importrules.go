@@ -1,12 +1,12 @@
-// Package importrules turns the permission settings of other agents into ours.
+// Package importrules converts the permission settings of other agents to this configuration.
 //
 //	result, err := importrules.Convert(importrules.Claude, ".claude/settings.json", data)
 //	fmt.Print(result.TOML)
-//	for _, s := range result.Skipped { … } // what was not carried over, and why
+//	for _, s := range result.Skipped { … } // settings that were not converted, and why
 //
-// The result is text for a person to read and put into a configuration file;
-// nothing is applied. Where a setting means less to the other agent than the
-// nearest one of ours would, it is skipped or written as the stricter, and said so.
+// The result is text for a person to read and copy into a configuration file; the package
+// applies nothing. If the nearest setting here permits more than the original, the original is
+// skipped or converted to a stricter one, and the result says so.
 package importrules
 
 import (
@@ -18,7 +18,7 @@ import (
 	"sandboxd/shell"
 )
 
-// Vendor is whose settings a file holds.
+// Vendor names the agent that a file of settings belongs to.
 type Vendor string
 
 // The vendors.
@@ -30,23 +30,23 @@ const (
 	PermissionManager Vendor = "permission-manager"
 )
 
-// Vendors lists them all.
+// Vendors lists all vendors.
 var Vendors = []Vendor{Claude, Codex, Gemini, PermissionManager}
 
-// Result is what became of a file.
+// Result is the converted configuration and the list of skipped settings.
 type Result struct {
 	TOML    string    `json:"toml"`
 	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
-// Skipped is a setting that was not carried over.
+// Skipped is a setting that was not converted.
 type Skipped struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
 
-// Convert reads one file. name is shown in the result and tells formats apart
-// where a vendor has several.
+// Convert converts one file. name appears in the result, and selects the format if a vendor has
+// several. Convert returns an error if data is malformed or vendor is unknown.
 func Convert(vendor Vendor, name string, data []byte) (Result, error) {
 	c := &converter{}
 	var err error
@@ -68,16 +68,16 @@ func Convert(vendor Vendor, name string, data []byte) (Result, error) {
 	return Result{TOML: c.write(vendor, name), Skipped: c.skipped}, nil
 }
 
-// converter collects what will be written.
+// converter collects the converted settings.
 type converter struct {
 	allow, ask, deny  []string
 	hidden, protected []string
 	writable          []string // roots besides the project
 	rules             []ruleText
-	onlyRules         bool // commands that no rule names are refused
+	onlyRules         bool // commands without a rule are refused
 	network           string
 	environment       map[string]string
-	// approval, shell and files are further lines of those sections.
+	// approval, shell and files are further lines of these sections.
 	approval, shell, files []string
 	safe, safeCommands     []string
 	skipped                []Skipped
@@ -118,7 +118,7 @@ func add(list *[]string, s string) {
 	}
 }
 
-// write writes our TOML.
+// write returns the converted settings as TOML.
 func (c *converter) write(vendor Vendor, name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From %s (%s). Read it before you use it.\n", comment(name), vendor)
@@ -194,7 +194,7 @@ func (c *converter) write(vendor Vendor, name string) string {
 	return b.String()
 }
 
-// apart parts names, which are meant at any depth, from whole paths.
+// apart separates names, which match at any depth, from whole paths.
 func apart(list []string) (names, paths []string) {
 	for _, s := range list {
 		if strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~/") {
@@ -227,7 +227,7 @@ func list(values []string) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// str writes a TOML basic string.
+// str returns s as a TOML basic string.
 func str(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -250,7 +250,7 @@ func str(s string) string {
 	return b.String()
 }
 
-// comment keeps a name from leaving its comment.
+// comment replaces control characters, so that a name cannot end its comment.
 func comment(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f {

@@ -10,8 +10,8 @@ import (
 	"sandboxd/shell"
 )
 
-// permissionManager reads the section "permissions" of the permission manager's
-// config.json, or that section alone.
+// permissionManager converts the section "permissions" of the permission manager's config.json,
+// or that section alone.
 func (c *converter) permissionManager(data []byte) error {
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -89,7 +89,7 @@ func (c *converter) option(key string, raw json.RawMessage) error {
 	return nil
 }
 
-// flag writes an option that is true or false.
+// flag converts a boolean option.
 func (c *converter) flag(lines *[]string, name string, raw json.RawMessage) error {
 	var on bool
 	err := json.Unmarshal(raw, &on)

@@ -8,9 +8,9 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// Path is a pattern over files: an absolute path, one below the home directory
-// ("~/.ssh"), or a name that is meant at any depth (".env*", ".git/hooks").
-// It covers what it names and all that lies below.
+// Path is a pattern over files: an absolute path, one below the home directory ("~/.ssh"), or a
+// name at any depth (".env*", ".git/hooks"). It covers the files that it names and everything
+// below them.
 type Path struct {
 	elems    []string
 	absolute bool
@@ -18,7 +18,7 @@ type Path struct {
 	home     bool
 }
 
-// ParsePath reads a path pattern.
+// ParsePath parses a path pattern. It returns an error if text is not a clean path.
 func ParsePath(text string) (Path, error) {
 	p := Path{text: text}
 	rest := text
@@ -43,7 +43,8 @@ func ParsePath(text string) (Path, error) {
 // String returns the pattern as written.
 func (p Path) String() string { return p.text }
 
-// elements returns the pattern's elements with the home directory filled in.
+// elements returns the elements of the pattern with the home directory inserted. It returns
+// false if home is needed and empty.
 func (p Path) elements(home string) ([]string, bool) {
 	if !p.home {
 		return p.elems, true
@@ -62,8 +63,7 @@ func split(abs string) []string {
 	return strings.Split(abs, "/")
 }
 
-// Covers says whether the pattern names an absolute clean path or something
-// above it.
+// Covers reports whether the pattern names the absolute clean path abs or one of its parents.
 func (p Path) Covers(abs, home string) bool {
 	return p.covers(split(abs), home, func(pattern, name string) bool {
 		ok, err := path.Match(pattern, name)
@@ -71,8 +71,8 @@ func (p Path) Covers(abs, home string) bool {
 	})
 }
 
-// MayCover is Covers for a path that holds globs: it says whether some file
-// that matches could be covered.
+// MayCover is Covers for a path with globs: it reports whether a matching file could be
+// covered.
 func (p Path) MayCover(abs, home string) bool {
 	return p.covers(split(abs), home, mayMatch)
 }
@@ -98,11 +98,11 @@ next:
 	return false
 }
 
-// mayMatch says whether two patterns of one path element have a name in common.
-// Bracket expressions count as any character.
+// mayMatch reports whether two patterns of one path element can match the same name. Bracket
+// expressions count as any character.
 func mayMatch(a, b string) bool {
 	if strings.HasPrefix(b, "*") || strings.HasPrefix(b, "?") || strings.HasPrefix(b, "[") {
-		// A glob does not match a leading dot unless the dot is written.
+		// A glob matches a leading dot only if it spells out the dot.
 		if strings.HasPrefix(a, ".") {
 			return false
 		}

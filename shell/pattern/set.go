@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Set is a list of path patterns, made ready for asking which one covers a path.
+// Set is a list of path patterns, indexed to find the one that covers a path.
 type Set struct {
 	all       []Path
 	literal   map[string]string // absolute, no globs: path → pattern
@@ -15,7 +15,7 @@ type Set struct {
 	nameGlobs []Path            // at any depth, the first element has globs
 }
 
-// NewSet reads path patterns.
+// NewSet parses path patterns. It returns an error if one is invalid.
 func NewSet(lists ...[]string) (*Set, error) {
 	s := &Set{literal: map[string]string{}, home: map[string]string{}, names: map[string][]Path{}}
 	for _, list := range lists {
@@ -47,8 +47,8 @@ func (s *Set) add(p Path) {
 	}
 }
 
-// Covers returns the first pattern found that names an absolute clean path or
-// something above it, or "".
+// Covers returns the first pattern found that names the absolute clean path abs or one of its
+// parents, or "".
 func (s *Set) Covers(abs, home string) string {
 	if text := prefixes(s.literal, abs); text != "" {
 		return text
@@ -80,8 +80,8 @@ func (s *Set) Covers(abs, home string) string {
 	return ""
 }
 
-// MayCover is Covers for a path that holds globs: it returns a pattern that
-// covers some file which could match.
+// MayCover is Covers for a path with globs: it returns a pattern that covers a file which may
+// match, or "".
 func (s *Set) MayCover(abs, home string) string {
 	for _, p := range s.all {
 		if p.MayCover(abs, home) {
@@ -91,7 +91,7 @@ func (s *Set) MayCover(abs, home string) string {
 	return ""
 }
 
-// prefixes looks up every leading part of a path.
+// prefixes returns the value of the shortest leading part of p that is in m, or "".
 func prefixes(m map[string]string, p string) string {
 	for i := 1; i <= len(p); i++ {
 		if i == len(p) || p[i] == '/' {
@@ -103,7 +103,7 @@ func prefixes(m map[string]string, p string) string {
 	return ""
 }
 
-// likely rules most names out by their first or last byte.
+// likely excludes most names by their first or last byte.
 func likely(pattern, name string) bool {
 	if c := pattern[0]; c != '*' && c != '?' && c != '[' && c != '\\' {
 		return name != "" && name[0] == c
@@ -114,7 +114,7 @@ func likely(pattern, name string) bool {
 	return true
 }
 
-// begins says whether the elements at the beginning of rest match.
+// begins reports whether the first elements of rest match.
 func (p *Path) begins(rest string) bool {
 	for i, want := range p.elems {
 		elem, next, more := strings.Cut(rest, "/")

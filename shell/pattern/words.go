@@ -10,25 +10,24 @@ import (
 	"sandboxd/shell/safelist"
 )
 
-// Words is a pattern over the words of one simple command. The zero value
-// matches nothing.
+// Words is a pattern over the words of one simple command. The zero value matches nothing.
 type Words struct {
 	words []word
-	// more says that further words may follow.
+	// more is true if further words may follow.
 	more bool
-	// only says that no further ones may follow, also where the pattern is one word that forbids.
+	// only is true if no further words may follow, even for a forbidding pattern of one word.
 	only bool
 	text string
 }
 
 type word struct {
 	text string
-	wild bool // text holds * and ?
+	wild bool // text has * or ?
 }
 
-// Parse reads a pattern written as shell words. Unquoted * and ? stand for any
-// text within a word; a last word * says that more may follow. more says that
-// this is so without it.
+// Parse parses a pattern written as shell words. Unquoted * and ? match any text within a word;
+// a last word * permits further words. If more is true, further words are always permitted.
+// Parse returns an error if the text is more than the literal words of one command.
 func Parse(text string, more bool) (Words, error) {
 	args, err := analysis.Words(text)
 	if err != nil {
@@ -56,13 +55,13 @@ func Parse(text string, more bool) (Words, error) {
 // String returns the pattern as written.
 func (w Words) String() string { return w.text }
 
-// Exact says that the pattern spells out the whole command: no word is wild and
-// none may follow.
+// Exact reports whether the pattern spells out the whole command: it has no wildcards and
+// permits no further words.
 func (w Words) Exact() bool {
 	return !w.more && !slices.ContainsFunc(w.words, func(w word) bool { return w.wild })
 }
 
-// First returns the words that the pattern begins with, as far as they are literal.
+// First returns the literal words at the start of the pattern.
 func (w Words) First() []string {
 	var out []string
 	for _, x := range w.words {
@@ -74,7 +73,7 @@ func (w Words) First() []string {
 	return out
 }
 
-// Permits says whether the pattern, as one that allows, covers a command.
+// Permits reports whether an allowing pattern covers a command.
 func (w Words) Permits(args []analysis.Word) bool {
 	if len(w.words) == 0 || len(args) < len(w.words) || len(args) > len(w.words) && !w.more {
 		return false
@@ -87,20 +86,22 @@ func (w Words) Permits(args []analysis.Word) bool {
 		if !p.wild && a.Text != p.text {
 			return false
 		}
-		if p.wild && (!Wild(p.text, a.Text) || optional(p.text, a.Text) || i == 0 && strings.Contains(a.Text, "/") && !strings.Contains(p.text, "/") || slices.Contains(strings.Split(a.Text, "/"), "..")) {
+		if p.wild &&
+			(!Wild(p.text, a.Text) || optional(p.text, a.Text) || i == 0 && strings.Contains(a.Text, "/") && !strings.Contains(p.text, "/") || slices.Contains(strings.Split(a.Text, "/"), "..")) {
 			return false
 		}
 	}
 	return true
 }
 
-// optional says that a word is an option to which the pattern's wildcard came first: "*.py" is about files, and -cCODE#.py is none.
+// optional reports whether word is an option and the pattern begins with a wildcard: "*.py" is
+// for files, and -cCODE#.py is not a file.
 func optional(pattern, word string) bool {
 	return strings.HasPrefix(word, "-") && !strings.HasPrefix(pattern, "-")
 }
 
-// Spells says whether the pattern covers a command word for word: every word of
-// the command is a literal word of the pattern.
+// Spells reports whether the pattern covers a command word for word: every word of the command
+// is a literal word of the pattern.
 func (w Words) Spells(args []analysis.Word) bool {
 	if len(w.words) != len(args) {
 		return false
@@ -113,8 +114,8 @@ func (w Words) Spells(args []analysis.Word) bool {
 	return true
 }
 
-// Spelled says whether the pattern spells out a command's word at an index: it is a literal word of it, or an option or
-// a variable with any value ("--output=*").
+// Spelled reports whether the pattern spells out the word of a command at an index. It does if
+// its own word there is literal, or is an option or a variable with any value ("--output=*").
 func (w Words) Spelled(at int) bool {
 	if at >= len(w.words) {
 		return false
@@ -127,26 +128,27 @@ func (w Words) Spelled(at int) bool {
 	return !w.words[at].wild || wild && (short || strings.Contains(known, "="))
 }
 
-// More says that further words may follow.
+// More reports whether further words may follow.
 func (w Words) More() bool { return w.more }
 
-// Only returns the pattern of just its words, which names and permits no command with further ones.
+// Only returns the pattern without further words: it names and permits only commands of exactly
+// its words.
 func (w Words) Only() Words {
 	w.more, w.only = false, true
 	return w
 }
 
-// Answer is what a forbidding pattern says about a command.
+// Answer is the result of matching a forbidding pattern.
 type Answer uint8
 
-// The answers. Maybe: a word that is not known could make it match.
+// The answers. Maybe: an unknown word could make the pattern match.
 const (
 	No Answer = iota
 	Maybe
 	Yes
 )
 
-// Names says whether the pattern, as one that forbids, names a command.
+// Names reports whether a forbidding pattern names a command.
 func (w Words) Names(args []analysis.Word) Answer {
 	if len(w.words) == 0 || len(args) == 0 {
 		return No
@@ -161,7 +163,7 @@ func (w Words) Names(args []analysis.Word) Answer {
 		}
 	}
 	if best != Yes {
-		// Options in front of the sub-command.
+		// Options before the sub-command.
 		plain := make([]analysis.Word, 0, len(args))
 		for i, a := range args {
 			if i > 0 && a.Known() && strings.HasPrefix(a.Text, "-") {
@@ -182,8 +184,9 @@ func (w Words) Names(args []analysis.Word) Answer {
 	return best
 }
 
-// scattered says whether a command has the pattern's words in their order and its options anywhere, as most programs
-// take them: "rm -rf" also names rm -fr x, rm -r -f x and rm x -rf. Only where more words may follow.
+// scattered reports whether a command has the pattern's words in order and its options in any
+// position, as most programs accept them: "rm -rf" also names rm -fr x, rm -r -f x and rm x
+// -rf. It applies only if further words may follow.
 func (w Words) scattered(args []analysis.Word) bool {
 	rest, options := Words{more: true}, []string(nil)
 	for _, p := range w.words {
@@ -226,8 +229,8 @@ func (w Words) scattered(args []analysis.Word) bool {
 	return rest.names(plain) == Yes
 }
 
-// has says whether an option of a pattern is among those of a command: itself, or abbreviated where it is long, or
-// letter by letter where it is a few.
+// has reports whether an option of a pattern is among those of a command: itself, or
+// abbreviated if it is long, or letter by letter if it is a cluster.
 func has(given []string, option string) bool {
 	long, letters := strings.HasPrefix(option, "--"), ""
 	for _, g := range given {
@@ -239,11 +242,12 @@ func has(given []string, option string) bool {
 			letters += g[1:]
 		}
 	}
-	return !long && len(option) <= 4 && !strings.ContainsFunc(option[1:], func(r rune) bool { return !strings.ContainsRune(letters, r) })
+	return !long && len(option) <= 4 &&
+		!strings.ContainsFunc(option[1:], func(r rune) bool { return !strings.ContainsRune(letters, r) })
 }
 
 func (w Words) names(args []analysis.Word) Answer {
-	more := w.more || len(w.words) == 1 && !w.only // nobody forbids rm without operands only
+	more := w.more || len(w.words) == 1 && !w.only // a rule that forbids rm forbids it with operands too
 	if len(args) < len(w.words) || len(args) > len(w.words) && !more {
 		return No
 	}
@@ -260,7 +264,7 @@ func (w Words) names(args []analysis.Word) Answer {
 		}
 		if i == 0 && !strings.Contains(p.text, "/") {
 			if text = path.Base(text); strings.EqualFold(text, p.text) {
-				text = p.text // where file systems ignore case, GIT is git
+				text = p.text // on file systems without case, GIT is git
 			}
 		}
 		if p.wild && !Wild(p.text, text) || !p.wild && p.text != text {
@@ -277,9 +281,9 @@ func globRoot(s string) string {
 	return s
 }
 
-// Wild matches text against a pattern of *, ? and [ ] as analysis writes globs;
-// unlike in path.Match, * also matches slashes.
-// It goes back to the last * only, so that no pattern takes more than quadratic time.
+// Wild reports whether text matches a pattern of *, ? and [ ] in the syntax of package
+// analysis. Unlike path.Match, * also matches slashes. Wild backtracks only to the last *, so
+// it takes at most quadratic time.
 func Wild(pattern, text string) bool {
 	p, i, behind, mark := 0, 0, -1, 0
 	for i < len(text) {
@@ -301,7 +305,7 @@ func Wild(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// one returns how much of a pattern's beginning stands for the byte c, or 0.
+// one returns the length of the pattern's first element if it matches the byte c, else 0.
 func one(pattern string, c byte) int {
 	if pattern == "" {
 		return 0

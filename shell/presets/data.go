@@ -1,8 +1,7 @@
 package presets
 
-// data are the presets. Every command here may run project code; what bounds it
-// is the sandbox. What reaches the network, publishes, installs, or throws work
-// away is not here and asks.
+// data lists the presets. Every command here may run project code; the sandbox contains it.
+// Commands that use the network, publish, install, or discard work are not in a preset and ask.
 var data = []Preset{
 	{
 		Name: "go", Title: "build, test and inspect Go code",

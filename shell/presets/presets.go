@@ -1,10 +1,10 @@
-// Package presets holds reviewed rules for commands that run a project's own
-// code: builds, tests, linters. Such code can do anything, so none of it is on
-// the safe list; inside the OS sandbox it can harm nothing but the project's own
-// build output, and asking for every test run teaches people to say yes.
+// Package presets has reviewed rules for commands that run a project's own code: builds, tests,
+// linters. Such code can do anything, so the safe list does not have them. Inside the OS
+// sandbox the code can damage only the project's own build output, and a question for every
+// test run teaches people to say yes.
 //
-// A preset is switched on by name ("sbx preset add go"). Its commands then run
-// unasked where the sandbox is in force, and ask elsewhere.
+// A preset is enabled by name ("sbx preset add go"). Its commands then run unasked inside the
+// sandbox, and ask outside it.
 package presets
 
 import (
@@ -18,7 +18,7 @@ import (
 	"sandboxd/shell/pattern"
 )
 
-// Preset is a set of rules with a name.
+// Preset is a named set of rules.
 type Preset struct {
 	Name  string
 	Title string // one line for "sbx preset ls"
@@ -29,23 +29,22 @@ type Preset struct {
 type Rule struct {
 	// Pattern is a word pattern; further words may follow.
 	Pattern string
-	// Why says in a few words what the command does and why it may.
+	// Why describes the command and the reason to permit it.
 	Why string
-	// Never lists options and words with which it asks nevertheless. A long
-	// option is meant in every abbreviation, a letter in every cluster (-pm).
+	// Never lists options and words that make the command ask. A long option also matches its
+	// abbreviations, and a letter matches in every cluster (-pm).
 	Never []string
-	// Values are the letters of short options behind which the rest of a word
-	// is a value: -DNAME=x.
+	// Values are the letters of short options whose value may be the rest of the word: -DNAME=x.
 	Values string
-	// Operands bounds what follows the pattern where that matters; 0 is no bound.
+	// Operands is the maximum number of words after the pattern; 0 means no maximum.
 	Operands int
-	// Pass and Refuse are examples.
+	// Pass and Refuse are example commands for the tests.
 	Pass, Refuse []string
 
 	words pattern.Words
 }
 
-// All returns the presets in the order in which they are shown.
+// All returns the presets in display order.
 func All() []Preset { return compiled() }
 
 // Names returns the presets' names.
@@ -57,7 +56,7 @@ func Names() []string {
 	return out
 }
 
-// Lookup returns one preset.
+// Lookup returns the preset of that name, or an error that lists the known names.
 func Lookup(name string) (Preset, error) {
 	for _, p := range compiled() {
 		if p.Name == name {
@@ -75,7 +74,7 @@ var compiled = sync.OnceValue(func() []Preset {
 			r := &out[i].Rules[j]
 			w, err := pattern.Parse(r.Pattern, true)
 			if err != nil {
-				panic("presets: " + err.Error()) // a mistake in the data; the tests find it
+				panic("presets: " + err.Error()) // an error in the data; the tests find it
 			}
 			r.words = w
 		}
@@ -83,7 +82,8 @@ var compiled = sync.OnceValue(func() []Preset {
 	return out
 })
 
-// Match returns the rule of the preset that permits a command.
+// Match returns the rule of the preset that permits a command. It returns false if there is
+// none.
 func (p Preset) Match(args []analysis.Word) (Rule, bool) {
 	for _, r := range p.Rules {
 		if r.match(args) {
@@ -115,7 +115,7 @@ func (r Rule) match(args []analysis.Word) bool {
 	return !r.refuses(texts) && !carried.Carries(whole, carried.Reviewed)
 }
 
-// refuses says whether one of the words is, or may be taken for, one of Never.
+// refuses reports whether one of the words is, or may be read as, one of Never.
 func (r Rule) refuses(words []string) bool {
 	ended := false
 	for _, w := range words {
@@ -127,8 +127,7 @@ func (r Rule) refuses(words []string) bool {
 	return false
 }
 
-// means reports whether word is, or may be taken for, what never says. ended
-// says that a -- stands before it.
+// means reports whether word is, or may be read as, the word never. ended is true after a --.
 func (r Rule) means(word, never string, ended bool) bool {
 	if never[0] != '-' {
 		return word == never

@@ -2,10 +2,9 @@ package safelist
 
 import "strings"
 
-// checkAWK reads the words of awk: options, the program, then files and
-// assignments. The program is not parsed; it is refused as soon as it holds
-// anything with which awk could run a program, or read or write a file that is
-// not among its operands.
+// checkAWK judges the words of awk: options, the program, then files and assignments. It does
+// not parse the program. It refuses a program with any text that awk could use to run a
+// program, or to read or write a file that is not an operand.
 func checkAWK(u *Use) string {
 	ops := u.Operands
 	i := 0
@@ -66,10 +65,12 @@ func awkAssign(s string) bool {
 	return true
 }
 
-// awkWords are names that no harmless program needs and that a dangerous one
-// does: they run programs, read and write files, change the operands, or reach
-// another name by its spelling.
-var awkWords = []string{"system", "getline", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO", "ENVIRON", "@", "close", "fflush", "extension"}
+// awkWords lists names that dangerous programs need and harmless ones do not: they run
+// programs, read and write files, change the operands, or reach another name by its spelling.
+var awkWords = []string{
+	"system", "getline", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO", "ENVIRON", "@", "close", "fflush",
+	"extension",
+}
 
 func awkProgram(s string) string {
 	for _, w := range awkWords {
@@ -80,9 +81,8 @@ func awkProgram(s string) string {
 	if strings.Contains(s, "\\\n") {
 		return "its program continues a line"
 	}
-	// Outside of strings, > and | after print write to files and programs. What
-	// is a string cannot be told where a regular expression may hold a quote,
-	// so then no > or | may stand anywhere.
+	// Outside strings, > and | after print write to files and programs. If a regular expression
+	// may contain a quote, the strings cannot be determined; then > and | are refused everywhere.
 	outside, ambiguous := awkOutside(s)
 	if ambiguous {
 		outside = s
@@ -92,20 +92,20 @@ func awkProgram(s string) string {
 		return "its program may pipe to a program"
 	}
 	if at := strings.Index(plain, ">"); at >= 0 {
-		if ambiguous || strings.Contains(outside[:strings.LastIndex(outside, ">")], "print") || strings.Contains(plain, ">>") {
+		if ambiguous || strings.Contains(outside[:strings.LastIndex(outside, ">")], "print") ||
+			strings.Contains(plain, ">>") {
 			return "its program may write to a file"
 		}
 	}
 	return ""
 }
 
-// awkOutside returns the program with the insides of its strings blanked.
-// ambiguous says that a regular expression and a string may have been confused.
+// awkOutside returns the program with the insides of its strings blanked. ambiguous is true if
+// a regular expression and a string may have been confused.
 func awkOutside(s string) (outside string, ambiguous bool) {
 	if strings.Contains(s, "/") && strings.Contains(s, `"`) {
-		// A slash that opens a regular expression could hide a quote. It is
-		// clear enough when every slash stands within a string or every quote
-		// stands before the first slash or after the last.
+		// A slash that opens a regular expression could hide a quote. The program is unambiguous if
+		// no quote is between the first and the last slash.
 		first, last := strings.Index(s, "/"), strings.LastIndex(s, "/")
 		if strings.Contains(s[first:last+1], `"`) {
 			return s, true

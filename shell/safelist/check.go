@@ -7,8 +7,8 @@ import (
 
 func checkNothing(*Use) string { return "" }
 
-// checkRecursive is for commands that walk a tree, where the named options
-// make them follow links out of it.
+// checkRecursive is for commands that walk a tree and follow links out of it with one of the
+// named options.
 func checkRecursive(follow ...string) func(*Use) string {
 	return func(u *Use) string {
 		u.Sandboxed = u.Has(follow...)
@@ -16,7 +16,7 @@ func checkRecursive(follow ...string) func(*Use) string {
 	}
 }
 
-// checkDiff is for diff, which compares what links in a directory lead to.
+// checkDiff is for diff, which compares the targets of links in a directory.
 func checkDiff(u *Use) string {
 	u.Follows = !u.Has("--no-dereference")
 	return ""
@@ -40,7 +40,7 @@ func checkGrep(u *Use) string {
 	return ""
 }
 
-// checkPager refuses the commands that less and more take as operands with a plus.
+// checkPager refuses operands with a plus, which less and more execute as commands.
 func checkPager(u *Use) string {
 	for _, op := range u.Operands {
 		if strings.HasPrefix(op.Text, "+") {
@@ -50,7 +50,8 @@ func checkPager(u *Use) string {
 	return ""
 }
 
-// checkTree refuses values that are joined to a short option: tree takes the next word, and reads on in this one.
+// checkTree refuses values that are joined to a short option: tree takes the next word as the
+// value and parses the rest of this one as options.
 func checkTree(u *Use) string {
 	for _, o := range u.Options {
 		if o.Value != "" && len(o.Name) == 2 && u.Args[o.Index].Text != o.Value && !(o.Name == "-L" && digits(o.Value)) {
@@ -60,18 +61,20 @@ func checkTree(u *Use) string {
 	return checkRecursive("-l")(u)
 }
 
-// checkXXD refuses short options in one word: xxd takes the first of them and drops the others, so that what seems
-// to be the value of one is its input, and what seems to be its input is the file it writes.
+// checkXXD refuses several short options in one word: xxd uses the first and drops the others,
+// so an apparent value is its input, and an apparent input is the file that it writes.
 func checkXXD(u *Use) string {
 	for _, o := range u.Options {
-		if t := u.Args[o.Index].Text; t != o.Name && t != o.Name+o.Value && (t != o.Value || u.Args[o.Index-1].Text != o.Name) {
+		if t := u.Args[o.Index].Text; t != o.Name && t != o.Name+o.Value &&
+			(t != o.Value || u.Args[o.Index-1].Text != o.Name) {
 			return "several options in one word, of which it takes only the first"
 		}
 	}
 	return ""
 }
 
-// checkResponse refuses words that the programs of binutils replace by what stands in a file, options included.
+// checkResponse refuses words that the programs of binutils replace by the contents of a file,
+// options included.
 func checkResponse(u *Use) string {
 	for _, w := range u.Words {
 		if strings.HasPrefix(w.Text, "@") {
@@ -81,10 +84,15 @@ func checkResponse(u *Use) string {
 	return ""
 }
 
-// checkZcat wants names with their suffix: for others, gzip looks for files that have one as well.
+// checkZcat requires names with their suffix: for other names, gzip also tries the name with a
+// suffix.
 func checkZcat(u *Use) string {
 	for _, op := range u.Operands {
-		if op.Text != "-" && !slices.ContainsFunc([]string{".gz", ".tgz", ".Z", ".taz"}, func(suffix string) bool { return strings.HasSuffix(op.Text, suffix) }) {
+		if op.Text != "-" &&
+			!slices.ContainsFunc(
+				[]string{".gz", ".tgz", ".Z", ".taz"},
+				func(suffix string) bool { return strings.HasSuffix(op.Text, suffix) },
+			) {
 			return "which file it reads is not known, as the name lacks its .gz: " + op.Text
 		}
 	}
@@ -98,8 +106,8 @@ func checkCD(u *Use) string {
 	return ""
 }
 
-// escapes finds a backslash escape that is not one of the given letters: the
-// others make control characters, which a terminal obeys.
+// escapes returns the first backslash escape that is not one of the allowed letters. Other
+// escapes may make control characters, which a terminal executes.
 func escapes(s, allowed string) (bad string, found bool) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {
@@ -132,7 +140,7 @@ func checkEcho(u *Use) string {
 			return ""
 		}
 		if strings.ContainsAny(op.Text[1:], "e") {
-			// A later -E would turn it off again; on is the safe assumption.
+			// A later -E would disable it; enabled is the safe assumption.
 			interpret = true
 			if i+1 < len(u.Operands) {
 				for _, rest := range u.Operands[i+1:] {
@@ -176,7 +184,7 @@ func checkPrintf(u *Use) string {
 
 var checkVersion = checkVersionOr("--version")
 
-// checkVersionOr permits asking for the version by the long option or another.
+// checkVersionOr permits a request for the version by the long option or by another.
 func checkVersionOr(option string) func(*Use) string {
 	return func(u *Use) string {
 		if len(u.Operands) == 1 && (u.Operands[0].Text == "--version" || u.Operands[0].Text == option) {
@@ -186,7 +194,8 @@ func checkVersionOr(option string) func(*Use) string {
 	}
 }
 
-// checkSet permits what makes a script end at its first failure: that runs less, and never more.
+// checkSet permits the options that end a script at its first failure. With them a script runs
+// less, never more.
 func checkSet(u *Use) string {
 	ops := u.Operands
 	if len(ops) == 0 {
@@ -222,11 +231,15 @@ func checkDate(u *Use) string {
 	return ""
 }
 
-// psFields are the columns of ps that show no environment (ps(1), STANDARD FORMAT SPECIFIERS).
-var psFields = strings.Fields("pid ppid pgid pgrp sid sess uid euid ruid user euser ruser gid egid rgid group egroup rgroup comm ucmd cmd args command fname %cpu pcpu c %mem pmem rss rsz vsz vsize sz size stat state s time cputime etime etimes lstart start start_time bsdstart stime tty tt tname nice ni pri cls class nlwp thcount lwp tid wchan psr")
+// psFields lists the columns of ps that show no environment (ps(1), STANDARD FORMAT
+// SPECIFIERS).
+var psFields = strings.Fields(
+	"pid ppid pgid pgrp sid sess uid euid ruid user euser ruser gid egid rgid group egroup rgroup comm ucmd cmd args command fname %cpu pcpu c %mem pmem rss rsz vsz vsize sz size stat state s time cputime etime etimes lstart start start_time bsdstart stime tty tt tname nice ni pri cls class nlwp thcount lwp tid wchan psr",
+)
 
-// checkPS reads the words of ps. Words with a dash and words without are not taken together: what ps can't make sense
-// of it reads anew as BSD's, and there e shows the environment.
+// checkPS judges the words of ps. It refuses to mix words with and without a dash: ps parses
+// such words again as BSD options if they are otherwise invalid, and there e shows the
+// environment.
 func checkPS(u *Use) string {
 	ops := u.Operands
 	dashed, bare := false, false
@@ -259,7 +272,7 @@ func checkPS(u *Use) string {
 	return ""
 }
 
-// psColumns says whether a list has nothing but columns that show no environment; "pid=" has no title.
+// psColumns reports whether all columns of a list show no environment; "pid=" has no title.
 func psColumns(list string) bool {
 	for name := range strings.SplitSeq(list, ",") {
 		if !slices.Contains(psFields, strings.TrimSuffix(name, "=")) {
@@ -269,7 +282,7 @@ func psColumns(list string) bool {
 	return true
 }
 
-// testUnary are the operators of test(1) with one file operand.
+// testUnary lists the operators of test(1) with one file operand.
 const testUnary = "-b -c -d -e -f -g -G -h -k -L -N -O -p -r -s -S -u -w -x"
 
 func checkTest(u *Use) string {
@@ -378,18 +391,22 @@ func checkUnzip(u *Use) string {
 	return ""
 }
 
-// jqOptions are the options of jq by the number of words that follow.
+// jqOptions maps the options of jq to the number of their values.
 var jqOptions = map[string]int{
-	"--seq": 0, "--stream": 0, "--slurp": 0, "--raw-input": 0, "--null-input": 0, "--compact-output": 0, "--tab": 0, "--color-output": 0,
-	"--monochrome-output": 0, "--ascii-output": 0, "--unbuffered": 0, "--sort-keys": 0, "--raw-output": 0, "--join-output": 0, "--exit-status": 0,
-	"--args": 0, "--jsonargs": 0, "--version": 0, "--help": 0, "--indent": 1, "--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2,
+	"--seq": 0, "--stream": 0, "--slurp": 0, "--raw-input": 0, "--null-input": 0, "--compact-output": 0, "--tab": 0,
+	"--color-output":      0,
+	"--monochrome-output": 0, "--ascii-output": 0, "--unbuffered": 0, "--sort-keys": 0, "--raw-output": 0,
+	"--join-output": 0, "--exit-status": 0,
+	"--args": 0, "--jsonargs": 0, "--version": 0, "--help": 0, "--indent": 1, "--arg": 2, "--argjson": 2,
+	"--slurpfile": 2, "--rawfile": 2,
 }
 
-// jqEnv says whether a filter may use the function env: the name stands in it, and neither as a field (.env)
-// nor as the whole of a string ("env").
+// jqEnv reports whether a filter may use the function env. The name as a field (.env) or as a
+// whole string ("env") does not count.
 func jqEnv(filter string) bool {
 	part := func(i int) bool {
-		return i >= 0 && i < len(filter) && (filter[i] == '_' || filter[i] >= '0' && filter[i] <= '9' || filter[i] >= 'a' && filter[i] <= 'z' || filter[i] >= 'A' && filter[i] <= 'Z')
+		return i >= 0 && i < len(filter) &&
+			(filter[i] == '_' || filter[i] >= '0' && filter[i] <= '9' || filter[i] >= 'a' && filter[i] <= 'z' || filter[i] >= 'A' && filter[i] <= 'Z')
 	}
 	for from := 0; ; {
 		i := strings.Index(filter[from:], "env")
@@ -415,7 +432,7 @@ func checkJQ(u *Use) string {
 			switch {
 			case !filter:
 				filter = true
-				// Modules are the only way in which a filter reads other files.
+				// A filter can read other files only through modules.
 				if strings.Contains(t, "import") || strings.Contains(t, "include") || strings.Contains(t, "modulemeta") {
 					return "a filter that may load a module"
 				}

@@ -2,7 +2,7 @@ package safelist
 
 const lsOptions = "-a,--all -A,--almost-all --author -b,--escape --block-size=TEXT -B,--ignore-backups -c -C --color[=TEXT] -d,--directory -D,--dired -f -F --classify[=TEXT] --file-type --format=TEXT --full-time -g --group-directories-first -G,--no-group -h,--human-readable --si -H,--dereference-command-line --dereference-command-line-symlink-to-dir --hide=TEXT --hyperlink[=TEXT] --indicator-style=TEXT -i,--inode -I,--ignore=TEXT -k,--kibibytes -l -L,--dereference -m -n,--numeric-uid-gid -N,--literal -o -p -q,--hide-control-chars --show-control-chars -Q,--quote-name --quoting-style=TEXT -r,--reverse -R,--recursive -s,--size -S --sort=TEXT --time=TEXT --time-style=TEXT -t -T,--tabsize=NUM -u -U -v -w,--width=NUM -x -X -Z,--context --zero -1 --help --version"
 
-// fileEntries look at files and directories.
+// fileEntries are the commands that list or print files and directories.
 var fileEntries = []Entry{
 	{
 		Name: "ls", Manual: "coreutils 9.1 ls(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true,
@@ -84,7 +84,7 @@ var fileEntries = []Entry{
 			"-t,-T,--tag":                 "reads a tags file",
 		},
 		Operands: "PATH...", Globs: GlobRooted, Check: checkPager,
-		// LESSSECURE takes away !, |, v, log files and the input preprocessor.
+		// LESSSECURE disables !, |, v, log files and the input preprocessor.
 		Env: map[string]string{"LESSSECURE": "1"}, Unset: []string{"LESS", "LESSOPEN", "LESSCLOSE", "LESSEDIT", "LESSKEY", "LESSKEYIN", "EDITOR", "VISUAL"},
 		Pass: []string{"less README.md", "less -R a"}, Refuse: []string{"less -o x a", "less +!touch a", "less ++x a", "less *"},
 	},

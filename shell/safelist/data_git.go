@@ -2,10 +2,11 @@ package safelist
 
 import "strings"
 
-// The options that git diff, log, show and their like share (git 2.39, git-diff(1)).
+// gitDiffOptions are the common options of git diff, log, show and similar (git 2.39,
+// git-diff(1)).
 const gitDiffOptions = "-p,-u,--patch -s,--no-patch -U,--unified=NUM --raw --patch-with-raw --indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored=TEXT --diff-algorithm=TEXT --stat[=TEXT] --stat-width=NUM --stat-name-width=NUM --stat-count=NUM --compact-summary --numstat --shortstat -X[=TEXT] --dirstat[=TEXT] --cumulative --summary --patch-with-stat -z --name-only --name-status --color[=TEXT] --no-color --color-moved[=TEXT] --no-color-moved --color-moved-ws=TEXT --no-color-moved-ws --word-diff[=TEXT] --word-diff-regex=TEXT --color-words[=TEXT] --no-renames --rename-empty --no-rename-empty --check --ws-error-highlight=TEXT --full-index --binary --abbrev[=NUM] -B[=TEXT] --break-rewrites[=TEXT] -M[=TEXT] --find-renames[=TEXT] -C[=TEXT] --find-copies[=TEXT] --find-copies-harder -D,--irreversible-delete -l=NUM --diff-filter=TEXT -S=TEXT -G=TEXT --find-object=TEXT --pickaxe-all --pickaxe-regex --skip-to=TEXT --rotate-to=TEXT -R -a,--text --ignore-cr-at-eol --ignore-space-at-eol -b,--ignore-space-change -w,--ignore-all-space --ignore-blank-lines -I,--ignore-matching-lines=TEXT --inter-hunk-context=NUM -W,--function-context --exit-code --quiet --no-ext-diff --no-textconv --src-prefix=TEXT --dst-prefix=TEXT --no-prefix --default-prefix --line-prefix=TEXT --ita-invisible-in-index --no-relative --relative[=TEXT]"
 
-// The options that git log, show, rev-list and their like share (git-log(1)).
+// gitLogOptions are the common options of git log, show, rev-list and similar (git-log(1)).
 const gitLogOptions = "-NUM -n,--max-count=NUM --skip=NUM --since,--after=TEXT --until,--before=TEXT --since-as-filter=TEXT --author,--committer=TEXT --grep-reflog=TEXT --grep=TEXT --all-match --invert-grep -i,--regexp-ignore-case --basic-regexp -E,--extended-regexp -F,--fixed-strings -P,--perl-regexp --merges --no-merges --min-parents=NUM --max-parents=NUM --first-parent --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob=TEXT --exclude=TEXT --reflog --single-worktree --cherry-mark --cherry-pick --left-only --right-only --cherry -g,--walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse --simplify-merges --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --pretty[=TEXT] --format[=TEXT] --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents --children --left-right --graph --no-graph --show-linear-break[=TEXT] --decorate[=TEXT] --no-decorate --decorate-refs=TEXT --decorate-refs-exclude=TEXT --source --mailmap --no-mailmap --use-mailmap --log-size --follow --full-diff -L=TEXT -c --cc --diff-merges=TEXT --no-diff-merges --combined-all-paths -m -t --count --left-right-count --stdin --clear-decorations --root"
 
 var gitDiffNever = map[string]string{
@@ -20,9 +21,9 @@ var gitDiffNever = map[string]string{
 
 const gitListOptions = "--contains=TEXT --no-contains=TEXT --merged=TEXT --no-merged=TEXT --sort=TEXT --points-at=TEXT --format=TEXT --color[=TEXT] --no-color --column[=TEXT] --no-column -i,--ignore-case"
 
-// gitEntries are git's sub-commands that only read. Their operands may be
-// revisions or paths; both are judged as paths. Which programs the repository
-// makes them run is not known here.
+// gitEntries are the sub-commands of git that only read. Their operands may be revisions or
+// paths; both are judged as paths. The programs that the repository makes them run are judged
+// by the caller.
 var gitEntries = []Entry{
 	{
 		Name: "git version", Manual: "git 2.39", Options: "--build-options",
@@ -205,8 +206,8 @@ var gitEntries = []Entry{
 	},
 }
 
-// gitReflog permits showing. What the reflog is of must not look like a sub-command: there are more of
-// those with every version (expire, delete, drop, write).
+// gitReflog permits showing. Its operand must not look like a sub-command, since new versions
+// add some (expire, delete, drop, write).
 func gitReflog(u *Use) string {
 	if len(u.Operands) > 0 {
 		first := u.Operands[0].Text

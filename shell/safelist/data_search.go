@@ -2,7 +2,7 @@ package safelist
 
 const grepOptions = "-NUM -E,--extended-regexp -F,--fixed-strings -G,--basic-regexp -P,--perl-regexp -e,--regexp=TEXT -f,--file=PATH -i,--ignore-case -y --no-ignore-case -v,--invert-match -w,--word-regexp -x,--line-regexp -c,--count --color[=TEXT] --colour[=TEXT] -L,--files-without-match -l,--files-with-matches -m,--max-count=NUM -o,--only-matching -q,--quiet,--silent -s,--no-messages -b,--byte-offset -H,--with-filename -h,--no-filename --label=TEXT -n,--line-number -T,--initial-tab -Z,--null -A,--after-context=NUM -B,--before-context=NUM -C,--context=NUM -a,--text --binary-files=TEXT -D,--devices=TEXT -d,--directories=TEXT --exclude=TEXT --exclude-from=PATH --exclude-dir=TEXT -I --include=TEXT -r,--recursive -R,--dereference-recursive --line-buffered -U,--binary -z,--null-data -u,--unix-byte-offsets --help -V,--version"
 
-// searchEntries find text and files.
+// searchEntries are the commands that search text and files.
 var searchEntries = []Entry{
 	{
 		Name: "grep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,

@@ -1,6 +1,6 @@
 package safelist
 
-// systemEntries print something about the system, the shell or the time.
+// systemEntries are the commands that print the state of the system, the shell or the time.
 var systemEntries = []Entry{
 	{
 		Name: "pwd", Manual: "bash 5.2 pwd", Options: "-L -P", Builtin: true,

@@ -5,5 +5,5 @@ import "slices"
 // entries is the whole list. Names are unique.
 var entries = slices.Concat(textEntries, searchEntries, fileEntries, systemEntries, gitEntries)
 
-// subcommands are the commands whose entries are per sub-command.
+// subcommands lists the commands with an entry per sub-command.
 var subcommands = map[string]bool{"git": true, "command": true}

@@ -1,47 +1,46 @@
 package safelist
 
-// Entry is what is known of one command, or of one sub-command ("git log").
+// Entry describes one command, or one sub-command ("git log").
 type Entry struct {
-	// Name is the command, with its sub-commands.
+	// Name is the command with its sub-command.
 	Name string
-	// Manual says what the entry was reviewed against.
+	// Manual names the manual that the entry was reviewed against.
 	Manual string
-	// Options lists the harmless options, blank-separated:
+	// Options lists the harmless options, separated by blanks:
 	//
 	//	-i                       takes no value
 	//	-e,--regexp=TEXT         takes a value of that class, attached or in the next word
-	//	--color[=TEXT]           may have a value, attached only
+	//	--color[=TEXT]           takes an optional value, attached only
 	//	-NUM                     a number, as in head -5
 	Options string
-	// Never explains options that are not harmless: "-o,--output": "writes a file".
+	// Never explains options that are refused: "-o,--output": "writes a file".
 	Never map[string]string
 	// Operands lists the classes of the operands; "..." repeats the last.
 	Operands string
-	// Least is the smallest number of operands.
+	// Least is the minimum number of operands.
 	Least int
-	// Unless lists options that make the first operand's class fall away: the
-	// pattern of grep where -e gave it.
+	// Unless lists options that replace the first operand: the pattern of grep, if -e gave it.
 	Unless string
-	// Globs says which unquoted globs may stand among the operands.
+	// Globs selects the unquoted globs that are permitted as operands.
 	Globs Globs
-	// Shows says which values, found out only by running, may stand in its words.
+	// Shows selects the permitted values that are known only when the command runs.
 	Shows Shows
-	// Builtin says that bash itself has the command, so that no file is run.
+	// Builtin is true if bash itself implements the command, so that no file is run.
 	Builtin bool
-	// Alias says that the command is one only by an alias of interactive shells.
+	// Alias is true if the command is an alias of interactive shells and has no file.
 	Alias bool
-	// Raw says that the command does not take options by getopt: its words are
-	// judged by Check alone, which also names the paths.
+	// Raw is true if the command does not parse its options by getopt. Check then judges all
+	// words, and adds the paths.
 	Raw bool
-	// Here says that the command reads the working directory where no path is given.
+	// Here is true if the command reads the working directory when no path is given.
 	Here bool
-	// Check looks at what the options and classes cannot say; it returns why
-	// the words are refused, or "".
+	// Check judges properties that options and classes do not express. It returns the reason for a
+	// refusal, or "".
 	Check func(u *Use) string
-	// Typed says that at a terminal the command runs what is typed into it.
+	// Typed is true if the command executes text that is typed at a terminal.
 	Typed bool
-	// Env are variables that the command is run with, and Unset those it is run
-	// without, so that the caller's environment does not change what it does.
+	// Env sets and Unset removes variables of the command, so that the caller's environment does
+	// not change its behaviour.
 	Env   map[string]string
 	Unset []string
 	// Pass and Refuse are command lines that the entry must and must not permit.
@@ -50,34 +49,33 @@ type Entry struct {
 	options map[string]option
 }
 
-// Globs says which unquoted globs an entry allows.
+// Globs selects unquoted globs.
 type Globs uint8
 
-// The zero value allows none.
+// The zero value permits none.
 const (
 	GlobNone   Globs = iota // no glob
-	GlobRooted              // only where the word begins with literal text that is no option: src/*.go
-	GlobAny                 // any; run as ./* or after --
+	GlobRooted              // only if the word begins with literal text that is not an option: src/*.go
+	GlobAny                 // any; the command runs with ./* or after --
 )
 
-// Shows says which values may stand in the words of an entry that is Raw. Its
-// Check sees a digit in their place.
+// Shows selects unknown values in the words of a Raw entry. Check gets a digit in their place.
 type Shows uint8
 
-// The zero value allows none.
+// The zero value permits none.
 const (
 	ShowNone   Shows = iota
 	ShowStatus       // $?, which is a number
-	ShowValues       // what analysis.Shown lists: for commands that print any text
+	ShowValues       // the values of analysis.Shown: for commands that print any text
 )
 
-// Class says what the value of an option or operand is.
+// Class is the type of the value of an option or operand.
 type Class uint8
 
 // The classes of values.
 const (
 	ClassText Class = iota // text that the command only compares or prints
-	ClassNum               // a number, with a unit perhaps
+	ClassNum               // a number, possibly with a unit
 	ClassPath              // a file or directory that is read
 	ClassDir               // a directory that is read
 )
@@ -86,6 +84,6 @@ var classNames = map[string]Class{"TEXT": ClassText, "NUM": ClassNum, "PATH": Cl
 
 type option struct {
 	takes    bool // takes a value
-	optional bool // only an attached one
+	optional bool // only if attached
 	class    Class
 }

@@ -2,18 +2,20 @@ package safelist
 
 import "strings"
 
-// findTests are the words of a find expression that only test or print, by the
-// number of words that follow (findutils 4.9 find(1)). Those that run a
-// program, delete or write a file are left out.
+// findTests maps the words of a find expression that only test or print to the number of their
+// values (findutils 4.9 find(1)). It omits the words that run a program, delete or write a
+// file.
 var findTests = map[string]int{
 	"-a": 0, "-and": 0, "-o": 0, "-or": 0, "-not": 0, "!": 0, "(": 0, ")": 0, ",": 0,
-	"-daystart": 0, "-depth": 0, "-d": 0, "-follow": 0, "-ignore_readdir_race": 0, "-noignore_readdir_race": 0, "-maxdepth": 1, "-mindepth": 1,
+	"-daystart": 0, "-depth": 0, "-d": 0, "-follow": 0, "-ignore_readdir_race": 0, "-noignore_readdir_race": 0,
+	"-maxdepth": 1, "-mindepth": 1,
 	"-mount": 0, "-xdev": 0, "-noleaf": 0, "-nowarn": 0, "-warn": 0, "-regextype": 1,
 	"-amin": 1, "-atime": 1, "-cmin": 1, "-ctime": 1, "-mmin": 1, "-mtime": 1, "-used": 1,
 	"-empty": 0, "-executable": 0, "-readable": 0, "-writable": 0, "-false": 0, "-true": 0,
 	"-fstype": 1, "-gid": 1, "-group": 1, "-uid": 1, "-user": 1, "-nogroup": 0, "-nouser": 0,
-	"-ilname": 1, "-lname": 1, "-iname": 1, "-name": 1, "-inum": 1, "-ipath": 1, "-iwholename": 1, "-path": 1, "-wholename": 1,
-	"-iregex": 1, "-regex": 1, "-links": 1, "-perm": 1, "-size": 1, "-type": 1, "-xtype": 1,
+	"-ilname": 1, "-lname": 1, "-iname": 1, "-name": 1, "-inum": 1, "-ipath": 1, "-iwholename": 1, "-path": 1,
+	"-wholename": 1,
+	"-iregex":    1, "-regex": 1, "-links": 1, "-perm": 1, "-size": 1, "-type": 1, "-xtype": 1,
 	"-print": 0, "-print0": 0, "-printf": 1, "-ls": 0, "-prune": 0, "-quit": 0,
 	"-newer": 1, "-anewer": 1, "-cnewer": 1, "-samefile": 1, "-newermt": 1, "-newerat": 1, "-newerct": 1,
 	"-help": 0, "--help": 0, "-version": 0, "--version": 0,
@@ -21,14 +23,15 @@ var findTests = map[string]int{
 
 var findNever = map[string]string{
 	"-exec": "runs a program", "-execdir": "runs a program", "-ok": "runs a program", "-okdir": "runs a program",
-	"-delete": "deletes what it finds", "-fprint": "writes a file", "-fprint0": "writes a file", "-fprintf": "writes a file", "-fls": "writes a file",
+	"-delete": "deletes what it finds", "-fprint": "writes a file", "-fprint0": "writes a file",
+	"-fprintf": "writes a file", "-fls": "writes a file",
 	"-files0-from": "prints the names in any file",
 }
 
 func checkFind(u *Use) string {
 	ops := u.Operands
 	i := 0
-	for ; i < len(ops); i++ { // options in front of the starting points
+	for ; i < len(ops); i++ { // options before the starting points
 		switch t := ops[i].Text; t {
 		case "-H", "-P":
 			continue

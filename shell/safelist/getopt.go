@@ -7,8 +7,8 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// getopt reads options and operands in the way of getopt_long(3): options may
-// follow operands, "--" ends them.
+// getopt parses options and operands like getopt_long(3): options may follow operands, "--"
+// ends them. It returns the reason for a refusal, or "".
 func (e *Entry) getopt(u *Use, skip int) string {
 	args := u.Args
 	for i := skip; i < len(args); i++ {
@@ -72,7 +72,7 @@ func (e *Entry) short(u *Use, i int) (used int, why string) {
 		u.Options = append(u.Options, Option{Name: "-NUM", Value: t[1:], Index: i})
 		return 0, ""
 	}
-	if o, ok := e.options[t]; ok && len(t) > 2 && !o.takes { // -version and its like
+	if o, ok := e.options[t]; ok && len(t) > 2 && !o.takes { // -version and similar
 		u.Options = append(u.Options, Option{Name: t, Index: i})
 		return 0, ""
 	}
@@ -102,14 +102,17 @@ func (e *Entry) nextValue(u *Use, name string, o option, i int) string {
 		return "the value of " + name + " is not literal"
 	}
 	value := u.Args[i+1].Text
-	if e.ownParser() && !slices.Contains([]string{"--sort", "-e", "--regexp"}, name) && len(value) > 1 && value[0] == '-' && o.class != ClassNum {
+	if e.ownParser() && !slices.Contains([]string{"--sort", "-e", "--regexp"}, name) && len(value) > 1 &&
+		value[0] == '-' &&
+		o.class != ClassNum {
 		return "the value of " + name + " could be read as an option: " + value
 	}
 	return e.value(u, name, o, value, i+1)
 }
 
-// ownParser says that the command does not read its options by getopt(3). Such commands take some values behind "="
-// only, by sub-command and version (git log --format, --engine of ripgrep 13); to them the next word is an option then.
+// ownParser reports whether the command does not parse its options by getopt(3). Such commands
+// accept some values only after "=", depending on sub-command and version (git log --format,
+// --engine of ripgrep 13). They then read the next word as an option.
 func (e *Entry) ownParser() bool {
 	return strings.HasPrefix(e.Name, "git ") || slices.Contains([]string{"rg", "fd", "fdfind", "tree", "xxd"}, e.Name)
 }
@@ -130,7 +133,8 @@ func (e *Entry) value(u *Use, name string, o option, value string, i int) string
 	return ""
 }
 
-// classify gives the operands their classes.
+// classify assigns the classes of the entry to the operands. It returns the reason for a
+// refusal, or "".
 func (e *Entry) classify(u *Use) string {
 	classes := strings.Fields(e.Operands)
 	if e.Unless != "" && len(classes) > 0 {
@@ -190,14 +194,14 @@ func (e *Entry) globs(u *Use) string {
 	return ""
 }
 
-// rooted says that a glob begins with text that no option begins with.
+// rooted reports whether a glob begins with text that cannot begin an option.
 func rooted(pattern string) bool {
 	return pattern != "" && strings.IndexByte(`*?[\-`, pattern[0]) < 0
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// number accepts numbers as options take them: +5, -1, 10k, 0.5, 10,20.
+// number reports whether s is a number in a form that options accept: +5, -1, 10k, 0.5, 10,20.
 func number(s string) bool {
 	if s == "" || len(s) > 32 {
 		return false

@@ -9,11 +9,15 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// gitGlobal are the options in front of git's sub-command that change nothing
-// but the looks of what is printed.
-var gitGlobal = []string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--icase-pathspecs", "--no-replace-objects"}
+// gitGlobal lists git's own options, before the sub-command, that change only the output
+// format.
+var gitGlobal = []string{
+	"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--glob-pathspecs", "--icase-pathspecs",
+	"--no-replace-objects",
+}
 
-// gitConfig are the configuration keys that may be set on the command line.
+// gitConfig maps the configuration keys that may be set on the command line to their permitted
+// values.
 var gitConfig = map[string][]string{
 	"core.quotepath": {"true", "false", "on", "off", "0", "1"},
 	"color.ui":       {"true", "false", "always", "never", "auto"},
@@ -21,7 +25,7 @@ var gitConfig = map[string][]string{
 	"log.decorate":   {"short", "full", "auto", "no"},
 }
 
-// matchGit reads git's own options, then the sub-command's entry.
+// matchGit judges git's own options, then applies the sub-command's entry.
 func matchGit(args []analysis.Word) (*Use, *Refusal) {
 	refuse := func(why string) (*Use, *Refusal) {
 		return nil, &Refusal{Why: "git: " + why, Known: true, Name: "git"}
@@ -82,8 +86,8 @@ func matchGit(args []analysis.Word) (*Use, *Refusal) {
 	return u, refusal
 }
 
-// GitSubcommand returns the sub-command of a git command line and its index,
-// past git's own options; "" where it is not known.
+// GitSubcommand returns the sub-command of a git command line and its index, after git's own
+// options. It returns "" if that is unknown.
 func GitSubcommand(args []analysis.Word) (name string, at int) {
 	for i := 1; i < len(args); i++ {
 		if !args[i].Known() {
@@ -100,7 +104,8 @@ func GitSubcommand(args []analysis.Word) (name string, at int) {
 	return "", 0
 }
 
-// Undashed returns git-push, the program in git's own directory, as git push.
+// Undashed returns git-push, the program in git's own directory, as git push. It returns false
+// for other commands.
 func Undashed(args []analysis.Word) ([]analysis.Word, bool) {
 	if len(args) == 0 || !args[0].Known() {
 		return nil, false
@@ -114,7 +119,7 @@ func Undashed(args []analysis.Word) ([]analysis.Word, bool) {
 	return append([]analysis.Word{git, word}, args[1:]...), true
 }
 
-// gitRevisions looks at words that are revisions or paths.
+// gitRevisions judges words that are revisions or paths.
 func gitRevisions(u *Use) string {
 	if why := gitNames(u); why != "" {
 		return why
@@ -122,10 +127,12 @@ func gitRevisions(u *Use) string {
 	return gitFormats(u)
 }
 
-// gitMerges are the ways of showing a merge in which git merges nothing itself.
-var gitMerges = []string{"off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc"}
+// gitMerges lists the formats of a merge for which git does not merge again.
+var gitMerges = []string{
+	"off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc",
+}
 
-// gitFormats refuses formats and ways of showing that make git run programs.
+// gitFormats refuses formats that make git run programs.
 func gitFormats(u *Use) string {
 	for _, o := range u.Options {
 		if git.Verifies(o.Value) {
@@ -138,7 +145,8 @@ func gitFormats(u *Use) string {
 	return ""
 }
 
-// gitLists is for branch and tag, whose operands create unless an option lists.
+// gitLists is for branch and tag. Their operands create a ref unless one of the options lists
+// is given.
 func gitLists(lists ...string) func(*Use) string {
 	return func(u *Use) string {
 		if len(u.Operands) > 0 && !u.Has(lists...) {
@@ -148,7 +156,7 @@ func gitLists(lists ...string) func(*Use) string {
 	}
 }
 
-// gitFirst is for sub-commands that have sub-commands.
+// gitFirst is for sub-commands with sub-commands of their own.
 func gitFirst(bare bool, allowed ...string) func(*Use) string {
 	return func(u *Use) string {
 		if len(u.Operands) == 0 {
@@ -165,16 +173,19 @@ func gitFirst(bare bool, allowed ...string) func(*Use) string {
 	}
 }
 
-// gitConfigKeys are what may be read of the configuration: nothing that holds
+// gitConfigKeys lists the sections of the configuration that may be read. They hold no
 // credentials.
-var gitConfigKeys = []string{"user.", "core.", "init.", "branch.", "pull.", "push.", "color.", "diff.", "merge.", "rebase.", "commit.", "log.", "status."}
+var gitConfigKeys = []string{
+	"user.", "core.", "init.", "branch.", "pull.", "push.", "color.", "diff.", "merge.", "rebase.", "commit.",
+	"log.", "status.",
+}
 
 func checkGitConfig(u *Use) string {
 	if len(u.Operands) != 1 {
 		return "only reading one key is on the safe list"
 	}
-	// One word with a dot in it is a key, which is read; without a dot it may be
-	// a sub-command of newer versions ("git config edit").
+	// One word with a dot in it is a key, which is read; without a dot it may be a sub-command of
+	// newer versions ("git config edit").
 	key := strings.ToLower(u.Operands[0].Text)
 	if !strings.Contains(key, ".") {
 		return "the key " + key + " is in no section"

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// gitNames adds the paths that the words of a git command can name besides
-// themselves: in revisions (gitrevisions(7)), pathspecs (gitglossary(7)) and the
-// values of options.
+// gitNames adds the paths that the words of a git command can refer to indirectly: in revisions
+// (gitrevisions(7)), pathspecs (gitglossary(7)) and values of options.
 func gitNames(u *Use) string {
 	for _, op := range u.Operands {
 		if op.Class == ClassText && u.Entry.Name == "git grep" {
@@ -30,8 +29,8 @@ func gitNames(u *Use) string {
 	return ""
 }
 
-// spell adds the paths that one word can name: all of it, and each part behind
-// a colon, up to the end of a range.
+// spell adds the paths that one word can refer to: the whole word, and each part after a colon,
+// up to the end of a range.
 func (u *Use) spell(text string, index int) string {
 	text, fold, why := pathspec(text)
 	if why != "" || text == "" {
@@ -60,7 +59,7 @@ func (u *Use) spelled(name string, index int, fold bool) {
 	}
 }
 
-// pathspec takes the magic from a pathspec; text is "" for one that excludes.
+// pathspec strips the magic from a pathspec. text is "" for a pathspec that excludes.
 func pathspec(word string) (text string, fold bool, why string) {
 	if long, ok := strings.CutPrefix(word, ":("); ok {
 		magic, rest, _ := strings.Cut(long, ")")

@@ -11,20 +11,20 @@ import (
 // Use is a command line that an entry permits.
 type Use struct {
 	Entry *Entry
-	// Args are the words that were matched; Words those behind the name.
+	// Args are the words that were matched. Words are those after the name.
 	Args, Words []analysis.Word
-	// Options are the options found, in order, with their values.
+	// Options are the given options, in order, with their values.
 	Options []Option
 	// Operands are the other words.
 	Operands []Operand
-	// Paths is everything that the command would open or list.
+	// Paths are the files that the command would open or list.
 	Paths []PathArg
-	// Sandboxed says that the command may follow links to where its words do not
-	// point: harmless only where the sandbox decides what can be read.
+	// Sandboxed is true if the command may follow links to paths that its words do not name. It is
+	// then harmless only inside the sandbox, which restricts reading.
 	Sandboxed bool
-	// Follows says the same for the case that a directory is among its paths.
+	// Follows is Sandboxed for the case that one of the paths is a directory.
 	Follows bool
-	// Dir is a directory that the command changes to first (git -C).
+	// Dir is the directory that the command changes to first (git -C).
 	Dir string
 	// EndsOptions is the index in Args of a "--", or -1.
 	EndsOptions int
@@ -32,14 +32,14 @@ type Use struct {
 	LastOption int
 }
 
-// Option is one option found.
+// Option is one given option.
 type Option struct {
 	Name  string // as listed: "-n", "--max-count"
 	Value string
 	Index int
 }
 
-// Operand is one operand found.
+// Operand is one operand.
 type Operand struct {
 	Text  string
 	Class Class
@@ -52,21 +52,21 @@ type PathArg struct {
 	Text  string
 	Glob  bool
 	Index int
-	// Top paths are relative to the top of git's work tree, or to the directory.
+	// Top paths may be relative to the top of git's work tree, besides the directory.
 	Top bool
-	// Spec paths hold the wildcards of a git pathspec.
+	// Spec paths contain the wildcards of a git pathspec.
 	Spec bool
 }
 
-// Refusal says why a command line is not permitted. Known says that the
-// command has an entry.
+// Refusal is the reason why a command line is not permitted. Known is true if the command has
+// an entry.
 type Refusal struct {
 	Why   string
 	Known bool
 	Name  string
 }
 
-// Has says whether one of the options was given.
+// Has reports whether one of the options was given.
 func (u *Use) Has(names ...string) bool {
 	for _, o := range u.Options {
 		for _, n := range names {
@@ -78,7 +78,7 @@ func (u *Use) Has(names ...string) bool {
 	return false
 }
 
-// Value returns the value of the last of the named options.
+// Value returns the value of the last of the named options, and whether there is one.
 func (u *Use) Value(names ...string) (string, bool) {
 	for i := len(u.Options) - 1; i >= 0; i-- {
 		for _, n := range names {
@@ -99,7 +99,7 @@ var index = sync.OnceValue(func() map[string]*Entry {
 	for i := range entries {
 		e := &entries[i]
 		if err := e.compile(); err != nil {
-			panic(err) // a mistake in the data; the tests find it
+			panic(err) // an error in the data; the tests find it
 		}
 		if m[e.Name] != nil {
 			panic("safelist: two entries for " + e.Name)
@@ -109,7 +109,7 @@ var index = sync.OnceValue(func() map[string]*Entry {
 	return m
 })
 
-// Entries returns all entries. They are not to be changed.
+// Entries returns all entries. The caller must not change them.
 func Entries() []*Entry {
 	index()
 	out := make([]*Entry, len(entries))
@@ -150,8 +150,8 @@ func (e *Entry) compile() error {
 	return nil
 }
 
-// Match finds the entry of a command and judges its words. Either a Use or a
-// Refusal comes back.
+// Match finds the entry of a command and judges its words. It returns either a Use or a
+// Refusal; the other is nil.
 func Match(args []analysis.Word) (*Use, *Refusal) {
 	if len(args) == 0 {
 		return nil, &Refusal{Why: "there is no command"}
@@ -177,7 +177,7 @@ func Match(args []analysis.Word) (*Use, *Refusal) {
 	return nil, &Refusal{Why: name + " is not on the safe list", Name: name}
 }
 
-// match judges the words behind the name, which takes the first skip of args.
+// match judges the words after the name, which is the first skip words of args.
 func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 	u := &Use{Entry: e, Args: args, Words: args[skip:], EndsOptions: -1}
 	for _, w := range u.Words {
@@ -213,7 +213,7 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 	return u, nil
 }
 
-// shows says whether a word may hold values that are found out only by running.
+// shows reports whether a word may contain values that are known only when the command runs.
 func (e *Entry) shows(w analysis.Word) bool {
 	_, status := w.Sample()
 	return w.Kind == analysis.Shown && e.Raw && (e.Shows == ShowValues || e.Shows == ShowStatus && status)

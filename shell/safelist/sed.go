@@ -2,9 +2,9 @@ package safelist
 
 import "strings"
 
-// checkSed reads sed's commands. Only those that print, delete and substitute
-// are known; e, w, W, r, R and the flags e and w of s are not, so a script that
-// runs, reads or writes a file is refused with all else that is not understood.
+// checkSed judges sed's commands. It permits only those that print, delete and substitute. It
+// refuses e, w, W, r, R and the flags e and w of s, which run, read or write files, and every
+// other command.
 func checkSed(u *Use) string {
 	scripts := 0
 	for _, o := range u.Options {
@@ -104,7 +104,7 @@ func (p *sedParser) command() bool {
 	return false
 }
 
-// end says that the command ends here.
+// end reports whether the command ends here.
 func (p *sedParser) end() bool {
 	p.skip(" \t")
 	switch p.peek() {
@@ -176,9 +176,9 @@ func (p *sedParser) address(n int) (found, ok bool) {
 	return false, true
 }
 
-// part reads up to the next separator that is not escaped. Seds differ in where
-// a bracket expression ends and in whether a separator within one ends the part,
-// so what is not the same to all of them is refused.
+// part reads up to the next separator that is not escaped. Implementations of sed differ in the
+// end of a bracket expression, and in whether a separator within it ends the part. part refuses
+// text on which they differ.
 func (p *sedParser) part(sep byte, regex bool) bool {
 	if sep == 0 || sep == '\n' || sep == '\\' {
 		return false
@@ -199,8 +199,8 @@ func (p *sedParser) part(sep byte, regex bool) bool {
 			return false
 		case c == sep:
 			if bracket {
-				// GNU sed 4.9 takes it as part of the bracket expression only
-				// in some places; nothing that follows may be doubtful.
+				// GNU sed 4.9 takes it as part of the bracket expression only in some places; the following
+				// text must be unambiguous.
 				return p.harmlessRest(sep)
 			}
 			p.at++
@@ -228,8 +228,8 @@ func (p *sedParser) part(sep byte, regex bool) bool {
 	return false
 }
 
-// harmlessRest is for a separator within brackets: the script is accepted only
-// when it is the usual [/] and both readings end in the same, harmless way.
+// harmlessRest judges a separator within brackets. It accepts only the usual [/] in a script
+// that has the same, harmless end in both readings.
 func (p *sedParser) harmlessRest(sep byte) bool {
 	rest := p.s[p.at+1:]
 	if !strings.HasPrefix(rest, "]") || strings.ContainsAny(rest, "wWrReE\n;{}\\") {

@@ -1,4 +1,4 @@
-// Package shelltest reads the catalogue of approval by-passes and says whether
+// Package shelltest reads the catalogue of approval by-passes and reports whether
 // an answer to one of its cases is right. The same runner is used on the tool
 // itself and on the daemon through "sbx check --jsonl".
 package shelltest
@@ -111,7 +111,7 @@ func (c Case) Judge(decision string) error {
 	return nil
 }
 
-// Right says whether decision ("auto", "ask", "deny" or "block") is a right
+// Right reports whether decision ("auto", "ask", "deny" or "block") is a right
 // answer to the case.
 func (c Case) Right(decision string) bool {
 	switch c.Expect {
