@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// Check loads the layers and writes what `sandboxd config check` prints: which
-// files count, and every error and warning with its place. With a project, its
-// file is checked too; empty leaves it out. ok is false when there is an error.
+// Check loads the layers and writes the output of `sandboxd config check`: the files of the
+// layers, and every error and warning with its position. If project is not empty, Check also
+// checks the project's file. ok is false if there is an error. err is an error of w.
 func Check(w io.Writer, paths Paths, project string) (ok bool, err error) {
 	var b reporter
 	for _, layer := range []struct{ what, path string }{
@@ -70,7 +70,7 @@ func (r *reporter) warnings(list []Warning) {
 	}
 }
 
-// prefixes names the further words that rules and permissions by prefix let through.
+// prefixes writes a note for each rule or permission that permits further words.
 func (r *reporter) prefixes(c *Config) {
 	rules := c.Shell
 	rules.Permissions = c.Permissions
@@ -79,7 +79,7 @@ func (r *reporter) prefixes(c *Config) {
 	}
 }
 
-// problems writes a joined error, one a line.
+// problems writes a joined error, one per line.
 func (r *reporter) problems(err error) {
 	if err == nil {
 		return

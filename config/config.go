@@ -1,14 +1,13 @@
-// Package config reads the configuration of the daemon: one TOML file, in
-// layers, each of which can say less than the one above it.
+// Package config reads the configuration of the daemon: one TOML file in several layers, each
+// of which can only restrict the one above it.
 //
-// The promise: what a file says is either in force, or reported with file,
-// line and column. A key that nobody knows, a value of the wrong type, a file
-// that others could have written are errors, never guesses; and no project
-// file widens anything.
+// The promise: every statement of a file is either in force, or reported with file, line and
+// column. An unknown key, a value of the wrong type, and a file that other users could have
+// written are errors. A project file never widens anything.
 //
 //	cfg, warnings, err := config.Load(config.DefaultPaths(home))
 //	if err != nil {
-//		return err // names file:line:column and what to do
+//		return err // names file:line:column and the remedy
 //	}
 //	here, more, err := cfg.ForProject("/home/ann/src/app")
 //
@@ -21,42 +20,38 @@
 //  3. the user's file, ~/.config/sandboxd/config.toml,
 //  4. the project's file, PROJECT/.sandboxd.toml.
 //
-// How a key of a lower layer combines with the ones above is a property of the
-// key (Schema prints it):
+// Each key has a rule for combining layers (Schema prints it):
 //
-//   - replace: the lower layer's value counts.
-//   - narrow: the lower layer's value counts, but where the operator set the
-//     key, only if it is not wider than the operator's. A wider one is
-//     reported and ignored.
-//   - grant: a list that permits. The lower layer's list counts; where the
-//     operator set the key, entries outside the operator's are reported and
-//     ignored.
-//   - restrict: a list that forbids. All layers' entries count, the built-in
-//     ones included.
+//   - replace: the lower layer's value applies.
+//   - narrow: the lower layer's value applies unless the operator set the key to
+//     a narrower value. A wider value is reported and ignored.
+//   - grant: a list that permits. The lower layer's list applies. If the operator
+//     set the key, entries outside the operator's list are reported and ignored.
+//   - restrict: a list that forbids. The entries of all layers apply, including
+//     the built-in ones.
 //   - rules: an ordered list. The operator's entries come first, then the
-//     user's, then the built-in ones; the first that matches decides.
+//     user's, then the built-in ones; the first match decides.
 //
-// The project's file is written by whoever wrote the project, so it is not
-// trusted. It may hold entries of restrict lists, rules that ask or deny,
-// values of narrow keys that are narrower than what the layers above came to,
-// and nothing else: all else in it is reported as a warning and ignored. Its
-// rules are kept apart, in Config.Project, because an ordered list in which a
-// stranger's rule came first could hide a stricter rule behind it: a call is
-// judged by both and the stricter answer counts.
+// The project's file belongs to the author of the project, so it is not trusted. It may have
+// entries of restrict lists, rules that ask or deny, and values of narrow keys that are
+// narrower than those of the layers above. Everything else in it is reported as a warning and
+// ignored. Its rules are separate, in Config.Project: in one ordered list, an untrusted rule at
+// the top could shadow a stricter rule below it. A call is judged by both lists, and the
+// stricter result applies.
 //
-// A project file that cannot be read, is not TOML, or has a value of the wrong
-// type in one of the keys that it may hold, is an error of ForProject: what it
-// meant to hide is not known, and asking would not protect it. The person
-// mends or removes the file; nothing of that project runs before.
+// ForProject returns an error for a project file that cannot be read, is not TOML, or has a
+// value of the wrong type in a permitted key. Its restrictions are then unknown, and a question
+// would not protect the files that it may hide. Nothing of that project runs before a person
+// fixes or removes the file.
 //
-// Every other *.toml file of the profile directory (/etc/sandboxd/profile.d)
-// is an operator's profile; all of them bind, intersected. They are read here
-// with the same care and handed on as text.
+// Every other *.toml file of the profile directory (/etc/sandboxd/profile.d) is an operator's
+// profile. All of them apply, intersected. Load checks them in the same way and keeps their
+// text.
 //
 // # Limitations
 //
-// A layer is read once, by Load. Nothing is watched: a change counts after a
-// reload that an approver or the service manager asks for.
+// Load reads each layer once. Nothing is watched: a change takes effect after a reload by an
+// approver or the service manager.
 package config
 
 import (
@@ -64,20 +59,20 @@ import (
 	"path/filepath"
 )
 
-// Paths says where the layers lie. An empty field leaves that layer out, as
-// does a file that does not exist.
+// Paths holds the locations of the layers. An empty field, or a file that does not exist,
+// leaves that layer out.
 type Paths struct {
 	Operator   string // the operator's file
-	User       string // the user's file; what --config replaces
+	User       string // the user's file; --config replaces it
 	ProfileDir string // folder of operator's profiles, *.toml
 }
 
 // ProjectFile is the name of a project's own layer, below its root.
 const ProjectFile = ".sandboxd.toml"
 
-// DefaultPaths are the places of a system's installation, for the user whose
-// home directory (that of the password database, not $HOME) is home. An empty
-// home leaves the user's layer out, as for a system's daemon.
+// DefaultPaths returns the paths of a system installation for the user with that home directory
+// (of the password database, not $HOME). An empty home leaves the user's layer out, as for a
+// system daemon.
 func DefaultPaths(home string) Paths {
 	p := Paths{
 		Operator:   "/etc/sandboxd/config.toml",
@@ -89,11 +84,10 @@ func DefaultPaths(home string) Paths {
 	return p
 }
 
-// Origin is the place that a value comes from. The zero value is the built-in
-// defaults.
+// Origin is the position of a value. The zero value is the built-in defaults.
 type Origin struct {
 	File   string
-	Line   int // from 1; 0 where the file as a whole is meant
+	Line   int // from 1; 0 for the whole file
 	Column int // from 1, in bytes
 }
 
@@ -107,7 +101,7 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-// position is the origin with its column, as an error shows it.
+// position returns the origin with its column, for errors.
 func (o Origin) position() string {
 	if o.Line == 0 {
 		return o.String()
@@ -115,7 +109,7 @@ func (o Origin) position() string {
 	return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Column)
 }
 
-// Warning is something in a file that was understood and not followed.
+// Warning is a valid part of a file that is ignored.
 type Warning struct {
 	Origin Origin
 	Text   string
@@ -123,7 +117,7 @@ type Warning struct {
 
 func (w Warning) String() string { return w.Origin.position() + ": " + w.Text }
 
-// Error is something in a file that keeps it from being used.
+// Error is an invalid part of a file. The file cannot be used.
 type Error struct {
 	Origin Origin
 	Err    error

@@ -82,7 +82,10 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	want := defaults()
-	empty := cmp.FilterValues(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 }, cmp.Comparer(func(a, b []string) bool { return true }))
+	empty := cmp.FilterValues(
+		func(a, b []string) bool { return len(a) == 0 && len(b) == 0 },
+		cmp.Comparer(func(a, b []string) bool { return true }),
+	)
 	opts := cmp.Options{
 		empty,
 		cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".layers" }, cmp.Ignore()),
@@ -143,7 +146,11 @@ require_os_sandbox = ["syscalls"]
 // Every value keeps its place.
 func TestOrigins(t *testing.T) {
 	operator := write(t, "operator.toml", "[sandbox.limits]\nwall = \"5m\"\n\n[[shell.rules]]\npattern = \"make\"\n")
-	user := write(t, "user.toml", "[files]\nhidden = [\n  \"*.key\",\n  \"*.pem\",\n]\n[[shell.rules]]\npattern = \"ninja\"\n[permissions]\nallow = [\"Bash(ls)\",\n \"Bash(pwd)\"]\n")
+	user := write(
+		t,
+		"user.toml",
+		"[files]\nhidden = [\n  \"*.key\",\n  \"*.pem\",\n]\n[[shell.rules]]\npattern = \"ninja\"\n[permissions]\nallow = [\"Bash(ls)\",\n \"Bash(pwd)\"]\n",
+	)
 	cfg, _, err := Load(Paths{Operator: operator, User: user})
 	if err != nil {
 		t.Fatal(err)
@@ -378,14 +385,20 @@ func TestRulesForNoSandbox(t *testing.T) {
 	rule := "[[shell.rules]]\npattern = \"rm\"\nallowed = false\npaths = [\"data\"]\n"
 	file := write(t, "user.toml", rule)
 	cfg, warnings, err := Load(Paths{User: file})
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].String(), `user.toml:1:3: shell.rules: the rule "rm" never matches: there is no [files.paths.data], but project`) {
+	if err != nil || len(warnings) != 1 ||
+		!strings.Contains(
+			warnings[0].String(),
+			`user.toml:1:3: shell.rules: the rule "rm" never matches: there is no [files.paths.data], but project`,
+		) {
 		t.Errorf("%v, %v", warnings, err)
 	}
-	if _, warnings, err = Load(Paths{User: write(t, "user.toml", rule+"[files.paths.data]\nroot = \"/srv\"\n")}); err != nil || len(warnings) != 0 {
+	if _, warnings, err = Load(Paths{User: write(t, "user.toml", rule+"[files.paths.data]\nroot = \"/srv\"\n")}); err != nil ||
+		len(warnings) != 0 {
 		t.Errorf("a sandbox of the same file: %v, %v", warnings, err)
 	}
 	text := strings.ReplaceAll(rule, "data", "typo")
-	if _, warnings, err = cfg.WithProject("/p", &text); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0].String(), "[files.paths.typo]") {
+	if _, warnings, err = cfg.WithProject("/p", &text); err != nil || len(warnings) != 1 ||
+		!strings.Contains(warnings[0].String(), "[files.paths.typo]") {
 		t.Errorf("a project's file: %v, %v", warnings, err)
 	}
 }
@@ -404,7 +417,8 @@ func TestPermissionsThatSayLess(t *testing.T) {
 		{`allow = ["Bash", "Bash(npx -y foo *)"]`, ""},
 	} {
 		_, warnings, err := Load(Paths{User: write(t, "user.toml", "[permissions]\n"+c.text+"\n")})
-		if err != nil || len(warnings) != min(len(c.want), 1) || len(warnings) > 0 && !strings.Contains(warnings[0].String(), c.want) {
+		if err != nil || len(warnings) != min(len(c.want), 1) ||
+			len(warnings) > 0 && !strings.Contains(warnings[0].String(), c.want) {
 			t.Errorf("%s: %v, %v", c.text, warnings, err)
 		}
 	}

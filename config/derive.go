@@ -11,14 +11,14 @@ import (
 	"sandboxd/shell"
 )
 
-// Session is what deriving a profile needs besides the configuration.
+// Session is the input for deriving a profile besides the configuration.
 type Session struct {
 	Project string // real, absolute path; empty: none
-	Trusted bool   // by a person, or as one of daemon.roots
+	Trusted bool   // trusted by a person, or by daemon.roots
 	Home    string // the person's home directory, real and absolute
 }
 
-// Ceiling is the intersection of the operator's profiles; without any it is
+// Ceiling returns the intersection of the operator's profiles. Without profiles it is
 // everything.
 func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {
 	docs := make([]*document.Document, len(c.Profiles))
@@ -28,14 +28,13 @@ func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {
 	return document.Ceiling(docs, v)
 }
 
-// Granted are the paths outside of the project, or below links in it, to which the
+// Granted returns the paths outside the project, or below links in it, to which the
 // configuration gives a session's commands access.
 func (c *Config) Granted(s Session) []string {
 	return s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write))
 }
 
-// Writable are the trees that the configuration lets a session's commands write
-// besides its project.
+// Writable returns the trees besides the project that a session's commands may write.
 func (c *Config) Writable(s Session) []string {
 	list := s.paths(c.Sandbox.Write)
 	for name, root := range c.roots(s.Project) {
@@ -46,9 +45,9 @@ func (c *Config) Writable(s Session) []string {
 	return list
 }
 
-// ProfileTools is what document.Derive needs to know of the configuration for one
-// session. The caller adds what only the running daemon knows: its own paths,
-// sockets, and devices. Call it on what ForProject returned.
+// ProfileTools returns the input for document.Derive for one session. The caller adds the data
+// of the running daemon: its own paths, sockets, and devices. c must be the result of
+// ForProject.
 func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 	mode, err := profile.ParseNetMode(c.Network.Mode)
 	if err != nil {
@@ -56,16 +55,20 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 	}
 	t := document.Tools{
 		Project: s.Project, Trusted: s.Trusted, Home: s.Home,
-		Read:        s.paths(c.Sandbox.Read),
-		Write:       s.paths(c.Sandbox.Write),
-		Hidden:      slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
-		Protected:   slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.readOnly())),
+		Read:   s.paths(c.Sandbox.Read),
+		Write:  s.paths(c.Sandbox.Write),
+		Hidden: slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
+		Protected: slices.Concat(
+			names(c.configured("files.protected", c.Files.Protected)),
+			names(c.Files.ReadOnly),
+			s.targets(c.readOnly()),
+		),
 		Presets:     c.profilePresets(),
 		Network:     profile.Network{Mode: mode},
 		Environment: profile.Environment{Pass: c.Environment.Pass, Set: c.Environment.Set},
 		Limits:      c.Sandbox.Limits.profile(),
 	}
-	if mode == profile.NetAllowlist { // the other modes have no use for names
+	if mode == profile.NetAllowlist { // the other modes ignore names
 		if t.Network.Hosts, err = c.Network.hosts(); err != nil {
 			return document.Tools{}, err
 		}
@@ -85,8 +88,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 	return t, nil
 }
 
-// readOnly are the paths that commands can't change: those that are listed, and the
-// program that judges them.
+// readOnly returns the paths that commands cannot change: the listed ones and the rule program.
 func (c *Config) readOnly() []string {
 	if c.Approval.RuleProgram == "" {
 		return c.Sandbox.ReadOnly
@@ -94,11 +96,11 @@ func (c *Config) readOnly() []string {
 	return append(slices.Clone(c.Sandbox.ReadOnly), c.Approval.RuleProgram)
 }
 
-// HasCache reports whether presets let tools keep anything between runs.
+// HasCache reports whether presets let tools keep files between runs.
 func (c *Config) HasCache() bool { return len(c.profilePresets()) > 0 }
 
-// profilePresets are the presets that open paths to the sandbox; the others
-// only let commands run unasked.
+// profilePresets returns the presets that open paths to the sandbox. The others only let
+// commands run unasked.
 func (c *Config) profilePresets() []string {
 	return slices.DeleteFunc(slices.Clone(c.Presets.Use), func(name string) bool {
 		_, err := document.FindPreset(name)
@@ -106,18 +108,22 @@ func (c *Config) profilePresets() []string {
 	})
 }
 
-// shellPlaces tells the shell tool what the sandbox hides, protects and lets
-// commands read beyond the built-in lists. Paths below "~" stay so.
+// shellPlaces copies the hidden, protected and readable paths of the sandbox to the
+// configuration of the shell tool. Paths below "~" stay unresolved.
 func (c *Config) shellPlaces(s Session) {
 	c.Shell.Hidden = slices.Concat(names(c.configured("files.hidden", c.Files.Hidden)), s.targets(c.Sandbox.Hidden))
-	c.Shell.Protected = slices.Concat(names(c.configured("files.protected", c.Files.Protected)), names(c.Files.ReadOnly), s.targets(c.readOnly()))
+	c.Shell.Protected = slices.Concat(
+		names(c.configured("files.protected", c.Files.Protected)),
+		names(c.Files.ReadOnly),
+		s.targets(c.readOnly()),
+	)
 	c.Shell.ReadRoots = nil
 	if extra := s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write)); len(extra) > 0 {
 		c.Shell.ReadRoots = slices.Concat(shell.DefaultReadRoots, extra)
 	}
 }
 
-// hosts are the allowlist: what is allowed by name and by preset.
+// hosts returns the allowlist: the hosts of Allow and of the presets.
 func (n Network) hosts() ([]profile.HostPort, error) {
 	var list []profile.HostPort
 	for _, s := range n.Allow {
@@ -149,7 +155,7 @@ func (n Network) hosts() ([]profile.HostPort, error) {
 	return list, nil
 }
 
-// Denied are the hosts of deny.
+// Denied returns the hosts of Deny.
 func (n Network) Denied() ([]profile.HostPort, error) {
 	var list []profile.HostPort
 	for _, s := range n.Deny {
@@ -162,9 +168,9 @@ func (n Network) Denied() ([]profile.HostPort, error) {
 	return list, nil
 }
 
-// configured are the entries of a list that a file added. The built-in
-// protected names are the profile's own, which knows which of them ordinary
-// commands must be able to write.
+// configured returns the entries of a list that a file added. It omits the built-in protected
+// names: the profile has these, and knows which of them ordinary commands must be able to
+// write.
 func (c *Config) configured(key string, list []string) []string {
 	var out []string
 	for i, v := range list {
@@ -175,8 +181,8 @@ func (c *Config) configured(key string, list []string) []string {
 	return out
 }
 
-// names turns the file section's globs, which hold at any depth and for all
-// below a match, into the document's bare names, which do too.
+// names converts globs of [files] to bare names of a document. Both apply at any depth and to
+// everything below a match.
 func names(globs []string) []string {
 	out := make([]string, len(globs))
 	for i, g := range globs {
@@ -192,7 +198,7 @@ func (s Session) home(p string) string {
 	return p
 }
 
-// paths makes relative paths absolute.
+// paths returns list with relative paths made absolute.
 func (s Session) paths(list []string) []string {
 	var out []string
 	for _, p := range list {
@@ -206,8 +212,7 @@ func (s Session) paths(list []string) []string {
 	return out
 }
 
-// targets is paths, but leaves names without a slash alone: they hold at any
-// depth of the project.
+// targets is paths, but keeps names without a slash: they apply at any depth of the project.
 func (s Session) targets(list []string) []string {
 	var out []string
 	for _, p := range list {

@@ -9,9 +9,9 @@ import (
 	"sandboxd/sandbox"
 )
 
-// Schema is the JSON schema (2020-12) of a configuration file, for editors and
-// for `sandboxd config schema`. Each key says how its layers combine
-// ("x-merge") and whether a project's file may hold it ("x-project").
+// Schema returns the JSON schema (2020-12) of a configuration file, for editors and for
+// `sandboxd config schema`. Each key has its rule for combining layers ("x-merge"), and whether
+// a project's file may have it ("x-project").
 func Schema() []byte {
 	root := schemaOf(shape, nil)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"

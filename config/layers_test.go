@@ -87,8 +87,13 @@ func TestUserUnderOperator(t *testing.T) {
 
 // R-SH-05: a deny that holds for fewer commands than it seems to says so.
 func TestBarelyDenied(t *testing.T) {
-	_, warnings := load(t, `permissions.deny = ["Bash(git push)", "Bash(git push *)", "Bash(rm)", "Bash(npm publish:*)", "Bash(rm -rf)", "WebFetch", "Bash(make a b)"]`, "")
-	if len(warnings) != 1 || warnings[0].Origin.Line != 1 || !strings.Contains(warnings[0].Text, `write "Bash(git push *)"`) {
+	_, warnings := load(
+		t,
+		`permissions.deny = ["Bash(git push)", "Bash(git push *)", "Bash(rm)", "Bash(npm publish:*)", "Bash(rm -rf)", "WebFetch", "Bash(make a b)"]`,
+		"",
+	)
+	if len(warnings) != 1 || warnings[0].Origin.Line != 1 ||
+		!strings.Contains(warnings[0].Text, `write "Bash(git push *)"`) {
 		t.Errorf("warnings: %v", warnings)
 	}
 }
@@ -170,16 +175,19 @@ func TestProfileDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.Profiles) != 2 || cfg.Profiles[0].Text != "# a\n" || cfg.Profiles[0].Document == nil || cfg.Profiles[1].File != filepath.Join(dir, "b.toml") {
+	if len(cfg.Profiles) != 2 || cfg.Profiles[0].Text != "# a\n" || cfg.Profiles[0].Document == nil ||
+		cfg.Profiles[1].File != filepath.Join(dir, "b.toml") {
 		t.Errorf("got %+v", cfg.Profiles)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "a.toml"), []byte("\nbaze = 1\n"), 0o600))
-	if _, _, err := Load(Paths{ProfileDir: dir}); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "a.toml")+":2:1") {
+	if _, _, err := Load(Paths{ProfileDir: dir}); err == nil ||
+		!strings.Contains(err.Error(), filepath.Join(dir, "a.toml")+":2:1") {
 		t.Errorf("a profile with an unknown key: %v", err)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "a.toml"), []byte("# a\n"), 0o600))
 	must(t, os.Chmod(filepath.Join(dir, "a.toml"), 0o666))
-	if _, _, err := Load(Paths{ProfileDir: dir}); err == nil || !strings.Contains(err.Error(), "can be written by others") {
+	if _, _, err := Load(Paths{ProfileDir: dir}); err == nil ||
+		!strings.Contains(err.Error(), "can be written by others") {
 		t.Errorf("a profile that others can write: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "a.toml")))

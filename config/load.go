@@ -20,9 +20,9 @@ import (
 	"sandboxd/shell"
 )
 
-// Load reads the operator's and the user's layers and the operator's profiles.
-// Its error joins every *Error that was found; with an error there is no
-// configuration. Warnings are about what was understood and not followed.
+// Load reads the operator's and the user's layers and the operator's profiles. Its error joins
+// every *Error; with an error there is no configuration. Warnings report valid statements that
+// are ignored.
 func Load(paths Paths) (*Config, []Warning, error) {
 	l := newLayers()
 	var errs []error
@@ -48,10 +48,10 @@ func Load(paths Paths) (*Config, []Warning, error) {
 		return nil, nil, err
 	}
 	cfg.Profiles = profiles
-	return cfg, slices.Concat(l.warnings, cfg.withoutSandbox(cfg), cfg.barelyDenied(), cfg.barelyAllowed()), nil
+	return cfg, slices.Concat(l.warnings, cfg.unknownSandboxes(cfg), cfg.bareDenials(), cfg.bareStarters()), nil
 }
 
-// readLayer reads one trusted file, strictly. Without the file it is nil.
+// readLayer reads one trusted file, strictly. It returns nil if the file does not exist.
 func readLayer(path string) (*parsed, error) {
 	if path == "" {
 		return nil, nil
@@ -124,7 +124,7 @@ func profileError(path string, err error) error {
 	return &Error{Origin: Origin{File: path}, Err: err}
 }
 
-// builtin is the defaults as settings of no file.
+// builtin returns the defaults as settings without a file.
 var builtin = sync.OnceValue(readDefaults)
 
 func readDefaults() []setting {
@@ -158,7 +158,8 @@ func readDefaults() []setting {
 	return doc.settings
 }
 
-// emptyValue is what a key of a list or a table holds when nothing is set.
+// emptyValue returns the value of an unset list or table. It returns false for keys of other
+// types.
 func emptyValue(k key) (any, bool) {
 	n := shape
 	for _, part := range strings.Split(k.name, ".") {
@@ -176,7 +177,7 @@ func emptyValue(k key) (any, bool) {
 	return nil, false
 }
 
-// config decodes what counts and lets every section judge it.
+// config decodes the merged layers and lets every section validate its values.
 func (l *layers) config() (*Config, error) {
 	for _, name := range sortedKeys(l.entries) {
 		e := l.entries[name]
@@ -184,7 +185,10 @@ func (l *layers) config() (*Config, error) {
 			continue
 		}
 		if _, ok := l.entries[sandboxKey(e.path[2], "root")]; !ok {
-			return nil, &Error{Origin: e.origin, Err: fmt.Errorf("files.paths.%s has no root; name a folder, \".\" is the project", e.path[2])}
+			return nil, &Error{
+				Origin: e.origin,
+				Err:    fmt.Errorf("files.paths.%s has no root; name a folder, \".\" is the project", e.path[2]),
+			}
 		}
 	}
 	var cfg Config
@@ -196,7 +200,7 @@ func (l *layers) config() (*Config, error) {
 	}
 	cfg.Shell.Permissions = cfg.Permissions
 	cfg.Shell.Presets = cfg.Presets.Use
-	// [network] bounds every command; what [shell] does not say follows it.
+	// [network] is the limit of every command, and the default of [shell].
 	if l.builtin("shell.network") || !l.entries["shell.network"].key.narrower(cfg.Shell.Network, cfg.Network.Mode) {
 		cfg.Shell.Network = cfg.Network.Mode
 	}
@@ -206,24 +210,27 @@ func (l *layers) config() (*Config, error) {
 	return &cfg, nil
 }
 
-// withoutSandbox warns of rules for commands, of c or of a project's file, that
-// name a sandbox which c does not have: such a rule never matches, also where it forbids.
-func (c *Config) withoutSandbox(of *Config) []Warning {
+// unknownSandboxes warns about rules of c, or of a project's file, that name a sandbox which c
+// does not have. Such a rule never matches, even if it forbids.
+func (c *Config) unknownSandboxes(of *Config) []Warning {
 	var out []Warning
 	for i, r := range of.Shell.Rules {
 		for _, name := range r.Paths {
 			if _, ok := c.Files.Paths[name]; !ok {
-				out = append(out, Warning{Origin: of.Origin(element("shell.rules", i)), Text: fmt.Sprintf("shell.rules: the rule %q never matches: there is no [files.paths.%s], but %s",
-					r.Pattern, name, strings.Join(sortedKeys(c.Files.Paths), ", "))})
+				out = append(out, Warning{
+					Origin: of.Origin(element("shell.rules", i)),
+					Text: fmt.Sprintf("shell.rules: the rule %q never matches: there is no [files.paths.%s], but %s",
+						r.Pattern, name, strings.Join(sortedKeys(c.Files.Paths), ", ")),
+				})
 			}
 		}
 	}
 	return out
 }
 
-// barelyDenied warns of denies that say less than they seem to: "Bash(git push)" is that command without
-// another word.
-func (c *Config) barelyDenied() []Warning {
+// bareDenials warns about denials that cover less than they seem to: "Bash(git push)" denies
+// only that command without further words.
+func (c *Config) bareDenials() []Warning {
 	var out []Warning
 	for i, p := range c.Permissions.Deny {
 		words := strings.Fields(p.Command)
@@ -231,14 +238,19 @@ func (c *Config) barelyDenied() []Warning {
 			continue
 		}
 		out = append(out, Warning{Origin: c.Origin(element("permissions.deny", i)),
-			Text: fmt.Sprintf("permissions.deny: %q denies just these words; to deny it with further ones, too, write \"%s(%s *)\"", p.String(), p.Tool, p.Command)})
+			Text: fmt.Sprintf(
+				"permissions.deny: %q denies just these words; to deny it with further ones, too, write \"%s(%s *)\"",
+				p.String(),
+				p.Tool,
+				p.Command,
+			)})
 	}
 	return out
 }
 
-// barelyAllowed warns of permissions by prefix that permit less than they seem to: what "npx -y foo"
-// starts is judged by itself.
-func (c *Config) barelyAllowed() []Warning {
+// bareStarters warns about permissions by prefix that cover less than they seem to: the command
+// that "npx -y foo" starts is judged by itself.
+func (c *Config) bareStarters() []Warning {
 	var out []Warning
 	for i, p := range c.Permissions.Allow {
 		if !p.Prefix || len(p.When) > 0 {
@@ -255,12 +267,15 @@ func (c *Config) barelyAllowed() []Warning {
 		if instead {
 			text = "permissions.allow: %q never applies: what it starts is judged in its place, as \"%s(%s *)\""
 		}
-		out = append(out, Warning{Origin: c.Origin(element("permissions.allow", i)), Text: fmt.Sprintf(text, p.String(), p.Tool, inner)})
+		out = append(
+			out,
+			Warning{Origin: c.Origin(element("permissions.allow", i)), Text: fmt.Sprintf(text, p.String(), p.Tool, inner)},
+		)
 	}
 	return out
 }
 
-// mark tells each rule where it stands.
+// mark sets the origin of each rule.
 func (c *Config) mark() {
 	operator := func(o Origin) bool {
 		s, ok := c.layers.operatorFile()
@@ -298,8 +313,8 @@ func (l *layers) operatorFile() (string, bool) {
 	return "", false
 }
 
-// Origin is where a key comes from, such as "sandbox.limits.wall", or an
-// element of a list, such as "shell.rules[2]". What no file sets is built-in.
+// Origin returns the position of a key, such as "sandbox.limits.wall", or of an element of a
+// list, such as "shell.rules[2]". It returns the zero Origin if no file sets it.
 func (c *Config) Origin(name string) Origin {
 	if e, ok := c.layers.entries[name]; ok {
 		return e.origin

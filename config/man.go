@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Manual writes the manual page sandboxd.toml(5), roff man(7), from the list of
-// settings: what it says is what Show, Check and the schema say.
+// Manual writes the manual page sandboxd.toml(5), in roff man(7), from the list of settings.
+// Show, Check and Schema use the same list.
 func Manual(w io.Writer, release string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH SANDBOXD.TOML 5 \"\" \"sandboxd %s\"\n", roff(release))
@@ -73,7 +73,7 @@ operator profiles, all of which bind; see
 	return err
 }
 
-// mergeText says how a user's value goes together with the operator's.
+// mergeText describes how a user's value combines with the operator's.
 var mergeText = map[merge]string{
 	narrow:   "The operator's value is the widest.",
 	grant:    "Entries must be within the operator's, where those are set.",
@@ -81,7 +81,7 @@ var mergeText = map[merge]string{
 	rules:    "The operator's rules come first.",
 }
 
-// roff writes text so that none of it is a request, groff_char(7).
+// roff escapes text so that none of it is a request, groff_char(7).
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

@@ -9,19 +9,19 @@ import (
 	"sandboxd/files"
 )
 
-// entry is one key as it counts after merging.
+// entry is one key after merging.
 type entry struct {
 	path   []string
 	key    key
 	value  any
 	origin Origin
-	items  []Origin // of a list's elements, as long as the list
+	items  []Origin // origins of a list's elements, same length as the list
 }
 
-// layers is what merging knows: the values that count, and the operator's own
-// ones, which bound the user's.
+// layers is the state of merging: the merged values, and the operator's own values, which limit
+// the user's.
 type layers struct {
-	entries  map[string]*entry // by join of the path
+	entries  map[string]*entry // by join of path
 	operator map[string]setting
 	warnings []Warning
 }
@@ -34,7 +34,7 @@ func newLayers() layers {
 	return l
 }
 
-// clone lets a project's layer be added without changing the base.
+// clone returns a copy to which a project's layer can be added.
 func (l layers) clone() layers {
 	c := layers{entries: make(map[string]*entry, len(l.entries)), operator: l.operator}
 	for name, e := range l.entries {
@@ -68,7 +68,7 @@ func (l *layers) addOperator(doc *parsed) {
 	}
 }
 
-// addUser merges the user's file under the operator's bounds.
+// addUser merges the user's file within the operator's limits.
 func (l *layers) addUser(doc *parsed) {
 	if !l.operatorNamesSandboxes() {
 		l.dropDefaultSandbox(doc)
@@ -109,7 +109,7 @@ func (l *layers) userGrant(s, bound setting, bounded bool) {
 		}
 		l.put(l.notOperators(s, "files.protected"))
 	case s.name == "network.ports" && !bounded && l.operator["network.allow"].name != "":
-		// What the operator allows without a port has the built-in ones.
+		// Hosts that the operator allows without a port have the built-in ports.
 		l.put(l.within(s, builtinPorts(), "what the operator's "+l.operator["network.allow"].origin.String()+" stands for"))
 	case !bounded:
 		l.put(s)
@@ -133,7 +133,7 @@ func builtinPorts() any {
 	return nil
 }
 
-// within keeps of a list what its key's bound allows, and reports the rest.
+// within removes and reports the elements of a list that its key's bound does not allow.
 func (l *layers) within(s setting, bound any, whose string) setting {
 	kept, items := []any{}, []Origin{}
 	for i, item := range asList(s.value) {
@@ -147,8 +147,8 @@ func (l *layers) within(s setting, bound any, whose string) setting {
 	return s
 }
 
-// notOperators takes out of a list what the operator's own list of another key
-// holds: what the operator protects stays protected.
+// notOperators removes and reports the elements of a list that the operator's own list other
+// contains. A path that the operator protects stays protected.
 func (l *layers) notOperators(s setting, other string) setting {
 	theirs := l.operator[other]
 	kept, items := []any{}, []Origin{}
@@ -163,7 +163,7 @@ func (l *layers) notOperators(s setting, other string) setting {
 	return s
 }
 
-// holdsName reports whether a list of names has one, in whatever case.
+// holdsName reports whether a list of names contains name, without regard to case.
 func holdsName(list []any, name any) bool {
 	text, _ := name.(string)
 	return slices.ContainsFunc(list, func(e any) bool {
@@ -172,7 +172,8 @@ func holdsName(list []any, name any) bool {
 	})
 }
 
-// userVariables adds the user's variables to the operator's, whose values stay.
+// userVariables adds the user's variables to the operator's. The operator's values have
+// priority.
 func (l *layers) userVariables(s, bound setting) {
 	theirs, _ := bound.value.(map[string]any)
 	ours, _ := s.value.(map[string]any)
@@ -190,7 +191,7 @@ func (l *layers) userVariables(s, bound setting) {
 	l.put(s)
 }
 
-// union appends the entries of a restrict list that are not there yet.
+// union appends the entries of a restrict list that are not yet in the merged list.
 func (l *layers) union(s setting) {
 	e, ok := l.entries[s.name]
 	if !ok {
@@ -207,7 +208,7 @@ func (l *layers) union(s setting) {
 	e.value, e.items = list, items
 }
 
-// insert puts the entries of a rules list at a place of the list so far.
+// insert inserts the entries of a rules list at an index of the merged list.
 func (l *layers) insert(s setting, at int) {
 	e, ok := l.entries[s.name]
 	if !ok {
@@ -234,7 +235,7 @@ func contains(list []any, v any) bool {
 	return false
 }
 
-// tree is what counts, as one TOML document.
+// tree returns the merged values as one TOML document.
 func (l *layers) tree() map[string]any {
 	root := map[string]any{}
 	for _, e := range l.entries {
@@ -252,7 +253,7 @@ func (l *layers) tree() map[string]any {
 	return root
 }
 
-// tables gives a list of tables the type by which the encoder knows it.
+// tables converts a list of tables to the type that the encoder requires.
 func tables(v any) any {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
@@ -277,7 +278,7 @@ func sandboxKey(name, field string) string {
 	return join(join("files.paths", name), field)
 }
 
-// show is a value as a warning quotes it.
+// show formats a value for a warning.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -10,9 +10,8 @@ import (
 	"sandboxd/profile"
 )
 
-// The functions here compare values as TOML gives them. Each answers whether
-// value permits no more than bound, and answers no to what it does not
-// understand.
+// The functions here compare values as decoded from TOML. Each reports whether value permits no
+// more than bound, and returns false for values that it does not support.
 
 // narrower compares two values of a narrow key.
 func (k key) narrower(value, bound any) bool {
@@ -45,7 +44,7 @@ func falseIsNarrower(value, bound any) bool {
 	return ok1 && ok2 && (!v || b)
 }
 
-// bounded compares two limits of which 0 means none.
+// bounded compares two limits for which 0 means none.
 func bounded[N int64 | time.Duration](v, b N) bool {
 	switch {
 	case b == 0:
@@ -62,7 +61,7 @@ func fewer(value, bound any) bool {
 	return ok1 && ok2 && v >= 0 && bounded(v, b)
 }
 
-// smallerOrDefault is fewer for a key of which 0 means the built-in value.
+// smallerOrDefault is fewer for a key for which 0 means the built-in value.
 func smallerOrDefault(value, bound any) bool {
 	v, ok1 := value.(int64)
 	b, ok2 := bound.(int64)
@@ -98,7 +97,7 @@ func requiresMore(value, bound any) bool {
 	return true
 }
 
-// The next ones compare one entry of a grant key with the bound's list.
+// The next functions compare one entry of a grant key with the bound's list.
 
 func inList(value, bound any) bool {
 	for _, b := range asList(bound) {
@@ -109,9 +108,8 @@ func inList(value, bound any) bool {
 	return false
 }
 
-// pathInList: the path is one of the list's or lies below one. Relative paths,
-// "~/…" and absolute ones are told apart: only what is spelled from the same
-// start is compared.
+// pathInList reports whether the path is one of the list's or below one. It only compares paths
+// with the same start: relative, "~/…" or absolute.
 func pathInList(value, bound any) bool {
 	v, ok := value.(string)
 	if !ok || v == "" {
@@ -136,8 +134,8 @@ func pathBelow(p, root string) bool {
 	return p == root || root == "." || strings.HasPrefix(p, strings.TrimSuffix(root, "/")+"/")
 }
 
-// patternInList: names of variables, of which a "*" at the end stands for any
-// ending.
+// patternInList reports whether the variable's name is in the list. A "*" at the end of an
+// entry matches any ending.
 func patternInList(value, bound any) bool {
 	v, ok := value.(string)
 	if !ok {
@@ -148,16 +146,17 @@ func patternInList(value, bound any) bool {
 		if !ok {
 			continue
 		}
-		if prefix, open := strings.CutSuffix(b, "*"); v == b || open && strings.HasPrefix(strings.TrimSuffix(v, "*"), prefix) {
+		if prefix, open := strings.CutSuffix(b, "*"); v == b ||
+			open && strings.HasPrefix(strings.TrimSuffix(v, "*"), prefix) {
 			return true
 		}
 	}
 	return false
 }
 
-// hostInList: the entry permits nothing that the list does not. Where the list
-// has entries without a port, expandPorts has named those that they stand for;
-// an entry of no port is only within another of none.
+// hostInList reports whether the list permits everything that the entry does. expandPorts must
+// have added the ports for entries of the list without a port; an entry without a port is only
+// within another such entry.
 func hostInList(value, bound any) bool {
 	v, ok := value.(string)
 	if !ok {
@@ -183,8 +182,8 @@ func only(h profile.HostPort) profile.Network {
 	return profile.Network{Mode: profile.NetAllowlist, Hosts: []profile.HostPort{h}}
 }
 
-// expandPorts adds to a list of hosts, for each without a port, the ports that
-// it stands for.
+// expandPorts returns a list of hosts with an additional entry for each default port of each
+// host without a port.
 func expandPorts(hosts, ports any) any {
 	list := asList(hosts)
 	out := append([]any(nil), list...)

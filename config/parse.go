@@ -14,22 +14,22 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// setting is one key of one file, with its value as TOML gives it.
+// setting is one key of one file, with its value as decoded from TOML.
 type setting struct {
 	path   []string
 	name   string // join of path
 	key    key
 	value  any
 	origin Origin
-	items  []Origin // of a list's elements
+	items  []Origin // origins of a list's elements
 }
 
 // parsed is one file.
 type parsed struct {
 	settings []setting // in the order of the file
-	unknown  []problem // keys that nothing knows
-	invalid  []problem // values that cannot be
-	denied   []problem // attempts to switch approvals off
+	unknown  []problem // unknown keys
+	invalid  []problem // invalid values
+	denied   []problem // attempts to disable approvals
 }
 
 type problem struct {
@@ -41,8 +41,8 @@ type problem struct {
 func (p problem) error() error     { return &Error{Origin: p.origin, Err: p.err} }
 func (p problem) warning() Warning { return Warning{Origin: p.origin, Text: p.err.Error()} }
 
-// parse reads the text of a file. The error is about text that is not TOML;
-// everything else is in what it returns.
+// parse parses the text of a file. It returns an error if the text is not TOML. All other
+// problems are in the result.
 func parse(file, text string) (*parsed, error) {
 	places, deep := locate(text)
 	if deep != nil {
@@ -114,8 +114,8 @@ func (p *parser) invalid(name string, path []string, err error) {
 	p.doc.invalid = append(p.doc.invalid, problem{p.origin(name), path, err})
 }
 
-// setting takes one leaf: its type is checked against the struct's, its value
-// by the section's own Validate.
+// setting adds one leaf. It checks the type against the struct's, and the value with the
+// section's own Validate.
 func (p *parser) setting(n *node, value any, path []string, name string) {
 	k, ok := keyByName(path)
 	if !ok {
@@ -139,7 +139,7 @@ func (p *parser) setting(n *node, value any, path []string, name string) {
 	}
 	if err := checkLeaf(n, k, path, value); err != nil {
 		at := name
-		for i, item := range items { // whose fault is it?
+		for i, item := range items { // find the element with the error
 			if e := checkLeaf(n, k, path, []any{item}); e != nil {
 				at, err = element(name, i), e
 				break
@@ -151,8 +151,7 @@ func (p *parser) setting(n *node, value any, path []string, name string) {
 	p.doc.settings = append(p.doc.settings, s)
 }
 
-// known reports the keys of one element of a list of tables that nothing
-// knows.
+// known reports the unknown keys of one element of a list of tables.
 func (p *parser) known(n *node, table map[string]any, path []string, prefix string) {
 	for _, name := range sortedKeys(table) {
 		child, ok := n.child(name)
@@ -168,8 +167,7 @@ func (p *parser) known(n *node, table map[string]any, path []string, prefix stri
 	}
 }
 
-// checkLeaf decodes one value, alone, into the built-in defaults and lets its
-// section judge the outcome.
+// checkLeaf decodes one value, alone, into the built-in defaults and validates the result.
 func checkLeaf(n *node, k key, path []string, value any) error {
 	if err := checkKind(n.typ, value); err != nil {
 		return err
@@ -181,7 +179,7 @@ func checkLeaf(n *node, k key, path []string, value any) error {
 		return fmt.Errorf("%q is none of %s", s, wordList(k.words))
 	}
 	tree := nest(path, tables(value))
-	if isSandbox(path) { // which needs a root to be one
+	if isSandbox(path) { // a sandbox needs a root
 		tree = nest(path[:3], map[string]any{"root": ".", path[3]: value})
 	}
 	cfg := defaults()
@@ -211,8 +209,8 @@ func nest(path []string, value any) map[string]any {
 
 var decodePrefix = regexp.MustCompile(`^toml: (line \d+ ?)?(\(last key "[^:]*"\))?:? ?`)
 
-// decode fills cfg from a tree, by way of the text, so that exactly what a file
-// could say is understood.
+// decode fills cfg from a tree. It encodes the tree to text first, so that cfg gets the same
+// values as from a file.
 func decode(tree map[string]any, cfg *Config) error {
 	var buf bytes.Buffer
 	enc := toml.NewEncoder(&buf)
@@ -229,10 +227,10 @@ func decode(tree map[string]any, cfg *Config) error {
 	return nil
 }
 
-// checkKind says in words what the library would say in types.
+// checkKind returns an error for a value of the wrong type, in words instead of Go types.
 func checkKind(t reflect.Type, value any) error {
 	if p := reflect.PointerTo(t); p.Implements(tomlUnmarshaler) || p.Implements(textUnmarshaler) {
-		return nil // it says itself what it wants
+		return nil // the type has its own error text
 	}
 	want, ok := "", false
 	switch t.Kind() {

@@ -9,19 +9,17 @@ import (
 // place is a line and a column, both from 1.
 type place struct{ line, column int }
 
-// span is the first byte of a value and the one behind it.
+// span is the offset of the first byte of a value and the offset after its last.
 type span struct{ start, end int }
 
-// locate finds where each key, and each element of a list, stands in a TOML
-// document. The library that decodes it keeps that to itself.
+// locate returns the position of each key, and of each element of a list, in a TOML document.
+// The decoder does not export them.
 //
-// On a text that is not TOML locate ends too, and what it says of places is of
-// no use. Keys are the paths of join: "files.paths.notes.root", elements
-// "shell.rules[2]".
+// For a text that is not TOML, locate terminates, and the positions are meaningless. Keys are
+// the paths of join: "files.paths.notes.root", elements "shell.rules[2]".
 //
-// deep is where keys or values are nested deeper than any configuration is; the
-// library would spend memory in the square of the depth. nil means nowhere, and
-// otherwise the places are not complete.
+// deep is the position at which keys or values are nested deeper than maxDepth; the decoder
+// would use memory in the square of the depth. If deep is not nil, places is incomplete.
 func locate(text string) (places map[string]place, deep *place) {
 	l := newLocator(text)
 	l.document()
@@ -48,7 +46,7 @@ func (l *locator) document() {
 
 const maxDepth = 32
 
-// enter counts one level of nesting; beyond the last it stops everything.
+// enter counts one level of nesting. Beyond maxDepth it stops the locator.
 func (l *locator) enter(level int) bool {
 	if level > maxDepth && l.deep == nil {
 		at := l.place(l.pos)
@@ -63,15 +61,15 @@ type locator struct {
 	prefix string // path of the current table
 	places map[string]place
 	spans  map[string]span // of values
-	arrays map[string]int  // how many [[name]] were seen
+	arrays map[string]int  // number of [[name]] headers so far
 	depth  int             // of the value being read
 	deep   *place
 
-	counted, lineNo, lineStart int // cache of place
+	counted, lineNo, lineStart int // cache of the method place
 }
 
-// join appends a key to a path. A key that holds what the notation uses is
-// quoted, so that two different keys never make the same path.
+// join appends a key to a path. It quotes a key that contains characters of the notation, so
+// that two different keys never have the same path.
 func join(prefix, key string) string {
 	if key == "" || strings.ContainsAny(key, ".[]\"\\") {
 		key = strconv.Quote(key)
@@ -149,8 +147,7 @@ func (l *locator) eat(c byte) bool {
 	return false
 }
 
-// header reads [a.b] or [[a.b]]. A part that names a list of tables means its
-// last element.
+// header reads [a.b] or [[a.b]]. A part that names a list of tables refers to its last element.
 func (l *locator) header() {
 	l.eat('[')
 	list := l.eat('[')
@@ -288,8 +285,8 @@ func (l *locator) inlineTable(path string) {
 	}
 }
 
-// multiline skips a text between three quotes. One or two quotes may stand
-// right before the closing three (TOML 1.0, "String").
+// multiline skips a text between three quotes. The text may end in one or two quotes directly
+// before the closing three (TOML 1.0, "String").
 func (l *locator) multiline(quote string) {
 	l.pos += 3
 	defer func() { l.pos = min(l.pos, len(l.text)) }()
@@ -335,7 +332,7 @@ func (l *locator) basicString() string {
 	return b.String()
 }
 
-// escape reads what follows a backslash in a basic string (TOML 1.0 and 1.1).
+// escape decodes the escape after a backslash in a basic string (TOML 1.0 and 1.1).
 func (l *locator) escape() string {
 	c := l.text[l.pos]
 	l.pos++

@@ -17,14 +17,14 @@ import (
 	"sandboxd/shell/presets"
 )
 
-// PresetState is one preset and whether it is on.
+// PresetState is one preset and whether it is enabled.
 type PresetState struct {
 	presets.Preset
 	On     bool
-	Origin Origin // where it is switched on; zero when it is off
+	Origin Origin // position of its name; zero if it is not enabled
 }
 
-// ListPresets lists all presets under the configuration of paths.
+// ListPresets returns all presets with their state in the configuration of paths.
 func ListPresets(paths Paths) ([]PresetState, error) {
 	cfg, _, err := Load(paths)
 	if err != nil {
@@ -43,19 +43,18 @@ func ListPresets(paths Paths) ([]PresetState, error) {
 
 const usedPresets = "presets.use"
 
-// AddPresets switches presets on in the user's file, and returns those that
-// were not on before. What else stands in the file, comments included, stays as
-// it is; a file that does not exist is made. An error means that nothing was
-// changed: a name that is unknown or that the operator's list does not have, a
-// file that is not in order, or that cannot be written.
+// AddPresets enables presets in the user's file, and returns those that were not enabled
+// before. It keeps the rest of the file, including comments, and creates a file that does not
+// exist. It returns an error, and changes nothing, if a name is unknown or not in the
+// operator's list, or if the file is invalid or cannot be written.
 func AddPresets(paths Paths, names []string) (added []string, err error) {
 	return changePresets(paths, names, func(use []string, name string) ([]string, bool) {
 		return append(use, name), !slices.Contains(use, name)
 	})
 }
 
-// RemovePresets switches presets off in the user's file, and returns those that
-// were on. It is AddPresets' opposite in everything else.
+// RemovePresets disables presets in the user's file, and returns those that were enabled.
+// Otherwise it behaves like AddPresets.
 func RemovePresets(paths Paths, names []string) (removed []string, err error) {
 	return changePresets(paths, names, func(use []string, name string) ([]string, bool) {
 		on := slices.Contains(use, name)
@@ -103,8 +102,8 @@ func changePresets(paths Paths, names []string, change func([]string, string) ([
 	return changed, writeBack(file, edited)
 }
 
-// lockFile finds the file behind links, makes its folder, and keeps others from
-// changing it at the same time.
+// lockFile resolves links to the file, creates its folder, and locks the folder against
+// concurrent changes.
 func lockFile(path string) (string, func(), error) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
@@ -135,8 +134,8 @@ func lockFile(path string) (string, func(), error) {
 	return real, func() { dir.Close() }, nil
 }
 
-// userPresets is the list of the user's file, or what counts without one.
-func userPresets(file, text string, counts []string) ([]string, error) {
+// userPresets returns the list of the user's file. If the file has none, it returns current.
+func userPresets(file, text string, current []string) ([]string, error) {
 	doc, err := parse(file, text)
 	if err != nil {
 		return nil, err
@@ -151,11 +150,11 @@ func userPresets(file, text string, counts []string) ([]string, error) {
 			return own, nil
 		}
 	}
-	return slices.Clone(counts), nil
+	return slices.Clone(current), nil
 }
 
-// setPresets writes the list into the text of a file and checks that nothing
-// else in it changed.
+// setPresets writes the list into the text of a file and checks that nothing else in it
+// changed.
 func setPresets(file, text string, use []string) (string, error) {
 	edited := writePresets(text, use)
 	before, err := parse(file, text)
@@ -164,7 +163,11 @@ func setPresets(file, text string, use []string) (string, error) {
 	}
 	after, err := parse(file, edited)
 	if err != nil || !reflect.DeepEqual(others(before), others(after)) {
-		return "", fmt.Errorf("%s: the list presets.use cannot be changed by itself; write it there: use = %s", file, quotedList(use))
+		return "", fmt.Errorf(
+			"%s: the list presets.use cannot be changed by itself; write it there: use = %s",
+			file,
+			quotedList(use),
+		)
 	}
 	if got, err := userPresets(file, edited, nil); err != nil || !slices.Equal(got, use) {
 		return "", fmt.Errorf("%s: the list presets.use cannot be written; write it there: use = %s", file, quotedList(use))
@@ -190,8 +193,8 @@ func quotedList(use []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// writePresets changes as little of the text as it can: elements of a list that
-// is there are added at its end or cut out, so that its comments stay.
+// writePresets changes as little of the text as possible. It appends elements to an existing
+// list or cuts them out, so that comments stay.
 func writePresets(text string, use []string) string {
 	l := newLocator(text)
 	l.document()
@@ -220,7 +223,7 @@ func writePresets(text string, use []string) string {
 	return text + "[presets]\nuse = " + quotedList(use) + "\n"
 }
 
-// endOfLine is the offset behind a line, which counts from 1.
+// endOfLine returns the offset after a line, which counts from 1.
 func endOfLine(text string, line int) int {
 	at := 0
 	for range line {
@@ -262,7 +265,7 @@ func changeList(text string, list span, use []string) string {
 	return text
 }
 
-// listItems are the elements of presets.use and where they stand.
+// listItems returns the elements of presets.use and their positions.
 func listItems(text string) (values []string, spans []span) {
 	values, _ = userPresets("", text, nil)
 	l := newLocator(text)
@@ -273,7 +276,7 @@ func listItems(text string) (values []string, spans []span) {
 	return values, spans
 }
 
-// allowed says whether the operator's list lets all of use be on.
+// allowed returns an error if the operator's list does not permit all of use.
 func allowed(paths Paths, file, text string, use []string) error {
 	l := newLayers()
 	if doc, err := readLayer(paths.Operator); err != nil {
@@ -292,13 +295,17 @@ func allowed(paths Paths, file, text string, use []string) error {
 	}
 	for _, u := range use {
 		if !slices.Contains(cfg.Presets.Use, u) {
-			return fmt.Errorf("preset %q: the operator's presets.use in %s does not have it, so it cannot be switched on", u, paths.Operator)
+			return fmt.Errorf(
+				"preset %q: the operator's presets.use in %s does not have it, so it cannot be switched on",
+				u,
+				paths.Operator,
+			)
 		}
 	}
 	return nil
 }
 
-// writeBack replaces the file, whole or not at all, and keeps its mode.
+// writeBack replaces the file atomically and keeps its mode.
 func writeBack(file, text string) error {
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(file); err == nil {

@@ -9,12 +9,12 @@ import (
 	"sandboxd/shell"
 )
 
-// ForProject is the configuration for sessions of the project at root, an
-// absolute and real path: what the project's own file tightens is added, and
-// what depends on the root is filled in. c is not changed.
+// ForProject returns the configuration for sessions of the project at root, an absolute and
+// real path. It adds the restrictions of the project's own file, and fills in the values that
+// depend on root. It does not change c.
 //
-// The error is about a project file that could not be understood; the project
-// must not be used before a person mended or removed it.
+// It returns an error if the project file is invalid. The caller must not use the project
+// before a person fixes or removes the file.
 func (c *Config) ForProject(root string) (*Config, []Warning, error) {
 	text, err := ReadProject(root)
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *Config) ForProject(root string) (*Config, []Warning, error) {
 	return c.WithProject(root, text)
 }
 
-// ProjectText is what a project's file holds; nil where there is none.
+// ProjectText is the content of a project's file; nil if there is none.
 type ProjectText *string
 
 // ReadProject reads the file of the project at root, an absolute and real path.
@@ -41,8 +41,8 @@ func ReadProject(root string) (ProjectText, error) {
 	return &text, nil
 }
 
-// WithProject is ForProject for a text that was read already. It looks at
-// nothing else: the outcome depends on c, root and the text alone.
+// WithProject is ForProject for a text that was read already. The result depends on c, root and
+// the text alone.
 func (c *Config) WithProject(root string, text ProjectText) (*Config, []Warning, error) {
 	file := filepath.Join(root, ProjectFile)
 	l := c.layers.clone()
@@ -65,7 +65,7 @@ func (c *Config) WithProject(root string, text ProjectText) (*Config, []Warning,
 	if err != nil {
 		return nil, nil, projectError(err)
 	}
-	warnings = append(warnings, cfg.withoutSandbox(&Config{Shell: project.Shell, layers: project.layers})...)
+	warnings = append(warnings, cfg.unknownSandboxes(&Config{Shell: project.Shell, layers: project.layers})...)
 	cfg.Profiles, cfg.Project = c.Profiles, project
 	cfg.Shell.Paths = cfg.roots(root)
 	cfg.shellPlaces(Session{Project: root})
@@ -77,9 +77,8 @@ func projectError(err error) error {
 	return fmt.Errorf("%w\nnothing of this project runs until its file is mended or removed", err)
 }
 
-// fatal collects what keeps a project's file from being followed: an attempt
-// to switch approvals off, and values that cannot be understood of keys that
-// it may hold.
+// fatal returns the problems that make a project's file invalid: an attempt to disable
+// approvals, and invalid values of keys that it may have.
 func fatal(doc *parsed) error {
 	var errs []error
 	for _, p := range doc.denied {
@@ -93,8 +92,8 @@ func fatal(doc *parsed) error {
 	return errors.Join(errs...)
 }
 
-// projectMayHold reports whether a path is, is below, or is above a key that a
-// project's file may hold.
+// projectMayHold reports whether a path is, is below, or is above a key that a project's file
+// may have.
 func projectMayHold(path []string) bool {
 	p := pattern(path)
 	for _, k := range keys {
@@ -105,12 +104,12 @@ func projectMayHold(path []string) bool {
 	return false
 }
 
-// addProject merges what tightens and reports the rest.
+// addProject merges the restrictions of the file and reports the rest.
 func (l *layers) addProject(file string, doc *parsed) (ProjectRules, error) {
 	yes, no := true, false
 	rules := ProjectRules{
 		File: file,
-		// What the project does not name, it leaves to the other judgement.
+		// A call that the project does not name is left to the other judgement.
 		Shell: shell.Config{Default: shell.Default{Allowed: &yes, Approval: &no}, Network: "full"},
 		Tools: Tools{Unknown: "allow"},
 	}
@@ -155,7 +154,11 @@ func (l *layers) addProject(file string, doc *parsed) (ProjectRules, error) {
 
 func (l *layers) projectSandbox(s setting) {
 	if _, ok := l.entries[sandboxKey(s.path[2], "root")]; !ok {
-		l.warn(s.origin, "files.paths.%s: a project's file cannot add sandboxes; use files.read_only or files.hidden: ignored", s.path[2])
+		l.warn(
+			s.origin,
+			"files.paths.%s: a project's file cannot add sandboxes; use files.read_only or files.hidden: ignored",
+			s.path[2],
+		)
 		return
 	}
 	l.narrowSandbox(s.path[2], []setting{s}, "the")
@@ -185,8 +188,8 @@ func (l *layers) projectGrant(s setting) {
 	l.put(l.within(s, bound, whose))
 }
 
-// projectRules keeps the rules that ask or deny, without what they could
-// widen or say to the person who is asked.
+// projectRules keeps the rules that ask or deny. It removes the parts that could widen access
+// or influence the person who answers.
 func (l *layers) projectRules(own *layers, s setting, asks func(map[string]any) bool) {
 	kept, items := []any{}, []Origin{}
 	for i, item := range asList(s.value) {
@@ -220,7 +223,7 @@ func askingToolRule(rule map[string]any) bool {
 	return rule["decision"] == "ask" || rule["decision"] == "deny"
 }
 
-// roots are the sandboxes of [files.paths] as absolute folders.
+// roots returns the sandboxes of [files.paths] as absolute folders.
 func (c *Config) roots(project string) map[string]string {
 	out := make(map[string]string, len(c.Files.Paths))
 	for name, s := range c.Files.Paths {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxFile        = 1 << 20   // of the operator's and the user's layers
-	maxProjectFile = 256 << 10 // of a project's
+	maxFile        = 1 << 20   // bytes of the operator's and the user's layers
+	maxProjectFile = 256 << 10 // bytes of a project's file
 )
 
-// readTrusted reads a file that decides: a regular file of root's or of the
-// user's own, that nobody else can write, in a folder of which the same holds.
-// A file that does not exist is "", false, nil; a link to nothing is an error.
+// readTrusted reads a trusted file: a regular file of root or of the user, not writable by
+// others, in a folder of the same kind. A file that does not exist yields "", false, nil; a
+// dangling link is an error.
 func readTrusted(path string) (text string, found bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,8 +49,8 @@ func readTrusted(path string) (text string, found bool, err error) {
 	return text, err == nil, err
 }
 
-// dangles is an error where path is a link to nothing: whoever made it wanted
-// something to be in force.
+// dangles returns an error if path is a dangling link: its creator expected a configuration to
+// be in force.
 func dangles(path string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
@@ -59,9 +59,9 @@ func dangles(path string) error {
 	return fmt.Errorf("a link to %q, which is not there; mend the link, or remove it", to)
 }
 
-// trusted reports whether somebody other than root and the user could write
-// the file or folder. In a folder with the sticky bit others cannot replace
-// what is not theirs (chmod(1), "restricted deletion flag").
+// trusted returns an error if a user other than root and the current one can write the file or
+// folder. In a folder with the sticky bit, others cannot replace files that they do not own
+// (chmod(1), "restricted deletion flag").
 func trusted(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -91,7 +91,7 @@ func readText(f io.Reader, limit int64) (string, error) {
 	return string(data), nil
 }
 
-// pathless takes the path out of an error that is shown behind it anyway.
+// pathless removes the path from an error whose message follows the path anyway.
 func pathless(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -100,11 +100,11 @@ func pathless(err error) error {
 	return err
 }
 
-// readProject reads the file of a project that nobody vouches for. Symbolic
-// links are followed only inside the project (os.Root), and nothing but a
-// regular file is opened for long. A project without the file is "", false, nil.
+// readProject reads the untrusted file of a project. It follows symbolic links only inside the
+// project (os.Root), and reads only a regular file. A project without the file yields "",
+// false, nil.
 func readProject(dir string) (text string, found bool, err error) {
-	// Most have none.
+	// Most projects have none.
 	if _, err := os.Lstat(filepath.Join(dir, ProjectFile)); errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return "", false, nil

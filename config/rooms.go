@@ -7,14 +7,14 @@ import (
 	"sandboxd/shell"
 )
 
-// Config is the configuration as it counts: every layer merged.
+// Config is the merged configuration.
 type Config struct {
 	Daemon   Daemon          `toml:"daemon"`
 	Approval approval.Config `toml:"approval"`
 	Tools    Tools           `toml:"tools"`
 	Files    files.Config    `toml:"files"`
-	// Shell is [shell] with [permissions] and [presets] filled in; of its
-	// Paths only ForProject can know the absolute roots.
+	// Shell is [shell] with [permissions] and [presets] filled in. ForProject sets the absolute
+	// roots of its Paths.
 	Shell       shell.Config      `toml:"shell"`
 	Permissions shell.Permissions `toml:"permissions"`
 	Sandbox     Sandbox           `toml:"sandbox"`
@@ -24,11 +24,11 @@ type Config struct {
 	Presets     Presets           `toml:"presets"`
 	Gateway     Gateway           `toml:"gateway"`
 
-	// Profiles are the operator's profiles, by file name; all bind.
+	// Profiles are the operator's profiles, by file name; all of them apply.
 	Profiles []Profile `toml:"-"`
-	// Project holds the rules of the project's file, which only tighten:
-	// every call is judged by them too, and the stricter answer counts. The
-	// lists that only forbid are in the sections above already.
+	// Project holds the rules of the project's file. They only restrict: every call is judged by
+	// them too, and the stricter result applies. The sections above already include the restrict
+	// lists of the project.
 	Project ProjectRules `toml:"-"`
 
 	layers layers
@@ -41,11 +41,10 @@ type Profile struct {
 	Document *document.Document
 }
 
-// ProjectRules are the rules of a project's file. Each asks or denies; what
-// none of them names is allowed here, so that the other judgement counts.
+// ProjectRules are the rules of a project's file. Each asks or denies. They allow a call that
+// none of them names, so that the other judgement decides.
 type ProjectRules struct {
-	// File is the project's file; empty when there is none, and then nothing
-	// needs to be judged twice.
+	// File is the project's file. If it is empty, there are no such rules.
 	File  string
 	Shell shell.Config
 	Tools Tools

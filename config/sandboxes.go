@@ -7,10 +7,10 @@ import (
 	"sandboxd/files"
 )
 
-// The named sandboxes of [files.paths] are merged as a whole: what one of them
-// permits depends on its root, its mode and its suffixes together.
+// The named sandboxes of [files.paths] are merged as a whole, because root, mode and suffixes
+// together determine the access.
 
-// dropDefaultSandbox takes the built-in sandbox away when a file names its own.
+// dropDefaultSandbox removes the built-in sandbox if a file names its own.
 func (l *layers) dropDefaultSandbox(doc *parsed) {
 	for _, s := range doc.settings {
 		if !isSandbox(s.path) {
@@ -34,8 +34,7 @@ func (l *layers) operatorNamesSandboxes() bool {
 	return false
 }
 
-// named collects the settings of a file by the sandbox's name, in the order of
-// the file.
+// named groups the settings of a file by the name of their sandbox, in the order of the file.
 func named(doc *parsed) (names []string, byName map[string][]setting) {
 	byName = map[string][]setting{}
 	for _, s := range doc.settings {
@@ -50,8 +49,8 @@ func named(doc *parsed) (names []string, byName map[string][]setting) {
 	return names, byName
 }
 
-// userSandboxes adds the user's sandboxes. Where the operator names sandboxes,
-// the user's must lie within them and permit no more.
+// userSandboxes adds the user's sandboxes. If the operator names sandboxes, the user's must be
+// within them and permit no more.
 func (l *layers) userSandboxes(doc *parsed) {
 	bounded := l.operatorNamesSandboxes()
 	names, byName := named(doc)
@@ -74,8 +73,8 @@ func (l *layers) userSandboxes(doc *parsed) {
 	}
 }
 
-// ofOperator names the operator's list that has a name on the way to the root of a new
-// sandbox, or of one moved: names hold below a root only, so that a root inside would take it out.
+// ofOperator returns the operator's list with a name that matches part of the root of a new or
+// moved sandbox. Names apply only below a root, so such a root would escape the list.
 func (l *layers) ofOperator(settings []setting) (at Origin, list string) {
 	for _, s := range settings {
 		root, ok := s.value.(string)
@@ -91,10 +90,10 @@ func (l *layers) ofOperator(settings []setting) (at Origin, list string) {
 	return Origin{}, ""
 }
 
-// guarded are the lists of names that hold below the roots of sandboxes.
+// guarded are the lists of names that apply below the roots of sandboxes.
 var guarded = []string{"files.hidden", "files.read_only", "files.protected"}
 
-// matchesRoot reports whether a name of a list stands on the way to a root, or for it.
+// matchesRoot reports whether a name of a list matches a root or one of its parents.
 func matchesRoot(list any, root string) bool {
 	var patterns []string
 	for _, item := range asList(list) {
@@ -104,13 +103,13 @@ func matchesRoot(list any, root string) bool {
 	}
 	names, err := files.NewNames(patterns)
 	if err != nil {
-		return true // the section's own check names the mistake
+		return true // the section's own validation reports the error
 	}
 	_, found := names.Match(strings.TrimPrefix(filepath.Clean(root), "/"))
 	return found
 }
 
-// narrowSandbox takes over what makes an existing sandbox permit less.
+// narrowSandbox merges the settings that restrict an existing sandbox.
 func (l *layers) narrowSandbox(name string, settings []setting, whose string) {
 	for _, s := range settings {
 		field := s.path[3]
@@ -182,7 +181,12 @@ func (l *layers) newSandbox(name string, settings []setting) {
 			own[field] = l.inherited(outer, name, field)
 		}
 		if own[field].value == false && value(field) == nil && field == "write_approval" {
-			l.warn(own[field].origin, "files.paths.%s: the operator's sandbox %q around it does not switch the question off: ignored", name, outer)
+			l.warn(
+				own[field].origin,
+				"files.paths.%s: the operator's sandbox %q around it does not switch the question off: ignored",
+				name,
+				outer,
+			)
 			delete(own, field)
 		}
 	}
@@ -203,7 +207,7 @@ func (l *layers) newSandbox(name string, settings []setting) {
 	}
 }
 
-// inherited is a field of the sandbox around, under the new sandbox's name.
+// inherited returns a field of the outer sandbox, under the new sandbox's name.
 func (l *layers) inherited(outer, name, field string) setting {
 	e := l.entries[sandboxKey(outer, field)]
 	return setting{
@@ -212,7 +216,7 @@ func (l *layers) inherited(outer, name, field string) setting {
 	}
 }
 
-// enclosing is the operator's sandbox with the longest root around a root.
+// enclosing returns the operator's sandbox with the longest root that contains root.
 func (l *layers) enclosing(root string) (string, bool) {
 	best, bestRoot := "", ""
 	for _, s := range l.operator {

@@ -9,14 +9,14 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// merge is how a key of a lower layer combines with the layers above.
+// merge is the rule for combining a key of a lower layer with the layers above.
 type merge uint8
 
 const (
-	replace  merge = iota // the lower layer's value counts
-	narrow                // so too, but not wider than the operator's
+	replace  merge = iota // the lower layer's value applies
+	narrow                // the same, but not wider than the operator's
 	grant                 // a list or table that permits: not more than the operator's
-	restrict              // a list that forbids: all layers' entries
+	restrict              // a list that forbids: the entries of all layers
 	rules                 // an ordered list: operator's, user's, built-in ones
 )
 
@@ -26,16 +26,15 @@ func (m merge) String() string { return mergeNames[m] }
 
 // key is one setting of the configuration.
 type key struct {
-	name  string // "files.paths.*.root"; "*" stands for a name that the file chooses
+	name  string // "files.paths.*.root"; "*" is a name that the file chooses
 	merge merge
-	// within reports whether a value is not wider than a bound, both as
-	// decoded from TOML; for narrow keys the values, for grant keys one entry
-	// and the bound's list.
+	// within reports whether a value is not wider than a bound, both as decoded from TOML. For a
+	// narrow key it compares the values; for a grant key one entry and the bound's list.
 	within func(value, bound any) bool
-	// words are the values that a text may have, from the widest to the
-	// narrowest; they stand for within.
+	// words are the permitted values of a text, from the widest to the narrowest. They replace
+	// within.
 	words []string
-	// project: a project's file may hold it, as far as it narrows.
+	// project is true if a project's file may have the key, with a narrower value.
 	project bool
 	doc     string
 }
@@ -45,7 +44,7 @@ type node struct {
 	leaf     bool
 	typ      reflect.Type
 	children map[string]*node // by name; "*" for a table with free names
-	list     *node            // shape of one element, for a list of tables
+	list     *node            // shape of one element of a list of tables
 }
 
 var (
@@ -53,7 +52,7 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// shape is the configuration's form, read off the structs' tags.
+// shape is the structure of the configuration, derived from the tags of the structs.
 var shape = shapeOf(reflect.TypeFor[Config]())
 
 func shapeOf(t reflect.Type) *node {
@@ -95,8 +94,8 @@ func (n *node) addFields(t reflect.Type) {
 	}
 }
 
-// child finds the shape below n for a name as it stands in a file; exact, where
-// the library that decodes would fold case.
+// child returns the shape below n for a name in a file. It compares exactly; the decoder would
+// ignore case.
 func (n *node) child(name string) (*node, bool) {
 	if c, ok := n.children[name]; ok && name != "*" {
 		return c, true
@@ -105,7 +104,7 @@ func (n *node) child(name string) (*node, bool) {
 	return c, ok
 }
 
-// names are the keys that n knows, sorted.
+// names returns the keys of n, sorted.
 func (n *node) names() []string {
 	var out []string
 	for name := range n.children {
@@ -117,14 +116,14 @@ func (n *node) names() []string {
 	return out
 }
 
-// keyByName finds a key by its path in a file; the last but one part of a
-// table with free names is any name.
+// keyByName finds a key by its path in a file. In a table with free names, the last part but
+// one is any name.
 func keyByName(path []string) (key, bool) {
 	k, ok := keyIndex[pattern(path)]
 	return k, ok
 }
 
-// pattern is the path with free names replaced by "*".
+// pattern returns the path with free names replaced by "*".
 func pattern(path []string) string {
 	n := shape
 	parts := make([]string, len(path))

@@ -12,8 +12,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Show writes the configuration as it counts, as one TOML file with the origin
-// of every value behind it. What it writes is a valid layer that says the same.
+// Show writes the merged configuration as one TOML file, with the origin of every value as a
+// comment. The output is a valid layer with the same values.
 func (c *Config) Show(w io.Writer) error {
 	var b bytes.Buffer
 	for _, s := range c.sections() {
@@ -73,8 +73,8 @@ func tableOf(e *entry) string {
 	return toml.Key(e.path[:len(e.path)-1]).String()
 }
 
-// tableOrder is the place of the first key of an entry's table; a table within
-// a section comes after the section's own keys.
+// tableOrder returns the index of the first key of an entry's table. A table within a section
+// comes after the section's own keys.
 func tableOrder(e *entry, order map[string]int) int {
 	table := e.key.name[:strings.LastIndexByte(e.key.name, '.')]
 	section, _, nested := strings.Cut(table, ".")
@@ -95,7 +95,7 @@ func tableOrder(e *entry, order map[string]int) int {
 	return last*1000 + 999
 }
 
-// writeEntry writes everything but lists of tables.
+// writeEntry writes every value except lists of tables.
 func writeEntry(b *bytes.Buffer, e *entry) {
 	name := toml.Key(e.path[len(e.path)-1:]).String()
 	list := asList(e.value)
@@ -109,7 +109,7 @@ func writeEntry(b *bytes.Buffer, e *entry) {
 	fmt.Fprintf(b, "%s = %s # %s\n", name, inline(e.value), entryOrigin(e))
 }
 
-// writeList writes a long list, a few elements of one origin to a line.
+// writeList writes a long list, with several elements of the same origin per line.
 func writeList(b *bytes.Buffer, name string, e *entry, list []any) {
 	fmt.Fprintf(b, "%s = [\n", name)
 	for i := 0; i < len(list); {
@@ -136,7 +136,8 @@ func writeTables(b *bytes.Buffer, e *entry) {
 	}
 }
 
-// prefixRemark says of the pattern of a rule for commands whether further words may follow.
+// prefixRemark returns a comment for the pattern of a shell rule: whether further words may
+// follow.
 func prefixRemark(e *entry, name string, rule map[string]any) string {
 	switch {
 	case e.key.name != "shell.rules" || name != "pattern":
@@ -202,8 +203,8 @@ func inline(v any) string {
 	return strings.TrimSpace(strings.TrimPrefix(b.String(), "v = "))
 }
 
-// Digest is over what counts, not over where it comes from: two configurations
-// that say the same have the same.
+// Digest returns a hash of the values without their origins: two configurations with the same
+// values have the same digest.
 func (c *Config) Digest() string {
 	h := sha256.New()
 	for _, name := range sortedKeys(c.layers.entries) {

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// errApproveAll is what every way to switch approval off from a file gets
-// (R-AP-18).
-var errApproveAll = errors.New("approvals cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode approve-all` for one session")
+// errApproveAll is the error for every attempt to disable approval from a file (R-AP-18).
+var errApproveAll = errors.New(
+	"approvals cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode approve-all` for one session",
+)
 
-// renamed maps options of the source specifications to ours, by last part.
+// renamed maps options of the source specifications to keys, by last part.
 var renamed = map[string]string{
 	"approval_timeout":           "approval.timeout",
 	"auto_approve_safe_commands": "shell.auto_safe",
@@ -30,19 +31,18 @@ var renamed = map[string]string{
 	"os_profile":             "a file in /etc/sandboxd/profile.d",
 }
 
-// renamedWhole maps keys of the source specifications to ours where the last part
-// alone means something else here.
+// renamedWhole maps whole keys of the source specifications to keys, if the last part alone has
+// another meaning here.
 var renamedWhole = map[string]string{
 	"sandbox.paths": "[files.paths.NAME]",
 }
 
-// neverKeys are no keys of ours in any section, though a section's struct may
-// have a field to refuse them by.
+// neverKeys are not keys of any section, even if a section's struct has a field to refuse them.
 var neverKeys = map[string]bool{
 	"enabled": true, "yolo": true, "yolo_mode": true, "approve_all": true, "approve-all": true, "auto_approve_all": true,
 }
 
-// switchesOff reports whether a key, or its value, would let everything run.
+// switchesOff reports whether a key or its value would let everything run.
 func switchesOff(path []string, value any) bool {
 	name := strings.ToLower(path[len(path)-1])
 	switch {
@@ -60,8 +60,8 @@ func switchesOff(path []string, value any) bool {
 	return false
 }
 
-// unknownKey explains a key that nothing knows: what it is called here, or
-// which known one is spelled nearly so.
+// unknownKey returns the error for an unknown key, with its name here or the most similar known
+// key.
 func unknownKey(n *node, path []string, value any) error {
 	full := strings.Join(path, ".")
 	name := path[len(path)-1]
@@ -80,7 +80,7 @@ func unknownKey(n *node, path []string, value any) error {
 	if near, ok := nearest(name, n.names()); ok {
 		return fmt.Errorf("unknown key %q; did you mean %q?", full, near)
 	}
-	if others := elsewhere(name); len(others) > 0 {
+	if others := namesakes(name); len(others) > 0 {
 		return fmt.Errorf("unknown key %q; did you mean %s?", full, strings.Join(others, " or "))
 	}
 	if known := n.names(); len(known) > 0 {
@@ -89,10 +89,10 @@ func unknownKey(n *node, path []string, value any) error {
 	return fmt.Errorf("unknown key %q", full)
 }
 
-// elsewhere are keys that are called so in another section, or that are all that
-// the section of that name has. The same word may mean another thing there, so each
-// is told with what it is.
-func elsewhere(name string) (out []string) {
+// namesakes returns the keys of the same name in other sections, or the only key of the section
+// of that name, each with its description. The description is needed because the same word may
+// have another meaning there.
+func namesakes(name string) (out []string) {
 	var section []key
 	for _, k := range keys {
 		first, _, _ := strings.Cut(k.name, ".")
@@ -116,8 +116,8 @@ func elsewhere(name string) (out []string) {
 
 func told(k key) string { return k.name + " (" + k.doc + ")" }
 
-// nearest is the known name with the fewest edits, if they are few enough for
-// a slip.
+// nearest returns the known name with the fewest edits. It returns false if there are too many
+// for a typing error.
 func nearest(name string, known []string) (string, bool) {
 	type candidate struct {
 		name  string
@@ -134,8 +134,8 @@ func nearest(name string, known []string) (string, bool) {
 	return all[0].name, true
 }
 
-// distance counts insertions, deletions, replacements and swaps of neighbours
-// (optimal string alignment).
+// distance counts insertions, deletions, replacements and swaps of neighbours (optimal string
+// alignment).
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

@@ -19,12 +19,13 @@ import (
 	"sandboxd/shell/presets"
 )
 
-// validate lets every section judge its values. Each error names the key.
+// validate calls the validation of every section. Each error names the key.
 func (c *Config) validate() error {
 	var errs []error
 	for _, check := range []func() error{
 		c.Daemon.validate, c.Approval.Validate, c.Tools.validate, c.Files.Validate, c.Shell.Validate,
-		c.permissions, c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate, c.Presets.validate, c.Gateway.validate,
+		c.permissions, c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate,
+		c.Presets.validate, c.Gateway.validate,
 	} {
 		if err := check(); err != nil {
 			errs = append(errs, err)
@@ -33,8 +34,8 @@ func (c *Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// permissions judges [permissions] as the tools that they are for will: what one of
-// them can't take would otherwise be an error of every call.
+// permissions validates [permissions] with the validation of the tools that use them. Otherwise
+// an invalid entry would be an error of every call.
 func (c *Config) permissions() error {
 	if err := (shell.Config{Permissions: c.Permissions}).Validate(); err != nil {
 		return err
@@ -47,7 +48,7 @@ func (c *Config) permissions() error {
 	return nil
 }
 
-// whenNames wants a name for every parameter that a rule is bound to.
+// whenNames returns an error if a condition has no parameter name.
 func whenNames(when map[string]string) error {
 	if _, ok := when[""]; ok {
 		return errors.New("when names a parameter without a name")
@@ -100,7 +101,7 @@ func (t Tools) validate() error {
 	return nil
 }
 
-// Least limits with which a dynamically linked program starts.
+// Minimum limits with which a dynamically linked program starts.
 const (
 	minMemory    = 8 << 20
 	minOpenFiles = 8
@@ -217,12 +218,11 @@ func (n Network) validate() error {
 	return nil
 }
 
-// maxHostPorts keeps the sockets between inside and outside within what can be
-// handed over at once.
+// maxHostPorts is the maximum number of sockets between inside and outside that can be passed
+// at once.
 const maxHostPorts = 32
 
-// parseHostPort reads a host as the network knows it: names of other scripts
-// become their ASCII form.
+// parseHostPort parses a host. It converts internationalised names to their ASCII form.
 func parseHostPort(s string) (profile.HostPort, error) {
 	host, port := s, ""
 	if i := strings.LastIndexByte(s, ':'); i >= 0 && (!strings.Contains(s[:i], ":") || strings.HasSuffix(s[:i], "]")) {
@@ -247,7 +247,7 @@ func (p Presets) validate() error {
 	return nil
 }
 
-// presetsWithHosts are what network.presets can name. A preset need not have both
+// presetsWithHosts returns the valid names of network.presets. A preset need not have both
 // commands and hosts.
 func presetsWithHosts() (names []string) {
 	for _, p := range document.Presets() {
@@ -258,7 +258,7 @@ func presetsWithHosts() (names []string) {
 	return names
 }
 
-// oneOfPresets wants a name of a list, and suggests only what that list has.
+// oneOfPresets returns an error if name is not in known, with a suggestion from known.
 func oneOfPresets(name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
@@ -268,9 +268,17 @@ func oneOfPresets(name string, known []string) error {
 	}
 	switch {
 	case slices.Contains(presets.Names(), name):
-		return fmt.Errorf("preset %q has commands and no hosts: it goes into presets.use alone; with hosts there are %s", name, strings.Join(known, ", "))
+		return fmt.Errorf(
+			"preset %q has commands and no hosts: it goes into presets.use alone; with hosts there are %s",
+			name,
+			strings.Join(known, ", "),
+		)
 	case slices.Contains(presetsWithHosts(), name):
-		return fmt.Errorf("preset %q has hosts and no commands: it goes into network.presets alone; with commands there are %s", name, strings.Join(known, ", "))
+		return fmt.Errorf(
+			"preset %q has hosts and no commands: it goes into network.presets alone; with commands there are %s",
+			name,
+			strings.Join(known, ", "),
+		)
 	}
 	return fmt.Errorf("preset %q: there is none of that name; known are %s", name, strings.Join(known, ", "))
 }
@@ -280,7 +288,9 @@ func (a Audit) validate() error {
 		return fmt.Errorf("%d is negative", a.Keep)
 	}
 	if a.Keep == 1 {
-		return errors.New("keep = 1 is too few: the file before the newest one is what a changed one is found by; 2 is the least, 0 keeps all")
+		return errors.New(
+			"keep = 1 is too few: the file before the newest one is what a changed one is found by; 2 is the least, 0 keeps all",
+		)
 	}
 	return nil
 }

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// Duration is a time span, written as "90s", "10m" or "1h30m". 0 means what
-// the field's comment says it means, mostly "no limit".
+// Duration is a time span, written as "90s", "10m" or "1h30m". 0 usually means no limit; see
+// the field's comment.
 type Duration time.Duration
 
-// UnmarshalText reads Go's notation; a bare number is refused because it does
-// not say its unit.
+// UnmarshalText parses Go's notation. It refuses a bare number because its unit is unclear.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
@@ -27,7 +26,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes the notation that UnmarshalText reads.
+// MarshalText returns the notation of UnmarshalText.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d Duration) String() string {
@@ -41,8 +40,8 @@ func (d Duration) String() string {
 	return s
 }
 
-// Size is a number of bytes, written as a number or as "512MiB", "10MB", "1GiB".
-// 0 means no limit.
+// Size is a number of bytes, written as a number or as "512MiB", "10MB", "1GiB". 0 means no
+// limit.
 type Size int64
 
 var sizeUnits = []struct {
@@ -54,7 +53,7 @@ var sizeUnits = []struct {
 	{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1},
 }
 
-// UnmarshalTOML reads a number of bytes or a text with a unit.
+// UnmarshalTOML parses a number of bytes or a text with a unit.
 func (s *Size) UnmarshalTOML(v any) error {
 	switch v := v.(type) {
 	case int64:
@@ -86,7 +85,7 @@ func parseSize(text string) (Size, error) {
 	return Size(n * factor), nil
 }
 
-// MarshalText writes the largest binary unit that divides the size.
+// MarshalText returns the size in the largest binary unit that divides it.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func (s Size) String() string {
@@ -98,17 +97,17 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// Require says which protections the operating system's sandbox must give for
-// a command to run. The zero value requires none.
+// Require lists the protections that the OS sandbox must provide for a command to run. The zero
+// value requires none.
 type Require struct {
-	// All: every protection.
+	// All is true if every protection is required.
 	All bool
-	// Protections are the ones that are required where not all are, by the
-	// names that `sbx doctor` prints.
+	// Protections are the required protections if All is false, by the names that `sbx doctor`
+	// prints.
 	Protections []string
 }
 
-// UnmarshalTOML reads true, false, or a list of protections.
+// UnmarshalTOML parses true, false, or a list of protections.
 func (r *Require) UnmarshalTOML(v any) error {
 	switch v := v.(type) {
 	case bool:
@@ -129,7 +128,7 @@ func (r *Require) UnmarshalTOML(v any) error {
 	return fmt.Errorf("true, false or a list of protections, not %s", typeName(v))
 }
 
-// MarshalTOML writes what UnmarshalTOML reads.
+// MarshalTOML returns the notation of UnmarshalTOML.
 func (r Require) MarshalTOML() ([]byte, error) {
 	if len(r.Protections) == 0 {
 		return strconv.AppendBool(nil, r.All), nil
@@ -154,7 +153,7 @@ func (r Require) Requires(protection string) bool {
 	return false
 }
 
-// typeName is what a person calls the TOML type of a decoded value.
+// typeName returns the name of the TOML type of a decoded value, for errors.
 func typeName(v any) string {
 	switch v.(type) {
 	case bool:

@@ -148,14 +148,11 @@ func (j *judging) operands(c *analysis.Call) []operand {
 		if key, value, ok := strings.Cut(t, "="); ok && !strings.ContainsAny(key, "/.") && looksLikePath(value) {
 			t = value
 		}
-		out = append(
-			out,
-			operand{
-				text: t,
-				glob: a.Kind == analysis.Glob,
-				path: looksLikePath(t) && a.Kind != analysis.Unknown || strings.HasPrefix(t, "/"),
-			},
-		)
+		out = append(out, operand{
+			text: t,
+			glob: a.Kind == analysis.Glob,
+			path: looksLikePath(t) && a.Kind != analysis.Unknown || strings.HasPrefix(t, "/"),
+		})
 	}
 	return out
 }
