@@ -210,12 +210,20 @@ func (g *planner) changes() []string {
 			appended("n/.git/config"),
 		`mkdir -p w; echo "gitdir: $PWD/.git" > w/.git; cp -r scripts watch w/; ` + "cat >> w/watch <<'END'\n" +
 			g.pwn + "\nEND", "git config core.fsmonitor '" + g.pwn + ";false'", "git submodule update --init",
+		g.rebase(g.pick(".git", ".git/worktrees/wt", "inner/.git", ".git/modules/mod", "bare.git")),
 	}
 	var some []string
 	for range 2 + g.r.IntN(6) {
 		some = append(some, all[g.r.IntN(len(all))])
 	}
 	return some
+}
+
+// rebase leaves a rebase that has begun in a git directory; continued, it executes the program.
+func (g *planner) rebase(git string) string {
+	todo := g.put(git+"/rebase-merge/git-rebase-todo", g.pick("exec ", "x ", " x\t")+g.pwn)
+	return todo + fmt.Sprintf("cd %s/rebase-merge; echo refs/heads/t > head-name; touch interactive; "+
+		"for f in onto orig-head; do git --git-dir .. rev-parse HEAD > $f; done", git)
 }
 
 // noise is something that a run does besides.

@@ -22,6 +22,8 @@
 //     the earlier one comes back.
 //   - In a new one, hooks that are no samples and settings that are not known to be harmless are
 //     taken out; it stays a working repository.
+//   - An operation that has begun (git rebase, am, cherry-pick, revert) can be continued without the
+//     lines, strategies and options of a run's that would execute something.
 //   - A .git file leads where it led, and so do the files commondir and gitdir of a linked work
 //     tree. A new one leads to a repository of the trees, or to one that was used before.
 //   - Files of the trees that git's configuration names (includes, core.hooksPath, words of a

@@ -11,7 +11,8 @@ import (
 // gone restores what was removed where nothing held it. Whole folders may go:
 // with a package goes what is in it.
 func (c *check) gone(at string, was entry) {
-	if _, named := c.was.named[at]; named || c.replaced(at, was) {
+	_, named := c.was.named[at]
+	if _, part := c.repository(at); named || unfinished(part) || c.replaced(at, was) {
 		return // git runs nothing that is gone
 	}
 	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) ||

@@ -26,6 +26,9 @@ func (c *check) look(at string, e entry) {
 		return
 	case c.granted(at):
 		return
+	case unfinished(part):
+		c.progress(at, part, was, had, e)
+		return
 	case part == "commondir", part == "gitdir":
 		c.layout(at, repo, part, was, had, e)
 		return
@@ -128,7 +131,7 @@ func (c *check) repository(at string) (repo, part string) {
 			continue
 		}
 		part = strings.ToLower(strings.TrimPrefix(at, dir+"/"))
-		if within(part, "hooks") || gitItem(part) || part == "info/attributes" {
+		if within(part, "hooks") || unfinished(part) || gitItem(part) || part == "info/attributes" {
 			return dir, part
 		}
 		return "", ""

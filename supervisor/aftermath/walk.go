@@ -307,7 +307,9 @@ func repository(at string, entries []os.DirEntry) bool {
 
 // gitItem reports whether a name in a repository can name programs, is one, or leads to another repository.
 func gitItem(name string) bool {
-	return slices.Contains([]string{"hooks", "config", "config.worktree", "commondir", "gitdir"}, strings.ToLower(name))
+	name = strings.ToLower(name)
+	return slices.Contains([]string{"hooks", "config", "config.worktree", "commondir", "gitdir"}, name) ||
+		slices.Contains(inProgress, name)
 }
 
 // record notes what stands under a protected name, with all below it.
