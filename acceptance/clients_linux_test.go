@@ -88,6 +88,9 @@ func (a *actor) record(agent, approver string) (dir string, both []*recorder) {
 // R-IP-06: one suite of requests and expected answers holds for the Go, Python
 // and TypeScript clients, for plain curl and for a WebSocket, and docs/openapi.yaml for every
 // exchange that was recorded meanwhile.
+//
+//   - Row card-01 yes (curl): a supervisor daemon on a Unix socket
+//   - Row card-11 yes (python): agents of any language over the socket
 func TestClients(t *testing.T) {
 	suite, api := readSuite(t), readOpenAPI(t)
 	dist := compiledTypeScript(t)

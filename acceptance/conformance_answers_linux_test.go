@@ -11,6 +11,9 @@ import (
 )
 
 // Who may answer, and which answer counts, through the sockets.
+//
+//   - Row 001-70 yes (first-wins): a second answer to a decided question is harmless
+//   - Row card-02 yes (first-wins): a call is checked, and its question is put to approvers
 func TestConformanceAnswers(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")

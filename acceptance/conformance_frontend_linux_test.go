@@ -328,6 +328,7 @@ func (p *performance) decide(q ipc.Approval, a approvaltest.Answer) (again bool,
 //
 //   - Row 003-40 yes: a malformed message gets an error, decides nothing, and the connection stays
 //   - Row 003-41 different: a dangerous call wants a second message | a second yes is a separate act (R-AP-13)
+//   - Row 001-69 yes: invalid input is no approval
 func TestConformanceSocket(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStageAnswering(a, "", newSocket)

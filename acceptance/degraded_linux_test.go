@@ -176,6 +176,7 @@ var requirements = []requirement{
 //
 //   - Row 000-56 yes: require_os_sandbox: fail_fast refuses to start
 //   - Row 000-57 yes: os_sandbox_fallback: refuse_tools
+//   - Row card-06 yes: fail fast or degrade
 func TestDegradedHosts(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("echo more >> README")

@@ -61,6 +61,8 @@ func escapeCases(t *testing.T) []escapeCase {
 
 // R-OS-12, and R-FS-05 for the file operations: the catalogue of escapes, through
 // sbx, the socket, and the real daemon.
+//
+//   - Row card-03 yes: commands run under bwrap, Landlock and seccomp
 func TestEscapeCatalogue(t *testing.T) {
 	cases := escapeCases(t)
 	eachUser(t, func(t *testing.T, a *actor) {

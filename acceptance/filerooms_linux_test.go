@@ -17,6 +17,7 @@ import (
 //
 //   - Row 000-38 yes: sandbox.paths: root, mode, suffixes, write_approval, read_approval
 //   - Row 000-40 yes: path in no sandbox → blocked
+//   - Row 000-42 yes: read_file with read_approval asks
 func TestNamedSandboxes(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		data, err := os.MkdirTemp(a.home, "data-")
@@ -25,7 +26,7 @@ func TestNamedSandboxes(t *testing.T) {
 		}
 		t.Cleanup(func() { os.RemoveAll(data) })
 		a.chown(data)
-		a.sh("mkdir out frozen && echo x > frozen/a.md && cd '" + data + "' && echo 1,2 > a.csv && echo secret > a.key && mkdir in && echo x > in/a.csv")
+		a.sh("mkdir out frozen sec && echo x > sec/s.txt && echo x > frozen/a.md && cd '" + data + "' && echo 1,2 > a.csv && echo secret > a.key && mkdir in && echo x > in/a.csv")
 		config := fmt.Sprintf(`
 [files.paths.project]
 root = "."
@@ -41,6 +42,10 @@ mode = "ro"
 root = %q
 mode = "ro"
 suffixes = [".csv"]
+[files.paths.sec]
+root = "sec"
+mode = "ro"
+read_approval = true
 [files.paths.in]
 root = %q
 mode = "rw"
@@ -63,6 +68,7 @@ suffixes = [".csv"]
 			want     string // "ok", "ask", or a code
 		}{
 			{"write", "out/run.sh", "ok"}, {"write", "main.go", "ask"}, {"write", "frozen/b.md", "blocked"}, {"read", "frozen/a.md", "ok"},
+			{"read", "sec/s.txt", "ask"},
 			{"read", data + "/a.csv", "ok"}, {"read", data + "/a.key", "blocked"}, {"write", data + "/b.csv", "blocked"},
 			{"write", data + "/in/b.csv", "ok"}, {"write", data + "/in/b.txt", "blocked"}, {"delete", data + "/in/a.csv", "ask"},
 			{"read", data + "/../x.csv", "blocked"}, {"read", data + "-x/a.csv", "blocked"},

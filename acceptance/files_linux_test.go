@@ -95,6 +95,8 @@ func decide(ctx context.Context, t *testing.T, person *ipc.Client, q ipc.Approva
 //   - Row 001-37 yes: file_rmdir prompts
 //   - Row 001-34 yes: file_move prompts
 //   - Row 001-35 different: file_copy auto | a copy is judged as its destination (R-FS-02)
+//   - Row 001-30 yes: file_insert_after asks
+//   - Row 001-31 yes: file_insert_before asks
 func TestFileOperationTable(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh("mkdir -p d empty .vscode && echo x > main.go && echo x > notes.md && echo x > d/f.go && echo x > .vscode/s.json")

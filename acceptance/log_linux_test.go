@@ -12,6 +12,8 @@ import (
 
 // R-AU-01, R-OP-04: the log is searched by what it says, exported as it stands, and
 // as traces, whether a daemon runs or not.
+//
+//   - Row 001-84 yes: approval history
 func TestLogIsSearchedAndExported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")

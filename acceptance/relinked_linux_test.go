@@ -34,6 +34,8 @@ cp %s /etc/sandboxd/profile.d/operator.toml &&
 // R-OS-09: a link in a path of the configuration that is changed while the daemon runs counts for the next command
 // and for the next operation of the file tool, whichever key names the path. Links like "current" are changed on
 // every deployment.
+//
+//   - Row card-04 yes (operator's hide): the derived profile is intersected with the operator's
 func TestRetargetedLinks(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		for _, row := range []struct {

@@ -67,6 +67,8 @@ func TestWritingAsks(t *testing.T) {
 }
 
 // R-AP-14: without a terminal nobody can answer, and that is a no in time.
+//
+//   - Row 000-37 yes: without a terminal nobody is prompted, and without an answer it is a no
 func TestWithoutATerminalItIsDenied(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")

@@ -51,10 +51,10 @@ func sum(t *testing.T, path string) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// R-OP-01, R-OP-02, R-OP-03, R-OP-04, R-OP-05: the package on a Debian 12 with a
-// real first process. Much of it is waiting, so the packages are looked at
-// meanwhile.
+// R-OP-01 R-OP-02 R-OP-03 R-OP-04 R-OP-05: the package on a Debian 12 with a real first process.
 func TestOnSystemd(t *testing.T) {
+	// - Row 001-86 yes (approver): each user has a daemon and rules of its own, approvers answer for all
+	// - Row card-13 yes (units): hosts that systemd manages
 	dir := t.TempDir()
 	t.Setenv("SOURCE_DATE_EPOCH", "1767225600")
 	first := filepath.Join(dir, "first")

@@ -19,9 +19,9 @@ var (
 	mallory = approval.Identity{Principal: approval.Principal{UID: 1001}, Name: "mallory", Via: approval.ViaTerminal}
 )
 
-// TestDoubleConfirmSwitch: the switch is for deletes; the dangerous and the
-// protected ask twice in any case (R-AP-13).
+// TestDoubleConfirmSwitch: the switch is for deletes; dangerous and protected calls ask twice in any case (R-AP-13).
 func TestDoubleConfirmSwitch(t *testing.T) {
+	// - Row 001-78 yes: double_confirm_deletes=false
 	cfg := approval.DefaultConfig()
 	cfg.DoubleConfirmDeletes = false
 	bubble(t, approval.Options{Config: cfg}, func(t *testing.T, c *approval.Controller) {

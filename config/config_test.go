@@ -182,6 +182,12 @@ func TestOrigins(t *testing.T) {
 }
 
 // A file that is wrong says where and what to do.
+//
+//   - Row 001-04 yes (yolo): yolo is in no configuration
+//   - Row 001-39 different (safe_file_patterns): safe_file_patterns, regular expressions of one's own
+//     | files.safe takes globs (DESIGN 10)
+//   - Row 001-77 yes (show_approval_stats): each option of the table has a counterpart, which its
+//     error names
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "[daemon\n", `:2:8: not TOML: expected '.' or ']' to end table name`},

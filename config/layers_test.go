@@ -210,11 +210,17 @@ func writeFile(t testing.TB, path, text string) {
 }
 
 // The words of the specifications for sandboxes are refused with those of ours.
+//
+//   - Row 000-39 yes: the key [sandbox.paths.X] of the specification is refused by naming
+//     [files.paths.X]
+//   - Row 000-48 yes: the key sandbox_paths of a rule is refused by naming paths
+//   - Row 000-62 yes: tool_rules is gone: one place of configuration for each tool
 func TestSpecificationWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"[sandbox.paths.notes]\nroot = \"notes\"\n":                       "here it is [files.paths.NAME]",
 		"sandbox = {paths = {notes = {root = \"notes\"}}}\n":              "here it is [files.paths.NAME]",
 		"[[shell.rules]]\npattern = \"x\"\nsandbox_paths = [\"notes\"]\n": "here it is paths of a [[shell.rules]]",
+		"[tool_rules]\nwrite_file = \"ask\"\n":                            "here it is tools.rules",
 	} {
 		if _, _, err := Load(Paths{User: write(t, "c.toml", text)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -131,6 +131,8 @@ func TestOperationTable(t *testing.T) {
 }
 
 // R-FS-03: what is safe and what is protected, and that protected wins.
+//
+//   - Row 001-42 yes: protected: .env, .git, venv, .venv
 func TestSafeAndProtected(t *testing.T) {
 	r := rulesFor(t, nil, nil)
 	for path, want := range map[string]string{
@@ -164,6 +166,10 @@ func TestSafeAndProtected(t *testing.T) {
 	}
 }
 
+// TestConfiguredLists is evidence for the specifications.
+//
+//   - Row 001-41 yes: auto_approve_safe_paths
+//   - Row 001-43 yes: protected: a list of one's own
 func TestConfiguredLists(t *testing.T) {
 	r := rulesFor(t, func(c *Config) {
 		c.Safe = []string{"gen/**", "*.c"}

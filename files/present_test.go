@@ -29,6 +29,8 @@ func present(t *testing.T, req Request, f Facts, p Preview, kind approval.Kind, 
 // R-UX-05 and the first specification's table of presentations: a diff for an
 // edit, the content of a new file with its language, type and size of what is
 // binary, a cut that says how much is missing, and all of it for the pager.
+//
+//   - Row 000-04 yes: presentation language, and metadata.full_content of what is cut
 func TestPresentation(t *testing.T) {
 	edit := facts("/p/a.go", File)
 	d := present(t, Request{Op: Edit}, edit, preview("one\ntwo\nthree\n", "one\n2\nthree\n"), approval.KindDiff, "--- a/p/a.go", "+++ b/p/a.go", "@@", "-two\n", "+2\n")

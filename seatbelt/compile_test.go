@@ -128,6 +128,9 @@ func (w *world) less(op profile.Op, p string, v profile.Verdict) bool {
 
 // R-OS-01, R-OS-02, R-OS-04. The text allows nothing that the oracle forbids, and, outside the published gaps, all that
 // it allows; a rename takes nothing protected along.
+//
+//   - Row card-05 partly: Seatbelt on macOS | the text is compiled and evaluated on Linux; no Mac
+//     executes the tests
 func TestTextMeansTheProfile(t *testing.T) {
 	small := profiletest.Small()
 	allowed, probes := 0, 0

@@ -263,6 +263,7 @@ var seedRules = []struct {
 //   - Row 000-45 yes: rule description
 //   - Row 000-46 yes: rule allowed=false blocks
 //   - Row 000-49 yes: first match wins, then default
+//   - Row 000-47 yes: rule sandbox_paths: without a path in them the next rule counts
 func TestSeedRules(t *testing.T) {
 	var file struct{ Shell shell.Config }
 	_, err := toml.Decode(`

@@ -58,6 +58,13 @@ func furnished(t *testing.T, config string) *house {
 //   - Row 004-23 yes: 90 % of the width, from 24 to 60 columns
 //   - Row 004-24 yes: long text wraps
 //   - Row 004-25 yes: the hints wrap
+//   - Row 000-28 yes (commands): the question shows the tool and its arguments
+//   - Row 000-31 yes (commands): a command is shown with its working directory
+//   - Row 001-45 yes (commands): the question shows the command and its directory
+//   - Row 001-48 yes (files): a warning for what is destructive
+//   - Row 001-49 yes (files): the question of an edit shows the change
+//   - Row 001-61 yes (low): a question of one line for quick approvals
+//   - Row 001-62 yes (low): a box for what is risky, one line for what is simple
 func TestScreenWidths(t *testing.T) {
 	type kind struct {
 		name string
@@ -122,6 +129,9 @@ type keys struct {
 //   - Row 004-07 yes (digit): a digit selects at once
 //   - Row 004-10 yes (Backspace): Backspace
 //   - Row 004-11 yes (Esc clears the reason): Esc clears
+//   - Row 000-26 different (y): [y] and [n] decide at once | a letter selects, Enter confirms
+//     (R-UX-01)
+//   - Row 000-27 yes (v and back): [v] shows all of it
 func TestScreenKeys(t *testing.T) {
 	soft := func(note string) ipc.Decided { return ipc.Decided{Mode: "soft", Note: note} }
 	allow := func(scope string) ipc.Decided { return ipc.Decided{Allowed: true, Scope: scope} }
@@ -333,57 +343,6 @@ func TestScreenSecondYes(t *testing.T) {
 		if c.gone == "" && !h.exists("plugins/old_plugin.py") {
 			t.Errorf("%s: what was not confirmed was carried out", c.name)
 		}
-	}
-}
-
-// What does not fit is scrolled, and cannot be allowed before all of it was on
-// the screen; the whole view shows what the card leaves out.
-func TestScreenLong(t *testing.T) {
-	t.Parallel()
-	h := furnished(t, slow)
-	done := h.agent().asks(long)
-	h.waits(1)
-	d := h.sit(60, 36, "--once")
-	d.Wait(waits)
-	settle()
-	d.golden("long-first")
-	d.Press("1")
-	d.Wait("Not all of it has been on the screen")
-	d.golden("long-refused")
-	d.Press("End")
-	d.Wait("20 more lines: v shows them")
-	d.Press("1")
-	d.Wait("Not all of it has been on the screen")
-	d.steps("v", "?> \\d. View all", "Enter", "?all of it", "+")
-	d.golden("long-all")
-	for range 6 {
-		d.Press("PageDown")
-	}
-	d.steps("?echo line 70", "q", "?quick", "+", "1")
-	if got, end := h.decided(), <-done; !got.Allowed || end.Status != 0 || !h.exists("lines.txt") {
-		t.Errorf("decided %+v, told %+v, want a yes", got, end)
-	}
-}
-
-// R-UX-01: a terminal that is too small says so, and answers nothing but no.
-func TestScreenTooSmall(t *testing.T) {
-	t.Parallel()
-	h := furnished(t, slow)
-	done := h.agent().asks(plain)
-	h.waits(1)
-	d := h.sit(20, 8, "--once")
-	d.Wait("small to show it")
-	settle()
-	d.golden("too-small")
-	d.Press("1", "y", "Escape")
-	h.nothing("on a terminal that is too small")
-	d.Resize(24, 24)
-	d.Wait("1-[0-9]+ of [0-9]+")
-	d.golden("small")
-	settle()
-	d.Press("C-c")
-	if end := <-done; end.Note != "cancelled" {
-		t.Errorf("told %+v", end)
 	}
 }
 

@@ -23,6 +23,17 @@ import (
 
 // TestScripts runs testdata/script against the real programs: sbx, the daemon
 // that it starts, and the sandbox.
+//
+//   - Row 000-51 yes (run_untrusted): the OS sandbox refuses without a question
+//   - Row 000-54 yes (doctor): derive: no network for a command is no network, tried for real
+//   - Row 001-01 different (rules): the flag --yolo | a person switches approve-all on, for a time
+//     (R-AP-18)
+//   - Row 001-02 yes (config): --yolo says what to use instead
+//   - Row 001-03 yes (mode): yolo warns, is on record, and needs an act each time
+//   - Row 001-33 different (run_high_risk): a delete is confirmed by y at the terminal that asks | the
+//     yes comes from another terminal (R-IP-01)
+//   - Row 001-40 yes (rules): regular expressions are converted by sbx rules import
+//   - Row card-12 yes (verbs): the command line sbx
 func TestScripts(t *testing.T) {
 	bin := build(t)
 	testscript.Run(t, testscript.Params{
