@@ -46,12 +46,17 @@ func Find(h Host, dir string) ([]Repository, error) {
 		dot := path.Join(at, ".git")
 		info, err := stat(h, dot)
 		v := Invalid
+		if pipe := waits(h, dot, at); pipe != "" {
+			return nil, fmt.Errorf("read %q: git would wait for a pipe or device", pipe)
+		}
 		switch {
 		case err != nil && !absent(err):
 			return nil, fmt.Errorf("look at %q: %s", dot, reason(err))
 		case err == nil && info.Mode().IsRegular():
 			to, err := GitFile(h, dot)
-			if v = Look(h, to); err == nil && v == Invalid {
+			if pipe := waits(h, to); err == nil && pipe != "" {
+				err = fmt.Errorf("read %q: git would wait for a pipe or device", pipe)
+			} else if v = Look(h, to); err == nil && v == Invalid {
 				err = fmt.Errorf("read %q: it names no git directory", dot)
 			}
 			if err != nil {
@@ -76,6 +81,18 @@ func Find(h Host, dir string) ([]Repository, error) {
 			return out, nil
 		}
 	}
+}
+
+// waits returns the HEAD of one of the directories that is neither a file nor a directory: git opens it, and waits for
+// somebody to write.
+func waits(h Host, dirs ...string) string {
+	for _, dir := range dirs {
+		name := path.Join(dir, "HEAD")
+		if info, err := stat(h, name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
 }
 
 // GitFile reads the git directory that a .git file names, without links followed (setup.c, read_gitfile_gently).

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // used asks git which directory it uses in dir, as a user without privileges would see it; "" is none.
@@ -96,5 +97,33 @@ func TestFindHoldsWhatGitUses(t *testing.T) {
 	}
 	if doubts < 10 || failed > 10 {
 		t.Errorf("%d repositories are in doubt, %d of %d states can't be read", doubts, failed, len(states))
+	}
+}
+
+// A pipe in the place of HEAD, at which git itself waits, is an error at once.
+func TestPipeAsHead(t *testing.T) {
+	for _, state := range []string{
+		"rm .git/HEAD; mkfifo .git/HEAD", "rm .git/HEAD; mkfifo .git/x; ln -s x .git/HEAD",
+		"rm .git/HEAD; mkfifo .git/HEAD; mv .git real; echo 'gitdir: real' > .git",
+		"mv .git/* .; rm -r .git; rm HEAD; mkfifo HEAD", "mkdir sub; mv .git sub; rm -r sub/.git/HEAD; mkfifo HEAD",
+	} {
+		dir := t.TempDir()
+		run(t, dir, "init", "-q", "-b", "main")
+		cmd := exec.Command("sh", "-ec", state)
+		cmd.Dir = dir
+		must(t, cmd.Run())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := Find(Disk, dir)
+			failed <- err
+		}()
+		select {
+		case err := <-failed:
+			if err == nil {
+				t.Errorf("%q: no error", state)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%q: it waits", state)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -16,6 +17,10 @@ type Host interface {
 	Readlink(name string) (string, error)
 	// ReadFile reads a regular file of at most max bytes, without waiting on pipes. A directory does not exist to it.
 	ReadFile(name string, max int64) ([]byte, error)
+	// ReadAt reads up to n bytes of a regular file, fewer where it ends before. It waits on no pipe, and a directory does
+	// not exist to it.
+	ReadAt(name string, at int64, n int) ([]byte, error)
+	// ReadDir reads a directory. Another kind of file does not exist to it.
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
@@ -24,30 +29,71 @@ var Disk Host = disk{}
 
 type disk struct{}
 
-func (disk) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
-func (disk) Readlink(name string) (string, error)       { return os.Readlink(name) }
-func (disk) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (disk) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+func (disk) Readlink(name string) (string, error)   { return os.Readlink(name) }
+
+func (disk) ReadDir(name string) ([]fs.DirEntry, error) {
+	d, err := OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	out, err := d.ReadDir(-1)
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return out, err
+}
+
+// OpenDir opens a directory. It fails at once for a file of another kind, a pipe included.
+func OpenDir(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+}
 
 func (disk) ReadFile(name string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openRegular(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, fs.ErrNotExist
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	}
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
 		err = errors.New("too large")
 	}
 	return b, err
+}
+
+func (disk) ReadAt(name string, at int64, n int) ([]byte, error) {
+	f, err := openRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, n)
+	n, err = f.ReadAt(b, at)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// openRegular opens a regular file without waiting on a pipe.
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = fs.ErrNotExist
+	case !info.Mode().IsRegular():
+		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // Resolve returns the path to which name leads, from left to right as the kernel does: ".." behind a link is the

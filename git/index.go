@@ -14,14 +14,7 @@ const maxIndex = 64 << 20
 // Links returns the paths that the index of a repository holds as links to other repositories (mode 160000;
 // gitformat-index(5)): its submodules. Settings are the repository's configuration.
 func Links(h Host, r Repository, settings []Setting) ([]string, error) {
-	hash := 20
-	if slices.ContainsFunc(settings, func(s Setting) bool {
-		return s.Key() == "extensions.objectformat" &&
-			s.Value == "sha256"
-	}) {
-		hash = 32
-	}
-	return links(h, path.Join(r.Dir, "index"), hash, 0)
+	return links(h, path.Join(r.Dir, "index"), HashSize(settings), 0)
 }
 
 // links reads an index whose object names have hash bytes.

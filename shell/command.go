@@ -44,10 +44,11 @@ const (
 	FactContent FactKind = "content" // the hash of a file
 
 	FactMakefile FactKind = "makefile" // the files that a makefile includes
+	FactObject   FactKind = "object"   // the type of a git object
 )
 
 // FactQuery requests one fact. Name is an absolute path, pattern or directory, or, for
-// FactBinary, a command name.
+// FactBinary, a command name. For FactObject it is a directory, a colon and a revision without colons.
 type FactQuery struct {
 	Kind FactKind `json:"kind"`
 	Name string   `json:"name"`
@@ -63,6 +64,7 @@ type Facts struct {
 	Contents map[string]ContentFact `json:"contents,omitempty"`
 
 	Makefiles map[string]MakefileFact `json:"makefiles,omitempty"`
+	Objects   map[string]ObjectFact   `json:"objects,omitempty"`
 }
 
 // PathFact is the target of a path. For a path that does not exist, Real is the real path of
@@ -79,6 +81,12 @@ type PathFact struct {
 // written there. Names with variables are omitted.
 type MakefileFact struct {
 	Includes []string `json:"includes,omitempty"`
+}
+
+// ObjectFact is the type of the object that a revision means in a directory.
+type ObjectFact struct {
+	Type git.ObjectType `json:"type,omitempty"`
+	Err  string         `json:"err,omitempty"`
 }
 
 // GlobFact holds the real paths of the current matches of a pattern. Cut is true if the list is

@@ -91,8 +91,6 @@ func (j *judging) askForCommitted(sub string, use *safelist.Use, f *finding) {
 		strings.Join(j.tool.config.Hidden[:min(3, len(j.tool.config.Hidden))], ", ")+")")
 }
 
-var objectName = regexp.MustCompile(`^\^?[0-9a-fA-F]{4,}`)
-
 // printsContents reports whether a git sub-command prints contents of files that its words do
 // not name, or reveals by its result whether they contain a text.
 func printsContents(sub string, use *safelist.Use) bool {
@@ -111,8 +109,6 @@ func printsContents(sub string, use *safelist.Use) bool {
 			named = named && strings.Contains(op.Text, ":")
 		}
 		return patch || !short && !named
-	case "cat-file":
-		return slices.ContainsFunc(use.Operands, func(op safelist.Operand) bool { return objectName.MatchString(op.Text) })
 	case "stash":
 		return len(use.Operands) > 0 && use.Operands[0].Text == "show"
 	}

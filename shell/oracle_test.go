@@ -190,7 +190,7 @@ var there = []string{"/p/tests", "/p/output/a.ini"}
 
 // plainFacts answers every query as in a world without links, programs or repositories.
 func plainFacts(queries []shell.FactQuery) shell.Facts {
-	f := shell.Facts{Paths: map[string]shell.PathFact{}, Globs: map[string]shell.GlobFact{}, Git: map[string]shell.GitFact{}, Binaries: map[string]shell.BinaryFact{}, Contents: map[string]shell.ContentFact{}}
+	f := shell.Facts{Paths: map[string]shell.PathFact{}, Globs: map[string]shell.GlobFact{}, Git: map[string]shell.GitFact{}, Binaries: map[string]shell.BinaryFact{}, Contents: map[string]shell.ContentFact{}, Objects: map[string]shell.ObjectFact{}}
 	for _, q := range queries {
 		switch q.Kind {
 		case shell.FactPath:
@@ -203,9 +203,19 @@ func plainFacts(queries []shell.FactQuery) shell.Facts {
 			f.Binaries[q.Name] = shell.BinaryFact{}
 		case shell.FactContent:
 			f.Contents[q.Name] = shell.ContentFact{}
+		case shell.FactObject:
+			f.Objects[q.Name] = plainObject(q.Name)
 		}
 	}
 	return f
+}
+
+// plainObject is the fact of an object there: what begins with a digit is a file's contents, the rest a commit.
+func plainObject(name string) shell.ObjectFact {
+	if _, rev, _ := strings.Cut(name, ":"); rev != "" && rev[0] >= '0' && rev[0] <= '9' {
+		return shell.ObjectFact{Type: "blob"}
+	}
+	return shell.ObjectFact{Type: "commit"}
 }
 
 // judgePlain judges a line in such a world.

@@ -100,6 +100,7 @@ func clone(f shell.Facts) shell.Facts {
 		Binaries:  copied(f.Binaries),
 		Contents:  copied(f.Contents),
 		Makefiles: copied(f.Makefiles),
+		Objects:   copied(f.Objects),
 	}
 }
 
@@ -156,6 +157,12 @@ func (g *gatherer) answer(out *shell.Facts, q shell.FactQuery, late string) {
 		put(&out.Binaries, q.Name, f)
 	case shell.FactMakefile:
 		put(&out.Makefiles, q.Name, g.makefile(q.Name))
+	case shell.FactObject:
+		f := shell.ObjectFact{Err: late}
+		if late == "" {
+			f = g.object(q.Name)
+		}
+		put(&out.Objects, q.Name, f)
 	case shell.FactContent:
 		f := shell.ContentFact{Err: late}
 		if late == "" {
@@ -296,7 +303,7 @@ func (g *gatherer) matches(dir, elem string) ([]string, error) {
 
 // entries returns the names in a directory. It returns an error if there are more than most.
 func entries(dir string, most int) ([]string, error) {
-	d, err := os.Open(dir)
+	d, err := git.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,39 @@ func (g *gatherer) git(dir string) shell.GitFact {
 	return fact
 }
 
+// object returns the type of the object that a revision means in a directory, in each repository that git could use
+// there: a blob in one of them counts.
+func (g *gatherer) object(name string) shell.ObjectFact {
+	at := strings.LastIndexByte(name, ':')
+	if at < 0 {
+		return shell.ObjectFact{Err: "the question names no directory"}
+	}
+	real, _, err := resolve(name[:at])
+	if err != nil {
+		return shell.ObjectFact{Err: reason(err)}
+	}
+	repos, err := git.Find(git.Disk, real)
+	if err != nil {
+		return shell.ObjectFact{Err: err.Error()}
+	}
+	var fact shell.ObjectFact
+	for _, repo := range repos {
+		settings, err := git.Reader{Host: git.Disk, Home: g.o.Home, Over: g.over}.Config(repo)
+		if err != nil {
+			return shell.ObjectFact{Err: err.Error()}
+		}
+		o := git.Objects{Host: git.Disk, Repo: repo, Hash: git.HashSize(settings), Over: g.over}
+		t, err := o.Type(name[at+1:])
+		if err != nil {
+			return shell.ObjectFact{Err: err.Error()}
+		}
+		if fact.Type == git.NoObject || t == git.Blob {
+			fact.Type = t
+		}
+	}
+	return fact
+}
+
 // inspect adds the programs of a repository and of its submodules. The zero repository has
 // those of the user's configuration.
 func (g *gatherer) inspect(repo git.Repository, fact *shell.GitFact) error {

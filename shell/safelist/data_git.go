@@ -7,7 +7,7 @@ import "strings"
 const gitDiffOptions = "-p,-u,--patch -s,--no-patch -U,--unified=NUM --raw --patch-with-raw --indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored=TEXT --diff-algorithm=TEXT --stat[=TEXT] --stat-width=NUM --stat-name-width=NUM --stat-count=NUM --compact-summary --numstat --shortstat -X[=TEXT] --dirstat[=TEXT] --cumulative --summary --patch-with-stat -z --name-only --name-status --color[=TEXT] --no-color --color-moved[=TEXT] --no-color-moved --color-moved-ws=TEXT --no-color-moved-ws --word-diff[=TEXT] --word-diff-regex=TEXT --color-words[=TEXT] --no-renames --rename-empty --no-rename-empty --check --ws-error-highlight=TEXT --full-index --binary --abbrev[=NUM] -B[=TEXT] --break-rewrites[=TEXT] -M[=TEXT] --find-renames[=TEXT] -C[=TEXT] --find-copies[=TEXT] --find-copies-harder -D,--irreversible-delete -l=NUM --diff-filter=TEXT -S=TEXT -G=TEXT --find-object=TEXT --pickaxe-all --pickaxe-regex --skip-to=TEXT --rotate-to=TEXT -R -a,--text --ignore-cr-at-eol --ignore-space-at-eol -b,--ignore-space-change -w,--ignore-all-space --ignore-blank-lines -I,--ignore-matching-lines=TEXT --inter-hunk-context=NUM -W,--function-context --exit-code --quiet --no-ext-diff --no-textconv --src-prefix=TEXT --dst-prefix=TEXT --no-prefix --default-prefix --line-prefix=TEXT --ita-invisible-in-index --no-relative --relative[=TEXT]"
 
 // gitLogOptions are the common options of git log, show, rev-list and similar (git-log(1)).
-const gitLogOptions = "-NUM -n,--max-count=NUM --skip=NUM --since,--after=TEXT --until,--before=TEXT --since-as-filter=TEXT --author,--committer=TEXT --grep-reflog=TEXT --grep=TEXT --all-match --invert-grep -i,--regexp-ignore-case --basic-regexp -E,--extended-regexp -F,--fixed-strings -P,--perl-regexp --merges --no-merges --min-parents=NUM --max-parents=NUM --first-parent --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob=TEXT --exclude=TEXT --reflog --single-worktree --cherry-mark --cherry-pick --left-only --right-only --cherry -g,--walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse --simplify-merges --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --pretty[=TEXT] --format[=TEXT] --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents --children --left-right --graph --no-graph --show-linear-break[=TEXT] --decorate[=TEXT] --no-decorate --decorate-refs=TEXT --decorate-refs-exclude=TEXT --source --mailmap --no-mailmap --use-mailmap --log-size --follow --full-diff -L=TEXT -c --cc --diff-merges=TEXT --no-diff-merges --combined-all-paths -m -t --count --left-right-count --stdin --clear-decorations --root"
+const gitLogOptions = "-NUM -n,--max-count=NUM --skip=NUM --since,--after=TEXT --until,--before=TEXT --since-as-filter=TEXT --author,--committer=TEXT --grep-reflog=TEXT --grep=TEXT --all-match --invert-grep -i,--regexp-ignore-case --basic-regexp -E,--extended-regexp -F,--fixed-strings -P,--perl-regexp --merges --no-merges --min-parents=NUM --max-parents=NUM --first-parent --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob=TEXT --exclude=TEXT --reflog --single-worktree --cherry-mark --cherry-pick --left-only --right-only --cherry -g,--walk-reflogs --merge --boundary --simplify-by-decoration --full-history --dense --sparse --simplify-merges --ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --pretty[=TEXT] --format[=TEXT] --abbrev-commit --no-abbrev-commit --oneline --encoding=TEXT --expand-tabs[=NUM] --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents --children --left-right --graph --no-graph --show-linear-break[=TEXT] --decorate[=TEXT] --no-decorate --decorate-refs=TEXT --decorate-refs-exclude=TEXT --source --mailmap --no-mailmap --use-mailmap --log-size --follow --full-diff -L=TEXT -c --cc --diff-merges=TEXT --no-diff-merges --combined-all-paths -m -t --count --left-right-count --clear-decorations --root"
 
 var gitDiffNever = map[string]string{
 	"--ext-diff":       "runs an external diff program",
@@ -17,6 +17,7 @@ var gitDiffNever = map[string]string{
 	"-O":               "reads an order file",
 	"--show-signature": "runs gpg",
 	"--submodule":      "runs git in other repositories",
+	"--stdin":          "reads which revisions and files to show",
 }
 
 const gitListOptions = "--contains=TEXT --no-contains=TEXT --merged=TEXT --no-merged=TEXT --sort=TEXT --points-at=TEXT --format=TEXT --color[=TEXT] --no-color --column[=TEXT] --no-column -i,--ignore-case"
@@ -50,8 +51,8 @@ var gitEntries = []Entry{
 	},
 	{
 		Name: "git show", Manual: "git 2.39 git-show(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
-		Operands: "PATH...", Globs: GlobAny, Check: gitRevisions,
-		Pass: []string{"git show", "git show HEAD:README.md", "git show --stat HEAD~2", "git show abc123 -- a.go"}, Refuse: []string{"git show --output=x", "git show --show-signature", "git show --pretty=%GK"},
+		Operands: "PATH...", Globs: GlobAny, Check: gitShow,
+		Pass: []string{"git show", "git show HEAD:README.md", "git show --stat HEAD~2", "git show abc123 -- a.go"}, Refuse: []string{"git show --stdin", "git show --tags", "git show --all", "git show --glob=x", "git show --output=x", "git show --show-signature", "git show --pretty=%GK"},
 	},
 	{
 		Name: "git whatchanged", Manual: "git 2.39 git-whatchanged(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
@@ -92,7 +93,7 @@ var gitEntries = []Entry{
 	{
 		Name: "git tag", Manual: "git 2.39 git-tag(1)", Options: gitListOptions + " -l,--list -n[=NUM]",
 		Operands: "TEXT...", Check: gitLists("-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"),
-		Pass: []string{"git tag", "git tag -l 'v*'", "git tag --sort=-creatordate", "git tag -n"}, Refuse: []string{"git tag v1.0", "git tag -d v1", "git tag -v v1", "git tag -a x -m y", "git tag --format='%(signature:key)'"},
+		Pass: []string{"git tag", "git tag -l 'v*'", "git tag --sort=-creatordate", "git tag -n"}, Refuse: []string{"git tag v1.0", "git tag -d v1", "git tag -v v1", "git tag -a x -m y", "git tag --format='%(signature:key)'", "git tag --format='%(*raw)'"},
 	},
 	{
 		Name: "git remote", Manual: "git 2.39 git-remote(1)", Options: "-v,--verbose --all --push", Operands: "TEXT TEXT", Check: gitRemote,

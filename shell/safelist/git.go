@@ -127,6 +127,17 @@ func gitRevisions(u *Use) string {
 	return gitFormats(u)
 }
 
+// gitShow refuses options by which git shows the object of each reference, of whatever type.
+func gitShow(u *Use) string {
+	for _, o := range u.Options {
+		switch o.Name {
+		case "--all", "--tags", "--branches", "--remotes", "--glob", "--reflog":
+			return o.Name + " shows the objects of all references, which can be any file"
+		}
+	}
+	return gitRevisions(u)
+}
+
 // gitMerges lists the formats of a merge for which git does not merge again.
 var gitMerges = []string{
 	"off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc",
@@ -137,6 +148,9 @@ func gitFormats(u *Use) string {
 	for _, o := range u.Options {
 		if git.Verifies(o.Value) {
 			return "a format that runs gpg"
+		}
+		if strings.Contains(o.Value, "(raw)") || strings.Contains(o.Value, "(*raw)") {
+			return "a format that prints whatever a reference leads to"
 		}
 		if o.Name == "--diff-merges" && !slices.Contains(gitMerges, o.Value) {
 			return "it would merge again, with the programs that the repository names for that"
