@@ -226,6 +226,7 @@ func TestGitSearch(t *testing.T) {
 		c := newCampaign(t, a)
 		for i := range batches {
 			c.search(t, seed+uint64(i), only)
+			t.Logf("seed %d: %d sequences so far", seed+uint64(i), (i+1)*batch)
 		}
 		t.Logf("%d sequences from seed %d in %v", batches*batch, seed, time.Since(begun).Round(time.Second))
 	})
