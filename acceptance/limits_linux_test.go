@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,8 +167,21 @@ func TestOutputFlood(t *testing.T) {
 		if r.Status != 0 || !strings.HasPrefix(r.Stdout, "first\n") || !strings.HasSuffix(r.Stdout, "\nlast\n") {
 			t.Errorf("status %d, %d bytes", r.Status, len(r.Stdout))
 		}
-		if len(r.Stdout) > 2<<20 || r.CutBytes < flood-(2<<20) {
+		if len(r.Stdout) > 1<<20 || r.CutBytes < flood-(1<<20) {
 			t.Errorf("%d bytes came, %d were cut", len(r.Stdout), r.CutBytes)
+		}
+		// JSON escapes each NUL into six bytes; base64 takes 4/3.
+		if got := a.sbx("run", "--json", "--", "head", "-c", strconv.Itoa(2*flood), "/dev/zero"); got.code != 0 ||
+			len(got.out) > 4<<20/3+64<<10 || len(got.out) < 1<<20 {
+			t.Errorf("exit %d, %d bytes of JSON for a cap of %d", got.code, len(got.out), 1<<20)
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.daemonPid()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, peak, _ := strings.Cut(string(status), "VmHWM:")
+		if kib, err := strconv.Atoi(strings.Fields(peak)[0]); err != nil || kib > 64<<10 {
+			t.Errorf("the daemon had up to %d KiB of memory: %v", kib, err)
 		}
 	})
 }

@@ -108,7 +108,7 @@ var keys = []key{
 	{name: "sandbox.limits.open_files", merge: narrow, within: fewer, project: true, doc: "open files of one process"},
 	{name: "sandbox.limits.file_size", merge: narrow, within: smaller, project: true, doc: "largest file"},
 	{name: "sandbox.limits.output", merge: narrow, within: smaller, project: true,
-		doc: "output that is kept, head and tail"},
+		doc: "output that is kept, head and tail together"},
 	{name: "sandbox.limits.tmp", merge: narrow, within: smaller, project: true, doc: "size of its /tmp"},
 
 	{name: "environment.pass", merge: grant, within: patternInList, doc: "variables that reach a command"},

@@ -9,13 +9,13 @@ import (
 
 // eventLog is the record of one execution that any number of readers follow,
 // each at its own pace. Output beyond the limit is cut in the middle: the first
-// head bytes are delivered as they come, the last tail bytes when it ends, and
-// what lay between is counted. Everything else is always kept.
+// half of the limit is delivered as it comes, the last half when the command ends, and
+// the bytes between are counted. Everything else is always kept.
 //
 // However small the pieces are in which a command writes, what is kept takes a
 // bounded multiple of limit: see [blocks].
 type eventLog struct {
-	limit int64 // of head and of tail, bytes; 0: none
+	limit int64 // of head and tail together, bytes; 0: none
 
 	mu     sync.Mutex
 	events blocks
@@ -58,7 +58,7 @@ func (l *eventLog) add(e Event) {
 	}
 	e.Time = time.Now()
 	if n := int64(len(e.Data)); n > 0 && l.limit > 0 {
-		if room := l.limit - l.bytes; room < n {
+		if room := l.head() - l.bytes; room < n {
 			if room > 0 && l.tail.count() == 0 {
 				first := e
 				first.Data = e.Data[:room:room]
@@ -71,6 +71,9 @@ func (l *eventLog) add(e Event) {
 	}
 	l.append(e)
 }
+
+// head is how many bytes of output are delivered as they come.
+func (l *eventLog) head() int64 { return l.limit - l.limit/2 }
 
 // append makes e visible; mu is held.
 func (l *eventLog) append(e Event) {
@@ -85,9 +88,9 @@ func (l *eventLog) append(e Event) {
 // hold keeps e for the tail and drops what is too old; mu is held. The head is
 // full from now on, however small a later piece is.
 func (l *eventLog) hold(e Event) {
-	l.bytes = max(l.bytes, l.limit)
+	l.bytes = max(l.bytes, l.head())
 	l.tail.add(e, true)
-	if over := l.tail.bytes - l.limit; over > 0 {
+	if over := l.tail.bytes - l.limit/2; over > 0 {
 		l.tail.drop(over)
 		l.cut += over
 	}

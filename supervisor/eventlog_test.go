@@ -39,7 +39,7 @@ func TestEventLogKeepsHeadAndTail(t *testing.T) {
 		cut := l.flush()
 		l.end(Event{Kind: EventEnded})
 		text, told, seqs := readAll(t, l.reader(0))
-		if want := all[:10] + all[len(all)-10:]; text != want || cut != int64(len(all)-20) || told != cut {
+		if want := all[:5] + all[len(all)-5:]; text != want || cut != int64(len(all)-10) || told != cut {
 			t.Errorf("pieces of %d: %q, %d cut, %d told", piece, text, cut, told)
 		}
 		for i, s := range seqs {
@@ -53,14 +53,14 @@ func TestEventLogKeepsHeadAndTail(t *testing.T) {
 
 func TestEventLogCutsNothingBelowTheLimit(t *testing.T) {
 	l := newEventLog(10)
-	for range 20 {
+	for range 10 {
 		l.add(Event{Kind: EventStdout, Data: []byte("x")})
 	}
 	if cut := l.flush(); cut != 0 {
 		t.Errorf("%d bytes cut of head and tail together", cut)
 	}
 	l.end(Event{})
-	if text, _, _ := readAll(t, l.reader(0)); text != strings.Repeat("x", 20) {
+	if text, _, _ := readAll(t, l.reader(0)); text != strings.Repeat("x", 10) {
 		t.Errorf("%q", text)
 	}
 }
@@ -93,7 +93,7 @@ func TestEventLogReadersFollowAndResume(t *testing.T) {
 // as it comes, takes a small multiple of the limit, and no more events than bytes.
 func TestEventLogInLittleRoom(t *testing.T) {
 	const limit = 1 << 20
-	l := newEventLog(limit)
+	l := newEventLog(2 * limit)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -44,7 +44,7 @@ type result struct {
 	Error    *ipc.Error   `json:"error,omitempty"`
 
 	Stdout       string `json:"stdout"`
-	StdoutBase64 []byte `json:"stdout_base64,omitempty"` // in place of stdout where that is not UTF-8
+	StdoutBase64 []byte `json:"stdout_base64,omitempty"` // in place of stdout where that is not text
 	Stderr       string `json:"stderr"`
 	StderrBase64 []byte `json:"stderr_base64,omitempty"`
 	CutBytes     int64  `json:"cut_bytes,omitempty"`
@@ -234,11 +234,14 @@ func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
 	return res
 }
 
+// textOr64 returns text as a string, and anything else as bytes for base64. JSON escapes a control character into
+// six bytes, so output that contains other ones than tab, newline and carriage return is not text here.
 func textOr64(b []byte) (string, []byte) {
-	if utf8.Valid(b) {
-		return string(b), nil
+	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
+	if !utf8.Valid(b) || bytes.ContainsFunc(b, control) {
+		return "", b
 	}
-	return "", b
+	return string(b), nil
 }
 
 // fail ends a run that never had an end: with --json the object still comes.
