@@ -26,6 +26,7 @@ import (
 //   - Row 002-14 yes (deny-once): deny
 //   - Row 002-15 yes (global-deny): deny and remember: all agents are denied unasked
 //   - Row 002-16 yes (precedence): once, then agent, then global
+//   - Row 002-17 yes (deny-first): at the same scope a deny beats an allow
 //   - Row 002-18 yes (agent): stored per agent, which is its executable
 //   - Row 002-19 yes (failed-delivery): a failed delivery keeps the request pending
 //   - Row 002-20 yes (failed-delivery): a retry after a failure counts

@@ -30,10 +30,9 @@ func (d *dialog) asked(m *made, _ string) error {
 	if err != nil || len(open.Approvals) != 1 {
 		return err
 	}
-	command, _ := m.call.Args["command"].(string)
 	// The box, or the line of a low risk (R-UX-02).
-	for _, want := range []string{"(Tool: +|asks: )" + m.call.Tool, regexp.QuoteMeta(command), `1\.? Execute once`,
-		`\d\.? Deny`, `Enter confirm, 1-\d quick, Ctrl\+C cancel`} {
+	for _, want := range []string{"(Tool: +|asks: )" + m.call.Tool, regexp.QuoteMeta(subject(m.call)),
+		`1\.? (Execute|Allow) once`, `\d\.? Deny`, `Enter confirm, 1-\d quick, Ctrl\+C cancel`} {
 		d.sees(want)
 	}
 	colours := []string{"90"} // of the hint
@@ -46,7 +45,7 @@ func (d *dialog) asked(m *made, _ string) error {
 	case strings.Contains(box, "┌─ sandboxd asks"):
 		colours = append(colours, "36", "32") // the box, and the selected option
 	}
-	shown := d.a.tmux("capture-pane", "-p", "-e")
+	shown := d.colours()
 	for _, c := range colours {
 		if !regexp.MustCompile(`\x1b\[([\d;]*;)?` + c + `m`).MatchString(shown) {
 			return fmt.Errorf("nothing has the colour %s:\n%q", c, shown)
@@ -68,25 +67,52 @@ func (d *dialog) answer(p *performance, m *made, id string, a approvaltest.Answe
 		}
 	case a.Verb == approval.VerbAllow && a.Scope == approval.ScopeSession:
 		d.keys("s")
-		d.sees(`> ?\d\.? Allow for this session`)
+		box := d.sees(`> ?\d\.? Allow for this session`)
+		if strings.Contains(box, "┌─") && !grayDeny.MatchString(d.colours()) {
+			return false, fmt.Errorf("Deny is not gray where another option is selected:\n%q", d.colours())
+		}
 		d.keys("Enter")
+		m.key = "s Enter"
 	case a.Verb == approval.VerbAllow:
 		d.keys("1")
+		m.key = "1"
 	case a.Note == "cancelled":
 		d.keys("C-c")
+		m.key = "Ctrl+C"
 	default:
+		m.key = "Enter"
 		d.a.tmux("send-keys", "-l", a.Note)
 		d.sees(`> ?\d\.? Deny: ` + regexp.QuoteMeta(a.Note))
 		d.keys("Enter")
+	}
+	for _, label := range p.granted {
+		d.a.until("the list of grants has "+label, func() bool {
+			return strings.Contains(d.st.sbx("grants", "ls").out, label)
+		})
 	}
 	verdict := `\[Approved[a-z ]*\] ✓`
 	if a.Verb == approval.VerbDeny {
 		verdict = `\[Denied\] ✗ ` + regexp.QuoteMeta(a.Note)
 	}
-	command, _ := m.call.Args["command"].(string)
-	d.sees(`▶ bash: ` + regexp.QuoteMeta(command) + ` ` + verdict)
+	d.sees(`▶ ` + m.call.Tool + `: .*` + regexp.QuoteMeta(subject(m.call)) + `.* ` + verdict)
 	return false, nil
 }
+
+// subject is the argument that a person recognizes a call by.
+func subject(c approvaltest.Call) string {
+	for _, name := range []string{"command", "query"} {
+		if text, ok := c.Args[name].(string); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// grayDeny is the option Deny where it is not selected.
+var grayDeny = regexp.MustCompile(`\x1b\[([\d;]*;)?90m[ \d.]*Deny:`)
+
+// colours is the screen with its escape sequences.
+func (d *dialog) colours() string { return d.a.tmux("capture-pane", "-p", "-e") }
 
 // settle waits until keys count: those that come at once were typed before the question.
 func (d *dialog) settle() { time.Sleep(700 * time.Millisecond) }
@@ -113,6 +139,8 @@ func (d *dialog) always(p *performance, m *made, n int) error {
 	d.sees(`> ` + regexp.QuoteMeta(q.Suggestions[n-1].Label))
 	d.sees(`in this session`)
 	d.keys("Enter")
+	m.key = "Enter"
+	p.granted = append(p.granted, q.Suggestions[n-1].Label)
 	return nil
 }
 

@@ -162,6 +162,7 @@ func (c *chat) answer(p *performance, m *made, id string, a approvaltest.Answer)
 	if err := c.asked(m, id); err != nil {
 		return false, err
 	}
+	m.key = string(a.Verb)
 	body := map[string]any{"conversation_id": m.session.id, "permission_id": id,
 		"behavior": string(a.Verb), "message": a.Note,
 		"scope": string(a.Scope), "for_ms": p.lifetime(a.For), "confirm": p.confirm[a.To]}
@@ -248,9 +249,13 @@ func (s *socket) answer(p *performance, m *made, id string, a approvaltest.Answe
 		return false, err
 	}
 	body := map[string]any{"approved": a.Verb == approval.VerbAllow, "scope": string(a.Scope)}
+	m.key = "approved"
+	if a.Verb == approval.VerbDeny {
+		m.key = "reject_hard"
+	}
 	switch a.Mode {
 	case approval.RejectSoft:
-		body["mode"] = "reject_soft"
+		body["mode"], m.key = "reject_soft", "reject_soft"
 	case approval.RejectHard:
 		body["mode"] = "reject_hard"
 	}

@@ -26,6 +26,7 @@ type performance struct {
 	calls   map[string]*made
 	confirm map[string]bool
 	streams map[approval.Via][]ipc.Stream[ipc.News]
+	granted []string // what wider grants cover, in the words of their questions
 }
 
 // opened is a session; each has its secret.
@@ -42,19 +43,9 @@ type made struct {
 	allowed bool
 	mode    string // of a no
 	message string // what the agent's model is told
+	key     string // that the person pressed, or the word of the answer; "" is not compared
 	err     error
 	record  *record
-}
-
-// record is the decision as the audit log has it.
-type record struct {
-	CallID   string              `json:"call_id"`
-	Decision approval.Outcome    `json:"decision"`
-	Reason   approval.Reason     `json:"reason"`
-	How      approval.How        `json:"how"`
-	Grant    string              `json:"grant"`
-	Note     string              `json:"note"`
-	Mode     approval.RejectMode `json:"mode"`
 }
 
 // play plays s, and clears up after it.
@@ -361,33 +352,6 @@ func (p *performance) rest(m *made) error {
 	}
 }
 
-// heard compares what the agent heard with what is on record.
-func (p *performance) heard(m *made) error {
-	if m.record != nil || m.err != nil {
-		return m.err
-	}
-	page, err := p.st.person().Audit(p.t.Context(), ipc.AuditRequest{Session: m.session.id, Category: "decision", Limit: 1000})
-	if err != nil {
-		return err
-	}
-	for _, raw := range page.Records {
-		var r record
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return err
-		}
-		if r.CallID == m.call.Name {
-			m.record = &r
-		}
-	}
-	switch {
-	case m.record == nil:
-		return fmt.Errorf("call %q: its decision is not on record", m.call.Name)
-	case (m.record.Decision == approval.Approved) != m.allowed:
-		return fmt.Errorf("call %q: the agent heard %t, and on record it is %s", m.call.Name, m.allowed, m.record.Decision)
-	}
-	return nil
-}
-
 // question finds the open question of a call.
 func (p *performance) question(m *made) (ipc.Approval, error) {
 	list, err := p.st.person().Approvals(p.t.Context())
@@ -427,8 +391,15 @@ func (p *performance) answer(a approvaltest.Answer) error {
 		return fmt.Errorf("answer to %q: a second yes is wanted: %t, want %t", a.To, again, a.WantConfirm)
 	}
 	p.confirm[a.To] = again
-	if !again {
-		<-m.done // the agent hears of it
+	if again {
+		return nil
+	}
+	<-m.done // the agent hears of it
+	if err := p.heard(m); err != nil {
+		return err
+	}
+	if m.record.How == approval.HowPerson && m.record.Note != a.Note {
+		return fmt.Errorf("answer to %q: the note on record is %q, want %q", a.To, m.record.Note, a.Note)
 	}
 	return nil
 }

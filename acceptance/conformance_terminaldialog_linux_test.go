@@ -12,6 +12,7 @@ import (
 // Other than the specification: commands that only read run unasked
 // (R-SH-03), so here the safe list is told to ask. R-SH-06 R-UX-06
 //
+//   - Row 001-75 yes (execute-once): the record has the person's key, and how long the answer took
 //   - Row 004-01 yes (execute-once): a box with tool and command
 //   - Row 004-02 yes (exact): options with numbers, > before the selected one
 //   - Row 004-08 yes (cancel): Ctrl+C denies with the reason "cancelled"
@@ -28,11 +29,15 @@ import (
 //   - Row 004-29 yes (exact): the box is cyan
 //   - Row 004-30 yes (prefix/outside): the box of a warning is bright red
 //   - Row 004-31 yes (exact): the selected option is green
+//   - Row 004-32 yes (exact): Deny is gray where it is not selected
 //   - Row 004-33 yes (exact): the hints are gray
+//   - Row 004-36 yes (deny-reason): FormatDenyResult: "User denied execution of bash. Reason: too dangerous"
 //   - Row 004-37 yes (execute-once): the line of the result, with [Approved] and the sign
 //   - Row 004-39 yes (prefix/cat): IsAllowed: a like call runs unasked
 //   - Row 004-40 yes (prefix/cat): AddToAllowlist: an answer for the session
+//   - Row 004-41 yes (prefix/cat): AllowedTools: the grants are listed
 //   - Row 004-42 yes (reset): Reset: the session's grants end with it
+//   - Row 004-43 yes (deny-reason): ApprovalResult: the decision and the reason
 func TestConformanceTerminalDialog(t *testing.T) {
 	const asking = "[shell]\nauto_safe = false\n"
 	reading := func(s *approvaltest.Scenario) { s.Config = asking }
@@ -42,6 +47,13 @@ func TestConformanceTerminalDialog(t *testing.T) {
 		"prefix/head": func(s *approvaltest.Scenario) {
 			s.Config = asking
 			eachCall(s, []string{"one"}, command("head -n 100 README.md"))
+		},
+		"deny-reason": func(s *approvaltest.Scenario) {
+			eachWant(s, "one", func(w *approvaltest.Want) {
+				if w.State == approvaltest.Denied {
+					w.Text = "User denied execution of bash. Reason: too dangerous\n"
+				}
+			})
 		},
 		"exact": func(s *approvaltest.Scenario) { eachError(s, "not on offer") },
 	}, true, newDialog)

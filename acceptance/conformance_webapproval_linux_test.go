@@ -95,6 +95,17 @@ deny = ["Bash(curl *)"]
 	bash(`mkdir "unterminated`, asks)
 	bash("(mkdir x)", runs)
 	bash("for f in a b; do mkdir x; done", runs)
+	// Neither a turn nor a session ends them.
+	steps = append(steps, approvaltest.Step{Say: "the user's next message", Turn: "main"})
+	again := func(name, session string) {
+		bash(name, runs)
+		s := &steps[len(steps)-1]
+		s.Call.Session, s.Call.Args = session, map[string]any{"command": "touch exactly"}
+	}
+	again("in the next turn", "main")
+	again("in a second session", "second")
+	steps = append(steps, approvaltest.Step{Say: "the first session ends", Close: "main"})
+	again("in a third session", "third")
 	return append(approvaltest.WebApproval(), tables(), approvaltest.Scenario{Name: "permissions", Seed: "web tool approval",
 		Section: "Pattern types; Bash command chain permissions", Config: config, Steps: steps})
 }

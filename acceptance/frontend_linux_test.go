@@ -106,8 +106,6 @@ func TestFrontEndTakenOut(t *testing.T) {
 
 // A chat front end that comes back is told of what is open that it can't have been told of:
 // the daemon is another one, whose events have numbers of their own. R-UX-04 R-AP-15
-//
-//   - Row 002-24 yes: a question that was answered elsewhere is told as resolved
 func TestChatStreamOfAnotherDaemon(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("", "chat")

@@ -348,8 +348,8 @@ func TestChatFrontEnd(t *testing.T) {
 	if e["tool_name"] != "bash" || e["input"].(map[string]any)["command"] != "echo once > once.txt" || e["permission_suggestions"] == nil {
 		t.Errorf("event: %v", e)
 	}
-	if e["blocked_path"] != filepath.Join(a.project, "once.txt") {
-		t.Errorf("the event's blocked_path: %v", e)
+	if e["blocked_path"] != filepath.Join(a.project, "once.txt") || !strings.HasSuffix(fmt.Sprint(e["text"]), "10m)") {
+		t.Errorf("the event's blocked_path or text: %v", e)
 	}
 	id := e["permission_id"]
 	for name, bad := range map[string]map[string]any{

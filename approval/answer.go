@@ -19,6 +19,9 @@ const (
 	VerbQuit Verb = "quit"
 )
 
+// MaxKey is the length of Answer.Key, in bytes.
+const MaxKey = 64
+
 // Answer is an approver's answer to one question.
 type Answer struct {
 	Verb Verb
@@ -34,6 +37,9 @@ type Answer struct {
 	For time.Duration
 	// Note is the person's text; the agent gets it with a denial.
 	Note string
+	// Key is the key or word that the approver's front end took for the answer, for
+	// the record; empty is unknown. It decides nothing.
+	Key string
 	// Mode is for denials; empty is hard (R-AP-12).
 	Mode RejectMode
 	// Suggestion picks Pending.Suggestions[Suggestion-1] as the pattern that a wider scope

@@ -78,6 +78,8 @@ type Decision struct {
 	Scope    Scope  `json:"scope,omitempty"`
 	Reason   Reason `json:"reason"`
 	Layer    Layer  `json:"layer"`
+	// Key is Answer.Key.
+	Key string `json:"key,omitempty"`
 	// Why is a sentence for people; Note is the person's text.
 	Why  string   `json:"why,omitempty"`
 	Note string   `json:"note,omitempty"`

@@ -21,8 +21,6 @@ import (
 // controller and a small reference model agree on what is open, what was
 // decided by which step, and on the statistics. R-AP-04, R-AP-05, R-AP-08 to
 // R-AP-10, R-AP-12 to R-AP-15, R-AP-17 to R-AP-19, R-AP-21.
-//
-//   - Row 002-17 yes: at the same scope a deny beats an allow
 func TestModel(t *testing.T) {
 	set(t, "rapid.checks", fmt.Sprint(machineRuns))
 	set(t, "rapid.steps", "16")

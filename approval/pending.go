@@ -29,6 +29,7 @@ type Pending struct {
 	Building bool `json:"building,omitempty"`
 
 	Cwd         string       `json:"cwd,omitempty"`
+	Notes       []string     `json:"notes,omitempty"` // as in Request
 	BlockedPath string       `json:"blocked_path,omitempty"`
 	Risk        Risk         `json:"risk"`
 	Why         string       `json:"why,omitempty"`

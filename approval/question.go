@@ -301,6 +301,6 @@ func (q *question) rehash(c *Controller) {
 func (r *Request) clone() *Request {
 	x := *r
 	x.Suggestions = slices.Clone(r.Suggestions)
-	x.Warnings = slices.Clone(r.Warnings)
+	x.Warnings, x.Notes = slices.Clone(r.Warnings), slices.Clone(r.Notes)
 	return &x
 }

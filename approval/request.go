@@ -74,6 +74,8 @@ type Request struct {
 	Reasons []string `json:"reasons,omitempty"`
 	// Warnings are shown in red: "OUTSIDE PROJECT".
 	Warnings []string `json:"warnings,omitempty"`
+	// Notes are further facts about the call that people see: its time limit, a backup.
+	Notes []string `json:"notes,omitempty"`
 	// BlockedPath is the path that made the tool ask, if one did.
 	BlockedPath string `json:"blocked_path,omitempty"`
 

@@ -33,6 +33,9 @@ func (a *Answer) readable() error {
 	if !a.Scope.valid() {
 		return bad("unknown scope %q", a.Scope)
 	}
+	if len(a.Key) > MaxKey {
+		return bad("the key has %d bytes; at most %d are recorded", len(a.Key), MaxKey)
+	}
 	if a.Scope == "" {
 		a.Scope = ScopeOnce
 	}
@@ -322,8 +325,9 @@ func (b *batch) list(call *Call) (n int) {
 
 // spoken returns the decision of a person.
 func (c *Controller) spoken(q *question, a *Answer, together int) Decision {
-	d := Decision{Scope: a.Scope, Reason: ReasonPerson, Layer: LayerPerson, How: HowPerson, By: a.By, Note: a.Note,
-		Rule: q.call.Class.RuleText, Digest: q.call.Digest, Request: q.id, At: c.now(), Warnings: c.warnings(q.sess, c.now())}
+	d := Decision{Scope: a.Scope, Reason: ReasonPerson, Layer: LayerPerson, How: HowPerson,
+		By: a.By, Note: a.Note, Key: a.Key, Rule: q.call.Class.RuleText, Digest: q.call.Digest, Request: q.id,
+		At: c.now(), Warnings: c.warnings(q.sess, c.now())}
 	if together > 1 {
 		d.Together = together
 	}

@@ -52,7 +52,6 @@ var makeIt = map[string]any{"command": "make", "n": int64(1)<<53 + 1}
 // that is known of it (R-AP-08, R-OP-03).
 //
 //   - Row 001-82 yes: persistent approvals
-//   - Row 003-38 yes: session scope is memory only
 func TestStoreKeeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grants.json")
 	c, _ := open(t, path)

@@ -233,7 +233,7 @@ func marshalShortened(r Record, limit int) ([]byte, error) {
 			*list = []string{short(string(whole))}
 		}
 	}
-	for name, text := range map[string]*string{"subject": &r.Subject, "cwd": &r.Cwd, "reason": &r.Reason, "note": &r.Note, "error": &r.Error, "rule": &r.Rule, "agent": &r.Agent, "call_id": &r.CallID, "by": &r.By, "tool": &r.Tool} {
+	for name, text := range map[string]*string{"subject": &r.Subject, "cwd": &r.Cwd, "reason": &r.Reason, "note": &r.Note, "key": &r.Key, "error": &r.Error, "rule": &r.Rule, "agent": &r.Agent, "call_id": &r.CallID, "by": &r.By, "tool": &r.Tool} {
 		if len(*text) > keep {
 			cut(name, []byte(*text))
 			*text = short(*text)

@@ -129,7 +129,7 @@ func journalFields(m Mirrored) map[string]string {
 	for name, value := range map[string]string{
 		"CATEGORY": r.Category, "OPERATION": r.Operation, "SESSION": r.Session, "AGENT": r.Agent, "TOOL": r.Tool, "CALL_ID": r.CallID,
 		"EXEC_ID": r.ExecID, "SUBJECT": r.Subject, "CWD": r.Cwd, "DECISION": r.Decision, "REASON": r.Reason, "BY": r.By, "HOW": r.How,
-		"SCOPE": r.Scope, "GRANT": r.Grant, "RULE": r.Rule, "NOTE": r.Note, "RISK": r.Risk, "MODE": r.Mode, "PROFILE": r.Profile,
+		"SCOPE": r.Scope, "GRANT": r.Grant, "RULE": r.Rule, "NOTE": r.Note, "KEY": r.Key, "RISK": r.Risk, "MODE": r.Mode, "PROFILE": r.Profile,
 		"ENFORCEMENT": r.Enforcement, "SIGNAL": r.Signal, "ERROR": r.Error, "LIMITS": strings.Join(r.Limits, " "),
 	} {
 		if len(value) > keep {

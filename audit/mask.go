@@ -12,7 +12,7 @@ import (
 // masked returns a record without what looks like a secret (R-AU-04). Input
 // follows in encodeRecord.
 func (l *Log) masked(r Record) Record {
-	for _, text := range []*string{&r.Subject, &r.Operation, &r.Reason, &r.Rule, &r.Note, &r.Error} {
+	for _, text := range []*string{&r.Subject, &r.Operation, &r.Reason, &r.Rule, &r.Note, &r.Key, &r.Error} {
 		*text = secret.Mask(*text)
 	}
 	r.Argv = secret.Words(r.Argv)

@@ -51,6 +51,7 @@ type Record struct {
 	Grant    string   `json:"grant,omitempty"` // id
 	Rule     string   `json:"rule,omitempty"`
 	Note     string   `json:"note,omitempty"`
+	Key      string   `json:"key,omitempty"` // the key or word that the person answered with
 	Risk     string   `json:"risk,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
 	Approval string   `json:"approval,omitempty"` // id of the question

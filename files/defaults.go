@@ -27,7 +27,7 @@ func DefaultHidden() []string {
 // sandbox.
 func Defaults() Config {
 	return Config{
-		Paths:     map[string]Sandbox{"project": {Root: ".", Mode: "rw"}},
+		Paths:     map[string]Sandbox{projectRoot: {Root: ".", Mode: "rw"}},
 		AutoSafe:  true,
 		Safe:      DefaultSafe(),
 		Protected: DefaultProtected(),

@@ -8,6 +8,9 @@ import (
 	"sandboxd/approval"
 )
 
+// projectRoot is the name of the sandbox that the defaults have.
+const projectRoot = "project"
+
 // describe is one line that says at a glance what would happen. Paths are as
 // they really are; front ends make them safe to show.
 func describe(req Request, f Facts) string {

@@ -30,13 +30,16 @@ func (r *Rules) Judge(req Request, facts Facts) Verdict {
 	if facts.To != nil {
 		v.To = facts.To.Real
 	}
-	root, _, _ := r.Locate(target.Real)
+	root, rel, _ := r.Locate(target.Real)
 	v.Sandbox = root.Name
 	v.Risk = approval.RiskNormal
 	if v.Protected || v.Delete || v.Outside {
 		v.Risk = approval.RiskHigh
 	}
 	v.Description = describe(req, facts)
+	if root.Name != "" && root.Name != projectRoot {
+		v.Description += fmt.Sprintf(" (%s:%s)", root.Name, rel)
+	}
 	v.Payload = payload(req, v)
 	v.Suggestions = r.suggestions(req, v)
 	return v

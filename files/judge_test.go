@@ -305,6 +305,8 @@ func TestJudgeByRealPath(t *testing.T) {
 
 // The request that an approver sees: name, one line, a payload without content,
 // and suggestions that match it (R-AP-05, R-AP-07).
+//
+//   - Row 000-41 yes: a write names its sandbox, as notes:path
 func TestRequestForApproval(t *testing.T) {
 	r := rulesFor(t, nil, nil)
 	v := r.Judge(Request{Op: Edit, Edits: []Replacement{{Find: "geheim", Replace: "x"}}}, facts("/p/src/a/b.c", File))
@@ -321,6 +323,11 @@ func TestRequestForApproval(t *testing.T) {
 	}
 	if len(req.Suggestions) != 3 {
 		t.Fatalf("suggestions: %v", req.Suggestions)
+	}
+	notes := rulesFor(t, func(c *Config) { c.Paths["notes"] = Sandbox{Root: "notes", Mode: "rw"} }, nil)
+	v = notes.Judge(Request{Op: Edit}, facts("/p/notes/a/b.md", File))
+	if v.Description != "Edit file: /p/notes/a/b.md (notes:a/b.md)" {
+		t.Errorf("in a named sandbox: %q", v.Description)
 	}
 	other := map[string]any{"op": "edit", "sandbox": "project", "path": "/p/src/c.c"}
 	for i, s := range req.Suggestions {

@@ -98,14 +98,19 @@ func inputOf(a ipc.Approval) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
+// textOf says in words what is asked: the request, and a line for each note.
 func textOf(a ipc.Approval) string {
+	text := display.Line(a.Description)
 	switch {
 	case a.Command != "":
-		return safeText(a.Command)
+		text = safeText(a.Command)
 	case len(a.Argv) > 0:
-		return display.Line(display.Argv(a.Argv))
+		text = display.Line(display.Argv(a.Argv))
 	}
-	return display.Line(a.Description)
+	for _, n := range a.Notes {
+		text = strings.TrimSuffix(text, "\n") + "\n(" + display.Line(n) + ")"
+	}
+	return text
 }
 
 // asked are the questions as they were put to one caller: an answer is bound to
@@ -295,7 +300,7 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: p.Behavior == "allow", Scope: p.Scope, ForMS: p.ForMS, Note: p.Message,
-		Suggestion: p.Suggestion, Confirm: p.Confirm}
+		Key: p.Behavior, Suggestion: p.Suggestion, Confirm: p.Confirm}
 	if !a.Allow {
 		a.Mode = p.Mode
 		if a.Mode == "" {

@@ -202,13 +202,13 @@ func (s *chatSocket) answer(a approvalAnswer) error {
 		return fail(&ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such open question here", Hint: "answer with the id of its approval_needed; nothing was decided"})
 	}
 	wire := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: *a.Approved, Scope: a.Scope, Note: a.Feedback, Suggestion: a.Suggestion,
-		Confirm: a.Confirm}
+		Key: "approved", Confirm: a.Confirm}
 	if !wire.Allow {
 		switch a.Mode {
 		case "", "reject_hard":
-			wire.Mode = "hard"
+			wire.Mode, wire.Key = "hard", "reject_hard"
 		case "reject_soft":
-			wire.Mode = "soft"
+			wire.Mode, wire.Key = "soft", "reject_soft"
 		default:
 			return fail(&ipc.Error{Code: ipc.CodeBadRequest, Message: "mode: want reject_soft or reject_hard", Hint: "nothing was decided"})
 		}

@@ -38,6 +38,7 @@ type Approval struct {
 	Inline       bool            `json:"inline,omitempty"`  // the person at the asking terminal may answer
 	Client       bool            `json:"client,omitempty"`  // the agent's own client may answer, once
 	BlockedPath  string          `json:"blocked_path,omitempty"`
+	Notes        []string        `json:"notes,omitempty"`  // its time limit, a backup that is kept
 	Scopes       []string        `json:"scopes,omitempty"` // that an answer may have
 	Suggestions  []Suggestion    `json:"suggestions,omitempty"`
 	Widenings    []Widening      `json:"widenings,omitempty"`
@@ -108,6 +109,7 @@ type Answer struct {
 	Scope      string `json:"scope,omitempty"`  // once (also ""), turn, session, agent, global, batch (all that was listed), group
 	ForMS      int64  `json:"for_ms,omitempty"` // lifetime of the grant; 0: the scope's own
 	Note       string `json:"note,omitempty"`
+	Key        string `json:"key,omitempty"`        // or word that the person answered with, for the record
 	Mode       string `json:"mode,omitempty"`       // of a no: hard (also "") or soft
 	Suggestion string `json:"suggestion,omitempty"` // id
 	Widening   string `json:"widening,omitempty"`   // id

@@ -113,10 +113,10 @@ func (s *Server) approver(ctx context.Context) (*ipc.Client, error) {
 // that counts; what it refuses stays open for others.
 func (s *Server) pass(ctx context.Context, q *ipc.Approval, r *mcp.ElicitResult) {
 	said, _ := r.Content["answer"].(string)
-	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Scope: "once", Mode: "soft"}
+	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Scope: "once", Mode: "soft", Key: r.Action}
 	switch {
 	case r.Action == "accept" && said == "yes":
-		a.Allow, a.Mode = true, ""
+		a.Allow, a.Mode, a.Key = true, "", said
 	case r.Action == "decline", r.Action == "accept" && said == "no":
 	default:
 		return // dismissed: nobody said anything

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"sandboxd/approval"
 	"sandboxd/audit"
@@ -323,6 +324,9 @@ func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 		return call
 	}
 	call.Request.GroupID = c.req.Group
+	if note := j.backupNote(); note != "" {
+		call.Request.Notes = append(call.Request.Notes, note)
+	}
 	for _, path := range j.widened {
 		call.Request.Reasons = append(call.Request.Reasons, "may change the protected "+path+", for this once")
 	}
@@ -332,6 +336,23 @@ func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 		call.Class.Rule, call.Class.RuleText = approval.RuleAsk, "the rule for projects that are not trusted yet"
 	}
 	return call
+}
+
+// backupNote names the backup in the undo store; empty for a change that loses nothing.
+func (j *fileJudgement) backupNote() string {
+	lost := j.facts.Path.Kind != files.Absent && j.request.Op != files.Copy ||
+		j.facts.To != nil && j.facts.To.Kind != files.Absent
+	if j.undo != nil || j.request.Op.Reads() || !lost {
+		return ""
+	}
+	note := "a backup is kept"
+	switch d := j.cfg.Files.Undo.KeepFor; {
+	case d >= 48*time.Hour:
+		note += fmt.Sprintf(" for up to %d days", d/(24*time.Hour))
+	case d > 0:
+		note += fmt.Sprintf(" for up to %s", config.Duration(d))
+	}
+	return note + "; sbx undo restores it"
 }
 
 // present builds what a person sees of the change.

@@ -195,6 +195,9 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	for _, path := range j.widened {
 		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")
 	}
+	if note := timeNote(e, j); note != "" {
+		c.Request.Notes = append(c.Request.Notes, note)
+	}
 	if j.trusts {
 		// Trust is more than this one command, so nothing that was granted
 		// before may answer for it.
@@ -203,6 +206,18 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("a yes also trusts %s: commands that are allowed may then write there (withdraw: sbx trust --remove)", e.Session.Root))
 	}
 	return c
+}
+
+// timeNote names the time limit of a command; empty without a limit and for a check.
+func timeNote(e *Exec, j *judgement) string {
+	if !e.Runs() || j.plan == nil {
+		return ""
+	}
+	limit := timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall)
+	if limit == unlimited {
+		return ""
+	}
+	return fmt.Sprintf("runs for at most %s", config.Duration(limit))
 }
 
 // onlySafe reports whether the safe list alone let every part run.

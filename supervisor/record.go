@@ -89,7 +89,7 @@ func recordOf(e *Exec, j *judgement) audit.Record {
 func withDecision(r audit.Record, d approval.Decision) audit.Record {
 	r.Category, r.Operation = audit.Decision, string(d.Outcome)
 	r.Decision, r.Reason, r.How, r.Scope = string(d.Outcome), string(d.Reason), string(d.How), string(d.Scope)
-	r.Grant, r.Note, r.Approval = d.Grant, d.Note, d.Request
+	r.Grant, r.Note, r.Key, r.Approval = d.Grant, d.Note, d.Key, d.Request
 	if d.Rule != "" {
 		r.Rule = d.Rule
 	}

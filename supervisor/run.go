@@ -120,15 +120,17 @@ func (r Result) with(o Result) Result {
 	return r
 }
 
+// unlimited is a time limit that is none.
+const unlimited = time.Duration(1<<63 - 1)
+
 // timeLimit is the smaller of what was asked for and what the profile allows;
 // 0 of either is no limit of its own.
 func timeLimit(asked, profile time.Duration) time.Duration {
-	const forever = 1<<63 - 1
 	if asked <= 0 {
-		asked = forever
+		asked = unlimited
 	}
 	if profile <= 0 {
-		profile = forever
+		profile = unlimited
 	}
 	return min(asked, profile)
 }

@@ -56,6 +56,17 @@ func ChatProxy() []Scenario {
 			made("agent beats global: denied", search("third", "writer", "go"), refused("third", approval.ReasonGrant, "")),
 			made("global holds for the others", search("fourth", "editor", "go"), runs("fourth", auto, approval.ReasonGrant)),
 		)},
+		{Name: "deny-first", Seed: seed, Section: "Decision precedence: deny overrides allow at one scope", Steps: steps(
+			made("WebSearch asks", search("first", "writer", "go"), asks("first")),
+			said("this query never, for all",
+				Answer{To: "first", Verb: approval.VerbDeny, Scope: approval.ScopeGlobal, Mode: soft, Via: approval.ViaRemote},
+				refused("first", approval.ReasonPerson, "")),
+			made("another query asks", search("second", "writer", "rust"), asks("second")),
+			said("any query always, for all", remember("second", approval.VerbAllow, approval.ScopeGlobal),
+				runs("second", person, "")),
+			made("the denied query stays denied", search("third", "reader", "go"), refused("third", approval.ReasonGrant, "")),
+			made("others run", search("fourth", "reader", "zig"), runs("fourth", auto, approval.ReasonGrant)),
+		)},
 		{Name: "revoke", Seed: seed, Section: "Data model: stored approvals", Differs: "R-AP-21: they can be withdrawn", Steps: steps(
 			made("WebSearch asks", search("first", "writer", "go"), asks("first")),
 			said("everybody always", remember("first", approval.VerbAllow, approval.ScopeGlobal), runs("first", person, "")),

@@ -93,7 +93,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	a := ipc.Approval{ID: p.ID, Rev: p.Rev, Hash: p.Hash, Session: p.Session, Agent: p.AgentShown, Claimed: p.Agent.ID == "",
 		UID: p.Principal.UID, CallID: p.CallID, Tool: p.Tool, Description: p.Description, Cwd: p.Cwd, Risk: wireRisk(p.Risk),
 		Reasons: p.Reasons, Dangerous: p.Dangerous, Outside: p.Outside, Protected: p.Protected, Delete: p.Delete,
-		Confirm: p.Twice, Inline: p.Inline, Client: p.Client, BlockedPath: p.BlockedPath, GroupID: p.GroupID, Count: 1 + len(p.Same), Created: p.Asked}
+		Confirm: p.Twice, Inline: p.Inline, Client: p.Client, BlockedPath: p.BlockedPath, Notes: p.Notes, GroupID: p.GroupID, Count: 1 + len(p.Same), Created: p.Asked}
 	a.Reasons = distinct(append([]string{p.Why}, a.Reasons...))
 	if !p.Deadline.IsZero() {
 		a.Deadline = &p.Deadline

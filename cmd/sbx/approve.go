@@ -84,10 +84,11 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 		return fmt.Errorf("the request has changed: its hash is %s; look at it again with sbx pending %s", q.Hash, id)
 	}
 	answer := ipc.Answer{ID: id, Rev: q.Rev, Hash: q.Hash, Allow: o.allow, Scope: o.scope, ForMS: o.lifetime.ms(),
-		Note: o.note, Suggestion: o.suggestion, Widening: o.widening}
+		Note: o.note, Key: "--allow", Suggestion: o.suggestion, Widening: o.widening}
 	if o.deny {
-		if answer.Mode = "soft"; o.stop {
-			answer.Mode = "hard"
+		answer.Mode, answer.Key = "soft", "--deny"
+		if o.stop {
+			answer.Mode, answer.Key = "hard", "--deny --stop"
 		}
 	}
 	d, err := client.Decide(ctx, answer)

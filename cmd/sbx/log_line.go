@@ -93,6 +93,7 @@ func (r record) details() []string {
 		add("", r.Reason)
 		if r.How == "person" {
 			add("by", r.By)
+			add("key", r.Key)
 		}
 		if r.Scope != "once" {
 			add("scope", r.Scope)

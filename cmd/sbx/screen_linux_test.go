@@ -55,6 +55,8 @@ func furnished(t *testing.T, config string) *house {
 // R-UX-01, R-UX-02: the screen of each kind of question at every width, and while the
 // terminal is resized.
 //
+//   - Row 001-50 yes: the question about an edit names the backup
+//   - Row 001-51 yes: the question about a delete names the backup
 //   - Row 004-23 yes: 90 % of the width, from 24 to 60 columns
 //   - Row 004-24 yes: long text wraps
 //   - Row 004-25 yes: the hints wrap
@@ -120,10 +122,8 @@ type keys struct {
 
 // R-UX-01, and the terminal dialog of the specifications: every key.
 //
-//   - Row 004-03 different: three options: once, always, deny | six, with the session, quit and the whole view
-//     (R-UX-01)
-//   - Row 004-04 different (Enter alone at medium risk): the first option is selected at the start | only at
-//     low risk (R-UX-01)
+//   - Row 004-03 different: three options: once, always, deny | six, with session, quit, view (R-UX-01)
+//   - Row 004-04 different (Enter alone at medium risk): the first option is selected | only at low risk
 //   - Row 004-05 yes (arrows up): the arrows
 //   - Row 004-06 yes (y): Enter confirms
 //   - Row 004-07 yes (digit): a digit selects at once

@@ -89,6 +89,7 @@ func TestScreenRunUnsettled(t *testing.T) {
 // R-UX-01: --plain asks line by line and writes no escape sequence; NO_COLOR writes none
 // for colour; a terminal that is not known to be UTF-8 gets ASCII.
 //
+//   - Row 001-46 yes: the question has the command's time limit
 //   - Row 004-45 yes: NO_COLOR and terminals without capabilities
 func TestScreenPlain(t *testing.T) {
 	t.Parallel()

@@ -224,7 +224,7 @@ func checkCard(t *testing.T, c displaytest.Case, screen string) {
 	if !strings.HasPrefix(lines[0], "sbx approve · ") || !strings.HasPrefix(lines[1], "┌─ sandboxd asks ─") {
 		t.Errorf("%s: the top is\n%s", c.Name, strings.Join(lines[:2], "\n"))
 	}
-	names := []string{"Tool:", "What:", "Details:", "Command:", "Content:", "Diff:", "Input:", "Held by:", "In:", "Path:", "Why:", "Rule:", "Agent:", "It says:", "Batch:", "Then:", "Sandbox:", "Offers:", "Warning:", "Careful:", ""}
+	names := []string{"Tool:", "What:", "Details:", "Command:", "Content:", "Diff:", "Input:", "Held by:", "In:", "Path:", "Note:", "Why:", "Rule:", "Agent:", "It says:", "Batch:", "Then:", "Sandbox:", "Offers:", "Warning:", "Careful:", ""}
 	part := 0 // 0: the card, 1: the selector, 2: below
 	for i, line := range lines[2:] {
 		checkRunes(t, c.Name, line)

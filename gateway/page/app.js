@@ -163,7 +163,7 @@ function card(entry) {
     el("pre", { tabindex: "0", "aria-label": "What it would do" }, q.command ? command(q.command) : text(subject(q))),
     q.claim ? el("p", { class: "small" }, "The agent says: ", text(q.claim)) : "",
     presentation(w),
-    facts(["Why it asks", [...new Set(q.reasons)]], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path],
+    facts(["Why it asks", [...new Set(q.reasons)]], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path], ["Note", q.notes],
       ["Agent", q.agent ? q.agent : `process ${q.pid} ${q.exe ?? ""}`],
       ["Session", [q.label, q.session].filter(Boolean).join(" · ")],
       ["In the sandbox", q.sandbox], ["Not enforced", missing(q.enforcement)], ["Warning", (q.warnings ?? []).map((x) => x.message).filter((m) => !tags.includes(m))],
@@ -207,7 +207,7 @@ function answers(q, w, draft, id) {
     return el("div", { class: "again", role: "group", "aria-label": "Second confirmation" },
       el("p", {}, el("strong", {}, "Really? "), "This needs a second yes."),
       el("div", { class: "row" },
-        el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { allow: false, mode: "soft", note: draft.note }) }, "No"),
+        el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "No", allow: false, mode: "soft", note: draft.note }) }, "No"),
         el("button", { type: "button", class: "yes", "data-keep": "again", onclick: () => answer(q, { ...state.again.get(q.id), confirm: true }) }, "Yes, do it")));
   }
   const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
@@ -225,11 +225,11 @@ function answers(q, w, draft, id) {
       (q.widenings ?? []).length ? choice(draft, "widening", "Also let it reach", [["", "nothing more"], ...q.widenings.map((x) => [x.id, `${x.label ?? ""} ${x.object}`.trim()])]) : "",
       el("label", { class: "wide" }, "Note to the agent", note)),
     el("div", { class: "row" },
-      el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, make()) }, "Allow"),
-      el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { allow: false, mode: "soft", note: draft.note }) }, "Deny"),
-      el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny, as far as chosen"),
-      el("button", { type: "button", class: "no", "data-keep": "stop", onclick: () => answer(q, { allow: false, mode: "hard", note: draft.note }) }, "Deny and stop the agent"),
-      q.batch?.remaining?.length ? el("button", { type: "button", "data-keep": "all", onclick: () => answer(q, { allow: true, scope: "batch" }) }, "Allow this and what is listed") : ""),
+      el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, { key: "Allow", ...make() }) }, "Allow"),
+      el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "Deny", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
+      el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { key: "Deny, as far as chosen", ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny, as far as chosen"),
+      el("button", { type: "button", class: "no", "data-keep": "stop", onclick: () => answer(q, { key: "Deny and stop the agent", allow: false, mode: "hard", note: draft.note }) }, "Deny and stop the agent"),
+      q.batch?.remaining?.length ? el("button", { type: "button", "data-keep": "all", onclick: () => answer(q, { key: "Allow this and what is listed", allow: true, scope: "batch" }) }, "Allow this and what is listed") : ""),
     el("p", { class: "small", id: id("keys") }, "Keys: y goes to Allow, n to Deny, Enter presses; j and k go through the questions."));
 }
 
@@ -239,7 +239,7 @@ async function answer(q, a) {
   if (performance.now() - e.shown < settle) return say("That was very quick: look, and press again.");
   if (!a.allow) delete a.widening;
   const params = { id: q.id, rev: q.rev, hash: q.hash, allow: a.allow };
-  for (const k of ["scope", "note", "mode", "suggestion", "widening"]) if (a[k]) params[k] = a[k];
+  for (const k of ["key", "scope", "note", "mode", "suggestion", "widening"]) if (a[k]) params[k] = a[k];
   if (a.for_ms) params.for_ms = a.for_ms;
   if (a.confirm) params.confirm = true;
   if (params.scope === "once") delete params.scope;

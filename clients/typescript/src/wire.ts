@@ -11,6 +11,8 @@ export interface Answer {
   /** lifetime of the grant; 0: the scope's own */
   for_ms?: number;
   note?: string;
+  /** or word that the person answered with, for the record */
+  key?: string;
   /** of a no: hard (also "") or soft */
   mode?: string;
   /** id */
@@ -65,6 +67,8 @@ export interface Approval {
   /** the agent's own client may answer, once */
   client?: boolean;
   blocked_path?: string;
+  /** its time limit, a backup that is kept */
+  notes?: string[];
   /** that an answer may have */
   scopes?: string[];
   suggestions?: Suggestion[];

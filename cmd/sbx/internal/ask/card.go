@@ -57,6 +57,9 @@ func newCard(a ipc.Approval, look Look, onlyNo bool) card {
 	}
 	w.field("directory", a.Cwd)
 	w.field("path", a.BlockedPath)
+	for _, n := range a.Notes {
+		w.field("note", n)
+	}
 	for _, r := range reasons(a) {
 		w.field("why", r)
 	}
@@ -105,7 +108,7 @@ func (w *writer) change(p *ipc.Presentation) {
 		w.field("change", kind)
 		return
 	}
-	w.block("change", p.Content)
+	w.shown("change", p)
 }
 
 // short reports whether one line tells it all: low risk, one reason and nothing unusual.
@@ -309,8 +312,6 @@ func presentation(a ipc.Approval, look Look) string {
 		return w.out.String()
 	}
 	w.field("content", name)
-	for _, line := range look.block(p.Content) {
-		w.margin("", line)
-	}
+	w.shown("", p)
 	return w.out.String()
 }

@@ -108,7 +108,7 @@ func TestStrangersTextStandsBehindTheMargin(t *testing.T) {
 
 // uncolored removes our own colours.
 func uncolored(s string) string {
-	for _, c := range []string{cyan, red, gray, bold, "\x1b[0m"} {
+	for _, c := range []string{cyan, red, gray, bold, yellow, magenta, green, "\x1b[0m"} {
 		s = strings.ReplaceAll(s, c, "")
 	}
 	return s

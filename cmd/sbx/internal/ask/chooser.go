@@ -63,7 +63,7 @@ func (d *dialog) chooseKey(name string, now time.Time) act {
 		}
 		answer := d.blank()
 		answer.Allow, answer.Scope, answer.ForMS = true, c.scopes[c.scope], c.lives[c.life].Milliseconds()
-		answer.Suggestion = c.what[c.row].ID
+		answer.Suggestion, answer.Key = c.what[c.row].ID, "Enter"
 		return d.send(answer)
 	}
 	return act{}

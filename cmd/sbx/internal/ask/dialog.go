@@ -149,7 +149,7 @@ func (d *dialog) key(name, text string, now time.Time) act {
 		if d.stage == stageSending {
 			return act{}
 		}
-		return d.deny("cancelled")
+		return d.deny("cancelled", keyName(name))
 	}
 	d.note = ""
 	switch d.stage {
@@ -189,7 +189,7 @@ func (d *dialog) selectKey(name, text string, now time.Time) act {
 	case "ctrl+u":
 		d.clear()
 	case "enter":
-		return d.take(d.at, now)
+		return d.take(d.at, d.pressed(), now)
 	default:
 		return d.typeText(text, now)
 	}
@@ -214,7 +214,7 @@ func (d *dialog) typeText(text string, now time.Time) act {
 			if d.a.Risk == "high" {
 				return act{} // a digit alone answers no such question
 			}
-			return d.take(n, now)
+			return d.take(n, string(r), now)
 		}
 		if len(d.typed) == 0 {
 			if r == ' ' {
@@ -231,18 +231,26 @@ func (d *dialog) typeText(text string, now time.Time) act {
 	return act{}
 }
 
-// take carries out an option.
-func (d *dialog) take(i int, now time.Time) act {
+// pressed names the keys of an answer by Enter: the letter that chose the option stands before it.
+func (d *dialog) pressed() string {
+	if len(d.typed) == 1 && !d.reason {
+		return string(d.typed) + " Enter"
+	}
+	return "Enter"
+}
+
+// take carries out an option; key is what was pressed for it.
+func (d *dialog) take(i int, key string, now time.Time) act {
 	if i < 0 {
-		return d.deny(d.said())
+		return d.deny(d.said(), key)
 	}
 	o := d.options[i]
 	switch o.verb {
 	case verbNo:
-		return d.deny(d.said())
+		return d.deny(d.said(), key)
 	case verbQuit:
 		answer := d.blank()
-		answer.Mode = "hard"
+		answer.Mode, answer.Key = "hard", key
 		if d.a.Batch != nil {
 			answer.Scope = "batch"
 		}
@@ -264,7 +272,7 @@ func (d *dialog) take(i int, now time.Time) act {
 		return act{}
 	}
 	answer := d.blank()
-	answer.Allow, answer.Scope, answer.Widening = true, o.verb.scope(), o.widening
+	answer.Allow, answer.Scope, answer.Widening, answer.Key = true, o.verb.scope(), o.widening, key
 	return d.send(answer)
 }
 
@@ -285,9 +293,9 @@ func (d *dialog) said() string {
 
 func (d *dialog) blank() ipc.Answer { return ipc.Answer{ID: d.a.ID, Rev: d.a.Rev, Hash: d.a.Hash} }
 
-func (d *dialog) deny(reason string) act {
+func (d *dialog) deny(reason, key string) act {
 	answer := d.blank()
-	answer.Note, answer.Mode = reason, "soft"
+	answer.Note, answer.Mode, answer.Key = reason, "soft", key
 	return d.send(answer)
 }
 
@@ -310,7 +318,7 @@ func (d *dialog) codeKey(name, text string) act {
 	switch name {
 	case "enter":
 		if !d.code.matches(string(d.typed)) {
-			return d.deny("not confirmed")
+			return d.deny("not confirmed", "Enter")
 		}
 		d.answer.Confirm = true
 		return d.send(d.answer)

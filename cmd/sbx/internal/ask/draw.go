@@ -234,11 +234,14 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 		}
 	}
 	if p := a.Presentation; p != nil && p.Content != "" && p.Content != a.Command && p.Content != commandOf(a) {
-		f.add(title(p.Kind), content(p.Kind, p.Content, l)...)
+		f.add(title(p.Kind), content(p, l)...)
 	}
 	f.line("In", a.Cwd)
 	if commandOf(a) == "" { // a command shows it
 		f.line("Path", a.BlockedPath)
+	}
+	for _, n := range a.Notes {
+		f.line("Note", n)
 	}
 	for _, r := range reasons(a) {
 		f.line("Why", r)

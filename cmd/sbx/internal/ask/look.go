@@ -126,18 +126,44 @@ func (w *writer) block(name, value string) {
 		lines, more = display.Clip(lines, maxLines)
 	}
 	w.rows(name, lines)
-	if more > 0 {
-		w.whole = false
-		for _, line := range display.Wrap(fmt.Sprintf("%d more lines: v shows them", more), w.look.Width-1) {
-			w.out.WriteString(w.look.paint(red, line) + "\n")
+	w.omitted(more)
+}
+
+// shown writes a diff, a file or a text, in colours.
+func (w *writer) shown(name string, p *ipc.Presentation) {
+	if strings.TrimSpace(p.Content) == "" {
+		return
+	}
+	list, more := content(p, w.look), 0
+	if !w.look.Whole && len(list) > maxLines {
+		list, more = list[:maxLines], len(list)-maxLines
+	}
+	for _, r := range list {
+		for _, piece := range r.wrap(w.width()) {
+			w.margin(name, piece.string(w.look))
+			name = ""
 		}
+	}
+	w.omitted(more)
+}
+
+// omitted says that lines were left out.
+func (w *writer) omitted(more int) {
+	if more == 0 {
+		return
+	}
+	w.whole = false
+	for _, line := range display.Wrap(fmt.Sprintf("%d more lines: v shows them", more), w.look.Width-1) {
+		w.out.WriteString(w.look.paint(red, line) + "\n")
 	}
 }
 
+// width is how many cells a value has.
+func (w *writer) width() int { return max(w.look.Width-nameWidth-3, 8) }
+
 func (w *writer) rows(name string, lines []string) {
-	width := max(w.look.Width-nameWidth-3, 8)
 	for _, line := range lines {
-		for _, piece := range display.Wrap(line, width) {
+		for _, piece := range display.Wrap(line, w.width()) {
 			w.margin(name, strings.TrimRight(piece, " "))
 			name = ""
 		}

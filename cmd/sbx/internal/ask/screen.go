@@ -152,7 +152,7 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.person.do(s.ctx, s.d, s.d.key(msg.Keystroke(), msg.Text, now))
 	case goneMsg:
 		if s.d.stage != stageSending {
-			return s, s.person.do(s.ctx, s.d, s.d.deny("cancelled"))
+			return s, s.person.do(s.ctx, s.d, s.d.deny("cancelled", ""))
 		}
 	case endedMsg:
 		if s.d.stage != stageSending { // an answer that is on its way is not taken back

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sandboxd/display"
+	"sandboxd/ipc"
 )
 
 // Colours of a command line.
@@ -16,17 +17,8 @@ const (
 )
 
 // highlight is a command in colour, one row a line. Marks are "FROM-TO" pairs of
-// bytes: the pieces that did not run unasked. A text that cannot be shown as it
-// stands has no colours: escapes and colours would contradict each other.
+// bytes: the pieces that did not run unasked.
 func highlight(command, marks string, l Look) []row {
-	lines := l.block(command)
-	var out []row
-	if strings.Join(lines, "\n") != strings.TrimSuffix(command, "\n") {
-		for _, line := range lines {
-			out = append(out, plainRow(line))
-		}
-		return out
-	}
 	colors := lex(command)
 	for _, m := range strings.Fields(marks) {
 		a, b, _ := strings.Cut(m, "-")
@@ -39,6 +31,17 @@ func highlight(command, marks string, l Look) []row {
 			colors[i] = alarm
 		}
 	}
+	return colored(command, colors, l)
+}
+
+// colored is a text whose bytes have colors, one row a line. A text that cannot be shown as it
+// stands has no colours: escapes and colours would contradict each other.
+func colored(text string, colors []string, l Look) []row {
+	lines := l.block(text)
+	if strings.Join(lines, "\n") != strings.TrimSuffix(text, "\n") {
+		return rowsOf(lines)
+	}
+	var out []row
 	at := 0
 	for _, line := range lines {
 		var r row
@@ -101,17 +104,20 @@ func diffRow(line string) row {
 }
 
 // content is what a question shows besides its command: a diff, a file, text.
-func content(kind, text string, l Look) []row {
+func content(p *ipc.Presentation, l Look) []row {
+	text := p.Content
 	if k, binary := display.Binary([]byte(text)); binary {
 		return []row{plainRow(k)}
 	}
-	var out []row
-	for _, line := range l.block(text) {
-		if kind == "diff" {
+	switch p.Kind {
+	case "file_content":
+		return colored(text, lexCode(text, p.Language), l)
+	case "diff":
+		var out []row
+		for _, line := range l.block(text) {
 			out = append(out, diffRow(line))
-		} else {
-			out = append(out, plainRow(line))
 		}
+		return out
 	}
-	return out
+	return rowsOf(l.block(text))
 }

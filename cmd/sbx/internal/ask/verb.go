@@ -73,6 +73,24 @@ func (c card) parse(line string) (verb, string) {
 	return v, ""
 }
 
+// wordOf names a typed line for the record: the word of an answer, or Enter, which also ends a
+// reason.
+func wordOf(line string) string {
+	word := strings.ToLower(strings.TrimSpace(line))
+	if _, ok := words[word]; !ok || word == "" {
+		return "Enter"
+	}
+	return word
+}
+
+// keyName is a key of the keyboard as people write it.
+func keyName(name string) string {
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return "Ctrl+" + strings.ToUpper(letter)
+	}
+	return name
+}
+
 // helpText explains the answers on offer.
 func helpText(list []verb, a ipc.Approval) string {
 	texts := map[verb]string{
