@@ -3,7 +3,6 @@ package acceptance
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"sandboxd/ipc"
 )
 
 // smallState puts the actor's state on a file system of its own.
@@ -92,90 +89,6 @@ func (a *actor) untilMakes(want bool) (last result) {
 		if a.t.Failed() || time.Now().After(deadline) {
 			a.t.Fatalf("want it to run: %v; the last one: %v", want, got)
 		}
-	}
-}
-
-// R-AU-01, R-AU-03: where the disk is full nothing runs, and it says so; a
-// command whose end can't be recorded stops its session; with room again all goes
-// on, and the chain has no hole.
-func TestStateIsFull(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Log("left out: only root can mount a small file system; CI runs this as root")
-		return
-	}
-	eachUser(t, func(t *testing.T, a *actor) {
-		a.smallState(2048)
-		a.approveAllCold()
-		c := &ipc.Client{Socket: filepath.Join(a.socketDir(), ipc.AgentSocket)}
-		if a.cred != nil { // who connects is who the test runs as
-			c = nil
-		}
-		a.untilMakes(true)
-		wait := func() {}
-		if c != nil {
-			wait = a.endsUnrecorded(c)
-		}
-		a.fill("ballast")
-		a.untilUnrecorded()
-		if got := a.sbx("status"); !strings.Contains(got.out+got.err, "no space left") {
-			t.Errorf("the status does not say it: %v", got)
-		}
-		wait()
-		if got := a.sbx("log", "verify"); got.code != 0 {
-			t.Errorf("while full: %v", got)
-		}
-		os.Remove(filepath.Join(a.stateDir(), "ballast"))
-		a.untilMakes(true)
-		if got := a.sbx("log", "verify"); got.code != 0 || !strings.Contains(got.err, "repaired: recovered") {
-			t.Errorf("with room again: %v", got)
-		}
-	})
-}
-
-// endsUnrecorded starts a command that ends when the returned function is
-// called, with a log that can't be written.
-func (a *actor) endsUnrecorded(c *ipc.Client) func() {
-	a.t.Helper()
-	s, err := c.OpenSession(a.t.Context(), ipc.SessionRequest{Root: a.project})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c.Secret = s.Secret
-	run := func(line string) func() (*ipc.Exit, error) {
-		x, err := c.StartExec(a.t.Context(), ipc.ExecRequest{Session: s.ID, Command: line})
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		events, err := c.ExecEvents(a.t.Context(), ipc.EventsRequest{ID: x.ID})
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		return func() (*ipc.Exit, error) {
-			defer events.Close()
-			for {
-				e, err := events.Next(a.t.Context())
-				if err == io.EOF {
-					err = errors.New("the events ended without an exit")
-				}
-				if err != nil || e.Type == ipc.EventExit {
-					return e.Exit, err
-				}
-			}
-		}
-	}
-	end := run("touch runs; while [ ! -e go-on ]; do sleep 0.1; done; echo done")
-	waitFor(a.t, "the command runs", func() bool { _, err := os.Stat(filepath.Join(a.project, "runs")); return err == nil })
-	return func() {
-		a.t.Helper()
-		a.sh("touch go-on")
-		exit, err := end()
-		if err != nil || exit.Code != 0 || !strings.Contains(fmt.Sprint(exit.Warnings), "could not be recorded; the session is stopped") {
-			a.t.Errorf("its end could not be recorded: %+v, %v", exit, err)
-		}
-		if exit, err := run("echo more")(); err != nil || exit.Code != 126 && exit.Code != 125 {
-			a.t.Errorf("the session goes on: %+v, %v", exit, err)
-		}
-		c.Close()
 	}
 }
 

@@ -27,6 +27,9 @@
 // of power takes from the newest file, [Open] takes from there; [Verify], before that, says
 // how much it is.
 //
+// [Log.AppendStart] also reserves room for the record of the end, so that a disk that is
+// filled meanwhile loses none. Without that room it fails.
+//
 // One process at a time may hold a log open.
 //
 // # Limitations

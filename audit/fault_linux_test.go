@@ -55,6 +55,9 @@ func fullDisk(dir string) error {
 				return fmt.Errorf("%s, rotate %d: %w", size, rotate, err)
 			}
 		}
+		if err := endsFit(dir); err != nil {
+			return fmt.Errorf("%s: %w", size, err)
+		}
 		if err := readOnly(dir); err != nil {
 			return fmt.Errorf("%s: %w", size, err)
 		}
@@ -117,6 +120,48 @@ func fillUp(logDir, ballast string, rotate int64) error {
 		return fmt.Errorf("the record says %v", sum.Repairs[0].Detail)
 	}
 	return os.RemoveAll(logDir)
+}
+
+// endsFit fills the disk, beyond the end of a file of the log, while ends are owed: all of
+// them, even the longest, are written in spite of that, and no start is (R-AU-01).
+func endsFit(dir string) error {
+	logDir, ballast := filepath.Join(dir, "log"), filepath.Join(dir, "ballast")
+	defer os.RemoveAll(logDir)
+	l, err := audit.Open(logDir, audit.Options{RotateSize: 4 << 10})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	start := audit.Record{Category: audit.Execution, Operation: "start", Subject: strings.Repeat("x", 900)}
+	starts := 0
+	for ; err == nil; starts++ {
+		err = l.AppendStart(start)
+	}
+	starts--
+	if !errors.Is(err, syscall.ENOSPC) || l.Ready() == nil {
+		return fmt.Errorf("a log without room for an end is ready: %w", err)
+	}
+	os.WriteFile(ballast, make([]byte, 4<<20), 0o600) // as much as there is room
+	defer os.Remove(ballast)
+	end := audit.Record{Category: audit.Execution, Operation: "end", Violations: []string{strings.Repeat("y", 100<<10)}}
+	for i := range starts {
+		if err := l.PutAfter(end); err != nil {
+			return fmt.Errorf("end %d of %d: %w", i+1, starts, err)
+		}
+	}
+	page, err := l.Query(audit.Filter{Limit: 1 << 10})
+	if err != nil {
+		return err
+	}
+	for _, e := range page.Entries {
+		if e.Record.Operation == "end" {
+			starts--
+		}
+	}
+	if _, err := l.Verify(); err != nil || starts != 0 {
+		return fmt.Errorf("%d ends are missing: %w", starts, err)
+	}
+	return nil
 }
 
 // readOnly is a file system that is remounted read-only under the log.

@@ -3,6 +3,7 @@ package audit
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,12 +21,10 @@ func TestPutAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 30 {
-		settled := make(chan error, 1)
 		if i%3 == 0 {
 			err = l.Append(Record{Category: Decision, Operation: "approved"})
-			settled <- nil
 		} else {
-			err = l.PutAfter(func(err error) { settled <- err }, Record{Category: Execution, Operation: "end"})
+			err = l.PutAfter(Record{Category: Execution, Operation: "end"})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -34,9 +33,7 @@ func TestPutAfter(t *testing.T) {
 			t.Fatalf("after %d: %+v, %v", i, sum, err)
 		}
 		if i%7 == 0 {
-			if err := <-settled; err != nil { // nothing comes after it, and it is not forgotten
-				t.Fatal(err)
-			}
+			onDisk(t, l, uint64(i+2)) // nothing comes after it, and it is not forgotten
 		}
 	}
 	if sum, err := l.Verify(); err != nil || sum.Records != 31 {
@@ -52,6 +49,16 @@ func TestPutAfter(t *testing.T) {
 	}
 	if len(mirrored) != 31 {
 		t.Errorf("%d records were mirrored", len(mirrored))
+	}
+}
+
+// onDisk waits until as many records are on the disk.
+func onDisk(t *testing.T, l *Log, seq uint64) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); l.Head().Seq < seq; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("record %d is not on the disk: %v", seq, l.Err())
+		}
 	}
 }
 
@@ -75,13 +82,10 @@ func lateFails(t *testing.T, full bool) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var settled chan error
 	ends := 0
 	for l.mu.Lock(); l.late.waiting == nil; l.mu.Lock() { // else it was on the disk before it could be looked at
 		l.mu.Unlock()
-		was := make(chan error, 1)
-		settled = was
-		if err := l.PutAfter(func(err error) { was <- err }, Record{Category: Execution, Operation: "end"}); err != nil {
+		if err := l.PutAfter(Record{Category: Execution, Operation: "end"}); err != nil {
 			t.Fatal(err)
 		}
 		ends++
@@ -112,8 +116,8 @@ func lateFails(t *testing.T, full bool) {
 	if got := l.Head(); got != onDisk {
 		t.Errorf("the head is %v, and only %v was ever on the disk", got, onDisk)
 	}
-	if err := <-settled; err == nil || full && !strings.Contains(err.Error(), "fdatasync") {
-		t.Errorf("wait: %v", err)
+	if err := l.Err(); err == nil || full && !strings.Contains(err.Error(), "fdatasync") {
+		t.Errorf("it is not told: %v", err)
 	}
 	if err := l.Append(Record{Category: Decision}); err == nil {
 		t.Error("a log that failed takes records")
@@ -126,20 +130,21 @@ func lateFails(t *testing.T, full bool) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	sum, err := Verify(dir)
-	if err != nil || sum.Records != uint64(ends+2) || len(sum.Repairs) != 1 { // began, recovered, the decision, and the ends but for one
+	if err != nil || sum.Records != uint64(ends+3) || len(sum.Repairs) != 1 { // began, the ends, recovered, the decision
 		t.Errorf("%+v, %v", sum, err)
 	}
 	page, err := l.Query(Filter{Limit: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
+	var order []string
 	for _, e := range page.Entries {
-		if e.Record.Operation == "end" {
-			ends--
+		if op := e.Record.Operation; op == "end" || op == "recovered" {
+			order = append(order, op)
 		}
 	}
-	if ends != 1 {
-		t.Errorf("%d ends are missing, want the one that failed", ends)
+	if want := append(slices.Repeat([]string{"end"}, ends-1), "recovered", "end"); !slices.Equal(order, want) {
+		t.Errorf("the log has %q, want %q: the end that failed comes first", order, want)
 	}
 }
 
@@ -163,7 +168,7 @@ func TestLateIsNotPutOff(t *testing.T) {
 					return
 				case <-time.After(lateness / 8):
 				}
-				if err := l.PutAfter(nil, Record{Category: Execution, Operation: "end"}); err != nil {
+				if err := l.PutAfter(Record{Category: Execution, Operation: "end"}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -171,21 +176,15 @@ func TestLateIsNotPutOff(t *testing.T) {
 			}
 		})
 	}
-	late := time.After(20 * time.Second)
 	for range 60 {
-		done := make(chan error, 1)
-		if err := l.PutAfter(func(err error) { done <- err }, Record{Category: Execution, Operation: "end"}); err != nil {
+		if err := l.PutAfter(Record{Category: Execution, Operation: "end"}); err != nil {
 			t.Fatal(err)
 		}
 		put.Add(1)
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
-		case <-late:
-			t.Fatal("it is not on the disk")
-		}
+		l.mu.Lock()
+		seq := l.head.Seq
+		l.mu.Unlock()
+		onDisk(t, l, seq)
 	}
 	close(stop)
 	wg.Wait()

@@ -63,12 +63,16 @@ type Log struct {
 	number int   // of file
 	size   int64 // bytes of file that are ours
 	firm   int64 // of these, as many are on the disk without regard to redo
+	room   int64 // offset in file up to which blocks are allocated; may be less than size
+	owed   int64 // ends that have a start on record, and room reserved
 	redo   redo
 	// doubtful: what the disk holds of file behind firm is not known.
 	doubtful bool
-	last     int64  // where its last line begins; equal to size: it has none
-	head     Anchor // the last record
-	failed   error  // set: nothing can be written until recover succeeds
+	last     int64      // where its last line begins; equal to size: it has none
+	head     Anchor     // the last record
+	failed   error      // set: nothing can be written until recover succeeds
+	short    error      // set: no room but for ends, until makeRoom succeeds
+	owing    []*pending // ends that failed; recover writes them first
 	tried    time.Time
 	buffer   []byte // of the last write
 	unacked  []byte // what a failed write may have left behind size
@@ -100,7 +104,8 @@ type Repair struct {
 type pending struct {
 	entries []entry
 	after   bool // it may be late
-	settled func(error)
+	start   bool // room is reserved for its end
+	owes    bool // Log.owed counts it
 	result  error
 	once    sync.Once
 	written chan struct{} // closed when it stands in the file, or done is
@@ -176,11 +181,14 @@ func (l *Log) Head() Anchor {
 	return l.head
 }
 
-// Err is why nothing can be written at present, or nil.
+// Err is why no start can be recorded at present, or nil.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.failed
+	if l.failed != nil {
+		return l.failed
+	}
+	return l.short
 }
 
 // Append returns nil when records are on the disk, one behind the other; where that
@@ -188,10 +196,11 @@ func (l *Log) Err() error {
 // record: it is not in the log, and if it has partly reached the disk it will be
 // taken out again, on record.
 //
-// After a failure every Append fails until the log has recovered, which Append
-// tries by itself once a second, and [Log.Recover] at once.
-func (l *Log) Append(records ...Record) error {
-	p := newPending()
+// After a failure every Append fails until the log has recovered, which it tries by
+// itself once a second, and [Log.Recover] at once.
+func (l *Log) Append(records ...Record) error { return l.putAndWait(newPending(), records) }
+
+func (l *Log) putAndWait(p *pending, records []Record) error {
 	if err := l.put(p, records); err != nil {
 		return err
 	}
@@ -202,15 +211,14 @@ func (l *Log) Append(records ...Record) error {
 // PutAfter is Append for records of what has happened already, which nothing waits for
 // any more: they stand in the file when it returns nil, and so outlive this process, and
 // are on the disk soon after ([lateness]), or together with the next records that come by
-// Append. Between the two a machine that loses its power loses them. settled is told then,
-// with nil or with what Append would have returned; it must not wait, nor call the log.
-// nil: nobody is told.
-func (l *Log) PutAfter(settled func(error), records ...Record) error {
+// Append. Between the two a machine that loses its power loses them. Each call follows
+// one of [Log.AppendStart], which has reserved its room.
+//
+// After an error, or where they don't reach the disk, they are kept, and written first when
+// the log has recovered; [Log.Err] says that it has not.
+func (l *Log) PutAfter(records ...Record) error {
 	p := newPending()
 	p.after = true
-	if settled != nil {
-		p.settled = func(err error) { settled(l.wrapped(err)) }
-	}
 	if err := l.put(p, records); err != nil {
 		return err
 	}
@@ -237,6 +245,10 @@ func (l *Log) put(p *pending, records []Record) error {
 			return fmt.Errorf("append to log %q: category %q", l.dir, r.Category)
 		}
 	}
+	most := l.opts.MaxRecord
+	if p.after {
+		most = min(most, maxEnd-sealing)
+	}
 	p.entries = make([]entry, 0, len(records))
 	for _, r := range records {
 		if r.Time.IsZero() {
@@ -244,7 +256,7 @@ func (l *Log) put(p *pending, records []Record) error {
 		}
 		r.Time = r.Time.UTC()
 		r = l.masked(r)
-		object, err := encodeRecord(r, l.opts.Exclude, &l.inputs, l.opts.MaxRecord)
+		object, err := encodeRecord(r, l.opts.Exclude, &l.inputs, most)
 		if err != nil {
 			return fmt.Errorf("append to log %q: %w", l.dir, err)
 		}
@@ -265,10 +277,7 @@ func (l *Log) put(p *pending, records []Record) error {
 func (l *Log) Recover() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failed == nil {
-		return nil
-	}
-	return l.recover()
+	return l.again()
 }
 
 // Close writes what was appended before, and ends the log.
@@ -285,8 +294,11 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
+	if len(l.owing) > 0 {
+		err = l.again()
+	}
 	if l.failed == nil {
-		err = l.flush()
+		err = errors.Join(err, l.flush(), l.release())
 	}
 	return errors.Join(err, l.file.Close(), l.redo.close(), l.lock.Close())
 }

@@ -85,7 +85,7 @@ func TestPowerLoss(t *testing.T) {
 			if r.IntN(3) > 0 {
 				err = l.Append(record)
 			} else {
-				err = l.PutAfter(nil, record)
+				err = l.PutAfter(record)
 			}
 			if err != nil {
 				t.Fatal(err)

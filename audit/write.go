@@ -30,12 +30,15 @@ const lateness = 20 * time.Millisecond
 func (l *Log) write() {
 	defer close(l.ended)
 	for {
-		batch := l.next()
-		if batch == nil {
+		batch, open := l.next()
+		if !open {
 			return
 		}
+		if len(batch) == 0 {
+			continue
+		}
 		l.mu.Lock()
-		l.carryOut(batch)
+		l.commit(batch)
 		l.mu.Unlock()
 	}
 }
@@ -51,18 +54,6 @@ func (l *Log) mirror() {
 	}
 }
 
-// carryOut commits a batch and tells everybody who waits for it; l.mu is held.
-func (l *Log) carryOut(batch []*pending) {
-	before := l.number
-	err := l.commit(batch)
-	if err == nil && l.number != before {
-		l.removeOld()
-	}
-	if err != nil {
-		settle(batch, err)
-	}
-}
-
 // writeNow writes in the caller's goroutine, if nothing is being written: the writer would
 // have to be woken, and to wake the caller. What is queued meanwhile follows it in the
 // file.
@@ -70,7 +61,7 @@ func (l *Log) writeNow(p *pending) bool {
 	if len(l.queue) > 0 || !l.mu.TryLock() {
 		return false
 	}
-	l.carryOut([]*pending{p})
+	l.commit([]*pending{p})
 	l.mu.Unlock()
 	if p.after || l.opts.Mirror != nil { // it is to be on the disk, or in the mirror, soon
 		time.AfterFunc(wakeDelay, l.wake) // whoever waited comes first
@@ -86,30 +77,36 @@ func (l *Log) wake() {
 	}
 }
 
-// next mirrors, and waits for what is to be written; meanwhile what was written late goes to
-// the disk. It returns nil when nothing will come any more.
-func (l *Log) next() []*pending {
+// next mirrors, and waits for records to write, for the time to put late ones on the disk, or
+// to try a log that failed again. It returns false when the queue is closed and empty.
+func (l *Log) next() (batch []*pending, more bool) {
 	l.mirror()
 	var p *pending
 	open := true
 	select {
 	case p, open = <-l.queue:
 	default:
-		var late <-chan time.Time
+		var late, again <-chan time.Time
 		l.mu.Lock()
 		if l.late.waiting != nil {
 			late = time.After(time.Until(l.late.since.Add(lateness)))
+		}
+		if l.failed != nil || l.short != nil {
+			again = time.After(retry)
 		}
 		l.mu.Unlock()
 		select {
 		case p, open = <-l.queue:
 		case <-l.wrote:
-			return l.next()
+			return nil, true
 		case <-late:
 			l.mu.Lock()
 			l.sync() // who waits for it learns its error
 			l.mu.Unlock()
-			return l.next()
+			return nil, true
+		case <-again:
+			l.Recover() // Err has its error
+			return nil, true
 		}
 	}
 	if !open {
@@ -117,32 +114,37 @@ func (l *Log) next() []*pending {
 		l.sync()
 		l.mu.Unlock()
 		l.mirror()
-		return nil
+		return nil, false
 	}
-	batch := []*pending{p}
+	batch = []*pending{p}
 	for len(batch) < maxBatch {
 		select {
 		case p, open := <-l.queue:
 			if !open {
-				return batch
+				return batch, true
 			}
 			batch = append(batch, p)
 		default:
-			return batch
+			return batch, true
 		}
 	}
-	return batch
+	return batch, true
 }
 
-// settle tells everybody who waits how it went.
-func settle(batch []*pending, err error) {
+// settle tells everybody who waits how it went. An end that failed is written later.
+func (l *Log) settle(batch []*pending, err error) {
 	for _, p := range batch {
+		switch {
+		case err != nil && p.after:
+			later := newPending()
+			later.after, later.entries = true, p.entries
+			l.owing = append(l.owing, later)
+		case err != nil && p.owes, err == nil && p.after && l.owed > 0:
+			l.owed--
+		}
 		p.result = err
 		p.once.Do(func() { close(p.written) })
 		close(p.done)
-		if p.settled != nil {
-			p.settled(err)
-		}
 	}
 }
 
@@ -165,23 +167,17 @@ type toMirror struct {
 }
 
 // commit writes a batch, and puts it on the disk unless all of it may be late. All
-// of it is there or none of it counts; with nil everybody has been told, or will be.
+// of it is there or none of it counts, but for ends, which need less than the rest. With
+// nil everybody has been told, or will be; with an error it has told.
 func (l *Log) commit(batch []*pending) error {
-	if l.failed != nil {
-		if time.Since(l.tried) < retry {
-			return l.failed
-		}
-		if err := l.recover(); err != nil {
-			return err
-		}
+	batch, refused := l.admit(batch)
+	if len(batch) == 0 {
+		return refused
 	}
-	if l.size >= l.opts.RotateSize {
-		if err := l.sync(); err != nil {
-			return err
-		}
-		if err := l.rotate(); err != nil {
-			return l.fail(err, nil)
-		}
+	fail := func(err error, written []byte) error {
+		l.fail(err, written)
+		l.settle(batch, err)
+		return err
 	}
 	buf := l.buffer[:0]
 	head, last := l.head, l.size
@@ -203,12 +199,12 @@ func (l *Log) commit(batch []*pending) error {
 		l.buffer = buf
 	}
 	if err := l.undisturbed(); err != nil {
-		return l.fail(err, nil)
+		return fail(err, nil)
 	}
 	n, err := l.file.Write(buf)
 	if err != nil {
 		l.takeBack(buf[:n])
-		return l.fail(err, bytes.Clone(buf[:n]))
+		return fail(err, bytes.Clone(buf[:n]))
 	}
 	if l.late.waiting == nil {
 		l.late = late{size: l.size, last: l.last, since: time.Now(), head: l.head, lines: l.late.lines[:0]}
@@ -219,12 +215,12 @@ func (l *Log) commit(batch []*pending) error {
 	l.head, l.last, l.size = head, last, l.size+int64(len(buf))
 	if wait {
 		l.sync()
-		return nil // sync has told
+		return refused // sync has told
 	}
 	for _, p := range batch {
 		p.once.Do(func() { close(p.written) })
 	}
-	return nil
+	return refused
 }
 
 // sync puts everything that was written on the disk, and tells those who wait. When
@@ -245,13 +241,14 @@ func (l *Log) sync() error {
 			l.late.lines = was.lines
 		}
 	}
-	settle(was.waiting, err)
+	l.settle(was.waiting, err)
 	return err
 }
 
 // fail makes err stick.
 func (l *Log) fail(err error, written []byte) error {
 	l.failed, l.unacked, l.tried = err, written, time.Now()
+	l.wake() // the writer tries to recover
 	return err
 }
 
@@ -261,6 +258,7 @@ func (l *Log) takeBack(written []byte) {
 	tail, err := io.ReadAll(io.NewSectionReader(l.file, l.size, 1<<62))
 	if err == nil && bytes.Equal(tail, written) {
 		l.file.Truncate(l.size)
+		l.room = 0 // it went along
 	}
 }
 
@@ -286,14 +284,9 @@ func (l *Log) undisturbed() error {
 	return nil
 }
 
-// rotate begins the next file. One that is there already must be empty: an
-// earlier attempt made it and failed.
+// rotate begins the next file; the present one is on the disk. One that is there already
+// must be empty: an earlier attempt made it and failed.
 func (l *Log) rotate() error {
-	if l.file != nil {
-		if err := l.flush(); err != nil {
-			return err
-		}
-	}
 	f, err := openFile(l.path(l.number+1), os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return err
@@ -301,18 +294,25 @@ func (l *Log) rotate() error {
 	if fi, err := f.Stat(); err != nil || fi.Size() > 0 {
 		return errors.Join(fmt.Errorf("begin %q: it is there already", f.Name()), err, f.Close())
 	}
+	if l.owed > 0 {
+		if err := reserve(f, 0, l.owed*maxEnd); err != nil && !errors.Is(err, errChecked) {
+			return errors.Join(err, f.Close())
+		}
+	}
 	if err := errors.Join(f.Sync(), syncDir(l.dir)); err != nil { // the file as well as its name: nothing else may write it soon
 		return errors.Join(err, f.Close())
 	}
 	if l.file != nil {
+		l.release() // else it keeps the room
 		l.file.Close()
 	}
-	l.file, l.number, l.size, l.last, l.firm = f, l.number+1, 0, 0, 0
+	l.file, l.number, l.size, l.last, l.firm, l.room = f, l.number+1, 0, 0, 0, 0
 	return nil
 }
 
 // recover makes the log writable again after a failure: what the failed write
-// left is taken out, and a record says so. The caller holds mu.
+// left is taken out, a record says so, and the ends that failed follow it. The caller
+// holds mu.
 func (l *Log) recover() error {
 	l.tried = time.Now()
 	cause := l.failed
@@ -328,7 +328,10 @@ func (l *Log) recover() error {
 	}
 	detail["cause"] = cause.Error()
 	l.failed, l.unacked = nil, nil
-	return l.note("recovered", detail)
+	if err := l.note("recovered", detail); err != nil {
+		return err
+	}
+	return l.writeOwing()
 }
 
 // reopen opens the newest file anew and makes sure that the last record that
@@ -357,7 +360,7 @@ func (l *Log) reopen() error {
 		}
 	}
 	l.file.Close()
-	l.file = f
+	l.file, l.room = f, 0
 	return nil
 }
 

@@ -65,7 +65,7 @@ func longLog(bytes int) func(string) error {
 		}
 		record := audit.Record{Category: audit.Execution, Operation: "end", Session: "s-bench", Tool: "bash", Subject: strings.Repeat("word ", 200)}
 		for written := 0; written < bytes; written += 1300 {
-			if err := log.PutAfter(nil, record); err != nil {
+			if err := log.PutAfter(record); err != nil {
 				return err
 			}
 		}

@@ -99,9 +99,13 @@ func (s *Supervisor) authorize(ctx context.Context, a action) (permit, error) {
 }
 
 // decide takes the decision that a ticket carries, or asks the controller. asked reports that a question was put.
+// Where the audit log has no room for a start and its end, nobody is asked (R-AU-03).
 func (s *Supervisor) decide(ctx context.Context, e *Exec, now subject) (d approval.Decision, asked bool, err error) {
 	if now.carried != nil {
 		return *now.carried, false, nil
+	}
+	if err := s.Audit.Ready(); err != nil {
+		return d, false, &AuditError{err}
 	}
 	now.call.Named = func(id string) {
 		asked = true

@@ -283,12 +283,17 @@ func failure(err error) Result {
 	r := Result{Outcome: NotRun, Code: 125, Message: "Not run: " + err.Error()}
 	var unenforced *sandbox.UnenforcedError
 	var end endError
+	var unrecorded *AuditError
 	switch {
+	case errors.As(err, &unrecorded):
+		return r.unrecorded(err)
 	case errors.As(err, &unenforced):
 		r.Outcome = Unenforced
 		r.Message = "Not run: " + err.Error() + ". Ask the administrator to mend the host (sbx doctor says what is missing)."
 	case errors.As(err, &end):
 		r.Message = "Not run: " + end.Error() + " before it began."
+	case DiskFull(err):
+		r.Message = fmt.Sprintf("Not run: the disk is full: %v. %s.\nTell the user to %s.", err, nobody, FreeSpace)
 	}
 	return r
 }

@@ -186,7 +186,7 @@ func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement
 	}
 	rec := fileRecord(c, j)
 	rec.Operation, rec.Approval, rec.Grant = "start", d.Request, d.Grant
-	if err := s.record(rec); err != nil {
+	if err := s.recordStart(rec); err != nil {
 		return out, err
 	}
 	start := time.Now()
@@ -197,8 +197,8 @@ func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement
 	if err != nil {
 		end.Error = err.Error()
 	}
-	if rerr := s.recordEnd(c.sess, c.exec.ID, end); rerr != nil {
-		out.Warnings = append(out.Warnings, "the end of this operation could not be recorded; the session is stopped: "+rerr.Error())
+	if rerr := s.recordEnd(end); rerr != nil {
+		out.Warnings = append(out.Warnings, "the end of this operation is not on record yet: "+rerr.Error())
 	}
 	return out, err
 }

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"sandboxd/approval"
 	"sandboxd/audit"
@@ -33,21 +34,20 @@ func (s *Supervisor) record(r ...audit.Record) error {
 	return nil
 }
 
-// recordEnd puts on record how something of a session ended, before that is told. It
-// stands in the log then, and is on the disk a moment later. What ran can't be undone:
-// where its end can't be recorded, the session goes no further (R-AU-01).
-func (s *Supervisor) recordEnd(sess *Session, id string, r audit.Record) error {
-	stop := func(err error) error {
-		s.stop(sess, "the end of "+id+" could not be recorded: "+err.Error())
+// recordStart puts a start on record, and reserves room for its end. Nothing may run before.
+func (s *Supervisor) recordStart(r ...audit.Record) error {
+	if err := s.Audit.AppendStart(r...); err != nil {
 		return &AuditError{err}
 	}
-	err := s.Audit.PutAfter(func(err error) {
-		if err != nil {
-			go stop(err)
-		}
-	}, r)
-	if err != nil {
-		return stop(err)
+	return nil
+}
+
+// recordEnd puts on record how a start ended, before that is told. The record
+// stands in the log then, and is on the disk a moment later. The command can't be undone:
+// until its end is recorded, nothing more runs (R-AU-01).
+func (s *Supervisor) recordEnd(r audit.Record) error {
+	if err := s.Audit.PutAfter(r); err != nil {
+		return &AuditError{err}
 	}
 	return nil
 }
@@ -56,8 +56,35 @@ func (s *Supervisor) recordEnd(sess *Session, id string, r audit.Record) error {
 // not done (R-AU-03).
 type AuditError struct{ Err error }
 
-func (e *AuditError) Error() string { return "write the audit log: " + e.Err.Error() }
+// Error says that the log is the reason, and no person's decision.
+func (e *AuditError) Error() string {
+	why := "the audit log can't be written"
+	if DiskFull(e.Err) {
+		why += ", as the disk is full"
+	}
+	return fmt.Sprintf("%s: %v. %s; nothing runs unrecorded", why, e.Err, nobody)
+}
+
 func (e *AuditError) Unwrap() error { return e.Err }
+
+// Remedy says what to do.
+func (e *AuditError) Remedy() string {
+	if DiskFull(e.Err) {
+		return FreeSpace
+	}
+	return "mend the state directory (sbx status and sbx log verify say more) and try again; nothing has to be resumed"
+}
+
+// DiskFull reports whether err comes from a disk, or a quota, without room.
+func DiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// FreeSpace is the remedy for a full disk.
+const FreeSpace = "free space on that disk and try again; nothing has to be resumed"
+
+// nobody keeps a model from taking a fault for a decision.
+const nobody = "Nobody stopped or denied anything"
 
 func auditPeer(p Peer) *audit.Peer { return &audit.Peer{UID: p.UID, PID: p.PID, Exe: p.Exe} }
 
@@ -101,15 +128,15 @@ func withDecision(r audit.Record, d approval.Decision) audit.Record {
 	return r
 }
 
-// recordStart puts the start on record, behind the decision where that is not there
-// yet, and tells of the decision then. Nothing of the command may run before.
-func (s *Supervisor) recordStart(e *Exec, j *judgement, d approval.Decision, decided *audit.Record) error {
+// recordExec puts the start of a command on record, behind the decision where that is not there
+// yet, and tells of the decision then.
+func (s *Supervisor) recordExec(e *Exec, j *judgement, d approval.Decision, decided *audit.Record) error {
 	r := recordOf(e, j)
 	r.Category, r.Operation, r.Approval, r.Grant = audit.Execution, "start", d.Request, d.Grant
 	if decided == nil {
-		return s.record(r)
+		return s.recordStart(r)
 	}
-	if err := s.record(*decided, r); err != nil {
+	if err := s.recordStart(*decided, r); err != nil {
 		return err
 	}
 	e.log.addBefore(Event{Kind: EventDecided, Decision: &d})
@@ -138,7 +165,7 @@ func (s *Supervisor) end(e *Exec, j *judgement, res Result) error {
 		r.Error = res.Message
 	}
 	s.Approval.End(s.ctx, s.call(e, j), res.Decision, resultError(res))
-	return s.recordEnd(e.Session, e.ID, r)
+	return s.recordEnd(r)
 }
 
 func resultError(r Result) error {
@@ -167,7 +194,7 @@ func (s *Supervisor) refuse(e *Exec, j *judgement, r Result) Result {
 		rec := recordOf(e, j)
 		rec.Category, rec.Operation, rec.Error = audit.Execution, "refuse", r.Message
 		if err := s.record(rec); err != nil {
-			r.Outcome, r.Message = Unrecorded, "Not run: "+err.Error()
+			r = r.unrecorded(err)
 		}
 	}
 	return r

@@ -36,22 +36,25 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 	gate := sandbox.NewGate(check.begin)
 	ran := make(chan Result, 1)
 	go func() { ran <- s.execute(ctx, e, j, base, gate, check) }()
-	unrecorded := s.recordStart(e, j, d, decided)
+	unrecorded := s.recordExec(e, j, d, decided)
 	gate.Open(unrecorded)
 	result := <-ran
 	if unrecorded != nil {
 		return base.unrecorded(unrecorded)
 	}
 	if err := s.end(e, j, result); err != nil {
-		result.Warnings = append(result.Warnings, "the end of this command could not be recorded; the session is stopped: "+err.Error())
+		result.Warnings = append(result.Warnings, "the end of this command is not on record yet: "+err.Error())
 	}
 	return result
 }
 
-// unrecorded is the result where the start could not be recorded.
+// unrecorded returns the result of a request that could not be recorded and did not run. A model
+// can read its message: object, reason and remedy (R-UX-06).
 func (r Result) unrecorded(err error) Result {
-	r.Outcome, r.Code = Unrecorded, 125
-	r.Message = "Not run: the audit log can't be written, and nothing runs unrecorded: " + err.Error()
+	r.Outcome, r.Code, r.Message = Unrecorded, 125, "Not run: "+err.Error()+"."
+	if a := (*AuditError)(nil); errors.As(err, &a) {
+		r.Message += "\nTell the user to " + a.Remedy() + "."
+	}
 	return r
 }
 

@@ -298,11 +298,6 @@ func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, err
 	return n, s.useSkills(sess, peer, n, skills)
 }
 
-// stop sets the session's stop signal on our own behalf.
-func (s *Supervisor) stop(sess *Session, why string) {
-	s.Approval.Stop(approval.Identity{Principal: sess.Principal(), Name: "sandboxd"}, sess.Ref(), why)
-}
-
 // Trusted reports whether sandboxes of the session may write to its root.
 func (s *Supervisor) Trusted(sess *Session) bool { return s.trusted(sess, s.Config()) }
 

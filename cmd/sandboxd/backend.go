@@ -264,7 +264,7 @@ func wireError(err error) error {
 	case errors.As(err, &limit):
 		code = ipc.CodeLimit
 	case errors.As(err, &auditErr):
-		code, hint = ipc.CodeAudit, "free space or mend the state directory; nothing runs unrecorded"
+		code, hint = ipc.CodeAudit, auditErr.Remedy()
 	case errors.As(err, &unenforced):
 		code, hint = ipc.CodeUnenforced, "sbx doctor says what is missing"
 	case errors.As(err, &decided):
@@ -287,6 +287,9 @@ func wireError(err error) error {
 		code = ipc.CodeConflict
 	case errors.As(err, &conf):
 		code, hint = ipc.CodeConflict, "mend the file; sandboxd config check shows the same"
+	case supervisor.DiskFull(err):
+		err = fmt.Errorf("the disk is full: %w. Nobody stopped or denied anything", err)
+		hint = supervisor.FreeSpace
 	}
 	return &ipc.Error{Code: code, Message: strings.TrimSpace(err.Error()), Hint: hint}
 }
