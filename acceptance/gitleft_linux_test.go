@@ -31,8 +31,6 @@ type gitAttempt struct {
 	name  string
 	setup string   // what the person has before
 	runs  []string // each a run of its own; @C@ is what the planted program touches
-	// where, relative to the project, git is used besides; empty: in the project only.
-	where string
 }
 
 // evil writes the configuration of a git directory that names a program.
@@ -105,6 +103,18 @@ var gitAttempts = []gitAttempt{
 			"protocol.file.allow=always submodule --quiet add ./s sub && git commit -qm sub", runs: []string{
 			"mkdir -p e/objects e/refs; " + evil + ` "$PWD/sub" > e/config; echo ref: refs/heads/x > e/HEAD`,
 			`rm sub/.git; cp -r e sub/.git`}},
+	{name: "a hook that is a link, the git directory closed meanwhile",
+		setup: "printf '#!/bin/sh\\n' > hook; chmod +x hook; ln -s ../../hook .git/hooks/post-commit", runs: []string{
+			"chmod 0 .git", "chmod 755 .git; echo 'touch @C@' >> hook"}},
+	{name: "a hook that is a link into a directory closed meanwhile",
+		setup: "mkdir d; printf '#!/bin/sh\\n' > d/hook; chmod +x d/hook; ln -s ../../d/hook .git/hooks/post-commit",
+		runs:  []string{"chmod 0 d", "chmod 755 d; echo 'touch @C@' >> d/hook"}},
+	{name: "an included file in a directory closed meanwhile",
+		setup: "mkdir d; touch d/team; git config include.path ../d/team", runs: []string{
+			"chmod 0 d", `chmod 755 d; printf '[core]\n\tfsmonitor = "touch @C@;false"\n' > d/team`}},
+	{name: "the .git file of a linked work tree closed meanwhile", setup: "git worktree add -q wt", runs: []string{
+		"mkdir -p e/objects e/refs; " + evil + ` "$PWD/wt" > e/config`, `echo ref: refs/heads/x > e/HEAD; rm wt/.git; ` +
+			`cp -r e wt/.git; chmod 0 wt`, "chmod 755 wt"}},
 	{name: "a hard link to the configuration", setup: "ln .git/config alias", runs: []string{
 		`printf '[core]\n\tfsmonitor = "touch @C@;false"\n' >> alias`}},
 	{name: "a hard link to a hook",

@@ -1,7 +1,6 @@
 package aftermath
 
 import (
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func portable(text []byte, root string) bool {
 // gitLink judges a .git file, or a link in its place: one that was there leads where it led, and one that is new to a
 // repository of the trees, or to one that was used before.
 func (c *check) gitLink(at string, was entry, had bool, e entry) {
-	u := use{path.Dir(at), leadsTo(at)}
+	u := use{path.Dir(at), c.now.leadsTo(at)}
 	switch {
 	case c.granted(at):
 	case had && u.git != "" && c.was.uses[u]:
@@ -102,7 +101,8 @@ func (c *check) gitLink(at string, was entry, had bool, e entry) {
 
 // mayUse reports whether a new use of a git directory is none of another repository outside of the trees.
 func (c *check) mayUse(u use) bool {
-	return u.git == "" || c.was.commons[u.common()] || c.now.rootAbove(u.common()) != "" && c.now.rootAbove(u.git) != ""
+	common := c.now.common(u)
+	return u.git == "" || c.was.commons[common] || c.now.rootAbove(common) != "" && c.now.rootAbove(u.git) != ""
 }
 
 // layout judges the files commondir and gitdir of a linked work tree's git directory.
@@ -132,13 +132,19 @@ func (c *check) leadsBack(at, repo string) bool {
 // newlyUsed reports whether a use that the run has made of a repository that was there before names a file. What a new
 // repository names is taken out of its configuration.
 func (c *check) newlyUsed(at string) bool {
-	return slices.ContainsFunc(c.now.named[at].by, func(u use) bool { return !c.was.uses[u] && c.was.commons[u.common()] })
+	return slices.ContainsFunc(c.now.named[at].by, func(u use) bool {
+		return !c.was.uses[u] && c.was.commons[c.now.common(u)]
+	})
 }
 
 // replaced puts back a .git file that the run replaced by a directory, which goes to the trash.
 func (c *check) replaced(at string, was entry) bool {
+	if !gitLink(at, was) {
+		return false
+	}
+	defer unlock(c.rootOf(at), path.Dir(at))()
 	var st unix.Stat_t
-	if !gitLink(at, was) || unix.Lstat(at, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	if unix.Lstat(at, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return false
 	}
 	if !c.done(at) {
@@ -158,7 +164,7 @@ func (c *check) touched(dir string) bool {
 		names = append(names, up)
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
-		info, err := os.Lstat(name)
+		info, err := c.now.host().Lstat(name)
 		return err == nil && !info.ModTime().Before(c.run.Start.Add(-clock))
 	})
 }

@@ -51,7 +51,7 @@ func (w *walker) git(before map[string]naming) {
 	}
 	for at, e := range w.entries {
 		if gitLink(at, e) {
-			w.uses[use{path.Dir(at), leadsTo(at)}] = true
+			w.uses[use{path.Dir(at), w.leadsTo(at)}] = true
 		}
 	}
 	for _, u := range slices.SortedFunc(maps.Keys(w.uses), use.compare) {
@@ -61,7 +61,7 @@ func (w *walker) git(before map[string]naming) {
 		if e.kind() != unix.S_IFLNK || gitLink(at, e) {
 			continue
 		}
-		if real, ok := w.inside(at); ok && !folder(real) {
+		if real, ok := w.inside(at); ok && !w.folder(real) {
 			w.name(real, false, use{})
 		}
 	}
@@ -82,23 +82,23 @@ func gitLink(at string, e entry) bool {
 }
 
 // leadsTo returns the git directory to which a .git file or link leads; "" where it names none.
-func leadsTo(at string) string {
+func (f *found) leadsTo(at string) string {
 	to := at
-	if info, err := os.Stat(at); err == nil && !info.IsDir() {
-		if to, err = git.GitFile(git.Disk, at); err != nil {
+	if info, err := f.stat(at); err == nil && !info.IsDir() {
+		if to, err = git.GitFile(f.host(), at); err != nil {
 			return ""
 		}
 	}
-	real, _, err := git.Resolve(git.Disk, to)
+	real, _, err := git.Resolve(f.host(), to)
 	if err != nil {
 		return ""
 	}
 	return real
 }
 
-// common returns the part of the git directory that linked work trees share.
-func (u use) common() string {
-	dir, err := git.CommonDir(git.Disk, u.git)
+// common returns the part of a git directory that linked work trees share.
+func (f *found) common(u use) string {
+	dir, err := git.CommonDir(f.host(), u.git)
 	if err != nil {
 		return u.git
 	}
@@ -110,18 +110,18 @@ func (w *walker) complete(dir string) bool {
 	if dir == "" || w.rootAbove(dir) != "" {
 		return w.repos[dir]
 	}
-	return git.Look(git.Disk, dir) != git.Invalid
+	return git.Look(w.host(), dir) != git.Invalid
 }
 
 // nameUse notes the files that git reads or runs because of the configuration of a repository.
 func (w *walker) nameUse(u use) {
-	common := u.common()
+	common := w.common(u)
 	if !w.complete(u.git) || !w.complete(common) {
 		return // a later run could complete it, and nothing of it is a person's
 	}
 	w.commons[common] = true
 	home, _ := os.UserHomeDir()
-	settings, _ := git.Reader{Host: git.Disk, Home: home}.Config(git.Repository{Dir: u.git, Common: common,
+	settings, _ := git.Reader{Host: w.host(), Home: home}.Config(git.Repository{Dir: u.git, Common: common,
 		Worktree: u.dir})
 	hooks := path.Join(common, "hooks")
 	for _, s := range settings {
@@ -154,7 +154,7 @@ func (w *walker) nameWords(line string, u use, home string) {
 		if i == 0 && !strings.Contains(word, "/") {
 			continue // found on $PATH
 		}
-		if at := expand(word, u.dir, home); regular(at) {
+		if at := expand(word, u.dir, home); w.regular(at) {
 			w.name(at, false, u)
 		}
 	}
@@ -190,7 +190,7 @@ func (w *walker) name(at string, config bool, by use) {
 
 // inside resolves a path, and reports whether it is in one of the trees.
 func (w *walker) inside(at string) (real string, ok bool) {
-	real, _, err := git.Resolve(git.Disk, at)
+	real, _, err := git.Resolve(w.host(), at)
 	return real, err == nil && w.rootAbove(real) != ""
 }
 
@@ -204,13 +204,13 @@ func (f *found) rootAbove(at string) string {
 	return ""
 }
 
-func folder(at string) bool {
-	info, err := os.Lstat(at)
+func (f *found) folder(at string) bool {
+	info, err := f.host().Lstat(at)
 	return err == nil && info.IsDir()
 }
 
-func regular(at string) bool {
-	info, err := os.Stat(at)
+func (f *found) regular(at string) bool {
+	info, err := f.stat(at)
 	return err == nil && info.Mode().IsRegular()
 }
 
