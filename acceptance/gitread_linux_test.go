@@ -109,6 +109,8 @@ func gitReadKeys(t *testing.T) []string {
 			names = []string{"openpgp", "x509", "ssh"}
 		case "remote", "branch", "submodule":
 			names = []string{"origin", "main", "link"}
+		case "includeIf":
+			names = []string{"gitdir:/"} // true everywhere
 		case "pager", "alias":
 			names = []string{"log", "status", "diff", "whatchanged"}
 		}
@@ -178,6 +180,10 @@ func (c gitReadCase) fired() bool {
 	return os.Remove(filepath.Join(c.dir, "hooks.d", "fired")) == nil || fired
 }
 
+// gitReadStrata are beginnings of keys of which each run of the test tries one.
+var gitReadStrata = []string{"alias.", "pager.", "remote.", "submodule.", "merge.", "credential.", "http.",
+	"core.sshCommand", "diff.any.command", "filter.", "include.", "includeIf."}
+
 // gitReadCases draws cases: each key that is not harmless in each of its values,
 // and as many harmless ones, most of them in the repository's own configuration.
 func gitReadCases(t *testing.T, random *rand.Rand, n, lines int) []gitReadCase {
@@ -203,6 +209,18 @@ func gitReadCases(t *testing.T, random *rand.Rand, n, lines int) []gitReadCase {
 	random.Shuffle(len(likely), func(i, j int) { likely[i], likely[j] = likely[j], likely[i] })
 	random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	slices.SortStableFunc(likely, func(a, b gitReadCase) int { return cmp.Compare(remote(a.key), remote(b.key)) })
+	for _, stratum := range gitReadStrata { // one of each comes first
+		of := func(c gitReadCase) bool { return strings.HasPrefix(c.key, stratum) }
+		at := slices.IndexFunc(likely, of)
+		if at < 0 {
+			likely, at = append(likely, others[max(slices.IndexFunc(others, of), 0)]), len(likely)
+		}
+		if !of(likely[at]) {
+			t.Errorf("git knows no key of %s", stratum)
+		}
+		c := likely[at]
+		likely = slices.Insert(slices.Delete(likely, at, at+1), 0, c)
+	}
 	cases := append(likely[:min(len(likely), n)], others[:min(len(others), n/4)]...)
 	for i := range cases {
 		for _, at := range random.Perm(len(gitReads))[:min(lines, len(gitReads))] {
@@ -211,8 +229,8 @@ func gitReadCases(t *testing.T, random *rand.Rand, n, lines int) []gitReadCase {
 	}
 	// These run the canary where nothing keeps them from it.
 	for key, line := range map[string]string{
-		"core.fsmonitor": "git status", "diff.external": "git diff HEAD~1", "filter.any.clean": "git -C sub status",
-		"diff.any.textconv": "git log -p -2",
+		"core.fsmonitor": "git status", "diff.external": "git diff HEAD~2", "filter.any.clean": "git -C sub status",
+		"diff.any.textconv": "git log -p -4",
 	} {
 		cases = append(cases, gitReadCase{key: key, value: "%s", place: gitReadPlaces[0], lines: []string{line}})
 	}
@@ -265,6 +283,8 @@ func TestGitReadsRunNothing(t *testing.T) {
 					c.run(t, line+" >/dev/null 2>&1", nil)
 					if c.fired() {
 						controls++
+					} else if i >= len(cases)-4 {
+						t.Errorf("%s: git does not run %s even unjudged: the test shows nothing", line, c.key)
 					}
 				}
 				continue
