@@ -66,17 +66,6 @@ func (a *actor) makes(name string) (ran bool, got result) {
 	return false, got
 }
 
-// untilUnrecorded runs commands until one does not run because of the log. Its last
-// block may have room when nothing else has.
-func (a *actor) untilUnrecorded() {
-	a.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(a.untilMakes(false).err, "audit log"); {
-		if time.Now().After(deadline) {
-			a.t.Fatal("the log still has room")
-		}
-	}
-}
-
 // until runs commands until one runs, or does not.
 func (a *actor) untilMakes(want bool) (last result) {
 	a.t.Helper()
