@@ -71,6 +71,7 @@ var keys = []key{
 	{name: "sandbox.hidden", merge: restrict, project: true, doc: "paths that commands cannot reach"},
 	{name: "sandbox.read_only", merge: restrict, project: true, doc: "paths that commands cannot change"},
 	{name: "sandbox.agent_socket", merge: narrow, within: falseIsNarrower, doc: "whether what is run as an agent (sbx run --agent) reaches the daemon's agent.sock, and so may ask for commands within its own sandbox's profile"},
+	{name: "sandbox.backend", doc: "auto, native or bwrap: what makes a sandbox's namespaces and mounts"},
 	{name: "sandbox.warm", doc: "sandboxes that are laid before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
 	{name: "sandbox.limits.cpu", merge: narrow, within: shorter, project: true, doc: "processor time"},

@@ -73,6 +73,8 @@ type Sandbox struct {
 	// AgentSocket lets a command that is run as an agent (`sbx run --agent`) reach
 	// agent.sock. What it asks for there runs within its own sandbox's profile (R-IP-08).
 	AgentSocket bool `toml:"agent_socket"`
+	// Backend is auto, native or bwrap.
+	Backend string `toml:"backend"`
 	// Warm bounds how many sandboxes are laid before they are needed; 0 is none.
 	Warm   int    `toml:"warm"`
 	Limits Limits `toml:"limits"`
@@ -184,6 +186,7 @@ func defaultSandbox() Sandbox {
 		RequireOSSandbox:  Require{All: true},
 		OSSandboxFallback: "fail_fast",
 		AgentSocket:       true,
+		Backend:           "auto",
 		Warm:              4,
 		Limits:            limitsOf(limits),
 	}

@@ -27,6 +27,7 @@ type Host struct {
 	// Version is bwrap's.
 	Version bwrap.Version
 
+	native  bool     // sandboxes are made without bwrap where a plan can be
 	stage   *os.File // sealed memfd; nil: there is no helper, and nothing runs
 	cgroups *cgroups
 	spawner spawner
@@ -58,6 +59,7 @@ type Host struct {
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU())), watch: watch.New()}
 	h.pool.most = o.Warm
+	h.native = o.Backend == "native"
 	h.pool.known.around, h.pool.known.set = &h.around, h.watch
 	endStuck()
 	var err error

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		if err := build.Run(); err != nil {
 			panic(err)
 		}
-		if testHost, err = Open(context.Background(), Options{Stage: testStage}); err != nil {
+		if testHost, err = Open(context.Background(), Options{Stage: testStage, Backend: os.Getenv("SANDBOX_BACKEND")}); err != nil {
 			panic(err)
 		}
 		defer testHost.Close()
@@ -268,7 +268,7 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 // testHostWarm is the test's host with sandboxes that wait.
 func testHostWarm(t *testing.T) *Host {
 	t.Helper()
-	h, err := Open(context.Background(), Options{Stage: testStage, Warm: 2})
+	h, err := Open(context.Background(), Options{Stage: testStage, Warm: 2, Backend: os.Getenv("SANDBOX_BACKEND")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -258,6 +258,9 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	if l.early = p.early(); l.early {
 		laying.Early, laying.Landlock, laying.Seccomp, laying.Tells = true, p.order.Landlock, p.order.Seccomp, p.order.Tells
 	}
+	if p.operations != nil {
+		laying.Operations = withFiles(p.operations, p.files)
+	}
 	order, err := l.order(laying)
 	if err != nil {
 		return l, err
@@ -276,6 +279,9 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	if p.Command.Program != nil {
 		extra = append(extra, p.Command.Program)
 		free++
+	}
+	if p.operations != nil {
+		return l, h.prepareNative(l, p, order, statusChild, diagW, extra)
 	}
 	for _, f := range p.files {
 		data, err := l.memfd("file", f.Data)
@@ -397,6 +403,9 @@ func (l *launch) kill(p *Process) {
 // the cgroup while bwrap still blocks, so that nothing ever runs outside.
 func (l *launch) hold(ctx context.Context, p *Process) error {
 	p.first = l.cmd.Process.Pid
+	if l.mechanism == nativeMechanism {
+		return l.holdNative(p)
+	}
 	if l.infoR == nil { // no namespace: the reaper is all there is
 		return nil
 	}

@@ -4,6 +4,7 @@
 // descriptor that only the daemon can fill, and it reports on another.
 //
 //	sandboxd-launch first      as the first process of a pid namespace
+//	sandboxd-launch native     the same, and the mounts are still to be made
 //	sandboxd-launch reap       outside of a sandbox that has no namespaces, as the command's parent
 //	sandboxd-launch pids N     in a pid namespace: write its pid_max
 //
@@ -29,9 +30,13 @@ static enum step wait_for_order(struct order *o) {
 }
 
 // obtain gets the order that counts, and the command's descriptors to 0, 1 and 2.
-static enum step obtain(struct order *o) {
+static enum step obtain(enum place place, struct order *o) {
 	enum step step = read_order(FD_ORDER, o);
 	if (step)
+		return step;
+	if ((place == NATIVE) != (o->operations > 0))
+		return failed(STEP_ORDER, 0, "the order is for another kind of sandbox", "");
+	if (place == NATIVE && (step = make_mounts(o)))
 		return step;
 	if (o->flags & ORDER_AWAIT)
 		return wait_for_order(o);
@@ -47,9 +52,9 @@ static enum step prepare(enum place place, struct command *c, struct order *o) {
 	i64 e = SYS(close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (e < 0)
 		return failed(STEP_DESCRIPTORS, e, "close_range", "");
-	enum step step = place == FIRST ? settle() : STEP_NONE;
+	enum step step = place != ALONE ? settle() : STEP_NONE;
 	if (!step)
-		step = obtain(o);
+		step = obtain(place, o);
 	if (step)
 		return step;
 	SYS(umask, o->umask);
@@ -57,7 +62,7 @@ static enum step prepare(enum place place, struct command *c, struct order *o) {
 		return failed(STEP_DIR, e, "chdir", o->dir);
 	step = open_doors(o);
 	if (!step)
-		step = make_command(c, o, place == FIRST);
+		step = make_command(c, o, place != ALONE);
 	if (!step && !(o->flags & ORDER_EARLY))
 		step = enforce(o, &c->listener);
 	return step;
@@ -94,5 +99,7 @@ int launch(int argc, char **argv) {
 	}
 	if (equal(argv[1], "reap"))
 		return reap();
+	if (equal(argv[1], "native"))
+		return stage(NATIVE);
 	return equal(argv[1], "first") ? stage(FIRST) : 2;
 }

@@ -15,7 +15,9 @@ import (
 const (
 	FirstArg = "first"
 	ReapArg  = "reap"
-	PidsArg  = "pids"
+	// NativeArg is FirstArg where the namespaces are new, and the order makes the mounts.
+	NativeArg = "native"
+	PidsArg   = "pids"
 )
 
 // Descriptor numbers on which the program finds what it inherits. 0 and 1 are

@@ -35,12 +35,13 @@ const (
 	StepStarted
 	StepEnded
 	StepFirst
+	StepMounts
 	steps
 )
 
 var stepNames = [steps]string{
 	"none", "descriptors", "order", "session", "working directory", "network", "limits",
-	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting", "started", "ended", "first process",
+	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting", "started", "ended", "first process", "mounts",
 }
 
 func (s Step) String() string {
