@@ -1,13 +1,9 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"sandboxd/bwrap"
 	"sandboxd/sandbox/stage"
@@ -19,28 +15,12 @@ import (
 // procCovers are what bwrap covers of a procfs that can be written.
 var procCovers = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}
 
-// nativeAttributes are those of the process that the thread makes.
-func nativeAttributes(ownNetwork bool) *syscall.SysProcAttr {
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
-	if ownNetwork {
-		flags |= unix.CLONE_NEWNET
-	}
-	// As root there until its mounts are made: a devpts needs that uid 0 is mapped.
-	root := func(id int) []syscall.SysProcIDMap {
-		return []syscall.SysProcIDMap{{HostID: id, Size: 1}}
-	}
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags,
-		UidMappings: root(os.Geteuid()), GidMappings: root(os.Getegid())}
-}
-
-// operationsOf compiles a layout; ok is false where only bwrap can make it.
-func operationsOf(layout []bwrap.Mount, ownNetwork bool) (ops []stage.Operation, ok bool) {
+// Operations compiles bwrap's layout for sandboxd-launch, for a user and group, and a network
+// namespace of the sandbox's own or the host's.
+func Operations(layout []bwrap.Mount, ownNetwork bool, uid, gid int) (ops []stage.Operation) {
 	var seals []stage.Operation
 	add := func(op stage.Operation) { ops = append(ops, op) }
 	for i, m := range layout {
-		if (i == 0) != (m.Path == "/") {
-			return nil, false
-		}
 		op := stage.Operation{Path: m.Path, Flags: stage.OpCreates, Mode: m.Mode}
 		switch m.Form {
 		case bwrap.Directory:
@@ -89,10 +69,10 @@ func operationsOf(layout []bwrap.Mount, ownNetwork bool) (ops []stage.Operation,
 	if ownNetwork {
 		add(stage.Operation{Kind: stage.OpLoopback, Path: "/"})
 	}
-	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 || gid != 0 {
+	if uid != 0 || gid != 0 {
 		add(stage.Operation{Kind: stage.OpUser, Path: "/", Size: uint64(uid)<<32 | uint64(gid)})
 	}
-	return ops, true
+	return ops
 }
 
 // devOf is what bwrap's --dev has besides the directory itself.
@@ -141,42 +121,12 @@ func withFiles(ops []stage.Operation, files []File) []stage.Operation {
 
 const nativeMechanism = "native"
 
-// prepareNative completes a launch whose first process makes its mounts.
-func (h *Host) prepareNative(l *launch, p *Plan, order, status, diagnostics *os.File, extra []*os.File) (err error) {
-	l.mechanism = nativeMechanism
-	if h.cgroups != nil {
-		if l.cgroup, err = h.cgroups.create(p.Profile.Limits()); err != nil {
-			return &LaunchError{Mechanism: "cgroup", Cause: err}
-		}
-	} else if n := p.Profile.Limits().Processes; n > 0 && h.pidMax {
-		l.limitPids = func(init int) error { return h.limitPids(init, n) }
+// nativeArgs are the arguments of sandboxd-launch in bwrap's place: like bwrap it writes its first
+// process's number to info, and has that wait for a byte on blocked.
+func nativeArgs(p *Plan, info, blocked int) []string {
+	network := "shared"
+	if slices.Contains(p.args, unshareNetwork) {
+		network = "own"
 	}
-	l.cmd.Path = "/proc/self/fd/" + strconv.Itoa(stage.FDStage)
-	l.cmd.Args = []string{"sandboxd-launch", stage.NativeArg}
-	l.cmd.SysProcAttr = nativeAttributes(slices.Contains(p.args, unshareNetwork))
-	l.cmd.ExtraFiles = append([]*os.File{order, order, h.stage, status, diagnostics}, extra...)
-	return nil
-}
-
-// holdNative takes a handle on the first process. The command's order is not sent before, so that
-// nothing of the command runs outside of the group.
-func (l *launch) holdNative(p *Process) error {
-	fd, err := unix.PidfdOpen(p.first, 0)
-	if err != nil {
-		return fmt.Errorf("pidfd_open: %w%s", err, l.diagnostics())
-	}
-	p.mu.Lock()
-	p.init, p.namespace, p.own = fd, true, 1
-	if p.host.pidMax {
-		p.own = ownTasks
-	}
-	p.mu.Unlock()
-	p.keepMounts(p.first)
-	switch {
-	case l.limitPids != nil:
-		return l.limitPids(fd)
-	case l.cgroup != nil && l.cgroup.v2:
-		return l.cgroup.add(p.first)
-	}
-	return nil
+	return []string{"sandboxd-launch", stage.NativeArg, network, strconv.Itoa(info), strconv.Itoa(blocked)}
 }

@@ -267,7 +267,8 @@ func (h *Host) compileMounts(c *compiled, r Request, look *looker) error {
 	}
 	c.args, c.nulls = result.Args, result.Descriptors
 	if h.native {
-		c.operations, _ = operationsOf(result.Layout, slices.Contains(result.Args, unshareNetwork))
+		own := slices.Contains(result.Args, unshareNetwork)
+		c.operations = Operations(result.Layout, own, os.Geteuid(), os.Getegid())
 	}
 	c.holds = map[string]bool{}
 	for _, m := range result.Layout {

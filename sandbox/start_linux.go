@@ -166,6 +166,9 @@ func (l *launch) send(p *Plan, std Stdio, null *os.File, hold bool) error {
 	rights := unix.UnixRights(int(std.In.Fd()), int(std.Out.Fd()), int(std.Err.Fd()))
 	for _, piece := range pieces {
 		if _, _, err := l.status.WriteMsgUnix(piece, rights, nil); err != nil {
+			if m, failed := readStatus(l.status); failed == nil && m.Message != "" {
+				return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message} // it ended before
+			}
 			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("send order: %w%s", err, l.diagnostics())}
 		}
 		rights = nil
@@ -280,10 +283,10 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		extra = append(extra, p.Command.Program)
 		free++
 	}
-	if p.operations != nil {
-		return l, h.prepareNative(l, p, order, statusChild, diagW, extra)
-	}
 	for _, f := range p.files {
+		if p.operations != nil {
+			break // in the order
+		}
 		data, err := l.memfd("file", f.Data)
 		if err != nil {
 			return l, err
@@ -292,7 +295,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(free), f.Path)
 		free++
 	}
-	block := false
+	block, blockFD := false, 0
 	if h.cgroups != nil {
 		if l.cgroup, err = h.cgroups.create(p.Profile.Limits()); err != nil {
 			return l, &LaunchError{Mechanism: "cgroup", Cause: err}
@@ -309,6 +312,7 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		}
 		l.blockW = blockW
 		extra = append(extra, l.add(blockR))
+		blockFD = free
 		args = append(args, "--block-fd", strconv.Itoa(free))
 		free++
 	}
@@ -319,6 +323,13 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	l.infoR = infoR
 	extra = append(extra, l.add(infoW))
 	args = append(args, "--info-fd", strconv.Itoa(free))
+	if p.operations != nil {
+		l.mechanism = nativeMechanism
+		cmd.Path, cmd.Args = "/proc/self/fd/"+strconv.Itoa(stage.FDStage), nativeArgs(p, free, blockFD)
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+		cmd.ExtraFiles = append([]*os.File{order, order, h.stage, statusChild, diagW}, extra...)
+		return l, nil
+	}
 	argsFile, err := l.memfd("args", []byte(strings.Join(args, "\x00")+"\x00"))
 	if err != nil {
 		return l, err
@@ -403,9 +414,6 @@ func (l *launch) kill(p *Process) {
 // the cgroup while bwrap still blocks, so that nothing ever runs outside.
 func (l *launch) hold(ctx context.Context, p *Process) error {
 	p.first = l.cmd.Process.Pid
-	if l.mechanism == nativeMechanism {
-		return l.holdNative(p)
-	}
 	if l.infoR == nil { // no namespace: the reaper is all there is
 		return nil
 	}

@@ -4,7 +4,8 @@
 // descriptor that only the daemon can fill, and it reports on another.
 //
 //	sandboxd-launch first      as the first process of a pid namespace
-//	sandboxd-launch native     the same, and the mounts are still to be made
+//	sandboxd-launch native NETWORK INFO BLOCKED
+//	                           as the parent of a first process that makes its mounts
 //	sandboxd-launch reap       outside of a sandbox that has no namespaces, as the command's parent
 //	sandboxd-launch pids N     in a pid namespace: write its pid_max
 //
@@ -93,13 +94,13 @@ int stage(enum place place) {
 int launch(int argc, char **argv) {
 	if (argc == 3 && equal(argv[1], "pids"))
 		return limit_pids(argv[2]);
+	if (argc == 5 && equal(argv[1], "native") && SYS(fcntl, FD_ORDER, F_GET_SEALS, 0) >= 0)
+		return native(argv[2], argv[3], argv[4]);
 	if (argc != 2 || SYS(fcntl, FD_ORDER, F_GET_SEALS, 0) < 0) {
 		say("sandboxd-launch: started by hand; it is started by sandboxd only (use: sbx run -- COMMAND)\n");
 		return 2;
 	}
 	if (equal(argv[1], "reap"))
 		return reap();
-	if (equal(argv[1], "native"))
-		return stage(NATIVE);
 	return equal(argv[1], "first") ? stage(FIRST) : 2;
 }

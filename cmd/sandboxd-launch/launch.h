@@ -84,6 +84,20 @@ enum step spawn(struct command *c, i64 *pid);
 // gives up every capability.
 enum step make_mounts(const struct order *o);
 
+// map_ids maps one user and one group into the user namespace of this process, from the one
+// around it; proc is a procfs. The result is negative for an error.
+i64 map_ids(int proc, u64 inner_uid, u64 uid, u64 inner_gid, u64 gid);
+
+// decimal writes a number that ends before end, and returns where it begins.
+const char *decimal(char *end, u64 n);
+// digits reads one, and returns where it ends; join_text copies text and returns where it ends.
+const char *digits(const char *p, i64 *n);
+char *join_text(char *at, const char *text);
+
+// native makes the namespaces, with a network of their "own" or not, reports the first process on
+// the descriptor info, and has it wait for a byte on blocked, 0 for none.
+int native(const char *network, const char *info, const char *blocked);
+
 // settle makes this process what the first one of a namespace has to be.
 enum step settle(void);
 

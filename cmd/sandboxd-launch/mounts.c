@@ -79,19 +79,11 @@ static i64 set_attributes(i64 mount, u64 attributes, u64 flags) {
 	return SYS(mount_setattr, mount, "", AT_EMPTY_PATH | flags, &attr, sizeof attr);
 }
 
-// octal writes a mode, and decimal a size, as fsconfig(2) takes them.
+// octal writes a mode as fsconfig(2) takes it.
 static const char *octal(char *end, u32 n) {
 	for (*--end = 0; n; n /= 8)
 		*--end = (char)('0' + n % 8);
 	*--end = '0';
-	return end;
-}
-
-static const char *decimal(char *end, u64 n) {
-	*--end = 0;
-	do
-		*--end = (char)('0' + n % 10);
-	while (n /= 10);
 	return end;
 }
 
@@ -146,16 +138,18 @@ static i64 copy(const struct roots *r, const char *path, u64 recursive, u64 attr
 
 // file returns a detached mount of a file that reads as the operation's text.
 static i64 file(const struct roots *r, const struct operation *op) {
-	i64 fd = SYS(openat, r->base, "file", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), e = fd;
+	static u64 count;
+	char digits[24];
+	const char *name = decimal(digits + sizeof digits, count++);
+	i64 fd = SYS(openat, r->base, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), e = fd;
 	for (u32 done = 0; e >= 0 && done < op->length; done += (u32)e)
 		e = SYS(write, fd, op->text + done, op->length - done);
 	if (e >= 0)
 		e = SYS(fchmod, fd, op->mode);
 	if (e >= 0)
-		e = SYS(open_tree, r->base, "file", OPEN_TREE_CLONE | O_CLOEXEC);
+		e = SYS(open_tree, r->base, name, OPEN_TREE_CLONE | O_CLOEXEC);
 	i64 failed_to = e < 0 ? e : set_attributes(e, ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, 0);
 	SYS(close, fd);
-	SYS(unlinkat, r->base, "file", 0);
 	return failed_to < 0 ? failed_to : e;
 }
 
@@ -196,34 +190,14 @@ static enum step bring_up_loopback(void) {
 	return e < 0 ? refuse(e, "bring up the loopback device", "") : STEP_NONE;
 }
 
-static i64 write_file(const char *path, const char *text) {
-	i64 fd = SYS(openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
-	i64 e = fd < 0 ? fd : SYS(write, fd, text, length(text));
-	SYS(close, fd);
-	return e < 0 ? e : 0;
-}
-
-// map writes "ID 0 1": this process's only user, or group, has that number in the new namespace.
-static i64 map(const char *path, u64 id) {
-	char text[32], digits[24], *at = text;
-	for (const char *p = decimal(digits + sizeof digits, id); *p; p++)
-		*at++ = *p;
-	__builtin_memcpy(at, " 0 1", 5);
-	return write_file(path, text);
-}
-
 // become_user makes a user namespace below this one, in which this process has the user's own
 // number, and no power over the mounts (user_namespaces(7)).
-static enum step become_user(const struct operation *op) {
+static enum step become_user(int old, const struct operation *op) {
 	i64 e = SYS(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0); // else the maps belong to root
 	if (!e)
 		e = SYS(unshare, CLONE_NEWUSER);
 	if (!e)
-		e = write_file("/old/proc/self/setgroups", "deny");
-	if (!e)
-		e = map("/old/proc/self/uid_map", op->size >> 32);
-	if (!e)
-		e = map("/old/proc/self/gid_map", op->size & 0xffffffff);
+		e = map_ids((int)SYS(openat, old, "proc", O_PATH | O_CLOEXEC), op->size >> 32, 0, op->size & 0xffffffff, 0);
 	if (!e)
 		e = SYS(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return e < 0 ? refuse(e, "become the user", "") : STEP_NONE;
@@ -250,8 +224,6 @@ static enum step carry_out(const struct roots *r, const struct operation *op) {
 		return on_mount(r, op);
 	case OP_DEVPTS:
 		return attach(r, op, devpts());
-	case OP_USER:
-		return become_user(op);
 	case OP_LOOPBACK:
 		return bring_up_loopback();
 	}
@@ -302,9 +274,6 @@ static enum step turn(const struct roots *r) {
 		e = SYS(umount2, ".", MNT_DETACH);
 	if (!e)
 		e = SYS(chdir, "/");
-	SYS(close, r->base);
-	SYS(close, r->old);
-	SYS(close, r->new);
 	return e < 0 ? refuse(e, "turn to the new root", "") : STEP_NONE;
 }
 
@@ -327,15 +296,23 @@ static enum step drop_capabilities(void) {
 
 enum step make_mounts(const struct order *o) {
 	struct roots r;
-	struct operation op;
+	struct operation op, user = {0};
 	struct reader reader = {o->operation_at, o->operation_at + MAX_ORDER, 0};
 	SYS(umask, 0);
 	enum step step = begin(&r);
 	for (u32 i = 0; i < o->operations && !step; i++) {
 		read_operation(&reader, &op);
-		step = i == 0 ? take_root(&r, &op) : carry_out(&r, &op);
+		if (op.kind == OP_USER)
+			user = op; // the last of all
+		else
+			step = i == 0 ? take_root(&r, &op) : carry_out(&r, &op);
 	}
 	if (!step)
 		step = turn(&r);
+	if (!step && user.kind)
+		step = become_user(r.old, &user);
+	SYS(close, r.base);
+	SYS(close, r.old);
+	SYS(close, r.new);
 	return step ? step : drop_capabilities();
 }
