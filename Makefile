@@ -48,7 +48,7 @@ fuzz: build
 
 # Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
 git-search: prerequisites
-	ACCEPTANCE_GIT_SEQUENCES=$${ACCEPTANCE_GIT_SEQUENCES:-5000} $(GO) test ./acceptance/ -run TestGitSearch -v -timeout 6h
+	ACCEPTANCE_GIT_SEQUENCES=$${ACCEPTANCE_GIT_SEQUENCES:-5000} $(GO) test ./acceptance/ -run TestGitSearch -count=1 -v -timeout 6h
 
 # What a supervised command costs here; takes some minutes on an idle machine.
 bench: build

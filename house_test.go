@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"broker":             {"audit", "ipc", "internal/accept", "internal/fdconn"},
 	"bwrap":              {"profile"},
 	"clients":            {},
-	"config":             {"approval", "egress", "shell", "files", "profile"},
+	"config":             {"approval", "egress", "shell", "files", "profile", "sandbox"},
 	"display":            {},
 	"egress":             {"internal/accept"},
 	"files":              {"approval", "profile", "internal/fdconn"},

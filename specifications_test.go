@@ -118,6 +118,8 @@ func readRows(t *testing.T) (rows []specRow, names map[string]bool) {
 			return filepath.SkipDir
 		case strings.HasSuffix(path, ".txtar"):
 			names[strings.TrimSuffix(e.Name(), ".txtar")] = true
+		case strings.HasSuffix(path, ".txt") && filepath.Base(filepath.Dir(path)) == "script":
+			names[strings.TrimSuffix(e.Name(), ".txt")] = true
 		case strings.HasSuffix(path, ".go"):
 			found, err := rowsOf(path, names)
 			rows = append(rows, found...)

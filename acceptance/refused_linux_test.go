@@ -67,7 +67,7 @@ func TestRefusalsAreTold(t *testing.T) {
 			{"a protected name", "echo '#!/bin/sh' > .git/hooks/pre-commit",
 				refused{"path", "create", a.project + "/.git/hooks/pre-commit", "bwrap", "protect", "outside the sandbox", 1}},
 			{"a refused connect", "exec 3<>/dev/tcp/127.0.0.1/80",
-				refused{"network", "connect", "IPv4 TCP", "seccomp", "network none", `[network] mode = "allowlist"`, 1}},
+				refused{"network", "connect", "IPv4 TCP", "seccomp", "network none", `mode = "allowlist"`, 1}},
 			{"a raw socket", "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'",
 				refused{"syscall", "call", "raw IPv4 socket", "seccomp", "neither TCP nor UDP", "no setting permits", 1}},
 			{"a ping", "python3 -c 'import socket; socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, 58)'",
@@ -125,6 +125,48 @@ func TestRefusedAddressesAreTold(t *testing.T) {
 		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")
 		if len(list) != 1 || list[0].Object != "192.0.2.1:8080" || list[0].Access != "connect" || list[0].Rule != "network loopback" {
 			t.Errorf("told: %+v", list)
+		}
+	})
+}
+
+// R-OS-11: a refused socket names the mode that permits it: loopback for the command's own localhost, the
+// allowlist for hosts, full for what no proxy carries. Where a rule or [shell] network is the cause, the hint
+// names that. The remedy is then followed, and works.
+func TestRefusedSocketsNameTheRemedy(t *testing.T) {
+	const (
+		serve = `python3 -c 'import socket as s; l = s.create_server(("127.0.0.1", 0)); s.create_connection(l.getsockname())'`
+		six   = `python3 -c 'import socket as s; s.create_server(("::1", 0), family=s.AF_INET6)'`
+		udp   = `python3 -c 'import socket as s; s.socket(s.AF_INET, s.SOCK_DGRAM).bind(("127.0.0.1", 0))'`
+		host  = "exec 3<>/dev/tcp/192.0.2.1/8080"
+
+		loopback = `[network] mode = "loopback" for 127.0.0.1 and ::1`
+		unbound  = "[network]\nmode = \"full\"\n"
+		without  = unbound + "[shell]\nnetwork = \"none\"\n"
+		ruled    = unbound + "[[shell.rules]]\npattern = \"python3\"\nnetwork = \"none\"\n"
+	)
+	eachUser(t, func(t *testing.T, a *actor) {
+		for _, c := range []struct{ config, script, object, hint string }{
+			{"", serve, "IPv4 TCP", loopback},
+			{"", serve, "IPv4 TCP", `mode = "allowlist" with allow = ["HOST:PORT"]`},
+			{"", six, "IPv6 TCP", loopback},
+			{"", udp, "IPv4 UDP", loopback + `, or mode = "full"`},
+			{"[network]\nmode = \"loopback\"\n", host, "192.0.2.1:8080", `mode = "allowlist" with allow = ["192.0.2.1:8080"]`},
+			{"[network]\nmode = \"loopback\"\n", serve, "", ""},
+			{"[network]\nmode = \"loopback\"\n", six, "", ""},
+			{"[network]\nmode = \"loopback\"\n", udp, "", ""},
+			{without, serve, "IPv4 TCP", `[shell] network = "loopback"`},
+			{ruled, serve, "IPv4 TCP", `[[shell.rules]] network = "loopback"`},
+			{strings.Replace(without, "none", "loopback", 1), serve, "", ""},
+			{strings.Replace(ruled, "none", "loopback", 1), serve, "", ""},
+		} {
+			a.configured(c.config, "--mode", "approve-all")
+			list, _ := a.refusedBy(c.script)
+			switch {
+			case c.hint == "" && len(list) > 0:
+				t.Errorf("%q with %q: refused %+v", c.script, c.config, list)
+			case c.hint != "" && (len(list) != 1 || list[0].Object != c.object || !strings.Contains(list[0].Hint, c.hint)):
+				t.Errorf("%q with %q: want %s and %q, got %+v", c.script, c.config, c.object, c.hint, list)
+			}
 		}
 	})
 }

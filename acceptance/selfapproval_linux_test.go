@@ -24,7 +24,7 @@ import (
 // second argument names, to say yes to it over approver.sock. It prints what
 // the daemon said to that.
 const asker = `
-import http.client, json, os, socket, sys, time
+import http.client, json, os, pty, select, signal, socket, sys, time
 d, how = sys.argv[1], sys.argv[2]
 class Unix(http.client.HTTPConnection):
     def __init__(self, path):
@@ -79,10 +79,22 @@ def trusted():
     own(); child(own); child(os.setsid, own)
     trust("approver.sock", os.getcwd() + "/../" + os.path.basename(os.getcwd()))
     trust("agent.sock", os.getcwd())
+def ownpty(): # sbx run at a terminal of our own, at which we type the yes
+    pid, fd = pty.fork()
+    if pid == 0: os.execv(sys.argv[3], ["sbx", "run", "--plain", "-c", "touch self-approved"])
+    end = time.time() + 6
+    while time.time() < end and not os.path.exists("self-approved"):
+        try:
+            if select.select([fd], [], [], 0.1)[0]: os.read(fd, 4096)
+            else: os.write(fd, b"y\r")
+        except OSError: break
+    os.kill(pid, signal.SIGTERM); os.close(fd); os.waitpid(pid, 0)
+    print("allowed" if os.path.exists("self-approved") else "self_approval", flush=True)
 if how == "ask": ask(); time.sleep(120)
 elif how == "trust": trusted()
 elif how == "stopped": stopped()
 elif how == "answer": tell()
+elif how == "pty": ownpty()
 elif how == "self": ask(); tell()
 elif how == "child": ask(); child(tell)
 elif how == "session": ask(); child(os.setsid, tell)
@@ -119,7 +131,12 @@ var selfApproval = []struct{ who, single, system string }{
 	{"a person's process of the same user, with no tie to the one that asks", "accepted", "refused"},
 	{"a process that asked and has cut every tie: forked twice, a session of its own, no terminal", "accepted (not held)", "refused"},
 	{"another child of the process that started it, in a session of its own, no terminal", "accepted (not held)", "refused"},
+	{"the program that asks, typing the yes to `sbx run` at a terminal that it opens itself",
+		"accepted (not held)", "refused"},
 }
+
+// ownTerminal is the row of selfApproval whose yes is typed at the asking program's own terminal.
+const ownTerminal = 12
 
 // Issue "The socket", 3. R-IP-01, R-OP-05: who asked cannot answer, as far as
 // the kernel can tell; each way is tried in each mode, and SECURITY.md has the same table.
@@ -174,6 +191,17 @@ func TestSelfApproval(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// R-IP-01: [approval] inline = false alone refuses the yes at a terminal that the asking program opens.
+func TestOwnTerminalWithoutInline(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.writeAsker()
+		a.configured("[approval]\ntimeout = \"20s\"\ninline = false\n")
+		if said := strings.TrimSpace(a.attempt(ownTerminal)); said != "self_approval" {
+			t.Errorf("the daemon says %q", said)
 		}
 	})
 }
@@ -278,7 +306,7 @@ func (a *actor) attempt(row int) string {
 	a.t.Helper()
 	script := filepath.Join(a.dir, "asker.py")
 	python := func(how string) string {
-		r := a.do(nil, "/usr/bin/python3", script, a.socketDir(), how)
+		r := a.do(nil, "/usr/bin/python3", script, a.socketDir(), how, filepath.Join(bin, "sbx"))
 		if r.code != 0 {
 			a.t.Errorf("%s: %v", how, r)
 		}
@@ -353,10 +381,7 @@ func (a *actor) attempt(row int) string {
 		}
 		return "nothing was asked"
 	}
-	if row == 11 {
-		return python("sibling")
-	}
-	return python("detached")
+	return python([]string{10: "detached", 11: "sibling", ownTerminal: "pty"}[row])
 }
 
 // atTerminal runs a line in a shell at a terminal of its own.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Verb is what an answer says. There is no default: an answer without a verb
+// Verb is the meaning of an answer. There is no default: an answer without a verb
 // is unreadable and changes nothing.
 type Verb string
 
@@ -19,10 +19,10 @@ const (
 	VerbQuit Verb = "quit"
 )
 
-// Answer is what an approver says to one question.
+// Answer is an approver's answer to one question.
 type Answer struct {
 	Verb Verb
-	// By is who answers, as the transport has verified it.
+	// By is the approver, as the transport has verified it.
 	By Identity
 	// Rev and Hash are those of the Pending that was seen. Required to allow;
 	// a denial may leave both out.
@@ -30,13 +30,13 @@ type Answer struct {
 	Hash string
 	// Scope is how far the answer reaches; empty is once.
 	Scope Scope
-	// For limits the life of what a wider scope grants; 0 is no limit.
+	// For limits the life of the grant of a wider scope; 0 is no limit.
 	For time.Duration
-	// Note is what the person typed; the agent gets it with a denial.
+	// Note is the person's text; the agent gets it with a denial.
 	Note string
 	// Mode is for denials; empty is hard (R-AP-12).
 	Mode RejectMode
-	// Suggestion picks Pending.Suggestions[Suggestion-1] as what a wider scope
+	// Suggestion picks Pending.Suggestions[Suggestion-1] as the pattern that a wider scope
 	// grants or denies; 0 is the exact payload.
 	Suggestion int
 	// Widening picks Pending.Widenings[Widening-1]; 0 is none.
@@ -52,13 +52,13 @@ type Answer struct {
 	Together bool
 }
 
-// Receipt is what an approver gets for an answer.
+// Receipt acknowledges an answer.
 type Receipt struct {
 	// Decided is false where a second yes is wanted: the same answer with Confirm.
 	Decided bool `json:"decided"`
 	// Decision is set where Decided.
 	Decision Decision `json:"decision,omitzero"`
-	// Warning says what of the answer did not work out although it was taken:
+	// Warning names the part of an accepted answer that failed:
 	// a denial that could not be remembered.
 	Warning string `json:"warning,omitempty"`
 }
@@ -67,7 +67,7 @@ type Receipt struct {
 var (
 	// ErrUnknown: no such question, or not one this approver may see.
 	ErrUnknown = errors.New("no such request")
-	// ErrStale: what is shown has changed since; look again.
+	// ErrStale: the question has changed since it was shown; look again.
 	ErrStale = errors.New("what was seen is no longer what is asked; look at the request again")
 	// ErrConfirm: the approver has not given the first yes, or it was another one.
 	ErrConfirm = errors.New("there is no equal first yes to confirm; answer without confirm first")

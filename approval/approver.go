@@ -56,7 +56,7 @@ func (c *Controller) disconnect(a *approver) {
 	}
 }
 
-// Approvers counts who is present for a principal, operators included.
+// Approvers counts the connected approvers of a principal, operators included.
 func (c *Controller) Approvers(p Principal) (terminal, remote int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *Controller) retime(q *question) {
 	}
 }
 
-// GiveUp says that an approver cannot answer: it died, or what came from it
+// GiveUp reports that an approver cannot answer: it died, or its answer
 // is unreadable. The question stays for the others; when nobody else is
 // present it is denied with ReasonFault.
 func (c *Controller) GiveUp(by Identity, id string, cause error) error {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// RuleEffect is what configured rules say about a call.
+// RuleEffect is the effect of configured rules on a call.
 type RuleEffect string
 
 const (
@@ -16,19 +16,19 @@ const (
 	RuleDeny  RuleEffect = "deny"
 )
 
-// Class is what the tool layer and the configuration know about a call,
+// Class is the knowledge of the tool layer and the configuration about a call,
 // apart from the request itself. The zero value knows nothing.
 type Class struct {
 	// Safe: on the reviewed list of harmless calls.
 	Safe bool
 	// Rule is the verdict of the configured permission that names this call.
-	// RuleAsk stands for an explicit ask rule, which asks whatever was granted
+	// RuleAsk stands for an explicit ask rule, which asks in spite of any grant
 	// before; a mere default of asking is RuleNone.
 	Rule RuleEffect
 	// RuleText is that rule as written, with its place.
 	RuleText string
 	// Operator: the rule is the operator's own; only then may RuleAllow run
-	// what is dangerous or protected unasked.
+	// dangerous or protected calls unasked.
 	Operator bool
 	// Dangerous, Protected, Delete are or-ed with those of the request.
 	Dangerous, Protected, Delete bool
@@ -52,7 +52,7 @@ type Remaining struct {
 	// Args are the call's arguments as its own question shows them; nil where
 	// they were not looked at.
 	Args map[string]any `json:"args,omitempty"`
-	// Digest is what the later Call.Digest must equal for "approve all" to
+	// Digest must equal the later Call.Digest for "approve all" to
 	// cover it. A call without digests could not be viewed, and is not covered.
 	Digest string `json:"digest,omitempty"`
 	// Own is the digest of the same call where the agent makes it itself and
@@ -68,7 +68,7 @@ type Remaining struct {
 func (r Remaining) Viewed() bool { return r.Digest != "" || r.Own != "" }
 
 // Call is one tool call to decide. The caller fills it; Decide never changes
-// what it points to.
+// the values it points to.
 type Call struct {
 	// ID is the caller's own id of the call, for events and records.
 	ID        string
@@ -90,10 +90,10 @@ type Call struct {
 	Blocked *BlockedError
 	Class   Class
 
-	// Digest binds a decision to what was shown: command, cwd, environment,
+	// Digest binds a decision to the shown call: command, cwd, environment,
 	// profile, file content. The supervisor derives it again before the effect.
 	Digest string
-	// Input is what to show as the call's input; nil means the payload.
+	// Input is shown as the call's input; nil means the payload.
 	Input map[string]any
 	Cwd   string
 	// Why is the agent's or the tool's explanation, in words.
@@ -111,7 +111,7 @@ type Call struct {
 	// told so and may still answer, for this once.
 	Present func(ctx context.Context) (*Presentation, error)
 	// Named is called once with the question's id, before anybody can see the question:
-	// who shows it may want to know more of it. It must not block, nor call the controller.
+	// a front end may need more of it. It must not block, nor call the controller.
 	Named func(id string)
 	// Asked is called once, from Decide's goroutine, when the question has
 	// been put to the queue. It must not block.
@@ -120,7 +120,7 @@ type Call struct {
 
 func (c *Call) ref() SessionRef { return SessionRef{c.Principal, c.Session} }
 
-// payload is what grants are matched against.
+// payload returns the value that grants are matched against.
 func (c *Call) payload() map[string]any {
 	if c.Request != nil {
 		return c.Request.Payload
@@ -128,7 +128,7 @@ func (c *Call) payload() map[string]any {
 	return c.Payload
 }
 
-// shown is what people see in place of the payload.
+// shown returns the value that people see in place of the payload.
 func (c *Call) shown() map[string]any {
 	if c.Input != nil {
 		return c.Input

@@ -5,7 +5,7 @@ import "fmt"
 // Checker is a tool that knows when it needs approval (R-AP-02): nil means
 // run, a request means ask, a *BlockedError means never, in every mode.
 // CheckApproval is synchronous and pure: no I/O, no prompt, no knowledge of
-// modes, terminals or what was granted. Any other error is a fault, which
+// modes, terminals or grants. Any other error is a fault, which
 // refuses the call.
 type Checker interface {
 	CheckApproval(Context) (*Request, error)
@@ -19,7 +19,7 @@ func (f CheckFunc) CheckApproval(c Context) (*Request, error) { return f(c) }
 
 // BlockedError is a tool's "never": no mode, grant or person lifts it.
 type BlockedError struct {
-	// Reason is for the agent and the person: what is forbidden and what to do instead.
+	// Reason is for the agent and the person: the forbidden act and the alternative.
 	Reason string
 	// Rule is the rule that blocks, as written, with its place; may be empty.
 	Rule string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Mode is what happens to a call that would ask (R-AP-04).
+// Mode decides calls that would ask (R-AP-04).
 type Mode string
 
 const (
@@ -20,9 +20,9 @@ const (
 type Policy string
 
 const (
-	PolicyNormal    Policy = "normal"    // what no list names asks
-	PolicyWhitelist Policy = "whitelist" // what no list permits is refused unasked
-	PolicyBlacklist Policy = "blacklist" // what no list names runs
+	PolicyNormal    Policy = "normal"    // unlisted calls ask
+	PolicyWhitelist Policy = "whitelist" // calls that no list permits are refused unasked
+	PolicyBlacklist Policy = "blacklist" // unlisted calls run
 )
 
 // Values of Config.NoApprover.
@@ -36,7 +36,7 @@ const (
 type Config struct {
 	Mode   Mode   `toml:"mode"`
 	Policy Policy `toml:"policy"`
-	// SafeCommandsOnly refuses, unasked, what is not on the safe list.
+	// SafeCommandsOnly refuses, unasked, commands that are not on the safe list.
 	SafeCommandsOnly bool `toml:"safe_commands_only"`
 	// Timeout is how long a question waits at a terminal, and with nobody
 	// there; TimeoutRemote where only remote approvers are connected.
@@ -47,7 +47,7 @@ type Config struct {
 	// Inline lets the person at the terminal of `sbx run` answer there.
 	Inline bool `toml:"inline"`
 	// ClientAnswers lets the agent's own client put questions of low risk to
-	// whoever sits there. The answer comes through the program that asks.
+	// the person there. The answer comes through the requester.
 	ClientAnswers bool `toml:"client_answers"`
 	// RuleProgram is the absolute path of an operator's program that judges every
 	// call, too; empty: none (package external, R-AP-22).
@@ -59,13 +59,13 @@ type Config struct {
 	DoubleConfirmDeletes bool `toml:"double_confirm_deletes"`
 
 	// Keys of other products that would switch the questions off. They are
-	// here so that Validate can say what to do instead (R-AP-18).
+	// here so that Validate can name the remedy (R-AP-18).
 	Enabled    *bool `toml:"enabled,omitempty"`
 	YoloMode   *bool `toml:"yolo_mode,omitempty"`
 	ApproveAll *bool `toml:"approve_all,omitempty"`
 }
 
-// DefaultConfig is what holds where nothing is configured.
+// DefaultConfig is the configuration without any file.
 func DefaultConfig() Config {
 	return Config{
 		Mode:                 ModeInteractive,

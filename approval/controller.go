@@ -20,8 +20,8 @@ type Options struct {
 	Store Store
 	Rules []Rule
 	Hooks []Hooks
-	// Authorize may refuse an answer, whatever it says: here the embedding
-	// program keeps the asker from answering (R-IP-01). It must be quick and
+	// Authorize may refuse any answer: here the embedding
+	// program keeps the requester from answering (R-IP-01). It must be quick and
 	// must not call the controller. Nil refuses nobody.
 	Authorize func(by Identity, p Pending) error
 	// MaxPending bounds the open questions in all (0: 1024),
@@ -64,7 +64,7 @@ type Controller struct {
 	storeErr   error
 }
 
-// tenant is what is kept per principal.
+// tenant is the state of one principal.
 type tenant struct {
 	grants    grantSet // agent and global
 	events    ring
@@ -131,7 +131,7 @@ func (c *Controller) Configure(cfg Config) error {
 }
 
 // Close denies every open question, ends every subscription, and waits until
-// what the controller started has ended, or ctx has. It writes use counts to
+// all work of the controller has ended, or ctx has. It writes use counts to
 // the store.
 func (c *Controller) Close(ctx context.Context) error {
 	c.once.Do(func() {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// weighed is a call with what is known of it before any lock is taken.
+// weighed is a call with the facts that are gathered before a lock is acquired.
 type weighed struct {
 	call   *Call
 	print  Print // of the payload
@@ -169,8 +169,8 @@ func (c *Controller) settle(call *Call, s *session, d *Decision, g *Grant) {
 	c.publish(e)
 }
 
-// Preview says what Decide would say now, and changes nothing: no count, no
-// event, no question (R-AP-20). What would ask has Outcome WouldAsk.
+// Preview returns the decision that Decide would take now, and changes nothing: no count, no
+// event, no question (R-AP-20). A call that would ask has Outcome WouldAsk.
 func (c *Controller) Preview(ctx context.Context, call Call) (Decision, error) {
 	if err := call.validate(); err != nil {
 		return Decision{Outcome: Denied, Reason: ReasonFault, Layer: LayerSystem, Why: err.Error()}, err

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is what a decision comes to.
+// Outcome is the result of a decision.
 type Outcome string
 
 const (
@@ -78,12 +78,12 @@ type Decision struct {
 	Scope    Scope  `json:"scope,omitempty"`
 	Reason   Reason `json:"reason"`
 	Layer    Layer  `json:"layer"`
-	// Why is a sentence for people; Note is what the person typed.
+	// Why is a sentence for people; Note is the person's text.
 	Why  string   `json:"why,omitempty"`
 	Note string   `json:"note,omitempty"`
 	How  How      `json:"how"`
 	By   Identity `json:"by,omitzero"`
-	// Rule and Grant name what decided, where one did.
+	// Rule and Grant name the deciding rule or grant, if any.
 	Rule  string `json:"rule,omitempty"`
 	Grant string `json:"grant,omitempty"`
 	// Reject is set on denials: whether the agent may go on.
@@ -103,7 +103,7 @@ type Decision struct {
 	At       time.Time `json:"at,omitzero"`
 }
 
-// Holds reports whether the decision still covers what would now run: it
+// Holds reports whether the decision still covers the present call: it
 // approves, and digest is the one that was shown. When it does not, the
 // caller asks again.
 func (d Decision) Holds(digest string) error {

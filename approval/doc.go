@@ -4,11 +4,11 @@
 //
 // # Promise
 //
-// Nothing but an explicit yes approves what asks. Silence, a crash, an answer
+// Nothing but an explicit yes approves a call that asks. Silence, a crash, an answer
 // that cannot be read, a store that cannot be written, an overload, a
-// cancelled caller: all deny, or leave the question open, and say why. What a
-// person saw is what their answer covers: a yes carries the hash of what was
-// shown, and a decision carries the digest of what is to run (Decision.Holds).
+// cancelled caller: all deny, or leave the question open, with a reason. The
+// question as shown is the one that an answer covers: a yes carries the hash of the
+// question, and a decision carries the digest of the call (Decision.Holds).
 // A block blocks in every mode.
 //
 // # Use
@@ -29,7 +29,7 @@
 //	})
 //
 // Programs that check and run by themselves call Decide, then Begin with the
-// digest of what would now run, then End.
+// digest of the present call, then End.
 //
 // # The order of decisions
 //
@@ -69,7 +69,7 @@
 // "For the session" and wider remember the payload, compared deeply
 // (Fingerprint), or a Pattern that the request suggested. Agent and global
 // grants are kept in a Store; FileStore is one JSON file. Each grant records
-// who gave it, when, why, in answer to what, and how often it was used.
+// its author, time, reason, question, and number of uses.
 //
 // # Extending
 //
@@ -79,8 +79,8 @@
 //
 // # Limitations
 //
-// Who a principal, an agent or an approver is, this package is told; it does
-// not find out. It does not run anything in a sandbox. A payload that is no
+// The caller names principals, agents and approvers; this package does
+// not identify them. It does not run anything in a sandbox. A payload that is no
 // JSON-like value can be asked about but not remembered. Presenters, rules,
 // hooks and approvers run in this process and are trusted to return when
 // their context ends; one that does not holds up Close, and its own call, but

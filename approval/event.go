@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// EventKind says what happened (R-AP-16).
+// EventKind is the kind of an event (R-AP-16).
 type EventKind string
 
 const (
 	EventRequested  EventKind = "requested"   // a question was put
-	EventUpdated    EventKind = "updated"     // what a question shows has changed
+	EventUpdated    EventKind = "updated"     // the content of a question has changed
 	EventGranted    EventKind = "granted"     // a call was approved
 	EventDenied     EventKind = "denied"      // a call was refused
 	EventTimedOut   EventKind = "timed_out"   // a call was refused because no person answered
@@ -40,7 +40,7 @@ type Event struct {
 	Request     string `json:"permission_id,omitempty"`
 	Tool        string `json:"tool,omitempty"`
 	Description string `json:"description,omitempty"`
-	// By is who caused it; Decision is set where a call was decided.
+	// By caused the event; Decision is set where a call was decided.
 	By       Identity `json:"by,omitzero"`
 	Decision Decision `json:"decision,omitzero"`
 	// Grant is the grant's id for remembered and revoked.
@@ -106,7 +106,7 @@ func (r *ring) forget(before time.Time) {
 }
 
 // ForgetEvents gives the memory of streams back in which nothing has happened since
-// before. Who comes back to them finds a gap.
+// before. A later reader of them finds a gap.
 func (c *Controller) ForgetEvents(before time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *Controller) Subscribe(viewer Identity) *Subscription {
 }
 
 // SubscribeAfter goes on after the event with that Seq of the same stream
-// (Last-Event-ID); what is no longer kept is reported as a gap. A seq that was
+// (Last-Event-ID); dropped events are reported as a gap. A seq that was
 // never given out starts from now.
 func (c *Controller) SubscribeAfter(viewer Identity, seq uint64) *Subscription {
 	c.mu.Lock()

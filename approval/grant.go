@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Grant is a remembered answer: what it covers, who gave it, and how often it
+// Grant is a remembered answer: its pattern, its author, and how often it
 // was used (R-AP-08, R-AP-21).
 type Grant struct {
 	ID     string  `json:"id"`
 	Effect Effect  `json:"effect"`
 	Scope  Scope   `json:"scope"`
 	Match  Pattern `json:"match"`
-	// Payload is what an exact grant was given for; for explaining only, the
+	// Payload is the payload of an exact grant's question; for explaining only, the
 	// fingerprint in Match decides.
 	Payload map[string]any `json:"payload,omitempty"`
 
@@ -32,7 +32,7 @@ type Grant struct {
 	// Expires is the end of its life; zero is none.
 	Expires time.Time `json:"expires,omitzero"`
 
-	// By, Why and Request are who granted, their note, and in answer to which
+	// By, Why and Request are the author, the author's note, and the
 	// question; Description is that question's.
 	By          Identity `json:"by"`
 	Why         string   `json:"why,omitempty"`
@@ -44,7 +44,7 @@ type Grant struct {
 	Uses     uint64    `json:"uses"`
 	LastUsed time.Time `json:"last_used,omitzero"`
 
-	// why and rule are what every decision by this grant says.
+	// why and rule stand in every decision by this grant.
 	why, rule string
 	saved     uint64 // Uses as the store has it
 }

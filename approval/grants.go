@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// AddGrant makes a grant without a question: for approvers, and for what a
-// trusted skill file lists (turn scope, Source "skill NAME"; R-SH-05). ID,
+// AddGrant makes a grant without a question: for approvers, and for the list of a
+// trusted skill file (turn scope, Source "skill NAME"; R-SH-05). ID,
 // Created and By are set here; Expires is taken as it is. Nothing that comes
 // from an agent may lead here (R-AP-07).
 func (c *Controller) AddGrant(by Identity, g Grant) (Grant, error) {
@@ -72,7 +72,7 @@ func (c *Controller) grantable(by Identity, g *Grant) error {
 	return g.Match.Validate()
 }
 
-// Grants lists what viewer may see: the persistent grants of its principal
+// Grants lists the grants that viewer may see: the persistent ones of its principal
 // and those of its open sessions, oldest first. Expired ones are left out.
 func (c *Controller) Grants(viewer Identity) []Grant {
 	c.mu.Lock()

@@ -31,7 +31,7 @@ type Agent struct {
 	// ("exe:/usr/bin/x sha256:…"). Empty means unverified; such an agent gets
 	// no agent-scope grants (R-AP-08).
 	ID string `json:"id,omitempty"`
-	// Name is what the program calls itself. Never used for matching.
+	// Name is the program's own name for itself. It is never used for matching.
 	Name string `json:"name,omitempty"`
 }
 
@@ -57,14 +57,14 @@ type SessionRef struct {
 type Via string
 
 const (
-	// ViaTerminal is a person at a terminal who watches the queue.
+	// ViaTerminal is a person at a terminal of the queue.
 	ViaTerminal Via = "terminal"
 	// ViaRemote is a web page, a chat front end or a program acting for a person.
 	ViaRemote Via = "remote"
 	// ViaInline is the person at the terminal of the very command that asks;
 	// held to once and session scope and never for high risk (R-IP-01).
 	ViaInline Via = "inline"
-	// ViaClient is whoever sits at the client of the very agent that asks. The
+	// ViaClient is the user of the client of the very agent that asks. The
 	// agent's own program passes the answer on, so it is taken only where the
 	// configuration says so, for this once, and for a low risk.
 	ViaClient Via = "client"
@@ -73,13 +73,13 @@ const (
 // own reports whether the answer comes from where the request was made.
 func (v Via) own() bool { return v == ViaInline || v == ViaClient }
 
-// Identity is who answered, granted or revoked. It is comparable.
+// Identity is the author of an answer, a grant or a revocation. It is comparable.
 type Identity struct {
 	Principal Principal `json:"principal"`
 	// Name is shown in records: "pts/3", "web (token phone)".
 	Name string `json:"name,omitempty"`
 	Via  Via    `json:"via,omitempty"`
-	// Operator may see and answer what belongs to other principals.
+	// Operator may see and answer questions of other principals.
 	Operator bool `json:"operator,omitempty"`
 }
 
@@ -102,5 +102,5 @@ func (i Identity) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// sees reports whether what belongs to p may be shown to i.
+// sees reports whether questions and grants of p may be shown to i.
 func (i Identity) sees(p Principal) bool { return i.Operator || i.Principal == p }

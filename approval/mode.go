@@ -26,9 +26,9 @@ func (a *allowance) holds(now time.Time) bool {
 		now.Round(0).Before(a.Until.Round(0)) && !now.Round(0).Before(a.Since.Round(0))
 }
 
-// ApproveAll approves whatever would ask, in every session, for d, at most
+// ApproveAll approves every call that would ask, in every session, for d, at most
 // MaxApproveAll; d = 0 switches it off. Blocks, deny grants and lists stay in
-// force. It is for the person who starts the daemon with --mode approve-all,
+// force. It is for the person's start of the daemon with --mode approve-all,
 // and for operators; nothing that comes from a file or an agent may lead here.
 func (c *Controller) ApproveAll(by Identity, d time.Duration) error {
 	if d < 0 || d > MaxApproveAll {
@@ -87,7 +87,7 @@ func modeNote(where string, d time.Duration) string {
 // ModeStatus is the mode that holds for a session.
 type ModeStatus struct {
 	Mode Mode `json:"mode"`
-	// Until is the end of approve-all; By who switched it on.
+	// Until is the end of approve-all; By switched it on.
 	Until time.Time `json:"until,omitzero"`
 	By    Identity  `json:"by,omitzero"`
 }

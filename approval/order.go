@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// verdict is what the decision order says about a call at one moment.
+// verdict is the result of the decision order for a call at one moment.
 type verdict struct {
 	outcome Outcome
 	layer   Layer
@@ -15,7 +15,7 @@ type verdict struct {
 	grant   *Grant
 }
 
-// ruling is what the added rules (R-AP-22) said, the strictest of them.
+// ruling is the strictest result of the added rules (R-AP-22).
 type ruling struct {
 	effect RuleEffect // RuleNone, RuleAllow (run), RuleAsk, RuleDeny (block)
 	rule   string
@@ -64,7 +64,7 @@ func order(call *Call, st standing) verdict {
 	if cfg.SafeCommandsOnly && !class.Safe && (call.Request != nil || allowed) {
 		return verdict{Denied, LayerPolicy, ReasonSafeOnly, "only commands of the safe list run", "", nil}
 	}
-	// Configured ask, dangerous, protected: these ask, whatever was allowed
+	// Configured ask, dangerous, protected: these ask, although they were allowed
 	// before, unless an operator rule names them.
 	if !forced(call, st.ruling) {
 		if v, ok := permitted(call, st, g, allowed); ok {
@@ -115,7 +115,7 @@ func permitted(call *Call, st standing, g *Grant, allowed bool) (verdict, bool) 
 	return verdict{}, false
 }
 
-// scopes lists what an answer to q may carry. Where a call asks whatever was
+// scopes lists the scopes that an answer to q may carry. Where a call asks although it was
 // allowed before, remembering a yes would be a lie.
 func (c *Controller) scopes(q *question) (allow, deny []Scope) {
 	deny = []Scope{ScopeOnce}

@@ -7,8 +7,8 @@ import "time"
 type Pending struct {
 	// ID is the permission id. It cannot be guessed.
 	ID string `json:"permission_id"`
-	// Rev counts changes of what is shown; Hash is a digest of it. An answer
-	// that allows must carry both, so that nobody approves what they did not see.
+	// Rev counts changes of the question; Hash is a digest of it. An answer
+	// that allows must carry both, so that an unseen question is never approved.
 	Rev  int    `json:"rev"`
 	Hash string `json:"hash"`
 
@@ -54,7 +54,7 @@ type Pending struct {
 	// Client: the agent's own client may answer.
 	Client bool `json:"client,omitempty"`
 
-	// AllowScopes and DenyScopes are what an answer may carry.
+	// AllowScopes and DenyScopes are the scopes that an answer may carry.
 	AllowScopes []Scope `json:"allow_scopes"`
 	DenyScopes  []Scope `json:"deny_scopes"`
 	// Same are the other questions of this session that are identical to this
@@ -76,7 +76,7 @@ type Ref struct {
 // Ref is p's own.
 func (p Pending) Ref() Ref { return Ref{p.ID, p.Rev, p.Hash} }
 
-// Allow is a plain yes to what p shows, for this once. Fields may be added.
+// Allow is a plain yes to p, for this once. Fields may be added.
 func (p Pending) Allow(by Identity) Answer {
 	return Answer{Verb: VerbAllow, By: by, Rev: p.Rev, Hash: p.Hash, Confirm: p.Confirm}
 }

@@ -30,7 +30,7 @@ func (c *Controller) persist(commit func(), plus, minus []*Grant) error {
 	return nil
 }
 
-// persistent lists what the store is to hold, in order of creation. Expired
+// persistent lists the grants for the store, in order of creation. Expired
 // grants are left out.
 func (c *Controller) persistent(plus, minus []*Grant) []Grant {
 	now := c.now()
@@ -101,7 +101,7 @@ func (c *Controller) Flush() error {
 	}, nil, nil)
 }
 
-// StoreErr is what was wrong with the store when it was last read, by New or
+// StoreErr is the fault of the store at its last reading, by New or
 // Reload; nil where nothing was.
 func (c *Controller) StoreErr() error {
 	c.mu.Lock()

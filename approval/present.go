@@ -51,7 +51,7 @@ func (q *question) poke() {
 }
 
 // Pending lists the open questions that viewer may see, oldest first, and
-// starts building what they show. Those that are not ready say so; View waits.
+// starts building their presentations. Those that are not ready say so; View waits.
 func (c *Controller) Pending(viewer Identity) []Pending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func (c *Controller) View(ctx context.Context, viewer Identity, id string) (Pend
 	return c.show(q), nil
 }
 
-// find looks an open question up. What belongs to another principal does not
+// find looks an open question up. A question of another principal does not
 // exist, decided or not.
 func (c *Controller) find(viewer Identity, id string) (*question, error) {
 	if q := c.questions[id]; q != nil && viewer.sees(q.call.Principal) {
@@ -128,7 +128,7 @@ func (c *Controller) outcome(viewer Identity, id string) *outcome {
 	return nil
 }
 
-// show is what an approver sees of q now.
+// show returns q as an approver sees it now.
 func (c *Controller) show(q *question) Pending {
 	p := c.shown(q)
 	p.Deadline = q.asked.Add(q.extra + q.limit)

@@ -50,8 +50,8 @@ type question struct {
 	made  []*Grant // by the answer that decided
 }
 
-// outcome is what is kept of a decided question, so that a repeated answer
-// gets the same receipt and a later one is told who was first.
+// outcome is the rest of a decided question, so that a repeated answer
+// gets the same receipt and a later one names the first approver.
 type outcome struct {
 	decision Decision
 	answer   Answer
@@ -154,7 +154,7 @@ func (c *Controller) await(ctx context.Context, q *question) Decision {
 		timer.Reset(max(left, 0))
 		expired := timer.C
 		if claim != nil {
-			expired = nil // an answer is being stored; see what becomes of it
+			expired = nil // an answer is being stored; wait for its result
 		}
 		select {
 		case <-q.done:
@@ -253,8 +253,8 @@ func (c *Controller) finish(q *question, d Decision) bool {
 	return true
 }
 
-// reconsider runs the order again for open questions: what a new grant, a
-// stop signal or a mode decides needs nobody's answer any more.
+// reconsider runs the order again for open questions: those that a new grant, a
+// stop signal or a mode decides need no answer.
 func (c *Controller) reconsider(which func(*question) bool) {
 	for _, q := range c.inOrder(which) {
 		if q.claim != nil {
@@ -289,7 +289,7 @@ func (q *question) rehash(c *Controller) {
 	p.Rev, p.Hash, p.Deadline, p.Same, p.Group, p.Building = 0, "", time.Time{}, nil, nil, false
 	data, err := json.Marshal(p)
 	if err != nil {
-		// What has no JSON form (a function, NaN) is still shown somehow.
+		// A value without a JSON form (a function, NaN) is still shown somehow.
 		p.Input, p.Presentation = nil, nil
 		data, _ = json.Marshal(p)
 		data = fmt.Appendf(data, "%#v %#v", q.call.Input, q.present)

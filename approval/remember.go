@@ -8,7 +8,7 @@ import (
 // ErrGrant: no such grant, or not one the caller may see.
 var ErrGrant = errors.New("no such grant")
 
-// pattern is what an answer with a wider scope is about.
+// pattern is the pattern of an answer with a wider scope.
 func (c *Controller) pattern(q *question, a *Answer) Pattern {
 	if a.Suggestion > 0 {
 		return q.call.Request.Suggestions[a.Suggestion-1].Pattern
@@ -73,7 +73,7 @@ func (c *Controller) grantFor(q *question, a *Answer) *Grant {
 			g.Widening = q.call.Widenings[a.Widening-1].Value
 		}
 	}
-	if a.Suggestion > 0 { // lists of grants say what is covered, not what was asked
+	if a.Suggestion > 0 { // lists of grants show the pattern, not the question
 		g.Description = q.call.Request.Suggestions[a.Suggestion-1].Label
 	}
 	if g.Match.Exact != "" {
@@ -104,7 +104,7 @@ func (c *Controller) keep(g *Grant) {
 		Request: g.Request, Description: g.Description, By: g.By, Grant: g.ID, Effect: g.Effect, Scope: g.Scope, Note: g.String()})
 }
 
-// takeBack withdraws what q's answer granted, because the decision could not
+// takeBack withdraws the grants of q's answer, because the decision could not
 // be put on record.
 func (c *Controller) takeBack(q *question) {
 	c.withdraw(q.made)

@@ -1,13 +1,13 @@
 package approval
 
-// Context is what a tool is told when it is asked whether a call needs
+// Context is the call that a tool judges when it is asked whether the call needs
 // approval (R-AP-01, R-AP-02).
 type Context struct {
 	// Tool is the name the model sees: "write_file", "bash".
 	Tool string
 	// Args are the call's arguments. Read only.
 	Args map[string]any
-	// Metadata is what the embedding framework adds (run id, caller, …).
+	// Metadata comes from the embedding framework (run id, caller, …).
 	Metadata map[string]any
 	// Facts is the snapshot of the world that the check may rely on; nil when
 	// none was gathered. The checking tool knows its concrete type.
@@ -43,7 +43,7 @@ const (
 	KindStructured  Kind = "structured"   // JSON, for anything else
 )
 
-// Presentation is what a person sees beyond description and payload. It is
+// Presentation is shown to a person beyond description and payload. It is
 // optional, and costly ones are built late: see Call.Present.
 type Presentation struct {
 	Kind    Kind   `json:"kind"`
@@ -54,13 +54,13 @@ type Presentation struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// Request is what a tool returns when a person should decide.
+// Request is returned by a tool when a person should decide.
 type Request struct {
 	// Tool is the stable name that people see and that is logged.
 	Tool string `json:"tool"`
 	// Description is one line a person understands at a glance.
 	Description string `json:"description"`
-	// Payload is the structured fingerprint of the operation: what "approve
+	// Payload is the structured fingerprint of the operation: the value that "approve
 	// for session" remembers. Its author decides the granularity and leaves
 	// out secrets and volatile values. JSON-like values only, see Fingerprint.
 	Payload map[string]any `json:"payload"`
@@ -77,7 +77,7 @@ type Request struct {
 	// BlockedPath is the path that made the tool ask, if one did.
 	BlockedPath string `json:"blocked_path,omitempty"`
 
-	// Dangerous, Protected: asks whatever was granted before, and twice.
+	// Dangerous, Protected: asks in spite of earlier grants, and twice.
 	// Delete: asks twice, and is not covered by "approve all".
 	Dangerous bool `json:"dangerous,omitempty"`
 	Protected bool `json:"protected,omitempty"`

@@ -16,7 +16,7 @@ func (a *Answer) same(b *Answer) bool {
 
 func (a *Answer) allows() bool { return a.Verb == VerbAllow || a.Verb == VerbAllowAll }
 
-// readable checks what can be checked without the question, and fills in defaults.
+// readable checks the answer without the question, and fills in defaults.
 func (a *Answer) readable() error {
 	bad := func(format string, args ...any) error {
 		return &AnswerError{Code: "unreadable", Why: fmt.Sprintf(format, args...)}
@@ -105,8 +105,8 @@ func (c *Controller) Answer(ctx context.Context, id string, a Answer) (Receipt, 
 	}
 }
 
-// repeated makes answering idempotent: whoever says the same again hears the
-// same again.
+// repeated makes answering idempotent: the same answer again gets the
+// same receipt.
 func (c *Controller) repeated(id string, a Answer, err error) (Receipt, error) {
 	o := c.outcome(a.By, id)
 	if o == nil || a.readable() != nil || !a.same(&o.answer) {
@@ -115,7 +115,7 @@ func (c *Controller) repeated(id string, a Answer, err error) (Receipt, error) {
 	return Receipt{Decided: true, Decision: o.decision}, nil
 }
 
-// take decides q and what is answered with it. The lock is held, and given up
+// take decides q and the questions answered with it. The lock is held, and given up
 // only while a persistent grant is written.
 func (c *Controller) take(q *question, a Answer) (Receipt, error) {
 	members, err := c.members(q, &a)
@@ -276,7 +276,7 @@ func (c *Controller) decide(q *question, members []*question, a *Answer, made []
 	return receipt, nil
 }
 
-// effects are what an answer does beyond its own questions.
+// effects carries out an answer's effects beyond its own questions.
 func (c *Controller) effects(q *question, a *Answer) {
 	switch {
 	case a.Verb == VerbAllowAll && q.final.Approved:
@@ -293,8 +293,8 @@ func (c *Controller) effects(q *question, a *Answer) {
 	}
 }
 
-// list takes what the call announced of its batch: what could be viewed and
-// is not to be asked about in any case. It returns how many calls that are.
+// list registers the calls that the call announced of its batch: those that could be viewed and
+// do not ask in any case. It returns their number.
 func (b *batch) list(call *Call) (n int) {
 	if b.id != call.Batch.ID {
 		return 0
@@ -320,7 +320,7 @@ func (b *batch) list(call *Call) (n int) {
 	return n
 }
 
-// spoken words what a person decided.
+// spoken returns the decision of a person.
 func (c *Controller) spoken(q *question, a *Answer, together int) Decision {
 	d := Decision{Scope: a.Scope, Reason: ReasonPerson, Layer: LayerPerson, How: HowPerson, By: a.By, Note: a.Note,
 		Rule: q.call.Class.RuleText, Digest: q.call.Digest, Request: q.id, At: c.now(), Warnings: c.warnings(q.sess, c.now())}

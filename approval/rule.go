@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Rule is an added judge (R-AP-22). It may only add: what it says is weighed
+// Rule is an added judge (R-AP-22). It may only add: its ruling is weighed
 // with the tool's and the configuration's word, and the strictest wins.
 type Rule interface {
-	// Judge must not change what call points to, and must return when ctx
+	// Judge must not change the values that call points to, and must return when ctx
 	// ends. An error or a panic counts as "ask".
 	Judge(ctx context.Context, call Call) (Ruling, error)
 }
@@ -20,9 +20,9 @@ type RuleFunc func(ctx context.Context, call Call) (Ruling, error)
 // Judge calls f.
 func (f RuleFunc) Judge(ctx context.Context, call Call) (Ruling, error) { return f(ctx, call) }
 
-// Ruling is what a rule says: RuleNone (no opinion), RuleAllow (run), RuleAsk
-// or RuleDeny (block). Run counts like a configured allow: what is dangerous
-// or protected still asks.
+// Ruling is the result of a rule: RuleNone (no opinion), RuleAllow (run), RuleAsk
+// or RuleDeny (block). Run counts like a configured allow: calls that are dangerous
+// or protected still ask.
 type Ruling struct {
 	Effect RuleEffect
 	// Rule names the rule in records; Reason is for people and the agent.
@@ -39,7 +39,7 @@ type Hooks struct {
 	// AfterDecision puts a decision on record. An error turns an approval into
 	// a denial with ReasonAudit, and takes back a grant made by the same answer.
 	AfterDecision func(ctx context.Context, call Call, d Decision) error
-	// BeforeExecution may refuse what was approved. See Controller.Begin.
+	// BeforeExecution may refuse an approved call. See Controller.Begin.
 	BeforeExecution func(ctx context.Context, call Call, d Decision) error
 	// AfterExecution is told how it went; err is the execution's.
 	AfterExecution func(ctx context.Context, call Call, d Decision, err error)

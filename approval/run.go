@@ -8,7 +8,7 @@ import (
 
 // Work is one tool call of a program that uses a Controller by itself.
 type Work struct {
-	// Call names principal, session and whatever else is known; Run fills in
+	// Call names principal, session and all else that is known; Run fills in
 	// Tool, Payload, Request and Blocked from Context and Check.
 	Call    Call
 	Context Context

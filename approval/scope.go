@@ -36,7 +36,7 @@ func (s Scope) persistent() bool { return s.rank() >= 3 }
 
 func (s Scope) valid() bool { return s == "" || s == ScopeOnce || s.rank() > 0 }
 
-// Effect is what a grant does.
+// Effect is the effect of a grant.
 type Effect string
 
 const (
@@ -44,7 +44,7 @@ const (
 	Deny  Effect = "deny"
 )
 
-// RejectMode is what a rejection means for the rest of the batch (R-AP-12).
+// RejectMode is the meaning of a rejection for the rest of the batch (R-AP-12).
 type RejectMode string
 
 const (

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// session is what is remembered between the calls of one agent's run.
+// session is the state between the calls of one agent's run.
 type session struct {
 	ref        SessionRef
 	turn       int // from 1

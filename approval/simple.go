@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Option shapes what SimpleRequest and RequireApproval ask (R-AP-03).
+// Option shapes the question of SimpleRequest and RequireApproval (R-AP-03).
 type Option func(*simple)
 
 type simple struct {

@@ -17,7 +17,7 @@ import (
 // Store keeps persistent grants. Calls do not overlap.
 type Store interface {
 	// Load returns the grants that are to hold. It may return both grants and
-	// an error, which then says what is wrong and that the last good state is
+	// an error, which then names the fault and says that the last good state is
 	// used.
 	Load() ([]Grant, error)
 	// Save replaces everything that is kept, or fails and leaves it.
@@ -41,7 +41,7 @@ type FileStore struct {
 // in nothing that a sandbox can write. Nothing is read yet.
 func NewFileStore(path string) *FileStore { return &FileStore{path: path} }
 
-// BrokenError says that the grants file could not be used, and what is used instead.
+// BrokenError says that the grants file could not be used, and names its replacement.
 type BrokenError struct {
 	Path string
 	// Using is where the grants in force came from: "the state in memory",
@@ -107,7 +107,7 @@ func (s *FileStore) Save(grants []Grant) error {
 	return nil
 }
 
-// setAside keeps what Save is about to replace.
+// setAside keeps the file that Save is about to replace.
 func (s *FileStore) setAside() error {
 	old, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {

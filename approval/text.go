@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ForAgent is the text that the model gets for a refusal: what, why, and what
-// to do instead (R-UX-06). It is empty for an approval.
+// ForAgent returns the text that the model gets for a refusal: the call, the reason, and the next
+// step (R-UX-06). It is empty for an approval.
 func (d Decision) ForAgent(tool string) string {
 	if d.Approved {
 		return ""
@@ -66,8 +66,8 @@ func FormatDeny(tool, reason string) string {
 }
 
 // FormatResult is the line that stays on the terminal after a decision:
-// "▶ bash: ls -la [Approved] ✓". what is the command or a short description.
-func FormatResult(tool, what string, d Decision) string {
+// "▶ bash: ls -la [Approved] ✓". subject is the command or a short description.
+func FormatResult(tool, subject string, d Decision) string {
 	state, mark := "Denied", "✗"
 	switch {
 	case d.Approved && d.How == HowAuto:
@@ -83,8 +83,8 @@ func FormatResult(tool, what string, d Decision) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "▶ %s", tool)
-	if what != "" {
-		fmt.Fprintf(&b, ": %s", what)
+	if subject != "" {
+		fmt.Fprintf(&b, ": %s", subject)
 	}
 	fmt.Fprintf(&b, " [%s] %s", state, mark)
 	return b.String()

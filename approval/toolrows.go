@@ -48,7 +48,7 @@ func DefaultToolRows() []ToolRow {
 	}
 }
 
-// secretWords mark argument names that hold secrets, whatever their spelling.
+// secretWords mark argument names that hold secrets, in any spelling.
 var secretWords = []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey", "accesstoken", "authtoken", "refreshtoken", "authorization", "credential", "cookie"}
 
 // secretKeys lists the names in args, at any depth, that look like secrets.

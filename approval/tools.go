@@ -19,10 +19,10 @@ const (
 	UnknownAllow = "allow"
 )
 
-// ToolsConfig is the section [tools]: what agents' own tools may do, those
+// ToolsConfig is the section [tools]: the rules of agents' own tools, those
 // that they run themselves after POST /v1/check (R-AP-24).
 type ToolsConfig struct {
-	// Unknown is what happens to a tool in no table: "ask", "deny", "allow".
+	// Unknown decides calls of a tool in no table: "ask", "deny", "allow".
 	// It never lowers an MCP tool below "ask".
 	Unknown string     `toml:"unknown"`
 	Rules   []ToolRule `toml:"rules"`
@@ -52,7 +52,7 @@ type ToolRule struct {
 	Operator bool   `toml:"-"`
 }
 
-// DefaultTools is what holds where nothing is configured.
+// DefaultTools is the section without any file.
 func DefaultTools() ToolsConfig { return ToolsConfig{Unknown: UnknownAsk} }
 
 // Validate reports the first setting that cannot be taken.
@@ -111,7 +111,7 @@ func (t *ToolTable) CheckApproval(c Context) (*Request, error) {
 	return req, nil
 }
 
-// Judge returns what a Call needs: the class, the request (also where the
+// Judge returns the parts of a Call: the class, the request (also where the
 // call would run unasked, so that grants and lists can see it), or the block.
 func (t *ToolTable) Judge(c Context) (Class, *Request, *BlockedError) {
 	server, full := mcpName(c)

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -127,7 +128,7 @@ suffixes = [".go"]
 [permissions]
 deny = ["Bash(curl *)", {tool = "edit", when = {file_path = "*.md"}}]
 [sandbox]
-require_os_sandbox = ["seccomp"]
+require_os_sandbox = ["syscalls"]
 `)
 	text := shown(t, cfg)
 	again, _, err := Load(Paths{User: write(t, "shown.toml", text)})
@@ -405,6 +406,21 @@ func TestPermissionsThatSayLess(t *testing.T) {
 		_, warnings, err := Load(Paths{User: write(t, "user.toml", "[permissions]\n"+c.text+"\n")})
 		if err != nil || len(warnings) != min(len(c.want), 1) || len(warnings) > 0 && !strings.Contains(warnings[0].String(), c.want) {
 			t.Errorf("%s: %v, %v", c.text, warnings, err)
+		}
+	}
+}
+
+// R-OS-05: a list of required protections holds names that a host can report.
+func TestUnknownProtections(t *testing.T) {
+	for list, want := range map[string]string{
+		`["files", "netwrok"]`: `[1]: protection "netwrok": there is none of that name; known are `,
+		`["seccomp"]`:          `:2:23: sandbox.require_os_sandbox[0]: protection "seccomp": `,
+		`["Files"]`:            `did you mean "files"?`,
+		`["files", "limits"]`:  "",
+	} {
+		_, _, err := Load(Paths{User: write(t, "my.toml", "[sandbox]\nrequire_os_sandbox = "+list+"\n")})
+		if got := fmt.Sprint(err); want != "" && !strings.Contains(got, want) || want == "" && err != nil {
+			t.Errorf("%s: got %s, want %s", list, got, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"sandboxd/sandbox"
 )
 
 // Schema is the JSON schema (2020-12) of a configuration file, for editors and
@@ -62,7 +64,7 @@ func typeSchema(t reflect.Type) map[string]any {
 	case t == reflect.TypeFor[Require]():
 		return map[string]any{"oneOf": []any{
 			map[string]any{"type": "boolean"},
-			map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+			map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": sandbox.Protections}},
 		}}
 	case t == reflect.TypeFor[Size]():
 		return map[string]any{"type": []string{"integer", "string"}, "minimum": 0}

@@ -14,6 +14,7 @@ import (
 	"sandboxd/egress"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
+	"sandboxd/sandbox"
 	"sandboxd/shell"
 	"sandboxd/shell/presets"
 )
@@ -106,6 +107,11 @@ const (
 )
 
 func (s Sandbox) validate() error {
+	for _, name := range s.RequireOSSandbox.Protections {
+		if err := oneOfProtections(name); err != nil {
+			return err
+		}
+	}
 	for _, list := range [][]string{s.Read, s.Write, s.Hidden, s.ReadOnly} {
 		for _, p := range list {
 			switch {
@@ -151,6 +157,19 @@ func (s Sandbox) validate() error {
 		return errors.New("a limit is not negative; 0 is none")
 	}
 	return nil
+}
+
+// oneOfProtections returns an error unless name is a protection that a host can report.
+func oneOfProtections(name string) error {
+	known := sandbox.Protections
+	if slices.Contains(known, name) {
+		return nil
+	}
+	suggestion := ""
+	if near, ok := nearest(name, known); ok {
+		suggestion = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return fmt.Errorf("protection %q: there is none of that name; known are %s%s", name, wordList(known), suggestion)
 }
 
 func (e Environment) validate() error {

@@ -2,9 +2,8 @@ package display
 
 import "strings"
 
-// Argv writes the words of a command as a shell would read them again: words
-// that are not plainly literal stand in single quotes. The result still has to
-// be neutralised.
+// Argv joins the words of a command as a shell would parse them again. It puts every word that
+// is not plainly literal in single quotes. The caller must still neutralise the result.
 func Argv(argv []string) string {
 	var b strings.Builder
 	for i, word := range argv {

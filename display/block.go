@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// EmptyLines is how many empty lines in a row [Block] shows; more become a count.
+// EmptyLines is the number of consecutive empty lines that [Block] shows. A longer run becomes
+// a count.
 const EmptyLines = 2
 
-// MaxLines is how many lines of a text a prompt shows before it says how many
-// more there are.
+// MaxLines is the number of lines of a text that a prompt shows before it counts the rest.
 const MaxLines = 50
 
-// Block neutralises a text of several lines and returns them. Tabs become
-// blanks, "\r\n" ends a line like "\n", and many empty lines become one line
-// that counts them. The caller draws its own margin in front of every line, so
-// that no line of a stranger's text stands where the product's own text stands.
+// Block neutralises a text of several lines and returns the lines. Tabs become blanks, "\r\n"
+// ends a line like "\n", and a long run of empty lines becomes one line with their count. The
+// caller must draw its own margin in front of every line, because a line of the text could
+// imitate a line of the prompt.
 func Block(s string) []string {
 	s = strings.TrimSuffix(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	var (
@@ -42,8 +42,8 @@ func Block(s string) []string {
 	return out
 }
 
-// Clip returns the first limit of lines and how many it left out. A caller says
-// so in its own words, and offers the rest. limit <= 0 leaves nothing out.
+// Clip returns the first limit lines and the number of lines that it omitted. The caller
+// reports that number and offers the rest. If limit <= 0, Clip omits nothing.
 func Clip(lines []string, limit int) (shown []string, more int) {
 	if limit <= 0 || len(lines) <= limit {
 		return lines, 0

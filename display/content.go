@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// signature is how files of a known kind begin.
+// signatures maps the first bytes of a file to its type.
 var signatures = []struct{ magic, name string }{
 	{"\x7fELF", "ELF program"},
 	{"\x89PNG\r\n\x1a\n", "PNG image"},
@@ -25,9 +25,9 @@ var signatures = []struct{ magic, name string }{
 	{"MZ", "Windows program"},
 }
 
-// Binary reports whether data is not text, and describes it by type and size
-// ("PNG image, 12.3 kB"). Text is UTF-8 without NUL bytes; control characters
-// alone do not make it binary, they are shown escaped.
+// Binary reports whether data is not text, and describes it by type and size ("PNG image, 12.3
+// kB"). Text is UTF-8 without NUL bytes. Control characters alone do not make data binary; they
+// are shown escaped.
 func Binary(data []byte) (description string, binary bool) {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return "", false
@@ -42,7 +42,7 @@ func Binary(data []byte) (description string, binary bool) {
 	return kind + ", " + Size(int64(len(data))), true
 }
 
-// Size writes a number of bytes for a person: 999 B, 1.2 kB, 3.4 MB.
+// Size formats a number of bytes with a decimal unit: 999 B, 1.2 kB, 3.4 MB.
 func Size(n int64) string {
 	if n > -1000 && n < 1000 {
 		return fmt.Sprintf("%d B", n)

@@ -1,29 +1,27 @@
-// Package display makes text from strangers safe to show to a person.
+// Package display makes untrusted text safe to show to a person.
 //
-// The promise: whatever string goes in, what comes out consists of printable
-// characters only, moves no cursor, reverses no text, hides no part of itself
-// and keeps to the line it was given. Nothing is dropped: what would be
-// invisible or misleading is written out as an escape (\x1b, \u202e, \n), and a
-// run of blanks that would push the rest off the screen becomes its count.
+// The promise: for any input, the output has only printable characters, moves no cursor,
+// reverses no text, hides no part of itself and stays on its line. Nothing is dropped. An
+// invisible or misleading character is written as an escape (\x1b, \u202e, \n). A run of blanks
+// that would push the rest off the screen is replaced by its count.
 //
 //	display.Line("touch x #\x1b[2K\rls")   // touch x #\x1b[2K\rls, all of it visible
 //	display.Block("a\n\n\n\n\nb")           // "a", "[4 empty lines]", "b"
 //
-// The same functions serve the daemon, the command line and every front end,
-// so that a command looks the same wherever a person is asked about it. Front
-// ends with their own syntax (HTML, Markdown) still escape for that syntax.
+// The daemon, the command line and every front end call the same functions, so a command looks
+// the same in each of them. A front end with its own syntax (HTML, Markdown) must still escape
+// for that syntax.
 //
 // Applying a function to its own output changes nothing.
 //
 // # Limitations
 //
-// Words of one foreign script are shown as they are (a person who writes
-// Russian file names can read them), unless every letter of the word could be
-// taken for a Latin one. Right-to-left letters are shown too; a terminal that
-// reorders them may show a line in another order than it runs, so [Inspect]
-// reports them and a prompt should say so. A literal backslash is not doubled:
-// the five characters \x1b in a command and the one character they stand for
-// look alike; [Spans] tells them apart for front ends with colour.
+// Words of one foreign script are shown unchanged (a person who writes Russian file names can
+// read them), unless every letter of the word resembles a Latin letter. Right-to-left letters
+// are shown too. A terminal that reorders them may show a line in another order than it runs,
+// so [Inspect] reports them and a prompt should warn. A literal backslash is not doubled: the
+// five characters \x1b in a command look like the escape of one character. [Spans]
+// distinguishes them for front ends with colour.
 package display
 
 import (
@@ -32,29 +30,28 @@ import (
 	"unicode/utf8"
 )
 
-// BlankRun is the longest run of blanks inside a line that is shown as it is;
-// a longer one is replaced by its count.
+// BlankRun is the longest run of blanks inside a line that is shown unchanged. A longer run is
+// replaced by its count.
 const BlankRun = 16
 
-// IndentRun is the longest run of blanks at the start of a line that [Block]
-// shows as it is.
+// IndentRun is the longest run of blanks at the start of a line that [Block] shows unchanged.
 const IndentRun = 40
 
-// TabWidth is how many blanks [Block] shows for a tab that is not at a tab stop.
+// TabWidth is the number of blanks that [Block] shows for a tab.
 const TabWidth = 4
 
-// Span is a piece of neutralised text. Joining the Text of all spans gives what
-// [Line] returns.
+// Span is a piece of neutralised text. The Text of all spans, joined, equals the result of
+// [Line].
 type Span struct {
 	// Text is safe to print.
 	Text string
-	// Marked says that Text was written by this package in place of something
-	// that could not be shown, so that a front end can set it apart.
+	// Marked is true if this package wrote Text in place of a character that cannot be shown. A
+	// front end can highlight it.
 	Marked bool
 }
 
-// Line neutralises s for a single line: commands, paths, names. Line breaks and
-// tabs become \n, \r and \t.
+// Line neutralises s for a single line: commands, paths, names. Line breaks and tabs become \n,
+// \r and \t.
 func Line(s string) string {
 	if plain(s) {
 		return s
@@ -62,9 +59,9 @@ func Line(s string) string {
 	return join(scan(s, style{}))
 }
 
-// Prose neutralises s like [Line] but leaves typographic quotation marks,
-// dashes and full-width punctuation alone. They are common in sentences and
-// meaningless there; in a command they could pass for the shell's own.
+// Prose neutralises s like [Line] but keeps typographic quotation marks, dashes and full-width
+// punctuation. They are common and harmless in sentences; in a command they resemble the
+// shell's own syntax.
 func Prose(s string) string {
 	if plain(s) {
 		return s
@@ -72,9 +69,9 @@ func Prose(s string) string {
 	return join(scan(s, style{prose: true}))
 }
 
-// ASCII neutralises s like [Line] and writes every character outside ASCII as
-// an escape, for terminals whose encoding is not known to be UTF-8: there, a
-// byte of a harmless letter can be a control character.
+// ASCII neutralises s like [Line] and escapes every character outside ASCII. It is for
+// terminals whose encoding is not known to be UTF-8, where a byte of a harmless letter can be a
+// control character.
 func ASCII(s string) string {
 	if plain(s) {
 		return s
@@ -82,19 +79,19 @@ func ASCII(s string) string {
 	return join(scan(s, style{ascii: true}))
 }
 
-// Spans neutralises s as [Line] does and tells which parts are escapes.
+// Spans neutralises s like [Line] and reports which parts are escapes.
 func Spans(s string) []Span {
 	return scan(s, style{})
 }
 
-// style says which characters a caller can show.
+// style selects the characters that a caller can show.
 type style struct {
-	prose bool // leave typographic punctuation alone
+	prose bool // keep typographic punctuation
 	ascii bool // show ASCII only
-	block bool // s is one line of several: tabs are blanks, indents may be long
+	block bool // s is one of several lines: tabs are blanks, indents may be long
 }
 
-// plain reports whether s can be shown as it is without looking closer.
+// plain reports whether s is ASCII that needs no escape, so that the caller can skip scan.
 func plain(s string) bool {
 	blanks := 0
 	for i := 0; i < len(s); i++ {
@@ -121,7 +118,7 @@ func join(spans []Span) string {
 	return b.String()
 }
 
-// builder gathers spans, merging neighbours of the same kind.
+// builder collects spans and merges adjacent ones of the same kind.
 type builder struct {
 	spans  []Span
 	text   strings.Builder
@@ -144,7 +141,7 @@ func (b *builder) flush() []Span {
 	return b.spans
 }
 
-// escape is the visible form of a character that is not shown as itself.
+// escape returns the visible form of a character that is not shown as itself.
 func escape(r rune) string {
 	switch {
 	case r == '\n':
@@ -167,15 +164,15 @@ func hex(prefix string, v uint64, digits int) string {
 	return prefix + strings.Repeat("0", max(0, digits-len(s))) + s
 }
 
-// unit is one character of a string, a byte that is none, or a run of blanks.
+// unit is one character of a string, one byte of invalid UTF-8, or a run of blanks.
 type unit struct {
 	at, end int
 	r       rune
 	blank   bool
-	why     Finding // not 0: written as an escape
+	why     Finding // if not 0, the unit is written as an escape
 }
 
-// scan neutralises s. It is what everything here is made of.
+// scan neutralises s. Every exported function is built on it.
 func scan(s string, st style) []Span {
 	var out builder
 	for _, u := range judge(units(s, st.block), s, st.prose) {
@@ -193,7 +190,7 @@ func scan(s string, st style) []Span {
 	return out.flush()
 }
 
-// units cuts s up.
+// units splits s into units.
 func units(s string, block bool) []unit {
 	out := make([]unit, 0, len(s))
 	for i := 0; i < len(s); {
@@ -213,8 +210,8 @@ func units(s string, block bool) []unit {
 	return out
 }
 
-// judge fills in why a unit is to be escaped: first for what it is, then for
-// the word that it stands in, then for what it would be drawn onto.
+// judge sets the reason why a unit is escaped. It checks the character itself, then the word
+// around it, then the character that a mark is drawn onto.
 func judge(list []unit, s string, prose bool) []unit {
 	for i := range list {
 		if list[i].why == 0 && !list[i].blank {
@@ -227,10 +224,9 @@ func judge(list []unit, s string, prose bool) []unit {
 	return list
 }
 
-// limitMarks escapes marks that have no letter to stand on, or too many
-// neighbours on it.
+// limitMarks escapes marks that follow no letter, and marks beyond markable on one letter.
 func limitMarks(list []unit) {
-	marks := markable // no letter yet: a mark here would land on our own text
+	marks := markable // no letter yet: a mark here would change the caller's own text
 	for i := range list {
 		switch u := &list[i]; {
 		case u.blank, u.why != 0:
@@ -245,7 +241,7 @@ func limitMarks(list []unit) {
 	}
 }
 
-// blanks returns how many bytes at the start of s are blanks.
+// blanks returns the number of leading bytes of s that are blanks.
 func blanks(s string, block bool) int {
 	n := 0
 	for n < len(s) && (s[n] == ' ' || block && s[n] == '\t') {
@@ -254,7 +250,7 @@ func blanks(s string, block bool) int {
 	return n
 }
 
-// writeBlanks shows a run of blanks, or its length where it is too long.
+// writeBlanks writes a run of blanks, or its count if the run is too long.
 func writeBlanks(out *builder, run string, first bool, st style) {
 	width, limit := len(run), BlankRun
 	if st.block {

@@ -2,9 +2,8 @@ package display
 
 import "unicode"
 
-// Inspect says what in s is not shown as it stands, judged as [Line] judges it;
-// line breaks and tabs are not counted, so that ordinary multi-line text finds
-// nothing. 0 means that s is what it looks like.
+// Inspect returns the reasons why [Line] would not show s unchanged. It ignores line breaks and
+// tabs, so ordinary multi-line text has no finding. 0 means that s can be shown unchanged.
 func Inspect(s string) Finding {
 	if plain(s) {
 		return 0
@@ -36,8 +35,9 @@ func Inspect(s string) Finding {
 	return found
 }
 
-// rightToLeft reports letters of the scripts that run from right to left.
+// rightToLeft reports whether r is a letter of a right-to-left script.
 func rightToLeft(r rune) bool {
-	return r >= 0x590 && unicode.IsLetter(r) && unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana,
-		unicode.Nko, unicode.Samaritan, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Mende_Kikakui)
+	return r >= 0x590 && unicode.IsLetter(r) &&
+		unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana,
+			unicode.Nko, unicode.Samaritan, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Mende_Kikakui)
 }

@@ -5,10 +5,9 @@ import (
 	"unicode"
 )
 
-// markLookalikes escapes letters that pass for Latin ones because of the word
-// they stand in: words that mix Latin letters with letters of a script that has
-// the same shapes (gіt with a Cyrillic і), and words of such a script in which
-// every letter has a Latin twin.
+// markLookalikes escapes letters that resemble Latin ones, judged by their word. It escapes
+// words that mix Latin letters with letters of a script of the same shapes (gіt with a Cyrillic
+// і), and words of such a script in which every letter has a Latin twin.
 func markLookalikes(list []unit, s string) {
 	for i := 0; i < len(list); {
 		end, w := word(list, i)
@@ -24,9 +23,9 @@ func markLookalikes(list []unit, s string) {
 	}
 }
 
-// written returns how many units at list[i:] are an escape that stands in the
-// text itself. It ends a word, as the escapes written by this package do;
-// else neutralising a text twice would find words that are not there.
+// written returns the number of units at list[i:] that form an escape in the text itself. Such
+// an escape ends a word, as the escapes of this package do. Otherwise a second pass over the
+// output would find other words.
 func written(list []unit, i int, s string) int {
 	if i >= len(list) || list[i].r != '\\' || i+1 >= len(list) {
 		return 0
@@ -57,8 +56,8 @@ func (c composition) suspicious() bool {
 	return c.similar > 0 && (c.latin > 0 || c.similar >= 2 && c.twins == c.similar)
 }
 
-// word returns the end of the word at list[i:], i if there is none, and what it
-// consists of.
+// word returns the end of the word at list[i:] and its composition. The end is i if no word
+// begins there.
 func word(list []unit, i int) (end int, c composition) {
 	for ; i < len(list) && list[i].why == 0 && wordRune(list[i].r); i++ {
 		switch r := list[i].r; {
@@ -78,13 +77,13 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_'
 }
 
-// similarScript reports letters of the scripts that share shapes with Latin.
+// similarScript reports whether r is a letter of a script that shares shapes with Latin.
 func similarScript(r rune) bool {
 	return r >= 0x370 && unicode.IsLetter(r) && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian,
 		unicode.Cherokee, unicode.Coptic, unicode.Lisu, unicode.Georgian, unicode.Deseret, unicode.Osage)
 }
 
-// twin reports letters that are drawn like a Latin one.
+// twin reports whether r is drawn like a Latin letter.
 func twin(r rune) bool {
 	switch r {
 	case 'а', 'е', 'о', 'р', 'с', 'у', 'х', 'і', 'ј', 'ѕ', 'һ', 'ԁ', 'ԛ', 'ԝ', 'ӏ', 'ԍ', 'ѵ', 'ҽ',

@@ -2,15 +2,15 @@ package display
 
 import "io"
 
-// Output is a writer that remembers the first error of W, so that a program can
-// print without a look at each error and still not end well when what it printed
-// is lost: a full disk, a closed pipe.
+// Output is a writer that records the first error of W. A program can ignore the error of each
+// print and check Err once at its end, so that it fails if a full disk or a closed pipe lost
+// its output.
 type Output struct {
 	W   io.Writer
 	err error
 }
 
-// Write passes on; after an error it writes no more and returns that.
+// Write writes p to W. After an error it writes nothing and returns that error.
 func (o *Output) Write(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
@@ -20,5 +20,5 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Err is the first error, nil if all was written.
+// Err returns the first error, or nil if everything was written.
 func (o *Output) Err() error { return o.err }

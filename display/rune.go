@@ -2,19 +2,19 @@ package display
 
 import "unicode"
 
-// Finding is the set of reasons why a string is not shown as it stands.
+// Finding is the set of reasons why a string is not shown unchanged.
 type Finding uint16
 
 const (
-	// Control: C0 and C1 control characters, escape sequences among them.
+	// Control: C0 and C1 control characters, including those of escape sequences.
 	Control Finding = 1 << iota
 	// Bidi: characters that change the direction of the text around them.
 	Bidi
 	// Invisible: zero-width, tag, filler, private-use and unassigned characters.
 	Invisible
-	// Lookalike: characters that pass for an ASCII letter, blank or sign.
+	// Lookalike: characters that resemble an ASCII letter, blank or sign.
 	Lookalike
-	// Blanks: a run of blanks or empty lines long enough to hide what follows.
+	// Blanks: a run of blanks or empty lines long enough to hide the text after it.
 	Blanks
 	// Encoding: bytes that are not UTF-8.
 	Encoding
@@ -29,7 +29,7 @@ var findingNames = []string{
 	"long runs of blanks", "bytes that are not UTF-8", "stacked marks", "right-to-left letters",
 }
 
-// String lists the reasons in words, for a warning line; "" for none.
+// String lists the reasons in words, for a warning line. It returns "" if there are none.
 func (f Finding) String() string {
 	out := ""
 	for i, name := range findingNames {
@@ -44,14 +44,14 @@ func (f Finding) String() string {
 	return out
 }
 
-// markable is how many marks one base character may carry.
+// markable is the maximum number of marks on one base character.
 const markable = 2
 
 // isMark reports whether r is drawn onto the character before it.
 func isMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
 
-// classify says why r, wherever it stands, is not shown as itself. 0 means it is.
-// prose lets typographic punctuation through.
+// classify returns the reason why r is not shown as itself in any context, or 0. prose permits
+// typographic punctuation.
 func classify(r rune, prose bool) Finding {
 	switch {
 	case r >= 0x20 && r < 0x7f:
@@ -77,14 +77,14 @@ func classify(r rune, prose bool) Finding {
 	return 0
 }
 
-// overlay reports marks that strike a letter out or enclose it.
+// overlay reports whether r is a mark that strikes a letter out or encloses it.
 func overlay(r rune) bool {
 	return r >= 0x334 && r <= 0x338 || unicode.Is(unicode.Me, r) ||
 		r >= 0x20d2 && r <= 0x20d3 || r >= 0x20d8 && r <= 0x20da || r >= 0x20e5 && r <= 0x20eb
 }
 
-// typographic reports punctuation that is common in sentences and looks like
-// something the shell reads.
+// typographic reports whether r is punctuation that is common in sentences and resembles the
+// syntax of a shell.
 func typographic(r rune) bool {
 	return r >= 0x2010 && r <= 0x2013 || // hyphens, figure dash, en dash
 		r >= 0x2018 && r <= 0x201f || // quotation marks
@@ -92,12 +92,12 @@ func typographic(r rune) bool {
 		r >= 0xff01 && r <= 0xff0f || r >= 0xff1a && r <= 0xff20 || r >= 0xff3b && r <= 0xff40 || r >= 0xff5b && r <= 0xff5e
 }
 
-// latinLike reports characters that exist only as another drawing of an ASCII
-// character, or that nobody tells from one.
+// latinLike reports whether r is a variant drawing of an ASCII character, or cannot be
+// distinguished from one.
 func latinLike(r rune) bool {
 	switch {
 	case r >= 0x1d400 && r <= 0x1d7ff, // mathematical alphabets
-		r >= 0xff10 && r <= 0xff19, r >= 0xff21 && r <= 0xff3a, r >= 0xff41 && r <= 0xff5a, // full-width letters and digits
+		r >= 0xff10 && r <= 0xff19, r >= 0xff21 && r <= 0xff3a, r >= 0xff41 && r <= 0xff5a, // full-width
 		r >= 0x1fbf0 && r <= 0x1fbf9: // segmented digits
 		return true
 	}

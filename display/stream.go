@@ -6,15 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Stream passes a program's output on to a terminal. Text, line ends, tabs,
-// carriage returns, backspaces and colours come through; every other control
-// sequence (cursor movement, titles, the clipboard, queries that the terminal
-// answers by typing) and every direction override is written out visibly, and
-// so are bytes that are not UTF-8. Unlike [Line] it leaves the rest alone: it
-// is for reading, not for approving.
+// Stream forwards a program's output to a terminal. Text, line ends, tabs, carriage returns,
+// backspaces and colours pass. Stream escapes every other control sequence (cursor movement,
+// titles, the clipboard, queries that the terminal answers by typing), every direction
+// override, and bytes that are not UTF-8. Unlike [Line] it changes nothing else: its output is
+// for reading, not for approving.
 //
-// It keeps what a Write leaves unfinished for the next one. Close writes what is
-// left, and turns colours off that were left on; it does not close W.
+// Stream buffers an unfinished character or sequence until the next Write. Close writes the
+// buffer and resets colours that are still on. It does not close W.
 type Stream struct {
 	W io.Writer
 
@@ -23,10 +22,10 @@ type Stream struct {
 	colored bool
 }
 
-// maxSGR bounds the sequences that set colours: longer ones are no sequences.
+// maxSGR is the maximum length of a sequence that sets colours. A longer one is escaped.
 const maxSGR = 64
 
-// Write never keeps back more than one unfinished character or sequence.
+// Write filters p and writes it to W. It buffers at most one unfinished character or sequence.
 func (s *Stream) Write(p []byte) (int, error) {
 	text := append(s.pending, p...)
 	rest := s.filter(text, false)
@@ -34,7 +33,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), s.flush()
 }
 
-// Close ends the output.
+// Close writes the buffered bytes and resets the colours. It does not close W.
 func (s *Stream) Close() error {
 	s.filter(s.pending, true)
 	s.pending = nil
@@ -54,8 +53,8 @@ func (s *Stream) flush() error {
 	return err
 }
 
-// filter takes text and returns the unfinished end of it; with last nothing
-// is unfinished.
+// filter appends the filtered text to s.out and returns its unfinished end. If last is true,
+// nothing is unfinished.
 func (s *Stream) filter(text []byte, last bool) (rest []byte) {
 	for len(text) > 0 {
 		if text[0] == 0x1b {
@@ -90,7 +89,7 @@ func (s *Stream) filter(text []byte, last bool) (rest []byte) {
 	return nil
 }
 
-// streamed reports characters that only print, or move within the line.
+// streamed reports whether r only prints or moves within the line.
 func streamed(r rune) bool {
 	switch {
 	case r == '\n', r == '\t', r == '\r', r == '\b', r == '\a':
@@ -101,8 +100,8 @@ func streamed(r rune) bool {
 	return !unicode.Is(unicode.Bidi_Control, r) && r != 0x2028 && r != 0x2029
 }
 
-// sgr returns the length of the sequence at the start of text if it is one that
-// sets colours (ECMA-48 SGR), else 0. whole is false while that is not settled.
+// sgr returns the length of the sequence at the start of text if it sets colours (ECMA-48 SGR),
+// else 0. whole is false if text ends before that is known.
 func sgr(text []byte) (n int, whole bool) {
 	for i := 1; i < len(text); i++ {
 		c := text[i]

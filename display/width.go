@@ -7,8 +7,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Width returns the number of terminal cells that s takes, rune by rune: terminals differ in how they join runes to one
-// character, and the sum is the most that any of them uses. s must be neutralised.
+// Width returns the number of terminal cells of s, counted rune by rune. Terminals differ in
+// how they join runes to one character; the sum is the maximum of all. s must be neutralised.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -17,10 +17,9 @@ func Width(s string) int {
 	return n
 }
 
-// Wrap cuts s into pieces of at most width cells, behind a blank where there is
-// one in the second half of the piece; a blank at the very end of a piece may
-// hang over. Joined, the pieces are s again: nothing is lost. A character wider
-// than width stands alone.
+// Wrap cuts s into pieces of at most width cells. It cuts after a blank if the second half of
+// the piece has one; a blank at the end of a piece may exceed width. The pieces, joined, equal
+// s. A character wider than width is a piece of its own.
 func Wrap(s string, width int) []string {
 	width = max(width, 1)
 	var out []string
@@ -32,7 +31,7 @@ func Wrap(s string, width int) []string {
 	return append(out, s)
 }
 
-// cut returns how many bytes of s go on one line.
+// cut returns the number of bytes of s that fit on one line.
 func cut(s string, width int) int {
 	used, n := 0, 0
 	for i, r := range s {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/landlock/lsm"
+	"sandboxd/profile"
 	"sandboxd/sandbox/stage"
 )
 
@@ -132,6 +133,30 @@ func TestLaunchRefuses(t *testing.T) {
 	}
 	if _, err := os.Lstat(ran); err != nil {
 		t.Errorf("the command did not run: %v", err)
+	}
+}
+
+// A sandbox that has ended, bwrap too, before its daemon reads the first report is none whose
+// bwrap was killed.
+func TestLaunchThatEndsAtOnce(t *testing.T) {
+	dir := workDir(t)
+	command := Command{Argv: []string{"true"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}
+	plan, err := testHost.Plan(Request{Profile: system(t, dir, profile.Limits{}), Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.order.Probe = true
+	l, err := testHost.launch(t.Context(), plan, Stdio{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.kill(l.proc)
+	if err := l.send(plan, Stdio{Out: os.Stderr, Err: os.Stderr}, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	untilWaitable(l.cmd.Process.Pid)
+	if err := l.awaitExec(t.Context(), l.proc, plan, nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -158,11 +158,15 @@ func (m *message) close() {
 
 // orphaned reports whether bwrap has ended though its first process reports. That process has
 // asked for a signal at bwrap's death, as the last thing before its program, and does not get it
-// for one that was before.
+// for one that was before. Where both have ended, the first process was first, and all is well.
 func (l *launch) orphaned() bool {
 	var ended unix.Siginfo
 	err := unix.Waitid(unix.P_PID, l.cmd.Process.Pid, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err != nil || ended.Signo != 0
+	if err == nil && ended.Signo == 0 {
+		return false
+	}
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(l.proc.init), Events: unix.POLLIN}}, 0)
+	return n == 0 && err == nil
 }
 
 var errOrphaned = errors.New("bubblewrap was killed while the sandbox came up")

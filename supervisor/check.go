@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -74,7 +73,11 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 			decision, err = s.Approval.Preview(ctx, s.call(e, j))
 		}
 	} else {
-		j, decision, err = s.checked(ctx, e)
+		defer s.asking.forget(e)
+		a := &commandAction{s: s, e: e}
+		var p permit
+		p, err = s.authorize(ctx, a)
+		j, decision = a.j, p.Decision
 	}
 	if err != nil {
 		return Verdict{}, err
@@ -96,38 +99,6 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 		v.Ticket = s.tickets.issue(sess, e.Request, j, v.Decision, !r.DryRun, r.Ticket)
 	}
 	return v, nil
-}
-
-// ErrKeptChanging is of a call that was another one by the time of each answer.
-var ErrKeptChanging = errors.New("what was asked about kept changing while the question was open; ask again when nothing else changes it")
-
-// checked decides about a command that whoever asks will run. What a person's yes
-// implies is done, and what changed while the question was open is asked anew, as
-// where the command runs at once.
-func (s *Supervisor) checked(ctx context.Context, e *Exec) (*judgement, approval.Decision, error) {
-	defer s.asking.forget(e)
-	j, err := s.judge(ctx, e)
-	if err != nil {
-		return nil, approval.Decision{}, err
-	}
-	for range maxAskAgain {
-		d, err := s.decide(ctx, e, j)
-		if err != nil || !d.Approved || e.waited() == 0 && !j.trusts {
-			return j, d, err
-		}
-		if err := s.trustByAnswer(e, j, d); err != nil {
-			return nil, d, err
-		}
-		now, err := s.judge(ctx, e)
-		if err != nil {
-			return nil, d, err
-		}
-		if now.digest == j.digest {
-			return now, d, nil
-		}
-		j = now
-	}
-	return nil, approval.Decision{}, ErrKeptChanging
 }
 
 // settle derives the one word from the decision. A call that a person has
@@ -189,13 +160,16 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 	if err != nil {
 		return Verdict{}, err
 	}
-	e := &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
-		Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}
 	var decision approval.Decision
 	if r.DryRun {
 		decision, err = s.Approval.Preview(ctx, call)
 	} else {
-		decision, err = s.decideTool(ctx, e, &call, r)
+		a := &toolAction{s: s, r: r, e: &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
+			Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}}
+		defer s.asking.forget(a.e)
+		var p permit
+		p, err = s.authorize(ctx, a)
+		call, decision = a.call, p.Decision
 	}
 	if err != nil {
 		return Verdict{}, err
@@ -233,45 +207,34 @@ func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []st
 	return call, warnings, nil
 }
 
-// decideTool decides about a call and puts that on record. Where the configuration forbids
-// it by the time that a question was answered, or wants more than that answer, that
-// counts, and call is as it is judged then.
-func (s *Supervisor) decideTool(ctx context.Context, e *Exec, call *approval.Call, r ToolRequest) (approval.Decision, error) {
-	defer s.asking.forget(e)
-	for range maxAskAgain {
-		asked := false
-		call.Named = func(id string) { asked = true; s.asking.add(e, id) }
-		s.announce(ctx, e, call, r.Next)
-		d, err := s.Approval.Decide(ctx, *call)
-		if err != nil {
-			return d, err
-		}
-		rec := recordOf(e, nil)
-		rec.Tool, rec.ExecID, rec.Digest = r.Tool, "", call.Digest
-		if call.Request != nil {
-			rec.Subject = call.Request.Description
-		}
-		if err := s.record(withDecision(rec, d)); err != nil || !d.Approved || !asked {
-			return d, err
-		}
-		now, _, err := s.toolCall(e.Session, r)
-		if err != nil {
-			return d, err
-		}
-		if !forbidden(now) && !(twice(now) && !twice(*call)) {
-			return d, nil
-		}
-		*call = now
+// toolAction is a call of the agent's own tool. A reload while its question is open that forbids it, or wants another
+// kind of yes, changes its digest.
+type toolAction struct {
+	s    *Supervisor
+	e    *Exec
+	r    ToolRequest
+	call approval.Call // as judged last
+}
+
+func (a *toolAction) exec() *Exec { return a.e }
+
+func (a *toolAction) judge(context.Context) (subject, error) {
+	call, _, err := a.s.toolCall(a.e.Session, a.r)
+	if err != nil {
+		return subject{}, err
 	}
-	return approval.Decision{}, ErrKeptChanging
+	a.call = call
+	rec := recordOf(a.e, nil)
+	rec.Tool, rec.ExecID, rec.Digest = a.r.Tool, "", call.Digest
+	class := call.Class
+	class.RuleText = "" // names a line of the configuration
+	asked := [3]bool{}
+	if q := call.Request; q != nil {
+		rec.Subject = q.Description
+		asked = [3]bool{q.Dangerous, q.Protected, q.Delete}
+	}
+	return subject{digest: fmt.Sprintf("%s %+v %t %t %v", call.Digest, class, call.Blocked != nil, call.Request != nil, asked),
+		call: call, next: a.r.Next, record: rec}, nil
 }
 
-func forbidden(c approval.Call) bool {
-	return c.Blocked != nil || c.Class.Rule == approval.RuleDeny
-}
-
-// twice reports whether a call may want a yes of its own, given twice.
-func twice(c approval.Call) bool {
-	q := c.Request
-	return c.Class.Dangerous || c.Class.Protected || c.Class.Delete || q != nil && (q.Dangerous || q.Protected || q.Delete)
-}
+func (a *toolAction) decided(approval.Decision) error { return nil }

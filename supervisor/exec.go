@@ -16,7 +16,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"sandboxd/approval"
-	"sandboxd/audit"
 	"sandboxd/profile"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
@@ -223,14 +222,42 @@ type RequestError struct{ Why string }
 
 func (e *RequestError) Error() string { return "request: " + e.Why }
 
-// maxAskAgain bounds how often a question is put again because what it was
-// about changed while the person looked.
-const maxAskAgain = 3
+// commandAction is a command: to be run here, or to be checked for a caller that runs it.
+type commandAction struct {
+	s    *Supervisor
+	e    *Exec
+	runs bool
+	j    *judgement // the last one; nil: judging failed
+}
 
-// maxUnasked is how old a judgement may be that nobody was asked about.
-const maxUnasked = 100 * time.Millisecond
+// errAbsent ends the walk of a command that does not exist.
+var errAbsent = errors.New("there is no such command")
 
-// walk is the way of one request: check → plan → ask → audit → run → audit.
+func (a *commandAction) exec() *Exec { return a.e }
+
+func (a *commandAction) judge(ctx context.Context) (subject, error) {
+	j, err := a.s.judge(ctx, a.e)
+	if a.j = j; err != nil {
+		return subject{}, err
+	}
+	now := subject{digest: j.digest, call: a.s.call(a.e, j), next: a.e.Request.Next, record: recordOf(a.e, j),
+		trusts: j.trusts, withStart: a.runs}
+	if !a.runs {
+		return now, nil
+	}
+	if j.absent {
+		return subject{}, errAbsent
+	}
+	now.carried, err = a.s.byTicket(a.e, j)
+	return now, err
+}
+
+func (a *commandAction) decided(d approval.Decision) error {
+	a.e.log.add(Event{Kind: EventDecided, Decision: &d})
+	return nil
+}
+
+// walk is the way of one command: authorize → run.
 func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	defer e.closeInput()
 	select {
@@ -238,59 +265,17 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	case <-ctx.Done():
 		return s.refuse(e, nil, failure(context.Cause(ctx)))
 	}
-	for range maxAskAgain {
-		j, err := s.judge(ctx, e)
-		if err != nil {
-			return s.refuse(e, nil, failure(err))
-		}
-		if j.absent {
-			return s.refuse(e, j, notThere(e.Request.Argv[0]))
-		}
-		judged := time.Now()
-		decision, record, err := s.decideOnce(ctx, e, j)
-		if err != nil {
-			return s.refuse(e, j, failure(err))
-		}
-		if decision.Approved && e.waited() == 0 && !j.trusts && time.Since(judged) < maxUnasked {
-			// Nobody was asked, nothing was shown and hardly a moment went by:
-			// the decision goes on record together with the start.
-			return s.run(ctx, e, j, decision, &record)
-		}
-		if err := s.record(record); err != nil {
-			return s.refuse(e, j, failure(err))
-		}
-		e.log.add(Event{Kind: EventDecided, Decision: &decision})
-		if !decision.Approved {
-			return s.refuse(e, j, s.denied("bash", j.command.Text(), decision))
-		}
-		if err := s.trustByAnswer(e, j, decision); err != nil {
-			return s.refuse(e, j, failure(err))
-		}
-		// What was shown is what runs: look again, and ask again if the
-		// world, the configuration or the plan has changed (promise 5).
-		now, err := s.judge(ctx, e)
-		if err != nil {
-			return s.refuse(e, j, failure(err))
-		}
-		if now.digest == j.digest {
-			return s.run(ctx, e, now, decision, nil)
-		}
+	a := &commandAction{s: s, e: e, runs: true}
+	p, err := s.authorize(ctx, a)
+	switch {
+	case errors.Is(err, errAbsent):
+		return s.refuse(e, a.j, notThere(e.Request.Argv[0]))
+	case err != nil:
+		return s.refuse(e, a.j, failure(err))
+	case !p.Approved:
+		return s.refuse(e, a.j, s.denied("bash", a.j.command.Text(), p.Decision))
 	}
-	return s.refuse(e, nil, Result{Outcome: NotRun, Code: 125,
-		Message: "Not run: what the command depends on kept changing while the question was open. Try again when nothing else changes these files."})
-}
-
-// decideOnce takes the decision that a ticket carries, or decides. The record is
-// the caller's to write.
-func (s *Supervisor) decideOnce(ctx context.Context, e *Exec, j *judgement) (approval.Decision, audit.Record, error) {
-	carried, err := s.byTicket(e, j)
-	if err != nil {
-		return approval.Decision{}, audit.Record{}, err
-	}
-	if carried != nil {
-		return *carried, withDecision(recordOf(e, j), *carried), nil
-	}
-	return s.decideUnrecorded(ctx, e, j)
+	return s.run(ctx, e, a.j, p.Decision, p.unrecorded)
 }
 
 // failure is the result of a step that went wrong before the command ran.

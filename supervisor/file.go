@@ -91,32 +91,60 @@ func (s *Supervisor) file(ctx context.Context, sess *Session, peer Peer, r FileR
 		return FileResult{}, context.Cause(ctx)
 	}
 	defer s.asking.forget(c.exec)
-	for range maxAskAgain {
-		j, err := s.judgeFile(ctx, c)
-		if err != nil {
+	a := &fileAction{s: s, c: c}
+	if r.DryRun {
+		if _, err := a.judge(ctx); err != nil {
 			return FileResult{}, err
 		}
-		if j.conflict != nil && j.verdict.Decision != files.Block {
-			return FileResult{}, s.refuseFile(c, j, j.conflict)
-		}
-		if r.DryRun {
-			return s.previewFile(ctx, c, j)
-		}
-		d, err := s.decideFile(ctx, c, j)
-		if err != nil {
-			return FileResult{}, err
-		}
-		now, err := s.afterYes(ctx, c, j, d)
-		if err != nil {
-			return FileResult{}, err
-		}
-		if now.digest != j.digest {
-			continue // what was shown is not what would be done: ask again
-		}
-		return s.carryOut(ctx, c, now, d)
+		return s.previewFile(ctx, c, a.j)
 	}
-	return FileResult{}, &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Changed,
-		Found: "changes all the time while the question was open", Hint: "try again when nothing else writes there"}
+	p, err := s.authorize(ctx, a)
+	switch {
+	case errors.Is(err, ErrKeptChanging):
+		return FileResult{}, &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Changed,
+			Found: "changes all the time while the question was open", Hint: "try again when nothing else writes there"}
+	case err != nil:
+		return FileResult{}, err
+	case !p.Approved:
+		return FileResult{}, &FileDenied{s.denied(a.j.verdict.Tool, a.j.verdict.Description, p.Decision)}
+	}
+	return s.carryOut(ctx, c, a.j, p.Decision)
+}
+
+// fileAction is an operation of the file tool.
+type fileAction struct {
+	s *Supervisor
+	c *fileCall
+	j *fileJudgement // the last one
+}
+
+func (a *fileAction) exec() *Exec { return a.c.exec }
+
+func (a *fileAction) judge(ctx context.Context) (subject, error) {
+	j, err := a.s.judgeFile(ctx, a.c)
+	if err != nil {
+		return subject{}, err
+	}
+	a.j = j
+	if j.conflict != nil && j.verdict.Decision != files.Block {
+		return subject{}, a.s.refuseFile(a.c, j, j.conflict)
+	}
+	return subject{digest: j.digest, call: a.s.fileApproval(a.c, j), next: a.c.req.Next, record: fileRecord(a.c, j),
+		trusts: j.trusts}, nil
+}
+
+// decided refuses a yes of a mode or a grant where only a person's counts: the OS sandbox stays in force in every
+// mode (R-AP-18), and a person restores what was quarantined or protected (R-FS-08).
+func (a *fileAction) decided(d approval.Decision) error {
+	if !d.Approved || !a.j.needsPerson() || d.How == approval.HowPerson {
+		return nil
+	}
+	message := fmt.Sprintf("Denied: %s\nReason: it is protected, and only a person's own yes to just this changes it (%s).",
+		a.j.verdict.Description, d.Why)
+	rec := fileRecord(a.c, a.j)
+	rec.Operation, rec.Error = "refuse", message
+	denied := &FileDenied{Result{Outcome: Refused, Code: 126, Decision: d, Message: message}}
+	return errors.Join(a.s.record(rec), denied)
 }
 
 // fileCall checks a request.
@@ -146,49 +174,6 @@ func (s *Supervisor) begin() error {
 	s.lastUse = time.Now()
 	s.work.Add(1)
 	return nil
-}
-
-// decideFile asks the controller, and puts its answer on record before anything
-// follows from it. A no is a *FileDenied.
-func (s *Supervisor) decideFile(ctx context.Context, c *fileCall, j *fileJudgement) (approval.Decision, error) {
-	call := s.fileApproval(c, j)
-	s.announce(ctx, c.exec, &call, c.req.Next)
-	d, err := s.Approval.Decide(ctx, call)
-	if err != nil {
-		return d, err
-	}
-	if err := s.record(withDecision(fileRecord(c, j), d)); err != nil {
-		return d, err
-	}
-	if !d.Approved {
-		return d, &FileDenied{s.denied(j.verdict.Tool, j.verdict.Description, d)}
-	}
-	if j.needsPerson() && d.How != approval.HowPerson {
-		// The OS sandbox stays in force whatever the mode is (R-AP-18), and what
-		// was quarantined or protected is a person's to restore (R-FS-08).
-		message := fmt.Sprintf("Denied: %s\nReason: it is protected, and only a person's own yes to just this changes it (%s).", j.verdict.Description, d.Why)
-		rec := fileRecord(c, j)
-		rec.Operation, rec.Error = "refuse", message
-		return d, errors.Join(s.record(rec), &FileDenied{Result{Outcome: Refused, Code: 126, Decision: d, Message: message}})
-	}
-	return d, nil
-}
-
-// afterYes does what a yes implies, and looks again where time has passed.
-func (s *Supervisor) afterYes(ctx context.Context, c *fileCall, j *fileJudgement, d approval.Decision) (*fileJudgement, error) {
-	switch {
-	case j.trusts && !s.Trusted(c.sess): // somebody else may have trusted it meanwhile
-		if _, err := s.TrustDir(c.sess.Peer.UID, c.sess.Root, d.By.String()+" answering "+d.Request); err != nil {
-			return nil, err
-		}
-	case !j.trusts && d.How != approval.HowPerson:
-		return j, nil // the worker itself compares the facts
-	}
-	now, err := s.judgeFile(ctx, c)
-	if err == nil && now.conflict != nil {
-		err = s.refuseFile(c, now, now.conflict)
-	}
-	return now, err
 }
 
 // carryOut does what was decided. Before it stand its record and, on disk, what

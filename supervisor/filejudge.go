@@ -308,7 +308,6 @@ func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 		ID: c.req.CallID, Principal: c.sess.Principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch,
 		Tool: v.Tool, Payload: v.Payload, Digest: j.digest, Cwd: c.sess.Root, Inline: c.req.Inline, Class: v.Class(),
 		Present: func(ctx context.Context) (*approval.Presentation, error) { return s.present(ctx, c, j) },
-		Named:   func(id string) { s.asking.add(c.exec, id) },
 		Asked: func(approval.Pending) {
 			c.exec.mu.Lock()
 			c.exec.digest, c.exec.report = j.profile.Digest().String(), j.plan.Report

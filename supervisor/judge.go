@@ -150,7 +150,6 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
 		Class:  approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
-		Named:  func(id string) { s.asking.add(e, id) },
 		Asked:  func(p approval.Pending) { e.ask(p, j) },
 	}
 	if v.Decision == shell.Block {

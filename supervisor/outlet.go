@@ -343,22 +343,34 @@ func (o *outlet) put(q *hostQuestion, t egress.Target) {
 		q.err = fmt.Errorf("the command has ended")
 		return
 	}
-	call := o.call(t)
-	d, err := o.s.Approval.Decide(o.ctx, call)
-	if err == nil {
-		r := recordOf(o.exec, o.j)
-		r.Tool, r.Subject, r.Digest, r.Rule = call.Tool, t.String(), call.Digest, ""
-		r.Risk, r.Reasons, r.Input = string(call.Request.Risk), call.Request.Reasons, nil
-		err = o.s.record(withDecision(r, d))
-	}
+	p, err := o.s.authorize(o.ctx, &hostAction{o, t})
 	o.mu.Lock()
-	q.decision, q.err = d, err
+	q.decision, q.err = p.Decision, err
 	o.mu.Unlock()
 	if err == nil {
-		o.whileGranted(d)
-		o.exec.log.add(Event{Kind: EventDecided, Decision: &d})
+		o.whileGranted(p.Decision)
+		o.exec.log.add(Event{Kind: EventDecided, Decision: &p.Decision})
 	}
 }
+
+// hostAction is a connection to a host that no list has. Its digest names the command and the host: nothing else can
+// change while the command waits.
+type hostAction struct {
+	o *outlet
+	t egress.Target
+}
+
+func (a *hostAction) exec() *Exec { return a.o.exec }
+
+func (a *hostAction) judge(context.Context) (subject, error) {
+	call := a.o.call(a.t)
+	r := recordOf(a.o.exec, a.o.j)
+	r.Tool, r.Subject, r.Digest, r.Rule = call.Tool, a.t.String(), call.Digest, ""
+	r.Risk, r.Reasons, r.Input = string(call.Request.Risk), call.Request.Reasons, nil
+	return subject{digest: call.Digest, call: call, record: r}, nil
+}
+
+func (a *hostAction) decided(approval.Decision) error { return nil }
 
 // NetworkTool is the name under which hosts are asked about and granted.
 const NetworkTool = "network"
@@ -392,7 +404,6 @@ func (o *outlet) call(t egress.Target) approval.Call {
 		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Tool: NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
 		Inline: e.Request.Inline && !e.Request.Terminal,
-		Named:  func(id string) { o.s.asking.add(e, id) },
 		Asked:  func(p approval.Pending) { e.log.add(Event{Kind: EventAsked, Pending: &p}) },
 	}
 }

@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -100,31 +99,6 @@ func withDecision(r audit.Record, d approval.Decision) audit.Record {
 		r.By = string(d.Layer)
 	}
 	return r
-}
-
-// decide asks the controller and puts its answer on record before anything
-// follows from it.
-func (s *Supervisor) decide(ctx context.Context, e *Exec, j *judgement) (approval.Decision, error) {
-	d, r, err := s.decideUnrecorded(ctx, e, j)
-	if err != nil {
-		return d, err
-	}
-	return d, s.record(r)
-}
-
-// decideUnrecorded is decide, but leaves the record to the caller.
-func (s *Supervisor) decideUnrecorded(ctx context.Context, e *Exec, j *judgement) (approval.Decision, audit.Record, error) {
-	call := s.call(e, j)
-	s.announce(ctx, e, &call, e.Request.Next)
-	d, err := s.Approval.Decide(ctx, call)
-	if err != nil {
-		return d, audit.Record{}, err
-	}
-	r := withDecision(recordOf(e, j), d)
-	if d.How == approval.HowPerson {
-		r.DurationMS = e.waited().Milliseconds()
-	}
-	return d, r, nil
 }
 
 // recordStart puts the start on record, behind the decision where that is not there

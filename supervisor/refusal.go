@@ -42,8 +42,13 @@ const listenerLayer = "seccomp listener"
 func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
 	list, more := p.Refused()
 	for _, n := range list {
-		r.Violations = append(r.Violations, Violation{Kind: n.Kind, Op: n.Op, Object: n.Object, Rule: n.Rule, By: n.By, Count: n.Count,
-			Hint: hint(n, j, e.Session.Root)})
+		v := Violation{Kind: n.Kind, Op: n.Op, Object: n.Object, Rule: n.Rule, By: n.By, Count: n.Count}
+		if n.Kind == sandbox.RefusedNetwork {
+			v.Hint = s.networkHint(n, j, e.Session)
+		} else {
+			v.Hint = hint(n, j, e.Session.Root)
+		}
+		r.Violations = append(r.Violations, v)
 	}
 	if more > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
@@ -127,7 +132,10 @@ func unnamed(p profile.Profile, path string) bool {
 // Untrusted is what an untrusted project means.
 const Untrusted = "the project is not trusted: commands may read it and not write"
 
-const hintUntrusted = "the project is not trusted, so it is read-only: sbx trust"
+const (
+	hintUntrusted = "the project is not trusted, so it is read-only: sbx trust"
+	hintOperator  = "the operator's profile forbids it: only the administrator can permit it"
+)
 
 // notTaken leaves out what the profile refuses and no mechanism could: the file was
 // made, and then taken out, which is told already.
@@ -137,16 +145,9 @@ func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 	})
 }
 
-// hint says how to permit what was refused.
+// hint says how to permit a path that was refused, or that no setting permits a system call.
 func hint(n sandbox.Refusal, j *judgement, root string) string {
-	switch {
-	case n.Kind == sandbox.RefusedNetwork && strings.HasSuffix(n.Object, " ping"):
-		return `to permit it: [network] mode = "full"`
-	case n.Kind == sandbox.RefusedNetwork && j.plan.Profile.Network().Mode == profile.NetAllowlist:
-		return "to permit it: [network] allow = [\"" + n.Object + "\"], and use the proxy that the environment names"
-	case n.Kind == sandbox.RefusedNetwork:
-		return `to permit it: [network] mode = "allowlist" with allow = ["HOST:PORT"], or mode = "full"`
-	case !n.Path:
+	if !n.Path {
 		return "no setting permits this call in a sandbox"
 	}
 	_, _, decided := j.plan.Profile.Effective(n.Object)
@@ -155,7 +156,7 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 		op = "read"
 	}
 	if j.operator != nil && !j.operator.Allows(n.Access, n.Object).Allowed {
-		return "the operator's profile forbids it: only the administrator can permit it"
+		return hintOperator
 	}
 	switch inside := root != "" && within(n.Object, root); {
 	case n.Access == profile.OpConnect:

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -38,31 +39,28 @@ func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skil
 		return err
 	}
 	defer s.work.Done()
-	var calls []approval.Call
-	var lists [][]skillEntry
+	var lists []*skillAction
 	for _, k := range skills {
-		c, list, err := s.skillCall(sess, peer, turn, k)
-		if err != nil {
+		a := &skillAction{s: s, skill: k, turn: turn, waits: make(chan struct{}),
+			e: &Exec{Session: sess, Peer: peer, log: newEventLog(0)}}
+		var err error
+		if a.call, a.list, err = s.skillCall(sess, peer, turn, k); err != nil {
 			return err
 		}
-		calls, lists = append(calls, c), append(lists, list)
+		lists = append(lists, a)
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	sess.mu.Lock()
 	sess.endTurn = cancel
 	sess.mu.Unlock()
-	for i := range calls {
-		waits := make(chan struct{})
-		e := &Exec{Session: sess, Peer: peer, log: newEventLog(0)}
-		calls[i].Named = func(id string) { s.asking.add(e, id) }
-		calls[i].Asked = func(approval.Pending) { close(waits) }
+	for _, a := range lists {
 		done := make(chan error, 1)
 		s.work.Go(func() {
-			defer s.asking.forget(e)
-			done <- s.grantSkill(ctx, sess, peer, calls[i], lists[i])
+			defer s.asking.forget(a.e)
+			done <- s.grantSkill(ctx, a)
 		})
 		select {
-		case <-waits:
+		case <-a.waits:
 		case err := <-done:
 			if err != nil {
 				return err
@@ -72,37 +70,62 @@ func (s *Supervisor) useSkills(sess *Session, peer Peer, turn int, skills []Skil
 	return nil
 }
 
-// grantSkill decides about one skill and, where that is a yes, grants its list
-// for the turn in which it was asked for.
-func (s *Supervisor) grantSkill(ctx context.Context, sess *Session, peer Peer, call approval.Call, list []skillEntry) error {
-	d, err := s.Approval.Decide(ctx, call)
-	if err != nil {
+// skillAction is a skill's list: its digest names the file's content, the list, and the content of the files that
+// its commands execute.
+type skillAction struct {
+	s     *Supervisor
+	e     *Exec
+	skill Skill
+	turn  int
+	call  approval.Call // as judged last
+	list  []skillEntry
+	once  sync.Once
+	waits chan struct{} // closed when a question is open
+}
+
+func (a *skillAction) exec() *Exec { return a.e }
+
+func (a *skillAction) judge(context.Context) (subject, error) {
+	var err error
+	if a.call, a.list, err = a.s.skillCall(a.e.Session, a.e.Peer, a.turn, a.skill); err != nil {
+		return subject{}, err
+	}
+	a.call.Asked = func(approval.Pending) { a.once.Do(func() { close(a.waits) }) }
+	sess := a.e.Session
+	rec := audit.Record{Session: sess.ID, Turn: a.turn, Agent: sess.Agent.String(), Claimed: sess.Agent.ID == "",
+		Peer: auditPeer(a.e.Peer), Tool: a.call.Tool, Subject: a.call.Request.Description, Digest: a.call.Digest}
+	return subject{digest: a.call.Digest, call: a.call, record: rec}, nil
+}
+
+func (a *skillAction) decided(approval.Decision) error { return nil }
+
+// grantSkill decides about one skill and, where that is a yes, grants its list for the turn in which it was asked for.
+func (s *Supervisor) grantSkill(ctx context.Context, a *skillAction) error {
+	d, err := s.authorize(ctx, a)
+	if err != nil || !d.Approved {
 		return err
 	}
-	rec := audit.Record{Session: sess.ID, Turn: call.Turn, Agent: sess.Agent.String(), Claimed: sess.Agent.ID == "",
-		Peer: auditPeer(peer), Tool: call.Tool, Subject: call.Request.Description, Digest: call.Digest}
-	if err := s.record(withDecision(rec, d)); err != nil || !d.Approved {
-		return err
-	}
+	sess := a.e.Session
 	by := d.By
 	if by == (approval.Identity{}) { // a mode or a rule said so
 		by = approval.Identity{Principal: sess.Principal(), Name: string(d.Reason)}
 	}
-	for _, entry := range list {
-		if ctx.Err() != nil || sess.Turn() != call.Turn {
+	for _, entry := range a.list {
+		if ctx.Err() != nil || sess.Turn() != a.turn {
 			return nil // the turn is over
 		}
 		p := entry.granted()
-		_, err := s.Approval.AddGrant(by, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeTurn, Match: p, Principal: sess.Principal(),
-			Session: sess.ID, Source: "skill " + call.Payload["path"].(string), Why: d.Note, Request: d.Request, Description: p.String()})
+		_, err := s.Approval.AddGrant(by, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeTurn, Match: p,
+			Principal: sess.Principal(), Session: sess.ID, Source: "skill " + a.skill.Path, Why: d.Note, Request: d.Request,
+			Description: p.String()})
 		if err != nil {
 			return err
 		}
 	}
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
-	if sess.turn == call.Turn {
-		sess.skills = append(sess.skills, list...)
+	if sess.turn == a.turn {
+		sess.skills = append(sess.skills, a.list...)
 	}
 	return nil
 }

@@ -345,16 +345,6 @@ func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}})
 }
 
-// trustByAnswer carries out what a yes to an untrusted project's first
-// question said it would.
-func (s *Supervisor) trustByAnswer(e *Exec, j *judgement, d approval.Decision) error {
-	if !j.trusts || s.trusted(e.Session, s.Config()) {
-		return nil
-	}
-	_, err := s.TrustDir(e.Session.Peer.UID, e.Session.Root, d.By.String()+" answering "+d.Request)
-	return err
-}
-
 // ExecOf finds an execution for a peer of its session's user.
 func (s *Supervisor) ExecOf(id string, uid int) (*Exec, bool) {
 	s.mu.Lock()

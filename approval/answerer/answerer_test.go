@@ -42,6 +42,7 @@ func family() world {
 		"sibling in session":        tree(member(130, 100, 100, 34816), shell, boot),
 		"sibling, own session":      tree(member(131, 131, 131, 0), shell, boot),
 		"another terminal":          tree(member(301, 300, 300, 34817), member(300, 300, 300, 34817), boot),
+		"at a terminal of its own":  tree(member(500, 500, 500, 34818), agent, shell, boot),
 		"cut every tie":             tree(member(400, 400, 400, 0), boot),
 		"daemonised agent":          tree(daemonised, boot),
 		"daemonised agent's parent": tree(member(190, 190, 190, 0), boot),
@@ -61,6 +62,8 @@ func TestWhoCanAnswer(t *testing.T) {
 	ask := func(name string) answerer.Question { return answerer.Question{Requester: w[name], Opener: w[name]} }
 	inline, client := ask("agent"), ask("agent")
 	inline.Inline, client.Client = true, true
+	own := ask("at a terminal of its own")
+	own.Inline = true
 	opened := answerer.Question{Requester: w["daemonised agent"], Opener: w["agent"]}
 	for _, c := range []struct {
 		row      string // of SECURITY.md; empty: a further case
@@ -77,6 +80,10 @@ func TestWhoCanAnswer(t *testing.T) {
 		{"a process in a session of its own, started from the same terminal", "sibling, own session", ask("agent"),
 			answerer.TerminalsTree, ""},
 		{"the person at the terminal of `sbx run`, once", "agent", inline, "", approval.ViaInline},
+		{"the program that asks, typing the yes to `sbx run` at a terminal that it opens itself",
+			"at a terminal of its own", own, "", approval.ViaInline},
+		{"", "at a terminal of its own", ask("at a terminal of its own"), answerer.Same, ""}, // inline = false
+		{"", "agent", own, answerer.Ancestor, ""},
 		{"", "agent", client, "", approval.ViaClient},
 		{"", "child", inline, answerer.Descendant, ""},
 		{"", "child", client, answerer.Descendant, ""},

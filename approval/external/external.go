@@ -8,7 +8,7 @@
 // status than 0, could be exchanged by others or has other names (links), takes too
 // long, says something that is not exactly one valid
 // answer, says too much) counts as "ask". It can make a call ask or block it,
-// and it can let run what would have asked; it cannot lift a block, a deny
+// and it can let a call run that would have asked; it cannot lift a block, a deny
 // grant, or the question about something dangerous or protected.
 //
 //	rule := &external.Program{Path: "/usr/local/libexec/our-policy", Timeout: time.Second}

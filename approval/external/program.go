@@ -17,7 +17,7 @@ import (
 // DefaultTimeout is how long a program may take where nothing else is said.
 const DefaultTimeout = 2 * time.Second
 
-// maxOutput bounds what a program may say on each stream.
+// maxOutput bounds a program's output on each stream.
 const maxOutput = 64 << 10
 
 // Program is a rule that asks an external program. It is safe for concurrent use.
@@ -31,7 +31,7 @@ type Program struct {
 	Env []string
 }
 
-// Input is what the program reads. Excluded keys are not in it.
+// Input is the program's standard input. Excluded keys are not in it.
 type Input struct {
 	Version   int                `json:"version"` // 1
 	Tool      string             `json:"tool"`
@@ -99,7 +99,7 @@ func input(call approval.Call) Input {
 	return in
 }
 
-// run executes the program with stdin and returns what it wrote to stdout.
+// run executes the program with stdin and returns its standard output.
 func (p *Program) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	if !filepath.IsAbs(p.Path) {
 		return nil, errors.New("its path is not absolute")

@@ -16,8 +16,8 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// trusted reports why what is run could be another program than was meant: others than
-// root and whoever runs us may exchange it, or it can be reached by another name than the
+// trusted reports why another program than the configured one could run: users other than
+// root and our own may exchange it, or it can be reached by another name than the
 // one that commands can't change. nil: neither.
 func trusted(path string) error {
 	real, err := filepath.EvalSymlinks(path)

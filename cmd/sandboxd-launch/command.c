@@ -118,7 +118,7 @@ enum step become(const struct command *c) {
 	SYS(rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof none);
 	// A session of its own: no terminal of the daemon or of an approver is within reach.
 	i64 e = SYS(setsid);
-	if (e < 0)
+	if (e < 0 && SYS(getsid, 0) != SYS(getpid)) // bwrap has made one for its first process
 		return failed(STEP_SESSION, e, "setsid", "");
 	if (o->flags & ORDER_TERMINAL && (e = SYS(ioctl, 0, TIOCSCTTY, 0)) < 0)
 		return failed(STEP_SESSION, e, "make descriptor 0 the controlling terminal", "");

@@ -1,5 +1,5 @@
-// Package displaytest holds strings for tests of whatever shows text to people:
-// a prompt, a log, a page.
+// Package displaytest has strings for tests of code that shows text to people: a prompt, a log,
+// a page.
 //
 //	for _, c := range displaytest.Hostile {
 //		screen := show(c.In) // must not move the cursor, hide a part, or look like our own text
@@ -8,18 +8,18 @@ package displaytest
 
 import "strings"
 
-// Case is one string, and what package display makes of it.
+// Case is one string and the expected results of package display.
 type Case struct {
 	Name string
 	In   string
-	Line string // what display.Line returns
-	// Found is what display.Inspect finds, in words; empty: nothing.
+	Line string // the result of display.Line
+	// Found is the result of display.Inspect in words; "" if there is no finding.
 	Found string
 }
 
-// Hostile is the spoofing catalogue: strings that would move the cursor, hide a
-// part of themselves or pass for something else if they were printed as they
-// are. The cases apb-237 to apb-245 of the approval catalogue are among them.
+// Hostile is the spoofing catalogue: strings that would move the cursor, hide a part of
+// themselves or imitate other text if they were printed unchanged. It includes the cases
+// apb-237 to apb-245 of the approval catalogue.
 var Hostile = []Case{
 	{"erase line", "touch x #\x1b[2K\x1b[1Gls -la", `touch x #\x1b[2K\x1b[1Gls -la`, "control characters"},
 	{"backspaces", "touch x #\b\b\bls", `touch x #\x08\x08\x08ls`, "control characters"},
@@ -33,7 +33,12 @@ var Hostile = []Case{
 	{"tab", "ls\trm", `ls\trm`, ""},
 	{"clipboard OSC 52", "\x1b]52;c;cm0=\a", `\x1b]52;c;cm0=\x07`, "control characters"},
 	{"window title OSC 0", "\x1b]0;safe\x1b\\", `\x1b]0;safe\x1b\`, "control characters"},
-	{"hyperlink OSC 8", "\x1b]8;;http://x\x1b\\ls\x1b]8;;\x1b\\", `\x1b]8;;http://x\x1b\ls\x1b]8;;\x1b\`, "control characters"},
+	{
+		"hyperlink OSC 8",
+		"\x1b]8;;http://x\x1b\\ls\x1b]8;;\x1b\\",
+		`\x1b]8;;http://x\x1b\ls\x1b]8;;\x1b\`,
+		"control characters",
+	},
 	{"conceal", "ls \x1b[8m; rm x\x1b[0m", `ls \x1b[8m; rm x\x1b[0m`, "control characters"},
 	{"black on black", "ls \x1b[30;40m; rm", `ls \x1b[30;40m; rm`, "control characters"},
 	{"alternate screen", "\x1b[?1049hls", `\x1b[?1049hls`, "control characters"},
@@ -89,7 +94,12 @@ var Hostile = []Case{
 	{"letter that looks like a bar", "ls \u01c0 x\u01c3", `ls \u01c0 x\u01c3`, "look-alike characters"},
 	{"padding", "ls" + strings.Repeat(" ", 4000) + "; touch x", "ls [4000 blanks] ; touch x", "long runs of blanks"},
 	{"leading padding", strings.Repeat(" ", 50) + "rm", "[50 blanks] rm", "long runs of blanks"},
-	{"empty lines", "ls" + strings.Repeat("\n", 200) + "rm", "ls" + strings.Repeat(`\n`, 200) + "rm", "long runs of blanks"},
+	{
+		"empty lines",
+		"ls" + strings.Repeat("\n", 200) + "rm",
+		"ls" + strings.Repeat(`\n`, 200) + "rm",
+		"long runs of blanks",
+	},
 	{"struck out", "r\u0336m\u0336", `r\u0336m\u0336`, "stacked marks"},
 	{"enclosed", "ls\u20dd", `ls\u20dd`, "stacked marks"},
 	{"stacked marks", "a\u0301\u0302\u0303\u0304", "a\u0301\u0302" + `\u0303\u0304`, "stacked marks"},
@@ -98,8 +108,8 @@ var Hostile = []Case{
 	{"Hebrew", "\u05d0\u05d1 1", "\u05d0\u05d1 1", "right-to-left letters"},
 }
 
-// Honest is what must come through as it is: a sanitiser that mangles ordinary
-// text teaches people to ignore it.
+// Honest lists text that display must not change. A sanitiser that mangles ordinary text
+// teaches people to ignore it.
 var Honest = []string{
 	"", "ls -la", "git log --oneline | head -3", `printf '\033[1m'`, "echo 'a  b   c'",
 	"größe naïve Zürich łódź", "отчёт за год.txt", "日本語のファイル.txt", "한국어", "ไฟล์", "नमस्ते",
