@@ -29,11 +29,11 @@ type specification struct {
 }
 
 var specifications = []specification{
-	{"000", "Tool approval in three layers", 63, false},
-	{"001", "Permission manager", 86, false},
-	{"002", "Chat proxy", 31, false},
-	{"003", "Web tool approval", 41, false},
-	{"004", "Terminal dialog", 45, false},
+	{"000", "Tool approval in three layers", 63, true},
+	{"001", "Permission manager", 86, true},
+	{"002", "Chat proxy", 31, true},
+	{"003", "Web tool approval", 41, true},
+	{"004", "Terminal dialog", 45, true},
 	{"card", "Design card", 13, true},
 }
 
