@@ -82,6 +82,7 @@ func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 		a.sbx("run", "--", "true")
 		hit := 0
 		for i := range 24 {
+			waitFor(t, "the end of the sandbox before", func() bool { return a.find("bwrap") == 0 })
 			cmd := a.command(t.Context(), filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM HUP; sleep "+litterMark)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
