@@ -41,7 +41,7 @@ func TestStyle(t *testing.T) {
 	if os.Getenv("HOUSE_UPDATE") != "" {
 		writeExceptions(t, got)
 	}
-	listed := readExceptions(t)
+	listed := readExceptions(t, exceptionsFile)
 	for _, key := range slices.Sorted(maps.Keys(got)) {
 		if limit, ok := listed[key]; !ok || got[key] > limit {
 			t.Errorf("%s: got %d, want at most %d (the limit, or the exception in %s)", key, got[key], limit, exceptionsFile)
@@ -117,9 +117,9 @@ func longLines(src []byte) int {
 	return n
 }
 
-func readExceptions(t *testing.T) map[string]int {
+func readExceptions(t *testing.T, file string) map[string]int {
 	t.Helper()
-	b, err := os.ReadFile(exceptionsFile)
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func readExceptions(t *testing.T) map[string]int {
 		at := strings.LastIndexByte(s.Text(), ' ')
 		n, err := strconv.Atoi(s.Text()[at+1:])
 		if err != nil || at < 0 {
-			t.Fatalf("%s: %q: want kind, object and value", exceptionsFile, s.Text())
+			t.Fatalf("%s: %q: want kind, object and value", file, s.Text())
 		}
 		listed[s.Text()[:at]] = n
 	}
