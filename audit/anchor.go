@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Anchor is a place in a chain. Kept where nobody who can write the log can
-// reach it, it shows that nothing up to there was changed since.
+// Anchor is a place in a chain. Stored out of reach of the log's writers, it proves that nothing up
+// to that place was changed since.
 type Anchor struct {
 	Seq  uint64 `json:"seq"`
 	Hash string `json:"hash"` // 64 hexadecimal digits
@@ -32,16 +32,15 @@ func (a Anchor) String() string { return fmt.Sprintf("%d:%s", a.Seq, a.Hash) }
 // Line is how an anchor is kept: "TIME SEQ:HASH".
 func (a Anchor) Line(at time.Time) string { return at.UTC().Format(time.RFC3339) + " " + a.String() }
 
-// SignedLine is how somebody with a key keeps the anchor of a user's log:
-// "TIME UID SIGNATURE SEQ:HASH". Wherever the line lies later, nobody without the
-// key can have written it.
+// SignedLine returns "TIME UID SIGNATURE SEQ:HASH", the anchor of a user's log signed with key.
+// Only the owner of the key can have written the line, wherever it is stored.
 func (a Anchor) SignedLine(at time.Time, uid int, key ed25519.PrivateKey) string {
 	when, who := at.UTC().Format(time.RFC3339), strconv.Itoa(uid)
 	sig := ed25519.Sign(key, signedText(when, who, a.String()))
 	return strings.Join([]string{when, who, base64.RawURLEncoding.EncodeToString(sig), a.String()}, " ")
 }
 
-// signedText is what the signature is of.
+// signedText returns the bytes that the signature covers.
 func signedText(when, uid, anchor string) []byte {
 	return []byte("sandboxd: head of a log\n" + when + " " + uid + " " + anchor)
 }

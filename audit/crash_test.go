@@ -16,8 +16,7 @@ import (
 	"sandboxd/audit"
 )
 
-// R-OP-03: after kill -9 every record that a caller was told of is there, and
-// the chain holds.
+// R-OP-03: after kill -9 every acknowledged record is there, and the chain holds.
 func TestKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	told := map[string]bool{}
@@ -37,7 +36,7 @@ func TestKilled(t *testing.T) {
 			time.AfterFunc(time.Duration(rand.IntN(100))*time.Millisecond, func() { cmd.Process.Kill() })
 		})
 		n := 0
-		// A line that the kill cut short is not one that was told.
+		// A line that the kill cut short was not acknowledged.
 		for lines := bufio.NewReader(out); ; {
 			id, err := lines.ReadString('\n')
 			if err != nil {
@@ -113,7 +112,7 @@ func TestTornEnd(t *testing.T) {
 	}
 }
 
-// removeRedo has what is torn be something that nobody was told of.
+// removeRedo makes sure that a torn record is one that was never acknowledged.
 func removeRedo(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(dir, "redo")); err != nil {
@@ -121,8 +120,8 @@ func removeRedo(t *testing.T, dir string) {
 	}
 }
 
-// A newest file that was changed is kept as it is: it is evidence. The log goes
-// on in a new one, says so, and is never good again.
+// A newest file that was changed is left in place as evidence. The log continues in a new file,
+// records that, and never verifies again.
 func TestOpenChanged(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"a byte of the last record": func(b []byte) []byte { b[len(b)-100] ^= 1; return b },

@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// hashKey stands between what is hashed and the hash.
+// hashKey separates the hashed bytes from the hash.
 const hashKey = `,"hash":"`
 
 // zeroHash is the prev of the first record.
@@ -104,9 +104,9 @@ func marshal(r Record) ([]byte, error) {
 	return escape(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))), nil
 }
 
-// escape writes what JSON lets through but a terminal or a reader could take
-// for something else: DEL, C1 controls, bidirectional overrides, invisible and
-// unassigned characters. Outside of ASCII, JSON has strings only.
+// escape escapes the characters that JSON permits but a terminal or a reader could misread: DEL, C1
+// controls, bidirectional overrides, invisible and unassigned characters. JSON has non-ASCII
+// characters in strings only.
 func escape(b []byte) []byte {
 	if ascii(b) {
 		return b
@@ -140,8 +140,8 @@ func ascii(b []byte) bool {
 	return true
 }
 
-// inputs keeps what was written of some inputs: a command's is in each of its records. It
-// is for one list of excluded keys. The zero value is empty and ready; nil keeps nothing.
+// inputs caches encoded inputs: a command's is in each of its records. It serves one list of
+// excluded keys. The zero value is empty and ready; nil caches nothing.
 type inputs struct {
 	mu      sync.Mutex
 	written map[string]json.RawMessage
@@ -174,8 +174,8 @@ func (k *inputs) without(input json.RawMessage, exclude, more []string) (json.Ra
 	return written, nil
 }
 
-// withoutKeys drops every member of that name, at any depth, and writes what
-// is left with its keys sorted.
+// withoutKeys drops every member of that name, at any depth, and returns the rest with its keys
+// sorted.
 func withoutKeys(input json.RawMessage, names []string) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.UseNumber() // 1.0 stays 1.0
@@ -214,8 +214,8 @@ func drop(v any, names []string) {
 // keep is how much of a long text stays in a shortened record.
 const keep = 1024
 
-// marshalShortened cuts what can be long, and says so with the hash of the
-// whole, so that a text that turns up elsewhere can be compared.
+// marshalShortened shortens long fields and adds the hash of each whole text, for comparison with a
+// copy found elsewhere.
 func marshalShortened(r Record, limit int) ([]byte, error) {
 	r.Cut = map[string]string{}
 	cut := func(name string, whole []byte) {

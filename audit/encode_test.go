@@ -79,8 +79,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// R-AU-01: what is kept of an input that was written is what would be written anew, and
-// takes little room.
+// R-AU-01: a cached input has the bytes of a newly encoded one, and takes little room.
 func TestInputsAreWrittenAlike(t *testing.T) {
 	known := &inputs{}
 	exclude := []string{"secret"}

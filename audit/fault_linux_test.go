@@ -16,9 +16,8 @@ import (
 	"sandboxd/audit"
 )
 
-// R-AU-03: a disk that is full, or cannot be written, refuses the record; what
-// was half written is taken out; and when there is room the log goes on.
-// In a mount namespace of its own, on a small tmpfs.
+// R-AU-03: a disk that is full or read-only refuses the record, half-written bytes are removed, and
+// the log continues when there is room. In an own mount namespace, on a small tmpfs.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0])

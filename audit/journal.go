@@ -22,9 +22,9 @@ var messageIDs = map[string]string{
 // longer one is only in the log.
 const maxJournalLine = 32 << 10
 
-// Journal mirrors records to systemd's journal, with a field for everything
-// that is worth searching for. It never waits: what the journal does not take in
-// time is dropped there, and counted; the log has it.
+// Journal mirrors records to systemd's journal, with a field for each searchable value. It never
+// waits: records that the journal does not accept in time are dropped there and counted; the log
+// has them.
 //
 //	j, err := audit.OpenJournal()
 //	log, err := audit.Open(dir, audit.Options{Mirror: j.Mirror})
@@ -71,7 +71,7 @@ func (j *Journal) Mirror(m Mirrored) {
 // Dropped counts the records that the journal did not take.
 func (j *Journal) Dropped() uint64 { return j.dropped.Load() }
 
-// Close sends what is left. The log must be closed before.
+// Close sends the queued records. The log must be closed before.
 func (j *Journal) Close() {
 	close(j.queue)
 	j.ended.Wait()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// R-AU-01: what has happened already stands in the file when that is said, in its
-// place in the chain, whoever reads it, and is on the disk soon after.
+// R-AU-01: the record of a completed event is in the file, in its place in the chain, when PutAfter
+// returns, and on the disk soon after.
 func TestPutAfter(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	var mirrored []uint64
@@ -62,8 +62,8 @@ func onDisk(t *testing.T, l *Log, seq uint64) {
 	}
 }
 
-// R-AU-03: what does not reach the disk is told to whoever waits, nothing is
-// written behind it, and it is taken out, on record, when the log goes on.
+// R-AU-03: each waiting caller gets the error of records that do not reach the disk, nothing is
+// written behind them, and they are removed, with a record, when the log continues.
 func TestLateFails(t *testing.T) {
 	t.Run("redo", func(t *testing.T) { lateFails(t, false) })
 	t.Run("full", func(t *testing.T) { lateFails(t, true) })

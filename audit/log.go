@@ -16,15 +16,15 @@ var (
 	ErrLocked = errors.New("another process has this log open")
 	// ErrClosed is in the error of [Log.Append] after [Log.Close].
 	ErrClosed = errors.New("the log is closed")
-	// ErrLost is in the error where records that were on the disk are gone or
-	// changed while the log was open. Nothing is written to it any more.
+	// ErrLost is in the error where records that were on the disk are missing or changed while the
+	// log is open. Nothing is written to the log after it.
 	ErrLost = errors.New("records that were written are gone or changed")
 )
 
 // Options of a log. The zero value is good.
 type Options struct {
 	RotateSize int64 // bytes after which a new file begins; 0: 16 MiB
-	MaxRecord  int   // bytes of one record; what is longer is shortened, and says so; 0: 256 KiB
+	MaxRecord  int   // bytes of one record; a longer one is shortened and marked; 0: 256 KiB
 	// DigestKey is the file with the key of the digests by which the values of variables
 	// are recorded; Open creates it where it is absent. Empty: a key of this process alone.
 	DigestKey string
@@ -42,7 +42,7 @@ type Options struct {
 type Mirrored struct {
 	Anchor
 	Record Record
-	Line   []byte // as it stands in the log, with its end; not to be kept
+	Line   []byte // the line of the log, with its newline; valid during the call only
 }
 
 // Log is a log that is open for writing.
@@ -58,7 +58,7 @@ type Log struct {
 	closing sync.RWMutex // held for reading while something is put into queue
 	closed  bool
 
-	mu     sync.Mutex // guards what follows; held by the writer while it writes
+	mu     sync.Mutex // guards the fields below; held by the writer while it writes
 	file   *os.File
 	number int   // of file
 	size   int64 // bytes of file that are ours
@@ -66,7 +66,7 @@ type Log struct {
 	room   int64 // offset in file up to which blocks are allocated; may be less than size
 	owed   int64 // ends that have a start on record, and room reserved
 	redo   redo
-	// doubtful: what the disk holds of file behind firm is not known.
+	// doubtful: the disk's content of file behind firm is not known.
 	doubtful bool
 	last     int64      // where its last line begins; equal to size: it has none
 	head     Anchor     // the last record
@@ -75,14 +75,14 @@ type Log struct {
 	owing    []*pending // ends that failed; recover writes them first
 	tried    time.Time
 	buffer   []byte // of the last write
-	unacked  []byte // what a failed write may have left behind size
+	unacked  []byte // bytes that a failed write may have left behind size
 	late     late
-	synced   []toMirror // for Options.Mirror: on the disk, and not told yet
+	synced   []toMirror // for Options.Mirror: on the disk, and not mirrored yet
 	opening  Opening
 	secrets  secret.Masker
 }
 
-// Opening says what [Open] found.
+// Opening is the result of [Open].
 type Opening struct {
 	Head Anchor // the last record before this opening
 	// Restored counts the records that a loss of power had taken from the log's newest
@@ -92,8 +92,8 @@ type Opening struct {
 	Broken   *BadRecord // the newest file is not as it was written; a new one was begun
 }
 
-// Repair is an incomplete end of a log: what a crash in the middle of a write
-// leaves. No caller was told that it is on the disk.
+// Repair is an incomplete end of a log, left by a crash in the middle of a write. No caller got an
+// acknowledgement for it.
 type Repair struct {
 	File  string // that it was cut from; base name
 	Bytes int64
@@ -108,7 +108,7 @@ type pending struct {
 	owes    bool // Log.owed counts it
 	result  error
 	once    sync.Once
-	written chan struct{} // closed when it stands in the file, or done is
+	written chan struct{} // closed when the record is in the file, or done is
 	done    chan struct{} // closed when result is set
 }
 
@@ -116,18 +116,17 @@ func newPending() *pending {
 	return &pending{written: make(chan struct{}), done: make(chan struct{})}
 }
 
-// entry is one record and what is written of it.
+// entry is one record and its encoding.
 type entry struct {
 	record Record
 	object []byte
 }
 
-// Open opens the log in dir, which it makes if it is absent. It returns
-// [ErrLocked] where the log is open already.
+// Open opens the log in dir, which it makes if it is absent. It returns [ErrLocked] where the log
+// is open already.
 //
-// An incomplete end is moved aside, and a newest file that was changed is left
-// as evidence and a new one begun; both are recorded in the log, and in
-// [Log.Opening]. So the log can always be written, and what happened to it shows.
+// An incomplete end is moved aside; a newest file that was changed is left as evidence and a new
+// one begun. Both are recorded in the log and in [Log.Opening].
 func Open(dir string, opts Options) (*Log, error) {
 	if opts.RotateSize <= 0 {
 		opts.RotateSize = 16 << 20
@@ -165,7 +164,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, nil
 }
 
-// Opening says what Open found.
+// Opening returns the result of Open.
 func (l *Log) Opening() Opening { return l.opening }
 
 // Dir is the log's directory.
@@ -191,13 +190,12 @@ func (l *Log) Err() error {
 	return l.short
 }
 
-// Append returns nil when records are on the disk, one behind the other; where that
-// fails, none of them is. After an error the caller must not do what it wanted to
-// record: it is not in the log, and if it has partly reached the disk it will be
-// taken out again, on record.
+// Append returns nil when records are on the disk, in their order; where that fails, none of them
+// is. After an error the caller must not perform the recorded action: the record is not in the log,
+// and a part that reached the disk will be removed, with a record.
 //
-// After a failure every Append fails until the log has recovered, which it tries by
-// itself once a second, and [Log.Recover] at once.
+// After a failure every Append fails until the log has recovered, which it tries by itself once a
+// second, and [Log.Recover] at once.
 func (l *Log) Append(records ...Record) error { return l.putAndWait(newPending(), records) }
 
 func (l *Log) putAndWait(p *pending, records []Record) error {
@@ -208,14 +206,13 @@ func (l *Log) putAndWait(p *pending, records []Record) error {
 	return l.wrapped(p.result)
 }
 
-// PutAfter is Append for records of what has happened already, which nothing waits for
-// any more: they stand in the file when it returns nil, and so outlive this process, and
-// are on the disk soon after ([lateness]), or together with the next records that come by
-// Append. Between the two a machine that loses its power loses them. Each call follows
-// one of [Log.AppendStart], which has reserved its room.
+// PutAfter is Append for completed events: it returns nil when they are in the file, so that they
+// outlive this process, and they are on the disk within [lateness], or with the next Append. A
+// power failure between the two loses them. Each call follows one of [Log.AppendStart], which has
+// reserved its room.
 //
-// After an error, or where they don't reach the disk, they are kept, and written first when
-// the log has recovered; [Log.Err] says that it has not.
+// After an error, or where they don't reach the disk, they are queued, and written first when the
+// log has recovered; until then [Log.Err] reports the error.
 func (l *Log) PutAfter(records ...Record) error {
 	p := newPending()
 	p.after = true
@@ -280,7 +277,7 @@ func (l *Log) Recover() error {
 	return l.again()
 }
 
-// Close writes what was appended before, and ends the log.
+// Close writes the queued records and closes the log.
 func (l *Log) Close() error {
 	l.closing.Lock()
 	if l.closed {
@@ -303,8 +300,8 @@ func (l *Log) Close() error {
 	return errors.Join(err, l.file.Close(), l.redo.close(), l.lock.Close())
 }
 
-// Verify is [Verify] for a log that is open: it looks at what was on the disk
-// when it was called.
+// Verify is [Verify] for a log that is open: it reads the bytes that were on the disk when it was
+// called.
 func (l *Log) Verify(anchors ...Anchor) (Summary, error) {
 	l.mu.Lock()
 	until, head := position{file: l.number, offset: l.size}, l.head

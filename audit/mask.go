@@ -9,8 +9,8 @@ import (
 	"sandboxd/secret"
 )
 
-// masked returns a record without what looks like a secret (R-AU-04). Input
-// follows in encodeRecord.
+// masked returns the record with likely secrets masked (R-AU-04), except Input, which encodeRecord
+// masks.
 func (l *Log) masked(r Record) Record {
 	for _, text := range []*string{&r.Subject, &r.Operation, &r.Reason, &r.Rule, &r.Note, &r.Key, &r.Error} {
 		*text = secret.Mask(*text)
@@ -54,8 +54,8 @@ func (k *inputs) masked(input json.RawMessage, by secret.Masker) (json.RawMessag
 	return json.Marshal(by.Recorded(args))
 }
 
-// Leaks reports whether the line of a record, such as one of an earlier release, holds what
-// looks like a secret.
+// Leaks reports whether the line of a record, such as one of an earlier release, contains a likely
+// secret.
 func Leaks(raw []byte) bool {
 	var line map[string]any
 	if json.Unmarshal(raw, &line) != nil {

@@ -85,10 +85,10 @@ func (l *Log) first() error {
 	return l.note("began", map[string]string{"chain": rand.Text(), "uid": strconv.Itoa(os.Geteuid())})
 }
 
-// ending is what scan found in the newest file.
+// ending is the end of the newest file as scan found it.
 type ending struct {
 	head     Anchor // of the last good line; zero: there is none
-	prev     string // what the first line says came before it; "": there is no line
+	prev     string // the hash before the first line; "": there is no line
 	firstSeq uint64
 	good     int64 // bytes of good lines
 	last     int64 // where the last of them begins
@@ -97,10 +97,9 @@ type ending struct {
 	lastLine Anchor // of the last line that is whole by itself
 }
 
-// scan reads a file to its end. What follows the good lines is a torn end,
-// which a crash leaves, if it stops in the middle of a line or holds NUL bytes (blocks
-// that never reached the disk) and no whole line comes after. Anything else that
-// is not good was changed.
+// scan reads a file to its end. The bytes behind the good lines are a torn end, left by a crash, if
+// they stop in the middle of a line or contain NUL bytes (blocks that never reached the disk), and
+// no whole line follows. Any other bad line was changed.
 func scan(f *os.File, name string) (ending, error) {
 	var e ending
 	torn := 0 // the line
@@ -127,7 +126,7 @@ func scan(f *os.File, name string) (ending, error) {
 			torn = lines.line
 		case err != nil:
 			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: "it was changed: " + err.Error()}
-		case !ended: // whole but for its line end: nobody was told of it
+		case !ended: // whole but for its newline: nobody got an acknowledgement
 			torn = lines.line
 		case e.prev != "" && (got.Seq != e.head.Seq+1 || got.Prev != e.head.Hash):
 			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: fmt.Sprintf("record %d stands in its place", got.Seq)}
@@ -142,7 +141,7 @@ func scan(f *os.File, name string) (ending, error) {
 	return e, nil
 }
 
-// endBefore is the end of the file before the newest, and what is wrong with that file.
+// endBefore returns the end of the file before the newest, and that file's bad record.
 func (l *Log) endBefore(numbers []int) (Anchor, *BadRecord, error) {
 	if len(numbers) == 1 {
 		return Anchor{Hash: zeroHash}, nil, nil
@@ -173,8 +172,8 @@ func (e *ending) link(before Anchor, name string) {
 	}
 }
 
-// leave keeps a changed file as it is and continues in a new one, after the
-// last line that is whole by itself, or after whatever the file now is.
+// leave leaves a changed file as it is and continues in a new one, after the last line that is
+// whole by itself, or else after the file's present end.
 func (l *Log) leave(found ending) error {
 	var err error
 	if l.head, err = found.end(l.file); err != nil {
@@ -228,8 +227,8 @@ func (l *Log) repair(found ending) error {
 	return l.note("repaired", detail)
 }
 
-// cutTail takes out what stands after size. What is not known to be a failed
-// write of our own is kept in a file beside the log first.
+// cutTail removes the bytes behind size. It first saves those that are not known to be our own
+// failed write in a file beside the log.
 func (l *Log) cutTail() (map[string]string, error) {
 	tail, err := io.ReadAll(io.NewSectionReader(l.file, l.size, 1<<62))
 	if err != nil {

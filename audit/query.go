@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Filter says which records are wanted. What is zero does not narrow.
+// Filter selects records. A zero field does not narrow.
 type Filter struct {
 	Session  string
 	Agent    string
@@ -19,14 +19,13 @@ type Filter struct {
 	Category string
 	Decision string
 	ExecID   string
-	// Grep is looked for in what the record says in words: see [Record.Text].
-	// Of its lines: compile it with the flag (?m).
+	// Grep matches the lines of [Record.Text]: compile it with the flag (?m).
 	Grep     *regexp.Regexp
 	Since    time.Time // at or after
 	Until    time.Time // before
 	AfterSeq uint64
 	Limit    int  // 0: 1000
-	Last     bool // the newest Limit, not the oldest; oldest first all the same
+	Last     bool // the newest Limit instead of the oldest; the order is oldest first in both cases
 }
 
 // match reports whether e is wanted.
@@ -40,7 +39,7 @@ func (f Filter) match(e *Entry) bool {
 		(f.Until.IsZero() || e.Time.Before(f.Until))
 }
 
-// Page is what a query found.
+// Page is the result of a query.
 type Page struct {
 	Entries []Entry
 	More    bool // there are more that match
@@ -126,7 +125,7 @@ func queryFile(dir string, n int, f Filter) (Page, error) {
 		switch {
 		case len(page.Entries) <= f.Limit:
 		case !f.Last:
-			return page, nil // one more than wanted says that there is more
+			return page, nil // a record beyond Limit: there are more
 		case len(page.Entries) > 2*f.Limit+2:
 			page.Entries = newest(page.Entries, f.Limit+1)
 		}

@@ -9,7 +9,7 @@ import (
 
 // Categories of records.
 const (
-	Decision  = "decision"  // what was decided about one call
+	Decision  = "decision"  // a decision about one call
 	Execution = "execution" // start and end of a command
 	File      = "file"      // start and end of a file operation
 	Session   = "session"   // opened, closed, stopped, turn
@@ -19,22 +19,22 @@ const (
 	Chain     = "chain"     // about the log itself; only this package writes it
 )
 
-// Record is one thing that happened. What is zero is left out.
+// Record is one event. Zero fields are left out.
 type Record struct {
 	Time      time.Time `json:"time"` // zero: now
 	Category  string    `json:"category"`
-	Operation string    `json:"operation,omitempty"` // what was done: "start", "end", "approve", "edit", …
+	Operation string    `json:"operation,omitempty"` // "start", "end", "approve", "edit", …
 
 	Session string `json:"session,omitempty"`
 	Turn    int    `json:"turn,omitempty"`
 	Agent   string `json:"agent,omitempty"`
-	Claimed bool   `json:"claimed,omitempty"` // Agent is only what the peer says of itself
+	Claimed bool   `json:"claimed,omitempty"` // Agent is only the peer's own claim
 	Peer    *Peer  `json:"peer,omitempty"`
 
 	Tool   string `json:"tool,omitempty"`
 	CallID string `json:"call_id,omitempty"`
 	ExecID string `json:"exec_id,omitempty"`
-	// Subject is what it is about, for people: the command line, the path.
+	// Subject is the object for people: the command line, the path.
 	Subject string   `json:"subject,omitempty"`
 	Argv    []string `json:"argv,omitempty"`
 	Cwd     string   `json:"cwd,omitempty"`
@@ -61,7 +61,7 @@ type Record struct {
 	Profile     string   `json:"profile,omitempty"`     // digest
 	Enforcement string   `json:"enforcement,omitempty"` // enforced, partial, absent
 	Layers      []string `json:"layers,omitempty"`      // in the order in which they were applied
-	Gaps        []string `json:"gaps,omitempty"`        // what is not enforced
+	Gaps        []string `json:"gaps,omitempty"`        // the gaps of the enforcement
 
 	// Exit is the exit status; nil: it did not run, or has not ended.
 	Exit       *int     `json:"exit,omitempty"`
@@ -70,21 +70,21 @@ type Record struct {
 	DurationMS int64    `json:"duration_ms,omitempty"` // of the run; of a decision: until a person answered
 	Limits     []string `json:"limits,omitempty"`      // that were hit
 	CutBytes   int64    `json:"cut_bytes,omitempty"`   // of output
-	Violations []string `json:"violations,omitempty"`  // what the sandbox refused
+	Violations []string `json:"violations,omitempty"`  // the refusals of the sandbox
 	Undo       string   `json:"undo,omitempty"`        // id that brings the old state back
 	Error      string   `json:"error,omitempty"`
 
-	// Network is what a command reached, or tried to.
+	// Network lists the targets that a command reached, or tried to.
 	Network []Reached `json:"network,omitempty"`
-	// Detail holds what has no field of its own.
+	// Detail has the values without a field of their own.
 	Detail map[string]string `json:"detail,omitempty"`
-	// Cut says that the record was too long: the names of the fields that were
-	// shortened, with the SHA-256 of what they held. Append sets it.
+	// Cut marks a shortened record: the names of the shortened fields, with the SHA-256 of their
+	// whole content. Append sets it.
 	Cut map[string]string `json:"cut,omitempty"`
 }
 
-// Text is what a record says in words, a line for each: what it is about, the
-// arguments, where, why, who, and what went wrong.
+// Text returns the record's words, a line for each: subject, arguments, directory, reason, actor,
+// and error.
 func (r Record) Text() string {
 	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note, r.Error}, r.Violations...)
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
@@ -92,7 +92,7 @@ func (r Record) Text() string {
 
 // Reached is one host of a command.
 type Reached struct {
-	Target      string `json:"target"`         // host:port, or what was asked for instead
+	Target      string `json:"target"`         // host:port, or, quoted, the target as the client wrote it
 	Addr        string `json:"addr,omitempty"` // the last one that was connected to
 	Connections int    `json:"connections"`
 	Refused     int    `json:"refused,omitempty"` // how often
@@ -107,7 +107,7 @@ type Peer struct {
 	Exe string `json:"exe,omitempty"`
 }
 
-// Entry is a record as it stands in the log.
+// Entry is a record with its place in the log.
 type Entry struct {
 	Anchor
 	Prev string

@@ -10,22 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// redoName is the file that holds what the newest file of the log may not have on the
-// disk yet: the same lines, once more.
+// redoName is the file with the lines of the newest file that may not be on the disk yet.
 //
-// To put a file that grows on the disk, the file system writes its size, too, and with a
-// journal that as well, and waits for each. A file whose size and blocks stay as they are
-// costs the data alone. So records are put on the disk there, and the log's own file
-// follows when that is full, when the next one begins and when the log is closed. [Open]
-// writes what a loss of power took from the log anew. (Databases do the same with their
-// write-ahead logs; see ext4's data=ordered in the kernel's filesystems/ext4.)
+// To sync a file that grows, the file system also writes its size, with a journal that as well, and
+// waits for each. A file whose size and blocks stay as they are costs the data alone. So records
+// are synced there, and the log's own file is synced when the redo file is full, when the next file
+// begins and when the log is closed. [Open] writes the lines that a power failure took from the log
+// again. (Databases do the same with their write-ahead logs; see ext4's data=ordered in the
+// kernel's filesystems/ext4.)
 const redoName = "redo"
 
 // redoSize is the size of that file.
 const redoSize = 256 << 10
 
-// redo is that file. Its lines follow each other from its beginning; what an earlier
-// turn has left behind them does not follow, and so is none of them.
+// redo is that file. Its lines chain from its beginning; the remains of an earlier use behind them
+// do not chain, and so are not part of it.
 type redo struct {
 	file *os.File // nil: there is none, and the log's own file is put on the disk each time
 	end  int64    // of the lines that are not known to be on the disk in the log's own file
@@ -129,7 +128,7 @@ func waiting(dir string, head Anchor) uint64 {
 	return 0
 }
 
-// clear forgets all lines, so that none of them can follow a chain that begins anew.
+// clear removes all lines, so that none of them can follow a new chain.
 func (r *redo) clear() error {
 	if r.file == nil {
 		return nil
@@ -147,7 +146,7 @@ func (r *redo) close() error {
 	return r.file.Close()
 }
 
-// there reports whether the file still stands under its name in dir, whole.
+// there reports whether the file is still in dir under its name, whole.
 func (r *redo) there(dir string) bool {
 	var now, ours unix.Stat_t
 	return unix.Lstat(filepath.Join(dir, redoName), &now) == nil && unix.Fstat(int(r.file.Fd()), &ours) == nil &&
@@ -170,8 +169,8 @@ func (l *Log) harden(lines []byte) error {
 	return l.flush()
 }
 
-// flush puts the log's own file on the disk. Where that fails, what the disk holds of it
-// is not known (fsync(2), EIO), and recover writes again what is in the redo file.
+// flush syncs the log's own file. If that fails, the disk's content is not known (fsync(2), EIO),
+// and recover writes the lines of the redo file again.
 func (l *Log) flush() error {
 	if err := datasync(l.file); err != nil {
 		l.doubtful = l.redo.end > 0
@@ -184,8 +183,8 @@ func (l *Log) flush() error {
 // isFirm notes that the log's own file is on the disk as it is.
 func (l *Log) isFirm() { l.firm, l.redo.end, l.doubtful = l.size, 0, false }
 
-// rewrite writes what is in the redo file to its place in the log's file again, after
-// flush has failed. The caller is recover.
+// rewrite writes the lines of the redo file to their place in the log's file again, after flush has
+// failed. The caller is recover.
 func (l *Log) rewrite() error {
 	if !l.doubtful {
 		return nil
@@ -206,9 +205,9 @@ func (l *Log) rewrite() error {
 	return nil
 }
 
-// holes takes for a torn end what was written as the redo file has it, but for blocks
-// that never reached the disk: blocks behind them may have. before is the last record of
-// the file before.
+// holes turns a bad line into a torn end if the redo file has it and it differs in blocks only that
+// never reached the disk: blocks behind them may have. before is the last record of the file
+// before.
 func (l *Log) holes(found *ending, before Anchor) error {
 	if found.bad == nil {
 		return nil
@@ -221,7 +220,7 @@ func (l *Log) holes(found *ending, before Anchor) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	tail := make([]byte, min(found.tail, int64(len(lines)))) // behind that is nothing that anybody was told of
+	tail := make([]byte, min(found.tail, int64(len(lines)))) // nothing behind that was acknowledged
 	if _, err := l.file.ReadAt(tail, found.good); err != nil {
 		return err
 	}
@@ -231,8 +230,8 @@ func (l *Log) holes(found *ending, before Anchor) error {
 	return nil
 }
 
-// partly reports whether tail is the beginning of lines, or what is left of it where blocks
-// were never written.
+// partly reports whether tail is the beginning of lines, disregarding blocks that were never
+// written.
 func partly(tail, lines []byte) bool {
 	for i, b := range tail {
 		if i >= len(lines) || b != 0 && b != lines[i] {
@@ -242,8 +241,8 @@ func partly(tail, lines []byte) bool {
 	return true
 }
 
-// restore gives the log back what only the redo file has, after a loss of power, and
-// records that. It reports whether there was anything.
+// restore adds the lines to the log that only the redo file has, after a power failure, and records
+// that. It reports whether there were any.
 func (l *Log) restore(found ending) (bool, error) {
 	lines, last, head, err := l.redo.follow(l.head)
 	if err != nil || len(lines) == 0 {

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// powerLoss copies what a loss of power can leave of a log that is open: of the newest
-// file all that was put on the disk, and of what is behind that a part, or blocks that
-// were never written; of the redo file all that was put on the disk, and a part of what
-// was on its way. It returns what was promised: the last record of which anybody was told.
+// powerLoss copies an open log as a power failure can leave it: of the newest file all synced
+// bytes, and of the bytes behind them a part, or blocks that were never written; of the redo file
+// all synced bytes and a part of those on their way. It returns the last acknowledged record.
 func powerLoss(t testing.TB, l *Log, r *rand.Rand, to string) Anchor {
 	t.Helper()
 	l.mu.Lock()
@@ -62,8 +61,8 @@ func powerLoss(t testing.TB, l *Log, r *rand.Rand, to string) Anchor {
 	return l.head
 }
 
-// R-AU-01, R-OP-03: whatever a loss of power leaves behind what was put on the disk, every
-// record of which a caller was told is there again, the chain holds, and the log says so.
+// R-AU-01, R-OP-03: whatever a power failure leaves behind the synced bytes, every acknowledged
+// record is there again, the chain holds, and the log reports the repair.
 func TestPowerLoss(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -178,7 +177,7 @@ func TestRedoIsTakenAway(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if what == "a link" || what == "a folder" { // the way it is told at the next opening
+			if what == "a link" || what == "a folder" { // the next opening reports it
 				os.RemoveAll(filepath.Join(dir, "after", redoName))
 			}
 			m, err := Open(filepath.Join(dir, "after"), Options{})
@@ -193,7 +192,7 @@ func TestRedoIsTakenAway(t *testing.T) {
 	}
 }
 
-// A chain that begins anew is not continued by what is left of another.
+// The remains of another chain do not continue a new one.
 func TestRedoOfAnotherChain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l, err := Open(dir, Options{})
@@ -223,8 +222,8 @@ func TestRedoOfAnotherChain(t *testing.T) {
 	}
 }
 
-// R-AU-03: what the log's own file was to have on the disk, and has not, is written there
-// again before the log goes on: its pages count as written after fsync(2) has failed.
+// R-AU-03: lines that the log's own file lacks on the disk are written there again before the log
+// continues: its pages count as written after fsync(2) has failed.
 func TestRewrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l, err := Open(dir, Options{})

@@ -12,9 +12,8 @@ import (
 // removed because of their age.
 const removedOld = "removed-old"
 
-// removeOld removes the oldest files where there are more than Options.Keep.
-// What goes is on record first; a removal that failed, or that a crash cut off, is
-// made good when the next file begins. The caller holds mu.
+// removeOld removes the oldest files beyond Options.Keep. A record precedes each removal; one that
+// failed, or that a crash cut off, is completed when the next file begins. The caller holds mu.
 func (l *Log) removeOld() error {
 	if l.opts.Keep <= 0 {
 		return nil
@@ -65,7 +64,7 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// removal is the last record of what a record of removedOld removed.
+// removal returns the last removed record, from a record of removedOld.
 func removal(r Record) Anchor {
 	seq, err := strconv.ParseUint(r.Detail["seq"], 10, 64)
 	if err != nil {

@@ -57,7 +57,7 @@ func TestKeep(t *testing.T) {
 		t.Error("an anchor of the last removed record is not compared")
 	}
 
-	// Opened again, it goes on.
+	// Opened again, it continues.
 	l = open(t, dir, audit.Options{RotateSize: 4 << 10, Keep: 3})
 	if o := l.Opening(); o.Broken != nil || o.Repair != nil {
 		t.Errorf("%+v", o)

@@ -23,7 +23,7 @@ const (
 	lockName = "lock"
 )
 
-// maxLine bounds what is kept of one line; nothing that we wrote comes near.
+// maxLine bounds one line, in bytes; no line of ours comes near.
 const maxLine = 16 << 20
 
 // fileName is that of the n-th file, from 1.
@@ -83,14 +83,14 @@ func openFile(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// openToRead opens a file of a log, whoever it belongs to: it may be a copy.
+// openToRead opens a file of a log with any owner: it may be a copy.
 func openToRead(path string) (*os.File, error) {
 	f, _, err := openPlain(path, os.O_RDONLY)
 	return f, err
 }
 
-// openPlain opens a plain file, never what a symbolic link points to, and
-// never waits for the other end of a FIFO.
+// openPlain opens a plain file, never the target of a symbolic link, and never waits for the other
+// end of a FIFO.
 func openPlain(path string, flag int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// datasync returns when what was written to f is on the disk. File.Sync is
-// F_FULLFSYNC here: fsync(2) of macOS stops at the drive's cache.
+// datasync syncs the file's data. File.Sync is F_FULLFSYNC here: fsync(2) of macOS stops at the
+// drive's cache.
 func datasync(f *os.File) error { return f.Sync() }
 
 // preallocate returns errors.ErrUnsupported: APFS allocates blocks again for each write.

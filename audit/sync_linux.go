@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// datasync returns when what was written to f, and the size it gave it, are on
-// the disk (fdatasync(2)).
+// datasync syncs the file's data and its size (fdatasync(2)).
 func datasync(f *os.File) error {
 	for {
 		err := unix.Fdatasync(int(f.Fd()))

@@ -27,7 +27,7 @@ func (b *BadRecord) Error() string {
 	return fmt.Sprintf("verify %q: %s", b.Dir, b.Text())
 }
 
-// Text is the record, where it is, as far as either is known, and what is wrong with it.
+// Text returns the bad record and its place, as far as known, and its fault.
 func (b *BadRecord) Text() string {
 	where := b.File
 	if b.Line > 0 {
@@ -42,28 +42,25 @@ func (b *BadRecord) Text() string {
 	return fmt.Sprintf("record %d (%s): %s", b.Seq, where, b.Problem)
 }
 
-// Summary is what a verified log holds.
+// Summary is the result of a verification.
 type Summary struct {
 	Files   int
 	Records uint64
 	Head    Anchor // the last good record; zero: there is none
-	// Repairs are the records that this package wrote about the log itself,
-	// other than its first: what was cut off after a crash, and the like. The chain holds,
-	// but a person should know of them.
+	// Repairs are the records that this package wrote about the log itself, other than its first,
+	// such as a tail cut off after a crash. The chain holds, but a person should know of them.
 	Repairs []Entry
-	// Removed is the last record of the files that were removed because of
-	// their age, as a record that is still there says; zero: there are none.
-	// What was before it can't be checked.
+	// Removed is the last record of the files that were removed because of their age, by a later
+	// record; zero: there are none. Records before it can't be checked.
 	Removed Anchor
 	// Waiting counts the records behind Head that a loss of power took from the newest
 	// file, and that [Open] puts back.
 	Waiting uint64
 }
 
-// Verify reads a whole log, and compares it with every anchor given. The error
-// is a [*BadRecord] that names the first record that was changed, removed, added
-// or moved, or another one where the log cannot be read. The Summary is of what is
-// good, in either case. The log may be in use.
+// Verify reads a whole log, and compares it with every anchor given. The error is a [*BadRecord]
+// with the first record that was changed, removed, added or moved, or another one where the log
+// cannot be read. The Summary covers the good records, in either case. The log may be in use.
 func Verify(dir string, anchors ...Anchor) (Summary, error) {
 	sum, err := verify(dir, position{}, anchors)
 	for range 5 {
@@ -138,7 +135,8 @@ type verifier struct {
 	at      map[uint64][]string // the anchors' hashes, by number
 }
 
-// incomplete is what a crash while it was written leaves, or a cut.
+// incomplete returns the error for a last line that a crash during its write, or a cut, left
+// incomplete.
 func (v *verifier) incomplete() error {
 	b := v.bad("it is incomplete: its line has no end")
 	b.incomplete = true
@@ -237,7 +235,7 @@ func (v *verifier) record(line []byte, ended bool) error {
 	return nil
 }
 
-// missing finds an anchor that lies beyond the end.
+// missing finds an anchor beyond the end.
 func (v *verifier) missing() error {
 	for _, a := range v.anchors {
 		if a.Seq > v.sum.Head.Seq {

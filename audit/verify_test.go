@@ -189,8 +189,7 @@ func TestVerifyNames(t *testing.T) {
 	}
 }
 
-// R-AU-02: a log that was written anew is a good chain, and only the anchor
-// tells.
+// R-AU-02: a rewritten log is a good chain; only the anchor shows it.
 func TestRewriteNeedsAnchor(t *testing.T) {
 	dir, _, head := written(t, 5, audit.Options{})
 	anchor := audit.Anchor{Seq: 3}

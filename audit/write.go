@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxBatch bounds what is written at once, in calls of Append.
+// maxBatch bounds one write, in calls of Append.
 const maxBatch = 256
 
 // retry is how long a failed log waits before it tries again by itself.
@@ -18,15 +18,15 @@ const retry = time.Second
 // maxBuffer bounds the memory that is kept from one write to the next.
 const maxBuffer = 64 << 10
 
-// wakeDelay is how long whoever wrote without the writer goes on before that is woken to see
-// to the disk and to the mirror.
+// wakeDelay is how long the writer goroutine waits after a direct write before it flushes and
+// mirrors.
 const wakeDelay = 5 * time.Millisecond
 
-// lateness bounds how long what [Log.PutAfter] wrote waits for the disk.
+// lateness bounds how long the records of [Log.PutAfter] wait for the disk.
 const lateness = 20 * time.Millisecond
 
-// write takes what is queued, all of it at once, so that one fdatasync(2)
-// serves everybody who waits. It returns when the queue is closed and empty.
+// write writes all queued records at once, so that one fdatasync(2) serves all their callers. It
+// returns when the queue is closed and empty.
 func (l *Log) write() {
 	defer close(l.ended)
 	for {
@@ -43,7 +43,7 @@ func (l *Log) write() {
 	}
 }
 
-// mirror gives what has come to the disk to the second place. Only the writer calls it.
+// mirror passes synced records to Options.Mirror. Only the writer calls it.
 func (l *Log) mirror() {
 	l.mu.Lock()
 	ends := l.synced
@@ -54,9 +54,8 @@ func (l *Log) mirror() {
 	}
 }
 
-// writeNow writes in the caller's goroutine, if nothing is being written: the writer would
-// have to be woken, and to wake the caller. What is queued meanwhile follows it in the
-// file.
+// writeNow writes in the caller's goroutine, if nothing is being written, which saves waking the
+// writer and then the caller. Records queued meanwhile follow it in the file.
 func (l *Log) writeNow(p *pending) bool {
 	if len(l.queue) > 0 || !l.mu.TryLock() {
 		return false
@@ -64,12 +63,12 @@ func (l *Log) writeNow(p *pending) bool {
 	l.commit([]*pending{p})
 	l.mu.Unlock()
 	if p.after || l.opts.Mirror != nil { // it is to be on the disk, or in the mirror, soon
-		time.AfterFunc(wakeDelay, l.wake) // whoever waited comes first
+		time.AfterFunc(wakeDelay, l.wake) // the waiting caller runs first
 	}
 	return true
 }
 
-// wake has the writer see to what was written without it.
+// wake makes the writer flush and mirror records that were written without it.
 func (l *Log) wake() {
 	select {
 	case l.wrote <- struct{}{}:
@@ -101,7 +100,7 @@ func (l *Log) next() (batch []*pending, more bool) {
 			return nil, true
 		case <-late:
 			l.mu.Lock()
-			l.sync() // who waits for it learns its error
+			l.sync() // the waiting callers get its error
 			l.mu.Unlock()
 			return nil, true
 		case <-again:
@@ -131,7 +130,7 @@ func (l *Log) next() (batch []*pending, more bool) {
 	return batch, true
 }
 
-// settle tells everybody who waits how it went. An end that failed is written later.
+// settle reports the result to each waiting caller. A failed end is written later.
 func (l *Log) settle(batch []*pending, err error) {
 	for _, p := range batch {
 		switch {
@@ -148,8 +147,7 @@ func (l *Log) settle(batch []*pending, err error) {
 	}
 }
 
-// late is what stands in the file and is not known to be on the disk: all that
-// follows these marks.
+// late marks where the file ends with records that are not known to be on the disk.
 type late struct {
 	size, last int64
 	since      time.Time
@@ -166,9 +164,9 @@ type toMirror struct {
 	line   []byte
 }
 
-// commit writes a batch, and puts it on the disk unless all of it may be late. All
-// of it is there or none of it counts, but for ends, which need less than the rest. With
-// nil everybody has been told, or will be; with an error it has told.
+// commit writes a batch, and syncs it unless all of it may be late. All of it counts or none,
+// except ends, which need less than the rest. With nil every caller has a result, or will have;
+// with an error each has it.
 func (l *Log) commit(batch []*pending) error {
 	batch, refused := l.admit(batch)
 	if len(batch) == 0 {
@@ -215,7 +213,7 @@ func (l *Log) commit(batch []*pending) error {
 	l.head, l.last, l.size = head, last, l.size+int64(len(buf))
 	if wait {
 		l.sync()
-		return refused // sync has told
+		return refused // sync has reported
 	}
 	for _, p := range batch {
 		p.once.Do(func() { close(p.written) })
@@ -223,8 +221,8 @@ func (l *Log) commit(batch []*pending) error {
 	return refused
 }
 
-// sync puts everything that was written on the disk, and tells those who wait. When
-// that fails, what was written counts as a failed write.
+// sync syncs everything written and reports to the waiting callers. If that fails, the written
+// records count as a failed write.
 func (l *Log) sync() error {
 	if l.late.waiting == nil {
 		return nil
@@ -252,8 +250,8 @@ func (l *Log) fail(err error, written []byte) error {
 	return err
 }
 
-// takeBack removes at once what a failed write left, so that the log is whole
-// also while the disk is full. What can't be removed now recover will.
+// takeBack removes the bytes of a failed write at once, so that the log is whole also while the
+// disk is full. Bytes that it can't remove now recover will.
 func (l *Log) takeBack(written []byte) {
 	tail, err := io.ReadAll(io.NewSectionReader(l.file, l.size, 1<<62))
 	if err == nil && bytes.Equal(tail, written) {
@@ -310,9 +308,8 @@ func (l *Log) rotate() error {
 	return nil
 }
 
-// recover makes the log writable again after a failure: what the failed write
-// left is taken out, a record says so, and the ends that failed follow it. The caller
-// holds mu.
+// recover makes the log writable again after a failure: it removes the bytes of the failed write,
+// records that, and appends the ends that failed. The caller holds mu.
 func (l *Log) recover() error {
 	l.tried = time.Now()
 	cause := l.failed
@@ -334,8 +331,8 @@ func (l *Log) recover() error {
 	return l.writeOwing()
 }
 
-// reopen opens the newest file anew and makes sure that the last record that
-// callers were told of is still in it.
+// reopen opens the newest file again and makes sure that the last acknowledged record is still in
+// it.
 func (l *Log) reopen() error {
 	f, err := openFile(l.path(l.number), os.O_RDWR|os.O_APPEND)
 	if err != nil {

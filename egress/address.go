@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// unusable are addresses that no connection is ever made to, whatever was
-// granted (IANA's special-purpose registries, RFC 6890).
+// unusable are addresses that are never connected to, with any grant (IANA's special-purpose
+// registries, RFC 6890).
 var unusable = prefixes(map[string]string{
 	"0.0.0.0/8":      "it means this host",
 	"224.0.0.0/4":    "it is a multicast address",
@@ -18,9 +18,8 @@ var unusable = prefixes(map[string]string{
 	"64:ff9b:1::/48": "it is a local translation of IPv4",
 })
 
-// local are addresses that must be granted as such: behind them are this
-// machine, its neighbours, and services that hand out credentials to whoever
-// asks.
+// local are addresses that must be granted as such: behind them are this machine, its neighbours,
+// and services that give credentials to any client.
 var local = prefixes(map[string]string{
 	"127.0.0.0/8":        "it is this machine (loopback)",
 	"::1/128":            "it is this machine (loopback)",

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Policy is what one command may reach. Its methods are called concurrently.
+// Policy judges the targets of one command. Its methods are called concurrently.
 type Policy interface {
-	// Judge says whether target may be reached. It may block until a person has
-	// answered; when ctx ends the answer no longer matters.
+	// Judge decides whether target may be reached. It may block until a person has answered; when
+	// ctx ends its result is discarded.
 	Judge(ctx context.Context, target Target) Ruling
 	// Allows says the same without asking anybody, about a connection that there
 	// already is.
@@ -30,7 +30,7 @@ type Policy interface {
 // Ruling is an answer of a Policy.
 type Ruling struct {
 	Allowed bool
-	// Why it is refused, and what would permit it, for people.
+	// the reason of a refusal, and its remedy, for people
 	Why, Hint string
 }
 
@@ -55,13 +55,13 @@ type Limits struct {
 // DefaultLimits are those of a command for which nothing else is configured.
 func DefaultLimits() Limits { return Limits{Connections: 1024, Idle: 10 * time.Minute} }
 
-// Options are what a gate works with. Policy is required.
+// Options configure a gate. Policy is required.
 type Options struct {
 	Policy Policy
 	Limits Limits
 	// Budget bounds the connections of all gates together; nil: no bound.
 	Budget *Budget
-	// Refused is told of each target that is refused, once per target.
+	// Refused is called for each refused target, once per target.
 	Refused func(Refusal)
 
 	// Resolver, Dial and Own are the machine's where they are nil.
@@ -72,7 +72,7 @@ type Options struct {
 
 // Refusal is one target that was refused.
 type Refusal struct {
-	Target    string // host:port, or, quoted, what was asked for instead
+	Target    string // host:port, or, quoted, the target as the client wrote it
 	Why, Hint string
 }
 
@@ -87,7 +87,7 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// dialTimeout bounds looking a name up and connecting, not what a person takes.
+// dialTimeout bounds lookup and connection, without the time that a person takes.
 const dialTimeout = 30 * time.Second
 
 // maxAddresses bounds how many addresses of a name are tried.
@@ -113,8 +113,7 @@ type Gate struct {
 	bytes     int64
 }
 
-// Open returns a gate that refuses nothing but what its policy and the
-// addresses demand. It serves nothing yet.
+// Open returns a gate that refuses only by its policy and by addresses. It serves nothing yet.
 func Open(o Options) *Gate {
 	d := DefaultLimits()
 	if o.Limits.Connections <= 0 {
@@ -263,8 +262,7 @@ func (g *Gate) refuse(what, why, hint string) error {
 	return &RefusedError{r}
 }
 
-// Recheck ends the connections that the policy no longer allows. Call it when
-// what the policy says has changed.
+// Recheck ends the connections that the policy denies now. Call it when the policy has changed.
 func (g *Gate) Recheck() {
 	g.mu.Lock()
 	var links []*link
@@ -286,8 +284,7 @@ func (g *Gate) Recheck() {
 	}
 }
 
-// Close ends every connection and returns what passed. The gate's listeners
-// are closed, too.
+// Close ends every connection and the gate's listeners, and returns the uses.
 func (g *Gate) Close() []Use {
 	g.mu.Lock()
 	g.closed = true

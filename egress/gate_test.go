@@ -160,8 +160,8 @@ func (w *waiting) Allows(Target) bool              { return true }
 func (w *waiting) Granted(netip.Addr, uint16) bool { return false }
 func (w *waiting) Denied(netip.Addr, uint16) bool  { return false }
 
-// A connection waits for the answer; a no is told in words; whoever hangs up
-// is no longer asked about; nothing is looked up before the yes. R-OS-09
+// A connection waits for the answer; a denial has a reason in words; a question ends with its
+// client; no lookup precedes the approval. R-OS-09
 func TestConnectionWaitsForAnswer(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
 	defer srv.Close()
@@ -266,7 +266,7 @@ func echo(t testing.TB) (addr string, stop func()) {
 	return l.Addr().String(), func() { l.Close() }
 }
 
-// Limits end what goes beyond them.
+// Limits end the connections beyond them.
 func TestLimits(t *testing.T) {
 	l, _ := echo(t)
 	policy := &listed{list: []string{"a.example:1"}}
@@ -343,7 +343,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// Closing the gate ends everything at once, also what waits for an answer.
+// Closing the gate ends everything at once, also connections that wait for an answer.
 func TestCloseEndsEverything(t *testing.T) {
 	l, _ := echo(t)
 	g, through, _ := opened(t, site(l, &listed{list: []string{"a.example:1"}}))

@@ -45,8 +45,8 @@ func readHello(r *bufio.Reader) (raw []byte, name string, err error) {
 	}
 }
 
-// serverName finds the server_name extension (RFC 6066, 3). More than one, or
-// more than one name in it, is an error: whoever reads it might take another.
+// serverName finds the server_name extension (RFC 6066, 3). More than one, or more than one name in
+// it, is an error: a server might choose another one.
 func serverName(hello []byte) (string, error) {
 	d := cursor{hello, false}
 	d.take(2 + 32)  // version, random

@@ -123,8 +123,7 @@ func (r *fakeResolver) LookupNetIP(_ context.Context, _, host string) ([]netip.A
 	return out, nil
 }
 
-// net stands for every server there is: it takes what arrives and answers
-// anything with HTTP.
+// fakeNet stands in for every server: it accepts any bytes and answers with HTTP.
 type fakeNet struct {
 	t       testing.TB
 	mu      sync.Mutex

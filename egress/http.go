@@ -43,7 +43,7 @@ func (g *Gate) ServeHTTP(l net.Listener) {
 		return
 	}
 	defer g.work.Done()
-	// The error tells that the listener or the gate was closed.
+	// The error means that the listener or the gate was closed.
 	_ = g.http.Serve(in)
 }
 
@@ -126,7 +126,7 @@ func (g *Gate) connect(w http.ResponseWriter, r *http.Request) {
 	(&tunnel{gate: g, client: client, from: buf.Reader, link: out}).run()
 }
 
-// forward sends one plain request on, written anew.
+// forward sends one plain request on, as this proxy understood it.
 func (g *Gate) forward(w http.ResponseWriter, r *http.Request, t Target, client *http.Transport) {
 	if r.URL.Opaque != "" { // "x:http://other/" would be sent on as "http://other/", which overrules Host (RFC 9112, 3.2.2)
 		g.fail(w, g.refuse(t.String(), "a request names a path, or http://HOST/PATH", ""))
@@ -140,7 +140,8 @@ func (g *Gate) forward(w http.ResponseWriter, r *http.Request, t Target, client 
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.Out.URL.Scheme, p.Out.URL.Host = "http", t.String()
 			p.Out.Host = strings.TrimSuffix(t.String(), ":80")
-			// ReverseProxy takes away what of a query it would read in another way, and what came behind the body.
+			// ReverseProxy removes the parts of a query that it would parse in another way, and the
+			// trailer.
 			p.Out.URL.RawQuery, p.Out.Trailer = p.In.URL.RawQuery, p.In.Trailer
 		},
 		Transport: client, FlushInterval: -1, ErrorLog: silent,
@@ -174,7 +175,7 @@ func (g *Gate) fail(w http.ResponseWriter, err error) {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(headTimeout))
-	// What a proxy says in a reason phrase is text of one line (RFC 9112, 4).
+	// The reason phrase of a proxy is text of one line (RFC 9112, 4).
 	line := strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' {
 			return '?'
@@ -241,9 +242,9 @@ func hostTarget(r *http.Request, port uint16) (Target, error) {
 	return ParseTarget(host)
 }
 
-// replayed is a tunnel's connection from inside, of which some bytes have been
-// read already. What passes keeps the tunnel's watch quiet; nothing passes around
-// Read and Write (io.Copy would, with a TCP connection).
+// replayed is a tunnel's connection from inside, of which some bytes have been read already. Bytes
+// that pass keep the tunnel's watch quiet; nothing passes around Read and Write (io.Copy would,
+// with a TCP connection).
 type replayed struct {
 	net.Conn
 	tunnel *tunnel

@@ -57,8 +57,8 @@ func (l *link) Close() error {
 	return l.Conn.Close()
 }
 
-// Read and Write count, for plain HTTP requests; tunnels count themselves. What
-// passes in one direction gives the other one time, too.
+// Read and Write count bytes of plain HTTP requests; tunnels count themselves. Traffic in one
+// direction extends the deadline of the other one.
 func (l *link) Read(b []byte) (int, error) {
 	l.SetDeadline(time.Now().Add(l.gate.opts.Limits.Idle))
 	n, err := l.Conn.Read(b)

@@ -95,7 +95,7 @@ func (g *Gate) socks(c *inner) {
 	(&tunnel{gate: g, client: c, from: r, link: out}).run()
 }
 
-// greet agrees on no authentication: who can connect is the command.
+// greet agrees on no authentication: only the command can connect.
 func greet(c *inner, r *bufio.Reader) bool {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(r, head); err != nil || head[0] != socksVersion {
@@ -115,8 +115,7 @@ func greet(c *inner, r *bufio.Reader) bool {
 	return false
 }
 
-// readRequest reads what is asked for. With an error, code is what to answer, 0
-// for nothing.
+// readRequest reads a SOCKS request. With an error, code is the reply, 0 for none.
 func readRequest(r *bufio.Reader) (t Target, code byte, err error) {
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -169,12 +168,11 @@ func reply(c *inner, code byte) bool {
 	return err == nil
 }
 
-// errGone says that the client left while it waited.
+// errGone means that the client disconnected while it waited.
 var errGone = errors.New("the client went away")
 
-// whileOpen returns a context that ends when the client goes away. stop ends the
-// watch, after which r can be read again; it returns errGone for a client that
-// has gone.
+// whileOpen returns a context that ends when the client disconnects. stop ends the watch, after
+// which r can be read again; it returns errGone for a client that has disconnected.
 func (g *Gate) whileOpen(c *inner, r *bufio.Reader) (ctx context.Context, stop func() error) {
 	ctx, cancel := context.WithCancelCause(g.ctx)
 	watched := make(chan error, 1)
@@ -196,8 +194,8 @@ func (g *Gate) whileOpen(c *inner, r *bufio.Reader) (ctx context.Context, stop f
 	}
 }
 
-// Forward connects what comes in on l to one address, which the configuration
-// has granted. It closes l.
+// Forward connects each connection to l with one address, which the configuration has granted. It
+// closes l.
 func (g *Gate) Forward(l net.Listener, to netip.AddrPort) {
 	t := Target{Addr: to.Addr().Unmap(), Port: to.Port()}
 	g.accept(l, func(c *inner) {

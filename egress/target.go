@@ -37,8 +37,7 @@ func (t Target) String() string {
 	return netip.AddrPortFrom(t.Addr, t.Port).String()
 }
 
-// ParseTarget reads "host:port" as CONNECT has it; an IPv6 address stands in
-// brackets.
+// ParseTarget reads "host:port" as CONNECT has it, an IPv6 address in brackets.
 func ParseTarget(s string) (Target, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
@@ -60,12 +59,12 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// lookup is what a browser does with a host name (UTS #46, non-transitional):
-// case folding, full-width forms, punycode. Labels are checked.
+// lookup normalizes a host name as a browser does (UTS #46, non-transitional): case folding,
+// full-width forms, punycode. Labels are checked.
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false), idna.BidiRule())
 
-// parseHost is the one parse of a host. bracketed says that an IPv6 address
-// has to stand in brackets, as in a URL.
+// parseHost is the one parse of a host. bracketed demands brackets around an IPv6 address, as in a
+// URL.
 func parseHost(s string, port uint16, bracketed bool) (Target, error) {
 	switch {
 	case s == "":
@@ -90,8 +89,8 @@ func parseHost(s string, port uint16, bracketed bool) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	// UTS #46 maps full-width digits and dots, so what looked like a name may
-	// turn out an address. Nobody writes one that way by accident.
+	// UTS #46 maps full-width digits and dots, so an apparent name may become an address. Nobody
+	// writes one that way by accident.
 	if _, err := netip.ParseAddr(name); err == nil {
 		return Target{}, fmt.Errorf("host %s: write an address in ASCII digits", quote(s))
 	}
@@ -124,8 +123,8 @@ func canonicalName(s string) (string, error) {
 		}
 	}
 	if numeric(labels[len(labels)-1]) {
-		// inet_aton(3) reads octal, hexadecimal and shortened addresses; so may
-		// whatever resolves this name.
+		// inet_aton(3) reads octal, hexadecimal and shortened addresses; so may the resolver of
+		// this name.
 		return bad("write an IPv4 address as four decimal numbers")
 	}
 	return name, nil

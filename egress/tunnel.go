@@ -24,7 +24,7 @@ type tunnel struct {
 	client *inner
 	from   *bufio.Reader // of client; may hold bytes already
 	link   *link
-	raw    bool         // what is said is not looked at
+	raw    bool         // the bytes are not inspected
 	active atomic.Int64 // when something passed last, Unix nanoseconds
 
 	mu     sync.Mutex
@@ -75,7 +75,7 @@ func (t *tunnel) run() {
 	down.Wait()
 }
 
-// pause stops the copying from link, or lets it go on.
+// pause stops the copying from link, or resumes it.
 func (t *tunnel) pause(yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,9 +93,8 @@ func (t *tunnel) isPaused() bool {
 	return t.paused
 }
 
-// patience has the next reading from a connection return often enough to see
-// that something passed, unless copying is to stop. Writing has no deadline:
-// what the kernel holds between two connections would be lost with it.
+// patience makes the next read from a connection return often enough to notice traffic, unless
+// copying is to stop. Writing has no deadline: bytes in the kernel's buffers would be lost with it.
 func (t *tunnel) patience(from net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -172,8 +171,8 @@ const (
 	plainHTTP
 )
 
-// look reads as much of what the client says first as it takes to see which
-// host it means. The bytes are returned, to be sent on.
+// look reads as much of the client's first bytes as it takes to find the host. It returns the
+// bytes, to be forwarded.
 func (t *tunnel) look() (head []byte, kind protocol, err error) {
 	if t.raw {
 		return nil, opaque, nil
@@ -211,8 +210,8 @@ func (t *tunnel) look() (head []byte, kind protocol, err error) {
 	return append(head, rest...), opaque, nil
 }
 
-// checkName compares the server name of a ClientHello with the host that was
-// judged. An address was granted as such, whatever the server is called.
+// checkName compares the server name of a ClientHello with the judged host. A granted address may
+// have any server name.
 func (t *tunnel) checkName(name string) error {
 	if name == "" || t.link.target.Name == "" {
 		return nil
@@ -226,10 +225,10 @@ func (t *tunnel) checkName(name string) error {
 // preface is how HTTP/2 begins (RFC 9113, 3.4), which has its own ways.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// httpAhead reports whether something is coming that a server may take for an
-// HTTP/1 request, as lenient as servers are: empty lines before it, any method,
-// any white space behind that (RFC 9112, 2.2 and 3). It reads no further than
-// it takes to tell, the first line at most. An error means that it stayed undecided.
+// httpAhead reports whether the next bytes may be an HTTP/1 request for a server, as lenient as
+// servers are: empty lines before it, any method, any white space behind that (RFC 9112, 2.2 and
+// 3). It reads no more than it needs, the first line at most. An error means that it stayed
+// undecided.
 func httpAhead(r *bufio.Reader) (bool, error) {
 	at := func(i int) (byte, error) {
 		b, err := r.Peek(i + 1)
@@ -279,14 +278,14 @@ func prefaceAhead(r *bufio.Reader) bool {
 	return true
 }
 
-// versionAhead reports whether the line that goes on at i names a version of HTTP.
+// versionAhead reports whether the line at i names a version of HTTP.
 func versionAhead(at func(int) (byte, error), i int) (bool, error) {
 	var line []byte
 	for ; ; i++ {
 		c, err := at(i)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			return true, nil // longer than what is looked at
+			return true, nil // longer than the inspected part
 		case errors.Is(err, io.EOF):
 			return false, nil
 		case err != nil:

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What a server may take for HTTP is; other protocols go on at once, though no line ends.
+// Bytes that a server may read as HTTP are HTTP; other protocols pass at once, also without a
+// newline.
 func TestHTTPAhead(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{

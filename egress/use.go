@@ -1,8 +1,8 @@
 package egress
 
-// Use is what one command did with one target.
+// Use is one command's traffic with one target.
 type Use struct {
-	// Target is host:port, or what was asked for instead.
+	// Target is host:port, or the target as the client wrote it.
 	Target string
 	// Addr is the last address that was connected to.
 	Addr string
@@ -14,10 +14,10 @@ type Use struct {
 	Sent, Received int64
 }
 
-// maxUses is how many targets are told apart.
+// maxUses bounds the targets that are counted by themselves.
 const maxUses = 256
 
-// others stands for the targets beyond maxUses.
+// others counts for the targets beyond maxUses.
 const others = "further targets"
 
 // use finds the books of a target. The gate's lock is held.
@@ -35,7 +35,7 @@ func (g *Gate) use(target string) *Use {
 	return u
 }
 
-// Uses lists what passed so far, in the order in which it was first asked for.
+// Uses lists the uses so far, in the order of the first request.
 func (g *Gate) Uses() []Use {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,10 +7,9 @@ import (
 	"sandboxd/approval"
 )
 
-// CheckApproval makes the rules a checking tool (R-AP-02). The call's arguments
-// are those of RequestOf; its facts are Facts, as the worker found them. Without
-// facts it is an error, which refuses the call: what a path really is must not
-// be guessed.
+// CheckApproval makes the rules a checking tool (R-AP-02). The call's arguments are those of
+// RequestOf; its facts are Facts, as the worker found them. A call without facts is refused with an
+// error: a path's real target must not be guessed.
 func (r *Rules) CheckApproval(c approval.Context) (*approval.Request, error) {
 	req, err := RequestOf(c.Tool, c.Args)
 	if err != nil {
@@ -46,8 +45,8 @@ func OpOf(tool string) (Op, bool) {
 	return "", false
 }
 
-// RequestOf reads what judging needs of a tool's arguments: "path" (also
-// "file", "file_path"), "to" (also "destination"), "recursive".
+// RequestOf reads the arguments that judging needs: "path" (also "file", "file_path"), "to" (also
+// "destination"), "recursive".
 func RequestOf(tool string, args map[string]any) (Request, error) {
 	op, ok := OpOf(tool)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 
 // Config is the section [files] of the configuration.
 //
-// The zero value names no sandbox, so that every path is blocked; Defaults is
-// what holds when no file says otherwise.
+// The zero value names no sandbox, so that every path is blocked; Defaults returns the values for
+// an empty file.
 type Config struct {
-	// Paths are the named sandboxes. A path that lies in none of them is
-	// blocked; where roots are nested, the most specific one decides.
+	// Paths are the named sandboxes. A path outside all of them is blocked; where roots are nested,
+	// the most specific one decides.
 	Paths map[string]Sandbox `toml:"paths"`
 	// AutoSafe lets writes to Safe paths run without a question.
 	AutoSafe bool `toml:"auto_safe"`
@@ -23,9 +23,8 @@ type Config struct {
 	// and change need no question. A pattern without a slash matches the
 	// base name at any depth; "**" crosses folders.
 	Safe []string `toml:"safe"`
-	// Protected are names, with "*" and "?" within a name, that hold at any
-	// depth: every change of a match, or of anything below it, asks twice,
-	// whatever Safe says.
+	// Protected are names, with "*" and "?" within a name, that match at any depth: every change of
+	// a match, or of anything below it, asks twice, also where Safe matches.
 	Protected []string `toml:"protected"`
 	// Unprotected takes names, spelled as listed but for their case, out of
 	// Protected. It cannot take out AlwaysProtected.
@@ -43,7 +42,7 @@ type Config struct {
 	// HardLinks is "refuse" (also when empty), or "read" to permit reading
 	// files that have more than one name.
 	HardLinks string `toml:"hard_links"`
-	// Undo says how long old content is kept.
+	// Undo bounds the age and size of stored content.
 	Undo Retention `toml:"undo"`
 }
 
@@ -65,9 +64,9 @@ type Sandbox struct {
 	ReadApproval *bool `toml:"read_approval"`
 }
 
-// Retention bounds what the undo store keeps.
+// Retention bounds the undo store.
 type Retention struct {
-	// KeepFor is how long an operation can be undone. 0 means for ever.
+	// KeepFor is how long an operation can be undone. 0 means without limit.
 	KeepFor time.Duration `toml:"keep_for"`
 	// KeepBytes is how much old content is kept; the oldest of the session that has
 	// the most goes first. 0

@@ -14,13 +14,13 @@ const (
 	Outside     Reason = "outside"      // leads out of the root
 	Forbidden   Reason = "forbidden"    // hidden, or not permitted by the system
 	NotThere    Reason = "missing"      // no such file or folder
-	Exists      Reason = "exists"       // something stands there already
+	Exists      Reason = "exists"       // an entry exists already
 	NotAFile    Reason = "not_a_file"   // a folder, where a file is needed
 	NotAFolder  Reason = "not_a_folder" // a file, where a folder is needed
 	NotEmpty    Reason = "not_empty"    // the folder holds something
 	Special     Reason = "special"      // a device, FIFO or socket
 	ManyNames   Reason = "hard_link"    // the file has other names
-	Changed     Reason = "changed"      // not what it was when it was read or approved
+	Changed     Reason = "changed"      // changed since it was read or approved
 	NoMatch     Reason = "no_match"     // the text to find is not there
 	WrongCount  Reason = "wrong_count"  // it is there more or less often than expected
 	Binary      Reason = "binary"       // not text
@@ -28,7 +28,7 @@ const (
 	TooLarge    Reason = "too_large"    // larger than the tool handles
 	Unkept      Reason = "unkept"       // owner, mode or attributes could not be kept
 	Unsupported Reason = "unsupported"  // the file system cannot do it
-	Failed      Reason = "failed"       // input or output failed; Found says how
+	Failed      Reason = "failed"       // input or output failed; Found has the error
 )
 
 // Conflict is why an operation was not done. Nothing was changed.
@@ -36,15 +36,15 @@ type Conflict struct {
 	Op     Op     `json:"op,omitempty"`
 	Path   string `json:"path,omitempty"`
 	Reason Reason `json:"reason"`
-	// Expected and Found put what was asked for beside what is there.
+	// Expected and Found compare the request with the tree.
 	Expected string `json:"expected,omitempty"`
 	Found    string `json:"found,omitempty"`
-	// Line and Nearest are the place of a file that is most like what was
-	// searched, and Hint says in what it differs.
+	// Line and Nearest are the place of the file most similar to the searched text; Hint describes
+	// the difference.
 	Line    int    `json:"line,omitempty"`
 	Nearest string `json:"nearest,omitempty"`
 	Hint    string `json:"hint,omitempty"`
-	// Hash is of the content as it is.
+	// Hash is that of the present content.
 	Hash string `json:"hash,omitempty"`
 	// Edit is the number of the edit that failed, from 1; 0 where there is
 	// only one.
@@ -74,7 +74,7 @@ var reasonText = map[Reason]string{
 	Failed:      "input or output failed",
 }
 
-// Error tells all there is to tell, on one line but for the nearest text.
+// Error returns all fields on one line, without the nearest text.
 func (c *Conflict) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q: %s", c.Op, c.Path, reasonText[c.Reason])

@@ -15,7 +15,7 @@ func DefaultSafe() []string {
 // execute or trust, at once or in a build.
 func DefaultProtected() []string { return profile.ProtectedNames(profile.Executed, profile.Built) }
 
-// DefaultHidden are names whose content is a secret wherever it lies.
+// DefaultHidden are names of files with secrets, in any folder.
 func DefaultHidden() []string {
 	return []string{
 		".ssh/id_*", ".ssh/*_key", ".aws/credentials", ".gnupg", ".netrc", ".git-credentials",

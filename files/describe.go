@@ -11,8 +11,8 @@ import (
 // projectRoot is the name of the sandbox that the defaults have.
 const projectRoot = "project"
 
-// describe is one line that says at a glance what would happen. Paths are as
-// they really are; front ends make them safe to show.
+// describe returns one line on the effect. Paths are the real ones; front ends make them safe to
+// show.
 func describe(req Request, f Facts) string {
 	p, to := f.Path.Real, ""
 	if f.To != nil {
@@ -76,8 +76,8 @@ func overwriting(to *Fact) string {
 	return ", overwriting it"
 }
 
-// payload is what "allow for this session" remembers: the operation and its
-// paths, never content (R-AP-05).
+// payload returns the operation and its paths, never content: "allow for this session" is bound to
+// it (R-AP-05).
 func payload(req Request, v Verdict) map[string]any {
 	out := map[string]any{"op": string(req.Op), "sandbox": v.Sandbox, "path": v.Path}
 	if v.To != "" {
@@ -89,9 +89,8 @@ func payload(req Request, v Verdict) map[string]any {
 	return out
 }
 
-// suggestions are the patterns that an answer may widen a grant to, from narrow
-// to wide: the same operation below the file's folder, and in the sandbox.
-// What asks twice offers none.
+// suggestions are the patterns that an answer may widen a grant to, from narrow to wide: the same
+// operation below the file's folder, and in the sandbox. An operation that asks twice has none.
 func (r *Rules) suggestions(req Request, v Verdict) []approval.Suggestion {
 	if v.Decision != Ask || v.Protected || v.Delete || req.Op.hasTo() {
 		return nil

@@ -15,8 +15,8 @@ func unified(path, old, new string) string {
 // mark is a part of a line of a diff that differs from its counterpart.
 type mark [3]int
 
-// marks compares the lines of a diff that stand for each other: as many taken
-// out as put in, one after the other.
+// marks compares each removed line of a diff with the inserted line in its place, where a change
+// has as many of both.
 func marks(diff string) []mark {
 	lines := strings.Split(diff, "\n")
 	var out []mark
@@ -42,8 +42,8 @@ func run(lines []string, i int, sign byte) int {
 	return n
 }
 
-// pairMarks marks what lies between the common beginning and the common end of
-// two lines; lines with nothing in common get none.
+// pairMarks marks the part between the common beginning and the common end of two lines; lines with
+// nothing in common get none.
 func pairMarks(i, j int, a, b string) []mark {
 	pre := 0
 	for pre < len(a) && pre < len(b) {

@@ -1,10 +1,9 @@
-// Package files is the file tool: it judges what an agent asks to do with a
-// file, does it without losing or racing anything, and can take it back.
+// Package files is the file tool: it judges an agent's file operation, performs it without losing
+// or racing anything, and can undo it.
 //
-// The promise: no operation touches anything outside the configured roots,
-// whatever another process does to the names meanwhile; every file has its old
-// or its new content, whole, whatever dies in between; and what was changed or
-// removed can be brought back.
+// The promise: no operation touches anything outside the configured roots, even if another process
+// renames entries meanwhile; every file has its old or its new content, whole, whichever process
+// dies in between; and changed or removed content can be restored.
 //
 //	rules, err := files.NewRules(cfg.Files, roots)
 //	facts, err := worker.Facts(ctx, req)      // inside the sandbox
@@ -13,48 +12,40 @@
 //	change := store.Begin(…)                  // the daemon's, outside
 //	result, err := worker.Do(ctx, req, facts, change)
 //
-// # Who does what
+// # Packages
 //
-// This package decides and describes; it opens nothing. Package files/worker
-// carries an operation out, in a process of its own that runs inside the
-// session's sandbox, so that a mistake here meets the kernel; package files/tree
-// is its hands: one opened folder, and everything below it without following
-// anything that leads out. Package files/store is the daemon's: the old content
-// arrives there by a read-only descriptor before the change, is on disk before
-// the worker goes on, and is what undo brings back. Package files/edit is the
-// arithmetic on text.
+// This package decides and describes; it opens nothing. Package files/worker performs an operation
+// in a process of its own inside the session's sandbox, so that the kernel limits its mistakes;
+// package files/tree opens one folder, and accesses everything below it without following a link
+// that leads out. Package files/store is the daemon's: it receives the old content by a read-only
+// descriptor before the change, syncs it before the worker continues, and undo restores from it.
+// Package files/edit computes edits of text.
 //
 // # Judging
 //
-// Judge follows the table of operations (see Operation): reading, listing and
-// searching run; creating and changing ask unless the path is safe;
-// overwriting asks; deleting asks twice; so does every change of a protected
-// path, whatever makes it safe. A hidden path, one in no named sandbox, and a
-// change in a read-only one are blocked in every mode. What counts is where a
-// path really leads, as the facts say, and also how it was spelled.
+// Judge follows the table of operations (see Operation): reading, listing and searching run;
+// creating and changing ask unless the path is safe; overwriting asks; deleting asks twice; so does
+// every change of a protected path, also of a safe one. A hidden path, one in no named sandbox, and
+// a change in a read-only one are blocked in every mode. Both the real path, from the facts, and
+// the requested spelling count.
 //
-// Paths are compared in pieces between slashes. Protected and hidden patterns
-// match at any depth, without regard to case and to characters that some file
-// systems ignore, and stand for all below a match. Safe patterns match exactly:
-// one without a slash the base name at any depth, one with a slash the path
-// below the sandbox's root.
+// Paths are compared in pieces between slashes. Protected and hidden patterns match at any depth,
+// without regard to case and to characters that some file systems ignore, and cover everything
+// below a match. Safe patterns match exactly: one without a slash the base name at any depth, one
+// with a slash the path below the sandbox's root.
 //
 // # Hard links
 //
-// A file with more than one name is refused, since nobody can tell whether its
-// other names lie outside the root: reading it could show, and changing it
-// could alter, a file elsewhere. The setting hard_links = "read" permits
+// A file with more than one name is refused, since its other names may be outside the root: reading
+// could show, and changing could alter, a file elsewhere. The setting hard_links = "read" permits
 // reading, for trees that a package manager links from its store.
 //
 // # Limitations
 //
-// What another program writes to a file in the moment between the copy to the
-// undo store and the exchange of the names is noticed (the exchange is taken
-// back, and the operation reports a conflict) on file systems that can exchange
-// two names; elsewhere (NFS, some FUSE) that moment is a race that the last
-// writer wins.
+// A write of another program between the copy to the undo store and the exchange of the names is
+// detected (the exchange is reverted, and the operation reports a conflict) on file systems that
+// can exchange two names; elsewhere (NFS, some FUSE) the last writer wins this race.
 //
-// A change time (ctime) cannot be restored by undo, nor can the identity of a
-// file (its inode number): what undo brings back is content, kind, mode, owner,
-// extended attributes, names, and modification times.
+// Undo cannot restore a change time (ctime), nor the identity of a file (its inode number): it
+// restores content, kind, mode, owner, extended attributes, names, and modification times.
 package files

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Kind is what stands at a path.
+// Kind is the type of an entry.
 type Kind string
 
 const (
@@ -17,22 +17,21 @@ const (
 	Other   Kind = "other" // a device, FIFO or socket
 )
 
-// Fact is what one path of a request really is, as the worker found it.
+// Fact describes the entry at one path of a request, as the worker found it.
 type Fact struct {
 	// Asked is the path as the request means it: absolute and clean.
 	Asked string `json:"asked"`
-	// Real is where it leads: absolute and free of symbolic links, as far as it
-	// exists, with the missing names behind. For delete and move it is the link
-	// itself, not what it points to.
+	// Real is the path without symbolic links, absolute, as far as it exists, with the missing
+	// names behind. For delete and move it is the link itself, not its target.
 	Real string `json:"real"`
 	// Missing counts the folders on the way that do not exist.
 	Missing int    `json:"missing,omitempty"`
 	Kind    Kind   `json:"kind"`
 	Size    int64  `json:"size,omitempty"`
 	Mode    uint32 `json:"mode,omitempty"`
-	// Hash is of a file's content, where the operation depends on it.
+	// Hash is that of a file's content, where the operation depends on it.
 	Hash string `json:"hash,omitempty"`
-	// Device and Inode tell that it is still the same file.
+	// Device and Inode identify the file.
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
 	// Holds names protected and hidden things below a folder that would be
@@ -40,12 +39,12 @@ type Fact struct {
 	Holds []string `json:"holds,omitempty"`
 }
 
-// Facts is what judging a request may rely on (R-AP-02): the snapshot that a
-// decision is bound to, and that is compared again before the effect.
+// Facts are the basis of a judgement (R-AP-02): a decision is bound to this snapshot, which is
+// compared again before the effect.
 type Facts struct {
 	Path Fact  `json:"path"`
 	To   *Fact `json:"to,omitempty"`
-	// NewHash is of the content that a change would leave.
+	// NewHash is that of the content after the change.
 	NewHash string `json:"new_hash,omitempty"`
 	// Conflict is why the operation cannot succeed as things are; nobody needs
 	// to be asked about it.
@@ -62,8 +61,8 @@ func (f Facts) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Sum is the hash of a content as it stands in facts, results and
-// preconditions: "sha256:" and hexadecimal digits.
+// Sum returns the hash of a content for facts, results and preconditions: "sha256:" and hexadecimal
+// digits.
 func Sum(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])

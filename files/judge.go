@@ -45,7 +45,7 @@ func (r *Rules) Judge(req Request, facts Facts) Verdict {
 	return v
 }
 
-// target is the fact that tells whether a file is created or overwritten.
+// target returns the fact that decides between creating and overwriting.
 func (f Facts) target(req Request) Fact {
 	if req.Op.hasTo() && f.To != nil {
 		return *f.To
@@ -169,7 +169,7 @@ func (r *Rules) changing(v Verdict, p part, root Root, rel string) Verdict {
 	return v.because(Ask, "files", "changing files asks")
 }
 
-// blocked reports what no answer permits.
+// blocked reports a refusal that no answer overrides.
 func (r *Rules) blocked(p part) (Verdict, bool) {
 	no := func(rule, format string, args ...any) (Verdict, bool) {
 		return Verdict{}.because(Block, rule, format, args...), true
@@ -247,8 +247,8 @@ func (v Verdict) because(d Decision, rule, format string, args ...any) Verdict {
 	return v
 }
 
-// and joins the verdicts on two parts: the stricter one decides, and every
-// reason to ask is told.
+// and joins the verdicts on two parts: the stricter one decides, and every reason to ask is
+// included.
 func (v Verdict) and(w Verdict) Verdict {
 	out := v
 	switch {

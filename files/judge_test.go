@@ -250,8 +250,8 @@ func TestNamedSandboxes(t *testing.T) {
 	}
 }
 
-// R-FS-03: a name of several elements holds although a sandbox's root lies in the middle of it; one that ends at the
-// root, or above it, was meant by whoever named the root.
+// R-FS-03: a name of several elements holds although a sandbox's root is in the middle of it;
+// naming a root includes the names that end at it or above it.
 func TestNamesAcrossRoots(t *testing.T) {
 	r := rulesFor(t, func(c *Config) {
 		c.Paths = map[string]Sandbox{"project": {Root: ".", Mode: "rw"}, "config": {Root: "config", Mode: "rw"}, "git": {Root: "sub/.git", Mode: "rw"}, "far": {Root: "/srv/config", Mode: "rw"}}

@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// Keeper takes, before a change, what it will do and the content that it would
-// lose, and returns when both are on disk. The undo store is one.
+// Keeper stores the steps of a change and the content that they lose, before the change; it returns
+// when both are on disk. The undo store is one.
 //
-// Steps of one change may come in several calls; last is true with the last.
-// old runs parallel to steps: a regular file opened for reading, or nil where a
-// step loses no content. The files are the caller's.
+// Steps of one change may come in several calls; last is true with the last. old runs parallel to
+// steps: a regular file opened for reading, or nil where a step loses no content. The caller closes
+// the files.
 type Keeper interface {
 	Keep(ctx context.Context, steps []Step, old []*os.File, last bool) error
 }
@@ -38,8 +38,8 @@ func (e *PartialError) Error() string {
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// Preview is what a person sees of a change before it: the content before and
-// after, as far as it is small enough to show.
+// Preview is the content before and after a change, as far as it is small enough to show to a
+// person.
 type Preview struct {
 	// Old and New travel beside the rest. Nil where there is none.
 	Old []byte `json:"-"`

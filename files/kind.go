@@ -9,7 +9,7 @@ import (
 	"sandboxd/files/edit"
 )
 
-// signatures tell what a binary content is, by how it begins.
+// signatures map the first bytes of a binary content to its kind.
 var signatures = []struct{ magic, kind string }{
 	{"\x89PNG\r\n\x1a\n", "image/png"}, {"\xff\xd8\xff", "image/jpeg"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"},
 	{"RIFF", "riff container"}, {"BM", "image/bmp"}, {"%PDF-", "application/pdf"}, {"PK\x03\x04", "zip archive"},
@@ -19,7 +19,7 @@ var signatures = []struct{ magic, kind string }{
 	{"\x00asm", "WebAssembly"}, {"OggS", "audio or video (Ogg)"}, {"ID3", "audio/mpeg"}, {"fLaC", "audio/flac"},
 }
 
-// kindOf names what a content is, and whether it cannot be shown as text.
+// kindOf names the kind of a content, and reports whether it cannot be shown as text.
 func kindOf(content []byte) (kind string, binary bool) {
 	switch edit.FormOf(content) {
 	case edit.Text:
@@ -63,7 +63,7 @@ var languageNames = map[string]string{
 	"makefile": "makefile", "gnumakefile": "makefile", "dockerfile": "dockerfile", "cmakelists.txt": "cmake", "justfile": "just",
 }
 
-// language is what a highlighter calls a file's language; empty for unknown.
+// language returns a highlighter's name of the file's language; empty for unknown.
 func language(p string) string {
 	name := strings.ToLower(path.Base(p))
 	if l, ok := languageNames[name]; ok {

@@ -44,8 +44,8 @@ type Request struct {
 	Path string `json:"path"`
 	To   string `json:"to,omitempty"`
 
-	// Content is what create, write, append and insert put there. It travels
-	// beside the request, not in it.
+	// Content is the text of create, write, append and insert. It travels beside the request, not
+	// in it.
 	Content []byte `json:"-"`
 	// Exact keeps Content's line ends. Otherwise content that has only "\n"
 	// follows a file that has only "\r\n".
@@ -69,13 +69,13 @@ type Request struct {
 	Pattern string `json:"pattern,omitempty"`
 	Glob    string `json:"glob,omitempty"`
 	Context int    `json:"context,omitempty"`
-	// Recursive: list and grep go down; rmdir takes what the folder holds.
+	// Recursive: list and grep descend; rmdir removes the folder's entries, too.
 	Recursive bool `json:"recursive,omitempty"`
 
 	// IfHash refuses unless the file's content has this hash, as Read and
 	// every change return it.
 	IfHash string `json:"if_hash,omitempty"`
-	// Mode are permission bits for create and mkdir; 0 is what the umask leaves.
+	// Mode are permission bits for create and mkdir; 0 is the default less the umask.
 	Mode uint32 `json:"mode,omitempty"`
 	// Parents makes missing folders on the way (create, write, move, copy, mkdir).
 	Parents bool `json:"parents,omitempty"`
@@ -83,8 +83,7 @@ type Request struct {
 	Quiet bool `json:"quiet,omitempty"`
 }
 
-// Replacement replaces Find by Replace, which must occur exactly Count times;
-// 0 stands for once.
+// Replacement replaces Find by Replace; Find must occur exactly Count times; 0 means once.
 type Replacement struct {
 	Find    string `json:"find"`
 	Replace string `json:"replace"`
@@ -99,12 +98,12 @@ func (r Replacement) Times() int {
 	return r.Count
 }
 
-// Result is what an operation brought.
+// Result is the result of an operation.
 type Result struct {
 	// Path and To are absolute and free of symbolic links.
 	Path string `json:"path"`
 	To   string `json:"to,omitempty"`
-	// Content is what read returns; it travels beside the result.
+	// Content is the result of read; it travels beside the result.
 	Content []byte `json:"-"`
 	// Binary: the content is not UTF-8 text.
 	Binary bool `json:"binary,omitempty"`
@@ -117,18 +116,18 @@ type Result struct {
 	Info      *Info   `json:"info,omitempty"`
 	Entries   []Info  `json:"entries,omitempty"`
 	Matches   []Match `json:"matches,omitempty"`
-	// Skipped counts what grep did not search, by reason: "binary", "too large",
-	// "hard link", "special", "suffix", "unreadable"; and the folders that grep or
-	// list did not go into: "unreadable folder", "deep folder".
+	// Skipped counts the files that grep did not search, by reason: "binary", "too large", "hard
+	// link", "special", "suffix", "unreadable"; and the folders that grep or list did not enter:
+	// "unreadable folder", "deep folder".
 	Skipped map[string]int `json:"skipped,omitempty"`
 	// Changed is false where a change would have left everything as it was;
 	// then nothing was written and there is nothing to undo.
 	Changed bool `json:"changed,omitempty"`
-	// Replaced counts what edits replaced.
+	// Replaced counts replacements of edits.
 	Replaced int `json:"replaced,omitempty"`
 }
 
-// Info is one entry of a folder, or what stat tells.
+// Info is one entry of a folder, or the result of stat.
 type Info struct {
 	Path    string `json:"path"` // absolute
 	Kind    Kind   `json:"kind"`
@@ -145,7 +144,7 @@ type Match struct {
 	Line    int    `json:"line"`
 	Text    string `json:"text"`
 	Context bool   `json:"context,omitempty"`
-	// Clipped: the line is longer than what is returned of it.
+	// Clipped: the line is longer than Text.
 	Clipped bool `json:"clipped,omitempty"`
 }
 

@@ -14,10 +14,9 @@ const (
 	maxPath = 4095
 )
 
-// cleanPath checks a path as it was asked for and brings it into its shortest
-// form. dir reports that it ended in a slash. It follows no link: ".." is taken
-// away with the name before it, and what that means in the real tree is the
-// worker's finding.
+// cleanPath checks a requested path and returns its shortest form. dir reports a slash at its end.
+// It follows no link: ".." cancels the name before it, and the worker finds the meaning in the real
+// tree.
 func cleanPath(p string) (clean string, dir bool, c *Conflict) {
 	bad := func(found, hint string) (string, bool, *Conflict) {
 		return "", false, &Conflict{Path: p, Reason: BadPath, Found: found, Hint: hint}
@@ -77,7 +76,7 @@ func isPlain(name string) bool {
 	return true
 }
 
-// below reports whether p is dir or lies below it; both are clean.
+// below reports whether p is dir or below it; both are clean.
 func below(dir, p string) bool {
 	return p == dir || dir == "/" || dir == "." && !strings.HasPrefix(p, "/") || strings.HasPrefix(p, dir+"/")
 }

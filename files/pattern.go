@@ -9,9 +9,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Names is a set of patterns that match at any depth and stand for all below a
-// match: the form of protected, hidden and read-only lists. The zero value
-// matches nothing.
+// Names is a set of patterns that match at any depth and cover everything below a match: the form
+// of protected, hidden and read-only lists. The zero value matches nothing.
 type Names struct {
 	exact map[string]string // folded single names → pattern as written
 	globs []namePattern     // everything else
@@ -50,7 +49,7 @@ func (n Names) Patterns() []string { return n.texts }
 // matches, and by which pattern.
 func (n Names) Match(rel string) (pattern string, ok bool) { return n.matchBelow(rel, 0) }
 
-// matchBelow is Match for what ends below the first folders of the path.
+// matchBelow is Match for matches that end below the first folders of the path.
 func (n Names) matchBelow(rel string, folders int) (pattern string, ok bool) {
 	if len(n.texts) == 0 || rel == "" || rel == "." {
 		return "", false
@@ -85,8 +84,7 @@ func (g namePattern) matchesAt(parts []string) bool {
 	return true
 }
 
-// checkName refuses what Names cannot mean, and what the profile's name rules,
-// which the kernel holds, could not mean either.
+// checkName refuses patterns that Names, or the profile's name rules in the kernel, cannot express.
 func checkName(p string) error {
 	if err := checkPattern(p); err != nil {
 		return err
@@ -106,7 +104,7 @@ func checkName(p string) error {
 	return nil
 }
 
-// checkPattern refuses what no pattern may be.
+// checkPattern refuses invalid patterns.
 func checkPattern(p string) error {
 	switch {
 	case p == "":

@@ -14,15 +14,13 @@ const MaxShownLines = 50
 // firstLines is how much of a file that will be deleted is shown.
 const firstLines = 10
 
-// Presentation builds what a person sees of a change, from what the worker's
-// preview found. It is costly for large files, so build it only when a person
-// will see it. Its text is as it stands in the files; front ends make it safe to
+// Presentation returns a change for a person to see, from the worker's preview. It is costly for
+// large files, so build it only for a question. Its text is unescaped; front ends make it safe to
 // show.
 //
-// Metadata: "full_content" is the whole of a content that was cut, "more_lines"
-// how many lines are not shown, "size" and "old_size" in bytes, "marks" which
-// parts of the changed lines of a diff differ, each [line of the diff from 0,
-// first byte, byte after the last] counted behind the sign.
+// Metadata: "full_content" is the whole of a shortened content, "more_lines" the number of lines
+// left out, "size" and "old_size" in bytes, "marks" the differing parts of the changed lines of a
+// diff, each [line of the diff from 0, first byte, byte after the last] counted behind the sign.
 func Presentation(req Request, facts Facts, p Preview) *approval.Presentation {
 	target := facts.target(req)
 	switch {
@@ -44,8 +42,7 @@ func Presentation(req Request, facts Facts, p Preview) *approval.Presentation {
 	return presentDiff(target.Real, p)
 }
 
-// presentBinary is what can be shown of contents that are not text, or not
-// small enough to compare.
+// presentBinary presents contents that are not text, or too large to compare.
 func presentBinary(req Request, facts Facts, p Preview) *approval.Presentation {
 	oldKind, oldBinary := kindOf(p.Old)
 	newKind, newBinary := kindOf(p.New)
@@ -84,7 +81,7 @@ func presentNew(path string, p Preview) *approval.Presentation {
 	}
 }
 
-// presentDiff shows what would change.
+// presentDiff presents the change as a diff.
 func presentDiff(path string, p Preview) *approval.Presentation {
 	diff := unified(path, string(p.Old), string(p.New))
 	meta := sizes(p)
@@ -94,7 +91,7 @@ func presentDiff(path string, p Preview) *approval.Presentation {
 	}
 }
 
-// presentDelete shows what would go.
+// presentDelete presents the removed content.
 func presentDelete(req Request, facts Facts, p Preview) *approval.Presentation {
 	if p.OldSize < 0 {
 		return &approval.Presentation{Kind: approval.KindText, Content: describe(req, facts)}
@@ -112,7 +109,7 @@ func presentDelete(req Request, facts Facts, p Preview) *approval.Presentation {
 	return &approval.Presentation{Kind: approval.KindText, Content: text + "\n" + cut(string(p.Old), firstLines, meta), Metadata: meta}
 }
 
-// presentFolder names what a folder takes along.
+// presentFolder lists the entries that are removed with a folder.
 func presentFolder(req Request, facts Facts, p Preview) *approval.Presentation {
 	var b strings.Builder
 	b.WriteString(describe(req, facts) + "\n")
@@ -128,7 +125,7 @@ func presentFolder(req Request, facts Facts, p Preview) *approval.Presentation {
 	return &approval.Presentation{Kind: approval.KindText, Content: b.String()}
 }
 
-// cut keeps the first lines of a text and says how many are missing.
+// cut returns the first lines of a text and sets the number of missing ones.
 func cut(text string, limit int, meta map[string]any) string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

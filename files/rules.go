@@ -133,9 +133,9 @@ func (r *Rules) Absolute(asked string) (abs string, dir bool, err error) {
 	return clean, dir, nil
 }
 
-// matches looks for a name in what a path has below its sandbox's root: who
-// names a root inside ".git" means it. The name may begin in a sandbox around
-// it, so that "config/keys" holds in a sandbox of the root "config", too.
+// matches looks for a name in the part of a path below its sandbox's root: naming a root inside
+// ".git" permits it. The name may begin in a sandbox around it, so that "config/keys" holds in a
+// sandbox of the root "config", too.
 func (r *Rules) matches(n Names, abs string) (string, bool) {
 	inner, _, _ := r.Locate(abs)
 	for _, root := range r.roots {
@@ -167,8 +167,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// Sensitive reports whether an absolute, real path is hidden, protected or
-// read-only, or another sandbox: what a folder must not take along unseen.
+// Sensitive reports whether an absolute, real path is hidden, protected or read-only, or another
+// sandbox: an operation on a folder must not include one unseen.
 func (r *Rules) Sensitive(abs string) bool {
 	if r.IsRoot(abs) {
 		return true

@@ -1,7 +1,6 @@
 package files
 
-// State is what a path held before or holds after a change, in so far as undo
-// can bring it back.
+// State is the entry at a path before or after a change, as far as undo can restore it.
 type State struct {
 	Kind    Kind   `json:"kind"`
 	Mode    uint32 `json:"mode,omitempty"` // permission bits, set-id and sticky
@@ -15,8 +14,8 @@ type State struct {
 	Xattrs map[string][]byte `json:"xattrs,omitempty"`
 }
 
-// Same reports whether two states agree in kind, content, mode and owner: what
-// makes a file "not changed since". Times are left out; a touch changes nothing.
+// Same reports whether two states agree in kind, content, mode and owner, which means "not changed
+// since". Times don't count: touch changes nothing.
 func (s State) Same(t State) bool {
 	if s.Kind != t.Kind {
 		return false
@@ -34,7 +33,7 @@ func (s State) Same(t State) bool {
 	return s.Mode == t.Mode && s.UID == t.UID && s.GID == t.GID
 }
 
-// StepKind is what one step of a change does.
+// StepKind is the kind of one step of a change.
 type StepKind string
 
 const (
@@ -56,11 +55,11 @@ type Step struct {
 	// Path and To (of a rename) are absolute and real.
 	Path string `json:"path"`
 	To   string `json:"to,omitempty"`
-	// Before and After are of Path. For a rename Before is what Path held,
-	// which To holds afterwards, and After is absent.
+	// Before and After are the states of Path. For a rename Before is the state of Path, which To
+	// has afterwards, and After is absent.
 	Before State `json:"before"`
 	After  State `json:"after"`
-	// Displaced is what To held before a rename; nil for nothing.
+	// Displaced is the state of To before a rename; nil for none.
 	Displaced *State `json:"displaced,omitempty"`
 	// Temp is the name beside Path that the change uses for a moment. Where a
 	// change was cut off, it may still be there.
@@ -71,8 +70,8 @@ type Step struct {
 	ToParentTime int64 `json:"to_parent_time,omitempty"`
 }
 
-// Content returns the state whose content the change would lose: what a put or
-// remove replaces, or what a rename displaces. ok is false where there is none.
+// Content returns the state whose content the change would lose: replaced by a put, removed, or
+// displaced by a rename. ok is false where there is none.
 func (s Step) Content() (State, bool) {
 	switch {
 	case s.Kind == RenameStep && s.Displaced != nil:

@@ -10,9 +10,9 @@ import (
 	"sandboxd/approval"
 )
 
-// JudgeUndo decides taking the change id back, by the steps which that takes:
-// each is judged as the write that it is (R-FS-08). guarded says that only a
-// person restores it: what was quarantined, or lay under a protected name.
+// JudgeUndo decides on undoing the change id by its steps: each is judged as the write that it is
+// (R-FS-08). guarded reports that only a person may restore it: it was quarantined, or had a
+// protected name.
 func (r *Rules) JudgeUndo(id string, steps []Step, guarded bool) Verdict {
 	v := Verdict{Decision: Auto, Why: "there is nothing to take back", Safe: true}
 	for i, step := range steps {
@@ -71,7 +71,7 @@ func undoParts(s Step) []part {
 	return []part{{deletes, Undo, fact(s.Path, s.Before)}}
 }
 
-// describeSteps says what steps do, one line each and at most limit; 0 is all.
+// describeSteps describes steps, one line each and at most limit; 0 is all.
 func describeSteps(steps []Step, limit int) []string {
 	var out []string
 	for i, s := range steps {
@@ -86,7 +86,7 @@ func describeSteps(steps []Step, limit int) []string {
 	return out
 }
 
-// String says what the step does, for people.
+// String describes the step for people.
 func (s Step) String() string {
 	switch s.Kind {
 	case PutStep:
@@ -104,8 +104,8 @@ func (s Step) String() string {
 	return "move " + s.Path + " to " + s.To
 }
 
-// UndoPresentation is what a person sees of an undoing: its steps, and what
-// shown adds, which is nil where one step has nothing more to show.
+// UndoPresentation returns an undo for a person to see: its steps, and the content of shown, which
+// is nil where one step has no more details.
 func UndoPresentation(steps []Step, shown *approval.Presentation) *approval.Presentation {
 	if len(steps) == 1 && shown != nil {
 		return shown
@@ -115,8 +115,7 @@ func UndoPresentation(steps []Step, shown *approval.Presentation) *approval.Pres
 	return &approval.Presentation{Kind: approval.KindText, Content: cut(text, MaxShownLines, meta), Metadata: meta}
 }
 
-// StepsDigest tells undoings apart: by everything but the names that they use
-// for a moment.
+// StepsDigest identifies an undo: by everything except temporary names.
 func StepsDigest(steps []Step) string {
 	plain := make([]Step, len(steps))
 	for i, s := range steps {

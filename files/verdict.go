@@ -2,7 +2,7 @@ package files
 
 import "sandboxd/approval"
 
-// Decision is what the tool says of a call.
+// Decision is the tool's decision about a call.
 type Decision uint8
 
 const (
@@ -24,19 +24,18 @@ type Verdict struct {
 	Reasons   []string
 	// Protected and Delete ask twice.
 	Protected, Delete bool
-	// Safe: a safe path. Configured: the sandbox's own write_approval or
-	// read_approval decided; with Auto it permits, with Ask it asks whatever
-	// was granted.
+	// Safe: a safe path. Configured: the sandbox's own write_approval or read_approval decided;
+	// with Auto it permits, with Ask it asks despite any grant.
 	Safe, Configured bool
 	// Quiet: reading would ask, so that conflicts must not show content.
 	Quiet bool
-	// Outside: the path lies outside the project (in another sandbox).
+	// Outside: the path is outside the project (in another sandbox).
 	Outside bool
 	// Sandbox is the name of the sandbox; Path and To are real and absolute.
 	Sandbox, Path, To string
 	// Description is one line for a person.
 	Description string
-	// Payload is what "allow for this session" remembers.
+	// Payload is the key of "allow for this session".
 	Payload     map[string]any
 	Suggestions []approval.Suggestion
 }

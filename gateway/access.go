@@ -33,12 +33,12 @@ const (
 	maxTickets     = 256
 )
 
-// sum is what is kept of a secret.
+// sum is the stored hash of a secret.
 type sum [sha256.Size]byte
 
 func sumOf(secret string) sum { return sha256.Sum256([]byte(secret)) }
 
-// newSecret is 256 bits as text; its sum is what is kept.
+// newSecret returns 256 bits as text, and their sum for the store.
 func newSecret() (string, sum) {
 	var b [32]byte
 	rand.Read(b[:])
@@ -46,16 +46,16 @@ func newSecret() (string, sum) {
 	return s, sumOf(s)
 }
 
-// browser is somebody who was let in by an invitation.
+// browser is a browser with an accepted invitation.
 type browser struct {
-	key     sum      // of what the page holds; its cookie's sum is the map's key
-	by      ipc.Peer // who made the invitation
+	key     sum      // of the page's key; the cookie's sum is the map's key
+	by      ipc.Peer // the creator of the invitation
 	entered time.Time
 	used    time.Time
 	force   force
 }
 
-// force lasts as long as a secret is in force. What it let in ends with it.
+// force lasts as long as a secret is valid. The connections that the secret opened end with it.
 type force struct {
 	context.Context
 	end context.CancelFunc
@@ -75,8 +75,8 @@ type frontEnd struct {
 	force force
 }
 
-// maker is the process that had a token made. What the token answers counts as
-// its answer: else an agent could make itself a front end.
+// maker is the process that had a token made. Answers with the token count as its answers: else an
+// agent could make itself a front end.
 type maker struct {
 	Boot      string        `json:"boot"` // its numbers mean nothing in another
 	PID       int           `json:"pid"`
@@ -109,8 +109,7 @@ type ticket struct {
 	ends    time.Time
 }
 
-// access knows every secret, by its SHA-256: a lookup by it takes no longer
-// for a near miss.
+// access maps the SHA-256 of every secret: a lookup by it takes no longer for a near miss.
 type access struct {
 	file string
 
@@ -171,7 +170,7 @@ func (a *access) list() []*frontEnd {
 	return slices.SortedFunc(maps.Values(a.fronts), func(x, y *frontEnd) int { return strings.Compare(x.Name, y.Name) })
 }
 
-// sweep forgets what is over; called with mu held.
+// sweep deletes expired secrets; called with mu held.
 func (a *access) sweep(now time.Time) {
 	maps.DeleteFunc(a.invitations, func(_ sum, i invitation) bool { return now.After(i.ends) })
 	maps.DeleteFunc(a.tickets, func(_ sum, t ticket) bool { return now.After(t.ends) })
@@ -223,7 +222,7 @@ func (a *access) enter(secret string, o owner) (cookie, key string, ok bool) {
 	return cookie, key, true
 }
 
-// browser is who has this cookie and this key.
+// browser returns the browser with this cookie and this key.
 func (a *access) browser(cookie, key string) *browser {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -237,7 +236,7 @@ func (a *access) browser(cookie, key string) *browser {
 	return b
 }
 
-// leave forgets a browser, and ends what it has open.
+// leave deletes a browser, and ends its connections.
 func (a *access) leave(b *browser) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -246,7 +245,7 @@ func (a *access) leave(b *browser) {
 	maps.DeleteFunc(a.tickets, func(_ sum, t ticket) bool { return t.browser == b })
 }
 
-// front is who has this token.
+// front returns the front end with this token.
 func (a *access) front(token string) *frontEnd {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -304,7 +303,7 @@ func (g *Gateway) FrontEnds(uid int) []ipc.FrontEnd {
 	return out
 }
 
-// AddFrontEnd makes a token; the answer is the only place where it stands.
+// AddFrontEnd makes a token; only the answer contains it.
 func (g *Gateway) AddFrontEnd(by ipc.Peer, r ipc.FrontEndRequest) (ipc.FrontEnd, error) {
 	a := g.access
 	a.mu.Lock()
@@ -329,7 +328,7 @@ func (g *Gateway) AddFrontEnd(by ipc.Peer, r ipc.FrontEndRequest) (ipc.FrontEnd,
 	return out, nil
 }
 
-// RemoveFrontEnd takes a front end's token out of force, and ends what it has open.
+// RemoveFrontEnd revokes a front end's token, and ends its connections.
 func (g *Gateway) RemoveFrontEnd(uid int, name string) error {
 	a := g.access
 	a.mu.Lock()

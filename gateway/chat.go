@@ -27,7 +27,7 @@ type toolPermission struct {
 	Suggestions  []suggestion    `json:"permission_suggestions"`
 	BlockedPath  *string         `json:"blocked_path"`
 
-	// Beyond the specification (R-IP-04): what a person wants to know.
+	// Beyond the specification (R-IP-04): details for a person.
 	Message  string          `json:"message"` // "Permission required to use WebSearch."
 	Text     string          `json:"text"`    // made safe to show
 	Agent    string          `json:"agent,omitempty"`
@@ -46,7 +46,7 @@ type suggestion struct {
 	Label string `json:"label"`
 }
 
-// toolPermissionDone tells that a question is no longer open, whoever answered.
+// toolPermissionDone reports that a question is closed, by any answer.
 type toolPermissionDone struct {
 	Type         string `json:"type"` // "tool_permission_resolved"
 	PermissionID string `json:"permission_id"`
@@ -77,7 +77,7 @@ func suggestionsOf(a ipc.Approval) []suggestion {
 	return list
 }
 
-// inputOf is what the tool was called with.
+// inputOf returns the input of the tool's call.
 func inputOf(a ipc.Approval) json.RawMessage {
 	if a.Command != "" || len(a.Argv) > 0 {
 		in := map[string]any{"command": a.Command}
@@ -98,7 +98,7 @@ func inputOf(a ipc.Approval) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// textOf says in words what is asked: the request, and a line for each note.
+// textOf returns the question in words: the request, and a line for each note.
 func textOf(a ipc.Approval) string {
 	text := display.Line(a.Description)
 	switch {
@@ -113,8 +113,8 @@ func textOf(a ipc.Approval) string {
 	return text
 }
 
-// asked are the questions as they were put to one caller: an answer is bound to
-// what its user was shown (promise: what was shown is what runs).
+// asked are the questions as they were sent to one caller: an answer is bound to the text that its
+// user saw (promise: the shown request runs).
 type asked struct {
 	mu  sync.Mutex
 	was map[string]map[string]ipc.Approval // by caller and id
@@ -141,7 +141,7 @@ func (a *asked) get(who, id string) (ipc.Approval, bool) {
 	return q, ok
 }
 
-// chatBackend is what c may do.
+// chatBackend returns the operations that c may use.
 func (g *Gateway) chatBackend(c caller) ipc.Backend {
 	switch {
 	case c.front == nil:
@@ -246,7 +246,7 @@ func permissionDone(d ipc.Decided) toolPermissionDone {
 	return t
 }
 
-// whileServing ends when the gateway ends, too, or the caller is no longer known.
+// whileServing returns a context that ends with the gateway, too, or with the caller's secret.
 func (g *Gateway) whileServing(ctx context.Context, c caller) (context.Context, context.CancelFunc) {
 	ctx, cancel := c.whileKnown(ctx)
 	stop := make(chan struct{})
@@ -304,7 +304,7 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 	if !a.Allow {
 		a.Mode = p.Mode
 		if a.Mode == "" {
-			a.Mode = "soft" // the run goes on with a permission error
+			a.Mode = "soft" // the run continues with a permission error
 		}
 	}
 	d, err := g.chatBackend(c).Decide(withCaller(r, c).Context(), c.wire(), a)
@@ -320,7 +320,7 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]bool{"ok": true})
 }
 
-// refuseError tells a backend's refusal; anything else is logged, not told.
+// refuseError sends a backend's refusal; any other error is logged, not sent.
 func (g *Gateway) refuseError(w http.ResponseWriter, err error) {
 	refuse(w, g.asError(err))
 }

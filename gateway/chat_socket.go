@@ -39,7 +39,7 @@ type nextCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// approvalAnswer is what the client sends back.
+// approvalAnswer is the client's answer to a question.
 type approvalAnswer struct {
 	ID       string `json:"id"` // may be left out while only one question is open
 	Approved *bool  `json:"approved"`
@@ -51,7 +51,7 @@ type approvalAnswer struct {
 	Suggestion string `json:"suggestion"`
 }
 
-// approvalSettled tells what became of a question or of an answer.
+// approvalSettled reports the end of a question, or the result of an answer.
 type approvalSettled struct {
 	Type     string     `json:"type"` // "approval_resolved", "approval_confirm" or "error"
 	ID       string     `json:"id,omitempty"`
@@ -130,7 +130,7 @@ type chatSocket struct {
 // taken is how long the other end has to take a message, or to answer a ping.
 const taken = 10 * time.Second
 
-// ping finds out that the other end is gone. While it waits no question is told.
+// ping checks that the other end is connected. No question is sent while it waits.
 func (s *chatSocket) ping() error {
 	ctx, cancel := context.WithTimeout(s.ctx, taken)
 	defer cancel()
@@ -165,8 +165,8 @@ func (s *chatSocket) done(_ uint64, d ipc.Decided) error {
 	return s.send(approvalSettled{Type: "approval_resolved", ID: d.ID, Approved: d.Allowed, By: display.Line(d.By)})
 }
 
-// read takes answers until the client leaves. One that can't be used decides
-// nothing, and is told.
+// read reads answers until the client disconnects. An invalid one decides nothing; its sender gets
+// the reason.
 func (s *chatSocket) read() {
 	for {
 		kind, message, err := s.ws.Read(s.ctx)
@@ -220,5 +220,5 @@ func (s *chatSocket) answer(a approvalAnswer) error {
 	if d.ConfirmAgain {
 		return s.send(approvalSettled{Type: "approval_confirm", ID: a.ID})
 	}
-	return nil // the stream tells it
+	return nil // the stream reports it
 }

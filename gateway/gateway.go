@@ -38,7 +38,7 @@ type Options struct {
 type Gateway struct {
 	backend   ipc.Backend
 	listener  net.Listener
-	addresses []string // what Host may say
+	addresses []string // permitted values of Host
 	origins   []string // of our own pages
 	foreign   []string // that may use a token
 	access    *access
@@ -87,7 +87,7 @@ func New(o Options) (*Gateway, error) {
 // URL is the gateway's address, without a secret.
 func (g *Gateway) URL() string { return g.origins[0] + "/" }
 
-// routes is what the gateway offers, behind its guard.
+// routes returns the gateway's handlers, behind its guard.
 func (g *Gateway) routes() http.Handler {
 	mux := http.NewServeMux()
 	pages(mux)
@@ -101,7 +101,7 @@ func (g *Gateway) routes() http.Handler {
 	return g.guard(mux)
 }
 
-// Serve answers until ctx ends, then gives what is in flight a moment.
+// Serve answers until ctx ends, then gives requests in flight a moment.
 func (g *Gateway) Serve(ctx context.Context) error {
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -138,9 +138,8 @@ func (g *Gateway) Serve(ctx context.Context) error {
 	return err
 }
 
-// maxConnections bounds what all browsers and front ends hold together, and
-// maxOfUser those of one user: on loopback everybody on the machine can connect,
-// and nobody may keep the others from answering.
+// maxConnections bounds the connections of all browsers and front ends, maxOfUser those of one
+// user: on loopback everybody on the machine can connect, and nobody may block the others' answers.
 const maxConnections, maxOfUser = 512, 128
 
 // bounded is a listener that takes no more connections than there is room for.
@@ -149,7 +148,7 @@ type bounded struct {
 	room chan struct{}
 
 	mu    sync.Mutex
-	users map[int]int // connections by user, where the kernel tells
+	users map[int]int // connections by user, where the kernel reveals it
 }
 
 func newBounded(l net.Listener) *bounded {
@@ -206,7 +205,7 @@ func (c *boundedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// api serves the approver's operations to whoever is known.
+// api serves the approver's operations to an identified caller.
 func (g *Gateway) api(w http.ResponseWriter, r *http.Request) {
 	c, bad := g.identify(r)
 	if bad != nil {

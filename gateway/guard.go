@@ -24,7 +24,7 @@ var headers = map[string]string{
 // patience is how long a stranger may take to send a request or to read the answer.
 const patience = 10 * time.Second
 
-// guard turns away what no page of ours and no front end sends.
+// guard refuses requests that neither our pages nor front ends send.
 func (g *Gateway) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hurry(w, r)
@@ -47,8 +47,7 @@ func (g *Gateway) guard(next http.Handler) http.Handler {
 	})
 }
 
-// hurry bounds what a stranger takes. What is known to be an approver's is bounded
-// by package ipc.
+// hurry bounds the time of an unidentified caller. Package ipc bounds that of approvers.
 func hurry(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	rc.SetWriteDeadline(time.Now().Add(patience))
@@ -64,9 +63,8 @@ func atEase(w http.ResponseWriter) {
 	rc.SetReadDeadline(time.Time{})
 }
 
-// foreignPage refuses what a page of another site sends. A page of a
-// configured origin may send what carries a token, which no browser adds by
-// itself.
+// foreignPage refuses requests of another site's page. A page of a configured origin may send those
+// with a token, which no browser adds by itself.
 func (g *Gateway) foreignPage(r *http.Request) *ipc.Error {
 	bad := &ipc.Error{Code: ipc.CodeForbidden, Message: "a page of another site may not use this", Hint: "its origin has to be in [gateway] origins, and it needs a front end's token"}
 	if origins := r.Header["Origin"]; len(origins) > 0 {

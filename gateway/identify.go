@@ -13,16 +13,15 @@ import (
 
 const cookieName = "sandboxd"
 
-// caller is who makes a request: a browser or a front end.
+// caller is the browser or front end that makes a request.
 type caller struct {
 	browser *browser
 	front   *frontEnd
 	process *ipc.Peer // behind the connection, where it could be found
 }
 
-// wire is the caller as the interface knows it. A browser answers for whoever
-// invited it, a front end for whoever had its token made; neither sits at a
-// terminal.
+// wire returns the caller in the interface's terms. A browser answers for the user of its
+// invitation, a front end for the creator of its token; neither is at a terminal.
 func (c caller) wire() ipc.Caller {
 	w := ipc.Caller{Role: ipc.RoleApprover}
 	if c.front != nil {
@@ -63,12 +62,12 @@ func withCaller(r *http.Request, c caller) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 }
 
-// callerOf is what withCaller put there, for an ipc.Handler.
+// callerOf returns the caller that withCaller stored, for an ipc.Handler.
 func callerOf(r *http.Request) (ipc.Caller, *ipc.Error) {
 	return r.Context().Value(callerKey{}).(caller).wire(), nil
 }
 
-// identify finds out who makes a request, by one of the three secrets.
+// identify finds the caller of a request by one of the three secrets.
 func (g *Gateway) identify(r *http.Request) (caller, *ipc.Error) {
 	c, ok := g.known(r)
 	if !ok {
@@ -156,7 +155,7 @@ func (g *Gateway) leave(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]bool{"ok": true})
 }
 
-// ticket gives whoever is known what opens one WebSocket.
+// ticket issues a one-time ticket for a WebSocket to an identified caller.
 func (g *Gateway) ticket(w http.ResponseWriter, r *http.Request) {
 	c, bad := g.identify(r)
 	if bad != nil {
@@ -171,7 +170,7 @@ func (g *Gateway) ticket(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]string{"ticket": secret})
 }
 
-// conn is a connection and what is found out about its other end, once.
+// conn is a connection and its other end, looked up once.
 type conn struct {
 	net.Conn
 	once  sync.Once
@@ -184,7 +183,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, &conn{Conn: c})
 }
 
-// ownerOf is who opened the connection that a request came by.
+// ownerOf returns the process that opened the request's connection.
 func ownerOf(r *http.Request) owner {
 	c, ok := r.Context().Value(connKey{}).(*conn)
 	if !ok {
@@ -194,7 +193,7 @@ func ownerOf(r *http.Request) owner {
 	return c.owner
 }
 
-// owner is who has the other end of a connection.
+// owner is the process at the other end of a connection.
 type owner struct {
 	known bool // the kernel says
 	uid   int

@@ -12,7 +12,7 @@ const (
 	wrongSecret, wrongMany = 2, 20
 )
 
-// limiter bounds what one caller does, and how fast secrets can be guessed.
+// limiter bounds one caller's requests, and the rate of guesses at secrets.
 type limiter struct {
 	guesses *rate.Limiter
 

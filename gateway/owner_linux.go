@@ -16,7 +16,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// lookUp finds out who has the socket that is at remote and connected to local.
+// lookUp finds the owner of the socket at remote that is connected to local.
 func lookUp(local, remote net.Addr) owner {
 	uid, inode, known := socketOwner(local, remote)
 	if !known {
@@ -29,8 +29,7 @@ func lookUp(local, remote net.Addr) owner {
 	return o
 }
 
-// nobody is the user of a socket that was closed: whoever sent what came by it is
-// not there to be asked about, and gets no answer.
+// nobody is the user of a closed socket: its sender cannot be identified, and gets no answer.
 const nobody = -1
 
 // socketOwner asks the kernel's table of TCP sockets (proc_net_tcp in the kernel's
@@ -53,7 +52,7 @@ func socketOwner(local, remote net.Addr) (uid int, inode string, known bool) {
 			if len(f) < 10 || !sameEnd(f[1], r) || !sameEnd(f[2], l) {
 				continue
 			}
-			if f[9] == "0" { // without an inode; its user says 0, whoever it was
+			if f[9] == "0" { // without an inode; its user is always 0
 				return nobody, "", true
 			}
 			uid, err := strconv.Atoi(f[7])
@@ -63,7 +62,7 @@ func socketOwner(local, remote net.Addr) (uid int, inode string, known bool) {
 	return nobody, "", known // reset, where the table could be read
 }
 
-// bootID tells one boot from another (random(4)).
+// bootID identifies the boot (random(4)).
 func bootID() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))

@@ -7,8 +7,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// remote is the backend as the gateway offers it: what ends the daemon, or
-// switches its questions off, takes a terminal.
+// remote is the backend as the gateway offers it: stopping the daemon and switching its questions
+// off need a terminal.
 type remote struct {
 	ipc.Backend
 	g *Gateway
@@ -67,7 +67,7 @@ func (b *remote) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.De
 	return b.Backend.Decide(ctx, c, a)
 }
 
-// sameSession are the ids of the open questions of the session that one is of.
+// sameSession returns the ids of the open questions in the session of id.
 func sameSession(open []ipc.Approval, id string) (ids []string) {
 	i := slices.IndexFunc(open, func(q ipc.Approval) bool { return q.ID == id })
 	for _, q := range open {

@@ -11,8 +11,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// shown is the backend for the page: every text in its answers is as package
-// display shows it, whatever an agent put there (R-UX-05).
+// shown is the backend for the page: every text in its answers passes package display, including an
+// agent's (R-UX-05).
 type shown struct{ *remote }
 
 func (b *shown) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
@@ -106,7 +106,7 @@ func safeValue(v reflect.Value, field string) reflect.Value {
 	case reflect.String:
 		out.SetString(safeField(v.String(), field))
 	case reflect.Struct:
-		out.Set(v) // what has no exported fields, as time.Time
+		out.Set(v) // no exported fields, such as time.Time
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() {
 				out.Field(i).Set(safeValue(v.Field(i), f.Name))

@@ -18,7 +18,7 @@ const (
 	Decide = "decide"
 )
 
-// Daemon is what a hook asks; *ipc.Client has it.
+// Daemon is the part of *ipc.Client that a hook calls.
 type Daemon interface {
 	OpenSession(context.Context, ipc.SessionRequest) (ipc.Session, error)
 	Check(context.Context, ipc.CheckRequest) (ipc.Verdict, error)
@@ -26,7 +26,7 @@ type Daemon interface {
 
 // Hook answers one call.
 type Hook struct {
-	Vendor  *Vendor // nil: told by the input
+	Vendor  *Vendor // nil: detected from the input
 	Mode    string  // Wrap or Decide; "": Wrap
 	Version string  // of the agent, as it was found at installation; "": unknown
 	// Program is the absolute path of sbx, and Locate returns the arguments that
@@ -35,7 +35,7 @@ type Hook struct {
 	Locate  func(context.Context) []string
 	// Connect finds the daemon, or starts one.
 	Connect func(context.Context) (Daemon, error)
-	// Project is where the agent was started: what its commands may write.
+	// Project is the directory in which the agent was started: its commands may write there.
 	Project string
 	// Patience is how long a person may take; it must be less than the agent's
 	// own time for hooks. 0: DefaultPatience.
@@ -54,9 +54,9 @@ const maxInput = 16 << 20
 // shells are the tools whose input is {"command": a line of shell}.
 var shells = map[string]bool{"Bash": true}
 
-// Answer reads a call and returns what to print: a verdict in the vendor's
-// form, or nothing, which lets the call go on. It has no error: whatever goes
-// wrong, within the time of Patience, is a refusal.
+// Answer reads a call and returns the output: a verdict in the vendor's form, or nothing, which
+// lets the call run. It has no error: any failure, also one after the time of Patience, is a
+// refusal.
 func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
 	if h.Patience == 0 {
 		h.Patience = DefaultPatience
@@ -91,7 +91,7 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
 		return out
 	case <-ctx.Done():
 	}
-	// Somebody who does not know of deadlines holds it up.
+	// A daemon that ignores deadlines must not delay it.
 	late := refusal(ctx, ctx.Err())
 	select {
 	case out := <-verdict:
@@ -160,9 +160,9 @@ func (h Hook) decide(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest
 	return v.Deny(reasonOf(verdict)), nil
 }
 
-// wrap lets the command go on inside the sandbox.
+// wrap lets the command run inside the sandbox.
 func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, call Call) ([]byte, error) {
-	q.DryRun = true // a person is asked when it runs, and sees what will run
+	q.DryRun = true // a person is asked when it runs, with the command as it will run
 	q.TicketMS = ticketLife.Milliseconds()
 	verdict, err := d.Check(ctx, q)
 	if err != nil {

@@ -28,12 +28,12 @@ func (v Vendor) SettingsFile(project, home string, user bool) string {
 	return filepath.Join(base, ".claude", "settings.json")
 }
 
-// Created is the settings that Install starts from where there is no file, and
-// that Remove leaves of what it made of them. Nobody writes it so.
+// Created is the settings that Install starts from where there is no file, and that Remove leaves
+// of such a file. Nobody writes it in this form.
 const Created = "{ }\n"
 
-// Install returns the settings with command as the hook before every tool. Not a
-// byte changes of what else stands there. Doing it again changes nothing.
+// Install returns the settings with command as the hook before every tool. Every other byte stays.
+// Repeating it changes nothing.
 func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 	if len(bytes.TrimSpace(settings)) == 0 {
 		settings = []byte(Created)
@@ -64,15 +64,14 @@ func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 	return slices.Concat(settings[:first.start], []byte(group), settings[first.end:]), nil
 }
 
-// Group is what is put into the settings, for those who do it by hand.
+// Group returns the entry for the settings, for people who edit them by hand.
 func Group(command string) (string, error) {
 	b, err := json.Marshal(map[string]any{"matcher": "*", "hooks": []any{
 		map[string]any{"type": "command", "command": command, "timeout": int(InstalledTimeout.Seconds())}}})
 	return string(b), err
 }
 
-// Remove returns the settings without our hook: where nobody has changed them
-// since, what Install was given.
+// Remove returns the settings without our hook: the input of Install, if nothing has changed since.
 func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(settings)) == 0 {
 		return settings, nil
@@ -85,7 +84,7 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	if len(mine) == 0 {
 		return settings, nil
 	}
-	// What it was before is the one of these that Install makes the settings of.
+	// The earlier settings are the candidate that Install turns into these.
 	var candidates [][]byte
 	if len(p.event.items) == 1 {
 		if len(p.hooks.items) == 1 {
@@ -104,7 +103,7 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 		}
 	}
 	if len(mine) == len(p.event.items) {
-		return candidates[0], nil // nothing is left of what it stood in
+		return candidates[0], nil // its group is empty
 	}
 	return bare, nil
 }
@@ -122,7 +121,7 @@ const (
 	eventKey = "PreToolUse"
 )
 
-// places are where in the text of the settings the hooks stand.
+// places are the offsets of the hooks in the text of the settings.
 type places struct {
 	top          collection
 	hooks, event *collection // nil: not there
@@ -141,8 +140,7 @@ type item struct {
 	value      json.RawMessage
 }
 
-// find reads the settings; what an agent would take is what counts, so of a
-// key that is there twice it is the last.
+// find reads the settings as an agent does: the last of duplicate keys counts.
 func find(settings []byte) (p places, err error) {
 	if p.top, err = collect(settings, 0, '{'); err != nil {
 		return p, err
@@ -238,7 +236,7 @@ func (c collection) without(text []byte, i int) []byte {
 	case len(c.items) > 1:
 		to = c.items[1].start
 	case bytes.HasPrefix(text[c.start+1:], []byte("\n")):
-		// Alone: Install put it onto a line of its own, before what there was.
+		// Alone: Install put it onto a line of its own, before the existing ones.
 		if from = c.start + 1; bytes.HasPrefix(text[to:], []byte("\n")) {
 			to++
 		}
@@ -246,7 +244,7 @@ func (c collection) without(text []byte, i int) []byte {
 	return slices.Concat(text[:from], text[to:])
 }
 
-// insert puts an item at the end, with what there is of blank space behind it.
+// insert appends an item, followed by the existing blank space.
 func insert(text []byte, c collection, what, indent string) []byte {
 	if n := len(c.items); n > 0 {
 		at := c.items[n-1].end

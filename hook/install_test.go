@@ -61,7 +61,7 @@ func TestInstallAndRemove(t *testing.T) {
 			t.Errorf("%q: taken out for another agent: %q %v", name, back, err)
 		}
 	}
-	// Reformatted by somebody since: it is found all the same, and what else there is stays.
+	// Settings reformatted since: the hook is found, and the rest stays.
 	after, err := Claude.Install([]byte(`{"model": "opus", "hooks": {"Stop": []}}`), ourCommand)
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,12 @@ import (
 type Vendor struct {
 	Name  string // as on the command line
 	Title string // for people
-	// Rewrites is the first version that is known to run what a hook made of the
-	// command; see docs/integrations.md for how that is known.
+	// Rewrites is the first version that is known to run a rewritten command; docs/integrations.md
+	// has the evidence.
 	Rewrites string
 	// asks: a hook may hand the question to the agent's own prompt.
 	asks bool
-	// silence lets a call go on: an allow without a rewrite is not understood.
+	// silence: only silence lets a call run; an allow without a rewrite is not understood.
 	silence bool
 }
 
@@ -27,10 +27,9 @@ type Vendor struct {
 // https://code.claude.com/docs/en/hooks.
 var Claude = Vendor{Name: "claude", Title: "Claude Code", Rewrites: "2.1.1", asks: true}
 
-// Codex is OpenAI's Codex. https://developers.openai.com/codex/hooks; what it
-// takes is in codex-rs/hooks/src/engine/output_parser.rs of github.com/openai/codex:
-// unknown fields, "ask", and an "allow" without updatedInput make it ignore the
-// answer, and run the tool.
+// Codex is OpenAI's Codex. https://developers.openai.com/codex/hooks; its parser is
+// codex-rs/hooks/src/engine/output_parser.rs of github.com/openai/codex: unknown fields, "ask", and
+// an "allow" without updatedInput make it ignore the answer, and run the tool.
 var Codex = Vendor{Name: "codex", Title: "Codex", Rewrites: "0.144.0", silence: true}
 
 // Vendors are all that have a form of their own.
@@ -46,7 +45,7 @@ func Find(name string) *Vendor {
 	return nil
 }
 
-// Call is what the hook is told. Both vendors use the same names.
+// Call is the hook's input. Both vendors use the same names.
 type Call struct {
 	Cwd   string          // cwd
 	Event string          // hook_event_name
@@ -56,7 +55,7 @@ type Call struct {
 	Turn  string          // turn_id, Codex only
 }
 
-// read decodes a call strictly enough to be sure what it is about.
+// read decodes a call strictly enough to identify its tool and input.
 func read(input []byte) (c Call, err error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return c, errors.New("standard input is empty")
@@ -98,7 +97,7 @@ func decode(input []byte) (c Call, err error) {
 	return c, nil
 }
 
-// detect tells the vendors apart by what only one of them sends.
+// detect distinguishes the vendors by a field that only one of them sends.
 func detect(input []byte) Vendor {
 	if c, _ := decode(input); c.Turn != "" {
 		return Codex
@@ -106,8 +105,7 @@ func detect(input []byte) Vendor {
 	return Claude
 }
 
-// output is what both vendors read; fields that are not listed here are not
-// known to both.
+// output has the fields that both vendors read; others are not known to both.
 type output struct {
 	Specific specific `json:"hookSpecificOutput"`
 }
@@ -135,7 +133,7 @@ func (v Vendor) Deny(reason string) []byte {
 	return answer("deny", reason, nil)
 }
 
-// allow lets the call go on as it is.
+// allow lets the call run unchanged.
 func (v Vendor) allow(reason string) []byte {
 	if v.silence {
 		return nil
@@ -143,7 +141,7 @@ func (v Vendor) allow(reason string) []byte {
 	return answer("allow", reason, nil)
 }
 
-// rewrite lets the call go on with another input.
+// rewrite lets the call run with another input.
 func (v Vendor) rewrite(reason string, input json.RawMessage) []byte {
 	if v.silence {
 		reason = "" // only a denial's is read

@@ -9,7 +9,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// approveInput is what a client's permission prompt sends; see
+// approveInput is the input of a client's permission prompt; see
 // https://code.claude.com/docs/en/cli-reference, --permission-prompt-tool.
 type approveInput struct {
 	ToolName  string         `json:"tool_name"`
@@ -18,7 +18,7 @@ type approveInput struct {
 	Cwd       string         `json:"cwd,omitempty" jsonschema:"the absolute directory in which the call would be made, where it is known"`
 }
 
-// behavior is what it reads, as the text of the answer.
+// behavior is its answer, sent as text.
 type behavior struct {
 	Behavior     string         `json:"behavior"` // allow or deny
 	UpdatedInput map[string]any `json:"updatedInput,omitempty"`
@@ -37,8 +37,7 @@ func (s *Server) addApprove(m *mcp.Server) {
 		})
 }
 
-// decide has the daemon decide, and a person where its rules ask. Whatever goes
-// wrong is a no.
+// decide has the daemon decide, and a person where its rules ask. Any error is a denial.
 func (s *Server) decide(ctx context.Context, in approveInput) behavior {
 	no := func(text string) behavior { return behavior{Behavior: "deny", Message: text} }
 	if in.ToolName == "" {

@@ -12,10 +12,10 @@ import (
 	"sandboxd/ipc"
 )
 
-// firstStateless is the first version of the protocol in which a server asks
-// nothing by itself: a call answers with what it needs to know, and is made again
-// with that (https://modelcontextprotocol.io/seps/2322). The SDK puts the question
-// for us to clients of older versions, while the call waits.
+// firstStateless is the first version of the protocol in which a server sends no requests: a call
+// returns its questions, and is made again with the answers
+// (https://modelcontextprotocol.io/seps/2322). The SDK sends the question to clients of older
+// versions, while the call waits.
 const firstStateless = "2026-07-28"
 
 // elicits reports whether the client can put a question to its user.
@@ -39,15 +39,14 @@ func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, c *comman
 	c.shown = q
 	c.mu.Unlock()
 	if req.Session.InitializeParams().ProtocolVersion < firstStateless {
-		// The call goes on while the question is open; a client that takes it back
-		// ends its command.
+		// The call continues while the question is open; a client that cancels it ends its command.
 		c.release = context.AfterFunc(ctx, func() { s.end(c) })
 	}
 	return &mcp.CallToolResult{RequestState: c.id, InputRequests: mcp.InputRequestMap{
 		"answer": &mcp.ElicitParams{Mode: "form", Message: question(q), RequestedSchema: answerSchema}}}
 }
 
-// question is what a person reads, neutralised.
+// question returns the question's text for a person, neutralised.
 func question(q *ipc.Approval) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sandboxd asks: may the agent run this command, this once? It runs in the sandbox of %s.\n\n", display.Line(q.Root))
@@ -70,8 +69,8 @@ func question(q *ipc.Approval) string {
 	return b.String()
 }
 
-// answered goes on with a call that was made again with its user's answer. An
-// answer that does not count leaves the question to sbx approve.
+// answered continues a call that was made again with its user's answer. An answer that does not
+// count leaves the question to sbx approve.
 func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult, *ran, error) {
 	c := s.find(req.Params.RequestState)
 	if c == nil {
@@ -109,8 +108,8 @@ func (s *Server) approver(ctx context.Context) (*ipc.Client, error) {
 	return s.desk, nil
 }
 
-// pass tells the daemon what the client's user said. It alone decides whether
-// that counts; what it refuses stays open for others.
+// pass sends the client's user's answer to the daemon. It alone decides whether the answer counts;
+// a refused answer leaves the question open for others.
 func (s *Server) pass(ctx context.Context, q *ipc.Approval, r *mcp.ElicitResult) {
 	said, _ := r.Content["answer"].(string)
 	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Scope: "once", Mode: "soft", Key: r.Action}

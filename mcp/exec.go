@@ -38,7 +38,7 @@ type handleInput struct {
 	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"how long to wait for the end; default and most: 40000"`
 }
 
-// ran is what becomes of a command, so far.
+// ran is a command's state and output so far.
 type ran struct {
 	Handle   string `json:"handle,omitempty" jsonschema:"read on with it; only while the command runs"`
 	Running  bool   `json:"running"`
@@ -55,17 +55,17 @@ type ran struct {
 type command struct {
 	session *session
 	id      string
-	changed chan struct{} // closed and made anew at every event
+	changed chan struct{} // closed and replaced at every event
 
 	mu          sync.Mutex
 	out, err    strings.Builder
 	cut         int64
 	question    *ipc.Approval // a person is asked; nil: nobody
-	shown       *ipc.Approval // what the client's user was shown last; only that is answered
+	shown       *ipc.Approval // the last question sent to the client's user; only this one is answered
 	exit        *ipc.Exit
 	lost        error
 	stopWatcher context.CancelFunc
-	release     func() bool // the call goes on; nil: it was not waiting for its client's user
+	release     func() bool // the call continues; nil: it did not wait for its client's user
 }
 
 func (s *Server) addExec(m *mcp.Server) {
@@ -261,9 +261,8 @@ func (c *command) open() *ipc.Approval {
 	return c.question
 }
 
-// wait waits for the end, and not longer than ms or our patience; where elicits
-// is set, also for a question that the client's own user may answer. It is false
-// where the caller has gone.
+// wait waits for the end, and not longer than ms or our patience; where elicits is set, also for a
+// question that the client's own user may answer. It is false after the caller's disconnect.
 func (c *command) wait(ctx context.Context, ms int64, elicits bool) bool {
 	limit := patience
 	if ms > 0 {
@@ -288,8 +287,7 @@ func (c *command) wait(ctx context.Context, ms int64, elicits bool) bool {
 	}
 }
 
-// tell answers with what came since the last answer, and forgets a command
-// that has ended.
+// tell answers with the events since the preceding answer, and forgets a command that has ended.
 func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
 	c.mu.Lock()
 	r := &ran{Handle: c.id, Running: true, Waiting: c.question != nil, Stdout: valid(c.out.String()), Stderr: valid(c.err.String()), Cut: c.cut}

@@ -56,7 +56,7 @@ type undoInput struct {
 	Root   string `json:"root,omitempty"`
 }
 
-// written is what a change answers.
+// written is the answer to a change.
 type written struct {
 	Path   string `json:"path"`
 	Hash   string `json:"hash,omitempty"`
@@ -118,7 +118,7 @@ func (s *Server) addFiles(m *mcp.Server) {
 		})
 }
 
-// file carries out an operation; what is not nil is its refusal.
+// file performs an operation; a result that is not nil is its refusal.
 func (s *Server) file(ctx context.Context, in fileInput, q ipc.FileRequest) (ipc.FileResult, error) {
 	n, err := s.in(ctx, in.Root)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 type Server struct {
 	// Connect finds the daemon, or starts one. The client is closed with the server.
 	Connect func(context.Context) (*ipc.Client, error)
-	// Desk reaches the daemon's approver socket, for the answers that a client's
-	// own user may give where the configuration says so; nil: none are asked for.
+	// Desk connects to the daemon's approver socket, for the answers that a client's own user may
+	// give where the configuration permits them; nil: users are not asked.
 	Desk func(context.Context) (*ipc.Client, error)
 	// Root is the project where a call names none; absolute.
 	Root string
@@ -27,7 +27,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[string]*session // by root
 	commands map[string]*command // by handle
-	desk     *ipc.Client         // from Desk; nil: not needed yet
+	desk     *ipc.Client         // from Desk; nil: not connected yet
 }
 
 // session is one of the daemon's, for one project.
@@ -54,8 +54,8 @@ func (s *Server) New() *mcp.Server {
 	return m
 }
 
-// Run serves standard input and output until the client leaves, and then ends
-// what it started.
+// Run serves standard input and output until the client disconnects, and then ends the commands
+// that it started.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.Close()
 	return s.New().Run(ctx, &mcp.StdioTransport{})
@@ -101,8 +101,8 @@ func (s *Server) in(ctx context.Context, root string) (*session, error) {
 	return n, nil
 }
 
-// forget drops a session that the daemon does not know any more, as after its
-// restart; the next call opens another.
+// forget drops a session that the daemon does not know, as after its restart; the next call opens
+// another.
 func (s *Server) forget(n *session, err error) {
 	if code := ipc.CodeOf(err); code != ipc.CodeNotFound && code != ipc.CodeSecret && !errors.Is(err, ipc.ErrNoDaemon) {
 		return
@@ -148,7 +148,7 @@ func refused(err error) error {
 
 func yes(b bool) *bool { return &b }
 
-// reads and changes are what a tool may do at worst.
+// reads and changes annotate a tool's worst effect.
 func reads(title string) *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: yes(false)}
 }

@@ -1,17 +1,15 @@
-// Package edit changes text: exact replacements with an expected count, several
-// at once or none, insertions beside a line or a match, and appending. It is
-// arithmetic on bytes and touches no file.
+// Package edit changes text: exact replacements with an expected count, several at once or none,
+// insertions beside a line or a match, and appending. It works on bytes and opens no file.
 //
 //	out, n, err := edit.Replace(text, []edit.Replacement{{Find: "colour", Replace: "color", Count: 3}}, 1<<20)
 //
-// A text that does not hold what was searched as often as expected is a
-// *Mismatch, which shows the place that is most like it and says in what it
-// differs. Nothing is ever replaced by likeness.
+// A text with another count of the searched string is a *Mismatch, which shows the most similar
+// place and the difference. Similar text is never replaced.
 //
 // # Line ends
 //
-// In a text of which every line ends in "\r\n", a search or content that has
-// only "\n" means "\r\n". A text with both kinds is taken as it is.
+// In a text whose lines all end in "\r\n", "\n" in a search or content means "\r\n". A text with
+// both kinds is searched as it is.
 package edit
 
 import (
@@ -20,8 +18,8 @@ import (
 	"strings"
 )
 
-// Replacement replaces Find by Replace, which must occur exactly Count times,
-// not overlapping; 0 stands for once.
+// Replacement replaces Find by Replace; Find must occur exactly Count times, not overlapping; 0
+// means once.
 type Replacement struct {
 	Find, Replace string
 	Count         int
@@ -167,7 +165,7 @@ func insertAtLine(text []byte, at Place, content []byte) ([]byte, error) {
 	if len(content) > 0 && !bytes.HasSuffix(content, []byte("\n")) {
 		content = append(bytes.Clone(content), end...)
 	}
-	after := at.Line // how many lines stand before the content
+	after := at.Line // number of lines before the content
 	switch {
 	case at.Line == 0 && !at.Before:
 		after = lines

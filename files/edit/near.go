@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Near is a place of a text that is like what was searched.
+// Near is the place of a text that resembles the searched one.
 type Near struct {
 	// Line is where it begins, from 1; 0: there is nothing like it.
 	Line int
-	// Text is what stands there, as many lines as were searched, up to a bound.
+	// Text is that place, as many lines as were searched, up to a bound.
 	Text string
-	// Hint says in what it differs, where that can be told.
+	// Hint names the difference, where it is a known one.
 	Hint string
 }
 
@@ -32,7 +32,7 @@ const (
 	maxNearLine  = 200
 )
 
-// nearest finds the run of lines most like what was searched.
+// nearest finds the run of lines most similar to find.
 func nearest(text, find string) Near {
 	if len(text) > maxNearText {
 		return Near{}
@@ -120,8 +120,7 @@ func (p probe) likeness(line string) float64 {
 
 func squeeze(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
 
-// difference names what keeps two runs of lines from being equal, if it is one
-// of the usual slips.
+// difference names the difference of two runs of lines, if it is one of the common slips.
 func difference(found, want []string) string {
 	same := func(change func(string) string) bool {
 		if len(found) != len(want) {

@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// Form is what a content is made of.
+// Form classifies a content as text or binary.
 type Form uint8
 
 const (
 	Text   Form = iota // UTF-8
 	Wide               // text, in UTF-16 or UTF-32 by its byte order mark
-	Legacy             // text in some older encoding, as far as one can tell
+	Legacy             // text in some older encoding, as a guess
 	Binary
 )
 
 // binaryHead is how much is looked at for a NUL, as git and grep do.
 const binaryHead = 8000
 
-// FormOf tells text from binary.
+// FormOf distinguishes text from binary.
 func FormOf(content []byte) Form {
 	switch {
 	case bytes.HasPrefix(content, []byte{0xff, 0xfe}), bytes.HasPrefix(content, []byte{0xfe, 0xff}):

@@ -61,7 +61,7 @@ func Main(m *testing.M, roles map[string]func() error) {
 
 // Play is this test binary in another role.
 func Play(part string, args ...string) *exec.Cmd {
-	// Not by its path, which lies in a folder that another user may not enter.
+	// Not by its path, which is in a folder that another user may not enter.
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Env = []string{role + "=" + part, "PATH=/usr/bin:/bin"}
 	cmd.Stderr = os.Stderr
@@ -172,7 +172,7 @@ func (b *Bench) Restart(process bool) error {
 		}
 		theirs.Close()
 	} else {
-		fd, err := unix.Dup(int(theirs.Fd())) // Inherit closes what it is given
+		fd, err := unix.Dup(int(theirs.Fd())) // Inherit closes its argument
 		if err != nil {
 			return err
 		}
@@ -201,8 +201,7 @@ func (b *Bench) Context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), time.Minute)
 }
 
-// Do carries a request out without asking anybody, whatever the verdict. id is
-// the change's.
+// Do performs a request without a question, with any verdict. id is the change's.
 func (b *Bench) Do(req files.Request) (r files.Result, id string, err error) {
 	ctx, cancel := b.Context()
 	defer cancel()
@@ -262,7 +261,7 @@ func (b *Bench) Write(name, content string) {
 	}
 }
 
-// Content is what a file below the root holds.
+// Content returns the content of a file below the root.
 func (b *Bench) Content(name string) string {
 	b.T.Helper()
 	data, err := os.ReadFile(filepath.Join(b.Root, name))
@@ -286,7 +285,7 @@ func OpenFolder(t testing.TB) string {
 	return dir
 }
 
-// Recover settles what a daemon or worker that died has left pending.
+// Recover settles the pending changes of a dead daemon or worker.
 func (b *Bench) Recover() error {
 	ctx, cancel := b.Context()
 	defer cancel()

@@ -15,10 +15,10 @@ import (
 
 const faultVar = "SANDBOXD_FILES_TEST_FAULT"
 
-// Who dies at a fault.
+// The process that dies at a fault.
 const (
 	Self   = "self"
-	Parent = "parent" // while this process goes on
+	Parent = "parent" // while this process continues
 	Both   = "both"
 )
 

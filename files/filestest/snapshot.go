@@ -79,7 +79,7 @@ func xattrs(p string) string {
 	return strings.Join(out, ",")
 }
 
-// Litter lists what stands under temporary names below a folder.
+// Litter lists the entries with temporary names below a folder.
 func Litter(t testing.TB, root string) []string {
 	t.Helper()
 	var out []string

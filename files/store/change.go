@@ -82,7 +82,7 @@ func (c *Change) Keep(ctx context.Context, steps []files.Step, old []*os.File, l
 	return nil
 }
 
-// room refuses what could not be kept, and makes room for what can.
+// room refuses steps beyond the store's bounds, and makes room for the others.
 func (c *Change) room(steps []files.Step) error {
 	var need int64
 	for _, step := range steps {
@@ -104,7 +104,7 @@ func (c *Change) room(steps []files.Step) error {
 	return err
 }
 
-// attributes is what a state's extended attributes take, which the record holds.
+// attributes returns the size of a state's extended attributes, which the record contains.
 func attributes(s files.State) (size int64) {
 	for name, value := range s.Xattrs {
 		size += int64(len(name) + len(value))
@@ -112,7 +112,7 @@ func attributes(s files.State) (size int64) {
 	return size
 }
 
-// content copies what a step loses, and checks that it is what the step says.
+// content copies the content that a step loses, and compares it with the step.
 func (c *Change) content(n int, step files.Step, old *os.File) (name string, err error) {
 	state, loses := step.Content()
 	if !loses {
@@ -146,8 +146,7 @@ func (c *Change) content(n int, step files.Step, old *os.File) (name string, err
 	return name, nil
 }
 
-// gone reports whether nothing will stand at the step's path any more, or
-// something that has nothing to do with what stood there.
+// gone reports whether the step leaves nothing at its path, or an unrelated entry.
 func gone(step files.Step) bool {
 	return step.Kind == files.RemoveStep || step.Kind == files.RenameStep
 }
@@ -198,12 +197,11 @@ func (c *Change) commit() error {
 	return nil
 }
 
-// Finish notes how the change ended: err is what Do or Undo of the worker's
-// client returned. Its own error is about the store.
+// Finish records the result of the change: err is that of Do or Undo of the worker's client. Its
+// own error is about the store.
 //
-// nil: it was made. A *files.PartialError: in part. A *files.Conflict, or an
-// error of the worker's own: it was not. Anything else, a dead worker above all:
-// it is not known, and the record stays pending.
+// nil: made. A *files.PartialError: made in part. A *files.Conflict, or an error of the worker's
+// own: not made. Anything else, a dead worker above all: unknown; the record stays pending.
 func (c *Change) Finish(err error) error {
 	s := c.store
 	s.mu.Lock()

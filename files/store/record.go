@@ -28,16 +28,14 @@ type Record struct {
 	// ID names the change; letters, digits, "-" and "_".
 	ID      string `json:"id"`
 	Session string `json:"session,omitempty"`
-	// Project is the folder that the session worked in, for whoever has to
-	// settle the change when the session is gone.
+	// Project is the session's folder, for settling the change after the session's end.
 	Project string    `json:"project,omitempty"`
 	Time    time.Time `json:"time"`
 	Op      files.Op  `json:"op"`
 	// Undoes is the change that this one takes back.
 	Undoes   string `json:"undoes,omitempty"`
 	UndoneBy string `json:"undone_by,omitempty"`
-	// Guarded: what was quarantined or protected; only an approver restores it
-	// (R-FS-08).
+	// Guarded: quarantined or protected; only an approver restores it (R-FS-08).
 	Guarded bool `json:"guarded,omitempty"`
 	// Note is for people: why something was quarantined, for instance.
 	Note string `json:"note,omitempty"`
@@ -56,7 +54,7 @@ var ErrNotFound = errors.New("no such change; it may be older than what undo kee
 
 const version = 1
 
-// file is a record as it stands on disk.
+// file is the encoding of a record on disk.
 type file struct {
 	Version int `json:"version"`
 	Record

@@ -1,6 +1,6 @@
 package store
 
-// amount is what changes take of what the store has.
+// amount is a share of the store.
 type amount struct{ bytes, changes int64 }
 
 func (a *amount) add(r Record, sign int64) {
@@ -8,8 +8,8 @@ func (a *amount) add(r Record, sign int64) {
 	a.changes += sign
 }
 
-// share is what a session has, and its project. A program can open sessions as it
-// likes, so that those of one project count as one before they are told apart.
+// share is the amount of a session, and that of its project. A program can open many sessions, so
+// the sessions of one project are summed before they are compared.
 type share struct {
 	project *amount
 	amount

@@ -16,7 +16,7 @@ import (
 
 // Options of a store.
 type Options struct {
-	// KeepFor is how long a change can be undone; 0 is for ever.
+	// KeepFor is how long a change can be undone; 0 means without limit.
 	KeepFor time.Duration
 	// KeepBytes is how much content is kept; beyond it, the oldest changes of the
 	// session that has the most go first, and a change that needs more by itself is
@@ -36,7 +36,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	records map[string]Record // by id
-	open    map[string]string // changes between Begin and Finish, and what each takes back
+	open    map[string]string // changes between Begin and Finish, and the change that each undoes
 }
 
 // Open opens the store in a folder, which it makes if need be. The folder must
@@ -72,9 +72,9 @@ func (s *Store) Configure(opts Options) {
 	s.opts = opts
 }
 
-// load reads one record. What never got one, because we died before, is cleared
-// away: nothing was changed on its account. The trash is not looked through: what
-// commands left under protected names lies in it, too.
+// load reads one record. A folder without a record, from a crash before it, is removed: nothing was
+// changed on its account. The trash is not scanned: it also has the quarantined entries of
+// commands.
 func (s *Store) load(id string) error {
 	if err := validID(id); err != nil {
 		return err
@@ -111,8 +111,8 @@ func ownDir(dir string) error {
 	return nil
 }
 
-// erase removes all there is of a change. The record goes first: contents
-// without a record are cleared away later, a record without them would lie.
+// erase removes a change's files. The record goes first: contents without a record are removed
+// later, a record without contents would be wrong.
 func (s *Store) erase(id string) error {
 	if err := os.Remove(s.recordFile(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget change %q: %w", id, err)
@@ -198,10 +198,10 @@ func (s *Store) Settle(id string, made int) error {
 	return s.conclude(r, made)
 }
 
-// conclude notes that the first steps of a change were made. What an undoing
-// takes back is undone when all of it is; until then it can be repeated. What can't
-// be written, on a full disk for instance, is known all the same until the store is
-// closed; then the record is pending still, and settled again. mu is held.
+// conclude records that the first steps of a change were made. The change that an undo reverts is
+// undone when all of it is; until then the undo can be repeated. Facts that can't be written, as on
+// a full disk, are cached until the store is closed; then the record is pending again, and settled
+// again. mu is held.
 func (s *Store) conclude(r Record, made int) error {
 	if made == 0 {
 		delete(s.records, r.ID)
@@ -220,19 +220,16 @@ func (s *Store) conclude(r Record, made int) error {
 	return err
 }
 
-// Prune forgets what is older or more than the options say. Pending changes
-// stay. It returns how many were forgotten.
+// Prune deletes changes beyond the options' bounds, except pending ones, and returns their number.
 func (s *Store) Prune() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.prune(nil)
 }
 
-// prune makes room for a change that is being kept, nil for none. What is being
-// taken back stays until that is over, even if there is more than the options say
-// meanwhile. What is too old goes; of what is too much, the oldest of the session
-// that has the most, so that no session displaces what another has less of. mu is
-// held.
+// prune makes room for the coming change, nil for none. A change that is being undone stays until
+// the end of that, even beyond the bounds. It deletes old changes; beyond a bound, the oldest of
+// the session that has the most, so that no session displaces another that has less. mu is held.
 func (s *Store) prune(coming *Record) (int, error) {
 	taken := map[string]bool{}
 	for _, id := range s.open {
@@ -290,7 +287,7 @@ func (s *Store) prune(coming *Record) (int, error) {
 	}
 }
 
-// tooMuch is what there is too much of, nil for nothing.
+// tooMuch returns the exceeded measure, nil for none.
 func (s *Store) tooMuch(total amount) func(amount) int64 {
 	switch {
 	case s.opts.KeepBytes > 0 && total.bytes > s.opts.KeepBytes:

@@ -357,7 +357,7 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 }
 
-// A worker that lies gets nothing kept: the store looks at what it is given.
+// A worker's false claims store nothing: the store checks the content itself.
 func TestHostileWorker(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "state"), Options{})
 	fifo := filepath.Join(t.TempDir(), "fifo")

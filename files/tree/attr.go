@@ -84,7 +84,7 @@ func own(fd int, want files.State) error {
 	return nil
 }
 
-// owned checks what own did.
+// owned checks the result of own.
 func owned(fd int, want files.State) error {
 	if now, err := fstat(fd); err != nil || now.Mode != want.Mode || now.UID != want.UID || now.GID != want.GID {
 		return unkept("mode %04o, uid %d, gid %d became mode %04o, uid %d, gid %d", want.Mode, want.UID, want.GID, now.Mode, now.UID, now.GID)
@@ -92,7 +92,7 @@ func owned(fd int, want files.State) error {
 	return nil
 }
 
-// dressXattrs sets what is wanted and takes away what a folder's default gave.
+// dressXattrs sets the wanted attributes and removes those from a folder's default.
 func dressXattrs(fd int, want map[string][]byte) error {
 	have, err := readXattrs(fd)
 	if err != nil {

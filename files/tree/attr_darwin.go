@@ -21,5 +21,5 @@ func chownLink(dir int, name string, want files.State) error {
 	return ignoringEINTR(func() error { return unix.Fchownat(dir, name, int(want.UID), int(want.GID), unix.AT_SYMLINK_NOFOLLOW) })
 }
 
-// defaultACL: there is no such list here; what a folder's entries hand on does not change the mode.
+// defaultACL: macOS has no such list; inherited entries do not change the mode.
 func defaultACL(int) (mode uint32, ok bool) { return 0, false }

@@ -24,8 +24,8 @@ func setTimesFd(fd int, ns int64) error {
 	return ignoringEINTR(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, link, ts, 0) })
 }
 
-// chownLink gives a link its owner and group; what somebody has put under its name
-// meanwhile stays whose it is.
+// chownLink sets a link's owner and group; an entry that another process has put under its name
+// meanwhile stays unchanged.
 func chownLink(dir int, name string, want files.State) error {
 	fd, err := lookup(dir, name, unix.O_PATH)
 	if err != nil {

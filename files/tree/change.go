@@ -12,8 +12,8 @@ import (
 	"sandboxd/files/internal/fault"
 )
 
-// MadeError is a change that was made, and something after it that failed: the
-// folder could not be written to disk, or what was replaced not be cleared away.
+// MadeError is a failure after a complete change: the folder could not be synced, or the replaced
+// file not be removed.
 type MadeError struct{ Err error }
 
 func (e *MadeError) Error() string { return e.Err.Error() + " (after the change was made)" }
@@ -27,7 +27,7 @@ func made(err error) error {
 	return &MadeError{err}
 }
 
-// Place puts the file under a name that nothing stands under.
+// Place gives the file a free name.
 func (n *Fresh) Place(name string) error {
 	fault.Point("place")
 	if err := n.name(name); err != nil {
@@ -38,9 +38,8 @@ func (n *Fresh) Place(name string) error {
 	return made(n.dir.Sync())
 }
 
-// Replace puts the file where old stands, and takes old away. What stands there
-// must still be old, unchanged: the two names are exchanged first, and if what
-// came out is not old, they are exchanged back.
+// Replace exchanges the file with old, and removes old. The entry must still be old, unchanged: the
+// two names are exchanged first, and exchanged back if the result is not old.
 func (n *Fresh) Replace(name string, old Stat) error {
 	fault.Point("replace")
 	if err := n.name(n.temp); err != nil {
@@ -53,7 +52,7 @@ func (n *Fresh) Replace(name string, old Stat) error {
 	}
 	left, err := n.dir.swap(n.temp, ours, n.dir, name, old)
 	if made := (*MadeError)(nil); err == nil || errors.As(err, &made) {
-		n.named = false // what stands under temp is not ours any more
+		n.named = false // the entry at temp is not ours now
 	}
 	if err != nil {
 		return err
@@ -68,13 +67,11 @@ func (n *Fresh) Replace(name string, old Stat) error {
 	return made(n.dir.Sync())
 }
 
-// swap exchanges from, where ours stands, with to in another folder or the same,
-// where old stands. left: old stands under from afterwards. On a file system that
-// cannot exchange names it is gone.
+// swap exchanges from, which is ours, with to in another folder or the same, which is old. left:
+// old is under from afterwards. On a file system that cannot exchange names it is deleted.
 //
-// Whatever else comes out was put there by somebody meanwhile, and nothing of
-// theirs is lost: it goes back, or where that cannot be stays as from, and the
-// error says so.
+// Another process's entry that comes out instead is not lost: it goes back, or where that fails
+// stays as from, and the error says so.
 func (d *Dir) swap(from string, ours Stat, toDir *Dir, to string, old Stat) (left bool, err error) {
 	old = toDir.doubt(to, old)
 	err = exchange(d.fd(), from, toDir.fd(), to)
@@ -96,7 +93,7 @@ func (d *Dir) swap(from string, ours Stat, toDir *Dir, to string, old Stat) (lef
 			return false, changed(toDir.Path(to), found)
 		}
 		fault.Point("swap-lost-again")
-		_ = back() // what came out now is later than what went back for it
+		_ = back() // the entry that came out now is later than the one that went back for it
 	case unix.ENOENT: // ours was taken away
 		if patiently(func() error { return d.renameFree(from, toDir, to) }) == nil {
 			return false, changed(toDir.Path(to), found)
@@ -109,7 +106,7 @@ func unsupported(err error) bool {
 	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.ENOTSUP || err == unix.EOPNOTSUPP
 }
 
-// lost explains that a name is no longer there.
+// lost explains a missing name.
 func (d *Dir) lost(toDir *Dir, to string, err error) error {
 	if err == unix.ENOENT {
 		return changed(toDir.Path(to), "nothing under the name any more")
@@ -117,9 +114,8 @@ func (d *Dir) lost(toDir *Dir, to string, err error) error {
 	return conflict(toDir.Path(to), err)
 }
 
-// replaceChecked is swap for file systems that cannot exchange names: a look,
-// and then a rename that replaces. Old is gone, which the copy in the undo store
-// makes up for.
+// replaceChecked is swap for file systems that cannot exchange names: a check, then a rename that
+// replaces. Old is deleted; the undo store has its copy.
 func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error {
 	if !toDir.untouched(to, old) {
 		return changed(toDir.Path(to), "another version, written while this change was under way")
@@ -127,11 +123,10 @@ func (d *Dir) replaceChecked(from string, toDir *Dir, to string, old Stat) error
 	return conflict(toDir.Path(to), ignoringEINTR(func() error { return unix.Renameat(d.fd(), from, toDir.fd(), to) }))
 }
 
-// untouched reports whether a name still stands for the same file with the
-// same content, as far as that can be told without reading it. The change time
-// cannot be compared: a rename changes it. Nor can, on a file system of layers,
-// device and inode: there the content is read, as it is where its times would not
-// tell of a change.
+// untouched reports whether a name is still the same file with the same content, as far as that can
+// be found without reading it. The change time cannot be compared: a rename changes it. Nor can, on
+// a file system of layers, device and inode: there the content is read, as it is where its times
+// would not reveal a change.
 func (d *Dir) untouched(name string, old Stat) bool {
 	now, err := fstatat(d.fd(), name)
 	if err != nil || now.Kind != old.Kind || now.Size != old.Size || now.ModTime != old.ModTime ||
@@ -153,9 +148,8 @@ func (d *Dir) untouched(name string, old Stat) bool {
 	return err == nil && sum == old.Hash
 }
 
-// doubt is old, of which the content is to be read once more where the file changed since:
-// who writes to it may have given it its modification time again. It is asked before a
-// rename, which changes that.
+// doubt marks old as unverified if the change time changed: a writer may have restored the
+// modification time. Call it before a rename, which changes that.
 func (d *Dir) doubt(name string, old Stat) Stat {
 	if now, err := fstatat(d.fd(), name); err != nil || now.ChangeTime != old.ChangeTime {
 		old.Young = true
@@ -163,8 +157,7 @@ func (d *Dir) doubt(name string, old Stat) Stat {
 	return old
 }
 
-// patiently does what must be done in the end: a name that is busy, because
-// something is mounted over it for the moment, gets a moment.
+// patiently retries f for a moment while a name is busy, because something is mounted over it.
 func patiently(f func() error) error {
 	for wait := time.Microsecond; ; wait *= 2 {
 		err := ignoringEINTR(f)
@@ -214,8 +207,8 @@ func (d *Dir) renameFree(from string, toDir *Dir, to string) error {
 	return d.linkFree(from, toDir, to)
 }
 
-// linkFree gives a file the other name, and takes the first away: if that still stands for
-// it, and not for what somebody has put there since.
+// linkFree links a file to the other name and unlinks the first, if that is still the same file and
+// not another process's.
 func (d *Dir) linkFree(from string, toDir *Dir, to string) error {
 	was, err := fstatat(d.fd(), from)
 	if err != nil || was.Kind == files.Dir {
@@ -268,8 +261,8 @@ func (d *Dir) Rename(name string, old Stat, toDir *Dir, to string) error {
 	return made(d.syncBoth(toDir))
 }
 
-// RenameOver moves a name onto another one, where displaced stands, and takes
-// that away, by temp as Remove does.
+// RenameOver moves a name onto another one, which is displaced, and removes that, by temp as Remove
+// does.
 func (d *Dir) RenameOver(name, temp string, old Stat, toDir *Dir, to string, displaced Stat) error {
 	fault.Point("rename-over")
 	if now, err := fstatat(d.fd(), name); err != nil || now.ID != old.ID {
@@ -306,7 +299,7 @@ func (d *Dir) syncBoth(toDir *Dir) error {
 	return d.Sync()
 }
 
-// Mkdir makes a folder with what the umask leaves of perm.
+// Mkdir makes a folder with perm less the umask.
 func (d *Dir) Mkdir(name string, perm uint32) error {
 	fault.Point("mkdir")
 	if err := ignoringEINTR(func() error { return unix.Mkdirat(d.fd(), name, perm) }); err != nil {
@@ -353,10 +346,10 @@ func (d *Dir) Rmdir(name string) error {
 	return made(d.Sync())
 }
 
-// Symlink makes a symbolic link under a name that is free, of the owner and with the
-// modification time of want: under temp first, so that it is never seen without them. What can't
-// be given to its owner is not made: whether a link in a folder that everybody writes to is
-// followed depends on whose it is (protected_symlinks in proc_sys_fs(5)). Its group means nothing.
+// Symlink makes a symbolic link with a free name, and the owner and modification time of want:
+// under temp first, so that it is never visible without them. A link that can't be given to its
+// owner is not made: whether a link in a folder that everybody writes to is followed depends on its
+// owner (protected_symlinks in proc_sys_fs(5)). Its group has no effect.
 func (d *Dir) Symlink(name, temp string, want files.State) error {
 	fault.Point("symlink")
 	if err := ignoringEINTR(func() error { return unix.Symlinkat(want.Target, d.fd(), temp) }); err != nil {
@@ -375,7 +368,7 @@ func (d *Dir) Symlink(name, temp string, want files.State) error {
 	return made(d.Sync())
 }
 
-// dressLink gives the link under temp, which will stand under name, owner and time.
+// dressLink sets owner and time of the link at temp, for its final name.
 func (d *Dir) dressLink(name, temp string, want files.State) error {
 	ours, err := fstatat(d.fd(), temp)
 	if err != nil {
@@ -391,7 +384,7 @@ func (d *Dir) dressLink(name, temp string, want files.State) error {
 	return conflict(d.Path(temp), setTimes(d.fd(), temp, want.ModTime))
 }
 
-// PutBack gives what stands under temp its name again, if that is still free.
+// PutBack gives the entry at temp its name again, if that is still free.
 func (d *Dir) PutBack(temp, name string) error {
 	if err := patiently(func() error { return d.renameFree(temp, d, name) }); err != nil {
 		return conflict(d.Path(name), err)
@@ -399,7 +392,7 @@ func (d *Dir) PutBack(temp, name string) error {
 	return d.Sync()
 }
 
-// Discard takes a file or empty folder away that stands under a temporary name.
+// Discard removes a file or empty folder with a temporary name.
 func (d *Dir) Discard(temp string) error {
 	err := unlink(d.fd(), temp)
 	if err == unix.EISDIR || err == unix.EPERM { // as unlink(2) of POSIX says of a folder

@@ -66,9 +66,8 @@ func (d *Dir) Self() (Stat, error) {
 	return st, conflict(d.Path(""), err)
 }
 
-// Permits is the mode of a file that is made here, and in what is made here, with perm:
-// what the umask leaves of it, or the folder's default access control list, which stands in
-// its place (acl(5)).
+// Permits returns the mode of a file that is made here, and in new folders here, with perm: less
+// the umask, or by the folder's default access control list, which replaces the umask (acl(5)).
 func (d *Dir) Permits(perm, umask uint32) uint32 {
 	if most, ok := defaultACL(d.fd()); ok {
 		return perm & most
@@ -79,7 +78,7 @@ func (d *Dir) Permits(perm, umask uint32) uint32 {
 // Target reads a symbolic link.
 func (d *Dir) Target(name string) (string, error) {
 	target, err := readlinkat(d.fd(), name)
-	if err == unix.EINVAL { // no link any more
+	if err == unix.EINVAL { // not a link now
 		return "", changed(d.Path(name), "something else than a symbolic link")
 	}
 	return target, conflict(d.Path(name), err)
@@ -133,7 +132,7 @@ func (d *Dir) open(name string) (f *os.File, st Stat, again bool, err error) {
 	return f, now, false, nil
 }
 
-// readable refuses what is not a file of this tree's own.
+// readable refuses files that are not this tree's own.
 func (d *Dir) readable(name string, fd int, st Stat) error {
 	full := d.Path(name)
 	switch {
@@ -149,9 +148,9 @@ func (d *Dir) readable(name string, fd int, st Stat) error {
 	return d.tree.checkMount(fd)
 }
 
-// Names reads the names in the folder, sorted by nothing, at most limit of
-// them; more says that there are others. It needs the right to list, and not,
-// as opening the folder anew would, the right to search.
+// Names reads the names in the folder, unsorted, at most limit of them; more reports that there are
+// others. It needs the right to list, but not, as opening the folder again would, the right to
+// search.
 func (d *Dir) Names(limit int) (names []string, more bool, err error) {
 	if _, err := d.f.Seek(0, io.SeekStart); err != nil {
 		if errors.Is(err, unix.EBADF) { // opened by path only

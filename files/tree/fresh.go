@@ -11,13 +11,13 @@ import (
 	"sandboxd/files"
 )
 
-// Fresh is a file that is being written and stands under no name that matters
-// yet. Place it, or Close it, which leaves nothing behind.
+// Fresh is a file that is being written, without a final name yet. Place it, or Close it, which
+// leaves nothing behind.
 type Fresh struct {
 	dir   *Dir
 	f     *os.File
 	temp  string // the name it may take for a moment
-	named bool   // it stands under temp
+	named bool   // its name is temp
 }
 
 // TempName is a name that nobody else uses.
@@ -88,7 +88,7 @@ func (n *Fresh) Close() error {
 	return n.f.Close()
 }
 
-// name makes the file stand under a name that is free.
+// name gives the file a free name.
 func (n *Fresh) name(name string) error {
 	if n.named {
 		if name == n.temp {
@@ -153,15 +153,14 @@ func (n *Fresh) again() error {
 	return nil
 }
 
-// Dress gives the file owner, mode, extended attributes and, where want has
-// one, modification time. What cannot be given is a conflict: the file that it
-// replaces would silently become another.
+// Dress sets the file's owner, mode, extended attributes and, where want has one, modification
+// time. An attribute that cannot be set is a conflict: the replaced file would silently lose it.
 func (n *Fresh) Dress(want files.State) error {
 	return n.looks(dress(int(n.f.Fd()), want))
 }
 
-// Own gives the file owner and mode, and leaves it what its folder has given it, an access
-// control list for example.
+// Own sets the file's owner and mode, and leaves attributes from its folder, an access control list
+// for example.
 func (n *Fresh) Own(want files.State) error {
 	err := own(int(n.f.Fd()), want)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 // file keeps its mount, so that the number means it as long as it is open.
 type mountID struct {
 	id     uint64
-	device uint64 // where the kernel does not tell the id
+	device uint64 // where the kernel does not report the id
 }
 
 func mountOf(fd int) (mountID, error) {
@@ -33,8 +33,8 @@ func mountOf(fd int) (mountID, error) {
 	return mountID{device: s.Device}, err
 }
 
-// checkMount refuses what is open on a mount other than the tree's own, unless
-// the mount shows what would be there without it.
+// checkMount refuses a file on a mount other than the tree's own, unless the mount shows the same
+// entry as the tree without it.
 func (t *Tree) checkMount(fd int) error {
 	m, err := mountOf(fd)
 	if err != nil {
@@ -59,14 +59,14 @@ func (t *Tree) checkMount(fd int) error {
 // mountEntry is one line of mountinfo (proc_pid_mountinfo(5)).
 type mountEntry struct {
 	device string // major:minor
-	root   string // of the file system, what is mounted
+	root   string // the mounted path of the file system
 	point  string // where
 }
 
 type mountTable map[uint64]mountEntry
 
-// same reports whether mount a shows at its place just what mount b would show
-// there: the same file system, at the path that corresponds.
+// same reports whether mount a shows the same entries at its place as mount b would: the same file
+// system, at the corresponding path.
 func (m mountTable) same(a, b uint64) bool {
 	x, okX := m[a]
 	y, okY := m[b]

@@ -9,7 +9,7 @@ import (
 	"sandboxd/files"
 )
 
-// Last says what becomes of a symbolic link at the end of a path.
+// Last is the treatment of a symbolic link at the end of a path.
 type Last uint8
 
 const (
@@ -19,8 +19,8 @@ const (
 
 // Spot is where a path leads.
 type Spot struct {
-	// Rel is relative to the tree and free of symbolic links; "." is the tree.
-	// What does not exist is part of it.
+	// Rel is relative to the tree and free of symbolic links; "." is the tree. It includes missing
+	// names.
 	Rel string
 	// Missing counts the folders on the way that do not exist.
 	Missing int
@@ -39,8 +39,8 @@ func (t *Tree) Resolve(rel string, last Last) (Spot, error) {
 		w := &resolver{tree: t, stack: []int{int(t.root.Fd())}, todo: split(rel)}
 		spot, err := w.run(last)
 		w.close()
-		// A folder that has become a link between two looks (ELOOP), or a link
-		// that is none any more (EINVAL): look again.
+		// A folder became a link between two lookups (ELOOP), or a link another entry (EINVAL):
+		// retry.
 		if (err == unix.ELOOP || err == unix.EINVAL) && try < 20 {
 			continue
 		}
@@ -51,8 +51,8 @@ func (t *Tree) Resolve(rel string, last Last) (Spot, error) {
 	}
 }
 
-// resolver goes down one name at a time. stack holds the opened folders from
-// the tree to where it stands, names their names.
+// resolver descends one name at a time. stack has the opened folders from the tree to its position,
+// names their names.
 type resolver struct {
 	tree  *Tree
 	stack []int
@@ -154,7 +154,7 @@ func (w *resolver) down(name string) error {
 	return w.tree.checkMount(fd)
 }
 
-// follow puts a link's target in front of what is left to do.
+// follow prepends a link's target to the remaining path.
 func (w *resolver) follow(name string) error {
 	if w.links++; w.links > maxLinks {
 		return &files.Conflict{Reason: files.BadPath, Found: "more than 40 symbolic links", Path: path.Join(w.tree.path, w.rel(name))}

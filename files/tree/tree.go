@@ -1,29 +1,28 @@
-// Package tree is one opened folder and everything below it, and nothing else,
-// whatever other processes do to the names meanwhile.
+// Package tree accesses one opened folder and everything below it, and nothing else, even if other
+// processes rename entries meanwhile.
 //
 //	t, err := tree.Open("/home/ann/src/app")
 //	spot, err := t.Resolve("docs/latest/notes.md", tree.Follow) // links inside are followed here
 //	dir, err := t.Dir(path.Dir(spot.Rel))                       // and nowhere else
 //	f, err := dir.Open(path.Base(spot.Rel))
 //
-// Resolve turns a path into one that is free of symbolic links and ".."; it
-// changes nothing and its answer may be out of date at once. Everything that
-// reads or changes works on such a path, opens it with a lookup that follows no
-// link and leaves the folder by no way (openat2 with RESOLVE_BENEATH,
-// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS on Linux; one folder at a time
-// with O_NOFOLLOW elsewhere), and then looks at what it opened: regular files
-// and folders only, one name only, on the folder's own mount.
+// Resolve turns a path into one that is free of symbolic links and ".."; it changes nothing and its
+// result may be out of date at once. All reads and changes use such a path, open it with a lookup
+// that follows no link and cannot leave the folder (openat2 with RESOLVE_BENEATH,
+// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS on Linux; one folder at a time with O_NOFOLLOW
+// elsewhere), and then check the opened file: regular files and folders only, one name only, on the
+// folder's own mount.
 //
 // # Mounts
 //
-// A mount below the folder is another tree, so what lies on one is refused. The
-// exception is a mount that shows, at its own place, what would be there without
-// it: the sandbox pins and protects folders by such binds.
+// A mount below the folder is another tree, so files on it are refused. The exception is a mount
+// that shows, at its own place, the same entries as the tree without it: the sandbox pins and
+// protects folders by such binds.
 //
 // # Limitations
 //
-// A folder that is open when somebody moves it out of the tree is still
-// written to; no system call ties a change to where a folder is by now.
+// An open folder is still written to when another process moves it out of the tree; no system call
+// binds a change to a folder's present path.
 package tree
 
 import (
@@ -90,24 +89,24 @@ func relative(root, p string) string {
 	return rel
 }
 
-// ID tells one file from another while either exists.
+// ID identifies a file while it exists.
 type ID struct{ Device, Inode uint64 }
 
-// Stat is what one name stands for, links not followed.
+// Stat describes the entry under one name, links not followed.
 type Stat struct {
 	files.State
 	ID
 	Links uint64
 	// ChangeTime is the inode's, in nanoseconds.
 	ChangeTime int64
-	// Young: the modification time does not tell whether the content is the one that
-	// was read. It had just changed, and may have changed again within a tick.
+	// Young: an equal modification time does not prove equal content. The file had just changed,
+	// and may have changed again within a tick.
 	Young bool
 }
 
-// tick is more than the clock by which files get their times takes to go on: a few
-// milliseconds (inode(7) leaves that to the kernel; before Linux 6.13 it is a jiffy), or
-// a second or two where times are whole seconds.
+// tick is an upper bound for the resolution of file times: a few milliseconds (inode(7) leaves that
+// to the kernel; before Linux 6.13 it is a jiffy), or a second or two where times are whole
+// seconds.
 func tick(modTime int64) time.Duration {
 	if modTime%int64(time.Second) == 0 {
 		return 2 * time.Second
@@ -115,7 +114,7 @@ func tick(modTime int64) time.Duration {
 	return 50 * time.Millisecond
 }
 
-// Reads says that the content is read from now on.
+// Reads notes that the content is read from now on.
 func (s *Stat) Reads(now time.Time) {
 	s.Young = now.Sub(time.Unix(0, s.ModTime)) < tick(s.ModTime)
 }

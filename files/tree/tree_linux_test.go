@@ -203,7 +203,8 @@ func TestSomebodyWasFasterTwice(t *testing.T) {
 		change func(d *Dir) error
 		point  string
 		do     func(d *Dir) error
-		// a holds afterwards; beside is the name under which what stood there before is left, told so.
+		// expected content of a; beside is the name, from the error, of the entry that was there
+		// before.
 		a, beside string
 	}{
 		"replaced before it went back": {replace, "swap-lost", swap("a", "second"), "second", ".temp"},

@@ -14,8 +14,8 @@ import (
 	"sandboxd/internal/fdconn"
 )
 
-// change is a list of steps, each with what carries it out. Nothing happens
-// before the keeper has all of them.
+// change is a list of steps with their functions. Nothing happens before the keeper has all of
+// them.
 type change struct {
 	server *server
 	parts  []changePart
@@ -56,9 +56,8 @@ func (c *change) close() {
 	}
 }
 
-// run has the steps kept and carries them out. A change that fails on the way
-// is taken back where that is no more than removing folders it has made;
-// otherwise the error says how far it came.
+// run has the steps stored and performs them. It reverts a change that fails on the way if only new
+// folders were made; otherwise the error says how far it came.
 func (c *change) run() error {
 	if err := c.keep(); err != nil {
 		return err
@@ -250,8 +249,8 @@ func (c *change) putLater(at spot, l *landing, lost func() (*os.File, error)) {
 	c.add(step, lost, func() error { return c.landIn(at, l) })
 }
 
-// landIn opens the folder of a landing only now, and stages what could not be
-// staged before.
+// landIn opens the folder of a landing only now, and stages content that could not be staged
+// before.
 func (c *change) landIn(at spot, l *landing) error {
 	dir, _, err := c.server.dirOf(at.fact.Real)
 	if err != nil {
@@ -273,7 +272,7 @@ func (c *change) landIn(at spot, l *landing) error {
 	return l.land()
 }
 
-// do carries a request out, if the facts are still what was decided on.
+// do performs a request, if the facts still equal those of the decision.
 func (s *server) do(req files.Request, expected files.Facts) (files.Result, error) {
 	p, err := s.plan(req)
 	defer p.close()
@@ -315,7 +314,7 @@ func (s *server) do(req files.Request, expected files.Facts) (files.Result, erro
 	return r, nil
 }
 
-// stale tells what is not as it was when it was decided on.
+// stale returns a conflict for the first fact that differs from those of the decision.
 func stale(p *plan, expected files.Facts) error {
 	c := &files.Conflict{
 		Op: p.req.Op, Path: p.req.Path, Reason: files.Changed,

@@ -14,9 +14,9 @@ import (
 	"sandboxd/internal/fdconn"
 )
 
-// ErrBroken is a worker that died, or a connection on which question and answer
-// no longer fit. The client is of no more use. What became of a change that was
-// under way is not known: start another worker and Settle it.
+// ErrBroken is returned when the worker died, or when question and answer no longer match. The
+// client is unusable. The result of a change under way is unknown: start another worker and Settle
+// it.
 var ErrBroken = errors.New("the file worker is gone")
 
 // Client is the daemon's side of a worker. Its methods may be called
@@ -41,9 +41,8 @@ func NewClient(conn *net.UnixConn, setup Setup) (*Client, error) {
 // Close hangs up, which ends the worker.
 func (c *Client) Close() error { return c.link.conn.Close() }
 
-// Facts finds out what the paths of a request really are. What keeps the
-// request from being carried out is in Facts.Conflict; judge first, since a
-// conflict can tell more than an agent may know.
+// Facts returns the real paths of a request and their entries. Facts.Conflict is the obstacle to
+// performing the request; judge first, since a conflict can reveal more than an agent may know.
 func (c *Client) Facts(ctx context.Context, req files.Request) (files.Facts, error) {
 	r, _, err := c.ask(ctx, question{Verb: verbFacts, Request: &req}, req.Content, nil, nil)
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *Client) Facts(ctx context.Context, req files.Request) (files.Facts, err
 	return *r.Facts, nil
 }
 
-// Preview is what a person sees of a request before it is carried out.
+// Preview returns a request's change for a person to see.
 func (c *Client) Preview(ctx context.Context, req files.Request) (files.Preview, error) {
 	r, body, err := c.ask(ctx, question{Verb: verbPreview, Request: &req}, req.Content, nil, nil)
 	if err != nil {
@@ -74,12 +73,12 @@ func (c *Client) Preview(ctx context.Context, req files.Request) (files.Preview,
 	return p, nil
 }
 
-// Do carries a request out, if its facts are still the ones that were decided
-// on; otherwise it is a *files.Conflict with the reason Changed. keeper gets
-// every change before it happens; it may be nil for operations that only read.
+// Do performs a request, if its facts still equal those of the decision; otherwise it returns a
+// *files.Conflict with the reason Changed. keeper gets every change before it happens; it may be
+// nil for operations that only read.
 //
-// A *files.Conflict says that nothing was changed, a *files.PartialError how
-// much was, and ErrBroken that nobody knows.
+// After a *files.Conflict nothing was changed, after a *files.PartialError a part, and after
+// ErrBroken it is unknown.
 func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts, keeper files.Keeper) (files.Result, error) {
 	r, body, err := c.ask(ctx, question{Verb: verbDo, Request: &req, Facts: &facts}, req.Content, nil, keeper)
 	if err != nil {
@@ -93,8 +92,8 @@ func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts, k
 	return out, nil
 }
 
-// Undo takes a change back. With force it does so although something has
-// changed since. keeper gets what the undoing itself changes.
+// Undo undoes a change; with force also one whose entries have changed since. keeper gets the
+// changes of the undo itself.
 func (c *Client) Undo(ctx context.Context, kept files.Kept, force bool, keeper files.Keeper) (files.Result, error) {
 	steps := kept.Steps()
 	q := question{Verb: verbUndo, Steps: steps, Blobs: make([]bool, len(steps)), Force: force}
@@ -111,8 +110,8 @@ func (c *Client) Undo(ctx context.Context, kept files.Kept, force bool, keeper f
 	return *r.Result, nil
 }
 
-// Settle finds out how many steps were made of a change that was cut off, and
-// clears away what it left under temporary names.
+// Settle returns how many steps of an interrupted change were made, and removes its temporary
+// files.
 func (c *Client) Settle(ctx context.Context, steps []files.Step) (made int, err error) {
 	r, _, err := c.ask(ctx, question{Verb: verbSettle, Steps: steps}, nil, nil, nil)
 	if err != nil {
@@ -166,8 +165,7 @@ func (c *Client) ask(ctx context.Context, q question, body []byte, kept files.Ke
 	}
 }
 
-// sendable refuses what a frame would change: it is JSON, and a text that is
-// not UTF-8 would arrive as another.
+// sendable refuses text that is not UTF-8, since a frame is JSON and would change it.
 func sendable(r *files.Request) error {
 	if r == nil {
 		return nil
@@ -203,7 +201,7 @@ func (c *Client) content(kept files.Kept, step int) error {
 	return c.link.send(question{Verb: verbContent}, nil, f)
 }
 
-// keepFor hands what the worker announced to the keeper.
+// keepFor passes the worker's announced steps to the keeper.
 func keepFor(ctx context.Context, keeper files.Keeper, r reply, fds []*os.File) error {
 	if keeper == nil {
 		return &files.Conflict{Reason: files.Invalid, Found: "a change, and nobody keeps what it loses"}

@@ -10,7 +10,7 @@ import (
 	"sandboxd/files/edit"
 )
 
-// planContent prepares what gives a file new content.
+// planContent plans an operation that gives a file new content.
 func (s *server) planContent(p *plan) error {
 	if err := s.contentTarget(p); err != nil {
 		return err
@@ -82,7 +82,7 @@ func replaceable(at spot) error {
 	return nil
 }
 
-// newContent is what the file will hold.
+// newContent returns the file's content after the operation.
 func (s *server) newContent(p *plan) ([]byte, error) {
 	content := p.req.Content
 	switch p.req.Op {
@@ -123,8 +123,7 @@ func (s *server) newContent(p *plan) ([]byte, error) {
 	return out, err
 }
 
-// overwriteContent follows the line ends of what it replaces, if that is small
-// enough to look at.
+// overwriteContent adopts the line ends of the replaced content, if that is small enough to read.
 func (s *server) overwriteContent(p *plan) ([]byte, error) {
 	if p.old == nil || p.req.Exact || p.oldStat.Size > s.rules.MaxFile() {
 		return p.req.Content, nil
@@ -140,7 +139,7 @@ func (s *server) overwriteContent(p *plan) ([]byte, error) {
 	return edit.Follow(old, p.req.Content), nil
 }
 
-// mismatch puts what an edit did not find into a conflict.
+// mismatch turns an edit's *edit.Mismatch into a conflict.
 func (s *server) mismatch(p *plan, err error) error {
 	c := &files.Conflict{Path: p.from.fact.Asked, Hash: p.oldStat.Hash}
 	var m *edit.Mismatch

@@ -63,7 +63,7 @@ func crashTree(t testing.TB, root string) {
 	for i, f := range []string{"a", "b", "d/c", "d/e/f"} {
 		must(t, os.WriteFile(filepath.Join(root, f), version(i+1), 0o640))
 	}
-	must(t, os.WriteFile(filepath.Join(root, "twin"), version(1), 0o640)) // only its time tells it from a
+	must(t, os.WriteFile(filepath.Join(root, "twin"), version(1), 0o640)) // differs from a in its time only
 	must(t, os.WriteFile(filepath.Join(root, "empty"), nil, 0o644))
 	must(t, os.Symlink("a", filepath.Join(root, "link")))
 	old := time.Now().Add(-time.Hour)

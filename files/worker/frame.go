@@ -14,8 +14,8 @@ import (
 	"sandboxd/internal/fdconn"
 )
 
-// Bounds of one frame. The body of a change is at most what a request may
-// carry; the head grows with listings.
+// Bounds of one frame, in bytes. The body of a change is at most that of a request; the head grows
+// with listings.
 const (
 	maxHead = 64 << 20
 	maxBody = 256 << 20

@@ -10,14 +10,14 @@ import (
 	"sandboxd/files/tree"
 )
 
-// landing is one file on its way to a name: what it will hold and look like.
+// landing is a new file for a name: its content and attributes.
 type landing struct {
 	dir  *tree.Dir
 	name string
 	temp string
-	// old is what stands under the name; its Kind is Absent for nothing.
+	// old is the entry under the name; its Kind is Absent for none.
 	old tree.Stat
-	// open gives the content; hash and size are what it must be.
+	// open returns the content; hash and size are its expected ones.
 	open func() (io.Reader, error)
 	hash string
 	size int64
@@ -25,7 +25,7 @@ type landing struct {
 	want *files.State
 	// predicted is owner and mode of a file that could not be made at once.
 	predicted *files.State
-	// perm is what the umask is taken from; mode, where not 0, is set as it is.
+	// perm is reduced by the umask; mode, where not 0, is set as it is.
 	perm, mode uint32
 	fresh      *tree.Fresh
 }
@@ -47,8 +47,7 @@ func (l *landing) close() {
 	}
 }
 
-// stage writes the file where nobody sees it, if the file system has such a
-// place, and tells what it will be. Nothing has a name yet.
+// stage writes an unnamed file, if the file system supports that, and returns its state.
 func (l *landing) stage(umask uint32) (after files.State, err error) {
 	fresh, ok, err := l.dir.Unnamed(l.temp, l.perm)
 	if err != nil {
@@ -71,8 +70,8 @@ func (l *landing) stage(umask uint32) (after files.State, err error) {
 	return after, nil
 }
 
-// predict is what a file will be that cannot be made yet. folder is where, or the
-// nearest that exists: the folders that are made hand on what that gives.
+// predict returns the state of a file that cannot be made yet. folder is its folder, or the nearest
+// that exists: new folders inherit from that.
 func (l *landing) predict(umask uint32, folder *tree.Dir) (files.State, error) {
 	if l.want != nil {
 		return l.wanted(), nil
@@ -91,7 +90,7 @@ func (l *landing) predict(umask uint32, folder *tree.Dir) (files.State, error) {
 	return *l.predicted, nil
 }
 
-// wanted is what a file will be of which all is said.
+// wanted returns the state of a file whose attributes are all given.
 func (l *landing) wanted() files.State {
 	after := *l.want
 	after.ModTime, after.Hash, after.Size = 0, l.hash, l.size

@@ -24,7 +24,7 @@ func bound(limit, ordinary, most int64) int {
 	return int(min(limit, most))
 }
 
-// list returns what a folder holds, with Recursive also what its folders do.
+// list returns the entries of a folder, with Recursive also those of its folders.
 func (s *server) list(p *plan, r *files.Result) error {
 	if err := checkGlob(p); err != nil {
 		return err

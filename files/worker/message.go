@@ -4,13 +4,13 @@ import (
 	"sandboxd/files"
 )
 
-// Setup is what a worker is told once, before anything else.
+// Setup is the first message to a worker.
 type Setup struct {
 	Config files.Config `json:"config"`
 	Place  files.Place  `json:"place"`
 }
 
-// verb is what the daemon asks for.
+// verb is the daemon's request.
 type verb string
 
 const (

@@ -62,8 +62,7 @@ func (s *server) planMove(p *plan) error {
 	return s.displaced(p, p.from)
 }
 
-// movedFolder looks at what a folder takes along: protected things must not be
-// moved away unseen.
+// movedFolder checks the entries of a folder: protected ones must not be moved away unseen.
 func (s *server) movedFolder(p *plan) error {
 	if err := s.collect(p, p.from, 0); err != nil {
 		var c *files.Conflict
@@ -99,8 +98,8 @@ func (s *server) destination(p *plan) error {
 	return &files.Conflict{Path: p.req.To, Reason: files.Exists, Found: string(p.to.stat.Kind), Hint: "name the new file itself, not the folder"}
 }
 
-// displaced takes down what the destination holds. It is a plan of its own,
-// because both contents are open at once.
+// displaced plans the loss of the destination's content. It is a plan of its own, because both
+// contents are open at once.
 func (s *server) displaced(p *plan, from spot) error {
 	if p.to.stat.Kind == files.Absent {
 		return nil
@@ -136,8 +135,8 @@ func (s *server) putCopy(p *plan, c *change, want *files.State) error {
 	return c.put(p.to, l, opened(p.over.old))
 }
 
-// moved is how a file looks that is copied to where it moves: as before, but for
-// another's rights and what the system marks files with.
+// moved returns the state of a file that is copied to its destination: as before, without another
+// user's rights and the system's marks.
 func moved(old files.State) *files.State {
 	old.Mode &= 0o777
 	old.Xattrs = maps.Clone(old.Xattrs)
@@ -145,8 +144,7 @@ func moved(old files.State) *files.State {
 	return &old
 }
 
-// moveSteps renames, or where the two ends lie on different mounts copies a file
-// and removes it.
+// moveSteps renames, or, between two mounts, copies a file and removes it.
 func (s *server) moveSteps(p *plan, c *change) error {
 	if !s.sameMount(p) {
 		if p.from.stat.Kind != files.File || p.old == nil {

@@ -22,12 +22,12 @@ type plan struct {
 	old     *os.File
 	oldStat tree.Stat // with the hash
 	oldText []byte    // read, where the new content depends on it
-	// content is what a change writes.
+	// content is that of a change.
 	content  []byte
 	replaced int
 	same     bool // the change would leave everything as it is
 	takes    []taken
-	over     *plan // what a move or copy displaces
+	over     *plan // the displaced destination of a move or copy
 }
 
 func (p *plan) close() {
@@ -39,8 +39,8 @@ func (p *plan) close() {
 	}
 }
 
-// plan finds out all there is to know about a request. What keeps it from being
-// carried out is an error; the plan's facts are good for judging even then.
+// plan collects the facts of a request. An obstacle to performing it is an error; the plan's facts
+// are good for judging even then.
 func (s *server) plan(req files.Request) (*plan, error) {
 	p := &plan{req: req}
 	err := s.fill(p)
@@ -66,7 +66,7 @@ func (s *server) fill(p *plan) error {
 	p.from, err = s.resolve(p.req.Path, last)
 	p.facts.Path = p.from.fact
 	if p.req.Op.Reads() {
-		p.facts.Path.Size = 0 // what grows meanwhile is read all the same
+		p.facts.Path.Size = 0 // a growing file is read anyway
 	}
 	if p.req.Op == files.Move || p.req.Op == files.Copy {
 		last = tree.Follow
@@ -172,7 +172,7 @@ func (s *server) openOld(p *plan, at spot) error {
 		return err
 	}
 	p.oldStat.Reads(time.Now())
-	// What is written to meanwhile may never end.
+	// A file with a writer may never end.
 	if p.oldStat.Hash, p.oldStat.Size, err = tree.Hash(io.LimitReader(f, st.Size+1)); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (p *plan) checkHash() error {
 	}
 }
 
-// text refuses what is not UTF-8 text.
+// textOnly refuses content that is not UTF-8 text.
 func textOnly(at spot, content []byte) error {
 	switch edit.FormOf(content) {
 	case edit.Binary:
@@ -223,7 +223,7 @@ func textOnly(at spot, content []byte) error {
 	return nil
 }
 
-// facts is what judging a request needs to know.
+// facts returns the facts for judging a request.
 func (s *server) facts(req files.Request) files.Facts {
 	p, _ := s.plan(req) // a conflict is part of the facts
 	defer p.close()

@@ -9,8 +9,7 @@ import (
 // maxPreview is how much of a content a person is shown, the pager included.
 const maxPreview = 4 << 20
 
-// preview is a change as a person should see it: what is there and what would
-// be. It changes nothing.
+// preview returns the content before and after a change, for a person. It changes nothing.
 func (s *server) preview(req files.Request) (files.Preview, error) {
 	p, err := s.plan(req)
 	defer p.close()

@@ -93,7 +93,7 @@ func TestNoChangeWithoutKeeping(t *testing.T) {
 	}
 }
 
-// The worker refuses by itself what the rules block, whoever asks it.
+// The worker refuses by itself paths that the rules block.
 func TestWorkerRefusesWhatIsBlocked(t *testing.T) {
 	cfg := files.Defaults()
 	cfg.Hidden, cfg.ReadOnly = []string{"secret"}, []string{"vendor"}

@@ -38,7 +38,7 @@ func TestRace(t *testing.T) {
 	go func() { ended <- swapper.Wait() }()
 
 	counts := map[string]int{}
-	told := "" // errors that say where what somebody had put there meanwhile stands
+	told := "" // errors with the place of another process's entry
 	start := time.Now()
 	for running := true; running; {
 		select {

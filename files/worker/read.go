@@ -11,13 +11,13 @@ import (
 	"sandboxd/files/tree"
 )
 
-// Bounds of what one read returns.
+// Bounds of the result of one read.
 const (
 	defaultRead = 1 << 20
 	maxRead     = 8 << 20
 )
 
-// read carries out what changes nothing.
+// read performs operations that change nothing.
 func (s *server) read(p *plan, r *files.Result) error {
 	switch p.req.Op {
 	case files.Read:
@@ -32,8 +32,8 @@ func (s *server) read(p *plan, r *files.Result) error {
 	return s.grep(p, r)
 }
 
-// readFile returns a piece of a file, whatever its size. The hash is of the
-// whole, where that is small enough to be changed by the tool.
+// readFile returns a piece of a file of any size. The hash is that of the whole, where the tool
+// could change a file of this size.
 func (s *server) readFile(p *plan, r *files.Result) error {
 	dir, err := p.from.parent()
 	if err != nil {
@@ -93,7 +93,7 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// info is what stat tells of a path.
+// info returns the result of stat for a path.
 func (s *server) info(at spot) (files.Info, error) {
 	if at.rel == "." {
 		return infoOf(at.fact.Real, at.stat), nil
@@ -123,12 +123,11 @@ func entry(dir *tree.Dir, name, p string) (files.Info, error) {
 	return i, err
 }
 
-// walker goes through a folder in the order of names, leaving out what is
-// hidden and what lies on other mounts.
+// walker walks a folder in the order of names, without hidden entries and those on other mounts.
 type walker struct {
 	server *server
-	// visit is told of every name; false ends the walk. For a folder, down says
-	// whether to go into it.
+	// visit is called for every name; goOn false ends the walk. For a folder, down is whether to
+	// enter it.
 	visit func(dir *tree.Dir, name string, info files.Info) (down, goOn bool)
 	seen  int
 	// skipped counts the folders that were not gone into, by reason.

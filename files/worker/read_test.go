@@ -225,8 +225,7 @@ func TestManyFolders(t *testing.T) {
 	want(t, err, files.TooLarge)
 }
 
-// What grows meanwhile, such as a log, is read all the same: reading does not
-// depend on how large it is.
+// A file that grows meanwhile, such as a log, is read: reading does not depend on its size.
 func TestReadWhatGrows(t *testing.T) {
 	b := filestest.New(t, filestest.Options{})
 	for _, req := range []files.Request{
@@ -244,7 +243,7 @@ func TestReadWhatGrows(t *testing.T) {
 	}
 }
 
-// What can't be read is told with the operation's name.
+// A read error contains the operation's name.
 func TestReadErrorNamesTheOperation(t *testing.T) {
 	b := filestest.New(t, filestest.Options{Process: true, UID: 65534, Root: filestest.OpenFolder(t)})
 	must(t, os.Mkdir(filepath.Join(b.Root, "d"), 0o755))

@@ -61,7 +61,7 @@ func (s *server) planDelete(p *plan) error {
 	return p.checkHash()
 }
 
-// openGone takes down what stands at a path that will not stand there any more.
+// openGone records the entry that the operation will remove.
 func (s *server) openGone(p *plan, at spot) error {
 	if at.stat.Kind == files.File {
 		return s.openOld(p, at)
@@ -78,9 +78,8 @@ func (s *server) openGone(p *plan, at spot) error {
 	return err
 }
 
-// removeStep adds the removal of a file or link. What it held is opened only
-// when the keeper takes it, and its folder only when it goes, so that a large
-// folder does not need as many descriptors.
+// removeStep adds the removal of a file or link. Its content is opened only for the keeper, and its
+// folder only for the removal, so that a large folder needs few descriptors.
 func (s *server) removeStep(c *change, at spot, old tree.Stat) error {
 	dir, err := at.parent()
 	if err != nil {
@@ -118,15 +117,14 @@ func (s *server) removeStep(c *change, at spot, old tree.Stat) error {
 	return nil
 }
 
-// Bounds of what one removal takes along.
+// Bounds of one removal.
 const (
 	maxTaken  = 10_000
 	maxLevels = 64
 	maxHolds  = 5
 )
 
-// taken is one thing below a folder that is removed, in the order of removal:
-// what a folder holds comes before it.
+// taken is an entry below a removed folder, in the order of removal: children before parents.
 type taken struct {
 	spot spot
 	stat tree.Stat
@@ -157,7 +155,7 @@ func (s *server) planRmdir(p *plan) error {
 	return nil
 }
 
-// collect walks what a folder holds.
+// collect walks the entries of a folder.
 func (s *server) collect(p *plan, at spot, level int) error {
 	if level > maxLevels {
 		return &files.Conflict{Path: at.fact.Real, Reason: files.TooLarge, Found: "more than 64 folders inside each other"}
@@ -202,8 +200,8 @@ func (s *server) collect(p *plan, at spot, level int) error {
 	return nil
 }
 
-// holds names what is protected, hidden, or not to be touched because of its suffix
-// among what a folder holds.
+// holds names the entries of a folder that are protected, hidden, or not to be touched because of
+// their suffix.
 func (s *server) holds(p *plan) []string {
 	var out []string
 	for _, t := range p.takes {

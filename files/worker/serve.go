@@ -40,7 +40,7 @@ func Serve(conn *net.UnixConn) error {
 	}
 }
 
-// tooLong says that the answer to a request is more than a frame holds.
+// tooLong returns a conflict for a request whose answer exceeds a frame.
 func tooLong(req *files.Request) *files.Conflict {
 	c := &files.Conflict{Reason: files.TooLarge, Found: "an answer of more than can be sent", Hint: "ask for less"}
 	if req != nil {
@@ -133,8 +133,7 @@ func (s *server) setup(setup Setup) error {
 		}
 		t, err := tree.Open(root.Path, tree.Options{ManyNames: setup.Config.HardLinks == "read"})
 		if err != nil {
-			// A root that is not there is no fault of the others; what lies in
-			// it will be reported as missing.
+			// A missing root does not affect the others; paths in it will be reported as missing.
 			s.unopened[root.Path] = err
 			continue
 		}

@@ -5,10 +5,9 @@ import (
 	"sandboxd/files/tree"
 )
 
-// settle looks at what became of a change that was cut off, and returns how many
-// of its steps were made. What was left under a temporary name is cleared away, or
-// put back, and a rename that had exchanged two names is finished. Nothing is done
-// that was not begun.
+// settle finds the state of an interrupted change, and returns how many of its steps were made.
+// Temporary files are removed, or put back, and a rename that had exchanged two names is finished.
+// Steps that were not begun stay undone.
 func (s *server) settle(steps []files.Step) int {
 	for _, step := range steps {
 		if step.Temp != "" {
@@ -31,22 +30,21 @@ func (s *server) settle(steps []files.Step) int {
 	return made
 }
 
-// moments are the points in time at which a change can have been cut off: before
-// its first step, after each, and between exchanging two names and taking the one
-// away. Steps are made in order, so that what became of one cannot be told from its
-// own names alone: a later step may have put there what an earlier one took away.
+// moments are the possible crash points of a change: before its first step, after each, and between
+// exchanging two names and removing one. Steps are made in order, so the names of one step alone
+// don't prove its result: a later step may have created the entry that an earlier one removed.
 type moments struct {
 	all []moment
-	// turns are, for each path, what it holds from which moment on.
+	// turns are, for each path, its states and the moment at which each begins.
 	turns map[string][]turn
 }
 
-// moment is one of them, and how much of what is there now speaks for it.
+// moment is a crash point, with the evidence for it.
 type moment struct {
 	made      int  // steps
 	exchanged bool // the last of them only as far as the exchange of names
-	// agree counts the paths that hold what they held then, and times those whose
-	// modification time was that one, less those that have another.
+	// agree counts the paths whose state equals that at the moment; times those of them with its
+	// modification time, less those with another.
 	agree, times int
 }
 
@@ -86,7 +84,7 @@ func (m *moments) add(one moment) int {
 	return len(m.all) - 1
 }
 
-// before says what a path held before the change, if no step had to do with it yet.
+// before sets the state of a path before the change, if no earlier step has.
 func (m *moments) before(p string, holds files.State) {
 	if len(m.turns[p]) == 0 {
 		m.turn(p, 0, holds)
@@ -97,7 +95,7 @@ func (m *moments) turn(p string, from int, holds files.State) {
 	m.turns[p] = append(m.turns[p], turn{from, holds})
 }
 
-// compare counts what one path holds now for the moments at which it held that.
+// compare counts the present state of one path for the moments at which it had that state.
 func (m *moments) compare(now files.State, turns []turn) {
 	for i, t := range turns {
 		if !sameMoved(now, t.holds) {
@@ -110,7 +108,8 @@ func (m *moments) compare(now files.State, turns []turn) {
 		for k := t.from; k < to; k++ {
 			m.all[k].agree++
 			switch {
-			case t.holds.ModTime == 0 || now.Kind != files.File && now.Kind != files.Symlink: // not known, or it tells nothing
+			// not known, or without meaning
+			case t.holds.ModTime == 0 || now.Kind != files.File && now.Kind != files.Symlink:
 			case t.holds.ModTime == now.ModTime:
 				m.all[k].times++
 			default:
@@ -120,9 +119,9 @@ func (m *moments) compare(now files.State, turns []turn) {
 	}
 }
 
-// likeliest is the moment that most paths speak for, and among those of equal
-// contents the one that the times speak for. What cannot be told apart counts as
-// made, so that what was lost stays kept; but no name is taken away on a guess.
+// likeliest returns the crash point that most paths match; ties are broken by modification times. A
+// remaining tie counts as made, so that lost content stays stored; but no name is removed on a
+// guess.
 func (m *moments) likeliest() (made int, exchanged bool) {
 	best := m.all[0]
 	for _, k := range m.all[1:] {
@@ -134,8 +133,8 @@ func (m *moments) likeliest() (made int, exchanged bool) {
 	return best.made, best.exchanged
 }
 
-// finishExchange takes away what a rename displaced and what now stands under its
-// old name. Where that fails it stays there; the undo store has it as well.
+// finishExchange removes the entry that a rename displaced and that has its old name now. Where
+// that fails it stays there; the undo store has it as well.
 func (s *server) finishExchange(step files.Step) {
 	_, stat, err := s.state(step.Path)
 	if err != nil {
@@ -171,7 +170,7 @@ func (s *server) finishLink(step files.Step) {
 	}
 }
 
-// state is what a real path holds now.
+// state returns the present state of a real path.
 func (s *server) state(abs string) (files.State, tree.Stat, error) {
 	u := undoing{server: s}
 	n, err := u.look(abs)
@@ -214,8 +213,7 @@ func (s *server) clearTemp(step files.Step) {
 	}
 }
 
-// known reports whether what stands under the temporary name is the old or the
-// new content.
+// known reports whether the entry with the temporary name has the old or the new content.
 func (s *server) known(dir *tree.Dir, step files.Step) bool {
 	f, _, err := dir.Open(step.Temp)
 	if err != nil {
@@ -226,8 +224,8 @@ func (s *server) known(dir *tree.Dir, step files.Step) bool {
 	return err == nil && (sum == step.Before.Hash || sum == step.After.Hash)
 }
 
-// unfinished reports whether the path itself is as it was before, so that the
-// temporary name can only be what we had begun to write there.
+// unfinished reports whether the path itself is unchanged, so that the temporary file can only be
+// the one that we had begun to write there.
 func (s *server) unfinished(step files.Step) bool {
 	now, _, err := s.state(step.Path)
 	return err == nil && now.Same(step.Before)

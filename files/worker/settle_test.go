@@ -11,8 +11,8 @@ import (
 	"sandboxd/files/filestest"
 )
 
-// How far a change came is told by what all its names hold, by times where contents
-// are equal, and whatever somebody else has done to one of them since (R-FS-04).
+// The number of steps made follows from the content under all names, from times where contents are
+// equal, and holds after another process's change to one of them (R-FS-04).
 func TestSettle(t *testing.T) {
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
 	// A tree is written "NAME CONTENT", with a * for a file that is an hour old, or

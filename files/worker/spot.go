@@ -9,8 +9,7 @@ import (
 	"sandboxd/files/tree"
 )
 
-// spot is one path of a request, resolved: the folder it stands in, and what
-// stands there. Close it.
+// spot is one resolved path of a request: its folder, and its entry. Close it.
 type spot struct {
 	fact files.Fact
 	tree *tree.Tree
@@ -21,7 +20,7 @@ type spot struct {
 // name is the last name of the real path; "." is the tree's root itself.
 func (p spot) name() string { return path.Base(p.rel) }
 
-// parent opens the folder that the path stands in.
+// parent opens the path's folder.
 func (p spot) parent() (*tree.Dir, error) {
 	if p.rel == "." {
 		return nil, &files.Conflict{Path: p.fact.Real, Reason: files.Invalid, Found: "the root of a sandbox"}
@@ -78,8 +77,7 @@ func (s *server) resolve(asked string, last tree.Last) (spot, error) {
 	return p, nil
 }
 
-// badName refuses a name that the daemon could not be told of: frames are JSON,
-// which would change it into another.
+// badName refuses a name that is not UTF-8: frames are JSON, which would change it.
 func badName(at string) error {
 	return &files.Conflict{Path: at, Reason: files.BadPath, Found: "a name that is not UTF-8", Hint: "rename it by a command"}
 }

@@ -11,14 +11,13 @@ import (
 	"sandboxd/files/tree"
 )
 
-// undo takes the steps of a change back, the last one first. blobs says of
-// which steps the daemon has the content, which it is asked for when its turn
-// has come. Undoing is itself a change: its steps are kept before they are made,
-// so that it can be undone.
+// undo undoes the steps of a change, the last one first. blobs marks the steps whose content the
+// daemon has and sends on demand. An undo is itself a change: its steps are stored before they are
+// made, so that it can be undone.
 //
-// Everything is looked at before anything is touched: what is not as the change
-// left it is a conflict, unless force. What is already as it was before the
-// change is left alone, so that an undoing that was cut off can be repeated.
+// Every entry is checked before anything is changed: one that differs from the change's result is a
+// conflict, unless force. One that already equals the state before the change stays, so that an
+// interrupted undo can be repeated.
 func (s *server) undo(steps []files.Step, blobs []bool, force bool) (files.Result, error) {
 	if len(steps) == 0 || len(blobs) != len(steps) {
 		return files.Result{}, errors.New("undo: nothing to undo")
@@ -68,14 +67,14 @@ func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) err
 	return fmt.Errorf("undo: a step of an unknown kind %q", step.Kind)
 }
 
-// now is what stands at a path.
+// now is the present entry at a path.
 type now struct {
 	spot spot
 	stat tree.Stat // with hash, target and attributes
-	lone bool      // the folder that it would stand in is gone
+	lone bool      // its folder is missing
 }
 
-// look finds what stands at a real path; nobody may have put a link in its way.
+// look finds the entry at a real path; a link on the way is an error.
 func (u *undoing) look(abs string) (now, error) {
 	t, rel, err := u.server.at(abs)
 	if err != nil {
@@ -161,7 +160,7 @@ func (u *undoing) inversePut(step files.Step, content func() (*os.File, error)) 
 	return nil
 }
 
-// restore brings a file or link back to what it was.
+// restore restores a file or link.
 func (u *undoing) restore(abs string, want, left files.State, content func() (*os.File, error), parentTime int64) error {
 	n, err := u.look(abs)
 	if err != nil {
@@ -212,7 +211,7 @@ func (u *undoing) restoreFile(n now, want files.State, content func() (*os.File,
 	return nil
 }
 
-// lost opens what a restored content replaces.
+// lost opens the content that a restored one replaces.
 func (u *undoing) lost(n now) func() (*os.File, error) {
 	if n.stat.Kind != files.File {
 		return nil
@@ -352,9 +351,8 @@ func (u *undoing) renamedBack(step files.Step, to now) (bool, error) {
 	return err == nil && from.stat.Kind != files.Absent && sameMoved(from.stat.State, step.Before), err
 }
 
-// sameMoved compares what was moved with what is there now. What was too large
-// for a hash is compared by size and time; of a folder only the kind counts,
-// since what it holds comes along.
+// sameMoved compares a moved entry with the present one. A file too large for a hash is compared by
+// size and time; of a folder only the kind counts, since its entries move along.
 func sameMoved(is, was files.State) bool {
 	switch {
 	case is.Kind != was.Kind:

@@ -115,8 +115,7 @@ func randomRequest(rt *rapid.T) files.Request {
 	}
 }
 
-// Undo refuses what has changed since, and does it all the same when told to;
-// what it replaces then is kept as well.
+// Undo refuses entries that changed since, and with force replaces them and stores their content.
 func TestUndoRefusesWhatChanged(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -207,7 +206,7 @@ func TestMoveOfALargeFileIsUndone(t *testing.T) {
 	}
 }
 
-// A kept content that is gone is told of the path that it belongs to.
+// The error for missing stored content names its path.
 func TestUndoNamesThePath(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	b := filestest.New(t, filestest.Options{Store: state})
