@@ -29,7 +29,7 @@ import (
 // Broker hands connections over. Its fields are set before Serve.
 type Broker struct {
 	Agent, Approver []net.Listener
-	Heads           []net.Listener     // where daemons tell the heads of their logs
+	Heads           []net.Listener     // where daemons report the heads of their logs
 	UsersDir        string             // see [UsersDir]
 	HeadsDir        string             // see [HeadsDir]
 	Key             ed25519.PrivateKey // signs heads; nil: they are kept unsigned
@@ -41,15 +41,15 @@ type Broker struct {
 	busy            map[place]int // connections that are being looked at
 }
 
-// place is one user's at one kind of socket. Each is counted by itself, so that who asks
-// can't crowd out who answers, nor what a daemon tells of its log.
+// place counts one user's connections to one kind of socket, so that requests cannot exhaust the
+// limits of approvers or of log heads.
 type place struct {
 	uid  int
 	want byte // wantAgent, wantApprover, or 0: a head
 }
 
-// maxBusy bounds what one user can have on its way at a time at a kind of socket. As many
-// more are told so; what comes beyond those is closed.
+// maxBusy bounds one user's unfinished connections to a kind of socket. As many more get an error;
+// those beyond are closed.
 const maxBusy = 64
 
 // Serve hands over until ctx ends.
@@ -203,8 +203,7 @@ func (b *Broker) Users() []string {
 	return list
 }
 
-// tell asks every user's launcher for something, and returns what went wrong
-// by user.
+// tell sends want to every user's launcher, and returns the errors by user.
 func (b *Broker) tell(ctx context.Context, want byte) map[int]error {
 	failed := map[int]error{}
 	for _, name := range b.Users() {
@@ -237,8 +236,8 @@ func (b *Broker) Stop(ctx context.Context) map[int]error { return b.tell(ctx, wa
 // maxHead is how much of a request is looked at for the header.
 const maxHead = 16 << 10
 
-// means is the user whom an approver's first request names. It is looked at and
-// not taken (MSG_PEEK): whoever serves the connection reads it again.
+// means returns the user whom an approver's first request names. It peeks (MSG_PEEK): the daemon
+// that serves the connection reads the request again.
 func means(c *net.UnixConn, own int) (int, error) {
 	head, err := peek(c)
 	if err != nil {
@@ -297,7 +296,7 @@ func peek(c *net.UnixConn) ([]byte, error) {
 // refuse answers the request that the peer sent with the reason.
 func (b *Broker) refuse(c *net.UnixConn, status int, code ipc.Code, message, hint string) {
 	b.refused.Add(1)
-	peek(c) // whoever is answered before it asks may miss the answer
+	peek(c) // a client that is answered before it asks may miss the answer
 	c.SetDeadline(time.Now().Add(patience))
 	body, _ := json.Marshal(map[string]*ipc.Error{"error": {Code: code, Message: message, Hint: hint}})
 	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(body), body)

@@ -156,8 +156,7 @@ func TestNoLauncher(t *testing.T) {
 	}
 }
 
-// The launcher takes messages only from whom it was told to, and only those
-// that it knows.
+// The launcher accepts messages only from its configured user, and only those that it knows.
 func TestLauncherRefuses(t *testing.T) {
 	h := newHost(t, func(uid int) bool { return uid != os.Getuid() }, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -21,12 +21,12 @@ import (
 // patience bounds each exchange between broker and launcher.
 const patience = 10 * time.Second
 
-// Launcher is a user's side: it takes what the broker hands over.
+// Launcher is a user's side: it accepts the connections that the broker hands over.
 type Launcher struct {
 	Listener *net.UnixListener
 	// From says whose messages are taken; everybody else is turned away.
 	From func(uid int) bool
-	// Reload and Stop are what the broker may ask for besides.
+	// Reload and Stop serve the broker's other requests.
 	Reload func() error
 	Stop   func()
 	Log    *slog.Logger
@@ -129,7 +129,7 @@ func answer(c *net.UnixConn, err error) error {
 	return werr
 }
 
-// peer is the kernel's word on who is at the other end of c.
+// peer returns the kernel's credentials of the other end of c.
 func peer(c *net.UnixConn) (uid, pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -159,7 +159,7 @@ func send(ctx context.Context, socket string, owner int, want byte, c *net.UnixC
 	defer conn.Close()
 	to := conn.(*net.UnixConn)
 	to.SetDeadline(time.Now().Add(patience))
-	// Who listens: the user's own service manager, or the system's for it.
+	// The listener must be the user's own service manager, or the system's for it.
 	switch uid, _, err := peer(to); {
 	case err != nil:
 		return "", err
@@ -184,7 +184,7 @@ func send(ctx context.Context, socket string, owner int, want byte, c *net.UnixC
 	return "", serr
 }
 
-// door is a listener whose connections come from elsewhere.
+// door is a listener whose connections arrive by another socket.
 type door struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -25,7 +25,7 @@ import (
 // goes.
 const maxHeads = 1 << 20
 
-// TellHead tells the broker the last record of this user's log.
+// TellHead reports the last record of this user's log to the broker.
 func TellHead(socket string, seq uint64, hash string) error {
 	c, err := net.DialTimeout("unix", socket, patience)
 	if err != nil {
@@ -43,8 +43,7 @@ func TellHead(socket string, seq uint64, hash string) error {
 	return err
 }
 
-// takeHead keeps what a daemon tells, in the file of the user that the kernel
-// says it runs as.
+// takeHead stores a daemon's report in the file of its user, by the kernel's credentials.
 func (b *Broker) takeHead(c *net.UnixConn) {
 	c.SetDeadline(time.Now().Add(patience))
 	uid, _, err := peer(c)
@@ -54,7 +53,7 @@ func (b *Broker) takeHead(c *net.UnixConn) {
 	at := place{uid: uid}
 	defer b.leave(at)
 	if b.enter(at) > maxBusy {
-		return // it tells again
+		return // it reports again
 	}
 	line, err := bufio.NewReader(io.LimitReader(c, 256)).ReadString('\n')
 	if err == nil {
@@ -81,7 +80,7 @@ func (b *Broker) keep(uid int, head string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Chmod(0o644); err != nil { // whatever the umask is: its user reads it
+	if err := f.Chmod(0o644); err != nil { // with any umask: its user reads it
 		return err
 	}
 	text, err := io.ReadAll(f)
@@ -164,8 +163,7 @@ func ParseKey(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// PublishKey writes the public half beside the heads, as PEM, for whoever gets a
-// copy of them.
+// PublishKey writes the public half beside the heads, as PEM, for recipients of a copy.
 func (b *Broker) PublishKey() error {
 	der, err := x509.MarshalPKIXPublicKey(b.Key.Public())
 	if err != nil {

@@ -59,7 +59,7 @@ func (d *doorkeeper) receive(c net.Conn) net.Conn {
 	return a
 }
 
-// examine admits and counts, in this order: what is not admitted takes no room.
+// examine admits and then counts: a refused peer takes no room.
 func (d *doorkeeper) examine(peer Peer) *Error {
 	if d.role == RoleApprover && peer.Inside() {
 		return &Error{Code: CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions", Hint: "answer from outside"}
@@ -84,7 +84,7 @@ type admitted struct {
 	err     error
 }
 
-// Close gives back what the peer held, once.
+// Close releases the peer's share, once.
 func (a *admitted) Close() error {
 	a.once.Do(func() {
 		a.err = a.Conn.Close()
@@ -105,7 +105,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// admittedCaller is who the doorkeeper let in on the request's connection.
+// admittedCaller returns the caller that the doorkeeper admitted on the request's connection.
 func admittedCaller(r *http.Request) (Caller, *Error) {
 	a := r.Context().Value(connectionKey{}).(*admitted)
 	return a.caller, a.refusal

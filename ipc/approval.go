@@ -13,7 +13,7 @@ type Approval struct {
 	Session      string          `json:"session"`
 	Label        string          `json:"label,omitempty"`
 	Agent        string          `json:"agent,omitempty"`
-	Claimed      bool            `json:"claimed"` // Agent is only what the peer says of itself
+	Claimed      bool            `json:"claimed"` // Agent is only the peer's own claim
 	UID          int             `json:"uid"`
 	PID          int             `json:"pid"`
 	Exe          string          `json:"exe,omitempty"`
@@ -29,7 +29,7 @@ type Approval struct {
 	Root         string          `json:"root,omitempty"`
 	Risk         string          `json:"risk"` // low, medium, high
 	Reasons      []string        `json:"reasons,omitempty"`
-	Rule         string          `json:"rule,omitempty"` // what made it ask, and where that stands
+	Rule         string          `json:"rule,omitempty"` // the rule that made it ask, and its place
 	Dangerous    bool            `json:"dangerous,omitempty"`
 	Outside      bool            `json:"outside,omitempty"` // reaches outside the project
 	Protected    bool            `json:"protected,omitempty"`
@@ -50,12 +50,12 @@ type Approval struct {
 	Warnings     []Warning       `json:"warnings,omitempty"`
 	Created      time.Time       `json:"created"`
 	Deadline     *time.Time      `json:"deadline,omitempty"`
-	Sandbox      []string        `json:"sandbox,omitempty"`      // what it may touch, in three lines
+	Sandbox      []string        `json:"sandbox,omitempty"`      // the sandbox's access, in three lines
 	Presentation *Presentation   `json:"presentation,omitempty"` // only in GET /v1/approvals/{id}
 	Past         *Past           `json:"past,omitempty"`         // only there: the same request in the log
 }
 
-// Presentation is what a person looks at before answering.
+// Presentation is the content of a question for a person.
 type Presentation struct {
 	Kind     string            `json:"kind"` // text, diff, file_content, command, structured
 	Content  string            `json:"content"`
@@ -71,7 +71,7 @@ type Suggestion struct {
 	Past    *Past  `json:"past,omitempty"` // only in GET /v1/approvals/{id}
 }
 
-// Past is what a grant would have answered so far, as the log tells.
+// Past counts the earlier questions, from the log, that a grant would have answered.
 type Past struct {
 	Matched  int      `json:"matched"`            // past calls of this user that it covers
 	Asked    int      `json:"asked"`              // of those, how many a person was asked about
@@ -130,15 +130,15 @@ type Decided struct {
 	Note    string    `json:"note,omitempty"`
 	Mode    string    `json:"mode,omitempty"`
 	Time    time.Time `json:"time"`
-	// ConfirmAgain: this yes was the first of two. Nothing is decided yet; Rev
-	// is what the second one must carry.
+	// ConfirmAgain: this approval was the first of two. Nothing is decided yet; the second one must
+	// carry Rev.
 	ConfirmAgain bool `json:"confirm_again,omitempty"`
 	Rev          int  `json:"rev,omitempty"`
 }
 
 // NewsRequest is GET /v1/events.
 type NewsRequest struct {
-	After uint64 // Last-Event-ID, or ?after=; 0: what happens from now on, preceded by what is pending
+	After uint64 // Last-Event-ID, or ?after=; 0: events from now on, after the pending ones
 }
 
 // News types.
@@ -155,8 +155,8 @@ const (
 	NewsGap        = "gap"
 )
 
-// News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this).
-// Seq is 0 for what was pending before the stream began.
+// News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for
+// events from before the stream began that are still pending.
 type News struct {
 	Seq      uint64       `json:"seq"`
 	Time     time.Time    `json:"time"`

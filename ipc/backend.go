@@ -2,12 +2,11 @@ package ipc
 
 import "context"
 
-// Backend carries out requests. The [Server] calls its methods concurrently,
-// each with a context that ends when the client hangs up or the server stops.
+// Backend performs requests. The [Server] calls its methods concurrently, each with a context that
+// ends when the client hangs up or the server stops.
 //
-// A method that refuses returns an [*Error]; any other error is logged and
-// becomes CodeInternal. What a caller may not see is CodeNotFound, exactly as
-// what does not exist.
+// A method that refuses returns an [*Error]; any other error is logged and becomes CodeInternal. An
+// object that a caller may not see is CodeNotFound, exactly as one that does not exist.
 type Backend interface {
 	// Admit decides, once per connection and before its first byte is
 	// read, whether the peer may use this socket at all. It must not wait: other
@@ -20,7 +19,7 @@ type Backend interface {
 	ApproverBackend
 }
 
-// AnyBackend is what both sockets offer.
+// AnyBackend has the operations of both sockets.
 type AnyBackend interface {
 	Version(context.Context, Caller) (Version, error)
 	Status(context.Context, Caller) (Status, error)
@@ -33,17 +32,16 @@ type AnyBackend interface {
 	CancelExec(context.Context, Caller, CancelRequest) error
 }
 
-// AgentBackend is what agent.sock offers besides.
+// AgentBackend has the further operations of agent.sock.
 type AgentBackend interface {
 	OpenSession(context.Context, Caller, SessionRequest) (Session, error)
 	// Check waits for a person where one must be asked, unless DryRun.
 	Check(context.Context, Caller, CheckRequest) (Verdict, error)
-	// StartExec queues the command and returns at once; where the request has Open,
-	// it does first what OpenSession does. It is called once for
-	// requests with the same idempotency key. Its context ends with
-	// the request: what goes on must not hang on it. Unless Keep is set, the
-	// backend ends the command when its last stream that is not a Watch closes
-	// before the exit event, or when none was opened within some seconds.
+	// StartExec queues the command and returns at once; where the request has Open, it first does
+	// the work of OpenSession. It is called once for requests with the same idempotency key. Its
+	// context ends with the request: work that continues must not depend on it. Unless Keep is set,
+	// the backend ends the command when its last stream that is not a Watch closes before the exit
+	// event, or when none was opened within some seconds.
 	StartExec(context.Context, Caller, ExecRequest) (ExecStarted, error)
 	// WriteStdin returns when the command has room for the data: that is the
 	// back-pressure.
@@ -54,7 +52,7 @@ type AgentBackend interface {
 	Batch(context.Context, Caller, BatchRequest) (BatchResult, error)
 }
 
-// ApproverBackend is what approver.sock offers besides.
+// ApproverBackend has the further operations of approver.sock.
 type ApproverBackend interface {
 	Approvals(context.Context, Caller) (ApprovalList, error)
 	// Approval builds the presentation: a person is about to look.
@@ -81,16 +79,16 @@ type ApproverBackend interface {
 	Shutdown(context.Context, Caller, ShutdownRequest) error
 }
 
-// Stream yields values one by one. Next returns io.EOF after the last, and
-// ctx's error when ctx ends; it is not called concurrently. Close releases the
-// stream, unblocks nothing, and is called exactly once by whoever got it.
+// Stream yields values one by one. Next returns io.EOF after the last, and ctx's error when ctx
+// ends; it is not called concurrently. Close releases the stream, unblocks nothing, and is called
+// exactly once by the stream's owner.
 type Stream[T any] interface {
 	Next(context.Context) (T, error)
 	Close() error
 }
 
-// Ready is a [Stream] that knows whether Next would return at once, be it with
-// io.EOF. What is there together then goes out together.
+// Ready is a [Stream] that knows whether Next would return at once, be it with io.EOF. Values that
+// are ready together are sent together.
 type Ready interface{ Ready() bool }
 
 func isReady(stream any) bool {

@@ -21,7 +21,7 @@ func plain[Resp any](f func(Backend, context.Context, Caller) (Resp, error)) han
 	}
 }
 
-// query serves a method whose request stands in the path and the query.
+// query serves a method whose request is in the path and the query.
 func query[Req, Resp any](f method[Req, Resp], read func(params) Req) handler {
 	return handler{
 		out:  reflect.TypeFor[Resp](),
@@ -51,8 +51,7 @@ func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media
 	return h
 }
 
-// opened is streamed for a request whose body says what is to be done first;
-// place is as in body.
+// opened is streamed for a request whose body names a first operation; place is as in body.
 func opened[Req, T any](f func(*exchange, Req) (Stream[T], error), place func(*exchange, *Req) *Error, media string, send func(*exchange, Stream[T])) handler {
 	h := streaming(func(x *exchange) (Stream[T], error) {
 		req, bad := readRequest(x, place, x.limits.Body)
@@ -65,7 +64,7 @@ func opened[Req, T any](f func(*exchange, Req) (Stream[T], error), place func(*e
 	return h
 }
 
-// streaming serves what open yields. Nothing has been sent when open fails.
+// streaming serves the stream of open. Nothing has been sent when open fails.
 func streaming[T any](open func(*exchange) (Stream[T], error), media string, send func(*exchange, Stream[T])) handler {
 	return handler{
 		out:    reflect.TypeFor[T](),
@@ -108,8 +107,8 @@ func pass[T any](x *exchange, s Stream[T], put func([]byte) error) *Error {
 	}
 }
 
-// body serves a method whose request is the body; place, which may be nil,
-// puts what stands elsewhere in the HTTP request into it, or refuses.
+// body serves a method whose request is the body; place, which may be nil, adds other parts of the
+// HTTP request to it, or refuses.
 func body[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error) handler {
 	return handler{
 		in:  reflect.TypeFor[Req](),
@@ -120,7 +119,7 @@ func body[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error
 	}
 }
 
-// created is body for what answers 201.
+// created is body for methods that answer 201.
 func created[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error) handler {
 	h := body(f, place)
 	h.status = http.StatusCreated
@@ -128,7 +127,7 @@ func created[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Er
 	return h
 }
 
-// large is body for what may hold files.
+// large is body for methods whose request may hold files.
 func large[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Error) handler {
 	h := body(f, place)
 	h.serve = func(x *exchange) { serveBody(x, f, place, x.limits.FileBody, http.StatusOK) }

@@ -1,7 +1,7 @@
 package ipc
 
-// Role says which socket a peer came by. What it may do there is settled by
-// the routes of that socket, not by anything that the peer says.
+// Role is the socket of a peer's connection. The routes of that socket define the peer's
+// operations; the peer's own claims have no influence.
 type Role string
 
 const (
@@ -9,15 +9,15 @@ const (
 	RoleApprover Role = "approver" // came by approver.sock: may answer
 )
 
-// Caller is who makes one request.
+// Caller is the source of one request.
 type Caller struct {
 	Peer Peer
 	Role Role
 	// Front is the front end that the caller came by, "web" for the gateway's
 	// own page; empty on the sockets. Peer then is whose behalf it acts on.
 	Front string
-	// Secret is what the request's "Authorization: Bearer" header carried:
-	// the secret that opening an API session returned. Empty: none.
+	// Secret is the value of the request's "Authorization: Bearer" header: the secret that opening
+	// an API session returned. Empty: none.
 	Secret Secret
 }
 

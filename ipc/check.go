@@ -2,8 +2,8 @@ package ipc
 
 import "encoding/json"
 
-// CheckRequest is the body of POST /v1/check: decide, and let the agent run it
-// itself; or, with DryRun, only say what would be decided.
+// CheckRequest is the body of POST /v1/check: decide, for a call that the agent runs itself; or,
+// with DryRun, only return the decision.
 type CheckRequest struct {
 	Session string          `json:"session,omitempty"` // empty: only with DryRun
 	CallID  string          `json:"call_id,omitempty"` // the agent's id of the call, for the record
@@ -12,7 +12,7 @@ type CheckRequest struct {
 	Argv    []string        `json:"argv,omitempty"`    // or a command without a shell,
 	Args    json.RawMessage `json:"args,omitempty"`    // or a JSON object: another tool's arguments
 	Cwd     string          `json:"cwd,omitempty"`
-	// CwdUnknown: whoever runs the command does not say where. What depends on the directory asks.
+	// CwdUnknown: the directory of the command is not known. Decisions that depend on it ask.
 	CwdUnknown  bool              `json:"cwd_unknown,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
 	TTY         bool              `json:"tty,omitempty"`
@@ -20,8 +20,8 @@ type CheckRequest struct {
 	Inline      bool              `json:"inline,omitempty"` // a person at this terminal may answer
 	Description string            `json:"description,omitempty"`
 	Batch       *BatchPlace       `json:"batch,omitempty"`
-	// TicketMS asks for a ticket that lets exactly this command run once in this
-	// session, by whoever of the same user brings it within so many milliseconds.
+	// TicketMS asks for a ticket that lets exactly this command run once in this session, for any
+	// process of the same user, within so many milliseconds.
 	TicketMS int64 `json:"ticket_ms,omitempty"`
 }
 
@@ -54,10 +54,10 @@ type Verdict struct {
 // Denial says why something did not run, in words that are ready for a model.
 type Denial struct {
 	Code    Code   `json:"code"`           // denied, blocked, timeout, stopped, unenforced, …
-	Message string `json:"message"`        // what, why, and what to do instead
-	Note    string `json:"note,omitempty"` // what the person wrote
+	Message string `json:"message"`        // object, reason, and remedy
+	Note    string `json:"note,omitempty"` // the person's note
 	By      string `json:"by,omitempty"`   // the person, rule or grant that decided
-	Mode    string `json:"mode,omitempty"` // soft: go on with something else; hard: stop until the user speaks
+	Mode    string `json:"mode,omitempty"` // soft: continue with something else; hard: stop until the user speaks
 }
 
 // BatchPlace is a call's place among the tool calls of one model response.

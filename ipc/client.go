@@ -56,7 +56,7 @@ func (c *Client) Close() {
 	c.wires.close()
 }
 
-// maxAnswer bounds what one answer, or one event, may take of our memory.
+// maxAnswer bounds one answer, or one event, in bytes of memory.
 const maxAnswer = 64 << 20
 
 // client is the HTTP side, made at first use.
@@ -97,7 +97,7 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
-// requestError names the request that an error is of; one of Client.Start is its own.
+// requestError adds the request's method and path to an error; one of Client.Start has its own.
 func requestError(method, path string, err error) error {
 	var start *startError
 	if errors.As(err, &start) {
@@ -108,7 +108,7 @@ func requestError(method, path string, err error) error {
 
 func accepted(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
 
-// dial connects and makes sure of who listens before a byte is sent.
+// dial connects and verifies the listener's user before a byte is sent.
 func dial(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
@@ -193,7 +193,7 @@ func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req
 // encodeBody writes a request as a body.
 func encodeBody[Req any](req Req) ([]byte, error) {
 	body := encode(req)
-	if bytes.Contains(body, []byte(`\ufffd`)) { // what encoding/json writes for bytes that are none of UTF-8
+	if bytes.Contains(body, []byte(`\ufffd`)) { // the output of encoding/json for bytes that are not UTF-8
 		if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
 			return nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
 		}
@@ -207,7 +207,7 @@ func fetch[Resp any](ctx context.Context, c *Client, method, path string) (Resp,
 	return resp, c.roundTrip(ctx, method, path, nil, nil, &resp)
 }
 
-// roundTrip decodes the answer into what resp points to.
+// roundTrip decodes the answer into resp, a pointer.
 func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Reader, header map[string]string, resp any) error {
 	answer, err := c.do(ctx, method, path, body, header)
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Rea
 	return readAnswer(answer, method, path, resp)
 }
 
-// readAnswer decodes an answer into what resp points to, and closes it.
+// readAnswer decodes an answer into resp, a pointer, and closes it.
 func readAnswer(answer io.ReadCloser, method, path string, resp any) error {
 	defer answer.Close()
 	b, err := io.ReadAll(io.LimitReader(answer, maxAnswer))
@@ -229,7 +229,7 @@ func readAnswer(answer io.ReadCloser, method, path string, resp any) error {
 	return nil
 }
 
-// notUTF8 finds a string that JSON would silently alter, and says where.
+// notUTF8 finds a string that JSON would silently alter, and its place.
 func notUTF8(v reflect.Value, where string) (string, bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -240,7 +240,7 @@ func notUTF8(v reflect.Value, where string) (string, bool) {
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return "", false // base64, or checked by whoever made the JSON
+			return "", false // base64, or checked by the producer of the JSON
 		}
 		for i := range v.Len() {
 			if field, bad := notUTF8(v.Index(i), where); bad {
@@ -270,7 +270,7 @@ func notUTF8(v reflect.Value, where string) (string, bool) {
 	return "", false
 }
 
-// Exists reports whether the socket answers, and who serves it; it sends nothing.
+// Exists reports whether the socket answers, and verifies its server; it sends nothing.
 func (c *Client) Exists(ctx context.Context) error {
 	conn, err := dial(ctx, c.Socket)
 	if err != nil {

@@ -31,9 +31,8 @@ func (c *Client) Decide(ctx context.Context, a Answer) (Decided, error) {
 	return ask[Decided](ctx, c, "POST", pathOf("/v1/approvals", a.ID, "/decision"), a)
 }
 
-// News opens what happens. The stream has no end of its own: where the
-// connection is lost, Next returns io.ErrUnexpectedEOF, and it can be opened again
-// after the last Seq.
+// News opens the stream of events. It has no end of its own: when the connection is lost, Next
+// returns io.ErrUnexpectedEOF, and it can be opened again after the last Seq.
 func (c *Client) News(ctx context.Context, r NewsRequest) (Stream[News], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	body, err := c.do(ctx, "GET", pathOf("/v1/events", "", "", "after", numberOf(r.After)), nil, nil)
@@ -44,7 +43,7 @@ func (c *Client) News(ctx context.Context, r NewsRequest) (Stream[News], error) 
 	return &newsReader{lines: newLines(body), body: body, cancel: cancel}, nil
 }
 
-// Grants lists what is allowed or refused beyond one call.
+// Grants lists the permissions and refusals beyond one call.
 func (c *Client) Grants(ctx context.Context) (GrantList, error) {
 	return fetch[GrantList](ctx, c, "GET", "/v1/grants")
 }
@@ -90,7 +89,7 @@ func (c *Client) VerifyAudit(ctx context.Context, r AuditVerifyRequest) (AuditVe
 		"anchor_seq", numberOf(r.AnchorSeq), "anchor_hash", r.AnchorHash))
 }
 
-// Mode says how a session, or the daemon, decides.
+// Mode returns the mode of a session, or of the daemon.
 func (c *Client) Mode(ctx context.Context, r ModeRequest) (Mode, error) {
 	return fetch[Mode](ctx, c, "GET", pathOf("/v1/mode", "", "", "session", r.Session))
 }
@@ -120,7 +119,7 @@ func (c *Client) FrontEnds(ctx context.Context) (FrontEndList, error) {
 	return fetch[FrontEndList](ctx, c, "GET", "/v1/web/front_ends")
 }
 
-// AddFrontEnd makes a token for one; it stands only in this answer.
+// AddFrontEnd makes a token for one; only this answer contains it.
 func (c *Client) AddFrontEnd(ctx context.Context, r FrontEndRequest) (FrontEnd, error) {
 	return ask[FrontEnd](ctx, c, "POST", "/v1/web/front_ends", r)
 }

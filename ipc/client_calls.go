@@ -64,12 +64,12 @@ func missing(what, id string) error {
 // onlyDone drops a Done.
 func onlyDone(_ Done, err error) error { return err }
 
-// Version says who answers.
+// Version identifies the server.
 func (c *Client) Version(ctx context.Context) (Version, error) {
 	return fetch[Version](ctx, c, "GET", "/v1/version")
 }
 
-// Status says how the daemon and this host are.
+// Status returns the state of the daemon and of this host.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return fetch[Status](ctx, c, "GET", "/v1/status")
 }
@@ -94,7 +94,7 @@ func (c *Client) Sessions(ctx context.Context) (SessionList, error) {
 	return fetch[SessionList](ctx, c, "GET", "/v1/sessions")
 }
 
-// Turn tells the daemon that the user spoke.
+// Turn reports to the daemon that the user spoke.
 func (c *Client) Turn(ctx context.Context, r TurnRequest) (Turn, error) {
 	if err := missing("session", r.Session); err != nil {
 		return Turn{}, err
@@ -102,7 +102,7 @@ func (c *Client) Turn(ctx context.Context, r TurnRequest) (Turn, error) {
 	return ask[Turn](ctx, c, "POST", pathOf("/v1/sessions", r.Session, "/turn"), r)
 }
 
-// CloseSession ends a session and what runs in it.
+// CloseSession ends a session and its commands.
 func (c *Client) CloseSession(ctx context.Context, r CloseRequest) (Closed, error) {
 	if err := missing("session", r.Session); err != nil {
 		return Closed{}, err
@@ -147,7 +147,7 @@ func older(code Code) *Error {
 	return &Error{Code: cmp.Or(code, CodeNoRoute), Message: "the daemon that runs is older than this program, and does not know its requests", Hint: "end it, and a new one is started: sbx stop"}
 }
 
-// begun takes the event that says what was started.
+// begun reads the event with the answer of exec.start.
 func begun(ctx context.Context, events *eventReader) (ExecStarted, Stream[Event], error) {
 	first, err := events.Next(ctx)
 	if err == nil && first.Queued == nil {
@@ -209,7 +209,7 @@ func (c *Client) SignalExec(ctx context.Context, r SignalRequest) error {
 	return onlyDone(ask[Done](ctx, c, "POST", pathOf("/v1/exec", r.ID, "/signal"), r))
 }
 
-// ResizeExec tells the command's terminal its size.
+// ResizeExec sets the size of the command's terminal.
 func (c *Client) ResizeExec(ctx context.Context, r ResizeRequest) error {
 	if err := missing("id", r.ID); err != nil {
 		return err
@@ -281,8 +281,7 @@ func (e *eventReader) Close() error {
 // newLines is how both kinds of stream are read.
 func newLines(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 128<<10) }
 
-// readLine reads one line that is no longer than maxAnswer. What ends without
-// a line end was cut off.
+// readLine reads one line of at most maxAnswer bytes. A line without a newline was cut off.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

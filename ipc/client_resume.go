@@ -10,8 +10,8 @@ import (
 	"net/http"
 )
 
-// Resume is RunExec where the request was sent before, over conn, and read is what
-// came of the answer since. The connection is Resume's to close.
+// Resume is RunExec where the request was sent before, over conn, and read is the part of the
+// answer read since. Resume closes the connection.
 func (c *Client) Resume(ctx context.Context, conn net.Conn, read []byte) (ExecStarted, Stream[Event], error) {
 	const what = "POST /v1/exec/events"
 	answer := bufio.NewReader(io.MultiReader(bytes.NewReader(read), conn))

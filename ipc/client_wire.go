@@ -166,7 +166,7 @@ func (one *wire) linesOf(a *reply) *bufio.Reader {
 	return one.lines
 }
 
-// errUnread says that a connection ended before the request was read.
+// errUnread is returned when a connection ended before the request was read.
 var errUnread = errors.New("the daemon closed the connection")
 
 // over sends a request over a wire and reads the head of the answer. The body's end
@@ -195,7 +195,7 @@ func (one *wire) exchange(request []byte) (*http.Response, error) {
 		if err == nil {
 			err = none
 		}
-		// The kernel tells of a peer that closes with something unread (unix(7)).
+		// The kernel reports a peer that closes with unread bytes (unix(7)).
 		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
 			err = errUnread
 		}
@@ -225,7 +225,7 @@ func (a *reply) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close ends it; what has not come is lost.
+// Close ends it; the unread rest is lost.
 func (a *reply) Close() error {
 	a.settle(false)
 	return nil

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// validator is a request that can say what is wrong with it.
+// validator is a request that can report its own fault.
 type validator interface{ validate() *Error }
 
 // required is a request that is decoded strictly and must hold these keys.
@@ -91,7 +91,7 @@ func fieldsOf(t reflect.Type) []string {
 	return names
 }
 
-// explain says which field has the wrong type, in JSON's words.
+// explain names the field of the wrong type, in JSON's words.
 func explain(err error) string {
 	var t *json.UnmarshalTypeError
 	if errors.As(err, &t) {
@@ -114,8 +114,8 @@ func (x *exchange) readBody(limit int64) ([]byte, *Error) {
 		return nil, tooLarge(limit)
 	}
 	rc := http.NewResponseController(x.ResponseWriter)
-	// The deadline stays where this fails: it bounds the server's own attempt
-	// to read what is left of the body.
+	// The deadline stays where this fails: it bounds the server's own attempt to read the rest of
+	// the body.
 	rc.SetReadDeadline(time.Now().Add(x.limits.Read))
 	var buf bytes.Buffer
 	chunk := int64(4096)

@@ -10,14 +10,14 @@ import (
 type Error struct {
 	Code    Code   `json:"code"`           // stable: programs may depend on it
 	Message string `json:"message"`        // for people; may change
-	Hint    string `json:"hint,omitempty"` // what to do next
+	Hint    string `json:"hint,omitempty"` // the remedy
 	Status  int    `json:"-"`              // HTTP status; 0: the code's own
 
 	// Conflict says why a file operation could not be done.
 	Conflict *FileConflict `json:"conflict,omitempty"`
 }
 
-// Error is the message, followed by what to do next.
+// Error returns the message, followed by the remedy.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -49,14 +49,14 @@ const (
 	CodeUnknownField     Code = "unknown_field"     // in a decision, where every field counts
 	CodeTooLarge         Code = "too_large"         // body, header or value above its limit
 	CodeUnsupportedMedia Code = "unsupported_media" // a Content-Type that a web page could send unasked
-	CodeNotFound         Code = "not_found"         // no such object, or not yours: the two are not told apart
+	CodeNotFound         Code = "not_found"         // no such object, or not yours: the two are the same
 	CodeNoRoute          Code = "no_route"          // no such path on this socket
 	CodeMethod           Code = "method_not_allowed"
 	CodeForbidden        Code = "forbidden"       // this peer may not do this
-	CodeSelfApproval     Code = "self_approval"   // who asked, or runs inside a sandbox, cannot answer
+	CodeSelfApproval     Code = "self_approval"   // the requester, or a process inside a sandbox, cannot answer
 	CodeSecret           Code = "secret_required" // the session's secret is missing or wrong
 	CodeAlreadyDecided   Code = "already_decided" // somebody else was first
-	CodeStale            Code = "stale"           // rev or hash is not what is pending now: look again
+	CodeStale            Code = "stale"           // rev or hash is not that of the pending question: read it again
 	CodeConfirm          Code = "confirm_required"
 	CodeConflict         Code = "conflict"   // the object is in a state that does not allow this
 	CodeStopped          Code = "stopped"    // a person stopped this session; a new turn clears it

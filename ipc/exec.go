@@ -4,7 +4,7 @@ import "time"
 
 // How a command gets its standard input.
 const (
-	StdinNone   = "none"   // /dev/null; also what "" means
+	StdinNone   = "none"   // /dev/null; the same as ""
 	StdinStream = "stream" // POST /v1/exec/{id}/stdin
 	StdinInline = "inline" // ExecRequest.StdinData, then end of file
 )
@@ -12,27 +12,28 @@ const (
 // ExecRequest is the body of POST /v1/exec and POST /v1/exec/events. Exactly one of
 // Session, Ticket and Open, and one of Command and Argv, is set.
 type ExecRequest struct {
-	Session        string            `json:"session,omitempty"`
-	Ticket         Secret            `json:"ticket,omitempty"` // in place of a session: see CheckRequest.TicketMS
-	Open           *SessionRequest   `json:"open,omitempty"`   // in place of a session: the terminal's own, found or opened; kind "cli"
-	CallID         string            `json:"call_id,omitempty"`
-	Command        string            `json:"command,omitempty"` // a line of shell
-	Argv           []string          `json:"argv,omitempty"`    // a command without a shell
-	Cwd            string            `json:"cwd,omitempty"`     // empty: the session's root
-	Env            map[string]string `json:"env,omitempty"`
-	TTY            bool              `json:"tty,omitempty"`  // give it a terminal of its own
-	Cols           uint16            `json:"cols,omitempty"` // of that terminal; 0: 80
-	Rows           uint16            `json:"rows,omitempty"` // 0: 24
-	TimeoutMS      int64             `json:"timeout_ms,omitempty"`
-	Stdin          string            `json:"stdin,omitempty"`
-	StdinData      []byte            `json:"stdin_data,omitempty"` // base64 on the wire
-	Inline         bool              `json:"inline,omitempty"`     // a person at this terminal may answer
-	Client         bool              `json:"client,omitempty"`     // the agent's own client can put a question to its user
-	Agent          bool              `json:"agent,omitempty"`      // the command is an agent: it reaches agent.sock
-	Keep           bool              `json:"keep,omitempty"`       // go on running when nobody listens any more
-	Description    string            `json:"description,omitempty"`
-	IdempotencyKey string            `json:"idempotency_key,omitempty"` // or the header Idempotency-Key; the server sees to it
-	Batch          *BatchPlace       `json:"batch,omitempty"`
+	Session     string            `json:"session,omitempty"`
+	Ticket      Secret            `json:"ticket,omitempty"` // in place of a session: see CheckRequest.TicketMS
+	Open        *SessionRequest   `json:"open,omitempty"`   // in place of a session: the terminal's own, found or opened; kind "cli"
+	CallID      string            `json:"call_id,omitempty"`
+	Command     string            `json:"command,omitempty"` // a line of shell
+	Argv        []string          `json:"argv,omitempty"`    // a command without a shell
+	Cwd         string            `json:"cwd,omitempty"`     // empty: the session's root
+	Env         map[string]string `json:"env,omitempty"`
+	TTY         bool              `json:"tty,omitempty"`  // give it a terminal of its own
+	Cols        uint16            `json:"cols,omitempty"` // of that terminal; 0: 80
+	Rows        uint16            `json:"rows,omitempty"` // 0: 24
+	TimeoutMS   int64             `json:"timeout_ms,omitempty"`
+	Stdin       string            `json:"stdin,omitempty"`
+	StdinData   []byte            `json:"stdin_data,omitempty"` // base64 on the wire
+	Inline      bool              `json:"inline,omitempty"`     // a person at this terminal may answer
+	Client      bool              `json:"client,omitempty"`     // the agent's own client can put a question to its user
+	Agent       bool              `json:"agent,omitempty"`      // the command is an agent: it reaches agent.sock
+	Keep        bool              `json:"keep,omitempty"`       // continue after the last stream has closed
+	Description string            `json:"description,omitempty"`
+	// or the header Idempotency-Key; the server applies it
+	IdempotencyKey string      `json:"idempotency_key,omitempty"`
+	Batch          *BatchPlace `json:"batch,omitempty"`
 	// Stdio names the descriptors that come with the request, over stdio.sock, in this order: "stdin", "stdout", "stderr".
 	Stdio []string `json:"stdio,omitempty"`
 	// Passed are those descriptors. A Client sends them, and writes Stdio; they stay its
@@ -40,11 +41,10 @@ type ExecRequest struct {
 	Passed Stdio `json:"-"`
 }
 
-// ExecStarted answers POST /v1/exec. The command is queued; what becomes of it
-// is in its events.
+// ExecStarted answers POST /v1/exec. The command is queued; its events report its progress.
 type ExecStarted struct {
 	ID      string   `json:"id"`
-	Session *Session `json:"session,omitempty"` // what ExecRequest.Open found or opened
+	Session *Session `json:"session,omitempty"` // the session that ExecRequest.Open found or opened
 }
 
 // EventsRequest is GET /v1/exec/{id}/events.
@@ -54,7 +54,7 @@ type EventsRequest struct {
 	Watch   bool   // ?watch=1; look on: never slows the command, never keeps it alive, may get gaps
 }
 
-// EventType says what an Event tells.
+// EventType is the kind of an Event.
 type EventType string
 
 const (
@@ -65,7 +65,7 @@ const (
 	EventStderr    EventType = "stderr" // Data
 	EventPTY       EventType = "pty"    // Data
 	EventViolation EventType = "violation"
-	EventGap       EventType = "gap"  // Gap: events that are no longer kept
+	EventGap       EventType = "gap"  // Gap: events that were dropped
 	EventExit      EventType = "exit" // the last one
 )
 
@@ -86,7 +86,7 @@ type Event struct {
 	Exit      *Exit        `json:"exit,omitempty"`
 }
 
-// Started is what is known when the command runs.
+// Started has the facts known when the command runs.
 type Started struct {
 	Decision      string      `json:"decision"` // auto or ask
 	Rule          string      `json:"rule,omitempty"`
@@ -103,12 +103,12 @@ type Violation struct {
 	Object string `json:"object"` // the path, host or call
 	Access string `json:"access,omitempty"`
 	By     string `json:"by,omitempty"`   // the mechanism
-	Rule   string `json:"rule,omitempty"` // what in the profile decided
+	Rule   string `json:"rule,omitempty"` // the profile's rule that decided
 	Hint   string `json:"hint,omitempty"` // how to permit it
 	Count  int    `json:"count,omitempty"`
 }
 
-// Gap says which events are missing: From up to and including To.
+// Gap names the missing events: From up to and including To.
 type Gap struct {
 	From  uint64 `json:"from"`
 	To    uint64 `json:"to"`

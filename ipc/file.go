@@ -14,21 +14,22 @@ var fileReads = FileOps[:4]
 
 // FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op.
 type FileRequest struct {
-	Op             string      `json:"-"` // from the path
-	Session        string      `json:"session"`
-	CallID         string      `json:"call_id,omitempty"`
-	Path           string      `json:"path,omitempty"`
-	To             string      `json:"to,omitempty"`       // move, copy
-	Content        string      `json:"content,omitempty"`  // create, write, append, insert
-	Encoding       string      `json:"encoding,omitempty"` // of Content and of what is read: "utf-8" (also "") or "base64"
-	Edits          []Edit      `json:"edits,omitempty"`    // edit: one; multi-edit: all or nothing
-	Anchor         string      `json:"anchor,omitempty"`   // insert: the text beside which it goes
-	Line           int         `json:"line,omitempty"`     // insert: or the line, from 1
-	Before         bool        `json:"before,omitempty"`   // insert: before it, not after
-	Offset         int64       `json:"offset,omitempty"`   // read: bytes to skip
-	Limit          int64       `json:"limit,omitempty"`    // read: bytes; list, grep: entries
-	Pattern        string      `json:"pattern,omitempty"`  // grep: regular expression (RE2)
-	Glob           string      `json:"glob,omitempty"`     // grep, list: only names that match
+	Op      string `json:"-"` // from the path
+	Session string `json:"session"`
+	CallID  string `json:"call_id,omitempty"`
+	Path    string `json:"path,omitempty"`
+	To      string `json:"to,omitempty"`      // move, copy
+	Content string `json:"content,omitempty"` // create, write, append, insert
+	// of Content and of the result: "utf-8" (also "") or "base64"
+	Encoding       string      `json:"encoding,omitempty"`
+	Edits          []Edit      `json:"edits,omitempty"`   // edit: one; multi-edit: all or nothing
+	Anchor         string      `json:"anchor,omitempty"`  // insert: the text beside which it goes
+	Line           int         `json:"line,omitempty"`    // insert: or the line, from 1
+	Before         bool        `json:"before,omitempty"`  // insert: before it, not after
+	Offset         int64       `json:"offset,omitempty"`  // read: bytes to skip
+	Limit          int64       `json:"limit,omitempty"`   // read: bytes; list, grep: entries
+	Pattern        string      `json:"pattern,omitempty"` // grep: regular expression (RE2)
+	Glob           string      `json:"glob,omitempty"`    // grep, list: only names that match
 	Recursive      bool        `json:"recursive,omitempty"`
 	IfHash         string      `json:"if_hash,omitempty"`    // refuse unless the file's content has this hash
 	Mode           uint32      `json:"mode,omitempty"`       // create, mkdir: permission bits
@@ -70,7 +71,7 @@ type FileResult struct {
 	Truncated   bool         `json:"truncated,omitempty"`
 	Changed     bool         `json:"changed,omitempty"`  // false: everything was so already
 	Replaced    int          `json:"replaced,omitempty"` // by edits
-	Diff        string       `json:"diff,omitempty"`     // of a dry run: what a person would see
+	Diff        string       `json:"diff,omitempty"`     // of a dry run: the diff for a person
 	Info        *FileInfo    `json:"info,omitempty"`
 	Entries     []FileInfo   `json:"entries,omitempty"`
 	Matches     []Match      `json:"matches,omitempty"`
@@ -88,7 +89,7 @@ type FileConflict struct {
 	Expected string `json:"expected,omitempty"`
 	Found    string `json:"found,omitempty"`
 	Line     int    `json:"line,omitempty"`    // of Nearest
-	Nearest  string `json:"nearest,omitempty"` // what is most like what was searched
+	Nearest  string `json:"nearest,omitempty"` // the text most similar to the searched one
 	Hint     string `json:"hint,omitempty"`
 	Hash     string `json:"hash,omitempty"` // of the content as it is
 	Edit     int    `json:"edit,omitempty"` // the number of the edit that failed, from 1
@@ -167,7 +168,7 @@ type BatchResult struct {
 	Stopped   string       `json:"stopped,omitempty"` // why
 }
 
-// CallResult is what became of one call of a batch.
+// CallResult is the result of one call of a batch.
 type CallResult struct {
 	CallID  string      `json:"call_id,omitempty"`
 	Exec    *ExecOutput `json:"exec,omitempty"`

@@ -93,8 +93,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// FuzzHeader: whatever stands in a header, what follows is one answer of ours,
-// and a change only with a success.
+// FuzzHeader: any header is followed by one answer of ours, and a change only with a success.
 func FuzzHeader(f *testing.F) {
 	for _, h := range []string{
 		"Authorization: Bearer x", "Idempotency-Key: " + "k", "Last-Event-ID: 18446744073709551616", "Content-Length: -1", "Transfer-Encoding: chunked, chunked",

@@ -62,7 +62,7 @@ type AuditRequest struct {
 	Category string    // ?category=
 	Decision string    // ?decision=
 	ExecID   string    // ?exec_id=
-	Grep     string    // ?grep= (RE2), looked for in what the record says in words
+	Grep     string    // ?grep= (RE2), matched against the record's text
 	Since    time.Time // ?since= (RFC 3339)
 	Until    time.Time // ?until=
 	AfterSeq uint64    // ?after_seq=
@@ -70,12 +70,11 @@ type AuditRequest struct {
 	Last     bool      // ?last=1
 }
 
-// AuditPage answers GET /v1/audit: records as they stand in the log.
+// AuditPage answers GET /v1/audit: records as they are in the log.
 type AuditPage struct {
 	Records []json.RawMessage `json:"records"`
 	More    bool              `json:"more"` // ask again with after_seq of the last one
-	// Bad are the lines that were passed over, as they are not as they were written:
-	// where each is, and what is wrong with it.
+	// Bad are the skipped damaged records: the place of each, and its fault.
 	Bad []string `json:"bad,omitempty"`
 }
 
@@ -126,7 +125,7 @@ type Trust struct {
 	Inode uint64    `json:"inode"`
 	Since time.Time `json:"since"`
 	By    string    `json:"by,omitempty"`
-	Stale string    `json:"stale,omitempty"` // why it no longer counts (moved, replaced)
+	Stale string    `json:"stale,omitempty"` // why it does not count now (moved, replaced)
 }
 
 // TrustList answers GET /v1/trust.
@@ -144,6 +143,6 @@ type Reloaded struct {
 
 // ShutdownRequest is POST /v1/shutdown.
 type ShutdownRequest struct {
-	DrainMS int64 `json:"drain_ms,omitempty"` // how long running commands may go on; 0: the configured time
+	DrainMS int64 `json:"drain_ms,omitempty"` // time for running commands to end; 0: the configured time
 	Now     bool  `json:"now,omitempty"`
 }

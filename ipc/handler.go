@@ -12,10 +12,10 @@ import (
 type Handler struct {
 	Backend Backend
 	Role    Role
-	Limits  Limits // Limits.Connections and what bounds reading a header are the owner's to see to
+	Limits  Limits // the owner enforces Limits.Connections and the bounds on reading a header
 	Log     *slog.Logger
-	// Caller says who makes a request, or why it is refused. It must hold for
-	// the whole connection: a WebSocket's calls are made by who opened it.
+	// Caller returns the caller of a request, or why it is refused. It must hold for the whole
+	// connection: its opener makes all calls of a WebSocket.
 	Caller func(*http.Request) (Caller, *Error)
 	// Origins are those of web pages that may open a WebSocket, as a browser
 	// writes them: "http://127.0.0.1:8080". A request without an Origin

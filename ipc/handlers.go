@@ -39,8 +39,8 @@ func completeExec(x *exchange, r *ExecRequest) (bad *Error) {
 	return bad
 }
 
-// completeFile takes the operation from the path, and checks what a batch
-// gives its file calls in another way.
+// completeFile adds the operation from the path, and refuses members that only a batch's file calls
+// have.
 func completeFile(x *exchange, r *FileRequest) (bad *Error) {
 	r.Op = x.r.PathValue("op")
 	if !slices.Contains(FileOps, r.Op) {

@@ -6,11 +6,11 @@ import "time"
 // only when an old client would misunderstand a new server.
 const Protocol = 1
 
-// Product is what Version.Product says.
+// Product is the value of Version.Product.
 const Product = "sandboxd"
 
-// FeatureAgentSocket in Version.Features: agents in the sandbox reach
-// agent.sock, and what they ask for there runs within their own sandbox's profile.
+// FeatureAgentSocket in Version.Features: agents in the sandbox reach agent.sock, and their
+// commands run within their own sandbox's profile.
 const FeatureAgentSocket = "agent_socket"
 
 // Version answers GET /v1/version.
@@ -20,7 +20,7 @@ type Version struct {
 	Protocol int      `json:"protocol"`
 	PID      int      `json:"pid"`
 	UID      int      `json:"uid"`
-	Features []string `json:"features"` // what this server can do beyond protocol 1's first form
+	Features []string `json:"features"` // abilities beyond protocol 1's first form
 }
 
 // Status answers GET /v1/status.
@@ -37,10 +37,10 @@ type Status struct {
 	Config      []ConfigFile `json:"config"`
 	Warnings    []Warning    `json:"warnings,omitempty"`
 	StateDir    string       `json:"state_dir,omitempty"`
-	Idle        string       `json:"idle,omitempty"` // what keeps the daemon from leaving, or when it will
+	Idle        string       `json:"idle,omitempty"` // the reason why the daemon does not exit, or when it will
 }
 
-// ConfigFile is one file of configuration and what became of it.
+// ConfigFile is one file of configuration and its state.
 type ConfigFile struct {
 	Path   string `json:"path"`
 	Layer  string `json:"layer"` // operator, user, project, profile
@@ -55,16 +55,16 @@ type Warning struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// Level says how far a protection holds.
+// Level is the strength of a protection.
 type Level string
 
 const (
 	Enforced Level = "enforced"
-	Partial  Level = "partial" // Missing says what is not held
+	Partial  Level = "partial" // Missing names the gap
 	Absent   Level = "absent"  // Why and Remedy say more
 )
 
-// Enforcement is what holds: on a host (status, doctor) or for one run.
+// Enforcement is the enforcement on a host (status, doctor) or for one run.
 type Enforcement struct {
 	Level       Level        `json:"level"`            // the worst of Protections
 	Layers      []Layer      `json:"layers,omitempty"` // in the order in which they are applied
@@ -84,7 +84,7 @@ type Protection struct {
 	Name    string `json:"name"` // e.g. "filesystem", "network", "processes", "memory"
 	Level   Level  `json:"level"`
 	By      string `json:"by,omitempty"`      // the mechanism that holds it
-	Missing string `json:"missing,omitempty"` // Partial: what is not held
+	Missing string `json:"missing,omitempty"` // Partial: the protections that are missing
 	Why     string `json:"why,omitempty"`
 	Remedy  string `json:"remedy,omitempty"`
 }
@@ -113,7 +113,7 @@ type Finding struct {
 // ProfileRequest asks GET /v1/profile.
 type ProfileRequest struct {
 	Session string // ?session=; empty: the operator's profile alone
-	Path    string // ?path=; set: explain what holds at this path
+	Path    string // ?path=; set: explain the access at this path
 	Against string // ?against=; set: another session, to compare with
 }
 
@@ -121,6 +121,6 @@ type ProfileRequest struct {
 type Profile struct {
 	Digest  string   `json:"digest"`
 	Text    string   `json:"text,omitempty"`    // the profile as it prints
-	Explain []string `json:"explain,omitempty"` // what decides at Path, most specific first
+	Explain []string `json:"explain,omitempty"` // the rules that decide at Path, most specific first
 	Diff    []string `json:"diff,omitempty"`    // lines that start with "+" or "-"
 }

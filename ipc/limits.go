@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits bound what peers may take. A field that is zero has the value in its
-// comment. They are counted for each socket by itself, so that those who ask
-// cannot crowd out those who answer.
+// Limits bound each peer's resources. A field that is zero has the value in its comment. Each
+// socket counts by itself, so that requesters cannot crowd out approvers.
 type Limits struct {
 	Connections     int           // of one user; 1024, or half of Total
 	ProcConnections int           // of one process; 512
@@ -27,7 +26,7 @@ type Limits struct {
 	Grace           time.Duration // for requests in flight when the server stops; 3 s
 }
 
-// withDefaults fills in what is zero.
+// withDefaults fills in zero fields.
 func (l Limits) withDefaults() Limits {
 	or(&l.Total, min(4096, max(64, descriptorLimit()/8))) // two sockets, two descriptors each, half of all
 	or(&l.Connections, min(1024, l.Total/2))
@@ -62,7 +61,7 @@ func or[T comparable](p *T, value T) {
 	}
 }
 
-// tally counts what the peers of one socket hold at the moment.
+// tally counts the present resources of the peers of one socket.
 type tally struct {
 	limits Limits
 
@@ -70,7 +69,7 @@ type tally struct {
 	total    int
 	users    map[int]*userTally
 	procs    map[Process]*procTally
-	refusals int // connections that are only open to be told why they are refused
+	refusals int // connections that are only open for a refusal
 }
 
 type userTally struct {
@@ -87,7 +86,7 @@ func newTally(l Limits) *tally {
 	return &tally{limits: l, users: map[int]*userTally{}, procs: map[Process]*procTally{}}
 }
 
-// connect counts one more connection of p, or says which limit is reached.
+// connect counts one more connection of p, or returns the exceeded limit.
 func (t *tally) connect(p Peer) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,10 +185,10 @@ func (t *tally) unbuffer(p Peer, n int64) {
 	t.forget(p)
 }
 
-// maxRefusals bounds the connections that wait to be told no.
+// maxRefusals bounds the connections that wait for a refusal.
 const maxRefusals = 32
 
-// refuse reports whether there is room to tell one more peer why it is refused.
+// refuse reports whether there is room to send one more peer a refusal.
 func (t *tally) refuse() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -48,8 +48,8 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
-// Of those that are refused only some are told; the rest are just closed, so
-// that being refused costs the server nothing.
+// Only some of the refused peers get a reason; the rest are just closed, so that refusals cost the
+// server nothing.
 func TestRefusedConnectionsAreBounded(t *testing.T) {
 	h, _, _ := house(t, ipc.Limits{ProcConnections: 1})
 	before := descriptors(t)
@@ -76,7 +76,7 @@ func TestRefusedConnectionsAreBounded(t *testing.T) {
 	if closed < 60 {
 		t.Errorf("%d of 100 were closed at once", closed)
 	}
-	// Ours, theirs, and two for each that is to be told.
+	// Ours, theirs, and two for each that gets a reason.
 	if n := descriptors(t) - before; n > 100+2*32+10 {
 		t.Errorf("%d descriptors more", n)
 	}
@@ -198,8 +198,8 @@ func TestWaitingIsNotSlow(t *testing.T) {
 	}
 }
 
-// R-IP-05: a watcher that takes nothing is cut off, and slows nobody; the gap
-// is told to one that lags and comes back.
+// R-IP-05: a watcher that reads nothing is cut off, and slows nobody; one that lags and comes back
+// gets the gap.
 func TestSlowReaders(t *testing.T) {
 	h, b, s := house(t, ipc.Limits{Write: time.Second})
 	started, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "flood 400", Keep: true})

@@ -23,14 +23,14 @@ const (
 // stdioPath is stdio.sock beside another socket.
 func stdioPath(socket string) string { return filepath.Join(filepath.Dir(socket), StdioSocket) }
 
-// maxSocketPath is what fits into sockaddr_un.sun_path with its NUL: 104 bytes
-// on macOS, 108 on Linux (unix(7)). We keep to the smaller everywhere.
+// maxSocketPath is the capacity of sockaddr_un.sun_path with its NUL: 104 bytes on macOS, 108 on
+// Linux (unix(7)). The smaller one holds everywhere.
 const maxSocketPath = 103
 
 // ErrServed is in the error of [Listen] when another daemon has the directory.
 var ErrServed = errors.New("already served by another daemon")
 
-// SocketDir says where the sockets are made.
+// SocketDir is the place of the sockets.
 type SocketDir struct {
 	Path string // absolute; made if it is absent
 	// Public is for a system's daemon: every user may connect, and the
@@ -49,10 +49,9 @@ type Sockets struct {
 	made map[string]os.FileInfo
 }
 
-// Listen makes the sockets. It refuses a directory or socket that is a
-// symbolic link, has another owner, or could be replaced by another user; and it
-// returns [ErrServed] where a daemon runs already. A socket that nobody serves any more is
-// replaced if it is ours.
+// Listen makes the sockets. It refuses a directory or socket that is a symbolic link, has another
+// owner, or could be replaced by another user; and it returns [ErrServed] where a daemon runs
+// already. A socket without a server is replaced if it is ours.
 func Listen(d SocketDir) (*Sockets, error) {
 	if !filepath.IsAbs(d.Path) || filepath.Clean(d.Path) != d.Path {
 		return nil, fmt.Errorf("listen in %q: not a clean absolute path", d.Path)
@@ -68,7 +67,7 @@ func Listen(d SocketDir) (*Sockets, error) {
 		return nil, fmt.Errorf("listen in %q: %w", d.Path, err)
 	}
 	s := &Sockets{lock: lock, made: map[string]os.FileInfo{}}
-	// The agent's comes last: who finds that finds the others.
+	// The agent's comes last: a client that finds it finds the others.
 	for _, o := range []struct {
 		name string
 		l    *net.Listener
@@ -86,8 +85,8 @@ func Listen(d SocketDir) (*Sockets, error) {
 	return s, nil
 }
 
-// Lost names a socket whose file is gone or somebody else's by now, so that
-// nobody can find it any more; "" for none.
+// Lost names a socket whose file is missing or another process's by now, so that nobody can find
+// it; "" for none.
 func (s *Sockets) Lost() string {
 	for path, made := range s.made {
 		if now, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, made) {
@@ -117,8 +116,7 @@ func (s *Sockets) Close() error {
 	return errors.Join(append(errs, s.lock.Close())...)
 }
 
-// prepare makes the directory and checks that nobody else can change what is
-// in it, or replace it.
+// prepare makes the directory and checks that nobody else can change its entries, or replace it.
 func (d SocketDir) prepare() error {
 	mode := fs.FileMode(0o700)
 	if d.Public {

@@ -93,7 +93,7 @@ func TestListenReplacesStale(t *testing.T) {
 	s.Close()
 }
 
-// Closing leaves alone what is not ours any more.
+// Closing leaves another server's sockets alone.
 func TestCloseRemovesOnlyItsOwn(t *testing.T) {
 	dir := filepath.Join(place(t), "s")
 	s, err := ipc.Listen(ipc.SocketDir{Path: dir})

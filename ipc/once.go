@@ -25,8 +25,8 @@ type userMemory[Resp any] struct {
 	order []onceKey // oldest first; may hold some that are gone
 }
 
-// onceKey is what a client means by the same request: the key counts within
-// a session, and for who holds its secret.
+// onceKey identifies a request for a client: the key counts within a session, and for the owner of
+// its secret.
 type onceKey struct {
 	session, key string
 	secret       Secret
@@ -36,7 +36,7 @@ type onceKey struct {
 type once[Resp any] struct {
 	request [sha256.Size]byte
 	at      time.Time
-	done    chan struct{} // closed when what follows is set
+	done    chan struct{} // closed when the fields below are set
 	answer  Resp
 	err     error
 	gone    bool // it failed, and its caller had hung up by then: that is no answer for another
@@ -52,8 +52,8 @@ func startOnce(x *exchange) method[ExecRequest, ExecStarted] {
 	}
 }
 
-// runOnce is startOnce, and the events of what it started or had started. The
-// first says what was started.
+// runOnce is startOnce, and the events of the started command. The first has the answer of
+// exec.start.
 func runOnce(x *exchange, r ExecRequest) (Stream[Event], error) {
 	ctx := x.r.Context()
 	started, err := startOnce(x)(x.backend, ctx, x.caller, r)
@@ -67,10 +67,10 @@ func runOnce(x *exchange, r ExecRequest) (Stream[Event], error) {
 	return &told{Stream: events, started: &started}, nil
 }
 
-// told is a command's events with what exec.start would have answered in the first.
+// told is a command's events with the answer of exec.start in the first.
 type told struct {
 	Stream[Event]
-	started *ExecStarted // nil once it is told
+	started *ExecStarted // nil once it is sent
 }
 
 // Ready implements [Ready].
@@ -108,7 +108,7 @@ func (x *exchange) startWith(ctx context.Context, c Caller, r ExecRequest) (Exec
 	return started, err
 }
 
-// changeOnce is Backend.File, once for each key. What only looks is done again.
+// changeOnce is Backend.File, once for each key. An operation that only reads is repeated.
 func changeOnce(x *exchange) method[FileRequest, FileResult] {
 	return func(b Backend, ctx context.Context, c Caller, r FileRequest) (FileResult, error) {
 		k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}

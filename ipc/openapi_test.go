@@ -20,8 +20,7 @@ import (
 
 const openapi = "../docs/openapi.yaml"
 
-// R-IP-06: docs/openapi.yaml is what the routes and types of this package say.
-// UPDATE=1 writes it anew.
+// R-IP-06: docs/openapi.yaml matches the routes and types of this package. UPDATE=1 rewrites it.
 func TestOpenAPI(t *testing.T) {
 	want := description(t)
 	if os.Getenv("UPDATE") != "" {
@@ -247,7 +246,7 @@ func public(t reflect.Type) string {
 }
 
 func (d *describer) schemas() {
-	// Each may put down more; the file is in alphabetical order all the same.
+	// Each may add more; the file is in alphabetical order.
 	written := map[string]string{}
 	for len(d.todo) > 0 {
 		t := d.todo[0]

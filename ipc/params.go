@@ -10,7 +10,7 @@ import (
 type params struct {
 	r    *http.Request
 	bad  **Error
-	seen *[]parameter // where the documents want to know what is read; else nil
+	seen *[]parameter // where the documents need the parameters; else nil
 }
 
 // parameter is one that an operation reads.

@@ -7,12 +7,11 @@ import (
 	"os"
 )
 
-// Peer is the process at the other end of a connection, as the kernel
-// described it when the connection was accepted. Nothing in it comes from what
-// the peer sent.
+// Peer is the process at the other end of a connection, as the kernel described it when the
+// connection was accepted. Nothing in it comes from the peer's own bytes.
 //
-// Fields that the kernel did not tell are zero: Exe and PIDNamespace of a
-// process that is not dumpable, most of them on macOS.
+// Fields that the kernel did not reveal are zero: Exe and PIDNamespace of a process that is not
+// dumpable, most of them on macOS.
 type Peer struct {
 	UID int
 	GID int // primary group
@@ -24,7 +23,7 @@ type Peer struct {
 	Exe   string // path of the executable, " (deleted)" included where the kernel says so
 	SID   int    // session id
 	TTY   uint64 // device number of the controlling terminal; 0: none
-	// PIDNamespace is the inode of the peer's pid namespace; 0: not told.
+	// PIDNamespace is the inode of the peer's pid namespace; 0: unknown.
 	PIDNamespace uint64
 	// Nested counts the pid namespaces between ours and the peer's; 0: the same one.
 	Nested int
@@ -72,16 +71,16 @@ func (p Peer) DescendsFrom(q Process) bool {
 // time, also when the connection is closed.
 func (p Peer) Gone() bool { return gone(p) }
 
-// String is what a log shows: no text that the peer chose, except its path.
+// String returns the text for a log: no text that the peer chose, except its path.
 func (p Peer) String() string {
 	return fmt.Sprintf("uid %d pid %d (%q)", p.UID, p.PID, p.Exe)
 }
 
-// ErrNoPeer is in the error where a connection's peer cannot be told.
+// ErrNoPeer is in the error where a connection's peer cannot be identified.
 var ErrNoPeer = errors.New("the kernel does not say who is at the other end")
 
-// peerOf asks the kernel who is at the other end of c. The answer's handle is
-// the caller's to close.
+// peerOf asks the kernel for the process at the other end of c. The caller closes the answer's
+// handle.
 func peerOf(c net.Conn) (Peer, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

@@ -67,7 +67,7 @@ func (p Peer) close() {
 	}
 }
 
-// peerUID is who listens at the other end.
+// peerUID returns the user of the listener at the other end.
 func peerUID(fd int) (int, error) {
 	cred, err := unix.GetsockoptXucred(fd, solLocal, unix.LOCAL_PEERCRED)
 	if err != nil {

@@ -17,10 +17,9 @@ import (
 // maxAncestors bounds the walk to the first process.
 const maxAncestors = 64
 
-// credentials reads unix(7) SO_PEERCRED, and SO_PEERPIDFD (Linux 6.5), both of
-// which describe the process that called connect(2). With the pidfd, what is
-// then read from /proc is known to be of that process: it was still alive
-// afterwards, so its number had not been used again.
+// credentials reads unix(7) SO_PEERCRED, and SO_PEERPIDFD (Linux 6.5), both of which describe the
+// process that called connect(2). With the pidfd, later reads from /proc are known to be of that
+// process: it was still alive afterwards, so its number had not been used again.
 func credentials(fd int) (Peer, error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
@@ -48,7 +47,7 @@ func credentials(fd int) (Peer, error) {
 	return p, nil
 }
 
-// describe fills in what proc(5) says about p.PID.
+// describe fills in the facts of proc(5) about p.PID.
 func describe(p *Peer) error {
 	dir := "/proc/" + strconv.Itoa(p.PID)
 	st, err := process.ReadStat(p.PID)
@@ -136,7 +135,7 @@ var ownPIDNamespace = sync.OnceValue(func() uint64 { return namespaceInode("/pro
 // looks whether the number still belongs to the same process.
 func gone(p Peer) bool {
 	if p.PID <= 0 {
-		return false // never seen: cannot be told
+		return false // never seen: unknown
 	}
 	if ended, known := ended(p.handle); known {
 		return ended
@@ -168,7 +167,7 @@ func (p Peer) close() {
 	}
 }
 
-// peerUID is who listens at the other end: for a socket that was connected,
+// peerUID returns the user of the listener at the other end: for a socket that was connected,
 // SO_PEERCRED holds the credentials of listen(2)'s caller.
 func peerUID(fd int) (int, error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)

@@ -95,8 +95,8 @@ func TestPeerInside(t *testing.T) {
 	if p := <-peers; !p.Inside() || p.Nested != 1 || p.UID != os.Getuid() {
 		t.Errorf("%+v", p)
 	}
-	// It cannot be looked into, and is found out all the same (a malicious
-	// process can make itself undumpable).
+	// It cannot be inspected, and is identified nevertheless (a malicious process can make itself
+	// undumpable).
 	start(t, "connect-hidden "+h.Agent.Socket, attr)
 	if p := <-peers; !p.Inside() || p.Nested != 1 {
 		t.Errorf("hidden: %+v", p)
@@ -110,7 +110,7 @@ func TestPeerInside(t *testing.T) {
 	}
 }
 
-// R-OP-06: sbx approve is not dumpable; it is identified all the same.
+// R-OP-06: sbx approve is not dumpable; it is identified nevertheless.
 func TestPeerNotDumpable(t *testing.T) {
 	h, peers := admitted(t, nil)
 	c := start(t, "connect-hidden "+h.Agent.Socket, nil)
@@ -119,7 +119,7 @@ func TestPeerNotDumpable(t *testing.T) {
 	}
 }
 
-// Another user is another user, and is told why it may not come in.
+// Another user is another user, and gets the reason of its refusal.
 func TestPeerOfAnotherUser(t *testing.T) {
 	refusal := &ipc.Error{Code: ipc.CodeForbidden, Message: "you are not expected", Hint: "go away"}
 	h, peers := admitted(t, refusal)

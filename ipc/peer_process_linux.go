@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// PeerOfProcess describes a process that was found in another way than by its
-// connection to a socket of ours. Nothing keeps its number from being used
-// again: what it is found by has to be looked at once more where that matters.
+// PeerOfProcess describes a process that was found in another way than by its connection to a
+// socket of ours. Its number may be used again: verify the evidence once more where that matters.
 func PeerOfProcess(pid int) (Peer, error) {
 	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
 	if err != nil {

@@ -52,7 +52,7 @@ type eventLine struct {
 	Error     *Error          `json:"error"`
 }
 
-// readPart reads what may be absent.
+// readPart reads an optional part.
 func readPart[T any](raw json.RawMessage, to **T) error {
 	if len(raw) == 0 {
 		return nil
@@ -60,9 +60,9 @@ func readPart[T any](raw json.RawMessage, to **T) error {
 	return json.Unmarshal(raw, to)
 }
 
-// quickEvent reads an event with one part as this package's server writes it, which
-// encoding/json does several times slower. Whatever looks different is left to
-// encoding/json; what is read here means the same there.
+// quickEvent reads an event with one part as this package's server writes it, which encoding/json
+// does several times slower. Any other form is left to encoding/json; the accepted form has the
+// same meaning there.
 func quickEvent(line []byte) (Event, bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	if !ok {

@@ -16,8 +16,7 @@ type Route struct {
 	handler
 }
 
-// handler carries an operation out, and says what it takes and gives, which the
-// documents are made from.
+// handler performs an operation, and describes its input and output for the documents.
 type handler struct {
 	serve   func(*exchange)
 	in, out reflect.Type                                           // the JSON body, the JSON answer or one value of a stream; nil: none

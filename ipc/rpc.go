@@ -21,9 +21,9 @@ func (id RPCID) key() string { return string(id.RawMessage) }
 // RPCAny is an answer or an event, as JSON.
 type RPCAny struct{ json.RawMessage }
 
-// RPCCall is what a client sends on the WebSocket: a JSON-RPC 2.0 request.
-// Params holds, in one object, what the operation takes in its path, its query and its
-// body, and may hold the session's secret besides.
+// RPCCall is a client's message on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one
+// object, the operation's input from path, query and body, and may hold the session's secret
+// besides.
 type RPCCall struct {
 	JSONRPC string          `json:"jsonrpc"`          // "2.0"
 	ID      RPCID           `json:"id,omitzero"`      // a number or a string; only rpc.cancel may go without
@@ -36,7 +36,7 @@ type RPCCall struct {
 type RPCReply struct {
 	JSONRPC string    `json:"jsonrpc"`
 	ID      RPCID     `json:"id"`
-	Result  RPCAny    `json:"result,omitzero"` // what the operation answers over HTTP
+	Result  RPCAny    `json:"result,omitzero"` // the operation's answer over HTTP
 	Error   *RPCError `json:"error,omitempty"`
 }
 
@@ -74,7 +74,7 @@ const (
 // for extensions like this one (§8).
 const rpcCancel = "rpc.cancel"
 
-// maxID bounds what a call's id may take: it is repeated in every value.
+// maxID bounds a call's id, in bytes: every value repeats it.
 const maxID = 256
 
 // rpcError gives an error its number.

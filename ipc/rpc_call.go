@@ -21,8 +21,8 @@ type call struct {
 	done   chan struct{} // closed when it is over
 }
 
-// take begins what a message asks for. It does not wait for the end of it. The
-// error means that the socket can't go on.
+// take begins a message's operation, and does not wait for its end. The error means that the socket
+// can't continue.
 func (s *socket) take(message []byte, held int64) error {
 	kept := false
 	defer func() {
@@ -44,7 +44,7 @@ func (s *socket) take(message []byte, held int64) error {
 	case route.out == nil:
 		return s.reply(rpc.ID, rpcInvalid, badRequest("this is a WebSocket already"))
 	case rpc.ID.RawMessage == nil:
-		// What is not answered could fail without a word.
+		// A call without an answer could fail without a word.
 		return s.reply(rpc.ID, rpcInvalid, badRequest("id is missing; only rpc.cancel goes without, and nothing was done"))
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -89,7 +89,7 @@ func inputOf(params json.RawMessage) string {
 	return string(p.ID)
 }
 
-// drop takes the call out again. Whoever reads its answer may use its place.
+// drop removes the call. The reader of its answer may use its place.
 func (s *socket) drop(c *call) {
 	c.cancel()
 	close(c.done)
@@ -116,8 +116,8 @@ func (s *socket) answered() {
 	}
 }
 
-// cancelCall ends the call that params name. It is answered like any other; the
-// call itself is answered with what it had come to.
+// cancelCall ends the call that params name. It is answered like any other; the call itself is
+// answered with its result so far.
 func (s *socket) cancelCall(rpc RPCCall) error {
 	var p struct {
 		Call RPCID `json:"call"`
@@ -137,7 +137,7 @@ func (s *socket) cancelCall(rpc RPCCall) error {
 	return s.result(rpc.ID, encode(Done{OK: c != nil}))
 }
 
-// carryOut does what the call asks for, and answers it.
+// carryOut performs the operation of the call, and answers it.
 func (s *socket) carryOut(ctx context.Context, c *call) {
 	result, bad := s.perform(ctx, c)
 	s.drop(c)
@@ -153,8 +153,7 @@ func (s *socket) carryOut(ctx context.Context, c *call) {
 // perform carries the call out as the HTTP request that means the same.
 func (s *socket) perform(ctx context.Context, c *call) (result []byte, bad *Error) {
 	if c.before != nil {
-		// Also where it was cancelled meanwhile: what comes after it must not
-		// overtake what came before.
+		// Also after a cancellation: later values must not overtake earlier ones.
 		select {
 		case <-c.before.done:
 		case <-s.ctx.Done():
@@ -199,7 +198,7 @@ func (s *socket) perform(ctx context.Context, c *call) (result []byte, bad *Erro
 // cancelled answers a call that rpc.cancel ended.
 var cancelled = &Error{Code: CodeConflict, Message: "the call was cancelled"}
 
-// result answers a call with what an operation said.
+// result answers a call with the result of an operation.
 func (s *socket) result(id RPCID, result []byte) error {
 	return s.send(encode(RPCReply{JSONRPC: "2.0", ID: id, Result: RPCAny{bytes.TrimSpace(result)}}))
 }

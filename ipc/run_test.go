@@ -20,8 +20,8 @@ import (
 	"sandboxd/ipc/ipctest"
 )
 
-// R-IP-02: a command that is started and followed in one exchange is the same
-// command: it takes input, signals and sizes, ends, and can be followed anew.
+// R-IP-02: a command that is started and followed in one exchange is the same command: it reads
+// input, signals and sizes, ends, and can be followed again.
 func TestRunExec(t *testing.T) {
 	h, b, s := house(t, ipc.Limits{})
 	c := h.Agent
@@ -109,7 +109,7 @@ func TestRunExecHangUp(t *testing.T) {
 	}
 }
 
-// R-IP-02: a retried request starts nothing twice, and is told the whole story.
+// R-IP-02: a retried request starts nothing twice, and gets all events.
 func TestRunExecOnce(t *testing.T) {
 	h, b, s := house(t, ipc.Limits{})
 	req := ipc.ExecRequest{Session: s.ID, Command: "echo once", IdempotencyKey: "r1"}
@@ -316,7 +316,7 @@ func TestRunExecOlderDaemon(t *testing.T) {
 	}
 }
 
-// What is there together is sent together: the last event comes with the end.
+// Values that are ready together are sent together: the last event comes with the end.
 func TestEventsInOneWrite(t *testing.T) {
 	h, _, s := house(t, ipc.Limits{})
 	c, err := net.Dial("unix", h.Agent.Socket)

@@ -16,12 +16,11 @@ import (
 // maxDepth bounds the nesting of a body.
 const maxDepth = 64
 
-// scanObject accepts what has one meaning only, for us and for whoever reads
-// the same bytes elsewhere: one JSON object, valid UTF-8 (RFC 8259 §8.1),
-// without a key twice (§4) and without half a surrogate pair (§8.2), both of which
-// encoding/json takes silently, as it does a key that is a field's name in other
-// letters ("Command"). t is what the object is decoded into, nil for anything.
-// It returns the members of the outermost object.
+// scanObject accepts bytes with one meaning only, for us and for any other reader: one JSON object,
+// valid UTF-8 (RFC 8259 §8.1), without a key twice (§4) and without half a surrogate pair (§8.2),
+// both of which encoding/json accepts silently, as it does a key that is a field's name in other
+// letters ("Command"). t is the type of the decoded object, nil for anything. It returns the
+// members of the outermost object.
 func scanObject(body []byte, t reflect.Type) ([]member, error) {
 	if !utf8.Valid(body) {
 		return nil, errors.New("the body is not UTF-8")
@@ -45,8 +44,8 @@ func scanObject(body []byte, t reflect.Type) ([]member, error) {
 	return members, checkSurrogates(body)
 }
 
-// OneMeaning returns why a body is not one JSON object that everybody reads alike, as
-// every request is on the sockets; v is what it is decoded into.
+// OneMeaning returns why a body is not one JSON object that everybody reads alike, as every request
+// is on the sockets; v is the decoded value.
 func OneMeaning(body []byte, v any) error {
 	_, err := scanObject(body, reflect.TypeOf(v))
 	return err
@@ -126,8 +125,7 @@ func scanValue(d *json.Decoder, depth int, of reflect.Type) (null bool, err erro
 
 var fieldCache sync.Map // reflect.Type → map[string]reflect.Type
 
-// fieldTypes are the JSON names of a struct's fields, with what they are decoded
-// into; nil for what is no struct.
+// fieldTypes maps the JSON names of a struct's fields to their types; nil for other types.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -155,8 +153,8 @@ func orUnexpected(err error) error {
 	return err
 }
 
-// checkSurrogates finds a \uD800–\uDFFF escape without its other half. The body
-// is valid JSON, so a backslash can only stand inside a string.
+// checkSurrogates finds a \uD800–\uDFFF escape without its other half. The body is valid JSON, so a
+// backslash can only occur inside a string.
 func checkSurrogates(body []byte) error {
 	for i := 0; i < len(body); i++ {
 		if body[i] != '\\' {

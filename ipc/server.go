@@ -32,9 +32,9 @@ type Server struct {
 	Log    *slog.Logger // nil: nothing is logged
 }
 
-// Serve answers requests until ctx ends. Then it accepts nothing more, gives
-// what is in flight Limits.Grace to end, cuts off the rest, and returns nil when no
-// request is left. It returns early only if a listener fails.
+// Serve answers requests until ctx ends. Then it accepts no more, gives requests in flight
+// Limits.Grace to end, cuts off the rest, and returns nil when no request is left. It returns early
+// only if a listener fails.
 func (s *Server) Serve(ctx context.Context) error {
 	logger := s.Log
 	if logger == nil {
@@ -152,8 +152,8 @@ func (d *door) listenAs(base func(net.Listener) context.Context) {
 	}
 }
 
-// quiet returns when no request is being answered any more, or ctx ends.
-// WebSockets are what net/http's Shutdown does not wait for.
+// quiet returns when no request is in flight, or ctx ends. net/http's Shutdown does not wait for
+// WebSockets.
 func (d *door) quiet(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
@@ -166,7 +166,7 @@ func (d *door) quiet(ctx context.Context) {
 	}
 }
 
-// serve answers what comes over a socket, with descriptors if they may come.
+// serve answers requests over a socket, with descriptors where they are permitted.
 func (d *door) serve(l net.Listener, stdio bool) error {
 	k := &doorkeeper{Listener: l, role: d.role, tally: d.tally, admit: d.backend.Admit, log: d.log}
 	if stdio {
@@ -222,7 +222,7 @@ func serves(name string) bool {
 	return err == nil && u.Username == name
 }
 
-// noRoute tells a wrong method from a wrong path.
+// noRoute distinguishes a wrong method from a wrong path.
 func (d *door) noRoute(x *exchange) {
 	var allowed []string
 	for _, m := range d.methods {
@@ -248,8 +248,8 @@ type exchange struct {
 	caller   Caller
 	buffered int64     // bytes counted for this request
 	begun    bool      // the answer's status is sent
-	timed    time.Time // when what is written was bounded last
-	failed   *Error    // what was refused with
+	timed    time.Time // when the write deadline was last set
+	failed   *Error    // the refusal
 	carrier  *carrier  // that the request came by; nil: no descriptors can have come
 }
 
@@ -287,8 +287,8 @@ func (x *exchange) reply(status int, body []byte) {
 	x.send(body)
 }
 
-// asError makes a backend's error fit for the wire: what is not an *Error is
-// logged and not told, since it may speak of things that are not the caller's.
+// asError makes a backend's error fit for the wire: one that is not an *Error is logged and not
+// sent, since it may contain others' data.
 func (x *exchange) asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -10,7 +10,7 @@ const (
 
 // SessionRequest is the body of POST /v1/sessions.
 type SessionRequest struct {
-	Agent string `json:"agent,omitempty"` // what the agent calls itself: shown as a claim
+	Agent string `json:"agent,omitempty"` // the agent's own name: shown as a claim
 	Label string `json:"label,omitempty"` // shown to people
 	Root  string `json:"root,omitempty"`  // the project; empty: the repository around Cwd, or Cwd
 	Cwd   string `json:"cwd,omitempty"`
@@ -33,7 +33,7 @@ type SessionInfo struct {
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`
 	Agent    string     `json:"agent,omitempty"`
-	Claimed  bool       `json:"claimed"` // Agent is only what the peer says of itself
+	Claimed  bool       `json:"claimed"` // Agent is only the peer's own claim
 	Label    string     `json:"label,omitempty"`
 	Root     string     `json:"root,omitempty"`
 	Trusted  bool       `json:"trusted"`
@@ -55,8 +55,8 @@ type SessionList struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
 
-// TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the
-// stop signal and what was granted for the turn.
+// TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and the
+// grants for the turn.
 type TurnRequest struct {
 	Session string  `json:"-"` // from the path
 	Skills  []Skill `json:"skills,omitempty"`

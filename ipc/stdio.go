@@ -22,14 +22,13 @@ type Stdio struct {
 // Passed is one descriptor.
 type Passed struct {
 	File *os.File
-	// Path is where the file lies, for what has a name in a directory; "" for a pipe
-	// and /dev/null.
+	// Path is the file's path, for a file with a name in a directory; "" for a pipe and /dev/null.
 	Path string
-	// Read and Write say what the descriptor was opened for.
+	// Read and Write report the descriptor's access mode.
 	Read, Write bool
 }
 
-// each calls f for what is there, by its name.
+// each calls f for each present descriptor, by its name.
 func (s Stdio) each(f func(name string, p *Passed)) {
 	for _, one := range []struct {
 		name string
@@ -41,7 +40,7 @@ func (s Stdio) each(f func(name string, p *Passed)) {
 	}
 }
 
-// Names lists what is there: "stdin", "stdout", "stderr".
+// Names lists the present descriptors: "stdin", "stdout", "stderr".
 func (s Stdio) Names() (names []string) {
 	s.each(func(name string, _ *Passed) { names = append(names, name) })
 	return names
@@ -52,7 +51,7 @@ func (s Stdio) Close() {
 	s.each(func(_ string, p *Passed) { p.File.Close() })
 }
 
-// Stdios are what descriptors can be passed as, in the order in which they come.
+// Stdios are the names of descriptors, in the order in which they are passed.
 var Stdios = []string{"stdin", "stdout", "stderr"}
 
 // maxCarriers bounds the connections of one user that carry descriptors for
@@ -83,8 +82,8 @@ func (h *carriers) end(uid int) {
 	}
 }
 
-// carrier is a connection to stdio.sock. It keeps the descriptors that come
-// with what is read from it, until the request that they came with has ended.
+// carrier is a connection to stdio.sock. It holds the descriptors received with the bytes read from
+// it, until their request has ended.
 type carrier struct {
 	*net.UnixConn
 	all *carriers
@@ -92,7 +91,7 @@ type carrier struct {
 
 	mu     sync.Mutex
 	files  []*os.File
-	bad    *Error // why what came can't be had; nil: it can
+	bad    *Error // why the descriptors are unusable; nil: they are usable
 	counts bool
 	closed bool
 }
@@ -132,7 +131,7 @@ func (c *carrier) keep(files []*os.File, bad *Error) {
 	}
 }
 
-// take hands out what came, by these names.
+// take returns the received descriptors, by these names.
 func (c *carrier) take(names []string) (Stdio, *Error) {
 	c.mu.Lock()
 	files, bad := c.files, c.bad
@@ -156,7 +155,7 @@ func noneCame() *Error {
 	return &Error{Code: CodeNotFound, Message: "no descriptors came with this request", Hint: "send them with its first byte, over " + StdioSocket}
 }
 
-// drop closes what nobody took.
+// drop closes descriptors that nobody took.
 func (c *carrier) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +163,7 @@ func (c *carrier) drop() {
 	c.release()
 }
 
-// release forgets what came. The caller holds mu.
+// release forgets the received descriptors. The caller holds mu.
 func (c *carrier) release() {
 	c.files, c.bad = nil, nil
 	if c.counts {
@@ -173,7 +172,7 @@ func (c *carrier) release() {
 	}
 }
 
-// Close closes what it carries, too.
+// Close closes the received descriptors, too.
 func (c *carrier) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -202,7 +201,7 @@ func assign(names []string, files []*os.File) (Stdio, *Error) {
 	return s, nil
 }
 
-// examine says what a descriptor is, or why it may not be passed (R-IP-10).
+// examine describes a descriptor, or returns why it may not be passed (R-IP-10).
 func examine(f *os.File) (*Passed, error) {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	if err != nil {

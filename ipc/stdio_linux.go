@@ -16,7 +16,7 @@ func isPathOnly(flags int) bool { return flags&unix.O_PATH != 0 }
 
 func deviceOf(fi os.FileInfo) uint64 { return fi.Sys().(*syscall.Stat_t).Rdev }
 
-// link is what proc_pid_fd(5) says that a descriptor leads to.
+// link returns a descriptor's target by proc_pid_fd(5).
 func link(f *os.File) (string, error) {
 	return os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 }
@@ -27,7 +27,7 @@ func unnamed(f *os.File) bool {
 	return err == nil && strings.HasPrefix(l, "pipe:[")
 }
 
-// nameOf is the path at which the open file lies, which must still be the same.
+// nameOf returns the path of the open file, which must still be the same.
 func nameOf(f *os.File, fi os.FileInfo) (string, error) {
 	if fi.Sys().(*syscall.Stat_t).Nlink == 0 {
 		return "", errors.New("it has no name in any directory, such as a memfd or a file that was removed")

@@ -399,7 +399,7 @@ func TestWithoutDescriptorsForAMoment(t *testing.T) {
 	b.Close()
 }
 
-// Who meets a daemon whose stdio.sock had a protocol of its own is told what to do.
+// A client of a daemon whose stdio.sock had a protocol of its own gets the remedy.
 func TestOlderStdio(t *testing.T) {
 	dir, err := os.MkdirTemp("", "ipc")
 	if err != nil {

@@ -42,9 +42,8 @@ func ndjson[T any](x *exchange, s Stream[T]) {
 // linger bounds how long a value waits that can.
 const linger = 5 * time.Millisecond
 
-// canWait reports whether a value can go out with the next one, or a moment later: nobody
-// acts upon it, and who is woken for it takes a processor from the command that is being
-// started.
+// canWait reports whether a value can be sent with the next one, or a moment later: nobody acts
+// upon it, and waking its reader takes a processor from the command that is being started.
 func canWait(v any) bool {
 	e, ok := v.(Event)
 	return ok && (e.Type == EventQueued || e.Type == EventStarted || e.Decision != nil)
@@ -72,7 +71,7 @@ func (l *lines) put(b []byte, urgent bool) error {
 	return l.x.put(b)
 }
 
-// flush sends what has to go out.
+// flush sends the buffered values.
 func (l *lines) flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +102,7 @@ func (l *lines) stop() {
 	}
 }
 
-// end leaves what is still to go out to the end of the answer.
+// end leaves the buffered values to the end of the answer.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +155,7 @@ func (x *exchange) send(b []byte) error {
 	return x.flush()
 }
 
-// put writes what is flushed later.
+// put writes bytes that are flushed later.
 func (x *exchange) put(b []byte) error {
 	x.within(x.limits.Write)
 	_, err := x.Write(b)
@@ -168,8 +167,7 @@ func (x *exchange) flush() error {
 	return http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// within bounds what is written next. Of writes that follow each other closely not each
-// has its own time.
+// within bounds the next write. Writes in close succession share a deadline.
 func (x *exchange) within(limit time.Duration) {
 	now := time.Now()
 	if now.Sub(x.timed) < limit/16 {
@@ -179,8 +177,8 @@ func (x *exchange) within(limit time.Duration) {
 	http.NewResponseController(x.ResponseWriter).SetWriteDeadline(now.Add(limit))
 }
 
-// encode is one line of JSON, the line end included. What we send is made of
-// our own types, so it cannot fail.
+// encode returns one line of JSON, with its newline. Our values have our own types, so it cannot
+// fail.
 func encode[T any](v T) []byte {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The checks here are those that need no knowledge but the wire's own: what
-// contradicts itself, and what could not reach a process unaltered.
+// The checks here need no knowledge beyond the wire's own: contradictions, and values that could
+// not reach a process unaltered.
 
 func (r SessionRequest) validate() *Error {
 	switch r.Kind {

@@ -16,7 +16,7 @@ type Invitation struct {
 
 // Roles of a front end.
 const (
-	FrontEndApprover = "approver" // passes on what its users answer
+	FrontEndApprover = "approver" // forwards its users' answers
 	FrontEndWatcher  = "watcher"  // looks on
 )
 

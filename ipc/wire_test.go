@@ -129,8 +129,8 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 	}
 }
 
-// A field's name in other letters is no unknown field: whoever reads the same bytes on the way, to the letter, would
-// see another command than the daemon.
+// A field's name in other letters is no unknown field: another reader of the same bytes on the way,
+// to the letter, would see another command than the daemon.
 func TestFieldsInOtherLetters(t *testing.T) {
 	h, _, _ := house(t, ipc.Limits{})
 	for path, body := range map[string]string{

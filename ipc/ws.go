@@ -44,11 +44,11 @@ func serveWebSocket(x *exchange) {
 	s.serve()
 }
 
-// message is the most that one message may hold: a body and what is around it.
+// message bounds one message, in bytes: a body and its envelope.
 func (l Limits) message() int64 { return max(l.Body, l.FileBody) + 4096 }
 
-// checkUpgrade says what keeps a request from becoming a WebSocket. A request
-// with an Origin comes from a web page: it must be one of origins.
+// checkUpgrade returns why a request cannot become a WebSocket. A request with an Origin comes from
+// a web page: it must be one of origins.
 func checkUpgrade(r *http.Request, origins []string) *Error {
 	if !r.ProtoAtLeast(1, 1) || !hasToken(r.Header["Connection"], "upgrade") || !hasToken(r.Header["Upgrade"], "websocket") {
 		return &Error{Code: CodeBadRequest, Status: http.StatusUpgradeRequired, Message: "this path speaks WebSocket only", Hint: "send Connection: Upgrade and Upgrade: websocket"}
@@ -181,8 +181,7 @@ func (s *socket) keepAlive() {
 	}
 }
 
-// leaveWithServer closes the socket when the server ends and no call is in
-// flight any more.
+// leaveWithServer closes the socket when the server ends and no call is in flight.
 func (s *socket) leaveWithServer() {
 	select {
 	case <-s.ctx.Done():

@@ -45,8 +45,8 @@ func FuzzWebSocket(f *testing.F) {
 	f.Add(frame(0xc1, "{}"), true) // compressed, which was not agreed on
 	b, sockets := besieged(f)
 	handshake := "GET /v1/ws HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-	// exchange sends frames, and a close where it is said, and returns what comes
-	// back until the other side closes, a result comes, or nothing more does.
+	// exchange sends frames, and a close if wanted, and returns the answer's bytes until the other
+	// side closes, a result comes, or nothing more does.
 	exchange := func(t *testing.T, to net.Addr, frames []byte, closing bool) (answers []byte, open bool) {
 		c, err := net.DialUnix("unix", nil, to.(*net.UnixAddr))
 		if err != nil {

@@ -64,7 +64,7 @@ func (r *rpc) send(message string) {
 	}
 }
 
-// message is what comes back, of either kind.
+// message is a received message, of either kind.
 type message struct {
 	ID     json.RawMessage
 	Result json.RawMessage
@@ -240,8 +240,8 @@ func TestWebSocketQuestion(t *testing.T) {
 	eventually(t, "the stream is closed", func() bool { return b.OpenStreams() == 0 })
 }
 
-// R-IP-05: what is no call is answered with JSON-RPC's own errors, changes
-// nothing, and the socket goes on.
+// R-IP-05: a message that is no call is answered with JSON-RPC's own errors, changes nothing, and
+// the socket continues.
 func TestWebSocketMalformed(t *testing.T) {
 	h, b, s := house(t, ipc.Limits{})
 	r := mustOpen(t, h.Agent.Socket)

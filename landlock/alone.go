@@ -5,7 +5,7 @@ import (
 	"sandboxd/profile"
 )
 
-// gapRow is a line of the table of what Landlock leaves open.
+// gapRow is a line of the table of Landlock's gaps.
 type gapRow struct {
 	protection, why, remedy string
 	until                   int // the ABI that closes it; 0: none does
@@ -34,9 +34,9 @@ var aloneRows = []gapRow{
 	{"udp", "UDP is not restricted", "Landlock ABI 10, or the system call filter", 10},
 }
 
-// AloneGaps is the published table of what a ruleset of that ABI leaves open when
-// nothing else holds. Outside of it a ruleset for [Alone] grants nothing that
-// the profile does not. Each Gap's Protection is its stable name.
+// AloneGaps is the published table of the gaps of a ruleset of that ABI without other mechanisms.
+// Outside of it a ruleset for [Alone] grants nothing beyond the profile. Each Gap's Protection is
+// its stable name.
 func AloneGaps(version int) []profile.Gap {
 	var gaps []profile.Gap
 	for _, row := range aloneRows {
@@ -47,7 +47,7 @@ func AloneGaps(version int) []profile.Gap {
 	return gaps
 }
 
-// open returns what the ruleset leaves open.
+// open returns the gaps of the ruleset.
 func (c *compiler) open(version int, h Host) []profile.Gap {
 	var gaps []profile.Gap
 	n := c.profile.Network()

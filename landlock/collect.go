@@ -15,7 +15,7 @@ import (
 // names.
 const MaxEntries = 100_000
 
-// collect finds every path at which what is granted changes.
+// collect finds every path at which the granted rights change.
 func (c *compiler) collect() {
 	c.mark("/", c.profile.Cursor(), true)
 	for _, r := range c.profile.PathRules() {
@@ -38,13 +38,13 @@ func (c *compiler) collect() {
 	c.index()
 }
 
-// mark records what holds at path.
+// mark records the rights at path.
 func (c *compiler) mark(path string, at profile.Cursor, exact bool) {
 	kind, access, _ := at.Effective()
 	c.spots[path] = &spot{c.rights(path, kind, access), c.host.Look(path), exact}
 }
 
-// markSocket lets a listed socket be connected to, whatever holds around it.
+// markSocket permits connecting to a listed socket, with any rights around it.
 func (c *compiler) markSocket(path string) {
 	s := c.spots[path]
 	if s == nil {
@@ -58,7 +58,7 @@ func (c *compiler) markSocket(path string) {
 	s.access |= lsm.ResolveUnix & c.abi.FS
 }
 
-// hideTarget denies what a hidden link leads to, unless rules speak of that.
+// hideTarget denies the target of a hidden link, unless a rule names it.
 func (c *compiler) hideTarget(path string) {
 	switch c.host.Look(path) {
 	case hosttree.Link, hosttree.BehindLink:
@@ -78,8 +78,7 @@ func (c *compiler) hideTarget(path string) {
 	c.spots[real] = &spot{at: c.host.Look(real)}
 }
 
-// scan looks for names in what is granted. What it cannot look at any more is
-// denied.
+// scan looks for names in granted directories. Those beyond its limit are denied.
 func (c *compiler) scan(dir string, at profile.Cursor, left *int) {
 	if at.Settled() || !c.namesMatter(dir, at) {
 		return
@@ -104,9 +103,8 @@ func (c *compiler) scan(dir string, at profile.Cursor, left *int) {
 	}
 }
 
-// namesMatter reports whether rules by name can change what is granted in
-// dir or below: nothing is granted in most of the machine, and where nothing
-// may be written there is nothing to protect.
+// namesMatter reports whether rules by name can change rights in dir or below: nothing is granted
+// in most of the machine, and where nothing may be written there is nothing to protect.
 func (c *compiler) namesMatter(dir string, at profile.Cursor) bool {
 	granted, writes := false, false
 	look := func(kind profile.Kind, access profile.Access, _ profile.Rule) {

@@ -13,48 +13,44 @@ import (
 	"sandboxd/profile/hosttree"
 )
 
-// Place says what else holds where the ruleset will be applied.
+// Place is the set of other mechanisms where the ruleset will be applied.
 type Place uint8
 
 const (
-	// Alone: nothing else. The ruleset grants nothing that the profile does
-	// not, outside of the gaps of [Alone]; where Landlock cannot take back
-	// below a directory what it gave above, less is granted.
+	// Alone: no other mechanism. The ruleset grants nothing beyond the profile, outside of the gaps
+	// of [Alone]; where Landlock cannot revoke a right of the directory above, less is granted.
 	Alone Place = iota
-	// Inside a mount namespace that shows only what the profile grants, laid
-	// read-only and masked: the ruleset is the second wall. It grants what the
-	// profile grants anywhere below a path, and refuses the rest. Only
-	// execution is narrowed here as it is alone, because mounts do not hold it.
+	// Inside a mount namespace that shows only the profile's grants, read-only and masked: the
+	// ruleset is the second wall. It grants the union of the profile's grants below a path, and
+	// refuses the rest. Only execution is narrowed as it is alone, because mounts do not limit it.
 	Inside
 )
 
-// ErrRoot is in the error of [Compile] for a ruleset that is to hold uid 0
-// alone: what Landlock leaves open is too much for that user.
+// ErrRoot is in the error of [Compile] for a ruleset that is to limit uid 0 alone: Landlock's gaps
+// are too large for that user.
 var ErrRoot = errors.New("landlock alone does not hold root")
 
-// Host is what [Compile] must know of the machine. The zero value is refused
-// rather than weak: it says uid 0.
+// Host has the facts about the machine that [Compile] needs. The zero value is refused, not weak:
+// its uid is 0.
 type Host struct {
 	// FS is the machine's file system, rooted at "/", or a snapshot such as a
-	// [testing/fstest.MapFS]. What is denied inside what is granted is worked
-	// around by granting its neighbours, and those are read from here.
+	// [testing/fstest.MapFS]. A denial inside a grant is compiled into grants of its neighbours,
+	// which are read from here.
 	FS fs.ReadLinkFS
-	// Place says whether mounts hold, too.
+	// Place is the set of other mechanisms.
 	Place Place
 	// Euid is the user that the command will run as.
 	Euid int
 	// Errata are the bugs that the kernel has fixed ([lsm.FixedErrata]).
 	Errata lsm.Errata
-	// Audit has the kernel log what the command is refused, from ABI 7 on.
+	// Audit makes the kernel log the command's refusals, from ABI 7 on.
 	Audit bool
 }
 
-// Compile works out the ruleset for a kernel of that ABI, and what it leaves
-// open or grants less of. ABIs beyond [lsm.Newest] are taken as Newest. It is
-// pure: it reads the host through h.FS and changes nothing.
+// Compile returns the ruleset for a kernel of that ABI, and its gaps. ABIs beyond [lsm.Newest]
+// count as Newest. It is pure: it reads the host through h.FS and changes nothing.
 //
-// The error wraps [lsm.ErrUnavailable] for an ABI below 1 and [ErrRoot] for uid 0
-// alone.
+// The error wraps [lsm.ErrUnavailable] for an ABI below 1 and [ErrRoot] for uid 0 alone.
 func Compile(p profile.Profile, version int, h Host) (lsm.Ruleset, []profile.Gap, error) {
 	switch {
 	case version < 1:
@@ -89,19 +85,19 @@ func Compile(p profile.Profile, version int, h Host) (lsm.Ruleset, []profile.Gap
 	return r, append(c.gaps, c.open(version, h)...), nil
 }
 
-// compiler collects what [Compile] returns.
+// compiler collects the results of [Compile].
 type compiler struct {
 	profile profile.Profile
 	abi     lsm.Handled
 	place   Place
 	host    *hosttree.Tree
-	spots   map[string]*spot    // where what is granted changes
+	spots   map[string]*spot    // paths at which rights change
 	kids    map[string][]string // directory → entries at or below which there is a spot
 	rules   map[string]*lsm.PathRule
 	gaps    []profile.Gap
 }
 
-// spot is a path at which what is granted changes.
+// spot is a path at which rights change.
 type spot struct {
 	access lsm.AccessFS
 	at     hosttree.Found
@@ -116,7 +112,7 @@ const (
 		lsm.MakeDir | lsm.MakeReg | lsm.MakeSock | lsm.MakeFifo | lsm.MakeSym | lsm.Refer | lsm.ResolveUnix
 )
 
-// rights translates what a profile grants at path.
+// rights translates a profile's access at path.
 func (c *compiler) rights(path string, kind profile.Kind, access profile.Access) lsm.AccessFS {
 	var a lsm.AccessFS
 	if access.Has(profile.Read) {
@@ -142,8 +138,8 @@ func (c *compiler) rights(path string, kind profile.Kind, access profile.Access)
 	return a & c.abi.FS
 }
 
-// grant gives access on path to what is there and below, as far as no spot
-// below must go without; given is what the directories above give already.
+// grant grants access on path and everything below, except spots below that must do without; given
+// are the rights of the directories above.
 func (c *compiler) grant(path string, access, given lsm.AccessFS) {
 	here := access &^ given
 	blocked := c.blocked(path, access)
@@ -174,8 +170,8 @@ func (c *compiler) blocked(path string, access lsm.AccessFS) lsm.AccessFS {
 	return blocked
 }
 
-// blockedBelow is blocked for a directory above path: there, whoever may take
-// directories out may rename the one that holds what is below.
+// blockedBelow is blocked for a directory above path: there, the right to remove directories
+// includes renaming the parent of a spot below.
 func (c *compiler) blockedBelow(path string, access lsm.AccessFS) lsm.AccessFS {
 	blocked := c.blocked(path, access)
 	if blocked != 0 && c.place == Alone {
@@ -204,8 +200,8 @@ func (c *compiler) matters(s *spot) lsm.AccessFS {
 	return ^(lsm.ReadDir | lsm.RemoveDir | lsm.MakeDir | lsm.MakeSym)
 }
 
-// spread gives rights to what is in a directory now instead of to the
-// directory: Landlock cannot take back below what it gave above.
+// spread gives rights to the present entries of a directory instead of the directory: Landlock
+// cannot revoke a right of the directory above.
 func (c *compiler) spread(dir string, rights lsm.AccessFS) {
 	c.narrowed(dir, fmt.Sprintf("something below is denied %v; what is there now is granted one by one, what is made later is not", rights))
 	if c.place == Inside && c.private(dir) {
@@ -237,7 +233,8 @@ func (c *compiler) add(path string, access lsm.AccessFS, exact bool) {
 	if access == 0 {
 		return
 	}
-	// A directory of the sandbox's own is none, and if it could not be laid the link is not followed (addPath).
+	// A directory of the sandbox's own is no link, and if it could not be made the link is not
+	// followed (addPath).
 	link := (at == hosttree.Link || at == hosttree.BehindLink) && !(c.place == Inside && c.private(path))
 	if link {
 		if real, ok := c.host.Resolve(path); !ok || c.wanted(real)&access != access {
@@ -253,7 +250,7 @@ func (c *compiler) add(path string, access lsm.AccessFS, exact bool) {
 	c.rules[path] = &lsm.PathRule{Path: path, Access: access, Optional: !required}
 }
 
-// private reports whether path is, or lies in, a directory of the sandbox's own.
+// private reports whether path is, or is in, a directory of the sandbox's own.
 func (c *compiler) private(path string) bool {
 	kind, _, _ := c.profile.Effective(path)
 	return kind == profile.Private

@@ -5,8 +5,8 @@ import (
 	"sandboxd/profile"
 )
 
-// network handles ports. Landlock knows ports, not hosts: alone it cannot
-// tell the loopback or a named host from the rest and refuses all of them.
+// network handles ports. Landlock knows ports, not hosts: alone it cannot distinguish the loopback
+// or a named host from the rest and refuses all of them.
 func (c *compiler) network(r *lsm.Ruleset) {
 	n := c.profile.Network()
 	handled := lsm.BindTCP

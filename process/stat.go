@@ -1,20 +1,19 @@
-// Package process tells what the kernel says of a process in /proc/PID/stat
-// (proc_pid_stat(5)): what it descends from, whose terminal it has, when it was born and
-// whether it still runs.
+// Package process reads a process's ancestry, terminal, birth and state from /proc/PID/stat
+// (proc_pid_stat(5)).
 //
 //	st, err := process.ReadStat(pid)
 //	if err != nil || st.Ended() || st.Start != start {
-//		// it is gone, and the number may be another's
+//		// it has ended, and the number may be another's
 //	}
 //
-// A number and a time of birth together name one process for as long as the host is
-// up. The name that a process has chosen for itself, which stands in the same file and
-// may look like any other field, has no say.
+// A number and a time of birth together name one process for as long as the host is up. The name
+// that a process has chosen for itself, which is in the same file and may look like any other
+// field, has no influence.
 //
 // # Limitations
 //
-// Only Linux has the file; elsewhere ReadStat is an error. A process that hidepid
-// hides (proc(5)) looks as if it were gone.
+// Only Linux has the file; elsewhere ReadStat is an error. A process that hidepid hides (proc(5))
+// looks like an ended one.
 package process
 
 import (
@@ -25,7 +24,7 @@ import (
 	"strconv"
 )
 
-// Stat is what we take of it. Field numbers are those of proc_pid_stat(5).
+// Stat is our part of the file. Field numbers are those of proc_pid_stat(5).
 type Stat struct {
 	State   byte   // 3: R, S, D, Z, X, …
 	Parent  int    // 4: 0 for none that this pid namespace has
@@ -35,8 +34,8 @@ type Stat struct {
 	Start   uint64 // 22: ticks of 1/100 s since the host came up
 }
 
-// Ended reports that no thread of it runs any more, though perhaps nobody has waited
-// for it. One whose first thread has ended looks like a zombie, and goes on in its others.
+// Ended reports that no thread of it runs, though perhaps nobody has waited for it. A process whose
+// first thread has ended looks like a zombie, while its other threads run.
 func (s Stat) Ended() bool {
 	return s.State == 'X' || s.State == 'x' || s.State == 'Z' && s.Threads <= 1
 }

@@ -94,7 +94,7 @@ func TestReadStat(t *testing.T) {
 	}
 }
 
-// A process goes on in its other threads when its first has ended.
+// A process runs in its other threads when its first has ended.
 func TestFirstThreadGone(t *testing.T) {
 	cmd := exec.Command("python3", "-c", `
 import ctypes, threading, time

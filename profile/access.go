@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Access is the set of things a program may do with a path and with what is
-// below it. Write and Exec are only ever granted together with Read: neither
-// a mount nor a loader can keep content from a program that may change or
-// execute it, so a profile does not pretend to.
+// Access is the set of a program's rights to a path and everything below it. Write and Exec are
+// only ever granted together with Read: neither a mount nor a loader can keep content from a
+// program that may change or execute it, so a profile does not pretend to.
 type Access uint8
 
 const (
@@ -56,11 +55,11 @@ func (a Access) validate() error {
 	return nil
 }
 
-// Kind is what a rule does with a path. A larger Kind is a stricter one.
+// Kind is the effect of a rule on a path. A larger Kind is a stricter one.
 type Kind uint8
 
 const (
-	// Allow gives the path, and what is below it, exactly Rule.Access.
+	// Allow gives the path, and everything below it, exactly Rule.Access.
 	Allow Kind = iota
 	// Private replaces the path by an empty directory that belongs to the
 	// sandbox alone and goes with it; the host's is not reachable. Private
@@ -98,8 +97,8 @@ const (
 	OpWrite
 	// OpCreate makes a file, directory, link, FIFO or socket under this name.
 	OpCreate
-	// OpRemove unlinks a file or removes an empty directory. Renaming a
-	// directory with what is in it is [Profile.AllowsRename].
+	// OpRemove unlinks a file or removes an empty directory. Renaming a directory with its entries
+	// is [Profile.AllowsRename].
 	OpRemove
 	// OpMetadata is chmod, chown, utimes and setxattr.
 	OpMetadata

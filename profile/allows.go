@@ -22,13 +22,12 @@ type Verdict struct {
 	Why string
 }
 
-// Allows is the reference for every mechanism: it says whether a program may
-// do op to path, which is a real path, absolute, clean and free of symbolic
-// links. The kernel must never let through what Allows forbids.
+// Allows is the reference for every mechanism: it reports whether a program may do op to path,
+// which is a real path, absolute, clean and free of symbolic links. The kernel must never let an op
+// through that Allows forbids.
 //
-// Directories above something granted, or above a listed socket, can be
-// walked through (OpStat) though not listed; so can the names directly inside
-// a granted directory, hidden ones included.
+// Directories above a grant, or above a listed socket, can be walked through (OpStat) though not
+// listed; so can the names directly inside a granted directory, hidden ones included.
 func (p Profile) Allows(op Op, path string) Verdict {
 	if err := validatePath(path); err != nil {
 		return Verdict{Why: err.Error()}
@@ -78,8 +77,7 @@ func (p Profile) Allows(op Op, path string) Verdict {
 	return v
 }
 
-// leadsTo reports whether something visible lies below path, or is a listed
-// socket there.
+// leadsTo reports whether there is a visible path, or a listed socket, below path.
 func (b *body) leadsTo(path string, here Cursor) bool {
 	if here.node != nil && here.node.visible {
 		return true
@@ -87,10 +85,9 @@ func (b *body) leadsTo(path string, here Cursor) bool {
 	return slices.ContainsFunc(b.sockets, func(s string) bool { return abspath.Contains(path, s) })
 }
 
-// AllowsRename says whether the file or directory from may become to, both
-// real paths, with what is below it: paths relative to from. Everything that
-// moves must be writable where it is and where it goes, so a protected or
-// hidden path pins every directory above it.
+// AllowsRename reports whether the file or directory from may become to, both real paths, with its
+// entries below: paths relative to from. Everything that moves must be writable at its source and
+// destination, so a protected or hidden path pins every directory above it.
 func (p Profile) AllowsRename(from, to string, below []string) Verdict {
 	for _, end := range []string{from, to} {
 		if v := p.Allows(OpCreate, end); !v.Allowed {

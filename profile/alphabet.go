@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// newAlphabet returns path elements such that every element that is no child
-// of the node at hand behaves in both trees like one of them: every element
-// that a name spells out, and one for each combination of patterns that
-// something else matches.
+// newAlphabet returns path elements such that every element that is no child of the present node
+// behaves in both trees like one of them: every element that a name spells out, and one for each
+// possible combination of matching patterns.
 //
-// The combinations are found by running all patterns side by side over
-// runes, of which again only those count that some pattern tells apart.
+// The combinations are found by running all patterns side by side over runes, of which again only
+// those count that some pattern distinguishes.
 func newAlphabet(trees ...*tree) []string {
 	spelled := map[string]bool{} // by names
 	literals := map[string]bool{}
@@ -44,7 +43,7 @@ func newAlphabet(trees ...*tree) []string {
 	return sortedSet(slices.AppendSeq(slices.Collect(maps.Keys(spelled)), maps.Values(found)))
 }
 
-// combination says which globs match text, one byte each.
+// combination returns for each glob whether it matches text, one byte each.
 func combination(globs []glob, text string) string {
 	out := make([]byte, len(globs))
 	for i, g := range globs {
@@ -71,8 +70,8 @@ func others(literals map[string]bool, globs []glob) map[string]string {
 	if !only {
 		return found
 	}
-	// Some combination was met as a literal only: look again, telling apart
-	// how far the text is one.
+	// Some combination was met as a literal only: search again, with the matched length of each
+	// literal as part of the state.
 	found, _ = explore(literals, prefixesOf(literals), globs, distinctRunes(literals, globs))
 	return found
 }
@@ -136,7 +135,7 @@ func explore(literals, prefixes map[string]bool, globs []glob, runes []rune) (fo
 }
 
 func prefixesOf(literals map[string]bool) map[string]bool {
-	// "." and ".." count, so that what merely begins like them is not lost.
+	// "." and ".." count, so that a name that merely begins like them is not lost.
 	out := map[string]bool{".": true, "..": true}
 	for text := range literals {
 		for i := 1; i <= len(text); i++ {
@@ -146,8 +145,7 @@ func prefixesOf(literals map[string]bool) map[string]bool {
 	return out
 }
 
-// distinctRunes returns one rune of each class that globs and literals cannot
-// tell apart.
+// distinctRunes returns one rune of each class that globs and literals cannot distinguish.
 func distinctRunes(literals map[string]bool, globs []glob) []rune {
 	edges := map[rune]bool{1: true, '/': true, '/' + 1: true, 0xd800: true, 0xe000: true}
 	edge := func(lo, hi rune) {

@@ -11,7 +11,7 @@ func SystemTrees() []string {
 	}
 }
 
-// SystemFiles are readable: what a program may know of the kernel.
+// SystemFiles are readable: a program's view of the kernel.
 func SystemFiles() []string {
 	return []string{
 		"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
@@ -35,19 +35,19 @@ func HiddenSystemPaths() []string {
 // PrivateDirs are replaced by empty ones of the sandbox's own.
 func PrivateDirs() []string { return []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/pts"} }
 
-// MinimalDevices are what programs expect of any system.
+// MinimalDevices are the devices that programs expect of any system.
 func MinimalDevices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
 }
 
-// System is what one operating system has where, as real paths.
+// System has the paths of one operating system, as real paths.
 type System struct {
 	Trees   []string // readable and executable
 	Files   []string // readable
 	Hidden  []string // secrets among those, as in [HiddenSystemPaths]
 	Private []string // replaced by directories of the sandbox's own
 	Devices []string // readable and writable
-	Tmp     string   // what ${tmp} and TMPDIR are
+	Tmp     string   // the value of ${tmp} and TMPDIR
 	Path    string   // the system's part of PATH
 }
 
@@ -114,8 +114,8 @@ func HomeSecrets() []string {
 	}
 }
 
-// DefaultEnvironment returns what passes where no configuration says
-// otherwise: language, time zone and terminal.
+// DefaultEnvironment returns the variables that pass without a configuration: language, time zone
+// and terminal.
 func DefaultEnvironment() Environment {
 	return Environment{Pass: []string{"LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM", "NO_COLOR", "CI"}}
 }

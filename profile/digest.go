@@ -17,7 +17,7 @@ func (d Digest) String() string { return "sha256:" + hex.EncodeToString(d[:]) }
 // MarshalText returns [Digest.String].
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what [Digest.String] writes.
+// UnmarshalText reads the output of [Digest.String].
 func (d *Digest) UnmarshalText(text []byte) error {
 	raw, ok := strings.CutPrefix(string(text), "sha256:")
 	b, err := hex.DecodeString(raw)

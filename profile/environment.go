@@ -9,14 +9,13 @@ import (
 	"sandboxd/secret"
 )
 
-// Environment says which variables a command gets. A variable that nothing
-// names does not get in.
+// Environment selects the variables of a command. An unnamed variable does not pass.
 type Environment struct {
-	// Pass names variables that get in with the host's value: a name, or a
-	// prefix and "*". A prefix never lets in what looks like a secret (see
-	// [sandboxd/secret.Name]); a name does, since somebody wrote it down.
+	// Pass names variables that pass with the host's value: a name, or a prefix and "*". A prefix
+	// never passes an apparent secret (see [sandboxd/secret.Name]); a name does, since somebody
+	// wrote it down.
 	Pass []string
-	// Block names variables, or prefixes, that stay out whatever Pass says.
+	// Block names variables, or prefixes, that never pass, also where Pass has them.
 	Block []string
 	// Set gives variables a value of our own, before Pass; Block beats it.
 	Set map[string]string
@@ -53,7 +52,7 @@ func validateVariable(name string, prefix bool) error {
 	return nil
 }
 
-// coversName reports whether the pattern p matches whatever q matches.
+// coversName reports whether the pattern p matches everything that q matches.
 func coversName(p, q string) bool {
 	if prefix, ok := strings.CutSuffix(p, "*"); ok {
 		return strings.HasPrefix(q, prefix)
@@ -82,10 +81,9 @@ func (e Environment) Passes(name string) bool {
 	return !set && !anyCovers(e.Block, name) && e.passes(name)
 }
 
-// Apply takes the host's environment ("NAME=value") and returns the command's,
-// sorted, and the names of the host's variables that stayed out, sorted. A
-// value that looks like a secret stays out unless its variable is passed by
-// its full name. Of several entries with one name the last counts.
+// Apply filters the host's environment ("NAME=value") and returns the command's, sorted, and the
+// names of the dropped variables, sorted. A value that looks like a secret is dropped unless its
+// variable is passed by its full name. Of several entries with one name the last counts.
 func (e Environment) Apply(host []string) (env, dropped []string) {
 	values := map[string]string{}
 	for _, entry := range host {
@@ -147,8 +145,8 @@ func (e Environment) normal() Environment {
 	return out
 }
 
-// Intersect returns what both let in. Where one sets a variable and the other
-// passes it, it is set; where they set it differently, it stays out.
+// Intersect returns the variables that both pass. Where one sets a variable and the other passes
+// it, it is set; where they set it differently, it is dropped.
 func (e Environment) Intersect(f Environment) Environment {
 	e, f = e.normal(), f.normal()
 	out := Environment{Set: map[string]string{}, Block: slices.Concat(e.Block, f.Block), PassSecrets: e.PassSecrets && f.PassSecrets}

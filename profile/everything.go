@@ -1,7 +1,6 @@
 package profile
 
-// Everything returns the profile that grants all there is: the place to start
-// from for a ceiling that says only what is forbidden.
+// Everything returns the profile that grants everything: the base of a ceiling that only forbids.
 func Everything() Profile {
 	return Profile{assemble(draft{
 		points: []point{{"/", func(Cursor) turn {

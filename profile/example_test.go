@@ -124,8 +124,8 @@ func ExampleProfile_Exceeds() {
 	// false path /srv/private/.key
 }
 
-// A mechanism that has to find protected names in a real tree walks it with a
-// cursor, and stops where nothing can change any more.
+// A mechanism that has to find protected names in a real tree walks it with a cursor, and stops
+// where nothing below can change.
 func ExampleCursor() {
 	p, err := profile.New(profile.Spec{Rules: []profile.Rule{
 		{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: "/w"},

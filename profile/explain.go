@@ -78,8 +78,8 @@ func (l Limits) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Explain says in a few lines what holds at path, which rules led there from
-// "/" down, and what each operation gets.
+// Explain describes the access at path in a few lines, the rules that led there from "/" down, and
+// each operation's verdict.
 func (p Profile) Explain(path string) string {
 	var w strings.Builder
 	if err := validatePath(path); err != nil {

@@ -9,7 +9,7 @@ type glob []token
 type token struct {
 	star   bool
 	negate bool
-	ranges []runeRange // what the token matches; any rune but '/' if negated and empty
+	ranges []runeRange // the runes that the token matches; any rune but '/' if negated and empty
 }
 
 type runeRange struct{ lo, hi rune }

@@ -11,7 +11,7 @@ import (
 // Grant is one widening, as a person was shown it: exactly one of a path, a
 // host or a socket.
 type Grant struct {
-	// Path and Access open one path of the host and what is below it.
+	// Path and Access open one path of the host and everything below it.
 	Path   string
 	Access Access
 	// Host opens one host.
@@ -64,13 +64,11 @@ func (g Grant) validate() error {
 
 // With returns the profile widened by exactly g.
 //
-// A path gets the access in addition to what it has; where it was private it
-// shows the host's content from then on, with the access of the grant only.
-// The same goes for what is below it as far as the path's own state went:
-// rules for paths further down stay, and so does everything that is hidden
-// or protected by name, or that a guard holds back, unless it is the very
-// path of the grant. A host turns mode none or loopback into an allowlist of
-// one. The error says what is wrong with the grant.
+// A path gets the access in addition to its own; a private one shows the host's content from then
+// on, with the access of the grant only. The same applies below it as far as the path's own state
+// reached: rules for paths further down stay, and so does everything that is hidden or protected by
+// name, or by a guard, unless it is the very path of the grant. A host turns mode none or loopback
+// into an allowlist of one. The error names the fault of the grant.
 //
 // With widens: intersect with the operator's profile afterwards, not before.
 func (p Profile) With(g Grant) (Profile, error) {
@@ -109,7 +107,7 @@ func (b *body) draft() draft {
 	return d
 }
 
-// fixed is the point that keeps at p what b has there.
+// fixed returns the point that preserves the state of b at p.
 func (b *body) fixed(p string) point {
 	c := b.tree.at(p)
 	_, _, r := c.Effective()
@@ -169,7 +167,7 @@ func (d *draft) enforce(dir string) {
 	}
 }
 
-// inside returns what guard r means strictly below dir.
+// inside returns the meaning of guard r strictly below dir.
 func (r Rule) inside(dir string) []Rule {
 	if r.Name == "" {
 		if r.Path != dir && abspath.Contains(dir, r.Path) {
@@ -188,8 +186,8 @@ func (r Rule) inside(dir string) []Rule {
 	return append(r.straddling(dir), below)
 }
 
-// straddling returns what remains to be matched below dir of a name whose
-// first elements may have matched the end of dir.
+// straddling returns the rest, to be matched below dir, of a name whose first elements may have
+// matched the end of dir.
 func (r Rule) straddling(dir string) []Rule {
 	n, err := newNamed(r)
 	if err != nil {

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// Intersect returns the profile that allows what both p and q allow and
-// nothing else, at every path and in every other respect. It is commutative,
-// associative and idempotent.
+// Intersect returns the profile that allows exactly the accesses that both p and q allow, at every
+// path and in every other respect. It is commutative, associative and idempotent.
 //
-// At a path where one is private and the other is not, the result is private:
-// neither grants the host's content. A Protect or Hide of either holds.
+// At a path where one is private and the other is not, the result is private: neither grants the
+// host's content. A Protect or Hide of either holds.
 func (p Profile) Intersect(q Profile) Profile {
 	a, b := p.get(), q.get()
 	d := draft{
@@ -46,7 +45,7 @@ func (p Profile) Intersect(q Profile) Profile {
 	return Profile{assemble(d)}
 }
 
-// meetAt is the meet of what holds at one path, with the rule that narrowed.
+// meetAt returns the meet of the states at one path, with the rule that narrowed.
 func meetAt(a, b Cursor) turn {
 	t := turn{state: a.state.meet(b.state)}
 	_, _, ra := a.Effective()

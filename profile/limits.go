@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limits bounds what one command may use. In every field zero is unlimited;
-// the defaults are [DefaultLimits].
+// Limits bounds one command's use of resources. In every field zero is unlimited; the defaults are
+// [DefaultLimits].
 type Limits struct {
 	Wall      time.Duration // from start to the last process of the tree
 	CPU       time.Duration // of one process
@@ -19,8 +19,8 @@ type Limits struct {
 	OpenFiles int           // descriptors of one process
 }
 
-// DefaultLimits returns what holds where no configuration says otherwise:
-// enough for a large build, small enough for the machine to stay usable.
+// DefaultLimits returns the limits without a configuration: enough for a large build, small enough
+// for the machine to stay usable.
 func DefaultLimits() Limits {
 	return Limits{
 		Wall:      10 * time.Minute,

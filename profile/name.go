@@ -32,7 +32,7 @@ func (p pattern) match(element string) bool {
 	return err == nil && ok
 }
 
-// covers reports whether p surely matches whatever q matches.
+// covers reports whether p surely matches everything that q matches.
 func (p pattern) covers(q pattern) bool {
 	return p.text == q.text || q.exact && p.match(q.literal)
 }
@@ -153,7 +153,7 @@ func reduceNames(names []named) []named {
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b named) int { return compareRules(a.rule, b.rule) })
 	names = slices.CompactFunc(names, func(a, b named) bool { return compareRules(a.rule, b.rule) == 0 })
-	// What covers another ends in the same literal, or in a pattern.
+	// A pattern that covers another ends in the same literal, or in a pattern.
 	last := func(n named) string {
 		if p := n.patterns[len(n.patterns)-1]; p.exact {
 			return p.literal

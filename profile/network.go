@@ -40,7 +40,7 @@ func ParseNetMode(s string) (NetMode, error) {
 	return 0, fmt.Errorf("unknown network mode %q: none, loopback, allowlist or full", s)
 }
 
-// Network is what may be reached and where programs may listen.
+// Network is the set of reachable targets and the permission to listen.
 type Network struct {
 	// Mode is how much of the network there is.
 	Mode NetMode
@@ -83,7 +83,7 @@ func ParseHostPort(s string) (HostPort, error) {
 	return h, h.validate()
 }
 
-// String returns what [ParseHostPort] reads.
+// String returns the input of [ParseHostPort].
 func (h HostPort) String() string {
 	host := h.Host
 	if h.Port == 0 {
@@ -127,7 +127,7 @@ func isAddr(host string) bool {
 	return err == nil
 }
 
-// meet returns what both permit, if anything.
+// meet returns the targets that both permit, if any.
 func (h HostPort) meet(g HostPort) (HostPort, bool) {
 	port := h.Port
 	if port == 0 {
@@ -206,7 +206,7 @@ func maximal[T comparable](items []T, covers func(T, T) bool, compare func(T, T)
 	return kept
 }
 
-// Intersect returns what both permit.
+// Intersect returns the network that both permit.
 func (n Network) Intersect(m Network) Network {
 	out := Network{Mode: min(n.Mode, m.Mode), ListenAny: n.ListenAny && m.ListenAny}
 	switch {
@@ -246,8 +246,8 @@ func (n Network) equal(m Network) bool {
 	return n.Mode == m.Mode && n.ListenAny == m.ListenAny && slices.Equal(n.Hosts, m.Hosts) && slices.Equal(n.Listen, m.Listen)
 }
 
-// AllowsHost reports whether a connection to host and port may be made.
-// In mode loopback no host may be reached; what listens inside may.
+// AllowsHost reports whether a connection to host and port may be made. In mode loopback no host
+// may be reached; listeners inside may.
 func (n Network) AllowsHost(host string, port uint16) bool {
 	want := HostPort{strings.ToLower(strings.TrimSuffix(host, ".")), port}
 	if addr, err := netip.ParseAddr(want.Host); err == nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// point is a path whose state may differ from what is inherited there.
+// point is a path whose state may differ from the inherited one.
 type point struct {
 	path  string
 	state func(inherited Cursor) turn

@@ -6,8 +6,8 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// Profile is what a command may touch. It is immutable; the zero value grants
-// nothing. Compare with [Profile.Equal], not with ==.
+// Profile describes a command's access. It is immutable; the zero value grants nothing. Compare
+// with [Profile.Equal], not with ==.
 type Profile struct{ body *body }
 
 type body struct {
@@ -32,14 +32,13 @@ func (p Profile) get() *body {
 	return p.body
 }
 
-// Rules returns the path rules and then the rules by name in their normal
-// form, each group in the order of paths, a directory before what is below
-// it. Every rule carries its access as it finally is. Given to [New] they
-// make the same paths again.
+// Rules returns the path rules and then the rules by name in their normal form, each group in the
+// order of paths, a directory before its entries. Every rule carries its final access. Given to
+// [New] they make the same paths again.
 func (p Profile) Rules() []Rule { return append(p.PathRules(), p.NameRules()...) }
 
-// PathRules returns the rules that speak of one path and what is below it:
-// every path at which something changes for another reason than its name.
+// PathRules returns the rules for one path and everything below it: every path at which something
+// changes for another reason than its name.
 func (p Profile) PathRules() []Rule { return slices.Clone(p.get().turns) }
 
 // NameRules returns the rules that match by name at any depth.
@@ -53,15 +52,13 @@ func (b *body) nameRules() []Rule {
 	return out
 }
 
-// Guards returns what [Profile.With] keeps hidden and protected inside what
-// it opens, in canonical order.
+// Guards returns the rules that [Profile.With] applies inside its grants, in canonical order.
 func (p Profile) Guards() []Rule { return slices.Clone(p.get().guards) }
 
-// Network returns what may be reached, in canonical order.
+// Network returns the network, in canonical order.
 func (p Profile) Network() Network { return p.get().network.clone() }
 
-// UnixSockets returns the sockets, outside of what is writable, that may be
-// connected to, sorted.
+// UnixSockets returns the sockets, outside of writable paths, that may be connected to, sorted.
 func (p Profile) UnixSockets() []string { return slices.Clone(p.get().sockets) }
 
 // Devices returns the paths below /dev that rules grant, sorted.
@@ -93,10 +90,9 @@ func (p Profile) Cursor() Cursor { return p.get().tree.cursor() }
 // At returns a cursor at path, which is absolute and clean.
 func (p Profile) At(path string) Cursor { return p.get().tree.at(path) }
 
-// Effective returns what holds at path: the kind of thing it shows, the
-// access, and the rule that decided. Nothing granted is Hide with no access,
-// and the zero Rule if it is no rule's doing. A path that is not absolute and
-// clean has nothing.
+// Effective returns the state at path: the kind of thing it shows, the access, and the rule that
+// decided. Nothing granted is Hide with no access, and the zero Rule if it is no rule's doing. A
+// path that is not absolute and clean has nothing.
 func (p Profile) Effective(path string) (Kind, Access, Rule) {
 	if validatePath(path) != nil {
 		return Hide, 0, Rule{}

@@ -15,9 +15,9 @@ import (
 // Name, and of everything below those. Only Protect and Hide take a Name.
 type Rule struct {
 	Kind Kind
-	// Access is what Allow grants. For Private it narrows the private
-	// directory (zero: read, write and exec). For Protect zero means "as the
-	// rule around it says", anything else exactly that, without Write.
+	// Access is the grant of Allow. For Private it narrows the private directory (zero: read, write
+	// and exec). For Protect zero means the access of the rule around it, anything else exactly
+	// that, without Write.
 	Access Access
 	// Path is absolute and clean; "/" is everything.
 	Path string
@@ -46,7 +46,7 @@ func (r Rule) String() string {
 	return r.Kind.String() + " " + r.Access.String() + " " + r.Target()
 }
 
-// Validate says what is wrong with the rule.
+// Validate returns the rule's fault.
 func (r Rule) Validate() error {
 	if err := validatePath(r.Path); err != nil {
 		return err
@@ -87,8 +87,7 @@ func validatePath(p string) error {
 	return nil
 }
 
-// comparePaths orders a directory before what is below it, and that before
-// its later siblings.
+// comparePaths orders a directory before its entries, and those before its later siblings.
 func comparePaths(a, b string) int {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		if a[i] == b[i] {

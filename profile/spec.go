@@ -9,23 +9,21 @@ import (
 
 // Spec is a profile as a program writes it, for [New].
 type Spec struct {
-	// Rules in any order: the most specific one holds, at the same path the
-	// stricter one (Hide, Protect, Private, Allow; Allow with Allow grants
-	// what both do). A grant (Allow or Private) at exactly the path where a
-	// name begins to match beats the name.
+	// Rules in any order: the most specific one holds, at the same path the stricter one (Hide,
+	// Protect, Private, Allow; Allow with Allow grants the common access). A grant (Allow or
+	// Private) at exactly the path where a name begins to match beats the name.
 	Rules []Rule
-	// Guards are Hide and Protect rules that hold nothing back by
-	// themselves: they come into force inside what [Profile.With] opens
-	// later. Every Hide and Protect of Rules is one too.
+	// Guards are Hide and Protect rules without an effect of their own: they come into force inside
+	// later grants of [Profile.With]. Every Hide and Protect of Rules is one too.
 	Guards []Rule
 	// Network; the zero value is none, not even a loopback.
 	Network Network
-	// UnixSockets are sockets of the host that may be connected to. Sockets
-	// in what is writable may be, too.
+	// UnixSockets are sockets of the host that may be connected to. Sockets in writable paths may
+	// be, too.
 	UnixSockets []string
 	// Devices are short for Allow read+write rules on paths in /dev.
 	Devices []string
-	// Env says which environment variables get in.
+	// Env selects environment variables.
 	Env Environment
 	// Limits; zero is unlimited, see [DefaultLimits].
 	Limits Limits
@@ -101,7 +99,7 @@ func ruleError(r Rule, err error) error {
 	return fmt.Errorf("profile rule %q: %w", r.Kind.String()+" "+r.Target(), err)
 }
 
-// combine works out what the rules of one path make of it.
+// combine returns the result of the rules of one path.
 func combine(rules []Rule, inherited Cursor) turn {
 	out := turn{state: inherited.state}
 	if inherited.rule != nil {

@@ -1,14 +1,13 @@
 package profile
 
-// state is what holds at one path. States form a semilattice under meet with
-// the zero value, nothing, at the bottom; every law of the algebra of
-// profiles comes from that.
+// state is the state of one path. States form a semilattice under meet with the zero value,
+// nothing, at the bottom; every law of the algebra of profiles comes from that.
 type state struct {
 	access Access
 	// private: the path shows the sandbox's own directory, not the host's.
 	private bool
-	// protected: a Protect rule took the Write away. It allows and forbids
-	// nothing by itself; it marks what is watched after a run.
+	// protected: a Protect rule removed Write. It allows and forbids nothing by itself; it marks
+	// the paths that are checked after a run.
 	protected bool
 }
 

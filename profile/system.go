@@ -2,9 +2,9 @@ package profile
 
 import "fmt"
 
-// SyscallGroup names system calls that a profile may grant besides those that
-// ordinary programs need. What no profile can grant (mounts, new user
-// namespaces, bpf, io_uring, keyctl, …) has no group.
+// SyscallGroup names system calls that a profile may grant besides those that ordinary programs
+// need. Calls that no profile can grant (mounts, new user namespaces, bpf, io_uring, keyctl, …)
+// have no group.
 type SyscallGroup string
 
 const (
@@ -46,13 +46,13 @@ type Gap struct {
 	// Mechanism is "bwrap", "landlock", "seccomp" or "seatbelt", or "profile" for a limit that
 	// profiles have no words for.
 	Mechanism string
-	// Protection is what is missing, in the words of the mechanism's table.
+	// Protection is the missing protection, in the words of the mechanism's table.
 	Protection string
 	// Object is the rule, path or call concerned; empty for all.
 	Object string
 	// Why is the cause.
 	Why string
-	// Remedy is what to do about it.
+	// Remedy is the way to close the gap.
 	Remedy string
 }
 

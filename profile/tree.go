@@ -10,7 +10,7 @@ import (
 // node is a path that some rule mentions, or an ancestor of one.
 type node struct {
 	children map[string]*node
-	turn     *turn    // what this path is set to, nil: as above it
+	turn     *turn    // the state set at this path, nil: as above it
 	active   *nameSet // names whose base is this path or an ancestor
 	visible  bool     // something strictly below is granted
 }
@@ -47,9 +47,9 @@ type partial struct {
 	next int
 }
 
-// Cursor walks down a tree of files one element at a time and knows what
-// holds where it stands. It is a value: a copy walks on its own. Looking at n
-// entries of a tree costs n steps, whatever the number of rules.
+// Cursor walks down a tree of files one element at a time and knows the state at its position. It
+// is a value: a copy walks on its own. Visiting n entries of a tree costs n steps, for any number
+// of rules.
 type Cursor struct {
 	node    *node
 	active  *nameSet
@@ -101,7 +101,7 @@ func (c Cursor) Child(element string) Cursor {
 	return next
 }
 
-// Effective returns what holds here; see [Profile.Effective].
+// Effective returns the state here; see [Profile.Effective].
 func (c Cursor) Effective() (Kind, Access, Rule) {
 	var r Rule
 	if c.rule != nil {
@@ -114,8 +114,8 @@ func (c Cursor) Effective() (Kind, Access, Rule) {
 // above: where mechanisms that mount put a mount.
 func (c Cursor) Turned() bool { return c.turned }
 
-// Settled reports whether the same holds for everything below, whatever it is
-// called: a walk need not go on.
+// Settled reports whether the state is the same for everything below, under any name: a walk can
+// stop.
 func (c Cursor) Settled() bool {
 	if c.node != nil && len(c.node.children) > 0 {
 		return false
@@ -209,7 +209,7 @@ func (t *tree) at(p string) Cursor {
 	return c
 }
 
-// inherited returns what would hold at p without a turn there.
+// inherited returns the state at p without a turn there.
 func (t *tree) inherited(p string) Cursor {
 	if p == "/" {
 		return Cursor{}

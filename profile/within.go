@@ -11,8 +11,7 @@ import (
 
 // Excess is something that one profile allows and another does not.
 type Excess struct {
-	// What is "path", "network", "socket", "environment", "limits",
-	// "syscalls" or "processes".
+	// What is "path", "network", "socket", "environment", "limits", "syscalls" or "processes".
 	What string
 	// Object is, for a path, one at which they differ; else the setting of
 	// the profile that allows more.
@@ -22,16 +21,15 @@ type Excess struct {
 // String returns for example "path /srv".
 func (e Excess) String() string { return e.What + " " + e.Object }
 
-// Within reports whether p allows nothing that q does not: no path, host,
-// socket, variable, system call or amount. Guards do not count; they speak of
-// what may be granted later.
+// Within reports whether p allows nothing that q does not: no path, host, socket, variable, system
+// call or amount. Guards do not count; they restrict later grants.
 //
-// It is decided, not sampled: two profiles are two automata over the elements
-// of a path, and the product of the two is finite.
+// It is decided, not sampled: two profiles are two automata over the elements of a path, and the
+// product of the two is finite.
 func (p Profile) Within(q Profile) bool { return p.Exceeds(q) == nil }
 
-// Exceeds returns what p allows and q does not, at most one thing of each
-// sort and a path first; nil if p is within q.
+// Exceeds returns accesses that p allows and q does not, at most one of each sort and a path first;
+// nil if p is within q.
 func (p Profile) Exceeds(q Profile) []Excess {
 	a, b := p.get(), q.get()
 	var out []Excess
@@ -63,7 +61,7 @@ type pair struct {
 	path string
 }
 
-// exceeds searches for a path at which a allows what b does not.
+// exceeds searches for a path at which a allows more than b.
 func (a *body) exceeds(b *body) (witness string, found bool) {
 	names := newAlphabet(a.tree, b.tree)
 	queue := []pair{{a.tree.cursor(), b.tree.cursor(), "/"}}

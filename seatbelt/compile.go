@@ -13,11 +13,11 @@ type Result struct {
 	Text string
 	// Params are "KEY=value", one for each (param "KEY") of Text.
 	Params []string
-	// Gaps are what the text does not enforce, or only by granting less.
+	// Gaps are the rules that the text does not enforce, or only by granting less.
 	Gaps []profile.Gap
 }
 
-// Args are the arguments of sandbox-exec(1) that stand before the command.
+// Args returns the arguments of sandbox-exec(1) before the command.
 func (r Result) Args() []string {
 	args := []string{"-p", r.Text}
 	for _, p := range r.Params {
@@ -26,7 +26,8 @@ func (r Result) Args() []string {
 	return args
 }
 
-// Host is what the text depends on besides the profile. The zero value knows nothing of the host.
+// Host has the facts besides the profile that the text depends on. The zero value knows nothing of
+// the host.
 type Host struct {
 	// Proxy is the port on localhost where the allowlist proxy listens; 0: there is none, and mode allowlist reaches
 	// nothing.

@@ -8,8 +8,9 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// What a path rule decides. The same operations in every rule, so that it does not matter whether a rule for a single
-// operation beats one for a group. On sockets with a name, the network operations take paths.
+// The operations of a path rule. They are the same in every rule, so that it does not matter
+// whether a rule for a single operation beats one for a group. On sockets with a name, the network
+// operations have paths.
 var (
 	readOps  = []string{"file-read*"}
 	writeOps = []string{"file-write*", "file-link", "file-ioctl", "network-outbound", "network-bind", "network-inbound"}
@@ -34,7 +35,7 @@ func operations(a profile.Access) []string {
 
 const everything = profile.Read | profile.Write | profile.Exec
 
-// files writes what holds at which path. Its profile speaks of real paths.
+// files writes the rules of paths. Its profile has real paths.
 type files struct {
 	*writer
 	profile profile.Profile
@@ -50,7 +51,8 @@ type turn struct {
 	access profile.Access // as it is here: private is nothing
 }
 
-// holds is what a path grants of the host. A private path grants nothing of it, and there is no own one to grant.
+// holds returns the host's access at a path. A private path grants nothing of it, and there is no
+// own one to grant.
 func (f *files) holds(p string) profile.Access {
 	kind, access, _ := f.profile.Effective(p)
 	if kind == profile.Private {
@@ -59,7 +61,7 @@ func (f *files) holds(p string) profile.Access {
 	return access
 }
 
-// order lists the turns, a directory before what is below it.
+// order lists the turns, a directory before its entries.
 func (f *files) order() {
 	rules := map[string]bool{}
 	for _, r := range f.profile.NameRules() {
@@ -74,8 +76,8 @@ func (f *files) order() {
 	slices.SortFunc(f.turns, func(a, b turn) int { return byDepthFirst(a.path, b.path) })
 }
 
-// write writes the path rules. What a rule says of a path it says of everything below, whatever was said before; so
-// the names that are hidden and protected there follow it, and then what is deeper.
+// write writes the path rules. A rule for a path covers everything below, overriding earlier ones;
+// so the names that are hidden and protected there follow it, and then deeper paths.
 func (f *files) write() {
 	f.order()
 	f.comment("paths, a directory before what is below it: the last match decides")
@@ -99,7 +101,7 @@ func (f *files) write() {
 	f.report()
 }
 
-// denied matches a path and what is below it, by whatever name it is reached.
+// denied matches a path and everything below it, by any name of it.
 func denied(p string) []match {
 	if p == "/" {
 		return []match{subpath(p)}
@@ -107,7 +109,7 @@ func denied(p string) []match {
 	return []match{subpath(p), regex(at(p)), regex(below(p))}
 }
 
-// names denies what rules by name of one kind hold below a turn.
+// names denies the operations that rules by name of one kind forbid below a turn.
 func (f *files) names(t turn, kind profile.Kind, ops []string) {
 	if t.access == 0 || kind == profile.Protect && !t.access.Has(profile.Write) {
 		return
@@ -134,8 +136,8 @@ func (f *files) names(t turn, kind profile.Kind, ops []string) {
 	f.rule("deny", ops, filters)
 }
 
-// begin keeps the directories with which a name of several elements begins: renamed, they would take what is protected
-// in them along.
+// begin protects the directories with which a name of several elements begins: renaming one would
+// move protected entries along.
 func (f *files) begin(t turn, dirs string, parts []string) {
 	if !t.access.Has(profile.Write) {
 		return
@@ -157,7 +159,7 @@ func spans(base, p string, parts []string) func(func(int) bool) {
 	}
 }
 
-// start is what the path of everything below p begins with.
+// start returns the prefix of the paths below p.
 func start(p string) string {
 	if p == "/" {
 		return "^" + dataVolume + "/"

@@ -6,8 +6,9 @@ import (
 	"sandboxd/profile"
 )
 
-// network writes what may be reached and where one may listen. A filter names "localhost" or "*" as the host, nothing
-// else; and dual-stack sockets bind to addresses that "localhost" does not match, so listening takes "*".
+// network writes the reachable targets and the ports for listening. A filter names "localhost" or
+// "*" as the host, nothing else; and dual-stack sockets bind to addresses that "localhost" does not
+// match, so listening uses "*".
 func (w *writer) network(n profile.Network, proxy uint16) {
 	w.comment("network: " + n.Mode.String())
 	switch n.Mode {
@@ -46,8 +47,9 @@ func (w *writer) listen(n profile.Network) {
 	}
 }
 
-// fullNetwork is any host, and what resolving names and checking certificates takes on macOS: the services that
-// Chromium (network.sb) and Codex (seatbelt_network_policy.sbpl) name, without the keychain.
+// fullNetwork permits any host, and the services for resolving names and checking certificates on
+// macOS that Chromium (network.sb) and Codex (seatbelt_network_policy.sbpl) name, without the
+// keychain.
 const fullNetwork = `(allow system-socket)
 (allow network-outbound
   (remote ip "*:*")

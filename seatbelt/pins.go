@@ -18,7 +18,8 @@ func matches(patterns, elements []string) bool {
 	return true
 }
 
-// pins writes what comes after all path rules: single operations denied, and the little that is allowed besides.
+// pins writes the rules after all path rules: single operations denied, and the few that are
+// allowed besides.
 func (f *files) pins() {
 	var keep, still []match
 	pin := func(p string) {
@@ -50,7 +51,8 @@ func (f *files) pins() {
 	f.walkThrough()
 }
 
-// walkThrough allows a look at the directories above what is granted, and connections to the sockets that are listed.
+// walkThrough allows stat of the directories above the granted paths, and connections to the listed
+// sockets.
 func (f *files) walkThrough() {
 	var dirs, sockets []match
 	see := func(p string) {
@@ -78,7 +80,7 @@ func (f *files) walkThrough() {
 // absent are directories that macOS does not have: nobody misses a private one.
 var absent = []string{"/proc", "/sys", "/dev/pts", "/dev/shm"}
 
-// report says what the rules of paths could not express.
+// report adds gaps for the rules of paths that the text could not express.
 func (f *files) report() {
 	hidden, strict := false, false
 	for _, r := range f.profile.Rules() {

@@ -13,17 +13,18 @@ import (
 const (
 	// dataVolume is where the files of the data volume show a second time, firmlinks aside.
 	dataVolume = "(/System/Volumes/Data)?"
-	// anyDirs is any number of directories, whatever they are called.
+	// anyDirs matches any number of directories with any names.
 	anyDirs = "([^/]*/)*"
 	// wide is a character that is not printable ASCII: one byte, or the two to four of UTF-8. Two short characters
 	// match as well, which makes a denial a little wider and never narrower.
 	wide = "[^ -~/][^ -~/]?[^ -~/]?[^ -~/]?"
-	// longest is where a list of alternatives is split. The reader of the language gives up on strings of 1024 bytes;
-	// what it does with longer parameters is not known.
+	// longest is where a list of alternatives is split. The reader of the language gives up on
+	// strings of 1024 bytes; its handling of longer parameters is not known.
 	longest = 900
 )
 
-// at matches the path itself, and below what lies in it, both in any case and by the data volume's path, too.
+// at matches the path itself, and below its entries, both in any case and by the data volume's
+// path, too.
 func at(p string) string    { return "^" + dataVolume + folded(p) + "$" }
 func below(p string) string { return "^" + dataVolume + folded(p) + "/" }
 
@@ -66,7 +67,8 @@ func quote(r rune) string {
 	return string(r)
 }
 
-// pattern translates one element of a name, a pattern of path.Match. It matches at least what path.Match does.
+// pattern translates one element of a name, a pattern of path.Match. It matches at least the same
+// names as path.Match.
 func pattern(element string) string {
 	var b strings.Builder
 	for element != "" {
@@ -106,8 +108,9 @@ func setEnd(s string) int {
 	return len(s)
 }
 
-// set translates a bracketed set by asking path.Match about every character of ASCII; of the others it takes all or
-// none. What the set names it takes in any case; what it leaves out stays out as it is written.
+// set translates a bracketed set by testing every character of ASCII with path.Match; of the others
+// it includes all or none. Named characters match in any case; excluded ones in the given case
+// only.
 func set(s string) string {
 	negated := strings.HasPrefix(s, "[^")
 	has := func(r rune) bool { ok, _ := path.Match(s, string(r)); return ok }

@@ -12,7 +12,7 @@ import (
 // links are the symbolic links in the root directory of macOS, and where they lead: hier(7).
 var links = map[string]string{"/tmp": "/private/tmp", "/var": "/private/var", "/etc": "/private/etc"}
 
-// realPath gives the path under which the sandbox sees what p names.
+// realPath returns the path under which the sandbox sees p.
 func realPath(p string) string {
 	for link, target := range links {
 		if p == link || strings.HasPrefix(p, link+"/") {
@@ -22,8 +22,8 @@ func realPath(p string) string {
 	return p
 }
 
-// resolve gives the profile that says of the real paths what p says of paths through the links. Where p speaks of
-// both, the stricter holds, as for any two rules.
+// resolve returns the profile with the real paths in the place of paths through links. Where p has
+// rules for both, the stricter one holds, as for any two rules.
 func resolve(p profile.Profile) (profile.Profile, error) {
 	rules, sockets := p.Rules(), p.UnixSockets()
 	for i := range rules {
@@ -50,5 +50,5 @@ func above(p string) []string {
 	return dirs
 }
 
-// byDepthFirst orders a directory before what is below it, and that before its later siblings.
+// byDepthFirst orders a directory before its entries, and those before its later siblings.
 func byDepthFirst(a, b string) int { return slices.Compare(abspath.Elements(a), abspath.Elements(b)) }

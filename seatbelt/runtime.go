@@ -5,9 +5,9 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// Runtime lists what every text grants without a rule of the profile, and how: files of the system itself without which
-// no program on macOS starts. Exec means that they are mapped as code, not executed. A rule of the profile that speaks of
-// them is stronger.
+// Runtime lists the grants of every text without a rule of the profile: files of the system itself
+// without which no program on macOS starts. Exec means that they are mapped as code, not executed.
+// A rule of the profile for them is stronger.
 func Runtime() []profile.Rule {
 	var rules []profile.Rule
 	for _, group := range runtimeFiles {
@@ -33,7 +33,7 @@ var runtimeFiles = []struct {
 	}},
 }
 
-// runtimeAt gives what the runtime may have been granted at p or below it.
+// runtimeAt returns the access that the runtime may have been granted at p or below it.
 func runtimeAt(p string) profile.Access {
 	var access profile.Access
 	for _, group := range runtimeFiles {
@@ -46,9 +46,10 @@ func runtimeAt(p string) profile.Access {
 	return access
 }
 
-// runtimeRules is what every program needs. No service is named that starts processes for its callers (Launch Services,
-// Apple events), holds secrets (the keychain, preferences) or shows the screen. sysctls are named one by one as Chromium
-// (common.sb) and Codex do: kern.procargs2, for one, would show other processes' arguments.
+// runtimeRules are the needs of every program. No service is named that starts processes for its
+// callers (Launch Services, Apple events), holds secrets (the keychain, preferences) or shows the
+// screen. sysctls are named one by one as Chromium (common.sb) and Codex do: kern.procargs2, for
+// one, would show other processes' arguments.
 const runtimeRules = `; what programs on macOS do not start without
 (allow process-fork)
 (allow file-read*

@@ -54,7 +54,7 @@ func (w *writer) rule(action string, operations []string, matches []match) {
 	w.raw(")\n")
 }
 
-// compact drops what is there twice and keeps the order.
+// compact drops duplicates and preserves the order.
 func compact(list []match) []match {
 	var out []match
 	for _, m := range list {

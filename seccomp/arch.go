@@ -58,7 +58,7 @@ func find(name string) (call, bool) {
 	return calls[i], true
 }
 
-// token is AUDIT_ARCH_* of include/uapi/linux/audit.h: what struct seccomp_data carries as its arch.
+// token is AUDIT_ARCH_* of include/uapi/linux/audit.h: the arch of struct seccomp_data.
 func (a Arch) token() uint32 {
 	if a == ARM64 {
 		return 0xC00000B7

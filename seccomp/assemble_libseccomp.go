@@ -62,7 +62,7 @@ func (p Policy) part(rules []Rule, act func(Rule) libseccomp.ScmpAction, otherwi
 	var gaps []profile.Gap
 	for _, r := range rules {
 		if act(r) == otherwise {
-			continue // libseccomp refuses rules that say what the default says
+			continue // libseccomp refuses rules equal to the default
 		}
 		for _, name := range r.Calls {
 			err := p.add(filter, r, name, act(r))

@@ -64,8 +64,8 @@ func TestEveryDeniedCall(t *testing.T) {
 	}
 }
 
-// An argument filter at work: what is asked, what the filter answers ("" lets it through: the answer of the bare
-// kernel stands).
+// An argument filter at work: the calls, and the filter's answers ("" lets a call through: the
+// answer is the bare kernel's).
 type argued struct {
 	name   string
 	args   []any
@@ -142,7 +142,7 @@ func TestArguments(t *testing.T) {
 		if uid != 0 {
 			continue
 		}
-		for i, answer := range attempts(t, nil, 0, lines) { // bare: the door stands open
+		for i, answer := range attempts(t, nil, 0, lines) { // bare: without a filter
 			if refused := fmt.Sprintf("-1 %d", list[i].answer); list[i].answer != Allow && answer == refused {
 				t.Errorf("%s%v: the bare kernel says %q too, so the test does not show the filter", list[i].name, list[i].args, answer)
 			}

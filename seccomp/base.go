@@ -2,15 +2,16 @@ package seccomp
 
 import "strings"
 
-// base is the policy that every profile has. It began from what moby, flatpak and systemd publish (moby
-// profiles/seccomp/default.json, flatpak common/flatpak-run.c, systemd src/shared/seccomp-util.c), without what
-// they give to capabilities that nobody has inside a sandbox.
+// base is the policy that every profile has. It began from the published ones of moby, flatpak and
+// systemd (moby profiles/seccomp/default.json, flatpak common/flatpak-run.c, systemd
+// src/shared/seccomp-util.c), without the calls that need capabilities, which no program inside a
+// sandbox has.
 //
-// Which errno: EPERM where the kernel itself would give it to a program without privileges, so that the caller
-// takes it for what it is. ENOSYS where programs ask whether the kernel has a call and know another way: clone3
-// (its flags stand in memory, where no filter can see them; glibc then uses clone), and every call nobody here has
-// thought of, as newer ones are probed for by design (moby#42681, containers/common#573: EPERM for an unknown call
-// broke glibc's fallbacks).
+// Which errno: EPERM where the kernel itself would return it to a program without privileges, so
+// that the caller understands it. ENOSYS where programs probe for a call and know another way:
+// clone3 (its flags are in memory, where no filter can see them; glibc then uses clone), and every
+// unlisted call, as newer ones are probed for by design (moby#42681, containers/common#573: EPERM
+// for an unknown call broke glibc's fallbacks).
 var base = []Rule{
 	{Calls: names(`
 		read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
@@ -34,7 +35,7 @@ var base = []Rule{
 		get_mempolicy set_mempolicy set_mempolicy_home_node mbind
 	`), Why: "memory"},
 
-	// uretprobe and uprobe are what the kernel's own trampolines in a traced program call.
+	// uretprobe and uprobe are called by the kernel's own trampolines in a traced program.
 	{Calls: names(`
 		fork vfork execve execveat exit exit_group wait4 waitid kill tkill tgkill pidfd_open pidfd_send_signal
 		process_mrelease rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigqueueinfo
@@ -61,8 +62,8 @@ var base = []Rule{
 	{Calls: names(`seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self lsm_get_self_attr lsm_list_modules`),
 		Why: "a program may narrow itself further"},
 
-	// A listener of its own would decide for its children, within what we let through; but the kernel has one per
-	// chain of filters, and nobody who builds software asks for it.
+	// A listener of its own would decide for its children, within this filter; but the kernel has
+	// one per chain of filters, and no build tool asks for it.
 	{Calls: []string{"seccomp"}, Answer: EPERM, When: []Test{is(0, 1), {1, 8, 8}}, Why: "no user-space listener"},
 
 	// ioctl(2) takes its command as unsigned int.
@@ -71,8 +72,9 @@ var base = []Rule{
 	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x541D)}, Why: "TIOCCONS takes the console's output"},
 	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x5423)}, Why: "TIOCSETD loads line disciplines"},
 
-	// F_SETLEASE(2const), F_SETDELEG(2const, Linux 6.19). Who may only read a file of his own could otherwise have everybody
-	// else's open of it wait, for 45 s each (/proc/sys/fs/lease-break-time), and changes of a directory as well.
+	// F_SETLEASE(2const), F_SETDELEG(2const, Linux 6.19). A reader of his own file could otherwise
+	// make everybody else's open of it wait, for 45 s each (/proc/sys/fs/lease-break-time), and
+	// changes of a directory as well.
 	{Calls: []string{"fcntl"}, Answer: EPERM, When: []Test{is(1, 0x400)}, Why: "F_SETLEASE has programs outside wait"},
 	{Calls: []string{"fcntl"}, Answer: EPERM, When: []Test{is(1, 0x410)}, Why: "F_SETDELEG has programs outside wait"},
 
@@ -83,7 +85,8 @@ var base = []Rule{
 	{Calls: names(`unshare setns chroot`), Answer: EPERM, Why: "namespaces and roots"},
 	{Calls: []string{"clone3"}, Answer: ENOSYS, Why: "its flags cannot be seen; libc falls back to clone"},
 
-	// personality(2): what setarch, gdb and the thread sanitizer ask for; not READ_IMPLIES_EXEC, MMAP_PAGE_ZERO.
+	// personality(2): the values of setarch, gdb and the thread sanitizer; not READ_IMPLIES_EXEC,
+	// MMAP_PAGE_ZERO.
 	{Calls: []string{"personality"}, When: []Test{is(0, 0)}, Why: "PER_LINUX"},
 	{Calls: []string{"personality"}, When: []Test{is(0, 0x8)}, Why: "PER_LINUX32"},
 	{Calls: []string{"personality"}, When: []Test{is(0, 0x20000)}, Why: "UNAME26"},
@@ -131,7 +134,8 @@ var base = []Rule{
 // newNamespaces is CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} of include/uapi/linux/sched.h.
 const newNamespaces = 0x7E020000
 
-// ipc answers what reaches System V objects and message queues: the sandbox's own, or with the wall missing nothing.
+// ipc answers calls on System V objects and message queues: the sandbox's own, or, with the wall
+// missing, none.
 func ipc(missing bool) []Rule {
 	r := Rule{Why: "System V IPC and message queues", Calls: names(`
 		shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl

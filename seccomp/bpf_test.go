@@ -13,7 +13,7 @@ const (
 	retUserNotif   = 0x7fc00000
 )
 
-// told stands for the listener's answer.
+// told means the listener's answer.
 const told Answer = -2
 
 // data is struct seccomp_data, which a filter reads.

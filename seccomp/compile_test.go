@@ -105,7 +105,7 @@ func TestProgramMeansThePolicy(t *testing.T) {
 	}
 }
 
-// R-OS-06. Other doors: every architecture but the one, and x32's numbers, whatever the call.
+// R-OS-06. Foreign entries: every architecture but the one, and x32's numbers, for any call.
 func TestForeignCallsAreKilled(t *testing.T) {
 	for _, arch := range []Arch{AMD64, ARM64} {
 		program, _ := compiled(t, profile.Profile{}, arch)

@@ -7,8 +7,8 @@ import (
 	"sandboxd/profile"
 )
 
-// groups says what the syscall groups of a profile grant. What could pass by the filter itself (io_uring, bpf,
-// keyrings, mounts, namespaces, devices) is in none of them.
+// groups maps the syscall groups of a profile to their rules. Calls that could bypass the filter
+// itself (io_uring, bpf, keyrings, mounts, namespaces, devices) are in none of them.
 var groups = map[profile.SyscallGroup]Rule{
 	profile.SyscallsDebug: {Why: "debug",
 		Calls: names(`ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd`)},

@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Call is one system call that a listener was told of, while the thread that made it waits.
+// Call is one system call that a listener received, while its thread waits.
 type Call struct {
 	Thread int // its id as this process sees it
 	Name   string
-	Args   [6]uint64 // as the kernel took them; what they point to may change
-	Answer Answer    // what the call gets; Allow: the kernel goes on with it
+	Args   [6]uint64 // as the kernel read them; the targets of pointers may change
+	Answer Answer    // the answer to the call; Allow: the kernel continues it
 	Why    string    // the reason of the rule that refuses
 
 	id       uint64
 	listener *Listener
 }
 
-// Waits reports whether the thread still waits for its answer. Whatever was learned about the process by its id counts
-// only if this is true afterwards: ids are used again (seccomp_unotify(2)).
+// Waits reports whether the thread still waits for its answer. Facts about the process by its id
+// count only if this is true afterwards: ids are used again (seccomp_unotify(2)).
 func (c *Call) Waits() bool {
 	return c.listener.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&c.id)) == nil
 }
@@ -36,7 +36,7 @@ func (c *Call) Memory(addr uint64, buf []byte) (int, error) {
 	if addr == 0 || len(buf) == 0 {
 		return 0, unix.EFAULT
 	}
-	// Page by page: nothing is read across the end of what is mapped (process_vm_readv(2)).
+	// Page by page: nothing is read across the end of a mapping (process_vm_readv(2)).
 	first := min(len(buf), pageSize-int(addr%pageSize))
 	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: first}}
 	for n := first; n < len(buf); n += pageSize {
@@ -55,7 +55,7 @@ func (c *Call) Memory(addr uint64, buf []byte) (int, error) {
 
 const pageSize = 4096
 
-// Listener answers what a telling filter tells. See [Policy.Telling].
+// Listener answers the calls that a telling filter sends. See [Policy.Telling].
 type Listener struct {
 	file   *os.File
 	fd     int // the file's
@@ -107,12 +107,13 @@ const keptThreads = 8
 
 var serving atomic.Int32
 
-// Serve answers every call until the last process under the filter is gone, or Close. see learns of each before its
-// answer; it may not block. What a call gets is decided by its number and arguments as the kernel took them, never by
-// what they point to, and only calls of [Watched] can ever go on.
+// Serve answers every call until the last process under the filter has ended, or Close. see gets
+// each before its answer; it may not block. The answer follows from the call's number and arguments
+// as the kernel read them, never from the targets of pointers, and only calls of [Watched] can ever
+// continue.
 //
-// It waits on a thread of its own, and wants a goroutine that ends with it: a call that is told costs its program two changes of threads, and a way through the
-// runtime's poller would double that.
+// It waits on a thread of its own, and needs a goroutine that ends with it: a received call costs
+// its program two changes of threads, and a way through the runtime's poller would double that.
 func (l *Listener) Serve(see func(*Call)) {
 	runtime.LockOSThread()
 	if serving.Add(1) <= keptThreads {
@@ -143,7 +144,7 @@ func (l *Listener) Serve(see func(*Call)) {
 	}
 }
 
-// callNames and watch are what a listener looks things up in.
+// callNames and watch are a listener's tables.
 var (
 	callNames = map[Arch]func() map[int32]string{AMD64: sync.OnceValue(AMD64.names), ARM64: sync.OnceValue(ARM64.names)}
 	watch     = sync.OnceValue(func() map[string]bool {
@@ -161,19 +162,20 @@ func (l *Listener) decide(name string, args [6]uint64) (Answer, string) {
 	}
 	r := l.policy.decides(name, args)
 	if r.Answer <= Allow {
-		return ENOSYS, "" // it would not have been told
+		return ENOSYS, "" // the filter would not have sent it
 	}
 	return r.Answer, r.Why
 }
 
-// errOver says that nobody is left to be told of.
+// errOver is returned when no process is left under the filter.
 var errOver = errors.New("no process is left")
 
 // receive waits for the next call.
 func (l *Listener) receive() (notification, error) {
 	for !l.closed.Load() {
-		// Receiving itself would wait for ever where the last process is gone (before Linux 6.11). What was told may be
-		// gone by the time we ask, killed; then that waits for the next one, or for Close.
+		// Receiving itself would never return after the last process has ended (before Linux 6.11).
+		// A killed caller's call may have vanished by then; then receiving waits for the next one,
+		// or for Close.
 		events := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
 		if _, err := unix.Poll(events, -1); err != nil {
 			continue // EINTR
@@ -192,7 +194,8 @@ func (l *Listener) receive() (notification, error) {
 	return notification{}, errOver
 }
 
-// answer lets a watched call go on, and every other one fail. Nobody is there any more when that fails.
+// answer lets a watched call continue, and every other one fail. An error of that means that the
+// caller has ended.
 func (l *Listener) answer(c *Call) {
 	r := response{id: c.id, err: -int32(c.Answer)}
 	if c.Answer == Allow {
@@ -201,7 +204,7 @@ func (l *Listener) answer(c *Call) {
 	_ = l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
-// Close ends Serve and waits for that. Whatever is told afterwards fails with ENOSYS.
+// Close ends Serve and waits for that. Calls after it fail with ENOSYS.
 func (l *Listener) Close() {
 	l.closed.Store(true)
 	for {

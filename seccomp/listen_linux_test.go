@@ -102,7 +102,8 @@ func attemptsTold(t *testing.T, uid int, lines []string, serve bool) (answers []
 	return strings.Split(strings.TrimSpace(out.String()), "\n"), seen
 }
 
-// R-OS-11. Told refusals get the same answers as silent ones, and each is seen with its name.
+// R-OS-11. Refusals by the listener get the same answers as silent ones, and each is seen with its
+// name.
 func TestListenerRefuses(t *testing.T) {
 	policy := policyOf(t, profile.Profile{}, Native())
 	var names, lines []string

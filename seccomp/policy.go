@@ -8,8 +8,8 @@ import (
 	"sandboxd/profile"
 )
 
-// Answer is what a system call gets: 0 lets it through to the kernel, a positive number is the errno it fails with,
-// Kill ends the process with SIGSYS.
+// Answer is the result of a system call: 0 lets it through to the kernel, a positive number is the
+// errno it fails with, Kill ends the process with SIGSYS.
 type Answer int16
 
 const (
@@ -41,9 +41,10 @@ func (a Answer) String() string {
 	return fmt.Sprintf("errno %d", int16(a))
 }
 
-// A Test holds when the masked argument has the value: args[Arg] & Mask == Value. Arguments that the kernel takes as
-// int are tested with a mask of 32 bits, because the kernel ignores what stands above (CVE-2019-7303: a filter that
-// compared all 64 bits of the ioctl number let TIOCSTI through with a high bit set).
+// A Test holds when the masked argument has the value: args[Arg] & Mask == Value. Arguments that
+// the kernel reads as int are tested with a mask of 32 bits, because the kernel ignores the higher
+// ones (CVE-2019-7303: a filter that compared all 64 bits of the ioctl number let TIOCSTI through
+// with a high bit set).
 type Test struct {
 	Arg   uint8
 	Mask  uint64
@@ -81,23 +82,24 @@ func (r Rule) holds(args [6]uint64) bool {
 	return true
 }
 
-// A Policy is the whole filter as a value: what every call of one architecture gets. The first of these decides:
+// A Policy is the whole filter as a value: the answer to every call of one architecture. The first
+// of these decides:
 //
 //  1. a refusal with tests that hold,
 //  2. an allow without tests, or with tests that hold,
 //  3. a refusal without tests,
-//  4. ENOSYS, for everything nobody mentions.
+//  4. ENOSYS, for every unlisted call.
 //
-// Calls that come in by another architecture's door are killed before any of them.
+// Calls by another architecture's entry are killed before any of them.
 type Policy struct {
 	arch  Arch
 	rules []Rule
-	// tells: refusals and watched calls go to a listener (see Telling).
+	// tells: a listener gets refusals and watched calls (see Telling).
 	tells bool
 }
 
-// A Wall is a namespace that other mechanisms put around the sandbox, and that the filter relies on. Where one is
-// missing the filter refuses what would reach through the hole.
+// A Wall is a namespace that other mechanisms put around the sandbox, and that the filter relies
+// on. Where one is missing the filter refuses calls that would reach through the hole.
 type Wall uint8
 
 const (
@@ -106,8 +108,8 @@ const (
 	PID                 // processes outside can be seen
 )
 
-// For makes the policy of p on arch, with the named walls missing. Error: a syscall group that does not exist, an
-// architecture without a table. The gaps say what p grants and the policy withholds.
+// For makes the policy of p on arch, with the named walls missing. Error: a syscall group that does
+// not exist, an architecture without a table. The gaps are grants of p that the policy withholds.
 func For(p profile.Profile, arch Arch, missing ...Wall) (Policy, []profile.Gap, error) {
 	if arch != AMD64 && arch != ARM64 {
 		return Policy{}, nil, fmt.Errorf("seccomp %q: no system call table for this architecture", arch)
@@ -121,14 +123,15 @@ func For(p profile.Profile, arch Arch, missing ...Wall) (Policy, []profile.Gap, 
 	return Policy{arch: arch, rules: rules}, append(gaps, gap...), nil
 }
 
-// Answer says what the named call with these arguments gets. A name that the architecture does not have gets ENOSYS.
+// Answer returns the answer to the named call with these arguments. A name that the architecture
+// does not have gets ENOSYS.
 func (p Policy) Answer(name string, args ...uint64) Answer {
 	var a [6]uint64
 	copy(a[:], args)
 	return p.decides(name, a).Answer
 }
 
-// decides is the rule that answers; one without a reason says ENOSYS to what nobody mentions.
+// decides returns the rule that answers; one without a reason answers ENOSYS to unlisted calls.
 func (p Policy) decides(name string, args [6]uint64) Rule {
 	for _, stage := range stages {
 		for _, r := range p.rules {

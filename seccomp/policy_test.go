@@ -48,7 +48,8 @@ func policyOf(t testing.TB, p profile.Profile, arch Arch, missing ...Wall) Polic
 	return policy
 }
 
-// Nothing is answered by accident: every call of the table stands in a rule, and every name in a rule is a call.
+// Nothing is answered by accident: every call of the table is in a rule, and every name in a rule
+// is a call.
 func TestEveryCallHasItsAnswer(t *testing.T) {
 	named := map[string]bool{}
 	for _, r := range policyOf(t, everyKind(t)["groups"], AMD64).rules {

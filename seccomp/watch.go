@@ -2,18 +2,20 @@ package seccomp
 
 import "slices"
 
-// Telling is p with a listener: what it refuses is put to whoever holds the listener of install.Listening, who gives the
-// refusal himself ([Listener.Serve]), and so are the calls of [Watched], which go on to the kernel afterwards. What
-// passes and what does not stays the same. Without a listener, or when it is gone, the kernel answers all of these
-// with ENOSYS (seccomp_unotify(2)): a listener that dies lets nothing through.
+// Telling returns p with a listener: its refusals go to the owner of the listener of
+// install.Listening, which refuses itself ([Listener.Serve]), and so do the calls of [Watched],
+// which continue to the kernel afterwards. The same calls pass. Without a listener, or after its
+// end, the kernel answers all of these with ENOSYS (seccomp_unotify(2)): a listener that dies lets
+// nothing through.
 func (p Policy) Telling() Policy {
 	p.tells = true
 	return p
 }
 
-// watched are calls that the policy lets through and that other mechanisms (mounts, Landlock, the network namespace)
-// may refuse. Those never tell us, so we look at what is asked for. Opening for reading is not among them: programs
-// do it thousands of times a second, and every look costs some microseconds.
+// watched are calls that the policy lets through and that other mechanisms (mounts, Landlock, the
+// network namespace) may refuse. Those never report, so the listener inspects the arguments.
+// Opening for reading is not among them: programs do it thousands of times a second, and every
+// inspection costs some microseconds.
 var watched = []Rule{
 	{Calls: []string{"open"}, When: []Test{{1, 3, 1}}, Why: "for writing"},
 	{Calls: []string{"open"}, When: []Test{{1, 3, 2}}, Why: "for reading and writing"},
@@ -26,11 +28,12 @@ var watched = []Rule{
 	{Calls: []string{"connect"}, Why: "addresses"},
 }
 
-// watchedAfter is the stage of the policy after which calls are watched: what it refuses has been told already.
+// watchedAfter is the stage of the policy after which calls are watched: its refusals were reported
+// already.
 const watchedAfter = "refuse when"
 
-// Watched names the calls that a telling filter lets through under the eyes of its listener, sorted. The policy refuses
-// none of them, whatever its arguments.
+// Watched names the calls that a telling filter lets through by its listener, sorted. The policy
+// refuses none of them, with any arguments.
 func Watched() []string {
 	var list []string
 	for _, r := range watched {
@@ -40,6 +43,6 @@ func Watched() []string {
 	return slices.Compact(list)
 }
 
-// told reports whether a telling filter puts a refusal to its listener. Not ENOSYS and multipath TCP, which programs
-// probe for and do without.
+// told reports whether a telling filter sends a refusal to its listener. Not ENOSYS and multipath
+// TCP, which programs probe for and do without.
 func (r Rule) told() bool { return r.Answer == EPERM || r.Answer == EAFNOSUPPORT }

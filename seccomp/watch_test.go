@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tells reports whether p puts a call to its listener.
+// isTold reports whether p sends a call to its listener.
 func (p Policy) isTold(name string, args [6]uint64) bool {
 	if r := p.decides(name, args); r.Answer != Allow {
 		return r.told()
@@ -18,8 +18,9 @@ func (p Policy) isTold(name string, args [6]uint64) bool {
 	return slices.ContainsFunc(watched, func(r Rule) bool { return slices.Contains(r.Calls, name) && r.holds(args) })
 }
 
-// R-OS-11. A telling program lets through, kills and fails exactly what the silent one does, and tells what it should:
-// the listener is asked where the policy says EPERM, and where a watched call would have gone through.
+// R-OS-11. A telling program lets through, kills and fails exactly the calls that the silent one
+// does, and asks the listener about calls with the policy's EPERM, and about watched calls that
+// would have passed.
 func TestTellingMeansThePolicy(t *testing.T) {
 	for name, p := range everyKind(t) {
 		for _, arch := range []Arch{AMD64, ARM64} {
@@ -59,7 +60,8 @@ func TestTellingMeansThePolicy(t *testing.T) {
 	}
 }
 
-// What a listener lets go on is let through by every policy whatever its arguments: by mistake it can't pass anything.
+// Every policy passes the calls that a listener continues, with any arguments: a mistake of the
+// listener can't pass anything.
 func TestWatchedCallsAreNeverRefused(t *testing.T) {
 	for kind, p := range everyKind(t) {
 		for _, missing := range [][]Wall{nil, {IPC, Net, PID}} {
@@ -77,7 +79,7 @@ func TestWatchedCallsAreNeverRefused(t *testing.T) {
 	}
 }
 
-// R-OS-06. A telling program kills what comes by another architecture's door, as the silent one does.
+// R-OS-06. A telling program kills calls by another architecture's entry, as the silent one does.
 func TestTellingKillsForeignCalls(t *testing.T) {
 	for _, arch := range []Arch{AMD64, ARM64} {
 		encoded, _, err := policyOf(t, everyKind(t)["full"], arch).Telling().Program()

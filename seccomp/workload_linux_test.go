@@ -166,8 +166,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// Browsers and the like ask for namespaces of their own; refused them, they see EPERM and can go on without. A child
-// that is traced comes with the group "debug" only.
+// Browsers and the like ask for namespaces of their own; refused them, they see EPERM and can
+// continue without. A child that is traced needs the group "debug".
 func TestRefusedWorkloads(t *testing.T) {
 	for _, uid := range users() {
 		filter := filterOf(t, profile.NetNone)

@@ -51,8 +51,8 @@ func maskWord(argv []string, i int) string {
 	return word
 }
 
-// Key reads the key of digests from a file that only its owner can read, and makes one
-// where there is none; without a file the key is of this process alone.
+// Key reads the key of digests from a file that only its owner can read, and makes one where there
+// is none; without a file the key is of this process alone.
 func Key(file string) ([]byte, error) {
 	var key []byte
 	err := fs.ErrNotExist
@@ -78,15 +78,15 @@ func Key(file string) ([]byte, error) {
 
 // Masker writes a call's arguments for records. The zero value has no key.
 type Masker struct {
-	// Key makes the digests of values: equal ones are seen to be equal, and none can be
-	// found by trying words without it.
+	// Key makes the digests of values: equal values have equal digests, and none can be found by
+	// trying words without it.
 	Key []byte
 }
 
 // digestPrefix begins the digest of a variable's value.
 const digestPrefix = "hmac-sha256:"
 
-// Digest stands for the value of a variable.
+// Digest returns a keyed digest of a variable's value.
 func (m Masker) Digest(value string) string {
 	h := hmac.New(sha256.New, m.Key)
 	h.Write([]byte(value))
@@ -99,8 +99,7 @@ func (m Masker) Recorded(args map[string]any) map[string]any {
 	return walk(args, func(_, value string) string { return m.Digest(value) })
 }
 
-// Shown is a call's arguments as questions have them: of the variables, those that look
-// like secrets are masked.
+// Shown returns a call's arguments for questions: variables that look like secrets are masked.
 func Shown(args map[string]any) map[string]any {
 	return walk(args, func(name, value string) string {
 		if Name(name) && maskable(value) || Value(value) && Mask(value) == value {

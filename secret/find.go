@@ -18,7 +18,7 @@ type finder struct {
 	expr   *regexp.Regexp
 	value  int
 	accept func(match []string) bool
-	issued bool // the form alone says that it is a secret
+	issued bool // the form alone marks it as a secret
 }
 
 const (
@@ -178,8 +178,8 @@ var issued = regexp.MustCompile(`^(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|
 // unsafe are characters that no mask covers.
 const unsafe = " \t\r\n;|&<>(){}`$\\\"'*?[]"
 
-// maskable reports whether a value may be hidden from the person who decides: nothing
-// that a shell would run, and no path, file or host.
+// maskable reports whether a value may be hidden from the person who decides: nothing that a shell
+// would run, and no path, file or host.
 func maskable(v string) bool {
 	switch {
 	case len(v) < 2 || strings.ContainsAny(v, unsafe) || strings.HasPrefix(v, digestPrefix):

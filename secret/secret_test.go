@@ -122,8 +122,8 @@ func TestMaskAt(t *testing.T) {
 	}
 }
 
-// FuzzMask: only values go, each with its length; the rest stands in the text, in order;
-// nothing that a shell would act on is covered; offsets are kept in order.
+// FuzzMask: only values are replaced, each by its length; the rest stays, in order; nothing that a
+// shell would act on is covered; offsets stay in order.
 func FuzzMask(f *testing.F) {
 	for _, row := range table {
 		f.Add(row.text)

@@ -10,8 +10,8 @@ type Mounts struct {
 	count uint64
 }
 
-// Generation is another number after every mount, unmount and move. The kernel
-// tells of them by POLLPRI, once per reader (proc_pid_mounts(5)).
+// Generation returns another number after every mount, unmount and move. The kernel reports them by
+// POLLPRI, once per reader (proc_pid_mounts(5)).
 func (m *Mounts) Generation() (uint64, error) {
 	if m.fd == 0 {
 		fd, err := unix.Open("/proc/thread-self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)

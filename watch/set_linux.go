@@ -63,13 +63,13 @@ type Dir struct {
 	gone  bool
 }
 
-// News says that a directory changed.
+// News reports a changed directory.
 type News struct {
 	About any
-	// Directories: what came, went or changed there may be directories. Else the
-	// names of directories in it lead where they led before.
+	// Directories: directories may have been added, removed or changed there. Else the names of
+	// directories in it are unchanged.
 	Directories bool
-	// Gone: it is not watched any more, and News was the last.
+	// Gone: the directory is not watched from now on.
 	Gone bool
 }
 
@@ -184,7 +184,7 @@ func (g *Group) Close() {
 	g.set.lose(g)
 }
 
-// lose lets go what a group watches; s.mu is held.
+// lose removes a group's watches; s.mu is held.
 func (s *Set) lose(g *Group) {
 	g.lost, g.refused = true, time.Time{}
 	g.news = nil
@@ -193,7 +193,7 @@ func (s *Set) lose(g *Group) {
 	}
 }
 
-// News is what changed since the last time. lost: nothing is known of anything, and
+// News returns the changes since the last call. lost: nothing is known of any directory, and
 // nothing is watched, until it is added again.
 func (g *Group) News() (news []News, lost bool) {
 	if g == nil {
@@ -298,7 +298,7 @@ func (s *Set) Close() {
 	s.mounts.Close()
 }
 
-// expire lets go what nobody asks about any more.
+// expire removes watches that are not asked about.
 func (s *Set) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

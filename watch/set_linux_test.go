@@ -48,7 +48,8 @@ func newGroup(t *testing.T) *Group {
 	t.Helper()
 	s := New()
 	t.Cleanup(s.Close)
-	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // which tells of no mount that others make meanwhile
+	// which reports no mount that others make meanwhile
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestNotWatched(t *testing.T) {
 	}
 }
 
-// A mount is told by its number alone, at once.
+// A mount shows by its number alone, at once.
 func TestMounts(t *testing.T) {
 	var m Mounts
 	defer m.Close()

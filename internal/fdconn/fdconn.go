@@ -20,8 +20,9 @@ const Max = 253
 // ErrTooMany is returned with the descriptors that fitted where the peer sent more than the caller takes.
 var ErrTooMany = errors.New("more descriptors came than are taken")
 
-// Read reads once into b, and takes at most most descriptors that came with the bytes. An error of the connection is
-// returned as it is; else it is [ErrTooMany], or one of the kernel's message, and b holds n bytes all the same.
+// Read reads once into b, and returns at most most descriptors that came with the bytes. An error
+// of the connection is returned as it is; else it is [ErrTooMany], or one of the kernel's message,
+// and b still holds n bytes.
 func Read(c *net.UnixConn, b []byte, most int) (n int, files []*os.File, err error) {
 	oob := make([]byte, unix.CmsgSpace(4*most))
 	n, oobn, flags, _, err := c.ReadMsgUnix(b, oob) // package net asks for MSG_CMSG_CLOEXEC

@@ -1,7 +1,7 @@
-// Package ipctest has an [ipc.Backend] that needs no kernel and no people: it
-// keeps sessions, commands, questions, grants and trust in memory, and its commands
-// are a few words that it carries out itself. It is for testing what stands on
-// either side of package ipc: the server, and clients in any language.
+// Package ipctest has an [ipc.Backend] that needs no kernel and no people: it has sessions,
+// commands, questions, grants and trust in memory, and its commands are a few words that it
+// performs itself. It is for testing both sides of package ipc: the server, and clients in any
+// language.
 //
 // The commands:
 //
@@ -63,8 +63,7 @@ func New() *Backend {
 	}
 }
 
-// Admitting makes the Backend ask f whom to admit. It is called before the
-// server is started.
+// Admitting makes the Backend ask f for admission. Call it before the server is started.
 func (b *Backend) Admitting(f func(ipc.Peer, ipc.Role) error) *Backend {
 	b.asked = f
 	return b

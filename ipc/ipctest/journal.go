@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// journal is a bounded list of values with numbers from 1, which any number of
-// readers follow. A reader that holds makes put wait when it is behind by the
-// whole list; any other loses what is pushed out, and is told.
+// journal is a bounded list of values with numbers from 1, which any number of readers follow. A
+// reader that holds makes put wait when it is behind by the whole list; any other loses the oldest
+// values, and gets a gap.
 type journal[T any] struct {
 	mu      sync.Mutex
 	kept    []T
 	first   uint64 // number of kept[0]
 	bound   int
 	closed  bool
-	moved   chan struct{} // closed and made anew at every change
+	moved   chan struct{} // closed and replaced at every change
 	readers map[*reader[T]]bool
 }
 
@@ -23,7 +23,7 @@ func newJournal[T any](bound int) *journal[T] {
 	return &journal[T]{first: 1, bound: bound, moved: make(chan struct{}), readers: map[*reader[T]]bool{}}
 }
 
-// tell wakes everybody. The caller holds mu.
+// tell wakes all readers. The caller holds mu.
 func (j *journal[T]) tell() {
 	close(j.moved)
 	j.moved = make(chan struct{})

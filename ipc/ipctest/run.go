@@ -247,7 +247,7 @@ func (b *Backend) ResizeExec(_ context.Context, c ipc.Caller, req ipc.ResizeRequ
 	return nil
 }
 
-// File implements [ipc.Backend]: it repeats what it was asked.
+// File implements [ipc.Backend]: it repeats the request.
 func (b *Backend) File(_ context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.FileResult, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,8 +26,8 @@ func version() (int, error) {
 	return 0, fmt.Errorf("landlock_create_ruleset: %w", errno)
 }
 
-// errata: a kernel that does not know the flag (before 6.15) answers EINVAL,
-// and has then told us of no fix.
+// errata: a kernel that does not know the flag (before 6.15) answers EINVAL, and so has reported no
+// fix.
 func errata() (Errata, error) {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, errataFlag)
 	if errno == unix.EINVAL {

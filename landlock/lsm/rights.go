@@ -37,8 +37,8 @@ const (
 	ResolveUnix AccessFS = ll.AccessFSResolveUnix // 9: connect(2) to a pathname socket of another domain; free before
 )
 
-// File is what a rule on something that is not a directory may hold
-// (security/landlock/fs.c, ACCESS_FILE); the kernel refuses the rest with EINVAL.
+// File is the set of rights for a file that is not a directory (security/landlock/fs.c,
+// ACCESS_FILE); the kernel refuses others with EINVAL.
 const File = Execute | WriteFile | ReadFile | Truncate | IoctlDev | ResolveUnix
 
 // AccessNet is a set of network rights: LANDLOCK_ACCESS_NET_*.
@@ -67,11 +67,11 @@ type Flags uint32
 // The audit log flags; all came with ABI 7.
 const (
 	LogSameExecOff   Flags = ll.FlagRestrictSelfLogSameExecOff   // denials of this very program are not logged
-	LogNewExecOn     Flags = ll.FlagRestrictSelfLogNewExecOn     // denials of what it executes are
+	LogNewExecOn     Flags = ll.FlagRestrictSelfLogNewExecOn     // log denials of the programs that it executes
 	LogSubdomainsOff Flags = ll.FlagRestrictSelfLogSubdomainsOff // denials of nested domains are not
 )
 
-// Handled is what a kernel of one ABI can handle.
+// Handled is the set of rights that a kernel of one ABI can handle.
 type Handled struct {
 	FS     AccessFS
 	Net    AccessNet
@@ -79,7 +79,7 @@ type Handled struct {
 	Flags  Flags
 }
 
-// Handles returns what an ABI of 1 to [Newest] can handle.
+// Handles returns the rights that an ABI of 1 to [Newest] can handle.
 func Handles(abi int) Handled { return abis[abi] }
 
 // abis is indexed by version; 0 is a kernel without Landlock.

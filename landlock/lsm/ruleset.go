@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A Ruleset is one Landlock layer as plain data: what is handled (refused
-// unless a rule grants it), and the rules. Package landlock compiles it; the zero value
-// handles nothing and cannot be applied.
+// A Ruleset is one Landlock layer as plain data: handled rights (refused unless a rule grants
+// them), and rules. Package landlock compiles it; the zero value handles nothing and cannot be
+// applied.
 type Ruleset struct {
 	HandledFS  AccessFS
 	HandledNet AccessNet
@@ -105,8 +105,8 @@ func (r Ruleset) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (r Ruleset) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It accepts exactly
-// what MarshalBinary writes: a byte too few or too many is an error.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It accepts exactly the output of
+// MarshalBinary: a byte too few or too many is an error.
 func (r *Ruleset) UnmarshalBinary(data []byte) error {
 	d := decoder{rest: data}
 	if string(d.take(len(magic))) != magic {

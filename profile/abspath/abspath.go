@@ -31,7 +31,7 @@ func Elements(p string) []string {
 	return strings.Split(p[1:], "/")
 }
 
-// Contains reports whether p is dir or lies below it.
+// Contains reports whether p is dir or below it.
 func Contains(dir, p string) bool {
 	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }

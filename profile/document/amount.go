@@ -10,7 +10,7 @@ import (
 // Duration is a time.Duration written as "10m" or "1h30m".
 type Duration time.Duration
 
-// UnmarshalText reads what time.ParseDuration does, without a sign.
+// UnmarshalText reads the format of time.ParseDuration, without a sign.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v < 0 {
@@ -20,7 +20,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText writes the input of UnmarshalText.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 // Size is a number of bytes, written as a number or as "512MiB", "4GiB",
@@ -53,8 +53,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes what UnmarshalText reads, in the largest unit that
-// divides it.
+// MarshalText writes the input of UnmarshalText, in the largest unit that divides it.
 func (s Size) MarshalText() ([]byte, error) {
 	n, suffix := int64(s), ""
 	for _, u := range units[:4] {

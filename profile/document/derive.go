@@ -11,12 +11,11 @@ import (
 	"sandboxd/profile"
 )
 
-// Tools is what the configuration of the file and shell tools, and a person's
-// trust, say about a session. Paths are absolute; lists of hidden
-// and protected things may hold bare names, too, and "PATH/**/NAME".
+// Tools is a session's configuration of the file and shell tools, and a person's trust. Paths are
+// absolute; lists of hidden and protected things may hold bare names, too, and "PATH/**/NAME".
 type Tools struct {
-	// Resolve says where paths lead. What is granted is granted there; what is
-	// hidden or protected is so there, too. nil: every path is real.
+	// Resolve returns the targets of paths. Grants apply to the target, hidden and protected paths
+	// to both. nil: every path is real.
 	Resolve Resolve
 	// OS is whose system directories are meant, as runtime.GOOS names it;
 	// empty: "linux".
@@ -26,8 +25,8 @@ type Tools struct {
 	// Trusted: a person or the operator trusts the project. Without it, it
 	// and everything below it is read-only.
 	Trusted bool
-	// Home is the person's home directory. The command gets a private one in
-	// its place, with holes for what is granted.
+	// Home is the person's home directory. The command gets a private one in its place, with
+	// openings for granted paths.
 	Home string
 	// Roots are the file tool's named sandboxes.
 	Roots []Root
@@ -35,11 +34,10 @@ type Tools struct {
 	Read, Write, Exec []string
 	// Hidden and Protected come in addition to the built-in ones.
 	Hidden, Protected []string
-	// Daemon is what no command may reach: the daemon's sockets, state,
-	// configuration.
+	// Daemon are the paths that no command may reach: the daemon's sockets, state, configuration.
 	Daemon []string
-	// Cache is a directory of the project's own in which presets let tools
-	// keep what they keep between runs; empty: they have none that stays.
+	// Cache is a directory of the project's own for the caches of presets' tools between runs;
+	// empty: they have none that stays.
 	Cache string
 	// Presets are names of built-in presets.
 	Presets []string
@@ -65,8 +63,8 @@ type Root struct {
 	Suffixes []string
 }
 
-// Unheld returns what the tools' configuration keeps from the file tool and a
-// profile can't keep from commands.
+// Unheld returns the tools' restrictions that bind the file tool but that a profile can't impose on
+// commands.
 func (t Tools) Unheld() []profile.Gap {
 	var gaps []profile.Gap
 	for _, r := range t.Roots {
@@ -83,10 +81,9 @@ func (t Tools) Unheld() []profile.Gap {
 	return gaps
 }
 
-// Derive returns the profile of a session: what the system gives everyone,
-// the project, the tools' roots and the presets, less what is hidden and
-// protected. It asks the host nothing but by t.Resolve. The caller intersects
-// it with the operator's.
+// Derive returns the profile of a session: the system's grants for everyone, the project, the
+// tools' roots and the presets, less hidden and protected paths. It reads the host by t.Resolve
+// only. The caller intersects it with the operator's.
 func Derive(t Tools) (profile.Profile, error) {
 	d := derivation{Tools: t, host: profile.SystemOf(t.OS), grants: map[string]profile.Rule{}, caches: map[string]string{}}
 	d.vars = Variables{Project: t.Project, Home: t.Home, Tmp: d.host.Tmp, Resolve: t.Resolve}
@@ -129,12 +126,12 @@ func (d *derivation) check() error {
 	return nil
 }
 
-// below reports whether p is dir or lies below it.
+// below reports whether p is dir or below it.
 func below(dir, p string) bool {
 	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// allow adds access to what the path has been given already.
+// allow adds access to the path's earlier access.
 func (d *derivation) allow(p string, a profile.Access, origin string) {
 	r, ok := d.grants[p]
 	if !ok {
@@ -172,8 +169,8 @@ func (d *derivation) home() error {
 	return nil
 }
 
-// project grants the project, or what the named sandboxes are of it: where none of them holds
-// the project, it is an empty directory for commands, in which the sandboxes lie.
+// project grants the project, or its parts in the named sandboxes: where none of them contains the
+// project, it is an empty directory for commands, with the sandboxes in it.
 func (d *derivation) project() error {
 	if d.Project == "" {
 		return nil
@@ -262,7 +259,7 @@ func (d *derivation) place(r Root) {
 
 func (r Root) origin() string { return fmt.Sprintf("sandbox %q (%s)", r.Name, r.Mode) }
 
-// bound takes writing out of what is given at p, where p lies in a read-only sandbox.
+// bound removes writing from the access at p, where p is in a read-only sandbox.
 func (d *derivation) bound(p string, a profile.Access) profile.Access {
 	if r, ok := d.placeOf(p); ok && r.Mode == "ro" {
 		a &^= profile.Write
@@ -332,8 +329,8 @@ func (d *derivation) presets() error {
 	return nil
 }
 
-// cache grants the project's own cache and tells the tools of a preset so. The
-// person's caches are not granted: programs outside execute what lies there.
+// cache grants the project's own cache and passes its path to the tools of a preset. The person's
+// caches are not granted: programs outside execute their content.
 func (d *derivation) cache(p Preset) {
 	if d.Cache == "" || len(p.Environment.Set) == 0 || d.Project != "" && below(d.Project, d.Cache) {
 		return
@@ -344,8 +341,8 @@ func (d *derivation) cache(p Preset) {
 	}
 }
 
-// presetPath expands a path of a preset; without a home its paths there are
-// left out, and what the project holds is the project's affair.
+// presetPath expands a path of a preset; without a home its paths there are left out, and the
+// project's own files are the project's affair.
 func (d *derivation) presetPath(s string) (string, bool) {
 	p, err := d.vars.expand(s)
 	if err != nil || d.Project != "" && below(d.Project, p) {
@@ -354,7 +351,7 @@ func (d *derivation) presetPath(s string) (string, bool) {
 	return p, true
 }
 
-// restrict lists what is hidden and protected, now and in later grants.
+// restrict lists hidden and protected paths, for now and for later grants.
 func (d *derivation) restrict() error {
 	for _, name := range profile.ProtectedNames(profile.Executed) {
 		d.everywhere(profile.Rule{Kind: profile.Protect, Name: name, Origin: "built-in"})
@@ -432,8 +429,8 @@ func (d *derivation) finish() (profile.Profile, error) {
 			continue
 		}
 		spec.Guards = append(spec.Guards, s)
-		// A socket of the host can't be listed in a directory of the sandbox's own, so
-		// what lies around it is no part of that.
+		// A socket of the host can't be listed in a directory of the sandbox's own, so the
+		// directories around it are no part of that.
 		below := func(socket string) bool { return strings.HasPrefix(socket, s.Path+"/") }
 		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect || slices.ContainsFunc(sockets, below) {
 			spec.Rules = append(spec.Rules, s)

@@ -211,8 +211,8 @@ func TestDeriveLists(t *testing.T) {
 	expect(t, alone, expectation{"/data/x", "+r-w"}, expectation{"/data/a/secrets", "-r"})
 }
 
-// R-OS-07: a built-in name of several elements holds in a further path that lies in its middle. Who names "~/x/.git" so that a
-// linked worktree can commit has not named its hooks.
+// R-OS-07: a built-in name of several elements holds in a further path in its middle: granting
+// "~/x/.git" for a linked worktree does not grant its hooks.
 func TestDeriveNamesAcrossFurtherPaths(t *testing.T) {
 	t.Parallel()
 	p := derive(t, func(t *document.Tools) {

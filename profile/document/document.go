@@ -1,10 +1,9 @@
-// Package document reads and writes profiles as people write them, and
-// derives the profile of a session from configuration.
+// Package document reads and writes profiles as people write them, and derives the profile of a
+// session from configuration.
 //
-// The promise: a document says exactly what [Document.Profile] returns, or
-// [Parse] tells file, line, column and what to write instead; printing and
-// parsing are inverse; and [Derive] opens nothing that its input does not
-// name, except the system's programs.
+// The promise: a document means exactly the result of [Document.Profile], or [Parse] returns file,
+// line, column and the correction; printing and parsing are inverse; and [Derive] opens nothing
+// that its input does not name, except the system's programs.
 //
 //	docs := []*document.Document{…}            // of /etc/sandboxd/profile.d
 //	ceiling, err := document.Ceiling(docs, here)
@@ -13,8 +12,7 @@
 //
 // # Documents
 //
-//	base = "everything"              # or "nothing": what holds where nothing else is said
-//
+//	base = "everything"              # or "nothing": for all paths without a rule
 //	[paths]
 //	read    = ["/usr/share"]         # write and exec include read; lists add up
 //	write   = ["${project}/out"]
@@ -24,48 +22,40 @@
 //	hide    = ["~/.ssh", "/etc/**/*_key"]
 //	sockets = ["/run/postgresql/.s.PGSQL.5432"]
 //	devices = ["/dev/kvm"]
-//
 //	[network]
 //	mode = "loopback"                # none, loopback, full
-//
 //	[environment]
 //	pass = ["LANG", "LC_*"]
 //	block = ["LD_*"]
 //	set = { CI = "1" }
-//
 //	[limits]
 //	wall = "10m"
 //	memory = "4GiB"
-//
 //	[system]
 //	syscalls = ["debug"]
 //	processes = "own"
 //
-// Paths are absolute or begin with ${project}, ${home}, ~ or ${tmp}. In
-// protect and hide, "PATH/**/NAME" is a name at any depth below PATH and a
-// bare "NAME" one below ${project}; its elements are patterns of path.Match.
-// Which rule holds where is told in package profile. Several documents are
-// intersected, so a ceiling can be spread over files and none can undo another.
+// Paths are absolute or begin with ${project}, ${home}, ~ or ${tmp}. In protect and hide,
+// "PATH/**/NAME" is a name at any depth below PATH and a bare "NAME" one below ${project}; its
+// elements are patterns of path.Match. Package profile has the precedence of rules. Several
+// documents are intersected, so a ceiling can be spread over files and none can undo another.
 //
 // # Derive
 //
-// A session can read and execute the system ([profile.SystemTrees]) without
-// its secrets, has private /tmp and HOME, the project as far as it is trusted,
-// the file tool's roots, and what presets name. Where any of that shows
-// one of [profile.HomeSecrets], it is hidden, unless configuration names
-// exactly that path. [profile.ProtectedNames] hold in every root.
+// A session can read and execute the system ([profile.SystemTrees]) without its secrets, has
+// private /tmp and HOME, the project as far as it is trusted, the file tool's roots, and the paths
+// of presets. Where any of that shows one of [profile.HomeSecrets], it is hidden, unless
+// configuration names exactly that path. [profile.ProtectedNames] hold in every root.
 //
-// A preset lets nothing outside the project be written but a cache of the
-// project's own ([Tools.Cache]), to which its variables lead the tools:
-// what a command writes into a person's build cache, a later build outside
-// would execute, and so would one of another project.
+// A preset permits writing outside the project only in a cache of the project's own
+// ([Tools.Cache]), to which its variables point the tools: a later build outside would execute the
+// content of a person's build cache, and so would one of another project.
 //
 // # Limitations
 //
-// Nothing here looks at the host: paths have to be real, and a path of a
-// preset that does not exist is left to the mechanisms, which pass over it.
-// Toolchains in other places than the usual ones have to be named in the
-// configuration.
+// Nothing here reads the host: paths have to be real, and a path of a preset that does not exist is
+// left to the mechanisms, which skip it. Toolchains in other places than the common ones have to be
+// named in the configuration.
 package document
 
 import (
@@ -77,9 +67,8 @@ import (
 // Document is a profile as written in TOML: a file of
 // /etc/sandboxd/profile.d, or a preset.
 type Document struct {
-	// Base is what holds wherever the document says nothing: "everything"
-	// (also when empty), for a ceiling that says what is forbidden, or
-	// "nothing", for one that lists all that is allowed.
+	// Base is the rule for all paths without another: "everything" (also when empty), for a ceiling
+	// that only forbids, or "nothing", for a document that lists every allowed path.
 	Base        string      `toml:"base,omitempty"`
 	Description string      `toml:"description,omitempty"`
 	Paths       Paths       `toml:"paths"`
@@ -93,25 +82,22 @@ type Document struct {
 	places map[string]place
 }
 
-// Paths is [paths]. Every entry is an absolute path, or begins with
-// ${project}, ${home}, ${tmp} or "~/". A path that stands in several of
-// read, write and exec has what all of them give; write and exec include
+// Paths is [paths]. Every entry is an absolute path, or begins with ${project}, ${home}, ${tmp} or
+// "~/". A path in several of read, write and exec has all their rights; write and exec include
 // read. The most specific path counts.
 type Paths struct {
 	Read  []string `toml:"read,omitempty"`
 	Write []string `toml:"write,omitempty"`
 	Exec  []string `toml:"exec,omitempty"`
-	// Private directories are the sandbox's own; one that stands in read,
-	// write or exec, too, has only that.
+	// Private directories are the sandbox's own; one that is in read, write or exec, too, has only
+	// that.
 	Private []string `toml:"private,omitempty"`
-	// Protect and Hide take a path, "PATH/**/NAME" for a name at any depth
-	// below PATH, or a bare "NAME" for one below ${project}. A protected path
-	// that stands in read or exec, too, has exactly that; otherwise it has
-	// what is around it, without write.
+	// Protect and Hide hold a path, "PATH/**/NAME" for a name at any depth below PATH, or a bare
+	// "NAME" for one below ${project}. A protected path that is in read or exec, too, has exactly
+	// that; otherwise it has the access around it, without write.
 	Protect []string `toml:"protect,omitempty"`
 	Hide    []string `toml:"hide,omitempty"`
-	// GuardProtect and GuardHide hold nothing back by themselves but stay in
-	// force in what is granted later.
+	// GuardProtect and GuardHide have no effect by themselves but apply in later grants.
 	GuardProtect []string `toml:"guard_protect,omitempty"`
 	GuardHide    []string `toml:"guard_hide,omitempty"`
 	// Devices are paths in /dev, Sockets Unix sockets of the host.
@@ -171,13 +157,12 @@ type Variables struct {
 	Project string
 	Home    string
 	Tmp     string
-	// Resolve says where paths lead. nil: every path is real.
+	// Resolve returns the targets of paths. nil: every path is real.
 	Resolve Resolve
 }
 
-// Resolve returns the real path of an absolute, clean path, and whether a
-// symbolic link on the way is loose: it lies where commands can change it.
-// Nothing is granted through a loose link.
+// Resolve returns the real path of an absolute, clean path, and whether a symbolic link on the way
+// is loose: in a place where commands can change it. Nothing is granted through a loose link.
 type Resolve func(path string) (real string, loose bool)
 
 // Profile returns the profile that the document describes.

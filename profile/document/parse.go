@@ -44,7 +44,7 @@ func Parse(file string, text []byte) (*Document, error) {
 			return nil, d.fail(key.String(), "", err)
 		}
 	}
-	// What does not depend on the variables' values is checked at once.
+	// Errors that do not depend on the variables' values are found at once.
 	if _, err := d.spec(Variables{Project: "/project", Home: "/home", Tmp: "/tmp"}); err != nil {
 		return nil, err
 	}
@@ -56,8 +56,7 @@ func (d *Document) syntax(err error) error {
 	if errors.As(err, &p) {
 		return &Error{d.file, p.Position.Line, max(p.Position.Col, 1), errors.New(p.Message)}
 	}
-	// A value of the wrong type: the library tells the line, and the key in
-	// the text.
+	// A value of the wrong type: the library has the line, and the key in the text.
 	msg := strings.TrimPrefix(err.Error(), "toml: ")
 	e := &Error{d.file, 0, 1, errors.New(msg)}
 	if _, scanErr := fmt.Sscanf(msg, "line %d", &e.Line); scanErr == nil {
@@ -84,7 +83,7 @@ func (d *Document) fail(key, element string, err error) error {
 	return &Error{d.file, at.line, at.col, err}
 }
 
-// place is where a key stands, or the nearest table around it.
+// place returns the position of a key, or of the nearest table around it.
 func (d *Document) place(key string) place {
 	for key != "" {
 		if at, ok := d.places[key]; ok {
@@ -96,7 +95,7 @@ func (d *Document) place(key string) place {
 	return place{}
 }
 
-// origin is what a rule of an element of a list says of itself.
+// origin returns the origin of a rule for an element of a list.
 func (d *Document) origin(key, element string) string {
 	if d.file == "" {
 		return ""

@@ -80,7 +80,7 @@ processes own
 	if got := p.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// Each rule tells the line it comes from.
+	// Each rule has its line.
 	for path, line := range map[string]int{"/usr": 5, "/home/ann/app/secret": 10, "/home/ann/app/x/.git/hooks": 9, "/tmp": 8} {
 		if _, _, rule := p.Effective(path); rule.Origin != fmt.Sprintf("sample.toml:%d", line) {
 			t.Errorf("%s comes from %q, want line %d", path, rule.Origin, line)
@@ -119,7 +119,7 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// What is wrong is told with file, line, column, and what to write instead.
+// An error has file, line, column, and the correction.
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

@@ -28,9 +28,8 @@ func (p place) element(text, s string) place {
 	return p
 }
 
-// locate finds where the keys of a text stand that the TOML library has
-// decoded without an error: tables, and keys outside of inline tables. The
-// library keeps that to itself.
+// locate finds the positions of the keys of a text that the TOML library has decoded without an
+// error: tables, and keys outside of inline tables. The library does not export them.
 func locate(text string) map[string]place {
 	s := scanner{text: text}
 	places := map[string]place{}
@@ -59,7 +58,7 @@ func locate(text string) map[string]place {
 			s.value()
 		}
 		if s.pos == start {
-			s.pos++ // not TOML after all: go on
+			s.pos++ // not TOML after all: continue
 		}
 	}
 	return places
@@ -136,8 +135,8 @@ func (s *scanner) value() {
 	}
 }
 
-// quoted skips a string; up to two more quotes may stand right before the
-// three that end one (TOML 1.0, "String").
+// quoted skips a string; up to two more quotes may precede the three that end one (TOML 1.0,
+// "String").
 func (s *scanner) quoted(quote string) {
 	for s.pos += len(quote); s.pos < len(s.text); s.pos++ {
 		switch {

@@ -12,8 +12,8 @@ import (
 //go:embed presets/*.toml
 var presetFiles embed.FS
 
-// Preset is a document by name: the caches and toolchains of one kind of
-// work. It only grants, and only below what nothing else of it hides.
+// Preset is a document by name: the caches and toolchains of one kind of work. It only grants, and
+// only below paths that no other part of it hides.
 type Preset struct {
 	Name string
 	Document

@@ -47,9 +47,9 @@ func unlessZero[T any](section *T) *T {
 	return section
 }
 
-// Of returns a document that describes p with base "nothing": its Profile is
-// p again, whatever the variables. It fails for a path that no document can
-// hold: one with "**" or "${" in it, or that is not UTF-8.
+// Of returns a document that describes p with base "nothing": its Profile is p again, with any
+// variables. It fails for a path that no document can hold: one with "**" or "${" in it, or that is
+// not UTF-8.
 func Of(p profile.Profile) (*Document, error) {
 	d := &Document{Base: "nothing"}
 	for _, r := range p.Rules() {

@@ -66,8 +66,8 @@ func join(base, rules []profile.Rule) []profile.Rule {
 	return append(base, rules...)
 }
 
-// rules turns the lists of [paths] into rules: what several of read, write
-// and exec say of one path adds up, all else is a rule each.
+// rules turns the lists of [paths] into rules: a path's rights in read, write and exec add up,
+// every other entry is a rule of its own.
 func (d *Document) rules(v Variables) (rules, guards []profile.Rule, err error) {
 	access := map[string]profile.Rule{}
 	give := func(key string, list []string, a profile.Access) error {

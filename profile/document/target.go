@@ -61,7 +61,7 @@ func (v Variables) both(p string) []string {
 	return []string{p}
 }
 
-// bareName reports whether s is a name that stands for itself at any depth.
+// bareName reports whether s is a name that matches itself at any depth.
 func bareName(s string) bool {
 	return s != "" && !strings.HasPrefix(s, "/") && s != "~" && !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "${")
 }
@@ -88,8 +88,8 @@ func (v Variables) target(s string) (at, name string, err error) {
 	return at, name, nil
 }
 
-// across protects a name of several elements in a further path that lies in its middle: who names "~/x/.git", so that
-// a linked worktree can commit, has not named its hooks. What is named itself is meant.
+// across also applies names of several elements to a further path in their middle: granting
+// "~/x/.git" does not grant .git/hooks. A path that is named itself is granted.
 func (d *derivation) across(name string) {
 	patterns := strings.Split(name, "/")
 	for _, root := range d.named {

@@ -1,5 +1,5 @@
-// Package hosttree looks at what lies at a profile's paths on a host, for the
-// compilers of mechanisms that work on real files.
+// Package hosttree finds the entries of a host at a profile's paths, for the compilers of
+// mechanisms that work on real files.
 package hosttree
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// Found says what lies at a path of the host.
+// Found is the kind of entry at a path of the host.
 type Found uint8
 
 const (
@@ -29,8 +29,8 @@ const (
 // IsFile reports whether it is a file of any kind but a directory or link.
 func (f Found) IsFile() bool { return f == Device || f == Socket || f == File }
 
-// Tree looks at a host component by component, and remembers. It follows no
-// link, whatever its file system does. It is for one goroutine.
+// Tree reads a host component by component, and caches. It follows no link, on any file system. It
+// is for one goroutine.
 type Tree struct {
 	fs     fs.ReadLinkFS
 	known  map[string]Found
@@ -80,7 +80,7 @@ func (t *Tree) lookAfter(above Found, path string) Found {
 	return Kind(info.Mode().Type())
 }
 
-// Kind is what a file of this type is to a Tree.
+// Kind returns the kind of a file of this type.
 func Kind(mode fs.FileMode) Found {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -123,9 +123,8 @@ func (t *Tree) Shared(path string) bool {
 	return ok && counted.Links() > 1
 }
 
-// Barred reports whether the permissions of a directory let nobody in but its
-// owner, who is not uid 0. A file system says who that is with a method Owner on
-// its FileInfo.
+// Barred reports whether a directory's permissions admit only its owner, who is not uid 0. A file
+// system names the owner with a method Owner on its FileInfo.
 func (t *Tree) Barred(dir string) bool {
 	info, err := t.fs.Lstat(name(dir))
 	if err != nil {

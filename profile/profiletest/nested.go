@@ -8,10 +8,9 @@ import (
 	"sandboxd/profile"
 )
 
-// Nested draws path rules for a real tree at Root: an Allow of Root, then a
-// chain in which each rule lies inside the one before, of different kinds,
-// then rules by name and a few anywhere. There are at least seven, and all of
-// Allow, Protect, Hide and Private occur.
+// Nested draws path rules for a real tree at Root: an Allow of Root, then a chain in which each
+// rule is inside the one before, of different kinds, then rules by name and a few anywhere. There
+// are at least seven, and all of Allow, Protect, Hide and Private occur.
 func (u Universe) Nested() *rapid.Generator[[]profile.Rule] {
 	return rapid.Custom(func(t *rapid.T) []profile.Rule {
 		wide := rapid.SampledFrom(accesses[1:]).Draw(t, "root access")

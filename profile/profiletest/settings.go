@@ -8,7 +8,7 @@ import (
 	"sandboxd/profile"
 )
 
-// Hosts and Ports are what generated networks speak of.
+// Hosts and Ports are those of generated networks.
 var (
 	Hosts = []string{"example.com", "api.example.com", "*.example.com", "a.api.example.com", "*.api.example.com", "10.0.0.1", "::1"}
 	Ports = []uint16{0, 22, 443}

@@ -135,8 +135,7 @@ func (u Universe) Guard() *rapid.Generator[profile.Rule] {
 	})
 }
 
-// Rules draws any valid rules, few enough for them to be told apart and
-// enough for them to meet.
+// Rules draws any valid rules, few enough to differ and enough to meet.
 func (u Universe) Rules() *rapid.Generator[[]profile.Rule] { return rapid.SliceOfN(u.Rule(), 0, 7) }
 
 // Spec draws a spec with all its fields.

@@ -15,12 +15,12 @@ const (
 	maxInstructions = 4096 // BPF_MAXINSNS of include/uapi/linux/bpf_common.h
 )
 
-// Listening is [Filter] for the program of a telling policy. The descriptor, which closes at execve, belongs into the
-// hands of a listener in a process outside; the calls that it is told of wait until then. Once a call is told, only a
-// fatal signal interrupts it (Linux 5.19).
+// Listening is [Filter] for the program of a telling policy. The descriptor, which closes at
+// execve, belongs to a listener in a process outside; the calls that it receives wait until then.
+// Only a fatal signal interrupts a received call (Linux 5.19).
 //
-// Errors beside those of Filter: EBUSY, there is a listener around us already, and the kernel has one for each chain of
-// filters; EINVAL, an older kernel.
+// Errors beside those of Filter: EBUSY, there is a listener around us already, and the kernel has
+// one for each chain of filters; EINVAL, an older kernel.
 func Listening(program []byte) (listener int, err error) {
 	return install(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 }

@@ -33,7 +33,7 @@ export interface Approval {
   session?: string;
   label?: string;
   agent?: string;
-  /** Agent is only what the peer says of itself */
+  /** Agent is only the peer's own claim */
   claimed?: boolean;
   uid?: number;
   pid?: number;
@@ -53,7 +53,7 @@ export interface Approval {
   /** low, medium, high */
   risk?: string;
   reasons?: string[];
-  /** what made it ask, and where that stands */
+  /** the rule that made it ask, and its place */
   rule?: string;
   dangerous?: boolean;
   /** reaches outside the project */
@@ -82,7 +82,7 @@ export interface Approval {
   warnings?: Warning[];
   created?: string;
   deadline?: string;
-  /** what it may touch, in three lines */
+  /** the sandbox's access, in three lines */
   sandbox?: string[];
   /** only in GET /v1/approvals/{id} */
   presentation?: Presentation;
@@ -95,12 +95,12 @@ export interface ApprovalList {
   approvals?: Approval[];
 }
 
-/** AuditPage answers GET /v1/audit: records as they stand in the log. */
+/** AuditPage answers GET /v1/audit: records as they are in the log. */
 export interface AuditPage {
   records?: Record<string, unknown>[];
   /** ask again with after_seq of the last one */
   more?: boolean;
-  /** Bad are the lines that were passed over, as they are not as they were written: where each is, and what is wrong with it. */
+  /** Bad are the skipped damaged records: the place of each, and its fault. */
   bad?: string[];
 }
 
@@ -156,7 +156,7 @@ export interface BatchResult {
   stopped?: string;
 }
 
-/** CallResult is what became of one call of a batch. */
+/** CallResult is the result of one call of a batch. */
 export interface CallResult {
   call_id?: string;
   exec?: ExecOutput;
@@ -182,7 +182,7 @@ export interface Change {
   note?: string;
 }
 
-/** CheckRequest is the body of POST /v1/check: decide, and let the agent run it itself; or, with DryRun, only say what would be decided. */
+/** CheckRequest is the body of POST /v1/check: decide, for a call that the agent runs itself; or, with DryRun, only return the decision. */
 export interface CheckRequest {
   /** empty: only with DryRun */
   session?: string;
@@ -197,7 +197,7 @@ export interface CheckRequest {
   /** or a JSON object: another tool's arguments */
   args?: Record<string, unknown>;
   cwd?: string;
-  /** CwdUnknown: whoever runs the command does not say where. What depends on the directory asks. */
+  /** CwdUnknown: the directory of the command is not known. Decisions that depend on it ask. */
   cwd_unknown?: boolean;
   env?: Record<string, string>;
   tty?: boolean;
@@ -206,7 +206,7 @@ export interface CheckRequest {
   inline?: boolean;
   description?: string;
   batch?: BatchPlace;
-  /** TicketMS asks for a ticket that lets exactly this command run once in this session, by whoever of the same user brings it within so many milliseconds. */
+  /** TicketMS asks for a ticket that lets exactly this command run once in this session, for any process of the same user, within so many milliseconds. */
   ticket_ms?: number;
 }
 
@@ -217,7 +217,7 @@ export interface Closed {
   stats?: Stats;
 }
 
-/** ConfigFile is one file of configuration and what became of it. */
+/** ConfigFile is one file of configuration and its state. */
 export interface ConfigFile {
   path?: string;
   /** operator, user, project, profile */
@@ -256,7 +256,7 @@ export interface Decided {
   note?: string;
   mode?: string;
   time?: string;
-  /** ConfirmAgain: this yes was the first of two. Nothing is decided yet; Rev is what the second one must carry. */
+  /** ConfirmAgain: this approval was the first of two. Nothing is decided yet; the second one must carry Rev. */
   confirm_again?: boolean;
   rev?: number;
 }
@@ -265,13 +265,13 @@ export interface Decided {
 export interface Denial {
   /** denied, blocked, timeout, stopped, unenforced, … */
   code?: string;
-  /** what, why, and what to do instead */
+  /** object, reason, and remedy */
   message?: string;
-  /** what the person wrote */
+  /** the person's note */
   note?: string;
   /** the person, rule or grant that decided */
   by?: string;
-  /** soft: go on with something else; hard: stop until the user speaks */
+  /** soft: continue with something else; hard: stop until the user speaks */
   mode?: string;
 }
 
@@ -293,7 +293,7 @@ export interface Edit {
   count?: number;
 }
 
-/** Enforcement is what holds: on a host (status, doctor) or for one run. */
+/** Enforcement is the enforcement on a host (status, doctor) or for one run. */
 export interface Enforcement {
   /** the worst of Protections */
   level?: string;
@@ -308,7 +308,7 @@ export interface Error {
   code?: string;
   /** for people; may change */
   message?: string;
-  /** what to do next */
+  /** the remedy */
   hint?: string;
   /** Conflict says why a file operation could not be done. */
   conflict?: FileConflict;
@@ -377,20 +377,20 @@ export interface ExecRequest {
   client?: boolean;
   /** the command is an agent: it reaches agent.sock */
   agent?: boolean;
-  /** go on running when nobody listens any more */
+  /** continue after the last stream has closed */
   keep?: boolean;
   description?: string;
-  /** or the header Idempotency-Key; the server sees to it */
+  /** or the header Idempotency-Key; the server applies it */
   idempotency_key?: string;
   batch?: BatchPlace;
   /** Stdio names the descriptors that come with the request, over stdio.sock, in this order: "stdin", "stdout", "stderr". */
   stdio?: string[];
 }
 
-/** ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events. */
+/** ExecStarted answers POST /v1/exec. The command is queued; its events report its progress. */
 export interface ExecStarted {
   id?: string;
-  /** what ExecRequest.Open found or opened */
+  /** the session that ExecRequest.Open found or opened */
   session?: Session;
 }
 
@@ -429,7 +429,7 @@ export interface FileCall {
   to?: string;
   /** create, write, append, insert */
   content?: string;
-  /** of Content and of what is read: "utf-8" (also "") or "base64" */
+  /** of Content and of the result: "utf-8" (also "") or "base64" */
   encoding?: string;
   /** edit: one; multi-edit: all or nothing */
   edits?: Edit[];
@@ -480,7 +480,7 @@ export interface FileConflict {
   found?: string;
   /** of Nearest */
   line?: number;
-  /** what is most like what was searched */
+  /** the text most similar to the searched one */
   nearest?: string;
   hint?: string;
   /** of the content as it is */
@@ -510,7 +510,7 @@ export interface FileRequest {
   to?: string;
   /** create, write, append, insert */
   content?: string;
-  /** of Content and of what is read: "utf-8" (also "") or "base64" */
+  /** of Content and of the result: "utf-8" (also "") or "base64" */
   encoding?: string;
   /** edit: one; multi-edit: all or nothing */
   edits?: Edit[];
@@ -576,7 +576,7 @@ export interface FileResult {
   changed?: boolean;
   /** by edits */
   replaced?: number;
-  /** of a dry run: what a person would see */
+  /** of a dry run: the diff for a person */
   diff?: string;
   info?: FileInfo;
   entries?: FileInfo[];
@@ -623,7 +623,7 @@ export interface FrontEndRequest {
   role?: string;
 }
 
-/** Gap says which events are missing: From up to and including To. */
+/** Gap names the missing events: From up to and including To. */
 export interface Gap {
   from?: number;
   to?: number;
@@ -703,7 +703,7 @@ export interface Mode {
   warning?: string;
 }
 
-/** News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for what was pending before the stream began. */
+/** News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for events from before the stream began that are still pending. */
 export interface News {
   seq?: number;
   time?: string;
@@ -728,7 +728,7 @@ export interface NextCall {
   asks?: string;
 }
 
-/** Past is what a grant would have answered so far, as the log tells. */
+/** Past counts the earlier questions, from the log, that a grant would have answered. */
 export interface Past {
   /** past calls of this user that it covers */
   matched?: number;
@@ -740,7 +740,7 @@ export interface Past {
   examples?: string[];
 }
 
-/** Presentation is what a person looks at before answering. */
+/** Presentation is the content of a question for a person. */
 export interface Presentation {
   /** text, diff, file_content, command, structured */
   kind?: string;
@@ -755,7 +755,7 @@ export interface Profile {
   digest?: string;
   /** the profile as it prints */
   text?: string;
-  /** what decides at Path, most specific first */
+  /** the rules that decide at Path, most specific first */
   explain?: string[];
   /** lines that start with "+" or "-" */
   diff?: string[];
@@ -768,7 +768,7 @@ export interface Protection {
   level?: string;
   /** the mechanism that holds it */
   by?: string;
-  /** Partial: what is not held */
+  /** Partial: the protections that are missing */
   missing?: string;
   why?: string;
   remedy?: string;
@@ -783,7 +783,7 @@ export interface Quarantined {
   kept?: boolean;
 }
 
-/** RPCCall is what a client sends on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one object, what the operation takes in its path, its query and its body, and may hold the session's secret besides. */
+/** RPCCall is a client's message on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one object, the operation's input from path, query and body, and may hold the session's secret besides. */
 export interface RPCCall {
   /** "2.0" */
   jsonrpc?: string;
@@ -808,7 +808,7 @@ export interface RPCError {
 export interface RPCReply {
   jsonrpc?: string;
   id?: unknown;
-  /** what the operation answers over HTTP */
+  /** the operation's answer over HTTP */
   result?: unknown;
   error?: RPCError;
 }
@@ -860,7 +860,7 @@ export interface SessionInfo {
   id?: string;
   kind?: string;
   agent?: string;
-  /** Agent is only what the peer says of itself */
+  /** Agent is only the peer's own claim */
   claimed?: boolean;
   label?: string;
   root?: string;
@@ -887,7 +887,7 @@ export interface SessionList {
 
 /** SessionRequest is the body of POST /v1/sessions. */
 export interface SessionRequest {
-  /** what the agent calls itself: shown as a claim */
+  /** the agent's own name: shown as a claim */
   agent?: string;
   /** shown to people */
   label?: string;
@@ -902,7 +902,7 @@ export interface SessionRequest {
 
 /** ShutdownRequest is POST /v1/shutdown. */
 export interface ShutdownRequest {
-  /** how long running commands may go on; 0: the configured time */
+  /** time for running commands to end; 0: the configured time */
   drain_ms?: number;
   now?: boolean;
 }
@@ -925,7 +925,7 @@ export interface Skipped {
   count?: number;
 }
 
-/** Started is what is known when the command runs. */
+/** Started has the facts known when the command runs. */
 export interface Started {
   /** auto or ask */
   decision?: string;
@@ -963,7 +963,7 @@ export interface Status {
   config?: ConfigFile[];
   warnings?: Warning[];
   state_dir?: string;
-  /** what keeps the daemon from leaving, or when it will */
+  /** the reason why the daemon does not exit, or when it will */
   idle?: string;
 }
 
@@ -985,7 +985,7 @@ export interface Trust {
   inode?: number;
   since?: string;
   by?: string;
-  /** why it no longer counts (moved, replaced) */
+  /** why it does not count now (moved, replaced) */
   stale?: string;
 }
 
@@ -1006,7 +1006,7 @@ export interface Turn {
   cleared?: string;
 }
 
-/** TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and what was granted for the turn. */
+/** TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and the grants for the turn. */
 export interface TurnRequest {
   skills?: Skill[];
 }
@@ -1042,7 +1042,7 @@ export interface Version {
   protocol?: number;
   pid?: number;
   uid?: number;
-  /** what this server can do beyond protocol 1's first form */
+  /** abilities beyond protocol 1's first form */
   features?: string[];
 }
 
@@ -1055,7 +1055,7 @@ export interface Violation {
   access?: string;
   /** the mechanism */
   by?: string;
-  /** what in the profile decided */
+  /** the profile's rule that decided */
   rule?: string;
   /** how to permit it */
   hint?: string;

@@ -32,7 +32,7 @@ class Approval(TypedDict, total=False):
     session: str
     label: str
     agent: str
-    claimed: bool  # Agent is only what the peer says of itself
+    claimed: bool  # Agent is only the peer's own claim
     uid: int
     pid: int
     exe: str
@@ -48,7 +48,7 @@ class Approval(TypedDict, total=False):
     root: str
     risk: str  # low, medium, high
     reasons: List[str]
-    rule: str  # what made it ask, and where that stands
+    rule: str  # the rule that made it ask, and its place
     dangerous: bool
     outside: bool  # reaches outside the project
     protected: bool
@@ -69,7 +69,7 @@ class Approval(TypedDict, total=False):
     warnings: List[Warning]
     created: str
     deadline: str
-    sandbox: List[str]  # what it may touch, in three lines
+    sandbox: List[str]  # the sandbox's access, in three lines
     presentation: Presentation  # only in GET /v1/approvals/{id}
     past: Past  # only there: the same request in the log
 
@@ -81,11 +81,11 @@ class ApprovalList(TypedDict, total=False):
 
 
 class AuditPage(TypedDict, total=False):
-    """AuditPage answers GET /v1/audit: records as they stand in the log."""
+    """AuditPage answers GET /v1/audit: records as they are in the log."""
 
     records: List[Dict[str, Any]]
     more: bool  # ask again with after_seq of the last one
-    bad: List[str]  # Bad are the lines that were passed over, as they are not as they were written: where each is, and what is wrong with it.
+    bad: List[str]  # Bad are the skipped damaged records: the place of each, and its fault.
 
 
 class AuditVerdict(TypedDict, total=False):
@@ -140,7 +140,7 @@ class BatchResult(TypedDict, total=False):
 
 
 class CallResult(TypedDict, total=False):
-    """CallResult is what became of one call of a batch."""
+    """CallResult is the result of one call of a batch."""
 
     call_id: str
     exec: ExecOutput
@@ -164,7 +164,7 @@ class Change(TypedDict, total=False):
 
 
 class CheckRequest(TypedDict, total=False):
-    """CheckRequest is the body of POST /v1/check: decide, and let the agent run it itself; or, with DryRun, only say what would be decided."""
+    """CheckRequest is the body of POST /v1/check: decide, for a call that the agent runs itself; or, with DryRun, only return the decision."""
 
     session: str  # empty: only with DryRun
     call_id: str  # the agent's id of the call, for the record
@@ -173,14 +173,14 @@ class CheckRequest(TypedDict, total=False):
     argv: List[str]  # or a command without a shell,
     args: Dict[str, Any]  # or a JSON object: another tool's arguments
     cwd: str
-    cwd_unknown: bool  # CwdUnknown: whoever runs the command does not say where. What depends on the directory asks.
+    cwd_unknown: bool  # CwdUnknown: the directory of the command is not known. Decisions that depend on it ask.
     env: Dict[str, str]
     tty: bool
     dry_run: bool
     inline: bool  # a person at this terminal may answer
     description: str
     batch: BatchPlace
-    ticket_ms: int  # TicketMS asks for a ticket that lets exactly this command run once in this session, by whoever of the same user brings it within so many milliseconds.
+    ticket_ms: int  # TicketMS asks for a ticket that lets exactly this command run once in this session, for any process of the same user, within so many milliseconds.
 
 
 class Closed(TypedDict, total=False):
@@ -191,7 +191,7 @@ class Closed(TypedDict, total=False):
 
 
 class ConfigFile(TypedDict, total=False):
-    """ConfigFile is one file of configuration and what became of it."""
+    """ConfigFile is one file of configuration and its state."""
 
     path: str
     layer: str  # operator, user, project, profile
@@ -227,7 +227,7 @@ class Decided(TypedDict, total=False):
     note: str
     mode: str
     time: str
-    confirm_again: bool  # ConfirmAgain: this yes was the first of two. Nothing is decided yet; Rev is what the second one must carry.
+    confirm_again: bool  # ConfirmAgain: this approval was the first of two. Nothing is decided yet; the second one must carry Rev.
     rev: int
 
 
@@ -235,10 +235,10 @@ class Denial(TypedDict, total=False):
     """Denial says why something did not run, in words that are ready for a model."""
 
     code: str  # denied, blocked, timeout, stopped, unenforced, …
-    message: str  # what, why, and what to do instead
-    note: str  # what the person wrote
+    message: str  # object, reason, and remedy
+    note: str  # the person's note
     by: str  # the person, rule or grant that decided
-    mode: str  # soft: go on with something else; hard: stop until the user speaks
+    mode: str  # soft: continue with something else; hard: stop until the user speaks
 
 
 class Doctor(TypedDict, total=False):
@@ -263,7 +263,7 @@ class Edit(TypedDict, total=False):
 
 
 class Enforcement(TypedDict, total=False):
-    """Enforcement is what holds: on a host (status, doctor) or for one run."""
+    """Enforcement is the enforcement on a host (status, doctor) or for one run."""
 
     level: str  # the worst of Protections
     layers: List[Layer]  # in the order in which they are applied
@@ -275,7 +275,7 @@ class Error(TypedDict, total=False):
 
     code: str  # stable: programs may depend on it
     message: str  # for people; may change
-    hint: str  # what to do next
+    hint: str  # the remedy
     conflict: FileConflict  # Conflict says why a file operation could not be done.
 
 
@@ -330,18 +330,18 @@ class ExecRequest(TypedDict, total=False):
     inline: bool  # a person at this terminal may answer
     client: bool  # the agent's own client can put a question to its user
     agent: bool  # the command is an agent: it reaches agent.sock
-    keep: bool  # go on running when nobody listens any more
+    keep: bool  # continue after the last stream has closed
     description: str
-    idempotency_key: str  # or the header Idempotency-Key; the server sees to it
+    idempotency_key: str  # or the header Idempotency-Key; the server applies it
     batch: BatchPlace
     stdio: List[str]  # Stdio names the descriptors that come with the request, over stdio.sock, in this order: "stdin", "stdout", "stderr".
 
 
 class ExecStarted(TypedDict, total=False):
-    """ExecStarted answers POST /v1/exec. The command is queued; what becomes of it is in its events."""
+    """ExecStarted answers POST /v1/exec. The command is queued; its events report its progress."""
 
     id: str
-    session: Session  # what ExecRequest.Open found or opened
+    session: Session  # the session that ExecRequest.Open found or opened
 
 
 class Exit(TypedDict, total=False):
@@ -373,7 +373,7 @@ class FileCall(TypedDict, total=False):
     path: str
     to: str  # move, copy
     content: str  # create, write, append, insert
-    encoding: str  # of Content and of what is read: "utf-8" (also "") or "base64"
+    encoding: str  # of Content and of the result: "utf-8" (also "") or "base64"
     edits: List[Edit]  # edit: one; multi-edit: all or nothing
     anchor: str  # insert: the text beside which it goes
     line: int  # insert: or the line, from 1
@@ -406,7 +406,7 @@ class FileConflict(TypedDict, total=False):
     expected: str
     found: str
     line: int  # of Nearest
-    nearest: str  # what is most like what was searched
+    nearest: str  # the text most similar to the searched one
     hint: str
     hash: str  # of the content as it is
     edit: int  # the number of the edit that failed, from 1
@@ -431,7 +431,7 @@ class FileRequest(TypedDict, total=False):
     path: str
     to: str  # move, copy
     content: str  # create, write, append, insert
-    encoding: str  # of Content and of what is read: "utf-8" (also "") or "base64"
+    encoding: str  # of Content and of the result: "utf-8" (also "") or "base64"
     edits: List[Edit]  # edit: one; multi-edit: all or nothing
     anchor: str  # insert: the text beside which it goes
     line: int  # insert: or the line, from 1
@@ -474,7 +474,7 @@ class FileResult(TypedDict, total=False):
     truncated: bool
     changed: bool  # false: everything was so already
     replaced: int  # by edits
-    diff: str  # of a dry run: what a person would see
+    diff: str  # of a dry run: the diff for a person
     info: FileInfo
     entries: List[FileInfo]
     matches: List[Match]
@@ -594,7 +594,7 @@ class Mode(TypedDict, total=False):
 
 
 class News(TypedDict, total=False):
-    """News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for what was pending before the stream began."""
+    """News is one event of GET /v1/events (SSE: id = Seq, event = Type, data = this). Seq is 0 for events from before the stream began that are still pending."""
 
     seq: int
     time: str
@@ -620,7 +620,7 @@ class NextCall(TypedDict, total=False):
 
 
 class Past(TypedDict, total=False):
-    """Past is what a grant would have answered so far, as the log tells."""
+    """Past counts the earlier questions, from the log, that a grant would have answered."""
 
     matched: int  # past calls of this user that it covers
     asked: int  # of those, how many a person was asked about
@@ -629,7 +629,7 @@ class Past(TypedDict, total=False):
 
 
 class Presentation(TypedDict, total=False):
-    """Presentation is what a person looks at before answering."""
+    """Presentation is the content of a question for a person."""
 
     kind: str  # text, diff, file_content, command, structured
     content: str
@@ -642,7 +642,7 @@ class Profile(TypedDict, total=False):
 
     digest: str
     text: str  # the profile as it prints
-    explain: List[str]  # what decides at Path, most specific first
+    explain: List[str]  # the rules that decide at Path, most specific first
     diff: List[str]  # lines that start with "+" or "-"
 
 
@@ -652,7 +652,7 @@ class Protection(TypedDict, total=False):
     name: str  # e.g. "filesystem", "network", "processes", "memory"
     level: str
     by: str  # the mechanism that holds it
-    missing: str  # Partial: what is not held
+    missing: str  # Partial: the protections that are missing
     why: str
     remedy: str
 
@@ -667,7 +667,7 @@ class Quarantined(TypedDict, total=False):
 
 
 class RPCCall(TypedDict, total=False):
-    """RPCCall is what a client sends on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one object, what the operation takes in its path, its query and its body, and may hold the session's secret besides."""
+    """RPCCall is a client's message on the WebSocket: a JSON-RPC 2.0 request. Params holds, in one object, the operation's input from path, query and body, and may hold the session's secret besides."""
 
     jsonrpc: str  # "2.0"
     id: Any  # a number or a string; only rpc.cancel may go without
@@ -688,7 +688,7 @@ class RPCReply(TypedDict, total=False):
 
     jsonrpc: str
     id: Any
-    result: Any  # what the operation answers over HTTP
+    result: Any  # the operation's answer over HTTP
     error: RPCError
 
 
@@ -739,7 +739,7 @@ class SessionInfo(TypedDict, total=False):
     id: str
     kind: str
     agent: str
-    claimed: bool  # Agent is only what the peer says of itself
+    claimed: bool  # Agent is only the peer's own claim
     label: str
     root: str
     trusted: bool
@@ -765,7 +765,7 @@ class SessionList(TypedDict, total=False):
 class SessionRequest(TypedDict, total=False):
     """SessionRequest is the body of POST /v1/sessions."""
 
-    agent: str  # what the agent calls itself: shown as a claim
+    agent: str  # the agent's own name: shown as a claim
     label: str  # shown to people
     root: str  # the project; empty: the repository around Cwd, or Cwd
     cwd: str
@@ -776,7 +776,7 @@ class SessionRequest(TypedDict, total=False):
 class ShutdownRequest(TypedDict, total=False):
     """ShutdownRequest is POST /v1/shutdown."""
 
-    drain_ms: int  # how long running commands may go on; 0: the configured time
+    drain_ms: int  # time for running commands to end; 0: the configured time
     now: bool
 
 
@@ -801,7 +801,7 @@ class Skipped(TypedDict, total=False):
 
 
 class Started(TypedDict, total=False):
-    """Started is what is known when the command runs."""
+    """Started has the facts known when the command runs."""
 
     decision: str  # auto or ask
     rule: str
@@ -836,7 +836,7 @@ class Status(TypedDict, total=False):
     config: List[ConfigFile]
     warnings: List[Warning]
     state_dir: str
-    idle: str  # what keeps the daemon from leaving, or when it will
+    idle: str  # the reason why the daemon does not exit, or when it will
 
 
 class Suggestion(TypedDict, total=False):
@@ -857,7 +857,7 @@ class Trust(TypedDict, total=False):
     inode: int
     since: str
     by: str
-    stale: str  # why it no longer counts (moved, replaced)
+    stale: str  # why it does not count now (moved, replaced)
 
 
 class TrustList(TypedDict, total=False):
@@ -880,7 +880,7 @@ class Turn(TypedDict, total=False):
 
 
 class TurnRequest(TypedDict, total=False):
-    """TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and what was granted for the turn."""
+    """TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and the grants for the turn."""
 
     skills: List[Skill]
 
@@ -913,7 +913,7 @@ class Version(TypedDict, total=False):
     protocol: int
     pid: int
     uid: int
-    features: List[str]  # what this server can do beyond protocol 1's first form
+    features: List[str]  # abilities beyond protocol 1's first form
 
 
 class Violation(TypedDict, total=False):
@@ -923,7 +923,7 @@ class Violation(TypedDict, total=False):
     object: str  # the path, host or call
     access: str
     by: str  # the mechanism
-    rule: str  # what in the profile decided
+    rule: str  # the profile's rule that decided
     hint: str  # how to permit it
     count: int
 
