@@ -19,8 +19,8 @@ const (
 	VerbQuit Verb = "quit"
 )
 
-// MaxKey is the length of Answer.Key, in bytes.
-const MaxKey = 64
+// maxKey is the length of Answer.Key, in bytes.
+const maxKey = 64
 
 // Answer is an approver's answer to one question.
 type Answer struct {

@@ -33,8 +33,8 @@ func (a *Answer) readable() error {
 	if !a.Scope.valid() {
 		return bad("unknown scope %q", a.Scope)
 	}
-	if len(a.Key) > MaxKey {
-		return bad("the key has %d bytes; at most %d are recorded", len(a.Key), MaxKey)
+	if len(a.Key) > maxKey {
+		return bad("the key has %d bytes; at most %d are recorded", len(a.Key), maxKey)
 	}
 	if a.Scope == "" {
 		a.Scope = ScopeOnce

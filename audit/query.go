@@ -19,7 +19,7 @@ type Filter struct {
 	Category string
 	Decision string
 	ExecID   string
-	// Grep matches the lines of [Record.Text]: compile it with the flag (?m).
+	// Grep matches the lines of Record.text: compile it with the flag (?m).
 	Grep     *regexp.Regexp
 	Since    time.Time // at or after
 	Until    time.Time // before
@@ -34,7 +34,7 @@ func (f Filter) match(e *Entry) bool {
 	return e.Seq > f.AfterSeq &&
 		eq(f.Session, e.Session) && eq(f.Agent, e.Agent) && eq(f.Tool, e.Tool) &&
 		eq(f.Category, e.Category) && eq(f.Decision, e.Decision) && eq(f.ExecID, e.ExecID) &&
-		(f.Grep == nil || f.Grep.MatchString(e.Text())) &&
+		(f.Grep == nil || f.Grep.MatchString(e.text())) &&
 		(f.Since.IsZero() || !e.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || e.Time.Before(f.Until))
 }

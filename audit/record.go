@@ -83,9 +83,9 @@ type Record struct {
 	Cut map[string]string `json:"cut,omitempty"`
 }
 
-// Text returns the record's words, a line for each: subject, arguments, directory, reason, actor,
+// text returns the record's words, a line for each: subject, arguments, directory, reason, actor,
 // and error.
-func (r Record) Text() string {
+func (r Record) text() string {
 	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note, r.Error}, r.Violations...)
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }

@@ -273,7 +273,7 @@ func TestSignedHeads(t *testing.T) {
 	if len(lines) != 2 {
 		t.Errorf("%q", lines)
 	}
-	public, err := os.ReadFile(filepath.Join(h.path("heads"), PublicKey))
+	public, err := os.ReadFile(filepath.Join(h.path("heads"), publicKey))
 	if err != nil || strings.Contains(string(public), "PRIVATE") {
 		t.Fatal(err, string(public))
 	}

@@ -41,8 +41,8 @@ const (
 const (
 	UsersDir = "/run/sandboxd/users"     // one directory for each user
 	HeadsDir = "/var/lib/sandboxd/heads" // one file for each user, by number
-	// PublicKey is the file beside the heads that checks their signatures.
-	PublicKey = "key.pub"
+	// publicKey is the file beside the heads that checks their signatures.
+	publicKey = "key.pub"
 	// HeadsSocket is where daemons report the heads of their logs.
 	HeadsSocket = "/run/sandboxd/heads.sock"
 	// Account is the broker's user.

@@ -169,7 +169,7 @@ func (b *Broker) PublishKey() error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(b.HeadsDir, PublicKey)
+	name := filepath.Join(b.HeadsDir, publicKey)
 	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	if err := os.WriteFile(name+".new", text, 0o644); err != nil {
 		return err

@@ -90,7 +90,7 @@ func requiresMore(value, bound any) bool {
 		return v.All
 	}
 	for _, p := range b.Protections {
-		if !v.Requires(p) {
+		if !v.requires(p) {
 			return false
 		}
 	}

@@ -140,8 +140,8 @@ func (r Require) MarshalTOML() ([]byte, error) {
 	return []byte("[" + strings.Join(quoted, ", ") + "]"), nil
 }
 
-// Requires reports whether the protection of that name is required.
-func (r Require) Requires(protection string) bool {
+// requires reports whether the protection of that name is required.
+func (r Require) requires(protection string) bool {
 	if r.All {
 		return true
 	}

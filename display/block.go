@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// EmptyLines is the number of consecutive empty lines that [Block] shows. A longer run becomes
+// emptyLines is the number of consecutive empty lines that [Block] shows. A longer run becomes
 // a count.
-const EmptyLines = 2
+const emptyLines = 2
 
 // MaxLines is the number of lines of a text that a prompt shows before it counts the rest.
 const MaxLines = 50
@@ -23,7 +23,7 @@ func Block(s string) []string {
 		empty int
 	)
 	flush := func() {
-		if empty > EmptyLines {
+		if empty > emptyLines {
 			out = append(out, "["+strconv.Itoa(empty)+" empty lines]")
 		} else {
 			out = append(out, make([]string, empty)...)

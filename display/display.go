@@ -34,11 +34,11 @@ import (
 // replaced by its count.
 const BlankRun = 16
 
-// IndentRun is the longest run of blanks at the start of a line that [Block] shows unchanged.
-const IndentRun = 40
+// indentRun is the longest run of blanks at the start of a line that [Block] shows unchanged.
+const indentRun = 40
 
-// TabWidth is the number of blanks that [Block] shows for a tab.
-const TabWidth = 4
+// tabWidth is the number of blanks that [Block] shows for a tab.
+const tabWidth = 4
 
 // Span is a piece of neutralised text. The Text of all spans, joined, equals the result of
 // [Line].
@@ -254,9 +254,9 @@ func blanks(s string, block bool) int {
 func writeBlanks(out *builder, run string, first bool, st style) {
 	width, limit := len(run), BlankRun
 	if st.block {
-		width += strings.Count(run, "\t") * (TabWidth - 1)
+		width += strings.Count(run, "\t") * (tabWidth - 1)
 		if first {
-			limit = IndentRun
+			limit = indentRun
 		}
 	}
 	if width <= limit {

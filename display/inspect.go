@@ -16,13 +16,13 @@ func Inspect(s string) Finding {
 	for i, u := range list {
 		switch {
 		case u.r == '\n':
-			if breaks++; breaks > EmptyLines+1 {
+			if breaks++; breaks > emptyLines+1 {
 				found |= Blanks
 			}
 			continue
 		case u.blank:
 			indent := i == 0 || list[i-1].r == '\n'
-			if n := u.end - u.at; n > IndentRun || n > BlankRun && !indent {
+			if n := u.end - u.at; n > indentRun || n > BlankRun && !indent {
 				found |= Blanks
 			}
 			continue

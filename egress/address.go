@@ -61,17 +61,17 @@ func in(list []special, addr netip.Addr) (why string) {
 	return why
 }
 
-// Never says why addr can't be granted at all, "" where it can.
-func Never(addr netip.Addr) string {
+// never says why addr can't be granted at all, "" where it can.
+func never(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "it is no address"
 	}
 	return in(unusable, addr.Unmap())
 }
 
-// Local says why a connection to addr needs a grant of that very address, ""
+// isLocal says why a connection to addr needs a grant of that very address, ""
 // for an address of the open network. own are the machine's.
-func Local(addr netip.Addr, own []netip.Addr) string {
+func isLocal(addr netip.Addr, own []netip.Addr) string {
 	addr = addr.Unmap()
 	for _, o := range own {
 		if o.Unmap().WithZone("") == addr {
@@ -82,10 +82,10 @@ func Local(addr netip.Addr, own []netip.Addr) string {
 		return why
 	}
 	if inner, ok := embedded(addr); ok {
-		if why := Never(inner); why != "" {
+		if why := never(inner); why != "" {
 			return "it stands for " + inner.String() + ": " + why
 		}
-		if why := Local(inner, own); why != "" {
+		if why := isLocal(inner, own); why != "" {
 			return "it stands for " + inner.String() + ": " + why
 		}
 	}
@@ -116,8 +116,8 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// OwnAddresses are the machine's, now.
-func OwnAddresses() ([]netip.Addr, error) {
+// ownAddresses are the machine's, now.
+func ownAddresses() ([]netip.Addr, error) {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@
 // one speaks HTTP (CONNECT and plain requests), one SOCKS5. Nothing but that namespace can reach
 // them, and when they are closed there is no network at all.
 //
-// A request names a host. It is parsed once ([ParseTarget]), judged once by the gate's [Policy],
+// A request names a host. It is parsed once (parseTarget), judged once by the gate's [Policy],
 // which may take as long as a person needs, and only then resolved, because a lookup alone can leak
 // a secret. Every address in the result is checked, and a checked address is dialled: no second
 // lookup can change it. TLS is passed through unopened; the server name of a visible ClientHello

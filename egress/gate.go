@@ -39,7 +39,7 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Limits bound one command; 0 is the default of [DefaultLimits], except for
+// Limits bound one command; 0 is the default of defaultLimits, except for
 // Total and Bytes, of which it is none.
 type Limits struct {
 	// Connections at once. Further ones wait until one ends.
@@ -52,8 +52,8 @@ type Limits struct {
 	Bytes int64
 }
 
-// DefaultLimits are those of a command for which nothing else is configured.
-func DefaultLimits() Limits { return Limits{Connections: 1024, Idle: 10 * time.Minute} }
+// defaultLimits are those of a command for which nothing else is configured.
+func defaultLimits() Limits { return Limits{Connections: 1024, Idle: 10 * time.Minute} }
 
 // Options configure a gate. Policy is required.
 type Options struct {
@@ -76,10 +76,10 @@ type Refusal struct {
 	Why, Hint string
 }
 
-// RefusedError is a refusal on its way to the command.
-type RefusedError struct{ Refusal }
+// refusedError is a refusal on its way to the command.
+type refusedError struct{ Refusal }
 
-func (e *RefusedError) Error() string {
+func (e *refusedError) Error() string {
 	text := fmt.Sprintf("sandboxd: %s is refused: %s", e.Target, e.Why)
 	if e.Hint != "" {
 		text += " (" + e.Hint + ")"
@@ -115,7 +115,7 @@ type Gate struct {
 
 // Open returns a gate that refuses only by its policy and by addresses. It serves nothing yet.
 func Open(o Options) *Gate {
-	d := DefaultLimits()
+	d := defaultLimits()
 	if o.Limits.Connections <= 0 {
 		o.Limits.Connections = d.Connections
 	}
@@ -132,7 +132,7 @@ func Open(o Options) *Gate {
 		}
 	}
 	if o.Own == nil {
-		o.Own = OwnAddresses
+		o.Own = ownAddresses
 	}
 	if o.Refused == nil {
 		o.Refused = func(Refusal) {}
@@ -200,13 +200,13 @@ func (g *Gate) checkAddress(t Target, addr netip.Addr, own []netip.Addr) (local 
 	if t.Name != "" {
 		what += " (" + addr.String() + ")"
 	}
-	if why := Never(addr); why != "" {
+	if why := never(addr); why != "" {
 		return false, g.refuse(what, why, "")
 	}
 	if g.opts.Policy.Denied(addr, t.Port) {
 		return false, g.refuse(what, "the configuration denies this address", "")
 	}
-	why := Local(addr, own)
+	why := isLocal(addr, own)
 	if why == "" {
 		return false, nil
 	}
@@ -259,7 +259,7 @@ func (g *Gate) refuse(what, why, hint string) error {
 	if first {
 		g.opts.Refused(r)
 	}
-	return &RefusedError{r}
+	return &refusedError{r}
 }
 
 // Recheck ends the connections that the policy denies now. Call it when the policy has changed.
@@ -273,7 +273,7 @@ func (g *Gate) Recheck() {
 	own, err := g.opts.Own()
 	for _, l := range links {
 		stays := err == nil && g.opts.Policy.Allows(l.target) && !g.opts.Policy.Denied(l.addr, l.target.Port)
-		if Local(l.addr, own) != "" {
+		if isLocal(l.addr, own) != "" {
 			granted := g.opts.Policy.Granted(l.addr, l.target.Port)
 			stays = granted && (stays || l.target.Name == "")
 		}

@@ -368,11 +368,11 @@ func FuzzParseTarget(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		a, err := ParseTarget(s)
+		a, err := parseTarget(s)
 		if err != nil {
 			return
 		}
-		if b, err := ParseTarget(a.String()); err != nil || a != b {
+		if b, err := parseTarget(a.String()); err != nil || a != b {
 			t.Errorf("%q became %v, and that %v: %v", s, a, b, err)
 		}
 		if a.Name != "" && (net.ParseIP(a.Name) != nil || strings.ToLower(a.Name) != a.Name) {

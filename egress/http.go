@@ -75,12 +75,12 @@ func urlTarget(u *url.URL) (Target, error) {
 	if i := strings.LastIndexByte(host, ':'); i < 0 || strings.HasSuffix(host, "]") {
 		host += ":80"
 	}
-	return ParseTarget(host)
+	return parseTarget(host)
 }
 
 // connect opens a tunnel.
 func (g *Gate) connect(w http.ResponseWriter, r *http.Request) {
-	t, err := ParseTarget(r.RequestURI)
+	t, err := parseTarget(r.RequestURI)
 	if err != nil {
 		g.fail(w, g.refuse(quote(r.RequestURI), err.Error(), ""))
 		return
@@ -152,7 +152,7 @@ func (g *Gate) forward(w http.ResponseWriter, r *http.Request, t Target, client 
 
 // dialContext connects for the transport; addr is a Target's text.
 func (g *Gate) dialContext(ctx context.Context, _, addr string) (net.Conn, error) {
-	t, err := ParseTarget(addr)
+	t, err := parseTarget(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (g *Gate) dialContext(ctx context.Context, _, addr string) (net.Conn, error
 // and nothing else.
 func (g *Gate) fail(w http.ResponseWriter, err error) {
 	status := http.StatusBadGateway
-	var refused *RefusedError
+	var refused *refusedError
 	if errors.As(err, &refused) {
 		status = http.StatusForbidden
 	}
@@ -239,7 +239,7 @@ func hostTarget(r *http.Request, port uint16) (Target, error) {
 	if i := strings.LastIndexByte(host, ':'); i < 0 || strings.HasSuffix(host, "]") {
 		host += ":" + strconv.Itoa(int(port))
 	}
-	return ParseTarget(host)
+	return parseTarget(host)
 }
 
 // replayed is a tunnel's connection from inside, of which some bytes have been read already. Bytes

@@ -80,7 +80,7 @@ func (g *Gate) socks(c *inner) {
 		return
 	}
 	if err != nil {
-		var refused *RefusedError
+		var refused *refusedError
 		code := byte(socksFailed)
 		if errors.As(err, &refused) {
 			code = socksNotAllow

@@ -37,8 +37,8 @@ func (t Target) String() string {
 	return netip.AddrPortFrom(t.Addr, t.Port).String()
 }
 
-// ParseTarget reads "host:port" as CONNECT has it, an IPv6 address in brackets.
-func ParseTarget(s string) (Target, error) {
+// parseTarget reads "host:port" as CONNECT has it, an IPv6 address in brackets.
+func parseTarget(s string) (Target, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
 		return Target{}, fmt.Errorf("%s has no port", quote(s))

@@ -8,10 +8,10 @@ import (
 )
 
 // CheckApproval makes the rules a checking tool (R-AP-02). The call's arguments are those of
-// RequestOf; its facts are Facts, as the worker found them. A call without facts is refused with an
+// requestOf; its facts are Facts, as the worker found them. A call without facts is refused with an
 // error: a path's real target must not be guessed.
 func (r *Rules) CheckApproval(c approval.Context) (*approval.Request, error) {
-	req, err := RequestOf(c.Tool, c.Args)
+	req, err := requestOf(c.Tool, c.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func OpOf(tool string) (Op, bool) {
 		return op, true
 	}
 	op := Op(strings.TrimPrefix(tool, "file_"))
-	for _, known := range Ops() {
+	for _, known := range ops() {
 		if op == known && strings.HasPrefix(tool, "file_") {
 			return op, true
 		}
@@ -45,9 +45,9 @@ func OpOf(tool string) (Op, bool) {
 	return "", false
 }
 
-// RequestOf reads the arguments that judging needs: "path" (also "file", "file_path"), "to" (also
+// requestOf reads the arguments that judging needs: "path" (also "file", "file_path"), "to" (also
 // "destination"), "recursive".
-func RequestOf(tool string, args map[string]any) (Request, error) {
+func requestOf(tool string, args map[string]any) (Request, error) {
 	op, ok := OpOf(tool)
 	if !ok {
 		return Request{}, fmt.Errorf("check %q: not a file tool", tool)

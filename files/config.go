@@ -27,7 +27,7 @@ type Config struct {
 	// a match, or of anything below it, asks twice, also where Safe matches.
 	Protected []string `toml:"protected"`
 	// Unprotected takes names, spelled as listed but for their case, out of
-	// Protected. It cannot take out AlwaysProtected.
+	// Protected. It cannot take out alwaysProtected.
 	Unprotected []string `toml:"unprotected"`
 	// Hidden are names in the same form as Protected: a match, and all below it, cannot be
 	// read, listed, searched, or changed.
@@ -74,11 +74,11 @@ type Retention struct {
 	KeepBytes int64 `toml:"keep_bytes"`
 }
 
-// DefaultMaxFile is MaxFile where the configuration leaves it at 0.
-const DefaultMaxFile = 64 << 20
+// defaultMaxFile is MaxFile where the configuration leaves it at 0.
+const defaultMaxFile = 64 << 20
 
-// AlwaysProtected are patterns that no configuration can unprotect.
-var AlwaysProtected = []string{".sandboxd.toml", ".git/hooks", ".git/config"}
+// alwaysProtected are patterns that no configuration can unprotect.
+var alwaysProtected = []string{".sandboxd.toml", ".git/hooks", ".git/config"}
 
 // Validate reports every value that cannot be used, each as
 // `operation "object": cause`.

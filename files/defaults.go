@@ -6,14 +6,14 @@ import (
 	"sandboxd/profile"
 )
 
-// DefaultSafe are the safe patterns of the source specification.
-func DefaultSafe() []string {
+// defaultSafe are the safe patterns of the source specification.
+func defaultSafe() []string {
 	return []string{"*.md", "*.txt", "*.json", "*.log", "*.bak", "tests/**/*.py", "docs/**"}
 }
 
-// DefaultProtected are the names of R-FS-03: files that hold secrets, and files that other programs
+// defaultProtected are the names of R-FS-03: files that hold secrets, and files that other programs
 // execute or trust, at once or in a build.
-func DefaultProtected() []string { return profile.ProtectedNames(profile.Executed, profile.Built) }
+func defaultProtected() []string { return profile.ProtectedNames(profile.Executed, profile.Built) }
 
 // DefaultHidden are names of files with secrets, in any folder.
 func DefaultHidden() []string {
@@ -29,11 +29,11 @@ func Defaults() Config {
 	return Config{
 		Paths:     map[string]Sandbox{projectRoot: {Root: ".", Mode: "rw"}},
 		AutoSafe:  true,
-		Safe:      DefaultSafe(),
-		Protected: DefaultProtected(),
+		Safe:      defaultSafe(),
+		Protected: defaultProtected(),
 		Hidden:    DefaultHidden(),
 		HardLinks: "refuse",
-		MaxFile:   DefaultMaxFile,
+		MaxFile:   defaultMaxFile,
 		Undo:      Retention{KeepFor: 7 * 24 * time.Hour, KeepBytes: 1 << 30},
 	}
 }

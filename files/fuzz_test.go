@@ -37,7 +37,7 @@ func FuzzNames(f *testing.F) {
 	f.Add(".git/hooks", "x")
 	f.Add("sub/.ENV.local", "y/z")
 	f.Add("a/b", "c")
-	names, err := NewNames(DefaultProtected())
+	names, err := NewNames(defaultProtected())
 	if err != nil {
 		f.Fatal(err)
 	}

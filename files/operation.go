@@ -23,9 +23,9 @@ const (
 	Undo      Op = "undo"
 )
 
-// Ops are all operations that a request may name, undo aside, which names a
+// ops are all operations that a request may name, undo aside, which names a
 // record and not a path.
-func Ops() []Op {
+func ops() []Op {
 	return []Op{Read, List, Stat, Grep, Create, Write, Edit, MultiEdit, Append, Insert, Delete, Move, Copy, Mkdir, Rmdir}
 }
 

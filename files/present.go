@@ -7,9 +7,9 @@ import (
 	"sandboxd/approval"
 )
 
-// MaxShownLines is how much of a content or diff a prompt shows; the rest is
+// maxShownLines is how much of a content or diff a prompt shows; the rest is
 // for the pager.
-const MaxShownLines = 50
+const maxShownLines = 50
 
 // firstLines is how much of a file that will be deleted is shown.
 const firstLines = 10
@@ -77,7 +77,7 @@ func sizes(p Preview) map[string]any {
 func presentNew(path string, p Preview) *approval.Presentation {
 	meta := sizes(p)
 	return &approval.Presentation{
-		Kind: approval.KindFileContent, Content: cut(string(p.New), MaxShownLines, meta), Language: language(path), Metadata: meta,
+		Kind: approval.KindFileContent, Content: cut(string(p.New), maxShownLines, meta), Language: language(path), Metadata: meta,
 	}
 }
 
@@ -87,7 +87,7 @@ func presentDiff(path string, p Preview) *approval.Presentation {
 	meta := sizes(p)
 	meta["marks"] = marks(diff)
 	return &approval.Presentation{
-		Kind: approval.KindDiff, Content: cut(diff, MaxShownLines, meta), Language: language(path), Metadata: meta,
+		Kind: approval.KindDiff, Content: cut(diff, maxShownLines, meta), Language: language(path), Metadata: meta,
 	}
 }
 

@@ -69,7 +69,7 @@ func NewRules(c Config, at Place) (*Rules, error) {
 	}
 	r := &Rules{
 		project: path.Clean(at.Project), autoSafe: c.AutoSafe, safe: globs(c.Safe),
-		maxFile: cmp.Or(c.MaxFile, DefaultMaxFile), keepBytes: c.Undo.KeepBytes,
+		maxFile: cmp.Or(c.MaxFile, defaultMaxFile), keepBytes: c.Undo.KeepBytes,
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Paths)) {
 		s := c.Paths[name]
@@ -92,7 +92,7 @@ func NewRules(c Config, at Place) (*Rules, error) {
 		into     *Names
 		patterns []string
 	}{
-		{&r.protected, slices.Concat(AlwaysProtected, lift(c.Protected))},
+		{&r.protected, slices.Concat(alwaysProtected, lift(c.Protected))},
 		{&r.watched, lift(profile.ProtectedNames(profile.Watched))},
 		{&r.hidden, slices.Concat(c.Hidden, at.Hidden)}, {&r.readOnly, slices.Concat(c.ReadOnly, at.ReadOnly)},
 	} {

@@ -112,7 +112,7 @@ func UndoPresentation(steps []Step, shown *approval.Presentation) *approval.Pres
 	}
 	meta := map[string]any{}
 	text := strings.Join(describeSteps(steps, 0), "\n") + "\n"
-	return &approval.Presentation{Kind: approval.KindText, Content: cut(text, MaxShownLines, meta), Metadata: meta}
+	return &approval.Presentation{Kind: approval.KindText, Content: cut(text, maxShownLines, meta), Metadata: meta}
 }
 
 // StepsDigest identifies an undo: by everything except temporary names.

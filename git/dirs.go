@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Dirs returns the git directory of the work tree at dir, and the one that it shares with others: the same, but in a
+// dirs returns the git directory of the work tree at dir, and the one that it shares with others: the same, but in a
 // linked work tree (gitrepository-layout(5)). Both are empty where dir/.git is a file that names none; ok is false
 // where
 // there is no dir/.git. Links are not followed.
-func Dirs(h Host, dir string) (own, common string, ok bool) {
+func dirs(h Host, dir string) (own, common string, ok bool) {
 	name := path.Join(dir, ".git")
 	info, err := h.Lstat(name)
 	switch {
@@ -32,7 +32,7 @@ func Dirs(h Host, dir string) (own, common string, ok bool) {
 // root in
 // turn counts, as a command may have written root's own files.
 func Outside(h Host, root string) string {
-	own, common, ok := Dirs(h, root)
+	own, common, ok := dirs(h, root)
 	if !ok || common == "" || within(common, root) {
 		return ""
 	}
@@ -53,7 +53,7 @@ func Outside(h Host, root string) string {
 // their paths.
 func ConfigFiles(h Host, dir, root string) []string {
 	for ; dir != "" && within(dir, root); dir = path.Dir(dir) {
-		own, common, ok := Dirs(h, dir)
+		own, common, ok := dirs(h, dir)
 		switch {
 		case !ok && dir != "/":
 			continue

@@ -142,7 +142,7 @@ func Look(h Host, dir string) Validity {
 	case err != nil:
 		return Doubtful
 	}
-	head := Head(h, path.Join(dir, "HEAD"))
+	head := head(h, path.Join(dir, "HEAD"))
 	if head == Invalid {
 		return Invalid
 	}
@@ -164,9 +164,9 @@ func Look(h Host, dir string) Validity {
 
 var headRef = regexp.MustCompile(`^(ref:[ \t\n\v\f\r]*refs/|[0-9a-fA-F]{40})`)
 
-// Head tells whether git takes the file name for a HEAD (setup.c, validate_headref). One that exists and that no git
+// head tells whether git takes the file name for a HEAD (setup.c, validate_headref). One that exists and that no git
 // should accept is doubtful, too.
-func Head(h Host, name string) Validity {
+func head(h Host, name string) Validity {
 	info, err := h.Lstat(name)
 	switch {
 	case absent(err):
@@ -201,7 +201,7 @@ func open(h Host, dir, worktree string) (Repository, error) {
 	return Repository{Dir: real, Common: common, Worktree: worktree}, nil
 }
 
-// Holds reports whether a file belongs to the repository, not to the person or the system.
-func (r Repository) Holds(file string) bool {
+// holds reports whether a file belongs to the repository, not to the person or the system.
+func (r Repository) holds(file string) bool {
 	return within(file, r.Dir) || within(file, r.Common) || within(file, r.Worktree)
 }

@@ -84,7 +84,7 @@ func (r Reader) Uses(repo Repository, settings []Setting) []Use {
 			add([]string{"whatchanged"}, false)
 		case key == "core.alternaterefscommand":
 			add([]string{"rev-list", "for-each-ref"}, false)
-		case (key == "core.pager" || s.Section == "pager") && !boolean(s) && repo.Holds(s.File):
+		case (key == "core.pager" || s.Section == "pager") && !boolean(s) && repo.holds(s.File):
 			add(nil, true)
 		}
 	}

@@ -38,12 +38,12 @@ type Hook struct {
 	// Project is the directory in which the agent was started: its commands may write there.
 	Project string
 	// Patience is how long a person may take; it must be less than the agent's
-	// own time for hooks. 0: DefaultPatience.
+	// own time for hooks. 0: defaultPatience.
 	Patience time.Duration
 }
 
-// DefaultPatience fits into the time that Install writes into the settings.
-const DefaultPatience = InstalledTimeout - 15*time.Second
+// defaultPatience fits into the time that Install writes into the settings.
+const defaultPatience = installedTimeout - 15*time.Second
 
 // ticketLife is how long an agent may take from the verdict to the command.
 const ticketLife = 2 * time.Minute
@@ -59,7 +59,7 @@ var shells = map[string]bool{"Bash": true}
 // refusal.
 func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
 	if h.Patience == 0 {
-		h.Patience = DefaultPatience
+		h.Patience = defaultPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()
@@ -82,7 +82,7 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
 			out, err = h.judge(ctx, who, input)
 		}
 		if err != nil {
-			out = who.Deny(refusal(ctx, err))
+			out = who.deny(refusal(ctx, err))
 		}
 		verdict <- out
 	}()
@@ -97,13 +97,13 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
 	case out := <-verdict:
 		return out
 	case who := <-v:
-		return who.Deny(late)
+		return who.deny(late)
 	default:
 	}
 	if h.Vendor != nil {
-		return h.Vendor.Deny(late)
+		return h.Vendor.deny(late)
 	}
-	return Claude.Deny(late) // the same for all
+	return Claude.deny(late) // the same for all
 }
 
 // refusal is an error in words that a model, or its user, can act on.
@@ -157,11 +157,11 @@ func (h Hook) decide(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest
 	case verdict.Allowed:
 		return v.allow("sandboxd: " + verdict.Why), nil
 	}
-	return v.Deny(reasonOf(verdict)), nil
+	return v.deny(reasonOf(verdict)), nil
 }
 
 // wrap lets the command run inside the sandbox.
-func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, call Call) ([]byte, error) {
+func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, call call) ([]byte, error) {
 	q.DryRun = true // a person is asked when it runs, with the command as it will run
 	q.TicketMS = ticketLife.Milliseconds()
 	verdict, err := d.Check(ctx, q)
@@ -169,7 +169,7 @@ func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, 
 		return nil, err
 	}
 	if verdict.Decision == ipc.DecisionDeny || verdict.Ticket == "" {
-		return v.Deny(reasonOf(verdict)), nil
+		return v.deny(reasonOf(verdict)), nil
 	}
 	if !v.honours(h.Version) {
 		found := "its version is not known"

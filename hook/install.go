@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// InstalledTimeout is the time for the hook that Install writes into the
+// installedTimeout is the time for the hook that Install writes into the
 // settings. Both vendors let the tool run when it is over.
-const InstalledTimeout = 10 * time.Minute
+const installedTimeout = 10 * time.Minute
 
 // SettingsFile is where the vendor looks for hooks: in a project's folder, or
 // in a person's home directory.
@@ -67,7 +67,7 @@ func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 // Group returns the entry for the settings, for people who edit them by hand.
 func Group(command string) (string, error) {
 	b, err := json.Marshal(map[string]any{"matcher": "*", "hooks": []any{
-		map[string]any{"type": "command", "command": command, "timeout": int(InstalledTimeout.Seconds())}}})
+		map[string]any{"type": "command", "command": command, "timeout": int(installedTimeout.Seconds())}}})
 	return string(b), err
 }
 

@@ -45,8 +45,8 @@ func Find(name string) *Vendor {
 	return nil
 }
 
-// Call is the hook's input. Both vendors use the same names.
-type Call struct {
+// call is the hook's input. Both vendors use the same names.
+type call struct {
 	Cwd   string          // cwd
 	Event string          // hook_event_name
 	Tool  string          // tool_name
@@ -56,7 +56,7 @@ type Call struct {
 }
 
 // read decodes a call strictly enough to identify its tool and input.
-func read(input []byte) (c Call, err error) {
+func read(input []byte) (c call, err error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return c, errors.New("standard input is empty")
 	}
@@ -78,7 +78,7 @@ func read(input []byte) (c Call, err error) {
 }
 
 // decode takes names as they are written, as the agents do.
-func decode(input []byte) (c Call, err error) {
+func decode(input []byte) (c call, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil {
 		return c, err
@@ -125,8 +125,8 @@ func answer(decision, reason string, input json.RawMessage) []byte {
 	return append(b, '\n')
 }
 
-// Deny is a refusal. Its reason is read by the model, and is never empty.
-func (v Vendor) Deny(reason string) []byte {
+// deny is a refusal. Its reason is read by the model, and is never empty.
+func (v Vendor) deny(reason string) []byte {
 	if strings.TrimSpace(reason) == "" {
 		reason = "sandboxd refused this call."
 	}
@@ -152,7 +152,7 @@ func (v Vendor) rewrite(reason string, input json.RawMessage) []byte {
 // ask hands the question to the agent's own prompt, or refuses where there is none.
 func (v Vendor) ask(reason string) []byte {
 	if !v.asks {
-		return v.Deny(reason)
+		return v.deny(reason)
 	}
 	return answer("ask", reason, nil)
 }

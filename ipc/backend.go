@@ -87,11 +87,11 @@ type Stream[T any] interface {
 	Close() error
 }
 
-// Ready is a [Stream] that knows whether Next would return at once, be it with io.EOF. Values that
+// ready is a [Stream] that knows whether Next would return at once, be it with io.EOF. Values that
 // are ready together are sent together.
-type Ready interface{ Ready() bool }
+type ready interface{ Ready() bool }
 
 func isReady(stream any) bool {
-	r, ok := stream.(Ready)
+	r, ok := stream.(ready)
 	return ok && r.Ready()
 }

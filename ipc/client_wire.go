@@ -85,7 +85,7 @@ func (p *passing) Write(b []byte) (int, error) {
 // over stdio.sock and with the request's first byte.
 func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, error) {
 	var fds []int
-	if names := r.Passed.Names(); len(names) > 0 {
+	if names := r.Passed.names(); len(names) > 0 {
 		r.Stdio = names
 		r.Passed.each(func(_ string, p *Passed) { fds = append(fds, int(p.File.Fd())) })
 	}

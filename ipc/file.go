@@ -2,15 +2,15 @@ package ipc
 
 import "time"
 
-// FileOps are the operations of POST /v1/files/{op}.
-var FileOps = []string{
+// fileOps are the operations of POST /v1/files/{op}.
+var fileOps = []string{
 	"read", "list", "stat", "grep",
 	"create", "write", "edit", "multi-edit", "append", "insert",
 	"delete", "move", "copy", "mkdir", "rmdir", "undo",
 }
 
 // fileReads are those that change nothing.
-var fileReads = FileOps[:4]
+var fileReads = fileOps[:4]
 
 // FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op.
 type FileRequest struct {

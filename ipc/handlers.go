@@ -43,7 +43,7 @@ func completeExec(x *exchange, r *ExecRequest) (bad *Error) {
 // have.
 func completeFile(x *exchange, r *FileRequest) (bad *Error) {
 	r.Op = x.r.PathValue("op")
-	if !slices.Contains(FileOps, r.Op) {
+	if !slices.Contains(fileOps, r.Op) {
 		return &Error{Code: CodeNoRoute, Message: "there is no such file operation", Hint: "see docs/protocol.md for the list"}
 	}
 	if r.Session == "" {

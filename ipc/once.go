@@ -73,7 +73,7 @@ type told struct {
 	started *ExecStarted // nil once it is sent
 }
 
-// Ready implements [Ready].
+// Ready implements ready.
 func (t *told) Ready() bool { return isReady(t.Stream) }
 
 func (t *told) Next(ctx context.Context) (Event, error) {

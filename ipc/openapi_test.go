@@ -124,7 +124,7 @@ func (d *describer) parameters(r Route) {
 	for _, n := range names {
 		d.line(4, "- {name: %s, in: path, required: true, schema: {type: string}}", n[1])
 		if n[1] == "op" {
-			d.line(5, "# one of: %s", strings.Join(FileOps, ", "))
+			d.line(5, "# one of: %s", strings.Join(fileOps, ", "))
 		}
 	}
 	for _, p := range seen {
@@ -398,7 +398,7 @@ func TestProtocolDocument(t *testing.T) {
 			t.Errorf("the code %s is not explained", code)
 		}
 	}
-	words := slices.Clone(FileOps)
+	words := slices.Clone(fileOps)
 	for _, e := range []EventType{EventQueued, EventApproval, EventStarted, EventStdout, EventStderr, EventPTY, EventViolation, EventGap, EventExit} {
 		words = append(words, string(e))
 	}

@@ -76,15 +76,15 @@ func (p Peer) String() string {
 	return fmt.Sprintf("uid %d pid %d (%q)", p.UID, p.PID, p.Exe)
 }
 
-// ErrNoPeer is in the error where a connection's peer cannot be identified.
-var ErrNoPeer = errors.New("the kernel does not say who is at the other end")
+// errNoPeer is in the error where a connection's peer cannot be identified.
+var errNoPeer = errors.New("the kernel does not say who is at the other end")
 
 // peerOf asks the kernel for the process at the other end of c. The caller closes the answer's
 // handle.
 func peerOf(c net.Conn) (Peer, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return Peer{}, fmt.Errorf("identify peer of %q: %w: not a Unix socket", c.LocalAddr(), ErrNoPeer)
+		return Peer{}, fmt.Errorf("identify peer of %q: %w: not a Unix socket", c.LocalAddr(), errNoPeer)
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {

@@ -26,7 +26,7 @@ func credentials(fd int) (Peer, error) {
 	}
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
-		return Peer{}, fmt.Errorf("%w: process %d: %w", ErrNoPeer, pid, err)
+		return Peer{}, fmt.Errorf("%w: process %d: %w", errNoPeer, pid, err)
 	}
 	p.Start = startOf(info)
 	if tty := info.Eproc.Tdev; tty != -1 { // NODEV

@@ -34,7 +34,7 @@ func credentials(fd int) (Peer, error) {
 		unix.CloseOnExec(pidfd)
 		p.handle = os.NewFile(uintptr(pidfd), "peer pidfd")
 	} else if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
-		return Peer{}, fmt.Errorf("%w: process %d has ended", ErrNoPeer, p.PID)
+		return Peer{}, fmt.Errorf("%w: process %d has ended", errNoPeer, p.PID)
 	}
 	if err := describe(&p); err != nil {
 		p.close()
@@ -42,7 +42,7 @@ func credentials(fd int) (Peer, error) {
 	}
 	if gone(p) {
 		p.close()
-		return Peer{}, fmt.Errorf("%w: process %d has ended", ErrNoPeer, p.PID)
+		return Peer{}, fmt.Errorf("%w: process %d has ended", errNoPeer, p.PID)
 	}
 	return p, nil
 }
@@ -52,13 +52,13 @@ func describe(p *Peer) error {
 	dir := "/proc/" + strconv.Itoa(p.PID)
 	st, err := process.ReadStat(p.PID)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoPeer, err)
+		return fmt.Errorf("%w: %w", errNoPeer, err)
 	}
 	p.Start, p.SID, p.TTY = st.Start, st.Session, st.TTY
 	p.Exe, _ = os.Readlink(dir + "/exe") // needs PTRACE_MODE_READ, as the next does
 	p.PIDNamespace = namespaceInode(dir + "/ns/pid")
 	if p.Nested, err = nested(dir + "/status"); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoPeer, err)
+		return fmt.Errorf("%w: %w", errNoPeer, err)
 	}
 	p.Cgroup = cgroup(dir + "/cgroup")
 	if b, err := process.ReadFile(dir + "/sessionid"); err == nil {

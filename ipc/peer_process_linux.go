@@ -12,7 +12,7 @@ import (
 func PeerOfProcess(pid int) (Peer, error) {
 	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
 	if err != nil {
-		return Peer{}, fmt.Errorf("%w: %w", ErrNoPeer, err)
+		return Peer{}, fmt.Errorf("%w: %w", errNoPeer, err)
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	p := Peer{UID: int(st.Uid), GID: int(st.Gid), PID: pid}

@@ -40,8 +40,8 @@ func (s Stdio) each(f func(name string, p *Passed)) {
 	}
 }
 
-// Names lists the present descriptors: "stdin", "stdout", "stderr".
-func (s Stdio) Names() (names []string) {
+// names lists the present descriptors: "stdin", "stdout", "stderr".
+func (s Stdio) names() (names []string) {
 	s.each(func(name string, _ *Passed) { names = append(names, name) })
 	return names
 }
@@ -51,8 +51,8 @@ func (s Stdio) Close() {
 	s.each(func(_ string, p *Passed) { p.File.Close() })
 }
 
-// Stdios are the names of descriptors, in the order in which they are passed.
-var Stdios = []string{"stdin", "stdout", "stderr"}
+// stdios are the names of descriptors, in the order in which they are passed.
+var stdios = []string{"stdin", "stdout", "stderr"}
 
 // maxCarriers bounds the connections of one user that carry descriptors for
 // which no command has been started.
@@ -118,8 +118,8 @@ func (c *carrier) keep(files []*os.File, bad *Error) {
 	if c.bad == nil {
 		c.bad = bad
 	}
-	if len(c.files) > len(Stdios) && c.bad == nil {
-		c.bad = badRequest(fmt.Sprintf("%d descriptors came, %d is the most", len(c.files), len(Stdios)))
+	if len(c.files) > len(stdios) && c.bad == nil {
+		c.bad = badRequest(fmt.Sprintf("%d descriptors came, %d is the most", len(c.files), len(stdios)))
 	}
 	if !c.counts && c.bad == nil {
 		c.bad = c.all.begin(c.uid)

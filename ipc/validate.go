@@ -76,9 +76,9 @@ func (r ExecRequest) validate() *Error {
 		return badRequest("stdio and tty exclude each other: a terminal of its own is all three")
 	}
 	for i, last := 0, -1; i < len(r.Stdio); i++ {
-		at := slices.Index(Stdios, r.Stdio[i])
+		at := slices.Index(stdios, r.Stdio[i])
 		if at <= last {
-			return badRequest("stdio: want each of " + strings.Join(Stdios, ", ") + " once at most, in this order")
+			return badRequest("stdio: want each of " + strings.Join(stdios, ", ") + " once at most, in this order")
 		}
 		last = at
 	}
@@ -169,7 +169,7 @@ func (c BatchCall) validate(session string) *Error {
 		e := *c.Exec
 		e.Session = session
 		return e.validate()
-	case c.File != nil && !slices.Contains(FileOps, c.File.Op):
+	case c.File != nil && !slices.Contains(fileOps, c.File.Op):
 		return badRequest(fmt.Sprintf("op %q is not known", c.File.Op))
 	case c.File != nil:
 		return c.File.FileRequest.validate()

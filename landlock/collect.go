@@ -11,9 +11,9 @@ import (
 	"sandboxd/profile/hosttree"
 )
 
-// MaxEntries bounds how many directory entries one compilation looks at for
+// maxEntries bounds how many directory entries one compilation looks at for
 // names.
-const MaxEntries = 100_000
+const maxEntries = 100_000
 
 // collect finds every path at which the granted rights change.
 func (c *compiler) collect() {
@@ -29,7 +29,7 @@ func (c *compiler) collect() {
 		}
 	}
 	if c.place == Alone && len(c.profile.NameRules()) > 0 {
-		left := MaxEntries
+		left := maxEntries
 		c.scan("/", c.profile.Cursor(), &left)
 	}
 	for _, path := range c.profile.UnixSockets() {
@@ -86,7 +86,7 @@ func (c *compiler) scan(dir string, at profile.Cursor, left *int) {
 	if *left <= 0 {
 		if c.spots[dir] == nil {
 			c.spots[dir] = &spot{at: hosttree.Directory}
-			c.narrowed(dir, fmt.Sprintf("names are looked for in at most %d entries; what was not looked at is denied", MaxEntries))
+			c.narrowed(dir, fmt.Sprintf("names are looked for in at most %d entries; what was not looked at is denied", maxEntries))
 		}
 		return
 	}

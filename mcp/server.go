@@ -44,8 +44,8 @@ const patience = 40 * time.Second
 
 const instructions = `Commands and files of a project, supervised by sandboxd: what only reads runs at once, a person is asked about the rest, and everything runs in a sandbox without network and without the user's home directory. A refusal says why; do not try the same in another way. A command that takes long answers with a handle: read on with the tool "output".`
 
-// New makes the protocol's server, with all tools.
-func (s *Server) New() *mcp.Server {
+// new makes the protocol's server, with all tools.
+func (s *Server) new() *mcp.Server {
 	s.sessions, s.commands = map[string]*session{}, map[string]*command{}
 	m := mcp.NewServer(&mcp.Implementation{Name: ipc.Product, Version: ipc.Release}, &mcp.ServerOptions{Instructions: instructions})
 	s.addExec(m)
@@ -57,12 +57,12 @@ func (s *Server) New() *mcp.Server {
 // Run serves standard input and output until the client disconnects, and then ends the commands
 // that it started.
 func (s *Server) Run(ctx context.Context) error {
-	defer s.Close()
-	return s.New().Run(ctx, &mcp.StdioTransport{})
+	defer s.close()
+	return s.new().Run(ctx, &mcp.StdioTransport{})
 }
 
-// Close ends the sessions and their commands.
-func (s *Server) Close() {
+// close ends the sessions and their commands.
+func (s *Server) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -50,13 +50,13 @@ func ReadStat(pid int) (Stat, error) {
 	if err != nil {
 		return Stat{}, err
 	}
-	return ParseStat(b)
+	return parseStat(b)
 }
 
-// ParseStat reads the text of such a file. The second field, the name in
+// parseStat reads the text of such a file. The second field, the name in
 // parentheses, may hold anything, parentheses, spaces and line ends included: the last ")"
 // ends it.
-func ParseStat(b []byte) (Stat, error) {
+func parseStat(b []byte) (Stat, error) {
 	end := bytes.LastIndexByte(b, ')')
 	if end < 0 {
 		return Stat{}, fmt.Errorf("parse /proc stat %q: no name", b)

@@ -20,22 +20,22 @@ func FuzzStat(f *testing.F) {
 	rest := " S 7 8 9 34816 10 4194304 1 2 3 4 5 6 7 8 20 0 3 0 4242 999 1 18446744073709551615\n"
 	want := Stat{State: 'S', Parent: 7, Session: 9, TTY: 34816, Threads: 3, Start: 4242}
 	f.Fuzz(func(t *testing.T, name string) {
-		if got, err := ParseStat([]byte("123 (" + name + ")" + rest)); err != nil || got != want {
+		if got, err := parseStat([]byte("123 (" + name + ")" + rest)); err != nil || got != want {
 			t.Fatalf("%q: %+v, %v", name, got, err)
 		}
-		ParseStat([]byte(name)) // must not panic
+		parseStat([]byte(name)) // must not panic
 	})
 }
 
 func TestParseStat(t *testing.T) {
 	for _, bad := range []string{"", "1", "1 (a", "1 (a)", "1 (a) S 1 2 3", "1 (a) SS 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42", "1 (a) S x 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42",
 		"1 (a) S 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 -42"} {
-		if s, err := ParseStat([]byte(bad)); err == nil {
+		if s, err := parseStat([]byte(bad)); err == nil {
 			t.Errorf("%q is %+v", bad, s)
 		}
 	}
 	// A terminal's number is printed as an int: high minor numbers are negative.
-	s, err := ParseStat([]byte("1 (a) S 7 8 9 -2147449856 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42"))
+	s, err := parseStat([]byte("1 (a) S 7 8 9 -2147449856 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42"))
 	if err != nil || s.TTY != 0x80008400 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -43,7 +43,7 @@ func TestParseStat(t *testing.T) {
 		"R": {false, false}, "S": {false, false}, "D": {false, false}, "T": {false, false}, "Z": {true, false}, "X": {true, true},
 	} {
 		for i, threads := range []string{"1", "2"} {
-			s, err := ParseStat([]byte("1 (a) " + state + " 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 " + threads + " 0 42"))
+			s, err := parseStat([]byte("1 (a) " + state + " 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 " + threads + " 0 42"))
 			if err != nil || s.Ended() != ended[i] {
 				t.Errorf("%s with %s threads: ended %v, %v", state, threads, s.Ended(), err)
 			}

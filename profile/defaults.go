@@ -11,17 +11,17 @@ func SystemTrees() []string {
 	}
 }
 
-// SystemFiles are readable: a program's view of the kernel.
-func SystemFiles() []string {
+// systemFiles are readable: a program's view of the kernel.
+func systemFiles() []string {
 	return []string{
 		"/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
 		"/sys/fs/cgroup/cgroup.controllers", "/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",
 	}
 }
 
-// HiddenSystemPaths are secrets inside system trees, each a path, or
+// hiddenSystemPaths are secrets inside system trees, each a path, or
 // "DIR/**/NAME" for a name at any depth.
-func HiddenSystemPaths() []string {
+func hiddenSystemPaths() []string {
 	return []string{
 		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd",
 		"/etc/ssh/**/*_key", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/sandboxd",
@@ -44,7 +44,7 @@ func MinimalDevices() []string {
 type System struct {
 	Trees   []string // readable and executable
 	Files   []string // readable
-	Hidden  []string // secrets among those, as in [HiddenSystemPaths]
+	Hidden  []string // secrets among those, as in hiddenSystemPaths
 	Private []string // replaced by directories of the sandbox's own
 	Devices []string // readable and writable
 	Tmp     string   // the value of ${tmp} and TMPDIR
@@ -72,7 +72,7 @@ func SystemOf(goos string) System {
 		}
 	}
 	return System{
-		Trees: SystemTrees(), Files: SystemFiles(), Hidden: HiddenSystemPaths(), Private: PrivateDirs(), Devices: MinimalDevices(),
+		Trees: SystemTrees(), Files: systemFiles(), Hidden: hiddenSystemPaths(), Private: PrivateDirs(), Devices: MinimalDevices(),
 		Tmp: "/tmp", Path: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	}
 }

@@ -140,8 +140,8 @@ func (h HostPort) meet(g HostPort) (HostPort, bool) {
 	return m, h.covers(m) && g.covers(m)
 }
 
-// Validate checks modes, hosts and ports.
-func (n Network) Validate() error {
+// validate checks modes, hosts and ports.
+func (n Network) validate() error {
 	if n.Mode > NetFull {
 		return fmt.Errorf("unknown mode %d", n.Mode)
 	}

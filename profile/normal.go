@@ -25,7 +25,7 @@ type draft struct {
 }
 
 func (d draft) validate() error {
-	if err := d.network.Validate(); err != nil {
+	if err := d.network.validate(); err != nil {
 		return fmt.Errorf("profile network: %w", err)
 	}
 	if err := d.env.Validate(); err != nil {

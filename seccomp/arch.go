@@ -66,8 +66,8 @@ func (a Arch) token() uint32 {
 	return 0xC000003E
 }
 
-// Syscalls names every system call that a's table knows, sorted.
-func Syscalls(a Arch) []string {
+// syscalls names every system call that a's table knows, sorted.
+func syscalls(a Arch) []string {
 	var names []string
 	for _, c := range calls {
 		if _, ok := a.number(c); ok {

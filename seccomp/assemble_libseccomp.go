@@ -20,19 +20,19 @@ func assemble(p Policy) ([]byte, []profile.Gap, error) {
 	var parts [][]instruction
 	var gaps []profile.Gap
 	next := libseccomp.ActTrace.SetReturnCode(nextPart & 0xffff)
-	answer := func(r Rule) libseccomp.ScmpAction {
+	answer := func(r rule) libseccomp.ScmpAction {
 		if p.tells && r.told() {
 			return libseccomp.ActNotify
 		}
 		return action(r.Answer)
 	}
-	tell := func(Rule) libseccomp.ScmpAction { return libseccomp.ActNotify }
+	tell := func(rule) libseccomp.ScmpAction { return libseccomp.ActNotify }
 	for i, s := range stages {
 		otherwise := next
 		if i == len(stages)-1 {
 			otherwise = action(ENOSYS)
 		}
-		part, left, err := p.part(slices.DeleteFunc(slices.Clone(p.rules), func(r Rule) bool { return !s.holds(r) }), answer, otherwise)
+		part, left, err := p.part(slices.DeleteFunc(slices.Clone(p.rules), func(r rule) bool { return !s.holds(r) }), answer, otherwise)
 		if err != nil {
 			return nil, nil, fmt.Errorf("seccomp %q: %w", s.name, err)
 		}
@@ -53,7 +53,7 @@ func assemble(p Policy) ([]byte, []profile.Gap, error) {
 }
 
 // part assembles rules, each with the action of act; calls that none of them answers get otherwise.
-func (p Policy) part(rules []Rule, act func(Rule) libseccomp.ScmpAction, otherwise libseccomp.ScmpAction) ([]instruction, []profile.Gap, error) {
+func (p Policy) part(rules []rule, act func(rule) libseccomp.ScmpAction, otherwise libseccomp.ScmpAction) ([]instruction, []profile.Gap, error) {
 	filter, err := newFilter(p.arch, otherwise)
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func (p Policy) part(rules []Rule, act func(Rule) libseccomp.ScmpAction, otherwi
 var errUnknownHere = errors.New("unknown to libseccomp")
 
 // add puts one call of one rule into the filter; a call that the architecture does not have needs no rule.
-func (p Policy) add(filter *libseccomp.ScmpFilter, r Rule, name string, act libseccomp.ScmpAction) error {
+func (p Policy) add(filter *libseccomp.ScmpFilter, r rule, name string, act libseccomp.ScmpAction) error {
 	number, known, err := p.arch.nativeNumber(name)
 	if err != nil || !known {
 		return err

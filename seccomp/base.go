@@ -12,7 +12,7 @@ import "strings"
 // clone3 (its flags are in memory, where no filter can see them; glibc then uses clone), and every
 // unlisted call, as newer ones are probed for by design (moby#42681, containers/common#573: EPERM
 // for an unknown call broke glibc's fallbacks).
-var base = []Rule{
+var base = []rule{
 	{Calls: names(`
 		read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
 		open openat openat2 creat dup dup2 dup3 fcntl flock pipe pipe2 splice tee vmsplice sendfile copy_file_range
@@ -64,55 +64,55 @@ var base = []Rule{
 
 	// A listener of its own would decide for its children, within this filter; but the kernel has
 	// one per chain of filters, and no build tool asks for it.
-	{Calls: []string{"seccomp"}, Answer: EPERM, When: []Test{is(0, 1), {1, 8, 8}}, Why: "no user-space listener"},
+	{Calls: []string{"seccomp"}, Answer: EPERM, When: []test{is(0, 1), {1, 8, 8}}, Why: "no user-space listener"},
 
 	// ioctl(2) takes its command as unsigned int.
-	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x5412)}, Why: "TIOCSTI types for the person at the terminal"},
-	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x541C)}, Why: "TIOCLINUX pastes for the person at the console"},
-	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x541D)}, Why: "TIOCCONS takes the console's output"},
-	{Calls: []string{"ioctl"}, Answer: EPERM, When: []Test{is(1, 0x5423)}, Why: "TIOCSETD loads line disciplines"},
+	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x5412)}, Why: "TIOCSTI types for the person at the terminal"},
+	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x541C)}, Why: "TIOCLINUX pastes for the person at the console"},
+	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x541D)}, Why: "TIOCCONS takes the console's output"},
+	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x5423)}, Why: "TIOCSETD loads line disciplines"},
 
 	// F_SETLEASE(2const), F_SETDELEG(2const, Linux 6.19). A reader of his own file could otherwise
 	// make everybody else's open of it wait, for 45 s each (/proc/sys/fs/lease-break-time), and
 	// changes of a directory as well.
-	{Calls: []string{"fcntl"}, Answer: EPERM, When: []Test{is(1, 0x400)}, Why: "F_SETLEASE has programs outside wait"},
-	{Calls: []string{"fcntl"}, Answer: EPERM, When: []Test{is(1, 0x410)}, Why: "F_SETDELEG has programs outside wait"},
+	{Calls: []string{"fcntl"}, Answer: EPERM, When: []test{is(1, 0x400)}, Why: "F_SETLEASE has programs outside wait"},
+	{Calls: []string{"fcntl"}, Answer: EPERM, When: []test{is(1, 0x410)}, Why: "F_SETDELEG has programs outside wait"},
 
 	// clone(2): CLONE_NEWTIME has no bit of its own there. The kernel looks at the low 32 bits.
-	{Calls: []string{"clone"}, When: []Test{{0, newNamespaces, 0}}, Why: "no new namespace"},
+	{Calls: []string{"clone"}, When: []test{{0, newNamespaces, 0}}, Why: "no new namespace"},
 	{Calls: []string{"clone"}, Answer: EPERM, Why: "a new namespace"},
-	{Calls: []string{"unshare"}, When: []Test{{0, low32 &^ (0x200 | 0x400 | 0x40000), 0}}, Why: "CLONE_FS, CLONE_FILES, CLONE_SYSVSEM only"},
+	{Calls: []string{"unshare"}, When: []test{{0, low32 &^ (0x200 | 0x400 | 0x40000), 0}}, Why: "CLONE_FS, CLONE_FILES, CLONE_SYSVSEM only"},
 	{Calls: names(`unshare setns chroot`), Answer: EPERM, Why: "namespaces and roots"},
 	{Calls: []string{"clone3"}, Answer: ENOSYS, Why: "its flags cannot be seen; libc falls back to clone"},
 
 	// personality(2): the values of setarch, gdb and the thread sanitizer; not READ_IMPLIES_EXEC,
 	// MMAP_PAGE_ZERO.
-	{Calls: []string{"personality"}, When: []Test{is(0, 0)}, Why: "PER_LINUX"},
-	{Calls: []string{"personality"}, When: []Test{is(0, 0x8)}, Why: "PER_LINUX32"},
-	{Calls: []string{"personality"}, When: []Test{is(0, 0x20000)}, Why: "UNAME26"},
-	{Calls: []string{"personality"}, When: []Test{is(0, 0x20008)}, Why: "PER_LINUX32, UNAME26"},
-	{Calls: []string{"personality"}, When: []Test{is(0, 0x40000)}, Why: "ADDR_NO_RANDOMIZE"},
-	{Calls: []string{"personality"}, When: []Test{is(0, low32)}, Why: "asks what it is"},
+	{Calls: []string{"personality"}, When: []test{is(0, 0)}, Why: "PER_LINUX"},
+	{Calls: []string{"personality"}, When: []test{is(0, 0x8)}, Why: "PER_LINUX32"},
+	{Calls: []string{"personality"}, When: []test{is(0, 0x20000)}, Why: "UNAME26"},
+	{Calls: []string{"personality"}, When: []test{is(0, 0x20008)}, Why: "PER_LINUX32, UNAME26"},
+	{Calls: []string{"personality"}, When: []test{is(0, 0x40000)}, Why: "ADDR_NO_RANDOMIZE"},
+	{Calls: []string{"personality"}, When: []test{is(0, low32)}, Why: "asks what it is"},
 	{Calls: []string{"personality"}, Answer: EPERM},
 
 	// mknod(2): a type of 0 is a regular file. A character device 0:0 needs no privilege, so devices are refused here.
-	{Calls: []string{"mknod"}, When: []Test{{1, 0xF000, 0}}, Why: "regular file"},
-	{Calls: []string{"mknod"}, When: []Test{{1, 0xF000, 0x8000}}, Why: "regular file"},
-	{Calls: []string{"mknod"}, When: []Test{{1, 0xF000, 0x1000}}, Why: "FIFO"},
-	{Calls: []string{"mknod"}, When: []Test{{1, 0xF000, 0xC000}}, Why: "socket"},
-	{Calls: []string{"mknodat"}, When: []Test{{2, 0xF000, 0}}, Why: "regular file"},
-	{Calls: []string{"mknodat"}, When: []Test{{2, 0xF000, 0x8000}}, Why: "regular file"},
-	{Calls: []string{"mknodat"}, When: []Test{{2, 0xF000, 0x1000}}, Why: "FIFO"},
-	{Calls: []string{"mknodat"}, When: []Test{{2, 0xF000, 0xC000}}, Why: "socket"},
+	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0}}, Why: "regular file"},
+	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0x8000}}, Why: "regular file"},
+	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0x1000}}, Why: "FIFO"},
+	{Calls: []string{"mknod"}, When: []test{{1, 0xF000, 0xC000}}, Why: "socket"},
+	{Calls: []string{"mknodat"}, When: []test{{2, 0xF000, 0}}, Why: "regular file"},
+	{Calls: []string{"mknodat"}, When: []test{{2, 0xF000, 0x8000}}, Why: "regular file"},
+	{Calls: []string{"mknodat"}, When: []test{{2, 0xF000, 0x1000}}, Why: "FIFO"},
+	{Calls: []string{"mknodat"}, When: []test{{2, 0xF000, 0xC000}}, Why: "socket"},
 	{Calls: names(`mknod mknodat`), Answer: EPERM, Why: "devices"},
 
 	// The set-user-ID and set-group-ID bits would hand the caller's identity to other users of the machine. They can also
 	// be asked for when a file is made (open with O_CREAT), where the kernel takes them away again at the first write,
 	// as nobody in a sandbox has CAP_FSETID; so open stays free of tests, and quick.
-	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []Test{{1, 0o4000, 0o4000}}, Why: "set-user-ID"},
-	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []Test{{1, 0o2000, 0o2000}}, Why: "set-group-ID"},
-	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []Test{{2, 0o4000, 0o4000}}, Why: "set-user-ID"},
-	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []Test{{2, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []test{{1, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: names(`chmod fchmod`), Answer: EPERM, When: []test{{1, 0o2000, 0o2000}}, Why: "set-group-ID"},
+	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o4000, 0o4000}}, Why: "set-user-ID"},
+	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o2000, 0o2000}}, Why: "set-group-ID"},
 
 	{Calls: names(`io_uring_setup io_uring_enter io_uring_register`), Answer: EPERM, Why: "a second way into the kernel, past this filter"},
 	{Calls: names(`ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp`), Answer: EPERM, Why: "other processes' memory and descriptors"},
@@ -136,15 +136,15 @@ const newNamespaces = 0x7E020000
 
 // ipc answers calls on System V objects and message queues: the sandbox's own, or, with the wall
 // missing, none.
-func ipc(missing bool) []Rule {
-	r := Rule{Why: "System V IPC and message queues", Calls: names(`
+func ipc(missing bool) []rule {
+	r := rule{Why: "System V IPC and message queues", Calls: names(`
 		shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl
 		mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
 	`)}
 	if missing {
 		r.Answer, r.Why = EPERM, "System V IPC and message queues of the host"
 	}
-	return []Rule{r}
+	return []rule{r}
 }
 
 func names(s string) []string { return strings.Fields(s) }

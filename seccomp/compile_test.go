@@ -87,7 +87,7 @@ func TestProgramMeansThePolicy(t *testing.T) {
 			for _, missing := range [][]Wall{nil, {IPC, Net, PID}} {
 				t.Run(fmt.Sprint(name, arch, len(missing)), func(t *testing.T) {
 					program, policy := compiled(t, p, arch, missing...)
-					all := Syscalls(arch)
+					all := syscalls(arch)
 					rapid.Check(t, func(t *rapid.T) {
 						for _, name := range all {
 							args := drawArgs(t, policy, name)
@@ -137,7 +137,7 @@ func TestUnknownNumbers(t *testing.T) {
 	for _, arch := range []Arch{AMD64, ARM64} {
 		program, _ := compiled(t, profile.Profile{}, arch)
 		known := map[int32]bool{}
-		for _, name := range Syscalls(arch) {
+		for _, name := range syscalls(arch) {
 			c, _ := find(name)
 			n, _ := arch.number(c)
 			known[int32(n)] = true
@@ -159,7 +159,7 @@ func TestProgramIsQuick(t *testing.T) {
 	program, policy := compiled(t, profile.Profile{}, AMD64)
 	var slow []string
 	longest := 0
-	for _, name := range Syscalls(AMD64) {
+	for _, name := range syscalls(AMD64) {
 		c, _ := find(name)
 		got, steps, args, err := evaluate(program, data{int32(c.amd64), AMD64.token(), [6]uint64{}})
 		if err != nil {

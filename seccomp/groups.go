@@ -9,7 +9,7 @@ import (
 
 // groups maps the syscall groups of a profile to their rules. Calls that could bypass the filter
 // itself (io_uring, bpf, keyrings, mounts, namespaces, devices) are in none of them.
-var groups = map[profile.SyscallGroup]Rule{
+var groups = map[profile.SyscallGroup]rule{
 	profile.SyscallsDebug: {Why: "debug",
 		Calls: names(`ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd`)},
 	// Priorities, affinity, mlock and memory policy of one's own are in base: the kernel limits them.
@@ -18,8 +18,8 @@ var groups = map[profile.SyscallGroup]Rule{
 
 // granted gives the rules of the wanted groups. Without a process namespace they would reach processes outside: they
 // are withheld, and a gap says so.
-func granted(wanted []profile.SyscallGroup, shared bool) ([]Rule, []profile.Gap, error) {
-	var rules []Rule
+func granted(wanted []profile.SyscallGroup, shared bool) ([]rule, []profile.Gap, error) {
+	var rules []rule
 	var gaps []profile.Gap
 	for _, name := range wanted {
 		r, ok := groups[name]

@@ -109,7 +109,7 @@ var serving atomic.Int32
 
 // Serve answers every call until the last process under the filter has ended, or Close. see gets
 // each before its answer; it may not block. The answer follows from the call's number and arguments
-// as the kernel read them, never from the targets of pointers, and only calls of [Watched] can ever
+// as the kernel read them, never from the targets of pointers, and only calls of watchedCalls can ever
 // continue.
 //
 // It waits on a thread of its own, and needs a goroutine that ends with it: a received call costs
@@ -149,7 +149,7 @@ var (
 	callNames = map[Arch]func() map[int32]string{AMD64: sync.OnceValue(AMD64.names), ARM64: sync.OnceValue(ARM64.names)}
 	watch     = sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}
-		for _, name := range Watched() {
+		for _, name := range watchedCalls() {
 			set[name] = true
 		}
 		return set

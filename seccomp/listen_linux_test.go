@@ -107,7 +107,7 @@ func attemptsTold(t *testing.T, uid int, lines []string, serve bool) (answers []
 func TestListenerRefuses(t *testing.T) {
 	policy := policyOf(t, profile.Profile{}, Native())
 	var names, lines []string
-	for _, name := range Syscalls(Native()) {
+	for _, name := range syscalls(Native()) {
 		if r := policy.decides(name, every(1<<64-1)); r.Answer != Allow && r.told() {
 			names, lines = append(names, name), append(lines, nativeLine(t, name, everyBit, everyBit, everyBit, everyBit, everyBit, everyBit))
 		}

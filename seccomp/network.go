@@ -16,14 +16,14 @@ const (
 // interfaces with it. IP sockets follow the mode: none at all for none, TCP and UDP for the others, also pings for full.
 // Without a network namespace UDP and local addresses would be the host's, so only full has IP sockets then.
 // Multipath TCP is refused as Landlock's port rules do not see it; programs fall back to TCP.
-func network(mode profile.NetMode, shared bool) ([]Rule, []profile.Gap) {
-	family := func(f uint64) Test { return is(0, f) }
-	kind := func(t uint64) Test { return Test{1, typeMask, t} }
-	protocol := func(p uint64) Test { return is(2, p) }
-	rules := []Rule{
-		{Calls: []string{"socket"}, When: []Test{family(afUnix)}, Why: "Unix"},
-		{Calls: []string{"socketpair"}, When: []Test{family(afUnix)}, Why: "Unix"},
-		{Calls: []string{"socket"}, When: []Test{family(afNetlink), protocol(0)}, Why: "NETLINK_ROUTE"},
+func network(mode profile.NetMode, shared bool) ([]rule, []profile.Gap) {
+	family := func(f uint64) test { return is(0, f) }
+	kind := func(t uint64) test { return test{1, typeMask, t} }
+	protocol := func(p uint64) test { return is(2, p) }
+	rules := []rule{
+		{Calls: []string{"socket"}, When: []test{family(afUnix)}, Why: "Unix"},
+		{Calls: []string{"socketpair"}, When: []test{family(afUnix)}, Why: "Unix"},
+		{Calls: []string{"socket"}, When: []test{family(afNetlink), protocol(0)}, Why: "NETLINK_ROUTE"},
 		{Calls: names(`socket socketpair`), Answer: EAFNOSUPPORT, Why: "other families and protocols"},
 	}
 	var gaps []profile.Gap
@@ -36,7 +36,7 @@ func network(mode profile.NetMode, shared bool) ([]Rule, []profile.Gap) {
 	}
 	for _, f := range []uint64{afInet, afInet6} {
 		if none {
-			rules = append(rules, Rule{Calls: []string{"socket"}, Answer: EPERM, When: []Test{family(f)}, Why: "no network"})
+			rules = append(rules, rule{Calls: []string{"socket"}, Answer: EPERM, When: []test{family(f)}, Why: "no network"})
 			continue
 		}
 		ping := uint64(icmp)
@@ -44,15 +44,15 @@ func network(mode profile.NetMode, shared bool) ([]Rule, []profile.Gap) {
 			ping = icmp6
 		}
 		rules = append(rules,
-			Rule{Calls: []string{"socket"}, Answer: EPERM, When: []Test{family(f), kind(sockRaw)}, Why: "raw"},
-			Rule{Calls: []string{"socket"}, Answer: EPERM, When: []Test{family(f), kind(sockPacket)}, Why: "packet"},
-			Rule{Calls: []string{"socket"}, Answer: EPROTONOSUPPORT, When: []Test{family(f), kind(sockStream), protocol(mptcp)}, Why: "multipath TCP"},
-			Rule{Calls: []string{"socket"}, When: []Test{family(f), kind(sockStream), protocol(0)}, Why: "TCP"},
-			Rule{Calls: []string{"socket"}, When: []Test{family(f), kind(sockStream), protocol(tcp)}, Why: "TCP"},
-			Rule{Calls: []string{"socket"}, When: []Test{family(f), kind(sockDgram), protocol(0)}, Why: "UDP"},
-			Rule{Calls: []string{"socket"}, When: []Test{family(f), kind(sockDgram), protocol(udp)}, Why: "UDP"})
+			rule{Calls: []string{"socket"}, Answer: EPERM, When: []test{family(f), kind(sockRaw)}, Why: "raw"},
+			rule{Calls: []string{"socket"}, Answer: EPERM, When: []test{family(f), kind(sockPacket)}, Why: "packet"},
+			rule{Calls: []string{"socket"}, Answer: EPROTONOSUPPORT, When: []test{family(f), kind(sockStream), protocol(mptcp)}, Why: "multipath TCP"},
+			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockStream), protocol(0)}, Why: "TCP"},
+			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockStream), protocol(tcp)}, Why: "TCP"},
+			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(0)}, Why: "UDP"},
+			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(udp)}, Why: "UDP"})
 		if mode == profile.NetFull {
-			rules = append(rules, Rule{Calls: []string{"socket"}, When: []Test{family(f), kind(sockDgram), protocol(ping)}, Why: "ping"})
+			rules = append(rules, rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(ping)}, Why: "ping"})
 		}
 	}
 	return rules, gaps

@@ -45,15 +45,15 @@ func (a Answer) String() string {
 // the kernel reads as int are tested with a mask of 32 bits, because the kernel ignores the higher
 // ones (CVE-2019-7303: a filter that compared all 64 bits of the ioctl number let TIOCSTI through
 // with a high bit set).
-type Test struct {
+type test struct {
 	Arg   uint8
 	Mask  uint64
 	Value uint64
 }
 
-func (t Test) holds(args [6]uint64) bool { return args[t.Arg]&t.Mask == t.Value }
+func (t test) holds(args [6]uint64) bool { return args[t.Arg]&t.Mask == t.Value }
 
-func (t Test) String() string {
+func (t test) String() string {
 	if t.Mask == low32 {
 		return fmt.Sprintf("arg%d = %#x", t.Arg, t.Value)
 	}
@@ -63,17 +63,17 @@ func (t Test) String() string {
 const low32 = 0xffffffff
 
 // is tests an int argument for one value.
-func is(arg uint8, value uint64) Test { return Test{arg, low32, value} }
+func is(arg uint8, value uint64) test { return test{arg, low32, value} }
 
 // A Rule answers some calls, when all its tests hold; no tests means always.
-type Rule struct {
+type rule struct {
 	Calls  []string
 	Answer Answer
-	When   []Test
+	When   []test
 	Why    string
 }
 
-func (r Rule) holds(args [6]uint64) bool {
+func (r rule) holds(args [6]uint64) bool {
 	for _, t := range r.When {
 		if !t.holds(args) {
 			return false
@@ -93,7 +93,7 @@ func (r Rule) holds(args [6]uint64) bool {
 // Calls by another architecture's entry are killed before any of them.
 type Policy struct {
 	arch  Arch
-	rules []Rule
+	rules []rule
 	// tells: a listener gets refusals and watched calls (see Telling).
 	tells bool
 }
@@ -132,7 +132,7 @@ func (p Policy) Answer(name string, args ...uint64) Answer {
 }
 
 // decides returns the rule that answers; one without a reason answers ENOSYS to unlisted calls.
-func (p Policy) decides(name string, args [6]uint64) Rule {
+func (p Policy) decides(name string, args [6]uint64) rule {
 	for _, stage := range stages {
 		for _, r := range p.rules {
 			if stage.holds(r) && slices.Contains(r.Calls, name) && r.holds(args) {
@@ -140,26 +140,26 @@ func (p Policy) decides(name string, args [6]uint64) Rule {
 			}
 		}
 	}
-	return Rule{Answer: ENOSYS}
+	return rule{Answer: ENOSYS}
 }
 
 // A stage is one part of the order in which the rules are asked, and one part of the program.
 type stage struct {
 	name  string
-	holds func(Rule) bool
+	holds func(rule) bool
 }
 
 var stages = []stage{
-	{"refuse when", func(r Rule) bool { return r.Answer != Allow && len(r.When) > 0 }},
-	{"allow", func(r Rule) bool { return r.Answer == Allow }},
-	{"refuse", func(r Rule) bool { return r.Answer != Allow && len(r.When) == 0 }},
+	{"refuse when", func(r rule) bool { return r.Answer != Allow && len(r.When) > 0 }},
+	{"allow", func(r rule) bool { return r.Answer == Allow }},
+	{"refuse", func(r rule) bool { return r.Answer != Allow && len(r.When) == 0 }},
 }
 
 // String lists the policy, one call a line, in the order of the names: the answer, the tests, the reason.
 func (p Policy) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "architecture %v; any other: kill\n", p.arch)
-	for _, name := range Syscalls(p.arch) {
+	for _, name := range syscalls(p.arch) {
 		mentioned := false
 		for _, stage := range stages {
 			for _, r := range p.rules {
@@ -170,14 +170,14 @@ func (p Policy) String() string {
 			}
 		}
 		if !mentioned {
-			line(&b, name, Rule{Answer: ENOSYS})
+			line(&b, name, rule{Answer: ENOSYS})
 		}
 	}
 	fmt.Fprintf(&b, "anything else: %v\n", ENOSYS)
 	return b.String()
 }
 
-func line(b *strings.Builder, name string, r Rule) {
+func line(b *strings.Builder, name string, r rule) {
 	tests := make([]string, len(r.When))
 	for i, t := range r.When {
 		tests[i] = t.String()

@@ -121,7 +121,7 @@ func golden(t *testing.T, name, got string) {
 func TestRefusalsAgree(t *testing.T) {
 	for name, p := range everyKind(t) {
 		policy := policyOf(t, p, AMD64)
-		for _, call := range Syscalls(AMD64) {
+		for _, call := range syscalls(AMD64) {
 			answers := map[Answer]bool{}
 			for _, r := range policy.rules {
 				if stages[2].holds(r) && slices.Contains(r.Calls, call) {

@@ -3,7 +3,7 @@ package seccomp
 import "slices"
 
 // Telling returns p with a listener: its refusals go to the owner of the listener of
-// install.Listening, which refuses itself ([Listener.Serve]), and so do the calls of [Watched],
+// install.Listening, which refuses itself ([Listener.Serve]), and so do the calls of watchedCalls,
 // which continue to the kernel afterwards. The same calls pass. Without a listener, or after its
 // end, the kernel answers all of these with ENOSYS (seccomp_unotify(2)): a listener that dies lets
 // nothing through.
@@ -16,13 +16,13 @@ func (p Policy) Telling() Policy {
 // network namespace) may refuse. Those never report, so the listener inspects the arguments.
 // Opening for reading is not among them: programs do it thousands of times a second, and every
 // inspection costs some microseconds.
-var watched = []Rule{
-	{Calls: []string{"open"}, When: []Test{{1, 3, 1}}, Why: "for writing"},
-	{Calls: []string{"open"}, When: []Test{{1, 3, 2}}, Why: "for reading and writing"},
-	{Calls: []string{"open"}, When: []Test{{1, 0o100, 0o100}}, Why: "created"},
-	{Calls: []string{"openat"}, When: []Test{{2, 3, 1}}, Why: "for writing"},
-	{Calls: []string{"openat"}, When: []Test{{2, 3, 2}}, Why: "for reading and writing"},
-	{Calls: []string{"openat"}, When: []Test{{2, 0o100, 0o100}}, Why: "created"},
+var watched = []rule{
+	{Calls: []string{"open"}, When: []test{{1, 3, 1}}, Why: "for writing"},
+	{Calls: []string{"open"}, When: []test{{1, 3, 2}}, Why: "for reading and writing"},
+	{Calls: []string{"open"}, When: []test{{1, 0o100, 0o100}}, Why: "created"},
+	{Calls: []string{"openat"}, When: []test{{2, 3, 1}}, Why: "for writing"},
+	{Calls: []string{"openat"}, When: []test{{2, 3, 2}}, Why: "for reading and writing"},
+	{Calls: []string{"openat"}, When: []test{{2, 0o100, 0o100}}, Why: "created"},
 	{Calls: names(`creat openat2 truncate mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat link linkat`),
 		Why: "changes files"},
 	{Calls: []string{"connect"}, Why: "addresses"},
@@ -32,9 +32,9 @@ var watched = []Rule{
 // already.
 const watchedAfter = "refuse when"
 
-// Watched names the calls that a telling filter lets through by its listener, sorted. The policy
+// watchedCalls names the calls that a telling filter lets through by its listener, sorted. The policy
 // refuses none of them, with any arguments.
-func Watched() []string {
+func watchedCalls() []string {
 	var list []string
 	for _, r := range watched {
 		list = append(list, r.Calls...)
@@ -45,4 +45,4 @@ func Watched() []string {
 
 // told reports whether a telling filter sends a refusal to its listener. Not ENOSYS and multipath
 // TCP, which programs probe for and do without.
-func (r Rule) told() bool { return r.Answer == EPERM || r.Answer == EAFNOSUPPORT }
+func (r rule) told() bool { return r.Answer == EPERM || r.Answer == EAFNOSUPPORT }

@@ -15,7 +15,7 @@ func (p Policy) isTold(name string, args [6]uint64) bool {
 	if r := p.decides(name, args); r.Answer != Allow {
 		return r.told()
 	}
-	return slices.ContainsFunc(watched, func(r Rule) bool { return slices.Contains(r.Calls, name) && r.holds(args) })
+	return slices.ContainsFunc(watched, func(r rule) bool { return slices.Contains(r.Calls, name) && r.holds(args) })
 }
 
 // R-OS-11. A telling program lets through, kills and fails exactly the calls that the silent one
@@ -36,7 +36,7 @@ func TestTellingMeansThePolicy(t *testing.T) {
 						t.Fatal(err)
 					}
 					_, policy = compiled(t, p, arch, missing...) // without what can't be translated
-					all := Syscalls(arch)
+					all := syscalls(arch)
 					rapid.Check(t, func(t *rapid.T) {
 						for _, name := range all {
 							args := drawArgs(t, policy, name)
@@ -66,7 +66,7 @@ func TestWatchedCallsAreNeverRefused(t *testing.T) {
 	for kind, p := range everyKind(t) {
 		for _, missing := range [][]Wall{nil, {IPC, Net, PID}} {
 			for _, r := range policyOf(t, p, Native(), missing...).rules {
-				for _, name := range Watched() {
+				for _, name := range watchedCalls() {
 					if slices.Contains(r.Calls, name) && (r.Answer != Allow || len(r.When) > 0) {
 						t.Errorf("%s: %s has the rule %+v", kind, name, r)
 					}
@@ -74,7 +74,7 @@ func TestWatchedCallsAreNeverRefused(t *testing.T) {
 			}
 		}
 	}
-	if n := len(Watched()); n < 15 {
+	if n := len(watchedCalls()); n < 15 {
 		t.Errorf("only %d calls are watched", n)
 	}
 }

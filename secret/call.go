@@ -43,7 +43,7 @@ func maskWord(argv []string, i int) string {
 		return strings.ContainsAny(w, " \t\n\"'")
 	}), " ")
 	line := before + " " + word
-	for _, s := range Find(line) {
+	for _, s := range findAll(line) {
 		if from := s.From - len(before) - 1; from >= 0 && s.To == len(line) {
 			return word[:from] + masks(word[from:])
 		}
@@ -86,8 +86,8 @@ type Masker struct {
 // digestPrefix begins the digest of a variable's value.
 const digestPrefix = "hmac-sha256:"
 
-// Digest returns a keyed digest of a variable's value.
-func (m Masker) Digest(value string) string {
+// digest returns a keyed digest of a variable's value.
+func (m Masker) digest(value string) string {
 	h := hmac.New(sha256.New, m.Key)
 	h.Write([]byte(value))
 	return digestPrefix + hex.EncodeToString(h.Sum(nil)[:8])
@@ -96,7 +96,7 @@ func (m Masker) Digest(value string) string {
 // Recorded is a call's arguments as records have them: variables by name and
 // digest, all else masked.
 func (m Masker) Recorded(args map[string]any) map[string]any {
-	return walk(args, func(_, value string) string { return m.Digest(value) })
+	return walk(args, func(_, value string) string { return m.digest(value) })
 }
 
 // Shown returns a call's arguments for questions: variables that look like secrets are masked.

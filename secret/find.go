@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Span is a secret in a text: the bytes from From up to To.
-type Span struct{ From, To int }
+// span is a secret in a text: the bytes from From up to To.
+type span struct{ From, To int }
 
 // finder is one form of secret: group number value of expr holds it, 0 for the value behind
 // the match, if accept agrees to the match.
@@ -78,14 +78,14 @@ var keyLine = regexp.MustCompile(`[A-Za-z0-9+/=]{4,}`)
 // maxText bounds one search, in bytes; a longer text is searched piece by piece.
 const maxText = 64 << 10
 
-// Find returns the secrets in a text, in order; none overlap.
-func Find(text string) []Span {
-	var found []Span
+// findAll returns the secrets in a text, in order; none overlap.
+func findAll(text string) []span {
+	var found []span
 	for from := 0; from < len(text); from += maxText {
 		found = append(found, find(text[from:min(from+maxText, len(text))], from)...)
 	}
-	slices.SortFunc(found, func(a, b Span) int { return a.From - b.From })
-	var out []Span
+	slices.SortFunc(found, func(a, b span) int { return a.From - b.From })
+	var out []span
 	for _, s := range found {
 		if n := len(out); n > 0 && s.From < out[n-1].To {
 			out[n-1].To = max(out[n-1].To, s.To)
@@ -96,7 +96,7 @@ func Find(text string) []Span {
 	return out
 }
 
-func find(text string, at int) (found []Span) {
+func find(text string, at int) (found []span) {
 	for _, f := range finders() {
 		for from := 0; from < len(text); {
 			m := f.expr.FindStringSubmatchIndex(text[from:])
@@ -104,9 +104,9 @@ func find(text string, at int) (found []Span) {
 				break
 			}
 			next := from + m[1]
-			s := Span{next, next}
+			s := span{next, next}
 			if f.value > 0 {
-				s = Span{from + m[2*f.value], from + m[2*f.value+1]}
+				s = span{from + m[2*f.value], from + m[2*f.value+1]}
 			}
 			if f.accept == nil || f.accept(groups(text[from:], m)) {
 				if f.value == 0 {
@@ -115,7 +115,7 @@ func find(text string, at int) (found []Span) {
 				}
 				s = unquoted(text, s)
 				if v := text[s.From:s.To]; maskable(v) || f.issued && !strings.ContainsAny(v, unsafe) {
-					found = append(found, Span{at + s.From, at + s.To})
+					found = append(found, span{at + s.From, at + s.To})
 				}
 			}
 			from = max(next, from+1)
@@ -123,7 +123,7 @@ func find(text string, at int) (found []Span) {
 	}
 	for _, m := range private.FindAllStringSubmatchIndex(text, -1) {
 		for _, l := range keyLine.FindAllStringIndex(text[m[2]:m[3]], -1) {
-			found = append(found, Span{at + m[2] + l[0], at + m[2] + l[1]})
+			found = append(found, span{at + m[2] + l[0], at + m[2] + l[1]})
 		}
 	}
 	return found
@@ -158,13 +158,13 @@ func groups(text string, m []int) []string {
 }
 
 // unquoted removes quotes, and characters that end a bare value.
-func unquoted(text string, s Span) Span {
+func unquoted(text string, s span) span {
 	v := text[s.From:s.To]
 	if len(v) >= 2 && (v[0] == '"' || v[0] == '\'') && v[len(v)-1] == v[0] {
-		return Span{s.From + 1, s.To - 1}
+		return span{s.From + 1, s.To - 1}
 	}
 	if i := strings.IndexAny(v, ";|&<>(){}[],`"); i >= 0 {
-		return Span{s.From, s.From + i}
+		return span{s.From, s.From + i}
 	}
 	return s
 }
@@ -204,18 +204,18 @@ func Mask(text string) string {
 
 // MaskAt is Mask; at turns an offset in text into one in the masked text.
 func MaskAt(text string) (masked string, at func(int) int) {
-	found := Find(text)
+	found := findAll(text)
 	if len(found) == 0 {
 		return text, func(i int) int { return i }
 	}
 	var b strings.Builder
-	ends := make([]Span, 0, len(found)) // of each: the end in text, and in masked
+	ends := make([]span, 0, len(found)) // of each: the end in text, and in masked
 	last := 0
 	for _, s := range found {
 		b.WriteString(text[last:s.From])
 		b.WriteString(masks(text[s.From:s.To]))
 		last = s.To
-		ends = append(ends, Span{last, b.Len()})
+		ends = append(ends, span{last, b.Len()})
 	}
 	b.WriteString(text[last:])
 	return b.String(), func(i int) int {

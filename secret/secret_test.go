@@ -83,11 +83,11 @@ func TestVariables(t *testing.T) {
 	m := Masker{Key: []byte("key")}
 	recorded := m.Recorded(args)["env"].(map[string]any)
 	for name, value := range args["env"].(map[string]any) {
-		if recorded[name] != m.Digest(value.(string)) || !strings.HasPrefix(recorded[name].(string), "hmac-sha256:") {
+		if recorded[name] != m.digest(value.(string)) || !strings.HasPrefix(recorded[name].(string), "hmac-sha256:") {
 			t.Errorf("%s is recorded as %v", name, recorded[name])
 		}
 	}
-	if (Masker{Key: []byte("other")}).Digest("1") == m.Digest("1") {
+	if (Masker{Key: []byte("other")}).digest("1") == m.digest("1") {
 		t.Error("the digest does not depend on the key")
 	}
 	shown := Shown(args)["env"].(map[string]any)
@@ -133,7 +133,7 @@ func FuzzMask(f *testing.F) {
 			return
 		}
 		last := 0
-		for _, s := range Find(text) {
+		for _, s := range findAll(text) {
 			if s.From < last || s.To <= s.From || s.To > len(text) {
 				t.Fatalf("%q: span %v after %d", text, s, last)
 			}

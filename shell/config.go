@@ -26,7 +26,7 @@ type Config struct {
 	Permissions Permissions `toml:"-"`
 	// Presets are the names of the enabled presets (package shell/presets).
 	Presets []string `toml:"-"`
-	// Hidden and Protected add patterns to DefaultHidden and DefaultProtected:
+	// Hidden and Protected add patterns to defaultHidden and defaultProtected:
 	// absolute, "~/…", or a name at any depth.
 	Hidden    []string `toml:"-"`
 	Protected []string `toml:"-"`

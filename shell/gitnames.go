@@ -69,7 +69,7 @@ func examples(hidden []string) []string {
 			out = append(out, name)
 		}
 	}
-	for _, p := range slices.Concat(DefaultHidden, DefaultSensitive) {
+	for _, p := range slices.Concat(defaultHidden, defaultSensitive) {
 		if !strings.Contains(p, "/") {
 			add(p)
 		}

@@ -9,9 +9,9 @@ import (
 	"sandboxd/shell/pattern"
 )
 
-// DefaultHidden lists the paths that hold secrets: those of the profile, and those of the
+// defaultHidden lists the paths that hold secrets: those of the profile, and those of the
 // system. Reading them asks for every command, and the sandbox hides them.
-var DefaultHidden = func() []string {
+var defaultHidden = func() []string {
 	list := []string{
 		"/proc/*/environ", "/proc/*/root", "/proc/*/cwd", "/proc/*/fd", "/proc/*/mem", "/proc/*/maps", "/proc/*/task",
 		"/proc/kcore", "/proc/keys",
@@ -28,9 +28,9 @@ var DefaultHidden = func() []string {
 	return list
 }()
 
-// DefaultSensitive lists names that usually hold credentials of a project. Programs can read
+// defaultSensitive lists names that usually hold credentials of a project. Programs can read
 // them, but a command that names one asks.
-var DefaultSensitive = []string{
+var defaultSensitive = []string{
 	".env",
 	".env.*",
 	".envrc",
@@ -44,7 +44,7 @@ var DefaultSensitive = []string{
 	"service-account*.json",
 }
 
-// harmlessSensitive lists names that match DefaultSensitive but hold no secrets.
+// harmlessSensitive lists names that match defaultSensitive but hold no secrets.
 var harmlessSensitive = []string{
 	".env.example",
 	".env.sample",
@@ -54,9 +54,9 @@ var harmlessSensitive = []string{
 	".env.test.example",
 }
 
-// DefaultProtected lists the files that other programs execute or trust, at once or in a build.
+// defaultProtected lists the files that other programs execute or trust, at once or in a build.
 // Writing them asks twice, even if it was granted (R-FS-03).
-var DefaultProtected = profile.ProtectedNames(profile.Executed, profile.Built)
+var defaultProtected = profile.ProtectedNames(profile.Executed, profile.Built)
 
 // DefaultReadRoots lists the system trees that read-only commands may read unasked: programs,
 // libraries and the description of the machine.
@@ -105,10 +105,10 @@ func parsePlaces(p places, c Config) (places, error) {
 		to    **pattern.Set
 		lists [][]string
 	}{
-		{&p.hidden, [][]string{DefaultHidden, c.Hidden}},
-		{&p.sensitive, [][]string{DefaultSensitive}},
+		{&p.hidden, [][]string{defaultHidden, c.Hidden}},
+		{&p.sensitive, [][]string{defaultSensitive}},
 		{&p.harmless, [][]string{harmlessSensitive}},
-		{&p.protected, [][]string{DefaultProtected, c.Protected}},
+		{&p.protected, [][]string{defaultProtected, c.Protected}},
 	} {
 		set, err := pattern.NewSet(step.lists...)
 		if err != nil {

@@ -51,7 +51,7 @@ func (f *fake) judge(context.Context) (subject, error) {
 		kind, digest = "", entry
 	}
 	f.now = digest
-	call := approval.Call{Principal: f.e.Session.Principal(), Session: f.e.Session.ID, Tool: "fake", Digest: digest}
+	call := approval.Call{Principal: f.e.Session.principal(), Session: f.e.Session.ID, Tool: "fake", Digest: digest}
 	call.Request = &approval.Request{Tool: "fake", Payload: map[string]any{"digest": digest}, Description: digest}
 	now := subject{digest: digest, record: audit.Record{Session: f.e.Session.ID, Tool: "fake"}}
 	switch kind {

@@ -142,7 +142,7 @@ func (s *Supervisor) Unregistered(peer Peer, cwd string) (*Session, error) {
 		return nil, &RequestError{fmt.Sprintf("cwd %q is not an absolute path", cwd)}
 	}
 	guard := s.guard(home)
-	root, err := guard.Check(guard.EnclosingRepository(cwd))
+	root, err := guard.check(guard.enclosingRepository(cwd))
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []st
 	if err != nil {
 		return approval.Call{}, nil, err
 	}
-	call := approval.Call{ID: r.CallID, Principal: sess.Principal(), Session: sess.ID, Agent: sess.Agent, Batch: r.Batch,
+	call := approval.Call{ID: r.CallID, Principal: sess.principal(), Session: sess.ID, Agent: sess.Agent, Batch: r.Batch,
 		Tool: r.Tool, Request: request, Blocked: blocked, Class: class, Cwd: r.Cwd, Why: r.Description, Inline: r.Inline,
 		Digest: toolDigest(r.Tool, r.Args, r.Cwd)}
 	if request != nil {

@@ -110,7 +110,7 @@ func (c *compilation) resolve(sess *Session) {
 	}
 	at := config.Session{Project: sess.Root, Home: sess.Home}
 	for _, path := range c.cfg.Granted(at) {
-		if real, loose := c.links.Resolve(path); loose {
+		if real, loose := c.links.resolve(path); loose {
 			c.warnings = append(c.warnings,
 				fmt.Sprintf("%s leads through a symbolic link that commands can change to %s: "+
 					"the configuration grants nothing there; name %s itself", path, real, real))

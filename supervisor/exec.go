@@ -95,8 +95,8 @@ func (e *Exec) Events(from uint64) *EventReader { return e.log.reader(from) }
 // Done is closed when the result is known.
 func (e *Exec) Done() <-chan struct{} { return e.done }
 
-// Ended reports whether the execution is over.
-func (e *Exec) Ended() bool {
+// ended reports whether the execution is over.
+func (e *Exec) ended() bool {
 	select {
 	case <-e.done:
 		return true

@@ -20,7 +20,7 @@ import (
 type FileRequest struct {
 	files.Request
 	// UndoID is the change that an undo takes back: the id of a result, of
-	// what was quarantined, or LastChange. Force does so although something
+	// what was quarantined, or lastChange. Force does so although something
 	// has changed since.
 	UndoID string
 	Force  bool

@@ -109,7 +109,7 @@ func (s *Supervisor) fileRules(sess *Session, j *fileJudgement) error {
 	place := files.Place{Project: sess.Root, Roots: map[string]string{}}
 	for _, r := range tools.Roots {
 		place.Roots[r.Name] = filepath.Clean(r.Path)
-		if real, loose := at.Resolve(place.Roots[r.Name]); !loose {
+		if real, loose := at.resolve(place.Roots[r.Name]); !loose {
 			place.Roots[r.Name] = real
 		}
 	}
@@ -306,7 +306,7 @@ func setupKey(s worker.Setup) string { return digestJSON(s) }
 func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 	v := j.verdict
 	call := approval.Call{
-		ID: c.req.CallID, Principal: c.sess.Principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch,
+		ID: c.req.CallID, Principal: c.sess.principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch,
 		Tool: v.Tool, Payload: v.Payload, Digest: j.digest, Cwd: c.sess.Root, Inline: c.req.Inline, Class: v.Class(),
 		Present: func(ctx context.Context) (*approval.Presentation, error) { return s.present(ctx, c, j) },
 		Asked: func(approval.Pending) {

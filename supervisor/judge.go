@@ -145,7 +145,7 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	v := j.verdict
 	c := approval.Call{
-		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
+		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.shown(),
 		Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this

@@ -58,8 +58,8 @@ func newLinks(trees []string) *links {
 	return l
 }
 
-// Resolve is a [sandboxd/profile/document.Resolve].
-func (l *links) Resolve(path string) (real string, loose bool) {
+// resolve is a [sandboxd/profile/document.Resolve].
+func (l *links) resolve(path string) (real string, loose bool) {
 	r, ok := l.asked[path]
 	if !ok {
 		r = l.follow(path)
@@ -71,7 +71,7 @@ func (l *links) Resolve(path string) (real string, loose bool) {
 // still reports whether every answer would be the same by now.
 func (l *links) still(now *links) bool {
 	for path, was := range l.asked {
-		if real, loose := now.Resolve(path); was != (resolved{real, loose}) {
+		if real, loose := now.resolve(path); was != (resolved{real, loose}) {
 			return false
 		}
 	}
@@ -142,7 +142,7 @@ func (l *links) targets(list []string, home string) []string {
 		if !filepath.IsAbs(path) {
 			continue
 		}
-		real, _ := l.Resolve(filepath.Clean(path))
+		real, _ := l.resolve(filepath.Clean(path))
 		if real == filepath.Clean(path) {
 			continue
 		}
@@ -161,7 +161,7 @@ func (l *links) grants(list []string, home string) []string {
 	var out []string
 	for _, path := range list {
 		if path = inHome(path, home); filepath.IsAbs(path) {
-			real, loose := l.Resolve(filepath.Clean(path))
+			real, loose := l.resolve(filepath.Clean(path))
 			if loose {
 				continue
 			}

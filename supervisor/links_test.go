@@ -42,7 +42,7 @@ func TestLinks(t *testing.T) {
 		{"none/x", "none/x", false},
 	} {
 		l := newLinks([]string{filepath.Join(base, "tree")})
-		real, loose := l.Resolve(filepath.Join(base, row.path))
+		real, loose := l.resolve(filepath.Join(base, row.path))
 		if real != filepath.Join(base, row.real) || loose != row.loose {
 			t.Errorf("%s leads to %s, loose %v; want %s, %v", row.path, strings.TrimPrefix(real, base+"/"), loose, row.real,
 				row.loose)

@@ -31,7 +31,7 @@ func (e *Exec) Listen() (leave func()) {
 }
 
 func (e *Exec) abandonUnlessKept() {
-	if !e.Request.Keep && !e.Ended() {
+	if !e.Request.Keep && !e.ended() {
 		e.Cancel(sandbox.EndClient)
 	}
 }

@@ -401,7 +401,7 @@ func (o *outlet) call(t egress.Target) approval.Call {
 	}
 	sum := sha256.Sum256([]byte(e.ID + " " + t.String()))
 	return approval.Call{
-		ID: e.Request.CallID, Principal: e.Session.Principal(), Session: e.Session.ID, Agent: e.Session.Agent,
+		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Tool: NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
 		Inline: e.Request.Inline && !e.Request.Terminal,
 		Asked:  func(p approval.Pending) { e.log.add(Event{Kind: EventAsked, Pending: &p}) },

@@ -23,13 +23,13 @@ func (s *Supervisor) stillGranted(e *Exec, d approval.Decision) bool {
 	if d.Grant == "" {
 		return true
 	}
-	_, holds := s.Approval.Holds(approval.Identity{Principal: e.Session.Principal()}, d.Grant)
+	_, holds := s.Approval.Holds(approval.Identity{Principal: e.Session.principal()}, d.Grant)
 	return holds
 }
 
 // whileGranted has what a yes let through looked at when its grant ends by itself.
 func (o *outlet) whileGranted(d approval.Decision) {
-	until, holds := o.s.Approval.Holds(approval.Identity{Principal: o.exec.Session.Principal()}, d.Grant)
+	until, holds := o.s.Approval.Holds(approval.Identity{Principal: o.exec.Session.principal()}, d.Grant)
 	if !d.Approved || d.Grant == "" || holds && until.IsZero() {
 		return
 	}

@@ -85,7 +85,7 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	if err != nil {
 		return t, err
 	}
-	t.Resolve, t.Daemon = at.Resolve, s.own
+	t.Resolve, t.Daemon = at.resolve, s.own
 	if network != "" {
 		mode, err := profile.ParseNetMode(network)
 		if err != nil {
@@ -101,7 +101,7 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 }
 
 func (s *Session) variables(at *links) document.Variables {
-	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp", Resolve: at.Resolve}
+	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp", Resolve: at.resolve}
 }
 
 // unheld is what the file tool's configuration keeps from the session and its commands' profile can't.

@@ -62,7 +62,7 @@ func (s *Supervisor) sessionOf(r store.Record) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := s.guard(home).Check(r.Project)
+	root, err := s.guard(home).check(r.Project)
 	if err != nil {
 		return nil, err
 	}

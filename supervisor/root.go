@@ -26,13 +26,13 @@ var systemDirs = []string{
 // may lie in them.
 var notRoots = []string{"/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/mnt", "/media", "/opt", "/srv", "/Users", "/private", "/private/tmp", "/private/var"}
 
-// Guard knows which directories may be roots, at the moment for which it was made.
-type Guard struct{ homes, own []string } // real paths
+// guard knows which directories may be roots, at the moment for which it was made.
+type guard struct{ homes, own []string } // real paths
 
-// NewGuard returns a guard for the home directories of people, and for our own state,
+// newGuard returns a guard for the home directories of people, and for our own state,
 // configuration, sockets and binaries.
-func NewGuard(homes, own []string) Guard {
-	var g Guard
+func newGuard(homes, own []string) guard {
+	var g guard
 	for _, home := range homes {
 		g.homes = append(g.homes, RealPath(home))
 	}
@@ -42,8 +42,8 @@ func NewGuard(homes, own []string) Guard {
 	return g
 }
 
-// Check resolves dir and returns its real path, or a *RootError.
-func (g Guard) Check(dir string) (string, error) {
+// check resolves dir and returns its real path, or a *RootError.
+func (g guard) check(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", &RootError{dir, "it is not an absolute path"}
 	}
@@ -113,12 +113,12 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// EnclosingRepository returns the nearest directory at or above dir that has a
+// enclosingRepository returns the nearest directory at or above dir that has a
 // .git, or dir itself. The walk stops below home directories and at
 // directories that can be no root, so that a stray ~/.git takes nobody's home.
-func (g Guard) EnclosingRepository(dir string) string {
+func (g guard) enclosingRepository(dir string) string {
 	for d := RealPath(dir); ; d = filepath.Dir(d) {
-		if _, err := g.Check(d); err != nil {
+		if _, err := g.check(d); err != nil {
 			return RealPath(dir)
 		}
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {

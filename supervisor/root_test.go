@@ -26,21 +26,21 @@ func TestRootsThatAreRefused(t *testing.T) {
 	os.Symlink(home, filepath.Join(base, "link", "home"))
 	file := filepath.Join(project, "file")
 	os.WriteFile(file, nil, 0o644)
-	g := NewGuard([]string{home}, []string{own})
+	g := newGuard([]string{home}, []string{own})
 	for _, dir := range []string{
 		"/", "/etc", "/usr/share", "/proc", "/proc/self", "/root", "/home", "/tmp", "/var", "/var/lib",
 		home, filepath.Dir(home), base, home + "/", home + "/src/..", own, filepath.Join(own), filepath.Dir(own), filepath.Join(home, ".local"),
 		filepath.Join(base, "link", "etc"), filepath.Join(base, "link", "home"), file, filepath.Join(base, "absent"), "relative", "", ".",
 		"/proc/self/root",
 	} {
-		got, err := g.Check(dir)
+		got, err := g.check(dir)
 		var root *RootError
 		if !errors.As(err, &root) {
 			t.Errorf("Check(%q) = %q, %v; want it refused", dir, got, err)
 		}
 	}
 	for _, dir := range []string{project, filepath.Join(home, "src"), filepath.Join(base, "link", "home", "src", "app")} {
-		if got, err := g.Check(dir); err != nil || filepath.IsAbs(got) == false {
+		if got, err := g.check(dir); err != nil || filepath.IsAbs(got) == false {
 			t.Errorf("Check(%q) = %q, %v; want it accepted", dir, got, err)
 		}
 	}
@@ -52,12 +52,12 @@ func TestEnclosingRepository(t *testing.T) {
 	deep := filepath.Join(home, "repo", "a", "b")
 	os.MkdirAll(deep, 0o755)
 	os.Mkdir(filepath.Join(home, ".git"), 0o755) // takes nobody's home
-	g := NewGuard([]string{home}, nil)
-	if got := g.EnclosingRepository(deep); got != deep {
+	g := newGuard([]string{home}, nil)
+	if got := g.enclosingRepository(deep); got != deep {
 		t.Errorf("without a repository: %q", got)
 	}
 	os.WriteFile(filepath.Join(home, "repo", ".git"), []byte("gitdir: elsewhere\n"), 0o644) // a linked worktree
-	if got, want := g.EnclosingRepository(deep), filepath.Join(home, "repo"); got != want {
+	if got, want := g.enclosingRepository(deep), filepath.Join(home, "repo"); got != want {
 		t.Errorf("in a worktree: %q, want %q", got, want)
 	}
 }
@@ -75,7 +75,7 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	if s.Trusted(1000, dir) {
 		t.Error("trusted before anyone said so")
 	}
-	if _, err := s.Add(1000, dir, "test"); err != nil {
+	if _, err := s.add(1000, dir, "test"); err != nil {
 		t.Fatal(err)
 	}
 	again, err := OpenTrust(file)
@@ -93,7 +93,7 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 			t.Fatal("a directory that was removed and made anew is still trusted")
 		}
 	}
-	if _, err := again.Add(1000, dir, "test"); err != nil {
+	if _, err := again.add(1000, dir, "test"); err != nil {
 		t.Fatal(err)
 	}
 	// And while the first still exists.
@@ -110,7 +110,7 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	if again.Trusted(1000, dir) {
 		t.Error("a link to the directory is trusted")
 	}
-	if gone, err := again.Remove(1000, dir); !gone || err != nil {
+	if gone, err := again.remove(1000, dir); !gone || err != nil {
 		t.Error(gone, err)
 	}
 	os.WriteFile(file, []byte("{broken"), 0o600)

@@ -96,11 +96,11 @@ type Session struct {
 
 // Ref names the session to the approval controller.
 func (s *Session) Ref() approval.SessionRef {
-	return approval.SessionRef{Principal: s.Principal(), ID: s.ID}
+	return approval.SessionRef{Principal: s.principal(), ID: s.ID}
 }
 
-// Principal is on whose behalf the session acts.
-func (s *Session) Principal() approval.Principal { return approval.Principal{UID: s.Peer.UID} }
+// principal is on whose behalf the session acts.
+func (s *Session) principal() approval.Principal { return approval.Principal{UID: s.Peer.UID} }
 
 // LastUsed is when the session last did something.
 func (s *Session) LastUsed() time.Time {
@@ -122,7 +122,7 @@ func (s *Session) Running() []string {
 	defer s.mu.Unlock()
 	var ids []string
 	for id, e := range s.execs {
-		if !e.Ended() {
+		if !e.ended() {
 			ids = append(ids, id)
 		}
 	}

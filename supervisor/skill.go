@@ -108,7 +108,7 @@ func (s *Supervisor) grantSkill(ctx context.Context, a *skillAction) error {
 	sess := a.e.Session
 	by := d.By
 	if by == (approval.Identity{}) { // a mode or a rule said so
-		by = approval.Identity{Principal: sess.Principal(), Name: string(d.Reason)}
+		by = approval.Identity{Principal: sess.principal(), Name: string(d.Reason)}
 	}
 	for _, entry := range a.list {
 		if ctx.Err() != nil || sess.Turn() != a.turn {
@@ -116,7 +116,7 @@ func (s *Supervisor) grantSkill(ctx context.Context, a *skillAction) error {
 		}
 		p := entry.granted()
 		_, err := s.Approval.AddGrant(by, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeTurn, Match: p,
-			Principal: sess.Principal(), Session: sess.ID, Source: "skill " + a.skill.Path, Why: d.Note, Request: d.Request,
+			Principal: sess.principal(), Session: sess.ID, Source: "skill " + a.skill.Path, Why: d.Note, Request: d.Request,
 			Description: p.String()})
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *Supervisor) skillCall(sess *Session, peer Peer, turn int, k Skill) (app
 	}
 	r := &approval.Request{Tool: "skill", Payload: payload, Reasons: reasons,
 		Description: fmt.Sprintf("Skill %s allows itself: %s", k.Path, strings.Join(k.Allow, ", "))}
-	return approval.Call{Principal: sess.Principal(), Session: sess.ID, Agent: sess.Agent, Turn: turn, Tool: "skill",
+	return approval.Call{Principal: sess.principal(), Session: sess.ID, Agent: sess.Agent, Turn: turn, Tool: "skill",
 		Payload: payload, Request: r, Digest: toolDigest("skill", payload, "")}, entries, nil
 }
 

@@ -164,7 +164,7 @@ func (s *Supervisor) Reload() ([]config.Warning, error) {
 }
 
 // guard says which directories may be roots for a user whose home this is.
-func (s *Supervisor) guard(home string) Guard { return NewGuard([]string{home}, s.own) }
+func (s *Supervisor) guard(home string) guard { return newGuard([]string{home}, s.own) }
 
 // OpenSession opens a session, or finds the command-line session that the
 // request means. The secret is not empty for a new API session. The root comes
@@ -184,12 +184,12 @@ func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
 		if !filepath.IsAbs(r.Cwd) {
 			return nil, "", &RequestError{fmt.Sprintf("cwd %q is not an absolute path", r.Cwd)}
 		}
-		root = guard.EnclosingRepository(r.Cwd)
+		root = guard.enclosingRepository(r.Cwd)
 	}
 	if root == "" {
 		return nil, "", &RequestError{"give the session a root or a cwd"}
 	}
-	if root, err = guard.Check(root); err != nil {
+	if root, err = guard.check(root); err != nil {
 		return nil, "", err
 	}
 	for _, gone := range s.sessions.left() {
@@ -317,14 +317,14 @@ func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
 	if err != nil {
 		return Trust{}, err
 	}
-	real, err := s.guard(home).Check(dir)
+	real, err := s.guard(home).check(dir)
 	if err != nil {
 		return Trust{}, err
 	}
 	var t Trust
 	rec := audit.Record{Category: audit.Grant, Operation: "trust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}}
 	err = s.Carry(rec, func() (err error) {
-		t, err = s.Trust.Add(uid, real, by)
+		t, err = s.Trust.add(uid, real, by)
 		return err
 	})
 	return t, err
@@ -333,7 +333,7 @@ func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
 // DistrustDir withdraws the trust of dir; commands that run keep what they have.
 func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	real := RealPath(dir)
-	gone, err := s.Trust.Remove(uid, real)
+	gone, err := s.Trust.remove(uid, real)
 	if err != nil || !gone {
 		return gone, err
 	}

@@ -84,8 +84,8 @@ func (s *TrustStore) Trusted(uid int, dir string) bool {
 	})
 }
 
-// Add trusts the real directory dir for uid. It is on disk when Add returns.
-func (s *TrustStore) Add(uid int, dir, by string) (Trust, error) {
+// add trusts the real directory dir for uid. It is on disk when add returns.
+func (s *TrustStore) add(uid int, dir, by string) (Trust, error) {
 	id, err := identityOf(dir)
 	if err != nil {
 		return Trust{}, fmt.Errorf("trust %q: %w", dir, err)
@@ -97,8 +97,8 @@ func (s *TrustStore) Add(uid int, dir, by string) (Trust, error) {
 	return t, s.save(append(list, t))
 }
 
-// Remove withdraws the trust of dir and reports whether there was one.
-func (s *TrustStore) Remove(uid int, dir string) (bool, error) {
+// remove withdraws the trust of dir and reports whether there was one.
+func (s *TrustStore) remove(uid int, dir string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })

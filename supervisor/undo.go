@@ -15,9 +15,9 @@ import (
 	"sandboxd/files/worker"
 )
 
-// LastChange stands for the latest change that can be undone: the session's own,
+// lastChange stands for the latest change that can be undone: the session's own,
 // of a command-line session the project's.
-const LastChange = "last"
+const lastChange = "last"
 
 // undoing is a change that is to be taken back.
 type undoing struct {
@@ -120,7 +120,7 @@ func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	if strings.HasPrefix(id, "x-") {
 		return s.quarantined(id, c.sess)
 	}
-	if id == LastChange {
+	if id == lastChange {
 		id = ""
 		for _, r := range s.Undo.List("") {
 			if mayUndo(c.sess, r) && r.State == store.Made && r.Undoes == "" {
@@ -129,7 +129,7 @@ func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 			}
 		}
 		if id == "" {
-			return nil, noChange(LastChange, "no change that could be undone")
+			return nil, noChange(lastChange, "no change that could be undone")
 		}
 	}
 	r, err := s.Undo.Get(id)

@@ -14,8 +14,8 @@ import (
 	"sandboxd/approval"
 )
 
-// DefaultTimeout is how long a program may take where nothing else is said.
-const DefaultTimeout = 2 * time.Second
+// defaultTimeout is how long a program may take where nothing else is said.
+const defaultTimeout = 2 * time.Second
 
 // maxOutput bounds a program's output on each stream.
 const maxOutput = 64 << 10
@@ -25,7 +25,7 @@ type Program struct {
 	// Path is absolute and no link is in it; PATH is not searched.
 	Path string
 	Args []string
-	// Timeout bounds one run; 0 is DefaultTimeout.
+	// Timeout bounds one run; 0 is defaultTimeout.
 	Timeout time.Duration
 	// Env is added to PATH and LANG.
 	Env []string
@@ -109,7 +109,7 @@ func (p *Program) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	}
 	timeout := p.Timeout
 	if timeout <= 0 {
-		timeout = DefaultTimeout
+		timeout = defaultTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -60,7 +60,7 @@ func (e *TooLargeError) Error() string { return fmt.Sprintf("it would have %d by
 // limit bytes is a *TooLargeError, also where a later replacement would make it
 // smaller.
 func Replace(text []byte, list []Replacement, limit int64) (out []byte, replaced int, err error) {
-	crlf := AllCRLF(text)
+	crlf := allCRLF(text)
 	out = text
 	for i, r := range list {
 		find, with := r.Find, r.Replace
@@ -127,7 +127,7 @@ type Place struct {
 // Insert puts content beside a line or a match. Beside a line it becomes lines
 // of its own, ended as the text's are; beside an anchor it goes in as it is.
 func Insert(text []byte, at Place, content []byte) ([]byte, error) {
-	if AllCRLF(text) {
+	if allCRLF(text) {
 		content = []byte(toCRLF(string(content)))
 		at.Anchor = toCRLF(at.Anchor)
 	}
@@ -159,7 +159,7 @@ func insertAtLine(text []byte, at Place, content []byte) ([]byte, error) {
 		return nil, &LineError{Line: at.Line, Lines: lines}
 	}
 	end := "\n"
-	if AllCRLF(text) {
+	if allCRLF(text) {
 		end = "\r\n"
 	}
 	if len(content) > 0 && !bytes.HasSuffix(content, []byte("\n")) {
@@ -218,7 +218,7 @@ func splice(text []byte, pos int, content []byte) []byte {
 
 // Append puts content at the end, as it is but for line ends.
 func Append(text, content []byte) []byte {
-	if AllCRLF(text) {
+	if allCRLF(text) {
 		content = []byte(toCRLF(string(content)))
 	}
 	return splice(text, len(text), content)
@@ -227,14 +227,14 @@ func Append(text, content []byte) []byte {
 // Follow gives new content the line ends of the old, where that is clear: the
 // old has only "\r\n" and the new has no "\r".
 func Follow(old, content []byte) []byte {
-	if !AllCRLF(old) {
+	if !allCRLF(old) {
 		return content
 	}
 	return []byte(toCRLF(string(content)))
 }
 
-// AllCRLF reports whether a text has lines, and all of them end in "\r\n".
-func AllCRLF(text []byte) bool {
+// allCRLF reports whether a text has lines, and all of them end in "\r\n".
+func allCRLF(text []byte) bool {
 	n := bytes.Count(text, []byte("\n"))
 	return n > 0 && bytes.Count(text, []byte("\r\n")) == n
 }

@@ -145,7 +145,7 @@ func TestReplaceProperties(t *testing.T) {
 		find := rapid.StringMatching(`[a-c\n]{1,3}`).Draw(t, "find")
 		mark := "Q"
 		searched := find
-		if AllCRLF([]byte(text)) {
+		if allCRLF([]byte(text)) {
 			searched = toCRLF(find)
 		}
 		n := strings.Count(text, searched)
@@ -162,7 +162,7 @@ func TestReplaceProperties(t *testing.T) {
 		if back := bytes.ReplaceAll(out, []byte(mark), []byte(searched)); string(back) != text {
 			t.Fatalf("got %q back, had %q", back, text)
 		}
-		if AllCRLF([]byte(text)) && bytes.Contains(out, []byte("\n")) && !AllCRLF(out) {
+		if allCRLF([]byte(text)) && bytes.Contains(out, []byte("\n")) && !allCRLF(out) {
 			t.Fatalf("mixed line ends: %q", out)
 		}
 	})

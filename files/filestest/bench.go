@@ -149,11 +149,11 @@ func Start(o Options) (*Bench, error) {
 	if b.Store, _, err = store.Open(o.Store, store.Options{KeepFor: cfg.Undo.KeepFor, KeepBytes: cfg.Undo.KeepBytes}); err != nil {
 		return nil, err
 	}
-	return b, b.Restart(o.Process)
+	return b, b.restart(o.Process)
 }
 
-// Restart starts a worker, after Stop or when the one before has died.
-func (b *Bench) Restart(process bool) error {
+// restart starts a worker, after Stop or when the one before has died.
+func (b *Bench) restart(process bool) error {
 	ours, theirs, err := worker.Pair()
 	if err != nil {
 		return err

@@ -26,8 +26,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// MaxChanges is how many changes are kept, however small they are.
-const MaxChanges = 20_000
+// maxChanges is how many changes are kept, however small they are.
+const maxChanges = 20_000
 
 // Store is an undo store. Its methods may be called concurrently.
 type Store struct {
@@ -292,7 +292,7 @@ func (s *Store) tooMuch(total amount) func(amount) int64 {
 	switch {
 	case s.opts.KeepBytes > 0 && total.bytes > s.opts.KeepBytes:
 		return func(a amount) int64 { return a.bytes }
-	case total.changes > MaxChanges:
+	case total.changes > maxChanges:
 		return func(a amount) int64 { return a.changes }
 	}
 	return nil

@@ -342,7 +342,7 @@ func TestChangesAreBounded(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := open(t, filepath.Join(t.TempDir(), "state"), Options{Now: func() time.Time { return now }})
 	s.records["first"] = Record{ID: "first", Session: "ann", State: Made, Time: now}
-	for i := range MaxChanges {
+	for i := range maxChanges {
 		id := fmt.Sprintf("c-%d", i)
 		s.records[id] = Record{ID: id, Session: "agent", State: Made, Time: now.Add(time.Duration(i+1) * time.Second)}
 	}

@@ -35,7 +35,7 @@ func (n *Fresh) Place(name string) error {
 	}
 	n.named = false // also where it had the name already: it stays
 	fault.Point("placed")
-	return made(n.dir.Sync())
+	return made(n.dir.sync())
 }
 
 // Replace exchanges the file with old, and removes old. The entry must still be old, unchanged: the
@@ -64,7 +64,7 @@ func (n *Fresh) Replace(name string, old Stat) error {
 		}
 	}
 	fault.Point("replaced")
-	return made(n.dir.Sync())
+	return made(n.dir.sync())
 }
 
 // swap exchanges from, which is ours, with to in another folder or the same, which is old. left:
@@ -194,7 +194,7 @@ func (d *Dir) Remove(name, temp string, old Stat) error {
 		return conflict(d.Path(name), err)
 	}
 	fault.Point("removed")
-	return made(d.Sync())
+	return made(d.sync())
 }
 
 // renameFree renames to a name that is free. On a file system that cannot
@@ -293,10 +293,10 @@ func (d *Dir) RenameOver(name, temp string, old Stat, toDir *Dir, to string, dis
 }
 
 func (d *Dir) syncBoth(toDir *Dir) error {
-	if err := toDir.Sync(); err != nil {
+	if err := toDir.sync(); err != nil {
 		return err
 	}
-	return d.Sync()
+	return d.sync()
 }
 
 // Mkdir makes a folder with perm less the umask.
@@ -306,7 +306,7 @@ func (d *Dir) Mkdir(name string, perm uint32) error {
 		return conflict(d.Path(name), err)
 	}
 	fault.Point("mkdir-made")
-	return made(d.Sync())
+	return made(d.sync())
 }
 
 // MkdirLike makes a folder with mode, owner and attributes of want: under temp
@@ -333,7 +333,7 @@ func (d *Dir) MkdirLike(name, temp string, want files.State) error {
 		return conflict(d.Path(name), err)
 	}
 	fault.Point("mkdir-like-made")
-	return made(d.Sync())
+	return made(d.sync())
 }
 
 // Rmdir takes an empty folder away.
@@ -343,7 +343,7 @@ func (d *Dir) Rmdir(name string) error {
 		return conflict(d.Path(name), err)
 	}
 	fault.Point("rmdir-gone")
-	return made(d.Sync())
+	return made(d.sync())
 }
 
 // Symlink makes a symbolic link with a free name, and the owner and modification time of want:
@@ -365,7 +365,7 @@ func (d *Dir) Symlink(name, temp string, want files.State) error {
 		return err
 	}
 	fault.Point("symlink-made")
-	return made(d.Sync())
+	return made(d.sync())
 }
 
 // dressLink sets owner and time of the link at temp, for its final name.
@@ -389,7 +389,7 @@ func (d *Dir) PutBack(temp, name string) error {
 	if err := patiently(func() error { return d.renameFree(temp, d, name) }); err != nil {
 		return conflict(d.Path(name), err)
 	}
-	return d.Sync()
+	return d.sync()
 }
 
 // Discard removes a file or empty folder with a temporary name.
@@ -401,5 +401,5 @@ func (d *Dir) Discard(temp string) error {
 	if err != nil {
 		return conflict(d.Path(temp), err)
 	}
-	return d.Sync()
+	return d.sync()
 }

@@ -175,8 +175,8 @@ func (d *Dir) Names(limit int) (names []string, more bool, err error) {
 	return names, false, nil
 }
 
-// Sync makes the names in the folder last.
-func (d *Dir) Sync() error {
+// sync makes the names in the folder last.
+func (d *Dir) sync() error {
 	err := ignoringEINTR(func() error { return unix.Fsync(d.fd()) })
 	if err == unix.EBADF || err == unix.EINVAL { // opened by path only, or not a file system that does this
 		return nil

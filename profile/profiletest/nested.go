@@ -31,7 +31,7 @@ func (u Universe) Nested() *rapid.Generator[[]profile.Rule] {
 				Name: rapid.SampledFrom(u.Names).Draw(t, "name"),
 			})
 		}
-		return append(rules, rapid.SliceOfN(u.Rule(), 0, 3).Draw(t, "more")...)
+		return append(rules, rapid.SliceOfN(u.rule(), 0, 3).Draw(t, "more")...)
 	})
 }
 

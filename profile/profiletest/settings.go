@@ -10,7 +10,7 @@ import (
 
 // Hosts and Ports are those of generated networks.
 var (
-	Hosts = []string{"example.com", "api.example.com", "*.example.com", "a.api.example.com", "*.api.example.com", "10.0.0.1", "::1"}
+	hosts = []string{"example.com", "api.example.com", "*.example.com", "a.api.example.com", "*.api.example.com", "10.0.0.1", "::1"}
 	Ports = []uint16{0, 22, 443}
 )
 
@@ -24,7 +24,7 @@ func Network() *rapid.Generator[profile.Network] {
 		}
 		if n.Mode == profile.NetAllowlist {
 			n.Hosts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) profile.HostPort {
-				return profile.HostPort{Host: rapid.SampledFrom(Hosts).Draw(t, "host"), Port: rapid.SampledFrom(Ports).Draw(t, "port")}
+				return profile.HostPort{Host: rapid.SampledFrom(hosts).Draw(t, "host"), Port: rapid.SampledFrom(Ports).Draw(t, "port")}
 			}), 0, 4).Draw(t, "hosts")
 		}
 		return n
@@ -64,7 +64,7 @@ func (u Universe) Grant() *rapid.Generator[profile.Grant] {
 	return rapid.Custom(func(t *rapid.T) profile.Grant {
 		switch rapid.IntRange(0, 5).Draw(t, "grant") {
 		case 0:
-			return profile.Grant{Host: profile.HostPort{Host: rapid.SampledFrom(Hosts).Draw(t, "host"), Port: rapid.SampledFrom(Ports).Draw(t, "port")}}
+			return profile.Grant{Host: profile.HostPort{Host: rapid.SampledFrom(hosts).Draw(t, "host"), Port: rapid.SampledFrom(Ports).Draw(t, "port")}}
 		case 1:
 			return profile.Grant{Socket: u.Path(1).Draw(t, "socket")}
 		}

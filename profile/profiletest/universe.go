@@ -100,8 +100,8 @@ var accesses = []profile.Access{
 // Access draws a valid access that is not empty.
 func Access() *rapid.Generator[profile.Access] { return rapid.SampledFrom(accesses) }
 
-// Rule draws any valid rule.
-func (u Universe) Rule() *rapid.Generator[profile.Rule] {
+// rule draws any valid rule.
+func (u Universe) rule() *rapid.Generator[profile.Rule] {
 	return rapid.Custom(func(t *rapid.T) profile.Rule {
 		r := profile.Rule{Path: u.Path(0).Draw(t, "path")}
 		switch rapid.IntRange(0, 9).Draw(t, "kind") {
@@ -124,8 +124,8 @@ func (u Universe) Rule() *rapid.Generator[profile.Rule] {
 	})
 }
 
-// Guard draws a guard.
-func (u Universe) Guard() *rapid.Generator[profile.Rule] {
+// guard draws a guard.
+func (u Universe) guard() *rapid.Generator[profile.Rule] {
 	return rapid.Custom(func(t *rapid.T) profile.Rule {
 		r := profile.Rule{Kind: rapid.SampledFrom([]profile.Kind{profile.Protect, profile.Hide}).Draw(t, "kind"), Path: u.Path(0).Draw(t, "path")}
 		if rapid.Bool().Draw(t, "named") {
@@ -136,7 +136,7 @@ func (u Universe) Guard() *rapid.Generator[profile.Rule] {
 }
 
 // Rules draws any valid rules, few enough to differ and enough to meet.
-func (u Universe) Rules() *rapid.Generator[[]profile.Rule] { return rapid.SliceOfN(u.Rule(), 0, 7) }
+func (u Universe) Rules() *rapid.Generator[[]profile.Rule] { return rapid.SliceOfN(u.rule(), 0, 7) }
 
 // Spec draws a spec with all its fields.
 func (u Universe) Spec() *rapid.Generator[profile.Spec] {
@@ -177,4 +177,4 @@ func must(t *rapid.T, spec profile.Spec) profile.Profile {
 }
 
 // Guards draws any valid guards.
-func (u Universe) Guards() *rapid.Generator[[]profile.Rule] { return rapid.SliceOfN(u.Guard(), 0, 2) }
+func (u Universe) Guards() *rapid.Generator[[]profile.Rule] { return rapid.SliceOfN(u.guard(), 0, 2) }

@@ -25,5 +25,5 @@
 //
 // The variant is bash without extended globbing, as bash -c starts it. Aliases and functions of
 // the environment are unknown, so the caller must start bash without them. The package reads at
-// most MaxBytes of text and MaxDepth nestings.
+// most maxBytes of text and maxDepth nestings.
 package analysis

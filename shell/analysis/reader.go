@@ -64,7 +64,7 @@ func Command(argv []string, place Place) *Script {
 	call := &Call{Dirs: dirs, End: len(s.Text)}
 	at := 0
 	for _, a := range argv {
-		w := LiteralWord(a)
+		w := literalWord(a)
 		w.Offset, w.End = at, at+len(a)
 		at = w.End + 1
 		call.Args = append(call.Args, w)
@@ -138,7 +138,7 @@ func (p *reader) assigns(name string) bool {
 	return strings.Contains(p.text, name+"=") || strings.Contains(p.text, " "+name+" ")
 }
 
-// parse returns the first MaxCalls statements of a text. more is true if others follow; these
+// parse returns the first maxCalls statements of a text. more is true if others follow; these
 // are not checked, not even for syntax.
 func parse(text string) (stmts []*syntax.Stmt, more bool, err error) {
 	parser := parsers.Get().(*syntax.Parser)
@@ -149,7 +149,7 @@ func parse(text string) (stmts []*syntax.Stmt, more bool, err error) {
 		case more:
 		case failed != nil:
 			err = failed
-		case len(stmts) == MaxCalls:
+		case len(stmts) == maxCalls:
 			more = true
 		default:
 			stmts = append(stmts, s)
@@ -212,7 +212,7 @@ func (p *reader) record(c *Call) bool {
 }
 
 func (p *reader) full() bool {
-	if p.count.calls < MaxCalls && p.count.words < MaxWords {
+	if p.count.calls < maxCalls && p.count.words < maxWords {
 		return false
 	}
 	p.cut()
@@ -233,7 +233,7 @@ func (p *reader) cut() {
 // many scripts.
 func (p *reader) nestedText(w Word, dirs Dirs, via []string) *Script {
 	inner := &Script{Text: w.Text}
-	if p.count.scripts++; p.nested+1 > MaxNested || p.count.scripts > MaxScripts {
+	if p.count.scripts++; p.nested+1 > maxNested || p.count.scripts > maxScripts {
 		p.doubtAt("scripts within scripts, more than are read", w.Offset, w.End)
 		return nil
 	}

@@ -2,14 +2,14 @@ package analysis
 
 // Bounds. Text beyond them is not read and yields a Doubt.
 const (
-	MaxBytes   = 64 << 10 // of text
-	MaxDepth   = 100      // brackets and compound commands within each other
-	MaxNested  = 6        // scripts within words (bash -c) and wrappers within each other
-	MaxCalls   = 1000     // simple commands
-	MaxWords   = 4000     // words
-	MaxScripts = 100      // scripts within words
-	MaxGlobs   = 256      // words with globs
-	MaxUnroll  = 100      // simple commands that loops are unrolled to
+	maxBytes   = 64 << 10 // of text
+	maxDepth   = 100      // brackets and compound commands within each other
+	maxNested  = 6        // scripts within words (bash -c) and wrappers within each other
+	maxCalls   = 1000     // simple commands
+	maxWords   = 4000     // words
+	maxScripts = 100      // scripts within words
+	maxGlobs   = 256      // words with globs
+	maxUnroll  = 100      // simple commands that loops are unrolled to
 )
 
 // Place is the environment of a line. Both paths are absolute, or "" for unknown.

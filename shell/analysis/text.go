@@ -13,9 +13,9 @@ func textDoubts(s string) (doubts []Doubt, fatal bool) {
 	switch {
 	case strings.TrimLeft(s, " \t\n") == "":
 		return []Doubt{{Why: "there is no command", End: len(s)}}, true
-	case len(s) > MaxBytes:
+	case len(s) > maxBytes:
 		return []Doubt{
-			{Why: fmt.Sprintf("the text is longer than %d bytes, so it was not read", MaxBytes), End: len(s), Deceptive: true},
+			{Why: fmt.Sprintf("the text is longer than %d bytes, so it was not read", maxBytes), End: len(s), Deceptive: true},
 		}, true
 	}
 	doubts, fatal = characterDoubts(s)
@@ -151,7 +151,7 @@ func continuationDoubt(s string) (Doubt, bool) {
 	return Doubt{}, false
 }
 
-// tooDeep reports whether brackets or compound commands may be nested more than MaxDepth times.
+// tooDeep reports whether brackets or compound commands may be nested more than maxDepth times.
 // It counts without parsing, so it may also return true for less.
 func tooDeep(s string) bool {
 	depth, most, words := 0, 0, 0
@@ -168,7 +168,7 @@ func tooDeep(s string) bool {
 			}
 		}
 	}
-	if most > MaxDepth {
+	if most > maxDepth {
 		return true
 	}
 	for field := range strings.FieldsSeq(s) {
@@ -178,7 +178,7 @@ func tooDeep(s string) bool {
 		case "fi", "done", "esac":
 			words--
 		}
-		if words > MaxDepth*2 {
+		if words > maxDepth*2 {
 			return true
 		}
 	}

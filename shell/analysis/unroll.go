@@ -23,7 +23,7 @@ func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 			return true
 		})
 	}
-	if p.count.unrolled+calls*items > MaxUnroll {
+	if p.count.unrolled+calls*items > maxUnroll {
 		return false
 	}
 	p.count.unrolled += calls * items

@@ -37,11 +37,11 @@ func (p *reader) envSplit(c *Call, o options) {
 	}
 	var args []Word
 	for f := range strings.FieldsSeq(word) {
-		w := LiteralWord(strings.Trim(f, `"'`))
+		w := literalWord(strings.Trim(f, `"'`))
 		w.Kind, w.Offset, w.End = Computed, c.Offset, c.End
 		switch {
 		case len(args) == 0 && strings.HasPrefix(w.Text, "-"): // env's own options
-			args = append(args, LiteralWord("env"))
+			args = append(args, literalWord("env"))
 		case len(args) == 0 && strings.Contains(w.Text, "="):
 			continue
 		}
@@ -122,7 +122,7 @@ func (p *reader) fragments(text string, dirs Dirs) {
 				p.cut()
 				break
 			}
-			if w := LiteralWord(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(f)); w.Text != "" && w.Text != "$" &&
+			if w := literalWord(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(f)); w.Text != "" && w.Text != "$" &&
 				!(len(c.Args) == 0 && strings.Contains(w.Text, "=")) {
 				w.Kind, w.Offset, w.End = Computed, c.Offset, c.End
 				c.Args = append(c.Args, w)

@@ -40,7 +40,7 @@ func (p *reader) stmt(s *syntax.Stmt, dirs Dirs) (node, outcome) {
 	}
 	var redirs []*Redir
 	if len(s.Redirs) > 0 {
-		redirs = make([]*Redir, 0, min(len(s.Redirs), MaxWords))
+		redirs = make([]*Redir, 0, min(len(s.Redirs), maxWords))
 	}
 	for _, r := range s.Redirs {
 		if redirs = append(redirs, p.redir(r, dirs)); p.script.Cut {
@@ -93,14 +93,14 @@ func (p *reader) call(c *syntax.CallExpr, redirs []*Redir, dirs Dirs, s *syntax.
 		call.End = p.at(s.Semicolon)
 	}
 	if len(c.Assigns) > 0 {
-		call.Assigns = make([]Assign, 0, min(len(c.Assigns), MaxWords))
+		call.Assigns = make([]Assign, 0, min(len(c.Assigns), maxWords))
 	}
 	for _, a := range c.Assigns {
 		if call.Assigns = append(call.Assigns, p.assign(a, dirs)); p.script.Cut {
 			break
 		}
 	}
-	call.Args = make([]Word, 0, min(len(c.Args), MaxWords))
+	call.Args = make([]Word, 0, min(len(c.Args), maxWords))
 	for _, w := range c.Args {
 		if call.Args = append(call.Args, p.word(w, dirs)); p.script.Cut {
 			break
@@ -371,7 +371,7 @@ func (p *reader) testClause(c *syntax.TestClause, dirs Dirs) (node, outcome) {
 		if w, ok := u.X.(*syntax.Word); ok {
 			arg := p.readWord(w, dirs, true)
 			call := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(c.Pos()), End: p.end(c.End()),
-				Args: []Word{LiteralWord("test"), LiteralWord(u.Op.String()), arg}}
+				Args: []Word{literalWord("test"), literalWord(u.Op.String()), arg}}
 			p.record(call)
 			return &callNode{call}, same(dirs)
 		}
@@ -384,7 +384,7 @@ func (p *reader) testClause(c *syntax.TestClause, dirs Dirs) (node, outcome) {
 // declClause records declare, export, local, readonly and similar as a call.
 func (p *reader) declClause(c *syntax.DeclClause, dirs Dirs, s *syntax.Stmt) node {
 	call := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(c.Pos()), End: p.end(s.End())}
-	call.Args = append(call.Args, LiteralWord(c.Variant.Value))
+	call.Args = append(call.Args, literalWord(c.Variant.Value))
 	for _, a := range c.Args {
 		assign := p.assign(a, dirs)
 		w := assign.Value

@@ -74,8 +74,8 @@ func (w Word) Known() bool { return w.Kind == Literal || w.Kind == Computed }
 
 func (w Word) is(s string) bool { return w.Known() && w.Text == s }
 
-// LiteralWord returns a word with the value s.
-func LiteralWord(s string) Word { return Word{Kind: Literal, Text: s, Source: s} }
+// literalWord returns a word with the value s.
+func literalWord(s string) Word { return Word{Kind: Literal, Text: s, Source: s} }
 
 // wordReader builds one Word.
 type wordReader struct {
@@ -104,7 +104,7 @@ func (p *reader) value(w *syntax.Word, dirs Dirs) Word {
 }
 
 func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
-	if p.count.words++; p.count.words > MaxWords {
+	if p.count.words++; p.count.words > maxWords {
 		p.full()
 		return Word{}
 	}
@@ -138,7 +138,7 @@ func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
 		out.pieces = r.pieces
 	}
 	if out.Kind == Glob {
-		if r.p.count.globs++; r.p.count.globs > MaxGlobs {
+		if r.p.count.globs++; r.p.count.globs > maxGlobs {
 			out.Kind, out.Text = Unknown, ""
 			return out
 		}

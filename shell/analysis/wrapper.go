@@ -150,7 +150,7 @@ func (p *reader) unwrap(c *Call) {
 	if name = strings.ToLower(path.Base(name)); strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
 		name = "ld.so"
 	}
-	if len(c.Via) >= MaxNested {
+	if len(c.Via) >= maxNested {
 		p.doubtAt("wrappers within wrappers, more than are read", c.Offset, c.End)
 		return
 	}

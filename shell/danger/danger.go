@@ -49,10 +49,10 @@ func download(s *analysis.Script) bool {
 		return false
 	}
 	for _, c := range s.Calls {
-		if c.Piped && Interpreter(name(c)) && (len(c.Args) < 4 || CodeFromInput(c)) {
+		if c.Piped && interpreter(name(c)) && (len(c.Args) < 4 || CodeFromInput(c)) {
 			return true
 		}
-		if n := name(c); (Interpreter(n) || n == "eval" || n == "source" || n == ".") &&
+		if n := name(c); (interpreter(n) || n == "eval" || n == "source" || n == ".") &&
 			slices.ContainsFunc(c.Args, func(w analysis.Word) bool {
 				return w.Kind == analysis.Unknown && (strings.ContainsAny(w.Source, "$`<(") || slices.Contains(c.Via, "xargs"))
 			}) {
@@ -62,8 +62,8 @@ func download(s *analysis.Script) bool {
 	return false
 }
 
-// Interpreter reports whether the command of that name runs text as code.
-func Interpreter(name string) bool {
+// interpreter reports whether the command of that name runs text as code.
+func interpreter(name string) bool {
 	name = strings.TrimRight(name, "0123456789.")
 	switch name {
 	case "bash",

@@ -34,7 +34,7 @@ func CodeFromInput(c *analysis.Call) bool {
 	if n == "parallel" {
 		return len(c.Wrapped) == 0
 	}
-	if !Interpreter(n) {
+	if !interpreter(n) {
 		return false
 	}
 	letters, known := codeOptions[strings.TrimRight(n, "0123456789.")]
@@ -76,7 +76,7 @@ func Scripts(c *analysis.Call) (files []string, known bool) {
 		}
 		return []string{c.Args[1].Text}, true
 	}
-	if !Interpreter(n) {
+	if !interpreter(n) {
 		return nil, true
 	}
 	n = strings.TrimRight(n, "0123456789.")

@@ -23,15 +23,15 @@ type Vendor string
 
 // The vendors.
 const (
-	Claude Vendor = "claude" // .claude/settings.json
-	Codex  Vendor = "codex"  // config.toml, or rules/*.rules
-	Gemini Vendor = "gemini" // settings.json, or policies/*.toml
-	// PermissionManager is config.json of the permission manager's specification.
-	PermissionManager Vendor = "permission-manager"
+	claude Vendor = "claude" // .claude/settings.json
+	codex  Vendor = "codex"  // config.toml, or rules/*.rules
+	gemini Vendor = "gemini" // settings.json, or policies/*.toml
+	// permissionManager is config.json of the permission manager's specification.
+	permissionManager Vendor = "permission-manager"
 )
 
-// Vendors lists all vendors.
-var Vendors = []Vendor{Claude, Codex, Gemini, PermissionManager}
+// vendors lists all vendors.
+var vendors = []Vendor{claude, codex, gemini, permissionManager}
 
 // Result is the converted configuration and the list of skipped settings.
 type Result struct {
@@ -51,16 +51,16 @@ func Convert(vendor Vendor, name string, data []byte) (Result, error) {
 	c := &converter{}
 	var err error
 	switch vendor {
-	case Claude:
+	case claude:
 		err = c.claude(data)
-	case Codex:
+	case codex:
 		err = c.codex(name, data)
-	case Gemini:
+	case gemini:
 		err = c.gemini(name, data)
-	case PermissionManager:
+	case permissionManager:
 		err = c.permissionManager(data)
 	default:
-		return Result{}, fmt.Errorf("import rules: vendor %q is not known; known are %q", vendor, Vendors)
+		return Result{}, fmt.Errorf("import rules: vendor %q is not known; known are %q", vendor, vendors)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("import rules from %q: %w", name, err)

@@ -60,7 +60,7 @@ func (r Result) skips(what string) bool {
 
 // R-SH-05: the permission syntax that agents' users have.
 func TestClaude(t *testing.T) {
-	r, tool, s := convert(t, Claude, ".claude/settings.json", `{
+	r, tool, s := convert(t, claude, ".claude/settings.json", `{
 		"permissions": {
 			"allow": ["Bash(npm run test:*)", "Bash(git commit *)", "Bash(make)", "Read(~/.zshrc)", "WebFetch(domain:example.com)", "mcp__files__list", "Bash(git * main)"],
 			"ask": ["Bash(git push:*)"],
@@ -91,7 +91,7 @@ func TestClaude(t *testing.T) {
 }
 
 func TestCodex(t *testing.T) {
-	r, _, s := convert(t, Codex, "config.toml", `
+	r, _, s := convert(t, codex, "config.toml", `
 approval_policy = "never"
 sandbox_mode = "workspace-write"
 model = "o3"
@@ -106,7 +106,7 @@ set = {CI = "1", MY_TOKEN = "x"}
 	if s.Shell.Network != "full" || !r.skips("approval_policy") || !r.skips("MY_TOKEN") || !r.skips("inherit") || !strings.Contains(r.TOML, "/srv/cache") {
 		t.Errorf("skipped %v\n%s", r.Skipped, r.TOML)
 	}
-	r, tool, _ := convert(t, Codex, "default.rules", `
+	r, tool, _ := convert(t, codex, "default.rules", `
 # what we allow
 prefix_rule(
     pattern = ["go", ["build", "test"]],
@@ -125,7 +125,7 @@ host_rule(x = "y")
 		t.Errorf("skipped: %v", r.Skipped)
 	}
 	// The strictest rule decides there, in whatever order they stand.
-	_, tool, _ = convert(t, Codex, "order.rules", `
+	_, tool, _ = convert(t, codex, "order.rules", `
 prefix_rule(pattern = ["git"], decision = "allow")
 prefix_rule(pattern = ["git", "push"], decision = "forbidden")
 prefix_rule(pattern = ["git", "fetch"], decision = "prompt")
@@ -135,13 +135,13 @@ prefix_rule(pattern = ["git", "fetch"], decision = "prompt")
 			t.Errorf("%q is %s, want %s", line, got, want)
 		}
 	}
-	if _, err := Convert(Codex, "x.rules", []byte("prefix_rule(pattern = f(1))")); err == nil {
+	if _, err := Convert(codex, "x.rules", []byte("prefix_rule(pattern = f(1))")); err == nil {
 		t.Error("a rule that computes was read")
 	}
 }
 
 func TestGemini(t *testing.T) {
-	r, tool, _ := convert(t, Gemini, "settings.json", `{"tools": {"allowed": ["run_shell_command(git commit)", "read_file"], "exclude": ["run_shell_command(rm -rf)", "web_fetch"]}, "theme": "x"}`)
+	r, tool, _ := convert(t, gemini, "settings.json", `{"tools": {"allowed": ["run_shell_command(git commit)", "read_file"], "exclude": ["run_shell_command(rm -rf)", "web_fetch"]}, "theme": "x"}`)
 	for line, want := range map[string]string{"git commit -m x": "auto", "rm -rf a": "block", "rm a": "ask"} {
 		if got := judge(tool, line); got != want {
 			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
@@ -150,13 +150,13 @@ func TestGemini(t *testing.T) {
 	if !r.skips("theme") {
 		t.Errorf("skipped: %v", r.Skipped)
 	}
-	r, tool, _ = convert(t, Gemini, "settings.json", `{"coreTools": ["ShellTool(go test)", "ReadFileTool"], "excludeTools": ["ShellTool(curl)"]}`)
+	r, tool, _ = convert(t, gemini, "settings.json", `{"coreTools": ["ShellTool(go test)", "ReadFileTool"], "excludeTools": ["ShellTool(curl)"]}`)
 	for line, want := range map[string]string{"go test": "ask", "make": "block", "curl x": "block"} {
 		if got := judge(tool, line); got != want {
 			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
 		}
 	}
-	r, tool, _ = convert(t, Gemini, "policies/a.toml", `
+	r, tool, _ = convert(t, gemini, "policies/a.toml", `
 [[rule]]
 toolName = "run_shell_command"
 commandPrefix = "git "
@@ -186,7 +186,7 @@ decision = "allow"
 }
 
 func TestErrors(t *testing.T) {
-	for _, v := range Vendors {
+	for _, v := range vendors {
 		if _, err := Convert(v, "x.json", []byte("{")); err == nil {
 			t.Errorf("%s: broken text was read", v)
 		}
@@ -222,7 +222,7 @@ func FuzzConvert(f *testing.F) {
 
 // The permission manager's options become ours, and those without a counterpart are told.
 func TestPermissionManager(t *testing.T) {
-	r, _, s := convert(t, PermissionManager, "config.json", `{"permissions": {"enabled": true, "yolo_mode": true,
+	r, _, s := convert(t, permissionManager, "config.json", `{"permissions": {"enabled": true, "yolo_mode": true,
 		"approval_timeout": 30, "auto_approve_safe_commands": false, "auto_approve_safe_paths": true,
 		"safe_commands_only": false, "safe_commands": ["mytool", "a $b"], "show_approval_stats": true, "other": 1,
 		"protected_paths": [".env", "core/application.py"], "double_confirm_deletes": true,

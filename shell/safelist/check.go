@@ -31,7 +31,7 @@ func checkGrep(u *Use) string {
 		u.Sandboxed = true
 	}
 	recursive := u.Has("-r", "--recursive", "-R", "--dereference-recursive")
-	if v, ok := u.Value("-d", "--directories"); ok && v == "recurse" {
+	if v, ok := u.value("-d", "--directories"); ok && v == "recurse" {
 		recursive = true
 	}
 	if recursive && len(u.Paths) == 0 {

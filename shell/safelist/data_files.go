@@ -5,44 +5,44 @@ const lsOptions = "-a,--all -A,--almost-all --author -b,--escape --block-size=TE
 // fileEntries are the commands that list or print files and directories.
 var fileEntries = []Entry{
 	{
-		Name: "ls", Manual: "coreutils 9.1 ls(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true,
+		Name: "ls", Manual: "coreutils 9.1 ls(1)", Options: lsOptions, Operands: "PATH...", Globs: globAny, Here: true,
 		Check:  checkRecursive("-L", "--dereference"),
 		Pass:   []string{"ls", "ls -la", "ls -la internal cmd", "ls -lhtr --color=never", "ls *.go", "ls -R src", "ls -- -x"},
 		Refuse: []string{"ls --colour", "ls -J", "ls $DIR"},
 	},
 	{
-		Name: "ll", Manual: "an alias of interactive shells for ls -l", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Alias: true, Check: checkRecursive("-L", "--dereference"),
+		Name: "ll", Manual: "an alias of interactive shells for ls -l", Options: lsOptions, Operands: "PATH...", Globs: globAny, Here: true, Alias: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"ll", "ll src"}, Refuse: []string{"ll -J"},
 	},
 	{
-		Name: "la", Manual: "an alias of interactive shells for ls -A", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Alias: true, Check: checkRecursive("-L", "--dereference"),
+		Name: "la", Manual: "an alias of interactive shells for ls -A", Options: lsOptions, Operands: "PATH...", Globs: globAny, Here: true, Alias: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"la", "la src"}, Refuse: []string{"la -J"},
 	},
 	{
-		Name: "dir", Manual: "coreutils 9.1 dir(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkRecursive("-L", "--dereference"),
+		Name: "dir", Manual: "coreutils 9.1 dir(1)", Options: lsOptions, Operands: "PATH...", Globs: globAny, Here: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"dir"}, Refuse: []string{"dir -J"},
 	},
 	{
-		Name: "vdir", Manual: "coreutils 9.1 vdir(1)", Options: lsOptions, Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkRecursive("-L", "--dereference"),
+		Name: "vdir", Manual: "coreutils 9.1 vdir(1)", Options: lsOptions, Operands: "PATH...", Globs: globAny, Here: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"vdir"}, Refuse: []string{"vdir -J"},
 	},
 	{
 		Name: "stat", Manual: "coreutils 9.1 stat(1)",
 		Options:  "-L,--dereference -f,--file-system --cached=TEXT -c,--format=TEXT --printf=TEXT -t,--terse --help --version",
-		Operands: "PATH...", Globs: GlobAny, Least: 1,
+		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"stat -c '%s %n' go.mod", "stat a b"}, Refuse: []string{"stat", "stat -x a"},
 	},
 	{
 		Name: "file", Manual: "file 5.44 file(1)",
 		Options:  "-b,--brief -e,--exclude=TEXT -F,--separator=TEXT -h,--no-dereference -i,--mime --mime-type --mime-encoding -k,--keep-going -l,--list -L,--dereference -n,--no-buffer -N,--no-pad -0,--print0 -r,--raw -E --extension -v,--version --help",
 		Never:    map[string]string{"-C,--compile": "writes magic.mgc", "-m,--magic-file": "reads its rules from a file", "-z,-Z,--uncompress": "runs decompression", "-f,--files-from": "prints what is in a file"},
-		Operands: "PATH...", Globs: GlobAny, Least: 1,
+		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"file README.md", "file -b --mime-type a"}, Refuse: []string{"file -C -m magic", "file -z a", "file -f /etc/shadow"},
 	},
 	{
 		Name: "du", Manual: "coreutils 9.1 du(1)",
 		Options:  "-0,--null -a,--all --apparent-size -B,--block-size=TEXT -b,--bytes -c,--total -D,-H,--dereference-args -d,--max-depth=NUM -h,--human-readable --inodes -k -L,--dereference -l,--count-links -m -P,--no-dereference -S,--separate-dirs --si -s,--summarize -t,--threshold=NUM --time[=TEXT] --time-style=TEXT --exclude=TEXT -X,--exclude-from=PATH -x,--one-file-system --help --version",
-		Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkRecursive("-L", "--dereference"),
+		Operands: "PATH...", Globs: globAny, Here: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"du -sh .", "du -h -d1", "du -sh *"}, Refuse: []string{"du --files0-from=x"},
 	},
 	{
@@ -55,13 +55,13 @@ var fileEntries = []Entry{
 	{
 		Name: "readlink", Manual: "coreutils 9.1 readlink(1)",
 		Options:  "-f,--canonicalize -e,--canonicalize-existing -m,--canonicalize-missing -n,--no-newline -q,--quiet -s,--silent -v,--verbose -z,--zero --help --version",
-		Operands: "PATH...", Globs: GlobAny, Least: 1,
+		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"readlink -f a"}, Refuse: []string{"readlink", "readlink -x a"},
 	},
 	{
 		Name: "realpath", Manual: "coreutils 9.1 realpath(1)",
 		Options:  "-e,--canonicalize-existing -m,--canonicalize-missing -L,--logical -P,--physical -q,--quiet --relative-to=PATH --relative-base=PATH -s,--strip,--no-symlinks -z,--zero --help --version",
-		Operands: "PATH...", Globs: GlobAny, Least: 1,
+		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"realpath go.mod", "realpath --relative-to=src a"}, Refuse: []string{"realpath", "realpath -x a"},
 	},
 	{
@@ -83,7 +83,7 @@ var fileEntries = []Entry{
 			"-k,--lesskey-file":           "reads key bindings from a file",
 			"-t,-T,--tag":                 "reads a tags file",
 		},
-		Operands: "PATH...", Globs: GlobRooted, Check: checkPager,
+		Operands: "PATH...", Globs: globRooted, Check: checkPager,
 		// LESSSECURE disables !, |, v, log files and the input preprocessor.
 		Env: map[string]string{"LESSSECURE": "1"}, Unset: []string{"LESS", "LESSOPEN", "LESSCLOSE", "LESSEDIT", "LESSKEY", "LESSKEYIN", "EDITOR", "VISUAL"},
 		Pass: []string{"less README.md", "less -R a"}, Refuse: []string{"less -o x a", "less +!touch a", "less ++x a", "less *"},
@@ -91,7 +91,7 @@ var fileEntries = []Entry{
 	{
 		Name: "more", Manual: "util-linux 2.38 more(1)",
 		Options:  "-d,--silent -l,--logical -f,--no-pause -p,--print-over -c,--clean-print -s,--squeeze -u,--plain -e -n,--lines=NUM -NUM -h,--help -V,--version",
-		Operands: "PATH...", Globs: GlobRooted, Check: checkPager, Typed: true,
+		Operands: "PATH...", Globs: globRooted, Check: checkPager, Typed: true,
 		Unset: []string{"MORE", "EDITOR", "VISUAL"},
 		Pass:  []string{"more README.md"}, Refuse: []string{"more +/x a", "more *", "more -x a"},
 	},
@@ -108,24 +108,24 @@ var fileEntries = []Entry{
 		Name: "nm", Manual: "binutils 2.40 nm(1)",
 		Options:  "-a,--debug-syms -A,-o,--print-file-name -C,--demangle[=TEXT] -D,--dynamic -f,--format=TEXT -g,--extern-only -j -l,--line-numbers -n,-v,--numeric-sort -p,--no-sort -P,--portability -r,--reverse-sort -S,--print-size -s,--print-armap --size-sort -t,--radix=TEXT -u,--undefined-only -U,--defined-only -h,--help -V,--version",
 		Never:    map[string]string{"--plugin": "loads a library"},
-		Operands: "PATH...", Globs: GlobRooted, Check: checkResponse, Unset: []string{"DEBUGINFOD_URLS"},
+		Operands: "PATH...", Globs: globRooted, Check: checkResponse, Unset: []string{"DEBUGINFOD_URLS"},
 		Pass: []string{"nm -C a.out", "nm -D --defined-only lib.so"}, Refuse: []string{"nm @opts", "nm *", "nm --plugin x a.out"},
 	},
 	{
 		Name: "readelf", Manual: "binutils 2.40 readelf(1)",
 		Options:  "-a,--all -h,--file-header -l,--program-headers,--segments -S,--section-headers,--sections -g,--section-groups -t,--section-details -e,--headers -s,--syms,--symbols --dyn-syms -n,--notes -r,--relocs -u,--unwind -d,--dynamic -V,--version-info -A,--arch-specific -I,--histogram -W,--wide -C,--demangle[=TEXT] -x,--hex-dump=TEXT -p,--string-dump=TEXT -H,--help -v,--version",
-		Operands: "PATH...", Globs: GlobRooted, Check: checkResponse, Unset: []string{"DEBUGINFOD_URLS"},
+		Operands: "PATH...", Globs: globRooted, Check: checkResponse, Unset: []string{"DEBUGINFOD_URLS"},
 		Pass: []string{"readelf -h a.out", "readelf -d lib.so"}, Refuse: []string{"readelf @opts", "readelf *", "readelf -w a.out"},
 	},
 	{
 		Name: "objdump", Manual: "binutils 2.40 objdump(1)",
 		Options:  "-a,--archive-headers -f,--file-headers -p,--private-headers -h,--section-headers,--headers -x,--all-headers -d,--disassemble[=TEXT] -D,--disassemble-all -s,--full-contents -t,--syms -T,--dynamic-syms -r,--reloc -R,--dynamic-reloc -j,--section=TEXT -M,--disassembler-options=TEXT -C,--demangle[=TEXT] -w,--wide --start-address=TEXT --stop-address=TEXT --no-show-raw-insn -H,--help -V,--version",
-		Operands: "PATH...", Globs: GlobRooted, Check: checkResponse, Unset: []string{"DEBUGINFOD_URLS"},
+		Operands: "PATH...", Globs: globRooted, Check: checkResponse, Unset: []string{"DEBUGINFOD_URLS"},
 		Pass: []string{"objdump -d a.o", "objdump -h a.out"}, Refuse: []string{"objdump @opts", "objdump *", "objdump --plugin=x a.o", "objdump -S a.o"},
 	},
 	{
 		Name: "size", Manual: "binutils 2.40 size(1)", Options: "-A -B -G -d -o -x -t --format=TEXT --totals --common --help --version",
-		Operands: "PATH...", Globs: GlobRooted, Check: checkResponse,
+		Operands: "PATH...", Globs: globRooted, Check: checkResponse,
 		Pass: []string{"size a.out"}, Refuse: []string{"size @opts", "size *", "size --plugin x"},
 	},
 }

@@ -33,25 +33,25 @@ var gitEntries = []Entry{
 	{
 		Name: "git status", Manual: "git 2.39 git-status(1)",
 		Options:  "-s,--short -b,--branch --show-stash --porcelain[=TEXT] --long -v,--verbose -u[=TEXT] --untracked-files[=TEXT] --ignore-submodules[=TEXT] --ignored[=TEXT] -z --column[=TEXT] --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames[=TEXT] --no-lock-index",
-		Operands: "PATH...", Globs: GlobAny,
+		Operands: "PATH...", Globs: globAny,
 		Pass:   []string{"git status", "git status --short --branch", "git status -sb", "git --no-pager status", "git -C sub status", "git status -uno"},
 		Refuse: []string{"git -c core.fsmonitor=x status", "git --exec-path=/x status", "git --git-dir=/x status", "git -p status", "git --config-env=a=b status", "git status --porc"},
 	},
 	{
 		Name: "git diff", Manual: "git 2.39 git-diff(1)", Options: gitDiffOptions + " --cached --staged --merge-base -1 -2 -3 -0 --base --ours --theirs --cc -c --combined-all-paths", Never: gitDiffNever,
-		Operands: "PATH...", Globs: GlobAny, Check: gitRevisions,
+		Operands: "PATH...", Globs: globAny, Check: gitRevisions,
 		Pass:   []string{"git diff", "git diff HEAD~1 -- internal/policy.go", "git diff --stat", "git diff --cached", "git diff main...HEAD --name-only", "git diff -U5 a b", "git diff -w --word-diff"},
 		Refuse: []string{"git diff --ext-diff", "git diff --output=/tmp/pwn HEAD", "git diff --no-index /dev/null x", "git diff --textconv", "git diff --outp=x", "git diff --ext"},
 	},
 	{
 		Name: "git log", Manual: "git 2.39 git-log(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
-		Operands: "PATH...", Globs: GlobAny, Check: gitRevisions,
+		Operands: "PATH...", Globs: globAny, Check: gitRevisions,
 		Pass:   []string{"git log", "git log --oneline", "git log -n 5 --format='%h %s (%an)'", "git log -p -2 -- cmd/", "git log -5", "git log --since='2 weeks ago' --author=x", "git log --graph --all --decorate", "git log -S'foo' --oneline", "git log -L10,20:a.go", "git log -p --diff-merges=first-parent"},
 		Refuse: []string{"git log -1 --output /tmp/pwn", "git log --format --output=pwn", "git log --author --output=pwn", "git log --show-signature", "git log --format=%G?", "git log --format='%h%+G?'", "git log --pretty='tformat:%-GK'", "git log '--format=% GS'", "git log -p --diff-merges=remerge", "git log -p --diff-merges=r", "git -p log"},
 	},
 	{
 		Name: "git show", Manual: "git 2.39 git-show(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
-		Operands: "PATH...", Globs: GlobAny, Check: gitShow,
+		Operands: "PATH...", Globs: globAny, Check: gitShow,
 		Pass: []string{"git show", "git show HEAD:README.md", "git show --stat HEAD~2", "git show abc123 -- a.go"}, Refuse: []string{"git show --stdin", "git show --tags", "git show --all", "git show --glob=x", "git show --output=x", "git show --show-signature", "git show --pretty=%GK"},
 	},
 	{
@@ -127,7 +127,7 @@ var gitEntries = []Entry{
 	},
 	{
 		Name: "git ls-files", Manual: "git 2.39 git-ls-files(1)", Options: "-c,--cached -d,--deleted -m,--modified -o,--others -i,--ignored -s,--stage --directory --no-empty-directory -u,--unmerged -k,--killed -z --deduplicate -x,--exclude=TEXT -X,--exclude-from=PATH --exclude-per-directory=TEXT --exclude-standard --error-unmatch --with-tree=TEXT -t -v -f --full-name --abbrev[=NUM] --debug --eol --sparse --format=TEXT",
-		Operands: "PATH...", Globs: GlobAny, Check: gitFormats,
+		Operands: "PATH...", Globs: globAny, Check: gitFormats,
 		Pass: []string{"git ls-files", "git ls-files '*.go'", "git ls-files -o --exclude-standard"}, Refuse: []string{"git ls-files --recurse-submodules", "git ls-files --unknown"},
 	},
 	{
@@ -142,7 +142,7 @@ var gitEntries = []Entry{
 	{
 		Name: "git grep", Manual: "git 2.39 git-grep(1)", Options: "-NUM --cached --untracked --exclude-standard --no-exclude-standard -a,--text -i,--ignore-case -I --max-depth=NUM -r,--recursive --no-recursive -w,--word-regexp -v,--invert-match -h -H --full-name -E,--extended-regexp -G,--basic-regexp -P,--perl-regexp -F,--fixed-strings -n,--line-number --column -l,--files-with-matches,--name-only -L,--files-without-match -z,--null -o,--only-matching -c,--count --color[=TEXT] --no-color --break --heading -p,--show-function -B,--before-context=NUM -A,--after-context=NUM -C,--context=NUM -m,--max-count=NUM -W,--function-context --threads=NUM -f=PATH -e=TEXT --and --or --not --all-match -q,--quiet",
 		Never:    map[string]string{"-O,--open-files-in-pager": "opens what it finds in a program", "--no-index": "reads any file", "--textconv": "runs conversion programs", "--recurse-submodules": "runs git in other repositories"},
-		Operands: "TEXT PATH...", Unless: "-e -f", Globs: GlobAny, Check: gitRevisions,
+		Operands: "TEXT PATH...", Unless: "-e -f", Globs: globAny, Check: gitRevisions,
 		Pass: []string{"git grep foo", "git grep -n 'a b' -- '*.go'", "git grep -e a --and -e b"}, Refuse: []string{"git grep -O'touch x' foo", "git grep --no-index x /", "git grep --open-files-in-pager=x y", "git grep -Ox foo"},
 	},
 	{
@@ -198,7 +198,7 @@ var gitEntries = []Entry{
 		Pass: []string{"git count-objects -vH"}, Refuse: []string{"git count-objects x"},
 	},
 	{
-		Name: "git check-ignore", Manual: "git 2.39 git-check-ignore(1)", Options: "-q,--quiet -v,--verbose --stdin -z -n,--non-matching --no-index", Operands: "PATH...", Globs: GlobAny,
+		Name: "git check-ignore", Manual: "git 2.39 git-check-ignore(1)", Options: "-q,--quiet -v,--verbose --stdin -z -n,--non-matching --no-index", Operands: "PATH...", Globs: globAny,
 		Pass: []string{"git check-ignore -v node_modules"}, Refuse: []string{"git check-ignore --x"},
 	},
 	{

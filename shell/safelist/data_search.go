@@ -6,7 +6,7 @@ const grepOptions = "-NUM -E,--extended-regexp -F,--fixed-strings -G,--basic-reg
 var searchEntries = []Entry{
 	{
 		Name: "grep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
-		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: GlobAny, Check: checkGrep,
+		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: globAny, Check: checkGrep,
 		Unset: []string{"GREP_OPTIONS"},
 		Pass:  []string{"grep foo a", "grep -rn foo src", "grep -rnE 'func (main|init)\\(' --include='*.go' .", "grep -n 'a;b && c' notes.txt", "grep -c '\\$(' script.sh", "grep -e a -e b x y", "grep -A3 -B 2 foo a", "grep -q foo bar.txt", "grep foo *.go", "grep --color=never -i foo a"},
 		Refuse: []string{
@@ -15,12 +15,12 @@ var searchEntries = []Entry{
 	},
 	{
 		Name: "egrep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
-		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: GlobAny, Check: checkGrep, Unset: []string{"GREP_OPTIONS"},
+		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: globAny, Check: checkGrep, Unset: []string{"GREP_OPTIONS"},
 		Pass: []string{"egrep -n 'a|b' x"}, Refuse: []string{"egrep"},
 	},
 	{
 		Name: "fgrep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
-		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: GlobAny, Check: checkGrep, Unset: []string{"GREP_OPTIONS"},
+		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: globAny, Check: checkGrep, Unset: []string{"GREP_OPTIONS"},
 		Pass: []string{"fgrep -n foo x"}, Refuse: []string{"fgrep"},
 	},
 	{
@@ -32,23 +32,23 @@ var searchEntries = []Entry{
 			"-z,--search-zip": "runs decompression programs",
 			"--generate":      "is not for searching",
 		},
-		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file --files --type-list", Globs: GlobRooted, Here: true, Check: checkRecursive("-L", "--follow"),
+		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file --files --type-list", Globs: globRooted, Here: true, Check: checkRecursive("-L", "--follow"),
 		Unset:  []string{"RIPGREP_CONFIG_PATH"},
 		Pass:   []string{"rg -n 'TODO' internal", "rg --files -g '*.go'", "rg foo", "rg -t go -l foo src", "rg -A 3 foo", "rg -e -x src", "rg foo src/*.go", "rg -uu foo"},
 		Refuse: []string{"rg --pre ./x foo", "rg --pre=./x foo", "rg --hostname-bin ./x --hyperlink-format default foo", "rg -z foo", "rg -nz foo", "rg --engine --pre=./x foo", "rg -g --pre=./x foo", "rg TODO *"},
 	},
 	{
 		Name: "fd", Manual: "fd 9.0 fd(1)", Options: fdOptions, Never: fdNever,
-		Operands: "TEXT PATH...", Globs: GlobRooted, Here: true, Check: checkRecursive("-L", "--follow"),
+		Operands: "TEXT PATH...", Globs: globRooted, Here: true, Check: checkRecursive("-L", "--follow"),
 		Pass: []string{"fd foo", "fd -e go", "fd -t f foo src"}, Refuse: []string{"fd -x rm", "fd -X rm", "fd -l foo", "fd foo *"},
 	},
 	{
 		Name: "fdfind", Manual: "fd 9.0 fd(1)", Options: fdOptions, Never: fdNever,
-		Operands: "TEXT PATH...", Globs: GlobRooted, Here: true, Check: checkRecursive("-L", "--follow"),
+		Operands: "TEXT PATH...", Globs: globRooted, Here: true, Check: checkRecursive("-L", "--follow"),
 		Pass: []string{"fdfind -e go foo"}, Refuse: []string{"fdfind foo --exec rm"},
 	},
 	{
-		Name: "find", Manual: "findutils 4.9 find(1)", Raw: true, Globs: GlobRooted, Check: checkFind,
+		Name: "find", Manual: "findutils 4.9 find(1)", Raw: true, Globs: globRooted, Check: checkFind,
 		Pass: []string{
 			"find . -name '*.go'", "find . -type f -name '*.md' -not -path './vendor/*'", "find internal -maxdepth 2 -type d", "find",
 			"find src/* -name x", "find . \\( -name a -o -name b \\) -print0", "find . -newer go.mod -size +10k -printf '%p\\n'", "find -L . -name x",
@@ -64,7 +64,7 @@ var searchEntries = []Entry{
 		Name: "tree", Manual: "tree 2.1 tree(1)",
 		Options:  "-a -d -l -f -x -L=NUM -P=TEXT -I=TEXT --gitignore --ignore-case --matchdirs --metafirst --prune --noreport --filelimit=NUM --timefmt=TEXT -q -N -Q -p -u -g -s -h --si -D -F -i -A -S -n -C -v -t -c -U -r --dirsfirst --filesfirst --sort[=TEXT] -J -X --inodes --device --du --help --version",
 		Never:    map[string]string{"-o": "writes its result to a file", "-R": "writes a file into every directory"},
-		Operands: "PATH...", Globs: GlobAny, Here: true, Check: checkTree,
+		Operands: "PATH...", Globs: globAny, Here: true, Check: checkTree,
 		Pass:   []string{"tree", "tree -L 2 internal", "tree -L2", "tree -aL 2", "tree -a -I 'node_modules|.git'", "tree --filelimit=9"},
 		Refuse: []string{"tree -o /tmp/pwn", "tree -R -L 1", "tree -Po x pwn", "tree -Io x pwn", "tree -aPo x pwn", "tree -PR x"},
 	},
@@ -81,7 +81,7 @@ var searchEntries = []Entry{
 			"-f,--file":         "takes its commands from a file",
 			"--follow-symlinks": "belongs to editing in place",
 		},
-		Operands: "TEXT PATH...", Unless: "-e --expression", Globs: GlobAny, Check: checkSed,
+		Operands: "TEXT PATH...", Unless: "-e --expression", Globs: globAny, Check: checkSed,
 		Pass: []string{
 			"sed -n '10,40p' main.go", "sed -n '1,5p'", "sed 's/a/b/g' x", "sed -n '/start/,/end/p' x", "sed '$d' x", "sed -e 's/a/b/' -e '1d' x", "sed 's|/a|/b|; s/x/y/2' x",
 			"sed -n '5p;10q' x", "sed '/^#/d' x", "sed -n '$=' x", "sed 's/[/]/x/' a", "sed -E 's/(a|b)/\\1/' x", "sed '1,3{s/a/b/;p}' x", "sed y/abc/xyz/ a",

@@ -11,7 +11,7 @@ var systemEntries = []Entry{
 		Pass: []string{"cd internal", "cd ..", "cd -P src", "cd ~", "cd ~/app", "cd \"$HOME/app\"", "cd $PWD/src"}, Refuse: []string{"cd", "cd -", "cd a b", "cd s*", "cd ~/s*", "cd ~root", "cd $X", "cd $?", "cd $USER"},
 	},
 	{
-		Name: "echo", Manual: "bash 5.2 echo", Raw: true, Globs: GlobRooted, Shows: ShowValues, Check: checkEcho, Builtin: true, Unset: []string{"BASHOPTS", "SHELLOPTS"},
+		Name: "echo", Manual: "bash 5.2 echo", Raw: true, Globs: globRooted, Shows: showValues, Check: checkEcho, Builtin: true, Unset: []string{"BASHOPTS", "SHELLOPTS"},
 		Pass: []string{"echo", "echo ok", "echo \"a;b|c && d > e\"", "echo '$(rm -rf /) `id`'", "echo -n a", "echo -e 'a\\tb\\n'", "echo '\\033[31m'", "echo src/*",
 			"echo $?", "echo \"exit: $?\"", "echo -e \"\\nexit=$?\"", "echo ${PIPESTATUS[0]}", "echo $HOME", "echo ~/a", "echo \"$USER: $PATH\""},
 		Refuse: []string{"echo -e '\\033]52;c;x'", "echo -e \"$?\\033]52;c;x\"", "echo -e \"\\\\$?\"", "echo $?*", "echo ${PIPESTATUS[x]}", "echo ${PIPESTATUS[10]}", "echo ${?@P}", "echo ${USER:-$X}", "echo $GITHUB_TOKEN", "echo ${!USER}", "echo $'\\e]52;c;x'", "echo $\"a\"", "echo x=~/a", "echo --x=~/a", "echo a:~/a", "echo -ne '\\x1b'", "echo *", "echo $X", "echo -e '\\u202e'"},
@@ -34,12 +34,12 @@ var systemEntries = []Entry{
 		Pass: []string{":"}, Refuse: []string{": *"},
 	},
 	{
-		Name: "test", Manual: "bash 5.2 test", Raw: true, Shows: ShowStatus, Builtin: true, Check: checkTest,
+		Name: "test", Manual: "bash 5.2 test", Raw: true, Shows: showStatus, Builtin: true, Check: checkTest,
 		Pass:   []string{"test -f go.mod", "test a = b", "test 1 -lt 2", "test ! -d x", "test -f a -a -d b", "test x", "test $? -eq 0", "test \"$?\" != 0"},
 		Refuse: []string{"test $USER = root", "test -f $?x$PATH", "test -v 'a[$(x)]'", "test 'a[0]' -eq 0", "test -R x", "test a -nt /x*", "test -o x"},
 	},
 	{
-		Name: "[", Manual: "bash 5.2 [", Raw: true, Shows: ShowStatus, Builtin: true, Check: checkTest,
+		Name: "[", Manual: "bash 5.2 [", Raw: true, Shows: showStatus, Builtin: true, Check: checkTest,
 		Pass: []string{"[ $? -eq 0 ]", "[ -d internal ]", "[ a = b ]", "[ -n x ]"}, Refuse: []string{"[ -d internal", "[ -v x ]"},
 	},
 	{
@@ -48,7 +48,7 @@ var systemEntries = []Entry{
 		Refuse: []string{"set", "set -x", "set -ex", "set -o", "set -o xtrace", "set -o allexport", "set -a", "set -f", "set -o posix", "set -- a", "set a", "set -e a", "set -p", "set -k", "set -eo", "set -oe pipefail", "set -e*", "set $?"},
 	},
 	{
-		Name: "exit", Manual: "bash 5.2 exit", Raw: true, Shows: ShowStatus, Builtin: true, Check: checkExit,
+		Name: "exit", Manual: "bash 5.2 exit", Raw: true, Shows: showStatus, Builtin: true, Check: checkExit,
 		Pass: []string{"exit", "exit 1", "exit $?"}, Refuse: []string{"exit x", "exit 1 2", "exit -1", "exit $X", "exit $UID", "exit 1*", "exit 'a[$(x)]'"},
 	},
 	{

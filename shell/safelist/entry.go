@@ -54,9 +54,9 @@ type Globs uint8
 
 // The zero value permits none.
 const (
-	GlobNone   Globs = iota // no glob
-	GlobRooted              // only if the word begins with literal text that is not an option: src/*.go
-	GlobAny                 // any; the command runs with ./* or after --
+	globNone   Globs = iota // no glob
+	globRooted              // only if the word begins with literal text that is not an option: src/*.go
+	globAny                 // any; the command runs with ./* or after --
 )
 
 // Shows selects unknown values in the words of a Raw entry. Check gets a digit in their place.
@@ -64,9 +64,9 @@ type Shows uint8
 
 // The zero value permits none.
 const (
-	ShowNone   Shows = iota
-	ShowStatus       // $?, which is a number
-	ShowValues       // the values of analysis.Shown: for commands that print any text
+	showNone   Shows = iota
+	showStatus       // $?, which is a number
+	showValues       // the values of analysis.Shown: for commands that print any text
 )
 
 // Class is the type of the value of an option or operand.

@@ -183,9 +183,9 @@ func (e *Entry) globs(u *Use) string {
 			continue
 		}
 		switch {
-		case e.Globs == GlobNone:
+		case e.Globs == globNone:
 			return "an unquoted glob, whose matches could be options or outputs: " + u.Args[op.Index].Source
-		case e.Globs == GlobRooted && !rooted(op.Text):
+		case e.Globs == globRooted && !rooted(op.Text):
 			return "a glob whose matches could be options: " + u.Args[op.Index].Source
 		case strings.HasPrefix(op.Text, "-"):
 			return "a glob whose matches could be options: " + u.Args[op.Index].Source

@@ -78,8 +78,8 @@ func (u *Use) Has(names ...string) bool {
 	return false
 }
 
-// Value returns the value of the last of the named options, and whether there is one.
-func (u *Use) Value(names ...string) (string, bool) {
+// value returns the value of the last of the named options, and whether there is one.
+func (u *Use) value(names ...string) (string, bool) {
 	for i := len(u.Options) - 1; i >= 0; i-- {
 		for _, n := range names {
 			if u.Options[i].Name == n {
@@ -187,7 +187,7 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 	}
 	if e.Raw {
 		for i, w := range u.Words {
-			if w.Kind == analysis.Glob && e.Globs == GlobNone {
+			if w.Kind == analysis.Glob && e.Globs == globNone {
 				return nil, e.refuse("an unquoted glob: " + w.Source)
 			}
 			text := w.Text
@@ -216,7 +216,7 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 // shows reports whether a word may contain values that are known only when the command runs.
 func (e *Entry) shows(w analysis.Word) bool {
 	_, status := w.Sample()
-	return w.Kind == analysis.Shown && e.Raw && (e.Shows == ShowValues || e.Shows == ShowStatus && status)
+	return w.Kind == analysis.Shown && e.Raw && (e.Shows == showValues || e.Shows == showStatus && status)
 }
 
 func (e *Entry) refuse(why string) *Refusal {

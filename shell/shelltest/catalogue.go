@@ -99,10 +99,10 @@ func (c Case) Config() (shell.Config, error) {
 }
 
 // Judge returns an error when decision is not a right answer to the case, and, where the case is
-// in [Open], when it is one.
+// in open, when it is one.
 func (c Case) Judge(decision string) error {
-	why, open := Open()[c.ID]
-	switch right := c.Right(decision); {
+	why, open := open()[c.ID]
+	switch right := c.right(decision); {
 	case open && right:
 		return fmt.Errorf("%s (%s): %q holds: delete it from the open cases (%s)", c.ID, c.Class, c.Command, why)
 	case !open && !right:
@@ -111,9 +111,9 @@ func (c Case) Judge(decision string) error {
 	return nil
 }
 
-// Right reports whether decision ("auto", "ask", "deny" or "block") is a right
+// right reports whether decision ("auto", "ask", "deny" or "block") is a right
 // answer to the case.
-func (c Case) Right(decision string) bool {
+func (c Case) right(decision string) bool {
 	switch c.Expect {
 	case "auto":
 		return decision == "auto"

@@ -287,9 +287,9 @@ func (p Person) view(ctx context.Context, a ipc.Approval) error {
 // onlyNo reports whether this person can only refuse, and wait for another.
 func (p Person) onlyNo(a ipc.Approval) bool { return p.Inline && a.Risk == "high" }
 
-func (p Person) look() Look {
+func (p Person) look() look {
 	cols, _ := p.Terminal.Size()
-	return Look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8, Cells: !p.Terminal.Plain}
+	return look{Width: cols, Color: p.Terminal.Color, UTF8: p.Terminal.UTF8, Cells: !p.Terminal.Plain}
 }
 
 // print writes our own text, in which strangers' text is neutralised already.

@@ -327,7 +327,7 @@ func TestCardShowsTheChange(t *testing.T) {
 func TestNewFileIsHighlighted(t *testing.T) {
 	q := plainQuestion()
 	q.Tool, q.Command, q.Description = "file_create", "", "Create file: /p/a.py"
-	look := Look{Width: 80, UTF8: true, Color: true}
+	look := look{Width: 80, UTF8: true, Color: true}
 	both := func(content, language string) string {
 		q.Presentation = &ipc.Presentation{Kind: "file_content", Content: content, Language: language}
 		d := newDialog(q, look, 50, false, time.Now())

@@ -13,8 +13,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// Look is how a terminal shows things.
-type Look struct {
+// look is how a terminal shows things.
+type look struct {
 	Width int  // cells
 	Color bool // SGR sequences may be written
 	UTF8  bool
@@ -35,7 +35,7 @@ type card struct {
 }
 
 // newCard lays a question out.
-func newCard(a ipc.Approval, look Look, onlyNo bool) card {
+func newCard(a ipc.Approval, look look, onlyNo bool) card {
 	c := card{whole: true, offered: offered(a, onlyNo)}
 	c.prompt, c.help = promptText(c.offered), helpText(c.offered, a)
 	if !look.Whole && short(a, look) {
@@ -112,14 +112,14 @@ func (w *writer) change(p *ipc.Presentation) {
 }
 
 // short reports whether one line tells it all: low risk, one reason and nothing unusual.
-func short(a ipc.Approval, look Look) bool {
+func short(a ipc.Approval, look look) bool {
 	s := subjectOf(a)
 	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
 		len(reasons(a)) <= 1 && a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
 		!strings.Contains(s, "\n") && display.Width(look.line(s)) <= 2*look.Width
 }
 
-func why(a ipc.Approval, look Look) string {
+func why(a ipc.Approval, look look) string {
 	if len(a.Reasons) == 0 {
 		return ""
 	}
@@ -284,7 +284,7 @@ func first(list ...string) string {
 }
 
 // confirmText asks for the second yes.
-func confirmText(a ipc.Approval, c code, look Look) string {
+func confirmText(a ipc.Approval, c code, look look) string {
 	what := "It is dangerous."
 	switch {
 	case a.Delete:
@@ -297,7 +297,7 @@ func confirmText(a ipc.Approval, c code, look Look) string {
 }
 
 // presentation is the part of the full view that is not on the card.
-func presentation(a ipc.Approval, look Look) string {
+func presentation(a ipc.Approval, look look) string {
 	p := a.Presentation
 	if p == nil || p.Content == "" || p.Content == a.Command || noCommand(a) {
 		return "" // it is on the card

@@ -50,7 +50,7 @@ func questions() map[string]ipc.Approval {
 func TestCards(t *testing.T) { // R-UX-01, R-UX-02
 	for name, q := range questions() {
 		for _, width := range []int{24, 40, 60, 120, 250} {
-			c := newCard(q, Look{Width: width, UTF8: true}, strings.HasPrefix(name, "inline-"))
+			c := newCard(q, look{Width: width, UTF8: true}, strings.HasPrefix(name, "inline-"))
 			got := c.text + c.prompt + "\n"
 			file := filepath.Join("testdata", name+"-"+strconv.Itoa(width)+".txt")
 			if *update {
@@ -73,7 +73,7 @@ func TestCards(t *testing.T) { // R-UX-01, R-UX-02
 // A card fits the terminal, in every encoding and colour, whatever it is about.
 func TestCardsFit(t *testing.T) {
 	for name, q := range questions() {
-		for _, look := range []Look{{Width: 24, UTF8: true}, {Width: 40, UTF8: true, Color: true}, {Width: 60}, {Width: 120, UTF8: true, Color: true}, {Width: 250}} {
+		for _, look := range []look{{Width: 24, UTF8: true}, {Width: 40, UTF8: true, Color: true}, {Width: 60}, {Width: 120, UTF8: true, Color: true}, {Width: 250}} {
 			c := newCard(q, look, false)
 			for line := range strings.SplitSeq(uncolored(c.text), "\n") {
 				if n := display.Width(line); n > look.Width && name != "low" {
@@ -93,7 +93,7 @@ func TestCardsFit(t *testing.T) {
 func TestStrangersTextStandsBehindTheMargin(t *testing.T) {
 	q := questions()["hostile"]
 	q.Claim = strings.Repeat("sandboxd asks\ncommand    │ ls\nAllow? [y/N]\n", 3)
-	c := newCard(q, Look{Width: 40, UTF8: true}, false)
+	c := newCard(q, look{Width: 40, UTF8: true}, false)
 	for i, line := range strings.Split(strings.TrimSuffix(c.text, "\n"), "\n") {
 		ours := i == 0 && line == "── sandboxd asks" || strings.HasPrefix(line, strings.Repeat(" ", nameWidth)+" │") ||
 			len(line) > nameWidth && strings.HasPrefix(line[nameWidth:], " │")
@@ -116,7 +116,7 @@ func uncolored(s string) string {
 
 // R-UX-01: on the full screen, too, a person sees what the request sets for its command.
 func TestScreenShowsVariables(t *testing.T) {
-	d := newDialog(questions()["variables"], Look{Width: 80, UTF8: true}, 40, false, time.Now())
+	d := newDialog(questions()["variables"], look{Width: 80, UTF8: true}, 40, false, time.Now())
 	var text strings.Builder
 	rows, _ := d.body(76, maxLines)
 	for _, r := range rows {
@@ -132,7 +132,7 @@ func TestEveryReasonIsShown(t *testing.T) { // R-UX-01, R-IP-07
 	q := questions()["low"]
 	q.Reasons = []string{"the safe list is switched off", "a yes also trusts /home/u/web"}
 	for _, width := range []int{24, 60, 200} {
-		look := Look{Width: width, UTF8: true}
+		look := look{Width: width, UTF8: true}
 		d := newDialog(q, look, 60, true, time.Now())
 		for form, text := range map[string]string{"plain": newCard(q, look, false).text, "screen": strings.Join(d.view(time.Now()), "\n")} {
 			if !strings.Contains(strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(uncolored(text))), " "), "also trusts") {

@@ -33,7 +33,7 @@ type dialog struct {
 	a       ipc.Approval
 	onlyNo  bool
 	inline  bool
-	look    Look // Width is the terminal's
+	look    look // Width is the terminal's
 	rows    int  // of the terminal that are this dialog's
 	settle  time.Duration
 	options []option
@@ -61,7 +61,7 @@ type act struct {
 	fetch  bool // the question, as it stands now
 }
 
-func newDialog(a ipc.Approval, look Look, rows int, inline bool, now time.Time) *dialog {
+func newDialog(a ipc.Approval, look look, rows int, inline bool, now time.Time) *dialog {
 	d := &dialog{look: look, rows: rows, inline: inline, settle: settleTime}
 	d.show(a, now)
 	return d
@@ -108,7 +108,7 @@ func (d *dialog) know(a ipc.Approval, now time.Time) {
 // appeared: no key counts for a while.
 func (d *dialog) appeared(now time.Time) { d.since = now }
 
-func (d *dialog) resize(look Look, rows int, now time.Time) {
+func (d *dialog) resize(look look, rows int, now time.Time) {
 	if look == d.look && rows == d.rows {
 		return
 	}

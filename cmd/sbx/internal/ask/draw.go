@@ -299,7 +299,7 @@ func rowsOf(lines []string) []row {
 
 // facts lays out names and values. Values never stand where names do.
 type facts struct {
-	look  Look
+	look  look
 	width int
 	limit int // lines of one value that a card shows; 0: all
 	out   []row

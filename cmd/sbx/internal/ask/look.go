@@ -18,7 +18,7 @@ const (
 	bold = "\x1b[1m"
 )
 
-func (l Look) paint(color, s string) string {
+func (l look) paint(color, s string) string {
 	if !l.Color || s == "" {
 		return s
 	}
@@ -26,7 +26,7 @@ func (l Look) paint(color, s string) string {
 }
 
 // sign is a character of ours, or what stands for it where it cannot be shown.
-func (l Look) sign(s, ascii string) string {
+func (l look) sign(s, ascii string) string {
 	if l.UTF8 {
 		return s
 	}
@@ -34,10 +34,10 @@ func (l Look) sign(s, ascii string) string {
 }
 
 // line neutralises a stranger's text for one line.
-func (l Look) line(s string) string { return l.fit(display.Line(s)) }
+func (l look) line(s string) string { return l.fit(display.Line(s)) }
 
 // fit writes out what this terminal does not show as it is.
-func (l Look) fit(s string) string {
+func (l look) fit(s string) string {
 	switch {
 	case !l.UTF8:
 		return display.ASCII(s)
@@ -63,7 +63,7 @@ func oneCell(s string) string {
 }
 
 // block neutralises a stranger's text of several lines.
-func (l Look) block(s string) []string {
+func (l look) block(s string) []string {
 	lines := display.Block(s)
 	for i := range lines {
 		lines[i] = l.fit(lines[i])
@@ -72,7 +72,7 @@ func (l Look) block(s string) []string {
 }
 
 // clip shortens a line and says so.
-func (l Look) clip(s string, width int) string {
+func (l look) clip(s string, width int) string {
 	if display.Width(s) <= width {
 		return s
 	}
@@ -85,7 +85,7 @@ const nameWidth = 10
 // writer lays out fields: our own words in the first column, strangers' text
 // behind a margin, so that it never stands where ours does.
 type writer struct {
-	look  Look
+	look  look
 	out   strings.Builder
 	whole bool
 }

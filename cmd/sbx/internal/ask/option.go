@@ -26,7 +26,7 @@ func (o option) letter() rune {
 }
 
 // optionsOf are the answers that a question allows, as the selector shows them.
-func optionsOf(a ipc.Approval, onlyNo bool, l Look) []option {
+func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 	once := "Allow once"
 	if a.Command != "" || len(a.Argv) > 0 {
 		once = "Execute once"

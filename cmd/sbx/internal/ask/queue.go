@@ -88,7 +88,7 @@ func (q Queue) Serve(ctx context.Context, open []ipc.Approval, next func(context
 type sitting struct {
 	Queue
 	ctx   context.Context
-	look  Look
+	look  look
 	rows  int
 	order []string
 	open  map[string]ipc.Approval

@@ -13,7 +13,7 @@ func (d *dialog) result(answer ipc.Answer, got ipc.Decided) (Outcome, []string) 
 	return resultOf(d.look, d.a, answer, got)
 }
 
-func resultOf(look Look, a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcome, []string) {
+func resultOf(look look, a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcome, []string) {
 	what, mark, out := "[Approved]", look.sign(" ✓", ""), Approved
 	switch {
 	case !d.Allowed:
@@ -36,7 +36,7 @@ func resultOf(look Look, a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outc
 }
 
 // approvedAll is the summary of "approve all".
-func approvedAll(look Look, a ipc.Approval) []string {
+func approvedAll(look look, a ipc.Approval) []string {
 	n, operations := covered(*a.Batch), "operations"
 	if n == 1 {
 		operations = "operation"

@@ -24,7 +24,7 @@ func (r row) width() int {
 }
 
 // string is the row as a terminal of that look is sent it.
-func (r row) string(l Look) string {
+func (r row) string(l look) string {
 	var b strings.Builder
 	for _, s := range r {
 		b.WriteString(l.paint(s.color, s.text))
@@ -90,7 +90,7 @@ func hang(head row, rest row, width int) []row {
 
 // box frames rows.
 type box struct {
-	look  Look
+	look  look
 	width int // cells, frame included
 	color string
 	out   []string

@@ -18,7 +18,7 @@ const (
 
 // highlight is a command in colour, one row a line. Marks are "FROM-TO" pairs of
 // bytes: the pieces that did not run unasked.
-func highlight(command, marks string, l Look) []row {
+func highlight(command, marks string, l look) []row {
 	colors := lex(command)
 	for _, m := range strings.Fields(marks) {
 		a, b, _ := strings.Cut(m, "-")
@@ -36,7 +36,7 @@ func highlight(command, marks string, l Look) []row {
 
 // colored is a text whose bytes have colors, one row a line. A text that cannot be shown as it
 // stands has no colours: escapes and colours would contradict each other.
-func colored(text string, colors []string, l Look) []row {
+func colored(text string, colors []string, l look) []row {
 	lines := l.block(text)
 	if strings.Join(lines, "\n") != strings.TrimSuffix(text, "\n") {
 		return rowsOf(lines)
@@ -104,7 +104,7 @@ func diffRow(line string) row {
 }
 
 // content is what a question shows besides its command: a diff, a file, text.
-func content(p *ipc.Presentation, l Look) []row {
+func content(p *ipc.Presentation, l look) []row {
 	text := p.Content
 	if k, binary := display.Binary([]byte(text)); binary {
 		return []row{plainRow(k)}

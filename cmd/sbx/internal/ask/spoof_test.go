@@ -58,7 +58,7 @@ func TestSpoofing(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			w := writer{look: Look{Width: 80, UTF8: true}}
+			w := writer{look: look{Width: 80, UTF8: true}}
 			w.help(helpText(offered(q, false), q))
 			checkScreen(t, s.Shown(), strings.Split(w.out.String(), "\n"))
 		})

@@ -189,8 +189,8 @@ func TestLockIsGivenUp(t *testing.T) {
 
 func TestNoneInsideASandbox(t *testing.T) { // R-IP-09
 	t.Setenv("SBX_SANDBOX", "1")
-	if err := place(t).Ensure(t.Context()); !errors.Is(err, ErrNotStarted) {
-		t.Errorf("Ensure = %v, want %v", err, ErrNotStarted)
+	if err := place(t).Ensure(t.Context()); !errors.Is(err, errNotStarted) {
+		t.Errorf("Ensure = %v, want %v", err, errNotStarted)
 	}
 }
 
@@ -225,15 +225,15 @@ func TestOperatorForbids(t *testing.T) { // R-IP-09
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := forbidden(name); errors.Is(err, ErrNotStarted) != forbid {
+		if err := forbidden(name); errors.Is(err, errNotStarted) != forbid {
 			t.Errorf("forbidden(%q) = %v, want forbidden: %v", text, err, forbid)
 		}
 	}
 	if err := forbidden(filepath.Join(t.TempDir(), "none.toml")); err != nil {
 		t.Errorf("forbidden(no file) = %v", err)
 	}
-	if err := forbidden(t.TempDir()); !errors.Is(err, ErrNotStarted) {
-		t.Errorf("forbidden(unreadable) = %v, want %v", err, ErrNotStarted)
+	if err := forbidden(t.TempDir()); !errors.Is(err, errNotStarted) {
+		t.Errorf("forbidden(unreadable) = %v, want %v", err, errNotStarted)
 	}
 }
 

@@ -110,6 +110,6 @@ func serves(ctx context.Context, dir string) bool {
 	return err == nil
 }
 
-// ErrNotStarted is in the error of [Place.Ensure] where no daemon runs and none
+// errNotStarted is in the error of [Place.Ensure] where no daemon runs and none
 // may be started.
-var ErrNotStarted = errors.New("no daemon runs, and none is started")
+var errNotStarted = errors.New("no daemon runs, and none is started")

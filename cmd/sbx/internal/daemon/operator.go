@@ -22,7 +22,7 @@ func forbidden(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the operator's configuration cannot be read: %w", ErrNotStarted, err)
+		return fmt.Errorf("%w: the operator's configuration cannot be read: %w", errNotStarted, err)
 	}
 	var c struct {
 		Daemon struct {
@@ -30,10 +30,10 @@ func forbidden(path string) error {
 		} `toml:"daemon"`
 	}
 	if _, err := toml.Decode(string(text), &c); err != nil {
-		return fmt.Errorf("%w: %q: %w; the operator must mend it", ErrNotStarted, path, err)
+		return fmt.Errorf("%w: %q: %w; the operator must mend it", errNotStarted, path, err)
 	}
 	if c.Daemon.Autostart != nil && !*c.Daemon.Autostart {
-		return fmt.Errorf("%w: %q has [daemon] autostart = false; ask the operator to start sandboxd", ErrNotStarted, path)
+		return fmt.Errorf("%w: %q has [daemon] autostart = false; ask the operator to start sandboxd", errNotStarted, path)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (p Place) Running(ctx context.Context) error {
 }
 
 // Ensure makes sure that a daemon serves p, and starts one if none does. The
-// error has ErrNotStarted in it where that is not allowed here. A daemon that
+// error has errNotStarted in it where that is not allowed here. A daemon that
 // runs with another configuration or directory than what was asked for is an error.
 func (p Place) Ensure(ctx context.Context) error {
 	err := p.Running(ctx)
@@ -46,10 +46,10 @@ func (p Place) Ensure(ctx context.Context) error {
 	case !errors.Is(err, ipc.ErrNoDaemon):
 		return p.explain(err)
 	case p.System:
-		return fmt.Errorf("%w: the system's daemon in %q does not answer; see systemctl status sandboxd", ErrNotStarted, p.SocketDir)
+		return fmt.Errorf("%w: the system's daemon in %q does not answer; see systemctl status sandboxd", errNotStarted, p.SocketDir)
 	}
-	if why := Inside(); why != "" {
-		return fmt.Errorf("%w: this is the inside of a sandbox (%s); run the command directly", ErrNotStarted, why)
+	if why := insideSandbox(); why != "" {
+		return fmt.Errorf("%w: this is the inside of a sandbox (%s); run the command directly", errNotStarted, why)
 	}
 	if err := forbidden(operatorConfig); err != nil {
 		return err

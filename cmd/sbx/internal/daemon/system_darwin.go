@@ -8,9 +8,9 @@ var passwdCommand = []string{"/usr/bin/id", "-P"}
 // closeOnExec keeps descriptors that sbx inherited from reaching the daemon.
 func closeOnExec() error { return closeOnExecList("/dev/fd") }
 
-// Inside says how this process can tell that it is inside a sandbox; "" if it
+// insideSandbox says how this process can tell that it is inside a sandbox; "" if it
 // is in none.
-func Inside() string {
+func insideSandbox() string {
 	if os.Getenv("SBX_SANDBOX") != "" {
 		return "SBX_SANDBOX is set"
 	}

@@ -20,9 +20,9 @@ func closeOnExec() error {
 	return err
 }
 
-// Inside says how this process can tell that it is inside a sandbox; "" if it
+// insideSandbox says how this process can tell that it is inside a sandbox; "" if it
 // is in none.
-func Inside() string {
+func insideSandbox() string {
 	if os.Getenv("SBX_SANDBOX") != "" {
 		return "SBX_SANDBOX is set"
 	}

@@ -32,10 +32,10 @@ import (
 )
 
 var (
-	// ErrNone: this process has no terminal to ask at.
-	ErrNone = errors.New("no terminal")
-	// ErrBackground: it has one, but another job is in its foreground.
-	ErrBackground = errors.New("the terminal's foreground belongs to another job")
+	// errNone: this process has no terminal to ask at.
+	errNone = errors.New("no terminal")
+	// errBackground: it has one, but another job is in its foreground.
+	errBackground = errors.New("the terminal's foreground belongs to another job")
 	// ErrInterrupted: the person pressed Ctrl-C or Ctrl-D, or the terminal went away.
 	ErrInterrupted = errors.New("interrupted")
 	// ErrTime: the time for the answer is over.
@@ -55,12 +55,12 @@ type Terminal struct {
 	UTF8 bool
 }
 
-// Open opens the controlling terminal. The error is ErrNone where there is
-// none, ErrBackground where reading it would stop this process.
+// Open opens the controlling terminal. The error is errNone where there is
+// none, errBackground where reading it would stop this process.
 func Open() (*Terminal, error) {
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%w: open /dev/tty: %w", ErrNone, err)
+		return nil, fmt.Errorf("%w: open /dev/tty: %w", errNone, err)
 	}
 	t, err := New(os.NewFile(uintptr(fd), "/dev/tty"), os.Getenv)
 	if err != nil {
@@ -68,7 +68,7 @@ func Open() (*Terminal, error) {
 	}
 	if !Foreground(fd) {
 		t.Close()
-		return nil, ErrBackground
+		return nil, errBackground
 	}
 	return t, nil
 }
@@ -78,14 +78,14 @@ func Open() (*Terminal, error) {
 func New(file *os.File, getenv func(string) string) (*Terminal, error) {
 	if !term.IsTerminal(int(file.Fd())) {
 		file.Close()
-		return nil, fmt.Errorf("%w: %q is not a terminal", ErrNone, file.Name())
+		return nil, fmt.Errorf("%w: %q is not a terminal", errNone, file.Name())
 	}
 	wait, err := newWaiter(int(file.Fd()))
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	t := &Terminal{file: file, wait: wait, UTF8: UTF8(getenv)}
+	t := &Terminal{file: file, wait: wait, UTF8: isUTF8(getenv)}
 	cols, rows, err := term.GetSize(int(file.Fd()))
 	t.Plain = getenv("TERM") == "dumb" || getenv("TERM") == "" || err != nil || cols <= 0 || rows <= 0
 	t.Color = !t.Plain && getenv("NO_COLOR") == ""
@@ -98,11 +98,11 @@ func (t *Terminal) MakePlain(plain bool) {
 	t.Color = t.Color && !t.Plain
 }
 
-// UTF8 reports whether the environment's locale is encoded in UTF-8. As in
+// isUTF8 reports whether the environment's locale is encoded in UTF-8. As in
 // setlocale(3) the first of LC_ALL, LC_CTYPE and LANG that is set decides. With
 // none set the terminal is taken for a UTF-8 one: that is what a bare
 // container's is, and no eight-bit terminal is left that starts without a locale.
-func UTF8(getenv func(string) string) bool {
+func isUTF8(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := getenv(name); v != "" {
 			v = strings.ToUpper(v)

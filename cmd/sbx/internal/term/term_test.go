@@ -247,8 +247,8 @@ func TestNotATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if _, err := New(r, os.Getenv); !errors.Is(err, ErrNone) {
-		t.Errorf("New(pipe) = %v, want %v", err, ErrNone)
+	if _, err := New(r, os.Getenv); !errors.Is(err, errNone) {
+		t.Errorf("New(pipe) = %v, want %v", err, errNone)
 	}
 }
 

@@ -50,7 +50,7 @@ func Open(t TB) *Screen {
 		t.Fatal(err)
 	}
 	s := &Screen{File: slave, t: t, keyboard: pollable(t, master), done: make(chan struct{})}
-	s.Resize(80, 24)
+	s.resize(80, 24)
 	go func() {
 		defer close(s.done)
 		buf := make([]byte, 4096)
@@ -111,8 +111,8 @@ func (s *Screen) Start(cmd *exec.Cmd) {
 	s.File.Close()
 }
 
-// Resize changes the terminal's size.
-func (s *Screen) Resize(cols, rows uint16) {
+// resize changes the terminal's size.
+func (s *Screen) resize(cols, rows uint16) {
 	s.t.Helper()
 	if err := unix.IoctlSetWinsize(int(s.keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows}); err != nil {
 		s.t.Fatal(err)
