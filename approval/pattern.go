@@ -59,9 +59,6 @@ func Prefix(key string, words ...string) Condition {
 // compared as text and must be clean; the payload's author has resolved them.
 func Under(key, dir string) Condition { return Condition{Key: key, Op: OpUnder, Text: dir} }
 
-// Glob wants the string at key (or every string in it) to match.
-func Glob(key, pattern string) Condition { return Condition{Key: key, Op: OpGlob, Text: pattern} }
-
 // ExactPattern covers just this payload.
 func ExactPattern(tool string, payload map[string]any) (Pattern, error) {
 	p, err := Fingerprint(payload)

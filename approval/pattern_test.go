@@ -20,8 +20,8 @@ func TestPattern(t *testing.T) {
 	diff := of([]string{"timeout"}, approval.Prefix("argv", "git", "diff"))
 	src := of(nil, approval.Equal("program", "cat"), approval.Under("paths", "/p/src"))
 	here := of(nil, approval.Under("path", "."))
-	md := of(nil, approval.Glob("file_path", "docs/*.md"))
-	deep := of(nil, approval.Glob("file_path", "docs/**/*.md"))
+	md := of(nil, approval.Condition{Key: "file_path", Op: approval.OpGlob, Text: "docs/*.md"})
+	deep := of(nil, approval.Condition{Key: "file_path", Op: approval.OpGlob, Text: "docs/**/*.md"})
 	for _, c := range []struct {
 		name    string
 		p       approval.Pattern

@@ -177,12 +177,6 @@ func TestText(t *testing.T) {
 	if got := person.ForAgent("write"); !strings.Contains(got, "wait for the user's next message") {
 		t.Errorf("%q", got)
 	}
-	if got, want := approval.FormatDeny("bash", "too risky"), "User denied execution of bash. Reason: too risky"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got, want := approval.FormatResult("bash", "ls -la", approval.Decision{Approved: true, How: approval.HowPerson}), "▶ bash: ls -la [Approved] ✓"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
 	for _, r := range []approval.Reason{approval.ReasonStopped, approval.ReasonBlocked, approval.ReasonGrant, approval.ReasonWhitelist,
 		approval.ReasonSafeOnly, approval.ReasonStrict, approval.ReasonTimeout, approval.ReasonNoApprover, approval.ReasonCancelled,
 		approval.ReasonFlood, approval.ReasonFault, approval.ReasonAudit} {

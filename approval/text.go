@@ -54,38 +54,3 @@ func (d Decision) ForAgent(tool string) string {
 	}
 	return what + because("it could not be decided") + ". Tell the user if it happens again."
 }
-
-// FormatDeny is the denial as the terminal dialog words it:
-// "User denied execution of bash. Reason: too risky".
-func FormatDeny(tool, reason string) string {
-	s := "User denied execution of " + tool + "."
-	if reason != "" {
-		s += " Reason: " + reason
-	}
-	return s
-}
-
-// FormatResult is the line that stays on the terminal after a decision:
-// "▶ bash: ls -la [Approved] ✓". subject is the command or a short description.
-func FormatResult(tool, subject string, d Decision) string {
-	state, mark := "Denied", "✗"
-	switch {
-	case d.Approved && d.How == HowAuto:
-		state, mark = "Auto-approved", "✓"
-	case d.Approved && d.Scope != "" && d.Scope != ScopeOnce:
-		state, mark = "Approved for "+string(d.Scope), "✓"
-	case d.Approved:
-		state, mark = "Approved", "✓"
-	case d.Reason == ReasonTimeout:
-		state = "Timed out"
-	case d.Reason == ReasonQuit:
-		state = "Quit"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "▶ %s", tool)
-	if subject != "" {
-		fmt.Fprintf(&b, ": %s", subject)
-	}
-	fmt.Fprintf(&b, " [%s] %s", state, mark)
-	return b.String()
-}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"sandboxd/landlock/landlocktest"
-	"sandboxd/landlock/lsm"
 
 	"golang.org/x/sys/unix"
 )
@@ -124,8 +123,8 @@ func stage() error {
 		return err
 	}
 	for _, layer := range j.Layers {
-		var r lsm.Ruleset
-		if err := r.UnmarshalBinary(layer); err != nil {
+		r, err := landlocktest.Decode(layer)
+		if err != nil {
 			return err
 		}
 		if err := landlocktest.Restrict(r); err != nil {

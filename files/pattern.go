@@ -42,9 +42,6 @@ func NewNames(patterns []string) (Names, error) {
 	return n, nil
 }
 
-// Patterns are the patterns as written.
-func (n Names) Patterns() []string { return n.texts }
-
 // Match reports whether a relative, clean path, or a folder on the way to it,
 // matches, and by which pattern.
 func (n Names) Match(rel string) (pattern string, ok bool) { return n.matchBelow(rel, 0) }

@@ -51,22 +51,6 @@ func (p Peer) Inside() bool {
 	return p.PID <= 0 || p.Nested > 0 || (p.PIDNamespace != 0 && p.PIDNamespace != ownPIDNamespace())
 }
 
-// DescendsFrom reports whether the peer is q or one of its descendants.
-func (p Peer) DescendsFrom(q Process) bool {
-	if q.PID == 0 {
-		return false
-	}
-	if p.Process() == q {
-		return true
-	}
-	for _, a := range p.Ancestors {
-		if a == q {
-			return true
-		}
-	}
-	return false
-}
-
 // Gone reports whether the process has ended since. It may be asked at any
 // time, also when the connection is closed.
 func (p Peer) Gone() bool { return gone(p) }

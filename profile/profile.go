@@ -2,8 +2,6 @@ package profile
 
 import (
 	"slices"
-
-	"sandboxd/profile/abspath"
 )
 
 // Profile describes a command's access. It is immutable; the zero value grants nothing. Compare
@@ -60,17 +58,6 @@ func (p Profile) Network() Network { return p.get().network.clone() }
 
 // UnixSockets returns the sockets, outside of writable paths, that may be connected to, sorted.
 func (p Profile) UnixSockets() []string { return slices.Clone(p.get().sockets) }
-
-// Devices returns the paths below /dev that rules grant, sorted.
-func (p Profile) Devices() []string {
-	var out []string
-	for _, r := range p.get().turns {
-		if r.Path != "/dev" && abspath.Contains("/dev", r.Path) && r.Kind == Allow {
-			out = append(out, r.Path)
-		}
-	}
-	return out
-}
 
 // Environment returns which variables get in.
 func (p Profile) Environment() Environment { return p.get().env.clone() }

@@ -5,19 +5,9 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// Runtime lists the grants of every text without a rule of the profile: files of the system itself
+// runtimeFiles lists the grants of every text without a rule of the profile: files of the system itself
 // without which no program on macOS starts. Exec means that they are mapped as code, not executed.
 // A rule of the profile for them is stronger.
-func Runtime() []profile.Rule {
-	var rules []profile.Rule
-	for _, group := range runtimeFiles {
-		for _, p := range group.paths {
-			rules = append(rules, profile.Rule{Kind: profile.Allow, Access: group.access, Path: p, Origin: "macOS runtime"})
-		}
-	}
-	return rules
-}
-
 var runtimeFiles = []struct {
 	access profile.Access
 	paths  []string

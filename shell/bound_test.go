@@ -46,7 +46,7 @@ func TestBoundWords(t *testing.T) {
 				got = "'" + strings.Join(v.Run.Argv, "' '") + "'"
 			}
 			if v.Decision != shell.Auto || got != c.run {
-				t.Errorf("%q is %s and runs %s, want %s\n%s", c.line, v.Decision, got, c.run, v.Explain())
+				t.Errorf("%q is %s and runs %s, want %s: %s", c.line, v.Decision, got, c.run, v.Why)
 			}
 			if again := judge(got); again.Decision != shell.Auto {
 				t.Errorf("%q is written as %s, which asks: %s", c.line, got, again.Why)

@@ -47,7 +47,7 @@ func TestCatalogue(t *testing.T) {
 			cmd := shell.Command{Line: c.Command, Cwd: dir, Project: dir, Home: "/home/nobody-lives-here", Env: c.Env, TTY: c.TTY, Description: c.Description}
 			v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
 			if err := c.Judge(v.Decision.String()); err != nil {
-				t.Errorf("%v\n%s", err, v.Explain())
+				t.Errorf("%v: %s: %+v", err, v.Why, v.Parts)
 			}
 			if len(v.NeedsFacts) > 0 {
 				t.Errorf("facts are still missing: %v", v.NeedsFacts)

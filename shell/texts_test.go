@@ -1,13 +1,11 @@
 package shell_test
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"sandboxd/approval"
 	"sandboxd/shell"
 )
 
@@ -44,65 +42,12 @@ func wants(t *testing.T, what, text string, parts []string) {
 	}
 }
 
-// R-SH-02, R-UX-06: the explanation says of every part what decided it, and
-// where that stands.
-func TestExplain(t *testing.T) {
-	for _, c := range []struct {
-		line string
-		want []string
-	}{
-		{"ls -la | wc -l", []string{"auto: ", "1:1\tauto\tls -la\n", "[safe list: ls]", "1:10\tauto\twc -l\n", "[safe list: wc]", "runs: 'ls' '-la' | 'wc' '-l'\n"}},
-		{"ls\nfrob x", []string{"ask: ", "risk: normal", "1:1\tauto\tls\n", "2:1\task\tfrob x\n"}},
-		{"ls; terraform apply -auto-approve", []string{"block: ", "1:5\tblock\tterraform apply -auto-approve\n", "deploys go through the pipeline", "/etc/sandboxd/config.toml:12:1"}},
-		{"deploy now", []string{"1:1\t", "deploy now", "rules.toml:3:1"}},
-		{"go vet ./...", []string{"auto: ", "[preset go", "runs: go vet ./...", "only where the OS sandbox is in force"}},
-		{"rm -rf /", []string{"ask: ", "risk: high", "warning: outside project", "warning: dangerous", "rm -rf /"}},
-		{"make test", []string{"ask: ", "may be granted: make test *", "may be granted: make *"}},
-	} {
-		v, _ := judged1(t, c.line)
-		wants(t, "the explanation of "+c.line, v.Explain(), c.want)
-	}
-}
-
 // R-UX-06: a refusal can be handed to a model: what, why, what to do instead.
 func TestRefusal(t *testing.T) {
-	v, c := judged1(t, "ls && terraform apply")
+	v, _ := judged1(t, "ls && terraform apply")
 	wants(t, "the refusal", v.Refusal(), []string{`"terraform apply" is not permitted: `, "deploys go through the pipeline", "Decided by ", "No approval lifts this.", "tell the user"})
-	_, err := textTool(t).CheckApproval(approval.Context{Tool: "bash", Args: map[string]any{"command": c.Line}, Facts: shell.ArgsFacts{Cwd: "/p", Project: "/p"}})
-	var blocked *approval.BlockedError
-	if !errors.As(err, &blocked) || blocked.Reason != v.Refusal() {
-		t.Errorf("the checker says %v", err)
-	}
 	if v, _ := judged1(t, "curl example.org"); v.Decision != shell.Block || !strings.Contains(v.Refusal(), "Bash(curl *)") {
 		t.Errorf("a denied permission: %s", v.Refusal())
-	}
-}
-
-// R-UX-06: what a person turned down says why it asked, what they said, and
-// what would not have asked.
-func TestDenied(t *testing.T) {
-	for _, c := range []struct {
-		line, note string
-		want       []string
-	}{
-		{"cat ~/.ssh/id_ed25519", "", []string{"did not approve \"cat ~/.ssh/id_ed25519\".", "It was asked because ", "Secrets are not for reading"}},
-		{"rm -rf build", "not now", []string{"They said: not now.", "It was asked because ", "can be undone"}},
-		{"cp x .git/hooks/pre-commit", "", []string{"changed by the file tools"}},
-		{"cat /srv/x", "", []string{"Stay within the project directory."}},
-		{"rm a.txt", "", []string{"keeps what it deletes"}},
-		{"echo a > b.txt", "", []string{"Write files with the file tool"}},
-		{"for i in *; do frob $i; done", "", []string{"words spelled out"}},
-		{"frob", "line one\nline two", []string{"They said: line one", "only read run without asking", "another spelling"}},
-	} {
-		v, cmd := judged1(t, c.line)
-		if v.Decision != shell.Ask {
-			t.Errorf("%q is %s", c.line, v.Decision)
-		}
-		text := v.Denied(cmd, c.note)
-		wants(t, "the answer to "+c.line, text, c.want)
-		if strings.Contains(text, "\n") {
-			t.Errorf("%q: the text has several lines: %q", c.line, text)
-		}
 	}
 }
 

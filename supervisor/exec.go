@@ -112,9 +112,6 @@ func (e *Exec) forgettable() bool {
 	return e.expiry != nil
 }
 
-// Result is valid once Done is closed.
-func (e *Exec) Result() Result { <-e.done; return *e.result }
-
 // Cancel ends the execution for cause; a command that runs is killed with all
 // its children.
 func (e *Exec) Cancel(cause sandbox.EndCause) { e.cancel(endError(cause)) }

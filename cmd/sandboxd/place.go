@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"sandboxd/approval"
 	"sandboxd/files"
@@ -32,7 +31,7 @@ func placeOf(p *ipc.BatchPlace) (place, error) {
 		if line, ok := args["command"].(string); ok && (n.Tool == "" || n.Tool == "bash") && n.Command == "" && len(n.Argv) == 0 {
 			call.Line = line
 		}
-		if op, ok := files.OpOf(n.Tool); ok && strings.HasPrefix(n.Tool, "file_") {
+		if op, ok := files.OpOf(n.Tool); ok {
 			call.File = announcedFile(op, n.Tool, n.Args)
 		}
 		out.next = append(out.next, call)

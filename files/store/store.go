@@ -160,17 +160,6 @@ func latestFirst(a, b Record) int {
 	return -1
 }
 
-// Last is the latest change of a session that can be undone: one that was made,
-// was not undone, and is not itself an undoing.
-func (s *Store) Last(session string) (Record, error) {
-	for _, r := range s.List(session) {
-		if r.State == Made && r.Undoes == "" {
-			return r, nil
-		}
-	}
-	return Record{}, fmt.Errorf("undo the last change: %w", ErrNotFound)
-}
-
 // Pending are the changes of which it is not known whether they were made:
 // their worker, or an earlier daemon, died.
 func (s *Store) Pending() []Record {

@@ -85,12 +85,6 @@ func TestKeepAndReopen(t *testing.T) {
 		if l := s.List("s"); len(l) != 2 || l[0].ID != "two" {
 			t.Errorf("list: %+v", l)
 		}
-		if r, err := s.Last("s"); err != nil || r.ID != "two" {
-			t.Errorf("last: %+v, %v", r, err)
-		}
-		if _, err := s.Last("other"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("another session's last change: %v", err)
-		}
 		s = open(t, dir, Options{})
 	}
 	// A person finds what was deleted without a tool.

@@ -46,9 +46,6 @@ func (t *Tree) openDir(rel string) (int, error) {
 // Close closes the folder.
 func (d *Dir) Close() error { return d.f.Close() }
 
-// Rel is the folder's path below the tree.
-func (d *Dir) Rel() string { return d.rel }
-
 func (d *Dir) fd() int { return int(d.f.Fd()) }
 
 // Path is the absolute path of a name in the folder, for messages.

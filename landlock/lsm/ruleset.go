@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -71,8 +70,6 @@ const (
 	maxPathLength = 4095 // PATH_MAX without the NUL
 )
 
-var errShort = errors.New("cut short")
-
 // AppendBinary implements [encoding.BinaryAppender].
 func (r Ruleset) AppendBinary(b []byte) ([]byte, error) {
 	if len(r.Paths) > MaxPaths || len(r.Ports) > maxPorts {
@@ -105,59 +102,6 @@ func (r Ruleset) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (r Ruleset) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It accepts exactly the output of
-// MarshalBinary: a byte too few or too many is an error.
-func (r *Ruleset) UnmarshalBinary(data []byte) error {
-	d := decoder{rest: data}
-	if string(d.take(len(magic))) != magic {
-		return errors.New("decode ruleset: not a Landlock ruleset of this version")
-	}
-	out := Ruleset{
-		HandledFS:  AccessFS(d.u64()),
-		HandledNet: AccessNet(d.u64()),
-		Scoped:     Scope(d.u64()),
-		Flags:      Flags(d.u32()),
-	}
-	paths, ports := d.u32(), d.u32()
-	if paths > MaxPaths || ports > maxPorts {
-		return fmt.Errorf("decode ruleset: %d paths and %d ports are too many", paths, ports)
-	}
-	for range paths {
-		rule := PathRule{Access: AccessFS(d.u64())}
-		switch optional := d.take(1); {
-		case d.err != nil:
-		case optional[0] > 1:
-			return fmt.Errorf("decode ruleset: optional is %d", optional[0])
-		default:
-			rule.Optional = optional[0] == 1
-		}
-		rule.Path = string(d.take(int(d.u16())))
-		end := d.take(1)
-		if d.err != nil {
-			break
-		}
-		if end[0] != 0 || !validPath(rule.Path) {
-			return fmt.Errorf("decode rule %q: not an absolute path of at most %d bytes", rule.Path, maxPathLength)
-		}
-		out.Paths = append(out.Paths, rule)
-	}
-	for range ports {
-		rule := PortRule{Port: d.u16(), Access: AccessNet(d.u64())}
-		if d.err != nil {
-			break
-		}
-		out.Ports = append(out.Ports, rule)
-	}
-	if d.err != nil {
-		return fmt.Errorf("decode ruleset: %w", d.err)
-	}
-	if len(d.rest) > 0 {
-		return fmt.Errorf("decode ruleset: %d bytes too many", len(d.rest))
-	}
-	*r = out
-	return nil
-}
-
 func validPath(path string) bool {
 	return strings.HasPrefix(path, "/") && len(path) <= maxPathLength && strings.IndexByte(path, 0) < 0
 }
@@ -165,43 +109,6 @@ func validPath(path string) bool {
 func boolByte(b bool) byte {
 	if b {
 		return 1
-	}
-	return 0
-}
-
-// decoder reads from the front of rest; after the first failure it yields zeroes.
-type decoder struct {
-	rest []byte
-	err  error
-}
-
-func (d *decoder) take(n int) []byte {
-	if d.err != nil || n > len(d.rest) {
-		d.err = errShort
-		return nil
-	}
-	head := d.rest[:n]
-	d.rest = d.rest[n:]
-	return head
-}
-
-func (d *decoder) u16() uint16 {
-	if b := d.take(2); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
-
-func (d *decoder) u32() uint32 {
-	if b := d.take(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (d *decoder) u64() uint64 {
-	if b := d.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }

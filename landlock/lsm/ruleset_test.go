@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sandboxd/landlock/landlocktest"
 	"sandboxd/landlock/lsm"
 )
 
@@ -21,16 +22,16 @@ func TestBinaryRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got lsm.Ruleset
-		if err := got.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(got, want) {
+		got, err := landlocktest.Decode(data)
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
 		for n := range data {
-			if err := new(lsm.Ruleset).UnmarshalBinary(data[:n]); err == nil {
+			if _, err := landlocktest.Decode(data[:n]); err == nil {
 				t.Errorf("cut after %d of %d bytes: accepted", n, len(data))
 			}
 		}
-		if err := got.UnmarshalBinary(append(data, 0)); err == nil {
+		if _, err := landlocktest.Decode(append(data, 0)); err == nil {
 			t.Error("a byte too many: accepted")
 		}
 	}
@@ -44,7 +45,7 @@ func TestMarshalRefuses(t *testing.T) {
 	}
 }
 
-func FuzzUnmarshalBinary(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	for _, seed := range []lsm.Ruleset{{}, sample} {
 		data, err := seed.MarshalBinary()
 		if err != nil {
@@ -53,8 +54,8 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var r lsm.Ruleset
-		if r.UnmarshalBinary(data) != nil {
+		r, err := landlocktest.Decode(data)
+		if err != nil {
 			return
 		}
 		again, err := r.MarshalBinary()

@@ -3,10 +3,9 @@ package stage
 import (
 	"encoding/binary"
 	"fmt"
+	"sandboxd/landlock/landlocktest"
 	"slices"
 	"strings"
-
-	"sandboxd/landlock/lsm"
 )
 
 // model decodes an order as cmd/sandboxd-launch must, and renders every field, or
@@ -100,8 +99,8 @@ func (d *reader) texts(b *strings.Builder, name string, n uint32) {
 }
 
 func (d *reader) layer(b *strings.Builder) {
-	var r lsm.Ruleset
-	if err := r.UnmarshalBinary(d.take(int(d.u32()))); err != nil {
+	r, err := landlocktest.Decode(d.take(int(d.u32())))
+	if err != nil {
 		d.bad = true
 		return
 	}

@@ -109,16 +109,6 @@ var index = sync.OnceValue(func() map[string]*Entry {
 	return m
 })
 
-// Entries returns all entries. The caller must not change them.
-func Entries() []*Entry {
-	index()
-	out := make([]*Entry, len(entries))
-	for i := range entries {
-		out[i] = &entries[i]
-	}
-	return out
-}
-
 func (e *Entry) compile() error {
 	e.options = map[string]option{}
 	for field := range strings.FieldsSeq(e.Options) {

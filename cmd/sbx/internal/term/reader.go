@@ -31,9 +31,6 @@ func NewReader(fd int) (*Reader, error) {
 	return r, nil
 }
 
-// Read reads without a context; see With.
-func (r *Reader) Read(buf []byte) (int, error) { return r.With(context.Background()).Read(buf) }
-
 // With is an io.Reader that ends, with ctx's error, when ctx does.
 func (r *Reader) With(ctx context.Context) io.Reader {
 	return readerFunc(func(b []byte) (int, error) { return r.read(ctx, b) })

@@ -69,7 +69,7 @@ func TestReaderPaused(t *testing.T) {
 // read looked like a pause.
 func TestReaderEnds(t *testing.T) {
 	r, out := pipe(t)
-	got := readAll(r)
+	got := readAll(r.With(t.Context()))
 	out.Close()
 	select {
 	case c := <-got:
