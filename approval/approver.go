@@ -208,7 +208,7 @@ func (c *Controller) forget(ids map[string]bool) {
 func (c *Controller) next(by Identity, tried map[string]bool) (Pending, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, q := range c.inOrder(func(q *question) bool { return by.sees(q.call.Principal) && !tried[q.id] }) {
+	for _, q := range c.inOrder(func(q *question) bool { return by.sees(q.call.Principal) && !tried[q.ID] }) {
 		return c.show(q), true
 	}
 	return Pending{}, false

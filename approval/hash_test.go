@@ -23,12 +23,12 @@ func TestHashBinds(t *testing.T) {
 			synctest.Wait()
 			c.mu.Lock()
 			for _, q := range c.questions {
-				q.id, q.asked = "id", time.Time{}
+				q.ID, q.Asked = "id", time.Time{}
 				q.rehash(c)
-				hash = q.hash
-				q.id = newID()
+				hash = q.Hash
+				q.ID = newID()
 				clear(c.questions)
-				c.questions[q.id] = q
+				c.questions[q.ID] = q
 			}
 			c.mu.Unlock()
 			if err := c.Close(context.Background()); err != nil {

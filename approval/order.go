@@ -129,7 +129,7 @@ func (c *Controller) scopes(q *question) (allow, deny []Scope) {
 	if c.store != nil {
 		deny = append(deny, ScopeGlobal)
 	}
-	if forced(&q.call, q.ruling) || q.broken != "" {
+	if forced(&q.call, q.ruling) || q.broken {
 		return []Scope{ScopeOnce}, deny
 	}
 	return slices.Clone(deny), deny

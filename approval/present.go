@@ -21,23 +21,26 @@ func (c *Controller) build(ctx context.Context, q *question) {
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q.building = false
-	q.present = p
-	if err != nil {
-		q.present, q.broken = nil, err.Error()
+	q.Building = false
+	switch {
+	case err != nil:
+		q.broken, q.Risk = true, RiskHigh
+		q.Warnings = append(q.Warnings, "could not show what would happen: "+err.Error())
+	case p != nil:
+		q.Presentation = p
 	}
-	q.rev++
+	q.Rev++
 	q.rehash(c)
 	close(q.ready)
-	if c.questions[q.id] == q {
+	if c.questions[q.ID] == q {
 		c.publish(Event{Kind: EventUpdated, Principal: q.call.Principal, Session: q.call.Session, Agent: q.call.Agent,
-			CallID: q.call.ID, Request: q.id, Tool: q.call.Tool, Description: q.call.Request.Description})
+			CallID: q.call.ID, Request: q.ID, Tool: q.call.Tool, Description: q.call.Request.Description})
 	}
 }
 
 // want says that somebody will see q.
 func (q *question) want() {
-	if q.building && !q.wanted && !q.begun {
+	if q.Building && !q.wanted && !q.begun {
 		q.wanted = true
 		q.poke()
 	}
@@ -67,7 +70,7 @@ func (c *Controller) Pending(viewer Identity) []Pending {
 func (c *Controller) MarkViewed(viewer Identity, ref Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q, err := c.find(viewer, ref.ID); err == nil && q.ref() == ref {
+	if q, err := c.find(viewer, ref.ID); err == nil && q.Ref() == ref {
 		q.viewed[viewer.Principal] = ref
 	}
 }
@@ -78,7 +81,7 @@ func (c *Controller) Viewed(viewer Identity, refs []Ref) []Ref {
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool {
 		q, err := c.find(viewer, r.ID)
-		return err != nil || q.viewed[viewer.Principal] != r || q.ref() != r
+		return err != nil || q.viewed[viewer.Principal] != r || q.Ref() != r
 	})
 }
 
@@ -131,20 +134,18 @@ func (c *Controller) outcome(viewer Identity, id string) *outcome {
 // show returns q as an approver sees it now.
 func (c *Controller) show(q *question) Pending {
 	p := c.shown(q)
-	p.Deadline = q.asked.Add(q.extra + q.limit)
+	p.Deadline = q.Asked.Add(q.extra + q.limit)
 	others := c.inOrder(func(o *question) bool { return o != q && o.sess == q.sess })
 	for _, o := range others {
 		if q.identical(o) {
-			p.Same = append(p.Same, o.ref())
+			p.Same = append(p.Same, o.Ref())
 		}
 		if q.call.Request.GroupID != "" && o.call.Request.GroupID == q.call.Request.GroupID {
-			p.Group = append(p.Group, o.ref())
+			p.Group = append(p.Group, o.Ref())
 		}
 	}
 	return p
 }
-
-func (q *question) ref() Ref { return Ref{q.id, q.rev, q.hash} }
 
 // identical questions ask the same of the same session.
 func (q *question) identical(o *question) bool {
@@ -153,39 +154,35 @@ func (q *question) identical(o *question) bool {
 		slices.Equal(q.call.Widenings, o.call.Widenings)
 }
 
-func (c *Controller) shown(q *question) Pending {
+// pending returns what the call and its ruling say; it is the same for all who see it.
+func (q *question) pending() Pending {
 	call, r := &q.call, q.call.Request
 	p := Pending{
-		ID: q.id, Rev: q.rev, Hash: q.hash,
 		Principal: call.Principal, Session: call.Session, Agent: call.Agent, AgentShown: call.Agent.String(),
-		Turn: q.sess.turn, CallID: call.ID,
-		Tool: call.Tool, Description: r.Description, Input: call.shown(), Presentation: r.Presentation, Building: q.building,
-		Cwd: call.Cwd, Notes: slices.Clone(r.Notes), BlockedPath: r.BlockedPath,
-		Risk: cmp.Or(r.Risk, RiskNormal), Why: call.Why,
-		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings),
-		Suggestions: slices.Clone(r.Suggestions), Widenings: slices.Clone(call.Widenings),
+		CallID: call.ID, Tool: call.Tool, Description: r.Description, Input: call.shown(), Presentation: r.Presentation,
+		Cwd: call.Cwd, Notes: r.Notes, BlockedPath: r.BlockedPath, Risk: cmp.Or(r.Risk, RiskNormal), Why: call.Why,
+		Reasons: slices.Clone(r.Reasons), Warnings: r.Warnings, Suggestions: r.Suggestions, Widenings: call.Widenings,
 		Batch: call.Batch, GroupID: r.GroupID, Digest: call.Digest,
 		Dangerous: call.dangerous(), Protected: call.protected(), Delete: call.delete(), Outside: r.Outside,
-		Twice: q.twice, Inline: call.Inline, Asked: q.asked,
+		Inline: call.Inline,
 	}
-	p.Batch.Remaining = slices.Clone(call.Batch.Remaining)
 	if q.ruling.effect == RuleAsk && q.ruling.reason != "" {
 		p.Reasons = append(p.Reasons, q.ruling.reason)
 	}
 	if call.Class.Rule == RuleAsk && call.Class.RuleText != "" {
 		p.Reasons = append(p.Reasons, "asked for by "+call.Class.RuleText)
 	}
-	if q.present != nil {
-		p.Presentation = q.present
-	}
-	if q.broken != "" {
-		p.Risk = RiskHigh
-		p.Warnings = append(p.Warnings, "could not show what would happen: "+q.broken)
-	}
-	if q.twice && p.Risk != RiskHigh {
-		p.Risk = RiskHigh
-	}
-	p.Client = c.here(call) == ViaClient && p.Risk == RiskLow
+	return p
+}
+
+// shown returns a copy of the question with what can change while it is open.
+func (c *Controller) shown(q *question) Pending {
+	p := q.Pending
+	p.Notes, p.Reasons, p.Warnings = slices.Clone(p.Notes), slices.Clone(p.Reasons), slices.Clone(p.Warnings)
+	p.Suggestions, p.Widenings = slices.Clone(p.Suggestions), slices.Clone(p.Widenings)
+	p.Batch.Remaining = slices.Clone(p.Batch.Remaining)
+	p.Turn = q.sess.turn
+	p.Client = c.here(&q.call) == ViaClient && p.Risk == RiskLow
 	p.AllowScopes, p.DenyScopes = c.scopes(q)
 	return p
 }

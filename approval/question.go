@@ -14,30 +14,24 @@ import (
 // question is a call that waits for a person. The controller's lock guards
 // everything that changes.
 type question struct {
-	id     string
+	Pending // as asked, and with its presentation when that is built; show completes it for a viewer
+
 	seq    uint64 // order of asking
 	call   Call
 	sess   *session
 	ruling ruling
 	print  Print
 	known  bool // print is valid, so that the answer can be remembered
-	twice  bool
 
-	rev  int
-	hash string
-
-	asked   time.Time // wall, for people
 	started time.Time // monotonic, for the deadline
 	limit   time.Duration
 	again   bool          // the clock was started again for a second yes,
 	extra   time.Duration // this long after it was first
 
-	wanted   bool // somebody will see the presentation
-	begun    bool // it is being built, or was
-	building bool // it is not there yet
-	present  *Presentation
-	broken   string        // why it could not be built
-	ready    chan struct{} // closed when it is there or has failed
+	wanted bool          // somebody will see the presentation
+	begun  bool          // it is being built, or was
+	broken bool          // it could not be built
+	ready  chan struct{} // closed when it is there or has failed
 
 	first  map[Identity]Answer // the first yes of each approver where two are wanted
 	viewed map[Principal]Ref   // the state in which it was shown
@@ -84,8 +78,7 @@ func (c *Controller) ask(w *weighed, s *session) (*question, verdict) {
 	}
 	c.asked++
 	q := &question{
-		id: newID(), seq: c.asked, call: *call, sess: s, ruling: w.ruling, print: w.print, known: w.known, rev: 1,
-		asked: c.now(), started: time.Now(),
+		seq: c.asked, call: *call, sess: s, ruling: w.ruling, print: w.print, known: w.known, started: time.Now(),
 		ready: make(chan struct{}), kick: make(chan struct{}, 1), done: make(chan struct{}),
 		first: map[Identity]Answer{}, viewed: map[Principal]Ref{}, failed: map[Identity]bool{},
 	}
@@ -94,22 +87,26 @@ func (c *Controller) ask(w *weighed, s *session) (*question, verdict) {
 	}
 	q.call.Request = q.call.Request.clone()
 	q.call.Request.Suggestions = c.honest(&q.call)
-	q.twice = call.dangerous() || call.protected() || call.delete() && c.cfg.DoubleConfirmDeletes
+	q.Pending = q.pending()
+	q.ID, q.Rev, q.Asked = newID(), 1, c.now()
+	if call.dangerous() || call.protected() || call.delete() && c.cfg.DoubleConfirmDeletes {
+		q.Twice, q.Risk = true, RiskHigh
+	}
 	q.limit = c.patience(q)
 	if q.call.Present == nil {
 		close(q.ready)
 	} else {
-		q.building = true
+		q.Building = true
 		q.wanted = c.attended(call, nil)
 	}
 	if f := call.Named; f != nil {
-		f(q.id)
+		f(q.ID)
 	}
-	c.questions[q.id] = q
+	c.questions[q.ID] = q
 	t.pending++
 	q.rehash(c)
-	c.publish(Event{Time: q.asked, Kind: EventRequested, Principal: call.Principal, Session: call.Session, Agent: call.Agent,
-		CallID: call.ID, Request: q.id, Tool: call.Tool, Description: q.call.Request.Description})
+	c.publish(Event{Time: q.Asked, Kind: EventRequested, Principal: call.Principal, Session: call.Session, Agent: call.Agent,
+		CallID: call.ID, Request: q.ID, Tool: call.Tool, Description: q.call.Request.Description})
 	return q, verdict{}
 }
 
@@ -141,7 +138,7 @@ func (c *Controller) await(ctx context.Context, q *question) Decision {
 	defer timer.Stop()
 	for {
 		c.mu.Lock()
-		if q.wanted && q.building && c.questions[q.id] == q {
+		if q.wanted && q.Building && c.questions[q.ID] == q {
 			q.wanted, q.begun = false, true
 			c.work.Go(func() { c.build(building, q) })
 		}
@@ -200,7 +197,7 @@ func (c *Controller) seal(ctx context.Context, q *question) Decision {
 	if approved && !d.Approved {
 		c.takeBack(q)
 	}
-	if o := c.tenant(q.call.Principal).decided[q.id]; o != nil {
+	if o := c.tenant(q.call.Principal).decided[q.ID]; o != nil {
 		o.decision = d
 	}
 	var g *Grant
@@ -214,7 +211,7 @@ func (c *Controller) seal(ctx context.Context, q *question) Decision {
 // denial words a refusal that no person gave.
 func (c *Controller) denial(q *question, r Reason, why string) Decision {
 	return Decision{Outcome: Denied, Scope: ScopeOnce, Reason: r, Layer: LayerSystem, Why: why, How: HowAuto,
-		Reject: RejectSoft, Digest: q.call.Digest, Request: q.id, At: c.now(), Warnings: c.warnings(q.sess, c.now())}
+		Reject: RejectSoft, Digest: q.call.Digest, Request: q.ID, At: c.now(), Warnings: c.warnings(q.sess, c.now())}
 }
 
 func (c *Controller) expire(q *question) {
@@ -241,11 +238,11 @@ func (c *Controller) finish(q *question, d Decision) bool {
 	}
 	q.final = d
 	close(q.done)
-	delete(c.questions, q.id)
+	delete(c.questions, q.ID)
 	t := c.tenant(q.call.Principal)
 	t.pending--
-	t.decided[q.id] = &outcome{decision: d}
-	t.order = append(t.order, q.id)
+	t.decided[q.ID] = &outcome{decision: d}
+	t.order = append(t.order, q.ID)
 	if len(t.order) > keepDecided {
 		delete(t.decided, t.order[0])
 		t.order = slices.Delete(t.order, 0, 1)
@@ -266,7 +263,7 @@ func (c *Controller) reconsider(which func(*question) bool) {
 			continue
 		}
 		d := c.decision(&q.call, q.sess, v, now)
-		d.Request = q.id
+		d.Request = q.ID
 		c.finish(q, d)
 	}
 }
@@ -292,10 +289,10 @@ func (q *question) rehash(c *Controller) {
 		// A value without a JSON form (a function, NaN) is still shown somehow.
 		p.Input, p.Presentation = nil, nil
 		data, _ = json.Marshal(p)
-		data = fmt.Appendf(data, "%#v %#v", q.call.Input, q.present)
+		data = fmt.Appendf(data, "%#v %#v", q.call.Input, q.Presentation)
 	}
 	sum := sha256.Sum256(append(data, q.print[:]...))
-	q.hash = hex.EncodeToString(sum[:])
+	q.Hash = hex.EncodeToString(sum[:])
 }
 
 func (r *Request) clone() *Request {

@@ -65,7 +65,7 @@ func (c *Controller) grantFor(q *question, a *Answer) *Grant {
 	now := c.now()
 	g := &Grant{
 		ID: newID(), Effect: Deny, Scope: a.Scope, Match: c.pattern(q, a), Principal: q.call.Principal,
-		Created: now, By: a.By, Why: a.Note, Request: q.id, Description: q.call.Request.Description, Source: "person",
+		Created: now, By: a.By, Why: a.Note, Request: q.ID, Description: q.call.Request.Description, Source: "person",
 	}
 	if a.allows() {
 		g.Effect = Allow

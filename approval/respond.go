@@ -133,7 +133,7 @@ func (c *Controller) take(q *question, a Answer) (Receipt, error) {
 	if a.Verb == VerbAllowAll && q.call.Batch.ID == "" {
 		return Receipt{}, &AnswerError{Code: "batch", Why: "the request is not part of a batch"}
 	}
-	if q.twice && a.allows() {
+	if q.Twice && a.allows() {
 		if second, err := q.confirmed(&a); !second || err != nil {
 			return Receipt{}, err
 		}
@@ -159,7 +159,7 @@ func (c *Controller) members(q *question, a *Answer) ([]*question, error) {
 		if !q.identical(m) && (group == "" || m.call.Request.GroupID != group) {
 			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q is neither identical nor of the same group", r.ID)}
 		}
-		if r != m.ref() {
+		if r != m.Ref() {
 			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q has changed", r.ID), Err: ErrStale}
 		}
 		if !slices.Contains(members, m) { // it may be both identical and of the group
@@ -172,9 +172,9 @@ func (c *Controller) members(q *question, a *Answer) ([]*question, error) {
 // takeable checks an answer against one question.
 func (c *Controller) takeable(q *question, a *Answer) error {
 	together := len(a.Also) > 0
-	main := !slices.ContainsFunc(a.Also, func(r Ref) bool { return r.ID == q.id })
+	main := !slices.ContainsFunc(a.Also, func(r Ref) bool { return r.ID == q.ID })
 	seen := a.Rev != 0 || a.Hash != ""
-	if main && (a.Rev != q.rev || a.Hash != q.hash) && (seen || a.allows() || a.Scope != ScopeOnce) {
+	if main && (a.Rev != q.Rev || a.Hash != q.Hash) && (seen || a.allows() || a.Scope != ScopeOnce) {
 		return ErrStale
 	}
 	shown := c.shown(q)
@@ -203,10 +203,10 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 		return nil
 	}
 	switch {
-	case q.building:
+	case q.Building:
 		return fmt.Errorf("what would happen is still being prepared: %w", ErrStale)
-	case together && q.twice:
-		return &AnswerError{Code: "together", Why: fmt.Sprintf("request %q wants a yes of its own, twice", q.id)}
+	case together && q.Twice:
+		return &AnswerError{Code: "together", Why: fmt.Sprintf("request %q wants a yes of its own, twice", q.ID)}
 	case a.Widening > len(shown.Widenings):
 		return &AnswerError{Code: "widening", Why: fmt.Sprintf("there are %d widenings on offer", len(shown.Widenings))}
 	case together && a.Widening > 0:
@@ -254,7 +254,7 @@ func (c *Controller) decide(q *question, members []*question, a *Answer, made []
 		if d.Approved && a.Scope.persistent() {
 			if v := c.weigh(m.weighed(), m.sess, d.At); v.outcome == Denied {
 				d = c.decision(&m.call, m.sess, v, d.At)
-				d.Request = m.id
+				d.Request = m.ID
 			}
 		}
 		if i == 0 && len(made) > 0 {
@@ -267,7 +267,7 @@ func (c *Controller) decide(q *question, members []*question, a *Answer, made []
 			c.withdraw(made)
 			return Receipt{}, &DecidedError{Decision: m.final}
 		}
-		if o := c.tenant(m.call.Principal).decided[m.id]; o != nil {
+		if o := c.tenant(m.call.Principal).decided[m.ID]; o != nil {
 			o.answer = *a
 			o.answer.Together = a.Together && i == 0 // a repetition names the same request
 		}
@@ -285,7 +285,7 @@ func (c *Controller) effects(q *question, a *Answer) {
 	case a.Verb == VerbAllowAll && q.final.Approved:
 		n := q.sess.batch.list(&q.call)
 		c.publish(Event{Kind: EventApproveAll, Principal: q.call.Principal, Session: q.call.Session, Agent: q.call.Agent,
-			Request: q.id, By: a.By, Note: fmt.Sprintf("%d remaining operations approved", n)})
+			Request: q.ID, By: a.By, Note: fmt.Sprintf("%d remaining operations approved", n)})
 	case !a.allows() && a.Mode == RejectHard:
 		c.halt(q.sess, a.By, a.Note)
 	}
@@ -326,13 +326,13 @@ func (b *batch) list(call *Call) (n int) {
 // spoken returns the decision of a person.
 func (c *Controller) spoken(q *question, a *Answer, together int) Decision {
 	d := Decision{Scope: a.Scope, Reason: ReasonPerson, Layer: LayerPerson, How: HowPerson,
-		By: a.By, Note: a.Note, Key: a.Key, Rule: q.call.Class.RuleText, Digest: q.call.Digest, Request: q.id,
+		By: a.By, Note: a.Note, Key: a.Key, Rule: q.call.Class.RuleText, Digest: q.call.Digest, Request: q.ID,
 		At: c.now(), Warnings: c.warnings(q.sess, c.now())}
 	if together > 1 {
 		d.Together = together
 	}
 	if a.allows() {
-		d.Outcome, d.Approved, d.Confirmed = Approved, true, q.twice
+		d.Outcome, d.Approved, d.Confirmed = Approved, true, q.Twice
 		d.Why = "approved by " + a.By.String()
 		if a.Widening > 0 {
 			d.Widening = q.call.Widenings[a.Widening-1].Value
