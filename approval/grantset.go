@@ -62,16 +62,15 @@ func (p Pattern) print() (fp Print, ok bool) {
 	return fp, err == nil && n == len(fp)
 }
 
-// add keeps g. A grant of the same scope, effect and pattern is renewed, not
-// doubled; the one it replaces is returned.
-func (s *grantSet) add(g *Grant) (replaced *Grant) {
+// add keeps g in the place of a grant of the same scope, effect and pattern.
+func (s *grantSet) add(g *Grant) {
 	same := func(o *Grant) bool {
 		return o.Scope == g.Scope && o.Effect == g.Effect && o.Agent == g.Agent &&
 			o.Turn == g.Turn && o.Match.equal(g.Match)
 	}
 	put := func(list []*Grant) []*Grant {
 		if i := slices.IndexFunc(list, same); i >= 0 {
-			replaced, list[i] = list[i], g
+			list[i] = g
 			return list
 		}
 		return append(list, g)
@@ -82,7 +81,7 @@ func (s *grantSet) add(g *Grant) (replaced *Grant) {
 		}
 		k := grantKey{g.Match.Tool, fp}
 		s.exact[k] = put(s.exact[k])
-		return replaced
+		return
 	}
 	if s.patterns == nil {
 		s.patterns, s.keys = map[bucket][]*Grant{}, map[string][]string{}
@@ -92,7 +91,6 @@ func (s *grantSet) add(g *Grant) (replaced *Grant) {
 		s.keys[b.tool] = append(keys, b.key)
 	}
 	s.patterns[b] = put(s.patterns[b])
-	return replaced
 }
 
 // drop forgets every grant that gone holds for, and returns them.

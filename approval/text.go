@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -25,7 +26,7 @@ func (d Decision) ForAgent(tool string) string {
 		return text + "\n\n[System reminder: Ask the user what they would prefer instead before trying something similar.]"
 	}
 	what := fmt.Sprintf("Tool '%s' was not run: ", tool)
-	because := func(fallback string) string { return strings.TrimRight(orElse(d.Why, fallback), ".") }
+	because := func(fallback string) string { return strings.TrimRight(cmp.Or(d.Why, fallback), ".") }
 	switch d.Reason {
 	case ReasonStopped:
 		return what + because("the session was stopped") + ". Do not try other tools; wait for the user's next message."

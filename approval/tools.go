@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -143,7 +144,7 @@ func (t *ToolTable) Judge(c Context) (Class, *Request, *BlockedError) {
 	}
 	switch {
 	case rule != nil && rule.Decision == RuleDeny:
-		return class, req, &BlockedError{Reason: orElse(rule.Reason, "a rule forbids this tool"), Rule: rule.String()}
+		return class, req, &BlockedError{Reason: cmp.Or(rule.Reason, "a rule forbids this tool"), Rule: rule.String()}
 	case rule != nil || listed:
 		return class, req, nil
 	case t.cfg.Unknown == UnknownDeny:
@@ -218,19 +219,12 @@ func (r *ToolRule) String() string {
 func mcpName(c Context) (server, full string) {
 	if rest, ok := strings.CutPrefix(c.Tool, "mcp__"); ok {
 		server, _, _ := strings.Cut(rest, "__")
-		return orElse(server, "?"), c.Tool
+		return cmp.Or(server, "?"), c.Tool
 	}
 	if s, _ := c.Metadata[MetaServer].(string); s != "" {
 		return s, "mcp__" + s + "__" + c.Tool
 	}
 	return "", c.Tool
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // wildcard matches * (any run, slashes too) and ? (one byte) in linear space

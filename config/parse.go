@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"sandboxd/internal/spelling"
 )
 
 // setting is one key of one file, with its value as decoded from TOML.
@@ -173,7 +175,7 @@ func checkLeaf(n *node, k key, path []string, value any) error {
 		return err
 	}
 	if s, isText := value.(string); isText && len(k.words) > 0 && wordIndex(k.words, value) < 0 {
-		if near, ok := nearest(s, k.words); ok {
+		if near := spelling.Nearest(s, k.words); near != "" {
 			return fmt.Errorf("%q is none of %s; did you mean %q?", s, wordList(k.words), near)
 		}
 		return fmt.Errorf("%q is none of %s", s, wordList(k.words))

@@ -3,8 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
+
+	"sandboxd/internal/spelling"
 )
 
 // errApproveAll is the error for every attempt to disable approval from a file (R-AP-18).
@@ -77,7 +78,7 @@ func unknownKey(n *node, path []string, value any) error {
 	if ours, ok := renamed[name]; ok {
 		return fmt.Errorf("unknown key %q; here it is %s", full, ours)
 	}
-	if near, ok := nearest(name, n.names()); ok {
+	if near := spelling.Nearest(name, n.names()); near != "" {
 		return fmt.Errorf("unknown key %q; did you mean %q?", full, near)
 	}
 	if others := namesakes(name); len(others) > 0 {
@@ -115,50 +116,3 @@ func namesakes(name string) (out []string) {
 }
 
 func told(k key) string { return k.name + " (" + k.doc + ")" }
-
-// nearest returns the known name with the fewest edits. It returns false if there are too many
-// for a typing error.
-func nearest(name string, known []string) (string, bool) {
-	type candidate struct {
-		name  string
-		edits int
-	}
-	var all []candidate
-	for _, k := range known {
-		all = append(all, candidate{k, distance(strings.ToLower(name), k)})
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].edits < all[j].edits })
-	if len(all) == 0 || all[0].edits > 1+len(name)/4 {
-		return "", false
-	}
-	return all[0].name, true
-}
-
-// distance counts insertions, deletions, replacements and swaps of neighbours (optimal string
-// alignment).
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
-}

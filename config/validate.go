@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sandboxd/egress"
+	"sandboxd/internal/spelling"
 	"sandboxd/profile"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
@@ -164,7 +165,7 @@ func oneOfProtections(name string) error {
 		return nil
 	}
 	suggestion := ""
-	if near, ok := nearest(name, known); ok {
+	if near := spelling.Nearest(name, known); near != "" {
 		suggestion = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return fmt.Errorf("protection %q: there is none of that name; known are %s%s", name, wordList(known), suggestion)
@@ -263,7 +264,7 @@ func oneOfPresets(name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	if near, ok := nearest(name, known); ok {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Errorf("preset %q: there is none of that name; did you mean %q?", name, near)
 	}
 	switch {

@@ -92,7 +92,7 @@ func (s *Supervisor) judgeFile(ctx context.Context, c *fileCall) (*fileJudgement
 		return nil, err
 	}
 	s.considerTrust(c, j, trusted)
-	if j.profile, err = s.filesProfile(c, j, base, trusted); err != nil {
+	if j.profile, err = s.filesProfile(c, j, base); err != nil {
 		return nil, err
 	}
 	j.digest = j.digestOf(c)
@@ -172,7 +172,7 @@ func (s *Supervisor) considerTrust(c *fileCall, j *fileJudgement, trusted bool) 
 }
 
 // filesProfile is what the effect gets, and notes what is widened for it.
-func (s *Supervisor) filesProfile(c *fileCall, j *fileJudgement, base profile.Profile, trusted bool) (profile.Profile, error) {
+func (s *Supervisor) filesProfile(c *fileCall, j *fileJudgement, base profile.Profile) (profile.Profile, error) {
 	p := base
 	if j.trusts {
 		var err error

@@ -73,7 +73,7 @@ func (b *backend) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequ
 	}
 	b.saw(c, p)
 	a := b.wireApproval(b.execOf(p), p)
-	b.addPast(c, p, &a)
+	b.addPast(p, &a)
 	a.Presentation = wirePresentation(p.Presentation)
 	return a, nil
 }

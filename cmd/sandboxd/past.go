@@ -14,7 +14,7 @@ const pastCalls = 2000
 
 // addPast tells for the exact request, and for each suggestion, which calls of
 // the log it would have covered: what a person grants is seen on what was.
-func (b *backend) addPast(c ipc.Caller, p approval.Pending, a *ipc.Approval) {
+func (b *backend) addPast(p approval.Pending, a *ipc.Approval) {
 	page, err := b.audit.Query(audit.Filter{Category: audit.Decision, Tool: p.Tool, Limit: pastCalls, Last: true})
 	if err != nil {
 		return // the question is what matters; the log's own state is told elsewhere

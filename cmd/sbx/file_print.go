@@ -26,7 +26,7 @@ func (r *fileRunner) print(q ipc.FileRequest, f ipc.FileResult) error {
 	case "read":
 		return r.printContent(q, f)
 	case "list":
-		r.printEntries(q, f)
+		r.printEntries(f)
 	case "grep":
 		r.printMatches(f)
 	case "stat":
@@ -76,7 +76,7 @@ func (r *fileRunner) printContent(q ipc.FileRequest, f ipc.FileResult) error {
 	return nil
 }
 
-func (r *fileRunner) printEntries(q ipc.FileRequest, f ipc.FileResult) {
+func (r *fileRunner) printEntries(f ipc.FileResult) {
 	var rows [][]string
 	for _, e := range f.Entries {
 		name := strings.TrimPrefix(e.Path, strings.TrimSuffix(f.Path, "/")+"/")

@@ -15,6 +15,7 @@ import (
 	"sandboxd/cmd/internal/paths"
 	"sandboxd/cmd/sbx/internal/daemon"
 	"sandboxd/display"
+	"sandboxd/internal/spelling"
 	"sandboxd/ipc"
 )
 
@@ -194,39 +195,14 @@ func nearFlag(c *cobra.Command, err error) string {
 	if name == "yolo" {
 		return "; `sbx mode approve-all` switches approvals off for one session, `sandboxd --mode approve-all` for a daemon"
 	}
-	best, distance := "", 3
-	visit := func(f *pflag.Flag) {
-		if d := editDistance(name, f.Name); d < distance {
-			best, distance = f.Name, d
-		}
-	}
+	var names []string
+	visit := func(f *pflag.Flag) { names = append(names, f.Name) }
 	c.Flags().VisitAll(visit)
 	c.InheritedFlags().VisitAll(visit)
-	if best == "" {
-		return ""
+	if best := spelling.Nearest(name, names); best != "" {
+		return "; did you mean --" + best + "?"
 	}
-	return "; did you mean --" + best + "?"
-}
-
-// editDistance is Levenshtein's.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 func (a *app) close() {

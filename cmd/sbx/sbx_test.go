@@ -297,17 +297,6 @@ func TestSound(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"tmeout", "timeout", 1}, {"cwd", "pwd", 1}, {"json", "jsonl", 1}, {"abc", "", 3}, {"kitten", "sitting", 3}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{29*time.Second + 900*time.Millisecond: "30 s", 5*time.Minute - time.Second: "5 min", 3 * time.Hour: "3 h", 72 * time.Hour: "3 days"} {
 		if got := span(d); got != want {

@@ -25,7 +25,7 @@ func (s *server) planCopy(p *plan) error {
 	if err := p.checkHash(); err != nil {
 		return err
 	}
-	return s.displaced(p, p.from)
+	return s.displaced(p)
 }
 
 // planMove prepares a move.
@@ -59,7 +59,7 @@ func (s *server) planMove(p *plan) error {
 	if err := s.destination(p); err != nil {
 		return err
 	}
-	return s.displaced(p, p.from)
+	return s.displaced(p)
 }
 
 // movedFolder checks the entries of a folder: protected ones must not be moved away unseen.
@@ -100,7 +100,7 @@ func (s *server) destination(p *plan) error {
 
 // displaced plans the loss of the destination's content. It is a plan of its own, because both
 // contents are open at once.
-func (s *server) displaced(p *plan, from spot) error {
+func (s *server) displaced(p *plan) error {
 	if p.to.stat.Kind == files.Absent {
 		return nil
 	}

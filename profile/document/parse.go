@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"sandboxd/internal/spelling"
 )
 
 // Error is something in a document that keeps it from being used.
@@ -133,7 +135,7 @@ func fields(t reflect.Type) (names []string, types []reflect.Type) {
 
 func unknown(key toml.Key, names []string) error {
 	last := key[len(key)-1]
-	if best := nearest(last, names); best != "" {
+	if best := spelling.Nearest(last, names); best != "" {
 		return fmt.Errorf("unknown key %q: did you mean %q?", key, append(slices.Clone(key[:len(key)-1]), best))
 	}
 	tables, types := fields(reflect.TypeFor[Document]())
@@ -147,35 +149,4 @@ func unknown(key toml.Key, names []string) error {
 		}
 	}
 	return fmt.Errorf("unknown key %q: there are %q", key, names)
-}
-
-// nearest returns the name that a slip of the fingers may have meant.
-func nearest(word string, names []string) string {
-	best, least := "", 3
-	for _, name := range names {
-		if d := distance(strings.ToLower(word), name); d < least && d < len(name) {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, remove or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

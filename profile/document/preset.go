@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"sandboxd/internal/spelling"
 )
 
 //go:embed presets/*.toml
@@ -63,7 +65,7 @@ func FindPreset(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	if best := nearest(name, names); best != "" {
+	if best := spelling.Nearest(name, names); best != "" {
 		return Preset{}, fmt.Errorf("profile preset %q: unknown, did you mean %q?", name, best)
 	}
 	return Preset{}, fmt.Errorf("profile preset %q: unknown, there are %q", name, names)

@@ -101,19 +101,19 @@ var gitEntries = []Entry{
 	},
 	{
 		Name: "git stash", Manual: "git 2.39 git-stash(1)", Options: gitDiffOptions + " " + gitLogOptions, Never: gitDiffNever,
-		Operands: "TEXT...", Check: gitFirst(false, "list", "show"),
+		Operands: "TEXT...", Check: gitFirst("list", "show"),
 		Pass: []string{"git stash list", "git stash show -p", "git stash show 'stash@{1}'"}, Refuse: []string{"git stash", "git stash -u", "git stash pop", "git stash drop", "git stash push -m x", "git stash show --output=x"},
 	},
 	{
-		Name: "git worktree", Manual: "git 2.39 git-worktree(1)", Options: "--porcelain -v -z", Operands: "TEXT", Check: gitFirst(false, "list"),
+		Name: "git worktree", Manual: "git 2.39 git-worktree(1)", Options: "--porcelain -v -z", Operands: "TEXT", Check: gitFirst("list"),
 		Pass: []string{"git worktree list"}, Refuse: []string{"git worktree add x", "git worktree prune"},
 	},
 	{
-		Name: "git notes", Manual: "git 2.39 git-notes(1)", Options: "--ref=TEXT", Operands: "TEXT TEXT", Check: gitFirst(false, "list", "show"),
+		Name: "git notes", Manual: "git 2.39 git-notes(1)", Options: "--ref=TEXT", Operands: "TEXT TEXT", Check: gitFirst("list", "show"),
 		Pass: []string{"git notes list", "git notes show HEAD"}, Refuse: []string{"git notes", "git notes add x"},
 	},
 	{
-		Name: "git bisect", Manual: "git 2.39 git-bisect(1)", Operands: "TEXT", Check: gitFirst(false, "log"),
+		Name: "git bisect", Manual: "git 2.39 git-bisect(1)", Operands: "TEXT", Check: gitFirst("log"),
 		Pass: []string{"git bisect log"}, Refuse: []string{"git bisect start", "git bisect run x"},
 	},
 	{

@@ -171,12 +171,9 @@ func gitLists(lists ...string) func(*Use) string {
 }
 
 // gitFirst is for sub-commands with sub-commands of their own.
-func gitFirst(bare bool, allowed ...string) func(*Use) string {
+func gitFirst(allowed ...string) func(*Use) string {
 	return func(u *Use) string {
 		if len(u.Operands) == 0 {
-			if bare {
-				return gitFormats(u)
-			}
 			return "it changes the repository"
 		}
 		first := u.Operands[0]
