@@ -229,9 +229,7 @@ func TestNewsOfGrants(t *testing.T) {
 				}
 			}
 		}
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		for i, allow := range []bool{true, false} {
 			call := fmt.Sprint("grant-", i)

@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -145,6 +146,14 @@ func (a *actor) personPeer(name string, terminal bool) *peer {
 		}
 	}
 	return a.peer("person-"+name, exe, "detach", terminal)
+}
+
+// trust has a person trust the project.
+func (a *actor) trust(ctx context.Context, person *peer) {
+	a.t.Helper()
+	if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
+		a.t.Fatal(err)
+	}
 }
 
 func (a *actor) peer(name, exe, mode string, terminal bool) *peer {

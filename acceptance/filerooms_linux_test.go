@@ -59,9 +59,7 @@ suffixes = [".csv"]
 		person := a.personPeer("ann", true)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		for _, row := range []struct {
 			op, path string

@@ -104,9 +104,7 @@ func TestFileOperationTable(t *testing.T) {
 		person := a.personPeer("ann", true)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		edit := []ipc.Edit{{Find: "x", Replace: "y"}}
 		const auto, asks, twice, blocked = "auto", "asks", "asks twice", "blocked"
@@ -192,9 +190,7 @@ func TestFileBatchStillAsksForDeletes(t *testing.T) {
 		person := a.personPeer("ann", true)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		edit := []ipc.Edit{{Find: "x", Replace: "y"}}
 		calls := []struct {
@@ -364,9 +360,7 @@ func TestUndoOfProtectedIsAPersons(t *testing.T) {
 		peer := a.agentPeer("editor")
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(peer, ipc.KindCLI)
 		edit := []ipc.Edit{{Find: "old", Replace: "new"}}
 		with := func(agent fileAgent, r ipc.FileRequest, answer ipc.Answer) (ipc.FileResult, error) {

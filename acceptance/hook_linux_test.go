@@ -122,9 +122,7 @@ func TestTickets(t *testing.T) {
 		newStage(a, shortTimes)
 		agent, person := a.agentPeer("tickets"), a.personPeer("tickets", true)
 		ctx := t.Context()
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		s, err := agent.agent.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindAPI, Root: a.project})
 		if err != nil {
 			t.Fatal(err)

@@ -1,9 +1,7 @@
 package acceptance
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -116,21 +114,12 @@ func TestProtectedNamesInQuestions(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start()
 		cases := protectedCases(profile.Executed, profile.Built, profile.Watched)
-		var in bytes.Buffer
+		var lines []checkLine
 		for _, c := range cases {
-			b, _ := json.Marshal(checkLine{ID: c.name, Command: "echo x > 'sub/" + c.path + "'", Cwd: a.project})
-			in.Write(append(b, '\n'))
+			lines = append(lines, checkLine{ID: c.name, Command: "echo x > 'sub/" + c.path + "'", Cwd: a.project})
 		}
-		got := a.do(&in, filepath.Join(bin, "sbx"), "check", "--jsonl")
-		lines := strings.Split(strings.TrimSpace(got.out), "\n")
-		if len(lines) != len(cases) {
-			t.Fatalf("%d answers to %d lines: %v", len(lines), len(cases), got)
-		}
-		for i, c := range cases {
-			var v verdictLine
-			if err := json.Unmarshal([]byte(lines[i]), &v); err != nil {
-				t.Fatalf("%s: %v", lines[i], err)
-			}
+		for i, v := range a.checks(lines) {
+			c := cases[i]
 			if twice := v.Rule == "protected path"; v.Decision != "ask" || twice == (c.Class == profile.Watched) {
 				t.Errorf("%s: %s by %q", c.name, v.Decision, v.Rule)
 			}
@@ -147,9 +136,7 @@ func TestProtectedNamesInTheFileTool(t *testing.T) {
 		person := a.personPeer("ann", true)
 		ctx, cancel := context.WithTimeout(t.Context(), slow*5*time.Minute)
 		defer cancel()
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		for i, c := range protectedCases(profile.Executed, profile.Built, profile.Watched) {
 			// docs/** is safe: what is in the table is not.

@@ -444,9 +444,7 @@ func TestGroupAnswerIsNoneToOnesOwn(t *testing.T) {
 		ctx, cancel := within(t)
 		defer cancel()
 		person := a.personPeer("ann", true)
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		both := a.personPeer("both", false) // asks in the agent's session, and answers
 		both.agent.Secret = agent.Secret

@@ -79,27 +79,16 @@ func playApproval(t *testing.T, a *actor, cases []shelltest.Case) (autos int) {
 	}
 	a.chown(config)
 	a.start("--config", config)
-	var in bytes.Buffer
+	var lines []checkLine
 	for _, c := range cases {
 		cwd := c.Cwd
 		if cwd == "" || !filepath.IsAbs(cwd) {
 			cwd = filepath.Join(dir, cwd)
 		}
-		b, _ := json.Marshal(checkLine{c.ID, c.Command, cwd, c.Env, c.TTY})
-		in.Write(append(b, '\n'))
+		lines = append(lines, checkLine{c.ID, c.Command, cwd, c.Env, c.TTY})
 	}
-	got := a.do(&in, filepath.Join(bin, "sbx"), "check", "--jsonl")
-	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	if len(lines) != len(cases) {
-		t.Fatalf("%d answers to %d cases: %v", len(lines), len(cases), got)
-	}
-	for i, c := range cases {
-		var v verdictLine
-		if err := json.Unmarshal([]byte(lines[i]), &v); err != nil || v.ID != c.ID {
-			t.Errorf("%s: answer %q, %v", c.ID, lines[i], err)
-			continue
-		}
-		if err := c.Judge(v.Decision); err != nil {
+	for i, v := range a.checks(lines) {
+		if err := cases[i].Judge(v.Decision); err != nil {
 			t.Errorf("%v: %s [%s]", err, v.Why, v.Rule)
 		}
 		if v.Decision == "auto" {
@@ -107,6 +96,29 @@ func playApproval(t *testing.T, a *actor, cases []shelltest.Case) (autos int) {
 		}
 	}
 	return autos
+}
+
+// checks has the daemon judge lines, and returns a verdict for each.
+func (a *actor) checks(lines []checkLine) (verdicts []verdictLine) {
+	a.t.Helper()
+	var in bytes.Buffer
+	for _, l := range lines {
+		b, _ := json.Marshal(l)
+		in.Write(append(b, '\n'))
+	}
+	got := a.do(&in, filepath.Join(bin, "sbx"), "check", "--jsonl")
+	for answer := range strings.Lines(got.out) {
+		var v verdictLine
+		err := json.Unmarshal([]byte(answer), &v)
+		if n := len(verdicts); err != nil || n == len(lines) || v.ID != lines[n].ID {
+			a.t.Fatalf("got %q, %v, want %d verdicts in order", answer, err, len(lines))
+		}
+		verdicts = append(verdicts, v)
+	}
+	if len(verdicts) != len(lines) {
+		a.t.Fatalf("got %d verdicts, want %d: %v", len(verdicts), len(lines), got)
+	}
+	return verdicts
 }
 
 // approvalConfig is a case's configuration in our TOML.

@@ -18,9 +18,7 @@ func TestAYesIsToItsInput(t *testing.T) {
 		ctx, cancel := within(t)
 		defer cancel()
 		person := a.personPeer("ann", true)
-		if _, err := person.approver.Trust(ctx, ipc.TrustRequest{Dir: a.project}); err != nil {
-			t.Fatal(err)
-		}
+		a.trust(ctx, person)
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		ask := func(call, code string) string {
 			t.Helper()
