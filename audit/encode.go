@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -77,9 +76,9 @@ func (e *Entry) open() error {
 }
 
 // encodeRecord makes a record's JSON object of at most limit bytes.
-func encodeRecord(r Record, exclude []string, known *inputs, limit int) ([]byte, error) {
+func encodeRecord(r Record, exclude []string, limit int) ([]byte, error) {
 	if len(r.Input) > 0 {
-		input, err := known.without(r.Input, exclude, r.Exclude)
+		input, err := withoutKeys(r.Input, slices.Concat(exclude, r.Exclude))
 		if err != nil {
 			return nil, fmt.Errorf("encode record: input: %w", err)
 		}
@@ -140,58 +139,32 @@ func ascii(b []byte) bool {
 	return true
 }
 
-// inputs caches encoded inputs: a command's is in each of its records. It serves one list of
-// excluded keys. The zero value is empty and ready; nil caches nothing.
-type inputs struct {
-	mu      sync.Mutex
-	written map[string]json.RawMessage
-}
-
-const (
-	// maxInputs and maxInput bound how many are kept, and how long each is.
-	maxInputs = 64
-	maxInput  = 4096
-)
-
-// without is withoutKeys; more are excluded from this one alone.
-func (k *inputs) without(input json.RawMessage, exclude, more []string) (json.RawMessage, error) {
-	if k == nil || len(more) > 0 || len(input) > maxInput {
-		return withoutKeys(input, append(slices.Clone(exclude), more...))
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if written, ok := k.written[string(input)]; ok {
-		return written, nil
-	}
-	written, err := withoutKeys(input, exclude)
-	if err != nil {
-		return nil, err
-	}
-	if k.written == nil || len(k.written) >= maxInputs {
-		k.written = map[string]json.RawMessage{}
-	}
-	k.written[string(input)] = written
-	return written, nil
-}
-
 // withoutKeys drops every member of that name, at any depth, and returns the rest with its keys
 // sorted.
 func withoutKeys(input json.RawMessage, names []string) (json.RawMessage, error) {
+	v, err := decodeInput(input)
+	if err != nil {
+		return nil, err
+	}
+	drop(v, names)
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	err = e.Encode(v)
+	return bytes.TrimSpace(buf.Bytes()), err
+}
+
+// decodeInput reads one JSON object. Numbers keep their text: 1.0 stays 1.0.
+func decodeInput(input json.RawMessage) (v map[string]any, err error) {
 	d := json.NewDecoder(bytes.NewReader(input))
-	d.UseNumber() // 1.0 stays 1.0
-	var v map[string]any
+	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("something follows the JSON object")
 	}
-	drop(v, names)
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(buf.Bytes()), err
+	return v, nil
 }
 
 func drop(v any, names []string) {

@@ -47,13 +47,12 @@ type Mirrored struct {
 
 // Log is a log that is open for writing.
 type Log struct {
-	dir    string
-	opts   Options
-	lock   *os.File
-	queue  chan *pending
-	wrote  chan struct{} // has something when writeNow has written
-	inputs inputs
-	ended  chan struct{} // closed when the writer has returned
+	dir   string
+	opts  Options
+	lock  *os.File
+	queue chan *pending
+	wrote chan struct{} // has something when writeNow has written
+	ended chan struct{} // closed when the writer has returned
 
 	closing sync.RWMutex // held for reading while something is put into queue
 	closed  bool
@@ -253,7 +252,7 @@ func (l *Log) put(p *pending, records []Record) error {
 		}
 		r.Time = r.Time.UTC()
 		r = l.masked(r)
-		object, err := encodeRecord(r, l.opts.Exclude, &l.inputs, most)
+		object, err := encodeRecord(r, l.opts.Exclude, most)
 		if err != nil {
 			return fmt.Errorf("append to log %q: %w", l.dir, err)
 		}

@@ -3,8 +3,6 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 
 	"sandboxd/secret"
 )
@@ -25,8 +23,10 @@ func (l *Log) masked(r Record) Record {
 		r.Detail = detail
 	}
 	if len(r.Input) > 0 {
-		if input, err := l.inputs.masked(r.Input, l.secrets); err == nil {
-			r.Input = input
+		if args, err := decodeInput(r.Input); err == nil {
+			if input, err := json.Marshal(l.secrets.Recorded(args)); err == nil {
+				r.Input = input
+			}
 		} // else encodeRecord refuses it
 	}
 	return r
@@ -38,20 +38,6 @@ func texts(list []string) []string {
 		out = append(out, secret.Mask(text))
 	}
 	return out
-}
-
-// masked returns a call's arguments as they are recorded.
-func (k *inputs) masked(input json.RawMessage, by secret.Masker) (json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(input))
-	d.UseNumber()
-	var args map[string]any
-	if err := d.Decode(&args); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("something follows the JSON object")
-	}
-	return json.Marshal(by.Recorded(args))
 }
 
 // Leaks reports whether the line of a record, such as one of an earlier release, contains a likely

@@ -364,7 +364,7 @@ func (l *Log) reopen() error {
 // note records something about the log itself.
 func (l *Log) note(operation string, detail map[string]string) error {
 	r := Record{Time: time.Now().UTC(), Category: Chain, Operation: operation, Detail: detail}
-	object, err := encodeRecord(r, nil, nil, l.opts.MaxRecord)
+	object, err := encodeRecord(r, nil, l.opts.MaxRecord)
 	if err != nil {
 		return err
 	}
