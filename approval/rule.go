@@ -14,12 +14,6 @@ type Rule interface {
 	Judge(ctx context.Context, call Call) (Ruling, error)
 }
 
-// RuleFunc makes a Rule of a function.
-type RuleFunc func(ctx context.Context, call Call) (Ruling, error)
-
-// Judge calls f.
-func (f RuleFunc) Judge(ctx context.Context, call Call) (Ruling, error) { return f(ctx, call) }
-
 // Ruling is the result of a rule: RuleNone (no opinion), RuleAllow (run), RuleAsk
 // or RuleDeny (block). Run counts like a configured allow: calls that are dangerous
 // or protected still ask.

@@ -11,8 +11,14 @@ import (
 	"sandboxd/approval"
 )
 
+type ruleFunc func(context.Context, approval.Call) (approval.Ruling, error)
+
+func (f ruleFunc) Judge(ctx context.Context, c approval.Call) (approval.Ruling, error) {
+	return f(ctx, c)
+}
+
 func says(effect approval.RuleEffect) approval.Rule {
-	return approval.RuleFunc(func(context.Context, approval.Call) (approval.Ruling, error) {
+	return ruleFunc(func(context.Context, approval.Call) (approval.Ruling, error) {
 		return approval.Ruling{Effect: effect, Rule: "our rule", Reason: "because"}, nil
 	})
 }
@@ -20,10 +26,10 @@ func says(effect approval.RuleEffect) approval.Rule {
 // TestRules: an added rule says run, ask or block; of several, and together
 // with the tool's word, the strictest counts; one that fails asks (R-AP-22).
 func TestRules(t *testing.T) {
-	fails := approval.RuleFunc(func(context.Context, approval.Call) (approval.Ruling, error) {
+	fails := ruleFunc(func(context.Context, approval.Call) (approval.Ruling, error) {
 		return approval.Ruling{Effect: approval.RuleAllow}, errors.New("oops")
 	})
-	panics := approval.RuleFunc(func(context.Context, approval.Call) (approval.Ruling, error) { panic("oops") })
+	panics := ruleFunc(func(context.Context, approval.Call) (approval.Ruling, error) { panic("oops") })
 	for _, c := range []struct {
 		name, check string
 		rules       []approval.Rule

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"os"
@@ -56,18 +57,18 @@ func decode[T any](body []byte) (T, *Error) {
 // demand compares the keys of an object with the fields of t, to the letter:
 // encoding/json alone would take "ALLOW" for "allow".
 func demand(members []member, t reflect.Type, must []string) *Error {
-	known := fieldsOf(t)
+	known := fieldTypes(t)
 	var keys []string
 	for _, m := range members {
 		k := m.key
 		if keys = append(keys, k); m.null {
 			return badRequest(fmt.Sprintf("field %q is null; nothing was decided", k))
 		}
-		if !slices.Contains(known, k) {
+		if _, ok := known[k]; !ok {
 			return &Error{
 				Code:    CodeUnknownField,
 				Message: fmt.Sprintf("unknown field %q; nothing was decided", k),
-				Hint:    "known are " + strings.Join(known, ", "),
+				Hint:    "known are " + strings.Join(slices.Sorted(maps.Keys(known)), ", "),
 			}
 		}
 	}
@@ -77,18 +78,6 @@ func demand(members []member, t reflect.Type, must []string) *Error {
 		}
 	}
 	return nil
-}
-
-// fieldsOf lists the JSON names of a struct's own fields.
-func fieldsOf(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name != "-" && name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // explain names the field of the wrong type, in JSON's words.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/ipc"
@@ -31,8 +28,8 @@ func (b *backend) addPast(p approval.Pending, a *ipc.Approval) {
 	seen := make([]map[string]bool, len(patterns))
 	for i := len(page.Entries) - 1; i >= 0; i-- {
 		e := page.Entries[i]
-		payload, ok := payloadOf(e.Input)
-		if !ok || e.Peer != nil && e.Peer.UID != servedUser() {
+		payload, err := decodeArgs(e.Input)
+		if err != nil || len(e.Input) == 0 || e.Peer != nil && e.Peer.UID != servedUser() {
 			continue
 		}
 		for i, pattern := range patterns {
@@ -57,15 +54,4 @@ func (b *backend) addPast(p approval.Pending, a *ipc.Approval) {
 	for i := range a.Suggestions {
 		a.Suggestions[i].Past = &past[i+1]
 	}
-}
-
-// payloadOf reads a record's payload; numbers keep their text.
-func payloadOf(raw json.RawMessage) (map[string]any, bool) {
-	if len(raw) == 0 {
-		return nil, false
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var payload map[string]any
-	return payload, d.Decode(&payload) == nil
 }
