@@ -72,4 +72,4 @@ vm-test: prerequisites
 	@GO='$(GO)' packaging/vm-test.sh
 
 clean:
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist

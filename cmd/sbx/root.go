@@ -57,6 +57,7 @@ func execute(ctx context.Context, args []string) int {
 	if a.handed, args, err = takeHanded(args); err != nil {
 		return a.status(err)
 	}
+	args = conventional(args)
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(os.Stdin)
@@ -67,6 +68,17 @@ func execute(ctx context.Context, args []string) int {
 		status = paths.ExitOwn(args)
 	}
 	return status
+}
+
+// conventional returns args with "help VERB" as "VERB --help", and --version as the verb.
+func conventional(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		return []string{"version"}
+	}
+	return args
 }
 
 // newRoot makes the command line: of all verbs, or only of the one that args name,
@@ -111,7 +123,7 @@ func newRoot(a *app, args []string) *cobra.Command {
 	addEnds(root)
 	root.SetUsageTemplate(usageTemplate(root))
 	root.SuggestionsMinimumDistance = 2
-	root.SetHelpCommand(&cobra.Command{Hidden: true}) // sbx VERB --help is enough
+	root.SetHelpCommand(&cobra.Command{Hidden: true}) // conventional answers it
 	return root
 }
 
