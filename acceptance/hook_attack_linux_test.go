@@ -62,23 +62,17 @@ func TestHookInTime(t *testing.T) {
 	a := newActor(t, "")
 	newStage(a, shortTimes)
 	program := filepath.Join(bin, "sbx")
-	deny := func(what, out string) {
-		t.Helper()
-		if !strings.Contains(out, `"permissionDecision":"deny"`) || !json.Valid([]byte(out)) {
-			t.Errorf("%s: %q", what, out)
-		}
-	}
-	slow := func(in io.Reader) string {
+	slow := func(in io.Reader, status int) string {
 		cmd := a.command(t.Context(), program, "hook", "claude", "--agent-version", "2.1.330", "--patience", "2s")
 		cmd.Stdin = in
 		var out safeBuffer
-		cmd.Stdout = &out
+		cmd.Stdout, cmd.Stderr = &out, &out
 		began := time.Now()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		state, err := cmd.Process.Wait()
-		if err != nil || state.ExitCode() != 0 || time.Since(began) > 30*time.Second {
+		if err != nil || state.ExitCode() != status || time.Since(began) > 30*time.Second {
 			t.Errorf("%v, %v after %s", state, err, time.Since(began))
 		}
 		eventually(t, "it has answered", func() bool { return strings.HasSuffix(out.String(), "\n") })
@@ -90,11 +84,16 @@ func TestHookInTime(t *testing.T) {
 	}
 	defer r.Close()
 	w.WriteString(call("claude", a.project, "Bash", bash("ls"))[:50])
-	deny("no end of the input", slow(r))
+	if out := slow(r, hook.RefusalStatus); !strings.Contains(out, "in time") {
+		t.Errorf("no end of the input: %q", out)
+	}
 	w.Close()
 	a.daemon.Process.Signal(syscall.SIGSTOP)
 	defer a.daemon.Process.Signal(syscall.SIGCONT)
-	deny("a daemon that hangs", slow(strings.NewReader(call("claude", a.project, "Bash", bash("ls")))))
+	out := slow(strings.NewReader(call("claude", a.project, "Bash", bash("ls"))), 0)
+	if !strings.Contains(out, `"permissionDecision":"deny"`) || !json.Valid([]byte(out)) {
+		t.Errorf("a daemon that hangs: %q", out)
+	}
 }
 
 // R-SH-05: what the agent's own shell makes of the rewritten line is the command
@@ -127,7 +126,14 @@ func TestHookQuoting(t *testing.T) {
 		if i%2 == 1 {
 			v, shell = "codex", func(line string) []string { return []string{"-lc", line} }
 		}
-		r := a.do(strings.NewReader(call(v, a.project, "Bash", bash(command))), program, "hook", v, "--agent-version", "2.1.330")
+		r := a.do(
+			strings.NewReader(call(v, a.project, "Bash", bash(command))),
+			program,
+			"hook",
+			v,
+			"--agent-version",
+			"2.1.330",
+		)
 		var got hookAnswer
 		if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.HookSpecificOutput == nil {
 			t.Errorf("%q: %v", command, r)

@@ -21,7 +21,9 @@ const (
 // Daemon is the part of *ipc.Client that a hook calls.
 type Daemon interface {
 	OpenSession(context.Context, ipc.SessionRequest) (ipc.Session, error)
+	CloseSession(context.Context, ipc.CloseRequest) (ipc.Closed, error)
 	Check(context.Context, ipc.CheckRequest) (ipc.Verdict, error)
+	AfterCall(context.Context, ipc.AfterCallRequest) (ipc.AfterCall, error)
 }
 
 // Hook answers one call.
@@ -51,59 +53,98 @@ const ticketLife = 2 * time.Minute
 // maxInput bounds a call.
 const maxInput = 16 << 20
 
-// shells are the tools whose input is {"command": a line of shell}.
-var shells = map[string]bool{"Bash": true}
+// shells are the tools whose input is {"command": a line of shell}, by the names that agents give them.
+var shells = map[string]bool{
+	"Bash":                 true,
+	"bash":                 true,
+	"Shell":                true,
+	"shell":                true,
+	"run_shell_command":    true,
+	"shell_command":        true,
+	"exec_command":         true,
+	"execute_command":      true,
+	"run_terminal_cmd":     true,
+	"run_terminal_command": true,
+	"run_in_terminal":      true,
+}
 
-// Answer reads a call and returns the output: a verdict in the vendor's form, or nothing, which
-// lets the call run. It has no error: any failure, also one after the time of Patience, is a
+// Reply is the output of a hook, and how it ends.
+type Reply struct {
+	// Out is for standard output: an answer in the vendor's form, or nothing, which lets the call run.
+	Out []byte
+	// Refusal is for standard error, with [RefusalStatus]: the input is not an event in the vendor's form.
+	Refusal string
+}
+
+// RefusalStatus is the exit status of a refusal with its reason on standard error; every vendor reads that.
+const RefusalStatus = 2
+
+// Answer reads an event and returns the reply. It has no error: any failure, also one after the time of Patience, is a
 // refusal.
-func (h Hook) Answer(ctx context.Context, stdin io.Reader) []byte {
+func (h Hook) Answer(ctx context.Context, stdin io.Reader) Reply {
 	if h.Patience == 0 {
 		h.Patience = defaultPatience
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()
-	verdict := make(chan []byte, 1)
+	answer := make(chan Reply, 1)
 	v := make(chan Vendor, 1) // which one asks, as soon as that is known
 	go func() {
 		input, err := io.ReadAll(io.LimitReader(stdin, maxInput+1))
-		who := detect(input)
-		if h.Vendor != nil {
-			who = *h.Vendor
-		}
-		v <- who
-		var out []byte
+		var call call
 		switch {
 		case err != nil:
 			err = fmt.Errorf("standard input: %w", err)
 		case len(input) > maxInput:
 			err = fmt.Errorf("the call has more than %d bytes", maxInput)
 		default:
-			out, err = h.judge(ctx, who, input)
+			call, err = read(input)
 		}
+		who := detect(call)
+		if h.Vendor != nil {
+			who = *h.Vendor
+		}
+		if err == nil && !who.serves(call.Event) {
+			err = fmt.Errorf("the event is %q, which is not one of %s's", call.Event, who.Title)
+		}
+		if err != nil {
+			answer <- Reply{Refusal: refusal(ctx, err)}
+			return
+		}
+		v <- who
+		out, err := h.event(ctx, who, call)
 		if err != nil {
 			out = who.deny(refusal(ctx, err))
 		}
-		verdict <- out
+		answer <- Reply{Out: out}
 	}()
 	select {
-	case out := <-verdict:
-		return out
+	case r := <-answer:
+		return r
 	case <-ctx.Done():
 	}
 	// A daemon that ignores deadlines must not delay it.
 	late := refusal(ctx, ctx.Err())
 	select {
-	case out := <-verdict:
-		return out
+	case r := <-answer:
+		return r
 	case who := <-v:
-		return who.deny(late)
+		return Reply{Out: who.deny(late)}
 	default:
+		return Reply{Refusal: late}
 	}
-	if h.Vendor != nil {
-		return h.Vendor.deny(late)
+}
+
+// event answers one of the vendor's events.
+func (h Hook) event(ctx context.Context, v Vendor, call call) ([]byte, error) {
+	switch call.Event {
+	case eventKey:
+		return h.judge(ctx, v, call)
+	case "SessionEnd":
+		h.end(ctx, v, call)
+		return nil, nil
 	}
-	return Claude.deny(late) // the same for all
+	return h.after(ctx, v, call), nil
 }
 
 // refusal is an error in words that a model, or its user, can act on.
@@ -121,16 +162,25 @@ func refusal(ctx context.Context, err error) string {
 	return text
 }
 
-func (h Hook) judge(ctx context.Context, v Vendor, input []byte) ([]byte, error) {
-	call, err := read(input)
-	if err != nil {
-		return nil, err
-	}
+// connect finds the daemon, and the session of the conversation.
+func (h Hook) connect(ctx context.Context, v Vendor, call call) (Daemon, ipc.Session, error) {
 	d, err := h.Connect(ctx)
 	if err != nil {
+		return nil, ipc.Session{}, err
+	}
+	r := ipc.SessionRequest{Kind: ipc.KindCLI, Agent: v.Title, Cwd: h.Project}
+	if call.Conversation != "" {
+		r.Kind, r.Conversation, r.Prompt = ipc.KindHook, call.Conversation, call.Prompt+call.Turn
+	}
+	s, err := d.OpenSession(ctx, r)
+	return d, s, err
+}
+
+func (h Hook) judge(ctx context.Context, v Vendor, call call) ([]byte, error) {
+	if err := call.check(); err != nil {
 		return nil, err
 	}
-	s, err := d.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Agent: v.Title, Cwd: h.Project})
+	d, s, err := h.connect(ctx, v, call)
 	if err != nil {
 		return nil, err
 	}
@@ -142,10 +192,46 @@ func (h Hook) judge(ctx context.Context, v Vendor, input []byte) ([]byte, error)
 	if q.Command, q.Description, err = shellOf(call.Input); err != nil {
 		return nil, err
 	}
+	if call.Subagent != "" {
+		q.Description = strings.TrimSuffix("Subagent "+call.Subagent+": "+q.Description, ": ")
+	}
 	if h.Mode == Decide {
 		return h.decide(ctx, v, d, q)
 	}
 	return h.wrap(ctx, v, d, q, call)
+}
+
+// after stops the turn where the command of a call did not run in its sandbox: as where another hook's rewrite replaced
+// ours.
+func (h Hook) after(ctx context.Context, v Vendor, call call) []byte {
+	if !shells[call.Tool] || h.Mode == Decide || !v.honours(h.Version) || call.Interrupted {
+		return nil
+	}
+	d, s, err := h.connect(ctx, v, call)
+	if err != nil {
+		return v.stop("sandboxd can't say whether the last command ran in its sandbox: " + err.Error())
+	}
+	q := ipc.AfterCallRequest{Session: s.ID, CallID: call.ID, Cwd: call.Cwd}
+	q.Command, _, _ = shellOf(call.Input)
+	a, err := d.AfterCall(ctx, q)
+	switch {
+	case err != nil:
+		return v.stop("sandboxd can't say whether the last command ran in its sandbox: " + err.Error())
+	case a.Ran == ipc.RanInside:
+		return nil
+	}
+	return v.stop(
+		"The last command did not run in its sandbox: another hook replaced what sandboxd had written. " +
+			"It is on record (sbx log). Take the other hook out of the settings (sbx doctor lists them), " +
+			"or run " + v.Title + " by `sbx run --agent`.",
+	)
+}
+
+// end closes the conversation's session; where it can't, the daemon does so after a while.
+func (h Hook) end(ctx context.Context, v Vendor, call call) {
+	if d, s, err := h.connect(ctx, v, call); err == nil && call.Conversation != "" {
+		d.CloseSession(ctx, ipc.CloseRequest{Session: s.ID})
+	}
 }
 
 // decide has the daemon decide, and a person where its rules ask.
@@ -160,24 +246,33 @@ func (h Hook) decide(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest
 	return v.deny(reasonOf(verdict)), nil
 }
 
-// wrap lets the command run inside the sandbox.
+// wrap lets the command run inside the sandbox, after the question was answered: another hook's rewrite in place of
+// ours costs the sandbox and not the question.
 func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, call call) ([]byte, error) {
-	q.DryRun = true // a person is asked when it runs, with the command as it will run
+	q.DryRun = !v.honours(h.Version)
 	q.TicketMS = ticketLife.Milliseconds()
 	verdict, err := d.Check(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if verdict.Decision == ipc.DecisionDeny || verdict.Ticket == "" {
+	if verdict.Decision == ipc.DecisionDeny || !verdict.Allowed && !q.DryRun {
 		return v.deny(reasonOf(verdict)), nil
 	}
-	if !v.honours(h.Version) {
+	if q.DryRun {
 		found := "its version is not known"
 		if h.Version != "" {
 			found = "it is " + h.Version
 		}
-		return v.ask(fmt.Sprintf("Without the sandbox: only %s %s or newer is known to run what a hook rewrote, and %s. Have the user run `sbx hook install %s` again. (%s)",
-			v.Title, v.Rewrites, found, v.Name, verdict.Why)), nil
+		return v.ask(
+			fmt.Sprintf(
+				"Without the sandbox: only %s %s or newer is known to run what a hook rewrote, and %s. Have the user run `sbx hook install %s` again. (%s)",
+				v.Title,
+				v.Rewrites,
+				found,
+				v.Name,
+				verdict.Why,
+			),
+		), nil
 	}
 	input, err := withCommand(call.Input, h.line(ctx, string(verdict.Ticket), q.Command))
 	if err != nil {

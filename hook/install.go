@@ -22,36 +22,58 @@ func (v Vendor) SettingsFile(project, home string, user bool) string {
 	if user {
 		base = home
 	}
-	if v.Name == Codex.Name {
-		return filepath.Join(base, ".codex", "hooks.json")
-	}
-	return filepath.Join(base, ".claude", "settings.json")
+	return filepath.Join(base, v.Files[0])
 }
 
 // Created is the settings that Install starts from where there is no file, and that Remove leaves
 // of such a file. Nobody writes it in this form.
 const Created = "{ }\n"
 
-// Install returns the settings with command as the hook before every tool. Every other byte stays.
-// Repeating it changes nothing.
+// Install returns the settings with command as the hook of the vendor's events. Every other byte stays. Repeating it
+// changes nothing.
 func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 	if len(bytes.TrimSpace(settings)) == 0 {
 		settings = []byte(Created)
 	}
-	group, err := Group(command)
+	for _, e := range v.events {
+		var err error
+		if settings, err = v.install(settings, e, command); err != nil {
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// install adds the hook of one event.
+func (v Vendor) install(settings []byte, e event, command string) ([]byte, error) {
+	group, err := e.group(command)
 	if err != nil {
 		return nil, err
 	}
-	p, err := find(settings)
+	p, err := find(settings, e.name)
 	if err != nil {
 		return nil, err
 	}
 	indent := p.indent(settings)
 	switch {
 	case p.hooks == nil:
-		return insert(settings, p.top, "\""+hooksKey+"\": {\""+eventKey+"\": [\n"+indent+indent+group+"\n"+indent+"]}", indent), nil
+		text := insert(
+			settings,
+			p.top,
+			"\""+hooksKey+"\": {\""+e.name+"\": [\n"+indent+indent+group+"\n"+indent+"]}",
+			indent,
+		)
+		if string(settings) == Created {
+			text = append(bytes.TrimSuffix(text, []byte(" }\n")), "}\n"...)
+		}
+		return text, nil
 	case p.event == nil:
-		return insert(settings, *p.hooks, "\""+eventKey+"\": [\n"+indent+indent+indent+group+"\n"+indent+indent+"]", indent+indent), nil
+		return insert(
+			settings,
+			*p.hooks,
+			"\""+e.name+"\": [\n"+indent+indent+indent+group+"\n"+indent+indent+"]",
+			indent+indent,
+		), nil
 	}
 	mine := p.mine(v)
 	if len(mine) == 0 {
@@ -64,19 +86,51 @@ func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 	return slices.Concat(settings[:first.start], []byte(group), settings[first.end:]), nil
 }
 
-// Group returns the entry for the settings, for people who edit them by hand.
-func Group(command string) (string, error) {
-	b, err := json.Marshal(map[string]any{"matcher": "*", "hooks": []any{
-		map[string]any{"type": "command", "command": command, "timeout": int(installedTimeout.Seconds())}}})
+// Groups returns the entries for "hooks" in the settings, for people who edit them by hand.
+func (v Vendor) Groups(command string) (string, error) {
+	var text strings.Builder
+	for _, e := range v.events {
+		group, err := e.group(command)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "%q: [%s]\n", e.name, group)
+	}
+	return text.String(), nil
+}
+
+// group is the event's entry in the settings.
+func (e event) group(command string) (string, error) {
+	type handler struct {
+		Type      string `json:"type"`
+		Command   string `json:"command"`
+		Timeout   int    `json:"timeout"`
+		OnFailure string `json:"onFailure,omitempty"`
+	}
+	b, err := json.Marshal(struct {
+		Matcher string    `json:"matcher,omitempty"`
+		Hooks   []handler `json:"hooks"`
+	}{e.matcher, []handler{{"command", command, int(e.timeout.Seconds()), e.onFailure}}})
 	return string(b), err
 }
 
-// Remove returns the settings without our hook: the input of Install, if nothing has changed since.
+// Remove returns the settings without our hooks: the input of Install, if nothing has changed since.
 func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	if len(bytes.TrimSpace(settings)) == 0 {
 		return settings, nil
 	}
-	p, err := find(settings)
+	for _, e := range slices.Backward(v.events) {
+		var err error
+		if settings, err = v.remove(settings, e); err != nil {
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// remove takes the hook of one event out.
+func (v Vendor) remove(settings []byte, e event) ([]byte, error) {
+	p, err := find(settings, e.name)
 	if err != nil || p.event == nil {
 		return settings, err
 	}
@@ -84,13 +138,13 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	if len(mine) == 0 {
 		return settings, nil
 	}
-	// The earlier settings are the candidate that Install turns into these.
+	// The earlier settings are the candidate that install turns into these.
 	var candidates [][]byte
 	if len(p.event.items) == 1 {
 		if len(p.hooks.items) == 1 {
-			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)))
+			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)), []byte(Created))
 		}
-		candidates = append(candidates, p.hooks.without(settings, p.hooks.named(eventKey)))
+		candidates = append(candidates, p.hooks.without(settings, p.hooks.named(e.name)))
 	}
 	bare := settings
 	for _, i := range slices.Backward(mine) {
@@ -98,7 +152,8 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	}
 	candidates = append(candidates, bare)
 	for _, before := range candidates {
-		if again, err := v.Install(before, p.event.items[mine[0]].command()); err == nil && bytes.Equal(again, settings) {
+		if again, err := v.install(before, e, p.event.items[mine[0]].command()); err == nil &&
+			bytes.Equal(again, settings) {
 			return before, nil
 		}
 	}
@@ -106,6 +161,32 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 		return candidates[0], nil // its group is empty
 	}
 	return bare, nil
+}
+
+// Others are the commands of other hooks that run before a tool; ours reports whether our hook is there. The agent runs
+// all of them at once, and takes the rewritten command of the one that ends last.
+func (v Vendor) Others(settings []byte) (list []string, ours bool) {
+	p, err := find(settings, eventKey)
+	if err != nil || p.event == nil {
+		return nil, false
+	}
+	for _, g := range p.event.items {
+		var group struct {
+			Hooks []struct{ Type, Command string }
+		}
+		if json.Unmarshal(g.value, &group) != nil {
+			continue
+		}
+		for _, h := range group.Hooks {
+			switch {
+			case v.ours(h.Command):
+				ours = true
+			case h.Command != "":
+				list = append(list, h.Command)
+			}
+		}
+	}
+	return list, ours
 }
 
 // Off reports settings that switch all hooks off, ours with them.
@@ -141,7 +222,7 @@ type item struct {
 }
 
 // find reads the settings as an agent does: the last of duplicate keys counts.
-func find(settings []byte) (p places, err error) {
+func find(settings []byte, name string) (p places, err error) {
 	if p.top, err = collect(settings, 0, '{'); err != nil {
 		return p, err
 	}
@@ -157,12 +238,12 @@ func find(settings []byte) (p places, err error) {
 		return p, fmt.Errorf("%s: %w", hooksKey, err)
 	}
 	p.hooks = &hooks
-	if i = hooks.named(eventKey); i < 0 {
+	if i = hooks.named(name); i < 0 {
 		return p, nil
 	}
 	event, err := collect(settings, hooks.items[i].end-len(hooks.items[i].value), '[')
 	if err != nil {
-		return p, fmt.Errorf("%s.%s: %w", hooksKey, eventKey, err)
+		return p, fmt.Errorf("%s.%s: %w", hooksKey, name, err)
 	}
 	p.event = &event
 	return p, nil
@@ -254,8 +335,12 @@ func insert(text []byte, c collection, what, indent string) []byte {
 	return slices.Concat(text[:at], []byte("\n"+indent+what+"\n"), text[at:])
 }
 
-// indent is the blank space in front of the first member, or two blanks.
+// indent is the blank space in front of the first member, or two blanks; in a new
+// file four, by which remove knows it again.
 func (p places) indent(text []byte) string {
+	if string(text) == Created {
+		return "    "
+	}
 	if len(p.top.items) > 0 {
 		before := text[p.top.start+1 : p.top.items[0].start]
 		if i := bytes.LastIndexByte(before, '\n'); i >= 0 && len(bytes.TrimSpace(before)) == 0 && len(before) > i+1 {

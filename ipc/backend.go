@@ -37,6 +37,7 @@ type AgentBackend interface {
 	OpenSession(context.Context, Caller, SessionRequest) (Session, error)
 	// Check waits for a person where one must be asked, unless DryRun.
 	Check(context.Context, Caller, CheckRequest) (Verdict, error)
+	AfterCall(context.Context, Caller, AfterCallRequest) (AfterCall, error)
 	// StartExec queues the command and returns at once; where the request has Open, it first does
 	// the work of OpenSession. It is called once for requests with the same idempotency key. Its
 	// context ends with the request: work that continues must not depend on it. Unless Keep is set,

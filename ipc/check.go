@@ -51,6 +51,26 @@ type Verdict struct {
 	Ticket        Secret       `json:"ticket,omitempty"` // as asked for, where the command is not refused
 }
 
+// AfterCallRequest is the body of POST /v1/check/after: a call that got a ticket has ended.
+type AfterCallRequest struct {
+	Session string `json:"session"`
+	CallID  string `json:"call_id"`           // as in the CheckRequest
+	Command string `json:"command,omitempty"` // as the agent reports it, for the record
+	Cwd     string `json:"cwd,omitempty"`
+}
+
+// Where the command of a call ran.
+const (
+	RanInside  = "inside"  // in its sandbox: its ticket was redeemed
+	RanOutside = "outside" // its ticket was not redeemed, and is void now; it is on record
+	RanUnknown = "unknown" // no command of that call was judged in this session; it is on record
+)
+
+// AfterCall answers POST /v1/check/after.
+type AfterCall struct {
+	Ran string `json:"ran"` // RanInside, RanOutside or RanUnknown
+}
+
 // Denial says why something did not run, in words that are ready for a model.
 type Denial struct {
 	Code    Code   `json:"code"`           // denied, blocked, timeout, stopped, unenforced, …

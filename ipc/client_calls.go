@@ -115,6 +115,11 @@ func (c *Client) Check(ctx context.Context, r CheckRequest) (Verdict, error) {
 	return ask[Verdict](ctx, c, "POST", "/v1/check", r)
 }
 
+// AfterCall says where the command of a call that has ended ran. It waits some seconds for one that just began.
+func (c *Client) AfterCall(ctx context.Context, r AfterCallRequest) (AfterCall, error) {
+	return ask[AfterCall](ctx, c, "POST", "/v1/check/after", r)
+}
+
 // StartExec queues a command.
 func (c *Client) StartExec(ctx context.Context, r ExecRequest) (ExecStarted, error) {
 	var started ExecStarted

@@ -51,6 +51,8 @@ func Routes() []Route {
 		})},
 
 		{"POST", "/v1/check", "check", agent, "decide without running", body(Backend.Check, nil)},
+		{"POST", "/v1/check/after", "check.after", agent, "say where the command of a call that has ended ran",
+			body(Backend.AfterCall, nil)},
 		{"POST", "/v1/exec", "exec.start", agent, "queue a command", startExec()},
 		{"POST", "/v1/exec/events", "exec.run", agent, "queue a command and follow it", runExec()},
 		{"GET", "/v1/exec/{id}/events", "exec.events", both, "follow a command", streamed(Backend.ExecEvents, eventsRequest, "application/x-ndjson", ndjson[Event])},

@@ -6,6 +6,9 @@ import "time"
 const (
 	KindCLI = "cli" // one person's terminal: same user, kernel session, terminal and project find the same one again
 	KindAPI = "api" // a program: bound to its peer, each later request carries the secret
+	// KindHook is one conversation of an agent that calls a hook for each tool call: the same user, agent, conversation
+	// and project find the same session again, outside of sandboxes only.
+	KindHook = "hook"
 )
 
 // SessionRequest is the body of POST /v1/sessions.
@@ -14,8 +17,13 @@ type SessionRequest struct {
 	Label string `json:"label,omitempty"` // shown to people
 	Root  string `json:"root,omitempty"`  // the project; empty: the repository around Cwd, or Cwd
 	Cwd   string `json:"cwd,omitempty"`
-	Kind  string `json:"kind"`          // KindCLI or KindAPI; empty: KindAPI
+	Kind  string `json:"kind"`          // KindCLI, KindAPI or KindHook; empty: KindAPI
 	TTY   bool   `json:"tty,omitempty"` // the client's standard input is a terminal
+	// Conversation is the agent's own id of the conversation; KindHook only.
+	Conversation string `json:"conversation,omitempty"`
+	// Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn,
+	// which does not clear a stop.
+	Prompt string `json:"prompt,omitempty"`
 }
 
 // Session answers POST /v1/sessions.

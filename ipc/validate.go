@@ -13,10 +13,29 @@ import (
 
 func (r SessionRequest) validate() *Error {
 	switch r.Kind {
-	case "", KindCLI, KindAPI:
-		return noNUL("root", r.Root, "cwd", r.Cwd)
+	case "", KindCLI, KindAPI, KindHook:
+	default:
+		return badRequest(fmt.Sprintf("kind %q: want %q, %q or %q", r.Kind, KindCLI, KindAPI, KindHook))
 	}
-	return badRequest(fmt.Sprintf("kind %q: want %q or %q", r.Kind, KindCLI, KindAPI))
+	switch hook := r.Kind == KindHook; {
+	case hook && (r.Conversation == "" || r.Agent == ""):
+		return badRequest("kind \"hook\": agent and conversation are missing")
+	case !hook && (r.Conversation != "" || r.Prompt != ""):
+		return badRequest("conversation and prompt are for sessions of the kind \"hook\"")
+	case len(r.Conversation) > maxIDBytes || len(r.Prompt) > maxIDBytes:
+		return badRequest(fmt.Sprintf("conversation and prompt: at most %d bytes each", maxIDBytes))
+	}
+	return noNUL("root", r.Root, "cwd", r.Cwd)
+}
+
+// maxIDBytes bounds an agent's own ids.
+const maxIDBytes = 256
+
+func (r AfterCallRequest) validate() *Error {
+	if r.Session == "" || r.CallID == "" {
+		return badRequest("session and call_id are missing")
+	}
+	return noNUL("command", r.Command, "cwd", r.Cwd)
 }
 
 func (r CheckRequest) validate() *Error {

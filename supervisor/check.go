@@ -95,6 +95,9 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 		denied := s.denied("bash", j.command.Text(), v.Decision)
 		v.Denied = &denied
 	}
+	if err := s.recordUnused(s.tickets.expired(sess, false)); err != nil {
+		return Verdict{}, err
+	}
 	if r.Ticket > 0 && !v.Refuses && (v.Decision.Approved || r.DryRun) {
 		v.Ticket = s.tickets.issue(sess, e.Request, j, v.Decision, !r.DryRun, r.Ticket)
 	}

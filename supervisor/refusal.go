@@ -59,7 +59,7 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 // a command did not do well, once in their session; it is among the layers of each result.
 func (e *Exec) tellDeaf(j *judgement, r *Result) {
 	l := j.plan.Report.Layer(listenerLayer)
-	if l.Active || e.Session.Kind == KindCLI && r.Exit.Code != 0 && !e.Session.first(listenerLayer) {
+	if l.Active || e.Session.Kind != KindAPI && r.Exit.Code != 0 && !e.Session.first(listenerLayer) {
 		return
 	}
 	r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
@@ -84,7 +84,7 @@ func (s *Session) first(what string) bool {
 // it is, that says so each time. Programs see it when they open their session.
 func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	s := e.Session
-	if j.trusted || r.Exit.Code == 0 || s.Kind != KindCLI || slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Hint == hintUntrusted }) {
+	if j.trusted || r.Exit.Code == 0 || s.Kind == KindAPI || slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Hint == hintUntrusted }) {
 		return
 	}
 	if s.first(Untrusted) {

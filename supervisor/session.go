@@ -46,7 +46,14 @@ const (
 	KindCLI Kind = "cli"
 	// KindAPI is a program: a 128-bit secret, bound to its user.
 	KindAPI Kind = "api"
+	// KindHook is one conversation of an agent that calls a hook for each tool
+	// call: the same user, agent, conversation and project come back to the same
+	// session, which ends when the agent says so or after [hookIdle].
+	KindHook Kind = "hook"
 )
+
+// hookIdle is how long a session of KindHook lives without a call.
+const hookIdle = 2 * time.Hour
 
 // SessionRequest asks for a session.
 type SessionRequest struct {
@@ -59,6 +66,9 @@ type SessionRequest struct {
 	// Root is the project; empty means the repository around Cwd, or Cwd.
 	Root string
 	Cwd  string
+	// Conversation is the agent's own id of the conversation, and Prompt its id of what its user said last; KindHook
+	// only.
+	Conversation, Prompt string
 }
 
 // Session is one agent's run. Its fields are fixed; what changes is behind
@@ -87,6 +97,7 @@ type Session struct {
 	mu       sync.Mutex
 	lastUsed time.Time
 	turn     int
+	prompt   string // with which the turn began; KindHook only
 	execs    map[string]*Exec
 	closed   bool
 	told     map[string]bool // what somebody at this terminal need not read again
@@ -157,9 +168,10 @@ func (e *LimitError) Error() string {
 // sessions is the registry. Its mutex guards the maps; a session's own guards
 // what changes in it.
 type sessions struct {
-	mu    sync.Mutex
-	byID  map[string]*Session
-	byCLI map[cliKey]*Session
+	mu     sync.Mutex
+	byID   map[string]*Session
+	byCLI  map[cliKey]*Session
+	byHook map[hookKey]*Session
 }
 
 // cliKey finds a command-line session again.
@@ -170,24 +182,43 @@ type cliKey struct {
 	outer       *Exec
 }
 
+// hookKey finds a hook's session again.
+type hookKey struct {
+	uid                       int
+	agent, conversation, root string
+	outer                     *Exec
+}
+
 func newSessions() *sessions {
-	return &sessions{byID: map[string]*Session{}, byCLI: map[cliKey]*Session{}}
+	return &sessions{byID: map[string]*Session{}, byCLI: map[cliKey]*Session{}, byHook: map[hookKey]*Session{}}
 }
 
 // open returns the session that r means, a new one where there is none. The
 // secret is returned once, for a new API session.
-func (s *sessions) open(r SessionRequest, root, home, user string, most int, outer *Exec, ceiling profile.Profile) (n *Session, secret string, known bool, err error) {
+func (s *sessions) open(
+	r SessionRequest,
+	root, home, user string,
+	most int,
+	outer *Exec,
+	ceiling profile.Profile,
+) (n *Session, secret string, known bool, err error) {
 	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root, outer}
+	conversation := hookKey{r.Peer.UID, r.Agent, r.Conversation, root, outer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if outer != nil && outer.shut {
 		return nil, "", false, ErrNested // nobody would close it any more
 	}
-	if r.Kind == KindCLI {
-		if old := s.byCLI[key]; old != nil {
-			old.touch()
-			return old, "", true, nil
-		}
+	var old *Session
+	switch r.Kind {
+	case KindCLI:
+		old = s.byCLI[key]
+	case KindHook:
+		old = s.byHook[conversation]
+	}
+	if old != nil {
+		old.touch()
+		return old, "", true, nil
 	}
 	count := 0
 	for _, o := range s.byID {
@@ -202,13 +233,16 @@ func (s *sessions) open(r SessionRequest, root, home, user string, most int, out
 	n = &Session{
 		ID: "s-" + strings.ToLower(ulid.Make().String()), Kind: r.Kind, Peer: r.Peer,
 		Agent: approval.Agent{ID: r.AgentID, Name: r.Agent}, Label: r.Label, Root: root, Home: home, User: user,
-		Opened: now, lastUsed: now, turn: 1, execs: map[string]*Exec{},
+		Opened: now, lastUsed: now, turn: 1, prompt: r.Prompt, execs: map[string]*Exec{},
 		outer: outer, ceiling: ceiling,
 	}
-	if r.Kind == KindCLI {
+	switch r.Kind {
+	case KindCLI:
 		n.leader = key.leader
 		s.byCLI[key] = n
-	} else {
+	case KindHook:
+		s.byHook[conversation] = n
+	default:
 		var b [16]byte
 		rand.Read(b[:])
 		secret = base64.RawURLEncoding.EncodeToString(b[:])
@@ -219,7 +253,8 @@ func (s *sessions) open(r SessionRequest, root, home, user string, most int, out
 }
 
 // get finds the session for a peer that presents secret. A command-line
-// session belongs to its user and terminal, an API session to its secret.
+// session belongs to its user and terminal, an API session to its secret, a
+// hook's to its user.
 func (s *sessions) get(id string, p Peer, secret string) (*Session, error) {
 	s.mu.Lock()
 	n := s.byID[id]
@@ -227,13 +262,16 @@ func (s *sessions) get(id string, p Peer, secret string) (*Session, error) {
 	if n == nil || n.Peer.UID != p.UID {
 		return nil, &SessionError{ID: id}
 	}
-	if n.Kind == KindAPI {
+	switch n.Kind {
+	case KindAPI:
 		sum := sha256.Sum256([]byte(secret))
 		if subtle.ConstantTimeCompare(sum[:], n.secret[:]) != 1 {
 			return nil, &SessionError{ID: id, Secret: true}
 		}
-	} else if n.Peer.SID != p.SID || n.Peer.TTY != p.TTY || n.leader != leaderStart(p.SID) {
-		return nil, &SessionError{ID: id}
+	case KindCLI:
+		if n.Peer.SID != p.SID || n.Peer.TTY != p.TTY || n.leader != leaderStart(p.SID) {
+			return nil, &SessionError{ID: id}
+		}
 	}
 	n.touch()
 	return n, nil
@@ -261,11 +299,9 @@ func (s *sessions) remove(n *Session) bool {
 		return false
 	}
 	delete(s.byID, n.ID)
-	for k, o := range s.byCLI {
-		if o == n {
-			delete(s.byCLI, k)
-		}
-	}
+	ours := func(o *Session) bool { return o == n }
+	maps.DeleteFunc(s.byCLI, func(_ cliKey, o *Session) bool { return ours(o) })
+	maps.DeleteFunc(s.byHook, func(_ hookKey, o *Session) bool { return ours(o) })
 	return true
 }
 
@@ -286,14 +322,17 @@ func (s *Session) add(e *Exec) error {
 	return nil
 }
 
-// left lists command-line sessions whose terminal session is over and of which
-// nothing runs any more.
+// left lists the sessions that nobody comes back to: those of a terminal that is
+// over, and those of a conversation that was silent for hookIdle. None of them
+// runs a command.
 func (s *sessions) left() []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []*Session
 	for _, n := range s.byID {
-		if n.Kind == KindCLI && leaderStart(n.Peer.SID) != n.leader && len(n.Running()) == 0 {
+		over := n.Kind == KindCLI && leaderStart(n.Peer.SID) != n.leader ||
+			n.Kind == KindHook && time.Since(n.LastUsed()) > hookIdle
+		if over && len(n.Running()) == 0 {
 			list = append(list, n)
 		}
 	}
@@ -310,13 +349,14 @@ func (s *sessions) endWorkers() {
 	}
 }
 
-// anyAPI reports whether a program's session is open. A command-line session
-// lives as long as its terminal and holds nothing that a new one would not.
-func (s *sessions) anyAPI() bool {
+// anyHeld reports whether a program's session is open, or a conversation goes
+// on. A command-line session lives as long as its terminal and holds nothing that
+// a new one would not.
+func (s *sessions) anyHeld() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.byID {
-		if n.Kind == KindAPI {
+		if n.Kind == KindAPI || n.Kind == KindHook && time.Since(n.LastUsed()) < hookIdle {
 			return true
 		}
 	}

@@ -171,7 +171,7 @@ func (s *Supervisor) guard(home string) guard { return newGuard([]string{home}, 
 // from what exists on disk and from a person's trust, never from the request
 // alone: an untrusted one is read-only.
 func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
-	if r.Kind != KindCLI {
+	if r.Kind == "" {
 		r.Kind = KindAPI
 	}
 	name, home, err := account(r.Peer.UID)
@@ -208,7 +208,7 @@ func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
 	}
 	s.touch()
 	if known { // its opening is on record
-		return sess, "", nil
+		return sess, "", s.prompted(sess, r)
 	}
 	err = s.record(audit.Record{Category: audit.Session, Operation: "open", Session: sess.ID, Peer: auditPeer(r.Peer),
 		Agent: r.Agent, Claimed: r.Agent != "", Subject: root})
@@ -218,6 +218,22 @@ func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
 	}
 	s.Approval.OpenSession(sess.Ref())
 	return sess, secret, nil
+}
+
+// prompted begins a turn where a conversation has another prompt than before. A
+// stop stays, as any program of the user can name a prompt: an approver clears it.
+func (s *Supervisor) prompted(sess *Session, r SessionRequest) error {
+	sess.mu.Lock()
+	again := r.Prompt == "" || r.Prompt == sess.prompt
+	sess.mu.Unlock()
+	if again || s.Approval.Stopped(sess.Ref()) {
+		return nil
+	}
+	sess.mu.Lock()
+	sess.prompt = r.Prompt
+	sess.mu.Unlock()
+	_, err := s.NewTurn(sess, r.Peer, nil)
+	return err
 }
 
 // account looks the user up in the password database; its home counts, not
@@ -271,10 +287,12 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 	for _, e := range running {
 		<-e.Done()
 	}
+	unused := s.recordUnused(s.tickets.expired(sess, true))
 	for _, e := range ended { // nobody can ask for it any more
 		s.forget(e)
 	}
-	return len(running), stats, s.record(audit.Record{Category: audit.Session, Operation: "close", Session: sess.ID, Peer: auditPeer(sess.Peer)})
+	return len(running), stats, errors.Join(unused,
+		s.record(audit.Record{Category: audit.Session, Operation: "close", Session: sess.ID, Peer: auditPeer(sess.Peer)}))
 }
 
 // NewTurn starts the session's next user turn: it clears the stop signal and
@@ -397,7 +415,7 @@ func (s *Supervisor) IdleSince() (time.Time, bool) {
 	s.mu.Lock()
 	last, busy := s.lastUse, len(s.live) > 0
 	s.mu.Unlock()
-	return last, !busy && !s.sessions.anyAPI()
+	return last, !busy && !s.sessions.anyHeld()
 }
 
 // Shutdown takes no more work, waits for running commands until ctx ends, and

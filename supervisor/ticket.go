@@ -3,6 +3,7 @@ package supervisor
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ const maxTickets = 256
 // carries an approval only where one was given for exactly this.
 type ticket struct {
 	session *Session
+	callID  string // of the agent's call; "": none
 	line    string
 	argv    []string
 	cwd     string
@@ -31,6 +33,18 @@ type ticket struct {
 	// decision is that of a check that was not a dry run; nil: none.
 	decision *approval.Decision
 	seen     bool // what the session may touch was as it was when it was made
+	// redeemed is closed when the command has come; [Supervisor.AfterCall] waits for that.
+	redeemed chan struct{}
+}
+
+// waits reports whether the ticket was not redeemed.
+func (x *ticket) waits() bool {
+	select {
+	case <-x.redeemed:
+		return false
+	default:
+		return true
+	}
 }
 
 // tickets are those that wait to be used, by their text.
@@ -38,6 +52,8 @@ type tickets struct {
 	mu     sync.Mutex
 	byText map[string]*ticket
 	order  []string // oldest first
+	// calls are the tickets of agents' calls that have not ended, as far as is known; oldest first.
+	calls map[*Session][]*ticket
 }
 
 // TicketError says why a ticket was not taken. Whether it ever was one is told
@@ -51,16 +67,21 @@ func (t *tickets) issue(sess *Session, r ExecRequest, j *judgement, d approval.D
 	var b [16]byte
 	rand.Read(b[:])
 	text := hex.EncodeToString(b[:])
-	made := &ticket{session: sess, line: r.Line, argv: r.Argv, cwd: r.Cwd, profile: j.profileDigest(), until: time.Now().Add(min(life, maxTicketLife))}
+	made := &ticket{session: sess, callID: r.CallID, line: r.Line, argv: r.Argv, cwd: r.Cwd, profile: j.profileDigest(),
+		until: time.Now().Add(min(life, maxTicketLife)), redeemed: make(chan struct{})}
 	if real {
 		made.decision = &d
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byText == nil {
-		t.byText = map[string]*ticket{}
+		t.byText, t.calls = map[string]*ticket{}, map[*Session][]*ticket{}
 	}
 	t.byText[text] = made
+	if made.callID != "" {
+		c := append(t.calls[sess], made)
+		t.calls[sess] = c[max(0, len(c)-maxTickets):]
+	}
 	t.order = append(t.order, text)
 	var kept []string
 	own := 0
@@ -98,7 +119,51 @@ func (t *tickets) take(text string, uid int, r ExecRequest) (*ticket, error) {
 	case x.cwd != r.Cwd:
 		return nil, &TicketError{"it was made for another working directory, and is used up"}
 	}
+	close(x.redeemed)
 	return x, nil
+}
+
+// of returns the ticket of an agent's call, the latest of that id; nil: there is none.
+func (t *tickets) of(sess *Session, call string) *ticket {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range slices.Backward(t.calls[sess]) {
+		if x.callID == call {
+			return x
+		}
+	}
+	return nil
+}
+
+// end forgets a call's ticket, which can't be redeemed afterwards. It reports whether it was.
+func (t *tickets) end(x *ticket) (redeemed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.byText, func(_ string, y *ticket) bool { return y == x })
+	t.calls[x.session] = slices.DeleteFunc(t.calls[x.session], func(y *ticket) bool { return y == x })
+	return !x.waits()
+}
+
+// expired forgets the calls of a session whose tickets are too old to be redeemed, or all where the session is over. It
+// returns those that were not.
+func (t *tickets) expired(sess *Session, over bool) (unused []*ticket) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rest := slices.DeleteFunc(t.calls[sess], func(x *ticket) bool {
+		if !over && time.Now().Before(x.until) {
+			return false
+		}
+		if x.waits() {
+			unused = append(unused, x)
+		}
+		return x.waits() || over || time.Since(x.until) > maxTicketLife
+	})
+	if len(rest) > 0 {
+		t.calls[sess] = rest
+	} else {
+		delete(t.calls, sess)
+	}
+	return unused
 }
 
 // Redeem takes the ticket that comes with r, and returns the session that it
@@ -128,6 +193,7 @@ func (s *Supervisor) Return(text string, r ExecRequest) {
 	s.tickets.mu.Lock()
 	defer s.tickets.mu.Unlock()
 	if r.ticket != nil {
+		r.ticket.redeemed = make(chan struct{})
 		s.tickets.byText[text] = r.ticket
 		s.tickets.order = append(s.tickets.order, text)
 	}

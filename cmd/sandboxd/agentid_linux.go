@@ -22,7 +22,7 @@ var shared = regexp.MustCompile(`^(sbx(-[a-z]+)?|python.*|node.*|deno|bun|electr
 // names by now; the process must outlive the look, so that its number still
 // means it.
 func agentID(kind string, p ipc.Peer) string {
-	if kind == ipc.KindCLI || shared.MatchString(filepath.Base(p.Exe)) {
+	if kind == ipc.KindCLI || kind == ipc.KindHook || shared.MatchString(filepath.Base(p.Exe)) {
 		return ""
 	}
 	link := "/proc/" + strconv.Itoa(p.PID) + "/exe"

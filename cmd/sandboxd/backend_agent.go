@@ -48,7 +48,8 @@ func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
 
 func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequest) (ipc.Session, error) {
 	s, secret, err := b.sup.OpenSession(supervisor.SessionRequest{
-		Kind: supervisor.Kind(r.Kind), Peer: peerOf(c.Peer), Agent: r.Agent, AgentID: agentID(r.Kind, c.Peer), Label: r.Label, Root: r.Root, Cwd: r.Cwd})
+		Kind: supervisor.Kind(r.Kind), Peer: peerOf(c.Peer), Agent: r.Agent, AgentID: agentID(r.Kind, c.Peer),
+		Label: r.Label, Root: r.Root, Cwd: r.Cwd, Conversation: r.Conversation, Prompt: r.Prompt})
 	if err != nil {
 		return ipc.Session{}, wireError(err)
 	}
@@ -172,6 +173,15 @@ func (b *backend) check(ctx context.Context, c ipc.Caller, s *supervisor.Session
 	return wireVerdict(v), nil
 }
 
+func (b *backend) AfterCall(ctx context.Context, c ipc.Caller, r ipc.AfterCallRequest) (ipc.AfterCall, error) {
+	s, err := b.session(c, r.Session)
+	if err != nil {
+		return ipc.AfterCall{}, err
+	}
+	ran, err := b.sup.AfterCall(ctx, s, peerOf(c.Peer), supervisor.AfterCallRequest{CallID: r.CallID, Line: r.Command, Cwd: r.Cwd})
+	return ipc.AfterCall{Ran: string(ran)}, wireError(err)
+}
+
 func (b *backend) ExecEvents(_ context.Context, c ipc.Caller, r ipc.EventsRequest) (ipc.Stream[ipc.Event], error) {
 	e, err := b.exec(c, r.ID)
 	if err != nil {
@@ -259,10 +269,10 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 	if err != nil {
 		return ipc.Turn{}, err
 	}
-	if c.Role != ipc.RoleApprover && s.Kind == supervisor.KindCLI {
+	if c.Role != ipc.RoleApprover && s.Kind != supervisor.KindAPI {
 		// Without a secret nothing tells the person from a program that runs
 		// in the same terminal (R-AP-12).
-		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeForbidden, Message: "a command-line session's stop is cleared by an approver", Hint: "sbx session resume " + s.ID}
+		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeForbidden, Message: "the stop of this session, which has no secret, is cleared by an approver", Hint: "sbx session resume " + s.ID}
 	}
 	cleared := ""
 	if b.approvals.Stopped(s.Ref()) {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/hook"
 	"sandboxd/ipc"
 )
 
@@ -32,6 +34,7 @@ func doctorVerb(a *app) *cobra.Command {
 				err = a.printJSON(d)
 			} else {
 				a.printDoctor(d)
+				a.noteOtherHooks()
 			}
 			if err == nil && !sound(d) {
 				err = quietly(exitNo)
@@ -52,6 +55,20 @@ func sound(d ipc.Doctor) bool {
 		}
 	}
 	return d.Enforcement.Level != ipc.Absent
+}
+
+// noteOtherHooks names what runs beside the hooks that are installed for this project or person.
+func (a *app) noteOtherHooks() {
+	cwd, err := here()
+	home, none := os.UserHomeDir()
+	if err != nil || none != nil {
+		return
+	}
+	for _, v := range hook.Vendors {
+		for _, other := range otherHooks(v, cwd, home) {
+			a.note("%s", other)
+		}
+	}
 }
 
 func (a *app) printDoctor(d ipc.Doctor) {

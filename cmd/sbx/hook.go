@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +21,12 @@ import (
 )
 
 func hookVerb(a *app) *cobra.Command {
-	c := group("hook", "Answer the pre-tool hooks of other agents, and install them",
+	c := group(
+		"hook",
+		"Answer the pre-tool hooks of other agents, and install them",
 		"  sbx hook install claude --user\n  sbx hook install codex --project\n  sbx hook install claude --user --remove",
-		hookInstall(a))
+		hookInstall(a),
+	)
 	for _, v := range append([]string{"auto"}, names()...) {
 		c.AddCommand(hookAnswer(a, v))
 	}
@@ -40,10 +45,11 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 	var patience seconds
 	c := &cobra.Command{
 		Use:   vendor,
-		Short: "Answer one call of " + vendor + " on standard input",
-		Long: "Read a pre-tool hook's JSON from standard input and print the verdict in the agent's\n" +
-			"form. In mode wrap a shell command is allowed rewritten, so that it runs in the sandbox\n" +
-			"by a ticket that is good once; in mode decide the agent runs it itself.\n" +
+		Short: "Answer one event of " + vendor + " on standard input",
+		Long: "Read a hook's JSON from standard input and print the answer in the agent's form.\n" +
+			"Before a tool runs, a person is asked where one must be. In mode wrap a shell command is\n" +
+			"allowed rewritten, so that it runs in the sandbox by a ticket that is good once; in mode\n" +
+			"decide the agent runs it itself. After it ran, the turn ends if its ticket was not used.\n" +
 			"Whatever goes wrong is a refusal.",
 		Example: "  sbx hook " + vendor + " < call.json",
 		Args:    cobra.NoArgs,
@@ -51,9 +57,15 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 			if mode != hook.Wrap && mode != hook.Decide {
 				return &exit{2, usage(c, "--mode %q: want %s or %s", mode, hook.Wrap, hook.Decide)}
 			}
-			h := hook.Hook{Vendor: hook.Find(vendor), Mode: mode, Version: version, Patience: time.Duration(patience), Connect: func(ctx context.Context) (hook.Daemon, error) {
-				return a.agent(ctx)
-			}}
+			h := hook.Hook{
+				Vendor:   hook.Find(vendor),
+				Mode:     mode,
+				Version:  version,
+				Patience: time.Duration(patience),
+				Connect: func(ctx context.Context) (hook.Daemon, error) {
+					return a.agent(ctx)
+				},
+			}
 			var err error
 			if h.Program, err = paths.Program(); err == nil {
 				h.Project, err = here()
@@ -67,8 +79,12 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 				}
 				return nil
 			}
-			if _, err := a.out.Write(h.Answer(c.Context(), a.stdin)); err != nil {
-				return &exit{2, err} // 2 is a refusal to every vendor
+			reply := h.Answer(c.Context(), a.stdin)
+			if reply.Refusal != "" {
+				return &exit{hook.RefusalStatus, errors.New(reply.Refusal)}
+			}
+			if _, err := a.out.Write(reply.Out); err != nil {
+				return &exit{hook.RefusalStatus, err}
 			}
 			return nil
 		},
@@ -122,7 +138,12 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return fmt.Errorf("%w, and %s looks for its settings below it: set it to the home directory of who runs %s", err, v.Name, v.Name)
+		return fmt.Errorf(
+			"%w, and %s looks for its settings below it: set it to the home directory of who runs %s",
+			err,
+			v.Name,
+			v.Name,
+		)
 	}
 	path, old, err := settings(v.SettingsFile(cwd, home, user))
 	if err != nil {
@@ -143,8 +164,8 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	}
 	if err != nil {
 		err = fmt.Errorf("edit %s: %w; it was left as it is", path, err)
-		if group, no := hook.Group(command); !remove && no == nil {
-			err = fmt.Errorf("%w: add to hooks.PreToolUse by hand:\n%s", err, group)
+		if groups, no := v.Groups(command); !remove && no == nil {
+			err = fmt.Errorf("%w: add to \"hooks\" by hand:\n%s", err, groups)
 		}
 		return err
 	}
@@ -170,10 +191,50 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	if err := renameio.WriteFile(path, changed, 0o644, renameio.WithExistingPermissions()); err != nil {
 		return err
 	}
-	if !remove && v.Name == hook.Codex.Name {
+	if remove {
+		return nil
+	}
+	if v.Name == hook.Codex.Name {
 		a.note("Codex runs a new hook only when you have trusted it: open codex, type /hooks")
+		a.note(
+			"Codex's own sandbox keeps commands from sandboxd's socket: start codex with sandbox_mode = \"danger-full-access\"; ours holds the command",
+		)
+	}
+	for _, other := range otherHooks(v, cwd, home) {
+		a.note("%s", other)
 	}
 	return nil
+}
+
+// otherHooks names the hooks that run beside ours before each tool, as the vendor's settings have them.
+func otherHooks(v hook.Vendor, cwd, home string) (list []string) {
+	installed := false
+	for _, base := range slices.Compact([]string{home, cwd}) {
+		for _, name := range v.Files {
+			path := filepath.Join(base, name)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				continue // there is none; what can't be read, installing into it says
+			}
+			others, ours := v.Others(text)
+			installed = installed || ours
+			for _, command := range others {
+				list = append(
+					list,
+					fmt.Sprintf(
+						"%s runs another hook before each tool: %s; where it rewrites commands, too, they may run outside of the sandbox: "+
+							"sandboxd ends the turn then, and sbx log has it",
+						path,
+						command,
+					),
+				)
+			}
+		}
+	}
+	if !installed {
+		return nil
+	}
+	return list
 }
 
 // settings reads an agent's settings; none are empty. The path is that of the
@@ -182,7 +243,11 @@ func settings(path string) (string, []byte, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if os.IsNotExist(err) {
 		if target, no := os.Readlink(path); no == nil {
-			return path, nil, fmt.Errorf("%s leads to %s, which is not there: make that file, or take the link away", path, target)
+			return path, nil, fmt.Errorf(
+				"%s leads to %s, which is not there: make that file, or take the link away",
+				path,
+				target,
+			)
 		}
 		return path, nil, nil
 	}

@@ -35,7 +35,7 @@ func (r record) line(now time.Time) string {
 func (r record) colored(now time.Time) string {
 	color := ""
 	switch verb := r.verb(); {
-	case verb == "denied" || verb == "blocked" || verb == "timed out" || verb == "killed" || strings.HasPrefix(verb, "exit ") && verb != "exit 0":
+	case verb == "outside" || verb == "denied" || verb == "blocked" || verb == "timed out" || verb == "killed" || strings.HasPrefix(verb, "exit ") && verb != "exit 0":
 		color = "\x1b[91m"
 	case verb == "approved" && r.How == "person":
 		color = "\x1b[32m"
@@ -63,6 +63,8 @@ func (r record) verb() string {
 		return "killed"
 	case r.Category == audit.Execution && r.Operation == "end" && r.Exit != nil:
 		return "exit " + strconv.Itoa(*r.Exit)
+	case r.Category == audit.Execution && (r.Operation == "outside" || r.Operation == "unused"):
+		return r.Operation
 	case r.Operation != "":
 		return r.Category + " " + r.Operation
 	}
@@ -105,6 +107,9 @@ func (r record) details() []string {
 		add("by", r.By)
 		add("grant", r.Grant)
 		add("mode", r.Mode)
+		if r.Category == audit.Execution && r.Exit == nil {
+			add("", r.Reason)
+		}
 	}
 	add("signal", r.Signal)
 	add("limits:", strings.Join(r.Limits, ", "))

@@ -216,6 +216,11 @@ func (b *Backend) CloseSession(_ context.Context, c ipc.Caller, r ipc.CloseReque
 	return ipc.Closed{Ended: ended}, nil
 }
 
+// AfterCall implements [ipc.Backend]: nothing here gives tickets.
+func (b *Backend) AfterCall(context.Context, ipc.Caller, ipc.AfterCallRequest) (ipc.AfterCall, error) {
+	return ipc.AfterCall{Ran: ipc.RanUnknown}, nil
+}
+
 // Check implements [ipc.Backend]. It decides by the first word: "rm" is never
 // allowed, "ask" asks, everything else runs.
 func (b *Backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (ipc.Verdict, error) {

@@ -64,6 +64,11 @@ export class AgentOperations extends SharedOperations {
     return this.ask<wire.Verdict>("POST", "/v1/check", { body: request }, options);
   }
 
+  /** say where the command of a call that has ended ran: POST /v1/check/after */
+  checkAfter(request: wire.AfterCallRequest = {}, options: CallOptions = {}): Promise<wire.AfterCall> {
+    return this.ask<wire.AfterCall>("POST", "/v1/check/after", { body: request }, options);
+  }
+
   /** tell the command's terminal its size: POST /v1/exec/{id}/resize */
   execResize(request: { id: string } & wire.ResizeRequest, options: CallOptions = {}): Promise<wire.Done> {
     return this.ask<wire.Done>("POST", `/v1/exec/${encodeURIComponent(request.id)}/resize`, { body: without(request, "id") }, options);

@@ -1,6 +1,22 @@
 // The objects on the wire, as docs/openapi.yaml has them. Times are RFC 3339 text.
 // Written by TestGenerated in clients/. Do not edit.
 
+/** AfterCall answers POST /v1/check/after. */
+export interface AfterCall {
+  /** RanInside, RanOutside or RanUnknown */
+  ran?: string;
+}
+
+/** AfterCallRequest is the body of POST /v1/check/after: a call that got a ticket has ended. */
+export interface AfterCallRequest {
+  session?: string;
+  /** as in the CheckRequest */
+  call_id?: string;
+  /** as the agent reports it, for the record */
+  command?: string;
+  cwd?: string;
+}
+
 /** Answer is the body of POST /v1/approvals/{id}/decision. It is decoded strictly: an unknown field, a key in another case, a key twice, or the absence of rev, hash or allow is an error and decides nothing. */
 export interface Answer {
   rev: number;
@@ -894,10 +910,14 @@ export interface SessionRequest {
   /** the project; empty: the repository around Cwd, or Cwd */
   root?: string;
   cwd?: string;
-  /** KindCLI or KindAPI; empty: KindAPI */
+  /** KindCLI, KindAPI or KindHook; empty: KindAPI */
   kind?: string;
   /** the client's standard input is a terminal */
   tty?: boolean;
+  /** Conversation is the agent's own id of the conversation; KindHook only. */
+  conversation?: string;
+  /** Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn, which does not clear a stop. */
+  prompt?: string;
 }
 
 /** ShutdownRequest is POST /v1/shutdown. */

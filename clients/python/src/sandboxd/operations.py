@@ -171,6 +171,22 @@ class AgentOperations(SharedOperations):
         )
         return answer
 
+    def check_after(
+        self,
+        *,
+        session: Optional[str] = None,
+        call_id: Optional[str] = None,
+        command: Optional[str] = None,
+        cwd: Optional[str] = None,
+    ) -> wire.AfterCall:
+        """say where the command of a call that has ended ran: POST /v1/check/after"""
+        answer: wire.AfterCall = self.ask(
+            "POST",
+            "/v1/check/after",
+            body={"session": session, "call_id": call_id, "command": command, "cwd": cwd},
+        )
+        return answer
+
     def exec_resize(
         self,
         *,
@@ -337,12 +353,14 @@ class AgentOperations(SharedOperations):
         cwd: Optional[str] = None,
         kind: Optional[str] = None,
         tty: Optional[bool] = None,
+        conversation: Optional[str] = None,
+        prompt: Optional[str] = None,
     ) -> wire.Session:
         """open a session, or find the terminal's own again: POST /v1/sessions"""
         answer: wire.Session = self.ask(
             "POST",
             "/v1/sessions",
-            body={"agent": agent, "label": label, "root": root, "cwd": cwd, "kind": kind, "tty": tty},
+            body={"agent": agent, "label": label, "root": root, "cwd": cwd, "kind": kind, "tty": tty, "conversation": conversation, "prompt": prompt},
         )
         return answer
 

@@ -7,6 +7,21 @@ from __future__ import annotations
 from typing import Any, Dict, List, TypedDict
 
 
+class AfterCall(TypedDict, total=False):
+    """AfterCall answers POST /v1/check/after."""
+
+    ran: str  # RanInside, RanOutside or RanUnknown
+
+
+class AfterCallRequest(TypedDict, total=False):
+    """AfterCallRequest is the body of POST /v1/check/after: a call that got a ticket has ended."""
+
+    session: str
+    call_id: str  # as in the CheckRequest
+    command: str  # as the agent reports it, for the record
+    cwd: str
+
+
 class Answer(TypedDict, total=False):
     """Answer is the body of POST /v1/approvals/{id}/decision. It is decoded strictly: an unknown field, a key in another case, a key twice, or the absence of rev, hash or allow is an error and decides nothing."""
 
@@ -769,8 +784,10 @@ class SessionRequest(TypedDict, total=False):
     label: str  # shown to people
     root: str  # the project; empty: the repository around Cwd, or Cwd
     cwd: str
-    kind: str  # KindCLI or KindAPI; empty: KindAPI
+    kind: str  # KindCLI, KindAPI or KindHook; empty: KindAPI
     tty: bool  # the client's standard input is a terminal
+    conversation: str  # Conversation is the agent's own id of the conversation; KindHook only.
+    prompt: str  # Prompt is the agent's id of what its user said last; KindHook only. Another one than before begins a turn, which does not clear a stop.
 
 
 class ShutdownRequest(TypedDict, total=False):

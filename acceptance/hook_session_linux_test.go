@@ -1,0 +1,193 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sandboxd/ipc"
+)
+
+// event is a hook's input with other fields than call gives it; nil takes a field out.
+func event(t *testing.T, input string, fields map[string]any) string {
+	t.Helper()
+	var c map[string]any
+	if err := json.Unmarshal([]byte(input), &c); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range fields {
+		c[name] = v
+		if v == nil {
+			delete(c, name)
+		}
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A hook answers allow only after the question was answered, and the command that then comes with its ticket is not
+// asked
+// about again. R-UX-06, R-IP-03
+func TestHookAsksBeforeItAllows(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, shortTimes)
+		input := call("claude", a.project, "Bash", bash("echo hi > made"))
+		if decision, reason, _ := a.hook(input, "claude", "--agent-version", "2.1.330"); decision != "deny" ||
+			reason == "" {
+			t.Fatalf("nobody has answered: got %q (%s), want a denial", decision, reason)
+		}
+		asked := answerAll(t, st, ipc.Answer{Allow: true})
+		decision, reason, updated := a.hook(input, "claude", "--agent-version", "2.1.330")
+		line, _ := updated["command"].(string)
+		if decision != "allow" || line == "" || asked.Load() != 1 {
+			t.Fatalf("got %q (%s) after %d questions, want allow after 1", decision, reason, asked.Load())
+		}
+		if r := a.do(nil, "/bin/bash", "-c", line); r.code != 0 || a.sh("cat made") != "hi\n" || asked.Load() != 1 {
+			t.Errorf("the command with its ticket: %v, %d questions, want 1", r, asked.Load())
+		}
+	})
+}
+
+// answerAll answers every question alike, and counts them.
+func answerAll(t *testing.T, st *stage, with ipc.Answer) *atomic.Int32 {
+	var asked atomic.Int32
+	st.persons["terminal"].answering(t, func(ipc.Approval) ipc.Answer {
+		asked.Add(1)
+		return with
+	})
+	return &asked
+}
+
+// The calls of one conversation are one session, whose yes holds; another conversation, another prompt (of a yes for
+// the
+// turn), and a conversation inside a sandbox have their own. R-AP-11, R-UX-06
+func TestHookConversation(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, shortTimes)
+		asked := answerAll(t, st, ipc.Answer{Allow: true, Scope: "session"})
+		wrap := func(command string, fields map[string]any) string {
+			t.Helper()
+			decision, reason, updated := a.hook(
+				event(t, call("claude", a.project, "Bash", bash(command)), fields),
+				"claude",
+				"--agent-version",
+				"2.1.330",
+			)
+			if decision != "allow" {
+				t.Fatalf("%s %v: got %q (%s), want allow", command, fields, decision, reason)
+			}
+			return updated["command"].(string)
+		}
+		const write = "echo x > f"
+		for i, c := range []struct {
+			fields map[string]any
+			want   int32 // questions so far
+		}{
+			{nil, 1}, {nil, 1},
+			{map[string]any{"session_id": "another"}, 2},
+			{map[string]any{"prompt_id": "p2"}, 2}, // a yes for the session outlives the turn
+			{map[string]any{"agent_id": "a1", "agent_type": "Explore"}, 2},
+		} {
+			if wrap(write, c.fields); asked.Load() != c.want {
+				t.Errorf("call %d, %v: got %d questions, want %d", i, c.fields, asked.Load(), c.want)
+			}
+		}
+		inside := event(t, call("claude", a.project, "Bash", bash(write)), nil)
+		a.sh("cp " + filepath.Join(bin, "sbx") + " " + filepath.Join(bin, "sbx-verbs") + " .")
+		r := a.sbx("run", "--agent", "-c", "printf %s '"+inside+"' | ./sbx hook claude --agent-version 2.1.330")
+		if asked.Load() != 4 {
+			t.Errorf("inside a sandbox: got %d questions, want 4 (the agent, and its command): %v", asked.Load(), r)
+		}
+		// The conversation ends, and its yes with it.
+		end := event(t, inside, map[string]any{"hook_event_name": "SessionEnd", "reason": "other"})
+		if r := a.do(strings.NewReader(end), filepath.Join(bin, "sbx"), "hook", "claude"); r.code != 0 ||
+			r.out != "" {
+			t.Errorf("SessionEnd: %v", r)
+		}
+		if wrap(write, nil); asked.Load() != 5 {
+			t.Errorf("after the end: got %d questions, want 5", asked.Load())
+		}
+	})
+}
+
+// A command that ran as another hook wrote it, without its ticket, is noticed after the call: the turn ends, the log
+// has
+// it, and the ticket is void. R-UX-06
+func TestHookNoticesWhatRanOutside(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		newStage(a, shortTimes)
+		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}} {
+			before := call(v.name, a.project, "Bash", bash("cat README"))
+			after := func(id string) (out string) {
+				t.Helper()
+				r := a.do(
+					strings.NewReader(
+						event(
+							t,
+							before,
+							map[string]any{
+								"hook_event_name": "PostToolUse",
+								"tool_use_id":     id,
+								"tool_response":   map[string]any{},
+							},
+						),
+					),
+					filepath.Join(bin, "sbx"),
+					"hook",
+					v.name,
+					"--agent-version",
+					v.version,
+				)
+				if r.code != 0 {
+					t.Fatalf("%s after %s: %v", v.name, id, r)
+				}
+				return r.out
+			}
+			wrap := func(id string) string {
+				_, _, updated := a.hook(
+					event(t, before, map[string]any{"tool_use_id": id}),
+					v.name,
+					"--agent-version",
+					v.version,
+				)
+				line, _ := updated["command"].(string)
+				return line
+			}
+			stopped := func(out string) bool {
+				var got struct {
+					Continue   *bool
+					StopReason string
+				}
+				return json.Unmarshal([]byte(out), &got) == nil && got.Continue != nil && !*got.Continue &&
+					got.StopReason != ""
+			}
+			line := wrap(v.name + "-1")
+			if r := a.do(nil, "/bin/bash", "-c", line); r.out != "hello\n" {
+				t.Fatalf("%s: %v", v.name, r)
+			}
+			if got := after(v.name + "-1"); got != "" {
+				t.Errorf("%s: it ran in its sandbox, and the hook answered %q, want nothing", v.name, got)
+			}
+			line = wrap(v.name + "-2")
+			if got := after(v.name + "-2"); !stopped(got) {
+				t.Errorf("%s: it did not run in its sandbox: got %q, want a stop", v.name, got)
+			}
+			if r := a.do(nil, "/bin/bash", "-c", line); r.code != 126 {
+				t.Errorf("%s: the ticket after the call: %v, want 126", v.name, r)
+			}
+			if got := after(v.name + "-3"); !stopped(got) {
+				t.Errorf("%s: a call that nobody asked about: got %q, want a stop", v.name, got)
+			}
+			noticed := regexp.MustCompile(`"operation":"outside".*"call_id":"` + v.name + `-[23]"`)
+			if log := a.sbx("log", "--json"); len(noticed.FindAllString(log.out, -1)) != 2 {
+				t.Errorf("%s: the log has %v, want two records of what ran outside", v.name, log)
+			}
+		}
+	})
+}
