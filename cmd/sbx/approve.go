@@ -23,8 +23,8 @@ func approveVerb(a *app) *cobra.Command {
 		Use:   "approve  |  approve ID --allow|--deny [flags]",
 		Short: "Answer what programs ask to do",
 		Long: "Without an ID: wait for requests and ask for each, on the full screen, until Ctrl-Q, or\n" +
-			"Ctrl-C when nothing waits. A letter (y n a s q v) or an arrow highlights an answer and\n" +
-			"Enter gives it; any other text is a no with that text as the reason. Nothing but an\n" +
+			"Ctrl-C when nothing waits. A letter (y n a s q v) by itself, or an arrow, and Enter give\n" +
+			"an answer; any other text is a no with that text as the reason. Nothing but an\n" +
 			"explicit yes approves. Ctrl-Z takes the last answer back, as far as that goes.\n\n" +
 			"With an ID: answer that one. What could not be seen cannot be approved: look at it\n" +
 			"first with `sbx pending ID`, and pass the hash that it shows to be sure of\n" +

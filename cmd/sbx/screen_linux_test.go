@@ -126,7 +126,7 @@ type keys struct {
 //   - Row 004-04 different (Enter alone at medium risk): the first option is selected | only at low risk
 //   - Row 004-05 yes (arrows up): the arrows
 //   - Row 004-06 yes (y): Enter confirms
-//   - Row 004-07 yes (digit): a digit selects at once
+//   - Row 004-07 different (digit): a digit selects at once | after 0.8 s without another key (R-UX-09)
 //   - Row 004-10 yes (Backspace): Backspace
 //   - Row 004-11 yes (Esc clears the reason): Esc clears
 //   - Row 000-26 different (y): [y] and [n] decide at once | a letter selects, Enter confirms

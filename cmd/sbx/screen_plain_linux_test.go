@@ -78,7 +78,7 @@ func TestPlainBatch(t *testing.T) {
 		typed string
 		ran   int
 	}{
-		{"plain all", "a", 3}, {"plain quit", "q", 0}, {"plain quit in words", "quit", 0},
+		{"plain all", "a", 3}, {"plain quit", "q", 0}, {"plain quit in capitals", "Q", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,22 +10,22 @@
 //	person := ask.Person{Terminal: tty, Desk: desk}
 //	outcome, err := person.Ask(ctx, approval)
 //
-// A question of low risk takes a line, others a box. Arrows, and the letters of
-// the answers, highlight one; Enter gives it:
+// A question of low risk takes a line, others a box. What a person types is read
+// by package reply, in every form:
 //
 //	y   yes, this once              q   no, and stop everything that is left
 //	s   yes, for this session       v   show all of it, then ask again
 //	a   yes to the whole batch      n   no; so does Enter with nothing highlighted
 //
-// A digit gives an answer at once, but not at high risk. Any other text, and any
-// second letter, is a no with that text as the reason, for the asking program
-// to read. A deletion, a protected path or a dangerous command needs a second,
-// separate yes: two words that are on the screen and differ every time. "Always
-// allow…" shows what a wider grant would have covered so far.
+// each by itself and Enter; any other text is a no with that text as the reason,
+// for the asking program to read. A deletion, a protected path or a dangerous
+// command needs a second, separate yes: two words that are on the screen and
+// differ every time. "Always allow…" shows what a wider grant would have covered
+// so far. Keys that come as a question ends reach no program behind it.
 //
 // No key counts for half a second after something has appeared or changed, and
 // none that was typed or pasted before. On a plain terminal ([term.Terminal])
-// the same question is lines, and the answer one of those letters and Enter.
+// the same question is lines.
 //
 // # Limitations
 //
@@ -40,6 +40,7 @@ import (
 	"strings"
 	"time"
 
+	"sandboxd/cmd/sbx/internal/reply"
 	"sandboxd/cmd/sbx/internal/term"
 	"sandboxd/display"
 	"sandboxd/ipc"
@@ -77,12 +78,19 @@ const (
 
 // Ask puts one question. ctx ends when somebody else has answered it. An error
 // means that the answer did not reach the daemon, which then takes none for a no.
-func (p Person) Ask(ctx context.Context, a ipc.Approval) (Outcome, error) {
+func (p Person) Ask(ctx context.Context, a ipc.Approval) (out Outcome, err error) {
+	defer func() {
+		pause := 300 * time.Millisecond
+		if out == TimedOut || out == Elsewhere { // a surprise to somebody who types
+			pause = time.Second
+		}
+		p.Terminal.Drain(pause)
+	}()
 	if !p.Terminal.Plain {
 		return p.dialog(ctx, a)
 	}
 	for {
-		out, err := p.put(ctx, a)
+		out, err = p.put(ctx, a)
 		switch ipc.CodeOf(err) {
 		case ipc.CodeStale, ipc.CodeConfirm:
 			now, rerr := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
@@ -140,18 +148,25 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 		case err != nil:
 			return Denied, err
 		}
-		switch verb, reason := card.parse(line); verb {
+		kind, n := reply.Read(line, lettersOf(card.options))
+		switch kind {
+		case reply.NotOffered:
+			p.say(notOffered(strings.TrimSpace(line)))
+			continue
+		case reply.Empty, reply.Reason:
+			return p.deny(ctx, a, strings.TrimSpace(line), "Enter")
+		}
+		key := strings.ToLower(strings.TrimSpace(line))
+		switch o := card.options[n]; o.verb {
 		case verbView:
 			if err := p.view(ctx, a); err != nil {
 				return p.elsewhere(ctx, err)
 			}
 			viewed = true
-		case verbHelp:
-			p.say(reason)
 		case verbNo:
-			return p.deny(ctx, a, reason, wordOf(line))
+			return p.deny(ctx, a, "", key)
 		case verbQuit:
-			return p.quit(ctx, a, wordOf(line))
+			return p.quit(ctx, a, key)
 		default:
 			if !viewed {
 				p.say("Not all of it is on the screen. Press v to see the rest, then answer.")
@@ -166,7 +181,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 				p.say("Meanwhile it is asked more often: " + tool(a))
 				continue
 			}
-			return p.approve(ctx, a, verb, wordOf(line))
+			return p.approve(ctx, a, o, key)
 		}
 	}
 }
@@ -184,8 +199,9 @@ func (p Person) settle(ctx context.Context) error {
 }
 
 // approve sends a yes, and a second one where one is needed.
-func (p Person) approve(ctx context.Context, a ipc.Approval, v verb, word string) (Outcome, error) {
-	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true, Scope: v.scope(), Key: word})
+func (p Person) approve(ctx context.Context, a ipc.Approval, o option, word string) (Outcome, error) {
+	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true,
+		Scope: o.verb.scope(), Widening: o.widening, Key: word})
 	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err

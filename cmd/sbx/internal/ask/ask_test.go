@@ -72,6 +72,7 @@ func plainQuestion() ipc.Approval {
 
 // table is a person at a terminal who is asked.
 type table struct {
+	testing.TB
 	*termtest.Screen
 	desk   *desk
 	result chan result
@@ -92,7 +93,7 @@ func sit(t *testing.T, ctx context.Context, q ipc.Approval, env map[string]strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab := &table{Screen: s, desk: &desk{question: q}, result: make(chan result, 1)}
+	tab := &table{TB: t, Screen: s, desk: &desk{question: q}, result: make(chan result, 1)}
 	p := Person{Terminal: tty, Desk: tab.desk, Settle: time.Millisecond, Inline: q.Inline}
 	go func() {
 		out, err := p.Ask(ctx, q)
@@ -127,7 +128,10 @@ func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
 		{"all of a batch", "a\r", batch, Approved, ipc.Answer{Allow: true, Scope: "batch", Key: "a"}},
 		{"all without a batch is not on offer", "a\r\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "Enter"}},
 		{"session not on offer", "s\ry\r", onceOnly, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
-		{"help first", "?\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
+		{"one sign", "?\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "?", Key: "Enter"}},
+		{"a digit", "2\r", nil, Approved, ipc.Answer{Allow: true, Scope: "session", Key: "2"}},
+		{"a digit, then text", "2 ls\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "2 ls", Key: "Enter"}},
+		{"the word all", "all\r", batch, Denied, ipc.Answer{Mode: "soft", Note: "all", Key: "Enter"}},
 		{"view first", "v\ry\r", nil, Approved, ipc.Answer{Allow: true, Scope: "once", Key: "y"}},
 		{"Ctrl-C", "y\x03", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled", Key: "Ctrl+C or Ctrl+D"}},
 		{"Ctrl-D", "\x04", nil, Denied, ipc.Answer{Mode: "soft", Note: "cancelled", Key: "Ctrl+C or Ctrl+D"}},
@@ -157,7 +161,11 @@ func typeLines(tab *table, keys string) {
 		if line == "" {
 			continue
 		}
+		end := time.Now().Add(20 * time.Second)
 		for strings.Count(tab.Shown(), "? [") <= i && !strings.Contains(keys, "\x1b[200~") {
+			if time.Now().After(end) {
+				tab.Fatal("no prompt for", line)
+			}
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(5 * time.Millisecond)

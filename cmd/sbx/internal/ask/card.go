@@ -30,14 +30,15 @@ type card struct {
 	text    string // ends with a line end
 	prompt  string
 	help    string
-	offered []verb
-	whole   bool // nothing was left out
+	options []option // all but "Always allow…", which takes a screen
+	whole   bool     // nothing was left out
 }
 
 // newCard lays a question out.
 func newCard(a ipc.Approval, look look, onlyNo bool) card {
-	c := card{whole: true, offered: offered(a, onlyNo)}
-	c.prompt, c.help = promptText(c.offered), helpText(c.offered, a)
+	always := func(o option) bool { return o.verb == verbAlways }
+	c := card{whole: true, options: slices.DeleteFunc(optionsOf(a, onlyNo, look), always)}
+	c.prompt, c.help = promptText(c.options, onlyNo), helpText(c.options, onlyNo)
 	if !look.Whole && short(a, look) {
 		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(tool(a)) + ": " + look.line(subjectOf(a)) + why(a, look) + "\n"
 		return c

@@ -2,11 +2,11 @@ package ask
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
-	"sandboxd/cmd/sbx/internal/term"
+	"sandboxd/cmd/sbx/internal/reply"
 	"sandboxd/display"
 	"sandboxd/ipc"
 )
@@ -37,13 +37,12 @@ type dialog struct {
 	rows    int  // of the terminal that are this dialog's
 	settle  time.Duration
 	options []option
-	at      int // the option that is highlighted; -1: none
-	typed   []rune
-	reason  bool // typed is the reason for a no
+	line    reply.Line // the answer that is being typed
+	words   []rune     // the second yes that is being typed
 	stage   stage
 	since   time.Time // when what is on the screen appeared
 	code    code
-	answer  ipc.Answer // that the second yes is for
+	first   ipc.Answer // that the second yes is for
 	note    string     // a line of ours below the box
 	top     int        // the first line of the text that is shown
 	seen    int        // how many lines of it were shown so far, from the first
@@ -105,8 +104,12 @@ func (d *dialog) know(a ipc.Approval, now time.Time) {
 	d.viewed = viewed
 }
 
-// appeared: no key counts for a while.
-func (d *dialog) appeared(now time.Time) { d.since = now }
+// appeared has no key count for a while, nor a digit that waits.
+func (d *dialog) appeared(now time.Time) {
+	if d.since = now; !d.line.Due().IsZero() {
+		d.clear()
+	}
+}
 
 func (d *dialog) resize(look look, rows int, now time.Time) {
 	if look == d.look && rows == d.rows {
@@ -120,22 +123,22 @@ func (d *dialog) resize(look look, rows int, now time.Time) {
 // clear forgets what was typed; the highlight is where it began (R-UX-01): on
 // the first option at low risk, nowhere at high risk, else on Deny.
 func (d *dialog) clear() {
-	d.typed, d.reason = nil, false
-	switch d.a.Risk {
-	case "low":
-		d.at = 0
-	case "high":
-		d.at = -1
-	default:
-		d.at = d.find(verbNo)
-	}
-	if d.onlyNo {
-		d.at = -1
+	d.words, d.line = nil, reply.Line{Options: lettersOf(d.options), First: -1, Slow: d.a.Risk == "high"}
+	switch {
+	case d.a.Risk == "low":
+		d.line.First = 0
+	case d.a.Risk != "high":
+		d.line.First = slices.Index(d.line.Options, string(verbNo))
 	}
 }
 
-func (d *dialog) find(v verb) int {
-	return slices.IndexFunc(d.options, func(o option) bool { return o.verb == v })
+// due gives the answer that a digit has selected, once its time has come.
+func (d *dialog) due(now time.Time) act {
+	if at := d.line.Due(); d.stage != stageOptions || at.IsZero() || now.Before(at) {
+		return act{}
+	}
+	n := d.line.At()
+	return d.take(n, strconv.Itoa(n+1), now)
 }
 
 // key takes one key: its name ("up", "enter", "ctrl+c"), and the text that it
@@ -168,86 +171,47 @@ func (d *dialog) key(name, text string, now time.Time) act {
 func (d *dialog) selectKey(name, text string, now time.Time) act {
 	switch name {
 	case "up":
-		if d.at--; d.at < 0 {
-			d.at = len(d.options) - 1
-		}
-		d.forgetLetter()
+		d.line.Move(-1)
 	case "down":
-		d.at = (d.at + 1) % len(d.options)
-		d.forgetLetter()
+		d.line.Move(1)
 	case "pgup", "pgdown", "home", "end":
+		d.line.Type("", now)
 		d.scroll(name)
-	case "esc":
+	case "esc", "ctrl+u":
 		d.clear()
 	case "backspace":
-		if n := len(d.typed); n > 0 {
-			d.typed = d.typed[:n-1]
-		}
-		if len(d.typed) == 0 {
-			d.clear()
-		}
-	case "ctrl+u":
-		d.clear()
+		d.line.Erase()
 	case "enter":
-		return d.take(d.at, d.pressed(), now)
+		key := "Enter"
+		switch kind, n := d.line.Enter(); kind {
+		case reply.Option:
+			if word := d.line.Text(); word != "" {
+				key = word + " Enter"
+			}
+			return d.take(n, key, now)
+		case reply.NotOffered:
+			d.note = notOffered(d.line.Text())
+			d.clear()
+		default:
+			return d.deny(d.line.Text(), key)
+		}
 	default:
-		return d.typeText(text, now)
+		d.line.Type(text, now)
 	}
 	return act{}
 }
 
-// forgetLetter: an arrow takes the highlight from what a letter chose. A reason
-// stays where it is.
-func (d *dialog) forgetLetter() {
-	if !d.reason {
-		d.typed = nil
-	}
-}
-
-func (d *dialog) typeText(text string, now time.Time) act {
-	for _, r := range text {
-		if r < 0x20 || len(d.typed) >= term.MaxLine {
-			continue
-		}
-		if n := int(r - '1'); len(d.typed) == 0 && n >= 0 && n < len(d.options) {
-			d.at = n
-			if d.a.Risk == "high" {
-				return act{} // a digit alone answers no such question
-			}
-			return d.take(n, string(r), now)
-		}
-		if len(d.typed) == 0 {
-			if r == ' ' {
-				continue
-			}
-			low := unicode.ToLower(r)
-			if i := slices.IndexFunc(d.options, func(o option) bool { return o.letter() == low }); i >= 0 {
-				d.typed, d.at = []rune{r}, i
-				continue
-			}
-		}
-		d.typed, d.reason, d.at = append(d.typed, r), true, d.find(verbNo)
-	}
-	return act{}
-}
-
-// pressed names the keys of an answer by Enter: the letter that chose the option stands before it.
-func (d *dialog) pressed() string {
-	if len(d.typed) == 1 && !d.reason {
-		return string(d.typed) + " Enter"
-	}
-	return "Enter"
+// notOffered says that an answer exists, though not for this question.
+func notOffered(word string) string {
+	return strconv.Quote(word) + " is not on offer here; nothing is decided."
 }
 
 // take carries out an option; key is what was pressed for it.
 func (d *dialog) take(i int, key string, now time.Time) act {
-	if i < 0 {
-		return d.deny(d.said(), key)
-	}
 	o := d.options[i]
 	switch o.verb {
 	case verbNo:
-		return d.deny(d.said(), key)
+		return d.deny("", key)
 	case verbQuit:
 		answer := d.blank()
 		answer.Mode, answer.Key = "hard", key
@@ -256,7 +220,7 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 		}
 		return d.send(answer)
 	case verbView:
-		d.typed = nil
+		d.clear()
 		d.stage, d.top, d.seen = stageView, 0, 0
 		d.appeared(now)
 		return act{fetch: d.a.Presentation == nil}
@@ -280,15 +244,9 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 func (d *dialog) whole() bool {
 	if !d.viewed {
 		d.note = "Not all of it has been on the screen. PgDn or v shows the rest; then answer."
+		d.clear()
 	}
 	return d.viewed
-}
-
-func (d *dialog) said() string {
-	if !d.reason {
-		return ""
-	}
-	return strings.TrimSpace(string(d.typed))
 }
 
 func (d *dialog) blank() ipc.Answer { return ipc.Answer{ID: d.a.ID, Rev: d.a.Rev, Hash: d.a.Hash} }
@@ -301,37 +259,37 @@ func (d *dialog) deny(reason, key string) act {
 
 func (d *dialog) send(answer ipc.Answer) act {
 	answer = together(d.a, answer)
-	d.stage, d.answer = stageSending, answer
+	d.stage, d.first = stageSending, answer
 	return act{answer: &answer}
 }
 
 // confirm asks for the second yes: two words that are on the screen.
 func (d *dialog) confirm(rev int, c code, now time.Time) {
 	if rev != 0 {
-		d.answer.Rev, d.a.Rev = rev, rev
+		d.first.Rev, d.a.Rev = rev, rev
 	}
-	d.stage, d.code, d.typed = stageCode, c, nil
+	d.stage, d.code, d.words = stageCode, c, nil
 	d.appeared(now)
 }
 
 func (d *dialog) codeKey(name, text string) act {
 	switch name {
 	case "enter":
-		if !d.code.matches(string(d.typed)) {
+		if !d.code.matches(string(d.words)) {
 			return d.deny("not confirmed", "Enter")
 		}
-		d.answer.Confirm = true
-		return d.send(d.answer)
+		d.first.Confirm = true
+		return d.send(d.first)
 	case "esc", "ctrl+u":
-		d.typed = nil
+		d.words = nil
 	case "backspace":
-		if n := len(d.typed); n > 0 {
-			d.typed = d.typed[:n-1]
+		if n := len(d.words); n > 0 {
+			d.words = d.words[:n-1]
 		}
 	default:
 		for _, r := range text {
-			if r >= 0x20 && len(d.typed) < 40 {
-				d.typed = append(d.typed, r)
+			if r >= 0x20 && len(d.words) < 40 {
+				d.words = append(d.words, r)
 			}
 		}
 	}
@@ -386,7 +344,8 @@ func (d *dialog) window(list []row, height int, cut bool) []row {
 	return list[d.top:end]
 }
 
+// reason reports whether the text is the reason for a no.
+func (d *dialog) reason() bool { return d.line.Kind() == reply.Reason }
+
 // visible is what was typed, fit to be shown.
-func (d *dialog) visible() string {
-	return d.look.fit(display.Prose(string(d.typed)))
-}
+func (d *dialog) visible(typed string) string { return d.look.fit(display.Prose(typed)) }

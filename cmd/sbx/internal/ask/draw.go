@@ -140,10 +140,10 @@ func (d *dialog) drawLine(now time.Time) []string {
 			options = append(options, span{gray, l.sign(" · ", " , ")})
 		}
 		text, color := fmt.Sprintf("%d %s", i+1, strings.TrimSuffix(o.label, ":")), ""
-		if o.verb == verbNo && d.reason {
-			text += ": " + d.visible()
+		if o.verb == verbNo && d.reason() {
+			text += ": " + d.visible(d.line.Text())
 		}
-		if i == d.at {
+		if i == d.line.At() {
 			text, color = ">"+text, green
 		}
 		options = append(options, span{color, text})
@@ -185,7 +185,11 @@ func (d *dialog) below(now time.Time) []string {
 		add(gray, l.sign("sending…", "sending..."))
 	case d.stage == stageCode:
 		add(gray, "Enter confirm, Ctrl+C cancel"+d.clock(now))
-	case d.reason:
+	case !d.line.Due().IsZero():
+		at := d.line.At()
+		label := strings.TrimSuffix(d.options[at].label, ":")
+		add(green, fmt.Sprintf("%d: %s, in a moment. Any other key makes it a reason, Esc clears it", at+1, label))
+	case d.reason():
 		add(gray, "Enter denies with this reason, Esc clears it, Ctrl+C cancel"+d.clock(now))
 	default:
 		arrows := l.sign("↑/↓", "Up/Down")
@@ -354,18 +358,18 @@ func (d *dialog) selector(width int) []row {
 		if o.verb == verbNo {
 			color = gray
 		}
-		if i == d.at {
+		if i == d.line.At() {
 			mark, color = "> ", green
 		}
 		label := o.label
-		if o.verb == verbNo && d.reason {
-			label += " " + d.visible()
+		if o.verb == verbNo && d.reason() {
+			label += " " + d.visible(d.line.Text())
 		}
 		head := row{{color, fmt.Sprintf("%s%d. ", mark, i+1)}}
 		rows := hang(head, row{{color, label}}, width-2)
-		if r := o.letter(); r != 0 {
+		if letter := o.letter(); letter != "" {
 			gap := width - 1 - rows[0].width()
-			rows[0] = append(rows[0], span{gray, strings.Repeat(" ", gap) + string(r)})
+			rows[0] = append(rows[0], span{gray, strings.Repeat(" ", gap) + letter})
 		}
 		out = append(out, rows...)
 	}
@@ -383,7 +387,7 @@ func (d *dialog) codeRows(width int) []row {
 	}
 	out := (row{{red, what + " To really allow it, type these two words:"}}).wrap(width)
 	out = append(out, row{{"", "  "}, {bold, string(d.code)}})
-	return append(out, hang(plainRow("> "), row{{green, d.visible() + "_"}}, width)...)
+	return append(out, hang(plainRow("> "), row{{green, d.visible(string(d.words)) + "_"}}, width)...)
 }
 
 // drawAll is the full view.

@@ -17,12 +17,21 @@ type option struct {
 	widening string // id; "" is none
 }
 
-// letter is the key that highlights it, 0 for none.
-func (o option) letter() rune {
+// letter is the key of the answer, "" for none.
+func (o option) letter() string {
 	if o.verb == verbAlways || o.widening != "" {
-		return 0
+		return ""
 	}
-	return rune(o.verb[0])
+	return string(o.verb)
+}
+
+// lettersOf are the letters of the options by their numbers.
+func lettersOf(options []option) []string {
+	out := make([]string, len(options))
+	for i, o := range options {
+		out[i] = o.letter()
+	}
+	return out
 }
 
 // optionsOf are the answers that a question allows, as the selector shows them.

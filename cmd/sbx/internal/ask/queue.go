@@ -78,6 +78,7 @@ func (q Queue) Serve(ctx context.Context, open []ipc.Approval, next func(context
 	if len(s.log) > 0 {
 		q.Person.print(strings.Join(s.log, "\n") + "\n")
 	}
+	q.Person.Terminal.Drain(300 * time.Millisecond)
 	if s.err != nil {
 		return s.err
 	}
@@ -153,6 +154,8 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, tea.Batch(s.expire(now), tick())
 	case tea.KeyPressMsg:
 		return s, s.key(msg, now)
+	case dueMsg:
+		return s, s.Person.due(s.ctx, s.d, msg)
 	case goneMsg:
 		s.err = errors.New("the terminal has gone away")
 		return s, tea.Quit

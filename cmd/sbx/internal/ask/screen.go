@@ -15,9 +15,13 @@ import (
 
 // Messages of a screen's program, beside bubbletea's own.
 type (
-	tickMsg    time.Time
-	goneMsg    struct{ err error } // the terminal has gone away
-	endedMsg   struct{}            // the question was answered elsewhere, or withdrawn
+	tickMsg  time.Time
+	goneMsg  struct{ err error } // the terminal has gone away
+	endedMsg struct{}            // the question was answered elsewhere, or withdrawn
+	dueMsg   struct {            // a digit was pressed, and its pause is over
+		at   time.Time
+		sure bool // what had been read by then has arrived
+	}
 	fetchedMsg struct {
 		id  string // of what was looked at
 		a   ipc.Approval
@@ -150,6 +154,8 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, tick()
 	case tea.KeyPressMsg:
 		return s, s.person.do(s.ctx, s.d, s.d.key(msg.Keystroke(), msg.Text, now))
+	case dueMsg:
+		return s, s.person.due(s.ctx, s.d, msg)
 	case goneMsg:
 		if s.d.stage != stageSending {
 			return s, s.person.do(s.ctx, s.d, s.d.deny("cancelled", ""))
@@ -177,8 +183,26 @@ func (p Person) do(ctx context.Context, d *dialog, a act) tea.Cmd {
 		return p.sendAnswer(ctx, *a.answer)
 	case a.fetch:
 		return p.fetch(ctx, d.a.ID)
+	case !d.line.Due().IsZero():
+		return dueIn(time.Until(d.line.Due()), dueMsg{at: d.line.Due()})
 	}
 	return nil
+}
+
+func dueIn(d time.Duration, msg dueMsg) tea.Cmd {
+	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+}
+
+// due gives the answer of a digit, unless another key has come or is on its way.
+func (p Person) due(ctx context.Context, d *dialog, msg dueMsg) tea.Cmd {
+	waits := p.Terminal.Unread()
+	switch {
+	case d == nil || !d.line.Due().Equal(msg.at):
+		return nil
+	case waits || !msg.sure:
+		return dueIn(50*time.Millisecond, dueMsg{msg.at, !waits})
+	}
+	return p.do(ctx, d, d.due(time.Now()))
 }
 
 func (s *single) decided(msg decidedMsg, now time.Time) tea.Cmd {

@@ -59,7 +59,7 @@ func TestSpoofing(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := writer{look: look{Width: 80, UTF8: true}}
-			w.help(helpText(offered(q, false), q))
+			w.help(newCard(q, look{Width: 80, UTF8: true}, false).help)
 			checkScreen(t, s.Shown(), strings.Split(w.out.String(), "\n"))
 		})
 	}

@@ -21,6 +21,7 @@
 package term
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -149,6 +150,35 @@ func (t *Terminal) Settle(d time.Duration) error {
 	}
 	time.Sleep(d)
 	return t.restore(saved) // discards the input
+}
+
+// Unread reports whether keys wait that nobody has read.
+func (t *Terminal) Unread() bool {
+	ready, err := t.wait.ready(time.Now().Add(time.Millisecond))
+	return err == nil && ready
+}
+
+// drainMost bounds Drain.
+const drainMost = 10 * time.Second
+
+// Drain discards keys until none has come for that long: those that a person typed for
+// a question that has just ended are not for the program that reads the terminal next.
+func (t *Terminal) Drain(pause time.Duration) error {
+	saved, err := t.quiet()
+	if err != nil {
+		return err
+	}
+	last, end := time.Now(), time.Now().Add(drainMost)
+	for buf := make([]byte, 256); time.Since(last) < pause && time.Now().Before(end); {
+		n, err := t.wait.read(context.Background(), last.Add(pause), buf)
+		if err != nil {
+			break
+		}
+		if n > 0 {
+			last = time.Now()
+		}
+	}
+	return t.restore(saved)
 }
 
 // Discard throws away what was typed so far.
