@@ -6,18 +6,32 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: git-search bench vm-test packages pictures run build test test-quick lint fuzz differential clean prerequisites
+.PHONY: git-search bench vm-test packages release test-release test-arm64 install uninstall pictures run build programs \
+	test test-quick lint fuzz differential clean prerequisites
 
 run: build
 	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
 
-build: prerequisites
+build: prerequisites programs $(BIN)/share/doc
+
+# macOS has no first process of the sandbox, and no libseccomp.
+LINUX := $(filter Linux,$(shell uname))
+programs: prerequisites
 	@mkdir -p $(BIN)
-	cmd/sandboxd-launch/build.sh $(BIN)/sandboxd-launch
+	$(if $(LINUX),cmd/sandboxd-launch/build.sh $(BIN)/sandboxd-launch)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sbx ./cmd/sbx/front
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sbx-verbs ./cmd/sbx
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/sbx-mcp ./cmd/sbx/mcp
-	CGO_ENABLED=1 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/sandboxd
+	CGO_ENABLED=$(if $(LINUX),1,0) $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/sandboxd
+
+# Manual pages, completions and documents, for make install.
+$(BIN)/share/doc: VERSION $(wildcard *.md docs/*.md docs/*/*.md packaging/man/*) | programs
+	@GO='$(GO)' packaging/documents.sh $(BIN) $(BIN)/share
+
+# make install PREFIX=~/.local PROGRAM_PREFIX=x- : docs/installation.md. It downloads and builds nothing.
+PREFIX ?= /usr/local
+install uninstall:
+	@PREFIX='$(PREFIX)' PROGRAM_PREFIX='$(PROGRAM_PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh $(filter uninstall,$@)
 
 prerequisites:
 	@packaging/prerequisites.sh
@@ -65,6 +79,21 @@ pictures: build
 # dist/*.deb and dist/*.rpm, byte for byte the same from the same commit.
 packages: prerequisites
 	@GO='$(GO)' packaging/package.sh
+
+# dist/ with all that a release has; RELEASE_KEY=FILE signs it. docs/releasing.md.
+release: prerequisites
+	@packaging/prerequisites.sh release
+	@GO='$(GO)' packaging/release.sh
+
+# make release twice, in different directories, with a key of the test; some ten minutes.
+test-release: prerequisites
+	@packaging/prerequisites.sh release
+	@GO='$(GO)' packaging/release-test.sh
+
+# The tests of the rooms that no kernel has a part in, for arm64, by qemu-user.
+test-arm64: prerequisites
+	@packaging/prerequisites.sh release
+	@GO='$(GO)' packaging/arm64-test.sh
 
 # The package in a virtual machine with Debian's kernel and a v2-only control group tree.
 vm-test: prerequisites

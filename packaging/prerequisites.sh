@@ -3,6 +3,7 @@
 # packages. Without root it prints the command that does it and exits 2.
 #   packaging/prerequisites.sh        for `make run` and `make build`
 #   packaging/prerequisites.sh test   what the tests use besides
+#   packaging/prerequisites.sh release, or vm: what these targets use besides
 set -euo pipefail
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # an ordinary user's may lack these
@@ -16,12 +17,22 @@ need() { # need PACKAGE COMMAND-OR-FILE
 	want+=("$1")
 }
 
-need bubblewrap /usr/bin/bwrap
-need gcc gcc
-need libc6-dev /usr/include/errno.h
-need libseccomp-dev /usr/include/seccomp.h
+if [ "$(uname)" = Linux ]; then
+	need bubblewrap /usr/bin/bwrap
+	need gcc gcc
+	need libc6-dev /usr/include/errno.h
+	need libseccomp-dev /usr/include/seccomp.h
+fi
 need make make
 need git git
+if [ "${1-}" = release ]; then
+	need minisign minisign
+	case $(uname -m) in
+	aarch64) need gcc-x86-64-linux-gnu x86_64-linux-gnu-gcc; need libc6-dev-amd64-cross /usr/x86_64-linux-gnu/include/errno.h ;;
+	*) need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc; need libc6-dev-arm64-cross /usr/aarch64-linux-gnu/include/errno.h ;;
+	esac
+	need qemu-user-static qemu-aarch64-static
+fi
 if [ "${1-}" = vm ]; then
 	need qemu-system-x86 qemu-system-x86_64
 	need seabios /usr/share/seabios/bios-256k.bin

@@ -12,4 +12,4 @@ type Options struct {
 }
 
 // BwrapPaths is where bwrap is looked for.
-var BwrapPaths = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"}
+var BwrapPaths = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"}

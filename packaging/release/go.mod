@@ -1,0 +1,3 @@
+module sandboxd/packaging/release
+
+go 1.26.0
