@@ -15,7 +15,7 @@
           inherit version;
           src = self;
           # `make release` fails with the hash of today where this is another.
-          vendorHash = "sha256-bJsN40hW4T8ZZZfsz0KwbW2EemR5RCvs6HX6Q+lehJ0=";
+          vendorHash = "sha256-kMQwSCIeyGBeUHlT8SCJN5D/Aqe6C+rSlH73yQJUsRE=";
           subPackages = [ "cmd/sbx/front" "cmd/sbx" "cmd/sbx/mcp" "cmd/sandboxd" ];
           ldflags = [ "-s" "-w" "-X sandboxd/ipc.Release=${version}" ];
           buildInputs = [ pkgs.libseccomp ];

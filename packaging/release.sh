@@ -44,7 +44,7 @@ done
 programs=("$work/$host"/bin/{sandboxd,sbx,sbx-verbs,sbx-mcp})
 $GO run -C packaging/sbom . "$VERSION" "${programs[@]}" > "$out/sandboxd-$VERSION.cdx.json"
 source=$(sha256sum "$out/sandboxd-$VERSION.tar.gz")
-sed "s|@VERSION@|$VERSION|; s|@HOMEPAGE@|$HOMEPAGE|; s|@SHA256@|${source%% *}|" packaging/homebrew.rb > "$out/sandboxd.rb"
+sed "s|@VERSION@|$VERSION|g; s|@HOMEPAGE@|$HOMEPAGE|g; s|@SHA256@|${source%% *}|" packaging/homebrew.rb > "$out/sandboxd.rb"
 cp flake.nix "$out/"
 (cd "$out" && sha256sum -- * > SHA256SUMS)
 if [ -n "${RELEASE_KEY-}" ]; then

@@ -31,7 +31,8 @@ func main() {
 // external are the distribution's packages that the programs use while they run.
 var external = []cdx.Component{
 	{Type: cdx.ComponentTypeLibrary, Name: "libseccomp", Scope: cdx.ScopeRequired, Licenses: licence("LGPL-2.1-only")},
-	{Type: cdx.ComponentTypeApplication, Name: "bubblewrap", Scope: cdx.ScopeRequired, Licenses: licence("LGPL-2.0-or-later")},
+	{Type: cdx.ComponentTypeApplication, Name: "bubblewrap", Scope: cdx.ScopeRequired,
+		Licenses: licence("LGPL-2.0-or-later")},
 }
 
 // sbom writes a CycloneDX bill of materials: every module that the build information of the
@@ -48,7 +49,8 @@ func sbom(w io.Writer, version string, programs []string) error {
 		}
 		std := "std@" + strings.TrimPrefix(info.GoVersion, "go")
 		modules[std] = cdx.Component{BOMRef: "pkg:golang/" + std, Type: cdx.ComponentTypeLibrary, Name: "std",
-			Version: strings.TrimPrefix(info.GoVersion, "go"), PackageURL: "pkg:golang/" + std, Licenses: licence("BSD-3-Clause")}
+			Version: strings.TrimPrefix(info.GoVersion, "go"), PackageURL: "pkg:golang/" + std,
+			Licenses: licence("BSD-3-Clause")}
 		for _, m := range info.Deps {
 			if m.Replace != nil {
 				return fmt.Errorf("%s: module %s is replaced; a release is not", program, m.Path)
