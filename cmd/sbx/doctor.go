@@ -1,24 +1,30 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"sandboxd/hook"
 	"sandboxd/ipc"
 )
 
 func doctorVerb(a *app) *cobra.Command {
-	var quick, asJSON bool
+	var quick, prove, asJSON bool
 	c := &cobra.Command{
 		Use:     "doctor",
 		Short:   "Prove on this host what the sandbox holds, and say how to mend the rest",
 		Long:    "Try each forbidden act inside a sandbox, and report which layers this host has.",
-		Example: "  sbx doctor\n  sbx doctor --json | jq '.findings[] | select(.ok | not)'",
+		Example: "  sbx doctor\n  sbx doctor --prove > report.txt\n  sbx doctor --json | jq '.findings[] | select(.ok | not)'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if prove && (quick || asJSON) {
+				return usage(c, "--prove is a report of its own: leave out --quick and --json")
+			}
 			client, err := a.approver(c.Context())
 			if err != nil {
 				return err
@@ -30,9 +36,14 @@ func doctorVerb(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			switch {
+			case asJSON:
 				err = a.printJSON(d)
-			} else {
+			case prove:
+				a.printHost()
+				a.printDoctor(d)
+				a.printSum(d)
+			default:
 				a.printDoctor(d)
 				a.noteOtherHooks()
 			}
@@ -43,6 +54,7 @@ func doctorVerb(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&quick, "quick", false, "only say which layers there are; attempt nothing")
+	c.Flags().BoolVar(&prove, "prove", false, "print a report to send: this host, each act and its outcome")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -71,7 +83,49 @@ func (a *app) noteOtherHooks() {
 	}
 }
 
+// neverRun is what the report of a system says on which the authors never ran the sandbox.
+const neverRun = "sandboxd was never run on a Mac by its authors: sbx doctor --prove says what holds there"
+
+// printHost prints the part of a report that says where it was made. It names no user,
+// no host and no path.
+func (a *app) printHost() {
+	kernel, user := runtime.GOOS, "ordinary"
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+	}
+	if os.Geteuid() == 0 {
+		user = "root"
+	}
+	a.printf("report of sbx doctor --prove\n")
+	table(a.out, [][]string{
+		{"sandboxd", fmt.Sprintf("%s (protocol %d)", ipc.Release, ipc.Protocol)},
+		{"system", runtime.GOOS + "/" + runtime.GOARCH + ", " + kernel},
+		{"user", user},
+	})
+	a.printf("\n")
+}
+
+// printSum prints how many of the forbidden acts were refused.
+func (a *app) printSum(d ipc.Doctor) {
+	held, tried := 0, 0
+	for _, f := range d.Findings {
+		switch {
+		case strings.HasPrefix(f.Name, "layer "):
+		case f.Proved:
+			tried++
+			if f.OK {
+				held++
+			}
+		}
+	}
+	a.printf("\n%d of %d forbidden acts were refused\n", held, tried)
+}
+
 func (a *app) printDoctor(d ipc.Doctor) {
+	if runtime.GOOS == "darwin" {
+		a.printf("%s\n", neverRun)
+	}
 	a.printEnforcement(d.Enforcement)
 	var rows [][]string
 	for _, f := range d.Findings {
