@@ -19,7 +19,8 @@ func doctorVerb(a *app) *cobra.Command {
 		Use:     "doctor",
 		Short:   "Prove on this host what the sandbox holds, and say how to mend the rest",
 		Long:    "Try each forbidden act inside a sandbox, and report which layers this host has.",
-		Example: "  sbx doctor\n  sbx doctor --prove > report.txt\n  sbx doctor --json | jq '.findings[] | select(.ok | not)'",
+		Example: "  sbx doctor\n  sbx doctor --prove > report.txt\n" +
+			"  sbx doctor --json | jq '.findings[] | select(.ok | not)'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if prove && (quick || asJSON) {
