@@ -43,19 +43,32 @@ var specifications = []specification{
 //	//   - Row 000-13 different: mode="approve_all" is given to the constructor | only a person
 //	//     switches it on, for a time (R-AP-18)
 //
-// The comment is the test's own or lies inside its body. The name in parentheses is the
-// subtest. A state other than yes has its reason after " | ".
+// The comment is the test's own or inside its body. The name in parentheses is the
+// subtest. A state other than yes has its reason after " | ". A further test that the row needs
+// names the row alone:
+//
+//	//   - Row 000-11 also (modes)
 type specRow struct {
 	spec                string
 	number              int
 	state, text, reason string
 	file, test, subtest string
+	also                []specRow // further tests
 	at                  token.Position
+}
+
+// evidence is where the row's test is found.
+func (r specRow) evidence() string {
+	test := r.test
+	if r.subtest != "" {
+		test += "/" + r.subtest
+	}
+	return fmt.Sprintf("`%s` in %s", test, filepath.Dir(r.file))
 }
 
 var rowStart = regexp.MustCompile(`^Row \S+-\d`)
 
-var rowLine = regexp.MustCompile(`^Row (\d{3}|card)-(\d+) (\S+)(?: \(([^()]+)\))?: (.+)$`)
+var rowLine = regexp.MustCompile(`^Row (\d{3}|card)-(\d+) (\S+)(?: \(([^()]+)\))?(?:: (.+))?$`)
 
 // TestSpecifications compares docs/specifications.md with the rows in the comments of the tests:
 // each row names a test that exists, and no row of a complete specification is missing.
@@ -100,10 +113,14 @@ func (r specRow) check(t *testing.T, names map[string]bool) {
 		t.Errorf("%s: state %q; there are yes, different and partly", r.at, r.state)
 	case (r.state == "yes") != (r.reason == ""):
 		t.Errorf("%s: a row that is %s: reason %q (after \" | \")", r.at, r.state, r.reason)
-	case r.test == "":
-		t.Errorf("%s: the row belongs to no test", r.at)
-	case r.subtest != "" && !names[r.subtest]:
-		t.Errorf("%s: %s has no subtest %q: no literal and no script of the name", r.at, r.test, r.subtest)
+	}
+	for _, e := range append([]specRow{r}, r.also...) {
+		if e.test == "" {
+			t.Errorf("%s: the row belongs to no test", e.at)
+		}
+		if e.subtest != "" && !names[e.subtest] {
+			t.Errorf("%s: %s has no subtest %q: no literal and no script of the name", e.at, e.test, e.subtest)
+		}
 	}
 }
 
@@ -131,10 +148,36 @@ func readRows(t *testing.T) (rows []specRow, names map[string]bool) {
 		t.Fatal(err)
 	}
 	order := func(s string) int { return strings.Index("000 001 002 003 004 card", s) }
-	slices.SortFunc(rows, func(a, b specRow) int {
-		return cmp.Or(cmp.Compare(order(a.spec), order(b.spec)), cmp.Compare(a.number, b.number))
+	further := func(r specRow) int {
+		if r.state == "also" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(rows, func(a, b specRow) int {
+		return cmp.Or(
+			cmp.Compare(order(a.spec), order(b.spec)),
+			cmp.Compare(a.number, b.number),
+			cmp.Compare(further(a), further(b)),
+		)
 	})
-	return rows, names
+	return joinRows(t, rows), names
+}
+
+// joinRows adds the further tests of a row to it; they follow it in rows.
+func joinRows(t *testing.T, rows []specRow) (joined []specRow) {
+	for _, r := range rows {
+		last := len(joined) - 1
+		switch {
+		case r.state != "also":
+			joined = append(joined, r)
+		case last < 0 || joined[last].spec != r.spec || joined[last].number != r.number:
+			t.Errorf("%s: a further test of row %s-%02d, which has no first", r.at, r.spec, r.number)
+		default:
+			joined[last].also = append(joined[last].also, r)
+		}
+	}
+	return joined
 }
 
 // rowsOf reads one file; its string literals go to names.
@@ -163,6 +206,9 @@ func rowsOf(path string, names map[string]bool) (rows []specRow, err error) {
 				return nil, fmt.Errorf("%s: %q is not \"Row NNN-N state (subtest): text | reason\"", r.at, text)
 			}
 			r.spec, r.state, r.subtest = m[1], m[3], m[4]
+			if (r.state == "also") != (m[5] == "") {
+				return nil, fmt.Errorf("%s: %q: a row has a text, unless its state is also", r.at, text)
+			}
 			r.number, _ = strconv.Atoi(m[2])
 			r.text, r.reason, _ = strings.Cut(m[5], " | ")
 			rows = append(rows, r)
@@ -234,15 +280,14 @@ The rows stand in the comments of the tests; this file is written from them:
 			if r.spec != s.id {
 				continue
 			}
-			state, test := r.state, r.test
+			state, tests := r.state, r.evidence()
 			if r.reason != "" {
 				state += ": " + r.reason
 			}
-			if r.subtest != "" {
-				test += "/" + r.subtest
+			for _, further := range r.also {
+				tests += ", " + further.evidence()
 			}
-			fmt.Fprintf(&b, "| %s-%02d | %s | %s | `%s` in %s |\n",
-				r.spec, r.number, cell(r.text), cell(state), test, filepath.Dir(r.file))
+			fmt.Fprintf(&b, "| %s-%02d | %s | %s | %s |\n", r.spec, r.number, cell(r.text), cell(state), tests)
 		}
 	}
 	return b.Bytes()

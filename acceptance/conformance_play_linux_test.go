@@ -201,6 +201,15 @@ func (p *performance) close(name string) (stats approval.Stats, err error) {
 			return stats, errors.New("closing the session returned no statistics")
 		}
 		stats = domainStats(closed.Stats.Overall)
+		left, err := p.st.person().Grants(ctx)
+		if err != nil {
+			return stats, err
+		}
+		for _, g := range left.Grants {
+			if g.Session == o.id {
+				return stats, fmt.Errorf("grant %q of the closed session is left: %s", g.ID, g.What)
+			}
+		}
 	}
 	for key := range p.open {
 		if key[0] == name {

@@ -2,11 +2,12 @@
 // to, and hands each connection over to the daemon of the user whom it concerns, which that user's
 // own service manager starts.
 //
-// The promise: the broker runs as a user of its own without any capability, forks nothing, opens
-// nothing of a user's, and reads from a connection only the name of the user that an approver
-// means. It hands over the connection itself (SCM_RIGHTS, unix(7)), so the kernel's credentials of
-// the peer reach the user's daemon unchanged, and the broker can neither forge them nor listen in.
-// A broker that stops or is replaced ends no command.
+// The promise: the broker runs as a user of its own without any capability, executes nothing and
+// opens nothing of a user's, which Landlock holds it to ([Broker.Confine]), and reads from a
+// connection only the name of the user that an approver means. It hands over the connection itself
+// (SCM_RIGHTS, unix(7)), so the kernel's credentials of the peer reach the user's daemon unchanged,
+// and the broker can neither forge them nor listen in. A broker that stops or is replaced ends no
+// command.
 //
 // # Places
 //

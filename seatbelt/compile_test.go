@@ -273,6 +273,9 @@ func TestEveryDenialCounts(t *testing.T) {
 	}
 }
 
+// What the text says of sockets is what the profile's network says.
+//
+//   - Row card-05 also
 func TestNetwork(t *testing.T) {
 	out, in := "network-outbound", "network-bind"
 	for _, c := range []struct {

@@ -32,9 +32,7 @@ func runBroker(args []string, stdout, stderr io.Writer) int {
 	case len(args) == 0:
 		err = serveBroker(ctx, b)
 	case len(args) == 1 && args[0] == "stop-users":
-		for uid, err := range b.Stop(ctx) {
-			log.Warn("not stopped", "user", uid, "error", err)
-		}
+		err = stopUsers(ctx, b)
 	case len(args) == 1 && args[0] == "new-key":
 		var key []byte
 		if key, err = broker.NewKey(); err == nil {
@@ -48,6 +46,17 @@ func runBroker(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// stopUsers ends every user's daemon as planned.
+func stopUsers(ctx context.Context, b *broker.Broker) error {
+	if err := b.Confine(); err != nil {
+		return err
+	}
+	for uid, err := range b.Stop(ctx) {
+		b.Log.Warn("not stopped", "user", uid, "error", err)
+	}
+	return nil
 }
 
 func serveBroker(ctx context.Context, b *broker.Broker) error {
@@ -66,6 +75,9 @@ func serveBroker(ctx context.Context, b *broker.Broker) error {
 		return fmt.Errorf("make the directory of heads: %w", err)
 	}
 	if err := readKey(b); err != nil {
+		return err
+	}
+	if err := b.Confine(); err != nil {
 		return err
 	}
 	b.Agent, b.Approver, b.Heads = d.agent, d.approver, d.heads
