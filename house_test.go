@@ -198,7 +198,7 @@ func each(t *testing.T, f func(path string)) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == "testdata") {
+		if d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "node_modules", "testdata"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		if d.Type().IsRegular() {
