@@ -16,12 +16,12 @@ import (
 func doctorVerb(a *app) *cobra.Command {
 	var quick, prove, asJSON bool
 	c := &cobra.Command{
-		Use:     "doctor",
-		Short:   "Prove on this host what the sandbox holds, and say how to mend the rest",
-		Long:    "Try each forbidden act inside a sandbox, and report which layers this host has.",
+		Use:   "doctor",
+		Short: "Prove on this host what the sandbox holds, and say how to mend the rest",
+		Long:  "Try each forbidden act inside a sandbox, and report which layers this host has.",
 		Example: "  sbx doctor\n  sbx doctor --prove > report.txt\n" +
 			"  sbx doctor --json | jq '.findings[] | select(.ok | not)'",
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if prove && (quick || asJSON) {
 				return usage(c, "--prove is a report of its own: leave out --quick and --json")
