@@ -111,6 +111,37 @@ func (v *vendor) supervised(lines *bufio.Reader, made, agent string) {
 	}
 }
 
+// secondHook adds a hook that rewrites every command, and ends before or after ours. Where its command ran in place of
+// ours, that is on record.
+func (v *vendor) secondHook(settings string, run func()) {
+	v.t.Helper()
+	path := filepath.Join(v.dir, "home", settings)
+	before := v.sh("cat " + path)
+	outside := func() int {
+		return strings.Count(v.sbx("log", "--json").out, `"operation":"outside"`)
+	}
+	for _, delay := range []string{"0", "1", "2"} {
+		const answer = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow",` +
+			`"updatedInput":{"command":"echo by another > rewritten"}}}`
+		group := `{"matcher": "Bash", "hooks": [{"type": "command", "timeout": 60, "command": "sleep ` + delay +
+			`; echo '` + strings.ReplaceAll(answer, `"`, `\"`) + `'"}]}`
+		after := strings.Replace(before, `"PreToolUse": [`, `"PreToolUse": [`+group+`,`, 1)
+		if err := os.WriteFile(path, []byte(after), 0o644); err != nil {
+			v.t.Fatal(err)
+		}
+		v.sh("rm -f rewritten")
+		noticed := outside()
+		run()
+		_, err := os.Stat(filepath.Join(v.project, "rewritten"))
+		if ran := err == nil; ran != (outside() > noticed) {
+			v.t.Errorf("another hook after %s s: its command ran: %t, records of it: %d", delay, ran, outside()-noticed)
+		} else {
+			v.t.Logf("another hook after %s s: its command ran: %t", delay, ran)
+		}
+	}
+	v.sh("cat > " + path + " <<'END'\n" + before + "END")
+}
+
 // Claude Code loads the hook that was installed, runs the rewritten command, and
 // gives the model what the sandbox answered.
 func TestClaudeCodeItself(t *testing.T) {
@@ -127,6 +158,11 @@ func TestClaudeCodeItself(t *testing.T) {
 		t.Fatal(r)
 	}
 	v.supervised(lines, "made", "Claude Code")
+	port, _ = v.model("messages-api.mjs", v.look("made-by-another"))
+	v.secondHook(".claude/settings.json", func() {
+		v.extraEnv = append(v.extraEnv, "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
+		v.do(nil, filepath.Join(v.bin, "claude"), "-p", "look", "--output-format", "json")
+	})
 
 	// As tools, in place of its own shell; and as its permission prompt.
 	if r := v.sbx("hook", "install", "claude", "--user", "--remove"); r.code != 0 {
@@ -175,6 +211,8 @@ func TestCodexItself(t *testing.T) {
 	port, lines := v.model("responses-api.mjs", v.look("made"))
 	run(port)
 	v.supervised(lines, "made", "Codex")
+	port, _ = v.model("responses-api.mjs", v.look("made-by-another"))
+	v.secondHook(".codex/hooks.json", func() { run(port) })
 
 	// As tools, in place of its own shell.
 	if r := v.sbx("hook", "install", "codex", "--user", "--remove"); r.code != 0 {

@@ -1,13 +1,14 @@
-// Package hook answers the pre-tool hooks of other vendors' agents.
+// Package hook answers the hooks of other vendors' agents.
 //
 // An agent calls the hook before it runs a tool, passes the call as JSON on standard input, and
-// reads a verdict from standard output. The promise: after any failure the answer is a refusal in
-// the vendor's own form, never silence, because silence lets the tool run.
+// reads a verdict from standard output. The promise: after any failure the answer is a refusal,
+// never silence, because silence lets the tool run. A hook after the tool reports whether the
+// command ran in its sandbox, and a hook at the end of a conversation closes its session.
 //
 // # Modes
 //
-// Wrap, for shell commands: the command is judged, and allowed rewritten to `sbx run --ticket T`,
-// so that it runs in the sandbox and a person is asked where that is needed. The ticket is good
+// Wrap, for shell commands: the command is judged, a person is asked where that is needed, and it
+// is allowed rewritten to `sbx run --ticket T`, so that it runs in the sandbox. The ticket is good
 // once, for this user, session, command and directory, for minutes. Decide, and every other tool:
 // the daemon decides, a person is asked where its rules ask, and the agent runs the tool itself.
 //
@@ -20,7 +21,10 @@
 //
 // # Limitations
 //
-// Both vendors let the tool run where the hook itself can't be started, crashes or takes longer
-// than its time. The hook answers before that; a hook cannot prevent the other cases.
-// docs/integrations.md has the remedies.
+// An agent runs all its hooks at once, and takes the rewritten command of the one that ends last.
+// The hook after the tool reports that, and can't prevent it.
+//
+// Codex, and Claude Code before 2.1.295, let the tool run where the hook itself can't be started,
+// crashes or takes longer than its time. The hook answers before that; a hook cannot prevent the
+// other cases. docs/integrations.md has the remedies.
 package hook
