@@ -249,3 +249,24 @@ func TestRefusalsNotAvailable(t *testing.T) {
 		}
 	})
 }
+
+// A daemon that has recorded its start and can't serve records its end, too: the log holds no daemon that never ran.
+// R-AU-03
+func TestStartThatFailsIsRecorded(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start()
+		a.stop()
+		a.sh("mkdir -m 755 ../open")
+		open := filepath.Join(a.project, "../open")
+		r := a.do(nil, filepath.Join(bin, "sandboxd"), "--socket-dir", open, "--state-dir", a.stateDir())
+		if r.code == 0 || !strings.Contains(r.err, "0700") {
+			t.Fatalf("got %v, want a refusal of the directory", r)
+		}
+		a.start()
+		starts := strings.Count(a.sbx("log", "--json").out, `"category":"config","operation":"start"`)
+		stops := strings.Count(a.sbx("log", "--json").out, `"category":"config","operation":"stop"`)
+		if starts != stops+1 || starts < 3 {
+			t.Errorf("got %d starts and %d ends, want one more start, of the daemon that runs", starts, stops)
+		}
+	})
+}

@@ -119,13 +119,13 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	}
 	programs.config = sup.Config
 	doors, err := openDoors(dirs.sockets, f.metrics)
-	if err != nil {
-		return err
+	if err != nil { // the start is on record
+		return errors.Join(err, sup.Shutdown(context.Background()))
 	}
 	defer doors.close()
 	service, err := newService(log)
 	if err != nil {
-		return err
+		return errors.Join(err, sup.Shutdown(context.Background()))
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
