@@ -50,6 +50,9 @@ func testMain(m *testing.M) int {
 		{"sandboxd", "1", "sandboxd"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}, {"sbx-mcp", "0", "sbx/mcp"},
 	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.pkg)
+		if backend := os.Getenv("ACCEPTANCE_BACKEND"); backend != "" { // [sandbox] backend by default
+			cmd.Args = slices.Insert(cmd.Args, 2, "-ldflags=-X sandboxd/config.defaultBackend="+backend)
+		}
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
