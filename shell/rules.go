@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
-	"sandboxd/shell/pattern"
+	"sandboxd/shell/safelist"
 )
 
 // rule is a compiled Rule.
@@ -37,7 +38,7 @@ func isTrue(b *bool) bool { return b == nil || *b }
 func newRule(r Rule, number int) (rule, error) {
 	out := rule{Rule: r, allowed: isTrue(r.Allowed), asks: isTrue(r.Approval)}
 	var err error
-	if out.words, err = pattern.Parse(r.Pattern, true); err != nil {
+	if out.words, err = analysis.Pattern(r.Pattern, true); err != nil {
 		return rule{}, err
 	}
 	if r.Exact {
@@ -99,7 +100,7 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 	}
 	var err error
 	if text, ok := p.When["command"]; ok {
-		if out.command, err = pattern.Parse(text, false); err != nil && effect == "allow" {
+		if out.command, err = analysis.Pattern(text, false); err != nil && effect == "allow" {
 			return permission{}, false, fmt.Errorf("permission %q: when.command: %w", p.String(), err)
 		}
 	}
@@ -111,7 +112,7 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 		out.line = strings.TrimSpace(p.Command)
 		return out, true, nil
 	}
-	if out.words, err = pattern.Parse(p.Command, p.Prefix); err != nil {
+	if out.words, err = analysis.Pattern(p.Command, p.Prefix); err != nil {
 		return permission{}, false, fmt.Errorf("permission %q: %w", p.String(), err)
 	}
 	return out, true, nil
@@ -120,7 +121,7 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 // allowsHere reports whether the when patterns match one command of a line, by its own words
 // and directory instead of those of the line.
 func (p permission) allowsHere(call *analysis.Call) bool {
-	if _, ok := p.When["command"]; ok && !p.command.Permits(call.Args) {
+	if _, ok := p.When["command"]; ok && !p.command.Permits(analysis.Plain(call.Args)) {
 		return false
 	}
 	pat, ok := p.When["cwd"]
@@ -138,13 +139,13 @@ func (p permission) permits(c *Command, call *analysis.Call) bool {
 	case p.line != "":
 		return strings.TrimSpace(c.Line) == p.line
 	}
-	return p.words.Permits(call.Args)
+	return p.words.Permits(analysis.Plain(call.Args))
 }
 
 // concerns reports whether the when patterns may match a call, for permissions that ask or
 // deny.
 func (p permission) concerns(c *Command, call *analysis.Call) bool {
-	if pat, ok := p.When["command"]; ok && !pattern.Wild(pat, c.Text()) && p.command.Names(call.Args) == pattern.No {
+	if pat, ok := p.When["command"]; ok && !pattern.Wild(pat, c.Text()) && names(p.command, call.Args) == pattern.No {
 		return false
 	}
 	pat, ok := p.When["cwd"]
@@ -165,7 +166,16 @@ func (p permission) names(c *Command, call *analysis.Call) pattern.Answer {
 		}
 		return pattern.No
 	}
-	return p.words.Names(call.Args)
+	return names(p.words, call.Args)
+}
+
+// names matches a forbidding pattern against every spelling of a command.
+func names(w pattern.Words, args []analysis.Word) pattern.Answer {
+	best := pattern.No
+	for _, c := range safelist.Spellings(args) {
+		best = max(best, w.Names(c))
+	}
+	return best
 }
 
 // Validate reports the errors of the configuration, including examples that a rule fails.
@@ -198,7 +208,7 @@ func (c Config) Validate() error {
 	}
 	for _, s := range c.SafeCommands {
 		if !isAlias(s) {
-			if _, err := pattern.Parse(s, true); err != nil {
+			if _, err := analysis.Pattern(s, true); err != nil {
 				note(fmt.Errorf("shell safe_commands: %w", err))
 			}
 		}
@@ -249,7 +259,7 @@ func (r rule) matches(args []analysis.Word) bool {
 	if r.permissive() {
 		argv, _ := (&analysis.Call{Args: args}).Argv()
 		beyond := carried.Find(argv, carried.All, r.words.Spelled)
-		return r.words.Permits(args) && !slices.ContainsFunc(beyond, func(w carried.Word) bool { return w.IfFile == "" })
+		return r.words.Permits(analysis.Plain(args)) && !slices.ContainsFunc(beyond, func(w carried.Word) bool { return w.IfFile == "" })
 	}
-	return r.words.Names(args) == pattern.Yes
+	return names(r.words, args) == pattern.Yes
 }
