@@ -171,7 +171,8 @@ func TestStateIsFull(t *testing.T) {
 // refusedWhileFull tries the ways to do something other than by a command, on a full disk.
 func (a *actor) refusedWhileFull(s *commandSession, cause, remedy string) {
 	a.t.Helper()
-	fetch := call("claude", a.project, "WebFetch", map[string]any{"url": "https://example.invalid/"})
+	fetch := event(a.t, call("claude", a.project, "WebFetch", map[string]any{"url": "https://example.invalid/"}),
+		map[string]any{"session_id": nil}) // in the session of the terminal
 	for name, line := range map[string]string{
 		"file operation": "echo x | sbx file write made-by-tool",
 		"folder":         "sbx file mkdir made-by-tool",
