@@ -405,8 +405,9 @@ var goOperations = map[string]goOperation{
 	"session.close": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
 		return c.CloseSession(ctx, ipc.CloseRequest{Session: p.text("id")})
 	},
-	"check":      taking((*ipc.Client).Check),
-	"exec.start": taking((*ipc.Client).StartExec),
+	"check":       taking((*ipc.Client).Check),
+	"check.after": taking((*ipc.Client).AfterCall),
+	"exec.start":  taking((*ipc.Client).StartExec),
 	"exec.run": listening(func(ctx context.Context, c *ipc.Client, p params) (ipc.Stream[ipc.Event], error) {
 		_, events, err := c.RunExec(ctx, bodyOf[ipc.ExecRequest](p))
 		return events, err
