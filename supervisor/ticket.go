@@ -150,13 +150,14 @@ func (t *tickets) expired(sess *Session, over bool) (unused []*ticket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	rest := slices.DeleteFunc(t.calls[sess], func(x *ticket) bool {
-		if !over && time.Now().Before(x.until) {
+		// A redeemed one is kept until its call ends, however long that takes; issue bounds how many.
+		if !over && (!x.waits() || time.Now().Before(x.until)) {
 			return false
 		}
 		if x.waits() {
 			unused = append(unused, x)
 		}
-		return x.waits() || over || time.Since(x.until) > maxTicketLife
+		return true
 	})
 	if len(rest) > 0 {
 		t.calls[sess] = rest

@@ -59,3 +59,29 @@ func TestTicketsAreBounded(t *testing.T) {
 		t.Errorf("%d tickets wait", len(list.byText))
 	}
 }
+
+// A call whose ticket was redeemed is known until it ends, also where other tickets are too old by then; one whose ticket
+// was not redeemed is returned once.
+func TestCallsOutliveTheirTickets(t *testing.T) {
+	var list tickets
+	sess := &Session{ID: "s", Peer: Peer{UID: 1000}}
+	issue := func(id string) string {
+		return list.issue(sess, ExecRequest{CallID: id, Line: id}, &judgement{}, approval.Decision{}, false, time.Minute)
+	}
+	long, lost := issue("long"), issue("lost")
+	if _, err := list.take(long, 1000, ExecRequest{Line: "long"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range list.calls[sess] {
+		x.until = time.Now().Add(-24 * time.Hour)
+	}
+	if unused := list.expired(sess, false); len(unused) != 1 || unused[0].callID != "lost" {
+		t.Errorf("got %v unused, want the ticket of lost", unused)
+	}
+	if x := list.of(sess, "long"); x == nil || !list.end(x) {
+		t.Errorf("got %v for the long call, want its ticket, redeemed", x)
+	}
+	if x := list.of(sess, "lost"); x != nil || len(list.expired(sess, true)) != 0 {
+		t.Errorf("got %v and again %q, want nothing more of lost", x, lost)
+	}
+}
