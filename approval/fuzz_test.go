@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -73,33 +72,4 @@ func FuzzFingerprint(f *testing.F) {
 			t.Fatalf("%s and %s: %v", data, spaced, err)
 		}
 	})
-}
-
-// FuzzWildcard: it agrees with a plain recursive matcher, and is never slow.
-func FuzzWildcard(f *testing.F) {
-	f.Add("*.md", "docs/a.md")
-	f.Add("a?c*", "abc")
-	f.Add("****", "")
-	f.Add(strings.Repeat("*a", 20), strings.Repeat("a", 30)+"b")
-	f.Fuzz(func(t *testing.T, pattern, s string) {
-		got := wildcard(pattern, s)
-		if len(pattern) > 8 || len(s) > 8 {
-			return
-		}
-		if want := matchSlowly(pattern, s); got != want {
-			t.Fatalf("wildcard(%q, %q) = %t, want %t", pattern, s, got, want)
-		}
-	})
-}
-
-func matchSlowly(p, s string) bool {
-	switch {
-	case p == "":
-		return s == ""
-	case p[0] == '*':
-		return matchSlowly(p[1:], s) || s != "" && matchSlowly(p, s[1:])
-	case s == "":
-		return false
-	}
-	return (p[0] == '?' || p[0] == s[0]) && matchSlowly(p[1:], s[1:])
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/bmatcuk/doublestar/v4"
 )
 
 // Pattern says which payloads of a tool a grant covers. It is closed: a
@@ -35,10 +33,9 @@ const (
 	OpEqual  Op = "equal"  // deeply equal to Value
 	OpPrefix Op = "prefix" // a list of words, or a list of such lists each of which, starts with Words
 	OpUnder  Op = "under"  // a path, or a non-empty list of paths each of which, is Text or lies below it
-	OpGlob   Op = "glob"   // a string, or a non-empty list of strings each of which, matches Text: * within a path element, ** across
 )
 
-// Condition is one test on one payload key. Use Equal, Prefix, Under, Glob.
+// Condition is one test on one payload key. Use Equal, Prefix, Under.
 type Condition struct {
 	Key   string   `json:"key"`
 	Op    Op       `json:"op"`
@@ -106,10 +103,6 @@ func (c Condition) holds(v any) bool {
 		return hasPrefix(v, c.Words)
 	case OpUnder:
 		return every(v, func(s string) bool { return under(s, c.Text) })
-	case OpGlob:
-		return every(v, func(s string) bool {
-			return !slices.Contains(strings.Split(s, "/"), "..") && doublestar.MatchUnvalidated(c.Text, s)
-		})
 	}
 	return false
 }
@@ -232,10 +225,6 @@ func (c Condition) validate() error {
 	case OpUnder:
 		if c.Text == "" || path.Clean(c.Text) != c.Text || c.Text == ".." || strings.HasPrefix(c.Text, "../") {
 			return fmt.Errorf("directory %q is not clean", c.Text)
-		}
-	case OpGlob:
-		if c.Text == "" || !doublestar.ValidatePattern(c.Text) {
-			return fmt.Errorf("glob %q is malformed", c.Text)
 		}
 	default:
 		return fmt.Errorf("unknown comparison %q", c.Op)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sandboxd/pattern"
 )
 
 // MetaServer is the key in Context.Metadata under which the name of the MCP
@@ -170,27 +172,31 @@ func (t *ToolTable) match(c Context, server, full string) *ToolRule {
 }
 
 func (r *ToolRule) matches(c Context, server, full string) bool {
+	wild := pattern.WildForbids
+	if r.Decision == RuleAllow {
+		wild = pattern.Wild
+	}
 	switch {
 	case server == "":
-		if r.Server != "" || !wildcard(r.Tool, c.Tool) {
+		if r.Server != "" || !wild(r.Tool, c.Tool) {
 			return false
 		}
 	case r.Server != "":
-		if r.Server != server || !wildcard(r.Tool, full) && !wildcard(r.Tool, strings.TrimPrefix(full, "mcp__"+server+"__")) {
+		if r.Server != server || !wild(r.Tool, full) && !wild(r.Tool, strings.TrimPrefix(full, "mcp__"+server+"__")) {
 			return false
 		}
 	case r.Decision == RuleAllow:
-		if !strings.HasPrefix(r.Tool, "mcp__"+server+"__") || !wildcard(r.Tool, full) {
+		if !strings.HasPrefix(r.Tool, "mcp__"+server+"__") || !wild(r.Tool, full) {
 			return false
 		}
 	default: // tightening may be as broad as it likes
-		if !wildcard(r.Tool, full) && !wildcard(r.Tool, c.Tool) {
+		if !wild(r.Tool, full) && !wild(r.Tool, c.Tool) {
 			return false
 		}
 	}
 	for k, p := range r.When {
 		v, ok := c.Args[k].(string)
-		if !ok || !wildcard(p, v) {
+		if !ok || !wild(p, v) {
 			return false
 		}
 		if r.Decision == RuleAllow && slices.Contains(strings.Split(v, "/"), "..") {
@@ -225,27 +231,4 @@ func mcpName(c Context) (server, full string) {
 		return s, "mcp__" + s + "__" + c.Tool
 	}
 	return "", c.Tool
-}
-
-// wildcard matches * (any run, slashes too) and ? (one byte) in linear space
-// and at most quadratic time.
-func wildcard(pattern, s string) bool {
-	star, mark := -1, 0
-	p, i := 0, 0
-	for i < len(s) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
-			p++
-			i++
-		case star >= 0:
-			mark++
-			p, i = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
 }

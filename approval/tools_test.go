@@ -56,6 +56,14 @@ when = { star = "yes" }
 [[rules]]
 tool = "*drop*"
 decision = "deny"
+[[rules]]
+tool = "list_files"
+when = { path = "app/[id]/*" }
+decision = "deny"
+[[rules]]
+tool = "view"
+when = { path = 'app/\[id\]/*' }
+decision = "allow"
 `
 	mcp := map[string]any{approval.MetaServer: "web"}
 	for _, c := range []struct {
@@ -89,6 +97,10 @@ decision = "deny"
 		{"mcp of another server", rules, "mcp__evil__search", nil, nil, "ask"},
 		{"a bare star does not name mcp", rules, "mcp__web__x", map[string]any{"star": "yes"}, nil, "ask"},
 		{"a star allows others", rules, "x", map[string]any{"star": "yes"}, nil, "run"},
+		{"a deny with a bracket, of that name", rules, "list_files", map[string]any{"path": "app/[id]/x"}, nil, "block"},
+		{"a deny with a bracket, of the set", rules, "list_files", map[string]any{"path": "app/i/x"}, nil, "block"},
+		{"an allow of that name", rules, "view", map[string]any{"path": "app/[id]/x"}, nil, "run"},
+		{"an allow of that name, of the set", rules, "view", map[string]any{"path": "app/i/x"}, nil, "ask"},
 		{"a broad deny reaches mcp", rules, "mcp__web__drop_all", nil, nil, "block"},
 		{"annotations lower nothing", "", "search", nil, map[string]any{approval.MetaServer: "web", "annotations": map[string]any{"readOnlyHint": true}}, "ask"},
 		{"a rule for a server does not reach others", rules, "search", nil, nil, "ask"},

@@ -227,7 +227,12 @@ func (r *Rules) isSafe(f Fact, rel string) (string, bool) {
 	if _, ok := r.matches(r.watched, f.Real); ok {
 		return "", false
 	}
-	return r.safe.match(rel)
+	for _, p := range r.safe {
+		if p.Matches(rel) {
+			return p.String(), true
+		}
+	}
+	return "", false
 }
 
 func (r *Rules) rootList() string {

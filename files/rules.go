@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/profile"
 )
 
@@ -31,7 +32,7 @@ type Rules struct {
 	project   string
 	roots     []Root // longest path first
 	autoSafe  bool
-	safe      globs
+	safe      []pattern.Path
 	protected Names
 	watched   Names
 	hidden    Names
@@ -68,8 +69,15 @@ func NewRules(c Config, at Place) (*Rules, error) {
 		return nil, fmt.Errorf("file rules: project %q is not an absolute path", at.Project)
 	}
 	r := &Rules{
-		project: path.Clean(at.Project), autoSafe: c.AutoSafe, safe: globs(c.Safe),
+		project: path.Clean(at.Project), autoSafe: c.AutoSafe,
 		maxFile: cmp.Or(c.MaxFile, defaultMaxFile), keepBytes: c.Undo.KeepBytes,
+	}
+	for _, text := range c.Safe {
+		p, err := pattern.ParsePath(text)
+		if err != nil {
+			return nil, fmt.Errorf("file rules: %w", err)
+		}
+		r.safe = append(r.safe, p)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Paths)) {
 		s := c.Paths[name]

@@ -1,6 +1,9 @@
 package git
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // A Part is a file or directory of a git directory that makes git run a program or leads it elsewhere.
 type Part struct {
@@ -43,21 +46,9 @@ func PartOf(name string) (Part, bool) {
 			}
 			continue
 		}
-		if matchParts(strings.Split(p.Name, "/"), strings.Split(name, "/")) {
+		if ok, _ := path.Match(p.Name, name); ok {
 			return p, true
 		}
 	}
 	return Part{}, false
-}
-
-func matchParts(pattern, name []string) bool {
-	if len(pattern) != len(name) {
-		return false
-	}
-	for i, p := range pattern {
-		if p != "*" && p != name[i] {
-			return false
-		}
-	}
-	return true
 }

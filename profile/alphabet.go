@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"unicode/utf8"
+
+	"sandboxd/pattern"
 )
 
 // newAlphabet returns path elements such that every element that is no child of the present node
@@ -16,20 +18,20 @@ import (
 func newAlphabet(trees ...*tree) []string {
 	spelled := map[string]bool{} // by names
 	literals := map[string]bool{}
-	globs := map[string]glob{}
+	globs := map[string]pattern.Machine{}
 	for _, t := range trees {
 		t.root.literals(literals)
 		for _, n := range t.names {
 			for _, p := range n.patterns {
-				if p.exact {
-					spelled[p.literal], literals[p.literal] = true, true
+				if literal, ok := p.Literal(); ok {
+					spelled[literal], literals[literal] = true, true
 				} else {
-					globs[p.text] = parseGlob(p.text)
+					globs[p.String()] = p.Machine()
 				}
 			}
 		}
 	}
-	var machines []glob
+	var machines []pattern.Machine
 	for _, text := range slices.Sorted(maps.Keys(globs)) {
 		machines = append(machines, globs[text])
 	}
@@ -44,14 +46,14 @@ func newAlphabet(trees ...*tree) []string {
 }
 
 // combination returns for each glob whether it matches text, one byte each.
-func combination(globs []glob, text string) string {
+func combination(globs []pattern.Machine, text string) string {
 	out := make([]byte, len(globs))
 	for i, g := range globs {
-		at := g.start()
+		at := g.Start()
 		for _, r := range text {
-			at = g.step(at, r)
+			at = g.Step(at, r)
 		}
-		out[i] = byte(bit(g.accepts(at)))
+		out[i] = byte(bit(g.Accepts(at)))
 	}
 	return string(out)
 }
@@ -65,7 +67,7 @@ func (n *node) literals(into map[string]bool) {
 
 // others returns, for each combination of globs that some element has which is
 // no literal, one such element.
-func others(literals map[string]bool, globs []glob) map[string]string {
+func others(literals map[string]bool, globs []pattern.Machine) map[string]string {
 	found, only := explore(literals, nil, globs, distinctRunes(nil, globs))
 	if !only {
 		return found
@@ -84,7 +86,7 @@ type progress struct {
 
 // explore runs the globs side by side over every text, keeping one text for
 // each set of positions; texts that are prefixes count as different.
-func explore(literals, prefixes map[string]bool, globs []glob, runes []rune) (found map[string]string, onlyLiteral bool) {
+func explore(literals, prefixes map[string]bool, globs []pattern.Machine, runes []rune) (found map[string]string, onlyLiteral bool) {
 	key := func(p progress) string {
 		k := make([]byte, 0, 8*len(p.at)+1+len(p.text))
 		for _, bits := range p.at {
@@ -97,7 +99,7 @@ func explore(literals, prefixes map[string]bool, globs []glob, runes []rune) (fo
 	}
 	start := progress{at: make([]uint64, len(globs))}
 	for i, g := range globs {
-		start.at[i] = g.start()
+		start.at[i] = g.Start()
 	}
 	found = map[string]string{}
 	taken := map[string]bool{} // combinations of texts that do not count
@@ -108,7 +110,7 @@ func explore(literals, prefixes map[string]bool, globs []glob, runes []rune) (fo
 		if p.text != "" {
 			matches := make([]byte, len(globs))
 			for i, g := range globs {
-				matches[i] = byte(bit(g.accepts(p.at[i])))
+				matches[i] = byte(bit(g.Accepts(p.at[i])))
 			}
 			if p.text == "." || p.text == ".." || literals[p.text] {
 				taken[string(matches)] = true
@@ -119,7 +121,7 @@ func explore(literals, prefixes map[string]bool, globs []glob, runes []rune) (fo
 		for _, r := range runes {
 			next := progress{text: p.text + string(r), at: make([]uint64, len(globs))}
 			for i, g := range globs {
-				next.at[i] = g.step(p.at[i], r)
+				next.at[i] = g.Step(p.at[i], r)
 			}
 			if k := key(next); !seen[k] {
 				seen[k] = true
@@ -146,7 +148,7 @@ func prefixesOf(literals map[string]bool) map[string]bool {
 }
 
 // distinctRunes returns one rune of each class that globs and literals cannot distinguish.
-func distinctRunes(literals map[string]bool, globs []glob) []rune {
+func distinctRunes(literals map[string]bool, globs []pattern.Machine) []rune {
 	edges := map[rune]bool{1: true, '/': true, '/' + 1: true, 0xd800: true, 0xe000: true}
 	edge := func(lo, hi rune) {
 		edges[lo] = true
@@ -159,8 +161,8 @@ func distinctRunes(literals map[string]bool, globs []glob) []rune {
 	}
 	for _, g := range globs {
 		for _, tok := range g {
-			for _, rg := range tok.ranges {
-				edge(rg.lo, rg.hi)
+			for _, rg := range tok.Ranges {
+				edge(rg.Lo, rg.Hi)
 			}
 		}
 	}

@@ -198,25 +198,22 @@ func (r Rule) straddling(dir string) []Rule {
 	for k := 1; k < len(n.patterns) && k <= len(above); k++ {
 		matched := true
 		for i, element := range above[len(above)-k:] {
-			matched = matched && n.patterns[i].match(element)
+			matched = matched && n.patterns[i].Match(element)
 		}
 		if !matched {
 			continue
 		}
 		rest := r
 		rest.Path, rest.Name = dir, ""
-		var texts []string
+		var texts, literals []string
 		exact := true
 		for _, p := range n.patterns[k:] {
-			exact = exact && p.exact
-			texts = append(texts, p.text)
+			literal, ok := p.Literal()
+			exact = exact && ok
+			texts, literals = append(texts, p.String()), append(literals, literal)
 		}
 		if rest.Name = strings.Join(texts, "/"); exact {
-			rest.Path = dir
-			for _, p := range n.patterns[k:] {
-				rest.Path = abspath.Join(rest.Path, p.literal)
-			}
-			rest.Name = ""
+			rest.Path, rest.Name = abspath.Join(dir, strings.Join(literals, "/")), ""
 		}
 		out = append(out, rest)
 	}

@@ -2,44 +2,17 @@ package profile
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"sandboxd/pattern"
 	"sandboxd/profile/abspath"
 )
 
-// maxPattern bounds an element that is no literal: its positions fit in 64 bits.
-const maxPattern = 60
-
-// pattern is one element of a name.
-type pattern struct {
-	text    string
-	literal string // if exact, the one name that matches; if prefix, how names begin that do
-	exact   bool
-	prefix  bool
-}
-
-func (p pattern) match(element string) bool {
-	switch {
-	case p.exact:
-		return p.literal == element
-	case p.prefix:
-		return strings.HasPrefix(element, p.literal)
-	}
-	ok, err := path.Match(p.text, element)
-	return err == nil && ok
-}
-
-// covers reports whether p surely matches everything that q matches.
-func (p pattern) covers(q pattern) bool {
-	return p.text == q.text || q.exact && p.match(q.literal)
-}
-
 // parseName splits a name into patterns, each in its plainest spelling.
-func parseName(name string) ([]pattern, error) {
-	var out []pattern
+func parseName(name string) ([]pattern.Element, error) {
+	var out []pattern.Element
 	for _, text := range strings.Split(name, "/") {
 		switch text {
 		case "", ".", "..":
@@ -51,56 +24,22 @@ func parseName(name string) ([]pattern, error) {
 		if strings.Contains(text, "**") {
 			return nil, fmt.Errorf("name %q: ** is not needed, a name matches at any depth", name)
 		}
-		if _, err := path.Match(text, "x"); err != nil {
+		p, err := pattern.ParseElement(text)
+		if err != nil {
 			return nil, fmt.Errorf("name %q: %w", name, err)
 		}
-		p := pattern{text: text}
-		if literal, ok := unescape(text); ok {
-			p = pattern{text: escape(literal), literal: literal, exact: true}
-		} else if utf8.RuneCountInString(text) > maxPattern {
-			return nil, fmt.Errorf("name %q: a pattern is longer than %d characters", name, maxPattern)
-		} else if literal, ok := unescape(strings.TrimSuffix(text, "*")); ok && !strings.HasSuffix(text, `\*`) {
-			p.prefix, p.literal = true, literal
+		if _, literal := p.Literal(); !literal && utf8.RuneCountInString(text) > pattern.MaxMachine {
+			return nil, fmt.Errorf("name %q: a pattern is longer than %d characters", name, pattern.MaxMachine)
 		}
 		out = append(out, p)
 	}
 	return out, nil
 }
 
-// unescape returns the only string that text matches, if there is just one
-// and it can be read off.
-func unescape(text string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '*', '?', '[':
-			return "", false
-		case '\\':
-			i++
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String(), true
-}
-
-func escape(literal string) string {
-	if !strings.ContainsAny(literal, `*?[\`) {
-		return literal
-	}
-	var b strings.Builder
-	for i := 0; i < len(literal); i++ {
-		if strings.IndexByte(`*?[\`, literal[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(literal[i])
-	}
-	return b.String()
-}
-
 // named is a rule by name, ready to match.
 type named struct {
 	rule     Rule
-	patterns []pattern
+	patterns []pattern.Element
 }
 
 func newNamed(r Rule) (named, error) {
@@ -110,7 +49,7 @@ func newNamed(r Rule) (named, error) {
 	}
 	texts := make([]string, len(patterns))
 	for i, p := range patterns {
-		texts[i] = p.text
+		texts[i] = p.String()
 	}
 	r.Name = strings.Join(texts, "/")
 	return named{r, patterns}, nil
@@ -124,7 +63,7 @@ func (n named) covers(m named) bool {
 	}
 	tail := m.patterns[len(m.patterns)-len(n.patterns):]
 	for i, p := range n.patterns {
-		if !p.covers(tail[i]) {
+		if !p.Covers(tail[i]) {
 			return false
 		}
 	}
@@ -141,7 +80,7 @@ func (n named) anchors(p string) bool {
 		return false
 	}
 	for i, element := range below[len(below)-len(n.patterns):] {
-		if !n.patterns[i].match(element) {
+		if !n.patterns[i].Match(element) {
 			return false
 		}
 	}
@@ -155,10 +94,8 @@ func reduceNames(names []named) []named {
 	names = slices.CompactFunc(names, func(a, b named) bool { return compareRules(a.rule, b.rule) == 0 })
 	// A pattern that covers another ends in the same literal, or in a pattern.
 	last := func(n named) string {
-		if p := n.patterns[len(n.patterns)-1]; p.exact {
-			return p.literal
-		}
-		return "" // no element is empty
+		literal, _ := n.patterns[len(n.patterns)-1].Literal()
+		return literal // "" if it has none: no element is empty
 	}
 	by := map[string][]int{}
 	for i, n := range names {

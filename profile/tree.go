@@ -32,8 +32,8 @@ type nameSet struct {
 func newNameSet(list []named) *nameSet {
 	s := &nameSet{list: list, first: map[string][]int{}}
 	for i, n := range list {
-		if p := n.patterns[0]; p.exact {
-			s.first[p.literal] = append(s.first[p.literal], i)
+		if first, ok := n.patterns[0].Literal(); ok {
+			s.first[first] = append(s.first[first], i)
 		} else {
 			s.pattern = append(s.pattern, i)
 		}
@@ -65,7 +65,7 @@ func (c Cursor) Child(element string) Cursor {
 	var hit *named
 	advance := func(n *named, i int) {
 		switch {
-		case !n.patterns[i].match(element):
+		case !n.patterns[i].Match(element):
 		case i+1 < len(n.patterns):
 			next.partial = append(next.partial, partial{n, i + 1})
 		case hit == nil || n.rule.Kind > hit.rule.Kind:

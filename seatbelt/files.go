@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 )
@@ -152,7 +153,7 @@ func spans(base, p string, parts []string) func(func(int) bool) {
 	inside := abspath.Elements(p)[len(abspath.Elements(base)):]
 	return func(yield func(int) bool) {
 		for n := 1; n < len(parts) && n <= len(inside); n++ {
-			if matches(parts[:n], inside[len(inside)-n:]) && !yield(n) {
+			if slices.EqualFunc(parts[:n], inside[len(inside)-n:], pattern.Match) && !yield(n) {
 				return
 			}
 		}
@@ -170,7 +171,7 @@ func start(p string) string {
 func joined(parts []string) string {
 	out := make([]string, len(parts))
 	for i, part := range parts {
-		out[i] = pattern(part)
+		out[i] = element(part)
 	}
 	return strings.Join(out, "/")
 }

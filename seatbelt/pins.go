@@ -2,21 +2,11 @@ package seatbelt
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 )
-
-func matches(patterns, elements []string) bool {
-	for i, p := range patterns {
-		if ok, err := path.Match(p, elements[i]); err != nil || !ok {
-			return false
-		}
-	}
-	return true
-}
 
 // pins writes the rules after all path rules: single operations denied, and the few that are
 // allowed besides.

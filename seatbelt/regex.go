@@ -1,10 +1,12 @@
 package seatbelt
 
 import (
-	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sandboxd/pattern"
 )
 
 // The regular expressions of the sandbox know ^ and $ at the ends, groups, alternatives, *, + and ?, and bracketed
@@ -67,70 +69,49 @@ func quote(r rune) string {
 	return string(r)
 }
 
-// pattern translates one element of a name, a pattern of path.Match. It matches at least the same
-// names as path.Match.
-func pattern(element string) string {
+// element translates one element of a name. It matches at least the same names as the element.
+func element(text string) string {
+	e, err := pattern.ParseElement(text)
+	if err != nil {
+		return "[^/]*" // profile.New refuses it
+	}
 	var b strings.Builder
-	for element != "" {
-		switch element[0] {
-		case '*':
+	for _, tok := range e.Machine() {
+		r, literal := tok.Literal()
+		switch {
+		case tok.Star:
 			b.WriteString("[^/]*")
-			element = element[1:]
-		case '?':
+		case literal && r != utf8.RuneError:
+			b.WriteString(folded(string(r)))
+		case literal, tok.Negate && len(tok.Ranges) == 0:
 			b.WriteString("([^/]|" + wide + ")")
-			element = element[1:]
-		case '[':
-			end := setEnd(element)
-			b.WriteString(set(element[:end]))
-			element = element[end:]
 		default:
-			if element[0] == '\\' && len(element) > 1 {
-				element = element[1:]
-			}
-			_, n := utf8.DecodeRuneInString(element)
-			b.WriteString(folded(element[:n]))
-			element = element[n:]
+			b.WriteString(set(tok))
 		}
 	}
 	return b.String()
 }
 
-// setEnd finds the end of the bracketed set that s begins with, as path.Match does.
-func setEnd(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			i++
-		case s[i] == ']' && i > 1 && !(i == 2 && s[1] == '^'):
-			return i + 1
-		}
-	}
-	return len(s)
-}
-
-// set translates a bracketed set by testing every character of ASCII with path.Match; of the others
-// it includes all or none. Named characters match in any case; excluded ones in the given case
-// only.
-func set(s string) string {
-	negated := strings.HasPrefix(s, "[^")
-	has := func(r rune) bool { ok, _ := path.Match(s, string(r)); return ok }
+// set translates a set by its characters of ASCII; of the others it includes all or none. Named
+// characters match in any case; excluded ones in the given case only.
+func set(tok pattern.Token) string {
 	var plain strings.Builder
 	var others []string
-	control := false
+	beyond := tok.Negate || slices.ContainsFunc(tok.Ranges, func(r pattern.Range) bool { return r.Hi >= utf8.RuneSelf })
 	for r := rune(1); r < utf8.RuneSelf; r++ {
-		if r == '/' || !has(r) && (negated || !has(unicode.ToLower(r)) && !has(unicode.ToUpper(r))) {
+		if r == '/' || !tok.Has(r) && (tok.Negate || !tok.Has(unicode.ToLower(r)) && !tok.Has(unicode.ToUpper(r))) {
 			continue
 		}
 		switch {
 		case r < ' ' || r > '~':
-			control = true
+			beyond = true
 		case strings.ContainsRune(`]^-[\`, r): // these mean something inside a set
 			others = append(others, quote(r))
 		default:
 			plain.WriteRune(r)
 		}
 	}
-	if control || negated || strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+	if beyond {
 		others = append(others, wide)
 	}
 	if plain.Len() > 0 {

@@ -24,9 +24,9 @@ var table = []struct {
 
 func matchesName(t *testing.T, p, name string) bool {
 	t.Helper()
-	r, err := translate("^(" + pattern(p) + ")$")
+	r, err := translate("^(" + element(p) + ")$")
 	if err != nil {
-		t.Fatalf("%q became %q: %v", p, pattern(p), err)
+		t.Fatalf("%q became %q: %v", p, element(p), err)
 	}
 	return r.MatchString(name)
 }
@@ -34,7 +34,7 @@ func matchesName(t *testing.T, p, name string) bool {
 func TestPattern(t *testing.T) {
 	for _, c := range table {
 		if got := matchesName(t, c.pattern, c.name); got != c.match {
-			t.Errorf("%q became %q, which says %v of %q", c.pattern, pattern(c.pattern), got, c.name)
+			t.Errorf("%q became %q, which says %v of %q", c.pattern, element(c.pattern), got, c.name)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		if got := matchesName(t, p, name); ok && !got {
-			t.Errorf("%q matches %q, and %q does not", p, name, pattern(p))
+			t.Errorf("%q matches %q, and %q does not", p, name, element(p))
 		}
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"path"
 	"slices"
 
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
-	"sandboxd/shell/pattern"
 )
 
 // covers reports whether the words of a rule or permission that match the start of a call also

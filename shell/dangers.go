@@ -82,12 +82,12 @@ func inputInLine(c *analysis.Call) bool {
 // for word.
 func (j *judging) spelledOut(c *analysis.Call) bool {
 	for _, r := range j.tool.rules {
-		if r.Operator && r.permissive() && r.words.Spells(c.Args) {
+		if r.Operator && r.permissive() && r.words.Spells(analysis.Plain(c.Args)) {
 			return true
 		}
 	}
 	for _, p := range j.tool.allow {
-		if p.Operator && !p.Any && p.line == "" && p.allowsHere(c) && p.words.Spells(c.Args) {
+		if p.Operator && !p.Any && p.line == "" && p.allowsHere(c) && p.words.Spells(analysis.Plain(c.Args)) {
 			return true
 		}
 	}

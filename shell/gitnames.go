@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
-	"sandboxd/shell/pattern"
 	"sandboxd/shell/safelist"
 )
 

@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
-	"sandboxd/shell/pattern"
 	"sandboxd/shell/safelist"
 )
 
@@ -43,7 +43,7 @@ func (j *judging) forbidden(c *analysis.Call, f *finding) bool {
 func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 	for _, r := range j.tool.rules {
 		if r.permissive() {
-			if !r.words.Permits(c.Args) {
+			if !r.words.Permits(analysis.Plain(c.Args)) {
 				continue
 			}
 			operands, joined := j.inSandboxes(c, &r), j.joinedInSandboxes(c, r.Paths)
@@ -51,7 +51,7 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 				continue
 			}
 		} else {
-			answer := r.words.Names(c.Args)
+			answer := names(r.words, c.Args)
 			if answer == pattern.Maybe {
 				j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + r.Pattern + " is about", rule: r.name, offset: c.Offset, end: c.End, text: f.text})
 				continue
@@ -153,7 +153,7 @@ func (j *judging) permittedByList(c *analysis.Call, state *callState, refusal *s
 		return false // the safe-list entry has decided
 	}
 	for _, w := range j.tool.safe {
-		if w.Permits(c.Args) && j.covers(c, w, "safe_commands: "+w.String(), nil, false) {
+		if w.Permits(analysis.Plain(c.Args)) && j.covers(c, w, "safe_commands: "+w.String(), nil, false) {
 			f.rule, f.why = "safe_commands: "+w.String(), "it is listed as safe"
 			j.permitted(c, state, f)
 			return true

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"sandboxd/pattern"
 	"sandboxd/profile"
-	"sandboxd/shell/pattern"
+	"sandboxd/shell/analysis"
 )
 
 // defaultHidden lists the paths that hold secrets: those of the profile, and those of the
@@ -147,7 +148,7 @@ func (p *places) at(abs string, glob bool, c *Command) place {
 	}
 	if glob {
 		// globFact checks the matches of a glob separately, credentials included.
-		out.hidden = p.hidden.MayCover(abs, c.Home)
+		out.hidden = p.hidden.MayCover(analysis.PathPattern(abs), c.Home)
 		return out
 	}
 	out.hidden, out.sensitive = p.hidden.Covers(abs, c.Home), p.sensitive.Covers(abs, c.Home)
@@ -160,7 +161,7 @@ func (p *places) at(abs string, glob bool, c *Command) place {
 // protects returns the pattern that protects a place from writing, or "".
 func (p *places) protects(at place, c *Command) string {
 	if at.glob {
-		return p.protected.MayCover(at.path, c.Home)
+		return p.protected.MayCover(analysis.PathPattern(at.path), c.Home)
 	}
 	return p.protected.Covers(at.path, c.Home)
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
+	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
-	"sandboxd/shell/pattern"
 )
 
 // PrefixNote describes the further words that a rule or permission permits by its prefix. See
@@ -24,7 +25,7 @@ type PrefixNote struct {
 func (c Config) Prefixes() []PrefixNote {
 	var out []PrefixNote
 	for i, r := range c.Rules {
-		words, err := pattern.Parse(r.Pattern, true)
+		words, err := analysis.Pattern(r.Pattern, true)
 		if err != nil || !isTrue(r.Allowed) || isTrue(r.Approval) || r.Exact {
 			continue
 		}
@@ -35,7 +36,7 @@ func (c Config) Prefixes() []PrefixNote {
 		if !isShell(p.Tool) || !p.Prefix {
 			continue
 		}
-		words, err := pattern.Parse(p.Command, true)
+		words, err := analysis.Pattern(p.Command, true)
 		if err != nil {
 			continue
 		}

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
-	"sandboxd/shell/pattern"
+	"sandboxd/shell/safelist"
 )
 
 // rule is a compiled Rule.
@@ -37,12 +38,15 @@ func isTrue(b *bool) bool { return b == nil || *b }
 func newRule(r Rule, number int) (rule, error) {
 	out := rule{Rule: r, allowed: isTrue(r.Allowed), asks: isTrue(r.Approval)}
 	var err error
-	if out.words, err = pattern.Parse(r.Pattern, true); err != nil {
+	if out.words, err = analysis.Pattern(r.Pattern, true); err != nil {
 		return rule{}, err
 	}
 	if r.Exact {
 		if last := strings.TrimSpace(r.Pattern); strings.HasSuffix(last, " *") {
-			return rule{}, fmt.Errorf("pattern %q: with exact = true no word follows; leave out the * at its end", r.Pattern)
+			return rule{}, fmt.Errorf(
+				"pattern %q: with exact = true no word follows; leave out the * at its end",
+				r.Pattern,
+			)
 		}
 		out.words = out.words.Only()
 	}
@@ -99,7 +103,7 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 	}
 	var err error
 	if text, ok := p.When["command"]; ok {
-		if out.command, err = pattern.Parse(text, false); err != nil && effect == "allow" {
+		if out.command, err = analysis.Pattern(text, false); err != nil && effect == "allow" {
 			return permission{}, false, fmt.Errorf("permission %q: when.command: %w", p.String(), err)
 		}
 	}
@@ -111,7 +115,7 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 		out.line = strings.TrimSpace(p.Command)
 		return out, true, nil
 	}
-	if out.words, err = pattern.Parse(p.Command, p.Prefix); err != nil {
+	if out.words, err = analysis.Pattern(p.Command, p.Prefix); err != nil {
 		return permission{}, false, fmt.Errorf("permission %q: %w", p.String(), err)
 	}
 	return out, true, nil
@@ -120,7 +124,7 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 // allowsHere reports whether the when patterns match one command of a line, by its own words
 // and directory instead of those of the line.
 func (p permission) allowsHere(call *analysis.Call) bool {
-	if _, ok := p.When["command"]; ok && !p.command.Permits(call.Args) {
+	if _, ok := p.When["command"]; ok && !p.command.Permits(analysis.Plain(call.Args)) {
 		return false
 	}
 	pat, ok := p.When["cwd"]
@@ -138,18 +142,19 @@ func (p permission) permits(c *Command, call *analysis.Call) bool {
 	case p.line != "":
 		return strings.TrimSpace(c.Line) == p.line
 	}
-	return p.words.Permits(call.Args)
+	return p.words.Permits(analysis.Plain(call.Args))
 }
 
 // concerns reports whether the when patterns may match a call, for permissions that ask or
 // deny.
 func (p permission) concerns(c *Command, call *analysis.Call) bool {
-	if pat, ok := p.When["command"]; ok && !pattern.Wild(pat, c.Text()) && p.command.Names(call.Args) == pattern.No {
+	if pat, ok := p.When["command"]; ok && !pattern.WildForbids(pat, c.Text()) &&
+		names(p.command, call.Args) == pattern.No {
 		return false
 	}
 	pat, ok := p.When["cwd"]
-	return !ok || call.Dirs.Unknown || pattern.Wild(pat, c.Cwd) ||
-		slices.ContainsFunc(call.Dirs.Paths, func(dir string) bool { return pattern.Wild(pat, dir) })
+	return !ok || call.Dirs.Unknown || pattern.WildForbids(pat, c.Cwd) ||
+		slices.ContainsFunc(call.Dirs.Paths, func(dir string) bool { return pattern.WildForbids(pat, dir) })
 }
 
 // names reports whether an asking or denying permission names a call.
@@ -165,7 +170,16 @@ func (p permission) names(c *Command, call *analysis.Call) pattern.Answer {
 		}
 		return pattern.No
 	}
-	return p.words.Names(call.Args)
+	return names(p.words, call.Args)
+}
+
+// names matches a forbidding pattern against every spelling of a command.
+func names(w pattern.Words, args []analysis.Word) pattern.Answer {
+	best := pattern.No
+	for _, c := range safelist.Spellings(args) {
+		best = max(best, w.Names(c))
+	}
+	return best
 }
 
 // Validate reports the errors of the configuration, including examples that a rule fails.
@@ -198,7 +212,7 @@ func (c Config) Validate() error {
 	}
 	for _, s := range c.SafeCommands {
 		if !isAlias(s) {
-			if _, err := pattern.Parse(s, true); err != nil {
+			if _, err := analysis.Pattern(s, true); err != nil {
 				note(fmt.Errorf("shell safe_commands: %w", err))
 			}
 		}
@@ -228,7 +242,10 @@ func (r rule) examples(number int) error {
 			if got {
 				word = "matches"
 			}
-			errs = append(errs, fmt.Errorf("shell rule %d: pattern %q: it %s its example %q", number, r.Pattern, word, line))
+			errs = append(
+				errs,
+				fmt.Errorf("shell rule %d: pattern %q: it %s its example %q", number, r.Pattern, word, line),
+			)
 		}
 	}
 	for _, line := range r.Examples.Match {
@@ -249,7 +266,8 @@ func (r rule) matches(args []analysis.Word) bool {
 	if r.permissive() {
 		argv, _ := (&analysis.Call{Args: args}).Argv()
 		beyond := carried.Find(argv, carried.All, r.words.Spelled)
-		return r.words.Permits(args) && !slices.ContainsFunc(beyond, func(w carried.Word) bool { return w.IfFile == "" })
+		return r.words.Permits(analysis.Plain(args)) &&
+			!slices.ContainsFunc(beyond, func(w carried.Word) bool { return w.IfFile == "" })
 	}
-	return r.words.Names(args) == pattern.Yes
+	return names(r.words, args) == pattern.Yes
 }

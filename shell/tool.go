@@ -3,7 +3,8 @@ package shell
 import (
 	"fmt"
 
-	"sandboxd/shell/pattern"
+	"sandboxd/pattern"
+	"sandboxd/shell/analysis"
 	"sandboxd/shell/presets"
 )
 
@@ -60,7 +61,7 @@ func New(config Config) (*Tool, error) {
 		if isAlias(s) {
 			continue // the safe list has an entry for it
 		}
-		w, err := pattern.Parse(s, true)
+		w, err := analysis.Pattern(s, true)
 		if err != nil {
 			return nil, err
 		}

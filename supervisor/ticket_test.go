@@ -32,7 +32,12 @@ func TestTicketIsBound(t *testing.T) {
 			var list tickets
 			text := list.issue(sess, made, &judgement{}, approval.Decision{}, false, c.life)
 			if c.life < 0 { // it was cleared away, or is too old
-				list.byText[text] = &ticket{session: sess, line: made.Line, cwd: made.Cwd, until: time.Now().Add(c.life)}
+				list.byText[text] = &ticket{
+					session: sess,
+					line:    made.Line,
+					cwd:     made.Cwd,
+					until:   time.Now().Add(c.life),
+				}
 			}
 			_, err := list.take(text, c.uid, c.r)
 			var refused *TicketError
@@ -55,18 +60,26 @@ func TestTicketsAreBounded(t *testing.T) {
 	for range 3 * maxTickets {
 		last = list.issue(sess, ExecRequest{}, &judgement{}, approval.Decision{}, false, time.Minute)
 	}
-	if len(list.byText) > maxTickets+1 || len(list.order) != len(list.byText) || list.byText[last] == nil || list.byText[keep] == nil {
+	if len(list.byText) > maxTickets+1 || len(list.order) != len(list.byText) || list.byText[last] == nil ||
+		list.byText[keep] == nil {
 		t.Errorf("%d tickets wait", len(list.byText))
 	}
 }
 
-// A call whose ticket was redeemed is known until it ends, also where other tickets are too old by then; one whose ticket
-// was not redeemed is returned once.
+// A call whose ticket was redeemed is known until it ends, also where other tickets are too old by then; one
+// whose ticket was not redeemed is returned once.
 func TestCallsOutliveTheirTickets(t *testing.T) {
 	var list tickets
 	sess := &Session{ID: "s", Peer: Peer{UID: 1000}}
 	issue := func(id string) string {
-		return list.issue(sess, ExecRequest{CallID: id, Line: id}, &judgement{}, approval.Decision{}, false, time.Minute)
+		return list.issue(
+			sess,
+			ExecRequest{CallID: id, Line: id},
+			&judgement{},
+			approval.Decision{},
+			false,
+			time.Minute,
+		)
 	}
 	long, lost := issue("long"), issue("lost")
 	if _, err := list.take(long, 1000, ExecRequest{Line: "long"}); err != nil {

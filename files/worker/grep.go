@@ -13,6 +13,7 @@ import (
 	"sandboxd/files"
 	"sandboxd/files/edit"
 	"sandboxd/files/tree"
+	"sandboxd/pattern"
 )
 
 // Bounds of a search.
@@ -30,7 +31,7 @@ func (s *server) planGrep(p *plan) error {
 	if err := needAny(p.from); err != nil {
 		return err
 	}
-	if err := checkGlob(p); err != nil {
+	if _, err := globOf(p.req); err != nil {
 		return err
 	}
 	if p.req.Pattern == "" {
@@ -50,6 +51,7 @@ type search struct {
 	server  *server
 	req     files.Request
 	re      *regexp.Regexp
+	glob    pattern.Element
 	result  *files.Result
 	limit   int
 	found   int // matches, without the lines beside them
@@ -57,9 +59,13 @@ type search struct {
 }
 
 func (s *server) grep(p *plan, r *files.Result) error {
+	glob, err := globOf(p.req)
+	if err != nil {
+		return err
+	}
 	r.Skipped = map[string]int{}
 	g := search{
-		server: s, req: p.req, re: regexp.MustCompile(p.req.Pattern), result: r,
+		server: s, req: p.req, re: regexp.MustCompile(p.req.Pattern), glob: glob, result: r,
 		limit: bound(p.req.Limit, defaultMatches, maxMatches), expires: time.Now().Add(searchTime),
 	}
 	if p.from.stat.Kind != files.Dir {
@@ -87,7 +93,7 @@ func (g *search) visit(dir *tree.Dir, name string, info files.Info) (down, goOn 
 	if info.Kind == files.Dir {
 		return g.req.Recursive && name != ".git", true
 	}
-	if !globMatches(g.req.Glob, name) || info.Kind == files.Symlink || strings.HasPrefix(name, files.TempPrefix) {
+	if !g.glob.Match(name) || info.Kind == files.Symlink || strings.HasPrefix(name, files.TempPrefix) {
 		return false, true
 	}
 	return false, g.file(dir, name, info)

@@ -1,11 +1,12 @@
 package worker
 
 import (
-	"path"
+	"cmp"
 	"slices"
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
+	"sandboxd/pattern"
 )
 
 // Bounds of a listing.
@@ -26,13 +27,14 @@ func bound(limit, ordinary, most int64) int {
 
 // list returns the entries of a folder, with Recursive also those of its folders.
 func (s *server) list(p *plan, r *files.Result) error {
-	if err := checkGlob(p); err != nil {
+	glob, err := globOf(p.req)
+	if err != nil {
 		return err
 	}
 	limit := bound(p.req.Limit, defaultEntries, maxEntries)
 	r.Skipped = map[string]int{}
 	w := walker{server: s, skipped: r.Skipped, visit: func(dir *tree.Dir, name string, info files.Info) (bool, bool) {
-		if !globMatches(p.req.Glob, name) {
+		if !glob.Match(name) {
 			return p.req.Recursive, true
 		}
 		if len(r.Entries) == limit {
@@ -47,17 +49,11 @@ func (s *server) list(p *plan, r *files.Result) error {
 	return err
 }
 
-func globMatches(glob, name string) bool {
-	if glob == "" {
-		return true
+// globOf returns the request's glob; an empty one matches every name.
+func globOf(req files.Request) (pattern.Element, error) {
+	glob, err := pattern.ParseElement(cmp.Or(req.Glob, "*"))
+	if err != nil {
+		return glob, &files.Conflict{Op: req.Op, Path: req.Path, Reason: files.Invalid, Found: "a glob that is none: " + req.Glob}
 	}
-	ok, err := path.Match(glob, name)
-	return ok && err == nil
-}
-
-func checkGlob(p *plan) error {
-	if _, err := path.Match(p.req.Glob, ""); err != nil {
-		return &files.Conflict{Op: p.req.Op, Path: p.req.Path, Reason: files.Invalid, Found: "a glob that is none: " + p.req.Glob}
-	}
-	return nil
+	return glob, nil
 }

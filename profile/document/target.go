@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/pattern"
 	"sandboxd/profile"
 )
 
@@ -95,7 +96,7 @@ func (d *derivation) across(name string) {
 	for _, root := range d.named {
 		elements := strings.Split(root[1:], "/")
 		for n := 1; n < len(patterns) && n <= len(elements); n++ {
-			if !slices.EqualFunc(patterns[:n], elements[len(elements)-n:], matches) {
+			if !slices.EqualFunc(patterns[:n], elements[len(elements)-n:], pattern.Match) {
 				continue
 			}
 			r := profile.Rule{Kind: profile.Protect, Path: root, Origin: "built-in"}
@@ -109,9 +110,4 @@ func (d *derivation) across(name string) {
 			}
 		}
 	}
-}
-
-func matches(pattern, element string) bool {
-	ok, err := path.Match(pattern, element)
-	return err == nil && ok
 }

@@ -187,10 +187,10 @@ func namedSet(s string) int {
 	return len("[:") + len(name) + len(":]")
 }
 
-// BracketEnd returns the index after the bracket expression of a glob that begins at s[i], a
+// bracketEnd returns the index after the bracket expression of a glob that begins at s[i], a
 // '[', or -1 if it has no end. plain is false if it has a character class. Backslashes escape,
 // as [Word.Text] writes them.
-func BracketEnd(s string, i int) (end int, plain bool) {
+func bracketEnd(s string, i int) (end int, plain bool) {
 	plain = true
 	for i++; i < len(s); i++ {
 		switch {

@@ -143,14 +143,14 @@ func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
 			return out
 		}
 		out.pieces = r.pieces
-		out.Text = pattern(r.pieces)
+		out.Text = globText(r.pieces)
 	}
 	return out
 }
 
-// pattern joins the pieces of a glob. It escapes quoted characters with a backslash if they
+// globText joins the pieces of a glob. It escapes quoted characters with a backslash if they
 // would be syntax.
-func pattern(pieces []piece) string {
+func globText(pieces []piece) string {
 	var b strings.Builder
 	open := false // within [ ]
 	for _, p := range pieces {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sandboxd/git"
+	"sandboxd/pattern"
 	"sandboxd/shell"
 	"sandboxd/shell/analysis"
 )
@@ -208,12 +209,9 @@ func resolve(name string) (real string, missing bool, err error) { return git.Re
 
 // glob lists the real paths of the matches of a pattern, which has the syntax of package
 // analysis.
-func (g *gatherer) glob(pattern string) shell.GlobFact {
-	if _, err := filepath.Match(negated(pattern), ""); err != nil {
-		return shell.GlobFact{Err: "the pattern is malformed"}
-	}
+func (g *gatherer) glob(glob string) shell.GlobFact {
 	dirs := []string{"/"}
-	for elem := range strings.SplitSeq(strings.Trim(negated(pattern), "/"), "/") {
+	for elem := range strings.SplitSeq(strings.Trim(analysis.PathPattern(glob), "/"), "/") {
 		var next []string
 		for _, dir := range dirs {
 			found, err := g.matches(dir, elem)
@@ -244,42 +242,13 @@ func (g *gatherer) glob(pattern string) shell.GlobFact {
 	return f
 }
 
-// negated translates a shell pattern for filepath.Match, which reads [!a] as a set of two
-// characters and has no classes. It replaces a set with a class by ?, because the members of a
-// class depend on the locale.
-func negated(pattern string) string {
-	var b strings.Builder
-	for i := 0; i < len(pattern); i++ {
-		switch {
-		case pattern[i] == '\\' && i+1 < len(pattern):
-			b.WriteString(pattern[i : i+2])
-			i++
-		case pattern[i] == '[':
-			end, plain := analysis.BracketEnd(pattern, i)
-			if end < 0 {
-				return b.String() + pattern[i:]
-			}
-			set := pattern[i:end]
-			if !plain {
-				set = "?"
-			} else if strings.HasPrefix(set, "[!") {
-				set = "[^" + set[2:]
-			}
-			b.WriteString(set)
-			i = end - 1
-		default:
-			b.WriteByte(pattern[i])
-		}
+func (g *gatherer) matches(dir, text string) ([]string, error) {
+	elem, err := pattern.ParseElement(text)
+	if err != nil {
+		return nil, errors.New("the pattern is malformed")
 	}
-	return b.String()
-}
-
-func (g *gatherer) matches(dir, elem string) ([]string, error) {
-	if !strings.ContainsAny(elem, `*?[\`) {
-		if dir == "/" {
-			dir = ""
-		}
-		return []string{dir + "/" + elem}, nil
+	if name, ok := elem.Literal(); ok && name == text {
+		return []string{strings.TrimSuffix(dir, "/") + "/" + name}, nil
 	}
 	names, err := entries(dir, maxNames)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -291,10 +260,10 @@ func (g *gatherer) matches(dir, elem string) ([]string, error) {
 	var out []string
 	// In bash before 5.2, .* also matches the directory and its parent.
 	for _, n := range append(names, ".", "..") {
-		if strings.HasPrefix(n, ".") && !strings.HasPrefix(elem, ".") {
+		if strings.HasPrefix(n, ".") && !strings.HasPrefix(text, ".") {
 			continue
 		}
-		if ok, _ := filepath.Match(elem, n); ok {
+		if elem.Match(n) {
 			out = append(out, strings.TrimSuffix(dir, "/")+"/"+n) // not path.Join: link/.. is the parent of the link's target
 		}
 	}

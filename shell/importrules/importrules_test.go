@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
-	"github.com/bmatcuk/doublestar/v4"
 
+	"sandboxd/pattern"
 	"sandboxd/shell"
 )
 
@@ -260,10 +260,8 @@ func TestGlobs(t *testing.T) {
 		}
 		for _, p := range paths {
 			got := slices.ContainsFunc(globs, func(g string) bool {
-				if !strings.Contains(g, "/") {
-					g = "**/" + g
-				}
-				return doublestar.MatchUnvalidated(g, p)
+				path, err := pattern.ParsePath(g)
+				return err == nil && path.Matches(p)
 			})
 			if want := regexp.MustCompile(expr).MatchString(p); got != want {
 				t.Errorf("%s is found in %q: %t; %q match: %t", expr, p, want, globs, got)

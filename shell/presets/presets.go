@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync"
 
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
-	"sandboxd/shell/pattern"
 )
 
 // Preset is a named set of rules.
@@ -72,7 +72,7 @@ var compiled = sync.OnceValue(func() []Preset {
 		out[i].Rules = slices.Clone(out[i].Rules)
 		for j := range out[i].Rules {
 			r := &out[i].Rules[j]
-			w, err := pattern.Parse(r.Pattern, true)
+			w, err := analysis.Pattern(r.Pattern, true)
 			if err != nil {
 				panic("presets: " + err.Error()) // an error in the data; the tests find it
 			}
@@ -94,7 +94,7 @@ func (p Preset) Match(args []analysis.Word) (Rule, bool) {
 }
 
 func (r Rule) match(args []analysis.Word) bool {
-	if !r.words.Permits(args) {
+	if !r.words.Permits(analysis.Plain(args)) {
 		return false
 	}
 	rest := args[len(r.words.First()):]

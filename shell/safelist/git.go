@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sandboxd/git"
+	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
 )
 
@@ -117,6 +118,19 @@ func Undashed(args []analysis.Word) ([]analysis.Word, bool) {
 	git, word := args[0], args[0]
 	git.Text, word.Text = "git", sub
 	return append([]analysis.Word{git, word}, args[1:]...), true
+}
+
+// Spellings returns a command as patterns that forbid match it: as it is, with the index of git's
+// sub-command, and git-push also as git push.
+func Spellings(args []analysis.Word) []pattern.Command {
+	c := pattern.Command{Words: analysis.Plain(args)}
+	if len(args) > 0 && args[0].Known() && strings.EqualFold(path.Base(args[0].Text), "git") {
+		_, c.Sub = GitSubcommand(args)
+	}
+	if plain, ok := Undashed(args); ok {
+		return append(Spellings(plain), c)
+	}
+	return []pattern.Command{c}
 }
 
 // gitRevisions judges words that are revisions or paths.

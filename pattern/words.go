@@ -5,10 +5,34 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"sandboxd/shell/analysis"
-	"sandboxd/shell/safelist"
 )
+
+// Kind says how much of a word is known before the command runs.
+type Kind uint8
+
+// The kinds of words. The zero value is Unknown.
+const (
+	Unknown Kind = iota // Text has the known prefix
+	Glob                // Text is the glob; backslashes escape its quoted characters
+	Known               // Text is the value, which an expansion makes
+	Literal             // exactly Text
+)
+
+// Word is one word of a command after quote removal.
+type Word struct {
+	Text string
+	Kind Kind
+}
+
+func (w Word) known() bool { return w.Kind >= Known }
+
+// Command is a simple command.
+type Command struct {
+	Words []Word
+	// Sub is the index of the sub-command if the program takes options before it, as in git -C
+	// dir commit; else 0.
+	Sub int
+}
 
 // Words is a pattern over the words of one simple command. The zero value matches nothing.
 type Words struct {
@@ -25,25 +49,21 @@ type word struct {
 	wild bool // text has * or ?
 }
 
-// Parse parses a pattern written as shell words. Unquoted * and ? match any text within a word;
-// a last word * permits further words. If more is true, further words are always permitted.
-// Parse returns an error if the text is more than the literal words of one command.
-func Parse(text string, more bool) (Words, error) {
-	args, err := analysis.Words(text)
-	if err != nil {
-		return Words{}, fmt.Errorf("pattern %q: %w", text, err)
-	}
+// NewWords returns the pattern of the words of text, a command in shell syntax. Unquoted * and ?
+// match any text within a word; a last word * permits further words. If more is true, further
+// words are always permitted. NewWords returns an error if a word is not literal.
+func NewWords(text string, args []Word, more bool) (Words, error) {
 	w := Words{more: more, text: text}
 	for i, a := range args {
 		switch {
-		case a.Kind == analysis.Glob && a.Text == "*" && i == len(args)-1 && i > 0:
+		case a.Kind == Glob && a.Text == "*" && i == len(args)-1 && i > 0:
 			w.more = true
-		case a.Kind == analysis.Glob:
+		case a.Kind == Glob:
 			w.words = append(w.words, word{text: a.Text, wild: true})
-		case a.Kind == analysis.Literal:
+		case a.Kind == Literal:
 			w.words = append(w.words, word{text: a.Text})
 		default:
-			return Words{}, fmt.Errorf("pattern %q: the word %q is not literal", text, a.Source)
+			return Words{}, fmt.Errorf("pattern %q: the word %q is not literal", text, a.Text)
 		}
 	}
 	if len(w.words) == 0 || w.words[0].text == "" {
@@ -74,24 +94,32 @@ func (w Words) First() []string {
 }
 
 // Permits reports whether an allowing pattern covers a command.
-func (w Words) Permits(args []analysis.Word) bool {
+func (w Words) Permits(args []Word) bool {
 	if len(w.words) == 0 || len(args) < len(w.words) || len(args) > len(w.words) && !w.more {
 		return false
 	}
 	for i, p := range w.words {
 		a := args[i]
-		if a.Kind != analysis.Literal {
+		if a.Kind != Literal {
 			return false
 		}
-		if !p.wild && a.Text != p.text {
-			return false
-		}
-		if p.wild &&
-			(!Wild(p.text, a.Text) || optional(p.text, a.Text) || i == 0 && strings.Contains(a.Text, "/") && !strings.Contains(p.text, "/") || slices.Contains(strings.Split(a.Text, "/"), "..")) {
+		if p.wild && !p.permits(a.Text, i == 0) || !p.wild && a.Text != p.text {
 			return false
 		}
 	}
 	return true
+}
+
+// permits reports whether a pattern with wildcards covers a word: not a path outside the pattern's
+// directory, not a command by a path that the pattern has not, and not an option.
+func (p word) permits(text string, command bool) bool {
+	switch {
+	case optional(p.text, text), slices.Contains(strings.Split(text, "/"), ".."):
+		return false
+	case command && strings.Contains(text, "/") && !strings.Contains(p.text, "/"):
+		return false
+	}
+	return Wild(p.text, text)
 }
 
 // optional reports whether word is an option and the pattern begins with a wildcard: "*.py" is
@@ -102,12 +130,12 @@ func optional(pattern, word string) bool {
 
 // Spells reports whether the pattern covers a command word for word: every word of the command
 // is a literal word of the pattern.
-func (w Words) Spells(args []analysis.Word) bool {
+func (w Words) Spells(args []Word) bool {
 	if len(w.words) != len(args) {
 		return false
 	}
 	for i, p := range w.words {
-		if p.wild || args[i].Kind != analysis.Literal || args[i].Text != p.text {
+		if p.wild || args[i].Kind != Literal || args[i].Text != p.text {
 			return false
 		}
 	}
@@ -149,45 +177,38 @@ const (
 )
 
 // Names reports whether a forbidding pattern names a command.
-func (w Words) Names(args []analysis.Word) Answer {
-	if len(w.words) == 0 || len(args) == 0 {
+func (w Words) Names(c Command) Answer {
+	if len(w.words) == 0 || len(c.Words) == 0 {
 		return No
 	}
-	best := w.names(args)
-	if plain, ok := safelist.Undashed(args); ok {
-		best = max(best, w.Names(plain))
+	best := w.names(c.Words)
+	if c.Sub > 1 {
+		best = max(best, w.names(append(c.Words[:1:1], c.Words[c.Sub:]...)))
 	}
-	if args[0].Known() && strings.EqualFold(path.Base(args[0].Text), "git") {
-		if _, at := safelist.GitSubcommand(args); at > 1 {
-			best = max(best, w.names(append(args[:1:1], args[at:]...)))
-		}
+	// Options before the sub-command: without them an exact pattern would cover too much.
+	if best != Yes && (w.more || len(w.words) == 1 && !w.only) {
+		best = max(best, w.names(withoutOptions(c.Words)))
 	}
-	if best != Yes {
-		// Options before the sub-command.
-		plain := make([]analysis.Word, 0, len(args))
-		for i, a := range args {
-			if i > 0 && a.Known() && strings.HasPrefix(a.Text, "-") {
-				continue
-			}
-			plain = append(plain, a)
-		}
-		if len(plain) < len(args) && len(plain) > 0 {
-			// Without its options an exact pattern would cover too much.
-			if w.more || len(w.words) == 1 && !w.only {
-				best = max(best, w.names(plain))
-			}
-		}
-	}
-	if best != Yes && w.scattered(args) {
+	if best != Yes && w.scattered(c) {
 		best = Yes
 	}
 	return best
 }
 
+func withoutOptions(args []Word) []Word {
+	plain := args[:1:1]
+	for _, a := range args[1:] {
+		if !a.known() || !strings.HasPrefix(a.Text, "-") {
+			plain = append(plain, a)
+		}
+	}
+	return plain
+}
+
 // scattered reports whether a command has the pattern's words in order and its options in any
 // position, as most programs accept them: "rm -rf" also names rm -fr x, rm -r -f x and rm x
 // -rf. It applies only if further words may follow.
-func (w Words) scattered(args []analysis.Word) bool {
+func (w Words) scattered(c Command) bool {
 	rest, options := Words{more: true}, []string(nil)
 	for _, p := range w.words {
 		if p.wild || len(p.text) < 2 || p.text[0] != '-' || p.text == "--" {
@@ -199,27 +220,21 @@ func (w Words) scattered(args []analysis.Word) bool {
 	if !w.more || len(options) == 0 || len(rest.words) == 0 {
 		return false
 	}
-	var plain []analysis.Word
+	plain := c.Words[:1:1]
 	var given []string
-	for i, a := range args {
+	for i, a := range c.Words[1:] {
 		switch {
-		case i == 0 || !a.Known() || len(a.Text) < 2 || a.Text[0] != '-':
-			plain = append(plain, a)
-		case a.Text == "--":
-			plain = append(plain, args[i+1:]...)
-		default:
-			given = append(given, a.Text)
-		}
-		if a.Known() && a.Text == "--" {
-			break
-		}
-	}
-	if args[0].Known() && strings.EqualFold(path.Base(args[0].Text), "git") {
-		if _, at := safelist.GitSubcommand(args); at > 1 { // without the values of git's own options
-			if i := slices.IndexFunc(plain, func(a analysis.Word) bool { return a.Offset == args[at].Offset && a.Text == args[at].Text }); i > 1 {
-				plain = append(plain[:1:1], plain[i:]...)
+		case !a.known() || len(a.Text) < 2 || a.Text[0] != '-':
+			if i+1 >= c.Sub { // not the value of an option before the sub-command
+				plain = append(plain, a)
 			}
+			continue
+		case a.Text != "--":
+			given = append(given, a.Text)
+			continue
 		}
+		plain = append(plain, c.Words[i+2:]...)
+		break
 	}
 	for _, o := range options {
 		if !has(given, o) {
@@ -246,7 +261,7 @@ func has(given []string, option string) bool {
 		!strings.ContainsFunc(option[1:], func(r rune) bool { return !strings.ContainsRune(letters, r) })
 }
 
-func (w Words) names(args []analysis.Word) Answer {
+func (w Words) names(args []Word) Answer {
 	more := w.more || len(w.words) == 1 && !w.only // a rule that forbids rm forbids it with operands too
 	if len(args) < len(w.words) || len(args) > len(w.words) && !more {
 		return No
@@ -255,8 +270,8 @@ func (w Words) names(args []analysis.Word) Answer {
 	for i, p := range w.words {
 		a := args[i]
 		text := a.Text
-		if !a.Known() {
-			if a.Kind == analysis.Glob && !strings.HasPrefix(p.text, globRoot(text)) && !p.wild {
+		if !a.known() {
+			if a.Kind == Glob && !strings.HasPrefix(p.text, globRoot(text)) && !p.wild {
 				return No
 			}
 			answer = Maybe
@@ -267,7 +282,7 @@ func (w Words) names(args []analysis.Word) Answer {
 				text = p.text // on file systems without case, GIT is git
 			}
 		}
-		if p.wild && !Wild(p.text, text) || !p.wild && p.text != text {
+		if p.wild && !WildForbids(p.text, text) || !p.wild && p.text != text {
 			return No
 		}
 	}
@@ -304,6 +319,14 @@ func Wild(pattern, text string) bool {
 	}
 	return strings.Trim(pattern[p:], "*") == ""
 }
+
+// WildForbids is Wild for patterns that forbid. It also reads [ ] and \ as the characters
+// themselves, because "app/[id]/*" can mean either and a rule must not stop forbidding.
+func WildForbids(pattern, text string) bool {
+	return Wild(pattern, text) || strings.ContainsAny(pattern, `[\`) && Wild(literalSets.Replace(pattern), text)
+}
+
+var literalSets = strings.NewReplacer(`[`, `\[`, `\`, `\\`)
 
 // one returns the length of the pattern's first element if it matches the byte c, else 0.
 func one(pattern string, c byte) int {
