@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/spelling":  {},
 	"ipc":                {"process", "internal/accept", "internal/fdconn"},
 	"landlock":           {"profile"},
+	"layer":              {},
 	"mcp":                {"display", "ipc"},
 	"pattern":            {},
 	"process":            {},

@@ -1,0 +1,370 @@
+package layer
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// block is the unit in which content is hashed, and holes are made.
+const block = 64 << 10
+
+// content reads a file once: into a hash, and into a copy if there is one. A block of zeros counts as a hole, allocated
+// or not, so that a hash does not depend on it.
+type content struct {
+	sum hash.Hash
+	dst int // -1: none
+	buf []byte
+}
+
+func newContent() *content { return &content{sum: sha256.New(), buf: make([]byte, 16*block)} }
+
+// hashFile returns the hash of an opened file's content.
+func hashFile(src int) (string, error) {
+	c := newContent()
+	c.dst = -1
+	_, err := c.read(src)
+	return c.hash(), err
+}
+
+func (c *content) hash() string { return hex.EncodeToString(c.sum.Sum(nil)) }
+
+// read reads src from its start to its end, and returns its size. Where somebody writes meanwhile, hash, copy and size
+// still agree.
+func (c *content) read(src int) (size int64, err error) {
+	c.sum.Reset()
+	var st unix.Stat_t
+	if err := unix.Fstat(src, &st); err != nil {
+		return 0, err
+	}
+	size = st.Size
+	for at := int64(0); at < st.Size; {
+		data, err := unix.Seek(src, at, unix.SEEK_DATA)
+		if err == unix.ENXIO {
+			break // a hole up to the end
+		}
+		if err == nil {
+			at = max(at, data/block*block)
+		}
+		n, err := preadFull(src, c.buf, at)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+		if err := c.blocks(c.buf[:n], at); err != nil {
+			return 0, err
+		}
+		at += int64(n)
+		size = max(size, at)
+	}
+	_ = binary.Write(c.sum, binary.LittleEndian, size) // a hash does not fail
+	if c.dst >= 0 {
+		return size, unix.Ftruncate(c.dst, size)
+	}
+	return size, nil
+}
+
+func (c *content) blocks(b []byte, at int64) error {
+	for part := range slices.Chunk(b, block) {
+		if !zero(part) {
+			_ = binary.Write(c.sum, binary.LittleEndian, at)
+			c.sum.Write(part)
+			if c.dst >= 0 {
+				if err := pwriteFull(c.dst, part, at); err != nil {
+					return err
+				}
+			}
+		}
+		at += int64(len(part))
+	}
+	return nil
+}
+
+func zero(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.NativeEndian.Uint64(b) != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func preadFull(fd int, b []byte, at int64) (n int, err error) {
+	for n < len(b) {
+		k, err := unix.Pread(fd, b[n:], at+int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		if k == 0 {
+			break
+		}
+		n += k
+	}
+	return n, nil
+}
+
+func pwriteFull(fd int, b []byte, at int64) error {
+	for len(b) > 0 {
+		k, err := unix.Pwrite(fd, b, at)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if k == 0 {
+			return io.ErrShortWrite
+		}
+		b, at = b[k:], at+int64(k)
+	}
+	return nil
+}
+
+// copier makes private copies of objects in a directory that nobody else reaches.
+type copier struct {
+	lister
+	content *content
+	into    int               // the directory of the copies
+	links   map[uint64]string // where, below it, the copy of a file with several names is
+	sizes   int64             // bytes of content that were copied
+	set     *Set              // gets notes
+}
+
+// tree copies the object under a name, with everything below it, to the path to, and returns its nodes. path is the
+// object's in the root, for notes.
+func (c *copier) tree(dir int, name string, was State, to string, at Name) ([]Node, error) {
+	var out []Node
+	err := c.node(dir, name, was, to, at, ".", 0, &out)
+	return out, err
+}
+
+func (c *copier) node(dir int, name string, s State, to string, at, rel Name, depth int, out *[]Node) error {
+	i := len(*out)
+	*out = append(*out, Node{Path: rel})
+	var err error
+	switch s.Kind {
+	case Symlink:
+		if err = unix.Symlinkat(string(s.Target), c.into, to); err == nil {
+			err = c.dress(to, &s)
+		}
+	case File:
+		err = c.file(dir, name, &s, to, join(at, rel))
+	case Dir:
+		err = c.dir(dir, name, &s, to, at, rel, depth, out)
+	}
+	(*out)[i].State = s
+	return err
+}
+
+// file copies a file, or links a copy that was made of it under another name.
+func (c *copier) file(dir int, name string, s *State, to string, at Name) error {
+	if s.Links > 1 {
+		if first, ok := c.links[s.Inode]; ok && unix.Linkat(c.into, first, c.into, to, 0) == nil {
+			return c.linked(to, s, at)
+		}
+		c.links[s.Inode] = to
+	}
+	src, err := openLoose(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0o400)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	if now, err := fstat(src); err != nil || now.Kind != File {
+		return fmt.Errorf("another object under the name: %w", unix.ESTALE)
+	}
+	dst, err := unix.Openat(c.into, to, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dst)
+	c.content.dst = dst
+	if s.Size, err = c.content.read(src); err != nil {
+		return err
+	}
+	c.sizes += s.Size
+	s.Hash = c.content.hash()
+	c.dropSetID(s, at)
+	return c.dress(to, s)
+}
+
+// dropSetID takes the set-user-ID and set-group-ID bits from a file.
+func (c *copier) dropSetID(s *State, at Name) {
+	if s.Mode&0o6000 != 0 {
+		c.set.Altered = append(c.set.Altered, Note{at, "lands without its set-user-ID and set-group-ID bits"})
+		s.Mode &^= 0o6000
+	}
+}
+
+// linked completes the state of a further name of a file.
+func (c *copier) linked(to string, s *State, at Name) error {
+	now, err := stat(c.into, to)
+	if err != nil {
+		return err
+	}
+	src, err := openLoose(c.into, to, unix.O_RDONLY, 0o400)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(src)
+	if s.Hash, err = hashFile(src); err != nil {
+		return err
+	}
+	c.dropSetID(s, at)
+	s.Size, s.Inode, s.CTime, s.Links = now.Size, now.Inode, now.CTime, now.Links
+	return nil
+}
+
+func (c *copier) dir(dir int, name string, s *State, to string, at, rel Name, depth int, out *[]Node) error {
+	if depth >= maxDepth {
+		return fmt.Errorf("%w: more than %d directories deep", errTooMany, maxDepth)
+	}
+	if err := unix.Mkdirat(c.into, to, 0o700); err != nil {
+		return err
+	}
+	src, leave, err := enter(dir, name)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	own, err := open(c.into, to, dirFlags)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(own)
+	entries, err := names(src, &c.left)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		e, _, err := upperState(src, entry)
+		if err != nil {
+			return fmt.Errorf("%q: %w", join(rel, Name(entry)), err)
+		}
+		if e.Kind == Absent || e.Kind == Special {
+			c.skip(src, entry, join(at, join(rel, Name(entry))))
+			continue
+		}
+		below := path.Join(to, entry)
+		if len(below) >= unix.PathMax {
+			return fmt.Errorf("%q: %w", join(rel, Name(entry)), unix.ENAMETOOLONG)
+		}
+		if err := c.node(src, entry, e, below, at, join(rel, Name(entry)), depth+1, out); err != nil {
+			return fmt.Errorf("%q: %w", join(rel, Name(entry)), err)
+		}
+	}
+	return nil // complete dresses it: nothing has to be reached through it then
+}
+
+// skip notes a special file. A whiteout in a new directory hides nothing and is passed by.
+func (c *copier) skip(dir int, name string, at Name) {
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || isWhiteout(&st) {
+		return
+	}
+	c.set.Skipped = append(c.set.Skipped, Note{at, specialName(&st) + " does not land"})
+}
+
+func isWhiteout(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0 }
+
+func specialName(st *unix.Stat_t) string {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFIFO:
+		return "a FIFO"
+	case unix.S_IFSOCK:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// dress gives a copy the owner, mode, attributes and times of a state, and the state the identity of the copy.
+func (c *copier) dress(to string, s *State) error {
+	if err := dress(c.into, to, *s, State{Kind: s.Kind}); err != nil {
+		return err
+	}
+	now, err := stat(c.into, to)
+	s.Inode, s.CTime, s.Links = now.Inode, now.CTime, now.Links
+	return err
+}
+
+// dress gives an object owner, mode, attributes and times; see [dressOpened].
+func dress(dir int, name string, want, was State) error {
+	at, err := open(dir, name, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	return dressOpened(at, want, was)
+}
+
+// dressOpened gives an object owner, mode, attributes and times. was are the attributes that it may have already: those
+// that want has not are removed.
+func dressOpened(at int, want, was State) error {
+	now, err := fstat(at)
+	if err != nil {
+		return err
+	}
+	if now.Kind != want.Kind {
+		return unix.ESTALE
+	}
+	if now.UID != want.UID || now.GID != want.GID {
+		if err := unix.Fchownat(at, "", int(want.UID), int(want.GID), unix.AT_EMPTY_PATH); err != nil {
+			return fmt.Errorf("give it to uid %d, gid %d: %w", want.UID, want.GID, err)
+		}
+	}
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(want.MTime)}
+	if want.Kind == Symlink {
+		return os.NewSyscallError("utimensat", unix.UtimesNanoAt(at, "", times, unix.AT_EMPTY_PATH))
+	}
+	if err := setAttributes(procPath(at), want, was); err != nil {
+		return err
+	}
+	// The mode comes after the access control list, which changes it.
+	if now, err = fstat(at); err != nil {
+		return err
+	}
+	if now.Mode != want.Mode {
+		if err := unix.Chmod(procPath(at), want.Mode); err != nil {
+			return os.NewSyscallError("chmod", err)
+		}
+	}
+	return os.NewSyscallError("utimensat", unix.UtimesNanoAt(unix.AT_FDCWD, procPath(at), times, 0))
+}
+
+func setAttributes(link string, want, was State) error {
+	for name := range was.Xattrs {
+		if _, ok := want.Xattrs[name]; !ok {
+			if err := unix.Removexattr(link, name); err != nil && err != unix.ENODATA {
+				return fmt.Errorf("attribute %s: %w", name, err)
+			}
+		}
+	}
+	for name, value := range want.Xattrs {
+		if old, ok := was.Xattrs[name]; ok && bytes.Equal(old, value) {
+			continue
+		}
+		if err := unix.Setxattr(link, name, value, 0); err != nil {
+			return fmt.Errorf("attribute %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+// Package layer makes the writes of a command land in a directory after they were judged, all of them or none, and
+// takes them out again.
+//
+// The command runs on an overlay (Documentation/filesystems/overlayfs.rst) whose lower directory is the root, say a
+// project, and whose upper directory belongs to a Layer. The root does not change while it runs.
+//
+//	l, err := layer.New(dir, root)  // just before the mount on l.Upper() and l.Work()
+//	err = l.Take(root)              // after the command ended: private copies, and the change set
+//	err = l.Land(root, judge)       // judged, and then all of it or nothing
+//	err = l.Undo(root)              // the displaced objects are back
+//	err = l.Drop()                  // neither landing nor undo is possible any longer
+//
+// Promise: an inode that the command could write never becomes an inode of the root. A landing changes nothing where a
+// path of the change set, a directory above it or an entry below it changed since the run began, or where another
+// program has it open for writing. Landing and undo survive a death at every step: [Layer.Recover] finishes them, or
+// restores the state before. An undo restores content, mode, owner, times, attributes and inodes.
+//
+// # Mechanism
+//
+// Take reads the upper directory as a hostile tree and copies each topmost new or changed object into a numbered slot.
+// A landing renames each topmost changed name between the root and its slot. The slot then holds the displaced object,
+// so that an undo is the same move in the other direction. The inodes in the slots alone tell which names have moved:
+// recovery needs no further record of the steps.
+//
+// A conflict is a change of the root at or after the stamp, the time of the root's file system when the layer was made.
+// During a landing, read leases (fcntl(2), F_SETLEASE) keep other programs from opening a changed file for writing
+// unnoticed, and git's own lock files keep git away from the git directories that change.
+//
+// # Limitations
+//
+// Root and layer must be on one mount: nothing lands by copying across file systems. [Reason] names this and the other
+// cases that need a direct run. FIFOs, sockets and devices do not land, set-user-ID bits and attributes outside user.*
+// and access control lists are lost, and a file with several hard links lands under the written name only. A directory
+// that the command renames was copied by it, as overlays without redirect_dir require. A file of another owner has no
+// lease. A writer with a shared mapping and no descriptor is not seen. Nothing here stacks one layer on another, or
+// lands a layer that is still written to.
+package layer

@@ -1,0 +1,133 @@
+package layer
+
+import (
+	"errors"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// repository returns the nearest git directory at or above a path: a directory with a file HEAD and directories objects
+// and refs, or the own part of a linked work tree (gitrepository-layout(5)).
+func repository(root int, at Name) (Name, bool) {
+	for dir := at; dir != "."; dir, _ = dir.split() {
+		if isGitDir(root, dir) {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+func isGitDir(root int, dir Name) bool {
+	kind := func(name string) Kind {
+		fd, err := open(root, path.Join(string(dir), name), unix.O_PATH)
+		if err != nil {
+			return Absent
+		}
+		defer unix.Close(fd)
+		s, err := fstat(fd)
+		if err != nil {
+			return Absent
+		}
+		return s.Kind
+	}
+	return kind("HEAD") == File && (kind("objects") == Dir && kind("refs") == Dir || kind("commondir") == File)
+}
+
+// lockFiles returns the lock files of git that a landing of the paths has to hold: in each git directory with one of
+// them those of the index, HEAD, packed references and configuration, and those of the references that change. A path
+// itself is none.
+func lockFiles(root int, paths []Name) []Name {
+	var out []Name
+	repos := map[Name]bool{}
+	asked := map[Name]bool{}
+	for _, at := range paths {
+		for dir, _ := at.split(); dir != "."; dir, _ = dir.split() {
+			if !asked[dir] {
+				asked[dir] = true
+				repos[dir] = isGitDir(root, dir)
+			}
+			if repos[dir] {
+				for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "packed-refs.lock"} {
+					out = append(out, dir+"/"+Name(name))
+				}
+				if strings.HasPrefix(string(at), string(dir)+"/refs/") && !strings.HasSuffix(string(at), ".lock") {
+					out = append(out, at+".lock")
+				}
+				break
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(at Name) bool { return slices.Contains(paths, at) })
+}
+
+// lock makes the lock files. It fails with a ConflictError where git holds one of them; none is left then.
+func (m *mover) lock() error {
+	for _, at := range m.l.state.Locks {
+		dir, base := at.split()
+		fd, err := open(m.root, string(dir), unix.O_PATH|unix.O_DIRECTORY)
+		if err == unix.ENOENT || err == unix.ENOTDIR {
+			continue // a reference in a new directory: nobody else locks it
+		}
+		if err != nil {
+			return err
+		}
+		err = lockFile(fd, base, m.l.state.Lock)
+		unix.Close(fd)
+		if err == unix.EEXIST {
+			return &ConflictError{[]Note{{at, "git holds this lock; wait until it ends, or remove the file if none runs"}}}
+		}
+		if err != nil {
+			return os.NewSyscallError("lock "+string(at), err)
+		}
+	}
+	return nil
+}
+
+// lockFile makes a file that has its content from the beginning, so that recovery knows it.
+func lockFile(dir int, name, content string) error {
+	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := pwriteFull(fd, []byte(content), 0); err != nil {
+		return err
+	}
+	return unix.Linkat(unix.AT_FDCWD, procPath(fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+}
+
+// unlock removes the lock files that have the layer's own content.
+func (m *mover) unlock() error {
+	var errs []error
+	for _, at := range m.l.state.Locks {
+		dir, base := at.split()
+		fd, err := open(m.root, string(dir), unix.O_PATH|unix.O_DIRECTORY)
+		if err != nil {
+			continue
+		}
+		if m.ours(fd, base) {
+			if err := unix.Unlinkat(fd, base, 0); err != nil {
+				errs = append(errs, os.NewSyscallError("unlock "+string(at), err))
+			}
+		}
+		unix.Close(fd)
+	}
+	return errors.Join(errs...)
+}
+
+// ours reports whether a lock file was made by this move.
+func (m *mover) ours(dir int, name string) bool {
+	f, err := open(dir, name, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(f)
+	buf := make([]byte, len(m.l.state.Lock)+1)
+	n, err := preadFull(f, buf, 0)
+	return err == nil && string(buf[:n]) == m.l.state.Lock
+}

@@ -1,0 +1,402 @@
+package layer
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Layer is one run's layer, or the change set made from it, in a directory of its own. Its methods must not be called
+// concurrently.
+type Layer struct {
+	dir   string
+	set   *Set // nil until Take
+	state state
+}
+
+// state is the part of a layer on disk that changes. The change set beside it never does.
+type state struct {
+	Stamp int64 `json:"stamp"`
+	// Taken: the change set is complete.
+	Taken bool `json:"taken,omitempty"`
+	// At has a flag for each Op and then for each DirChange: whether the root has the new one. For Ops the slots
+	// decide; see [Layer.applied].
+	At flags `json:"at,omitempty"`
+	// To is where a move leads that is under way, and Lock the content of the lock files that it made.
+	To    flags  `json:"to,omitempty"`
+	Lock  string `json:"lock,omitempty"`
+	Locks []Name `json:"locks,omitempty"`
+	// CTimes are the times of change of the objects that a move has put into the root, by the index of the Op; MTimes
+	// the times of modification that a move has given directories, by the index of the DirChange.
+	CTimes map[int]int64 `json:"ctimes,omitempty"`
+	MTimes map[int]int64 `json:"mtimes,omitempty"`
+}
+
+// flags are written as a string of 0 and 1.
+type flags []bool
+
+func (f flags) MarshalText() ([]byte, error) {
+	b := make([]byte, len(f))
+	for i, set := range f {
+		b[i] = '0'
+		if set {
+			b[i] = '1'
+		}
+	}
+	return b, nil
+}
+
+func (f *flags) UnmarshalText(b []byte) error {
+	*f = make(flags, len(b))
+	for i, c := range b {
+		(*f)[i] = c == '1'
+	}
+	return nil
+}
+
+func (l *Layer) slots() string { return filepath.Join(l.dir, "slots") }
+
+// Upper and Work are the directories for the overlay mount: upperdir and workdir, with userxattr, redirect_dir=off and
+// metacopy=off.
+func (l *Layer) Upper() string { return filepath.Join(l.dir, "upper") }
+
+// Work is the workdir; see [Layer.Upper].
+func (l *Layer) Work() string { return filepath.Join(l.dir, "work") }
+
+// Set returns the change set; nil before [Layer.Take].
+func (l *Layer) Set() *Set { return l.set }
+
+// New makes a layer above root in the directory dir, which must not exist. Call it just before the mount: a later
+// change of the root by somebody else is a conflict. It fails where the root's file system has no unnamed files
+// (open(2), O_TMPFILE).
+func New(dir string, root *os.File) (*Layer, error) {
+	l := &Layer{dir: dir}
+	if err := l.create(int(root.Fd())); err != nil {
+		return nil, fmt.Errorf("new layer %q over %q: %w", dir, root.Name(), err)
+	}
+	return l, nil
+}
+
+func (l *Layer) create(root int) (err error) {
+	for _, name := range []string{l.dir, l.slots(), l.Upper(), l.Work()} {
+		if err := os.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+		if err := unix.Removexattr(name, "system.posix_acl_default"); err != nil &&
+			err != unix.ENODATA && err != unix.ENOTSUP {
+			return err
+		}
+	}
+	s, _, err := full(root, ".")
+	if err != nil {
+		return err
+	}
+	upper, err := os.Open(l.Upper())
+	if err != nil {
+		return err
+	}
+	defer upper.Close()
+	if err := dressOpened(int(upper.Fd()), s, State{Kind: Dir}); err != nil {
+		return err
+	}
+	if l.state.Stamp, err = now(root); err != nil {
+		return err
+	}
+	return l.save()
+}
+
+// now returns a time of the root's file system that no earlier change there has. A file is changed twice: since Linux
+// 6.13 a time that somebody has read is not given to a later change.
+func now(root int) (int64, error) {
+	fd, err := unix.Openat(root, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("read its clock: %w", err)
+	}
+	defer unix.Close(fd)
+	if _, err := fstat(fd); err != nil {
+		return 0, err
+	}
+	if err := unix.Fchmod(fd, 0o400); err != nil {
+		return 0, err
+	}
+	s, err := fstat(fd)
+	return s.CTime, err
+}
+
+// Take reads the layer and copies its new objects; upper and work are of no further use then. The command's processes
+// should have ended: a write during Take may be in a copy or not, a later one is in none. The layer is then held.
+func (l *Layer) Take(root *os.File) error {
+	if err := l.take(root); err != nil {
+		return fmt.Errorf("take layer %q over %q: %w", l.dir, root.Name(), err)
+	}
+	return nil
+}
+
+func (l *Layer) take(root *os.File) error {
+	if l.state.Taken {
+		return errors.New("it was taken before")
+	}
+	if err := remove(l.slots()); err != nil { // of an attempt that was cut off
+		return err
+	}
+	if err := os.Mkdir(l.slots(), 0o700); err != nil {
+		return err
+	}
+	slots, err := os.Open(l.slots())
+	if err != nil {
+		return err
+	}
+	defer slots.Close()
+	upper, err := os.Open(l.Upper())
+	if errors.Is(err, fs.ErrPermission) { // its mode is the root's
+		if err = os.Chmod(l.Upper(), 0o700); err == nil {
+			upper, err = os.Open(l.Upper())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer upper.Close()
+	if l.set, err = take(int(root.Fd()), int(upper.Fd()), int(slots.Fd()), l.state.Stamp); err != nil {
+		l.set = nil
+		return err
+	}
+	data, err := json.Marshal(l.set)
+	if err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(l.dir, "set.json"), data); err != nil {
+		return err
+	}
+	if err := unix.Syncfs(int(slots.Fd())); err != nil {
+		return os.NewSyscallError("syncfs", err)
+	}
+	l.state.Taken, l.state.At = true, make(flags, len(l.set.Ops)+len(l.set.Dirs))
+	return l.save()
+}
+
+// Open opens a layer that New made. It fails where its files can't be read; nothing is changed.
+func Open(dir string) (*Layer, error) {
+	l := &Layer{dir: dir}
+	err := read(filepath.Join(dir, "state.json"), &l.state)
+	if err == nil && l.state.Taken {
+		l.set = &Set{}
+		err = read(filepath.Join(dir, "set.json"), l.set)
+	}
+	if err == nil && l.set != nil && len(l.state.At) != len(l.set.Ops)+len(l.set.Dirs) {
+		err = errors.New("its state is of another change set")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open layer %q: %w", dir, err)
+	}
+	return l, nil
+}
+
+func read(name string, into any) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
+func (l *Layer) save() error {
+	data, err := json.Marshal(l.state)
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(l.dir, "state.json"), data)
+}
+
+// replace writes a file that is on disk, whole, when it returns.
+func replace(name string, data []byte) error {
+	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(name+".new", name)
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// Status says how far a layer has come.
+type Status string
+
+const (
+	// Mounted: the run may still write, or died before Take.
+	Mounted Status = "mounted"
+	// Held: the root has nothing of the change set.
+	Held Status = "held"
+	// Partly: the root has a part that a person chose.
+	Partly Status = "partly"
+	// Landed: the root has all of it.
+	Landed Status = "landed"
+	// Moving: a landing or an undo was cut off. [Layer.Recover] is needed.
+	Moving Status = "moving"
+)
+
+// Status returns how far the layer has come.
+func (l *Layer) Status() Status {
+	switch {
+	case !l.state.Taken:
+		return Mounted
+	case l.state.To != nil:
+		return Moving
+	case !slices.Contains(l.state.At, true):
+		return Held
+	case slices.Contains(l.state.At, false):
+		return Partly
+	}
+	return Landed
+}
+
+// Land puts the change set into the root: all of it if no paths are given, else the part at, above and below the paths.
+// Either all of that lands, or nothing and Land fails: with a [*RefusedError] where the judge refused a change, with a
+// [*ConflictError] where the root changed since the run began. The changes in one git directory land together, and so
+// do those of one SQLite database.
+func (l *Layer) Land(root *os.File, judge Judge, paths ...Name) error {
+	chosen := l.choose(root, paths)
+	var refused []Note
+	if l.state.Taken {
+		for _, c := range l.set.changes(func(i int) bool { return chosen[i] }) {
+			if err := judge(c); err != nil {
+				refused = append(refused, Note{c.Path, err.Error()})
+			}
+		}
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("land layer %q over %q: %w", l.dir, root.Name(), &RefusedError{refused})
+	}
+	return l.change(root, "land", true, chosen)
+}
+
+// Undo puts the displaced objects back into the root, and keeps the landed ones so that they can land again. Paths are
+// as for Land. It fails with a [*ConflictError] where a landed object changed since.
+func (l *Layer) Undo(root *os.File, paths ...Name) error {
+	return l.change(root, "undo", false, l.choose(root, paths))
+}
+
+func (l *Layer) change(root *os.File, verb string, to bool, chosen map[int]bool) error {
+	wrap := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("%s layer %q over %q: %w", verb, l.dir, root.Name(), err)
+	}
+	switch {
+	case !l.state.Taken:
+		return wrap(errors.New("the change set is not complete"))
+	case l.state.To != nil:
+		return wrap(errors.New("an earlier one was cut off: recover it first"))
+	case to && len(l.set.Conflicts) > 0:
+		return wrap(&ConflictError{l.set.Conflicts})
+	}
+	want := slices.Clone(l.state.At)
+	for i := range chosen {
+		want[i] = to
+	}
+	return wrap(l.move(root, want, false))
+}
+
+// Recover finishes a landing or an undo that a death cut off: forward where the root allows it, else back to the state
+// before. It does nothing where none was cut off. A layer that was not taken stays [Mounted].
+func (l *Layer) Recover(root *os.File) error {
+	if l.state.To == nil {
+		return nil
+	}
+	if err := l.move(root, l.state.To, true); err != nil {
+		return fmt.Errorf("recover layer %q over %q: %w", l.dir, root.Name(), err)
+	}
+	return nil
+}
+
+// choose returns the indexes of flags that belong to paths: all if there is none. It adds the rest of each git
+// directory and of each database that has one of them.
+func (l *Layer) choose(root *os.File, paths []Name) map[int]bool {
+	chosen, units := map[int]bool{}, map[Name]bool{}
+	if l.set == nil {
+		return chosen
+	}
+	hit := func(at Name) bool {
+		return len(paths) == 0 || slices.ContainsFunc(paths, func(p Name) bool { return at.within(p) || p.within(at) })
+	}
+	of := make([]Name, len(l.set.Ops))
+	for i, op := range l.set.Ops {
+		of[i] = unit(int(root.Fd()), op.Path)
+		if hit(op.Path) {
+			units[of[i]] = true
+		}
+	}
+	for i := range l.set.Ops {
+		chosen[i] = units[of[i]]
+	}
+	for k, d := range l.set.Dirs {
+		chosen[len(l.set.Ops)+k] = len(paths) == 0 || slices.ContainsFunc(paths, d.Path.within)
+	}
+	maps.DeleteFunc(chosen, func(_ int, yes bool) bool { return !yes })
+	return chosen
+}
+
+// unit returns the path that all paths of one unit have in common: a git directory, a SQLite database, or else the path
+// itself.
+func unit(root int, at Name) Name {
+	if repo, ok := repository(root, at); ok {
+		return repo
+	}
+	for _, suffix := range []Name{"-wal", "-shm", "-journal"} {
+		if db, ok := strings.CutSuffix(string(at), string(suffix)); ok {
+			return Name(db)
+		}
+	}
+	return at
+}
+
+// Drop deletes the layer with its copies and the displaced objects. The root stays as it is.
+func (l *Layer) Drop() error {
+	if err := remove(l.dir); err != nil {
+		return fmt.Errorf("drop layer %q: %w", l.dir, err)
+	}
+	return nil
+}
+
+// remove deletes a directory, directories without the owner's rights in it included.
+func remove(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700) // RemoveAll says where it fails
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// token returns a text that no other layer has.
+func token() string { return "sandboxd " + rand.Text() + "\n" }

@@ -1,0 +1,169 @@
+package layer
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// elements of the names in generated trees.
+var elements = []string{"a", "b", "c", "d", "new\nline", "\xff\xfe", "-rf", " "}
+
+func drawName(t *rapid.T, label string) Name {
+	depth := rapid.IntRange(1, 3).Draw(t, label+"-depth")
+	name := ""
+	for range depth {
+		name += "/" + rapid.SampledFrom(elements).Draw(t, label)
+	}
+	return Name(name[1:])
+}
+
+func drawStep(t *rapid.T) step {
+	s := step{Path: drawName(t, "path")}
+	s.Do = rapid.SampledFrom([]string{
+		"create", "create", "append", "open", "truncate", "sparse", "mkdir", "mkdir", "mv", "mv", "mv", "link",
+		"symlink", "chmod", "chmoddir", "xattr", "unxattr", "acl", "utimes", "rm", "rmtree", "swap", "recreate",
+	}).Draw(t, "do")
+	switch s.Do {
+	case "create", "append":
+		s.Data = rapid.StringN(0, 20, -1).Draw(t, "data")
+		s.Mode = rapid.SampledFrom([]uint32{0o644, 0o600, 0o755, 0o400}).Draw(t, "mode")
+	case "truncate":
+		s.Size = rapid.Int64Range(0, 200_000).Draw(t, "size")
+	case "sparse":
+		s.Size, s.Data = rapid.Int64Range(0, 1<<22).Draw(t, "size"), "end"
+	case "mkdir":
+		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o777}).Draw(t, "mode")
+	case "mv", "link", "swap":
+		s.To = drawName(t, "to")
+	case "symlink":
+		s.Data = rapid.SampledFrom([]string{"a", "../b", "/etc/passwd", "nothing\xff", "."}).Draw(t, "target")
+	case "chmod":
+		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o555, 0o640, 0o777}).Draw(t, "mode")
+	case "chmoddir":
+		s.Mode = rapid.SampledFrom([]uint32{0o755, 0o700, 0o555, 0o1777, 0o2755}).Draw(t, "mode")
+	case "xattr", "unxattr":
+		s.Data = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
+	case "acl":
+		s.Data = rapid.SampledFrom([]string{"access", "default"}).Draw(t, "list")
+	case "utimes":
+		s.Time = rapid.Int64Range(0, 1_600_000_000_000_000_000).Draw(t, "time")
+	}
+	return s
+}
+
+// drawScript returns steps; recreate becomes the removal of an object and another in its place.
+func drawScript(t *rapid.T, label string, least, most int) []step {
+	var out []step
+	for range rapid.IntRange(least, most).Draw(t, label) {
+		s := drawStep(t)
+		if s.Do != "recreate" {
+			out = append(out, s)
+			continue
+		}
+		out = append(out, step{Do: "rmtree", Path: s.Path})
+		s.Do = rapid.SampledFrom([]string{"create", "mkdir", "symlink"}).Draw(t, "as")
+		s.Mode, s.Data = 0o755, "again"
+		out = append(out, s)
+	}
+	return out
+}
+
+// drawTree returns the script that makes a tree, whose times are all in the past. No file of it has two names.
+func drawTree(t *rapid.T) []step {
+	var out []step
+	for _, s := range drawScript(t, "tree", 0, 25) {
+		if s.Do != "link" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// past gives every object of a tree a time in the past, so that a later change of it can be seen.
+func past(t testing.TB, dir string) {
+	t.Helper()
+	at := int64(1_500_000_000_000_000_000)
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l := lister{left: maxEntries}
+	nodes, err := l.list(int(f.Fd()), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range nodes {
+		if n.MTime > 1_700_000_000_000_000_000 {
+			if err := setTime(int(f.Fd()), string(n.Path), at+int64(i)*1_000_000_007); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestLandsAsDirect plays generated scripts directly and in a layer: the landed tree equals the direct one, and undo
+// gives the tree from before, in everything. R-LY-02, R-LY-04.
+func TestLandsAsDirect(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tree, script := drawTree(rt), drawScript(rt, "script", 1, 30)
+		direct, layered := newBench(t, tree...), newBench(t, tree...)
+		defer direct.close()
+		defer layered.close()
+		past(t, direct.root.Name())
+		past(t, layered.root.Name())
+		before := layered.snapshot()
+		if d := differences(direct.snapshot(), before); d != "" {
+			rt.Fatalf("the trees differ before the script:\n%s", d)
+		}
+		defer func() {
+			if rt.Failed() {
+				t.Logf("tree:\n%sscript:\n%s", show(tree), show(script))
+			}
+		}()
+		start := time.Now().Add(-time.Second)
+		order{Dir: direct.root.Name(), Script: script}.run(t)
+		layered.layer("run", script...)
+		if d := differences(layered.snapshot(), before); d != "" {
+			rt.Fatalf("the layer changed the root:\n%s", d)
+		}
+		layered.take()
+		if d := differences(layered.snapshot(), before); d != "" {
+			rt.Fatalf("taking changed the root:\n%s", d)
+		}
+		for round := range 2 { // an undone landing can land again
+			if err := layered.Land(layered.root, yes); err != nil {
+				rt.Fatalf("round %d: %v", round, err)
+			}
+			if d := differences(recent(layered.snapshot(), start), recent(direct.snapshot(), start)); d != "" {
+				rt.Fatalf("landed otherwise than directly:\n%s", d)
+			}
+			if err := layered.Undo(layered.root); err != nil {
+				rt.Fatal(err)
+			}
+			if d := differences(layered.snapshot(), before); d != "" {
+				rt.Fatalf("undo:\n%s", d)
+			}
+		}
+	})
+}
+
+// yes is a judge that refuses nothing.
+func yes(Change) error { return nil }
+
+func show(script []step) string {
+	out := ""
+	for _, s := range script {
+		out += fmt.Sprintf("%s %q", s.Do, string(s.Path))
+		if s.To != "" {
+			out += " " + strconv.Quote(string(s.To))
+		}
+		out += "\n"
+	}
+	return out
+}

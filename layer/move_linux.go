@@ -1,0 +1,372 @@
+package layer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// mover brings a root from one selection of a change set's parts to another. Each name changes by one rename between
+// the root and the layer's slots: at every moment one of the two objects is in the root and the other in the slot.
+type mover struct {
+	l           *Layer
+	set         *Set
+	root, slots int
+	at, to      []bool
+	// resume: an earlier move was cut off, so that times of change and directories differ from the noted ones.
+	resume bool
+	todo   []int         // Ops that move
+	index  map[Name]int  // of DirChanges
+	dirs   map[int]*spot // those that the move touches
+	leases []int
+	parent struct { // the one opened last
+		path  Name
+		fd    int
+		inode uint64
+	}
+}
+
+// spot is a directory of the root as the move found it.
+type spot struct {
+	seen    bool
+	mode    uint32
+	foreign bool // somebody else changed its entries: its times are left alone
+}
+
+// maxLeases bounds the files that a move holds open; of others it only asks whether somebody writes to them.
+const maxLeases = 1000
+
+// torn is an object that could be neither moved nor moved back.
+const torn = "another program changed it during the landing; both versions are kept"
+
+func (l *Layer) move(root *os.File, want flags, resume bool) error {
+	slots, err := os.Open(l.slots())
+	if err != nil {
+		return err
+	}
+	defer slots.Close()
+	m := &mover{l: l, set: l.set, root: int(root.Fd()), slots: int(slots.Fd()), to: want, resume: resume}
+	m.parent.fd = -1
+	defer m.close()
+	if m.at, err = m.applied(); err != nil {
+		return err
+	}
+	m.plan()
+	if err := m.begin(); err != nil {
+		return err
+	}
+	err = m.carryOut()
+	if err == nil {
+		return m.finish(want)
+	}
+	return m.back(err)
+}
+
+func (m *mover) close() {
+	for _, fd := range m.leases {
+		unix.Close(fd) // which ends the lease
+	}
+	if m.parent.fd >= 0 {
+		unix.Close(m.parent.fd)
+	}
+}
+
+// applied reads from the slots which Ops the root has: a slot holds the new object before, and the old one after.
+func (m *mover) applied() ([]bool, error) {
+	at := slices.Clone(m.l.state.At)
+	for i := range m.set.Ops {
+		var err error
+		if at[i], err = m.applied1(i); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+func (m *mover) applied1(i int) (bool, error) {
+	s, err := stat(m.slots, itoa(i))
+	if new := m.set.Ops[i].New; len(new) > 0 {
+		return s.Inode != new[0].Inode || s.Kind == Absent, err
+	}
+	return s.Kind != Absent, err
+}
+
+// every returns the numbers below n.
+func every(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// plan finds the ops to move, and the directories that they touch.
+func (m *mover) plan() {
+	m.index, m.dirs = map[Name]int{}, map[int]*spot{}
+	for k, d := range m.set.Dirs {
+		m.index[d.Path] = k
+	}
+	touch := func(at Name) {
+		for {
+			if k, ok := m.index[at]; ok {
+				if m.dirs[k] != nil {
+					return
+				}
+				m.dirs[k] = &spot{}
+			}
+			if at == "." {
+				return
+			}
+			at, _ = at.split()
+		}
+	}
+	for i, op := range m.set.Ops {
+		if m.at[i] != m.to[i] {
+			m.todo = append(m.todo, i)
+		}
+		if m.at[i] != m.to[i] || m.resume {
+			parent, _ := op.Path.split()
+			touch(parent)
+		}
+	}
+	for k, d := range m.set.Dirs {
+		if i := len(m.set.Ops) + k; m.at[i] != m.to[i] || m.resume {
+			touch(d.Path)
+		}
+	}
+}
+
+// begin writes the journal: the state that says where the move leads, and which locks it takes.
+func (m *mover) begin() error {
+	s := &m.l.state
+	if m.resume {
+		return m.unlock() // the locks may be there already
+	}
+	var paths []Name
+	for _, i := range m.todo {
+		paths = append(paths, m.set.Ops[i].Path)
+	}
+	s.At, s.To = m.at, m.to
+	s.Lock, s.Locks = token(), lockFiles(m.root, paths)
+	if err := m.l.save(); err != nil {
+		s.To, s.Lock, s.Locks = nil, "", nil
+		return err
+	}
+	return nil
+}
+
+// carryOut moves the planned ops. Where it fails, some of them may have moved.
+func (m *mover) carryOut() error {
+	if err := m.checkDirs(); err != nil {
+		return err
+	}
+	if err := m.lock(); err != nil {
+		return err
+	}
+	var conflicts []Note
+	for _, i := range m.todo {
+		note, err := m.check(i)
+		if err != nil {
+			return err
+		}
+		if note.Reason != "" {
+			conflicts = append(conflicts, note)
+		}
+	}
+	if len(conflicts) > 0 {
+		return &ConflictError{conflicts}
+	}
+	for _, i := range m.todo {
+		if err := m.swap(i, m.to[i]); err != nil {
+			return err
+		}
+	}
+	if err := m.leased(); err != nil {
+		return err
+	}
+	return m.settle(m.to)
+}
+
+// finish makes the result last, and closes the journal.
+func (m *mover) finish(at []bool) error {
+	if err := unix.Syncfs(m.root); err != nil {
+		return os.NewSyscallError("syncfs", err)
+	}
+	s := &m.l.state
+	if s.CTimes == nil {
+		s.CTimes, s.MTimes = map[int]int64{}, map[int]int64{}
+	}
+	moved := m.todo
+	if m.resume {
+		moved = every(len(m.set.Ops))
+	}
+	for _, i := range moved {
+		delete(s.CTimes, i)
+		if dir, base, err := m.parentOf(m.set.Ops[i].Path); err == nil {
+			if now, err := stat(dir, base); err == nil && now.Kind != Absent {
+				s.CTimes[i] = now.CTime
+			}
+		}
+	}
+	for k := range m.dirs {
+		if fd, now, err := m.openDir(k); err == nil {
+			s.MTimes[k] = now.MTime
+			unix.Close(fd)
+		}
+	}
+	s.At, s.To, s.Lock, s.Locks = at, nil, "", nil
+	return m.l.save()
+}
+
+// back undoes the part of a move that is done, after the error because of which it ends.
+func (m *mover) back(cause error) error {
+	var conflict *ConflictError
+	now, err := m.applied()
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	goal := m.l.state.At
+	var stuck []Note
+	for i := len(m.set.Ops) - 1; i >= 0; i-- {
+		if now[i] == goal[i] {
+			continue
+		}
+		note, err := m.check(i)
+		if err == nil && note.Reason == "" {
+			err = m.swap(i, goal[i])
+		}
+		if err != nil || note.Reason != "" {
+			stuck = append(stuck, Note{m.set.Ops[i].Path, torn})
+		}
+	}
+	if now, err = m.applied(); err != nil {
+		return errors.Join(cause, err)
+	}
+	if err := errors.Join(m.settle(now), m.finish(now)); err != nil {
+		return errors.Join(cause, err)
+	}
+	if len(stuck) > 0 {
+		if errors.As(cause, &conflict) {
+			stuck = append(slices.Clone(conflict.Conflicts), stuck...)
+		}
+		return &ConflictError{stuck}
+	}
+	return cause
+}
+
+// side returns the tree that the root has at an op, and the one in its slot.
+func (op Op) side(at bool) (root, slot []Node) {
+	if at {
+		return op.New, op.Old
+	}
+	return op.Old, op.New
+}
+
+// parentOf returns the opened parent of a path and the path's last element. The parent must be the directory that the
+// change set saw. It stays open until the next call.
+func (m *mover) parentOf(at Name) (dir int, base string, err error) {
+	path, base := at.split()
+	if m.parent.fd >= 0 && m.parent.path == path {
+		return m.parent.fd, base, nil
+	}
+	k, ok := m.index[path]
+	if !ok {
+		return -1, "", fmt.Errorf("%q: the change set has no parent of it", at)
+	}
+	fd, err := open(m.root, string(path), dirFlags)
+	if err == unix.EACCES {
+		fd, err = open(m.root, string(path), unix.O_PATH|unix.O_DIRECTORY)
+	}
+	if err != nil {
+		return -1, "", &ConflictError{[]Note{{path, "the directory can't be opened: " + err.Error()}}}
+	}
+	now, err := fstat(fd)
+	if err == nil && now.Inode != m.set.Dirs[k].Old.Inode {
+		err = &ConflictError{[]Note{{path, "another directory is in its place"}}}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, "", err
+	}
+	if m.parent.fd >= 0 {
+		unix.Close(m.parent.fd)
+	}
+	m.parent.path, m.parent.fd, m.parent.inode = path, fd, now.Inode
+	return fd, base, nil
+}
+
+// stays reports whether the parent that was opened last still has its path.
+func (m *mover) stays() bool {
+	fd, err := open(m.root, string(m.parent.path), unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	now, err := fstat(fd)
+	return err == nil && now.Inode == m.parent.inode
+}
+
+// swap exchanges the object that the root has at an op with the one in its slot. The displaced object must be the one
+// that the change set expects; else swap exchanges them back and returns a ConflictError.
+func (m *mover) swap(i int, forward bool) error {
+	op, slot := m.set.Ops[i], itoa(i)
+	dir, base, err := m.parentOf(op.Path)
+	if err != nil {
+		return err
+	}
+	out, in := op.side(!forward)
+	err = m.exchange(dir, base, slot, out, in)
+	switch err {
+	case nil:
+	case unix.EEXIST, unix.ENOENT:
+		return &ConflictError{[]Note{{op.Path, "it changed during the landing"}}}
+	default:
+		return fmt.Errorf("%q: %w", op.Path, os.NewSyscallError("rename", err))
+	}
+	reason := ""
+	if !m.stays() {
+		reason = "a directory above it moved during the landing"
+	} else if len(out) > 0 {
+		if reason, err = m.differs(m.slots, slot, out, out[0].CTime, true); err != nil {
+			reason = err.Error()
+		}
+	}
+	if reason == "" {
+		return nil
+	}
+	if err := m.exchange(dir, base, slot, in, out); err != nil {
+		return fmt.Errorf("%q: %s, and it can't be put back: %w", op.Path, reason, err)
+	}
+	return &ConflictError{[]Note{{op.Path, reason}}}
+}
+
+// exchange renames between a name of the root, which holds the tree out, and a slot, which holds the tree in. A
+// directory gets another parent, for which its owner needs the right to write to it (rename(2)).
+func (m *mover) exchange(dir int, base, slot string, out, in []Node) error {
+	for _, end := range []struct {
+		dir  int
+		name string
+		tree []Node
+	}{{dir, base, out}, {m.slots, slot, in}} {
+		if len(end.tree) > 0 && end.tree[0].Kind == Dir && end.tree[0].Mode&0o200 == 0 && os.Geteuid() != 0 {
+			restore, err := loosen(end.dir, end.name, 0o200)
+			if err != nil {
+				return err
+			}
+			defer restore()
+		}
+	}
+	switch {
+	case len(out) > 0 && len(in) > 0:
+		return unix.Renameat2(m.slots, slot, dir, base, unix.RENAME_EXCHANGE)
+	case len(in) > 0:
+		return unix.Renameat2(m.slots, slot, dir, base, unix.RENAME_NOREPLACE)
+	}
+	return unix.Renameat2(dir, base, m.slots, slot, unix.RENAME_NOREPLACE)
+}

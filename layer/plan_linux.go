@@ -1,0 +1,120 @@
+package layer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// unfit are the file systems that can't hold a layer, by their magic numbers (statfs(2)).
+var unfit = map[int64]string{
+	unix.NFS_SUPER_MAGIC:       "NFS",
+	unix.SMB_SUPER_MAGIC:       "SMB",
+	unix.SMB2_SUPER_MAGIC:      "SMB",
+	unix.CIFS_SUPER_MAGIC:      "SMB",
+	unix.V9FS_MAGIC:            "9P",
+	unix.FUSE_SUPER_MAGIC:      "FUSE",
+	unix.MSDOS_SUPER_MAGIC:     "FAT",
+	unix.OVERLAYFS_SUPER_MAGIC: "an overlay, as in a container",
+}
+
+// maxSampled bounds the entries of a root whose owners are looked at.
+const maxSampled = 200
+
+// Reason returns why a root can't have its layers in the directory dir, in words for a person; "" where it can. mapped
+// reports whether the sandbox's user namespace maps an owner. It reads the root's top directory only, so a mount may
+// still fail, and an object of an unmapped owner further below can't be changed in the layer (EOVERFLOW).
+func Reason(root *os.File, dir string, mapped func(uid, gid uint32) bool) (string, error) {
+	reason, err := reasonOf(root, dir, mapped)
+	if err != nil {
+		return "", fmt.Errorf("plan layers of %q in %q: %w", root.Name(), dir, err)
+	}
+	return reason, nil
+}
+
+func reasonOf(root *os.File, dir string, mapped func(uid, gid uint32) bool) (string, error) {
+	layers, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(layers)
+	path, err := os.Readlink(procPath(int(root.Fd())))
+	if err != nil {
+		return "", err
+	}
+	at, err := os.Readlink(procPath(layers))
+	if err != nil {
+		return "", err
+	}
+	if Name(at).within(Name(path)) {
+		return "the place of its layers, " + at + ", is inside it", nil
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(root.Fd()), &fs); err != nil {
+		return "", os.NewSyscallError("fstatfs", err)
+	}
+	if name := unfit[int64(fs.Type)]; name != "" {
+		return "its file system is " + name, nil
+	}
+	if sub, err := submount(path); err != nil {
+		return "", err
+	} else if sub != "" {
+		return "another file system is mounted below it, at " + sub, nil
+	}
+	// The kernel compares the mounts before it looks for the names (fs/namei.c, do_renameat2).
+	const absent = ".sandboxd-layer-absent"
+	if err := unix.Renameat2(layers, absent, int(root.Fd()), absent, unix.RENAME_NOREPLACE); err == unix.EXDEV {
+		return "it is on another mount than the place of its layers, " + at, nil
+	}
+	return foreign(int(root.Fd()), mapped)
+}
+
+// submount returns a mount point below a path (proc_pid_mountinfo(5)), "" if there is none.
+func submount(path string) (string, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 5 {
+			continue
+		}
+		at, err := strconv.Unquote(`"` + strings.ReplaceAll(fields[4], `"`, `\"`) + `"`)
+		if err == nil && at != path && Name(at).within(Name(path)) {
+			return at, nil
+		}
+	}
+	return "", lines.Err()
+}
+
+// foreign samples the owners of a root and of its entries.
+func foreign(root int, mapped func(uid, gid uint32) bool) (string, error) {
+	fd, err := open(root, ".", dirFlags)
+	if err != nil {
+		return "", err
+	}
+	top := os.NewFile(uintptr(fd), ".")
+	defer top.Close()
+	entries, err := top.Readdirnames(maxSampled)
+	if err != nil && err != io.EOF {
+		return "", err
+	}
+	for _, name := range append(entries, ".") {
+		s, err := stat(root, name)
+		if err != nil {
+			return "", err
+		}
+		if s.Kind != Absent && !mapped(s.UID, s.GID) {
+			return fmt.Sprintf("%q in it belongs to uid %d, gid %d, which a sandbox can't name", name, s.UID, s.GID), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,233 @@
+package layer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// taker reads a layer, whose writers may be hostile and still alive, and copies its new objects.
+type taker struct {
+	copier
+}
+
+// take reads the layer at upper over root, and copies its new objects into the directory slots.
+func take(root, upper, slots int, stamp int64) (*Set, error) {
+	t := taker{copier{
+		lister: lister{left: maxEntries}, content: newContent(), into: slots, links: map[uint64]string{},
+		set: &Set{Stamp: stamp},
+	}}
+	up, _, err := upperState(upper, ".")
+	if err != nil {
+		return nil, err
+	}
+	low, _, err := full(root, ".")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.merged(".", root, upper, low, up, 0); err != nil {
+		return nil, fmt.Errorf("read layer: %w", err)
+	}
+	return t.set, t.complete()
+}
+
+// complete gives the copied directories their looks, the deepest first, and reads the identity of files that got
+// further names.
+func (t *taker) complete() error {
+	for i, op := range t.set.Ops {
+		for k := len(op.New) - 1; k >= 0; k-- {
+			n := &op.New[k]
+			to := string(join(Name(itoa(i)), n.Path))
+			if n.Kind == Dir {
+				if err := t.dress(to, &n.State); err != nil {
+					return fmt.Errorf("copy of %q: %w", join(op.Path, n.Path), err)
+				}
+			}
+			if n.Kind == File && len(t.links) > 0 {
+				now, err := stat(t.into, to)
+				if err != nil {
+					return err
+				}
+				n.CTime, n.Links = now.CTime, now.Links
+			}
+		}
+	}
+	return nil
+}
+
+// upperState returns an object of a layer, readable or not.
+func upperState(dir int, name string) (s State, overlay map[string][]byte, err error) {
+	s, overlay, err = full(dir, name)
+	if err == unix.EACCES && (s.Kind == File || s.Kind == Dir) {
+		restore, lerr := loosen(dir, name, 0o400)
+		if lerr != nil {
+			return s, nil, err
+		}
+		defer restore()
+		s.Xattrs, overlay, err = attributes(dir, name)
+	}
+	return s, overlay, err
+}
+
+// merged compares a directory of the layer with the one of the root that it is merged with.
+func (t *taker) merged(rel Name, low, up int, was, now State, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%q: %w: more than %d directories deep", rel, errTooMany, maxDepth)
+	}
+	ops, dirs := len(t.set.Ops), len(t.set.Dirs)
+	entries, err := names(up, &t.left)
+	if err != nil {
+		return fmt.Errorf("%q: %w", rel, err)
+	}
+	for _, name := range entries {
+		if err := t.entry(join(rel, Name(name)), name, low, up, was, depth); err != nil {
+			return fmt.Errorf("%q: %w", join(rel, Name(name)), err)
+		}
+	}
+	if len(t.set.Ops) == ops && len(t.set.Dirs) == dirs && was.sameMetadata(now) && was.MTime == now.MTime {
+		return nil
+	}
+	t.set.Dirs = append(t.set.Dirs, DirChange{rel, was, now})
+	if rel != "." && was.CTime >= t.set.Stamp {
+		t.conflict(rel, "the directory changed since the run began: entries, metadata, or another directory in its place")
+	}
+	return nil
+}
+
+func (t *taker) conflict(at Name, reason string) {
+	t.set.Conflicts = append(t.set.Conflicts, Note{at, reason})
+}
+
+// entry compares one name of the layer with the same name of the root.
+func (t *taker) entry(at Name, name string, low, up int, parent State, depth int) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(up, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	was, _, err := full(low, name)
+	if err == unix.EACCES { // attributes that nobody can read stay out of the comparison
+		was, err = stat(low, name)
+	}
+	if err != nil {
+		return err
+	}
+	if isWhiteout(&st) {
+		if was.Kind != Absent {
+			return t.op(at, name, low, up, State{})
+		}
+		return nil // the run removed it, and so did somebody else
+	}
+	now, overlay, err := upperState(up, name)
+	switch {
+	case err != nil:
+		return err
+	case overlay[overlayPrefix+"redirect"] != nil || overlay[overlayPrefix+"metacopy"] != nil:
+		return errors.New("the layer refers to content elsewhere, which no layer of ours does")
+	case now.Kind == Special:
+		t.skip(up, name, at)
+		return nil
+	}
+	_, origin := overlay[overlayPrefix+"origin"]
+	if now.Kind == Dir && origin && string(overlay[overlayPrefix+"opaque"]) != "y" {
+		if was.Kind == Dir {
+			return t.below(at, name, low, up, was, now, depth)
+		}
+		t.conflict(at, "the directory was removed or replaced since the run began")
+	}
+	if origin && was.Kind == Absent && parent.CTime >= t.set.Stamp {
+		t.conflict(at, "it, or another entry of its directory, was removed since the run began")
+	}
+	if same, err := t.unchanged(name, low, up, was, now); err != nil || same {
+		return err
+	}
+	return t.op(at, name, low, up, now)
+}
+
+func (t *taker) below(at Name, name string, low, up int, was, now State, depth int) error {
+	lowDir, leave, err := enter(low, name)
+	if err == unix.EXDEV {
+		t.conflict(at, "another file system is mounted there")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer leave()
+	upDir, leaveUp, err := enter(up, name)
+	if err != nil {
+		return err
+	}
+	defer leaveUp()
+	return t.merged(at, lowDir, upDir, was, now, depth+1)
+}
+
+// op adds the replacement of one name: a copy of the layer's object, and a list of the root's.
+func (t *taker) op(at Name, name string, low, up int, now State) error {
+	op := Op{Path: at}
+	slot := itoa(len(t.set.Ops))
+	var err error
+	if op.Old, err = t.list(low, name); err != nil {
+		if errors.Is(err, errTooMany) {
+			return err
+		}
+		t.conflict(at, "its present state can't be read: "+err.Error())
+	}
+	for _, n := range op.Old {
+		if n.CTime >= t.set.Stamp {
+			t.conflict(join(at, n.Path), "it changed since the run began")
+			break
+		}
+	}
+	if len(op.Old) > 0 && op.Old[0].Kind == File && op.Old[0].Links > 1 && now.Kind == File {
+		t.set.Altered = append(t.set.Altered,
+			Note{at, "lands under this name only; its other hard links keep the earlier file"})
+	}
+	if now.Kind != Absent {
+		if op.New, err = t.tree(up, name, now, slot, at); err != nil {
+			return err
+		}
+	}
+	t.set.Ops = append(t.set.Ops, op)
+	return nil
+}
+
+// unchanged reports whether the layer's object is equal to the root's: it was opened for writing, say, and not written.
+func (t *taker) unchanged(name string, low, up int, was, now State) (bool, error) {
+	if now.Kind == Dir || now.Links > 1 || !was.equal(now) {
+		return false, nil
+	}
+	if now.Kind == Symlink {
+		return true, nil
+	}
+	a, err := open(low, name, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return false, nil // it counts as changed
+	}
+	defer unix.Close(a)
+	b, err := openLoose(up, name, unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(b)
+	return sameContent(a, b)
+}
+
+func sameContent(a, b int) (bool, error) {
+	bufA, bufB := make([]byte, 4*block), make([]byte, 4*block)
+	for at := int64(0); ; {
+		n, err := preadFull(a, bufA, at)
+		if err != nil {
+			return false, nil
+		}
+		m, err := preadFull(b, bufB, at)
+		if err != nil {
+			return false, err
+		}
+		if !bytes.Equal(bufA[:n], bufB[:m]) || n == 0 {
+			return n == m && bytes.Equal(bufA[:n], bufB[:m]), nil
+		}
+		at += int64(n)
+	}
+}
