@@ -9,8 +9,8 @@ TESTFLAGS ?=
 .PHONY: git-search bench vm-test packages release test-release test-arm64 install uninstall pictures run build programs \
 	test test-quick lint fuzz differential clean prerequisites
 
-run: build
-	@packaging/demo.sh $(if $(CMD),'$(subst ','\'',$(CMD))')
+run: programs
+	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
 
 build: prerequisites programs $(BIN)/share/doc
 

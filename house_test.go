@@ -59,6 +59,7 @@ var mayImport = map[string][]string{
 	"cmd/internal/paths": {},
 	"cmd/sandboxd":       {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "process", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sbx":            {"cmd/internal/paths", "ipc", "hook", "mcp", "audit", "display", "process", "internal/spelling"},
+	"packaging/demo":     {},
 	// Rooms of tests only.
 	"acceptance":   {"*"},
 	"bench":        {"approval", "audit", "bwrap", "config", "ipc", "profile"},
