@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,6 +142,101 @@ for name in ("agent.sock", "approver.sock", "stdio.sock"):
 			}
 			a.stop()
 			a.dir = old
+		}
+	})
+}
+
+// The limit of a command's time is not an agent's, which has one of its own; what only the safe list lets run is no
+// agent. R-OS-10
+func TestAgentTimeLimit(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, "[sandbox.limits]\nwall = \"2s\"\n")
+		answerAll(t, st, ipc.Answer{Allow: true})
+		nap := []string{"python3", "-c", "import time; time.sleep(4); print('rested')"}
+		for _, c := range []struct {
+			flags, argv []string
+			code        int
+		}{
+			{nil, nap, 124},
+			{[]string{"--agent"}, nap, 0},
+			{[]string{"--agent", "--timeout", "2s"}, nap, 124},
+		} {
+			if r := a.sbx(slices.Concat([]string{"run"}, c.flags, []string{"--"}, c.argv)...); r.code != c.code {
+				t.Errorf("%v %v: got %v, want status %d", c.flags, c.argv, r, c.code)
+			}
+		}
+		client := &a.agentPeer("asks").agent
+		s, err := client.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client.Secret = s.Secret
+		r := ipc.ExecRequest{Session: s.ID, Agent: true, Argv: []string{"sleep", "4"}}
+		_, events, err := client.RunExec(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer events.Close()
+		for {
+			e, err := events.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Approval != nil {
+				t.Fatalf("the safe list was to let it run: %+v", e)
+			}
+			if e.Exit != nil {
+				if !e.Exit.TimedOut {
+					t.Errorf("unasked: got %+v, want the limit of a command", e.Exit)
+				}
+				break
+			}
+		}
+		st.configure(t, "[sandbox.limits]\nagent_wall = \"2s\"\n")
+		if r := a.sbx(append([]string{"run", "--agent", "--"}, nap...)...); r.code != 124 {
+			t.Errorf("with a limit for agents: got %v, want status 124", r)
+		}
+	})
+}
+
+// A program in the home directory runs where [sandbox] exec names its place, and the refusal without that says so;
+// neither read nor write lets anything be executed. R-FS-03
+func TestProgramInTheHome(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		dir, err := os.MkdirTemp(a.home, ".programs-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		if a.cred != nil {
+			os.Chown(dir, int(a.cred.Uid), int(a.cred.Gid))
+		}
+		a.sh("cd " + dir + " && mkdir bin versions && cp /bin/echo versions/tool && ln -s ../versions/tool bin/tool")
+		list := func(key string, names ...string) string {
+			text := ""
+			for _, name := range names {
+				text += `"~/` + filepath.Base(dir) + "/" + name + `", `
+			}
+			return "[sandbox]\n" + key + " = [" + text + "]\n"
+		}
+		st := newStage(a, list("read", "bin", "versions"))
+		answerAll(t, st, ipc.Answer{Allow: true})
+		run := func() result { return a.sbx("run", "--agent", "--", dir+"/bin/tool", "it", "runs") }
+		refused := func(config string) {
+			t.Helper()
+			st.configure(t, config)
+			if r := run(); r.code != 126 || !strings.Contains(r.err, `[sandbox] exec = ["`+dir+`/bin"]`) {
+				t.Errorf("%s: got %v, want 126 with the setting that mends it", config, r)
+			}
+		}
+		refused(list("read", "bin", "versions"))
+		refused(list("write", "bin", "versions"))
+		st.configure(t, list("exec", "bin", "versions"))
+		if r := run(); r.code != 0 || r.out != "it runs\n" {
+			t.Errorf("with exec: %v", r)
+		}
+		if r := a.sbx("run", "-c", "echo more >> "+dir+"/versions/tool"); r.code == 0 {
+			t.Errorf("a place to execute from is writable: %v", r)
 		}
 	})
 }

@@ -212,7 +212,7 @@ var typescript struct {
 }
 
 // compiledTypeScript is the TypeScript client as Node runs it: compiled with
-// the compiler that its package.json names.
+// the compiler that its package.json names, when a program of one's own installs it from a fresh clone.
 func compiledTypeScript(t *testing.T) string {
 	t.Helper()
 	typescript.once.Do(func() {
@@ -221,9 +221,17 @@ func compiledTypeScript(t *testing.T) string {
 			typescript.err = err.Error()
 			return
 		}
-		for _, command := range [][]string{{"npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"}, {"npm", "run", "--silent", "build"}} {
+		program := filepath.Join(bin, "program")
+		if err := os.Mkdir(program, 0o755); err != nil {
+			typescript.err = err.Error()
+			return
+		}
+		for _, command := range [][]string{
+			{"npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", dir},
+			{"node", "--input-type=module", "-e", `import { Agent } from "sandboxd-client"; new Agent()`},
+		} {
 			cmd := exec.Command(command[0], command[1:]...)
-			cmd.Dir = dir
+			cmd.Dir = program
 			if out, err := cmd.CombinedOutput(); err != nil {
 				typescript.err = strings.Join(command, " ") + ": " + err.Error() + "\n" + string(bytes.TrimSpace(out))
 				return

@@ -191,3 +191,51 @@ func TestHookNoticesWhatRanOutside(t *testing.T) {
 		}
 	})
 }
+
+// A ticket is good in the agent's own sandbox, too, in a pid namespace of its own, and nothing else is to be had there.
+// A process of a sandbox of ours can't redeem one. R-IP-01, R-IP-03
+func TestTicketFromAnotherPIDNamespace(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, shortTimes)
+		answerAll(t, st, ipc.Answer{Allow: true})
+		ticket := func(command string) string {
+			t.Helper()
+			decision, reason, updated := a.hook(call("codex", a.project, "Bash", bash(command)), "codex",
+				"--agent-version", "0.169.0")
+			line, _ := updated["command"].(string)
+			if decision != "allow" || line == "" {
+				t.Fatalf("%s: got %q (%s), want allow", command, decision, reason)
+			}
+			return line
+		}
+		apart := func(line string) result {
+			return a.do(strings.NewReader("typed\n"), "unshare", "--user", "--map-root-user", "--pid", "--fork",
+				"/bin/bash", "-c", line)
+		}
+		if r := apart(ticket("cat; echo made > made; exit 7")); r.code != 7 || r.out != "typed\n" {
+			t.Errorf("a ticket's command: got %v, want its output and status 7", r)
+		}
+		if got := a.sh("cat made"); got != "made\n" {
+			t.Errorf("the ticket's command made %q", got)
+		}
+		sbx := filepath.Join(bin, "sbx") + " "
+		for _, line := range []string{
+			sbx + "run -- ls", sbx + "run --ticket 00000000000000000000000000000000 -c ls", sbx + "session ls",
+			sbx + "check -- ls",
+		} {
+			if r := apart(line); r.code == 0 || strings.Contains(r.out, "README") {
+				t.Errorf("%s: got %v, want a refusal", line, r)
+			}
+		}
+		// The directory is read-only there, so that the ticket is all that lacks.
+		a.sh("cp " + filepath.Join(bin, "sbx") + " " + filepath.Join(bin, "sbx-verbs") + " .")
+		line := ticket("echo escaped > escaped")
+		r := a.sbx("run", "-c", strings.Replace(line, filepath.Join(bin, "sbx"), "./sbx", 1))
+		if r.code == 0 || strings.Contains(a.sh("ls"), "escaped") {
+			t.Errorf("inside a sandbox: got %v, want a refusal", r)
+		}
+		if r := a.do(nil, "/bin/bash", "-c", line); r.code != 0 {
+			t.Errorf("the same ticket outside, afterwards: %v", r)
+		}
+	})
+}

@@ -31,8 +31,11 @@ func (c *Config) Ceiling(v document.Variables) (profile.Profile, error) {
 // Granted returns the paths outside the project, or below links in it, to which the
 // configuration gives a session's commands access.
 func (c *Config) Granted(s Session) []string {
-	return s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write))
+	return s.paths(c.Sandbox.granted())
 }
+
+// granted returns the paths of Read, Write and Exec.
+func (s Sandbox) granted() []string { return slices.Concat(s.Read, s.Write, s.Exec) }
 
 // Writable returns the trees besides the project that a session's commands may write.
 func (c *Config) Writable(s Session) []string {
@@ -57,6 +60,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		Project: s.Project, Trusted: s.Trusted, Home: s.Home,
 		Read:   s.paths(c.Sandbox.Read),
 		Write:  s.paths(c.Sandbox.Write),
+		Exec:   s.paths(c.Sandbox.Exec),
 		Hidden: slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
 		Protected: slices.Concat(
 			names(c.configured("files.protected", c.Files.Protected)),
@@ -118,7 +122,7 @@ func (c *Config) shellPlaces(s Session) {
 		s.targets(c.readOnly()),
 	)
 	c.Shell.ReadRoots = nil
-	if extra := s.paths(slices.Concat(c.Sandbox.Read, c.Sandbox.Write)); len(extra) > 0 {
+	if extra := s.paths(c.Sandbox.granted()); len(extra) > 0 {
 		c.Shell.ReadRoots = slices.Concat(shell.DefaultReadRoots, extra)
 	}
 }

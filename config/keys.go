@@ -95,6 +95,9 @@ var keys = []key{
 			"commands find it, and grants nothing where commands can change it"},
 	{name: "sandbox.write", merge: grant, within: pathInList,
 		doc: "further paths that commands may read and write; links as in read"},
+	{name: "sandbox.exec", merge: grant, within: pathInList,
+		doc: "further paths that commands may read and execute, such as a program in the home directory; links as in " +
+			"read"},
 	{name: "sandbox.hidden", merge: restrict, project: true, doc: "paths that commands cannot reach"},
 	{name: "sandbox.read_only", merge: restrict, project: true, doc: "paths that commands cannot change"},
 	{name: "sandbox.agent_socket", merge: narrow, within: falseIsNarrower,
@@ -102,6 +105,8 @@ var keys = []key{
 			"for commands within its own sandbox's profile"},
 	{name: "sandbox.warm", doc: "sandboxes that are created before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
+	{name: "sandbox.limits.agent_wall", merge: narrow, within: shorter, project: true,
+		doc: "time an agent may take (sbx run --agent) that a person, a grant or a rule of yours let run; 0: no limit"},
 	{name: "sandbox.limits.cpu", merge: narrow, within: shorter, project: true, doc: "processor time"},
 	{name: "sandbox.limits.memory", merge: narrow, within: smaller, project: true, doc: "memory of all its processes"},
 	{name: "sandbox.limits.processes", merge: narrow, within: fewer, project: true, doc: "processes and threads"},

@@ -56,10 +56,11 @@ type Sandbox struct {
 	// RequireOSSandbox and OSSandboxFallback: R-OS-05.
 	RequireOSSandbox  Require `toml:"require_os_sandbox"`
 	OSSandboxFallback string  `toml:"os_sandbox_fallback"`
-	// Read and Write are further paths that commands may read, or read and write: absolute, "~/…",
-	// or relative to the project.
+	// Read, Write and Exec are further paths that commands may read, read and write, or read and
+	// execute: absolute, "~/…", or relative to the project.
 	Read  []string `toml:"read"`
 	Write []string `toml:"write"`
+	Exec  []string `toml:"exec"`
 	// Hidden are paths that commands cannot reach at all. ReadOnly are paths that they cannot
 	// change. Both are absolute, "~/…", or relative to the project. A name without a slash applies
 	// at any depth of the project.
@@ -76,7 +77,9 @@ type Sandbox struct {
 
 // Limits is [sandbox.limits] (R-OS-10); 0 means no limit.
 type Limits struct {
-	Wall      Duration `toml:"wall"`
+	Wall Duration `toml:"wall"`
+	// AgentWall replaces Wall for an agent (`sbx run --agent`).
+	AgentWall Duration `toml:"agent_wall"`
 	CPU       Duration `toml:"cpu"`
 	Memory    Size     `toml:"memory"`
 	Processes int      `toml:"processes"`

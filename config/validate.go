@@ -114,7 +114,7 @@ func (s Sandbox) validate() error {
 			return err
 		}
 	}
-	for _, list := range [][]string{s.Read, s.Write, s.Hidden, s.ReadOnly} {
+	for _, list := range [][]string{s.Read, s.Write, s.Exec, s.Hidden, s.ReadOnly} {
 		for _, p := range list {
 			switch {
 			case p == "" || strings.ContainsRune(p, 0):
@@ -127,12 +127,12 @@ func (s Sandbox) validate() error {
 			}
 		}
 	}
-	for _, p := range slices.Concat(s.Read, s.Write) {
+	for _, p := range s.granted() {
 		if p == "~" || p == "~/" {
 			return fmt.Errorf("%q is too much; name the folders that are meant", p)
 		}
 	}
-	for _, p := range slices.Concat(s.Read, s.Write, s.Hidden, s.ReadOnly) {
+	for _, p := range slices.Concat(s.granted(), s.Hidden, s.ReadOnly) {
 		if filepath.Clean(p) == "/" {
 			return fmt.Errorf("%q is too much; name the folders that are meant", p)
 		}

@@ -44,7 +44,8 @@ func (d *doorkeeper) receive(c net.Conn) net.Conn {
 		return nil
 	}
 	a := &admitted{Conn: c, caller: Caller{Peer: peer, Role: d.role}, tally: d.tally}
-	if refusal := d.examine(peer); refusal != nil {
+	confined, refusal := d.examine(peer)
+	if refusal != nil {
 		d.log.Warn("connection refused", "socket", string(d.role), "peer", peer.String(), "reason", refusal.Message)
 		if !d.tally.refuse() {
 			peer.close()
@@ -53,25 +54,32 @@ func (d *doorkeeper) receive(c net.Conn) net.Conn {
 		a.refusal = refusal
 		return a
 	}
-	if d.carriers != nil {
+	if a.caller.Confined = confined; d.carriers != nil {
 		a.Conn = &carrier{UnixConn: c.(*net.UnixConn), all: d.carriers, uid: peer.UID}
 	}
 	return a
 }
 
-// examine admits and then counts: a refused peer takes no room.
-func (d *doorkeeper) examine(peer Peer) *Error {
+// examine admits and then counts: a refused peer takes no room. A confined one has no use for a socket of descriptors.
+func (d *doorkeeper) examine(peer Peer) (confined, refusal *Error) {
 	if d.role == RoleApprover && peer.Inside() {
-		return &Error{Code: CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions", Hint: "answer from outside"}
+		return nil, &Error{Code: CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions", Hint: "answer from outside"}
 	}
-	if err := d.admit(peer, d.role); err != nil {
-		var e *Error
-		if errors.As(err, &e) {
-			return e
-		}
-		return &Error{Code: CodeForbidden, Message: "you may not use this socket: " + err.Error()}
+	var e *Error
+	var c *Confined
+	err := d.admit(peer, d.role)
+	switch {
+	case err == nil:
+	case errors.As(err, &c) && d.role == RoleAgent && d.carriers == nil:
+		confined = c.Refusal
+	case errors.As(err, &c):
+		return nil, c.Refusal
+	case errors.As(err, &e):
+		return nil, e
+	default:
+		return nil, &Error{Code: CodeForbidden, Message: "you may not use this socket: " + err.Error()}
 	}
-	return d.tally.connect(peer)
+	return confined, d.tally.connect(peer)
 }
 
 // admitted is a connection whose peer is known.

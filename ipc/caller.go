@@ -19,6 +19,19 @@ type Caller struct {
 	// Secret is the value of the request's "Authorization: Bearer" header: the secret that opening
 	// an API session returned. Empty: none.
 	Secret Secret
+	// Confined is the refusal of everything but a ticket's command; nil: none. See [Confined].
+	Confined *Error
+}
+
+// Confined is an error of [Backend.Admit]: the peer, of another sandbox, may bring a ticket and follow its command, and
+// Refusal answers all its other requests. It can't pass descriptors.
+type Confined struct{ Refusal *Error }
+
+func (c *Confined) Error() string { return c.Refusal.Error() }
+
+// byTicket are the operations that bring a ticket and follow its command.
+var byTicket = []string{
+	"version", "exec.start", "exec.run", "exec.events", "exec.stdin", "exec.signal", "exec.resize", "exec.cancel",
 }
 
 // Secret is a session's secret. It prints as "[secret]" or "" so that it

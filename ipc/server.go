@@ -129,6 +129,10 @@ func newDoor(h *Handler) *door {
 		d.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, req *http.Request) {
 			x := w.(*exchange)
 			x.r = req // the mux has put the path's values into it
+			if x.caller.Confined != nil && !slices.Contains(byTicket, r.Name) {
+				x.refuse(x.caller.Confined)
+				return
+			}
 			r.serve(x)
 		})
 		if !slices.Contains(d.methods, r.Method) {

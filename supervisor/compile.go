@@ -27,7 +27,8 @@ type profileKey struct {
 	cfg                 *config.Config
 	root, home, network string
 	cache               string // of the project's own, where there is one
-	trusted, agent      bool
+	trusted             bool
+	agent               agentRun
 	gitDir              string // see gitOf
 	gitFile             bool
 }

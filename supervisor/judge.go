@@ -51,7 +51,8 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	}
 	trusted := s.trusted(sess, cfg)
 	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
-	effective, operator, err := s.profilesOf(cfg, sess, trusted || j.trusts, j.verdict.Network, r.Agent && cfg.Sandbox.AgentSocket)
+	effective, operator, err := s.profilesOf(cfg, sess, trusted || j.trusts, j.verdict.Network,
+		agentRunOf(r, cfg, j.verdict))
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +92,21 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	j.absent = absent(r, j.verdict, j.plan.Profile, command.Env)
 	j.digest = j.digestOf()
 	return j, nil
+}
+
+// agentRunOf returns an agent's part of the profile. Commands that only the safe list or a preset lets run have the
+// time of a command: nobody has agreed to more.
+func agentRunOf(r ExecRequest, cfg *config.Config, v shell.Verdict) agentRun {
+	if !r.Agent {
+		return agentRun{}
+	}
+	reviewed := func(p shell.Part) bool {
+		return strings.HasPrefix(p.Rule, "safe list") || strings.HasPrefix(p.Rule, "preset")
+	}
+	return agentRun{
+		socket: cfg.Sandbox.AgentSocket,
+		long:   v.Decision == shell.Ask || !slices.ContainsFunc(v.Parts, reviewed),
+	}
 }
 
 // verdict judges by the configuration and, where the project has rules of its

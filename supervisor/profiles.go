@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"sandboxd/config"
 	"sandboxd/files"
@@ -18,11 +19,19 @@ import (
 // What was derived is cached by its key and used while every path of the
 // configuration leads where it led.
 func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
-	return s.profilesOf(cfg, sess, trusted, network, false)
+	return s.profilesOf(cfg, sess, trusted, network, agentRun{})
 }
 
-// profilesOf is profiles; an agent reaches agent.sock besides.
-func (s *Supervisor) profilesOf(cfg *config.Config, sess *Session, trusted bool, network string, agent bool) (effective profile.Profile, operator *profile.Profile, err error) {
+// agentRun is the part of a profile that only an agent's run has (`sbx run --agent`); the zero value is a command's.
+type agentRun struct {
+	socket bool // it reaches agent.sock
+	long   bool // sandbox.limits.agent_wall bounds its time, and not sandbox.limits.wall
+}
+
+// profilesOf is profiles with that part.
+func (s *Supervisor) profilesOf(
+	cfg *config.Config, sess *Session, trusted bool, network string, agent agentRun,
+) (effective profile.Profile, operator *profile.Profile, err error) {
 	now := s.linksOf(cfg, sess)
 	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent, cache: cacheOf(cfg, sess)}
 	key.gitDir, key.gitFile = gitOf(sess.Root)
@@ -61,7 +70,10 @@ func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, a
 	if key.gitFile {
 		tools.Protected = append(tools.Protected, filepath.Join(sess.Root, ".git"))
 	}
-	if key.agent && s.agentSocket != "" {
+	if key.agent.long {
+		tools.Limits.Wall = time.Duration(cfg.Sandbox.Limits.AgentWall)
+	}
+	if key.agent.socket && s.agentSocket != "" {
 		tools.Sockets = append(tools.Sockets, s.agentSocket)
 	}
 	mine, err := document.Derive(tools)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +72,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	proc, err := s.Host.Start(ctx, j.plan, st.child, gate)
 	if err != nil {
 		check.ended()
-		return base.with(startFailure(err))
+		return base.with(startFailure(err, e.Request, j.plan.Profile))
 	}
 	check.note.First(proc.First())
 	var out *outlet
@@ -139,16 +141,32 @@ func timeLimit(asked, profile time.Duration) time.Duration {
 }
 
 // startFailure explains why nothing started.
-func startFailure(err error) Result {
+func startFailure(err error, request ExecRequest, p profile.Profile) Result {
 	var stage *sandbox.StageError
 	if errors.As(err, &stage) && stage.Code != 125 {
 		r := Result{Outcome: NotFound, Code: stage.Code, Message: stage.Message}
 		if stage.Code == 127 {
 			r.Message += " (inside the sandbox only what the profile grants is there: sbx profile show)"
 		}
+		if program := programOf(request); stage.Code == 126 && program != "" && !p.Allows(profile.OpExec, program).Allowed {
+			r.Message += fmt.Sprintf(" (the sandbox may not execute it; ask the user for [sandbox] exec = [%q] in the "+
+				"configuration, and the same for the place that a link there leads to)", filepath.Dir(program))
+		}
 		return r
 	}
 	return failure(err)
+}
+
+// programOf returns the path of the program that an argv names by its path; "": it does not. Links are not followed:
+// their targets are not for the sandbox to know.
+func programOf(r ExecRequest) string {
+	switch {
+	case len(r.Argv) == 0 || !strings.Contains(r.Argv[0], "/"):
+		return ""
+	case filepath.IsAbs(r.Argv[0]):
+		return filepath.Clean(r.Argv[0])
+	}
+	return filepath.Join(r.Cwd, r.Argv[0])
 }
 
 func endMessage(e sandbox.Exit) string {

@@ -80,6 +80,9 @@ func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
 		refused.Hint = "inside a sandbox of ours run the command directly; a container has a daemon of its own, " +
 			"in a directory of its own (--socket-dir)"
 	}
+	if role == ipc.RoleAgent && p.PID > 0 && !startedHere(p) && b.sup.SandboxOf(peerOf(p)) == nil {
+		return &ipc.Confined{Refusal: refused} // an agent's own sandbox: a ticket proves what may run
+	}
 	return refused
 }
 

@@ -66,6 +66,9 @@ func (b *backend) StartExec(ctx context.Context, c ipc.Caller, r ipc.ExecRequest
 	if err != nil {
 		return ipc.ExecStarted{}, err
 	}
+	if r.Ticket == "" && c.Confined != nil {
+		return ipc.ExecStarted{}, c.Confined
+	}
 	if r.Ticket != "" {
 		q := execRequest(r, place)
 		s, err := b.sup.Redeem(string(r.Ticket), peerOf(c.Peer), &q)
