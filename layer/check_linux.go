@@ -201,9 +201,6 @@ func (m *mover) checkDir(k int) error {
 // settle takes git's locks away and gives the touched directories their metadata and times, the deepest first.
 func (m *mover) settle(at []bool) error {
 	errs := []error{m.unlock()}
-	if m.resume {
-		m.modes()
-	}
 	whole := m.whole(at)
 	for k := range m.set.Dirs {
 		if spot := m.dirs[k]; spot != nil && spot.seen {

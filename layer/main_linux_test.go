@@ -3,6 +3,7 @@ package layer
 import (
 	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -23,4 +24,24 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// cases is the number of cases that a property is tried on.
+func cases(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// fewer has a test try a property on a part of the cases only.
+func fewer(t *testing.T, part int) {
+	t.Helper()
+	n, now := cases(t), flag.Lookup("rapid.checks").Value
+	t.Cleanup(func() { _ = now.Set(strconv.Itoa(n)) })
+	if err := now.Set(strconv.Itoa(max(n/part, 1))); err != nil {
+		t.Fatal(err)
+	}
 }

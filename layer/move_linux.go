@@ -166,6 +166,9 @@ func (m *mover) carryOut() error {
 	if err := m.checkDirs(); err != nil {
 		return err
 	}
+	if m.resume {
+		m.modes()
+	}
 	if err := m.lock(); err != nil {
 		return err
 	}

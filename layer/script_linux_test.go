@@ -140,6 +140,7 @@ type order struct {
 	Overlay []string // lower, upper, work and the place of the mount; nil: none
 	Dir     string   // where the script runs
 	Script  []step
+	Task    *task // done instead
 }
 
 // child carries out an order and exits.
@@ -148,6 +149,13 @@ func child(text string) {
 	var o order
 	err := json.Unmarshal([]byte(text), &o)
 	unix.Umask(0o022)
+	if err == nil && o.Task != nil {
+		if err := o.Task.perform(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err == nil && o.Overlay != nil {
 		err = unix.Mount("overlay", o.Overlay[3], "overlay", 0, "userxattr,lowerdir="+
 			o.Overlay[0]+",upperdir="+o.Overlay[1]+",workdir="+o.Overlay[2])
