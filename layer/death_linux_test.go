@@ -183,8 +183,8 @@ func TestDeaths(t *testing.T) {
 	})
 }
 
-// TestDeathAtEachCall kills a landing and an undo at each system call, or some of them, of a change set with every kind of
-// op, unwritable directories among them. R-LY-02, R-LY-04.
+// TestDeathAtEachCall kills a landing and an undo at each system call, or some of them, of a change set with every kind
+// of op, unwritable directories among them. R-LY-02, R-LY-04.
 func TestDeathAtEachCall(t *testing.T) {
 	m := newMortal(t, []step{
 		{Do: "mkdir", Path: "removed", Mode: 0o755}, {Do: "create", Path: "removed/file", Mode: 0o400},

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -271,13 +272,28 @@ func (b *bench) tree(name string) string {
 // layer runs a script in a new layer, and leaves it mounted by nobody.
 func (b *bench) layer(name string, script ...step) *bench {
 	b.t.Helper()
+	return b.layerWith(name, func() {}, script...)
+}
+
+// layerWith calls during after the layer is made, while the script runs.
+func (b *bench) layerWith(name string, during func(), script ...step) *bench {
+	b.t.Helper()
 	l, err := New(filepath.Join(b.dir, name), b.root)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.Layer = l
 	at := b.tree(name + "-merged")
-	order{Overlay: []string{b.root.Name(), l.Upper(), l.Work(), at}, Dir: at, Script: script}.run(b.t)
+	cmd := order{Overlay: []string{b.root.Name(), l.Upper(), l.Work(), at}, Dir: at, Script: script}.command()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	during()
+	if err := cmd.Wait(); err != nil {
+		b.t.Fatalf("script: %v\n%s", err, &out)
+	}
 	return b
 }
 
