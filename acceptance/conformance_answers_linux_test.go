@@ -217,7 +217,7 @@ func TestNewsOfGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer news.Close()
-		told := func(kind string) *ipc.Grant {
+		reported := func(kind string) *ipc.Grant {
 			t.Helper()
 			for {
 				n, err := news.Next(ctx)
@@ -241,15 +241,15 @@ func TestNewsOfGrants(t *testing.T) {
 				answer.Mode = "soft"
 			}
 			decide(ctx, t, &person.approver, question(ctx, t, &person.approver, call), answer)
-			made := told("remembered")
+			made := reported("remembered")
 			if made.Allow != allow || made.Scope != "session" || made.Session != agent.session || made.What == "" {
 				t.Errorf("allow %v: made: %+v", allow, made)
 			}
 			if err := person.approver.Revoke(ctx, ipc.GrantRequest{ID: made.ID}); err != nil {
 				t.Fatal(err)
 			}
-			if gone := told("revoked"); gone.Allow != allow || gone.Scope != "session" || gone.ID != made.ID || gone.What != made.What {
-				t.Errorf("allow %v: withdrawn: %+v", allow, gone)
+			if revoked := reported("revoked"); revoked.Allow != allow || revoked.Scope != "session" || revoked.ID != made.ID || revoked.What != made.What {
+				t.Errorf("allow %v: withdrawn: %+v", allow, revoked)
 			}
 		}
 	})

@@ -126,14 +126,14 @@ func TestDaemonLeavesWhenIdle(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start("--idle-timeout", "1s")
 		daemon := a.daemon
-		gone := make(chan struct{})
-		go func() { daemon.Wait(); close(gone) }()
+		exited := make(chan struct{})
+		go func() { daemon.Wait(); close(exited) }()
 		select {
-		case <-gone:
+		case <-exited:
 		case <-time.After(20 * time.Second):
 			t.Error("it stays")
 			daemon.Process.Signal(syscall.SIGKILL)
-			<-gone
+			<-exited
 		}
 		a.daemon = nil
 	})

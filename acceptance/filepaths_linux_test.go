@@ -40,11 +40,11 @@ rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; trunca
 			{"loop", "bad_path", "bad_path"}, {"dangling", "missing", "ok"}, {"proc", "outside", "outside"}, {"fd", "outside", "outside"},
 			{"h1", "hard_link", "hard_link"}, {"fifo", "special", "special"}, {"readonly", "ok", "forbidden"}, {"setuid", "ok", "unkept"}, {"huge", "ok", "too_large"},
 		} {
-			if _, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: row.path, Limit: 4096}); told(err) != row.read {
-				t.Errorf("read %.60q: %s, want %s (%.200v)", row.path, told(err), row.read, err)
+			if _, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: row.path, Limit: 4096}); messageOf(err) != row.read {
+				t.Errorf("read %.60q: %s, want %s (%.200v)", row.path, messageOf(err), row.read, err)
 			}
-			if _, err := agent.do(ctx, ipc.FileRequest{Op: "write", Path: row.path, Content: "new\n"}); told(err) != row.write {
-				t.Errorf("write %.60q: %s, want %s (%.200v)", row.path, told(err), row.write, err)
+			if _, err := agent.do(ctx, ipc.FileRequest{Op: "write", Path: row.path, Content: "new\n"}); messageOf(err) != row.write {
+				t.Errorf("write %.60q: %s, want %s (%.200v)", row.path, messageOf(err), row.write, err)
 			}
 		}
 		for _, path := range []string{"", "a\x00b"} {
@@ -59,7 +59,7 @@ rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; trunca
 			t.Errorf("reading in 10 GB: size %d, truncated %v, %v", r.Size, r.Truncated, err)
 		}
 		for _, req := range []ipc.FileRequest{{Op: "edit", Path: "huge", Edits: []ipc.Edit{{Find: "x", Replace: "y"}}}, {Op: "append", Path: "huge", Content: "x"}, {Op: "delete", Path: "huge"}} {
-			if _, err := agent.do(ctx, req); told(err) != "too_large" {
+			if _, err := agent.do(ctx, req); messageOf(err) != "too_large" {
 				t.Errorf("%s of 10 GB: %v", req.Op, err)
 			}
 		}
@@ -81,8 +81,8 @@ rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; trunca
 	})
 }
 
-// told is what an answer says in a word: "ok", a conflict's reason, or a code.
-func told(err error) string {
+// messageOf is what an answer says in a word: "ok", a conflict's reason, or a code.
+func messageOf(err error) string {
 	var e *ipc.Error
 	switch {
 	case err == nil:

@@ -73,7 +73,7 @@ suffixes = [".csv"]
 		} {
 			// What would ask is only looked at: nobody is there to answer.
 			r, err := agent.do(ctx, ipc.FileRequest{Op: row.op, Path: row.path, Content: "x\n", DryRun: row.want == "ask"})
-			got := told(err)
+			got := messageOf(err)
 			if err == nil && row.want == "ask" {
 				got = r.Decision
 			}

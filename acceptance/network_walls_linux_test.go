@@ -147,7 +147,7 @@ func TestHostileHostsFromInside(t *testing.T) {
 
 // Issue "The network", 3: a command's doors are nobody else's; with the proxy
 // stopped or flooded there is no network, and never an open one. R-OS-09
-func TestDoorsAreTheCommandsOwn(t *testing.T) {
+func TestListenersAreTheCommandsOwn(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
 		var hits atomic.Int64

@@ -252,7 +252,7 @@ func (n *narrow) fileTool(ctx context.Context, t *rapid.T, p string) (s tried) {
 			r.Content = "x"
 		}
 		v, err := n.agent.do(ctx, r)
-		switch code := told(err); {
+		switch code := messageOf(err); {
 		case err == nil && v.Decision == ipc.DecisionDeny, code == "blocked":
 			return false, fmt.Sprint(v.Why, err)
 		case err != nil && code != "missing":

@@ -149,7 +149,7 @@ func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
 }
 
 // What a command leaves under a protected name is in the trash, and told.
-func TestQuarantineIsTold(t *testing.T) {
+func TestQuarantineIsReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
 		r := a.sbx("run", "-c", "mkdir .claude && echo '{}' > .claude/settings.json && echo done")

@@ -40,7 +40,7 @@ func (a *actor) refusedBy(script string) (list []refused, warnings []string) {
 // Issue "The sandbox", 7. R-OS-11: the result says what the sandbox refused, by
 // which rule, and how to permit it: writes, connections and system calls. The
 // kernel has nobody to tell of a read that it refused.
-func TestRefusalsAreTold(t *testing.T) {
+func TestRefusalsAreReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		outside := filepath.Join(a.dir, "outside")
 		a.sh("mkdir " + outside + " && echo old > " + outside + "/file && ln -s " + outside + "/file link && git add link && git commit -qm link")
@@ -119,7 +119,7 @@ func TestRefusalsAreTold(t *testing.T) {
 }
 
 // An address outside of what a network mode grants is told with the address.
-func TestRefusedAddressesAreTold(t *testing.T) {
+func TestRefusedAddressesAreReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.configured("[network]\nmode = \"loopback\"\n", "--mode", "approve-all")
 		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")

@@ -70,8 +70,8 @@ esac`)
 		if err := os.Chmod(program, 0o722); err != nil {
 			t.Fatal(err)
 		}
-		if got, told := run("ls"), a.sbx("status"); got.code == 0 || !strings.Contains(told.err, "chmod go-w") {
-			t.Errorf("a program that others may write to counts: %v\n%v", got, told)
+		if got, status := run("ls"), a.sbx("status"); got.code == 0 || !strings.Contains(status.err, "chmod go-w") {
+			t.Errorf("a program that others may write to counts: %v\n%v", got, status)
 		}
 		if err := os.Chmod(program, 0o700); err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func TestFewDescriptors(t *testing.T) {
 
 // R-UX-07, R-IP-09: wherever sbx is called from, it works or says what is wrong and what
 // to do. None of these may hang or end with the stack of a program that crashed.
-func TestSurroundings(t *testing.T) {
+func TestEnvironmentAroundTheRun(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		for _, c := range []struct{ what, script string }{
 			{"of cron", "exec env -i HOME=$HOME SHELL=/bin/sh SBX_SOCKET_DIR=$SBX_SOCKET_DIR SBX_STATE_DIR=$SBX_STATE_DIR $sbx"},
@@ -58,9 +58,9 @@ func TestSurroundings(t *testing.T) {
 				}
 			}
 		}
-		gone := "mkdir gone; cd gone; rmdir ../gone; exec $sbx "
+		deleted := "mkdir gone; cd gone; rmdir ../gone; exec $sbx "
 		for verb, want := range map[string]string{"run -- true": "change to another one", "--socket-dir s status": "give an absolute path"} {
-			if r := a.in(gone + verb); r.code != 125 || !strings.Contains(r.err, want) {
+			if r := a.in(deleted + verb); r.code != 125 || !strings.Contains(r.err, want) {
 				t.Errorf("in a directory that is gone, %s: %v", verb, r)
 			}
 		}
@@ -73,7 +73,7 @@ func TestSurroundings(t *testing.T) {
 		if r := a.in("unset HOME; exec $sbx hook install claude --user"); r.code != 125 || !strings.Contains(r.err, "looks for its settings below it") {
 			t.Errorf("settings without HOME: %v", r)
 		}
-		if r := a.in(gone + "status"); r.code != 0 {
+		if r := a.in(deleted + "status"); r.code != 0 {
 			t.Errorf("in a directory that is gone: %v", r)
 		}
 	})

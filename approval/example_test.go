@@ -131,10 +131,10 @@ func ExampleChecker() {
 	//   Tool 'write_note' was not run: it is forbidden: path not in any sandbox: /etc/passwd. Nobody can approve it; find another way or tell the user.
 }
 
-// officeHours is a rule of the embedding program.
-type officeHours struct{ open bool }
+// workingHours is a rule of the embedding program.
+type workingHours struct{ open bool }
 
-func (o officeHours) Judge(_ context.Context, call approval.Call) (approval.Ruling, error) {
+func (o workingHours) Judge(_ context.Context, call approval.Call) (approval.Ruling, error) {
 	if call.Tool == "deploy" && !o.open {
 		return approval.Ruling{Effect: approval.RuleDeny, Rule: "office hours", Reason: "no deploys at night"}, nil
 	}
@@ -144,7 +144,7 @@ func (o officeHours) Judge(_ context.Context, call approval.Call) (approval.Ruli
 // A Rule adds to what tools and configuration say; it can only be stricter
 // than a block, a deny grant or the question about something dangerous allow.
 func ExampleRule() {
-	c, err := approval.New(approval.Options{Rules: []approval.Rule{officeHours{open: false}}})
+	c, err := approval.New(approval.Options{Rules: []approval.Rule{workingHours{open: false}}})
 	if err != nil {
 		panic(err)
 	}

@@ -146,12 +146,12 @@ func (c *Controller) Revoke(by Identity, id string) error {
 		c.mu.Unlock()
 		return fmt.Errorf("revoke grant %q: %w", id, ErrGrant)
 	}
-	gone := func(o *Grant) bool { return o == g }
+	same := func(o *Grant) bool { return o == g }
 	if g.Scope.persistent() {
-		c.tenant(g.Principal).grants.drop(gone)
+		c.tenant(g.Principal).grants.drop(same)
 		c.withdrawn[g.ID] = true
 	} else {
-		c.sessions[SessionRef{g.Principal, g.Session}].grants.drop(gone)
+		c.sessions[SessionRef{g.Principal, g.Session}].grants.drop(same)
 	}
 	c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: by, Grant: id, Effect: g.Effect, Scope: g.Scope, Description: g.Description, Note: g.String()})
 	c.reconsider(func(q *question) bool { return q.call.Principal == g.Principal })

@@ -94,10 +94,10 @@ func (s *grantSet) add(g *Grant) {
 }
 
 // drop forgets every grant that gone holds for, and returns them.
-func (s *grantSet) drop(gone func(*Grant) bool) (dropped []*Grant) {
+func (s *grantSet) drop(match func(*Grant) bool) (dropped []*Grant) {
 	cut := func(list []*Grant) []*Grant {
 		return slices.DeleteFunc(list, func(g *Grant) bool {
-			if gone(g) {
+			if match(g) {
 				dropped = append(dropped, g)
 				return true
 			}

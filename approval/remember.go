@@ -114,12 +114,12 @@ func (c *Controller) takeBack(q *question) {
 // withdraw forgets grants at once; tidy takes persistent ones out of the store.
 func (c *Controller) withdraw(made []*Grant) {
 	for _, g := range made {
-		gone := func(o *Grant) bool { return o == g }
+		same := func(o *Grant) bool { return o == g }
 		if g.Scope.persistent() {
-			c.tenant(g.Principal).grants.drop(gone)
+			c.tenant(g.Principal).grants.drop(same)
 			c.withdrawn[g.ID] = true
 		} else if s := c.sessions[SessionRef{g.Principal, g.Session}]; s != nil {
-			s.grants.drop(gone)
+			s.grants.drop(same)
 		}
 		c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: g.By, Grant: g.ID,
 			Effect: g.Effect, Scope: g.Scope, Note: "taken back: the answer did not take effect"})

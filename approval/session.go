@@ -15,7 +15,7 @@ type session struct {
 	batch      batch
 	approveAll *allowance
 	stats      Stats
-	gone       bool // closed; calls that are still under way see it
+	closed     bool // closed; calls that are still under way see it
 }
 
 // stop is a session's stop signal.
@@ -165,7 +165,7 @@ func (c *Controller) CloseSession(ref SessionRef) Stats {
 			c.finish(q, c.denial(q, ReasonCancelled, "the session was closed"))
 		}
 	}
-	s.gone = true
+	s.closed = true
 	s.grants, s.approveAll, s.batch = grantSet{}, nil, batch{}
 	delete(c.sessions, ref)
 	return s.stats

@@ -19,7 +19,7 @@ import (
 // R-OP-03: after kill -9 every acknowledged record is there, and the chain holds.
 func TestKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for range 5 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "AUDIT_TEST_ACT=append "+dir)
@@ -45,15 +45,15 @@ func TestKilled(t *testing.T) {
 			if strings.HasPrefix(id, "error") {
 				t.Error(id)
 			}
-			told[strings.TrimSpace(id)] = true
+			reported[strings.TrimSpace(id)] = true
 			if n++; n == 12 {
 				kill()
 			}
 		}
 		cmd.Wait()
 	}
-	if len(told) < 50 {
-		t.Fatalf("only %d records", len(told))
+	if len(reported) < 50 {
+		t.Fatalf("only %d records", len(reported))
 	}
 	l := open(t, dir, audit.Options{})
 	sum, err := l.Verify()
@@ -65,10 +65,10 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range page.Entries {
-		delete(told, e.CallID)
+		delete(reported, e.CallID)
 	}
-	if len(told) > 0 {
-		t.Errorf("%d records are lost of %d: %v", len(told), sum.Records, told)
+	if len(reported) > 0 {
+		t.Errorf("%d records are lost of %d: %v", len(reported), sum.Records, reported)
 	}
 }
 

@@ -96,8 +96,8 @@ func TestPowerLoss(t *testing.T) {
 			promised := powerLoss(t, l, r, after)
 			sum, err := Verify(after, promised)
 			bad := &BadRecord{}
-			told := !errors.As(err, &bad) || sum.Waiting == 0 || !bad.incomplete && !bad.short || strings.Contains(bad.Problem, "puts them back")
-			if err != nil && bad.File == "" || !told || sum.Head.Seq+sum.Waiting < promised.Seq {
+			reported := !errors.As(err, &bad) || sum.Waiting == 0 || !bad.incomplete && !bad.short || strings.Contains(bad.Problem, "puts them back")
+			if err != nil && bad.File == "" || !reported || sum.Head.Seq+sum.Waiting < promised.Seq {
 				t.Errorf("before the next opening: %+v, %v", sum, err)
 			}
 			waiting := sum.Waiting

@@ -32,7 +32,7 @@ type Launcher struct {
 	Log    *slog.Logger
 
 	once            sync.Once
-	agent, approver door
+	agent, approver entrance
 }
 
 // Agent and Approver are listeners whose connections the broker hands over.
@@ -41,8 +41,8 @@ func (l *Launcher) Approver() net.Listener { l.init(); return &l.approver }
 
 func (l *Launcher) init() {
 	l.once.Do(func() {
-		for _, d := range []*door{&l.agent, &l.approver} {
-			*d = door{conns: make(chan net.Conn), closed: make(chan struct{}), addr: l.Listener.Addr()}
+		for _, d := range []*entrance{&l.agent, &l.approver} {
+			*d = entrance{conns: make(chan net.Conn), closed: make(chan struct{}), addr: l.Listener.Addr()}
 		}
 	})
 }
@@ -184,15 +184,15 @@ func send(ctx context.Context, socket string, owner int, want byte, c *net.UnixC
 	return "", serr
 }
 
-// door is a listener whose connections arrive by another socket.
-type door struct {
+// entrance is a listener whose connections arrive by another socket.
+type entrance struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 	addr   net.Addr
 }
 
-func (d *door) Accept() (net.Conn, error) {
+func (d *entrance) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
 		return c, nil
@@ -201,9 +201,9 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-func (d *door) Close() error {
+func (d *entrance) Close() error {
 	d.once.Do(func() { close(d.closed) })
 	return nil
 }
 
-func (d *door) Addr() net.Addr { return d.addr }
+func (d *entrance) Addr() net.Addr { return d.addr }

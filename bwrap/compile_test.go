@@ -319,8 +319,8 @@ func TestBudget(t *testing.T) {
 			left++
 		}
 	}
-	if laid := strings.Count(got, "hidden file"); laid+left != 200 {
-		t.Errorf("%d hidden and %d reported of 200", laid, left)
+	if mounted := strings.Count(got, "hidden file"); mounted+left != 200 {
+		t.Errorf("%d hidden and %d reported of 200", mounted, left)
 	}
 	if result.Descriptors != strings.Count(got, "hidden file") {
 		t.Errorf("%d descriptors", result.Descriptors)

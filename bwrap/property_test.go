@@ -77,30 +77,30 @@ func TestNothingIsMadeOnTheHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		laid := map[string]bwrap.Form{}
+		mounted := map[string]bwrap.Form{}
 		for _, m := range result.Layout {
-			if _, twice := laid[m.Path]; twice {
+			if _, twice := mounted[m.Path]; twice {
 				t.Fatalf("%v is laid twice", m)
 			}
-			if above, form := around(laid, m.Path); m.Path != "/" && !made(form) {
+			if above, form := around(mounted, m.Path); m.Path != "/" && !made(form) {
 				if err := real(host, m.Path); err != nil {
 					t.Fatalf("%v in the %v %s: %v\n%s", m, form, above, err, layout(result))
 				}
 			}
-			laid[m.Path] = m.Form
+			mounted[m.Path] = m.Form
 		}
 	})
 }
 
 // around returns the innermost mount above path.
-func around(laid map[string]bwrap.Form, at string) (string, bwrap.Form) {
+func around(mounted map[string]bwrap.Form, at string) (string, bwrap.Form) {
 	for at != "/" {
 		at = path.Dir(at)
-		if form, ok := laid[at]; ok {
+		if form, ok := mounted[at]; ok {
 			return at, form
 		}
 	}
-	return "/", laid["/"]
+	return "/", mounted["/"]
 }
 
 // real fails unless path exists and none of its components is a link.

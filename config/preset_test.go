@@ -83,8 +83,8 @@ func TestPresetsOfTheOperator(t *testing.T) {
 	if err := os.Symlink(real, paths.User); err != nil {
 		t.Fatal(err)
 	}
-	if gone, err := config.RemovePresets(paths, []string{"go"}); err != nil || !slices.Equal(gone, []string{"go"}) {
-		t.Fatalf("%q, %v", gone, err)
+	if removed, err := config.RemovePresets(paths, []string{"go"}); err != nil || !slices.Equal(removed, []string{"go"}) {
+		t.Fatalf("%q, %v", removed, err)
 	}
 	if info, err := os.Lstat(paths.User); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)

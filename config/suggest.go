@@ -102,11 +102,11 @@ func namesakes(name string) (out []string) {
 		}
 	}
 	if len(section) == 1 {
-		out = append(out, told(section[0]))
+		out = append(out, describe(section[0]))
 	}
 	for _, k := range keys {
 		if k.name[strings.LastIndexByte(k.name, '.')+1:] == name {
-			out = append(out, told(k))
+			out = append(out, describe(k))
 		}
 	}
 	if len(section) > 1 {
@@ -115,4 +115,4 @@ func namesakes(name string) (out []string) {
 	return out
 }
 
-func told(k key) string { return k.name + " (" + k.doc + ")" }
+func describe(k key) string { return k.name + " (" + k.doc + ")" }

@@ -169,8 +169,8 @@ func TestConnectionWaitsForAnswer(t *testing.T) {
 	resolver := &fakeResolver{names: map[string][]string{"ask.example": {"203.0.113.5"}}, asked: map[string]int{}}
 	o := site(srv.Listener.Addr().String(), w)
 	o.Resolver = resolver
-	var told []Refusal
-	o.Refused = func(r Refusal) { told = append(told, r) }
+	var reported []Refusal
+	o.Refused = func(r Refusal) { reported = append(reported, r) }
 	g, through, socks := opened(t, o)
 
 	go func() {
@@ -197,8 +197,8 @@ func TestConnectionWaitsForAnswer(t *testing.T) {
 	io.WriteString(conn, "CONNECT ask.example:444 HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-w.asked
 	conn.Close()
-	if gone := <-w.asked; gone != (Target{}) {
-		t.Errorf("asked about %v", gone)
+	if asked := <-w.asked; asked != (Target{}) {
+		t.Errorf("asked about %v", asked)
 	}
 	conn, err = net.Dial("tcp", socks)
 	if err != nil {
@@ -207,12 +207,12 @@ func TestConnectionWaitsForAnswer(t *testing.T) {
 	conn.Write([]byte("\x05\x01\x00\x05\x01\x00\x03\x0bask.example\x01\xbb"))
 	<-w.asked
 	conn.Close()
-	if gone := <-w.asked; gone != (Target{}) {
-		t.Errorf("asked about %v", gone)
+	if asked := <-w.asked; asked != (Target{}) {
+		t.Errorf("asked about %v", asked)
 	}
 	g.Close()
-	if len(told) != 1 || told[0].Target != "ask.example:443" {
-		t.Errorf("told of %+v", told)
+	if len(reported) != 1 || reported[0].Target != "ask.example:443" {
+		t.Errorf("told of %+v", reported)
 	}
 }
 

@@ -168,8 +168,8 @@ func reply(c *inner, code byte) bool {
 	return err == nil
 }
 
-// errGone means that the client disconnected while it waited.
-var errGone = errors.New("the client went away")
+// errHungUp means that the client disconnected while it waited.
+var errHungUp = errors.New("the client went away")
 
 // whileOpen returns a context that ends when the client disconnects. stop ends the watch, after
 // which r can be read again; it returns errGone for a client that has disconnected.
@@ -179,8 +179,8 @@ func (g *Gate) whileOpen(c *inner, r *bufio.Reader) (ctx context.Context, stop f
 	go func() {
 		_, err := r.Peek(1)
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			cancel(errGone)
-			watched <- errGone
+			cancel(errHungUp)
+			watched <- errHungUp
 			return
 		}
 		watched <- nil

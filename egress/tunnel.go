@@ -237,7 +237,7 @@ func httpAhead(r *bufio.Reader) (bool, error) {
 		}
 		return b[i], nil
 	}
-	i, method, usual := 0, 0, true
+	i, method, standard := 0, 0, true
 	for ; ; i++ {
 		c, err := at(i)
 		switch {
@@ -254,13 +254,13 @@ func httpAhead(r *bufio.Reader) (bool, error) {
 		case method > 0 && c == '\n':
 			return false, nil // a line of one word
 		case method > 0 && space:
-			if usual && method > 1 && c == ' ' {
+			if standard && method > 1 && c == ' ' {
 				return !prefaceAhead(r), nil
 			}
 			return versionAhead(at, i)
 		case c >= 'A' && c <= 'Z':
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-			usual = false
+			standard = false
 		default:
 			return false, nil // no character of a method
 		}

@@ -22,7 +22,7 @@ func TestBatchApproveAllStillAsksForDeletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := func(p string) files.Fact { return files.Fact{Asked: p, Real: p, Kind: files.File} }
-	gone := files.Fact{Asked: "/p/z.go", Real: "/p/z.go", Kind: files.Absent}
+	absent := files.Fact{Asked: "/p/z.go", Real: "/p/z.go", Kind: files.Absent}
 	batch := []struct {
 		req   files.Request
 		facts files.Facts
@@ -33,7 +33,7 @@ func TestBatchApproveAllStillAsksForDeletes(t *testing.T) {
 		{files.Request{Op: files.Delete}, files.Facts{Path: file("/p/c.go")}, 2},
 		{files.Request{Op: files.Write}, files.Facts{Path: file("/p/d.go")}, 0},
 		{files.Request{Op: files.Rmdir, Recursive: true}, files.Facts{Path: files.Fact{Asked: "/p/d", Real: "/p/d", Kind: files.Dir}}, 2},
-		{files.Request{Op: files.Move}, files.Facts{Path: file("/p/e.go"), To: &gone}, 2},
+		{files.Request{Op: files.Move}, files.Facts{Path: file("/p/e.go"), To: &absent}, 2},
 		{files.Request{Op: files.Edit}, files.Facts{Path: file("/p/Makefile")}, 2},
 		{files.Request{Op: files.Edit}, files.Facts{Path: file("/p/notes.md")}, 0},
 	}

@@ -56,8 +56,8 @@ func TestPresentation(t *testing.T) {
 		t.Errorf("cut: %v", c.Metadata["more_lines"])
 	}
 
-	gone := Preview{Old: []byte(long), OldSize: int64(len(long)), NewSize: -1}
-	present(t, Request{Op: Delete}, facts("/p/a.txt", File), gone, approval.KindText, "Delete file: /p/a.txt", "size: 400 bytes", "lines: 80", "... [70 more lines]")
+	deleted := Preview{Old: []byte(long), OldSize: int64(len(long)), NewSize: -1}
+	present(t, Request{Op: Delete}, facts("/p/a.txt", File), deleted, approval.KindText, "Delete file: /p/a.txt", "size: 400 bytes", "lines: 80", "... [70 more lines]")
 	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", 2300)
 	present(t, Request{Op: Delete}, facts("/p/a.png", File), Preview{Old: []byte(png), OldSize: int64(len(png)), NewSize: -1}, approval.KindText, "image/png", "2.3 KiB")
 	b := present(t, Request{Op: Write}, facts("/p/a.png", File), preview(png, "text\n"), approval.KindText, "old: image/png (2.3 KiB)", "new: text (5 bytes)")

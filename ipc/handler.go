@@ -25,14 +25,14 @@ type Handler struct {
 	// as soon as they have no call in flight. Nil: never.
 	Ending <-chan struct{}
 
-	once sync.Once
-	door *door
+	once     sync.Once
+	endpoint *endpoint
 }
 
 // ServeHTTP answers one request; for a WebSocket it returns when that is closed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.once.Do(h.open)
-	h.door.ServeHTTP(w, r)
+	h.endpoint.ServeHTTP(w, r)
 }
 
 func (h *Handler) open() {
@@ -40,12 +40,12 @@ func (h *Handler) open() {
 		h.Log = slog.New(slog.DiscardHandler)
 	}
 	h.Limits = h.Limits.withDefaults()
-	h.door = newDoor(h)
+	h.endpoint = newEndpoint(h)
 }
 
 // Wait returns when no request is being answered, WebSockets included. No new
 // ones may come meanwhile.
 func (h *Handler) Wait() {
 	h.once.Do(h.open)
-	h.door.handlers.Wait()
+	h.endpoint.handlers.Wait()
 }

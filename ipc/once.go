@@ -34,12 +34,12 @@ type onceKey struct {
 
 // once is a request that is being carried out, or was.
 type once[Resp any] struct {
-	request [sha256.Size]byte
-	at      time.Time
-	done    chan struct{} // closed when the fields below are set
-	answer  Resp
-	err     error
-	gone    bool // it failed, and its caller had hung up by then: that is no answer for another
+	request   [sha256.Size]byte
+	at        time.Time
+	done      chan struct{} // closed when the fields below are set
+	answer    Resp
+	err       error
+	abandoned bool // it failed, and its caller had hung up by then: that is no answer for another
 }
 
 func newMemory[Resp any]() *memory[Resp] { return &memory[Resp]{users: map[int]*userMemory[Resp]{}} }
@@ -64,19 +64,19 @@ func runOnce(x *exchange, r ExecRequest) (Stream[Event], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &told{Stream: events, started: &started}, nil
+	return &startedStream{Stream: events, started: &started}, nil
 }
 
-// told is a command's events with the answer of exec.start in the first.
-type told struct {
+// startedStream is a command's events with the answer of exec.start in the first.
+type startedStream struct {
 	Stream[Event]
 	started *ExecStarted // nil once it is sent
 }
 
 // Ready implements ready.
-func (t *told) Ready() bool { return isReady(t.Stream) }
+func (t *startedStream) Ready() bool { return isReady(t.Stream) }
 
-func (t *told) Next(ctx context.Context) (Event, error) {
+func (t *startedStream) Next(ctx context.Context) (Event, error) {
 	e, err := t.Stream.Next(ctx)
 	if err == nil {
 		e.Queued, t.started = t.started, nil
@@ -131,7 +131,7 @@ func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request func
 	for s != nil && !first {
 		select {
 		case <-s.done:
-			if !s.gone {
+			if !s.abandoned {
 				return s.answer, s.err
 			}
 			s, first = m.enter(c.Peer.UID, k, same) // it is this caller's turn, or another's
@@ -145,7 +145,7 @@ func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request func
 	s.err = &Error{Code: CodeInternal, Message: "the first request with this key failed"} // should it panic
 	defer func() {
 		if s.err != nil {
-			s.gone = ctx.Err() != nil
+			s.abandoned = ctx.Err() != nil
 			m.forget(c.Peer.UID, k)
 		}
 		close(s.done)

@@ -51,9 +51,9 @@ func (p Peer) Inside() bool {
 	return p.PID <= 0 || p.Nested > 0 || (p.PIDNamespace != 0 && p.PIDNamespace != ownPIDNamespace())
 }
 
-// Gone reports whether the process has ended since. It may be asked at any
+// Exited reports whether the process has ended since. It may be asked at any
 // time, also when the connection is closed.
-func (p Peer) Gone() bool { return gone(p) }
+func (p Peer) Exited() bool { return exited(p) }
 
 // String returns the text for a log: no text that the peer chose, except its path.
 func (p Peer) String() string {

@@ -54,8 +54,8 @@ func startOf(info *unix.KinfoProc) uint64 {
 // ownPIDNamespace: there are none here.
 func ownPIDNamespace() uint64 { return 0 }
 
-// gone looks whether the number still belongs to the same process.
-func gone(p Peer) bool {
+// exited looks whether the number still belongs to the same process.
+func exited(p Peer) bool {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", p.PID)
 	return err != nil || startOf(info) != p.Start
 }

@@ -40,7 +40,7 @@ func credentials(fd int) (Peer, error) {
 		p.close()
 		return Peer{}, err
 	}
-	if gone(p) {
+	if exited(p) {
 		p.close()
 		return Peer{}, fmt.Errorf("%w: process %d has ended", errNoPeer, p.PID)
 	}
@@ -130,10 +130,10 @@ func namespaceInode(path string) uint64 {
 // ownPIDNamespace does not change while we live.
 var ownPIDNamespace = sync.OnceValue(func() uint64 { return namespaceInode("/proc/self/ns/pid") })
 
-// gone polls the pidfd, which is readable once the process has ended
+// exited polls the pidfd, which is readable once the process has ended
 // (pidfd_open(2)); without one, or when it was closed with its connection, it
 // looks whether the number still belongs to the same process.
-func gone(p Peer) bool {
+func exited(p Peer) bool {
 	if p.PID <= 0 {
 		return false // never seen: unknown
 	}

@@ -53,11 +53,11 @@ func TestPeer(t *testing.T) {
 	if len(p.Ancestors) == 0 || p.Ancestors[0].PID != os.Getpid() || p.Ancestors[len(p.Ancestors)-1].PID > 2 && p.Ancestors[len(p.Ancestors)-1].PID != 1 {
 		t.Errorf("ancestors %+v, want %d first", p.Ancestors, os.Getpid())
 	}
-	if p.Gone() {
+	if p.Exited() {
 		t.Error("it is gone before it ended")
 	}
 	c.end()
-	eventually(t, "it is gone", p.Gone)
+	eventually(t, "it is gone", p.Exited)
 }
 
 // A session outlives the connection that opened it.
@@ -70,7 +70,7 @@ func TestPeerOutlivesConnection(t *testing.T) {
 	before := descriptors(t)
 	h.Agent.Close()
 	eventually(t, "the connection is closed", func() bool { return descriptors(t) <= before-3 }) // both ends, and the pidfd
-	if p.Gone() {
+	if p.Exited() {
 		t.Error("this process is gone")
 	}
 }

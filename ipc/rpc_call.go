@@ -176,7 +176,7 @@ func (s *socket) perform(ctx context.Context, c *call) (result []byte, bad *Erro
 	}
 	defer s.tally.end(caller.Peer)
 	out := &answerBuffer{header: http.Header{}}
-	x := &exchange{ResponseWriter: out, door: s.door, r: req, caller: caller}
+	x := &exchange{ResponseWriter: out, endpoint: s.endpoint, r: req, caller: caller}
 	defer func() { s.tally.unbuffer(caller.Peer, x.buffered) }()
 	defer func() {
 		if v := recover(); v != nil {

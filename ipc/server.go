@@ -46,11 +46,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cut()
 
 	base := func(net.Listener) context.Context { return requests }
-	doors := []*door{
-		newDoor(&Handler{Backend: s.Backend, Role: RoleAgent, Limits: limits, Log: logger, Ending: ctx.Done()}),
-		newDoor(&Handler{Backend: s.Backend, Role: RoleApprover, Limits: limits, Log: logger, Ending: ctx.Done()}),
+	endpoints := []*endpoint{
+		newEndpoint(&Handler{Backend: s.Backend, Role: RoleAgent, Limits: limits, Log: logger, Ending: ctx.Done()}),
+		newEndpoint(&Handler{Backend: s.Backend, Role: RoleApprover, Limits: limits, Log: logger, Ending: ctx.Done()}),
 	}
-	for _, d := range doors {
+	for _, d := range endpoints {
 		d.listenAs(base)
 	}
 	failed := make(chan error, len(s.Agent)+len(s.Approver)+len(s.Stdio))
@@ -58,7 +58,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	for i, listeners := range [][]net.Listener{s.Agent, s.Approver, s.Stdio} {
 		for _, l := range listeners {
 			serving.Go(func() {
-				if err := doors[i%2].serve(l, i == 2); !errors.Is(err, http.ErrServerClosed) {
+				if err := endpoints[i%2].serve(l, i == 2); !errors.Is(err, http.ErrServerClosed) {
 					failed <- fmt.Errorf("serve %q: %w", l.Addr(), err)
 				}
 			})
@@ -72,7 +72,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.Grace)
 	defer cancel()
 	var closing sync.WaitGroup
-	for _, d := range doors {
+	for _, d := range endpoints {
 		closing.Go(func() {
 			if d.http.Shutdown(grace) == nil {
 				d.quiet(grace)
@@ -81,18 +81,18 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	closing.Wait()
 	cut()
-	for _, d := range doors {
+	for _, d := range endpoints {
 		d.http.Close()
 	}
 	serving.Wait()
-	for _, d := range doors {
+	for _, d := range endpoints {
 		d.handlers.Wait()
 	}
 	return err
 }
 
-// door is one role's side of the server.
-type door struct {
+// endpoint is one role's side of the server.
+type endpoint struct {
 	backend  Backend
 	role     Role
 	limits   Limits
@@ -111,10 +111,10 @@ type door struct {
 	handlers sync.WaitGroup // the requests that are being answered
 }
 
-// newDoor takes a Handler whose fields are all set but Caller: without one,
-// callers are those that the doorkeeper let in.
-func newDoor(h *Handler) *door {
-	d := &door{
+// newEndpoint takes a Handler whose fields are all set but Caller: without one,
+// the callers are those that the doorkeeper admitted.
+func newEndpoint(h *Handler) *endpoint {
+	d := &endpoint{
 		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), carriers: &carriers{users: map[int]int{}}, log: h.Log,
 		mux: http.NewServeMux(), names: map[string]Route{}, origins: h.Origins, ending: h.Ending, identify: h.Caller,
 	}
@@ -143,7 +143,7 @@ func newDoor(h *Handler) *door {
 }
 
 // listenAs makes the HTTP server for the role's sockets.
-func (d *door) listenAs(base func(net.Listener) context.Context) {
+func (d *endpoint) listenAs(base func(net.Listener) context.Context) {
 	d.http = &http.Server{
 		Handler:                      d,
 		BaseContext:                  base,
@@ -158,7 +158,7 @@ func (d *door) listenAs(base func(net.Listener) context.Context) {
 
 // quiet returns when no request is in flight, or ctx ends. net/http's Shutdown does not wait for
 // WebSockets.
-func (d *door) quiet(ctx context.Context) {
+func (d *endpoint) quiet(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		d.handlers.Wait()
@@ -171,7 +171,7 @@ func (d *door) quiet(ctx context.Context) {
 }
 
 // serve answers requests over a socket, with descriptors where they are permitted.
-func (d *door) serve(l net.Listener, stdio bool) error {
+func (d *endpoint) serve(l net.Listener, stdio bool) error {
 	k := &doorkeeper{Listener: l, role: d.role, tally: d.tally, admit: d.backend.Admit, log: d.log}
 	if stdio {
 		k.carriers = d.carriers
@@ -180,10 +180,10 @@ func (d *door) serve(l net.Listener, stdio bool) error {
 }
 
 // ServeHTTP answers one request.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handlers.Add(1)
 	defer d.handlers.Done()
-	x := &exchange{ResponseWriter: w, r: r, door: d, carrier: carrierOf(r)}
+	x := &exchange{ResponseWriter: w, r: r, endpoint: d, carrier: carrierOf(r)}
 	if x.carrier != nil {
 		defer x.carrier.drop()
 	}
@@ -227,7 +227,7 @@ func serves(name string) bool {
 }
 
 // noRoute distinguishes a wrong method from a wrong path.
-func (d *door) noRoute(x *exchange) {
+func (d *endpoint) noRoute(x *exchange) {
 	var allowed []string
 	for _, m := range d.methods {
 		probe := *x.r
@@ -247,7 +247,7 @@ func (d *door) noRoute(x *exchange) {
 // exchange is one request being answered.
 type exchange struct {
 	http.ResponseWriter
-	*door
+	*endpoint
 	r        *http.Request
 	caller   Caller
 	buffered int64     // bytes counted for this request

@@ -53,8 +53,8 @@ func kinds(t testing.TB) map[string]struct {
 	if err := os.WriteFile(plain, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gone := filepath.Join(dir, "gone")
-	if err := os.WriteFile(gone, nil, 0o600); err != nil {
+	missing := filepath.Join(dir, "gone")
+	if err := os.WriteFile(missing, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	fifo := filepath.Join(dir, "fifo")
@@ -79,8 +79,8 @@ func kinds(t testing.TB) map[string]struct {
 	event := fileOf(t, eventfd, err)
 	pidfd, err := unix.PidfdOpen(os.Getpid(), 0)
 	pid := fileOf(t, pidfd, err)
-	removed := openRaw(t, gone, unix.O_RDWR)
-	os.Remove(gone)
+	removed := openRaw(t, missing, unix.O_RDWR)
+	os.Remove(missing)
 	return map[string]struct {
 		file *os.File
 		ok   bool

@@ -68,7 +68,7 @@ func TestEventsGoOutTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &flushes{ResponseRecorder: httptest.NewRecorder(), start: time.Now()}
-				x := &exchange{ResponseWriter: f, r: httptest.NewRequestWithContext(t.Context(), "POST", "/", nil), door: &door{limits: Limits{}.withDefaults()}}
+				x := &exchange{ResponseWriter: f, r: httptest.NewRequestWithContext(t.Context(), "POST", "/", nil), endpoint: &endpoint{limits: Limits{}.withDefaults()}}
 				ndjson(x, &timed{after: c.after, types: c.types, due: time.Now()})
 				time.Sleep(time.Second)
 				if strings.Join(f.sent, ", ") != strings.Join(c.sent, ", ") {

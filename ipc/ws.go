@@ -40,7 +40,7 @@ func serveWebSocket(x *exchange) {
 	}
 	conn.SetReadLimit(x.limits.message())
 	ctx, cancel := context.WithCancel(x.r.Context())
-	s := &socket{door: x.door, caller: x.caller, conn: conn, ctx: ctx, cancel: cancel, calls: map[string]*call{}, inputs: map[string]*call{}}
+	s := &socket{endpoint: x.endpoint, caller: x.caller, conn: conn, ctx: ctx, cancel: cancel, calls: map[string]*call{}, inputs: map[string]*call{}}
 	s.serve()
 }
 
@@ -85,7 +85,7 @@ func hasToken(values []string, want string) bool {
 
 // socket is one open WebSocket.
 type socket struct {
-	*door
+	*endpoint
 	caller Caller
 	conn   *websocket.Conn
 	ctx    context.Context

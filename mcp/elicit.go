@@ -98,14 +98,14 @@ func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in exec
 func (s *Server) approver(ctx context.Context) (*ipc.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.desk == nil {
-		desk, err := s.Desk(ctx)
+	if s.approverClient == nil {
+		approver, err := s.Approver(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.desk = desk
+		s.approverClient = approver
 	}
-	return s.desk, nil
+	return s.approverClient, nil
 }
 
 // pass sends the client's user's answer to the daemon. It alone decides whether the answer counts;
@@ -120,7 +120,7 @@ func (s *Server) pass(ctx context.Context, q *ipc.Approval, r *mcp.ElicitResult)
 	default:
 		return // dismissed: nobody said anything
 	}
-	if desk, err := s.approver(ctx); err == nil {
-		desk.Decide(ctx, a)
+	if approver, err := s.approver(ctx); err == nil {
+		approver.Decide(ctx, a)
 	}
 }

@@ -88,7 +88,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 		return nil, nil, refused(err)
 	}
 	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Description: in.Description,
-		Client: s.Desk != nil && elicits(req.Session)}
+		Client: s.Approver != nil && elicits(req.Session)}
 	if in.Stdin != "" {
 		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)
 	}

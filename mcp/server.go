@@ -18,16 +18,16 @@ import (
 type Server struct {
 	// Connect finds the daemon, or starts one. The client is closed with the server.
 	Connect func(context.Context) (*ipc.Client, error)
-	// Desk connects to the daemon's approver socket, for the answers that a client's own user may
+	// Approver connects to the daemon's approver socket, for the answers that a client's own user may
 	// give where the configuration permits them; nil: users are not asked.
-	Desk func(context.Context) (*ipc.Client, error)
+	Approver func(context.Context) (*ipc.Client, error)
 	// Root is the project where a call names none; absolute.
 	Root string
 
-	mu       sync.Mutex
-	sessions map[string]*session // by root
-	commands map[string]*command // by handle
-	desk     *ipc.Client         // from Desk; nil: not connected yet
+	mu             sync.Mutex
+	sessions       map[string]*session // by root
+	commands       map[string]*command // by handle
+	approverClient *ipc.Client         // from Approver; nil: not connected yet
 }
 
 // session is one of the daemon's, for one project.

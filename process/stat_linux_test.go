@@ -95,21 +95,21 @@ func TestReadStat(t *testing.T) {
 }
 
 // A process runs in its other threads when its first has ended.
-func TestFirstThreadGone(t *testing.T) {
+func TestFirstThreadExited(t *testing.T) {
 	cmd := exec.Command("python3", "-c", `
 import ctypes, threading, time
 threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
 ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" else 93, 0) # exit(2), of this thread alone
 `)
-	var told strings.Builder
-	cmd.Stderr = &told
+	var output strings.Builder
+	cmd.Stderr = &output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
 	until(t, "its first thread has ended", func() bool { s, err := ReadStat(cmd.Process.Pid); return err == nil && s.State == 'Z' })
 	if s, err := ReadStat(cmd.Process.Pid); err != nil || s.Ended() || s.Threads < 2 {
-		t.Errorf("%+v, %v %s", s, err, told.String())
+		t.Errorf("%+v, %v %s", s, err, output.String())
 	}
 }
 

@@ -31,7 +31,7 @@ func texts() *rapid.Generator[string] {
 
 // Whatever an element may be called, the alphabet holds one that behaves like
 // it: itself, or one that the same patterns match and that no rule spells out.
-func TestAlphabetStandsForEveryElement(t *testing.T) {
+func TestAlphabetRepresentsEveryElement(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var names []named

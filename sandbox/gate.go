@@ -72,7 +72,7 @@ func (g *Gate) wait() error {
 		return nil
 	}
 	g.prepare()
-	told := make(chan error, 1)
-	g.then(func(err error) { told <- err })
-	return <-told
+	result := make(chan error, 1)
+	g.then(func(err error) { result <- err })
+	return <-result
 }

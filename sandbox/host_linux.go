@@ -34,7 +34,7 @@ type Host struct {
 
 	compilations compilations
 	lists        lists
-	around       surroundings
+	around       dirStates
 	// starts bounds how many commands are on their way into a sandbox at once, for
 	// slowStart each: more would only take processors, memory and the kernel's locks from
 	// each other.

@@ -65,7 +65,7 @@ func (h *Host) Close() error { return nil }
 
 // Plan compiles r for this host; see Request.
 func (h *Host) Plan(r Request) (*Plan, error) {
-	if len(r.Doors)+r.Callers > 0 {
+	if len(r.Listen)+r.Dialers > 0 {
 		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent, Missing: "named hosts and ports of localhost can't be told from others",
 			Why: "there are no network namespaces here", Remedy: "set [network] mode to none or full"}}}
 	}
@@ -210,19 +210,19 @@ func DataFile(name string, data []byte) (*os.File, error) {
 // View tells sandboxes of a plan apart: Seatbelt holds paths, not the files at them.
 func (h *Host) View(plan *Plan) string { return plan.Digest() }
 
-// Doors are never there: no plan of this system has any.
-type Doors struct{ Listeners []net.Listener }
+// Sockets are never there: no plan of this system has any.
+type Sockets struct{ Listeners []net.Listener }
 
 // Warm reports whether the sandbox was laid before it was asked for.
 func (p *Process) Warm() bool { return false }
 
-// Doors are empty here.
-func (p *Process) Doors() *Doors { return &Doors{} }
+// Sockets are empty here.
+func (p *Process) Sockets() *Sockets { return &Sockets{} }
 
 // Close has nothing to close.
-func (d *Doors) Close() {}
+func (d *Sockets) Close() {}
 
 // Call always fails.
-func (d *Doors) Call(context.Context, uint16) (net.Conn, error) {
+func (d *Sockets) Call(context.Context, uint16) (net.Conn, error) {
 	return nil, errors.New("there are no network namespaces here")
 }

@@ -24,11 +24,11 @@ type Request struct {
 	// Files are put into the sandbox read-only, each inside a private
 	// directory of the profile.
 	Files []File
-	// Doors are TCP ports on the command's own localhost that are served from
-	// outside ([Process.Doors]); Callers is how many connections can be made to
+	// Listen are TCP ports on the command's own localhost that are served from
+	// outside ([Process.Sockets]); Dialers is how many connections can be made to
 	// its localhost from outside. Both take a network namespace of its own.
-	Doors   []uint16
-	Callers int
+	Listen  []uint16
+	Dialers int
 	// Terminal: standard input is a terminal made for the command.
 	Terminal bool
 	// Unheld is what the configuration keeps from commands and Profile can't say. It is
@@ -64,16 +64,16 @@ type Plan struct {
 	// Report is the host's, lowered by the gaps.
 	Report Report
 
-	order  stage.Order
-	told   seccomp.Policy // by which the order's filter tells, if it does
-	args   []string       // bwrap's; nil: Landlock alone
-	nulls  int            // descriptors of /dev/null that args name, from stage.FDFree on
-	files  []File
-	made   string          // digest of args, Landlock's layers and the filter
-	rules  []string        // paths of Landlock's rules that are none of holds
-	holds  map[string]bool // paths of mounts: whether what is there is kept from the command
-	mounts []string        // the same paths, sorted
-	tmpfs  []string        // private directories, which live in memory
+	order   stage.Order
+	watched seccomp.Policy // by which the order's filter tells, if it does
+	args    []string       // bwrap's; nil: Landlock alone
+	nulls   int            // descriptors of /dev/null that args name, from stage.FDFree on
+	files   []File
+	made    string          // digest of args, Landlock's layers and the filter
+	rules   []string        // paths of Landlock's rules that are none of holds
+	holds   map[string]bool // paths of mounts: whether what is there is kept from the command
+	mounts  []string        // the same paths, sorted
+	tmpfs   []string        // private directories, which live in memory
 }
 
 // unheld reports limits that no mechanism holds.
@@ -97,11 +97,11 @@ func (p *Plan) Digest() string {
 		Dir     string
 		Made    string
 		Files   []File
-		Doors   []uint16
-		Callers int
+		Listen  []uint16
+		Dialers int
 	}
 	b, err := json.Marshal(shown{p.Profile.Digest().String(), p.Command.Argv, p.Command.Path, p.Command.Env,
-		p.Command.Dir, p.made, p.files, p.order.Doors, p.order.Callers})
+		p.Command.Dir, p.made, p.files, p.order.Listen, p.order.Dialers})
 	if err != nil {
 		panic(err) // only strings and bytes
 	}

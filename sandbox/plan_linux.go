@@ -43,7 +43,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	}
 	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest, c.tmpfs
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
-	p.order.Tells, p.told = h.tells, c.filter.policy
+	p.order.Tells, p.watched = h.tells, c.filter.policy
 	p.Gaps = slices.Clip(c.gaps)
 	if p.args == nil {
 		open := p.Gaps
@@ -64,8 +64,8 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if r.Command.Program != nil {
 		p.order.Path = "/proc/self/fd/" + strconv.Itoa(p.programFD())
 	}
-	if p.order.Doors, p.order.Callers = r.Doors, r.Callers; len(r.Doors)+r.Callers > 0 {
-		if err := p.checkDoors(); err != nil {
+	if p.order.Listen, p.order.Dialers = r.Listen, r.Dialers; len(r.Listen)+r.Dialers > 0 {
+		if err := p.checkSockets(); err != nil {
 			return nil, err
 		}
 	}
@@ -93,10 +93,10 @@ func (p *Plan) programFD() int {
 	return stage.FDFree + p.nulls
 }
 
-// checkDoors refuses doors where the command's localhost would be the host's.
+// checkSockets refuses ports and dialers where the command's localhost would be the host's.
 // Landlock's rules for TCP know ports, not addresses: a rule for a proxy's port
 // would let the same port of every machine be reached.
-func (p *Plan) checkDoors() error {
+func (p *Plan) checkSockets() error {
 	switch {
 	case p.args == nil:
 		return &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent,
@@ -104,8 +104,8 @@ func (p *Plan) checkDoors() error {
 			Remedy: "make user namespaces available to bwrap, or set [network] mode to none"}}}
 	case p.Profile.Network().Mode == profile.NetNone, p.Profile.Network().Mode == profile.NetFull:
 		return fmt.Errorf("plan: mode %q has no localhost of its own", p.Profile.Network().Mode)
-	case len(p.order.Doors)+p.order.Callers > stage.MaxDoors:
-		return fmt.Errorf("plan: %d sockets between inside and outside are more than %d; name fewer ports", len(p.order.Doors)+p.order.Callers, stage.MaxDoors)
+	case len(p.order.Listen)+p.order.Dialers > stage.MaxSockets:
+		return fmt.Errorf("plan: %d sockets between inside and outside are more than %d; name fewer ports", len(p.order.Listen)+p.order.Dialers, stage.MaxSockets)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 	if c != nil && c.asked.still() {
 		return c, nil
 	}
-	look := newLooker(h.watch, &h.lists, &h.around)
+	look := newRecorder(h.watch, &h.lists, &h.around)
 	c, err := h.compileWith(r, layers, look)
 	if err != nil {
 		look.group.Close()
@@ -215,7 +215,7 @@ func (k *compilations) keep(key compiledKey, c *compiled) {
 	k.made[key] = c
 }
 
-func (h *Host) compileWith(r Request, layers []profile.Profile, look *looker) (*compiled, error) {
+func (h *Host) compileWith(r Request, layers []profile.Profile, look *recorder) (*compiled, error) {
 	c := &compiled{tmpfs: privateOf(r.Profile)}
 	if err := h.compileMounts(c, r, look); err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func digestOf(args []string, landlock [][]byte, seccomp []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (h *Host) compileMounts(c *compiled, r Request, look *looker) error {
+func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
 	if !h.report.Layer("bwrap").Active {
 		if os.Geteuid() == 0 {
 			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}
@@ -273,7 +273,7 @@ func (h *Host) compileMounts(c *compiled, r Request, look *looker) error {
 	return nil
 }
 
-func (h *Host) compileLandlock(c *compiled, layers []profile.Profile, look *looker) error {
+func (h *Host) compileLandlock(c *compiled, layers []profile.Profile, look *recorder) error {
 	if h.landlock == 0 {
 		if c.args == nil {
 			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}

@@ -42,7 +42,7 @@ type view [sha256.Size]byte
 
 // pool holds the sandboxes that wait. The zero value is empty and ready.
 type pool struct {
-	known  existences
+	known  statCache
 	most   int // sandboxes that wait
 	mu     sync.Mutex
 	warm   []*launch // oldest first
@@ -135,7 +135,7 @@ func (e existence) append(b []byte) []byte {
 
 // early reports whether Landlock and the filter can be put in force before the
 // command is known: not where the stage has yet to make sockets.
-func (p *Plan) early() bool { return len(p.order.Doors)+p.order.Callers == 0 }
+func (p *Plan) early() bool { return len(p.order.Listen)+p.order.Dialers == 0 }
 
 // objectOf is the file or directory that a rule of Landlock for a path would bind,
 // the zero value for none (lsm.PathRule). ok is false where it can't be told.
@@ -283,7 +283,7 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	}
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	m, err := readStatus(l.status)
-	l.told, l.stage = m.files, m.pid
+	l.watched, l.stage = m.files, m.pid
 	if err == nil && m.Step != stage.StepWaiting {
 		err = errors.New(m.Message)
 	}

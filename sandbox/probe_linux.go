@@ -47,12 +47,12 @@ func patient(limit time.Duration) time.Duration {
 // pace is how many times longer than usual a program takes here to start, 1 to 10:
 // on an emulated processor each step of a probe does.
 func (h *Host) pace(ctx context.Context) float64 {
-	const usual = 5 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, 20*usual)
+	const firstWait = 5 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, 20*firstWait)
 	defer cancel()
 	start := time.Now()
 	exec.CommandContext(ctx, fmt.Sprintf("/proc/self/fd/%d", h.stage.Fd())).Run() // says at once that it has no order
-	return min(max(1, float64(time.Since(start))/float64(usual)), 10)
+	return min(max(1, float64(time.Since(start))/float64(firstWait)), 10)
 }
 
 // probe installs every layer for real in throw-away children and fills in
@@ -144,7 +144,7 @@ func probeProfile() profile.Profile {
 // try runs one probe order to its end, inside bwrap or alone. Alone it runs as
 // nobody when we are root: the stage refuses to go on with capabilities. told is
 // the policy of a filter that tells.
-func (h *Host) try(ctx context.Context, o stage.Order, told seccomp.Policy, alone bool, limit time.Duration) error {
+func (h *Host) try(ctx context.Context, o stage.Order, watched seccomp.Policy, alone bool, limit time.Duration) error {
 	limit = patient(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -153,7 +153,7 @@ func (h *Host) try(ctx context.Context, o stage.Order, told seccomp.Policy, alon
 		return err
 	}
 	defer null.Close()
-	p := &Plan{Command: Command{Argv: o.Argv}, order: o, told: told}
+	p := &Plan{Command: Command{Argv: o.Argv}, order: o, watched: watched}
 	if !alone {
 		p.args = []string{"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent",
 			"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"}

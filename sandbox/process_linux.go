@@ -29,7 +29,7 @@ type Process struct {
 	limits    profile.Limits
 	host      *Host
 	cgroup    *cgroup
-	doors     Doors
+	sockets   Sockets
 	status    *net.UnixConn     // to the namespace's first process; nil: there is none
 	listener  *seccomp.Listener // nil: the filter tells nothing
 	refusals  refusals
@@ -40,7 +40,7 @@ type Process struct {
 	mu     sync.Mutex
 	init   int // pidfd of the namespace's first process, 0 when there is none any more
 	mounts int // descriptor of its mount namespace, 0 for none
-	gone   bool
+	exited bool
 	ending EndCause
 }
 
@@ -68,7 +68,7 @@ func (p *Process) Wait() Exit {
 func (p *Process) Signal(sig syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.gone || p.leader <= 1 {
+	if p.exited || p.leader <= 1 {
 		return nil
 	}
 	err := unix.Kill(-p.leader, sig)
@@ -139,8 +139,8 @@ const reapTimeout = 10 * time.Second
 // reap waits for the end and fills in exit.
 func (p *Process) reap() {
 	started := time.Now()
-	e, told := p.told()
-	if !told {
+	e, reported := p.reported()
+	if !reported {
 		e = exitOf(p.await())
 		if p.status != nil && e.Signal == 0 {
 			e.Code = 125 // nobody killed the first process: that status is not the command's
@@ -148,7 +148,7 @@ func (p *Process) reap() {
 	}
 	e.Wall = time.Since(started)
 	p.mu.Lock()
-	p.gone = true
+	p.exited = true
 	e.Cause = p.ending
 	p.mu.Unlock()
 	if p.cgroup != nil {
@@ -172,7 +172,7 @@ func (p *Process) reap() {
 	close(p.done)
 	runtime.Gosched() // to who waits for it
 	time.Sleep(tidyDelay)
-	p.tidy(told)
+	p.tidy(reported)
 	p.host.work.Done()
 }
 
@@ -181,11 +181,11 @@ func (p *Process) reap() {
 const tidyDelay = time.Millisecond
 
 // tidy takes apart what nobody waits for.
-func (p *Process) tidy(told bool) {
+func (p *Process) tidy(reported bool) {
 	if p.status != nil {
 		p.status.Close()
 	}
-	if told { // else bwrap and the namespace's first process have been waited for
+	if reported { // else bwrap and the namespace's first process have been waited for
 		p.await()
 	}
 	p.dropMounts()
@@ -195,10 +195,10 @@ func (p *Process) tidy(told bool) {
 	}
 }
 
-// told waits for the word of the namespace's first process that the command has
+// reported waits for the word of the namespace's first process that the command has
 // ended, and, where that left anything behind, until the kernel has ended it. ok is
 // false where that process did not come to say it.
-func (p *Process) told() (e Exit, ok bool) {
+func (p *Process) reported() (e Exit, ok bool) {
 	if p.status == nil {
 		return e, false
 	}

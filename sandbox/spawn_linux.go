@@ -114,7 +114,7 @@ type message struct {
 // left something unread (unix(7)).
 func readStatus(c *net.UnixConn) (m message, err error) {
 	buf := make([]byte, 8192)
-	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(4*stage.MaxDoors))
+	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(4*stage.MaxSockets))
 	n, oobn, _, _, err := c.ReadMsgUnix(buf, oob)
 	if errors.Is(err, unix.ECONNRESET) {
 		err = io.EOF

@@ -115,15 +115,15 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*lau
 // begin hands the stage its order and returns once the command executes.
 func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *Gate) (*Process, error) {
 	proc := l.proc
-	proc.limits, l.doors, l.callers = p.Profile.Limits(), len(p.order.Doors), p.order.Callers
+	proc.limits, l.listen, l.dialers = p.Profile.Limits(), len(p.order.Listen), p.order.Dialers
 	var err error
 	if !l.reaper {
 		err = l.send(p, std, h.spawner.null.Load(), gate != nil)
 	}
-	if len(l.told) > 0 {
+	if len(l.watched) > 0 {
 		proc.leader = l.stage
-		proc.listen(l.told, p)
-		l.told = nil
+		proc.listen(l.watched, p)
+		l.watched = nil
 	}
 	gate.prepare()
 	if err == nil {
@@ -186,14 +186,14 @@ type launch struct {
 	child     []*os.File
 	cgroup    *cgroup
 	limitPids func(init int) error // nil: something else bounds them
-	doors     int                  // how many sockets the stage is to hand out, of which kind
-	callers   int
+	listen    int                  // how many sockets the stage is to hand out, of which kind
+	dialers   int
 	early     bool // Landlock and the filter are in force while the stage waits
 	view      view // of one that waits
-	// told has the filter's listener, as far as nobody serves it yet, and stage is
+	// watched has the filter's listener, as far as nobody serves it yet, and stage is
 	// the pid of the stage that waits.
-	told  []*os.File
-	stage int
+	watched []*os.File
+	stage   int
 }
 
 func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
@@ -366,12 +366,12 @@ func (l *launch) closeOurEnds() {
 	if l.status != nil {
 		l.status.Close()
 	}
-	for _, f := range append(l.told, l.diagR, l.infoR, l.blockW) {
+	for _, f := range append(l.watched, l.diagR, l.infoR, l.blockW) {
 		if f != nil {
 			f.Close()
 		}
 	}
-	l.told = nil
+	l.watched = nil
 }
 
 // abandon releases everything of a start that failed.
@@ -386,7 +386,7 @@ func (l *launch) abandon() {
 func (l *launch) kill(p *Process) {
 	p.killTree()
 	p.await()
-	p.doors.Close()
+	p.sockets.Close()
 	p.dropMounts()
 	p.stopListening()
 	l.abandon()
@@ -456,7 +456,7 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 		case err != nil:
 			return &LaunchError{Mechanism: l.mechanism, Cause: err}
 		case m.Step == stage.StepNetwork && m.Code == 0:
-			if err := p.doors.take(m.files, l.doors, l.callers); err != nil {
+			if err := p.sockets.take(m.files, l.listen, l.dialers); err != nil {
 				return &LaunchError{Mechanism: l.mechanism, Cause: err}
 			}
 		case m.Step == stage.StepStarted && ready && p.namespace:

@@ -115,13 +115,13 @@ func (f *files) names(t turn, kind profile.Kind, ops []string) {
 	if t.access == 0 || kind == profile.Protect && !t.access.Has(profile.Write) {
 		return
 	}
-	var anywhere, here []string
+	var everywhere, here []string
 	for _, r := range f.profile.NameRules() {
 		if r.Kind != kind || !abspath.Contains(r.Path, t.path) || !t.rule && r.Path != t.path {
 			continue
 		}
 		parts := strings.Split(r.Name, "/")
-		anywhere = append(anywhere, joined(parts))
+		everywhere = append(everywhere, joined(parts))
 		f.begin(t, anyDirs, parts)
 		for n := range spans(r.Path, t.path, parts) {
 			here = append(here, joined(parts[n:]))
@@ -130,7 +130,7 @@ func (f *files) names(t turn, kind profile.Kind, ops []string) {
 	}
 	var filters []match
 	for _, after := range []string{"$", "/"} {
-		for _, r := range append(names(start(t.path)+anyDirs, anywhere, after), names(start(t.path), here, after)...) {
+		for _, r := range append(names(start(t.path)+anyDirs, everywhere, after), names(start(t.path), here, after)...) {
 			filters = append(filters, regex(r))
 		}
 	}

@@ -21,7 +21,7 @@ func assemble(p Policy) ([]byte, []profile.Gap, error) {
 	var gaps []profile.Gap
 	next := libseccomp.ActTrace.SetReturnCode(nextPart & 0xffff)
 	answer := func(r rule) libseccomp.ScmpAction {
-		if p.tells && r.told() {
+		if p.tells && r.reported() {
 			return libseccomp.ActNotify
 		}
 		return action(r.Answer)

@@ -13,8 +13,8 @@ const (
 	retUserNotif   = 0x7fc00000
 )
 
-// told means the listener's answer.
-const told Answer = -2
+// reported means the listener's answer.
+const reported Answer = -2
 
 // data is struct seccomp_data, which a filter reads.
 type data struct {
@@ -86,7 +86,7 @@ func evaluate(program []instruction, d data) (answer Answer, steps int, args boo
 			case retAllow:
 				return Allow, steps, args, nil
 			case retUserNotif:
-				return told, steps, args, nil
+				return reported, steps, args, nil
 			}
 			return 0, steps, args, fmt.Errorf("instruction %d returns %#x", pc, i.k)
 		default:

@@ -49,9 +49,9 @@ func listening(t *testing.T, cmd *exec.Cmd, policy Policy) *Listener {
 	return NewListener(os.NewFile(uintptr(fds[0]), "listener"), policy)
 }
 
-// attemptsTold has testdata/attempt.c make the calls under a telling filter. With serve false the listener is closed
+// attemptsReported has testdata/attempt.c make the calls under a telling filter. With serve false the listener is closed
 // before the first of them.
-func attemptsTold(t *testing.T, uid int, lines []string, serve bool) (answers []string, seen []Call) {
+func attemptsReported(t *testing.T, uid int, lines []string, serve bool) (answers []string, seen []Call) {
 	t.Helper()
 	policy := policyOf(t, profile.Profile{}, Native()).Telling()
 	filter, _, err := policy.Program()
@@ -108,24 +108,24 @@ func TestListenerRefuses(t *testing.T) {
 	policy := policyOf(t, profile.Profile{}, Native())
 	var names, lines []string
 	for _, name := range syscalls(Native()) {
-		if r := policy.decides(name, every(1<<64-1)); r.Answer != Allow && r.told() {
+		if r := policy.decides(name, every(1<<64-1)); r.Answer != Allow && r.reported() {
 			names, lines = append(names, name), append(lines, nativeLine(t, name, everyBit, everyBit, everyBit, everyBit, everyBit, everyBit))
 		}
 	}
 	for _, uid := range users() {
-		answers, seen := attemptsTold(t, uid, lines, true)
+		answers, seen := attemptsReported(t, uid, lines, true)
 		if len(answers) != len(names) {
 			t.Fatalf("%d answers to %d attempts: %q", len(answers), len(names), answers)
 		}
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, c := range seen {
-			told[c.Name] = c.Answer != Allow && c.Why != "" || told[c.Name]
+			reported[c.Name] = c.Answer != Allow && c.Why != "" || reported[c.Name]
 		}
 		for i, name := range names {
 			if want := policy.Answer(name, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1); answers[i] != fmt.Sprintf("-1 %d", want) {
 				t.Errorf("uid %d: %s answered %q, want %v", uid, name, answers[i], want)
 			}
-			if !told[name] {
+			if !reported[name] {
 				t.Errorf("uid %d: %s was not told", uid, name)
 			}
 		}
@@ -136,7 +136,7 @@ func TestListenerRefuses(t *testing.T) {
 func TestDeadListenerLetsNothingThrough(t *testing.T) {
 	for _, uid := range users() {
 		const wronly, creat = 1, 0o100
-		answers, _ := attemptsTold(t, uid, []string{
+		answers, _ := attemptsReported(t, uid, []string{
 			nativeLine(t, "ptrace", 0, 0, 0, 0),
 			nativeLine(t, "openat", "0xffffffffffffff9c", "made", wronly|creat, "0600"),
 			nativeLine(t, "mkdirat", "0xffffffffffffff9c", "made", "0700"),

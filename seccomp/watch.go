@@ -43,6 +43,6 @@ func watchedCalls() []string {
 	return slices.Compact(list)
 }
 
-// told reports whether a telling filter sends a refusal to its listener. Not ENOSYS and multipath
+// reported reports whether a telling filter sends a refusal to its listener. Not ENOSYS and multipath
 // TCP, which programs probe for and do without.
-func (r rule) told() bool { return r.Answer == EPERM || r.Answer == EAFNOSUPPORT }
+func (r rule) reported() bool { return r.Answer == EPERM || r.Answer == EAFNOSUPPORT }

@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// isTold reports whether p sends a call to its listener.
-func (p Policy) isTold(name string, args [6]uint64) bool {
+// isReported reports whether p sends a call to its listener.
+func (p Policy) isReported(name string, args [6]uint64) bool {
 	if r := p.decides(name, args); r.Answer != Allow {
-		return r.told()
+		return r.reported()
 	}
 	return slices.ContainsFunc(watched, func(r rule) bool { return slices.Contains(r.Calls, name) && r.holds(args) })
 }
@@ -44,12 +44,12 @@ func TestTellingMeansThePolicy(t *testing.T) {
 							n, _ := arch.number(c)
 							got, _, _, err := evaluate(program, data{int32(n), arch.token(), args})
 							want := policy.Answer(name, args[:]...)
-							isTold := policy.isTold(name, args)
-							if isTold {
-								want = told
+							isReported := policy.isReported(name, args)
+							if isReported {
+								want = reported
 							}
 							// Refusals without a translation fall to the default, ENOSYS.
-							if err != nil || got != want && !(arch != Native() && isTold && got == ENOSYS) {
+							if err != nil || got != want && !(arch != Native() && isReported && got == ENOSYS) {
 								t.Fatalf("%s(%#x): program %v (%v), policy %v", name, args, got, err, want)
 							}
 						}

@@ -96,8 +96,8 @@ func TestSuggestions(t *testing.T) {
 					t.Errorf("%q: the offer %q covers %q", c.line, s.Label, other)
 				}
 			}
-			elsewhere := judgePlain(tool, shell.Command{Line: c.line, Cwd: "/q", Project: "/q", Home: "/home/eve"})
-			if strings.HasSuffix(s.Label, "*") && s.Pattern.Matches("bash", elsewhere.Payload) {
+			inOtherProject := judgePlain(tool, shell.Command{Line: c.line, Cwd: "/q", Project: "/q", Home: "/home/eve"})
+			if strings.HasSuffix(s.Label, "*") && s.Pattern.Matches("bash", inOtherProject.Payload) {
 				t.Errorf("%q: the offer %q covers it in another directory", c.line, s.Label)
 			}
 		}
@@ -152,8 +152,8 @@ func TestPayloadHashes(t *testing.T) {
 				t.Errorf("%q: the offer %q holds for another content of %s", c.line, s.Label, c.file)
 			}
 		}
-		gone := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Err: "permission denied"}})
-		if files, _ := gone.Payload["files"].(map[string]any); files[c.file] != "unreadable: permission denied" {
+		unreadable := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Err: "permission denied"}})
+		if files, _ := unreadable.Payload["files"].(map[string]any); files[c.file] != "unreadable: permission denied" {
 			t.Errorf("%q: an unreadable file is in the payload as %v", c.line, files[c.file])
 		}
 	}

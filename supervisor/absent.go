@@ -16,7 +16,7 @@ import (
 // PATH is, nothing is looked at and the question is put: the answer tells no more than ls in
 // the sandbox, which runs unasked.
 func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) bool {
-	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.elsewhere || r.Argv[0] == "" || strings.Contains(r.Argv[0], "/") {
+	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.callerRuns || r.Argv[0] == "" || strings.Contains(r.Argv[0], "/") {
 		return false
 	}
 	if _, own := r.Env["PATH"]; own {

@@ -60,8 +60,8 @@ type Verdict struct {
 // Check judges a command without running it (R-AP-20, R-IP-03).
 func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r CheckRequest) (Verdict, error) {
 	// What an agent runs inside a sandbox of ours stays inside.
-	r.Exec.elsewhere = !r.DryRun && r.Ticket == 0 && sess.outer == nil
-	r.Exec.anywhere = r.CwdUnknown
+	r.Exec.callerRuns = !r.DryRun && r.Ticket == 0 && sess.outer == nil
+	r.Exec.cwdUnknown = r.CwdUnknown
 	e, err := s.unstarted(sess, peer, r.Exec)
 	if err != nil {
 		return Verdict{}, err
@@ -168,7 +168,7 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 		decision, err = s.Approval.Preview(ctx, call)
 	} else {
 		a := &toolAction{s: s, r: r, e: &Exec{ID: "c-" + ulid.Make().String(), Session: sess, Peer: peer, log: newEventLog(0),
-			Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, elsewhere: sess.outer == nil}}}
+			Request: ExecRequest{CallID: r.CallID, Cwd: r.Cwd, Description: r.Description, callerRuns: sess.outer == nil}}}
 		defer s.asking.forget(a.e)
 		var p permit
 		p, err = s.authorize(ctx, a)

@@ -11,7 +11,7 @@ import (
 
 // What is kept of the configuration is never older than the files that it comes
 // from: a project's file counts from the next command on, and so does a reload.
-func TestCompiledAnew(t *testing.T) {
+func TestCompiledAgain(t *testing.T) {
 	load := func(text string) *config.Config {
 		file := filepath.Join(t.TempDir(), "config.toml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -71,7 +71,7 @@ func TestCompiledAnew(t *testing.T) {
 }
 
 // The person's git configuration is copied again when it changes.
-func TestGitConfigAnew(t *testing.T) {
+func TestGitConfigChanged(t *testing.T) {
 	s, home := &Supervisor{}, t.TempDir()
 	file := filepath.Join(home, ".gitconfig")
 	for _, name := range []string{"Eve", "Ada", ""} {

@@ -11,9 +11,9 @@ import (
 // the room of what it says: small pieces share a block, in which each costs a
 // [piece] besides its bytes.
 type blocks struct {
-	list  []block
-	bytes int64 // of output
-	gone  int64 // bytes of list[0] that were dropped
+	list    []block
+	bytes   int64 // of output
+	dropped int64 // bytes of list[0] that were dropped
 }
 
 // A block is one event, or small pieces of output.
@@ -111,13 +111,13 @@ func (b *block) at(i int) Event {
 // drop forgets the first n bytes, of blocks that are nothing but output.
 func (b *blocks) drop(n int64) {
 	b.bytes -= n
-	b.gone += n
+	b.dropped += n
 	for len(b.list) > 0 {
 		size := int64(len(b.list[0].data) + len(b.list[0].event.Data))
-		if size > b.gone {
+		if size > b.dropped {
 			return
 		}
-		b.gone -= size
+		b.dropped -= size
 		b.list[0] = block{}
 		b.list = b.list[1:]
 	}
@@ -126,7 +126,7 @@ func (b *blocks) drop(n int64) {
 // all are the events, of the first what was not dropped.
 func (b *blocks) all() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		skip := b.gone
+		skip := b.dropped
 		for i := range b.list {
 			for j := range max(len(b.list[i].pieces), 1) {
 				e := b.list[i].at(j)

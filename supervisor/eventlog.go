@@ -120,8 +120,8 @@ func (l *eventLog) end(e Event) {
 	l.append(e)
 }
 
-// told reports whether somebody has read a closed log to its end.
-func (l *eventLog) told() bool {
+// drained reports whether somebody has read a closed log to its end.
+func (l *eventLog) drained() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed && l.read == l.events.count()

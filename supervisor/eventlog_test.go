@@ -38,9 +38,9 @@ func TestEventLogKeepsHeadAndTail(t *testing.T) {
 		}
 		cut := l.flush()
 		l.end(Event{Kind: EventEnded})
-		text, told, seqs := readAll(t, l.reader(0))
-		if want := all[:5] + all[len(all)-5:]; text != want || cut != int64(len(all)-10) || told != cut {
-			t.Errorf("pieces of %d: %q, %d cut, %d told", piece, text, cut, told)
+		text, drained, seqs := readAll(t, l.reader(0))
+		if want := all[:5] + all[len(all)-5:]; text != want || cut != int64(len(all)-10) || drained != cut {
+			t.Errorf("pieces of %d: %q, %d cut, %d told", piece, text, cut, drained)
 		}
 		for i, s := range seqs {
 			if s != uint64(i+1) {

@@ -45,9 +45,9 @@ type ExecRequest struct {
 	// [DescriptorError].
 	Passed Descriptors
 
-	ticket    *ticket // from Redeem
-	elsewhere bool    // whoever asks runs it, outside of every sandbox
-	anywhere  bool    // it is not known in which directory
+	ticket     *ticket // from Redeem
+	callerRuns bool    // whoever asks runs it, outside of every sandbox
+	cwdUnknown bool    // it is not known in which directory
 }
 
 // Stdin says where standard input comes from.

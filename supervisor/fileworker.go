@@ -119,8 +119,8 @@ func (w *fileWorker) end() {
 	<-w.proc.Done()
 }
 
-// gone reports a worker that ended by itself.
-func (w *fileWorker) gone() bool {
+// exited reports a worker that ended by itself.
+func (w *fileWorker) exited() bool {
 	select {
 	case <-w.proc.Done():
 		return true
@@ -190,7 +190,7 @@ func (h *sessionWorker) use(ctx context.Context, s *Supervisor, plan *sandbox.Pl
 		return errWorkerClosed
 	}
 	key := setupKey(setup)
-	if w := h.live; w != nil && (w.gone() || w.setup != key || w.view == "" || w.view != s.Host.View(plan)) {
+	if w := h.live; w != nil && (w.exited() || w.setup != key || w.view == "" || w.view != s.Host.View(plan)) {
 		h.drop()
 	}
 	if h.live == nil {

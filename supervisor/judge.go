@@ -31,7 +31,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	e.log.keepAtMost(int64(cfg.Sandbox.Limits.Output))
 	j := &judgement{warnings: slices.Clone(compiled.warnings), command: shell.Command{
 		Line: r.Line, Argv: r.Argv, Cwd: r.shown(), Project: sess.Root, Home: sess.Home,
-		Env: r.Env, TTY: r.Terminal, Description: r.Description, CallerRuns: r.elsewhere,
+		Env: r.Env, TTY: r.Terminal, Description: r.Description, CallerRuns: r.callerRuns,
 	}}
 	if r.Stdin == StdinData {
 		sum := sha256.Sum256(r.StdinData)
@@ -57,7 +57,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		return nil, err
 	}
 	j.names, j.operator, j.trusted = effective, operator, trusted || j.trusts
-	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) && !r.elsewhere {
+	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) && !r.callerRuns {
 		j.widened = widening(j.command, effective, sess.Root)
 		if effective, err = widen(effective, operator, j.widened); err != nil {
 			return nil, err
@@ -73,10 +73,10 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if err != nil {
 		return nil, err
 	}
-	doors, callers := j.reach.doors()
+	listen, callers := j.reach.ports()
 	command := s.commandOf(sess, j, effective)
 	j.plan, err = s.Host.Plan(sandbox.Request{
-		Profile: effective, Operator: operator, Doors: doors, Callers: callers,
+		Profile: effective, Operator: operator, Listen: listen, Dialers: callers,
 		Command:  command,
 		Files:    s.homeFiles(sess, effective),
 		Terminal: r.Terminal,
@@ -192,10 +192,10 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if why := e.Session.beyondSkill(v.Payload); why != "" {
 		c.Request.Reasons = append(c.Request.Reasons, why)
 	}
-	if e.Request.elsewhere {
+	if e.Request.callerRuns {
 		c.Request.Reasons = append(c.Request.Reasons, "whoever asks runs it, outside the sandbox")
 	}
-	if e.Request.anywhere {
+	if e.Request.cwdUnknown {
 		c.Request.Reasons = append(c.Request.Reasons, "whoever asks does not say in which directory it would run")
 	}
 	if e.Request.Agent {
@@ -243,7 +243,7 @@ func onlySafe(parts []shell.Part) bool {
 
 // shown is the directory that is judged and shown; "" is not known.
 func (r ExecRequest) shown() string {
-	if r.anywhere {
+	if r.cwdUnknown {
 		return ""
 	}
 	return r.Cwd

@@ -35,7 +35,7 @@ func (k *keptExecs) add(e *Exec) (old []*Exec) {
 		if bytes <= keepRead {
 			break
 		}
-		if bytes > keepAll || o.log.told() {
+		if bytes > keepAll || o.log.drained() {
 			old = append(old, o.Exec)
 			bytes -= o.bytes
 		}

@@ -39,7 +39,7 @@ func TestKeptIsBounded(t *testing.T) {
 		sum, unread := int64(0), 0
 		for _, e := range k.list {
 			sum += e.bytes
-			if !e.log.told() {
+			if !e.log.drained() {
 				unread++
 			}
 		}

@@ -69,13 +69,13 @@ func (e *Exec) tellDeaf(j *judgement, r *Result) {
 func (s *Session) first(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told[what] {
+	if s.reported[what] {
 		return false
 	}
-	if s.told == nil {
-		s.told = map[string]bool{}
+	if s.reported == nil {
+		s.reported = map[string]bool{}
 	}
-	s.told[what] = true
+	s.reported[what] = true
 	return true
 }
 
@@ -92,9 +92,9 @@ func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	}
 }
 
-// tellElsewhere reports that commands can only read the git directory outside of the project, once in a session, where
+// warnExternalGitDir reports that commands can only read the git directory outside of the project, once in a session, where
 // that was refused, or where refusals are not known and the command failed.
-func (e *Exec) tellElsewhere(j *judgement, r *Result) {
+func (e *Exec) warnExternalGitDir(j *judgement, r *Result) {
 	if r.Exit.Code == 0 {
 		return
 	}

@@ -110,8 +110,8 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 	if again.Trusted(1000, dir) {
 		t.Error("a link to the directory is trusted")
 	}
-	if gone, err := again.remove(1000, dir); !gone || err != nil {
-		t.Error(gone, err)
+	if removed, err := again.remove(1000, dir); !removed || err != nil {
+		t.Error(removed, err)
 	}
 	os.WriteFile(file, []byte("{broken"), 0o600)
 	if _, err := OpenTrust(file); err == nil {

@@ -75,9 +75,9 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		return base.with(startFailure(err, e.Request, j.plan.Profile))
 	}
 	check.note.First(proc.First())
-	var out *outlet
+	var out *proxySession
 	if j.reach != nil {
-		out = s.openOutlet(e, j, proc.Doors())
+		out = s.openProxySession(e, j, proc.Sockets())
 	}
 	e.started(proc, st.term, j.plan.Profile)
 	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings, Warm: proc.Warm()}})
@@ -101,7 +101,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if out != nil {
 		base.Network, base.Violations = out.close()
 	}
-	proc.Doors().Close()
+	proc.Sockets().Close()
 	st.drain()
 	s.tellRefusals(e, j, proc, &base)
 	check.after(&base)
@@ -111,7 +111,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	base.Message = endMessage(exit)
 	e.tellDeaf(j, &base)
 	e.tellUntrusted(j, &base)
-	e.tellElsewhere(j, &base)
+	e.warnExternalGitDir(j, &base)
 	e.tellUnnamed(j, &base)
 	if exit.Cause == sandbox.EndWall {
 		base.Code = 124

@@ -100,7 +100,7 @@ type Session struct {
 	prompt   string // with which the turn began; KindHook only
 	execs    map[string]*Exec
 	closed   bool
-	told     map[string]bool // what somebody at this terminal need not read again
+	reported map[string]bool // what somebody at this terminal need not read again
 	skills   []skillEntry    // granted for this turn
 	endTurn  func()          // ends the questions about this turn's skills; nil for none
 }

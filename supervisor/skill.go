@@ -196,7 +196,7 @@ func (s *Supervisor) foreseeSkill(sess *Session, peer Peer, k *skillEntry) []str
 	asks := func(why string) []string {
 		return []string{fmt.Sprintf("%q asks in spite of a yes: %s", k.line, strings.TrimSuffix(why, "."))}
 	}
-	e, err := s.unstarted(sess, peer, ExecRequest{Line: k.line, elsewhere: true})
+	e, err := s.unstarted(sess, peer, ExecRequest{Line: k.line, callerRuns: true})
 	if err != nil {
 		return asks(err.Error())
 	}

@@ -103,15 +103,15 @@ type Supervisor struct {
 
 	reloading sync.Mutex // held by Reload: of two, the one that read last counts
 
-	mu      sync.Mutex
-	config  *config.Config
-	execs   map[string]*Exec
-	live    map[string]*Exec // of execs, those that have not ended
-	kept    keptExecs        // of execs, those that have ended
-	outlets map[*outlet]bool // of running commands
-	cutOffs []CutOff         // by the death of an earlier daemon
-	lastUse time.Time
-	closing bool // no new work
+	mu            sync.Mutex
+	config        *config.Config
+	execs         map[string]*Exec
+	live          map[string]*Exec       // of execs, those that have not ended
+	kept          keptExecs              // of execs, those that have ended
+	proxySessions map[*proxySession]bool // of running commands
+	cutOffs       []CutOff               // by the death of an earlier daemon
+	lastUse       time.Time
+	closing       bool // no new work
 }
 
 // New returns a supervisor that takes requests at once.
@@ -121,7 +121,7 @@ func New(o Options) (*Supervisor, error) {
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
 		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
-		execs: map[string]*Exec{}, live: map[string]*Exec{}, outlets: map[*outlet]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
+		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
@@ -351,9 +351,9 @@ func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
 // DistrustDir withdraws the trust of dir; commands that run keep what they have.
 func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	real := RealPath(dir)
-	gone, err := s.Trust.remove(uid, real)
-	if err != nil || !gone {
-		return gone, err
+	removed, err := s.Trust.remove(uid, real)
+	if err != nil || !removed {
+		return removed, err
 	}
 	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}})
 }

@@ -55,12 +55,12 @@ type Group struct {
 
 // Dir is a directory that is watched.
 type Dir struct {
-	group *Group
-	wd    int32
-	about any
-	told  bool // it is among the group's news
-	kinds bool
-	gone  bool
+	group   *Group
+	wd      int32
+	about   any
+	queued  bool // it is among the group's news
+	kinds   bool
+	removed bool
 }
 
 // News reports a changed directory.
@@ -70,7 +70,7 @@ type News struct {
 	// directories in it are unchanged.
 	Directories bool
 	// Gone: the directory is not watched from now on.
-	Gone bool
+	Removed bool
 }
 
 // Group returns a new group.
@@ -214,8 +214,8 @@ func (g *Group) News() (news []News, lost bool) {
 		return nil, true
 	}
 	for _, d := range g.news {
-		news = append(news, News{d.about, d.kinds, d.gone})
-		d.told, d.kinds = false, false
+		news = append(news, News{d.about, d.kinds, d.removed})
+		d.queued, d.kinds = false, false
 	}
 	g.news = nil
 	return news, false
@@ -268,9 +268,9 @@ func (s *Set) hear(b []byte) bool {
 // tell adds an event to the news of a directory.
 func (d *Dir) tell(what uint32) {
 	d.kinds = d.kinds || what&unix.IN_ISDIR != 0
-	d.gone = d.gone || what&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
-	if !d.told {
-		d.told = true
+	d.removed = d.removed || what&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0
+	if !d.queued {
+		d.queued = true
 		d.group.news = append(d.group.news, d)
 	}
 }

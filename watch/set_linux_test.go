@@ -109,7 +109,7 @@ func TestNews(t *testing.T) {
 	os.Chmod(b, 0o700)
 	want(t, g, "a new mode", b)
 	os.RemoveAll(a)
-	if n := want(t, g, "its end", a); len(n) > 0 && !n[0].Gone {
+	if n := want(t, g, "its end", a); len(n) > 0 && !n[0].Removed {
 		t.Error("a removed directory is still watched")
 	}
 	os.Mkdir(a, 0o755)

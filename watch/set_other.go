@@ -13,8 +13,8 @@ type Dir struct{}
 
 // News is never any here.
 type News struct {
-	About             any
-	Directories, Gone bool
+	About                any
+	Directories, Removed bool
 }
 
 // New returns a Set that watches nothing.

@@ -55,7 +55,7 @@ static enum step prepare(enum place place, struct command *c, struct order *o) {
 	SYS(umask, o->umask);
 	if ((e = SYS(chdir, o->dir)) < 0)
 		return failed(STEP_DIR, e, "chdir", o->dir);
-	step = open_doors(o);
+	step = open_sockets(o);
 	if (!step)
 		step = make_command(c, o, place == FIRST);
 	if (!step && !(o->flags & ORDER_EARLY))

@@ -58,8 +58,8 @@ enum step receive_order(struct order *o);
 enum { NO_LISTENER = -1 };
 enum step enforce(const struct order *o, int *listener);
 
-// open_doors makes the order's sockets and hands them to the daemon.
-enum step open_doors(const struct order *o);
+// open_sockets makes the order's sockets and hands them to the daemon.
+enum step open_sockets(const struct order *o);
 
 // Command is what the process does that becomes the command.
 struct command {

@@ -105,18 +105,18 @@ static int sane(const struct order_head *h, const struct order *o) {
 		return 0;
 	if (h->flags & ORDER_AWAIT) // only what can be in force before a command is known
 		return !(h->flags & (ORDER_TERMINAL | ORDER_HOLD | ORDER_PROBE)) && (h->flags & ORDER_EARLY || !layers) &&
-			!h->descriptors && !h->umask && !h->limits && !h->doors && !h->callers && !h->argc && !h->envc &&
+			!h->descriptors && !h->umask && !h->limits && !h->ports && !h->dialers && !h->argc && !h->envc &&
 			!o->path[0] && !o->dir[0];
 	return h->argc > 0 && o->dir[0] == '/' && (!o->path[0] || o->path[0] == '/') && !(h->flags & ORDER_EARLY && layers);
 }
 
 const char *decode_order(const struct order_head *h, const u8 *bytes, char **room, struct order *o) {
 	if (h->limits > MAX_LIMITS || h->instructions > MAX_INSTRUCTIONS || h->layers > MAX_LAYERS ||
-		h->doors > MAX_DOORS || h->callers > MAX_DOORS - h->doors)
+		h->ports > MAX_SOCKETS || h->dialers > MAX_SOCKETS - h->ports)
 		return "the order has too much of something";
 	struct reader r = {bytes + sizeof *h, bytes + h->size, 0};
 	*o = (struct order){.flags = h->flags, .umask = h->umask, .limits = h->limits, .instructions = h->instructions,
-		.doors = h->doors, .callers = h->callers, .layers = h->layers};
+		.ports = h->ports, .dialers = h->dialers, .layers = h->layers};
 	o->limit_at = r.at;
 	for (u32 i = 0; i < h->limits; i++) {
 		if (number(&r, 4) >= MAX_LIMITS || number(&r, 4) != 0)
@@ -124,8 +124,8 @@ const char *decode_order(const struct order_head *h, const u8 *bytes, char **roo
 		number(&r, 8);
 	}
 	o->filter_at = take(&r, 8 * (u64)h->instructions);
-	o->door_at = r.at;
-	for (u32 i = 0; i < h->doors; i++)
+	o->port_at = r.at;
+	for (u32 i = 0; i < h->ports; i++)
 		if (number(&r, 2) == 0)
 			r.bad = 1;
 	o->layer_at = r.at;

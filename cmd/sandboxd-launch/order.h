@@ -5,7 +5,7 @@
 //
 //	limits × { resource:u32 zero:u32 value:u64 }
 //	instructions × struct sock_filter
-//	doors × port:u16
+//	ports × port:u16
 //	layers × { size:u32 ruleset }            (landlock/lsm, "The binary form")
 //	path dir argv… env…                      each { length:u32 bytes NUL }
 //
@@ -44,7 +44,7 @@ enum {
 	MAX_LIMITS = 16,        // RLIM_NLIMITS: of one resource each
 	MAX_LAYERS = 16,        // LANDLOCK_MAX_NUM_LAYERS
 	MAX_INSTRUCTIONS = 4096, // BPF_MAXINSNS
-	MAX_DOORS = 253,        // SCM_MAX_FD: doors and callers go out in one message
+	MAX_SOCKETS = 253,        // SCM_MAX_FD: ports and dialers go out in one message
 	MAX_PATH_RULES = 1 << 14,
 	MAX_PORT_RULES = 1 << 16,
 	PATH_LENGTH = 4096,     // PATH_MAX, with the NUL
@@ -55,14 +55,14 @@ struct order_head {
 	u32 version;
 	u32 size; // of the whole order
 	u32 flags, descriptors, umask;
-	u32 limits, instructions, doors, callers, layers, argc, envc, unused;
+	u32 limits, instructions, ports, dialers, layers, argc, envc, unused;
 };
 
 // Order points into the bytes that it was decoded from.
 struct order {
 	u32 flags, umask;
-	u32 limits, instructions, doors, callers, layers;
-	const u8 *limit_at, *filter_at, *door_at, *layer_at;
+	u32 limits, instructions, ports, dialers, layers;
+	const u8 *limit_at, *filter_at, *port_at, *layer_at;
 	const char *path, *dir;
 	char **argv, **env;
 };

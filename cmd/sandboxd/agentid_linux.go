@@ -37,7 +37,7 @@ func agentID(kind string, p ipc.Peer) string {
 	}
 	// " (deleted)" is part of the link's text where the file has no name any more.
 	path, err := os.Readlink(link)
-	if err != nil || path != p.Exe || !onDisk(path, f) || p.Gone() {
+	if err != nil || path != p.Exe || !onDisk(path, f) || p.Exited() {
 		return ""
 	}
 	return "exe:" + path + " sha256:" + hex.EncodeToString(h.Sum(nil))

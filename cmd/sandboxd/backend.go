@@ -44,7 +44,7 @@ type backend struct {
 	warnings []config.Warning
 	flags    flags  // of the command line
 	refused  error  // the last reload's; nil: what the files say is in force
-	told     uint64 // the last record that the broker was told
+	reported uint64 // the last record that the broker was told
 	untold   error  // the last attempt to tell the broker the head of the log
 	brokered bool   // the system's broker hands connections over
 	unsaved  error  // the last attempt to save how often grants were used

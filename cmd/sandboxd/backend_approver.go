@@ -434,8 +434,8 @@ func (b *backend) mayTrust(p ipc.Peer, dir string) error {
 }
 
 func (b *backend) Distrust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) error {
-	gone, err := b.sup.DistrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String())
-	if err == nil && !gone {
+	removed, err := b.sup.DistrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String())
+	if err == nil && !removed {
 		return &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("%q is not trusted", r.Dir), Hint: "sbx trust --list"}
 	}
 	return wireError(err)

@@ -64,7 +64,7 @@ func serveBroker(ctx context.Context, b *broker.Broker) error {
 	if err := notDumpable(); err != nil {
 		return err
 	}
-	d, passed, err := passedDoors()
+	d, passed, err := passedListeners()
 	switch {
 	case err != nil:
 		return err

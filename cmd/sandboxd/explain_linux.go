@@ -23,14 +23,14 @@ const explainFor = 3 * time.Second
 // explain tells whoever waits on the sockets that the service manager passed
 // why the daemon does not start (R-OP-02).
 func explain(why error, log *slog.Logger) {
-	d, passed, err := passedDoors()
+	d, passed, err := passedListeners()
 	if !passed || err != nil {
 		return
 	}
 	defer d.close()
 	ctx, cancel := context.WithTimeout(context.Background(), explainFor)
 	defer cancel()
-	doors := append(d.agent, d.approver...)
+	all := append(d.agent, d.approver...)
 	account, err := user.Lookup(broker.Account)
 	for _, one := range d.launcher {
 		u, ok := one.(*net.UnixListener)
@@ -40,7 +40,7 @@ func explain(why error, log *slog.Logger) {
 		none := func() error { return why }
 		l := &broker.Launcher{Listener: u, Reload: none, Stop: cancel, Log: log,
 			From: func(uid int) bool { return uid == 0 || strconv.Itoa(uid) == account.Uid }}
-		doors = append(doors, l.Agent(), l.Approver())
+		all = append(all, l.Agent(), l.Approver())
 		go l.Serve(ctx)
 	}
 	body, _ := json.Marshal(map[string]*ipc.Error{"error": {Code: ipc.CodeInternal, Message: "sandboxd does not start: " + why.Error(),
@@ -52,7 +52,7 @@ func explain(why error, log *slog.Logger) {
 		w.Write(body)
 	})}
 	var serving sync.WaitGroup
-	for _, l := range doors {
+	for _, l := range all {
 		serving.Go(func() { server.Serve(l) })
 	}
 	<-ctx.Done()

@@ -68,7 +68,7 @@ func (b *backend) tellHeads(ctx context.Context, log *slog.Logger) {
 func (b *backend) tellHead(log *slog.Logger) {
 	head := b.audit.Head()
 	b.mu.Lock()
-	silent := !b.brokered || b.told == head.Seq
+	silent := !b.brokered || b.reported == head.Seq
 	b.mu.Unlock()
 	if silent {
 		return
@@ -77,7 +77,7 @@ func (b *backend) tellHead(log *slog.Logger) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil {
-		b.told = head.Seq
+		b.reported = head.Seq
 	}
 	if (err == nil) != (b.untold == nil) {
 		log.Warn("head of the log", "told", err == nil, "error", err)

@@ -118,11 +118,11 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		return err
 	}
 	programs.config = sup.Config
-	doors, err := openDoors(dirs.sockets, f.metrics)
+	sockets, err := openListeners(dirs.sockets, f.metrics)
 	if err != nil { // the start is on record
 		return errors.Join(err, sup.Shutdown(context.Background()))
 	}
-	defer doors.close()
+	defer sockets.close()
 	service, err := newService(log)
 	if err != nil {
 		return errors.Join(err, sup.Shutdown(context.Background()))
@@ -141,19 +141,19 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	}
 	b.idle = idle
 	go b.leaveWhenIdle(ctx, cancel)
-	go leaveWhenLost(ctx, doors.own, cancel, log)
+	go leaveWhenLost(ctx, sockets.own, cancel, log)
 	go b.rest(ctx)
-	handedAgent, handedApprover, err := b.serveLaunchers(ctx, doors.launcher, log)
+	handedAgent, handedApprover, err := b.serveLaunchers(ctx, sockets.launcher, log)
 	if err != nil {
 		return err
 	}
 	counts.watch(b)
-	serveMetrics(ctx, counts.registry, doors.metrics, log)
+	serveMetrics(ctx, counts.registry, sockets.metrics, log)
 	if b.gateway, err = openGateway(cfg, b, log); err != nil {
 		return err
 	}
-	log.Info("serving", "sockets", doors.String(), "state", dirs.state, "enforcement", host.Report().Level())
-	server := ipc.Server{Backend: b, Agent: append(doors.agent, handedAgent...), Approver: append(doors.approver, handedApprover...), Stdio: doors.stdio, Log: log}
+	log.Info("serving", "sockets", sockets.String(), "state", dirs.state, "enforcement", host.Report().Level())
+	server := ipc.Server{Backend: b, Agent: append(sockets.agent, handedAgent...), Approver: append(sockets.approver, handedApprover...), Stdio: sockets.stdio, Log: log}
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
 	served := make(chan error, 1)

@@ -37,8 +37,8 @@ func (a *app) approveAll(ctx context.Context, once, plain bool) error {
 		return err
 	}
 	if !tty.Plain {
-		person := ask.Person{Terminal: tty, Desk: client}
-		return ask.Queue{Person: person, Office: client, Once: once}.Serve(ctx, list.Approvals, stream.Next)
+		person := ask.Person{Terminal: tty, Approver: client}
+		return ask.Queue{Person: person, ApproverAdmin: client, Once: once}.Serve(ctx, list.Approvals, stream.Next)
 	}
 	q := &queue{app: a, tty: tty, client: client, once: once, open: map[string]ipc.Approval{}, seen: map[string]bool{}}
 	for _, p := range list.Approvals {
@@ -71,13 +71,13 @@ type queue struct {
 	client *ipc.Client
 	once   bool
 
-	order []string
-	open  map[string]ipc.Approval
-	seen  map[string]bool // was on this terminal
-	asked string          // the one that is on the screen
-	stop  context.CancelFunc
-	done  chan error
-	told  bool // that there is nothing to do
+	order    []string
+	open     map[string]ipc.Approval
+	seen     map[string]bool // was on this terminal
+	asked    string          // the one that is on the screen
+	stop     context.CancelFunc
+	done     chan error
+	reported bool // that there is nothing to do
 }
 
 func (q *queue) add(a ipc.Approval) {
@@ -151,7 +151,7 @@ func (q *queue) next(ctx context.Context) bool {
 		if !ok {
 			continue
 		}
-		q.seen[id], q.asked, q.told = true, id, false
+		q.seen[id], q.asked, q.reported = true, id, false
 		if n := len(q.open) - 1; n > 0 {
 			fmt.Fprintf(q.tty, "(%s after this one)\n", plural(n, "request"))
 		}
@@ -159,14 +159,14 @@ func (q *queue) next(ctx context.Context) bool {
 		q.stop, q.done = stop, make(chan error, 1)
 		go func(done chan<- error) {
 			defer stop()
-			_, err := ask.Person{Terminal: q.tty, Desk: q.client}.Ask(ctx, a)
+			_, err := ask.Person{Terminal: q.tty, Approver: q.client}.Ask(ctx, a)
 			done <- err
 		}(q.done)
 		return true
 	}
-	if !q.told && !q.once {
+	if !q.reported && !q.once {
 		fmt.Fprintln(q.tty, "Waiting for requests. Ctrl-C leaves.")
-		q.told = true
+		q.reported = true
 	}
 	return false
 }

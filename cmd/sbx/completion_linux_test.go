@@ -25,7 +25,7 @@ func TestCompletions(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(rc, c.file), []byte(c.rc), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			d := &desk{Tmux: termtest.OpenTmux(t, 100, 20, append(h.env, "RC="+rc), c.start), t: t}
+			d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 20, append(h.env, "RC="+rc), c.start), t: t}
 			d.Wait("^>")
 			d.Press(`"sbx gra"`, "Tab")
 			d.Wait("^> sbx grants")

@@ -81,7 +81,9 @@ func (a *app) approver(ctx context.Context) (*ipc.Client, error) {
 
 // desk is where a question is answered at this terminal: the approver's socket of the
 // daemon that was asked. The place is settled.
-func (a *app) desk() *ipc.Client { return &ipc.Client{Socket: a.place.Approver(), User: a.place.User} }
+func (a *app) approverClient() *ipc.Client {
+	return &ipc.Client{Socket: a.place.Approver(), User: a.place.User}
+}
 
 func (a *app) open(ctx context.Context, socket func(daemon.Place) string) (*ipc.Client, error) {
 	p, err := a.locate(ctx)

@@ -156,8 +156,8 @@ const lookEvery = 150 * time.Millisecond
 
 // answer waits for questions about a call, and puts them to the person here.
 func (r *fileRunner) answer(ctx context.Context, call string) {
-	desk := r.desk()
-	defer desk.Close()
+	approver := r.approverClient()
+	defer approver.Close()
 	seen := map[string]bool{}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -167,30 +167,30 @@ func (r *fileRunner) answer(ctx context.Context, call string) {
 			return
 		case <-tick.C:
 		}
-		list, err := desk.Approvals(ctx)
+		list, err := approver.Approvals(ctx)
 		if err != nil {
 			continue // it is over, or somebody else answers
 		}
 		for _, q := range list.Approvals {
 			if q.CallID == call && q.Session == r.session && !seen[q.ID] {
 				seen[q.ID] = true
-				r.put(ctx, desk, q)
+				r.put(ctx, approver, q)
 			}
 		}
 	}
 }
 
 // put puts one question.
-func (r *fileRunner) put(ctx context.Context, desk *ipc.Client, q ipc.Approval) {
+func (r *fileRunner) put(ctx context.Context, approver *ipc.Client, q ipc.Approval) {
 	if r.tty == nil || !q.Inline {
 		r.waiting(q)
 		return
 	}
 	// The list has no presentation; a person who answers has seen it.
-	if whole, err := desk.Approval(ctx, ipc.ApprovalRequest{ID: q.ID}); err == nil {
+	if whole, err := approver.Approval(ctx, ipc.ApprovalRequest{ID: q.ID}); err == nil {
 		q = whole
 	}
-	_, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true}.Ask(ctx, q)
+	_, err := ask.Person{Terminal: r.tty, Approver: approver, Inline: true}.Ask(ctx, q)
 	if err != nil && ctx.Err() == nil {
 		r.complain(err)
 		r.note("the question is still open for others: sbx approve %s", q.ID)

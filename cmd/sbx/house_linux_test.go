@@ -117,10 +117,10 @@ func (h *house) sbx(args ...string) {
 }
 
 // sit starts `sbx approve ARGS` at a terminal.
-func (h *house) sit(cols, rows int, args string, env ...string) *desk {
+func (h *house) sit(cols, rows int, args string, env ...string) *approverSocket {
 	h.t.Helper()
 	m := termtest.OpenTmux(h.t, cols, rows, append(h.env[:len(h.env):len(h.env)], env...), "cd "+h.project()+" && sbx approve "+args+" 2>/dev/null")
-	return &desk{Tmux: m, t: h.t, cols: cols, clean: h.clean}
+	return &approverSocket{Tmux: m, t: h.t, cols: cols, clean: h.clean}
 }
 
 // decided waits for the next decision of a person, or for want of one.
@@ -265,8 +265,8 @@ func relay() {
 // patience is how long an agent waits for an answer.
 const patience = 2 * time.Minute
 
-// told is what a program was told of a call of its own.
-type told struct {
+// output is what a program was told of a call of its own.
+type output struct {
 	Out    string // of the command
 	Status int
 	ipc.Denial
@@ -275,8 +275,8 @@ type told struct {
 }
 
 // asks makes a call and sends what came of it.
-func (a *agent) asks(c ipc.BatchCall) <-chan told {
-	done := make(chan told, 1)
+func (a *agent) asks(c ipc.BatchCall) <-chan output {
+	done := make(chan output, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -284,7 +284,7 @@ func (a *agent) asks(c ipc.BatchCall) <-chan told {
 			f := c.File.FileRequest
 			f.Op, f.Session = c.File.Op, a.s.ID
 			_, err := a.File(ctx, f)
-			done <- told{err: err}
+			done <- output{err: err}
 			return
 		}
 		done <- a.runs(ctx, *c.Exec)
@@ -292,26 +292,26 @@ func (a *agent) asks(c ipc.BatchCall) <-chan told {
 	return done
 }
 
-func (a *agent) runs(ctx context.Context, r ipc.ExecRequest) (end told) {
+func (a *agent) runs(ctx context.Context, r ipc.ExecRequest) (end output) {
 	r.Session = a.s.ID
 	started, err := a.StartExec(ctx, r)
 	if err != nil {
-		return told{err: err}
+		return output{err: err}
 	}
 	events, err := a.ExecEvents(ctx, ipc.EventsRequest{ID: started.ID})
 	if err != nil {
-		return told{err: err}
+		return output{err: err}
 	}
 	defer events.Close()
 	var out strings.Builder
 	for {
 		e, err := events.Next(ctx)
 		if err != nil {
-			return told{err: err}
+			return output{err: err}
 		}
 		out.Write(e.Data)
 		if e.Exit != nil {
-			end = told{Out: out.String(), Status: e.Exit.Code}
+			end = output{Out: out.String(), Status: e.Exit.Code}
 			if e.Exit.Denied != nil {
 				end.Denial = *e.Exit.Denied
 			}
@@ -321,13 +321,13 @@ func (a *agent) runs(ctx context.Context, r ipc.ExecRequest) (end told) {
 }
 
 // asksAll makes the calls of one model response.
-func (a *agent) asksAll(calls ...ipc.BatchCall) <-chan told {
-	done := make(chan told, 1)
+func (a *agent) asksAll(calls ...ipc.BatchCall) <-chan output {
+	done := make(chan output, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		r, err := a.Batch(ctx, ipc.BatchRequest{Session: a.s.ID, Calls: calls})
-		done <- told{Batch: r, err: err}
+		done <- output{Batch: r, err: err}
 	}()
 	return done
 }

@@ -132,14 +132,14 @@ func (a *app) source(ctx context.Context) (from source, passedOver func() int, e
 	if client != nil && client.User == "" && errors.Is(client.Exists(ctx), fs.ErrPermission) {
 		client = nil
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	tell := func(bad string) {
-		if !told[bad] { // once, for who follows
-			told[bad] = true
+		if !reported[bad] { // once, for who follows
+			reported[bad] = true
 			a.note("passed over, as it is not as it was written: %s; sbx log verify says more", bad)
 		}
 	}
-	passedOver = func() int { return len(told) }
+	passedOver = func() int { return len(reported) }
 	if client != nil {
 		return func(q ipc.AuditRequest) ([]json.RawMessage, bool, error) {
 			page, err := client.Audit(ctx, q)

@@ -48,7 +48,7 @@ func rulesImport(a *app) *cobra.Command {
 				return usage(c, "--from %q is not known: %s", from, vendorList())
 			}
 			if len(args) == 0 {
-				if args = usualFiles(from); len(args) == 0 {
+				if args = defaultFiles(from); len(args) == 0 {
 					return fmt.Errorf("none of the usual files is here: name a FILE")
 				}
 			}
@@ -69,8 +69,8 @@ func rulesImport(a *app) *cobra.Command {
 
 func vendorList() string { return strings.Join(vendors, ", ") }
 
-// usualFiles are the vendors' files that are there.
-func usualFiles(vendor string) []string {
+// defaultFiles are the vendors' files that are there.
+func defaultFiles(vendor string) []string {
 	var found []string
 	home, _ := os.UserHomeDir()
 	for _, dir := range []string{".", home} {

@@ -55,14 +55,14 @@ func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 	if r.place.Named && !isTerminal(r.stderr) {
 		fmt.Fprintf(r.tty, "sbx: the sockets are in %s, which is not the usual place\n", display.Line(r.place.SocketDir))
 	}
-	desk := r.desk()
+	approver := r.approverClient()
 	ctx, stop := context.WithCancel(ctx)
 	r.question = &question{stop: stop, done: make(chan answer, 1)}
 	go func(done chan<- answer) {
-		defer desk.Close()
+		defer approver.Close()
 		resume := r.input.pause()
 		defer resume()
-		out, err := ask.Person{Terminal: r.tty, Desk: desk, Inline: true}.Ask(ctx, q)
+		out, err := ask.Person{Terminal: r.tty, Approver: approver, Inline: true}.Ask(ctx, q)
 		done <- answer{out, err}
 	}(r.question.done)
 }

@@ -74,7 +74,7 @@ type runner struct {
 	last     os.Signal // the one that came last
 	question *question // that is open at this terminal
 	// elsewhere: the last question at this terminal was answered by somebody else.
-	elsewhere bool
+	answeredByOther bool
 	// outside: the last question was about something outside of the project.
 	outside  bool
 	held     []ipc.Event
@@ -219,7 +219,7 @@ func (r *runner) follow(ctx context.Context, stream ipc.Stream[ipc.Event]) (*ipc
 			broken = nil // all was read; it may be held back
 		case answer := <-r.question.answered():
 			r.question = nil
-			r.elsewhere = answer.out == ask.Elsewhere
+			r.answeredByOther = answer.out == ask.AnsweredByOther
 			if answer.err != nil {
 				r.complain(answer.err)
 				r.note("the question is still open for others: sbx approve")
@@ -289,10 +289,10 @@ func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
 			if e.Decision.How == "person" && !r.started { // later ones are about hosts
 				r.report.Answer = e.Decision
 			}
-			if r.elsewhere && r.tty != nil {
+			if r.answeredByOther && r.tty != nil {
 				r.note("%s by %s", decided(e.Decision), e.Decision.By)
 			}
-			r.elsewhere = false
+			r.answeredByOther = false
 		}
 	case ipc.EventStarted:
 		r.begin(ctx, e.Started)

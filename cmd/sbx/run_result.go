@@ -141,13 +141,13 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 	if r.outside && r.started {
 		r.note("a yes opens no path: sbx profile explain PATH says what the sandbox leaves out, and how to permit it")
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, w := range slices.Concat(end.Warnings, r.notes) {
 		text := w.Message + hint(w.Hint)
-		if !told[text] && !repeatsEnforcement(w, end.Enforcement) {
+		if !reported[text] && !repeatsEnforcement(w, end.Enforcement) {
 			r.note("%s", text)
 		}
-		told[text] = true
+		reported[text] = true
 	}
 }
 

@@ -87,7 +87,7 @@ func TestScreenWidths(t *testing.T) {
 			for _, k := range c.kinds {
 				d.Resize(120, 60)
 				d.Wait("nothing waits")
-				var done <-chan told
+				var done <-chan output
 				if len(k.call) == 1 {
 					done = h.agent().asks(k.call[0])
 				} else {
@@ -229,10 +229,10 @@ func TestScreenTypeAhead(t *testing.T) {
 	t.Parallel()
 	h := furnished(t, slow+noAuto) // at low risk Enter alone is a yes
 	a := h.agent()
-	done := []<-chan told{a.asks(low)}
+	done := []<-chan output{a.asks(low)}
 	h.waits(1)
 	start := "while [ ! -e start ]; do sleep 0.05; done; sbx approve 2>/dev/null"
-	d := &desk{Tmux: termtest.OpenTmux(t, 80, 30, h.env, "cd "+h.project()+"; echo wait; "+start), t: t}
+	d := &approverSocket{Tmux: termtest.OpenTmux(t, 80, 30, h.env, "cd "+h.project()+"; echo wait; "+start), t: t}
 	d.Wait("wait")
 	d.Tmux.Press("1", "Enter", "y", "Enter")
 	h.write("start", "")
@@ -278,7 +278,7 @@ func TestScreenTypeAhead(t *testing.T) {
 // early changes the screen and types a yes right then, which must not count. On
 // a machine so loaded that a key takes longer than a tenth of a second, it might:
 // nothing is shown then, and package ask's own tests have to do.
-func (d *desk) early(h *house, when string, change func()) {
+func (d *approverSocket) early(h *house, when string, change func()) {
 	d.t.Helper()
 	settle()
 	before := len(h.pending())
@@ -302,11 +302,11 @@ func TestScreenSecondYes(t *testing.T) {
 	h := furnished(t, slow)
 	d := h.sit(60, 40, "")
 	for _, c := range []struct {
-		name  string
-		call  ipc.BatchCall
-		words func(code string) string
-		note  string
-		gone  string
+		name    string
+		call    ipc.BatchCall
+		words   func(code string) string
+		note    string
+		removed string
 	}{
 		{"yes is not enough", deletes, func(string) string { return "yes" }, "not confirmed", ""},
 		{"nothing", danger, func(string) string { return "" }, "not confirmed", ""},
@@ -334,13 +334,13 @@ func TestScreenSecondYes(t *testing.T) {
 		}
 		d.Press("Enter")
 		got, end := h.decided(), <-done
-		if got.Allowed != (c.gone != "") || got.Note != c.note || end.err != nil && c.note == "" {
+		if got.Allowed != (c.removed != "") || got.Note != c.note || end.err != nil && c.note == "" {
 			t.Errorf("%s: decided %+v, told %+v\n%s", c.name, got, end, d.Screen())
 		}
-		if c.gone != "" && h.exists(c.gone) {
-			t.Errorf("%s: %s is still there", c.name, c.gone)
+		if c.removed != "" && h.exists(c.removed) {
+			t.Errorf("%s: %s is still there", c.name, c.removed)
 		}
-		if c.gone == "" && !h.exists("plugins/old_plugin.py") {
+		if c.removed == "" && !h.exists("plugins/old_plugin.py") {
 			t.Errorf("%s: what was not confirmed was carried out", c.name)
 		}
 	}
@@ -350,11 +350,11 @@ func TestScreenSecondYes(t *testing.T) {
 // to it, from the first call on.
 func TestScreenBatch(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		press []string // steps
-		made  []string
-		ran   int
-		told  string // what the agent reads of the call that stopped it, or was skipped
+		name    string
+		press   []string // steps
+		made    []string
+		ran     int
+		message string // what the agent reads of the call that stopped it, or was skipped
 	}{
 		{"batch-all", []string{"?1 of 3", "+", "a", "?> \\d. Allow all 3", "Enter"}, []string{"one.txt", "two.ini", "three.txt"}, 3, ""},
 		{"batch-quit", []string{"?1 of 3", "+", "1", "?2 of 3", "+", "q", "?> \\d. Quit: deny, cancel the rest", "Enter"}, []string{"one.txt"}, 1, "completed 1 of 3 operations, cancelled 2"},
@@ -391,8 +391,8 @@ func TestScreenBatch(t *testing.T) {
 					t.Errorf("%s is there: %v", name, h.exists(name))
 				}
 			}
-			if text := fmt.Sprintf("%+v", end.Batch.Results); !strings.Contains(read(end.Batch), c.told) {
-				t.Errorf("the agent does not read %q: %s", c.told, text)
+			if text := fmt.Sprintf("%+v", end.Batch.Results); !strings.Contains(read(end.Batch), c.message) {
+				t.Errorf("the agent does not read %q: %s", c.message, text)
 			}
 		})
 	}
@@ -492,7 +492,7 @@ func TestScreenTwoApprovers(t *testing.T) {
 	done := h.agent().asks(plain)
 	h.waits(1)
 	one, two, dead := h.sit(80, 44, ""), h.sit(80, 44, ""), h.sit(80, 44, "")
-	for _, d := range []*desk{one, two, dead} {
+	for _, d := range []*approverSocket{one, two, dead} {
 		d.Wait(waits)
 	}
 	settle()

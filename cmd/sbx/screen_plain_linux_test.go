@@ -56,7 +56,7 @@ func TestPlainAnswers(t *testing.T) {
 }
 
 // answers types each line when the prompt waits for it.
-func (d *desk) answers(lines []string) {
+func (d *approverSocket) answers(lines []string) {
 	d.t.Helper()
 	for i, text := range lines {
 		d.Wait(strings.Repeat(`(?s:Allow\? \[.*)`, i+1))

@@ -10,7 +10,7 @@ import (
 // project is a house, and somebody at a terminal in its project.
 type project struct {
 	*house
-	*desk
+	*approverSocket
 }
 
 // openProject runs a shell line in a project that nobody trusts yet.
@@ -18,7 +18,7 @@ func openProject(t *testing.T, cols, rows int, line string) *project {
 	t.Helper()
 	h := newHouse(t, "[approval]\ntimeout = \"95s\"\n")
 	m := termtest.OpenTmux(t, cols, rows, h.env, "cd "+h.project()+" && alias sbx='sbx --config "+h.dir+"/config.toml'\n"+line)
-	return &project{h, &desk{Tmux: m, t: t, cols: cols, clean: h.clean}}
+	return &project{h, &approverSocket{Tmux: m, t: t, cols: cols, clean: h.clean}}
 }
 
 // R-UX-01, R-UX-06: the box where sbx run asks, with the real daemon behind it,
@@ -75,8 +75,8 @@ func TestScreenRunUnsettled(t *testing.T) {
 	p.Resize(40, 44)
 	p.Wait("(?s)^┌─ sandboxd asks ─{18}┐")
 	settle()
-	clean := p.desk.clean
-	p.desk.clean = func(s string, cols int) string { // a terminal that grows narrower folds what was there before
+	clean := p.approverSocket.clean
+	p.approverSocket.clean = func(s string, cols int) string { // a terminal that grows narrower folds what was there before
 		return clean(s[max(strings.LastIndex(s, "┌─ sandboxd asks"), 0):], cols)
 	}
 	p.golden("run-resized")

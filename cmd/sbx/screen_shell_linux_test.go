@@ -15,7 +15,7 @@ func openShell(t *testing.T, config string) *project {
 	h := newHouse(t, config)
 	h.write("../rc", "PS1='shell> '\nalias sbx='sbx --config "+h.dir+"/config.toml'\n")
 	m := termtest.OpenTmux(t, 90, 44, h.env, "cd "+h.project()+" && exec bash --noprofile --rcfile "+h.dir+"/rc -i")
-	p := &project{h, &desk{Tmux: m, t: t, cols: 90, clean: h.clean}}
+	p := &project{h, &approverSocket{Tmux: m, t: t, cols: 90, clean: h.clean}}
 	p.Wait("^shell>$")
 	return p
 }
@@ -30,7 +30,7 @@ func (p *project) asks(command string) {
 	settle()
 }
 
-func (p *project) t() *testing.T { return p.desk.t }
+func (p *project) t() *testing.T { return p.approverSocket.t }
 
 // steadily types text, a key each 50 ms; whether it took longer between two keys is returned.
 func (p *project) steadily(text string) (steady bool) {

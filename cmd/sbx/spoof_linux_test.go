@@ -80,7 +80,7 @@ var unusable = regexp.MustCompile(`not UTF-8|NUL character|not a usable path`)
 
 // spoof has an agent ask in every way with c's string, and looks at each card;
 // mark is on it.
-func (h *house) spoof(d *desk, c displaytest.Case, mark string, reached *tally) {
+func (h *house) spoof(d *approverSocket, c displaytest.Case, mark string, reached *tally) {
 	t := h.t
 	t.Helper()
 	a, fields := h.named(c.In)
@@ -132,7 +132,7 @@ func (h *house) spoof(d *desk, c displaytest.Case, mark string, reached *tally) 
 }
 
 // untilAsked waits until mark is on the screen; the error says that it won't be.
-func (d *desk) untilAsked(mark string, over <-chan error) error {
+func (d *approverSocket) untilAsked(mark string, over <-chan error) error {
 	d.t.Helper()
 	for {
 		select {
@@ -177,7 +177,7 @@ func TestScreenSpoofingRaw(t *testing.T) {
 					list, cases = append(list, poisoned(len(list), c.In)), append(cases, c)
 				}
 			}
-			o := newOffice(list...)
+			o := newFakeAdmin(list...)
 			d := sitAt(t, o, 110, 90)
 			for i, c := range cases {
 				d.Wait(fmt.Sprintf(`^│ Rule: +rule %d `, i))
@@ -293,7 +293,7 @@ func TestScreenWidening(t *testing.T) {
 	q := ipc.Approval{ID: "a-1", Rev: 1, Hash: "h1", Tool: "bash", Command: "make", Cwd: "/home/ann/web", Risk: "medium", Reasons: []string{"no rule allows make"},
 		Scopes: []string{"once", "session"}, Created: time.Now().Add(-10 * time.Hour),
 		Widenings: []ipc.Widening{{ID: "1", Kind: "path", Object: "/home/ann/cache", Access: "write", Label: "write to /home/ann/cache"}}}
-	o := newOffice(q)
+	o := newFakeAdmin(q)
 	d := sitAt(t, o, 120, 40)
 	d.Wait("min old")
 	for _, cols := range []int{120, 24, 40, 60, 250} {
@@ -309,9 +309,9 @@ func TestScreenWidening(t *testing.T) {
 }
 
 // sitAt starts sbx approve --once at a double's.
-func sitAt(t *testing.T, o *office, cols, rows int) *desk {
+func sitAt(t *testing.T, o *fakeAdmin, cols, rows int) *approverSocket {
 	t.Helper()
 	house := ipctest.Start(t, o, ipc.Limits{})
 	env := []string{"SBX_SOCKET_DIR=" + house.Dir, "SBX_STATE_DIR=" + t.TempDir()}
-	return &desk{t: t, Tmux: termtest.OpenTmux(t, cols, rows, env, filepath.Join(build(t), "sbx")+" approve --once 2>/dev/null")}
+	return &approverSocket{t: t, Tmux: termtest.OpenTmux(t, cols, rows, env, filepath.Join(build(t), "sbx")+" approve --once 2>/dev/null")}
 }

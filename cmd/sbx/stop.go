@@ -42,7 +42,7 @@ func stopVerb(a *app) *cobra.Command {
 			if err := client.Shutdown(c.Context(), ipc.ShutdownRequest{Now: now, DrainMS: drain.ms()}); err != nil {
 				return err
 			}
-			return gone(c.Context(), v.PID, time.Duration(drain+patience))
+			return awaitExit(c.Context(), v.PID, time.Duration(drain+patience))
 		},
 	}
 	c.Flags().BoolVar(&now, "now", false, "end running commands at once")
@@ -51,9 +51,9 @@ func stopVerb(a *app) *cobra.Command {
 	return c
 }
 
-// gone waits until a process has ended. What comes next would else meet a
+// awaitExit waits until a process has ended. What comes next would else meet a
 // daemon that is about to leave.
-func gone(ctx context.Context, pid int, patience time.Duration) error {
+func awaitExit(ctx context.Context, pid int, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {

@@ -18,7 +18,7 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"SBX_BIN=" + build(t), "PATH=" + os.Getenv("PATH")}
-	d := &desk{Tmux: termtest.OpenTmux(t, 100, 160, env, script), t: t}
+	d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 160, env, script), t: t}
 	d.steps(
 		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 2. Deny:", "Enter", "?exit status 126",
 		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter", "?Approved for session",

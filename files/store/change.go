@@ -129,7 +129,7 @@ func (c *Change) content(n int, step files.Step, old *os.File) (name string, err
 		return "", &files.Conflict{Path: step.Path, Reason: files.Special, Found: info.Mode().String()}
 	}
 	name = filepath.Join("undo", c.record.ID, fmt.Sprint(n))
-	if gone(step) {
+	if removes(step) {
 		name = filepath.Join("trash", c.record.ID, fmt.Sprintf("%d-%s", n, trashName(step)))
 	}
 	full := filepath.Join(c.store.dir, name)
@@ -146,8 +146,8 @@ func (c *Change) content(n int, step files.Step, old *os.File) (name string, err
 	return name, nil
 }
 
-// gone reports whether the step leaves nothing at its path, or an unrelated entry.
-func gone(step files.Step) bool {
+// removes reports whether the step leaves nothing at its path, or an unrelated entry.
+func removes(step files.Step) bool {
 	return step.Kind == files.RemoveStep || step.Kind == files.RenameStep
 }
 

@@ -15,19 +15,19 @@ import (
 // A move to another mount keeps of the file what a rename would: mode, time, and
 // extended attributes; so does taking it back.
 func TestMoveToAnotherMount(t *testing.T) {
-	elsewhere, err := os.MkdirTemp("/dev/shm", "files")
+	otherMount, err := os.MkdirTemp("/dev/shm", "files")
 	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(elsewhere) })
+	t.Cleanup(func() { os.RemoveAll(otherMount) })
 	cfg := files.Defaults()
-	cfg.Paths["elsewhere"] = files.Sandbox{Root: elsewhere, Mode: "rw"}
+	cfg.Paths["elsewhere"] = files.Sandbox{Root: otherMount, Mode: "rw"}
 	for _, over := range []bool{false, true} {
 		b := filestest.New(t, filestest.Options{Config: &cfg})
 		b.Write("a", "x")
-		from, to := filepath.Join(b.Root, "a"), filepath.Join(elsewhere, "b")
+		from, to := filepath.Join(b.Root, "a"), filepath.Join(otherMount, "b")
 		old := time.Unix(1_600_000_000, 0)
 		must(t, os.Chmod(from, 0o640))
 		must(t, os.Chtimes(from, old, old))
-		attr := unix.Setxattr(from, "user.test", []byte("v"), 0) == nil && unix.Setxattr(elsewhere, "user.test", []byte("v"), 0) == nil
+		attr := unix.Setxattr(from, "user.test", []byte("v"), 0) == nil && unix.Setxattr(otherMount, "user.test", []byte("v"), 0) == nil
 		if over {
 			must(t, os.WriteFile(to, []byte("displaced"), 0o604))
 		}

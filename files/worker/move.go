@@ -48,7 +48,7 @@ func (s *server) planMove(p *plan) error {
 			p.oldStat = p.from.stat // nothing of it is lost: it need not be read
 			break
 		}
-		if err := s.openGone(p, p.from); err != nil {
+		if err := s.recordRemoved(p, p.from); err != nil {
 			return err
 		}
 		p.facts.Path.Hash = p.oldStat.Hash
@@ -105,7 +105,7 @@ func (s *server) displaced(p *plan) error {
 		return nil
 	}
 	p.over = &plan{req: p.req}
-	if err := s.openGone(p.over, p.to); err != nil {
+	if err := s.recordRemoved(p.over, p.to); err != nil {
 		return err
 	}
 	p.facts.To.Hash = p.over.oldStat.Hash

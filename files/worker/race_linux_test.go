@@ -38,7 +38,7 @@ func TestRace(t *testing.T) {
 	go func() { ended <- swapper.Wait() }()
 
 	counts := map[string]int{}
-	told := "" // errors with the place of another process's entry
+	reported := "" // errors with the place of another process's entry
 	start := time.Now()
 	for running := true; running; {
 		select {
@@ -51,7 +51,7 @@ func TestRace(t *testing.T) {
 			r, _, err := b.Do(req)
 			counts[string(req.Op)+": "+answer(err)]++
 			if err != nil && strings.Contains(err.Error(), files.TempPrefix) {
-				told += err.Error() + "\n"
+				reported += err.Error() + "\n"
 			}
 			if answer(err) == "failed" {
 				t.Errorf("%s %s: %v", req.Op, req.Path, err)
@@ -85,12 +85,12 @@ func TestRace(t *testing.T) {
 		t.Errorf("only %d refusals: the race proves nothing", refusals)
 	}
 	for _, l := range filestest.Litter(t, dir) {
-		if !strings.Contains(told, filepath.Base(l)) {
+		if !strings.Contains(reported, filepath.Base(l)) {
 			t.Errorf("left behind, and nobody was told: %s", l)
 		}
 	}
-	if told != "" {
-		t.Logf("told: %s", told)
+	if reported != "" {
+		t.Logf("told: %s", reported)
 	}
 	kept := grepTree(t, dir, "store", "CANARY")
 	if kept != "" {

@@ -54,15 +54,15 @@ func (s *server) planDelete(p *plan) error {
 	case files.Other:
 		return &files.Conflict{Path: p.from.fact.Asked, Reason: files.Special}
 	}
-	if err := s.openGone(p, p.from); err != nil {
+	if err := s.recordRemoved(p, p.from); err != nil {
 		return err
 	}
 	p.facts.Path.Hash = p.oldStat.Hash
 	return p.checkHash()
 }
 
-// openGone records the entry that the operation will remove.
-func (s *server) openGone(p *plan, at spot) error {
+// recordRemoved records the entry that the operation will remove.
+func (s *server) recordRemoved(p *plan, at spot) error {
 	if at.stat.Kind == files.File {
 		return s.openOld(p, at)
 	}
@@ -234,7 +234,7 @@ func (s *server) rmdirSteps(p *plan, c *change) error {
 			continue
 		}
 		sub := &plan{req: p.req}
-		err := s.openGone(sub, t.spot)
+		err := s.recordRemoved(sub, t.spot)
 		sub.close()
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func (s *server) undo(steps []files.Step, blobs []bool, force bool) (files.Resul
 	if len(steps) == 0 || len(blobs) != len(steps) {
 		return files.Result{}, errors.New("undo: nothing to undo")
 	}
-	u := &undoing{server: s, force: force, change: &change{server: s}, gone: map[string]bool{}, made: map[string]bool{}}
+	u := &undoing{server: s, force: force, change: &change{server: s}, removed: map[string]bool{}, made: map[string]bool{}}
 	defer u.change.close()
 	for i := len(steps) - 1; i >= 0; i-- {
 		var content func() (*os.File, error)
@@ -45,10 +45,10 @@ func (s *server) undo(steps []files.Step, blobs []bool, force bool) (files.Resul
 // undoing collects the inverse steps. gone and made are the paths that earlier
 // inverse steps will have freed or filled by the time a later one runs.
 type undoing struct {
-	server     *server
-	force      bool
-	change     *change
-	gone, made map[string]bool
+	server        *server
+	force         bool
+	change        *change
+	removed, made map[string]bool
 }
 
 func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) error {
@@ -97,7 +97,7 @@ func (u *undoing) look(abs string) (now, error) {
 	if n.stat, err = dir.Stat(n.spot.name()); err != nil {
 		return n, err
 	}
-	if u.gone[abs] {
+	if u.removed[abs] {
 		n.stat = tree.Stat{State: files.State{Kind: files.Absent}}
 	}
 	n.spot.stat, n.spot.fact.Kind = n.stat, n.stat.Kind
@@ -109,7 +109,7 @@ func (u *undoing) look(abs string) (now, error) {
 	}
 	p := &plan{}
 	defer p.close()
-	if err := u.server.openGone(p, n.spot); err != nil {
+	if err := u.server.recordRemoved(p, n.spot); err != nil {
 		return n, err
 	}
 	n.stat = p.oldStat
@@ -151,7 +151,7 @@ func (u *undoing) inversePut(step files.Step, content func() (*os.File, error)) 
 	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other {
 		return &files.Conflict{Path: step.Path, Reason: files.Exists, Found: string(n.stat.Kind)}
 	}
-	u.gone[step.Path] = true
+	u.removed[step.Path] = true
 	before := len(u.change.parts)
 	if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
 		return err
@@ -267,11 +267,11 @@ func (u *undoing) inverseMkdir(step files.Step) error {
 		return err
 	}
 	for _, name := range names {
-		if !u.gone[path.Join(step.Path, name)] {
+		if !u.removed[path.Join(step.Path, name)] {
 			return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.NotEmpty, Found: name, Hint: "something was put into the folder since"}
 		}
 	}
-	u.gone[step.Path] = true
+	u.removed[step.Path] = true
 	before := len(u.change.parts)
 	if err := u.server.rmdirStep(u.change, n.spot); err != nil {
 		return err
@@ -329,7 +329,7 @@ func (u *undoing) inverseRename(step files.Step, content func() (*os.File, error
 		return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.Exists, Found: string(from.stat.Kind)}
 	}
 	before := len(u.change.parts)
-	u.gone[step.To] = true
+	u.removed[step.To] = true
 	back := files.Step{
 		Kind: files.RenameStep, Path: step.To, To: step.Path, Before: n.stat.State, After: files.State{Kind: files.Absent},
 	}

@@ -377,9 +377,9 @@ func (d *derivation) restrict() error {
 
 // hold adds a rule for a path, "PATH/**/NAME", or a bare name.
 func (d *derivation) hold(s string, r profile.Rule) error {
-	anywhere := Variables{Project: "/", Home: d.Home, Tmp: d.host.Tmp}
+	whole := Variables{Project: "/", Home: d.Home, Tmp: d.host.Tmp}
 	if bareName(s) {
-		_, name, err := anywhere.target(s)
+		_, name, err := whole.target(s)
 		r.Name = name
 		d.everywhere(r)
 		return err

@@ -16,11 +16,11 @@ func model(data []byte) string {
 		return "refused"
 	}
 	flags, descriptors, umask := d.u32(), d.u32(), d.u32()
-	limits, instructions, doors, callers := d.u32(), d.u32(), d.u32(), d.u32()
+	limits, instructions, listen, dialers := d.u32(), d.u32(), d.u32(), d.u32()
 	layers, argc, envc, unused := d.u32(), d.u32(), d.u32(), d.u32()
 	var b strings.Builder
-	fmt.Fprintf(&b, "flags %d descriptors %d umask %o callers %d\n", flags, descriptors, umask, callers)
-	if limits > 16 || instructions > 4096 || layers > 16 || uint64(doors)+uint64(callers) > MaxDoors ||
+	fmt.Fprintf(&b, "flags %d descriptors %d umask %o dialers %d\n", flags, descriptors, umask, dialers)
+	if limits > 16 || instructions > 4096 || layers > 16 || uint64(listen)+uint64(dialers) > MaxSockets ||
 		argc > uint32(len(data)) || envc > uint32(len(data)) {
 		return "refused"
 	}
@@ -30,10 +30,10 @@ func model(data []byte) string {
 		fmt.Fprintf(&b, "limit %d %d\n", resource, value)
 	}
 	fmt.Fprintf(&b, "filter %x\n", d.take(8*int(instructions)))
-	for range doors {
+	for range listen {
 		port := d.u16()
 		d.bad = d.bad || port == 0
-		fmt.Fprintf(&b, "door %d\n", port)
+		fmt.Fprintf(&b, "port %d\n", port)
 	}
 	for range layers {
 		d.layer(&b)
@@ -42,7 +42,7 @@ func model(data []byte) string {
 	fmt.Fprintf(&b, "path %x\ndir %x\n", path, dir)
 	d.texts(&b, "argument", argc)
 	d.texts(&b, "variable", envc)
-	late := []uint32{umask, limits, doors, callers, argc, envc, descriptors, flags & (flagTerminal | flagHold | flagProbe),
+	late := []uint32{umask, limits, listen, dialers, argc, envc, descriptors, flags & (flagTerminal | flagHold | flagProbe),
 		uint32(len(path)), uint32(len(dir))}
 	known := uint32(flagTells | flagTerminal | flagAwait | flagEarly | flagHold | flagProbe)
 	enforced := layers+instructions > 0

@@ -61,12 +61,12 @@ type Order struct {
 	// Terminal says that descriptor 0 is a terminal which becomes the
 	// controlling terminal of the command's new session.
 	Terminal bool
-	// Doors are TCP ports on 127.0.0.1 that the program listens on before the
-	// command starts, and Callers is how many unconnected TCP sockets it makes.
+	// Listen are TCP ports on 127.0.0.1 that the program listens on before the
+	// command starts, and Dialers is how many unconnected TCP sockets it makes.
 	// It hands all of them out on the status socket and keeps none, so that
 	// the daemon serves, and can reach, the command's network namespace.
-	Doors   []uint16
-	Callers int
+	Listen  []uint16
+	Dialers int
 	// Umask is the file mode creation mask of the command.
 	Umask uint32
 	// Await says that there is nothing to start yet: the order that counts, and
@@ -93,9 +93,9 @@ type Rlimit struct {
 	Value    uint64
 }
 
-// MaxDoors bounds Doors and Callers together: as many descriptors as one message
+// MaxSockets bounds Listen and Dialers together: as many descriptors as one message
 // can carry (SCM_MAX_FD, net/scm.h).
-const MaxDoors = 253
+const MaxSockets = 253
 
 const (
 	magic    = "sbxorder"
@@ -142,7 +142,7 @@ func (o *Order) encode(descriptors uint32) ([]byte, error) {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, 16<<10), magic...)
 	for _, n := range []int{Version, 0, int(o.flags()), int(descriptors), int(o.Umask), len(o.Limits), len(o.Seccomp) / 8,
-		len(o.Doors), o.Callers, len(o.Landlock), len(o.Argv), len(o.Env), 0} {
+		len(o.Listen), o.Dialers, len(o.Landlock), len(o.Argv), len(o.Env), 0} {
 		b = le.AppendUint32(b, uint32(n))
 	}
 	for _, l := range o.Limits {
@@ -151,7 +151,7 @@ func (o *Order) encode(descriptors uint32) ([]byte, error) {
 		b = le.AppendUint64(b, l.Value)
 	}
 	b = append(b, o.Seccomp...)
-	for _, port := range o.Doors {
+	for _, port := range o.Listen {
 		b = le.AppendUint16(b, port)
 	}
 	for _, layer := range o.Landlock {

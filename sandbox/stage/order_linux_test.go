@@ -32,7 +32,7 @@ func fullOrder(t testing.TB) Order {
 		Env: []string{"A=1", "B="}, Dir: "/work",
 		Landlock: [][]byte{layer, empty}, Seccomp: bytes.Repeat([]byte{7}, 80), Tells: true,
 		Limits:   []Rlimit{{Resource: 7, Value: 4096}, {Resource: 4, Value: 1<<64 - 1}},
-		Terminal: true, Doors: []uint16{3128, 1080}, Callers: 9, Umask: 0o77, Hold: true, Probe: true,
+		Terminal: true, Listen: []uint16{3128, 1080}, Dialers: 9, Umask: 0o77, Hold: true, Probe: true,
 	}
 }
 
@@ -57,8 +57,8 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		func(o *Order) { o.Early = true },
 		func(o *Order) { o.Seccomp = nil },
 		func(o *Order) { o.Umask = 0o1000 },
-		func(o *Order) { o.Doors[0] = 0 },
-		func(o *Order) { o.Callers = MaxDoors - 1 },
+		func(o *Order) { o.Listen[0] = 0 },
+		func(o *Order) { o.Dialers = MaxSockets - 1 },
 		func(o *Order) { o.Limits[0].Resource = 16 },
 		func(o *Order) { o.Landlock[0] = o.Landlock[0][:len(o.Landlock[0])-1] },
 		func(o *Order) { o.Landlock = slices.Repeat(o.Landlock, 9) },

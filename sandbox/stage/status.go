@@ -14,7 +14,7 @@ type Step uint8
 
 // The steps. StepReady is not a failure: everything is in force and the next
 // thing is execve(2). Nor is StepNetwork with code 0: that message carries the
-// sockets of Order.Doors and Order.Callers. StepWaiting says that the sandbox is
+// sockets of Order.Listen and Order.Dialers. StepWaiting says that the sandbox is
 // ready and that the program waits for its order. Of a sandbox with a pid namespace
 // StepStarted says that the command executes, and StepEnded carries an [End].
 const (

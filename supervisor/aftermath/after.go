@@ -186,13 +186,13 @@ func (s *Snapshot) After(r Run) Found {
 		c.items = c.trash.resume()
 	}
 	for _, at := range slices.Sorted(maps.Keys(c.now.entries)) {
-		if !c.done(at) && !c.elsewhere(at) {
+		if !c.done(at) && !c.settledByOther(at) {
 			c.look(at, c.now.entries[at])
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(c.was.entries)) {
-		if _, there := c.now.entries[at]; !there && !c.elsewhere(at) {
-			c.gone(at, c.was.entries[at])
+		if _, there := c.now.entries[at]; !there && !c.settledByOther(at) {
+			c.removed(at, c.was.entries[at])
 		}
 	}
 	c.trash.close(c.items)

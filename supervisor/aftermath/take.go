@@ -26,7 +26,7 @@ func (c *check) keep(at string, e entry, why string) {
 // take moves something to the trash and reports it.
 func (c *check) take(at string, e entry, why string) bool {
 	c.dealt = append(c.dealt, at)
-	if !c.before.cache.othersWrite(c.before, at) && !c.stands(at, e) {
+	if !c.before.cache.othersWrite(c.before, at) && !c.unchanged(at, e) {
 		c.keep(at, e, why+"; somebody changed it after the command had ended, and it is left to them")
 		return false
 	}

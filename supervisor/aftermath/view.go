@@ -56,7 +56,7 @@ func (v *view) begin() {
 	for _, it := range news {
 		n := it.About.(*node)
 		n.news, n.moved = true, n.moved || it.Directories
-		if it.Gone {
+		if it.Removed {
 			n.watched, n.age = nil, 0
 		}
 		for up := n; up != nil && up.quiet; up = up.up {
@@ -215,7 +215,7 @@ func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *
 		w.view.clear(n)
 		n.identity = identityOf(&st)
 	}
-	told := n.watched != nil && n.age == w.view.age // of every change since it was read
+	complete := n.watched != nil && n.age == w.view.age // of every change since it was read
 	news, moved := n.news, n.moved
 	n.news, n.moved, n.quiet = false, false, false
 	if !loose && n.age != w.view.age {
@@ -235,7 +235,7 @@ func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *
 	l = newListing(at, entries, s)
 	l.stamp, l.count = stampOf(&st), len(entries)
 	l.whole, l.settled = whole, whole && settledAt(st.Ctim.Nano(), asked) && stamped(f)
-	sure = told && !moved && (news || n.listing != nil && n.stamp == l.stamp)
+	sure = complete && !moved && (news || n.listing != nil && n.stamp == l.stamp)
 	w.view.follow(l, n.listing)
 	n.listing = l
 	return l, sure

@@ -29,7 +29,7 @@ func (c *check) notOurs(at string, e entry, had bool) string {
 }
 
 // elsewhere: another check dealt with it, or it lies in a tree that came later.
-func (c *check) elsewhere(at string) bool {
+func (c *check) settledByOther(at string) bool {
 	return c.run.Dealt[at] || c.run.Late && !c.sameRoot(c.rootOf(at))
 }
 

@@ -142,7 +142,7 @@ func warns(queued []byte) bool {
 	ok := members(queued, func(name string, value []byte) {
 		if name == "session" {
 			ok := members(value, func(name string, value []byte) {
-				found = found || name == "warnings" && told(value)
+				found = found || name == "warnings" && worthReporting(value)
 			})
 			found = found || !ok
 		}
@@ -150,9 +150,9 @@ func warns(queued []byte) bool {
 	return found || !ok
 }
 
-// told reports whether a person is told of one of these warnings after a command
+// worthReporting reports whether a person is told of one of these warnings after a command
 // that fails.
-func told(warnings []byte) bool {
+func worthReporting(warnings []byte) bool {
 	if string(warnings) == "null" {
 		return false
 	}
@@ -187,7 +187,7 @@ func (r *run) exit(end []byte) (status int, v verdict) {
 				v = rich
 			}
 		case "warnings":
-			r.warned = r.warned || told(value)
+			r.warned = r.warned || worthReporting(value)
 		default: // a signal, a denial, a refusal, what was taken out, …
 			v = rich
 		}

@@ -42,6 +42,6 @@ func serve(ctx context.Context, root string, o daemon.Options) error {
 			return &ipc.Client{Socket: socket(place), User: place.User}, nil
 		}
 	}
-	s := &mcp.Server{Root: root, Connect: open(daemon.Place.Agent), Desk: open(daemon.Place.Approver)}
+	s := &mcp.Server{Root: root, Connect: open(daemon.Place.Agent), Approver: open(daemon.Place.Approver)}
 	return s.Run(ctx)
 }

@@ -39,16 +39,16 @@ static void layer(struct reader *r) {
 }
 
 static void show(const struct order_head *h, const struct order *o) {
-	struct reader limits = {o->limit_at, o->limit_at + MAX_ORDER, 0}, doors = {o->door_at, o->door_at + MAX_ORDER, 0};
+	struct reader limits = {o->limit_at, o->limit_at + MAX_ORDER, 0}, ports = {o->port_at, o->port_at + MAX_ORDER, 0};
 	struct reader layers = {o->layer_at, o->layer_at + MAX_ORDER, 0};
-	put("flags %u descriptors %u umask %o callers %u\n", o->flags, h->descriptors, o->umask, o->callers);
+	put("flags %u descriptors %u umask %o dialers %u\n", o->flags, h->descriptors, o->umask, o->dialers);
 	for (u32 i = 0; i < o->limits; i++) {
 		unsigned long long resource = number(&limits, 8), value = number(&limits, 8);
 		put("limit %llu %llu\n", resource, value);
 	}
 	hex("filter", o->filter_at, 8 * (size_t)o->instructions);
-	for (u32 i = 0; i < o->doors; i++)
-		put("door %d\n", (int)number(&doors, 2));
+	for (u32 i = 0; i < o->ports; i++)
+		put("port %d\n", (int)number(&ports, 2));
 	for (u32 i = 0; i < o->layers; i++)
 		layer(&layers);
 	hex("path", o->path, strlen(o->path));

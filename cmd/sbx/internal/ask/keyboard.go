@@ -11,14 +11,14 @@ import (
 // looks like where the terminal does not mark pastes, and no person types so fast.
 type keyboard struct {
 	*os.File
-	gone func(error)
+	lost func(error)
 	once sync.Once
 }
 
 func (k *keyboard) Read(b []byte) (int, error) {
 	n, err := k.File.Read(b)
 	if err != nil {
-		k.once.Do(func() { go k.gone(err) })
+		k.once.Do(func() { go k.lost(err) })
 		return n, err
 	}
 	if n > 1 {

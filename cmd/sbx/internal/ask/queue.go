@@ -15,9 +15,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// Office is a Desk that can also take answers back.
-type Office interface {
-	Desk
+// ApproverAdmin is an Approver that can also take answers back.
+type ApproverAdmin interface {
+	Approver
 	Revoke(context.Context, ipc.GrantRequest) error
 	Turn(context.Context, ipc.TurnRequest) (ipc.Turn, error)
 	Trusted(context.Context) (ipc.TrustList, error)
@@ -27,8 +27,8 @@ type Office interface {
 // Queue is the full screen of somebody who answers for many programs: one
 // question after the other, oldest first.
 type Queue struct {
-	Person Person
-	Office Office
+	Person        Person
+	ApproverAdmin ApproverAdmin
 	// Once: leave when no question is left.
 	Once bool
 }
@@ -156,7 +156,7 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.key(msg, now)
 	case dueMsg:
 		return s, s.Person.due(s.ctx, s.d, msg)
-	case goneMsg:
+	case lostTerminalMsg:
 		s.err = errors.New("the terminal has gone away")
 		return s, tea.Quit
 	case newsMsg:
@@ -263,7 +263,7 @@ func (s *sitting) fetched(msg fetchedMsg, now time.Time) tea.Cmd {
 		s.d.know(msg.a, now)
 		return nil
 	}
-	if _, err := s.Person.gone(s.ctx, msg.err); err != nil || s.d.stage == stageSending {
+	if _, err := s.Person.closedCard(s.ctx, msg.err); err != nil || s.d.stage == stageSending {
 		return nil
 	}
 	s.remove(msg.id)
@@ -279,7 +279,7 @@ func (s *sitting) decided(msg decidedMsg, now time.Time) tea.Cmd {
 		return s.Person.do(s.ctx, s.d, *again)
 	}
 	if msg.err != nil {
-		if _, err := s.Person.gone(s.ctx, msg.err); err != nil {
+		if _, err := s.Person.closedCard(s.ctx, msg.err); err != nil {
 			s.d.stage, s.d.note = stageOptions, s.look.line(err.Error())
 			s.d.clear()
 			s.d.appeared(now)
@@ -309,25 +309,25 @@ func (s *sitting) undo() tea.Cmd {
 		defer cancel()
 		var done []string
 		if last.d.Grant != "" && last.answer.Scope != "" && last.answer.Scope != "once" {
-			if err := s.Office.Revoke(ctx, ipc.GrantRequest{ID: last.d.Grant}); err != nil && ipc.CodeOf(err) != ipc.CodeNotFound {
+			if err := s.ApproverAdmin.Revoke(ctx, ipc.GrantRequest{ID: last.d.Grant}); err != nil && ipc.CodeOf(err) != ipc.CodeNotFound {
 				return undoneMsg{of: last, err: err}
 			}
 			done = append(done, "the grant "+last.d.Grant+" is withdrawn")
 		}
 		if last.answer.Mode == "hard" {
-			if _, err := s.Office.Turn(ctx, ipc.TurnRequest{Session: last.a.Session}); err != nil {
+			if _, err := s.ApproverAdmin.Turn(ctx, ipc.TurnRequest{Session: last.a.Session}); err != nil {
 				return undoneMsg{of: last, err: err}
 			}
 			done = append(done, "the session goes on")
 		}
 		if last.answer.Allow && trusts(last.a) {
-			list, err := s.Office.Trusted(ctx)
+			list, err := s.ApproverAdmin.Trusted(ctx)
 			if err != nil {
 				return undoneMsg{of: last, err: err}
 			}
 			for _, t := range list.Trusted {
 				if t.Dir == last.a.Root && t.Since.After(last.sent.Add(-5*time.Second)) {
-					if err := s.Office.Distrust(ctx, ipc.TrustRequest{Dir: t.Dir}); err != nil {
+					if err := s.ApproverAdmin.Distrust(ctx, ipc.TrustRequest{Dir: t.Dir}); err != nil {
 						return undoneMsg{of: last, err: err}
 					}
 					done = append(done, t.Dir+" is no longer trusted")

@@ -58,7 +58,7 @@ func TestLateLookWhileAnswering(t *testing.T) {
 
 // broken is a daemon that does not withdraw a grant at the first time.
 type broken struct {
-	Office
+	ApproverAdmin
 	asked int
 }
 
@@ -71,15 +71,15 @@ func (b *broken) Revoke(context.Context, ipc.GrantRequest) error {
 
 // An answer that could not be taken back is still there to be taken back.
 func TestUndoAgain(t *testing.T) { // R-AP-21
-	p, office := somebody(t), &broken{}
-	s := &sitting{Queue: Queue{Person: p, Office: office}, ctx: t.Context(), look: p.look(), rows: 40, open: map[string]ipc.Approval{}}
+	p, admin := somebody(t), &broken{}
+	s := &sitting{Queue: Queue{Person: p, ApproverAdmin: admin}, ctx: t.Context(), look: p.look(), rows: 40, open: map[string]ipc.Approval{}}
 	s.last = &answered{a: plainQuestion(), answer: ipc.Answer{Allow: true, Scope: "session"}, d: ipc.Decided{Grant: "g1"}, sent: time.Now()}
 	for range 2 {
 		if undo := s.undo(); undo != nil {
 			s.Update(undo())
 		}
 	}
-	if said := strings.Join(s.log, "\n"); office.asked != 2 || !strings.Contains(said, "Not undone") || !strings.Contains(said, "g1 is withdrawn") {
-		t.Errorf("withdrawn %d times: %s", office.asked, said)
+	if said := strings.Join(s.log, "\n"); admin.asked != 2 || !strings.Contains(said, "Not undone") || !strings.Contains(said, "g1 is withdrawn") {
+		t.Errorf("withdrawn %d times: %s", admin.asked, said)
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 // Messages of a screen's program, beside bubbletea's own.
 type (
-	tickMsg  time.Time
-	goneMsg  struct{ err error } // the terminal has gone away
-	endedMsg struct{}            // the question was answered elsewhere, or withdrawn
-	dueMsg   struct {            // a digit was pressed, and its pause is over
+	tickMsg         time.Time
+	lostTerminalMsg struct{ err error } // the terminal has gone away
+	endedMsg        struct{}            // the question was answered elsewhere, or withdrawn
+	dueMsg          struct {            // a digit was pressed, and its pause is over
 		at   time.Time
 		sure bool // what had been read by then has arrived
 	}
@@ -47,7 +47,7 @@ func (p Person) program(model tea.Model, outside func(send func(tea.Msg)) (stop 
 	keys := &keyboard{File: p.Terminal.File()}
 	prog := tea.NewProgram(model, tea.WithInput(keys), tea.WithOutput(p.Terminal.File()), tea.WithoutSignalHandler(),
 		tea.WithColorProfile(profile), tea.WithEnvironment(os.Environ()), tea.WithFilter(sized))
-	keys.gone = func(err error) { prog.Send(goneMsg{err}) }
+	keys.lost = func(err error) { prog.Send(lostTerminalMsg{err}) }
 	stop := outside(prog.Send)
 	_, err := prog.Run()
 	stop()
@@ -156,18 +156,18 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.person.do(s.ctx, s.d, s.d.key(msg.Keystroke(), msg.Text, now))
 	case dueMsg:
 		return s, s.person.due(s.ctx, s.d, msg)
-	case goneMsg:
+	case lostTerminalMsg:
 		if s.d.stage != stageSending {
 			return s, s.person.do(s.ctx, s.d, s.d.deny("cancelled", ""))
 		}
 	case endedMsg:
 		if s.d.stage != stageSending { // an answer that is on its way is not taken back
-			return s, s.end(Elsewhere, nil)
+			return s, s.end(AnsweredByOther, nil)
 		}
 	case fetchedMsg:
 		if msg.err == nil {
 			s.d.know(msg.a, now)
-		} else if out, err := s.person.gone(s.ctx, msg.err); err == nil && s.d.stage != stageSending {
+		} else if out, err := s.person.closedCard(s.ctx, msg.err); err == nil && s.d.stage != stageSending {
 			return s, s.end(out, nil, s.person.said(msg.err)...)
 		}
 	case decidedMsg:
@@ -213,7 +213,7 @@ func (s *single) decided(msg decidedMsg, now time.Time) tea.Cmd {
 		return nil
 	}
 	if msg.err != nil {
-		if out, err := s.person.gone(s.ctx, msg.err); err == nil {
+		if out, err := s.person.closedCard(s.ctx, msg.err); err == nil {
 			return s.end(out, nil, s.person.said(msg.err)...)
 		}
 		return s.end(Denied, msg.err)
@@ -245,11 +245,11 @@ func (d *dialog) again(msg decidedMsg, now time.Time) *act {
 	return nil
 }
 
-// gone turns the error of a question that is no longer there into an outcome.
-func (p Person) gone(ctx context.Context, err error) (Outcome, error) {
+// closedCard turns the error of a question that is no longer there into an outcome.
+func (p Person) closedCard(ctx context.Context, err error) (Outcome, error) {
 	switch code := ipc.CodeOf(err); {
 	case ctx.Err() != nil, code == ipc.CodeNotFound, code == ipc.CodeAlreadyDecided:
-		return Elsewhere, nil
+		return AnsweredByOther, nil
 	}
 	return Denied, err
 }

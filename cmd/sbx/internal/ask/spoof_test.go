@@ -41,7 +41,7 @@ func TestSpoofing(t *testing.T) {
 				t.Fatal(err)
 			}
 			q := poisoned(c.In)
-			p := Person{Terminal: tty, Desk: &desk{question: q}, Settle: time.Millisecond}
+			p := Person{Terminal: tty, Approver: &approver{question: q}, Settle: time.Millisecond}
 			done := make(chan error, 1)
 			go func() {
 				_, err := p.Ask(context.Background(), q)

@@ -25,8 +25,8 @@ static i64 listener(u16 port) {
 	return e ? e : fd;
 }
 
-// caller returns an unconnected socket, or a negative error. One of IPv6 reaches 127.0.0.1 too.
-static i64 caller(void) {
+// dialer returns an unconnected socket, or a negative error. One of IPv6 reaches 127.0.0.1 too.
+static i64 dialer(void) {
 	i64 fd = SYS(socket, AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
@@ -35,14 +35,14 @@ static i64 caller(void) {
 	return e ? e : fd;
 }
 
-enum step open_doors(const struct order *o) {
-	int fds[MAX_DOORS];
+enum step open_sockets(const struct order *o) {
+	int fds[MAX_SOCKETS];
 	u32 count = 0;
-	struct reader r = {o->door_at, o->door_at + MAX_ORDER, 0};
-	for (u32 i = 0; i < o->doors + o->callers; i++) {
-		i64 fd = i < o->doors ? listener((u16)number(&r, 2)) : caller();
+	struct reader r = {o->port_at, o->port_at + MAX_ORDER, 0};
+	for (u32 i = 0; i < o->ports + o->dialers; i++) {
+		i64 fd = i < o->ports ? listener((u16)number(&r, 2)) : dialer();
 		if (fd < 0)
-			return failed(STEP_NETWORK, fd, i < o->doors ? "listen on a port of 127.0.0.1" : "socket", "");
+			return failed(STEP_NETWORK, fd, i < o->ports ? "listen on a port of 127.0.0.1" : "socket", "");
 		fds[count++] = (int)fd;
 	}
 	if (count == 0)

@@ -13,30 +13,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Doors are the sockets that lie in a command's own network namespace and are
+// Sockets are the sockets that lie in a command's own network namespace and are
 // held outside. They keep the namespace until they are closed.
-type Doors struct {
-	// Listeners are those of Request.Doors, in order.
+type Sockets struct {
+	// Listeners are those of Request.Listen, in order.
 	Listeners []net.Listener
 
 	mu      sync.Mutex
-	callers []*os.File
+	dialers []*os.File
 	closed  bool
 }
 
-// Doors are empty unless the request asked for some. Whoever takes them closes
+// Sockets are empty unless the request asked for some. Whoever takes them closes
 // them, after Done at the latest.
-func (p *Process) Doors() *Doors { return &p.doors }
+func (p *Process) Sockets() *Sockets { return &p.sockets }
 
 // take keeps what the stage has handed out.
-func (d *Doors) take(files []*os.File, listeners, callers int) error {
-	if len(files) != listeners+callers || len(d.Listeners) > 0 || len(d.callers) > 0 {
+func (d *Sockets) take(files []*os.File, listeners, callers int) error {
+	if len(files) != listeners+callers || len(d.Listeners) > 0 || len(d.dialers) > 0 {
 		for _, f := range files {
 			f.Close()
 		}
 		return errors.New("the stage handed out other sockets than it was told to")
 	}
-	d.callers = files[listeners:]
+	d.dialers = files[listeners:]
 	var errs []error
 	for _, f := range files[:listeners] {
 		l, err := net.FileListener(f)
@@ -51,35 +51,35 @@ func (d *Doors) take(files []*os.File, listeners, callers int) error {
 }
 
 // Close closes what was not taken yet.
-func (d *Doors) Close() {
+func (d *Sockets) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range d.Listeners {
 		l.Close()
 	}
-	for _, f := range d.callers {
+	for _, f := range d.dialers {
 		f.Close()
 	}
-	d.callers, d.closed = nil, true
+	d.dialers, d.closed = nil, true
 }
 
 // ErrCallers says that as many connections into the sandbox are open as there
 // can be.
-var ErrCallers = errors.New("every socket that leads into the sandbox is in use, or its command has ended")
+var ErrDialers = errors.New("every socket that leads into the sandbox is in use, or its command has ended")
 
 // callTimeout bounds a connection over one loopback.
 const callTimeout = 5 * time.Second
 
 // Call connects to a port on the command's own localhost, of IPv4 or else of
-// IPv6. It takes one of the Request.Callers until the connection is closed.
-func (d *Doors) Call(ctx context.Context, port uint16) (net.Conn, error) {
+// IPv6. It takes one of the Request.Dialers until the connection is closed.
+func (d *Sockets) Call(ctx context.Context, port uint16) (net.Conn, error) {
 	d.mu.Lock()
-	if len(d.callers) == 0 {
+	if len(d.dialers) == 0 {
 		d.mu.Unlock()
-		return nil, ErrCallers
+		return nil, ErrDialers
 	}
-	f := d.callers[len(d.callers)-1]
-	d.callers = d.callers[:len(d.callers)-1]
+	f := d.dialers[len(d.dialers)-1]
+	d.dialers = d.dialers[:len(d.dialers)-1]
 	d.mu.Unlock()
 	var errs []error
 	mapped := [16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1}
@@ -102,20 +102,20 @@ func (d *Doors) Call(ctx context.Context, port uint16) (net.Conn, error) {
 // call is a connection into the sandbox; its socket is used again.
 type call struct {
 	*net.TCPConn
-	doors  *Doors
-	socket *os.File
-	once   sync.Once
+	sockets *Sockets
+	socket  *os.File
+	once    sync.Once
 }
 
 func (c *call) Close() error {
 	err := c.TCPConn.Close() // a copy; the socket itself is kept
-	c.once.Do(func() { c.doors.giveBack(c.socket) })
+	c.once.Do(func() { c.sockets.giveBack(c.socket) })
 	return err
 }
 
 // giveBack dissolves what a socket was connected to, by connecting it to an
 // address of no family (connect(2)), after which it is as good as new.
-func (d *Doors) giveBack(f *os.File) {
+func (d *Sockets) giveBack(f *os.File) {
 	none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
 	_, _, errno := unix.Syscall(unix.SYS_CONNECT, f.Fd(), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
 	d.mu.Lock()
@@ -124,7 +124,7 @@ func (d *Doors) giveBack(f *os.File) {
 		f.Close()
 		return
 	}
-	d.callers = append(d.callers, f)
+	d.dialers = append(d.dialers, f)
 }
 
 // connect is connect(2) on a socket that does not block.

@@ -8,9 +8,9 @@ import (
 	"sandboxd/files"
 )
 
-// gone restores what was removed where nothing held it. Whole folders may go:
+// removed restores what was removed where nothing held it. Whole folders may go:
 // with a package goes what is in it.
-func (c *check) gone(at string, was entry) {
+func (c *check) removed(at string, was entry) {
 	_, named := c.was.named[at]
 	if _, part := c.repository(at); named || unfinished(part) || c.replaced(at, was) {
 		return // git runs nothing that is gone
@@ -29,8 +29,8 @@ func (c *check) gone(at string, was entry) {
 	} else if err != nil {
 		why = "the command removed it, or a part of it; that could not be put back: " + err.Error()
 	}
-	told := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
-	if !told {
+	reported := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
+	if !reported {
 		c.items = append(c.items, c.item(was.anchor, was, why, "", true))
 	}
 }

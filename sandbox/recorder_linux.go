@@ -16,15 +16,15 @@ import (
 	"sandboxd/watch"
 )
 
-// looker is the host's file system for a compiler that notes every question and
+// recorder is the host's file system for a compiler that notes every question and
 // its answer. Compilers are pure: where all answers are still the same, so is
 // what they make. [questions.still] asks again what may have changed, which takes a
 // hundredth of compiling.
-type looker struct {
+type recorder struct {
 	host   fs.ReadLinkFS
 	group  *watch.Group // of the directories that were listed
 	lists  *lists       // that were read before
-	around *surroundings
+	around *dirStates
 	set    *watch.Set
 	asked  map[string]*answers // by path, as package io/fs writes it
 	// unsure: something can't be asked again cheaply, so nothing is kept.
@@ -54,11 +54,11 @@ type dirState struct {
 	mtime, ctime int64 // nanoseconds
 }
 
-func newLooker(set *watch.Set, known *lists, around *surroundings) *looker {
-	return &looker{host: bwrap.HostFS(), group: set.Group(), lists: known, around: around, set: set, asked: map[string]*answers{}}
+func newRecorder(set *watch.Set, known *lists, around *dirStates) *recorder {
+	return &recorder{host: bwrap.HostFS(), group: set.Group(), lists: known, around: around, set: set, asked: map[string]*answers{}}
 }
 
-func (l *looker) of(name string) *answers {
+func (l *recorder) of(name string) *answers {
 	a := l.asked[name]
 	if a == nil {
 		a = &answers{}
@@ -68,13 +68,13 @@ func (l *looker) of(name string) *answers {
 }
 
 // Open is never called by a compiler; what it would tell is not noted.
-func (l *looker) Open(name string) (fs.File, error) {
+func (l *recorder) Open(name string) (fs.File, error) {
 	l.unsure = true
 	return l.host.Open(name)
 }
 
 // Lstat implements fs.ReadLinkFS.
-func (l *looker) Lstat(name string) (fs.FileInfo, error) {
+func (l *recorder) Lstat(name string) (fs.FileInfo, error) {
 	info, err := l.host.Lstat(name)
 	state := pathState{}
 	switch {
@@ -102,7 +102,7 @@ func stateOf(st *unix.Stat_t) pathState {
 func counted(kind uint32) bool { return kind == unix.S_IFREG || kind == unix.S_IFIFO }
 
 // ReadLink implements fs.ReadLinkFS.
-func (l *looker) ReadLink(name string) (string, error) {
+func (l *recorder) ReadLink(name string) (string, error) {
 	target, err := l.host.ReadLink(name)
 	l.of(name).target = &target
 	return target, err
@@ -113,7 +113,7 @@ func (l *looker) ReadLink(name string) (string, error) {
 const settled = 50 * time.Millisecond
 
 // ReadDir implements fs.ReadDirFS.
-func (l *looker) ReadDir(name string) ([]fs.DirEntry, error) {
+func (l *recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	a := l.of(name)
 	a.list = &dirState{}
 	fail := func(err error) ([]fs.DirEntry, error) {
@@ -188,7 +188,7 @@ type questions struct {
 	quiet bool // nothing was told since lists were asked
 
 	set    *watch.Set
-	around *surroundings
+	around *dirStates
 }
 
 // place is a directory with questions about entries in it.
@@ -213,7 +213,7 @@ func (p *place) add(q question) {
 }
 
 // still asks again what may have changed; quiet: no list of a directory that is watched.
-func (p *place) still(around *surroundings, quiet bool) bool {
+func (p *place) still(around *dirStates, quiet bool) bool {
 	state := around.state(p.dir)
 	if state == 0 || state != p.state {
 		if !stillIn(p.dir, p.all) {
@@ -241,7 +241,7 @@ func withoutImplied(places map[string]*place) []*place {
 }
 
 // questions returns what has to be asked again, nil where that can't be.
-func (l *looker) questions() *questions {
+func (l *recorder) questions() *questions {
 	if l.unsure {
 		l.group.Close()
 		return nil

@@ -17,19 +17,19 @@ import (
 // Sockets of the command's own localhost are served and reached from outside,
 // without any part in the sandbox; to the host's localhost none of it leads.
 // R-OS-09
-func TestDoors(t *testing.T) {
-	elsewhere, err := net.Listen("tcp", "127.0.0.1:0")
+func TestSockets(t *testing.T) {
+	outside, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer elsewhere.Close()
+	defer outside.Close()
 	spec := systemSpec("", profile.Limits{})
 	spec.Network = profile.Network{Mode: profile.NetLoopback, ListenAny: true}
 	p, err := profile.New(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strings.TrimPrefix(elsewhere.Addr().String(), "127.0.0.1:")
+	port := strings.TrimPrefix(outside.Addr().String(), "127.0.0.1:")
 	script := `import socket
 s = socket.create_connection(("127.0.0.1", 3128)); s.sendall(b"from inside\n"); print(s.makefile().readline().strip())
 print("host:", socket.socket().connect_ex(("127.0.0.1", ` + port + `)) != 0)
@@ -38,7 +38,7 @@ n = 0
 while n < 50:
     c, _ = l.accept(); f = c.makefile("rw"); assert f.readline() == "from outside\n"; f.write("heard\n"); f.flush(); f.close(); c.close(); n += 1
 print(n)`
-	plan, err := testHost.Plan(Request{Profile: p, Doors: []uint16{3128}, Callers: 2,
+	plan, err := testHost.Plan(Request{Profile: p, Listen: []uint16{3128}, Dialers: 2,
 		Command: Command{Argv: []string{"/usr/bin/python3", "-c", script}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -58,11 +58,11 @@ print(n)`
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors := proc.Doors()
-	defer doors.Close()
+	sockets := proc.Sockets()
+	defer sockets.Close()
 	defer proc.End(EndCancelled, 0)
 	go func() {
-		c, err := doors.Listeners[0].Accept()
+		c, err := sockets.Listeners[0].Accept()
 		if err != nil {
 			t.Error(err)
 			return
@@ -83,11 +83,11 @@ print(n)`
 			break
 		}
 	}
-	if _, err := doors.Call(context.Background(), 9); err == nil {
+	if _, err := sockets.Call(context.Background(), 9); err == nil {
 		t.Error("a port on which nothing listens took a connection")
 	}
 	for range 50 { // with two sockets
-		c, err := doors.Call(context.Background(), 8080)
+		c, err := sockets.Call(context.Background(), 8080)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func searching(name, session, query string, want approvaltest.Want) approvaltest
 // changes nothing. R-AP-15
 //
 //   - Row 002-24 yes: a question that was answered elsewhere is told as resolved
-func TestConformanceChatElsewhere(t *testing.T) {
+func TestConformanceChatAnswersOutsideTheTerminal(t *testing.T) {
 	conformed(t, newChat, func(p *performance) {
 		p.do(searching("one", "", "go", approvaltest.Want{State: approvaltest.Open}))
 		m, c := p.calls["one"], p.st.front.(*chat)

@@ -14,7 +14,7 @@ import (
 // R-OS-06, acceptance 4, es-064 to es-066. Every number through int $0x80 and with x32's bit ends the process with
 // SIGSYS, and it is the filter that does it: without one the same door answers, x32's with ENOSYS where the kernel was
 // built without it.
-func TestForeignDoors(t *testing.T) {
+func TestForeignCalls(t *testing.T) {
 	var lines []string
 	for n := range 480 {
 		lines = append(lines, fmt.Sprintf("i386 %d %s %s %s", n, everyBit, everyBit, everyBit), fmt.Sprintf("x32 %d", n))

@@ -16,7 +16,7 @@ import (
 
 // R-OS-02: what is kept of a compilation is never used where compiling anew
 // would make something else, whatever changed in between.
-func TestCompiledAnew(t *testing.T) {
+func TestCompiledAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before func(root string)
@@ -86,7 +86,7 @@ func TestCompiledAnew(t *testing.T) {
 			if compile(kept) != first || kept.watch.Watched() > 1 && !first.asked.quiet {
 				t.Error("what nothing was told of is asked for ever")
 			}
-			if kept.watch.Watched() > 1 && !told(first) {
+			if kept.watch.Watched() > 1 && !watches(first) {
 				t.Error("directories that nothing was told of are asked about for ever")
 			}
 			c.change(root)
@@ -103,7 +103,7 @@ func TestCompiledAnew(t *testing.T) {
 func made(c *compiled) string { return c.digest + fmt.Sprint(c.gaps) }
 
 // told: all directories around what was asked are watched.
-func told(c *compiled) bool {
+func watches(c *compiled) bool {
 	return !slices.ContainsFunc(c.asked.places, func(p *place) bool { return p.state == 0 && !strings.HasPrefix(p.dir, "/sys") })
 }
 

@@ -10,9 +10,9 @@ import (
 	"sandboxd/ipc/ipctest"
 )
 
-// office is a daemon for approvers, with questions that the real one would not
+// fakeAdmin is a daemon for approvers, with questions that the real one would not
 // send. It writes down what it was answered.
-type office struct {
+type fakeAdmin struct {
 	*ipctest.Backend
 	mu        sync.Mutex
 	changed   *sync.Cond
@@ -20,23 +20,23 @@ type office struct {
 	answers   []ipc.Answer
 }
 
-func newOffice(questions ...ipc.Approval) *office {
-	o := &office{Backend: ipctest.New(), questions: questions}
+func newFakeAdmin(questions ...ipc.Approval) *fakeAdmin {
+	o := &fakeAdmin{Backend: ipctest.New(), questions: questions}
 	o.changed = sync.NewCond(&o.mu)
 	return o
 }
 
-func (o *office) find(id string) int {
+func (o *fakeAdmin) find(id string) int {
 	return slices.IndexFunc(o.questions, func(q ipc.Approval) bool { return q.ID == id })
 }
 
-func (o *office) Approvals(context.Context, ipc.Caller) (ipc.ApprovalList, error) {
+func (o *fakeAdmin) Approvals(context.Context, ipc.Caller) (ipc.ApprovalList, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return ipc.ApprovalList{Approvals: slices.Clone(o.questions)}, nil
 }
 
-func (o *office) Approval(_ context.Context, _ ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
+func (o *fakeAdmin) Approval(_ context.Context, _ ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if i := o.find(r.ID); i >= 0 {
@@ -45,7 +45,7 @@ func (o *office) Approval(_ context.Context, _ ipc.Caller, r ipc.ApprovalRequest
 	return ipc.Approval{}, &ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such question"}
 }
 
-func (o *office) Decide(_ context.Context, _ ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
+func (o *fakeAdmin) Decide(_ context.Context, _ ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := o.find(a.ID)
@@ -59,7 +59,7 @@ func (o *office) Decide(_ context.Context, _ ipc.Caller, a ipc.Answer) (ipc.Deci
 }
 
 // sent waits for n answers.
-func (o *office) sent(n int) []ipc.Answer {
+func (o *fakeAdmin) sent(n int) []ipc.Answer {
 	timer := time.AfterFunc(30*time.Second, o.changed.Broadcast)
 	defer timer.Stop()
 	o.mu.Lock()
@@ -73,7 +73,7 @@ func (o *office) sent(n int) []ipc.Answer {
 // watcher is a stream of news: that all questions are there, and no more.
 type watcher struct{}
 
-func (o *office) News(context.Context, ipc.Caller, ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
+func (o *fakeAdmin) News(context.Context, ipc.Caller, ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
 	return &watcher{}, nil
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // withdrawn reports a yes that no longer holds: it is asked for again. o.mu is held.
-func (o *outlet) withdrawn(q *hostQuestion) bool {
+func (o *proxySession) withdrawn(q *hostQuestion) bool {
 	select {
 	case <-q.done:
 		return q.err == nil && q.decision.Approved && !o.s.stillGranted(o.exec, q.decision)
@@ -28,7 +28,7 @@ func (s *Supervisor) stillGranted(e *Exec, d approval.Decision) bool {
 }
 
 // whileGranted has what a yes let through looked at when its grant ends by itself.
-func (o *outlet) whileGranted(d approval.Decision) {
+func (o *proxySession) whileGranted(d approval.Decision) {
 	until, holds := o.s.Approval.Holds(approval.Identity{Principal: o.exec.Session.principal()}, d.Grant)
 	if !d.Approved || d.Grant == "" || holds && until.IsZero() {
 		return
@@ -48,17 +48,17 @@ func (o *outlet) whileGranted(d approval.Decision) {
 // as they are now: connections that are no longer allowed are cut.
 func (s *Supervisor) recheckOutlets() {
 	s.mu.Lock()
-	outlets := make([]*outlet, 0, len(s.outlets))
-	for o := range s.outlets {
-		outlets = append(outlets, o)
+	sessions := make([]*proxySession, 0, len(s.proxySessions))
+	for o := range s.proxySessions {
+		sessions = append(sessions, o)
 	}
 	s.mu.Unlock()
-	for _, o := range outlets {
+	for _, o := range sessions {
 		o.recheck()
 	}
 }
 
-func (o *outlet) recheck() {
+func (o *proxySession) recheck() {
 	policy, err := o.s.reachableNow(o.exec.Session, o.j.verdict.Network)
 	o.mu.Lock()
 	if err != nil {

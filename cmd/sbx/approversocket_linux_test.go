@@ -17,8 +17,8 @@ import (
 // reviewer reads them; go test ./cmd/sbx -run TestScreen -update writes them anew.
 var update = flag.Bool("update", false, "write the golden screens anew")
 
-// desk is a person at a terminal.
-type desk struct {
+// approverSocket is a person at a terminal.
+type approverSocket struct {
 	*termtest.Tmux
 	t     *testing.T
 	cols  int                                  // of the terminal
@@ -27,14 +27,14 @@ type desk struct {
 }
 
 // Resize changes the terminal's size.
-func (d *desk) Resize(cols, rows int) {
+func (d *approverSocket) Resize(cols, rows int) {
 	d.t.Helper()
 	d.cols = cols
 	d.Tmux.Resize(cols, rows)
 }
 
 // shown is the screen without what differs every time.
-func (d *desk) shown() string {
+func (d *approverSocket) shown() string {
 	d.t.Helper()
 	screen := d.Screen()
 	if d.clean == nil {
@@ -45,7 +45,7 @@ func (d *desk) shown() string {
 
 // Press types as a person does: an Enter that comes together with other keys
 // is taken for a paste.
-func (d *desk) Press(keys ...string) {
+func (d *approverSocket) Press(keys ...string) {
 	d.t.Helper()
 	for _, k := range keys {
 		if k == "Enter" {
@@ -57,7 +57,7 @@ func (d *desk) Press(keys ...string) {
 }
 
 // step presses a key; "?…" waits until the screen matches, "+" until keys count.
-func (d *desk) step(k string) {
+func (d *approverSocket) step(k string) {
 	d.t.Helper()
 	if want, ok := strings.CutPrefix(k, "?"); ok {
 		d.Wait(want)
@@ -68,7 +68,7 @@ func (d *desk) step(k string) {
 	}
 }
 
-func (d *desk) steps(keys ...string) {
+func (d *approverSocket) steps(keys ...string) {
 	d.t.Helper()
 	letter := "" // what the last Enter would confirm
 	for i, k := range keys {
@@ -99,7 +99,7 @@ func (d *desk) steps(keys ...string) {
 // again. On a loaded machine a card may grow once more after it was first on the
 // screen, when the rest of the question has come, and what is typed within half
 // a second of that does not count.
-func (d *desk) until(want, key string, undo ...string) {
+func (d *approverSocket) until(want, key string, undo ...string) {
 	d.t.Helper()
 	for range 4 {
 		d.Press(key)
@@ -112,7 +112,7 @@ func (d *desk) until(want, key string, undo ...string) {
 }
 
 // golden wants the screen to become what the file of that name holds.
-func (d *desk) golden(name string) {
+func (d *approverSocket) golden(name string) {
 	d.t.Helper()
 	file := filepath.Join("testdata", "screen", name+".txt")
 	if *update {
@@ -153,7 +153,7 @@ const settleFor = 900 * time.Millisecond
 // ids, ages, and what this host's kernel can do. What then has another length
 // is wrapped again as it was.
 func (h *house) clean(screen string, cols int) string {
-	screen = notTheUsual.ReplaceAllString(screen, "")
+	screen = unrelatedLines.ReplaceAllString(screen, "")
 	screen = h.anonymous(screen)
 	screen = regexp.MustCompile(`\b\d\d(\s*[│|]?\n?[│|]?\s*hidden)`).ReplaceAllString(screen, "00$1")
 	screen = regexp.MustCompile(`\b01[0-9A-Z]{24}\b`).ReplaceAllString(screen, "01________________________")
@@ -178,8 +178,8 @@ func (h *house) clean(screen string, cols int) string {
 	return strings.Join(lines, "\n")
 }
 
-// notTheUsual is what sbx says of a daemon elsewhere, and of what takes over a second.
-var notTheUsual = regexp.MustCompile(`(?m)^sbx: the sockets are in .*\n(place\n)?|^sbx: .*…\n`)
+// unrelatedLines is what sbx says of a daemon elsewhere, and of what takes over a second.
+var unrelatedLines = regexp.MustCompile(`(?m)^sbx: the sockets are in .*\n(place\n)?|^sbx: .*…\n`)
 
 // anonymous replaces the directory's name, however it is wrapped.
 func (h *house) anonymous(screen string) string {

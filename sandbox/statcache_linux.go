@@ -7,11 +7,11 @@ import (
 	"sandboxd/watch"
 )
 
-// existences keeps what lies at paths, as long as the directories around them are told
+// statCache keeps what lies at paths, as long as the directories around them are told
 // of and unchanged: what comes, goes or is replaced changes its directory, and so does
 // what is unlinked and linked again. The zero value keeps nothing.
-type existences struct {
-	around *surroundings
+type statCache struct {
+	around *dirStates
 	set    *watch.Set
 
 	mu sync.Mutex
@@ -29,31 +29,31 @@ type knownExistence struct {
 	existence
 }
 
-// maxExistences bounds how many are kept.
-const maxExistences = 4096
+// maxStats bounds how many are kept.
+const maxStats = 4096
 
-// existencesNow answers for one moment.
-type existencesNow struct{ *existences }
+// statsNow answers for one moment.
+type statsNow struct{ *statCache }
 
 // now takes what the kernel has told of until now.
-func (k *existences) now() existencesNow {
+func (k *statCache) now() statsNow {
 	if k.around != nil {
 		k.around.look(k.set)
 	}
-	return existencesNow{k}
+	return statsNow{k}
 }
 
 // of is existenceOf.
-func (k existencesNow) of(path string, held bool) (existence, bool) {
+func (k statsNow) of(path string, held bool) (existence, bool) {
 	return k.ask(existencePath{path, held, false}, func() (existence, bool) { return existenceOf(path, held) })
 }
 
 // object is objectOf.
-func (k existencesNow) object(path string) (existence, bool) {
+func (k statsNow) object(path string) (existence, bool) {
 	return k.ask(existencePath{path, false, true}, func() (existence, bool) { return objectOf(path) })
 }
 
-func (k existencesNow) ask(at existencePath, ask func() (existence, bool)) (existence, bool) {
+func (k statsNow) ask(at existencePath, ask func() (existence, bool)) (existence, bool) {
 	if k.around == nil || at.path == "/" {
 		return ask()
 	}
@@ -62,7 +62,7 @@ func (k existencesNow) ask(at existencePath, ask func() (existence, bool)) (exis
 		return ask()
 	}
 	k.mu.Lock()
-	known, ok := k.existences.of[at]
+	known, ok := k.statCache.of[at]
 	k.mu.Unlock()
 	if ok && known.state == state {
 		return known.existence, true
@@ -70,10 +70,10 @@ func (k existencesNow) ask(at existencePath, ask func() (existence, bool)) (exis
 	e, ok := ask()
 	if ok {
 		k.mu.Lock()
-		if k.existences.of == nil || len(k.existences.of) >= maxExistences {
-			k.existences.of = map[existencePath]knownExistence{}
+		if k.statCache.of == nil || len(k.statCache.of) >= maxStats {
+			k.statCache.of = map[existencePath]knownExistence{}
 		}
-		k.existences.of[at] = knownExistence{state, e}
+		k.statCache.of[at] = knownExistence{state, e}
 		k.mu.Unlock()
 	}
 	return e, ok

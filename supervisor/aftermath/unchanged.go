@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stands reports whether what was looked at is still what stands there, with all that
+// unchanged reports whether what was looked at is still what stands there, with all that
 // is known to be in it: the look may have been a while ago. A touch is no change. What
 // can't be looked at now counts as unchanged: the command closed it.
-func (c *check) stands(at string, e entry) bool {
+func (c *check) unchanged(at string, e entry) bool {
 	for _, below := range append(c.below(at), at) {
 		was := c.now.entries[below]
 		if below == at {

@@ -29,7 +29,7 @@ func TestPublishedWithoutDescriptorsForAMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &outlet{}
+	o := &proxySession{}
 	o.ctx, o.stop = context.WithCancel(t.Context())
 	o.work.Go(func() {
 		o.letIn(&short{Listener: l}, func() (net.Conn, error) {

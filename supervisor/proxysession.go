@@ -28,7 +28,7 @@ const (
 )
 
 // callers is how many connections at once a published port takes.
-const callers = 64
+const maxPublished = 64
 
 // maxHostQuestions bounds how many hosts one command can have a person asked
 // about, and maxOpenQuestions how many of them wait at once.
@@ -98,19 +98,19 @@ func netMode(cfg *config.Config, word string) (profile.NetMode, error) {
 	return min(mode, own), err
 }
 
-// doors are the ports that the stage listens on, in the order in which serve
+// ports returns the ports that the stage listens on, in the order in which serve
 // takes them.
-func (r *reaching) doors() (doors []uint16, callersInside int) {
+func (r *reaching) ports() (ports []uint16, callersInside int) {
 	if r == nil {
 		return nil, 0
 	}
 	if r.proxied {
-		doors = []uint16{httpPort, socksPort}
+		ports = []uint16{httpPort, socksPort}
 	}
 	if len(r.out) > 0 {
-		callersInside = callers
+		callersInside = maxPublished
 	}
-	return append(doors, r.in...), callersInside
+	return append(ports, r.in...), callersInside
 }
 
 // variables lead the usual tools to the proxy. Names are resolved by it, never
@@ -141,8 +141,8 @@ func (r *reaching) variables() map[string]string {
 var sshProxy = fmt.Sprintf(`bash -c "exec 3<>/dev/tcp/127.0.0.1/%d; printf \"CONNECT %%h:%%p HTTP/1.1\r\nHost: %%h:%%p\r\n\r\n\" >&3; `+
 	`IFS= read -r line <&3; case \$line in *\" 200 \"*) ;; *) echo \"\$line\" >&2; exit 1;; esac; IFS= read -r line <&3; cat <&3 & cat >&3; kill \$!"`, httpPort)
 
-// outlet is the network of one running command.
-type outlet struct {
+// proxySession is the network of one running command.
+type proxySession struct {
 	s    *Supervisor
 	exec *Exec
 	j    *judgement
@@ -176,15 +176,15 @@ type hostQuestion struct {
 	err      error
 }
 
-// openOutlet serves the doors of a command that has just started.
-func (s *Supervisor) openOutlet(e *Exec, j *judgement, doors *sandbox.Doors) *outlet {
-	o := &outlet{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{}, open: make(chan struct{}, maxOpenQuestions)}
+// openProxySession serves the sockets of a command that has just started.
+func (s *Supervisor) openProxySession(e *Exec, j *judgement, sockets *sandbox.Sockets) *proxySession {
+	o := &proxySession{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{}, open: make(chan struct{}, maxOpenQuestions)}
 	o.ctx, o.stop = context.WithCancel(context.Background())
 	o.gate = egress.Open(egress.Options{Policy: o, Limits: j.reach.limits, Budget: s.connections, Refused: o.refused})
-	listeners := doors.Listeners
+	listeners := sockets.Listeners
 	if j.reach.proxied {
-		o.work.Go(func() { o.gate.ServeHTTP(doors.Listeners[0]) })
-		o.work.Go(func() { o.gate.ServeSOCKS(doors.Listeners[1]) })
+		o.work.Go(func() { o.gate.ServeHTTP(sockets.Listeners[0]) })
+		o.work.Go(func() { o.gate.ServeSOCKS(sockets.Listeners[1]) })
 		listeners = listeners[2:]
 	}
 	for i, l := range listeners {
@@ -192,18 +192,18 @@ func (s *Supervisor) openOutlet(e *Exec, j *judgement, doors *sandbox.Doors) *ou
 		o.work.Go(func() { o.gate.Forward(l, to) })
 	}
 	for _, port := range j.reach.out {
-		o.publish(doors, port)
+		o.publish(sockets, port)
 	}
 	s.mu.Lock()
-	s.outlets[o] = true
+	s.proxySessions[o] = true
 	s.mu.Unlock()
 	return o
 }
 
 // close ends all that passes and returns what did.
-func (o *outlet) close() ([]egress.Use, []Violation) {
+func (o *proxySession) close() ([]egress.Use, []Violation) {
 	o.s.mu.Lock()
-	delete(o.s.outlets, o)
+	delete(o.s.proxySessions, o)
 	o.s.mu.Unlock()
 	o.stop()
 	o.mu.Lock()
@@ -219,7 +219,7 @@ func (o *outlet) close() ([]egress.Use, []Violation) {
 }
 
 // refused notes what the command is told of at its end.
-func (o *outlet) refused(r egress.Refusal) {
+func (o *proxySession) refused(r egress.Refusal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	const most = 100
@@ -230,18 +230,18 @@ func (o *outlet) refused(r egress.Refusal) {
 
 // publish lets the machine's localhost reach a port of the command's. Another
 // command may have it already; then it keeps it.
-func (o *outlet) publish(doors *sandbox.Doors, port uint16) {
+func (o *proxySession) publish(sockets *sandbox.Sockets, port uint16) {
 	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(int(port)))
 	if err != nil {
 		o.refused(egress.Refusal{Target: "127.0.0.1:" + strconv.Itoa(int(port)), Why: "it can't be published: " + err.Error(), Hint: "another command may have it; try when that has ended"})
 		return
 	}
 	o.published = append(o.published, l)
-	o.work.Go(func() { o.letIn(l, func() (net.Conn, error) { return doors.Call(o.ctx, port) }) })
+	o.work.Go(func() { o.letIn(l, func() (net.Conn, error) { return sockets.Call(o.ctx, port) }) })
 }
 
 // letIn joins what comes in at l with what call gives, until the command's end.
-func (o *outlet) letIn(l net.Listener, call func() (net.Conn, error)) {
+func (o *proxySession) letIn(l net.Listener, call func() (net.Conn, error)) {
 	l = accept.Retrying(l)
 	for {
 		c, err := l.Accept()
@@ -263,7 +263,7 @@ func (o *outlet) letIn(l net.Listener, call func() (net.Conn, error)) {
 func (r *reachable) denies(host string, port uint16) bool { return r.denied.AllowsHost(host, port) }
 
 // Judge implements egress.Policy: the configuration, then a person.
-func (o *outlet) Judge(ctx context.Context, t egress.Target) egress.Ruling {
+func (o *proxySession) Judge(ctx context.Context, t egress.Target) egress.Ruling {
 	o.mu.Lock()
 	p := o.policy
 	switch {
@@ -334,7 +334,7 @@ func hostRuling(t egress.Target, d approval.Decision) egress.Ruling {
 }
 
 // put asks about t, and puts the answer on record before it takes effect.
-func (o *outlet) put(q *hostQuestion, t egress.Target) {
+func (o *proxySession) put(q *hostQuestion, t egress.Target) {
 	defer close(q.done)
 	select {
 	case o.open <- struct{}{}:
@@ -356,7 +356,7 @@ func (o *outlet) put(q *hostQuestion, t egress.Target) {
 // hostAction is a connection to a host that no list has. Its digest names the command and the host: nothing else can
 // change while the command waits.
 type hostAction struct {
-	o *outlet
+	o *proxySession
 	t egress.Target
 }
 
@@ -376,7 +376,7 @@ func (a *hostAction) decided(approval.Decision) error { return nil }
 const NetworkTool = "network"
 
 // call is the question whether the command may reach t.
-func (o *outlet) call(t egress.Target) approval.Call {
+func (o *proxySession) call(t egress.Target) approval.Call {
 	e := o.exec
 	payload := map[string]any{"host": t.Host(), "port": int(t.Port)}
 	request := &approval.Request{
@@ -409,7 +409,7 @@ func (o *outlet) call(t egress.Target) approval.Call {
 }
 
 // Allows implements egress.Policy.
-func (o *outlet) Allows(t egress.Target) bool {
+func (o *proxySession) Allows(t egress.Target) bool {
 	o.mu.Lock()
 	p, q := o.policy, o.questions[t]
 	var d approval.Decision
@@ -429,7 +429,7 @@ func (o *outlet) Allows(t egress.Target) bool {
 }
 
 // Granted implements egress.Policy.
-func (o *outlet) Granted(addr netip.Addr, port uint16) bool {
+func (o *proxySession) Granted(addr netip.Addr, port uint16) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.policy.denies(addr.String(), port) {
@@ -443,7 +443,7 @@ func (o *outlet) Granted(addr netip.Addr, port uint16) bool {
 }
 
 // Denied implements egress.Policy.
-func (o *outlet) Denied(addr netip.Addr, port uint16) bool {
+func (o *proxySession) Denied(addr netip.Addr, port uint16) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.policy.denies(addr.String(), port)

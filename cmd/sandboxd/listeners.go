@@ -12,9 +12,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// doors are the sockets that the daemon serves: those that the service manager
+// listeners are the sockets that the daemon serves: those that the service manager
 // passed (sd_listen_fds(3)), or its own.
-type doors struct {
+type listeners struct {
 	agent, approver, metrics []net.Listener
 	stdio                    []net.Listener // for passed descriptors
 	launcher, heads          []net.Listener
@@ -25,12 +25,12 @@ type doors struct {
 // The broker has none: what its users have open is relayed.
 const stdioName = "stdio"
 
-// passedDoors are the service manager's; false where it passed none. Each has a
+// passedListeners are the service manager's; false where it passed none. Each has a
 // name (FileDescriptorName=), and one that nobody knows is an error: it would
 // look as if it were served.
-func passedDoors() (doors, bool, error) {
+func passedListeners() (listeners, bool, error) {
 	files := activation.Files(true)
-	var d doors
+	var d listeners
 	places := map[string]*[]net.Listener{broker.AgentName: &d.agent, broker.ApproverName: &d.approver, broker.MetricsName: &d.metrics, stdioName: &d.stdio,
 		broker.LauncherName: &d.launcher, broker.HeadsName: &d.heads}
 	for _, f := range files {
@@ -48,9 +48,9 @@ func passedDoors() (doors, bool, error) {
 	return d, len(files) > 0, nil
 }
 
-// openDoors takes the passed sockets, or makes our own in dir.
-func openDoors(dir, metrics string) (doors, error) {
-	d, passed, err := passedDoors()
+// openListeners takes the passed sockets, or makes our own in dir.
+func openListeners(dir, metrics string) (listeners, error) {
+	d, passed, err := passedListeners()
 	switch {
 	case err != nil:
 		return d, err
@@ -95,7 +95,7 @@ func listenMetrics(path string) (net.Listener, error) {
 	return l, nil
 }
 
-func (d *doors) close() {
+func (d *listeners) close() {
 	if d.own != nil {
 		d.own.Close()
 	}
@@ -106,8 +106,8 @@ func (d *doors) close() {
 	}
 }
 
-// String says where the doors are.
-func (d *doors) String() string {
+// String lists the addresses.
+func (d *listeners) String() string {
 	var list []string
 	for _, l := range append(append(append([]net.Listener{}, d.agent...), d.approver...), d.launcher...) {
 		list = append(list, l.Addr().String())

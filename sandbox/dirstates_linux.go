@@ -18,10 +18,10 @@ const (
 	againAround = time.Minute
 )
 
-// surroundings tell whether a directory of the host may have changed, or its path may
+// dirStates tell whether a directory of the host may have changed, or its path may
 // lead elsewhere, since somebody asked for what is in it. They watch it and all
 // directories above it. The zero value is empty and ready.
-type surroundings struct {
+type dirStates struct {
 	mu    sync.Mutex
 	group *watch.Group
 	dirs  map[string]*surrounding
@@ -37,7 +37,7 @@ type surrounding struct {
 
 // look takes what the kernel has to say. What state says afterwards holds for all that
 // was complete when look was called.
-func (s *surroundings) look(set *watch.Set) {
+func (s *dirStates) look(set *watch.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.group == nil {
@@ -58,12 +58,12 @@ func (s *surroundings) look(set *watch.Set) {
 			continue
 		}
 		s.changed(d)
-		if n.Gone {
+		if n.Removed {
 			d.watched = nil
 		}
 		if n.Directories {
 			s.below(dir, func(at string, d *surrounding) {
-				if !d.stands(at) {
+				if !d.unchanged(at) {
 					s.changed(d)
 					d.watched.Drop()
 					d.watched = nil
@@ -73,13 +73,13 @@ func (s *surroundings) look(set *watch.Set) {
 	}
 }
 
-func (s *surroundings) changed(d *surrounding) {
+func (s *dirStates) changed(d *surrounding) {
 	s.count++
 	d.change = s.count
 }
 
 // below goes through what is known below a directory.
-func (s *surroundings) below(dir string, do func(string, *surrounding)) {
+func (s *dirStates) below(dir string, do func(string, *surrounding)) {
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	for at, d := range s.dirs {
 		if at != dir && strings.HasPrefix(at, prefix) {
@@ -88,8 +88,8 @@ func (s *surroundings) below(dir string, do func(string, *surrounding)) {
 	}
 }
 
-// stands reports whether a path leads to the same directory still.
-func (d *surrounding) stands(at string) bool {
+// unchanged reports whether a path leads to the same directory still.
+func (d *surrounding) unchanged(at string) bool {
 	fd, err := openNoLinks(at, unix.O_PATH)
 	if err != nil {
 		return false
@@ -101,24 +101,24 @@ func (d *surrounding) stands(at string) bool {
 
 // state is another number after each change in a directory and of where its path
 // leads; 0: that is not told.
-func (s *surroundings) state(dir string) uint64 {
+func (s *dirStates) state(dir string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.told(dir) {
+	if !s.watched(dir) {
 		return 0
 	}
 	return s.dirs[dir].change
 }
 
-// told watches a directory, once those above it are watched.
-func (s *surroundings) told(dir string) bool {
+// watched watches a directory, once those above it are watched.
+func (s *dirStates) watched(dir string) bool {
 	d := s.dirs[dir]
 	switch {
 	case d != nil && d.watched != nil:
-		return dir == "/" || s.told(path.Dir(dir))
+		return dir == "/" || s.watched(path.Dir(dir))
 	case d != nil && time.Since(d.tried) < againAround:
 		return false
-	case dir != "/" && !s.told(path.Dir(dir)):
+	case dir != "/" && !s.watched(path.Dir(dir)):
 		return false
 	case d == nil:
 		if len(s.dirs) >= mostAround {
