@@ -19,9 +19,11 @@ import (
 // has the long table; here are the rows that a sandbox could change.
 func TestFilePathCatalogue(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.sh(`mkdir d; echo x > a.txt; echo x > d/b.txt; ln -s a.txt in; ln -s ../a.txt d/up; ln -s /etc/passwd out; ln -s /etc dout; ln -s "$PWD/a.txt" absin
+		a.sh(
+			`mkdir d; echo x > a.txt; echo x > d/b.txt; ln -s a.txt in; ln -s ../a.txt d/up; ln -s /etc/passwd out; ln -s /etc dout; ln -s "$PWD/a.txt" absin
 ln -s loop loop; ln -s gone dangling; ln a.txt hard; mkfifo fifo; echo x > readonly; chmod 444 readonly; ln -s /proc/self/root proc; ln -s /dev/fd/0 fd
-rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; truncate -s 10G huge; printf '#!/bin/sh\n' > setuid; chmod 4755 setuid`)
+rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; truncate -s 10G huge; printf '#!/bin/sh\n' > setuid; chmod 4755 setuid`,
+		)
 		a.start("--mode", "approve-all")
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -40,10 +42,14 @@ rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; trunca
 			{"loop", "bad_path", "bad_path"}, {"dangling", "missing", "ok"}, {"proc", "outside", "outside"}, {"fd", "outside", "outside"},
 			{"h1", "hard_link", "hard_link"}, {"fifo", "special", "special"}, {"readonly", "ok", "forbidden"}, {"setuid", "ok", "unkept"}, {"huge", "ok", "too_large"},
 		} {
-			if _, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: row.path, Limit: 4096}); messageOf(err) != row.read {
+			if _, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: row.path, Limit: 4096}); messageOf(
+				err,
+			) != row.read {
 				t.Errorf("read %.60q: %s, want %s (%.200v)", row.path, messageOf(err), row.read, err)
 			}
-			if _, err := agent.do(ctx, ipc.FileRequest{Op: "write", Path: row.path, Content: "new\n"}); messageOf(err) != row.write {
+			if _, err := agent.do(ctx, ipc.FileRequest{Op: "write", Path: row.path, Content: "new\n"}); messageOf(
+				err,
+			) != row.write {
 				t.Errorf("write %.60q: %s, want %s (%.200v)", row.path, messageOf(err), row.write, err)
 			}
 		}
@@ -54,7 +60,10 @@ rm hard; echo x > h1; ln h1 h2; printf 'caf' > "$(printf 'caf\303\251')"; trunca
 		}
 
 		// What can't be held in memory is streamed, or refused.
-		r, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: "huge", Offset: 9 << 30, Limit: 8 << 20, Encoding: "base64"})
+		r, err := agent.do(
+			ctx,
+			ipc.FileRequest{Op: "read", Path: "huge", Offset: 9 << 30, Limit: 8 << 20, Encoding: "base64"},
+		)
 		if err != nil || !r.Truncated || r.Size != 10<<30 {
 			t.Errorf("reading in 10 GB: size %d, truncated %v, %v", r.Size, r.Truncated, err)
 		}

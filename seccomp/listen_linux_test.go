@@ -109,7 +109,13 @@ func TestListenerRefuses(t *testing.T) {
 	var names, lines []string
 	for _, name := range syscalls(Native()) {
 		if r := policy.decides(name, every(1<<64-1)); r.Answer != Allow && r.reported() {
-			names, lines = append(names, name), append(lines, nativeLine(t, name, everyBit, everyBit, everyBit, everyBit, everyBit, everyBit))
+			names, lines = append(
+				names,
+				name,
+			), append(
+				lines,
+				nativeLine(t, name, everyBit, everyBit, everyBit, everyBit, everyBit, everyBit),
+			)
 		}
 	}
 	for _, uid := range users() {
@@ -122,7 +128,10 @@ func TestListenerRefuses(t *testing.T) {
 			reported[c.Name] = c.Answer != Allow && c.Why != "" || reported[c.Name]
 		}
 		for i, name := range names {
-			if want := policy.Answer(name, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1); answers[i] != fmt.Sprintf("-1 %d", want) {
+			if want := policy.Answer(name, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1); answers[i] != fmt.Sprintf(
+				"-1 %d",
+				want,
+			) {
 				t.Errorf("uid %d: %s answered %q, want %v", uid, name, answers[i], want)
 			}
 			if !reported[name] {

@@ -84,7 +84,8 @@ func (s *Session) first(what string) bool {
 // it is, that says so each time. Programs see it when they open their session.
 func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	s := e.Session
-	if j.trusted || r.Exit.Code == 0 || s.Kind == KindAPI || slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Hint == hintUntrusted }) {
+	if j.trusted || r.Exit.Code == 0 || s.Kind == KindAPI ||
+		slices.ContainsFunc(r.Violations, func(v Violation) bool { return v.Hint == hintUntrusted }) {
 		return
 	}
 	if s.first(Untrusted) {
@@ -107,8 +108,11 @@ func (e *Exec) warnExternalGitDir(j *judgement, r *Result) {
 		return
 	}
 	if _, access, _ := j.plan.Profile.Effective(dir); !access.Has(profile.Write) && e.Session.first("elsewhere") {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("git writes to %s, which is outside of the project: commands can only "+
-			"read it; to permit it: [sandbox] write = [%q], then sbx config reload", dir, dir))
+		r.Warnings = append(
+			r.Warnings,
+			fmt.Sprintf("git writes to %s, which is outside of the project: commands can only "+
+				"read it; to permit it: [sandbox] write = [%q], then sbx config reload", dir, dir),
+		)
 	}
 }
 
@@ -141,7 +145,8 @@ const (
 // made, and then taken out, which is told already.
 func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 	return slices.DeleteFunc(list, func(v Violation) bool {
-		return v.Kind == sandbox.RefusedPath && slices.ContainsFunc(taken, func(t aftermath.Item) bool { return !t.Kept && within(v.Object, t.Path) })
+		return v.Kind == sandbox.RefusedPath &&
+			slices.ContainsFunc(taken, func(t aftermath.Item) bool { return !t.Kept && within(v.Object, t.Path) })
 	})
 }
 
@@ -152,7 +157,8 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	}
 	_, _, decided := j.plan.Profile.Effective(n.Object)
 	op := "write"
-	if n.Access == profile.OpRead || n.Access == profile.OpList || n.Access == profile.OpConnect || n.Access == profile.OpExec {
+	if n.Access == profile.OpRead || n.Access == profile.OpList || n.Access == profile.OpConnect ||
+		n.Access == profile.OpExec {
 		op = "read"
 	}
 	if j.operator != nil && !j.operator.Allows(n.Access, n.Object).Allowed {

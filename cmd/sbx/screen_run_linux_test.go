@@ -17,7 +17,13 @@ type project struct {
 func openProject(t *testing.T, cols, rows int, line string) *project {
 	t.Helper()
 	h := newHouse(t, "[approval]\ntimeout = \"95s\"\n")
-	m := termtest.OpenTmux(t, cols, rows, h.env, "cd "+h.project()+" && alias sbx='sbx --config "+h.dir+"/config.toml'\n"+line)
+	m := termtest.OpenTmux(
+		t,
+		cols,
+		rows,
+		h.env,
+		"cd "+h.project()+" && alias sbx='sbx --config "+h.dir+"/config.toml'\n"+line,
+	)
 	return &project{h, &approverSocket{Tmux: m, t: t, cols: cols, clean: h.clean}}
 }
 

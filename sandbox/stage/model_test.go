@@ -42,12 +42,27 @@ func model(data []byte) string {
 	fmt.Fprintf(&b, "path %x\ndir %x\n", path, dir)
 	d.texts(&b, "argument", argc)
 	d.texts(&b, "variable", envc)
-	late := []uint32{umask, limits, listen, dialers, argc, envc, descriptors, flags & (flagTerminal | flagHold | flagProbe),
-		uint32(len(path)), uint32(len(dir))}
+	late := []uint32{
+		umask,
+		limits,
+		listen,
+		dialers,
+		argc,
+		envc,
+		descriptors,
+		flags & (flagTerminal | flagHold | flagProbe),
+		uint32(len(path)),
+		uint32(len(dir)),
+	}
 	known := uint32(flagTells | flagTerminal | flagAwait | flagEarly | flagHold | flagProbe)
 	enforced := layers+instructions > 0
 	switch {
-	case d.bad, len(d.rest) > 0, unused != 0, flags&^known != 0, umask > 0o777, flags&flagTells != 0 && instructions == 0:
+	case d.bad,
+		len(d.rest) > 0,
+		unused != 0,
+		flags&^known != 0,
+		umask > 0o777,
+		flags&flagTells != 0 && instructions == 0:
 		return "refused"
 	case flags&flagAwait != 0:
 		if slices.ContainsFunc(late, func(n uint32) bool { return n != 0 }) || enforced && flags&flagEarly == 0 {
