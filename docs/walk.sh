@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The walk of the README, to be taken at a terminal: five minutes, in a directory
+# A walk with a configuration of its own, at a terminal: five minutes, in a directory
 # of its own under /tmp, with a daemon of its own. Nothing else is touched.
 #   make build && docs/walk.sh
 set -u

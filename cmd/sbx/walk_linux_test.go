@@ -8,7 +8,7 @@ import (
 	"sandboxd/cmd/sbx/internal/term/termtest"
 )
 
-// R-UX-07: the walk that the README describes, as a person takes
+// R-UX-07: the walk of docs/walk.sh, as a person takes
 // it: run, deny, allow for the session, see why a path is refused, permit it, undo
 // a file edit, find it all in the log.
 func TestWalk(t *testing.T) {

@@ -1,0 +1,119 @@
+package house
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const readmeLines = 150
+
+// A stranger reads README.md to its end; all else has a page in docs/.
+func TestReadmeIsShort(t *testing.T) {
+	b, err := os.ReadFile("README.md")
+	if n := bytes.Count(b, []byte("\n")); err != nil || n > readmeLines {
+		t.Errorf("README.md has %d lines, want at most %d (%v)", n, readmeLines, err)
+	}
+}
+
+// Every page of docs/ has one line in its index.
+func TestIndexOfDocuments(t *testing.T) {
+	index, err := os.ReadFile("docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if n := bytes.Count(index, []byte("("+name+")")); name != "README.md" && n != 1 {
+			t.Errorf("docs/README.md has %d links to %s, want 1", n, name)
+		}
+	}
+}
+
+// Every link of every document leads to a file and a heading, in the tree and in an
+// installation, whose documents are those of the packages and the tarballs;
+// packaging/release-test.sh asks the packages themselves.
+func TestLinks(t *testing.T) {
+	tree, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := func(args ...string) ([]byte, error) {
+		return exec.Command("go", append([]string{"run", "-C", "packaging/release", "."}, args...)...).CombinedOutput()
+	}
+	if out, err := release("links", tree); err != nil {
+		t.Errorf("the tree: %v\n%s", err, out)
+	}
+	installed := t.TempDir()
+	if out, err := release("documents", tree, installed); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := release("links", installed); err != nil {
+		t.Errorf("an installation: %v\n%s", err, out)
+	}
+	broken := filepath.Join(t.TempDir(), "a.md")
+	text := "# A b\n[x](#a-b) [y](#c) [z](../a.md) [w](b.md)\n"
+	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := release("links", filepath.Dir(broken)); err == nil || strings.Count(string(out), "link ") != 3 {
+		t.Errorf("three broken links: %v\n%s", err, out)
+	}
+}
+
+var (
+	threatRow  = regexp.MustCompile("^\\| (T-[0-9]+) (?:\\| [^|]+ ){4}\\| `(Test[A-Za-z0-9]+)` in ([a-z/]+) \\|$")
+	threatHead = "| T-"
+)
+
+// Each row of the threat model has the id of its place and names a test that exists.
+func TestThreatModel(t *testing.T) {
+	doc, err := os.ReadFile("docs/threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(doc)) {
+		if !strings.HasPrefix(line, threatHead) {
+			continue
+		}
+		rows++
+		row := threatRow.FindStringSubmatch(strings.TrimSpace(line))
+		if row == nil || row[1] != fmt.Sprintf("T-%02d", rows) {
+			t.Errorf("row %d: %q: want its id, four cells, and a test in a room", rows, line)
+			continue
+		}
+		if !declares(t, row[3], "func "+row[2]+"(t *testing.T)") {
+			t.Errorf("%s names %s in %s, which does not exist", row[1], row[2], row[3])
+		}
+	}
+	if rows == 0 {
+		t.Error("docs/threat-model.md has no row")
+	}
+}
+
+// declares reports whether a test file of the room has the text.
+func declares(t *testing.T, room, text string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(room, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if b, err := os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		} else if bytes.Contains(b, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
