@@ -117,3 +117,32 @@ func declares(t *testing.T, room, text string) bool {
 	}
 	return false
 }
+
+// importable are the rooms that other programs may import.
+var importable = []string{
+	"approval", "profile", "bwrap", "landlock", "seccomp", "seatbelt", "shell", "sandbox", "supervisor", "audit", "ipc",
+	"egress", "git",
+}
+
+var exampleOutput = regexp.MustCompile(`(?ms)^func Example\w*\(\) \{.*?^\t// (Unordered o|O)utput:\n\t// \S.*?^\}`)
+
+// Each importable room has an example that runs as a test.
+func TestExamples(t *testing.T) {
+	for _, room := range importable {
+		files, err := filepath.Glob(filepath.Join(room, "example*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || exampleOutput.Match(b)
+		}
+		if !found {
+			t.Errorf("%s has no example with its output: write one to %s/example_test.go", room, room)
+		}
+	}
+}
