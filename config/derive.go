@@ -61,7 +61,7 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 		Read:   s.paths(c.Sandbox.Read),
 		Write:  s.paths(c.Sandbox.Write),
 		Exec:   s.paths(c.Sandbox.Exec),
-		Hidden: slices.Concat(names(c.Files.Hidden), s.targets(c.Sandbox.Hidden)),
+		Hidden: slices.Concat(names(c.Files.Hidden), s.targets(c.hidden())),
 		Protected: slices.Concat(
 			names(c.configured("files.protected", c.Files.Protected)),
 			names(c.Files.ReadOnly),
@@ -92,12 +92,26 @@ func (c *Config) ProfileTools(s Session) (document.Tools, error) {
 	return t, nil
 }
 
-// readOnly returns the paths that commands cannot change: the listed ones and the rule program.
+// readOnly returns the paths that commands cannot change: the listed ones and the programs that run outside sandboxes.
 func (c *Config) readOnly() []string {
-	if c.Approval.RuleProgram == "" {
-		return c.Sandbox.ReadOnly
+	list := slices.Clone(c.Sandbox.ReadOnly)
+	for _, program := range []string{c.Approval.RuleProgram, c.Notify.Command} {
+		if program != "" {
+			list = append(list, program)
+		}
 	}
-	return append(slices.Clone(c.Sandbox.ReadOnly), c.Approval.RuleProgram)
+	return list
+}
+
+// hidden returns the paths that commands cannot reach: the listed ones and the keys of webhooks.
+func (c *Config) hidden() []string {
+	list := slices.Clone(c.Sandbox.Hidden)
+	for _, w := range c.Notify.Webhooks {
+		if w.SecretFile != "" {
+			list = append(list, w.SecretFile)
+		}
+	}
+	return list
 }
 
 // HasCache reports whether presets let tools keep files between runs.
@@ -115,7 +129,7 @@ func (c *Config) profilePresets() []string {
 // shellPlaces copies the hidden, protected and readable paths of the sandbox to the
 // configuration of the shell tool. Paths below "~" stay unresolved.
 func (c *Config) shellPlaces(s Session) {
-	c.Shell.Hidden = slices.Concat(names(c.configured("files.hidden", c.Files.Hidden)), s.targets(c.Sandbox.Hidden))
+	c.Shell.Hidden = slices.Concat(names(c.configured("files.hidden", c.Files.Hidden)), s.targets(c.hidden()))
 	c.Shell.Protected = slices.Concat(
 		names(c.configured("files.protected", c.Files.Protected)),
 		names(c.Files.ReadOnly),

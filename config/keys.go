@@ -150,6 +150,19 @@ var keys = []key{
 
 	{name: "gateway.listen", doc: "loopback address of the gateway; empty: none"},
 	{name: "gateway.origins", merge: grant, within: inList, doc: "web origins that may use it"},
+
+	{name: "notify.desktop", doc: "send a notice of a waiting question to the desktop of the user's session"},
+	{name: "notify.command", doc: "absolute path of a program that gets each notice as JSON on its standard input"},
+	{name: "notify.share", merge: narrow, words: []string{"command", "summary", "none"},
+		doc: "what a notice contains: none: that a question waits; summary: agent, tool, risk and folder; command: " +
+			"the command as well, secrets masked"},
+	{name: "notify.delay", doc: "how long a question waits before its notice"},
+	{name: "notify.delay_high", doc: "the same for a question of high risk"},
+	{name: "notify.quiet", doc: "hours without notices, local time, such as \"22:00-07:00\"; empty: none"},
+	{name: "notify.link", doc: "address at which a person answers, for the notice; {id} is replaced by the question's"},
+	{name: "notify.webhooks", merge: rules,
+		doc: "web services that get each notice: url; form = json, ntfy, slack, teams, discord or template; " +
+			"secret_file, the key of the signature; template"},
 }
 
 var networkModes = []string{"full", "allowlist", "loopback", "none"}

@@ -3,6 +3,7 @@ package config
 import (
 	"sandboxd/approval"
 	"sandboxd/files"
+	"sandboxd/notify"
 	"sandboxd/profile/document"
 	"sandboxd/shell"
 )
@@ -23,6 +24,7 @@ type Config struct {
 	Audit       Audit             `toml:"audit"`
 	Presets     Presets           `toml:"presets"`
 	Gateway     Gateway           `toml:"gateway"`
+	Notify      notify.Config     `toml:"notify"`
 
 	// Profiles are the operator's profiles, by file name; all of them apply.
 	Profiles []Profile `toml:"-"`
@@ -68,5 +70,6 @@ func defaults() Config {
 		Environment: defaultEnvironment(),
 		Network:     defaultNetwork(),
 		Audit:       Audit{RotateSize: 64 << 20},
+		Notify:      notify.Defaults(),
 	}
 }

@@ -26,7 +26,7 @@ func (c *Config) validate() error {
 	for _, check := range []func() error{
 		c.Daemon.validate, c.Approval.Validate, c.Tools.validate, c.Files.Validate, c.Shell.Validate,
 		c.permissions, c.shellNetwork, c.Sandbox.validate, c.Environment.validate, c.Network.validate, c.Audit.validate,
-		c.Presets.validate, c.Gateway.validate,
+		c.Presets.validate, c.Gateway.validate, c.Notify.Validate,
 	} {
 		if err := check(); err != nil {
 			errs = append(errs, err)

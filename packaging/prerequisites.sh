@@ -58,6 +58,10 @@ if [ "${1-}" = test ]; then
 	need mount /bin/mount
 	need e2fsprogs /sbin/mke2fs
 	need tmux tmux
+	need dunst dunst
+	need xvfb Xvfb
+	need dbus-daemon dbus-daemon
+	need dbus-bin dbus-send
 	need bash-completion /usr/share/bash-completion/bash_completion
 	need zsh zsh
 	need fish fish

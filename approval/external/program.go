@@ -67,7 +67,7 @@ func (p *Program) Judge(ctx context.Context, call approval.Call) (approval.Rulin
 	if err != nil {
 		return ruling, fmt.Errorf("rule program %q: write the call: %w", p.Path, err)
 	}
-	said, err := p.run(ctx, append(in, '\n'))
+	said, err := p.Run(ctx, append(in, '\n'))
 	if err != nil {
 		return ruling, fmt.Errorf("rule program %q: %w", p.Path, err)
 	}
@@ -99,8 +99,9 @@ func input(call approval.Call) Input {
 	return in
 }
 
-// run executes the program with stdin and returns its standard output.
-func (p *Program) run(ctx context.Context, stdin []byte) ([]byte, error) {
+// Run executes the program with stdin and returns its standard output. The error is that of a program that can't be
+// trusted, that failed, or that took too long.
+func (p *Program) Run(ctx context.Context, stdin []byte) ([]byte, error) {
 	if !filepath.IsAbs(p.Path) {
 		return nil, errors.New("its path is not absolute")
 	}

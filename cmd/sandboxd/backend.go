@@ -18,6 +18,7 @@ import (
 	"sandboxd/config"
 	"sandboxd/gateway"
 	"sandboxd/ipc"
+	"sandboxd/notify"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
 )
@@ -27,6 +28,7 @@ import (
 type backend struct {
 	sup       *supervisor.Supervisor
 	approvals *approval.Controller
+	notices   *notify.Notifier
 	audit     *audit.Log
 	journal   *audit.Journal // nil: records are not mirrored
 	noJournal error          // why not, where the configuration wants it
@@ -134,6 +136,7 @@ func (b *backend) reload() error {
 	b.warnings = append(warnings, overruled(b.flags, b.sup.Config())...)
 	b.drain = time.Duration(b.sup.Config().Daemon.DrainTimeout)
 	b.mu.Unlock()
+	b.notices.Reload()
 	return nil
 }
 

@@ -91,6 +91,9 @@ func (b *backend) conditions() []ipc.Warning {
 			add("rule program", "[approval] rule_program", "every call asks, as %q is not run: %v", path, err)
 		}
 	}
+	for _, line := range b.notices.Problems() {
+		add("notices", "[notify]; sbx pending shows what waits", "%s", line)
+	}
 	found := b.audit.Opening()
 	if bad := found.Broken; bad != nil {
 		add("audit log", "sbx log verify; compare with a copy", "it is not as it was written: %v; a new file was begun", bad)

@@ -19,6 +19,7 @@ import (
 	"sandboxd/config"
 	"sandboxd/files/store"
 	"sandboxd/ipc"
+	"sandboxd/notify"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
 	"sandboxd/supervisor/aftermath"
@@ -132,8 +133,9 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	defer cancel()
 	patient, endNow := context.WithCancel(context.Background())
 	defer endNow()
-	b := &backend{sup: sup, patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
+	b := &backend{sup: sup, notices: notify.New(controller, func() notify.Config { return sup.Config().Notify }), patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
 		dirs: dirs, flags: f, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout)}
+	go b.notices.Run(ctx)
 	go b.flushGrants(ctx)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)
 	if f.idleSet {
