@@ -118,10 +118,10 @@ func TestDay(t *testing.T) {
 		presets func(string) []string
 		most    float64
 	}{
-		{"default", func(string) []string { return nil }, 13.3},
+		{"default", func(string) []string { return nil }, 12.4},
 		{"presets", func(kind string) []string {
 			return append(slices.Clone(dayPresets[kind]), "files", "git", "scripts")
-		}, 7.9},
+		}, 7.0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := replayDay(t, c.presets)

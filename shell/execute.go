@@ -57,12 +57,18 @@ func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 			_, extraAt = safelist.GitSubcommand(c.Args)
 		}
 	}
+	programs, ok := j.readers(c, state)
+	if !ok {
+		return nil, false
+	}
 	dashed := false
 	for i := 1; i < len(c.Args); i++ {
 		switch {
+		case programs[i] != "":
+			args = append(args, analysis.Arg{Text: programs[i]})
 		case c.Args[i].Fixed():
 			args = append(args, analysis.Arg{Text: c.Args[i].Text})
-		case c.Args[i].Kind == analysis.Shown:
+		case c.Args[i].Kind == analysis.Shown, c.Args[i].Kind == analysis.Derived:
 			args = append(args, analysis.Arg{Shown: &c.Args[i]})
 		case c.Args[i].Kind == analysis.Glob:
 			arg := analysis.Arg{Glob: &c.Args[i]}
@@ -83,6 +89,27 @@ func (j *judging) words(c *analysis.Call) ([]analysis.Arg, bool) {
 		}
 	}
 	return args, true
+}
+
+// readers returns the files of the programs that find -exec or xargs runs, by the index of their
+// words.
+func (j *judging) readers(c *analysis.Call, state *callState) (map[int]string, bool) {
+	if state.preset || c.Name() != "xargs" && (state.use == nil || len(state.use.Runs) == 0) {
+		return nil, true
+	}
+	out := map[int]string{}
+	for _, in := range c.Wrapped {
+		inner := j.calls[in]
+		if inner == nil || inner.decision != Auto || inner.use == nil {
+			return nil, false
+		}
+		name, ok := j.file(in, inner)
+		if !ok {
+			return nil, false
+		}
+		out[in.At] = name
+	}
+	return out, true
 }
 
 // globStart returns the prefix that keeps the matches of a glob from being read as options:

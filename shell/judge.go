@@ -163,7 +163,15 @@ func (j *judging) call(c *analysis.Call) {
 	if f.text == "" {
 		f.text = callText(c)
 	}
-	if len(c.Args) > 0 {
+	if c.Binds {
+		f.decision, f.why, f.rule = Auto, "it assigns to a variable of the line", "safe list: assignment"
+		state.builtin = true
+		for _, a := range c.Assigns {
+			if carried.Loads(a.Name) {
+				f.ask(RiskHigh, "programs take code or settings from the variable "+a.Name)
+			}
+		}
+	} else if len(c.Args) > 0 {
 		j.judgeCall(c, state, &f)
 		j.dangers(c, state, &f)
 	} else {
@@ -249,6 +257,7 @@ func (j *judging) judgeCall(c *analysis.Call, state *callState, f *finding) {
 		asks = *f
 	}
 	switch {
+	case !decided && j.xargs(c, state, f):
 	case j.permittedByList(c, state, refusal, f):
 	case decided || use != nil && t.autoSafe:
 		*f = asks

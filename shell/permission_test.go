@@ -115,7 +115,14 @@ func TestRulesDoNotOpenWhatIsHidden(t *testing.T) {
 		}
 	}
 	// The variable of a loop has the value that it has then.
-	if v := judgePlain(tool, shell.Command{Line: "for f in a; do for f in b; do echo $f; done; echo $f; done", Cwd: "/p", Project: "/p"}); v.Decision != shell.Ask {
+	loops := shell.Command{Line: "for f in a; do for f in b; do echo $f; done; echo $f; done", Cwd: "/p", Project: "/p"}
+	written := "for sbx_f in 'a'; do for sbx_f in 'b'; do 'echo' $sbx_f; done; 'echo' $sbx_f; done"
+	if v := judgePlain(tool, loops); v.Decision != shell.Auto || v.Run.Script != written {
 		t.Errorf("two loops with one variable: %v: %s", v.Decision, v.Run.Script)
+	}
+	for _, line := range []string{"a=sec; cat ${a}ret.txt", "for f in a secret.txt; do cat $f; done", "f=secret.txt; for g in 1; do cat $f; done"} {
+		if v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"}); v.Decision != shell.Ask || !v.Hidden {
+			t.Errorf("%q: %v: %s", line, v.Decision, v.Run.Script)
+		}
 	}
 }

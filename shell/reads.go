@@ -55,6 +55,12 @@ func (j *judging) judgeSafe(c *analysis.Call, state *callState, use *safelist.Us
 	for _, p := range use.Paths {
 		j.readPath(state, dirs, p, f)
 	}
+	for _, i := range use.Derived {
+		j.derivedPath(state, dirs, &c.Args[i], f)
+	}
+	if len(use.Runs) > 0 && !j.runsReaders(c) {
+		f.ask(RiskNormal, "it runs a command that may do more than read")
+	}
 	if strings.HasPrefix(use.Entry.Name, "git ") {
 		j.judgeGit(c, dirs, use, f)
 	}
@@ -152,11 +158,31 @@ func (j *judging) readable(at place, f *finding) {
 		j.verdict.Outside = j.verdict.Outside || !at.inside
 		j.noteBlockedPath(blockGuarded, at.path)
 		f.ask(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
+	case privateTemporary(at.path, j.cmd.project()):
+		j.verdict.Sandboxed = true
 	case !at.readable:
 		j.verdict.Outside = true
 		j.noteBlockedPath(blockOutside, at.path)
 		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}
+}
+
+// privateTemporary reports whether a path is below /tmp, of which a sandbox has its own, and
+// neither beside the project nor where programs keep sockets and credentials.
+func privateTemporary(abs, project string) bool {
+	name := firstBelow(abs)
+	if !within(abs, "/tmp") || within(project, "/tmp") && name == firstBelow(project) {
+		return false
+	}
+	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "krb5cc") && !strings.HasPrefix(name, "ssh-") &&
+		!strings.ContainsAny(name, "*?[")
+}
+
+// firstBelow returns the name of the entry of /tmp that a path leads to, or "".
+func firstBelow(abs string) string {
+	below := strings.TrimPrefix(strings.TrimPrefix(abs, "/tmp"), "/")
+	name, _, _ := strings.Cut(below, "/")
+	return name
 }
 
 // pathFact judges the target of a path. It also runs for a finding that already asks, because a

@@ -123,7 +123,7 @@ func (j *judging) operands(c *analysis.Call) []operand {
 	ended := false
 	for _, a := range c.Args[1:] {
 		t := a.Text
-		unresolved := a.Kind == analysis.Unknown &&
+		unresolved := a.Kind <= analysis.Derived &&
 			(strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) || strings.HasPrefix(a.Source, "${HOME") || strings.HasPrefix(a.Source, `"${HOME`))
 		switch {
 		case unresolved:
@@ -151,7 +151,7 @@ func (j *judging) operands(c *analysis.Call) []operand {
 		out = append(out, operand{
 			text: t,
 			glob: a.Kind == analysis.Glob,
-			path: looksLikePath(t) && a.Kind != analysis.Unknown || strings.HasPrefix(t, "/"),
+			path: looksLikePath(t) && a.Kind > analysis.Derived || strings.HasPrefix(t, "/"),
 		})
 	}
 	return out
@@ -212,6 +212,12 @@ func (j *judging) redirection(r *analysis.Redir) {
 }
 
 func (j *judging) redirRead(r *analysis.Redir, f *finding) {
+	if r.Target.Kind == analysis.Derived {
+		f.decision, f.rule, f.why = Auto, "redirection", "it reads a file"
+		j.derivedPath(&callState{}, r.Dirs, &r.Target, f)
+		j.add(*f)
+		return
+	}
 	if r.Target.Kind != analysis.Literal {
 		f.why = "which file it reads is not known before it runs"
 		j.flagUnknown(r)

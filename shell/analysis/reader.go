@@ -25,6 +25,8 @@ type reader struct {
 	fixed      bool // the text so far can be written back
 	declaring  []string
 	bound      map[string]Word // the values of the variables of enclosing loops
+	vars       map[string]*Variable
+	feed       []*Call // the calls whose output is the input here
 	moves      int
 	count      *counts
 	wordsOnly  bool // do not unwrap wrappers
@@ -123,6 +125,7 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 		p.fragments(text, Dirs{Unknown: true})
 		return same(Dirs{Unknown: true})
 	}
+	p.vars = variables(stmts)
 	root, out := p.list(stmts, dirs)
 	if more {
 		p.cut()

@@ -66,6 +66,10 @@ type Call struct {
 	Script *Script
 	// Subst is true if the call is part of a command or process substitution.
 	Subst bool
+	// Binds is true if the call only assigns to variables of the line.
+	Binds bool
+	// At is the index in the words of the call that runs this one at which its own begin.
+	At int
 	// Piped is true if the call's input is the output of another call of the line.
 	Piped bool
 	// Offset and End are byte offsets in the text. For a script within a word they are those of

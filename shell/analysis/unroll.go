@@ -11,7 +11,7 @@ func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 			return false
 		}
 	}
-	if _, around := p.bound[name]; around {
+	if v := p.vars[name]; !p.unbound(name) || v == nil || v.sites > 1 {
 		return false // after the inner loop the variable has that loop's last word
 	}
 	calls := 0
@@ -30,12 +30,13 @@ func (p *reader) unrolls(c *syntax.ForClause, items int) bool {
 	return true
 }
 
-// unroll walks the body of a loop once for each word, with the variable bound to it. Any other
-// assignment to the variable is a doubt of its own.
+// unroll walks the body of a loop once for each word, with the variable bound to it.
+// Nothing else assigns to the variable; after the loop its value is not known.
 func (p *reader) unroll(c *syntax.ForClause, items []Word, dirs Dirs) (node, outcome) {
 	p.script.Unrolled = true
 	outer := p.bound
 	defer func() { p.bound = outer }()
+	p.vars[c.Loop.(*syntax.WordIter).Name.Value].unrolled = true
 	l := &listNode{}
 	out := same(dirs)
 	for _, item := range items {

@@ -10,8 +10,8 @@ func (p *reader) replaced(o options) bool {
 	return o.has("-I") || o.has("-i") || o.has("--replace")
 }
 
-// replaceBraces marks the words that xargs -I rewrites as unknown.
-func replaceBraces(args []Word, o options) []Word {
+// replaceBraces marks the words that xargs -I rewrites as derived from its input.
+func (p *reader) replaceBraces(args []Word, o options) []Word {
 	mark := "{}"
 	if v, ok := o.value("-I", "--replace"); ok && v.Text != "" {
 		mark = v.Text
@@ -19,8 +19,7 @@ func replaceBraces(args []Word, o options) []Word {
 	out := append([]Word(nil), args...)
 	for i := range out {
 		if out[i].Known() && strings.Contains(out[i].Text, mark) {
-			out[i].Text, _, _ = strings.Cut(out[i].Text, mark)
-			out[i].Kind = Unknown
+			out[i].filled(mark, p.feed)
 		}
 	}
 	return out
@@ -325,13 +324,17 @@ func (p *reader) unwrapFind(c *Call, name string) {
 		for ; j < len(c.Args) && !c.Args[j].is(";") && !(c.Args[j].is("+") && c.Args[j-1].is("{}")); j++ {
 			w := c.Args[j]
 			if w.Known() && strings.Contains(w.Text, "{}") {
-				w.Text, _, _ = strings.Cut(w.Text, "{}")
-				w.Kind = Unknown
+				w.filled("{}", []*Call{c})
 			}
 			args = append(args, w)
 		}
 		if len(args) > 0 {
-			p.add(c, name, args, nil, Dirs{Paths: c.Dirs.Paths, Unknown: true})
+			dirs := c.Dirs
+			if t := c.Args[i].Text; t != "-exec" {
+				dirs.Unknown = true
+			}
+			in := p.add(c, name, args, nil, dirs)
+			in.At = i + 1
 		}
 		i = j
 	}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -102,11 +101,15 @@ func (p *reader) call(c *syntax.CallExpr, redirs []*Redir, dirs Dirs, s *syntax.
 	}
 	call.Args = make([]Word, 0, min(len(c.Args), maxWords))
 	for _, w := range c.Args {
-		if call.Args = append(call.Args, p.word(w, dirs)); p.script.Cut {
+		if call.Args = append(call.Args, p.words(w, dirs)...); p.script.Cut {
 			break
 		}
 	}
 	p.record(call)
+	if len(call.Args) == 0 && p.binds(call) {
+		call.Binds = true
+		return call, &assignNode{call}
+	}
 	if len(call.Args) == 0 {
 		p.doubt("an assignment that changes the shell's state", c.Pos(), c.End())
 		return call, &callNode{call}
@@ -167,6 +170,9 @@ func (p *reader) command(cmd syntax.Command, dirs Dirs, s *syntax.Stmt) (node, o
 		n, out := p.stmt(c.Stmt, dirs)
 		return &timeNode{n, c.PosixFormat}, out
 	case *syntax.WhileClause:
+		if n, ok := p.readLoop(c, dirs); ok {
+			return n, same(dirs)
+		}
 		return nil, p.loop(dirs, c, func(d Dirs) Dirs {
 			_, out := p.list(c.Cond, d)
 			_, out = p.list(c.Do, out.either())
@@ -177,10 +183,7 @@ func (p *reader) command(cmd syntax.Command, dirs Dirs, s *syntax.Stmt) (node, o
 		if fixed && p.unrolls(c, len(items)) {
 			return p.unroll(c, items, dirs)
 		}
-		return nil, p.loop(dirs, c, func(d Dirs) Dirs {
-			_, out := p.list(c.Do, d)
-			return out.either()
-		})
+		return p.forLoop(c, items, dirs)
 	case *syntax.CaseClause:
 		return nil, p.caseClause(c, dirs)
 	case *syntax.FuncDecl:
@@ -249,10 +252,12 @@ func isPipe(op syntax.BinCmdOperator) bool { return op == syntax.Pipe || op == s
 
 // pipeline walks the parts of a pipe, each of which is a subshell.
 func (p *reader) pipeline(chain []*syntax.BinaryCmd, dirs Dirs) node {
+	start := len(p.script.Calls)
 	n, _ := p.pipePart(chain[len(chain)-1].X, dirs)
-	was := p.piped
+	was, feed := p.piped, p.feed
 	p.piped = true
 	for i := len(chain) - 1; i >= 0 && !p.full(); i-- {
+		p.feed = slices.Clone(p.script.Calls[start:])
 		y, _ := p.pipePart(chain[i].Y, dirs)
 		op := "|"
 		if chain[i].Op == syntax.PipeAll {
@@ -260,7 +265,7 @@ func (p *reader) pipeline(chain []*syntax.BinaryCmd, dirs Dirs) node {
 		}
 		n = &binaryNode{op, n, y}
 	}
-	p.piped = was
+	p.piped, p.feed = was, feed
 	return n
 }
 
@@ -321,8 +326,9 @@ func (p *reader) forHead(c *syntax.ForClause, dirs Dirs) (items []Word, fixed bo
 	case *syntax.WordIter:
 		fixed = len(l.Items) > 0 && !c.Select
 		for _, w := range l.Items {
-			item := p.word(w, dirs)
-			items, fixed = append(items, item), fixed && item.Fixed()
+			for _, item := range p.words(w, dirs) {
+				items, fixed = append(items, item), fixed && item.Fixed()
+			}
 		}
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
@@ -362,19 +368,9 @@ func (p *reader) function(c *syntax.FuncDecl, dirs Dirs) outcome {
 	return same(Dirs{Paths: dirs.Paths, Unknown: true})
 }
 
-// fileTests lists the operators of [[ ]] with one operand that have the same meaning in
-// test(1).
-const fileTests = " -e -f -d -r -w -x -s -L -h -p -S -b -c -n -z "
-
 func (p *reader) testClause(c *syntax.TestClause, dirs Dirs) (node, outcome) {
-	if u, ok := c.X.(*syntax.UnaryTest); ok && strings.Contains(fileTests, " "+u.Op.String()+" ") {
-		if w, ok := u.X.(*syntax.Word); ok {
-			arg := p.readWord(w, dirs, true)
-			call := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(c.Pos()), End: p.end(c.End()),
-				Args: []Word{literalWord("test"), literalWord(u.Op.String()), arg}}
-			p.record(call)
-			return &callNode{call}, same(dirs)
-		}
+	if plainTest(c.X) {
+		return p.test(c, c.X, dirs), same(dirs)
 	}
 	p.doubt("a condition in [[ ]], which may compute", c.Pos(), c.End())
 	p.anything(c, dirs)

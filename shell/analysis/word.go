@@ -14,6 +14,9 @@ type Kind uint8
 const (
 	// Unknown: part of the word is known only when the line runs. Text has the known prefix.
 	Unknown Kind = iota
+	// Derived: part of the word is the output of commands of the line, or a variable that the line
+	// itself assigns. Text has the prefix before the first of them. See [Word.Parts].
+	Derived
 	// Shown: literal except for variables that are only printed ($?, $USER, …). Text has the
 	// prefix before the first of them.
 	Shown
@@ -38,7 +41,7 @@ type Word struct {
 	// alone (~, $HOME, $PWD). It can be written back as a literal.
 	Bound bool
 
-	pieces []piece // of a Glob or a Shown word
+	pieces []piece // of a Glob, a Shown or a Derived word
 }
 
 // piece is a part of a Glob or a Shown word.
@@ -48,18 +51,25 @@ type piece struct {
 	show bool // text is an expansion that may be printed
 	// class is true if text is one character class within a bracket expression, [:upper:].
 	class bool
+
+	// Of a Derived word: the variable, or the substitution and its calls.
+	variable *Variable
+	subst    node
+	calls    []*Call
+	process  bool // the substitution is that of a pipe
+	quoted   bool // bash does not split the value
 }
 
 // Fixed reports whether the value is known and can be written back as a literal.
 func (w Word) Fixed() bool { return w.Kind == Literal || w.Kind == Computed && w.Bound }
 
-// Sample returns the text of a Shown word with each value replaced by a digit. status is true
+// Sample returns the text of a Shown or Derived word with each value replaced by a digit. status is true
 // if all values are exit statuses.
 func (w Word) Sample() (text string, status bool) {
 	status = w.Kind == Shown
 	var b strings.Builder
 	for _, p := range w.pieces {
-		if !p.show {
+		if !p.show && !p.derives() {
 			b.WriteString(p.text)
 			continue
 		}
@@ -132,9 +142,9 @@ func (p *reader) readWord(w *syntax.Word, dirs Dirs, assign bool) Word {
 	switch {
 	case out.Kind == Computed:
 		out.Bound = !r.loose && !globbed
-	case out.Kind == Shown && globbed:
+	case (out.Kind == Shown || out.Kind == Derived) && globbed:
 		out.Kind = Unknown
-	case out.Kind == Shown:
+	case out.Kind == Shown || out.Kind == Derived:
 		out.pieces = r.pieces
 	}
 	if out.Kind == Glob {
@@ -188,7 +198,8 @@ func (r *wordReader) add(s string, glob bool) {
 	if !r.cut {
 		r.text.WriteString(s)
 	}
-	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob && !r.pieces[n-1].show && !r.pieces[n-1].class {
+	if n := len(r.pieces); n > 0 && r.pieces[n-1].glob == glob && !r.pieces[n-1].show && !r.pieces[n-1].class &&
+		!r.pieces[n-1].derives() {
 		r.pieces[n-1].text += s
 		return
 	}
@@ -260,10 +271,21 @@ func (r *wordReader) expansion(part syntax.WordPart) {
 			r.add(body, false)
 			return
 		}
+		if !x.TempFile && !x.ReplyVar {
+			r.output(x.Stmts, false)
+			return
+		}
 		r.p.substitution(x.Stmts, r.dirs)
 	case *syntax.ProcSubst:
+		if x.Op == syntax.CmdIn && !r.assign && !r.quotes {
+			r.output(x.Stmts, true)
+			return
+		}
 		r.p.substitution(x.Stmts, r.dirs)
 	case *syntax.ArithmExp:
+		if text := r.p.source(x.Pos(), x.End()); r.number(text) {
+			return
+		}
 		r.p.arithm(x.X, r.dirs)
 	case *syntax.ExtGlob:
 		r.p.doubt("an extended glob", x.Pos(), x.End())
@@ -279,7 +301,10 @@ func (r *wordReader) bound(x *syntax.ParamExp) bool {
 		return false
 	}
 	item, ok := r.p.bound[x.Param.Value]
-	if !ok || !r.quotes && !r.assign && (item.Text == "" || !plain(item.Text)) {
+	if !ok {
+		return r.variable(x.Param.Value)
+	}
+	if !r.quotes && !r.assign && (item.Text == "" || !plain(item.Text)) {
 		return false
 	}
 	r.lower(item.Kind)

@@ -189,6 +189,19 @@ func (p *reader) add(outer *Call, name string, args []Word, assigns []Assign, di
 	return in
 }
 
+// withInput adds the words that xargs takes from its input.
+func (p *reader) withInput(c *Call, name string, args []Word, o options) []Word {
+	rest := Word{Kind: Unknown, Source: "…", Offset: c.End, End: c.End}
+	if name == "xargs" && len(p.feed) > 0 {
+		rest.Kind, rest.pieces = Derived, []piece{{calls: p.feed}}
+	}
+	args = append(append([]Word(nil), args...), rest)
+	if p.replaced(o) {
+		args = p.replaceBraces(args, o)
+	}
+	return args
+}
+
 func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 	o := options{known: w.options, args: c.Args, at: 1, special: func(word string) bool {
 		return name == "nice" && len(word) > 1 && word[0] == '-' && strings.Trim(word[1:], "0123456789") == ""
@@ -264,12 +277,9 @@ func (p *reader) unwrapCommand(c *Call, name string, w wrapper) {
 		return
 	}
 	if w.rest {
-		args = append(append([]Word(nil), args...), Word{Kind: Unknown, Source: "…", Offset: c.End, End: c.End})
-		if p.replaced(o) {
-			args = replaceBraces(args, o)
-		}
+		args = p.withInput(c, name, args, o)
 	}
-	p.add(c, name, args, assigns, dirs)
+	p.add(c, name, args, assigns, dirs).At = at
 	c.Transparent, c.WrappedAt = w.transparent && !w.rest, at
 	if name == "env" && at == 1+len(assigns)-len(c.Assigns) && len(c.Wrapped) == 1 {
 		c.Transparent = true // env with nothing but assignments

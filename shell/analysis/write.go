@@ -11,7 +11,7 @@ type Arg struct {
 	Text  string
 	Glob  *Word  // write this glob instead of Text
 	Pre   string // literal text before the glob: "./"
-	Shown *Word  // write this word instead of Text
+	Shown *Word  // write this Shown or Derived word instead of Text
 }
 
 // Writer returns the words to write for a call, including the program's file. ok is false if
@@ -125,13 +125,17 @@ func (w *writer) glob(a Arg) bool {
 }
 
 func (w *writer) shown(s *Word) bool {
-	if s.Kind != Shown || len(s.pieces) == 0 {
+	if s.Kind != Shown && s.Kind != Derived || len(s.pieces) == 0 {
 		return false
 	}
 	for _, p := range s.pieces {
 		switch {
 		case p.glob:
 			return false
+		case p.derives():
+			if !w.derive(p) {
+				return false
+			}
 		case p.show:
 			w.b.WriteString(`"` + p.text + `"`)
 		default:
@@ -166,10 +170,10 @@ func (w *writer) redirs(redirs []*Redir) bool {
 			}
 			w.b.WriteString(r.FD + r.Op + r.Target.Text)
 		case RedirRead:
-			if r.Target.Kind != Literal || r.Op != "<" {
+			w.b.WriteString(r.FD + "< ")
+			if r.Op != "<" || r.Target.Kind != Literal && r.Target.Kind != Derived || !w.word(&r.Target) {
 				return false
 			}
-			w.b.WriteString(r.FD + "< " + Quote(r.Target.Text))
 		case RedirText:
 			if !w.text(r) {
 				return false

@@ -54,7 +54,7 @@ func download(s *analysis.Script) bool {
 		}
 		if n := name(c); (interpreter(n) || n == "eval" || n == "source" || n == ".") &&
 			slices.ContainsFunc(c.Args, func(w analysis.Word) bool {
-				return w.Kind == analysis.Unknown && (strings.ContainsAny(w.Source, "$`<(") || slices.Contains(c.Via, "xargs"))
+				return w.Kind <= analysis.Derived && (strings.ContainsAny(w.Source, "$`<(") || slices.Contains(c.Via, "xargs"))
 			}) {
 			return true
 		}
@@ -176,7 +176,7 @@ func one(name, why string) []Finding { return []Finding{{name, why}} }
 // unknownName returns the dangers of a command whose name is known only when it runs. Its words
 // may still be those of a recursive delete.
 func unknownName(c *analysis.Call) []Finding {
-	if len(c.Args) < 2 || c.Args[0].Kind != analysis.Unknown && c.Args[0].Kind != analysis.Glob {
+	if len(c.Args) < 2 || c.Args[0].Kind > analysis.Derived && c.Args[0].Kind != analysis.Glob {
 		return nil
 	}
 	if o := read(c.Args[1:]); strings.Contains(o.letters, "r") && strings.Contains(o.letters, "f") && len(o.letters) <= 4 {

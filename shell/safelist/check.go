@@ -40,6 +40,14 @@ func checkGrep(u *Use) string {
 	return ""
 }
 
+// checkTee permits the one file that keeps nothing.
+func checkTee(u *Use) string {
+	if u.Operands[0].Text != "/dev/null" || u.Operands[0].Glob {
+		return "it writes its input to a file"
+	}
+	return ""
+}
+
 // checkPager refuses operands with a plus, which less and more execute as commands.
 func checkPager(u *Use) string {
 	for _, op := range u.Operands {
@@ -127,6 +135,7 @@ func escapes(s, allowed string) (bad string, found bool) {
 func checkEcho(u *Use) string {
 	interpret := false
 	for i, op := range u.Operands {
+		interpret = interpret || op.Derived // it may be -e
 		if t := op.Text; interpret || len(t) < 2 || t[0] != '-' || strings.Trim(t[1:], "neE") != "" {
 			// The options end here.
 			for _, rest := range u.Operands[i:] {
@@ -163,6 +172,9 @@ func checkPrintf(u *Use) string {
 	}
 	if len(ops) == 0 {
 		return "it needs a format"
+	}
+	if ops[0].Derived {
+		return "its format is not known before it runs"
 	}
 	for _, op := range ops {
 		if bad, found := escapes(op.Text, `nt\"'%`); found {
@@ -294,6 +306,9 @@ func checkTest(u *Use) string {
 		ops = ops[:len(ops)-1]
 	}
 	unary := strings.Fields(testUnary)
+	if slices.ContainsFunc(ops, func(op Operand) bool { return op.Derived }) {
+		return checkKnownTest(ops, unary)
+	}
 	for i := 0; i < len(ops); i++ {
 		t := ops[i].Text
 		last := i+1 >= len(ops)
@@ -318,6 +333,21 @@ func checkTest(u *Use) string {
 		}
 	}
 	return ""
+}
+
+// checkKnownTest permits the conditions of at most three operands, whose operator is known whatever the values are.
+func checkKnownTest(ops []Operand, unary []string) string {
+	if len(ops) > 0 && ops[0].Text == "!" && !ops[0].Derived {
+		ops = ops[1:]
+	}
+	binary := strings.Fields("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef")
+	switch {
+	case len(ops) == 2 && !ops[0].Derived && slices.Contains(append(unary, "-n", "-z"), ops[0].Text):
+		return ""
+	case len(ops) == 3 && !ops[1].Derived && slices.Contains(binary, ops[1].Text):
+		return ""
+	}
+	return "a condition whose operators are not known before it runs"
 }
 
 func integer(s string) bool {

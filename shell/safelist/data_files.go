@@ -5,6 +5,7 @@ const lsOptions = "-a,--all -A,--almost-all --author -b,--escape --block-size=TE
 // fileEntries are the commands that list or print files and directories.
 var fileEntries = []Entry{
 	{
+		Open: true,
 		Name: "ls", Manual: "coreutils 9.1 ls(1)", Options: lsOptions, Operands: "PATH...", Globs: globAny, Here: true,
 		Check:  checkRecursive("-L", "--dereference"),
 		Pass:   []string{"ls", "ls -la", "ls -la internal cmd", "ls -lhtr --color=never", "ls *.go", "ls -R src", "ls -- -x"},
@@ -27,7 +28,7 @@ var fileEntries = []Entry{
 		Pass: []string{"vdir"}, Refuse: []string{"vdir -J"},
 	},
 	{
-		Name: "stat", Manual: "coreutils 9.1 stat(1)",
+		Name: "stat", Open: true, Manual: "coreutils 9.1 stat(1)",
 		Options:  "-L,--dereference -f,--file-system --cached=TEXT -c,--format=TEXT --printf=TEXT -t,--terse --help --version",
 		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"stat -c '%s %n' go.mod", "stat a b"}, Refuse: []string{"stat", "stat -x a"},
@@ -40,7 +41,7 @@ var fileEntries = []Entry{
 		Pass: []string{"file README.md", "file -b --mime-type a"}, Refuse: []string{"file -C -m magic", "file -z a", "file -f /etc/shadow"},
 	},
 	{
-		Name: "du", Manual: "coreutils 9.1 du(1)",
+		Name: "du", Open: true, Manual: "coreutils 9.1 du(1)",
 		Options:  "-0,--null -a,--all --apparent-size -B,--block-size=TEXT -b,--bytes -c,--total -D,-H,--dereference-args -d,--max-depth=NUM -h,--human-readable --inodes -k -L,--dereference -l,--count-links -m -P,--no-dereference -S,--separate-dirs --si -s,--summarize -t,--threshold=NUM --time[=TEXT] --time-style=TEXT --exclude=TEXT -X,--exclude-from=PATH -x,--one-file-system --help --version",
 		Operands: "PATH...", Globs: globAny, Here: true, Check: checkRecursive("-L", "--dereference"),
 		Pass: []string{"du -sh .", "du -h -d1", "du -sh *"}, Refuse: []string{"du --files0-from=x"},
@@ -53,25 +54,25 @@ var fileEntries = []Entry{
 		Pass:     []string{"df -h", "df ."}, Refuse: []string{"df --sync"},
 	},
 	{
-		Name: "readlink", Manual: "coreutils 9.1 readlink(1)",
+		Name: "readlink", Open: true, Manual: "coreutils 9.1 readlink(1)",
 		Options:  "-f,--canonicalize -e,--canonicalize-existing -m,--canonicalize-missing -n,--no-newline -q,--quiet -s,--silent -v,--verbose -z,--zero --help --version",
 		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"readlink -f a"}, Refuse: []string{"readlink", "readlink -x a"},
 	},
 	{
-		Name: "realpath", Manual: "coreutils 9.1 realpath(1)",
+		Name: "realpath", Open: true, Manual: "coreutils 9.1 realpath(1)",
 		Options:  "-e,--canonicalize-existing -m,--canonicalize-missing -L,--logical -P,--physical -q,--quiet --relative-to=PATH --relative-base=PATH -s,--strip,--no-symlinks -z,--zero --help --version",
 		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"realpath go.mod", "realpath --relative-to=src a"}, Refuse: []string{"realpath", "realpath -x a"},
 	},
 	{
-		Name: "basename", Manual: "coreutils 9.1 basename(1)",
+		Name: "basename", Open: true, Manual: "coreutils 9.1 basename(1)",
 		Options:  "-a,--multiple -s,--suffix=TEXT -z,--zero --help --version",
 		Operands: "TEXT...", Least: 1,
 		Pass: []string{"basename internal/policy/policy.go .go", "basename -a a/b c/d"}, Refuse: []string{"basename", "basename *"},
 	},
 	{
-		Name: "dirname", Manual: "coreutils 9.1 dirname(1)",
+		Name: "dirname", Open: true, Manual: "coreutils 9.1 dirname(1)",
 		Options: "-z,--zero --help --version", Operands: "TEXT...", Least: 1,
 		Pass: []string{"dirname a/b"}, Refuse: []string{"dirname"},
 	},

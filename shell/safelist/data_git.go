@@ -121,6 +121,20 @@ var gitEntries = []Entry{
 		Pass: []string{"git config --get user.name", "git config --get remote.origin.url", "git config user.name", "git config --global core.editor"}, Refuse: []string{"git config core.pager x", "git config edit", "git config list", "git config http.extraheader", "git config user.name ''", "git config --global user.name x", "git config --get-regexp user.", "git config", "git config --get http.extraheader", "git config --list", "git config --unset a.b", "git config -e"},
 	},
 	{
+		Name: "git hash-object", Manual: "git 2.39 git-hash-object(1)",
+		Options: "-t=TEXT --no-filters --literally", Operands: "PATH...", Least: 1,
+		Never:  map[string]string{"-w": "writes an object"},
+		Pass:   []string{"git hash-object README.md", "git hash-object --no-filters a"},
+		Refuse: []string{"git hash-object -w a", "git hash-object", "git hash-object --path=x --stdin"},
+	},
+	{
+		Name: "git submodule", Manual: "git 2.39 git-submodule(1)",
+		Options: "--cached --quiet", Operands: "TEXT PATH...", Check: gitFirst("status"),
+		Pass: []string{"git submodule status", "git submodule status --cached"},
+		Refuse: []string{"git submodule", "git submodule status --recursive",
+			"git submodule update", "git submodule foreach ls", "git submodule init"},
+	},
+	{
 		Name: "git rev-parse", Manual: "git 2.39 git-rev-parse(1)", Options: "--verify -q,--quiet --short[=NUM] --abbrev-ref[=TEXT] --symbolic --symbolic-full-name --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --shared-index-path --show-object-format[=TEXT] --revs-only --no-revs --flags --no-flags --default=TEXT --disambiguate=TEXT --git-path=TEXT --path-format=TEXT --local-env-vars --sq --not",
 		Operands: "TEXT...", Check: gitRevisions,
 		Pass: []string{"git rev-parse --abbrev-ref HEAD", "git rev-parse HEAD", "git rev-parse --show-toplevel", "git rev-parse --short HEAD"}, Refuse: []string{"git rev-parse --parseopt x", "git rev-parse --unknown"},

@@ -5,7 +5,7 @@ const grepOptions = "-NUM -E,--extended-regexp -F,--fixed-strings -G,--basic-reg
 // searchEntries are the commands that search text and files.
 var searchEntries = []Entry{
 	{
-		Name: "grep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
+		Name: "grep", Open: true, Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
 		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: globAny, Check: checkGrep,
 		Unset: []string{"GREP_OPTIONS"},
 		Pass:  []string{"grep foo a", "grep -rn foo src", "grep -rnE 'func (main|init)\\(' --include='*.go' .", "grep -n 'a;b && c' notes.txt", "grep -c '\\$(' script.sh", "grep -e a -e b x y", "grep -A3 -B 2 foo a", "grep -q foo bar.txt", "grep foo *.go", "grep --color=never -i foo a"},
@@ -14,12 +14,12 @@ var searchEntries = []Entry{
 		},
 	},
 	{
-		Name: "egrep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
+		Name: "egrep", Open: true, Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
 		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: globAny, Check: checkGrep, Unset: []string{"GREP_OPTIONS"},
 		Pass: []string{"egrep -n 'a|b' x"}, Refuse: []string{"egrep"},
 	},
 	{
-		Name: "fgrep", Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
+		Name: "fgrep", Open: true, Manual: "GNU grep 3.8 grep(1)", Options: grepOptions,
 		Operands: "TEXT PATH...", Unless: "-e --regexp -f --file", Globs: globAny, Check: checkGrep, Unset: []string{"GREP_OPTIONS"},
 		Pass: []string{"fgrep -n foo x"}, Refuse: []string{"fgrep"},
 	},

@@ -17,7 +17,7 @@ var systemEntries = []Entry{
 		Refuse: []string{"echo -e '\\033]52;c;x'", "echo -e \"$?\\033]52;c;x\"", "echo -e \"\\\\$?\"", "echo $?*", "echo ${PIPESTATUS[x]}", "echo ${PIPESTATUS[10]}", "echo ${?@P}", "echo ${USER:-$X}", "echo $GITHUB_TOKEN", "echo ${!USER}", "echo $'\\e]52;c;x'", "echo $\"a\"", "echo x=~/a", "echo --x=~/a", "echo a:~/a", "echo -ne '\\x1b'", "echo *", "echo $X", "echo -e '\\u202e'"},
 	},
 	{
-		Name: "printf", Manual: "bash 5.2 printf", Raw: true, Check: checkPrintf, Builtin: true,
+		Name: "printf", Manual: "bash 5.2 printf", Raw: true, Shows: showValues, Check: checkPrintf, Builtin: true,
 		Pass:   []string{"printf '%s\\n' one two", "printf hello", "printf -- '-x\\n'", "printf '%5.2f\\t%d\\n' 1 2"},
 		Refuse: []string{"printf", "printf -v x y", "printf '\\033]52;c;x\\a'", "printf -v 'a[$(x)]' y", "printf '%b' '\\033'", "printf '%n' x", "printf '%(%s)T' x*"},
 	},
@@ -154,6 +154,43 @@ var systemEntries = []Entry{
 		Name: "pgrep", Manual: "procps 4.0 pgrep(1)", Options: "-a,--list-full -l,--list-name -c,--count -f,--full -i,--ignore-case -n,--newest -o,--oldest -x,--exact -v,--inverse -u,--euid=TEXT -P,--parent=NUM -d,--delimiter=TEXT", Operands: "TEXT", Least: 1,
 		Pass: []string{"pgrep -fl node"}, Refuse: []string{"pgrep -F x", "pgrep"},
 	},
+	{
+		Name: "expr", Manual: "coreutils 9.1 expr(1)", Open: true, Raw: true, Check: checkNothing,
+		Pass: []string{"expr 1 + 1", "expr 2 '*' 3"}, Refuse: []string{"expr 2 * 3"},
+	},
+	{
+		Name: "tee", Manual: "coreutils 9.1 tee(1)", Operands: "PATH", Least: 1, Check: checkTee,
+		Pass:   []string{"tee /dev/null"},
+		Refuse: []string{"tee x", "tee", "tee -a /dev/null", "tee /dev/null x", "tee /dev/nul*"},
+	},
+	{
+		Name: "ss", Manual: "iproute2 6.1 ss(8)",
+		Options: "-t,--tcp -u,--udp -l,--listening -n,--numeric -a,--all -p,--processes -x,--unix -4,--ipv4 " +
+			"-6,--ipv6 -s,--summary -e,--extended -m,--memory -o,--options -i,--info -H,--no-header -V,--version",
+		Operands: "TEXT...",
+		Never: map[string]string{"-K,--kill": "closes connections", "-D,--diag": "writes a file",
+			"-F,--filter": "reads any file"},
+		Pass:   []string{"ss -tln", "ss -tlnp", "ss -s"},
+		Refuse: []string{"ss -K", "ss -D x", "ss -F x", "ss -N x", "ss -r"},
+	},
+	{
+		Name: "netstat", Manual: "net-tools 2.10 netstat(8)",
+		Options: "-t,--tcp -u,--udp -l,--listening -n,--numeric -a,--all -p,--program -x,--unix -r,--route " +
+			"-s,--statistics -i,--interfaces -e,--extend -o,--timers -V,--version",
+		Pass: []string{"netstat -tlnp"}, Refuse: []string{"netstat -c", "netstat x"},
+	},
+	{
+		Name: "lsof", Manual: "lsof 4.95 lsof(8)", Options: "-i[=TEXT] -n -P -t -a -l -p=TEXT -u=TEXT -c=TEXT",
+		Operands: "TEXT...",
+		Never:    map[string]string{"-D": "writes a file", "-A": "reads any file"},
+		Pass:     []string{"lsof -i :5173", "lsof -iTCP:80 -n -P", "lsof -p 12"},
+		Refuse:   []string{"lsof -D b/x", "lsof -r", "lsof +D x*"},
+	},
+	{
+		Name: "go version", Manual: "Go 1.26 go help version", Env: map[string]string{"GOTOOLCHAIN": "local"},
+		Unset: []string{"GOFLAGS"},
+		Pass:  []string{"go version"}, Refuse: []string{"go version -m x", "go version x"},
+	},
 	{Name: "bash", Manual: "bash 5.2", Raw: true, Check: checkVersion, Pass: []string{"bash --version"}, Refuse: []string{"bash", "bash x.sh", "bash -c ls"}},
 	{Name: "gcc", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"gcc --version"}, Refuse: []string{"gcc a.c", "gcc --version -o x"}},
 	{Name: "g++", Manual: "GCC 12", Raw: true, Check: checkVersion, Pass: []string{"g++ --version"}, Refuse: []string{"g++ a.c"}},
@@ -167,4 +204,50 @@ var systemEntries = []Entry{
 	{Name: "java", Manual: "OpenJDK 17", Raw: true, Check: checkVersionOr("-version"), Unset: []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}, Pass: []string{"java --version", "java -version"}, Refuse: []string{"java -version x", "java x"}},
 	{Name: "perl", Manual: "perl 5.36", Raw: true, Check: checkVersionOr("-v"), Unset: []string{"PERL5OPT"}, Pass: []string{"perl --version", "perl -v"}, Refuse: []string{"perl -V", "perl -v x", "perl x"}},
 	{Name: "ruby", Manual: "ruby 3.1", Raw: true, Check: checkVersion, Unset: []string{"RUBYOPT"}, Pass: []string{"ruby --version"}, Refuse: []string{"ruby -v x", "ruby x"}},
+	{
+		Name: "pip", Manual: "pip 23", Raw: true, Check: checkVersionOr("-V"),
+		Unset: []string{"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"},
+		Pass:  []string{"pip --version"}, Refuse: []string{"pip x", "pip --version x"},
+	},
+	{
+		Name: "pip3", Manual: "pip 23", Raw: true, Check: checkVersionOr("-V"),
+		Unset: []string{"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"},
+		Pass:  []string{"pip3 --version"}, Refuse: []string{"pip3 x", "pip3 --version x"},
+	},
+	{
+		Name: "npm", Manual: "npm 10", Raw: true, Check: checkVersionOr("-v"), Unset: []string{"NODE_OPTIONS"},
+		Pass: []string{"npm --version"}, Refuse: []string{"npm x", "npm --version x"},
+	},
+	{
+		Name: "npx", Manual: "npm 10", Raw: true, Check: checkVersionOr("-v"), Unset: []string{"NODE_OPTIONS"},
+		Pass: []string{"npx --version"}, Refuse: []string{"npx x", "npx --version x"},
+	},
+	{
+		Name: "curl", Manual: "curl 7.88", Raw: true, Check: checkVersionOr("-V"), Pass: []string{"curl --version"},
+		Refuse: []string{"curl x", "curl --version x"},
+	},
+	{
+		Name: "wget", Manual: "wget 1.21", Raw: true, Check: checkVersionOr("-V"), Pass: []string{"wget --version"},
+		Refuse: []string{"wget x", "wget --version x"},
+	},
+	{
+		Name: "tmux", Manual: "tmux 3.3", Raw: true, Check: checkVersionOr("-V"), Pass: []string{"tmux --version"},
+		Refuse: []string{"tmux x", "tmux --version x"},
+	},
+	{
+		Name: "ninja", Manual: "ninja 1.11", Raw: true, Check: checkVersion, Pass: []string{"ninja --version"},
+		Refuse: []string{"ninja x", "ninja --version x"},
+	},
+	{
+		Name: "clang++", Manual: "clang 14", Raw: true, Check: checkVersion, Pass: []string{"clang++ --version"},
+		Refuse: []string{"clang++ x", "clang++ --version x"},
+	},
+	{
+		Name: "clang-format", Manual: "clang 14", Raw: true, Check: checkVersion,
+		Pass: []string{"clang-format --version"}, Refuse: []string{"clang-format x", "clang-format --version x"},
+	},
+	{
+		Name: "gh", Manual: "gh 2.23", Raw: true, Check: checkVersion, Pass: []string{"gh --version"},
+		Refuse: []string{"gh x", "gh --version x"},
+	},
 }

@@ -3,34 +3,34 @@ package safelist
 // textEntries are the filters: they read files or their input and print.
 var textEntries = []Entry{
 	{
-		Name: "cat", Manual: "coreutils 9.1 cat(1)",
+		Name: "cat", Open: true, Manual: "coreutils 9.1 cat(1)",
 		Options:  "-A,--show-all -b,--number-nonblank -e -E,--show-ends -n,--number -s,--squeeze-blank -t -T,--show-tabs -u -v,--show-nonprinting --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass:   []string{"cat README.md", "cat a b", "cat -n main.go", "cat *.md", "cat -- -n"},
 		Refuse: []string{"cat --show", "cat -x a", "cat $file"},
 	},
 	{
-		Name: "tac", Manual: "coreutils 9.1 tac(1)",
+		Name: "tac", Open: true, Manual: "coreutils 9.1 tac(1)",
 		Options:  "-b,--before -r,--regex -s,--separator=TEXT --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass: []string{"tac log.txt"}, Refuse: []string{"tac -x log.txt"},
 	},
 	{
-		Name: "head", Manual: "coreutils 9.1 head(1)",
+		Name: "head", Open: true, Manual: "coreutils 9.1 head(1)",
 		Options:  "-NUM -c,--bytes=NUM -n,--lines=NUM -q,--quiet,--silent -v,--verbose -z,--zero-terminated --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass:   []string{"head -n 20 go.mod", "head -5", "head -c 100 a", "head --lines=3 a b", "head -n -5 a", "head -20 src/*.go"},
 		Refuse: []string{"head -n x a", "head -n", "head --line=3 a"},
 	},
 	{
-		Name: "tail", Manual: "coreutils 9.1 tail(1)",
+		Name: "tail", Open: true, Manual: "coreutils 9.1 tail(1)",
 		Options:  "-NUM -c,--bytes=NUM -f -F --follow[=TEXT] -n,--lines=NUM --max-unchanged-stats=NUM --pid=NUM -q,--quiet,--silent --retry -s,--sleep-interval=NUM -v,--verbose -z,--zero-terminated --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass:   []string{"tail -n 50 daemon.log", "tail -3", "tail -n +2 list.csv", "tail -F app.log"},
 		Refuse: []string{"tail --out=x a", "tail -n $N a"},
 	},
 	{
-		Name: "wc", Manual: "coreutils 9.1 wc(1)",
+		Name: "wc", Open: true, Manual: "coreutils 9.1 wc(1)",
 		Options:  "-c,--bytes -m,--chars -l,--lines -L,--max-line-length -w,--words --total=TEXT --help --version",
 		Never:    map[string]string{"--files0-from": "reads and prints the names in any file"},
 		Operands: "PATH...", Globs: globAny,
@@ -38,13 +38,13 @@ var textEntries = []Entry{
 		Refuse: []string{"wc --files0-from=/root/.ssh/id_rsa", "wc --files0-from list"},
 	},
 	{
-		Name: "nl", Manual: "coreutils 9.1 nl(1)",
+		Name: "nl", Open: true, Manual: "coreutils 9.1 nl(1)",
 		Options:  "-b,--body-numbering=TEXT -d,--section-delimiter=TEXT -f,--footer-numbering=TEXT -h,--header-numbering=TEXT -i,--line-increment=NUM -l,--join-blank-lines=NUM -n,--number-format=TEXT -p,--no-renumber -s,--number-separator=TEXT -v,--starting-line-number=NUM -w,--number-width=NUM --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass: []string{"nl -ba main.go", "nl main.go"}, Refuse: []string{"nl --out=x main.go"},
 	},
 	{
-		Name: "od", Manual: "coreutils 9.1 od(1)",
+		Name: "od", Open: true, Manual: "coreutils 9.1 od(1)",
 		Options:  "-A,--address-radix=TEXT -j,--skip-bytes=TEXT -N,--read-bytes=TEXT -t,--format=TEXT -v,--output-duplicates -w,--width[=NUM] -S,--strings[=NUM] -a -b -c -d -f -i -l -o -s -x --endian=TEXT --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass: []string{"od -c a", "od -A x -t x1z -v a"}, Refuse: []string{"od --unknown a"},
@@ -70,7 +70,7 @@ var textEntries = []Entry{
 		Pass: []string{"strings -n 8 a.out", "strings a.out"}, Refuse: []string{"strings @opts", "strings *", "strings --target=x a.out"},
 	},
 	{
-		Name: "cut", Manual: "coreutils 9.1 cut(1)",
+		Name: "cut", Open: true, Manual: "coreutils 9.1 cut(1)",
 		Options:  "-b,--bytes=TEXT -c,--characters=TEXT -d,--delimiter=TEXT -f,--fields=TEXT -n --complement -s,--only-delimited --output-delimiter=TEXT -z,--zero-terminated --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass: []string{"cut -d: -f1 list.txt", "cut -c1-80", "cut -d ' ' -f 2-"}, Refuse: []string{"cut --output=x a"},
@@ -94,13 +94,13 @@ var textEntries = []Entry{
 		Pass:     []string{"comm -12 a b"}, Refuse: []string{"comm a b c", "comm -4 a b"},
 	},
 	{
-		Name: "tr", Manual: "coreutils 9.1 tr(1)",
+		Name: "tr", Open: true, Manual: "coreutils 9.1 tr(1)",
 		Options:  "-c,-C,--complement -d,--delete -s,--squeeze-repeats -t,--truncate-set1 --help --version",
 		Operands: "TEXT TEXT", Least: 1,
 		Pass: []string{"tr a-z A-Z", "tr -d '\\n'", "tr -s ' '"}, Refuse: []string{"tr", "tr a b c", "tr *"},
 	},
 	{
-		Name: "fold", Manual: "coreutils 9.1 fold(1)",
+		Name: "fold", Open: true, Manual: "coreutils 9.1 fold(1)",
 		Options:  "-b,--bytes -s,--spaces -w,--width=NUM --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass: []string{"fold -s -w 80 a"}, Refuse: []string{"fold -x a"},
@@ -130,11 +130,11 @@ var textEntries = []Entry{
 		Pass: []string{"column -t", "column -t -s, a.csv"}, Refuse: []string{"column --out=x"},
 	},
 	{
-		Name: "rev", Manual: "util-linux 2.38 rev(1)", Operands: "PATH...", Globs: globAny,
+		Name: "rev", Open: true, Manual: "util-linux 2.38 rev(1)", Operands: "PATH...", Globs: globAny,
 		Pass: []string{"rev a"}, Refuse: []string{"rev -x a"},
 	},
 	{
-		Name: "seq", Manual: "coreutils 9.1 seq(1)",
+		Name: "seq", Open: true, Manual: "coreutils 9.1 seq(1)",
 		Options:  "-f,--format=TEXT -s,--separator=TEXT -w,--equal-width --help --version",
 		Operands: "NUM NUM NUM", Least: 1,
 		Pass: []string{"seq 1 10", "seq 5", "seq -w 1 2 9"}, Refuse: []string{"seq", "seq a", "seq 1 $N"},
@@ -183,7 +183,7 @@ var textEntries = []Entry{
 		Pass:     []string{"base32 a"}, Refuse: []string{"base32 a b"},
 	},
 	{
-		Name: "cmp", Manual: "diffutils 3.8 cmp(1)",
+		Name: "cmp", Open: true, Manual: "diffutils 3.8 cmp(1)",
 		Options:  "-b,--print-bytes -i,--ignore-initial=TEXT -l,--verbose -n,--bytes=NUM -s,--quiet,--silent --help -v,--version",
 		Operands: "PATH PATH NUM NUM", Least: 1,
 		Pass: []string{"cmp a b", "cmp -s a b"}, Refuse: []string{"cmp a b c"},
@@ -198,35 +198,42 @@ var textEntries = []Entry{
 		Refuse: []string{"diff -l a b", "diff --paginate a b", "diff *.txt"},
 	},
 	{
+		Open: true,
 		Name: "md5sum", Manual: "coreutils 9.1 md5sum(1)", Options: sumOptions, Operands: "PATH...", Globs: globAny,
 		Pass: []string{"md5sum a"}, Refuse: []string{"md5sum -c list"},
 	},
 	{
+		Open: true,
 		Name: "sha1sum", Manual: "coreutils 9.1 sha1sum(1)", Options: sumOptions, Operands: "PATH...", Globs: globAny,
 		Pass: []string{"sha1sum a b"}, Refuse: []string{"sha1sum --check list"},
 	},
 	{
+		Open: true,
 		Name: "sha224sum", Manual: "coreutils 9.1 sha224sum(1)", Options: sumOptions, Operands: "PATH...", Globs: globAny,
 		Pass: []string{"sha224sum a"}, Refuse: []string{"sha224sum -c list"},
 	},
 	{
+		Open: true,
 		Name: "sha256sum", Manual: "coreutils 9.1 sha256sum(1)", Options: sumOptions, Operands: "PATH...", Globs: globAny,
 		Pass: []string{"sha256sum go.sum", "sha256sum *.tar"}, Refuse: []string{"sha256sum -c SHA256SUMS"},
 	},
 	{
+		Open: true,
 		Name: "sha384sum", Manual: "coreutils 9.1 sha384sum(1)", Options: sumOptions, Operands: "PATH...", Globs: globAny,
 		Pass: []string{"sha384sum a"}, Refuse: []string{"sha384sum -c list"},
 	},
 	{
+		Open: true,
 		Name: "sha512sum", Manual: "coreutils 9.1 sha512sum(1)", Options: sumOptions, Operands: "PATH...", Globs: globAny,
 		Pass: []string{"sha512sum a"}, Refuse: []string{"sha512sum -c list"},
 	},
 	{
+		Open: true,
 		Name: "b2sum", Manual: "coreutils 9.1 b2sum(1)", Options: sumOptions + " -l,--length=NUM", Operands: "PATH...", Globs: globAny,
 		Pass: []string{"b2sum a"}, Refuse: []string{"b2sum -c list"},
 	},
 	{
-		Name: "cksum", Manual: "coreutils 9.1 cksum(1)",
+		Name: "cksum", Open: true, Manual: "coreutils 9.1 cksum(1)",
 		Options:  "-a,--algorithm=TEXT --debug --untagged -z,--zero --help --version",
 		Operands: "PATH...", Globs: globAny,
 		Pass: []string{"cksum a"}, Refuse: []string{"cksum -c list"},

@@ -32,6 +32,9 @@ type Entry struct {
 	// Raw is true if the command does not parse its options by getopt. Check then judges all
 	// words, and adds the paths.
 	Raw bool
+	// Open is true if every option of the command only reads: words that are not known before it
+	// runs can make it read other files, and nothing else.
+	Open bool
 	// Here is true if the command reads the working directory when no path is given.
 	Here bool
 	// Check judges properties that options and classes do not express. It returns the reason for a

@@ -22,10 +22,25 @@ var findTests = map[string]int{
 }
 
 var findNever = map[string]string{
-	"-exec": "runs a program", "-execdir": "runs a program", "-ok": "runs a program", "-okdir": "runs a program",
+	"-ok": "runs a program", "-okdir": "runs a program",
 	"-delete": "deletes what it finds", "-fprint": "writes a file", "-fprint0": "writes a file",
 	"-fprintf": "writes a file", "-fls": "writes a file",
 	"-files0-from": "prints the names in any file",
+}
+
+// execEnd returns the index of the operand that ends the command of the -exec at index i.
+func (u *Use) execEnd(i int) (end int, why string) {
+	ops := u.Operands
+	for end = i + 1; end < len(ops); end++ {
+		switch {
+		case ops[end].Glob:
+			return 0, "an unquoted glob in its expression: " + ops[end].Text
+		case ops[end].Text == ";" || ops[end].Text == "+" && ops[end-1].Text == "{}":
+			u.Runs = append(u.Runs, u.Args[ops[i].Index+1:ops[end].Index])
+			return end, ""
+		}
+	}
+	return 0, ops[i].Text + " without its end"
 }
 
 func checkFind(u *Use) string {
@@ -57,6 +72,14 @@ func checkFind(u *Use) string {
 		t := ops[i].Text
 		if ops[i].Glob {
 			return "an unquoted glob in its expression: " + u.Args[ops[i].Index].Source
+		}
+		if t == "-exec" || t == "-execdir" {
+			end, why := u.execEnd(i)
+			if why != "" {
+				return why
+			}
+			u.Sandboxed, i = true, end
+			continue
 		}
 		n, ok := findTests[t]
 		if !ok {

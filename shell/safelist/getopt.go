@@ -15,6 +15,12 @@ func (e *Entry) getopt(u *Use, skip int) string {
 		w := args[i]
 		t := w.Text
 		switch {
+		case w.Kind == analysis.Derived:
+			u.Operands = append(u.Operands, Operand{Text: t, Index: i, Derived: true})
+		case w.Kind == analysis.Glob && e.globValue(t):
+			name, value, _ := strings.Cut(t, "=")
+			u.Options = append(u.Options, Option{Name: name, Value: value, Index: i})
+			u.LastOption = i
 		case w.Kind == analysis.Glob, len(t) < 2, t[0] != '-', u.EndsOptions >= 0:
 			u.Operands = append(u.Operands, Operand{Text: t, Index: i, Glob: w.Kind == analysis.Glob})
 		case t == "--":
@@ -36,6 +42,14 @@ func (e *Entry) getopt(u *Use, skip int) string {
 		}
 	}
 	return e.classify(u)
+}
+
+// globValue reports whether a glob is the value of an option that takes any text. Its matches
+// have the option's name too.
+func (e *Entry) globValue(text string) bool {
+	name, value, ok := strings.Cut(text, "=")
+	o := e.options[name]
+	return ok && strings.HasPrefix(name, "--") && o.takes && o.class == ClassText && !strings.Contains(value, "/")
 }
 
 func (e *Entry) unknown(name string) string {
@@ -159,6 +173,10 @@ func (e *Entry) classify(u *Use) string {
 			classes = classes[1:]
 		}
 		op.Class = classNames[strings.TrimSuffix(class, "...")]
+		if op.Derived && (op.Class != ClassText || !u.oneWord(op.Index)) {
+			u.Derived = append(u.Derived, op.Index)
+			continue
+		}
 		switch op.Class {
 		case ClassPath, ClassDir:
 			if op.Text != "-" && op.Text != "" {
@@ -175,6 +193,13 @@ func (e *Entry) classify(u *Use) string {
 		}
 	}
 	return ""
+}
+
+// oneWord reports whether a word remains one word, and no option, when its value is known.
+func (u *Use) oneWord(at int) bool {
+	parts := u.Args[at].Parts()
+	return parts[0].Text != "" && parts[0].Text[0] != '-' &&
+		!slices.ContainsFunc(parts, func(p analysis.Part) bool { return p.Text == "" && !p.Quoted })
 }
 
 func (e *Entry) globs(u *Use) string {

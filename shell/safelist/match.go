@@ -2,6 +2,7 @@ package safelist
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,6 +20,11 @@ type Use struct {
 	Operands []Operand
 	// Paths are the files that the command would open or list.
 	Paths []PathArg
+	// Derived are the indexes in Args of the words by which the command reads files and that are
+	// known only when the line runs.
+	Derived []int
+	// Runs are the commands that find runs (-exec). Their entries are Open.
+	Runs [][]analysis.Word
 	// Sandboxed is true if the command may follow links to paths that its words do not name. It is
 	// then harmless only inside the sandbox, which restricts reading.
 	Sandboxed bool
@@ -45,6 +51,8 @@ type Operand struct {
 	Class Class
 	Index int
 	Glob  bool
+	// Derived is true if the value is known only when the line runs.
+	Derived bool
 }
 
 // PathArg is a path among the words.
@@ -154,7 +162,11 @@ func Match(args []analysis.Word) (*Use, *Refusal) {
 		return matchGit(args)
 	}
 	if e, ok := index()[name]; ok && !subcommands[name] {
-		return e.match(args, 1)
+		u, refusal := e.match(args, 1)
+		if u != nil && !u.runsReaders() {
+			return nil, e.refuse("-exec runs a program that may do more than read")
+		}
+		return u, refusal
 	}
 	if len(args) > 1 && args[1].Kind == analysis.Literal {
 		if e, ok := index()[name+" "+args[1].Text]; ok {
@@ -165,6 +177,14 @@ func Match(args []analysis.Word) (*Use, *Refusal) {
 		return nil, &Refusal{Why: "this use of " + name + " is not on the safe list", Known: true, Name: name}
 	}
 	return nil, &Refusal{Why: name + " is not on the safe list", Name: name}
+}
+
+// runsReaders reports whether everything that the command runs only reads.
+func (u *Use) runsReaders() bool {
+	return !slices.ContainsFunc(u.Runs, func(args []analysis.Word) bool {
+		inner, _ := Match(args)
+		return inner == nil || !inner.Entry.Open
+	})
 }
 
 // match judges the words after the name, which is the first skip words of args.
@@ -181,10 +201,18 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 				return nil, e.refuse("an unquoted glob: " + w.Source)
 			}
 			text := w.Text
-			if w.Kind == analysis.Shown {
+			if w.Kind == analysis.Shown || w.Kind == analysis.Derived {
 				text, _ = w.Sample()
 			}
-			u.Operands = append(u.Operands, Operand{Text: text, Index: skip + i, Glob: w.Kind == analysis.Glob})
+			u.Operands = append(
+				u.Operands,
+				Operand{
+					Text:    text,
+					Index:   skip + i,
+					Glob:    w.Kind == analysis.Glob,
+					Derived: w.Kind == analysis.Derived,
+				},
+			)
 		}
 	} else if why := e.getopt(u, skip); why != "" {
 		return nil, e.refuse(why)
@@ -205,6 +233,17 @@ func (e *Entry) match(args []analysis.Word, skip int) (*Use, *Refusal) {
 
 // shows reports whether a word may contain values that are known only when the command runs.
 func (e *Entry) shows(w analysis.Word) bool {
+	if w.Kind == analysis.Derived {
+		parts := w.Parts()
+		switch {
+		case e.Open || e.Raw && e.Shows == showValues:
+			return true
+		case e.Raw: // a test compares it as one word
+			return e.Shows == showStatus &&
+				!slices.ContainsFunc(parts, func(p analysis.Part) bool { return p.Text == "" && !p.Quoted })
+		}
+		return len(parts) == 1 && parts[0].Process
+	}
 	_, status := w.Sample()
 	return w.Kind == analysis.Shown && e.Raw && (e.Shows == showValues || e.Shows == showStatus && status)
 }
