@@ -2,9 +2,12 @@ package layer
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -74,4 +77,94 @@ func TestSecondWriter(t *testing.T) {
 	if landings == 0 {
 		t.Error("no layer landed beside another writer")
 	}
+}
+
+// TestWriterAtEachCall has another program write during a landing, at each system call of it or some of them: its
+// version is in the root afterwards, landed or not. Rules 2 (leases), 3 and 7 (parents that move). R-LY-03.
+func TestWriterAtEachCall(t *testing.T) {
+	for _, w := range []struct {
+		name  string
+		write func(root string) error
+		kept  func(root string) bool // where write succeeded
+	}{
+		{"append", func(root string) error { return appendTo(root+"/dir/file", "other") },
+			func(root string) bool { return holds(root+"/dir/file", "other") }},
+		{"save by rename", func(root string) error {
+			if err := os.WriteFile(root+"/saved", []byte("other"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(root+"/saved", root+"/dir/file")
+		}, func(root string) bool { return holds(root+"/dir/file", "other") }},
+		{"move the parent", func(root string) error { return os.Rename(root+"/dir", root+"/dir2") },
+			func(root string) bool {
+				return holds(root+"/dir2/file", "old") && !exists(root+"/dir") && !exists(root+"/new") ||
+					holds(root+"/dir2/file", "new") && exists(root+"/new")
+			}},
+		{"add to a removed directory", func(root string) error { return os.WriteFile(root+"/removed/more", nil, 0o600) },
+			func(root string) bool { return exists(root + "/removed/more") }},
+		{"create the new name", func(root string) error { return appendTo(root+"/new", "other") },
+			func(root string) bool { return holds(root+"/new", "other") }},
+	} {
+		t.Run(w.name, func(t *testing.T) { writeAtCalls(t, w.write, w.kept) })
+	}
+}
+
+func writeAtCalls(t *testing.T, write func(root string) error, kept func(root string) bool) {
+	stride, landings, refusals := max(4000/cases(t), 1), 0, 0
+	for at := 1; ; at += stride {
+		b := newBench(t, step{Do: "mkdir", Path: "dir", Mode: 0o755},
+			step{Do: "create", Path: "dir/file", Data: "old", Mode: 0o644},
+			step{Do: "mkdir", Path: "removed", Mode: 0o755}, step{Do: "create", Path: "removed/file", Mode: 0o644})
+		past(t, b.root.Name())
+		b.layer("run", step{Do: "append", Path: "dir/file", Data: "new"}, step{Do: "rmtree", Path: "removed"},
+			step{Do: "create", Path: "new", Mode: 0o644}).take()
+		wrote, root := false, b.root.Name()
+		seen, ok := trace(t, task{"land", root, filepath.Join(b.dir, "run")}, func(seen int) bool {
+			if seen == at {
+				wrote = write(root) == nil
+			}
+			return false
+		})
+		if wrote && !kept(root) {
+			t.Fatalf("written at call %d of %d, landed %t: the other's version is lost:\n%v", at, seen, ok, b.snapshot())
+		}
+		if l, err := Open(filepath.Join(b.dir, "run")); err != nil {
+			t.Fatal(err)
+		} else if status := l.Status(); status != map[bool]Status{true: Landed, false: Held}[ok] {
+			t.Fatalf("written at call %d of %d, landed %t: the layer is %s", at, seen, ok, status)
+		}
+		b.close()
+		if ok {
+			landings++
+		} else {
+			refusals++
+		}
+		if seen < at {
+			break
+		}
+	}
+	if landings == 0 || refusals == 0 {
+		t.Errorf("%d landings and %d refusals: want some of each", landings, refusals)
+	}
+}
+
+// appendTo writes to a file, unless a lease has it wait.
+func appendTo(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(text)
+	return err
+}
+
+func holds(name, text string) bool {
+	data, err := os.ReadFile(name)
+	return err == nil && strings.Contains(string(data), text)
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }

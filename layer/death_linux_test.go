@@ -49,10 +49,20 @@ func (o task) perform() error {
 // beginning; 0 kills none. Both entry and return of a call count. It returns the number of them that were seen.
 func die(t testing.TB, o task, at int) (seen int) {
 	t.Helper()
+	seen, ok := trace(t, o, func(seen int) bool { return seen == at })
+	if !ok && (at == 0 || seen < at) {
+		t.Fatalf("%s failed", o.Do)
+	}
+	return seen
+}
+
+// trace carries out a task. At the entry to each of its system calls and at the return it calls kill, whose result says
+// whether the process dies there. ok means that the task succeeded.
+func trace(t testing.TB, o task, kill func(seen int) bool) (seen int, ok bool) {
+	t.Helper()
 	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	cmd := order{Task: &o}.command()
-	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr.Ptrace = true
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -67,12 +77,9 @@ func die(t testing.TB, o task, at int) (seen int) {
 		pass := 0
 		switch sig := status.StopSignal(); {
 		case status.Exited() || status.Signaled():
-			if status.Exited() && status.ExitStatus() != 0 {
-				t.Fatalf("%s: exit status %d", o.Do, status.ExitStatus())
-			}
-			return seen
+			return seen, status.Exited() && status.ExitStatus() == 0
 		case sig == syscall.SIGTRAP|0x80:
-			if seen++; seen == at {
+			if seen++; kill(seen) {
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}

@@ -23,11 +23,14 @@ type mover struct {
 	index  map[Name]int  // of DirChanges
 	dirs   map[int]*spot // those that the move touches
 	leases []int
-	parent struct { // the one opened last
-		path  Name
-		fd    int
-		inode uint64
-	}
+	// parents are opened directories of the root. backward: ops go back in them, even in one that moved meanwhile.
+	parents  map[Name]parent
+	backward bool
+}
+
+type parent struct {
+	fd    int
+	inode uint64
 }
 
 // spot is a directory of the root as the move found it.
@@ -37,8 +40,8 @@ type spot struct {
 	foreign bool // somebody else changed its entries: its times are left alone
 }
 
-// maxLeases bounds the files that a move holds open; of others it only asks whether somebody writes to them.
-const maxLeases = 1000
+// maxLeases bounds the files that a move holds open, and the directories; other files it only asks for writers.
+const maxLeases = 400
 
 // torn is an object that could be neither moved nor moved back.
 const torn = "another program changed it during the landing; both versions are kept"
@@ -49,8 +52,8 @@ func (l *Layer) move(root *os.File, want flags, resume bool) error {
 		return err
 	}
 	defer slots.Close()
-	m := &mover{l: l, set: l.set, root: int(root.Fd()), slots: int(slots.Fd()), to: want, resume: resume}
-	m.parent.fd = -1
+	m := &mover{l: l, set: l.set, root: int(root.Fd()), slots: int(slots.Fd()), to: want, resume: resume,
+		parents: map[Name]parent{}}
 	defer m.close()
 	if m.at, err = m.applied(); err != nil {
 		return err
@@ -70,8 +73,8 @@ func (m *mover) close() {
 	for _, fd := range m.leases {
 		unix.Close(fd) // which ends the lease
 	}
-	if m.parent.fd >= 0 {
-		unix.Close(m.parent.fd)
+	for _, p := range m.parents {
+		unix.Close(p.fd)
 	}
 }
 
@@ -235,6 +238,7 @@ func (m *mover) back(cause error) error {
 		return errors.Join(cause, err)
 	}
 	goal := m.l.state.At
+	m.backward = true
 	var stuck []Note
 	for i := len(m.set.Ops) - 1; i >= 0; i-- {
 		if now[i] == goal[i] {
@@ -272,11 +276,11 @@ func (op Op) side(at bool) (root, slot []Node) {
 }
 
 // parentOf returns the opened parent of a path and the path's last element. The parent must be the directory that the
-// change set saw. It stays open until the next call.
+// change set saw. It stays open until the move ends, or until many others were opened.
 func (m *mover) parentOf(at Name) (dir int, base string, err error) {
 	path, base := at.split()
-	if m.parent.fd >= 0 && m.parent.path == path {
-		return m.parent.fd, base, nil
+	if p, ok := m.parents[path]; ok {
+		return p.fd, base, nil
 	}
 	k, ok := m.index[path]
 	if !ok {
@@ -297,22 +301,27 @@ func (m *mover) parentOf(at Name) (dir int, base string, err error) {
 		unix.Close(fd)
 		return -1, "", err
 	}
-	if m.parent.fd >= 0 {
-		unix.Close(m.parent.fd)
+	if len(m.parents) >= maxLeases {
+		for other, p := range m.parents {
+			unix.Close(p.fd)
+			delete(m.parents, other)
+			break
+		}
 	}
-	m.parent.path, m.parent.fd, m.parent.inode = path, fd, now.Inode
+	m.parents[path] = parent{fd, now.Inode}
 	return fd, base, nil
 }
 
-// stays reports whether the parent that was opened last still has its path.
-func (m *mover) stays() bool {
-	fd, err := open(m.root, string(m.parent.path), unix.O_PATH|unix.O_DIRECTORY)
+// stays reports whether the opened parent of a path still has its own path.
+func (m *mover) stays(at Name) bool {
+	path, _ := at.split()
+	fd, err := open(m.root, string(path), unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
 	now, err := fstat(fd)
-	return err == nil && now.Inode == m.parent.inode
+	return err == nil && now.Inode == m.parents[path].inode
 }
 
 // swap exchanges the object that the root has at an op with the one in its slot. The displaced object must be the one
@@ -333,7 +342,7 @@ func (m *mover) swap(i int, forward bool) error {
 		return fmt.Errorf("%q: %w", op.Path, os.NewSyscallError("rename", err))
 	}
 	reason := ""
-	if !m.stays() {
+	if !m.backward && !m.stays(op.Path) {
 		reason = "a directory above it moved during the landing"
 	} else if len(out) > 0 {
 		if reason, err = m.differs(m.slots, slot, out, out[0].CTime, true); err != nil {
