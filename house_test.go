@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/spelling":  {},
 	"ipc":                {"process", "internal/accept", "internal/fdconn"},
 	"landlock":           {"profile"},
-	"layer":              {},
+	"layer":              {"git"},
 	"mcp":                {"display", "ipc"},
 	"pattern":            {},
 	"process":            {},

@@ -189,7 +189,7 @@ func (m *mover) checkDir(k int) error {
 		if at, moved := m.l.state.MTimes[k]; moved {
 			mtime = at
 		}
-		spot.mode, spot.foreign = now.Mode, now.MTime != mtime
+		spot.mode, spot.mtime, spot.foreign = now.Mode, now.MTime, now.MTime != mtime
 	}
 	spot.seen = true
 	if now.Mode&0o300 != 0o300 && os.Geteuid() != 0 {
@@ -244,6 +244,8 @@ func (m *mover) settleDir(k int, landed bool, part extent) error {
 		want.Mode = spot.mode
 	}
 	switch {
+	case spot.foreign && m.backward:
+		want.MTime = spot.mtime
 	case spot.foreign || !part.all && !part.none:
 		want.MTime = now.MTime
 	case part.all:

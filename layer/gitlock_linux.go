@@ -4,11 +4,20 @@ import (
 	"errors"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/git"
 )
+
+// maxReferences bounds the bytes of a file of references.
+const maxReferences = 64 << 20
+
+// objectID finds the ids of objects in a file of references (gitrepository-layout(5)).
+var objectID = regexp.MustCompile(`\b[0-9a-f]{40}([0-9a-f]{24})?\b`)
 
 // repository returns the nearest git directory at or above a path: a directory with a file HEAD and directories objects
 // and refs, or the own part of a linked work tree (gitrepository-layout(5)).
@@ -63,6 +72,38 @@ func lockFiles(root int, paths []Name) []Name {
 	}
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(at Name) bool { return slices.Contains(paths, at) })
+}
+
+// pruned returns the references that the move restored, without the objects that they name.
+func (m *mover) pruned() (missing []Note) {
+	for _, i := range m.todo {
+		at := m.set.Ops[i].Path
+		repo, ok := repository(m.root, at)
+		if m.to[i] || !ok || at == repo {
+			continue
+		}
+		name := strings.TrimPrefix(string(at), string(repo)+"/")
+		if name != "HEAD" && name != "packed-refs" && !strings.HasPrefix(name, "refs/") {
+			continue
+		}
+		dir := procPath(m.root) + "/" + string(repo)
+		common, err := git.CommonDir(git.Disk, dir)
+		if err != nil {
+			missing = append(missing, Note{at, err.Error()})
+			continue
+		}
+		objects := git.Objects{Host: git.Disk, Repo: git.Repository{Dir: dir, Common: common}}
+		for _, node := range m.set.Ops[i].Old {
+			text, _ := git.Disk.ReadFile(procPath(m.root)+"/"+string(join(at, node.Path)), maxReferences)
+			for _, id := range objectID.FindAllString(string(text), -1) {
+				objects.Hash = len(id) / 2
+				if kind, err := objects.Type(id); err != nil || kind == git.NoObject {
+					missing = append(missing, Note{join(at, node.Path), "git no longer has its object " + id})
+				}
+			}
+		}
+	}
+	return missing
 }
 
 // lock makes the lock files. It fails with a ConflictError where git holds one of them; none is left then.

@@ -376,6 +376,28 @@ func unit(root int, at Name) Name {
 	return at
 }
 
+// Late returns the displaced files that another program has written to since their landing, through a descriptor from
+// before it. Their content is lost by [Layer.Drop].
+func (l *Layer) Late() ([]Name, error) {
+	slots, err := os.Open(l.slots())
+	if err != nil {
+		return nil, fmt.Errorf("read displaced files of layer %q: %w", l.dir, err)
+	}
+	defer slots.Close()
+	m := &mover{l: l, set: l.set, slots: int(slots.Fd())}
+	var late []Name
+	for i, op := range l.set.Ops {
+		landed, err := m.applied1(i)
+		if err != nil || !landed || len(op.Old) == 0 {
+			continue
+		}
+		if reason, err := m.differs(m.slots, itoa(i), op.Old, 0, true); reason != "" || err != nil {
+			late = append(late, op.Path)
+		}
+	}
+	return late, nil
+}
+
 // Drop deletes the layer with its copies and the displaced objects. The root stays as it is.
 func (l *Layer) Drop() error {
 	if err := remove(l.dir); err != nil {

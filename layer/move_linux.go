@@ -37,6 +37,7 @@ type parent struct {
 type spot struct {
 	seen    bool
 	mode    uint32
+	mtime   int64
 	foreign bool // somebody else changed its entries: its times are left alone
 }
 
@@ -192,6 +193,9 @@ func (m *mover) carryOut() error {
 		if err := m.swap(i, m.to[i]); err != nil {
 			return err
 		}
+	}
+	if missing := m.pruned(); len(missing) > 0 {
+		return &ConflictError{missing}
 	}
 	if err := m.leased(); err != nil {
 		return err

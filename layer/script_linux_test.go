@@ -86,6 +86,12 @@ func (s step) perform() error {
 			}
 		}
 		return unix.Renameat2(unix.AT_FDCWD, p, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE)
+	case "sh":
+		out, err := exec.Command("sh", "-c", s.Data).CombinedOutput()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s", out)
+		}
+		return err
 	case "fifo":
 		return unix.Mkfifo(p, s.Mode)
 	}
@@ -142,6 +148,7 @@ type order struct {
 	Dir     string   // where the script runs
 	Script  []step
 	Task    *task // done instead
+	Place   *place
 }
 
 // child carries out an order and exits.
@@ -152,6 +159,13 @@ func child(text string) {
 	unix.Umask(0o022)
 	if err == nil && o.Task != nil {
 		if err := o.Task.perform(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err == nil && o.Place != nil {
+		if err := o.Place.print(o.Overlay[0]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

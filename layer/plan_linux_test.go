@@ -1,0 +1,86 @@
+package layer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A place is a root and a directory for its layers, below a directory with several of them.
+type place struct{ Root, Layers string }
+
+// print mounts, and writes the reason why the place can't have layers.
+func (p place) print(dir string) error {
+	if err := os.Chdir(dir); err != nil {
+		return err
+	}
+	if err := unix.Mount("tmpfs", "project/sub/mounted", "tmpfs", 0, ""); err != nil {
+		return err
+	}
+	err := unix.Mount("overlay", "merged", "overlay", 0, "userxattr,lowerdir=lower,upperdir=upper,workdir=work")
+	if err != nil {
+		return err
+	}
+	root, err := os.Open(p.Root)
+	if err != nil {
+		return err
+	}
+	reason, err := Reason(root, p.Layers, func(uint32, uint32) bool { return true })
+	fmt.Print(reason)
+	return err
+}
+
+// TestReason names the roots that need a direct run. Rules 6 (two mounts), 19 (mounts below the root), 20 (nesting).
+func TestReason(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{
+		"project/sub/mounted", "project/state", "plain", "state", "lower", "upper", "work", "merged",
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		place
+		want string
+	}{
+		{place{"plain", "state"}, ""},
+		{place{"project", "state"}, "is mounted below it, at " + dir + "/project/sub/mounted"},
+		{place{"project", "project/state"}, "is inside it"},
+		{place{"plain", "project/sub/mounted"}, "another mount"},
+		{place{"merged", "state"}, "is an overlay"},
+	} {
+		o := order{Overlay: []string{dir}, Place: &c.place}
+		out, err := o.command().CombinedOutput()
+		if err != nil || !strings.Contains(string(out), c.want) || c.want == "" && len(out) > 0 {
+			t.Errorf("%v: got %q, %v; want %q", c.place, out, err, c.want)
+		}
+	}
+}
+
+// Rule 18: an entry of an owner that the sandbox does not map is a reason.
+func TestReasonOfOwners(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"project/file", "state"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.Open(filepath.Join(dir, "project"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, mapped := range []bool{true, false} {
+		reason, err := Reason(root, filepath.Join(dir, "state"), func(uid, _ uint32) bool {
+			return mapped && uid == uint32(os.Getuid())
+		})
+		if err != nil || mapped != (reason == "") {
+			t.Errorf("mapped %t: got %q, %v", mapped, reason, err)
+		}
+	}
+}
