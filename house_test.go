@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"egress":             {"internal/accept"},
 	"files":              {"approval", "internal/fdconn", "pattern", "profile"},
 	"gateway":            {"display", "ipc"},
-	"git":                {},
+	"git":                {"profile/abspath"},
 	"notify":             {"approval", "approval/external", "display", "secret"},
 	"hook":               {"ipc"},
 	"internal/accept":    {},

@@ -3,6 +3,8 @@ package git
 import (
 	"path"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // dirs returns the git directory of the work tree at dir, and the one that it shares with others: the same, but in a
@@ -33,7 +35,7 @@ func dirs(h Host, dir string) (own, common string, ok bool) {
 // turn counts, as a command may have written root's own files.
 func Outside(h Host, root string) string {
 	own, common, ok := dirs(h, root)
-	if !ok || common == "" || within(common, root) {
+	if !ok || common == "" || abspath.Contains(root, common) {
 		return ""
 	}
 	if own != common {
@@ -43,7 +45,7 @@ func Outside(h Host, root string) string {
 		return common
 	}
 	around, _, ok := strings.Cut(own, "/.git/modules/")
-	if _, err := h.Lstat(path.Join(own, "HEAD")); !ok || err != nil || !within(root, around) {
+	if _, err := h.Lstat(path.Join(own, "HEAD")); !ok || err != nil || !abspath.Contains(around, root) {
 		return ""
 	}
 	return path.Join(around, ".git")
@@ -52,7 +54,7 @@ func Outside(h Host, root string) string {
 // ConfigFiles returns the configuration files of the repository around dir that exist below root, without links in
 // their paths.
 func ConfigFiles(h Host, dir, root string) []string {
-	for ; dir != "" && within(dir, root); dir = path.Dir(dir) {
+	for ; dir != "" && abspath.Contains(root, dir); dir = path.Dir(dir) {
 		own, common, ok := dirs(h, dir)
 		switch {
 		case !ok && dir != "/":
@@ -62,7 +64,7 @@ func ConfigFiles(h Host, dir, root string) []string {
 		}
 		var out []string
 		for _, name := range []string{path.Join(common, "config"), path.Join(own, "config.worktree")} {
-			if real, missing, err := Resolve(h, name); err == nil && !missing && real == name && within(name, root) {
+			if real, missing, err := Resolve(h, name); err == nil && !missing && real == name && abspath.Contains(root, name) {
 				out = append(out, name)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // Repository is a git directory with its work tree.
@@ -203,5 +205,5 @@ func open(h Host, dir, worktree string) (Repository, error) {
 
 // holds reports whether a file belongs to the repository, not to the person or the system.
 func (r Repository) holds(file string) bool {
-	return within(file, r.Dir) || within(file, r.Common) || within(file, r.Worktree)
+	return abspath.Contains(r.Dir, file) || abspath.Contains(r.Common, file) || abspath.Contains(r.Worktree, file)
 }

@@ -169,8 +169,3 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
-
-// within reports whether name is dir or below it.
-func within(name, dir string) bool {
-	return dir != "" && (name == dir || dir == "/" || strings.HasPrefix(name, dir+"/"))
-}

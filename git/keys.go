@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // Kind is the effect that a configuration key can have.
@@ -154,9 +156,9 @@ func MayChange(s Setting, dir, root string) bool {
 		return plainBoolean.MatchString(s.Value)
 	case "core worktree":
 		if path.IsAbs(s.Value) {
-			return within(path.Clean(s.Value), root)
+			return abspath.Contains(root, path.Clean(s.Value))
 		}
-		return within(path.Join(dir, s.Value), root)
+		return abspath.Contains(root, path.Join(dir, s.Value))
 	case "remote. url", "remote. pushurl", "submodule. url":
 		return !helperURL.MatchString(s.Value) && !strings.HasPrefix(s.Value, "-")
 	case "submodule. update":

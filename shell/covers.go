@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sandboxd/pattern"
+	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
 )
@@ -53,7 +54,7 @@ func (j *judging) inRoot(c *analysis.Call, argv []string, sandboxes []string) bo
 		switch {
 		case dir == root:
 		case len(sandboxes) > 0 && j.inSandbox(dir, sandboxes):
-		case argv[0] == "git" && within(dir, root) && j.sameRepository(dir, root):
+		case argv[0] == "git" && abspath.Contains(root, dir) && j.sameRepository(dir, root):
 		default:
 			return false
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/danger"
 )
@@ -62,7 +63,7 @@ func (j *judging) executedFiles() map[string]any {
 
 // addHash adds the hash of a file of the project to out, if the file exists.
 func (j *judging) addHash(out map[string]any, abs string) {
-	if !within(abs, j.cmd.project()) {
+	if !abspath.Contains(j.cmd.project(), abs) {
 		return
 	}
 	fact, ok := j.facts.Contents[abs]

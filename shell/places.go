@@ -7,6 +7,7 @@ import (
 
 	"sandboxd/pattern"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 )
 
@@ -135,7 +136,7 @@ type place struct {
 // at classifies an absolute path. glob is true if it may contain unquoted globs.
 func (p *places) at(abs string, glob bool, c *Command) place {
 	abs = path.Clean(abs)
-	out := place{path: abs, inside: within(abs, c.project()), glob: glob}
+	out := place{path: abs, inside: abspath.Contains(c.project(), abs), glob: glob}
 	out.readable = out.inside
 	for _, root := range p.readRoots {
 		if out.readable {
@@ -144,7 +145,7 @@ func (p *places) at(abs string, glob bool, c *Command) place {
 		if below, ok := strings.CutPrefix(root, "~/"); ok && c.Home != "" {
 			root = path.Join(c.Home, below)
 		}
-		out.readable = within(abs, root)
+		out.readable = abspath.Contains(root, abs)
 	}
 	if glob {
 		// globFact checks the matches of a glob separately, credentials included.
@@ -166,17 +167,6 @@ func (p *places) protects(at place, c *Command) string {
 	return p.protected.Covers(at.path, c.Home)
 }
 
-// within reports whether the clean absolute path p is root or below it.
-func within(p, root string) bool {
-	if root == "" {
-		return false
-	}
-	if root == "/" {
-		return true
-	}
-	return p == root || strings.HasPrefix(p, root) && p[len(root)] == '/'
-}
-
 func (c *Command) project() string {
 	if c.Project != "" {
 		return c.Project
@@ -190,11 +180,11 @@ func (c *Command) show(abs string) string {
 	switch project := c.project(); {
 	case abs == project:
 		return "the project"
-	case within(abs, project):
+	case abspath.Contains(project, abs):
 		return strings.TrimPrefix(abs, strings.TrimSuffix(project, "/")+"/")
 	case c.Home != "" && abs == c.Home:
 		return "~"
-	case c.Home != "" && within(abs, c.Home):
+	case c.Home != "" && abspath.Contains(c.Home, abs):
 		return "~" + strings.TrimPrefix(abs, c.Home)
 	}
 	return abs

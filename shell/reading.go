@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/carried"
 )
@@ -96,7 +97,7 @@ func (j *judging) withParents(c *analysis.Call) []string {
 	var out []string
 	root := path.Clean(j.cmd.project())
 	for _, dir := range c.Dirs.Paths {
-		for dir = path.Clean(dir); within(dir, root) && !slices.Contains(out, dir); dir = path.Dir(dir) {
+		for dir = path.Clean(dir); abspath.Contains(root, dir) && !slices.Contains(out, dir); dir = path.Dir(dir) {
 			out = append(out, dir)
 			if dir == root {
 				break
@@ -154,7 +155,7 @@ func (j *judging) includedFiles(c *analysis.Call, named []string) []string {
 	}
 	for at := 0; at < len(queue); at++ {
 		file := queue[at]
-		if !within(file, j.cmd.project()) || !j.facts.Contents[file].Exists {
+		if !abspath.Contains(j.cmd.project(), file) || !j.facts.Contents[file].Exists {
 			continue
 		}
 		fact, ok := j.facts.Makefiles[file]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/safelist"
 )
@@ -265,7 +266,7 @@ func (j *judging) binary(name string, f *finding) {
 		j.need(FactBinary, name)
 	case fact.Path != "" && fact.Writable:
 		f.ask(RiskNormal, name+" means "+fact.Path+", which is not a program of the system")
-	case fact.Path != "" && within(fact.Real, j.cmd.project()) && j.cmd.project() != "":
+	case fact.Path != "" && abspath.Contains(j.cmd.project(), fact.Real) && j.cmd.project() != "":
 		f.ask(RiskNormal, name+" means "+fact.Path+", a file of the project")
 	}
 }

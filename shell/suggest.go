@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sandboxd/approval"
+	"sandboxd/profile/abspath"
 )
 
 // toolName is the stable name of the tool in requests and grants.
@@ -20,7 +21,10 @@ var prefixes = [][]string{
 	{"git", "switch"}, {"git", "restore", "--staged"},
 	{"go", "build"}, {"go", "test"}, {"go", "vet"}, {"go", "run"}, {"go", "list"}, {"go", "mod", "tidy"},
 	{"go", "mod", "download"}, {"go", "generate"}, {"go", "doc"}, {"gofmt"},
-	{"npm", "test"}, {"npm", "run"}, {"npm", "ci"}, {"yarn", "test"}, {"yarn", "run"}, {"pnpm", "test"}, {"pnpm", "run"},
+	{
+		"npm",
+		"test",
+	}, {"npm", "run"}, {"npm", "ci"}, {"yarn", "test"}, {"yarn", "run"}, {"pnpm", "test"}, {"pnpm", "run"},
 	{"npx", "tsc"}, {"npx", "eslint"}, {"npx", "jest"}, {"npx", "vitest"}, {"npx", "prettier"},
 	{"cargo", "build"}, {"cargo", "check"}, {"cargo", "test"}, {"cargo", "clippy"}, {"cargo", "fmt"}, {"cargo", "run"},
 	{"cargo", "doc"},
@@ -100,7 +104,7 @@ func (j *judging) suggestReads(reads []string) {
 	}
 	dir := j.readBase(paths[0])
 	for _, p := range paths[1:] {
-		for dir != "/" && !within(j.readBase(p), dir) {
+		for dir != "/" && !abspath.Contains(dir, j.readBase(p)) {
 			dir = path.Dir(dir)
 		}
 	}
@@ -110,7 +114,8 @@ func (j *judging) suggestReads(reads []string) {
 	}
 	project := j.cmd.project()
 	for range 3 {
-		if dir == "/" || dir != project && within(project, dir) || j.cmd.Home != "" && within(j.cmd.Home, dir) {
+		if dir == "/" || dir != project && abspath.Contains(dir, project) ||
+			j.cmd.Home != "" && abspath.Contains(dir, j.cmd.Home) {
 			return
 		}
 		where := []approval.Condition{
@@ -139,7 +144,7 @@ func (j *judging) readLabel(dir string, paths []place) string {
 	switch {
 	case dir != j.cmd.project() && slices.ContainsFunc(paths, func(p place) bool { return p.path == dir && !p.dir }):
 		return " " + j.cmd.show(dir)
-	case within(dir, j.cmd.project()) && dir != j.cmd.project():
+	case abspath.Contains(j.cmd.project(), dir) && dir != j.cmd.project():
 		return " under " + j.cmd.show(dir) + "/"
 	}
 	return " under " + j.cmd.show(dir)

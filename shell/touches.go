@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/profile/abspath"
 	"sandboxd/shell/analysis"
 	"sandboxd/shell/danger"
 )
@@ -273,7 +274,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 // flagUnknown sets Outside for an unknown target that begins outside the project.
 func (j *judging) flagUnknown(r *analysis.Redir) {
 	if strings.HasPrefix(r.Target.Source, "~") || strings.Contains(r.Target.Source, "HOME") ||
-		strings.HasPrefix(r.Target.Text, "/") && !within(path.Clean(r.Target.Text), j.cmd.project()) {
+		strings.HasPrefix(r.Target.Text, "/") && !abspath.Contains(j.cmd.project(), path.Clean(r.Target.Text)) {
 		j.verdict.Outside = true
 	}
 }
@@ -381,6 +382,6 @@ func (j *judging) valueInSandboxes(c *analysis.Call, value string, names []strin
 func (j *judging) inSandbox(p string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		root, ok := j.tool.config.Paths[name]
-		return ok && within(p, path.Clean(root))
+		return ok && abspath.Contains(path.Clean(root), p)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"sandboxd/files"
 	"sandboxd/files/worker"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 )
 
@@ -159,7 +160,7 @@ func (s *Supervisor) considerTrust(c *fileCall, j *fileJudgement, trusted bool) 
 	if c.req.Op == files.Copy {
 		changes = changes[1:]
 	}
-	inside := slices.ContainsFunc(changes, func(p string) bool { return p != "" && within(p, c.sess.Root) })
+	inside := slices.ContainsFunc(changes, func(p string) bool { return p != "" && abspath.Contains(c.sess.Root, p) })
 	if trusted || c.req.Op.Reads() || v.Decision == files.Block || !inside {
 		return
 	}

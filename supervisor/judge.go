@@ -14,6 +14,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/config"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
 	"sandboxd/shell/facts"
@@ -269,7 +270,7 @@ func (s *Session) resolveCwd(dir string) (string, error) {
 
 // visible refuses a working directory of the project that commands do not have.
 func visible(p profile.Profile, cwd, root string) error {
-	leads := func(r profile.Rule) bool { return r.Kind == profile.Allow && within(r.Path, cwd) }
+	leads := func(r profile.Rule) bool { return r.Kind == profile.Allow && abspath.Contains(cwd, r.Path) }
 	if cwd == root || !unnamed(p, cwd) || slices.ContainsFunc(p.PathRules(), leads) {
 		return nil
 	}

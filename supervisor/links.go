@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/config"
+	"sandboxd/profile/abspath"
 )
 
 // links resolves the paths of the configuration at one moment and notes every
@@ -101,7 +102,8 @@ func (l *links) follow(path string) resolved {
 			r.real = at
 			continue
 		}
-		r.loose = r.loose || slices.ContainsFunc(l.trees, func(tree string) bool { return at != tree && within(at, tree) })
+		r.loose = r.loose ||
+			slices.ContainsFunc(l.trees, func(tree string) bool { return at != tree && abspath.Contains(tree, at) })
 		if count++; count > maxLinks {
 			return resolved{filepath.Clean(path), true}
 		}

@@ -11,6 +11,7 @@ import (
 	"sandboxd/files"
 	"sandboxd/git"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/profile/document"
 )
 
@@ -163,4 +164,6 @@ func (s *Supervisor) OperatorProfile(uid int) (profile.Profile, error) {
 func (s *Supervisor) Paths() config.Paths { return s.paths }
 
 // Overlap reports whether one of two roots lies in the other.
-func Overlap(a, b string) bool { return a != "" && b != "" && (within(a, b) || within(b, a)) }
+func Overlap(a, b string) bool {
+	return a != "" && b != "" && (abspath.Contains(b, a) || abspath.Contains(a, b))
+}

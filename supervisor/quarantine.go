@@ -15,6 +15,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/tree"
+	"sandboxd/profile/abspath"
 	"sandboxd/supervisor/aftermath"
 )
 
@@ -80,7 +81,7 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 // ofSession: a program restores what its own commands left, a person at a
 // terminal what was left in the project. The yes to it is a person's in any case.
 func (s *Supervisor) ofSession(i aftermath.Item, sess *Session) bool {
-	if !within(i.Path, sess.Root) {
+	if !abspath.Contains(sess.Root, i.Path) {
 		return false
 	}
 	if sess.Kind == KindCLI {
@@ -101,7 +102,7 @@ func (s *Supervisor) quarantinedIn(root string, by map[string]string) []Change {
 			continue // a folder of the undo store, or one that is being filled
 		}
 		for _, i := range items {
-			if _, err := os.Lstat(i.Trash); err != nil || !within(i.Path, root) {
+			if _, err := os.Lstat(i.Trash); err != nil || !abspath.Contains(root, i.Path) {
 				continue
 			}
 			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine", What: []string{"take away " + i.Path}, Guarded: true, Note: i.Why, UndoneBy: by[QuarantineID(i)]})

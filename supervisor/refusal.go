@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/profile/document"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
@@ -103,7 +104,7 @@ func (e *Exec) warnExternalGitDir(j *judgement, r *Result) {
 	if dir == "" {
 		return
 	}
-	refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return within(v.Object, dir) })
+	refused := slices.ContainsFunc(r.Violations, func(v Violation) bool { return abspath.Contains(dir, v.Object) })
 	if !refused && j.plan.Report.Layer(listenerLayer).Active {
 		return
 	}
@@ -146,7 +147,7 @@ const (
 func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 	return slices.DeleteFunc(list, func(v Violation) bool {
 		return v.Kind == sandbox.RefusedPath &&
-			slices.ContainsFunc(taken, func(t aftermath.Item) bool { return !t.Kept && within(v.Object, t.Path) })
+			slices.ContainsFunc(taken, func(t aftermath.Item) bool { return !t.Kept && abspath.Contains(t.Path, v.Object) })
 	})
 }
 
@@ -164,7 +165,7 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 	if j.operator != nil && !j.operator.Allows(n.Access, n.Object).Allowed {
 		return hintOperator
 	}
-	switch inside := root != "" && within(n.Object, root); {
+	switch inside := root != "" && abspath.Contains(root, n.Object); {
 	case n.Access == profile.OpConnect:
 		return "no setting opens this socket; make " + n.Object + " writable ([sandbox] write) if the command must talk to it"
 	case inside && unnamed(j.plan.Profile, n.Object):

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"sandboxd/profile/abspath"
 )
 
 // RootError says why a directory can never be a session's root (R-IP-07).
@@ -61,26 +63,21 @@ func (g guard) check(dir string) (string, error) {
 		return "", &RootError{dir, "it is too wide; choose a directory inside it"}
 	}
 	for _, sys := range systemDirs {
-		if within(real, sys) {
+		if abspath.Contains(sys, real) {
 			return "", &RootError{dir, "it belongs to the system (" + sys + ")"}
 		}
 	}
 	for _, home := range g.homes {
-		if home != "/" && within(home, real) {
+		if home != "/" && abspath.Contains(real, home) {
 			return "", &RootError{dir, "it is or contains the home directory " + home + "; choose a directory inside it"}
 		}
 	}
 	for _, own := range g.own {
-		if within(own, real) || within(real, own) {
+		if abspath.Contains(real, own) || abspath.Contains(own, real) {
 			return "", &RootError{dir, "it holds this product's own files (" + own + ")"}
 		}
 	}
 	return real, nil
-}
-
-// within reports whether path is dir or lies below it; both are clean.
-func within(path, dir string) bool {
-	return dir == "/" || path == dir || strings.HasPrefix(path, dir+"/")
 }
 
 // realHome is a home directory as roots are, by its real path: what is private and hidden there is so for the

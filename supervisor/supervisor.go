@@ -36,6 +36,7 @@ import (
 	"sandboxd/egress"
 	"sandboxd/files/store"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
 )
@@ -323,7 +324,7 @@ func (s *Supervisor) trusted(sess *Session, cfg *config.Config) bool {
 	if sess.Root == "" {
 		return false
 	}
-	if slices.ContainsFunc(cfg.Daemon.Roots, func(r string) bool { return within(sess.Root, RealPath(r)) }) {
+	if slices.ContainsFunc(cfg.Daemon.Roots, func(r string) bool { return abspath.Contains(RealPath(r), sess.Root) }) {
 		return true
 	}
 	return s.Trust.Trusted(sess.Peer.UID, sess.Root)

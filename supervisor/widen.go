@@ -8,6 +8,7 @@ import (
 
 	"sandboxd/git"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/shell"
 	"sandboxd/shell/analysis"
 )
@@ -181,7 +182,7 @@ func moved(args []string, dir string, p profile.Profile, root string) []string {
 			n = filepath.Join(dir, n)
 		}
 		real, err := filepath.EvalSymlinks(n)
-		if kind, _, _ := p.Effective(n); err != nil || real != n || n == root || !within(n, root) || kind != profile.Allow || strings.Contains(n+"/", "/.git/") {
+		if kind, _, _ := p.Effective(n); err != nil || real != n || n == root || !abspath.Contains(root, n) || kind != profile.Allow || strings.Contains(n+"/", "/.git/") {
 			return nil
 		}
 		err = filepath.WalkDir(n, func(path string, d fs.DirEntry, err error) error {

@@ -31,7 +31,8 @@ func Elements(p string) []string {
 	return strings.Split(p[1:], "/")
 }
 
-// Contains reports whether p is dir or below it.
+// Contains reports whether p is dir or below it. Relative clean paths may be compared, too; an
+// empty dir contains nothing.
 func Contains(dir, p string) bool {
-	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
+	return dir == "/" || dir != "" && (p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/')
 }

@@ -25,6 +25,9 @@ func TestPaths(t *testing.T) {
 		if got := abspath.Elements(p); "/"+strings.Join(got, "/") != p || slices.Contains(got, "") {
 			t.Errorf("elements of %q: %q", p, got)
 		}
+		if abspath.Contains("", p) {
+			t.Errorf("an empty directory contains %q", p)
+		}
 		for _, q := range samples {
 			if want := strings.HasPrefix(q+"/", strings.TrimSuffix(p, "/")+"/"); abspath.Contains(p, q) != want {
 				t.Errorf("%q contains %q: not %v", p, q, want)

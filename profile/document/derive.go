@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // Tools is a session's configuration of the file and shell tools, and a person's trust. Paths are
@@ -120,15 +121,10 @@ func (d *derivation) check() error {
 	switch {
 	case d.Home == "/":
 		return fmt.Errorf("derive profile: home %q is everything, and can't be kept from a command; give the user a home directory of its own (usermod --home)", d.Home)
-	case d.Project == "/" || d.Project != "" && d.Home != "" && below(d.Project, d.Home):
+	case d.Project == "/" || d.Project != "" && d.Home != "" && abspath.Contains(d.Project, d.Home):
 		return fmt.Errorf("derive profile: project %q holds the home directory; choose a folder inside it", d.Project)
 	}
 	return nil
-}
-
-// below reports whether p is dir or below it.
-func below(dir, p string) bool {
-	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
 }
 
 // allow adds access to the path's earlier access.
@@ -218,7 +214,7 @@ const OriginUnnamed = "the project is in none of the sandboxes of [files.paths]"
 // placeOf is the named sandbox that decides about p: the one with the most specific folder.
 func (d *derivation) placeOf(p string) (Root, bool) {
 	for _, r := range slices.Backward(d.places) {
-		if below(r.Path, p) {
+		if abspath.Contains(r.Path, p) {
 			return r, true
 		}
 	}
@@ -232,7 +228,7 @@ func (d *derivation) place(r Root) {
 	if r.Mode == "rw" {
 		a |= profile.Write
 	}
-	switch inside := below(d.Project, r.Path); {
+	switch inside := abspath.Contains(d.Project, r.Path); {
 	case inside && !d.Trusted:
 		a = profile.Read
 	case inside:
@@ -287,7 +283,7 @@ func (d *derivation) further() error {
 				continue
 			}
 			access := d.bound(p, list.access)
-			if d.Project != "" && !d.Trusted && below(d.Project, p) {
+			if d.Project != "" && !d.Trusted && abspath.Contains(d.Project, p) {
 				access = profile.Read
 			}
 			d.roots = append(d.roots, p)
@@ -332,7 +328,7 @@ func (d *derivation) presets() error {
 // cache grants the project's own cache and passes its path to the tools of a preset. The person's
 // caches are not granted: programs outside execute their content.
 func (d *derivation) cache(p Preset) {
-	if d.Cache == "" || len(p.Environment.Set) == 0 || d.Project != "" && below(d.Project, d.Cache) {
+	if d.Cache == "" || len(p.Environment.Set) == 0 || d.Project != "" && abspath.Contains(d.Project, d.Cache) {
 		return
 	}
 	d.allow(d.Cache, profile.Read|profile.Write|profile.Exec, "preset "+p.Name)
@@ -345,7 +341,7 @@ func (d *derivation) cache(p Preset) {
 // project's own files are the project's affair.
 func (d *derivation) presetPath(s string) (string, bool) {
 	p, err := d.vars.expand(s)
-	if err != nil || d.Project != "" && below(d.Project, p) {
+	if err != nil || d.Project != "" && abspath.Contains(d.Project, p) {
 		return "", false
 	}
 	return p, true

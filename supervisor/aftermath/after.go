@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 // Snapshot is what stood under protected names before a run.
@@ -60,7 +61,7 @@ func (s *Snapshot) correct(by *Snapshot, at string, left *entry) {
 	apply := func() {
 		entries := maps.Clone(s.seen.entries)
 		_, had := entries[at]
-		maps.DeleteFunc(entries, func(name string, _ entry) bool { return within(name, at) })
+		maps.DeleteFunc(entries, func(name string, _ entry) bool { return abspath.Contains(at, name) })
 		if left != nil && (had || s.profile.Digest() == by.profile.Digest()) { // else it may be no name of ours
 			entries[at] = *left
 		}
@@ -79,13 +80,14 @@ func (f found) doubt(other found) {
 	for at, e := range f.entries {
 		was, had := other.entries[at]
 		as := had && !was.doubtful && (was.same(e) || was.stamp == e.stamp && (was.content == nil || e.content == nil))
-		if !as && slices.ContainsFunc(other.roots, func(root string) bool { return within(at, root) }) {
+		if !as && slices.ContainsFunc(other.roots, func(root string) bool { return abspath.Contains(root, at) }) {
 			e.doubtful = true
 			f.entries[at] = e
 		}
 	}
 	maps.DeleteFunc(f.repos, func(dir string, _ bool) bool {
-		return !other.repos[dir] && slices.ContainsFunc(other.roots, func(root string) bool { return within(dir, root) })
+		return !other.repos[dir] &&
+			slices.ContainsFunc(other.roots, func(root string) bool { return abspath.Contains(root, dir) })
 	})
 }
 
@@ -233,5 +235,5 @@ func (c *check) missing() []string {
 }
 
 func (c *check) done(at string) bool {
-	return slices.ContainsFunc(c.dealt, func(dir string) bool { return within(at, dir) })
+	return slices.ContainsFunc(c.dealt, func(dir string) bool { return abspath.Contains(dir, at) })
 }

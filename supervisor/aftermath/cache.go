@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/watch"
 )
 
@@ -78,7 +79,7 @@ func (c *Cache) othersWrite(by *Snapshot, at string) bool {
 	others := slices.Collect(maps.Keys(c.runs))
 	c.mu.Unlock()
 	return slices.ContainsFunc(others, func(s *Snapshot) bool {
-		return s != by && slices.ContainsFunc(s.found().roots, func(root string) bool { return within(at, root) })
+		return s != by && slices.ContainsFunc(s.found().roots, func(root string) bool { return abspath.Contains(root, at) })
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 var dependencies = profile.Dependencies()
@@ -34,7 +35,7 @@ func inDependencies(at string, roots []string) bool {
 func (w *walker) linked(root string, s spot) {
 	for _, link := range w.links {
 		at, err := filepath.EvalSymlinks(link)
-		if err != nil || !within(at, root) || !inDependencies(at+"/.", []string{root}) {
+		if err != nil || !abspath.Contains(root, at) || !inDependencies(at+"/.", []string{root}) {
 			continue
 		}
 		fd, shut, err := openDir(unix.AT_FDCWD, at)
@@ -58,7 +59,7 @@ func (w *walker) linked(root string, s spot) {
 // holds reports whether something under a protected name was noted in a folder.
 func (w *walker) holds(dir string) bool {
 	for at := range w.entries {
-		if within(at, dir) {
+		if abspath.Contains(dir, at) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/git"
+	"sandboxd/profile/abspath"
 )
 
 // config judges a configuration of git: that of the repository at repo, or, where repo is "", a file that one
@@ -75,11 +76,11 @@ func portable(text []byte, root string) bool {
 			return false
 		}
 		if s.Section == "include" || s.Section == "includeif" || s.Name == "hookspath" {
-			return !path.IsAbs(s.Value) && !strings.HasPrefix(s.Value, "~/") || within(path.Clean(s.Value), root)
+			return !path.IsAbs(s.Value) && !strings.HasPrefix(s.Value, "~/") || abspath.Contains(root, path.Clean(s.Value))
 		}
 		return slices.ContainsFunc(strings.Fields(s.Value), func(word string) bool {
 			word = strings.Trim(word, `'"!`)
-			return strings.Contains(word, "/") && (!path.IsAbs(word) || within(path.Clean(word), root))
+			return strings.Contains(word, "/") && (!path.IsAbs(word) || abspath.Contains(root, path.Clean(word)))
 		})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sandboxd/git"
+	"sandboxd/profile/abspath"
 )
 
 // inProgress are the directories in which git keeps an operation that a person may continue, for example by
@@ -15,7 +16,7 @@ var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer"}
 
 // unfinished reports whether a part of a repository belongs to an operation of git that has begun.
 func unfinished(part string) bool {
-	return slices.ContainsFunc(inProgress, func(dir string) bool { return within(part, dir) })
+	return slices.ContainsFunc(inProgress, func(dir string) bool { return abspath.Contains(dir, part) })
 }
 
 // progress judges a file of an operation that has begun: continued outside, git executes nothing that a run wrote

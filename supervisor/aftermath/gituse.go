@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/git"
+	"sandboxd/profile/abspath"
 )
 
 // gitUse is how git outside would use the repositories of the trees.
@@ -197,7 +198,7 @@ func (w *walker) inside(at string) (real string, ok bool) {
 // rootAbove returns the tree that a path is in, or "".
 func (f *found) rootAbove(at string) string {
 	for _, root := range f.roots {
-		if within(at, root) && at != root {
+		if abspath.Contains(root, at) && at != root {
 			return root
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sandboxd/profile/abspath"
 )
 
 // look judges one path that is there now.
@@ -33,7 +35,7 @@ func (c *check) look(at string, e entry) {
 		c.layout(at, repo, part, was, had, e)
 		return
 	case born:
-		if !within(part, "hooks") || e.directory() || path.Ext(at) == ".sample" && e.regular() {
+		if !abspath.Contains("hooks", part) || e.directory() || path.Ext(at) == ".sample" && e.regular() {
 			return
 		}
 	case nowNamed && !wasNamed && !had && !c.newlyUsed(at):
@@ -92,7 +94,7 @@ func (c *check) young(e entry) bool {
 }
 
 func (c *check) granted(at string) bool {
-	return slices.ContainsFunc(c.run.Granted, func(dir string) bool { return within(at, dir) })
+	return slices.ContainsFunc(c.run.Granted, func(dir string) bool { return abspath.Contains(dir, at) })
 }
 
 // asCopy is what tells a copy of a file under the same protected name.
@@ -107,7 +109,7 @@ func (e entry) asCopy(at string) (string, bool) {
 func (c *check) below(dir string) []string {
 	var list []string
 	for at := range c.now.entries {
-		if at != dir && within(at, dir) {
+		if at != dir && abspath.Contains(dir, at) {
 			list = append(list, at)
 		}
 	}
@@ -131,7 +133,7 @@ func (c *check) repository(at string) (repo, part string) {
 			continue
 		}
 		part = strings.ToLower(strings.TrimPrefix(at, dir+"/"))
-		if within(part, "hooks") || unfinished(part) || gitItem(part) || part == "info/attributes" {
+		if abspath.Contains("hooks", part) || unfinished(part) || gitItem(part) || part == "info/attributes" {
 			return dir, part
 		}
 		return "", ""

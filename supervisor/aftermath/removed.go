@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sandboxd/files"
+	"sandboxd/profile/abspath"
 )
 
 // removed restores what was removed where nothing held it. Whole folders may go:
@@ -29,7 +30,10 @@ func (c *check) removed(at string, was entry) {
 	} else if err != nil {
 		why = "the command removed it, or a part of it; that could not be put back: " + err.Error()
 	}
-	reported := slices.ContainsFunc(c.items, func(i Item) bool { return within(at, i.Path) || i.Path == was.anchor })
+	reported := slices.ContainsFunc(
+		c.items,
+		func(i Item) bool { return abspath.Contains(i.Path, at) || i.Path == was.anchor },
+	)
 	if !reported {
 		c.items = append(c.items, c.item(was.anchor, was, why, "", true))
 	}
@@ -39,11 +43,14 @@ func (c *check) removed(at string, was entry) {
 func left(err error) bool {
 	var c *files.Conflict
 	return errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &c) &&
-		slices.Contains([]files.Reason{files.NotThere, files.NotAFolder, files.Changed, files.Exists, files.Outside}, c.Reason)
+		slices.Contains(
+			[]files.Reason{files.NotThere, files.NotAFolder, files.Changed, files.Exists, files.Outside},
+			c.Reason,
+		)
 }
 
 // took: the check that was cut off has moved it away, and not come to putting back what was
 // there before.
 func (c *check) took(at string) bool {
-	return slices.ContainsFunc(c.items, func(i Item) bool { return i.Trash != "" && within(at, i.Path) })
+	return slices.ContainsFunc(c.items, func(i Item) bool { return i.Trash != "" && abspath.Contains(i.Path, at) })
 }

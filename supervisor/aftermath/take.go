@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"sandboxd/profile/abspath"
+
 	"golang.org/x/sys/unix"
 )
 
 func (c *check) rootOf(at string) string {
 	for _, root := range c.now.roots {
-		if within(at, root) {
+		if abspath.Contains(root, at) {
 			return root
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 )
 
 const (
@@ -135,7 +136,7 @@ func writable(p profile.Profile) []writableTree {
 	for _, r := range p.PathRules() {
 		c := cursorAt(p, r.Path)
 		kind, access, _ := c.Effective()
-		inside := slices.ContainsFunc(trees, func(t writableTree) bool { return within(r.Path, t.root) })
+		inside := slices.ContainsFunc(trees, func(t writableTree) bool { return abspath.Contains(t.root, r.Path) })
 		if kind == profile.Allow && access.Has(profile.Write) && !c.Settled() && !inside {
 			trees = append(trees, writableTree{r.Path, c})
 		}
@@ -402,9 +403,4 @@ func (w *walker) content(parent int, element, at string, s stamp) []byte {
 	}
 	w.cache.put(at, s, b)
 	return b
-}
-
-// within reports whether p is dir or lies below it.
-func within(p, dir string) bool {
-	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"sandboxd/profile/abspath"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -46,7 +48,7 @@ func (c *check) changedLater(dir string) bool {
 // its entries did not. The path does not show that.
 func (c *check) movedLater(at string) bool {
 	root := c.rootOf(at)
-	for dir := path.Dir(at); dir != root && within(dir, root); dir = path.Dir(dir) {
+	for dir := path.Dir(at); dir != root && abspath.Contains(root, dir); dir = path.Dir(dir) {
 		var st unix.Stat_t
 		if unix.Lstat(dir, &st) != nil || c.after(st.Ctim.Nano()) && !c.after(st.Mtim.Nano()) {
 			return true
@@ -59,7 +61,7 @@ func (c *check) movedLater(at string) bool {
 // had ended.
 func (c *check) removedLater(at string) bool {
 	root := c.rootOf(at)
-	for dir := path.Dir(at); within(dir, root); dir = path.Dir(dir) {
+	for dir := path.Dir(at); abspath.Contains(root, dir); dir = path.Dir(dir) {
 		var st unix.Stat_t
 		if unix.Lstat(dir, &st) == nil {
 			return c.after(st.Ctim.Nano())
