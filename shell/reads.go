@@ -172,7 +172,7 @@ func (j *judging) readable(at place, f *finding) {
 // neither beside the project nor where programs keep sockets and credentials.
 func privateTemporary(abs, project string) bool {
 	name := firstBelow(abs)
-	if !within(abs, "/tmp") || within(project, "/tmp") && name == firstBelow(project) {
+	if !abspath.Contains("/tmp", abs) || abspath.Contains("/tmp", project) && name == firstBelow(project) {
 		return false
 	}
 	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "krb5cc") && !strings.HasPrefix(name, "ssh-") &&
