@@ -20,8 +20,8 @@ type approveInput struct {
 
 // behavior is its answer, sent as text.
 type behavior struct {
-	Behavior     string         `json:"behavior"` // allow or deny
-	UpdatedInput map[string]any `json:"updatedInput,omitempty"`
+	Behavior     string         `json:"behavior"`              // allow or deny
+	UpdatedInput map[string]any `json:"updatedInput,omitzero"` // present with allow, even if empty
 	Message      string         `json:"message,omitempty"`
 }
 
