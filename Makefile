@@ -74,7 +74,7 @@ differential:
 # The pictures in docs/img, of the terminal and of the web approver.
 pictures: build
 	docs/img/shoot.sh
-	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -run 'TestWebPictures' ./acceptance/
+	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -run 'TestWebPictures|TestDesktopNotices' ./acceptance/
 
 # dist/*.deb and dist/*.rpm, byte for byte the same from the same commit.
 packages: prerequisites

@@ -73,15 +73,17 @@ func (a *actor) asked(command string) <-chan result {
 	return ended
 }
 
-// R-UX-13: a notice goes to a signed webhook and to a program, contains no secret, and answers nothing; receivers that are dead,
-// slow or fail delay no question, and stand in the status.
+// R-UX-13: a notice goes to a signed webhook and to a program, contains no secret, and answers nothing. Dead, slow and
+// failing receivers delay no question, and the status names them.
 func TestNotices(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
 	defer failing.Close()
 	dead := httptest.NewServer(nil)
 	dead.Close()
@@ -90,28 +92,9 @@ func TestNotices(t *testing.T) {
 		server.Server = httptest.NewServer(server)
 		defer server.Close()
 		key, program, got := filepath.Join(a.dir, "key"), filepath.Join(a.dir, "program"), filepath.Join(a.dir, "got")
-		a.sh(fmt.Sprintf(`umask 077; echo '%s' > %s; printf '#!/bin/sh\ncat >> %s\n' > %s; chmod 700 %s`, server.key, key, got, program, program))
-		config := filepath.Join(a.dir, "notices.toml")
-		a.sh(fmt.Sprintf(`umask 077; cat > %s <<'E'
-[notify]
-share = "command"
-delay = "100ms"
-delay_high = "100ms"
-command = %q
-[[notify.webhooks]]
-url = %q
-form = "json"
-secret_file = %q
-[[notify.webhooks]]
-url = %q
-form = "slack"
-[[notify.webhooks]]
-url = %q
-form = "teams"
-[[notify.webhooks]]
-url = "http://%s/topic"
-form = "ntfy"
-E`, config, program, server.URL, key, dead.URL, failing.URL, silent.Addr()))
+		a.sh(fmt.Sprintf(`umask 077; echo '%s' > %s; printf '#!/bin/sh\ncat >> %s\n' > %s; chmod 700 %[4]s`,
+			server.key, key, got, program))
+		config := a.receivers(program, key, server.URL, dead.URL, failing.URL, silent.Addr().String())
 		a.start("--config", config)
 		a.sbx("trust", a.project)
 
@@ -124,7 +107,10 @@ E`, config, program, server.URL, key, dead.URL, failing.URL, silent.Addr()))
 		if !strings.Contains(asked.Text, "printf") || !strings.Contains(asked.Text, "sbx approve "+asked.ID) {
 			t.Errorf("text %q, want the command and how to answer it", asked.Text)
 		}
-		waitFor(t, "the program has the notice", func() bool { b, _ := os.ReadFile(got); return strings.Contains(string(b), asked.ID) })
+		waitFor(t, "the program has the notice", func() bool {
+			b, _ := os.ReadFile(got)
+			return strings.Contains(string(b), asked.ID)
+		})
 		waitFor(t, "the status names the dead receiver and the failing one", func() bool {
 			status := a.sbx("status").String()
 			return strings.Contains(status, "webhook "+strings.TrimPrefix(dead.URL, "http://")) &&
@@ -155,12 +141,39 @@ E`, config, program, server.URL, key, dead.URL, failing.URL, silent.Addr()))
 	})
 }
 
-// R-UX-13: a real notification service shows a notice, replaces it before the end, and has it withdrawn at the answer.
+// receivers writes a configuration with all kinds of receivers, and returns its path.
+func (a *actor) receivers(program, key, server, dead, failing, silent string) string {
+	config := filepath.Join(a.dir, "notices.toml")
+	a.sh(fmt.Sprintf(`umask 077; cat > %s <<'E'
+[notify]
+share = "command"
+delay = "100ms"
+delay_high = "100ms"
+command = %q
+[[notify.webhooks]]
+url = %q
+form = "json"
+secret_file = %q
+[[notify.webhooks]]
+url = %q
+form = "slack"
+[[notify.webhooks]]
+url = %q
+form = "teams"
+[[notify.webhooks]]
+url = "http://%s/topic"
+form = "ntfy"
+E`, config, program, server, key, dead, failing, silent))
+	return config
+}
+
+// R-UX-13: a notification service shows a notice, replaces it before the end, and withdraws it at the answer.
 func TestDesktopNotices(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		monitor := a.desktop()
 		config := filepath.Join(a.dir, "desktop.toml")
-		a.sh("umask 077; printf '[approval]\ntimeout_remote = \"20s\"\n[notify]\ndesktop = true\ndelay = \"100ms\"\n' > " + config)
+		a.sh("umask 077; printf '[approval]\ntimeout_remote = \"20s\"\n" +
+			"[notify]\ndesktop = true\ndelay = \"100ms\"\n' > " + config)
 		a.start("--config", config)
 		a.sbx("trust", a.project)
 		ended := a.asked("touch made")
@@ -171,7 +184,8 @@ func TestDesktopNotices(t *testing.T) {
 		a.picture("notice.png")
 		waitFor(t, "the second notice is sent", func() bool { return strings.Contains(monitor(), "times out at") })
 		if !shown("1")() {
-			t.Errorf("displayed: %s, want that the second notice replaces the first", a.do(nil, "dunstctl", "count", "displayed"))
+			r := a.do(nil, "dunstctl", "count", "displayed")
+			t.Errorf("displayed: %s, want that the second notice replaces the first", r)
 		}
 		if r := a.sbx("approve", a.waiting(), "--allow"); r.code != 0 {
 			t.Fatal(r)
@@ -217,12 +231,12 @@ func (a *actor) waiting() string {
 // picture makes a picture of the actor's screen, for make pictures.
 func (a *actor) picture(name string) {
 	if to := os.Getenv("PICTURES"); to != "" && a.root() {
-		a.do(nil, "import", "-window", "root", "-crop", "400x120+400+0", filepath.Join(to, name))
+		a.do(nil, "import", "-window", "root", "-crop", "340x150+460+45", filepath.Join(to, name))
 	}
 }
 
-// desktop starts an X server, a session bus and a notification service for the actor, and returns a function that returns
-// the messages about notices so far.
+// desktop starts an X server, a session bus and a notification service for the actor. The returned function returns the
+// messages about notices so far.
 func (a *actor) desktop() (messages func() string) {
 	a.t.Helper()
 	ready, display, err := os.Pipe()
@@ -242,7 +256,10 @@ func (a *actor) desktop() (messages func() string) {
 	bus := "unix:path=" + filepath.Join(a.dir, "bus")
 	a.extraEnv = append(a.extraEnv, "DISPLAY=:"+strings.TrimSpace(string(number[:n])), "DBUS_SESSION_BUS_ADDRESS="+bus)
 	a.background(a.command(a.t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--address="+bus))
-	waitFor(a.t, "the bus serves", func() bool { _, err := os.Stat(filepath.Join(a.dir, "bus")); return err == nil })
+	waitFor(a.t, "the bus serves", func() bool {
+		_, err := os.Stat(filepath.Join(a.dir, "bus"))
+		return err == nil
+	})
 	a.background(a.command(a.t.Context(), "dunst"))
 	waitFor(a.t, "the notification service serves", func() bool { return a.do(nil, "dunstctl", "count").code == 0 })
 	log, err := os.Create(filepath.Join(a.dir, "messages"))

@@ -17,7 +17,7 @@ type Config struct {
 	Desktop bool `toml:"desktop"`
 	// Command is the absolute path of a program; empty means none.
 	Command string `toml:"command"`
-	// Share is what a notice contains: "none" (that a question waits), "summary" (agent, kind of call, risk, name of
+	// Share is the content of a notice: "none" (that a question waits), "summary" (agent, kind of call, risk, name of
 	// the project's folder) or "command" (the command or path as well).
 	Share string `toml:"share"`
 	// Delay is how long a question waits before its notice, DelayHigh that of a high risk.
@@ -44,7 +44,9 @@ type Webhook struct {
 
 // Defaults returns the configuration without any receiver.
 func Defaults() Config {
-	return Config{Share: "summary", Delay: approval.Duration(10 * time.Second), DelayHigh: approval.Duration(3 * time.Second)}
+	return Config{
+		Share: "summary", Delay: approval.Duration(10 * time.Second), DelayHigh: approval.Duration(3 * time.Second),
+	}
 }
 
 // on reports whether c has a receiver.
@@ -135,7 +137,7 @@ func parseQuiet(s string) (quiet, error) {
 	return q, nil
 }
 
-// after returns t, or the end of the quiet hours in which t lies.
+// after returns t, or the end of the quiet hours around t.
 func (q quiet) after(t time.Time) time.Time {
 	now := t.Hour()*60 + t.Minute()
 	inside := q.from <= now && now < q.to

@@ -64,8 +64,12 @@ func (d *desktop) call(ctx context.Context, n Notice) error {
 		text += "\n" + n.Link
 	}
 	var id uint32
-	err := object.CallWithContext(ctx, service+".Notify", 0, "sandboxd", d.ids[n.ID], icon, n.Title, escape(text), []string{},
-		map[string]dbus.Variant{"urgency": dbus.MakeVariant(urgency), "desktop-entry": dbus.MakeVariant("sandboxd")}, int32(0)).Store(&id)
+	hints := map[string]dbus.Variant{
+		"urgency": dbus.MakeVariant(urgency), "desktop-entry": dbus.MakeVariant("sandboxd"),
+	}
+	const never = int32(0) // closed by us
+	err := object.CallWithContext(ctx, service+".Notify", 0,
+		"sandboxd", d.ids[n.ID], icon, n.Title, escape(text), []string{}, hints, never).Store(&id)
 	if err != nil {
 		return err
 	}

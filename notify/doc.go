@@ -22,8 +22,8 @@
 // Webhooks: one HTTP POST, repeated twice after a network error and the statuses 429 and 5xx. If there is a
 // secret, the request is signed as Standard Webhooks 1.0 defines: webhook-id, webhook-timestamp, and
 // webhook-signature "v1," with the base64 of HMAC-SHA256 over "id.timestamp.body". The forms ntfy, slack, teams and
-// discord are what these services accept; json is a Notice; template is text/template over a Notice, which must give
-// JSON.
+// discord follow the documentation of these services; json is a Notice; template is text/template over a Notice,
+// and its result must be JSON.
 //
 // Command: a program of the user's, outside every sandbox, with a Notice as JSON on its standard input.
 //

@@ -35,7 +35,10 @@ type Notice struct {
 }
 
 // sample has every field; templates are validated with it.
-var sample = Notice{ID: "01J", State: Asked, Risk: approval.RiskNormal, Title: "t", Text: "t", Link: "https://h/", Deadline: time.Unix(0, 0)}
+var sample = Notice{
+	ID: "01J", State: Asked, Risk: approval.RiskNormal, Title: "t", Text: "t",
+	Link: "https://h/", Deadline: time.Unix(0, 0),
+}
 
 // maxText bounds the text about a command, in runes.
 const maxText = 500
@@ -214,7 +217,8 @@ func (s *schedule) due(w *waiting) (State, time.Time) {
 
 // notice returns the text about p.
 func (s *schedule) notice(p approval.Pending, state State) Notice {
-	n := Notice{ID: p.ID, State: state, Risk: p.Risk, Deadline: p.Deadline, Link: strings.ReplaceAll(s.cfg.Link, "{id}", p.ID)}
+	n := Notice{ID: p.ID, State: state, Risk: p.Risk, Deadline: p.Deadline,
+		Link: strings.ReplaceAll(s.cfg.Link, "{id}", p.ID)}
 	switch state {
 	case Asked:
 		n.Title = "A question waits for you"
@@ -225,8 +229,8 @@ func (s *schedule) notice(p approval.Pending, state State) Notice {
 	}
 	var lines []string
 	if s.cfg.Share != "none" {
-		lines = append(lines, fmt.Sprintf("%s asks: %s, risk %s, in %s", display.Line(p.AgentShown), display.Line(p.Tool), p.Risk,
-			display.Line(filepath.Base(p.Cwd))))
+		lines = append(lines, fmt.Sprintf("%s asks: %s, risk %s, in %s",
+			display.Line(p.AgentShown), display.Line(p.Tool), p.Risk, display.Line(filepath.Base(p.Cwd))))
 	}
 	if s.cfg.Share == "command" {
 		lines = append(lines, shorten(display.Line(secret.Mask(p.Description))))

@@ -48,16 +48,17 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// R-UX-13: a question has a notice after the delay and one before its end, each once; one that was answered before has none.
+// R-UX-13: a question has one notice after the delay and one before its end. An answered one has none.
 func TestSchedule(t *testing.T) {
 	start := time.Date(2026, 5, 4, 12, 0, 0, 0, time.Local)
 	question := func(id string, risk approval.Risk, wait time.Duration) approval.Pending {
 		return approval.Pending{ID: id, Risk: risk, Asked: start, Deadline: start.Add(wait)}
 	}
 	var sent []string
-	s := &schedule{cfg: Defaults(), waiting: map[string]*waiting{}, send: func(n Notice) { sent = append(sent, n.ID+" "+string(n.State)) }}
-	low, high, short := question("low", approval.RiskLow, 5*time.Minute), question("high", approval.RiskHigh, 5*time.Minute),
-		question("short", approval.RiskLow, 8*time.Second)
+	s := &schedule{cfg: Defaults(), waiting: map[string]*waiting{}}
+	s.send = func(n Notice) { sent = append(sent, n.ID+" "+string(n.State)) }
+	low, high := question("low", approval.RiskLow, 5*time.Minute), question("high", approval.RiskHigh, 5*time.Minute)
+	short := question("short", approval.RiskLow, 8*time.Second)
 	for _, step := range []struct {
 		after   time.Duration
 		pending []approval.Pending
@@ -82,10 +83,10 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// R-UX-13: what a notice contains is what the configuration shares.
+// R-UX-13: a notice contains no more than the configuration shares.
 func TestShare(t *testing.T) {
-	p := approval.Pending{ID: "01J", AgentShown: "claude", Tool: "bash", Risk: approval.RiskHigh, Cwd: "/home/ann/secret-place/shop",
-		Description: "curl -H 'Authorization: Bearer abc123' \x1b[2J"}
+	p := approval.Pending{ID: "01J", AgentShown: "claude", Tool: "bash", Risk: approval.RiskHigh,
+		Cwd: "/home/ann/secret-place/shop", Description: "curl -H 'Authorization: Bearer abc123' \x1b[2J"}
 	for share, c := range map[string]struct{ has, hasNot []string }{
 		"none":    {[]string{"sbx approve 01J"}, []string{"claude", "bash", "shop", "curl"}},
 		"summary": {[]string{"claude asks: bash, risk high, in shop"}, []string{"curl", "secret-place"}},
@@ -113,8 +114,10 @@ func TestForms(t *testing.T) {
 		n.Title, n.Text = rapid.String().Draw(t, "title"), rapid.String().Draw(t, "text")
 		n.Link = rapid.SampledFrom([]string{"", "https://approve.example.org/?q=1"}).Draw(t, "link")
 		for form, fields := range map[string][]string{
-			"json": {"id", "state", "risk", "title", "text", "deadline"}, "ntfy": {"topic", "title", "message", "priority"},
-			"slack": {"text", "blocks"}, "teams": {"type", "attachments"}, "discord": {"content", "allowed_mentions"}, "template": {"msg"},
+			"json":  {"id", "state", "risk", "title", "text", "deadline"},
+			"ntfy":  {"topic", "title", "message", "priority"},
+			"slack": {"text", "blocks"}, "teams": {"type", "attachments"}, "discord": {"content", "allowed_mentions"},
+			"template": {"msg"},
 		} {
 			p, err := forms[form](Webhook{URL: "https://h.example.org/topic", Template: `{"msg": {{json .Text}}}`}, n)
 			if err != nil {
@@ -129,14 +132,15 @@ func TestForms(t *testing.T) {
 					t.Errorf("%s: got %s, want %q in it", form, p.body, f)
 				}
 			}
-			if text, _ := got["content"].(string); form == "discord" && strings.Contains(strings.ReplaceAll(text, `\@`, ""), "@") {
+			text, _ := got["content"].(string)
+			if strings.Contains(strings.ReplaceAll(text, `\@`, ""), "@") {
 				t.Errorf("discord: %q", text)
 			}
 		}
 	})
 }
 
-// A failed request is repeated twice where that may help; a redirect is a failure.
+// A request is repeated twice after 429 and 5xx; a redirect is a failure.
 func TestRepetition(t *testing.T) {
 	for status, want := range map[int]int32{200: 1, 204: 1, 302: 1, 400: 1, 404: 1, 429: 3, 500: 3, 503: 3} {
 		var n atomic.Int32
@@ -163,6 +167,7 @@ func TestRepetition(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
+	templated := func(text string) Webhook { return Webhook{URL: "https://h", Form: "template", Template: text} }
 	for text, c := range map[string]Config{
 		"share":            {Share: "all"},
 		"absolute":         {Share: "none", Command: "notify-me"},
@@ -172,9 +177,9 @@ func TestValidate(t *testing.T) {
 		"form":             {Share: "none", Webhooks: []Webhook{{URL: "https://h", Form: "fax"}}},
 		"https://":         {Share: "none", Webhooks: []Webhook{{URL: "file:///etc/passwd", Form: "json"}}},
 		"topic":            {Share: "none", Webhooks: []Webhook{{URL: "https://ntfy.example.org", Form: "ntfy"}}},
-		"needs a template": {Share: "none", Webhooks: []Webhook{{URL: "https://h", Form: "template"}}},
-		"make JSON":        {Share: "none", Webhooks: []Webhook{{URL: "https://h", Form: "template", Template: "{{.Text}}"}}},
-		"can't evaluate":   {Share: "none", Webhooks: []Webhook{{URL: "https://h", Form: "template", Template: "{{.Secret}}"}}},
+		"needs a template": {Share: "none", Webhooks: []Webhook{templated("")}},
+		"make JSON":        {Share: "none", Webhooks: []Webhook{templated("{{.Text}}")}},
+		"can't evaluate":   {Share: "none", Webhooks: []Webhook{templated("{{.Secret}}")}},
 	} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("got %v, want an error about %q", err, text)

@@ -83,7 +83,8 @@ func (w *webhook) post(ctx context.Context, id string, p post) (again bool, err 
 	if answer.StatusCode/100 == 2 {
 		return false, nil
 	}
-	return answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= 500, fmt.Errorf("status %s", answer.Status)
+	again = answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= 500
+	return again, fmt.Errorf("status %s", answer.Status)
 }
 
 // sign adds the headers of Standard Webhooks 1.0.
@@ -187,10 +188,10 @@ func teams(_ Webhook, n Notice) (post, error) {
 		{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}})
 }
 
-// markdown escapes what Discord formats or links.
+// markdown matches the characters of Discord's formats and links.
 var markdown = regexp.MustCompile("[\\\\*_~`|>#<@:()\\[\\]-]")
 
-// discord mentions nobody, whatever the text says.
+// discord mentions nobody.
 func discord(_ Webhook, n Notice) (post, error) {
 	text := markdown.ReplaceAllString(n.Title+"\n"+n.Text, `\$0`)
 	if n.Link != "" {
