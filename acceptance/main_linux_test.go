@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ import (
 // bin is where TestMain put the binaries; everybody may execute them.
 var bin string
 
+// backend is $ACCEPTANCE_BACKEND, which becomes the default of [sandbox] backend, or the one of auto.
+var backend = cmp.Or(os.Getenv("ACCEPTANCE_BACKEND"), "bwrap")
+
 func TestMain(m *testing.M) {
 	run := func() int { return testMain(m) }
 	switch {
@@ -50,6 +54,9 @@ func testMain(m *testing.M) int {
 		{"sandboxd", "1", "sandboxd"}, {"sbx", "0", "sbx/front"}, {"sbx-verbs", "0", "sbx"}, {"sbx-mcp", "0", "sbx/mcp"},
 	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.name), "sandboxd/cmd/"+b.pkg)
+		if os.Getenv("ACCEPTANCE_BACKEND") != "" {
+			cmd.Args = slices.Insert(cmd.Args, 2, "-ldflags=-X sandboxd/config.defaultBackend="+backend)
+		}
 		cmd.Env = append(os.Environ(), "CGO_ENABLED="+b.cgo)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {

@@ -103,6 +103,10 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 		Descriptors: out.descriptor - h.Descriptor, Depends: plan.host.Seen(),
 	}
 	for _, m := range layout {
+		if m.Form == Private {
+			m.Size = tmpSize(all)
+		}
+		m.Sealed = m.Form == Proc && !m.view.access.Has(profile.Write)
 		r.Layout = append(r.Layout, *m)
 	}
 	return r, nil
@@ -226,7 +230,7 @@ func (p *plan) hold() {
 			continue
 		}
 		if top.Form == HiddenDirectory {
-			top.mode = 0o111
+			top.Mode = 0o111
 		}
 		for _, dir := range between(top.Path, m.Path) {
 			p.add(dir, Directory, view{})
@@ -234,9 +238,9 @@ func (p *plan) hold() {
 	}
 	for _, m := range p.mounts {
 		if m.Form == Directory || m.Form == Dev {
-			m.mode = 0o111
+			m.Mode = 0o111
 			if p.root.at(m.Path).view().access.Has(profile.Read) {
-				m.mode = 0o755
+				m.Mode = 0o755
 			}
 		}
 	}

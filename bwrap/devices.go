@@ -60,7 +60,7 @@ func (p *plan) finishDev() {
 	}
 	for path, target := range streams {
 		if p.mounts[path] == nil {
-			p.add(path, Link, view{}).target = target
+			p.add(path, Link, view{}).Target = target
 		}
 	}
 }

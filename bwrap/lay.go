@@ -76,7 +76,7 @@ func (p *plan) layLink(path string, v view) {
 		p.narrowed(path, "the symbolic link cannot be read", "give the daemon's user access")
 		return
 	}
-	p.add(path, Link, v).target = text
+	p.add(path, Link, v).Target = text
 }
 
 // layHost: bwrap must make nothing here, so that no placeholder is left and

@@ -74,10 +74,14 @@ type Mount struct {
 	Form Form
 	// Rule is why; zero where it follows from the rest.
 	Rule profile.Rule
+	// Mode is that of a Directory, HiddenDirectory and Dev, Target of a Link, and Size the bound of a
+	// Private directory in bytes, 0 for none. Sealed says that a Proc is read-only.
+	Mode   uint32
+	Target string
+	Size   int64
+	Sealed bool
 
-	view   view
-	mode   uint32 // of what bwrap makes
-	target string // of a Link
+	view view
 }
 
 // MaxProtective is how many protective mounts (masks, read-only binds inside

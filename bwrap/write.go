@@ -36,7 +36,7 @@ func (w *writer) mount(m *Mount) {
 	switch m.Form {
 	case Directory:
 		if m.Path != "/" {
-			w.perms(m.mode)
+			w.perms(m.Mode)
 			w.add("--dir", m.Path)
 		}
 	case ReadOnly:
@@ -46,7 +46,7 @@ func (w *writer) mount(m *Mount) {
 	case Device:
 		w.add("--dev-bind", m.Path, m.Path)
 	case Link:
-		w.add("--symlink", m.target, m.Path)
+		w.add("--symlink", m.Target, m.Path)
 	case Private:
 		if m.Path == "/" {
 			return // bwrap's own root
@@ -60,7 +60,7 @@ func (w *writer) mount(m *Mount) {
 		w.perms(0o555)
 		w.add("--tmpfs", m.Path)
 	case HiddenDirectory:
-		w.perms(m.mode)
+		w.perms(m.Mode)
 		w.add("--tmpfs", m.Path)
 	case EmptyFile, HiddenFile:
 		w.perms(map[Form]uint32{EmptyFile: 0o444, HiddenFile: 0}[m.Form])
@@ -79,7 +79,7 @@ func (w *writer) seal(layout []*Mount) {
 		m := layout[i]
 		switch m.Form {
 		case Dev:
-			w.add("--chmod", fmt.Sprintf("%04o", m.mode), m.Path, "--remount-ro", m.Path)
+			w.add("--chmod", fmt.Sprintf("%04o", m.Mode), m.Path, "--remount-ro", m.Path)
 		case Empty, HiddenDirectory:
 			w.add("--remount-ro", m.Path)
 		case Proc:
@@ -88,7 +88,7 @@ func (w *writer) seal(layout []*Mount) {
 			}
 		case Directory:
 			if m.Path == "/" {
-				w.add("--chmod", fmt.Sprintf("%04o", m.mode), "/", "--remount-ro", "/")
+				w.add("--chmod", fmt.Sprintf("%04o", m.Mode), "/", "--remount-ro", "/")
 			}
 		}
 	}

@@ -103,6 +103,9 @@ var keys = []key{
 	{name: "sandbox.agent_socket", merge: narrow, within: falseIsNarrower,
 		doc: "whether what is run as an agent (sbx run --agent) reaches the daemon's agent.sock, and so may ask " +
 			"for commands within its own sandbox's profile"},
+	{name: "sandbox.backend", words: []string{"auto", "native", "bwrap"},
+		doc: "what makes a sandbox's namespaces and mounts: bwrap, native (sandboxd-launch itself, without " +
+			"bwrap), or auto, which is bwrap"},
 	{name: "sandbox.warm", doc: "sandboxes that are created before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
 	{name: "sandbox.limits.agent_wall", merge: narrow, within: shorter, project: true,

@@ -69,6 +69,8 @@ type Sandbox struct {
 	// AgentSocket lets a command that runs as an agent (`sbx run --agent`) reach agent.sock. Its
 	// requests there run within its own sandbox's profile (R-IP-08).
 	AgentSocket bool `toml:"agent_socket"`
+	// Backend makes a sandbox's namespaces and mounts: "bwrap", "native" or "auto", which is bwrap.
+	Backend string `toml:"backend"`
 	// Warm is the maximum number of sandboxes that are created before they are needed; 0 means
 	// none.
 	Warm   int    `toml:"warm"`
@@ -174,6 +176,9 @@ func defaultDaemon() Daemon {
 	}
 }
 
+// defaultBackend is a variable for the linker: acceptance tests run the programs with each back end.
+var defaultBackend = "auto"
+
 func defaultSandbox() Sandbox {
 	limits := profile.DefaultLimits()
 	limits.Output = 10 << 20 // head and tail of a command's output
@@ -181,6 +186,7 @@ func defaultSandbox() Sandbox {
 		RequireOSSandbox:  Require{All: true},
 		OSSandboxFallback: "fail_fast",
 		AgentSocket:       true,
+		Backend:           defaultBackend,
 		Warm:              4,
 		Limits:            limitsOf(limits),
 	}

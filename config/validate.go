@@ -149,6 +149,9 @@ func (s Sandbox) validate() error {
 	if n := s.Limits.OpenFiles; n != 0 && n < minOpenFiles {
 		return fmt.Errorf("open_files: no command starts with less than %d; 0 is no limit", minOpenFiles)
 	}
+	if !slices.Contains([]string{"auto", "native", "bwrap"}, s.Backend) {
+		return fmt.Errorf("backend: %q is not auto, native or bwrap", s.Backend)
+	}
 	if s.Warm < 0 || s.Warm > 64 {
 		return fmt.Errorf("warm: %d is not from 0 to 64", s.Warm)
 	}

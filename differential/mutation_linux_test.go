@@ -7,6 +7,7 @@ import (
 
 	"sandboxd/bwrap"
 	"sandboxd/landlock/lsm"
+	"sandboxd/sandbox/stage"
 )
 
 // A mutation is a compiler with one thing broken.
@@ -17,9 +18,10 @@ type mutation struct {
 }
 
 var (
-	mountsOnly = way{"bwrap as an ordinary user", ordinary, true, false}
-	rulesOnly  = way{"landlock alone as an ordinary user", ordinary, false, true}
-	both       = way{"bwrap and landlock as an ordinary user", ordinary, true, true}
+	mountsOnly = way{"bwrap as an ordinary user", ordinary, true, false, false}
+	rulesOnly  = way{"landlock alone as an ordinary user", ordinary, false, true, false}
+	both       = way{"bwrap and landlock as an ordinary user", ordinary, true, true, false}
+	nativeOnly = way{"native as an ordinary user", ordinary, true, false, true}
 )
 
 // mount breaks the options for mounts of a form below the world: change gets
@@ -51,6 +53,17 @@ func mount(form bwrap.Form, change func(op []string) []string) func(*world, *bui
 			modifiers = nil
 		}
 		b.mounts.Args = out
+	}
+}
+
+// operation breaks the native operations of a kind below the world.
+func operation(kind stage.OperationKind, change func(*stage.Operation)) func(*world, *built) {
+	return func(w *world, b *built) {
+		for i := range b.operations {
+			if op := &b.operations[i]; op.Kind == kind && strings.HasPrefix(op.Path, w.top+"/") {
+				change(op)
+			}
+		}
 	}
 }
 
@@ -86,6 +99,18 @@ var mutations = []mutation{
 	})},
 	{"private directories show the host", mountsOnly, mount(bwrap.Private, instead("--bind"))},
 	{"what is above a protected path is not pinned", mountsOnly, mount(bwrap.Pin, leaveOut)},
+	{"natively what is read-only is writable", nativeOnly, operation(stage.OpBind, func(op *stage.Operation) {
+		op.Flags &^= stage.OpReadOnly
+	})},
+	{"natively hidden directories are not masked", nativeOnly, operation(stage.OpTmpfs, func(op *stage.Operation) {
+		op.Kind = stage.OpBind
+	})},
+	{"natively hidden files are not masked", nativeOnly, operation(stage.OpFile, func(op *stage.Operation) {
+		op.Kind = stage.OpBind
+	})},
+	{"natively masks can be changed", nativeOnly, operation(stage.OpSeal, func(op *stage.Operation) {
+		op.Kind, op.Mode = stage.OpMode, 0o700
+	})},
 	{"what is denied below is granted above", rulesOnly, rules(func(w *world, r *lsm.Ruleset) {
 		for _, rule := range slices.Clone(r.Paths) {
 			if up := rule.Path[:strings.LastIndexByte(rule.Path, '/')]; strings.HasPrefix(up, w.root) {
@@ -120,7 +145,7 @@ var mutations = []mutation{
 // TestNothingBroken: without a mutation there is nothing to catch, so what
 // TestMutations sees is the mutation.
 func TestNothingBroken(t *testing.T) {
-	for _, way := range []way{mountsOnly, rulesOnly, both} {
+	for _, way := range []way{mountsOnly, nativeOnly, rulesOnly, both} {
 		var y tally
 		for seed := range 10 {
 			w := newWorld(t, seed, way.euid, 50)

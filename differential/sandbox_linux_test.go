@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"sandboxd/landlock"
 	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
+	"sandboxd/sandbox"
+	"sandboxd/sandbox/stage"
 )
 
 // ordinary is the uid of the ordinary user: ours, or one that needs no name.
@@ -32,15 +35,19 @@ type way struct {
 	euid  int
 	mount bool // bwrap
 	rules bool // Landlock
+	// native: sandboxd-launch makes the mounts, not bwrap.
+	native bool
 }
 
 // ways are those that this user can try; root can try all.
 func ways(t testing.TB) []way {
 	t.Helper()
 	all := []way{
-		{"bwrap and landlock as root", 0, true, true},
-		{"bwrap and landlock as an ordinary user", ordinary, true, true},
-		{"landlock alone as an ordinary user", ordinary, false, true},
+		{"bwrap and landlock as root", 0, true, true, false},
+		{"native and landlock as root", 0, true, true, true},
+		{"bwrap and landlock as an ordinary user", ordinary, true, true, false},
+		{"native and landlock as an ordinary user", ordinary, true, true, true},
+		{"landlock alone as an ordinary user", ordinary, false, true, false},
 	}
 	if os.Geteuid() == 0 {
 		return all
@@ -57,6 +64,8 @@ type built struct {
 	mounts bwrap.Result
 	layers []lsm.Ruleset
 	gaps   []profile.Gap
+	// operations are those of the native way.
+	operations []stage.Operation
 }
 
 // build compiles p for w; layers are the profiles that it is the intersection
@@ -72,6 +81,7 @@ func build(t testing.TB, w way, p profile.Profile, layers ...profile.Profile) bu
 			t.Fatal(err)
 		}
 		b.mounts, b.gaps = r, r.Gaps
+		b.operations = sandbox.Operations(r.Layout, slices.Contains(r.Args, "--unshare-net"), w.euid, w.euid)
 	}
 	if w.rules {
 		abi, err := lsm.ABI()
@@ -136,6 +146,9 @@ func (b built) start(t testing.TB, j job) (output []byte, streams string, err er
 	}
 	input, err := json.Marshal(j)
 	must(t, err)
+	if b.native {
+		return b.startNative(t, input)
+	}
 	in, binary, options := memfd(t, input), testBinary(t), memfd(t, bwrap.Encode(b.mounts.Args))
 	defer in.Close()
 	defer binary.Close()

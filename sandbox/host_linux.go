@@ -27,6 +27,8 @@ type Host struct {
 	// Version is bwrap's.
 	Version bwrap.Version
 
+	wanted  string   // Options.Backend
+	native  bool     // sandboxd-launch makes the namespaces, not bwrap
 	stage   *os.File // sealed memfd; nil: there is no helper, and nothing runs
 	cgroups *cgroups
 	spawner spawner
@@ -58,6 +60,7 @@ type Host struct {
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{starts: make(chan struct{}, max(4, 2*runtime.NumCPU())), watch: watch.New()}
 	h.pool.most = o.Warm
+	h.wanted = o.Backend
 	h.pool.known.around, h.pool.known.set = &h.around, h.watch
 	endStuck()
 	var err error
@@ -74,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	h.cgroups, cgroupErr = findCgroups()
 	h.pidMax = h.hasPidMax()
 	h.probe(ctx, cgroupErr)
-	if !h.report.Layer("bwrap").Active && h.landlock > 0 {
+	if !h.report.Namespaces().Active && h.landlock > 0 {
 		if err := adoptOrphans(); err != nil {
 			return nil, fmt.Errorf("become a subreaper: %w", err)
 		}

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		if err := build.Run(); err != nil {
 			panic(err)
 		}
-		if testHost, err = Open(context.Background(), Options{Stage: testStage}); err != nil {
+		if testHost, err = Open(context.Background(), testOptions(0)); err != nil {
 			panic(err)
 		}
 		defer testHost.Close()
@@ -128,9 +128,14 @@ func carry(t *testing.T, plan *Plan) outcome {
 	return outcome{o.String(), e.String(), proc.Wait()}
 }
 
+// testOptions are those of a host for these tests, whose back end $SANDBOX_BACKEND names.
+func testOptions(warm int) Options {
+	return Options{Stage: testStage, Warm: warm, Backend: os.Getenv("SANDBOX_BACKEND")}
+}
+
 func TestProbeFindsEveryLayerHere(t *testing.T) {
 	r := testHost.Report()
-	for _, l := range []string{"bwrap", "landlock", "seccomp"} {
+	for _, l := range []string{r.Namespaces().Name, "landlock", "seccomp"} {
 		if got := r.Layer(l); !got.Active {
 			t.Errorf("%s: %s (%s)", l, got.Why, got.Remedy)
 		}
@@ -183,12 +188,12 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-// Each layer can be probed by itself, also by root: without bwrap it is the
+// Each layer can be probed by itself, also by root: without namespaces it is the
 // only way to learn what is there.
 func TestLayersAloneAreProbed(t *testing.T) {
-	h := &Host{stage: testHost.stage, bwrapErr: errNoBwrap, starts: make(chan struct{}, 1)}
+	h := &Host{stage: testHost.stage, wanted: BackendBwrap, bwrapErr: errNoBwrap, starts: make(chan struct{}, 1)}
 	for _, l := range h.probeLayers(context.Background()) {
-		if want := l.Name != "bwrap"; l.Active != want {
+		if want := l.Name != BackendBwrap && l.Name != BackendNative; l.Active != want {
 			t.Errorf("%s: active %t, want %t: %s", l.Name, l.Active, want, l.Why)
 		}
 	}
@@ -268,7 +273,7 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 // testHostWarm is the test's host with sandboxes that wait.
 func testHostWarm(t *testing.T) *Host {
 	t.Helper()
-	h, err := Open(context.Background(), Options{Stage: testStage, Warm: 2})
+	h, err := Open(context.Background(), testOptions(2))
 	if err != nil {
 		t.Fatal(err)
 	}

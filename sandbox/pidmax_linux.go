@@ -24,7 +24,7 @@ const reservedPids = 300
 // hasPidMax reports whether sandboxes can be given a pid_max: for root, whom
 // RLIMIT_NPROC does not bind, where no control group does it better.
 func (h *Host) hasPidMax() bool {
-	if h.cgroups != nil || os.Geteuid() != 0 || h.Bwrap == "" {
+	if h.cgroups != nil || os.Geteuid() != 0 {
 		return false
 	}
 	var u unix.Utsname

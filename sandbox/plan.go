@@ -64,16 +64,17 @@ type Plan struct {
 	// Report is the host's, lowered by the gaps.
 	Report Report
 
-	order   stage.Order
-	watched seccomp.Policy // by which the order's filter tells, if it does
-	args    []string       // bwrap's; nil: Landlock alone
-	nulls   int            // descriptors of /dev/null that args name, from stage.FDFree on
-	files   []File
-	made    string          // digest of args, Landlock's layers and the filter
-	rules   []string        // paths of Landlock's rules that are none of holds
-	holds   map[string]bool // paths of mounts: whether what is there is kept from the command
-	mounts  []string        // the same paths, sorted
-	tmpfs   []string        // private directories, which live in memory
+	order      stage.Order
+	watched    seccomp.Policy    // by which the order's filter tells, if it does
+	args       []string          // bwrap's; nil: Landlock alone
+	operations []stage.Operation // the native back end's; nil: only bwrap can make this sandbox
+	nulls      int               // descriptors of /dev/null that args name, from stage.FDFree on
+	files      []File
+	made       string          // digest of args, Landlock's layers and the filter
+	rules      []string        // paths of Landlock's rules that are none of holds
+	holds      map[string]bool // paths of mounts: whether what is there is kept from the command
+	mounts     []string        // the same paths, sorted
+	tmpfs      []string        // private directories, which live in memory
 }
 
 // unheld reports limits that no mechanism holds.

@@ -41,6 +41,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.operations = c.operations
 	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest, c.tmpfs
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
 	p.order.Tells, p.watched = h.tells, c.filter.policy
@@ -135,16 +136,17 @@ func userTasks() int {
 // compiled is what follows from the profiles and from the host as it is. It is
 // never changed.
 type compiled struct {
-	args     []string
-	nulls    int
-	holds    map[string]bool
-	mounts   []string // the paths of holds, sorted
-	rules    []string
-	tmpfs    []string
-	landlock [][]byte
-	filter   madeFilter
-	gaps     []profile.Gap
-	digest   string // of all that decides what is enforced
+	args       []string
+	operations []stage.Operation
+	nulls      int
+	holds      map[string]bool
+	mounts     []string // the paths of holds, sorted
+	rules      []string
+	tmpfs      []string
+	landlock   [][]byte
+	filter     madeFilter
+	gaps       []profile.Gap
+	digest     string // of all that decides what is enforced
 
 	asked *questions // of the host; nil: they can't be asked again
 }
@@ -248,7 +250,7 @@ func digestOf(args []string, landlock [][]byte, seccomp []byte) string {
 }
 
 func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
-	if !h.report.Layer("bwrap").Active {
+	if !h.report.Namespaces().Active {
 		if os.Geteuid() == 0 {
 			return &UnenforcedError{Unmet: []Protection{h.report.Find(ProtectFiles)}}
 		}
@@ -258,12 +260,20 @@ func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
 	if r.Operator != nil {
 		extra = append(extra, *r.Operator)
 	}
-	result, err := bwrap.Compile(r.Profile, extra, bwrap.Host{Version: h.Version, FS: look, Euid: os.Geteuid(),
+	version := h.Version
+	if h.native {
+		version = nativeVersion
+	}
+	result, err := bwrap.Compile(r.Profile, extra, bwrap.Host{Version: version, FS: look, Euid: os.Geteuid(),
 		Terminal: r.Terminal, Descriptor: stage.FDFree})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)
 	}
 	c.args, c.nulls = result.Args, result.Descriptors
+	if h.native {
+		own := slices.Contains(result.Args, unshareNetwork)
+		c.operations, c.nulls = Operations(result.Layout, own, os.Geteuid(), os.Getegid()), 0
+	}
 	c.holds = map[string]bool{}
 	for _, m := range result.Layout {
 		c.holds[m.Path] = m.Form != bwrap.Writable && m.Form != bwrap.Pin && m.Form != bwrap.Device

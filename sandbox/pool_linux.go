@@ -283,13 +283,13 @@ func (h *Host) lay(plan *Plan) (*launch, error) {
 	}
 	l.status.SetReadDeadline(time.Now().Add(startTimeout))
 	m, err := readStatus(l.status)
-	l.watched, l.stage = m.files, m.pid
 	if err == nil && m.Step != stage.StepWaiting {
 		err = errors.New(m.Message)
 	}
-	if err == nil && l.orphaned() {
-		err = errOrphaned
+	if err == nil {
+		err = l.waiting(&m)
 	}
+	l.watched, l.stage = m.files, m.pid
 	if err != nil {
 		l.kill(l.proc)
 		return nil, err

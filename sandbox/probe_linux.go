@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"sandboxd/bwrap"
 	"sandboxd/landlock"
 	"sandboxd/landlock/lsm"
 	"sandboxd/profile"
@@ -67,16 +70,17 @@ func (h *Host) probe(ctx context.Context, cgroupErr error) {
 			Remedy: "run sandboxd as a service with Delegate=yes, or as root"})
 	}
 	h.report = Report{Layers: layers, Protections: h.protections(layers)}
-	if h.report.Layer("bwrap").Active && !canHoldDevices() {
+	if h.report.Layer(BackendBwrap).Active && !canHoldDevices() {
 		h.report.weaken(ProtectFiles, Partial, "root's commands can change modes, owners and times of the machine's devices",
 			"the daemon is root without CAP_SYS_ADMIN", "run sandboxd as an ordinary user, or give it CAP_SYS_ADMIN")
 	}
 }
 
+// probeLayers finds the layers of a sandbox. The back end is the first wanted one that works.
 func (h *Host) probeLayers(ctx context.Context) []Layer {
 	abi, abiErr := lsm.ABI()
 	telling, tellErr := makeFilter(profile.Profile{}, true)
-	bw := Layer{Name: "bwrap", Version: h.Version.String()}
+	backends := h.backends()
 	ll := Layer{Name: "landlock"}
 	sc, tell := Layer{Name: "seccomp"}, Layer{Name: "seccomp listener"}
 	var ruleset []byte
@@ -92,44 +96,90 @@ func (h *Host) probeLayers(ctx context.Context) []Layer {
 	if ruleset != nil {
 		full.Landlock = [][]byte{ruleset}
 	}
-	if h.Bwrap != "" && abiErr == nil && tellErr == nil && h.try(ctx, full, telling.policy, false, fullTimeout) == nil {
-		bw.Active, ll.Active, sc.Active, tell.Active = true, true, true, true
+	for i := range backends {
+		b := &backends[i]
+		if b.err != nil || abiErr != nil || tellErr != nil {
+			continue
+		}
+		if b.failed = h.try(ctx, full, telling.policy, b.Name, fullTimeout); b.failed != nil {
+			continue
+		}
+		b.Active, ll.Active, sc.Active, tell.Active = true, true, true, true
 		h.landlock, h.seccomp, h.tells = abi, true, true
-		return []Layer{bw, ll, sc, tell}
+		return append(h.choose(backends), ll, sc, tell)
 	}
 	filter, filterErr := makeFilter(profile.Profile{}, false)
 	bare := stage.Order{Argv: []string{"probe"}, Dir: "/", Probe: true}
-	type result struct {
-		layer *Layer
-		err   error
-	}
-	results := make(chan result)
+	var work sync.WaitGroup
 	limit := time.Duration(h.pace(ctx) * float64(aloneTimeout))
-	attempt := func(l *Layer, known error, o stage.Order, alone bool) {
-		err := known
-		if err == nil {
-			err = h.try(ctx, o, telling.policy, alone, limit)
-		}
-		results <- result{l, err}
+	attempt := func(l *Layer, known error, o stage.Order, backend string) {
+		work.Go(func() {
+			err := known
+			if err == nil {
+				err = h.try(ctx, o, telling.policy, backend, limit)
+			}
+			if l.Active = err == nil; !l.Active {
+				l.Why, l.Remedy = explain(l.Name, err)
+			}
+		})
 	}
 	onlyLandlock, onlySeccomp, onlyListener := bare, bare, bare
 	onlyLandlock.Landlock, onlySeccomp.Seccomp = full.Landlock, filter.program
 	onlyListener.Seccomp, onlyListener.Tells = telling.program, true
-	go attempt(&bw, h.bwrapErr, bare, false)
-	go attempt(&ll, abiErr, onlyLandlock, true)
-	go attempt(&sc, filterErr, onlySeccomp, true)
-	go attempt(&tell, tellErr, onlyListener, true)
-	for range 4 {
-		r := <-results
-		if r.layer.Active = r.err == nil; !r.layer.Active {
-			r.layer.Why, r.layer.Remedy = explain(r.layer.Name, r.err)
-		}
+	for i := range backends {
+		attempt(&backends[i].Layer, backends[i].err, bare, backends[i].Name)
 	}
+	attempt(&ll, abiErr, onlyLandlock, "")
+	attempt(&sc, filterErr, onlySeccomp, "")
+	attempt(&tell, tellErr, onlyListener, "")
+	work.Wait()
 	if ll.Active {
 		h.landlock = abi
 	}
 	h.seccomp, h.tells = sc.Active, sc.Active && tell.Active
-	return []Layer{bw, ll, sc, tell}
+	return append(h.choose(backends), ll, sc, tell)
+}
+
+// A backend is a candidate for the namespaces; err is why it can't be tried, and failed how the
+// probe of all layers with it ended.
+type backend struct {
+	Layer
+	err, failed error
+}
+
+// notWanted is the error of a back end that the configuration does not choose, and the setting that does.
+type notWanted string
+
+func (notWanted) Error() string { return "[sandbox] backend does not choose it" }
+
+// backends lists both, the preferred one first.
+func (h *Host) backends() []backend {
+	native := backend{Layer: Layer{Name: BackendNative}}
+	bw := backend{Layer: Layer{Name: BackendBwrap, Version: h.Version.String()}, err: h.bwrapErr}
+	if h.wanted == BackendNative {
+		bw.err = notWanted(BackendBwrap)
+		return []backend{native, bw}
+	}
+	native.err = notWanted(BackendNative) // auto is bwrap
+	return []backend{bw, native}
+}
+
+// choose leaves only the first back end active that works.
+func (h *Host) choose(list []backend) []Layer {
+	var layers []Layer
+	chosen := ""
+	for _, b := range list {
+		switch {
+		case chosen != "":
+			b.Active, b.Why, b.Remedy = false, "not needed: "+chosen+" makes the namespaces", ""
+		case b.Active:
+			chosen, h.native = b.Name, b.Name == BackendNative
+		case b.Why == "":
+			b.Why, b.Remedy = explain(b.Name, cmp.Or(b.err, b.failed))
+		}
+		layers = append(layers, b.Layer)
+	}
+	return layers
 }
 
 // probeProfile is the least that a ruleset can be made of.
@@ -141,10 +191,11 @@ func probeProfile() profile.Profile {
 	return p
 }
 
-// try runs one probe order to its end, inside bwrap or alone. Alone it runs as
-// nobody when we are root: the stage refuses to go on with capabilities. told is
+// try runs one probe order to its end, with a back end or, for "", alone. Alone it runs as
+// nobody when we are root: the stage refuses to go on with capabilities. watched is
 // the policy of a filter that tells.
-func (h *Host) try(ctx context.Context, o stage.Order, watched seccomp.Policy, alone bool, limit time.Duration) error {
+func (h *Host) try(ctx context.Context, o stage.Order, watched seccomp.Policy, backend string,
+	limit time.Duration) error {
 	limit = patient(limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -154,9 +205,13 @@ func (h *Host) try(ctx context.Context, o stage.Order, watched seccomp.Policy, a
 	}
 	defer null.Close()
 	p := &Plan{Command: Command{Argv: o.Argv}, order: o, watched: watched}
-	if !alone {
-		p.args = []string{"--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent",
+	if backend != "" {
+		p.args = []string{"--unshare-all", "--unshare-user", unshareNetwork, "--cap-drop", "ALL", "--die-with-parent",
 			"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--chdir", "/"}
+	}
+	if backend == BackendNative {
+		p.operations = Operations([]bwrap.Mount{{Path: "/", Form: bwrap.ReadOnly}, {Path: "/proc", Form: bwrap.Proc},
+			{Path: "/dev", Form: bwrap.Dev, Mode: 0o755}}, true, os.Geteuid(), os.Getegid())
 	}
 	proc, err := h.Start(ctx, p, Stdio{null, null, null}, nil)
 	if err != nil {
@@ -179,14 +234,19 @@ func (h *Host) try(ctx context.Context, o stage.Order, watched seccomp.Policy, a
 
 // explain turns a probe's failure into a cause and a remedy.
 func explain(layer string, err error) (why, remedy string) {
+	if setting, ok := errors.AsType[notWanted](err); ok {
+		return err.Error(), fmt.Sprintf("set [sandbox] backend = %q", string(setting))
+	}
 	why = err.Error()
 	var launch *LaunchError
 	if errors.As(err, &launch) {
 		why = launch.Cause.Error()
 	}
 	switch layer {
-	case "bwrap":
+	case BackendBwrap:
 		return explainBwrap(why)
+	case BackendNative:
+		return explainNamespaces(why)
 	case "landlock":
 		switch {
 		case errors.Is(err, lsm.ErrUnavailable) && strings.Contains(why, "switched off"):
@@ -211,6 +271,12 @@ func explainBwrap(why string) (string, string) {
 		return "bubblewrap hangs: " + why, "reinstall it: apt-get install --reinstall bubblewrap"
 	case strings.Contains(why, "regular file"), strings.Contains(why, "belongs to"), strings.Contains(why, "by others"):
 		return "bubblewrap is not to be trusted: " + why, "reinstall it: apt-get install --reinstall bubblewrap"
+	}
+	return explainNamespaces(why)
+}
+
+func explainNamespaces(why string) (string, string) {
+	switch {
 	case sysctlIs("/proc/sys/user/max_user_namespaces", "0"):
 		return "user namespaces are switched off (user.max_user_namespaces=0): " + why, "sysctl user.max_user_namespaces=15000"
 	case sysctlIs("/proc/sys/kernel/unprivileged_userns_clone", "0") && os.Geteuid() != 0:
@@ -222,7 +288,7 @@ func explainBwrap(why string) (string, string) {
 	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):
 		return "user namespaces are refused, as in many containers: " + why, "allow user namespaces to this container or host"
 	}
-	return why, "run sbx doctor after changing the host; bwrap's own message is above"
+	return why, "run sbx doctor after changing the host; the kernel's or bwrap's own message is above"
 }
 
 func sysctlIs(path, value string) bool {
@@ -236,7 +302,7 @@ const uncounted = "; what the kernel holds for it, sockets and files that no pro
 // protections derives what holds from which layers work.
 func (h *Host) protections(layers []Layer) []Protection {
 	r := Report{Layers: layers}
-	bw, ll, sc, cg := r.Layer("bwrap"), r.Layer("landlock"), r.Layer("seccomp"), r.Layer("cgroup")
+	bw, ll, sc, cg := r.Namespaces(), r.Layer("landlock"), r.Layer("seccomp"), r.Layer("cgroup")
 	alone := !bw.Active && ll.Active && os.Geteuid() != 0
 	without := join(bw.Why, ll.Why)
 	if ll.Active && !bw.Active && !alone {
@@ -248,12 +314,12 @@ func (h *Host) protections(layers []Layer) []Protection {
 		case ProtectFiles, ProtectHidden, ProtectProtected:
 			switch {
 			case bw.Active && ll.Active:
-				p.By = "bwrap+landlock"
+				p.By = bw.Name + "+landlock"
 			case bw.Active && name == ProtectFiles:
-				p.By, p.Level, p.Why, p.Remedy = "bwrap", Partial, "Landlock is missing: "+ll.Why, ll.Remedy
+				p.By, p.Level, p.Why, p.Remedy = bw.Name, Partial, "Landlock is missing: "+ll.Why, ll.Remedy
 				p.Missing = "what may be read may also be executed"
 			case bw.Active:
-				p.By = "bwrap"
+				p.By = bw.Name
 			case alone:
 				p.By, p.Level, p.Why, p.Remedy = "landlock", Partial, "no mount namespace: "+bw.Why, bw.Remedy
 				p.Missing = "metadata of files outside the profile can be seen and, where permissions allow, changed"
@@ -266,7 +332,7 @@ func (h *Host) protections(layers []Layer) []Protection {
 		case ProtectNetwork:
 			switch {
 			case bw.Active:
-				p.By = "bwrap"
+				p.By = bw.Name
 			case alone && sc.Active:
 				p.By = "seccomp+landlock"
 			case alone && h.landlock >= 4:
@@ -278,7 +344,7 @@ func (h *Host) protections(layers []Layer) []Protection {
 		case ProtectProcesses, ProtectIPC:
 			switch {
 			case bw.Active:
-				p.By = "bwrap"
+				p.By = bw.Name
 			case alone && h.landlock >= 6:
 				p.By, p.Level, p.Missing = "landlock", Partial, "host processes can be seen; signals and abstract sockets are held"
 				p.Why, p.Remedy = "no pid and ipc namespace: "+bw.Why, bw.Remedy

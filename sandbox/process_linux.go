@@ -30,6 +30,7 @@ type Process struct {
 	host      *Host
 	cgroup    *cgroup
 	sockets   Sockets
+	root      *os.File          // of the sandbox, until watch has returned; nil: /proc has it
 	status    *net.UnixConn     // to the namespace's first process; nil: there is none
 	listener  *seccomp.Listener // nil: the filter tells nothing
 	refusals  refusals
@@ -38,8 +39,8 @@ type Process struct {
 	exit Exit // valid once done is closed
 
 	mu     sync.Mutex
-	init   int // pidfd of the namespace's first process, 0 when there is none any more
-	mounts int // descriptor of its mount namespace, 0 for none
+	init   int      // pidfd of the namespace's first process, 0 when there is none any more
+	mounts *os.File // its mount namespace; nil: it is not held
 	exited bool
 	ending EndCause
 }
@@ -244,17 +245,26 @@ func exitWith(code int) Exit {
 // keepMounts holds the mount namespace of the sandbox: with its last process it
 // would be taken apart, mount by mount, before the kernel told that process's end.
 func (p *Process) keepMounts(init int) {
-	if fd, err := unix.Open("/proc/"+strconv.Itoa(init)+"/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
-		p.mounts = fd
+	path := "/proc/" + strconv.Itoa(init) + "/ns/mnt"
+	if fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+		p.mounts = os.NewFile(uintptr(fd), path)
 	}
+}
+
+// rootPath is a path to the sandbox's root, by a process in it where the first one has not handed it
+// out: the kernel shows that of a process that has not executed a program since its user namespace
+// was made to root only (ptrace(2), PTRACE_MODE_READ).
+func (p *Process) rootPath(pid int) string {
+	if p.root != nil {
+		return "/proc/self/fd/" + strconv.Itoa(int(p.root.Fd()))
+	}
+	return "/proc/" + strconv.Itoa(pid) + "/root"
 }
 
 // dropMounts lets the kernel take it apart, after the last process.
 func (p *Process) dropMounts() {
-	if p.mounts > 0 {
-		unix.Close(p.mounts)
-		p.mounts = 0
-	}
+	p.mounts.Close() // an error for none
+	p.mounts = nil
 }
 
 // stopListening ends the listener. With the last process it ends by itself.

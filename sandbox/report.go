@@ -51,7 +51,7 @@ var Protections = []string{
 
 // Layer is one mechanism on this host.
 type Layer struct {
-	Name    string // bwrap, landlock, seccomp, cgroup
+	Name    string // native, bwrap, landlock, seccomp, cgroup
 	Active  bool
 	Version string
 	Why     string // why it is not active
@@ -93,6 +93,28 @@ func (r Report) Layer(name string) Layer {
 		}
 	}
 	return Layer{Name: name, Why: "not part of this platform"}
+}
+
+// Back ends: what makes a sandbox's namespaces and mounts.
+const (
+	BackendNative = "native" // sandboxd-launch itself
+	BackendBwrap  = "bwrap"
+)
+
+// Namespaces returns the back end that makes this host's sandboxes. Where there is none it is the
+// inactive one that was tried first.
+func (r Report) Namespaces() Layer {
+	var tried []Layer
+	for _, l := range r.Layers {
+		switch {
+		case l.Name != BackendNative && l.Name != BackendBwrap:
+		case l.Active:
+			return l
+		default:
+			tried = append(tried, l)
+		}
+	}
+	return append(tried, r.Layer(BackendBwrap))[0]
 }
 
 // Degraded lists what is not enforced in full, a sentence for each reason.

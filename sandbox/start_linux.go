@@ -8,12 +8,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -166,192 +163,14 @@ func (l *launch) send(p *Plan, std Stdio, null *os.File, hold bool) error {
 	rights := unix.UnixRights(int(std.In.Fd()), int(std.Out.Fd()), int(std.Err.Fd()))
 	for _, piece := range pieces {
 		if _, _, err := l.status.WriteMsgUnix(piece, rights, nil); err != nil {
+			if m, failed := readStatus(l.status); failed == nil && m.Message != "" {
+				return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message} // it ended before
+			}
 			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("send order: %w%s", err, l.diagnostics())}
 		}
 		rights = nil
 	}
 	return nil
-}
-
-// launch is one start in progress: the descriptors of both sides.
-type launch struct {
-	cmd       *exec.Cmd
-	proc      *Process
-	mechanism string
-	reaper    bool // the first process is the helper, as reaper
-	status    *net.UnixConn
-	diagR     *os.File
-	infoR     *os.File // bwrap's --info-fd
-	blockW    *os.File // bwrap's --block-fd
-	child     []*os.File
-	cgroup    *cgroup
-	limitPids func(init int) error // nil: something else bounds them
-	listen    int                  // how many sockets the stage is to hand out, of which kind
-	dialers   int
-	early     bool // Landlock and the filter are in force while the stage waits
-	view      view // of one that waits
-	// watched has the filter's listener, as far as nobody serves it yet, and stage is
-	// the pid of the stage that waits.
-	watched []*os.File
-	stage   int
-}
-
-func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
-	l = &launch{mechanism: "bwrap"}
-	defer func() {
-		if err != nil {
-			l.closeChildEnds()
-			l.abandon()
-		}
-	}()
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return l, fmt.Errorf("status socket: %w", err)
-	}
-	statusChild := l.add(os.NewFile(uintptr(pair[1]), "status"))
-	if l.status, err = packetConn(pair[0]); err != nil {
-		return l, err
-	}
-	diagR, diagW, err := os.Pipe()
-	if err != nil {
-		return l, err
-	}
-	l.diagR = diagR
-	l.add(diagW)
-
-	cmd := &exec.Cmd{
-		Env: []string{}, Dir: "/",
-		Stderr:      diagW,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	// A bwrap whose daemon is gone sees to its end by itself (--die-with-parent), once it
-	// can take its first process along. One that is not as far goes on until its
-	// stage finds nobody who gives it an order. Killed before, it would leave that process
-	// behind (see endStuck).
-	l.cmd = cmd
-	if p.args == nil { // Landlock alone: the helper is reaper and stage
-		l.mechanism, l.reaper = "stage", true
-		cmd.Path = "/proc/self/fd/" + strconv.Itoa(stage.FDStage)
-		cmd.Args = []string{"sandboxd-launch", stage.ReapArg}
-		// Should the daemon die, the reaper has to outlive it for a moment.
-		cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
-		if p.order.Probe && os.Geteuid() == 0 {
-			// The stage goes on with no capability; nobody has none.
-			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-		}
-		order, err := l.order(p.order)
-		if err != nil {
-			return l, err
-		}
-		if cmd.Stdout = std.Out; std.In != nil {
-			cmd.Stdin = std.In
-		}
-		// FDArgs must be something; the stage closes it unread.
-		first := order
-		if p.Command.Program != nil {
-			first = p.Command.Program
-		}
-		cmd.ExtraFiles = []*os.File{first, order, h.stage, statusChild, std.Err}
-		return l, nil
-	}
-	laying := stage.Order{Await: true}
-	if l.early = p.early(); l.early {
-		laying.Early, laying.Landlock, laying.Seccomp, laying.Tells = true, p.order.Landlock, p.order.Seccomp, p.order.Tells
-	}
-	order, err := l.order(laying)
-	if err != nil {
-		return l, err
-	}
-	free := stage.FDFree
-	args := append([]string{"--as-pid-1"}, p.args...) // the stage reaps
-	var extra []*os.File
-	if p.nulls > 0 {
-		null, err := os.Open(os.DevNull)
-		if err != nil {
-			return l, err
-		}
-		extra = append(extra, slices.Repeat([]*os.File{l.add(null)}, p.nulls)...)
-		free += p.nulls
-	}
-	if p.Command.Program != nil {
-		extra = append(extra, p.Command.Program)
-		free++
-	}
-	for _, f := range p.files {
-		data, err := l.memfd("file", f.Data)
-		if err != nil {
-			return l, err
-		}
-		extra = append(extra, data)
-		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(free), f.Path)
-		free++
-	}
-	block := false
-	if h.cgroups != nil {
-		if l.cgroup, err = h.cgroups.create(p.Profile.Limits()); err != nil {
-			return l, &LaunchError{Mechanism: "cgroup", Cause: err}
-		}
-		block = l.bornIn() == nil
-	} else if n := p.Profile.Limits().Processes; n > 0 && h.pidMax {
-		block = true
-		l.limitPids = func(init int) error { return h.limitPids(init, n) }
-	}
-	if block {
-		blockR, blockW, err := os.Pipe()
-		if err != nil {
-			return l, err
-		}
-		l.blockW = blockW
-		extra = append(extra, l.add(blockR))
-		args = append(args, "--block-fd", strconv.Itoa(free))
-		free++
-	}
-	infoR, infoW, err := os.Pipe()
-	if err != nil {
-		return l, err
-	}
-	l.infoR = infoR
-	extra = append(extra, l.add(infoW))
-	args = append(args, "--info-fd", strconv.Itoa(free))
-	argsFile, err := l.memfd("args", []byte(strings.Join(args, "\x00")+"\x00"))
-	if err != nil {
-		return l, err
-	}
-	cmd.Path = h.Bwrap
-	cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", "/proc/self/fd/" + strconv.Itoa(stage.FDStage), stage.FirstArg}
-	cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, statusChild, diagW}, extra...)
-	return l, nil
-}
-
-// bornIn is the group in which bwrap itself starts; nil where its first process
-// is moved there before it goes on.
-func (l *launch) bornIn() *cgroup {
-	if l.cgroup == nil || l.cgroup.v2 {
-		return nil
-	}
-	return l.cgroup
-}
-
-func (l *launch) order(o stage.Order) (*os.File, error) {
-	encoded, err := o.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	return l.memfd("order", encoded)
-}
-
-// add remembers a descriptor of the child's side, to be closed here.
-func (l *launch) add(f *os.File) *os.File {
-	l.child = append(l.child, f)
-	return f
-}
-
-func (l *launch) memfd(name string, data []byte) (*os.File, error) {
-	f, err := sealedMemfd(name, data)
-	if err != nil {
-		return nil, err
-	}
-	return l.add(f), nil
 }
 
 func (l *launch) closeChildEnds() {
@@ -388,6 +207,7 @@ func (l *launch) kill(p *Process) {
 	p.await()
 	p.sockets.Close()
 	p.dropMounts()
+	p.root.Close()
 	p.stopListening()
 	l.abandon()
 }
@@ -397,15 +217,12 @@ func (l *launch) kill(p *Process) {
 // the cgroup while bwrap still blocks, so that nothing ever runs outside.
 func (l *launch) hold(ctx context.Context, p *Process) error {
 	p.first = l.cmd.Process.Pid
-	if l.infoR == nil { // no namespace: the reaper is all there is
+	if l.reaper { // no namespace: the reaper is all there is
 		return nil
 	}
-	l.infoR.SetReadDeadline(time.Now().Add(startTimeout))
-	stop := context.AfterFunc(ctx, func() { l.infoR.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	pid, err := readChildPid(l.infoR)
+	pid, err := l.awaitFirst(ctx)
 	if err != nil {
-		return fmt.Errorf("no process was reported: %w%s", err, l.diagnostics())
+		return err
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -417,8 +234,10 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 		p.own = ownTasks
 	}
 	p.mu.Unlock()
-	p.keepMounts(pid)
-	if l.blockW == nil {
+	if !l.native { // else the first process hands it out
+		p.keepMounts(pid)
+	}
+	if l.blockW == nil && !l.waits {
 		return nil
 	}
 	if l.limitPids != nil {
@@ -429,8 +248,54 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	if err != nil {
 		return err
 	}
+	if l.native {
+		return release(l.status)
+	}
 	_, err = l.blockW.Write([]byte{1})
 	return err
+}
+
+// awaitFirst returns the process id of the namespace's first process.
+func (l *launch) awaitFirst(ctx context.Context) (pid int, err error) {
+	var deadline interface{ SetReadDeadline(time.Time) error } = l.infoR
+	if l.native {
+		deadline = l.status
+	}
+	deadline.SetReadDeadline(time.Now().Add(startTimeout))
+	stop := context.AfterFunc(ctx, func() { deadline.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if !l.native {
+		pid, err = readChildPid(l.infoR)
+	} else if m, failed := readStatus(l.status); failed != nil {
+		err = failed
+	} else if m.Step != stage.StepBorn {
+		return 0, errors.New(m.Message)
+	} else {
+		pid = m.pid
+	}
+	if err != nil {
+		return 0, fmt.Errorf("no process was reported: %w%s", err, l.diagnostics())
+	}
+	return pid, nil
+}
+
+// waiting takes what a first process that waits has handed over, but for the filter's listener,
+// which remains in m.
+func (l *launch) waiting(m *message) error {
+	if l.orphaned() {
+		m.close()
+		return errOrphaned
+	}
+	if !l.native {
+		return nil
+	}
+	if len(m.files) < 2 {
+		m.close()
+		return errors.New("the first process has handed over neither its root nor its mounts")
+	}
+	l.proc.root, l.proc.mounts = m.files[0], m.files[1]
+	m.files = m.files[2:]
+	return nil
 }
 
 // awaitExec waits until everything is in force and the command executes: the first
@@ -463,9 +328,8 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 			l.status.SetReadDeadline(time.Time{})
 			return nil
 		case m.Step == stage.StepWaiting:
-			if l.orphaned() {
-				m.close()
-				return &LaunchError{Mechanism: l.mechanism, Cause: errOrphaned}
+			if err := l.waiting(&m); err != nil {
+				return &LaunchError{Mechanism: l.mechanism, Cause: err}
 			}
 			p.leader = m.pid
 			p.listen(m.files, plan)

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -35,6 +34,7 @@ type usage struct {
 // and without a control group memory and processes. A limit that is only
 // watched can be exceeded between two looks; the report says so.
 func (p *Process) watch(private []string) {
+	defer p.root.Close()
 	started := time.Now()
 	var full time.Time // since when the processes stand at their limit
 	timer := time.NewTimer(watchPause)
@@ -103,7 +103,7 @@ const ownTasks = 2
 func (p *Process) usage(private []string) usage {
 	var u usage
 	if p.namespace {
-		root := filepath.Join("/proc", strconv.Itoa(p.first), "root")
+		root := p.rootPath(p.first)
 		for _, dir := range private {
 			used := tmpfsUse(root + dir)
 			u.tmp = max(u.tmp, used)

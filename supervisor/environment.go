@@ -108,7 +108,7 @@ func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile)
 // privateHome reports whether commands get a home directory of their own,
 // which takes mounts.
 func (s *Supervisor) privateHome() bool {
-	return slices.ContainsFunc(s.Host.Report().Layers, func(l sandbox.Layer) bool { return l.Name == "bwrap" && l.Active })
+	return s.Host.Report().Namespaces().Active
 }
 
 // homeFiles are put into the private home directory, where the profile has one that can

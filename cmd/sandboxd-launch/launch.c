@@ -4,24 +4,29 @@
 // descriptor that only the daemon can fill, and it reports on another.
 //
 //	sandboxd-launch first      as the first process of a pid namespace
+//	sandboxd-launch native own|shared wait|go
+//	                           as the parent of a first process that makes its mounts: in a network
+//	                           namespace of its own or not, and waiting for leave to begin or not
 //	sandboxd-launch reap       outside of a sandbox that has no namespaces, as the command's parent
 //	sandboxd-launch pids N     in a pid namespace: write its pid_max
 //
 // It is freestanding: no C library, no heap, one thread.
 #include "launch.h"
 
-// wait_for_order reports that the sandbox is laid, with the filter's listener where the layers are
-// in force already, and reads the order that counts into o.
-static enum step wait_for_order(struct order *o) {
+// wait_for_order reports that the sandbox exists, with these descriptors and the filter's listener
+// where the layers are in force already, and reads the order that counts into o.
+static enum step wait_for_order(struct order *o, int *fds, u32 count) {
 	int early = (o->flags & ORDER_EARLY) != 0, listener = NO_LISTENER;
 	enum step step = early ? enforce(o, &listener) : STEP_NONE;
 	if (step)
 		return step;
-	i64 e = send_report(&(struct report){.step = STEP_WAITING}, 0, &listener, listener != NO_LISTENER);
+	if (listener != NO_LISTENER)
+		fds[count++] = listener;
+	i64 e = send_report(&(struct report){.step = STEP_WAITING}, 0, fds, count);
 	if (e < 0)
 		return failed(STEP_ORDER, e, "report", "");
-	if (listener != NO_LISTENER)
-		SYS(close, listener);
+	while (count > 0)
+		SYS(close, fds[--count]);
 	step = receive_order(o);
 	if (!step && ((o->flags & ORDER_EARLY) != 0) != early)
 		step = failed(STEP_ORDER, 0, "the order counts on layers that are not in force", "");
@@ -29,12 +34,17 @@ static enum step wait_for_order(struct order *o) {
 }
 
 // obtain gets the order that counts, and the command's descriptors to 0, 1 and 2.
-static enum step obtain(struct order *o) {
+static enum step obtain(enum place place, struct order *o) {
+	int fds[HANDLES + 1];
 	enum step step = read_order(FD_ORDER, o);
 	if (step)
 		return step;
+	if ((place == NATIVE) != (o->operations > 0))
+		return failed(STEP_ORDER, 0, "the order is for another kind of sandbox", "");
+	if (place == NATIVE && (step = make_mounts(o, fds)))
+		return step;
 	if (o->flags & ORDER_AWAIT)
-		return wait_for_order(o);
+		return wait_for_order(o, fds, place == NATIVE ? HANDLES : 0);
 	if (o->flags & ORDER_EARLY)
 		return failed(STEP_ORDER, 0, "the order counts on layers that are not in force", "");
 	i64 e = SYS(dup3, FD_STDERR, 2, 0);
@@ -47,9 +57,9 @@ static enum step prepare(enum place place, struct command *c, struct order *o) {
 	i64 e = SYS(close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (e < 0)
 		return failed(STEP_DESCRIPTORS, e, "close_range", "");
-	enum step step = place == FIRST ? settle() : STEP_NONE;
+	enum step step = place != ALONE ? settle() : STEP_NONE;
 	if (!step)
-		step = obtain(o);
+		step = obtain(place, o);
 	if (step)
 		return step;
 	SYS(umask, o->umask);
@@ -57,7 +67,7 @@ static enum step prepare(enum place place, struct command *c, struct order *o) {
 		return failed(STEP_DIR, e, "chdir", o->dir);
 	step = open_sockets(o);
 	if (!step)
-		step = make_command(c, o, place == FIRST);
+		step = make_command(c, o, place != ALONE);
 	if (!step && !(o->flags & ORDER_EARLY))
 		step = enforce(o, &c->listener);
 	return step;
@@ -88,10 +98,13 @@ int stage(enum place place) {
 int launch(int argc, char **argv) {
 	if (argc == 3 && equal(argv[1], "pids"))
 		return limit_pids(argv[2]);
-	if (argc != 2 || SYS(fcntl, FD_ORDER, F_GET_SEALS, 0) < 0) {
+	int native_place = argc == 4 && equal(argv[1], "native");
+	if ((argc != 2 && !native_place) || SYS(fcntl, FD_ORDER, F_GET_SEALS, 0) < 0) {
 		say("sandboxd-launch: started by hand; it is started by sandboxd only (use: sbx run -- COMMAND)\n");
 		return 2;
 	}
+	if (native_place)
+		return native(equal(argv[2], "own"), equal(argv[3], "wait"));
 	if (equal(argv[1], "reap"))
 		return reap();
 	return equal(argv[1], "first") ? stage(FIRST) : 2;

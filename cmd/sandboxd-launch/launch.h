@@ -11,6 +11,7 @@ enum { FD_ORDER = 4, FD_STATUS = 6, FD_STDERR = 7 };
 enum step {
 	STEP_NONE, STEP_DESCRIPTORS, STEP_ORDER, STEP_SESSION, STEP_DIR, STEP_NETWORK, STEP_LIMITS, STEP_PRIVILEGES,
 	STEP_LANDLOCK, STEP_SECCOMP, STEP_LISTENER, STEP_READY, STEP_EXEC, STEP_WAITING, STEP_STARTED, STEP_ENDED, STEP_FIRST,
+	STEP_MOUNTS, STEP_BORN,
 };
 
 // Exit statuses for a command that did not start.
@@ -79,6 +80,24 @@ enum step become(const struct command *c);
 // spawn starts the command as a child.
 enum step spawn(struct command *c, i64 *pid);
 
+// make_mounts makes the order's mounts in this process's own mount namespace, turns to them and
+// gives up every capability. The descriptors are of the new root and of the mount namespace.
+enum { ROOT_HANDLE, MOUNTS_HANDLE, HANDLES };
+enum step make_mounts(const struct order *o, int *handles);
+
+// map_ids maps one user and one group into the user namespace of this process, from the one
+// around it; proc is a procfs. The result is negative for an error.
+i64 map_ids(int proc, u64 inner_uid, u64 uid, u64 inner_gid, u64 gid);
+
+// numeral writes a number that ends before end, and returns its beginning. join_text copies text
+// and returns its end.
+const char *numeral(char *end, u64 n, u64 base);
+char *join_text(char *at, const char *text);
+
+// native makes the namespaces, with a network of their own or the daemon's, and the first process,
+// which reports itself and may have to wait for leave.
+int native(int own_network, int waits);
+
 // settle makes this process what the first one of a namespace has to be.
 enum step settle(void);
 
@@ -87,8 +106,9 @@ enum step settle(void);
 int follow(i64 pid);
 
 // stage carries out the order on FD_ORDER: as the first process of a namespace, or as the
-// process that becomes the command.
-enum place { FIRST, ALONE };
+// process that becomes the command. NATIVE is the first process of namespaces that nobody has
+// furnished yet.
+enum place { FIRST, ALONE, NATIVE };
 int stage(enum place place);
 
 // reap keeps a command without namespaces together.

@@ -61,6 +61,40 @@ void read_port_rule(struct reader *r, struct port_rule *rule) {
 	rule->access = number(r, 8);
 }
 
+// clean reports whether a path is absolute and has no element that is empty, "." or "..".
+static int clean(const char *path) {
+	const char *p = path;
+	for (; *p == '/'; p++) {
+		const char *element = p + 1;
+		u64 n = 0;
+		while (element[n] && element[n] != '/')
+			n++;
+		if (n == 0)
+			return p == path && !element[0]; // "/" alone
+		if (element[0] == '.' && (n == 1 || (n == 2 && element[1] == '.')))
+			return 0;
+		p += n;
+	}
+	return p != path && !*p;
+}
+
+void read_operation(struct reader *r, struct operation *op) {
+	op->kind = (u8)number(r, 1);
+	op->flags = (u8)number(r, 1);
+	u64 zero = number(r, 2);
+	op->mode = (u32)number(r, 4);
+	op->size = number(r, 8);
+	u64 size = number(r, 4);
+	op->path = string(r, size);
+	op->length = (u32)number(r, 4);
+	op->text = (const char *)take(r, (u64)op->length + 1);
+	if (zero || op->kind >= OP_KINDS || op->flags & ~OP_FLAGS || op->mode > 0777 || size >= PATH_LENGTH ||
+		!op->path || !clean(op->path) || !op->text || op->text[op->length])
+		r->bad = 1;
+	for (u64 i = 0; !r->bad && op->kind == OP_LINK && i < op->length; i++)
+		r->bad |= op->text[i] == 0;
+}
+
 static void check_layer(struct reader *r) {
 	u64 size = number(r, 4);
 	struct reader inner = {take(r, size), 0, r->bad};
@@ -101,22 +135,24 @@ u64 string_room(const struct order_head *h) { return ((u64)h->argc + h->envc + 2
 // sane reports whether the parts of an order go together.
 static int sane(const struct order_head *h, const struct order *o) {
 	u32 layers = h->layers + h->instructions;
-	if (h->flags & ~(u32)ORDER_FLAGS || h->unused || h->umask > 0777 || (h->flags & ORDER_TELLS && !h->instructions))
+	if (h->flags & ~(u32)ORDER_FLAGS || h->umask > 0777 || (h->flags & ORDER_TELLS && !h->instructions))
 		return 0;
 	if (h->flags & ORDER_AWAIT) // only what can be in force before a command is known
 		return !(h->flags & (ORDER_TERMINAL | ORDER_HOLD | ORDER_PROBE)) && (h->flags & ORDER_EARLY || !layers) &&
 			!h->descriptors && !h->umask && !h->limits && !h->ports && !h->dialers && !h->argc && !h->envc &&
 			!o->path[0] && !o->dir[0];
-	return h->argc > 0 && o->dir[0] == '/' && (!o->path[0] || o->path[0] == '/') && !(h->flags & ORDER_EARLY && layers);
+	return h->argc > 0 && !h->operations && o->dir[0] == '/' && (!o->path[0] || o->path[0] == '/') &&
+		!(h->flags & ORDER_EARLY && layers);
 }
 
 const char *decode_order(const struct order_head *h, const u8 *bytes, char **room, struct order *o) {
 	if (h->limits > MAX_LIMITS || h->instructions > MAX_INSTRUCTIONS || h->layers > MAX_LAYERS ||
+		h->operations > MAX_OPERATIONS ||
 		h->ports > MAX_SOCKETS || h->dialers > MAX_SOCKETS - h->ports)
 		return "the order has too much of something";
 	struct reader r = {bytes + sizeof *h, bytes + h->size, 0};
 	*o = (struct order){.flags = h->flags, .umask = h->umask, .limits = h->limits, .instructions = h->instructions,
-		.ports = h->ports, .dialers = h->dialers, .layers = h->layers};
+		.ports = h->ports, .dialers = h->dialers, .layers = h->layers, .operations = h->operations};
 	o->limit_at = r.at;
 	for (u32 i = 0; i < h->limits; i++) {
 		if (number(&r, 4) >= MAX_LIMITS || number(&r, 4) != 0)
@@ -131,6 +167,10 @@ const char *decode_order(const struct order_head *h, const u8 *bytes, char **roo
 	o->layer_at = r.at;
 	for (u32 i = 0; i < h->layers && !r.bad; i++)
 		check_layer(&r);
+	o->operation_at = r.at;
+	struct operation op;
+	for (u32 i = 0; i < h->operations && !r.bad; i++)
+		read_operation(&r, &op);
 	o->path = counted_string(&r);
 	o->dir = counted_string(&r);
 	o->argv = room;

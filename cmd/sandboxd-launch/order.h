@@ -7,13 +7,14 @@
 //	instructions × struct sock_filter
 //	ports × port:u16
 //	layers × { size:u32 ruleset }            (landlock/lsm, "The binary form")
+//	operations × { kind:u8 flags:u8 zero:u16 mode:u32 size:u64 path text }
 //	path dir argv… env…                      each { length:u32 bytes NUL }
 //
 // An order is accepted whole or refused whole.
 #pragma once
 #include "types.h"
 
-enum { ORDER_VERSION = 7 };
+enum { ORDER_VERSION = 8 };
 
 // Flags of an order.
 enum {
@@ -48,6 +49,7 @@ enum {
 	MAX_PATH_RULES = 1 << 14,
 	MAX_PORT_RULES = 1 << 16,
 	PATH_LENGTH = 4096,     // PATH_MAX, with the NUL
+	MAX_OPERATIONS = 4096,
 };
 
 struct order_head {
@@ -55,14 +57,14 @@ struct order_head {
 	u32 version;
 	u32 size; // of the whole order
 	u32 flags, descriptors, umask;
-	u32 limits, instructions, ports, dialers, layers, argc, envc, unused;
+	u32 limits, instructions, ports, dialers, layers, argc, envc, operations;
 };
 
 // Order points into the bytes that it was decoded from.
 struct order {
 	u32 flags, umask;
-	u32 limits, instructions, ports, dialers, layers;
-	const u8 *limit_at, *filter_at, *port_at, *layer_at;
+	u32 limits, instructions, ports, dialers, layers, operations;
+	const u8 *limit_at, *filter_at, *port_at, *layer_at, *operation_at;
 	const char *path, *dir;
 	char **argv, **env;
 };
@@ -84,6 +86,38 @@ struct port_rule {
 	u64 access;
 };
 
+// Operation is one step by which a sandbox's mounts are made (mounts.c). Path is absolute and clean.
+struct operation {
+	u8 kind, flags;
+	u32 mode;
+	u64 size;
+	const char *path;
+	const char *text;
+	u32 length; // of text, which may have any bytes
+};
+
+enum {
+	OP_DIRECTORY, // a directory of the sandbox's own
+	OP_LINK,      // a symbolic link to text
+	OP_BIND,      // the host's file or directory with all that is mounted below
+	OP_DEVICE,    // one device of the host
+	OP_TMPFS,     // an empty directory in memory, of size bytes at most, 0: the kernel's default
+	OP_FILE,      // a read-only file that reads as text
+	OP_PROC,      // a procfs of the sandbox's own
+	OP_SEAL,      // make a mount read-only that was made before
+	OP_MODE,      // set the mode of a directory of the sandbox's own
+	OP_LOOPBACK,  // bring up the loopback device
+	OP_DEVPTS,    // pseudo-terminals of the sandbox's own
+	OP_USER,      // continue as user and group, whose numbers are in size, of a user namespace below
+	OP_KINDS,
+};
+
+enum {
+	OP_READ_ONLY = 1 << 0,
+	OP_CREATES = 1 << 1, // what is around it is the sandbox's own: make the mount point
+	OP_FLAGS = (1 << 2) - 1,
+};
+
 // Reader reads from at to end. After a fault bad is set, and every read is zero.
 struct reader {
 	const u8 *at, *end;
@@ -98,6 +132,8 @@ u64 number(struct reader *r, u64 size);
 void read_ruleset(struct reader *r, struct ruleset *set);
 void read_path_rule(struct reader *r, struct path_rule *rule);
 void read_port_rule(struct reader *r, struct port_rule *rule);
+
+void read_operation(struct reader *r, struct operation *op);
 
 // check_head returns why an order with this head is refused, 0 where it is not.
 const char *check_head(const u8 *bytes, u64 size, struct order_head *head);

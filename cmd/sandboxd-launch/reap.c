@@ -12,7 +12,7 @@ struct entry { // struct linux_dirent64, getdents64(2)
 
 struct process { i64 parent; char state; };
 
-// digits reads a decimal number; the result is where it ends.
+// digits reads a decimal number and returns its end.
 static const char *digits(const char *p, i64 *n) {
 	for (*n = 0; *p >= '0' && *p <= '9' && *n < 1L << 40; p++)
 		*n = *n * 10 + (*p - '0');
@@ -21,15 +21,8 @@ static const char *digits(const char *p, i64 *n) {
 
 // stat_path writes /proc/PID/stat.
 static void stat_path(char *to, i64 pid) {
-	char number[24], *n = number + sizeof number;
-	do
-		*--n = (char)('0' + pid % 10);
-	while (pid /= 10);
-	const char *parts[] = {"/proc/", n, "/stat"}, *ends[] = {0, number + sizeof number, 0};
-	for (int i = 0; i < 3; i++)
-		for (const char *p = parts[i]; ends[i] ? p < ends[i] : *p != 0; p++)
-			*to++ = *p;
-	*to = 0;
+	char number[24];
+	join_text(join_text(join_text(to, "/proc/"), numeral(number + sizeof number, (u64)pid, 10)), "/stat");
 }
 
 // look reads the state and the parent of a process (proc_pid_stat(5)), and reports whether it

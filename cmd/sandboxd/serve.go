@@ -201,7 +201,7 @@ func openHost(ctx context.Context, cfg *config.Config) (*sandbox.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.Open(ctx, sandbox.Options{Stage: stage, Warm: cfg.Sandbox.Warm})
+	return sandbox.Open(ctx, sandbox.Options{Stage: stage, Warm: cfg.Sandbox.Warm, Backend: cfg.Sandbox.Backend})
 }
 
 // checkRequired refuses to start where the configuration wants that, and says

@@ -1,11 +1,14 @@
 package stage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
-	"sandboxd/landlock/landlocktest"
+	pathpkg "path"
 	"slices"
 	"strings"
+
+	"sandboxd/landlock/landlocktest"
 )
 
 // model decodes an order as cmd/sandboxd-launch must, and renders every field, or
@@ -17,7 +20,7 @@ func model(data []byte) string {
 	}
 	flags, descriptors, umask := d.u32(), d.u32(), d.u32()
 	limits, instructions, listen, dialers := d.u32(), d.u32(), d.u32(), d.u32()
-	layers, argc, envc, unused := d.u32(), d.u32(), d.u32(), d.u32()
+	layers, argc, envc, operations := d.u32(), d.u32(), d.u32(), d.u32()
 	var b strings.Builder
 	fmt.Fprintf(&b, "flags %d descriptors %d umask %o dialers %d\n", flags, descriptors, umask, dialers)
 	if limits > 16 || instructions > 4096 || layers > 16 || uint64(listen)+uint64(dialers) > MaxSockets ||
@@ -38,6 +41,12 @@ func model(data []byte) string {
 	for range layers {
 		d.layer(&b)
 	}
+	if operations > 4096 {
+		return "refused"
+	}
+	for range operations {
+		d.operation(&b)
+	}
 	path, dir := d.text(), d.text()
 	fmt.Fprintf(&b, "path %x\ndir %x\n", path, dir)
 	d.texts(&b, "argument", argc)
@@ -57,18 +66,14 @@ func model(data []byte) string {
 	known := uint32(flagTells | flagTerminal | flagAwait | flagEarly | flagHold | flagProbe)
 	enforced := layers+instructions > 0
 	switch {
-	case d.bad,
-		len(d.rest) > 0,
-		unused != 0,
-		flags&^known != 0,
-		umask > 0o777,
-		flags&flagTells != 0 && instructions == 0:
+	case d.bad, len(d.rest) > 0, flags&^known != 0, umask > 0o777, flags&flagTells != 0 && instructions == 0:
 		return "refused"
 	case flags&flagAwait != 0:
 		if slices.ContainsFunc(late, func(n uint32) bool { return n != 0 }) || enforced && flags&flagEarly == 0 {
 			return "refused"
 		}
-	case argc == 0, !strings.HasPrefix(dir, "/"), path != "" && path[0] != '/', enforced && flags&flagEarly != 0:
+	case argc == 0, operations > 0, !strings.HasPrefix(dir, "/"), path != "" && path[0] != '/',
+		enforced && flags&flagEarly != 0:
 		return "refused"
 	}
 	return b.String()
@@ -111,6 +116,17 @@ func (d *reader) texts(b *strings.Builder, name string, n uint32) {
 	for ; n > 0 && !d.bad; n-- {
 		fmt.Fprintf(b, "%s %x\n", name, d.text())
 	}
+}
+
+func (d *reader) operation(b *strings.Builder) {
+	kind, flags, zero, mode, size := d.number(1), d.number(1), d.u16(), d.u32(), d.u64()
+	path := d.text()
+	text := d.take(int(d.u32()))
+	end := d.take(1)
+	d.bad = d.bad || zero != 0 || kind > uint64(OpUser) || flags > 3 || mode > 0o777 || len(path) > 4095 ||
+		!strings.HasPrefix(path, "/") || pathpkg.Clean(path) != path || end[0] != 0 ||
+		OperationKind(kind) == OpLink && bytes.IndexByte(text, 0) >= 0
+	fmt.Fprintf(b, "operation %d %d %o %d path %x\ntext %x\n", kind, flags, mode, size, path, text)
 }
 
 func (d *reader) layer(b *strings.Builder) {

@@ -35,7 +35,7 @@ import (
 
 // Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
 // changes with any change of the fields below.
-const Version = 7
+const Version = 8
 
 // Order is everything that starts one command.
 type Order struct {
@@ -50,6 +50,9 @@ type Order struct {
 	Dir string
 	// Landlock holds encoded landlock rulesets, outermost layer first.
 	Landlock [][]byte
+	// Operations make the mounts of a sandbox that has none yet ([NativeArg]). Await says
+	// that the command comes later.
+	Operations []Operation
 	// Seccomp is an array of struct sock_filter (linux/filter.h), empty for none.
 	Seccomp []byte
 	// Tells says that Seccomp has a listener, which the daemon gets with the report
@@ -71,7 +74,7 @@ type Order struct {
 	Umask uint32
 	// Await says that there is nothing to start yet: the order that counts, and
 	// the command's standard descriptors, come on the status socket ([Order.Pieces]).
-	// Only Early, Landlock, Seccomp and Tells can be set besides.
+	// Only Operations, Early, Landlock, Seccomp and Tells can be set besides.
 	Await bool
 	// Early says, together with Await, that Landlock and Seccomp are put in force
 	// before the wait; the report of the wait carries the listener. In the order that
@@ -92,6 +95,41 @@ type Rlimit struct {
 	Resource uint32
 	Value    uint64
 }
+
+// Operation is one step by which a sandbox's mounts are made. The first makes the root.
+type Operation struct {
+	Kind  OperationKind
+	Flags uint8
+	Mode  uint32
+	Size  uint64 // of OpTmpfs in bytes, 0: the kernel's default
+	Path  string // absolute and clean
+	Text  string // target of OpLink, content of OpFile
+}
+
+// OperationKind is what an Operation does.
+type OperationKind uint8
+
+// The kinds, as cmd/sandboxd-launch/order.h describes them.
+const (
+	OpDirectory OperationKind = iota
+	OpLink
+	OpBind
+	OpDevice
+	OpTmpfs
+	OpFile
+	OpProc
+	OpSeal
+	OpMode
+	OpLoopback
+	OpDevpts
+	OpUser
+)
+
+// Flags of an Operation.
+const (
+	OpReadOnly = 1 << iota // of OpBind
+	OpCreates              // the mount point may be made
+)
 
 // MaxSockets bounds Listen and Dialers together: as many descriptors as one message
 // can carry (SCM_MAX_FD, net/scm.h).
@@ -142,7 +180,7 @@ func (o *Order) encode(descriptors uint32) ([]byte, error) {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, 16<<10), magic...)
 	for _, n := range []int{Version, 0, int(o.flags()), int(descriptors), int(o.Umask), len(o.Limits), len(o.Seccomp) / 8,
-		len(o.Listen), o.Dialers, len(o.Landlock), len(o.Argv), len(o.Env), 0} {
+		len(o.Listen), o.Dialers, len(o.Landlock), len(o.Argv), len(o.Env), len(o.Operations)} {
 		b = le.AppendUint32(b, uint32(n))
 	}
 	for _, l := range o.Limits {
@@ -157,6 +195,15 @@ func (o *Order) encode(descriptors uint32) ([]byte, error) {
 	for _, layer := range o.Landlock {
 		b = le.AppendUint32(b, uint32(len(layer)))
 		b = append(b, layer...)
+	}
+	for _, op := range o.Operations {
+		b = append(b, byte(op.Kind), op.Flags, 0, 0)
+		b = le.AppendUint32(b, op.Mode)
+		b = le.AppendUint64(b, op.Size)
+		for _, s := range []string{op.Path, op.Text} {
+			b = le.AppendUint32(b, uint32(len(s)))
+			b = append(append(b, s...), 0)
+		}
 	}
 	for _, list := range [][]string{{o.Path, o.Dir}, o.Argv, o.Env} {
 		for _, s := range list {

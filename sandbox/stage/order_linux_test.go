@@ -40,8 +40,12 @@ func fullOrder(t testing.TB) Order {
 func orders(t testing.TB) (good, bad [][]byte) {
 	full := fullOrder(t)
 	laying := Order{Await: true, Early: true, Landlock: full.Landlock, Seccomp: full.Seccomp, Tells: true}
+	native := laying
+	native.Operations = []Operation{{Kind: OpTmpfs, Mode: 0o755, Size: 1 << 20, Path: "/"},
+		{Kind: OpBind, Flags: OpReadOnly | OpCreates, Path: "/usr"}, {Kind: OpLink, Path: "/bin", Text: "usr/bin"},
+		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpLoopback, Path: "/"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
-	for _, o := range []Order{full, laying, late, {Await: true}} {
+	for _, o := range []Order{full, laying, native, late, {Await: true}} {
 		b, err := o.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -64,6 +68,13 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		func(o *Order) { o.Landlock = slices.Repeat(o.Landlock, 9) },
 		func(o *Order) { o.Seccomp = make([]byte, 8*4097) },
 		func(o *Order) { *o = laying; o.Early = false },
+		func(o *Order) { o.Operations = native.Operations },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "usr"}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/.."}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr//bin"}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/"}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: 12}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpLink, Text: "a\x00"}} },
 		func(o *Order) { *o = laying; o.Hold = true },
 		func(o *Order) { *o = laying; o.Argv = []string{"x"} },
 	} {

@@ -16,6 +16,10 @@ const (
 	FirstArg = "first"
 	ReapArg  = "reap"
 	PidsArg  = "pids"
+	// NativeArg is FirstArg where the program makes the namespaces, and the order the mounts.
+	// Two arguments follow: own or shared, for the network namespace, and wait or go, for the
+	// first process after StepBorn ([Release]).
+	NativeArg = "native"
 )
 
 // Descriptor numbers on which the program finds what it inherits. 0 and 1 are

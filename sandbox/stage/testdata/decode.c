@@ -51,6 +51,14 @@ static void show(const struct order_head *h, const struct order *o) {
 		put("port %d\n", (int)number(&ports, 2));
 	for (u32 i = 0; i < o->layers; i++)
 		layer(&layers);
+	struct reader operations = {o->operation_at, o->operation_at + MAX_ORDER, 0};
+	struct operation op;
+	for (u32 i = 0; i < o->operations; i++) {
+		read_operation(&operations, &op);
+		put("operation %d %d %o %llu ", op.kind, op.flags, op.mode, (unsigned long long)op.size);
+		hex("path", op.path, strlen(op.path));
+		hex("text", op.text, op.length);
+	}
 	hex("path", o->path, strlen(o->path));
 	hex("dir", o->dir, strlen(o->dir));
 	for (char **s = o->argv; *s; s++)

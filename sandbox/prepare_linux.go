@@ -1,0 +1,256 @@
+package sandbox
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
+)
+
+// launch is one start in progress: the descriptors of both sides.
+type launch struct {
+	cmd       *exec.Cmd
+	proc      *Process
+	mechanism string
+	reaper    bool // the first process is the helper, as reaper
+	status    *net.UnixConn
+	diagR     *os.File
+	infoR     *os.File // bwrap's --info-fd
+	blockW    *os.File // bwrap's --block-fd
+	child     []*os.File
+	cgroup    *cgroup
+	limitPids func(init int) error // nil: something else bounds them
+	listen    int                  // how many sockets the stage is to hand out, of which kind
+	dialers   int
+	early     bool // Landlock and the filter are in force while the stage waits
+	view      view // of one that waits
+	// watched has the filter's listener, as far as nobody serves it yet, and stage is
+	// the pid of the stage that waits.
+	watched []*os.File
+	stage   int
+	// native says that sandboxd-launch makes the namespaces, and waits that its first process does
+	// not begin before it has leave.
+	native, waits bool
+}
+
+// prepare makes everything that a start needs besides a process.
+func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
+	l = &launch{}
+	defer func() {
+		if err != nil {
+			l.closeChildEnds()
+			l.abandon()
+		}
+	}()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return l, fmt.Errorf("status socket: %w", err)
+	}
+	status := l.add(os.NewFile(uintptr(pair[1]), "status"))
+	if l.status, err = packetConn(pair[0]); err != nil {
+		return l, err
+	}
+	diagR, diagW, err := os.Pipe()
+	if err != nil {
+		return l, err
+	}
+	l.diagR = diagR
+	l.add(diagW)
+	l.cmd = &exec.Cmd{
+		Env: []string{}, Dir: "/",
+		Stderr:      diagW,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	switch {
+	case p.args == nil:
+		err = l.prepareAlone(h, p, std, status)
+	case p.operations != nil:
+		err = l.prepareNative(h, p, status, diagW)
+	default:
+		err = l.prepareBwrap(h, p, status, diagW)
+	}
+	return l, err
+}
+
+// prepareAlone has Landlock alone: sandboxd-launch is the reaper and becomes the command.
+func (l *launch) prepareAlone(h *Host, p *Plan, std Stdio, status *os.File) error {
+	l.mechanism, l.reaper = "stage", true
+	l.cmd.Path, l.cmd.Args = stageProgram, []string{"sandboxd-launch", stage.ReapArg}
+	// Should the daemon die, the reaper has to outlive it for a moment.
+	l.cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	if p.order.Probe && os.Geteuid() == 0 {
+		// The stage requires that no capability is left; nobody has none.
+		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	order, err := l.order(p.order)
+	if err != nil {
+		return err
+	}
+	if l.cmd.Stdout = std.Out; std.In != nil {
+		l.cmd.Stdin = std.In
+	}
+	// FDArgs must be something; the stage closes it unread.
+	first := order
+	if p.Command.Program != nil {
+		first = p.Command.Program
+	}
+	l.cmd.ExtraFiles = []*os.File{first, order, h.stage, status, std.Err}
+	return nil
+}
+
+// stageProgram is sandboxd-launch as the process finds it that executes it.
+var stageProgram = "/proc/self/fd/" + strconv.Itoa(stage.FDStage)
+
+// awaiting is the order for a sandbox whose command comes later.
+func (l *launch) awaiting(p *Plan) stage.Order {
+	o := stage.Order{Await: true}
+	if l.early = p.early(); l.early {
+		o.Early, o.Landlock, o.Seccomp, o.Tells = true, p.order.Landlock, p.order.Seccomp, p.order.Tells
+	}
+	return o
+}
+
+// bound prepares the limits of the whole tree, and reports whether the first process has to wait
+// until they hold ([launch.hold]).
+func (l *launch) bound(h *Host, p *Plan) (waits bool, err error) {
+	limits := p.Profile.Limits()
+	if h.cgroups != nil {
+		if l.cgroup, err = h.cgroups.create(limits); err != nil {
+			return false, &LaunchError{Mechanism: "cgroup", Cause: err}
+		}
+		return l.bornIn() == nil, nil
+	}
+	if limits.Processes > 0 && h.pidMax {
+		l.limitPids = func(init int) error { return h.limitPids(init, limits.Processes) }
+		return true, nil
+	}
+	return false, nil
+}
+
+// prepareNative has sandboxd-launch make the namespaces.
+func (l *launch) prepareNative(h *Host, p *Plan, status, diagnostics *os.File) (err error) {
+	l.mechanism, l.native = BackendNative, true
+	first := l.awaiting(p)
+	first.Operations = withFiles(p.operations, p.files)
+	order, err := l.order(first)
+	if err != nil {
+		return err
+	}
+	if l.waits, err = l.bound(h, p); err != nil {
+		return err
+	}
+	network, begin := "shared", "go"
+	if slices.Contains(p.args, unshareNetwork) {
+		network = "own"
+	}
+	if l.waits {
+		begin = "wait"
+	}
+	l.cmd.Path, l.cmd.Args = stageProgram, []string{"sandboxd-launch", stage.NativeArg, network, begin}
+	l.cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	l.cmd.ExtraFiles = []*os.File{order, order, h.stage, status, diagnostics}
+	if p.Command.Program != nil {
+		l.cmd.ExtraFiles = append(l.cmd.ExtraFiles, p.Command.Program)
+	}
+	return nil
+}
+
+// prepareBwrap has bwrap make the namespaces. A bwrap whose daemon is gone ends by itself
+// (--die-with-parent), once its first process ends with it. An earlier one continues until its
+// stage finds no daemon that sends an order. A kill before would leave that process behind (see
+// endStuck).
+func (l *launch) prepareBwrap(h *Host, p *Plan, status, diagnostics *os.File) error {
+	l.mechanism = BackendBwrap
+	order, err := l.order(l.awaiting(p))
+	if err != nil {
+		return err
+	}
+	args := append([]string{"--as-pid-1"}, p.args...) // the stage reaps
+	var extra []*os.File
+	pass := func(f *os.File) string {
+		extra = append(extra, f)
+		return strconv.Itoa(stage.FDFree + len(extra) - 1)
+	}
+	if p.nulls > 0 {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		extra = slices.Repeat([]*os.File{l.add(null)}, p.nulls)
+	}
+	if p.Command.Program != nil {
+		pass(p.Command.Program)
+	}
+	for _, f := range p.files {
+		data, err := l.memfd("file", f.Data)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--perms", "0444", "--ro-bind-data", pass(data), f.Path)
+	}
+	waits, err := l.bound(h, p)
+	if err != nil {
+		return err
+	}
+	if waits {
+		blockR, blockW, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		l.blockW = blockW
+		args = append(args, "--block-fd", pass(l.add(blockR)))
+	}
+	infoR, infoW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	l.infoR = infoR
+	args = append(args, "--info-fd", pass(l.add(infoW)))
+	argsFile, err := l.memfd("args", []byte(strings.Join(args, "\x00")+"\x00"))
+	if err != nil {
+		return err
+	}
+	l.cmd.Path = h.Bwrap
+	l.cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", stageProgram, stage.FirstArg}
+	l.cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, status, diagnostics}, extra...)
+	return nil
+}
+
+// bornIn is the group in which bwrap itself starts; nil where its first process
+// is moved there before it continues.
+func (l *launch) bornIn() *cgroup {
+	if l.cgroup == nil || l.cgroup.v2 {
+		return nil
+	}
+	return l.cgroup
+}
+
+func (l *launch) order(o stage.Order) (*os.File, error) {
+	encoded, err := o.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return l.memfd("order", encoded)
+}
+
+// add remembers a descriptor of the child's side, to be closed here.
+func (l *launch) add(f *os.File) *os.File {
+	l.child = append(l.child, f)
+	return f
+}
+
+func (l *launch) memfd(name string, data []byte) (*os.File, error) {
+	f, err := sealedMemfd(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return l.add(f), nil
+}
