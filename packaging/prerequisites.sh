@@ -22,6 +22,7 @@ if [ "$(uname)" = Linux ]; then
 	need gcc gcc
 	need libc6-dev /usr/include/errno.h
 	need libseccomp-dev /usr/include/seccomp.h
+	need pkg-config pkg-config # by which the Go package finds libseccomp
 fi
 need make make
 need git git
