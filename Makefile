@@ -64,6 +64,10 @@ fuzz: build
 git-search: prerequisites
 	ACCEPTANCE_GIT_SEQUENCES=$${ACCEPTANCE_GIT_SEQUENCES:-5000} $(GO) test ./acceptance/ -run TestGitSearch -count=1 -v -timeout 6h
 
+# 2000 cases of each property of layers, and a death and a foreign write at each system call of a landing.
+layers: prerequisites
+	$(GO) test ./layer/ -count=1 -v -timeout 6h -rapid.checks=2000
+
 # What a supervised command costs here; takes some minutes on an idle machine.
 bench: build
 	$(GO) run ./bench -bin $(BIN) $(BENCHFLAGS)

@@ -145,9 +145,15 @@ type copier struct {
 	lister
 	content *content
 	into    int               // the directory of the copies
-	links   map[uint64]string // where, below it, the copy of a file with several names is
+	links   map[uint64]linked // copies of files with several names
 	sizes   int64             // bytes of content that were copied
 	set     *Set              // gets notes
+}
+
+// linked is the copy of a file, with its path below the directory of the copies.
+type linked struct {
+	State
+	path string
 }
 
 // tree copies the object under a name, with everything below it, to the path to, and returns its nodes. path is the
@@ -179,10 +185,11 @@ func (c *copier) node(dir int, name string, s State, to string, at, rel Name, de
 // file copies a file, or links a copy that was made of it under another name.
 func (c *copier) file(dir int, name string, s *State, to string, at Name) error {
 	if s.Links > 1 {
-		if first, ok := c.links[s.Inode]; ok && unix.Linkat(c.into, first, c.into, to, 0) == nil {
-			return c.linked(to, s, at)
+		if first, ok := c.links[s.Inode]; ok && unix.Linkat(c.into, first.path, c.into, to, 0) == nil {
+			*s = first.State // complete reads the identity again
+			return nil
 		}
-		c.links[s.Inode] = to
+		defer func(inode uint64) { c.links[inode] = linked{*s, to} }(s.Inode)
 	}
 	src, err := openLoose(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0o400)
 	if err != nil {
@@ -213,25 +220,6 @@ func (c *copier) dropSetID(s *State, at Name) {
 		c.set.Altered = append(c.set.Altered, Note{at, "lands without its set-user-ID and set-group-ID bits"})
 		s.Mode &^= 0o6000
 	}
-}
-
-// linked completes the state of a further name of a file.
-func (c *copier) linked(to string, s *State, at Name) error {
-	now, err := stat(c.into, to)
-	if err != nil {
-		return err
-	}
-	src, err := openLoose(c.into, to, unix.O_RDONLY, 0o400)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(src)
-	if s.Hash, err = hashFile(src); err != nil {
-		return err
-	}
-	c.dropSetID(s, at)
-	s.Size, s.Inode, s.CTime, s.Links = now.Size, now.Inode, now.CTime, now.Links
-	return nil
 }
 
 func (c *copier) dir(dir int, name string, s *State, to string, at, rel Name, depth int, out *[]Node) error {
@@ -281,39 +269,24 @@ func (c *copier) skip(dir int, name string, at Name) {
 	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || isWhiteout(&st) {
 		return
 	}
-	c.set.Skipped = append(c.set.Skipped, Note{at, specialName(&st) + " does not land"})
+	c.set.Skipped = append(c.set.Skipped, Note{at, "a FIFO, socket or device does not land"})
 }
 
 func isWhiteout(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0 }
 
-func specialName(st *unix.Stat_t) string {
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFIFO:
-		return "a FIFO"
-	case unix.S_IFSOCK:
-		return "a socket"
-	}
-	return "a device"
-}
-
 // dress gives a copy the owner, mode, attributes and times of a state, and the state the identity of the copy.
 func (c *copier) dress(to string, s *State) error {
-	if err := dress(c.into, to, *s, State{Kind: s.Kind}); err != nil {
-		return err
-	}
-	now, err := stat(c.into, to)
-	s.Inode, s.CTime, s.Links = now.Inode, now.CTime, now.Links
-	return err
-}
-
-// dress gives an object owner, mode, attributes and times; see [dressOpened].
-func dress(dir int, name string, want, was State) error {
-	at, err := open(dir, name, unix.O_PATH)
+	at, err := open(c.into, to, unix.O_PATH)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(at)
-	return dressOpened(at, want, was)
+	if err := dressOpened(at, *s, State{Kind: s.Kind}); err != nil {
+		return err
+	}
+	now, err := fstat(at)
+	s.Inode, s.CTime, s.Links = now.Inode, now.CTime, now.Links
+	return err
 }
 
 // dressOpened gives an object owner, mode, attributes and times. was are the attributes that it may have already: those

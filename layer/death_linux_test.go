@@ -120,7 +120,7 @@ var verbs = map[Status]string{Held: "land", Landed: "undo"}
 // newMortal makes a root and a layer by scripts, and kills the process that takes the layer at a system call.
 func newMortal(t testing.TB, tree, script []step, at int) mortal {
 	t.Helper()
-	m := mortal{newBench(t, tree...), map[Status]map[string]string{}, map[Status]int{}}
+	m := mortal{newBench(t, memory, tree...), map[Status]map[string]string{}, map[Status]int{}}
 	past(t, m.root.Name())
 	m.layer("run", script...)
 	m.states[Held] = m.snapshot()

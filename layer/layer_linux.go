@@ -28,39 +28,17 @@ type state struct {
 	Stamp int64 `json:"stamp"`
 	// Taken: the change set is complete.
 	Taken bool `json:"taken,omitempty"`
-	// At has a flag for each Op and then for each DirChange: whether the root has the new one. For Ops the slots
+	// At has a flag for each Op and then for each of Dirs: whether the root has the new one. For Ops the slots
 	// decide; see [Layer.applied].
-	At flags `json:"at,omitempty"`
+	At []bool `json:"at,omitempty"`
 	// To is where a move leads that is under way, and Lock the content of the lock files that it made.
-	To    flags  `json:"to,omitempty"`
+	To    []bool `json:"to,omitempty"`
 	Lock  string `json:"lock,omitempty"`
 	Locks []Name `json:"locks,omitempty"`
 	// CTimes are the times of change of the objects that a move has put into the root, by the index of the Op; MTimes
-	// the times of modification that a move has given directories, by the index of the DirChange.
+	// the times of modification that a move has given directories, by the index in Dirs.
 	CTimes map[int]int64 `json:"ctimes,omitempty"`
 	MTimes map[int]int64 `json:"mtimes,omitempty"`
-}
-
-// flags are written as a string of 0 and 1.
-type flags []bool
-
-func (f flags) MarshalText() ([]byte, error) {
-	b := make([]byte, len(f))
-	for i, set := range f {
-		b[i] = '0'
-		if set {
-			b[i] = '1'
-		}
-	}
-	return b, nil
-}
-
-func (f *flags) UnmarshalText(b []byte) error {
-	*f = make(flags, len(b))
-	for i, c := range b {
-		(*f)[i] = c == '1'
-	}
-	return nil
 }
 
 func (l *Layer) slots() string { return filepath.Join(l.dir, "slots") }
@@ -180,7 +158,7 @@ func (l *Layer) take(root *os.File) error {
 	if err := unix.Syncfs(int(slots.Fd())); err != nil {
 		return os.NewSyscallError("syncfs", err)
 	}
-	l.state.Taken, l.state.At = true, make(flags, len(l.set.Ops)+len(l.set.Dirs))
+	l.state.Taken, l.state.At = true, make([]bool, len(l.set.Ops)+len(l.set.Dirs))
 	return l.save()
 }
 

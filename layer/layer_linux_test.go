@@ -112,7 +112,8 @@ func past(t testing.TB, dir string) {
 func TestLandsAsDirect(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tree, script := drawTree(rt), drawScript(rt, "script", 1, 30)
-		direct, layered := newBench(t, tree...), newBench(t, tree...)
+		place := rapid.SampledFrom([]string{memory, memory, memory, memory, disk}).Draw(rt, "place")
+		direct, layered := newBench(t, place, tree...), newBench(t, place, tree...)
 		defer direct.close()
 		defer layered.close()
 		past(t, direct.root.Name())

@@ -20,17 +20,12 @@ type mover struct {
 	// resume: an earlier move was cut off, so that times of change and directories differ from the noted ones.
 	resume bool
 	todo   []int         // Ops that move
-	index  map[Name]int  // of DirChanges
+	index  map[Name]int  // of Dirs
 	dirs   map[int]*spot // those that the move touches
 	leases []int
 	// parents are opened directories of the root. backward: ops go back in them, even in one that moved meanwhile.
-	parents  map[Name]parent
+	parents  map[Name]int
 	backward bool
-}
-
-type parent struct {
-	fd    int
-	inode uint64
 }
 
 // spot is a directory of the root as the move found it.
@@ -47,14 +42,14 @@ const maxLeases = 400
 // torn is an object that could be neither moved nor moved back.
 const torn = "another program changed it during the landing; both versions are kept"
 
-func (l *Layer) move(root *os.File, want flags, resume bool) error {
+func (l *Layer) move(root *os.File, want []bool, resume bool) error {
 	slots, err := os.Open(l.slots())
 	if err != nil {
 		return err
 	}
 	defer slots.Close()
 	m := &mover{l: l, set: l.set, root: int(root.Fd()), slots: int(slots.Fd()), to: want, resume: resume,
-		parents: map[Name]parent{}}
+		parents: map[Name]int{}}
 	defer m.close()
 	if m.at, err = m.applied(); err != nil {
 		return err
@@ -74,8 +69,8 @@ func (m *mover) close() {
 	for _, fd := range m.leases {
 		unix.Close(fd) // which ends the lease
 	}
-	for _, p := range m.parents {
-		unix.Close(p.fd)
+	for _, fd := range m.parents {
+		unix.Close(fd)
 	}
 }
 
@@ -283,8 +278,8 @@ func (op Op) side(at bool) (root, slot []Node) {
 // change set saw. It stays open until the move ends, or until many others were opened.
 func (m *mover) parentOf(at Name) (dir int, base string, err error) {
 	path, base := at.split()
-	if p, ok := m.parents[path]; ok {
-		return p.fd, base, nil
+	if fd, ok := m.parents[path]; ok {
+		return fd, base, nil
 	}
 	k, ok := m.index[path]
 	if !ok {
@@ -306,26 +301,14 @@ func (m *mover) parentOf(at Name) (dir int, base string, err error) {
 		return -1, "", err
 	}
 	if len(m.parents) >= maxLeases {
-		for other, p := range m.parents {
-			unix.Close(p.fd)
+		for other, fd := range m.parents {
+			unix.Close(fd)
 			delete(m.parents, other)
 			break
 		}
 	}
-	m.parents[path] = parent{fd, now.Inode}
+	m.parents[path] = fd
 	return fd, base, nil
-}
-
-// stays reports whether the opened parent of a path still has its own path.
-func (m *mover) stays(at Name) bool {
-	path, _ := at.split()
-	fd, err := open(m.root, string(path), unix.O_PATH|unix.O_DIRECTORY)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(fd)
-	now, err := fstat(fd)
-	return err == nil && now.Inode == m.parents[path].inode
 }
 
 // swap exchanges the object that the root has at an op with the one in its slot. The displaced object must be the one
@@ -346,9 +329,7 @@ func (m *mover) swap(i int, forward bool) error {
 		return fmt.Errorf("%q: %w", op.Path, os.NewSyscallError("rename", err))
 	}
 	reason := ""
-	if !m.backward && !m.stays(op.Path) {
-		reason = "a directory above it moved during the landing"
-	} else if len(out) > 0 {
+	if len(out) > 0 {
 		if reason, err = m.differs(m.slots, slot, out, out[0].CTime, true); err != nil {
 			reason = err.Error()
 		}

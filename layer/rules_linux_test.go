@@ -20,7 +20,7 @@ func file(name Name, data string) step {
 // landBench makes a root, runs a script on a layer above it, and takes the layer.
 func landBench(t *testing.T, tree, script []step) *bench {
 	t.Helper()
-	b := newBench(t, tree...)
+	b := newBench(t, disk, tree...)
 	t.Cleanup(b.close)
 	past(t, b.root.Name())
 	return b.layer("run", script...).take()
@@ -57,7 +57,7 @@ func (b *bench) refuses(at Name) {
 
 // Rule 1: a descriptor that a dead run passed on writes to no file of the root, before the landing or after.
 func TestDescriptorOfADeadRun(t *testing.T) {
-	b := newBench(t, file("file", "old"))
+	b := newBench(t, disk, file("file", "old"))
 	t.Cleanup(b.close)
 	past(t, b.root.Name())
 	b.layer("run", step{Do: "append", Path: "file", Data: " new"}, step{Do: "mkdir", Path: "dir", Mode: 0o755})
@@ -141,7 +141,8 @@ func TestLateWrite(t *testing.T) {
 // Rule 3: conflicts are found by the time of the run's start, at the path, above it and below it.
 func TestConflicts(t *testing.T) {
 	tree := []step{{Do: "mkdir", Path: "a", Mode: 0o755}, {Do: "mkdir", Path: "a/b", Mode: 0o755}, file("a/b/c", "old"),
-		{Do: "mkdir", Path: "x", Mode: 0o755}, {Do: "mkdir", Path: "x/b", Mode: 0o755}, file("x/b/c", "other")}
+		file("top", "old"), {Do: "mkdir", Path: "x", Mode: 0o755}, {Do: "mkdir", Path: "x/b", Mode: 0o755},
+		file("x/b/c", "other")}
 	edit := []step{file("a/b/c", "new")}
 	for _, c := range []struct {
 		name          string
@@ -152,6 +153,8 @@ func TestConflicts(t *testing.T) {
 		{"its mode", edit, []step{{Do: "chmod", Path: "a/b/c", Mode: 0o600}}, "a/b/c"},
 		{"a created name", []step{file("a/new", "1")}, []step{file("a/new", "2")}, "a/new"},
 		{"swapped ancestors", edit, []step{{Do: "mv", Path: "a", To: "y"}, {Do: "mv", Path: "x", To: "a"}}, "a"},
+		{"a file removed at the top", []step{{Do: "append", Path: "top", Data: "new"}},
+			[]step{{Do: "rm", Path: "top"}}, "top"},
 		{"a removed ancestor", edit, []step{{Do: "rmtree", Path: "a"}}, "a"},
 		{"below a removed directory", []step{{Do: "rmtree", Path: "a"}}, []step{file("a/b/c", "other")}, "a/b/c"},
 		{"new below a removed directory", []step{{Do: "rmtree", Path: "a"}}, []step{file("a/b/d", "other")}, "a/b"},
@@ -159,7 +162,7 @@ func TestConflicts(t *testing.T) {
 			[]step{file("a/b/d", "other")}, "a/b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, tree...)
+			b := newBench(t, disk, tree...)
 			t.Cleanup(b.close)
 			past(t, b.root.Name())
 			b.layer("run", c.script...)
@@ -215,7 +218,7 @@ func TestUndoOfAPrunedObject(t *testing.T) {
 
 // Rules 5 and 13: of a file with two names the written one lands alone, is reported, and undo makes them one again.
 func TestHardLinks(t *testing.T) {
-	b := newBench(t, file("a", "old"), step{Do: "link", Path: "a", To: "b"})
+	b := newBench(t, disk, file("a", "old"), step{Do: "link", Path: "a", To: "b"})
 	t.Cleanup(b.close)
 	past(t, b.root.Name())
 	before := b.snapshot()
@@ -238,7 +241,7 @@ func TestHardLinks(t *testing.T) {
 func TestRecoveryMeetsEdits(t *testing.T) {
 	stride, moving := max(4000/cases(t), 1), 0
 	for at := 1; ; at += stride {
-		b := newBench(t, file("a", "old"), file("b", "old"), file("c", "old"))
+		b := newBench(t, memory, file("a", "old"), file("b", "old"), file("c", "old"))
 		past(t, b.root.Name())
 		b.layer("run", file("a", "new"), file("b", "new"), step{Do: "rm", Path: "c"}).take()
 		seen := die(t, task{"land", b.root.Name(), b.dir + "/run"}, at)
@@ -285,7 +288,7 @@ func TestNoChange(t *testing.T) {
 
 // Rule 11: the root's own mode survives, set-user-ID bits and marks of overlays do not land, and the layer is closed.
 func TestAttributes(t *testing.T) {
-	b := newBench(t, step{Do: "create", Path: "tool", Mode: 0o755})
+	b := newBench(t, disk, step{Do: "create", Path: "tool", Mode: 0o755})
 	t.Cleanup(b.close)
 	if err := unix.Chmod(b.root.Name(), 0o2750); err != nil {
 		t.Fatal(err)
@@ -353,7 +356,7 @@ func TestRefusal(t *testing.T) {
 // gitBench makes a repository with one commit of one file, and takes a layer in which a shell script ran.
 func gitBench(t *testing.T, script string) *bench {
 	t.Helper()
-	b := newBench(t)
+	b := newBench(t, disk)
 	t.Cleanup(b.close)
 	b.git("init", "-q", "-b", "main")
 	b.git("config", "core.logAllRefUpdates", "false")

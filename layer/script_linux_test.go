@@ -139,7 +139,7 @@ func move(from, to string) error {
 	if out, err := exec.Command("cp", "-a", "-T", "--", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	return os.RemoveAll(from)
+	return remove(from) // unwritable directories, too, which a rename moves
 }
 
 // order is the task of a child process of the test.
@@ -252,17 +252,16 @@ type bench struct {
 	*Layer
 }
 
-// benches counts calls of newBench.
-var benches int
+// Places of benches. In memory a sync costs nothing.
+const (
+	disk   = ""
+	memory = "/dev/shm"
+)
 
-// newBench makes a root by a script. Most are in memory, where a sync costs nothing; each tenth is on the disk.
-func newBench(t testing.TB, script ...step) *bench {
+// newBench makes a root by a script, below a place.
+func newBench(t testing.TB, place string, script ...step) *bench {
 	t.Helper()
-	parent := "/dev/shm"
-	if benches++; benches%10 == 1 {
-		parent = ""
-	}
-	dir, err := os.MkdirTemp(parent, "layer")
+	dir, err := os.MkdirTemp(place, "layer")
 	if err != nil {
 		t.Fatal(err)
 	}

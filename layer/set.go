@@ -71,14 +71,6 @@ type Op struct {
 	New []Node `json:"new,omitempty"`
 }
 
-// DirChange is a directory that exists before and after, and keeps its identity: a parent of Ops, or one with
-// other metadata.
-type DirChange struct {
-	Path Name  `json:"path"`
-	Old  State `json:"old"`
-	New  State `json:"new"`
-}
-
 // Note is a remark on one path.
 type Note struct {
 	Path   Name   `json:"path"`
@@ -88,9 +80,11 @@ type Note struct {
 // Set is a change set: the difference between a root and the layer above it. A Set never changes.
 type Set struct {
 	// Stamp is the time, by the root's file system, at which the run began.
-	Stamp int64       `json:"stamp"`
-	Ops   []Op        `json:"ops,omitempty"`
-	Dirs  []DirChange `json:"dirs,omitempty"`
+	Stamp int64 `json:"stamp"`
+	Ops   []Op  `json:"ops,omitempty"`
+	// Dirs are the changes of directories that exist before and after and keep their identity: parents of Ops, and
+	// those with other metadata.
+	Dirs []Change `json:"dirs,omitempty"`
 	// Conflicts are the paths that somebody else changed since the run began. A set that has one does not land.
 	Conflicts []Note `json:"conflicts,omitempty"`
 	// Skipped are the objects of the layer that never land: FIFOs, sockets and devices.
@@ -100,11 +94,12 @@ type Set struct {
 	Altered []Note `json:"altered,omitempty"`
 }
 
-// Change is one path that a set changes.
+// Change is one path that a set changes. The Kind of Old is Absent where the path is created, that of New where it is
+// deleted.
 type Change struct {
-	Path Name
-	Old  State // its Kind is Absent where the path is created
-	New  State // its Kind is Absent where the path is deleted
+	Path Name  `json:"path"`
+	Old  State `json:"old"`
+	New  State `json:"new"`
 }
 
 // Judge decides on one change of a landing. An error refuses it, and is the reason that a person reads.
@@ -139,7 +134,7 @@ func (s *Set) Empty() bool { return len(s.Ops) == 0 && len(s.Dirs) == 0 }
 // than its times changes.
 func (s *Set) Changes() []Change { return s.changes(func(int) bool { return true }) }
 
-// changes returns the changes of the chosen Ops and then DirChanges, by index.
+// changes returns the changes of the chosen Ops and then Dirs, by index.
 func (s *Set) changes(chosen func(int) bool) []Change {
 	var out []Change
 	for i, op := range s.Ops {
@@ -149,7 +144,7 @@ func (s *Set) changes(chosen func(int) bool) []Change {
 	}
 	for k, d := range s.Dirs {
 		if chosen(len(s.Ops)+k) && !d.Old.sameMetadata(d.New) {
-			out = append(out, Change(d))
+			out = append(out, d)
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })

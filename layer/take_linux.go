@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -16,7 +15,7 @@ type taker struct {
 // take reads the layer at upper over root, and copies its new objects into the directory slots.
 func take(root, upper, slots int, stamp int64) (*Set, error) {
 	t := taker{copier{
-		lister: lister{left: maxEntries}, content: newContent(), into: slots, links: map[uint64]string{},
+		lister: lister{left: maxEntries}, content: newContent(), into: slots, links: map[uint64]linked{},
 		set: &Set{Stamp: stamp},
 	}}
 	up, _, err := upperState(upper, ".")
@@ -89,7 +88,7 @@ func (t *taker) merged(rel Name, low, up int, was, now State, depth int) error {
 	if len(t.set.Ops) == ops && len(t.set.Dirs) == dirs && was.sameMetadata(now) && was.MTime == now.MTime {
 		return nil
 	}
-	t.set.Dirs = append(t.set.Dirs, DirChange{rel, was, now})
+	t.set.Dirs = append(t.set.Dirs, Change{rel, was, now})
 	if rel != "." && was.CTime >= t.set.Stamp {
 		t.conflict(rel, "the directory changed since the run began: entries, metadata, or another directory in its place")
 	}
@@ -211,23 +210,10 @@ func (t *taker) unchanged(name string, low, up int, was, now State) (bool, error
 		return false, err
 	}
 	defer unix.Close(b)
-	return sameContent(a, b)
-}
-
-func sameContent(a, b int) (bool, error) {
-	bufA, bufB := make([]byte, 4*block), make([]byte, 4*block)
-	for at := int64(0); ; {
-		n, err := preadFull(a, bufA, at)
-		if err != nil {
-			return false, nil
-		}
-		m, err := preadFull(b, bufB, at)
-		if err != nil {
-			return false, err
-		}
-		if !bytes.Equal(bufA[:n], bufB[:m]) || n == 0 {
-			return n == m && bytes.Equal(bufA[:n], bufB[:m]), nil
-		}
-		at += int64(n)
+	sum, err := hashFile(b)
+	if err != nil {
+		return false, err
 	}
+	lower, err := hashFile(a)
+	return err == nil && lower == sum, nil
 }
