@@ -146,3 +146,32 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+// CONTRIBUTING's three changes name files that exist, at most four each outside tests.
+func TestContributedChanges(t *testing.T) {
+	b, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "\n## Three changes by their steps\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	changes := strings.Split(section, "\n### ")[1:]
+	if len(changes) != 3 {
+		t.Errorf("CONTRIBUTING.md has %d changes, want 3", len(changes))
+	}
+	named := regexp.MustCompile("`([a-z]+/[a-zA-Z0-9_./-]+)`")
+	for _, change := range changes {
+		title, _, _ := strings.Cut(change, "\n")
+		files := map[string]bool{}
+		for _, m := range named.FindAllStringSubmatch(change, -1) {
+			if info, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s: %v", title, err)
+			} else if !info.IsDir() && !strings.HasSuffix(m[1], "_test.go") {
+				files[m[1]] = true
+			}
+		}
+		if len(files) == 0 || len(files) > 4 {
+			t.Errorf("%s: got %d files outside tests, want 1 to 4: %v", title, len(files), files)
+		}
+	}
+}
