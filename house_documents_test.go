@@ -121,7 +121,7 @@ func declares(t *testing.T, room, text string) bool {
 // importable are the rooms that other programs may import.
 var importable = []string{
 	"approval", "profile", "bwrap", "landlock", "seccomp", "seatbelt", "shell", "sandbox", "supervisor", "audit", "ipc",
-	"egress", "git",
+	"egress", "git", "layer",
 }
 
 var exampleOutput = regexp.MustCompile(`(?ms)^func Example\w*\(\) \{.*?^\t// (Unordered o|O)utput:\n\t// \S.*?^\}`)
