@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
@@ -83,13 +84,23 @@ func TestSecondWriter(t *testing.T) {
 // version is in the root afterwards, landed or not. Rules 2 (leases), 3 and 7 (parents that move). R-LY-03.
 func TestWriterAtEachCall(t *testing.T) {
 	var moved bool // before the landing changed its file
+	written := make(chan error, 1)
 	for _, w := range []struct {
 		name  string
 		write func(root string) error
 		kept  func(root string) bool // where write succeeded
 	}{
-		{"append", func(root string) error { return appendTo(root+"/dir/file", "other") },
+		{"append", func(root string) error { return appendTo(root+"/dir/file", "other", unix.O_NONBLOCK) },
 			func(root string) bool { return holds(root+"/dir/file", "other") }},
+		{"append after a lease", func(root string) error {
+			go func() { written <- appendTo(root+"/dir/file", "other", 0) }()
+			select { // it may wait for the landing's lease, for as long as the landing waits here
+			case err := <-written:
+				written <- err
+			case <-time.After(20 * time.Millisecond):
+			}
+			return nil
+		}, func(root string) bool { return <-written == nil && holds(root+"/dir/file", "other") }},
 		{"save by rename", func(root string) error {
 			if err := os.WriteFile(root+"/saved", []byte("other"), 0o600); err != nil {
 				return err
@@ -105,7 +116,7 @@ func TestWriterAtEachCall(t *testing.T) {
 		}},
 		{"add to a removed directory", func(root string) error { return os.WriteFile(root+"/removed/more", nil, 0o600) },
 			func(root string) bool { return exists(root + "/removed/more") }},
-		{"create the new name", func(root string) error { return appendTo(root+"/new", "other") },
+		{"create the new name", func(root string) error { return appendTo(root+"/new", "other", unix.O_NONBLOCK) },
 			func(root string) bool { return holds(root+"/new", "other") }},
 	} {
 		t.Run(w.name, func(t *testing.T) { writeAtCalls(t, w.write, w.kept) })
@@ -151,9 +162,10 @@ func writeAtCalls(t *testing.T, write func(root string) error, kept func(root st
 	}
 }
 
-// appendTo writes to a file, unless a lease has it wait.
-func appendTo(name, text string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o600)
+// appendTo writes to a file. With O_NONBLOCK it fails where a lease would have it wait.
+func appendTo(name, text string, flags int) error {
+	fd, err := unix.Open(name, flags|os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	f := os.NewFile(uintptr(fd), name)
 	if err != nil {
 		return err
 	}

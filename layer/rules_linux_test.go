@@ -250,7 +250,7 @@ func TestRecoveryMeetsEdits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"a", "b", "c"} {
-			if err := appendTo(b.at(name), "edit"); err != nil {
+			if err := appendTo(b.at(name), "edit", 0); err != nil {
 				t.Fatal(err)
 			}
 		}
