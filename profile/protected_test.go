@@ -15,7 +15,7 @@ var writeTable = flag.Bool("table", false, "write the table of protected names i
 
 // held says, by class, how the file tool, a direct run's command and the sandbox treat a name.
 var held = map[profile.Class][3]string{
-	profile.Executed: {"asks twice", "can't write it", "a mount where the name exists, the look after the run"},
+	profile.Executed: {"asks twice", "can't write it", "a mount where the name exists, the scan after the run"},
 	profile.Built:    {"asks twice", "can write it", "a question, asked twice, where the line names it"},
 	profile.Watched:  {"asks", "can write it", "a question of the file tool"},
 }
