@@ -65,6 +65,9 @@ func (h *Host) Close() error { return nil }
 
 // Plan compiles r for this host; see Request.
 func (h *Host) Plan(r Request) (*Plan, error) {
+	if len(r.Overlays) > 0 {
+		return nil, fmt.Errorf("plan: %w", ErrNoOverlay)
+	}
 	if len(r.Listen)+r.Dialers > 0 {
 		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent, Missing: "named hosts and ports of localhost can't be told from others",
 			Why: "there are no network namespaces here", Remedy: "set [network] mode to none or full"}}}

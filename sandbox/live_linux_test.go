@@ -104,11 +104,16 @@ func runIn(t *testing.T, p profile.Profile, dir, script string) outcome {
 // carry carries a plan out to its end.
 func carry(t *testing.T, plan *Plan) outcome {
 	t.Helper()
+	return carryOn(t, testHost, plan)
+}
+
+func carryOn(t *testing.T, h *Host, plan *Plan) outcome {
+	t.Helper()
 	null, _ := os.Open(os.DevNull)
 	defer null.Close()
 	outR, outW, _ := os.Pipe()
 	errR, errW, _ := os.Pipe()
-	proc, err := testHost.Start(context.Background(), plan, Stdio{null, outW, errW}, nil)
+	proc, err := h.Start(context.Background(), plan, Stdio{null, outW, errW}, nil)
 	outW.Close()
 	errW.Close()
 	if err != nil {

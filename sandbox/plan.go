@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,9 @@ type Request struct {
 	// Files are put into the sandbox read-only, each inside a private
 	// directory of the profile.
 	Files []File
+	// Overlays are writable directories of the profile that the command changes a layer of only. A
+	// host that can't make one refuses the plan ([ErrNoOverlay]).
+	Overlays []Overlay
 	// Listen are TCP ports on the command's own localhost that are served from
 	// outside ([Process.Sockets]); Dialers is how many connections can be made to
 	// its localhost from outside. Both take a network namespace of its own.
@@ -49,6 +53,14 @@ type Command struct {
 	Dir     string   // absolute
 }
 
+// Overlay is a directory of the host that the command sees below a writable layer of its own: the host's
+// is not changed. Upper and Work are empty directories, on one file system, of the daemon's user; the
+// command can reach neither by its own path. One Upper is in one sandbox at a time. All are absolute and clean.
+type Overlay struct{ Path, Upper, Work string }
+
+// ErrNoOverlay is returned for a plan with overlays on a host whose back end makes none.
+var ErrNoOverlay = errors.New("overlays need [sandbox] backend = \"native\"")
+
 // File is content at a path inside the sandbox.
 type File struct {
 	Path string
@@ -65,8 +77,9 @@ type Plan struct {
 	Report Report
 
 	order      stage.Order
-	watched    seccomp.Policy    // by which the order's filter tells, if it does
-	args       []string          // bwrap's; nil: Landlock alone
+	watched    seccomp.Policy // by which the order's filter tells, if it does
+	args       []string       // bwrap's; nil: Landlock alone
+	overlays   []Overlay
 	operations []stage.Operation // the native back end's; nil: only bwrap can make this sandbox
 	nulls      int               // descriptors of /dev/null that args name, from stage.FDFree on
 	files      []File
@@ -98,11 +111,16 @@ func (p *Plan) Digest() string {
 		Dir     string
 		Made    string
 		Files   []File
+		Layered []string `json:",omitempty"`
 		Listen  []uint16
 		Dialers int
 	}
+	var layered []string // where a layer is kept is another place for each run
+	for _, o := range p.overlays {
+		layered = append(layered, o.Path)
+	}
 	b, err := json.Marshal(shown{p.Profile.Digest().String(), p.Command.Argv, p.Command.Path, p.Command.Env,
-		p.Command.Dir, p.made, p.files, p.order.Listen, p.order.Dialers})
+		p.Command.Dir, p.made, p.files, layered, p.order.Listen, p.order.Dialers})
 	if err != nil {
 		panic(err) // only strings and bytes
 	}

@@ -43,6 +43,9 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	}
 	p.operations = c.operations
 	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest, c.tmpfs
+	if err := p.overlay(r); err != nil {
+		return nil, err
+	}
 	p.order.Landlock, p.order.Seccomp = c.landlock, c.filter.program
 	p.order.Tells, p.watched = h.tells, c.filter.policy
 	p.Gaps = slices.Clip(c.gaps)

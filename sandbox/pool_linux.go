@@ -53,9 +53,10 @@ type pool struct {
 }
 
 // view returns the view of a plan now. ok is false where no warm sandbox can
-// serve it: one without mounts, of a probe, or with a program of its own.
+// serve it: one without mounts, of a probe, with a program of its own or a layer of its own.
 func (p *pool) view(plan *Plan) (v view, ok bool) {
-	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.holds) == 0 || p.most == 0 {
+	if plan.args == nil || plan.order.Probe || plan.Command.Program != nil || len(plan.overlays) > 0 ||
+		len(plan.holds) == 0 || p.most == 0 {
 		return v, false
 	}
 	return p.now(plan)

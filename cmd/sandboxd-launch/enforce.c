@@ -2,12 +2,10 @@
 #include "launch.h"
 
 enum {
-	CAPABILITY_VERSION_3 = 0x20080522, // capget(2)
 	LANDLOCK_RULE_PATH_BENEATH = 1, LANDLOCK_RULE_NET_PORT = 2,
 	// What a rule on a file that is no directory may grant: ACCESS_FILE of security/landlock/fs.c
 	// (EXECUTE, WRITE_FILE, READ_FILE, TRUNCATE, IOCTL_DEV, RESOLVE_UNIX).
 	LANDLOCK_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15 | 1 << 16,
-	RESOLVE_NO_MAGICLINKS = 2, RESOLVE_NO_SYMLINKS = 4, // openat2(2)
 	SECCOMP_SET_MODE_FILTER = 1, SECCOMP_NEW_LISTENER = 1 << 3, SECCOMP_WAIT_KILLABLE_RECV = 1 << 5, // seccomp(2)
 };
 

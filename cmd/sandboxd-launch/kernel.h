@@ -7,7 +7,7 @@
 #pragma once
 #include <asm/unistd.h>
 #include <linux/errno.h>
-#include "types.h"
+#include "order.h"
 
 // system_call is one system call with six arguments; its result is negative for an
 // error (syscall(2), "Architecture calling conventions").
@@ -54,7 +54,9 @@ enum { // signal(7), wait(2), clone(2)
 	RUSAGE_CHILDREN = -1,
 };
 
-enum { POLLIN = 1 }; // poll(2)
+enum { POLLIN = 1, CAPABILITY_VERSION_3 = 0x20080522 }; // poll(2), capget(2)
+
+enum { RESOLVE_NO_MAGICLINKS = 2, RESOLVE_NO_SYMLINKS = 4, RESOLVE_BENEATH = 8 }; // openat2(2)
 
 enum { // prctl(2)
 	PR_SET_PDEATHSIG = 1, PR_SET_DUMPABLE = 4, PR_SET_NAME = 15, PR_SET_CHILD_SUBREAPER = 36, PR_SET_NO_NEW_PRIVS = 38,

@@ -5,8 +5,7 @@
 //
 //	sandboxd-launch first      as the first process of a pid namespace
 //	sandboxd-launch native own|shared wait|go
-//	                           as the parent of a first process that makes its mounts: in a network
-//	                           namespace of its own or not, and waiting for leave to begin or not
+//	                           as the parent of a first process that makes its mounts, as namespaces.c says
 //	sandboxd-launch reap       outside of a sandbox that has no namespaces, as the command's parent
 //	sandboxd-launch pids N     in a pid namespace: write its pid_max
 //

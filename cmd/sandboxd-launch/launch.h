@@ -1,7 +1,6 @@
 // sandboxd-launch: the first process of every sandbox. See launch.c.
 #pragma once
 #include "kernel.h"
-#include "order.h"
 
 // Descriptors that this program inherits (sandbox/stage, FDOrder and following). 0 and 1
 // are the command's own; 2 takes diagnostics until the command's standard error is put there.
@@ -122,13 +121,6 @@ int launch(int argc, char **argv);
 
 // exit_code is the exit status of a shell for a wait status (wait(2)).
 static inline int exit_code(int status) { return (status & 0x7f) ? 128 + (status & 0x7f) : (status >> 8) & 0xff; }
-
-static inline u64 length(const char *s) {
-	u64 n = 0;
-	while (s[n])
-		n++;
-	return n;
-}
 
 static inline int equal(const char *a, const char *b) {
 	for (; *a && *a == *b; a++, b++)

@@ -9,12 +9,11 @@ enum { // include/uapi/linux/mount.h, fcntl.h, openat2.h
 	MOVE_MOUNT_F_EMPTY_PATH = 4, MOVE_MOUNT_T_EMPTY_PATH = 0x40,
 	FSOPEN_CLOEXEC = 1, FSMOUNT_CLOEXEC = 1, FSCONFIG_SET_STRING = 1, FSCONFIG_CMD_CREATE = 6,
 	ATTR_RDONLY = 1, ATTR_NOSUID = 2, ATTR_NODEV = 4, ATTR_NOEXEC = 8,
-	RESOLVE_NO_MAGICLINKS = 2, RESOLVE_NO_SYMLINKS = 4, RESOLVE_BENEATH = 8,
 	O_CREAT = 0100, O_EXCL = 0200, FSCONFIG_SET_FLAG = 0, CLONE_NEWUSER = 0x10000000,
 };
 
 enum { // prctl(2), capabilities(7), netdevice(7)
-	PR_CAPBSET_DROP = 24, PR_CAP_AMBIENT = 47, PR_CAP_AMBIENT_CLEAR_ALL = 4, CAPABILITY_VERSION_3 = 0x20080522,
+	PR_CAPBSET_DROP = 24, PR_CAP_AMBIENT = 47, PR_CAP_AMBIENT_CLEAR_ALL = 4,
 	AF_INET = 2, SOCK_DGRAM = 2, SOCK_CLOEXEC = 02000000, SIOCSIFFLAGS = 0x8914, IFF_UP = 1, IFF_RUNNING = 0x40,
 };
 
@@ -104,11 +103,6 @@ static i64 tmpfs(const struct operation *op) {
 	return file_system("tmpfs", options, ATTR_NOSUID | ATTR_NODEV);
 }
 
-static i64 procfs(void) {
-	struct option none = {0, 0};
-	return file_system("proc", &none, ATTR_NOSUID | ATTR_NODEV | ATTR_NOEXEC);
-}
-
 // devpts returns a detached mount of pseudo-terminals, for which the kernel asks that uid 0 has a
 // meaning in the user namespace (fs/devpts/inode.c).
 static i64 devpts(void) {
@@ -116,15 +110,34 @@ static i64 devpts(void) {
 	return file_system("devpts", options, ATTR_NOSUID | ATTR_NOEXEC);
 }
 
-// copy returns a detached copy of what the host has at a path, or a negative error.
-static i64 copy(const struct roots *r, const char *path, u64 recursive, u64 attributes) {
-	i64 at = open_below(r->old, path);
+// copy returns a detached copy of what is at a path below root, or a negative error.
+static i64 copy(int root, const char *path, u64 recursive, u64 attributes) {
+	i64 at = open_below(root, path);
 	if (at < 0)
 		return at;
 	i64 mount = SYS(open_tree, at, "", OPEN_TREE_CLONE | O_CLOEXEC | AT_EMPTY_PATH | recursive);
 	SYS(close, at);
 	i64 e = mount < 0 ? 0 : set_attributes(mount, attributes, recursive);
 	return e < 0 ? e : mount;
+}
+
+// overlay returns a detached mount of a directory of the host below a writable layer. Like all that a
+// user namespace mounts it keeps its marks in user.* attributes (overlayfs.rst, "userxattr").
+static i64 overlay(const struct roots *r, const struct operation *op) {
+	const char *paths[] = {op->path, op->text, op->text + length(op->text) + 1};
+	char at[3][48], digits[24];
+	struct option options[] = {{"lowerdir", at[0]}, {"upperdir", at[1]}, {"workdir", at[2]}, {"userxattr", 0}, {0, 0}};
+	i64 fds[3], e = 0;
+	for (int i = 0; i < 3; i++) {
+		fds[i] = open_below(r->old, paths[i]);
+		e = fds[i] < 0 ? fds[i] : e;
+		join_text(join_text(at[i], "/old/proc/self/fd/"), numeral(digits + sizeof digits, (u64)fds[i], 10));
+	}
+	if (!e)
+		e = file_system("overlay", options, ATTR_NOSUID | ATTR_NODEV);
+	for (int i = 0; i < 3; i++)
+		SYS(close, fds[i]);
+	return e;
 }
 
 // file returns a detached mount of a file that reads as the operation's text.
@@ -201,15 +214,17 @@ static enum step carry_out(const struct roots *r, const struct operation *op) {
 	case OP_LINK:
 		return in_parent(r, op);
 	case OP_BIND:
-		return attach(r, op, copy(r, op->path, AT_RECURSIVE, quiet | read_only));
+		return attach(r, op, copy(op->flags & OP_INNER ? r->new : r->old, op->path, AT_RECURSIVE, quiet | read_only));
 	case OP_DEVICE: // programs can use it, but not change its mode, owner or times
-		return attach(r, op, copy(r, op->path, 0, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC));
+		return attach(r, op, copy(r->old, op->path, 0, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC));
+	case OP_OVERLAY:
+		return attach(r, op, overlay(r, op));
 	case OP_TMPFS:
 		return attach(r, op, tmpfs(op));
 	case OP_FILE:
 		return attach(r, op, file(r, op));
 	case OP_PROC:
-		return attach(r, op, procfs());
+		return attach(r, op, file_system("proc", &(struct option){0, 0}, ATTR_NOSUID | ATTR_NODEV | ATTR_NOEXEC));
 	case OP_SEAL:
 	case OP_MODE:
 		return on_mount(r, op);
@@ -247,7 +262,7 @@ static enum step begin(struct roots *r) {
 
 // take_root makes the root of the sandbox, which the first operation describes.
 static enum step take_root(struct roots *r, const struct operation *op) {
-	i64 root = op->kind == OP_BIND ? copy(r, "/", AT_RECURSIVE, ATTR_NOSUID | ATTR_NODEV | (op->flags & OP_READ_ONLY))
+	i64 root = op->kind == OP_BIND ? copy(r->old, "/", AT_RECURSIVE, ATTR_NOSUID | ATTR_NODEV | (op->flags & OP_READ_ONLY))
 				       : tmpfs(op);
 	i64 e = root < 0 ? root : SYS(move_mount, root, "", AT_FDCWD, "/new", MOVE_MOUNT_F_EMPTY_PATH);
 	if (op->path[1] || (op->kind != OP_BIND && op->kind != OP_TMPFS))

@@ -81,3 +81,51 @@ int native(int own_network, int waits) {
 			return STATUS_OURS;
 	return exit_code(status);
 }
+
+// The pid_max of a pid namespace, which only a process inside can write (Linux 6.14).
+static const char pid_max[] = "/proc/sys/kernel/pid_max";
+
+static i64 read_file(const char *path, char *text, u64 size) {
+	i64 fd = SYS(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	i64 n = SYS(read, fd, text, size - 1);
+	SYS(close, fd);
+	text[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+// namespaces counts the numbers that this process has, one in each pid namespace from that of
+// /proc down to its own (proc_pid_status(5), NSpid).
+static int namespaces(void) {
+	static char text[8 << 10];
+	static const char field[] = "\nNSpid:";
+	int count = 0;
+	if (read_file("/proc/self/status", text, sizeof text) <= 0)
+		return 0;
+	const char *p = text;
+	for (u64 i = 0; *p && field[i]; p++)
+		i = *p == field[i] ? i + 1 : (u64)(*p == field[0]);
+	for (; *p && *p != '\n'; p++)
+		count += *p != '\t' && (p[1] == '\t' || p[1] == '\n');
+	return count;
+}
+
+static int decline(const char *why) {
+	say(why);
+	return STATUS_OURS;
+}
+
+// limit_pids makes sure that it is not the host's: this process has a number in /proc's namespace
+// and one in another, whose pid_max is as the kernel made it (PID_MAX_LIMIT, linux/threads.h).
+int limit_pids(const char *most) {
+	char now[24];
+	if (namespaces() < 2)
+		return decline("this is no pid namespace of a sandbox\n");
+	if (read_file(pid_max, now, sizeof now) <= 0 || !equal(now, "4194304\n"))
+		return decline("pid_max is not as a new namespace has it\n");
+	i64 fd = SYS(openat, AT_FDCWD, pid_max, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || SYS(write, fd, most, length(most)) < 0)
+		return decline("pid_max can't be written\n");
+	return 0;
+}

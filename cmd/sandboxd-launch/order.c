@@ -91,8 +91,12 @@ void read_operation(struct reader *r, struct operation *op) {
 	if (zero || op->kind >= OP_KINDS || op->flags & ~OP_FLAGS || op->mode > 0777 || size >= PATH_LENGTH ||
 		!op->path || !clean(op->path) || !op->text || op->text[op->length])
 		r->bad = 1;
-	for (u64 i = 0; !r->bad && op->kind == OP_LINK && i < op->length; i++)
-		r->bad |= op->text[i] == 0;
+	u64 n = r->bad ? 0 : length(op->text); // up to the first NUL
+	if (!r->bad && op->kind == OP_LINK)
+		r->bad = n != op->length;
+	else if (!r->bad && op->kind == OP_OVERLAY)
+		r->bad = n >= op->length || !clean(op->text) || !clean(op->text + n + 1) ||
+			n + 1 + length(op->text + n + 1) != op->length;
 }
 
 static void check_layer(struct reader *r) {

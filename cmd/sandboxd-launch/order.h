@@ -12,9 +12,16 @@
 //
 // An order is accepted whole or refused whole.
 #pragma once
-#include "types.h"
+#include <stddef.h>
+#include <stdint.h>
 
-enum { ORDER_VERSION = 8 };
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t i64;
+
+enum { ORDER_VERSION = 9 };
 
 // Flags of an order.
 enum {
@@ -108,6 +115,7 @@ enum {
 	OP_MODE,      // set the mode of a directory of the sandbox's own
 	OP_LOOPBACK,  // bring up the loopback device
 	OP_DEVPTS,    // pseudo-terminals of the sandbox's own
+	OP_OVERLAY,   // the host's directory below a writable layer; text is "upper NUL work"
 	OP_USER,      // continue as user and group, whose numbers are in size, of a user namespace below
 	OP_KINDS,
 };
@@ -115,8 +123,16 @@ enum {
 enum {
 	OP_READ_ONLY = 1 << 0,
 	OP_CREATES = 1 << 1, // what is around it is the sandbox's own: make the mount point
-	OP_FLAGS = (1 << 2) - 1,
+	OP_INNER = 1 << 2,   // of OP_BIND: what the sandbox has at the path so far, not the host
+	OP_FLAGS = (1 << 3) - 1,
 };
+
+static inline u64 length(const char *s) {
+	u64 n = 0;
+	while (s[n])
+		n++;
+	return n;
+}
 
 // Reader reads from at to end. After a fault bad is set, and every read is zero.
 struct reader {

@@ -7,12 +7,6 @@ static i64 memory(u64 size) { return SYS(mmap, 0, size, PROT_READ | PROT_WRITE, 
 
 static enum step refuse(const char *why) { return failed(STEP_ORDER, 0, why, ""); }
 
-// decode decodes the bytes of an order; room is for the pointers to its strings.
-static enum step decode(const struct order_head *head, const u8 *bytes, char **room, struct order *o) {
-	const char *why = decode_order(head, bytes, room, o);
-	return why ? refuse(why) : STEP_NONE;
-}
-
 enum step read_order(int fd, struct order *o) {
 	i64 seals = SYS(fcntl, fd, F_GET_SEALS, 0);
 	if (seals < 0 || (seals & F_ALL_SEALS) != F_ALL_SEALS)
@@ -37,7 +31,8 @@ enum step read_order(int fd, struct order *o) {
 	i64 room = memory(string_room(&head));
 	if (room < 0)
 		return failed(STEP_ORDER, room, "memory for the order", "");
-	return decode(&head, (const u8 *)at, (char **)room, o);
+	why = decode_order(&head, (const u8 *)at, (char **)room, o);
+	return why ? refuse(why) : STEP_NONE;
 }
 
 // next receives one message into at, and into fds the descriptors that it carries. The result is
@@ -92,12 +87,11 @@ enum step receive_order(struct order *o) {
 	u8 *bytes = 0;
 	int fds[3];
 	enum step step = collect(&head, &bytes, fds);
-	if (!step)
-		step = decode(&head, bytes, (char **)(bytes + ((head.size + 7) & ~7UL)), o);
 	if (step)
 		return step;
-	if (o->flags & ORDER_AWAIT)
-		return refuse("the order says to wait once more");
+	const char *why = decode_order(&head, bytes, (char **)(bytes + ((head.size + 7) & ~7UL)), o);
+	if (why || o->flags & ORDER_AWAIT)
+		return refuse(why ? why : "the order says to wait once more");
 	for (int i = 0; i < 3; i++) {
 		i64 e = SYS(dup3, fds[i], i, 0);
 		if (e < 0)

@@ -77,13 +77,6 @@ void *memset(void *to, int value, size_t n) {
 		*t++ = (u8)value;
 	return to;
 }
-
-int memcmp(const void *a, const void *b, size_t n) {
-	for (const u8 *p = a, *q = b; n > 0; n--, p++, q++)
-		if (*p != *q)
-			return *p - *q;
-	return 0;
-}
 #else
 int main(int argc, char **argv) { return launch(argc, argv); }
 #endif

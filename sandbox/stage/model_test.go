@@ -123,10 +123,17 @@ func (d *reader) operation(b *strings.Builder) {
 	path := d.text()
 	text := d.take(int(d.u32()))
 	end := d.take(1)
-	d.bad = d.bad || zero != 0 || kind > uint64(OpUser) || flags > 3 || mode > 0o777 || len(path) > 4095 ||
+	d.bad = d.bad || zero != 0 || kind > uint64(OpUser) || flags > 7 || mode > 0o777 || len(path) > 4095 ||
 		!strings.HasPrefix(path, "/") || pathpkg.Clean(path) != path || end[0] != 0 ||
-		OperationKind(kind) == OpLink && bytes.IndexByte(text, 0) >= 0
+		OperationKind(kind) == OpLink && bytes.IndexByte(text, 0) >= 0 ||
+		OperationKind(kind) == OpOverlay && !twoPaths(string(text))
 	fmt.Fprintf(b, "operation %d %d %o %d path %x\ntext %x\n", kind, flags, mode, size, path, text)
+}
+
+func twoPaths(text string) bool {
+	paths := strings.Split(text, "\x00")
+	return len(paths) == 2 && strings.HasPrefix(paths[0], "/") && strings.HasPrefix(paths[1], "/") &&
+		pathpkg.Clean(paths[0]) == paths[0] && pathpkg.Clean(paths[1]) == paths[1]
 }
 
 func (d *reader) layer(b *strings.Builder) {

@@ -35,7 +35,7 @@ import (
 
 // Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
 // changes with any change of the fields below.
-const Version = 8
+const Version = 9
 
 // Order is everything that starts one command.
 type Order struct {
@@ -103,7 +103,7 @@ type Operation struct {
 	Mode  uint32
 	Size  uint64 // of OpTmpfs in bytes, 0: the kernel's default
 	Path  string // absolute and clean
-	Text  string // target of OpLink, content of OpFile
+	Text  string // target of OpLink, content of OpFile, upper and work directory of OpOverlay with a NUL between
 }
 
 // OperationKind is what an Operation does.
@@ -122,6 +122,7 @@ const (
 	OpMode
 	OpLoopback
 	OpDevpts
+	OpOverlay
 	OpUser
 )
 
@@ -129,6 +130,7 @@ const (
 const (
 	OpReadOnly = 1 << iota // of OpBind
 	OpCreates              // the mount point may be made
+	OpInner                // of OpBind: the sandbox's own entry at the path, not the host's
 )
 
 // MaxSockets bounds Listen and Dialers together: as many descriptors as one message

@@ -43,7 +43,8 @@ func orders(t testing.TB) (good, bad [][]byte) {
 	native := laying
 	native.Operations = []Operation{{Kind: OpTmpfs, Mode: 0o755, Size: 1 << 20, Path: "/"},
 		{Kind: OpBind, Flags: OpReadOnly | OpCreates, Path: "/usr"}, {Kind: OpLink, Path: "/bin", Text: "usr/bin"},
-		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpLoopback, Path: "/"}}
+		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpLoopback, Path: "/"},
+		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
 	for _, o := range []Order{full, laying, native, late, {Await: true}} {
 		b, err := o.MarshalBinary()
@@ -73,7 +74,22 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/.."}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr//bin"}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/"}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: 12}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpUser + 1}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Flags: 8}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpOverlay}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u"}} },
+		func(o *Order) {
+			*o = laying
+			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u\x00w"}}
+		},
+		func(o *Order) {
+			*o = laying
+			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u/..\x00/w"}}
+		},
+		func(o *Order) {
+			*o = laying
+			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u\x00/w\x00/x"}}
+		},
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpLink, Text: "a\x00"}} },
 		func(o *Order) { *o = laying; o.Hold = true },
 		func(o *Order) { *o = laying; o.Argv = []string{"x"} },
@@ -97,7 +113,7 @@ var decoder = sync.OnceValues(func() (*hosted, error) {
 	}
 	defer os.RemoveAll(dir)
 	program, source := filepath.Join(dir, "decode"), "../../cmd/sandboxd-launch"
-	for _, f := range []string{"testdata/decode.c", source + "/order.c", source + "/order.h", source + "/types.h"} {
+	for _, f := range []string{"testdata/decode.c", source + "/order.c", source + "/order.h"} {
 		os.ReadFile(f) // go test keeps no result of another source
 	}
 	build := exec.Command("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/profile/abspath"
+	"sandboxd/sandbox/stage"
+)
+
+// overlay replaces the writable mounts of the request's overlays. A mount below one, such as that which
+// holds a protected name, then shows what the overlay has there: the host's would show past it.
+func (p *Plan) overlay(r Request) error {
+	if len(r.Overlays) == 0 {
+		return nil
+	}
+	if p.operations == nil {
+		return fmt.Errorf("plan: %w", ErrNoOverlay)
+	}
+	p.overlays, p.operations, p.holds = r.Overlays, slices.Clone(p.operations), maps.Clone(p.holds)
+	for _, o := range r.Overlays {
+		for _, dir := range []string{o.Upper, o.Work} {
+			if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsRune(dir, 0) {
+				return fmt.Errorf("plan: overlay of %q: %q is not an absolute, clean path", o.Path, dir)
+			}
+			if shown := p.shows(dir); shown != "" {
+				return fmt.Errorf("plan: overlay of %q: the command reaches %q through %q; choose a hidden directory",
+					o.Path, dir, shown)
+			}
+		}
+		if abspath.Contains(o.Upper, o.Work) || abspath.Contains(o.Work, o.Upper) {
+			return fmt.Errorf("plan: overlay of %q: %q and %q lie in each other", o.Path, o.Upper, o.Work)
+		}
+		if err := p.replace(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace has o in the place of the writable mount of its path.
+func (p *Plan) replace(o Overlay) error {
+	found := false
+	for i := range p.operations {
+		switch op := &p.operations[i]; {
+		case op.Path == o.Path && op.Kind == stage.OpBind && op.Flags&stage.OpReadOnly == 0:
+			op.Kind, op.Text, found = stage.OpOverlay, o.Upper+"\x00"+o.Work, true
+		case op.Kind == stage.OpBind && abspath.Contains(o.Path, op.Path):
+			op.Flags |= stage.OpInner
+		}
+	}
+	if !found {
+		return fmt.Errorf("plan: overlay of %q: the profile has no writable mount there", o.Path)
+	}
+	p.holds[o.Path] = true
+	return nil
+}
+
+// shows returns the path of the mount through which the command reaches dir or an entry below, or "".
+func (p *Plan) shows(dir string) string {
+	var around stage.Operation
+	for _, op := range p.operations {
+		switch {
+		case op.Kind == stage.OpBind && abspath.Contains(dir, op.Path):
+			return op.Path
+		case op.Kind != stage.OpBind && op.Kind != stage.OpOverlay && op.Kind != stage.OpTmpfs:
+		case abspath.Contains(op.Path, dir) && len(op.Path) >= len(around.Path):
+			around = op
+		}
+	}
+	if around.Kind == stage.OpTmpfs {
+		return ""
+	}
+	return around.Path
+}

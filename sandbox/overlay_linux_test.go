@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sandboxd/profile"
+)
+
+// overlaid is a host with the native back end, a project that a profile lets a command write but for a
+// read-only directory and a hidden file, and an overlay of that project.
+func overlaid(t *testing.T) (*Host, Request, Overlay) {
+	t.Helper()
+	h, err := Open(context.Background(), Options{Stage: testStage, Warm: 2, Backend: BackendNative})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	dir, state := workDir(t), workDir(t)
+	o := Overlay{Path: dir, Upper: filepath.Join(state, "upper"), Work: filepath.Join(state, "work")}
+	for path, text := range map[string]string{"old": "old", "gone": "gone", "held/file": "held", "secret": "secret"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755)
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{o.Upper, o.Work} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := systemSpec(dir, profile.Limits{})
+	spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read, Path: dir + "/held"},
+		profile.Rule{Kind: profile.Hide, Path: dir + "/secret"})
+	p, err := profile.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, Request{Profile: p, Overlays: []Overlay{o}, Command: Command{Argv: []string{"/bin/sh", "-c", "true"},
+		Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir}}, o
+}
+
+// tree renders the files below dir with their content.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		line := d.Type().String() + " " + rel
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += " " + string(b)
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// R-OS-03: a command below an overlay changes its layer and not the host's directory; what the
+// profile holds or hides in the directory is held and hidden there, and the layer has no other path.
+func TestOverlay(t *testing.T) {
+	h, r, o := overlaid(t)
+	before := tree(t, o.Path)
+	// A layer that has an entry in the held directory shows whose tree the mount over it is.
+	if err := os.Mkdir(filepath.Join(o.Upper, "held"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Upper, "held", "layered"), []byte("layered"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.Command.Argv[2] = `echo new > old; rm gone; mkdir d; echo born > d/file; ln -s /etc/passwd link; cat old d/file
+[ -e gone ] && echo "gone is there"
+cat held/file held/layered; echo
+echo x 2>/dev/null > held/file && echo "wrote a held file"; rm -f held/file 2>/dev/null && echo "removed a held file"
+mv held moved 2>/dev/null && echo "moved a held directory"; cat secret 2>/dev/null && echo "read a secret"
+rm -f secret 2>/dev/null && echo "removed a secret"
+ls ` + o.Upper + ` ` + o.Work + ` 2>/dev/null && echo "reached the layer"
+mknod device c 1 3 2>/dev/null && head -c 1 device >/dev/null && echo "opened a device"
+grep " ` + o.Path + ` " /proc/self/mountinfo | cut -d" " -f6`
+	plan, err := h.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held, mounted := plan.Mounts()[o.Path]; !held || !mounted {
+		t.Error("the plan says that the command changes the host's directory")
+	}
+	if _, ok := h.pool.view(plan); ok {
+		t.Error("a sandbox that waits can serve an overlay")
+	}
+	got := carryOn(t, h, plan)
+	options := strings.Split(strings.TrimSpace(got.out), "\n")
+	last := "," + options[len(options)-1] + ","
+	if want := "new\nborn\nheldlayered\n"; !strings.HasPrefix(got.out, want) || len(options) != 4 ||
+		!strings.Contains(last, ",nosuid,") || !strings.Contains(last, ",nodev,") || strings.Contains(last, ",ro,") {
+		t.Errorf("inside: %q, want %q and the mount's options; %q, %+v", got.out, want, got.err, got.exit)
+	}
+	if after := tree(t, o.Path); after != before {
+		t.Errorf("the host's directory was\n%s\nand is\n%s", before, after)
+	}
+	for _, name := range []string{"old", "gone", "d/file", "link", "held/layered"} {
+		if _, err := os.Lstat(filepath.Join(o.Upper, name)); err != nil {
+			t.Errorf("the layer: %v", err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(o.Upper, "secret")); err == nil {
+		t.Error("the layer has a secret")
+	}
+}
+
+// An overlay that would not hold is refused before a question is asked, or by the first process.
+func TestOverlayRefused(t *testing.T) {
+	h, r, o := overlaid(t)
+	for name, bad := range map[string]Overlay{
+		"an upper directory in the project":     {o.Path, o.Path + "/held", o.Work},
+		"the system's":                          {o.Path, "/usr/share", o.Work},
+		"above what is shown":                   {o.Path, o.Upper, filepath.Dir(o.Path)},
+		"one in the other":                      {o.Path, o.Upper, o.Upper + "/work"},
+		"the same":                              {o.Path, o.Upper, o.Upper},
+		"a relative path":                       {o.Path, "upper", o.Work},
+		"a path that is not clean":              {o.Path, o.Upper + "/../upper", o.Work},
+		"a directory that is only read":         {o.Path + "/held", o.Upper, o.Work},
+		"a directory that the rules are not of": {o.Path + "/other", o.Upper, o.Work},
+	} {
+		r.Overlays = []Overlay{bad}
+		if _, err := h.Plan(r); err == nil {
+			t.Errorf("%s: planned", name)
+		}
+	}
+	r.Overlays = []Overlay{o}
+	other, err := Open(context.Background(), Options{Stage: testStage, Backend: BackendBwrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Plan(r); !errors.Is(err, ErrNoOverlay) {
+		t.Errorf("bwrap: %v, want %v", err, ErrNoOverlay)
+	}
+	// Where the upper directory became a link after the plan nothing starts.
+	plan, err := h.Plan(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(o.Upper, o.Upper+"-moved"), os.Symlink(o.Upper+"-moved", o.Upper)); err != nil {
+		t.Fatal(err)
+	}
+	if proc, err := h.Start(context.Background(), plan, Stdio{nil, os.Stdout, os.Stderr}, nil); err == nil {
+		proc.Wait()
+		t.Error("a layer behind a link was used")
+	}
+}
