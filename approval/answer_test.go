@@ -422,7 +422,7 @@ func TestWidening(t *testing.T) {
 }
 
 // TestSuggestions: only patterns that cover the request itself are offered,
-// whoever suggests them (R-AP-07).
+// from any source (R-AP-07).
 func TestSuggestions(t *testing.T) {
 	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
 		call := asking("s")

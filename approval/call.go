@@ -22,7 +22,7 @@ type Class struct {
 	// Safe: on the reviewed list of harmless calls.
 	Safe bool
 	// Rule is the verdict of the configured permission that names this call.
-	// RuleAsk stands for an explicit ask rule, which asks in spite of any grant
+	// RuleAsk represents an explicit ask rule, which asks in spite of any grant
 	// before; a mere default of asking is RuleNone.
 	Rule RuleEffect
 	// RuleText is that rule as written, with its place.
@@ -36,7 +36,7 @@ type Class struct {
 
 // Batch is a call's place among the tool calls of one model response.
 type Batch struct {
-	// ID tells batches of a session apart; empty means not in a batch.
+	// ID distinguishes the batches of a session; empty means not in a batch.
 	ID string `json:"id,omitempty"`
 	// Index counts from 1 to Total.
 	Index int `json:"index,omitempty"`
@@ -81,7 +81,7 @@ type Call struct {
 	Turn  int
 	Batch Batch
 
-	// Tool is required. Payload stands for Request.Payload where Request is nil.
+	// Tool is required. Payload replaces Request.Payload where Request is nil.
 	Tool    string
 	Payload map[string]any
 	// Request is the tool's request; nil means the tool says "run".

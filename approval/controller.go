@@ -13,7 +13,7 @@ import (
 // Options set up a Controller. The zero value asks, keeps no persistent
 // grants, and has no added rules.
 type Options struct {
-	// Config is validated; its zero value stands for DefaultConfig.
+	// Config is validated; its zero value means DefaultConfig.
 	Config Config
 	// Store keeps agent and global grants; without one those scopes are not
 	// on offer.

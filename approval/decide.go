@@ -133,7 +133,7 @@ func (c *Controller) onRecord(ctx context.Context, call *Call, d *Decision) {
 	}
 }
 
-// settle counts a decision and tells it to the world. It is called once for
+// settle counts and publishes a decision. It is called once for
 // every call that was decided.
 func (c *Controller) settle(call *Call, s *session, d *Decision, g *Grant) {
 	t := c.tenant(call.Principal)

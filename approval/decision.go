@@ -67,7 +67,7 @@ const (
 	ReasonCancelled  Reason = "cancelled"   // the caller went away, or the session closed
 	ReasonFlood      Reason = "flood"       // too many questions are waiting
 	ReasonFault      Reason = "fault"       // an internal fault or an unreadable answer
-	ReasonAudit      Reason = "audit"       // it could not be put on record
+	ReasonAudit      Reason = "audit"       // it could not be recorded
 )
 
 // Decision is the answer to a call. The zero value denies.
@@ -88,7 +88,7 @@ type Decision struct {
 	// Rule and Grant name the deciding rule or grant, if any.
 	Rule  string `json:"rule,omitempty"`
 	Grant string `json:"grant,omitempty"`
-	// Reject is set on denials: whether the agent may go on.
+	// Reject is set on denials: whether the agent may continue.
 	Reject RejectMode `json:"reject,omitempty"`
 	// Widening is the Value of the widening that came with the yes.
 	Widening string `json:"widening,omitempty"`

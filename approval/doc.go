@@ -73,7 +73,7 @@
 //
 // # Extending
 //
-// Options.Rules adds judges, Options.Hooks is told before and after; package
+// Options.Rules adds judges, Options.Hooks is called before and after; package
 // external runs an operator's program as a Rule; Options.Authorize keeps an
 // approver from answering its own questions.
 //

@@ -57,7 +57,7 @@ type Event struct {
 // reader that is too slow finds a gap. The controller's lock guards it.
 type ring struct {
 	events []Event
-	oldest int // where the oldest of events stands; 0 until they are as many as size
+	oldest int // the index of the oldest of events; 0 until they are as many as size
 	size   int
 	last   uint64        // Seq of the newest that was published
 	at     time.Time     // when that was
@@ -132,7 +132,7 @@ func (c *Controller) Subscribe(viewer Identity) *Subscription {
 	return &Subscription{c: c, r: r, seq: r.last}
 }
 
-// SubscribeAfter goes on after the event with that Seq of the same stream
+// SubscribeAfter continues after the event with that Seq of the same stream
 // (Last-Event-ID); dropped events are reported as a gap. A seq that was
 // never given out starts from now.
 func (c *Controller) SubscribeAfter(viewer Identity, seq uint64) *Subscription {
@@ -186,7 +186,7 @@ func (c *Controller) publish(e Event) {
 	c.everything.publish(&e)
 }
 
-// notice tells operators and, where there is one, the principal.
+// notice informs operators and, where there is one, the principal.
 func (c *Controller) notice(p *Principal, note string) {
 	e := Event{Time: c.now(), Kind: EventNotice, Note: note}
 	if p != nil {

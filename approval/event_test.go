@@ -80,7 +80,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestEventFields: a decision's event tells who, how, and which rule or grant.
+// TestEventFields: a decision's event has the answerer, the way, and the rule or grant.
 func TestEventFields(t *testing.T) {
 	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
 		sub := c.Subscribe(alice)
@@ -111,8 +111,8 @@ func TestEventFields(t *testing.T) {
 	})
 }
 
-// TestEventGap: a reader that is too slow is told how much it missed, and
-// holds up nobody; one that comes back goes on where it was.
+// TestEventGap: a slow reader receives the number of missed events, and
+// holds up nobody; one that comes back continues where it was.
 func TestEventGap(t *testing.T) {
 	bubble(t, approval.Options{EventBuffer: 8}, func(t *testing.T, c *approval.Controller) {
 		safe := asking("s")
@@ -220,7 +220,7 @@ func TestExcluded(t *testing.T) {
 }
 
 // TestExcludedPayload: exclusion never leaves a payload that equals the payload of
-// another call, and the digest in its place tells nothing of the value (R-AP-03, R-AP-05).
+// another call, and the digest in its place reveals nothing of the value (R-AP-03, R-AP-05).
 func TestExcludedPayload(t *testing.T) {
 	type args = map[string]any
 	whole := approval.PayloadFunc(func(a map[string]any) map[string]any { return a })

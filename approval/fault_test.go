@@ -204,7 +204,7 @@ func TestFaultAnswersLate(t *testing.T) {
 }
 
 // TestFaultOppositeAnswers: two approvers answer at once, opposite ways; one
-// wins, the other is told, and the call gets the winner's.
+// wins, the other is notified, and the call gets the winner's.
 func TestFaultOppositeAnswers(t *testing.T) {
 	bob := approval.Identity{Principal: principal, Name: "bob", Via: approval.ViaRemote}
 	wins := map[string]int{}
@@ -429,7 +429,7 @@ func TestFaultWhileStoring(t *testing.T) {
 	}
 }
 
-// TestFaultAuditRefuses: what cannot be put on record is denied, and what the
+// TestFaultAuditRefuses: a call without a record is denied, and what the
 // same answer granted is taken back (R-AU-03).
 func TestFaultAuditRefuses(t *testing.T) {
 	for name, hook := range map[string]func(context.Context, approval.Call, approval.Decision) error{

@@ -9,9 +9,9 @@ import (
 // questions, grants and events of one principal are invisible to another.
 // It is comparable and used as a key.
 type Principal struct {
-	// UID is the user id as the kernel told it.
+	// UID is the user id that the kernel reported.
 	UID int `json:"uid"`
-	// Name tells principals of one uid apart where the embedding program
+	// Name distinguishes principals of one uid where the embedding program
 	// needs that (a tenant, an enrolled token). Opaque; empty is fine.
 	Name string `json:"name,omitempty"`
 }

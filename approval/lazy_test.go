@@ -109,7 +109,7 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// TestPresentation: it is built once, for whoever looks first, and what was
+// TestPresentation: it is built once, for the first reader, and what was
 // seen before it was there cannot be approved.
 func TestPresentation(t *testing.T) {
 	t.Run("somebody is there", func(t *testing.T) {

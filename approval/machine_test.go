@@ -52,7 +52,7 @@ func TestModel(t *testing.T) {
 				"close":      m.closeSession,
 			})
 		})
-		// Rapid tells failures apart by where they panic.
+		// Rapid distinguishes failures by the place of the panic.
 		switch fmt.Sprintf("%T", panicked) {
 		case "<nil>":
 		case "rapid.invalidData":

@@ -82,7 +82,7 @@ func (p Pending) Allow(by Identity) Answer {
 	return Answer{Verb: VerbAllow, By: by, Rev: p.Rev, Hash: p.Hash, Confirm: p.Confirm}
 }
 
-// Deny is a no that lets the agent go on; change Mode for more.
+// Deny is a no after which the agent may continue; change Mode for more.
 func (p Pending) Deny(by Identity, note string) Answer {
 	return Answer{Verb: VerbDeny, By: by, Rev: p.Rev, Hash: p.Hash, Note: note, Mode: RejectSoft}
 }

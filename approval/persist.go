@@ -59,7 +59,7 @@ func (c *Controller) persistent(plus, minus []*Grant) []Grant {
 	return out
 }
 
-// tidy writes the store anew after withdraw. The lock is not held.
+// tidy rewrites the store after withdraw. The lock is not held.
 func (c *Controller) tidy() {
 	c.mu.Lock()
 	unsaved := len(c.withdrawn)

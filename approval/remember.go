@@ -93,7 +93,7 @@ func (c *Controller) grantFor(q *question, a *Answer) *Grant {
 	return g.label()
 }
 
-// keep puts a grant where it is found again, and tells of it.
+// keep stores a grant and publishes it.
 func (c *Controller) keep(g *Grant) {
 	if g.Scope.persistent() {
 		c.tenant(g.Principal).grants.add(g)

@@ -24,7 +24,7 @@ type Ruling struct {
 	Reason string
 }
 
-// Hooks are told before and after a decision and an execution (R-AP-22). Any
+// Hooks are called before and after a decision and an execution (R-AP-22). Any
 // of them may be nil. They run in the goroutine of the call, must not block
 // for long, and must not call the controller. A panic counts as an error.
 type Hooks struct {
@@ -35,7 +35,7 @@ type Hooks struct {
 	AfterDecision func(ctx context.Context, call Call, d Decision) error
 	// BeforeExecution may refuse an approved call. See Controller.Begin.
 	BeforeExecution func(ctx context.Context, call Call, d Decision) error
-	// AfterExecution is told how it went; err is the execution's.
+	// AfterExecution receives the outcome; err is the execution's.
 	AfterExecution func(ctx context.Context, call Call, d Decision, err error)
 }
 
@@ -108,7 +108,7 @@ func (c *Controller) record(ctx context.Context, call *Call, d *Decision) error 
 }
 
 // Begin must succeed before the effect of an approved call: the decision
-// holds for digest, which the caller has derived anew, and no BeforeExecution
+// holds for digest, which the caller has derived again, and no BeforeExecution
 // hook objects.
 func (c *Controller) Begin(ctx context.Context, call Call, d Decision, digest string) error {
 	if err := d.Holds(digest); err != nil {
@@ -124,7 +124,7 @@ func (c *Controller) Begin(ctx context.Context, call Call, d Decision, digest st
 	return nil
 }
 
-// End tells the AfterExecution hooks how it went.
+// End reports the outcome to the AfterExecution hooks.
 func (c *Controller) End(ctx context.Context, call Call, d Decision, result error) {
 	ctx = context.WithoutCancel(ctx)
 	for i := range c.hooks {

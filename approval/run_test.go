@@ -17,7 +17,7 @@ func (s snapshot) Digest() string {
 	return p.String()
 }
 
-// overwrite asks only where the file exists, which it is told: it does no I/O.
+// overwrite asks only where the file exists, which is a parameter: it does no I/O.
 func overwrite(c approval.Context) (*approval.Request, error) {
 	path, _ := c.Args["path"].(string)
 	exists := c.Facts.(snapshot)[path]

@@ -48,7 +48,7 @@ const (
 type RejectMode string
 
 const (
-	// RejectSoft skips this call; the agent gets the note and goes on.
+	// RejectSoft skips this call; the agent gets the note and continues.
 	RejectSoft RejectMode = "soft"
 	// RejectHard skips everything left and stops the session until the next
 	// user turn. It is the meaning of "" in an answer.

@@ -87,7 +87,7 @@ func RequireApproval(tool string, opts ...Option) Checker {
 }
 
 // digestKey keys the digests of excluded values. It lives as long as the process,
-// so that a record of a digest tells nothing of the value.
+// so that a record of a digest reveals nothing of the value.
 var digestKey = rand.Text()
 
 // distinct returns left, which is all without the excluded keys, with a digest of

@@ -28,7 +28,7 @@ type Store interface {
 const storeVersion = 1
 
 // FileStore keeps grants in one JSON file (grants.json), written to a
-// temporary file, synced and renamed, mode 0600. Beside it lies PATH.last, the
+// temporary file, synced and renamed, mode 0600. Beside it is PATH.last, the
 // state before the latest write, which Load falls back to when the file is
 // broken; the broken file is then kept as PATH.broken by the next Save.
 type FileStore struct {

@@ -149,7 +149,7 @@ func TestStoreBroken(t *testing.T) {
 			if _, r := covers(t, c, map[string]any{"command": "rm"}); r != approval.ReasonGrant {
 				t.Error("the deny was lost")
 			}
-			// Started anew: the state before the last write holds.
+			// Started again: the state before the last write holds.
 			fresh, _ := open(t, path)
 			defer fresh.Close(context.Background())
 			if err := fresh.StoreErr(); !errors.As(err, &broken) || broken.Using != path+".last" {
@@ -158,7 +158,7 @@ func TestStoreBroken(t *testing.T) {
 			if ok, _ := covers(t, fresh, makeIt); !ok {
 				t.Error("started anew, the allow was lost")
 			}
-			// Written anew: the broken file is kept for looking into.
+			// Rewritten: the broken file is kept for looking into.
 			remember(t, fresh, approval.Deny, map[string]any{"command": "dd"})
 			kept, err := os.ReadFile(path + ".broken")
 			if err != nil || string(kept) != bad {

@@ -11,7 +11,7 @@ import (
 )
 
 // MetaServer is the key in Context.Metadata under which the name of the MCP
-// server that offers the tool stands, a string. A tool name of the form
+// server that offers the tool is stored, a string. A tool name of the form
 // "mcp__SERVER__TOOL" says the same.
 const MetaServer = "mcp_server"
 
@@ -45,12 +45,12 @@ type ToolRule struct {
 	When map[string]string `toml:"when,omitempty"`
 	// Decision is "allow", "ask" or "deny".
 	Decision RuleEffect `toml:"decision"`
-	// Reason is told with an ask or a denial.
+	// Reason is shown with a question or a denial.
 	Reason string `toml:"reason,omitempty"`
 	// Exclude names arguments that are in no description, payload or record.
 	Exclude []string `toml:"exclude,omitempty"`
 
-	// Origin is where the rule stands; Operator, that it is the operator's.
+	// Origin is the place of the rule; Operator, that it is the operator's.
 	Origin   string `toml:"-"`
 	Operator bool   `toml:"-"`
 }

@@ -282,7 +282,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// All mistakes of all files are told at once.
+// All mistakes of all files are reported at once.
 func TestErrorsAreJoined(t *testing.T) {
 	operator := write(t, "operator.toml", "[sandbox]\nx = 1\ny = 2\n")
 	user := write(t, "user.toml", "[network]\nmode = 3\n")
@@ -386,7 +386,7 @@ func TestSizesAndDurations(t *testing.T) {
 
 func itoa(n int) string { return element("", n)[1 : len(element("", n))-1] }
 
-// R-SH-01: a rule that can never match is told.
+// R-SH-01: a rule that can never match is reported.
 func TestRulesForNoSandbox(t *testing.T) {
 	rule := "[[shell.rules]]\npattern = \"rm\"\nallowed = false\npaths = [\"data\"]\n"
 	file := write(t, "user.toml", rule)
@@ -409,7 +409,7 @@ func TestRulesForNoSandbox(t *testing.T) {
 	}
 }
 
-// What permits or denies less than it seems to is told.
+// A setting that permits or denies less than it seems to is reported.
 func TestPermissionsThatSayLess(t *testing.T) {
 	for _, c := range []struct {
 		text, want string // "": no warning

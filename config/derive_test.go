@@ -106,7 +106,7 @@ func TestCeiling(t *testing.T) {
 }
 
 // R-OS-09: hosts of presets come only where they are chosen, an entry without a
-// port stands for [network] ports, and an empty list is nothing.
+// port means [network] ports, and an empty list is nothing.
 func TestHostsOfTheAllowlist(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},

@@ -12,7 +12,7 @@ import (
 	"sandboxd/shell/presets"
 )
 
-// R-UX-08: a preset is written where the list stands, whatever its form, and
+// R-UX-08: a preset is written to the place of the list, whatever its form, and
 // nothing else of the file changes.
 func TestPresetsWritten(t *testing.T) {
 	const head = "# top\n[approval]\ntimeout = \"7m\" # long\n"

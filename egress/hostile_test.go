@@ -123,7 +123,7 @@ func (r *fakeResolver) LookupNetIP(_ context.Context, _, host string) ([]netip.A
 	return out, nil
 }
 
-// fakeNet stands in for every server: it accepts any bytes and answers with HTTP.
+// fakeNet replaces every server: it accepts any bytes and answers with HTTP.
 type fakeNet struct {
 	t       testing.TB
 	mu      sync.Mutex

@@ -78,7 +78,7 @@ func TestDeniedOptions(t *testing.T) {
 	}
 }
 
-// R-SH-05: a permission that would mean nothing is a mistake that is told.
+// R-SH-05: a permission without a meaning is a reported mistake.
 func TestPermissionsOfOtherTools(t *testing.T) {
 	for _, text := range []string{"Read(./.env)", "WebFetch(domain:example.org)", "Edit(docs/*)", "mcp__a__b(c)"} {
 		p, err := shell.ParsePermission(text)

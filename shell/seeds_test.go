@@ -191,7 +191,7 @@ func TestNotDangerous(t *testing.T) {
 	}
 }
 
-// An operator's rule that spells a dangerous command out stands above the list;
+// An operator's rule that spells a dangerous command out has precedence over the list;
 // a user's does not, nor one that only begins alike.
 func TestOperatorDanger(t *testing.T) {
 	no := false

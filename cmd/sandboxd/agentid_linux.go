@@ -13,13 +13,13 @@ import (
 )
 
 // shared are programs that run whatever they are given: their executable says
-// nothing about the agent. sbx and its parts act for whoever started them.
+// nothing about the agent. sbx and its parts act for their parent.
 var shared = regexp.MustCompile(`^(sbx(-[a-z]+)?|python.*|node.*|deno|bun|electron|ruby.*|perl.*|php.*|lua.*|java|Rscript|tclsh.*|busybox|env|(ba|da|z|k|fi|tc|c)?sh|ld[-.].*)$`)
 
 // agentID identifies the program that opens a session by its executable, as
 // "exe:PATH sha256:…", or is "" where that would tell nothing (R-AP-08). The
 // file is the one that the process runs (proc_pid_exe(5)), whatever its path
-// names by now; the process must outlive the look, so that its number still
+// names by now; the process must outlive the read, so that its number still
 // means it.
 func agentID(kind string, p ipc.Peer) string {
 	if kind == ipc.KindCLI || kind == ipc.KindHook || shared.MatchString(filepath.Base(p.Exe)) {
@@ -35,7 +35,7 @@ func agentID(kind string, p ipc.Peer) string {
 	if _, err := io.Copy(h, f); err != nil {
 		return ""
 	}
-	// " (deleted)" is part of the link's text where the file has no name any more.
+	// " (deleted)" is part of the link's text where the file has no name.
 	path, err := os.Readlink(link)
 	if err != nil || path != p.Exe || !onDisk(path, f) || p.Exited() {
 		return ""

@@ -37,7 +37,7 @@ type backend struct {
 	idle      time.Duration    // after which it leaves; 0: never
 	gateway   *gateway.Gateway // nil: off
 	shutdown  context.CancelFunc
-	patient   context.Context // ends when a stop is not to wait for commands any more
+	patient   context.Context // ends when a stop no longer waits for commands
 	endNow    context.CancelFunc
 
 	watchers atomic.Int64 // streams of news that are open
@@ -46,7 +46,7 @@ type backend struct {
 	warnings []config.Warning
 	flags    flags  // of the command line
 	refused  error  // the last reload's; nil: what the files say is in force
-	reported uint64 // the last record that the broker was told
+	reported uint64 // the last record that the broker received
 	untold   error  // the last attempt to tell the broker the head of the log
 	brokered bool   // the system's broker hands connections over
 	unsaved  error  // the last attempt to save how often grants were used
@@ -123,7 +123,7 @@ func (b *backend) drainCommands() error {
 	return b.sup.Shutdown(ctx)
 }
 
-// reload reads the configuration anew, whole or not at all.
+// reload reads the configuration again, whole or not at all.
 func (b *backend) reload() error {
 	warnings, err := b.sup.Reload()
 	b.mu.Lock()
@@ -182,7 +182,7 @@ func (b *backend) leaveWhenIdle(ctx context.Context, leave context.CancelFunc) {
 	}
 }
 
-// leaveWhenLost leaves when nobody can find the daemon's sockets any more: it
+// leaveWhenLost leaves when the daemon's sockets have lost their names: it
 // would hold its state against every daemon that comes after it.
 func leaveWhenLost(ctx context.Context, sockets *ipc.Sockets, leave context.CancelFunc, log *slog.Logger) {
 	if sockets == nil { // the service manager's

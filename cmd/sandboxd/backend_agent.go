@@ -55,7 +55,7 @@ func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 	}
 	answer := ipc.Session{ID: s.ID, Secret: ipc.Secret(secret), Root: s.Root, Trusted: b.sup.Trusted(s),
 		Mode: wireModeName(b.approvals.Mode(s.Ref()).Mode), Warnings: b.wireWarnings()}
-	if !answer.Trusted && s.Kind == supervisor.KindAPI { // a terminal's is found again for every command, and told when one fails
+	if !answer.Trusted && s.Kind == supervisor.KindAPI { // a terminal's is found again for every command, and warned when one fails
 		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: supervisor.Untrusted, Hint: "sbx trust " + s.Root})
 	}
 	return answer, nil
@@ -273,7 +273,7 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 		return ipc.Turn{}, err
 	}
 	if c.Role != ipc.RoleApprover && s.Kind != supervisor.KindAPI {
-		// Without a secret nothing tells the person from a program that runs
+		// Without a secret nothing distinguishes the person from a program that runs
 		// in the same terminal (R-AP-12).
 		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeForbidden, Message: "the stop of this session, which has no secret, is cleared by an approver", Hint: "sbx session resume " + s.ID}
 	}
@@ -282,7 +282,7 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 		cleared = "stopped by a person"
 	}
 	if c.Role == ipc.RoleApprover {
-		// Who asks can't lift the stop that a person has set, as it can't answer.
+		// A requester can't lift the stop that a person has set, as it can't answer.
 		switch related := relatedToSession(c.Peer, s); {
 		case related != answerer.Unrelated && cleared != "":
 			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: string(related) + " can't resume the session", Hint: "from another terminal: sbx session resume " + s.ID}

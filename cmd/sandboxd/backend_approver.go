@@ -19,7 +19,7 @@ import (
 	"sandboxd/supervisor"
 )
 
-// identity is who answers, as the kernel told it.
+// identity is the answerer, as the kernel reported it.
 func identity(c ipc.Caller, via approval.Via) approval.Identity {
 	if c.Front != "" {
 		name := "front end " + c.Front
@@ -415,7 +415,7 @@ func (b *backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ip
 }
 
 // mayTrust keeps those who have a session in a directory from trusting it themselves,
-// as far as the kernel tells (R-IP-01). The exception is the person at the very terminal.
+// as far as the kernel reports (R-IP-01). The exception is the person at the very terminal.
 func (b *backend) mayTrust(p ipc.Peer, dir string) error {
 	there, err := os.Stat(dir)
 	if err != nil {

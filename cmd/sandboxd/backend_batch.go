@@ -88,7 +88,7 @@ func did(r ipc.CallResult) bool {
 	return true
 }
 
-// callID is the call's own, wherever it stands.
+// callID returns the call's own id from any of its kinds.
 func callID(c ipc.BatchCall) string {
 	switch {
 	case c.CallID != "":

@@ -149,7 +149,7 @@ func (b *backend) unheld(c ipc.Caller, session, path string) (lines []string) {
 	return lines
 }
 
-// linked says that commands have not the symbolic link by which path leads to real, what lies there being theirs.
+// linked warns that the symlink path → real does not exist inside the sandbox, where path is private.
 func linked(p profile.Profile, path, real string) []string {
 	at, _, _ := p.Effective(path)
 	to, _, _ := p.Effective(real)

@@ -15,7 +15,7 @@ import (
 )
 
 // openJournal opens the mirror that the configuration wants. Without a journal
-// the daemon serves all the same, and says so: the log is what counts.
+// the daemon still serves, and says so: the log is what counts.
 func openJournal(cfg *config.Config, log *slog.Logger) (*audit.Journal, error) {
 	if !cfg.Audit.Journal {
 		return nil, nil
@@ -128,7 +128,7 @@ func (b *backend) conditions() []ipc.Warning {
 	return list
 }
 
-// tellCutOff tells of a run that the death of an earlier daemon cut off.
+// tellCutOff reports a run that the death of an earlier daemon cut off.
 func tellCutOff(c supervisor.CutOff, add func(where, hint, format string, args ...any)) {
 	where, hint := "a run that was cut off", ""
 	if c.Exec != "" {

@@ -20,7 +20,7 @@ import (
 // the socket is given up.
 const explainFor = 3 * time.Second
 
-// explain tells whoever waits on the sockets that the service manager passed
+// explain reports to clients of the sockets that the service manager passed
 // why the daemon does not start (R-OP-02).
 func explain(why error, log *slog.Logger) {
 	d, passed, err := passedListeners()

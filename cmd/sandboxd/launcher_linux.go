@@ -15,7 +15,7 @@ import (
 )
 
 // serveLaunchers takes the connections that the system's broker hands over, and
-// tells the broker the head of the log. It returns listeners for them.
+// reports the head of the log to the broker. It returns listeners for them.
 func (b *backend) serveLaunchers(ctx context.Context, list []net.Listener, log *slog.Logger) (agent, approver []net.Listener, err error) {
 	if len(list) == 0 {
 		return nil, nil, nil
@@ -63,7 +63,7 @@ func (b *backend) tellHeads(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// tellHead tells the broker the last record, where there is a broker and a new
+// tellHead sends the broker the last record, where there is a broker and a new
 // record.
 func (b *backend) tellHead(log *slog.Logger) {
 	head := b.audit.Head()

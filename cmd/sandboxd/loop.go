@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// service is what the service manager is told (sd_notify(3)). Without a
+// service notifies the service manager (sd_notify(3)). Without a
 // service manager telling it is no more than a line in the log.
 type service struct {
 	log      *slog.Logger
@@ -40,7 +40,7 @@ func (s *service) stopping(status string) {
 	s.notify(daemon.SdNotifyStopping + "\nSTATUS=" + status)
 }
 
-// reloading is told before a reload, and ready after it.
+// reloading is sent before a reload, and ready after it.
 func (s *service) reloading() {
 	s.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
 }
@@ -58,7 +58,7 @@ func (s *service) beat() (<-chan time.Time, func()) {
 type mainLoop struct {
 	service *service
 	// alive takes the locks that every request takes: where one of them is
-	// never given back, the loop stands still and the watchdog ends the daemon.
+	// never given back, the loop blocks and the watchdog ends the daemon.
 	alive  func()
 	status func() string
 	// reload is asked for by SIGHUP.

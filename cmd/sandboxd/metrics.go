@@ -16,7 +16,7 @@ import (
 	"sandboxd/audit"
 )
 
-// metrics are what /metrics tells (R-OP-04). What happened is counted from the
+// metrics are the figures of /metrics (R-OP-04). What happened is counted from the
 // audit log, record by record, so both always agree; no label holds what a
 // stranger chose.
 type metrics struct {

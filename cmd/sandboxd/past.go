@@ -9,12 +9,12 @@ import (
 // pastCalls is how many of the newest decisions in the log are looked at.
 const pastCalls = 2000
 
-// addPast tells for the exact request, and for each suggestion, which calls of
+// addPast reports for the exact request, and for each suggestion, which calls of
 // the log it would have covered: what a person grants is seen on what was.
 func (b *backend) addPast(p approval.Pending, a *ipc.Approval) {
 	page, err := b.audit.Query(audit.Filter{Category: audit.Decision, Tool: p.Tool, Limit: pastCalls, Last: true})
 	if err != nil {
-		return // the question is what matters; the log's own state is told elsewhere
+		return // the question is what matters; the log's own state is reported elsewhere
 	}
 	exact, err := approval.ExactPattern(p.Tool, p.Input)
 	if err != nil {

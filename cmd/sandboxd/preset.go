@@ -29,7 +29,7 @@ type presetChange struct {
 }
 
 // runPreset is `sandboxd config preset`. It works on the user's file; a daemon
-// that runs reads it when it is told to.
+// that runs reads it on a reload.
 func runPreset(args []string, stdout, stderr io.Writer) int {
 	var file string
 	var asJSON bool

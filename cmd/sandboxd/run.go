@@ -103,7 +103,7 @@ func obey(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// misuse tells a mistake on the command line and returns its exit status.
+// misuse reports a mistake on the command line and returns its exit status.
 func misuse(stderr io.Writer, format string, args ...any) int {
 	fmt.Fprintf(stderr, format+"\nSee sandboxd --help\n", args...)
 	return 2
