@@ -34,6 +34,16 @@ for arch in amd64 arm64; do
 	$run "$programs/sbx-verbs" version | grep -q "$version"
 done
 echo "ok: programs of both architectures"
+mkdir "$work"/{source,deb,rpm}
+tar -C "$work/source" -xzf "$one/sandboxd-$version.tar.gz"
+dpkg-deb -x "$one"/sandboxd_*_amd64.deb "$work/deb"
+rpm2archive "$one"/sandboxd-*.x86_64.rpm
+tar -C "$work/rpm" -xzf "$one"/sandboxd-*.x86_64.rpm.tgz
+rm "$one"/*.rpm.tgz
+for tree in "source/sandboxd-$version" {deb,rpm}/usr/share/doc/sandboxd "sandboxd-$version-linux-amd64/share/doc/sandboxd"; do
+	go run -C packaging/release . links "$work/$tree"
+done
+echo "ok: every link of the documents, in source, packages and tarball"
 jq -e '.bomFormat == "CycloneDX" and (.components | length) > 20' "$one/sandboxd-$version.cdx.json" > /dev/null
 [ "$(sed -n 's/^  sha256 "\(.*\)"$/\1/p' "$one/sandboxd.rb")" = "$(sha256sum < "$one/sandboxd-$version.tar.gz" | cut -d' ' -f1)" ]
 if grep -n '@[A-Z]*@' "$one/sandboxd.rb"; then exit 1; fi
