@@ -364,7 +364,16 @@ func snapshot(t testing.TB, dir string) map[string]string {
 
 func contentOf(t testing.TB, dir int, name string) string {
 	t.Helper()
-	fd, err := openLoose(dir, name, unix.O_RDONLY, 0o400)
+	above, base := Name(name).split()
+	for at := range strings.SplitSeq(string(above), "/") {
+		below, leave, err := enter(dir, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		dir = below
+	}
+	fd, err := openLoose(dir, base, unix.O_RDONLY, 0o400)
 	if err != nil {
 		t.Fatal(err)
 	}
