@@ -11,9 +11,9 @@ import (
 )
 
 // absent reports whether there is no such command as a person would be asked about: a name
-// without a slash that stands in none of the directories of PATH, which the sandbox shows as
+// without a slash that is in none of the directories of PATH, which the sandbox shows as
 // the host has them. Where it does not show one so, or where the request itself says what
-// PATH is, nothing is looked at and the question is put: the answer tells no more than ls in
+// PATH is, nothing is looked at and the question is put: the answer reveals no more than ls in
 // the sandbox, which runs unasked.
 func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) bool {
 	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.callerRuns || r.Argv[0] == "" || strings.Contains(r.Argv[0], "/") {

@@ -27,7 +27,7 @@ type AfterCallRequest struct {
 
 // AfterCall says where the command of a call ran that got a ticket. An agent takes the rewritten command of only one of
 // its hooks, so the command may have run as another hook wrote it, without the ticket and outside of every sandbox:
-// that can't be prevented from a hook, and is put on record. The ticket is void afterwards.
+// that can't be prevented from a hook, and is recorded. The ticket is void afterwards.
 func (s *Supervisor) AfterCall(ctx context.Context, sess *Session, peer Peer, r AfterCallRequest) (CallPlace, error) {
 	x := s.tickets.of(sess, r.CallID)
 	if x == nil {

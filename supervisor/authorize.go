@@ -12,7 +12,7 @@ import (
 // action is something that a requester wants: a command, a check, a call of the agent's own tool, a file
 // operation, a host or a skill's list.
 type action interface {
-	// exec stands for the requester in questions.
+	// exec represents the requester in questions.
 	exec() *Exec
 	// judge finds out what the action is now. It changes nothing and asks nobody. An error ends the walk.
 	judge(ctx context.Context) (subject, error)

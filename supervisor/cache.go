@@ -16,7 +16,7 @@ import (
 // that what its commands leave there is executed by none of another project. ""
 // where there is none: a configuration without presets for the sandbox, a session without a project, a home
 // directory that is
-// not ours, or something else that lies there.
+// not ours, or another entry there.
 func cacheOf(cfg *config.Config, sess *Session) string {
 	if !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
 		return ""

@@ -67,7 +67,7 @@ func (k *kept[K, V]) put(key K, v V) {
 }
 
 // compile returns what follows from the configuration in force for a project.
-// The project's file is read anew every time: it may change between two
+// The project's file is read every time: it may change between two
 // commands, and it can only tighten.
 func (s *Supervisor) compile(sess *Session) (*compilation, error) {
 	text, err := config.ReadProject(sess.Root)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxDying is how long the look after a run that was cut off waits for its
+	// maxDying is how long the scan after a run that was cut off waits for its
 	// processes, which die with their daemon.
 	maxDying = 20 * time.Second
 	// keepCut is for how long the note of a run is kept whose trees are not there.
@@ -54,7 +54,7 @@ func (s *Supervisor) recoverRuns() {
 		}
 		s.tellCutOff(c)
 	}
-	// What stood where the first of several found something is no news to the others.
+	// The entry at a find of the first of several is no news to the others.
 	dealt := map[string]bool{}
 	for _, c := range cuts {
 		if !s.recoverRun(c, dealt) {

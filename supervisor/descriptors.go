@@ -57,7 +57,7 @@ func (e *DescriptorError) Error() string {
 
 // permitted checks passed files against a profile. A file must be one that the
 // command may read and write, however it was opened: through /proc/self/fd a
-// command can open it anew, by the mount that the caller opened it on and not by the
+// command can open it again, by the mount that the caller opened it on and not by the
 // sandbox's read-only one.
 func (d Descriptors) permitted(p profile.Profile) error {
 	return d.each(func(name string, one *Descriptor) error {

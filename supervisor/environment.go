@@ -116,7 +116,7 @@ func (s *Supervisor) privateHome() bool {
 func (s *Supervisor) homeFiles(sess *Session, effective profile.Profile) []sandbox.File {
 	path := filepath.Join(sess.Home, ".gitconfig")
 	if kind, access, _ := effective.Effective(path); kind != profile.Private || !access.Has(profile.Write) {
-		return nil // a mount of the profile's own stands there
+		return nil // a mount of the profile's own is there
 	}
 	if data := s.gitConfig(sess.Home); len(data) > 0 {
 		return []sandbox.File{{Path: path, Data: data}}
@@ -130,7 +130,7 @@ type gitFiles struct {
 	data   []byte
 }
 
-// fileState tells one state of a file from another. The zero value is no file.
+// fileState distinguishes the states of a file. The zero value is no file.
 type fileState struct {
 	dev, ino     uint64
 	size         int64
@@ -153,7 +153,7 @@ func stateOfFile(name string) fileState {
 
 func (f fileState) settled() bool { return time.Since(time.Unix(0, f.ctime)) > settled }
 
-// gitConfig writes the person's own git configuration anew without credential
+// gitConfig copies the person's own git configuration without credential
 // helpers, tokens, includes, and programs that talk to other hosts. git itself
 // reads the files; listing runs nothing that they name (git-config(1)). What was
 // made is kept for as long as the files stay as they are.

@@ -9,7 +9,7 @@ import (
 	"sandboxd/supervisor/aftermath"
 )
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds, in the order in which an execution may produce them.
@@ -44,7 +44,7 @@ type Started struct {
 	Digest   string // of the profile
 	Report   sandbox.Report
 	Warnings []string
-	Warm     bool // its sandbox had been laid before
+	Warm     bool // its sandbox was a waiting one
 }
 
 // Outcome says in one word what became of an execution.

@@ -36,7 +36,7 @@ type ExecRequest struct {
 	Inline      bool // the person at the caller's terminal may answer
 	Client      bool // the caller can put a question to the agent's own user
 	Agent       bool // the command is an agent: it reaches agent.sock
-	Keep        bool // go on when nobody listens any more
+	Keep        bool // continue without a listener
 	Description string
 	Batch       approval.Batch
 	Group       string     // calls of the same one are decided together
@@ -46,7 +46,7 @@ type ExecRequest struct {
 	Passed Descriptors
 
 	ticket     *ticket // from Redeem
-	callerRuns bool    // whoever asks runs it, outside of every sandbox
+	callerRuns bool    // the caller runs it, outside of every sandbox
 	cwdUnknown bool    // it is not known in which directory
 }
 
@@ -70,7 +70,7 @@ type Exec struct {
 	log    *eventLog
 	cancel context.CancelCauseFunc
 	done   chan struct{}
-	shut   bool // no session is opened inside its sandbox any more; the registry's lock guards it
+	shut   bool // no further session is opened inside its sandbox; the registry's lock guards it
 
 	mu      sync.Mutex
 	proc    *sandbox.Process
@@ -83,7 +83,7 @@ type Exec struct {
 	profile profile.Profile // under which it runs
 	expiry  *time.Timer     // forgets it; nil before it has ended
 	unheard *time.Timer     // ends it where nobody follows; set once
-	tidying []func()        // what is done when its end was told
+	tidying []func()        // cleanup after its end was reported
 	report  sandbox.Report
 	rule    string    // what made it ask
 	asked   time.Time // when the question was put first
@@ -171,25 +171,24 @@ func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error
 		s.ended(e)
 		e.log.end(Event{Kind: EventEnded, Result: &result})
 		close(e.done)
-		runtime.Gosched() // to who waits for it
+		runtime.Gosched() // the waiting goroutine runs first
 		s.tidy(e)
 	}()
 	runtime.Gosched() // the command comes before the head of the answer
 	return e, nil
 }
 
-// tidyDelay is how long whoever waits for an end has the processors before what it
-// leaves is seen to.
+// tidyDelay postpones cleanup, so that clients receive the end first.
 const tidyDelay = time.Millisecond
 
-// later does what nobody waits for when the end of the execution was told.
+// later runs cleanup after the end of the execution was reported.
 func (e *Exec) later(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tidying = append(e.tidying, f)
 }
 
-// tidy sees to what an execution leaves.
+// tidy cleans up after an execution.
 func (s *Supervisor) tidy(e *Exec) {
 	s.keep(e)
 	time.Sleep(tidyDelay)

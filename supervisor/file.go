@@ -56,7 +56,7 @@ func (e *FileDenied) Error() string { return e.Result.Message }
 
 // fileCall is one operation on its way.
 type fileCall struct {
-	exec *Exec // stands for it in questions and records; it never runs
+	exec *Exec // represents it in questions and records; it never runs
 	sess *Session
 	req  FileRequest
 }
@@ -205,7 +205,7 @@ func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement
 
 // effect has the worker do it, with the undo store as the keeper.
 func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, out *FileResult) error {
-	// A client that hangs up now would leave it half told, not half done.
+	// A client that hangs up now would leave it half reported, not half done.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workerTime)
 	defer cancel()
 	if c.req.Op.Reads() {

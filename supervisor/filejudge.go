@@ -186,7 +186,7 @@ func (s *Supervisor) filesProfile(c *fileCall, j *fileJudgement, base profile.Pr
 	}
 	j.widened = protectedPlaces(p, j.changed())
 	if v := &j.verdict; len(j.widened) > 0 && !v.Protected {
-		// The file rules do not list it, and the sandbox holds it all the same.
+		// The file rules do not list it, and the sandbox still holds it.
 		why := j.widened[0] + " is protected in every sandbox of this session"
 		v.Decision, v.Protected, v.Safe, v.Configured, v.Risk = files.Ask, true, false, false, approval.RiskHigh
 		v.Why, v.Rule, v.Reasons = why, "sandbox.read_only", append(v.Reasons, why)
@@ -300,7 +300,7 @@ func digestJSON(v any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// setupKey tells rules apart.
+// setupKey distinguishes rules.
 func setupKey(s worker.Setup) string { return digestJSON(s) }
 
 // fileApproval puts a judgement to the approval controller.

@@ -27,7 +27,7 @@ type resolved struct {
 	loose bool
 }
 
-// entry is what lies at a path of which every parent is real.
+// entry is the entry at a path of which every parent is real.
 type entry struct {
 	there  bool
 	target string // of a symbolic link; "": it is none
@@ -115,7 +115,7 @@ func (l *links) follow(path string) resolved {
 	return r
 }
 
-// look returns the entry at path, which lies in dir.
+// look returns the entry at path, which is in dir.
 func (l *links) look(dir, path string) entry {
 	e, ok := l.known[path]
 	if ok {

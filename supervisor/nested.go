@@ -50,7 +50,7 @@ func (sess *Session) narrowed(effective profile.Profile, operator *profile.Profi
 	return effective.Intersect(ceiling), &ceiling
 }
 
-// outerOf settles which sandbox a new session lies in.
+// outerOf returns the sandbox of a new session.
 func (s *Supervisor) outerOf(p Peer) (*Exec, profile.Profile, error) {
 	e := s.SandboxOf(p)
 	if e == nil {

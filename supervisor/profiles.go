@@ -163,7 +163,7 @@ func (s *Supervisor) OperatorProfile(uid int) (profile.Profile, error) {
 // Paths are the files that the configuration comes from.
 func (s *Supervisor) Paths() config.Paths { return s.paths }
 
-// Overlap reports whether one of two roots lies in the other.
+// Overlap reports whether one of two roots contains the other.
 func Overlap(a, b string) bool {
 	return a != "" && b != "" && (abspath.Contains(b, a) || abspath.Contains(a, b))
 }

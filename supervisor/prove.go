@@ -28,7 +28,7 @@ type Finding struct {
 	Took           time.Duration
 }
 
-// act is one forbidden act: a script that runs inside and a look from outside.
+// act is one forbidden act: a script that runs inside and a check from outside.
 type act struct {
 	name   string
 	script string

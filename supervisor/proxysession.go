@@ -218,7 +218,7 @@ func (o *proxySession) close() ([]egress.Use, []Violation) {
 	return uses, o.refusals
 }
 
-// refused notes what the command is told of at its end.
+// refused notes refusals for the report at the end of the command.
 func (o *proxySession) refused(r egress.Refusal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -240,7 +240,7 @@ func (o *proxySession) publish(sockets *sandbox.Sockets, port uint16) {
 	o.work.Go(func() { o.letIn(l, func() (net.Conn, error) { return sockets.Call(o.ctx, port) }) })
 }
 
-// letIn joins what comes in at l with what call gives, until the command's end.
+// letIn joins the connections of l with those of call, until the command's end.
 func (o *proxySession) letIn(l net.Listener, call func() (net.Conn, error)) {
 	l = accept.Retrying(l)
 	for {
@@ -310,7 +310,7 @@ func hostHint(t egress.Target) string {
 	return fmt.Sprintf("to permit it: [network] allow = [%q]", t)
 }
 
-// hostRuling words a decision for whoever reads a tool's output.
+// hostRuling words a decision for the reader of a tool's output.
 func hostRuling(t egress.Target, d approval.Decision) egress.Ruling {
 	if d.Approved {
 		return egress.Ruling{Allowed: true}

@@ -62,7 +62,7 @@ func (o *proxySession) recheck() {
 	policy, err := o.s.reachableNow(o.exec.Session, o.j.verdict.Network)
 	o.mu.Lock()
 	if err != nil {
-		policy = reachable{} // nothing; the command is told so by what it tries
+		policy = reachable{} // nothing; the command learns it from its attempts
 	}
 	o.policy = policy
 	for t, q := range o.questions {

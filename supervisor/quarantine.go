@@ -19,7 +19,7 @@ import (
 	"sandboxd/supervisor/aftermath"
 )
 
-// What a run left under protected names lies in the trash: a folder for each
+// Entries that a run left under protected names are in the trash: a folder for each
 // run, with a manifest. An item's id is the run's and its number in the folder.
 
 const manifest = "manifest.json"
@@ -55,7 +55,7 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 	}
 	items, err := s.manifestOf(exec)
 	if err != nil {
-		return nil, noChange(id, "nothing of that name was quarantined, or it is not kept any more")
+		return nil, noChange(id, "nothing of that name was quarantined, or it is no longer kept")
 	}
 	u := &undoing{id: id, guarded: true}
 	back := &keptInTrash{}
@@ -111,7 +111,7 @@ func (s *Supervisor) quarantinedIn(root string, by map[string]string) []Change {
 	return list
 }
 
-// keptInTrash is the removal of what lies in the trash, as files.Kept.
+// keptInTrash is the removal of entries in the trash, as files.Kept.
 type keptInTrash struct {
 	steps []files.Step
 	from  []string // by step: the content's file

@@ -42,8 +42,8 @@ func (s *Supervisor) recordStart(r ...audit.Record) error {
 	return nil
 }
 
-// recordEnd puts on record how a start ended, before that is told. The record
-// stands in the log then, and is on the disk a moment later. The command can't be undone:
+// recordEnd records the end of a start before its report. The record
+// is in the log then, and is on the disk a moment later. The command can't be undone:
 // until its end is recorded, nothing more runs (R-AU-01).
 func (s *Supervisor) recordEnd(r audit.Record) error {
 	if err := s.Audit.PutAfter(r); err != nil {
@@ -52,7 +52,7 @@ func (s *Supervisor) recordEnd(r audit.Record) error {
 	return nil
 }
 
-// AuditError says that something could not be put on record and was therefore
+// AuditError says that something could not be recorded and was therefore
 // not done (R-AU-03).
 type AuditError struct{ Err error }
 
@@ -129,7 +129,7 @@ func withDecision(r audit.Record, d approval.Decision) audit.Record {
 }
 
 // recordExec puts the start of a command on record, behind the decision where that is not there
-// yet, and tells of the decision then.
+// yet, and reports the decision then.
 func (s *Supervisor) recordExec(e *Exec, j *judgement, d approval.Decision, decided *audit.Record) error {
 	r := recordOf(e, j)
 	r.Category, r.Operation, r.Approval, r.Grant = audit.Execution, "start", d.Request, d.Grant

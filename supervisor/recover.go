@@ -56,7 +56,7 @@ func (s *Supervisor) recoverChanges() {
 	}
 }
 
-// sessionOf stands for the session that made a change, and is gone.
+// sessionOf represents the session that made a change and has ended.
 func (s *Supervisor) sessionOf(r store.Record) (*Session, error) {
 	name, home, err := account(os.Geteuid())
 	if err != nil {

@@ -66,7 +66,7 @@ func (e *Exec) tellDeaf(j *judgement, r *Result) {
 	r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
 }
 
-// first reports whether it is the first time that the session is told of something.
+// first reports whether the session has not been warned of what yet.
 func (s *Session) first(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ const (
 )
 
 // notTaken leaves out what the profile refuses and no mechanism could: the file was
-// made, and then taken out, which is told already.
+// made, and then taken out, which is reported already.
 func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 	return slices.DeleteFunc(list, func(v Violation) bool {
 		return v.Kind == sandbox.RefusedPath &&

@@ -425,7 +425,7 @@ func (p *inputPipe) end() {
 	}
 }
 
-// Resize tells the command's terminal its size; without one it is nothing.
+// Resize sets the size of the command's terminal; without one it is nothing.
 func (e *Exec) Resize(cols, rows uint16) error {
 	e.mu.Lock()
 	term := e.term
@@ -443,7 +443,7 @@ func (e *Exec) started(p *sandbox.Process, t *terminal, under profile.Profile) {
 	e.mu.Unlock()
 	if in != nil {
 		// The command holds the reading end now; with ours gone a write after
-		// its death fails instead of blocking for ever.
+		// its death fails instead of blocking.
 		in.r.Close()
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"sandboxd/profile"
 )
 
-// Peer is who is at the other end of a connection, as the kernel told it.
+// Peer is the process at the other end of a connection, as the kernel reported it.
 type Peer struct {
 	UID, PID int
 	Start    uint64 // with PID: one process, for as long as the host is up
@@ -207,7 +207,7 @@ func (s *sessions) open(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if outer != nil && outer.shut {
-		return nil, "", false, ErrNested // nobody would close it any more
+		return nil, "", false, ErrNested // nobody would close it
 	}
 	var old *Session
 	switch r.Kind {

@@ -59,7 +59,7 @@ type Options struct {
 	// Trash is a directory of the daemon's own for what is taken out of
 	// projects after a run. It is made when it is needed.
 	Trash string
-	// Notes are of what runs, for the look after a run that outlives the daemon.
+	// Notes are of what runs, for the scan after a run that outlives the daemon.
 	Notes *aftermath.Notes
 	// Undo keeps what file operations lose; Worker is the program of their
 	// workers, which takes FileWorkerArg: the daemon's own.
@@ -289,7 +289,7 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 		<-e.Done()
 	}
 	unused := s.recordUnused(s.tickets.expired(sess, true))
-	for _, e := range ended { // nobody can ask for it any more
+	for _, e := range ended { // nobody can ask for it now
 		s.forget(e)
 	}
 	return len(running), stats, errors.Join(unused,
@@ -389,7 +389,7 @@ func (s *Supervisor) register(e *Exec) error {
 	return nil
 }
 
-// ended takes an execution out of those that run, before its end is told.
+// ended takes an execution out of those that run, before its end is reported.
 func (s *Supervisor) ended(e *Exec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ const maxTickets = 256
 
 // ticket lets one command run in a session by whoever of the same user brings
 // it, once: a hook of an agent judges the command, and the agent's own shell
-// brings the ticket along with exactly that command. It carries who asks; it
+// brings the ticket along with exactly that command. It carries the requester; it
 // carries an approval only where one was given for exactly this.
 type ticket struct {
 	session *Session
@@ -102,7 +102,7 @@ func (t *tickets) issue(sess *Session, r ExecRequest, j *judgement, d approval.D
 }
 
 // take uses a ticket up. One of another user is not confirmed to exist, and is
-// left to its owner; one that is brought with something else is gone all the same.
+// left to its owner; one that is brought with something else is used up, too.
 func (t *tickets) take(text string, uid int, r ExecRequest) (*ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *Supervisor) Return(text string, r ExecRequest) {
 func (e *Exec) ByTicket() bool { return e.Request.ticket != nil }
 
 // byTicket is the decision that the request's ticket carries for what would now
-// run; nil: none, and it is decided anew.
+// run; nil: none, and it is decided again.
 func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error) {
 	x := e.Request.ticket
 	if x == nil {

@@ -19,7 +19,7 @@ func toolsConfig(t config.Tools, p shell.Permissions) approval.ToolsConfig {
 		effect approval.RuleEffect
 	}{{p.Deny, approval.RuleDeny}, {p.Ask, approval.RuleAsk}, {p.Allow, approval.RuleAllow}} {
 		for _, e := range l.list {
-			if e.Any { // what stands in parentheses is the shell tool's
+			if e.Any { // the text in parentheses is the shell tool's
 				c.Rules = append(c.Rules, approval.ToolRule{Tool: e.Tool, When: e.When, Decision: l.effect, Origin: e.Origin, Operator: e.Operator})
 			}
 		}

@@ -24,7 +24,7 @@ type Trust struct {
 	At time.Time `json:"at"`
 }
 
-// identity tells one directory from another. The time of birth belongs to it
+// identity distinguishes directories. The time of birth belongs to it
 // because a file system gives the next directory the number of one that was removed.
 type identity struct {
 	Device uint64 `json:"device"`

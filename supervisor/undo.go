@@ -15,7 +15,7 @@ import (
 	"sandboxd/files/worker"
 )
 
-// lastChange stands for the latest change that can be undone: the session's own,
+// lastChange means the latest change that can be undone: the session's own,
 // of a command-line session the project's.
 const lastChange = "last"
 
@@ -42,7 +42,7 @@ type Change struct {
 }
 
 // Changes lists what a session can undo, the latest first: its own changes, of a
-// command-line session those in its project, whoever made them. of narrows
+// command-line session those in its project, by any session. of narrows
 // them to those that one session made; empty is all.
 func (s *Supervisor) Changes(sess *Session, of string) []Change {
 	var list []Change
@@ -147,7 +147,7 @@ func noChange(id, why string) error {
 	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.NotThere, Found: why, Hint: "sbx undo --list shows what there is"}
 }
 
-// lookOnly is a keeper that takes down what would be done and lets none of it
+// lookOnly is a keeper that records the steps and lets none of them
 // happen.
 type lookOnly struct {
 	steps []files.Step
