@@ -34,6 +34,7 @@ func overlaid(t *testing.T) (*Host, Request, Overlay) {
 			t.Fatal(err)
 		}
 	}
+	t.Cleanup(func() { os.Chmod(filepath.Join(o.Work, "work"), 0o700) }) // the kernel's, of mode 0
 	spec := systemSpec(dir, profile.Limits{})
 	spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read, Path: dir + "/held"},
 		profile.Rule{Kind: profile.Hide, Path: dir + "/secret"})
