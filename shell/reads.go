@@ -159,13 +159,23 @@ func (j *judging) readable(at place, f *finding) {
 		j.verdict.Outside = j.verdict.Outside || !at.inside
 		j.noteBlockedPath(blockGuarded, at.path)
 		f.ask(RiskHigh, j.cmd.show(at.path)+" usually holds credentials ("+at.sensitive+")")
-	case privateTemporary(at.path, j.cmd.project()):
+	case privateTemporary(at.path, j.cmd.project()) && j.absent(at.path):
 		j.verdict.Sandboxed = true
 	case !at.readable:
 		j.verdict.Outside = true
 		j.noteBlockedPath(blockOutside, at.path)
 		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}
+}
+
+// absent reports whether a path is known not to exist on the host. A command that names one that does exist means that
+// one, which its own /tmp does not have.
+func (j *judging) absent(abs string) bool {
+	fact, ok := j.facts.Paths[abs]
+	if !ok {
+		j.need(FactPath, abs)
+	}
+	return ok && fact.Err == "" && !fact.Exists
 }
 
 // privateTemporary reports whether a path is below /tmp, of which a sandbox has its own, and
