@@ -33,7 +33,7 @@ type handler struct {
 func Routes() []Route {
 	both, agent, approver := []Role{RoleAgent, RoleApprover}, []Role{RoleAgent}, []Role{RoleApprover}
 	return []Route{
-		{"GET", "/v1/version", "version", both, "who answers, and what it can do", plain(Backend.Version)},
+		{"GET", "/v1/version", "version", both, "the daemon's version and abilities", plain(Backend.Version)},
 		{"GET", "/v1/status", "status", both, "how the daemon and this host are", plain(Backend.Status)},
 		{"GET", "/v1/doctor", "doctor", both, "examine the host; with `prove`, attempt each forbidden act", query(Backend.Doctor, func(q params) DoctorRequest {
 			return DoctorRequest{Prove: q.flag("prove")}

@@ -46,7 +46,7 @@ export class SharedOperations extends Transport {
     return this.ask<wire.Status>("GET", "/v1/status", {  }, options);
   }
 
-  /** who answers, and what it can do: GET /v1/version */
+  /** the daemon's version and abilities: GET /v1/version */
   version(options: CallOptions = {}): Promise<wire.Version> {
     return this.ask<wire.Version>("GET", "/v1/version", {  }, options);
   }

@@ -117,7 +117,7 @@ class SharedOperations(Transport):
     def version(
         self,
     ) -> wire.Version:
-        """who answers, and what it can do: GET /v1/version"""
+        """the daemon's version and abilities: GET /v1/version"""
         answer: wire.Version = self.ask(
             "GET",
             "/v1/version",
