@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: git-search bench vm-test packages release test-release test-arm64 install uninstall pictures run build programs \
+.PHONY: git-search bench vm-test packages release test-release test-fresh test-arm64 install uninstall pictures run build programs \
 	test test-quick lint fuzz differential clean prerequisites
 
 run: programs
@@ -93,6 +93,11 @@ release: prerequisites
 test-release: prerequisites
 	@packaging/prerequisites.sh release
 	@GO='$(GO)' packaging/release-test.sh
+
+# README's way on a fresh Debian in a container, and the package's from installation to purge; some ten minutes.
+test-fresh: prerequisites
+	@packaging/prerequisites.sh test
+	@GO='$(GO)' packaging/fresh-test.sh
 
 # The tests of the rooms that no kernel has a part in, for arm64, by qemu-user.
 test-arm64: prerequisites
