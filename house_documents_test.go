@@ -3,6 +3,7 @@ package house
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -172,6 +173,51 @@ func TestContributedChanges(t *testing.T) {
 		}
 		if len(files) == 0 || len(files) > 4 {
 			t.Errorf("%s: got %d files outside tests, want 1 to 4: %v", title, len(files), files)
+		}
+	}
+}
+
+var (
+	testNames  = regexp.MustCompile(`\bTest[A-Z]\w*`)
+	testGroups = regexp.MustCompile(`\^Test\(([\w|]+)\)`)
+	testFuncs  = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// Each test that a script chooses by name exists: go test accepts a name that matches none.
+func TestChosenTests(t *testing.T) {
+	exists := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range testFuncs.FindAllSubmatch(text, -1) {
+			exists[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob("packaging/*.sh")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	for _, script := range scripts {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := testNames.FindAllString(string(text), -1)
+		for _, m := range testGroups.FindAllStringSubmatch(string(text), -1) {
+			for name := range strings.SplitSeq(m[1], "|") {
+				names = append(names, "Test"+name)
+			}
+		}
+		for _, name := range names {
+			if !exists[name] {
+				t.Errorf("%s: %s does not exist", script, name)
+			}
 		}
 	}
 }

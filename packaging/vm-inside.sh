@@ -90,7 +90,7 @@ suite seccomp . '^(TestProgramMeansThePolicy|TestTellingMeansThePolicy|TestNumbe
 mkdir /sys/fs/cgroup/acceptance
 echo '+pids +memory' > /sys/fs/cgroup/acceptance/cgroup.subtree_control
 export ACCEPTANCE_CGROUP=/sys/fs/cgroup/acceptance
-suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsTold|TestRefusalsAreTold|TestTerminal)$' \
+suite acceptance '^(TestGitStatusRunsUnasked|TestWritingAsks|TestWithoutATerminalItIsDenied|TestExitStatuses|TestForbiddenActs|TestWorkloads|TestKilledDaemonLeavesNothing|TestLogVerifyNamesAChangedRecord|TestEscapeCatalogue|TestEscapeCatalogueByLandlockAlone|TestLandlockAloneIsAcceptedByName|TestDegradedHosts|TestNoLitter|TestLimits|TestOutputFlood|TestNoDescriptorIsInherited|TestEnvironmentInside|TestOrdinaryWork|TestWideningIsAsked|TestProtectedIsEnforcedInAnOrdinaryProject|TestQuarantineIsReported|TestRefusalsAreReported|TestTerminal)$' \
 	'TestWorkloads/.*/go_test'
 suite differential .
 echo "vm: $passed passed, $failed failed"
