@@ -20,13 +20,13 @@ func (p *reader) words(w *syntax.Word, dirs Dirs) []Word {
 	var out []Word
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	syntax.SplitBraces(split)
-	for _, expanded := range expand.Braces(split) {
-		read := p.word(expanded, dirs)
-		read.Offset, read.End, read.Source = p.at(w.Pos()), p.end(w.End()), p.source(w.Pos(), w.End())
-		if len(out) == maxBraces {
+	for expanded, err := range expand.BracesSeq(nil, split) {
+		if err != nil || len(out) == maxBraces {
 			p.doubt("brace expansion to more words than are read", w.Pos(), w.End())
 			break
 		}
+		read := p.word(expanded, dirs)
+		read.Offset, read.End, read.Source = p.at(w.Pos()), p.end(w.End()), p.source(w.Pos(), w.End())
 		out = append(out, read)
 	}
 	return out
