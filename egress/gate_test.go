@@ -212,7 +212,7 @@ func TestConnectionWaitsForAnswer(t *testing.T) {
 	}
 	g.Close()
 	if len(reported) != 1 || reported[0].Target != "ask.example:443" {
-		t.Errorf("told of %+v", reported)
+		t.Errorf("got reports %+v", reported)
 	}
 }
 

@@ -39,7 +39,7 @@ type Process struct {
 	exit Exit // valid once done is closed
 
 	mu     sync.Mutex
-	init   int      // pidfd of the namespace's first process, 0 when there is none any more
+	init   int      // pidfd of the namespace's first process, 0 after its end
 	mounts *os.File // its mount namespace; nil: it is not held
 	exited bool
 	ending EndCause

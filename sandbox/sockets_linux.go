@@ -24,7 +24,7 @@ type Sockets struct {
 	closed  bool
 }
 
-// Sockets are empty unless the request asked for some. Whoever takes them closes
+// Sockets returns the sockets that the request asked for, empty if none. The caller closes
 // them, after Done at the latest.
 func (p *Process) Sockets() *Sockets { return &p.sockets }
 

@@ -7,9 +7,9 @@ import (
 	"sandboxd/watch"
 )
 
-// statCache keeps what lies at paths, as long as the directories around them are told
-// of and unchanged: what comes, goes or is replaced changes its directory, and so does
-// what is unlinked and linked again. The zero value keeps nothing.
+// statCache keeps the stat results of paths while the directories around them are watched
+// and unchanged: creating, removing or replacing a file changes its directory, and so does
+// unlinking it and linking it again. The zero value keeps nothing.
 type statCache struct {
 	around *dirStates
 	set    *watch.Set

@@ -40,7 +40,7 @@ func TestEventLogKeepsHeadAndTail(t *testing.T) {
 		l.end(Event{Kind: EventEnded})
 		text, drained, seqs := readAll(t, l.reader(0))
 		if want := all[:5] + all[len(all)-5:]; text != want || cut != int64(len(all)-10) || drained != cut {
-			t.Errorf("pieces of %d: %q, %d cut, %d told", piece, text, cut, drained)
+			t.Errorf("pieces of %d: %q, %d cut, %d drained", piece, text, cut, drained)
 		}
 		for i, s := range seqs {
 			if s != uint64(i+1) {

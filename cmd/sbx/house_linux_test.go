@@ -265,7 +265,7 @@ func relay() {
 // patience is how long an agent waits for an answer.
 const patience = 2 * time.Minute
 
-// output is what a program was told of a call of its own.
+// output is the result of a call that a program made.
 type output struct {
 	Out    string // of the command
 	Status int

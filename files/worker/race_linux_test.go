@@ -86,11 +86,11 @@ func TestRace(t *testing.T) {
 	}
 	for _, l := range filestest.Litter(t, dir) {
 		if !strings.Contains(reported, filepath.Base(l)) {
-			t.Errorf("left behind, and nobody was told: %s", l)
+			t.Errorf("left behind and not reported: %s", l)
 		}
 	}
 	if reported != "" {
-		t.Logf("told: %s", reported)
+		t.Logf("reported: %s", reported)
 	}
 	kept := grepTree(t, dir, "store", "CANARY")
 	if kept != "" {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unchanged reports whether what was looked at is still what stands there, with all that
-// is known to be in it: the look may have been a while ago. A touch is no change. What
-// can't be looked at now counts as unchanged: the command closed it.
+// unchanged reports whether the inspected object is still at its path, with all its known
+// contents: the inspection may be some time ago. A touch is no change. An object that
+// can't be read now counts as unchanged: the command closed it.
 func (c *check) unchanged(at string, e entry) bool {
 	for _, below := range append(c.below(at), at) {
 		was := c.now.entries[below]

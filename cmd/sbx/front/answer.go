@@ -150,8 +150,7 @@ func warns(queued []byte) bool {
 	return found || !ok
 }
 
-// worthReporting reports whether a person is told of one of these warnings after a command
-// that fails.
+// worthReporting reports whether a failed command prints one of these warnings.
 func worthReporting(warnings []byte) bool {
 	if string(warnings) == "null" {
 		return false
