@@ -74,6 +74,8 @@ type Record struct {
 	Undo       string   `json:"undo,omitempty"`        // id that brings the old state back
 	Error      string   `json:"error,omitempty"`
 
+	// Changes is what a direct run changed in the project; nil: it was judged to read only.
+	Changes *Changes `json:"changes,omitempty"`
 	// Network lists the targets that a command reached, or tried to.
 	Network []Reached `json:"network,omitempty"`
 	// Detail has the values without a field of their own.
@@ -88,6 +90,15 @@ type Record struct {
 func (r Record) text() string {
 	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note, r.Error}, r.Violations...)
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
+}
+
+// Changes counts the paths that a run changed.
+type Changes struct {
+	Kind     string `json:"kind"` // direct
+	Covered  bool   `json:"covered"`
+	Created  int    `json:"created,omitempty"`
+	Modified int    `json:"modified,omitempty"`
+	Deleted  int    `json:"deleted,omitempty"`
 }
 
 // Reached is one host of a command.

@@ -25,6 +25,15 @@ type Kept interface {
 	Content(step int) (*os.File, error)
 }
 
+// UndoHow says how a change is undone.
+type UndoHow struct {
+	// Force undoes although something has changed since; Rest leaves out what has.
+	Force bool `json:"force,omitempty"`
+	Rest  bool `json:"rest,omitempty"`
+	// Run: the steps are those of a direct run.
+	Run bool `json:"run,omitempty"`
+}
+
 // PartialError is a change of several steps that stopped on the way. The first
 // Done steps were carried out, and can be undone.
 type PartialError struct {

@@ -123,6 +123,8 @@ type Result struct {
 	// Changed is false where a change would have left everything as it was;
 	// then nothing was written and there is nothing to undo.
 	Changed bool `json:"changed,omitempty"`
+	// Left names what an undo of the rest left out, and why.
+	Left []string `json:"left,omitempty"`
 	// Replaced counts replacements of edits.
 	Replaced int `json:"replaced,omitempty"`
 }

@@ -46,6 +46,8 @@ const (
 	RmdirStep StepKind = "rmdir"
 	// RenameStep moves a file, link or folder to another name.
 	RenameStep StepKind = "rename"
+	// AttrStep changes mode, owner, attributes or modification time of a folder.
+	AttrStep StepKind = "attr"
 )
 
 // Step is one change of one name, as the worker announces it before it makes

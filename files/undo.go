@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sandboxd/approval"
@@ -24,6 +25,7 @@ func (r *Rules) JudgeUndo(id string, steps []Step, guarded bool) Verdict {
 			}
 		}
 	}
+	v.Reasons = distinct(v.Reasons, maxReasons)
 	v.Tool = Request{Op: Undo}.toolName(true)
 	if len(steps) > 0 {
 		v.Path, v.To = steps[0].Path, steps[0].To
@@ -47,6 +49,20 @@ func (r *Rules) JudgeUndo(id string, steps []Step, guarded bool) Verdict {
 	return v
 }
 
+// maxReasons bounds the reasons of an undo that has many steps.
+const maxReasons = 20
+
+// distinct returns the first limit different texts.
+func distinct(list []string, limit int) []string {
+	var out []string
+	for _, s := range list {
+		if len(out) < limit && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // undoParts takes a step apart.
 func undoParts(s Step) []part {
 	fact := func(p string, st State) Fact { return Fact{Asked: p, Real: p, Kind: st.Kind} }
@@ -59,7 +75,7 @@ func undoParts(s Step) []part {
 	switch s.Kind {
 	case PutStep:
 		return []part{put(fact(s.Path, s.Before))}
-	case MkdirStep:
+	case MkdirStep, AttrStep:
 		return []part{{makesDir, Undo, Fact{Asked: s.Path, Real: s.Path, Kind: Absent}}}
 	case RenameStep:
 		to := State{Kind: Absent}
@@ -100,6 +116,8 @@ func (s Step) String() string {
 		return "make folder " + s.Path
 	case RmdirStep:
 		return "remove folder " + s.Path
+	case AttrStep:
+		return "set mode, owner or time of folder " + s.Path
 	}
 	return "move " + s.Path + " to " + s.To
 }

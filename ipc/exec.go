@@ -134,7 +134,23 @@ type Exit struct {
 	Enforcement Enforcement   `json:"enforcement"`
 	Violations  []Violation   `json:"violations,omitempty"`
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
-	Warnings    []Warning     `json:"warnings,omitempty"`
+	// Changes is absent for a command that is judged to read only, and in a project that is not trusted.
+	Changes  *RunChanges `json:"changes,omitempty"`
+	Warnings []Warning   `json:"warnings,omitempty"`
+}
+
+// RunChanges is what a run changed in the project, compared with the snapshot from before it.
+type RunChanges struct {
+	Kind     string   `json:"kind"`               // direct
+	Covered  bool     `json:"covered"`            // the run can be undone as a whole
+	Why      string   `json:"why,omitempty"`      // it is not covered
+	LeftOut  []string `json:"left_out,omitempty"` // of the snapshot, and why
+	Skipped  []string `json:"skipped,omitempty"`  // dependencies' and build trees
+	Created  int      `json:"created,omitempty"`  // paths
+	Modified int      `json:"modified,omitempty"` // paths
+	Deleted  int      `json:"deleted,omitempty"`  // paths
+	Paths    []string `json:"paths,omitempty"`    // the first 100
+	Undo     string   `json:"undo,omitempty"`     // the id that takes them back
 }
 
 // Quarantined is a file that was moved to the trash after the run, or (Kept)

@@ -39,6 +39,8 @@ type FileRequest struct {
 	UndoID         string      `json:"undo_id,omitempty"`    // undo: the change; "last"; empty with dry_run: list them
 	OfSession      string      `json:"of_session,omitempty"` // undo, listing: only that session's
 	Force          bool        `json:"force,omitempty"`      // undo: although something has changed since
+	Rest           bool        `json:"rest,omitempty"`       // undo: leave out what has changed since
+	Paths          []string    `json:"paths,omitempty"`      // undo: only these, and what is below them
 	DryRun         bool        `json:"dry_run,omitempty"`
 	Inline         bool        `json:"inline,omitempty"`
 	Description    string      `json:"description,omitempty"`
@@ -125,7 +127,7 @@ type Change struct {
 	ID       string    `json:"id"`
 	Session  string    `json:"session,omitempty"`
 	Time     time.Time `json:"time"`
-	Op       string    `json:"op"` // of the file tool, or "quarantine"
+	Op       string    `json:"op"` // of the file tool, or "quarantine", "run"
 	What     []string  `json:"what,omitempty"`
 	Undoes   string    `json:"undoes,omitempty"`    // it took that change back
 	UndoneBy string    `json:"undone_by,omitempty"` // it was taken back by that one

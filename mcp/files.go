@@ -52,7 +52,7 @@ type grepInput struct {
 }
 
 type undoInput struct {
-	UndoID string `json:"undo_id" jsonschema:"from write or edit; \"last\" is the latest"`
+	UndoID string `json:"undo_id" jsonschema:"from write, edit or exec; \"last\" is the latest"`
 	Root   string `json:"root,omitempty"`
 }
 
@@ -112,7 +112,7 @@ func (s *Server) addFiles(m *mcp.Server) {
 			}
 			return said(orNothing(text.String(), r.Truncated)), nil, nil
 		})
-	mcp.AddTool(m, &mcp.Tool{Name: "undo", Description: "Take a change to a file back. A person may be asked first.", Annotations: changes("Undo a change")},
+	mcp.AddTool(m, &mcp.Tool{Name: "undo", Description: "Take a command or a change to a file back. A person may be asked first.", Annotations: changes("Undo a change")},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in undoInput) (*mcp.CallToolResult, *written, error) {
 			return s.change(ctx, fileInput{Root: in.Root}, ipc.FileRequest{Op: "undo", UndoID: in.UndoID})
 		})

@@ -22,6 +22,8 @@ type afterCheck struct {
 	start  time.Time
 	// note has the next daemon look, should this one die; nothing runs without.
 	note *aftermath.Note
+	// snapshot is what an undo of the run restores; nil for a reader.
+	snapshot *runSnapshot
 }
 
 // begin notes what stands under protected names before the command begins.
@@ -29,6 +31,9 @@ func (c *afterCheck) begin() (err error) {
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
 	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.plan.Mounts(), Granted: c.j.widened}, c.before)
+	if err == nil {
+		c.snapshot = c.s.beginSnapshot(c.e, c.j)
+	}
 	return err
 }
 
@@ -46,6 +51,7 @@ func (c *afterCheck) ended() {
 // processes are gone.
 func (c *afterCheck) after(r *Result) {
 	defer c.ended()
+	defer func() { r.Changes = c.snapshot.end() }()
 	found := c.before.After(aftermath.Run{ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(), Held: c.j.plan.Mounts(), Granted: c.j.widened, Trash: c.s.trash})
 	if found.Partly {
 		r.Warnings = append(r.Warnings, "protected names were not looked for everywhere after the run: the trees are too large, or could not be read")

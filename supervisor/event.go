@@ -84,4 +84,6 @@ type Result struct {
 	Network    []egress.Use
 	// Quarantined is what was found under protected names after the run.
 	Quarantined []aftermath.Item
+	// Changes is what a direct run changed; nil for a reader.
+	Changes *Changes
 }

@@ -24,6 +24,9 @@ type FileRequest struct {
 	// has changed since.
 	UndoID string
 	Force  bool
+	// Rest has an undo leave out what has changed since; Paths narrow it.
+	Rest  bool
+	Paths []string
 
 	CallID      string
 	DryRun      bool // only say what would be decided, and show the change
@@ -216,7 +219,10 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	}
 	rec := store.Record{ID: c.exec.ID, Session: c.sess.ID, Project: c.sess.Root, Op: c.req.Op, Guarded: j.verdict.Protected}
 	if j.undo != nil {
-		rec.Undoes, rec.Note = j.undo.id, j.undo.note
+		rec.Note, rec.Run = j.undo.note, j.undo.run
+		if !j.undo.part && !c.req.Rest { // a part can be taken back by part again
+			rec.Undoes = j.undo.id
+		}
 	}
 	change, err := s.Undo.Begin(rec)
 	if err != nil {
@@ -224,12 +230,15 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	}
 	err = s.withWorker(ctx, c, j, func(client *worker.Client) (err error) {
 		if j.undo != nil {
-			out.Result, err = client.Undo(ctx, j.undo.kept, c.req.Force, &sameSteps{Keeper: change, want: j.undo.digest})
+			out.Result, err = client.Undo(ctx, j.undo.kept, c.req.how(j.undo), &sameSteps{Keeper: change, want: j.undo.digest})
 		} else {
 			out.Result, err = client.Do(ctx, j.request, j.facts, change)
 		}
 		return err
 	})
+	for _, left := range out.Left {
+		out.Warnings = append(out.Warnings, "not undone: "+left)
+	}
 	if ferr := change.Finish(err); ferr != nil && err == nil { // it was made, and can be undone
 		out.Warnings = append(out.Warnings, "it could not be noted that this was done, which is looked at again when the daemon starts: "+ferr.Error())
 	}

@@ -279,7 +279,7 @@ func widenFiles(p profile.Profile, operator *profile.Profile, places []string) (
 func (j *fileJudgement) digestOf(c *fileCall) string {
 	undo := ""
 	if j.undo != nil {
-		undo = j.undo.id + " " + j.undo.digest
+		undo = fmt.Sprint(j.undo.id, " ", j.undo.digest, " ", c.req.Rest, " ", c.req.Paths)
 	}
 	return digestJSON(struct {
 		Request                 files.Request

@@ -161,6 +161,11 @@ func (s *Supervisor) end(e *Exec, j *judgement, res Result) error {
 	for _, u := range res.Network {
 		r.Network = append(r.Network, audit.Reached{Target: u.Target, Addr: u.Addr, Connections: u.Connections, Refused: u.Refused, Sent: u.Sent, Received: u.Received})
 	}
+	if c := res.Changes; c != nil {
+		r.Undo = c.Undo
+		r.Changes = &audit.Changes{Kind: "direct", Covered: c.Covered,
+			Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted)}
+	}
 	if res.Outcome != Ran {
 		r.Error = res.Message
 	}

@@ -21,6 +21,7 @@ const pruneEvery = 10 * time.Minute
 func (s *Supervisor) keepFiles() {
 	defer s.keeping.Done()
 	s.recoverRuns()
+	s.recoverSnapshots()
 	close(s.looked)
 	s.recoverChanges()
 	close(s.recovered)
@@ -115,6 +116,9 @@ func (s *Supervisor) forgetOld() {
 	keep := s.configureUndo()
 	_ = aftermath.Reserve(s.trash) // tried again before each run
 	_, err := s.Undo.Prune()
+	if serr := s.Undo.PruneSnapshots(); err == nil {
+		err = serr
+	}
 	if terr := s.pruneTrash(keep.KeepFor, keep.KeepBytes, time.Now()); err == nil {
 		err = terr
 	}

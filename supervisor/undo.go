@@ -3,14 +3,17 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"sandboxd/approval"
 	"sandboxd/files"
+	"sandboxd/files/snapshot"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 )
@@ -25,8 +28,15 @@ type undoing struct {
 	note    string
 	kept    files.Kept
 	guarded bool // only a person restores it
+	run     bool // the change set of a run
+	part    bool // not all of it
 	steps   []files.Step
 	digest  string // of the steps
+}
+
+// how is how the worker undoes a change.
+func (r FileRequest) how(u *undoing) files.UndoHow {
+	return files.UndoHow{Force: r.Force, Rest: r.Rest, Run: u.run}
 }
 
 // Change is one that can be undone, or was.
@@ -51,7 +61,11 @@ func (s *Supervisor) Changes(sess *Session, of string) []Change {
 			continue
 		}
 		c := Change{ID: r.ID, Session: r.Session, Time: r.Time, Op: string(r.Op), Undoes: r.Undoes, UndoneBy: r.UndoneBy, Guarded: r.Guarded, Note: r.Note}
-		for _, step := range r.Steps {
+		for i, step := range r.Steps {
+			if i == maxWhat {
+				c.What = append(c.What, fmt.Sprintf("and %d more", len(r.Steps)-i))
+				break
+			}
 			c.What = append(c.What, step.String())
 		}
 		list = append(list, c)
@@ -74,6 +88,9 @@ func restored(list []Change) map[string]string {
 	return by
 }
 
+// maxWhat bounds how many steps of a change are listed.
+const maxWhat = 100
+
 // mayUndo: a program takes back what it did itself, a person at a terminal what
 // was done in the project. What a session may write is judged besides.
 func mayUndo(sess *Session, r store.Record) bool {
@@ -94,7 +111,7 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 	j.undo = u
 	looked := &lookOnly{}
 	err = c.sess.files.use(ctx, s, j.plan, j.setup, func(client *worker.Client) error {
-		_, err := client.Undo(ctx, u.kept, c.req.Force, looked)
+		_, err := client.Undo(ctx, u.kept, c.req.how(u), looked)
 		return err
 	})
 	switch {
@@ -117,13 +134,15 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 // undoingOf finds the change that is meant.
 func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	id := c.req.UndoID
-	if strings.HasPrefix(id, "x-") {
+	if run := s.Undo.OfExec(id); run != "" {
+		id = run
+	} else if strings.HasPrefix(id, "x-") {
 		return s.quarantined(id, c.sess)
 	}
 	if id == lastChange {
 		id = ""
 		for _, r := range s.Undo.List("") {
-			if mayUndo(c.sess, r) && r.State == store.Made && r.Undoes == "" {
+			if mayUndo(c.sess, r) && r.State == store.Made && r.Undoes == "" && r.Op != files.Undo {
 				id = r.ID
 				break
 			}
@@ -140,8 +159,46 @@ func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	if err != nil {
 		return nil, &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: err.Error()}
 	}
-	return &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded}, nil
+	u := &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded, run: r.Run}
+	if len(c.req.Paths) == 0 {
+		return u, nil
+	}
+	return u, u.only(c.sess.Root, c.req.Paths)
 }
+
+// only narrows an undo to paths.
+func (u *undoing) only(root string, paths []string) error {
+	for i, p := range paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(root, p)
+		}
+		paths[i] = filepath.Clean(p)
+	}
+	part := &partKept{Kept: u.kept}
+	for i, step := range u.kept.Steps() {
+		if len(snapshot.Select([]files.Step{step}, paths)) > 0 {
+			part.steps, part.at = append(part.steps, step), append(part.at, i)
+		}
+	}
+	if len(part.steps) == 0 {
+		return &files.Conflict{Op: files.Undo, Path: paths[0], Reason: files.NotThere, Found: "no change there by " + u.id,
+			Hint: "sbx undo --dry-run " + u.id + " shows what it changed"}
+	}
+	u.part = len(part.steps) < len(u.kept.Steps())
+	u.kept = part
+	return nil
+}
+
+// partKept is a part of a change.
+type partKept struct {
+	files.Kept
+	steps []files.Step
+	at    []int // in the whole
+}
+
+func (k *partKept) Steps() []files.Step                { return k.steps }
+func (k *partKept) HasContent(step int) bool           { return k.Kept.HasContent(k.at[step]) }
+func (k *partKept) Content(step int) (*os.File, error) { return k.Kept.Content(k.at[step]) }
 
 func noChange(id, why string) error {
 	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.NotThere, Found: why, Hint: "sbx undo --list shows what there is"}

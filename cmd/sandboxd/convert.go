@@ -209,6 +209,7 @@ func wireExit(r supervisor.Result) *ipc.Exit {
 	for _, i := range r.Quarantined {
 		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept, Undo: supervisor.QuarantineID(i)})
 	}
+	x.Changes = wireRunChanges(r.Changes)
 	switch r.Outcome {
 	case supervisor.Ran:
 		if sig := r.Exit.Signal; sig != 0 {
@@ -230,6 +231,21 @@ func wireExit(r supervisor.Result) *ipc.Exit {
 		x.Error = &ipc.Error{Code: errorCode(r), Message: r.Message}
 	}
 	return x
+}
+
+// maxRunPaths bounds the paths of a run's change set that its result lists.
+const maxRunPaths = 100
+
+func wireRunChanges(c *supervisor.Changes) *ipc.RunChanges {
+	if c == nil {
+		return nil
+	}
+	paths := slices.Concat(c.Created, c.Modified, c.Deleted)
+	return &ipc.RunChanges{
+		Kind: "direct", Covered: c.Covered, Why: c.Why, LeftOut: c.LeftOut, Skipped: c.Skipped, Undo: c.Undo,
+		Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted),
+		Paths: paths[:min(len(paths), maxRunPaths)],
+	}
 }
 
 func errorCode(r supervisor.Result) ipc.Code {

@@ -54,6 +54,7 @@ type result struct {
 	Warm        bool              `json:"warm,omitempty"` // its sandbox had been laid before
 	Violations  []ipc.Violation   `json:"violations,omitempty"`
 	Quarantined []ipc.Quarantined `json:"quarantined,omitempty"`
+	Changes     *ipc.RunChanges   `json:"changes,omitempty"`
 	Enforcement *ipc.Enforcement  `json:"enforcement,omitempty"`
 	Warnings    []ipc.Warning     `json:"warnings,omitempty"`
 }
@@ -221,7 +222,7 @@ func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
 	res := result{ID: r.report.ID, Session: r.report.Session, Status: status, Outcome: outcome,
 		Ran:    outcome == "exited" || outcome == "signalled",
 		Signal: end.Signal, Denied: end.Denied, Error: end.Error, CutBytes: end.CutBytes, LimitsHit: end.LimitsHit,
-		DurationMS: end.DurationMS, Violations: slices.Concat(r.report.violations, end.Violations), Quarantined: end.Quarantined,
+		DurationMS: end.DurationMS, Violations: slices.Concat(r.report.violations, end.Violations), Quarantined: end.Quarantined, Changes: end.Changes,
 		Enforcement: &end.Enforcement, Warnings: slices.Concat(r.notes, end.Warnings), Answer: r.report.Answer}
 	if outcome == "exited" {
 		res.ExitCode = &end.Code

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,32 +15,36 @@ import (
 
 type undoOptions struct {
 	fileOptions
-	last, list, force bool
-	of                string
+	last, list, force, rest bool
+	of                      string
+	since                   time.Duration
+	paths                   []string
 }
 
 func undoVerb(a *app) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
-		Use:   "undo ID…  |  undo --last  |  undo --session S  |  undo --list",
-		Short: "Take changes of the file tool back, and bring back what was quarantined",
-		Long: "Take changes back: contents, modes, names and links become what they were before. What\n" +
-			"would happen is shown first. Nothing is done where something has changed since, unless\n" +
-			"--force, and an undo can be undone itself. It is judged as the write that it is, so it may\n" +
-			"ask; what was protected or quarantined comes back only with a person's yes.\n\n" +
-			"An ID is what sbx file printed, what `sbx run` named when it quarantined something, or one of\n" +
-			"sbx undo --list. Old content is kept as long, and as much of it, as [files.undo] says.",
-		Example: "  sbx undo --last\n  sbx undo --list\n  sbx undo f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
+		Use:   "undo ID…  |  undo --last  |  undo --since 10m  |  undo --session S  |  undo --list",
+		Short: "Take commands and changes of the file tool back, and bring back what was quarantined",
+		Long: "Take changes back: contents, modes, owners, times, names and links become what they were\n" +
+			"before. What would happen is shown first. Nothing is done where something has changed since,\n" +
+			"unless --force; --rest does everything else. An undo can be undone itself. It is judged as the\n" +
+			"write that it is, so it may ask; what was protected or quarantined comes back only with a\n" +
+			"person's yes.\n\n" +
+			"An ID is what sbx file printed, what `sbx run` named, or one of sbx undo --list. A command can\n" +
+			"be undone where a snapshot of the project was taken before it: in a trusted project, within\n" +
+			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.",
+		Example: "  sbx undo --last\n  sbx undo --last --path src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			given := 0
-			for _, set := range []bool{len(args) > 0, o.last, o.list, o.of != ""} {
+			for _, set := range []bool{len(args) > 0, o.last, o.list, o.of != "", o.since > 0} {
 				if set {
 					given++
 				}
 			}
 			if given != 1 {
-				return usage(c, "give an ID, or --last, or --session, or --list")
+				return usage(c, "give an ID, or --last, or --since, or --session, or --list")
 			}
 			if os.Getenv("SBX_SESSION_SECRET") != "" {
 				o.session = o.of
@@ -53,9 +59,17 @@ func undoVerb(a *app) *cobra.Command {
 	o.dry(c)
 	f := c.Flags()
 	f.BoolVar(&o.last, "last", false, "the latest change in this project that can be undone")
-	f.StringVar(&o.of, "session", "", "all changes of that session, the latest first; a program's own where $SBX_SESSION_SECRET is set")
+	f.StringVar(
+		&o.of,
+		"session",
+		"",
+		"all changes of that session, the latest first; a program's own where $SBX_SESSION_SECRET is set",
+	)
 	f.BoolVar(&o.list, "list", false, "list what can be undone, the latest first")
 	f.BoolVar(&o.force, "force", false, "also where something has changed since")
+	f.BoolVar(&o.rest, "rest", false, "leave out what has changed since")
+	f.DurationVar(&o.since, "since", 0, "all changes in this project of the last 10m, 2h, …, the latest first")
+	f.StringArrayVar(&o.paths, "path", nil, "only this path, and what is below it (repeatable)")
 	return c
 }
 
@@ -65,7 +79,10 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 		return err
 	}
 	defer r.close()
-	if o.list || o.of != "" {
+	if err := o.absolute(); err != nil {
+		return err
+	}
+	if o.list || o.of != "" || o.since > 0 {
 		all, err := r.client.File(ctx, ipc.FileRequest{Op: "undo", Session: r.session, DryRun: true, OfSession: o.of})
 		if err != nil {
 			return err
@@ -73,13 +90,15 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 		if o.list {
 			return r.printChanges(all.Changes)
 		}
-		if ids = undoable(all.Changes); len(ids) == 0 {
+		if ids = undoable(all.Changes, o.since); len(ids) == 0 && o.since > 0 {
+			return &exit{exitNo, fmt.Errorf("nothing in this project that could be undone is younger than %s", o.since)}
+		} else if len(ids) == 0 {
 			return &exit{exitNo, fmt.Errorf("there is nothing of session %q in this project that could be undone", o.of)}
 		}
 	}
 	batch := batchID()
 	for i, id := range ids {
-		q := ipc.FileRequest{Op: "undo", UndoID: id, Force: o.force, DryRun: o.dryRun}
+		q := ipc.FileRequest{Op: "undo", UndoID: id, Force: o.force, Rest: o.rest, Paths: o.paths, DryRun: o.dryRun}
 		if !o.json && !o.dryRun {
 			r.preview(ctx, q)
 		}
@@ -93,11 +112,25 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 	return nil
 }
 
-// undoable are the changes that were not taken back, and are no undoing.
-func undoable(list []ipc.Change) []string {
+// absolute makes the paths absolute.
+func (o *undoOptions) absolute() (err error) {
+	for i, p := range o.paths {
+		if o.paths[i], err = filepath.Abs(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undoable are the changes that were not taken back, and are no undoing; since narrows them to the
+// last so long, 0 to none.
+func undoable(list []ipc.Change, since time.Duration) []string {
 	var ids []string
 	for _, c := range list {
-		if c.UndoneBy == "" && c.Undoes == "" {
+		if since > 0 && time.Since(c.Time) > since {
+			continue
+		}
+		if c.UndoneBy == "" && c.Undoes == "" && c.Op != "undo" {
 			ids = append(ids, c.ID)
 		}
 	}

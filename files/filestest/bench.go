@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sandboxd/files"
+	"sandboxd/files/snapshot"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 )
@@ -242,7 +243,7 @@ func (b *Bench) Undo(id string, force bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = b.Client.Undo(ctx, kept, force, change)
+	_, err = b.Client.Undo(ctx, kept, files.UndoHow{Force: force}, change)
 	if ferr := change.Finish(err); err == nil {
 		err = ferr
 	}
@@ -299,4 +300,67 @@ func (b *Bench) Recover() error {
 		}
 	}
 	return nil
+}
+
+// Scan takes a snapshot of the root.
+func (b *Bench) Scan() (*store.Project, *snapshot.Manifest, error) {
+	ctx, cancel := b.Context()
+	defer cancel()
+	p, err := b.Store.Project(b.Root)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := p.Take(func(base *snapshot.Manifest, most int64, k files.Keeper) (*snapshot.Manifest, error) {
+		return b.Client.Scan(ctx, base, worker.ScanLimits{Bytes: most}, k)
+	})
+	return p, m, err
+}
+
+// Run calls f, as a direct run between two snapshots. id is its change set's; "": nothing changed.
+func (b *Bench) Run(f func()) (id string, c snapshot.Changes, err error) {
+	p, before, err := b.Scan()
+	if err != nil {
+		return "", c, err
+	}
+	b.next++
+	id = fmt.Sprintf("%srun%05d", b.prefix, b.next)
+	if err := p.Begin(id, before); err != nil {
+		return "", c, err
+	}
+	defer p.End(id)
+	f()
+	_, after, err := b.Scan()
+	if err != nil {
+		return "", c, err
+	}
+	steps, c := snapshot.Steps(before, after)
+	if len(steps) == 0 {
+		return "", c, nil
+	}
+	return id, c, b.Store.KeepRun(store.Record{ID: id, Session: "test", Project: b.Root, Op: "run"}, steps, p)
+}
+
+// UndoRun takes the change set of a run back, or that of such an undoing.
+func (b *Bench) UndoRun(id string, how files.UndoHow) (files.Result, string, error) {
+	ctx, cancel := b.Context()
+	defer cancel()
+	kept, err := b.Store.Kept(id)
+	if err != nil {
+		return files.Result{}, "", err
+	}
+	b.next++
+	rec := store.Record{ID: fmt.Sprintf("%su%05d", b.prefix, b.next), Session: "test", Op: files.Undo, Run: true}
+	if !how.Rest {
+		rec.Undoes = id
+	}
+	change, err := b.Store.Begin(rec)
+	if err != nil {
+		return files.Result{}, "", err
+	}
+	how.Run = true
+	out, err := b.Client.Undo(ctx, kept, how, change)
+	if ferr := change.Finish(err); err == nil {
+		err = ferr
+	}
+	return out, change.ID(), err
 }

@@ -15,7 +15,7 @@
 //		err = s.Settle(r.ID, made)
 //	}
 //	kept, err := s.Kept(id)
-//	result, err := client.Undo(ctx, kept, false, undoing)
+//	result, err := client.Undo(ctx, kept, files.UndoHow{}, undoing)
 //
 // # On disk
 //

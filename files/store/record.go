@@ -35,6 +35,10 @@ type Record struct {
 	// Undoes is the change that this one takes back.
 	Undoes   string `json:"undoes,omitempty"`
 	UndoneBy string `json:"undone_by,omitempty"`
+	// Run: the steps are those of a direct run, whose command is Note, or take one back.
+	Run bool `json:"run,omitempty"`
+	// Exec is the run's id.
+	Exec string `json:"exec,omitempty"`
 	// Guarded: quarantined or protected; only an approver restores it (R-FS-08).
 	Guarded bool `json:"guarded,omitempty"`
 	// Note is for people: why something was quarantined, for instance.

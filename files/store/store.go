@@ -37,6 +37,9 @@ type Store struct {
 	mu      sync.Mutex
 	records map[string]Record // by id
 	open    map[string]string // changes between Begin and Finish, and the change that each undoes
+	// projects have snapshots, by their folders' names; snapshots is how many bytes those hold.
+	projects  map[string]*Project
+	snapshots int64
 }
 
 // Open opens the store in a folder, which it makes if need be. The folder must
@@ -46,9 +49,15 @@ func Open(dir string, opts Options) (s *Store, warnings []error, err error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	s = &Store{dir: dir, opts: opts, records: map[string]Record{}, open: map[string]string{}}
-	for _, d := range []string{dir, filepath.Join(dir, "undo"), filepath.Join(dir, "trash")} {
-		if err := ownDir(d); err != nil {
+	s = &Store{
+		dir:      dir,
+		opts:     opts,
+		records:  map[string]Record{},
+		open:     map[string]string{},
+		projects: map[string]*Project{},
+	}
+	for _, d := range []string{"", "undo", "trash", "snapshots"} {
+		if err := ownDir(filepath.Join(dir, d)); err != nil {
 			return nil, nil, fmt.Errorf("open undo store %q: %w", dir, err)
 		}
 	}
@@ -133,6 +142,16 @@ func (s *Store) Get(id string) (Record, error) {
 		return r, nil
 	}
 	return Record{}, fmt.Errorf("undo %q: %w", id, ErrNotFound)
+}
+
+// OfExec returns the latest change set of a run that was not undone; "" for none.
+func (s *Store) OfExec(exec string) string {
+	for _, r := range s.List("") {
+		if r.Exec == exec && exec != "" && r.State == Made {
+			return r.ID
+		}
+	}
+	return ""
 }
 
 // List are the changes of a session that can be undone or were, the latest
@@ -279,7 +298,7 @@ func (s *Store) prune(coming *Record) (int, error) {
 // tooMuch returns the exceeded measure, nil for none.
 func (s *Store) tooMuch(total amount) func(amount) int64 {
 	switch {
-	case s.opts.KeepBytes > 0 && total.bytes > s.opts.KeepBytes:
+	case s.opts.KeepBytes > 0 && total.bytes+s.snapshots > s.opts.KeepBytes:
 		return func(a amount) int64 { return a.bytes }
 	case total.changes > maxChanges:
 		return func(a amount) int64 { return a.changes }
@@ -301,7 +320,10 @@ func (s *Store) Kept(id string) (*Kept, error) {
 	case Undone:
 		return nil, fmt.Errorf("undo %q: it was undone already, by %s", id, r.UndoneBy)
 	case Pending:
-		return nil, fmt.Errorf("undo %q: it is not known yet whether it was made; try again when the daemon has looked", id)
+		return nil, fmt.Errorf(
+			"undo %q: it is not known yet whether it was made; try again when the daemon has looked",
+			id,
+		)
 	}
 	return &Kept{store: s, record: r}, nil
 }

@@ -21,8 +21,14 @@ const maxXattr = 64 << 10
 // readXattrs reads all extended attributes of an opened file; a file system
 // without them has none.
 func readXattrs(fd int) (map[string][]byte, error) {
+	n, err := unix.Flistxattr(fd, nil)
+	if err == nil && n == 0 { // as most files
+		return nil, nil
+	}
 	buf := make([]byte, maxXattr)
-	n, err := unix.Flistxattr(fd, buf)
+	if err == nil {
+		n, err = unix.Flistxattr(fd, buf)
+	}
 	if err == unix.ENOTSUP || err == unix.EPERM || err == unix.EBADF {
 		return nil, nil
 	}
@@ -50,11 +56,21 @@ func unkept(format string, args ...any) error {
 // dress makes an opened file or folder look as wanted: owner, mode, extended
 // attributes, and the modification time where there is one.
 func dress(fd int, want files.State) error {
-	if err := own(fd, want); err != nil {
+	// Setting attributes takes the permission to write (xattr(7)), which the mode may deny.
+	first := want
+	if len(want.Xattrs) > 0 {
+		first.Mode |= 0o200
+	}
+	if err := own(fd, first); err != nil {
 		return err
 	}
 	if err := dressXattrs(fd, want.Xattrs); err != nil {
 		return err
+	}
+	if first.Mode != want.Mode {
+		if err := own(fd, want); err != nil {
+			return err
+		}
 	}
 	if err := owned(fd, want); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -186,11 +187,31 @@ func (d *Dir) SetModTime(ns int64) error {
 	return conflict(d.Path(""), setTimes(d.fd(), ".", ns))
 }
 
+// Dress gives the folder mode, owner, attributes and modification time of want.
+func (d *Dir) Dress(want files.State) error {
+	return conflict(d.Path(""), dress(d.fd(), want))
+}
+
+// Loosen lets the folder's owner list and change it.
+func (d *Dir) Loosen() error {
+	st, err := fstat(d.fd())
+	if err == nil { // by its path, as the descriptor may be one for the path only
+		err = unix.Chmod("/proc/self/fd/"+strconv.Itoa(d.fd()), st.Mode|0o700)
+	}
+	return conflict(d.Path(""), err)
+}
+
 // SameMount reports whether a rename between two folders can be.
 func (d *Dir) SameMount(e *Dir) bool {
 	a, errA := mountOf(d.fd())
 	b, errB := mountOf(e.fd())
 	return errA == nil && errB == nil && a == b
+}
+
+// Xattrs reads the folder's own extended attributes.
+func (d *Dir) Xattrs() (map[string][]byte, error) {
+	x, err := readXattrs(d.fd())
+	return x, conflict(d.Path(""), err)
 }
 
 // DirState is all that undo needs to make a folder again.
@@ -204,8 +225,6 @@ func (t *Tree) DirState(rel string) (files.State, error) {
 	if err != nil {
 		return files.State{}, err
 	}
-	if st.Xattrs, err = readXattrs(d.fd()); err != nil {
-		return files.State{}, conflict(d.Path(""), err)
-	}
-	return st.State, nil
+	st.Xattrs, err = d.Xattrs()
+	return st.State, err
 }

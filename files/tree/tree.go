@@ -74,6 +74,13 @@ func Open(path string, opts Options) (*Tree, error) {
 	return t, nil
 }
 
+// ManyNames is the tree with files of several names permitted. Only the first is closed.
+func (t *Tree) ManyNames() *Tree {
+	c := *t
+	c.links = true
+	return &c
+}
+
 // Path is the path that the tree was opened by.
 func (t *Tree) Path() string { return t.path }
 

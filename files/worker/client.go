@@ -92,11 +92,12 @@ func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts, k
 	return out, nil
 }
 
-// Undo undoes a change; with force also one whose entries have changed since. keeper gets the
-// changes of the undo itself.
-func (c *Client) Undo(ctx context.Context, kept files.Kept, force bool, keeper files.Keeper) (files.Result, error) {
+// Undo undoes a change. keeper gets the changes of the undo itself.
+func (c *Client) Undo(
+	ctx context.Context, kept files.Kept, how files.UndoHow, keeper files.Keeper,
+) (files.Result, error) {
 	steps := kept.Steps()
-	q := question{Verb: verbUndo, Steps: steps, Blobs: make([]bool, len(steps)), Force: force}
+	q := question{Verb: verbUndo, Steps: steps, Blobs: make([]bool, len(steps)), How: &how}
 	for i := range steps {
 		q.Blobs[i] = kept.HasContent(i)
 	}

@@ -20,6 +20,7 @@ const (
 	verbDo      verb = "do"
 	verbUndo    verb = "undo"
 	verbSettle  verb = "settle"
+	verbScan    verb = "scan"
 	verbKept    verb = "kept"    // answer to a reply with Keep
 	verbContent verb = "content" // answer to a reply with Need; one descriptor
 )
@@ -32,9 +33,10 @@ type question struct {
 	Facts   *files.Facts   `json:"facts,omitempty"`
 	Steps   []files.Step   `json:"steps,omitempty"`
 	// Blobs says of which steps of an undo the content is kept.
-	Blobs []bool `json:"blobs,omitempty"`
-	// Force undoes although something has changed since.
-	Force bool `json:"force,omitempty"`
+	Blobs []bool         `json:"blobs,omitempty"`
+	How   *files.UndoHow `json:"how,omitempty"`
+	// Limits are those of a scan; Body: the encoded base manifest.
+	Limits *ScanLimits `json:"limits,omitempty"`
 	// Refused is why the keeper did not keep.
 	Refused *files.Conflict `json:"refused,omitempty"`
 }
@@ -54,6 +56,8 @@ type reply struct {
 	Result  *files.Result  `json:"result,omitempty"`
 	// Made is how many steps of a change that was cut off were made.
 	Made int `json:"made,omitempty"`
+	// Beyond is why a scan exceeds its limits.
+	Beyond string `json:"beyond,omitempty"`
 	// Done is how many steps were carried out before Conflict or Error.
 	Done     int             `json:"done,omitempty"`
 	Conflict *files.Conflict `json:"conflict,omitempty"`

@@ -165,7 +165,7 @@ func (s *server) openOld(p *plan, at spot) error {
 	if st.ID != at.stat.ID {
 		return &files.Conflict{Path: at.fact.Asked, Reason: files.Changed, Found: "another file under the name"}
 	}
-	if st.Links > 1 { // the tree may permit reading it, and nothing else
+	if st.Links > 1 && !s.run { // the tree may permit reading it, and nothing else
 		return &files.Conflict{Path: at.fact.Asked, Reason: files.ManyNames}
 	}
 	if p.oldStat.Xattrs, err = tree.Xattrs(f); err != nil {

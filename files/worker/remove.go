@@ -67,12 +67,15 @@ func (s *server) recordRemoved(p *plan, at spot) error {
 		return s.openOld(p, at)
 	}
 	p.oldStat = at.stat
+	if at.stat.Kind == files.Other {
+		return nil
+	}
 	dir, err := at.parent()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if p.oldStat.Target, err = dir.Target(at.name()); err == nil && !utf8.ValidString(p.oldStat.Target) {
+	if p.oldStat.Target, err = dir.Target(at.name()); err == nil && !s.run && !utf8.ValidString(p.oldStat.Target) {
 		return badName(at.fact.Real)
 	}
 	return err

@@ -56,6 +56,8 @@ type server struct {
 	trees    map[string]*tree.Tree // by root path
 	unopened map[string]error      // why a root is not among them
 	umask    uint32
+	// run: an undo of a run is under way, which may name files in any bytes, and with several names.
+	run bool
 }
 
 func (s *server) close() {
@@ -90,11 +92,13 @@ func (s *server) answer(q question, body []byte) (r reply, content []byte) {
 		if out, err = s.do(*q.Request, *q.Facts); err == nil {
 			r.Result, content = &out, out.Content
 		}
-	case q.Verb == verbUndo:
+	case q.Verb == verbUndo && q.How != nil:
 		var out files.Result
-		if out, err = s.undo(q.Steps, q.Blobs, q.Force); err == nil {
+		if out, err = s.undo(q.Steps, q.Blobs, *q.How); err == nil {
 			r.Result = &out
 		}
+	case q.Verb == verbScan && q.Limits != nil:
+		r.Beyond, content, err = s.scan(body, *q.Limits)
 	case q.Verb == verbSettle:
 		r.Made = s.settle(q.Steps)
 	default:
@@ -153,6 +157,9 @@ func (s *server) at(abs string) (*tree.Tree, string, error) {
 	t, ok := s.trees[root.Path]
 	if !ok {
 		return nil, "", &files.Conflict{Path: abs, Reason: files.NotThere, Found: fmt.Sprintf("no folder for the sandbox %q: %v", root.Name, s.unopened[root.Path])}
+	}
+	if s.run {
+		t = t.ManyNames()
 	}
 	return t, rel, nil
 }

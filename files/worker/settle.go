@@ -51,6 +51,7 @@ type moment struct {
 type turn struct {
 	from  int // index of a moment
 	holds files.State
+	attr  bool // the folder's modification time counts
 }
 
 func newMoments(steps []files.Step) *moments {
@@ -72,6 +73,7 @@ func newMoments(steps []files.Step) *moments {
 		}
 		at := m.add(moment{made: i + 1})
 		m.turn(step.Path, at, step.After)
+		m.turns[step.Path][len(m.turns[step.Path])-1].attr = step.Kind == files.AttrStep
 		if step.Kind == files.RenameStep {
 			m.turn(step.To, at, step.Before)
 		}
@@ -92,7 +94,7 @@ func (m *moments) before(p string, holds files.State) {
 }
 
 func (m *moments) turn(p string, from int, holds files.State) {
-	m.turns[p] = append(m.turns[p], turn{from, holds})
+	m.turns[p] = append(m.turns[p], turn{from: from, holds: holds})
 }
 
 // compare counts the present state of one path for the moments at which it had that state.
@@ -109,7 +111,7 @@ func (m *moments) compare(now files.State, turns []turn) {
 			m.all[k].agree++
 			switch {
 			// not known, or without meaning
-			case t.holds.ModTime == 0 || now.Kind != files.File && now.Kind != files.Symlink:
+			case t.holds.ModTime == 0 || now.Kind != files.File && now.Kind != files.Symlink && !t.attr:
 			case t.holds.ModTime == now.ModTime:
 				m.all[k].times++
 			default:

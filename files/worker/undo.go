@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"sandboxd/files"
+	"sandboxd/files/snapshot"
 	"sandboxd/files/tree"
 )
 
@@ -16,39 +17,55 @@ import (
 // made, so that it can be undone.
 //
 // Every entry is checked before anything is changed: one that differs from the change's result is a
-// conflict, unless force. One that already equals the state before the change stays, so that an
-// interrupted undo can be repeated.
-func (s *server) undo(steps []files.Step, blobs []bool, force bool) (files.Result, error) {
+// conflict, unless force. With rest, steps in conflict are left out and listed. One that already
+// equals the state before the change stays, so that an interrupted undo can be repeated.
+func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (files.Result, error) {
 	if len(steps) == 0 || len(blobs) != len(steps) {
 		return files.Result{}, errors.New("undo: nothing to undo")
 	}
-	u := &undoing{server: s, force: force, change: &change{server: s}, removed: map[string]bool{}, made: map[string]bool{}}
+	s.run = how.Run
+	defer func() { s.run = false }()
+	u := &undoing{server: s, how: how, change: &change{server: s}, removed: map[string]bool{}, made: map[string]bool{}}
 	defer u.change.close()
 	for i := len(steps) - 1; i >= 0; i-- {
 		var content func() (*os.File, error)
 		if blobs[i] {
 			content = func() (*os.File, error) { return s.need(i) }
 		}
+		parts := len(u.change.parts)
 		if err := u.inverse(steps[i], content); err != nil {
-			return files.Result{}, named(files.Undo, err, steps[0].Path)
+			u.change.parts = u.change.parts[:parts]
+			if err := u.conflict(named(files.Undo, err, steps[0].Path)); err != nil {
+				return files.Result{}, err
+			}
 		}
 	}
+	if err := u.refused(); err != nil {
+		return files.Result{}, err
+	}
+	if err := u.attributes(); err != nil {
+		return files.Result{}, named(files.Undo, err, steps[0].Path)
+	}
+	out := files.Result{Path: steps[0].Path, To: steps[0].To, Left: u.left()}
 	if len(u.change.parts) == 0 {
-		return files.Result{}, nil
+		return files.Result{Left: out.Left}, nil
 	}
 	if err := u.change.run(); err != nil {
 		return files.Result{}, named(files.Undo, err, steps[0].Path)
 	}
-	return files.Result{Path: steps[0].Path, To: steps[0].To, Changed: true}, nil
+	out.Changed = true
+	return out, nil
 }
 
 // undoing collects the inverse steps. gone and made are the paths that earlier
 // inverse steps will have freed or filled by the time a later one runs.
 type undoing struct {
 	server        *server
-	force         bool
+	how           files.UndoHow
 	change        *change
 	removed, made map[string]bool
+	conflicts     []*files.Conflict
+	attrs         []attribute
 }
 
 func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) error {
@@ -63,6 +80,8 @@ func (u *undoing) inverse(step files.Step, content func() (*os.File, error)) err
 		return u.inverseRmdir(step)
 	case files.RenameStep:
 		return u.inverseRename(step, content)
+	case files.AttrStep:
+		return u.inverseAttr(step)
 	}
 	return fmt.Errorf("undo: a step of an unknown kind %q", step.Kind)
 }
@@ -118,7 +137,7 @@ func (u *undoing) look(abs string) (now, error) {
 
 // expect refuses a path that is not as the change left it.
 func (u *undoing) expect(n now, want files.State) error {
-	if u.force || n.stat.State.Same(want) {
+	if u.how.Force || n.stat.State.Same(want) {
 		return nil
 	}
 	found := string(n.stat.Kind)
@@ -130,7 +149,7 @@ func (u *undoing) expect(n now, want files.State) error {
 	}
 	return &files.Conflict{
 		Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Changed, Expected: string(want.Kind) + " " + want.Hash, Found: found,
-		Hint: "it was changed since; undo it all the same only if that change may go (it is kept, too)",
+		Hint: "it was changed since; undo it only if that change may go (it is kept, too)",
 	}
 }
 
@@ -148,7 +167,7 @@ func (u *undoing) inversePut(step files.Step, content func() (*os.File, error)) 
 	if err := u.expect(n, step.After); err != nil {
 		return err
 	}
-	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other {
+	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other && !u.how.Run {
 		return &files.Conflict{Path: step.Path, Reason: files.Exists, Found: string(n.stat.Kind)}
 	}
 	u.removed[step.Path] = true
@@ -175,7 +194,7 @@ func (u *undoing) restore(abs string, want, left files.State, content func() (*o
 	if err := u.expect(n, left); err != nil {
 		return err
 	}
-	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other {
+	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other && !u.how.Run {
 		return &files.Conflict{Path: abs, Reason: files.Exists, Found: string(n.stat.Kind)}
 	}
 	before := len(u.change.parts)
@@ -190,9 +209,9 @@ func (u *undoing) restore(abs string, want, left files.State, content func() (*o
 
 func (u *undoing) restoreFile(n now, want files.State, content func() (*os.File, error)) error {
 	if content == nil {
-		return &files.Conflict{Path: n.spot.fact.Real, Reason: files.NotThere, Found: "its content is not kept any more"}
+		return &files.Conflict{Path: n.spot.fact.Real, Reason: files.NotThere, Found: "its content is no longer kept"}
 	}
-	if n.stat.Kind == files.Symlink {
+	if n.stat.Kind == files.Symlink || n.stat.Kind == files.Other {
 		if err := u.server.removeStep(u.change, n.spot, n.stat); err != nil {
 			return err
 		}
@@ -261,7 +280,7 @@ func (u *undoing) inverseMkdir(step files.Step) error {
 	if err != nil {
 		return err
 	}
-	names, _, err := dir.Names(maxTaken)
+	names, _, err := dir.Names(snapshot.MaxEntries)
 	dir.Close()
 	if err != nil {
 		return err
@@ -293,6 +312,10 @@ func (u *undoing) inverseRmdir(step files.Step) error {
 	}
 	u.made[step.Path] = true
 	want := step.Before
+	if u.how.Run { // its entries come first, and its looks last
+		u.attrs = append(u.attrs, attribute{path: step.Path, want: want})
+		want.Mode |= 0o700
+	}
 	back := files.Step{
 		Kind: files.MkdirStep, Path: step.Path, Temp: tree.TempName(),
 		Before: files.State{Kind: files.Absent}, After: files.State{Kind: files.Dir},
@@ -315,7 +338,7 @@ func (u *undoing) inverseRename(step files.Step, content func() (*os.File, error
 	} else if done {
 		return nil
 	}
-	if !u.force && !sameMoved(n.stat.State, step.Before) {
+	if !u.how.Force && !sameMoved(n.stat.State, step.Before) {
 		return u.expect(n, step.Before)
 	}
 	if n.stat.Kind == files.Absent {

@@ -186,7 +186,7 @@ export interface Change {
   id?: string;
   session?: string;
   time?: string;
-  /** of the file tool, or "quarantine" */
+  /** of the file tool, or "quarantine", "run" */
   op?: string;
   what?: string[];
   /** it took that change back */
@@ -432,6 +432,8 @@ export interface Exit {
   enforcement?: Enforcement;
   violations?: Violation[];
   quarantined?: Quarantined[];
+  /** Changes is absent for a command that is judged to read only, and in a project that is not trusted. */
+  changes?: RunChanges;
   warnings?: Warning[];
 }
 
@@ -480,6 +482,10 @@ export interface FileCall {
   of_session?: string;
   /** undo: although something has changed since */
   force?: boolean;
+  /** undo: leave out what has changed since */
+  rest?: boolean;
+  /** undo: only these, and what is below them */
+  paths?: string[];
   dry_run?: boolean;
   inline?: boolean;
   description?: string;
@@ -561,6 +567,10 @@ export interface FileRequest {
   of_session?: string;
   /** undo: although something has changed since */
   force?: boolean;
+  /** undo: leave out what has changed since */
+  rest?: boolean;
+  /** undo: only these, and what is below them */
+  paths?: string[];
   dry_run?: boolean;
   inline?: boolean;
   description?: string;
@@ -856,6 +866,30 @@ export interface Reloaded {
 export interface ResizeRequest {
   cols?: number;
   rows?: number;
+}
+
+/** RunChanges is what a run changed in the project, compared with the snapshot from before it. */
+export interface RunChanges {
+  /** direct */
+  kind?: string;
+  /** the run can be undone as a whole */
+  covered?: boolean;
+  /** it is not covered */
+  why?: string;
+  /** of the snapshot, and why */
+  left_out?: string[];
+  /** dependencies' and build trees */
+  skipped?: string[];
+  /** paths */
+  created?: number;
+  /** paths */
+  modified?: number;
+  /** paths */
+  deleted?: number;
+  /** the first 100 */
+  paths?: string[];
+  /** the id that takes them back */
+  undo?: string;
 }
 
 /** Session answers POST /v1/sessions. */

@@ -180,7 +180,7 @@ func (r *run) exit(end []byte) (status int, v verdict) {
 			if n, err := strconv.Atoi(string(value)); err == nil {
 				status = n
 			}
-		case "duration_ms", "uncapped":
+		case "duration_ms", "uncapped", "changes":
 		case "enforcement":
 			if !holds(value) {
 				v = rich

@@ -170,7 +170,7 @@ class Change(TypedDict, total=False):
     id: str
     session: str
     time: str
-    op: str  # of the file tool, or "quarantine"
+    op: str  # of the file tool, or "quarantine", "run"
     what: List[str]
     undoes: str  # it took that change back
     undone_by: str  # it was taken back by that one
@@ -376,6 +376,7 @@ class Exit(TypedDict, total=False):
     enforcement: Enforcement
     violations: List[Violation]
     quarantined: List[Quarantined]
+    changes: RunChanges  # Changes is absent for a command that is judged to read only, and in a project that is not trusted.
     warnings: List[Warning]
 
 
@@ -406,6 +407,8 @@ class FileCall(TypedDict, total=False):
     undo_id: str  # undo: the change; "last"; empty with dry_run: list them
     of_session: str  # undo, listing: only that session's
     force: bool  # undo: although something has changed since
+    rest: bool  # undo: leave out what has changed since
+    paths: List[str]  # undo: only these, and what is below them
     dry_run: bool
     inline: bool
     description: str
@@ -464,6 +467,8 @@ class FileRequest(TypedDict, total=False):
     undo_id: str  # undo: the change; "last"; empty with dry_run: list them
     of_session: str  # undo, listing: only that session's
     force: bool  # undo: although something has changed since
+    rest: bool  # undo: leave out what has changed since
+    paths: List[str]  # undo: only these, and what is below them
     dry_run: bool
     inline: bool
     description: str
@@ -735,6 +740,21 @@ class ResizeRequest(TypedDict, total=False):
 
     cols: int
     rows: int
+
+
+class RunChanges(TypedDict, total=False):
+    """RunChanges is what a run changed in the project, compared with the snapshot from before it."""
+
+    kind: str  # direct
+    covered: bool  # the run can be undone as a whole
+    why: str  # it is not covered
+    left_out: List[str]  # of the snapshot, and why
+    skipped: List[str]  # dependencies' and build trees
+    created: int  # paths
+    modified: int  # paths
+    deleted: int  # paths
+    paths: List[str]  # the first 100
+    undo: str  # the id that takes them back
 
 
 class Session(TypedDict, total=False):

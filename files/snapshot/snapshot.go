@@ -1,0 +1,143 @@
+// Package snapshot describes a project at one moment, so that a direct run can be undone as a whole:
+// everything that the run created, modified or deleted becomes its state from before.
+//
+//	before := …                       // files/worker walks, files/store keeps the content
+//	after := …                        // the same, after the run
+//	steps := snapshot.Steps(before, after)
+//	err := store.KeepRun(record, steps)
+//
+// This package is pure. A worker inside the session's sandbox walks the project, so a snapshot holds
+// the entries that a command of the session can reach, and no hidden file.
+//
+// # Coverage
+//
+// A manifest holds tracked and untracked files, empty directories, symbolic links, git directories
+// with their objects, and ignored files. Dependencies' and build trees without a tracked file are
+// skipped (see Skips). Everything else that could not be read is in LeftOut: a run is covered by a
+// manifest only where LeftOut is empty.
+//
+// # Incremental
+//
+// An entry whose device, inode, change time, size and owner are those of the base manifest is not
+// read again, unless it is Racy: its change time was within 20 ms of the reading, or a process had it
+// open for writing or mapped, so that an equal change time does not prove equal content.
+//
+// # Limitations
+//
+// The change set of a run is the difference between two moments. Changes that another process made
+// between them count as the run's.
+//
+// FIFOs, sockets and devices hold no content: a manifest notes them, and undo does not make them
+// again. Undo leaves created git objects in place. A name of a file with several names becomes a
+// file of its own.
+package snapshot
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/files"
+)
+
+// Entry is one name of the project.
+type Entry struct {
+	// Path is relative to the root, and in any bytes; "" is the root.
+	Path  string
+	State files.State
+	// Device, Inode and ChangeTime (nanoseconds) are the key of an incremental reading.
+	Device, Inode uint64
+	ChangeTime    int64
+	// Racy: an equal key does not prove equal content.
+	Racy bool
+}
+
+// Unread reports whether the content of a file is not known yet.
+func (e Entry) Unread() bool { return e.State.Kind == files.File && e.State.Hash == "" }
+
+// Manifest is a snapshot: entries in the order of the walk, directories before their entries.
+type Manifest struct {
+	Root    string // absolute
+	Entries []Entry
+	// LeftOut names, one reason each, everything that the snapshot lacks; Skipped are the
+	// dependencies' and build trees. Both are cut at maxNamed.
+	LeftOut []string
+	Skipped []string
+}
+
+// Bounds of a snapshot.
+const (
+	MaxEntries = 100_000
+	maxNamed   = 50
+)
+
+// LeaveOut notes an entry that the snapshot lacks.
+func (m *Manifest) LeaveOut(rel, why string) {
+	if len(m.LeftOut) < maxNamed {
+		m.LeftOut = append(m.LeftOut, strings.ToValidUTF8(rel, "\ufffd")+": "+why)
+	}
+}
+
+// Skip notes a dependencies' or build tree.
+func (m *Manifest) Skip(rel string) {
+	if len(m.Skipped) < maxNamed {
+		m.Skipped = append(m.Skipped, strings.ToValidUTF8(rel, "\ufffd"))
+	}
+}
+
+// Index returns the entries by path.
+func (m *Manifest) Index() map[string]*Entry {
+	by := make(map[string]*Entry, len(m.Entries))
+	for i := range m.Entries {
+		by[m.Entries[i].Path] = &m.Entries[i]
+	}
+	return by
+}
+
+// Same reports whether two manifests describe the same state, whatever their keys are.
+func Same(a, b *Manifest) bool {
+	return a.Root == b.Root && slices.Equal(a.LeftOut, b.LeftOut) && slices.Equal(a.Skipped, b.Skipped) &&
+		slices.EqualFunc(a.Entries, b.Entries, func(x, y Entry) bool { return x.Path == y.Path && equal(x.State, y.State) })
+}
+
+// equal compares everything that undo restores.
+func equal(a, b files.State) bool {
+	if !a.Same(b) || a.Kind == files.Other && a.Mode != b.Mode {
+		return false
+	}
+	return a.ModTime == b.ModTime && maps.EqualFunc(a.Xattrs, b.Xattrs, bytes.Equal)
+}
+
+// skipped are the names of dependencies', build and cache directories. A name that other directories
+// have, too, needs one of the files named, beside the directory or (with the directory's name) in it.
+var skipped = map[string][]string{
+	"node_modules": nil, "bower_components": nil, "__pycache__": nil, ".tox": nil, ".nox": nil, ".mypy_cache": nil,
+	".pytest_cache": nil, ".ruff_cache": nil, ".gradle": nil, ".next": nil, ".nuxt": nil, ".svelte-kit": nil,
+	".turbo": nil, ".parcel-cache": nil, ".terraform": nil, ".eggs": nil, ".zig-cache": nil, ".dart_tool": nil,
+	".venv": {".venv/pyvenv.cfg"}, "venv": {"venv/pyvenv.cfg"}, "virtualenv": {"virtualenv/pyvenv.cfg"},
+	"target": {"Cargo.toml", "pom.xml", "build.sbt"}, "vendor": {"go.mod", "composer.json", "Gemfile"},
+}
+
+// Skips reports whether a directory, by its path from the repository's top, is a dependencies' or
+// build tree: it has the name of one, and index, the repository's (gitformat-index(5)), has no file
+// below it. An index that does not list whole paths (version 4, a split one) tracks everything. has
+// reports whether a file exists, by its path from the directory around.
+func Skips(rel string, index []byte, has func(name string) bool) bool {
+	evidence, named := skipped[path.Base(rel)]
+	switch {
+	case !named, len(evidence) > 0 && !slices.ContainsFunc(evidence, has):
+		return false
+	case len(index) < 12:
+		return true
+	}
+	return index[7] < 4 && !bytes.Contains(index, []byte("link\x00\x00")) && !bytes.Contains(index, []byte(rel+"/"))
+}
+
+// InObjects reports whether a path is below a git directory's objects, which git only adds to, or
+// deletes when others replace them.
+func InObjects(rel string) bool {
+	_, inside, ok := strings.Cut("/"+rel, "/.git/")
+	return ok && strings.Contains("/"+inside, "/objects/")
+}

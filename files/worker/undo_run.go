@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/files"
+	"sandboxd/files/tree"
+)
+
+// attribute is a folder whose mode, owner, attributes and times are set at the end of an undo.
+type attribute struct {
+	path string
+	want files.State
+}
+
+// maxLeft bounds how many conflicts are listed.
+const maxLeft = 100
+
+// conflict notes a conflict of one step; any other error ends the undo.
+func (u *undoing) conflict(err error) error {
+	var c *files.Conflict
+	if !errors.As(err, &c) || !u.how.Run && !u.how.Rest {
+		return err
+	}
+	u.conflicts = append(u.conflicts, c)
+	return nil
+}
+
+// refused is the conflict of an undo that was to be whole.
+func (u *undoing) refused() error {
+	if len(u.conflicts) == 0 || u.how.Rest {
+		return nil
+	}
+	c := *u.conflicts[len(u.conflicts)-1] // the first path of the change set
+	if n := len(u.conflicts) - 1; n > 0 {
+		c.Found += fmt.Sprintf(" (%d other paths can't be undone either)", n)
+	}
+	c.Hint = "undo everything else by --rest, or all of it by --force (it is kept, too)"
+	return &c
+}
+
+// left lists the conflicts.
+func (u *undoing) left() (list []string) {
+	for i, c := range u.conflicts {
+		if i == maxLeft {
+			return append(list, fmt.Sprintf("and %d more", len(u.conflicts)-i))
+		}
+		list = append(list, c.Error())
+	}
+	return list
+}
+
+// inverseAttr has a folder's attributes set at the end. A modification time that is another by now
+// stays.
+func (u *undoing) inverseAttr(step files.Step) error {
+	st, err := u.folder(step.Path)
+	switch {
+	case errors.Is(err, &files.Conflict{Reason: files.NotThere}):
+		return nil // it was removed since, or this undo makes it again with what it had
+	case err != nil:
+		return err
+	case step.Before.Same(step.After) && st.ModTime != step.After.ModTime && step.After.ModTime != 0:
+		return nil
+	}
+	if !u.how.Force && !st.State.Same(step.After) && !st.State.Same(step.Before) {
+		return &files.Conflict{
+			Op: files.Undo, Path: step.Path, Reason: files.Changed,
+			Expected: fmt.Sprintf("mode %04o, uid %d, gid %d", step.After.Mode, step.After.UID, step.After.GID),
+			Found:    fmt.Sprintf("mode %04o, uid %d, gid %d", st.Mode, st.UID, st.GID),
+		}
+	}
+	u.attrs = append(u.attrs, attribute{path: step.Path, want: step.Before})
+	return nil
+}
+
+// folder looks at a folder.
+func (u *undoing) folder(abs string) (tree.Stat, error) {
+	t, rel, err := u.server.at(abs)
+	if err != nil {
+		return tree.Stat{}, err
+	}
+	dir, err := t.Dir(rel)
+	if err != nil {
+		return tree.Stat{}, err
+	}
+	defer dir.Close()
+	return dir.Self()
+}
+
+// attributes adds the steps for folders: those that can't be written to are opened up first, and all
+// get what they had last, the innermost first.
+func (u *undoing) attributes() error {
+	if !u.how.Run {
+		return nil
+	}
+	var first []changePart
+	seen := map[string]bool{}
+	for _, p := range u.change.parts {
+		dir := path.Dir(p.step.Path)
+		if seen[dir] || u.made[dir] {
+			continue
+		}
+		seen[dir] = true
+		st, err := u.folder(dir)
+		if err != nil || os.Geteuid() != 0 && int(st.UID) != os.Geteuid() {
+			continue // what can be set is set by its owner
+		}
+		if !slices.ContainsFunc(u.attrs, func(a attribute) bool { return a.path == dir }) {
+			u.attrs = append(u.attrs, attribute{path: dir, want: st.State}) // the run left its names as they were
+		}
+		if open := st.State; st.Mode&0o700 != 0o700 && os.Geteuid() != 0 {
+			open.Mode |= 0o700
+			first = append(first, u.attrPart(dir, st.State, open, (*tree.Dir).Loosen))
+		}
+	}
+	u.change.parts = append(first, u.change.parts...)
+	slices.SortStableFunc(
+		u.attrs,
+		func(a, b attribute) int { return strings.Count(b.path, "/") - strings.Count(a.path, "/") },
+	)
+	for _, a := range u.attrs {
+		if u.removed[a.path] && !u.made[a.path] {
+			continue
+		}
+		is := a.want
+		if st, err := u.folder(a.path); err == nil {
+			is = st.State
+		}
+		u.change.parts = append(
+			u.change.parts,
+			u.attrPart(a.path, is, a.want, func(d *tree.Dir) error { return d.Dress(a.want) }),
+		)
+	}
+	return nil
+}
+
+func (u *undoing) attrPart(abs string, is, want files.State, act func(*tree.Dir) error) changePart {
+	step := files.Step{Kind: files.AttrStep, Path: abs, Before: is, After: want}
+	return changePart{step: step, act: func() error {
+		t, rel, err := u.server.at(abs)
+		if err != nil {
+			return err
+		}
+		dir, err := t.Dir(rel)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return act(dir)
+	}}
+}
