@@ -30,6 +30,8 @@ type Class struct {
 	// Operator: the rule is the operator's own; only then may RuleAllow run
 	// dangerous or protected calls unasked.
 	Operator bool
+	// Contained: the policy of that name holds, and it runs unasked under it.
+	Contained bool
 	// Dangerous, Protected, Delete are or-ed with those of the request.
 	Dangerous, Protected, Delete bool
 }

@@ -23,6 +23,8 @@ const (
 	PolicyNormal    Policy = "normal"    // unlisted calls ask
 	PolicyWhitelist Policy = "whitelist" // calls that no list permits are refused unasked
 	PolicyBlacklist Policy = "blacklist" // unlisted calls run
+	// PolicyContained runs calls of a trusted project whose effects stay in it and can be undone.
+	PolicyContained Policy = "contained"
 )
 
 // Values of Config.NoApprover.
@@ -36,6 +38,8 @@ const (
 type Config struct {
 	Mode   Mode   `toml:"mode"`
 	Policy Policy `toml:"policy"`
+	// Contained, if false, forbids the policy "contained", also for projects that were trusted with it.
+	Contained bool `toml:"contained"`
 	// SafeCommandsOnly refuses, unasked, commands that are not on the safe list.
 	SafeCommandsOnly bool `toml:"safe_commands_only"`
 	// Timeout is how long a question waits at a terminal, and with nobody
@@ -70,6 +74,7 @@ func DefaultConfig() Config {
 	return Config{
 		Mode:                 ModeInteractive,
 		Policy:               PolicyNormal,
+		Contained:            true,
 		Timeout:              Duration(30 * time.Second),
 		TimeoutRemote:        Duration(5 * time.Minute),
 		NoApprover:           NoApproverWait,
@@ -98,9 +103,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("approval.mode %q: want %q or %q", c.Mode, ModeInteractive, ModeStrict)
 	}
 	switch c.Policy {
-	case PolicyNormal, PolicyWhitelist, PolicyBlacklist:
+	case PolicyNormal, PolicyContained, PolicyWhitelist, PolicyBlacklist:
 	default:
-		return fmt.Errorf("approval.policy %q: want %q, %q or %q", c.Policy, PolicyNormal, PolicyWhitelist, PolicyBlacklist)
+		return fmt.Errorf("approval.policy %q: want %q, %q, %q or %q", c.Policy,
+			PolicyNormal, PolicyContained, PolicyWhitelist, PolicyBlacklist)
 	}
 	switch c.NoApprover {
 	case NoApproverWait, NoApproverDeny:

@@ -25,6 +25,7 @@ func TestConfigKeys(t *testing.T) {
 	c, err := decodeConfig(`
 mode = "strict"
 policy = "whitelist"
+contained = false
 safe_commands_only = true
 timeout = "45s"
 timeout_remote = 600

@@ -57,6 +57,7 @@ const (
 	ReasonSafe       Reason = "safe"        // on the safe list
 	ReasonConfigured Reason = "configured"  // a configured rule allows it
 	ReasonBlacklist  Reason = "blacklist"   // blacklist mode, and it is not on the list
+	ReasonContained  Reason = "contained"   // its effects stay in the project and can be undone
 	ReasonBatch      Reason = "batch"       // "approve all" covered it
 	ReasonApproveAll Reason = "approve_all" // approve-all mode
 	ReasonStrict     Reason = "strict"      // strict mode

@@ -64,6 +64,11 @@ func order(call *Call, st standing) verdict {
 	if cfg.SafeCommandsOnly && !class.Safe && (call.Request != nil || allowed) {
 		return verdict{Denied, LayerPolicy, ReasonSafeOnly, "only commands of the safe list run", "", nil}
 	}
+	// Contained takes precedence over dangerous, protected and deletes: what it covers can be undone.
+	if class.Contained && class.Rule != RuleAsk && st.ruling.effect != RuleAsk {
+		const why = "contained: it stays in the project and can be undone"
+		return verdict{Approved, LayerPolicy, ReasonContained, why, "", nil}
+	}
 	// Configured ask, dangerous, protected: these ask, although they were allowed
 	// before, unless an operator rule names them.
 	if !forced(call, st.ruling) {

@@ -24,8 +24,11 @@ var keys = []key{
 
 	{name: "approval.mode", merge: narrow, words: []string{"interactive", "strict"},
 		doc: "interactive: ask; strict: deny what would ask"},
-	{name: "approval.policy", merge: narrow, words: []string{"blacklist", "normal", "whitelist"},
-		doc: "normal; whitelist: only what is permitted; blacklist: all but what is listed"},
+	{name: "approval.policy", merge: narrow, words: []string{"blacklist", "contained", "normal", "whitelist"},
+		doc: "normal; contained: unasked in a trusted project where its effects stay there and can be undone; " +
+			"whitelist: only what is permitted; blacklist: all but what is listed"},
+	{name: "approval.contained", merge: narrow, within: falseIsNarrower,
+		doc: "false forbids the policy contained, also for projects that were trusted with it"},
 	{name: "approval.safe_commands_only", merge: narrow, within: trueIsNarrower,
 		doc: "refuse every command that is not on the safe list"},
 	{name: "approval.timeout", doc: "how long a question waits for a person at a terminal"},

@@ -115,6 +115,8 @@ type ModeRequest struct {
 // TrustRequest is POST /v1/trust (body) and DELETE /v1/trust?dir=.
 type TrustRequest struct {
 	Dir string `json:"dir"`
+	// Contained also lets commands there run unasked whose effects stay there and can be undone.
+	Contained bool `json:"contained,omitempty"`
 }
 
 // Trust is a directory that a person trusts.
@@ -126,6 +128,8 @@ type Trust struct {
 	Since time.Time `json:"since"`
 	By    string    `json:"by,omitempty"`
 	Stale string    `json:"stale,omitempty"` // why it does not count now (moved, replaced)
+	// Contained: what stays there and can be undone runs unasked.
+	Contained bool `json:"contained,omitempty"`
 }
 
 // TrustList answers GET /v1/trust.

@@ -56,6 +56,7 @@ func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
 	}
 	j.verdict.Danger = true
 	for _, d := range found {
+		j.beyond = j.beyond || !j.containedDanger(c, d.Name)
 		j.add(finding{
 			decision: Ask,
 			why:      d.Why,
@@ -109,7 +110,7 @@ func (j *judging) wholeLine() {
 		})
 	}
 	for _, d := range danger.Line(j.script) {
-		j.verdict.Danger = true
+		j.verdict.Danger, j.beyond = true, true
 		j.add(finding{
 			decision: Ask,
 			why:      d.Why,

@@ -57,7 +57,7 @@ func (a asks) per20(classes ...string) float64 {
 	return float64(20*asked) / float64(n)
 }
 
-func replayDay(t *testing.T, presets func(kind string) []string) asks {
+func replayDay(t *testing.T, presets func(kind string) []string, asksAt func(shell.Verdict) bool) asks {
 	t.Helper()
 	data, err := os.ReadFile("testdata/day-commands.jsonl")
 	if err != nil {
@@ -90,7 +90,7 @@ func replayDay(t *testing.T, presets func(kind string) []string) asks {
 		cmd := shell.Command{Line: c.Command, Cwd: dir, Project: dir, Home: root}
 		v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
 		a.count[c.Class]++
-		if v.Decision == shell.Auto {
+		if !asksAt(v) {
 			if c.Class == "danger" {
 				t.Errorf("%s runs unasked: %s", c.ID, c.Command)
 			}
@@ -111,21 +111,24 @@ func replayDay(t *testing.T, presets func(kind string) []string) asks {
 	return a
 }
 
-// R-UX-08: how often a day's ordinary commands of coding agents ask, and that none of the dangerous ones runs unasked.
+// R-UX-08, R-LY-07: how often a day's ordinary commands of coding agents ask, and that none of the dangerous ones
+// runs unasked.
+// Contained is the figure for runs that can be undone.
 func TestDay(t *testing.T) {
+	none := func(string) []string { return nil }
+	presets := func(kind string) []string { return append(slices.Clone(dayPresets[kind]), "files", "git", "scripts") }
+	normal := func(v shell.Verdict) bool { return v.Decision != shell.Auto }
+	contained := func(v shell.Verdict) bool { return v.Decision != shell.Auto && !v.Contained }
 	for _, c := range []struct {
 		name    string
 		presets func(string) []string
+		asks    func(shell.Verdict) bool
 		most    float64
 	}{
-		{"default", func(string) []string { return nil }, 12.4},
-		{"presets", func(kind string) []string {
-			return append(slices.Clone(dayPresets[kind]), "files", "git", "scripts")
-		}, 7.0},
+		{"default", none, normal, 12.4}, {"presets", presets, normal, 7.0}, {"contained", none, contained, 1.0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := replayDay(t, c.presets)
-			got := a.per20("read", "build", "write")
+			got := replayDay(t, c.presets, c.asks).per20("read", "build", "write")
 			t.Logf("ordinary: %.2f in 20", got)
 			if got > c.most {
 				t.Errorf("%.2f of 20 ordinary commands ask, more than %.2f", got, c.most)

@@ -60,6 +60,7 @@ func (j *judging) decide() {
 		v.Why = "it is harmless only inside the sandbox, and whoever asks runs it outside"
 	}
 	v.Network = j.network()
+	v.Contained = j.contained()
 	j.paths()
 	j.parts()
 	j.risk()

@@ -33,6 +33,7 @@ func (c *afterCheck) begin() (err error) {
 	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.plan.Mounts(), Granted: c.j.widened}, c.before)
 	if err == nil {
 		c.snapshot = c.s.beginSnapshot(c.e, c.j)
+		err = c.snapshot.holds(c.j)
 	}
 	return err
 }

@@ -121,6 +121,6 @@ func (s *Supervisor) trustByAnswer(e *Exec, d approval.Decision) error {
 	if s.Trusted(e.Session) {
 		return nil
 	}
-	_, err := s.TrustDir(e.Session.Peer.UID, e.Session.Root, d.By.String()+" answering "+d.Request)
+	_, err := s.TrustDir(e.Session.Peer.UID, e.Session.Root, d.By.String()+" answering "+d.Request, false)
 	return err
 }

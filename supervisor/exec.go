@@ -312,6 +312,9 @@ type judgement struct {
 	trusted bool
 	// trusts: a yes makes the session's root writable for sandboxes.
 	trusts bool
+	// contained: the policy of that name lets it run; uncontained is why it asks in spite of that policy.
+	contained   bool
+	uncontained string
 	// absent: there is no such command, so that nobody is asked.
 	absent   bool
 	warnings []string
@@ -341,7 +344,8 @@ func (j *judgement) digestOf() string {
 		Run       shell.Execution
 		Plan      string
 		Input     string `json:",omitempty"`
-	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.payload, j.verdict.Decision, j.verdict.Run, j.planDigest(), j.input})
+		Contained bool   `json:",omitempty"`
+	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.payload, j.verdict.Decision, j.verdict.Run, j.planDigest(), j.input, j.contained})
 	if err != nil {
 		panic(fmt.Sprintf("supervisor: a judgement can't be encoded: %v", err))
 	}

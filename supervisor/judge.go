@@ -64,6 +64,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 			return nil, err
 		}
 	}
+	s.contain(ctx, e, cfg, j)
 	if j.reach, err = s.reaching(cfg, j.verdict.Network, effective, operator); err != nil {
 		return nil, err
 	}
@@ -118,6 +119,7 @@ func (c *compilation) verdict(ctx context.Context, cmd shell.Command) shell.Verd
 		return v
 	}
 	p := judgeBy(ctx, c.project, cmd)
+	v.Contained, v.Configured = v.Contained && p.Contained, v.Configured || p.Configured
 	if stricter(p.Decision, v.Decision) {
 		v.Decision, v.Why, v.Rule = p.Decision, p.Why, p.Rule
 		v.Reasons = append(p.Reasons, v.Reasons...)
@@ -190,6 +192,10 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if v.Configured {
 		c.Class.Rule = approval.RuleAsk
 	}
+	if j.uncontained != "" {
+		c.Request.Reasons = append(c.Request.Reasons, "the policy contained does not cover it: "+j.uncontained)
+	}
+	c.Class.Contained = j.contained
 	if why := e.Session.beyondSkill(v.Payload); why != "" {
 		c.Request.Reasons = append(c.Request.Reasons, why)
 	}
@@ -205,7 +211,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if j.input != "" {
 		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", len(e.Request.StdinData), j.input))
 	}
-	if v.Unseen {
+	if v.Unseen && !j.contained {
 		// Whatever comes on the input would run under the same grant.
 		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "code that is not shown"
 	}

@@ -330,8 +330,15 @@ func (s *Supervisor) trusted(sess *Session, cfg *config.Config) bool {
 	return s.Trust.Trusted(sess.Peer.UID, sess.Root)
 }
 
-// TrustDir trusts dir for uid on a person's word.
-func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
+// ErrContained is returned where the policy "contained" is forbidden.
+var ErrContained = errors.New("the configuration forbids the policy contained (approval.contained = false); " +
+	"trust the directory without it")
+
+// TrustDir trusts dir for uid on a person's word, if contained with the policy of that name.
+func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, error) {
+	if contained && !s.Config().Approval.Contained {
+		return Trust{}, ErrContained
+	}
 	_, home, err := account(uid)
 	if err != nil {
 		return Trust{}, err
@@ -342,8 +349,11 @@ func (s *Supervisor) TrustDir(uid int, dir, by string) (Trust, error) {
 	}
 	var t Trust
 	rec := audit.Record{Category: audit.Grant, Operation: "trust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}}
+	if contained {
+		rec.Operation = "trust contained"
+	}
 	err = s.Carry(rec, func() (err error) {
-		t, err = s.Trust.add(uid, real, by)
+		t, err = s.Trust.add(uid, real, by, contained)
 		return err
 	})
 	return t, err

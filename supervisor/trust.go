@@ -20,8 +20,10 @@ type Trust struct {
 	UID int    `json:"uid"`
 	Dir string `json:"dir"`
 	identity
-	By string    `json:"by"`
-	At time.Time `json:"at"`
+	// Contained: commands there run unasked where their effects stay there and can be undone.
+	Contained bool      `json:"contained,omitempty"`
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
 }
 
 // identity distinguishes directories. The time of birth belongs to it
@@ -73,24 +75,37 @@ func OpenTrust(path string) (*TrustStore, error) {
 // Trusted reports whether the real directory dir is trusted by uid as it is
 // on disk now.
 func (s *TrustStore) Trusted(uid int, dir string) bool {
+	_, ok := s.find(uid, dir)
+	return ok
+}
+
+// Contained reports whether it was trusted with the policy "contained".
+func (s *TrustStore) Contained(uid int, dir string) bool {
+	t, ok := s.find(uid, dir)
+	return ok && t.Contained
+}
+
+func (s *TrustStore) find(uid int, dir string) (Trust, bool) {
 	id, err := identityOf(dir)
 	if err != nil {
-		return false
+		return Trust{}, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.list, func(t Trust) bool {
-		return t.UID == uid && t.Dir == dir && t.identity == id
-	})
+	i := slices.IndexFunc(s.list, func(t Trust) bool { return t.UID == uid && t.Dir == dir && t.identity == id })
+	if i < 0 {
+		return Trust{}, false
+	}
+	return s.list[i], true
 }
 
 // add trusts the real directory dir for uid. It is on disk when add returns.
-func (s *TrustStore) add(uid int, dir, by string) (Trust, error) {
+func (s *TrustStore) add(uid int, dir, by string, contained bool) (Trust, error) {
 	id, err := identityOf(dir)
 	if err != nil {
 		return Trust{}, fmt.Errorf("trust %q: %w", dir, err)
 	}
-	t := Trust{UID: uid, Dir: dir, identity: id, By: by, At: time.Now().UTC()}
+	t := Trust{UID: uid, Dir: dir, identity: id, Contained: contained, By: by, At: time.Now().UTC()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.DeleteFunc(slices.Clone(s.list), func(o Trust) bool { return o.UID == uid && o.Dir == dir })

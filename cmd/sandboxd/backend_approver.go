@@ -410,7 +410,7 @@ func (b *backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ip
 	if err := b.mayTrust(c.Peer, r.Dir); err != nil {
 		return ipc.Trust{}, err
 	}
-	t, err := b.sup.TrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String())
+	t, err := b.sup.TrustDir(servedUser(), r.Dir, identity(c, approval.ViaTerminal).String(), r.Contained)
 	return wireTrust(t), wireError(err)
 }
 

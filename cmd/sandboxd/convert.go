@@ -43,7 +43,8 @@ func wireMode(session string, m approval.ModeStatus) ipc.Mode {
 }
 
 func wireTrust(t supervisor.Trust) ipc.Trust {
-	return ipc.Trust{Dir: t.Dir, UID: t.UID, Dev: t.Device, Inode: t.Inode, Since: t.At, By: t.By}
+	return ipc.Trust{Dir: t.Dir, UID: t.UID, Dev: t.Device, Inode: t.Inode, Since: t.At, By: t.By,
+		Contained: t.Contained}
 }
 
 func wireGrant(g approval.Grant) ipc.Grant {

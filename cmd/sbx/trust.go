@@ -9,15 +9,18 @@ import (
 )
 
 func trustVerb(a *app) *cobra.Command {
-	var list, remove, asJSON bool
+	var list, remove, contained, asJSON bool
 	c := &cobra.Command{
 		Use:   "trust [DIR]",
 		Short: "Let commands write in a project's directory",
 		Long: "Trust DIR (default: this directory). Commands in a directory that nobody trusts may\n" +
 			"read it and not write. Trust is kept by the directory itself: one that is put in its\n" +
 			"place later is not trusted. /, a home directory and system directories are refused, and\n" +
-			"whoever works there already, but at their own terminal: do it in another one then.",
-		Example: "  sbx trust\n  sbx trust ~/src/web\n  sbx trust --list\n  sbx trust --remove ~/src/web",
+			"whoever works there already, but at their own terminal: do it in another one then.\n\n" +
+			"With --contained, commands there run unasked where their effects stay in the project and\n" +
+			"their run can be undone as a whole (sbx undo).",
+		Example: "  sbx trust\n  sbx trust --contained\n  sbx trust ~/src/web\n" +
+			"  sbx trust --list\n  sbx trust --remove ~/src/web",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
@@ -42,12 +45,15 @@ func trustVerb(a *app) *cobra.Command {
 				a.note("no longer trusted: %s", dir)
 				return nil
 			}
-			t, err := client.Trust(ctx, ipc.TrustRequest{Dir: dir})
+			t, err := client.Trust(ctx, ipc.TrustRequest{Dir: dir, Contained: contained})
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
 				return a.printJSON(t)
+			}
+			if t.Contained {
+				a.note("what stays inside and can be undone runs unasked")
 			}
 			a.note("trusted: %s (withdraw it with sbx trust --remove %s)", t.Dir, t.Dir)
 			return nil
@@ -55,6 +61,7 @@ func trustVerb(a *app) *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&list, "list", false, "list the directories that are trusted")
+	f.BoolVar(&contained, "contained", false, "run unasked what stays there and can be undone")
 	f.BoolVar(&remove, "remove", false, "do not trust it any longer")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
@@ -73,7 +80,11 @@ func (a *app) listTrust(c *cobra.Command, client *ipc.Client, asJSON bool) error
 	}
 	rows := [][]string{{"SINCE", "DIRECTORY", ""}}
 	for _, t := range list.Trusted {
-		rows = append(rows, []string{t.Since.Local().Format(time.DateTime), t.Dir, t.Stale})
+		policy := ""
+		if t.Contained {
+			policy = "contained"
+		}
+		rows = append(rows, []string{t.Since.Local().Format(time.DateTime), t.Dir, first(t.Stale, policy)})
 	}
 	table(a.out, rows)
 	return nil

@@ -121,6 +121,7 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 			at, why = int(pe.Pos.Offset()), pe.Text
 		}
 		p.doubtAt("it is not shell that can be read: "+why, at, len(text))
+		p.script.Doubts[len(p.script.Doubts)-1].Unread = true
 		p.fixed = false
 		p.fragments(text, Dirs{Unknown: true})
 		return same(Dirs{Unknown: true})

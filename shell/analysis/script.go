@@ -44,6 +44,8 @@ type Doubt struct {
 	// Deceptive marks text that a reader may mistake for another: control characters, invisible
 	// ones, a continuation inside a comment.
 	Deceptive bool
+	// Unread marks text that the parser cannot read.
+	Unread bool
 }
 
 // Call is one simple command.

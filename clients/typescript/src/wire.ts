@@ -1041,6 +1041,8 @@ export interface Trust {
   by?: string;
   /** why it does not count now (moved, replaced) */
   stale?: string;
+  /** Contained: what stays there and can be undone runs unasked. */
+  contained?: boolean;
 }
 
 /** TrustList answers GET /v1/trust. */
@@ -1051,6 +1053,8 @@ export interface TrustList {
 /** TrustRequest is POST /v1/trust (body) and DELETE /v1/trust?dir=. */
 export interface TrustRequest {
   dir?: string;
+  /** Contained also lets commands there run unasked whose effects stay there and can be undone. */
+  contained?: boolean;
 }
 
 /** Turn answers a TurnRequest. */

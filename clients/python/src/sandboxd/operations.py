@@ -581,12 +581,13 @@ class ApproverOperations(SharedOperations):
         self,
         *,
         dir: Optional[str] = None,
+        contained: Optional[bool] = None,
     ) -> wire.Trust:
         """trust one: POST /v1/trust"""
         answer: wire.Trust = self.ask(
             "POST",
             "/v1/trust",
-            body={"dir": dir},
+            body={"dir": dir, "contained": contained},
         )
         return answer
 

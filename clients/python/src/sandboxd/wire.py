@@ -895,6 +895,7 @@ class Trust(TypedDict, total=False):
     since: str
     by: str
     stale: str  # why it does not count now (moved, replaced)
+    contained: bool  # Contained: what stays there and can be undone runs unasked.
 
 
 class TrustList(TypedDict, total=False):
@@ -907,6 +908,7 @@ class TrustRequest(TypedDict, total=False):
     """TrustRequest is POST /v1/trust (body) and DELETE /v1/trust?dir=."""
 
     dir: str
+    contained: bool  # Contained also lets commands there run unasked whose effects stay there and can be undone.
 
 
 class Turn(TypedDict, total=False):

@@ -1,0 +1,133 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"sandboxd/profile/abspath"
+	"sandboxd/shell/analysis"
+	"sandboxd/shell/danger"
+	"sandboxd/shell/safelist"
+)
+
+// remoteCommands lists the commands whose effects are not files of the project: services, remotes,
+// other machines, other users, the system. By sub-command where only that one is.
+var remoteCommands = strings.Fields(`docker podman nerdctl kubectl helm systemctl service systemd-run launchctl sudo
+	doas su pkexec runuser ssh scp sftp rsync gh glab aws gcloud az terraform tofu pulumi ansible ansible-playbook vercel
+	netlify heroku flyctl wrangler firebase twine crontab at batch mail sendmail mount umount apt apt-get dnf yum pacman
+	apk snap dpkg rpm brew git-push git-send-email npm-publish npm-unpublish npm-deprecate npm-access npm-owner
+	npm-token npm-login npm-dist-tag pnpm-publish yarn-publish cargo-publish cargo-yank cargo-owner cargo-login
+	gem-push gem-yank`)
+
+// builtTrees lists the directories that builds and package managers make again.
+var builtTrees = strings.Fields(`node_modules target build dist out __pycache__ .pytest_cache .mypy_cache .ruff_cache
+	.tox .next .nuxt .cache .venv venv coverage htmlcov .nyc_output .gradle tmp`)
+
+// builtFiles lists the patterns of files that builds make again.
+var builtFiles = strings.Fields(`*.pyc *.pyo *.o *.a *.so *.tmp *.log *.bak *.orig *.rej *.swp *~
+	.DS_Store __pycache__`)
+
+// contained reports whether all effects that a line asks for are on files of the project, as far
+// as its words show: such a line needs no question where its run can be undone. What it touches
+// besides, the sandbox refuses.
+func (j *judging) contained() bool {
+	v := &j.verdict
+	if v.Decision != Ask || v.Outside || v.Hidden || v.Protected || v.Configured || v.Network == "full" || j.beyond ||
+		j.blocking >= blockOutside || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
+		len(j.script.Calls) == 0 {
+		return false
+	}
+	for name, value := range j.cmd.Env {
+		if !envHarmless(name, value) {
+			return false
+		}
+	}
+	for _, d := range j.script.Doubts {
+		if d.Deceptive || d.Unread {
+			return false
+		}
+	}
+	for _, f := range j.findings {
+		configured := strings.HasPrefix(f.rule, "permission ") || strings.HasPrefix(f.rule, "rule ")
+		if f.decision != Auto && (configured || f.rule == "protected path") {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(j.script.Calls, j.reachesOut)
+}
+
+// reachesOut reports whether a command's effects are elsewhere than in files, or its words may
+// delete more than single files.
+func (j *judging) reachesOut(c *analysis.Call) bool {
+	name := base(c.Name())
+	if slices.Contains(remoteCommands, name) {
+		return true
+	}
+	sub := ""
+	if name == "git" {
+		sub, _ = safelist.GitSubcommand(c.Args)
+	} else if len(c.Args) > 1 {
+		sub = c.Args[1].Text
+	}
+	if slices.Contains(remoteCommands, name+"-"+sub) {
+		return true
+	}
+	if !danger.Deletes(c) || name == "find" {
+		return false // find is judged with the dangers
+	}
+	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool { return w.Kind != analysis.Literal }) ||
+		slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool { return j.projectItself(c, w.Text) })
+}
+
+// projectItself reports whether a word is the project, a directory above it, or git's own.
+func (j *judging) projectItself(c *analysis.Call, word string) bool {
+	paths, ok := c.Dirs.Resolve(word)
+	return !ok || slices.ContainsFunc(paths, func(p string) bool {
+		p = path.Clean(p)
+		return abspath.Contains(p, j.cmd.project()) || strings.Contains(p+"/", "/.git/")
+	})
+}
+
+// containedDanger reports whether a danger is the loss of files that a snapshot of the project
+// has, or that are made again.
+func (j *judging) containedDanger(c *analysis.Call, name string) bool {
+	if !c.Literal() || len(c.Via) > 0 {
+		return false
+	}
+	switch name {
+	case "lost changes":
+		sub, _ := safelist.GitSubcommand(c.Args)
+		return base(c.Name()) == "git" && slices.Contains([]string{"reset", "checkout", "restore", "switch"}, sub)
+	case "recursive delete":
+		switch base(c.Name()) {
+		case "rm":
+			return j.deletesBuilt(c)
+		case "find":
+			return findsBuilt(c)
+		}
+	}
+	return false
+}
+
+// deletesBuilt reports whether rm removes nothing but what builds make again.
+func (j *judging) deletesBuilt(c *analysis.Call) bool {
+	return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+		return !strings.HasPrefix(w.Text, "-") && (!slices.Contains(builtTrees, path.Base(w.Text)) ||
+			j.projectItself(c, w.Text))
+	})
+}
+
+// findsBuilt reports whether find deletes nothing but files that builds make again.
+func findsBuilt(c *analysis.Call) bool {
+	named := false
+	for i, w := range c.Args {
+		switch w.Text {
+		case "-o", "-or", ",", "!", "-not":
+			return false
+		case "-name":
+			named = i+1 < len(c.Args) && slices.Contains(builtFiles, c.Args[i+1].Text)
+		}
+	}
+	return named
+}

@@ -1,0 +1,67 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sandboxd/approval"
+	"sandboxd/config"
+	"sandboxd/sandbox"
+	"sandboxd/shell"
+)
+
+// ContainedPolicy reports whether the policy "contained" holds for a session: by the
+// configuration, or because a person trusted its project so. An operator can forbid it, and
+// whitelist and safe-only win.
+func (s *Supervisor) ContainedPolicy(sess *Session) bool { return s.containedPolicy(sess, s.Config()) }
+
+func (s *Supervisor) containedPolicy(sess *Session, cfg *config.Config) bool {
+	a := cfg.Approval
+	if !a.Contained || a.SafeCommandsOnly || sess.Root == "" || !s.trusted(sess, cfg) {
+		return false
+	}
+	return a.Policy == approval.PolicyContained ||
+		a.Policy == approval.PolicyNormal && s.Trust.Contained(sess.Peer.UID, sess.Root)
+}
+
+// contain decides whether a command that asks is contained (DESIGN §14): its words show no effect
+// outside the project, it runs inside the sandbox, and its run can be undone as a whole. Otherwise
+// the judgement says why it asks in spite of the policy.
+func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j *judgement) {
+	if j.verdict.Decision != shell.Ask || j.trusts || !s.containedPolicy(e.Session, cfg) {
+		return
+	}
+	r := e.Request
+	switch {
+	case !j.verdict.Contained:
+		j.uncontained = "its effects may not stay in the project"
+	case r.callerRuns || r.cwdUnknown:
+		j.uncontained = "it runs outside the sandbox"
+	case r.Agent:
+		j.uncontained = "an agent's run is more than one command"
+	case len(j.widened) > 0:
+		j.uncontained = "it changes protected files of git"
+	case j.verdict.Network == "full" || cfg.Network.Mode == "full":
+		j.uncontained = "it reaches the whole network"
+	case s.Host.Report().Level() == sandbox.Absent:
+		j.uncontained = "this host has no OS sandbox in full"
+	default:
+		c := s.Coverage(ctx, e.Session)
+		j.contained, j.uncontained = c.Covered, c.Why
+	}
+}
+
+// holds returns an error where a contained run is not covered by its snapshot after all; it does not start then.
+func (r *runSnapshot) holds(j *judgement) error {
+	if !j.contained {
+		return nil
+	}
+	if r == nil {
+		return errors.New("the run can't be undone, and nobody was asked: it has no snapshot; run it again")
+	}
+	if c := coverage(r.before, r.err); !c.Covered {
+		return fmt.Errorf("the run can't be undone, and nobody was asked: %s; run it again", c.Why)
+	}
+	return nil
+}
