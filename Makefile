@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
 .PHONY: git-search bench vm-test packages release test-release test-fresh test-arm64 install uninstall pictures run build programs \
-	test test-quick lint fuzz differential clean prerequisites
+	test test-quick vendors lint fuzz differential clean prerequisites
 
 run: programs
 	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -47,6 +47,12 @@ test: build
 test-quick: prerequisites
 	$(GO) vet ./...
 	$(GO) test -short $$($(GO) list ./... | grep -vE '^sandboxd/(acceptance|bench|differential|cmd/sbx)$$')
+
+# The agents' own programs from npm (gigabytes), each driven by a scripted model; SBX_VENDORS=DIR has them installed.
+vendors: build
+	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance -count=1 -timeout 60m -v \
+		-run '^(TestClaudeCodeItself|TestCodexItself|TestHookedAgentsThemselves)$$'
+	@echo 'not tried: Cursor, Cline, Aider, Goose, Amp: there is no hook for them yet (docs/integrations.md)'
 
 # gofmt, vet and build for both systems, staticcheck.
 lint: prerequisites

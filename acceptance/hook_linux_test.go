@@ -21,6 +21,14 @@ func call(vendor, cwd, tool string, input map[string]any) string {
 	if vendor == "codex" {
 		c["turn_id"], c["model"] = "turn-1", "some-model"
 	}
+	switch vendor {
+	case "gemini":
+		c["hook_event_name"] = "BeforeTool"
+		delete(c, "tool_use_id")
+	case "copilot":
+		args, _ := json.Marshal(input)
+		c = map[string]any{"timestamp": 1, "cwd": cwd, "sessionId": "abc123", "toolName": tool, "toolArgs": string(args)}
+	}
 	b, err := json.Marshal(c)
 	if err != nil {
 		panic(err)
@@ -28,14 +36,18 @@ func call(vendor, cwd, tool string, input map[string]any) string {
 	return string(b)
 }
 
-// hookAnswer is what both vendors read.
+// hookAnswer is what the vendors read: Claude Code's form, which most use, Gemini CLI's and Copilot CLI's.
 type hookAnswer struct {
 	HookSpecificOutput *struct {
 		HookEventName            string
 		PermissionDecision       string
 		PermissionDecisionReason string
 		UpdatedInput             map[string]any
+		ToolInput                map[string]any `json:"tool_input"`
 	}
+	Decision, Reason                             string
+	PermissionDecision, PermissionDecisionReason string
+	ModifiedArgs                                 map[string]any
 }
 
 // hook asks the real sbx about one call. "": it said nothing.
@@ -52,7 +64,16 @@ func (a *actor) hook(input string, args ...string) (decision, reason string, upd
 		return "", "", nil
 	}
 	var got hookAnswer
-	if err := json.Unmarshal([]byte(r.out), &got); err != nil || got.HookSpecificOutput == nil || got.HookSpecificOutput.HookEventName != "PreToolUse" {
+	err := json.Unmarshal([]byte(r.out), &got)
+	switch o := got.HookSpecificOutput; {
+	case err == nil && args[0] == "gemini" && o != nil:
+		return got.Decision, got.Reason, o.ToolInput
+	case err == nil && args[0] == "gemini":
+		return got.Decision, got.Reason, nil
+	case err == nil && args[0] == "copilot":
+		return got.PermissionDecision, got.PermissionDecisionReason, got.ModifiedArgs
+	}
+	if err != nil || got.HookSpecificOutput == nil || got.HookSpecificOutput.HookEventName != "PreToolUse" {
 		a.t.Fatalf("hook %q answered %q: %v", args, r.out, err)
 	}
 	o := got.HookSpecificOutput
@@ -66,7 +87,8 @@ func bash(command string) map[string]any { return map[string]any{"command": comm
 func TestHookWraps(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		answerAll(t, newStage(a, shortTimes), ipc.Answer{Allow: true})
-		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}} {
+		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}, {"gemini", "0.61.0"},
+			{"copilot", "1.0.102"}, {"opencode", "1.18.33"}, {"pi", "0.73.1"}} {
 			wrap := func(command string) string {
 				decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash(command)), v.name, "--agent-version", v.version)
 				line, _ := updated["command"].(string)
@@ -104,7 +126,14 @@ func TestHookWraps(t *testing.T) {
 				t.Errorf("%s: the command ran outside: %v", v.name, r)
 			}
 			// Auto tells the vendors apart; without a version nothing is rewritten.
-			want := map[string]string{"claude": "ask", "codex": "deny"}[v.name]
+			want, found := map[string]string{"claude": "ask", "codex": "deny"}[v.name]
+			if !found {
+				if decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash("ls")), v.name); decision != "deny" ||
+					reason == "" || updated != nil {
+					t.Errorf("%s without a version: %q %q %v", v.name, decision, reason, updated)
+				}
+				continue
+			}
 			for _, version := range []string{"", "1.0.0", "0.1.0"} {
 				args := []string{"auto"}
 				if version != "" {
@@ -242,10 +271,11 @@ func TestHookFailsClosed(t *testing.T) {
 	}
 	for _, v := range hook.Vendors {
 		for name, input := range map[string]string{
-			"nothing":         "",
-			"not JSON":        "hello",
-			"an array":        "[]",
-			"another event":   strings.Replace(call(v.Name, a.project, "Bash", bash("ls")), "PreToolUse", "BeforeTool", 1),
+			"nothing":  "",
+			"not JSON": "hello",
+			"an array": "[]",
+			"another event": strings.NewReplacer("PreToolUse", "Other", "BeforeTool", "Other", "toolName", "other").
+				Replace(call(v.Name, a.project, "Bash", bash("ls"))),
 			"no tool":         call(v.Name, a.project, "", bash("ls")),
 			"no input":        call(v.Name, a.project, "Bash", nil),
 			"no command":      call(v.Name, a.project, "Bash", map[string]any{}),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -92,17 +93,17 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) Reply {
 	go func() {
 		input, err := io.ReadAll(io.LimitReader(stdin, maxInput+1))
 		var call call
+		who := Claude
+		if h.Vendor != nil {
+			who = *h.Vendor
+		}
 		switch {
 		case err != nil:
 			err = fmt.Errorf("standard input: %w", err)
 		case len(input) > maxInput:
 			err = fmt.Errorf("the call has more than %d bytes", maxInput)
 		default:
-			call, err = read(input)
-		}
-		who := detect(call)
-		if h.Vendor != nil {
-			who = *h.Vendor
+			who, call, err = h.read(input)
 		}
 		if err == nil && !who.serves(call.Event) {
 			err = fmt.Errorf("the event is %q, which is not one of %s's", call.Event, who.Title)
@@ -133,6 +134,16 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) Reply {
 	default:
 		return Reply{Refusal: late}
 	}
+}
+
+// read decodes a call, and detects the vendor where none is given.
+func (h Hook) read(input []byte) (Vendor, call, error) {
+	if h.Vendor != nil {
+		c, err := h.Vendor.read(input)
+		return *h.Vendor, c, err
+	}
+	c, err := Claude.read(input)
+	return detect(c), c, err
 }
 
 // event answers one of the vendor's events.
@@ -192,10 +203,13 @@ func (h Hook) judge(ctx context.Context, v Vendor, call call) ([]byte, error) {
 	if q.Command, q.Description, err = shellOf(call.Input); err != nil {
 		return nil, err
 	}
+	if q.Cwd, err = directoryOf(call); err != nil {
+		return nil, err
+	}
 	if call.Subagent != "" {
 		q.Description = strings.TrimSuffix("Subagent "+call.Subagent+": "+q.Description, ": ")
 	}
-	if h.Mode == Decide {
+	if h.Mode == Decide || v.Rewrites == "" {
 		return h.decide(ctx, v, d, q)
 	}
 	return h.wrap(ctx, v, d, q, call)
@@ -313,6 +327,27 @@ func shellOf(input json.RawMessage) (command, description string, err error) {
 		description = "" // it is only shown
 	}
 	return command, description, nil
+}
+
+// directoryOf returns the directory of a shell tool's command: agents have it under several names, or not at all.
+func directoryOf(c call) (string, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(c.Input, &fields); err != nil {
+		return "", err
+	}
+	dir := c.Cwd
+	for _, name := range []string{"workdir", "dir_path", "directory", "cwd"} {
+		var given string
+		if raw, ok := fields[name]; !ok || string(raw) == "null" || string(raw) == `""` {
+			continue
+		} else if err := json.Unmarshal(raw, &given); err != nil {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		if dir = given; !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.Cwd, dir)
+		}
+	}
+	return dir, nil
 }
 
 // withCommand changes the command and leaves the rest as it came.

@@ -14,10 +14,10 @@
 //
 // # Vendors
 //
-// The answers of each vendor's hook are in [Claude] and [Codex], with the place of their
-// publication. A rewritten command is answered only to versions that are known to honour it; to
-// others, and to unknown ones, the answer is to ask (Claude Code) or to refuse (Codex, whose hooks
-// can't ask).
+// [Vendors] is the table: names, answers and places of each, with their publication. A rewritten
+// command is answered only to versions that are known to honour it; to others, and to unknown ones,
+// the answer is to ask (Claude Code) or to refuse (the others, whose hooks can't ask). Where no
+// version does, the agent runs what is approved itself.
 //
 // # Limitations
 //
@@ -26,5 +26,5 @@
 //
 // Codex, and Claude Code before 2.1.295, let the tool run where the hook itself can't be started,
 // crashes or takes longer than its time. The hook answers before that; a hook cannot prevent the
-// other cases. docs/integrations.md has the remedies.
+// other cases. docs/agents/ has the remedies.
 package hook

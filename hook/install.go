@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,17 +13,16 @@ import (
 )
 
 // installedTimeout is the time for the hook that Install writes into the
-// settings. Both vendors let the tool run when it is over.
+// settings. Most agents let the tool run when it is over.
 const installedTimeout = 10 * time.Minute
 
 // SettingsFile is where the vendor looks for hooks: in a project's folder, or
 // in a person's home directory.
 func (v Vendor) SettingsFile(project, home string, user bool) string {
-	base := project
 	if user {
-		base = home
+		return filepath.Join(home, cmp.Or(v.UserFile, v.Files[0]))
 	}
-	return filepath.Join(base, v.Files[0])
+	return filepath.Join(project, v.Files[0])
 }
 
 // Created is the settings that Install starts from where there is no file, and that Remove leaves
@@ -32,6 +32,13 @@ const Created = "{ }\n"
 // Install returns the settings with command as the hook of the vendor's events. Every other byte stays. Repeating it
 // changes nothing.
 func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
+	if v.plugin != "" {
+		if text := string(settings); strings.TrimSpace(text) != "" && text != Created && !v.wrote(text) {
+			return nil, errors.New("another program's file has this name")
+		}
+		quoted, err := json.Marshal(command)
+		return []byte(strings.Replace(v.plugin, commandWord, string(quoted), 1)), err
+	}
 	if len(bytes.TrimSpace(settings)) == 0 {
 		settings = []byte(Created)
 	}
@@ -42,6 +49,20 @@ func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 		}
 	}
 	return settings, nil
+}
+
+// commandWord is the place of our command in a plugin.
+const commandWord = "COMMAND"
+
+// wrote reports a file that Install wrote: the plugin with some command of ours.
+func (v Vendor) wrote(text string) bool {
+	before, after, _ := strings.Cut(v.plugin, commandWord)
+	rest, ok := strings.CutPrefix(text, before)
+	if !ok || !strings.HasSuffix(rest, after) {
+		return false
+	}
+	var command string
+	return json.Unmarshal([]byte(strings.TrimSuffix(rest, after)), &command) == nil && v.ours(command)
 }
 
 // install adds the hook of one event.
@@ -88,6 +109,9 @@ func (v Vendor) install(settings []byte, e event, command string) ([]byte, error
 
 // Groups returns the entries for "hooks" in the settings, for people who edit them by hand.
 func (v Vendor) Groups(command string) (string, error) {
+	if v.plugin != "" {
+		return "", errors.New("the file has no entries")
+	}
 	var text strings.Builder
 	for _, e := range v.events {
 		group, err := e.group(command)
@@ -110,14 +134,17 @@ func (e event) group(command string) (string, error) {
 	b, err := json.Marshal(struct {
 		Matcher string    `json:"matcher,omitempty"`
 		Hooks   []handler `json:"hooks"`
-	}{e.matcher, []handler{{"command", command, int(e.timeout.Seconds()), e.onFailure}}})
+	}{e.matcher, []handler{{"command", command, int(e.timeout / cmp.Or(e.unit, time.Second)), e.onFailure}}})
 	return string(b), err
 }
 
 // Remove returns the settings without our hooks: the input of Install, if nothing has changed since.
 func (v Vendor) Remove(settings []byte) ([]byte, error) {
-	if len(bytes.TrimSpace(settings)) == 0 {
+	switch {
+	case len(bytes.TrimSpace(settings)) == 0 || v.plugin != "" && !v.wrote(string(settings)):
 		return settings, nil
+	case v.plugin != "":
+		return []byte(Created), nil
 	}
 	for _, e := range slices.Backward(v.events) {
 		var err error
@@ -166,7 +193,10 @@ func (v Vendor) remove(settings []byte, e event) ([]byte, error) {
 // Others are the commands of other hooks that run before a tool; ours reports whether our hook is there. The agent runs
 // all of them at once, and takes the rewritten command of the one that ends last.
 func (v Vendor) Others(settings []byte) (list []string, ours bool) {
-	p, err := find(settings, eventKey)
+	if v.plugin != "" {
+		return nil, v.wrote(string(settings)) // handlers run one after another
+	}
+	p, err := find(settings, v.events[0].name)
 	if err != nil || p.event == nil {
 		return nil, false
 	}
@@ -199,7 +229,7 @@ func (v Vendor) Off(settings []byte) bool {
 
 const (
 	hooksKey = "hooks"
-	eventKey = "PreToolUse"
+	eventKey = "PreToolUse" // by Claude Code's name
 )
 
 // places are the offsets of the hooks in the text of the settings.

@@ -111,3 +111,43 @@ func TestOurs(t *testing.T) {
 		}
 	}
 }
+
+// Every vendor's hook is taken out again byte for byte, from a new file as from one with settings, and a file of that
+// name that is not ours is left alone.
+func TestEachVendorInstalls(t *testing.T) {
+	for _, v := range Vendors {
+		command := fmt.Sprintf("'/usr/bin/sbx' 'hook' '%s' '--agent-version' '9.9.9'", v.Name)
+		settings := []string{"", "{\n  \"theme\": \"dark\"\n}\n"}
+		if v.plugin != "" {
+			settings = settings[:1]
+			for _, theirs := range []string{"export default 1\n", strings.Replace(v.plugin, commandWord, `"rm"`, 1)} {
+				if text, err := v.Install([]byte(theirs), command); err == nil {
+					t.Errorf("%s: another file became %q", v.Name, text)
+				}
+				if back, err := v.Remove([]byte(theirs)); err != nil || string(back) != theirs {
+					t.Errorf("%s: another file, taken out: %q %v", v.Name, back, err)
+				}
+			}
+		}
+		for _, before := range settings {
+			after, err := v.Install([]byte(before), command)
+			if err != nil || !strings.Contains(string(after), "'hook' '"+v.Name+"'") {
+				t.Errorf("%s, %q: %q %v", v.Name, before, after, err)
+				continue
+			}
+			if _, ours := v.Others(after); !ours {
+				t.Errorf("%s: its own hook is not found in %q", v.Name, after)
+			}
+			if again, err := v.Install(after, command); err != nil || !bytes.Equal(again, after) {
+				t.Errorf("%s, a second time: %q %v", v.Name, again, err)
+			}
+			want := before
+			if before == "" {
+				want = Created
+			}
+			if back, err := v.Remove(after); err != nil || string(back) != want {
+				t.Errorf("%s, taken out again: %q %v, want %q", v.Name, back, err, want)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,19 +14,30 @@ import (
 
 // Vendor is how one agent speaks with its hooks.
 type Vendor struct {
-	Name  string // as on the command line
+	Name  string // as on the command line, and of its program
 	Title string // for people
-	// Rewrites is the first version that is known to run a rewritten command; docs/integrations.md
-	// has the evidence.
+	// Rewrites is the first version that is known to run a rewritten command; docs/agents/ has the evidence. Empty: none
+	// is, so that the agent runs approved commands itself.
 	Rewrites string
 	// Files are its settings with hooks below a project or a home directory; Install writes the first.
 	Files []string
+	// UserFile replaces the first of Files below a home directory; "": it has the same name there.
+	UserFile string
+	// Note is for the person who installed the hook; "": there is none.
+	Note string
+	// plugin is the whole text of the file, with the word COMMAND in place of our command; "": the file has settings in
+	// which Install enters the hook.
+	plugin string
 	// events are those that Install asks for, PreToolUse first.
 	events []event
 	// asks: a hook may hand the question to the agent's own prompt.
 	asks bool
 	// silence: only silence lets a call run; an allow without a rewrite is not understood.
 	silence bool
+	// names are the agent's names of the fields of a call; nil: Claude Code's.
+	names *fieldNames
+	// form writes an answer; nil: Claude Code's.
+	form func(answer) any
 }
 
 // event is a hook's entry in the settings.
@@ -35,32 +47,17 @@ type event struct {
 	timeout time.Duration
 	// onFailure is the agent's action if the hook can't be started, crashes or takes too long; "": not set.
 	onFailure string
+	// as is Claude Code's name of the event; "": the same.
+	as string
+	// unit is that of the timeout; 0: a second.
+	unit time.Duration
 }
+
+// kind is Claude Code's name of the event.
+func (e event) kind() string { return cmp.Or(e.as, e.name) }
 
 // afterTimeout is the time for the hooks that tell of an end.
 const afterTimeout = 30 * time.Second
-
-// Claude is Claude Code. Input and output: PreToolUseHookInput and
-// PreToolUseHookSpecificOutput in @anthropic-ai/claude-agent-sdk, sdk.d.ts;
-// https://code.claude.com/docs/en/hooks. onFailure is read from 2.1.295 on.
-var Claude = Vendor{Name: "claude", Title: "Claude Code", Rewrites: "2.1.1", asks: true,
-	Files: []string{".claude/settings.json", ".claude/settings.local.json"},
-	events: []event{
-		{"PreToolUse", "*", installedTimeout, "block"},
-		{"PostToolUse", "Bash", afterTimeout, ""},
-		{"PostToolUseFailure", "Bash", afterTimeout, ""},
-		{"SessionEnd", "", afterTimeout, ""},
-	}}
-
-// Codex is OpenAI's Codex. https://developers.openai.com/codex/hooks; its parser is
-// codex-rs/hooks/src/engine/output_parser.rs of github.com/openai/codex: unknown fields, "ask", and
-// an "allow" without updatedInput make it ignore the answer, and run the tool. It has no event for a failed call.
-var Codex = Vendor{Name: "codex", Title: "Codex", Rewrites: "0.144.0", silence: true,
-	Files:  []string{".codex/hooks.json"},
-	events: []event{{"PreToolUse", "*", installedTimeout, ""}, {"PostToolUse", "Bash", afterTimeout, ""}}}
-
-// Vendors are all that have a form of their own.
-var Vendors = []Vendor{Claude, Codex}
 
 // Find finds a vendor by name; nil: there is none.
 func Find(name string) *Vendor {
@@ -72,26 +69,34 @@ func Find(name string) *Vendor {
 	return nil
 }
 
-// call is the hook's input. Both vendors use the same names.
+// call is the hook's input.
 type call struct {
-	Cwd          string          // cwd
-	Event        string          // hook_event_name
-	Tool         string          // tool_name
-	Input        json.RawMessage // tool_input
-	ID           string          // tool_use_id
-	Conversation string          // session_id
-	Turn         string          // turn_id, Codex only
-	Prompt       string          // prompt_id, Claude Code only
-	Subagent     string          // agent_type, or agent_id: of Claude Code's subagents
-	Interrupted  bool            // is_interrupt: the person stopped the tool
+	Cwd          string
+	Event        string // by Claude Code's name
+	Tool         string
+	Input        json.RawMessage
+	ID           string // "": the agent gives none
+	Conversation string
+	Turn         string // Codex only
+	Prompt       string // Claude Code only
+	Subagent     string // type or id, of Claude Code's subagents
+	Interrupted  bool   // the person stopped the tool
 }
 
+// fieldNames are an agent's names of the fields of a call; "": it has none.
+type fieldNames struct {
+	cwd, event, tool, input, id, conversation string
+}
+
+// claudeNames are Claude Code's, which most agents use.
+var claudeNames = &fieldNames{"cwd", "hook_event_name", "tool_name", "tool_input", "tool_use_id", "session_id"}
+
 // read decodes a call strictly enough to identify its tool and input.
-func read(input []byte) (c call, err error) {
+func (v Vendor) read(input []byte) (c call, err error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return c, errors.New("standard input is empty")
 	}
-	if c, err = decode(input); err != nil {
+	if c, err = v.decode(input); err != nil {
 		return c, fmt.Errorf("standard input is not a hook's JSON: %w", err)
 	}
 	return c, nil
@@ -112,23 +117,46 @@ func (c call) check() error {
 }
 
 // decode takes names as they are written, as the agents do.
-func decode(input []byte) (c call, err error) {
+func (v Vendor) decode(input []byte) (c call, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil {
 		return c, err
 	}
-	for name, to := range map[string]any{"cwd": &c.Cwd, "hook_event_name": &c.Event, "tool_name": &c.Tool, "tool_use_id": &c.ID, "session_id": &c.Conversation,
-		"turn_id": &c.Turn, "prompt_id": &c.Prompt, "agent_id": &c.Subagent, "is_interrupt": &c.Interrupted} {
-		if raw, ok := fields[name]; ok {
-			if err := json.Unmarshal(raw, to); err != nil {
-				return c, fmt.Errorf("%s: %w", name, err)
+	names := v.names
+	if names == nil {
+		names = claudeNames
+	}
+	for _, field := range []struct {
+		name string
+		to   any
+	}{
+		{names.cwd, &c.Cwd}, {names.event, &c.Event}, {names.tool, &c.Tool}, {names.id, &c.ID},
+		{names.conversation, &c.Conversation}, {"turn_id", &c.Turn}, {"prompt_id", &c.Prompt},
+		{"agent_id", &c.Subagent}, {"is_interrupt", &c.Interrupted},
+	} {
+		if raw, ok := fields[field.name]; ok {
+			if err := json.Unmarshal(raw, field.to); err != nil {
+				return c, fmt.Errorf("%s: %w", field.name, err)
 			}
 		}
 	}
 	if raw, ok := fields["agent_type"]; ok && c.Subagent != "" {
 		json.Unmarshal(raw, &c.Subagent) // it is only shown
 	}
-	c.Input = fields["tool_input"]
+	c.Input = fields[names.input]
+	var text string
+	if v.names != nil && json.Unmarshal(c.Input, &text) == nil {
+		c.Input = json.RawMessage(text) // JSON in a string
+	}
+	if names.event == "" && c.Tool != "" {
+		c.Event = v.events[0].name // the agent does not name it
+	}
+	for _, e := range v.events {
+		if c.Event == e.name {
+			c.Event = e.kind()
+			break
+		}
+	}
 	return c, nil
 }
 
@@ -142,24 +170,35 @@ func detect(c call) Vendor {
 
 // serves reports whether the hook answers that event.
 func (v Vendor) serves(name string) bool {
-	return slices.ContainsFunc(v.events, func(e event) bool { return e.name == name })
+	return slices.ContainsFunc(v.events, func(e event) bool { return e.kind() == name })
 }
 
-// output is what both vendors read; fields that are not listed here are not
-// known to both.
-type output struct {
-	Specific specific `json:"hookSpecificOutput"`
+// answer is the verdict about a call.
+type answer struct {
+	decision string // "allow", "deny" or "ask"
+	reason   string
+	input    json.RawMessage // in place of the call's; nil: unchanged
 }
 
-type specific struct {
-	Event    string          `json:"hookEventName"`
-	Decision string          `json:"permissionDecision"`
-	Reason   string          `json:"permissionDecisionReason,omitempty"`
-	Input    json.RawMessage `json:"updatedInput,omitempty"`
+// claudeForm is Claude Code's, as most agents read it. Fields that are not listed here are not known to all.
+func claudeForm(a answer) any {
+	type specific struct {
+		Event    string          `json:"hookEventName"`
+		Decision string          `json:"permissionDecision"`
+		Reason   string          `json:"permissionDecisionReason,omitempty"`
+		Input    json.RawMessage `json:"updatedInput,omitempty"`
+	}
+	return struct {
+		Specific specific `json:"hookSpecificOutput"`
+	}{specific{"PreToolUse", a.decision, a.reason, a.input}}
 }
 
-func answer(decision, reason string, input json.RawMessage) []byte {
-	b, err := json.Marshal(output{specific{Event: "PreToolUse", Decision: decision, Reason: reason, Input: input}})
+func (v Vendor) say(a answer) []byte {
+	form := v.form
+	if form == nil {
+		form = claudeForm
+	}
+	b, err := json.Marshal(form(a))
 	if err != nil {
 		panic(err) // the input was JSON
 	}
@@ -171,7 +210,7 @@ func (v Vendor) deny(reason string) []byte {
 	if strings.TrimSpace(reason) == "" {
 		reason = "sandboxd refused this call."
 	}
-	return answer("deny", reason, nil)
+	return v.say(answer{decision: "deny", reason: reason})
 }
 
 // stop ends the agent's turn, and shows the person the reason.
@@ -192,7 +231,7 @@ func (v Vendor) allow(reason string) []byte {
 	if v.silence {
 		return nil
 	}
-	return answer("allow", reason, nil)
+	return v.say(answer{decision: "allow", reason: reason})
 }
 
 // rewrite lets the call run with another input.
@@ -200,7 +239,7 @@ func (v Vendor) rewrite(reason string, input json.RawMessage) []byte {
 	if v.silence {
 		reason = "" // only a denial's is read
 	}
-	return answer("allow", reason, input)
+	return v.say(answer{"allow", reason, input})
 }
 
 // ask hands the question to the agent's own prompt, or refuses where there is none.
@@ -208,7 +247,7 @@ func (v Vendor) ask(reason string) []byte {
 	if !v.asks {
 		return v.deny(reason)
 	}
-	return answer("ask", reason, nil)
+	return v.say(answer{decision: "ask", reason: reason})
 }
 
 // honours reports whether that version of the agent runs rewritten commands.

@@ -159,6 +159,12 @@ func (p *places) at(abs string, glob bool, c *Command) place {
 	return out
 }
 
+// Secret reports whether the absolute path is hidden from commands, or its name is one of credentials.
+func (t *Tool) Secret(abs string, c Command) bool {
+	at := t.places.at(abs, false, &c)
+	return at.hidden != "" || at.sensitive != ""
+}
+
 // protects returns the pattern that protects a place from writing, or "".
 func (p *places) protects(at place, c *Command) string {
 	if at.glob {

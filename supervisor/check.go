@@ -159,7 +159,7 @@ func (s *Supervisor) Unregistered(peer Peer, cwd string) (*Session, error) {
 // CheckTool decides about a call of a tool that is neither shell nor file tool
 // (R-AP-24). The agent runs it itself; the decision is on record.
 func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r ToolRequest) (Verdict, error) {
-	call, warnings, err := s.toolCall(sess, r)
+	call, warnings, err := s.toolCall(ctx, sess, peer, r)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -190,7 +190,9 @@ func (s *Supervisor) CheckTool(ctx context.Context, sess *Session, peer Peer, r 
 }
 
 // toolCall puts a call of a tool to the approval controller.
-func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []string, error) {
+func (s *Supervisor) toolCall(
+	ctx context.Context, sess *Session, peer Peer, r ToolRequest,
+) (approval.Call, []string, error) {
 	cfg, warnings, err := s.projectConfig(sess)
 	if err != nil {
 		return approval.Call{}, nil, err
@@ -205,6 +207,9 @@ func (s *Supervisor) toolCall(sess *Session, r ToolRequest) (approval.Call, []st
 	if request != nil {
 		request.GroupID = r.Group
 		call.Payload = request.Payload
+	}
+	if err := s.judgeAct(ctx, sess, peer, cfg, r, &call); err != nil {
+		return approval.Call{}, nil, err
 	}
 	mask(&call)
 	return call, warnings, nil
@@ -221,8 +226,8 @@ type toolAction struct {
 
 func (a *toolAction) exec() *Exec { return a.e }
 
-func (a *toolAction) judge(context.Context) (subject, error) {
-	call, _, err := a.s.toolCall(a.e.Session, a.r)
+func (a *toolAction) judge(ctx context.Context) (subject, error) {
+	call, _, err := a.s.toolCall(ctx, a.e.Session, a.e.Peer, a.r)
 	if err != nil {
 		return subject{}, err
 	}

@@ -104,7 +104,7 @@ func hookInstall(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install VENDOR",
 		Short: "Put the hook into an agent's settings file, or take it out",
-		Long: "Put the hook into the settings of claude or codex, for this project (--project) or for\n" +
+		Long: "Put the hook into the settings of an agent, for this project (--project) or for\n" +
 			"all of yours (--user). What else stands there stays; the difference is shown; doing it\n" +
 			"again changes nothing, except that a newer version of the agent is noted.",
 		Example: "  sbx hook install claude --user\n  sbx hook install claude --user --remove",
@@ -194,11 +194,8 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	if remove {
 		return nil
 	}
-	if v.Name == hook.Codex.Name {
-		a.note("Codex runs a new hook only when you have trusted it: open codex, type /hooks")
-		a.note(
-			"Codex's own sandbox keeps commands from sandboxd's socket: start codex with sandbox_mode = \"danger-full-access\"; ours holds the command",
-		)
+	if v.Note != "" {
+		a.note("%s", v.Note)
 	}
 	for _, other := range otherHooks(v, cwd, home) {
 		a.note("%s", other)
@@ -210,8 +207,11 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 func otherHooks(v hook.Vendor, cwd, home string) (list []string) {
 	installed := false
 	for _, base := range slices.Compact([]string{home, cwd}) {
-		for _, name := range v.Files {
-			path := filepath.Join(base, name)
+		paths := []string{v.SettingsFile(cwd, home, base == home)}
+		for _, name := range v.Files[1:] {
+			paths = append(paths, filepath.Join(base, name))
+		}
+		for _, path := range paths {
 			text, err := os.ReadFile(path)
 			if err != nil {
 				continue // there is none; what can't be read, installing into it says
@@ -289,8 +289,11 @@ func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, v.Name, "--version").Output(); err == nil {
-		if version := versionNumber.FindString(string(out)); version != "" {
+	asked := exec.CommandContext(ctx, v.Name, "--version")
+	var errs strings.Builder
+	asked.Stderr = &errs // where pi writes it
+	if out, err := asked.Output(); err == nil {
+		if version := versionNumber.FindString(string(out) + "\n" + errs.String()); version != "" {
 			words = append(words, "--agent-version", version)
 		}
 	} else {

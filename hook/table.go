@@ -1,0 +1,123 @@
+package hook
+
+import (
+	_ "embed"
+	"encoding/json"
+	"time"
+)
+
+// Claude is Claude Code. Input and output: PreToolUseHookInput and
+// PreToolUseHookSpecificOutput in @anthropic-ai/claude-agent-sdk, sdk.d.ts;
+// https://code.claude.com/docs/en/hooks. onFailure is read from 2.1.295 on.
+var Claude = Vendor{
+	Name: "claude", Title: "Claude Code", Rewrites: "2.1.1", asks: true,
+	Files: []string{".claude/settings.json", ".claude/settings.local.json"},
+	events: []event{
+		{name: "PreToolUse", matcher: "*", timeout: installedTimeout, onFailure: "block"},
+		{name: "PostToolUse", matcher: "Bash", timeout: afterTimeout},
+		{name: "PostToolUseFailure", matcher: "Bash", timeout: afterTimeout},
+		{name: "SessionEnd", timeout: afterTimeout},
+	},
+}
+
+// Codex is OpenAI's Codex. https://developers.openai.com/codex/hooks; its parser is
+// codex-rs/hooks/src/engine/output_parser.rs of github.com/openai/codex: unknown fields, "ask", and
+// an "allow" without updatedInput make it ignore the answer, and run the tool. It has no event for a failed call.
+var Codex = Vendor{
+	Name: "codex", Title: "Codex", Rewrites: "0.144.0", silence: true,
+	Files: []string{".codex/hooks.json"},
+	Note: "Codex runs a new hook only when you have trusted it: open codex, type /hooks. Its own sandbox keeps " +
+		"commands from sandboxd's socket: start it with sandbox_mode = \"danger-full-access\", or with " +
+		"sandbox_workspace_write.network_access = true; the sandbox of sandboxd holds the command",
+	events: []event{
+		{name: "PreToolUse", matcher: "*", timeout: installedTimeout},
+		{name: "PostToolUse", matcher: "Bash", timeout: afterTimeout},
+	},
+}
+
+// Gemini is Gemini CLI. https://geminicli.com/docs/hooks/reference. Its times are in milliseconds. A call has no id, so
+// that the ticket of a finished one is not known.
+var Gemini = Vendor{
+	Name: "gemini", Title: "Gemini CLI", Rewrites: "0.61.0",
+	Files: []string{".gemini/settings.json"},
+	form:  geminiForm,
+	events: []event{
+		{name: "BeforeTool", as: "PreToolUse", matcher: ".*", timeout: installedTimeout, unit: time.Millisecond},
+		{name: "SessionEnd", timeout: afterTimeout, unit: time.Millisecond},
+	},
+}
+
+func geminiForm(a answer) any {
+	type specific struct {
+		Event string          `json:"hookEventName"`
+		Input json.RawMessage `json:"tool_input"`
+	}
+	var changed *specific
+	if a.input != nil {
+		changed = &specific{"BeforeTool", a.input}
+	}
+	return struct {
+		Decision string    `json:"decision"`
+		Reason   string    `json:"reason,omitempty"`
+		Specific *specific `json:"hookSpecificOutput,omitempty"`
+	}{a.decision, a.reason, changed}
+}
+
+// Qwen is Qwen Code, with Claude Code's names and answers. firePreToolUseHook of 0.15.10 does not read updatedInput.
+// Its times are in milliseconds.
+var Qwen = Vendor{
+	Name: "qwen", Title: "Qwen Code",
+	Files: []string{".qwen/settings.json"},
+	Note:  "Qwen Code runs no rewritten command: what is approved it runs itself, outside of the sandbox",
+	events: []event{
+		{name: "PreToolUse", matcher: ".*", timeout: installedTimeout, unit: time.Millisecond},
+		{name: "SessionEnd", timeout: afterTimeout, unit: time.Millisecond},
+	},
+}
+
+// Copilot is GitHub Copilot CLI: https://docs.github.com/en/copilot/reference/hooks-configuration. A call has neither
+// the event's name nor an id.
+var Copilot = Vendor{
+	Name: "copilot", Title: "GitHub Copilot CLI", Rewrites: "1.0.102",
+	Files: []string{".github/hooks/sandboxd.json"}, UserFile: ".copilot/hooks/sandboxd.json",
+	Note: "Copilot CLI reads a project's hooks only in a folder that it trusts, and not with -p: --user holds " +
+		"everywhere",
+	plugin: `{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": COMMAND, "timeoutSec": 600}]}}
+`,
+	names:  &fieldNames{cwd: "cwd", tool: "toolName", input: "toolArgs", conversation: "sessionId"},
+	form:   copilotForm,
+	events: []event{{name: "PreToolUse"}},
+}
+
+func copilotForm(a answer) any {
+	return struct {
+		Decision string          `json:"permissionDecision"`
+		Reason   string          `json:"permissionDecisionReason,omitempty"`
+		Input    json.RawMessage `json:"modifiedArgs,omitempty"`
+	}{a.decision, a.reason, a.input}
+}
+
+//go:embed plugins/opencode.js
+var openCodePlugin string
+
+// OpenCode is opencode, by a plugin of ours: https://opencode.ai/docs/plugins.
+var OpenCode = Vendor{
+	Name: "opencode", Title: "opencode", Rewrites: "1.18.33",
+	Files: []string{".opencode/plugins/sandboxd.js"}, UserFile: ".config/opencode/plugins/sandboxd.js",
+	plugin: openCodePlugin,
+	events: []event{{name: "PreToolUse"}, {name: "PostToolUse"}},
+}
+
+//go:embed plugins/pi.ts
+var piExtension string
+
+// Pi is pi, by an extension of ours: docs/extensions.md of @mariozechner/pi-coding-agent.
+var Pi = Vendor{
+	Name: "pi", Title: "pi", Rewrites: "0.73.1",
+	Files: []string{".pi/extensions/sandboxd.ts"}, UserFile: ".pi/agent/extensions/sandboxd.ts",
+	plugin: piExtension,
+	events: []event{{name: "PreToolUse"}, {name: "PostToolUse"}},
+}
+
+// Vendors are all that have a form of their own.
+var Vendors = []Vendor{Claude, Codex, Gemini, Qwen, Copilot, OpenCode, Pi}

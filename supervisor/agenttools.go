@@ -1,0 +1,244 @@
+package supervisor
+
+import (
+	"context"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"sandboxd/approval"
+	"sandboxd/config"
+	"sandboxd/files"
+	"sandboxd/profile"
+	"sandboxd/shell"
+)
+
+// toolAct is the effect of a tool that agents bring along.
+type toolAct string
+
+const (
+	actTalk   toolAct = "talk"   // it changes the agent's own list, plan or conversation
+	actRead   toolAct = "read"   // it reads one file
+	actList   toolAct = "list"   // it lists names below a directory
+	actSearch toolAct = "search" // it shows lines of the files below a directory
+	actWrite  toolAct = "write"  // it changes one file
+	actFetch  toolAct = "fetch"  // it reads a URL
+)
+
+// agentTools are the tools of coding agents by name, as Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI,
+// opencode and pi call them.
+var agentTools = func() map[string]toolAct {
+	tools := map[string]toolAct{}
+	for does, names := range map[toolAct]string{
+		actTalk: "TodoWrite TodoRead todowrite todoread todo_write write_todos update_todo update_plan report_intent " +
+			"Task Agent task TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput KillShell " +
+			"KillBash EnterPlanMode ExitPlanMode exit_plan_mode AskUserQuestion ask_user ToolSearch",
+		actRead:   "Read NotebookRead read read_file view",
+		actList:   "Glob LS glob list ls find list_directory",
+		actSearch: "Grep grep rg grep_search search_file_content",
+		actWrite: "Write Edit MultiEdit NotebookEdit write edit multiedit write_file replace edit_file " +
+			"create str_replace",
+		actFetch: "WebFetch webfetch",
+	} {
+		for _, name := range strings.Fields(names) {
+			tools[name] = does
+		}
+	}
+	return tools
+}()
+
+// pathArguments are the names of the arguments that hold a path.
+var pathArguments = []string{
+	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file",
+}
+
+// judgeAct applies the default rules to a call that no configured rule decides: the agent's own tool may do unasked
+// what a command, or the file tool, may do unasked. A tool that reads is judged as the command that shows the same.
+func (s *Supervisor) judgeAct(
+	ctx context.Context, sess *Session, peer Peer, cfg *config.Config, r ToolRequest, call *approval.Call,
+) error {
+	does, known := agentTools[r.Tool]
+	if !known || call.Class.Rule != approval.RuleNone || call.Class.Safe || call.Blocked != nil || call.Request == nil {
+		return nil
+	}
+	paths, ok := pathsOf(r)
+	switch {
+	case !ok:
+	case does == actTalk:
+		call.Class.Safe = true
+	case does == actFetch:
+		return s.judgeFetch(sess, cfg, r, call)
+	case does == actWrite && len(paths) == 1:
+		return s.judgeWrite(ctx, sess, peer, r, paths[0], call)
+	case does == actRead && len(paths) == 1:
+		return s.judgeRead(ctx, sess, peer, r, []string{"cat", "--", paths[0]}, call)
+	case does == actList && len(paths) <= 1 && staysBelow(r.Args["pattern"]):
+		return s.judgeRead(ctx, sess, peer, r, append([]string{"ls", "-R", "--"}, paths...), call)
+	case does == actSearch && len(paths) <= 1 && staysBelow(r.Args["glob"]) && staysBelow(r.Args["include"]):
+		if s.secretBelow(sess, append(paths, r.Cwd)[0]) {
+			call.Request.Reasons = append(call.Request.Reasons,
+				"it may show secrets: the agent's search leaves no file out")
+			return nil
+		}
+		return s.judgeRead(ctx, sess, peer, r, append([]string{"grep", "-r", "-e", "x", "--"}, paths...), call)
+	}
+	return nil
+}
+
+// pathsOf returns the paths among the arguments; not ok: only the agent can tell what one of them names.
+func pathsOf(r ToolRequest) (paths []string, ok bool) {
+	for _, name := range pathArguments {
+		value, given := r.Args[name]
+		if !given {
+			continue
+		}
+		p, isText := value.(string)
+		if !isText || p == "" || strings.HasPrefix(p, "~") || strings.ContainsAny(p, "$\x00") {
+			return nil, false
+		}
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(r.Cwd, p)
+		}
+		paths = append(paths, p)
+	}
+	return paths, true
+}
+
+// staysBelow reports whether a glob, where there is one, matches nothing above or beside its directory.
+func staysBelow(glob any) bool {
+	if glob == nil {
+		return true
+	}
+	text, ok := glob.(string)
+	return ok && !filepath.IsAbs(text) && !strings.HasPrefix(text, "~") && !strings.Contains(text, "..") &&
+		!strings.ContainsAny(text, "{\\")
+}
+
+// maxSearched bounds the entries that are examined before an agent's own search.
+const maxSearched = 50_000
+
+// secretBelow reports whether a search of dir may show a secret: a file that commands don't have, or whose name is one
+// of credentials; also where dir can't be examined whole. Git's own objects show nothing.
+func (s *Supervisor) secretBelow(sess *Session, dir string) bool {
+	c, err := s.compile(sess)
+	if err != nil {
+		return true
+	}
+	p, err := s.ProfileOf(sess)
+	if err != nil {
+		return true
+	}
+	entries := 0
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entries++; entries > maxSearched {
+			return fs.SkipAll
+		}
+		if d.IsDir() && d.Name() == "objects" && filepath.Base(filepath.Dir(path)) == ".git" {
+			return fs.SkipDir
+		}
+		kind, _, _ := p.Effective(path)
+		if kind == profile.Hide || c.tool.Secret(path, shell.Command{Project: sess.Root, Home: sess.Home, Cwd: dir}) {
+			entries = maxSearched + 1
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return err != nil || entries > maxSearched
+}
+
+// judgeRead lets the call run unasked where the command would, run by the agent itself.
+func (s *Supervisor) judgeRead(
+	ctx context.Context, sess *Session, peer Peer, r ToolRequest, argv []string, call *approval.Call,
+) error {
+	e, err := s.unstarted(sess, peer, ExecRequest{Argv: argv, Cwd: r.Cwd, callerRuns: sess.outer == nil})
+	if err != nil {
+		return nil // a directory that is gone: the question stays
+	}
+	j, err := s.judge(ctx, e)
+	switch {
+	case err != nil:
+		return err
+	case j.verdict.Decision == shell.Auto:
+		call.Class.Safe = true
+	default:
+		call.Request.Reasons = append(call.Request.Reasons, j.verdict.Why)
+	}
+	return nil
+}
+
+// judgeWrite judges the call as the file tool's, except that the agent changes the file itself.
+func (s *Supervisor) judgeWrite(
+	ctx context.Context, sess *Session, peer Peer, r ToolRequest, path string, call *approval.Call,
+) error {
+	c, err := s.fileCall(sess, peer, FileRequest{Request: changeOf(r, path)})
+	if err != nil {
+		return nil // without a project the question stays
+	}
+	j, err := s.judgeFile(ctx, c)
+	if err != nil {
+		return nil // as where the path can't be a file's
+	}
+	call.Class.Protected = call.Class.Protected || j.verdict.Protected
+	switch j.verdict.Decision {
+	case files.Block:
+		call.Blocked = &approval.BlockedError{Reason: j.verdict.Why, Rule: j.verdict.Rule}
+	case files.Auto:
+		call.Class.Safe = !j.needsPerson() && j.conflict == nil
+	default:
+		call.Request.Reasons = append(call.Request.Reasons, j.verdict.Why)
+	}
+	return nil
+}
+
+// changeOf is the call as an operation of the file tool: an edit where the arguments name both texts, else a new
+// content.
+func changeOf(r ToolRequest, path string) files.Request {
+	for _, names := range [][2]string{
+		{"old_string", "new_string"}, {"oldString", "newString"}, {"old_str", "new_str"},
+	} {
+		before, had := r.Args[names[0]].(string)
+		after, has := r.Args[names[1]].(string)
+		if had && has && before != "" {
+			return files.Request{Op: files.Edit, Path: path, Edits: []files.Replacement{{Find: before, Replace: after}}}
+		}
+	}
+	return files.Request{Op: files.Write, Path: path}
+}
+
+// judgeFetch lets a URL be read whose host commands may reach, and refuses one of [network] deny.
+func (s *Supervisor) judgeFetch(sess *Session, cfg *config.Config, r ToolRequest, call *approval.Call) error {
+	text, _ := r.Args["url"].(string)
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil
+	}
+	port := uint64(80)
+	if u.Scheme == "https" {
+		port = 443
+	}
+	if u.Port() != "" {
+		if port, err = strconv.ParseUint(u.Port(), 10, 16); err != nil {
+			return nil
+		}
+	}
+	denied, err := cfg.Network.Denied()
+	if err != nil {
+		return err
+	}
+	refused := profile.Network{Mode: profile.NetAllowlist, Hosts: denied}
+	if refused.AllowsHost(u.Hostname(), uint16(port)) {
+		call.Blocked = &approval.BlockedError{Reason: "the configuration refuses this host", Rule: "network.deny"}
+		return nil
+	}
+	p, err := s.ProfileOf(sess)
+	if err != nil {
+		return err
+	}
+	call.Class.Safe = p.Network().Mode == profile.NetAllowlist && p.Network().AllowsHost(u.Hostname(), uint16(port))
+	return nil
+}
