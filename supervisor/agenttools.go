@@ -28,7 +28,7 @@ const (
 )
 
 // agentTools are the tools of coding agents by name, as Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI,
-// opencode and pi call them.
+// opencode and pi call them. "write" and "edit" are in approval's table, by which they ask.
 var agentTools = func() map[string]toolAct {
 	tools := map[string]toolAct{}
 	for does, names := range map[toolAct]string{
@@ -38,7 +38,7 @@ var agentTools = func() map[string]toolAct {
 		actRead:   "Read NotebookRead read read_file view",
 		actList:   "Glob LS glob list ls find list_directory",
 		actSearch: "Grep grep rg grep_search search_file_content",
-		actWrite: "Write Edit MultiEdit NotebookEdit write edit multiedit write_file replace edit_file " +
+		actWrite: "Write Edit MultiEdit NotebookEdit multiedit write_file replace edit_file " +
 			"create str_replace",
 		actFetch: "WebFetch webfetch",
 	} {
