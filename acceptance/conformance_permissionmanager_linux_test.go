@@ -24,7 +24,7 @@ import (
 //   - Row 001-54 yes (batch/all): a/all approves the rest
 //   - Row 001-55 yes (batch/all): all does not cover deletes (decision 3)
 //   - Row 001-56 yes (batch/quit): q/quit cancels the rest
-//   - Row 001-58 yes (timeout): timeout 30 s → deny
+//   - Row 001-58 different (timeout): timeout 30 s → deny | 10 min, 30 s by `approval.timeout` (R-UX-11)
 //   - Row 001-60 yes (mcp): MCP always asks; tool, server, arguments shown
 //   - Row 001-71 yes (stats): statistics total/approved/denied/auto/double/quit
 //   - Row 001-79 yes (whitelist): whitelist mode

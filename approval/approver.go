@@ -126,11 +126,39 @@ func (c *Controller) patience(q *question) time.Duration {
 	return time.Duration(c.cfg.Timeout)
 }
 
+// retime lengthens the wait of a question where the approvers that are present now warrant more. It never shortens
+// it: a question has one deadline for all approvers (R-UX-11).
 func (c *Controller) retime(q *question) {
-	if limit := c.patience(q); limit != q.limit {
+	if limit := c.patience(q); limit > q.limit {
 		q.limit = limit
-		q.poke()
+		c.moved(q)
 	}
+}
+
+// keepOpen is how long a question waits at least after a key of a person who answers it.
+const keepOpen = 2 * time.Minute
+
+// Attend postpones the deadline of a question whose time is nearly over, because the viewer types: the clock stops
+// while keys come (R-UX-11). An unknown question is none.
+func (c *Controller) Attend(viewer Identity, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q, err := c.find(viewer, id)
+	if err != nil || q.claim != nil {
+		return
+	}
+	keep := min(q.limit, keepOpen)
+	if missing := keep - (q.limit - time.Since(q.started)); missing > keep/2 {
+		q.extra += missing
+		q.started = q.started.Add(missing)
+		c.moved(q)
+	}
+}
+
+// moved reports a new deadline to the waiting call and to every approver.
+func (c *Controller) moved(q *question) {
+	q.poke()
+	c.publish(q.updated())
 }
 
 // GiveUp reports that an approver cannot answer: it died, or its answer

@@ -75,7 +75,7 @@ func DefaultConfig() Config {
 		Mode:                 ModeInteractive,
 		Policy:               PolicyNormal,
 		Contained:            true,
-		Timeout:              Duration(30 * time.Second),
+		Timeout:              Duration(10 * time.Minute),
 		TimeoutRemote:        Duration(5 * time.Minute),
 		NoApprover:           NoApproverWait,
 		Inline:               true,
@@ -153,3 +153,12 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d Duration) String() string { return time.Duration(d).String() }
+
+// inWords writes a duration for people: "30 s", "10 min".
+func (d Duration) inWords() string {
+	t := time.Duration(d)
+	if t >= 2*time.Minute && t%time.Minute == 0 {
+		return strconv.FormatInt(int64(t/time.Minute), 10) + " min"
+	}
+	return strconv.FormatFloat(t.Seconds(), 'f', -1, 64) + " s"
+}

@@ -46,7 +46,7 @@ double_confirm_deletes = false
 	if err != nil || d != approval.DefaultConfig() {
 		t.Errorf("defaults: %+v, %v", d, err)
 	}
-	if d.Timeout != approval.Duration(30*time.Second) || d.TimeoutRemote != approval.Duration(5*time.Minute) || !d.DoubleConfirmDeletes {
+	if d.Timeout != approval.Duration(10*time.Minute) || d.TimeoutRemote != approval.Duration(5*time.Minute) || !d.DoubleConfirmDeletes {
 		t.Errorf("defaults: %+v", d)
 	}
 	// What is shown can be read again.

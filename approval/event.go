@@ -10,7 +10,7 @@ type EventKind string
 
 const (
 	EventRequested  EventKind = "requested"   // a question was put
-	EventUpdated    EventKind = "updated"     // the content of a question has changed
+	EventUpdated    EventKind = "updated"     // the content or the deadline of a question has changed
 	EventGranted    EventKind = "granted"     // a call was approved
 	EventDenied     EventKind = "denied"      // a call was refused
 	EventTimedOut   EventKind = "timed_out"   // a call was refused because no person answered

@@ -195,7 +195,7 @@ func TestFaultAnswersLate(t *testing.T) {
 	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
 		result := start(t.Context(), c, asking("s"))
 		p := only(t, c)
-		want(t, <-result, approval.ReasonTimeout, "within 30s")
+		want(t, <-result, approval.ReasonTimeout, "within 10 min")
 		var decided *approval.DecidedError
 		if _, err := c.Answer(t.Context(), p.ID, p.Allow(alice)); !errors.As(err, &decided) || decided.Decision.Reason != approval.ReasonTimeout {
 			t.Errorf("a late yes: %v", err)
@@ -263,8 +263,8 @@ func TestFaultClockJumps(t *testing.T) {
 				clock.Jump(jump)
 				synctest.Wait()
 				only(t, c)
-				want(t, <-result, approval.ReasonTimeout, "within 30s")
-				if took := time.Since(began); took != 30*time.Second {
+				want(t, <-result, approval.ReasonTimeout, "within 10 min")
+				if took := time.Since(began); took != 10*time.Minute {
 					t.Errorf("it took %s", took)
 				}
 			})

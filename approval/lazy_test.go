@@ -194,7 +194,7 @@ func TestPresentation(t *testing.T) {
 			call.Present = p.present
 			began := time.Now()
 			want(t, <-start(t.Context(), c, call), approval.ReasonTimeout, "")
-			if took := time.Since(began); took != 30*time.Second {
+			if took := time.Since(began); took != 10*time.Minute {
 				t.Errorf("it took %s", took)
 			}
 		})

@@ -339,7 +339,7 @@ func (x *machine) configure(t *rapid.T) {
 }
 
 func (x *machine) pass(t *rapid.T) {
-	d := rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 4 * time.Minute}).Draw(t, "time")
+	d := rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 4 * time.Minute, 10 * time.Minute}).Draw(t, "time")
 	time.Sleep(d)
 	synctest.Wait()
 	x.m.pass(d)

@@ -166,7 +166,7 @@ func (m *model) patience() time.Duration {
 	if m.terminals == 0 && m.remotes > 0 {
 		return 5 * time.Minute
 	}
-	return 30 * time.Second
+	return 10 * time.Minute
 }
 
 // finish counts a decision. person is whether a person gave it.
@@ -228,7 +228,7 @@ func (m *model) expire() {
 func (m *model) connected(terminals, remotes int) {
 	m.terminals, m.remotes = m.terminals+terminals, m.remotes+remotes
 	for _, c := range m.open {
-		c.limit = m.patience()
+		c.limit = max(c.limit, m.patience())
 	}
 	m.expire()
 }

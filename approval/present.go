@@ -33,9 +33,14 @@ func (c *Controller) build(ctx context.Context, q *question) {
 	q.rehash(c)
 	close(q.ready)
 	if c.questions[q.ID] == q {
-		c.publish(Event{Kind: EventUpdated, Principal: q.call.Principal, Session: q.call.Session, Agent: q.call.Agent,
-			CallID: q.call.ID, Request: q.ID, Tool: q.call.Tool, Description: q.call.Request.Description})
+		c.publish(q.updated())
 	}
+}
+
+// updated is the event that another state of q is to be shown.
+func (q *question) updated() Event {
+	return Event{Kind: EventUpdated, Principal: q.call.Principal, Session: q.call.Session, Agent: q.call.Agent,
+		CallID: q.call.ID, Request: q.ID, Tool: q.call.Tool, Description: q.call.Request.Description}
 }
 
 // want says that somebody will see q.
@@ -170,7 +175,7 @@ func (q *question) pending() Pending {
 		p.Reasons = append(p.Reasons, q.ruling.reason)
 	}
 	if call.Class.Rule == RuleAsk && call.Class.RuleText != "" {
-		p.Reasons = append(p.Reasons, "asked for by "+call.Class.RuleText)
+		p.Reasons = append(p.Reasons, "rule: "+call.Class.RuleText)
 	}
 	return p
 }

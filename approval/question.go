@@ -215,7 +215,7 @@ func (c *Controller) denial(q *question, r Reason, why string) Decision {
 }
 
 func (c *Controller) expire(q *question) {
-	why := "no person answered within " + q.limit.String()
+	why := "no person answered within " + Duration(q.limit).inWords()
 	if !c.attended(&q.call, nil) {
 		why += "; no approver was connected"
 	}

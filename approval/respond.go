@@ -238,7 +238,7 @@ func (q *question) confirmed(a *Answer) (bool, error) {
 	q.first[a.By] = *a
 	if !q.again { // somebody is there: the second yes gets the same time, once
 		q.again = true
-		q.extra = time.Since(q.started)
+		q.extra += time.Since(q.started)
 		q.started = time.Now()
 		q.poke()
 	}

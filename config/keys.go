@@ -4,11 +4,12 @@ package config
 //
 // The words of a key are in order from the widest to the narrowest.
 var keys = []key{
-	{name: "daemon.idle_timeout", doc: "a daemon that sbx started leaves after that long without a request; 0 keeps it"},
+	{name: "daemon.idle_timeout", restart: true,
+		doc: "a daemon that sbx started leaves after that long without a request; 0 keeps it"},
 	{name: "daemon.drain_timeout", doc: "how long a planned stop waits for running commands"},
-	{name: "daemon.socket_dir",
+	{name: "daemon.socket_dir", restart: true,
 		doc: "folder of the sockets; empty is the default place; for a daemon that sbx does not start"},
-	{name: "daemon.state_dir",
+	{name: "daemon.state_dir", restart: true,
 		doc: "folder of audit log, grants, trash and undo; empty is the default place; for a daemon that sbx does " +
 			"not start"},
 	{name: "daemon.roots", merge: grant, within: pathInList, doc: "folders trusted as project roots without asking"},
@@ -19,7 +20,7 @@ var keys = []key{
 			"through the system's sockets"},
 	{name: "daemon.requests", merge: narrow, within: fewer, doc: "requests in flight per peer"},
 	{name: "daemon.sessions", merge: narrow, within: fewer, doc: "sessions per peer"},
-	{name: "daemon.pending", merge: narrow, within: fewer, doc: "waiting prompts per peer"},
+	{name: "daemon.pending", restart: true, merge: narrow, within: fewer, doc: "waiting prompts per peer"},
 	{name: "daemon.message_size", merge: narrow, within: smaller, doc: "largest request body"},
 
 	{name: "approval.mode", merge: narrow, words: []string{"interactive", "strict"},
@@ -147,15 +148,15 @@ var keys = []key{
 	{name: "network.limits.bytes", merge: narrow, within: smaller, project: true,
 		doc: "bytes that a command may send and receive"},
 
-	{name: "audit.rotate_size", doc: "a new file is started at this size"},
-	{name: "audit.keep", doc: "how many files are kept; 0: all"},
-	{name: "audit.journal", doc: "mirror records to the system's journal"},
-	{name: "audit.exclude_keys", merge: restrict, doc: "arguments that are not recorded"},
+	{name: "audit.rotate_size", restart: true, doc: "a new file is started at this size"},
+	{name: "audit.keep", restart: true, doc: "how many files are kept; 0: all"},
+	{name: "audit.journal", restart: true, doc: "mirror records to the system's journal"},
+	{name: "audit.exclude_keys", restart: true, merge: restrict, doc: "arguments that are not recorded"},
 
 	{name: "presets.use", merge: grant, within: inList, doc: "presets that are on, such as \"go\""},
 
-	{name: "gateway.listen", doc: "loopback address of the gateway; empty: none"},
-	{name: "gateway.origins", merge: grant, within: inList, doc: "web origins that may use it"},
+	{name: "gateway.listen", restart: true, doc: "loopback address of the gateway; empty: none"},
+	{name: "gateway.origins", restart: true, merge: grant, within: inList, doc: "web origins that may use it"},
 
 	{name: "notify.desktop", doc: "send a notice of a waiting question to the desktop of the user's session"},
 	{name: "notify.command", doc: "absolute path of a program that gets each notice as JSON on its standard input"},

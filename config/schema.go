@@ -36,6 +36,8 @@ type key struct {
 	words []string
 	// project is true if a project's file may have the key, with a narrower value.
 	project bool
+	// restart is true if a running daemon keeps the value that it started with.
+	restart bool
 	doc     string
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"sort"
@@ -31,6 +32,22 @@ func (c *Config) Show(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// ShowJSON writes the merged configuration as one JSON object: each setting by its dotted name, with its value and
+// origin.
+func (c *Config) ShowJSON(w io.Writer) error {
+	type shown struct {
+		Value  any    `json:"value"`
+		Origin string `json:"origin"`
+	}
+	out := map[string]shown{}
+	for _, e := range c.layers.entries {
+		out[toml.Key(e.path).String()] = shown{e.value, entryOrigin(e).String()}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
 }
 
 type section struct {

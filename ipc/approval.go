@@ -96,6 +96,8 @@ type ApprovalList struct {
 // ApprovalRequest is GET /v1/approvals/{id}.
 type ApprovalRequest struct {
 	ID string
+	// Typing reports that a person types at the question now, which postpones a near deadline (R-UX-11).
+	Typing bool
 }
 
 // Answer is the body of POST /v1/approvals/{id}/decision. It is decoded

@@ -20,7 +20,7 @@ func (c *Client) Approval(ctx context.Context, r ApprovalRequest) (Approval, err
 	if err := missing("id", r.ID); err != nil {
 		return Approval{}, err
 	}
-	return fetch[Approval](ctx, c, "GET", pathOf("/v1/approvals", r.ID, ""))
+	return fetch[Approval](ctx, c, "GET", pathOf("/v1/approvals", r.ID, "", "typing", flagOf(r.Typing)))
 }
 
 // Decide answers one.

@@ -67,7 +67,7 @@ func Routes() []Route {
 
 		{"GET", "/v1/approvals", "approval.list", approver, "the questions that wait", plain(Backend.Approvals)},
 		{"GET", "/v1/approvals/{id}", "approval.show", approver, "one question whole, with what a person looks at", query(Backend.Approval, func(q params) ApprovalRequest {
-			return ApprovalRequest{ID: q.id()}
+			return ApprovalRequest{ID: q.id(), Typing: q.flag("typing")}
 		})},
 		{"POST", "/v1/approvals/{id}/decision", "approval.decide", approver, "answer a question", body(Backend.Decide, byID(func(a *Answer) *string { return &a.ID }))},
 		{"GET", "/v1/events", "events", approver, "follow what happens", streamed(Backend.News, newsRequest, "text/event-stream", sse)},

@@ -102,7 +102,11 @@ func (p Profile) Explain(path string) string {
 			no = append(no, op.String())
 		}
 	}
-	fmt.Fprintf(&w, "  allowed: %s\n  refused: %s\n", orNone(yes), orNone(no))
+	where := ""
+	if kind == Private {
+		where = " in the sandbox's own place"
+	}
+	fmt.Fprintf(&w, "  allowed%s: %s\n  refused%s: %s\n", where, orNone(yes), where, orNone(no))
 	return w.String()
 }
 

@@ -334,7 +334,7 @@ func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 	if j.trusts {
 		// Trust is more than this one change, so nothing that was granted before
 		// may answer for it.
-		call.Class.Rule, call.Class.RuleText = approval.RuleAsk, "the rule for projects that are not trusted yet"
+		call.Class.Rule, call.Class.RuleText = approval.RuleAsk, "project not trusted yet"
 	}
 	return call
 }

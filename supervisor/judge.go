@@ -225,7 +225,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		// Trust is more than this one command, so nothing that was granted
 		// before may answer for it.
 		c.Class.Rule = approval.RuleAsk
-		c.Class.RuleText = "the rule for projects that are not trusted yet"
+		c.Class.RuleText = "project not trusted yet"
 		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("a yes also trusts %s: commands that are allowed may then write there (withdraw: sbx trust --remove)", e.Session.Root))
 	}
 	return c

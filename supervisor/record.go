@@ -231,7 +231,7 @@ func refusal(what string, d approval.Decision) string {
 	case approval.ReasonBlocked:
 		return fmt.Sprintf("Blocked: %s\nReason: %s\nThis is never allowed, whoever asks. Choose another way, or tell the user what you need and why.", what, d.Why)
 	case approval.ReasonTimeout, approval.ReasonNoApprover:
-		return fmt.Sprintf("Not run: %s\nReason: no person answered (%s). Nobody rejected it.\nGo on with something that needs no approval, or tell the user that this waits for them.", what, d.Why)
+		return fmt.Sprintf("Not run: %s\nReason: %s. Nobody rejected it.\nGo on with something that needs no approval, or tell the user that this waits for them.", what, d.Why)
 	case approval.ReasonStopped:
 		return fmt.Sprintf("Not run: %s\nReason: %s\nThe user stopped this session. Do not try further commands; say what you were about to do and wait for the user.", what, d.Why)
 	case approval.ReasonPerson, approval.ReasonQuit:

@@ -44,12 +44,13 @@ type backend struct {
 
 	mu       sync.Mutex
 	warnings []config.Warning
-	flags    flags  // of the command line
-	refused  error  // the last reload's; nil: what the files say is in force
-	reported uint64 // the last record that the broker received
-	untold   error  // the last attempt to tell the broker the head of the log
-	brokered bool   // the system's broker hands connections over
-	unsaved  error  // the last attempt to save how often grants were used
+	flags    flags          // of the command line
+	began    *config.Config // in force as the daemon started
+	refused  error          // the last reload's; nil: what the files say is in force
+	reported uint64         // the last record that the broker received
+	untold   error          // the last attempt to tell the broker the head of the log
+	brokered bool           // the system's broker hands connections over
+	unsaved  error          // the last attempt to save how often grants were used
 	drain    time.Duration
 }
 

@@ -282,8 +282,10 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 		cleared = "stopped by a person"
 	}
 	if c.Role == ipc.RoleApprover {
-		// A requester can't lift the stop that a person has set, as it can't answer.
+		// A requester can't lift the stop that a person has set, as it can't answer. The person at the terminal of
+		// the session can, as with trust (R-IP-01).
 		switch related := relatedToSession(c.Peer, s); {
+		case b.ownTerminal(c.Peer, s):
 		case related != answerer.Unrelated && cleared != "":
 			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: string(related) + " can't resume the session", Hint: "from another terminal: sbx session resume " + s.ID}
 		case related != answerer.Unrelated:

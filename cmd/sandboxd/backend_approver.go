@@ -67,6 +67,9 @@ func (b *backend) Approvals(_ context.Context, c ipc.Caller) (ipc.ApprovalList, 
 func (b *backend) saw(c ipc.Caller, p approval.Pending) { b.approvals.MarkViewed(viewer(c), p.Ref()) }
 
 func (b *backend) Approval(ctx context.Context, c ipc.Caller, r ipc.ApprovalRequest) (ipc.Approval, error) {
+	if r.Typing {
+		b.approvals.Attend(viewer(c), r.ID)
+	}
 	p, err := b.approvals.View(ctx, viewer(c), r.ID)
 	if err != nil {
 		return ipc.Approval{}, wireError(err)
@@ -445,7 +448,15 @@ func (b *backend) Reload(context.Context, ipc.Caller) (ipc.Reloaded, error) {
 	if err := b.reload(); err != nil {
 		return ipc.Reloaded{}, wireError(err)
 	}
-	return ipc.Reloaded{Config: b.configFiles(), Warnings: b.wireWarnings()}, nil
+	return ipc.Reloaded{Config: b.configFiles(), Warnings: append(b.wireWarnings(), b.waitingForRestart()...)}, nil
+}
+
+// waitingForRestart lists the settings of the files that the running daemon does not have yet.
+func (b *backend) waitingForRestart() (list []ipc.Warning) {
+	for _, name := range b.began.WaitsForRestart(b.sup.Config()) {
+		list = append(list, ipc.Warning{Where: name, Message: "in force once the daemon starts again", Hint: "sbx stop"})
+	}
+	return list
 }
 
 func (b *backend) Shutdown(_ context.Context, _ ipc.Caller, r ipc.ShutdownRequest) error {

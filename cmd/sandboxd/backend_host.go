@@ -25,7 +25,7 @@ func (b *backend) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) 
 	st := ipc.Status{Version: v, Started: b.started, Mode: wireModeName(b.approvals.Mode(approval.SessionRef{}).Mode), Scope: "user",
 		Enforcement: wireEnforcement(report), Degraded: report.Degraded(), Sessions: len(b.sup.Sessions(servedUser())),
 		Running: b.sup.Running(), Pending: len(b.approvals.Pending(viewer(c))), Config: b.configFiles(),
-		Warnings: b.wireWarnings(), StateDir: b.dirs.state}
+		Warnings: append(b.wireWarnings(), b.waitingForRestart()...), StateDir: b.dirs.state}
 	st.Idle = b.leaves()
 	return st, err
 }
@@ -124,7 +124,7 @@ func permit(p profile.Profile, path string) []string {
 	case strings.HasPrefix(path+"/", "/proc/") || strings.HasPrefix(path+"/", "/dev/"):
 		return nil
 	case kind == profile.Private:
-		return []string{"  what this host has there is left out: commands find an empty place of their own", how}
+		return []string{"  commands can't see what this host has there: they find an empty place of their own", how}
 	case kind == profile.Hide && rule == (profile.Rule{}):
 		return []string{how}
 	}

@@ -61,6 +61,10 @@ func (b *backend) relatedTo(p ipc.Peer, id string) string {
 
 // gate is the gateway, or why there is none.
 func (b *backend) gate() (*gateway.Gateway, error) {
+	if listen := b.sup.Config().Gateway.Listen; b.gateway == nil && listen != "" {
+		return nil, &ipc.Error{Code: ipc.CodeConflict, Hint: "sbx stop",
+			Message: fmt.Sprintf("the gateway is off until the daemon starts again with [gateway] listen = %q", listen)}
+	}
 	if b.gateway == nil {
 		return nil, &ipc.Error{Code: ipc.CodeConflict, Message: "the gateway is off",
 			Hint: "put [gateway] listen = \"127.0.0.1:0\" into ~/.config/sandboxd/config.toml, and start the daemon again: sbx stop"}

@@ -159,6 +159,10 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		verb, args = args[0], args[1:]
 	}
+	asJSON := verb == "show" && slices.Contains(args, "--json")
+	if asJSON {
+		args = slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "--json" })
+	}
 	f, rest, err := parseFlags(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
@@ -208,7 +212,10 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	for _, w := range warnings {
 		fmt.Fprintln(stderr, "warning:", w)
 	}
-	if err == nil {
+	switch {
+	case err == nil && asJSON:
+		err = cfg.ShowJSON(stdout)
+	case err == nil:
 		err = cfg.Show(stdout)
 	}
 	if err != nil {

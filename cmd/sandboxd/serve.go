@@ -134,7 +134,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	patient, endNow := context.WithCancel(context.Background())
 	defer endNow()
 	b := &backend{sup: sup, notices: notify.New(controller, func() notify.Config { return sup.Config().Notify }), patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
-		dirs: dirs, flags: f, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout)}
+		dirs: dirs, flags: f, began: cfg, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout)}
 	go b.notices.Run(ctx)
 	go b.flushGrants(ctx)
 	idle := time.Duration(cfg.Daemon.IdleTimeout)

@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +30,54 @@ func (a *app) completing(list lister) cobra.CompletionFunc {
 		}
 		return found, only
 	}
+}
+
+// undoIDs completes the changes of this project that can be undone.
+func (a *app) undoIDs(c *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	const only = cobra.ShellCompDirectiveNoFileComp
+	if client, err := a.running(c.Context()); err != nil || client == nil {
+		return nil, only
+	}
+	r, err := a.fileRunner(c.Context(), fileOptions{noAsk: true})
+	if err != nil {
+		return nil, only
+	}
+	defer r.close()
+	all, err := r.client.File(c.Context(), ipc.FileRequest{Op: "undo", Session: r.session, DryRun: true})
+	if err != nil {
+		return nil, only
+	}
+	undone := undoable(all.Changes)
+	for _, change := range all.Changes {
+		if slices.Contains(undone, change.ID) {
+			out = append(out, cobra.CompletionWithDesc(change.ID, short(strings.Join(change.What, "; "), 60)))
+		}
+	}
+	return out, only
+}
+
+// installedPrograms completes the first word of a command with the programs of $PATH, the others with files.
+func installedPrograms(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var out []cobra.Completion
+	if len(args) > 0 || strings.Contains(begun, "/") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), begun) {
+				continue
+			}
+			if i, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && !i.IsDir() && i.Mode()&0o111 != 0 {
+				out = append(out, e.Name())
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp
 }
 
 func requestIDs(ctx context.Context, c *ipc.Client) (out []cobra.Completion, err error) {

@@ -12,14 +12,18 @@ import (
 
 func configVerb(a *app) *cobra.Command {
 	var subs []*cobra.Command
+	var asJSON bool
 	for _, v := range []struct{ name, short string }{
 		{"check", "Say whether the configuration is in order"},
 		{"show", "Print every setting in force and where it comes from"},
 		{"schema", "Print the configuration's JSON Schema"},
 	} {
-		subs = append(subs, &cobra.Command{Use: v.name, Short: v.short, Example: "  sbx config " + v.name, Args: cobra.NoArgs,
+		c := &cobra.Command{Use: v.name, Short: v.short, Example: "  sbx config " + v.name, Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				args := []string{"config", v.name}
+				if asJSON {
+					args = append(args, "--json")
+				}
 				if a.options.Config != "" {
 					args = append(args, "--config", a.options.Config)
 				}
@@ -28,7 +32,11 @@ func configVerb(a *app) *cobra.Command {
 					return quietly(status)
 				}
 				return err
-			}})
+			}}
+		if v.name == "show" {
+			c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		}
+		subs = append(subs, c)
 	}
 	return group("config", "Check, show and reload the configuration", "  sbx config check\n  sbx config reload", append(subs, configReload(a))...)
 }
@@ -58,7 +66,7 @@ func configReload(a *app) *cobra.Command {
 				}
 				a.note("%s", strings.TrimSpace(w.Where+": "+w.Message+hint(w.Hint)))
 			}
-			a.note("the configuration in force is that of the files now")
+			a.note("configuration reloaded")
 			return nil
 		},
 	}

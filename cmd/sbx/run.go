@@ -43,7 +43,7 @@ func runVerb(a *app) *cobra.Command {
 			"  sbx run --cwd ~/src/web --env CI=1 -- npm test\n" +
 			"  sbx run --agent -- my-agent\n" +
 			"  sbx run --json -- ls | jq -r .stdout",
-		Args: cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: installedPrograms,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.argv = args
 			if err := o.check(c); err != nil {
@@ -88,7 +88,7 @@ func (o *runOptions) check(c *cobra.Command) error {
 	case lineGiven && strings.TrimSpace(o.line) == "":
 		return usage(c, "-c needs a command line")
 	case !lineGiven && len(o.argv) == 0:
-		return usage(c, "what shall be run? Name a COMMAND, or give a line with -c")
+		return usage(c, "no command given. Try: sbx run -- git status")
 	case !lineGiven && o.argv[0] == "":
 		return usage(c, "the command's name is empty")
 	}

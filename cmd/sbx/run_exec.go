@@ -289,7 +289,7 @@ func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
 			if e.Decision.How == "person" && !r.started { // later ones are about hosts
 				r.report.Answer = e.Decision
 			}
-			if r.answeredByOther && r.tty != nil {
+			if r.answeredByOther && r.tty != nil && e.Decision.Reason != "timeout" { // the end tells that
 				r.note("%s by %s", decided(e.Decision), e.Decision.By)
 			}
 			r.answeredByOther = false

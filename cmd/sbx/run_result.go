@@ -101,6 +101,9 @@ func (r *runner) finish(end *ipc.Exit) (int, error) {
 		r.explainDenial(end.Denied)
 	case end.Error != nil && outcome != "cancelled":
 		r.complain(end.Error)
+		if argv := r.options.argv; outcome == "not_found" && len(argv) == 1 && strings.ContainsAny(argv[0], " \t") {
+			r.note("did you mean: sbx run -c %s", display.Argv(argv))
+		}
 	case end.TimedOut && len(end.Warnings) == 0:
 		r.note("it was ended because it took too long")
 	}
@@ -111,12 +114,29 @@ func (r *runner) finish(end *ipc.Exit) (int, error) {
 	return status, nil
 }
 
-// explainDenial prints the text that is made for whoever asked, a model
-// perhaps, as it is.
+// explainDenial prints why nothing ran: for a person at a terminal in a line, else the text that is made for a model,
+// as it is (R-UX-12).
 func (r *runner) explainDenial(d *ipc.Denial) {
-	for _, line := range display.Block(d.Message) {
+	lines := display.Block(d.Message)
+	if isTerminal(r.stderr) {
+		lines = forPerson(d, lines)
+	}
+	for _, line := range lines {
 		fmt.Fprintln(r.stderr, line)
 	}
+}
+
+// forPerson is a denial without the advice to a model, which is its last line.
+func forPerson(d *ipc.Denial, lines []string) []string {
+	switch {
+	case d.Code == ipc.CodeStopped:
+		return []string{"sbx: this session is stopped; to resume it: sbx session resume"}
+	case d.Code == ipc.CodeTimeout:
+		return []string{"sbx: timed out: nobody answered, and nothing ran"}
+	case strings.HasPrefix(lines[0], "User denied "):
+		return []string{"Denied."}
+	}
+	return lines[:max(len(lines)-1, 1)]
 }
 
 // explainEnd says what the sandbox refused, what it took out, and what does not

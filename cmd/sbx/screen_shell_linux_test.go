@@ -110,9 +110,16 @@ func TestScreenShellBehind(t *testing.T) {
 func TestScreenShellTimeout(t *testing.T) {
 	t.Parallel()
 	p := openShell(t, "[approval]\ntimeout = \"4s\"\n")
+	p.asks("echo hi > new.txt")
+	p.steadily(strings.Repeat("x", 80) + " touch owned") // the clock stops while keys come (R-UX-11)
+	p.Wait("xxx touch owned")
+	p.Tmux.Press("Enter")
+	p.Wait(`\[Denied\] . x+`)
+	p.empty("a reason that takes longer than the time")
 	for range 5 {
 		p.asks("echo hi > new.txt")
-		if p.steadily(strings.Repeat("x", 80) + " touch owned") {
+		p.Wait("No answer in time|timed out")
+		if p.steadily("xxxxxxxxx touch owned") {
 			p.Tmux.Press("Enter")
 			p.empty("as the time ends")
 			return
@@ -120,4 +127,35 @@ func TestScreenShellTimeout(t *testing.T) {
 		p.Wait(`^shell>`)
 		p.Tmux.Press("C-c")
 	}
+}
+
+// R-AP-12, U5: a person who stopped the session at its own terminal resumes it there, without an id; the refusal names
+// the command. U14, R-UX-12: to a person a denial is a word, without the advice to a model.
+func TestScreenShellStopped(t *testing.T) {
+	t.Parallel()
+	p := openShell(t, "[approval]\ntimeout = \"95s\"\n")
+	p.asks("echo hi > new.txt")
+	p.Tmux.Press("n")
+	p.Wait("> 2. Deny")
+	p.Tmux.Press("Enter")
+	p.Wait(`(?s)\[Denied\].*^Denied\.$.*^shell>$`)
+	if s := p.Screen(); strings.Contains(s, "Ask the user") {
+		t.Errorf("a person reads what is for a model:\n%s", s)
+	}
+	p.asks("echo hi > new.txt")
+	p.Tmux.Press("q")
+	p.Wait("> 3. Quit")
+	p.Tmux.Press("Enter")
+	p.Wait(`(?s)\[Denied\].*^shell>$`)
+	enter := func(line, want string) {
+		t.Helper()
+		time.Sleep(time.Second) // what is typed as a question ends goes nowhere
+		p.Tmux.Press("C-l")
+		p.Tmux.Press(strconv.Quote(line))
+		p.Tmux.Press("Enter")
+		p.Wait(want)
+	}
+	enter("sbx run -- pwd", `^sbx: this session is stopped; to resume it: sbx session resume$`)
+	enter("sbx session resume", `^sbx: resumed s-\S+, which was stopped by a person$`)
+	enter("sbx run -- pwd", `^/tmp/sbx\S+/project$`)
 }

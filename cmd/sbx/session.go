@@ -34,7 +34,7 @@ func sessionList(a *app) *cobra.Command {
 				a.note("there are no sessions")
 				return nil
 			}
-			rows := [][]string{{"ID", "KIND", "MODE", "RUNS", "USED", "TRUSTED", "AGENT", "ROOT", ""}}
+			rows := [][]string{{"ID", "KIND", "MODE", "RUNS", "USED", "TRUSTED", "AGENT", "ROOT", "REMARK"}}
 			for _, s := range list.Sessions {
 				remark := s.Stopped
 				if len(s.Overlaps) > 0 {
@@ -101,7 +101,7 @@ func sessionOpen(a *app) *cobra.Command {
 
 func sessionResume(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "resume [ID]", Short: "Let a session go on that a person stopped", Example: "  sbx session resume s-01k9x5", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
+		Use: "resume [ID]", Short: "Resume a session that a person stopped", Example: "  sbx session resume\n  sbx session resume s-01k9x5", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
@@ -114,7 +114,7 @@ func sessionResume(a *app) *cobra.Command {
 			if t.Cleared == "" {
 				a.note("%s was not stopped", id)
 			} else {
-				a.note("%s goes on; it was %s", id, t.Cleared)
+				a.note("resumed %s, which was %s", id, t.Cleared)
 			}
 			return nil
 		},

@@ -61,12 +61,8 @@ func statsVerb(a *app) *cobra.Command {
 
 func (a *app) printCounts(n ipc.Counts) {
 	f := func(n int64) string { return strconv.FormatInt(n, 10) }
-	asked := n.Total - n.AutoApproved - n.AutoDenied
 	fields(a.out, "calls", f(n.Total), "approved unasked", f(n.AutoApproved), "denied unasked", f(n.AutoDenied), "approved", f(n.Approved),
 		"denied", f(n.Denied), "confirmed twice", f(n.DoubleConfirmed), "timed out", f(n.TimedOut), "quit", f(n.Quit))
-	if n.Total > 0 {
-		a.printf("asked in %d of 100 calls\n", (asked*100+n.Total/2)/n.Total)
-	}
 }
 
 // printCountsBy prints a table of those that did anything.

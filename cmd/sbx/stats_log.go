@@ -94,7 +94,7 @@ func (h *habits) count(list []audit.Record) {
 		}
 	}
 	if h.Decisions > 0 {
-		h.AsksPer100 = float64(h.Asked*1000/h.Decisions) / 10
+		h.AsksPer100 = float64((h.Asked*2000+h.Decisions)/(2*h.Decisions)) / 10
 	}
 	if h.Timed = len(took); h.Timed > 0 {
 		slices.Sort(took)
@@ -172,16 +172,18 @@ func (a *app) printHabits(h habits) {
 	}
 	a.printf("\n")
 	a.printf("of the last %d decisions in the log:\n", h.Decisions)
-	a.printf("asked %.1f times in 100 commands\n", h.AsksPer100)
+	a.printf("asked %.1f times in 100 decisions\n", h.AsksPer100)
 	if h.Timed > 0 {
-		a.printf("answers take %s (half of them), at most %s\n", took(h.MedianMS), took(h.SlowestMS))
+		a.printf("median answer %s, slowest %s\n", took(h.MedianMS), took(h.SlowestMS))
 	}
 	if h.UnderSecond > 0 {
-		a.printf("%s given in under a second: was that read?\n", plural(h.UnderSecond, "yes"))
+		a.printf("%s in under a second: was that read?\n", plural(h.UnderSecond, "approval"))
 	}
 	if r := h.Rule; r != nil {
 		a.printf("the rule that would have saved the most questions, %d of %d that were allowed:\n", r.Saved, r.Of)
 		a.printf("  [permissions]\n  allow = [%q]\n", r.Permission)
+	} else if h.Asked > 0 {
+		a.printf("no single rule would have saved more than one question\n")
 	}
 	if len(h.Unused) > 0 {
 		a.printf("%s never used (sbx grants rm ID withdraws one):\n", plural(len(h.Unused), "grant"))

@@ -118,8 +118,8 @@ export class ApproverOperations extends SharedOperations {
   }
 
   /** one question whole, with what a person looks at: GET /v1/approvals/{id} */
-  approvalShow(request: { id: string }, options: CallOptions = {}): Promise<wire.Approval> {
-    return this.ask<wire.Approval>("GET", `/v1/approvals/${encodeURIComponent(request.id)}`, {  }, options);
+  approvalShow(request: { id: string; typing?: boolean }, options: CallOptions = {}): Promise<wire.Approval> {
+    return this.ask<wire.Approval>("GET", `/v1/approvals/${encodeURIComponent(request.id)}`, { query: { typing: request.typing } }, options);
   }
 
   /** read records: GET /v1/audit */

@@ -408,11 +408,13 @@ class ApproverOperations(SharedOperations):
         self,
         *,
         id: str,
+        typing: Optional[bool] = None,
     ) -> wire.Approval:
         """one question whole, with what a person looks at: GET /v1/approvals/{id}"""
         answer: wire.Approval = self.ask(
             "GET",
             "/v1/approvals/" + self.quote(id),
+            query={"typing": typing},
         )
         return answer
 

@@ -123,7 +123,7 @@ func (p Person) closedQuestion(ctx context.Context, err error) (Outcome, error) 
 func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 	if noCommand(a) && a.Presentation == nil {
 		// What would change is what the question is about.
-		now, err := p.whole(ctx, a.ID)
+		now, err := p.whole(ctx, ipc.ApprovalRequest{ID: a.ID})
 		if err != nil {
 			return p.closedQuestion(ctx, err)
 		}
@@ -277,8 +277,8 @@ func (p Person) report(a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcom
 }
 
 // whole gets a question with all there is to see of it, however long.
-func (p Person) whole(ctx context.Context, id string) (ipc.Approval, error) {
-	a, err := p.Approver.Approval(ctx, ipc.ApprovalRequest{ID: id})
+func (p Person) whole(ctx context.Context, r ipc.ApprovalRequest) (ipc.Approval, error) {
+	a, err := p.Approver.Approval(ctx, r)
 	if s := a.Presentation; s != nil && s.Metadata["full_content"] != "" {
 		full := *s
 		full.Content = s.Metadata["full_content"]
@@ -289,7 +289,7 @@ func (p Person) whole(ctx context.Context, id string) (ipc.Approval, error) {
 
 // view shows everything there is to see.
 func (p Person) view(ctx context.Context, a ipc.Approval) error {
-	whole, err := p.whole(ctx, a.ID)
+	whole, err := p.whole(ctx, ipc.ApprovalRequest{ID: a.ID})
 	if err != nil {
 		return err
 	}

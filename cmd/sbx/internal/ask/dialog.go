@@ -51,6 +51,7 @@ type dialog struct {
 	viewed  bool       // all of it was on the screen
 	bare    bool       // without hints: it is over
 	small   bool       // the terminal is too small for it, and shows that instead
+	kept    time.Time  // the daemon has heard of a key then
 	choice  chooser
 }
 
@@ -89,6 +90,7 @@ func (d *dialog) know(a ipc.Approval, now time.Time) {
 		}
 		return
 	}
+	d.a.Deadline = a.Deadline
 	before, viewed := strings.Join(d.view(now), "\n"), d.viewed
 	d.a.Presentation, d.a.Past, d.a.Count = a.Presentation, a.Past, a.Count
 	for i := range d.a.Suggestions {

@@ -206,7 +206,7 @@ func (s *sitting) key(k tea.KeyPressMsg, now time.Time) tea.Cmd {
 		i := slices.Index(s.order, s.d.a.ID)
 		return s.put(s.order[(i+step)%len(s.order)])
 	}
-	return s.Person.do(s.ctx, s.d, s.d.key(name, k.Text, now))
+	return tea.Batch(s.Person.do(s.ctx, s.d, s.d.key(name, k.Text, now)), s.Person.typing(s.ctx, s.d, now))
 }
 
 func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {

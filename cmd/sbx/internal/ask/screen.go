@@ -73,7 +73,21 @@ func tick() tea.Cmd {
 // fetch gets the whole question.
 func (p Person) fetch(ctx context.Context, id string) tea.Cmd {
 	return func() tea.Msg {
-		a, err := p.whole(ctx, id)
+		a, err := p.whole(ctx, ipc.ApprovalRequest{ID: id})
+		return fetchedMsg{id, a, err}
+	}
+}
+
+// typing tells the daemon, at most once a second, that a person types at the question: the clock stops while keys come
+// (R-UX-11).
+func (p Person) typing(ctx context.Context, d *dialog, now time.Time) tea.Cmd {
+	if now.Sub(d.kept) < time.Second || d.stage == stageSending {
+		return nil
+	}
+	d.kept = now
+	id := d.a.ID
+	return func() tea.Msg {
+		a, err := p.whole(ctx, ipc.ApprovalRequest{ID: id, Typing: true})
 		return fetchedMsg{id, a, err}
 	}
 }
@@ -153,7 +167,8 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return s, tick()
 	case tea.KeyPressMsg:
-		return s, s.person.do(s.ctx, s.d, s.d.key(msg.Keystroke(), msg.Text, now))
+		do := s.person.do(s.ctx, s.d, s.d.key(msg.Keystroke(), msg.Text, now))
+		return s, tea.Batch(do, s.person.typing(s.ctx, s.d, now))
 	case dueMsg:
 		return s, s.person.due(s.ctx, s.d, msg)
 	case lostTerminalMsg:
