@@ -54,8 +54,17 @@ type SessionInfo struct {
 	Turn     int        `json:"turn"`
 	Stopped  string     `json:"stopped,omitempty"` // why every call is refused until the next turn
 	Running  []string   `json:"running,omitempty"` // ids of commands
+	// Commands are those that run or wait for an answer.
+	Commands []SessionCommand `json:"commands,omitempty"`
 	Overlaps []string   `json:"overlaps,omitempty"`
 	Profile  string     `json:"profile_digest,omitempty"`
+}
+
+// SessionCommand is a command of a session that has not ended.
+type SessionCommand struct {
+	ID      string `json:"id"`
+	Command string `json:"command"`
+	Waiting bool   `json:"waiting"` // for a person's answer
 }
 
 // SessionList answers GET /v1/sessions.

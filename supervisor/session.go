@@ -127,18 +127,18 @@ func (s *Session) Turn() int {
 	return s.turn
 }
 
-// Running lists the ids of commands that have not ended.
-func (s *Session) Running() []string {
+// Unfinished lists the executions that have not ended, by id.
+func (s *Session) Unfinished() []*Exec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ids []string
-	for id, e := range s.execs {
+	var list []*Exec
+	for _, e := range s.execs {
 		if !e.ended() {
-			ids = append(ids, id)
+			list = append(list, e)
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	slices.SortFunc(list, func(a, b *Exec) int { return strings.Compare(a.ID, b.ID) })
+	return list
 }
 
 // SessionError says that a session can't be used; what a peer may not see
@@ -332,7 +332,7 @@ func (s *sessions) left() []*Session {
 	for _, n := range s.byID {
 		over := n.Kind == KindCLI && leaderStart(n.Peer.SID) != n.leader ||
 			n.Kind == KindHook && time.Since(n.LastUsed()) > hookIdle
-		if over && len(n.Running()) == 0 {
+		if over && len(n.Unfinished()) == 0 {
 			list = append(list, n)
 		}
 	}

@@ -57,7 +57,7 @@ func PermissionManager() []Scenario {
 			said("quit", Answer{To: "create", Verb: approval.VerbQuit}, Want{Call: "create", State: Denied, Reason: approval.ReasonQuit, Reject: hard, Text: "completed 1 of 3 operations, cancelled 2"}),
 			made("operation 3 is cancelled", at(remove, "b1", 3, 3), refused("delete", approval.ReasonStopped, "stopped")),
 		)},
-		{Name: "timeout", Seed: seed, Section: "8.4 and 12.1: 30 seconds, then no", Config: specifiedTime, Steps: steps(
+		{Name: "timeout", Seed: seed, Section: "8.4 and 12.1: 30 seconds, then no", Config: SpecifiedTime, Steps: steps(
 			Step{Say: "a terminal is there", Connect: approval.ViaTerminal},
 			made("it asks", edit, asks("edit")),
 			Step{Say: "29 seconds", Sleep: halfMinute - time.Second, Want: []Want{asks("edit")}},
@@ -101,7 +101,7 @@ func PermissionManager() []Scenario {
 		{Name: "mcp", Seed: seed, Section: "3.3 and decision 4: MCP tools always ask", Steps: steps(
 			made("filesystem.write_file", Call{Name: "mcp", Tool: "mcp__filesystem__write_file", Args: args{"path": "config.json"}}, asks("mcp")),
 		)},
-		{Name: "stats", Seed: seed, Section: "6.1: statistics", Config: specifiedTime, Steps: steps(
+		{Name: "stats", Seed: seed, Section: "6.1: statistics", Config: SpecifiedTime, Steps: steps(
 			made("auto", safe("ls", "ls"), runs("ls", auto, "")),
 			made("asks", at(edit, "b1", 1, 3, create), asks("edit")),
 			said("yes", yes("edit", once), runs("edit", person, "")),

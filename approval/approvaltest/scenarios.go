@@ -105,8 +105,8 @@ func by(agent string, c Call) Call { c.Agent = agent; return c }
 
 func named(name string, c Call) Call { c.Name = name; return c }
 
-// specifiedTime is the specifications' time for an answer.
-const specifiedTime = "[approval]\ntimeout = \"30s\"\n"
+// SpecifiedTime is the specifications' time for an answer.
+const SpecifiedTime = "[approval]\ntimeout = \"30s\"\n"
 
 const (
 	halfMinute = 30 * time.Second

@@ -12,6 +12,7 @@ import (
 	"sandboxd/approval"
 	"sandboxd/ipc"
 	"sandboxd/profile"
+	"sandboxd/shell"
 	"sandboxd/supervisor"
 )
 
@@ -200,11 +201,23 @@ func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, er
 	if outer := b.sup.SandboxOf(peerOf(c.Peer)); outer != nil {
 		all = slices.DeleteFunc(all, func(s *supervisor.Session) bool { return s.Outer() != outer })
 	}
+	asking := map[*supervisor.Exec]bool{}
+	for _, p := range b.approvals.Pending(viewer(c)) {
+		asking[b.execOf(p)] = true
+	}
 	for _, s := range all {
 		mode := b.approvals.Mode(s.Ref())
 		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.Name != "", Label: s.Label,
 			Root: s.Root, Trusted: b.sup.Trusted(s), Mode: wireModeName(mode.Mode), UID: s.Peer.UID, PID: s.Peer.PID,
-			Opened: s.Opened, LastUsed: s.LastUsed(), Turn: s.Turn(), Running: s.Running()}
+			Opened: s.Opened, LastUsed: s.LastUsed(), Turn: s.Turn()}
+		for _, e := range s.Unfinished() {
+			info.Running = append(info.Running, e.ID)
+			line, argv, _ := e.ShownRequest()
+			if line == "" {
+				line = shell.Quote(argv)
+			}
+			info.Commands = append(info.Commands, ipc.SessionCommand{ID: e.ID, Command: line, Waiting: asking[e]})
+		}
 		if !mode.Until.IsZero() {
 			info.ModeEnds = &mode.Until
 		}

@@ -1,6 +1,7 @@
 import { el, text, command, facts, table, span } from "./dom.js";
 import { diff } from "./diff.js";
 import { Link, key, post } from "./rpc.js";
+import { twoWords } from "./code.js";
 
 const $ = (id) => document.getElementById(id);
 const main = $("main");
@@ -12,7 +13,7 @@ const scopeWords = {
   once: "this once", turn: "until my next message", session: "for this session",
   agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
 };
-const lifetimes = [["", "as long as that lasts"], [30 * 60e3, "for 30 minutes"], [8 * 3600e3, "for 8 hours"], [7 * 86400e3, "for 7 days"]];
+const lifetimes = [["", "no time limit"], [30 * 60e3, "for 30 minutes"], [8 * 3600e3, "for 8 hours"], [7 * 86400e3, "for 7 days"]];
 
 const state = {
   queue: new Map(), // by id: {q, whole, shown}
@@ -29,6 +30,9 @@ const link = new Link();
 
 // ---- what is said to the person ----
 
+/** leaving is set once the person signs out. */
+let leaving = false;
+
 let saying;
 function say(s, alert) {
   $("said").replaceChildren(...text(s));
@@ -38,6 +42,7 @@ function say(s, alert) {
 }
 
 function fail(e) {
+  if (leaving) return; // what a signed-out page lacks is no failure
   say(e.hint ? `${e.message}: ${e.hint}` : e.message, true);
 }
 
@@ -62,6 +67,8 @@ function put(q, fresh) {
   const changed = !old || old.q.rev !== q.rev || old.q.hash !== q.hash;
   state.queue.set(q.id, { q, whole: changed ? undefined : old.whole, shown: changed ? undefined : old.shown });
   if (changed) state.again.delete(q.id);
+  const shown = document.querySelector(`.card[data-id="${CSS.escape(q.id)}"] [data-deadline]`);
+  if (shown && q.deadline) shown.dataset.deadline = q.deadline;
   if (fresh && !old) notifyOf(q);
 }
 
@@ -121,7 +128,7 @@ function render() {
   const items = el("ol", { class: "list", "aria-label": "Questions that wait" }, list.map(({ q }) => el("li", {},
     el("button", { type: "button", "aria-current": q.id === state.chosen ? "true" : false, "data-keep": "item " + q.id, "data-id": q.id, onclick: () => choose(q.id) },
       el("span", { class: "what" }, text(subject(q))),
-      el("span", { class: "small" }, text([q.tool, q.risk + " risk", q.agent, `waits ${span(Date.now() - new Date(q.created))}`].filter(Boolean).join(" · ")))))));
+      el("span", { class: "small" }, text([q.tool, q.risk + " risk", q.agent, ].filter(Boolean).join(" · ")), " · waits ", el("span", { "data-since": q.created }, span(Date.now() - new Date(q.created))))))));
   const old = main.querySelector(".card");
   const kept = old && old.dataset.id === state.chosen && old.dataset.state === cardState(state.chosen) ? old : card(state.queue.get(state.chosen));
   const scroll = main.querySelector("ol.list")?.scrollTop ?? 0;
@@ -204,11 +211,19 @@ function choice(draft, name, label, options, attributes = {}) {
 function answers(q, w, draft, id) {
   if (state.sent.has(q.id)) return el("p", { role: "status" }, "Answered; waiting for the daemon.");
   if (state.again.has(q.id)) {
-    return el("div", { class: "again", role: "group", "aria-label": "Second confirmation" },
-      el("p", {}, el("strong", {}, "Really? "), "This needs a second yes."),
+    const typed = el("input", { type: "text", autocomplete: "off", "data-keep": "code", onkeydown: (e) => { if (e.key === "Enter") second(); } });
+    const second = () => {
+      const { code, ...first } = state.again.get(q.id);
+      if (typed.value.trim().toLowerCase().split(/\s+/).join(" ") !== code) return say("Those are not the two words; nothing is decided.", true);
+      answer(q, { ...first, confirm: true });
+    };
+    return el("div", { class: "again decide", role: "group", "aria-label": "Second confirmation" },
+      el("p", {}, el("strong", {}, q.delete ? "It deletes something. " : q.protected ? "It reaches something protected. " : "It is dangerous. "), "To really allow it, type these two words: ", el("strong", { class: "code" }, state.again.get(q.id).code)),
+      el("pre", {}, text(subject(q))),
       el("div", { class: "row" },
-        el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "No", allow: false, mode: "soft", note: draft.note }) }, "No"),
-        el("button", { type: "button", class: "yes", "data-keep": "again", onclick: () => answer(q, { ...state.again.get(q.id), confirm: true }) }, "Yes, do it")));
+        el("label", { class: "wide" }, "The two words", typed),
+        el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "No", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
+        el("button", { type: "button", class: "yes", "data-keep": "again", onclick: second }, "Allow")));
   }
   const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
   if (!draft.scope) draft.scope = scopes[0][0];
@@ -216,21 +231,29 @@ function answers(q, w, draft, id) {
     allow: true, scope: draft.scope === "once" ? "" : draft.scope, note: draft.note,
     suggestion: draft.scope === "once" ? "" : draft.suggestion, widening: draft.widening, for_ms: draft.scope === "once" ? 0 : Number(draft.life || 0),
   });
-  const note = el("input", { type: "text", maxlength: "2000", value: draft.note ?? "", "data-keep": "note", oninput: () => (draft.note = note.value) });
-  return el("div", { role: "group", "aria-label": "Answer" },
+  const note = el("input", { type: "text", maxlength: "2000", value: draft.note ?? "", "data-keep": "note", oninput: () => { draft.note = note.value; typing(q.id); } });
+  return el("div", { class: "answer", role: "group", "aria-label": "Answer" },
     el("div", { class: "row" },
-      choice(draft, "scope", "How far", scopes),
+      choice(draft, "scope", "Scope", scopes),
       (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",
-      choice(draft, "life", "How long", lifetimes),
+      choice(draft, "life", "Expires", lifetimes),
       (q.widenings ?? []).length ? choice(draft, "widening", "Also let it reach", [["", "nothing more"], ...q.widenings.map((x) => [x.id, `${x.label ?? ""} ${x.object}`.trim()])]) : "",
       el("label", { class: "wide" }, "Note to the agent", note)),
-    el("div", { class: "row" },
+    el("div", { class: "row decide" },
       el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, { key: "Allow", ...make() }) }, "Allow"),
       el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "Deny", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
-      el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { key: "Deny, as far as chosen", ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny, as far as chosen"),
+      el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { key: "Deny and remember", ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny and remember"),
       el("button", { type: "button", class: "no", "data-keep": "stop", onclick: () => answer(q, { key: "Deny and stop the agent", allow: false, mode: "hard", note: draft.note }) }, "Deny and stop the agent"),
       q.batch?.remaining?.length ? el("button", { type: "button", "data-keep": "all", onclick: () => answer(q, { key: "Allow this and what is listed", allow: true, scope: "batch" }) }, "Allow this and what is listed") : ""),
     el("p", { class: "small", id: id("keys") }, "Keys: y goes to Allow, n to Deny, Enter presses; j and k go through the questions."));
+}
+
+/** typing tells the daemon, at most once a second, that a person types: the clock stops while keys come. */
+let typed = 0;
+function typing(id) {
+  if (Date.now() - typed < 1000) return;
+  typed = Date.now();
+  link.call("approval.show", { id, typing: true }).catch(() => {});
 }
 
 async function answer(q, a) {
@@ -249,11 +272,11 @@ async function answer(q, a) {
     const d = await link.call("approval.decide", params, { again: true });
     if (d.confirm_again) {
       state.sent.delete(q.id);
-      state.again.set(q.id, { ...a, note: a.note });
+      state.again.set(q.id, { ...a, code: twoWords() });
       if (e) e.shown = performance.now();
       render();
-      main.querySelector('[data-keep="no"]')?.focus();
-      return say("This needs a second yes.", true);
+      main.querySelector('[data-keep="code"]')?.focus();
+      return say("This needs a second yes: two words to type.", true);
     }
     say(d.allowed ? "Allowed." : "Denied.");
     drop(q.id);
@@ -280,6 +303,7 @@ addEventListener("keydown", (e) => {
 });
 
 setInterval(() => {
+  for (const e of document.querySelectorAll("[data-since]")) e.textContent = span(Date.now() - new Date(e.dataset.since));
   for (const e of document.querySelectorAll("[data-deadline]")) e.textContent = span(new Date(e.dataset.deadline) - Date.now());
 }, 1000);
 
@@ -309,7 +333,8 @@ async function history() {
   const { records, bad } = await link.call("audit", { last: true, limit: 1000 });
   if (state.view !== "history") return;
   records.reverse();
-  for (const r of records) r.hay = JSON.stringify(r).toLowerCase();
+  const row = (r) => [when(r.time), [r.category, r.decision ?? r.operation, r.exit !== undefined ? `exit ${r.exit}` : ""].filter(Boolean).join(" "), r.subject ?? "", r.by ?? "", [r.reason, r.rule, r.note].filter(Boolean).join(" · ")];
+  for (const r of records) r.hay = row(r).map((c) => c.textContent ?? c).join("\n").toLowerCase();
   let limit = 100;
   const body = el("div");
   const search = el("input", { type: "search", oninput: () => { limit = 100; draw(); } });
@@ -318,13 +343,12 @@ async function history() {
     const hits = records.filter((r) => words.every((w) => r.hay.includes(w)));
     body.replaceChildren(
       el("p", { class: "small", role: "status" }, `${hits.length} of ${records.length} records`),
-      table("History", ["When", "What", "Of", "By", "Why"], hits.slice(0, limit).map((r) => [
-        when(r.time), [r.category, r.decision ?? r.operation, r.exit !== undefined ? `exit ${r.exit}` : ""].filter(Boolean).join(" "), r.subject ?? "", r.by ?? "", [r.reason, r.rule, r.note].filter(Boolean).join(" · ")])),
+      table("History", ["When", "What", "Of", "By", "Why"], hits.slice(0, limit).map(row)),
       hits.length > limit ? el("button", { type: "button", onclick: () => { limit += 400; draw(); } }, `Show ${Math.min(400, hits.length - limit)} more`) : "");
   }
   draw();
   main.replaceChildren(el("h1", {}, "History"),
-    ...(bad ?? []).map((b) => el("p", { class: "bad" }, "One line is passed over, as it is not as it was written: ", text(b), ". Run ", el("code", {}, "sbx log verify"), ".")),
+    ...(bad ?? []).map((b) => el("p", { class: "bad" }, "One damaged record was skipped: ", text(b), ". Run ", el("code", {}, "sbx log verify"), ".")),
     el("div", { class: "row" }, el("label", { class: "wide" }, "Search", search)), body);
 }
 
@@ -333,22 +357,22 @@ async function sessions() {
   if (state.view !== "sessions") return;
   main.replaceChildren(el("h1", {}, "Sessions"), sessions.length ? table("Sessions", ["Agent", "Project", "State", "Last used", "Commands"], sessions.map((s) => [
     (s.agent || s.label || s.kind) + (s.claimed && s.agent ? " (it says)" : ""), (s.root ?? "") + (s.trusted ? "" : " (read-only)"),
-    s.stopped ? el("span", {}, el("span", { class: "bad" }, text("stopped: " + s.stopped)), " ", el("button", { type: "button", onclick: () => link.call("session.turn", { id: s.id }).then(show, fail) }, "Let it go on")) : s.mode,
+    s.stopped ? el("span", {}, el("span", { class: "bad" }, text("stopped: " + s.stopped)), " ", el("button", { type: "button", onclick: () => link.call("session.turn", { id: s.id }).then(show, fail) }, "Resume")) : s.mode,
     when(s.last_used),
-    el("div", {}, (s.running ?? []).map((x) => el("button", { type: "button", onclick: () => output(x) }, "Look on ", el("span", { class: "visually-hidden" }, x))), s.running?.length ? "" : "none")])) : el("p", { class: "notice" }, "No session is open."));
+    el("div", {}, (s.commands ?? []).map((x) => el("p", {}, el("code", {}, text(x.command.length > 120 ? x.command.slice(0, 120) + "…" : x.command)), x.waiting ? " waits for an answer " : " runs ", x.waiting ? el("a", { href: "#queue" }, "Answer") : el("button", { type: "button", "aria-label": `Watch output of ${x.command}`, onclick: () => output(x) }, "Watch output"))), s.commands?.length ? "" : "none")])) : el("p", { class: "notice" }, "No session is open."));
 }
 
 const mostShown = 200_000;
 
-function output(id) {
+function output({ id, command: line }) {
   const stop = new AbortController();
   const pre = el("pre", { tabindex: "0", "aria-label": "Output" });
   const status = el("p", { role: "status" }, "running");
   let size = 0;
-  main.replaceChildren(el("h1", {}, "Output of ", id), status, pre,
+  main.replaceChildren(el("h1", {}, "Output of ", text(line)), status, pre,
     el("div", { class: "row" },
       el("button", { type: "button", onclick: () => { stop.abort(); show(); } }, "Back"),
-      el("button", { type: "button", class: "no", onclick: () => link.call("exec.cancel", { id }).catch(fail) }, "End it")));
+      el("button", { type: "button", class: "no", onclick: () => link.call("exec.cancel", { id }).catch(fail) }, "Stop command")));
   link.call("exec.events", { id, watch: true }, { signal: stop.signal, value: (v) => {
     if (v.data) {
       const s = new TextDecoder().decode(Uint8Array.from(atob(v.data), (c) => c.charCodeAt(0)));
@@ -366,7 +390,7 @@ function output(id) {
 async function grants() {
   const { grants } = await link.call("grant.list");
   if (state.view !== "grants") return;
-  main.replaceChildren(el("h1", {}, "Grants"), grants.length ? table("Grants", ["What", "How far", "Until", "By", "Used", ""], grants.map((g) => [
+  main.replaceChildren(el("h1", {}, "Grants"), grants.length ? table("Grants", ["What", "Scope", "Until", "By", "Used", "Change"], grants.map((g) => [
     `${g.allow ? "allow" : "deny"} ${g.tool}: ${g.what}`, [scopeWords[g.scope] ?? g.scope, g.agent].filter(Boolean).join(" · "), g.expires ? when(g.expires) : "", g.by, String(g.uses),
     el("button", { type: "button", class: "no", onclick: () => link.call("grant.revoke", { id: g.id }).then(() => { say("Withdrawn."); show(); }, fail) }, "Withdraw", el("span", { class: "visually-hidden" }, " ", g.what))])) : el("p", { class: "notice" }, "Nothing is allowed or refused beyond single calls."));
 }
@@ -377,7 +401,7 @@ async function host() {
   const cls = { enforced: "good", partial: "warn", absent: "bad" };
   const o = stats.overall;
   main.replaceChildren(el("h1", {}, "Host"),
-    facts(["Version", s.version.version], ["Mode", s.mode], ["Since", when(s.started)], ["Degraded", s.degraded], ["Warnings", (s.warnings ?? []).map((w) => w.message)],
+    facts(["Version", s.version.version], ["Mode", s.mode], ["Since", when(s.started)], ["Warnings", (s.warnings ?? []).filter((w) => w.where !== "this host").map((w) => w.message)],
       ["Decisions", `${o.total}: ${o.approved} approved, ${o.denied} denied, ${o.auto_approved} unasked, ${o.timed_out} timed out`]),
     el("h2", {}, "What this host enforces"),
     table("Protections", ["Protection", "Level", "By", "What is missing"], s.enforcement.protections.map((p) => [p.name, el("span", { class: cls[p.level] }, p.level), p.by ?? "", [p.missing, p.why, p.remedy].filter(Boolean).join(" · ")])));
@@ -392,7 +416,11 @@ function out(message) {
   main.replaceChildren(el("h1", {}, "Not signed in"), el("p", { class: "notice" }, message + " ", "Run ", el("code", {}, "sbx web"), " in a terminal: it opens this page."));
 }
 
-$("leave").addEventListener("click", () => post("/leave").finally(() => out("You are signed out.")));
+$("leave").addEventListener("click", () => {
+  leaving = true;
+  link.stop();
+  post("/leave").catch(() => {}).finally(() => out("You are signed out."));
+});
 $("notify").addEventListener("click", async () => {
   await Notification.requestPermission();
   $("notify").hidden = true;
@@ -414,7 +442,7 @@ link.addEventListener("down", () => {
   $("link").textContent = "no connection; trying again";
   $("link").className = "down";
 });
-link.addEventListener("refused", () => out("This browser is not known, or no longer."));
+link.addEventListener("refused", () => leaving || out("This browser is not known, or no longer."));
 
 async function begin() {
   const invitation = location.hash.slice(1);

@@ -60,9 +60,9 @@ export function facts(...pairs) {
 /** table has a caption for those who can't see it, and scrolls by itself. */
 export function table(caption, heads, rows) {
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", {}, el("caption", { class: "visually-hidden" }, caption),
-      el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h)))),
-      el("tbody", {}, rows.map((r) => el("tr", {}, r.map((c) => el("td", {}, typeof c === "string" ? text(c) : c)))))));
+    el("table", { role: "table" }, el("caption", { class: "visually-hidden" }, caption),
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads.map((h) => el("th", { scope: "col", role: "columnheader" }, h)))),
+      el("tbody", { role: "rowgroup" }, rows.map((r) => el("tr", { role: "row" }, r.map((c, i) => el("td", { role: "cell", "data-label": heads[i] }, typeof c === "string" ? (c ? text(c) : "") : c)))))));
 }
 
 /** ago and left say a time in words that don't move too fast. */

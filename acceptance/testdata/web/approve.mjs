@@ -56,7 +56,7 @@ const failed = await scenarios({
     const page = await open(browser);
     const a = agent({ STAY: "1" }, bash("touch three.txt"), bash("touch three.txt"));
     await waits(page, "three.txt");
-    await page.getByLabel("How far").selectOption("session");
+    await page.getByLabel("Scope").selectOption("session");
     await press(page, "Allow");
     await until("the second call was answered by the grant", () => a.lines() === 3);
     await page.getByRole("link", { name: "Grants" }).click();
@@ -72,7 +72,7 @@ const failed = await scenarios({
     const page = await open(browser);
     const first = known("touch always.txt");
     await waits(page, "always.txt");
-    await page.getByLabel("How far").selectOption("agent");
+    await page.getByLabel("Scope").selectOption("agent");
     await press(page, "Allow");
     equal((await first).allowed, true, "the first call");
     equal((await known("touch always.txt")).allowed, true, "the same agent in another session, unasked");
@@ -93,10 +93,14 @@ const failed = await scenarios({
     const run = sbx("run", "-c", "rm -r doomed.txt");
     await waits(page, "doomed.txt");
     await press(page, "Allow");
-    await page.getByText("This needs a second yes.").first().waitFor();
-    ok(exists("doomed.txt"), "one yes was enough");
+    await page.getByText("It deletes something.").waitFor(); // U13: of what, and two words as in the terminal
+    await page.locator(".again pre").getByText("rm -r doomed.txt").waitFor();
     await accessible(page, "the second confirmation");
-    await press(page, "Yes, do it");
+    await press(page, "Allow");
+    await page.getByText("Those are not the two words").first().waitFor();
+    ok(exists("doomed.txt"), "one yes was enough");
+    await page.getByLabel("The two words").fill(await page.locator(".again .code").textContent());
+    await press(page, "Allow");
     equal((await run).code, 0, "exit status");
     ok(!exists("doomed.txt"), "it did not run");
   },
@@ -114,7 +118,9 @@ const failed = await scenarios({
     await quiet(page);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You are signed out.").waitFor();
-    await page.waitForTimeout(600);
+    await page.waitForTimeout(600); // U15: what came then said that the browser is not known
+    ok(await page.getByText("You are signed out.").isVisible(), "it says something else");
+    equal(await page.getByText(/the connection broke|not known/).count(), 0, "what a signed-out page complains of");
     equal(await page.locator("#link").textContent(), "not connected", "the state of the connection");
   },
 
@@ -131,12 +137,12 @@ const failed = await scenarios({
     flip();
     const page = await open(browser);
     await page.getByRole("link", { name: "History" }).click();
-    await page.getByText(/passed over, as it is not as it was written: 00000001.jsonl line 1/).waitFor();
+    await page.getByText(/One damaged record was skipped: 00000001.jsonl line 1/).waitFor();
     flip();
     await page.getByRole("link", { name: "Grants" }).click();
     await page.getByRole("link", { name: "History" }).click();
     await page.getByText(/records$/).waitFor();
-    equal(await page.getByText("passed over").count(), 0, "lines that are passed over");
+    equal(await page.getByText("was skipped").count(), 0, "lines that are skipped");
   },
 
   async "a batch"(browser) {
@@ -200,7 +206,7 @@ const failed = await scenarios({
 
   async "every width, light and dark"(browser) {
     const run = sbx("run", "-c", "echo wide > " + "wide-".repeat(60) + ".txt");
-    for (const width of [360, 768, 1440]) {
+    for (const width of [320, 390, 768, 1280]) {
       for (const colorScheme of ["light", "dark"]) {
         const page = await open(browser, { viewport: { width, height: 800 }, colorScheme });
         await card(page).waitFor();
@@ -209,6 +215,10 @@ const failed = await scenarios({
           await page.getByRole("link", { name: view }).click();
           await page.getByRole("heading", { level: 1, name: view }).waitFor();
           await accessible(page, `${view} at ${width} in ${colorScheme}`);
+          // U6: a column of one letter's width stands a word on its end.
+          const narrow = await page.evaluate(() => [...document.querySelectorAll("main table td, main table th")]
+            .filter((e) => e.offsetParent && e.textContent.trim().length > 3 && e.getBoundingClientRect().height > 26 * 14).map((e) => e.textContent.slice(0, 40)));
+          equal(narrow, [], `tall cells in ${view} at ${width}`);
         }
         await page.context().close();
       }
@@ -219,19 +229,40 @@ const failed = await scenarios({
     await run;
   },
 
+  async "on a phone the answer is within reach"(browser) {
+    const a = agent({ STAY: "1" }, ...[1, 2, 3, 4].map((i) => ({ path: "/v1/exec", body: { session: "$SESSION", command: `touch phone-${i}.txt`, keep: true } })));
+    await until("they wait", () => a.lines() === 5);
+    const page = await open(browser, { viewport: { width: 390, height: 844 } });
+    await page.getByRole("heading", { name: "4 questions" }).waitFor();
+    const allow = page.getByRole("button", { name: "Allow", exact: true });
+    await allow.waitFor();
+    await page.waitForTimeout(300);
+    const box = await allow.boundingBox(); // U24: it was two screens down
+    ok(box.y + box.height <= 844, `Allow ends ${box.y + box.height} px down`);
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await page.getByText(/waits for an answer/).first().waitFor(); // U17: it read "running"
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByLabel("Search").fill("cgroup"); // U11: found what no column shows
+    await page.getByText(/^0 of \d+ records/).waitFor();
+    a.end();
+    for (const { id } of JSON.parse((await sbx("session", "ls", "--json")).out).sessions) await sbx("session", "close", id);
+  },
+
   async "live output"(browser) {
     const page = await open(browser);
     const run = sbx("run", "-c", "for i in 1 2 3; do echo line $i; done; sleep 600 & wait");
     await waits(page, "line");
     await press(page, "Allow");
     await page.getByRole("link", { name: "Sessions" }).click();
+    const watch = { name: /Watch output of for i in 1 2 3/ }; // U17: by its command
     await until("the command shows among the sessions", async () => {
       await page.evaluate(() => dispatchEvent(new Event("hashchange")));
-      return await page.getByRole("button", { name: /Look on/ }).count();
+      return await page.getByRole("button", watch).count();
     });
-    await page.getByRole("button", { name: /Look on/ }).first().click();
+    await page.getByRole("button", watch).click();
+    await page.getByRole("heading", { name: /Output of for i in 1 2 3/ }).waitFor();
     await page.getByText("line 3").waitFor();
-    await page.getByRole("button", { name: "End it" }).click();
+    await page.getByRole("button", { name: "Stop command" }).click();
     await page.getByText(/ended with/).waitFor();
     ok((await run).code !== 0, "it was ended");
   },

@@ -905,6 +905,14 @@ export interface Session {
   warnings?: Warning[];
 }
 
+/** SessionCommand is a command of a session that has not ended. */
+export interface SessionCommand {
+  id?: string;
+  command?: string;
+  /** for a person's answer */
+  waiting?: boolean;
+}
+
 /** SessionInfo is one line of GET /v1/sessions. */
 export interface SessionInfo {
   id?: string;
@@ -926,6 +934,8 @@ export interface SessionInfo {
   stopped?: string;
   /** ids of commands */
   running?: string[];
+  /** Commands are those that run or wait for an answer. */
+  commands?: SessionCommand[];
   overlaps?: string[];
   profile_digest?: string;
 }

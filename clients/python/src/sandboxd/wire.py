@@ -768,6 +768,14 @@ class Session(TypedDict, total=False):
     warnings: List[Warning]
 
 
+class SessionCommand(TypedDict, total=False):
+    """SessionCommand is a command of a session that has not ended."""
+
+    id: str
+    command: str
+    waiting: bool  # for a person's answer
+
+
 class SessionInfo(TypedDict, total=False):
     """SessionInfo is one line of GET /v1/sessions."""
 
@@ -787,6 +795,7 @@ class SessionInfo(TypedDict, total=False):
     turn: int
     stopped: str  # why every call is refused until the next turn
     running: List[str]  # ids of commands
+    commands: List[SessionCommand]  # Commands are those that run or wait for an answer.
     overlaps: List[str]
     profile_digest: str
 

@@ -78,7 +78,7 @@ func (p Person) fetch(ctx context.Context, id string) tea.Cmd {
 	}
 }
 
-// typing tells the daemon, at most once a second, that a person types at the question: the clock stops while keys come
+// typing reports to the daemon, at most once a second, that a person types: the clock stops while keys come
 // (R-UX-11).
 func (p Person) typing(ctx context.Context, d *dialog, now time.Time) tea.Cmd {
 	if now.Sub(d.kept) < time.Second || d.stage == stageSending {
