@@ -42,7 +42,7 @@ func TestWritingAsks(t *testing.T) {
 				tty.WriteString("n\n")
 			}
 		}, "run", "-c", "echo hi > new.txt")
-		if code != 126 || !strings.Contains(screen, "denied") {
+		if code != 126 || !strings.Contains(screen, "Denied") {
 			t.Errorf("n: exit %d\n%s", code, screen)
 		}
 		absent("n")
@@ -51,7 +51,7 @@ func TestWritingAsks(t *testing.T) {
 				tty.WriteString("not in this repository\n")
 			}
 		}, "run", "-c", "echo hi > new.txt")
-		if code != 126 || !strings.Contains(screen, "Reason: not in this repository") {
+		if code != 126 || !strings.Contains(screen, "Denied: not in this repository") {
 			t.Errorf("reason: exit %d\n%s", code, screen)
 		}
 		absent("a typed reason")

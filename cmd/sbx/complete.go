@@ -47,7 +47,7 @@ func (a *app) undoIDs(c *cobra.Command, _ []string, _ string) (out []cobra.Compl
 	if err != nil {
 		return nil, only
 	}
-	undone := undoable(all.Changes)
+	undone := undoable(all.Changes, 0)
 	for _, change := range all.Changes {
 		if slices.Contains(undone, change.ID) {
 			out = append(out, cobra.CompletionWithDesc(change.ID, short(strings.Join(change.What, "; "), 60)))

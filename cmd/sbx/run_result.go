@@ -134,6 +134,9 @@ func forPerson(d *ipc.Denial, lines []string) []string {
 	case d.Code == ipc.CodeTimeout:
 		return []string{"sbx: timed out: nobody answered, and nothing ran"}
 	case strings.HasPrefix(lines[0], "User denied "):
+		if d.Mode == "hard" {
+			return []string{"Denied, and this session is stopped. To resume it: sbx session resume"}
+		}
 		if d.Note != "" {
 			return []string{"Denied: " + display.Line(d.Note)}
 		}
