@@ -56,8 +56,8 @@ type SessionInfo struct {
 	Running  []string   `json:"running,omitempty"` // ids of commands
 	// Commands are those that run or wait for an answer.
 	Commands []SessionCommand `json:"commands,omitempty"`
-	Overlaps []string   `json:"overlaps,omitempty"`
-	Profile  string     `json:"profile_digest,omitempty"`
+	Overlaps []string         `json:"overlaps,omitempty"`
+	Profile  string           `json:"profile_digest,omitempty"`
 }
 
 // SessionCommand is a command of a session that has not ended.
