@@ -135,7 +135,7 @@ func (c *Controller) retime(q *question) {
 	}
 }
 
-// keepOpen is how long a question waits at least after a key of a person who answers it.
+// keepOpen is how long a question waits at least after a key at an answering form.
 const keepOpen = 2 * time.Minute
 
 // Attend postpones the deadline of a question whose time is nearly over, because the viewer types: the clock stops
