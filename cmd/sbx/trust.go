@@ -21,7 +21,7 @@ func trustVerb(a *app) *cobra.Command {
 			"their run can be undone as a whole (sbx undo).",
 		Example: "  sbx trust\n  sbx trust --contained\n  sbx trust ~/src/web\n" +
 			"  sbx trust --list\n  sbx trust --remove ~/src/web",
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if list && (remove || len(args) > 0) {
