@@ -38,7 +38,7 @@ func (b built) startNative(t testing.TB, input []byte) (output []byte, streams s
 	laying := stage.Order{Await: true, Operations: b.operations}
 	encoded, err := laying.MarshalBinary()
 	must(t, err)
-	order, err := sandbox.DataFile("order", encoded)
+	order, err := sandbox.DataFile("order", bytes.NewReader(encoded))
 	must(t, err)
 	launch, in, binary := memfd(t, code), memfd(t, input), testBinary(t)
 	for _, f := range []*os.File{order, launch, in, binary} {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func loadStage(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := sealedMemfd("launch", b)
+	f, err := sealedMemfd("launch", bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -194,13 +195,13 @@ func (p *Process) reap() {
 }
 
 // DataFile returns a file that reads as data from its beginning and has no name.
-func DataFile(name string, data []byte) (*os.File, error) {
+func DataFile(name string, data io.Reader) (*os.File, error) {
 	f, err := os.CreateTemp("", "sandboxd-"+name+"-")
 	if err != nil {
 		return nil, err
 	}
 	os.Remove(f.Name())
-	if _, err = f.Write(data); err == nil {
+	if _, err = io.Copy(f, data); err == nil {
 		_, err = f.Seek(0, 0)
 	}
 	if err != nil {

@@ -54,7 +54,7 @@ func sealed(t *testing.T, o stage.Order) *os.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := sealedMemfd("order", b)
+	f, err := sealedMemfd("order", bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestLaunchRefusesOrdersOfOthers(t *testing.T) {
 	} {
 		b := bytes.Clone(good)
 		b[c.at] = c.with
-		f, err := sealedMemfd("order", b)
+		f, err := sealedMemfd("order", bytes.NewReader(b))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -248,7 +249,7 @@ func (l *launch) add(f *os.File) *os.File {
 }
 
 func (l *launch) memfd(name string, data []byte) (*os.File, error) {
-	f, err := sealedMemfd(name, data)
+	f, err := sealedMemfd(name, bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (s spawn) start() error {
 
 // sealedMemfd returns a close-on-exec memfd that holds data and can't be
 // changed any more by anyone (memfd_create(2)).
-func sealedMemfd(name string, data []byte) (*os.File, error) {
+func sealedMemfd(name string, data io.Reader) (*os.File, error) {
 	// MFD_EXEC tells kernels that warn about its absence (Linux 6.3) that the
 	// helper's memfd is meant to be executed; older ones refuse the flag.
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
@@ -57,7 +57,7 @@ func sealedMemfd(name string, data []byte) (*os.File, error) {
 		return nil, fmt.Errorf("memfd %q: %w", name, err)
 	}
 	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.Write(data); err != nil {
+	if _, err := io.Copy(f, data); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("memfd %q: %w", name, err)
 	}
@@ -186,4 +186,4 @@ func readChildPid(r io.Reader) (int, error) {
 }
 
 // DataFile returns a file that reads as data from its beginning.
-func DataFile(name string, data []byte) (*os.File, error) { return sealedMemfd(name, data) }
+func DataFile(name string, data io.Reader) (*os.File, error) { return sealedMemfd(name, data) }

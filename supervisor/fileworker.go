@@ -43,9 +43,10 @@ func (w *workerProgram) open() (*os.File, error) {
 	if w.file != nil {
 		return w.file, nil
 	}
-	data, err := os.ReadFile(w.path)
+	program, err := os.Open(w.path)
 	if err == nil {
-		w.file, err = sandbox.DataFile("files", data)
+		defer program.Close()
+		w.file, err = sandbox.DataFile("files", program)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the file worker's program: %w", err)
@@ -73,6 +74,7 @@ type fileWorker struct {
 	setup  string // the rules that it was given
 	said   *diagnostics
 	idle   *time.Timer
+	due    time.Time // when idle ends it
 }
 
 // startWorker starts a worker under a plan. The caller ends it.
@@ -182,8 +184,16 @@ var errWorkerClosed = errors.New("the session is closed")
 
 // use calls f with a worker under the plan: the one that is there if it would
 // be no other than a new one, else a new one. f has it for itself. A worker that
-// f found broken is not used again.
+// f found broken is not used again. It waits for workerIdle for the next operation.
 func (h *sessionWorker) use(ctx context.Context, s *Supervisor, plan *sandbox.Plan, setup worker.Setup, f func(*worker.Client) error) error {
+	return h.useFor(ctx, s, plan, setup, workerIdle, f)
+}
+
+// useFor is use with a worker that waits for linger at least.
+func (h *sessionWorker) useFor(
+	ctx context.Context, s *Supervisor, plan *sandbox.Plan, setup worker.Setup, linger time.Duration,
+	f func(*worker.Client) error,
+) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -209,7 +219,14 @@ func (h *sessionWorker) use(ctx context.Context, s *Supervisor, plan *sandbox.Pl
 		h.drop()
 		return err
 	}
-	h.live.idle.Reset(workerIdle)
+	if due := time.Now().Add(linger); due.After(h.live.due) {
+		h.live.due = due
+	}
+	if left := time.Until(h.live.due); left > 0 {
+		h.live.idle.Reset(left)
+	} else {
+		h.drop()
+	}
 	return err
 }
 

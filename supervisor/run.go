@@ -240,7 +240,7 @@ func (st *streams) openInput(e *Exec) (*os.File, error) {
 	case StdinStream:
 		return e.stdin.r, nil // closed with the exec
 	case StdinData:
-		f, err := sandbox.DataFile("stdin", e.Request.StdinData)
+		f, err := sandbox.DataFile("stdin", bytes.NewReader(e.Request.StdinData))
 		if err != nil {
 			return nil, err
 		}

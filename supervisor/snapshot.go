@@ -90,7 +90,7 @@ func (s *Supervisor) snapshot(ctx context.Context, sess *Session) (*store.Projec
 			m, err = client.Scan(ctx, base, worker.ScanLimits{Bytes: most}, k)
 			return err
 		}
-		if err = sess.files.use(ctx, s, j.plan, j.setup, scan); errors.Is(err, errWorkerClosed) {
+		if err = sess.files.useFor(ctx, s, j.plan, j.setup, 0, scan); errors.Is(err, errWorkerClosed) {
 			err = s.once(ctx, j.plan, j.setup, scan)
 		}
 		return m, err
