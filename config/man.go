@@ -69,8 +69,28 @@ operator profiles, all of which bind; see
 .BR sbx (1),
 .BR sandboxd\-profile (5)
 `)
-	_, err := io.WriteString(w, b.String())
-	return err
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, fold(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold breaks a line of text at blanks, so that it has fewer than 80 bytes, which mandoc(1) wants.
+func fold(line string) string {
+	const most = 79
+	if strings.HasPrefix(line, ".") || len(line) <= most {
+		return line
+	}
+	if at := strings.LastIndexByte(line[:most], ' '); at > 0 {
+		rest := line[at+1:]
+		if strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "'") {
+			rest = `\&` + rest
+		}
+		return line[:at] + "\n" + fold(rest)
+	}
+	return line
 }
 
 // mergeText describes how a user's value combines with the operator's.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"sandboxd/broker"
+	"sandboxd/config"
 )
 
 // R-UX-07: the manual page has every flag and verb of --help, and no other, and every
@@ -34,6 +38,33 @@ func TestManualPageIsTheHelp(t *testing.T) {
 	for _, w := range words {
 		if !regexp.MustCompile(`\b` + w + `\b`).MatchString(page) {
 			t.Errorf("the page lacks %q", w)
+		}
+	}
+}
+
+// R-UX-07: mandoc has nothing to say about the pages that are written by hand, nor about that of the configuration.
+func TestManualPagesAreClean(t *testing.T) {
+	pages, err := filepath.Glob("../../packaging/man/*")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	texts := map[string][]byte{}
+	for _, p := range pages {
+		if texts[filepath.Base(p)], err = os.ReadFile(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	if err := config.Manual(&b, "1.0"); err != nil {
+		t.Fatal(err)
+	}
+	texts["sandboxd.toml.5"] = b.Bytes()
+	for name, text := range texts {
+		text = bytes.Replace(text, []byte(`""`), []byte(`"2026-01-02"`), 1) // as packaging/documents.sh does
+		cmd := exec.Command("mandoc", "-Tlint")
+		cmd.Stdin = bytes.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
 }

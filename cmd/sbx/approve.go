@@ -20,15 +20,14 @@ type approveOptions struct {
 func approveVerb(a *app) *cobra.Command {
 	var o approveOptions
 	c := &cobra.Command{
-		Use:   "approve  |  approve ID --allow|--deny [flags]",
+		Use:   "approve [flags]  |  approve ID --allow|--deny [flags]",
 		Short: "Answer what programs ask to do",
 		Long: "Without an ID: wait for requests and ask for each, on the full screen, until Ctrl-Q, or\n" +
 			"Ctrl-C when nothing waits. A letter (y n a s q v) by itself, or an arrow, and Enter give\n" +
 			"an answer; any other text is a no with that text as the reason. Nothing but an\n" +
 			"explicit yes approves. Ctrl-Z takes the last answer back, as far as that goes.\n\n" +
-			"With an ID: answer that one. What could not be seen cannot be approved: look at it\n" +
-			"first with `sbx pending ID`, and pass the hash that it shows to be sure of\n" +
-			"answering just that. Deletions, protected paths and dangerous commands need --confirm.",
+			"With an ID: answer that one. Look first: sbx pending ID. Pass --hash so that your answer\n" +
+			"counts only for what you saw. Deletions, protected paths and dangerous commands need --confirm.",
 		Example: "  sbx approve\n" +
 			"  sbx approve 01K9X5 --allow --scope session --for 30m\n" +
 			"  sbx approve 01K9X5 --deny --note 'use pnpm'",

@@ -30,7 +30,7 @@ func checkVerb(a *app) *cobra.Command {
 		Example: "  sbx check -c 'rm -rf build'\n" +
 			"  sbx check --exit-code -- git push && echo 'runs unasked'\n" +
 			"  echo '{\"id\":1,\"command\":\"ls\"}' | sbx check --jsonl",
-		Args: cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: installedPrograms,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.argv = args
 			line := c.Flags().Changed("command")
@@ -61,7 +61,7 @@ func checkVerb(a *app) *cobra.Command {
 	f.SetInterspersed(false)
 	f.StringVarP(&o.line, "command", "c", "", "a line of shell, in place of COMMAND")
 	f.StringVarP(&o.cwd, "cwd", "C", "", "directory that it would run in (default: this one)")
-	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE that it would get")
+	f.StringArrayVarP(&o.env, "env", "e", nil, "`NAME=VALUE` that it would get")
 	f.BoolVarP(&o.tty, "tty", "T", false, "it would get a terminal")
 	f.BoolVar(&o.json, "json", false, "print the whole verdict as JSON")
 	f.BoolVar(&o.jsonl, "jsonl", false, "judge one command a line from standard input")

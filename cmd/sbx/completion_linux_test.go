@@ -1,12 +1,29 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"sandboxd/cmd/sbx/internal/term/termtest"
+	"sandboxd/ipc"
 )
+
+// undoable is the id of the one change that sbx undo --list has.
+func (h *house) undoable() string {
+	h.t.Helper()
+	h.sbx("undo", "--list", "--json")
+	b, err := os.ReadFile(filepath.Join(h.dir, "out"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var list []ipc.Change
+	if err := json.Unmarshal(b, &list); err != nil || len(list) != 1 {
+		h.t.Fatalf("%v: %s", err, b)
+	}
+	return list[0].ID
+}
 
 // R-UX-07: the completions, loaded as the help of sbx completion says by the real
 // shells, complete verbs, and the ids of what there is.
@@ -21,11 +38,16 @@ func TestCompletions(t *testing.T) {
 			h := furnished(t, slow)
 			done := h.agent().asks(plain)
 			id := h.waits(1)[0].ID
+			written := file("write", ipc.FileRequest{Path: "notes/undo.txt", Content: "one\n"})
+			if end := <-h.agent().asks(written); end.err != nil {
+				t.Fatal(end.err)
+			}
+			undo := h.undoable()
 			rc := t.TempDir()
 			if err := os.WriteFile(filepath.Join(rc, c.file), []byte(c.rc), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 20, append(h.env, "RC="+rc), c.start), t: t}
+			d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 20, append(h.env, "RC="+rc), "cd "+h.project()+" && "+c.start), t: t}
 			d.Wait("^>")
 			d.Press(`"sbx gra"`, "Tab")
 			d.Wait("^> sbx grants")
@@ -37,6 +59,20 @@ func TestCompletions(t *testing.T) {
 			d.Wait("^>$")
 			d.Press(`"sbx mode a"`, "Tab")
 			d.Wait("^> sbx mode approve-all")
+			d.Press("C-u")
+			d.Wait("^>$")
+			d.Press(`"sbx undo f"`, "Tab") // U21: it completed files
+			d.Wait("^> sbx undo " + undo)
+			d.Press("C-u")
+			d.Wait("^>$")
+			d.Press(`"sbx run -- sandboxd-la"`, "Tab") // and no programs
+			d.Wait("^> sbx run -- sandboxd-launch")
+			d.Press(`" notes/rep"`, "Tab")
+			d.Wait("^> sbx run -- sandboxd-launch +notes/report.adoc")
+			d.Press("C-u")
+			d.Wait("^>$")
+			d.Press(`"sbx check -- sandboxd-la"`, "Tab")
+			d.Wait("^> sbx check -- sandboxd-launch")
 			d.Press("C-u")
 			d.Wait("^>$")
 			h.sbx("approve", id, "--deny")

@@ -27,7 +27,11 @@ func configVerb(a *app) *cobra.Command {
 				if a.options.Config != "" {
 					args = append(args, "--config", a.options.Config)
 				}
-				err := daemon.Run(args, a.stdin, beneath(a.out), a.stderr)
+				out := beneath(a.out)
+				if a.paged() {
+					out = a.out
+				}
+				err := daemon.Run(args, a.stdin, out, a.stderr)
 				if status, ok := daemon.ExitStatus(err); ok {
 					return quietly(status)
 				}

@@ -40,14 +40,24 @@ func isTerminal(w io.Writer) bool {
 // beneath is the writer that an output of ours writes to.
 func beneath(w io.Writer) io.Writer {
 	if o, ok := w.(*display.Output); ok {
-		return o.W
+		w = o.W
+	}
+	if p, ok := w.(*pages); ok {
+		return p.terminal
 	}
 	return w
 }
 
-// colors reports whether standard output may have colours (no-color.org).
+// colors reports whether standard output may have colours (no-color.org, bixense.com/clicolors).
 func (a *app) colors() bool {
-	return isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	force := os.Getenv("CLICOLOR_FORCE")
+	switch {
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	}
+	return isTerminal(a.out) && os.Getenv("TERM") != "dumb" && os.Getenv("CLICOLOR") != "0"
 }
 
 // agent is the socket of those who ask. A daemon is started if none runs.

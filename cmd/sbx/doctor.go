@@ -17,7 +17,7 @@ func doctorVerb(a *app) *cobra.Command {
 	var quick, prove, asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Prove on this host what the sandbox holds, and say how to mend the rest",
+		Short: "Prove on this host what the sandbox holds",
 		Long:  "Try each forbidden act inside a sandbox, and report which layers this host has.",
 		Example: "  sbx doctor\n  sbx doctor --prove > report.txt\n" +
 			"  sbx doctor --json | jq '.findings[] | select(.ok | not)'",

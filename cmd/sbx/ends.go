@@ -1,7 +1,9 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +22,7 @@ var ends = map[string]end{
 	"daemon":   {exitOwn, "no daemon answers and none can be started, or its sockets are not safe to use"},
 	"unknown":  {exitOwn, "nothing has that id or name"},
 	"invalid":  {exitOwn, "what was given can't be used: a file, a directory, a value, the configuration"},
-	"stale":    {exitOwn, "the request is not what was looked at any more, or is decided"},
+	"stale":    {exitOwn, "the request has changed or is decided"},
 	"terminal": {exitOwn, "there is no terminal to ask at"},
 	"gone":     {exitOwn, "the daemon left while it ran"},
 	"stays":    {exitOwn, "the daemon has not left in time"},
@@ -28,7 +30,7 @@ var ends = map[string]end{
 	"guard":    {2, "the call is refused: its agent must not make it"},
 	"timeout":  {exitTimeout, "the command took too long"},
 	"refused":  {exitDenied, "denied by a person or a rule, or nobody answered in time"},
-	"self":     {exitDenied, "whoever asks can't answer, and can't raise its own rights"},
+	"self":     {exitDenied, "the requester can't answer, and can't raise its own rights"},
 	"confirm":  {exitDenied, "a second yes is missing (--confirm)"},
 	"absent":   {exitNotFound, "there is no such command"},
 	"signal":   {128, "plus n: signal n ended the command"},
@@ -61,7 +63,7 @@ var endsOf = map[string]string{
 	"grants rm":       "usage|daemon|unknown",
 	"grants why":      "usage|daemon|unknown",
 	"mode":            "usage|daemon|unknown|invalid|self",
-	"trust":           "usage|daemon|unknown=the directory was not trusted|invalid|self=whoever has a session there can't trust it",
+	"trust":           "usage|daemon|unknown=the directory was not trusted|invalid|self=a program with a session there can't trust it",
 	"session ls":      "usage|daemon",
 	"session open":    "usage|daemon|invalid",
 	"session resume":  "usage|daemon|unknown",
@@ -111,41 +113,44 @@ const (
 	changeEnds = fileEnds + "|invalid"
 )
 
-// endings is the annotation with a verb's exit statuses, a line each.
-const endings = "exit status"
+// common are the exit statuses that sbx help lists for all verbs.
+var common = []end{
+	{0, "done"},
+	{exitNo, "the answer is no: nothing found, changed since, does not hold"},
+	{exitTimeout, "the command took too long"},
+	{exitOwn, "sbx failed: command line, configuration, daemon"},
+	{exitDenied, "denied by a person or a rule, or nobody answered in time"},
+	{exitNotFound, "there is no such command"},
+}
 
-// addEnds writes the exit statuses of c and the verbs below it into their help.
-func addEnds(c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		addEnds(sub)
-	}
+// endings are the exit statuses of c, one a row and in ascending order.
+func endings(c *cobra.Command) (list []end) {
 	_, path, _ := strings.Cut(c.CommandPath(), " ")
-	if endsOf[path] == "" {
-		return
-	}
-	lines := []string{fmt.Sprintf("%5s  done", "0")}
-	if strings.HasPrefix(endsOf[path], "own|") {
-		lines = nil
+	switch {
+	case !c.HasParent():
+		return common
+	case endsOf[path] == "":
+		return nil
+	case !strings.HasPrefix(endsOf[path], "own|"):
+		list = append(list, common[0])
 	}
 	for _, name := range strings.Split(endsOf[path], "|") {
 		name, text, _ := strings.Cut(name, "=")
-		e := ends[name]
-		status := fmt.Sprint(e.status)
-		if e.status < 0 {
-			status = "n"
+		e := end{ends[name].status, first(text, ends[name].text)}
+		if i := slices.IndexFunc(list, func(other end) bool { return other.status == e.status }); i >= 0 {
+			list[i].text += "; " + e.text
+			continue
 		}
-		lines = append(lines, fmt.Sprintf("%5s  %s", status, first(text, e.text)))
+		list = append(list, e)
 	}
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
-	}
-	c.Annotations[endings] = strings.Join(lines, "\n")
+	slices.SortStableFunc(list, func(x, y end) int { return cmp.Compare(x.status, y.status) })
+	return list
 }
 
-// usageTemplate is cobra's, and the exit statuses.
-func usageTemplate(c *cobra.Command) string {
-	return c.UsageTemplate() + `{{with index .Annotations "` + endings + `"}}
-Exit status:
-{{.}}
-{{end}}`
+// name is e's status as help and manual pages have it.
+func (e end) name() string {
+	if e.status < 0 {
+		return "n"
+	}
+	return strconv.Itoa(e.status)
 }

@@ -11,6 +11,14 @@ import (
 	"sandboxd/ipc"
 )
 
+// manual are the texts of manual pages, which are those of the help.
+var manual = man.Texts{Forms: forms, Places: places, Ends: func(c *cobra.Command) (rows [][]string) {
+	for _, e := range endings(c) {
+		rows = append(rows, []string{e.name(), e.text})
+	}
+	return rows
+}}
+
 // genVerb writes what packages ship. It is of no use to users.
 func genVerb(a *app) *cobra.Command {
 	gen := group("gen", "Write manual pages", "  sbx gen man share/man/man1", &cobra.Command{
@@ -19,7 +27,7 @@ func genVerb(a *app) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			for name, page := range man.Pages(newRoot(a, nil), ipc.Release) {
+			for name, page := range man.Pages(newRoot(a, nil), ipc.Release, manual) {
 				if err := os.WriteFile(filepath.Join(args[0], name), page, 0o644); err != nil {
 					return fmt.Errorf("write manual page: %w", err)
 				}

@@ -9,7 +9,7 @@ import (
 )
 
 func grantsVerb(a *app) *cobra.Command {
-	return group("grants", "List, explain and withdraw what was allowed or denied beyond one call",
+	return group("grants", "List, explain and withdraw lasting answers",
 		"  sbx grants ls\n  sbx grants why 01K9X7\n  sbx grants rm 01K9X7", grantsList(a), grantsRemove(a), grantsWhy(a))
 }
 

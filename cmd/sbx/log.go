@@ -197,6 +197,9 @@ func (a *app) warnOfSecrets(records []json.RawMessage) {
 const followEvery = 300 * time.Millisecond
 
 func (a *app) log(ctx context.Context, o logOptions) error {
+	if !o.follow {
+		a.paged()
+	}
 	from, _, err := a.source(ctx)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func logExport(a *app) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "export FILE",
-		Short: "Write every record that matches into a file, one JSON object a line",
+		Short: "Write every record that matches into a file",
 		Long: "Write the records as they stand in the log, oldest first and without a limit, into FILE,\n" +
 			"which must not be there yet; - is standard output. An export of everything, named\n" +
 			"00000001.jsonl in a directory of its own, is a log that sbx log verify --dir checks.\n" +

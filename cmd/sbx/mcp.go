@@ -10,7 +10,7 @@ func mcpVerb(a *app) *cobra.Command {
 	var root string
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Offer the tools to a client of the Model Context Protocol, over standard input and output",
+		Short: "Serve the tools to a client of the Model Context Protocol",
 		Long: "Serve the Model Context Protocol on standard input and output: exec, output, cancel,\n" +
 			"read, write, edit, list, grep, undo, status, and approve, which a client can use as its\n" +
 			"permission prompt. Questions are answered with sbx approve; where [approval]\n" +

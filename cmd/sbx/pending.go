@@ -32,6 +32,7 @@ func pendingVerb(a *app) *cobra.Command {
 				case asJSON:
 					return a.printJSON(q)
 				}
+				a.paged()
 				a.printApproval(q)
 				return nil
 			}

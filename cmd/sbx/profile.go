@@ -53,7 +53,7 @@ func profileExplain(a *app) *cobra.Command {
 		asJSON  bool
 	)
 	c := &cobra.Command{
-		Use: "explain PATH", Short: "Say what commands may do with a path, and which rule says so", Example: "  sbx profile explain .git/hooks/pre-commit", Args: cobra.ExactArgs(1),
+		Use: "explain PATH", Short: "Say what commands may do with a path, and why", Example: "  sbx profile explain .git/hooks/pre-commit", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := fromHere(args[0])
 			if err != nil {
@@ -106,6 +106,7 @@ func (a *app) profile(c *cobra.Command, q ipc.ProfileRequest, asJSON bool) error
 	case q.Against != "" && len(p.Diff) == 0:
 		a.note("the two are the same")
 	}
+	a.paged()
 	for _, line := range append(append(display.Block(p.Text), p.Explain...), p.Diff...) {
 		if line != "" {
 			fmt.Fprintln(a.out, display.Line(line))

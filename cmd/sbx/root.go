@@ -30,21 +30,38 @@ type app struct {
 	handed  *handed // nil: front has done nothing
 }
 
-// verb makes a command.
+// verb makes a command. Its group is one of groups.
 type verb struct {
-	name string
-	make func(*app) *cobra.Command
+	name, group string
+	make        func(*app) *cobra.Command
 }
+
+// Groups of verbs, in the order of the help text.
+const (
+	forWork    = "Run commands, change files"
+	forAnswers = "Answer questions"
+	forRules   = "Decide what may happen unasked"
+	forReports = "See what happened, and what holds"
+	forAgents  = "Serve agents"
+	forDaemon  = "Sessions, the daemon, this program"
+)
+
+var groups = []string{forWork, forAnswers, forRules, forReports, forAgents, forDaemon}
 
 // verbs are all of them, in the order of the help text. A verb whose other side does
 // not exist is not in the list.
 func verbs() []verb {
 	return []verb{
-		{"run", runVerb}, {"file", fileVerb}, {"undo", undoVerb}, {"check", checkVerb}, {"approve", approveVerb}, {"pending", pendingVerb},
-		{"grants", grantsVerb}, {"mode", modeVerb}, {"trust", trustVerb}, {"session", sessionVerb}, {"profile", profileVerb}, {"web", webVerb},
-		{"log", logVerb}, {"stats", statsVerb}, {"status", statusVerb}, {"doctor", doctorVerb},
-		{"mcp", mcpVerb}, {"hook", hookVerb}, {"shell", shellVerb},
-		{"rules", rulesVerb}, {"preset", presetVerb}, {"config", configVerb}, {"stop", stopVerb}, {"version", versionVerb}, {"gen", genVerb},
+		{"run", forWork, runVerb}, {"file", forWork, fileVerb}, {"undo", forWork, undoVerb}, {"check", forWork, checkVerb},
+		{"approve", forAnswers, approveVerb}, {"pending", forAnswers, pendingVerb}, {"web", forAnswers, webVerb},
+		{"grants", forAnswers, grantsVerb},
+		{"trust", forRules, trustVerb}, {"preset", forRules, presetVerb}, {"rules", forRules, rulesVerb},
+		{"mode", forRules, modeVerb}, {"profile", forRules, profileVerb},
+		{"log", forReports, logVerb}, {"stats", forReports, statsVerb}, {"status", forReports, statusVerb},
+		{"doctor", forReports, doctorVerb},
+		{"hook", forAgents, hookVerb}, {"mcp", forAgents, mcpVerb}, {"shell", forAgents, shellVerb},
+		{"session", forDaemon, sessionVerb}, {"config", forDaemon, configVerb}, {"stop", forDaemon, stopVerb},
+		{"version", forDaemon, versionVerb}, {"gen", forDaemon, genVerb},
 	}
 }
 
@@ -63,7 +80,11 @@ func execute(ctx context.Context, args []string) int {
 	root.SetIn(os.Stdin)
 	root.SetOut(out)
 	root.SetErr(os.Stderr)
-	status := a.status(written(root.ExecuteContext(ctx), out.Err()))
+	err = root.ExecuteContext(ctx)
+	if lost := a.show(); err == nil {
+		err = lost
+	}
+	status := a.status(written(err, out.Err()))
 	if status == exitOwn {
 		status = paths.ExitOwn(args)
 	}
@@ -87,8 +108,8 @@ func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sbx",
 		Short: "Run commands in a sandbox, with a person's approval",
-		Long: "Sbx asks sandboxd to run commands inside an OS sandbox, and a person where that is needed.\n" +
-			"It finds a running daemon, or starts the one that lies beside it.",
+		Long: "Run commands in a sandbox, and ask before the risky ones. Sbx starts the sandboxd daemon\n" +
+			"where none runs.",
 		Example:       "  sbx run -- git status\n  sbx run -c 'make test 2>&1 | tail'\n  sbx approve\n  sbx log --follow",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -101,10 +122,10 @@ func newRoot(a *app, args []string) *cobra.Command {
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.options.User, "user", "", "whose daemon to look at or to answer for, through the system's broker (default: your own)")
-	f.StringVar(&a.options.SocketDir, "socket-dir", "", "directory of the daemon's sockets (default $SBX_SOCKET_DIR, else the usual places)")
-	f.StringVar(&a.options.StateDir, "state-dir", "", "where a daemon that is started keeps its records (default $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
-	f.StringVar(&a.options.Config, "config", "", "the user's configuration for a daemon that is started (default ~/.config/sandboxd/config.toml)")
+	f.StringVar(&a.options.User, "user", "", "the user whose daemon it is, through the system's broker (default: you)")
+	f.StringVar(&a.options.SocketDir, "socket-dir", "", "directory of the daemon's sockets (default: $SBX_SOCKET_DIR, else the usual places)")
+	f.StringVar(&a.options.StateDir, "state-dir", "", "directory of records, if this command starts the daemon (default: $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
+	f.StringVar(&a.options.Config, "config", "", "configuration file, if this command starts the daemon (default: ~/.config/sandboxd/config.toml)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(c, "%v%s", err, nearFlag(c, err))
 	})
@@ -114,14 +135,18 @@ func newRoot(a *app, args []string) *cobra.Command {
 		root.CompletionOptions.DisableDefaultCmd = true
 	}
 	for _, v := range all {
-		root.AddCommand(v.make(a))
+		c := v.make(a)
+		c.GroupID = v.group
+		root.AddCommand(c)
 	}
 	addCompletion(root)
 	for _, c := range root.Commands() {
 		checkArgs(c)
 	}
-	addEnds(root)
-	root.SetUsageTemplate(usageTemplate(root))
+	for _, title := range groups {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+	}
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.printHelp(c) })
 	root.SuggestionsMinimumDistance = 2
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // conventional answers it
 	return root
@@ -185,7 +210,9 @@ func addCompletion(root *cobra.Command) {
 			shells := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return s.Name() == "powershell" })
 			root.RemoveCommand(c)
 			c.RemoveCommand(shells...)
-			root.AddCommand(group("completion", "Write the completion script of a shell", "  source <(sbx completion bash)", shells...))
+			own := group("completion", "Write the completion script of a shell", "  source <(sbx completion bash)", shells...)
+			own.GroupID = forDaemon
+			root.AddCommand(own)
 		}
 	}
 }

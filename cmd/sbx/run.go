@@ -60,7 +60,7 @@ func runVerb(a *app) *cobra.Command {
 	f.SetInterspersed(false) // what follows the command's name is the command's
 	f.StringVarP(&o.line, "command", "c", "", "a line of shell, in place of COMMAND")
 	f.StringVarP(&o.cwd, "cwd", "C", "", "directory to run in (default: this one)")
-	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE for the command; NAME alone passes on the value it has here")
+	f.StringArrayVarP(&o.env, "env", "e", nil, "`NAME=VALUE` for the command; NAME alone passes on the value it has here")
 	f.VarP(&o.timeout, "timeout", "t", "end it after this long: 90s, 5m, or a number of seconds")
 	f.BoolVarP(&o.tty, "tty", "T", false, "give it a terminal of its own")
 	f.BoolVar(&o.json, "json", false, "print one JSON object with output and result when it has ended")

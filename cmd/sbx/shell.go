@@ -15,7 +15,7 @@ import (
 func shellVerb(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell [-l] [-i] -c LINE [NAME [ARG]…]",
-		Short: "Play the shell of a program that has a setting for one: its lines run in the sandbox",
+		Short: "Stand in for a program's $SHELL, sandboxed",
 		Long: "Run a line of shell as `sbx run -c LINE` does, called as programs call a shell: -l, -i\n" +
 			"and other flags of shells that change nothing here are accepted. For programs that\n" +
 			"want a single path, make a link called sbx-shell to sbx and name that ($SHELL, or a setting).\n\n" +

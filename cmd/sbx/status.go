@@ -19,7 +19,7 @@ func statusVerb(a *app) *cobra.Command {
 	var asJSON, watch bool
 	c := &cobra.Command{
 		Use:     "status",
-		Short:   "Show the daemon, what it enforces on this host, and what is going on",
+		Short:   "Show the daemon, its sandbox on this host, and what runs",
 		Example: "  sbx status\n  sbx status --watch\n  sbx status --json | jq -r .enforcement.level",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -15,8 +15,8 @@ func trustVerb(a *app) *cobra.Command {
 		Short: "Let commands write in a project's directory",
 		Long: "Trust DIR (default: this directory). Commands in a directory that nobody trusts may\n" +
 			"read it and not write. Trust is kept by the directory itself: one that is put in its\n" +
-			"place later is not trusted. /, a home directory and system directories are refused, and\n" +
-			"whoever works there already, but at their own terminal: do it in another one then.\n\n" +
+			"place later is not trusted. You can't trust /, a home directory or a system directory. A\n" +
+			"program with an open session can't trust its own directory: use another terminal.\n\n" +
 			"With --contained, commands there run unasked where their effects stay in the project and\n" +
 			"their run can be undone as a whole (sbx undo).",
 		Example: "  sbx trust\n  sbx trust --contained\n  sbx trust ~/src/web\n" +

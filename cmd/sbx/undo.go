@@ -24,8 +24,8 @@ type undoOptions struct {
 func undoVerb(a *app) *cobra.Command {
 	var o undoOptions
 	c := &cobra.Command{
-		Use:   "undo ID…  |  undo --last  |  undo --since 10m  |  undo --session S  |  undo --list",
-		Short: "Take commands and changes of the file tool back, and bring back what was quarantined",
+		Use:   "undo ID…  |  undo --last  |  undo --since 10m  |  undo --session ID  |  undo --list",
+		Short: "Take back commands and file changes",
 		Long: "Take changes back: contents, modes, owners, times, names and links become what they were\n" +
 			"before. What would happen is shown first. Nothing is done where something has changed since,\n" +
 			"unless --force; --rest does everything else. An undo can be undone itself. It is judged as the\n" +
@@ -69,7 +69,7 @@ func undoVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.force, "force", false, "also where something has changed since")
 	f.BoolVar(&o.rest, "rest", false, "leave out what has changed since")
 	f.DurationVar(&o.since, "since", 0, "all changes in this project of the last 10m, 2h, …, the latest first")
-	f.StringArrayVar(&o.paths, "path", nil, "only this path, and what is below it (repeatable)")
+	f.StringArrayVar(&o.paths, "path", nil, "only this `path`, and all below it (repeatable)")
 	return c
 }
 

@@ -1,5 +1,5 @@
-// Package man writes manual pages, man(7), from a tree of cobra commands. What
-// a page says is what --help says: there is one text to keep right.
+// Package man writes manual pages, man(7), from a tree of cobra commands. A
+// page says what --help says: there is one text to keep right.
 package man
 
 import (
@@ -11,16 +11,33 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Section is a part of the help of the root: names, each with a text.
+type Section struct {
+	Title string
+	Rows  [][]string
+}
+
+// Texts are what the help of a command has besides its own fields.
+type Texts struct {
+	// Forms are the ways to write a command, each whole.
+	Forms func(*cobra.Command) []string
+	// Ends are the exit statuses of a command, each with its meaning.
+	Ends func(*cobra.Command) [][]string
+	// Places are the sections of the root alone.
+	Places []Section
+}
+
 // Pages returns the pages of root and every visible command below it, by file
 // name.
-func Pages(root *cobra.Command, version string) map[string][]byte {
+func Pages(root *cobra.Command, version string, texts Texts) map[string][]byte {
 	pages := map[string][]byte{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Hidden || c.Name() == "help" {
 			return
 		}
-		pages[name(c)+".1"] = page(c, version)
+		c.InitDefaultHelpFlag()
+		pages[name(c)+".1"] = page(c, version, texts)
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
@@ -31,20 +48,16 @@ func Pages(root *cobra.Command, version string) map[string][]byte {
 
 func name(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-func page(c *cobra.Command, version string) []byte {
+func page(c *cobra.Command, version string, texts Texts) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(name(c)), escape(c.Root().Name()+" "+version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escape(name(c)), escape(c.Short))
 	b.WriteString(".SH SYNOPSIS\n")
-	for i, form := range strings.Split(c.Use, "  |  ") {
+	for i, form := range texts.Forms(c) {
 		if i > 0 {
 			b.WriteString(".br\n")
 		}
-		parent := ""
-		if c.HasParent() {
-			parent = c.Parent().CommandPath() + " "
-		}
-		fmt.Fprintf(&b, ".B %s\n", escape(parent+form))
+		fmt.Fprintf(&b, ".B %s\n", escape(form))
 	}
 	if text := first(c.Long, c.Short); text != "" {
 		b.WriteString(".SH DESCRIPTION\n")
@@ -56,14 +69,18 @@ func page(c *cobra.Command, version string) []byte {
 				b.WriteString(".nf\n    " + escape(strings.ReplaceAll(code, "\n\t", "\n    ")) + "\n.fi\n")
 				continue
 			}
-			b.WriteString(escape(para) + "\n")
+			b.WriteString(filled(para) + "\n")
 		}
 	}
-	if text := c.Annotations["exit status"]; text != "" {
-		b.WriteString(".SH EXIT STATUS\n.nf\n" + escape(text) + "\n.fi\n")
-	}
+	verbs(&b, c)
 	flags(&b, "OPTIONS", c.LocalNonPersistentFlags())
 	flags(&b, "OPTIONS OF ALL VERBS", c.Root().PersistentFlags())
+	rows(&b, "EXIT STATUS", texts.Ends(c))
+	if !c.HasParent() {
+		for _, s := range texts.Places {
+			rows(&b, strings.ToUpper(s.Title), s.Rows)
+		}
+	}
 	if c.Example != "" {
 		b.WriteString(".SH EXAMPLES\n.nf\n" + escape(c.Example) + "\n.fi\n")
 	}
@@ -71,11 +88,30 @@ func page(c *cobra.Command, version string) []byte {
 	return b.Bytes()
 }
 
-func flags(b *bytes.Buffer, title string, set *pflag.FlagSet) {
-	if !set.HasAvailableFlags() {
-		return
+// verbs lists the commands below c, in their groups.
+func verbs(b *bytes.Buffer, c *cobra.Command) {
+	titles := []string{""}
+	for _, g := range c.Groups() {
+		titles = append(titles, g.ID)
 	}
-	fmt.Fprintf(b, ".SH %s\n", title)
+	heading := ".SH VERBS\n"
+	for _, title := range titles {
+		above := heading
+		if title != "" {
+			above += ".SS " + escape(title) + "\n"
+		}
+		for _, sub := range c.Commands() {
+			if sub.Hidden || sub.Name() == "help" || sub.GroupID != title {
+				continue
+			}
+			fmt.Fprintf(b, "%s.TP\n.BR %s (1)\n%s\n", above, escape(name(sub)), escape(sub.Short))
+			above, heading = "", ""
+		}
+	}
+}
+
+func flags(b *bytes.Buffer, title string, set *pflag.FlagSet) {
+	var list [][]string
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
@@ -88,23 +124,46 @@ func flags(b *bytes.Buffer, title string, set *pflag.FlagSet) {
 		if value != "" {
 			names += " " + strings.ToUpper(value)
 		}
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", escape(names), escape(usage))
+		list = append(list, []string{names, usage})
 	})
+	rows(b, title, list)
+}
+
+// rows writes a section of names, each with a text.
+func rows(b *bytes.Buffer, title string, list [][]string) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(b, ".SH %s\n", escape(title))
+	for _, row := range list {
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", escape(row[0]), filled(row[1]))
+	}
 }
 
 func seeAlso(b *bytes.Buffer, c *cobra.Command) {
-	var others []string
+	others := []string{"sandboxd(8)", "sandboxd.toml(5)"}
 	if c.HasParent() {
-		others = append(others, name(c.Parent()))
+		others = []string{name(c.Parent()) + "(1)"}
 	}
 	for _, sub := range c.Commands() {
-		if !sub.Hidden && sub.Name() != "help" {
-			others = append(others, name(sub))
+		if c.HasParent() && !sub.Hidden && sub.Name() != "help" {
+			others = append(others, name(sub)+"(1)")
 		}
 	}
-	if len(others) > 0 {
-		fmt.Fprintf(b, ".SH SEE ALSO\n%s(1)\n", escape(strings.Join(others, "(1), ")))
+	fmt.Fprintf(b, ".SH SEE ALSO\n%s\n", escape(strings.Join(others, ",\n")))
+}
+
+// filled writes text in lines of less than 80 characters, which mandoc(1) wants.
+func filled(text string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(escape(line))+len(escape(word)) > 75 {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
 	}
+	return escape(strings.Join(append(lines, line), "\n"))
 }
 
 // escape writes text so that roff takes none of it for its own, groff_char(7).

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sandboxd/cmd/sbx/internal/man"
+	"sandboxd/display"
+)
+
+// printHelp prints what c does. The flags of all verbs and the common exit statuses are
+// in the help of sbx alone.
+func (a *app) printHelp(c *cobra.Command) {
+	a.paged()
+	width := a.columns()
+	a.printf("%s\n\nUsage:\n", first(c.Long, c.Short))
+	for _, form := range forms(c) {
+		a.printf("  %s\n", form)
+	}
+	if c.Example != "" {
+		a.printf("\nExamples:\n%s\n", c.Example)
+	}
+	a.printVerbs(c, width)
+	if flags := c.LocalFlags(); flags.HasAvailableFlags() && (c.Runnable() && !onlyVerbs(c) || !c.HasParent()) {
+		title := "Flags"
+		if !c.HasParent() {
+			title = "Flags of all verbs"
+		}
+		a.printf("\n%s:\n%s", title, flags.FlagUsagesWrapped(width))
+	}
+	a.printEnds(c, width)
+	if c.HasParent() {
+		a.printf("\nsbx help has the flags and exit statuses of all verbs.\n")
+		return
+	}
+	for _, part := range places {
+		a.printf("\n%s:\n", part.Title)
+		a.aligned(part.Rows, 3, width)
+	}
+	a.printf("\nsbx help VERB has the flags of a verb, and examples.\n")
+}
+
+// places are the sections of sbx help, and of sbx(1), about the files and variables of all verbs.
+var places = []man.Section{
+	{Title: "Environment", Rows: [][]string{
+		{"SBX_SOCKET_DIR", "directory of the daemon's sockets"},
+		{"SBX_STATE_DIR", "directory of records of a daemon that sbx starts"},
+		{"SBX_SESSION, SBX_SESSION_SECRET", "a program's session, which sbx session open prints"},
+		{"SBX_PAGER, PAGER", "program that shows what is longer than the terminal; empty or cat: none"},
+		{"NO_COLOR, CLICOLOR_FORCE", "colours: never; also where the output is no terminal"},
+	}},
+	{Title: "Files", Rows: [][]string{
+		{"~/.config/sandboxd/config.toml", "your configuration, sandboxd.toml(5)"},
+		{"PROJECT/.sandboxd.toml", "a project's: it may narrow, and ask for what you then allow"},
+		{"/etc/sandboxd/config.toml", "the operator's, which bounds both"},
+		{"~/.local/state/sandboxd", "records, undo, trash"},
+		{"$XDG_RUNTIME_DIR/sandboxd", "sockets"},
+	}},
+}
+
+// onlyVerbs reports whether c does nothing itself.
+func onlyVerbs(c *cobra.Command) bool {
+	_, path, _ := strings.Cut(c.CommandPath(), " ")
+	return c.HasSubCommands() && endsOf[path] == ""
+}
+
+// forms are the ways to write c, each whole.
+func forms(c *cobra.Command) (list []string) {
+	parent := ""
+	if c.HasParent() {
+		parent = c.Parent().CommandPath() + " "
+	}
+	if !onlyVerbs(c) {
+		for _, form := range strings.Split(c.Use, "  |  ") {
+			list = append(list, parent+form)
+		}
+	}
+	if c.HasSubCommands() {
+		list = append(list, c.CommandPath()+" VERB")
+	}
+	return list
+}
+
+// printVerbs prints the verbs below c, in groups where they have some.
+func (a *app) printVerbs(c *cobra.Command, width int) {
+	titles := []string{""}
+	if !c.HasParent() {
+		titles = groups
+	}
+	order := map[string]int{}
+	for i, v := range verbs() {
+		order[v.name] = i + 1
+	}
+	for _, title := range titles {
+		var rows [][]string
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() && sub.GroupID == title {
+				rows = append(rows, []string{sub.Name(), sub.Short})
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		if !c.HasParent() {
+			slices.SortStableFunc(rows, func(x, y []string) int { return order[x[0]] - order[y[0]] })
+		}
+		a.printf("\n%s:\n", first(title, "Verbs"))
+		a.aligned(rows, 10, width)
+	}
+}
+
+// printEnds prints how c ends; of a verb what is not as with all others.
+func (a *app) printEnds(c *cobra.Command, width int) {
+	var rows [][]string
+	for _, e := range endings(c) {
+		texts := strings.Split(e.text, "; ")
+		texts = slices.DeleteFunc(texts, func(t string) bool {
+			return c.HasParent() && (t == common[0].text || t == ends["usage"].text || t == ends["daemon"].text)
+		})
+		if len(texts) > 0 {
+			rows = append(rows, []string{e.name(), strings.Join(texts, "; ")})
+		}
+	}
+	if len(rows) > 0 {
+		a.printf("\nExit status:\n")
+		a.aligned(rows, 3, width)
+	}
+}
+
+// aligned prints names and texts in two columns; a text that is wider than the terminal
+// continues below itself.
+func (a *app) aligned(rows [][]string, least, width int) {
+	for _, row := range rows {
+		least = max(least, display.Width(row[0]))
+	}
+	for _, row := range rows {
+		lines := []string{row[1]}
+		if room := width - least - 4; width > 0 {
+			lines = display.Wrap(row[1], max(room, 20))
+		}
+		for i, line := range lines {
+			name := row[0]
+			if i > 0 {
+				name = ""
+			}
+			a.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %-*s  %s", least, name, line), " "))
+		}
+	}
+}
