@@ -21,9 +21,7 @@ HOMEPAGE=${RELEASE_HOMEPAGE:-https://localhost.localdomain/sandboxd}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-$GO mod vendor -o "$work/vendor"
-vendor=$($GO run -C packaging/release . nar "$work/vendor")
-grep -qF "vendorHash = \"$vendor\"" flake.nix || { echo "release: flake.nix: vendorHash is $vendor now" >&2; exit 1; }
+packaging/vendor-hash.sh
 
 rm -rf "$out"
 mkdir -p "$out"
