@@ -6,20 +6,33 @@
 #   VM_SUITES='acceptance landlock'   only these (default: all; none: 'none')
 #   VM_RUN=REGEXP                     of the suites only the tests that match
 #   VM_TIMEOUT=SECONDS                of the machine; 7200
+#   VM_ARCH=arm64                     an arm64 machine, emulated; its packages are unpacked by qemu-user, which
+#                                     systemd-binfmt has to have registered (Debian's qemu-user-static does that)
 # What it said is in .cache/vm.log, what the suites said in .cache/vm-logs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 cache=$PWD/.cache
-packaging/debian-tree.sh "$cache"
-vm=$cache/vm
+host=$($GO env GOHOSTARCH) arch=${VM_ARCH:-$($GO env GOHOSTARCH)}
+tree=$cache/debian12 vm=$cache/vm
+if [ "$arch" != "$host" ]; then
+	tree=$tree-$arch vm=$vm-$arch
+	grep -qs '^flags:.*F' /proc/sys/fs/binfmt_misc/qemu-* ||
+		{ echo "vm-test: programs of $arch do not run here: apt-get install qemu-user-static; systemctl restart systemd-binfmt" >&2; exit 2; }
+fi
+case $arch in
+amd64) machine=(qemu-system-x86_64) console=ttyS0 ;;
+arm64) machine=(qemu-system-aarch64 -M virt,gic-version=3) console=ttyAMA0 ;;
+*) echo "vm-test: VM_ARCH=$arch: want amd64 or arm64" >&2; exit 2 ;;
+esac
+packaging/debian-tree.sh "$cache" "$arch"
 if [ ! -e "$vm.done" ]; then
 	rm -rf "$vm"
-	cp -a "$cache/debian12" "$vm"
+	cp -a "$tree" "$vm"
 	cp /etc/resolv.conf "$vm/etc/resolv.conf"
 	# What the suites of the sandbox use besides the package.
 	chroot "$vm" env DEBIAN_FRONTEND=noninteractive sh -c \
-		'apt-get update -qq && apt-get install -y -qq --no-install-recommends linux-image-cloud-amd64 initramfs-tools \
+		'apt-get update -qq && apt-get install -y -qq --no-install-recommends linux-image-cloud-'"$arch"' initramfs-tools \
 		python3 gcc libc6-dev make iproute2 attr jq wget nodejs openssh-client vim-tiny kmod' > "$cache/vm-install.log" 2>&1 || {
 		tail -n 20 "$cache/vm-install.log" >&2
 		exit 1
@@ -31,28 +44,35 @@ if [ ! -e "$vm.done" ]; then
 	printf 'virtio_pci\nvirtio_blk\next4\n' > "$vm/etc/initramfs-tools/modules"
 	chroot "$vm" update-initramfs -u > /dev/null
 	for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer getty@tty1.service \
-		serial-getty@ttyS0.service systemd-networkd.service systemd-timesyncd.service; do
+		serial-getty@$console.service systemd-networkd.service systemd-timesyncd.service; do
 		ln -sf /dev/null "$vm/etc/systemd/system/$unit"
 	done
 	touch "$vm.done"
 fi
-packaging/package.sh "$cache/vm-packages"
+rm -rf "$cache/vm-packages"
+ARCH=$arch packaging/package.sh "$cache/vm-packages"
 rm -rf "$vm/pkg" "$vm/suites"
 mkdir -p "$vm/pkg" "$vm/suites" "$vm/var/lib/systemd/linger"
 cp "$cache"/vm-packages/*.deb packaging/vm-inside.sh "$vm/pkg/"
 # Installed before the machine starts, as into an image.
 chroot "$vm" sh -c 'dpkg -P sandboxd; dpkg -i /pkg/*.deb; id alice || useradd -m -u 1000 -s /bin/bash -G sandboxd-agents,sandboxd-approvers alice' > "$cache/vm-install.log" 2>&1
 touch "$vm/var/lib/systemd/linger/alice"
+if [ "$arch" != "$host" ]; then
+	sysroot=$(mktemp -d)
+	trap 'rm -rf "$sysroot"' EXIT
+	CC=$(packaging/sysroot.sh "$arch" "$sysroot")
+	export CC CGO_CFLAGS="-O2 -I$sysroot/usr/include" CGO_LDFLAGS="-L$(dirname "$(find "$sysroot" -name libseccomp.so)")"
+fi
 for suite in ${VM_SUITES:-acceptance sandbox differential landlock seccomp bwrap}; do
 	[ "$suite" = none ] && continue
 	mkdir -p "$vm/suites/$suite"
-	$GO test -c -trimpath -o "$vm/suites/$suite/" "./$suite"
+	CGO_ENABLED=1 GOARCH=$arch $GO test -c -trimpath -o "$vm/suites/$suite/" "./$suite"
 	if [ -d "$suite/testdata" ]; then
 		git ls-files "$suite/testdata" | tar -T - -cf - | tar -C "$vm/suites" -xf -
 	fi
 done
 echo "${VM_RUN:-}" > "$vm/suites/run"
-cat > "$vm/etc/systemd/system/vm-test.service" <<'EOF2'
+cat > "$vm/etc/systemd/system/vm-test.service" <<EOF2
 [Unit]
 After=dbus.service systemd-logind.service systemd-user-sessions.service
 [Service]
@@ -60,7 +80,7 @@ Type=oneshot
 ExecStart=/bin/bash /pkg/vm-inside.sh
 StandardOutput=tty
 StandardError=tty
-TTYPath=/dev/ttyS0
+TTYPath=/dev/$console
 TimeoutStartSec=infinity
 ExecStopPost=/bin/systemctl --force --force poweroff
 [Install]
@@ -75,12 +95,12 @@ truncate -s 6G "$image"
 
 # A /dev/kvm without the processor's help fails in the middle of the boot.
 accel=tcg,thread=multi
-if [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then accel=kvm; fi
+if [ "$arch" = "$host" ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then accel=kvm; fi
 log=$cache/vm.log
 rm -f "$log"
-timeout "${VM_TIMEOUT:-7200}" qemu-system-x86_64 -accel "$accel" -m 2048 -smp ${VM_CPUS:-2} -cpu max -display none -monitor none -no-reboot \
+timeout "${VM_TIMEOUT:-7200}" "${machine[@]}" -accel "$accel" -m 2048 -smp ${VM_CPUS:-2} -cpu max -display none -monitor none -no-reboot \
 	-kernel "$vm"/boot/vmlinuz-* -initrd "$vm"/boot/initrd.img-* \
-	-append 'root=/dev/vda rw console=ttyS0 quiet rcupdate.rcu_cpu_stall_suppress=1 nowatchdog mitigations=off systemd.unified_cgroup_hierarchy=1 systemd.show_status=false' \
+	-append "root=/dev/vda rw console=$console quiet rcupdate.rcu_cpu_stall_suppress=1 nowatchdog mitigations=off systemd.unified_cgroup_hierarchy=1 systemd.show_status=false" \
 	-drive "file=$image,format=raw,if=virtio,cache=unsafe" -serial "file:$log" < /dev/null 2> "$cache/vm-qemu.log" || true
 rm -rf "$cache/vm-logs"
 mkdir -p "$cache/vm-logs"
