@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -153,6 +154,7 @@ func TestAgentTimeLimit(t *testing.T) {
 		st := newStage(a, "[sandbox.limits]\nwall = \"2s\"\n")
 		answerAll(t, st, ipc.Answer{Allow: true})
 		nap := []string{"python3", "-c", "import time; time.sleep(4); print('rested')"}
+		var all sync.WaitGroup
 		for _, c := range []struct {
 			flags, argv []string
 			code        int
@@ -161,9 +163,11 @@ func TestAgentTimeLimit(t *testing.T) {
 			{[]string{"--agent"}, nap, 0},
 			{[]string{"--agent", "--timeout", "2s"}, nap, 124},
 		} {
-			if r := a.sbx(slices.Concat([]string{"run"}, c.flags, []string{"--"}, c.argv)...); r.code != c.code {
-				t.Errorf("%v %v: got %v, want status %d", c.flags, c.argv, r, c.code)
-			}
+			all.Go(func() {
+				if r := a.sbx(slices.Concat([]string{"run"}, c.flags, []string{"--"}, c.argv)...); r.code != c.code {
+					t.Errorf("%v %v: got %v, want status %d", c.flags, c.argv, r, c.code)
+				}
+			})
 		}
 		client := &a.agentPeer("asks").agent
 		s, err := client.OpenSession(t.Context(), ipc.SessionRequest{Root: a.project})
@@ -192,6 +196,7 @@ func TestAgentTimeLimit(t *testing.T) {
 				break
 			}
 		}
+		all.Wait()
 		st.configure(t, "[sandbox.limits]\nagent_wall = \"2s\"\n")
 		if r := a.sbx(append([]string{"run", "--agent", "--"}, nap...)...); r.code != 124 {
 			t.Errorf("with a limit for agents: got %v, want status 124", r)

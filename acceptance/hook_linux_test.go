@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -334,13 +335,17 @@ func TestHookDecides(t *testing.T) {
 		{"Task", map[string]any{"prompt": "x"}, false},
 		{"Unknown", map[string]any{}, false},
 	} {
+		var all sync.WaitGroup // a denial waits for its patience to end
 		for _, v := range hook.Vendors {
-			decision, reason, _ := a.hook(call(v.Name, a.project, c.tool, c.input), v.Name, "--patience", "1s")
-			allowed := decision == "allow" || decision == "" && v.Name == "codex"
-			if allowed != c.allowed || !allowed && (decision != "deny" || reason == "") {
-				t.Errorf("%s %s %v: %q %q", v.Name, c.tool, c.input, decision, reason)
-			}
+			all.Go(func() {
+				decision, reason, _ := a.hook(call(v.Name, a.project, c.tool, c.input), v.Name, "--patience", "1s")
+				allowed := decision == "allow" || decision == "" && v.Name == "codex"
+				if allowed != c.allowed || !allowed && (decision != "deny" || reason == "") {
+					t.Errorf("%s %s %v: got %q %q, want allowed %v", v.Name, c.tool, c.input, decision, reason, c.allowed)
+				}
+			})
 		}
+		all.Wait()
 	}
 	if decision, _, updated := a.hook(call("claude", a.project, "Bash", bash("ls")), "claude", "--mode", "decide"); decision != "allow" || updated != nil {
 		t.Errorf("decide: %q %v", decision, updated)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -122,73 +123,77 @@ func TestHookConversation(t *testing.T) {
 func TestHookNoticesWhatRanOutside(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		newStage(a, shortTimes)
+		var all sync.WaitGroup // each answer after a call waits for a run that may come late
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}} {
-			before := call(v.name, a.project, "Bash", bash("cat README"))
-			after := func(id string) (out string) {
-				t.Helper()
-				r := a.do(
-					strings.NewReader(
-						event(
-							t,
-							before,
-							map[string]any{
-								"hook_event_name": "PostToolUse",
-								"tool_use_id":     id,
-								"tool_response":   map[string]any{},
-							},
+			all.Go(func() {
+				before := call(v.name, a.project, "Bash", bash("cat README"))
+				after := func(id string) (out string) {
+					t.Helper()
+					r := a.do(
+						strings.NewReader(
+							event(
+								t,
+								before,
+								map[string]any{
+									"hook_event_name": "PostToolUse",
+									"tool_use_id":     id,
+									"tool_response":   map[string]any{},
+								},
+							),
 						),
-					),
-					filepath.Join(bin, "sbx"),
-					"hook",
-					v.name,
-					"--agent-version",
-					v.version,
-				)
-				if r.code != 0 {
-					t.Fatalf("%s after %s: %v", v.name, id, r)
+						filepath.Join(bin, "sbx"),
+						"hook",
+						v.name,
+						"--agent-version",
+						v.version,
+					)
+					if r.code != 0 {
+						t.Fatalf("%s after %s: %v", v.name, id, r)
+					}
+					return r.out
 				}
-				return r.out
-			}
-			wrap := func(id string) string {
-				_, _, updated := a.hook(
-					event(t, before, map[string]any{"tool_use_id": id}),
-					v.name,
-					"--agent-version",
-					v.version,
-				)
-				line, _ := updated["command"].(string)
-				return line
-			}
-			stopped := func(out string) bool {
-				var got struct {
-					Continue   *bool
-					StopReason string
+				wrap := func(id string) string {
+					_, _, updated := a.hook(
+						event(t, before, map[string]any{"tool_use_id": id}),
+						v.name,
+						"--agent-version",
+						v.version,
+					)
+					line, _ := updated["command"].(string)
+					return line
 				}
-				return json.Unmarshal([]byte(out), &got) == nil && got.Continue != nil && !*got.Continue &&
-					got.StopReason != ""
-			}
-			line := wrap(v.name + "-1")
-			if r := a.do(nil, "/bin/bash", "-c", line); r.out != "hello\n" {
-				t.Fatalf("%s: %v", v.name, r)
-			}
-			if got := after(v.name + "-1"); got != "" {
-				t.Errorf("%s: it ran in its sandbox, and the hook answered %q, want nothing", v.name, got)
-			}
-			line = wrap(v.name + "-2")
-			if got := after(v.name + "-2"); !stopped(got) {
-				t.Errorf("%s: it did not run in its sandbox: got %q, want a stop", v.name, got)
-			}
-			if r := a.do(nil, "/bin/bash", "-c", line); r.code != 126 {
-				t.Errorf("%s: the ticket after the call: %v, want 126", v.name, r)
-			}
-			if got := after(v.name + "-3"); !stopped(got) {
-				t.Errorf("%s: a call that nobody asked about: got %q, want a stop", v.name, got)
-			}
-			noticed := regexp.MustCompile(`"operation":"outside".*"call_id":"` + v.name + `-[23]"`)
-			if log := a.sbx("log", "--json"); len(noticed.FindAllString(log.out, -1)) != 2 {
-				t.Errorf("%s: the log has %v, want two records of what ran outside", v.name, log)
-			}
+				stopped := func(out string) bool {
+					var got struct {
+						Continue   *bool
+						StopReason string
+					}
+					return json.Unmarshal([]byte(out), &got) == nil && got.Continue != nil && !*got.Continue &&
+						got.StopReason != ""
+				}
+				line := wrap(v.name + "-1")
+				if r := a.do(nil, "/bin/bash", "-c", line); r.out != "hello\n" {
+					t.Fatalf("%s: %v", v.name, r)
+				}
+				if got := after(v.name + "-1"); got != "" {
+					t.Errorf("%s: it ran in its sandbox, and the hook answered %q, want nothing", v.name, got)
+				}
+				line = wrap(v.name + "-2")
+				if got := after(v.name + "-2"); !stopped(got) {
+					t.Errorf("%s: it did not run in its sandbox: got %q, want a stop", v.name, got)
+				}
+				if r := a.do(nil, "/bin/bash", "-c", line); r.code != 126 {
+					t.Errorf("%s: the ticket after the call: %v, want 126", v.name, r)
+				}
+				if got := after(v.name + "-3"); !stopped(got) {
+					t.Errorf("%s: a call that nobody asked about: got %q, want a stop", v.name, got)
+				}
+				noticed := regexp.MustCompile(`"operation":"outside".*"call_id":"` + v.name + `-[23]"`)
+				if log := a.sbx("log", "--json"); len(noticed.FindAllString(log.out, -1)) != 2 {
+					t.Errorf("%s: the log has %v, want two records of what ran outside", v.name, log)
+				}
+			})
 		}
+		all.Wait()
 	})
 }
 
