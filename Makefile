@@ -54,7 +54,7 @@ vendors: build
 		-run '^(TestClaudeCodeItself|TestCodexItself|TestHookedAgentsThemselves)$$'
 	@echo 'not tried: Cursor, Cline, Aider, Goose, Amp: there is no hook for them yet (docs/integrations.md)'
 
-# gofmt, vet and build for both systems, staticcheck.
+# gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.
 lint: prerequisites
 	@GO='$(GO)' packaging/lint.sh
 
@@ -100,7 +100,8 @@ test-release: prerequisites
 	@packaging/prerequisites.sh release
 	@GO='$(GO)' packaging/release-test.sh
 
-# README's way on a fresh Debian in a container, and the package's from installation to purge; some ten minutes.
+# README's way on a fresh Debian in a container, with test-quick (TEST=1: make test), and the package's from installation
+# to purge; some fifteen minutes.
 test-fresh: prerequisites
 	@packaging/prerequisites.sh test
 	@GO='$(GO)' packaging/fresh-test.sh
@@ -110,7 +111,7 @@ test-arm64: prerequisites
 	@packaging/prerequisites.sh release
 	@GO='$(GO)' packaging/arm64-test.sh
 
-# The package in a virtual machine with Debian's kernel and a v2-only control group tree.
+# The package in a virtual machine with Debian's kernel and a v2-only control group tree; VM_ARCH=arm64 emulates another.
 vm-test: prerequisites
 	@packaging/prerequisites.sh vm
 	@GO='$(GO)' packaging/vm-test.sh

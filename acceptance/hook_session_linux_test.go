@@ -33,8 +33,7 @@ func event(t *testing.T, input string, fields map[string]any) string {
 }
 
 // A hook answers allow only after the question was answered, and the command that then comes with its ticket is not
-// asked
-// about again. R-IP-03
+// asked about again. R-IP-03
 func TestHookAsksBeforeItAllows(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
@@ -66,8 +65,7 @@ func answerAll(t *testing.T, st *stage, with ipc.Answer) *atomic.Int32 {
 }
 
 // The calls of one conversation are one session, whose yes holds; another conversation, another prompt (of a yes for
-// the
-// turn), and a conversation inside a sandbox have their own. R-AP-08, R-IP-07
+// the turn), and a conversation inside a sandbox have their own. R-AP-08, R-IP-07
 func TestHookConversation(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
@@ -118,8 +116,7 @@ func TestHookConversation(t *testing.T) {
 }
 
 // A command that ran as another hook wrote it, without its ticket, is noticed after the call: the turn ends, the log
-// has
-// it, and the ticket is void. R-IP-03
+// has it, and the ticket is void. R-IP-03
 func TestHookNoticesWhatRanOutside(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		newStage(a, shortTimes)

@@ -67,8 +67,7 @@ func FormatConfig(list []Setting) []byte {
 var quoteValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`)
 
 // ParseConfig reads the text of a configuration file (git-config(1), SYNTAX), without its includes. It fails for a
-// text
-// that git refuses, and for one of a form too odd to be sure of.
+// text that git refuses, and for one of a form too odd to be sure of.
 func ParseConfig(text []byte) ([]Setting, error) {
 	p := configParser{s: strings.TrimPrefix(string(text), "\xef\xbb\xbf")}
 	p.s = strings.ReplaceAll(p.s, "\r\n", "\n")

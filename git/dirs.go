@@ -9,8 +9,7 @@ import (
 
 // dirs returns the git directory of the work tree at dir, and the one that it shares with others: the same, but in a
 // linked work tree (gitrepository-layout(5)). Both are empty where dir/.git is a file that names none; ok is false
-// where
-// there is no dir/.git. Links are not followed.
+// where there is no dir/.git. Links are not followed.
 func dirs(h Host, dir string) (own, common string, ok bool) {
 	name := path.Join(dir, ".git")
 	info, err := h.Lstat(name)
@@ -31,8 +30,7 @@ func dirs(h Host, dir string) (own, common string, ok bool) {
 
 // Outside returns the git directory that a command in root needs and that is outside of it: that of the repository to
 // which a linked work tree belongs, or of the one around a submodule; "" where there is none. Only one that names
-// root in
-// turn counts, as a command may have written root's own files.
+// root in turn counts, as a command may have written root's own files.
 func Outside(h Host, root string) string {
 	own, common, ok := dirs(h, root)
 	if !ok || common == "" || abspath.Contains(root, common) {

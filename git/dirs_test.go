@@ -7,8 +7,7 @@ import (
 )
 
 // R-UX-07: the directory that git needs in a linked worktree and in a submodule is found, and not one that only a
-// file
-// of the project's names.
+// file of the project's names.
 func TestOutside(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -53,8 +53,7 @@ var states = []string{
 }
 
 // R-SH-03: the repositories that git could use hold the one that git uses, whatever was done to the nearer one; and
-// one
-// that is not in doubt is used.
+// one that is not in doubt is used.
 func TestFindHoldsWhatGitUses(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)

@@ -97,8 +97,8 @@ func openRegular(name string) (*os.File, error) {
 }
 
 // Resolve returns the path to which name leads, from left to right as the kernel does: ".." behind a link is the
-// parent
-// of the link's target. It reports missing where the end does not exist; the rest of the path follows unchanged.
+// parent of the link's target. It reports missing where the end does not exist; the rest of the path follows
+// unchanged.
 func Resolve(h Host, name string) (real string, missing bool, err error) {
 	at := "/"
 	rest := strings.Split(strings.Trim(name, "/"), "/")

@@ -168,8 +168,7 @@ func MayChange(s Setting, dir, root string) bool {
 }
 
 // Portable reports whether a setting of a person's own configuration may be copied into a sandbox: it neither holds
-// nor
-// fetches a secret, and git can do without the program that it names. looksSecret judges the name in upper case.
+// nor fetches a secret, and git can do without the program that it names. looksSecret judges the name in upper case.
 func Portable(s Setting, looksSecret func(name string) bool) bool {
 	if KindOf(s) == Access || slices.Contains([]string{"credential", "include", "includeif", "http", "https", "url",
 		"sendemail", "imap", "remote", "gpg"}, s.Section) {

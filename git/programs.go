@@ -41,16 +41,14 @@ var logs = []string{"log", "show", "whatchanged", "reflog", "stash", "shortlog",
 var sorts = []string{"branch", "tag", "for-each-ref"}
 
 // verifies finds the parts that show a signature in a format; a sign between % and G only adds or drops a blank or a
-// line's
-// end.
+// line's end.
 var verifies = regexp.MustCompile(`%[-+ ]?G|signature`)
 
 // Verifies reports whether a format or a sort key makes git verify signatures, with a program.
 func Verifies(format string) bool { return verifies.MatchString(format) }
 
 // Uses returns the settings in force by which a reading command runs a program, drivers of attributes aside. Every
-// value
-// counts, not only the last: an include whose condition does not hold may be the one that takes a program back.
+// value counts, not only the last: an include whose condition does not hold may be the one that takes a program back.
 func (r Reader) Uses(repo Repository, settings []Setting) []Use {
 	var out []Use
 	for _, s := range settings {
@@ -142,8 +140,7 @@ func (r Reader) leadsTo(s Setting, repo Repository) bool {
 }
 
 // boolean reports whether git reads a value as true or false, so that it names no program. core.fsmonitor = true
-// starts
-// git's own daemon, which Forced switches off.
+// starts git's own daemon, which Forced switches off.
 func boolean(s Setting) bool {
 	if s.Bare {
 		return true

@@ -36,6 +36,12 @@ if [ "${1-}" = release ]; then
 fi
 if [ "${1-}" = vm ]; then
 	need qemu-system-x86 qemu-system-x86_64
+	if [ "${VM_ARCH-}" = arm64 ]; then
+		need qemu-system-arm qemu-system-aarch64
+		need qemu-user-static qemu-aarch64-static
+		need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+		need libc6-dev-arm64-cross /usr/aarch64-linux-gnu/include/errno.h
+	fi
 	need seabios /usr/share/seabios/bios-256k.bin
 	need e2fsprogs /sbin/mke2fs
 	need debootstrap debootstrap

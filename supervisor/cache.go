@@ -11,12 +11,10 @@ import (
 	"sandboxd/config"
 )
 
-// cacheOf is where the tools of presets keep what they keep between runs in the
-// session's project: ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so
-// that what its commands leave there is executed by none of another project. ""
-// where there is none: a configuration without presets for the sandbox, a session without a project, a home
-// directory that is
-// not ours, or another entry there.
+// cacheOf is where the tools of presets keep what they keep between runs in the session's project:
+// ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so that what its commands leave
+// there is executed by none of another project. "" where there is none: a configuration without presets for the
+// sandbox, a session without a project, a home directory that is not ours, or another entry there.
 func cacheOf(cfg *config.Config, sess *Session) string {
 	if !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
 		return ""
