@@ -2,7 +2,7 @@
 # Installs what building and running sandboxd needs from the distribution's
 # packages. Without root it prints the command that does it and exits 2.
 #   packaging/prerequisites.sh        for `make run` and `make build`
-#   packaging/prerequisites.sh test   what the tests use besides
+#   packaging/prerequisites.sh test   what the tests use besides; quick: those of make test-quick
 #   packaging/prerequisites.sh release, or vm: what these targets use besides
 set -euo pipefail
 
@@ -46,10 +46,14 @@ if [ "${1-}" = vm ]; then
 	need e2fsprogs /sbin/mke2fs
 	need debootstrap debootstrap
 fi
+if [ "${1-}" = test ] || [ "${1-}" = quick ]; then
+	need python3 /usr/bin/python3
+fi
 if [ "${1-}" = test ]; then
 	need nodejs node
+	need default-jdk-headless javac
+	need gdb gdb
 	need npm npm
-	need python3 /usr/bin/python3
 	need python3-pip /usr/lib/python3/dist-packages/pip
 	need python3-setuptools /usr/lib/python3/dist-packages/setuptools
 	need python3-wheel /usr/lib/python3/dist-packages/wheel

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -133,6 +134,40 @@ func TestLaunchRefuses(t *testing.T) {
 	}
 	if _, err := os.Lstat(ran); err != nil {
 		t.Errorf("the command did not run: %v", err)
+	}
+}
+
+// Managers of containers leave capabilities in the inheritable set, which a change of the user leaves alone: the
+// sandbox starts, and its command has none. Landlock alone was refused there. R-OS-04
+func TestLaunchEmptiesTheInheritableSet(t *testing.T) {
+	runtime.LockOSThread() // for good: the thread ends with the test
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&head, &sets[0]); err != nil {
+		t.Fatal(err)
+	}
+	for i := range sets {
+		sets[i].Inheritable = sets[i].Permitted
+	}
+	if err := unix.Capset(&head, &sets[0]); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for d := dir; d != "/tmp" && d != "/"; d = filepath.Dir(d) {
+		os.Chmod(d, 0o777)
+	}
+	order := stage.Order{
+		Argv: []string{"/bin/sh", "-c", "grep Cap /proc/self/status > sets"},
+		Dir:  dir, Env: []string{"PATH=/usr/bin:/bin"},
+	}
+	if got := launched(t, sealed(t, order), false); got.Step != stage.StepReady {
+		t.Fatalf("got %+v, want a start", got)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "sets"))
+	for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
+		if !strings.Contains(string(b), set+":\t0000000000000000\n") {
+			t.Errorf("got %s%v, want an empty %s", b, err, set)
+		}
 	}
 }
 
