@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"sandboxd/internal/durable"
 	"slices"
 	"strings"
 
@@ -152,7 +153,7 @@ func (l *Layer) take(root *os.File) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(l.dir, "set.json"), data); err != nil {
+	if err := durable.Replace(filepath.Join(l.dir, "set.json"), data); err != nil {
 		return err
 	}
 	if err := unix.Syncfs(int(slots.Fd())); err != nil {
@@ -192,34 +193,7 @@ func (l *Layer) save() error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(l.dir, "state.json"), data)
-}
-
-// replace writes a file that is on disk, whole, when it returns.
-func replace(name string, data []byte) error {
-	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(name+".new", name)
-	}
-	if err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return durable.Replace(filepath.Join(l.dir, "state.json"), data)
 }
 
 // Status says how far a layer has come.

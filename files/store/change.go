@@ -14,6 +14,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/internal/fault"
+	"sandboxd/internal/durable"
 )
 
 // Change is one change being kept. It implements files.Keeper. Finish it.
@@ -184,7 +185,7 @@ func copyTo(name string, src *os.File, limit int64) (sum string, size int64, err
 func (c *Change) commit() error {
 	s := c.store
 	for _, d := range []string{filepath.Join(s.dir, "trash", c.record.ID), filepath.Join(s.dir, "trash"), filepath.Join(s.dir, "undo")} {
-		if err := syncDir(d); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := durable.SyncDir(d); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("keep change %q: %w", c.record.ID, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
+	"sandboxd/internal/durable"
 )
 
 // Project holds the snapshots of one project: the latest, and those that runs under way began with.
@@ -136,7 +137,7 @@ func (p *Project) take(scan Scan) (m *snapshot.Manifest, fresh bool, err error) 
 		err = syncFS(p.dir)
 	}
 	if err == nil {
-		err = replaceFile(filepath.Join(p.dir, manifestFile), snapshot.Encode(m))
+		err = durable.Replace(filepath.Join(p.dir, manifestFile), snapshot.Encode(m))
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("take snapshot: %w", err)
@@ -159,7 +160,7 @@ func (p *Project) Begin(run string, m *snapshot.Manifest) error {
 		err = os.Link(filepath.Join(p.dir, manifestFile), name)
 	}
 	if err != nil {
-		err = replaceFile(name, snapshot.Encode(m))
+		err = durable.Replace(name, snapshot.Encode(m))
 	}
 	if err != nil {
 		return fmt.Errorf("begin run %q: %w", run, err)
@@ -281,7 +282,7 @@ func (s *Store) KeepRun(r Record, steps []files.Step, p *Project) error {
 	if _, err := s.prune(&r); err != nil {
 		return err
 	}
-	err := errors.Join(syncDir(filepath.Join(s.dir, "undo")), s.write(r))
+	err := errors.Join(durable.SyncDir(filepath.Join(s.dir, "undo")), s.write(r))
 	if err != nil {
 		return errors.Join(err, s.erase(r.ID))
 	}

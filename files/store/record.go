@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sandboxd/files"
+	"sandboxd/internal/durable"
 )
 
 // State is how far a change is known to have come.
@@ -72,44 +73,10 @@ func (s *Store) write(r Record) error {
 	if err != nil {
 		return fmt.Errorf("keep record %q: %w", r.ID, err)
 	}
-	if err := replaceFile(s.recordFile(r.ID), data); err != nil {
+	if err := durable.Replace(s.recordFile(r.ID), data); err != nil {
 		return fmt.Errorf("keep record %q: %w", r.ID, err)
 	}
 	return nil
-}
-
-// replaceFile writes a file beside, and renames it; both are on disk before it
-// returns.
-func replaceFile(name string, data []byte) error {
-	temp := name + ".new"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(temp, name)
-	}
-	if err != nil {
-		os.Remove(temp)
-		return err
-	}
-	return syncDir(filepath.Dir(name))
-}
-
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }
 
 // read gets a record from disk.
