@@ -77,8 +77,8 @@ func asks(next []step) bool {
 }
 
 var (
-	block = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$|[Pp]ress ((?:`[A-Za-z]+`(?:, then )?)+)")
-	key   = regexp.MustCompile("`([A-Za-z]+)`")
+	block = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$|[Pp]ress ((?:`[A-Za-z0-9]+`(?:, then )?)+)")
+	key   = regexp.MustCompile("`([A-Za-z0-9]+)`")
 )
 
 func stepsOf(doc string) []step {

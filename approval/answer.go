@@ -47,6 +47,8 @@ type Answer struct {
 	Suggestion int
 	// Widening picks Pending.Widenings[Widening-1]; 0 is none.
 	Widening int
+	// Trust is one of Pending.Trusts, or empty.
+	Trust Trust
 	// Confirm makes this the second yes of the same approver; in everything
 	// else it must be the first one again.
 	Confirm bool
@@ -96,7 +98,7 @@ func (e *DecidedError) Error() string {
 
 // AnswerError is an answer that cannot be taken as it is; the question stays.
 type AnswerError struct {
-	// Code is stable: "unreadable", "suggestion", "widening", "together",
+	// Code is stable: "unreadable", "suggestion", "widening", "trust", "together",
 	// "inline", "lifetime", "batch", "store", "refused".
 	Code string
 	Why  string

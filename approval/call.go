@@ -102,6 +102,8 @@ type Call struct {
 	Why string
 	// Widenings are on offer, smallest first.
 	Widenings []Widening
+	// Trusts are on offer; nil: the answer does not concern trust.
+	Trusts []Trust
 	// Inline: the person at the caller's own terminal may answer.
 	Inline bool
 	// Client: the agent's own client can put the question to its user.

@@ -93,6 +93,8 @@ type Decision struct {
 	Reject RejectMode `json:"reject,omitempty"`
 	// Widening is the Value of the widening that came with the yes.
 	Widening string `json:"widening,omitempty"`
+	// Trust came with the yes, as in Answer.
+	Trust Trust `json:"trust,omitempty"`
 	// Digest is the Call.Digest that was decided; see Holds.
 	Digest string `json:"digest,omitempty"`
 	// Request is the permission id, where a person was asked.

@@ -55,6 +55,7 @@ func TestHashBinds(t *testing.T) {
 		"risk":          func(c *Call) { c.Request.Risk = RiskLow },
 		"delete":        func(c *Call) { c.Request.Delete = true },
 		"widenings":     func(c *Call) { c.Widenings = []Widening{{Value: "x"}} },
+		"trusts":        func(c *Call) { c.Trusts = []Trust{TrustContained} },
 		"warnings":      func(c *Call) { c.Request.Warnings = []string{"OUTSIDE PROJECT"} },
 		"presentation":  func(c *Call) { c.Request.Presentation = &Presentation{Kind: KindText, Content: "x"} },
 		"remaining": func(c *Call) {

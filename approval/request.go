@@ -99,6 +99,17 @@ type Suggestion struct {
 	Pattern Pattern `json:"pattern"`
 }
 
+// Trust is the part of a yes that concerns the project of the call, where the call is the first
+// of a project that nobody trusts. This package only carries it.
+type Trust string
+
+// Values of Trust. The empty one is TrustEach where that is on offer.
+const (
+	TrustContained Trust = "contained" // trusted; calls that stay inside and can be undone run unasked
+	TrustEach      Trust = "each"      // trusted; calls ask as usual
+	TrustOnce      Trust = "once"      // not trusted: the yes covers this call alone
+)
+
 // Widening is one enlargement of the sandbox that a yes may bring along: one
 // path, one host. Value is opaque to this package.
 type Widening struct {

@@ -10,7 +10,7 @@ import (
 // same reports whether two answers say the same.
 func (a *Answer) same(b *Answer) bool {
 	return a.Verb == b.Verb && a.By == b.By && a.Scope == b.Scope && a.For == b.For && a.Note == b.Note &&
-		a.Mode == b.Mode && a.Suggestion == b.Suggestion && a.Widening == b.Widening &&
+		a.Mode == b.Mode && a.Suggestion == b.Suggestion && a.Widening == b.Widening && a.Trust == b.Trust &&
 		(slices.Equal(a.Also, b.Also) || a.Together && b.Together)
 }
 
@@ -61,6 +61,8 @@ func (a *Answer) readable() error {
 		return &AnswerError{Code: "suggestion", Why: "a suggestion goes with one request and a scope wider than once"}
 	case a.Widening < 0 || a.Widening > 0 && !a.allows():
 		return &AnswerError{Code: "widening", Why: "a widening goes with a yes"}
+	case a.Trust != "" && !a.allows():
+		return &AnswerError{Code: "trust", Why: "trust goes with a yes"}
 	}
 	return nil
 }
@@ -202,6 +204,9 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 	if !a.allows() {
 		return nil
 	}
+	if a.Trust != "" && !slices.Contains(shown.Trusts, a.Trust) {
+		return &AnswerError{Code: "trust", Why: fmt.Sprintf("trust %q is not on offer for this request", a.Trust)}
+	}
 	switch {
 	case q.Building:
 		return fmt.Errorf("what would happen is still being prepared: %w", ErrStale)
@@ -334,6 +339,7 @@ func (c *Controller) spoken(q *question, a *Answer, together int) Decision {
 	if a.allows() {
 		d.Outcome, d.Approved, d.Confirmed = Approved, true, q.Twice
 		d.Why = "approved by " + a.By.String()
+		d.Trust = a.Trust
 		if a.Widening > 0 {
 			d.Widening = q.call.Widenings[a.Widening-1].Value
 		}

@@ -42,6 +42,7 @@ type Approval struct {
 	Scopes       []string        `json:"scopes,omitempty"` // that an answer may have
 	Suggestions  []Suggestion    `json:"suggestions,omitempty"`
 	Widenings    []Widening      `json:"widenings,omitempty"`
+	Trusts       []string        `json:"trusts,omitempty"` // that an answer may have; none: it does not concern trust
 	Batch        *BatchPlace     `json:"batch,omitempty"`
 	GroupID      string          `json:"group_id,omitempty"`
 	Count        int             `json:"count,omitempty"` // of identical questions shown as one
@@ -115,6 +116,7 @@ type Answer struct {
 	Mode       string `json:"mode,omitempty"`       // of a no: hard (also "") or soft
 	Suggestion string `json:"suggestion,omitempty"` // id
 	Widening   string `json:"widening,omitempty"`   // id
+	Trust      string `json:"trust,omitempty"`      // of the project: contained, each (also ""), once (not trusted)
 	Confirm    bool   `json:"confirm,omitempty"`    // this is the second yes
 }
 

@@ -38,22 +38,24 @@ type Session struct {
 
 // SessionInfo is one line of GET /v1/sessions.
 type SessionInfo struct {
-	ID       string     `json:"id"`
-	Kind     string     `json:"kind"`
-	Agent    string     `json:"agent,omitempty"`
-	Claimed  bool       `json:"claimed"` // Agent is only the peer's own claim
-	Label    string     `json:"label,omitempty"`
-	Root     string     `json:"root,omitempty"`
-	Trusted  bool       `json:"trusted"`
-	Mode     string     `json:"mode"`
-	ModeEnds *time.Time `json:"mode_ends,omitempty"`
-	UID      int        `json:"uid"`
-	PID      int        `json:"pid"`
-	Opened   time.Time  `json:"opened"`
-	LastUsed time.Time  `json:"last_used"`
-	Turn     int        `json:"turn"`
-	Stopped  string     `json:"stopped,omitempty"` // why every call is refused until the next turn
-	Running  []string   `json:"running,omitempty"` // ids of commands
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Agent   string `json:"agent,omitempty"`
+	Claimed bool   `json:"claimed"` // Agent is only the peer's own claim
+	Label   string `json:"label,omitempty"`
+	Root    string `json:"root,omitempty"`
+	Trusted bool   `json:"trusted"`
+	// Contained: what stays in Root and can be undone runs unasked.
+	Contained bool       `json:"contained,omitempty"`
+	Mode      string     `json:"mode"`
+	ModeEnds  *time.Time `json:"mode_ends,omitempty"`
+	UID       int        `json:"uid"`
+	PID       int        `json:"pid"`
+	Opened    time.Time  `json:"opened"`
+	LastUsed  time.Time  `json:"last_used"`
+	Turn      int        `json:"turn"`
+	Stopped   string     `json:"stopped,omitempty"` // why every call is refused until the next turn
+	Running   []string   `json:"running,omitempty"` // ids of commands
 	// Commands are those that run or wait for an answer.
 	Commands []SessionCommand `json:"commands,omitempty"`
 	Overlaps []string         `json:"overlaps,omitempty"`

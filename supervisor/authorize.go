@@ -115,12 +115,3 @@ func (s *Supervisor) decide(ctx context.Context, e *Exec, now subject) (d approv
 	d, err = s.Approval.Decide(ctx, now.call)
 	return d, asked, err
 }
-
-// trustByAnswer trusts the session's root by a yes that says so, unless another answer has trusted it meanwhile.
-func (s *Supervisor) trustByAnswer(e *Exec, d approval.Decision) error {
-	if s.Trusted(e.Session) {
-		return nil
-	}
-	_, err := s.TrustDir(e.Session.Peer.UID, e.Session.Root, d.By.String()+" answering "+d.Request, false)
-	return err
-}

@@ -110,7 +110,7 @@ func authorizer(t interface{ Fatal(...any) }, dir string) (*Supervisor, *Session
 		t.Fatal(err)
 	}
 	sess := &Session{ID: "s", Kind: KindAPI, Peer: Peer{UID: os.Getuid()}, Root: root, turn: 1}
-	return &Supervisor{Approval: controller, Audit: log, Trust: trust, config: cfg}, sess
+	return &Supervisor{Approval: controller, Audit: log, Trust: trust, config: cfg, sessions: newSessions()}, sess
 }
 
 func (s *Supervisor) closeParts() {

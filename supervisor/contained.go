@@ -22,14 +22,14 @@ func (s *Supervisor) containedPolicy(sess *Session, cfg *config.Config) bool {
 		return false
 	}
 	return a.Policy == approval.PolicyContained ||
-		a.Policy == approval.PolicyNormal && s.Trust.Contained(sess.Peer.UID, sess.Root)
+		a.Policy == approval.PolicyNormal && (sess.contained.Load() || s.Trust.Contained(sess.Peer.UID, sess.Root))
 }
 
 // contain decides whether a command that asks is contained (DESIGN §14): its words show no effect
 // outside the project, it runs inside the sandbox, and its run can be undone as a whole. Otherwise
 // the judgement says why it asks in spite of the policy.
 func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j *judgement) {
-	if j.verdict.Decision != shell.Ask || j.trusts || !s.containedPolicy(e.Session, cfg) {
+	if j.verdict.Decision != shell.Ask || j.trusts || e.trustAnswered || !s.containedPolicy(e.Session, cfg) {
 		return
 	}
 	r := e.Request

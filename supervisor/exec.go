@@ -87,6 +87,10 @@ type Exec struct {
 	report  sandbox.Report
 	rule    string    // what made it ask
 	asked   time.Time // when the question was put first
+
+	// trustAnswered: the yes to the project's first question covers it, which a policy of that yes need not do again.
+	// The goroutine that authorizes it uses it.
+	trustAnswered bool
 }
 
 // Events follows the execution from event number from.

@@ -169,7 +169,7 @@ func (s *Supervisor) considerTrust(c *fileCall, j *fileJudgement, trusted bool) 
 		v.Decision, v.Safe, v.Configured = files.Ask, false, false
 		v.Why, v.Rule, v.Reasons = "the project is not trusted yet", "trust", nil
 	}
-	v.Reasons = append(v.Reasons, fmt.Sprintf("a yes also trusts %s: commands that are allowed may then write there (withdraw: sbx trust --remove)", c.sess.Root))
+	v.Reasons = append(v.Reasons, trustReason(c.sess, false))
 }
 
 // filesProfile is what the effect gets, and notes what is widened for it.
@@ -335,6 +335,7 @@ func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 		// Trust is more than this one change, so nothing that was granted before
 		// may answer for it.
 		call.Class.Rule, call.Class.RuleText = approval.RuleAsk, "project not trusted yet"
+		call.Trusts = s.trustsFor(j.cfg, false)
 	}
 	return call
 }

@@ -226,7 +226,8 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		// before may answer for it.
 		c.Class.Rule = approval.RuleAsk
 		c.Class.RuleText = "project not trusted yet"
-		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("a yes also trusts %s: commands that are allowed may then write there (withdraw: sbx trust --remove)", e.Session.Root))
+		c.Trusts = s.trustsFor(s.Config(), true)
+		c.Request.Reasons = append(c.Request.Reasons, trustReason(e.Session, true))
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -93,6 +94,8 @@ type Session struct {
 	leader uint64            // start of the kernel session's leader, of a command-line session
 
 	files sessionWorker
+	// contained: a person at the session's own terminal chose the policy of that name for it.
+	contained atomic.Bool
 
 	mu       sync.Mutex
 	lastUsed time.Time

@@ -356,12 +356,14 @@ func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, e
 		t, err = s.Trust.add(uid, real, by, contained)
 		return err
 	})
+	s.forgetContained(uid, real)
 	return t, err
 }
 
 // DistrustDir withdraws the trust of dir; commands that run keep what they have.
 func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	real := RealPath(dir)
+	s.forgetContained(uid, real)
 	removed, err := s.Trust.remove(uid, real)
 	if err != nil || !removed {
 		return removed, err

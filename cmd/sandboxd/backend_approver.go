@@ -124,7 +124,8 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 // answerOf is an answer without what depends on the question.
 func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 	answer := approval.Answer{Verb: approval.VerbDeny, By: by, Rev: a.Rev, Hash: a.Hash, Scope: approval.Scope(a.Scope),
-		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Key: a.Key, Mode: approval.RejectMode(a.Mode), Confirm: a.Confirm, Together: a.Scope == "group"}
+		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Key: a.Key, Mode: approval.RejectMode(a.Mode), Confirm: a.Confirm, Together: a.Scope == "group",
+		Trust: approval.Trust(a.Trust)}
 	if a.Allow {
 		answer.Verb, answer.Mode = approval.VerbAllow, ""
 	}

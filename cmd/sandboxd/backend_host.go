@@ -208,7 +208,8 @@ func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, er
 	for _, s := range all {
 		mode := b.approvals.Mode(s.Ref())
 		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.Name != "", Label: s.Label,
-			Root: s.Root, Trusted: b.sup.Trusted(s), Mode: wireModeName(mode.Mode), UID: s.Peer.UID, PID: s.Peer.PID,
+			Root: s.Root, Trusted: b.sup.Trusted(s), Contained: b.sup.ContainedPolicy(s),
+			Mode: wireModeName(mode.Mode), UID: s.Peer.UID, PID: s.Peer.PID,
 			Opened: s.Opened, LastUsed: s.LastUsed(), Turn: s.Turn()}
 		for _, e := range s.Unfinished() {
 			info.Running = append(info.Running, e.ID)

@@ -108,6 +108,9 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	for i, w := range p.Widenings {
 		a.Widenings = append(a.Widenings, ipc.Widening{ID: strconv.Itoa(i + 1), Object: w.Value, Label: w.Description})
 	}
+	for _, t := range p.Trusts {
+		a.Trusts = append(a.Trusts, string(t))
+	}
 	for _, w := range p.Warnings {
 		a.Warnings = append(a.Warnings, ipc.Warning{Message: w})
 	}

@@ -13,7 +13,7 @@ import (
 type approveOptions struct {
 	allow, deny, stop, confirm, once, plain, json bool
 	scope, note, hash                             string
-	suggestion, widening                          string
+	suggestion, widening, trust                   string
 	lifetime                                      seconds
 }
 
@@ -37,7 +37,7 @@ func approveVerb(a *app) *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion", "widening", "json"} {
+				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion", "widening", "trust", "json"} {
 					if c.Flags().Changed(name) {
 						return usage(c, "--%s answers one request: name its ID (sbx pending lists them)", name)
 					}
@@ -61,10 +61,13 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.hash, "hash", "", "answer only if the request still has this hash (its beginning is enough)")
 	f.StringVar(&o.suggestion, "suggestion", "", "number of the wider rule on offer that is granted with it")
 	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
+	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each, or once, which does not trust it")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do no more")
 	f.BoolVar(&o.json, "json", false, "print what counts now as JSON")
 	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"once", "turn", "session", "agent", "global", "batch", "group"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("trust",
+		cobra.FixedCompletions([]string{"contained", "each", "once"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -83,7 +86,7 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 		return fmt.Errorf("the request has changed: its hash is %s; look at it again with sbx pending %s", q.Hash, id)
 	}
 	answer := ipc.Answer{ID: id, Rev: q.Rev, Hash: q.Hash, Allow: o.allow, Scope: o.scope, ForMS: o.lifetime.ms(),
-		Note: o.note, Key: "--allow", Suggestion: o.suggestion, Widening: o.widening}
+		Note: o.note, Key: "--allow", Suggestion: o.suggestion, Widening: o.widening, Trust: o.trust}
 	if o.deny {
 		answer.Mode, answer.Key = "soft", "--deny"
 		if o.stop {

@@ -73,6 +73,9 @@ func (a *app) printApproval(q ipc.Approval) {
 	for _, s := range q.Suggestions {
 		pairs = append(pairs, "suggestion "+s.ID, s.Label)
 	}
+	if len(q.Trusts) > 0 {
+		pairs = append(pairs, "trust", strings.Join(q.Trusts, ", "))
+	}
 	for _, w := range q.Widenings {
 		pairs = append(pairs, "widening "+w.ID, strings.TrimSpace(w.Label+" "+w.Access+" "+w.Object))
 	}

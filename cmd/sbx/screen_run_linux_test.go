@@ -39,12 +39,15 @@ func TestScreenRun(t *testing.T) {
 		status     int
 		made       bool
 	}{
-		{"run-yes", "sbx run -c 'echo hi > new.txt; cat new.txt'", []string{"y", "?> 1. Execute once", "Enter"}, 0, true},
-		{"run-no", "sbx run -c 'echo hi > new.txt'", []string{"n", "?> 2. Deny:", "Enter"}, 126, false},
+		{"run-yes", "sbx run -c 'echo hi > new.txt; cat new.txt'", []string{"y", "?> 3. Only this once", "Enter"}, 0, true},
+		{"run-no", "sbx run -c 'echo hi > new.txt'", []string{"n", "?> 4. Deny:", "Enter"}, 126, false},
 		{"run-nothing", "sbx run -c 'echo hi > new.txt'", []string{"Enter"}, 126, false},
 		{"run-reason", "sbx run -c 'echo hi > new.txt'", []string{`"always ask me first"`, "?Deny: always ask me first", "Enter"}, 126, false},
 		{"run-cancelled", "sbx run -c 'echo hi > new.txt'", []string{"C-c"}, 126, false},
-		{"run-quit", "sbx run -c 'echo hi > new.txt'", []string{"q", "?> 3. Quit", "Enter"}, 126, false},
+		{"run-quit", "sbx run -c 'echo hi > new.txt'", []string{"q", "?> 5. Quit", "Enter"}, 126, false},
+		{"run-trust", "sbx run -c 'echo hi > new.txt' && sbx run -c 'for i in 1 2; do echo $i >> new.txt; done' && " +
+			"! sbx trust --list | grep contained && sbx status 2>&1 | grep -c ^contained",
+			[]string{"1", "?> 1. Trust, and run", "Enter"}, 0, true},
 		{"run-danger", "sbx trust >/dev/null 2>&1; sbx run -c 'rm -rf build > new.txt'", []string{"1", "?> 1. Deny:", "Enter"}, 126, false},
 		{"run-session", "sbx trust >/dev/null 2>&1; sbx run -c 'echo hi > new.txt' && rm new.txt && sbx run -c 'echo hi > new.txt'", []string{"s", "?> 2. Allow for this session", "Enter"}, 0, true},
 	} {
@@ -75,7 +78,7 @@ func TestScreenRunUnsettled(t *testing.T) {
 	p.Wait("s old")
 	p.Tmux.Press("1", "y", "Enter")
 	settle()
-	if p.Wait("> 2. Deny:"); p.exists("new.txt") {
+	if p.Wait("> 4. Deny:"); p.exists("new.txt") {
 		t.Fatal("what was typed before has answered")
 	}
 	p.Resize(40, 44)
@@ -86,7 +89,7 @@ func TestScreenRunUnsettled(t *testing.T) {
 		return clean(s[max(strings.LastIndex(s, "┌─ sandboxd asks"), 0):], cols)
 	}
 	p.golden("run-resized")
-	p.Press("1")
+	p.Press("3", "Enter")
 	if got := p.Status(); got != 0 || !p.exists("new.txt") {
 		t.Errorf("exit status %d, new.txt is there: %v", got, p.exists("new.txt"))
 	}

@@ -82,7 +82,7 @@ func (a *app) watchStatus(ctx context.Context, client *ipc.Client) error {
 }
 
 // printGoingOn lists the requests that wait, and the sessions in which
-// something runs or that a person has stopped.
+// something runs, that a person has stopped, or in which the policy "contained" holds.
 func (a *app) printGoingOn(ctx context.Context, client *ipc.Client) error {
 	list, err := client.Approvals(ctx)
 	if err != nil {
@@ -97,6 +97,9 @@ func (a *app) printGoingOn(ctx context.Context, client *ipc.Client) error {
 		return err
 	}
 	for _, s := range sessions.Sessions {
+		if s.Contained {
+			rows = append(rows, []string{"contained", "", "", s.ID, "what stays inside runs unasked in " + s.Root})
+		}
 		switch {
 		case s.Stopped != "":
 			rows = append(rows, []string{"stopped", "", "", s.ID, short(s.Stopped+"; sbx session resume "+s.ID, 80)})

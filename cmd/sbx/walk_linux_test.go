@@ -20,7 +20,7 @@ func TestWalk(t *testing.T) {
 	env := []string{"SBX_BIN=" + build(t), "PATH=" + os.Getenv("PATH")}
 	d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 160, env, script), t: t}
 	d.steps(
-		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 2. Deny:", "Enter", "?exit status 126",
+		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 4. Deny:", "Enter", "?exit status 126",
 		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter", "?Approved for session",
 		"?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Execute once", "Enter", "?(?s)5\\. A file.*No such file",
 		"?(?s)Why\\?.*an empty place of their own.*to show it: \\[sandbox\\] read = ",

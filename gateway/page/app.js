@@ -9,6 +9,7 @@ const main = $("main");
 /** settle is how long a question must have stood before an answer counts. */
 const settle = 500;
 
+const trustWords = { contained: "Trust, and run what stays inside unasked", each: "Trust, ask for each" };
 const scopeWords = {
   once: "this once", turn: "until my next message", session: "for this session",
   agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
@@ -225,6 +226,7 @@ function answers(q, w, draft, id) {
         el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "No", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
         el("button", { type: "button", class: "yes", "data-keep": "again", onclick: second }, "Allow")));
   }
+  const trusts = q.trusts?.includes("once") ? Object.entries(trustWords).filter(([t]) => q.trusts.includes(t)) : [];
   const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
   if (!draft.scope) draft.scope = scopes[0][0];
   const make = () => ({
@@ -240,7 +242,8 @@ function answers(q, w, draft, id) {
       (q.widenings ?? []).length ? choice(draft, "widening", "Also let it reach", [["", "nothing more"], ...q.widenings.map((x) => [x.id, `${x.label ?? ""} ${x.object}`.trim()])]) : "",
       el("label", { class: "wide" }, "Note to the agent", note)),
     el("div", { class: "row decide" },
-      el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, { key: "Allow", ...make() }) }, "Allow"),
+      trusts.map(([trust, words]) => el("button", { type: "button", class: "yes", "data-keep": trust, onclick: () => answer(q, { key: words, ...make(), trust }) }, words)),
+      el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, { key: "Allow", ...make(), trust: trusts.length ? "once" : "" }) }, trusts.length ? "Only this once" : "Allow"),
       el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "Deny", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
       el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { key: "Deny and remember", ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny and remember"),
       el("button", { type: "button", class: "no", "data-keep": "stop", onclick: () => answer(q, { key: "Deny and stop the agent", allow: false, mode: "hard", note: draft.note }) }, "Deny and stop the agent"),
@@ -260,9 +263,9 @@ async function answer(q, a) {
   const e = state.queue.get(q.id);
   if (!e || state.sent.has(q.id)) return;
   if (performance.now() - e.shown < settle) return say("That was very quick: look, and press again.");
-  if (!a.allow) delete a.widening;
+  if (!a.allow) { delete a.widening; delete a.trust; }
   const params = { id: q.id, rev: q.rev, hash: q.hash, allow: a.allow };
-  for (const k of ["key", "scope", "note", "mode", "suggestion", "widening"]) if (a[k]) params[k] = a[k];
+  for (const k of ["key", "scope", "note", "mode", "suggestion", "widening", "trust"]) if (a[k]) params[k] = a[k];
   if (a.for_ms) params.for_ms = a.for_ms;
   if (a.confirm) params.confirm = true;
   if (params.scope === "once") delete params.scope;

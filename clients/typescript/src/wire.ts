@@ -35,6 +35,8 @@ export interface Answer {
   suggestion?: string;
   /** id */
   widening?: string;
+  /** of the project: contained, each (also ""), once (not trusted) */
+  trust?: string;
   /** this is the second yes */
   confirm?: boolean;
 }
@@ -89,6 +91,8 @@ export interface Approval {
   scopes?: string[];
   suggestions?: Suggestion[];
   widenings?: Widening[];
+  /** that an answer may have; none: it does not concern trust */
+  trusts?: string[];
   batch?: BatchPlace;
   group_id?: string;
   /** of identical questions shown as one */
@@ -923,6 +927,8 @@ export interface SessionInfo {
   label?: string;
   root?: string;
   trusted?: boolean;
+  /** Contained: what stays in Root and can be undone runs unasked. */
+  contained?: boolean;
   mode?: string;
   mode_ends?: string;
   uid?: number;

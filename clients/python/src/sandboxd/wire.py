@@ -35,6 +35,7 @@ class Answer(TypedDict, total=False):
     mode: str  # of a no: hard (also "") or soft
     suggestion: str  # id
     widening: str  # id
+    trust: str  # of the project: contained, each (also ""), once (not trusted)
     confirm: bool  # this is the second yes
 
 
@@ -76,6 +77,7 @@ class Approval(TypedDict, total=False):
     scopes: List[str]  # that an answer may have
     suggestions: List[Suggestion]
     widenings: List[Widening]
+    trusts: List[str]  # that an answer may have; none: it does not concern trust
     batch: BatchPlace
     group_id: str
     count: int  # of identical questions shown as one
@@ -786,6 +788,7 @@ class SessionInfo(TypedDict, total=False):
     label: str
     root: str
     trusted: bool
+    contained: bool  # Contained: what stays in Root and can be undone runs unasked.
     mode: str
     mode_ends: str
     uid: int

@@ -201,7 +201,7 @@ func (p Person) settle(ctx context.Context) error {
 // approve sends a yes, and a second one where one is needed.
 func (p Person) approve(ctx context.Context, a ipc.Approval, o option, word string) (Outcome, error) {
 	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Allow: true,
-		Scope: o.verb.scope(), Widening: o.widening, Key: word})
+		Scope: o.verb.scope(), Widening: o.widening, Trust: o.verb.trust(a), Key: word})
 	d, err := p.decide(ctx, answer)
 	if err != nil {
 		return Denied, err

@@ -116,7 +116,7 @@ func (w *writer) change(p *ipc.Presentation) {
 func short(a ipc.Approval, look look) bool {
 	s := subjectOf(a)
 	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
-		len(reasons(a)) <= 1 && a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
+		len(reasons(a)) <= 1 && a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Trusts) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
 		!strings.Contains(s, "\n") && display.Width(look.line(s)) <= 2*look.Width
 }
 

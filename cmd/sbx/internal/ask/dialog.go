@@ -123,11 +123,13 @@ func (d *dialog) resize(look look, rows int, now time.Time) {
 }
 
 // clear forgets what was typed; the highlight is where it began (R-UX-01): on
-// the first option at low risk, nowhere at high risk, else on Deny.
+// the first option at low risk, nowhere at high risk, else on Deny. An answer that trusts a project
+// takes Enter.
 func (d *dialog) clear() {
-	d.words, d.line = nil, reply.Line{Options: lettersOf(d.options), First: -1, Slow: d.a.Risk == "high"}
+	first := slices.Contains(d.a.Trusts, trustOnce)
+	d.words, d.line = nil, reply.Line{Options: lettersOf(d.options), First: -1, Slow: first || d.a.Risk == "high"}
 	switch {
-	case d.a.Risk == "low":
+	case d.a.Risk == "low" && !first:
 		d.line.First = 0
 	case d.a.Risk != "high":
 		d.line.First = slices.Index(d.line.Options, string(verbNo))
@@ -239,6 +241,7 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 	}
 	answer := d.blank()
 	answer.Allow, answer.Scope, answer.Widening, answer.Key = true, o.verb.scope(), o.widening, key
+	answer.Trust = o.verb.trust(d.a)
 	return d.send(answer)
 }
 

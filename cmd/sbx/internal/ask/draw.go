@@ -193,7 +193,11 @@ func (d *dialog) below(now time.Time) []string {
 		add(gray, "Enter denies with this reason, Esc clears it, Ctrl+C cancel"+d.clock(now))
 	default:
 		arrows := l.sign("↑/↓", "Up/Down")
-		add(gray, fmt.Sprintf("%s navigate, Enter confirm, 1-%d quick, Ctrl+C cancel%s", arrows, len(d.options), d.clock(now)))
+		digits := "quick"
+		if slices.Contains(d.a.Trusts, trustOnce) {
+			digits = "select"
+		}
+		add(gray, fmt.Sprintf("%s navigate, Enter confirm, 1-%d %s, Ctrl+C cancel%s", arrows, len(d.options), digits, d.clock(now)))
 		if d.onlyNo {
 			add(red, "The risk is high: a yes has to come from another terminal (sbx approve).")
 		}

@@ -7,8 +7,12 @@ import (
 	"sandboxd/ipc"
 )
 
-// verbAlways opens the chooser; it has no letter.
-const verbAlways verb = "…"
+// Answers without a letter: verbAlways opens the chooser, the others trust the project besides.
+const (
+	verbAlways    verb = "…"
+	verbContained verb = "contained"
+	verbEach      verb = "each"
+)
 
 // option is one line of the selector.
 type option struct {
@@ -19,7 +23,7 @@ type option struct {
 
 // letter is the key of the answer, "" for none.
 func (o option) letter() string {
-	if o.verb == verbAlways || o.widening != "" {
+	if len(o.verb) > 1 || o.widening != "" {
 		return ""
 	}
 	return string(o.verb)
@@ -40,9 +44,16 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 	if a.Command != "" || len(a.Argv) > 0 {
 		once = "Execute once"
 	}
+	if slices.Contains(a.Trusts, trustOnce) {
+		once = "Only this once"
+	}
 	var out []option
 	for _, v := range offered(a, onlyNo) {
 		switch v {
+		case verbContained:
+			out = append(out, option{v, "Trust, and run what stays inside unasked", ""})
+		case verbEach:
+			out = append(out, option{v, "Trust, ask for each", ""})
 		case verbYes:
 			out = append(out, option{v, once, ""})
 			for _, w := range a.Widenings {
@@ -63,7 +74,8 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 		}
 	}
 	order := func(v verb) int {
-		return slices.Index([]verb{verbYes, verbSession, verbAll, verbAlways, verbNo, verbQuit, verbView}, v)
+		return slices.Index([]verb{verbContained, verbEach, verbYes, verbSession, verbAll, verbAlways,
+			verbNo, verbQuit, verbView}, v)
 	}
 	out = append(out, option{verbNo, "Deny:", ""})
 	if !onlyNo && slices.ContainsFunc(a.Scopes, func(s string) bool { return s != "once" }) {

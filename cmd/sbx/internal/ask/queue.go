@@ -320,7 +320,7 @@ func (s *sitting) undo() tea.Cmd {
 			}
 			done = append(done, "the session goes on")
 		}
-		if last.answer.Allow && trusts(last.a) {
+		if last.answer.Allow && len(last.a.Trusts) > 0 && last.answer.Trust != trustOnce {
 			list, err := s.ApproverAdmin.Trusted(ctx)
 			if err != nil {
 				return undoneMsg{of: last, err: err}
@@ -348,12 +348,6 @@ func (s *sitting) undo() tea.Cmd {
 		}
 		return undoneMsg{of: last, text: text}
 	}
-}
-
-// trusts reports whether a yes also trusted the project, which the daemon gives
-// as a reason to ask.
-func trusts(a ipc.Approval) bool {
-	return slices.ContainsFunc(a.Reasons, func(r string) bool { return strings.HasPrefix(r, "a yes also trusts ") })
 }
 
 // room is how many lines the card may take.

@@ -20,6 +20,20 @@ const (
 	verbView    verb = "v"
 )
 
+// trustOnce is the yes to a project's first question that does not trust it.
+const trustOnce = "once"
+
+// trust is the part of a yes that concerns the project; "" where the question offers nothing but that.
+func (v verb) trust(a ipc.Approval) string {
+	switch {
+	case v == verbContained || v == verbEach:
+		return string(v)
+	case slices.Contains(a.Trusts, trustOnce):
+		return trustOnce
+	}
+	return ""
+}
+
 // scope is what an answer carries.
 func (v verb) scope() string {
 	switch v {
@@ -37,6 +51,11 @@ func offered(a ipc.Approval, onlyNo bool) []verb {
 		return []verb{verbNo, verbQuit, verbView}
 	}
 	out := []verb{verbYes, verbNo}
+	for _, v := range []verb{verbContained, verbEach} {
+		if slices.Contains(a.Trusts, string(v)) && slices.Contains(a.Trusts, trustOnce) {
+			out = append(out, v)
+		}
+	}
 	if slices.Contains(a.Scopes, "session") {
 		out = append(out, verbSession)
 	}
@@ -74,6 +93,11 @@ func helpText(options []option, onlyNo bool) string {
 // promptText is the line that the answer is typed on.
 func promptText(options []option, onlyNo bool) string {
 	var letters []string
+	for i, o := range options {
+		if o.verb == verbContained || o.verb == verbEach {
+			letters = append(letters, strconv.Itoa(i+1))
+		}
+	}
 	for _, v := range []verb{verbYes, verbNo, verbSession, verbAll, verbQuit, verbView} {
 		if !slices.Contains(lettersOf(options), string(v)) {
 			continue

@@ -1,0 +1,82 @@
+package supervisor
+
+import (
+	"fmt"
+
+	"sandboxd/approval"
+	"sandboxd/audit"
+	"sandboxd/config"
+	"sandboxd/sandbox"
+)
+
+// trustsFor returns the kinds of trust that the first question of a session's project offers. once
+// adds the yes that trusts nothing. Where the policy "contained" holds for every trusted project,
+// there is no trust without it.
+func (s *Supervisor) trustsFor(cfg *config.Config, once bool) (list []approval.Trust) {
+	a := cfg.Approval
+	if s.mayContain(cfg) {
+		list = append(list, approval.TrustContained)
+	}
+	if a.Policy != approval.PolicyContained || len(list) == 0 {
+		list = append(list, approval.TrustEach)
+	}
+	if once {
+		list = append(list, approval.TrustOnce)
+	}
+	return list
+}
+
+// mayContain reports whether the policy "contained" can hold in a trusted project.
+func (s *Supervisor) mayContain(cfg *config.Config) bool {
+	a := cfg.Approval
+	return a.Contained && !a.SafeCommandsOnly && cfg.Network.Mode != "full" &&
+		(a.Policy == approval.PolicyNormal || a.Policy == approval.PolicyContained) &&
+		s.Host.Report().Level() != sandbox.Absent
+}
+
+// trustReason names what trust of a session's root means, for its first question.
+func trustReason(sess *Session, once bool) string {
+	but := ""
+	if once {
+		but = ", unless it is only for this once"
+	}
+	return fmt.Sprintf("a yes also trusts %s%s: commands that are allowed may then write there "+
+		"(withdraw: sbx trust --remove)", sess.Root, but)
+}
+
+// trustByAnswer trusts the session's root as a yes to the first question says, unless another answer has trusted
+// it meanwhile. The policy "contained" holds for the session alone where the answer came from its own terminal.
+func (s *Supervisor) trustByAnswer(e *Exec, d approval.Decision) error {
+	if d.Trust == approval.TrustOnce {
+		return nil
+	}
+	sess, contained := e.Session, d.Trust == approval.TrustContained
+	inline := contained && d.By.Via == approval.ViaInline
+	by := d.By.String() + " answering " + d.Request
+	contained = contained && !inline
+	if !s.Trusted(sess) || contained && !s.ContainedPolicy(sess) {
+		if _, err := s.TrustDir(sess.Peer.UID, sess.Root, by, contained); err != nil {
+			return err
+		}
+	}
+	e.trustAnswered = true
+	if !inline {
+		return nil
+	}
+	rec := audit.Record{Category: audit.Grant, Operation: "trust contained", Session: sess.ID, Subject: sess.Root, By: by,
+		Peer: &audit.Peer{UID: sess.Peer.UID}}
+	return s.Carry(rec, func() error {
+		sess.contained.Store(true)
+		return nil
+	})
+}
+
+// forgetContained ends the policy "contained" of the sessions of a directory: their project's trust was renewed or
+// withdrawn.
+func (s *Supervisor) forgetContained(uid int, root string) {
+	for _, sess := range s.Sessions(uid) {
+		if sess.Root == root {
+			sess.contained.Store(false)
+		}
+	}
+}
