@@ -33,7 +33,7 @@ func event(t *testing.T, input string, fields map[string]any) string {
 }
 
 // A hook answers allow only after the question was answered, and the command that then comes with its ticket is not
-// asked about again. R-IP-03
+// asked about again. Nothing about the question is in the command's output, which the model reads. R-IP-03
 func TestHookAsksBeforeItAllows(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, shortTimes)
@@ -50,6 +50,12 @@ func TestHookAsksBeforeItAllows(t *testing.T) {
 		}
 		if r := a.do(nil, "/bin/bash", "-c", line); r.code != 0 || a.sh("cat made") != "hi\n" || asked.Load() != 1 {
 			t.Errorf("the command with its ticket: %v, %d questions, want 1", r, asked.Load())
+		} else if r.out+r.err != "" {
+			t.Errorf("the command with its ticket wrote %q, want nothing", r.out+r.err)
+		}
+		// The same for an agent that has sbx as its shell.
+		if r := a.sbx("shell", "-c", "echo hi > again"); r.code != 0 || r.out+r.err != "" || asked.Load() != 2 {
+			t.Errorf("as a shell: %v after %d questions, want nothing after 2", r, asked.Load())
 		}
 	})
 }

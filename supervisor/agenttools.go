@@ -60,6 +60,10 @@ func (s *Supervisor) judgeAct(
 	ctx context.Context, sess *Session, peer Peer, cfg *config.Config, r ToolRequest, call *approval.Call,
 ) error {
 	does, known := agentTools[r.Tool]
+	if r.OwnServer && call.Class.Rule == approval.RuleNone && call.Blocked == nil {
+		call.Class.Safe = true
+		return nil
+	}
 	if !known || call.Class.Rule != approval.RuleNone || call.Class.Safe || call.Blocked != nil || call.Request == nil {
 		return nil
 	}

@@ -37,6 +37,8 @@ type ToolRequest struct {
 	Batch        approval.Batch
 	Group        string
 	Next         []NextCall
+	// OwnServer: the agent gets the tool from our own server, which asks itself.
+	OwnServer bool
 }
 
 // Verdict is the answer to both.

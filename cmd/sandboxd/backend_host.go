@@ -243,7 +243,7 @@ func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Ses
 	}
 	v, err := b.sup.CheckTool(ctx, s, peerOf(c.Peer), supervisor.ToolRequest{CallID: r.CallID, Tool: r.Tool, Args: args,
 		Cwd: r.Cwd, DryRun: r.DryRun, Inline: b.inline(c, s, r.Inline), Description: r.Description,
-		Batch: place.batch, Group: place.group, Next: place.next})
+		Batch: place.batch, Group: place.group, Next: place.next, OwnServer: fromOurServer(c.Peer, r.Tool)})
 	if err != nil {
 		return ipc.Verdict{}, wireError(err)
 	}

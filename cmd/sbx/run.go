@@ -25,6 +25,7 @@ type runOptions struct {
 	description string
 	session     string
 	ticket      string
+	byAgent     bool // an agent runs it as its shell
 	asAgent     bool
 }
 

@@ -48,7 +48,10 @@ func (q *question) answered() <-chan answer {
 func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 	r.outside = q.Outside
 	if r.tty == nil || !q.Inline {
-		r.waiting(q)
+		// An agent gives its model what the command writes, and this is no part of it.
+		if !r.options.byAgent && r.options.ticket == "" || isTerminal(r.stderr) {
+			r.waiting(q)
+		}
 		return
 	}
 	r.clearTerminal()

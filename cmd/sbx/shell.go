@@ -37,7 +37,7 @@ func shellVerb(a *app) *cobra.Command {
 			case len(rest) > 1:
 				return usage(c, "arguments after the line ($1 …) can't be passed on: write them into the line")
 			}
-			o := runOptions{line: line, agent: arguments.ShellAgent(os.Getenv)}
+			o := runOptions{line: line, byAgent: true, agent: arguments.ShellAgent(os.Getenv)}
 			if o.cwd, err = here(); err != nil {
 				return err
 			}
