@@ -2,38 +2,98 @@ package config
 
 import (
 	"fmt"
-	"io"
 	"os"
+	"strings"
 )
 
-// Check loads the layers and writes the output of `sandboxd config check`: the files of the
-// layers, and every error and warning with its position. If project is not empty, Check also
-// checks the project's file. ok is false if there is an error. err is an error of w.
-func Check(w io.Writer, paths Paths, project string) (ok bool, err error) {
-	var b reporter
+// Report is the result of Check.
+type Report struct {
+	OK    bool   `json:"ok"`
+	Files []File `json:"files"`
+	// Errors, Warnings and Notes are texts with their position.
+	Errors   []string `json:"errors"`
+	Warnings []string `json:"warnings"`
+	Notes    []string `json:"notes"`
+}
+
+// File is the file of one layer.
+type File struct {
+	Layer string `json:"layer"`
+	// Path is empty if the layer has no file.
+	Path  string `json:"path,omitempty"`
+	There bool   `json:"there"`
+}
+
+// Check loads the layers and returns their files, and every error and warning with its position. If project is not
+// empty, Check also checks the project's file.
+func Check(paths Paths, project string) Report {
+	r := Report{Errors: []string{}, Warnings: []string{}, Notes: []string{}}
 	for _, layer := range []struct{ what, path string }{
 		{"operator", paths.Operator}, {"user", paths.User}, {"profiles", paths.ProfileDir},
 	} {
-		b.layer(layer.what, layer.path)
+		_, err := os.Stat(layer.path)
+		r.Files = append(r.Files, File{layer.what, layer.path, err == nil})
 	}
-	cfg, warnings, loadErr := Load(paths)
-	b.warnings(warnings)
-	b.problems(loadErr)
-	if loadErr == nil && project != "" {
-		_, warnings, loadErr = cfg.ForProject(project)
-		b.warnings(warnings)
-		b.problems(loadErr)
+	cfg, warnings, err := Load(paths)
+	r.add(warnings, err)
+	if err == nil && project != "" {
+		_, warnings, err = cfg.ForProject(project)
+		r.add(warnings, err)
 	}
-	if loadErr == nil {
-		b.prefixes(cfg)
+	if err == nil {
+		rules := cfg.Shell
+		rules.Permissions = cfg.Permissions
+		for _, p := range rules.Prefixes() { // of rules that permit further words
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: %s: %s", cfg.Origin(element(p.Key, p.At)), p.Key, p.Text))
+		}
 	}
-	if b.errors == 0 {
-		b.line("the configuration is good (%s)", count(b.warned, "warning"))
+	r.OK = len(r.Errors) == 0
+	return r
+}
+
+// add adds warnings, and each of the errors that err joins.
+func (r *Report) add(warnings []Warning, err error) {
+	for _, w := range warnings {
+		r.Warnings = append(r.Warnings, w.String())
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			r.add(nil, e)
+		}
+		return
+	}
+	if err != nil {
+		r.Errors = append(r.Errors, err.Error())
+	}
+}
+
+// String returns r as `sandboxd config check` prints it, a fact a line.
+func (r Report) String() string {
+	var b strings.Builder
+	for _, f := range r.Files {
+		switch {
+		case f.Path == "":
+			fmt.Fprintf(&b, "%-9s none\n", f.Layer)
+		case !f.There:
+			fmt.Fprintf(&b, "%-9s %s (not there)\n", f.Layer, f.Path)
+		default:
+			fmt.Fprintf(&b, "%-9s %s\n", f.Layer, f.Path)
+		}
+	}
+	for _, part := range []struct {
+		name string
+		list []string
+	}{{"warning", r.Warnings}, {"error", r.Errors}, {"note", r.Notes}} {
+		for _, text := range part.list {
+			fmt.Fprintf(&b, "%s: %s\n", part.name, text)
+		}
+	}
+	if r.OK {
+		fmt.Fprintf(&b, "the configuration is good (%s)\n", count(len(r.Warnings), "warning"))
 	} else {
-		b.line("%s, %s", count(b.errors, "error"), count(b.warned, "warning"))
+		fmt.Fprintf(&b, "%s, %s\n", count(len(r.Errors), "error"), count(len(r.Warnings), "warning"))
 	}
-	_, err = w.Write(b.text)
-	return b.errors == 0, err
+	return b.String()
 }
 
 func count(n int, what string) string {
@@ -41,55 +101,4 @@ func count(n int, what string) string {
 		what += "s"
 	}
 	return fmt.Sprintf("%d %s", n, what)
-}
-
-type reporter struct {
-	text           []byte
-	errors, warned int
-}
-
-func (r *reporter) line(format string, args ...any) {
-	r.text = fmt.Appendf(r.text, format+"\n", args...)
-}
-
-func (r *reporter) layer(what, path string) {
-	switch _, err := os.Stat(path); {
-	case path == "":
-		r.line("%-9s none", what)
-	case err != nil:
-		r.line("%-9s %s (not there)", what, path)
-	default:
-		r.line("%-9s %s", what, path)
-	}
-}
-
-func (r *reporter) warnings(list []Warning) {
-	for _, w := range list {
-		r.warned++
-		r.line("warning: %s", w)
-	}
-}
-
-// prefixes writes a note for each rule or permission that permits further words.
-func (r *reporter) prefixes(c *Config) {
-	rules := c.Shell
-	rules.Permissions = c.Permissions
-	for _, p := range rules.Prefixes() {
-		r.line("note: %s: %s: %s", c.Origin(element(p.Key, p.At)), p.Key, p.Text)
-	}
-}
-
-// problems writes a joined error, one per line.
-func (r *reporter) problems(err error) {
-	if err == nil {
-		return
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			r.problems(e)
-		}
-		return
-	}
-	r.errors++
-	r.line("error: %v", err)
 }

@@ -292,10 +292,10 @@ func TestErrorsAreJoined(t *testing.T) {
 			t.Errorf("%v does not name %s", err, want)
 		}
 	}
-	var b bytes.Buffer
-	ok, _ := Check(&b, Paths{Operator: operator, User: user}, "")
-	if ok || strings.Count(b.String(), "\nerror: ") != 3 || !strings.Contains(b.String(), "3 errors, 0 warnings") {
-		t.Errorf("Check writes:\n%s", b.String())
+	r := Check(Paths{Operator: operator, User: user}, "")
+	b := r.String()
+	if r.OK || strings.Count(b, "\nerror: ") != 3 || !strings.Contains(b, "3 errors, 0 warnings") {
+		t.Errorf("Check writes:\n%s", b)
 	}
 }
 
@@ -305,10 +305,10 @@ func TestCheckCounts(t *testing.T) {
 	if err := os.WriteFile(user, []byte("[files]\nhidden = [\"a/../b\"]\nprotected = [\"x/\"]\n[shel]\nx = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	ok, _ := Check(&b, Paths{User: user}, "")
-	if ok || strings.Count(b.String(), "\nerror: ") != 3 || !strings.Contains(b.String(), "3 errors, 0 warnings") {
-		t.Errorf("Check writes:\n%s", b.String())
+	r := Check(Paths{User: user}, "")
+	b := r.String()
+	if r.OK || strings.Count(b, "\nerror: ") != 3 || !strings.Contains(b, "3 errors, 0 warnings") {
+		t.Errorf("Check writes:\n%s", b)
 	}
 }
 
@@ -317,14 +317,14 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(project, ProjectFile), []byte("[network]\nmode = \"full\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	ok, err := Check(&b, Paths{Operator: filepath.Join(project, "absent.toml")}, project)
-	if !ok || err != nil {
-		t.Fatal(ok, err, b.String())
+	r := Check(Paths{Operator: filepath.Join(project, "absent.toml")}, project)
+	b := r.String()
+	if !r.OK {
+		t.Fatal(b)
 	}
 	for _, want := range []string{"absent.toml (not there)", "user      none", "warning: " + filepath.Join(project, ProjectFile) + ":2:1: network.mode", "the configuration is good (1 warning)"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in:\n%s", want, b.String())
+		if !strings.Contains(b, want) {
+			t.Errorf("no %q in:\n%s", want, b)
 		}
 	}
 }

@@ -21,21 +21,22 @@ exact = true
 pattern = "rm"
 allowed = false
 `)
-	var b strings.Builder
-	if ok, err := Check(&b, Paths{User: user}, ""); !ok || err != nil {
-		t.Fatalf("%v: %s", err, b.String())
+	r := Check(Paths{User: user}, "")
+	b := r.String()
+	if !r.OK {
+		t.Fatal(b)
 	}
 	for _, want := range []string{
 		`user.toml:3: shell.rules: "make test" also lets further targets (make test lint) run; exact = true`,
 		`user.toml:2: permissions.allow: "Bash(git diff *)" lets any file`,
 		"the configuration is good (0 warnings)",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q:\n%s", want, b.String())
+		if !strings.Contains(b, want) {
+			t.Errorf("no %q:\n%s", want, b)
 		}
 	}
-	if n := strings.Count(b.String(), "note: "); n != 2 {
-		t.Errorf("%d notes:\n%s", n, b.String())
+	if n := strings.Count(b, "note: "); n != 2 {
+		t.Errorf("%d notes:\n%s", n, b)
 	}
 	cfg, _, err := Load(Paths{User: user})
 	if err != nil {

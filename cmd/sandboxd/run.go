@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -159,7 +160,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		verb, args = args[0], args[1:]
 	}
-	asJSON := verb == "show" && slices.Contains(args, "--json")
+	asJSON := (verb == "show" || verb == "check") && slices.Contains(args, "--json")
 	if asJSON {
 		args = slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "--json" })
 	}
@@ -199,14 +200,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 				project = dir
 			}
 		}
-		ok, err := config.Check(stdout, paths, project)
-		if err != nil {
-			fmt.Fprintln(stderr, "sandboxd:", err)
-		}
-		if err != nil || !ok {
-			return 1
-		}
-		return 0
+		return printReport(config.Check(paths, project), asJSON, stdout, stderr)
 	}
 	cfg, warnings, err := config.Load(paths)
 	for _, w := range warnings {
@@ -220,6 +214,23 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "sandboxd:", err)
+		return 1
+	}
+	return 0
+}
+
+// printReport prints r and returns the exit status.
+func printReport(r config.Report, asJSON bool, stdout, stderr io.Writer) int {
+	var err error
+	if asJSON {
+		err = json.NewEncoder(stdout).Encode(r)
+	} else {
+		_, err = io.WriteString(stdout, r.String())
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "sandboxd:", err)
+	}
+	if err != nil || !r.OK {
 		return 1
 	}
 	return 0

@@ -64,7 +64,7 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each, or once, which does not trust it")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do no more")
-	f.BoolVar(&o.json, "json", false, "print what counts now as JSON")
+	addJSON(c, &o.json, "print what counts now as JSON")
 	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"once", "turn", "session", "agent", "global", "batch", "group"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("trust",
 		cobra.FixedCompletions([]string{"contained", "each", "once"}, cobra.ShellCompDirectiveNoFileComp))

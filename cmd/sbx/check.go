@@ -63,7 +63,7 @@ func checkVerb(a *app) *cobra.Command {
 	f.StringVarP(&o.cwd, "cwd", "C", "", "directory that it would run in (default: this one)")
 	f.StringArrayVarP(&o.env, "env", "e", nil, "`NAME=VALUE` that it would get")
 	f.BoolVarP(&o.tty, "tty", "T", false, "it would get a terminal")
-	f.BoolVar(&o.json, "json", false, "print the whole verdict as JSON")
+	addJSON(c, &o.json, "print the whole verdict as JSON")
 	f.BoolVar(&o.jsonl, "jsonl", false, "judge one command a line from standard input")
 	f.BoolVar(&o.yes, "exit-code", false, "tell the decision by the exit status as well")
 	return c

@@ -47,7 +47,8 @@ func TestCompletions(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(rc, c.file), []byte(c.rc), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 20, append(h.env, "RC="+rc), "cd "+h.project()+" && "+c.start), t: t}
+			start := "cd " + h.project() + " && " + c.start
+			d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 20, append(h.env, "RC="+rc), start), t: t}
 			d.Wait("^>")
 			d.Press(`"sbx gra"`, "Tab")
 			d.Wait("^> sbx grants")

@@ -37,8 +37,8 @@ func configVerb(a *app) *cobra.Command {
 				}
 				return err
 			}}
-		if v.name == "show" {
-			c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		if v.name != "schema" { // which is JSON by itself
+			addJSON(c, &asJSON, "print JSON")
 		}
 		subs = append(subs, c)
 	}

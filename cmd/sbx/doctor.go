@@ -56,7 +56,7 @@ func doctorVerb(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&quick, "quick", false, "only say which layers there are; attempt nothing")
 	c.Flags().BoolVar(&prove, "prove", false, "print a report to send: this host, each act and its outcome")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 

@@ -22,7 +22,7 @@ type fileOptions struct {
 
 func (o *fileOptions) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	addJSON(c, &o.json, "print one JSON object")
 	f.BoolVar(&o.noAsk, "no-ask", false, "do not ask at this terminal: leave the answer to sbx approve")
 	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
 	f.StringVar(&o.description, "description", "", "what it is for, in the asking program's words; shown as such")

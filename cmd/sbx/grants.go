@@ -47,7 +47,7 @@ func grantsList(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 
@@ -96,7 +96,7 @@ func grantsWhy(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 

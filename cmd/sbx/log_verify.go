@@ -77,7 +77,7 @@ func logVerify(a *app) *cobra.Command {
 	c.Flags().StringVar(&anchor, "anchor", "", "SEQ:HASH of a record, as an earlier verify printed it")
 	c.Flags().StringVar(&kept, "anchors", "", "a file that sbx log anchor writes")
 	c.Flags().StringVar(&by, "key", "", "take from that file only lines that this public key signed")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 

@@ -59,6 +59,6 @@ func modeVerb(a *app) *cobra.Command {
 	f.StringVar(&session, "session", "", "id of the session (default: this terminal's in this directory)")
 	c.RegisterFlagCompletionFunc("session", a.completing(sessionIDs))
 	f.Var(&lifetime, "for", "how long approve-all holds, at most 1h")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }

@@ -10,8 +10,13 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"sandboxd/display"
 )
+
+// addJSON adds --json to a verb that reads. What says what is printed then.
+func addJSON(c *cobra.Command, on *bool, what string) { c.Flags().BoolVar(on, "json", false, what) }
 
 // printJSON writes v as one line of JSON in plain ASCII: a terminal that it
 // reaches by accident shows what it holds and does nothing else.

@@ -26,7 +26,7 @@ func presetVerb(a *app) *cobra.Command {
 	rm := &cobra.Command{Use: "rm NAME…", Short: "Have a preset's commands ask again", Example: "  sbx preset rm go", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, names []string) error { return a.preset(c.Context(), asJSON, "rm", names...) }}
 	for _, c := range []*cobra.Command{ls, add, rm} {
-		c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		addJSON(c, &asJSON, "print JSON")
 	}
 	return group("preset", "Switch sets of reviewed rules on and off", "  sbx preset ls\n  sbx preset add go", ls, add, rm)
 }

@@ -17,7 +17,7 @@ func profileVerb(a *app) *cobra.Command {
 // profileFlags are those of all three.
 func profileFlags(c *cobra.Command, session *string, asJSON *bool) {
 	c.Flags().StringVar(session, "session", "", "id of the session (default: this terminal's in this directory)")
-	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
+	addJSON(c, asJSON, "print JSON")
 }
 
 func profileShow(a *app) *cobra.Command {

@@ -35,6 +35,7 @@ var vendorFiles = []struct{ vendor, file string }{
 
 func rulesImport(a *app) *cobra.Command {
 	var from string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "import [FILE]…",
 		Short: "Print another agent's permissions as configuration of ours",
@@ -53,13 +54,14 @@ func rulesImport(a *app) *cobra.Command {
 				}
 			}
 			for _, file := range args {
-				if err := a.importRules(file, from); err != nil {
+				if err := a.importRules(file, from, asJSON); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+	addJSON(c, &asJSON, "print JSON, a line for each file")
 	c.Flags().StringVar(&from, "from", "", "whose settings they are: "+vendorList()+" (default: told by the file's directory)")
 	c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return vendors, cobra.ShellCompDirectiveNoFileComp
@@ -101,7 +103,7 @@ func vendorOf(file string) string {
 }
 
 // importRules has the sandboxd beside us read the settings, which knows its rules.
-func (a *app) importRules(file, vendor string) error {
+func (a *app) importRules(file, vendor string, asJSON bool) error {
 	if vendor == "" {
 		vendor = vendorOf(file)
 	}
@@ -128,12 +130,19 @@ func (a *app) importRules(file, vendor string) error {
 	if err != nil {
 		return err
 	}
-	var r struct {
-		TOML    string                       `json:"toml"`
-		Skipped []struct{ What, Why string } `json:"skipped"`
-	}
+	r := struct {
+		File    string `json:"file"`
+		TOML    string `json:"toml"`
+		Skipped []struct {
+			What string `json:"what"`
+			Why  string `json:"why"`
+		} `json:"skipped"`
+	}{File: file}
 	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
 		return fmt.Errorf("sandboxd config import: %w", err)
+	}
+	if asJSON {
+		return a.printJSON(r)
 	}
 	if text := r.TOML; isTerminal(a.out) {
 		a.printf("%s\n", strings.Join(display.Block(text), "\n"))

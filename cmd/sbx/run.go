@@ -64,7 +64,7 @@ func runVerb(a *app) *cobra.Command {
 	f.StringArrayVarP(&o.env, "env", "e", nil, "`NAME=VALUE` for the command; NAME alone passes on the value it has here")
 	f.VarP(&o.timeout, "timeout", "t", "end it after this long: 90s, 5m, or a number of seconds")
 	f.BoolVarP(&o.tty, "tty", "T", false, "give it a terminal of its own")
-	f.BoolVar(&o.json, "json", false, "print one JSON object with output and result when it has ended")
+	addJSON(c, &o.json, "print one JSON object with output and result when it has ended")
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "give it no standard input")
 	f.BoolVar(&o.noAsk, "no-ask", false, "do not ask at this terminal: leave the answer to sbx approve")
 	f.BoolVar(&o.plain, "plain", false, "ask line by line, for screen readers and terminals that can do no more")

@@ -47,7 +47,7 @@ func sessionList(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 
@@ -95,7 +95,7 @@ func sessionOpen(a *app) *cobra.Command {
 	f.StringVar(&label, "label", "", "what people see")
 	f.StringVar(&agent, "agent-name", "", "what the program calls itself; shown as a claim")
 	f.StringVar(&root, "root", "", "the project's directory (default: the repository around this one)")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 
@@ -144,7 +144,7 @@ func sessionClose(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 

@@ -55,7 +55,7 @@ func statsVerb(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&reset, "reset", false, "count from 0 again")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 

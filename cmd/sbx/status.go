@@ -44,7 +44,7 @@ func statusVerb(a *app) *cobra.Command {
 			return a.printGoingOn(c.Context(), client)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "renew it every two seconds, until Ctrl-C")
 	return c
 }

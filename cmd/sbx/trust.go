@@ -63,7 +63,7 @@ func trustVerb(a *app) *cobra.Command {
 	f.BoolVar(&list, "list", false, "list the directories that are trusted")
 	f.BoolVar(&contained, "contained", false, "run unasked what stays there and can be undone")
 	f.BoolVar(&remove, "remove", false, "do not trust it any longer")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 

@@ -49,7 +49,7 @@ func webVerb(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address only")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	c.AddCommand(webAddVerb(a), webListVerb(a), webRemoveVerb(a))
 	return c
 }
@@ -134,7 +134,7 @@ func webAddVerb(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&role, "role", ipc.FrontEndApprover, "approver or watcher")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 
@@ -168,7 +168,7 @@ func webListVerb(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addJSON(c, &asJSON, "print JSON")
 	return c
 }
 
