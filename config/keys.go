@@ -159,6 +159,7 @@ var keys = []key{
 	{name: "gateway.origins", restart: true, merge: grant, within: inList, doc: "web origins that may use it"},
 
 	{name: "notify.desktop", doc: "send a notice of a waiting question to the desktop of the user's session"},
+	{name: "notify.terminal", doc: "what the user's terminals get: bell, osc9, osc777 or osc99; empty: nothing"},
 	{name: "notify.command", doc: "absolute path of a program that gets each notice as JSON on its standard input"},
 	{name: "notify.share", merge: narrow, words: []string{"command", "summary", "none"},
 		doc: "what a notice contains: none: that a question waits; summary: agent, tool, risk and folder; command: " +

@@ -15,6 +15,8 @@ import (
 type Config struct {
 	// Desktop sends to the notification service of the user's session.
 	Desktop bool `toml:"desktop"`
+	// Terminal is "bell", "osc9", "osc777" or "osc99": what the user's terminals get. Empty means nothing.
+	Terminal string `toml:"terminal"`
 	// Command is the absolute path of a program; empty means none.
 	Command string `toml:"command"`
 	// Share is the content of a notice: "none" (that a question waits), "summary" (agent, kind of call, risk, name of
@@ -50,13 +52,17 @@ func Defaults() Config {
 }
 
 // on reports whether c has a receiver.
-func (c Config) on() bool { return c.Desktop || c.Command != "" || len(c.Webhooks) > 0 }
+func (c Config) on() bool {
+	return c.Desktop || c.Terminal != "" || c.Command != "" || len(c.Webhooks) > 0
+}
 
 // Validate returns an error that names the first invalid key.
 func (c Config) Validate() error {
 	switch {
 	case c.Share != "none" && c.Share != "summary" && c.Share != "command":
 		return fmt.Errorf("notify.share %q is none of none, summary, command", c.Share)
+	case c.Terminal != "" && sequences[c.Terminal] == nil:
+		return fmt.Errorf("notify.terminal %q is none of bell, osc9, osc777, osc99", c.Terminal)
 	case c.Command != "" && !filepath.IsAbs(c.Command):
 		return fmt.Errorf("notify.command %q is not an absolute path", c.Command)
 	case c.Delay < 0 || c.DelayHigh < 0:

@@ -1,4 +1,5 @@
-// Package notify sends notices of waiting questions to the person: to the desktop, to webhooks, and to a program.
+// Package notify sends notices of waiting questions to the person: to the desktop, to
+// terminals, to webhooks, and to a program.
 //
 // The promise: a notice leads to a question and never answers it. Sending delays no question: each receiver has a
 // queue of its own, and a receiver that is slow or dead loses its notices and is reported by Problems. A notice
@@ -18,6 +19,8 @@
 //
 // Desktop: org.freedesktop.Notifications on the user's session bus; the notice is replaced and closed by its id
 // (Desktop Notifications Specification 1.2).
+//
+// Terminals: a bell, or OSC 9, 777 or 99, to each pseudo-terminal of the user's that accepts messages (mesg(1)).
 //
 // Webhooks: one HTTP POST, repeated twice after a network error and the statuses 429 and 5xx. If there is a
 // secret, the request is signed as Standard Webhooks 1.0 defines: webhook-id, webhook-timestamp, and

@@ -170,6 +170,7 @@ func TestValidate(t *testing.T) {
 	templated := func(text string) Webhook { return Webhook{URL: "https://h", Form: "template", Template: text} }
 	for text, c := range map[string]Config{
 		"share":            {Share: "all"},
+		"osc99":            {Share: "none", Terminal: "osc1"},
 		"absolute":         {Share: "none", Command: "notify-me"},
 		"negative":         {Share: "none", Delay: -1},
 		"quiet":            {Share: "none", Quiet: "night"},

@@ -30,6 +30,9 @@ func open(ctx context.Context, cfg Config, problems *problems) func(Notice) {
 	if cfg.Desktop {
 		list = append(list, &desktop{life: ctx, ids: map[string]uint32{}})
 	}
+	if cfg.Terminal != "" {
+		list = append(list, &terminal{form: cfg.Terminal, paths: devices})
+	}
 	if cfg.Command != "" {
 		list = append(list, command(cfg.Command))
 	}

@@ -297,6 +297,22 @@ func TestSound(t *testing.T) {
 	}
 }
 
+// A host that lacks only what is made up for otherwise was reported in capitals as PARTIAL.
+func TestExtent(t *testing.T) {
+	of := func(name string, l ipc.Level) ipc.Protection { return ipc.Protection{Name: name, Level: l} }
+	for want, list := range map[string][]ipc.Protection{
+		"full":                                  {of("files", ipc.Enforced)},
+		"full, but memory limits (best effort)": {of("files", ipc.Enforced), of("limits", ipc.Partial)},
+		"partial: network absent":               {of("network", ipc.Absent), of("limits", ipc.Partial)},
+		"partial: limits absent, files absent":  {of("limits", ipc.Absent), of("files", ipc.Absent)},
+		"full, but memory limits and protected names (best effort)": {of("limits", ipc.Partial), of("protected", ipc.Partial)},
+	} {
+		if got := extent(ipc.Enforcement{Protections: list}); got != want {
+			t.Errorf("extent = %q, want %q", got, want)
+		}
+	}
+}
+
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{29*time.Second + 900*time.Millisecond: "30 s", 5*time.Minute - time.Second: "5 min", 3 * time.Hour: "3 h", 72 * time.Hour: "3 days"} {
 		if got := span(d); got != want {

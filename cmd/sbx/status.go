@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sandboxd/cmd/sbx/internal/usual"
 	"sandboxd/ipc"
 )
 
@@ -154,7 +155,7 @@ func hint(s string) string {
 
 // printEnforcement prints the layers and how far each protection holds.
 func (a *app) printEnforcement(e ipc.Enforcement) {
-	a.printf("the sandbox is %s on this host\n", strings.ToUpper(string(e.Level)))
+	a.printf("sandbox: %s\n", extent(e))
 	var rows [][]string
 	for _, l := range e.Layers {
 		state := "on"
@@ -174,6 +175,29 @@ func (a *app) printEnforcement(e ipc.Enforcement) {
 		row[0] = strings.TrimSpace(row[0])
 	}
 	table(a.out, rows)
+}
+
+// extent says how far the sandbox holds on this host. Protections that are partial by their
+// nature, and are made up for otherwise, are no gap of the host.
+func extent(e ipc.Enforcement) string {
+	best := map[string]string{"limits": "memory limits", "protected": "protected names"}
+	var usually, lacks []string
+	for _, p := range e.Protections {
+		switch {
+		case p.Level == ipc.Enforced:
+		case p.Level == ipc.Partial && usual.Partial(p.Name):
+			usually = append(usually, first(best[p.Name], p.Name))
+		default:
+			lacks = append(lacks, p.Name+" "+string(p.Level))
+		}
+	}
+	switch {
+	case len(lacks) > 0:
+		return "partial: " + strings.Join(lacks, ", ")
+	case len(usually) > 0:
+		return "full, but " + strings.Join(usually, " and ") + " (best effort)"
+	}
+	return "full"
 }
 
 // milliseconds writes how long something took.

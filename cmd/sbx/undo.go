@@ -83,7 +83,9 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 		return err
 	}
 	if o.list || o.of != "" || o.since > 0 {
+		done := a.slowly("reading what can be undone")
 		all, err := r.client.File(ctx, ipc.FileRequest{Op: "undo", Session: r.session, DryRun: true, OfSession: o.of})
+		done()
 		if err != nil {
 			return err
 		}
@@ -141,6 +143,7 @@ func undoable(list []ipc.Change, since time.Duration) []string {
 // Where that can't be told, the undo itself will say why.
 func (r *fileRunner) preview(ctx context.Context, q ipc.FileRequest) {
 	q.DryRun, q.Session = true, r.session
+	defer r.slowly("comparing with what is there now")()
 	f, err := r.client.File(ctx, q)
 	if err != nil || f.Decision == ipc.DecisionAsk && r.tty != nil {
 		return

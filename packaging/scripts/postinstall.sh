@@ -36,6 +36,11 @@ if command -v systemctl >/dev/null; then
 	fi
 fi
 rm -f "$removed"
+if [ "${1-}" = configure ] && [ -z "${2-}" ] || [ "${1-}" = 1 ]; then
+	echo "sandboxd: next: let a user ask and answer, from the next login on:"
+	echo "  usermod -aG sandboxd-agents,sandboxd-approvers USER"
+	echo "then, as that user: sbx doctor; man sbx"
+fi
 [ -d /run/systemd/system ] || exit 0
 
 # A key of this machine's own, with which the broker signs what it keeps of users'
