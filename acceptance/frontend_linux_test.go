@@ -216,3 +216,9 @@ except urllib.error.HTTPError as e:
 		}
 	})
 }
+
+// asCookie sends the token of a front end as a browser's cookie.
+func asCookie(r *http.Request, token string) {
+	r.Header.Del("Authorization")
+	r.Header.Set("Cookie", "sandboxd="+token)
+}

@@ -147,10 +147,7 @@ func TestGatewayRefuses(t *testing.T) {
 		{"no secret", func(r *http.Request) { r.Header.Del("Authorization") }},
 		{"a wrong token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strings.Repeat("A", 43)) }},
 		{"a part of the token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+v.token[:42]) }},
-		{"the token as a cookie", func(r *http.Request) {
-			r.Header.Del("Authorization")
-			r.Header.Set("Cookie", "sandboxd="+v.token)
-		}},
+		{"the token as a cookie", func(r *http.Request) { asCookie(r, v.token) }},
 		{"another name (DNS rebinding)", func(r *http.Request) { r.Host = "rebound.example:80" }},
 		{"another name with our port", func(r *http.Request) { r.Host = "rebound.example:" + r.URL.Port() }},
 		{"no name", func(r *http.Request) { r.Host = "127.0.0.1" }},

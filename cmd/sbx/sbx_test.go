@@ -300,12 +300,13 @@ func TestSound(t *testing.T) {
 // A host that lacks only what is made up for otherwise was reported in capitals as PARTIAL.
 func TestExtent(t *testing.T) {
 	of := func(name string, l ipc.Level) ipc.Protection { return ipc.Protection{Name: name, Level: l} }
+	limits, names := of("limits", ipc.Partial), of("protected", ipc.Partial)
 	for want, list := range map[string][]ipc.Protection{
 		"full":                                  {of("files", ipc.Enforced)},
-		"full, but memory limits (best effort)": {of("files", ipc.Enforced), of("limits", ipc.Partial)},
-		"partial: network absent":               {of("network", ipc.Absent), of("limits", ipc.Partial)},
+		"full, but memory limits (best effort)": {of("files", ipc.Enforced), limits},
+		"partial: network absent":               {of("network", ipc.Absent), limits},
 		"partial: limits absent, files absent":  {of("limits", ipc.Absent), of("files", ipc.Absent)},
-		"full, but memory limits and protected names (best effort)": {of("limits", ipc.Partial), of("protected", ipc.Partial)},
+		"full, but memory limits and protected names (best effort)": {limits, names},
 	} {
 		if got := extent(ipc.Enforcement{Protections: list}); got != want {
 			t.Errorf("extent = %q, want %q", got, want)
