@@ -226,13 +226,10 @@ func TestGatewayRefuses(t *testing.T) {
 
 	// What runs in a sandbox has no way there, after a yes either.
 	inside, reached := a.ask("bash -c 'exec 3<>/dev/tcp/127.0.0.1/" + portOf(t, v.address) + "'")
-	if r := a.sbx("approve", inside, "--allow", "--confirm"); r.code != 0 {
-		t.Fatal(r)
-	}
+	a.sbx("approve", inside, "--allow", "--confirm")
 	if r := <-reached; r.code != 1 || !strings.Contains(r.err, "/dev/tcp/127.0.0.1/") {
 		t.Errorf("a sandboxed command at the gateway's port: %v", r)
 	}
-
 	a.sbx("approve", id, "--deny")
 	if r := <-ended; r.code != 126 {
 		t.Error(r)
