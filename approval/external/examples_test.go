@@ -41,6 +41,9 @@ func TestExamples(t *testing.T) {
 		if out, err := exec.Command("cp", "-R", "../../docs/examples/"+c.name+"/.", dir).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+		if err := os.Chmod(filepath.Join(dir, "rule"), 0o700); err != nil { // as it is copied by hand
+			t.Fatal(err)
+		}
 		standIn := filepath.Join(dir, "stand-in")
 		if err := os.WriteFile(standIn, []byte("#!/bin/sh\n"+c.standIn+"\n"), 0o700); err != nil {
 			t.Fatal(err)
