@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
 .PHONY: git-search bench vm-test packages release test-release test-fresh test-arm64 install uninstall pictures run build programs \
-	test test-quick vendors lint fuzz differential clean prerequisites
+	test test-quick vendors lint fuzz fuzz-launch differential clean prerequisites
 
 run: programs
 	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -61,12 +61,16 @@ lint: prerequisites
 	@GO='$(GO)' packaging/lint.sh
 
 # Ten minutes of each fuzz target: of the socket (make fuzz), of another room
-# (make fuzz ROOM=shell), of all (make fuzz ROOM=.). The decoder of sandboxd-launch under
-# sanitizers for an hour: make fuzz ROOM=sandbox FUZZTIME=1h.
+# (make fuzz ROOM=shell), of all (make fuzz ROOM=.).
 FUZZTIME ?= 10m
 ROOM ?= ipc
 fuzz: build
 	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
+
+# The decoder of sandboxd-launch under sanitizers, beside a model: make fuzz-launch MINUTES=60.
+MINUTES ?= 60
+fuzz-launch: prerequisites
+	@GO='$(GO)' packaging/fuzz.sh $(MINUTES)m sandbox/stage
 
 # Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
 git-search: prerequisites

@@ -17,6 +17,7 @@ import (
 type daemon struct {
 	bin, dir, project string
 	cmd               *exec.Cmd
+	group             string // of control, that counts its processor time; empty: there is none
 }
 
 // startDaemon starts the daemon that lies in bin with a configuration and what state,
@@ -69,6 +70,7 @@ func (d *daemon) serve() error {
 	if err := d.cmd.Start(); err != nil {
 		return err
 	}
+	d.account()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("unix", d.socket(ipc.ApproverSocket)); err == nil {
 			return c.Close()
@@ -92,6 +94,9 @@ func (d *daemon) stop() {
 		late := time.AfterFunc(20*time.Second, func() { d.cmd.Process.Kill() })
 		d.cmd.Wait()
 		late.Stop()
+	}
+	if d.group != "" {
+		os.Remove(d.group)
 	}
 	os.RemoveAll(d.dir)
 	if d.project != "" {

@@ -66,28 +66,64 @@ const pause = 50 * time.Millisecond
 
 func settle() { time.Sleep(pause) }
 
+// pair is the daemons of one back end, without sandboxes that wait and with them.
+type pair struct {
+	backend                string
+	cold, warm             *daemon
+	coldClient, warmClient *client
+}
+
+func (p *pair) start(bin, backend string) (err error) {
+	p.backend = backend
+	if p.cold, err = startDaemon(bin, fmt.Sprintf("[sandbox]\nwarm = 0\nbackend = %q\n", backend), nil); err == nil {
+		p.warm, err = startDaemon(bin, fmt.Sprintf("[sandbox]\nbackend = %q\n", backend), nil)
+	}
+	if err == nil {
+		p.coldClient, err = p.cold.client()
+	}
+	if err == nil {
+		p.warmClient, err = p.warm.client()
+	}
+	return err
+}
+
+func (p *pair) stop() {
+	for _, d := range []*daemon{p.cold, p.warm} {
+		if d != nil {
+			d.stop()
+		}
+	}
+}
+
+// ways are the launches of one after the other.
+func (p *pair) ways() ([]way, error) {
+	alone, err := p.warm.exchange(p.warmClient)
+	if err != nil {
+		return nil, err
+	}
+	named := func(name string) string { return name + ", " + p.backend }
+	return []way{
+		{name: named("cold"), run: p.coldClient.launch},
+		{name: named("warm"), run: p.warmClient.launch},
+		{name: named("warm, the exchange alone"), run: alone.launch},
+		{name: named("warm, own descriptors"), run: p.warmClient.passing},
+		{name: named("sbx run, cold"), run: p.cold.sbxRun},
+		{name: named("sbx run, warm"), run: p.warm.sbxRun},
+	}, nil
+}
+
 // measure takes all tables, one after the other.
 func measure(o options) (*report, error) {
 	r := newReport(o)
-	cold, err := startDaemon(o.bin, "[sandbox]\nwarm = 0\n", nil)
-	if err != nil {
-		return nil, err
+	var pairs [2]pair
+	for i, backend := range []string{"bwrap", "native"} {
+		defer pairs[i].stop()
+		if err := pairs[i].start(o.bin, backend); err != nil {
+			return nil, err
+		}
 	}
-	defer cold.stop()
-	warm, err := startDaemon(o.bin, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer warm.stop()
+	warm := pairs[0].warm
 	r.idle = warm.resident()
-	coldClient, err := cold.client()
-	if err != nil {
-		return nil, err
-	}
-	warmClient, err := warm.client()
-	if err != nil {
-		return nil, err
-	}
 	p, err := defaultProfile(warm.project)
 	if err != nil {
 		return nil, err
@@ -96,63 +132,37 @@ func measure(o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.wants("launches") {
-		unsandboxed, stop, err := plain()
-		if err != nil {
-			return nil, err
-		}
-		defer stop()
-		alone, err := warm.exchange(warmClient)
-		if err != nil {
-			return nil, err
-		}
-		r.launches, err = interleaved(o.runs, []way{
-			{name: "bare", run: bare},
-			{name: "bwrap alone, equal mounts", run: raw},
-			{name: "sandboxd, cold", run: coldClient.launch},
-			{name: "a daemon without sandbox", run: unsandboxed},
-			{name: "sandboxd, warm", run: warmClient.launch},
-			{name: "warm, the exchange alone", run: alone.launch},
-			{name: "warm, own descriptors", run: warmClient.passing},
-			{name: "sbx run, cold", run: cold.sbxRun},
-			{name: "sbx run, warm", run: warm.sbxRun},
-		})
-		if err != nil {
-			return nil, err
-		}
+	first := []way{{name: "bare", run: bare}, {name: "bwrap alone, equal mounts", run: raw}}
+	if err := r.launch(o, first, pairs[:]); err != nil {
+		return nil, err
 	}
-	r.warm, r.warmOf = warmClient.warm, warmClient.runs
 	if o.wants("peers") {
 		ways, missing, err := installed(warm.project)
 		if err != nil {
 			return nil, err
 		}
 		r.missing = missing
-		ours := []way{{name: "bare", run: bare}, {name: "bwrap alone, equal mounts", run: raw}, {name: "sbx run, warm", run: warm.sbxRun}}
+		ours := append(first, way{name: "sbx run, warm", run: warm.sbxRun})
 		if r.peers, err = interleaved(max(20, o.runs/4), append(ours, ways...)); err != nil {
 			return nil, err
 		}
 	}
-	for _, atOnce := range []int{1, 2, 8} {
-		if !o.wants("rates") {
-			break
+	if o.wants("rates") {
+		if err := r.sustain(o, first, pairs[:]); err != nil {
+			return nil, err
 		}
-		line := rates{atOnce: atOnce}
-		for to, run := range map[*float64]func() error{&line.bare: bare, &line.bwrap: raw, &line.cold: oneOf(cold), &line.warm: oneOf(warm)} {
-			if *to, err = rate(atOnce, o.lasting, run); err != nil {
-				return nil, err
-			}
-		}
-		r.rates = append(r.rates, line)
 	}
 	settle()
-	r.pool, r.pooled = warm.waiting()
-	r.busy = warm.resident()
+	for _, p := range pairs {
+		m := memory{backend: p.backend, busy: p.warm.resident()}
+		m.pool, m.waiting = p.warm.waiting()
+		r.memory = append(r.memory, m)
+	}
 	if o.wants("inside") {
 		if err := fill(warm.project, o.files); err != nil {
 			return nil, err
 		}
-		if r.inside, err = inside(warmClient, warm.project, 7); err != nil {
+		if r.inside, err = inside(pairs[0].warmClient, warm.project, 7); err != nil {
 			return nil, err
 		}
 	}
@@ -161,6 +171,56 @@ func measure(o options) (*report, error) {
 	}
 	r.growth, err = grow(o.bin, max(20, o.runs/4))
 	return r, err
+}
+
+// launch measures single launches.
+func (r *report) launch(o options, ways []way, pairs []pair) error {
+	if !o.wants("launches") {
+		return nil
+	}
+	unsandboxed, stop, err := plain()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	ways = append(ways[:len(ways):len(ways)], way{name: "a daemon without sandbox", run: unsandboxed})
+	for _, p := range pairs {
+		more, err := p.ways()
+		if err != nil {
+			return err
+		}
+		ways = append(ways, more...)
+	}
+	r.launches, err = interleaved(o.runs, ways)
+	for _, p := range pairs {
+		r.warm, r.warmOf = r.warm+p.warmClient.warm, r.warmOf+p.warmClient.runs
+	}
+	return err
+}
+
+// sustain measures launches at full speed: of a client's, and of eight loops of the whole program.
+func (r *report) sustain(o options, first []way, pairs []pair) error {
+	var exchanges, programs []loaded
+	for _, w := range first {
+		exchanges, programs = append(exchanges, loaded{w, nil}), append(programs, loaded{w, nil})
+	}
+	for _, p := range pairs {
+		exchanges = append(exchanges, loaded{way{"warm = 0, " + p.backend, oneOf(p.cold)}, p.cold},
+			loaded{way{"warm, " + p.backend, oneOf(p.warm)}, p.warm})
+		programs = append(programs, loaded{way{"loops of sbx run, " + p.backend, p.warm.sbxRun}, p.warm})
+	}
+	for _, atOnce := range []int{1, 2, 8, 32} {
+		lines, err := sustain(atOnce, o.lasting, exchanges)
+		if err != nil {
+			return err
+		}
+		r.rates = append(r.rates, lines...)
+	}
+	lines, err := sustain(8, o.lasting, programs)
+	if err == nil {
+		r.rates = append(r.rates, lines[len(first):]...)
+	}
+	return err
 }
 
 // oneOf launches in one session from several places at once.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -48,34 +47,6 @@ func interleaved(runs int, ways []way) ([]timing, error) {
 		sortTimes(t.times)
 	}
 	return out, nil
-}
-
-// rate is how many runs end per second with so many at once.
-func rate(atOnce int, lasting time.Duration, run func() error) (float64, error) {
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
-	count := 0
-	start := time.Now()
-	for range atOnce {
-		wg.Go(func() {
-			for time.Since(start) < lasting {
-				err := run()
-				mu.Lock()
-				count++
-				if failed == nil {
-					failed = err
-				}
-				stop := failed != nil
-				mu.Unlock()
-				if stop {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return float64(count) / time.Since(start).Seconds(), failed
 }
 
 func sortTimes(times []time.Duration) { slices.Sort(times) }

@@ -19,8 +19,8 @@ func (d *daemon) resident() int {
 // (proc_pid_smaps(5)).
 func (d *daemon) waiting() (kib, sandboxes int) {
 	for _, child := range children(d.cmd.Process.Pid) {
-		sandboxes++
 		kib += tree(child)
+		sandboxes++
 	}
 	return kib, sandboxes
 }

@@ -9,12 +9,6 @@ import (
 	"time"
 )
 
-// rates are launches per second.
-type rates struct {
-	atOnce                  int
-	bare, bwrap, cold, warm float64
-}
-
 // report is everything that was measured. Memory is in KiB.
 type report struct {
 	machine, load string
@@ -24,11 +18,17 @@ type report struct {
 	peers        []timing
 	missing      []string // peers that were not measured, and why
 	warm, warmOf int
-	rates        []rates
+	rates        []sustained
 	inside       [][2]timing
 	growth       []grown
-	idle, busy   int
-	pool, pooled int
+	idle         int
+	memory       []memory
+}
+
+// memory is what a daemon and its waiting sandboxes take after the launches.
+type memory struct {
+	backend             string
+	busy, pool, waiting int
 }
 
 func newReport(o options) *report {
@@ -107,17 +107,6 @@ func (r *report) peerTable(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-func (r *report) rateTable(b *strings.Builder) {
-	if len(r.rates) == 0 {
-		return
-	}
-	b.WriteString("Launches per second:\n\n| at once | bare | bwrap alone | sandboxd, warm = 0 | sandboxd | of bwrap |\n|---|---|---|---|---|---|\n")
-	for _, l := range r.rates {
-		fmt.Fprintf(b, "| %d | %.0f | %.0f | %.0f | %.0f | %.2f |\n", l.atOnce, l.bare, l.bwrap, l.cold, l.warm, max(l.cold, l.warm)/l.bwrap)
-	}
-	b.WriteString("\n")
-}
-
 func (r *report) insideTable(b *strings.Builder) {
 	if len(r.inside) == 0 {
 		return
@@ -136,12 +125,11 @@ func (r *report) memoryTable(b *strings.Builder) {
 			fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.1f |\n", g.name, ms(g.launch.median()), ratio(g.launch.median(), r.growth[0].launch.median()), float64(g.kib)/1024, g.perKiB)
 		}
 	}
-	each := 0.0
-	if r.pooled > 0 {
-		each = float64(r.pool) / float64(r.pooled) / 1024
+	fmt.Fprintf(b, "\nThe daemon has %.1f MiB resident when it starts.\n\n| back end | MiB after the launches | sandboxes that wait | "+
+		"MiB of each (proportional set size) |\n|---|---|---|---|\n", float64(r.idle)/1024)
+	for _, m := range r.memory {
+		fmt.Fprintf(b, "| %s | %.1f | %d | %.2f |\n", m.backend, float64(m.busy)/1024, m.waiting, float64(m.pool)/1024/float64(max(1, m.waiting)))
 	}
-	fmt.Fprintf(b, "\nThe daemon has %.1f MiB resident when it starts and %.1f after the launches; each of %d sandboxes that wait takes %.1f MiB (proportional set size).\n",
-		float64(r.idle)/1024, float64(r.busy)/1024, r.pooled, each)
 }
 
 // plot draws the medians, with a line up to the 99th percentile.

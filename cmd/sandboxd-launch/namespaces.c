@@ -41,6 +41,7 @@ i64 map_ids(int proc, u64 inner_uid, u64 uid, u64 inner_gid, u64 gid) {
 			join_text(join_text(join_text(at, " "), numeral(digits + sizeof digits, ids[i][1], 10)), " 1");
 		e = write_file(proc, files[i], text);
 	}
+	SYS(close, proc);
 	return e;
 }
 
