@@ -87,9 +87,11 @@ bench: build
 differential:
 	DIFFERENTIAL_PROFILES=5000 $(GO) test -timeout 120m -v ./differential/
 
-# The pictures in docs/img, of the terminal and of the web approver.
+# The pictures in docs/img, of the terminal and of the web approver, and a recording of make run.
 pictures: build
 	docs/img/shoot.sh
+	docs/img/questions.sh
+	docs/img/record.sh
 	PICTURES=$(CURDIR)/docs/img $(GO) test -count=1 -run 'TestWebPictures|TestDesktopNotices' ./acceptance/
 
 # dist/*.deb and dist/*.rpm, byte for byte the same from the same commit.
