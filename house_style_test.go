@@ -196,3 +196,39 @@ func TestRequirements(t *testing.T) {
 		}
 	})
 }
+
+// Each file of acceptance/ belongs to one topic of its package comment, and no topic is without a file.
+func TestTopicsOfAcceptance(t *testing.T) {
+	doc, err := os.ReadFile("acceptance/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]int{}
+	_, table, _ := strings.Cut(string(doc), "by their first words:")
+	for line := range strings.Lines(table) {
+		if row, ok := strings.CutPrefix(line, "//\t"); ok && len(row) > 20 {
+			for topic := range strings.SplitSeq(row[20:], ",") {
+				if topic = strings.TrimSpace(topic); topic != "" {
+					files[topic] = 0
+				}
+			}
+		}
+	}
+	names, err := filepath.Glob("acceptance/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		stem, ok := strings.CutSuffix(filepath.Base(name), "_linux_test.go")
+		topic, _, _ := strings.Cut(stem, "_")
+		if _, known := files[topic]; !ok && name != "acceptance/doc.go" || ok && !known {
+			t.Errorf("%s: want TOPIC_linux_test.go, with a topic of acceptance/doc.go", name)
+		}
+		files[topic]++
+	}
+	for topic, n := range files {
+		if n == 0 {
+			t.Errorf("acceptance/doc.go: %q has no file", topic)
+		}
+	}
+}

@@ -1,4 +1,23 @@
 // Package acceptance has no code: its tests run the real binaries, as root and
 // as an ordinary user, against the real kernel, and enter by sbx or by the
 // daemon's sockets only.
+//
+// A file is named TOPIC_linux_test.go. The topics, by their first words:
+//
+//	shared parts        main, buffer, counted, machine, servers, world, apart
+//	the main job        run, first, pty, stdin, descriptors, demo, tutorial, ordinary, workload
+//	what asks           absent, shell, readers, ruleprogram, mode, contained, batch
+//	who answers         selfapproval, retry, reload, hangup, left, follow, library
+//	walls               escape, alone, forbidden, degraded, devices, dumpable, limits, refused, home, surroundings,
+//	                    neverweaker, nested, passed, caches, warm, stuck, agent
+//	protected names     protected, planted, watched, cutoff, sametime, relinked
+//	git                 gitcontinue, gitkilled, gitleft, gitlinked, gitobjects, gitplan, gitread, gitsearch
+//	network             network
+//	file tool, undo     files, filepaths, filerooms, filedeath, undorun
+//	deaths and disks    death, litter, power, state, statefull, load, soak
+//	log                 log, verify
+//	agents              hook, mcp, vendor
+//	approvers outside   gateway, frontend, web, notices, conformance
+//	clients             clients
+//	service manager     systemd
 package acceptance

@@ -5,27 +5,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sandboxd/pattern/patterntest"
 )
-
-var globParts = []string{"a", "b", "é", "*", "?", "[ab]", "[^a]", "[a-c]", `\*`, `\\`, ".", "[^a-y]", `[\]b]`}
-
-func globs() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string {
-		parts := rapid.SliceOfN(rapid.SampledFrom(globParts), 1, 4).
-			Draw(t, "parts")
-		text := ""
-		for _, part := range parts {
-			if part != "*" || text == "" || text[len(text)-1] != '*' {
-				text += part
-			}
-		}
-		return text
-	})
-}
-
-func texts() *rapid.Generator[string] {
-	return rapid.StringOfN(rapid.SampledFrom([]rune("ab.é*\\]cz")), 1, 4, -1)
-}
 
 func accepts(m Machine, name string) bool {
 	at := m.Start()
@@ -39,7 +21,7 @@ func accepts(m Machine, name string) bool {
 func TestElementMatchesLikePathMatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text, name := globs().Draw(t, "glob"), texts().Draw(t, "name")
+		text, name := patterntest.Globs().Draw(t, "glob"), patterntest.Names().Draw(t, "name")
 		want, err := path.Match(text, name)
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sandboxd/pattern/patterntest"
 )
 
 // plainCovers is the definition of Covers for patterns without **: some run of elements matches,
@@ -47,9 +49,9 @@ func deepMatches(parts, elems []string) bool {
 // Paths and sets of them cover, and match, as plain definitions over path.Match say.
 func TestPathsMeanTheirDefinition(t *testing.T) {
 	t.Parallel()
-	element := rapid.OneOf(globs(), rapid.SampledFrom([]string{"a", "b", "*", "a*", "*b"})).
+	element := rapid.OneOf(patterntest.Globs(), rapid.SampledFrom([]string{"a", "b", "*", "a*", "*b"})).
 		Filter(func(s string) bool { return s != "." && s != ".." })
-	name := texts().Filter(func(s string) bool { return s != "." && s != ".." })
+	name := patterntest.Names().Filter(func(s string) bool { return s != "." && s != ".." })
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(element, 1, 3).Draw(t, "parts")
 		rel := strings.Join(rapid.SliceOfN(name, 1, 4).Draw(t, "names"), "/")

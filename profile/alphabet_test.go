@@ -7,27 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"sandboxd/pattern"
+	"sandboxd/pattern/patterntest"
 )
-
-var globParts = []string{"a", "b", "é", "*", "?", "[ab]", "[^a]", "[a-c]", `\*`, `\\`, ".", "[^a-y]", `[\]b]`}
-
-func globs() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string {
-		parts := rapid.SliceOfN(rapid.SampledFrom(globParts), 1, 4).
-			Draw(t, "parts")
-		text := ""
-		for _, part := range parts {
-			if part != "*" || text == "" || text[len(text)-1] != '*' {
-				text += part
-			}
-		}
-		return text
-	})
-}
-
-func texts() *rapid.Generator[string] {
-	return rapid.StringOfN(rapid.SampledFrom([]rune("ab.é*\\]cz")), 1, 4, -1)
-}
 
 // Whatever an element may be called, the alphabet holds one that behaves like
 // it: itself, or one that the same patterns match and that no rule spells out.
@@ -37,7 +18,7 @@ func TestAlphabetRepresentsEveryElement(t *testing.T) {
 		var names []named
 		var machines []pattern.Machine
 		var spelled []string
-		for _, text := range rapid.SliceOfN(globs(), 0, 4).Draw(t, "globs") {
+		for _, text := range rapid.SliceOfN(patterntest.Globs(), 0, 4).Draw(t, "globs") {
 			n, err := newNamed(Rule{Kind: Hide, Path: "/", Name: text})
 			if err != nil {
 				continue
@@ -49,14 +30,14 @@ func TestAlphabetRepresentsEveryElement(t *testing.T) {
 			}
 		}
 		tr := newTree(names)
-		children := rapid.SliceOfN(texts(), 0, 4).Draw(t, "children")
+		children := rapid.SliceOfN(patterntest.Names(), 0, 4).Draw(t, "children")
 		for _, child := range children {
 			if child != "." && child != ".." {
 				tr.insert("/x/" + child) // spelled out, but elsewhere
 			}
 		}
 		alphabet := newAlphabet(tr)
-		element := texts().Draw(t, "element")
+		element := patterntest.Names().Draw(t, "element")
 		if element == "." || element == ".." || slices.Contains(alphabet, element) {
 			return
 		}
