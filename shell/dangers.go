@@ -22,14 +22,14 @@ func (j *judging) judgeBriefly(c *analysis.Call) {
 		}
 	}
 	if !j.verdict.Danger {
-		j.dangers(c, state, &f)
+		j.dangers(c, &f)
 	}
 	state.decision = Ask
 }
 
 // dangers adds the dangers of a call. An operator's rule that spells the command out word for
 // word overrides them.
-func (j *judging) dangers(c *analysis.Call, state *callState, f *finding) {
+func (j *judging) dangers(c *analysis.Call, f *finding) {
 	if danger.Deletes(c) {
 		j.verdict.Delete = true
 	}

@@ -36,7 +36,7 @@ var gitUnset = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_
 
 // judgeGit judges the programs that the repository's configuration makes a reading git command
 // run.
-func (j *judging) judgeGit(c *analysis.Call, dirs analysis.Dirs, use *safelist.Use, f *finding) {
+func (j *judging) judgeGit(dirs analysis.Dirs, use *safelist.Use, f *finding) {
 	if f.decision != Auto || use.Entry.Name == "git version" {
 		return
 	}

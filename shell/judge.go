@@ -174,7 +174,7 @@ func (j *judging) call(c *analysis.Call) {
 		}
 	} else if len(c.Args) > 0 {
 		j.judgeCall(c, state, &f)
-		j.dangers(c, state, &f)
+		j.dangers(c, &f)
 	} else {
 		f.decision, f.why, f.rule = Ask, "it changes the shell's state", "not a command"
 		if len(c.Redirs) > 0 {

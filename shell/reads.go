@@ -63,7 +63,7 @@ func (j *judging) judgeSafe(c *analysis.Call, state *callState, use *safelist.Us
 		f.ask(RiskNormal, "it runs a command that may do more than read")
 	}
 	if strings.HasPrefix(use.Entry.Name, "git ") {
-		j.judgeGit(c, dirs, use, f)
+		j.judgeGit(dirs, use, f)
 	}
 	j.program(c, state, f)
 	if f.decision == Auto && (use.Sandboxed || use.Follows && j.directories(dirs, use)) {

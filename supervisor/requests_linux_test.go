@@ -311,7 +311,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	s.yes.Store(true)
-	r := supervisor.ExecRequest{Line: "echo x > a.txt", CallID: "call-1"}
+	r := supervisor.ExecRequest{Line: "echo x > a.txt", CallID: "call-1", Cwd: s.project}
 	ticket := func(questions int32) string {
 		v, err := s.Check(t.Context(), s.session, s.peer, supervisor.CheckRequest{Exec: r, Ticket: time.Minute})
 		if err != nil || v.Ticket == "" || s.asked.Load() != questions {
@@ -330,7 +330,7 @@ func TestVerdicts(t *testing.T) {
 	if _, err := s.Redeem(good, s.peer, &r); err == nil {
 		t.Error("got a ticket that counts twice")
 	}
-	other := supervisor.ExecRequest{Line: "echo y > a.txt"}
+	other := supervisor.ExecRequest{Line: "echo y > a.txt", Cwd: s.project}
 	r.CallID = "call-3"
 	if _, err := s.Redeem(ticket(2), s.peer, &other); err == nil {
 		t.Error("got another command by the ticket")

@@ -100,7 +100,7 @@ func Words(text string) ([]Word, error) {
 }
 
 // read parses text and walks it, filling p.script.
-func (p *reader) read(text string, dirs Dirs) outcome {
+func (p *reader) read(text string, dirs Dirs) {
 	doubts, fatal := textDoubts(text)
 	for _, d := range doubts {
 		p.script.Doubts = append(p.script.Doubts, p.placed(d))
@@ -111,7 +111,7 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 	}
 	if fatal {
 		p.fixed = false
-		return same(Dirs{Unknown: true})
+		return
 	}
 	stmts, more, err := parse(text)
 	if err != nil {
@@ -124,17 +124,16 @@ func (p *reader) read(text string, dirs Dirs) outcome {
 		p.script.Doubts[len(p.script.Doubts)-1].Unread = true
 		p.fixed = false
 		p.fragments(text, Dirs{Unknown: true})
-		return same(Dirs{Unknown: true})
+		return
 	}
 	p.vars = variables(stmts)
-	root, out := p.list(stmts, dirs)
+	root, _ := p.list(stmts, dirs)
 	if more {
 		p.cut()
 	}
 	if p.fixed {
 		p.script.root = root
 	}
-	return out
 }
 
 // assigns reports whether the text may assign to a variable.

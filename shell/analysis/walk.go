@@ -191,7 +191,8 @@ func (p *reader) command(cmd syntax.Command, dirs Dirs, s *syntax.Stmt) (node, o
 	case *syntax.TestClause:
 		return p.testClause(c, dirs)
 	case *syntax.DeclClause:
-		return p.declClause(c, dirs, s), same(dirs)
+		p.declClause(c, dirs, s)
+		return nil, same(dirs)
 	case *syntax.CoprocClause:
 		p.doubt("a coprocess", c.Pos(), c.End())
 		p.stmt(c.Stmt, dirs)
@@ -378,7 +379,7 @@ func (p *reader) testClause(c *syntax.TestClause, dirs Dirs) (node, outcome) {
 }
 
 // declClause records declare, export, local, readonly and similar as a call.
-func (p *reader) declClause(c *syntax.DeclClause, dirs Dirs, s *syntax.Stmt) node {
+func (p *reader) declClause(c *syntax.DeclClause, dirs Dirs, s *syntax.Stmt) {
 	call := &Call{Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(c.Pos()), End: p.end(s.End())}
 	call.Args = append(call.Args, literalWord(c.Variant.Value))
 	for _, a := range c.Args {
@@ -395,5 +396,4 @@ func (p *reader) declClause(c *syntax.DeclClause, dirs Dirs, s *syntax.Stmt) nod
 	}
 	p.record(call)
 	p.doubt("a declaration that changes the shell's state", c.Pos(), c.End())
-	return nil
 }
