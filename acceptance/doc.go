@@ -6,8 +6,8 @@
 //
 //	shared parts        main, buffer, counted, machine, servers, world, apart
 //	the main job        run, first, pty, stdin, descriptors, demo, tutorial, ordinary, workload
-//	what asks           absent, shell, readers, ruleprogram, mode, contained, batch
-//	who answers         selfapproval, retry, reload, hangup, left, follow, library
+//	questions           absent, shell, readers, ruleprogram, mode, contained, batch
+//	answers             selfapproval, retry, reload, hangup, left, follow, library
 //	walls               escape, alone, forbidden, degraded, devices, dumpable, limits, refused, home, surroundings,
 //	                    neverweaker, nested, passed, caches, warm, stuck, agent
 //	protected names     protected, planted, watched, cutoff, sametime, relinked
