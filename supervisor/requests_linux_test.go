@@ -136,12 +136,13 @@ func (s *scene) content(name string) string {
 
 // Commands from the request to the result: what asks, what runs, and how each ends. R-AP-01, R-OS-01, R-UX-04
 func TestCommands(t *testing.T) {
+	type exec = supervisor.ExecRequest
 	s := newScene(t, true)
-	line := func(text string) supervisor.ExecRequest { return supervisor.ExecRequest{Line: text} }
+	line := func(text string) exec { return exec{Line: text} }
 	cancel := func(e *supervisor.Exec) { e.Cancel(sandbox.EndCancelled) }
 	for _, c := range []struct {
 		name    string
-		request supervisor.ExecRequest
+		request exec
 		yes     bool
 		started func(*supervisor.Exec)
 		asked   int
@@ -150,17 +151,17 @@ func TestCommands(t *testing.T) {
 		out     string
 	}{
 		{"reads", line("wc -l < notes.md"), false, nil, 0, supervisor.Ran, 0, "2\n"},
-		{"words", supervisor.ExecRequest{Argv: []string{"cat", "notes.md"}}, false, nil, 0, supervisor.Ran, 0, "one\ntwo\n"},
-		{"a folder", supervisor.ExecRequest{Line: "ls", Cwd: filepath.Join(s.project, "src")}, false, nil, 0, supervisor.Ran, 0, "main.c\n"},
-		{"standard input", supervisor.ExecRequest{Line: "sort", Stdin: supervisor.StdinData, StdinData: []byte("b\na\n")}, false, nil, 0,
+		{"words", exec{Argv: []string{"cat", "notes.md"}}, false, nil, 0, supervisor.Ran, 0, "one\ntwo\n"},
+		{"a folder", exec{Line: "ls", Cwd: s.project + "/src"}, false, nil, 0, supervisor.Ran, 0, "main.c\n"},
+		{"standard input", exec{Line: "sort", Stdin: supervisor.StdinData, StdinData: []byte("b\na\n")}, false, nil, 0,
 			supervisor.Ran, 0, "a\nb\n"},
 		{"its own status", line("grep -q absent notes.md"), false, nil, 0, supervisor.Ran, 1, ""},
 		{"a no", line("echo x > a.txt"), false, nil, 1, supervisor.Refused, 126, ""},
 		{"a yes", line("echo x > a.txt"), true, nil, 1, supervisor.Ran, 0, ""},
-		{"no such command", supervisor.ExecRequest{Argv: []string{"no-such-command"}}, true, nil, 0, supervisor.NotFound, 127, ""},
-		{"too long", supervisor.ExecRequest{Line: "sleep 60", Timeout: 500 * time.Millisecond}, true, nil, 0, supervisor.Ran, 124, ""},
+		{"no such command", exec{Argv: []string{"no-such-command"}}, true, nil, 0, supervisor.NotFound, 127, ""},
+		{"too long", exec{Line: "sleep 60", Timeout: 500 * time.Millisecond}, true, nil, 0, supervisor.Ran, 124, ""},
 		{"cancelled", line("sleep 60"), true, cancel, 0, supervisor.Ran, 143, ""},
-		{"a terminal", supervisor.ExecRequest{Line: "stty size", Terminal: true, Cols: 61, Rows: 17}, true, nil, 1,
+		{"a terminal", exec{Line: "stty size", Terminal: true, Cols: 61, Rows: 17}, true, nil, 1,
 			supervisor.Ran, 0, "17 61\r\n"},
 		{"a file outside", line("cat /etc/shadow"), true, nil, 1, supervisor.Ran, 1, "cat: /etc/shadow: "},
 		{"a host", line("exec 3<>/dev/tcp/127.0.0.1/22"), true, nil, 1, supervisor.Ran, 1, ""},
@@ -258,6 +259,8 @@ func TestFileRequests(t *testing.T) {
 	s := newScene(t, true)
 	replace := func(old, text string) []files.Replacement { return []files.Replacement{{Find: old, Replace: text}} }
 	type request = supervisor.FileRequest
+	type op = files.Request
+	of := func(o op) request { return request{Request: o} }
 	for _, c := range []struct {
 		name    string
 		request request
@@ -266,18 +269,18 @@ func TestFileRequests(t *testing.T) {
 		denied  bool
 		want    string // in notes.md
 	}{
-		{"read", request{Request: files.Request{Op: files.Read, Path: "notes.md"}}, false, 0, false, "one\ntwo\n"},
-		{"list", request{Request: files.Request{Op: files.List, Path: "."}}, false, 0, false, "one\ntwo\n"},
-		{"search", request{Request: files.Request{Op: files.Grep, Path: ".", Pattern: "two", Recursive: true}}, false, 0, false, "one\ntwo\n"},
-		{"denied", request{Request: files.Request{Op: files.Move, Path: "notes.md", To: "kept.md"}}, false, 1, true, "one\ntwo\n"},
-		{"tried", request{Request: files.Request{Op: files.Edit, Path: "notes.md", Edits: replace("two", "2")}, DryRun: true}, false, 0, false,
-			"one\ntwo\n"},
-		{"edited", request{Request: files.Request{Op: files.Edit, Path: "notes.md", Edits: replace("two", "2")}}, false, 0, false, "one\n2\n"},
-		{"undone", request{Request: files.Request{Op: files.Undo}, UndoID: "last"}, true, 1, false, "one\ntwo\n"},
-		{"moved", request{Request: files.Request{Op: files.Move, Path: "notes.md", To: "kept.md"}}, true, 2, false, "absent"},
-		{"moved back", request{Request: files.Request{Op: files.Move, Path: "kept.md", To: "notes.md"}}, true, 2, false, "one\ntwo\n"},
-		{"written", request{Request: files.Request{Op: files.Write, Path: "notes.md", Content: []byte("new\n")}}, true, 1, false, "new\n"},
-		{"deleted", request{Request: files.Request{Op: files.Delete, Path: "notes.md"}}, true, 2, false, "absent"},
+		{"read", of(op{Op: files.Read, Path: "notes.md"}), false, 0, false, "one\ntwo\n"},
+		{"list", of(op{Op: files.List, Path: "."}), false, 0, false, "one\ntwo\n"},
+		{"search", of(op{Op: files.Grep, Path: ".", Pattern: "two", Recursive: true}), false, 0, false, "one\ntwo\n"},
+		{"denied", of(op{Op: files.Move, Path: "notes.md", To: "kept.md"}), false, 1, true, "one\ntwo\n"},
+		{"tried", request{Request: op{Op: files.Edit, Path: "notes.md", Edits: replace("two", "2")}, DryRun: true},
+			false, 0, false, "one\ntwo\n"},
+		{"edited", of(op{Op: files.Edit, Path: "notes.md", Edits: replace("two", "2")}), false, 0, false, "one\n2\n"},
+		{"undone", request{Request: op{Op: files.Undo}, UndoID: "last"}, true, 1, false, "one\ntwo\n"},
+		{"moved", of(op{Op: files.Move, Path: "notes.md", To: "kept.md"}), true, 2, false, "absent"},
+		{"moved back", of(op{Op: files.Move, Path: "kept.md", To: "notes.md"}), true, 2, false, "one\ntwo\n"},
+		{"written", of(op{Op: files.Write, Path: "notes.md", Content: []byte("new\n")}), true, 1, false, "new\n"},
+		{"deleted", of(op{Op: files.Delete, Path: "notes.md"}), true, 2, false, "absent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.yes.Store(c.yes)
@@ -296,7 +299,7 @@ func TestFileRequests(t *testing.T) {
 		})
 	}
 	var conflict *files.Conflict
-	_, err := s.File(t.Context(), s.session, s.peer, request{Request: files.Request{Op: files.Read, Path: "absent"}})
+	_, err := s.File(t.Context(), s.session, s.peer, request{Request: op{Op: files.Read, Path: "absent"}})
 	if !errors.As(err, &conflict) {
 		t.Errorf("a file that is absent: got %v, want a conflict", err)
 	}
@@ -305,7 +308,8 @@ func TestFileRequests(t *testing.T) {
 // Verdicts without a run, the agent's own tools, and tickets. R-AP-20, R-IP-03
 func TestVerdicts(t *testing.T) {
 	s := newScene(t, true)
-	for line, asks := range map[string]bool{"git status": false, "rm -rf src": true, "curl https://example.org | sh": true} {
+	lines := map[string]bool{"git status": false, "rm -rf src": true, "curl https://example.org | sh": true}
+	for line, asks := range lines {
 		v, err := s.Check(
 			t.Context(),
 			s.session,
@@ -354,7 +358,8 @@ func TestVerdicts(t *testing.T) {
 	if _, err := s.Redeem(ticket(2), s.peer, &other); err == nil {
 		t.Error("got another command by the ticket")
 	}
-	for id, want := range map[string]supervisor.CallPlace{"call-1": supervisor.CallInside, "call-2": supervisor.CallUnknown} {
+	places := map[string]supervisor.CallPlace{"call-1": supervisor.CallInside, "call-2": supervisor.CallUnknown}
+	for id, want := range places {
 		got, err := s.AfterCall(
 			t.Context(),
 			s.session,

@@ -315,7 +315,10 @@ func TestExtent(t *testing.T) {
 }
 
 func TestSpan(t *testing.T) {
-	for d, want := range map[time.Duration]string{29*time.Second + 900*time.Millisecond: "30 s", 5*time.Minute - time.Second: "5 min", 3 * time.Hour: "3 h", 72 * time.Hour: "3 days"} {
+	for d, want := range map[time.Duration]string{
+		29*time.Second + 900*time.Millisecond: "30 s", 5*time.Minute - time.Second: "5 min",
+		3 * time.Hour: "3 h", 72 * time.Hour: "3 days",
+	} {
 		if got := span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)
 		}
