@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Draws docs/img/questions-COLUMNS.svg: what the real sbx asks at terminals of 60, 80, 120 and
-# 200 columns and 24 rows. Needs tmux and python3. TEXT=DIR has the captures besides.
+# 200 columns and 24 rows. Needs tmux and python3. WIDTHS are other
+# widths; TEXT=DIR has the captures besides.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD/docs/img
@@ -34,12 +35,12 @@ questions=(
 	"6. A protected name|sbx file write .git/config < notes/report.adoc"
 	"7. Edit|sbx file edit notes/report.adoc --find '## Summary' --replace '## Executive Summary'"
 	"8. Move|sbx file move notes/report.adoc notes/old.adoc"
-	"9. A new file|sbx file create Makefile < notes/report.adoc"
+	"9. A program of the project|sbx run -- npm test"
 	"10. Dangerous|sbx run -c 'rm -rf build ../other && git push --force'"
 	"11. Long|sbx run -c 'for f in notes/*.adoc; do pandoc --standalone --from asciidoc --to html5 --output \"build/\${f##*/}.html\" \"\$f\" && gzip --keep --best \"build/\${f##*/}.html\"; done; tar --create --file report.tar build && ls -l report.tar'"
 	"12. Text that deceives|sbx run -c \$'touch report\\u202efdp.sh \\u200b\\x1b[2J аpple'"
 )
-for columns in 60 80 120 200; do
+for columns in ${WIDTHS:-60 80 120 200}; do
 	shots=()
 	for i in "${!questions[@]}"; do
 		title=${questions[$i]%%|*} line=${questions[$i]#*|}
