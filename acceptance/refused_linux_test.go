@@ -44,7 +44,7 @@ func TestRefusalsAreReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		outside := filepath.Join(a.dir, "outside")
 		a.sh("mkdir " + outside + " && echo old > " + outside + "/file && ln -s " + outside + "/file link && git add link && git commit -qm link")
-		a.configured(fmt.Sprintf("[sandbox]\nread = [%q]\n", outside), "--mode", "approve-all")
+		a.configured(fmt.Sprintf("[sandbox]\nread = [%q]\n[network]\nmode = \"none\"\n", outside), "--mode", "approve-all")
 		a.sbx("trust", a.project)
 		for _, c := range []struct {
 			name, script string
@@ -140,16 +140,17 @@ func TestRefusedSocketsNameTheRemedy(t *testing.T) {
 		host  = "exec 3<>/dev/tcp/192.0.2.1/8080"
 
 		loopback = `[network] mode = "loopback" for 127.0.0.1 and ::1`
+		none     = "[network]\nmode = \"none\"\n"
 		unbound  = "[network]\nmode = \"full\"\n"
 		without  = unbound + "[shell]\nnetwork = \"none\"\n"
 		ruled    = unbound + "[[shell.rules]]\npattern = \"python3\"\nnetwork = \"none\"\n"
 	)
 	eachUser(t, func(t *testing.T, a *actor) {
 		for _, c := range []struct{ config, script, object, hint string }{
-			{"", serve, "IPv4 TCP", loopback},
-			{"", serve, "IPv4 TCP", `mode = "allowlist" with allow = ["HOST:PORT"]`},
-			{"", six, "IPv6 TCP", loopback},
-			{"", udp, "IPv4 UDP", loopback + `, or mode = "full"`},
+			{none, serve, "IPv4 TCP", loopback},
+			{none, serve, "IPv4 TCP", `mode = "allowlist" with allow = ["HOST:PORT"]`},
+			{none, six, "IPv6 TCP", loopback},
+			{none, udp, "IPv4 UDP", loopback + `, or mode = "full"`},
 			{"[network]\nmode = \"loopback\"\n", host, "192.0.2.1:8080", `mode = "allowlist" with allow = ["192.0.2.1:8080"]`},
 			{"[network]\nmode = \"loopback\"\n", serve, "", ""},
 			{"[network]\nmode = \"loopback\"\n", six, "", ""},

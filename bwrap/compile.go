@@ -218,8 +218,8 @@ func (p *plan) laySockets(all []profile.Profile) {
 	}
 }
 
-// hold makes the directories that hold mounts in our own root, listable only
-// where all profiles let them be listed.
+// hold makes the directories that hold mounts in our own root. Those are listable where all
+// profiles let them be listed, and so is "/" itself: programs look there for what exists.
 func (p *plan) hold() {
 	for _, m := range p.ordered() {
 		if m.Path == "/" {
@@ -239,7 +239,7 @@ func (p *plan) hold() {
 	for _, m := range p.mounts {
 		if m.Form == Directory || m.Form == Dev {
 			m.Mode = 0o111
-			if p.root.at(m.Path).view().access.Has(profile.Read) {
+			if m.Path == "/" || p.root.at(m.Path).view().access.Has(profile.Read) {
 				m.Mode = 0o755
 			}
 		}

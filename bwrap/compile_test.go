@@ -223,7 +223,7 @@ func TestSystemOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try " + c.want + " --chmod 0111 / --remount-ro /"
+		want := "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try " + c.want + " --chmod 0755 / --remount-ro /"
 		same(t, "options", strings.Join(result.Args, " "), want)
 	}
 	// The strictest network of all layers holds.

@@ -331,8 +331,8 @@ func TestCheck(t *testing.T) {
 
 func TestDigest(t *testing.T) {
 	base, _ := load(t, "", "")
-	same, _ := load(t, "# a comment\n", "[network]\nmode = \"none\"\n")
-	other, _ := load(t, "", "[network]\nmode = \"loopback\"\n")
+	same, _ := load(t, "# a comment\n", "[network]\nmode = \"loopback\"\n")
+	other, _ := load(t, "", "[network]\nmode = \"none\"\n")
 	if base.Digest() != same.Digest() {
 		t.Error("a default that is written out changes the digest")
 	}

@@ -100,10 +100,10 @@ func TestBarelyDenied(t *testing.T) {
 
 func TestShellNetworkFollows(t *testing.T) {
 	for _, c := range []struct{ user, want string }{
-		{"", "none"},
+		{"", "loopback"},
 		{`network.mode = "full"`, "full"},
 		{"network.mode = \"full\"\nshell.network = \"loopback\"", "loopback"},
-		{`shell.network = "full"`, "none"},
+		{`shell.network = "full"`, "loopback"},
 	} {
 		cfg, _ := load(t, "", c.user)
 		if cfg.Shell.Network != c.want {

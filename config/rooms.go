@@ -63,7 +63,7 @@ func defaults() Config {
 		Files:    files.Defaults(),
 		Shell: shell.Config{
 			Default:  shell.Default{Allowed: &yes, Approval: &yes},
-			Network:  "none",
+			Network:  "loopback",
 			AutoSafe: &yes,
 		},
 		Sandbox:     defaultSandbox(),

@@ -102,7 +102,8 @@ type Environment struct {
 
 // Network is the section [network] (R-OS-09).
 type Network struct {
-	// Mode is "none", "loopback", "allowlist" or "full".
+	// Mode is "none", "loopback", "allowlist" or "full". The built-in "loopback" applies to trusted
+	// projects on hosts with network namespaces; elsewhere it means "none".
 	Mode string `toml:"mode"`
 	// Allow are the hosts of "allowlist": "name:port", "*.name:port" for the names below a name,
 	// or an address. An entry without a port applies to Ports. Private and local addresses are
@@ -134,7 +135,7 @@ type NetworkLimits struct {
 }
 
 func defaultNetwork() Network {
-	return Network{Mode: "none", Ports: []int{80, 443}, Ask: true,
+	return Network{Mode: "loopback", Ports: []int{80, 443}, Ask: true,
 		Limits: NetworkLimits{Connections: 1024, Idle: Duration(10 * time.Minute)}}
 }
 

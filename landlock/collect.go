@@ -35,7 +35,17 @@ func (c *compiler) collect() {
 	for _, path := range c.profile.UnixSockets() {
 		c.markSocket(path)
 	}
+	c.listRoot()
 	c.index()
+}
+
+// listRoot permits listing "/" inside a mount namespace. Landlock gives the right to everything
+// below, too, which adds nothing there: a profile reads each directory that it shows, hidden ones
+// are masked, and the namespace's own directories hold only the way to them.
+func (c *compiler) listRoot() {
+	if c.place == Inside {
+		c.spots["/"].access |= lsm.ReadDir & c.abi.FS
+	}
 }
 
 // mark records the rights at path.

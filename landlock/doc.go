@@ -4,7 +4,8 @@
 // The promise: alone ([Alone]), a ruleset grants nothing beyond the profile, outside of a published
 // table ([AloneGaps]). Inside a mount namespace that already shows only the paths of the profile
 // ([Inside]) it is the second wall: it grants the union of the profile's grants below a path, and
-// refuses everything else once more.
+// refuses everything else once more. There "/" can be listed: the namespace's own directories hold
+// nothing but the way to the profile's paths.
 //
 // Landlock can only add rights on the way down a path: a directory's right cannot be revoked below
 // it. Where a profile denies something inside a grant, [Compile] gives the neighbours of the denied

@@ -7,6 +7,7 @@ import (
 
 	"sandboxd/config"
 	"sandboxd/profile"
+	"sandboxd/sandbox"
 )
 
 // What is kept of the configuration is never older than the files that it comes
@@ -24,7 +25,7 @@ func TestCompiledAgain(t *testing.T) {
 		return cfg
 	}
 	root, home := t.TempDir(), t.TempDir()
-	s := &Supervisor{config: load("")}
+	s := &Supervisor{Host: &sandbox.Host{}, config: load("")}
 	sess := &Session{Root: root, Home: home, User: "eve"}
 	hides := func(name string) bool {
 		t.Helper()

@@ -45,6 +45,11 @@ func (s *Supervisor) commandOf(sess *Session, j *judgement, p profile.Profile) s
 	return c
 }
 
+// personsPath is the PATH of the person who started the daemon. The daemon itself searches the system's only.
+func personsPath() []string {
+	return filepath.SplitList(cmp.Or(os.Getenv("SBX_SEARCH_PATH"), os.Getenv("PATH")))
+}
+
 // shellPath is bash, or the system's sh where there is none.
 func shellPath() string {
 	for _, path := range []string{"/bin/bash", "/usr/bin/bash"} {

@@ -10,6 +10,7 @@ import (
 	"sandboxd/config"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
+	"sandboxd/sandbox"
 )
 
 // A path leads where the kernel goes with it, and is loose where a command could have made
@@ -165,7 +166,7 @@ func linked(t *testing.T, user, operator string) (*Supervisor, *Session, string)
 		t.Fatal(err, warnings)
 	}
 	home := t.TempDir()
-	return &Supervisor{config: cfg}, &Session{Root: t.TempDir(), Home: home, User: "eve"}, base
+	return &Supervisor{Host: &sandbox.Host{}, config: cfg}, &Session{Root: t.TempDir(), Home: home, User: "eve"}, base
 }
 
 func retarget(t *testing.T, link, target string) {

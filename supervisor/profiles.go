@@ -98,7 +98,10 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	if err != nil {
 		return t, err
 	}
-	t.Resolve, t.Daemon = at.resolve, s.own
+	t.Resolve, t.Daemon, t.SearchPath = at.resolve, s.own, personsPath()
+	if !s.ownLoopback(cfg, trusted) {
+		t.Network.Mode = profile.NetNone
+	}
 	if network != "" {
 		mode, err := profile.ParseNetMode(network)
 		if err != nil {
@@ -111,6 +114,12 @@ func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, netw
 	}
 	t.Network.ListenAny = len(t.Network.Listen) == 0 && t.Network.Mode >= profile.NetLoopback
 	return t, nil
+}
+
+// ownLoopback reports whether the configuration's network mode applies. The built-in one gives a
+// loopback, which takes a trusted project and a namespace of the command's own.
+func (s *Supervisor) ownLoopback(cfg *config.Config, trusted bool) bool {
+	return cfg.Origin("network.mode") != (config.Origin{}) || trusted && s.Host.Report().Namespaces().Active
 }
 
 func (s *Session) variables(at *links) document.Variables {

@@ -65,7 +65,7 @@ func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile
 		n := operator.Network()
 		mode, ceiling = min(mode, n.Mode), &n
 	}
-	if mode == profile.NetNone || mode == profile.NetFull {
+	if mode == profile.NetNone || mode == profile.NetFull || effective.Network().Mode == profile.NetNone {
 		return nil, nil
 	}
 	r := &reaching{policy: reachable{hosts: effective.Network(), operator: ceiling, ask: cfg.Network.Ask}}

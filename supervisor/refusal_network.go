@@ -70,7 +70,7 @@ func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session)
 func networkKey(mode profile.NetMode, cfg *config.Config, decided string) string {
 	bound, err := profile.ParseNetMode(cfg.Network.Mode)
 	switch {
-	case err != nil || mode > bound:
+	case err != nil || mode > bound, decided == cfg.Network.Mode && cfg.Origin("network.mode") == (config.Origin{}):
 		return "[network] mode"
 	case decided != cfg.Shell.Network:
 		return "[[shell.rules]] network"

@@ -44,6 +44,9 @@ type Tools struct {
 	Presets []string
 	// Sockets and Devices of the host.
 	Sockets, Devices []string
+	// SearchPath lists the directories of the person's own PATH. Those that the session may execute
+	// from and not write are on its PATH, in front of the system's.
+	SearchPath []string
 	// Network, Environment, Limits, Syscalls and Processes are taken as they
 	// are; the environment is completed with PATH, HOME and TMPDIR.
 	Network     profile.Network
@@ -413,13 +416,14 @@ func (d *derivation) finish() (profile.Profile, error) {
 	}
 	spec := profile.Spec{
 		Rules: slices.Concat(slices.Collect(maps.Values(d.grants)), private, d.strict), Guards: d.guards,
-		Network: d.Network, UnixSockets: sockets, Devices: d.Devices, Env: d.environment(),
+		Network: d.Network, UnixSockets: sockets, Devices: d.Devices,
 		Limits: d.Limits, Syscalls: d.Syscalls, Processes: d.Processes,
 	}
 	shown, err := profile.New(spec)
 	if err != nil {
 		return profile.Profile{}, fmt.Errorf("derive %w", err)
 	}
+	spec.Env = d.environment(shown)
 	for _, s := range d.secrets() {
 		if _, exact := d.grants[s.Path]; exact && s.Origin != OriginDaemon {
 			continue
@@ -457,22 +461,4 @@ func (d *derivation) secrets() []profile.Rule {
 		}
 	}
 	return out
-}
-
-func (d *derivation) environment() profile.Environment {
-	e := d.Environment
-	e.Pass = slices.Concat(e.Pass, d.preset)
-	set := maps.Clone(d.caches)
-	maps.Copy(set, map[string]string{"PATH": strings.Join(append(d.path, d.host.Path), ":"), "TMPDIR": d.host.Tmp})
-	if d.Home != "" {
-		set["HOME"] = d.Home
-	}
-	for name := range set {
-		if e.Passes(name) {
-			delete(set, name)
-		}
-	}
-	maps.Copy(set, e.Set)
-	e.Set = set
-	return e
 }

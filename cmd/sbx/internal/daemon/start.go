@@ -159,7 +159,7 @@ func (p Place) spawn(ctx context.Context, program string) error {
 	}
 	cmd := exec.Command(program, p.args(state)...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + path, "HOME=" + home}
+	cmd.Env = []string{"PATH=" + path, "HOME=" + home, "SBX_SEARCH_PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = logFile, logFile
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
