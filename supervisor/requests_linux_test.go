@@ -224,7 +224,7 @@ func TestFaultyCommands(t *testing.T) {
 	}
 }
 
-// What a command leaves under a protected name is taken out, and what it changed can be undone. R-FS-04, R-FS-16
+// What a command leaves under a protected name is taken out, and what it changed can be undone. R-FS-04
 func TestAfterCommands(t *testing.T) {
 	s := newScene(t, true)
 	s.yes.Store(true)
@@ -254,7 +254,7 @@ func TestAfterCommands(t *testing.T) {
 
 func undo(r supervisor.FileResult) string { return r.Undo + strings.Join(r.Warnings, " ") }
 
-// The file tool from the request to the result. R-FS-01, R-FS-09
+// The file tool from the request to the result. R-FS-01
 func TestFileRequests(t *testing.T) {
 	s := newScene(t, true)
 	replace := func(old, text string) []files.Replacement { return []files.Replacement{{Find: old, Replace: text}} }
