@@ -37,7 +37,7 @@ func Steps(before, after *Manifest) ([]files.Step, Changes) {
 			if e.State.Kind != files.Other {
 				made = append(made, files.Step{Kind: files.PutStep, Path: abs, Before: e.State, After: now.State})
 			}
-		case kept || !after.lacks(e.Path):
+		case kept || !after.lacks(e.Path, is):
 			c.Deleted = append(c.Deleted, abs)
 			if s := (files.Step{Kind: files.RemoveStep, Path: abs, Before: e.State, After: absent}); e.State.Kind == files.Dir {
 				s.Kind = files.RmdirStep
@@ -50,7 +50,7 @@ func Steps(before, after *Manifest) ([]files.Step, Changes) {
 	slices.Reverse(removed)
 	for _, e := range after.Entries {
 		old, kept := was[e.Path]
-		if kept && (old.State.Kind == files.Dir) == (e.State.Kind == files.Dir) || !kept && before.lacks(e.Path) {
+		if kept && (old.State.Kind == files.Dir) == (e.State.Kind == files.Dir) || !kept && before.lacks(e.Path, was) {
 			continue
 		}
 		abs := path.Join(after.Root, e.Path)
@@ -68,10 +68,13 @@ func Steps(before, after *Manifest) ([]files.Step, Changes) {
 }
 
 // lacks reports whether the manifest may lack an entry that exists.
-func (m *Manifest) lacks(rel string) bool {
+func (m *Manifest) lacks(rel string, by map[string]*Entry) bool {
 	below := func(list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool {
 			s, _, _ = strings.Cut(s, ": ")
+			if e := by[s]; e != nil && e.State.Kind == files.File { // one of several names, which it has
+				return false
+			}
 			return rel == s || strings.HasPrefix(rel, s+"/")
 		})
 	}

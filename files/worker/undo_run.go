@@ -58,10 +58,19 @@ func (u *undoing) left() (list []string) {
 // inverseAttr has a folder's attributes set at the end. A modification time that is another by now
 // stays.
 func (u *undoing) inverseAttr(step files.Step) error {
+	if u.made[step.Path] { // this undo makes it again with what it had
+		return nil
+	}
+	for i := range u.attrs {
+		if u.attrs[i].path == step.Path { // a later step left what is there
+			u.attrs[i].want = step.Before
+			return nil
+		}
+	}
 	st, err := u.folder(step.Path)
 	switch {
 	case errors.Is(err, &files.Conflict{Reason: files.NotThere}):
-		return nil // it was removed since, or this undo makes it again with what it had
+		return nil // it was removed since
 	case err != nil:
 		return err
 	case step.Before.Same(step.After) && st.ModTime != step.After.ModTime && step.After.ModTime != 0:
