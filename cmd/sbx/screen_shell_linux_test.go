@@ -14,7 +14,9 @@ func openShell(t *testing.T, config string) *project {
 	t.Helper()
 	h := newHouse(t, config)
 	h.write("../rc", "PS1='shell> '\nalias sbx='sbx --config "+h.dir+"/config.toml'\n")
-	m := termtest.OpenTmux(t, 90, 44, h.env, "cd "+h.project()+" && exec bash --noprofile --rcfile "+h.dir+"/rc -i")
+	trust := "sbx --config " + h.dir + "/config.toml trust >../trusted 2>&1; "
+	m := termtest.OpenTmux(t, 90, 44, h.env, "cd "+h.project()+" && "+trust+
+		"exec bash --noprofile --rcfile "+h.dir+"/rc -i")
 	p := &project{h, &approverSocket{Tmux: m, t: t, cols: 90, clean: h.clean}}
 	p.Wait("^shell>$")
 	return p
@@ -81,7 +83,7 @@ func TestScreenShellBehind(t *testing.T) {
 		t.Error("a paste approved")
 	}
 
-	ends := map[string][]string{"after a letter": {"n", "Enter"}, "after a digit": {"2"}, "after Ctrl+C": {"C-c"}}
+	ends := map[string][]string{"after a letter": {"n", "Enter"}, "after a digit": {"4"}, "after Ctrl+C": {"C-c"}}
 	for name, keys := range ends {
 		for range 5 { // until the machine let the keys come without a pause
 			p.asks("echo hi > new.txt")
@@ -136,7 +138,7 @@ func TestScreenShellStopped(t *testing.T) {
 	p := openShell(t, "[approval]\ntimeout = \"95s\"\n")
 	p.asks("echo hi > new.txt")
 	p.Tmux.Press("n")
-	p.Wait("> 2. Deny")
+	p.Wait("> 4. Deny")
 	p.Tmux.Press("Enter")
 	p.Wait(`(?s)\[Denied\].*^Denied\.$.*^shell>$`)
 	if s := p.Screen(); strings.Contains(s, "Ask the user") {
@@ -144,7 +146,7 @@ func TestScreenShellStopped(t *testing.T) {
 	}
 	p.asks("echo hi > new.txt")
 	p.Tmux.Press("q")
-	p.Wait("> 3. Quit")
+	p.Wait("> 5. Quit")
 	p.Tmux.Press("Enter")
 	p.Wait(`(?s)\[Denied\].*^shell>$`)
 	enter := func(line, want string) {
