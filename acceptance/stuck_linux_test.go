@@ -105,6 +105,13 @@ func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 			}
 			select {
 			case <-ended:
+			case <-time.After(slow * 700 * time.Millisecond):
+				if pid := a.find("bwrap"); pid > 0 { // the other was a worker's, and the command's lives
+					syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+			select {
+			case <-ended:
 			case <-time.After(slow * 15 * time.Second):
 				t.Errorf("round %d: the client does not end", i)
 				cmd.Process.Kill()
