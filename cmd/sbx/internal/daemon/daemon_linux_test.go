@@ -125,7 +125,10 @@ func TestStartedClean(t *testing.T) {
 	}
 	want := fmt.Sprintf("args %q\nenv %q\ncwd /\nleader true\nfds []\n",
 		[]string{"--socket-dir", p.SocketDir, "--state-dir", p.stateDir, "--idle-timeout", "15m0s"},
-		[]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/the/home", "SBX_SEARCH_PATH=" + os.Getenv("PATH")})
+		[]string{
+			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/the/home",
+			"SBX_SEARCH_PATH=" + os.Getenv("PATH"),
+		})
 	if string(got) != want {
 		t.Errorf("it was started with\n%swant\n%s", got, want)
 	}
