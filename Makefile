@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
 .PHONY: git-search bench vm-test packages release test-release test-fresh test-arm64 install uninstall pictures run build programs \
-	test test-quick vendors lint fuzz fuzz-launch differential clean prerequisites
+	test test-quick vendors lint fuzz fuzz-launch deaths differential clean prerequisites
 
 run: programs
 	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -71,6 +71,14 @@ fuzz: build
 MINUTES ?= 60
 fuzz-launch: prerequisites
 	@GO='$(GO)' packaging/fuzz.sh $(MINUTES)m sandbox/stage
+
+# Kills daemon, launcher, first process, command and client with each back end, at DEATHS random moments each.
+DEATHS ?= 200
+deaths: build
+	for backend in bwrap native; do \
+		ACCEPTANCE_DEATHS=$(DEATHS) ACCEPTANCE_BACKEND=$$backend $(GO) test ./acceptance -count=1 -timeout 6h -v \
+			-run '^TestForcedDeathsLeaveNothing$$' || exit 1; \
+	done
 
 # Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
 git-search: prerequisites

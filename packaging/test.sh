@@ -21,7 +21,7 @@ run -timeout 60m "$@" ./...
 # The native back end, with what shows that it holds: above it was bwrap's turn.
 SANDBOX_BACKEND=native run -timeout 10m "$@" ./sandbox
 ACCEPTANCE_BACKEND=native run -timeout 20m "$@" \
-	-run '^Test(EscapeCatalogue|Limits|PidMaxBindsRoot|NoLitter|RefusalsAreReported|SessionInsideSandbox)$' ./acceptance
+	-run '^Test(EscapeCatalogue|ForcedDeathsLeaveNothing|Limits|PidMaxBindsRoot|NoLitter|RefusalsAreReported|SessionInsideSandbox)$' ./acceptance
 # The rooms with goroutines of their own again, under the race detector. Where
 # there are fewer steps with -short, that is enough to find a race.
 run -timeout 30m -race -short "$@" ./approval/... ./audit ./broker ./ipc/... ./sandbox ./supervisor/...

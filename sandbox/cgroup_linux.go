@@ -202,9 +202,9 @@ type cgroup struct {
 	pids   int        // pids.events
 }
 
-// create makes a group with the profile's limits. Groups without a limit are
-// made all the same: they count what a whole tree takes.
-func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
+// create makes a group with the profile's limits, for so many processes besides the command's own.
+// Groups without a limit are made all the same: they count what a whole tree takes.
+func (c *cgroups) create(l profile.Limits, own int) (*cgroup, error) {
 	name := strconv.FormatInt(c.next.Add(1), 10)
 	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
 	for _, parent := range c.dirs {
@@ -222,7 +222,7 @@ func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 		}
 		g.dirs = append(g.dirs, dir)
 	}
-	if err := g.limit(l); err != nil {
+	if err := g.limit(l, own); err != nil {
 		g.remove()
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (g *cgroup) open(file string) int {
 	return -1
 }
 
-func (g *cgroup) limit(l profile.Limits) error {
+func (g *cgroup) limit(l profile.Limits, own int) error {
 	type setting struct {
 		file     string
 		value    int64
@@ -252,7 +252,7 @@ func (g *cgroup) limit(l profile.Limits) error {
 	}
 	var list []setting
 	if l.Processes > 0 {
-		list = append(list, setting{"pids.max", int64(l.Processes) + ownTasks, false})
+		list = append(list, setting{"pids.max", int64(l.Processes + own), false})
 	}
 	switch {
 	case l.Memory <= 0:

@@ -33,6 +33,7 @@ type Host struct {
 	stage   *os.File // sealed memfd; nil: there is no helper, and nothing runs
 	cgroups *cgroups
 	spawner spawner
+	server  server
 	filters filters
 
 	compilations compilations
@@ -119,6 +120,7 @@ func (h *Host) Watch() *watch.Set { return h.watch }
 func (h *Host) Close() error {
 	h.pool.close()
 	h.work.Wait()
+	h.server.close()
 	h.watch.Close()
 	if h.cgroups != nil {
 		h.cgroups.close()

@@ -19,13 +19,13 @@ import (
 
 // Process is one command running in its sandbox.
 type Process struct {
-	cmd       *exec.Cmd
-	warm      bool // its sandbox waited for it
-	namespace bool // it has a pid namespace
-	reaper    bool // the helper holds it together instead
-	leader    int  // the command itself, as this process's namespace numbers it
-	first     int  // the process above all others of the sandbox: the namespace's first, or the reaper
-	own       int  // what counts in the kernel's limit of processes besides the command's
+	cmd       *exec.Cmd // nil: the launch server is the parent
+	warm      bool      // its sandbox waited for it
+	namespace bool      // it has a pid namespace
+	reaper    bool      // the helper holds it together instead
+	leader    int       // the command itself, as this process's namespace numbers it
+	first     int       // the process above all others of the sandbox: the namespace's first, or the reaper
+	own       int       // what counts in the kernel's limit of processes besides the command's
 	limits    profile.Limits
 	host      *Host
 	cgroup    *cgroup
@@ -110,8 +110,12 @@ func (p *Process) End(cause EndCause, grace time.Duration) {
 func (p *Process) killTree() {
 	if p.namespace {
 		p.killInit()
-		// Should bwrap's monitor hang all the same, it goes too.
-		time.AfterFunc(2*time.Second, func() { p.cmd.Process.Kill() })
+		if p.cmd != nil { // should bwrap's monitor hang all the same, it goes too
+			time.AfterFunc(2*time.Second, func() { p.cmd.Process.Kill() })
+		}
+		return
+	}
+	if p.cmd == nil { // the end of its socket ends it
 		return
 	}
 	if !p.reaper { // a bwrap that has not come as far as its namespace
@@ -142,7 +146,12 @@ const reapTimeout = 10 * time.Second
 func (p *Process) reap() {
 	started := time.Now()
 	e, reported := p.reported()
-	if !reported {
+	if !reported && p.cmd == nil {
+		p.await()
+		if p.status != nil { // else a probe, which is ready and ended
+			e = exitWith(128 + int(syscall.SIGKILL)) // nothing else ends a first process before it reports
+		}
+	} else if !reported {
 		e = exitOf(p.await())
 		if p.status != nil && e.Signal == 0 {
 			e.Code = 125 // nobody killed the first process: that status is not the command's
@@ -299,8 +308,10 @@ func untilWaitable(pid int) {
 // await waits for bwrap and then for the last process of the namespace:
 // bwrap's monitor may leave a moment before them.
 func (p *Process) await() processState {
-	untilWaitable(p.cmd.Process.Pid)
-	p.cmd.Wait()
+	if p.cmd != nil {
+		untilWaitable(p.cmd.Process.Pid)
+		p.cmd.Wait()
+	}
 	if p.reaper {
 		endOrphans() // none are left, unless the reaper was killed
 	}
@@ -312,6 +323,9 @@ func (p *Process) await() processState {
 		p.init = 0
 	}
 	p.mu.Unlock()
+	if p.cmd == nil {
+		return nil
+	}
 	return p.cmd.ProcessState
 }
 

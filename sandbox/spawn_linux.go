@@ -20,7 +20,7 @@ func (s *spawner) loop() {
 	runtime.LockOSThread()
 	for r := range s.queue {
 		null, err := guarded(r.devices, r.start)
-		if err != nil && r.cmd.Process != nil { // started, but this thread did not find its way back
+		if err != nil && r.cmd != nil && r.cmd.Process != nil { // started, but this thread did not find its way back
 			r.cmd.Process.Kill()
 			r.cmd.Wait()
 		}
@@ -33,6 +33,9 @@ func (s *spawner) loop() {
 
 // start starts the command, in its group where it has one to be born in.
 func (s spawn) start() error {
+	if s.cmd == nil { // guarded has made what was wanted
+		return nil
+	}
 	if s.group == nil {
 		return s.cmd.Start()
 	}

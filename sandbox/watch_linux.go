@@ -100,6 +100,14 @@ func (p *Process) exceeded(u usage) EndCause {
 // process of the namespace.
 const ownTasks = 2
 
+// ownTasks is that number for this host's back end: the launch server counts for no sandbox.
+func (h *Host) ownTasks() int {
+	if h.native {
+		return ownTasks - 1
+	}
+	return ownTasks
+}
+
 func (p *Process) usage(private []string) usage {
 	var u usage
 	if p.namespace {

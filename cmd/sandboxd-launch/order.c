@@ -117,14 +117,27 @@ static void check_layer(struct reader *r) {
 		r->bad = 1;
 }
 
+static int magic(const u8 *bytes, const char *text) {
+	for (int i = 0; i < 8; i++)
+		if (bytes[i] != (u8)text[i])
+			return 0;
+	return 1;
+}
+
+const char *check_launch(const struct launch *l, u64 size, u32 descriptors) {
+	if (size != sizeof *l || !magic(l->magic, "sbxlaunc") || l->version != ORDER_VERSION)
+		return "not a launch of this version";
+	if (l->program > 1 || l->groups > MAX_LAUNCH || l->zero || descriptors != 1 + l->groups + l->program)
+		return "the launch contradicts its descriptors";
+	return 0;
+}
+
 const char *check_head(const u8 *bytes, u64 size, struct order_head *h) {
-	static const char magic[8] = {'s', 'b', 'x', 'o', 'r', 'd', 'e', 'r'};
 	if (size < sizeof *h)
 		return "not an order";
 	__builtin_memcpy(h, bytes, sizeof *h);
-	for (int i = 0; i < 8; i++)
-		if (h->magic[i] != (u8)magic[i])
-			return "not an order";
+	if (!magic(h->magic, "sbxorder"))
+		return "not an order";
 	if (h->version != ORDER_VERSION)
 		return "the order has another version; install sandboxd and sandboxd-launch together";
 	if (h->size < sizeof *h || h->size > MAX_ORDER)
