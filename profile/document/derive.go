@@ -42,6 +42,8 @@ type Tools struct {
 	Cache string
 	// Presets are names of built-in presets.
 	Presets []string
+	// Agent is the program of an agent with a preset ([Agent]), in its own run; empty: there is none.
+	Agent string
 	// Sockets and Devices of the host.
 	Sockets, Devices []string
 	// SearchPath lists the directories of the person's own PATH. Those that the session may execute
@@ -298,11 +300,19 @@ func (d *derivation) further() error {
 }
 
 func (d *derivation) presets() error {
+	var presets []Preset
 	for _, name := range d.Presets {
 		preset, err := FindPreset(name)
 		if err != nil {
 			return err
 		}
+		presets = append(presets, preset)
+	}
+	if agent, ok := Agent(d.Agent); ok {
+		presets = append(presets, agent)
+	}
+	for _, preset := range presets {
+		name := preset.Name
 		for _, list := range []struct {
 			paths  []string
 			access profile.Access
@@ -315,6 +325,11 @@ func (d *derivation) presets() error {
 				if p, ok := d.presetPath(s); ok {
 					d.allow(p, d.bound(p, list.access), "preset "+name)
 				}
+			}
+		}
+		for _, s := range preset.Paths.Protect {
+			if err := d.hold(s, profile.Rule{Kind: profile.Protect, Origin: "preset " + name}); err != nil {
+				return fmt.Errorf("derive profile: preset %s: %w", name, err)
 			}
 		}
 		for _, s := range preset.Environment.Path {
