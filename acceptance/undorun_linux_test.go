@@ -169,6 +169,11 @@ func TestRunsThatAreNotCovered(t *testing.T) {
 		if c := a.changesOf("sh -c 'echo 1 > x'"); c.Covered || len(c.LeftOut) != 2 || c.Undo == "" {
 			t.Errorf("hard links: %+v", c)
 		}
+		// The second snapshot takes over what did not change, and lacks no less.
+		a.changesOf("sh -c 'echo 1 >> x'")
+		if c := a.changesOf("sh -c 'echo 1 >> x'"); c.Covered || len(c.LeftOut) != 2 {
+			t.Errorf("hard links, again: %+v", c)
+		}
 		a.sh("rm d/b; head -c 3000000 /dev/urandom > big")
 		if c := a.changesOf("sh -c 'echo 2 > x'"); c.Covered || !strings.Contains(c.Why, "keep_bytes") {
 			t.Errorf("a project beyond the budget: %+v", c)
