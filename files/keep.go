@@ -32,6 +32,8 @@ type UndoHow struct {
 	Rest  bool `json:"rest,omitempty"`
 	// Run: the steps are those of a direct run.
 	Run bool `json:"run,omitempty"`
+	// Again: an earlier undo of them was cut off, so folders' times are its own.
+	Again bool `json:"again,omitempty"`
 }
 
 // PartialError is a change of several steps that stopped on the way. The first

@@ -60,7 +60,7 @@ func (r *runSnapshot) holds(j *judgement) error {
 	if r == nil {
 		return errors.New("the run can't be undone, and nobody was asked: it has no snapshot; run it again")
 	}
-	if c := coverage(r.before, r.err); !c.Covered {
+	if c := r.coverage; !c.Covered {
 		return fmt.Errorf("the run can't be undone, and nobody was asked: %s; run it again", c.Why)
 	}
 	return nil

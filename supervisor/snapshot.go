@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -38,18 +39,17 @@ type Changes struct {
 
 // Coverage takes a snapshot of a session's project, as a run would now, and reports what it covers.
 func (s *Supervisor) Coverage(ctx context.Context, sess *Session) Coverage {
-	_, m, err := s.snapshot(ctx, sess)
-	return coverage(m, err)
+	return coverage(s.Undo.Project(sess.Root).Take(s.scan(ctx, sess)))
 }
 
-func coverage(m *snapshot.Manifest, err error) Coverage {
+func coverage(sum snapshot.Summary, err error) Coverage {
 	if err != nil {
 		return Coverage{Why: err.Error()}
 	}
-	c := Coverage{LeftOut: m.LeftOut, Skipped: m.Skipped, Covered: len(m.LeftOut) == 0}
+	c := Coverage{LeftOut: sum.LeftOut, Skipped: sum.Skipped, Covered: len(sum.LeftOut) == 0}
 	if !c.Covered {
-		c.Why = "the snapshot lacks " + m.LeftOut[0]
-		if n := len(m.LeftOut) - 1; n > 0 {
+		c.Why = "the snapshot lacks " + sum.LeftOut[0]
+		if n := len(sum.LeftOut) - 1; n > 0 {
 			c.Why += fmt.Sprintf(" (and %d more)", n)
 		}
 	}
@@ -59,58 +59,76 @@ func coverage(m *snapshot.Manifest, err error) Coverage {
 // errUntrusted is returned for a project that no sandbox may write to.
 var errUntrusted = errors.New("the project is not trusted")
 
-// snapshot has the session's worker take a snapshot of its project.
-func (s *Supervisor) snapshot(ctx context.Context, sess *Session) (*store.Project, *snapshot.Manifest, error) {
-	cfg, _, err := s.projectConfig(sess)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !s.trusted(sess, cfg) {
-		return nil, nil, errUntrusted
-	}
-	j := &fileJudgement{cfg: cfg}
-	if err := s.fileRules(sess, j); err != nil {
-		return nil, nil, err
-	}
-	p, operator, err := s.profiles(cfg, sess, true, "none")
-	if err != nil {
-		return nil, nil, err
-	}
-	if j.plan, err = s.workerPlan(cfg, p, operator); err != nil {
-		return nil, nil, err
-	}
-	project, err := s.Undo.Project(sess.Root)
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, snapshotTime)
-	defer cancel()
-	m, err := project.Take(func(base *snapshot.Manifest, most int64, k files.Keeper) (m *snapshot.Manifest, err error) {
+// scan has the session's worker walk its project.
+func (s *Supervisor) scan(ctx context.Context, sess *Session) store.Scan {
+	return func(
+		base *os.File, most int64, found func([]snapshot.Entry, []*os.File) error,
+	) (sum snapshot.Summary, same bool, err error) {
+		j, err := s.judgeScan(sess)
+		if err != nil {
+			return sum, false, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, snapshotTime)
+		defer cancel()
 		scan := func(client *worker.Client) (err error) {
-			m, err = client.Scan(ctx, base, worker.ScanLimits{Bytes: most}, k)
+			sum, same, err = client.Scan(ctx, sess.Root, base, worker.ScanLimits{Bytes: most}, found)
 			return err
 		}
 		if err = sess.files.useFor(ctx, s, j.plan, j.setup, 0, scan); errors.Is(err, errWorkerClosed) {
 			err = s.once(ctx, j.plan, j.setup, scan)
 		}
-		return m, err
-	})
-	return project, m, err
+		return sum, same, err
+	}
 }
 
-// runSnapshot is the snapshot around one run. The zero value is that of a reader.
+// judgeScan returns the rules and the plan of a worker that walks the session's project.
+func (s *Supervisor) judgeScan(sess *Session) (*fileJudgement, error) {
+	cfg, _, err := s.projectConfig(sess)
+	if err != nil {
+		return nil, err
+	}
+	if !s.trusted(sess, cfg) {
+		return nil, errUntrusted
+	}
+	j := &fileJudgement{cfg: cfg}
+	if err := s.fileRules(sess, j); err != nil {
+		return nil, err
+	}
+	p, operator, err := s.profiles(cfg, sess, true, "none")
+	if err != nil {
+		return nil, err
+	}
+	j.plan, err = s.workerPlan(cfg, p, operator)
+	return j, err
+}
+
+// runSnapshot is the snapshot around one run.
 type runSnapshot struct {
-	s       *Supervisor
-	e       *Exec
-	id      string // of its change set
-	project *store.Project
-	before  *snapshot.Manifest
-	err     error // why there is none
+	s        *Supervisor
+	e        *Exec
+	id       string // of its change set
+	project  *store.Project
+	coverage Coverage
+	begun    bool
 }
 
 // reads reports whether a run is judged to read only.
 func (j *judgement) reads() bool {
 	return j.verdict.Decision == shell.Auto && len(j.verdict.Parts) > 0 && onlySafe(j.verdict.Parts)
+}
+
+// maxDeaths is how many workers may die before a snapshot is given up.
+const maxDeaths = 3
+
+// withoutDeaths takes a snapshot again where its worker died.
+func withoutDeaths(take func() error) error {
+	for n := 1; ; n++ {
+		err := take()
+		if n == maxDeaths || !errors.Is(err, worker.ErrBroken) ||
+			errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
 }
 
 // beginSnapshot takes the snapshot that a run starts from; nil for a reader, and in a project that
@@ -119,15 +137,23 @@ func (s *Supervisor) beginSnapshot(e *Exec, j *judgement) *runSnapshot {
 	if j.reads() || !j.trusted || e.Session.Root == "" {
 		return nil
 	}
-	r := &runSnapshot{s: s, e: e, id: "r-" + strings.ToLower(ulid.Make().String())}
+	r := &runSnapshot{
+		s:       s,
+		e:       e,
+		id:      "r-" + strings.ToLower(ulid.Make().String()),
+		project: s.Undo.Project(e.Session.Root),
+	}
 	r.begin()
 	return r
 }
 
 func (r *runSnapshot) begin() {
-	if r.project, r.before, r.err = r.s.snapshot(r.s.ctx, r.e.Session); r.err == nil {
-		r.err = r.project.Begin(r.id, r.before)
-	}
+	var sum snapshot.Summary
+	err := withoutDeaths(func() (err error) {
+		sum, err = r.project.Begin(r.id, r.s.scan(r.s.ctx, r.e.Session))
+		return err
+	})
+	r.coverage, r.begun = coverage(sum, err), err == nil
 }
 
 // end compares the project with the snapshot, and keeps what the run changed.
@@ -135,35 +161,32 @@ func (r *runSnapshot) end() *Changes {
 	if r == nil {
 		return nil
 	}
-	c := &Changes{Coverage: coverage(r.before, r.err)}
-	if r.err != nil {
+	c := &Changes{Coverage: r.coverage}
+	if !r.begun {
 		return c
 	}
 	defer r.project.End(r.id)
-	_, after, err := r.s.snapshot(context.WithoutCancel(r.s.ctx), r.e.Session)
-	if err == nil {
-		c.Changes, c.Undo, err = r.s.keepRun(
-			store.Record{ID: r.id, Exec: r.e.ID, Session: r.e.Session.ID, Project: r.e.Session.Root, Note: r.e.text()},
-			r.project,
-			r.before,
-			after,
-		)
-	}
+	var err error
+	c.Changes, c.Undo, err = r.s.keepRun(
+		r.s.scan(context.WithoutCancel(r.s.ctx), r.e.Session),
+		store.Record{ID: r.id, Exec: r.e.ID, Session: r.e.Session.ID, Project: r.e.Session.Root, Note: r.e.text()},
+	)
 	if err != nil {
 		c.Covered, c.Why = false, "what the run changed could not be compared or kept: "+err.Error()
 	}
 	return c
 }
 
-// keepRun stores what differs between two snapshots; undo is empty where nothing does.
-func (s *Supervisor) keepRun(
-	r store.Record,
-	p *store.Project,
-	before, after *snapshot.Manifest,
-) (c snapshot.Changes, undo string, err error) {
-	steps, c := snapshot.Steps(before, after)
-	if c.Len() == 0 { // at most directories' times
-		return c, "", nil
+// keepRun stores what changed since a run began; undo is empty where nothing did.
+func (s *Supervisor) keepRun(scan store.Scan, r store.Record) (c snapshot.Changes, undo string, err error) {
+	p := s.Undo.Project(r.Project)
+	var steps []files.Step
+	err = withoutDeaths(func() (err error) {
+		steps, c, err = p.Compare(r.ID, scan)
+		return err
+	})
+	if err != nil || c.Len() == 0 { // at most directories' times
+		return c, "", err
 	}
 	if r.Op = opRun; r.Note == "" {
 		r.Note = "a run that was cut off"
@@ -205,25 +228,24 @@ func (s *Supervisor) recoverSnapshots() {
 }
 
 func (s *Supervisor) recoverSnapshot(r store.Record) (undo string, err error) {
-	p, err := s.Undo.Project(r.Project)
-	if err != nil {
-		return "", err
-	}
+	p := s.Undo.Project(r.Project)
 	sess, err := s.sessionOf(r)
 	if err != nil { // the project was removed
 		p.End(r.ID)
 		return "", err
 	}
 	defer sess.files.close()
-	before, err := p.Began(r.ID)
-	if err != nil {
-		return "", err
+	scanned := false
+	scan := s.scan(s.ctx, sess)
+	_, undo, err = s.keepRun(func(
+		base *os.File, most int64, found func([]snapshot.Entry, []*os.File) error,
+	) (sum snapshot.Summary, same bool, err error) {
+		sum, same, err = scan(base, most, found)
+		scanned = err == nil
+		return sum, same, err
+	}, r)
+	if scanned { // else the next daemon tries again
+		p.End(r.ID)
 	}
-	_, after, err := s.snapshot(s.ctx, sess)
-	if err != nil { // the next daemon tries again
-		return "", err
-	}
-	defer p.End(r.ID)
-	_, undo, err = s.keepRun(r, p, before, after)
 	return undo, err
 }

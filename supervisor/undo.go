@@ -29,6 +29,7 @@ type undoing struct {
 	kept    files.Kept
 	guarded bool // only a person restores it
 	run     bool // the change set of a run
+	again   bool // an earlier undo was cut off
 	part    bool // not all of it
 	steps   []files.Step
 	digest  string // of the steps
@@ -36,7 +37,7 @@ type undoing struct {
 
 // how is how the worker undoes a change.
 func (r FileRequest) how(u *undoing) files.UndoHow {
-	return files.UndoHow{Force: r.Force, Rest: r.Rest, Run: u.run}
+	return files.UndoHow{Force: r.Force, Rest: r.Rest, Run: u.run, Again: u.again}
 }
 
 // Change is one that can be undone, or was.
@@ -159,7 +160,7 @@ func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	if err != nil {
 		return nil, &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: err.Error()}
 	}
-	u := &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded, run: r.Run}
+	u := &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded, run: r.Run, again: kept.Again()}
 	if len(c.req.Paths) == 0 {
 		return u, nil
 	}

@@ -302,38 +302,29 @@ func (b *Bench) Recover() error {
 	return nil
 }
 
-// Scan takes a snapshot of the root.
-func (b *Bench) Scan() (*store.Project, *snapshot.Manifest, error) {
+// Scan walks the root for a snapshot.
+func (b *Bench) Scan(
+	base *os.File, most int64, found func([]snapshot.Entry, []*os.File) error,
+) (snapshot.Summary, bool, error) {
 	ctx, cancel := b.Context()
 	defer cancel()
-	p, err := b.Store.Project(b.Root)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := p.Take(func(base *snapshot.Manifest, most int64, k files.Keeper) (*snapshot.Manifest, error) {
-		return b.Client.Scan(ctx, base, worker.ScanLimits{Bytes: most}, k)
-	})
-	return p, m, err
+	return b.Client.Scan(ctx, b.Root, base, worker.ScanLimits{Bytes: most}, found)
 }
 
 // Run calls f, as a direct run between two snapshots. id is its change set's; "": nothing changed.
 func (b *Bench) Run(f func()) (id string, c snapshot.Changes, err error) {
-	p, before, err := b.Scan()
-	if err != nil {
-		return "", c, err
-	}
+	p := b.Store.Project(b.Root)
 	b.next++
 	id = fmt.Sprintf("%srun%05d", b.prefix, b.next)
-	if err := p.Begin(id, before); err != nil {
+	if _, err := p.Begin(id, b.Scan); err != nil {
+		return "", c, err
+	}
+	f()
+	steps, c, err := p.Compare(id, b.Scan)
+	if err != nil { // as for a daemon that dies: the next one compares
 		return "", c, err
 	}
 	defer p.End(id)
-	f()
-	_, after, err := b.Scan()
-	if err != nil {
-		return "", c, err
-	}
-	steps, c := snapshot.Steps(before, after)
 	if len(steps) == 0 {
 		return "", c, nil
 	}
@@ -357,7 +348,7 @@ func (b *Bench) UndoRun(id string, how files.UndoHow) (files.Result, string, err
 	if err != nil {
 		return files.Result{}, "", err
 	}
-	how.Run = true
+	how.Run, how.Again = true, kept.Again()
 	out, err := b.Client.Undo(ctx, kept, how, change)
 	if ferr := change.Finish(err); err == nil {
 		err = ferr

@@ -1,12 +1,14 @@
 // Package snapshot describes a project at one moment, so that a direct run can be undone as a whole:
 // everything that the run created, modified or deleted becomes its state from before.
 //
-//	before := …                       // files/worker walks, files/store keeps the content
-//	after := …                        // the same, after the run
-//	steps := snapshot.Steps(before, after)
-//	err := store.KeepRun(record, steps)
+//	before, err := snapshot.NewReader(file) // a manifest: files/worker walks, files/store keeps the content
+//	after, err := snapshot.NewReader(other) // the same, after the run
+//	steps, changes, err := snapshot.Steps(before, after)
+//	err = store.KeepRun(record, steps, project)
 //
-// This package is pure. A worker inside the session's sandbox walks the project, so a snapshot holds
+// A manifest is a stream of entries in the order of Compare, so that a reader holds one entry at a
+// time, and memory grows with the difference of two manifests only. This package is pure. A worker
+// inside the session's sandbox walks the project, so a snapshot holds
 // the entries that a command of the session can reach, and no hidden file.
 //
 // # Coverage
@@ -45,26 +47,36 @@ import (
 // Entry is one name of the project.
 type Entry struct {
 	// Path is relative to the root, and in any bytes; "" is the root.
-	Path  string
+	Path string
+	// State is zero for an entry that the snapshot lacks.
 	State files.State
 	// Device, Inode and ChangeTime (nanoseconds) are the key of an incremental reading.
 	Device, Inode uint64
 	ChangeTime    int64
 	// Racy: an equal key does not prove equal content.
 	Racy bool
+	// Partial: the snapshot lacks the entry, or, of a directory with a state, its names.
+	Partial bool
 }
 
 // Unread reports whether the content of a file is not known yet.
 func (e Entry) Unread() bool { return e.State.Kind == files.File && e.State.Hash == "" }
 
-// Manifest is a snapshot: entries in the order of the walk, directories before their entries.
-type Manifest struct {
-	Root    string // absolute
-	Entries []Entry
+// Same reports whether two entries agree in everything.
+func (e Entry) Same(f Entry) bool {
+	return e.Path == f.Path && e.Device == f.Device && e.Inode == f.Inode && e.ChangeTime == f.ChangeTime &&
+		e.Racy == f.Racy && e.Partial == f.Partial && equal(e.State, f.State)
+}
+
+// lacking reports whether the snapshot has the entry's name only.
+func (e Entry) lacking() bool { return e.State.Kind == "" }
+
+// Summary describes a manifest as a whole.
+type Summary struct {
+	Entries int
 	// LeftOut names, one reason each, everything that the snapshot lacks; Skipped are the
 	// dependencies' and build trees. Both are cut at maxNamed.
-	LeftOut []string
-	Skipped []string
+	LeftOut, Skipped []string
 }
 
 // Bounds of a snapshot.
@@ -74,32 +86,42 @@ const (
 )
 
 // LeaveOut notes an entry that the snapshot lacks.
-func (m *Manifest) LeaveOut(rel, why string) {
-	if len(m.LeftOut) < maxNamed {
-		m.LeftOut = append(m.LeftOut, strings.ToValidUTF8(rel, "\ufffd")+": "+why)
+func (s *Summary) LeaveOut(rel, why string) {
+	if len(s.LeftOut) < maxNamed {
+		s.LeftOut = append(s.LeftOut, strings.ToValidUTF8(rel, "\ufffd")+": "+why)
 	}
 }
 
 // Skip notes a dependencies' or build tree.
-func (m *Manifest) Skip(rel string) {
-	if len(m.Skipped) < maxNamed {
-		m.Skipped = append(m.Skipped, strings.ToValidUTF8(rel, "\ufffd"))
+func (s *Summary) Skip(rel string) {
+	if len(s.Skipped) < maxNamed {
+		s.Skipped = append(s.Skipped, strings.ToValidUTF8(rel, "\ufffd"))
 	}
 }
 
-// Index returns the entries by path.
-func (m *Manifest) Index() map[string]*Entry {
-	by := make(map[string]*Entry, len(m.Entries))
-	for i := range m.Entries {
-		by[m.Entries[i].Path] = &m.Entries[i]
-	}
-	return by
+// Same reports whether two summaries agree.
+func (s Summary) Same(t Summary) bool {
+	return s.Entries == t.Entries && slices.Equal(s.LeftOut, t.LeftOut) && slices.Equal(s.Skipped, t.Skipped)
 }
 
-// Same reports whether two manifests describe the same state, whatever their keys are.
-func Same(a, b *Manifest) bool {
-	return a.Root == b.Root && slices.Equal(a.LeftOut, b.LeftOut) && slices.Equal(a.Skipped, b.Skipped) &&
-		slices.EqualFunc(a.Entries, b.Entries, func(x, y Entry) bool { return x.Path == y.Path && equal(x.State, y.State) })
+// Compare orders paths as a walk visits them that sorts the names of each directory.
+func Compare(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		switch x, y := a[i], b[i]; {
+		case x == y:
+		case x == '/' || y != '/' && x < y:
+			return -1
+		default:
+			return 1
+		}
+	}
+	return len(a) - len(b)
+}
+
+// below reports whether a path is dir or in it.
+func below(dir, rel string) bool {
+	return rel == dir || dir == "" || len(rel) > len(dir) && rel[len(dir)] == '/' && rel[:len(dir)] == dir
 }
 
 // equal compares everything that undo restores.

@@ -2,9 +2,9 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,15 +14,23 @@ import (
 
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
+	"sandboxd/internal/durable"
 )
 
-// objectKeeper copies the files of a scan into a project's contents. The project's lock is held.
-type objectKeeper struct {
+// keeping writes the manifest of a scan, and copies the files that come with it into the project's
+// contents. The project's lock is held.
+type keeping struct {
 	project *Project
-	got     map[string]kept // by path
-	fresh   bool            // a content was added
+	out     *snapshot.Writer
+	most    int64 // bytes that may be copied; 0: no bound
+	copied  int64
+	fresh   bool // a content was added
 	n       int
+	names   []string // of the added contents, maxSyncs+1 at most
 }
+
+// maxSyncs is how many files are brought to disk one by one.
+const maxSyncs = 16
 
 // kept is a content as it was copied; changed: the file changed meanwhile.
 type kept struct {
@@ -33,32 +41,49 @@ type kept struct {
 
 const tempSuffix = ".new"
 
-// Keep implements files.Keeper.
-func (k *objectKeeper) Keep(ctx context.Context, steps []files.Step, old []*os.File, _ bool) error {
-	for i, step := range steps {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+// found takes a batch of entries, with an opened file for each unread one.
+func (k *keeping) found(entries []snapshot.Entry, contents []*os.File) error {
+	for _, e := range entries {
+		if e.Unread() {
+			if len(contents) == 0 {
+				return fmt.Errorf("keep %q: there is no content", e.Path)
+			}
+			got, err := k.copy(contents[0], e.State.Size)
+			if err != nil {
+				return fmt.Errorf("keep %q: %w", e.Path, err)
+			}
+			contents = contents[1:]
+			e.State.Hash, e.State.Size, e.Racy = got.hash, got.size, e.Racy || got.changed
 		}
-		if old[i] == nil {
-			continue
+		if err := k.out.Add(e); err != nil {
+			return err
 		}
-		got, err := k.copy(old[i], step.Before.Size)
-		if err != nil {
-			return fmt.Errorf("keep %q: %w", step.Path, err)
-		}
-		k.got[step.Path] = got
 	}
 	return nil
 }
 
+// sync brings the added contents to disk.
+func (k *keeping) sync() (err error) {
+	if len(k.names) > maxSyncs {
+		return syncFS(k.project.dir)
+	}
+	for _, name := range k.names {
+		err = errors.Join(err, durable.SyncDir(name))
+	}
+	return err
+}
+
 // copy copies a file, which may be larger by now than it was: at most most bytes more.
-func (k *objectKeeper) copy(src *os.File, size int64) (got kept, err error) {
+func (k *keeping) copy(src *os.File, size int64) (got kept, err error) {
 	before, err := statFile(src)
 	if err != nil {
 		return got, err
 	}
 	if before.Mode&unix.S_IFMT != unix.S_IFREG {
 		return got, fmt.Errorf("mode %o is no file's", before.Mode)
+	}
+	if k.copied += size; k.most > 0 && k.copied > k.most {
+		return got, fmt.Errorf("the contents are more than %s", files.SizeText(k.most))
 	}
 	k.n++
 	temp := filepath.Join(k.project.dir, objectsDir, fmt.Sprintf("%d%s", k.n, tempSuffix))
@@ -85,12 +110,16 @@ func (k *objectKeeper) copy(src *os.File, size int64) (got kept, err error) {
 	got.changed = err != nil || got.size != after.Size || before.Ctim != after.Ctim || before.Mtim != after.Mtim
 	sum := hex.EncodeToString(h.Sum(nil))
 	got.hash = "sha256:" + sum
-	if _, known := k.project.objects[got.hash]; known {
+	if _, err := os.Lstat(k.project.object(got.hash)); err == nil {
 		return got, os.Remove(temp)
 	}
+	p := k.project
 	k.fresh = true
-	k.project.objects[got.hash] = got.size
-	return got, os.Rename(temp, k.project.object(got.hash))
+	p.size += got.size
+	if len(k.names) <= maxSyncs {
+		k.names = append(k.names, p.object(got.hash))
+	}
+	return got, os.Rename(temp, p.object(got.hash))
 }
 
 func statFile(f *os.File) (st unix.Stat_t, err error) {
@@ -119,19 +148,3 @@ func copySparse(dst *os.File, src io.Reader) (size int64, err error) {
 }
 
 var zeros [64 << 10]byte
-
-// complete adds the hashes to a manifest.
-func (k *objectKeeper) complete(m *snapshot.Manifest) {
-	for i := range m.Entries {
-		e := &m.Entries[i]
-		if !e.Unread() {
-			continue
-		}
-		got, ok := k.got[e.Path]
-		if !ok {
-			m.LeaveOut(e.Path, "it was not read")
-			continue
-		}
-		e.State.Hash, e.State.Size, e.Racy = got.hash, got.size, e.Racy || got.changed
-	}
-}

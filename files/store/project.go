@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,187 +21,275 @@ import (
 )
 
 // Project holds the snapshots of one project: the latest, and those that runs under way began with.
-// Its folder has the contents by their hashes, the latest manifest, and one for each such run. Its
-// methods may be called concurrently; scans of one project run one after another.
+// Its folder has the contents by their hashes, the latest manifest, and one for each such run; none
+// of them is in memory. Its methods may be called concurrently; scans of one project run one after
+// another.
 type Project struct {
 	store *Store
 	dir   string
 	root  string
 
-	mu      sync.Mutex
-	last    *snapshot.Manifest // empty: none yet
-	objects map[string]int64   // sizes by hash; nil: not loaded
-	runs    map[string]*snapshot.Manifest
+	mu     sync.Mutex
+	loaded bool
+	size   int64 // of the contents
+	// unsynced: the latest manifest is not known to be on disk. garbage: contents may be in no snapshot.
+	unsynced bool
+	garbage  bool
+	swept    time.Time
 }
 
 // Scan walks a project; see worker.Client.Scan.
-type Scan func(base *snapshot.Manifest, most int64, keeper files.Keeper) (*snapshot.Manifest, error)
+type Scan func(
+	base *os.File, most int64, found func([]snapshot.Entry, []*os.File) error,
+) (sum snapshot.Summary, same bool, err error)
 
 const (
 	manifestFile = "manifest"
 	objectsDir   = "objects"
 	runPrefix    = "run-"
+	// sweepEvery bounds how often contents without a snapshot are looked for.
+	sweepEvery = time.Minute
 )
 
 // Project returns the snapshots of a project, by its root's real path.
-func (s *Store) Project(root string) (*Project, error) {
+func (s *Store) Project(root string) *Project {
 	sum := sha256.Sum256([]byte(root))
 	key := hex.EncodeToString(sum[:12])
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	p := s.projects[key]
 	if p == nil {
-		p = &Project{
-			store: s,
-			dir:   filepath.Join(s.dir, "snapshots", key),
-			root:  root,
-			last:  &snapshot.Manifest{Root: root},
-		}
+		p = &Project{store: s, dir: filepath.Join(s.dir, "snapshots", key), root: root}
 		s.projects[key] = p
 	}
-	s.mu.Unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.objects != nil {
-		return p, nil
-	}
-	if err := p.load(); err != nil {
-		return nil, fmt.Errorf("open snapshots of %q: %w", root, err)
-	}
-	return p, nil
+	return p
 }
 
-// load reads a project's folder. mu is held.
+func (p *Project) manifest() string        { return filepath.Join(p.dir, manifestFile) }
+func (p *Project) begun(run string) string { return filepath.Join(p.dir, runPrefix+run) }
+func (p *Project) object(hash string) string {
+	return filepath.Join(p.dir, objectsDir, strings.TrimPrefix(hash, "sha256:"))
+}
+
+// load reads a project's folder, once. mu is held.
 func (p *Project) load() error {
+	if p.loaded {
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Join(p.dir, objectsDir), 0o700); err != nil {
 		return err
 	}
-	if p.runs == nil {
-		p.runs = map[string]*snapshot.Manifest{}
-	}
-	entries, err := os.ReadDir(filepath.Join(p.dir, objectsDir))
-	if err != nil {
+	if err := p.sweep(); err != nil {
 		return err
 	}
-	p.objects = make(map[string]int64, len(entries))
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && !strings.HasSuffix(e.Name(), tempSuffix) {
-			p.objects["sha256:"+e.Name()] = info.Size()
-		}
-	}
-	b, err := os.ReadFile(filepath.Join(p.dir, manifestFile))
-	if err == nil {
-		if m, err := snapshot.Decode(b); err == nil && m.Root == p.root {
-			p.last = p.readable(m)
-		}
-	}
+	p.loaded = true
 	return nil
 }
 
-// readable forgets the hashes of contents that are lost, so that they are read again.
-func (p *Project) readable(m *snapshot.Manifest) *snapshot.Manifest {
-	for i := range m.Entries {
-		if _, ok := p.objects[m.Entries[i].State.Hash]; !ok {
-			m.Entries[i].State.Hash = ""
+// eachEntry calls f with the entries of a manifest.
+func eachEntry(name string, f func(snapshot.Entry)) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r, err := snapshot.NewReader(file)
+	for err == nil {
+		var e snapshot.Entry
+		if e, err = r.Next(); err == nil {
+			f(e)
 		}
 	}
-	return m
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
-// Take scans the project and returns its snapshot, which is on disk.
-func (p *Project) Take(scan Scan) (*snapshot.Manifest, error) {
-	m, fresh, err := p.take(scan)
+// hashes is a set of contents, by the beginnings of their hashes.
+type hashes map[uint64]struct{}
+
+func (h hashes) add(hash string) {
+	if k, ok := h.key(hash); ok {
+		h[k] = struct{}{}
+	}
+}
+
+func (h hashes) has(hash string) bool {
+	k, ok := h.key(hash)
+	_, has := h[k]
+	return ok && has
+}
+
+func (hashes) key(hash string) (uint64, bool) {
+	sum := strings.TrimPrefix(hash, "sha256:")
+	k, err := strconv.ParseUint(sum[:min(len(sum), 16)], 16, 64)
+	return k, err == nil
+}
+
+// sweep removes the contents that no snapshot has, and the latest manifest where it is damaged or
+// lacks a content. It sums up the rest. mu is held.
+func (p *Project) sweep() error {
+	begun, err := filepath.Glob(filepath.Join(p.dir, runPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	live, there := hashes{}, hashes{}
+	for _, name := range append(begun, p.manifest()) { // a damaged one ends with its run
+		_ = eachEntry(name, func(e snapshot.Entry) { live.add(e.State.Hash) })
+	}
+	dir, err := os.Open(filepath.Join(p.dir, objectsDir))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	p.size = 0
+	for err == nil {
+		var entries []fs.DirEntry
+		if entries, err = dir.ReadDir(1024); err != nil && err != io.EOF {
+			return err
+		}
+		for _, e := range entries {
+			if !live.has(e.Name()) || strings.HasSuffix(e.Name(), tempSuffix) {
+				_ = os.Remove(filepath.Join(dir.Name(), e.Name()))
+			} else if info, err := e.Info(); err == nil {
+				p.size += info.Size()
+				there.add(e.Name())
+			}
+		}
+	}
+	whole := true
+	err = eachEntry(p.manifest(), func(e snapshot.Entry) {
+		whole = whole && (e.State.Hash == "" || there.has(e.State.Hash))
+	})
+	if err != nil || !whole { // so that everything is read again
+		_ = os.Remove(p.manifest())
+	}
+	p.garbage, p.swept = false, time.Now()
+	return nil
+}
+
+// Take scans the project and makes its snapshot the latest.
+func (p *Project) Take(scan Scan) (snapshot.Summary, error) {
+	return p.taken(scan, func() error { return nil })
+}
+
+// taken calls then when the snapshot of a scan is the latest.
+func (p *Project) taken(scan Scan, then func() error) (snapshot.Summary, error) {
+	p.mu.Lock()
+	sum, fresh, err := p.take(scan)
+	if err == nil {
+		err = then()
+	}
+	p.mu.Unlock()
 	if fresh {
-		err = p.store.PruneSnapshots()
+		err = errors.Join(err, p.store.PruneSnapshots())
 	}
-	return m, err
+	return sum, err
 }
 
-// take reports whether contents were added.
-func (p *Project) take(scan Scan) (m *snapshot.Manifest, fresh bool, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.objects == nil { // cleared meanwhile
-		if err := p.load(); err != nil {
-			return nil, false, fmt.Errorf("take snapshot: %w", err)
+// take reports whether contents were added. mu is held.
+func (p *Project) take(scan Scan) (sum snapshot.Summary, fresh bool, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("take snapshot: %w", err)
 		}
+	}()
+	if err := p.load(); err != nil {
+		return sum, false, err
 	}
-	k := &objectKeeper{project: p, got: map[string]kept{}}
-	if m, err = scan(p.last, p.store.most(), k); err != nil {
-		p.sweep()
-		return nil, false, err
-	}
-	k.complete(m)
-	if len(p.last.Entries) > 0 && snapshot.Same(p.last, m) {
-		p.last = m
-		return m, false, nil
-	}
-	if k.fresh {
-		err = syncFS(p.dir)
-	}
+	base, err := os.Open(p.manifest())
 	if err == nil {
-		err = durable.Replace(filepath.Join(p.dir, manifestFile), snapshot.Encode(m))
+		defer base.Close()
+	} else if base = nil; !errors.Is(err, fs.ErrNotExist) {
+		return sum, false, err
 	}
+	temp := p.manifest() + tempSuffix
+	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, false, fmt.Errorf("take snapshot: %w", err)
+		return sum, false, err
 	}
-	p.last = m
-	p.sweep()
-	return m, k.fresh, nil
+	defer os.Remove(temp)
+	defer out.Close()
+	w, err := snapshot.NewWriter(out, p.root)
+	if err != nil {
+		return sum, false, err
+	}
+	k := &keeping{project: p, out: w, most: p.store.most()}
+	sum, same, err := scan(base, k.most, k.found)
+	if err == nil && !same {
+		// The contents come first: a manifest that a power cut damages has a wrong checksum, a content
+		// has none.
+		if err = errors.Join(k.sync(), w.Close(sum)); err == nil {
+			err = os.Rename(temp, p.manifest())
+		}
+		p.unsynced, p.garbage = true, true
+	}
+	p.garbage = p.garbage || err != nil
+	return sum, k.fresh, err
 }
 
-// Begin notes that a run starts from the latest snapshot, so that a later daemon can compare.
-func (p *Project) Begin(run string, m *snapshot.Manifest) error {
+// Begin takes the snapshot that a run starts from. It is on disk, so that a later daemon can compare.
+func (p *Project) Begin(run string, scan Scan) (snapshot.Summary, error) {
 	if err := validID(run); err != nil {
+		return snapshot.Summary{}, err
+	}
+	return p.taken(scan, func() error {
+		if p.unsynced {
+			if err := errors.Join(durable.SyncDir(p.manifest()), durable.SyncDir(p.dir)); err != nil {
+				return err
+			}
+			p.unsynced = false
+		}
+		return os.Link(p.manifest(), p.begun(run))
+	})
+}
+
+// Compare takes a snapshot and returns what changed since a run began, which may be one of an earlier
+// daemon.
+func (p *Project) Compare(run string, scan Scan) (steps []files.Step, c snapshot.Changes, err error) {
+	_, err = p.taken(scan, func() error {
+		before, err := os.Open(p.begun(run))
+		if err != nil {
+			return err
+		}
+		defer before.Close()
+		after, err := os.Open(p.manifest())
+		if err != nil {
+			return err
+		}
+		defer after.Close()
+		if same(before, after) {
+			return nil
+		}
+		was, err := snapshot.NewReader(before)
+		if err != nil {
+			return err
+		}
+		is, err := snapshot.NewReader(after)
+		if err == nil {
+			steps, c, err = snapshot.Steps(was, is)
+		}
 		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	name := filepath.Join(p.dir, runPrefix+run)
-	err := errors.New("another snapshot was taken meanwhile")
-	if p.last == m {
-		err = os.Link(filepath.Join(p.dir, manifestFile), name)
-	}
-	if err != nil {
-		err = durable.Replace(name, snapshot.Encode(m))
-	}
-	if err != nil {
-		return fmt.Errorf("begin run %q: %w", run, err)
-	}
-	p.runs[run] = m
-	return nil
+	})
+	return steps, c, err
+}
+
+// same reports whether two descriptors are of one file.
+func same(a, b *os.File) bool {
+	x, err := a.Stat()
+	y, err2 := b.Stat()
+	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // End forgets the snapshot that a run began with.
 func (p *Project) End(run string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.runs, run)
-	_ = os.Remove(filepath.Join(p.dir, runPrefix+run))
-	p.sweep()
-}
-
-// sweep removes the contents that no snapshot has. mu is held.
-func (p *Project) sweep() {
-	live := make(map[string]bool, len(p.objects))
-	note := func(m *snapshot.Manifest) {
-		for _, e := range m.Entries {
-			live[e.State.Hash] = true
-		}
+	_ = os.Remove(p.begun(run))
+	if p.loaded && p.garbage && time.Since(p.swept) > sweepEvery {
+		_ = p.sweep()
 	}
-	note(p.last)
-	for _, m := range p.runs {
-		note(m)
-	}
-	for hash := range p.objects {
-		if !live[hash] {
-			_ = os.Remove(p.object(hash))
-			delete(p.objects, hash)
-		}
-	}
-}
-
-func (p *Project) object(hash string) string {
-	return filepath.Join(p.dir, objectsDir, strings.TrimPrefix(hash, "sha256:"))
 }
 
 // CutOff is a run that a daemon's death cut off.
@@ -210,37 +300,19 @@ func (s *Store) CutOff() []CutOff {
 	names, _ := filepath.Glob(filepath.Join(s.dir, "snapshots", "*", runPrefix+"*"))
 	var out []CutOff
 	for _, name := range names {
-		m, err := readManifest(name)
+		file, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		r, err := snapshot.NewReader(file)
+		file.Close()
 		if err != nil {
 			_ = os.Remove(name)
 			continue
 		}
-		out = append(out, CutOff{m.Root, strings.TrimPrefix(filepath.Base(name), runPrefix)})
+		out = append(out, CutOff{r.Root, strings.TrimPrefix(filepath.Base(name), runPrefix)})
 	}
 	return out
-}
-
-// Began reads the snapshot that a run began with.
-func (p *Project) Began(run string) (*snapshot.Manifest, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m := p.runs[run]; m != nil {
-		return m, nil
-	}
-	m, err := readManifest(filepath.Join(p.dir, runPrefix+run))
-	if err != nil {
-		return nil, err
-	}
-	p.runs[run] = p.readable(m)
-	return m, nil
-}
-
-func readManifest(name string) (*snapshot.Manifest, error) {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.Decode(b)
 }
 
 // KeepRun stores the change set of a run, which is made, so that it can be undone. Its contents are
@@ -351,19 +423,18 @@ func (s *Store) byKey(key string) *Project {
 }
 
 // bytes is the size of all contents.
-func (p *Project) bytes() (n int64) {
+func (p *Project) bytes() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.objects == nil {
-		entries, _ := os.ReadDir(filepath.Join(p.dir, objectsDir))
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil {
-				n += info.Size()
-			}
-		}
+	if p.loaded {
+		return p.size
 	}
-	for _, size := range p.objects {
-		n += size
+	var n int64
+	entries, _ := os.ReadDir(filepath.Join(p.dir, objectsDir))
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
 	}
 	return n
 }
@@ -375,7 +446,6 @@ func (p *Project) clear() bool {
 	if begun, _ := filepath.Glob(filepath.Join(p.dir, runPrefix+"*")); len(begun) > 0 || os.RemoveAll(p.dir) != nil {
 		return false
 	}
-	p.objects = nil
-	p.last = &snapshot.Manifest{Root: p.root}
+	p.loaded, p.unsynced = false, false
 	return true
 }

@@ -334,6 +334,18 @@ type Kept struct {
 	record Record
 }
 
+// Again reports whether an undo of the change was cut off, or undid a part.
+func (k *Kept) Again() bool {
+	k.store.mu.Lock()
+	defer k.store.mu.Unlock()
+	for _, r := range k.store.records {
+		if r.Undoes == k.record.ID && r.State == Made {
+			return true
+		}
+	}
+	return false
+}
+
 // Steps are the steps that were made.
 func (k *Kept) Steps() []files.Step { return k.record.Steps }
 

@@ -30,7 +30,7 @@ type Client struct {
 // NewClient sets a worker up. It owns conn from now on.
 func NewClient(conn *net.UnixConn, setup Setup) (*Client, error) {
 	c := &Client{link: link{conn}}
-	_, _, err := c.ask(context.Background(), question{Verb: verbSetup, Setup: &setup}, nil, nil, nil)
+	_, _, err := c.ask(context.Background(), asked{question: question{Verb: verbSetup, Setup: &setup}})
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("set up file worker: %w", err)
@@ -44,7 +44,7 @@ func (c *Client) Close() error { return c.link.conn.Close() }
 // Facts returns the real paths of a request and their entries. Facts.Conflict is the obstacle to
 // performing the request; judge first, since a conflict can reveal more than an agent may know.
 func (c *Client) Facts(ctx context.Context, req files.Request) (files.Facts, error) {
-	r, _, err := c.ask(ctx, question{Verb: verbFacts, Request: &req}, req.Content, nil, nil)
+	r, _, err := c.ask(ctx, asked{question: question{Verb: verbFacts, Request: &req}, body: req.Content})
 	if err != nil {
 		return files.Facts{}, err
 	}
@@ -56,7 +56,7 @@ func (c *Client) Facts(ctx context.Context, req files.Request) (files.Facts, err
 
 // Preview returns a request's change for a person to see.
 func (c *Client) Preview(ctx context.Context, req files.Request) (files.Preview, error) {
-	r, body, err := c.ask(ctx, question{Verb: verbPreview, Request: &req}, req.Content, nil, nil)
+	r, body, err := c.ask(ctx, asked{question: question{Verb: verbPreview, Request: &req}, body: req.Content})
 	if err != nil {
 		return files.Preview{}, err
 	}
@@ -80,7 +80,8 @@ func (c *Client) Preview(ctx context.Context, req files.Request) (files.Preview,
 // After a *files.Conflict nothing was changed, after a *files.PartialError a part, and after
 // ErrBroken it is unknown.
 func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts, keeper files.Keeper) (files.Result, error) {
-	r, body, err := c.ask(ctx, question{Verb: verbDo, Request: &req, Facts: &facts}, req.Content, nil, keeper)
+	q := question{Verb: verbDo, Request: &req, Facts: &facts}
+	r, body, err := c.ask(ctx, asked{question: q, body: req.Content, keeper: keeper})
 	if err != nil {
 		return files.Result{}, err
 	}
@@ -101,7 +102,7 @@ func (c *Client) Undo(
 	for i := range steps {
 		q.Blobs[i] = kept.HasContent(i)
 	}
-	r, _, err := c.ask(ctx, q, nil, kept, keeper)
+	r, _, err := c.ask(ctx, asked{question: q, kept: kept, keeper: keeper})
 	if err != nil {
 		return files.Result{}, err
 	}
@@ -114,7 +115,7 @@ func (c *Client) Undo(
 // Settle returns how many steps of an interrupted change were made, and removes its temporary
 // files.
 func (c *Client) Settle(ctx context.Context, steps []files.Step) (made int, err error) {
-	r, _, err := c.ask(ctx, question{Verb: verbSettle, Steps: steps}, nil, nil, nil)
+	r, _, err := c.ask(ctx, asked{question: question{Verb: verbSettle, Steps: steps}})
 	if err != nil {
 		return 0, err
 	}
@@ -124,9 +125,19 @@ func (c *Client) Settle(ctx context.Context, steps []files.Step) (made int, err 
 	return r.Made, nil
 }
 
+// asked is a question, and the answers to what the worker asks meanwhile.
+type asked struct {
+	question
+	body   []byte
+	fds    []*os.File // of the caller
+	kept   files.Kept
+	keeper files.Keeper
+	found  func(entries []byte, contents []*os.File) error // of a scan
+}
+
 // ask sends a question and waits for its answer. A context that ends closes the
 // connection: an answer that comes later would be taken for another's.
-func (c *Client) ask(ctx context.Context, q question, body []byte, kept files.Kept, keeper files.Keeper) (reply, []byte, error) {
+func (c *Client) ask(ctx context.Context, q asked) (reply, []byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken != nil {
@@ -140,7 +151,7 @@ func (c *Client) ask(ctx context.Context, q question, body []byte, kept files.Ke
 	}
 	stop := context.AfterFunc(ctx, func() { c.link.conn.Close() })
 	defer stop()
-	if err := c.link.send(q, body); err != nil {
+	if err := c.link.send(q.question, q.body, q.fds...); err != nil {
 		return reply{}, nil, c.failed(ctx, err)
 	}
 	for {
@@ -151,16 +162,21 @@ func (c *Client) ask(ctx context.Context, q question, body []byte, kept files.Ke
 		}
 		switch {
 		case r.Keep:
-			refused := asConflict(keepFor(ctx, keeper, r, fds), "")
+			refused := asConflict(keepFor(ctx, q.keeper, r, fds), "")
+			err = c.link.send(question{Verb: verbKept, Refused: refused}, nil)
+		case r.Entries && q.found == nil:
+			err = errors.New("entries that were not asked for")
+		case r.Entries:
+			refused := asConflict(q.found(body, fds), "")
 			err = c.link.send(question{Verb: verbKept, Refused: refused}, nil)
 		case r.Need > 0:
-			err = c.content(kept, r.Need-1)
+			err = c.content(q.kept, r.Need-1)
 		}
 		fdconn.Close(fds)
 		switch {
 		case err != nil:
 			return reply{}, nil, c.failed(ctx, err)
-		case !r.Keep && r.Need == 0:
+		case !r.Keep && !r.Entries && r.Need == 0:
 			return r, body, r.err()
 		}
 	}

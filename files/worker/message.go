@@ -2,6 +2,7 @@ package worker
 
 import (
 	"sandboxd/files"
+	"sandboxd/files/snapshot"
 )
 
 // Setup is the first message to a worker.
@@ -21,7 +22,7 @@ const (
 	verbUndo    verb = "undo"
 	verbSettle  verb = "settle"
 	verbScan    verb = "scan"
-	verbKept    verb = "kept"    // answer to a reply with Keep
+	verbKept    verb = "kept"    // answer to a reply with Keep or Entries
 	verbContent verb = "content" // answer to a reply with Need; one descriptor
 )
 
@@ -35,7 +36,7 @@ type question struct {
 	// Blobs says of which steps of an undo the content is kept.
 	Blobs []bool         `json:"blobs,omitempty"`
 	How   *files.UndoHow `json:"how,omitempty"`
-	// Limits are those of a scan; Body: the encoded base manifest.
+	// Limits are those of a scan. Body: the root's path. One descriptor: the base manifest's.
 	Limits *ScanLimits `json:"limits,omitempty"`
 	// Refused is why the keeper did not keep.
 	Refused *files.Conflict `json:"refused,omitempty"`
@@ -56,6 +57,12 @@ type reply struct {
 	Result  *files.Result  `json:"result,omitempty"`
 	// Made is how many steps of a change that was cut off were made.
 	Made int `json:"made,omitempty"`
+	// Entries: not the answer of a scan yet but a batch of entries in the body, with a descriptor for
+	// each unread file.
+	Entries bool `json:"entries,omitempty"`
+	// Scanned is a scan's summary. Same: it is the base's, and so are all entries.
+	Scanned *snapshot.Summary `json:"scanned,omitempty"`
+	Same    bool              `json:"same,omitempty"`
 	// Beyond is why a scan exceeds its limits.
 	Beyond string `json:"beyond,omitempty"`
 	// Done is how many steps were carried out before Conflict or Error.

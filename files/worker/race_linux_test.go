@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	filestest.Main(m, map[string]func() error{"swapper": playSwapper, "daemon": playDaemon})
+	filestest.Main(m, map[string]func() error{"swapper": playSwapper, "daemon": playDaemon, "runner": playRunner})
 }
 
 // swaps is how often the other process puts something else under a name.

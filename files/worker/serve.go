@@ -28,8 +28,8 @@ func Serve(conn *net.UnixConn) error {
 		if err != nil {
 			return fmt.Errorf("file worker: %w", err)
 		}
+		r, content := s.answer(q, body, fds)
 		fdconn.Close(fds)
-		r, content := s.answer(q, body)
 		err = s.link.send(r, content)
 		if errors.Is(err, errFrame) { // of which nothing was sent
 			err = s.link.send(reply{Conflict: tooLong(q.Request)}, nil)
@@ -67,7 +67,7 @@ func (s *server) close() {
 }
 
 // answer carries one question out.
-func (s *server) answer(q question, body []byte) (r reply, content []byte) {
+func (s *server) answer(q question, body []byte, fds []*os.File) (r reply, content []byte) {
 	if q.Request != nil {
 		q.Request.Content = body
 	}
@@ -98,7 +98,7 @@ func (s *server) answer(q question, body []byte) (r reply, content []byte) {
 			r.Result = &out
 		}
 	case q.Verb == verbScan && q.Limits != nil:
-		r.Beyond, content, err = s.scan(body, *q.Limits)
+		r, err = s.scan(string(body), fds, *q.Limits)
 	case q.Verb == verbSettle:
 		r.Made = s.settle(q.Steps)
 	default:
@@ -174,14 +174,14 @@ func (s *server) keep(steps []files.Step, old []*os.File, last bool) error {
 			fds = append(fds, f)
 		}
 	}
-	got, err := s.turn(r, verbKept, fds...)
+	got, err := s.turn(r, nil, verbKept, fds...)
 	fdconn.Close(got)
 	return err
 }
 
 // need asks the daemon for the kept content of a step, counted from 0.
 func (s *server) need(step int) (*os.File, error) {
-	fds, err := s.turn(reply{Need: step + 1}, verbContent)
+	fds, err := s.turn(reply{Need: step + 1}, nil, verbContent)
 	if err == nil && len(fds) != 1 {
 		err = fmt.Errorf("%d contents instead of one", len(fds))
 	}
@@ -193,8 +193,8 @@ func (s *server) need(step int) (*os.File, error) {
 }
 
 // turn asks the daemon something in the middle of its own question.
-func (s *server) turn(r reply, want verb, fds ...*os.File) ([]*os.File, error) {
-	if err := s.link.send(r, nil, fds...); err != nil {
+func (s *server) turn(r reply, body []byte, want verb, fds ...*os.File) ([]*os.File, error) {
+	if err := s.link.send(r, body, fds...); err != nil {
 		return nil, err
 	}
 	var q question

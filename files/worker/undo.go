@@ -105,7 +105,8 @@ func (u *undoing) look(abs string) (now, error) {
 		return n, nil
 	}
 	dir, err := n.spot.parent()
-	if errors.Is(err, &files.Conflict{Reason: files.NotThere}) {
+	// An earlier undo may have put the file or link of before in the folder's place.
+	if errors.Is(err, &files.Conflict{Reason: files.NotThere}) || u.how.Again && errors.As(err, new(*files.Conflict)) {
 		n.stat.Kind, n.lone = files.Absent, true
 		return n, nil
 	}
@@ -191,7 +192,8 @@ func (u *undoing) restore(abs string, want, left files.State, content func() (*o
 	if n.stat.State.Same(want) && !left.Same(want) {
 		return nil // undone already, by an undoing that was cut off
 	}
-	if err := u.expect(n, left); err != nil {
+	halfway := u.how.Again && n.stat.Kind == files.Absent // an earlier undo removed a link or a file for the other
+	if err := u.expect(n, left); err != nil && !halfway {
 		return err
 	}
 	if n.stat.Kind == files.Dir || n.stat.Kind == files.Other && !u.how.Run {
@@ -270,7 +272,7 @@ func (u *undoing) inverseMkdir(step files.Step) error {
 	if err != nil {
 		return err
 	}
-	if n.stat.Kind == files.Absent {
+	if n.stat.Kind == files.Absent || u.how.Again && n.stat.Kind != files.Dir {
 		return nil
 	}
 	if n.stat.Kind != files.Dir {
@@ -304,8 +306,11 @@ func (u *undoing) inverseRmdir(step files.Step) error {
 	if err != nil {
 		return err
 	}
-	if n.stat.Kind == files.Dir {
-		return nil // there already
+	if n.stat.Kind == files.Dir { // there already
+		if u.how.Again { // as an earlier undo left it
+			u.attrs = append(u.attrs, attribute{path: step.Path, want: step.Before})
+		}
+		return nil
 	}
 	if err := u.expect(n, files.State{Kind: files.Absent}); err != nil {
 		return err

@@ -73,7 +73,8 @@ func (u *undoing) inverseAttr(step files.Step) error {
 		return nil // it was removed since
 	case err != nil:
 		return err
-	case step.Before.Same(step.After) && st.ModTime != step.After.ModTime && step.After.ModTime != 0:
+	case !u.how.Again && step.Before.Same(step.After) &&
+		st.ModTime != step.After.ModTime && step.After.ModTime != 0:
 		return nil
 	}
 	if !u.how.Force && !st.State.Same(step.After) && !st.State.Same(step.Before) {
