@@ -101,6 +101,47 @@ func TestContained(t *testing.T) {
 	})
 }
 
+// R-LY-07: the first question of a project offers the policy, unless it is forbidden, and a yes for once trusts
+// nothing.
+func TestContainedIsOffered(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.repository()
+		first := func(trust string) (offered []string, answer result) {
+			wait := a.begin("run", "-c", "echo more >> src/one.txt")
+			q := a.pending(1)[0]
+			answer = a.sbx("approve", q.ID, "--allow", "--trust", trust)
+			if answer.code != 0 {
+				a.sbx("approve", q.ID, "--deny")
+			}
+			if r := wait(); (r.code == 0) != (answer.code == 0) {
+				t.Errorf("%s: %v", trust, r)
+			}
+			return q.Trusts, answer
+		}
+		trusted := func() string { return a.sbx("trust", "--list").out }
+		a.startWith("")
+		for _, c := range []struct{ trust, list string }{{"once", ""}, {"each", a.project}, {"contained", "contained"}} {
+			offered, answer := first(c.trust)
+			if answer.code != 0 || strings.Join(offered, " ") != "contained each once" {
+				t.Errorf("%s of %v: %v", c.trust, offered, answer)
+			}
+			if got := trusted(); !strings.Contains(got, c.list) || c.list == "" && got != "" {
+				t.Errorf("after %s the trusted directories are %q", c.trust, got)
+			}
+			if c.trust == "contained" {
+				if got := a.reason(writes); got != "contained" {
+					t.Errorf("after contained: %q", got)
+				}
+			}
+			a.sbx("trust", "--remove")
+		}
+		a.startWith("[approval]\ncontained = false")
+		if offered, answer := first("contained"); answer.code == 0 || strings.Join(offered, " ") != "each once" {
+			t.Errorf("forbidden, of %v: %v", offered, answer)
+		}
+	})
+}
+
 // R-LY-07: operators, blocks, asks, whitelist and safe-only win over the policy, and a project's file can't set it.
 func TestContainedIsForbidden(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {

@@ -99,13 +99,14 @@ type Started struct {
 
 // Violation is something that the sandbox refused.
 type Violation struct {
-	Kind   string `json:"kind"`   // path, network, syscall, signal, …
+	Kind   string `json:"kind"`   // path, network, syscall, signal, unkept (created, and gone with the sandbox), …
 	Object string `json:"object"` // the path, host or call
 	Access string `json:"access,omitempty"`
 	By     string `json:"by,omitempty"`   // the mechanism
 	Rule   string `json:"rule,omitempty"` // the profile's rule that decided
 	Hint   string `json:"hint,omitempty"` // how to permit it
 	Count  int    `json:"count,omitempty"`
+	Minor  bool   `json:"minor,omitempty"` // it changes nothing for the command: telemetry, its own badness for the kernel
 }
 
 // Gap names the missing events: From up to and including To.

@@ -329,6 +329,13 @@ func end(r *ran, exit *ipc.Exit) *mcp.CallToolResult {
 	}
 	var notes []string
 	for _, v := range exit.Violations {
+		switch {
+		case v.Minor:
+			continue
+		case v.Kind == "unkept":
+			notes = append(notes, fmt.Sprintf("not kept: %s; %s", v.Object, v.Hint))
+			continue
+		}
 		notes = append(notes, strings.TrimSpace(fmt.Sprintf("the sandbox refused %s %s %s", v.Kind, v.Object, v.Hint)))
 	}
 	for _, q := range exit.Quarantined {

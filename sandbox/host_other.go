@@ -132,6 +132,7 @@ type Process struct {
 	exit Exit
 	// Seatbelt tells nobody what it refuses.
 	refusals refusals
+	unkept   unkept
 
 	mu     sync.Mutex
 	ending EndCause

@@ -34,6 +34,7 @@ type Process struct {
 	status    *net.UnixConn     // to the namespace's first process; nil: there is none
 	listener  *seccomp.Listener // nil: the filter tells nothing
 	refusals  refusals
+	unkept    unkept
 
 	done chan struct{}
 	exit Exit // valid once done is closed

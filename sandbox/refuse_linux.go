@@ -27,6 +27,7 @@ type observer struct {
 	by      string
 	rootFD  int // the sandbox's root, -1 where it can't be had
 	found   *refusals
+	unkept  *unkept
 	path    [maxPath]byte
 }
 
@@ -39,7 +40,7 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 		return
 	}
 	p.listener = seccomp.NewListener(files[0], plan.watched)
-	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By, found: &p.refusals, rootFD: -1}
+	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By, found: &p.refusals, unkept: &p.unkept, rootFD: -1}
 	// What the sandbox has at a path is looked up in its own tree of mounts.
 	if fd, err := unix.Open(p.rootPath(p.leader), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		o.rootFD = fd
@@ -186,6 +187,12 @@ func (o *observer) files(c *seccomp.Call) {
 // check notes op on a real path, if the profile refuses it.
 func (o *observer) check(op profile.Op, real string) {
 	v := o.profile.Allows(op, real)
+	switch {
+	case v.Allowed && v.Private && op == profile.OpCreate:
+		o.unkept.created(real)
+	case v.Allowed && v.Private && op == profile.OpRemove:
+		o.unkept.removed(real)
+	}
 	if v.Allowed {
 		return
 	}

@@ -22,6 +22,8 @@ type Violation struct {
 	By     string // the mechanism
 	Hint   string // how to permit it, or that nothing does
 	Count  int
+	// Minor: it changes nothing for the command, and people are not told of it.
+	Minor bool
 }
 
 // String is one line of the audit log.
@@ -43,7 +45,7 @@ const listenerLayer = "seccomp listener"
 func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
 	list, more := p.Refused()
 	for _, n := range list {
-		v := Violation{Kind: n.Kind, Op: n.Op, Object: n.Object, Rule: n.Rule, By: n.By, Count: n.Count}
+		v := Violation{Kind: n.Kind, Op: n.Op, Object: n.Object, Rule: n.Rule, By: n.By, Count: n.Count, Minor: minor(n)}
 		if n.Kind == sandbox.RefusedNetwork {
 			v.Hint = s.networkHint(n, j, e.Session)
 		} else {
@@ -54,6 +56,49 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 	if more > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
 	}
+	tellUnkept(e, j, p, r)
+}
+
+// minor reports whether a refusal changes nothing for the command that met it.
+func minor(n sandbox.Refusal) bool {
+	if n.Kind != sandbox.RefusedPath {
+		return false
+	}
+	switch filepath.Base(n.Object) {
+	case "oom_score_adj", "oom_adj", "clear_refs":
+		return abspath.Contains("/proc", n.Object)
+	}
+	return strings.Contains(n.Object, "/go/telemetry/") ||
+		strings.Contains(n.Object, "/pkg/mod/cache/") && strings.HasSuffix(n.Object, ".lock")
+}
+
+// violationUnkept is the kind of what a command created in a place that ended with its sandbox.
+const violationUnkept = "unkept"
+
+// tellUnkept puts the paths that were created and not kept into the result (R-LY-08): those that the words of the
+// command name, and those that are neither temporary nor a tool's own state in the home directory.
+func tellUnkept(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
+	list, _ := p.Unkept()
+	for _, path := range list {
+		named := slices.ContainsFunc(j.verdict.Paths, func(w string) bool {
+			return abspath.Contains(w, path) || abspath.Contains(path, w)
+		})
+		if !named && !ordinaryPlace(e.Session.Home, path) {
+			continue
+		}
+		r.Violations = append(r.Violations, Violation{Kind: violationUnkept, Op: "create", Object: path, Count: 1,
+			Rule: "the sandbox's own place", By: "bwrap",
+			Hint: "to keep it: write it in the project, or permit its directory by [sandbox] write"})
+	}
+}
+
+// ordinaryPlace reports whether a path is neither temporary nor below a dot name in the home directory.
+func ordinaryPlace(home, path string) bool {
+	if slices.ContainsFunc(profile.PrivateDirs(), func(d string) bool { return abspath.Contains(d, path) }) {
+		return false
+	}
+	rest, inside := strings.CutPrefix(path, home+"/")
+	return !inside || !strings.HasPrefix(rest, ".")
 }
 
 // tellDeaf says why this host does not tell what the sandbox refuses. People read it where

@@ -208,7 +208,8 @@ func wireTexts(list []string) []ipc.Warning {
 func wireExit(r supervisor.Result) *ipc.Exit {
 	x := &ipc.Exit{Code: r.Code, CutBytes: r.Cut, Uncapped: r.Uncapped, DurationMS: r.Exit.Wall.Milliseconds(), Enforcement: wireEnforcement(r.Report), Warnings: wireTexts(r.Warnings)}
 	for _, v := range r.Violations {
-		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Access: v.Op, By: v.By, Rule: v.Rule, Hint: v.Hint, Count: v.Count})
+		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Access: v.Op, By: v.By, Rule: v.Rule,
+			Hint: v.Hint, Count: v.Count, Minor: v.Minor})
 	}
 	for _, i := range r.Quarantined {
 		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept, Undo: supervisor.QuarantineID(i)})

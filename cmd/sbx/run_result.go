@@ -185,6 +185,7 @@ const maxShown = 5
 // often only asked the kernel what it can do: their system calls are left to
 // --json.
 func (r *runner) explainRefusals(list []ipc.Violation, status int) {
+	list = slices.DeleteFunc(list, func(v ipc.Violation) bool { return v.Minor })
 	if status == 0 {
 		list = slices.DeleteFunc(list, func(v ipc.Violation) bool { return v.Kind == "syscall" })
 	}
@@ -192,6 +193,10 @@ func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 		if i == maxShown {
 			r.note("the sandbox refused %d more; --json lists them", len(list)-i)
 			break
+		}
+		if v.Kind == "unkept" {
+			r.note("not kept: %s, created in the sandbox's own place, which is gone; %s", v.Object, v.Hint)
+			continue
 		}
 		r.note("the sandbox refused %s", describeViolation(v))
 	}

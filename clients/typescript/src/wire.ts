@@ -1122,7 +1122,7 @@ export interface Version {
 
 /** Violation is something that the sandbox refused. */
 export interface Violation {
-  /** path, network, syscall, signal, … */
+  /** path, network, syscall, signal, unkept (created, and gone with the sandbox), … */
   kind?: string;
   /** the path, host or call */
   object?: string;
@@ -1134,6 +1134,8 @@ export interface Violation {
   /** how to permit it */
   hint?: string;
   count?: number;
+  /** it changes nothing for the command: telemetry, its own badness for the kernel */
+  minor?: boolean;
 }
 
 /** Warning is something a person should know; Where is a file and line, or a setting. */

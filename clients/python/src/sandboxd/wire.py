@@ -970,13 +970,14 @@ class Version(TypedDict, total=False):
 class Violation(TypedDict, total=False):
     """Violation is something that the sandbox refused."""
 
-    kind: str  # path, network, syscall, signal, …
+    kind: str  # path, network, syscall, signal, unkept (created, and gone with the sandbox), …
     object: str  # the path, host or call
     access: str
     by: str  # the mechanism
     rule: str  # the profile's rule that decided
     hint: str  # how to permit it
     count: int
+    minor: bool  # it changes nothing for the command: telemetry, its own badness for the kernel
 
 
 class Warning(TypedDict, total=False):
