@@ -61,6 +61,7 @@ func (j *judging) decide() {
 	}
 	v.Network = j.network()
 	v.Contained = j.contained()
+	v.Worktrees = j.worktrees()
 	j.paths()
 	j.parts()
 	j.risk()

@@ -106,6 +106,8 @@ type Verdict struct {
 	BlockedPath string
 	// Paths are the absolute paths that the command is known to name.
 	Paths []string
+	// Worktrees are the absolute places of the git worktrees that the command creates.
+	Worktrees []string
 }
 
 // Part is the judgement of one piece of a line: a simple command, a redirection, or a piece

@@ -64,6 +64,10 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 			return nil, err
 		}
 	}
+	if j.loses(effective, r) {
+		j.digest = j.digestOf()
+		return j, nil
+	}
 	s.contain(ctx, e, cfg, j)
 	if j.reach, err = s.reaching(cfg, j.verdict.Network, effective, operator); err != nil {
 		return nil, err
@@ -273,6 +277,24 @@ func (s *Session) resolveCwd(dir string) (string, error) {
 		return "", &RequestError{fmt.Sprintf("cwd %q: %s", dir, reason(err))}
 	}
 	return real, nil
+}
+
+// loses blocks a command that creates a git worktree where the sandbox does not keep it: the repository would have the
+// record of a worktree without its files (R-LY-08).
+func (j *judgement) loses(p profile.Profile, r ExecRequest) bool {
+	if r.callerRuns {
+		return false
+	}
+	for _, place := range j.verdict.Worktrees {
+		if v := p.Allows(profile.OpCreate, place); v.Allowed && !v.Private {
+			continue
+		}
+		j.verdict.Decision, j.verdict.Rule = shell.Block, "worktree outside"
+		j.verdict.Why = fmt.Sprintf("commands can't create %s: choose a place in the project, or permit it by "+
+			"[sandbox] write = [%q] after mkdir %s", place, place, place)
+		return true
+	}
+	return false
 }
 
 // visible refuses a working directory of the project that commands do not have.

@@ -1,0 +1,33 @@
+package shell_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"sandboxd/shell"
+	"sandboxd/shell/facts"
+)
+
+// R-LY-08: the places of worktrees are known before the line runs.
+func TestWorktrees(t *testing.T) {
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]string{
+		"git worktree add ../x":                         "/home/u/x",
+		"git worktree add -b new ../x main":             "/home/u/x",
+		"git -c a.b=c worktree add --reason r /srv/x":   "/srv/x",
+		"git -C sub worktree add ../x":                  "/home/u/p/x",
+		"cd sub && git worktree add -f --lock ../../x":  "/home/u/x",
+		"git worktree move one ../two":                  "/home/u/two",
+		"git worktree add -- -x; git worktree add ../y": "/home/u/p/-x /home/u/y",
+		"git worktree list":                             "",
+		"git worktree remove ../x":                      "",
+		"echo git worktree add ../x":                    "",
+	} {
+		cmd := shell.Command{Line: line, Cwd: "/home/u/p", Project: "/home/u/p", Home: "/home/u"}
+		v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
+		if got := strings.Join(v.Worktrees, " "); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
