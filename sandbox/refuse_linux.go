@@ -40,7 +40,8 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 		return
 	}
 	p.listener = seccomp.NewListener(files[0], plan.watched)
-	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By, found: &p.refusals, unkept: &p.unkept, rootFD: -1}
+	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By,
+		found: &p.refusals, unkept: &p.unkept, rootFD: -1}
 	// What the sandbox has at a path is looked up in its own tree of mounts.
 	if fd, err := unix.Open(p.rootPath(p.leader), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		o.rootFD = fd
