@@ -54,7 +54,7 @@ test-quick:
 vendors: build
 	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance -count=1 -timeout 60m -v \
 		-run '^(TestClaudeCodeItself|TestCodexItself|TestHookedAgentsThemselves)$$'
-	@echo 'not tried: Cursor, Cline, Aider, Goose, Amp: there is no hook for them yet (docs/integrations.md)'
+	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours (docs/integrations.md)'
 
 # gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.
 lint: prerequisites

@@ -29,6 +29,20 @@ func call(vendor, cwd, tool string, input map[string]any) string {
 	case "copilot":
 		args, _ := json.Marshal(input)
 		c = map[string]any{"timestamp": 1, "cwd": cwd, "sessionId": "abc123", "toolName": tool, "toolArgs": string(args)}
+	case "vscode":
+		c = map[string]any{"timestamp": "2026-02-09T10:30:00.000Z", "cwd": cwd, "sessionId": "abc123",
+			"hookEventName": "PreToolUse", "transcript_path": "/nowhere",
+			"tool_name": tool, "tool_input": input, "tool_use_id": "tool-123"}
+	case "cursor":
+		c = map[string]any{"conversation_id": "abc123", "generation_id": "g1", "model": "some-model",
+			"hook_event_name": "preToolUse", "cursor_version": "2.0.77",
+			"workspace_roots": []string{cwd}, "tool_name": tool, "tool_input": input,
+			"tool_use_id": "abc", "cwd": cwd, "agent_message": "look"}
+	case "cline":
+		c = map[string]any{"clineVersion": "", "hookName": "tool_call", "taskId": "abc123",
+			"workspaceRoots": []string{cwd},
+			"preToolUse":     map[string]any{"toolName": tool, "parameters": input},
+			"tool_call":      map[string]any{"id": "call_1", "name": tool, "input": input}}
 	}
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -49,6 +63,10 @@ type hookAnswer struct {
 	Decision, Reason                             string
 	PermissionDecision, PermissionDecisionReason string
 	ModifiedArgs                                 map[string]any
+	Permission                                   string // Cursor's
+	AgentMessage                                 string `json:"agent_message"`
+	Cancel                                       *bool  // Cline's
+	ErrorMessage                                 string
 }
 
 // hook asks the real sbx about one call. "": it said nothing.
@@ -73,6 +91,10 @@ func (a *actor) hook(input string, args ...string) (decision, reason string, upd
 		return got.Decision, got.Reason, nil
 	case err == nil && args[0] == "copilot":
 		return got.PermissionDecision, got.PermissionDecisionReason, got.ModifiedArgs
+	case err == nil && args[0] == "cursor":
+		return got.Permission, got.AgentMessage, nil
+	case err == nil && args[0] == "cline" && got.Cancel != nil:
+		return map[bool]string{true: "deny", false: "allow"}[*got.Cancel], got.ErrorMessage, nil
 	}
 	if err != nil || got.HookSpecificOutput == nil || got.HookSpecificOutput.HookEventName != "PreToolUse" {
 		a.t.Fatalf("hook %q answered %q: %v", args, r.out, err)
@@ -275,7 +297,8 @@ func TestHookFailsClosed(t *testing.T) {
 			"nothing":  "",
 			"not JSON": "hello",
 			"an array": "[]",
-			"another event": strings.NewReplacer("PreToolUse", "Other", "BeforeTool", "Other", "toolName", "other").
+			"another event": strings.NewReplacer("PreToolUse", "Other", "preToolUse", "other", "BeforeTool", "Other",
+				"toolName", "other", "tool_call", "other").
 				Replace(call(v.Name, a.project, "Bash", bash("ls"))),
 			"no tool":         call(v.Name, a.project, "", bash("ls")),
 			"no input":        call(v.Name, a.project, "Bash", nil),

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sandboxd/ipc"
 )
@@ -244,6 +245,29 @@ func TestTicketFromAnotherPIDNamespace(t *testing.T) {
 		}
 		if r := a.do(nil, "/bin/bash", "-c", line); r.code != 0 {
 			t.Errorf("the same ticket outside, afterwards: %v", r)
+		}
+	})
+}
+
+// Under the default times a call of a hook waits nearly ten minutes for its person; the denial that then comes reaches
+// the agent at once. R-IP-03
+func TestHookWaitsForItsPerson(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, "")
+		until := make(chan time.Time, 1)
+		st.persons["terminal"].answering(t, func(q ipc.Approval) ipc.Answer {
+			if q.Deadline != nil {
+				until <- *q.Deadline
+			}
+			return ipc.Answer{Mode: "soft", Note: "use make"}
+		})
+		input := call("claude", a.project, "Bash", bash("echo hi > made"))
+		decision, reason, _ := a.hook(input, "claude", "--agent-version", "2.1.330")
+		if decision != "deny" || !strings.Contains(reason, "use make") {
+			t.Errorf("got %q (%s), want the denial with its reason", decision, reason)
+		}
+		if waits := time.Until(<-until); waits < 9*time.Minute {
+			t.Errorf("the question waits for %v, want nearly ten minutes", waits)
 		}
 	})
 }

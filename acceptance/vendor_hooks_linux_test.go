@@ -57,6 +57,18 @@ var hookedAgents = []hookedAgent{
 		},
 	},
 	{
+		name: "cline", title: "Cline", pkg: "cline", version: "3.0.65", gate: true,
+		model: []string{"chat-api.mjs", "run_commands"},
+		prepare: func(v *vendor, port string) (env, argv []string) {
+			v.settings(".cline/data/settings/providers.json", `{"version": 1, "lastUsedProvider": "openai-compatible", `+
+				`"modes": {}, "providers": {"openai-compatible": {"settings": {"provider": "openai-compatible", `+
+				`"apiKey": "none", "model": "some-model", "baseUrl": "http://127.0.0.1:`+port+`/v1"}, `+
+				`"updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}}`)
+			// Without this mode a process of its own stays behind.
+			return []string{"CLINE_SESSION_BACKEND_MODE=local"}, []string{"--json", "look around"}
+		},
+	},
+	{
 		name: "pi", title: "pi", pkg: "@mariozechner/pi-coding-agent", version: "0.73.1",
 		model: []string{"chat-api.mjs", "bash"},
 		prepare: func(v *vendor, port string) (env, argv []string) {
@@ -105,7 +117,7 @@ func TestHookedAgentsThemselves(t *testing.T) {
 					return ""
 				}
 			}
-			list := "find " + home + " -path '*sandboxd*' -o -name settings.json | sort | xargs -r sha256sum"
+			list := "find " + home + " -path '*sandboxd*' -o -name settings.json -o -name PreToolUse | sort | xargs -r sha256sum"
 			if agent.name == "gemini" {
 				agent.prepare(v, "") // its settings do not name the model's port
 			}

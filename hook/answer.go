@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,6 +68,7 @@ var shells = map[string]bool{
 	"run_terminal_cmd":     true,
 	"run_terminal_command": true,
 	"run_in_terminal":      true,
+	"run_commands":         true,
 }
 
 // Reply is the output of a hook, and how it ends.
@@ -83,9 +85,10 @@ const RefusalStatus = 2
 // Answer reads an event and returns the reply. It has no error: any failure, also one after the time of Patience, is a
 // refusal.
 func (h Hook) Answer(ctx context.Context, stdin io.Reader) Reply {
-	if h.Patience == 0 {
-		h.Patience = defaultPatience
+	if h.Patience == 0 && h.Vendor != nil {
+		h.Patience = h.Vendor.patience
 	}
+	h.Patience = cmp.Or(h.Patience, defaultPatience)
 	ctx, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()
 	answer := make(chan Reply, 1)
@@ -139,10 +142,15 @@ func (h Hook) Answer(ctx context.Context, stdin io.Reader) Reply {
 // read decodes a call, and detects the vendor where none is given.
 func (h Hook) read(input []byte) (Vendor, call, error) {
 	if h.Vendor != nil {
-		c, err := h.Vendor.read(input)
-		return *h.Vendor, c, err
+		v := *h.Vendor
+		c, err := v.call(input)
+		if c.Tool == "" && v.sibling != nil {
+			v = *v.sibling
+			c, err = v.call(input)
+		}
+		return v, c, err
 	}
-	c, err := Claude.read(input)
+	c, err := Claude.call(input)
 	return detect(c), c, err
 }
 
@@ -201,7 +209,11 @@ func (h Hook) judge(ctx context.Context, v Vendor, call call) ([]byte, error) {
 		return h.decide(ctx, v, d, q)
 	}
 	if q.Command, q.Description, err = shellOf(call.Input); err != nil {
-		return nil, err
+		if call.Tool != "run_commands" {
+			return nil, err
+		}
+		q.Tool, q.Args = call.Tool, call.Input // Cline's, not as lines: a person reads it whole
+		return h.decide(ctx, v, d, q)
 	}
 	if q.Cwd, err = directoryOf(call); err != nil {
 		return nil, err
@@ -320,7 +332,13 @@ func shellOf(input json.RawMessage) (command, description string, err error) {
 	if err := json.Unmarshal(input, &fields); err != nil {
 		return "", "", err
 	}
-	if json.Unmarshal(fields["command"], &command) != nil || command == "" {
+	var lines []string
+	if raw, ok := fields["commands"]; ok && fields["command"] == nil && json.Unmarshal(raw, &lines) == nil {
+		command = strings.Join(lines, "\n") // Cline's: one after the other
+	} else if ok || json.Unmarshal(fields["command"], &command) != nil {
+		command = ""
+	}
+	if command == "" {
 		return "", "", errors.New("tool_input has no command")
 	}
 	if d, ok := fields["description"]; ok && json.Unmarshal(d, &description) != nil {
@@ -336,7 +354,7 @@ func directoryOf(c call) (string, error) {
 		return "", err
 	}
 	dir := c.Cwd
-	for _, name := range []string{"workdir", "dir_path", "directory", "cwd"} {
+	for _, name := range []string{"workdir", "dir_path", "directory", "cwd", "working_directory"} {
 		var given string
 		if raw, ok := fields[name]; !ok || string(raw) == "null" || string(raw) == `""` {
 			continue

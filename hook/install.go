@@ -25,22 +25,17 @@ func (v Vendor) SettingsFile(project, home string, user bool) string {
 	return filepath.Join(project, v.Files[0])
 }
 
-// Created is the settings that Install starts from where there is no file, and that Remove leaves
-// of such a file. Nobody writes it in this form.
-const Created = "{ }\n"
-
 // Install returns the settings with command as the hook of the vendor's events. Every other byte stays. Repeating it
 // changes nothing.
 func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 	if v.plugin != "" {
-		if text := string(settings); strings.TrimSpace(text) != "" && text != Created && !v.wrote(text) {
+		if text := string(settings); strings.TrimSpace(text) != "" && text != v.Created() && !v.wrote(text) {
 			return nil, errors.New("another program's file has this name")
 		}
-		quoted, err := json.Marshal(command)
-		return []byte(strings.Replace(v.plugin, commandWord, string(quoted), 1)), err
+		return []byte(strings.Replace(v.plugin, commandWord, v.inPlugin(command), 1)), nil
 	}
 	if len(bytes.TrimSpace(settings)) == 0 {
-		settings = []byte(Created)
+		settings = []byte(v.Created())
 	}
 	for _, e := range v.events {
 		var err error
@@ -61,8 +56,25 @@ func (v Vendor) wrote(text string) bool {
 	if !ok || !strings.HasSuffix(rest, after) {
 		return false
 	}
+	rest = strings.TrimSuffix(rest, after)
+	if v.Executable {
+		return v.ours(rest)
+	}
 	var command string
-	return json.Unmarshal([]byte(strings.TrimSuffix(rest, after)), &command) == nil && v.ours(command)
+	return json.Unmarshal([]byte(rest), &command) == nil && v.ours(command)
+}
+
+// inPlugin is the command in the form of the plugin: a line of shell in a script, else a text that JSON and JavaScript
+// read alike.
+func (v Vendor) inPlugin(command string) string {
+	if v.Executable {
+		return command
+	}
+	quoted, err := json.Marshal(command)
+	if err != nil {
+		panic(err) // it is text
+	}
+	return string(quoted)
 }
 
 // install adds the hook of one event.
@@ -84,7 +96,7 @@ func (v Vendor) install(settings []byte, e event, command string) ([]byte, error
 			"\""+hooksKey+"\": {\""+e.name+"\": [\n"+indent+indent+group+"\n"+indent+"]}",
 			indent,
 		)
-		if string(settings) == Created {
+		if string(settings) == created {
 			text = append(bytes.TrimSuffix(text, []byte(" }\n")), "}\n"...)
 		}
 		return text, nil
@@ -131,10 +143,19 @@ func (e event) group(command string) (string, error) {
 		Timeout   int    `json:"timeout"`
 		OnFailure string `json:"onFailure,omitempty"`
 	}
+	seconds := int(e.timeout / cmp.Or(e.unit, time.Second))
+	if e.flat {
+		b, err := json.Marshal(struct {
+			Command    string `json:"command"`
+			Timeout    int    `json:"timeout"`
+			FailClosed bool   `json:"failClosed"`
+		}{command, seconds, true})
+		return string(b), err
+	}
 	b, err := json.Marshal(struct {
 		Matcher string    `json:"matcher,omitempty"`
 		Hooks   []handler `json:"hooks"`
-	}{e.matcher, []handler{{"command", command, int(e.timeout / cmp.Or(e.unit, time.Second)), e.onFailure}}})
+	}{e.matcher, []handler{{"command", command, seconds, e.onFailure}}})
 	return string(b), err
 }
 
@@ -144,7 +165,7 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	case len(bytes.TrimSpace(settings)) == 0 || v.plugin != "" && !v.wrote(string(settings)):
 		return settings, nil
 	case v.plugin != "":
-		return []byte(Created), nil
+		return []byte(v.Created()), nil
 	}
 	for _, e := range slices.Backward(v.events) {
 		var err error
@@ -169,7 +190,7 @@ func (v Vendor) remove(settings []byte, e event) ([]byte, error) {
 	var candidates [][]byte
 	if len(p.event.items) == 1 {
 		if len(p.hooks.items) == 1 {
-			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)), []byte(Created))
+			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)), []byte(v.Created()))
 		}
 		candidates = append(candidates, p.hooks.without(settings, p.hooks.named(e.name)))
 	}
@@ -201,18 +222,12 @@ func (v Vendor) Others(settings []byte) (list []string, ours bool) {
 		return nil, false
 	}
 	for _, g := range p.event.items {
-		var group struct {
-			Hooks []struct{ Type, Command string }
-		}
-		if json.Unmarshal(g.value, &group) != nil {
-			continue
-		}
-		for _, h := range group.Hooks {
+		for _, command := range g.commands() {
 			switch {
-			case v.ours(h.Command):
+			case v.ours(command):
 				ours = true
-			case h.Command != "":
-				list = append(list, h.Command)
+			case command != "":
+				list = append(list, command)
 			}
 		}
 	}
@@ -368,7 +383,7 @@ func insert(text []byte, c collection, what, indent string) []byte {
 // indent is the blank space in front of the first member, or two blanks; in a new
 // file four, by which remove knows it again.
 func (p places) indent(text []byte) string {
-	if string(text) == Created {
+	if string(text) == created {
 		return "    "
 	}
 	if len(p.top.items) > 0 {
@@ -390,20 +405,37 @@ func (p places) mine(v Vendor) (list []int) {
 	return list
 }
 
-// command is that of a group with a single hook; "": it has none, or more.
+// command is that of an entry with a single one; "": it has none, or more.
 func (i item) command() string {
-	var g struct{ Hooks []struct{ Command string } }
-	if json.Unmarshal(i.value, &g) != nil || len(g.Hooks) != 1 {
-		return ""
+	if list := i.commands(); len(list) == 1 {
+		return list[0]
 	}
-	return g.Hooks[0].Command
+	return ""
+}
+
+// commands are those of an entry: a group of hooks, or one command.
+func (i item) commands() (list []string) {
+	var g struct {
+		Command string
+		Hooks   []struct{ Command string }
+	}
+	if json.Unmarshal(i.value, &g) != nil {
+		return nil
+	}
+	if g.Command != "" {
+		list = append(list, g.Command)
+	}
+	for _, h := range g.Hooks {
+		list = append(list, h.Command)
+	}
+	return list
 }
 
 // ours reports a command that is a call of `sbx hook` for the vendor.
 func (v Vendor) ours(command string) bool {
 	w := words(command)
 	i := slices.Index(w, "hook")
-	return len(w) > 0 && filepath.Base(w[0]) == "sbx" && i > 0 && i+1 < len(w) && w[i+1] == v.Name
+	return len(w) > 0 && filepath.Base(w[0]) == "sbx" && i > 0 && i+1 < len(w) && w[i+1] == v.Command()
 }
 
 // words undoes Quote for a whole line; nil where it was not made with it.

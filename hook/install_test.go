@@ -47,7 +47,7 @@ func TestInstallAndRemove(t *testing.T) {
 		}
 		want := before
 		if before == "" {
-			want = Created
+			want = created
 		}
 		for _, installed := range [][]byte{after, newer} {
 			if back, err := Claude.Remove(installed); err != nil || string(back) != want {
@@ -116,11 +116,13 @@ func TestOurs(t *testing.T) {
 // name that is not ours is left alone.
 func TestEachVendorInstalls(t *testing.T) {
 	for _, v := range Vendors {
-		command := fmt.Sprintf("'/usr/bin/sbx' 'hook' '%s' '--agent-version' '9.9.9'", v.Name)
-		settings := []string{"", "{\n  \"theme\": \"dark\"\n}\n"}
+		command := fmt.Sprintf("'/usr/bin/sbx' 'hook' '%s' '--agent-version' '9.9.9'", v.Command())
+		settings := []string{"", "{\n  \"theme\": \"dark\"\n}\n",
+			"{\n  \"version\": 1,\n  \"hooks\": {\"stop\": [{\"command\": \"true\"}]}\n}\n"}
 		if v.plugin != "" {
 			settings = settings[:1]
-			for _, theirs := range []string{"export default 1\n", strings.Replace(v.plugin, commandWord, `"rm"`, 1)} {
+			notOurs := strings.Replace(v.plugin, commandWord, v.inPlugin("'/bin/rm'"), 1)
+			for _, theirs := range []string{"export default 1\n", notOurs} {
 				if text, err := v.Install([]byte(theirs), command); err == nil {
 					t.Errorf("%s: another file became %q", v.Name, text)
 				}
@@ -131,7 +133,7 @@ func TestEachVendorInstalls(t *testing.T) {
 		}
 		for _, before := range settings {
 			after, err := v.Install([]byte(before), command)
-			if err != nil || !strings.Contains(string(after), "'hook' '"+v.Name+"'") {
+			if err != nil || !strings.Contains(string(after), "'hook' '"+v.Command()+"'") {
 				t.Errorf("%s, %q: %q %v", v.Name, before, after, err)
 				continue
 			}
@@ -143,7 +145,7 @@ func TestEachVendorInstalls(t *testing.T) {
 			}
 			want := before
 			if before == "" {
-				want = Created
+				want = v.Created()
 			}
 			if back, err := v.Remove(after); err != nil || string(back) != want {
 				t.Errorf("%s, taken out again: %q %v, want %q", v.Name, back, err, want)

@@ -82,12 +82,15 @@ var Copilot = Vendor{
 	Files: []string{".github/hooks/sandboxd.json"}, UserFile: ".copilot/hooks/sandboxd.json",
 	Note: "Copilot CLI reads a project's hooks only in a folder that it trusts, and not with -p: --user holds " +
 		"everywhere",
-	plugin: `{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": COMMAND, "timeoutSec": 600}]}}
-`,
+	plugin: copilotFile, sibling: &VSCode,
 	names:  &fieldNames{cwd: "cwd", tool: "toolName", input: "toolArgs", conversation: "sessionId"},
 	form:   copilotForm,
 	events: []event{{name: "PreToolUse"}},
 }
+
+const copilotFile = `{"version": 1, "hooks": {"preToolUse": [{"type": "command", "bash": COMMAND, ` +
+	`"timeoutSec": 600, "timeout": 600}]}}
+`
 
 func copilotForm(a answer) any {
 	return struct {
@@ -95,6 +98,102 @@ func copilotForm(a answer) any {
 		Reason   string          `json:"permissionDecisionReason,omitempty"`
 		Input    json.RawMessage `json:"modifiedArgs,omitempty"`
 	}{a.decision, a.reason, a.input}
+}
+
+// VSCode is the chat of VS Code, which reads Copilot CLI's files, and sends and reads Claude Code's fields with these
+// names: https://code.visualstudio.com/docs/agents/reference/hooks-reference. Its rewrites were not tried.
+var VSCode = Vendor{
+	Name: "vscode", Title: "VS Code", command: "copilot", program: "copilot",
+	Files: []string{".github/hooks/sandboxd.json"}, UserFile: ".copilot/hooks/sandboxd.json",
+	Note: "VS Code and Copilot CLI read the same file: it serves both. VS Code runs what is approved itself, outside " +
+		"of the sandbox",
+	plugin: copilotFile,
+	names: &fieldNames{cwd: "cwd", event: "hookEventName", tool: "tool_name", input: "tool_input", id: "tool_use_id",
+		conversation: "sessionId"},
+	events: []event{{name: "PreToolUse"}},
+}
+
+// Cursor is Cursor's agent, in its editor and on the command line: https://cursor.com/docs/agent/hooks. Its rewrites
+// were not tried.
+var Cursor = Vendor{
+	Name: "cursor", Title: "Cursor", program: "cursor-agent", created: "{ \"version\": 1 }\n",
+	Files: []string{".cursor/hooks.json"},
+	Note:  "Cursor runs what is approved itself, outside of the sandbox",
+	names: &fieldNames{
+		cwd:          "cwd",
+		event:        "hook_event_name",
+		tool:         "tool_name",
+		input:        "tool_input",
+		id:           "tool_use_id",
+		conversation: "conversation_id",
+	},
+	form:   cursorForm,
+	events: []event{{name: "preToolUse", as: "PreToolUse", flat: true, timeout: installedTimeout}},
+}
+
+func cursorForm(a answer) any {
+	return struct {
+		Permission string `json:"permission"`
+		User       string `json:"user_message,omitempty"`
+		Agent      string `json:"agent_message,omitempty"`
+	}{a.decision, a.reason, a.reason}
+}
+
+//go:embed plugins/cline.sh
+var clineScript string
+
+// Cline is Cline, in VS Code and on the command line: https://docs.cline.bot/features/hooks/hook-reference. A script
+// has 30 s there; Cline runs the tool when they are over.
+var Cline = Vendor{
+	Name: "cline", Title: "Cline", Executable: true, patience: 25 * time.Second,
+	Files: []string{".clinerules/hooks/PreToolUse"}, UserFile: "Documents/Cline/Hooks/PreToolUse",
+	Note: "Cline runs what is approved itself, outside of the sandbox, and waits 25 s for the answer: answer sooner, " +
+		"or have it try again",
+	plugin: clineScript,
+	read:   readCline,
+	form:   clineForm,
+	events: []event{{name: "PreToolUse"}},
+}
+
+// readCline decodes a call of the extension, or of the command line, which has the arguments whole.
+func readCline(input []byte) (c call, err error) {
+	var in struct {
+		Task   string   `json:"taskId"`
+		Roots  []string `json:"workspaceRoots"`
+		Before *struct {
+			Tool       string          `json:"toolName"`
+			Parameters json.RawMessage `json:"parameters"`
+		} `json:"preToolUse"`
+		Call *struct {
+			ID, Name string
+			Input    json.RawMessage
+		} `json:"tool_call"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil {
+		return c, err
+	}
+	c.Conversation = in.Task
+	if len(in.Roots) > 0 {
+		c.Cwd = in.Roots[0]
+	}
+	if in.Before != nil {
+		c.Event, c.Tool, c.Input = eventKey, in.Before.Tool, in.Before.Parameters
+	}
+	if in.Call != nil {
+		c.Event, c.ID, c.Tool, c.Input = eventKey, in.Call.ID, in.Call.Name, in.Call.Input
+	}
+	return c, nil
+}
+
+func clineForm(a answer) any {
+	reason := a.reason
+	if a.decision == "allow" {
+		reason = "" // it would be a part of the model's context
+	}
+	return struct {
+		Cancel bool   `json:"cancel"`
+		Reason string `json:"errorMessage,omitempty"`
+	}{a.decision != "allow", reason}
 }
 
 //go:embed plugins/opencode.js
@@ -120,4 +219,4 @@ var Pi = Vendor{
 }
 
 // Vendors are all that have a form of their own.
-var Vendors = []Vendor{Claude, Codex, Gemini, Qwen, Copilot, OpenCode, Pi}
+var Vendors = []Vendor{Claude, Codex, Gemini, Qwen, Copilot, VSCode, OpenCode, Pi, Cursor, Cline}

@@ -14,7 +14,7 @@ import (
 
 // Vendor is how one agent speaks with its hooks.
 type Vendor struct {
-	Name  string // as on the command line, and of its program
+	Name  string // as on the command line
 	Title string // for people
 	// Rewrites is the first version that is known to run a rewritten command; docs/agents/ has the evidence. Empty: none
 	// is, so that the agent runs approved commands itself.
@@ -25,6 +25,18 @@ type Vendor struct {
 	UserFile string
 	// Note is for the person who installed the hook; "": there is none.
 	Note string
+	// Executable: the file is a program.
+	Executable bool
+	// program is the agent's own, which knows its version; "": Name.
+	program string
+	// command is the name in the command that Install writes; "": Name.
+	command string
+	// created is the settings that Install starts from where there is no file; "": [Created].
+	created string
+	// patience is how long a person may take, where the agent waits less than for others; 0: defaultPatience.
+	patience time.Duration
+	// sibling reads the same file, and sends calls with other names of their fields; nil: there is none.
+	sibling *Vendor
 	// plugin is the whole text of the file, with the word COMMAND in place of our command; "": the file has settings in
 	// which Install enters the hook.
 	plugin string
@@ -34,6 +46,8 @@ type Vendor struct {
 	asks bool
 	// silence: only silence lets a call run; an allow without a rewrite is not understood.
 	silence bool
+	// read decodes a call; nil: by names.
+	read func([]byte) (call, error)
 	// names are the agent's names of the fields of a call; nil: Claude Code's.
 	names *fieldNames
 	// form writes an answer; nil: Claude Code's.
@@ -51,7 +65,21 @@ type event struct {
 	as string
 	// unit is that of the timeout; 0: a second.
 	unit time.Duration
+	// flat: an entry is one command, as Cursor has it, and not a group of them.
+	flat bool
 }
+
+// Program is the agent's own.
+func (v Vendor) Program() string { return cmp.Or(v.program, v.Name) }
+
+// Command is the name of the vendor in the command that Install writes.
+func (v Vendor) Command() string { return cmp.Or(v.command, v.Name) }
+
+// Created is the text that Install starts from where there is no file, and that Remove leaves of such a file. Nobody
+// writes it in this form.
+func (v Vendor) Created() string { return cmp.Or(v.created, created) }
+
+const created = "{ }\n"
 
 // kind is Claude Code's name of the event.
 func (e event) kind() string { return cmp.Or(e.as, e.name) }
@@ -92,7 +120,7 @@ type fieldNames struct {
 var claudeNames = &fieldNames{"cwd", "hook_event_name", "tool_name", "tool_input", "tool_use_id", "session_id"}
 
 // read decodes a call strictly enough to identify its tool and input.
-func (v Vendor) read(input []byte) (c call, err error) {
+func (v Vendor) call(input []byte) (c call, err error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		return c, errors.New("standard input is empty")
 	}
@@ -118,6 +146,9 @@ func (c call) check() error {
 
 // decode takes names as they are written, as the agents do.
 func (v Vendor) decode(input []byte) (c call, err error) {
+	if v.read != nil {
+		return v.read(input)
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil {
 		return c, err
@@ -131,7 +162,7 @@ func (v Vendor) decode(input []byte) (c call, err error) {
 		to   any
 	}{
 		{names.cwd, &c.Cwd}, {names.event, &c.Event}, {names.tool, &c.Tool}, {names.id, &c.ID},
-		{names.conversation, &c.Conversation}, {"turn_id", &c.Turn}, {"prompt_id", &c.Prompt},
+		{names.conversation, &c.Conversation}, {"turn_id", &c.Turn}, {"prompt_id", &c.Prompt}, {"generation_id", &c.Prompt},
 		{"agent_id", &c.Subagent}, {"is_interrupt", &c.Interrupted},
 	} {
 		if raw, ok := fields[field.name]; ok {
@@ -142,6 +173,10 @@ func (v Vendor) decode(input []byte) (c call, err error) {
 	}
 	if raw, ok := fields["agent_type"]; ok && c.Subagent != "" {
 		json.Unmarshal(raw, &c.Subagent) // it is only shown
+	}
+	var roots []string
+	if raw := fields["workspace_roots"]; c.Cwd == "" && json.Unmarshal(raw, &roots) == nil && len(roots) > 0 {
+		c.Cwd = roots[0]
 	}
 	c.Input = fields[names.input]
 	var text string

@@ -181,14 +181,18 @@ func (a *app) hookInstall(ctx context.Context, v hook.Vendor, user, remove, dry 
 	if dry {
 		return nil
 	}
-	if remove && string(changed) == hook.Created { // it was not there before
+	if remove && string(changed) == v.Created() { // it was not there before
 		return os.Remove(path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
+	perm := os.FileMode(0o644)
+	if v.Executable {
+		perm = 0o755
+	}
 	// renameio keeps the mode of a file that is there.
-	if err := renameio.WriteFile(path, changed, 0o644, renameio.WithExistingPermissions()); err != nil {
+	if err := renameio.WriteFile(path, changed, perm, renameio.WithExistingPermissions()); err != nil {
 		return err
 	}
 	if remove {
@@ -283,20 +287,20 @@ func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (stri
 		}
 		words = append(words, "--socket-dir", dir)
 	}
-	words = append(words, "hook", v.Name)
+	words = append(words, "hook", v.Command())
 	if mode != hook.Wrap {
 		words = append(words, "--mode", mode)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	asked := exec.CommandContext(ctx, v.Name, "--version")
+	asked := exec.CommandContext(ctx, v.Program(), "--version")
 	var errs strings.Builder
 	asked.Stderr = &errs // where pi writes it
 	if out, err := asked.Output(); err == nil {
 		if version := versionNumber.FindString(string(out) + "\n" + errs.String()); version != "" {
 			words = append(words, "--agent-version", version)
 		}
-	} else {
+	} else if v.Rewrites != "" {
 		a.note("%s is not on the PATH, so its version is not known, and its commands will not be rewritten: install it, then do this again", v.Name)
 	}
 	for i, w := range words {
