@@ -22,7 +22,7 @@ type Violation struct {
 	By     string // the mechanism
 	Hint   string // how to permit it, or that nothing does
 	Count  int
-	// Minor: it changes nothing for the command, and people are not told of it.
+	// Minor: it changes nothing for the command, and no output for people names it.
 	Minor bool
 }
 

@@ -47,12 +47,15 @@ func TestNothingVanishes(t *testing.T) {
 			}
 		}
 		before := a.sh("git worktree list; git branch -a")
-		for _, line := range []string{"git worktree add ../x", "git worktree add -b new /tmp/x", "git -C src worktree add ../../y"} {
+		for _, line := range []string{
+			"git worktree add ../x", "git worktree add -b new /tmp/x", "git -C src worktree add ../../y",
+		} {
 			if r := a.sbx("run", "-c", line); r.code != 126 || !strings.Contains(r.err, "[sandbox] write") {
 				t.Errorf("%s: %v", line, r)
 			}
 		}
-		if r := a.sbx("run", "-c", "git worktree add -q inner && git worktree remove inner && git branch -D inner"); r.code != 0 {
+		kept := "git worktree add -q inner && git worktree remove inner && git branch -D inner"
+		if r := a.sbx("run", "-c", kept); r.code != 0 {
 			t.Error(r)
 		}
 		if after := a.sh("git worktree list; git branch -a"); after != before {
