@@ -2,6 +2,8 @@ package shell
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,46 +38,54 @@ var verbs = map[string]string{
 
 const maxShown = 160 // in characters of a command
 
-// describe sets the one-line description of the command.
+// maxPhrases bounds the phrases of a description.
+const maxPhrases = 3
+
+// describe sets the one-line description of the command: in words, what its parts that ask do.
 func (j *judging) describe() {
-	v := &j.verdict
-	asking, text := 0, ""
+	var phrases []string
+	add := func(s string) {
+		if !slices.Contains(phrases, s) {
+			phrases = append(phrases, s)
+		}
+	}
 	for _, c := range j.script.Calls {
 		state := j.calls[c]
-		if state == nil || state.decision == Auto || len(c.Args) == 0 {
-			continue
+		if state == nil || state.decision == Auto || len(c.Args) == 0 || len(c.Via) > 0 && len(phrases) > 0 {
+			continue // the text of a wrapper includes what it starts
 		}
-		if len(c.Via) > 0 && asking > 0 {
-			continue // the text of the wrapper includes it
-		}
-		asking++
-		if asking == 1 {
-			text = orElse(state.description, sentence(c))
-		}
+		add(orElse(state.description, sentence(c)))
 	}
-	total := 0
-	for _, c := range j.script.Calls {
-		if len(c.Via) == 0 && len(c.Args) > 0 {
-			total++
-		}
-	}
-	line := oneLine(j.script.Text)
-	switch {
-	case asking == 0:
-		v.Description = "Run: " + line
-	case asking == 1 && total <= 1:
-		v.Description = text
-	case asking == 1:
-		v.Description = fmt.Sprintf("%s (one of %d commands)", text, total)
-	default:
-		v.Description = fmt.Sprintf("Run %d commands, %d of which ask: %s", max(total, asking), asking, line)
-	}
+	var written []string
 	for _, r := range j.script.Redirs {
-		if r.Kind == analysis.RedirWrite {
-			v.Description += "; write " + oneLine(orElse(r.Target.Source, "a file"))
-			break
+		if target := orElse(r.Target.Source, "a file"); r.Kind == analysis.RedirWrite && !slices.Contains(written, target) {
+			written = append(written, target)
 		}
 	}
+	switch n := len(written); {
+	case n == 1:
+		add("Write " + oneLine(written[0]))
+	case n > 1 && sameDir(written):
+		add(fmt.Sprintf("Write %d files in %s/", n, oneLine(path.Dir(written[0]))))
+	case n > 1:
+		add(fmt.Sprintf("Write %d files", n))
+	}
+	if len(phrases) == 0 {
+		add("Run: " + oneLine(j.script.Text))
+	}
+	if n := len(phrases) - maxPhrases; n > 0 {
+		phrases = append(phrases[:maxPhrases], fmt.Sprintf("%d more", n))
+	}
+	j.verdict.Description = strings.Join(phrases, " · ")
+	if len(phrases) > 1 || len(written) > 0 { // grants and records show the command by its description
+		j.verdict.Description += ": " + oneLine(j.script.Text)
+	}
+}
+
+// sameDir reports whether all names are in one directory that they name.
+func sameDir(names []string) bool {
+	dir := path.Dir(names[0])
+	return dir != "." && !slices.ContainsFunc(names, func(s string) bool { return path.Dir(s) != dir })
 }
 
 // sentence returns the description of one call.

@@ -161,6 +161,11 @@ func (h *house) clean(screen string, cols int) string {
 	screen = regexp.MustCompile(`pid \d+( at pts)?(/\d+)?`).ReplaceAllString(screen, "pid 0000$1")
 	screen = regexp.MustCompile(`\buid \d+,`).ReplaceAllString(screen, "uid 0,")
 	screen = regexp.MustCompile(`(\d+-\d+ of) \d+(,| )`).ReplaceAllString(screen, "$1 00$2") // lines, among them those of "Held by"
+	screen = hintedFrame.ReplaceAllStringFunc(screen, func(s string) string {                // a clock in the frame
+		s = regexp.MustCompile(`\d+ (s|min) old`).ReplaceAllString(s, "0 s old")
+		s = regexp.MustCompile(`\d+ (s|min) left`).ReplaceAllString(s, "00 s left")
+		return regexp.MustCompile(` [─-]+([┘+])$`).ReplaceAllString(s, " ─$1")
+	})
 	lines := strings.Split(screen, "\n")
 	who := func(s string) string {
 		s = regexp.MustCompile(`begins \w+( \w+)?\)`).ReplaceAllString(s, "begins 000000000000)")
@@ -170,13 +175,16 @@ func (h *house) clean(screen string, cols int) string {
 	lines = reword(lines, framed("Agent"), who)
 	lines = reword(lines, framed("Held by"), host)
 	lines = reword(lines, margined("agent", cols), who)
-	lines = reword(lines, margined("sandbox", cols), host)
+	lines = reword(lines, margined("held by", cols), host)
 	lines = reword(lines, paragraph(cols), func(s string) string {
 		s = regexp.MustCompile(`\d+ (s|min) old`).ReplaceAllString(s, "0 s old")
 		return regexp.MustCompile(`\d+ (s|min) left`).ReplaceAllString(s, "00 s left")
 	})
 	return strings.Join(lines, "\n")
 }
+
+// hintedFrame is a box's bottom with a hint.
+var hintedFrame = regexp.MustCompile(`(?m)^[└+][─-] .*$`)
 
 // unrelatedLines is what sbx says of a daemon elsewhere, and of what takes over a second.
 var unrelatedLines = regexp.MustCompile(`(?m)^sbx: the sockets are in .*\n(place\n)?|^sbx: .*…\n`)

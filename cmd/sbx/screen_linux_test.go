@@ -33,7 +33,7 @@ func seventy() string {
 }
 
 // waits is on the screen when a question is, and all there is to know of it.
-const waits = `\d s\s+old`
+const waits = `\d (s|min)\s+(old|left)`
 
 // noAuto has even what only reads ask, which is of low risk then.
 const noAuto = "[shell]\nauto_safe = false\n"
@@ -57,7 +57,7 @@ func furnished(t *testing.T, config string) *house {
 //
 //   - Row 001-50 yes: the question about an edit names the backup
 //   - Row 001-51 yes: the question about a delete names the backup
-//   - Row 004-23 yes: 90 % of the width, from 24 to 60 columns
+//   - Row 004-23 different: 90 % of the width, from 24 to 60 columns | up to 120 columns are used (R-UX-10)
 //   - Row 004-24 yes: long text wraps
 //   - Row 004-25 yes: the hints wrap
 //   - Row 000-28 yes (commands): the question shows the tool and its arguments
@@ -357,7 +357,7 @@ func TestScreenBatch(t *testing.T) {
 		message string // what the agent reads of the call that stopped it, or was skipped
 	}{
 		{"batch-all", []string{"?1 of 3", "+", "a", "?> \\d. Allow all 3", "Enter"}, []string{"one.txt", "two.ini", "three.txt"}, 3, ""},
-		{"batch-quit", []string{"?1 of 3", "+", "1", "?2 of 3", "+", "q", "?> \\d. Quit: deny, cancel the rest", "Enter"}, []string{"one.txt"}, 1, "completed 1 of 3 operations, cancelled 2"},
+		{"batch-quit", []string{"?1 of 3", "+", "1", "?2 of 3", "+", "q", "?> \\d. Quit: cancel the rest", "Enter"}, []string{"one.txt"}, 1, "completed 1 of 3 operations, cancelled 2"},
 		{"batch-quit-first", []string{"?1 of 3", "+", "q", "?> \\d. Quit", "Enter"}, nil, 0, "completed 0 of 3 operations, cancelled 3"},
 		{"batch-soft", []string{"?1 of 3", "+", `"always ask me first"`, "?Deny: always ask me first", "Enter", "?2 of 3", "+", "1", "?3 of 3", "+", "1"}, []string{"two.ini", "three.txt"}, 2, "always ask me first"},
 		{"batch-each", []string{"?1 of 3", "+", "1", "?2 of 3", "+", "1", "?3 of 3", "+", "1"}, []string{"one.txt", "two.ini", "three.txt"}, 3, ""},

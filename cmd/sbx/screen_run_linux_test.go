@@ -82,7 +82,7 @@ func TestScreenRunUnsettled(t *testing.T) {
 		t.Fatal("what was typed before has answered")
 	}
 	p.Resize(40, 44)
-	p.Wait("(?s)^┌─ sandboxd asks ─{18}┐")
+	p.Wait("(?s)^┌─ sandboxd asks: bash ─{12}┐")
 	settle()
 	clean := p.approverSocket.clean
 	p.approverSocket.clean = func(s string, cols int) string { // a terminal that grows narrower folds what was there before

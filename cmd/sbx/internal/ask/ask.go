@@ -295,8 +295,7 @@ func (p Person) view(ctx context.Context, a ipc.Approval) error {
 	}
 	look := p.look()
 	look.Whole = true
-	text := newCard(whole, look, p.onlyNo(a)).text + presentation(whole, look)
-	p.print(text)
+	p.print(newCard(whole, look, p.onlyNo(a)).text)
 	return nil
 }
 
@@ -332,6 +331,9 @@ func left(d time.Duration) string {
 // hostTool is the tool of a question about a host that a running command wants
 // to reach; the command has been decided.
 const hostTool = "network"
+
+// shellTool is the tool of every command.
+const shellTool = "bash"
 
 // subjectOf is what a question is about, in one line.
 func subjectOf(a ipc.Approval) string {

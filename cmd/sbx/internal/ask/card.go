@@ -45,39 +45,12 @@ func newCard(a ipc.Approval, look look, onlyNo bool) card {
 	}
 	w := writer{look: look, whole: true}
 	w.title(a)
-	w.field("tool", tool(a))
-	w.block("command", commandOf(a))
-	w.block("with", Variables(a))
-	if a.Tool == hostTool {
-		w.field("what", a.Description)
+	list := cardFacts(a, look)
+	if look.Whole {
+		list = allFacts(a, look)
 	}
-	if noCommand(a) {
-		w.field("what", a.Description)
-		w.block("input", input(a.Input))
-		w.change(a.Presentation)
-	}
-	w.field("directory", a.Cwd)
-	w.field("path", a.BlockedPath)
-	for _, n := range a.Notes {
-		w.field("note", n)
-	}
-	for _, r := range reasons(a) {
-		w.field("why", r)
-	}
-	w.field("rule", a.Rule)
-	w.field("agent", agent(a))
-	w.block("it says", a.Claim)
-	w.batch(a.Batch)
-	w.block("may touch", strings.Join(a.Sandbox, "\n"))
-	w.field("sandbox", enforcement(a.Enforcement))
-	for _, d := range a.Widenings {
-		w.field("offers", first(d.Label, d.Access+" "+d.Object))
-	}
-	for _, d := range a.Warnings {
-		w.field("warning", strings.TrimSpace(d.Message+" "+d.Hint))
-	}
-	if found := inspect(a); found != 0 {
-		w.field("careful", "the text holds "+found.String())
+	for _, f := range list {
+		w.fact(f)
 	}
 	if !look.Whole {
 		w.help(c.help)
@@ -99,18 +72,6 @@ func reasons(a ipc.Approval) []string {
 
 // noCommand: it is about something else than a command, such as a file.
 func noCommand(a ipc.Approval) bool { return a.Command == "" && len(a.Argv) == 0 }
-
-// change is what a call that is no command would do.
-func (w *writer) change(p *ipc.Presentation) {
-	if p == nil {
-		return
-	}
-	if kind, binary := display.Binary([]byte(p.Content)); binary {
-		w.field("change", kind)
-		return
-	}
-	w.shown("change", p)
-}
 
 // short reports whether one line tells it all: low risk, one reason and nothing unusual.
 func short(a ipc.Approval, look look) bool {
@@ -221,6 +182,19 @@ func agent(a ipc.Approval) string {
 	return strings.Join(parts, ", ")
 }
 
+// agentInBrief is agent for a card: of a program that the daemon has identified, its path.
+func agentInBrief(a ipc.Approval) string {
+	path, _, identified := strings.Cut(a.Agent, " sha256:")
+	path, exe := strings.CutPrefix(path, "exe:")
+	if !identified || !exe {
+		return agent(a)
+	}
+	if a.Label != "" {
+		path += ", session " + strconv.Quote(a.Label)
+	}
+	return path
+}
+
 // program is an agent that the daemon has looked at, "exe:PATH sha256:HEX", in
 // words. The whole checksum is in sbx pending ID.
 func program(id string) string {
@@ -295,24 +269,4 @@ func confirmText(a ipc.Approval, c code, look look) string {
 	}
 	s := fmt.Sprintf("%s To really allow it, type these two words: %s\n", what, look.paint(bold, string(c)))
 	return look.paint(red, look.sign("▲ ", "!! ")) + s
-}
-
-// presentation is the part of the full view that is not on the card.
-func presentation(a ipc.Approval, look look) string {
-	p := a.Presentation
-	if p == nil || p.Content == "" || p.Content == a.Command || noCommand(a) {
-		return "" // it is on the card
-	}
-	w := writer{look: look}
-	name := p.Kind
-	if p.Language != "" {
-		name += " (" + p.Language + ")"
-	}
-	if kind, binary := display.Binary([]byte(p.Content)); binary {
-		w.field("content", name+": "+kind)
-		return w.out.String()
-	}
-	w.field("content", name)
-	w.shown("", p)
-	return w.out.String()
 }

@@ -96,7 +96,8 @@ func TestForeignTextIsIndented(t *testing.T) {
 	c := newCard(q, look{Width: 40, UTF8: true}, false)
 	for i, line := range strings.Split(strings.TrimSuffix(c.text, "\n"), "\n") {
 		ours := i == 0 && line == "── sandboxd asks" || strings.HasPrefix(line, strings.Repeat(" ", nameWidth)+" │") ||
-			len(line) > nameWidth && strings.HasPrefix(line[nameWidth:], " │")
+			len(line) > nameWidth && strings.HasPrefix(line[nameWidth:], " │") ||
+			strings.HasSuffix(line, " more lines: v shows them")
 		if !ours && !strings.Contains(c.help, strings.TrimSpace(line)) {
 			t.Errorf("line %d is not behind the margin: %q", i, line)
 		}
@@ -130,7 +131,7 @@ func TestScreenShowsVariables(t *testing.T) {
 // What a yes does besides is told also where the risk is low: one line has room for one reason.
 func TestEveryReasonIsShown(t *testing.T) { // R-UX-01, R-IP-07
 	q := questions()["low"]
-	q.Reasons = []string{"the safe list is switched off", "a yes also trusts /home/u/web"}
+	q.Root, q.Reasons = q.Cwd, []string{"the safe list is switched off", "a yes also trusts /home/u/web"}
 	for _, width := range []int{24, 60, 200} {
 		look := look{Width: width, UTF8: true}
 		d := newDialog(q, look, 60, true, time.Now())
@@ -140,4 +141,69 @@ func TestEveryReasonIsShown(t *testing.T) { // R-UX-01, R-IP-07
 			}
 		}
 	}
+}
+
+// R-UX-10: at 80×24 a question takes at most ten lines, whatever an ordinary command does, and says first in
+// words what will happen.
+func TestTenLines(t *testing.T) {
+	for name, q := range ordinaryQuestions() {
+		for _, inline := range []bool{true, false} {
+			look := look{Width: 80, UTF8: true}
+			lines := newDialog(q, look, 23, inline, time.Now()).view(time.Now())
+			if text := strings.Join(lines, "\n"); len(lines) > 10 || strings.Contains(text, "limits") {
+				t.Errorf("%s, inline %v: %d lines\n%s", name, inline, len(lines), text)
+			}
+			if !strings.HasPrefix(q.Description, "Run: ") && !strings.HasPrefix(lines[1], "│ What:    ") {
+				t.Errorf("%s: the first line is not what will happen: %s", name, lines[1])
+			}
+			look.Whole = true // v is a page of its own, with all of it
+			all := newCard(q, look, false).text
+			for _, want := range []string{"limits", "not your home", "runs for at most"} {
+				if !strings.Contains(all, want) {
+					t.Errorf("%s: the full view lacks %q:\n%s", name, want, all)
+				}
+			}
+		}
+	}
+	wide := newDialog(plainQuestion(), look{Width: 130, UTF8: true}, 23, false, time.Now()).view(time.Now())
+	if n := display.Width(wide[0]); n != 117 {
+		t.Errorf("at 130 columns the box has %d", n)
+	}
+}
+
+// ordinaryQuestions are questions of everyday work, as the daemon puts them.
+func ordinaryQuestions() map[string]ipc.Approval {
+	const write, dir = "it writes to new.txt", "/home/u/web"
+	trust := trustReason + dir + ": commands that are allowed may then write there (withdraw: sbx trust --remove)"
+	rule := "rule: project not trusted yet"
+	list := map[string]ipc.Approval{
+		"read":      {Outside: true, Command: "cat /var/log/syslog", Reasons: []string{"it reads /var/log/syslog"}},
+		"write":     {Description: "Write new.txt", Command: "echo hi > new.txt", Reasons: []string{write, trust, rule}},
+		"first":     {Description: "Write new.txt", Command: "echo hi > new.txt", Reasons: []string{write, trust, rule}},
+		"delete":    {Delete: true, Description: "Delete old.txt", Command: "rm old.txt", Reasons: []string{"it deletes"}},
+		"network":   {Description: "Install npm packages x", Command: "npm install x", Reasons: []string{"it downloads"}},
+		"outside":   {Outside: true, Description: "Copy a ~/b", Command: "cp a ~/b", Reasons: []string{"it leaves", "x"}},
+		"protected": {Protected: true, Description: "Write .envrc", Command: "echo > .envrc", Reasons: []string{"it is"}},
+		"dangerous": {Risk: "high", Dangerous: true, Delete: true, Description: "Delete build", Command: "rm -rf build",
+			Reasons: []string{"it deletes directories with all that is in them", "it deletes"}},
+		"agent": {Agent: "exe:/usr/bin/claude sha256:0123456789abcdef", Label: "web", Description: "Run the Makefile: make",
+			Command: "make", Reasons: []string{"it runs the project's own code"}},
+		"long": {Description: "Write out.txt", Command: strings.Repeat("echo one two three >> out.txt\n", 70),
+			Reasons: []string{"it writes to out.txt"}},
+		"one line": {Command: strings.Repeat("word ", 200), Reasons: []string{"no rule allows word"}},
+	}
+	base := plainQuestion()
+	for name, q := range list {
+		q.ID, q.Rev, q.Hash, q.Tool, q.Cwd, q.Root, q.Created = base.ID, base.Rev, base.Hash, base.Tool, dir, dir, time.Now()
+		q.Risk, q.Description = first(q.Risk, base.Risk), first(q.Description, "Run: "+q.Command)
+		q.Scopes, q.Notes, q.Rule = []string{"once", "session"}, []string{"runs for at most 10m"}, "redirection"
+		if name == "first" {
+			q.Trusts, q.Scopes = []string{"contained", "each", "once"}, []string{"once"}
+		}
+		q.Sandbox = []string{"write: " + dir, "read: the system; not your home, nor 40 hidden places", "network: none"}
+		q.Enforcement = &ipc.Enforcement{Level: ipc.Partial, Layers: []ipc.Layer{{Name: "bwrap", Active: true}},
+			Protections: []ipc.Protection{{Name: "limits", Level: ipc.Partial, Missing: strings.Repeat("memory ", 20)}}}
+		list[name] = q
+	}
+	return list
 }

@@ -65,14 +65,14 @@ func (d *dialog) cramped(rows int) []string {
 	return out[:min(len(out), max(d.rows, 1))]
 }
 
-// boxWidth: 90 % of the terminal, at least 24 and, but for diffs, at most 60
-// cells (R-UX-01).
+// boxWidth is 90 % of the terminal, at least 24 cells (R-UX-01) and, but for diffs, at most 120: a line that is
+// longer is hard to read.
 func (d *dialog) boxWidth() int {
 	w := max(d.look.Width*9/10, minCols)
 	if p := d.a.Presentation; p != nil && p.Kind == "diff" {
 		return w
 	}
-	return min(w, 60)
+	return min(w, 120)
 }
 
 func (d *dialog) frame() string {
@@ -90,9 +90,27 @@ func (d *dialog) drawBox(now time.Time) []string {
 	if d.stage == stageCode {
 		low = d.codeRows(b.inner())
 	}
-	below := d.below(now)
-	alarms := alarmsOf(d.a)
-	frame := 3 + len(alarms)
+	hint := d.hint(d.clock(now))
+	if short := d.hint(d.left(now)); display.Width(hint.text)+6 > b.width && display.Width(short.text)+6 <= b.width {
+		hint = short
+	}
+	framed := !d.bare && display.Width(hint.text)+6 <= b.width
+	below := d.below(now, !framed)
+	if !framed {
+		hint.text = ""
+	}
+	heading := "sandboxd asks"
+	if d.a.Tool == shellTool {
+		heading += ": " + shellTool
+	}
+	alarms := strings.Join(alarmsOf(d.a), " ")
+	if alarms != "" && display.Width(heading+alarms)+8 <= b.width {
+		heading, alarms = heading+" "+b.look.sign("─", "-")+" "+alarms, ""
+	}
+	frame := 2
+	if alarms != "" {
+		frame += len(plainRow(alarms).wrap(b.inner()))
+	}
 	height := d.rows - frame - len(low) - len(below)
 	if height < 3 && len(below) > 1 {
 		height, below = height+len(below)-1, below[:1]
@@ -104,9 +122,9 @@ func (d *dialog) drawBox(now time.Time) []string {
 		cut := min(1-height, len(below))
 		height, below = height+cut, below[:len(below)-cut]
 	}
-	b.top("sandboxd asks")
-	for _, s := range alarms {
-		b.center(red, s)
+	b.top(heading)
+	if alarms != "" {
+		b.center(red, alarms)
 	}
 	b.rows(d.window(text, height, cut))
 	if d.height < d.length {
@@ -116,9 +134,8 @@ func (d *dialog) drawBox(now time.Time) []string {
 		}
 		b.row(row{{red, fmt.Sprintf("%d-%d of %d, %s", d.top+1, end, d.length, key)}})
 	}
-	b.rule()
 	b.rows(low)
-	b.bottom()
+	b.hinted(hint)
 	return append(b.out, below...)
 }
 
@@ -151,7 +168,7 @@ func (d *dialog) drawLine(now time.Time) []string {
 	for _, r := range hang(plainRow("  "), options, l.Width) {
 		out = append(out, r.string(l))
 	}
-	return append(out, d.below(now)...)
+	return append(out, d.below(now, true)...)
 }
 
 func joined(rows []row) row {
@@ -165,8 +182,8 @@ func joined(rows []row) row {
 	return out
 }
 
-// below is what stands under the box: hints, time, a note.
-func (d *dialog) below(now time.Time) []string {
+// below is the text under the box: a note, a warning, and the hint where the frame has no room for it.
+func (d *dialog) below(now time.Time, hinted bool) []string {
 	l := d.look
 	var out []string
 	if d.bare {
@@ -180,38 +197,53 @@ func (d *dialog) below(now time.Time) []string {
 	if d.note != "" {
 		add(red, d.note)
 	}
-	switch {
-	case d.stage == stageSending:
-		add(gray, l.sign("sending…", "sending..."))
-	case d.stage == stageCode:
-		add(gray, "Enter confirm, Ctrl+C cancel"+d.clock(now))
-	case !d.line.Due().IsZero():
-		at := d.line.At()
-		label := strings.TrimSuffix(d.options[at].label, ":")
-		add(green, fmt.Sprintf("%d: %s, in a moment. Any other key makes it a reason, Esc clears it", at+1, label))
-	case d.reason():
-		add(gray, "Enter denies with this reason, Esc clears it, Ctrl+C cancel"+d.clock(now))
-	default:
-		arrows := l.sign("↑/↓", "Up/Down")
-		digits := "quick"
-		if slices.Contains(d.a.Trusts, trustOnce) {
-			digits = "select"
-		}
-		add(gray, fmt.Sprintf("%s navigate, Enter confirm, 1-%d %s, Ctrl+C cancel%s", arrows, len(d.options), digits, d.clock(now)))
-		if d.onlyNo {
-			add(red, "The risk is high: a yes has to come from another terminal (sbx approve).")
-		}
+	if hinted {
+		h := d.hint(d.clock(now))
+		add(h.color, h.text)
+	}
+	if d.onlyNo && d.stage == stageOptions && d.line.Due().IsZero() && !d.reason() {
+		add(red, "The risk is high: a yes has to come from another terminal (sbx approve).")
 	}
 	return out
 }
 
-// clock is how long it has waited, and how long it can.
+// hint names the keys; clock follows them.
+func (d *dialog) hint(clock string) span {
+	l := d.look
+	switch {
+	case d.stage == stageSending:
+		return span{gray, l.sign("sending…", "sending...")}
+	case d.stage == stageCode:
+		return span{gray, "Enter confirm, Ctrl+C cancel" + clock}
+	case !d.line.Due().IsZero():
+		at := d.line.At()
+		label := strings.TrimSuffix(d.options[at].label, ":")
+		return span{green, fmt.Sprintf("%d: %s, in a moment. Any other key makes it a reason, Esc clears it", at+1, label)}
+	case d.reason():
+		return span{gray, "Enter denies with this reason, Esc clears it, Ctrl+C cancel" + clock}
+	}
+	digits := "quick"
+	if slices.Contains(d.a.Trusts, trustOnce) {
+		digits = "select"
+	}
+	return span{gray, fmt.Sprintf("%s Enter confirm, 1-%d %s, Ctrl+C cancel%s", l.sign("↑/↓", "Up/Down"), len(d.options), digits, clock)}
+}
+
+// clock is how long the question has waited, and how long it can.
 func (d *dialog) clock(now time.Time) string {
 	s := d.look.sign(" · ", ", ") + age(now.Sub(d.a.Created)) + " old"
-	if d.a.Deadline != nil {
-		s += ", " + age(max(d.a.Deadline.Sub(now), 0)) + " left"
+	if left := d.left(now); left != "" {
+		s += ", " + strings.TrimLeft(left, " ·,")
 	}
 	return s
+}
+
+// left is how long the question can wait.
+func (d *dialog) left(now time.Time) string {
+	if d.a.Deadline == nil {
+		return ""
+	}
+	return d.look.sign(" · ", ", ") + age(max(d.a.Deadline.Sub(now), 0)) + " left"
 }
 
 func age(d time.Duration) string {
@@ -221,68 +253,15 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(int(d.Seconds()), 0))
 }
 
-// body is what the card tells.
+// body is the text of the card; limit 0 is that of the full view.
 func (d *dialog) body(width, limit int) (text []row, cut bool) {
-	a, l := d.a, d.look
-	f := &facts{look: l, width: width, limit: limit}
-	f.add("Tool", plainRow(l.line(tool(a))))
-	if subject := commandOf(a); subject != "" {
-		marks := ""
-		if a.Presentation != nil && a.Command != "" {
-			marks = a.Presentation.Metadata["marks"]
-		}
-		f.add("Command", highlight(subject, marks, l)...)
-		if set := Variables(a); set != "" {
-			f.add("With", rowsOf(l.block(set))...)
-		}
-	} else {
-		f.line("What", a.Description)
-		if len(a.Input) > 0 && !special(a) {
-			f.add("Input", rowsOf(l.block(input(a.Input)))...)
-		}
+	f := &facts{look: d.look, width: width, limit: limit}
+	list := cardFacts(d.a, d.look)
+	if limit == 0 {
+		list = allFacts(d.a, d.look)
 	}
-	if p := a.Presentation; p != nil && p.Content != "" && p.Content != a.Command && p.Content != commandOf(a) {
-		f.add(title(p.Kind), content(p, l)...)
-	}
-	f.line("In", a.Cwd)
-	if commandOf(a) == "" { // a command shows it
-		f.line("Path", a.BlockedPath)
-	}
-	for _, n := range a.Notes {
-		f.line("Note", n)
-	}
-	for _, r := range reasons(a) {
-		f.line("Why", r)
-	}
-	f.line("Rule", a.Rule)
-	f.line("Agent", agent(a))
-	f.line("It says", a.Claim)
-	if b := a.Batch; b != nil {
-		f.line("Batch", fmt.Sprintf("%d of %d", b.Index+1, b.Total))
-		var next []row
-		for _, c := range b.Remaining {
-			next = append(next, plainRow(l.line(nextCall(c))))
-		}
-		f.add("Then", next...)
-	}
-	if len(a.Sandbox) > 0 {
-		var list []row
-		for _, s := range a.Sandbox {
-			list = append(list, plainRow(l.line(s)))
-		}
-		f.add("Sandbox", list...)
-	}
-	f.line("Held by", enforcement(a.Enforcement))
-	for _, w := range a.Widenings {
-		f.line("Offers", first(w.Label, w.Access+" "+w.Object))
-	}
-	for _, w := range a.Warnings {
-		if !slices.ContainsFunc(alarmsOf(a), func(s string) bool { return strings.Contains(s, w.Message) && w.Hint == "" }) {
-			f.line("Warning", strings.TrimSpace(w.Message+" "+w.Hint))
-		}
-	}
-	if found := inspect(a); found != 0 {
-		f.add("Careful", row{{red, "the text holds " + found.String()}})
+	for _, one := range list {
+		f.add(one)
 	}
 	return f.out, f.cut
 }
@@ -317,25 +296,36 @@ type facts struct {
 
 const labelWidth = 9
 
-func (f *facts) line(name, value string) {
-	if strings.TrimSpace(value) != "" {
-		f.add(name, plainRow(f.look.line(value)))
+func (f *facts) add(one fact) {
+	values, limit := one.rows, f.limit
+	if limit > 0 && one.clip {
+		values = []row{plainRow(f.look.clip(one.rows[0].text(), max(f.width-labelWidth, 8)))}
+	}
+	more := 0
+	if limit > 0 && len(values) > limit {
+		values, more = values[:limit], len(values)-limit
+	}
+	lines := f.lay(one.name, values)
+	if most := one.mostRows(f.width - labelWidth); limit > 0 && most > 0 && (len(lines) > most || more > 0) {
+		keep := min(most-1, len(lines))
+		more += len(lines) - keep
+		lines = lines[:keep]
+	}
+	if f.out = append(f.out, lines...); more > 0 {
+		f.out = append(f.out, f.lay("", []row{{{red, fmt.Sprintf("%d more lines: v shows them", more)}}})...)
+		f.cut = true
 	}
 }
 
-func (f *facts) add(name string, values ...row) {
-	if len(values) == 0 {
-		return
-	}
+// lay returns the rows of values, wrapped, behind their name.
+func (f *facts) lay(name string, values []row) []row {
+	var out []row
 	head := row{{gray, fmt.Sprintf("%-*s", labelWidth, name+":")}}
-	if f.last == name {
+	if f.last == name || name == "" {
 		head = plainRow(strings.Repeat(" ", labelWidth))
 	}
-	f.last = name
-	if f.limit > 0 && len(values) > f.limit {
-		more := len(values) - f.limit
-		values = append(slices.Clone(values[:f.limit]), row{{red, fmt.Sprintf("%d more lines: v shows them", more)}})
-		f.cut = true
+	if name != "" {
+		f.last = name
 	}
 	for i, v := range values {
 		if i > 0 {
@@ -343,41 +333,57 @@ func (f *facts) add(name string, values ...row) {
 		}
 		if f.width < 32 { // the name on a line of its own
 			if strings.TrimSpace(head.text()) != "" {
-				f.out = append(f.out, row{{gray, name + ":"}})
+				out = append(out, row{{gray, name + ":"}})
 			}
 			for _, r := range v.wrap(f.width - 2) {
-				f.out = append(f.out, append(plainRow("  "), r...))
+				out = append(out, append(plainRow("  "), r...))
 			}
 			continue
 		}
-		f.out = append(f.out, hang(head, v, f.width)...)
-	}
-}
-
-// selector is the options, the letter of each at the right.
-func (d *dialog) selector(width int) []row {
-	var out []row
-	for i, o := range d.options {
-		mark, color := "  ", ""
-		if o.verb == verbNo {
-			color = gray
-		}
-		if i == d.line.At() {
-			mark, color = "> ", green
-		}
-		label := o.label
-		if o.verb == verbNo && d.reason() {
-			label += " " + d.visible(d.line.Text())
-		}
-		head := row{{color, fmt.Sprintf("%s%d. ", mark, i+1)}}
-		rows := hang(head, row{{color, label}}, width-2)
-		if letter := o.letter(); letter != "" {
-			gap := width - 1 - rows[0].width()
-			rows[0] = append(rows[0], span{gray, strings.Repeat(" ", gap) + letter})
-		}
-		out = append(out, rows...)
+		out = append(out, hang(head, v, f.width)...)
 	}
 	return out
+}
+
+// selector is the options, the letter of each at the right: two in a row where both fit.
+func (d *dialog) selector(width int) []row {
+	var out []row
+	half := (width - 2) / 2
+	fits := func(i int) bool {
+		return half >= 28 && i < len(d.options) && d.options[i].widening == "" && !d.reason() && len(d.option(i, half)) == 1
+	}
+	for i := 0; i < len(d.options); i++ {
+		if !fits(i) || !fits(i+1) {
+			out = append(out, d.option(i, width)...)
+			continue
+		}
+		left, right := d.option(i, half)[0], d.option(i+1, width-half-2)[0]
+		gap := strings.Repeat(" ", half+2-left.width())
+		out = append(out, append(append(left, span{"", gap}), right...))
+		i++
+	}
+	return out
+}
+
+// option is one option, wrapped to width.
+func (d *dialog) option(i, width int) []row {
+	o, mark, color := d.options[i], "  ", ""
+	if o.verb == verbNo {
+		color = gray
+	}
+	if i == d.line.At() {
+		mark, color = "> ", green
+	}
+	label := o.label
+	if o.verb == verbNo && d.reason() {
+		label += " " + d.visible(d.line.Text())
+	}
+	rows := hang(row{{color, fmt.Sprintf("%s%d. ", mark, i+1)}}, row{{color, label}}, width-2)
+	if letter := o.letter(); letter != "" {
+		gap := width - 1 - rows[0].width()
+		rows[0] = append(rows[0], span{gray, strings.Repeat(" ", gap) + letter})
+	}
+	return rows
 }
 
 // codeRows ask for the second yes.
@@ -432,7 +438,9 @@ func (d *dialog) drawChooser(examples bool) []string {
 	}
 	b.rule()
 	_, reach, life := c.words()
-	b.rows(hang(row{{gray, l.sign("←/→", "</>") + "  "}}, plainRow("reach: "+reach), b.inner()))
+	if len(c.scopes) > 1 {
+		b.rows(hang(row{{gray, l.sign("←/→", "</>") + "  "}}, plainRow("reach: "+reach), b.inner()))
+	}
 	b.rows(hang(row{{gray, "Tab  "}}, plainRow("life:  "+life), b.inner()))
 	b.rule()
 	what := "exactly this request"
@@ -441,8 +449,14 @@ func (d *dialog) drawChooser(examples bool) []string {
 	}
 	b.rows((row{{bold, "Allows " + what + " without asking, " + reach + ", " + life + "."}}).wrap(b.inner()))
 	b.bottom()
-	hint := row{{gray, l.sign("↑/↓", "Up/Down") + " what, Enter grants it, Esc goes back, Ctrl+C denies"}}
-	for _, r := range hint.wrap(l.Width) {
+	hint := "Enter grants it, Esc goes back, Ctrl+C denies"
+	if len(c.what) > 1 {
+		hint = l.sign("↑/↓", "Up/Down") + " what, " + hint
+	}
+	if d.inline {
+		hint += ". For longer than this session: sbx approve, in another terminal"
+	}
+	for _, r := range (row{{gray, hint}}).wrap(l.Width) {
 		b.out = append(b.out, r.string(l))
 	}
 	return b.out

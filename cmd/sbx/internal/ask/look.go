@@ -107,42 +107,32 @@ func (w *writer) title(a ipc.Approval) {
 	}
 }
 
-// field writes a value that is one line, wrapped.
-func (w *writer) field(name, value string) {
-	if value == "" {
-		return
-	}
-	w.rows(name, []string{w.look.line(value)})
-}
-
-// block writes a value of several lines.
-func (w *writer) block(name, value string) {
-	if strings.TrimSpace(value) == "" {
-		return
-	}
-	lines := w.look.block(value)
-	more := 0
-	if !w.look.Whole {
-		lines, more = display.Clip(lines, maxLines)
-	}
-	w.rows(name, lines)
-	w.omitted(more)
-}
-
-// shown writes a diff, a file or a text, in colours.
-func (w *writer) shown(name string, p *ipc.Presentation) {
-	if strings.TrimSpace(p.Content) == "" {
-		return
-	}
-	list, more := content(p, w.look), 0
-	if !w.look.Whole && len(list) > maxLines {
-		list, more = list[:maxLines], len(list)-maxLines
-	}
-	for _, r := range list {
-		for _, piece := range r.wrap(w.width()) {
-			w.margin(name, piece.string(w.look))
-			name = ""
+// fact writes one fact, wrapped: on a card no more of it than belongs there.
+func (w *writer) fact(f fact) {
+	name, card := strings.ToLower(f.name), !w.look.Whole
+	var lines []string
+	for i, r := range f.rows {
+		if card && i == maxLines {
+			break
 		}
+		if card && f.clip {
+			r = plainRow(w.look.clip(r.text(), w.width()))
+		}
+		for _, piece := range r.wrap(w.width()) {
+			lines = append(lines, piece.string(w.look))
+		}
+	}
+	more := 0
+	if card {
+		more = max(len(f.rows)-maxLines, 0)
+		if most := f.mostRows(w.width()); most > 0 && (len(lines) > most || more > 0) {
+			more += max(len(lines)-most+1, 0)
+			lines = lines[:min(most-1, len(lines))]
+		}
+	}
+	for _, line := range lines {
+		w.margin(name, line)
+		name = ""
 	}
 	w.omitted(more)
 }
@@ -161,31 +151,9 @@ func (w *writer) omitted(more int) {
 // width is how many cells a value has.
 func (w *writer) width() int { return max(w.look.Width-nameWidth-3, 8) }
 
-func (w *writer) rows(name string, lines []string) {
-	for _, line := range lines {
-		for _, piece := range display.Wrap(line, w.width()) {
-			w.margin(name, strings.TrimRight(piece, " "))
-			name = ""
-		}
-	}
-}
-
 func (w *writer) margin(name, line string) {
 	bar := w.look.paint(gray, w.look.sign("│", "|"))
 	w.out.WriteString(strings.TrimRight(fmt.Sprintf("%-*s %s %s", nameWidth, name, bar, line), " ") + "\n")
-}
-
-// batch shows the place among the calls of one answer, and what is to come.
-func (w *writer) batch(b *ipc.BatchPlace) {
-	if b == nil {
-		return
-	}
-	w.field("batch", fmt.Sprintf("%d of %d", b.Index+1, b.Total))
-	var next []string
-	for _, c := range b.Remaining {
-		next = append(next, display.Line(nextCall(c)))
-	}
-	w.block("then", strings.Join(next, "\n"))
 }
 
 func (w *writer) help(text string) {

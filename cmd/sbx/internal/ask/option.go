@@ -64,9 +64,9 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 		case verbAll:
 			out = append(out, option{v, allOf(*a.Batch), ""})
 		case verbQuit:
-			label := "Quit: deny, stop the session"
+			label := "Quit: stop the session"
 			if a.Batch != nil {
-				label = "Quit: deny, cancel the rest"
+				label = "Quit: cancel the rest"
 			}
 			out = append(out, option{v, label, ""})
 		case verbView:

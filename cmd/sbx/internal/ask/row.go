@@ -112,6 +112,18 @@ func (b *box) rule() { b.edge("├", "┤") }
 
 func (b *box) bottom() { b.edge("└", "┘") }
 
+// hinted is the bottom with a hint in it; an empty one is none.
+func (b *box) hinted(hint span) {
+	if hint.text == "" {
+		b.bottom()
+		return
+	}
+	h := b.look.sign("─", "-")
+	rest := strings.Repeat(h, max(b.width-5-display.Width(hint.text), 0)) + b.look.sign("┘", "+")
+	b.out = append(b.out, b.look.paint(b.color, b.look.sign("└", "+")+h+" ")+b.look.paint(hint.color, hint.text)+
+		" "+b.look.paint(b.color, rest))
+}
+
 func (b *box) edge(left, right string) {
 	b.out = append(b.out, b.look.paint(b.color, b.look.sign(left, "+")+strings.Repeat(b.look.sign("─", "-"), b.width-2)+b.look.sign(right, "+")))
 }
