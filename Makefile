@@ -43,12 +43,13 @@ test: build
 	@packaging/prerequisites.sh test
 	@GO='$(GO)' packaging/test.sh $(TESTFLAGS)
 
-# What a contributor runs before a commit, under two minutes: the unit tests of every room, without the real daemon
-# and without compilers at work inside the filter.
+# What a contributor runs before a commit, under two minutes: the unit tests of every room, without the real daemon,
+# without compilers at work inside the filter, and without the tests that wait for ten seconds or more.
+LONG := WatchedLooksSeeAll|DeathAtEveryStep|RunDeaths|SlowStrangers|SilentConnectionsAreBounded|NoLauncher|Race|EscapeCatalogue
 test-quick:
 	@packaging/prerequisites.sh quick
 	$(GO) vet ./...
-	$(GO) test -short -skip '^Test(Refused)?Workloads$$' $$($(GO) list ./... | grep -vE '^sandboxd/(acceptance|bench|differential|cmd/sbx)$$')
+	$(GO) test -short -p 4 -skip '^Test((Refused)?Workloads|$(LONG))$$' $$($(GO) list ./... | grep -vE '^sandboxd/(acceptance|bench|differential|cmd/sbx)$$')
 
 # The agents' own programs from npm (gigabytes), each driven by a scripted model; SBX_VENDORS=DIR has them installed.
 vendors: build
