@@ -10,12 +10,13 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
 run() { # run GO-TEST-ARGS…: quiet about what passes, loud about the rest
-	local codes
+	local codes start=$SECONDS
 	set +e
 	$GO test -v "$@" 2>&1 | tee -a "$log" | grep -vE '^\s*(=== |--- PASS|PASS$|testing: warning)'
 	codes=("${PIPESTATUS[@]}")
 	set -e
 	[ "${codes[0]}" -eq 0 ] || status=1
+	echo "test: $(((SECONDS - start) / 60)) min: go test $*"
 }
 run -timeout 60m "$@" ./...
 # The native back end, with what shows that it holds: above it was bwrap's turn.
