@@ -6,8 +6,8 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: git-search bench vm-test packages release test-release test-fresh test-arm64 install uninstall pictures run build programs \
-	test test-quick vendors lint fuzz fuzz-launch differential clean prerequisites
+.PHONY: git-search layers deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+	pictures run build programs test test-quick vendors lint fuzz fuzz-launch differential clean prerequisites
 
 run: programs
 	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -80,6 +80,10 @@ git-search: prerequisites
 # 2000 cases of each property of layers, and a death and a foreign write at each system call of a landing.
 layers: prerequisites
 	$(GO) test ./layer/ -count=1 -v -timeout 6h -rapid.checks=2000
+
+# Deaths of the daemon and of the file worker: at every step of each change, 4000 in random changes and 1000 in runs.
+deaths: prerequisites
+	$(GO) test ./files/worker -count=1 -v -timeout 6h -run 'Deaths?' -crash-rounds 4000 -every-death
 
 # What a supervised command costs here; takes some minutes on an idle machine.
 bench: build

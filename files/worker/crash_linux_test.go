@@ -23,9 +23,9 @@ import (
 )
 
 // The ordinary run is cut short so that the package's tests take less than a
-// minute on two processors: go test ./files/worker -crash-rounds 1000 -every-death
+// minute on two processors; make deaths runs it at length.
 var (
-	crashRounds = flag.Int("crash-rounds", 50, "rounds of TestRandomDeaths")
+	crashRounds = flag.Int("crash-rounds", 50, "rounds of TestRandomDeaths; TestRunDeaths plays a quarter as many")
 	everyDeath  = flag.Bool("every-death", false, "at every step kill each of worker, daemon and both, not one of them in turn")
 )
 
