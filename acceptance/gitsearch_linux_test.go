@@ -221,7 +221,7 @@ func TestGitSearch(t *testing.T) {
 	if only >= 0 {
 		batches = 1
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		begun := time.Now()
 		c := newCampaign(t, a)
 		for i := range batches {

@@ -164,6 +164,14 @@ func eachUser(t *testing.T, f func(t *testing.T, a *actor)) {
 	})
 }
 
+// bothUsers is eachUser with both of them at work at the same time, which must be the last that a test does.
+func bothUsers(t *testing.T, f func(t *testing.T, a *actor)) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		t.Parallel()
+		f(t, a)
+	})
+}
+
 // ordinaryUser makes sure that there is one, and returns its name.
 func ordinaryUser(t *testing.T) string {
 	t.Helper()

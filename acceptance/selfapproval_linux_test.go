@@ -150,7 +150,7 @@ func TestSelfApproval(t *testing.T) {
 			t.Errorf("SECURITY.md lacks the row %s", line)
 		}
 	}
-	eachUser(t, func(t *testing.T, a *actor) {
+	bothUsers(t, func(t *testing.T, a *actor) {
 		for _, mode := range []struct{ name, config string }{
 			{"single", "[approval]\ntimeout = \"20s\"\n"},
 			{"system", "[approval]\ntimeout = \"20s\"\ninline = false\n[daemon]\nown_approver = false\n"},
