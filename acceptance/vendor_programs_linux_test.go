@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,29 +25,39 @@ type vendor struct {
 	person *peer
 }
 
-// newVendor returns nil where the programs are not wanted.
-func newVendor(t *testing.T, pkg string) *vendor {
+// vendorPackages returns the folder of the packages, with this one in it, and "" where the programs are not wanted.
+func vendorPackages(t *testing.T, pkg string) string {
+	t.Helper()
 	dir := os.Getenv("SBX_VENDORS")
 	if dir == "" {
 		t.Log("not tried: SBX_VENDORS is not set")
-		return nil
+		return ""
 	}
-	a := newActor(t, "")
-	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")
-	person := st.persons["terminal"]
-	person.answering(t, func(ipc.Approval) ipc.Answer { return ipc.Answer{Allow: true} })
 	if !filepath.IsAbs(dir) {
 		var err error
 		if dir, err = os.MkdirTemp(bin, "vendor-"); err != nil {
 			t.Fatal(err)
 		}
-		npm := a.command(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", pkg)
-		npm.Env = os.Environ() // the registry's settings
+		os.Chmod(dir, 0o755) // the ordinary user reads it
+		npm := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", pkg)
 		if out, err := npm.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	v := &vendor{actor: a, bin: filepath.Join(dir, "node_modules/.bin"), person: person}
+	return filepath.Join(dir, "node_modules")
+}
+
+// newVendor returns the program for an ordinary user, and nil where the programs are not wanted.
+func newVendor(t *testing.T, pkg string) *vendor {
+	packages := vendorPackages(t, pkg)
+	if packages == "" {
+		return nil
+	}
+	a := ordinaryActor(t)
+	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")
+	person := st.persons["terminal"]
+	person.answering(t, func(ipc.Approval) ipc.Answer { return ipc.Answer{Allow: true} })
+	v := &vendor{actor: a, bin: filepath.Join(packages, ".bin"), person: person}
 	home := filepath.Join(a.dir, "home")
 	a.sh("mkdir " + home + " && echo SECRET > " + home + "/secret")
 	a.extraEnv = []string{"HOME=" + home, "PATH=" + v.bin + ":" + bin + ":/usr/local/bin:/usr/bin:/bin"}

@@ -13,10 +13,11 @@ import (
 
 // cacheOf is where the tools of presets keep what they keep between runs in the session's project:
 // ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so that what its commands leave
-// there is executed by none of another project. "" where there is none: a configuration without presets for the
+// there is executed by none of another project; and so has each agent with a preset in a project, whose state and
+// credentials no other command reads. "" where there is none: a configuration without presets for the
 // sandbox, a session without a project, a home directory that is not ours, or another entry there.
-func cacheOf(cfg *config.Config, sess *Session) string {
-	if !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
+func cacheOf(cfg *config.Config, sess *Session, agent string) string {
+	if agent == "" && !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(sess.Root))
@@ -26,7 +27,11 @@ func cacheOf(cfg *config.Config, sess *Session) string {
 		}
 		return '_'
 	}, filepath.Base(sess.Root))
-	dir := filepath.Join(RealPath(filepath.Join(sess.Home, ".cache", "sandboxd")), name[:min(len(name), 40)]+"-"+hex.EncodeToString(sum[:6]))
+	name = name[:min(len(name), 40)] + "-" + hex.EncodeToString(sum[:6])
+	if agent != "" {
+		name += "." + agent
+	}
+	dir := filepath.Join(RealPath(filepath.Join(sess.Home, ".cache", "sandboxd")), name)
 	if ownDir(dir) {
 		return dir
 	}

@@ -306,8 +306,9 @@ type judgement struct {
 	plan    *sandbox.Plan
 	// names is the profile by which protected names are checked after the run:
 	// without widened, the protected paths that a yes lets this command change.
-	names   profile.Profile
-	widened []string
+	names       profile.Profile
+	widened     []string
+	agentPreset string // of an agent's run; "": there is none
 	// reach is what its network takes besides the plan; nil: nothing.
 	reach *reaching
 	// operator is the operator's ceiling, nil where there is none.

@@ -15,6 +15,7 @@ import (
 	"sandboxd/config"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
+	"sandboxd/profile/document"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
 	"sandboxd/shell/facts"
@@ -52,8 +53,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	}
 	trusted := s.trusted(sess, cfg)
 	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
-	effective, operator, err := s.profilesOf(cfg, sess, trusted || j.trusts, j.verdict.Network,
-		agentRunOf(r, cfg, j.verdict))
+	agent := agentRunOf(r, cfg, j.verdict)
+	j.agentPreset = agent.preset
+	effective, operator, err := s.profilesOf(cfg, sess, trusted || j.trusts, j.verdict.Network, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +111,16 @@ func agentRunOf(r ExecRequest, cfg *config.Config, v shell.Verdict) agentRun {
 	reviewed := func(p shell.Part) bool {
 		return strings.HasPrefix(p.Rule, "safe list") || strings.HasPrefix(p.Rule, "preset")
 	}
-	return agentRun{
+	run := agentRun{
 		socket: cfg.Sandbox.AgentSocket,
 		long:   v.Decision == shell.Ask || !slices.ContainsFunc(v.Parts, reviewed),
 	}
+	if run.long && len(r.Argv) > 0 {
+		if preset, ok := document.Agent(r.Argv[0]); ok {
+			run.preset = preset.Name
+		}
+	}
+	return run
 }
 
 // verdict judges by the configuration and, where the project has rules of its
@@ -155,6 +163,15 @@ func Required(r config.Require) []string {
 	return slices.DeleteFunc(slices.Clone(sandbox.Protections), func(name string) bool {
 		return name == sandbox.ProtectLimits || name == sandbox.ProtectProtected
 	})
+}
+
+// reachOf says to a person what an agent's preset lets it do.
+func reachOf(agent document.Preset, p profile.Profile) string {
+	reach := fmt.Sprintf("the preset %s: a directory of its own for its state", agent.Name)
+	if n := p.Network(); n.Mode == profile.NetAllowlist {
+		reach += ", connections to " + strings.Join(agent.Network.Hosts, ", ")
+	}
+	return reach
 }
 
 // call puts a judgement to the approval controller.
@@ -200,6 +217,9 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Request.Reasons = append(c.Request.Reasons, "the policy contained does not cover it: "+j.uncontained)
 	}
 	c.Class.Contained = j.contained
+	if preset, ok := document.Agent(j.agentPreset); ok {
+		c.Request.Reasons = append(c.Request.Reasons, reachOf(preset, j.names))
+	}
 	if why := e.Session.beyondSkill(v.Payload); why != "" {
 		c.Request.Reasons = append(c.Request.Reasons, why)
 	}

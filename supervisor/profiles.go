@@ -27,6 +27,8 @@ func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, n
 type agentRun struct {
 	socket bool // it reaches agent.sock
 	long   bool // sandbox.limits.agent_wall bounds its time, and not sandbox.limits.wall
+	// preset is the agent's program, where it has a preset; "": it has none.
+	preset string
 }
 
 // profilesOf is profiles with that part.
@@ -34,7 +36,7 @@ func (s *Supervisor) profilesOf(
 	cfg *config.Config, sess *Session, trusted bool, network string, agent agentRun,
 ) (effective profile.Profile, operator *profile.Profile, err error) {
 	now := s.linksOf(cfg, sess)
-	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent, cache: cacheOf(cfg, sess)}
+	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent, cache: cacheOf(cfg, sess, agent.preset)}
 	key.gitDir, key.gitFile = gitOf(sess.Root)
 	known, ok := s.derived.get(key)
 	if !ok || !known.links.still(now) {
@@ -74,6 +76,11 @@ func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, a
 	if key.agent.long {
 		tools.Limits.Wall = time.Duration(cfg.Sandbox.Limits.AgentWall)
 	}
+	if preset, ok := document.Agent(key.agent.preset); ok {
+		if err := addAgent(&tools, preset, cfg); err != nil {
+			return effective, nil, err
+		}
+	}
 	if key.agent.socket && s.agentSocket != "" {
 		tools.Sockets = append(tools.Sockets, s.agentSocket)
 	}
@@ -89,6 +96,31 @@ func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, a
 		return effective, nil, err
 	}
 	return mine.Intersect(ceiling), &ceiling, nil
+}
+
+// addAgent adds an agent's preset, the toolchains that agents are installed with, and its
+// hosts, unless the configuration names the network of commands.
+func addAgent(t *document.Tools, agent document.Preset, cfg *config.Config) error {
+	t.Agent = agent.Name
+	for _, name := range []string{"node", "python"} {
+		if !slices.Contains(t.Presets, name) {
+			t.Presets = append(slices.Clone(t.Presets), name)
+		}
+	}
+	if t.Network.Mode == profile.NetLoopback && cfg.Origin("network.mode") == (config.Origin{}) {
+		t.Network.Mode = profile.NetAllowlist
+	}
+	if t.Network.Mode != profile.NetAllowlist {
+		return nil
+	}
+	for _, name := range agent.Network.Hosts {
+		host, err := profile.ParseHostPort(name)
+		if err != nil {
+			return err
+		}
+		t.Network.Hosts = append(slices.Clone(t.Network.Hosts), host)
+	}
+	return nil
 }
 
 // tools is the configuration in the words of document.Derive. network is what

@@ -60,6 +60,9 @@ func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile
 	if err != nil {
 		return nil, err
 	}
+	if effective.Network().Mode == profile.NetAllowlist { // an agent's preset gives it more than the configuration
+		mode = profile.NetAllowlist
+	}
 	var ceiling *profile.Network
 	if operator != nil {
 		n := operator.Network()

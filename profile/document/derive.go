@@ -42,6 +42,9 @@ type Tools struct {
 	Cache string
 	// Presets are names of built-in presets.
 	Presets []string
+	// Agent is the program of an agent with a preset ([Agent]), in its own run; empty: there is none. Its state is
+	// below Cache.
+	Agent string
 	// Sockets and Devices of the host.
 	Sockets, Devices []string
 	// SearchPath lists the directories of the person's own PATH. Those that the session may execute
@@ -298,11 +301,19 @@ func (d *derivation) further() error {
 }
 
 func (d *derivation) presets() error {
+	var presets []Preset
 	for _, name := range d.Presets {
 		preset, err := FindPreset(name)
 		if err != nil {
 			return err
 		}
+		presets = append(presets, preset)
+	}
+	if agent, ok := Agent(d.Agent); ok {
+		presets = append(presets, agent)
+	}
+	for _, preset := range presets {
+		name := preset.Name
 		for _, list := range []struct {
 			paths  []string
 			access profile.Access

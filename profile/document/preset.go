@@ -11,7 +11,7 @@ import (
 	"sandboxd/internal/spelling"
 )
 
-//go:embed presets/*.toml
+//go:embed presets/*.toml presets/agents/*.toml
 var presetFiles embed.FS
 
 // Preset is a document by name: the caches and toolchains of one kind of work. It only grants, and
@@ -21,9 +21,14 @@ type Preset struct {
 	Document
 }
 
-var loadPresets = sync.OnceValues(func() (map[string]Preset, error) {
+var (
+	loadPresets = sync.OnceValues(func() (map[string]Preset, error) { return load("presets/") })
+	loadAgents  = sync.OnceValues(func() (map[string]Preset, error) { return load("presets/agents/") })
+)
+
+func load(dir string) (map[string]Preset, error) {
 	presets := map[string]Preset{}
-	files, err := fs.Glob(presetFiles, "presets/*.toml")
+	files, err := fs.Glob(presetFiles, dir+"*.toml")
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +37,7 @@ var loadPresets = sync.OnceValues(func() (map[string]Preset, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "presets/"), ".toml")
+		name := strings.TrimSuffix(strings.TrimPrefix(file, dir), ".toml")
 		d, err := Parse("preset "+name, text)
 		if err != nil {
 			return nil, err
@@ -40,7 +45,18 @@ var loadPresets = sync.OnceValues(func() (map[string]Preset, error) {
 		presets[name] = Preset{name, *d}
 	}
 	return presets, nil
-})
+}
+
+// Agent returns the preset of the agent with that program: its installation, state and hosts. Only its own run as a
+// whole has them. Without one ok is false.
+func Agent(program string) (p Preset, ok bool) {
+	presets, err := loadAgents()
+	if err != nil {
+		panic(err) // built in: a test parses them
+	}
+	p, ok = presets[program]
+	return p, ok
+}
 
 // Presets returns the built-in presets by name.
 func Presets() []Preset {

@@ -1,9 +1,12 @@
-// As much of the Messages API as Claude Code needs for one call of Bash: the
-// first answer calls the command of the first argument, the next one ends. What the
-// tool answered goes to standard output; the first line is the port.
+// As much of the Messages API as Claude Code needs for calls of its tools: the
+// first answer calls Bash, or the tool of the second argument, with the command of the
+// first argument, and the next one ends. A first argument that is a list has the calls,
+// [name, input] each, one an answer. What the tools answered goes to standard output;
+// the first line is the port.
 import { createServer } from "node:http";
 
 const [command, tool = "Bash"] = process.argv.slice(2);
+const steps = command.startsWith("[[") ? JSON.parse(command) : [[tool, { command, description: "look" }]];
 
 const event = (r, type, data) => r.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
 
@@ -18,13 +21,14 @@ const server = createServer((q, r) => {
     const body = JSON.parse(text);
     const results = body.messages.flatMap((m) => (Array.isArray(m.content) ? m.content.filter((c) => c.type === "tool_result") : []));
     for (const result of results) console.log(JSON.stringify(result));
-    const call = results.length === 0 && (body.tools ?? []).some((t) => t.name === tool);
+    const [name, input] = steps[results.length] ?? [];
+    const call = (body.tools ?? []).some((t) => t.name === name);
     if (results.length === 0 && !call && body.tools?.length) console.log(JSON.stringify({ tools: body.tools.map((t) => t.name) }));
     r.writeHead(200, { "content-type": "text/event-stream" });
     event(r, "message_start", { message: { id: "msg_1", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } });
     if (call) {
-      event(r, "content_block_start", { index: 0, content_block: { type: "tool_use", id: "toolu_01", name: tool, input: {} } });
-      event(r, "content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json: JSON.stringify({ command, description: "look" }) } });
+      event(r, "content_block_start", { index: 0, content_block: { type: "tool_use", id: `toolu_0${results.length}`, name, input: {} } });
+      event(r, "content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json: JSON.stringify(input) } });
     } else {
       event(r, "content_block_start", { index: 0, content_block: { type: "text", text: "" } });
       event(r, "content_block_delta", { index: 0, delta: { type: "text_delta", text: "done" } });
