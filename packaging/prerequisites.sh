@@ -48,6 +48,7 @@ if [ "${1-}" = vm ]; then
 fi
 if [ "${1-}" = test ] || [ "${1-}" = quick ]; then
 	need python3 /usr/bin/python3
+	need mandoc mandoc
 fi
 if [ "${1-}" = test ]; then
 	need nodejs node
@@ -86,7 +87,6 @@ if [ "${1-}" = test ]; then
 	need lintian lintian
 	need rpmlint rpmlint
 	need rpm rpm
-	need mandoc mandoc
 	need apparmor /usr/sbin/apparmor_parser
 fi
 

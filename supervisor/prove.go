@@ -36,7 +36,12 @@ type act struct {
 	// held looks at what the script printed and at the host; it returns what
 	// went wrong, "" for nothing.
 	held func(out string) string
+	// ends is the limit that may end the script, where the host has no control group that refuses the act.
+	ends sandbox.EndCause
 }
+
+// tried is what a script prints when it has made its attempt.
+const tried = "TRIED"
 
 // Prove attempts, inside a real sandbox, the act that each protection forbids.
 // What it needs on the host it makes in the state directory and removes again.
@@ -83,13 +88,16 @@ func (s *Supervisor) Prove(ctx context.Context, peer Peer) ([]Finding, error) {
 			continue
 		}
 		start := time.Now()
-		out, err := s.proveOne(ctx, sess, p, a.script)
+		out, cause, err := s.proveOne(ctx, sess, p, a.script)
 		f := Finding{Name: a.name, Took: time.Since(start)}
 		switch {
 		case err != nil:
 			f.Detail, f.Remedy = "could not be tried: "+err.Error(), "sbx doctor shows which layers are missing"
 		default:
 			f.Proved = true
+			if a.ends != "" && cause == a.ends {
+				out += tried
+			}
 			f.Detail = a.held(out)
 			if f.OK = f.Detail == ""; f.OK {
 				f.Detail = "tried inside, and refused"
@@ -115,7 +123,7 @@ func acts(dir, home string, port int, victim *exec.Cmd, daemon []string) []act {
 			if strings.Contains(out, word) {
 				return "it succeeded: " + strings.TrimSpace(out)
 			}
-			if !strings.Contains(out, "TRIED") {
+			if !strings.Contains(out, tried) {
 				return "the attempt did not run: " + strings.TrimSpace(out)
 			}
 			return ""
@@ -144,7 +152,7 @@ func acts(dir, home string, port int, victim *exec.Cmd, daemon []string) []act {
 			if victim.Process.Signal(syscall.Signal(0)) != nil {
 				return "a process of the host was killed"
 			}
-			if !strings.Contains(out, "TRIED") {
+			if !strings.Contains(out, tried) {
 				return "the attempt did not run"
 			}
 			return ""
@@ -160,7 +168,7 @@ func acts(dir, home string, port int, victim *exec.Cmd, daemon []string) []act {
 			return absent("\x00")(out)
 		}},
 		// sh, not bash, which tries a refused fork again for seconds.
-		{name: sandbox.ProtectLimits, linux: true, held: func(out string) string {
+		{name: sandbox.ProtectLimits, linux: true, ends: sandbox.EndProcesses, held: func(out string) string {
 			if n := strings.Count(out, "UP"); n >= 200 {
 				return fmt.Sprintf("%d processes were made where 64 are allowed", n)
 			}
@@ -172,34 +180,35 @@ func acts(dir, home string, port int, victim *exec.Cmd, daemon []string) []act {
 // proofTime bounds one attempt; an emulated machine takes more than 10 s for some.
 const proofTime = 30 * time.Second
 
-// proveOne runs one script in a sandbox of the profile and returns its output.
-func (s *Supervisor) proveOne(ctx context.Context, sess *Session, p profile.Profile, script string) (string, error) {
+// proveOne runs one script in a sandbox of the profile and returns its output and the limit that ended it, if one did.
+func (s *Supervisor) proveOne(
+	ctx context.Context, sess *Session, p profile.Profile, script string,
+) (string, sandbox.EndCause, error) {
 	plan, err := s.Host.Plan(sandbox.Request{Profile: p, Command: sandbox.Command{
 		Argv: []string{"bash", "--noprofile", "--norc", "-c", script}, Path: shellPath(), Dir: "/",
 		Env: []string{"PATH=" + searchPath, "HOME=" + sess.Home, "LANG=C"}}})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer null.Close()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer r.Close()
 	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: null, Out: w, Err: w}, nil)
 	w.Close()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	timer := time.AfterFunc(proofTime, func() { proc.End(sandbox.EndWall, 0) })
 	defer timer.Stop()
 	var out bytes.Buffer
 	io.Copy(&out, io.LimitReader(r, 1<<20))
 	proc.End(sandbox.EndCancelled, 0)
-	<-proc.Done()
-	return out.String(), nil
+	return out.String(), proc.Wait().Cause, nil
 }
