@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"files":              {"approval", "internal/durable", "internal/fdconn", "pattern", "profile"},
 	"gateway":            {"display", "ipc"},
 	"git":                {"profile/abspath"},
-	"notify":             {"approval", "approval/external", "display", "secret"},
+	"notify":             {"approval", "approval/external", "display", "process", "secret"},
 	"hook":               {"ipc"},
 	"internal/accept":    {},
 	"internal/durable":   {},

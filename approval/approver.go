@@ -61,9 +61,11 @@ func (c *Controller) Approvers(p Principal) (terminal, remote int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.present(p, func(by Identity) {
-		if by.Via == ViaTerminal {
+		switch by.Via {
+		case ViaTerminal:
 			terminal++
-		} else {
+		case ViaNotice:
+		default:
 			remote++
 		}
 	})
@@ -114,9 +116,11 @@ func (c *Controller) patience(q *question) time.Duration {
 	terminal := c.here(&q.call) != ""
 	remote := false
 	c.present(q.call.Principal, func(by Identity) {
-		if by.Via == ViaTerminal {
+		switch by.Via {
+		case ViaTerminal:
 			terminal = true
-		} else {
+		case ViaNotice: // as if nobody were there
+		default:
 			remote = true
 		}
 	})

@@ -68,6 +68,9 @@ const (
 	// agent's own program passes the answer on, so it is taken only where the
 	// configuration says so, for this once, and for a low risk.
 	ViaClient Via = "client"
+	// ViaNotice is the sender of notices. It answers nothing, but a question that
+	// a person has notice of waits for them.
+	ViaNotice Via = "notice"
 )
 
 // own reports whether the answer comes from where the request was made.

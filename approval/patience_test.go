@@ -38,6 +38,26 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// Notices shorten nothing: a question that a person has notice of waits as without.
+func TestPatienceWithNotices(t *testing.T) { // R-AP-14, R-UX-13
+	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
+		notices := approval.Identity{Name: "notices", Via: approval.ViaNotice, Operator: true}
+		defer c.Connect(notices)()
+		began := time.Now()
+		result := start(t.Context(), c, asking("s"))
+		if p := only(t, c); !p.Deadline.Equal(p.Asked.Add(10 * time.Minute)) {
+			t.Errorf("asked %s, deadline %s", p.Asked, p.Deadline)
+		}
+		if term, remote := c.Approvers(principal); term+remote != 0 {
+			t.Errorf("%d and %d approvers are present", term, remote)
+		}
+		<-result
+		if took := time.Since(began); took != 10*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
 // TestAttend: the clock stops while keys come (R-UX-11): a key moves a near deadline, an early one moves nothing, and
 // another user's does not.
 func TestAttend(t *testing.T) {

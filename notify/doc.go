@@ -20,7 +20,8 @@
 // Desktop: org.freedesktop.Notifications on the user's session bus; the notice is replaced and closed by its id
 // (Desktop Notifications Specification 1.2).
 //
-// Terminals: a bell, or OSC 9, 777 or 99, to each pseudo-terminal of the user's that accepts messages (mesg(1)).
+// Terminals: a bell, or OSC 9, 777 or 99, to each pseudo-terminal of the user's that accepts messages (mesg(1)). One
+// that a program opened from another pseudo-terminal, as an agent does for its commands, gets none (Linux).
 //
 // Webhooks: one HTTP POST, repeated twice after a network error and the statuses 429 and 5xx. If there is a
 // secret, the request is signed as Standard Webhooks 1.0 defines: webhook-id, webhook-timestamp, and

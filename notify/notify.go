@@ -70,7 +70,7 @@ func (n *Notifier) Run(ctx context.Context) {
 		n.problems.clear()
 		cfg := n.config()
 		if cfg.on() != connected {
-			// A person who can be reached: questions wait as for a remote approver.
+			// A person who can be reached: questions wait also where nobody is connected.
 			disconnect()
 			if connected = cfg.on(); connected {
 				disconnect = n.questions.Connect(viewer)
@@ -88,7 +88,7 @@ func (n *Notifier) Run(ctx context.Context) {
 }
 
 // viewer sees the questions of all principals, and answers none.
-var viewer = approval.Identity{Name: "notices", Via: approval.ViaRemote, Operator: true}
+var viewer = approval.Identity{Name: "notices", Via: approval.ViaNotice, Operator: true}
 
 // serve sends notices by one configuration, until that changes or ctx ends.
 func (n *Notifier) serve(ctx context.Context, cfg Config) {

@@ -7,9 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sandboxd/process"
 )
 
 // terminal writes to the user's terminals: a bell, or a control sequence that a terminal emulator shows as a
@@ -24,7 +29,8 @@ var devices = []string{"/dev/pts/[0-9]*", "/dev/ttys[0-9]*"}
 
 func (*terminal) name() string { return "terminal" }
 
-// deliver writes to each terminal that is this user's and accepts messages, as mesg(1) has it. It is an error if there
+// deliver writes to each terminal that is this user's and accepts messages, as mesg(1) has it, but for those that a
+// program has opened from another terminal: they are an agent's, or the outer one shows them. It is an error if there
 // are such terminals and none took the notice.
 func (t *terminal) deliver(_ context.Context, n Notice) error {
 	text := sequences[t.form](n)
@@ -36,7 +42,7 @@ func (t *terminal) deliver(_ context.Context, n Notice) error {
 	for _, pattern := range t.paths {
 		list, _ := filepath.Glob(pattern) // the patterns are good
 		for _, path := range list {
-			if !accepts(path) {
+			if !accepts(path) || nested(path) {
 				continue
 			}
 			err := ring(path, text)
@@ -48,6 +54,45 @@ func (t *terminal) deliver(_ context.Context, n Notice) error {
 		return nil
 	}
 	return errors.Join(failed...)
+}
+
+// nested reports whether the session of a pseudo-terminal was started by a process that has another
+// pseudo-terminal. Where /proc has no such processes to show, it is not.
+func nested(path string) bool {
+	i, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	device := ttyNumber(i)
+	list, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	for _, file := range list {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		leader, err := process.ReadStat(pid)
+		if err != nil || leader.Session != pid || leader.TTY != device {
+			continue
+		}
+		for next := leader.Parent; next > 1; {
+			above, err := process.ReadStat(next)
+			if err != nil {
+				break
+			}
+			if major := above.TTY >> 8 & 0xfff; above.TTY != device && major >= 136 && major <= 143 { // UNIX98 terminals
+				return true
+			}
+			next = above.Parent
+		}
+	}
+	return false
+}
+
+// ttyNumber is a device as /proc/PID/stat has it.
+func ttyNumber(i os.FileInfo) uint64 {
+	s, ok := i.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	major, minor := uint64(unix.Major(uint64(s.Rdev))), uint64(unix.Minor(uint64(s.Rdev)))
+	return minor&0xff | major<<8 | minor>>8<<20
 }
 
 // accepts reports whether path is a terminal of this user's that others may write to.

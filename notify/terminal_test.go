@@ -1,9 +1,11 @@
 package notify
 
 import (
+	"bufio"
 	"context"
 	"encoding/base64"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,6 +50,30 @@ func TestTerminal(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(dir, "2")); err != nil || len(b) > 0 {
 			t.Errorf("%s: a file got %q, %v", form, b, err)
 		}
+	}
+}
+
+// A terminal that a program opened from another one, as agents do for their commands, gets no notice.
+func TestTerminalOfAnAgent(t *testing.T) { // R-UX-13
+	outer, err := pty.Start(exec.Command("script", "-qc", "tty; exec sleep 60", "/dev/null"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { outer.Close() }) // which ends them
+	name, err := bufio.NewReader(outer).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := strings.TrimSpace(name)
+	if err := os.Chmod(inner, 0o620); err != nil || !accepts(inner) {
+		t.Fatalf("%s accepts no messages: %v", inner, err)
+	}
+	r := &terminal{form: "osc9", paths: []string{inner}}
+	if err := r.deliver(t.Context(), Notice{ID: "01J", State: Asked, Title: "A question"}); err != nil {
+		t.Error(err)
+	}
+	if got := shown(t, outer, 1); got != "" {
+		t.Errorf("the agent's terminal got %q", got)
 	}
 }
 
