@@ -119,7 +119,7 @@ func uncolored(s string) string {
 func TestScreenShowsVariables(t *testing.T) {
 	d := newDialog(questions()["variables"], look{Width: 80, UTF8: true}, 40, false, time.Now())
 	var text strings.Builder
-	rows, _ := d.body(76, maxLines)
+	rows, _ := d.body(76, maxLines, 20)
 	for _, r := range rows {
 		text.WriteString(r.text() + "\n")
 	}
@@ -153,7 +153,12 @@ func TestTenLines(t *testing.T) {
 			if text := strings.Join(lines, "\n"); len(lines) > 10 || strings.Contains(text, "limits") {
 				t.Errorf("%s, inline %v: %d lines\n%s", name, inline, len(lines), text)
 			}
-			if !strings.HasPrefix(q.Description, "Run: ") && !strings.HasPrefix(lines[1], "│ What:    ") {
+			first := 1
+			if name == "deceives" {
+				first = 2 // the alarms have a line
+			}
+			what := strings.HasPrefix(lines[first], "│ What:    ")
+			if !what && !strings.HasPrefix(q.Description, "Run: ") {
 				t.Errorf("%s: the first line is not what will happen: %s", name, lines[1])
 			}
 			look.Whole = true // v is a page of its own, with all of it
@@ -174,6 +179,8 @@ func TestTenLines(t *testing.T) {
 // ordinaryQuestions are questions of everyday work, as the daemon puts them.
 func ordinaryQuestions() map[string]ipc.Approval {
 	const write, dir = "it writes to new.txt", "/home/u/web"
+	const moved = "Move file: " + dir + "/notes/report.adoc to " + dir + "/notes/old.adoc"
+	deceit := strings.Repeat("report\u202efdp.sh ", 40)
 	trust := trustReason + dir + ": commands that are allowed may then write there (withdraw: sbx trust --remove)"
 	rule := "rule: project not trusted yet"
 	list := map[string]ipc.Approval{
@@ -190,11 +197,25 @@ func ordinaryQuestions() map[string]ipc.Approval {
 			Command: "make", Reasons: []string{"it runs the project's own code"}},
 		"long": {Description: "Write out.txt", Command: strings.Repeat("echo one two three >> out.txt\n", 70),
 			Reasons: []string{"it writes to out.txt"}},
+		"move": {Delete: true, Risk: "high", Tool: "file_move", Description: moved,
+			Reasons: []string{"removing asks twice", "changing files asks"}, Input: json.RawMessage(`{"op":"move"}`),
+			Presentation: &ipc.Presentation{Kind: "text", Content: moved}},
+		"deceives": {Risk: "high", Description: "Create " + deceit, Command: "touch " + deceit, Protected: true,
+			Outside: true, Dangerous: true, Agent: "\u200b\x1b[2J", Label: strings.Repeat("a", 300),
+			Claim: strings.Repeat("trust me\n", 50), Reasons: []string{"the invisible character U+202E",
+				"may change the protected " + dir + strings.Repeat("/deep", 40), "the control character \\x1b"}},
+		"pipeline": {Command: strings.Repeat("pandoc --from asciidoc a.adoc && tar --create b.tar && ", 9) + "ls",
+			Reasons: []string{"pandoc is not on the safe list, and no rule permits it",
+				"tar: the option --create is not on its list of harmless ones"}},
+		"batch": {Description: "Write a", Command: "echo > a", Reasons: []string{write},
+			Agent: "exe:/usr/bin/claude sha256:01",
+			Batch: &ipc.BatchPlace{Total: 3, Remaining: []ipc.NextCall{{Tool: "bash", Command: "echo > b"}}}},
 		"one line": {Command: strings.Repeat("word ", 200), Reasons: []string{"no rule allows word"}},
 	}
 	base := plainQuestion()
 	for name, q := range list {
-		q.ID, q.Rev, q.Hash, q.Tool, q.Cwd, q.Root, q.Created = base.ID, base.Rev, base.Hash, base.Tool, dir, dir, time.Now()
+		q.ID, q.Rev, q.Hash, q.Cwd, q.Root, q.Created = base.ID, base.Rev, base.Hash, dir, dir, time.Now()
+		q.Tool = first(q.Tool, base.Tool)
 		q.Risk, q.Description = first(q.Risk, base.Risk), first(q.Description, "Run: "+q.Command)
 		q.Scopes, q.Notes, q.Rule = []string{"once", "session"}, []string{"runs for at most 10m"}, "redirection"
 		if name == "first" {

@@ -85,7 +85,6 @@ func (d *dialog) frame() string {
 // drawBox is the card: what, and the selector.
 func (d *dialog) drawBox(now time.Time) []string {
 	b := &box{look: d.look, width: d.boxWidth(), color: d.frame()}
-	text, cut := d.body(b.inner(), maxLines)
 	low := d.selector(b.inner())
 	if d.stage == stageCode {
 		low = d.codeRows(b.inner())
@@ -100,8 +99,11 @@ func (d *dialog) drawBox(now time.Time) []string {
 		hint.text = ""
 	}
 	heading := "sandboxd asks"
-	if d.a.Tool == shellTool {
-		heading += ": " + shellTool
+	if named(d.a) {
+		heading += ": " + d.a.Tool
+	}
+	if batch := d.a.Batch; batch != nil && batch.Total > 1 && b.width >= 60 {
+		heading += fmt.Sprintf(" (%d of %d)", batch.Index+1, batch.Total)
 	}
 	alarms := strings.Join(alarmsOf(d.a), " ")
 	if alarms != "" && display.Width(heading+alarms)+8 <= b.width {
@@ -111,6 +113,7 @@ func (d *dialog) drawBox(now time.Time) []string {
 	if alarms != "" {
 		frame += len(plainRow(alarms).wrap(b.inner()))
 	}
+	text, cut := d.body(b.inner(), maxLines, cardRows-frame-len(low)-len(below))
 	height := d.rows - frame - len(low) - len(below)
 	if height < 3 && len(below) > 1 {
 		height, below = height+len(below)-1, below[:1]
@@ -253,8 +256,9 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(int(d.Seconds()), 0))
 }
 
-// body is the text of the card; limit 0 is that of the full view.
-func (d *dialog) body(width, limit int) (text []row, cut bool) {
+// body is the text of the card, in at most most rows where a card has a number of them; limit 0 is the
+// full view's.
+func (d *dialog) body(width, limit, most int) (text []row, cut bool) {
 	f := &facts{look: d.look, width: width, limit: limit}
 	list := cardFacts(d.a, d.look)
 	if limit == 0 {
@@ -263,7 +267,14 @@ func (d *dialog) body(width, limit int) (text []row, cut bool) {
 	for _, one := range list {
 		f.add(one)
 	}
-	return f.out, f.cut
+	diff := slices.ContainsFunc(list, func(one fact) bool { return slices.Contains(changes, one.name) })
+	if limit > 0 && d.look.Width >= cardWidth && d.rows <= tallRows && !diff {
+		f.fit(max(most, 4))
+	}
+	for _, one := range f.out {
+		text = append(text, one.lines...)
+	}
+	return text, f.cut
 }
 
 func title(kind string) string {
@@ -280,67 +291,6 @@ func rowsOf(lines []string) []row {
 	out := make([]row, len(lines))
 	for i, s := range lines {
 		out[i] = plainRow(s)
-	}
-	return out
-}
-
-// facts lays out names and values. Values never stand where names do.
-type facts struct {
-	look  look
-	width int
-	limit int // lines of one value that a card shows; 0: all
-	out   []row
-	last  string
-	cut   bool // something was left out
-}
-
-const labelWidth = 9
-
-func (f *facts) add(one fact) {
-	values, limit := one.rows, f.limit
-	if limit > 0 && one.clip {
-		values = []row{plainRow(f.look.clip(one.rows[0].text(), max(f.width-labelWidth, 8)))}
-	}
-	more := 0
-	if limit > 0 && len(values) > limit {
-		values, more = values[:limit], len(values)-limit
-	}
-	lines := f.lay(one.name, values)
-	if most := one.mostRows(f.width - labelWidth); limit > 0 && most > 0 && (len(lines) > most || more > 0) {
-		keep := min(most-1, len(lines))
-		more += len(lines) - keep
-		lines = lines[:keep]
-	}
-	if f.out = append(f.out, lines...); more > 0 {
-		f.out = append(f.out, f.lay("", []row{{{red, fmt.Sprintf("%d more lines: v shows them", more)}}})...)
-		f.cut = true
-	}
-}
-
-// lay returns the rows of values, wrapped, behind their name.
-func (f *facts) lay(name string, values []row) []row {
-	var out []row
-	head := row{{gray, fmt.Sprintf("%-*s", labelWidth, name+":")}}
-	if f.last == name || name == "" {
-		head = plainRow(strings.Repeat(" ", labelWidth))
-	}
-	if name != "" {
-		f.last = name
-	}
-	for i, v := range values {
-		if i > 0 {
-			head = plainRow(strings.Repeat(" ", labelWidth))
-		}
-		if f.width < 32 { // the name on a line of its own
-			if strings.TrimSpace(head.text()) != "" {
-				out = append(out, row{{gray, name + ":"}})
-			}
-			for _, r := range v.wrap(f.width - 2) {
-				out = append(out, append(plainRow("  "), r...))
-			}
-			continue
-		}
-		out = append(out, hang(head, v, f.width)...)
 	}
 	return out
 }
@@ -403,7 +353,7 @@ func (d *dialog) codeRows(width int) []row {
 // drawAll is the full view.
 func (d *dialog) drawAll(now time.Time) []string {
 	b := &box{look: d.look, width: max(d.look.Width*9/10, minCols), color: d.frame()}
-	text, _ := d.body(b.inner(), 0)
+	text, _ := d.body(b.inner(), 0, 0)
 	hint := (row{{gray, d.look.sign("↑/↓", "Up/Down") + " PgUp PgDn Home End scroll, q back" + d.clock(now)}}).wrap(d.look.Width)
 	b.top("sandboxd asks: all of it")
 	b.rows(d.window(text, d.rows-3-len(hint), false))

@@ -11,10 +11,11 @@ import (
 
 // fact is one named value of a question, neutralised.
 type fact struct {
-	name string
-	rows []row
-	most int  // cells on a card; the card says how many more lines there are. 0: all
-	clip bool // one row on a card, shortened: an approval does not depend on it
+	name  string
+	rows  []row
+	most  int  // cells on a card; the card says how many more lines there are. 0: all
+	clip  bool // one row on a card, shortened
+	spare bool // an approval does not depend on it
 }
 
 // commandCells is how much of a command a card shows: three rows at 80 columns.
@@ -28,17 +29,20 @@ func (f fact) mostRows(width int) int { return max(f.most/max(width, 1), min(f.m
 func cardFacts(a ipc.Approval, l look) []fact {
 	var out []fact
 	line := func(name, value string) { out = appendLine(out, l, name, value) }
-	if a.Tool != shellTool || a.Count > 1 {
+	if !named(a) || a.Count > 1 {
 		line("Tool", tool(a))
 	}
 	if noCommand(a) || a.Tool == hostTool || !strings.HasPrefix(a.Description, "Run: ") {
 		line("What", inWords(a))
 	}
+	complete := a.Presentation != nil && strings.TrimSpace(a.Presentation.Content) == a.Description // of What
 	for _, f := range contentFacts(a, l) {
 		if f.name == "Command" {
 			f.most = commandCells
 		}
-		out = append(out, f)
+		if !complete || f.name != "Input" && f.name != "Details" {
+			out = append(out, f)
+		}
 	}
 	line("In", a.Cwd)
 	if noCommand(a) && !strings.Contains(a.Description, a.BlockedPath) {
@@ -59,27 +63,45 @@ func cardFacts(a ipc.Approval, l look) []fact {
 	}
 	if a.Claim != "" {
 		claim := strings.TrimSpace(strings.Join(l.block(a.Claim), " "))
-		out = append(out, fact{name: "It says", rows: []row{plainRow(claim)}, clip: true})
+		out = append(out, fact{name: "It says", rows: []row{plainRow(claim)}, clip: true, spare: true})
 	}
 	if b := a.Batch; b != nil && b.Total > 1 {
 		text := fmt.Sprintf("%d of %d", b.Index+1, b.Total)
 		for i, c := range b.Remaining {
 			text += []string{", then ", "; "}[min(i, 1)] + l.line(nextCall(c))
 		}
-		out = append(out, fact{name: "Batch", rows: []row{plainRow(text)}, clip: true})
+		out = append(out, fact{name: "Batch", rows: []row{plainRow(text)}, clip: true, spare: true})
 	}
 	line("Sandbox", unusual(a))
+	for i := range out {
+		name := out[i].name
+		out[i].spare = out[i].spare || name == "Why" || name == "Agent" || name == "What" && !noCommand(a)
+	}
 	return append(out, warningFacts(a, l)...)
+}
+
+// named reports whether the tool is that of commands or of a file operation, which the box's heading has room for.
+func named(a ipc.Approval) bool {
+	file, is := strings.CutPrefix(a.Tool, "file_")
+	return a.Tool == shellTool || is && len(file) < 20 && strings.Trim(file, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
 // inWords is the description without the command that follows it there: the card has that beside it.
 func inWords(a ipc.Approval) string {
 	start, _, _ := strings.Cut(strings.TrimSpace(a.Command), "\n")
 	if start = start[:min(len(start), 40)]; start == "" {
-		return a.Description
+		return nearby(a.Description, a.Cwd)
 	}
 	words, _, _ := strings.Cut(a.Description, ": "+start)
 	return words
+}
+
+// nearby writes paths of a file operation's description that are below dir as relative to it.
+func nearby(words, dir string) string {
+	if strings.Contains(dir, " ") || !strings.HasPrefix(dir, "/") || len(dir) == 1 {
+		return words
+	}
+	return strings.NewReplacer(": "+dir+"/", ": ", " to "+dir+"/", " to ").Replace(words)
 }
 
 // allFacts are all that the daemon tells of a question.
@@ -179,18 +201,30 @@ func trustOf(a ipc.Approval) string {
 	return trustReason + dir + "; sbx trust --remove undoes that"
 }
 
+// explanations are in reasons of the shell's classification that name a word of the command.
+var explanations = []string{
+	"is not on the safe list", "is not on its list", "the invisible character ", "the control character ",
+	"changing files asks",
+}
+
+func explains(reason string) bool {
+	if strings.HasPrefix(reason, "it ") || strings.HasPrefix(reason, "rule: ") {
+		return !strings.HasPrefix(reason, "it may ask sandboxd ")
+	}
+	return slices.ContainsFunc(explanations, func(s string) bool { return strings.Contains(reason, s) })
+}
+
 // deciding separates the reason that decides from the effects of an approval besides the command.
-// Explanations, which begin with "it" or name a rule, follow in the order of their weight, and
+// Explanations, which begin with "it", name a rule or a word of the command, follow in the order of their weight, and
 // only the first is on a card.
 func deciding(a ipc.Approval) (why string, effects []string) {
 	trusts := false
 	for _, r := range reasons(a) {
-		explains := strings.HasPrefix(r, "it ") || strings.HasPrefix(r, "rule: ")
 		switch {
 		case strings.HasPrefix(r, trustReason):
 			trusts = true
 			effects = append(effects, r)
-		case !explains && why != "":
+		case !explains(r) && why != "":
 			effects = append(effects, r)
 		case why == "":
 			why = r
@@ -203,13 +237,14 @@ func deciding(a ipc.Approval) (why string, effects []string) {
 }
 
 // unusual is the part of the sandbox's access that is not as for every command: writes in the
-// project alone, and no network.
+// project alone, and no network but a loopback of its own.
 func unusual(a ipc.Approval) string {
 	var out []string
 	for _, s := range a.Sandbox {
 		name, value, _ := strings.Cut(s, ": ")
 		switch {
-		case name == "write" && value != a.Root && value != "nothing that stays", name == "network" && value != "none":
+		case name == "write" && value != a.Root && value != "nothing that stays",
+			name == "network" && value != "none" && value != "loopback": // a loopback is the sandbox's own
 			out = append(out, s)
 		}
 	}
