@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
 .PHONY: git-search layers deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
-	pictures run build programs test test-quick vendors lint fuzz fuzz-launch differential clean prerequisites
+	pictures run build programs test test-quick vendors lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
 	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -67,6 +67,10 @@ FUZZTIME ?= 10m
 ROOM ?= ipc
 fuzz: build
 	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
+
+# A million sequences of keys at questions, in each form of a question 125,000.
+keystrokes:
+	KEYSTROKES=125000 $(GO) test ./cmd/sbx/internal/ask -run TestKeystrokes -count=1 -v -timeout 2h
 
 # The decoder of sandboxd-launch under sanitizers, beside a model: make fuzz-launch MINUTES=60.
 MINUTES ?= 60

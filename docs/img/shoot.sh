@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the pictures in docs/img anew: runs the real sbx and daemon in tmux and
+# Makes the pictures in docs/img: runs the real sbx and daemon in tmux and
 # draws what the terminal shows. Needs tmux, python3, chromium and fonts-dejavu.
 #   docs/img/shoot.sh            all of them
 set -euo pipefail
@@ -15,7 +15,7 @@ for dir in "$project" "$programs"; do
 	fi
 done
 mkdir -p "$programs"
-cp bin/* "$programs"
+cp -r bin/* "$programs"
 mkdir -p "$project/notes" "$project/build"
 printf '# Weekly Report\n## Summary\nAll is well.\n' >"$project/notes/report.py"
 git -C "$project" init -q
@@ -53,20 +53,20 @@ press() { t send-keys -t shot "$@"; }
 # shoot draws what is on the screen.
 shoot() {
 	sleep 1
-	t capture-pane -e -p -t shot | python3 "$here/ansi2html.py" "$columns" "$rows" >"$work/$name.html"
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/chromium" \
-		--window-size=$((columns * 903 / 100 + 41)),$((rows * 18 + 32)) --screenshot="$here/$name.png" "file://$work/$name.html" >"$work/chromium.log" 2>&1
+	t capture-pane -e -p -t shot | python3 "$here/ansi2svg.py" "$columns" "$rows" >"$work/$name.svg"
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/chromium" --force-device-scale-factor=1.5 \
+		--window-size=$((columns * 783 / 100 + 28)),$((rows * 17 + 24)) --screenshot="$here/$name.png" "file://$work/$name.svg" >"$work/chromium.log" 2>&1
 	echo "docs/img/$name.png"
 }
 # elsewhere COMMAND… runs it as a process that has nothing to do with the
 # approver: who asks cannot answer.
 elsewhere() { (cd "$project" && setsid "$@" </dev/null >/dev/null 2>&1 &); }
 
-scene run 74 28 "sbx run -c 'echo \"# Notes\" > notes.md && wc -l notes.md' 2>/dev/null"
-see 'Execute once'
+scene run 74 12 "sbx run -c 'echo \"# Notes\" > notes.md && wc -l notes.md' 2>/dev/null"
+see 'Only this once'
 sleep 1
 press y
-see '> 1'
+see '> 3'
 shoot
 press Escape
 sleep 1
@@ -78,7 +78,7 @@ for line in 'npm run build' 'npm run lint' 'npm run lint -- src' 'npm run test';
 	until sbx pending --json | jq -e '.approvals[0]' >/dev/null; do sleep 0.1; done
 	sbx approve "$(sbx pending --json | jq -r '.approvals[0].id')" --deny >/dev/null
 done
-scene queue 74 32 'sbx approve 2>/dev/null'
+scene queue 74 28 'sbx approve 2>/dev/null'
 see 'Waiting for requests'
 elsewhere sbx run --agent-name reviewer -c 'npm run lint -- --fix'
 see 'npm run lint'
@@ -105,7 +105,7 @@ press n
 see '> 4'
 press Enter
 
-scene danger 74 32 'sbx approve 2>/dev/null'
+scene danger 74 16 'sbx approve 2>/dev/null'
 see 'Waiting for requests'
 elsewhere sbx run --agent-name reviewer -c 'rm -rf build ../other && git push --force'
 see 'DANGEROUS'
@@ -118,7 +118,7 @@ shoot
 press C-c
 sleep 1
 
-scene diff 90 28 'sbx approve 2>/dev/null'
+scene diff 90 20 'sbx approve 2>/dev/null'
 see 'Waiting for requests'
 elsewhere sbx file edit notes/report.py --find '## Summary' --replace '## Executive Summary'
 see 'Executive Summary'
