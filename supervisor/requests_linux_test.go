@@ -44,6 +44,8 @@ type scene struct {
 	project string
 	peer    supervisor.Peer
 	session *supervisor.Session
+	person  approval.Identity
+	detach  func()       // takes the person away
 	yes     atomic.Bool  // the person's answer
 	asked   atomic.Int32 // questions put to the person
 }
@@ -79,8 +81,9 @@ func newScene(t *testing.T, trusted bool) *scene {
 	var end func()
 	s.Supervisor, end = embedded(dir)
 	t.Cleanup(end)
-	by := approval.Identity{Principal: approval.Principal{UID: os.Getuid()}, Name: "ann", Via: approval.ViaTerminal}
-	t.Cleanup(s.Approval.Attach(by, s))
+	s.person = approval.Identity{Principal: approval.Principal{UID: os.Getuid()}, Name: "ann", Via: approval.ViaTerminal}
+	s.detach = s.Approval.Attach(s.person, s)
+	t.Cleanup(func() { s.detach() })
 	if trusted {
 		if _, err := s.TrustDir(s.peer.UID, s.project, "ann", false); err != nil {
 			t.Fatal(err)
