@@ -17,7 +17,7 @@ func want(t *testing.T, err error, reason files.Reason) {
 	t.Helper()
 	if reason == "" {
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("got error %v, want none", err)
 		}
 		return
 	}
@@ -113,33 +113,33 @@ func TestOperations(t *testing.T) {
 			want(t, err, c.reason)
 			check(t, b, c.path, c.want)
 			if l := filestest.Litter(t, b.Root); len(l) > 0 {
-				t.Errorf("left behind: %v", l)
+				t.Errorf("got %v left behind, want nothing", l)
 			}
 			if c.reason != "" {
 				if after := filestest.Snapshot(t, b.Root); after != before {
-					t.Errorf("a refused operation changed something:\n%s\n---\n%s", before, after)
+					t.Errorf("refused: got\n%s\nwant everything as before:\n%s", after, before)
 				}
 				return
 			}
 			if !r.Changed {
-				t.Fatal("nothing was changed")
+				t.Fatalf("got %+v, want a change", r)
 			}
 			after := filestest.Snapshot(t, b.Root)
 			undo, err := b.Undo(id, false)
 			must(t, err)
 			if back := filestest.Snapshot(t, b.Root); back != before {
-				t.Errorf("undo left:\n%s\n--- instead of\n%s", back, before)
+				t.Errorf("undo: got\n%s\nwant\n%s", back, before)
 			}
 			if _, err := b.Undo(id, false); err == nil {
-				t.Error("undone twice")
+				t.Error("a second undo: got no error, want one")
 			}
 			_, err = b.Undo(undo, false)
 			must(t, err)
 			if again := withoutTimes(filestest.Snapshot(t, b.Root)); again != withoutTimes(after) {
-				t.Errorf("undoing the undoing left:\n%s\n--- instead of\n%s", again, after)
+				t.Errorf("undo of the undo: got\n%s\nwant\n%s", again, after)
 			}
 			if l := filestest.Litter(t, b.Root); len(l) > 0 {
-				t.Errorf("left behind: %v", l)
+				t.Errorf("got %v left behind, want nothing", l)
 			}
 		})
 	}
@@ -167,17 +167,17 @@ func check(t *testing.T, b *filestest.Bench, name, want string) {
 	switch {
 	case want == "-":
 		if err == nil {
-			t.Errorf("%s is there", name)
+			t.Errorf("%s: got an entry, want none", name)
 		}
 	case err != nil:
-		t.Errorf("%s: %v", name, err)
+		t.Errorf("%s: got error %v, want %q", name, err, want)
 	case want == "/":
 		if !info.IsDir() {
-			t.Errorf("%s is no folder", name)
+			t.Errorf("%s: got mode %v, want a folder", name, info.Mode())
 		}
 	default:
 		if got := b.Content(name); got != want {
-			t.Errorf("%s holds %q, want %q", name, got, want)
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }
