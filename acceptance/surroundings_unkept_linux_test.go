@@ -9,8 +9,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// R-LY-08: a write to a place that ends with the sandbox is in the result, unless it is a temporary file or a tool's
-// own state that the words do not name. A worktree that would be lost is refused before it runs.
+// R-LY-08: a write to a place that ends with the sandbox is in the result; what is temporary, or a tool's own state,
+// and not named by the words, only there. A worktree that would be lost is refused before it runs.
 func TestNothingVanishes(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.repository()
@@ -19,31 +19,40 @@ func TestNothingVanishes(t *testing.T) {
 			t.Fatal(r)
 		}
 		home, above := a.home, filepath.Dir(a.project)
-		for _, c := range []struct{ line, want string }{
-			{"cp src/one.txt ~/keep.txt && test -e ~/keep.txt", home + "/keep.txt"},
-			{"mkdir ../demo && echo x > ../demo/f", above + "/demo"},
-			{"python3 -c \"open('../z', 'w')\"", above + "/z"},
-			{"git clone -q . ../clone", above + "/clone"},
-			{"echo x >> ~/.bashrc", home + "/.bashrc"},
-			{"echo x > /tmp/o.log", "/tmp/o.log"},
-			{"ln -s src ../ln; mv ../ln ../moved", above + "/moved"},
-			{"touch ../gone && rm ../gone", ""},
-			{"mktemp > /dev/null; python3 -c \"import os; os.makedirs(os.path.expanduser('~/.cac' + 'he/x'))\"", ""},
-			{"echo x > src/kept", ""},
+		python := func(code string) string {
+			return `cd; python3 -c "import os; ` + code + `"`
+		}
+		for _, c := range []struct{ line, want, minor string }{
+			{"cp src/one.txt ~/keep.txt && test -e ~/keep.txt", home + "/keep.txt", ""},
+			{"mkdir ../demo && echo x > ../demo/f", above + "/demo", ""},
+			{"python3 -c \"open('../z', 'w')\"", above + "/z", ""},
+			{"git clone -q . ../clone", above + "/clone", ""},
+			{"echo x >> ~/.bashrc", home + "/.bashrc", ""},
+			{"echo x > /tmp/o.log", "/tmp/o.log", ""},
+			{"ln -s src ../ln; mv ../ln ../moved", above + "/moved", ""},
+			{"mkdir ~/.k && ssh-keygen -q -N '' -f ~/.k/id", home + "/.k", ""},
+			{"touch ../gone && rm ../gone", "", ""},
+			{"HISTFILE=~/.bash_history bash -ic 'history -s x; history -w' 2> /dev/null", "", home + "/.bash_history"},
+			{"python3 -c \"open('/tm' + 'p/x', 'w')\"", "", "/tmp/x"},
+			{python("os.makedirs('.cac' + 'he/x')"), "", home + "/.cache"},
+			{python("os.makedirs('.con' + 'fig/go/telemetry/local')"), "", home + "/.config"},
+			{python("os.makedirs('.con' + 'fig/go/telemetry'); open('.con' + 'fig/own', 'w')"), home + "/.config", ""},
+			{python("os.makedirs('.loc' + 'al/lib/python3/site-packages/m')"), home + "/.local", ""},
+			{"echo x > src/kept", "", ""},
 		} {
 			r := a.sbx("run", "--json", "-c", c.line)
 			var out struct{ Violations []ipc.Violation }
 			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.code != 0 {
 				t.Errorf("%s: %v, %v", c.line, err, r)
 			}
-			var got []string
+			got := map[bool]string{}
 			for _, v := range out.Violations {
 				if v.Kind == "unkept" {
-					got = append(got, v.Object)
+					got[v.Minor] = strings.TrimSpace(got[v.Minor] + " " + v.Object)
 				}
 			}
-			if strings.Join(got, " ") != c.want {
-				t.Errorf("%s: not kept: %q, want %q", c.line, got, c.want)
+			if got[false] != c.want || got[true] != c.minor {
+				t.Errorf("%s: not kept: %q and minor %q, want %q and %q", c.line, got[false], got[true], c.want, c.minor)
 			}
 		}
 		before := a.sh("git worktree list; git branch -a")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sandboxd/approval"
 	"sandboxd/config"
@@ -18,11 +19,25 @@ func (s *Supervisor) ContainedPolicy(sess *Session) bool { return s.containedPol
 
 func (s *Supervisor) containedPolicy(sess *Session, cfg *config.Config) bool {
 	a := cfg.Approval
-	if !a.Contained || a.SafeCommandsOnly || sess.Root == "" || !s.trusted(sess, cfg) {
-		return false
+	return permitsContained(a) && sess.Root != "" && s.trusted(sess, cfg) &&
+		(a.Policy == approval.PolicyContained || sess.contained.Load() || s.Trust.Contained(sess.Peer.UID, sess.Root))
+}
+
+// permitsContained reports whether the policy "contained" can hold beside the others of a configuration.
+func permitsContained(a approval.Config) bool {
+	return a.Contained && !a.SafeCommandsOnly &&
+		(a.Policy == approval.PolicyNormal || a.Policy == approval.PolicyContained)
+}
+
+// uncontainable returns why no command is contained on this host under network modes; "": some are.
+func (s *Supervisor) uncontainable(modes ...string) string {
+	switch {
+	case slices.Contains(modes, "full"):
+		return "it reaches the whole network"
+	case s.Host.Report().Level() == sandbox.Absent:
+		return "this host has no OS sandbox in full"
 	}
-	return a.Policy == approval.PolicyContained ||
-		a.Policy == approval.PolicyNormal && (sess.contained.Load() || s.Trust.Contained(sess.Peer.UID, sess.Root))
+	return ""
 }
 
 // contain decides whether a command that asks is contained (DESIGN §14): its words show no effect
@@ -42,11 +57,10 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		j.uncontained = "an agent's run is more than one command"
 	case len(j.widened) > 0:
 		j.uncontained = "it changes protected files of git"
-	case j.verdict.Network == "full" || cfg.Network.Mode == "full":
-		j.uncontained = "it reaches the whole network"
-	case s.Host.Report().Level() == sandbox.Absent:
-		j.uncontained = "this host has no OS sandbox in full"
 	default:
+		j.uncontained = s.uncontainable(cfg.Network.Mode, j.verdict.Network)
+	}
+	if j.uncontained == "" {
 		c := s.Coverage(ctx, e.Session)
 		j.contained, j.uncontained = c.Covered, c.Why
 	}

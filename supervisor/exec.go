@@ -315,8 +315,9 @@ type judgement struct {
 	operator *profile.Profile
 	// trusted: the session's root is writable.
 	trusted bool
-	// trusts: a yes makes the session's root writable for sandboxes.
-	trusts bool
+	// trusts: a yes makes the session's root writable for sandboxes, as one of trustsOffered says.
+	trusts        bool
+	trustsOffered []approval.Trust
 	// contained: the policy of that name lets it run; uncontained is why it asks in spite of that policy.
 	contained   bool
 	uncontained string

@@ -60,6 +60,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		return nil, err
 	}
 	j.names, j.operator, j.trusted = effective, operator, trusted || j.trusts
+	if j.trusts {
+		j.trustsOffered = s.trustsFor(cfg, true)
+	}
 	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) && !r.callerRuns {
 		j.widened = widening(j.command, effective, sess.Root)
 		if effective, err = widen(effective, operator, j.widened); err != nil {
@@ -250,7 +253,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		// before may answer for it.
 		c.Class.Rule = approval.RuleAsk
 		c.Class.RuleText = "project not trusted yet"
-		c.Trusts = s.trustsFor(s.Config(), true)
+		c.Trusts = j.trustsOffered
 		c.Request.Reasons = append(c.Request.Reasons, trustReason(e.Session, true))
 	}
 	return c

@@ -6,7 +6,6 @@ import (
 	"sandboxd/approval"
 	"sandboxd/audit"
 	"sandboxd/config"
-	"sandboxd/sandbox"
 )
 
 // trustsFor returns the kinds of trust that the first question of a session's project offers. once
@@ -14,7 +13,7 @@ import (
 // there is no trust without it.
 func (s *Supervisor) trustsFor(cfg *config.Config, once bool) (list []approval.Trust) {
 	a := cfg.Approval
-	if s.mayContain(cfg) {
+	if permitsContained(a) && s.uncontainable(cfg.Network.Mode) == "" {
 		list = append(list, approval.TrustContained)
 	}
 	if a.Policy != approval.PolicyContained || len(list) == 0 {
@@ -24,14 +23,6 @@ func (s *Supervisor) trustsFor(cfg *config.Config, once bool) (list []approval.T
 		list = append(list, approval.TrustOnce)
 	}
 	return list
-}
-
-// mayContain reports whether the policy "contained" can hold in a trusted project.
-func (s *Supervisor) mayContain(cfg *config.Config) bool {
-	a := cfg.Approval
-	return a.Contained && !a.SafeCommandsOnly && cfg.Network.Mode != "full" &&
-		(a.Policy == approval.PolicyNormal || a.Policy == approval.PolicyContained) &&
-		s.Host.Report().Level() != sandbox.Absent
 }
 
 // trustReason names what trust of a session's root means, for its first question.

@@ -56,7 +56,7 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 	if more > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the sandbox refused %d more things than are listed", more))
 	}
-	tellUnkept(e, j, p, r)
+	e.reportUnkept(j, p, r)
 }
 
 // minor reports whether a refusal changes nothing for the command that met it.
@@ -70,35 +70,6 @@ func minor(n sandbox.Refusal) bool {
 	}
 	return strings.Contains(n.Object, "/go/telemetry/") ||
 		strings.Contains(n.Object, "/pkg/mod/cache/") && strings.HasSuffix(n.Object, ".lock")
-}
-
-// violationUnkept is the kind of what a command created in a place that ended with its sandbox.
-const violationUnkept = "unkept"
-
-// tellUnkept puts the paths that were created and not kept into the result (R-LY-08): those that the words of the
-// command name, and those that are neither temporary nor a tool's own state in the home directory.
-func tellUnkept(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
-	list, _ := p.Unkept()
-	for _, path := range list {
-		named := slices.ContainsFunc(j.verdict.Paths, func(w string) bool {
-			return abspath.Contains(w, path) || abspath.Contains(path, w)
-		})
-		if !named && !ordinaryPlace(e.Session.Home, path) {
-			continue
-		}
-		r.Violations = append(r.Violations, Violation{Kind: violationUnkept, Op: "create", Object: path, Count: 1,
-			Rule: "the sandbox's own place", By: "bwrap",
-			Hint: "to keep it: write it in the project, or permit its directory by [sandbox] write"})
-	}
-}
-
-// ordinaryPlace reports whether a path is neither temporary nor below a dot name in the home directory.
-func ordinaryPlace(home, path string) bool {
-	if slices.ContainsFunc(profile.PrivateDirs(), func(d string) bool { return abspath.Contains(d, path) }) {
-		return false
-	}
-	rest, inside := strings.CutPrefix(path, home+"/")
-	return !inside || !strings.HasPrefix(rest, ".")
 }
 
 // tellDeaf says why this host does not tell what the sandbox refuses. People read it where

@@ -69,8 +69,11 @@ func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session)
 // the command (whose mode is decided), or the default of commands without a rule.
 func networkKey(mode profile.NetMode, cfg *config.Config, decided string) string {
 	bound, err := profile.ParseNetMode(cfg.Network.Mode)
+	unset := cfg.Origin("network.mode") == (config.Origin{})
 	switch {
-	case err != nil || mode > bound, decided == cfg.Network.Mode && cfg.Origin("network.mode") == (config.Origin{}):
+	case err != nil, mode > bound:
+		return "[network] mode"
+	case decided == cfg.Network.Mode && unset: // the default mode of a project decided
 		return "[network] mode"
 	case decided != cfg.Shell.Network:
 		return "[[shell.rules]] network"
