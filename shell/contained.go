@@ -33,7 +33,7 @@ var builtFiles = strings.Fields(`*.pyc *.pyo *.o *.a *.so *.tmp *.log *.bak *.or
 // besides, the sandbox refuses.
 func (j *judging) contained() bool {
 	v := &j.verdict
-	if v.Decision != Ask || v.Outside || v.Hidden || v.Protected || v.Configured || v.Network == "full" || j.beyond ||
+	if v.Decision != Ask || v.Outside || v.Hidden || v.Configured || v.Network == "full" || j.beyond ||
 		j.blocking >= blockOutside || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
 		len(j.script.Calls) == 0 {
 		return false
@@ -49,8 +49,7 @@ func (j *judging) contained() bool {
 		}
 	}
 	for _, f := range j.findings {
-		configured := strings.HasPrefix(f.rule, "permission ") || strings.HasPrefix(f.rule, "rule ")
-		if f.decision != Auto && (configured || f.rule == "protected path") {
+		if f.decision != Auto && (strings.HasPrefix(f.rule, "permission ") || strings.HasPrefix(f.rule, "rule ")) {
 			return false
 		}
 	}

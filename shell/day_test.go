@@ -116,7 +116,9 @@ func replayDay(t *testing.T, presets func(kind string) []string, asksAt func(she
 // Contained is the figure for runs that can be undone.
 func TestDay(t *testing.T) {
 	none := func(string) []string { return nil }
-	presets := func(kind string) []string { return append(slices.Clone(dayPresets[kind]), "files", "git", "scripts") }
+	presets := func(kind string) []string {
+		return append(slices.Clone(dayPresets[kind]), "files", "git", "edits", "scripts")
+	}
 	normal := func(v shell.Verdict) bool { return v.Decision != shell.Auto }
 	contained := func(v shell.Verdict) bool { return v.Decision != shell.Auto && !v.Contained }
 	for _, c := range []struct {
@@ -125,7 +127,7 @@ func TestDay(t *testing.T) {
 		asks    func(shell.Verdict) bool
 		most    float64
 	}{
-		{"default", none, normal, 12.4}, {"presets", presets, normal, 7.0}, {"contained", none, contained, 1.0},
+		{"default", none, normal, 12.4}, {"presets", presets, normal, 4.2}, {"contained", none, contained, 1.0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := replayDay(t, c.presets, c.asks).per20("read", "build", "write")

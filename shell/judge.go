@@ -45,9 +45,18 @@ type blocking uint8
 const (
 	blockNone blocking = iota
 	blockWritten
+	blockBuilt // a protected build file
 	blockOutside
 	blockGuarded // hidden, protected or a credential
 )
+
+// guard returns the reason of a protected path.
+func guard(held bool) blocking {
+	if held {
+		return blockGuarded
+	}
+	return blockBuilt
+}
 
 // noteBlockedPath records abs as the path that made the command ask, unless an earlier path has
 // the same or a stronger reason.

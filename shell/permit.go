@@ -147,6 +147,9 @@ func (j *judging) permittedByList(c *analysis.Call, state *callState, refusal *s
 			f.rule, f.why = "preset "+p.Name+": "+r.Pattern, r.Why+"; harmless inside the sandbox"
 			state.preset = true
 			j.presetCall(c, state, f)
+			if r.Edits && f.decision == Auto {
+				j.editsOrdinary(c, f)
+			}
 			return true
 		}
 	}

@@ -60,6 +60,10 @@ var harmlessSensitive = []string{
 // Writing them asks twice, even if it was granted (R-FS-03).
 var defaultProtected = profile.ProtectedNames(profile.Executed, profile.Built)
 
+// defaultHeld lists those of defaultProtected that are no build files. Build files are ordinary work where a run can
+// be undone (DESIGN §14).
+var defaultHeld = append(profile.ProtectedNames(profile.Executed), ".git", ".gitattributes")
+
 // DefaultReadRoots lists the system trees that read-only commands may read unasked: programs,
 // libraries and the description of the machine.
 var DefaultReadRoots = []string{
@@ -81,9 +85,9 @@ var DefaultSearchPath = []string{
 
 // places classifies paths.
 type places struct {
-	hidden, sensitive, harmless, protected *pattern.Set
-	readRoots                              []string
-	examples                               []string // one name for each pattern of secrets
+	hidden, sensitive, harmless, protected, held *pattern.Set
+	readRoots                                    []string
+	examples                                     []string // one name for each pattern of secrets
 }
 
 func newPlaces(c Config) (places, error) {
@@ -111,6 +115,7 @@ func parsePlaces(p places, c Config) (places, error) {
 		{&p.sensitive, [][]string{defaultSensitive}},
 		{&p.harmless, [][]string{harmlessSensitive}},
 		{&p.protected, [][]string{defaultProtected, c.Protected}},
+		{&p.held, [][]string{defaultHeld, c.Protected}},
 	} {
 		set, err := pattern.NewSet(step.lists...)
 		if err != nil {
@@ -165,12 +170,21 @@ func (t *Tool) Secret(abs string, c Command) bool {
 	return at.hidden != "" || at.sensitive != ""
 }
 
-// protects returns the pattern that protects a place from writing, or "".
-func (p *places) protects(at place, c *Command) string {
-	if at.glob {
-		return p.protected.MayCover(analysis.PathPattern(at.path), c.Home)
+// protects returns the pattern that protects a place from writing, or "". held reports that it is no build file's.
+func (p *places) protects(at place, c *Command) (protected string, held bool) {
+	covers := func(s *pattern.Set) string {
+		if at.glob {
+			return s.MayCover(analysis.PathPattern(at.path), c.Home)
+		}
+		return s.Covers(at.path, c.Home)
 	}
-	return p.protected.Covers(at.path, c.Home)
+	return covers(p.protected), covers(p.held) != ""
+}
+
+// ordinary reports whether a place is a file of the project that is neither protected nor secret.
+func (p *places) ordinary(at place, c *Command) bool {
+	protected, _ := p.protects(at, c)
+	return at.inside && at.path != c.project() && protected == "" && at.hidden == "" && at.sensitive == ""
 }
 
 func (c *Command) project() string {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 
 	"sandboxd/pattern"
 	"sandboxd/shell/analysis"
@@ -86,6 +87,11 @@ func checkPresets(names []string) error {
 		}
 	}
 	return nil
+}
+
+// edits reports whether a preset permits redirections that write ordinary files of the project.
+func (t *Tool) edits() bool {
+	return slices.ContainsFunc(t.presets, func(p presets.Preset) bool { return p.Redirections })
 }
 
 // SearchPath returns the directories in which the names of commands that run unasked are looked

@@ -73,9 +73,9 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 			if !written {
 				continue
 			}
-			if protected := j.tool.places.protects(at, j.cmd); protected != "" {
+			if protected, held := j.tool.places.protects(at, j.cmd); protected != "" {
 				j.verdict.Protected = true
-				j.noteBlockedPath(blockGuarded, at.path)
+				j.noteBlockedPath(guard(held), at.path)
 				j.add(
 					finding{decision: Ask, risk: RiskHigh, rule: "protected path", offset: c.Offset, end: c.End, text: callText(c),
 						why: j.cmd.show(at.path) + " is protected (" + protected + "): other programs run or trust it"},
@@ -121,6 +121,12 @@ type operand struct {
 // to options.
 func (j *judging) operands(c *analysis.Call) []operand {
 	var out []operand
+	if use := editInPlace(c.Args); use != nil {
+		for _, p := range use.Paths {
+			out = append(out, operand{text: p.Text, path: true, glob: p.Glob})
+		}
+		return out
+	}
 	ended := false
 	for _, a := range c.Args[1:] {
 		t := a.Text
@@ -231,7 +237,7 @@ func (j *judging) redirRead(r *analysis.Redir, f *finding) {
 	j.add(*f)
 }
 
-// redirWrite always asks: a line that runs unasked writes no file.
+// redirWrite asks, unless a preset permits to write ordinary files of the project.
 func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 	f.why = "it writes to " + orElse(r.Target.Source, "a file")
 	if !r.Target.Known() {
@@ -244,9 +250,11 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 	if !ok {
 		f.why += ", in a directory that is not known"
 	}
+	edits := ok && len(paths) > 0 && r.Target.Kind == analysis.Literal && j.tool.edits()
 	for _, p := range paths {
 		at := j.at(p, false)
-		protected := j.tool.places.protects(at, j.cmd)
+		edits = edits && j.tool.places.ordinary(at, j.cmd)
+		protected, held := j.tool.places.protects(at, j.cmd)
 		switch {
 		case strings.HasPrefix(at.path, "/dev/") && !danger.Device(at.path):
 		case at.hidden != "":
@@ -254,7 +262,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 			j.verdict.Hidden, j.verdict.Outside, f.risk = true, j.verdict.Outside || !at.inside, RiskHigh
 			f.why = "it writes to " + j.cmd.show(at.path) + ", which holds secrets"
 		case protected != "":
-			j.noteBlockedPath(blockGuarded, at.path)
+			j.noteBlockedPath(guard(held), at.path)
 			j.verdict.Protected, f.risk = true, RiskHigh
 			f.rule = "protected path"
 			f.why = "it writes to " + j.cmd.show(
@@ -267,6 +275,9 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 			j.verdict.Outside = true
 			j.noteBlockedPath(blockOutside, at.path)
 		}
+	}
+	if edits {
+		f.decision, f.rule, j.verdict.Sandboxed = Auto, "preset edits: redirection", true
 	}
 	j.add(*f)
 }

@@ -60,9 +60,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		return nil, err
 	}
 	j.names, j.operator, j.trusted = effective, operator, trusted || j.trusts
-	if j.trusts {
-		j.trustsOffered = s.trustsFor(cfg, true)
-	}
+	j.trustsOffered = s.trustsFor(cfg, true)
 	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) && !r.callerRuns {
 		j.widened = widening(j.command, effective, sess.Root)
 		if effective, err = widen(effective, operator, j.widened); err != nil {

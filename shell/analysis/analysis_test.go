@@ -294,7 +294,8 @@ func TestWrite(t *testing.T) {
 		{"echo \"exit: $?\" ${PIPESTATUS[0]}.", `'echo' 'exit: '"$?" "${PIPESTATUS[0]}"'.'`},
 		{"bash -c 'a; echo $?'", `( 'a'; 'echo' "$?" )`},
 		{"echo $?*", ""}, {"echo $$", ""}, {"echo $x$?", ""}, {"echo $?$x", ""}, {"USER=x; echo $USER", ""}, {"A=$? a", ""}, {"a >$?", ""}, {"a <<< $?", ""},
-		{"a $x", ""}, {"a > b", ""}, {"a &", ""}, {"a; f() { b; }", ""}, {"a x{b,c{1..3}}.y", "'a' 'xb.y' 'xc1.y' 'xc2.y' 'xc3.y'"}, {"a $((1+2))", "'a' \"$((1+2))\""}, {"a ~", ""}, {"a $'\\x41'", ""}, {"for f in a; do b; done", "{ 'b'; }"}, {"a >&3", ""}, {"a 3>/dev/null", ""}, {"x=1", "sbx_x='1'"}, {"PATH=1", ""}, {"a <<E\n$x\nE", ""}, {"bash -c 'a' b", ""}, {"a +=b; c+=d e", ""}, {"a\rb", ""},
+		{"a $x", ""}, {"a > b", "'a' > 'b'"}, {"a &>> 'b c'", "'a' &>> 'b c'"},
+		{"a 2>| b", "'a' 2>| 'b'"}, {"a > $x", ""}, {"a > *", ""}, {"a <> b", ""}, {"a 3> b", ""}, {"a &", ""}, {"a; f() { b; }", ""}, {"a x{b,c{1..3}}.y", "'a' 'xb.y' 'xc1.y' 'xc2.y' 'xc3.y'"}, {"a $((1+2))", "'a' \"$((1+2))\""}, {"a ~", ""}, {"a $'\\x41'", ""}, {"for f in a; do b; done", "{ 'b'; }"}, {"a >&3", ""}, {"a 3>/dev/null", ""}, {"x=1", "sbx_x='1'"}, {"PATH=1", ""}, {"a <<E\n$x\nE", ""}, {"bash -c 'a' b", ""}, {"a +=b; c+=d e", ""}, {"a\rb", ""},
 	} {
 		s := Line(c.line, Place{Cwd: "/p", Home: "/home/eve"})
 		got, ok := s.Write(plainly)

@@ -178,11 +178,31 @@ func (w *writer) redirs(redirs []*Redir) bool {
 			if !w.text(r) {
 				return false
 			}
+		case RedirWrite:
+			if !w.output(r) {
+				return false
+			}
 		default:
 			return false
 		}
 	}
 	return true
+}
+
+// output writes a redirection to a file of a known name.
+func (w *writer) output(r *Redir) bool {
+	if r.Target.Kind != Literal || r.Target.Text == "" {
+		return false
+	}
+	switch r.Op {
+	case ">", ">>", ">|":
+		w.b.WriteString(r.FD + r.Op + " " + Quote(r.Target.Text))
+		return true
+	case "&>", "&>>":
+		w.b.WriteString(r.Op + " " + Quote(r.Target.Text))
+		return r.FD == ""
+	}
+	return false // >&3 is a descriptor
 }
 
 // text writes a here-string or here-document as a here-string, which adds the final newline of

@@ -157,6 +157,38 @@ var data = []Preset{
 			{Pattern: "git restore --staged", Why: "unstages files", Never: []string{"--worktree", "-W", "-p", "--patch"}, Values: "s", Pass: []string{"git restore --staged a.go"}, Refuse: []string{"git restore a.go", "git restore --staged --worktree a", "git restore --staged --work a", "git restore --staged -SW a"}},
 			{Pattern: "git reset HEAD", Why: "unstages files", Never: []string{"--hard", "--merge", "--keep", "-p", "--patch"}, Pass: []string{"git reset HEAD a.go"}, Refuse: []string{"git reset --hard", "git reset HEAD --hard", "git reset HEAD --har", "git reset HEAD --ke"}},
 			{Pattern: "git stash push", Why: "puts changes aside, recoverable", Never: []string{"-p", "--patch"}, Values: "m", Pass: []string{"git stash push -m x"}, Refuse: []string{"git stash drop", "git stash clear"}},
+			{
+				Pattern: "git stash pop", Why: "applies changes that were put aside",
+				Never:  []string{"--index"},
+				Pass:   []string{"git stash pop", "git stash pop stash@{1}"},
+				Refuse: []string{"git stash drop", "git stash branch x", "git stash pop --ind"},
+			},
+			{
+				Pattern: "git merge", Why: "merges a branch; hooks and merge drivers run inside the sandbox",
+				Never: []string{
+					"--abort", "--quit", "--continue", "-S", "--gpg-sign", "-e", "--edit", "-s", "--strategy", "-X",
+					"--strategy-option", "--verify-signatures", "-F", "--file", "--autostash", "--overwrite-ignore",
+				},
+				Values: "m",
+				Pass:   []string{"git merge topic", "git merge --no-ff topic -m merge", "git merge --ff-only origin/main"},
+				Refuse: []string{
+					"git merge --abort", "git merge -s ours x", "git merge --strat=x y", "git merge -Xtheirs x",
+					"git merge -S x", "git merge-file a b c",
+				},
+			},
+			{
+				Pattern: "git cherry-pick", Why: "applies commits; hooks run inside the sandbox",
+				Never: []string{
+					"--abort", "--quit", "--skip", "--continue", "-S", "--gpg-sign", "-e", "--edit", "--strategy", "-X",
+					"--strategy-option",
+				},
+				Values: "m",
+				Pass:   []string{"git cherry-pick abc123", "git cherry-pick -x a..b"},
+				Refuse: []string{
+					"git cherry-pick --abort", "git cherry-pick -e a", "git cherry-pick --strategy=x a", "git cherry",
+					"git revert a",
+				},
+			},
 			{Pattern: "git mv", Why: "renames a file in the project", Never: []string{"-f", "--force"}, Pass: []string{"git mv a b"}, Refuse: []string{"git mv -f a b", "git mv -kf a b", "git mv --forc a b"}},
 		},
 	},
@@ -165,6 +197,53 @@ var data = []Preset{
 		Rules: []Rule{
 			{Pattern: "mkdir", Why: "makes a directory", Never: []string{"-m", "--mode", "-Z", "--context"}, Pass: []string{"mkdir -p build", "mkdir a b"}, Refuse: []string{"mkdir -m 777 a", "mkdir -pm777 a", "mkdir --mo=777 a", "rmdir a"}},
 			{Pattern: "touch", Why: "makes an empty file, or renews its time", Never: []string{"-r", "-d", "-t", "--date", "--reference"}, Pass: []string{"touch a.txt"}, Refuse: []string{"touch -d x a", "touch -ct x a", "touch --ref x a"}},
+		},
+	},
+	{
+		Name:         "edits",
+		Title:        "write ordinary files of the project: redirections, sed -i, cp, mv, tee; sbx undo takes them back",
+		Redirections: true,
+		Rules: []Rule{
+			{
+				Pattern: "sed -i", Edits: true, Why: "edits files in place",
+				Never:  []string{"-s", "--separate"},
+				Pass:   []string{"sed -i s/a/b/ x", "sed -i -e 1d x"},
+				Refuse: []string{"sed -i.bak s/a/b/ x", "sed --in-place s/a/b/ x", "sed -n -i p x"},
+			},
+			{
+				Pattern: "sort -o", Edits: true, Why: "sorts a file in place",
+				Pass:   []string{"sort -o a a", "sort -o a -u b"},
+				Refuse: []string{"sort -oa a", "sort -uo a a"},
+			},
+			{
+				Pattern: "cp", Edits: true, Why: "copies files",
+				Never: []string{
+					"-t", "--target-directory", "-l", "--link", "-s", "--symbolic-link", "--parents", "-T",
+					"--no-target-directory", "-S", "--suffix", "-b", "--backup", "-Z", "--context",
+				},
+				Pass:   []string{"cp a b", "cp -r a b"},
+				Refuse: []string{"cp -t b a", "cp -rt b a", "cp --targ=b a", "cp -s a b", "scp a b"},
+			},
+			{
+				Pattern: "mv", Edits: true, Why: "moves files",
+				Never: []string{
+					"-t", "--target-directory", "-T", "--no-target-directory", "-S", "--suffix", "-b", "--backup", "-Z",
+					"--context",
+				},
+				Pass:   []string{"mv a b", "mv -n a b"},
+				Refuse: []string{"mv -t b a", "mv --target=b a", "mvx a b"},
+			},
+			{
+				Pattern: "tee", Edits: true, Why: "writes its input to files",
+				Pass:   []string{"tee a", "tee -a a"},
+				Refuse: []string{"teex a"},
+			},
+			{
+				Pattern: "split", Edits: true, Why: "splits a file",
+				Never:  []string{"--filter", "--additional-suffix"},
+				Pass:   []string{"split -l 10 a part_"},
+				Refuse: []string{"split --filter=x a", "split --filt x a", "csplit a 1"},
+			},
 		},
 	},
 	{

@@ -23,6 +23,8 @@ type Preset struct {
 	Name  string
 	Title string // one line for "sbx preset ls"
 	Rules []Rule
+	// Redirections also permits redirections that write ordinary files of the project.
+	Redirections bool
 }
 
 // Rule permits commands that begin with the words of a pattern.
@@ -36,6 +38,8 @@ type Rule struct {
 	Never []string
 	// Values are the letters of short options whose value may be the rest of the word: -DNAME=x.
 	Values string
+	// Edits reports that the command writes its operands: each must be an ordinary file of the project.
+	Edits bool
 	// Operands is the maximum number of words after the pattern; 0 means no maximum.
 	Operands int
 	// Pass and Refuse are example commands for the tests.

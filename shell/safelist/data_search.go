@@ -85,13 +85,15 @@ var searchEntries = []Entry{
 		Pass: []string{
 			"sed -n '10,40p' main.go", "sed -n '1,5p'", "sed 's/a/b/g' x", "sed -n '/start/,/end/p' x", "sed '$d' x", "sed -e 's/a/b/' -e '1d' x", "sed 's|/a|/b|; s/x/y/2' x",
 			"sed -n '5p;10q' x", "sed '/^#/d' x", "sed -n '$=' x", "sed 's/[/]/x/' a", "sed -E 's/(a|b)/\\1/' x", "sed '1,3{s/a/b/;p}' x", "sed y/abc/xyz/ a",
-			"sed 's/[[:space:]]*$//' x", "sed -E 's/^[^[:alnum:]_-]+|[[:punct:]]//g' x", "sed 's/[[:alpha:]/]/x/' a", "sed -n '/[[:upper:]]/p' x", "sed 's/[^]]//; s/[]x]//' a",
+			"sed 's/[[:space:]]*$//' x", "sed -E 's/^[^[:alnum:]_-]+|[[:punct:]]//g' x", "sed '3a\\    w x' y",
+			"sed '1i w x;e' y", "sed '/a/c w x' y", "sed 's/[[:alpha:]/]/x/' a", "sed -n '/[[:upper:]]/p' x", "sed 's/[^]]//; s/[]x]//' a",
 		},
 		Refuse: []string{
 			"sed -i s/a/b/ x", "sed -n '1e touch /tmp/pwn' x", "sed 's/.*/touch x/e' x", "sed -n 'w /tmp/pwn' x", "sed 's/a/b/w /tmp/pwn' x", "sed -f s x", "sed -i.bak s/a/b/ x",
 			"sed 'r /etc/passwd' x", "sed 'R x' y", "sed '1W x' y", "sed e", "sed 's/a/b/ge' x", "sed --in-place s/a/b/ x", "sed -ni p x", "sed '/a/w x' y", "sed 's/a/b/;e' x", "sed 's/a\\/e' x",
 			"sed 's/[[:alpha:]/]/g;s/e;/x/p' x", "sed 's/[\\[:alpha:]/]/g;s/e;/x/p' x", "sed 's/[[.-.]/]/g;s/e;/x/p' x", "sed 's/[[=a=]/]/g;s/e;/x/p' x", "sed '/[[:alpha:]/]/s/e;/x/p' x",
 			"sed -n '/[[:alpha:]/],/w x/p' a", "sed 's/[[:alpha:/:]]/x/' a",
+			"sed '1a b\nw /tmp/pwn' x", "sed '1a b\\' x", "sed -e 'a\\' -e 'w /tmp/pwn' x", "sed '1{a b}' x", "sed 1a x",
 		},
 	},
 	{

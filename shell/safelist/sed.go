@@ -2,7 +2,7 @@ package safelist
 
 import "strings"
 
-// checkSed judges sed's commands. It permits only those that print, delete and substitute. It
+// checkSed judges sed's commands. It permits only those that print, delete, insert and substitute. It
 // refuses e, w, W, r, R and the flags e and w of s, which run, read or write files, and every
 // other command.
 func checkSed(u *Use) string {
@@ -93,6 +93,11 @@ func (p *sedParser) command() bool {
 		p.skip(" \t")
 		p.skip("0123456789")
 		return p.end()
+	case 'a', 'i', 'c': // the rest of the script is their text, as long as it is one line
+		p.skip(" \t")
+		rest := p.s[min(p.at, len(p.s)):]
+		p.at = len(p.s)
+		return rest != "" && p.depth == 0 && !strings.Contains(rest, "\n")
 	case 's':
 		return p.substitute()
 	case 'y':

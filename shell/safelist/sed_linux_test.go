@@ -33,3 +33,26 @@ func TestSedReadsBracketsAsWeDo(t *testing.T) {
 		}
 	}
 }
+
+// R-SH-03: what follows a, i and c is text to the end of the line, and no command.
+func TestSedReadsTextsAsWeDo(t *testing.T) {
+	parts := []string{"\\", "\\\\", "\n", "e", ";", " ", "w x", "}", "{", "a", "i", "c", "$!", "1"}
+	r := rand.New(rand.NewSource(1))
+	for passed, tries := 0, 0; passed < 150; tries++ {
+		if tries > 100_000 {
+			t.Fatalf("%d of %d scripts pass; there is nothing to compare", passed, tries)
+		}
+		script := []string{"a", "1i", "$c", "/x/a\\", "1p;2i", "1!a"}[r.Intn(6)]
+		for range 1 + r.Intn(6) {
+			script += parts[r.Intn(len(parts))]
+		}
+		if sedScript(script) != "" {
+			continue
+		}
+		passed++
+		out, _ := exec.Command("sed", "--sandbox", "--", script, "/dev/null").CombinedOutput()
+		if strings.Contains(string(out), "sandbox mode") {
+			t.Errorf("%q passes, and sed reads a command in it that runs, reads or writes: %s", script, out)
+		}
+	}
+}
