@@ -41,10 +41,22 @@ func runPreset(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		verb = args[0]
 	}
-	if !slices.Contains([]string{"ls", "add", "rm"}, verb) || set.Parse(args[1:]) != nil || (verb == "ls") != (set.NArg() == 0) {
+	if !slices.Contains([]string{"ls", "add", "rm"}, verb) {
 		return misuse(stderr, "sandboxd config preset: want ls, add NAME… or rm NAME…")
 	}
-	if err := changePreset(verb, file, set.Args(), asJSON, stdout); err != nil {
+	var names []string
+	for rest := args[1:]; len(rest) > 0; { // flags before and after names
+		if err := set.Parse(rest); err != nil {
+			return misuse(stderr, "sandboxd config preset: %v", err)
+		}
+		if rest = set.Args(); len(rest) > 0 {
+			names, rest = append(names, rest[0]), rest[1:]
+		}
+	}
+	if (verb == "ls") != (len(names) == 0) {
+		return misuse(stderr, "sandboxd config preset: want ls, add NAME… or rm NAME…")
+	}
+	if err := changePreset(verb, file, names, asJSON, stdout); err != nil {
 		fmt.Fprintln(stderr, "sandboxd:", err)
 		return 1
 	}
