@@ -172,7 +172,7 @@ func TestDesktopNotices(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		monitor := a.desktop()
 		config := filepath.Join(a.dir, "desktop.toml")
-		a.sh("umask 077; printf '[approval]\ntimeout_remote = \"20s\"\n" +
+		a.sh("umask 077; printf '[approval]\ntimeout = \"20s\"\n" +
 			"[notify]\ndesktop = true\ndelay = \"100ms\"\n' > " + config)
 		a.start("--config", config)
 		a.sbx("trust", a.project)
