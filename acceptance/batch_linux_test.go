@@ -94,31 +94,31 @@ func TestBatch(t *testing.T) {
 			}})
 			q := st.says(t, ipc.Answer{Allow: true, Scope: "batch"})
 			if q.Command != "echo one > one" || q.Batch == nil || q.Batch.Index != 1 || q.Batch.Total != 6 || len(q.Batch.Remaining) != 4 {
-				t.Fatalf("the first question is %+v, %+v", q, q.Batch)
+				t.Fatalf("got the question %+v, %+v, want one about echo one, call 1 of 6, 4 later", q, q.Batch)
 			}
 			var asks []string
 			for _, n := range q.Batch.Remaining {
 				asks = append(asks, n.Tool+":"+n.Asks)
 			}
 			if got := strings.Join(asks, " | "); !strings.HasPrefix(got, "bash: | file_") || !strings.Contains(got, ": | bash:it deletes | deploy:") || !strings.HasSuffix(got, "deploy:") {
-				t.Errorf("what is left: %s", got)
+				t.Errorf("got the later calls %s, want bash, file, bash that deletes, deploy", got)
 			}
 			if q := st.says(t, ipc.Answer{Mode: "soft", Note: "keep it"}); q.Command != "rm -r one" {
-				t.Errorf("approve all left %q open", q.Description)
+				t.Errorf("got a question about %q after approve all, want rm -r one", q.Description)
 			}
 			got := <-done
 			if got.err != nil || got.result.Ran != 5 || got.result.Cancelled != 0 || len(got.result.Results) != 6 {
-				t.Fatalf("%+v, %v", got.result, got.err)
+				t.Fatalf("got %+v, %v, want 5 of 6 run, none cancelled", got.result, got.err)
 			}
 			r := got.result.Results
 			if string(r[0].Exec.Stdout) != "hello\n" || r[1].Exec.Exit.Code != 0 || r[2].CallID != "second" || string(r[2].Exec.Stderr) != "err\n" || r[3].File == nil || r[3].File.UndoID == "" {
-				t.Errorf("%+v", r)
+				t.Errorf("got %+v, want the reading, both commands and the written file", r)
 			}
 			if d := r[4].Exec.Exit.Denied; d == nil || d.Note != "keep it" || !r[5].Verdict.Allowed {
-				t.Errorf("%+v, %+v", r[4].Exec, r[5].Verdict)
+				t.Errorf("got %+v, %+v, want rm denied (keep it) and deploy allowed", r[4].Exec, r[5].Verdict)
 			}
-			if got := a.sh("cat one two three"); got != "one\nzwei\nwritten\n" {
-				t.Errorf("on disk: %q", got)
+			if got, want := a.sh("cat one two three"), "one\nzwei\nwritten\n"; got != want {
+				t.Errorf("on disk: got %q, want %q", got, want)
 			}
 		})
 		t.Run("quit", func(t *testing.T) {
@@ -128,18 +128,18 @@ func TestBatch(t *testing.T) {
 			st.says(t, ipc.Answer{Scope: "batch"})
 			got := <-done
 			if got.err != nil || got.result.Ran != 1 || got.result.Cancelled != 2 || got.result.Stopped == "" {
-				t.Fatalf("%+v, %v", got.result, got.err)
+				t.Fatalf("got %+v, %v, want 1 run, 2 cancelled, stopped", got.result, got.err)
 			}
 			for _, r := range got.result.Results[2:] {
 				if r.Error == nil || r.Error.Code != ipc.CodeStopped {
-					t.Errorf("%+v", r)
+					t.Errorf("after the quit: got %+v, want the error %s", r, ipc.CodeStopped)
 				}
 			}
 			if d := got.result.Results[1].Exec.Exit.Denied; d == nil || !strings.Contains(d.Message, "completed 1 of 4 operations, cancelled 3") {
-				t.Errorf("%+v", got.result.Results[1].Exec.Exit)
+				t.Errorf("got %+v, want a denial that counts 1 of 4 completed, 3 cancelled", got.result.Results[1].Exec.Exit)
 			}
 			if _, err := os.Stat(filepath.Join(a.project, "quit-2")); err == nil {
-				t.Error("what came after the quit was carried out")
+				t.Error("got quit-2 written after the quit, want it absent")
 			}
 		})
 		// R-AP-11, R-AP-15: an answer for a group, sent again, gets the same receipt;
@@ -165,14 +165,14 @@ func TestBatch(t *testing.T) {
 			yes := ipc.Answer{ID: open[0].ID, Rev: open[0].Rev, Hash: open[0].Hash, Allow: true, Scope: "group"}
 			first, err := st.person().Decide(t.Context(), yes)
 			if err != nil || !first.Allowed || !<-verdicts || !<-verdicts {
-				t.Fatalf("%+v, %v", first, err)
+				t.Fatalf("got %+v, %v, want both calls allowed", first, err)
 			}
 			if again, err := st.person().Decide(t.Context(), yes); err != nil || !again.Time.Equal(first.Time) || again.By != first.By {
-				t.Errorf("the repetition got %+v, %v; want %+v", again, err, first)
+				t.Errorf("the repetition: got %+v, %v, want %+v", again, err, first)
 			}
 			yes.ID, yes.Rev, yes.Hash = open[1].ID, open[1].Rev, open[1].Hash
 			if _, err := st.person().Decide(t.Context(), yes); ipc.CodeOf(err) != ipc.CodeAlreadyDecided {
-				t.Errorf("the other one: %v", err)
+				t.Errorf("the other one: got %v, want %s", err, ipc.CodeAlreadyDecided)
 			}
 		})
 		t.Run("hang-up", func(t *testing.T) {
@@ -184,14 +184,14 @@ func TestBatch(t *testing.T) {
 				if _, err := os.Stat(filepath.Join(a.project, "begun")); err == nil {
 					break
 				} else if time.Now().After(deadline) {
-					t.Fatal("the command does not begin")
+					t.Fatalf("got %v after 20 s, want the command begun", err)
 				}
 			}
 			cancel()
 			<-done
 			st.quiet(t)
 			if _, err := os.Stat(filepath.Join(a.project, "after")); err == nil {
-				t.Error("the batch went on without its client")
+				t.Error("got the second call made without its client, want it absent")
 			}
 		})
 		t.Run("malformed", func(t *testing.T) {
@@ -205,11 +205,11 @@ func TestBatch(t *testing.T) {
 				{Session: s.ID, Calls: []ipc.BatchCall{run("ls"), {Check: &ipc.CheckRequest{Tool: "x", Args: []byte(`[1]`)}}}},
 			} {
 				if got, err := c.Batch(t.Context(), r); ipc.CodeOf(err) != ipc.CodeBadRequest {
-					t.Errorf("%+v: %+v, %v", r, got, err)
+					t.Errorf("%+v: got %+v, %v, want %s", r, got, err, ipc.CodeBadRequest)
 				}
 			}
 			if _, err := (&ipc.Client{Socket: c.Socket}).Batch(t.Context(), ipc.BatchRequest{Session: s.ID, Calls: []ipc.BatchCall{run("ls")}}); ipc.CodeOf(err) != ipc.CodeSecret {
-				t.Errorf("without the secret: %v", err)
+				t.Errorf("without the secret: got %v, want %s", err, ipc.CodeSecret)
 			}
 		})
 	})
