@@ -94,8 +94,9 @@ func (r Record) text() string {
 
 // Changes counts the paths that a run changed.
 type Changes struct {
-	Kind     string `json:"kind"` // direct
+	Kind     string `json:"kind"` // layered or direct
 	Covered  bool   `json:"covered"`
+	Held     string `json:"held,omitempty"` // why a layered run's change set did not land
 	Created  int    `json:"created,omitempty"`
 	Modified int    `json:"modified,omitempty"`
 	Deleted  int    `json:"deleted,omitempty"`

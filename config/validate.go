@@ -152,6 +152,9 @@ func (s Sandbox) validate() error {
 	if !slices.Contains([]string{"auto", "native", "bwrap"}, s.Backend) {
 		return fmt.Errorf("backend: %q is not auto, native or bwrap", s.Backend)
 	}
+	if s.Layers != "auto" && s.Layers != "off" {
+		return fmt.Errorf("layers: %q is not auto or off", s.Layers)
+	}
 	if s.Warm < 0 || s.Warm > 64 {
 		return fmt.Errorf("warm: %d is not from 0 to 64", s.Warm)
 	}

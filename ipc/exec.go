@@ -140,9 +140,14 @@ type Exit struct {
 	Warnings []Warning   `json:"warnings,omitempty"`
 }
 
-// RunChanges is what a run changed in the project, compared with the snapshot from before it.
+// RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from
+// before it.
 type RunChanges struct {
-	Kind     string   `json:"kind"`               // direct
+	Kind     string   `json:"kind"`               // layered or direct
+	Direct   string   `json:"direct,omitempty"`   // why the run had no layer
+	Held     string   `json:"held,omitempty"`     // why nothing of the change set landed; exit status 126
+	HeldID   string   `json:"held_id,omitempty"`  // the id that lands or drops a held change set
+	Digest   string   `json:"digest,omitempty"`   // of a held change set
 	Covered  bool     `json:"covered"`            // the run can be undone as a whole
 	Why      string   `json:"why,omitempty"`      // it is not covered
 	LeftOut  []string `json:"left_out,omitempty"` // of the snapshot, and why

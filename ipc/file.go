@@ -40,6 +40,7 @@ type FileRequest struct {
 	OfSession      string      `json:"of_session,omitempty"` // undo, listing: only that session's
 	Force          bool        `json:"force,omitempty"`      // undo: although something has changed since
 	Rest           bool        `json:"rest,omitempty"`       // undo: leave out what has changed since
+	Drop           bool        `json:"drop,omitempty"`       // undo of a held change set: delete it instead of landing it
 	Paths          []string    `json:"paths,omitempty"`      // undo: only these, and what is below them
 	DryRun         bool        `json:"dry_run,omitempty"`
 	Inline         bool        `json:"inline,omitempty"`

@@ -18,8 +18,8 @@ import (
 // block is the unit in which content is hashed, and holes are made.
 const block = 64 << 10
 
-// content reads a file once: into a hash, and into a copy if there is one. A block of zeros counts as a hole, allocated
-// or not, so that a hash does not depend on it.
+// content reads a file once: into its SHA-256 sum, and into a copy if there is one. In the copy a block of zeros is a
+// hole, allocated or not.
 type content struct {
 	sum hash.Hash
 	dst int // -1: none
@@ -46,44 +46,55 @@ func (c *content) read(src int) (size int64, err error) {
 	if err := unix.Fstat(src, &st); err != nil {
 		return 0, err
 	}
-	size = st.Size
-	for at := int64(0); at < st.Size; {
-		data, err := unix.Seek(src, at, unix.SEEK_DATA)
-		if err == unix.ENXIO {
-			break // a hole up to the end
+	for size < st.Size {
+		data, err := unix.Seek(src, size, unix.SEEK_DATA)
+		if err == unix.ENXIO { // a hole up to the end
+			data = st.Size
+		} else if err == nil {
+			data = max(size, data/block*block)
+		} else {
+			data = size
 		}
-		if err == nil {
-			at = max(at, data/block*block)
+		size = c.hole(size, min(data, st.Size))
+		if size >= st.Size {
+			break
 		}
-		n, err := preadFull(src, c.buf, at)
+		n, err := preadFull(src, c.buf, size)
 		if err != nil {
 			return 0, err
 		}
 		if n == 0 {
 			break
 		}
-		if err := c.blocks(c.buf[:n], at); err != nil {
+		if err := c.blocks(c.buf[:n], size); err != nil {
 			return 0, err
 		}
-		at += int64(n)
-		size = max(size, at)
+		size += int64(n)
 	}
-	_ = binary.Write(c.sum, binary.LittleEndian, size) // a hash does not fail
 	if c.dst >= 0 {
 		return size, unix.Ftruncate(c.dst, size)
 	}
 	return size, nil
 }
 
+var zeros [16 * block]byte
+
+// hole adds the zeros between two offsets to the sum, and returns the second.
+func (c *content) hole(from, to int64) int64 {
+	for from < to {
+		n := min(to-from, int64(len(zeros)))
+		c.sum.Write(zeros[:n]) // a hash does not fail
+		from += n
+	}
+	return from
+}
+
 func (c *content) blocks(b []byte, at int64) error {
+	c.sum.Write(b)
 	for part := range slices.Chunk(b, block) {
-		if !zero(part) {
-			_ = binary.Write(c.sum, binary.LittleEndian, at)
-			c.sum.Write(part)
-			if c.dst >= 0 {
-				if err := pwriteFull(c.dst, part, at); err != nil {
-					return err
-				}
+		if c.dst >= 0 && !zero(part) {
+			if err := pwriteFull(c.dst, part, at); err != nil {
+				return err
 			}
 		}
 		at += int64(len(part))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -109,6 +110,22 @@ func now(root int) (int64, error) {
 	}
 	s, err := fstat(fd)
 	return s.CTime, err
+}
+
+// Untouched reports whether the command changed nothing: the upper directory is empty, and equal to the root.
+func (l *Layer) Untouched(root *os.File) bool {
+	upper, err := os.Open(l.Upper())
+	if err != nil {
+		return false
+	}
+	defer upper.Close()
+	entries, err := upper.Readdirnames(1)
+	if len(entries) > 0 || !errors.Is(err, io.EOF) {
+		return false
+	}
+	now, _, err := full(int(upper.Fd()), ".")
+	was, _, werr := full(int(root.Fd()), ".")
+	return err == nil && werr == nil && now.sameMetadata(was) && now.MTime == was.MTime
 }
 
 // Take reads the layer and copies its new objects; upper and work are of no further use then. The command's processes
@@ -244,8 +261,27 @@ func (l *Layer) Land(root *os.File, judge Judge, paths ...Name) error {
 	if len(refused) > 0 {
 		return fmt.Errorf("land layer %q over %q: %w", l.dir, root.Name(), &RefusedError{refused})
 	}
+	if conflicts := l.conflicts(paths); len(conflicts) > 0 {
+		return fmt.Errorf("land layer %q over %q: %w", l.dir, root.Name(), &ConflictError{conflicts})
+	}
 	return l.change(root, "land", true, chosen)
 }
+
+// conflicts returns the conflicts at, above and below the paths: all if there is none.
+func (l *Layer) conflicts(paths []Name) (out []Note) {
+	if l.set == nil {
+		return nil
+	}
+	for _, n := range l.set.Conflicts {
+		if len(paths) == 0 || slices.ContainsFunc(paths, func(p Name) bool { return n.Path.within(p) || p.within(n.Path) }) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// At reports for each of the set's Ops, and then for each of its Dirs, whether the root has the new one.
+func (l *Layer) At() []bool { return slices.Clone(l.state.At) }
 
 // Undo puts the displaced objects back into the root, and keeps the landed ones so that they can land again. Paths are
 // as for Land. It fails with a [*ConflictError] where a landed object changed since.
@@ -265,8 +301,6 @@ func (l *Layer) change(root *os.File, verb string, to bool, chosen map[int]bool)
 		return wrap(errors.New("the change set is not complete"))
 	case l.state.To != nil:
 		return wrap(errors.New("an earlier one was cut off: recover it first"))
-	case to && len(l.set.Conflicts) > 0:
-		return wrap(&ConflictError{l.set.Conflicts})
 	}
 	want := slices.Clone(l.state.At)
 	for i := range chosen {
@@ -348,6 +382,36 @@ func (l *Layer) Late() ([]Name, error) {
 		}
 	}
 	return late, nil
+}
+
+// Displaced calls f with each regular file that the landing took out of the root, opened for reading, by its path below
+// the root; f closes it. It stops at f's first error, and passes over a file that can't be read.
+func (l *Layer) Displaced(f func(Name, *os.File) error) error {
+	slots, err := os.Open(l.slots())
+	if err != nil {
+		return fmt.Errorf("read displaced files of layer %q: %w", l.dir, err)
+	}
+	defer slots.Close()
+	m := &mover{l: l, set: l.set, slots: int(slots.Fd())}
+	for i, op := range l.set.Ops {
+		if landed, err := m.applied1(i); err != nil || !landed {
+			continue
+		}
+		for _, n := range op.Old {
+			if n.Kind != File {
+				continue
+			}
+			fd, err := openLoose(m.slots, string(join(Name(itoa(i)), n.Path)), unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+			if err != nil {
+				continue
+			}
+			file := os.NewFile(uintptr(fd), "displaced")
+			if err := f(join(op.Path, n.Path), file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Drop deletes the layer with its copies and the displaced objects. The root stays as it is.

@@ -46,7 +46,7 @@ type State struct {
 	Size   int64  `json:"size,omitempty"`  // of a file
 	MTime  int64  `json:"mtime,omitempty"` // nanoseconds since 1970
 	Target Name   `json:"target,omitempty"`
-	// Hash identifies a file's content; "" where it was not read.
+	// Hash is the SHA-256 sum of a file's content, in hexadecimal; "" where it was not read.
 	Hash string `json:"hash,omitempty"`
 	// Xattrs are the attributes that land: user.*, and access control lists.
 	Xattrs map[string][]byte `json:"xattrs,omitempty"`
@@ -206,6 +206,9 @@ func (s State) sameMetadata(t State) bool {
 	}
 	return true
 }
+
+// Below returns a path relative to base as one relative to the root.
+func (n Name) Below(base Name) Name { return join(base, n) }
 
 // join returns rel below base.
 func join(base, rel Name) Name {

@@ -109,6 +109,9 @@ func loadStage(path string) (*os.File, error) {
 // Report is what this host enforces, as the last probe found it.
 func (h *Host) Report() Report { return h.report }
 
+// Overlays reports whether a plan can have overlays here, and workers be confined to a layer.
+func (h *Host) Overlays() bool { return h.native && h.landlock > 0 }
+
 // Watch says which directories changed, for whoever looks at them again and again.
 func (h *Host) Watch() *watch.Set { return h.watch }
 

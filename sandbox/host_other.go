@@ -58,6 +58,9 @@ func seatbeltProtections(l Layer) []Protection {
 // Report is what this host enforces.
 func (h *Host) Report() Report { return h.report }
 
+// Overlays reports false: nothing here makes one.
+func (h *Host) Overlays() bool { return false }
+
 // Watch returns nil: no directory is watched here.
 func (h *Host) Watch() *watch.Set { return nil }
 

@@ -2,12 +2,24 @@ package supervisor
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"time"
 
 	"sandboxd/audit"
 	"sandboxd/supervisor/aftermath"
 )
+
+// held are the plan's mounts that keep the command from the host's names; see sandbox.Plan.Mounts. What a layered run
+// wrote is in the project when that is scanned.
+func (j *judgement) held(root string) map[string]bool {
+	if j.kind != RunLayered {
+		return j.plan.Mounts()
+	}
+	held := maps.Clone(j.plan.Mounts())
+	held[root] = false
+	return held
+}
 
 // maxQuarantined bounds how many finds a result lists one by one; the trash has
 // a note of all.
@@ -30,7 +42,7 @@ type afterCheck struct {
 func (c *afterCheck) begin() (err error) {
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
-	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.plan.Mounts(), Granted: c.j.widened}, c.before)
+	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened}, c.before)
 	if err == nil {
 		c.snapshot = c.s.beginSnapshot(c.e, c.j)
 		err = c.snapshot.holds(c.j)
@@ -52,8 +64,12 @@ func (c *afterCheck) ended() {
 // processes are gone.
 func (c *afterCheck) after(r *Result) {
 	defer c.ended()
-	defer func() { r.Changes = c.snapshot.end() }()
-	found := c.before.After(aftermath.Run{ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(), Held: c.j.plan.Mounts(), Granted: c.j.widened, Trash: c.s.trash})
+	defer func() {
+		if changes := c.snapshot.end(); changes != nil {
+			changes.Direct, r.Changes = c.j.direct, changes
+		}
+	}()
+	found := c.before.After(aftermath.Run{ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(), Held: c.j.held(c.e.Session.Root), Granted: c.j.widened, Trash: c.s.trash})
 	if found.Partly {
 		r.Warnings = append(r.Warnings, "protected names were not looked for everywhere after the run: the trees are too large, or could not be read")
 	}

@@ -60,7 +60,11 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 	default:
 		j.uncontained = s.uncontainable(cfg.Network.Mode, j.verdict.Network)
 	}
-	if j.uncontained == "" {
+	switch {
+	case j.uncontained != "":
+	case j.kind == RunLayered:
+		j.contained = true
+	default:
 		c := s.Coverage(ctx, e.Session)
 		j.contained, j.uncontained = c.Covered, c.Why
 	}
@@ -68,7 +72,7 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 
 // holds returns an error where a contained run is not covered by its snapshot after all; it does not start then.
 func (r *runSnapshot) holds(j *judgement) error {
-	if !j.contained {
+	if !j.contained || j.kind == RunLayered {
 		return nil
 	}
 	if r == nil {

@@ -197,7 +197,16 @@ func (s *Supervisor) tidy(e *Exec) {
 	s.keep(e)
 	time.Sleep(tidyDelay)
 	e.unheard.Stop()
-	for _, f := range e.tidying {
+	e.cleanUp()
+}
+
+// cleanUp runs the cleanup that waits.
+func (e *Exec) cleanUp() {
+	e.mu.Lock()
+	list := e.tidying
+	e.tidying = nil
+	e.mu.Unlock()
+	for _, f := range list {
 		f()
 	}
 }
@@ -322,7 +331,11 @@ type judgement struct {
 	contained   bool
 	uncontained string
 	// absent: there is no such command, so that nobody is asked.
-	absent   bool
+	absent bool
+	// kind is how the run writes to the project; "" for a reader, and in a project that is not trusted. direct is why
+	// it has no layer.
+	kind     RunKind
+	direct   string
 	warnings []string
 	// input is the digest of the standard input that came with the request, in
 	// hexadecimal; "": none did.

@@ -24,6 +24,8 @@ type FileRequest struct {
 	// has changed since.
 	UndoID string
 	Force  bool
+	// Drop deletes a held change set instead of landing it.
+	Drop bool
 	// Rest has an undo leave out what has changed since; Paths narrow it.
 	Rest  bool
 	Paths []string
@@ -216,6 +218,9 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 			out.Result, err = client.Do(ctx, j.request, j.facts, nil)
 			return err
 		})
+	}
+	if j.undo != nil && j.undo.held != "" {
+		return s.landHeld(ctx, c, j, out)
 	}
 	rec := store.Record{ID: c.exec.ID, Session: c.sess.ID, Project: c.sess.Root, Op: c.req.Op, Guarded: j.verdict.Protected}
 	if j.undo != nil {

@@ -71,6 +71,7 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		j.digest = j.digestOf()
 		return j, nil
 	}
+	s.chooseKind(e, cfg, j)
 	s.contain(ctx, e, cfg, j)
 	if j.reach, err = s.reaching(cfg, j.verdict.Network, effective, operator); err != nil {
 		return nil, err
@@ -84,15 +85,15 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	}
 	listen, callers := j.reach.ports()
 	command := s.commandOf(sess, j, effective)
-	j.plan, err = s.Host.Plan(sandbox.Request{
+	request := sandbox.Request{
 		Profile: effective, Operator: operator, Listen: listen, Dialers: callers,
 		Command:  command,
 		Files:    s.homeFiles(sess, effective),
 		Terminal: r.Terminal,
 		Unheld:   unheld,
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),
-	})
-	if err != nil {
+	}
+	if j.plan, err = s.planRun(e, j, request); err != nil {
 		return nil, err
 	}
 	if level := j.plan.Report.Level(); level != sandbox.Enforced {

@@ -163,7 +163,7 @@ func (s *Supervisor) end(e *Exec, j *judgement, res Result) error {
 	}
 	if c := res.Changes; c != nil {
 		r.Undo = c.Undo
-		r.Changes = &audit.Changes{Kind: "direct", Covered: c.Covered,
+		r.Changes = &audit.Changes{Kind: string(c.Kind), Covered: c.Covered, Held: c.Held,
 			Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted)}
 	}
 	if res.Outcome != Ran {

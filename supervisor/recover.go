@@ -20,8 +20,10 @@ const pruneEvery = 10 * time.Minute
 // time what is older or more than the configuration keeps.
 func (s *Supervisor) keepFiles() {
 	defer s.keeping.Done()
+	s.recoverLayers(false)
 	s.recoverRuns()
 	s.recoverSnapshots()
+	s.recoverLayers(true)
 	close(s.looked)
 	s.recoverChanges()
 	close(s.recovered)

@@ -69,8 +69,13 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		return base.with(failure(err))
 	}
 	defer e.later(st.close)
+	layered, err := s.beginLayer(ctx, e, j, &base)
+	if err != nil {
+		return base.with(failure(err))
+	}
 	proc, err := s.Host.Start(ctx, j.plan, st.child, gate)
 	if err != nil {
+		layered.drop()
 		check.ended()
 		return base.with(startFailure(err, e.Request, j.plan.Profile))
 	}
@@ -104,9 +109,10 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	proc.Sockets().Close()
 	st.drain()
 	s.tellRefusals(e, j, proc, &base)
-	check.after(&base)
+	base.Code = exit.Code
+	layered.land(ctx, j, &base, func() { check.after(&base) })
 	base.Violations = notTaken(base.Violations, base.Quarantined)
-	base.Outcome, base.Exit, base.Code = Ran, exit, exit.Code
+	base.Outcome, base.Exit = Ran, exit
 	base.Uncapped = e.Request.Passed.uncapped()
 	base.Message = endMessage(exit)
 	e.tellDeaf(j, &base)

@@ -31,10 +31,16 @@ type Coverage struct {
 
 // Changes is the change set of a run, as its result has it.
 type Changes struct {
+	Kind   RunKind
+	Direct string // why a direct run had no layer
 	Coverage
 	snapshot.Changes
 	// Undo is the id that takes them back; empty where nothing was changed.
 	Undo string
+	// Held is why the change set of a layered run did not land; "" where it landed. Digest identifies it then.
+	Held, Digest string
+	// HeldID names it for landing and dropping; see [Supervisor.File].
+	HeldID string
 }
 
 // Coverage takes a snapshot of a session's project, as a run would now, and reports what it covers.
@@ -131,10 +137,9 @@ func withoutDeaths(take func() error) error {
 	}
 }
 
-// beginSnapshot takes the snapshot that a run starts from; nil for a reader, and in a project that
-// is not trusted.
+// beginSnapshot takes the snapshot that a direct run starts from; nil for others.
 func (s *Supervisor) beginSnapshot(e *Exec, j *judgement) *runSnapshot {
-	if j.reads() || !j.trusted || e.Session.Root == "" {
+	if j.kind != RunDirect {
 		return nil
 	}
 	r := &runSnapshot{
@@ -161,7 +166,7 @@ func (r *runSnapshot) end() *Changes {
 	if r == nil {
 		return nil
 	}
-	c := &Changes{Coverage: r.coverage}
+	c := &Changes{Kind: RunDirect, Coverage: r.coverage}
 	if !r.begun {
 		return c
 	}

@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,8 @@ type Options struct {
 	// AgentSocket is the path of the socket that agents reach where the
 	// configuration lets them; "": none.
 	AgentSocket string
+	// Layers is a directory of the daemon's own for the layers of runs, which New makes; "": every run is direct.
+	Layers string
 	// Trash is a directory of the daemon's own for what is taken out of
 	// projects after a run. It is made when it is needed.
 	Trash string
@@ -78,6 +81,8 @@ type Supervisor struct {
 	own         []string
 	agentSocket string
 	trash       string
+	layers      string
+	turns       turns
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
 	compiled    kept[compiledKey, *compilation]
@@ -121,10 +126,16 @@ func New(o Options) (*Supervisor, error) {
 	s := &Supervisor{
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
-		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
+		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
+	if s.layers != "" {
+		if err := os.MkdirAll(s.layers, 0o700); err != nil {
+			cancel(nil)
+			return s, fmt.Errorf("make the directory of layers: %w", err)
+		}
+	}
 	err := s.record(audit.Record{Category: audit.Config, Operation: "start",
 		Enforcement: string(o.Host.Report().Level()), Gaps: o.Host.Report().Degraded()})
 	if err != nil {

@@ -33,6 +33,7 @@ type undoing struct {
 	part    bool // not all of it
 	steps   []files.Step
 	digest  string // of the steps
+	held    string // the id of a held change set, which lands
 }
 
 // how is how the worker undoes a change.
@@ -62,18 +63,24 @@ func (s *Supervisor) Changes(sess *Session, of string) []Change {
 			continue
 		}
 		c := Change{ID: r.ID, Session: r.Session, Time: r.Time, Op: string(r.Op), Undoes: r.Undoes, UndoneBy: r.UndoneBy, Guarded: r.Guarded, Note: r.Note}
-		for i, step := range r.Steps {
-			if i == maxWhat {
-				c.What = append(c.What, fmt.Sprintf("and %d more", len(r.Steps)-i))
-				break
-			}
-			c.What = append(c.What, step.String())
-		}
+		c.What = whatOf(r.Steps)
 		list = append(list, c)
 	}
+	list = append(list, s.heldOf(sess, of)...)
 	if of == "" && sess.Kind == KindCLI {
 		list = append(list, s.quarantinedIn(sess.Root, restored(list))...)
-		slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
+	}
+	slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
+	return list
+}
+
+// whatOf describes the first steps of a change.
+func whatOf(steps []files.Step) (list []string) {
+	for i, step := range steps {
+		if i == maxWhat {
+			return append(list, fmt.Sprintf("and %d more", len(steps)-i))
+		}
+		list = append(list, step.String())
 	}
 	return list
 }
@@ -110,6 +117,12 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 		return err
 	}
 	j.undo = u
+	if u.held != "" {
+		u.steps = u.kept.Steps()
+		u.digest = files.StepsDigest(u.steps)
+		j.verdict = j.rules.JudgeUndo(u.id, u.steps, false)
+		return nil
+	}
 	looked := &lookOnly{}
 	err = c.sess.files.use(ctx, s, j.plan, j.setup, func(client *worker.Client) error {
 		_, err := client.Undo(ctx, u.kept, c.req.how(u), looked)
@@ -135,6 +148,9 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 // undoingOf finds the change that is meant.
 func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	id := c.req.UndoID
+	if strings.HasPrefix(id, heldPrefix) {
+		return s.heldUndoing(c)
+	}
 	if run := s.Undo.OfExec(id); run != "" {
 		id = run
 	} else if strings.HasPrefix(id, "x-") {

@@ -53,7 +53,7 @@ func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
 			return supervisor.FileRequest{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "content is not base64: " + err.Error()}
 		}
 	}
-	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, Rest: r.Rest, Paths: r.Paths, CallID: r.CallID, DryRun: r.DryRun, Description: r.Description, Request: files.Request{
+	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, Rest: r.Rest, Drop: r.Drop, Paths: r.Paths, CallID: r.CallID, DryRun: r.DryRun, Description: r.Description, Request: files.Request{
 		Op: files.Op(r.Op), Path: r.Path, To: r.To, Content: content, Exact: r.Exact, Anchor: r.Anchor, Line: r.Line, Before: r.Before,
 		Offset: r.Offset, Limit: r.Limit, Pattern: r.Pattern, Glob: r.Glob, Context: r.Context, Recursive: r.Recursive,
 		IfHash: r.IfHash, Mode: r.Mode, Parents: r.Parents}}

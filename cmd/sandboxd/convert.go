@@ -247,7 +247,8 @@ func wireRunChanges(c *supervisor.Changes) *ipc.RunChanges {
 	}
 	paths := slices.Concat(c.Created, c.Modified, c.Deleted)
 	return &ipc.RunChanges{
-		Kind: "direct", Covered: c.Covered, Why: c.Why, LeftOut: c.LeftOut, Skipped: c.Skipped, Undo: c.Undo,
+		Kind: string(c.Kind), Direct: c.Direct, Held: c.Held, HeldID: c.HeldID, Digest: c.Digest,
+		Covered: c.Covered, Why: c.Why, LeftOut: c.LeftOut, Skipped: c.Skipped, Undo: c.Undo,
 		Created: len(c.Created), Modified: len(c.Modified), Deleted: len(c.Deleted),
 		Paths: paths[:min(len(paths), maxRunPaths)],
 	}

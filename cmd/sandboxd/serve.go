@@ -114,7 +114,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		return err
 	}
 	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
-		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket), Trash: filepath.Join(dirs.state, "trash"), Notes: notes, Undo: undo, Worker: self})
+		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket), Trash: filepath.Join(dirs.state, "trash"), Layers: filepath.Join(dirs.state, "layers"), Notes: notes, Undo: undo, Worker: self})
 	if err != nil {
 		return err
 	}

@@ -340,26 +340,7 @@ func (s *Store) KeepRun(r Record, steps []files.Step, p *Project) error {
 		}
 		r.Bytes += state.Size
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opts.KeepBytes > 0 && r.Bytes > s.opts.KeepBytes {
-		return errors.Join(
-			fmt.Errorf("keep run %q: %s are more than files.undo.keep_bytes", r.ID, files.SizeText(r.Bytes)),
-			s.erase(r.ID),
-		)
-	}
-	if r.Time.IsZero() {
-		r.Time = s.opts.Now()
-	}
-	if _, err := s.prune(&r); err != nil {
-		return err
-	}
-	err := errors.Join(durable.SyncDir(filepath.Join(s.dir, "undo")), s.write(r))
-	if err != nil {
-		return errors.Join(err, s.erase(r.ID))
-	}
-	s.records[r.ID] = r
-	return nil
+	return s.made(r)
 }
 
 // stepBytes is about what a step takes in a record.

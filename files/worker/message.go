@@ -22,6 +22,7 @@ const (
 	verbUndo    verb = "undo"
 	verbSettle  verb = "settle"
 	verbScan    verb = "scan"
+	verbLayer   verb = "layer"   // two descriptors: the root and the layer's directory
 	verbKept    verb = "kept"    // answer to a reply with Keep or Entries
 	verbContent verb = "content" // answer to a reply with Need; one descriptor
 )
@@ -38,6 +39,7 @@ type question struct {
 	How   *files.UndoHow `json:"how,omitempty"`
 	// Limits are those of a scan. Body: the root's path. One descriptor: the base manifest's.
 	Limits *ScanLimits `json:"limits,omitempty"`
+	Layer  *LayerOrder `json:"layer,omitempty"`
 	// Refused is why the keeper did not keep.
 	Refused *files.Conflict `json:"refused,omitempty"`
 }
@@ -55,6 +57,7 @@ type reply struct {
 	Facts   *files.Facts   `json:"facts,omitempty"`
 	Preview *files.Preview `json:"preview,omitempty"`
 	Result  *files.Result  `json:"result,omitempty"`
+	Layer   *LayerAnswer   `json:"layer,omitempty"`
 	// Made is how many steps of a change that was cut off were made.
 	Made int `json:"made,omitempty"`
 	// Entries: not the answer of a scan yet but a batch of entries in the body, with a descriptor for

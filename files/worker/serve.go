@@ -99,6 +99,8 @@ func (s *server) answer(q question, body []byte, fds []*os.File) (r reply, conte
 		}
 	case q.Verb == verbScan && q.Limits != nil:
 		r, err = s.scan(string(body), fds, *q.Limits)
+	case q.Verb == verbLayer && q.Layer != nil:
+		r.Layer, err = s.layer(fds, *q.Layer)
 	case q.Verb == verbSettle:
 		r.Made = s.settle(q.Steps)
 	default:

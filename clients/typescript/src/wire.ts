@@ -488,6 +488,8 @@ export interface FileCall {
   force?: boolean;
   /** undo: leave out what has changed since */
   rest?: boolean;
+  /** undo of a held change set: delete it instead of landing it */
+  drop?: boolean;
   /** undo: only these, and what is below them */
   paths?: string[];
   dry_run?: boolean;
@@ -573,6 +575,8 @@ export interface FileRequest {
   force?: boolean;
   /** undo: leave out what has changed since */
   rest?: boolean;
+  /** undo of a held change set: delete it instead of landing it */
+  drop?: boolean;
   /** undo: only these, and what is below them */
   paths?: string[];
   dry_run?: boolean;
@@ -872,10 +876,18 @@ export interface ResizeRequest {
   rows?: number;
 }
 
-/** RunChanges is what a run changed in the project, compared with the snapshot from before it. */
+/** RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from before it. */
 export interface RunChanges {
-  /** direct */
+  /** layered or direct */
   kind?: string;
+  /** why the run had no layer */
+  direct?: string;
+  /** why nothing of the change set landed; exit status 126 */
+  held?: string;
+  /** the id that lands or drops a held change set */
+  held_id?: string;
+  /** of a held change set */
+  digest?: string;
   /** the run can be undone as a whole */
   covered?: boolean;
   /** it is not covered */

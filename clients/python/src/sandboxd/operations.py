@@ -330,6 +330,7 @@ class AgentOperations(SharedOperations):
         of_session: Optional[str] = None,
         force: Optional[bool] = None,
         rest: Optional[bool] = None,
+        drop: Optional[bool] = None,
         paths: Optional[List[str]] = None,
         dry_run: Optional[bool] = None,
         inline: Optional[bool] = None,
@@ -341,7 +342,7 @@ class AgentOperations(SharedOperations):
         answer: wire.FileResult = self.ask(
             "POST",
             "/v1/files/" + self.quote(op),
-            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "parents": parents, "exact": exact, "context": context, "undo_id": undo_id, "of_session": of_session, "force": force, "rest": rest, "paths": paths, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
+            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "parents": parents, "exact": exact, "context": context, "undo_id": undo_id, "of_session": of_session, "force": force, "rest": rest, "drop": drop, "paths": paths, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
             key=idempotency_key,
         )
         return answer

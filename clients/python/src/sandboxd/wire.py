@@ -410,6 +410,7 @@ class FileCall(TypedDict, total=False):
     of_session: str  # undo, listing: only that session's
     force: bool  # undo: although something has changed since
     rest: bool  # undo: leave out what has changed since
+    drop: bool  # undo of a held change set: delete it instead of landing it
     paths: List[str]  # undo: only these, and what is below them
     dry_run: bool
     inline: bool
@@ -470,6 +471,7 @@ class FileRequest(TypedDict, total=False):
     of_session: str  # undo, listing: only that session's
     force: bool  # undo: although something has changed since
     rest: bool  # undo: leave out what has changed since
+    drop: bool  # undo of a held change set: delete it instead of landing it
     paths: List[str]  # undo: only these, and what is below them
     dry_run: bool
     inline: bool
@@ -745,9 +747,13 @@ class ResizeRequest(TypedDict, total=False):
 
 
 class RunChanges(TypedDict, total=False):
-    """RunChanges is what a run changed in the project, compared with the snapshot from before it."""
+    """RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from before it."""
 
-    kind: str  # direct
+    kind: str  # layered or direct
+    direct: str  # why the run had no layer
+    held: str  # why nothing of the change set landed; exit status 126
+    held_id: str  # the id that lands or drops a held change set
+    digest: str  # of a held change set
     covered: bool  # the run can be undone as a whole
     why: str  # it is not covered
     left_out: List[str]  # of the snapshot, and why

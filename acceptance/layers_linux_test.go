@@ -1,0 +1,201 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sandboxd/ipc"
+)
+
+// layered starts the daemon with the native back end, whose runs have layers, and has it ask nobody.
+func (a *actor) layered() {
+	a.t.Helper()
+	file := filepath.Join(a.dir, "layered.toml")
+	a.sh("umask 077; printf '[sandbox]\\nbackend = \"native\"\\n' > " + file)
+	a.start("--mode", "approve-all", "--config", file)
+}
+
+// ran is the result of a run.
+type ran struct {
+	result
+	Exit     *int
+	Changes  ipc.RunChanges
+	Warnings []ipc.Warning
+}
+
+// run runs a line.
+func (a *actor) run(line string) (out ran) {
+	a.t.Helper()
+	r := a.sbx("run", "--json", "-c", line)
+	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
+		a.t.Fatalf("%s: %v in %s%s", line, err, r.out, r.err)
+	}
+	out.result = r
+	return out
+}
+
+// R-LY-01, R-LY-04: with the native back end a command that writes has a layer, which lands when it has ended; the
+// answer says so, and undo gives everything back.
+func TestLayeredRuns(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.repository()
+		before := a.everything()
+		for _, line := range []string{
+			"rm -rf src", "find . -name '*.txt' -exec rm {} +", "git add -A && git commit -qm all && git branch other",
+			"git checkout -q -f HEAD -- . && git clean -qfdx -e node_modules",
+			"mv src lib && echo more >> lib/one.txt && chmod 700 lib/deep && ln lib/one.txt lib/again",
+			"echo a > 'odd\nname' && printf b > $(printf '\\377') && mkfifo pipe && mkdir -p x/y/z && " +
+				"truncate -s 50M x/sparse",
+			"git stash -q", "touch src/one.txt src && chmod 500 src/deep && rmdir empty",
+			"rm -rf node_modules && mkdir node_modules && echo y > node_modules/y",
+		} {
+			r := a.run(line)
+			c := r.Changes
+			if r.code != 0 || c.Kind != "layered" || c.Undo == "" || !c.Covered || c.Held != "" {
+				t.Errorf("%q: %d %s%s", line, r.code, r.out, r.err)
+				continue
+			}
+			if after := a.everything(); after == before {
+				t.Errorf("%q changed nothing", line)
+			}
+			if r := a.sbx("undo", "--last"); r.code != 0 {
+				t.Errorf("undo of %q: %d %s%s", line, r.code, r.out, r.err)
+			}
+			if now := a.everything(); withoutObjects(now) != withoutObjects(before) {
+				t.Fatalf("after undo of %q:\n%s\n--- instead of\n%s", line, now, before)
+			}
+			a.sh("git fsck --no-dangling --no-progress >&2")
+		}
+		if c := a.run("sh -c 'exit 0'").Changes; c.Kind != "layered" || c.Undo != "" || !c.Covered {
+			t.Errorf("a run that changed nothing: %+v", c)
+		}
+		a.noLayers()
+	})
+}
+
+// noLayers reports layers that are left.
+func (a *actor) noLayers() {
+	a.t.Helper()
+	if left := strings.TrimSpace(a.sh("ls " + a.stateDir() + "/layers")); left != "" {
+		a.t.Errorf("layers are left: %s", left)
+	}
+}
+
+// R-LY-03, R-LY-05: a file that somebody else changed during the run is not overwritten; nothing of the change set
+// lands, and both versions are kept: a person lands the rest, and drops it.
+func TestLayerHoldsAConflict(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("echo old > both; echo old > other")
+		done := make(chan ran, 1)
+		go func() { done <- a.run("echo run > both; echo run > other; echo run > new; touch ready; sleep 2") }()
+		waitFor(t, "the command has written", func() bool {
+			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "ready"))
+			return len(found) == 1
+		})
+		if got := a.sh("cat both other; ls new 2>&1 | grep -c 'No such'"); got != "old\nold\n1\n" {
+			t.Errorf("during the run the project has %q", got)
+		}
+		a.sh("echo mine > both")
+		r := <-done
+		if c := r.Changes; r.code != 126 || c.Kind != "layered" || !strings.Contains(c.Held, "both") || c.Digest == "" {
+			t.Errorf("%d %+v", r.code, c)
+		}
+		if got := a.sh("cat both other; ls new 2>&1 | grep -c 'No such'"); got != "mine\nold\n1\n" {
+			t.Errorf("after the run the project has %q", got)
+		}
+		id := r.Changes.HeldID
+		if r := a.sbx("undo", "--list"); !strings.Contains(r.out, id) {
+			t.Errorf("%s is not listed: %s%s", id, r.out, r.err)
+		}
+		if r := a.sbx("undo", id); r.code == 0 || !strings.Contains(r.err, "both") {
+			t.Errorf("the whole lands: %d %s%s", r.code, r.out, r.err)
+		}
+		if r := a.sbx("undo", id, "--path", "other", "--path", "new"); r.code != 0 {
+			t.Errorf("a part: %d %s%s", r.code, r.out, r.err)
+		}
+		if got := a.sh("cat both other new"); got != "mine\nrun\nrun\n" {
+			t.Errorf("after a part landed the project has %q", got)
+		}
+		if r := a.sbx("undo", "--last"); r.code != 0 {
+			t.Errorf("undo of the part: %d %s%s", r.code, r.out, r.err)
+		}
+		if got := a.sh("cat both other; ls new 2>&1 | grep -c 'No such'"); got != "mine\nold\n1\n" {
+			t.Errorf("after that the project has %q", got)
+		}
+		if r := a.sbx("undo", "--drop", id); r.code != 0 {
+			t.Errorf("drop: %d %s%s", r.code, r.out, r.err)
+		}
+		a.noLayers()
+	})
+}
+
+// R-LY-02: a daemon that is killed while a command runs leaves the project as it was, and the next one holds what the
+// command wrote.
+func TestLayerOfACutOffRun(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.repository()
+		before := a.everything()
+		done := make(chan result, 1)
+		go func() { done <- a.sbx("run", "-c", "rm -rf src; echo x > made; sleep 60") }()
+		waitFor(t, "the command has written", func() bool {
+			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "made"))
+			return len(found) == 1
+		})
+		a.die()
+		<-done
+		a.layered()
+		waitFor(t, "the change set is held", func() bool {
+			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "set.json"))
+			return len(found) == 1
+		})
+		if now := a.everything(); now != before {
+			t.Errorf("the project is\n%s\n--- instead of\n%s", now, before)
+		}
+		list := a.sbx("undo", "--list").out
+		id := list[strings.Index(list, "h-"):]
+		id, _, _ = strings.Cut(id, " ")
+		if r := a.sbx("undo", id); r.code != 0 || a.sh("cat made; ls src 2>&1 | grep -c 'No such'") != "x\n1\n" {
+			t.Errorf("the held change set lands: %d %s%s", r.code, r.out, r.err)
+		}
+		if r := a.sbx("undo", "--last"); r.code != 0 || a.everything() != before {
+			t.Errorf("its undo: %d %s%s: %s", r.code, r.out, r.err, a.everything())
+		}
+		if r := a.run("echo y > again"); r.code != 0 || r.Changes.Undo == "" {
+			t.Errorf("the next run: %d %s%s", r.code, r.out, r.err)
+		}
+	})
+}
+
+// R-LY-06, R-LY-01: protected names that a layered run makes are taken out as after a direct run, those that exist are
+// held; what git writes to its configuration lands, and git renames a directory in a direct run.
+func TestLayersKeepProtectedNames(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.repository()
+		r := a.run("echo x > .git/hooks/pre-commit; git init -q sub; echo x > sub/.git/hooks/pre-commit; " +
+			"mkdir -p q/.vscode; echo x > q/.vscode/tasks.json; git config core.pager x; echo y > y")
+		if r.Changes.Kind != "layered" || r.Changes.Undo == "" {
+			t.Errorf("%d %s%s", r.code, r.out, r.err)
+		}
+		got := a.sh("ls -d .git/hooks/pre-commit sub/.git/hooks/pre-commit q/.vscode y sub/.git/config " +
+			"2>/dev/null || true; grep -c pager .git/config || true")
+		if got != "sub/.git/config\ny\n0\n" {
+			t.Errorf("the project has %q", got)
+		}
+		if r := a.run("git remote add o https://example.com/o && git config user.email b@example.com"); r.code != 0 ||
+			r.Changes.Kind != "layered" || r.Changes.Held != "" {
+			t.Errorf("git's configuration: %d %s%s", r.code, r.out, r.err)
+		}
+		if got := a.sh("git remote; git config user.email"); got != "o\nb@example.com\n" {
+			t.Errorf("git's configuration has %q", got)
+		}
+		if r := a.run("git mv src lib"); r.code != 0 || r.Changes.Kind != "direct" || r.Changes.Direct == "" {
+			t.Errorf("git mv: %d %s%s", r.code, r.out, r.err)
+		}
+	})
+}

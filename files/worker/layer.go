@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"sandboxd/files"
+	"sandboxd/layer"
+)
+
+// LayerVerb is an act on a layer, whose command has ended.
+type LayerVerb string
+
+const (
+	// LayerTake makes the change set; see layer.Layer.Take.
+	LayerTake LayerVerb = "take"
+	// LayerLand lands the paths of the order, all without any. The caller has judged the set.
+	LayerLand LayerVerb = "land"
+	// LayerRevert finishes a landing that a death cut off, and takes back what landed.
+	LayerRevert LayerVerb = "revert"
+	// LayerDisplaced gives the keeper each regular file that the landing displaced, in a step with the file's path
+	// below the root, and returns those that another program has written to since.
+	LayerDisplaced LayerVerb = "displaced"
+)
+
+// LayerOrder is an act on a layer. Digest is that of the judged set, which a landing must still have.
+type LayerOrder struct {
+	Verb   LayerVerb    `json:"verb"`
+	Digest string       `json:"digest,omitempty"`
+	Paths  []layer.Name `json:"paths,omitempty"`
+}
+
+// LayerAnswer is the result of an order.
+type LayerAnswer struct {
+	// Conflicts are the reasons for which nothing landed.
+	Conflicts []layer.Note `json:"conflicts,omitempty"`
+	Late      []layer.Name `json:"late,omitempty"`
+}
+
+// Layer carries out an order on the layer in the directory dir, over root. Both are opened in the caller's mount
+// namespace, where they are on one mount; the worker's sandbox has to permit changes below both. It returns an
+// *layer.ConflictError where nothing changed because of a conflict.
+func (c *Client) Layer(
+	ctx context.Context, root, dir *os.File, order LayerOrder, keeper files.Keeper,
+) (LayerAnswer, error) {
+	r, _, err := c.ask(ctx, asked{question: question{Verb: verbLayer, Layer: &order}, keeper: keeper, fds: []*os.File{root, dir}})
+	if err != nil {
+		return LayerAnswer{}, err
+	}
+	if r.Layer == nil {
+		return LayerAnswer{}, c.fail(errors.New("no answer about the layer"))
+	}
+	if len(r.Layer.Conflicts) > 0 {
+		return *r.Layer, &layer.ConflictError{Conflicts: r.Layer.Conflicts}
+	}
+	return *r.Layer, nil
+}

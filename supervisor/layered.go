@@ -1,0 +1,255 @@
+package supervisor
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sandboxd/config"
+	"sandboxd/files"
+	"sandboxd/files/snapshot"
+	"sandboxd/files/store"
+	"sandboxd/layer"
+	"sandboxd/profile"
+	"sandboxd/sandbox"
+	"sandboxd/shell/analysis"
+)
+
+// RunKind says how a run that may write to the project does so.
+type RunKind string
+
+// The kinds.
+const (
+	// RunLayered writes to a layer, which lands in the project after the run.
+	RunLayered RunKind = "layered"
+	// RunDirect writes to the project.
+	RunDirect RunKind = "direct"
+)
+
+// chooseKind decides how a run writes to the project.
+func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) {
+	if j.reads() || !j.trusted || e.Session.Root == "" {
+		return
+	}
+	j.kind, j.direct = RunDirect, s.directBecause(e, j, cfg.Sandbox.Layers)
+	if j.direct == "" {
+		j.direct = s.layerable(e.Session)
+	}
+	if j.direct == "" {
+		j.kind = RunLayered
+	}
+}
+
+// planRun plans a run. One whose layer the plan refuses is direct.
+func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox.Plan, error) {
+	if j.kind != RunLayered {
+		return s.Host.Plan(r)
+	}
+	r.Overlays = s.overlayOf(e)
+	plan, err := s.Host.Plan(r)
+	if err == nil {
+		return plan, nil
+	}
+	r.Overlays = nil
+	direct, derr := s.Host.Plan(r)
+	if derr == nil {
+		j.kind, j.direct = RunDirect, err.Error()
+	}
+	return direct, derr
+}
+
+// directBecause returns why a run that may write to the project has no layer, by its request and the configuration; ""
+// where neither says so.
+func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string {
+	r := e.Request
+	switch {
+	case layers == "off":
+		return "the configuration says so ([sandbox] layers)"
+	case r.Agent:
+		return "an agent inside sees other programs' changes at once"
+	case r.Terminal:
+		return "a program at a terminal sees other programs' changes at once"
+	case renamesDirectories(j):
+		return "it renames a directory, which a layer would have to copy"
+	}
+	return ""
+}
+
+// renamesDirectories reports whether a command's words show that git renames a directory that exists. git fails where
+// rename(2) does not work across the layer, and does not copy as mv does.
+func renamesDirectories(j *judgement) bool {
+	place := analysis.Place{Cwd: j.command.Cwd, Home: j.command.Home}
+	script := analysis.Command(j.command.Argv, place)
+	if j.command.Line != "" {
+		script = analysis.Line(j.command.Line, place)
+	}
+	return slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool {
+		argv, _ := c.Argv()
+		return len(argv) > 1 && path.Base(argv[0]) == "git" &&
+			(slices.Contains(argv[1:], "mv") || slices.Contains(argv[1:], "worktree") && slices.Contains(argv[1:], "move"))
+	})
+}
+
+// overlayOf is the overlay of a run on the session's project. The layer is made when the run starts.
+func (s *Supervisor) overlayOf(e *Exec) []sandbox.Overlay {
+	dir := filepath.Join(s.layers, cmp.Or(e.ID, "check"))
+	return []sandbox.Overlay{{
+		Path:  e.Session.Root,
+		Upper: filepath.Join(dir, "upper"),
+		Work:  filepath.Join(dir, "work"),
+	}}
+}
+
+// landingProfile lets a worker change a project and the layers, and see the system that its program needs. It has no
+// private directory: a grant inside one is no rule of Landlock's own, and the worker gets both by descriptors.
+func (s *Supervisor) landingProfile(root string) (profile.Profile, error) {
+	spec := profile.Spec{Devices: profile.MinimalDevices()}
+	allow := func(p string, access profile.Access) {
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: access, Path: p, Origin: "landing"})
+	}
+	for _, p := range profile.SystemTrees() {
+		allow(p, profile.Read|profile.Exec)
+	}
+	spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Private, Access: profile.Read, Path: "/proc"})
+	allow(root, profile.Read|profile.Write|profile.Exec)
+	allow(s.layers, profile.Read|profile.Write|profile.Exec)
+	return profile.New(spec)
+}
+
+// permits refuses a change that the profile of the run does not permit. Protected names that existed were held by
+// mounts during the run; those that it made are looked for after the landing, as after a direct run.
+func permits(p profile.Profile, root string) layer.Judge {
+	return func(c layer.Change) error {
+		kind, access, rule := p.Effective(path.Join(root, string(c.Path)))
+		if kind == profile.Protect && c.Old.Kind == layer.Absent || kind == profile.Allow && access.Has(profile.Write) {
+			return nil
+		}
+		return fmt.Errorf("the profile does not let the command change it (%s)", rule.Target())
+	}
+}
+
+// refusedBy lists the changes of a set that the judge refuses.
+func refusedBy(set *layer.Set, judge layer.Judge) (refused []layer.Note) {
+	for _, c := range set.Changes() {
+		if err := judge(c); err != nil {
+			refused = append(refused, layer.Note{Path: c.Path, Reason: err.Error()})
+		}
+	}
+	return refused
+}
+
+// keptState is an object of a change set in the words of the undo store.
+func keptState(s layer.State) files.State {
+	out := files.State{Mode: s.Mode, UID: s.UID, GID: s.GID, ModTime: s.MTime, Target: string(s.Target), Xattrs: s.Xattrs}
+	switch s.Kind {
+	case layer.File:
+		out.Kind, out.Size = files.File, s.Size
+		if s.Hash != "" {
+			out.Hash = "sha256:" + s.Hash
+		}
+	case layer.Dir:
+		out.Kind = files.Dir
+	case layer.Symlink:
+		out.Kind = files.Symlink
+	default:
+		out.Kind = files.Other
+	}
+	return out
+}
+
+// manifests are the part of a project that a change set changed, before and after its landing: that of the chosen Ops
+// and then Dirs, by index. k has the contents of the files from before; nil: they are not kept.
+func manifests(root string, set *layer.Set, k *store.Landed, chosen func(int) bool) (before, after *snapshot.Manifest) {
+	before, after = &snapshot.Manifest{Root: root}, &snapshot.Manifest{Root: root}
+	add := func(m *snapshot.Manifest, at layer.Name, s layer.State) {
+		e := snapshot.Entry{Path: strings.TrimPrefix(string(at), "."), State: keptState(s)}
+		if at != "." {
+			e.Path = string(at)
+		}
+		if k != nil && m == before && e.State.Kind == files.File {
+			hash, size, ok := k.Hash(e.Path)
+			if !ok {
+				m.LeaveOut(e.Path, "its content could not be kept")
+				return
+			}
+			e.State.Hash, e.State.Size = hash, size
+		}
+		m.Entries = append(m.Entries, e)
+	}
+	for i, d := range set.Dirs {
+		if !chosen(len(set.Ops)+i) && !parentOfChosen(set, d.Path, chosen) {
+			continue
+		}
+		add(before, d.Path, d.Old)
+		add(after, d.Path, d.New)
+	}
+	for i, op := range set.Ops {
+		if !chosen(i) {
+			continue
+		}
+		for _, n := range op.Old {
+			add(before, n.Path.Below(op.Path), n.State)
+		}
+		for _, n := range op.New {
+			add(after, n.Path.Below(op.Path), n.State)
+		}
+	}
+	order := func(a, b snapshot.Entry) int {
+		return cmp.Compare(strings.ReplaceAll(a.Path, "/", "\x00"), strings.ReplaceAll(b.Path, "/", "\x00"))
+	}
+	slices.SortFunc(before.Entries, order)
+	slices.SortFunc(after.Entries, order)
+	return before, after
+}
+
+// parentOfChosen reports whether a chosen Op has its name in the directory.
+func parentOfChosen(set *layer.Set, dir layer.Name, chosen func(int) bool) bool {
+	for i, op := range set.Ops {
+		if chosen(i) && path.Dir(string(op.Path)) == string(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepLanded stores what a landing changed; undo is empty where nothing changed but times of directories.
+func (s *Supervisor) keepLanded(
+	r store.Record, before, after *snapshot.Manifest, k *store.Landed,
+) (undo string, err error) {
+	steps, c := snapshot.Steps(before, after)
+	if c.Len() == 0 {
+		return "", nil
+	}
+	return r.ID, s.Undo.KeepLanded(r, before.Root, steps, k)
+}
+
+// changedPaths are the changed paths of a set, absolute.
+func changedPaths(root string, set *layer.Set) (c snapshot.Changes) {
+	for _, one := range set.Changes() {
+		abs := path.Join(root, string(one.Path))
+		switch layer.Absent {
+		case one.Old.Kind:
+			c.Created = append(c.Created, abs)
+		case one.New.Kind:
+			c.Deleted = append(c.Deleted, abs)
+		default:
+			c.Modified = append(c.Modified, abs)
+		}
+	}
+	return c
+}
+
+// firstNotes names the first of several paths with their reasons.
+func firstNotes(notes []layer.Note) string {
+	var list []string
+	for _, n := range notes[:min(len(notes), 3)] {
+		list = append(list, fmt.Sprintf("%q: %s", n.Path, n.Reason))
+	}
+	if more := len(notes) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, "; ")
+}
