@@ -149,14 +149,14 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		a.die()
 		<-done
 		a.layered()
+		var list string
 		waitFor(t, "the change set is held", func() bool {
-			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "set.json"))
-			return len(found) == 1
+			list = a.sbx("undo", "--list").out
+			return strings.Contains(list, "h-")
 		})
 		if now := a.everything(); now != before {
 			t.Errorf("the project is\n%s\n--- instead of\n%s", now, before)
 		}
-		list := a.sbx("undo", "--list").out
 		id := list[strings.Index(list, "h-"):]
 		id, _, _ = strings.Cut(id, " ")
 		if r := a.sbx("undo", id); r.code != 0 || a.sh("cat made; ls src 2>&1 | grep -c 'No such'") != "x\n1\n" {

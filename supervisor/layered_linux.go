@@ -219,17 +219,21 @@ func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
 		why = firstNotes(conflict.Conflicts)
 	}
 	c.Held, c.Why = why, why
-	if r.l != nil && r.l.Set() != nil {
-		c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set()), r.l.Set().Digest()
+	own := result.Code
+	result.Code = 126
+	if r.l.Set() == nil {
+		result.Warnings = append(result.Warnings, fmt.Sprintf("the command ended with status %d, and what it wrote could "+
+			"not be read: %s; the next daemon tries again (%s)", own, why, r.dir))
+		return
 	}
+	c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set()), r.l.Set().Digest()
 	if err := r.note(why); err != nil {
 		result.Warnings = append(result.Warnings, "the held change set could not be noted: "+err.Error())
 	}
 	c.HeldID = heldID(r.rec.Exec)
 	result.Warnings = append(result.Warnings, fmt.Sprintf(
 		"the command ended with status %d, and what it wrote did not land: %s; it is held: "+
-			"sbx undo %s lands it, with --drop deletes it", result.Code, why, c.HeldID))
-	result.Code = 126
+			"sbx undo %s lands it, with --drop deletes it", own, why, c.HeldID))
 }
 
 // keep has the undo store keep what the landing displaced, and drops the layer.
@@ -336,7 +340,10 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		return errHeld
 	})
 	if err != nil {
-		return "", errors.Join(err, r.note(err.Error()))
+		if errors.Is(err, errHeld) {
+			err = errors.Join(err, r.note(err.Error()))
+		}
+		return "", err // else the next daemon tries again
 	}
 	return "", nil
 }
