@@ -126,6 +126,10 @@ func (r *fileRunner) printInfo(f ipc.FileResult) {
 
 // printChange says what can be taken back. The id alone is on standard output.
 func (r *fileRunner) printChange(q ipc.FileRequest, f ipc.FileResult) {
+	if q.Drop {
+		r.note("deleted the held change set %s", q.UndoID)
+		return
+	}
 	if !f.Changed {
 		r.note("nothing to change: %s is so already", first(f.Path, q.Path))
 		return
