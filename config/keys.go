@@ -112,7 +112,7 @@ var keys = []key{
 			"bwrap), or auto, which is bwrap"},
 	{name: "sandbox.layers", words: []string{"auto", "off"},
 		doc: "whether a command that writes to the project gets a layer of its own, which lands when it has ended: " +
-			"auto, where the back end makes layers (native), or off"},
+			"off, or auto, where the back end makes layers (native)"},
 	{name: "sandbox.warm", doc: "sandboxes that are created before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
 	{name: "sandbox.limits.agent_wall", merge: narrow, within: shorter, project: true,

@@ -71,7 +71,7 @@ type Sandbox struct {
 	AgentSocket bool `toml:"agent_socket"`
 	// Backend makes a sandbox's namespaces and mounts: "bwrap", "native" or "auto", which is bwrap.
 	Backend string `toml:"backend"`
-	// Layers is "auto", with which a run that writes to the project has a layer where the back end makes one, or "off".
+	// Layers is "off", or "auto", with which a run that writes to the project has a layer where the back end makes one.
 	Layers string `toml:"layers"`
 	// Warm is the maximum number of sandboxes that are created before they are needed; 0 means
 	// none.
@@ -190,7 +190,7 @@ func defaultSandbox() Sandbox {
 		OSSandboxFallback: "fail_fast",
 		AgentSocket:       true,
 		Backend:           defaultBackend,
-		Layers:            "auto",
+		Layers:            "off",
 		Warm:              4,
 		Limits:            limitsOf(limits),
 	}

@@ -40,7 +40,8 @@ func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, err
 // steps are those that the landing of a held change set carries out.
 func (r *layeredRun) steps() []files.Step {
 	at := r.l.At()
-	steps, _ := snapshot.Steps(manifests(r.sess.Root, r.l.Set(), nil, func(i int) bool { return !at[i] }))
+	before, after := manifests(r.l.Set(), nil, func(i int) bool { return !at[i] })
+	steps, _, _ := snapshot.Steps(r.sess.Root, snapshot.List(before), snapshot.List(after)) // lists do not fail
 	return steps
 }
 

@@ -66,7 +66,7 @@ func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox
 func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string {
 	r := e.Request
 	switch {
-	case layers == "off":
+	case layers != "auto":
 		return "the configuration says so ([sandbox] layers)"
 	case r.Agent:
 		return "an agent inside sees other programs' changes at once"
@@ -162,46 +162,40 @@ func keptState(s layer.State) files.State {
 
 // manifests are the part of a project that a change set changed, before and after its landing: that of the chosen Ops
 // and then Dirs, by index. k has the contents of the files from before; nil: they are not kept.
-func manifests(root string, set *layer.Set, k *store.Landed, chosen func(int) bool) (before, after *snapshot.Manifest) {
-	before, after = &snapshot.Manifest{Root: root}, &snapshot.Manifest{Root: root}
-	add := func(m *snapshot.Manifest, at layer.Name, s layer.State) {
+func manifests(set *layer.Set, k *store.Landed, chosen func(int) bool) (before, after []snapshot.Entry) {
+	add := func(m *[]snapshot.Entry, at layer.Name, s layer.State) {
 		e := snapshot.Entry{Path: strings.TrimPrefix(string(at), "."), State: keptState(s)}
 		if at != "." {
 			e.Path = string(at)
 		}
-		if k != nil && m == before && e.State.Kind == files.File {
+		if k != nil && m == &before && e.State.Kind == files.File {
 			hash, size, ok := k.Hash(e.Path)
 			if !ok {
-				m.LeaveOut(e.Path, "its content could not be kept")
-				return
+				e.State, e.Partial = files.State{}, true
+			} else {
+				e.State.Hash, e.State.Size = hash, size
 			}
-			e.State.Hash, e.State.Size = hash, size
 		}
-		m.Entries = append(m.Entries, e)
+		*m = append(*m, e)
 	}
 	for i, d := range set.Dirs {
 		if !chosen(len(set.Ops)+i) && !parentOfChosen(set, d.Path, chosen) {
 			continue
 		}
-		add(before, d.Path, d.Old)
-		add(after, d.Path, d.New)
+		add(&before, d.Path, d.Old)
+		add(&after, d.Path, d.New)
 	}
 	for i, op := range set.Ops {
 		if !chosen(i) {
 			continue
 		}
 		for _, n := range op.Old {
-			add(before, n.Path.Below(op.Path), n.State)
+			add(&before, n.Path.Below(op.Path), n.State)
 		}
 		for _, n := range op.New {
-			add(after, n.Path.Below(op.Path), n.State)
+			add(&after, n.Path.Below(op.Path), n.State)
 		}
 	}
-	order := func(a, b snapshot.Entry) int {
-		return cmp.Compare(strings.ReplaceAll(a.Path, "/", "\x00"), strings.ReplaceAll(b.Path, "/", "\x00"))
-	}
-	slices.SortFunc(before.Entries, order)
-	slices.SortFunc(after.Entries, order)
 	return before, after
 }
 
@@ -217,13 +211,13 @@ func parentOfChosen(set *layer.Set, dir layer.Name, chosen func(int) bool) bool 
 
 // keepLanded stores what a landing changed; undo is empty where nothing changed but times of directories.
 func (s *Supervisor) keepLanded(
-	r store.Record, before, after *snapshot.Manifest, k *store.Landed,
+	r store.Record, root string, before, after []snapshot.Entry, k *store.Landed,
 ) (undo string, err error) {
-	steps, c := snapshot.Steps(before, after)
-	if c.Len() == 0 {
-		return "", nil
+	steps, c, err := snapshot.Steps(root, snapshot.List(before), snapshot.List(after))
+	if err != nil || c.Len() == 0 {
+		return "", err
 	}
-	return r.ID, s.Undo.KeepLanded(r, before.Root, steps, k)
+	return r.ID, s.Undo.KeepLanded(r, root, steps, k)
 }
 
 // changedPaths are the changed paths of a set, absolute.

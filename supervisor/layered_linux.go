@@ -252,13 +252,17 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	}
 	now := r.l.At()
 	landed := func(i int) bool { return now[i] && !slices.Contains(had, i) }
-	before, after := manifests(r.sess.Root, r.l.Set(), k, landed)
-	if c.Undo, err = r.s.keepLanded(r.rec, before, after, k); err != nil {
+	before, after := manifests(r.l.Set(), k, landed)
+	if c.Undo, err = r.s.keepLanded(r.rec, r.sess.Root, before, after, k); err != nil {
 		return err
 	}
-	c.LeftOut = before.LeftOut
-	if c.Covered = len(before.LeftOut) == 0; !c.Covered {
-		c.Why = "undo lacks " + before.LeftOut[0]
+	for _, e := range before {
+		if e.Partial {
+			c.LeftOut = append(c.LeftOut, e.Path+": its content could not be kept")
+		}
+	}
+	if c.Covered = len(c.LeftOut) == 0; !c.Covered {
+		c.Why = "undo lacks " + c.LeftOut[0]
 	}
 	for _, at := range answer.Late {
 		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s: another program wrote to the file that the landing displaced", at))

@@ -130,7 +130,7 @@ func New(o Options) (*Supervisor, error) {
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
-	if s.layers != "" {
+	if s.layers != "" && o.Host.Overlays() {
 		if err := os.MkdirAll(s.layers, 0o700); err != nil {
 			cancel(nil)
 			return s, fmt.Errorf("make the directory of layers: %w", err)

@@ -3,7 +3,7 @@
 //
 //	before, err := snapshot.NewReader(file) // a manifest: files/worker walks, files/store keeps the content
 //	after, err := snapshot.NewReader(other) // the same, after the run
-//	steps, changes, err := snapshot.Steps(before, after)
+//	steps, changes, err := snapshot.Steps(before.Root, before, after)
 //	err = store.KeepRun(record, steps, project)
 //
 // A manifest is a stream of entries in the order of Compare, so that a reader holds one entry at a

@@ -136,11 +136,11 @@ func TestStepsLeaveOutWhatIsNotKnown(t *testing.T) {
 			}
 			return r
 		}
-		steps, changes, err := Steps(reader(c.part), reader(whole))
+		steps, changes, err := Steps("/p", reader(c.part), reader(whole))
 		if err != nil || len(steps) != c.steps || len(changes.Created) != c.created || len(changes.Modified) != c.modified {
 			t.Errorf("from %+v: %v %+v %+v", c.part, err, changes, steps)
 		}
-		back, changes, err := Steps(reader(whole), reader(c.part))
+		back, changes, err := Steps("/p", reader(whole), reader(c.part))
 		if err != nil || len(back) != c.steps || len(changes.Deleted) != c.created {
 			t.Errorf("to %+v: %v %+v %+v", c.part, err, changes, back)
 		}

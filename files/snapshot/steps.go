@@ -15,12 +15,32 @@ type Changes struct{ Created, Modified, Deleted []string }
 // Len counts the paths.
 func (c Changes) Len() int { return len(c.Created) + len(c.Modified) + len(c.Deleted) }
 
+// Source gives entries in the order of Compare, then io.EOF.
+type Source interface{ Next() (Entry, error) }
+
+// List is a source of entries that are in memory, in any order.
+func List(entries []Entry) Source {
+	slices.SortFunc(entries, func(a, b Entry) int { return Compare(a.Path, b.Path) })
+	return &list{entries}
+}
+
+type list struct{ left []Entry }
+
+// Next returns the next entry.
+func (l *list) Next() (e Entry, err error) {
+	if len(l.left) == 0 {
+		return e, io.EOF
+	}
+	e, l.left = l.left[0], l.left[1:]
+	return e, nil
+}
+
 // Steps returns the steps from one manifest to another, in an order whose reverse can be carried
 // out: attributes of directories first, then removals, children before parents, then modifications
 // and creations. Paths whose present state a manifest lacks have no step.
-func Steps(before, after *Reader) ([]files.Step, Changes, error) {
+func Steps(root string, before, after Source) ([]files.Step, Changes, error) {
 	was, is := &side{r: before}, &side{r: after}
-	d := &difference{root: before.Root}
+	d := &difference{root: root}
 	for was.advance() && is.advance() {
 		order := 0
 		switch {
@@ -53,7 +73,7 @@ func Steps(before, after *Reader) ([]files.Step, Changes, error) {
 
 // side is one of two manifests that are compared.
 type side struct {
-	r       *Reader
+	r       Source
 	entry   Entry // the current one
 	started bool
 	used    bool // the current entry is compared

@@ -268,7 +268,7 @@ func (p *Project) Compare(run string, scan Scan) (steps []files.Step, c snapshot
 		}
 		is, err := snapshot.NewReader(after)
 		if err == nil {
-			steps, c, err = snapshot.Steps(was, is)
+			steps, c, err = snapshot.Steps(was.Root, was, is)
 		}
 		return err
 	})

@@ -44,7 +44,8 @@ type LayerAnswer struct {
 func (c *Client) Layer(
 	ctx context.Context, root, dir *os.File, order LayerOrder, keeper files.Keeper,
 ) (LayerAnswer, error) {
-	r, _, err := c.ask(ctx, asked{question: question{Verb: verbLayer, Layer: &order}, keeper: keeper, fds: []*os.File{root, dir}})
+	q := question{Verb: verbLayer, Layer: &order}
+	r, _, err := c.ask(ctx, asked{question: q, keeper: keeper, fds: []*os.File{root, dir}})
 	if err != nil {
 		return LayerAnswer{}, err
 	}
