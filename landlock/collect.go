@@ -35,17 +35,22 @@ func (c *compiler) collect() {
 	for _, path := range c.profile.UnixSockets() {
 		c.markSocket(path)
 	}
-	c.listRoot()
 	c.index()
 }
 
 // listRoot permits listing "/" inside a mount namespace. Landlock gives the right to everything
 // below, too, which adds nothing there: a profile reads each directory that it shows, hidden ones
-// are masked, and the namespace's own directories hold only the way to them.
+// are masked, and the namespace's own directories hold only the way to them. The rules below keep the
+// right: a directory that is passed in by a descriptor is on the host's mount, and not below this "/".
 func (c *compiler) listRoot() {
-	if c.place == Inside {
-		c.spots["/"].access |= lsm.ReadDir & c.abi.FS
+	if c.place != Inside {
+		return
 	}
+	access := lsm.ReadDir & c.abi.FS
+	if r := c.rules["/"]; r != nil {
+		access |= r.Access
+	}
+	c.add("/", access, true)
 }
 
 // mark records the rights at path.

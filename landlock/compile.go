@@ -70,6 +70,7 @@ func Compile(p profile.Profile, version int, h Host) (lsm.Ruleset, []profile.Gap
 	}
 	c.collect()
 	c.grant("/", c.spots["/"].access, 0)
+	c.listRoot()
 	r := lsm.Ruleset{HandledFS: c.abi.FS, Scoped: c.abi.Scoped}
 	if p.Processes() == profile.ProcessesHost {
 		r.Scoped &^= lsm.Signal

@@ -213,22 +213,22 @@ func TestNarrow(t *testing.T) {
 		place: landlock.Inside,
 		host:  tree("/data/tmp/", "/tmp -> data/tmp", "/var -> data", "/data/log"),
 		rules: []profile.Rule{{Kind: profile.Private, Path: "/tmp"}, {Kind: profile.Private, Path: "/var/tmp"}, allow(r, "/var/log")},
-		want: "/ read_dir\n/tmp execute,write_file,read_file,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate\n" +
-			"/var/tmp execute,write_file,read_file,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate",
+		want: "/ read_dir\n/tmp execute,write_file,read_file,read_dir,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate\n" +
+			"/var/tmp execute,write_file,read_file,read_dir,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate",
 		gaps: "narrowed /var/log",
 	}, {
 		name:  "inside, mounts hide and protect",
 		place: landlock.Inside,
 		host:  tree("/p/secret/k", "/p/a/"),
 		rules: []profile.Rule{allow(rwx, "/p"), {Kind: profile.Hide, Path: "/p/secret"}, {Kind: profile.Protect, Path: "/p/a"}},
-		want:  "/ read_dir\n/p execute,write_file,read_file,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate",
+		want:  "/ read_dir\n/p execute,write_file,read_file,read_dir,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate",
 	}, {
 		name:  "inside, only Landlock holds execution",
 		place: landlock.Inside,
 		host:  tree("/p/data/", "/p/a/", "/p/f", "/home/"),
 		rules: []profile.Rule{allow(rx, "/p"), allow(r, "/p/data"), {Kind: profile.Private, Path: "/home"}, allow(r, "/home/absent")},
-		want: "/ read_dir\n/home execute,write_file,read_file,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate\n" +
-			"/p read_file\n/p/a execute\n/p/f execute",
+		want: "/ read_dir\n/home execute,write_file,read_file,read_dir,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,make_sym,refer,truncate\n" +
+			"/p read_file,read_dir\n/p/a execute\n/p/f execute",
 		gaps: "narrowed /p",
 	}} {
 		t.Run(c.name, func(t *testing.T) {
