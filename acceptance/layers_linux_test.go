@@ -182,6 +182,11 @@ func TestLayersKeepProtectedNames(t *testing.T) {
 		if r.Changes.Kind != "layered" || r.Changes.Undo == "" {
 			t.Errorf("%d %s%s", r.code, r.out, r.err)
 		}
+		for _, p := range r.Changes.Paths {
+			if strings.HasSuffix(p, "pre-commit") || strings.Contains(p, ".vscode") {
+				t.Errorf("%s counts as created", p)
+			}
+		}
 		got := a.sh("ls -d .git/hooks/pre-commit sub/.git/hooks/pre-commit q/.vscode y sub/.git/config " +
 			"2>/dev/null || true; grep -c pager .git/config || true")
 		if got != "sub/.git/config\ny\n0\n" {

@@ -14,8 +14,10 @@ import (
 	"sandboxd/files/store"
 	"sandboxd/layer"
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/shell/analysis"
+	"sandboxd/supervisor/aftermath"
 )
 
 // RunKind says how a run that may write to the project does so.
@@ -220,12 +222,20 @@ func (s *Supervisor) keepLanded(
 	return r.ID, s.Undo.KeepLanded(r, root, steps, k)
 }
 
-// changedPaths are the changed paths of a set, absolute.
-func changedPaths(root string, set *layer.Set) (c snapshot.Changes) {
+// takenOut reports whether the scan for protected names took out a path, or a directory above it.
+func takenOut(items []aftermath.Item, p string) bool {
+	return slices.ContainsFunc(items, func(i aftermath.Item) bool { return !i.Kept && abspath.Contains(i.Path, p) })
+}
+
+// changedPaths are the changed paths of a set, absolute, but for those created ones that were taken out.
+func changedPaths(root string, set *layer.Set, lost func(string) bool) (c snapshot.Changes) {
 	for _, one := range set.Changes() {
 		abs := path.Join(root, string(one.Path))
 		switch layer.Absent {
 		case one.Old.Kind:
+			if lost(abs) {
+				continue
+			}
 			c.Created = append(c.Created, abs)
 		case one.New.Kind:
 			c.Deleted = append(c.Deleted, abs)

@@ -183,8 +183,8 @@ func (r *layeredRun) land(ctx context.Context, j *judgement, result *Result, loo
 			return err
 		}
 		result.Warnings = append(result.Warnings, leftBehind(set)...)
-		c.Changes = changedPaths(r.sess.Root, set)
 		look()
+		c.Changes = changedPaths(r.sess.Root, set, func(p string) bool { return takenOut(result.Quarantined, p) })
 		return r.keep(ctx, w, dir, c, nil)
 	})
 	if err == nil {
@@ -226,7 +226,8 @@ func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
 			"not be read: %s; the next daemon tries again (%s)", own, why, r.dir))
 		return
 	}
-	c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set()), r.l.Set().Digest()
+	none := func(string) bool { return false }
+	c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set(), none), r.l.Set().Digest()
 	if err := r.note(why); err != nil {
 		result.Warnings = append(result.Warnings, "the held change set could not be noted: "+err.Error())
 	}
