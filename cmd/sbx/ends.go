@@ -83,6 +83,7 @@ var endsOf = map[string]string{
 	"status":          "usage|daemon",
 	"doctor":          "usage|daemon|no=something does not hold",
 	"mcp":             "usage",
+	"mcp wrap":        "usage|invalid",
 	"hook claude":     "guard",
 	"hook codex":      "guard",
 	"hook copilot":    "guard",

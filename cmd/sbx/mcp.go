@@ -31,5 +31,6 @@ func mcpVerb(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&root, "root", ".", "the project, where a call names none")
+	c.AddCommand(mcpWrap(a))
 	return c
 }
