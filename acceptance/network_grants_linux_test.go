@@ -47,3 +47,52 @@ func TestHostGrantEnds(t *testing.T) {
 		}
 	})
 }
+
+// R-UX-10, R-LY-08: where commands have no network, the question about one that names a host offers a yes that
+// connects it to that host, for that run; any other host is asked for, and none where the configuration forbids it.
+func TestYesOpensAHost(t *testing.T) {
+	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
+		w.name("one.example", "203.0.113.5")
+		w.name("two.example", "203.0.113.5")
+		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			rw.Write([]byte("HELLO " + r.Host + "\n"))
+		}))
+		ask := func(command string, answer ...string) (offered int, end result) {
+			wait := a.begin("run", "-c", command)
+			q := a.pending(1)[0]
+			if got := a.sbx(append([]string{"approve", q.ID}, answer...)...); got.code != 0 {
+				t.Errorf("%s: got %v, want the answer taken", command, got)
+				a.sbx("approve", q.ID, "--deny")
+			}
+			for strings.Contains(command, "two.example") {
+				if next := a.pending(1)[0]; next.ID != q.ID {
+					if next.Tool != "network" {
+						t.Errorf("got %+v, want the other host to be asked for", next)
+					}
+					a.sbx("approve", next.ID, "--deny")
+					break
+				}
+			}
+			return len(q.Widenings), wait()
+		}
+		a.configured("")
+		a.sbx("trust", a.project)
+		const one = "curl -sSf http://one.example/ > got; cat got"
+		if offered, end := ask(one, "--allow"); offered != 1 || strings.Contains(end.out, "HELLO") {
+			t.Errorf("got %d offers and %v by a plain yes, want one and no connection", offered, end)
+		}
+		if _, end := ask(one, "--allow", "--widening", "1"); end.out != "HELLO one.example\n" {
+			t.Errorf("got %v, want the host's answer", end)
+		}
+		const redirected = "h=two; curl -sSf http://one.example/; curl -sS http://$h.example/ # two.example"
+		if _, end := ask(redirected, "--allow", "--widening", "1"); !strings.Contains(end.out, "HELLO one.example") ||
+			strings.Contains(end.out, "HELLO two.example") {
+			t.Errorf("got %v, want the one host alone", end)
+		}
+		a.stop()
+		a.configured("[network]\ndeny = [\"one.example\"]\n")
+		if offered, _ := ask(one, "--deny"); offered != 0 {
+			t.Errorf("got %d offers of a host that the configuration denies, want none", offered)
+		}
+	})
+}

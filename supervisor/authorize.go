@@ -71,8 +71,8 @@ func (s *Supervisor) authorize(ctx context.Context, a action) (permit, error) {
 		if d.How == approval.HowPerson {
 			r.DurationMS = a.exec().waited().Milliseconds()
 		}
-		// Nobody was asked, nothing was shown and hardly a moment went by.
-		fresh := !asked && !now.trusts && time.Since(judged) < maxUnasked
+		// Nobody was asked, nothing was shown, nothing is opened and hardly a moment went by.
+		fresh := !asked && !now.trusts && d.Widening == "" && time.Since(judged) < maxUnasked
 		if d.Approved && fresh && now.withStart {
 			return permit{d, &r}, nil
 		}

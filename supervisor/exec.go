@@ -91,6 +91,8 @@ type Exec struct {
 	// trustAnswered: the yes to the project's first question covers it, which a policy of that yes need not do again.
 	// The goroutine that authorizes it uses it.
 	trustAnswered bool
+	// openedBy is the opening that came with the yes; "": none. It is the same goroutine's.
+	openedBy string
 }
 
 // Events follows the execution from event number from.
@@ -262,6 +264,9 @@ func (a *commandAction) judge(ctx context.Context) (subject, error) {
 }
 
 func (a *commandAction) decided(d approval.Decision) error {
+	if a.e.openedBy = ""; d.Approved {
+		a.e.openedBy = d.Widening
+	}
 	a.e.log.add(Event{Kind: EventDecided, Decision: &d})
 	return nil
 }
@@ -315,8 +320,10 @@ type judgement struct {
 	plan    *sandbox.Plan
 	// names is the profile by which protected names are checked after the run:
 	// without widened, the protected paths that a yes lets this command change.
-	names       profile.Profile
-	widened     []string
+	names   profile.Profile
+	widened []string
+	// opens is what a yes may open besides; see opening.
+	opens       []profile.Grant
 	agentPreset string // of an agent's run; "": there is none
 	// reach is what its network takes besides the plan; nil: nothing.
 	reach *reaching
@@ -364,7 +371,9 @@ func (j *judgement) digestOf() string {
 		Plan      string
 		Input     string `json:",omitempty"`
 		Contained bool   `json:",omitempty"`
-	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.payload, j.verdict.Decision, j.verdict.Run, j.planDigest(), j.input, j.contained})
+		Opens     string `json:",omitempty"`
+	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.payload, j.verdict.Decision, j.verdict.Run,
+		j.planDigest(), j.input, j.contained, opened(j.opens)})
 	if err != nil {
 		panic(fmt.Sprintf("supervisor: a judgement can't be encoded: %v", err))
 	}

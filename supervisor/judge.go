@@ -73,35 +73,49 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	}
 	s.chooseKind(e, cfg, j)
 	s.contain(ctx, e, cfg, j)
-	if j.reach, err = s.reaching(cfg, j.verdict.Network, effective, operator); err != nil {
-		return nil, err
-	}
 	if err := visible(effective, r.Cwd, sess.Root); err != nil {
 		return nil, err
 	}
-	unheld, err := s.unheld(cfg, sess)
-	if err != nil {
-		return nil, err
-	}
-	listen, callers := j.reach.ports()
-	command := s.commandOf(sess, j, effective)
-	request := sandbox.Request{
-		Profile: effective, Operator: operator, Listen: listen, Dialers: callers,
-		Command:  command,
-		Files:    s.homeFiles(sess, effective),
-		Terminal: r.Terminal,
-		Unheld:   unheld,
-		Require:  Required(cfg.Sandbox.RequireOSSandbox),
-	}
-	if j.plan, err = s.planRun(e, j, request); err != nil {
+	if err := s.planned(e, cfg, j, effective); err != nil {
 		return nil, err
 	}
 	if level := j.plan.Report.Level(); level != sandbox.Enforced {
 		j.warnings = append(j.warnings, j.plan.Report.Degraded()...)
 	}
-	j.absent = absent(r, j.verdict, j.plan.Profile, command.Env)
+	var open profile.Profile
+	if j.opens, open, err = s.opening(e, cfg, j, effective); err != nil {
+		return nil, err
+	}
 	j.digest = j.digestOf()
-	return j, nil
+	if e.openedBy != "" && e.openedBy == opened(j.opens) && e.Runs() {
+		err = s.planned(e, cfg, j, open)
+	}
+	return j, err
+}
+
+// planned plans the run under a profile.
+func (s *Supervisor) planned(e *Exec, cfg *config.Config, j *judgement, p profile.Profile) (err error) {
+	if j.reach, err = s.reaching(cfg, j.verdict.Network, p, j.operator); err != nil {
+		return err
+	}
+	unheld, err := s.unheld(cfg, e.Session)
+	if err != nil {
+		return err
+	}
+	listen, callers := j.reach.ports()
+	command := s.commandOf(e.Session, j, p)
+	j.plan, err = s.planRun(e, j, sandbox.Request{
+		Profile: p, Operator: j.operator, Listen: listen, Dialers: callers,
+		Command:  command,
+		Files:    s.homeFiles(e.Session, p),
+		Terminal: e.Request.Terminal,
+		Unheld:   unheld,
+		Require:  Required(cfg.Sandbox.RequireOSSandbox),
+	})
+	if err == nil {
+		j.absent = absent(e.Request, j.verdict, j.plan.Profile, command.Env)
+	}
+	return err
 }
 
 // agentRunOf returns an agent's part of the profile. Commands that only the safe list or a preset lets run have the
@@ -241,6 +255,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		// Whatever comes on the input would run under the same grant.
 		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "code that is not shown"
 	}
+	c.Widenings = j.openings(e.Session.Home)
 	for _, path := range j.widened {
 		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")
 	}

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"syscall"
 
 	"sandboxd/approval"
@@ -119,6 +120,11 @@ func withDecision(r audit.Record, d approval.Decision) audit.Record {
 	r.Grant, r.Note, r.Key, r.Approval = d.Grant, d.Note, d.Key, d.Request
 	if d.Rule != "" {
 		r.Rule = d.Rule
+	}
+	if d.Widening != "" {
+		detail := map[string]string{"opened": d.Widening}
+		maps.Copy(detail, r.Detail)
+		r.Detail = detail
 	}
 	if d.How == approval.HowPerson {
 		r.By = d.By.String()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -77,7 +78,7 @@ func (a *app) printApproval(q ipc.Approval) {
 		pairs = append(pairs, "trust", strings.Join(q.Trusts, ", "))
 	}
 	for _, w := range q.Widenings {
-		pairs = append(pairs, "widening "+w.ID, strings.TrimSpace(w.Label+" "+w.Access+" "+w.Object))
+		pairs = append(pairs, "widening "+w.ID, cmp.Or(w.Label, strings.TrimSpace(w.Access+" "+w.Object)))
 	}
 	if q.Confirm {
 		pairs = append(pairs, "second yes", "needed (--confirm)")

@@ -239,7 +239,7 @@ function answers(q, w, draft, id) {
       choice(draft, "scope", "Scope", scopes),
       (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",
       choice(draft, "life", "Expires", lifetimes),
-      (q.widenings ?? []).length ? choice(draft, "widening", "Also let it reach", [["", "nothing more"], ...q.widenings.map((x) => [x.id, `${x.label ?? ""} ${x.object}`.trim()])]) : "",
+      (q.widenings ?? []).length ? choice(draft, "widening", "Also give it", [["", "nothing more"], ...q.widenings.map((x) => [x.id, x.label || x.object])]) : "",
       el("label", { class: "wide" }, "Note to the agent", note)),
     el("div", { class: "row decide" },
       trusts.map(([trust, words]) => el("button", { type: "button", class: "yes", "data-keep": trust, onclick: () => answer(q, { key: words, ...make(), trust }) }, words)),

@@ -1,0 +1,178 @@
+package supervisor
+
+import (
+	"cmp"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sandboxd/approval"
+	"sandboxd/config"
+	"sandboxd/profile"
+	"sandboxd/profile/abspath"
+	"sandboxd/shell"
+)
+
+// A command that names a file outside the project, or a host, fails although a person says yes to it, because its
+// sandbox does not have them. So the question has a second yes, which opens exactly those files for reading and those
+// hosts, for this run (R-UX-10, R-LY-08). The answer is bound to what it opens, which is part of the judgement's
+// digest.
+
+// maxOpened is how many paths and hosts one yes opens at most.
+const maxOpened = 4
+
+// noOpening are places that no yes opens: processes, devices, and the state of the system.
+var noOpening = []string{"/proc", "/sys", "/dev", "/run", "/var/run", "/boot"}
+
+// namedURL finds the hosts that a command names.
+var namedURL = regexp.MustCompile(`(?:^|[\s"'=])(https?)://([A-Za-z0-9.-]+)(:[0-9]{1,5})?(?:[/?#\s"']|$)`)
+
+// opening lists what a command names and p lacks, paths that exist and hosts, if a yes may open all of it within the
+// operator's ceiling; widened is p with it. It lists nothing where the yes would not be enough.
+func (s *Supervisor) opening(
+	e *Exec, cfg *config.Config, j *judgement, p profile.Profile,
+) (list []profile.Grant, widened profile.Profile, err error) {
+	v, r := j.verdict, e.Request
+	if v.Decision != shell.Ask || v.Hidden || v.Danger || r.callerRuns || r.cwdUnknown || r.Agent {
+		return nil, p, nil
+	}
+	for _, path := range v.Paths {
+		g := profile.Grant{Path: path, Access: profile.Read, Origin: "this yes"}
+		if !v.Outside || slices.Contains(list, g) || shows(p, path) {
+			continue
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue // the command may create it, in a directory of the sandbox's own
+		}
+		if !s.mayOpen(e.Session, p, path, info) {
+			return nil, p, nil
+		}
+		list = append(list, g)
+	}
+	list = append(list, s.hostsNamed(cfg, j)...)
+	if len(list) > maxOpened {
+		return nil, p, nil
+	}
+	widened = p
+	for _, g := range list {
+		if widened, err = widened.With(g); err != nil {
+			return nil, p, nil
+		}
+	}
+	if j.operator != nil {
+		widened = widened.Intersect(*j.operator)
+	}
+	reach, err := s.reaching(cfg, v.Network, widened, j.operator)
+	lacks := func(g profile.Grant) bool {
+		if g.Path != "" {
+			return !shows(widened, g.Path)
+		}
+		return reach == nil || !reach.proxied || !reach.policy.hosts.AllowsHost(g.Host.Host, g.Host.Port) ||
+			reach.policy.denied.AllowsHost(g.Host.Host, g.Host.Port)
+	}
+	if err != nil || slices.ContainsFunc(list, lacks) {
+		return nil, p, err
+	}
+	return list, widened, nil
+}
+
+// hostsNamed lists the hosts of a command's URLs, in a trusted project, unless the command has a proxy, which asks for
+// each host while the command waits.
+func (s *Supervisor) hostsNamed(cfg *config.Config, j *judgement) (list []profile.Grant) {
+	if !j.trusted || j.trusts || !cfg.Network.Ask || j.reach != nil && j.reach.proxied ||
+		slices.Contains([]string{"none", "full"}, j.verdict.Network) {
+		return nil
+	}
+	for _, m := range namedURL.FindAllStringSubmatch(j.command.Text(), -1) {
+		port := cmp.Or(m[3], map[string]string{"http": ":80", "https": ":443"}[m[1]])
+		host, err := profile.ParseHostPort(strings.ToLower(m[2]) + port)
+		_, ip := netip.ParseAddr(host.Host)
+		if err != nil || ip == nil || host.Host == "localhost" {
+			continue
+		}
+		if g := (profile.Grant{Host: host, Origin: "this yes"}); !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// shows reports whether a profile lets programs read the host's content of a path.
+func shows(p profile.Profile, path string) bool {
+	v := p.Allows(profile.OpRead, path)
+	return v.Allowed && !v.Private
+}
+
+// mayOpen reports whether a person may be offered to open a path: a file or directory by its real name, that no rule
+// hides, outside hidden directories of the home, and not a directory that holds the home, the project or this
+// product's own files.
+func (s *Supervisor) mayOpen(sess *Session, p profile.Profile, path string, info fs.FileInfo) bool {
+	if real, err := filepath.EvalSymlinks(path); err != nil || real != path || path == "/" {
+		return false
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return false
+	}
+	kind, _, rule := p.Effective(path)
+	if kind != profile.Private && (kind != profile.Hide || rule != (profile.Rule{})) {
+		return false
+	}
+	home := realHome(sess.Home)
+	for _, held := range append([]string{home, sess.Root}, s.own...) {
+		if held != "" && abspath.Contains(path, held) {
+			return false
+		}
+	}
+	inside := func(dir string) bool { return abspath.Contains(dir, path) }
+	if slices.ContainsFunc(noOpening, inside) || slices.ContainsFunc(s.own, inside) {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(home, "/")+"/"); ok {
+		return !slices.ContainsFunc(
+			strings.Split(rest, "/"),
+			func(name string) bool { return strings.HasPrefix(name, ".") },
+		)
+	}
+	return true
+}
+
+// opened identifies what a yes opens; "" for nothing.
+func opened(list []profile.Grant) string {
+	var quoted []string
+	for _, g := range list {
+		quoted = append(quoted, strconv.Quote(g.String()))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// openings are what the question offers for a judgement.
+func (j *judgement) openings(home string) []approval.Widening {
+	var read, connect, parts []string
+	for _, g := range j.opens {
+		rest, ok := strings.CutPrefix(g.Path, strings.TrimSuffix(home, "/")+"/")
+		switch {
+		case g.Path == "":
+			connect = append(connect, g.Host.String())
+		case ok && home != "":
+			read = append(read, "~/"+rest)
+		default:
+			read = append(read, g.Path)
+		}
+	}
+	if len(read) > 0 {
+		parts = append(parts, "read access to "+strings.Join(read, ", "))
+	}
+	if len(connect) > 0 {
+		parts = append(parts, "a connection to "+strings.Join(connect, ", "))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []approval.Widening{{Value: opened(j.opens), Description: strings.Join(parts, " and ")}}
+}

@@ -1,0 +1,104 @@
+package supervisor_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sandboxd/approval"
+	"sandboxd/supervisor"
+)
+
+// opener is a person who says yes, and opens what is on offer.
+type opener struct {
+	*scene
+	offered []approval.Widening
+	pick    int
+}
+
+func (o *opener) Ask(_ context.Context, p approval.Pending) (approval.Answer, error) {
+	o.offered = p.Widenings
+	a := p.Allow(approval.Identity{})
+	a.Widening = min(o.pick, len(p.Widenings))
+	return a, nil
+}
+
+// A yes can open the paths that a command names outside the project, for this run, and no others. R-UX-10, R-LY-08
+func TestYesOpensWhatTheCommandNames(t *testing.T) {
+	s := newScene(t, true)
+	s.detach()
+	o := &opener{scene: s}
+	s.detach = s.Approval.Attach(s.person, o)
+	outside := filepath.Join(filepath.Dir(s.project), "outside")
+	files := map[string]string{"a.csv": "rows\n", "b.csv": "more\n", ".ssh/id_rsa": "KEY\n", ".notes/x": "x\n"}
+	for name, text := range files {
+		file := filepath.Join(outside, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(outside, "a.csv"), filepath.Join(outside, "link")); err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(names ...string) []string {
+		argv := []string{"cat"}
+		for _, name := range names {
+			argv = append(argv, filepath.Join(outside, name))
+		}
+		return argv
+	}
+	write := "echo y >> " + outside + "/a.csv; tail -n 1 " + outside + "/a.csv"
+	for _, c := range []struct {
+		name   string
+		argv   []string
+		offers int
+		pick   int
+		want   string // of the output
+		not    string
+	}{
+		{"without the opening", in("a.csv"), 1, 0, "No such file", "rows"},
+		{"one file", in("a.csv"), 1, 1, "rows", ""},
+		{"two files", in("a.csv", "b.csv"), 1, 1, "rows\nmore", ""},
+		{"the opening is gone afterwards", in("a.csv"), 1, 0, "No such file", "rows"},
+		{"a file beside a key", in("a.csv", ".ssh/id_rsa"), 0, 1, "", "rows"},
+		{"a key", in(".ssh/id_rsa"), 0, 1, "", "KEY"},
+		{"a directory of settings", in(".notes/x"), 0, 1, "", "x\n"},
+		{"a link", in("link"), 0, 1, "", "rows"},
+		{"one that may be opened beside one that may not", in("a.csv", ".notes/x"), 0, 1, "", "rows"},
+		{"the home", []string{"ls", home}, 0, 1, "", ""},
+		{"the project's parent", []string{"ls", filepath.Dir(s.project)}, 0, 1, "", "outside"},
+		{"processes", []string{"cat", "/proc/1/environ"}, 0, 1, "", "PATH="},
+		{"a write into it", []string{"sh", "-c", write}, 1, 1, "rows", "y\n"},
+	} {
+		o.offered, o.pick = nil, c.pick
+		out, end := s.run(supervisor.ExecRequest{Argv: c.argv, Cwd: s.project}, nil)
+		if len(o.offered) != c.offers || !strings.Contains(out, c.want) ||
+			c.not != "" && strings.Contains(out, c.not) {
+			t.Errorf(
+				"%s: got the offers %+v, %q and %+v, want %d, %q and not %q",
+				c.name,
+				o.offered,
+				out,
+				end,
+				c.offers,
+				c.want,
+				c.not,
+			)
+		}
+	}
+	// A directory with keys in it: they stay hidden.
+	o.pick = 1
+	out, _ := s.run(supervisor.ExecRequest{Argv: []string{"grep", "-r", ".", outside}, Cwd: s.project}, nil)
+	if len(o.offered) != 1 || !strings.Contains(out, "rows") || strings.Contains(out, "KEY") {
+		t.Errorf("got the offers %+v and %q, want the directory without its keys", o.offered, out)
+	}
+}
