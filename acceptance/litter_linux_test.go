@@ -181,7 +181,7 @@ func TestNoLitter(t *testing.T) {
 		open := a.descriptors()
 		// Each of four shells, as a person's terminal, launches its share.
 		n := launches(t)
-		const line = "git status > /tmp/x; (setsid sleep " + litterMark + " &); mkfifo /tmp/p; cat sub/file"
+		const line = "f=$(mktemp); git status > $f; (setsid sleep " + litterMark + " &); mkfifo $f.p; cat sub/file"
 		loop := fmt.Sprintf(`for i in $(seq %d); do out=$(%s run -c '%s' 2>&1); [ "$out" = x ] || echo "$i: $out"; done`, (n+3)/4, filepath.Join(bin, "sbx"), line)
 		var wg sync.WaitGroup
 		for range 4 {

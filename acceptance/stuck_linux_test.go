@@ -73,6 +73,22 @@ func TestStuckSandboxesEnd(t *testing.T) {
 	})
 }
 
+// endsBwrap waits until a command has ended. The bwrap that was killed may have been a worker's: then it kills the
+// command's, once there is one.
+func (a *actor) endsBwrap(ended <-chan struct{}) bool {
+	for range slow * 50 {
+		select {
+		case <-ended:
+			return true
+		case <-time.After(300 * time.Millisecond):
+			if pid := a.find("bwrap"); pid > 0 {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	}
+	return false
+}
+
 // Who kills bwrap, or bwrap and the daemon, at any moment while a sandbox comes up, ends the
 // command with it: bwrap's child asks for the signal at bwrap's death as the last thing, and
 // one that had none went on for as long as its command. R-OP-03
@@ -103,16 +119,7 @@ func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 				a.daemon.Wait()
 				a.daemon = nil
 			}
-			select {
-			case <-ended:
-			case <-time.After(slow * 700 * time.Millisecond):
-				if pid := a.find("bwrap"); pid > 0 { // the other was a worker's, and the command's lives
-					syscall.Kill(pid, syscall.SIGKILL)
-				}
-			}
-			select {
-			case <-ended:
-			case <-time.After(slow * 15 * time.Second):
+			if !a.endsBwrap(ended) {
 				t.Errorf("round %d: the client does not end", i)
 				cmd.Process.Kill()
 				<-ended
