@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sandboxd/approval"
 	"sandboxd/supervisor"
@@ -100,5 +101,33 @@ func TestYesOpensWhatTheCommandNames(t *testing.T) {
 	out, _ := s.run(supervisor.ExecRequest{Argv: []string{"grep", "-r", ".", outside}, Cwd: s.project}, nil)
 	if len(o.offered) != 1 || !strings.Contains(out, "rows") || strings.Contains(out, "KEY") {
 		t.Errorf("got the offers %+v and %q, want the directory without its keys", o.offered, out)
+	}
+}
+
+// A hook's question offers it, too; its ticket carries what the yes opens to the one run, and no further. R-IP-03
+func TestTicketOpens(t *testing.T) {
+	s := newScene(t, true)
+	s.detach()
+	o := &opener{scene: s, pick: 1}
+	s.detach = s.Approval.Attach(s.person, o)
+	file := filepath.Join(filepath.Dir(s.project), "a.csv")
+	if err := os.WriteFile(file, []byte("rows\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := supervisor.ExecRequest{Line: "cat " + file, CallID: "call-1", Cwd: s.project}
+	v, err := s.Check(t.Context(), s.session, s.peer, supervisor.CheckRequest{Exec: r, Ticket: time.Minute})
+	if err != nil || v.Ticket == "" || len(o.offered) != 1 {
+		t.Fatalf("got %+v (%v) and the offers %v, want a ticket and one offer", v, err, o.offered)
+	}
+	if _, err := s.Redeem(v.Ticket, s.peer, &r); err != nil {
+		t.Fatal(err)
+	}
+	o.pick = 0
+	if out, end := s.run(r, nil); out != "rows\n" {
+		t.Errorf("got %q and %+v, want the file", out, end)
+	}
+	again := supervisor.ExecRequest{Line: "cat " + file, Cwd: s.project}
+	if out, end := s.run(again, nil); strings.Contains(out, "rows") {
+		t.Errorf("got %q and %+v without the ticket, want no such file", out, end)
 	}
 }
