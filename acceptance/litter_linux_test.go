@@ -62,8 +62,10 @@ func (a *actor) look() litter {
 	for _, dir := range []string{a.home, "/dev/shm"} {
 		l.files = append(l.files, names(a.t, dir)...)
 	}
-	// The tests of layer/ run at the same time.
-	l.files = slices.DeleteFunc(l.files, func(f string) bool { return strings.HasPrefix(f, "/dev/shm/layer") })
+	// The tests of layer/ and of supervisor/ run at the same time.
+	l.files = slices.DeleteFunc(l.files, func(f string) bool {
+		return strings.HasPrefix(f, "/dev/shm/layer") || strings.HasPrefix(filepath.Base(f), "supervisor-requests-")
+	})
 	if pid := a.daemonPid(); pid > 0 {
 		groups, _ := filepath.Glob("/sys/fs/cgroup/*/sandboxd." + strconv.Itoa(pid) + ".*/*/cgroup.procs")
 		more, _ := filepath.Glob("/sys/fs/cgroup/*/*/sandboxd." + strconv.Itoa(pid) + ".*/*/cgroup.procs")

@@ -134,7 +134,7 @@ func TestManualIsTheHelp(t *testing.T) {
 func TestEveryReaderHasJSON(t *testing.T) {
 	writers := []string{
 		"mcp", "shell", "stop", "session resume", "grants rm", "web rm", "config schema", "config reload",
-		"log anchor", "log export", "hook install", "completion bash", "completion fish", "completion zsh",
+		"log anchor", "log export", "hook install", "mcp wrap", "completion bash", "completion fish", "completion zsh",
 	}
 	walk(newRoot(&app{}, nil), func(c *cobra.Command) {
 		_, path, _ := strings.Cut(c.CommandPath(), " ")
