@@ -137,8 +137,14 @@ func endsFit(dir string) error {
 		err = l.AppendStart(start)
 	}
 	starts--
-	if !errors.Is(err, syscall.ENOSPC) || l.Ready() == nil {
-		return fmt.Errorf("a log without room for an end is ready: %w", err)
+	if !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("start %d on a full disk: got %v, want ENOSPC", starts+1, err)
+	}
+	// Ready is nil while the log's writer, which tries again by itself, holds the log.
+	for deadline := time.Now().Add(10 * time.Second); l.Ready() == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return errors.New("a log without room for an end is ready")
+		}
 	}
 	os.WriteFile(ballast, make([]byte, 4<<20), 0o600) // as much as there is room
 	defer os.Remove(ballast)
