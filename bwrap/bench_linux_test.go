@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkCompile: a trusted project of 10,000 files with the built-in
-// protected names, looked through anew each time.
+// protected names, scanned again each time.
 func BenchmarkCompile(b *testing.B) {
 	top := b.TempDir()
 	for dir := range 100 {

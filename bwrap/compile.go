@@ -29,7 +29,7 @@ type Host struct {
 	Descriptor int
 }
 
-// Result is what bwrap is to be told.
+// Result holds the arguments and descriptors for bwrap.
 type Result struct {
 	// Args are the options, for --args (see [Encode]); "--" and the command
 	// are the caller's.
@@ -42,7 +42,7 @@ type Result struct {
 	// Descriptors is how many descriptors, from Host.Descriptor on, bwrap reads
 	// and closes.
 	Descriptors int
-	// Layout is every mount in the order in which it is laid.
+	// Layout is every mount in the order in which bwrap makes it.
 	Layout []Mount
 	// Depends are the directories on whose entries this result depends: if one
 	// of them changes, compile again.
@@ -151,7 +151,7 @@ func (p *plan) layRoot() {
 	p.add("/", form, v)
 }
 
-// layRules lays what rules say of one path, outer paths first.
+// layRules plans the mounts for rules that name one path, outer paths first.
 func (p *plan) layRules(all []profile.Profile) {
 	for _, each := range all {
 		for _, r := range each.PathRules() {

@@ -177,7 +177,7 @@ func TestLayout(t *testing.T) {
 		want:  "directory /\nread-only /p\nwritable /p/w\nhidden file /p/a/sock\nhidden file /p/w/sock",
 		gaps:  []string{"narrowed /p/w/sock"},
 	}, {
-		name: "terminals need bwrap's own /dev; what comes unasked is hidden",
+		name: "terminals need bwrap's own /dev; its nodes that no rule grants are hidden",
 		host: tree("/proc/", "/dev/pts/", "/dev/null", "/dev/tty", "/dev/dri/card0"),
 		rules: []profile.Rule{
 			rule(profile.Private, "/proc"), rule(profile.Private, "/dev/pts"), rule(profile.Private, "/dev/shm"),

@@ -17,7 +17,7 @@
 //	// descriptor 4 gives bwrap.Encode(result.Args); 5 and up are /dev/null
 //	exec.Command("bwrap", "--args", "4", "--", "/bin/sh")
 //
-// # What is laid
+// # Mounts
 //
 // The root is the host's, read-only or writable, where the profile grants "/",
 // else an empty one in which granted trees are bound and links such as
@@ -34,7 +34,7 @@
 //   - Names at any depth are looked for in what is mounted, in at most
 //     [MaxEntries] entries and not below [profile.Dependencies]. At most
 //     [MaxProtective] mounts protect: the project's own repositories first,
-//     then what lies at the top, then the rest.
+//     then the names at the top, then the rest.
 //   - Sockets that are there already belong to programs outside and are
 //     hidden, in what is only readable and in what may be written; listed ones
 //     are shown.

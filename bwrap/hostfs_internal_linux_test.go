@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOpenEach: what stands in for openat2 on old kernels follows no link
+// TestOpenEach: the replacement of openat2 on old kernels follows no link
 // either.
 func TestOpenEach(t *testing.T) {
 	top := t.TempDir()

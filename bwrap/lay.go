@@ -23,12 +23,12 @@ func (p *plan) lay(path string, v view) {
 		p.layDevice(path, v)
 	case leaf:
 		if v.want() != hidden {
-			p.narrowed(path, "what lies above it is not a directory of the host", "write the real path")
+			p.narrowed(path, "the path above it is not a directory of the host", "write the real path")
 		}
 	}
 }
 
-// layBare: everything may be made here, and what is not laid is not there.
+// layBare: bwrap can make any destination here, and a path without a mount does not exist.
 func (p *plan) layBare(path string, v view) {
 	switch v.want() {
 	case hidden:
@@ -41,7 +41,7 @@ func (p *plan) layBare(path string, v view) {
 	}
 }
 
-// bind lays the host's path where bwrap may make the mount point.
+// bind mounts the host's path where bwrap may make the mount point.
 func (p *plan) bind(path string, v view) {
 	switch p.host.Look(path) {
 	case hosttree.Absent:

@@ -22,7 +22,7 @@ func newLayers(p profile.Profile, extra []profile.Profile) layers {
 
 func (l layers) child(element string) layers { return l.childIn(nil, element) }
 
-// childIn is child in the memory of a slice that is not needed any more.
+// childIn is child in the memory of a slice that is no longer needed.
 func (l layers) childIn(next layers, element string) layers {
 	next = next[:0]
 	for _, c := range l {

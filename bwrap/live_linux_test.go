@@ -264,7 +264,7 @@ func TestTheWholeMachine(t *testing.T) {
 	}
 }
 
-// What lies in a directory that only its owner may enter needs no mount in root's
+// Entries of a directory that only its owner may enter need no mount in root's
 // sandbox, and could get none.
 func TestOthersPrivateDirectories(t *testing.T) {
 	for _, euid := range users(t) {

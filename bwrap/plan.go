@@ -37,7 +37,7 @@ var formNames = [...]string{
 
 func (f Form) String() string { return formNames[f] }
 
-// ground is what a mount stands on: the content of the mount around it.
+// ground classifies the content of the mount around a mount.
 type ground uint8
 
 const (
@@ -68,7 +68,7 @@ func (f Form) ground() ground {
 	return leaf
 }
 
-// A Mount is one thing that bwrap lays.
+// A Mount is one mount that bwrap makes.
 type Mount struct {
 	Path string
 	Form Form
@@ -86,7 +86,7 @@ type Mount struct {
 
 // MaxProtective is how many protective mounts (masks, read-only binds inside
 // what is writable, and pins) the expansion of names may bring a sandbox to.
-// Rules that name one path are laid whatever their number, and names get
+// Rules that name one path get their mounts whatever their number, and names get
 // atLeast of their own besides.
 const (
 	MaxProtective = 64
@@ -101,7 +101,7 @@ type plan struct {
 	connect    func(path string) bool
 	listed     []string // sockets that the profile names
 	mounts     map[string]*Mount
-	exact      map[string]bool // paths that rules name, laid or reported
+	exact      map[string]bool // paths that rules name, mounted or reported
 	protective int
 	crossing   []Mount  // hidden paths that lead through a link
 	vacant     []string // granted paths in private directories that the host does not have

@@ -58,9 +58,9 @@ func made(f bwrap.Form) bool {
 	return true
 }
 
-// TestNothingIsMadeOnTheHost (R-OS-04): wherever a mount lies in a tree of the host, its
-// destination is there already and no link is on the way (CVE-2026-87766).
-// Outer mounts come first, and nothing is laid twice.
+// TestNothingIsMadeOnTheHost (R-OS-04): for every mount in a tree of the host, its
+// destination exists already and no link is on the way (CVE-2026-87766).
+// Outer mounts come first, and no path is mounted twice.
 func TestNothingIsMadeOnTheHost(t *testing.T) {
 	u := profiletest.Tree("/p")
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +80,7 @@ func TestNothingIsMadeOnTheHost(t *testing.T) {
 		mounted := map[string]bwrap.Form{}
 		for _, m := range result.Layout {
 			if _, twice := mounted[m.Path]; twice {
-				t.Fatalf("%v is laid twice", m)
+				t.Fatalf("%v is mounted twice", m)
 			}
 			if above, form := around(mounted, m.Path); m.Path != "/" && !made(form) {
 				if err := real(host, m.Path); err != nil {

@@ -112,8 +112,8 @@ func (p *plan) reportNames(all []profile.Profile) {
 	}
 }
 
-// CheckedAfter is the remedy for what no mount can hold: whoever runs the
-// sandbox has to look there afterwards.
+// CheckedAfter is the remedy for a path that no mount can hold: the program that runs
+// the sandbox has to check it afterwards.
 const CheckedAfter = "what changes there is checked after the run"
 
 func sortedPaths(set map[string]bool) []string {

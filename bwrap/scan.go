@@ -82,7 +82,7 @@ func (p *plan) scan(hides []profile.Rule) {
 	s.choose()
 }
 
-// walk looks at the entries of dir, which lies in the mount at top.
+// walk judges the entries of dir, which is in the mount at top.
 func (s *scanner) walk(top, dir string, at layers) {
 	writes := at.view().want() == writable
 	sockets := !slices.ContainsFunc(systemTrees, func(t string) bool { return abspath.Contains(t, dir) })
@@ -103,7 +103,7 @@ func (s *scanner) walk(top, dir string, at layers) {
 		if memory = next; kind != hosttree.Directory {
 			continue
 		}
-		memory = nil // what is below goes on from next
+		memory = nil // the walk below continues from next
 		switch path := abspath.Join(dir, name); {
 		case next.view().want() == hidden || s.objects(path):
 		case !slices.Contains(dependencies, name):
@@ -114,10 +114,10 @@ func (s *scanner) walk(top, dir string, at layers) {
 	}
 }
 
-// enter walks a directory below the one that is walked. Where its owner alone may
-// go in, root's bwrap can't make a mount and root's command not use what is there,
-// as neither has the capability over other users' files: what would need mounts in
-// it is hidden with the directory.
+// enter walks a directory below the one that is walked. If only its owner may
+// enter it, root's bwrap can't make a mount and root's command can't use its entries,
+// as neither has the capability over other users' files: entries that would need mounts
+// are hidden with the directory.
 func (s *scanner) enter(top, dir string, at layers) {
 	candidates, foreign := len(s.candidates), len(s.foreign)
 	s.walk(top, dir, at)
@@ -170,7 +170,7 @@ func rank(top, path string) int {
 	return 2
 }
 
-// choose lays the candidates that fit and reports the others.
+// choose mounts the candidates that fit and reports the others.
 func (s *scanner) choose() {
 	slices.SortFunc(s.candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(depth(a.path), depth(b.path)),
@@ -186,7 +186,7 @@ func (s *scanner) choose() {
 	}
 }
 
-// cost is how many protective mounts laying c brings.
+// cost is how many protective mounts c needs.
 func (s *scanner) cost(c candidate) int {
 	if s.around(c.path).Form.ground() == hostRead && c.view.want() != hidden {
 		return 0

@@ -13,7 +13,7 @@ type Version struct {
 }
 
 // Oldest is the first release that has every option without which a profile
-// cannot be laid at all: --perms, --chmod and --clearenv came with 0.5.0.
+// cannot be mounted at all: --perms, --chmod and --clearenv came with 0.5.0.
 var Oldest = Version{0, 5, 0}
 
 // sizeSince is the first release with --size for a tmpfs.

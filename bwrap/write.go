@@ -73,7 +73,7 @@ func (w *writer) mount(m *Mount) {
 	}
 }
 
-// seal closes what was open only so that mounts could be laid in it.
+// seal closes the directories that were open only for the mounts in them.
 func (w *writer) seal(layout []*Mount) {
 	for i := len(layout) - 1; i >= 0; i-- {
 		m := layout[i]

@@ -252,7 +252,7 @@ func (l *Layer) Land(root *os.File, judge Judge, paths ...Name) error {
 	chosen := l.choose(root, paths)
 	var refused []Note
 	if l.state.Taken {
-		for _, c := range l.set.changes(func(i int) bool { return chosen[i] }) {
+		for _, c := range l.set.ChangesOf(func(i int) bool { return chosen[i] }) {
 			if err := judge(c); err != nil {
 				refused = append(refused, Note{c.Path, err.Error()})
 			}
@@ -264,7 +264,7 @@ func (l *Layer) Land(root *os.File, judge Judge, paths ...Name) error {
 	if conflicts := l.conflicts(paths); len(conflicts) > 0 {
 		return fmt.Errorf("land layer %q over %q: %w", l.dir, root.Name(), &ConflictError{conflicts})
 	}
-	return l.change(root, "land", true, chosen)
+	return l.change(root, "land", l.with(chosen, true))
 }
 
 // conflicts returns the conflicts at, above and below the paths: all if there is none.
@@ -280,16 +280,43 @@ func (l *Layer) conflicts(paths []Name) (out []Note) {
 	return out
 }
 
+// Part reports which of the set's Ops, and then of its Dirs, Land with these paths would land.
+func (l *Layer) Part(root *os.File, paths ...Name) func(i int) bool {
+	chosen := l.choose(root, paths)
+	return func(i int) bool { return chosen[i] && !l.state.At[i] }
+}
+
 // At reports for each of the set's Ops, and then for each of its Dirs, whether the root has the new one.
 func (l *Layer) At() []bool { return slices.Clone(l.state.At) }
 
 // Undo puts the displaced objects back into the root, and keeps the landed ones so that they can land again. Paths are
 // as for Land. It fails with a [*ConflictError] where a landed object changed since.
 func (l *Layer) Undo(root *os.File, paths ...Name) error {
-	return l.change(root, "undo", false, l.choose(root, paths))
+	return l.change(root, "undo", l.with(l.choose(root, paths), false))
 }
 
-func (l *Layer) change(root *os.File, verb string, to bool, chosen map[int]bool) error {
+// Restore brings the root back to an earlier [Layer.At]; nil is none of the change set. It recovers first where a move
+// was cut off. It fails as Undo does.
+func (l *Layer) Restore(root *os.File, at []bool) error {
+	if err := l.Recover(root); err != nil {
+		return err
+	}
+	if at == nil {
+		return l.Undo(root)
+	}
+	return l.change(root, "restore", slices.Clone(at))
+}
+
+// with returns the flags after a move of the chosen parts.
+func (l *Layer) with(chosen map[int]bool, to bool) []bool {
+	want := slices.Clone(l.state.At)
+	for i := range chosen {
+		want[i] = to
+	}
+	return want
+}
+
+func (l *Layer) change(root *os.File, verb string, want []bool) error {
 	wrap := func(err error) error {
 		if err == nil {
 			return nil
@@ -301,10 +328,8 @@ func (l *Layer) change(root *os.File, verb string, to bool, chosen map[int]bool)
 		return wrap(errors.New("the change set is not complete"))
 	case l.state.To != nil:
 		return wrap(errors.New("an earlier one was cut off: recover it first"))
-	}
-	want := slices.Clone(l.state.At)
-	for i := range chosen {
-		want[i] = to
+	case len(want) != len(l.state.At):
+		return wrap(errors.New("the parts are those of another change set"))
 	}
 	return wrap(l.move(root, want, false))
 }
@@ -412,6 +437,32 @@ func (l *Layer) Displaced(f func(Name, *os.File) error) error {
 		}
 	}
 	return nil
+}
+
+// Content opens the regular file that the change set has for a path and the root does not have yet, for reading.
+func (l *Layer) Content(at Name) (*os.File, error) {
+	fail := func(err error) (*os.File, error) {
+		return nil, fmt.Errorf("read %q of layer %q: %w", at, l.dir, err)
+	}
+	slots, err := os.Open(l.slots())
+	if err != nil {
+		return fail(err)
+	}
+	defer slots.Close()
+	for i, op := range l.set.Ops {
+		for _, n := range op.New {
+			if l.state.At[i] || n.Kind != File || join(op.Path, n.Path) != at {
+				continue
+			}
+			slot := string(join(Name(itoa(i)), n.Path))
+			fd, err := openLoose(int(slots.Fd()), slot, unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
+			if err != nil {
+				return fail(err)
+			}
+			return os.NewFile(uintptr(fd), string(at)), nil
+		}
+	}
+	return fail(fs.ErrNotExist)
 }
 
 // Drop deletes the layer with its copies and the displaced objects. The root stays as it is.

@@ -132,10 +132,10 @@ func (s *Set) Empty() bool { return len(s.Ops) == 0 && len(s.Dirs) == 0 }
 
 // Changes returns each changed path, sorted. A directory above changes is one of them only where its metadata other
 // than its times changes.
-func (s *Set) Changes() []Change { return s.changes(func(int) bool { return true }) }
+func (s *Set) Changes() []Change { return s.ChangesOf(func(int) bool { return true }) }
 
-// changes returns the changes of the chosen Ops and then Dirs, by index.
-func (s *Set) changes(chosen func(int) bool) []Change {
+// ChangesOf returns the changes of the chosen Ops and then Dirs, by index.
+func (s *Set) ChangesOf(chosen func(int) bool) []Change {
 	var out []Change
 	for i, op := range s.Ops {
 		if chosen(i) {

@@ -44,7 +44,7 @@ func TestWithAddsExactlyTheGrant(t *testing.T) {
 			switch {
 			case !inside(g.Path, x):
 				if before != after {
-					wrong = "lies outside"
+					wrong = "is outside"
 				}
 			case !held:
 				if after.access != union.access || after.private {

@@ -55,7 +55,7 @@ func TestProtectedNamesHaveOneRow(t *testing.T) {
 	for _, g := range profile.Protected() {
 		for _, name := range g.Names {
 			if other := row[name]; other != "" {
-				t.Errorf("%s stands in %q and in %q", name, other, g.By)
+				t.Errorf("%s is in %q and in %q", name, other, g.By)
 			}
 			row[name] = g.By
 		}

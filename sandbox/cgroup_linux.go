@@ -171,7 +171,7 @@ func (c *cgroups) close() {
 	}
 }
 
-// again makes the daemon's own group of one hierarchy anew.
+// again recreates the daemon's own group of one hierarchy.
 func (c *cgroups) again(parent string) error {
 	if err := os.Mkdir(parent, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -202,16 +202,17 @@ type cgroup struct {
 	pids   int        // pids.events
 }
 
-// create makes a group with the profile's limits. Groups without a limit are
-// made all the same: they count what a whole tree takes.
-func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
+// create makes a group with the profile's limits, for so many processes besides the command's own.
+// Groups without a limit are
+// made nevertheless: they count what a whole tree uses.
+func (c *cgroups) create(l profile.Limits, own int) (*cgroup, error) {
 	name := strconv.FormatInt(c.next.Add(1), 10)
 	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
 	for _, parent := range c.dirs {
 		dir := filepath.Join(parent, name)
 		err := os.Mkdir(dir, 0o755)
 		if errors.Is(err, os.ErrNotExist) {
-			// Somebody took it for one that nobody uses any more.
+			// Another process removed it as unused.
 			if err = c.again(parent); err == nil {
 				err = os.Mkdir(dir, 0o755)
 			}
@@ -222,7 +223,7 @@ func (c *cgroups) create(l profile.Limits) (*cgroup, error) {
 		}
 		g.dirs = append(g.dirs, dir)
 	}
-	if err := g.limit(l); err != nil {
+	if err := g.limit(l, own); err != nil {
 		g.remove()
 		return nil, err
 	}
@@ -244,7 +245,7 @@ func (g *cgroup) open(file string) int {
 	return -1
 }
 
-func (g *cgroup) limit(l profile.Limits) error {
+func (g *cgroup) limit(l profile.Limits, own int) error {
 	type setting struct {
 		file     string
 		value    int64
@@ -252,7 +253,7 @@ func (g *cgroup) limit(l profile.Limits) error {
 	}
 	var list []setting
 	if l.Processes > 0 {
-		list = append(list, setting{"pids.max", int64(l.Processes) + ownTasks, false})
+		list = append(list, setting{"pids.max", int64(l.Processes + own), false})
 	}
 	switch {
 	case l.Memory <= 0:
@@ -324,7 +325,7 @@ func (g *cgroup) enter() (leave func() error, err error) {
 	return leave, nil
 }
 
-// moveSelf moves the calling thread; 0 is whoever writes (cgroups(7)).
+// moveSelf moves the calling thread; 0 means the writing thread (cgroups(7)).
 func moveSelf(dir string) error {
 	if err := writeTo(filepath.Join(dir, "tasks"), "0"); err != nil {
 		return fmt.Errorf("move this thread into a group: %w", err)

@@ -16,8 +16,8 @@ const leaf = "sandboxd-self"
 
 // takeDelegated makes a group that was delegated to us pass pids and memory on. A
 // group with processes of its own can't (cgroups(7), "no internal processes"), so
-// we move down into a leaf first; and only where we are alone, because whoever
-// else is in there was not asked.
+// we move down into a leaf first; and only if we are alone, because the group's
+// other processes may rely on their place.
 func takeDelegated(dir string) error {
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {

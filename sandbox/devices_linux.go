@@ -12,8 +12,8 @@ import (
 
 // Devices belong to root, and so does a sandbox of root's daemon: by a mount that
 // can be written, or by a descriptor that was opened on one, it could change the
-// mode of the machine's own /dev/null. A device on a read-only mount can be used
-// all the same. bwrap has no words for that (it makes what is read-only "nodev" too),
+// mode of the machine's own /dev/null. A device on a read-only mount stays
+// usable. bwrap has no option for that (it makes a read-only mount "nodev" too),
 // so it finds its devices on such mounts, in a mount namespace of this thread's.
 
 // canHoldDevices reports whether no command can change the machine's devices:
@@ -60,7 +60,7 @@ func guarded(devices []string, start func() error) (null *os.File, err error) {
 			err = start()
 		}
 	}
-	// The thread goes on where it was, with its root, which is not the namespace's own under chroot(2).
+	// The thread returns to its directory and its root, which is not the namespace's own under chroot(2).
 	for _, step := range []func() error{
 		func() error { return unix.Setns(back, unix.CLONE_NEWNS) }, func() error { return unix.Fchdir(root) }, func() error { return unix.Chroot(".") },
 	} {

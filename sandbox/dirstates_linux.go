@@ -100,7 +100,7 @@ func (d *surrounding) unchanged(at string) bool {
 }
 
 // state is another number after each change in a directory and of where its path
-// leads; 0: that is not told.
+// leads; 0: the directory is not watched.
 func (s *dirStates) state(dir string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *dirStates) watched(dir string) bool {
 		d = &surrounding{}
 		s.dirs[dir] = d
 	}
-	s.changed(d) // nobody was told until now
+	s.changed(d) // nothing reported changes until now
 	s.below(dir, func(_ string, d *surrounding) { s.changed(d) })
 	fd, err := openNoLinks(dir, unix.O_RDONLY)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package sandbox runs commands inside the operating system's sandbox.
 //
 // The promise: a command that starts is confined as its [Plan] says, and what
-// the plan can't hold on this host stands in its report; when anything of it
+// the plan can't hold on this host is in its report; when anything of it
 // can't be put in place, nothing starts. When a command ends, everything that
 // it started is gone.
 //
@@ -17,6 +17,6 @@
 // # Limitations
 //
 // Mounts are computed from the tree as it is when the plan is made. Exit
-// statuses above 128 can't be told from signals. Only Linux starts commands so
+// statuses above 128 can't be distinguished from signals. Only Linux starts commands so
 // far; macOS profiles are compiled by package seatbelt and not yet applied.
 package sandbox

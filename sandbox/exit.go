@@ -14,7 +14,7 @@ type Stdio struct{ In, Out, Err *os.File }
 // Exit says how a command ended.
 type Exit struct {
 	// Code is the exit status, 128+n when signal n ended it. A command that
-	// exits with such a number of its own accord can't be told from one that a
+	// itself exits with such a number can't be distinguished from one that a
 	// signal ended, as in every shell.
 	Code int
 	// Signal is what ended it, 0 for none.
@@ -40,11 +40,12 @@ const (
 	EndClient    EndCause = "client gone"
 	EndSession   EndCause = "session closed"
 	EndShutdown  EndCause = "daemon stopped"
+	EndServer    EndCause = "launch server ended"
 )
 
 type processState = *os.ProcessState
 
-// StageError says that the last stage inside the sandbox refused to go on;
+// StageError says that the last stage inside the sandbox refused to continue;
 // the command did not start. Code is the exit status that fits: 127 not found,
 // 126 not executable, 125 anything else.
 type StageError struct {

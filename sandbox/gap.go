@@ -19,8 +19,8 @@ var weakens = map[string]string{
 }
 
 // weakensAlone is the same for the table of what Landlock alone leaves open
-// (landlock.AloneGaps). "narrowed" and "names" are as above; what the system
-// call filter closes when no namespace helps it stands in closedByFilter.
+// (landlock.AloneGaps). "narrowed" and "names" are as above; closedByFilter
+// lists what the system call filter closes when no namespace helps it.
 var weakensAlone = map[string]string{
 	"metadata": ProtectFiles, "stat": ProtectFiles, "private": ProtectFiles, "exec": ProtectFiles, "hard links": ProtectFiles,
 	"truncate": ProtectFiles, "ioctl": ProtectFiles, "disconnected directories": ProtectFiles,
@@ -76,7 +76,7 @@ func hidesOnlyItsOwn(g profile.Gap) bool {
 }
 
 // checkedAfter: a protected path that does not exist yet can't be held by a
-// mount; the look that the supervisor takes after the run holds it. Names that
+// mount; the supervisor's check after the run holds it. Names that
 // exist where no mount reaches (dependencies, one too many) stay partial: for
 // as long as the command runs they can be changed.
 func checkedAfter(g profile.Gap) bool {

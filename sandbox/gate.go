@@ -3,7 +3,7 @@ package sandbox
 import "sync"
 
 // Gate keeps a command from running, while its sandbox is made ready, until two things
-// are done: what the start does meanwhile, and what [Gate.Open] tells of.
+// are done: what the start does meanwhile, and what [Gate.Open] reports.
 type Gate struct {
 	once      sync.Once
 	meanwhile func() error
@@ -19,7 +19,7 @@ type Gate struct {
 func NewGate(meanwhile func() error) *Gate { return &Gate{meanwhile: meanwhile, shut: 2} }
 
 // Open opens it, once; with an error it stays shut, and the start returns that error.
-// Whoever comes last lets the command run, in its own goroutine.
+// The last of the two lets the command run, in its own goroutine.
 func (g *Gate) Open(err error) { g.agree(err) }
 
 // prepare does what is to be done meanwhile.
@@ -53,7 +53,7 @@ func (g *Gate) agree(err error) {
 }
 
 // then calls f, once, when it is open, or with the reason why it stays shut: at once,
-// or in the goroutine of whoever comes last.
+// or in the goroutine of the last of the two.
 func (g *Gate) then(f func(error)) {
 	g.mu.Lock()
 	err, known := g.err, g.shut == 0 || g.err != nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -28,11 +29,13 @@ type Host struct {
 	// Version is bwrap's.
 	Version bwrap.Version
 
+	nsenter string   // the program, by which bwrap starts in a session's place; "": there is none
 	wanted  string   // Options.Backend
 	native  bool     // sandboxd-launch makes the namespaces, not bwrap
 	stage   *os.File // sealed memfd; nil: there is no helper, and nothing runs
 	cgroups *cgroups
 	spawner spawner
+	server  server
 	filters filters
 
 	compilations compilations
@@ -43,8 +46,10 @@ type Host struct {
 	// each other.
 	starts chan struct{}
 	pool   pool
-	watch  *watch.Set
-	work   sync.WaitGroup // what is done off the way of a command
+	// entersPlaces is whether a sandbox has started in a place.
+	entersPlaces atomic.Bool
+	watch        *watch.Set
+	work         sync.WaitGroup // what is done off the way of a command
 
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
@@ -74,6 +79,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		candidates = BwrapPaths
 	}
 	h.Bwrap, h.Version, h.bwrapErr = findBwrap(candidates)
+	h.nsenter = findNsenter()
 	var cgroupErr error
 	h.cgroups, cgroupErr = findCgroups()
 	h.pidMax = h.hasPidMax()
@@ -112,13 +118,14 @@ func (h *Host) Report() Report { return h.report }
 // Overlays reports whether a plan can have overlays here, and workers be confined to a layer.
 func (h *Host) Overlays() bool { return h.native && h.landlock > 0 }
 
-// Watch says which directories changed, for whoever looks at them again and again.
+// Watch reports which directories changed, for repeated scans.
 func (h *Host) Watch() *watch.Set { return h.watch }
 
 // Close removes what the host keeps outside the process: its control groups.
 func (h *Host) Close() error {
 	h.pool.close()
 	h.work.Wait()
+	h.server.close()
 	h.watch.Close()
 	if h.cgroups != nil {
 		h.cgroups.close()

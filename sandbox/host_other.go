@@ -73,7 +73,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 		return nil, fmt.Errorf("plan: %w", ErrNoOverlay)
 	}
 	if len(r.Listen)+r.Dialers > 0 {
-		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent, Missing: "named hosts and ports of localhost can't be told from others",
+		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent, Missing: "named hosts and ports of localhost can't be distinguished from others",
 			Why: "there are no network namespaces here", Remedy: "set [network] mode to none or full"}}}
 	}
 	if len(r.Command.Argv) == 0 {
@@ -132,8 +132,9 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
+	left chan struct{} // never closed
 	exit Exit
-	// Seatbelt tells nobody what it refuses.
+	// Seatbelt reports no refusals.
 	refusals refusals
 	unkept   unkept
 
@@ -149,6 +150,12 @@ func (p *Process) First() int { return p.Pid() }
 
 // Done is closed when the command has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Left is never closed here: with the command its whole group ends.
+func (p *Process) Left() <-chan struct{} { return p.left }
+
+// Ended is nothing here.
+func (p *Process) Ended() Exit { return Exit{} }
 
 // Wait blocks until Done and returns how it ended.
 func (p *Process) Wait() Exit {
@@ -215,13 +222,13 @@ func DataFile(name string, data io.Reader) (*os.File, error) {
 	return f, nil
 }
 
-// View tells sandboxes of a plan apart: Seatbelt holds paths, not the files at them.
+// View distinguishes sandboxes of a plan: Seatbelt holds paths, not the files at them.
 func (h *Host) View(plan *Plan) string { return plan.Digest() }
 
 // Sockets are never there: no plan of this system has any.
 type Sockets struct{ Listeners []net.Listener }
 
-// Warm reports whether the sandbox was laid before it was asked for.
+// Warm reports whether the sandbox was built before it was requested.
 func (p *Process) Warm() bool { return false }
 
 // Sockets are empty here.

@@ -24,7 +24,7 @@ for n in /proc/self/ns/*; do echo "namespace:${n##*/} $(readlink "$n")"; done
 for f in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
 	[ -e /proc/self/fd/$f ] && echo "descriptor:$f $(readlink /proc/self/fd/$f | sed 's/[0-9][0-9]*/N/')"
 done
-for f in exe cwd root fd/6 ns/mnt environ mem maps; do
+for f in exe cwd root fd fd/5 ns/mnt environ mem maps; do
 	echo "pid1:$f $( (cat /proc/1/$f >/dev/null || ls /proc/1/$f/) 2>&1 | tail -n 1)"
 done
 echo "pid1:comm $(cat /proc/1/comm)"
@@ -55,7 +55,8 @@ var different = map[string]string{
 }
 
 // differentForUsers are those for an ordinary user besides, by how they begin: devices are on read-only
-// mounts for root with both, for others with the native back end only.
+// mounts for root with both, for others with the native back end only; and the numbers of the first process's
+// descriptors can be listed, though none can be opened.
 var differentForUsers = map[string]string{
 	"mount:/dev/null":           "ro,nosuid,noexec,",
 	"mount:/dev/zero":           "ro,nosuid,noexec,",
@@ -64,6 +65,7 @@ var differentForUsers = map[string]string{
 	"mount:/dev/urandom":        "ro,nosuid,noexec,",
 	"mount:/dev/tty":            "ro,nosuid,noexec,",
 	"write:chmod_777_/dev/null": "chmod: changing permissions of '/dev/null': Read-only file system",
+	"pid1:fd":                   "5",
 }
 
 // A sandbox of the native back end is inside, row by row, what one of bubblewrap is: mounts with their

@@ -20,7 +20,7 @@ import (
 
 // launched runs sandboxd-launch as a reaper with an order, and returns what it reports first. As
 // root it runs as nobody, as the program refuses to continue with capabilities, unless privileged.
-func launched(t *testing.T, order *os.File, privileged bool) stage.Status {
+func launched(t *testing.T, order []byte, privileged bool) stage.Status {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -32,8 +32,8 @@ func launched(t *testing.T, order *os.File, privileged bool) stage.Status {
 		t.Fatal(err)
 	}
 	defer status.Close()
-	cmd := exec.Command("/proc/self/fd/5", stage.ReapArg)
-	cmd.ExtraFiles = []*os.File{order, order, testHost.stage, theirs, os.Stderr}
+	cmd := exec.Command(stageProgram, stage.ReapArg)
+	cmd.ExtraFiles = []*os.File{testHost.stage, testHost.stage, theirs, os.Stderr}
 	if os.Geteuid() == 0 && !privileged {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
@@ -41,6 +41,9 @@ func launched(t *testing.T, order *os.File, privileged bool) stage.Status {
 		t.Fatal(err)
 	}
 	theirs.Close()
+	if _, err := status.Write(order); err != nil {
+		t.Fatal(err)
+	}
 	m, err := readStatus(status)
 	m.close()
 	if cmd.Wait(); err != nil {
@@ -49,18 +52,13 @@ func launched(t *testing.T, order *os.File, privileged bool) stage.Status {
 	return m.Status
 }
 
-func sealed(t *testing.T, o stage.Order) *os.File {
+func encoded(t *testing.T, o stage.Order) []byte {
 	t.Helper()
 	b, err := o.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := sealedMemfd("order", bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
+	return b
 }
 
 // What sandboxd-launch can't put in force whole, it refuses: no command runs. R-OS-04
@@ -122,14 +120,14 @@ func TestLaunchRefuses(t *testing.T) {
 		"no command":           {argv(), stage.StepOrder, "contradicts"},
 		"a relative directory": {dirIs("usr"), stage.StepOrder, "contradicts"},
 	} {
-		if got := launched(t, sealed(t, c.order), false); got.Step != c.step || !strings.Contains(got.Message, c.why) {
+		if got := launched(t, encoded(t, c.order), false); got.Step != c.step || !strings.Contains(got.Message, c.why) {
 			t.Errorf("%s: %+v, want %v: %s", name, got, c.step, c.why)
 		}
 		if _, err := os.Lstat(ran); err == nil {
 			t.Fatalf("%s: the command ran", name)
 		}
 	}
-	if got := launched(t, sealed(t, command), false); got.Step != stage.StepReady {
+	if got := launched(t, encoded(t, command), false); got.Step != stage.StepReady {
 		t.Errorf("an order without fault: %+v", got)
 	}
 	if _, err := os.Lstat(ran); err != nil {
@@ -160,7 +158,7 @@ func TestLaunchEmptiesTheInheritableSet(t *testing.T) {
 		Argv: []string{"/bin/sh", "-c", "grep Cap /proc/self/status > sets"},
 		Dir:  dir, Env: []string{"PATH=/usr/bin:/bin"},
 	}
-	if got := launched(t, sealed(t, order), false); got.Step != stage.StepReady {
+	if got := launched(t, encoded(t, order), false); got.Step != stage.StepReady {
 		t.Fatalf("got %+v, want a start", got)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "sets"))
@@ -189,53 +187,38 @@ func TestLaunchThatEndsAtOnce(t *testing.T) {
 	if err := l.send(plan, Stdio{Out: os.Stderr, Err: os.Stderr}, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	untilWaitable(l.cmd.Process.Pid)
+	l.proc.awaitInit()
+	if l.cmd != nil {
+		untilWaitable(l.cmd.Process.Pid)
+	}
 	if err := l.awaitExec(t.Context(), l.proc, plan, nil); err != nil {
 		t.Error(err)
 	}
 }
 
-// An order that somebody could still change is none, nor is one of another version or with
-// descriptors that no launch server is there to take; and with capabilities nothing runs.
+// An order of another version is none, nor is one that breaks off or names descriptors that did not
+// come with it; and with capabilities nothing runs.
 func TestLaunchRefusesOrdersOfOthers(t *testing.T) {
 	command := stage.Order{Argv: []string{"/usr/bin/true"}, Dir: "/"}
-	good, err := command.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fd, err := unix.MemfdCreate("order", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := os.NewFile(uintptr(fd), "order")
-	defer open.Close()
-	open.Write(good)
-	if got := launched(t, open, false); got.Step != stage.StepOrder || !strings.Contains(got.Message, "not sealed") {
-		t.Errorf("not sealed: %+v", got)
-	}
+	good := encoded(t, command)
 	for name, c := range map[string]struct {
 		at   int
 		with byte
 		why  string
 	}{
 		"another version": {8, stage.Version + 1, "another version"},
-		"another size":    {12, good[12] + 1, "another size"},
+		"another size":    {12, good[12] - 1, "without its descriptors"},
 		"descriptors":     {20, 1 << 3, "descriptors"},
 		"an unknown flag": {17, 1, "contradicts"},
 	} {
 		b := bytes.Clone(good)
 		b[c.at] = c.with
-		f, err := sealedMemfd("order", bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := launched(t, f, false); got.Step != stage.StepOrder || !strings.Contains(got.Message, c.why) {
+		if got := launched(t, b, false); got.Step != stage.StepOrder || !strings.Contains(got.Message, c.why) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		f.Close()
 	}
 	if os.Geteuid() == 0 {
-		if got := launched(t, sealed(t, command), true); got.Step != stage.StepPrivileges {
+		if got := launched(t, encoded(t, command), true); got.Step != stage.StepPrivileges {
 			t.Errorf("with capabilities: %+v", got)
 		}
 	}

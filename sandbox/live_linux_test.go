@@ -24,6 +24,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(daemonVariable); dir != "" {
+		panic(daemon(dir))
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "sandbox-test-")
 		if err != nil {
@@ -194,7 +197,7 @@ func TestExitStatus(t *testing.T) {
 }
 
 // Each layer can be probed by itself, also by root: without namespaces it is the
-// only way to learn what is there.
+// only way to learn the available ones.
 func TestLayersAloneAreProbed(t *testing.T) {
 	h := &Host{stage: testHost.stage, wanted: BackendBwrap, bwrapErr: errNoBwrap, starts: make(chan struct{}, 1)}
 	for _, l := range h.probeLayers(context.Background()) {
@@ -206,8 +209,8 @@ func TestLayersAloneAreProbed(t *testing.T) {
 
 var errNoBwrap = errors.New("not installed in this test")
 
-// R-AU-03: what a command does comes after leave was given, and without leave it
-// does nothing, whether its sandbox was laid for it or waited.
+// R-AU-03: a command's effects come after leave was given, and without leave it
+// has none, whether its sandbox was built for it or is a warm one.
 func TestNothingRunsWithoutLeave(t *testing.T) {
 	dir := workDir(t)
 	h := testHostWarm(t)
@@ -269,7 +272,7 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 			if warm || time.Now().After(end) {
 				break
 			}
-			h.pool.work.Wait() // the next one is laid
+			h.pool.work.Wait() // the next one is built
 		}
 		h.pool.work.Wait()
 	}
@@ -286,8 +289,8 @@ func testHostWarm(t *testing.T) *Host {
 	return h
 }
 
-// R-OS-10: a limit of processor time below the kernel's unit, which is a second, is a
-// limit all the same: a project's file that asks for less must not take it away.
+// R-OS-10: a limit of processor time below the kernel's unit, which is a second, still is a
+// limit: a project's file that asks for less must not remove it.
 func TestLittleProcessorTime(t *testing.T) {
 	dir := workDir(t)
 	if got := runIn(t, system(t, dir, profile.Limits{CPU: 100 * time.Millisecond}), dir, "while :; do :; done"); got.exit.Cause != EndCPU {
@@ -295,8 +298,8 @@ func TestLittleProcessorTime(t *testing.T) {
 	}
 }
 
-// R-FS-07: what the sandbox of a file worker is compared by tells apart all that a sandbox that waits is compared by: a
-// file that was unlinked and linked again has no mount inside any more, and the same number.
+// R-FS-07: the view of a file worker's sandbox distinguishes all states that the view of a warm sandbox distinguishes.
+// A file that was unlinked and linked again has no mount inside any longer, and the same number.
 func TestViewOfAnExchangedFile(t *testing.T) {
 	dir, h := workDir(t), testHost
 	file := filepath.Join(dir, "secret")
@@ -320,6 +323,6 @@ func TestViewOfAnExchangedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h.View(plan) == before {
-		t.Error("a file that was linked anew has the same view")
+		t.Error("a file that was linked again has the same view")
 	}
 }

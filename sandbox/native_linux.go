@@ -8,8 +8,8 @@ import (
 	"sandboxd/sandbox/stage"
 )
 
-// The native back end: sandboxd-launch starts as the first process of new namespaces and makes
-// the mounts itself, by the same layout as bwrap's arguments, from operations in its sealed order.
+// The native back end: the launch server makes the first process of a sandbox, which makes the
+// namespaces and the mounts by the same layout as bwrap's arguments, from operations in its order.
 
 // nativeVersion is the bwrap that can do what the native back end does.
 var nativeVersion = bwrap.Version{Minor: 11}
@@ -69,11 +69,9 @@ func Operations(layout []bwrap.Mount, ownNetwork bool, uid, gid int) (ops []stag
 	slices.Reverse(seals)
 	ops = append(ops, seals...)
 	if ownNetwork {
-		add(stage.Operation{Kind: stage.OpLoopback, Path: "/"})
+		add(stage.Operation{Kind: stage.OpNetwork, Path: "/"})
 	}
-	if uid != 0 || gid != 0 {
-		add(stage.Operation{Kind: stage.OpUser, Path: "/", Size: uint64(uid)<<32 | uint64(gid)})
-	}
+	add(stage.Operation{Kind: stage.OpUser, Path: "/", Size: uint64(uid)<<32 | uint64(gid)})
 	return ops
 }
 
@@ -109,7 +107,7 @@ const unshareNetwork = "--unshare-net"
 // withFiles adds the request's files before the mounts are sealed.
 func withFiles(ops []stage.Operation, files []File) []stage.Operation {
 	at := slices.IndexFunc(ops, func(op stage.Operation) bool {
-		return op.Kind == stage.OpSeal || op.Kind == stage.OpMode || op.Kind == stage.OpLoopback
+		return op.Kind == stage.OpSeal || op.Kind == stage.OpMode || op.Kind == stage.OpNetwork
 	})
 	if at < 0 {
 		at = len(ops)

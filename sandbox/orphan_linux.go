@@ -42,7 +42,7 @@ func endOrphans() {
 		}
 		for _, pid := range killed {
 			for time.Now().Before(deadline) {
-				// ECHILD: somebody else's, or not ours yet. The next look tells.
+				// ECHILD: another process's child, or not ours yet. The next scan decides.
 				if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); got == pid || err == unix.ECHILD {
 					break
 				}

@@ -17,7 +17,7 @@ import (
 type Request struct {
 	// Profile is derived ∩ operator: what the command may touch.
 	Profile profile.Profile
-	// Operator is the operator's profile alone. It is laid a second time, as
+	// Operator is the operator's profile alone. It is applied a second time, as
 	// masks and as Landlock's first layer, so that the kernel itself
 	// intersects. nil: there is none.
 	Operator *profile.Profile
@@ -77,7 +77,7 @@ type Plan struct {
 	Report Report
 
 	order      stage.Order
-	watched    seccomp.Policy // by which the order's filter tells, if it does
+	watched    seccomp.Policy // by which the order's filter reports calls, if it does
 	args       []string       // bwrap's; nil: Landlock alone
 	overlays   []Overlay
 	operations []stage.Operation // the native back end's; nil: only bwrap can make this sandbox
@@ -85,9 +85,12 @@ type Plan struct {
 	files      []File
 	made       string          // digest of args, Landlock's layers and the filter
 	rules      []string        // paths of Landlock's rules that are none of holds
-	holds      map[string]bool // paths of mounts: whether what is there is kept from the command
+	holds      map[string]bool // paths of mounts: whether the command is kept from changing them
 	mounts     []string        // the same paths, sorted
 	tmpfs      []string        // private directories, which live in memory
+	place      *Place          // that it joins; nil: none. network and shares: with its loopback, with its /tmp
+	network    bool
+	shares     bool
 }
 
 // unheld reports limits that no mechanism holds.
@@ -97,7 +100,7 @@ func (p *Plan) unheld(gaps []profile.Gap) {
 }
 
 // Mounts are the paths of mounts, and whether each keeps the command from changing
-// what the host has there and, as far as no other lies below, below. It must not be changed.
+// the host's entries there and below, down to the next mount. It must not be changed.
 func (p *Plan) Mounts() map[string]bool { return p.holds }
 
 // Digest is what an answer is bound to: everything that decides what runs and
@@ -128,7 +131,7 @@ func (p *Plan) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// StagePath is where the helper lies beside the daemon's own binary.
+// StagePath is the path of the helper beside the daemon's own binary.
 func StagePath() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -104,7 +104,7 @@ func (p *Plan) checkSockets() error {
 	switch {
 	case p.args == nil:
 		return &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent,
-			Missing: "named hosts can't be told from others", Why: "there is no network namespace here, and Landlock knows ports only",
+			Missing: "named hosts can't be distinguished from others", Why: "there is no network namespace here, and Landlock knows ports only",
 			Remedy: "make user namespaces available to bwrap, or set [network] mode to none"}}}
 	case p.Profile.Network().Mode == profile.NetNone, p.Profile.Network().Mode == profile.NetFull:
 		return fmt.Errorf("plan: mode %q has no localhost of its own", p.Profile.Network().Mode)
@@ -370,7 +370,7 @@ func makeFilter(p profile.Profile, tells bool, missing ...seccomp.Wall) (madeFil
 func (h *Host) landlockHost(place landlock.Place) landlock.Host {
 	fixed, err := lsm.FixedErrata()
 	if err != nil {
-		fixed = 0 // not told: none is taken for granted
+		fixed = 0 // unknown: the compiler assumes none
 	}
 	return landlock.Host{FS: bwrap.HostFS(), Place: place, Euid: os.Geteuid(), Errata: fixed}
 }

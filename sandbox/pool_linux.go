@@ -17,14 +17,14 @@ import (
 	"sandboxd/watch"
 )
 
-// A warm sandbox is one that was laid before it is needed: namespaces, mounts,
+// A warm sandbox is one that was built before it is needed: namespaces, mounts,
 // control group and all, with the stage waiting inside for its order. It runs one
 // command and is gone.
 //
-// It must be no weaker than one laid at the moment of use. A plan is made anew
-// for every command, from the host as it is; a warm sandbox serves only a plan
+// It must be no weaker than one built at the moment of use. Every command gets a new
+// plan, from the host as it is; a warm sandbox serves only a plan
 // whose mounts, Landlock layers and system call filter would be exactly these, on
-// the very files and directories on which its own were laid (view), in an unchanged
+// the very files and directories on which its own were mounted (view), in an unchanged
 // table of host mounts. Limits and environment come with the order and are the new
 // plan's in any case.
 
@@ -32,11 +32,11 @@ const (
 	// maxWarmAge is how long a sandbox waits at most.
 	maxWarmAge = 2 * time.Minute
 	// refillDelay is how long a command may run before its successor's sandbox is
-	// laid beside it.
+	// built beside it.
 	refillDelay = 25 * time.Millisecond
 )
 
-// view is what a sandbox is laid from: it is equal for two plans exactly if a
+// view identifies the inputs of a sandbox: it is equal for two plans exactly if a
 // sandbox of the one is one of the other. The zero value is no view.
 type view [sha256.Size]byte
 
@@ -62,10 +62,10 @@ func (p *pool) view(plan *Plan) (v view, ok bool) {
 	return p.now(plan)
 }
 
-// View tells sandboxes of a plan apart that show the host differently: by how they are
+// View distinguishes sandboxes of a plan that show the host differently: by how they are
 // made, and by which files and directories of the host they are made with. A sandbox
-// that continues after its view has changed could hold less than a new one. "": that
-// can't be told, and no two sandboxes are equal.
+// that continues after its view has changed could hold less than a new one. "": the view
+// is unknown, and no two sandboxes are equal.
 func (h *Host) View(plan *Plan) string {
 	v, ok := h.pool.now(plan)
 	if !ok {
@@ -83,6 +83,7 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 	}
 	limits := plan.Profile.Limits()
 	text(plan.made)
+	text(plan.key())
 	text(fmt.Sprint(plan.early(), plan.nulls, limits.Processes, limits.Memory))
 	for _, f := range plan.files {
 		text(f.Path)
@@ -114,8 +115,8 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 	return sha256.Sum256(binary.LittleEndian.AppendUint64(b, generation)), true
 }
 
-// existence tells a file or directory from every other that is or was at its
-// path. A mount goes with what it was laid on: where that is unlinked outside,
+// existence distinguishes a file or directory from every other that is or was at its
+// path. A mount depends on its file: when that is unlinked outside,
 // even to be linked again, the mount inside is gone. Numbers are used again, so
 // the time of birth counts too, and for what a mount keeps from being changed the
 // time of the last change, which every link and unlink sets. A directory cannot
@@ -139,7 +140,7 @@ func (e existence) append(b []byte) []byte {
 func (p *Plan) early() bool { return len(p.order.Listen)+p.order.Dialers == 0 }
 
 // objectOf is the file or directory that a rule of Landlock for a path would bind,
-// the zero value for none (lsm.PathRule). ok is false where it can't be told.
+// the zero value for none (lsm.PathRule). ok is false if the kernel does not answer.
 func objectOf(path string) (e existence, ok bool) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
 	switch err {
@@ -204,10 +205,10 @@ func spoiled(err error) bool {
 	return errors.As(err, &launch)
 }
 
-// refillAfter lays the next sandbox of a plan off the way of the command that
-// was just started: when that has ended, or has run for a moment. Where as many
-// start as there are processors it would only take time from them; the last of
-// them sees to the next.
+// refillAfter builds the next sandbox of a plan without delaying the command that
+// was just started: when that has ended, or has run for a moment. If as many
+// commands start as there are processors, it would only take time from them; the last of
+// them builds the next sandbox.
 func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +218,7 @@ func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 	p.work.Go(func() {
 		select {
 		case <-proc.Done():
-			time.Sleep(tidyDelay) // whoever waits for the end comes first
+			time.Sleep(tidyDelay) // the waiters for the end come first
 		case <-time.After(refillDelay):
 		}
 		if len(h.starts) < runtime.NumCPU() {
@@ -226,8 +227,8 @@ func (p *pool) refillAfter(h *Host, plan *Plan, proc *Process) {
 	})
 }
 
-// refill lays a sandbox for plan unless one waits already. What goes wrong is not
-// told: the next command gets a sandbox of its own, and an error if that fails.
+// refill builds a sandbox for plan unless one waits already. Its errors are not
+// reported: the next command gets a sandbox of its own, and an error if that fails.
 func (p *pool) refill(h *Host, plan *Plan) {
 	v, ok := p.view(plan)
 	if !ok || !p.claim(v) {
@@ -247,11 +248,11 @@ func (p *pool) refill(h *Host, plan *Plan) {
 	if err != nil || l == nil {
 		return
 	}
-	if p.closed {
+	if p.closed || plan.place.isClosed() {
 		p.dropLater(l)
 		return
 	}
-	l.view = v
+	l.view, l.place = v, plan.place
 	p.warm = append(p.warm, l)
 	if len(p.warm) > p.most {
 		p.dropLater(p.warm[0])
@@ -274,7 +275,7 @@ func (p *pool) claim(v view) bool {
 	return true
 }
 
-// lay lays a sandbox and waits until its stage waits.
+// lay builds a sandbox and waits until its stage waits.
 func (h *Host) lay(plan *Plan) (*launch, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -306,6 +307,18 @@ func (p *pool) expire(l *launch) {
 		p.warm = slices.Delete(p.warm, i, i+1)
 		p.dropLater(l)
 	}
+}
+
+// leave drops the sandboxes that wait in a closed place.
+func (p *pool) leave(at *Place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.warm = slices.DeleteFunc(p.warm, func(l *launch) bool {
+		if l.place == at {
+			p.dropLater(l)
+		}
+		return l.place == at
+	})
 }
 
 func (p *pool) drop(l *launch) { l.kill(l.proc) }

@@ -18,7 +18,7 @@ import (
 
 // launch is one start in progress: the descriptors of both sides.
 type launch struct {
-	cmd       *exec.Cmd
+	cmd       *exec.Cmd // nil: the launch server starts it
 	proc      *Process
 	mechanism string
 	reaper    bool // the first process is the helper, as reaper
@@ -31,15 +31,18 @@ type launch struct {
 	limitPids func(init int) error // nil: something else bounds them
 	listen    int                  // how many sockets the stage is to hand out, of which kind
 	dialers   int
-	early     bool // Landlock and the filter are in force while the stage waits
-	view      view // of one that waits
+	place     *Place // in which it waits; nil: in none
+	early     bool   // Landlock and the filter are in force while the stage waits
+	view      view   // of one that waits
 	// watched has the filter's listener, as far as nobody serves it yet, and stage is
 	// the pid of the stage that waits.
 	watched []*os.File
 	stage   int
-	// native says that sandboxd-launch makes the namespaces, and waits that its first process does
-	// not begin before it has leave.
+	pieces  [][]byte // of the first order
+	// native says that the launch server made the first process, and waits that this one does not get
+	// its order before it is where it belongs.
 	native, waits bool
+	server        *net.UnixConn // that server; nil: there is none
 }
 
 // prepare makes everything that a start needs besides a process.
@@ -59,6 +62,9 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 	if l.status, err = packetConn(pair[0]); err != nil {
 		return l, err
 	}
+	if p.operations != nil {
+		return l, l.prepareNative(h, p, status)
+	}
 	diagR, diagW, err := os.Pipe()
 	if err != nil {
 		return l, err
@@ -70,19 +76,14 @@ func (h *Host) prepare(p *Plan, std Stdio) (l *launch, err error) {
 		Stderr:      diagW,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	switch {
-	case p.args == nil:
-		err = l.prepareAlone(h, p, std, status)
-	case p.operations != nil:
-		err = l.prepareNative(h, p, status, diagW)
-	default:
-		err = l.prepareBwrap(h, p, status, diagW)
+	if p.args == nil {
+		return l, l.prepareAlone(h, p, std, status)
 	}
-	return l, err
+	return l, l.prepareBwrap(h, p, status, diagW)
 }
 
 // prepareAlone has Landlock alone: sandboxd-launch is the reaper and becomes the command.
-func (l *launch) prepareAlone(h *Host, p *Plan, std Stdio, status *os.File) error {
+func (l *launch) prepareAlone(h *Host, p *Plan, std Stdio, status *os.File) (err error) {
 	l.mechanism, l.reaper = "stage", true
 	l.cmd.Path, l.cmd.Args = stageProgram, []string{"sandboxd-launch", stage.ReapArg}
 	// Should the daemon die, the reaper has to outlive it for a moment.
@@ -91,24 +92,29 @@ func (l *launch) prepareAlone(h *Host, p *Plan, std Stdio, status *os.File) erro
 		// The stage requires that no capability is left; nobody has none.
 		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
-	order, err := l.order(p.order)
-	if err != nil {
+	if err = l.orders(p.order); err != nil {
 		return err
 	}
 	if l.cmd.Stdout = std.Out; std.In != nil {
 		l.cmd.Stdin = std.In
 	}
 	// FDArgs must be something; the stage closes it unread.
-	first := order
+	first := h.stage
 	if p.Command.Program != nil {
 		first = p.Command.Program
 	}
-	l.cmd.ExtraFiles = []*os.File{first, order, h.stage, status, std.Err}
+	l.cmd.ExtraFiles = []*os.File{first, h.stage, status, std.Err}
 	return nil
 }
 
 // stageProgram is sandboxd-launch as the process finds it that executes it.
 var stageProgram = "/proc/self/fd/" + strconv.Itoa(stage.FDStage)
+
+// orders keeps the order for instruct.
+func (l *launch) orders(o stage.Order) (err error) {
+	l.pieces, err = o.Pieces(false)
+	return err
+}
 
 // awaiting is the order for a sandbox whose command comes later.
 func (l *launch) awaiting(p *Plan) stage.Order {
@@ -124,7 +130,7 @@ func (l *launch) awaiting(p *Plan) stage.Order {
 func (l *launch) bound(h *Host, p *Plan) (waits bool, err error) {
 	limits := p.Profile.Limits()
 	if h.cgroups != nil {
-		if l.cgroup, err = h.cgroups.create(limits); err != nil {
+		if l.cgroup, err = h.cgroups.create(limits, h.ownTasks()); err != nil {
 			return false, &LaunchError{Mechanism: "cgroup", Cause: err}
 		}
 		return l.bornIn() == nil, nil
@@ -136,42 +142,13 @@ func (l *launch) bound(h *Host, p *Plan) (waits bool, err error) {
 	return false, nil
 }
 
-// prepareNative has sandboxd-launch make the namespaces.
-func (l *launch) prepareNative(h *Host, p *Plan, status, diagnostics *os.File) (err error) {
-	l.mechanism, l.native = BackendNative, true
-	first := l.awaiting(p)
-	first.Operations = withFiles(p.operations, p.files)
-	order, err := l.order(first)
-	if err != nil {
-		return err
-	}
-	if l.waits, err = l.bound(h, p); err != nil {
-		return err
-	}
-	network, begin := "shared", "go"
-	if slices.Contains(p.args, unshareNetwork) {
-		network = "own"
-	}
-	if l.waits {
-		begin = "wait"
-	}
-	l.cmd.Path, l.cmd.Args = stageProgram, []string{"sandboxd-launch", stage.NativeArg, network, begin}
-	l.cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	l.cmd.ExtraFiles = []*os.File{order, order, h.stage, status, diagnostics}
-	if p.Command.Program != nil {
-		l.cmd.ExtraFiles = append(l.cmd.ExtraFiles, p.Command.Program)
-	}
-	return nil
-}
-
 // prepareBwrap has bwrap make the namespaces. A bwrap whose daemon is gone ends by itself
 // (--die-with-parent), once its first process ends with it. An earlier one continues until its
 // stage finds no daemon that sends an order. A kill before would leave that process behind (see
 // endStuck).
 func (l *launch) prepareBwrap(h *Host, p *Plan, status, diagnostics *os.File) error {
 	l.mechanism = BackendBwrap
-	order, err := l.order(l.awaiting(p))
-	if err != nil {
+	if err := l.orders(l.awaiting(p)); err != nil {
 		return err
 	}
 	args := append([]string{"--as-pid-1"}, p.args...) // the stage reaps
@@ -221,7 +198,10 @@ func (l *launch) prepareBwrap(h *Host, p *Plan, status, diagnostics *os.File) er
 	}
 	l.cmd.Path = h.Bwrap
 	l.cmd.Args = []string{"bwrap", "--args", strconv.Itoa(stage.FDArgs), "--", stageProgram, stage.FirstArg}
-	l.cmd.ExtraFiles = append([]*os.File{argsFile, order, h.stage, status, diagnostics}, extra...)
+	if err := h.enter(p, l.cmd, func(f *os.File) string { return pass(l.add(f)) }); err != nil {
+		return &LaunchError{Mechanism: BackendBwrap, Cause: err}
+	}
+	l.cmd.ExtraFiles = append([]*os.File{argsFile, h.stage, status, diagnostics}, extra...)
 	return nil
 }
 
@@ -232,14 +212,6 @@ func (l *launch) bornIn() *cgroup {
 		return nil
 	}
 	return l.cgroup
-}
-
-func (l *launch) order(o stage.Order) (*os.File, error) {
-	encoded, err := o.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	return l.memfd("order", encoded)
 }
 
 // add remembers a descriptor of the child's side, to be closed here.

@@ -192,8 +192,8 @@ func probeProfile() profile.Profile {
 }
 
 // try runs one probe order to its end, with a back end or, for "", alone. Alone it runs as
-// nobody when we are root: the stage refuses to go on with capabilities. watched is
-// the policy of a filter that tells.
+// nobody when we are root: the stage refuses to continue with capabilities. watched is
+// the policy of a filter with a listener.
 func (h *Host) try(ctx context.Context, o stage.Order, watched seccomp.Policy, backend string,
 	limit time.Duration) error {
 	limit = patient(limit)
@@ -256,7 +256,7 @@ func explain(layer string, err error) (why, remedy string) {
 		}
 		return why, "see dmesg for landlock; a container's system call filter may refuse it"
 	case "seccomp listener":
-		return "system calls can't be told: " + why, "use Linux 5.19 or newer; a container manager that listens itself leaves no place for us"
+		return "system calls can't be reported: " + why, "use Linux 5.19 or newer; a container manager that listens itself leaves no place for us"
 	case "seccomp":
 		return why, "use a kernel with CONFIG_SECCOMP_FILTER=y; a container may forbid filters"
 	}
@@ -296,7 +296,7 @@ func sysctlIs(path, value string) bool {
 	return err == nil && strings.TrimSpace(string(b)) == value
 }
 
-// uncounted is what a look at the processes does not see of their memory.
+// uncounted names the memory that the processes' own status does not include.
 const uncounted = "; what the kernel holds for it, sockets and files that no process maps, is not counted"
 
 // protections derives what holds from which layers work.

@@ -19,7 +19,8 @@ import (
 
 // Process is one command running in its sandbox.
 type Process struct {
-	cmd       *exec.Cmd
+	cmd       *exec.Cmd // nil: the launch server is the parent
+	server    *net.UnixConn
 	warm      bool // its sandbox waited for it
 	namespace bool // it has a pid namespace
 	reaper    bool // the helper holds it together instead
@@ -30,14 +31,18 @@ type Process struct {
 	host      *Host
 	cgroup    *cgroup
 	sockets   Sockets
+	shared    *Place            // whose /tmp it has; nil: it has its own
 	root      *os.File          // of the sandbox, until watch has returned; nil: /proc has it
 	status    *net.UnixConn     // to the namespace's first process; nil: there is none
-	listener  *seccomp.Listener // nil: the filter tells nothing
+	listener  *seccomp.Listener // nil: the filter has none
 	refusals  refusals
 	unkept    unkept
 
-	done chan struct{}
-	exit Exit // valid once done is closed
+	stays bool          // what the command leaves running continues
+	left  chan struct{} // closed when the command has ended and others of its processes have not
+	end   Exit          // of the command; valid once left is closed
+	done  chan struct{}
+	exit  Exit // valid once done is closed
 
 	mu     sync.Mutex
 	init   int      // pidfd of the namespace's first process, 0 after its end
@@ -53,11 +58,18 @@ func (p *Process) Pid() int { return p.leader }
 // others of the sandbox.
 func (p *Process) First() int { return p.first }
 
-// Warm reports whether the sandbox was laid before it was asked for.
+// Warm reports whether the sandbox was built before it was requested.
 func (p *Process) Warm() bool { return p.warm }
 
 // Done is closed when the command and every process it left behind are gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Left is closed when the command of a plan in a place has ended and processes that it left continue; not where
+// it was ended. Ended is the command's end then. The sandbox ends with the last of them, or by End.
+func (p *Process) Left() <-chan struct{} { return p.left }
+
+// Ended is the command's end; valid once Left is closed.
+func (p *Process) Ended() Exit { return p.end }
 
 // Wait blocks until Done and returns how it ended.
 func (p *Process) Wait() Exit {
@@ -82,7 +94,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 
 // End asks the command to end with SIGTERM, waits for grace, and then kills
 // the whole tree, stopped, daemonised and double-forked processes included. It
-// returns at once; Done tells when it is over. The first cause is kept.
+// returns at once; Done is closed at the end. The first cause is kept.
 func (p *Process) End(cause EndCause, grace time.Duration) {
 	p.mu.Lock()
 	first := p.ending == ""
@@ -110,8 +122,12 @@ func (p *Process) End(cause EndCause, grace time.Duration) {
 func (p *Process) killTree() {
 	if p.namespace {
 		p.killInit()
-		// Should bwrap's monitor hang all the same, it goes too.
-		time.AfterFunc(2*time.Second, func() { p.cmd.Process.Kill() })
+		if p.cmd != nil { // bwrap's monitor is killed, too, in case it hangs
+			time.AfterFunc(2*time.Second, func() { p.cmd.Process.Kill() })
+		}
+		return
+	}
+	if p.cmd == nil { // the end of its socket ends it
 		return
 	}
 	if !p.reaper { // a bwrap that has not come as far as its namespace
@@ -142,7 +158,14 @@ const reapTimeout = 10 * time.Second
 func (p *Process) reap() {
 	started := time.Now()
 	e, reported := p.reported()
-	if !reported {
+	lost := false
+	if !reported && p.cmd == nil {
+		p.await()
+		if p.status != nil { // else a probe, which is ready and ended
+			e = exitWith(128 + int(syscall.SIGKILL)) // nothing else ends a first process before it reports
+			lost = ended(p.server)
+		}
+	} else if !reported {
 		e = exitOf(p.await())
 		if p.status != nil && e.Signal == 0 {
 			e.Code = 125 // nobody killed the first process: that status is not the command's
@@ -151,14 +174,16 @@ func (p *Process) reap() {
 	e.Wall = time.Since(started)
 	p.mu.Lock()
 	p.exited = true
-	e.Cause = p.ending
+	if e.Cause = p.ending; e.Cause == "" && lost {
+		e.Cause = EndServer
+	}
 	p.mu.Unlock()
 	if p.cgroup != nil {
 		if e.Cause == "" && p.cgroup.ranOut() {
 			e.Cause = EndMemory
 		}
-		// A fork that was refused may have been made again later; the cause
-		// of a failure it is all the same.
+		// A refused fork may have been retried with success; it still is the
+		// cause of a failure.
 		if e.Cause == "" && e.Code != 0 && p.cgroup.refusedForks() > 0 {
 			e.Cause = EndProcesses
 		}
@@ -172,14 +197,14 @@ func (p *Process) reap() {
 	p.exit = e
 	p.host.work.Add(1) // the host is not closed before
 	close(p.done)
-	runtime.Gosched() // to who waits for it
+	runtime.Gosched() // to the waiter
 	time.Sleep(tidyDelay)
 	p.tidy(reported)
 	p.host.work.Done()
 }
 
-// tidyDelay is how long whoever waits for the end has the processors before what it
-// leaves is taken apart.
+// tidyDelay is how long the waiters for the end have the processors before the
+// process's remains are removed.
 const tidyDelay = time.Millisecond
 
 // tidy takes apart what nobody waits for.
@@ -212,12 +237,32 @@ func (p *Process) reported() (e Exit, ok bool) {
 	if err != nil {
 		return e, false
 	}
-	if !end.Alone {
-		p.awaitInit()
-	}
 	e = exitWith(end.Code)
 	e.CPU = end.CPU
+	if !end.Alone {
+		p.leave(e)
+		p.awaitInit()
+	}
 	return e, true
+}
+
+// leave has the processes that the command left continue, where the plan says so, and returns after the last of them.
+// Otherwise they end now: also where a signal ended the command.
+func (p *Process) leave(e Exit) {
+	p.mu.Lock()
+	stays := p.stays && p.ending == "" && e.Signal == 0
+	p.mu.Unlock()
+	if !stays {
+		p.status.Close() // the namespace's first process ends, and all others with it
+		return
+	}
+	p.mu.Lock()
+	p.exited = true // its number may be another's
+	p.mu.Unlock()
+	p.end = e
+	close(p.left)
+	untilWaitable(p.cmd.Process.Pid)
+	p.cmd.Wait()
 }
 
 // exitOf is the end as bwrap, or the reaper, had it.
@@ -243,8 +288,8 @@ func exitWith(code int) Exit {
 	return e
 }
 
-// keepMounts holds the mount namespace of the sandbox: with its last process it
-// would be taken apart, mount by mount, before the kernel told that process's end.
+// keepMounts holds the mount namespace of the sandbox: with its last process the kernel
+// would remove it, mount by mount, before it reported that process's end.
 func (p *Process) keepMounts(init int) {
 	path := "/proc/" + strconv.Itoa(init) + "/ns/mnt"
 	if fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
@@ -299,8 +344,10 @@ func untilWaitable(pid int) {
 // await waits for bwrap and then for the last process of the namespace:
 // bwrap's monitor may leave a moment before them.
 func (p *Process) await() processState {
-	untilWaitable(p.cmd.Process.Pid)
-	p.cmd.Wait()
+	if p.cmd != nil {
+		untilWaitable(p.cmd.Process.Pid)
+		p.cmd.Wait()
+	}
 	if p.reaper {
 		endOrphans() // none are left, unless the reaper was killed
 	}
@@ -312,6 +359,9 @@ func (p *Process) await() processState {
 		p.init = 0
 	}
 	p.mu.Unlock()
+	if p.cmd == nil {
+		return nil
+	}
 	return p.cmd.ProcessState
 }
 

@@ -31,7 +31,7 @@ type recorder struct {
 	unsure bool
 }
 
-// answers are what was told of one path.
+// answers are the host's answers for one path.
 type answers struct {
 	state  *pathState // of Lstat
 	target *string    // of ReadLink; "" for an error
@@ -47,8 +47,8 @@ type pathState struct {
 	links bool   // a regular file or pipe with further names
 }
 
-// dirState tells one list of a directory's entries from another: each entry
-// that comes, goes or is replaced changes the directory's times.
+// dirState distinguishes two lists of a directory's entries: each entry
+// that is created, removed or replaced changes the directory's times.
 type dirState struct {
 	dev, ino     uint64
 	mtime, ctime int64 // nanoseconds
@@ -179,13 +179,13 @@ type question struct {
 // questions are what was asked.
 type questions struct {
 	places []*place
-	// lists are those of directories that are watched, as is the directory that each lies
-	// in: while nothing is told of any of them, all are what they were.
+	// lists are those of directories that are watched, as is the parent directory of each:
+	// without an event for any of them, all are unchanged.
 	lists map[string][]question
 
 	mu    sync.Mutex
 	group *watch.Group
-	quiet bool // nothing was told since lists were asked
+	quiet bool // no event came since lists were asked
 
 	set    *watch.Set
 	around *dirStates
@@ -198,7 +198,7 @@ type place struct {
 	// files and lists are those of all whose answers can change and the directory not: a
 	// file's number of links, and the own list of a directory that is watched.
 	files, lists []question
-	// state is of the directory when all were asked; 0: it is not told.
+	// state is of the directory when all were asked; 0: unknown.
 	state uint64
 }
 
@@ -341,7 +341,7 @@ func allStill(of map[string][]question) bool {
 func stillIn(dir string, list []question) bool {
 	fd, err := openNoLinks(dir, unix.O_PATH)
 	if err != nil {
-		return false // or a kernel without openat2: then everything is made anew
+		return false // or a kernel without openat2: then everything is compiled again
 	}
 	defer unix.Close(fd)
 	for _, a := range list {

@@ -14,8 +14,8 @@ import (
 	"sandboxd/watch"
 )
 
-// R-OS-02: what is kept of a compilation is never used where compiling anew
-// would make something else, whatever changed in between.
+// R-OS-02: a cached compilation is never used if compiling again would give
+// another result, whatever changed in between.
 func TestCompiledAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -84,14 +84,14 @@ func TestCompiledAgain(t *testing.T) {
 				t.Error("it was compiled twice although nothing changed")
 			}
 			if compile(kept) != first || kept.watch.Watched() > 1 && !first.asked.quiet {
-				t.Error("what nothing was told of is asked for ever")
+				t.Error("paths without an event are asked every time")
 			}
 			if kept.watch.Watched() > 1 && !watches(first) {
-				t.Error("directories that nothing was told of are asked about for ever")
+				t.Error("directories without an event are asked every time")
 			}
 			c.change(root)
 			if got, want := made(compile(kept)), made(compile(h())); got != want {
-				t.Error("what was kept is used, and compiling anew makes something else")
+				t.Error("the cached result is used, and compiling again gives another")
 			} else if differ := got != made(first); differ != c.differ {
 				t.Errorf("what is compiled differs: %v, want %v: the test tests nothing", differ, c.differ)
 			}
@@ -102,7 +102,7 @@ func TestCompiledAgain(t *testing.T) {
 // made is what matters of a compilation.
 func made(c *compiled) string { return c.digest + fmt.Sprint(c.gaps) }
 
-// told: all directories around what was asked are watched.
+// watches reports whether all directories around the questions are watched.
 func watches(c *compiled) bool {
 	return !slices.ContainsFunc(c.asked.places, func(p *place) bool { return p.state == 0 && !strings.HasPrefix(p.dir, "/sys") })
 }

@@ -17,23 +17,24 @@ import (
 	"sandboxd/seccomp"
 )
 
-// observer looks at the calls that a sandbox's filter tells of and notes those
-// that the sandbox refuses. It decides nothing: what the filter refuses is
-// refused by number and arguments, and what goes on to the kernel meets mounts,
-// Landlock and the network namespace there. So nothing is lost when a program
-// changes a path while we read it, except that we say the wrong name.
+// observer looks at the calls that a sandbox's filter reports and notes those
+// that the sandbox refuses. It decides nothing: the filter refuses
+// by number and arguments, and a call that it permits meets mounts,
+// Landlock and the network namespace in the kernel. So nothing is lost when a program
+// changes a path while we read it, except that we report the wrong name.
 type observer struct {
 	profile profile.Profile
 	by      string
 	rootFD  int // the sandbox's root, -1 where it can't be had
 	found   *refusals
 	unkept  *unkept
+	kept    bool // /tmp is the session's
 	path    [maxPath]byte
 }
 
 const maxPath = 4096 // PATH_MAX
 
-// listen starts to answer the listener of a command whose filter tells; files
+// listen starts to answer the listener of a command whose filter has one; files
 // has it, or nothing.
 func (p *Process) listen(files []*os.File, plan *Plan) {
 	if len(files) == 0 {
@@ -41,7 +42,7 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 	}
 	p.listener = seccomp.NewListener(files[0], plan.watched)
 	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By,
-		found: &p.refusals, unkept: &p.unkept, rootFD: -1}
+		found: &p.refusals, unkept: &p.unkept, kept: plan.shares, rootFD: -1}
 	// What the sandbox has at a path is looked up in its own tree of mounts.
 	if fd, err := unix.Open(p.rootPath(p.leader), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		o.rootFD = fd
@@ -150,8 +151,8 @@ var changes = map[string][]operand{
 func (o *observer) files(c *seccomp.Call) {
 	for _, a := range changes[c.Name] {
 		real, there := o.operand(c, a.dir, a.path, a.op == profile.OpWrite)
-		// What is there already is not made, and what is not there not changed:
-		// the kernel says so, whatever the sandbox says.
+		// An entry that exists is not created, and a missing one not changed:
+		// the kernel reports that, whatever the sandbox permits.
 		if there == exists && a.op != profile.OpCreate || there == missing && a.op == profile.OpCreate {
 			o.check(a.op, real)
 		}
@@ -189,6 +190,7 @@ func (o *observer) files(c *seccomp.Call) {
 func (o *observer) check(op profile.Op, real string) {
 	v := o.profile.Allows(op, real)
 	switch {
+	case v.Allowed && v.Private && o.kept && strings.HasPrefix(real, sharedTmp+"/"):
 	case v.Allowed && v.Private && op == profile.OpCreate:
 		o.unkept.created(real)
 	case v.Allowed && v.Private && op == profile.OpRemove:
@@ -216,7 +218,7 @@ const (
 	missing // but the directory that would hold it exists
 )
 
-// operand resolves the path that stands in argument text, relative to the
+// operand resolves the path in argument text, relative to the
 // directory in argument dir. follow: a symbolic link at its end counts as what
 // it points to.
 func (o *observer) operand(c *seccomp.Call, dir, text int, follow bool) (string, presence) {
@@ -257,7 +259,7 @@ func (o *observer) resolve(c *seccomp.Call, at int, name string, follow bool) (s
 			return real, exists
 		}
 		if !errors.Is(err, unix.ENOENT) {
-			return "", unknown // "too many links" also stands for links of /proc, whose end only the process sees
+			return "", unknown // ELOOP is also the error for links of /proc, whose end only the process sees
 		}
 	}
 	dir, last := path.Split(strings.TrimRight(name, "/"))
@@ -279,12 +281,23 @@ func (o *observer) resolve(c *seccomp.Call, at int, name string, follow bool) (s
 	return real, exists
 }
 
+// open opens a path of the sandbox's tree. A rename or mount anywhere makes the kernel give up at a ".." (openat2(2),
+// EAGAIN).
+func (o *observer) open(name string, how *unix.OpenHow) (fd int, err error) {
+	for range 100 {
+		if fd, err = unix.Openat2(o.rootFD, name, how); err != unix.EAGAIN {
+			break
+		}
+	}
+	return fd, err
+}
+
 // real resolves an absolute path in the sandbox's tree. Opening as O_PATH does
-// nothing to what is there.
+// not touch the entry.
 func (o *observer) real(name string) (string, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS}
 	if clean := path.Clean(name); !strings.Contains(name, "..") {
-		switch fd, err := unix.Openat2(o.rootFD, clean, &how); {
+		switch fd, err := o.open(clean, &how); {
 		case err == nil: // most often it is what it is called
 			unix.Close(fd)
 			return clean, nil
@@ -293,7 +306,7 @@ func (o *observer) real(name string) (string, error) {
 		}
 	}
 	how.Resolve = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
-	fd, err := unix.Openat2(o.rootFD, name, &how)
+	fd, err := o.open(name, &how)
 	if err != nil {
 		return "", err
 	}

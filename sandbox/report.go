@@ -123,11 +123,7 @@ func (r Report) Degraded() []string {
 }
 
 func (p Protection) sentence() string {
-	verb := " is "
-	if strings.Contains(p.Name, ", ") {
-		verb = " are "
-	}
-	parts := []string{p.Name + verb + string(p.Level)}
+	parts := []string{p.Name + " " + string(p.Level)}
 	for _, s := range []string{p.Missing, p.Why} {
 		if s != "" {
 			parts = append(parts, s)

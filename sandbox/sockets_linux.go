@@ -34,7 +34,7 @@ func (d *Sockets) take(files []*os.File, listeners, callers int) error {
 		for _, f := range files {
 			f.Close()
 		}
-		return errors.New("the stage handed out other sockets than it was told to")
+		return errors.New("the stage returned other sockets than its order names")
 	}
 	d.dialers = files[listeners:]
 	var errs []error

@@ -20,7 +20,7 @@ func (s *spawner) loop() {
 	runtime.LockOSThread()
 	for r := range s.queue {
 		null, err := guarded(r.devices, r.start)
-		if err != nil && r.cmd.Process != nil { // started, but this thread did not find its way back
+		if err != nil && r.cmd != nil && r.cmd.Process != nil { // started, but this thread did not find its way back
 			r.cmd.Process.Kill()
 			r.cmd.Wait()
 		}
@@ -33,6 +33,9 @@ func (s *spawner) loop() {
 
 // start starts the command, in its group where it has one to be born in.
 func (s spawn) start() error {
+	if s.cmd == nil { // guarded has made what was wanted
+		return nil
+	}
 	if s.group == nil {
 		return s.cmd.Start()
 	}
@@ -43,10 +46,10 @@ func (s spawn) start() error {
 	return errors.Join(s.cmd.Start(), leave())
 }
 
-// sealedMemfd returns a close-on-exec memfd that holds data and can't be
-// changed any more by anyone (memfd_create(2)).
+// sealedMemfd returns a close-on-exec memfd that holds data and that
+// nobody can change (memfd_create(2)).
 func sealedMemfd(name string, data io.Reader) (*os.File, error) {
-	// MFD_EXEC tells kernels that warn about its absence (Linux 6.3) that the
+	// MFD_EXEC declares to kernels that warn about its absence (Linux 6.3) that the
 	// helper's memfd is meant to be executed; older ones refuse the flag.
 	flags := unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate("sandboxd-"+name, flags|unix.MFD_EXEC)
@@ -80,7 +83,7 @@ func sealedMemfd(name string, data io.Reader) (*os.File, error) {
 	}
 }
 
-// maxSealTries is how often a memfd is sealed anew whose pages are held.
+// maxSealTries is how often a memfd whose pages are held is sealed again.
 const maxSealTries = 20
 
 // packetConn wraps our end of the status socket and asks the kernel to name

@@ -22,7 +22,7 @@ import (
 // take milliseconds; a host on which they hang has no sandbox.
 const startTimeout = 10 * time.Second
 
-// slowStart is after how long a start does not count any more among those that
+// slowStart is after how long a start no longer counts among those that
 // others wait for.
 const slowStart = time.Second
 
@@ -86,20 +86,36 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 // launch starts everything around the command: with bwrap the sandbox, in which
 // the stage waits for its order; alone the stage itself.
 func (h *Host) launch(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*launch, error) {
+	for try := 1; ; try++ {
+		l, err := h.launchOnce(ctx, p, std, gate)
+		if !errors.Is(err, errLost) || try == launchTries {
+			return l, err
+		}
+	}
+}
+
+func (h *Host) launchOnce(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*launch, error) {
 	l, err := h.prepare(p, std)
 	if err != nil {
 		return nil, err
 	}
 	defer l.closeChildEnds()
-	l.proc = &Process{done: make(chan struct{}), host: h, cgroup: l.cgroup, reaper: l.reaper}
-	if err := h.spawner.start(l.cmd, l.bornIn(), devicesOf(p.args)); err != nil {
-		l.abandon()
-		return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
+	l.proc = &Process{done: make(chan struct{}), left: make(chan struct{}), host: h, cgroup: l.cgroup,
+		reaper: l.reaper, server: l.server}
+	if l.cmd != nil {
+		if err := h.spawner.start(l.cmd, l.bornIn(), devicesOf(p.args)); err != nil {
+			l.abandon()
+			return nil, &LaunchError{Mechanism: l.mechanism, Cause: err}
+		}
 	}
 	l.proc.cmd = l.cmd
 	l.closeChildEnds() // else the end of a child that dies at once is not seen
 	gate.prepare()
-	if err := l.hold(ctx, l.proc); err != nil {
+	err = l.hold(ctx, l.proc)
+	if err == nil {
+		err = l.instruct()
+	}
+	if err != nil {
 		l.kill(l.proc)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("start: %w", context.Cause(ctx))
@@ -112,6 +128,10 @@ func (h *Host) launch(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*lau
 // begin hands the stage its order and returns once the command executes.
 func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *Gate) (*Process, error) {
 	proc := l.proc
+	proc.stays = p.place != nil && !p.order.Terminal
+	if p.shares {
+		proc.shared = p.place
+	}
 	proc.limits, l.listen, l.dialers = p.Profile.Limits(), len(p.order.Listen), p.order.Dialers
 	var err error
 	if !l.reaper {
@@ -155,7 +175,7 @@ func (l *launch) send(p *Plan, std Stdio, null *os.File, hold bool) error {
 	if l.early {
 		o.Early, o.Landlock, o.Seccomp, o.Tells = true, nil, nil, false
 	}
-	pieces, err := o.Pieces()
+	pieces, err := o.Pieces(true)
 	if err != nil {
 		return err
 	}
@@ -216,7 +236,9 @@ func (l *launch) kill(p *Process) {
 // whose death ends every other one in it (pid_namespaces(7)), and moves it into
 // the cgroup while bwrap still blocks, so that nothing ever runs outside.
 func (l *launch) hold(ctx context.Context, p *Process) error {
-	p.first = l.cmd.Process.Pid
+	if l.cmd != nil {
+		p.first = l.cmd.Process.Pid
+	}
 	if l.reaper { // no namespace: the reaper is all there is
 		return nil
 	}
@@ -231,7 +253,7 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 	p.mu.Lock()
 	p.init, p.first, p.namespace, p.own = fd, pid, true, 1
 	if p.host.pidMax {
-		p.own = ownTasks
+		p.own = p.host.ownTasks()
 	}
 	p.mu.Unlock()
 	if !l.native { // else the first process hands it out
@@ -249,7 +271,7 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 		return err
 	}
 	if l.native {
-		return release(l.status)
+		return nil
 	}
 	_, err = l.blockW.Write([]byte{1})
 	return err
@@ -266,7 +288,9 @@ func (l *launch) awaitFirst(ctx context.Context) (pid int, err error) {
 	defer stop()
 	if !l.native {
 		pid, err = readChildPid(l.infoR)
-	} else if m, failed := readStatus(l.status); failed != nil {
+	} else if m, failed := readStatus(l.status); errors.Is(failed, io.EOF) {
+		return 0, errLost
+	} else if failed != nil {
 		err = failed
 	} else if m.Step != stage.StepBorn {
 		return 0, errors.New(m.Message)
@@ -282,7 +306,7 @@ func (l *launch) awaitFirst(ctx context.Context) (pid int, err error) {
 // waiting takes what a first process that waits has handed over, but for the filter's listener,
 // which remains in m.
 func (l *launch) waiting(m *message) error {
-	if l.orphaned() {
+	if !l.native && l.orphaned() {
 		m.close()
 		return errOrphaned
 	}
@@ -415,6 +439,9 @@ func (d *deadline) ended() error {
 
 // diagnostics is what bwrap itself said, as a suffix for an error.
 func (l *launch) diagnostics() string {
+	if l.diagR == nil {
+		return ""
+	}
 	l.diagR.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	b, _ := io.ReadAll(io.LimitReader(l.diagR, maxDiagnostics))
 	text := strings.TrimSpace(string(b))

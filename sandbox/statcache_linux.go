@@ -35,7 +35,7 @@ const maxStats = 4096
 // statsNow answers for one moment.
 type statsNow struct{ *statCache }
 
-// now takes what the kernel has told of until now.
+// now applies the kernel's events until now.
 func (k *statCache) now() statsNow {
 	if k.around != nil {
 		k.around.look(k.set)

@@ -13,8 +13,8 @@ import (
 
 // endStuck ends sandboxes of this user's earlier daemons that never came up and can't
 // end by themselves: the first process that bwrap makes waits on an eventfd(2) for
-// the word of the one that made it, and for ever when that one is killed before
-// it says it, since who waits has the other end too. Nothing of a command has run there.
+// bwrap's word. If bwrap is killed before that, it waits without end, since it has the
+// other end of the descriptor, too. Nothing of a command has run there.
 func endStuck() {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -37,7 +37,7 @@ func endStuck() {
 }
 
 // stuck reports a bwrap that is the first process of a pid namespace, holds our
-// helper, and whose parent is no bwrap any more.
+// helper, and whose parent is no longer a bwrap.
 func stuck(pid int) bool {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	var st unix.Stat_t

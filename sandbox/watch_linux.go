@@ -11,8 +11,8 @@ import (
 	"sandboxd/profile"
 )
 
-// Between two looks at a command lies at least watchPause, and watchShare
-// times as long as a look takes: watching costs a few percent of one CPU.
+// Two scans of a command are at least watchPause apart, and watchShare
+// times as long as a scan takes: watching costs a few percent of one CPU.
 const (
 	watchPause = 50 * time.Millisecond
 	watchShare = 20
@@ -75,13 +75,13 @@ func (p *Process) exceeded(u usage) EndCause {
 		return EndTmp
 	}
 	if p.cgroup != nil {
-		// The kernel refuses the forks. A program that goes on trying is not
-		// held up by that, and only the wall clock would end it.
+		// The kernel refuses the forks. That does not slow a program that retries
+		// them, and only the wall clock would end it.
 		if l.Processes > 0 && p.cgroup.refusedForks() > int64(max(l.Processes, 100)) {
 			return EndProcesses
 		}
 		// Without memory.oom.group, as in v1, the kernel kills one process and
-		// the rest goes on.
+		// the rest continues.
 		if p.cgroup.ranOut() {
 			return EndMemory
 		}
@@ -100,8 +100,19 @@ func (p *Process) exceeded(u usage) EndCause {
 // process of the namespace.
 const ownTasks = 2
 
+// ownTasks is that number for this host's back end: the launch server counts for no sandbox.
+func (h *Host) ownTasks() int {
+	if h.native {
+		return ownTasks - 1
+	}
+	return ownTasks
+}
+
 func (p *Process) usage(private []string) usage {
 	var u usage
+	if p.shared != nil {
+		u.tmp = p.shared.use()
+	}
 	if p.namespace {
 		root := p.rootPath(p.first)
 		for _, dir := range private {
@@ -118,7 +129,7 @@ func (p *Process) usage(private []string) usage {
 	return u
 }
 
-// tmpfsUse is how much lies in a file system that lives in memory, 0 for
+// tmpfsUse is how much a file system holds that lives in memory, 0 for
 // another kind.
 func tmpfsUse(path string) int64 {
 	var st unix.Statfs_t
@@ -146,7 +157,7 @@ func (u *usage) addTree(proc string, above int) {
 		}
 		if b, err := os.ReadFile(proc + "/" + name + "/status"); err == nil {
 			s := parseStatus(b)
-			if s.threads > 1 && !s.memory { // its first thread has ended, and the others go on
+			if s.threads > 1 && !s.memory { // its first thread has ended, and the others still run
 				s.private, s.shared = threadMemory(proc + "/" + name + "/task")
 			}
 			all[pid] = s
@@ -179,10 +190,10 @@ func below(all map[int]status, pid, above int) bool {
 type status struct {
 	parent, threads int
 	private, shared int64 // bytes: RssAnon, RssShmem
-	memory          bool  // the two are told
+	memory          bool  // the two are known
 }
 
-// threadMemory is what a process uses as one of its threads tells it; tasks lists them.
+// threadMemory is the memory of a process as one of its threads reports it; tasks lists them.
 func threadMemory(tasks string) (private, shared int64) {
 	dir, err := os.Open(tasks)
 	if err != nil {

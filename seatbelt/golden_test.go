@@ -11,7 +11,7 @@ import (
 	"sandboxd/profile"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // A session as people have it on a Mac, to read: the text, its parameters and its gaps.
 func TestGolden(t *testing.T) {

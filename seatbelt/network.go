@@ -33,7 +33,7 @@ func (w *writer) listen(n profile.Network) {
 	ports := make([]string, 0, len(n.Listen))
 	for _, p := range n.Listen {
 		if p == 0 {
-			w.gap("network", "listen", "a port that the kernel picks cannot be told from the others; it is not granted",
+			w.gap("network", "listen", "a port that the kernel picks cannot be distinguished from the others; it is not granted",
 				"name the ports, or permit every one")
 			continue
 		}

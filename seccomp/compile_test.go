@@ -172,7 +172,7 @@ func TestProgramIsQuick(t *testing.T) {
 	}
 	want := names("chmod clone fchmod fchmodat fchmodat2 fcntl ioctl mknod mknodat personality seccomp unshare")
 	if !slices.Equal(slow, want) {
-		t.Errorf("allowed after a look at arguments: %v, want %v", slow, want)
+		t.Errorf("allowed depending on arguments: %v, want %v", slow, want)
 	}
 	if longest > 90 || len(program) > 800 {
 		t.Errorf("longest way %d instructions of %d", longest, len(program))

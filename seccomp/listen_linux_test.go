@@ -96,7 +96,7 @@ func attemptsReported(t *testing.T, uid int, lines []string, serve bool) (answer
 	select {
 	case <-served: // by itself, with the last process
 	case <-time.After(30 * time.Second):
-		t.Error("the listener goes on after the last process")
+		t.Error("the listener outlives the last process")
 		l.Close()
 	}
 	return strings.Split(strings.TrimSpace(out.String()), "\n"), seen
@@ -135,7 +135,7 @@ func TestListenerRefuses(t *testing.T) {
 				t.Errorf("uid %d: %s answered %q, want %v", uid, name, answers[i], want)
 			}
 			if !reported[name] {
-				t.Errorf("uid %d: %s was not told", uid, name)
+				t.Errorf("uid %d: %s was not reported", uid, name)
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func (r rule) holds(args [6]uint64) bool {
 type Policy struct {
 	arch  Arch
 	rules []rule
-	// tells: a listener receives refusals and watched calls (see Telling).
+	// Refusals and watched calls go to a listener (see Telling).
 	tells bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"sandboxd/profile"
 )
 
-var update = flag.Bool("update", false, "write the golden files of the policy anew")
+var update = flag.Bool("update", false, "rewrite the golden files of the policy")
 
 // everyKind is one profile for each thing that changes the policy.
 func everyKind(t testing.TB) map[string]profile.Profile {

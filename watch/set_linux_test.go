@@ -82,28 +82,28 @@ func TestNews(t *testing.T) {
 	want(t, g, "watching")
 	os.WriteFile(a+"/f", nil, 0o644)
 	if n := want(t, g, "a new file", a); len(n) > 0 && n[0].Directories {
-		t.Error("a file is told to be a directory")
+		t.Error("a file is reported as a directory")
 	}
 	os.WriteFile(a+"/f", []byte("x"), 0o644)
 	want(t, g, "writing a file")
 	os.Link(a+"/f", b+"/g")
 	if n := want(t, g, "a link", b); len(n) > 0 && n[0].Directories {
-		t.Error("a link is told to be a directory")
+		t.Error("a link is reported as a directory")
 	}
 	os.Mkdir(a+"/d", 0o755)
 	if n := want(t, g, "a new directory", a); len(n) > 0 && !n[0].Directories {
-		t.Error("a directory is not told to be one")
+		t.Error("a directory is not reported as one")
 	}
 	os.Rename(a+"/d", b+"/d")
 	for _, n := range want(t, g, "a move", a, b) {
 		if !n.Directories {
-			t.Errorf("%v: a directory is not told to be one", n)
+			t.Errorf("%v: a directory is not reported as one", n)
 		}
 	}
 	unix.Renameat2(unix.AT_FDCWD, a+"/f", unix.AT_FDCWD, b+"/d", unix.RENAME_EXCHANGE)
 	for _, n := range want(t, g, "an exchange of a file and a directory", a, b) {
 		if !n.Directories {
-			t.Errorf("%v: a directory is not told to be one", n)
+			t.Errorf("%v: a directory is not reported as one", n)
 		}
 	}
 	os.Chmod(b, 0o700)

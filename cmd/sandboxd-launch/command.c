@@ -12,20 +12,9 @@ static i64 executable(const char *path) {
 	return SYS(faccessat, AT_FDCWD, path, X_OK);
 }
 
-// join writes dir/name, where that fits, and reports whether it does.
-static int join(char *to, const char *dir, u64 size, const char *name) {
-	u64 n = length(name);
-	if (size + n + 2 > PATH_LENGTH)
-		return 0;
-	__builtin_memcpy(to, dir, size);
-	to[size] = '/';
-	__builtin_memcpy(to + size + 1, name, n + 1);
-	return 1;
-}
-
 static const char *search_path(char **env) {
 	for (; *env; env++)
-		if ((*env)[0] == 'P' && (*env)[1] == 'A' && (*env)[2] == 'T' && (*env)[3] == 'H' && (*env)[4] == '=')
+		if (starts(*env, "PATH="))
 			return *env + 5;
 	return "";
 }
@@ -37,7 +26,10 @@ static i64 find_along(const char *path, const char *name, char *found) {
 	for (const char *dir = path, *end; *dir || dir == path; dir = *end ? end + 1 : end) {
 		for (end = dir; *end && *end != ':'; end++)
 			;
-		if (*dir == '/' && join(found, dir, (u64)(end - dir), name)) {
+		u64 size = (u64)(end - dir);
+		if (*dir == '/' && size + length(name) + 2 <= PATH_LENGTH) {
+			__builtin_memcpy(found, dir, size);
+			join_text(join_text(found + size, "/"), name);
 			i64 e = executable(found);
 			if (!e)
 				return 0;

@@ -2,18 +2,12 @@
 // sandbox (pid_namespaces(7)).
 #include "launch.h"
 
-// default_signals gives every signal its default action, which for the first process of a
-// namespace means to ignore what comes from inside: so the command starts, too.
-static enum step default_signals(void) {
-	struct { u64 handler, flags, restorer, mask; } action = {0}; // struct sigaction, asm-generic/signal.h
-	for (int sig = 1; sig <= SIG_LAST; sig++) {
-		if (sig == SIGKILL || sig == SIGSTOP)
-			continue;
-		i64 e = SYS(rt_sigaction, sig, &action, 0, sizeof action.mask);
-		if (e < 0)
-			return failed(STEP_FIRST, e, "default actions of signals", "");
-	}
-	return STEP_NONE;
+// default_signals gives every signal its default action. The first process of a namespace ignores
+// such a signal from inside the namespace. The command starts with the default actions, too.
+static void default_signals(void) {
+	struct action action = {0};
+	for (int sig = 1; sig <= SIG_LAST; sig++) // SIGKILL and SIGSTOP have no other (EINVAL)
+		SYS(rt_sigaction, sig, &action, 0, sizeof action.mask);
 }
 
 // children is a descriptor that becomes readable when a child has ended (signalfd(2)).
@@ -42,8 +36,8 @@ enum step settle(void) {
 	e = SYS(prctl, PR_SET_NAME, "sandboxd-launch", 0, 0, 0);
 	if (e < 0)
 		return failed(STEP_FIRST, e, "take a name", "");
-	enum step step = default_signals();
-	return step ? step : watch_children();
+	default_signals();
+	return watch_children();
 }
 
 // reap_all reaps the processes that have ended, and reports whether no other is left.
@@ -95,12 +89,11 @@ int follow(i64 pid) {
 		return STATUS_OURS;
 	struct usage used = {0};
 	struct report end = {.step = STEP_ENDED, .code = (u8)exit_code(status), .alone = (u8)reap_all()};
-	if (SYS(getrusage, RUSAGE_CHILDREN, &used) == 0) {
-		end.cpu = (u64)(used.user.first + used.system.first) * 1000000000;
-		end.cpu += (u64)(used.user.second + used.system.second) * 1000;
-	}
+	SYS(getrusage, RUSAGE_CHILDREN, &used);
+	end.cpu = (u64)(used.user.first + used.system.first) * 1000000000;
+	end.cpu += (u64)(used.user.second + used.system.second) * 1000;
 	send_report(&end, 0, 0, 0);
-	if (end.alone) // else the others end with this process
-		await_close();
+	// The others end with this process: when none is left, or the daemon closes its end.
+	end.alone ? await_close() : (void)await_command(0, &status);
 	return end.code;
 }

@@ -41,8 +41,6 @@ enum {
 	O_PATH = 010000000,
 	X_OK = 1, // access(2)
 	CLOSE_RANGE_CLOEXEC = 4,
-	F_GET_SEALS = 1034, // fcntl(2)
-	F_ALL_SEALS = 1 | 2 | 4 | 8, // SEAL, SHRINK, GROW, WRITE
 	PROT_READ = 1, PROT_WRITE = 2, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20, // mmap(2)
 };
 
@@ -51,6 +49,8 @@ enum { // signal(7), wait(2), clone(2)
 	SIG_SETMASK = 2,
 	WNOHANG = 1, WALL = 0x40000000,
 	CLONE_VM = 0x100, CLONE_VFORK = 0x4000,
+	CLONE_NEWNS = 0x20000, CLONE_NEWCGROUP = 0x2000000, CLONE_NEWUTS = 0x4000000, CLONE_NEWIPC = 0x8000000,
+	CLONE_NEWUSER = 0x10000000, CLONE_NEWPID = 0x20000000, CLONE_NEWNET = 0x40000000,
 	RUSAGE_CHILDREN = -1,
 };
 
@@ -62,15 +62,10 @@ enum { // prctl(2)
 	PR_SET_PDEATHSIG = 1, PR_SET_DUMPABLE = 4, PR_SET_NAME = 15, PR_SET_CHILD_SUBREAPER = 36, PR_SET_NO_NEW_PRIVS = 38,
 };
 
-enum { // setrlimit(2), include/uapi/asm-generic/resource.h
-	RLIMIT_CPU = 0, RLIMIT_NPROC = 6,
-};
-
-enum { // include/uapi/asm-generic/ioctls.h
-	TIOCSCTTY = 0x540e,
-};
+enum { RLIMIT_CPU = 0, RLIMIT_NPROC = 6, TIOCSCTTY = 0x540e }; // setrlimit(2), TIOCSCTTY(2const)
 
 struct limit { u64 soft, hard; };        // struct rlimit64
+struct action { u64 handler, flags, restorer, mask; };    // struct sigaction, asm-generic/signal.h
 struct pair { i64 first, second; };      // struct timespec, struct timeval
 struct usage { struct pair user, system; i64 rest[14]; }; // struct rusage
 struct polled { int fd; u16 events, happened; };          // struct pollfd
@@ -104,7 +99,7 @@ struct statx_result {
 	u64 rest[26];
 };
 
-enum { STATX_TYPE = 1, STATX_SIZE = 0x200, S_IFMT = 0170000, S_IFDIR = 0040000 };
+enum { STATX_TYPE = 1, S_IFMT = 0170000, S_IFDIR = 0040000, S_IFSOCK = 0140000 };
 
 // clone_on starts a process with a stack of its own that calls function(argument), which
 // never returns (clone(2)). The result is the process id, or negative for an error.

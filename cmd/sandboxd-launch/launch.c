@@ -1,11 +1,10 @@
 // sandboxd-launch is the first process inside a sandbox: it closes what was inherited, puts
 // Landlock and the system call filter in force, starts the command with its limits and waits for
-// its end. sandboxd starts it. All that it does follows from a sealed order (order.h) on a
-// descriptor that only the daemon can fill, and it reports on another.
+// its end. sandboxd starts it. All that it does follows from orders (order.h) over a socket
+// whose other end only the daemon has, and it reports over that.
 //
 //	sandboxd-launch first      as the first process of a pid namespace
-//	sandboxd-launch native own|shared wait|go
-//	                           as the parent of a first process that makes its mounts, as namespaces.c says
+//	sandboxd-launch serve      as the parent of first processes that make their mounts, as server.c says
 //	sandboxd-launch reap       outside of a sandbox that has no namespaces, as the command's parent
 //	sandboxd-launch pids N     in a pid namespace: write its pid_max
 //
@@ -26,7 +25,9 @@ static enum step wait_for_order(struct order *o, int *fds, u32 count) {
 		return failed(STEP_ORDER, e, "report", "");
 	while (count > 0)
 		SYS(close, fds[--count]);
-	step = receive_order(o);
+	step = receive_order(o, CARRIES_STANDARD);
+	if (!step && o->flags & ORDER_AWAIT)
+		step = failed(STEP_ORDER, 0, "the order says to wait once more", "");
 	if (!step && ((o->flags & ORDER_EARLY) != 0) != early)
 		step = failed(STEP_ORDER, 0, "the order counts on layers that are not in force", "");
 	return step;
@@ -35,10 +36,10 @@ static enum step wait_for_order(struct order *o, int *fds, u32 count) {
 // obtain gets the order that counts, and the command's descriptors to 0, 1 and 2.
 static enum step obtain(enum place place, struct order *o) {
 	int fds[HANDLES + 1];
-	enum step step = read_order(FD_ORDER, o);
+	enum step step = receive_order(o, 0);
 	if (step)
 		return step;
-	if ((place == NATIVE) != (o->operations > 0))
+	if ((place == NATIVE) != (o->operations > 0) || (place == ALONE) == !!(o->flags & ORDER_AWAIT))
 		return failed(STEP_ORDER, 0, "the order is for another kind of sandbox", "");
 	if (place == NATIVE && (step = make_mounts(o, fds)))
 		return step;
@@ -97,13 +98,13 @@ int stage(enum place place) {
 int launch(int argc, char **argv) {
 	if (argc == 3 && equal(argv[1], "pids"))
 		return limit_pids(argv[2]);
-	int native_place = argc == 4 && equal(argv[1], "native");
-	if ((argc != 2 && !native_place) || SYS(fcntl, FD_ORDER, F_GET_SEALS, 0) < 0) {
+	struct statx_result st;
+	if (argc != 2 || SYS(statx, FD_STATUS, "", AT_EMPTY_PATH, STATX_TYPE, &st) < 0 || (st.mode & S_IFMT) != S_IFSOCK) {
 		say("sandboxd-launch: started by hand; it is started by sandboxd only (use: sbx run -- COMMAND)\n");
 		return 2;
 	}
-	if (native_place)
-		return native(equal(argv[2], "own"), equal(argv[3], "wait"));
+	if (equal(argv[1], "serve"))
+		return serve();
 	if (equal(argv[1], "reap"))
 		return reap();
 	return equal(argv[1], "first") ? stage(FIRST) : 2;

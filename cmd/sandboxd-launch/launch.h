@@ -2,9 +2,9 @@
 #pragma once
 #include "kernel.h"
 
-// Descriptors that this program inherits (sandbox/stage, FDOrder and following). 0 and 1
+// Descriptors that this program inherits (sandbox/stage, FDStatus and following). 0 and 1
 // are the command's own; 2 takes diagnostics until the command's standard error is put there.
-enum { FD_ORDER = 4, FD_STATUS = 6, FD_STDERR = 7 };
+enum { FD_STATUS = 5, FD_STDERR = 6 };
 
 // Steps, as sandbox/stage/status.go names them.
 enum step {
@@ -38,6 +38,9 @@ extern struct failure failure;
 // failed records a failure and returns its step.
 enum step failed(enum step step, i64 error, const char *what, const char *object);
 
+// report_to is the socket of reports, FD_STATUS but where the launch server reports for another process.
+extern int report_to;
+
 // send_report sends a report with descriptors. The result is negative for an error.
 i64 send_report(const struct report *r, const struct failure *f, const int *fds, u32 count);
 
@@ -47,11 +50,12 @@ int report_failure(void);
 // say writes a line for a person who starts this program by hand.
 void say(const char *text);
 
-// read_order maps and decodes the order in a memfd that nobody can change.
-enum step read_order(int fd, struct order *o);
+// receive receives one message into at, and into fds the most first of the descriptors that it carries.
+// The result is its size, or negative; of more descriptors than fit none is left open.
+i64 receive(void *at, u64 size, int *fds, u32 most, u32 *count);
 
-// receive_order waits for the order that counts, and puts the command's descriptors at 0 to 2.
-enum step receive_order(struct order *o);
+// receive_order waits for an order with these descriptors. Those of the command go to 0 to 2.
+enum step receive_order(struct order *o, u32 descriptors);
 
 // enforce puts no_new_privs, Landlock and the filter in force on this process, for good. *listener
 // is the filter's, or NO_LISTENER.
@@ -79,23 +83,21 @@ enum step become(const struct command *c);
 // spawn starts the command as a child.
 enum step spawn(struct command *c, i64 *pid);
 
-// make_mounts makes the order's mounts in this process's own mount namespace, turns to them and
-// gives up every capability. The descriptors are of the new root and of the mount namespace.
+// make_mounts makes the other namespaces and in them the order's mounts, turns to those and gives
+// up every capability. The descriptors are of the new root and of the mount namespace.
 enum { ROOT_HANDLE, MOUNTS_HANDLE, HANDLES };
 enum step make_mounts(const struct order *o, int *handles);
 
-// map_ids maps one user and one group into the user namespace of this process, from the one
-// around it; proc is a procfs. The result is negative for an error.
-i64 map_ids(int proc, u64 inner_uid, u64 uid, u64 inner_gid, u64 gid);
+// map_ids maps a user and a group into this process's user namespace, from the one around it, by a procfs.
+i64 map_ids(i64 proc, const u64 *inner, const u64 *outer);
 
 // numeral writes a number that ends before end, and returns its beginning. join_text copies text
 // and returns its end.
 const char *numeral(char *end, u64 n, u64 base);
 char *join_text(char *at, const char *text);
 
-// native makes the namespaces, with a network of their own or the daemon's, and the first process,
-// which reports itself and may have to wait for leave.
-int native(int own_network, int waits);
+// serve is the launch server. It returns when the daemon is gone.
+int serve(void);
 
 // settle makes this process what the first one of a namespace has to be.
 enum step settle(void);
@@ -104,9 +106,8 @@ enum step settle(void);
 // when the daemon is gone.
 int follow(i64 pid);
 
-// stage carries out the order on FD_ORDER: as the first process of a namespace, or as the
-// process that becomes the command. NATIVE is the first process of namespaces that nobody has
-// furnished yet.
+// stage carries out the order from FD_STATUS: as the first process of a namespace, or as the
+// process that becomes the command. NATIVE is a first process that makes its mounts.
 enum place { FIRST, ALONE, NATIVE };
 int stage(enum place place);
 

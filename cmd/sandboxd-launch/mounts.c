@@ -9,7 +9,7 @@ enum { // include/uapi/linux/mount.h, fcntl.h, openat2.h
 	MOVE_MOUNT_F_EMPTY_PATH = 4, MOVE_MOUNT_T_EMPTY_PATH = 0x40,
 	FSOPEN_CLOEXEC = 1, FSMOUNT_CLOEXEC = 1, FSCONFIG_SET_STRING = 1, FSCONFIG_CMD_CREATE = 6,
 	ATTR_RDONLY = 1, ATTR_NOSUID = 2, ATTR_NODEV = 4, ATTR_NOEXEC = 8,
-	O_CREAT = 0100, O_EXCL = 0200, FSCONFIG_SET_FLAG = 0, CLONE_NEWUSER = 0x10000000,
+	O_CREAT = 0100, O_EXCL = 0200, FSCONFIG_SET_FLAG = 0,
 };
 
 enum { // prctl(2), capabilities(7), netdevice(7)
@@ -186,12 +186,28 @@ static enum step on_mount(const struct roots *r, const struct operation *op) {
 	return e < 0 ? refuse(e, "seal", op->path) : STEP_NONE;
 }
 
-static enum step bring_up_loopback(void) {
+static enum step make_network(void) {
 	struct { char name[16]; u16 flags; u8 rest[22]; } request = {"lo", IFF_UP | IFF_RUNNING, {0}}; // struct ifreq
-	i64 fd = SYS(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	i64 e = fd < 0 ? fd : SYS(ioctl, fd, SIOCSIFFLAGS, &request);
+	i64 e = SYS(unshare, CLONE_NEWNET), fd = e < 0 ? e : SYS(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	e = fd < 0 ? fd : SYS(ioctl, fd, SIOCSIFFLAGS, &request);
 	SYS(close, fd);
-	return e < 0 ? refuse(e, "bring up the loopback device", "") : STEP_NONE;
+	return e < 0 ? refuse(e, "make a network namespace", "") : STEP_NONE;
+}
+
+i64 map_ids(i64 proc, const u64 *inner, const u64 *outer) {
+	static const char *const files[] = {"self/setgroups", "self/uid_map", "self/gid_map"};
+	char text[64], digits[24];
+	i64 e = 0;
+	for (int i = 0; i < 3 && e >= 0; i++) {
+		char *end = join_text(text, i ? numeral(digits + sizeof digits, inner[i - 1], 10) : "deny");
+		if (i)
+			end = join_text(join_text(join_text(end, " "), numeral(digits + sizeof digits, outer[i - 1], 10)), " 1");
+		i64 fd = SYS(openat, proc, files[i], O_WRONLY | O_CLOEXEC);
+		e = fd < 0 ? fd : SYS(write, fd, text, end - text);
+		SYS(close, fd);
+	}
+	SYS(close, proc);
+	return e < 0 ? e : 0;
 }
 
 // become_user makes a user namespace below this one, in which this process has the user's own
@@ -201,7 +217,7 @@ static enum step become_user(int old, const struct operation *op) {
 	if (!e)
 		e = SYS(unshare, CLONE_NEWUSER);
 	if (!e)
-		e = map_ids((int)SYS(openat, old, "proc", O_PATH | O_CLOEXEC), op->size >> 32, 0, op->size & 0xffffffff, 0);
+		e = map_ids(SYS(openat, old, "proc", O_PATH | O_CLOEXEC), (u64[]){op->size >> 32, op->size & 0xffffffff}, (u64[]){0, 0});
 	if (!e)
 		e = SYS(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return e < 0 ? refuse(e, "become the user", "") : STEP_NONE;
@@ -230,8 +246,8 @@ static enum step carry_out(const struct roots *r, const struct operation *op) {
 		return on_mount(r, op);
 	case OP_DEVPTS:
 		return attach(r, op, devpts());
-	case OP_LOOPBACK:
-		return bring_up_loopback();
+	case OP_NETWORK:
+		return make_network();
 	}
 	return refuse(0, "unknown operation", op->path);
 }
@@ -239,7 +255,9 @@ static enum step carry_out(const struct roots *r, const struct operation *op) {
 // begin puts this process into an empty root of its own, with the host's below it.
 static enum step begin(struct roots *r) {
 	struct operation base = {.mode = 0755};
-	i64 e = SYS(mount, 0, "/", 0, MS_REC | MS_SLAVE, 0), mount = -1;
+	i64 e = SYS(unshare, CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC), mount = -1;
+	if (!e)
+		e = SYS(mount, 0, "/", 0, MS_REC | MS_SLAVE, 0);
 	if (!e)
 		e = mount = tmpfs(&base);
 	if (e >= 0)

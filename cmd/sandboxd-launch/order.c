@@ -33,8 +33,7 @@ static const char *counted_string(struct reader *r) { return string(r, number(r,
 
 void read_ruleset(struct reader *r, struct ruleset *set) {
 	const u8 *magic = take(r, 4);
-	if (magic && (magic[0] != 'L' || magic[1] != 'L' || magic[2] != 'R' || magic[3] != '2'))
-		r->bad = 1;
+	r->bad |= magic && !starts((const char *)magic, "LLR2");
 	set->fs = number(r, 8);
 	set->net = number(r, 8);
 	set->scoped = number(r, 8);
@@ -117,14 +116,18 @@ static void check_layer(struct reader *r) {
 		r->bad = 1;
 }
 
+const char *check_launch(const struct launch *l, u64 size, u32 descriptors) {
+	if (size != sizeof *l || !starts(l->magic, "sbxlaunc") || l->version != ORDER_VERSION)
+		return "not a launch of this version";
+	if (l->program > 1 || l->groups > MAX_LAUNCH || l->zero || descriptors != 1 + l->groups + l->program)
+		return "the launch contradicts its descriptors";
+	return 0;
+}
+
 const char *check_head(const u8 *bytes, u64 size, struct order_head *h) {
-	static const char magic[8] = {'s', 'b', 'x', 'o', 'r', 'd', 'e', 'r'};
-	if (size < sizeof *h)
+	if (size < sizeof *h || !starts((const char *)bytes, "sbxorder"))
 		return "not an order";
 	__builtin_memcpy(h, bytes, sizeof *h);
-	for (int i = 0; i < 8; i++)
-		if (h->magic[i] != (u8)magic[i])
-			return "not an order";
 	if (h->version != ORDER_VERSION)
 		return "the order has another version; install sandboxd and sandboxd-launch together";
 	if (h->size < sizeof *h || h->size > MAX_ORDER)

@@ -21,7 +21,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
-enum { ORDER_VERSION = 9 };
+enum { ORDER_VERSION = 10 };
 
 // Flags of an order.
 enum {
@@ -46,7 +46,15 @@ enum {
 	CARRIES_ROOT = 1 << 6,    // a directory that becomes the project's root
 };
 
+// Launch is a message to the launch server. With it come the sandbox's socket, files of control groups
+// in which the writer's number becomes a member, and the program to execute where there is one.
+struct launch {
+	char magic[8]; // "sbxlaunc"
+	u32 version, groups, program, zero;
+};
+
 enum {
+	MAX_LAUNCH = 4,         // descriptors of a launch
 	MAX_ORDER = 16 << 20,   // of a command line and its environment execve(2) takes 6 MiB
 	MAX_PIECE = 64 << 10,   // most of an order in one message
 	MAX_LIMITS = 16,        // RLIM_NLIMITS: of one resource each
@@ -60,7 +68,7 @@ enum {
 };
 
 struct order_head {
-	u8 magic[8]; // "sbxorder"
+	char magic[8]; // "sbxorder"
 	u32 version;
 	u32 size; // of the whole order
 	u32 flags, descriptors, umask;
@@ -113,7 +121,7 @@ enum {
 	OP_PROC,      // a procfs of the sandbox's own
 	OP_SEAL,      // make a mount read-only that was made before
 	OP_MODE,      // set the mode of a directory of the sandbox's own
-	OP_LOOPBACK,  // bring up the loopback device
+	OP_NETWORK,   // a network namespace of the sandbox's own
 	OP_DEVPTS,    // pseudo-terminals of the sandbox's own
 	OP_OVERLAY,   // the host's directory below a writable layer; text is "upper NUL work"
 	OP_USER,      // continue as user and group, whose numbers are in size, of a user namespace below
@@ -132,6 +140,13 @@ static inline u64 length(const char *s) {
 	while (s[n])
 		n++;
 	return n;
+}
+
+// starts reports whether a string, or as many bytes as begin has, starts with begin.
+static inline int starts(const char *s, const char *begin) {
+	for (; *begin && *s == *begin; s++, begin++)
+		;
+	return !*begin;
 }
 
 // Reader reads from at to end. After a fault bad is set, and every read is zero.
@@ -153,6 +168,9 @@ void read_operation(struct reader *r, struct operation *op);
 
 // check_head returns why an order with this head is refused, 0 where it is not.
 const char *check_head(const u8 *bytes, u64 size, struct order_head *head);
+
+// check_launch returns why a launch of this size and with so many descriptors is refused, 0 where it is not.
+const char *check_launch(const struct launch *l, u64 size, u32 descriptors);
 
 // string_room is how many bytes decode_order needs for the pointers of argv and env.
 u64 string_room(const struct order_head *head);

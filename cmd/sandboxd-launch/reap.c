@@ -1,5 +1,5 @@
-// The reaper: the parent of a command that has Landlock but no namespaces. It sees to it that
-// nothing outlives the command. Orphans below a subreaper become its children (prctl(2),
+// The reaper: the parent of a command that has Landlock but no namespaces. It kills every
+// process that would outlive the command. Orphans below a subreaper become its children (prctl(2),
 // PR_SET_CHILD_SUBREAPER), so that every descendant is found by its parents.
 #include "launch.h"
 
@@ -19,17 +19,11 @@ static const char *digits(const char *p, i64 *n) {
 	return p;
 }
 
-// stat_path writes /proc/PID/stat.
-static void stat_path(char *to, i64 pid) {
-	char number[24];
-	join_text(join_text(join_text(to, "/proc/"), numeral(number + sizeof number, (u64)pid, 10)), "/stat");
-}
-
 // look reads the state and the parent of a process (proc_pid_stat(5)), and reports whether it
 // exists.
 static int look(i64 pid, struct process *p) {
-	char text[512];
-	stat_path(text, pid);
+	char text[512], number[24];
+	join_text(join_text(join_text(text, "/proc/"), numeral(number + sizeof number, (u64)pid, 10)), "/stat");
 	i64 fd = SYS(openat, AT_FDCWD, text, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;

@@ -2,6 +2,7 @@
 #include "launch.h"
 
 struct failure failure;
+int report_to = FD_STATUS;
 
 enum step failed(enum step step, i64 error, const char *what, const char *object) {
 	failure = (struct failure){step, error, what, object};
@@ -37,7 +38,7 @@ i64 send_report(const struct report *r, const struct failure *f, const int *fds,
 		m.control = &control;
 		m.control_size = (control.size + 7) & ~7UL;
 	}
-	return SYS(sendmsg, FD_STATUS, &m, MSG_NOSIGNAL);
+	return SYS(sendmsg, report_to, &m, MSG_NOSIGNAL);
 }
 
 int report_failure(void) {

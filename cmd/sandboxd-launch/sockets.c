@@ -5,19 +5,19 @@
 
 enum { // socket(2), ip(7), ipv6(7)
 	AF_INET = 2, AF_INET6 = 10, SOCK_STREAM = 1, SOCK_CLOEXEC = 02000000, SOCK_NONBLOCK = 04000,
-	SO_REUSEADDR = 2, IPPROTO_IPV6 = 41, IPV6_V6ONLY = 26, BACKLOG = 1024,
+	SO_REUSEPORT = 15, IPPROTO_IPV6 = 41, IPV6_V6ONLY = 26, BACKLOG = 1024,
 };
 
 struct address { u16 family; u8 port[2], host[4], unused[8]; }; // struct sockaddr_in
 
-// listener returns a socket that listens on a port of 127.0.0.1, or a negative error.
+// listener returns a socket that listens on a port of 127.0.0.1, beside other commands', or a negative error.
 static i64 listener(u16 port) {
 	i64 fd = SYS(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
 	int on = 1;
 	struct address at = {AF_INET, {(u8)(port >> 8), (u8)port}, {127, 0, 0, 1}, {0}};
-	i64 e = SYS(setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	i64 e = SYS(setsockopt, fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
 	if (!e)
 		e = SYS(bind, fd, &at, sizeof at);
 	if (!e)

@@ -91,7 +91,7 @@ func TestRestrictIsStrict(t *testing.T) {
 			fd, open := unix.Open("/etc/passwd", unix.O_RDONLY, 0)
 			unix.Close(fd)
 			if open != nil {
-				t.Errorf("%s: the thread is restricted all the same: %v", name, open)
+				t.Errorf("%s: the thread is restricted nevertheless: %v", name, open)
 			}
 			return err
 		})

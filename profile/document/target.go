@@ -31,7 +31,7 @@ func (v Variables) expand(s string) (string, error) {
 	}
 	switch {
 	case strings.Contains(out, "${"):
-		return "", fmt.Errorf("path %q: a variable stands only at the start", s)
+		return "", fmt.Errorf("path %q: a variable is allowed only at the start", s)
 	case !strings.HasPrefix(out, "/"):
 		return "", fmt.Errorf("path %q is not absolute: begin with /, ~/, ${project}, ${home} or ${tmp}", s)
 	}
@@ -40,7 +40,7 @@ func (v Variables) expand(s string) (string, error) {
 		case element == "..":
 			return "", fmt.Errorf("path %q: .. is not allowed in it", s)
 		case strings.Contains(element, "**"):
-			return "", fmt.Errorf("path %q: ** stands once, as PATH/**/NAME, in hide or protect", s)
+			return "", fmt.Errorf("path %q: ** is allowed once, as PATH/**/NAME, in hide or protect", s)
 		}
 	}
 	return path.Clean(out), nil

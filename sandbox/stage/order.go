@@ -1,10 +1,8 @@
 // Package stage is the wire between the daemon and cmd/sandboxd-launch, the first
-// process of every sandbox: the sealed order that says what to do, and the reports.
+// process of every sandbox: the order that says what to do, and the reports.
 //
-// The daemon writes an [Order] into a memfd, seals it against every further
-// change, and lets the program inherit it. The program checks the seals, decodes, waits
-// for a second order on its socket where the first one says so, and then, each step final
-// and none skipped:
+// The daemon sends an [Order] over a socket that the program inherits. The program decodes it,
+// waits for a second one where the first one says so, and then, each step final and none skipped:
 //
 //	close descriptors → no_new_privs → Landlock, layer by layer → seccomp →
 //	vfork → session and terminal → limits → execve
@@ -35,7 +33,7 @@ import (
 
 // Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
 // changes with any change of the fields below.
-const Version = 9
+const Version = 10
 
 // Order is everything that starts one command.
 type Order struct {
@@ -50,12 +48,12 @@ type Order struct {
 	Dir string
 	// Landlock holds encoded landlock rulesets, outermost layer first.
 	Landlock [][]byte
-	// Operations make the mounts of a sandbox that has none yet ([NativeArg]). Await says
+	// Operations make the mounts of a sandbox that has none yet ([ServeArg]). Await says
 	// that the command comes later.
 	Operations []Operation
 	// Seccomp is an array of struct sock_filter (linux/filter.h), empty for none.
 	Seccomp []byte
-	// Tells says that Seccomp has a listener, which the daemon gets with the report
+	// Seccomp has a listener, which the daemon gets with the report
 	// that all is in force.
 	Tells bool
 	// Limits are set with setrlimit(2), soft and hard alike; the hard limit of
@@ -74,7 +72,7 @@ type Order struct {
 	Umask uint32
 	// Await says that there is nothing to start yet: the order that counts, and
 	// the command's standard descriptors, come on the status socket ([Order.Pieces]).
-	// Only Operations, Early, Landlock, Seccomp and Tells can be set besides.
+	// Only Operations, Early, Landlock, Seccomp and its listener can be set besides.
 	Await bool
 	// Early says, together with Await, that Landlock and Seccomp are put in force
 	// before the wait; the report of the wait carries the listener. In the order that
@@ -106,6 +104,26 @@ type Operation struct {
 	Text  string // target of OpLink, content of OpFile, upper and work directory of OpOverlay with a NUL between
 }
 
+// Launch is a message to the launch server ([ServeArg]). With it go the sandbox's end of a status socket,
+// Groups files of control groups, and the program to execute where Program says so (SCM_RIGHTS).
+type Launch struct {
+	Groups  int
+	Program bool
+}
+
+// Encode is the message.
+func (l Launch) Encode() []byte {
+	program := 0
+	if l.Program {
+		program = 1
+	}
+	b := []byte("sbxlaunc")
+	for _, n := range []int{Version, l.Groups, program, 0} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
 // OperationKind is what an Operation does.
 type OperationKind uint8
 
@@ -120,7 +138,7 @@ const (
 	OpProc
 	OpSeal
 	OpMode
-	OpLoopback
+	OpNetwork
 	OpDevpts
 	OpOverlay
 	OpUser
@@ -162,15 +180,19 @@ const (
 // namespace, /tmp, the home and the project's root too, for an order to a launch server.
 const carriesStandard = 1<<0 | 1<<1 | 1<<2
 
-// MarshalBinary encodes o for a file. The error is about strings that execve(2) can't
+// MarshalBinary encodes o without descriptors. The error is about strings that execve(2) can't
 // take and an order that is too long.
 func (o *Order) MarshalBinary() ([]byte, error) { return o.encode(0) }
 
 // Pieces are the messages by which o goes to a program that waits at the other end of a
-// status socket. With the first go the command's standard input, output and error
-// (SCM_RIGHTS). The errors are those of MarshalBinary.
-func (o *Order) Pieces() (pieces [][]byte, err error) {
-	b, err := o.encode(carriesStandard)
+// status socket. Where standard is set, the command's standard input, output and error go with the
+// first (SCM_RIGHTS). The errors are those of MarshalBinary.
+func (o *Order) Pieces(standard bool) (pieces [][]byte, err error) {
+	descriptors := uint32(0)
+	if standard {
+		descriptors = carriesStandard
+	}
+	b, err := o.encode(descriptors)
 	for err == nil && len(b) > 0 {
 		n := min(len(b), maxPiece)
 		pieces, b = append(pieces, b[:n]), b[n:]

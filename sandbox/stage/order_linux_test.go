@@ -43,7 +43,7 @@ func orders(t testing.TB) (good, bad [][]byte) {
 	native := laying
 	native.Operations = []Operation{{Kind: OpTmpfs, Mode: 0o755, Size: 1 << 20, Path: "/"},
 		{Kind: OpBind, Flags: OpReadOnly | OpCreates, Path: "/usr"}, {Kind: OpLink, Path: "/bin", Text: "usr/bin"},
-		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpLoopback, Path: "/"},
+		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpNetwork, Path: "/"},
 		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
 	for _, o := range []Order{full, laying, native, late, {Await: true}} {

@@ -16,10 +16,10 @@ const (
 	FirstArg = "first"
 	ReapArg  = "reap"
 	PidsArg  = "pids"
-	// NativeArg is FirstArg where the program makes the namespaces, and the order the mounts.
-	// Two arguments follow: own or shared, for the network namespace, and wait or go, for the
-	// first process after StepBorn ([Release]).
-	NativeArg = "native"
+	// ServeArg is the launch server, which makes first processes by [Launch] messages on FDStatus.
+	// Each gets its order, without a memfd, over the socket that came with the message, and makes
+	// the namespaces and mounts itself.
+	ServeArg = "serve"
 )
 
 // Descriptor numbers on which the program finds what it inherits. 0 and 1 are
@@ -27,14 +27,13 @@ const (
 // until the command's standard error is put there.
 const (
 	FDArgs   = 3 // bwrap's --args, closed by bwrap
-	FDOrder  = 4 // sealed memfd with the Order
-	FDStage  = 5 // sealed memfd with the program itself
-	FDStatus = 6 // seqpacket socket to the daemon
-	FDStderr = 7 // the command's standard error
-	FDFree   = 8 // first number that is not assigned
+	FDStage  = 4 // sealed memfd with the program itself
+	FDStatus = 5 // seqpacket socket to the daemon
+	FDStderr = 6 // the command's standard error
+	FDFree   = 7 // first number that is not assigned
 )
 
-// Seals that the order's memfd must carry (memfd_create(2), fcntl(2)).
+// Seals of the program's memfd (memfd_create(2), fcntl(2)).
 const Seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
 // Release lets a program continue that holds (Order.Hold) at the other end of a status

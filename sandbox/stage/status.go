@@ -15,9 +15,9 @@ type Step uint8
 // The steps. StepReady is not a failure: everything is in force and the next
 // thing is execve(2). Nor is StepNetwork with code 0: that message carries the
 // sockets of Order.Listen and Order.Dialers. StepWaiting says that the sandbox is
-// ready and that the program waits for its order; with [NativeArg] the message carries its root
-// and its mount namespace before the listener. StepBorn comes from the first process of new
-// namespaces as soon as it exists. Of a sandbox with a pid namespace
+// ready and that the program waits for its order; with [ServeArg] the message carries its root
+// and its mount namespace before the listener. StepBorn comes from a first process that the launch
+// server made as soon as it exists, and from that server itself. Of a sandbox with a pid namespace
 // StepStarted says that the command executes, and StepEnded carries an [End].
 const (
 	StepNone Step = iota
