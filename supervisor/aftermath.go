@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sandboxd/audit"
@@ -25,20 +26,21 @@ func (j *judgement) held(root string) map[string]bool {
 // a note of all.
 const maxQuarantined = 100
 
-// afterCheck is the look at protected names around one run.
+// afterCheck is the check of protected names around one run.
 type afterCheck struct {
 	s      *Supervisor
 	e      *Exec
 	j      *judgement
 	before *aftermath.Snapshot
 	start  time.Time
+	taken  []aftermath.Item // at the command's end
 	// note has the next daemon look, should this one die; nothing runs without.
 	note *aftermath.Note
 	// snapshot is what an undo of the run restores; nil for a reader.
 	snapshot *runSnapshot
 }
 
-// begin notes what stands under protected names before the command begins.
+// begin records the entries under protected names before the command begins.
 func (c *afterCheck) begin() (err error) {
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
@@ -50,8 +52,8 @@ func (c *afterCheck) begin() (err error) {
 	return err
 }
 
-// ended: there is nothing to look after any more. Nobody waits for that; should the note
-// stay, the next daemon looks once more.
+// ended removes the note: nothing is left to check. Nobody waits for that; should the note
+// stay, the next daemon checks once more.
 func (c *afterCheck) ended() {
 	if c.before == nil { // it did not come as far
 		return
@@ -60,18 +62,61 @@ func (c *afterCheck) ended() {
 	c.e.later(func() { c.note.End() })
 }
 
+// partlyLooked is the warning of a scan that did not see everything.
+const partlyLooked = "protected names were not looked for everywhere after the run: the trees are too large, " +
+	"or could not be read"
+
+// run is what the scan must know of the run.
+func (c *afterCheck) run() aftermath.Run {
+	return aftermath.Run{
+		ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(),
+		Held: c.j.held(c.e.Session.Root), Granted: c.j.widened, Trash: c.s.trash,
+	}
+}
+
+// look reports what the landing of a layer brought under protected names, and changes nothing.
+func (c *afterCheck) look(r *Result) []aftermath.Item {
+	run := c.run()
+	run.OnlyLook = true
+	found := c.before.After(run)
+	if found.Partly {
+		r.Warnings = append(r.Warnings, partlyLooked)
+	}
+	return slices.DeleteFunc(found.Items, func(i aftermath.Item) bool { return i.Kept })
+}
+
 // after takes out what the command left under protected names. All of its
 // processes are gone.
 func (c *afterCheck) after(r *Result) {
 	defer c.ended()
+	c.takeOut(r)
+}
+
+// again takes out what a job left since its command's end, and returns how many names that were.
+func (c *afterCheck) again() int {
+	defer func() {
+		c.before.Done()
+		c.note.End()
+	}()
+	run := c.run()
+	run.Late = true
+	found := c.before.After(run)
+	items := slices.DeleteFunc(found.Items, func(i aftermath.Item) bool { return slices.Contains(c.taken, i) })
+	_ = c.s.recordFound(recordOf(c.e, c.j), items)
+	return len(items)
+}
+
+// takeOut is after for a command that left a job.
+func (c *afterCheck) takeOut(r *Result) {
 	defer func() {
 		if changes := c.snapshot.end(); changes != nil {
 			changes.Direct, r.Changes = c.j.direct, changes
 		}
 	}()
-	found := c.before.After(aftermath.Run{ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(), Held: c.j.held(c.e.Session.Root), Granted: c.j.widened, Trash: c.s.trash})
+	found := c.before.After(c.run())
+	c.taken = found.Items
 	if found.Partly {
-		r.Warnings = append(r.Warnings, "protected names were not looked for everywhere after the run: the trees are too large, or could not be read")
+		r.Warnings = append(r.Warnings, partlyLooked)
 	}
 	for i, item := range found.Items {
 		if i == maxQuarantined {

@@ -60,7 +60,7 @@ func (s *Supervisor) judgeAct(
 	ctx context.Context, sess *Session, peer Peer, cfg *config.Config, r ToolRequest, call *approval.Call,
 ) error {
 	does, known := agentTools[r.Tool]
-	if r.OwnServer && call.Class.Rule == approval.RuleNone && call.Blocked == nil {
+	if r.Contained && call.Class.Rule == approval.RuleNone && call.Blocked == nil {
 		call.Class.Safe = true
 		return nil
 	}

@@ -65,7 +65,7 @@ func TestAgentTools(t *testing.T) {
 		{tool: "WebFetch", args: args{"url": "https://example.org:99999/"}, asks: true},
 	} {
 		v, err := s.CheckTool(t.Context(), s.session, s.peer, supervisor.ToolRequest{
-			Tool: c.tool, Args: c.args, Cwd: s.project, OwnServer: c.own, DryRun: true,
+			Tool: c.tool, Args: c.args, Cwd: s.project, Contained: c.own, DryRun: true,
 		})
 		reasons := strings.Join(v.Reasons, "; ")
 		if err != nil || v.Asks != c.asks || v.Refuses != c.refuses || !strings.Contains(reasons, c.contains) {

@@ -37,8 +37,8 @@ type ToolRequest struct {
 	Batch        approval.Batch
 	Group        string
 	Next         []NextCall
-	// OwnServer: the agent gets the tool from our own server, which asks itself.
-	OwnServer bool
+	// Contained: the tool's server runs in the sandbox, or is our own, which asks itself.
+	Contained bool
 }
 
 // Verdict is the answer to both.
@@ -204,7 +204,8 @@ func (s *Supervisor) toolCall(
 		return approval.Call{}, nil, err
 	}
 	call := approval.Call{ID: r.CallID, Principal: sess.principal(), Session: sess.ID, Agent: sess.Agent, Batch: r.Batch,
-		Tool: r.Tool, Request: request, Blocked: blocked, Class: class, Cwd: r.Cwd, Why: r.Description, Inline: r.Inline,
+		Project: sess.Root,
+		Tool:    r.Tool, Request: request, Blocked: blocked, Class: class, Cwd: r.Cwd, Why: r.Description, Inline: r.Inline,
 		Digest: toolDigest(r.Tool, r.Args, r.Cwd)}
 	if request != nil {
 		request.GroupID = r.Group

@@ -70,11 +70,15 @@ func (k *kept[K, V]) put(key K, v V) {
 // The project's file is read every time: it may change between two
 // commands, and it can only tighten.
 func (s *Supervisor) compile(sess *Session) (*compilation, error) {
+	return s.compileFrom(s.Config(), sess)
+}
+
+// compileFrom is compile with base in place of the configuration in force.
+func (s *Supervisor) compileFrom(base *config.Config, sess *Session) (*compilation, error) {
 	text, err := config.ReadProject(sess.Root)
 	if err != nil {
 		return nil, err
 	}
-	base := s.Config()
 	key := compiledKey{sess.Root, sess.Home, sess.Peer.UID}
 	if c, ok := s.compiled.get(key); ok && c.base == base && sameText(c.text, text) &&
 		c.links.still(s.linksOf(c.cfg, sess)) {

@@ -53,8 +53,8 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		j.uncontained = "its effects may not stay in the project"
 	case r.callerRuns || r.cwdUnknown:
 		j.uncontained = "it runs outside the sandbox"
-	case r.Agent:
-		j.uncontained = "an agent's run is more than one command"
+	case r.Agent || r.Server:
+		j.uncontained = "the run of an agent or a server is more than one command"
 	case len(j.widened) > 0:
 		j.uncontained = "it changes protected files of git"
 	default:

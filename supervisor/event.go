@@ -84,6 +84,8 @@ type Result struct {
 	Network    []egress.Use
 	// Quarantined is what was found under protected names after the run.
 	Quarantined []aftermath.Item
+	// Job is what the command left running; "": nothing. JobRefused is why that was ended instead.
+	Job, JobRefused string
 	// Changes is what a direct run changed; nil for a reader.
 	Changes *Changes
 }

@@ -117,8 +117,8 @@ func TestEventLogInLittleRoom(t *testing.T) {
 	runtime.KeepAlive(l)
 }
 
-// Whatever comes in whatever pieces, and whoever reads when: each reader gets the
-// same events, in order, and together they say what was said.
+// For any split of the output and any timing of the readers, each reader gets the
+// same events, in order, and together they have all the output.
 func TestEventLogTellsAllTheSame(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -182,12 +182,12 @@ func TestEventLogTellsAllTheSame(t *testing.T) {
 			}
 		}
 		if lost != cut {
-			t.Fatalf("seed %d: %d bytes are lost, %d were told", seed, lost, cut)
+			t.Fatalf("seed %d: %d bytes are lost, %d were reported", seed, lost, cut)
 		}
 	}
 }
 
-// What wakes nobody is read all the same, and before what follows.
+// Output that wakes no reader is read nevertheless, and before its successor.
 func TestEventLogTellsWithTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newEventLog(0)

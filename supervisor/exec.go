@@ -17,6 +17,7 @@ import (
 
 	"sandboxd/approval"
 	"sandboxd/profile"
+	"sandboxd/profile/document"
 	"sandboxd/sandbox"
 	"sandboxd/shell"
 )
@@ -33,10 +34,13 @@ type ExecRequest struct {
 	Timeout     time.Duration // 0: the profile's; never more than that
 	Stdin       Stdin
 	StdinData   []byte
-	Inline      bool // the person at the caller's terminal may answer
-	Client      bool // the caller can put a question to the agent's own user
-	Agent       bool // the command is an agent: it reaches agent.sock
-	Keep        bool // continue without a listener
+	Inline      bool               // the person at the caller's terminal may answer
+	Client      bool               // the caller can put a question to the agent's own user
+	Agent       bool               // the command is an agent: it reaches agent.sock
+	Server      bool               // the command serves an agent's client: it has an agent's time
+	Profile     *document.Document // narrows the command's profile; nil: nothing does
+	Keep        bool               // continue without a listener
+	Hold        bool               // what it writes is held, and lands only by LandHeld
 	Description string
 	Batch       approval.Batch
 	Group       string     // calls of the same one are decided together
@@ -303,7 +307,7 @@ func failure(err error) Result {
 		return r.unrecorded(err)
 	case errors.As(err, &unenforced):
 		r.Outcome = Unenforced
-		r.Message = "Not run: " + err.Error() + ". Ask the administrator to mend the host (sbx doctor says what is missing)."
+		r.Message = "Not run: " + err.Error() + ". Ask the administrator to fix the host (sbx doctor says what is missing)."
 	case errors.As(err, &end):
 		r.Message = "Not run: " + end.Error() + " before it began."
 	case DiskFull(err):
@@ -325,6 +329,7 @@ type judgement struct {
 	// opens is what a yes may open besides; see opening.
 	opens       []profile.Grant
 	agentPreset string // of an agent's run; "": there is none
+	given       bool   // the request has a profile that narrows the run
 	// reach is what its network takes besides the plan; nil: nothing.
 	reach *reaching
 	// operator is the operator's ceiling, nil where there is none.

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,8 @@ type FileRequest struct {
 	// has changed since.
 	UndoID string
 	Force  bool
-	// Drop deletes a held change set instead of landing it.
-	Drop bool
+	// Held: UndoID is a held change set, which lands instead, or with Drop is deleted.
+	Held, Drop bool
 	// Rest has an undo leave out what has changed since; Paths narrow it.
 	Rest  bool
 	Paths []string
@@ -47,8 +48,9 @@ type FileResult struct {
 	Undo     string
 	Verdict  files.Verdict
 	Decision approval.Decision
-	// Shown is what a person would see; of a dry run only.
+	// Shown is what a person would see; of a dry run only. Files are the parts of a held change set.
 	Shown    *approval.Presentation
+	Files    []HeldFile
 	Digest   string // of the profile
 	Report   sandbox.Report
 	Warnings []string
@@ -64,6 +66,7 @@ type fileCall struct {
 	exec *Exec // represents it in questions and records; it never runs
 	sess *Session
 	req  FileRequest
+	run  *Exec // whose change set lands; nil: it is a request of its own
 }
 
 // File carries out one file operation: facts → judge → conflict → ask → record
@@ -103,17 +106,34 @@ func (s *Supervisor) file(ctx context.Context, sess *Session, peer Peer, r FileR
 		}
 		return s.previewFile(ctx, c, a.j)
 	}
-	p, err := s.authorize(ctx, a)
-	switch {
-	case errors.Is(err, ErrKeptChanging):
-		return FileResult{}, &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Changed,
-			Found: "changes all the time while the question was open", Hint: "try again when nothing else writes there"}
-	case err != nil:
-		return FileResult{}, err
-	case !p.Approved:
-		return FileResult{}, &FileDenied{s.denied(a.j.verdict.Tool, a.j.verdict.Description, p.Decision)}
+	return s.decideFile(ctx, a)
+}
+
+// decideFile asks and carries out. A landing that turns out to bring what was not asked about changes nothing, and asks
+// again.
+func (s *Supervisor) decideFile(ctx context.Context, a *fileAction) (FileResult, error) {
+	r := a.c.req
+	for range maxAskAgain {
+		p, err := s.authorize(ctx, a)
+		switch {
+		case errors.Is(err, ErrKeptChanging):
+			return FileResult{}, keptChanging(r)
+		case err != nil:
+			return FileResult{}, err
+		case !p.Approved:
+			return FileResult{}, &FileDenied{s.denied(a.j.verdict.Tool, a.j.verdict.Description, p.Decision)}
+		}
+		out, err := s.carryOut(ctx, a.c, a.j, p.Decision)
+		if !errors.As(err, new(*askError)) {
+			return out, err
+		}
 	}
-	return s.carryOut(ctx, c, a.j, p.Decision)
+	return FileResult{}, keptChanging(r)
+}
+
+func keptChanging(r FileRequest) error {
+	return &files.Conflict{Op: r.Op, Path: cmp.Or(r.Path, r.UndoID), Reason: files.Changed,
+		Found: "changes all the time while the question was open", Hint: "try again when nothing else writes there"}
 }
 
 // fileAction is an operation of the file tool.
@@ -141,6 +161,9 @@ func (a *fileAction) judge(ctx context.Context) (subject, error) {
 // decided refuses a yes of a mode or a grant where only a person's counts: the OS sandbox stays in force in every
 // mode (R-AP-18), and a person restores what was quarantined or protected (R-FS-08).
 func (a *fileAction) decided(d approval.Decision) error {
+	if a.c.run != nil {
+		a.c.run.log.add(Event{Kind: EventDecided, Decision: &d})
+	}
 	if !d.Approved || !a.j.needsPerson() || d.How == approval.HowPerson {
 		return nil
 	}
@@ -161,6 +184,8 @@ func (s *Supervisor) fileCall(sess *Session, peer Peer, r FileRequest) (*fileCal
 		return nil, &RequestError{"path is missing"}
 	case (r.Op == files.Move || r.Op == files.Copy) && r.To == "":
 		return nil, &RequestError{"to is missing"}
+	case r.Op == files.Undo && r.UndoID == "" && r.Held:
+		return nil, &RequestError{"the id of a held change set is missing"}
 	case r.Op == files.Undo && r.UndoID == "":
 		return nil, &RequestError{"undo_id is missing"}
 	}
@@ -268,7 +293,7 @@ func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, c
 	if _, err := s.Undo.Get(id); err != nil {
 		return fmt.Errorf("%w; nothing was changed, try again", cause)
 	}
-	return fmt.Errorf("%w; the change was made all the same, and %s takes it back", cause, id)
+	return fmt.Errorf("%w; the change was made nevertheless, and %s undoes it", cause, id)
 }
 
 // withWorker calls f with a worker that may do what was decided: the session's
@@ -293,7 +318,12 @@ func (s *Supervisor) previewFile(ctx context.Context, c *fileCall, j *fileJudgem
 	if out.Decision, err = s.Approval.Preview(ctx, s.fileApproval(c, j)); err != nil {
 		return out, err
 	}
-	if !c.req.Op.Reads() && !j.verdict.Quiet && j.verdict.Decision != files.Block {
+	switch {
+	case c.req.Op.Reads() || j.verdict.Quiet || j.verdict.Decision == files.Block:
+	case j.undo != nil && j.undo.held != "":
+		shown, serr := s.presentSteps(ctx, c, j)
+		out.Shown, out.Files, err = files.UndoPresentation(j.undo.steps, shown), heldFiles(j.undo.steps, shown), serr
+	default:
 		out.Shown, err = s.present(ctx, c, j)
 	}
 	return out, err

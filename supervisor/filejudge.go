@@ -181,7 +181,7 @@ func (s *Supervisor) filesProfile(c *fileCall, j *fileJudgement, base profile.Pr
 			return p, err
 		}
 	}
-	if c.req.Op.Reads() || j.verdict.Decision == files.Block {
+	if c.req.Op.Reads() || c.req.Drop || j.verdict.Decision == files.Block {
 		return p, nil
 	}
 	j.widened = protectedPlaces(p, j.changed())
@@ -279,7 +279,7 @@ func widenFiles(p profile.Profile, operator *profile.Profile, places []string) (
 func (j *fileJudgement) digestOf(c *fileCall) string {
 	undo := ""
 	if j.undo != nil {
-		undo = fmt.Sprint(j.undo.id, " ", j.undo.digest, " ", c.req.Rest, " ", c.req.Paths)
+		undo = fmt.Sprint(j.undo.id, " ", j.undo.digest, " ", c.req.Rest, " ", c.req.Drop, " ", c.req.Paths, j.undo.asks)
 	}
 	return digestJSON(struct {
 		Request                 files.Request
@@ -307,10 +307,13 @@ func setupKey(s worker.Setup) string { return digestJSON(s) }
 func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 	v := j.verdict
 	call := approval.Call{
-		ID: c.req.CallID, Principal: c.sess.principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch,
+		ID: c.req.CallID, Principal: c.sess.principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch, Project: c.sess.Root,
 		Tool: v.Tool, Payload: v.Payload, Digest: j.digest, Cwd: c.sess.Root, Inline: c.req.Inline, Class: v.Class(),
 		Present: func(ctx context.Context) (*approval.Presentation, error) { return s.present(ctx, c, j) },
-		Asked: func(approval.Pending) {
+		Asked: func(p approval.Pending) {
+			if c.run != nil {
+				c.run.log.add(Event{Kind: EventAsked, Pending: &p})
+			}
 			c.exec.mu.Lock()
 			c.exec.digest, c.exec.report = j.profile.Digest().String(), j.plan.Report
 			c.exec.mu.Unlock()

@@ -1,9 +1,14 @@
 package supervisor
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"time"
 
+	"sandboxd/approval"
 	"sandboxd/files"
+	"sandboxd/files/snapshot"
 	"sandboxd/files/store"
 )
 
@@ -12,13 +17,20 @@ const heldPrefix = "h-"
 
 func heldID(exec string) string { return heldPrefix + strings.TrimPrefix(exec, "x-") }
 
-// opHeld is the operation of a held change set in a list of changes.
-const opHeld = "held"
-
-// layerNote is the content of the file beside a layer. Held is why the change set did not land.
+// layerNote is the content of the file beside a layer. Held is why the change set did not land, Asks what a person is
+// asked about before it does. Had is the part that landed before a landing whose end is not noted; nil: there is none.
 type layerNote struct {
 	store.Record
-	Held string `json:"held,omitempty"`
+	Held string    `json:"held,omitempty"`
+	Asks []landAsk `json:"asks,omitempty"`
+	Had  []bool    `json:"had,omitempty"`
+	By   writer    `json:"by"`
+}
+
+// writer is the requester of the command that wrote a change set, the opener of its session, and the agent.
+type writer struct {
+	Requester, Opener Peer
+	Agent             approval.Agent
 }
 
 // heldSteps are the steps of a held change set, for people and for the judgement. It implements files.Kept.
@@ -30,9 +42,83 @@ type heldSteps struct {
 func (h *heldSteps) Steps() []files.Step { return h.steps }
 func (h *heldSteps) HasContent(int) bool { return false }
 
-// heldChange is a held change set in a list of changes.
-func heldChange(note layerNote, steps []files.Step) Change {
-	c := Change{ID: heldID(note.Exec), Session: note.Session, Time: note.Time, Op: opHeld, Note: note.Held}
-	c.What = whatOf(steps)
-	return c
+// HeldChange is a change set that did not land.
+type HeldChange struct {
+	ID, Exec, Session string
+	Project           string
+	Time              time.Time
+	Command           string
+	Why               string // it is held
+	Digest            string
+	snapshot.Changes             // the paths that have not landed
+	Conflicts         []string   // paths that somebody else changed since the run began
+	Files             []HeldFile // of one change set only
 }
+
+// HeldFile is one path of a change set for a person. Shown is its difference; nil where What says everything.
+type HeldFile struct {
+	Path, What string
+	Shown      *approval.Presentation
+}
+
+// Held shows a change set that a session may land.
+func (s *Supervisor) Held(ctx context.Context, sess *Session, peer Peer, id string) (HeldChange, error) {
+	c, err := s.heldChange(sess, id)
+	if err != nil {
+		return c, err
+	}
+	out, err := s.File(ctx, sess, peer, FileRequest{
+		Request: files.Request{Op: files.Undo}, UndoID: id, Held: true, DryRun: true,
+	})
+	c.Files = out.Files
+	return c, err
+}
+
+// judgeHeld judges the landing of a held change set as the writes that it is, and asks what the landing asks. One that
+// is dropped writes nothing. That of a run that has just ended asks only about what its words did not show.
+func judgeHeld(rules *files.Rules, u *undoing, paths []string, drop, ended bool) files.Verdict {
+	v := rules.JudgeUndo(u.id, u.steps, false)
+	what, _ := strings.CutPrefix(v.Description, "Undo ")
+	v.Description = "Land " + what
+	op := "land"
+	if ended {
+		_, what, _ = strings.Cut(what, ": ")
+		v.Description = "Land what the command wrote: " + what
+		v.Reasons, v.Protected, v.Delete, v.Outside, v.Risk = nil, false, false, false, approval.RiskNormal
+	}
+	if v.Decision != files.Block || ended {
+		v = withAsks(v, u.asks)
+	}
+	if drop {
+		v = rules.JudgeUndo(u.id, nil, false)
+		v.Description, op = fmt.Sprintf("Drop the held change set %s (%d paths)", u.id, len(u.steps)), "drop"
+		v.Decision, v.Safe, v.Why, v.Rule = files.Ask, false, "it deletes what the command wrote", "files"
+		v.Reasons = []string{v.Why}
+	}
+	v.Payload = map[string]any{"op": op, "change": u.id}
+	if len(paths) > 0 && !drop {
+		v.Payload["paths"] = paths
+	}
+	return v
+}
+
+// withAsks adds what the landing asks to a verdict.
+func withAsks(v files.Verdict, asks []landAsk) files.Verdict {
+	if len(asks) == 0 {
+		return v
+	}
+	var reasons []string
+	for _, a := range asks {
+		v.Protected = v.Protected || a.Guarded
+		reasons = append(reasons, a.String())
+	}
+	if n := len(reasons) - maxAsksShown; n > 0 {
+		reasons = append(reasons[:maxAsksShown], fmt.Sprintf("and %d more", n))
+	}
+	v.Decision, v.Safe, v.Configured, v.Risk = files.Ask, false, false, approval.RiskHigh
+	v.Why, v.Rule, v.Reasons = reasons[0], "landing", append(reasons, v.Reasons...)
+	return v
+}
+
+// maxAsksShown bounds how many reasons of a landing's question are shown one by one.
+const maxAsksShown = 10

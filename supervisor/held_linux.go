@@ -1,11 +1,13 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -14,46 +16,136 @@ import (
 	"sandboxd/files/snapshot"
 	"sandboxd/files/worker"
 	"sandboxd/layer"
+	"sandboxd/profile/abspath"
 )
+
+// heldNote finds the directory and the note of a held change set.
+func (s *Supervisor) heldNote(id string) (dir string, note layerNote, err error) {
+	exec := "x-" + strings.TrimPrefix(id, heldPrefix)
+	if strings.ContainsAny(exec, "/.") {
+		return "", note, noHeld(id)
+	}
+	dir = filepath.Join(s.layers, exec)
+	if note, err = readNote(dir); err != nil || note.Held == "" {
+		return "", note, noHeld(id)
+	}
+	return dir, note, nil
+}
+
+func noHeld(id string) error {
+	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.NotThere,
+		Found: "no held change set of that id in this project", Hint: "sbx changes lists them"}
+}
 
 // held opens a held change set that a session may land.
 func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, error) {
-	var note layerNote
-	missing := noChange(id, "no held change set of that id in this project")
-	exec := "x-" + strings.TrimPrefix(id, heldPrefix)
-	if strings.ContainsAny(exec, "/.") {
-		return nil, note, missing
+	dir, note, err := s.heldNote(id)
+	if err != nil {
+		return nil, note, err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: filepath.Join(s.layers, exec)}
-	data, err := os.ReadFile(filepath.Join(r.dir, noteFile))
-	if err == nil {
-		err = json.Unmarshal(data, &note)
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had, by: note.By}
+	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil || r.l.Set() == nil {
+		return nil, note, noHeld(id)
 	}
-	if err != nil || note.Held == "" || !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil ||
-		r.l.Set() == nil {
-		return nil, note, missing
-	}
-	r.rec = note.Record
 	return r, note, nil
 }
 
-// steps are those that the landing of a held change set carries out.
-func (r *layeredRun) steps() []files.Step {
-	at := r.l.At()
-	before, after := manifests(r.l.Set(), nil, func(i int) bool { return !at[i] })
-	steps, _, _ := snapshot.Steps(r.sess.Root, snapshot.List(before), snapshot.List(after)) // lists do not fail
-	return steps
+// InPlaceOf returns a session in the place of the one whose command wrote a held change set, and the command's
+// requester. A question that an approver has had asked in it is answered by neither. Call done after it.
+func (s *Supervisor) InPlaceOf(id string) (sess *Session, requester Peer, done func(), err error) {
+	_, note, err := s.heldNote(id)
+	if err != nil {
+		return nil, Peer{}, nil, err
+	}
+	if sess, err = s.sessionOf(note.Record); err != nil {
+		return nil, Peer{}, nil, err
+	}
+	sess.ID, sess.Kind = "s-"+strings.ToLower(ulid.Make().String()), KindCLI
+	sess.Label, sess.Agent = "held changes", note.By.Agent
+	if note.By.Opener.PID != 0 {
+		sess.Peer = note.By.Opener
+	}
+	return sess, note.By.Requester, func() {
+		sess.files.close()
+		s.Approval.CloseSession(sess.Ref())
+	}, nil
 }
 
-// heldOf lists the held change sets that a session may land; of narrows them to another session's.
-func (s *Supervisor) heldOf(sess *Session, of string) (list []Change) {
-	entries, _ := os.ReadDir(s.layers)
-	for _, e := range entries {
-		if r, note, err := s.held(sess, heldID(e.Name())); err == nil && (of == "" || of == note.Session) {
-			list = append(list, heldChange(note, r.steps()))
+// part reports which Ops, and then Dirs, of a held change set land for the paths, which are absolute: all that have not
+// landed where there are none. Call it with the project's directory open.
+func (r *layeredRun) part(paths []string) (names []layer.Name, chosen func(int) bool, err error) {
+	for _, p := range paths {
+		rel, err := filepath.Rel(r.sess.Root, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		names = append(names, layer.Name(rel))
+	}
+	return names, r.l.Part(r.root, names...), nil
+}
+
+// asksOf are the reasons to ask about the part at names: those of earlier attempts, and those that the part itself
+// shows.
+func (r *layeredRun) asksOf(names []layer.Name, chosen func(int) bool) (asks []landAsk) {
+	within := func(a landAsk) bool {
+		return len(names) == 0 || slices.ContainsFunc(names, func(n layer.Name) bool {
+			p := filepath.Join(r.sess.Root, string(n))
+			return abspath.Contains(p, a.Path) || abspath.Contains(a.Path, p)
+		})
+	}
+	for _, a := range r.asks {
+		if a.Path != "" && within(a) {
+			asks = append(asks, a)
 		}
 	}
+	return append(asks, r.setAsks(r.l.Set().ChangesOf(chosen), false)...)
+}
+
+// steps are those that the landing of a part carries out.
+func (r *layeredRun) steps(chosen func(int) bool) []files.Step {
+	before, after := manifests(r.l.Set(), nil, chosen)
+	steps, _, _ := snapshot.Steps(r.sess.Root, snapshot.List(before), snapshot.List(after)) // lists do not fail
+	// The time of a folder changes with its entries.
+	return slices.DeleteFunc(steps, func(s files.Step) bool {
+		return s.Kind == files.AttrStep && s.Before.Same(s.After) &&
+			maps.EqualFunc(s.Before.Xattrs, s.After.Xattrs, bytes.Equal)
+	})
+}
+
+// HeldChanges lists the change sets that a session may land, the latest first; nil is those of every project.
+func (s *Supervisor) HeldChanges(sess *Session) (list []HeldChange) {
+	entries, _ := os.ReadDir(s.layers)
+	for _, e := range entries {
+		id, of := heldID(e.Name()), sess
+		if _, note, err := s.heldNote(id); err == nil && of == nil {
+			of = &Session{Kind: KindCLI, Root: note.Project}
+		} else if err != nil {
+			continue
+		}
+		if c, err := s.heldChange(of, id); err == nil {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b HeldChange) int { return b.Time.Compare(a.Time) })
 	return list
+}
+
+func (s *Supervisor) heldChange(sess *Session, id string) (HeldChange, error) {
+	r, note, err := s.held(sess, id)
+	if err != nil {
+		return HeldChange{}, err
+	}
+	c := HeldChange{
+		ID: id, Exec: note.Exec, Session: note.Session, Project: note.Project, Time: note.Time, Command: note.Note,
+		Why: note.Held, Digest: r.l.Set().Digest(),
+	}
+	at := r.l.At()
+	left := r.l.Set().ChangesOf(func(i int) bool { return !at[i] })
+	c.Changes = changedPaths(sess.Root, left)
+	for _, n := range r.l.Set().Conflicts {
+		c.Conflicts = append(c.Conflicts, filepath.Join(sess.Root, string(n.Path))+": "+n.Reason)
+	}
+	return c, nil
 }
 
 // heldUndoing finds the held change set that a request means.
@@ -62,17 +154,48 @@ func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &undoing{id: c.req.UndoID, note: note.Note, held: c.req.UndoID, run: true, kept: &heldSteps{steps: r.steps()}}
-	if len(c.req.Paths) == 0 {
-		return u, nil
+	if r.root, err = openRoot(c.sess.Root); err != nil {
+		return nil, err
 	}
-	return u, u.only(c.sess.Root, c.req.Paths)
+	defer r.root.Close()
+	for i, p := range c.req.Paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(c.sess.Root, p)
+		}
+		c.req.Paths[i] = filepath.Clean(p)
+	}
+	names, chosen, err := r.part(c.req.Paths)
+	if err != nil {
+		return nil, err
+	}
+	u := &undoing{id: c.req.UndoID, note: note.Note, held: c.req.UndoID, run: true,
+		kept: &heldSteps{steps: r.steps(chosen)}, asks: r.asksOf(names, chosen)}
+	u.guarded = !c.req.Drop && slices.ContainsFunc(u.asks, func(a landAsk) bool { return a.Guarded })
+	u.landing = func(p string) (*os.File, error) {
+		rel, err := filepath.Rel(c.sess.Root, p)
+		if err != nil {
+			return nil, err
+		}
+		return r.l.Content(layer.Name(rel))
+	}
+	if len(c.req.Paths) > 0 && len(u.kept.Steps()) == 0 {
+		return nil, &files.Conflict{Op: files.Undo, Path: c.req.Paths[0], Reason: files.NotThere,
+			Found: "no change there by " + u.id, Hint: "sbx changes show " + u.id + " shows what it changes"}
+	}
+	return u, nil
 }
 
 // landHeld lands a held change set, or the part at the request's paths, or drops it. Protected names are looked for
 // after it as after a run.
 func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement, out *FileResult) error {
-	r, _, err := s.held(c.sess, j.undo.held)
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	r, note, err := s.held(c.sess, j.undo.held)
+	if err == nil && note.Had != nil { // an earlier landing did not end
+		if _, err = s.recoverLayer(r.dir, note); err == nil || errors.Is(err, errHeld) {
+			r, note, err = s.held(c.sess, j.undo.held)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -86,55 +209,88 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 		return err
 	}
 	defer r.root.Close()
-	p, operator, err := s.profiles(j.cfg, c.sess, s.trusted(c.sess, j.cfg), "none")
+	names, chosen, err := r.part(c.req.Paths)
 	if err != nil {
 		return err
 	}
-	if refused := refusedBy(r.l.Set(), permits(p, c.sess.Root)); len(refused) > 0 {
-		return &layer.RefusedError{Refused: refused}
+	if files.StepsDigest(r.steps(chosen)) != j.undo.digest {
+		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
+			Hint: "it is not what it was when this was approved; ask again"}
 	}
-	order := worker.LayerOrder{Verb: worker.LayerLand, Digest: r.l.Set().Digest()}
-	for _, abs := range c.req.Paths {
-		rel, err := filepath.Rel(c.sess.Root, abs)
-		if err != nil {
-			return err
-		}
-		order.Paths = append(order.Paths, layer.Name(rel))
+	if refused := refusedBy(r.l.Set().ChangesOf(chosen), permits(j.profile, c.sess.Root)); len(refused) > 0 {
+		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Forbidden, Found: firstNotes(refused),
+			Hint: "land the other paths, or drop the change set"}
 	}
-	check := &afterCheck{s: s, e: c.exec, j: &judgement{names: p, operator: operator, plan: j.plan, kind: RunLayered}}
+	r.rec.ID, r.had = "r-"+strings.ToLower(ulid.Make().String()), r.l.At()
+	if err := r.note(note.Held); err != nil {
+		return err
+	}
+	r.asks = j.undo.asks
+	err = r.landPart(ctx, c, j, names, out)
+	r.asks = note.Asks
+	if ask := (*askError)(nil); errors.As(err, &ask) {
+		r.asks = append(r.asks, ask.asks...)
+	}
+	if err := r.landingEnded(note.Held, err); err != nil {
+		out.Warnings = append(out.Warnings, "the end of the landing is not noted: "+err.Error())
+	}
+	return landingConflict(j.undo.id, err)
+}
+
+// landPart lands the paths of a held change set.
+func (r *layeredRun) landPart(
+	ctx context.Context, c *fileCall, j *fileJudgement, names []layer.Name, out *FileResult,
+) error {
+	p, operator, err := r.s.profiles(j.cfg, c.sess, r.s.trusted(c.sess, j.cfg), "none")
+	if err != nil {
+		return err
+	}
+	check := &afterCheck{s: r.s, e: c.exec, j: &judgement{names: p, operator: operator, plan: j.plan, kind: RunLayered,
+		widened: j.widened}}
 	if err := check.begin(); err != nil {
 		return err
 	}
-	var had []int
-	for i, at := range r.l.At() {
-		if at {
-			had = append(had, i)
-		}
-	}
-	r.rec.ID = "r-" + strings.ToLower(ulid.Make().String())
+	defer c.exec.cleanUp()
 	result, changes := Result{}, &Changes{}
-	looked := false
 	err = r.worker(ctx, func(w *worker.Client, dir *os.File) error {
-		if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
+		if err := r.try(ctx, w, dir, worker.LayerOrder{Paths: names}, check, &result); err != nil {
 			return err
 		}
-		looked = true
-		check.after(&result)
-		return r.keep(ctx, w, dir, changes, had)
+		return r.keep(ctx, w, dir, changes)
 	})
-	if !looked {
-		check.after(&result)
+	if err == nil || errors.As(err, new(*askError)) {
+		check.ended()
+	} else {
+		check.after(&result) // it may have landed
 	}
-	c.exec.cleanUp()
 	out.Undo = changes.Undo
 	out.Warnings = append(out.Warnings, result.Warnings...)
-	for _, item := range result.Quarantined {
-		out.Warnings = append(out.Warnings, item.Path+" was taken out: "+item.Why)
+	if changes.Why != "" {
+		out.Warnings = append(out.Warnings, changes.Why)
 	}
-	var conflict *layer.ConflictError
-	if errors.As(err, &conflict) {
-		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed, Found: firstNotes(conflict.Conflicts),
-			Hint: "land the other paths by --path, or run the command again"}
+	return err
+}
+
+// landingEnded notes the end of a landing, unless something landed that the undo store does not have: the next landing
+// or the next daemon takes that back.
+func (r *layeredRun) landingEnded(held string, err error) error {
+	if _, err := os.Lstat(r.dir); err != nil { // all of it landed
+		return nil
+	}
+	if err != nil && !errors.As(err, new(*askError)) {
+		if r.reopen() != nil || r.l.Status() == layer.Moving || !slices.Equal(r.l.At(), r.had) {
+			return nil
+		}
+	}
+	r.had = nil
+	return r.note(held)
+}
+
+// landingConflict is the error of a landing for its requester.
+func landingConflict(id string, err error) error {
+	if conflict := (*layer.ConflictError)(nil); errors.As(err, &conflict) {
+		return &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: firstNotes(conflict.Conflicts),
+			Hint: "land the other paths, or run the command again"}
 	}
 	return err
 }

@@ -54,8 +54,11 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	trusted := s.trusted(sess, cfg)
 	j.trusts = !trusted && j.verdict.Decision == shell.Ask && sess.Root != ""
 	agent := agentRunOf(r, cfg, j.verdict)
-	j.agentPreset = agent.preset
+	j.agentPreset, j.given = agent.preset, r.Profile != nil
 	effective, operator, err := s.profilesOf(cfg, sess, trusted || j.trusts, j.verdict.Network, agent)
+	if err == nil {
+		effective, operator, err = narrowedBy(r.Profile, sess, effective, operator)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 		j.digest = j.digestOf()
 		return j, nil
 	}
-	s.chooseKind(e, cfg, j)
+	if err := s.chooseKind(e, cfg, j); err != nil {
+		return nil, err
+	}
 	s.contain(ctx, e, cfg, j)
 	if err := visible(effective, r.Cwd, sess.Root); err != nil {
 		return nil, err
@@ -121,17 +126,17 @@ func (s *Supervisor) planned(e *Exec, cfg *config.Config, j *judgement, p profil
 // agentRunOf returns an agent's part of the profile. Commands that only the safe list or a preset lets run have the
 // time of a command: nobody has agreed to more.
 func agentRunOf(r ExecRequest, cfg *config.Config, v shell.Verdict) agentRun {
-	if !r.Agent {
+	if !r.Agent && !r.Server {
 		return agentRun{}
 	}
 	reviewed := func(p shell.Part) bool {
 		return strings.HasPrefix(p.Rule, "safe list") || strings.HasPrefix(p.Rule, "preset")
 	}
 	run := agentRun{
-		socket: cfg.Sandbox.AgentSocket,
+		socket: r.Agent && cfg.Sandbox.AgentSocket,
 		long:   v.Decision == shell.Ask || !slices.ContainsFunc(v.Parts, reviewed),
 	}
-	if run.long && len(r.Argv) > 0 {
+	if run.long && r.Agent && len(r.Argv) > 0 {
 		if preset, ok := document.Agent(r.Argv[0]); ok {
 			run.preset = preset.Name
 		}
@@ -201,7 +206,7 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	v := j.verdict
 	c := approval.Call{
-		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent,
+		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent, Project: e.Session.Root,
 		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.shown(),
 		Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
@@ -240,10 +245,10 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Request.Reasons = append(c.Request.Reasons, why)
 	}
 	if e.Request.callerRuns {
-		c.Request.Reasons = append(c.Request.Reasons, "whoever asks runs it, outside the sandbox")
+		c.Request.Reasons = append(c.Request.Reasons, "the caller runs it, outside the sandbox")
 	}
 	if e.Request.cwdUnknown {
-		c.Request.Reasons = append(c.Request.Reasons, "whoever asks does not say in which directory it would run")
+		c.Request.Reasons = append(c.Request.Reasons, "the caller does not say in which directory it would run")
 	}
 	if e.Request.Agent {
 		c.Request.Reasons = append(c.Request.Reasons, "it may ask sandboxd from inside its sandbox, for no more than it has itself")

@@ -47,7 +47,7 @@ func TestKeptIsBounded(t *testing.T) {
 			t.Errorf("%s: %s, %d bytes, %d counted; want %d to %d, %d unread", c.name, got, sum, k.bytes, c.least, c.most, c.unread)
 		}
 	}
-	// What is larger than all that may be kept can be read all the same.
+	// An execution larger than all that may be kept can be read nevertheless.
 	var k keptExecs
 	k.add(endedExec(t, keepAll+1, false))
 	if len(k.list) != 1 {

@@ -14,10 +14,8 @@ import (
 	"sandboxd/files/store"
 	"sandboxd/layer"
 	"sandboxd/profile"
-	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/shell/analysis"
-	"sandboxd/supervisor/aftermath"
 )
 
 // RunKind says how a run that may write to the project does so.
@@ -31,10 +29,11 @@ const (
 	RunDirect RunKind = "direct"
 )
 
-// chooseKind decides how a run writes to the project.
-func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) {
-	if j.reads() || !j.trusted || e.Session.Root == "" {
-		return
+// chooseKind decides how a run writes to the project. It fails where a run that is to be held can't have a layer.
+func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) error {
+	hold := e.Request.Hold
+	if !hold && j.reads() || !j.trusted || e.Session.Root == "" {
+		return nil
 	}
 	j.kind, j.direct = RunDirect, s.directBecause(e, j, cfg.Sandbox.Layers)
 	if j.direct == "" {
@@ -43,6 +42,16 @@ func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) {
 	if j.direct == "" {
 		j.kind = RunLayered
 	}
+	if hold && j.kind != RunLayered {
+		return cannotHold(j.direct)
+	}
+	return nil
+}
+
+// cannotHold is the error of a run that is to be held and has no layer.
+func cannotHold(why string) error {
+	return &RequestError{"what the command writes can't be held: " + why +
+		"; run it without --hold, and sbx undo --last takes it back"}
 }
 
 // planRun plans a run. One whose layer the plan refuses is direct.
@@ -54,6 +63,9 @@ func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox
 	plan, err := s.Host.Plan(r)
 	if err == nil {
 		return plan, nil
+	}
+	if e.Request.Hold {
+		return nil, cannotHold(err.Error())
 	}
 	r.Overlays = nil
 	direct, derr := s.Host.Plan(r)
@@ -68,11 +80,11 @@ func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox
 func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string {
 	r := e.Request
 	switch {
-	case layers != "auto":
+	case layers != "auto" && !r.Hold:
 		return "the configuration says so ([sandbox] layers)"
-	case r.Agent:
-		return "an agent inside sees other programs' changes at once"
-	case r.Terminal:
+	case r.Agent || r.Server:
+		return "an agent or a server inside sees other programs' changes at once"
+	case r.Terminal && !r.Hold:
 		return "a program at a terminal sees other programs' changes at once"
 	case renamesDirectories(j):
 		return "it renames a directory, which a layer would have to copy"
@@ -133,9 +145,9 @@ func permits(p profile.Profile, root string) layer.Judge {
 	}
 }
 
-// refusedBy lists the changes of a set that the judge refuses.
-func refusedBy(set *layer.Set, judge layer.Judge) (refused []layer.Note) {
-	for _, c := range set.Changes() {
+// refusedBy lists the changes that the judge refuses.
+func refusedBy(changes []layer.Change, judge layer.Judge) (refused []layer.Note) {
+	for _, c := range changes {
 		if err := judge(c); err != nil {
 			refused = append(refused, layer.Note{Path: c.Path, Reason: err.Error()})
 		}
@@ -222,20 +234,12 @@ func (s *Supervisor) keepLanded(
 	return r.ID, s.Undo.KeepLanded(r, root, steps, k)
 }
 
-// takenOut reports whether the scan for protected names took out a path, or a directory above it.
-func takenOut(items []aftermath.Item, p string) bool {
-	return slices.ContainsFunc(items, func(i aftermath.Item) bool { return !i.Kept && abspath.Contains(i.Path, p) })
-}
-
-// changedPaths are the changed paths of a set, absolute, but for those created ones that were taken out.
-func changedPaths(root string, set *layer.Set, lost func(string) bool) (c snapshot.Changes) {
-	for _, one := range set.Changes() {
+// changedPaths are the paths of changes, absolute.
+func changedPaths(root string, changes []layer.Change) (c snapshot.Changes) {
+	for _, one := range changes {
 		abs := path.Join(root, string(one.Path))
 		switch layer.Absent {
 		case one.Old.Kind:
-			if lost(abs) {
-				continue
-			}
 			c.Created = append(c.Created, abs)
 		case one.New.Kind:
 			c.Deleted = append(c.Deleted, abs)

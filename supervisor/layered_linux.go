@@ -1,13 +1,13 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +18,7 @@ import (
 	"sandboxd/audit"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
+	"sandboxd/internal/durable"
 	"sandboxd/layer"
 )
 
@@ -60,6 +61,10 @@ type layeredRun struct {
 	root *os.File
 	l    *layer.Layer
 	end  func() // of its turn
+	asks []landAsk
+	by   writer
+	// had is the part that had landed before a landing of a held change set which has not ended.
+	had []bool
 }
 
 // noteFile is the file beside a layer that says whose it is.
@@ -73,6 +78,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	r = &layeredRun{s: s, sess: e.Session, dir: filepath.Join(s.layers, e.ID)}
 	r.rec = store.Record{ID: "r-" + strings.ToLower(ulid.Make().String()), Time: time.Now(), Exec: e.ID,
 		Session: e.Session.ID, Project: e.Session.Root, Op: opRun, Note: e.text()}
+	r.by = writer{Requester: e.Peer, Opener: e.Session.Peer, Agent: e.Session.Agent}
 	var waited time.Duration
 	if r.end, waited = s.turns.take(ctx, e.Session.Root); waited > time.Second {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("it waited for %s, while another command wrote to the project",
@@ -94,11 +100,23 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	data, err := json.Marshal(layerNote{r.rec, held})
+	data, err := json.Marshal(layerNote{r.rec, held, r.asks, r.had, r.by})
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.dir, noteFile), data, 0o600)
+	name := filepath.Join(r.dir, noteFile)
+	if held == "" {
+		return os.WriteFile(name, data, 0o600)
+	}
+	return durable.Replace(name, data)
+}
+
+func readNote(dir string) (note layerNote, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, noteFile))
+	if err == nil {
+		err = json.Unmarshal(data, &note)
+	}
+	return note, err
 }
 
 // drop deletes the layer.
@@ -147,11 +165,21 @@ func (r *layeredRun) reopen() (err error) {
 	return err
 }
 
-// land makes the change set of a run whose processes have ended, judges it and lands it. look scans the project for
-// protected names after that, and before the change set counts as landed; it is called once in any case.
-func (r *layeredRun) land(ctx context.Context, j *judgement, result *Result, look func()) {
-	look = sync.OnceFunc(look)
-	defer look()
+// errAskedToHold is returned for a change set that is held because its request says so.
+var errAskedToHold = errors.New("the command ran with --hold")
+
+// land makes the change set of a run whose processes have ended, judges it and lands it, or holds it. Where something
+// asks, the project is as before while a person decides. check scans the project for protected names, once in any case.
+func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, result *Result) {
+	looked := false
+	after := sync.OnceFunc(func() {
+		if looked {
+			check.ended()
+		} else {
+			check.after(result)
+		}
+	})
+	defer after()
 	if r == nil {
 		return
 	}
@@ -161,7 +189,8 @@ func (r *layeredRun) land(ctx context.Context, j *judgement, result *Result, loo
 		r.drop()
 		return
 	}
-	defer r.end()
+	release := sync.OnceFunc(r.end)
+	defer release()
 	defer r.root.Close()
 	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
 		if _, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerTake}, nil); err != nil {
@@ -171,21 +200,27 @@ func (r *layeredRun) land(ctx context.Context, j *judgement, result *Result, loo
 			return err
 		}
 		set := r.l.Set()
-		if set.Empty() && len(set.Conflicts) == 0 {
+		switch {
+		case set.Empty() && len(set.Conflicts) == 0:
 			result.Warnings = append(result.Warnings, leftBehind(set)...)
 			return r.l.Drop()
+		case e.Request.Hold:
+			return errAskedToHold
 		}
-		if refused := refusedBy(set, permits(j.plan.Profile, r.sess.Root)); len(refused) > 0 {
+		if refused := refusedBy(set.Changes(), permits(check.j.plan.Profile, r.sess.Root)); len(refused) > 0 {
 			return &layer.RefusedError{Refused: refused}
 		}
-		order := worker.LayerOrder{Verb: worker.LayerLand, Digest: set.Digest()}
-		if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
+		if asks := r.setAsks(set.Changes(), check.j.verdict.Delete); len(asks) > 0 {
+			return &askError{asks}
+		}
+		if err := r.try(ctx, w, dir, worker.LayerOrder{}, check, result); err != nil {
 			return err
 		}
+		looked = true
+		after()
 		result.Warnings = append(result.Warnings, leftBehind(set)...)
-		look()
-		c.Changes = changedPaths(r.sess.Root, set, func(p string) bool { return takenOut(result.Quarantined, p) })
-		return r.keep(ctx, w, dir, c, nil)
+		c.Changes = changedPaths(r.sess.Root, set.Changes())
+		return r.keep(ctx, w, dir, c)
 	})
 	if err == nil {
 		return
@@ -194,7 +229,65 @@ func (r *layeredRun) land(ctx context.Context, j *judgement, result *Result, loo
 		c.Covered, c.Why = false, "what the run changed could not be kept: "+err.Error()
 		return
 	}
-	r.hold(c, result, err)
+	after()
+	release()
+	if errors.As(err, new(*askError)) {
+		err = r.ask(ctx, e, c, result, err)
+	}
+	if err != nil {
+		r.hold(c, result, err)
+	}
+}
+
+// setAsks are the reasons to ask that the change set itself shows. deletes: the command's words showed that it deletes.
+func (r *layeredRun) setAsks(changes []layer.Change, deletes bool) []landAsk {
+	asks := r.s.budgetAsk(changes)
+	if !deletes {
+		asks = append(asks, deletionAsk(r.sess.Root, changes)...)
+	}
+	return asks
+}
+
+// try lands a change set or a part, and takes it back where the scan for protected names finds what nobody was asked
+// about.
+func (r *layeredRun) try(
+	ctx context.Context, w *worker.Client, dir *os.File, order worker.LayerOrder, check *afterCheck, result *Result,
+) error {
+	had := r.l.At()
+	order.Verb, order.Digest = worker.LayerLand, r.l.Set().Digest()
+	if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
+		return err
+	}
+	asks := notAsked(foundAsks(check.look(result)), r.asks)
+	if len(asks) == 0 {
+		return nil
+	}
+	if _, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: had}, nil); err != nil {
+		return err
+	}
+	return errors.Join(&askError{asks}, r.reopen())
+}
+
+// ask holds a change set while a person decides, and lands it after a yes.
+func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Result, cause error) error {
+	var ask *askError
+	errors.As(cause, &ask)
+	r.asks = ask.asks
+	if err := r.note(cause.Error()); err != nil {
+		return err
+	}
+	set := r.l.Set()
+	out, err := r.s.landAsked(ctx, e)
+	var denied *FileDenied
+	switch {
+	case errors.As(err, &denied):
+		return fmt.Errorf("%s (%s)", denied.Result.Decision.Why, cause)
+	case err != nil:
+		return err
+	}
+	c.Changes = changedPaths(r.sess.Root, set.Changes())
+	c.Undo, result.Warnings = out.Undo, append(result.Warnings, out.Warnings...)
+	return nil
 }
 
 // leftBehind are warnings of objects that did not land as the command left them.
@@ -219,27 +312,46 @@ func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
 		why = firstNotes(conflict.Conflicts)
 	}
 	c.Held, c.Why = why, why
-	own := result.Code
-	result.Code = 126
+	own, asked := result.Code, errors.Is(cause, errAskedToHold)
+	if !asked {
+		result.Code = 126
+	}
 	if r.l.Set() == nil {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("the command ended with status %d, and what it wrote could "+
 			"not be read: %s; the next daemon tries again (%s)", own, why, r.dir))
 		return
 	}
-	none := func(string) bool { return false }
-	c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set(), none), r.l.Set().Digest()
-	if err := r.note(why); err != nil {
-		result.Warnings = append(result.Warnings, "the held change set could not be noted: "+err.Error())
+	c.Changes, c.Digest = changedPaths(r.sess.Root, r.l.Set().Changes()), r.l.Set().Digest()
+	if err := r.noteHeld(why); err != nil {
+		result.Warnings = append(result.Warnings, "what the command wrote is not held: "+err.Error())
+		return
 	}
 	c.HeldID = heldID(r.rec.Exec)
+	text := fmt.Sprintf("the command ended with status %d, and what it wrote did not land: %s; it is held", own, why)
+	if asked {
+		text = "what the command wrote is held"
+	}
 	result.Warnings = append(result.Warnings, fmt.Sprintf(
-		"the command ended with status %d, and what it wrote did not land: %s; it is held: "+
-			"sbx undo %s lands it, with --drop deletes it", own, why, c.HeldID))
+		"%s: sbx changes show %s, then sbx changes land or sbx changes drop", text, c.HeldID))
 }
 
-// keep has the undo store keep what the landing displaced, and drops the layer.
-// had are the parts that landed earlier, and are kept.
-func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes, had []int) error {
+// noteHeld notes why a change set is held. A person may have landed a part of it, or settled it, while its question was
+// open.
+func (r *layeredRun) noteHeld(why string) error {
+	r.s.settling.Lock()
+	defer r.s.settling.Unlock()
+	now, _, err := r.s.held(r.sess, heldID(r.rec.Exec))
+	switch {
+	case err == nil:
+		return now.note(why)
+	case r.asks != nil:
+		return errors.New("somebody landed or dropped it while its question was open")
+	}
+	return r.note(why)
+}
+
+// keep has the undo store keep what the landing displaced, and drops the layer once all of it has landed.
+func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) error {
 	if err := r.reopen(); err != nil {
 		return err
 	}
@@ -252,7 +364,7 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 		return err
 	}
 	now := r.l.At()
-	landed := func(i int) bool { return now[i] && !slices.Contains(had, i) }
+	landed := func(i int) bool { return now[i] && (r.had == nil || !r.had[i]) }
 	before, after := manifests(r.l.Set(), k, landed)
 	if c.Undo, err = r.s.keepLanded(r.rec, r.sess.Root, before, after, k); err != nil {
 		return err
@@ -284,11 +396,7 @@ func (s *Supervisor) recoverLayers(ended bool) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(s.layers, e.Name())
-		var note layerNote
-		data, err := os.ReadFile(filepath.Join(dir, noteFile))
-		if err == nil {
-			err = json.Unmarshal(data, &note)
-		}
+		note, err := readNote(dir)
 		if err != nil { // its run never began
 			if l, err := layer.Open(dir); err != nil || l.Status() == layer.Mounted {
 				_ = os.RemoveAll(dir)
@@ -296,7 +404,7 @@ func (s *Supervisor) recoverLayers(ended bool) {
 			continue
 		}
 		l, err := layer.Open(dir)
-		if note.Held != "" || err == nil && (l.Status() == layer.Mounted) != ended {
+		if note.Held != "" && note.Had == nil || err == nil && (l.Status() == layer.Mounted) != ended {
 			continue
 		}
 		rec := audit.Record{Category: audit.File, Operation: "settle", ExecID: note.Exec, Subject: note.Project}
@@ -317,7 +425,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	if err != nil {
 		return "", err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, by: note.By}
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return "", err
 	}
@@ -326,6 +434,9 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		return "", err
 	}
 	if _, err := s.Undo.Get(note.ID); err == nil || r.l.Status() == layer.Mounted && r.l.Untouched(r.root) {
+		if note.Had != nil && r.l.Status() != layer.Landed {
+			return note.ID, r.note(note.Held)
+		}
 		return note.ID, r.l.Drop()
 	}
 	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
@@ -333,7 +444,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 		if r.l.Status() == layer.Mounted {
 			verb = worker.LayerTake
 		}
-		if _, err := w.Layer(s.ctx, r.root, dir, worker.LayerOrder{Verb: verb}, nil); err != nil {
+		if _, err := w.Layer(s.ctx, r.root, dir, worker.LayerOrder{Verb: verb, At: note.Had}, nil); err != nil {
 			return err
 		}
 		if err := r.reopen(); err != nil {
@@ -346,7 +457,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	})
 	if err != nil {
 		if errors.Is(err, errHeld) {
-			err = errors.Join(err, r.note(err.Error()))
+			err = errors.Join(err, r.note(cmp.Or(note.Held, err.Error())))
 		}
 		return "", err // else the next daemon tries again
 	}

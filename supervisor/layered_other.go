@@ -15,9 +15,21 @@ func (s *Supervisor) beginLayer(context.Context, *Exec, *judgement, *Result) (*l
 
 func (r *layeredRun) drop() {}
 
-func (r *layeredRun) land(_ context.Context, _ *judgement, _ *Result, look func()) { look() }
+func (r *layeredRun) land(_ context.Context, _ *Exec, check *afterCheck, result *Result) {
+	check.after(result)
+}
 
-func (s *Supervisor) heldOf(*Session, string) []Change { return nil }
+// HeldChanges lists nothing here.
+func (s *Supervisor) HeldChanges(*Session) []HeldChange { return nil }
+
+func (s *Supervisor) heldChange(_ *Session, id string) (HeldChange, error) {
+	return HeldChange{}, noChange(id, "this system has no layers")
+}
+
+// InPlaceOf finds nothing here.
+func (s *Supervisor) InPlaceOf(id string) (*Session, Peer, func(), error) {
+	return nil, Peer{}, nil, noChange(id, "this system has no layers")
+}
 
 func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
 	return nil, noChange(c.req.UndoID, "this system has no layers")

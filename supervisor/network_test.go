@@ -285,9 +285,9 @@ func TestHostRuling(t *testing.T) {
 	}{
 		{approval.Decision{Approved: true}, egress.Ruling{Allowed: true}},
 		{approval.Decision{Reason: approval.ReasonTimeout},
-			egress.Ruling{Why: "it is not on the list of hosts, and no person answered; nobody rejected it", Hint: hint}},
+			egress.Ruling{Why: "it is not on the list of hosts, and no person answered in time", Hint: hint}},
 		{approval.Decision{Reason: approval.ReasonNoApprover},
-			egress.Ruling{Why: "it is not on the list of hosts, and no person answered; nobody rejected it", Hint: hint}},
+			egress.Ruling{Why: "it is not on the list of hosts, and no person answered in time", Hint: hint}},
 		{approval.Decision{Reason: approval.ReasonQuit}, egress.Ruling{Why: "a person denied it"}},
 		{approval.Decision{Reason: approval.ReasonStopped}, egress.Ruling{Why: "the session is stopped"}},
 		{approval.Decision{Reason: approval.ReasonGrant, Why: "a grant denies it"},

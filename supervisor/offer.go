@@ -29,10 +29,10 @@ func (s *Supervisor) trustsFor(cfg *config.Config, once bool) (list []approval.T
 func trustReason(sess *Session, once bool) string {
 	but := ""
 	if once {
-		but = ", unless it is only for this once"
+		but = ", unless you allow it once"
 	}
-	return fmt.Sprintf("a yes also trusts %s%s: commands that are allowed may then write there "+
-		"(withdraw: sbx trust --remove)", sess.Root, but)
+	return fmt.Sprintf("allowing this also lets later approved commands write in %s%s (undo: sbx trust --remove)",
+		sess.Root, but)
 }
 
 // trustByAnswer trusts the session's root as a yes to the first question says, unless another answer has trusted

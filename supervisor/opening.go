@@ -38,7 +38,7 @@ func (s *Supervisor) opening(
 	e *Exec, cfg *config.Config, j *judgement, p profile.Profile,
 ) (list []profile.Grant, widened profile.Profile, err error) {
 	v, r := j.verdict, e.Request
-	if v.Decision != shell.Ask || v.Hidden || v.Danger || r.callerRuns || r.cwdUnknown || r.Agent {
+	if v.Decision != shell.Ask || v.Hidden || v.Danger || r.callerRuns || r.cwdUnknown || r.Agent || r.Server {
 		return nil, p, nil
 	}
 	for _, path := range v.Paths {

@@ -50,6 +50,23 @@ func (s *Supervisor) profilesOf(
 	return effective, operator, nil
 }
 
+// narrowedBy intersects a profile and the operator's with a document; nil: there is none.
+func narrowedBy(d *document.Document, sess *Session, effective profile.Profile, operator *profile.Profile) (
+	profile.Profile, *profile.Profile, error,
+) {
+	if d == nil {
+		return effective, operator, nil
+	}
+	bound, err := d.Profile(sess.variables(newLinks(nil)))
+	if err != nil {
+		return effective, operator, err
+	}
+	if operator != nil {
+		bound = operator.Intersect(bound)
+	}
+	return effective.Intersect(bound), &bound, nil
+}
+
 // gitOf returns the git directory outside of root that a work tree at root needs, "" where there is none, and whether
 // root has a .git file, by which git finds its directory: that of a linked work tree, or of a submodule.
 func gitOf(root string) (dir string, file bool) {

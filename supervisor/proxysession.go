@@ -321,7 +321,7 @@ func hostRuling(t egress.Target, d approval.Decision) egress.Ruling {
 	r := egress.Ruling{Why: d.Why, Hint: hostHint(t)}
 	switch d.Reason {
 	case approval.ReasonTimeout, approval.ReasonNoApprover:
-		r.Why = "it is not on the list of hosts, and no person answered; nobody rejected it"
+		r.Why = "it is not on the list of hosts, and no person answered in time"
 	case approval.ReasonPerson, approval.ReasonQuit:
 		r.Why, r.Hint = "a person denied it", ""
 		if d.Note != "" {
@@ -405,7 +405,8 @@ func (o *proxySession) call(t egress.Target) approval.Call {
 	sum := sha256.Sum256([]byte(e.ID + " " + t.String()))
 	return approval.Call{
 		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent,
-		Tool: NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
+		Project: e.Session.Root,
+		Tool:    NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
 		Inline: e.Request.Inline && !e.Request.Terminal,
 		Asked:  func(p approval.Pending) { e.log.add(Event{Kind: EventAsked, Pending: &p}) },
 	}

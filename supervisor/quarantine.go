@@ -65,14 +65,14 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 			continue
 		}
 		if err := back.add(i.Trash, i.Path, 0); errors.Is(err, fs.ErrNotExist) {
-			continue // it is not kept any more
+			continue // it is no longer kept
 		} else if err != nil {
 			return nil, fmt.Errorf("look at quarantined %q: %w", i.Path, err)
 		}
 		notes = append(notes, i.Why)
 	}
 	if len(back.steps) == 0 {
-		return nil, noChange(id, "nothing of that name was quarantined here, or it is not kept any more")
+		return nil, noChange(id, "nothing of that name was quarantined here, or it is no longer kept")
 	}
 	u.kept, u.note = back, "quarantined: "+strings.Join(notes, "; ")
 	return u, nil
@@ -131,7 +131,7 @@ const (
 	maxDeep     = 64
 )
 
-// add takes down what lies at from and stood at at, what a folder holds before
+// add records the entry at from, whose earlier path is at; the entries of a folder come before
 // the folder: an undo begins with the last step.
 func (k *keptInTrash) add(from, at string, level int) error {
 	info, err := os.Lstat(from)
@@ -139,10 +139,10 @@ func (k *keptInTrash) add(from, at string, level int) error {
 		return err
 	}
 	if level > maxDeep || len(k.steps) >= maxRestored {
-		return fmt.Errorf("it holds more than can be brought back at once; it lies in %s", from)
+		return fmt.Errorf("it holds more than can be brought back at once; it is kept in %s", from)
 	}
 	if !isText(at) {
-		return fmt.Errorf("%q was not UTF-8, and could come back only under another name; it lies in %s", at, from)
+		return fmt.Errorf("%q was not UTF-8, and could come back only under another name; it is kept in %s", at, from)
 	}
 	state := stateOf(info)
 	step := files.Step{Kind: files.RemoveStep, Path: at, After: files.State{Kind: files.Absent}}
@@ -165,7 +165,7 @@ func (k *keptInTrash) add(from, at string, level int) error {
 			return err
 		}
 		if !isText(state.Target) {
-			return fmt.Errorf("the link to %q is not UTF-8, and could come back only as another; it lies in %s", state.Target, from)
+			return fmt.Errorf("the link to %q is not UTF-8, and could come back only as another; it is kept in %s", state.Target, from)
 		}
 	case info.Mode().IsRegular():
 		state.Kind, content = files.File, from

@@ -89,8 +89,8 @@ func TestQuarantinedIsAChange(t *testing.T) {
 	}
 }
 
-// What has a name that is no text is not brought back under another name: the error
-// says where it lies.
+// An entry whose name is not text is not restored under another name: the error
+// names its path in the trash.
 func TestQuarantinedNameThatIsNoText(t *testing.T) {
 	for _, spoil := range []func(dir string) error{
 		func(dir string) error { return os.WriteFile(filepath.Join(dir, "t\xffx.json"), nil, 0o600) },

@@ -73,7 +73,7 @@ func (e *AuditError) Remedy() string {
 	if DiskFull(e.Err) {
 		return FreeSpace
 	}
-	return "mend the state directory (sbx status and sbx log verify say more) and try again; nothing has to be resumed"
+	return "fix the state directory (sbx status and sbx log verify say more) and try again; nothing has to be resumed"
 }
 
 // DiskFull reports whether err comes from a disk, or a quota, without room.
@@ -235,9 +235,9 @@ func (s *Supervisor) denied(tool, what string, d approval.Decision) Result {
 func refusal(what string, d approval.Decision) string {
 	switch d.Reason {
 	case approval.ReasonBlocked:
-		return fmt.Sprintf("Blocked: %s\nReason: %s\nThis is never allowed, whoever asks. Choose another way, or tell the user what you need and why.", what, d.Why)
+		return fmt.Sprintf("Blocked: %s\nReason: %s\nThis is never allowed, and no approval lifts it. Choose another way, or tell the user what you need and why.", what, d.Why)
 	case approval.ReasonTimeout, approval.ReasonNoApprover:
-		return fmt.Sprintf("Not run: %s\nReason: %s. Nobody rejected it.\nGo on with something that needs no approval, or tell the user that this waits for them.", what, d.Why)
+		return fmt.Sprintf("Not run: %s\nReason: %s. The user did not deny it.\nContinue with something that needs no approval, or tell the user that this waits for them.", what, d.Why)
 	case approval.ReasonStopped:
 		return fmt.Sprintf("Not run: %s\nReason: %s\nThe user stopped this session. Do not try further commands; say what you were about to do and wait for the user.", what, d.Why)
 	case approval.ReasonPerson, approval.ReasonQuit:
@@ -245,7 +245,7 @@ func refusal(what string, d approval.Decision) string {
 		if d.Note != "" {
 			note = " Reason: " + d.Note
 		}
-		next := "Do not try the same in another way. Ask the user what they prefer."
+		next := "Don't retry it another way; ask the user what they want instead."
 		if d.Reject == approval.RejectHard {
 			next = "Stop here and wait for the user."
 		}

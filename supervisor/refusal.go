@@ -156,6 +156,7 @@ const Untrusted = "the project is not trusted: commands may read it and not writ
 const (
 	hintUntrusted = "the project is not trusted, so it is read-only: sbx trust"
 	hintOperator  = "the operator's profile forbids it: only the administrator can permit it"
+	hintGiven     = "the profile that its run was given forbids it"
 )
 
 // notTaken leaves out what the profile refuses and no mechanism could: the file was
@@ -165,6 +166,14 @@ func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 		return v.Kind == sandbox.RefusedPath &&
 			slices.ContainsFunc(taken, func(t aftermath.Item) bool { return !t.Kept && abspath.Contains(t.Path, v.Object) })
 	})
+}
+
+// forbids says who set the bound of the configuration.
+func (j *judgement) forbids() string {
+	if j.given {
+		return hintGiven
+	}
+	return hintOperator
 }
 
 // hint says how to permit a path that was refused, or that no setting permits a system call.
@@ -179,7 +188,7 @@ func hint(n sandbox.Refusal, j *judgement, root string) string {
 		op = "read"
 	}
 	if j.operator != nil && !j.operator.Allows(n.Access, n.Object).Allowed {
-		return hintOperator
+		return j.forbids()
 	}
 	switch inside := root != "" && abspath.Contains(root, n.Object); {
 	case n.Access == profile.OpConnect:

@@ -60,7 +60,7 @@ func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session)
 		hint, previous = hint+text, key
 	}
 	if hint == "" {
-		return hintOperator
+		return j.forbids()
 	}
 	return "to permit it: " + hint
 }

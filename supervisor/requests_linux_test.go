@@ -137,7 +137,7 @@ func (s *scene) content(name string) string {
 	return string(b)
 }
 
-// Commands from the request to the result: what asks, what runs, and how each ends. R-AP-01, R-OS-01, R-UX-04
+// Commands from the request to the result: the question, the run, and its end. R-AP-01, R-OS-01, R-UX-04
 func TestCommands(t *testing.T) {
 	type exec = supervisor.ExecRequest
 	s := newScene(t, true)

@@ -90,7 +90,7 @@ func TestTrustIsOfTheDirectoryAsItIs(t *testing.T) {
 		os.Remove(dir)
 		os.Mkdir(dir, 0o755)
 		if again.Trusted(1000, dir) {
-			t.Fatal("a directory that was removed and made anew is still trusted")
+			t.Fatal("a directory that was removed and made again is still trusted")
 		}
 	}
 	if _, err := again.add(1000, dir, "test", false); err != nil {

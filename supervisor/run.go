@@ -68,12 +68,21 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	if err != nil {
 		return base.with(failure(err))
 	}
-	defer e.later(st.close)
+	defer e.later(func() {
+		if !st.kept {
+			st.close()
+		}
+	})
 	layered, err := s.beginLayer(ctx, e, j, &base)
 	if err != nil {
 		return base.with(failure(err))
 	}
-	proc, err := s.Host.Start(ctx, j.plan, st.child, gate)
+	plan, err := s.placed(ctx, e, j)
+	if err != nil {
+		base.Warnings = append(base.Warnings, "this command has its own /tmp and localhost: "+err.Error())
+		plan = j.plan
+	}
+	proc, err := s.Host.Start(ctx, plan, st.child, gate)
 	if err != nil {
 		layered.drop()
 		check.ended()
@@ -92,6 +101,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	defer wall.Stop()
 	select {
 	case <-proc.Done():
+	case <-proc.Left():
 	case <-wall.C:
 		proc.End(sandbox.EndWall, grace)
 	case <-ctx.Done():
@@ -102,16 +112,11 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		}
 		proc.End(cause, grace)
 	}
-	exit := proc.Wait()
-	if out != nil {
-		base.Network, base.Violations = out.close()
-	}
-	proc.Sockets().Close()
-	st.drain()
-	s.tellRefusals(e, j, proc, &base)
-	base.Code = exit.Code
-	layered.land(ctx, j, &base, func() { check.after(&base) })
+	exit := s.await(ctx, running{e, j, proc, st, out, check}, layered, &base)
 	base.Violations = notTaken(base.Violations, base.Quarantined)
+	if exit.Cause == sandbox.EndTmp {
+		e.Session.place.empty()
+	}
 	base.Outcome, base.Exit = Ran, exit
 	base.Uncapped = e.Request.Passed.uncapped()
 	base.Message = endMessage(exit)
@@ -181,6 +186,8 @@ func endMessage(e sandbox.Exit) string {
 		return ""
 	case sandbox.EndWall:
 		return "Ended: it ran longer than allowed (limit wall)."
+	case sandbox.EndServer:
+		return "Cut off: the launch server ended, and every sandbox with it; run the command again (it has another server)."
 	case sandbox.EndCPU, sandbox.EndMemory, sandbox.EndProcesses, sandbox.EndFileSize, sandbox.EndTmp:
 		return fmt.Sprintf("Ended: it reached its limit of %s ([sandbox.limits] %s).", e.Cause, e.Cause)
 	}
@@ -195,6 +202,10 @@ type streams struct {
 	toClose []*os.File
 	out     []source
 	copying sync.WaitGroup
+	kept    bool // a job has them
+
+	mu sync.Mutex // held while output is read and added
+	to func(Event)
 }
 
 type source struct {
@@ -304,21 +315,24 @@ func (st *streams) follow(log *eventLog) {
 		f.Close()
 	}
 	st.toClose = nil
+	st.to = log.add
 	for _, src := range st.out {
-		st.copying.Go(func() { src.copyTo(log) })
+		st.copying.Go(func() { st.copy(src) })
 	}
 }
 
 // buffers are for output; a command that says nothing holds none.
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// copyTo copies until the end: EOF, or EIO from a terminal whose last user left.
-func (s source) copyTo(log *eventLog) {
+// copy copies until the end: EOF, or EIO from a terminal whose last user left.
+func (st *streams) copy(s source) {
 	c, err := s.file.SyscallConn()
 	for more := true; more && err == nil; {
 		err = c.Read(func(fd uintptr) (done bool) {
 			buf := buffers.Get().(*[32 << 10]byte)
 			defer buffers.Put(buf)
+			st.mu.Lock()
+			defer st.mu.Unlock()
 			n, err := unix.Read(int(fd), buf[:])
 			switch {
 			case err == unix.EAGAIN:
@@ -326,7 +340,7 @@ func (s source) copyTo(log *eventLog) {
 			case err == unix.EINTR:
 				return true
 			case n > 0: // it is kept for minutes, so in no more room than it needs
-				log.add(Event{Kind: s.kind, Data: bytes.Clone(buf[:n])})
+				st.to(Event{Kind: s.kind, Data: bytes.Clone(buf[:n])})
 			default:
 				more = false
 			}
@@ -366,7 +380,7 @@ func newInputPipe() (*inputPipe, error) {
 }
 
 // ErrInputClosed says that nobody reads the command's standard input.
-var ErrInputClosed = errors.New("the command does not take standard input any more")
+var ErrInputClosed = errors.New("the command no longer takes standard input")
 
 // WriteInput gives data to the command and, with eof, ends its input. It
 // blocks while the command has no room, until ctx ends or the command does.

@@ -94,6 +94,7 @@ type Session struct {
 	leader uint64            // start of the kernel session's leader, of a command-line session
 
 	files sessionWorker
+	place sessionPlace
 	// contained: a person at the session's own terminal chose the policy of that name for it.
 	contained atomic.Bool
 
@@ -102,6 +103,7 @@ type Session struct {
 	turn     int
 	prompt   string // with which the turn began; KindHook only
 	execs    map[string]*Exec
+	jobs     []*Job
 	closed   bool
 	reported map[string]bool // what somebody at this terminal need not read again
 	skills   []skillEntry    // granted for this turn
@@ -342,13 +344,24 @@ func (s *sessions) left() []*Session {
 	return list
 }
 
-// endWorkers ends the file workers of all sessions.
+// endJobs ends the jobs of all sessions.
+func (s *sessions) endJobs(why string) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.byID))
+	s.mu.Unlock()
+	for _, n := range all {
+		n.endJobs(why)
+	}
+}
+
+// endWorkers ends the file workers and removes the places of all sessions.
 func (s *sessions) endWorkers() {
 	s.mu.Lock()
 	all := slices.Collect(maps.Values(s.byID))
 	s.mu.Unlock()
 	for _, n := range all {
 		n.files.close()
+		n.place.close()
 	}
 }
 

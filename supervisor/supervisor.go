@@ -59,6 +59,8 @@ type Options struct {
 	AgentSocket string
 	// Layers is a directory of the daemon's own for the layers of runs, which New makes; "": every run is direct.
 	Layers string
+	// Places is a directory of the daemon's own for what the commands of a session share; "": each has its own.
+	Places string
 	// Trash is a directory of the daemon's own for what is taken out of
 	// projects after a run. It is made when it is needed.
 	Trash string
@@ -82,7 +84,10 @@ type Supervisor struct {
 	agentSocket string
 	trash       string
 	layers      string
+	places      string
+	within      kept[withinKey, bool]
 	turns       turns
+	settling    sync.Mutex // over each landing and drop of a held change set
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
 	compiled    kept[compiledKey, *compilation]
@@ -126,7 +131,8 @@ func New(o Options) (*Supervisor, error) {
 	s := &Supervisor{
 		Host: o.Host, Approval: o.Approval, Audit: o.Audit, Trust: o.Trust, Undo: o.Undo,
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
-		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
+		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, places: o.Places,
+		paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
 		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
@@ -143,6 +149,7 @@ func New(o Options) (*Supervisor, error) {
 		return s, err
 	}
 	s.keeping.Add(1)
+	s.keeping.Go(s.leftPlaces())
 	go s.keepFiles()
 	return s, nil
 }
@@ -299,6 +306,8 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 	for _, e := range running {
 		<-e.Done()
 	}
+	sess.endJobs("its session was closed")
+	sess.place.close()
 	unused := s.recordUnused(s.tickets.expired(sess, true))
 	for _, e := range ended { // nobody can ask for it now
 		s.forget(e)
@@ -448,6 +457,7 @@ func (s *Supervisor) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
+	s.sessions.endJobs("the daemon ended")
 	done := make(chan struct{})
 	go func() {
 		s.work.Wait()

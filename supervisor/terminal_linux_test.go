@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// R-IP-02: who writes to a terminal that nobody reads is called back when it has hung
-// up, and whoever comes then is heard.
+// R-IP-02: a writer to a terminal that nobody reads returns when its context has ended, and the
+// next writer gets through.
 func TestWritingToATerminalEndsWithItsContext(t *testing.T) {
 	e := &Exec{Request: ExecRequest{Terminal: true}}
 	st, err := openStreams(e)
@@ -45,7 +45,7 @@ func TestWritingToATerminalEndsWithItsContext(t *testing.T) {
 			t.Errorf("writing ended with %v", err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("writing goes on after its context has ended")
+		t.Fatal("writing continues after its context has ended")
 	}
 	if err := unix.IoctlSetInt(int(slave.Fd()), unix.TCFLSH, unix.TCIFLUSH); err != nil {
 		t.Fatal(err)

@@ -18,10 +18,10 @@ const maxTicketLife = 10 * time.Minute
 // makes room.
 const maxTickets = 256
 
-// ticket lets one command run in a session by whoever of the same user brings
-// it, once: a hook of an agent judges the command, and the agent's own shell
+// ticket lets any requester of the same user run one command in a session, once: a
+// hook of an agent judges the command, and the agent's own shell
 // brings the ticket along with exactly that command. It carries the requester; it
-// carries an approval only where one was given for exactly this.
+// carries an approval only if one was given for exactly this.
 type ticket struct {
 	session *Session
 	callID  string // of the agent's call; "": none
@@ -56,8 +56,8 @@ type tickets struct {
 	calls map[*Session][]*ticket
 }
 
-// TicketError says why a ticket was not taken. Whether it ever was one is told
-// only to the user that it was made for.
+// TicketError says why a ticket was not accepted. Only the user that it was made for
+// learns whether it ever was one.
 type TicketError struct{ Why string }
 
 func (e *TicketError) Error() string { return "ticket: " + e.Why }

@@ -34,6 +34,9 @@ type undoing struct {
 	steps   []files.Step
 	digest  string // of the steps
 	held    string // the id of a held change set, which lands
+	asks    []landAsk
+	// landing opens the file that a held change set has for a path.
+	landing func(path string) (*os.File, error)
 }
 
 // how is how the worker undoes a change.
@@ -66,7 +69,6 @@ func (s *Supervisor) Changes(sess *Session, of string) []Change {
 		c.What = whatOf(r.Steps)
 		list = append(list, c)
 	}
-	list = append(list, s.heldOf(sess, of)...)
 	if of == "" && sess.Kind == KindCLI {
 		list = append(list, s.quarantinedIn(sess.Root, restored(list))...)
 	}
@@ -120,7 +122,7 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 	if u.held != "" {
 		u.steps = u.kept.Steps()
 		u.digest = files.StepsDigest(u.steps)
-		j.verdict = j.rules.JudgeUndo(u.id, u.steps, false)
+		j.verdict = judgeHeld(j.rules, u, c.req.Paths, c.req.Drop, c.run != nil)
 		return nil
 	}
 	looked := &lookOnly{}
@@ -148,7 +150,7 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 // undoingOf finds the change that is meant.
 func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	id := c.req.UndoID
-	if strings.HasPrefix(id, heldPrefix) {
+	if c.req.Held {
 		return s.heldUndoing(c)
 	}
 	if run := s.Undo.OfExec(id); run != "" {
@@ -252,27 +254,70 @@ func (k *sameSteps) Keep(ctx context.Context, steps []files.Step, old []*os.File
 	return k.Keeper.Keep(ctx, steps, old, last)
 }
 
-// presentUndo shows what one file had and gets back; of several, which.
+// presentUndo shows what one file had and gets back; of several, which. A held change set is shown with all its
+// differences.
 func (s *Supervisor) presentUndo(ctx context.Context, c *fileCall, j *fileJudgement) (*approval.Presentation, error) {
-	steps := j.undo.steps
-	if len(steps) != 1 {
-		return files.UndoPresentation(steps, nil), nil
+	shown, err := s.presentSteps(ctx, c, j)
+	if err != nil {
+		return nil, err
 	}
-	req := files.Request{Path: steps[0].Path, Exact: true, Quiet: j.verdict.Quiet}
-	switch step := steps[0]; {
+	return files.UndoPresentation(j.undo.steps, shown), nil
+}
+
+// presentSteps shows the first steps of an undo, as many as presentUndo shows whole.
+func (s *Supervisor) presentSteps(
+	ctx context.Context, c *fileCall, j *fileJudgement,
+) (shown []*approval.Presentation, err error) {
+	steps, most := j.undo.steps, 1
+	if j.undo.held != "" && !c.req.Drop {
+		most = maxShownSteps
+	}
+	if len(steps) > 1 && most == 1 {
+		most = 0
+	}
+	for _, step := range steps[:min(len(steps), most)] {
+		one, err := s.presentStep(ctx, c, j, step)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, one)
+	}
+	return shown, nil
+}
+
+// heldFiles are the steps of a held change set for a person.
+func heldFiles(steps []files.Step, shown []*approval.Presentation) (list []HeldFile) {
+	for i, step := range steps {
+		f := HeldFile{Path: step.Path, What: step.String()}
+		if i < len(shown) {
+			f.Shown = shown[i]
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// maxShownSteps is how many files of a held change set are shown with their differences.
+const maxShownSteps = 100
+
+// presentStep shows what a step does to a file; nil where the step's own words say everything.
+func (s *Supervisor) presentStep(
+	ctx context.Context, c *fileCall, j *fileJudgement, step files.Step,
+) (shown *approval.Presentation, err error) {
+	req := files.Request{Path: step.Path, Exact: true, Quiet: j.verdict.Quiet}
+	switch {
 	case step.Kind == files.RemoveStep && step.Before.Kind == files.File:
 		req.Op = files.Delete
 	case step.Kind == files.PutStep && step.After.Kind == files.File:
-		content, ok := j.undo.content(step.After)
+		content, ok := j.undo.content(step)
 		if !ok {
-			return files.UndoPresentation(steps, nil), nil
+			return nil, nil
 		}
-		req.Op, req.Content = files.Write, content
+		req.Op, req.Content, req.Parents = files.Write, content, true
 	default:
-		return files.UndoPresentation(steps, nil), nil
+		return nil, nil
 	}
-	var shown *approval.Presentation
-	err := c.sess.files.use(ctx, s, j.plan, j.setup, func(client *worker.Client) error {
+	err = c.sess.files.use(ctx, s, j.plan, j.setup, func(client *worker.Client) error {
 		facts, err := client.Facts(ctx, req)
 		if err != nil || facts.Conflict != nil {
 			return err
@@ -286,14 +331,22 @@ func (s *Supervisor) presentUndo(ctx context.Context, c *fileCall, j *fileJudgem
 	if err != nil && !errors.As(err, new(*files.Conflict)) {
 		return nil, err
 	}
-	return files.UndoPresentation(steps, shown), nil
+	return shown, nil
 }
 
 // maxShownContent is how much of a kept content is compared for a person.
 const maxShownContent = 4 << 20
 
-// content is the kept content that a state has.
-func (u *undoing) content(want files.State) ([]byte, bool) {
+// content is the content that a step puts into a file.
+func (u *undoing) content(put files.Step) ([]byte, bool) {
+	want := put.After
+	if u.landing != nil {
+		f, err := u.landing(put.Path)
+		if err != nil || want.Size > maxShownContent {
+			return nil, false
+		}
+		return readShown(f)
+	}
 	for i, step := range u.kept.Steps() {
 		lost, ok := step.Content()
 		if !ok || lost.Hash != want.Hash || lost.Size > maxShownContent || !u.kept.HasContent(i) {
@@ -303,9 +356,13 @@ func (u *undoing) content(want files.State) ([]byte, bool) {
 		if err != nil {
 			return nil, false
 		}
-		defer f.Close()
-		b, err := io.ReadAll(io.LimitReader(f, maxShownContent))
-		return b, err == nil
+		return readShown(f)
 	}
 	return nil, false
+}
+
+func readShown(f *os.File) ([]byte, bool) {
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxShownContent))
+	return b, err == nil
 }

@@ -94,7 +94,7 @@ func TestWidening(t *testing.T) {
 		if wider.Allows(profile.OpCreate, filepath.Join(root, ".git/hooks/x")).Allowed {
 			t.Errorf("%s: hooks are open, too", tt.line)
 		}
-		// The operator's ceiling stands above every yes.
+		// The operator's ceiling bounds every yes.
 		if held, err := widen(p, &p, got); err != nil || held.Allows(profile.OpWrite, got[0]).Allowed {
 			t.Errorf("%s: wider than the operator's profile (%v)", tt.line, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// Snapshot is what stood under protected names before a run.
+// Snapshot holds the entries under protected names before a run.
 type Snapshot struct {
 	profile profile.Profile
 	cache   *Cache
@@ -23,8 +23,8 @@ type Snapshot struct {
 	meanwhile []func() // corrections that came before seen
 }
 
-// Before looks at what stands under protected names in the writable trees of p,
-// which is the profile without what was granted for this run alone. [Snapshot.Done]
+// Before records the entries under protected names in the writable trees of p,
+// which is the profile without the grants for this run alone. [Snapshot.Done]
 // must be called.
 func Before(p profile.Profile, c *Cache) *Snapshot {
 	s := &Snapshot{profile: p, cache: c}
@@ -53,8 +53,8 @@ func (s *Snapshot) found() found {
 	return s.seen
 }
 
-// correct takes what the check after another run has left at a path for what stood
-// there before; nil: nothing. Whatever comes there now is this run's.
+// correct replaces the recorded entry at a path by the one that the check after
+// another run left; nil: none. Any later change there is attributed to this run.
 func (s *Snapshot) correct(by *Snapshot, at string, left *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,8 +91,8 @@ func (f found) doubt(other found) {
 	})
 }
 
-// hadCopy reports whether the same file stood under the same protected name
-// elsewhere. That is hardly ever asked, and the answer takes all that stood anywhere.
+// hadCopy reports whether the same file existed under the same protected name at
+// another path. The first call indexes all recorded entries; few runs need it.
 func (s *Snapshot) hadCopy(at string, e entry) bool {
 	key, ok := e.asCopy(at)
 	if !ok {
@@ -115,17 +115,19 @@ type Run struct {
 	Project    string // that it worked in; empty: none
 	Start, End time.Time
 	// Held are the paths of the run's mounts: whether each kept the run from changing
-	// what is there and, as far as no other lies below, below.
+	// the entry there and the entries below it, down to the next mount.
 	Held map[string]bool
-	// Granted are paths that the run was allowed to change, with what is below.
-	// Configurations of git are checked all the same.
+	// Granted are paths that the run was allowed to change, with all below them.
+	// Configurations of git are checked nevertheless.
 	Granted []string
 	// Trash is a directory of the daemon's own; a folder in it is made when
 	// something is moved there.
 	Trash string
-	// Late: the look comes some time after End, and others may have changed
-	// what stands there since. What could be theirs is kept.
+	// Late: the check runs some time after End, and others may have changed the
+	// entries since. Entries that could be theirs are kept.
 	Late bool
+	// OnlyLook: what would be taken out or put back is reported, not Kept and without Trash, and nothing changes.
+	OnlyLook bool
 	// Dealt are paths that the check of another run dealt with, which are left
 	// alone. nil: none.
 	Dealt map[string]bool
@@ -215,7 +217,7 @@ type check struct {
 	dealt  []string // with everything below
 }
 
-// quiet: everything stands as it did.
+// quiet reports whether nothing changed.
 func (c *check) quiet() bool {
 	if c.was.partly || c.now.partly || len(c.was.entries) != len(c.now.entries) ||
 		!maps.Equal(c.was.repos, c.now.repos) || !maps.Equal(c.was.uses, c.now.uses) {
@@ -229,7 +231,7 @@ func (c *check) quiet() bool {
 	return true
 }
 
-// missing are the trees that are not there any more, or are others.
+// missing returns the trees that no longer exist or were replaced by others.
 func (c *check) missing() []string {
 	return slices.DeleteFunc(slices.Clone(c.was.roots), c.sameRoot)
 }

@@ -173,7 +173,7 @@ func TestWhatARunLeavesUnderProtectedNames(t *testing.T) {
 	}
 }
 
-// The manifest is JSON, names need not be text: it names what is there all the same.
+// The manifest is JSON, and names need not be text: it lists every entry nevertheless.
 func TestManifestOfAnyNames(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"a\xff", strings.Repeat("€", 78)} { // of which a part is left out
@@ -326,8 +326,7 @@ func (b *bench) cutOff(script, later string) aftermath.Found {
 	return found
 }
 
-// What is looked at late goes by what stood there before, and what others did since
-// stays theirs.
+// A late check compares with the state before the run and keeps what others changed since.
 func TestAfterTheDaemonsDeath(t *testing.T) {
 	const repository = "git init -q . && echo x > f && git add f && git commit -qm i"
 	tests := []struct {
@@ -365,8 +364,8 @@ func TestAfterTheDaemonsDeath(t *testing.T) {
 	}
 }
 
-// A check that was itself cut off is gone on with: what it had moved is in the
-// manifest and told again, and nothing is overwritten.
+// The next check resumes one that was cut off: the entries already moved are in the
+// manifest and reported again, and nothing is overwritten.
 func TestACheckThatWasCutOffGoesOn(t *testing.T) {
 	b := newBench(t)
 	dir := filepath.Join(b.trash, "x-1")

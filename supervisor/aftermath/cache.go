@@ -15,7 +15,7 @@ import (
 // them hold, so that a run in a tree where nothing changed reads none of them. The
 // zero value is empty and ready.
 type Cache struct {
-	// Watch tells which directories changed; the others are not asked. nil: all are.
+	// Watch reports the directories that changed; the others are not read. nil: all are.
 	Watch *watch.Set
 
 	mu    sync.Mutex
@@ -61,7 +61,7 @@ func (c *Cache) done(s *Snapshot) {
 	delete(c.runs, s)
 }
 
-// tell tells the other runs what the check after one has left at a path; nil: nothing.
+// tell gives the other runs the entry that the check after one left at a path; nil: none.
 func (c *Cache) tell(by *Snapshot, at string, left *entry) {
 	c.mu.Lock()
 	others := slices.Collect(maps.Keys(c.runs))
@@ -73,7 +73,7 @@ func (c *Cache) tell(by *Snapshot, at string, left *entry) {
 	}
 }
 
-// othersWrite reports whether another run goes on that can write at a path.
+// othersWrite reports whether another active run can write at a path.
 func (c *Cache) othersWrite(by *Snapshot, at string) bool {
 	c.mu.Lock()
 	others := slices.Collect(maps.Keys(c.runs))

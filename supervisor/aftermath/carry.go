@@ -77,13 +77,13 @@ func carryFolder(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as str
 		if serr == nil {
 			serr = carry(in, n, st, out, n)
 		}
-		err = errors.Join(err, serr) // what else is in it is moved all the same
+		err = errors.Join(err, serr) // its other entries are moved nevertheless
 	}
 	if err == nil {
 		err = settledError(from.Rmdir(name))
 	}
 	if err != nil {
-		_ = to.Discard(as) // where nothing lies in it
+		_ = to.Discard(as) // only if it is empty
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func ownLink(target string, modTime int64) files.State {
 	return files.State{Kind: files.Symlink, Target: target, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), ModTime: modTime}
 }
 
-// settledError takes an error for none where the change was made all the same.
+// settledError returns nil for an error of a change that was made nevertheless.
 func settledError(err error) error {
 	var made *tree.MadeError
 	if errors.As(err, &made) {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// On file systems that can't rename to free names only, such as NFS, what a command left is taken
-// away all the same, folders too. A filter of system calls plays one, in a process of its own.
+// On file systems that can't rename to free names only, such as NFS, the check removes what a command left
+// nevertheless, folders too. A filter of system calls imitates one, in a process of its own.
 func TestTrashWithoutFreeRenames(t *testing.T) {
 	if os.Getenv("AFTERMATH_TEST_RENAMES") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestTrashWithoutFreeRenames$")
@@ -52,7 +52,7 @@ func withoutFreeRenames(t *testing.T) {
 	}
 }
 
-// Where the trash lies on another file system, things are copied there and removed, whatever
+// When the trash is on another file system, entries are copied there and removed, whatever
 // the command has left to hinder that (R-FS-08).
 func TestTrashOnAnotherFileSystem(t *testing.T) {
 	for _, tt := range []struct {

@@ -19,7 +19,7 @@ func (s spot) below(name string, child profile.Cursor) spot {
 	return spot{cursor: child, others: s.others || slices.Contains(dependencies, name)}
 }
 
-// inDependencies reports whether a path below one of the roots lies in a folder of dependencies.
+// inDependencies reports whether a path below one of the roots is in a folder of dependencies.
 func inDependencies(at string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
 		rel, below := strings.CutPrefix(filepath.Dir(at), strings.TrimSuffix(root, "/")+"/")

@@ -2,10 +2,10 @@
 // it out.
 //
 // The promise: a name that other programs execute or trust (.git/hooks, .vscode,
-// AGENTS.md, …) holds after a run what it held before, also where no mount could
-// hold it: because it did not exist, lies in a folder of dependencies, or was one too
-// many. What the run put there is in the trash, with a note of where it came
-// from, and what was there before is there again.
+// AGENTS.md, …) holds after a run what it held before, also if no mount could
+// hold it: because it did not exist, is in a folder of dependencies, or exceeded the
+// number of mounts. The run's own entry is in the trash, with a note of its origin,
+// and the earlier one is restored.
 //
 //	before := aftermath.Before(effective, &cache)
 //	… run …
@@ -43,17 +43,17 @@
 // A copy of a protected file that the same tree had before, under the same name,
 // is no news: git worktree add and moving a package make such.
 //
-// # What is not looked at
+// # What is not checked
 //
-// A directory in and below which nothing of this matters is passed by for as long as package
-// watch has told nothing of it or of any below it. Whatever a look does open is asked for its times and read
-// when they differ, watched or not, and so is every file under a protected name.
-// What Cache.Watch can't watch is asked every time.
+// A check skips a directory if nothing in or below it matters and package watch has
+// reported no change of it or below. A check stats every directory that it does open, and
+// reads it when its times differ, watched or not; the same holds for every file under a
+// protected name. Directories that Cache.Watch can't watch are read every time.
 //
 // # After the daemon's death
 //
-// Notes keeps on disk, from before a run begins until it was looked after, what such
-// a look needs. The next daemon reads what is left:
+// Notes keeps on disk, from before a run begins until it was checked, what such
+// a check needs. The next daemon reads the notes that are left:
 //
 //	notes, err := aftermath.OpenNotes(dir)
 //	cuts, bad, err := notes.Left()
@@ -66,18 +66,18 @@
 //
 // # Full disks
 //
-// Reserve sets half a megabyte aside in the trash, which is given up where there is no room
-// to move something there or to put back what was there before: a command that fills the disk
-// keeps nothing in place by that. Where the trash lies on another file system, and that one is
-// too small for what is to be moved there, it stays and is told.
+// Reserve sets half a megabyte aside in the trash, and releases it when there is no room
+// to move an entry there or to restore an earlier one: a command cannot keep an entry in
+// place by filling the disk. If the trash is on another file system that is too small for
+// an entry, the entry stays and is reported.
 //
 // # Limitations
 //
-// Between its making and the end of the run a file stands where it was put. A
+// A new entry exists from its creation to the end of the run. A
 // person who saves a file under a new protected name while a command runs
 // finds it in the trash. Earlier content is kept for files up to 256 KiB; a
 // larger one that was changed is taken out and not put back. A note survives the
-// daemon, not a power cut. A run is taken to have gone on for 1.5 s after the last
-// sign of life in its note; a daemon that was stopped for longer before it was killed
-// has what its command made in that time told and not taken.
+// daemon, not a power cut. A run counts as active for 1.5 s after the last
+// sign of life in its note; if a daemon was stopped for longer before it was killed,
+// the entries that its command made in that time are reported and stay.
 package aftermath

@@ -46,7 +46,7 @@ func (c *check) config(at, repo string, was entry, had bool, e entry) {
 	}
 }
 
-// replace takes out what is there and puts back what was; it reports whether it took it.
+// replace takes out the entry and restores the earlier one; it reports whether it took it out.
 func (c *check) replace(at string, e, was entry, had bool, why string) bool {
 	if reason := c.notOurs(at, e, had); reason == unknown {
 		c.keep(at, e, "it was not looked at before the command began; "+why)
@@ -150,7 +150,7 @@ func (c *check) replaced(at string, was entry) bool {
 	}
 	if !c.done(at) {
 		c.replace(at, entry{stamp: stampOf(&st), anchor: at}, was, true,
-			"it stands in the place of a file that leads git to another repository")
+			"it replaces a file that leads git to another repository")
 	}
 	return true
 }

@@ -73,7 +73,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 	why := "the command made it under a protected name"
 	switch _, named := c.now.named[at]; {
 	case e.deep:
-		why = "the command made it where it lies too deep to be looked into"
+		why = "the command made it, and it is too deep to be checked"
 	case had && c.run.holds(at):
 		why = throughLink + ", and this name is protected"
 	case had && named:
@@ -97,7 +97,7 @@ func (c *check) granted(at string) bool {
 	return slices.ContainsFunc(c.run.Granted, func(dir string) bool { return abspath.Contains(dir, at) })
 }
 
-// asCopy is what tells a copy of a file under the same protected name.
+// asCopy returns the key that copies of a file under the same protected name share.
 func (e entry) asCopy(at string) (string, bool) {
 	if e.directory() || e.content == nil {
 		return "", false

@@ -25,14 +25,13 @@ import (
 	"sandboxd/profile"
 )
 
-// Notes keeps on disk, for every run that has not ended, what a look after it needs:
-// should the daemon die, the next one looks. A note is a small file; what stood under
-// protected names before lies in a file of its own, which all runs share that began
-// with the same. Nothing is waited for: what is written survives the daemon, not a
-// power cut.
+// Notes keeps on disk, for every run that has not ended, what the check after it needs:
+// should the daemon die, the next one checks. A note is a small file; the entries under
+// protected names before the run are in a separate file, which all runs share that began
+// with the same ones. Nothing is synced: the notes survive the daemon, not a power cut.
 type Notes struct {
 	dir  string
-	boot string // of the kernel, "" where that can't be told
+	boot string // of the kernel, "" if unknown
 
 	mu   sync.Mutex
 	kept map[profile.Digest]*before // the latest by profile
@@ -50,7 +49,7 @@ type before struct {
 const (
 	// beat is how often a run's note gets a new time of change.
 	beat = 500 * time.Millisecond
-	// maxLate is how late a beat may be: a run is taken to have gone on for so long
+	// maxLate is how late a beat may be: a run counts as active for so long
 	// after its last.
 	maxLate = time.Second
 	// maxKept bounds the snapshots of runs that have ended.
@@ -103,7 +102,7 @@ type second struct {
 	First int `json:"first"`
 }
 
-// Note is one run's. A nil note is of a run that could write nothing.
+// Note belongs to one run. A nil note belongs to a run that could write nothing.
 type Note struct {
 	n      *Notes
 	file   *os.File
@@ -246,7 +245,7 @@ func (t *Note) First(pid int) {
 	}
 }
 
-// beat says that the run goes on.
+// beat records that the run is still active.
 func (t *Note) beat() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -277,10 +276,10 @@ func (t *Note) End() error {
 // Cut is a run that an earlier daemon's death cut off.
 type Cut struct {
 	Begun
-	// First is the process above all others of its sandbox, 0 where that was not
-	// noted, or the machine was started anew since: then it is dead.
+	// First is the process above all others of its sandbox, 0 if that was not
+	// noted, or the machine has rebooted since: then it is dead.
 	First int
-	// Last is when it went on for certain; until End it may have.
+	// Last is when it was certainly active; until End it may have been.
 	Last, End time.Time
 	Before    *Snapshot
 

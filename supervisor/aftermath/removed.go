@@ -3,6 +3,8 @@ package aftermath
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path"
 	"slices"
 
 	"sandboxd/files"
@@ -18,6 +20,12 @@ func (c *check) removed(at string, was entry) {
 	}
 	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) ||
 		inDependencies(at, c.was.roots) {
+		return
+	}
+	if c.run.OnlyLook {
+		if info, err := os.Lstat(path.Dir(at)); err == nil && info.IsDir() {
+			c.items = append(c.items, c.item(at, was, "the command removed it, and its name is protected", "", false))
+		}
 		return
 	}
 	why := "the command removed it, or a part of it; that is back"

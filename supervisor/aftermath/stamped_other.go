@@ -4,5 +4,5 @@ package aftermath
 
 import "os"
 
-// stamped is not known here: every directory is read anew.
+// stamped is not known here: every directory is read again.
 func stamped(*os.File) bool { return false }

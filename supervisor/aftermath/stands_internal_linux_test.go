@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What somebody puts under a protected name between the look and the taking is theirs:
-// it stays, and nothing is put in its place (R-FS-08).
+// An entry that somebody saves under a protected name between the scan and the removal is
+// theirs: it stays, and the check puts nothing in its place (R-FS-08).
 func TestSavedBetweenLookAndTaking(t *testing.T) {
 	for name, c := range map[string]struct {
 		at, before string // before: empty for nothing
@@ -56,8 +56,8 @@ func TestSavedBetweenLookAndTaking(t *testing.T) {
 	}
 }
 
-// While another command goes on that can write there, it may be that one's doing: what was
-// there before comes back.
+// While another active command can write there, the change may be that command's: the
+// earlier entry is restored.
 func TestChangedByAnotherCommandBeforeTheTaking(t *testing.T) {
 	w := newWorld(t, 1)
 	at := filepath.Join(w.root, "AGENTS.md")

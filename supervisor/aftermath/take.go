@@ -28,6 +28,10 @@ func (c *check) keep(at string, e entry, why string) {
 // take moves something to the trash and reports it.
 func (c *check) take(at string, e entry, why string) bool {
 	c.dealt = append(c.dealt, at)
+	if c.run.OnlyLook {
+		c.items = append(c.items, c.item(at, e, why, "", false))
+		return false
+	}
 	if !c.before.cache.othersWrite(c.before, at) && !c.unchanged(at, e) {
 		c.keep(at, e, why+"; somebody changed it after the command had ended, and it is left to them")
 		return false
@@ -64,7 +68,7 @@ func (c *check) restore(at string, was entry, done string) {
 	case was.doubtful:
 		last.Why += "; what was there before may have been another command's doing, and is not put back"
 	case was.content == nil && !was.directory():
-		last.Why += "; what was there before is not known any more"
+		last.Why += "; its earlier content is not known"
 	default:
 		err := c.putBack(at, was)
 		if err != nil {
@@ -75,7 +79,7 @@ func (c *check) restore(at string, was entry, done string) {
 	}
 }
 
-// putBack puts back what was there, which for runs that go on is there then.
+// putBack restores the earlier entry, which active runs then count as their own earlier one.
 func (c *check) putBack(at string, was entry) error {
 	err := c.trash.restore(c.rootOf(at), at, was)
 	if c.trash.giveRoom(err) {

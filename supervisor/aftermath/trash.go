@@ -34,8 +34,8 @@ const (
 	journal = "moving.jsonl"
 )
 
-// resume goes on in a folder that a check which was cut off has begun, and
-// returns what lies there.
+// resume continues in the folder of a check that was cut off, and
+// returns the entries in it.
 func (t *trash) resume() []Item {
 	var moved []Item
 	if b, err := os.ReadFile(filepath.Join(t.dir, manifest)); err == nil {
@@ -62,9 +62,9 @@ func (t *trash) resume() []Item {
 	})
 }
 
-// take moves what stands at the item's path, below root, here, and returns the item
-// with where to. The journal has it before it is moved: a death between leaves nothing
-// that no list knows.
+// take moves the entry at the item's path, below root, to the trash, and returns the item
+// with its new path. The journal lists it before it is moved: after a death in between, no
+// moved entry is missing from both lists.
 func (t *trash) take(root string, item Item) (Item, error) {
 	t.n++
 	// The manifest is JSON: what is not UTF-8 in a name would become another.
@@ -98,7 +98,7 @@ func openUp(dir string) {
 	})
 }
 
-// RemoveAll removes what lies in the trash, also where what is in it forbids that.
+// RemoveAll removes the entries of the trash, also if their modes forbid that.
 func RemoveAll(dir string) error {
 	openUp(dir)
 	return os.RemoveAll(dir)
@@ -196,7 +196,7 @@ func openFolder(root, dir string) (*tree.Dir, func(), error) {
 	return d, func() { d.Close(); t.Close() }, nil
 }
 
-// restore puts back what an entry was, where nothing stands now.
+// restore restores an entry at a path that is free now.
 func (t *trash) restore(root, at string, was entry) error {
 	defer unlock(root, path.Dir(at))()
 	d, closeAll, err := openFolder(root, path.Dir(at))
@@ -249,7 +249,7 @@ func (t *trash) close(items []Item) {
 	}
 	if len(moved) == 0 {
 		os.Remove(filepath.Join(t.dir, journal))
-		os.Remove(t.dir) // where nothing lies in it
+		os.Remove(t.dir) // only if it is empty
 		return
 	}
 	b, err := json.MarshalIndent(moved, "", "  ")

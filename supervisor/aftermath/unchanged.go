@@ -26,14 +26,14 @@ func (c *check) unchanged(at string, e entry) bool {
 	return true
 }
 
-// still reports whether an entry is what now stands at a path with that stamp.
+// still reports whether the entry at a path with that stamp is unchanged.
 func (e entry) still(at string, now stamp) bool {
 	switch {
 	case now == e.stamp:
 		return true
 	case now.kind() != e.kind():
 		return false
-	case e.directory(): // its change time is another when it was opened to us for the look
+	case e.directory(): // its change time is another when the scan opened it to us
 		return now.dev == e.dev && now.ino == e.ino && now.mtime == e.mtime
 	case e.content == nil || now.mode != e.mode || now.size != e.size:
 		return false

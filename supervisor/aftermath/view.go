@@ -17,7 +17,7 @@ import (
 type view struct {
 	mu    sync.Mutex
 	group *watch.Group
-	// age counts how often nothing was known of anything any more.
+	// age counts how often all knowledge was lost.
 	age   uint64
 	root  *node
 	nodes atomic.Int64 // besides the root
@@ -40,14 +40,14 @@ type node struct {
 	age     uint64
 	// news: something changed since it was looked at; moved: what a name in it means, too.
 	news, moved bool
-	// quiet: neither it nor anything below it matters to a look, and all of it is watched.
+	// quiet: neither it nor anything below it matters to a scan, and all of it is watched.
 	quiet bool
 	sum   int  // entries in it and below, where it is quiet
 	flat  bool // it holds files by hash only, and was not read
 	stray bool // it is not kept, and so not watched
 }
 
-// begin takes what the kernel has to say since the last look.
+// begin applies the kernel's events since the last scan.
 func (v *view) begin() {
 	news, lost := v.group.News()
 	if lost {
@@ -65,7 +65,7 @@ func (v *view) begin() {
 	}
 }
 
-// quietly reports whether nothing at a node or below needs a look.
+// quietly reports whether a scan needs nothing at a node or below.
 func (v *view) quietly(n *node) bool { return n != nil && n.quiet && n.age == v.age }
 
 // watch has the kernel tell of changes of the open directory from now on, where it can.
@@ -132,7 +132,7 @@ func (v *view) follow(l, earlier *listing) {
 	}
 }
 
-// settle works out whether a look may pass a node by, when all of it was looked at.
+// settle works out whether a scan may skip a node, after all of it was scanned.
 func (v *view) settle(n *node) {
 	n.quiet = n.watched != nil && n.age == v.age && n.listing != nil && n.whole && !n.repo &&
 		len(n.record)+len(n.links) == 0
@@ -200,9 +200,9 @@ func (w *walker) still(n *node, st *unix.Stat_t) bool {
 	return w.view.quietly(n) && n.identity == identityOf(st)
 }
 
-// listed is what a directory holds for us, as it was read before if it has not
-// changed since; nil where no more may be read. sure: names in it lead where they
-// led at the last look.
+// listed returns the entries of a directory that matter, as they were read before if it has not
+// changed since; nil if no more may be read. sure: names in it lead where they
+// led at the last scan.
 func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *listing, sure bool) {
 	fd := int(f.Fd())
 	var st unix.Stat_t
@@ -220,7 +220,7 @@ func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *
 	n.news, n.moved, n.quiet = false, false, false
 	if !loose && n.age != w.view.age {
 		w.view.watch(n, fd)
-		if err := unix.Fstat(fd, &st); err != nil { // once more, now that changes are told
+		if err := unix.Fstat(fd, &st); err != nil { // once more, now that changes are reported
 			w.partly = true
 			return nil, false
 		}

@@ -117,7 +117,7 @@ func (w *world) act() string {
 }
 
 // replace puts another directory in the place of an empty one, which somebody has open, so
-// that nothing is told of it itself, and something into that.
+// that the kernel reports no event of it itself, and something into that.
 func (w *world) replace(at string) string {
 	if f, err := os.Open(at); err == nil {
 		w.t.Cleanup(func() { f.Close() })
@@ -128,8 +128,8 @@ func (w *world) replace(at string) string {
 	return "replace " + at
 }
 
-// Whatever is done to a tree, a look that passes by what the kernel has told nothing of
-// sees exactly what one sees that knows nothing. R-OS-03
+// After any change of a tree, a scan that skips directories without an event finds
+// exactly what a scan without a cache finds. R-OS-03
 func TestWatchedLooksSeeAll(t *testing.T) {
 	rounds := 8
 	if os.Getenv("WATCH") == "full" {
@@ -155,7 +155,7 @@ func watchedLooks(t *testing.T, seed uint64) {
 			walk(w.profile, other, nil)
 		}
 		want, got := walk(w.profile, &Cache{}, nil), walk(w.profile, cache, nil)
-		// Closed directories are opened for a look, which counts as a change.
+		// A scan opens closed directories, which counts as a change.
 		for _, f := range []found{want, got} {
 			for at, e := range f.entries {
 				e.ctime = 0

@@ -24,7 +24,7 @@ const (
 	maxContents = 32 << 20
 )
 
-// stamp is what tells one state of a file from another without reading it.
+// stamp distinguishes two states of a file without reading it.
 type stamp struct {
 	dev, ino, mode uint64
 	size           int64
@@ -42,7 +42,7 @@ type entry struct {
 	anchor string
 	// content of a regular file or text of a link; nil: not known.
 	content []byte
-	// deep: a directory that lies too deep to be looked into.
+	// deep: a directory that is too deep to be checked.
 	deep bool
 	// doubtful: another run that had not ended may have made it what it is. It is
 	// never put back.
@@ -52,8 +52,8 @@ type entry struct {
 	aliased bool
 }
 
-// same reports whether two states are one in all that matters to whoever
-// executes or trusts the file.
+// same reports whether two states are equal in all that matters to programs which
+// execute or trust the file.
 func (e entry) same(o entry) bool {
 	if e.kind() != o.kind() {
 		return false
@@ -77,7 +77,7 @@ type found struct {
 	partly bool
 }
 
-// identity tells a directory from another that stands in its place.
+// identity distinguishes a directory from another one in its place.
 type identity struct{ dev, ino uint64 }
 
 // walker looks through the writable trees of a profile. It follows no link.
@@ -123,7 +123,7 @@ func (w *walker) root(at string, s spot, v *view) {
 	}
 }
 
-// writableTree is a tree to look through, and where in the profile it lies.
+// writableTree is a tree to scan, and its position in the profile.
 type writableTree struct {
 	root   string
 	cursor profile.Cursor
@@ -225,11 +225,11 @@ func (w *walker) enter(parent int, up *node, e *step, at string, depth int) {
 	}
 }
 
-// spot is where in the profile a directory lies.
+// spot is the position of a directory in the profile.
 type spot struct {
 	cursor profile.Cursor
 	store  bool // it is the object store of a repository
-	others bool // it lies below a folder of dependencies, see profile.Dependencies
+	others bool // it is below a folder of dependencies, see profile.Dependencies
 }
 
 // step is a directory to go into.
@@ -313,7 +313,7 @@ func gitItem(name string) bool {
 		slices.Contains(inProgress, name)
 }
 
-// record notes what stands under a protected name, with all below it.
+// record records the entry under a protected name, with all below it.
 func (w *walker) record(parent int, element, at, anchor string, depth int) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(parent, element, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -354,8 +354,8 @@ func stampOf(st *unix.Stat_t) stamp {
 
 const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// openDir opens a directory. One of our own that its mode closes to us is opened
-// until shut, which else is nil: by name, git and shells reach what lies in it all the same.
+// openDir opens a directory. If its mode closes one of our own to us, it is opened until
+// shut is called, which else is nil: git and shells reach the entries in it by name nevertheless.
 func openDir(parent int, element string) (fd int, shut func(), err error) {
 	fd, err = unix.Openat(parent, element, dirFlags, 0)
 	var st unix.Stat_t

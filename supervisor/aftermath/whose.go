@@ -30,7 +30,7 @@ func (c *check) notOurs(at string, e entry, had bool) string {
 	return ""
 }
 
-// elsewhere: another check dealt with it, or it lies in a tree that came later.
+// settledByOther: another check dealt with it, or it is in a tree that came later.
 func (c *check) settledByOther(at string) bool {
 	return c.run.Dealt[at] || c.run.Late && !c.sameRoot(c.rootOf(at))
 }

@@ -1,0 +1,139 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sandboxd/files"
+	"sandboxd/files/snapshot"
+	"sandboxd/layer"
+	"sandboxd/profile/abspath"
+	"sandboxd/supervisor/aftermath"
+)
+
+// landAsk is one reason to ask a person before a change set lands.
+type landAsk struct {
+	Path string `json:"path,omitempty"` // absolute; "" is the whole change set
+	Why  string `json:"why"`
+	// Guarded: only a person's own yes counts.
+	Guarded bool `json:"guarded,omitempty"`
+}
+
+func (a landAsk) String() string {
+	if a.Path == "" {
+		return a.Why
+	}
+	return a.Path + ": " + a.Why
+}
+
+// askError is returned for a change set that does not land before a person was asked.
+type askError struct{ asks []landAsk }
+
+func (e *askError) Error() string {
+	var list []string
+	for _, a := range e.asks[:min(len(e.asks), 3)] {
+		list = append(list, a.String())
+	}
+	if more := len(e.asks) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return "a person is to look at it before it lands: " + strings.Join(list, "; ")
+}
+
+// maxDeletes is how many files a run deletes without a question at the landing.
+const maxDeletes = 50
+
+// deletionAsk asks about the deletion of many files. A file that the set creates elsewhere with the same content was
+// moved. Those of git directories and of dependencies' and build trees do not count.
+func deletionAsk(root string, changes []layer.Change) []landAsk {
+	created := map[string]int{}
+	for _, c := range changes {
+		if c.Old.Kind == layer.Absent && c.New.Kind == layer.File {
+			created[c.New.Hash]++
+		}
+	}
+	n := 0
+	for _, c := range changes {
+		switch {
+		case c.New.Kind != layer.Absent || c.Old.Kind != layer.File && c.Old.Kind != layer.Symlink:
+		case abspath.Contains("/.git", "/"+string(c.Path)), inBuildTree(root, string(c.Path)):
+		case c.Old.Hash != "" && created[c.Old.Hash] > 0:
+			created[c.Old.Hash]--
+		default:
+			n++
+		}
+	}
+	if n <= maxDeletes {
+		return nil
+	}
+	return []landAsk{{Why: fmt.Sprintf("it deletes %d files", n)}}
+}
+
+// inBuildTree reports whether a path is in a dependencies' or build tree of the project.
+func inBuildTree(root, rel string) bool {
+	index, _ := os.ReadFile(filepath.Join(root, ".git", "index"))
+	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(dir) {
+		has := func(name string) bool {
+			_, err := os.Lstat(filepath.Join(root, filepath.Dir(dir), name))
+			return err == nil
+		}
+		if snapshot.Skips(dir, index, has) {
+			return true
+		}
+	}
+	return false
+}
+
+// budgetAsk asks about a landing that displaces more than the undo store keeps.
+func (s *Supervisor) budgetAsk(changes []layer.Change) []landAsk {
+	var bytes int64
+	for _, c := range changes {
+		if c.Old.Kind == layer.File {
+			bytes += c.Old.Size
+		}
+	}
+	if most := s.Undo.MostBytes(); most <= 0 || bytes <= most {
+		return nil
+	}
+	return []landAsk{{Why: fmt.Sprintf("it can't be undone: what it replaces has %s, more than files.undo.keep_bytes",
+		files.SizeText(bytes))}}
+}
+
+// foundAsks ask about what the scan has found.
+func foundAsks(found []aftermath.Item) (asks []landAsk) {
+	for _, i := range found {
+		asks = append(asks, landAsk{Path: i.Path, Why: i.Why, Guarded: true})
+	}
+	return asks
+}
+
+// notAsked are the reasons that a person was not asked about.
+func notAsked(asks, before []landAsk) (list []landAsk) {
+	asked := map[landAsk]bool{}
+	for _, a := range before {
+		asked[a] = true
+	}
+	for _, a := range asks {
+		if !asked[a] {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// landAsked asks about the change set of a run that has ended, which is held, and lands it after a yes.
+func (s *Supervisor) landAsked(ctx context.Context, e *Exec) (FileResult, error) {
+	c, err := s.fileCall(e.Session, e.Peer, FileRequest{
+		Request: files.Request{Op: files.Undo}, UndoID: heldID(e.ID), Held: true,
+		CallID: e.Request.CallID, Inline: e.Request.Inline, Description: e.Request.Description,
+	})
+	if err != nil {
+		return FileResult{}, err
+	}
+	c.run = e
+	defer s.asking.forget(c.exec)
+	return s.decideFile(ctx, &fileAction{s: s, c: c})
+}

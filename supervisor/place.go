@@ -1,0 +1,158 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"sandboxd/profile"
+	"sandboxd/sandbox"
+)
+
+// sessionPlace is what the runs of a session share (DESIGN §14): one for each base profile that the session has had, as
+// a run that has more than another may not trust what that one left.
+type sessionPlace struct {
+	mu      sync.Mutex
+	current *sandbox.Place
+	base    profile.Digest
+	made    []madePlace
+	closed  bool
+}
+
+type madePlace struct {
+	place *sandbox.Place
+	tmp   string
+}
+
+// withinKey is two profiles of which the first may be within the second.
+type withinKey [2]profile.Digest
+
+// NoPlace returns why the session's commands share neither /tmp nor localhost; "": they do.
+func (s *Supervisor) NoPlace(sess *Session) string {
+	switch {
+	case sess.Kind == KindCLI:
+		return "the commands of a terminal have their own (sbx session open gives several one place)"
+	case sess.outer != nil:
+		return "the session was opened inside a sandbox"
+	case s.places == "":
+		return "the daemon has no directory for it"
+	}
+	return s.Host.NoPlaces()
+}
+
+// placed returns the plan of a run in its session's place. A run with more than the session's base grants gets its
+// own /tmp and localhost (R-LY-09): so does one whose proxy a person may let reach further hosts meanwhile.
+func (s *Supervisor) placed(ctx context.Context, e *Exec, j *judgement) (*sandbox.Plan, error) {
+	sess := e.Session
+	if s.NoPlace(sess) != "" || j.kind == RunLayered || e.Request.Agent || j.reach != nil && j.reach.proxied {
+		return j.plan, nil
+	}
+	base, err := s.ProfileOf(sess)
+	if err != nil {
+		return nil, err
+	}
+	if !s.isWithin(j.plan.Profile, base) {
+		return j.plan, nil
+	}
+	at, err := sess.place.of(s, sess, base.Digest())
+	if err != nil {
+		return nil, err
+	}
+	return j.plan.Join(ctx, at, j.plan.Profile.Network().Mode == profile.NetLoopback)
+}
+
+// isWithin is [profile.Profile.Within], decided once for two profiles.
+func (s *Supervisor) isWithin(p, q profile.Profile) bool {
+	key := withinKey{p.Digest(), q.Digest()}
+	if key[0] == key[1] {
+		return true
+	}
+	within, known := s.within.get(key)
+	if !known {
+		within = p.Within(q)
+		s.within.put(key, within)
+	}
+	return within
+}
+
+// of returns the place for a base profile, and makes it where the session has another or none.
+func (p *sessionPlace) of(s *Supervisor, sess *Session, base profile.Digest) (*sandbox.Place, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, &RequestError{"the session is closed"}
+	case p.current != nil && p.base == base:
+		return p.current, nil
+	}
+	if err := os.MkdirAll(s.places, 0o700); err != nil {
+		return nil, fmt.Errorf("make the session's /tmp: %w", err)
+	}
+	tmp := filepath.Join(s.places, fmt.Sprintf("%s-%d", sess.ID, len(p.made)))
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, fmt.Errorf("make the session's /tmp: %w", err)
+	}
+	p.current, p.base = s.Host.NewPlace(tmp), base
+	p.made = append(p.made, madePlace{p.current, tmp})
+	return p.current, nil
+}
+
+// close removes the places of a session whose commands have ended.
+func (p *sessionPlace) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, m := range p.made {
+		m.place.Close()
+		removePlace(m.tmp)
+	}
+	p.made, p.current = nil, nil
+}
+
+// empty removes what the commands left in the current /tmp, after one of them has exceeded its limit.
+func (p *sessionPlace) empty() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.made {
+		emptyPlace(m.tmp)
+	}
+}
+
+// leftPlaces returns a function that removes the places of an earlier daemon's sessions.
+func (s *Supervisor) leftPlaces() (remove func()) {
+	entries, _ := os.ReadDir(s.places)
+	return func() {
+		for _, entry := range entries {
+			removePlace(filepath.Join(s.places, entry.Name()))
+		}
+	}
+}
+
+// removePlace removes a place's files. What remains the next daemon removes.
+func removePlace(dir string) {
+	emptyPlace(dir)
+	_ = os.Remove(dir)
+}
+
+// emptyPlace removes what commands left, also where its modes forbid that. Commands may change it meanwhile: nothing
+// outside is reached.
+func emptyPlace(dir string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	entries, _ := fs.ReadDir(root.FS(), ".")
+	for _, entry := range entries {
+		_ = root.RemoveAll(entry.Name())
+	}
+}
