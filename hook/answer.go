@@ -176,7 +176,7 @@ func refusal(ctx context.Context, err error) string {
 	case errors.Is(err, ipc.ErrNoDaemon):
 		return "Not run: sandboxd is not running, so nothing can be judged. Ask the user to start it (sbx status), then try again."
 	case errors.As(err, &e) && e.Hint != "":
-		text = "Not run: " + e.Message + ". To mend it: " + e.Hint + "."
+		text = "Not run: " + e.Message + ". To fix it: " + e.Hint + "."
 	}
 	return text
 }

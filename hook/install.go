@@ -34,8 +34,8 @@ func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 		}
 		return []byte(strings.Replace(v.plugin, commandWord, v.inPlugin(command), 1)), nil
 	}
-	if len(bytes.TrimSpace(settings)) == 0 {
-		settings = []byte(v.Created())
+	if string(settings) == v.Created() || v.wroteAll(settings) || len(bytes.TrimSpace(settings)) == 0 {
+		return v.whole(command)
 	}
 	for _, e := range v.events {
 		var err error
@@ -44,6 +44,32 @@ func (v Vendor) Install(settings []byte, command string) ([]byte, error) {
 		}
 	}
 	return settings, nil
+}
+
+// whole returns the settings that Install writes where there is no file.
+func (v Vendor) whole(command string) ([]byte, error) {
+	settings := []byte(v.Created())
+	for _, e := range v.events {
+		var err error
+		if settings, err = v.install(settings, e, command); err != nil {
+			return nil, err
+		}
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, settings, "", "  "); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// wroteAll reports settings that have nothing but what Install wrote.
+func (v Vendor) wroteAll(settings []byte) bool {
+	p, err := find(settings, v.events[0].name)
+	if err != nil || p.event == nil || len(p.event.items) != 1 {
+		return false
+	}
+	all, err := v.whole(p.event.items[0].command())
+	return err == nil && bytes.Equal(all, settings)
 }
 
 // commandWord is the place of our command in a plugin.
@@ -90,16 +116,12 @@ func (v Vendor) install(settings []byte, e event, command string) ([]byte, error
 	indent := p.indent(settings)
 	switch {
 	case p.hooks == nil:
-		text := insert(
+		return insert(
 			settings,
 			p.top,
 			"\""+hooksKey+"\": {\""+e.name+"\": [\n"+indent+indent+group+"\n"+indent+"]}",
 			indent,
-		)
-		if string(settings) == created {
-			text = append(bytes.TrimSuffix(text, []byte(" }\n")), "}\n"...)
-		}
-		return text, nil
+		), nil
 	case p.event == nil:
 		return insert(
 			settings,
@@ -164,7 +186,7 @@ func (v Vendor) Remove(settings []byte) ([]byte, error) {
 	switch {
 	case len(bytes.TrimSpace(settings)) == 0 || v.plugin != "" && !v.wrote(string(settings)):
 		return settings, nil
-	case v.plugin != "":
+	case v.plugin != "" || v.wroteAll(settings):
 		return []byte(v.Created()), nil
 	}
 	for _, e := range slices.Backward(v.events) {
@@ -190,7 +212,7 @@ func (v Vendor) remove(settings []byte, e event) ([]byte, error) {
 	var candidates [][]byte
 	if len(p.event.items) == 1 {
 		if len(p.hooks.items) == 1 {
-			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)), []byte(v.Created()))
+			candidates = append(candidates, p.top.without(settings, p.top.named(hooksKey)))
 		}
 		candidates = append(candidates, p.hooks.without(settings, p.hooks.named(e.name)))
 	}
@@ -380,12 +402,8 @@ func insert(text []byte, c collection, what, indent string) []byte {
 	return slices.Concat(text[:at], []byte("\n"+indent+what+"\n"), text[at:])
 }
 
-// indent is the blank space in front of the first member, or two blanks; in a new
-// file four, by which remove knows it again.
+// indent is the blank space in front of the first member, or two blanks.
 func (p places) indent(text []byte) string {
-	if string(text) == created {
-		return "    "
-	}
 	if len(p.top.items) > 0 {
 		before := text[p.top.start+1 : p.top.items[0].start]
 		if i := bytes.LastIndexByte(before, '\n'); i >= 0 && len(bytes.TrimSpace(before)) == 0 && len(before) > i+1 {

@@ -47,7 +47,7 @@ func TestInstallAndRemove(t *testing.T) {
 		}
 		want := before
 		if before == "" {
-			want = created
+			want = Claude.Created()
 		}
 		for _, installed := range [][]byte{after, newer} {
 			if back, err := Claude.Remove(installed); err != nil || string(back) != want {
@@ -146,6 +146,11 @@ func TestEachVendorInstalls(t *testing.T) {
 			want := before
 			if before == "" {
 				want = v.Created()
+				// A new file is indented throughout, down to its last brace.
+				var indented bytes.Buffer
+				if err := json.Indent(&indented, after, "", "  "); v.plugin == "" && indented.String() != string(after) {
+					t.Errorf("%s: the new file has %s: %v", v.Name, after, err)
+				}
 			}
 			if back, err := v.Remove(after); err != nil || string(back) != want {
 				t.Errorf("%s, taken out again: %q %v, want %q", v.Name, back, err, want)

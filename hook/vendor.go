@@ -77,9 +77,7 @@ func (v Vendor) Command() string { return cmp.Or(v.command, v.Name) }
 
 // Created is the text that Install starts from where there is no file, and that Remove leaves of such a file. Nobody
 // writes it in this form.
-func (v Vendor) Created() string { return cmp.Or(v.created, created) }
-
-const created = "{ }\n"
+func (v Vendor) Created() string { return cmp.Or(v.created, "{ }\n") }
 
 // kind is Claude Code's name of the event.
 func (e event) kind() string { return cmp.Or(e.as, e.name) }

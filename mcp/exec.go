@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +29,7 @@ type execInput struct {
 	Stdin       string            `json:"stdin,omitempty" jsonschema:"the whole standard input"`
 	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"end the command after so many milliseconds"`
 	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"how long to wait before answering with a handle; default and most: 40000"`
+	Hold        bool              `json:"hold,omitempty" jsonschema:"keep out of the project what it writes"`
 	Description string            `json:"description,omitempty" jsonschema:"what it is for, in a few words; a person who is asked sees it"`
 }
 
@@ -87,7 +87,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	if err != nil {
 		return nil, nil, refused(err)
 	}
-	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Description: in.Description,
+	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Hold: in.Hold, Description: in.Description,
 		Client: s.Approver != nil && elicits(req.Session)}
 	if in.Stdin != "" {
 		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)
@@ -182,39 +182,15 @@ func (s *Server) drop(c *command) {
 
 // follow collects the command's events until its end.
 func (c *command) follow(ctx context.Context, stream ipc.Stream[ipc.Event]) {
-	var err error
-	next, tries := uint64(1), 0
-	for {
-		if err == nil {
-			err = c.read(ctx, stream, &next, &tries)
-		}
-		c.mu.Lock()
-		ended := c.exit != nil
-		if !ended && (ctx.Err() != nil || tries >= 3 || ipc.CodeOf(err) != "") {
-			c.lost, ended = err, true
-			c.news()
-		}
-		c.mu.Unlock()
-		if ended {
-			return
-		}
-		tries++
-		time.Sleep(50 * time.Millisecond)
-		stream, err = c.session.client.ExecEvents(ctx, ipc.EventsRequest{ID: c.id, FromSeq: next})
-	}
-}
-
-func (c *command) read(ctx context.Context, stream ipc.Stream[ipc.Event], next *uint64, tries *int) error {
-	defer stream.Close()
-	for {
-		e, err := stream.Next(ctx)
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		*next, *tries = e.Seq+1, 0
+	err := c.session.client.Follow(ctx, c.id, stream, func(e ipc.Event) error {
 		c.take(e)
+		return nil
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil && c.exit == nil {
+		c.lost = err
+		c.news()
 	}
 }
 
@@ -305,7 +281,7 @@ func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
 	}
 	s.drop(c)
 	if lost != nil {
-		return nil, nil, refused(fmt.Errorf("the daemon is gone, and the command with it: %w", lost))
+		return nil, nil, refused(lost)
 	}
 	r.Handle, r.Running = "", false
 	r.Cut += exit.CutBytes
@@ -327,24 +303,7 @@ func end(r *ran, exit *ipc.Exit) *mcp.CallToolResult {
 	case exit.SignalNum > 0:
 		r.ExitCode = 128 + exit.SignalNum
 	}
-	var notes []string
-	for _, v := range exit.Violations {
-		switch {
-		case v.Minor:
-			continue
-		case v.Kind == "unkept":
-			notes = append(notes, fmt.Sprintf("not kept: %s; %s", v.Object, v.Hint))
-			continue
-		}
-		notes = append(notes, strings.TrimSpace(fmt.Sprintf("the sandbox refused %s %s %s", v.Kind, v.Object, v.Hint)))
-	}
-	for _, q := range exit.Quarantined {
-		notes = append(notes, fmt.Sprintf("taken out after the run: %s (%s)", q.Path, q.Why))
-	}
-	if len(exit.LimitsHit) > 0 {
-		notes = append(notes, "limits reached: "+strings.Join(exit.LimitsHit, ", "))
-	}
-	r.Notes = strings.Join(notes, "\n")
+	r.Notes = strings.Join(exit.Notes(), "\n")
 	text := fmt.Sprintf("exit status %d", r.ExitCode)
 	if exit.TimedOut {
 		text += " (it took too long)"

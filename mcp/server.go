@@ -42,7 +42,7 @@ type session struct {
 // handle. Clients give up after a minute (the SDKs' default).
 const patience = 40 * time.Second
 
-const instructions = `Commands and files of a project, supervised by sandboxd: what only reads runs at once, a person is asked about the rest, and everything runs in a sandbox without network and without the user's home directory. A refusal says why; do not try the same in another way. A command that takes long answers with a handle: read on with the tool "output".`
+const instructions = `Commands and files of a project, supervised by sandboxd: what only reads runs at once, a person is asked about the rest, and everything runs in a sandbox without network and without the user's home directory. A refusal says why; don't retry it another way; ask the user what they want instead. A command that takes long answers with a handle: read on with the tool "output".`
 
 // new makes the protocol's server, with all tools.
 func (s *Server) new() *mcp.Server {
@@ -50,6 +50,7 @@ func (s *Server) new() *mcp.Server {
 	m := mcp.NewServer(&mcp.Implementation{Name: ipc.Product, Version: ipc.Release}, &mcp.ServerOptions{Instructions: instructions})
 	s.addExec(m)
 	s.addFiles(m)
+	s.addChanges(m)
 	s.addApprove(m)
 	return m
 }
@@ -138,7 +139,7 @@ func refused(err error) error {
 	case errors.As(err, &e):
 		text = e.Message
 		if e.Hint != "" {
-			text += "\nTo mend it: " + e.Hint
+			text += "\nTo fix it: " + e.Hint
 		}
 	case errors.Is(err, ipc.ErrNoDaemon), errors.Is(err, os.ErrDeadlineExceeded):
 		text = "sandboxd does not answer. Ask the user to start it: sbx status"

@@ -75,8 +75,9 @@ var (
 	ofServer  = regexp.MustCompile(`^[ \t]*\[mcp_servers\.(?:"([^"\\]+)"|([A-Za-z0-9_-]+))\][ \t]*(?:#.*)?\r?$`)
 	ofItsEnv  = regexp.MustCompile(`^[ \t]*\[mcp_servers\.(?:"([^"\\]+)"|([A-Za-z0-9_-]+))\.env\][ \t]*(?:#.*)?\r?$`)
 	tomlKey   = regexp.MustCompile(`(?m)^[ \t]*(command|args|env)[ \t]*=[ \t]*`)
-	tomlName  = regexp.MustCompile(`(?m)^[ \t]*([A-Za-z0-9_]+)[ \t]*=`)
-	inlineKey = regexp.MustCompile(`([A-Za-z0-9_]+)[ \t]*=`)
+	tomlName  = regexp.MustCompile(`(?m)^[ \t]*["']?([A-Za-z0-9_]+)["']?[ \t]*=`)
+	inlineKey = regexp.MustCompile(`([A-Za-z0-9_]+)["']?[ \t]*=`)
+	values    = regexp.MustCompile(`=[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')`)
 )
 
 // tables finds the servers in TOML: the tables below mcp_servers.
@@ -127,7 +128,7 @@ func table(text []byte, body span) entry {
 		case key == "env" && bytes.HasPrefix(rest, []byte("{")):
 			blank := blanked(rest)
 			if end := bytes.IndexByte(blank, '}'); end > 0 {
-				for _, name := range inlineKey.FindAllSubmatch(blank[:end], -1) {
+				for _, name := range inlineKey.FindAllSubmatch(values.ReplaceAll(rest[:end], []byte("=")), -1) {
 					e.env = append(e.env, string(name[1]))
 				}
 			}

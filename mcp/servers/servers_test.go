@@ -28,7 +28,7 @@ const codex = `model = "m"
 command = "npx"   # a comment
 args = ["-y", 'server ] filesystem',
   "."]
-env = { KEY = "a = b", LANG = "C" }
+env = { "KEY" = "a = b", LANG = "C" }
 
 [mcp_servers."with space"]
 command = 'memory'
