@@ -269,7 +269,7 @@ type permissionAnswer struct {
 	Message      string `json:"message"`
 
 	// Beyond the specification.
-	Scope   string `json:"scope"` // once (also ""), turn, session, agent, global: then the daemon remembers it
+	Scope   string `json:"scope"` // once (also ""), turn, session, project, agent, global: then the daemon remembers it
 	ForMS   int64  `json:"for_ms"`
 	Mode    string `json:"mode"`    // of a no: soft (also "") or hard
 	Confirm bool   `json:"confirm"` // the second yes

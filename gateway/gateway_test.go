@@ -389,6 +389,7 @@ func TestOperationsThatTakeATerminal(t *testing.T) {
 		{"POST", "/v1/reload", "{}", 403},
 		{"POST", "/v1/trust", `{"dir":"/p"}`, 403},
 		{"POST", "/v1/mode", `{"mode":"approve_all"}`, 403},
+		{"POST", "/v1/jobs/j-1/stop", "{}", 404},
 	} {
 		if status, body := approver.do(t, c.method, c.path, c.body); status != c.approver {
 			t.Errorf("approver %s: got %d %.200s, want %d", c.path, status, body, c.approver)

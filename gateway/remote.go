@@ -92,8 +92,14 @@ func (b *watcher) Distrust(context.Context, ipc.Caller, ipc.TrustRequest) error 
 func (b *watcher) CancelExec(context.Context, ipc.Caller, ipc.CancelRequest) error {
 	return lookOn
 }
+func (b *watcher) StopJob(context.Context, ipc.Caller, ipc.JobRequest) (ipc.Job, error) {
+	return ipc.Job{}, lookOn
+}
 func (b *watcher) SetMode(context.Context, ipc.Caller, ipc.Mode) (ipc.Mode, error) {
 	return ipc.Mode{}, lookOn
+}
+func (b *watcher) Land(context.Context, ipc.Caller, ipc.LandRequest) (ipc.FileResult, error) {
+	return ipc.FileResult{}, lookOn
 }
 func (b *watcher) Turn(context.Context, ipc.Caller, ipc.TurnRequest) (ipc.Turn, error) {
 	return ipc.Turn{}, lookOn

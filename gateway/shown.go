@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"sandboxd/display"
@@ -21,6 +23,18 @@ func (b *shown) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
 
 func (b *shown) Sessions(ctx context.Context, c ipc.Caller) (ipc.SessionList, error) {
 	return made(b.remote.Sessions(ctx, c))
+}
+
+func (b *shown) Jobs(ctx context.Context, c ipc.Caller) (ipc.JobList, error) {
+	return made(b.remote.Jobs(ctx, c))
+}
+
+func (b *shown) Job(ctx context.Context, c ipc.Caller, r ipc.JobRequest) (ipc.Job, error) {
+	return made(b.remote.Job(ctx, c, r))
+}
+
+func (b *shown) StopJob(ctx context.Context, c ipc.Caller, r ipc.JobRequest) (ipc.Job, error) {
+	return made(b.remote.StopJob(ctx, c, r))
 }
 
 func (b *shown) Approvals(ctx context.Context, c ipc.Caller) (ipc.ApprovalList, error) {
@@ -47,6 +61,10 @@ func (b *shown) Stats(ctx context.Context, c ipc.Caller) (ipc.Stats, error) {
 	return made(b.remote.Stats(ctx, c))
 }
 
+func (b *shown) Advice(ctx context.Context, c ipc.Caller) (ipc.Advice, error) {
+	return made(b.remote.Advice(ctx, c))
+}
+
 func (b *shown) Audit(ctx context.Context, c ipc.Caller, r ipc.AuditRequest) (ipc.AuditPage, error) {
 	return made(b.remote.Audit(ctx, c, r))
 }
@@ -57,6 +75,47 @@ func (b *shown) Doctor(ctx context.Context, c ipc.Caller, r ipc.DoctorRequest) (
 
 func (b *shown) Profile(ctx context.Context, c ipc.Caller, r ipc.ProfileRequest) (ipc.Profile, error) {
 	return made(b.remote.Profile(ctx, c, r))
+}
+
+func (b *shown) HeldChanges(ctx context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChanges, error) {
+	return made(b.remote.HeldChanges(ctx, c, r))
+}
+
+func (b *shown) HeldChange(ctx context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChange, error) {
+	return made(b.remote.HeldChange(ctx, c, r))
+}
+
+// Land takes the paths as HeldChange shows them.
+func (b *shown) Land(ctx context.Context, c ipc.Caller, r ipc.LandRequest) (ipc.FileResult, error) {
+	if len(r.Paths) > 0 {
+		h, err := b.remote.HeldChange(ctx, c, ipc.HeldRequest{Session: r.Session, ID: r.ID})
+		if err != nil {
+			return ipc.FileResult{}, err
+		}
+		if r.Paths, err = pathsShown(h, r.Paths); err != nil {
+			return ipc.FileResult{}, err
+		}
+	}
+	return made(b.remote.Land(ctx, c, r))
+}
+
+// pathsShown returns the paths of a held change set that are shown as these.
+func pathsShown(h ipc.HeldChange, shown []string) (paths []string, err error) {
+	for _, want := range shown {
+		var found []string
+		for _, f := range h.Files {
+			if safeField(f.Path, "Path") == want && !slices.Contains(found, f.Path) {
+				found = append(found, f.Path)
+			}
+		}
+		if len(found) != 1 {
+			return nil, &ipc.Error{Code: ipc.CodeBadRequest,
+				Message: fmt.Sprintf("%s: %d paths look like this", want, len(found)),
+				Hint:    "land them in a terminal: sbx changes land " + h.ID}
+		}
+		paths = append(paths, found[0])
+	}
+	return paths, nil
 }
 
 func (b *shown) Trusted(ctx context.Context, c ipc.Caller) (ipc.TrustList, error) {

@@ -101,7 +101,7 @@ func hungUp(t *testing.T, hangUp func(net.Conn)) {
 	}
 	hangUp(c)
 	if _, err := s.Read(make([]byte, 1)); err == nil {
-		t.Fatal("it goes on")
+		t.Fatal("the connection continues")
 	}
 	o := lookUp(s.LocalAddr(), s.RemoteAddr())
 	for _, uid := range []int{0, os.Geteuid(), 12345} {

@@ -109,7 +109,7 @@ type Answer struct {
 	Rev        int    `json:"rev"`
 	Hash       string `json:"hash"`
 	Allow      bool   `json:"allow"`
-	Scope      string `json:"scope,omitempty"`  // once (also ""), turn, session, agent, global, batch (all that was listed), group
+	Scope      string `json:"scope,omitempty"`  // once (also ""), turn, session, project, agent, global, batch (all that was listed), group
 	ForMS      int64  `json:"for_ms,omitempty"` // lifetime of the grant; 0: the scope's own
 	Note       string `json:"note,omitempty"`
 	Key        string `json:"key,omitempty"`        // or word that the person answered with, for the record

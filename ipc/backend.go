@@ -30,6 +30,9 @@ type AnyBackend interface {
 	CloseSession(context.Context, Caller, CloseRequest) (Closed, error)
 	ExecEvents(context.Context, Caller, EventsRequest) (Stream[Event], error)
 	CancelExec(context.Context, Caller, CancelRequest) error
+	Jobs(context.Context, Caller) (JobList, error)
+	Job(context.Context, Caller, JobRequest) (Job, error)
+	StopJob(context.Context, Caller, JobRequest) (Job, error) // returns when it has ended
 }
 
 // AgentBackend has the further operations of agent.sock.
@@ -50,6 +53,10 @@ type AgentBackend interface {
 	SignalExec(context.Context, Caller, SignalRequest) error
 	ResizeExec(context.Context, Caller, ResizeRequest) error
 	File(context.Context, Caller, FileRequest) (FileResult, error)
+	HeldChanges(context.Context, Caller, HeldRequest) (HeldChanges, error)
+	HeldChange(context.Context, Caller, HeldRequest) (HeldChange, error)
+	// Land waits for a person where one must be asked, unless DryRun.
+	Land(context.Context, Caller, LandRequest) (FileResult, error)
 	Batch(context.Context, Caller, BatchRequest) (BatchResult, error)
 }
 
@@ -65,6 +72,7 @@ type ApproverBackend interface {
 	Revoke(context.Context, Caller, GrantRequest) error
 	Stats(context.Context, Caller) (Stats, error)
 	ResetStats(context.Context, Caller) error
+	Advice(context.Context, Caller) (Advice, error)
 	Audit(context.Context, Caller, AuditRequest) (AuditPage, error)
 	VerifyAudit(context.Context, Caller, AuditVerifyRequest) (AuditVerdict, error)
 	Mode(context.Context, Caller, ModeRequest) (Mode, error)

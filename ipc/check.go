@@ -19,7 +19,9 @@ type CheckRequest struct {
 	DryRun      bool              `json:"dry_run,omitempty"`
 	Inline      bool              `json:"inline,omitempty"` // a person at this terminal may answer
 	Description string            `json:"description,omitempty"`
-	Batch       *BatchPlace       `json:"batch,omitempty"`
+	// Sandboxed: the tool's server runs in the sandbox. A tool that no rule names is run unasked.
+	Sandboxed bool        `json:"sandboxed,omitempty"`
+	Batch     *BatchPlace `json:"batch,omitempty"`
 	// TicketMS asks for a ticket that lets exactly this command run once in this session, for any
 	// process of the same user, within so many milliseconds.
 	TicketMS int64 `json:"ticket_ms,omitempty"`

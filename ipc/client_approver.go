@@ -74,6 +74,11 @@ func (c *Client) ResetStats(ctx context.Context) error {
 	return onlyDone(fetch[Done](ctx, c, "DELETE", "/v1/stats"))
 }
 
+// Advice proposes what would save questions.
+func (c *Client) Advice(ctx context.Context) (Advice, error) {
+	return fetch[Advice](ctx, c, "GET", "/v1/advice")
+}
+
 // Audit reads records.
 func (c *Client) Audit(ctx context.Context, r AuditRequest) (AuditPage, error) {
 	return fetch[AuditPage](ctx, c, "GET", pathOf("/v1/audit", "", "",

@@ -94,6 +94,27 @@ func (c *Client) Sessions(ctx context.Context) (SessionList, error) {
 	return fetch[SessionList](ctx, c, "GET", "/v1/sessions")
 }
 
+// Jobs lists what commands left running.
+func (c *Client) Jobs(ctx context.Context) (JobList, error) {
+	return fetch[JobList](ctx, c, "GET", "/v1/jobs")
+}
+
+// Job returns one of them with its newest output.
+func (c *Client) Job(ctx context.Context, r JobRequest) (Job, error) {
+	if err := missing("id", r.ID); err != nil {
+		return Job{}, err
+	}
+	return fetch[Job](ctx, c, "GET", pathOf("/v1/jobs", r.ID, ""))
+}
+
+// StopJob ends one of them, and returns when it has ended.
+func (c *Client) StopJob(ctx context.Context, r JobRequest) (Job, error) {
+	if err := missing("id", r.ID); err != nil {
+		return Job{}, err
+	}
+	return ask[Job](ctx, c, "POST", pathOf("/v1/jobs", r.ID, "/stop"), r)
+}
+
 // Turn reports to the daemon that the user spoke.
 func (c *Client) Turn(ctx context.Context, r TurnRequest) (Turn, error) {
 	if err := missing("session", r.Session); err != nil {
@@ -236,6 +257,27 @@ func (c *Client) File(ctx context.Context, r FileRequest) (FileResult, error) {
 		return FileResult{}, err
 	}
 	return ask[FileResult](ctx, c, "POST", pathOf("/v1/files", r.Op, ""), r)
+}
+
+// HeldChanges lists the change sets that did not land.
+func (c *Client) HeldChanges(ctx context.Context, r HeldRequest) (HeldChanges, error) {
+	return fetch[HeldChanges](ctx, c, "GET", pathOf("/v1/changes", "", "", "session", r.Session))
+}
+
+// HeldChange shows one of them.
+func (c *Client) HeldChange(ctx context.Context, r HeldRequest) (HeldChange, error) {
+	if err := missing("id", r.ID); err != nil {
+		return HeldChange{}, err
+	}
+	return fetch[HeldChange](ctx, c, "GET", pathOf("/v1/changes", r.ID, "", "session", r.Session))
+}
+
+// Land lands one of them, or a part, or drops it.
+func (c *Client) Land(ctx context.Context, r LandRequest) (FileResult, error) {
+	if err := missing("id", r.ID); err != nil {
+		return FileResult{}, err
+	}
+	return ask[FileResult](ctx, c, "POST", pathOf("/v1/changes", r.ID, ""), r)
 }
 
 // Batch carries out the calls of one model response in order.

@@ -29,6 +29,9 @@ type ExecRequest struct {
 	Inline      bool              `json:"inline,omitempty"`     // a person at this terminal may answer
 	Client      bool              `json:"client,omitempty"`     // the agent's own client can put a question to its user
 	Agent       bool              `json:"agent,omitempty"`      // the command is an agent: it reaches agent.sock
+	Server      bool              `json:"server,omitempty"`     // the command serves the agent: it has an agent's time
+	Profile     string            `json:"profile,omitempty"`    // a document that narrows the command's own profile
+	Hold        bool              `json:"hold,omitempty"`       // hold what it writes, until POST /v1/changes/{id}
 	Keep        bool              `json:"keep,omitempty"`       // continue after the last stream has closed
 	Description string            `json:"description,omitempty"`
 	// or the header Idempotency-Key; the server applies it
@@ -135,6 +138,9 @@ type Exit struct {
 	Enforcement Enforcement   `json:"enforcement"`
 	Violations  []Violation   `json:"violations,omitempty"`
 	Quarantined []Quarantined `json:"quarantined,omitempty"`
+	// Job is the id of what the command left running; JobRefused is why that was ended instead.
+	Job        string `json:"job,omitempty"`
+	JobRefused string `json:"job_refused,omitempty"`
 	// Changes is absent for a command that is judged to read only, and in a project that is not trusted.
 	Changes  *RunChanges `json:"changes,omitempty"`
 	Warnings []Warning   `json:"warnings,omitempty"`
@@ -145,7 +151,7 @@ type Exit struct {
 type RunChanges struct {
 	Kind     string   `json:"kind"`               // layered or direct
 	Direct   string   `json:"direct,omitempty"`   // why the run had no layer
-	Held     string   `json:"held,omitempty"`     // why nothing of the change set landed; exit status 126
+	Held     string   `json:"held,omitempty"`     // why nothing of the change set landed; see ExecRequest.Hold
 	HeldID   string   `json:"held_id,omitempty"`  // the id that lands or drops a held change set
 	Digest   string   `json:"digest,omitempty"`   // of a held change set
 	Covered  bool     `json:"covered"`            // the run can be undone as a whole

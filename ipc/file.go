@@ -40,7 +40,6 @@ type FileRequest struct {
 	OfSession      string      `json:"of_session,omitempty"` // undo, listing: only that session's
 	Force          bool        `json:"force,omitempty"`      // undo: although something has changed since
 	Rest           bool        `json:"rest,omitempty"`       // undo: leave out what has changed since
-	Drop           bool        `json:"drop,omitempty"`       // undo of a held change set: delete it instead of landing it
 	Paths          []string    `json:"paths,omitempty"`      // undo: only these, and what is below them
 	DryRun         bool        `json:"dry_run,omitempty"`
 	Inline         bool        `json:"inline,omitempty"`
@@ -134,6 +133,60 @@ type Change struct {
 	UndoneBy string    `json:"undone_by,omitempty"` // it was taken back by that one
 	Guarded  bool      `json:"guarded,omitempty"`   // only a person's yes takes it back
 	Note     string    `json:"note,omitempty"`
+}
+
+// HeldChanges is the answer of GET /v1/changes, the latest first.
+type HeldChanges struct {
+	Changes []HeldChange `json:"changes"`
+}
+
+// HeldChange is what a command wrote to its layer and what has not landed in the project.
+type HeldChange struct {
+	ID        string    `json:"id"`
+	Exec      string    `json:"exec"` // the command's id
+	Session   string    `json:"session,omitempty"`
+	Project   string    `json:"project"`
+	Time      time.Time `json:"time"`
+	Command   string    `json:"command"`
+	Why       string    `json:"why"` // it is held
+	Digest    string    `json:"digest"`
+	Created   []string  `json:"created,omitempty"`   // paths; at most 1000 of each kind
+	Modified  []string  `json:"modified,omitempty"`  // paths
+	Deleted   []string  `json:"deleted,omitempty"`   // paths
+	Count     int       `json:"count"`               // of all its paths
+	Conflicts []string  `json:"conflicts,omitempty"` // paths that somebody else changed since the command began, and how
+	// of GET /v1/changes/{id}: the steps of a landing, at most 1000, for a person
+	Files []HeldFile `json:"files,omitempty"`
+}
+
+// HeldFile is one path of a held change set.
+type HeldFile struct {
+	Path string `json:"path"`
+	What string `json:"what"` // the step in words
+	// Kind says how to read Content: "diff", "file_content" (of a new file) or "text"; "" where What says everything,
+	// and where the files before it were too large.
+	Kind    string `json:"kind,omitempty"`
+	Content string `json:"content,omitempty"`
+	Added   int    `json:"added,omitempty"` // lines
+	Removed int    `json:"removed,omitempty"`
+}
+
+// HeldRequest is GET /v1/changes and GET /v1/changes/{id}.
+type HeldRequest struct {
+	Session string // empty, for an approver: of every session
+	ID      string
+}
+
+// LandRequest is POST /v1/changes/{id}.
+type LandRequest struct {
+	Session     string   `json:"session,omitempty"` // an approver gives none
+	ID          string   `json:"-"`
+	Paths       []string `json:"paths,omitempty"`   // only these, and what is below them
+	Drop        bool     `json:"drop,omitempty"`    // delete the change set instead of landing it
+	DryRun      bool     `json:"dry_run,omitempty"` // only say what would be decided, and show the change
+	CallID      string   `json:"call_id,omitempty"`
+	Inline      bool     `json:"inline,omitempty"`
+	Description string   `json:"description,omitempty"`
 }
 
 // BatchRequest is the body of POST /v1/batch: the tool calls of one model

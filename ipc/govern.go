@@ -13,6 +13,7 @@ type Grant struct {
 	Tool    string     `json:"tool"`
 	What    string     `json:"what"` // the payload or pattern, for people
 	Session string     `json:"session,omitempty"`
+	Project string     `json:"project,omitempty"`
 	Agent   string     `json:"agent,omitempty"`
 	UID     int        `json:"uid"`
 	By      string     `json:"by"`
@@ -52,6 +53,26 @@ type Stats struct {
 	Overall  Counts            `json:"overall"`
 	Sessions map[string]Counts `json:"sessions,omitempty"`
 	Agents   map[string]Counts `json:"agents,omitempty"`
+}
+
+// Advice answers GET /v1/advice: what the configuration could say so that people are asked less, by the
+// newest records of the log. Each proposal was replayed against them.
+type Advice struct {
+	Decisions int        `json:"decisions"` // that were looked at
+	Asked     int        `json:"asked"`     // of these, how often a person was asked
+	Refused   int        `json:"refused"`   // connections to hosts that are on no list
+	Proposals []Proposal `json:"proposals"`
+}
+
+// Proposal is one value for a list of the configuration.
+type Proposal struct {
+	// List is presets.use, permissions.allow or network.allow; trust.contained: the value is a directory to trust so.
+	List  string `json:"list"`
+	Value string `json:"value"`
+	// Questions and Refusals are how many there would have been less, beyond what the proposals before it save.
+	Questions int    `json:"questions"`
+	Refusals  int    `json:"refusals"`
+	Permits   string `json:"permits"` // besides, in words
 }
 
 // AuditRequest is GET /v1/audit. Every field that is set narrows.

@@ -77,7 +77,7 @@ func play(act string) int {
 		c := &ipc.Client{Socket: socket, Secret: ipc.Secret(secret)}
 		_, _, err := c.RunExec(context.Background(), ipc.ExecRequest{Session: session, Command: "echo stolen", Stdio: []string{"stdout"}})
 		if ipc.CodeOf(err) != ipc.CodeNotFound {
-			fmt.Println("it was told", err)
+			fmt.Println("it got", err)
 			return 1
 		}
 	default:

@@ -3,6 +3,7 @@ package ipc
 import (
 	"context"
 	"reflect"
+	"slices"
 )
 
 // Route is one operation of the interface.
@@ -30,9 +31,12 @@ type handler struct {
 // Routes lists every operation that the server offers. The documents are
 // checked against it. It is made when it is asked for: a program that is only a
 // client links and initialises nothing of it.
-func Routes() []Route {
-	both, agent, approver := []Role{RoleAgent, RoleApprover}, []Role{RoleAgent}, []Role{RoleApprover}
-	return []Route{
+func Routes() []Route { return slices.Concat(workRoutes(), answerRoutes()) }
+
+// workRoutes are those of agent.sock.
+func workRoutes() []Route {
+	both, agent := []Role{RoleAgent, RoleApprover}, []Role{RoleAgent}
+	return append(jobRoutes(both), []Route{
 		{"GET", "/v1/version", "version", both, "the daemon's version and abilities", plain(Backend.Version)},
 		{"GET", "/v1/status", "status", both, "how the daemon and this host are", plain(Backend.Status)},
 		{"GET", "/v1/doctor", "doctor", both, "examine the host; with `prove`, attempt each forbidden act", query(Backend.Doctor, func(q params) DoctorRequest {
@@ -63,8 +67,22 @@ func Routes() []Route {
 			return CancelRequest{ID: q.id()}
 		})},
 		{"POST", "/v1/files/{op}", "file", agent, "carry out a file operation", changeFile()},
+		{"GET", "/v1/changes", "change.list", both, "what commands wrote and what did not land",
+			query(Backend.HeldChanges, func(q params) HeldRequest { return HeldRequest{Session: q.text("session")} })},
+		{"GET", "/v1/changes/{id}", "change.show", both, "one held change set with its differences",
+			query(Backend.HeldChange, func(q params) HeldRequest {
+				return HeldRequest{ID: q.id(), Session: q.text("session")}
+			})},
+		{"POST", "/v1/changes/{id}", "change.land", both, "land a held change set or some of its paths, or drop it",
+			body(Backend.Land, byID(func(r *LandRequest) *string { return &r.ID }))},
 		{"POST", "/v1/batch", "batch", agent, "carry out the calls of one model response, in order", large(Backend.Batch, nil)},
+	}...)
+}
 
+// answerRoutes are those of approver.sock alone.
+func answerRoutes() []Route {
+	approver := []Role{RoleApprover}
+	return []Route{
 		{"GET", "/v1/approvals", "approval.list", approver, "the questions that wait", plain(Backend.Approvals)},
 		{"GET", "/v1/approvals/{id}", "approval.show", approver, "one question whole, with what a person looks at", query(Backend.Approval, func(q params) ApprovalRequest {
 			return ApprovalRequest{ID: q.id(), Typing: q.flag("typing")}
@@ -78,6 +96,7 @@ func Routes() []Route {
 		{"DELETE", "/v1/stats", "stats.reset", approver, "count from 0 again", query(done(func(b Backend, ctx context.Context, c Caller, _ struct{}) error {
 			return b.ResetStats(ctx, c)
 		}), func(params) struct{} { return struct{}{} })},
+		{"GET", "/v1/advice", "advice", approver, "propose what would save questions", plain(Backend.Advice)},
 		{"GET", "/v1/audit", "audit", approver, "read records", query(Backend.Audit, func(q params) AuditRequest {
 			return AuditRequest{
 				Session: q.text("session"), Agent: q.text("agent"), Tool: q.text("tool"),
@@ -107,6 +126,18 @@ func Routes() []Route {
 		})},
 		{"POST", "/v1/reload", "reload", approver, "read the configuration again, whole or not at all", plain(Backend.Reload)},
 		{"POST", "/v1/shutdown", "shutdown", approver, "end the daemon", body(done(Backend.Shutdown), nil)},
+	}
+}
+
+// jobRoutes lists the operations on what commands left running.
+func jobRoutes(both []Role) []Route {
+	id := func(q params) JobRequest { return JobRequest{ID: q.id()} }
+	return []Route{
+		{"GET", "/v1/jobs", "job.list", both, "what commands left running in the sessions that the caller may see",
+			plain(Backend.Jobs)},
+		{"GET", "/v1/jobs/{id}", "job.show", both, "one of them with its newest output", query(Backend.Job, id)},
+		{"POST", "/v1/jobs/{id}/stop", "job.stop", both, "end it",
+			body(Backend.StopJob, byID(func(r *JobRequest) *string { return &r.ID }))},
 	}
 }
 

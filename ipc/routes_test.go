@@ -72,6 +72,23 @@ func shape(events []ipc.Event) (types, output string) {
 	return strings.Join(words, " "), all.String()
 }
 
+// TestHeldOperations walks the operations on held change sets.
+func TestHeldOperations(t *testing.T) {
+	h, _, s := house(t, ipc.Limits{})
+	a, ctx := h.Agent, t.Context()
+	held, err := a.HeldChanges(ctx, ipc.HeldRequest{Session: s.ID})
+	if err != nil || len(held.Changes) != 1 || held.Changes[0].Session != s.ID {
+		t.Errorf("held changes: %+v, %v", held, err)
+	}
+	if h, err := a.HeldChange(ctx, ipc.HeldRequest{Session: s.ID, ID: "h/ü"}); err != nil || h.ID != "h/ü" {
+		t.Errorf("held change: %+v, %v", h, err)
+	}
+	landed, err := a.Land(ctx, ipc.LandRequest{Session: s.ID, ID: "h-1", Paths: []string{"/a", "/b"}, Drop: true})
+	if err != nil || landed.ID != "h-1" || landed.Path != "/a /b" || landed.Changed {
+		t.Errorf("land: %+v, %v", landed, err)
+	}
+}
+
 // TestOperations walks every operation through both ends of the wire.
 func TestOperations(t *testing.T) {
 	h, _, s := house(t, ipc.Limits{})
@@ -145,14 +162,13 @@ func TestOperations(t *testing.T) {
 	if v, err := p.VerifyAudit(ctx, ipc.AuditVerifyRequest{AnchorSeq: 9, AnchorHash: "h"}); err != nil || !v.OK || v.Seq != 9 || v.Hash != "h" {
 		t.Errorf("verify audit: %+v, %v", v, err)
 	}
-	if st, err := p.Stats(ctx); err != nil || st.Overall.Total != 1 {
-		t.Errorf("stats: %+v, %v", st, err)
+	st, err := p.Stats(ctx)
+	if a, failed := p.Advice(ctx); errors.Join(err, failed) != nil || st.Overall.Total != 1 || a.Asked != 3 {
+		t.Errorf("stats: %+v, advice %+v; %v, %v", st, a, err, failed)
 	}
-	if err := errors.Join(p.ResetStats(ctx), p.Shutdown(ctx, ipc.ShutdownRequest{DrainMS: 5})); err != nil {
+	_, err = p.Reload(ctx)
+	if err := errors.Join(err, p.ResetStats(ctx), p.Shutdown(ctx, ipc.ShutdownRequest{DrainMS: 5})); err != nil {
 		t.Error(err)
-	}
-	if _, err := p.Reload(ctx); err != nil {
-		t.Errorf("reload: %v", err)
 	}
 	if closed, err := a.CloseSession(ctx, ipc.CloseRequest{Session: s.ID}); err != nil || closed.Ended != 0 {
 		t.Errorf("close: %+v, %v", closed, err)

@@ -74,6 +74,29 @@ type SessionList struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
 
+// Job is what a command left running in its session.
+type Job struct {
+	ID      string     `json:"id"`
+	Session string     `json:"session"`
+	Command string     `json:"command"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended,omitempty"`
+	Why     string     `json:"why,omitempty"` // it ended
+	// Log is the newest output, of one job only, and CutBytes how much was dropped before it.
+	Log      []byte `json:"log,omitempty"`
+	CutBytes int64  `json:"cut_bytes,omitempty"`
+}
+
+// JobList answers GET /v1/jobs.
+type JobList struct {
+	Jobs []Job `json:"jobs"`
+}
+
+// JobRequest is GET /v1/jobs/{id} and POST /v1/jobs/{id}/stop.
+type JobRequest struct {
+	ID string `json:"-"`
+}
+
 // TurnRequest is POST /v1/sessions/{id}/turn: the user spoke. It clears the stop signal and the
 // grants for the turn.
 type TurnRequest struct {

@@ -63,7 +63,7 @@ func TestEventsGoOutTogether(t *testing.T) {
 		"a slow start":           {[]time.Duration{0, 8 * ms, ms}, []EventType{EventQueued, EventStarted, EventExit}, []string{"5ms queued"}},
 		"a command that works":   {[]time.Duration{0, ms, 50 * ms}, []EventType{EventQueued, EventStarted, EventExit}, []string{"5ms queued started"}},
 		"a command that says so": {[]time.Duration{0, ms, ms, ms}, []EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"2ms queued started stdout"}},
-		"one that goes on":       {[]time.Duration{0, ms, 20 * ms, 20 * ms}, []EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"5ms queued started", "21ms stdout"}},
+		"one that continues":     {[]time.Duration{0, ms, 20 * ms, 20 * ms}, []EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"5ms queued started", "21ms stdout"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (r CheckRequest) validate() *Error {
 		return badRequest("ticket_ms: a ticket is for a command in a session, and has a lifetime")
 	}
 	if r.CwdUnknown && (r.Cwd != "" || r.TicketMS > 0 || r.Command == "" && len(r.Argv) == 0) {
-		return badRequest("cwd_unknown: it is for a command without cwd, that whoever asks runs")
+		return badRequest("cwd_unknown: it is for a command without cwd, which the caller itself runs")
 	}
 	return r.Batch.validate()
 }
@@ -222,7 +222,7 @@ func (r TrustRequest) validate() *Error {
 func (a Answer) required() []string { return []string{"rev", "hash", "allow"} }
 
 func (a Answer) validate() *Error {
-	scopes := []string{"", "once", "turn", "session", "agent", "global", "batch", "group"}
+	scopes := []string{"", "once", "turn", "session", "project", "agent", "global", "batch", "group"}
 	if !slices.Contains(scopes, a.Scope) {
 		return badRequest(fmt.Sprintf("scope %q is not known; nothing was decided", a.Scope))
 	}

@@ -290,7 +290,7 @@ func TestWebSocketMalformed(t *testing.T) {
 		t.Errorf("%d changes came of rejected calls", b.Changes()-before)
 	}
 	if v := result[ipc.Version](r, "version", "{}"); v.Product != ipc.Product {
-		t.Error("it does not go on")
+		t.Error("the connection does not continue")
 	}
 }
 

@@ -1,18 +1,20 @@
-import { el, text, command, facts, table, span } from "./dom.js";
+import { el, text, command, facts, table, span, when } from "./dom.js";
+import { changeViews } from "./changes.js";
 import { diff } from "./diff.js";
 import { Link, key, post } from "./rpc.js";
+import { sessionViews } from "./sessions.js";
 import { twoWords } from "./code.js";
 
 const $ = (id) => document.getElementById(id);
 const main = $("main");
 
-/** settle is how long a question must have stood before an answer counts. */
+/** settle is how long, in ms, a question must be shown before an answer counts. */
 const settle = 500;
 
 const trustWords = { contained: "Trust, and run what stays inside unasked", each: "Trust, ask for each" };
 const scopeWords = {
   once: "this once", turn: "until my next message", session: "for this session",
-  agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
+  project: "always, in this project", agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
 };
 const lifetimes = [["", "no time limit"], [30 * 60e3, "for 30 minutes"], [8 * 3600e3, "for 8 hours"], [7 * 86400e3, "for 7 days"]];
 
@@ -25,6 +27,7 @@ const state = {
   seq: 0,
   side: matchMedia("(min-width: 90rem)").matches,
   view: "queue",
+  expected: "", // the change set whose question is shown once it is asked
 };
 
 const link = new Link();
@@ -71,6 +74,10 @@ function put(q, fresh) {
   const shown = document.querySelector(`.card[data-id="${CSS.escape(q.id)}"] [data-deadline]`);
   if (shown && q.deadline) shown.dataset.deadline = q.deadline;
   if (fresh && !old) notifyOf(q);
+  if (!old && state.expected && q.input?.change === state.expected) {
+    state.chosen = q.id;
+    location.hash = "#queue";
+  }
 }
 
 function drop(id, d) {
@@ -105,7 +112,7 @@ function news(n) {
   if (n.approval || n.decision) {
     badge();
     if (state.view === "queue") soon();
-  } else if (state.view !== "queue" && state.view !== "history") show();
+  } else if (state.view !== "queue" && state.view !== "history" && !reading) show();
 }
 
 let drawing;
@@ -139,7 +146,7 @@ function render() {
   if (had) [...main.querySelectorAll("[data-keep]")].find((x) => x.dataset.keep === had)?.focus({ preventScroll: true });
 }
 
-/** cardState changes when the card has to be drawn anew. */
+/** cardState changes when the card must be redrawn. */
 function cardState(id) {
   const e = state.queue.get(id);
   return [e.q.rev, e.q.hash, e.whole ? 1 : 0, state.again.has(id), state.sent.has(id), state.side].join(" ");
@@ -166,11 +173,11 @@ function card(entry) {
   const id = (s) => `${s}-${q.id}`;
   const tags = [q.risk === "high" && "HIGH RISK", q.dangerous && "DANGEROUS", q.outside && "OUTSIDE PROJECT", q.protected && "PROTECTED", q.delete && "DELETES"].filter(Boolean);
   const c = el("article", { class: "card" + (tags.length ? " high" : ""), "data-id": q.id, "data-state": cardState(q.id), "aria-labelledby": id("what") },
-    el("h2", { id: id("what") }, q.tool === "bash" ? "Run this command?" : `Use ${q.tool}?`),
+    el("h2", { id: id("what") }, titleOf(q)),
     tags.length ? el("ul", { class: "tags", "aria-label": "Warnings" }, tags.map((t) => el("li", { class: "bad" }, t))) : "",
     el("pre", { tabindex: "0", "aria-label": "What it would do" }, q.command ? command(q.command) : text(subject(q))),
     q.claim ? el("p", { class: "small" }, "The agent says: ", text(q.claim)) : "",
-    presentation(w),
+    landingOf(q) ? held.landing(q.input, render, () => presentation(w)) : presentation(w),
     facts(["Why it asks", [...new Set(q.reasons)]], ["Rule", q.rule], ["Directory", q.cwd], ["Path", q.blocked_path], ["Note", q.notes],
       ["Agent", q.agent ? q.agent : `process ${q.pid} ${q.exe ?? ""}`],
       ["Session", [q.label, q.session].filter(Boolean).join(" · ")],
@@ -178,6 +185,14 @@ function card(entry) {
       ["So far", past(w.past)], ["Answer within", q.deadline ? el("span", { "data-deadline": q.deadline }, span(new Date(q.deadline) - Date.now())) : ""]),
     batch(q.batch), answers(q, w, draft, id));
   return c;
+}
+
+const landingOf = (q) => q.input?.change && ["land", "drop"].includes(q.input.op);
+
+function titleOf(q) {
+  if (q.tool === "bash") return "Run this command?";
+  if (!landingOf(q)) return `Use ${q.tool}?`;
+  return q.input.op === "land" ? "Land what the command wrote?" : "Drop what the command wrote?";
 }
 
 const past = (p) => (p?.of ? `${p.matched} of the last ${p.of} calls were like this, ${p.asked} of them asked` : "");
@@ -251,7 +266,7 @@ function answers(q, w, draft, id) {
     el("p", { class: "small", id: id("keys") }, "Keys: y goes to Allow, n to Deny, Enter presses; j and k go through the questions."));
 }
 
-/** typing tells the daemon, at most once a second, that a person types: the clock stops while keys come. */
+/** typing reports to the daemon, at most once a second, that a person types: the clock stops while keys come. */
 let typed = 0;
 function typing(id) {
   if (Date.now() - typed < 1000) return;
@@ -312,9 +327,22 @@ setInterval(() => {
 
 // ---- the other views ----
 
-const views = { queue: () => render(), history, sessions, grants, host };
+/** live ends when another view is shown; reading is set while the view is one output or log. */
+let live = new AbortController();
+let reading = false;
+function renew(one = true) {
+  live.abort();
+  live = new AbortController();
+  reading = one;
+  return live.signal;
+}
+
+const sessions = sessionViews({ link, main, say, fail, renew, back: () => show().then(() => main.focus()) });
+const held = changeViews({ link, main, say, fail, show, side: (v) => (state.side = v ?? state.side), expect: (id) => (state.expected = id) });
+const views = { queue: () => render(), changes: held.changes, history, sessions, grants, host };
 
 async function show() {
+  const signal = renew(false);
   const view = location.hash.slice(1) in views ? location.hash.slice(1) : "queue";
   const moved = view !== state.view;
   state.view = view;
@@ -323,14 +351,12 @@ async function show() {
     else a.removeAttribute("aria-current");
   }
   try {
-    await views[view]();
+    await views[view](signal);
     if (moved) main.focus();
   } catch (e) {
     fail(e);
   }
 }
-
-const when = (t) => el("time", { datetime: t, title: t }, new Date(t).toLocaleString());
 
 async function history() {
   const { records, bad } = await link.call("audit", { last: true, limit: 1000 });
@@ -355,46 +381,11 @@ async function history() {
     el("div", { class: "row" }, el("label", { class: "wide" }, "Search", search)), body);
 }
 
-async function sessions() {
-  const { sessions } = await link.call("session.list");
-  if (state.view !== "sessions") return;
-  main.replaceChildren(el("h1", {}, "Sessions"), sessions.length ? table("Sessions", ["Agent", "Project", "State", "Last used", "Commands"], sessions.map((s) => [
-    (s.agent || s.label || s.kind) + (s.claimed && s.agent ? " (it says)" : ""), (s.root ?? "") + (s.trusted ? "" : " (read-only)"),
-    s.stopped ? el("span", {}, el("span", { class: "bad" }, text("stopped: " + s.stopped)), " ", el("button", { type: "button", onclick: () => link.call("session.turn", { id: s.id }).then(show, fail) }, "Resume")) : s.mode,
-    when(s.last_used),
-    el("div", {}, (s.commands ?? []).map((x) => el("p", {}, el("code", {}, text(x.command.length > 120 ? x.command.slice(0, 120) + "…" : x.command)), x.waiting ? " waits for an answer " : " runs ", x.waiting ? el("a", { href: "#queue" }, "Answer") : el("button", { type: "button", "aria-label": `Watch output of ${x.command}`, onclick: () => output(x) }, "Watch output"))), s.commands?.length ? "" : "none")])) : el("p", { class: "notice" }, "No session is open."));
-}
-
-const mostShown = 200_000;
-
-function output({ id, command: line }) {
-  const stop = new AbortController();
-  const pre = el("pre", { tabindex: "0", "aria-label": "Output" });
-  const status = el("p", { role: "status" }, "running");
-  let size = 0;
-  main.replaceChildren(el("h1", {}, "Output of ", text(line)), status, pre,
-    el("div", { class: "row" },
-      el("button", { type: "button", onclick: () => { stop.abort(); show(); } }, "Back"),
-      el("button", { type: "button", class: "no", onclick: () => link.call("exec.cancel", { id }).catch(fail) }, "Stop command")));
-  link.call("exec.events", { id, watch: true }, { signal: stop.signal, value: (v) => {
-    if (v.data) {
-      const s = new TextDecoder().decode(Uint8Array.from(atob(v.data), (c) => c.charCodeAt(0)));
-      pre.append(el("span", { class: v.type === "stderr" ? "warn" : "" }, text(s)));
-      for (size += s.length; size > mostShown && pre.childNodes.length > 1; ) {
-        size -= pre.firstChild.textContent.length;
-        pre.firstChild.remove();
-      }
-      pre.scrollTop = pre.scrollHeight;
-    }
-    if (v.exit) status.replaceChildren(...text(v.exit.denied ? v.exit.denied.message : `ended with ${v.exit.signal || v.exit.code}`));
-  } }).catch(fail);
-}
-
 async function grants() {
   const { grants } = await link.call("grant.list");
   if (state.view !== "grants") return;
   main.replaceChildren(el("h1", {}, "Grants"), grants.length ? table("Grants", ["What", "Scope", "Until", "By", "Used", "Change"], grants.map((g) => [
-    `${g.allow ? "allow" : "deny"} ${g.tool}: ${g.what}`, [scopeWords[g.scope] ?? g.scope, g.agent].filter(Boolean).join(" · "), g.expires ? when(g.expires) : "", g.by, String(g.uses),
+    `${g.allow ? "allow" : "deny"} ${g.tool}: ${g.what}`, [g.project ? `always, in ${g.project}` : scopeWords[g.scope] ?? g.scope, g.agent].filter(Boolean).join(" · "), g.expires ? when(g.expires) : "", g.by, String(g.uses),
     el("button", { type: "button", class: "no", onclick: () => link.call("grant.revoke", { id: g.id }).then(() => { say("Withdrawn."); show(); }, fail) }, "Withdraw", el("span", { class: "visually-hidden" }, " ", g.what))])) : el("p", { class: "notice" }, "Nothing is allowed or refused beyond single calls."));
 }
 
@@ -415,6 +406,7 @@ async function host() {
 function out(message) {
   key.set("");
   link.stop();
+  renew(false);
   $("link").textContent = "not connected";
   main.replaceChildren(el("h1", {}, "Not signed in"), el("p", { class: "notice" }, message + " ", "Run ", el("code", {}, "sbx web"), " in a terminal: it opens this page."));
 }

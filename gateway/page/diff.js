@@ -38,8 +38,8 @@ function marked(line, other, tag) {
 }
 
 /** diff shows a unified diff, in one column or in two. */
-export function diff(content, side) {
-  const box = el("div", { class: side ? "diff side" : "diff", tabindex: "0", role: "region", "aria-label": "what changes" });
+export function diff(content, side, label = "what changes") {
+  const box = el("div", { class: side ? "diff side" : "diff", tabindex: "0", role: "region", "aria-label": label });
   for (const b of blocks(parse(content))) {
     if (b.line !== undefined) {
       const row = () => el("div", { class: b.kind }, text((side ? "" : b.kind === "same" ? "  " : "") + b.line));

@@ -65,6 +65,9 @@ export function table(caption, heads, rows) {
       el("tbody", { role: "rowgroup" }, rows.map((r) => el("tr", { role: "row" }, r.map((c, i) => el("td", { role: "cell", "data-label": heads[i] }, typeof c === "string" ? (c ? text(c) : "") : c)))))));
 }
 
+/** when is a time as the browser's language writes it. */
+export const when = (t) => el("time", { datetime: t, title: t }, new Date(t).toLocaleString());
+
 /** ago and left say a time in words that don't move too fast. */
 export function span(ms) {
   const s = Math.max(0, Math.round(ms / 1000));

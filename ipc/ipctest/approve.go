@@ -77,7 +77,11 @@ func (b *Backend) Decide(_ context.Context, c ipc.Caller, a ipc.Answer) (ipc.Dec
 		return ipc.Decided{}, &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by " + q.outcome.By}
 	case a.Rev != q.Rev || a.Hash != q.Hash:
 		b.mu.Unlock()
-		return ipc.Decided{}, &ipc.Error{Code: ipc.CodeStale, Message: "the question has changed", Hint: "look at it again"}
+		return ipc.Decided{}, &ipc.Error{
+			Code:    ipc.CodeStale,
+			Message: "the question has changed",
+			Hint:    "look at it again",
+		}
 	}
 	b.changed++
 	q.outcome = ipc.Decided{
@@ -85,7 +89,14 @@ func (b *Backend) Decide(_ context.Context, c ipc.Caller, a ipc.Answer) (ipc.Dec
 		How: "person", Note: a.Note, Mode: a.Mode, Time: time.Now().UTC(),
 	}
 	if a.Scope == "session" {
-		g := ipc.Grant{ID: b.id("grant"), Allow: a.Allow, Scope: a.Scope, Tool: q.Tool, What: q.Description, By: q.outcome.By}
+		g := ipc.Grant{
+			ID:    b.id("grant"),
+			Allow: a.Allow,
+			Scope: a.Scope,
+			Tool:  q.Tool,
+			What:  q.Description,
+			By:    q.outcome.By,
+		}
 		b.grants[g.ID] = g
 		q.outcome.Grant = g.ID
 	}
@@ -156,6 +167,15 @@ func (b *Backend) Stats(context.Context, ipc.Caller) (ipc.Stats, error) {
 	return ipc.Stats{Overall: ipc.Counts{Total: 1}}, nil
 }
 
+// Advice implements [ipc.Backend].
+func (b *Backend) Advice(context.Context, ipc.Caller) (ipc.Advice, error) {
+	return ipc.Advice{
+		Decisions: 7,
+		Asked:     3,
+		Proposals: []ipc.Proposal{{List: "presets.use", Value: "go", Questions: 3}},
+	}, nil
+}
+
 // ResetStats implements [ipc.Backend].
 func (b *Backend) ResetStats(context.Context, ipc.Caller) error {
 	b.mu.Lock()
@@ -214,7 +234,11 @@ func (b *Backend) Trust(_ context.Context, c ipc.Caller, r ipc.TrustRequest) (ip
 
 // Invite implements [ipc.Backend]. There is no gateway here.
 func (b *Backend) Invite(context.Context, ipc.Caller) (ipc.Invitation, error) {
-	return ipc.Invitation{URL: "http://127.0.0.1:1/#secret", Address: "http://127.0.0.1:1/", Expires: time.Now().Add(time.Minute)}, nil
+	return ipc.Invitation{
+		URL:     "http://127.0.0.1:1/#secret",
+		Address: "http://127.0.0.1:1/",
+		Expires: time.Now().Add(time.Minute),
+	}, nil
 }
 
 // FrontEnds implements [ipc.Backend].

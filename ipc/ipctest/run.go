@@ -198,6 +198,21 @@ func (b *Backend) ExecEvents(_ context.Context, c ipc.Caller, req ipc.EventsRequ
 	return r.events.open(max(req.FromSeq, 1), !req.Watch, gap, closed), nil
 }
 
+// Jobs implements [ipc.Backend]: no command leaves anything running.
+func (b *Backend) Jobs(context.Context, ipc.Caller) (ipc.JobList, error) {
+	return ipc.JobList{Jobs: []ipc.Job{}}, nil
+}
+
+// Job implements [ipc.Backend].
+func (b *Backend) Job(context.Context, ipc.Caller, ipc.JobRequest) (ipc.Job, error) {
+	return ipc.Job{}, notFound("job")
+}
+
+// StopJob implements [ipc.Backend].
+func (b *Backend) StopJob(context.Context, ipc.Caller, ipc.JobRequest) (ipc.Job, error) {
+	return ipc.Job{}, notFound("job")
+}
+
 // CancelExec implements [ipc.Backend].
 func (b *Backend) CancelExec(_ context.Context, c ipc.Caller, req ipc.CancelRequest) error {
 	r, err := b.find(c, req.ID)
@@ -255,6 +270,29 @@ func (b *Backend) File(_ context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.
 		return ipc.FileResult{}, err
 	}
 	return ipc.FileResult{ID: b.id("file"), Decision: ipc.DecisionAuto, Why: r.Op, Path: r.Path, To: r.To, Content: r.Content, Size: int64(len(r.Content))}, nil
+}
+
+// HeldChanges implements [ipc.Backend]: one is held.
+func (b *Backend) HeldChanges(ctx context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChanges, error) {
+	r.ID = "h-1"
+	h, err := b.HeldChange(ctx, c, r)
+	return ipc.HeldChanges{Changes: []ipc.HeldChange{h}}, err
+}
+
+// HeldChange implements [ipc.Backend]: it repeats the request.
+func (b *Backend) HeldChange(_ context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChange, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := b.session(c, r.Session)
+	return ipc.HeldChange{ID: r.ID, Session: r.Session}, err
+}
+
+// Land implements [ipc.Backend]: it repeats the request.
+func (b *Backend) Land(_ context.Context, c ipc.Caller, r ipc.LandRequest) (ipc.FileResult, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := b.session(c, r.Session)
+	return ipc.FileResult{ID: r.ID, Path: strings.Join(r.Paths, " "), Changed: !r.Drop}, err
 }
 
 // Batch implements [ipc.Backend].

@@ -6,7 +6,7 @@ import os
 import threading
 import unittest
 
-from sandboxd import Agent, Approver, Denied, Lost, NoDaemon, SandboxdError, Session, requires_approval
+from sandboxd import Agent, Approver, AsyncSession, Denied, Lost, NoDaemon, SandboxdError, Session, requires_approval
 
 PERSON = os.environ["SBX_TEST_PERSON"]  # a socket that leads to approver.sock as a person's
 
@@ -124,6 +124,36 @@ class ClientTest(unittest.TestCase):
             return x + 1
 
         self.assertEqual(asyncio.run(later(1)), 2)
+
+    def test_async(self):
+        async def main():
+            async with AsyncSession("test") as s:
+                pieces = []
+                runs = [s.run("echo %d" % i) for i in range(20)] + [s.run("cat", stdin="in", output=lambda k, b: pieces.append(b))]
+                outs = [r.out for r in await asyncio.gather(*runs)]
+                self.assertEqual(outs, ["%d\n" % i for i in range(20)] + ["in"])
+                await s.write("aio.txt", "text")
+                self.assertEqual((await s.read_text("aio.txt"), b"".join(pieces)), ("text", b"in"))
+                with self.assertRaises(Denied):
+                    await s.run("touch no")
+
+                @requires_approval()
+                async def later(x):
+                    return x + 1
+
+                # Many questions at once wait in threads of their own, and the loop turns.
+                self.assertEqual(await asyncio.gather(*(later(i) for i in range(20))), list(range(1, 21)))
+
+                task = asyncio.ensure_future(s.run("echo $$ > pid; exec sleep 97 # yes"))
+                while not os.path.exists("pid") or not open("pid").read():
+                    await asyncio.sleep(0.05)
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+                while any(e.get("running") for e in s.session.agent.session_list().get("sessions", []) if e["id"] == s.session.id):
+                    await asyncio.sleep(0.05)
+
+        asyncio.run(asyncio.wait_for(main(), 120))
 
     def test_no_session(self):
         @requires_approval()

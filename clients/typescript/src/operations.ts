@@ -6,6 +6,21 @@ import type * as wire from "./wire.ts";
 
 /** What both sockets offer. */
 export class SharedOperations extends Transport {
+  /** land a held change set or some of its paths, or drop it: POST /v1/changes/{id} */
+  changeLand(request: { id: string } & wire.LandRequest, options: CallOptions = {}): Promise<wire.FileResult> {
+    return this.ask<wire.FileResult>("POST", `/v1/changes/${encodeURIComponent(request.id)}`, { body: without(request, "id") }, options);
+  }
+
+  /** what commands wrote and what did not land: GET /v1/changes */
+  changeList(request: { session?: string } = {}, options: CallOptions = {}): Promise<wire.HeldChanges> {
+    return this.ask<wire.HeldChanges>("GET", "/v1/changes", { query: { session: request.session } }, options);
+  }
+
+  /** one held change set with its differences: GET /v1/changes/{id} */
+  changeShow(request: { id: string; session?: string }, options: CallOptions = {}): Promise<wire.HeldChange> {
+    return this.ask<wire.HeldChange>("GET", `/v1/changes/${encodeURIComponent(request.id)}`, { query: { session: request.session } }, options);
+  }
+
   /** examine the host; with `prove`, attempt each forbidden act: GET /v1/doctor */
   doctor(request: { prove?: boolean } = {}, options: CallOptions = {}): Promise<wire.Doctor> {
     return this.ask<wire.Doctor>("GET", "/v1/doctor", { query: { prove: request.prove } }, options);
@@ -19,6 +34,21 @@ export class SharedOperations extends Transport {
   /** follow a command: GET /v1/exec/{id}/events */
   execEvents(request: { id: string; from_seq?: number; watch?: boolean }, options: CallOptions = {}): AsyncGenerator<wire.Event, void, void> {
     return this.lines<wire.Event>("GET", `/v1/exec/${encodeURIComponent(request.id)}/events`, { query: { from_seq: request.from_seq, watch: request.watch } }, options);
+  }
+
+  /** what commands left running in the sessions that the caller may see: GET /v1/jobs */
+  jobList(options: CallOptions = {}): Promise<wire.JobList> {
+    return this.ask<wire.JobList>("GET", "/v1/jobs", {  }, options);
+  }
+
+  /** one of them with its newest output: GET /v1/jobs/{id} */
+  jobShow(request: { id: string }, options: CallOptions = {}): Promise<wire.Job> {
+    return this.ask<wire.Job>("GET", `/v1/jobs/${encodeURIComponent(request.id)}`, {  }, options);
+  }
+
+  /** end it: POST /v1/jobs/{id}/stop */
+  jobStop(request: { id: string } & wire.JobRequest, options: CallOptions = {}): Promise<wire.Job> {
+    return this.ask<wire.Job>("POST", `/v1/jobs/${encodeURIComponent(request.id)}/stop`, { body: without(request, "id") }, options);
   }
 
   /** show, explain or compare profiles: GET /v1/profile */
@@ -107,6 +137,11 @@ export class AgentOperations extends SharedOperations {
 
 /** What approver.sock offers. */
 export class ApproverOperations extends SharedOperations {
+  /** propose what would save questions: GET /v1/advice */
+  advice(options: CallOptions = {}): Promise<wire.Advice> {
+    return this.ask<wire.Advice>("GET", "/v1/advice", {  }, options);
+  }
+
   /** answer a question: POST /v1/approvals/{id}/decision */
   approvalDecide(request: { id: string } & wire.Answer, options: CallOptions = {}): Promise<wire.Decided> {
     return this.ask<wire.Decided>("POST", `/v1/approvals/${encodeURIComponent(request.id)}/decision`, { body: without(request, "id") }, options);

@@ -1,6 +1,17 @@
 // The objects on the wire, as docs/openapi.yaml has them. Times are RFC 3339 text.
 // Written by TestGenerated in clients/. Do not edit.
 
+/** Advice answers GET /v1/advice: what the configuration could say so that people are asked less, by the newest records of the log. Each proposal was replayed against them. */
+export interface Advice {
+  /** that were looked at */
+  decisions?: number;
+  /** of these, how often a person was asked */
+  asked?: number;
+  /** connections to hosts that are on no list */
+  refused?: number;
+  proposals?: Proposal[];
+}
+
 /** AfterCall answers POST /v1/check/after. */
 export interface AfterCall {
   /** RanInside, RanOutside or RanUnknown */
@@ -22,7 +33,7 @@ export interface Answer {
   rev: number;
   hash: string;
   allow: boolean;
-  /** once (also ""), turn, session, agent, global, batch (all that was listed), group */
+  /** once (also ""), turn, session, project, agent, global, batch (all that was listed), group */
   scope?: string;
   /** lifetime of the grant; 0: the scope's own */
   for_ms?: number;
@@ -225,6 +236,8 @@ export interface CheckRequest {
   /** a person at this terminal may answer */
   inline?: boolean;
   description?: string;
+  /** Sandboxed: the tool's server runs in the sandbox. A tool that no rule names is run unasked. */
+  sandboxed?: boolean;
   batch?: BatchPlace;
   /** TicketMS asks for a ticket that lets exactly this command run once in this session, for any process of the same user, within so many milliseconds. */
   ticket_ms?: number;
@@ -397,6 +410,12 @@ export interface ExecRequest {
   client?: boolean;
   /** the command is an agent: it reaches agent.sock */
   agent?: boolean;
+  /** the command serves the agent: it has an agent's time */
+  server?: boolean;
+  /** a document that narrows the command's own profile */
+  profile?: string;
+  /** hold what it writes, until POST /v1/changes/{id} */
+  hold?: boolean;
   /** continue after the last stream has closed */
   keep?: boolean;
   description?: string;
@@ -436,6 +455,9 @@ export interface Exit {
   enforcement?: Enforcement;
   violations?: Violation[];
   quarantined?: Quarantined[];
+  /** Job is the id of what the command left running; JobRefused is why that was ended instead. */
+  job?: string;
+  job_refused?: string;
   /** Changes is absent for a command that is judged to read only, and in a project that is not trusted. */
   changes?: RunChanges;
   warnings?: Warning[];
@@ -488,8 +510,6 @@ export interface FileCall {
   force?: boolean;
   /** undo: leave out what has changed since */
   rest?: boolean;
-  /** undo of a held change set: delete it instead of landing it */
-  drop?: boolean;
   /** undo: only these, and what is below them */
   paths?: string[];
   dry_run?: boolean;
@@ -575,8 +595,6 @@ export interface FileRequest {
   force?: boolean;
   /** undo: leave out what has changed since */
   rest?: boolean;
-  /** undo of a held change set: delete it instead of landing it */
-  drop?: boolean;
   /** undo: only these, and what is below them */
   paths?: string[];
   dry_run?: boolean;
@@ -674,6 +692,7 @@ export interface Grant {
   /** the payload or pattern, for people */
   what?: string;
   session?: string;
+  project?: string;
   agent?: string;
   uid?: number;
   by?: string;
@@ -691,6 +710,50 @@ export interface GrantList {
   grants?: Grant[];
 }
 
+/** HeldChange is what a command wrote to its layer and what has not landed in the project. */
+export interface HeldChange {
+  id?: string;
+  /** the command's id */
+  exec?: string;
+  session?: string;
+  project?: string;
+  time?: string;
+  command?: string;
+  /** it is held */
+  why?: string;
+  digest?: string;
+  /** paths; at most 1000 of each kind */
+  created?: string[];
+  /** paths */
+  modified?: string[];
+  /** paths */
+  deleted?: string[];
+  /** of all its paths */
+  count?: number;
+  /** paths that somebody else changed since the command began, and how */
+  conflicts?: string[];
+  /** of GET /v1/changes/{id}: the steps of a landing, at most 1000, for a person */
+  files?: HeldFile[];
+}
+
+/** HeldChanges is the answer of GET /v1/changes, the latest first. */
+export interface HeldChanges {
+  changes?: HeldChange[];
+}
+
+/** HeldFile is one path of a held change set. */
+export interface HeldFile {
+  path?: string;
+  /** the step in words */
+  what?: string;
+  /** Kind says how to read Content: "diff", "file_content" (of a new file) or "text"; "" where What says everything, and where the files before it were too large. */
+  kind?: string;
+  content?: string;
+  /** lines */
+  added?: number;
+  removed?: number;
+}
+
 /** Invitation answers POST /v1/web/invitations: an address that lets one browser in, once. */
 export interface Invitation {
   /** with the secret, in its fragment */
@@ -698,6 +761,44 @@ export interface Invitation {
   /** without */
   address?: string;
   expires?: string;
+}
+
+/** Job is what a command left running in its session. */
+export interface Job {
+  id?: string;
+  session?: string;
+  command?: string;
+  started?: string;
+  ended?: string;
+  /** it ended */
+  why?: string;
+  /** base64; Log is the newest output, of one job only, and CutBytes how much was dropped before it. */
+  log?: string;
+  cut_bytes?: number;
+}
+
+/** JobList answers GET /v1/jobs. */
+export interface JobList {
+  jobs?: Job[];
+}
+
+/** JobRequest is GET /v1/jobs/{id} and POST /v1/jobs/{id}/stop. */
+export interface JobRequest {
+}
+
+/** LandRequest is POST /v1/changes/{id}. */
+export interface LandRequest {
+  /** an approver gives none */
+  session?: string;
+  /** only these, and what is below them */
+  paths?: string[];
+  /** delete the change set instead of landing it */
+  drop?: boolean;
+  /** only say what would be decided, and show the change */
+  dry_run?: boolean;
+  call_id?: string;
+  inline?: boolean;
+  description?: string;
 }
 
 /** Layer is one mechanism (bwrap, landlock, seccomp, seatbelt). */
@@ -795,6 +896,18 @@ export interface Profile {
   diff?: string[];
 }
 
+/** Proposal is one value for a list of the configuration. */
+export interface Proposal {
+  /** List is presets.use, permissions.allow or network.allow; trust.contained: the value is a directory to trust so. */
+  list?: string;
+  value?: string;
+  /** Questions and Refusals are how many there would have been less, beyond what the proposals before it save. */
+  questions?: number;
+  refusals?: number;
+  /** besides, in words */
+  permits?: string;
+}
+
 /** Protection is one promise and how far it holds. */
 export interface Protection {
   /** e.g. "filesystem", "network", "processes", "memory" */
@@ -882,7 +995,7 @@ export interface RunChanges {
   kind?: string;
   /** why the run had no layer */
   direct?: string;
-  /** why nothing of the change set landed; exit status 126 */
+  /** why nothing of the change set landed; see ExecRequest.Hold */
   held?: string;
   /** the id that lands or drops a held change set */
   held_id?: string;

@@ -11,11 +11,14 @@
         @requires_approval()
         def send_email(to: str, subject: str) -> None: ...
 
+With asyncio, AsyncSession has the same, awaited.
+
 The daemon decides and runs; this package only asks. It needs nothing but the
 standard library. docs/protocol.md in the same repository is the whole story.
 """
 
 from . import wire
+from .aio import AsyncSession
 from .approver import Approver
 from .errors import Denied, Lost, NoDaemon, SandboxdError
 from .session import Agent, Process, Result, Session
@@ -25,6 +28,7 @@ from .wrap import requires_approval
 __all__ = [
     "Agent",
     "Approver",
+    "AsyncSession",
     "Denied",
     "Lost",
     "NoDaemon",

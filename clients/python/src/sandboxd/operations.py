@@ -13,6 +13,53 @@ from .transport import Body, Transport
 class SharedOperations(Transport):
     """What both sockets offer."""
 
+    def change_land(
+        self,
+        *,
+        id: str,
+        session: Optional[str] = None,
+        paths: Optional[List[str]] = None,
+        drop: Optional[bool] = None,
+        dry_run: Optional[bool] = None,
+        call_id: Optional[str] = None,
+        inline: Optional[bool] = None,
+        description: Optional[str] = None,
+    ) -> wire.FileResult:
+        """land a held change set or some of its paths, or drop it: POST /v1/changes/{id}"""
+        answer: wire.FileResult = self.ask(
+            "POST",
+            "/v1/changes/" + self.quote(id),
+            body={"session": session, "paths": paths, "drop": drop, "dry_run": dry_run, "call_id": call_id, "inline": inline, "description": description},
+        )
+        return answer
+
+    def change_list(
+        self,
+        *,
+        session: Optional[str] = None,
+    ) -> wire.HeldChanges:
+        """what commands wrote and what did not land: GET /v1/changes"""
+        answer: wire.HeldChanges = self.ask(
+            "GET",
+            "/v1/changes",
+            query={"session": session},
+        )
+        return answer
+
+    def change_show(
+        self,
+        *,
+        id: str,
+        session: Optional[str] = None,
+    ) -> wire.HeldChange:
+        """one held change set with its differences: GET /v1/changes/{id}"""
+        answer: wire.HeldChange = self.ask(
+            "GET",
+            "/v1/changes/" + self.quote(id),
+            query={"session": session},
+        )
+        return answer
+
     def doctor(
         self,
         *,
@@ -50,6 +97,41 @@ class SharedOperations(Transport):
             "GET",
             "/v1/exec/" + self.quote(id) + "/events",
             query={"from_seq": from_seq, "watch": watch},
+        )
+        return answer
+
+    def job_list(
+        self,
+    ) -> wire.JobList:
+        """what commands left running in the sessions that the caller may see: GET /v1/jobs"""
+        answer: wire.JobList = self.ask(
+            "GET",
+            "/v1/jobs",
+        )
+        return answer
+
+    def job_show(
+        self,
+        *,
+        id: str,
+    ) -> wire.Job:
+        """one of them with its newest output: GET /v1/jobs/{id}"""
+        answer: wire.Job = self.ask(
+            "GET",
+            "/v1/jobs/" + self.quote(id),
+        )
+        return answer
+
+    def job_stop(
+        self,
+        *,
+        id: str,
+    ) -> wire.Job:
+        """end it: POST /v1/jobs/{id}/stop"""
+        answer: wire.Job = self.ask(
+            "POST",
+            "/v1/jobs/" + self.quote(id) + "/stop",
+            body={},
         )
         return answer
 
@@ -160,6 +242,7 @@ class AgentOperations(SharedOperations):
         dry_run: Optional[bool] = None,
         inline: Optional[bool] = None,
         description: Optional[str] = None,
+        sandboxed: Optional[bool] = None,
         batch: Optional[wire.BatchPlace] = None,
         ticket_ms: Optional[int] = None,
     ) -> wire.Verdict:
@@ -167,7 +250,7 @@ class AgentOperations(SharedOperations):
         answer: wire.Verdict = self.ask(
             "POST",
             "/v1/check",
-            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "cwd_unknown": cwd_unknown, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "batch": batch, "ticket_ms": ticket_ms},
+            body={"session": session, "call_id": call_id, "tool": tool, "command": command, "argv": argv, "args": args, "cwd": cwd, "cwd_unknown": cwd_unknown, "env": env, "tty": tty, "dry_run": dry_run, "inline": inline, "description": description, "sandboxed": sandboxed, "batch": batch, "ticket_ms": ticket_ms},
         )
         return answer
 
@@ -222,6 +305,9 @@ class AgentOperations(SharedOperations):
         inline: Optional[bool] = None,
         client: Optional[bool] = None,
         agent: Optional[bool] = None,
+        server: Optional[bool] = None,
+        profile: Optional[str] = None,
+        hold: Optional[bool] = None,
         keep: Optional[bool] = None,
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
@@ -232,7 +318,7 @@ class AgentOperations(SharedOperations):
         answer: Iterator[wire.Event] = self.lines(
             "POST",
             "/v1/exec/events",
-            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "server": server, "profile": profile, "hold": hold, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer
@@ -271,6 +357,9 @@ class AgentOperations(SharedOperations):
         inline: Optional[bool] = None,
         client: Optional[bool] = None,
         agent: Optional[bool] = None,
+        server: Optional[bool] = None,
+        profile: Optional[str] = None,
+        hold: Optional[bool] = None,
         keep: Optional[bool] = None,
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
@@ -281,7 +370,7 @@ class AgentOperations(SharedOperations):
         answer: wire.ExecStarted = self.ask(
             "POST",
             "/v1/exec",
-            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "server": server, "profile": profile, "hold": hold, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer
@@ -330,7 +419,6 @@ class AgentOperations(SharedOperations):
         of_session: Optional[str] = None,
         force: Optional[bool] = None,
         rest: Optional[bool] = None,
-        drop: Optional[bool] = None,
         paths: Optional[List[str]] = None,
         dry_run: Optional[bool] = None,
         inline: Optional[bool] = None,
@@ -342,7 +430,7 @@ class AgentOperations(SharedOperations):
         answer: wire.FileResult = self.ask(
             "POST",
             "/v1/files/" + self.quote(op),
-            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "parents": parents, "exact": exact, "context": context, "undo_id": undo_id, "of_session": of_session, "force": force, "rest": rest, "drop": drop, "paths": paths, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
+            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "parents": parents, "exact": exact, "context": context, "undo_id": undo_id, "of_session": of_session, "force": force, "rest": rest, "paths": paths, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
             key=idempotency_key,
         )
         return answer
@@ -370,6 +458,16 @@ class AgentOperations(SharedOperations):
 
 class ApproverOperations(SharedOperations):
     """What approver.sock offers."""
+
+    def advice(
+        self,
+    ) -> wire.Advice:
+        """propose what would save questions: GET /v1/advice"""
+        answer: wire.Advice = self.ask(
+            "GET",
+            "/v1/advice",
+        )
+        return answer
 
     def approval_decide(
         self,

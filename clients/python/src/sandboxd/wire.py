@@ -7,6 +7,15 @@ from __future__ import annotations
 from typing import Any, Dict, List, TypedDict
 
 
+class Advice(TypedDict, total=False):
+    """Advice answers GET /v1/advice: what the configuration could say so that people are asked less, by the newest records of the log. Each proposal was replayed against them."""
+
+    decisions: int  # that were looked at
+    asked: int  # of these, how often a person was asked
+    refused: int  # connections to hosts that are on no list
+    proposals: List[Proposal]
+
+
 class AfterCall(TypedDict, total=False):
     """AfterCall answers POST /v1/check/after."""
 
@@ -28,7 +37,7 @@ class Answer(TypedDict, total=False):
     rev: int
     hash: str
     allow: bool
-    scope: str  # once (also ""), turn, session, agent, global, batch (all that was listed), group
+    scope: str  # once (also ""), turn, session, project, agent, global, batch (all that was listed), group
     for_ms: int  # lifetime of the grant; 0: the scope's own
     note: str
     key: str  # or word that the person answered with, for the record
@@ -196,6 +205,7 @@ class CheckRequest(TypedDict, total=False):
     dry_run: bool
     inline: bool  # a person at this terminal may answer
     description: str
+    sandboxed: bool  # Sandboxed: the tool's server runs in the sandbox. A tool that no rule names is run unasked.
     batch: BatchPlace
     ticket_ms: int  # TicketMS asks for a ticket that lets exactly this command run once in this session, for any process of the same user, within so many milliseconds.
 
@@ -347,6 +357,9 @@ class ExecRequest(TypedDict, total=False):
     inline: bool  # a person at this terminal may answer
     client: bool  # the agent's own client can put a question to its user
     agent: bool  # the command is an agent: it reaches agent.sock
+    server: bool  # the command serves the agent: it has an agent's time
+    profile: str  # a document that narrows the command's own profile
+    hold: bool  # hold what it writes, until POST /v1/changes/{id}
     keep: bool  # continue after the last stream has closed
     description: str
     idempotency_key: str  # or the header Idempotency-Key; the server applies it
@@ -378,6 +391,8 @@ class Exit(TypedDict, total=False):
     enforcement: Enforcement
     violations: List[Violation]
     quarantined: List[Quarantined]
+    job: str  # Job is the id of what the command left running; JobRefused is why that was ended instead.
+    job_refused: str
     changes: RunChanges  # Changes is absent for a command that is judged to read only, and in a project that is not trusted.
     warnings: List[Warning]
 
@@ -410,7 +425,6 @@ class FileCall(TypedDict, total=False):
     of_session: str  # undo, listing: only that session's
     force: bool  # undo: although something has changed since
     rest: bool  # undo: leave out what has changed since
-    drop: bool  # undo of a held change set: delete it instead of landing it
     paths: List[str]  # undo: only these, and what is below them
     dry_run: bool
     inline: bool
@@ -471,7 +485,6 @@ class FileRequest(TypedDict, total=False):
     of_session: str  # undo, listing: only that session's
     force: bool  # undo: although something has changed since
     rest: bool  # undo: leave out what has changed since
-    drop: bool  # undo of a held change set: delete it instead of landing it
     paths: List[str]  # undo: only these, and what is below them
     dry_run: bool
     inline: bool
@@ -561,6 +574,7 @@ class Grant(TypedDict, total=False):
     tool: str
     what: str  # the payload or pattern, for people
     session: str
+    project: str
     agent: str
     uid: int
     by: str
@@ -578,12 +592,84 @@ class GrantList(TypedDict, total=False):
     grants: List[Grant]
 
 
+class HeldChange(TypedDict, total=False):
+    """HeldChange is what a command wrote to its layer and what has not landed in the project."""
+
+    id: str
+    exec: str  # the command's id
+    session: str
+    project: str
+    time: str
+    command: str
+    why: str  # it is held
+    digest: str
+    created: List[str]  # paths; at most 1000 of each kind
+    modified: List[str]  # paths
+    deleted: List[str]  # paths
+    count: int  # of all its paths
+    conflicts: List[str]  # paths that somebody else changed since the command began, and how
+    files: List[HeldFile]  # of GET /v1/changes/{id}: the steps of a landing, at most 1000, for a person
+
+
+class HeldChanges(TypedDict, total=False):
+    """HeldChanges is the answer of GET /v1/changes, the latest first."""
+
+    changes: List[HeldChange]
+
+
+class HeldFile(TypedDict, total=False):
+    """HeldFile is one path of a held change set."""
+
+    path: str
+    what: str  # the step in words
+    kind: str  # Kind says how to read Content: "diff", "file_content" (of a new file) or "text"; "" where What says everything, and where the files before it were too large.
+    content: str
+    added: int  # lines
+    removed: int
+
+
 class Invitation(TypedDict, total=False):
     """Invitation answers POST /v1/web/invitations: an address that lets one browser in, once."""
 
     url: str  # with the secret, in its fragment
     address: str  # without
     expires: str
+
+
+class Job(TypedDict, total=False):
+    """Job is what a command left running in its session."""
+
+    id: str
+    session: str
+    command: str
+    started: str
+    ended: str
+    why: str  # it ended
+    log: str  # base64; Log is the newest output, of one job only, and CutBytes how much was dropped before it.
+    cut_bytes: int
+
+
+class JobList(TypedDict, total=False):
+    """JobList answers GET /v1/jobs."""
+
+    jobs: List[Job]
+
+
+class JobRequest(TypedDict, total=False):
+    """JobRequest is GET /v1/jobs/{id} and POST /v1/jobs/{id}/stop."""
+
+
+
+class LandRequest(TypedDict, total=False):
+    """LandRequest is POST /v1/changes/{id}."""
+
+    session: str  # an approver gives none
+    paths: List[str]  # only these, and what is below them
+    drop: bool  # delete the change set instead of landing it
+    dry_run: bool  # only say what would be decided, and show the change
+    call_id: str
+    inline: bool
+    description: str
 
 
 class Layer(TypedDict, total=False):
@@ -670,6 +756,16 @@ class Profile(TypedDict, total=False):
     diff: List[str]  # lines that start with "+" or "-"
 
 
+class Proposal(TypedDict, total=False):
+    """Proposal is one value for a list of the configuration."""
+
+    list: str  # List is presets.use, permissions.allow or network.allow; trust.contained: the value is a directory to trust so.
+    value: str
+    questions: int  # Questions and Refusals are how many there would have been less, beyond what the proposals before it save.
+    refusals: int
+    permits: str  # besides, in words
+
+
 class Protection(TypedDict, total=False):
     """Protection is one promise and how far it holds."""
 
@@ -751,7 +847,7 @@ class RunChanges(TypedDict, total=False):
 
     kind: str  # layered or direct
     direct: str  # why the run had no layer
-    held: str  # why nothing of the change set landed; exit status 126
+    held: str  # why nothing of the change set landed; see ExecRequest.Hold
     held_id: str  # the id that lands or drops a held change set
     digest: str  # of a held change set
     covered: bool  # the run can be undone as a whole

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import json
 from typing import Any, Callable, Dict, Iterable, Optional, TypeVar, Union, cast
 
+from .aio import in_thread
 from .errors import SandboxdError
 from .session import Session, current
 
@@ -57,8 +57,7 @@ def requires_approval(
 
             @functools.wraps(function)
             async def later(*args: Any, **kwargs: Any) -> Any:
-                loop = asyncio.get_running_loop()
-                await loop.run_in_executor(None, ask, args, kwargs, session or current.get())
+                await in_thread(ask, args, kwargs, session or current.get())
                 return await function(*args, **kwargs)
 
             return cast(F, later)

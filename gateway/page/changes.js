@@ -1,0 +1,132 @@
+import { el, text, facts, when } from "./dom.js";
+import { diff } from "./diff.js";
+
+// What commands wrote and what did not land: the list, and each change set with its differences.
+
+const most = 20; // files whose differences are shown at once
+
+/** shortOf is a path within the project. */
+const shortOf = (h, p) => (p.startsWith(h.project + "/") ? p.slice(h.project.length + 1) : p);
+
+const counts = (h) => [["created", h.created], ["modified", h.modified], ["deleted", h.deleted]]
+  .filter(([, list]) => list?.length).map(([what, list]) => `${list.length} ${what}`).join(" · ");
+
+const kindOf = (h, f) => ["created", "modified", "deleted"].find((k) => h[k]?.includes(f.path)) ?? "";
+
+/** difference is the difference of one file. */
+function difference(f, side, label) {
+  if (!f.content) return el("p", { class: "small" }, text(f.what));
+  if (f.kind === "diff") return diff(f.content, side, label);
+  return el("pre", { class: f.kind === "file_content" ? "new" : false, tabindex: "0", "aria-label": label }, text(f.content));
+}
+
+/** fileList shows files, each below its head, and the differences at once where they are few. */
+function fileList(h, files, side, head) {
+  return el("ul", { class: "files", "aria-label": "Files" }, files.map((f) => {
+    const name = shortOf(h, f.path);
+    const lines = [f.added && `+${f.added}`, f.removed && `−${f.removed}`].filter(Boolean).join(" ");
+    return el("li", {}, head(f, name), el("span", { class: "small" }, " ", [kindOf(h, f), lines].filter(Boolean).join(" · ")),
+      el("details", { open: files.length <= most }, el("summary", {}, "Difference", el("span", { class: "visually-hidden" }, " of ", text(name))),
+        difference(f, side, `Difference of ${name}`)));
+  }));
+}
+
+/**
+ * changeViews returns the view of the held change sets, and their part of a question's card. page is what app.js has for
+ * them: link, main, say, fail, show, side, which says whether differences have two columns, and expect, which has the
+ * question about a change set shown as soon as it is asked.
+ */
+export function changeViews({ link, main, say, fail, show, side, expect }) {
+  let open; // id of the change set that is shown
+  let drawn; // what is on the page
+  let chosen = new Set();
+
+  /** land lands a change set, the chosen paths of it, or drops it; the question is answered where all are. */
+  async function land(h, more) {
+    expect(h.id);
+    try {
+      const r = await link.call("change.land", { id: h.id, ...more });
+      const undo = r.undo_id ? `Landed. In a terminal, sbx undo ${r.undo_id} takes it back.` : "Landed.";
+      say([more.drop ? "Dropped." : undo, ...(r.warnings ?? []).map((w) => w.message)].join(" "));
+      chosen = new Set();
+    } catch (e) {
+      fail(e);
+    }
+    expect("");
+    drawn = undefined;
+    if (location.hash === "#changes") show();
+    else location.hash = "#changes";
+  }
+
+  function toggle(redraw) {
+    return el("button", { type: "button", "data-keep": "side", onclick: () => { side(!side()); redraw(); } }, side() ? "In one column" : "Side by side");
+  }
+
+  async function one(id) {
+    const h = await link.call("change.show", { id });
+    if (location.hash !== "#changes") return;
+    const files = h.files ?? [];
+    const part = el("button", { type: "button", class: "yes", onclick: () => chosen.size && land(h, { paths: [...chosen] }) });
+    const count = () => {
+      part.textContent = chosen.size === 1 ? "Land 1 file" : `Land ${chosen.size} files`;
+      part.setAttribute("aria-disabled", String(!chosen.size));
+    };
+    count();
+    const pick = (f, name) => {
+      const box = el("input", { type: "checkbox", checked: chosen.has(f.path), onchange: () => {
+        if (box.checked) chosen.add(f.path);
+        else chosen.delete(f.path);
+        count();
+      } });
+      return el("label", {}, box, el("span", { class: "what" }, text(name)));
+    };
+    const left = h.count - (h.created?.length ?? 0) - (h.modified?.length ?? 0) - (h.deleted?.length ?? 0);
+    main.replaceChildren(el("h1", { "data-changes": "" }, "Held changes"), el("article", { class: "card", "aria-labelledby": "wrote" },
+      el("h2", { id: "wrote" }, "What this command wrote"), el("pre", { tabindex: "0", "aria-label": "Command" }, text(h.command)),
+      facts(["Held because", h.why], ["Project", h.project], ["When", when(h.time)], ["Paths", counts(h)], ["Changed since by others", h.conflicts],
+        ["Not listed", left > 0 ? `${left} more paths; they land with all, or in a terminal: sbx changes land ${h.id} PATH` : ""]),
+      el("div", { class: "row" }, toggle(() => one(id).catch(fail))),
+      fileList(h, files, side(), pick),
+      el("div", { class: "row decide" },
+        el("button", { type: "button", class: "yes", onclick: () => land(h, {}) }, "Land all"), part,
+        el("button", { type: "button", class: "no", onclick: () => land(h, { drop: true }) }, "Drop all"),
+        el("button", { type: "button", onclick: () => { open = drawn = undefined; show(); } }, "Back"))));
+  }
+
+  async function changes() {
+    const { changes: list } = await link.call("change.list");
+    if (location.hash !== "#changes") return;
+    if (!list.some((h) => h.id === open)) open = undefined;
+    const now = JSON.stringify(open ? list.find((h) => h.id === open) : list);
+    if (drawn === now && main.querySelector("[data-changes]")) return;
+    drawn = now;
+    if (open) return one(open);
+    const look = (h) => {
+      open = h.id;
+      chosen = new Set();
+      changes().then(() => main.focus(), fail);
+    };
+    main.replaceChildren(el("h1", { "data-changes": "" }, "Held changes"), list.length ? el("ol", { class: "list" }, list.map((h) => el("li", {},
+      el("button", { type: "button", onclick: () => look(h) }, el("span", { class: "what" }, text(h.command)),
+        el("span", { class: "small" }, text([counts(h), h.project, h.why].filter(Boolean).join(" · ")), " · ", when(h.time))))))
+      : el("p", { class: "notice" }, "Nothing is held. ", el("code", {}, "sbx run --hold"), " holds what a command writes."));
+  }
+
+  /** landing is the part of a question's card about a change set: its files, of which paths land; other() if there are none. */
+  function landing({ change, paths }, redraw, other) {
+    const box = el("section", {}, other());
+    link.call("change.show", { id: change }).then((h) => {
+      const within = (p, q) => p === q || p.startsWith(q + "/");
+      const files = (h.files ?? []).filter((f) => !paths || paths.some((p) => within(f.path, p) || within(p, f.path)));
+      if (!files.length) return;
+      box.replaceChildren(el("h3", {}, files.length === 1 ? "One file" : `${files.length} files`), toggle(redraw),
+        fileList(h, files, side(), (f, name) => el("span", { class: "what" }, text(name))));
+    }, () => {});
+    return box;
+  }
+
+  setInterval(() => { // no event says that something is held
+    if (location.hash === "#changes" && !document.hidden) changes().catch(() => {});
+  }, 3000);
+  return { changes, landing };
+}
