@@ -319,7 +319,7 @@ func TestSilentConnectionsAreBounded(t *testing.T) {
 		}
 	}
 	if got := h.ask(t, "agent.sock"); !strings.HasPrefix(got, "agent ") {
-		t.Errorf("who asks is held up by who does not answer: %q", got)
+		t.Errorf("an idle approver's connection delays an agent's request: %q", got)
 	}
 	if err := TellHead(h.path("heads.sock"), 5, strings.Repeat("a", 64)); err != nil {
 		t.Errorf("a head is not kept: %v", err)

@@ -174,7 +174,7 @@ func TestOrigins(t *testing.T) {
 		t.Errorf("the rules do not know where they stand: %+v", r)
 	}
 	if a := cfg.Shell.Permissions.Allow[1]; a.Origin != user+":10" || a.Operator {
-		t.Errorf("the permission does not know where it stands: %+v", a)
+		t.Errorf("the permission has the wrong origin: %+v", a)
 	}
 	if text := shown(t, cfg); !strings.Contains(text, `wall = "5m" # `+operator+":2\n") {
 		t.Errorf("Show does not name the origin:\n%s", text)
@@ -205,12 +205,12 @@ func TestErrors(t *testing.T) {
 		{"commands of a preset", "[presets]\nuse = [\"nod\"]\n", `preset "nod": there is none of that name; did you mean "node"?`},
 		{"unknown in a rule", "[[shell.rules]]\npattern = \"ls\"\n[[shell.rules]]\npattern = \"rm\"\nalowed = false\n", `:5:1: unknown key "shell.rules.alowed"; did you mean "allowed"?`},
 		{"unknown in a rule's examples", "[[shell.rules]]\npattern = \"ls\"\nexamples = {mtch = []}\n", `did you mean "match"?`},
-		{"type", "[approval]\nshow_stats = \"yes\"\n", `:2:1: approval.show_stats: want true or false, not a text`},
-		{"list type", "[files]\nhidden = \"x\"\n", `:2:1: files.hidden: want a list, not a text`},
-		{"element type", "[files]\nhidden = [\"x\", 3]\n", `:2:16: files.hidden[1]: want a text in quotes, not a number`},
-		{"table for a value", "[files.hidden]\n", `files.hidden: want a list, not a table`},
-		{"value for a table", "files = 3\n", `:1:1: files is a table, not a number`},
-		{"rules as one table", "[tools]\nrules = {tool = \"x\"}\n", `tools.rules: want a list, not a table`},
+		{"type", "[approval]\nshow_stats = \"yes\"\n", `:2:1: approval.show_stats: want true or false, got a string`},
+		{"list type", "[files]\nhidden = \"x\"\n", `:2:1: files.hidden: want a list, got a string`},
+		{"element type", "[files]\nhidden = [\"x\", 3]\n", `:2:16: files.hidden[1]: want a string in quotes, got a number`},
+		{"table for a value", "[files.hidden]\n", `files.hidden: want a list, got a table`},
+		{"value for a table", "files = 3\n", `:1:1: files is a table, got a number`},
+		{"rules as one table", "[tools]\nrules = {tool = \"x\"}\n", `tools.rules: want a list, got a table`},
 		{"time span", "[sandbox.limits]\nwall = \"10 minutes\"\n", `:2:1: sandbox.limits.wall: "10 minutes" is not a time span such as "90s" or "10m"`},
 		{"negative time span", "[sandbox.limits]\nwall = \"-1s\"\n", `"-1s" is negative`},
 		{"size", "[sandbox.limits]\nmemory = \"lots\"\n", `"lots" is not a size such as "512MiB" or "10MB"`},
@@ -219,7 +219,7 @@ func TestErrors(t *testing.T) {
 		{"word", "[network]\nmode = \"ful\"\n", `:2:1: network.mode: "ful" is none of "full", "allowlist", "loopback", "none"; did you mean "full"?`},
 		{"host", "[network]\nallow = [\"0x7f.1:80\"]\n", `write an IPv4 address as four decimal numbers`}, // R-OS-09
 		{"port of the host", "[network]\nhost_ports = [80]\n", `ports from 1024 on`},
-		{"requirement", "[sandbox]\nrequire_os_sandbox = \"yes\"\n", `true, false or a list of protections, not a text`},
+		{"requirement", "[sandbox]\nrequire_os_sandbox = \"yes\"\n", `true, false or a list of protections, got a string`},
 		{"port", "[network]\nlisten = [80, 99999]\n", `99999 is no port`},
 		{"pattern", "[files]\nprotected = [\"a\", \"/etc\"]\n", `files.protected[1]: files.protected "/etc": patterns are relative`},
 		{"pattern that leaves", "[files]\nhidden = [\"../x\"]\n", `cannot leave`},

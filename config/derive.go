@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,6 +185,20 @@ func (n Network) Denied() ([]profile.HostPort, error) {
 		list = append(list, h)
 	}
 	return list, nil
+}
+
+// Permits reports whether allow, and not deny, has the target HOST:PORT.
+func (n Network) Permits(target string) bool {
+	want, err := parseHostPort(target)
+	allow, bad := n.hosts()
+	deny, worse := n.Denied()
+	if errors.Join(err, bad, worse) != nil {
+		return false
+	}
+	on := func(list []profile.HostPort) bool {
+		return profile.Network{Mode: profile.NetAllowlist, Hosts: list}.AllowsHost(want.Host, want.Port)
+	}
+	return on(allow) && !on(deny)
 }
 
 // configured returns the entries of a list that a file added. It omits the built-in protected

@@ -17,8 +17,8 @@ var seeds = []string{
 	"[approval]\nyolo_mode = true\n", "'' = 1\n\"\" = 2\n",
 }
 
-// Every key of a document that decodes is found, and its place is where its
-// name stands.
+// Locate finds every key of a document that decodes, and its place is that of
+// its name.
 func FuzzLocate(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)

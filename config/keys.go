@@ -72,7 +72,7 @@ var keys = []key{
 		doc: "files with more than one name: refuse, or read only"},
 	{name: "files.max_file", merge: narrow, within: smallerOrDefault,
 		doc: "largest file that is read whole or changed, in bytes"},
-	{name: "files.undo.keep_for", doc: "how long an operation can be undone; 0: for ever"},
+	{name: "files.undo.keep_for", doc: "how long an operation can be undone; 0: no bound"},
 	{name: "files.undo.keep_bytes", doc: "how much old content is kept, in bytes; 0: no bound"},
 
 	{name: "shell.default.allowed", merge: narrow, within: falseIsNarrower,
@@ -95,7 +95,7 @@ var keys = []key{
 	{name: "sandbox.os_sandbox_fallback", merge: narrow, words: []string{"refuse_tools", "fail_fast"},
 		doc: "what happens where they are not: fail_fast or refuse_tools"},
 	{name: "sandbox.read", merge: grant, within: pathInList,
-		doc: "further paths that commands may read; a symbolic link stands for what it leads to, under whose name " +
+		doc: "further paths that commands may read; a symbolic link grants its target, under whose name " +
 			"commands find it, and grants nothing where commands can change it"},
 	{name: "sandbox.write", merge: grant, within: pathInList,
 		doc: "further paths that commands may read and write; links as in read"},
@@ -136,7 +136,7 @@ var keys = []key{
 		doc: "hosts by preset: what fetching packages needs, such as \"go\""},
 	{name: "network.deny", merge: restrict, project: true, doc: "hosts that are never reached, nor asked about"},
 	{name: "network.ports", merge: grant, within: inList, project: true,
-		doc: "ports that an entry without one stands for"},
+		doc: "ports of an entry that names none"},
 	{name: "network.ask", merge: narrow, within: falseIsNarrower, project: true,
 		doc: "false: a host that is not listed is refused, and nobody asked"},
 	{name: "network.listen", merge: grant, within: inList, project: true, doc: "ports that a command may listen on"},

@@ -54,7 +54,7 @@ func TestUserUnderOperator(t *testing.T) {
 		{"sandbox, question switched off", "[files.paths.a]\nroot = \"x\"\n", "[files.paths.a]\nwrite_approval = false\n", "files.paths.a.write_approval", "", "wider"},
 		{"sandbox, new inside", "[files.paths.a]\nroot = \"x\"\nmode = \"rw\"\n", "[files.paths.b]\nroot = \"x/y\"\nmode = \"rw\"\n", "files.paths.b.mode", `"rw"`, ""},
 		{"sandbox, new inside read-only", "[files.paths.a]\nroot = \"x\"\n", "[files.paths.b]\nroot = \"x/y\"\nmode = \"rw\"\n", "files.paths.b.mode", "", "read-only: mode ignored"},
-		{"sandbox, new outside", "[files.paths.a]\nroot = \"x\"\n", "[files.paths.b]\nroot = \"y\"\n", "files.paths.b.root", "", "lies in none"},
+		{"sandbox, new outside", "[files.paths.a]\nroot = \"x\"\n", "[files.paths.b]\nroot = \"y\"\n", "files.paths.b.root", "", "is in none"},
 		{"sandbox, new in what is hidden", "files.hidden = [\"keys\"]\n", "[files.paths.b]\nroot = \"Keys/y\"\n", "files.paths.b.root", "", "the operator's files.hidden"},
 		{"sandbox, new in what is read-only", "files.read_only = [\"vendor\"]\n", "[files.paths.b]\nroot = \"/srv/vendor\"\nmode = \"rw\"\n", "files.paths.b.root", "", "the operator's files.read_only"},
 		{"sandbox, new in what is protected", "[files.paths.a]\nroot = \"x\"\nmode = \"rw\"\n", "[files.paths.b]\nroot = \"x/.git\"\nmode = \"rw\"\n", "files.paths.b.root", "", "files.protected names"},

@@ -99,7 +99,7 @@ func readProfiles(dir string) ([]Profile, error) {
 		}
 		text, found, err := readTrusted(path)
 		if err == nil && !found {
-			err = errors.New("cannot be opened; remove it, or mend the link")
+			err = errors.New("cannot be opened; remove it, or fix the link")
 		}
 		if err != nil {
 			errs = append(errs, &Error{Origin: Origin{File: path}, Err: err})

@@ -32,7 +32,7 @@ prints a JSON schema for editors.
 .PP
 A reload
 .RB ( "systemctl reload sandboxd" ,
-or SIGHUP to a user's daemon) takes the files whole or not at all; a refused one is told by
+or SIGHUP to a user's daemon) takes the files whole or not at all; a refused one is reported by
 .BR "sbx status" .
 Commands that run keep the profile they started with.
 .PP

@@ -110,7 +110,7 @@ func (l *layers) userGrant(s, bound setting, bounded bool) {
 		l.put(l.notOperators(s, "files.protected"))
 	case s.name == "network.ports" && !bounded && l.operator["network.allow"].name != "":
 		// Hosts that the operator allows without a port have the built-in ports.
-		l.put(l.within(s, builtinPorts(), "what the operator's "+l.operator["network.allow"].origin.String()+" stands for"))
+		l.put(l.within(s, builtinPorts(), "the ports of the operator's "+l.operator["network.allow"].origin.String()))
 	case !bounded:
 		l.put(s)
 	case s.name == "network.allow":

@@ -104,7 +104,7 @@ func (p *parser) table(n *node, table map[string]any, path []string, prefix stri
 		default:
 			sub, ok := value.(map[string]any)
 			if !ok {
-				p.invalid(full, childPath, fmt.Errorf("%s is a table, not %s", full, typeName(value)))
+				p.invalid(full, childPath, fmt.Errorf("%s is a table, got %s", full, typeName(value)))
 				continue
 			}
 			p.table(child, sub, childPath, full)
@@ -243,7 +243,7 @@ func checkKind(t reflect.Type, value any) error {
 		want = "true or false"
 	case reflect.String:
 		_, ok = value.(string)
-		want = "a text in quotes"
+		want = "a string in quotes"
 	case reflect.Int, reflect.Int64, reflect.Uint16:
 		_, ok = value.(int64)
 		want = "a number"
@@ -265,7 +265,7 @@ func checkKind(t reflect.Type, value any) error {
 		want = "a table"
 	}
 	if !ok {
-		return fmt.Errorf("want %s, not %s", want, typeName(value))
+		return fmt.Errorf("want %s, got %s", want, typeName(value))
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func checkList(t reflect.Type, value any) error {
 	switch value.(type) {
 	case []any, []map[string]any:
 	default:
-		return fmt.Errorf("want a list, not %s", typeName(value))
+		return fmt.Errorf("want a list, got %s", typeName(value))
 	}
 	for _, item := range asList(value) {
 		if err := checkKind(t.Elem(), item); err != nil {

@@ -41,9 +41,9 @@ func TestPresetsWritten(t *testing.T) {
 			}
 			var err error
 			if c.add != "" {
-				_, err = config.AddPresets(paths, []string{c.add})
+				_, err = config.Add(paths, config.UsedPresets, []string{c.add})
 			} else {
-				_, err = config.RemovePresets(paths, []string{c.rm})
+				_, err = config.Remove(paths, config.UsedPresets, []string{c.rm})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -72,7 +72,8 @@ func TestPresetsOfTheOperator(t *testing.T) {
 	dir := t.TempDir()
 	paths := config.Paths{Operator: filepath.Join(dir, "operator.toml"), User: filepath.Join(dir, "user.toml")}
 	write(t, paths.Operator, "presets.use = [\"go\", \"c\"]\n")
-	if _, err := config.AddPresets(paths, []string{"node"}); err == nil || !strings.Contains(err.Error(), "the operator's presets.use in "+paths.Operator) {
+	_, err := config.Add(paths, config.UsedPresets, []string{"node"})
+	if err == nil || !strings.Contains(err.Error(), "the operator's presets.use in "+paths.Operator) {
 		t.Errorf("a preset that the operator's list lacks: %v", err)
 	}
 	if _, err := os.Lstat(paths.User); err == nil {
@@ -83,7 +84,8 @@ func TestPresetsOfTheOperator(t *testing.T) {
 	if err := os.Symlink(real, paths.User); err != nil {
 		t.Fatal(err)
 	}
-	if removed, err := config.RemovePresets(paths, []string{"go"}); err != nil || !slices.Equal(removed, []string{"go"}) {
+	removed, err := config.Remove(paths, config.UsedPresets, []string{"go"})
+	if err != nil || !slices.Equal(removed, []string{"go"}) {
 		t.Fatalf("%q, %v", removed, err)
 	}
 	if info, err := os.Lstat(paths.User); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -98,6 +100,42 @@ func TestPresetsOfTheOperator(t *testing.T) {
 	}
 }
 
+// Other lists of the user's file are changed the same way. The list of hosts begins with what is in force.
+func TestListsWritten(t *testing.T) {
+	dir := t.TempDir()
+	paths := config.Paths{Operator: filepath.Join(dir, "operator.toml"), User: filepath.Join(dir, "user.toml")}
+	write(t, paths.Operator, "network.allow = [\"a.example.org:443\", \"b.example.org:443\"]\n"+
+		"permissions.allow = [\"Bash(ls *)\"]\n")
+	for _, c := range []struct{ list, value, err string }{
+		{config.AllowedCalls, "Bash(make *)", ""},
+		{config.AllowedCalls, "Bash(", "permissions.allow"},
+		{config.ReachableHost, "c.example.org:443", "the operator's network.allow in "},
+		{config.ReachableHost, "not a host", "network.allow"},
+		{"approval.timeout", "5m", "want presets.use, permissions.allow, network.allow"},
+		{"files.protected", "x", "is not a list that can be changed so"},
+	} {
+		_, err := config.Add(paths, c.list, []string{c.value})
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s %q: got %v, want %q", c.list, c.value, err, c.err)
+		}
+	}
+	if _, err := config.Remove(paths, config.ReachableHost, []string{"b.example.org:443"}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(paths.User)
+	want := "[permissions]\nallow = [\"Bash(make *)\"]\n\n[network]\nallow = [\"a.example.org:443\"]\n"
+	if err != nil || string(text) != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	with, err := config.With(paths, config.UsedPresets, "go")
+	if err != nil || !slices.Equal(with.Presets.Use, []string{"go"}) || len(with.Permissions.Allow) != 2 {
+		t.Errorf("got %+v, %v", with, err)
+	}
+	if again, err := os.ReadFile(paths.User); err != nil || string(again) != string(text) {
+		t.Errorf("With changed the file to\n%s", again)
+	}
+}
+
 // Every preset of paths has its commands: one name switches both on. The shell
 // tool has further ones, which open no path.
 func TestPresetNames(t *testing.T) {
@@ -107,7 +145,7 @@ func TestPresetNames(t *testing.T) {
 		}
 	}
 	paths := config.Paths{User: filepath.Join(t.TempDir(), "config.toml")}
-	if _, err := config.AddPresets(paths, presets.Names()); err != nil {
+	if _, err := config.Add(paths, config.UsedPresets, presets.Names()); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.Load(paths)

@@ -189,7 +189,7 @@ func (l *layers) projectGrant(s setting) {
 }
 
 // projectRules keeps the rules that ask or deny. It removes the parts that could widen access
-// or influence the person who answers.
+// or influence the answerer.
 func (l *layers) projectRules(own *layers, s setting, asks func(map[string]any) bool) {
 	kept, items := []any{}, []Origin{}
 	for i, item := range asList(s.value) {

@@ -56,7 +56,7 @@ func dangles(path string) error {
 	if err != nil {
 		return nil
 	}
-	return fmt.Errorf("a link to %q, which is not there; mend the link, or remove it", to)
+	return fmt.Errorf("a link to %q, which is not there; fix the link, or remove it", to)
 }
 
 // trusted returns an error if a user other than root and the current one can write the file or
@@ -65,7 +65,7 @@ func dangles(path string) error {
 func trusted(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return errors.New("the owner cannot be told on this system")
+		return errors.New("the owner cannot be determined on this system")
 	}
 	uid := os.Geteuid()
 	if st.Uid != 0 && int(st.Uid) != uid {

@@ -56,7 +56,7 @@ func (l *layers) userSandboxes(doc *parsed) {
 	names, byName := named(doc)
 	for _, name := range names {
 		if at, listed := l.ofOperator(byName[name]); listed != "" {
-			l.warn(at, "files.paths.%s: its root lies in what the operator's %s names: ignored", name, listed)
+			l.warn(at, "files.paths.%s: its root is in a path that the operator's %s names: ignored", name, listed)
 			continue
 		}
 		if !bounded {
@@ -153,7 +153,7 @@ func (l *layers) newSandbox(name string, settings []setting) {
 	}
 	outer, ok := l.enclosing(root)
 	if !ok {
-		l.warn(own["root"].origin, "files.paths.%s: %q lies in none of the operator's sandboxes: ignored", name, root)
+		l.warn(own["root"].origin, "files.paths.%s: %q is in none of the operator's sandboxes: ignored", name, root)
 		return
 	}
 	inner, around := filepath.Clean(root), l.operator[sandboxKey(outer, "root")].value.(string)
@@ -162,7 +162,7 @@ func (l *layers) newSandbox(name string, settings []setting) {
 	}
 	for _, key := range guarded {
 		if matchesRoot(l.entries[key].value, inner) {
-			l.warn(own["root"].origin, "files.paths.%s: %q lies in what %s names: ignored", name, root, key)
+			l.warn(own["root"].origin, "files.paths.%s: %q is in a path that %s names: ignored", name, root, key)
 			return
 		}
 	}

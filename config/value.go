@@ -67,7 +67,7 @@ func (s *Size) UnmarshalTOML(v any) error {
 		*s = n
 		return err
 	}
-	return fmt.Errorf("a size is a number of bytes or a text such as \"512MiB\", not %s", typeName(v))
+	return fmt.Errorf("a size is a number of bytes or a string such as \"512MiB\", got %s", typeName(v))
 }
 
 func parseSize(text string) (Size, error) {
@@ -125,7 +125,7 @@ func (r *Require) UnmarshalTOML(v any) error {
 		*r = out
 		return nil
 	}
-	return fmt.Errorf("true, false or a list of protections, not %s", typeName(v))
+	return fmt.Errorf("true, false or a list of protections, got %s", typeName(v))
 }
 
 // MarshalTOML returns the notation of UnmarshalTOML.
@@ -163,7 +163,7 @@ func typeName(v any) string {
 	case float64:
 		return "a fraction"
 	case string:
-		return "a text"
+		return "a string"
 	case map[string]any:
 		return "a table"
 	case []any:

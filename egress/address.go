@@ -83,10 +83,10 @@ func isLocal(addr netip.Addr, own []netip.Addr) string {
 	}
 	if inner, ok := embedded(addr); ok {
 		if why := never(inner); why != "" {
-			return "it stands for " + inner.String() + ": " + why
+			return "it embeds " + inner.String() + ": " + why
 		}
 		if why := isLocal(inner, own); why != "" {
-			return "it stands for " + inner.String() + ": " + why
+			return "it embeds " + inner.String() + ": " + why
 		}
 	}
 	return ""

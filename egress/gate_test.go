@@ -237,7 +237,7 @@ func TestRecheckCuts(t *testing.T) {
 	policy.mu.Unlock()
 	g.Recheck()
 	if _, err := ar.ReadString('\n'); err == nil {
-		t.Error("what is no longer allowed goes on")
+		t.Error("a connection that is no longer allowed continues")
 	}
 	io.WriteString(b, "y\n")
 	if s, err := br.ReadString('\n'); s != "y\n" {
@@ -278,7 +278,7 @@ func TestLimits(t *testing.T) {
 	}
 	ends := func(what string, conn net.Conn, r *bufio.Reader) {
 		if n, err := io.Copy(io.Discard, r); err != nil && strings.Contains(err.Error(), "timeout") {
-			t.Errorf("%s: it goes on after %d bytes", what, n)
+			t.Errorf("%s: it continues after %d bytes", what, n)
 		}
 		conn.Close()
 	}

@@ -40,8 +40,12 @@ var sample = Notice{
 	Link: "https://h/", Deadline: time.Unix(0, 0),
 }
 
-// maxText bounds the text about a command, in runes.
-const maxText = 500
+// maxText bounds the text about a command, and maxName that of an agent, a tool and a directory, in runes: services
+// refuse longer messages.
+const (
+	maxText = 500
+	maxName = 100
+)
 
 // Notifier sends notices of the questions of one controller.
 type Notifier struct {
@@ -230,19 +234,20 @@ func (s *schedule) notice(p approval.Pending, state State) Notice {
 	var lines []string
 	if s.cfg.Share != "none" {
 		lines = append(lines, fmt.Sprintf("%s asks: %s, risk %s, in %s",
-			display.Line(p.AgentShown), display.Line(p.Tool), p.Risk, display.Line(filepath.Base(p.Cwd))))
+			shorten(display.Line(p.AgentShown), maxName), shorten(display.Line(p.Tool), maxName), p.Risk,
+			shorten(display.Line(filepath.Base(p.Cwd)), maxName)))
 	}
 	if s.cfg.Share == "command" {
-		lines = append(lines, shorten(display.Line(secret.Mask(p.Description))))
+		lines = append(lines, shorten(display.Line(secret.Mask(p.Description)), maxText))
 	}
 	n.Text = strings.Join(append(lines, "sbx approve "+p.ID), "\n")
 	return n
 }
 
-// shorten cuts s at maxText runes.
-func shorten(s string) string {
-	if runes := []rune(s); len(runes) > maxText {
-		return string(runes[:maxText]) + " …"
+// shorten cuts s at most runes.
+func shorten(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + " …"
 	}
 	return s
 }

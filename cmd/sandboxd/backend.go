@@ -147,17 +147,17 @@ func (b *backend) leaves() string {
 	left := b.idle - time.Since(since).Round(time.Second)
 	switch why := b.keptAlive(); {
 	case b.idle <= 0:
-		return "the daemon stays: its idle timeout is 0"
+		return "off"
 	case why != "":
-		return "the daemon stays: " + why
+		return "off: " + why
 	case !idle && b.sup.Running() > 0:
-		return "the daemon stays while a command runs"
+		return "off while a command runs"
 	case !idle:
-		return "the daemon stays while a program's session is open"
+		return "off while a program's session is open"
 	case left <= 0:
-		return "the daemon is about to leave"
+		return "now"
 	}
-	return "the daemon leaves in " + left.String() + " unless something is run"
+	return "in " + left.String()
 }
 
 // leaveWhenIdle ends the daemon when nothing was asked of it for b.idle, no command
@@ -283,7 +283,7 @@ func wireError(err error) error {
 	case errors.Is(err, approval.ErrStale):
 		code, hint = ipc.CodeStale, "look at the request again"
 	case errors.As(err, &answer) && answer.Code == "store":
-		code, hint = ipc.CodeInternal, "mend the state directory, or answer with scope session"
+		code, hint = ipc.CodeInternal, "fix the state directory, or answer with scope session"
 	case errors.As(err, &answer):
 		code = ipc.CodeBadRequest
 	case errors.Is(err, approval.ErrConfirm):
@@ -293,7 +293,7 @@ func wireError(err error) error {
 	case errors.Is(err, supervisor.ErrInputClosed):
 		code = ipc.CodeConflict
 	case errors.As(err, &conf):
-		code, hint = ipc.CodeConflict, "mend the file; sandboxd config check shows the same"
+		code, hint = ipc.CodeConflict, "fix the file; sandboxd config check shows the same"
 	case supervisor.DiskFull(err):
 		err = fmt.Errorf("the disk is full: %w. Nobody stopped or denied anything", err)
 		hint = supervisor.FreeSpace

@@ -11,6 +11,7 @@ import (
 
 	"sandboxd/approval/answerer"
 	"sandboxd/ipc"
+	"sandboxd/profile/document"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor"
 )
@@ -57,6 +58,10 @@ func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 		Mode: wireModeName(b.approvals.Mode(s.Ref()).Mode), Warnings: b.wireWarnings()}
 	if !answer.Trusted && s.Kind == supervisor.KindAPI { // a terminal's is found again for every command, and warned when one fails
 		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: supervisor.Untrusted, Hint: "sbx trust " + s.Root})
+	}
+	if why := b.sup.NoPlace(s); why != "" && s.Kind != supervisor.KindCLI {
+		answer.Warnings = append(answer.Warnings,
+			ipc.Warning{Message: "each command has its own /tmp and localhost, and what it leaves running ends with it: " + why})
 	}
 	return answer, nil
 }
@@ -108,7 +113,14 @@ func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecReque
 			Hint: "run it without --agent"}
 	}
 	q := execRequest(r, place)
-	q.Inline, q.Client, q.Agent = b.inline(c, s, r.Inline), b.client(s, r.Client), r.Agent
+	if r.Profile != "" {
+		d, err := document.Parse("profile", []byte(r.Profile))
+		if err != nil {
+			return nil, &ipc.Error{Code: ipc.CodeBadRequest, Message: err.Error()}
+		}
+		q.Profile = d
+	}
+	q.Server, q.Inline, q.Client, q.Agent = r.Server, b.inline(c, s, r.Inline), b.client(s, r.Client), r.Agent
 	return b.sup.Exec(s, peerOf(c.Peer), q)
 }
 
@@ -117,7 +129,7 @@ func execRequest(r ipc.ExecRequest, place place) supervisor.ExecRequest {
 	return supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
 		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
-		Keep: r.Keep, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
+		Keep: r.Keep, Hold: r.Hold, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
 }
 
 // passedOf is what was passed in the domain's words.

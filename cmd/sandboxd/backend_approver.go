@@ -141,8 +141,8 @@ func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 	return answer
 }
 
-// repeated is an answer to a question that is decided: whoever said the same
-// before gets the same receipt, any other hears who was first (R-AP-15).
+// repeated handles an answer to a question that is decided: a caller that gave the same
+// answer before gets the same receipt, any other the name of the first answerer (R-AP-15).
 func (b *backend) repeated(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.Decided, error) {
 	by := identity(c, answerer.Via(memberOf(peerOf(c.Peer))))
 	answer := answerOf(a, by)
@@ -289,6 +289,15 @@ func (b *backend) Stats(_ context.Context, c ipc.Caller) (ipc.Stats, error) {
 func (b *backend) ResetStats(_ context.Context, c ipc.Caller) error {
 	b.approvals.ResetStats(viewer(c))
 	return nil
+}
+
+func (b *backend) Advice(ctx context.Context, c ipc.Caller) (ipc.Advice, error) {
+	found, err := b.sup.Advise(ctx, supervisor.Peer{UID: servedUser(), PID: c.Peer.PID})
+	a := ipc.Advice{Decisions: found.Decisions, Asked: found.Asked, Refused: found.Refused, Proposals: []ipc.Proposal{}}
+	for _, p := range found.Proposals {
+		a.Proposals = append(a.Proposals, ipc.Proposal(p))
+	}
+	return a, wireError(err)
 }
 
 // grepOf is nil for an empty pattern.

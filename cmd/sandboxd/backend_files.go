@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -44,6 +45,125 @@ func (b *backend) file(ctx context.Context, c ipc.Caller, s *supervisor.Session,
 	return wireFile(r, out), nil
 }
 
+// HeldChanges lists what commands of the session's project wrote and what did not land; for an approver, of every
+// project.
+func (b *backend) HeldChanges(_ context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChanges, error) {
+	var s *supervisor.Session
+	if c.Role != ipc.RoleApprover {
+		var err error
+		if s, err = b.session(c, r.Session); err != nil {
+			return ipc.HeldChanges{}, err
+		}
+	}
+	out := ipc.HeldChanges{Changes: []ipc.HeldChange{}}
+	for _, h := range b.sup.HeldChanges(s) {
+		out.Changes = append(out.Changes, wireHeld(h))
+	}
+	return out, nil
+}
+
+func (b *backend) HeldChange(ctx context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChange, error) {
+	s, peer, done, err := b.heldIn(c, r.Session, r.ID)
+	if err != nil {
+		return ipc.HeldChange{}, err
+	}
+	defer done()
+	h, err := b.sup.Held(ctx, s, peer, r.ID)
+	if err != nil {
+		return ipc.HeldChange{}, fileError(err, supervisor.FileResult{})
+	}
+	return wireHeld(h), nil
+}
+
+func (b *backend) Land(ctx context.Context, c ipc.Caller, r ipc.LandRequest) (ipc.FileResult, error) {
+	s, peer, done, err := b.heldIn(c, r.Session, r.ID)
+	if err != nil {
+		return ipc.FileResult{}, err
+	}
+	defer done()
+	q := supervisor.FileRequest{Request: files.Request{Op: files.Undo}, UndoID: r.ID, Held: true, Drop: r.Drop,
+		Paths: r.Paths, CallID: r.CallID, DryRun: r.DryRun, Inline: b.inline(c, s, r.Inline), Description: r.Description}
+	out, err := b.sup.File(ctx, s, peer, q)
+	if err != nil {
+		return ipc.FileResult{}, fileError(err, out)
+	}
+	return wireFile(ipc.FileRequest{}, out), nil
+}
+
+// heldIn finds the session in which a caller sees a held change set, and the requester of its landing: the process
+// whose command wrote it where an approver has it landed, which keeps that process from answering.
+func (b *backend) heldIn(
+	c ipc.Caller, session, id string,
+) (s *supervisor.Session, requester supervisor.Peer, done func(), err error) {
+	if c.Role != ipc.RoleApprover {
+		s, err = b.session(c, session)
+		return s, peerOf(c.Peer), func() {}, err
+	}
+	s, requester, done, err = b.sup.InPlaceOf(id)
+	if err != nil {
+		return nil, requester, nil, fileError(err, supervisor.FileResult{})
+	}
+	if requester.PID == 0 { // nobody noted it
+		requester = peerOf(c.Peer)
+	}
+	return s, requester, done, nil
+}
+
+// maxHeldPaths bounds the paths of each kind that are listed of a held change set.
+const maxHeldPaths = 1000
+
+func wireHeld(h supervisor.HeldChange) ipc.HeldChange {
+	first := func(list []string) []string { return list[:min(len(list), maxHeldPaths)] }
+	w := ipc.HeldChange{ID: h.ID, Exec: h.Exec, Session: h.Session, Project: h.Project, Time: h.Time, Command: h.Command,
+		Why: h.Why, Digest: h.Digest, Created: first(h.Created), Modified: first(h.Modified), Deleted: first(h.Deleted),
+		Count: h.Len(), Conflicts: first(h.Conflicts)}
+	left := maxHeldText
+	for _, f := range h.Files[:min(len(h.Files), maxHeldPaths)] {
+		file := ipc.HeldFile{Path: f.Path, What: f.What}
+		if text := wholeOf(f.Shown); text != "" && len(text) <= left {
+			file.Kind, file.Content = string(f.Shown.Kind), text
+			left -= len(text)
+			file.Added, file.Removed = countLines(f.Shown.Kind, text)
+		}
+		w.Files = append(w.Files, file)
+	}
+	return w
+}
+
+// maxHeldText bounds the differences of one held change set.
+const maxHeldText = 1 << 20
+
+// countLines counts the lines that a presentation of a file adds and removes.
+func countLines(kind approval.Kind, text string) (added, removed int) {
+	if kind == approval.KindFileContent {
+		return strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1, 0
+	}
+	if kind != approval.KindDiff {
+		return 0, 0
+	}
+	_, text, _ = strings.Cut(text, "\n@@") // the head has lines that begin with signs, too
+	for line := range strings.Lines(text) {
+		switch line[0] {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// wholeOf is the whole text of what a person is shown.
+func wholeOf(p *approval.Presentation) string {
+	if p == nil {
+		return ""
+	}
+	if full, ok := p.Metadata["full_content"].(string); ok {
+		return full
+	}
+	return p.Content
+}
+
 // fileRequest is a request in the domain's words, without its place in a batch.
 func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
 	content := []byte(r.Content)
@@ -53,7 +173,7 @@ func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
 			return supervisor.FileRequest{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "content is not base64: " + err.Error()}
 		}
 	}
-	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, Rest: r.Rest, Drop: r.Drop, Paths: r.Paths, CallID: r.CallID, DryRun: r.DryRun, Description: r.Description, Request: files.Request{
+	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, Rest: r.Rest, Paths: r.Paths, CallID: r.CallID, DryRun: r.DryRun, Description: r.Description, Request: files.Request{
 		Op: files.Op(r.Op), Path: r.Path, To: r.To, Content: content, Exact: r.Exact, Anchor: r.Anchor, Line: r.Line, Before: r.Before,
 		Offset: r.Offset, Limit: r.Limit, Pattern: r.Pattern, Glob: r.Glob, Context: r.Context, Recursive: r.Recursive,
 		IfHash: r.IfHash, Mode: r.Mode, Parents: r.Parents}}
@@ -80,12 +200,7 @@ func wireFile(r ipc.FileRequest, f supervisor.FileResult) ipc.FileResult {
 	default:
 		w.Content = string(f.Content)
 	}
-	if f.Shown != nil {
-		w.Diff = f.Shown.Content
-		if full, ok := f.Shown.Metadata["full_content"].(string); ok {
-			w.Diff = full
-		}
-	}
+	w.Diff = wholeOf(f.Shown)
 	if f.Info != nil {
 		i := wireInfo(*f.Info)
 		w.Info = &i

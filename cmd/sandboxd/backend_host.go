@@ -235,6 +235,76 @@ func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, er
 	return list, nil
 }
 
+// jobs are those that a caller may see.
+func (b *backend) jobs(c ipc.Caller) (list []*supervisor.Job) {
+	outer := b.sup.SandboxOf(peerOf(c.Peer))
+	for _, s := range b.sup.Sessions(servedUser()) {
+		if outer == nil || s.Outer() == outer {
+			list = append(list, s.Jobs()...)
+		}
+	}
+	return list
+}
+
+// job finds a job for a caller: on agent.sock with the session's secret.
+func (b *backend) job(c ipc.Caller, id string) (*supervisor.Job, error) {
+	all := b.jobs(c)
+	i := slices.IndexFunc(all, func(j *supervisor.Job) bool { return j.ID == id })
+	if i < 0 {
+		return nil, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no job %q", id), Hint: "sbx jobs"}
+	}
+	if c.Role != ipc.RoleApprover {
+		if _, err := b.session(c, all[i].Session.ID); err != nil {
+			return nil, err
+		}
+	}
+	return all[i], nil
+}
+
+func (b *backend) Jobs(_ context.Context, c ipc.Caller) (ipc.JobList, error) {
+	list := ipc.JobList{Jobs: []ipc.Job{}}
+	for _, j := range b.jobs(c) {
+		list.Jobs = append(list.Jobs, wireJob(j))
+	}
+	return list, nil
+}
+
+func (b *backend) Job(_ context.Context, c ipc.Caller, r ipc.JobRequest) (ipc.Job, error) {
+	j, err := b.job(c, r.ID)
+	if err != nil {
+		return ipc.Job{}, err
+	}
+	w := wireJob(j)
+	w.Log, w.CutBytes = j.Log()
+	return w, nil
+}
+
+func (b *backend) StopJob(ctx context.Context, c ipc.Caller, r ipc.JobRequest) (ipc.Job, error) {
+	j, err := b.job(c, r.ID)
+	if err != nil {
+		return ipc.Job{}, err
+	}
+	by := "its session's program"
+	if c.Role == ipc.RoleApprover {
+		by = "a person"
+	}
+	j.Stop(by)
+	select {
+	case <-j.Done():
+		return wireJob(j), nil
+	case <-ctx.Done():
+		return ipc.Job{}, context.Cause(ctx)
+	}
+}
+
+func wireJob(j *supervisor.Job) ipc.Job {
+	w := ipc.Job{ID: j.ID, Session: j.Session.ID, Command: j.Command, Started: j.Started}
+	if ended, why := j.State(); !ended.IsZero() {
+		w.Ended, w.Why = &ended, why
+	}
+	return w
+}
+
 // checkTool decides a call of a tool that the agent runs itself (R-AP-24).
 func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest, place place) (ipc.Verdict, error) {
 	args, err := decodeArgs(r.Args)
@@ -243,7 +313,7 @@ func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Ses
 	}
 	v, err := b.sup.CheckTool(ctx, s, peerOf(c.Peer), supervisor.ToolRequest{CallID: r.CallID, Tool: r.Tool, Args: args,
 		Cwd: r.Cwd, DryRun: r.DryRun, Inline: b.inline(c, s, r.Inline), Description: r.Description,
-		Batch: place.batch, Group: place.group, Next: place.next, OwnServer: fromOurServer(c.Peer, r.Tool)})
+		Batch: place.batch, Group: place.group, Next: place.next, Contained: r.Sandboxed || fromOurServer(c.Peer, r.Tool)})
 	if err != nil {
 		return ipc.Verdict{}, wireError(err)
 	}

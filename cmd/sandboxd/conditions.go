@@ -92,7 +92,7 @@ func (b *backend) conditions() []ipc.Warning {
 		}
 	}
 	for _, line := range b.notices.Problems() {
-		add("notices", "[notify]; sbx pending shows what waits", "%s", line)
+		add("notices", "[notify]; sbx pending lists the waiting questions", "%s", line)
 	}
 	found := b.audit.Opening()
 	if bad := found.Broken; bad != nil {
@@ -108,13 +108,13 @@ func (b *backend) conditions() []ipc.Warning {
 		tellCutOff(c, add)
 	}
 	if err := b.audit.Err(); err != nil {
-		add("audit log", "free space or mend the state directory", "it can't be written, so nothing runs: %v", err)
+		add("audit log", "free space or fix the state directory", "it can't be written, so nothing runs: %v", err)
 	}
 	if err := b.approvals.StoreErr(); err != nil {
 		add("grants", "sbx grants ls", "%v", err)
 	}
 	if unsaved != nil {
-		add("grants", "free space or mend the state directory", "how often they were used can't be saved: %v", unsaved)
+		add("grants", "free space or fix the state directory", "how often they were used can't be saved: %v", unsaved)
 	}
 	if untold != nil {
 		add("audit log", "sbx log verify", "its head is not with the system's broker: %v", untold)

@@ -49,7 +49,8 @@ func wireTrust(t supervisor.Trust) ipc.Trust {
 
 func wireGrant(g approval.Grant) ipc.Grant {
 	w := ipc.Grant{ID: g.ID, Allow: g.Effect == approval.Allow, Scope: string(g.Scope), Tool: g.Match.Tool, What: g.Description,
-		Session: g.Session, Agent: g.Agent, UID: g.Principal.UID, By: g.By.String(), Note: g.Why, Created: g.Created, Uses: int(g.Uses)}
+		Session: g.Session, Project: g.Project, Agent: g.Agent, UID: g.Principal.UID, By: g.By.String(),
+		Note: g.Why, Created: g.Created, Uses: int(g.Uses)}
 	if !g.Expires.IsZero() {
 		w.Expires = &g.Expires
 	}
@@ -214,7 +215,7 @@ func wireExit(r supervisor.Result) *ipc.Exit {
 	for _, i := range r.Quarantined {
 		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept, Undo: supervisor.QuarantineID(i)})
 	}
-	x.Changes = wireRunChanges(r.Changes)
+	x.Changes, x.Job, x.JobRefused = wireRunChanges(r.Changes), r.Job, r.JobRefused
 	switch r.Outcome {
 	case supervisor.Ran:
 		if sig := r.Exit.Signal; sig != 0 {
@@ -222,7 +223,7 @@ func wireExit(r supervisor.Result) *ipc.Exit {
 		}
 		switch c := r.Exit.Cause; c {
 		case "":
-		case sandbox.EndCancelled, sandbox.EndClient, sandbox.EndSession, sandbox.EndShutdown:
+		case sandbox.EndCancelled, sandbox.EndClient, sandbox.EndSession, sandbox.EndShutdown, sandbox.EndServer:
 			x.Cancelled = true
 			x.Warnings = append(x.Warnings, ipc.Warning{Message: r.Message})
 		default:

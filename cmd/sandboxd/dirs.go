@@ -39,6 +39,9 @@ func openDirs(f flags, cfg *config.Config) (dirs, error) {
 	return d, nil
 }
 
+// inState returns the path of a name in the state directory.
+func (d dirs) inState(name string) string { return filepath.Join(d.state, name) }
+
 // overruled warns of places in the configuration that the command line takes no notice of, as
 // where sbx starts the daemon: it must know them before there is one that reads the files.
 func overruled(f flags, cfg *config.Config) []config.Warning {
@@ -47,7 +50,7 @@ func overruled(f flags, cfg *config.Config) []config.Warning {
 		if c.given != "" && c.set != "" && c.given != c.set {
 			flag := "--" + strings.Replace(c.key, "_", "-", 1)
 			list = append(list, config.Warning{Origin: cfg.Origin("daemon." + c.key),
-				Text: fmt.Sprintf("%s = %q is not used: this daemon was started with %s %s; sbx, which reads no configuration, is told by %s or $SBX_%s", c.key, c.set, flag, c.given, flag, strings.ToUpper(c.key))})
+				Text: fmt.Sprintf("%s = %q is not used: this daemon was started with %s %s; sbx, which reads no configuration, needs %s or $SBX_%s", c.key, c.set, flag, c.given, flag, strings.ToUpper(c.key))})
 		}
 	}
 	return list
@@ -73,7 +76,7 @@ func ownDir(dir string) error {
 	}
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
-		return errors.New("state directory: its owner can't be told")
+		return errors.New("state directory: its owner can't be determined")
 	}
 	if int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("state directory %q belongs to user %d; choose another with --state-dir", dir, st.Uid)

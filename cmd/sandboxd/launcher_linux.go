@@ -34,7 +34,7 @@ func (b *backend) serveLaunchers(ctx context.Context, list []net.Listener, log *
 		agent, approver = append(agent, l.Agent()), append(approver, l.Approver())
 		go func() {
 			if err := l.Serve(ctx); err != nil {
-				log.Error("the broker is not heard any more", "error", err)
+				log.Error("reading from the broker failed", "error", err)
 				b.shutdown()
 			}
 		}()

@@ -30,7 +30,7 @@ func newService(log *slog.Logger) (*service, error) {
 
 func (s *service) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		s.log.Warn("the service manager was not told", "what", state, "error", err)
+		s.log.Warn("the service manager was not notified", "what", state, "error", err)
 	}
 }
 

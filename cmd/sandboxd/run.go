@@ -37,6 +37,7 @@ const usage = `Usage: sandboxd [flags]
        sandboxd config check|show|schema [--config FILE]
        sandboxd broker [stop-users|new-key]
        sandboxd config preset ls [--json] | add NAME… | rm NAME… [--config FILE]
+       sandboxd config add|rm LIST VALUE… [--config FILE]
        sandboxd config import --from VENDOR --name FILE
 
   --config FILE      the user's configuration (default ~/.config/sandboxd/config.toml);
@@ -150,8 +151,8 @@ func parseFlags(args []string) (flags, []string, error) {
 
 // runConfig is `sandboxd config check|show|schema`.
 func runConfig(args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "preset" {
-		return runPreset(args[1:], stdout, stderr)
+	if len(args) > 0 && slices.Contains([]string{"preset", "add", "rm"}, args[0]) {
+		return runLists(args, stdout, stderr)
 	}
 	if len(args) > 0 && args[0] == "import" {
 		return runImport(args[1:], os.Stdin, stdout, stderr)

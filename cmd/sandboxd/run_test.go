@@ -52,6 +52,10 @@ func TestCommandLine(t *testing.T) {
 		{"config preset", 2, "", "preset"},
 		{"config preset ls go", 2, "", "preset"},
 		{"config preset add go --surplus", 2, "", "-surplus"},
+		{"config add permissions.allow Bash(make:*) --config " + mine, 0, "permissions.allow: added Bash(make:*)", ""},
+		{"config rm permissions.allow Bash(make:*) --config " + mine, 0, "removed", ""},
+		{"config add approval.timeout 5m --config " + mine, 1, "", "want presets.use, permissions.allow"},
+		{"config add presets.use", 2, "", "want LIST VALUE"},
 		{"config import --from nobody --name absent", 1, "", "nobody"},
 		{"broker surplus surplus", 2, "", "surplus"},
 	} {

@@ -35,7 +35,7 @@ func homeDir() (string, error) {
 }
 
 // serve opens everything the daemon needs, serves until ctx ends or there is
-// nothing to do any more, and closes it again.
+// nothing left to do, and closes it again.
 func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	syscall.Umask(0o077)
 	if err := notDumpable(); err != nil {
@@ -75,7 +75,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	}
 	counts := newMetrics()
 	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize), Keep: cfg.Audit.Keep,
-		DigestKey: filepath.Join(dirs.state, "digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror(counts, journal)})
+		DigestKey: dirs.inState("digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror(counts, journal)})
 	if errors.Is(err, audit.ErrLocked) {
 		return fmt.Errorf("%w: a daemon with this state directory runs already; sbx stop, with the --socket-dir of that one, ends it; or choose another --state-dir", err)
 	}
@@ -83,13 +83,13 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		return err
 	}
 	defer auditLog.Close()
-	trust, err := supervisor.OpenTrust(filepath.Join(dirs.state, "trust.json"))
+	trust, err := supervisor.OpenTrust(dirs.inState("trust.json"))
 	if err != nil {
 		return err
 	}
 	programs := &rulePrograms{}
 	controller, err := approval.New(approval.Options{Rules: []approval.Rule{programs},
-		Config: cfg.Approval, Store: approval.NewFileStore(filepath.Join(dirs.state, "grants.json")),
+		Config: cfg.Approval, Store: approval.NewFileStore(dirs.inState("grants.json")),
 		MaxPendingPrincipal: cfg.Daemon.Pending})
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	for _, w := range damaged {
 		log.Warn("a change can't be undone", "why", w)
 	}
-	notes, err := aftermath.OpenNotes(filepath.Join(dirs.state, "running"))
+	notes, err := aftermath.OpenNotes(dirs.inState("running"))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,8 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		return err
 	}
 	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
-		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket), Trash: filepath.Join(dirs.state, "trash"), Layers: filepath.Join(dirs.state, "layers"), Notes: notes, Undo: undo, Worker: self})
+		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket),
+		Trash: dirs.inState("trash"), Layers: dirs.inState("layers"), Places: dirs.inState("places"), Notes: notes, Undo: undo, Worker: self})
 	if err != nil {
 		return err
 	}
@@ -163,8 +164,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	debug.FreeOSMemory() // what only the start needed
 	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
 		drain: func() error {
-			// Running commands end, and their last events go out, before the
-			// sockets close.
+			// Running commands end, and their last events go out, before the sockets close.
 			err := b.drainCommands()
 			stopServing()
 			return errors.Join(err, <-served)
@@ -215,7 +215,7 @@ func checkRequired(cfg *config.Config, host *sandbox.Host, log *slog.Logger) err
 	if len(unmet) == 0 || cfg.Sandbox.OSSandboxFallback != "fail_fast" {
 		return nil
 	}
-	return fmt.Errorf("%w; set [sandbox] os_sandbox_fallback = \"refuse_tools\" to start all the same and refuse every command, or change require_os_sandbox", &sandbox.UnenforcedError{Unmet: unmet})
+	return fmt.Errorf("%w; set [sandbox] os_sandbox_fallback = \"refuse_tools\" to start nevertheless and refuse every command, or change require_os_sandbox", &sandbox.UnenforcedError{Unmet: unmet})
 }
 
 // startMode puts the mode of the command line into force. approve-all comes
