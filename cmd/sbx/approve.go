@@ -53,7 +53,7 @@ func approveVerb(a *app) *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&o.allow, "allow", false, "allow it")
 	f.BoolVar(&o.deny, "deny", false, "deny it")
-	f.StringVar(&o.scope, "scope", "", "how far it reaches: once, turn, session, agent, global; batch and group answer all that was listed")
+	f.StringVar(&o.scope, "scope", "", "how far it reaches: once, turn, session, project, agent, global; batch and group answer all that was listed")
 	f.Var(&o.lifetime, "for", "how long a wider answer holds: 30m, 8h")
 	f.StringVar(&o.note, "note", "", "what the asking program is told")
 	f.BoolVar(&o.stop, "stop", false, "with --deny: stop the whole session until the user speaks again")
@@ -65,7 +65,8 @@ func approveVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
 	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do no more")
 	addJSON(c, &o.json, "print what counts now as JSON")
-	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"once", "turn", "session", "agent", "global", "batch", "group"}, cobra.ShellCompDirectiveNoFileComp))
+	scopes := []string{"once", "turn", "session", "project", "agent", "global", "batch", "group"}
+	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopes, cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("trust",
 		cobra.FixedCompletions([]string{"contained", "each", "once"}, cobra.ShellCompDirectiveNoFileComp))
 	return c

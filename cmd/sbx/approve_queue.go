@@ -32,7 +32,7 @@ func (a *app) approveAll(ctx context.Context, once, plain bool) error {
 		return err
 	}
 	defer stream.Close()
-	list, err := client.Approvals(ctx) // the stream repeats them; this tells how many there are
+	list, err := client.Approvals(ctx) // the stream repeats them; the list gives their number
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func pump(ctx context.Context, stream ipc.Stream[ipc.News], news chan<- ipc.News
 	}
 }
 
-// queue is what waits for the person, in the order in which it came.
+// queue holds the requests that are open, in order of arrival.
 type queue struct {
 	*app
 	tty    *term.Terminal

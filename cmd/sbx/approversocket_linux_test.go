@@ -13,8 +13,8 @@ import (
 	"sandboxd/display"
 )
 
-// The screens of testdata/screen are what tmux shows when the real sbx asks. A
-// reviewer reads them; go test ./cmd/sbx -run TestScreen -update writes them anew.
+// The files of testdata/screen are the screens that tmux shows when the real sbx
+// asks. A reviewer reads them; go test ./cmd/sbx -run TestScreen -update regenerates them.
 var update = flag.Bool("update", false, "write the golden screens anew")
 
 // approverSocket is a person at a terminal.
@@ -207,7 +207,7 @@ func (h *house) anonymous(screen string) string {
 	})
 }
 
-// block is a text on a screen: its lines, what stands around it, how wide it may be.
+// block is a text on a screen: its lines, the characters around it and its maximum width.
 type block struct {
 	from, to    int
 	text        string

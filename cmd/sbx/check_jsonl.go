@@ -33,8 +33,8 @@ type checkAnswer struct {
 	Rule     string          `json:"rule"`
 }
 
-// checkLines judges every line of in, in order. What cannot be judged is a
-// deny, and the exit status tells that there were such lines.
+// checkLines judges every line of in, in order. The answer to a line that cannot be
+// judged is deny; after the last line, checkLines returns an error that counts them.
 func (a *app) checkLines(ctx context.Context, client *ipc.Client, in io.Reader, cwd string) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	out := bufio.NewWriter(a.out)
@@ -58,7 +58,7 @@ func (a *app) checkLines(ctx context.Context, client *ipc.Client, in io.Reader, 
 		case errors.As(err, &refused):
 			answer.Why, answer.Rule = refused.Message, string(refused.Code)
 		case answer.Rule != "input" || ctx.Err() != nil:
-			return err // the daemon is gone: nothing can be judged any more
+			return err // the daemon is gone: no further line can be judged
 		default:
 			bad++
 			answer.Why = fmt.Sprintf("line %d cannot be judged: %v", n, err)
@@ -68,7 +68,7 @@ func (a *app) checkLines(ctx context.Context, client *ipc.Client, in io.Reader, 
 			return err
 		}
 		out.Write(append(text, '\n'))
-		if lines.Buffered() == 0 { // whoever feeds us line by line waits for this one
+		if lines.Buffered() == 0 { // a caller that writes one line at a time waits for this answer
 			if err := out.Flush(); err != nil {
 				return err
 			}

@@ -56,6 +56,25 @@ func (a *app) undoIDs(c *cobra.Command, _ []string, _ string) (out []cobra.Compl
 	return out, only
 }
 
+// heldIDs completes the held change sets of this project.
+func (a *app) heldIDs(c *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	const only = cobra.ShellCompDirectiveNoFileComp
+	if client, err := a.running(c.Context()); err != nil || client == nil {
+		return nil, only
+	}
+	_ = a.withFiles(c, fileOptions{}, func(r *fileRunner) error {
+		list, err := r.client.HeldChanges(c.Context(), ipc.HeldRequest{Session: r.session})
+		for _, h := range list.Changes {
+			out = append(out, cobra.CompletionWithDesc(h.ID, short(h.Command, 60)))
+		}
+		return err
+	})
+	return out, only
+}
+
 // installedPrograms completes the first word of a command with the programs of $PATH, the others with files.
 func installedPrograms(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion

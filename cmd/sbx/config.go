@@ -59,7 +59,7 @@ func configReload(a *app) *cobra.Command {
 				a.note("no daemon runs; the next one reads the configuration as it is")
 				return nil
 			}
-			before, _ := client.Status(c.Context()) // without it all is told
+			before, _ := client.Status(c.Context()) // without a status every warning is printed
 			r, err := client.Reload(c.Context())
 			if err != nil {
 				return err

@@ -15,8 +15,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// locate settles where the daemon is. A person is told of a directory that is
-// not one of the usual: whoever set the variable chose who answers.
+// locate returns the daemon's place, and caches it. At a terminal it notes a socket
+// directory that is not a usual one: that setting selects the daemon that answers.
 func (a *app) locate(ctx context.Context) (daemon.Place, error) {
 	if a.place != nil {
 		return *a.place, nil
@@ -89,8 +89,8 @@ func (a *app) approver(ctx context.Context) (*ipc.Client, error) {
 	return a.open(ctx, daemon.Place.Approver)
 }
 
-// desk is where a question is answered at this terminal: the approver's socket of the
-// daemon that was asked. The place is settled.
+// approverClient returns a client for the approver's socket of the daemon that was
+// asked; this terminal answers questions there. locate must have succeeded before.
 func (a *app) approverClient() *ipc.Client {
 	return &ipc.Client{Socket: a.place.Approver(), User: a.place.User}
 }

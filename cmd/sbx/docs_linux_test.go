@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What docs/protocol.md begins with works as it stands there.
+// The first example of docs/protocol.md works as printed, with the path of a project that exists.
 func TestProtocolBegins(t *testing.T) {
 	b, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {

@@ -30,10 +30,9 @@ func doctorVerb(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !quick && !asJSON {
-				a.note("trying each forbidden act in a sandbox…")
-			}
+			done := a.slowly("trying each forbidden act in a sandbox")
 			d, err := client.Doctor(c.Context(), ipc.DoctorRequest{Prove: !quick})
+			done()
 			if err != nil {
 				return err
 			}

@@ -50,8 +50,8 @@ const exitPipe = 128 + int(syscall.SIGPIPE)
 
 // written adds to a verb's error that its output could not be written. A status that
 // the verb gave its error counts: a hook's 2 is a refusal, where any other lets a call
-// through. A reader that has gone away, such as a pager, wanted no more: that is told by
-// the exit status alone.
+// through. A reader that has closed the pipe, such as a pager, needs no more output:
+// only the exit status reports it.
 func written(err, lost error) error {
 	if lost == nil {
 		return err
@@ -72,7 +72,7 @@ func written(err, lost error) error {
 	return &exit{status, fmt.Errorf("%w\nThe output is not complete: %w", err, lost)}
 }
 
-// status tells an error and turns it into an exit status.
+// status prints an error, unless it is silent, and returns its exit status.
 func (a *app) status(err error) int {
 	if err == nil {
 		return 0
@@ -83,7 +83,7 @@ func (a *app) status(err error) int {
 	return statusOfError(err)
 }
 
-// statusOfError is the exit status that an error stands for.
+// statusOfError returns the exit status of an error.
 func statusOfError(err error) int {
 	var e *exit
 	if errors.As(err, &e) {
@@ -96,8 +96,7 @@ func statusOfError(err error) int {
 	return exitOwn
 }
 
-// complain writes an error for a person. What the daemon hints at stands on a
-// line of its own.
+// complain prints an error for a person, and the daemon's hint on a separate line.
 func (a *app) complain(err error) {
 	text, hint := err.Error(), ""
 	var e *ipc.Error
@@ -129,8 +128,8 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintln(a.stderr, "sbx: "+display.Prose(fmt.Sprintf(format, args...)))
 }
 
-// slowly tells a person at a terminal what takes so long, once it takes over a
-// second. The function that it returns ends that.
+// slowly prints the name of an operation to a person at a terminal if the operation
+// takes longer than a second. done cancels that.
 func (a *app) slowly(what string) (done func()) {
 	if !isTerminal(a.stderr) {
 		return func() {}

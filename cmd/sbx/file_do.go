@@ -105,15 +105,23 @@ func (r *fileRunner) do(ctx context.Context, q ipc.FileRequest) fileOutcome {
 	q.Session, q.CallID, q.Inline, q.Description = r.session, "sbx-"+batchID(), r.tty != nil, r.options.description
 	asking, stop := context.WithCancel(ctx)
 	asked := make(chan struct{})
+	slowly := func() func() { return r.slowly(doing(q)) }
+	done := slowly()
 	go func() {
 		defer close(asked)
-		if !q.DryRun {
-			r.answer(asking, q.CallID)
+		if q.DryRun {
+			return
 		}
+		r.answer(asking, q.CallID, func(put func()) {
+			done()
+			put()
+			done = slowly()
+		})
 	}()
-	result, err := r.client.File(ctx, q)
+	result, err := r.send(ctx, q)
 	stop()
 	<-asked // the terminal has its settings back
+	done()
 	out := fileOutcome{Session: r.session, Op: q.Op, FileResult: &result, Outcome: "done"}
 	if q.DryRun {
 		out.Outcome = "dry_run"
@@ -129,6 +137,15 @@ func (r *fileRunner) do(ctx context.Context, q ipc.FileRequest) fileOutcome {
 	return out
 }
 
+// doing names a request that takes long.
+func doing(q ipc.FileRequest) string {
+	what := q.Op + " " + first(q.UndoID, q.Path)
+	if b := q.Batch; b != nil && b.Total > 1 {
+		what += fmt.Sprintf(" (%d of %d)", b.Index+1, b.Total)
+	}
+	return what
+}
+
 func wireErrorOf(err error) *ipc.Error {
 	var e *ipc.Error
 	if errors.As(err, &e) {
@@ -137,8 +154,7 @@ func wireErrorOf(err error) *ipc.Error {
 	return &ipc.Error{Code: "client", Message: err.Error()}
 }
 
-// fileStatus is the exit status that an error stands for, and the outcome in a
-// word.
+// fileStatus returns the exit status of an error, and the outcome in a word.
 func fileStatus(err error) (int, string) {
 	e := wireErrorOf(err)
 	switch status := statusOfError(err); {
@@ -154,8 +170,8 @@ func fileStatus(err error) (int, string) {
 // lookEvery is how often it is looked whether a question was put.
 const lookEvery = 150 * time.Millisecond
 
-// answer waits for questions about a call, and puts them to the person here.
-func (r *fileRunner) answer(ctx context.Context, call string) {
+// answer waits for questions about a call, and puts them to the person here, each within a call of asking.
+func (r *fileRunner) answer(ctx context.Context, call string, asking func(put func())) {
 	approver := r.approverClient()
 	defer approver.Close()
 	seen := map[string]bool{}
@@ -174,7 +190,7 @@ func (r *fileRunner) answer(ctx context.Context, call string) {
 		for _, q := range list.Approvals {
 			if q.CallID == call && q.Session == r.session && !seen[q.ID] {
 				seen[q.ID] = true
-				r.put(ctx, approver, q)
+				asking(func() { r.put(ctx, approver, q) })
 			}
 		}
 	}
@@ -186,7 +202,7 @@ func (r *fileRunner) put(ctx context.Context, approver *ipc.Client, q ipc.Approv
 		r.waiting(q)
 		return
 	}
-	// The list has no presentation; a person who answers has seen it.
+	// The list omits the presentation, which the person must see before an answer.
 	if whole, err := approver.Approval(ctx, ipc.ApprovalRequest{ID: q.ID}); err == nil {
 		q = whole
 	}

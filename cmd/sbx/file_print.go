@@ -51,8 +51,8 @@ func (r *fileRunner) printPreview(f ipc.FileResult) error {
 	return nil
 }
 
-// printContent writes every byte to files and pipes; what goes to a terminal is
-// neutralised.
+// printContent writes every byte to files and pipes, and neutralises output to a
+// terminal.
 func (r *fileRunner) printContent(q ipc.FileRequest, f ipc.FileResult) error {
 	content := []byte(f.Content)
 	if f.Encoding == "base64" {
@@ -126,7 +126,7 @@ func (r *fileRunner) printInfo(f ipc.FileResult) {
 
 // printChange says what can be taken back. The id alone is on standard output.
 func (r *fileRunner) printChange(q ipc.FileRequest, f ipc.FileResult) {
-	if q.Drop {
+	if q.Op == "drop" {
 		r.note("deleted the held change set %s", q.UndoID)
 		return
 	}

@@ -87,7 +87,8 @@ func grantsWhy(a *app) *cobra.Command {
 				return a.printJSON(g)
 			}
 			pairs := []string{"id", g.ID, "effect", allowed(g.Allow), "tool", g.Tool, "what", g.What, "scope", g.Scope, "session", g.Session,
-				"agent", g.Agent, "given by", g.By, "given", ago(&g.Created), "note", g.Note, "ends", until(g.Expires),
+				"project", g.Project, "agent", g.Agent,
+				"given by", g.By, "given", ago(&g.Created), "note", g.Note, "ends", until(g.Expires),
 				"used", strconv.Itoa(g.Uses) + " times", "last used", ago(g.LastUse)}
 			for _, line := range g.Explain {
 				pairs = append(pairs, "it says", line)

@@ -61,8 +61,8 @@ func takeHanded(args []string) (*handed, []string, error) {
 	return h, args[1:], nil
 }
 
-// resume goes on with the exchange, once. Where the command has not been started, and
-// may be tried otherwise, ok is false.
+// resume continues the exchange, once. ok is false if there is none to continue, or if
+// the daemon refused the request: the caller may then send another one.
 func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], ok bool, err error) {
 	h := r.handed
 	if h == nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 // in the help of sbx alone.
 func (a *app) printHelp(c *cobra.Command) {
 	a.paged()
-	width := a.columns()
+	width := columns(a.out)
 	a.printf("%s\n\nUsage:\n", first(c.Long, c.Short))
 	for _, form := range forms(c) {
 		a.printf("  %s\n", form)
@@ -131,22 +130,21 @@ func (a *app) printEnds(c *cobra.Command, width int) {
 }
 
 // aligned prints names and texts in two columns; a text that is wider than the terminal
-// continues below itself.
+// continues below itself, on a narrow one below its name.
 func (a *app) aligned(rows [][]string, least, width int) {
 	for _, row := range rows {
 		least = max(least, display.Width(row[0]))
 	}
+	room := width - least - 4
 	for _, row := range rows {
-		lines := []string{row[1]}
-		if room := width - least - 4; width > 0 {
-			lines = display.Wrap(row[1], max(room, 20))
-		}
-		for i, line := range lines {
-			name := row[0]
-			if i > 0 {
-				name = ""
-			}
-			a.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %-*s  %s", least, name, line), " "))
+		switch {
+		case width == 0:
+			a.printf("  %-*s  %s\n", least, row[0], row[1])
+		case room < 20:
+			a.printf("%s%s", hang(row[0], width, 2, 4), hang(row[1], width, 6, 6))
+		default:
+			text := strings.TrimLeft(hang(row[1], width, least+4, least+4), " ")
+			a.printf("  %-*s  %s", least, row[0], text)
 		}
 	}
 }

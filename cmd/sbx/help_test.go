@@ -31,9 +31,7 @@ func walk(c *cobra.Command, f func(*cobra.Command)) {
 func helpOf(path string) string {
 	var out bytes.Buffer
 	a := &app{out: &out}
-	args := conventional(append([]string{"help"}, strings.Fields(path)...))
-	root := newRoot(a, args)
-	root.SetArgs(args)
+	root := newRoot(a, append([]string{"help"}, strings.Fields(path)...))
 	if err := root.Execute(); err != nil {
 		return err.Error()
 	}
@@ -133,7 +131,7 @@ func TestManualIsTheHelp(t *testing.T) {
 // R-UX-07: each verb that reads has --json; those that only write, or serve, are here.
 func TestEveryReaderHasJSON(t *testing.T) {
 	writers := []string{
-		"mcp", "shell", "stop", "session resume", "grants rm", "web rm", "config schema", "config reload",
+		"mcp", "acp", "shell", "stop", "session resume", "grants rm", "web rm", "config schema", "config reload",
 		"log anchor", "log export", "hook install", "mcp wrap", "completion bash", "completion fish", "completion zsh",
 	}
 	walk(newRoot(&app{}, nil), func(c *cobra.Command) {

@@ -131,7 +131,7 @@ func (h *house) decided() ipc.Decided {
 	for {
 		n, err := h.news.Next(ctx)
 		if err != nil {
-			h.t.Fatalf("no decision was told: %v", err)
+			h.t.Fatalf("no decision was reported: %v", err)
 		}
 		if d := n.Decision; d != nil && (d.How == "person" || d.Reason == "timeout") {
 			return *d
@@ -139,7 +139,7 @@ func (h *house) decided() ipc.Decided {
 	}
 }
 
-// pending is what waits for an answer.
+// pending returns the requests that have no answer yet.
 func (h *house) pending() []ipc.Approval {
 	h.t.Helper()
 	list, err := h.person.Approvals(context.Background())
@@ -200,8 +200,8 @@ func (h *house) agent() *agent {
 	return a
 }
 
-// relayTo makes this test binary an agent: what it is sent at the socket
-// relayAt it passes on to relayTo, and the kernel tells the daemon of it.
+// relayTo makes this test binary an agent: it forwards the data from the socket
+// relayAt to relayTo, and the kernel reports it to the daemon as the peer.
 const relayTo, relayAt = "SBX_TEST_RELAY_TO", "SBX_TEST_RELAY_AT"
 
 func (h *house) startRelay() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -114,7 +115,7 @@ func grepOf(pattern string) (*regexp.Regexp, error) {
 		return nil, nil
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		return nil, err // in which the pattern stands as it was given
+		return nil, err // the error quotes the pattern as it was given
 	}
 	return regexp.Compile("(?m)" + pattern)
 }
@@ -122,7 +123,7 @@ func grepOf(pattern string) (*regexp.Regexp, error) {
 // source reads records from the daemon, or from its files where none runs.
 type source func(ipc.AuditRequest) ([]json.RawMessage, bool, error)
 
-// source also returns how many lines were passed over by then.
+// source also returns how many damaged records were skipped by then.
 func (a *app) source(ctx context.Context) (from source, passedOver func() int, err error) {
 	client, err := a.running(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (a *app) source(ctx context.Context) (from source, passedOver func() int, e
 	tell := func(bad string) {
 		if !reported[bad] { // once, for who follows
 			reported[bad] = true
-			a.note("passed over, as it is not as it was written: %s; sbx log verify says more", bad)
+			a.note("skipped a damaged record: %s; sbx log verify says more", bad)
 		}
 	}
 	passedOver = func() int { return len(reported) }
@@ -257,11 +258,14 @@ func (a *app) printRecords(records []json.RawMessage, asJSON bool) (last uint64,
 		if asJSON {
 			err = a.printJSON(raw)
 		} else {
-			line := r.line(time.Now())
-			if a.colors() {
-				line = r.colored(time.Now())
+			line := r.line(time.Now()) + "\n"
+			if width := columns(a.out); width > 0 {
+				line = hang(strings.TrimSuffix(line, "\n"), width, 0, min(detailsColumn, width/4))
 			}
-			_, err = fmt.Fprintln(a.out, line)
+			if a.colors() {
+				line = r.colored(line)
+			}
+			_, err = io.WriteString(a.out, line)
 		}
 		if err != nil {
 			return last, err

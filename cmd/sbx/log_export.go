@@ -118,7 +118,7 @@ func (a *app) export(from source, passedOver func() int, q ipc.AuditRequest, wha
 		where = "standard output"
 	}
 	if bad := passedOver(); bad > 0 {
-		return &exit{exitNo, fmt.Errorf("%s written to %s, which is not the whole log: passed over %s", plural(n, what), where, plural(bad, "line"))}
+		return &exit{exitNo, fmt.Errorf("%s written to %s, which is not the whole log: %s skipped", plural(n, what), where, plural(bad, "damaged record"))}
 	}
 	if file != "-" {
 		a.note("%s written to %s", plural(n, what), where)

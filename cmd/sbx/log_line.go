@@ -30,9 +30,11 @@ func (r record) line(now time.Time) string {
 	return strings.TrimRight(s, " ")
 }
 
-// colored is the record for people at a terminal: what was refused or failed
-// stands out.
-func (r record) colored(now time.Time) string {
+// detailsColumn is where the record's subject begins in its line, after the time of a day, number and verb.
+const detailsColumn = 29
+
+// colored returns the record's line for a terminal; a colour marks refusals and failures.
+func (r record) colored(line string) string {
 	color := ""
 	switch verb := r.verb(); {
 	case verb == "outside" || verb == "denied" || verb == "blocked" || verb == "timed out" || verb == "killed" || strings.HasPrefix(verb, "exit ") && verb != "exit 0":
@@ -42,7 +44,6 @@ func (r record) colored(now time.Time) string {
 	case r.Category == audit.Grant || r.Category == audit.Mode:
 		color = "\x1b[33m"
 	}
-	line := r.line(now)
 	if color == "" {
 		return line
 	}

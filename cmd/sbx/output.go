@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-
-	"sandboxd/display"
 )
 
 // addJSON adds --json to a verb that reads. What says what is printed then.
@@ -52,42 +48,6 @@ func asciiJSON(v any) ([]byte, error) {
 		}
 	}
 	return out.Bytes(), nil
-}
-
-// table prints rows in columns. Every cell is neutralised; the last column is
-// as long as it is.
-func table(w io.Writer, rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = display.Line(cell)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], display.Width(row[i]))
-		}
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString(cell)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-display.Width(cell)+2))
-			}
-		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-	}
-}
-
-// fields prints names and values, one pair a line; empty values are left out.
-func fields(w io.Writer, pairs ...string) {
-	var rows [][]string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			rows = append(rows, []string{pairs[i] + ":", pairs[i+1]})
-		}
-	}
-	table(w, rows)
 }
 
 // span writes a duration for a person: 3 s, 12 min, 5 h, 2 days.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -101,9 +102,9 @@ func (p *pages) run() error {
 // shellNotFound is the status of a shell whose command does not exist.
 const shellNotFound = 127
 
-// columns is the width of the terminal at standard output; 0 if there is none.
-func (a *app) columns() int {
-	f, ok := beneath(a.out).(*os.File)
+// columns returns the width of the terminal that w writes to; 0 if there is none.
+func columns(w io.Writer) int {
+	f, ok := beneath(w).(*os.File)
 	if !ok {
 		return 0
 	}

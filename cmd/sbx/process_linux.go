@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,3 +16,6 @@ func notDumpable() error {
 	}
 	return nil
 }
+
+// dieWithParent has the command killed when the thread that starts it ends (PR_SET_PDEATHSIG(2const)).
+func dieWithParent(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

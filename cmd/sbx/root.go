@@ -52,16 +52,18 @@ var groups = []string{forWork, forAnswers, forRules, forReports, forAgents, forD
 // not exist is not in the list.
 func verbs() []verb {
 	return []verb{
-		{"run", forWork, runVerb}, {"file", forWork, fileVerb}, {"undo", forWork, undoVerb}, {"check", forWork, checkVerb},
+		{"run", forWork, runVerb}, {"file", forWork, fileVerb}, {"undo", forWork, undoVerb},
+		{"changes", forWork, changesVerb}, {"check", forWork, checkVerb},
 		{"approve", forAnswers, approveVerb}, {"pending", forAnswers, pendingVerb}, {"web", forAnswers, webVerb},
 		{"grants", forAnswers, grantsVerb},
 		{"trust", forRules, trustVerb}, {"preset", forRules, presetVerb}, {"rules", forRules, rulesVerb},
 		{"mode", forRules, modeVerb}, {"profile", forRules, profileVerb},
-		{"log", forReports, logVerb}, {"stats", forReports, statsVerb}, {"status", forReports, statusVerb},
+		{"log", forReports, logVerb}, {"stats", forReports, statsVerb}, {"advise", forReports, adviseVerb}, {"status", forReports, statusVerb},
 		{"doctor", forReports, doctorVerb},
-		{"hook", forAgents, hookVerb}, {"mcp", forAgents, mcpVerb}, {"shell", forAgents, shellVerb},
-		{"session", forDaemon, sessionVerb}, {"config", forDaemon, configVerb}, {"stop", forDaemon, stopVerb},
-		{"version", forDaemon, versionVerb}, {"gen", forDaemon, genVerb},
+		{"hook", forAgents, hookVerb}, {"mcp", forAgents, mcpVerb}, {"acp", forAgents, acpVerb},
+		{"shell", forAgents, shellVerb},
+		{"session", forDaemon, sessionVerb}, {"jobs", forDaemon, jobsVerb}, {"config", forDaemon, configVerb},
+		{"stop", forDaemon, stopVerb}, {"version", forDaemon, versionVerb}, {"gen", forDaemon, genVerb},
 	}
 }
 
@@ -74,9 +76,7 @@ func execute(ctx context.Context, args []string) int {
 	if a.handed, args, err = takeHanded(args); err != nil {
 		return a.status(err)
 	}
-	args = conventional(args)
 	root := newRoot(a, args)
-	root.SetArgs(args)
 	root.SetIn(os.Stdin)
 	root.SetOut(out)
 	root.SetErr(os.Stderr)
@@ -91,13 +91,14 @@ func execute(ctx context.Context, args []string) int {
 	return status
 }
 
-// conventional returns args with "help VERB" as "VERB --help", and --version as the verb.
-func conventional(args []string) []string {
-	switch {
-	case len(args) > 0 && args[0] == "help":
-		return append(slices.Clone(args[1:]), "--help")
-	case len(args) == 1 && args[0] == "--version":
-		return []string{"version"}
+// conventional returns args with "help VERB" as "VERB --help", and --version as the verb. The first own of them are
+// flags of sbx itself.
+func conventional(args []string, own int) []string {
+	switch rest := args[own:]; {
+	case len(rest) > 0 && rest[0] == "help":
+		return append(slices.Delete(slices.Clone(args), own, own+1), "--help")
+	case len(rest) == 1 && rest[0] == "--version":
+		return append(slices.Clone(args[:own]), "version")
 	}
 	return args
 }
@@ -129,7 +130,10 @@ func newRoot(a *app, args []string) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(c, "%v%s", err, nearFlag(c, err))
 	})
-	all, named := verbs(), verbIn(f, args)
+	own := ownFlags(f, args)
+	args = conventional(args, own)
+	root.SetArgs(args)
+	all, named := verbs(), append(slices.Clone(args[own:]), "")[0]
 	if i := slices.IndexFunc(all, func(v verb) bool { return v.name == named }); i >= 0 {
 		all = all[i : i+1]
 		root.CompletionOptions.DisableDefaultCmd = true
@@ -152,23 +156,19 @@ func newRoot(a *app, args []string) *cobra.Command {
 	return root
 }
 
-// verbIn is what stands behind sbx's own flags, if nothing else stands before it;
-// else "".
-func verbIn(own *pflag.FlagSet, args []string) string {
-	for len(args) > 0 {
-		name, isFlag := strings.CutPrefix(args[0], "--")
-		if !isFlag {
-			return args[0]
-		}
+// ownFlags returns how many of args are sbx's own flags, and their values, before the verb.
+func ownFlags(own *pflag.FlagSet, args []string) (n int) {
+	for n < len(args) {
+		name, isFlag := strings.CutPrefix(args[n], "--")
 		name, _, joined := strings.Cut(name, "=")
-		if own.Lookup(name) == nil || !joined && len(args) == 1 {
-			return ""
+		if !isFlag || own.Lookup(name) == nil || !joined && n+1 == len(args) {
+			break
 		}
-		if args = args[1:]; !joined {
-			args = args[1:]
+		if n++; !joined {
+			n++
 		}
 	}
-	return ""
+	return n
 }
 
 // checkArgs makes mistakes in the number of arguments usage errors, and lets
@@ -250,7 +250,7 @@ func (a *app) close() {
 	}
 }
 
-// errSilent is an exit status whose reason has been told already.
+// errSilent is the error of an exit status whose reason has already been printed.
 var errSilent = errors.New("")
 
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }

@@ -86,7 +86,7 @@ func defaultFiles(vendor string) []string {
 	return found
 }
 
-// vendorOf tells a file's vendor by the directory that it lies in.
+// vendorOf returns the vendor of a settings file by the names of its directories; "" if none matches.
 func vendorOf(file string) string {
 	abs, err := fromHere(file)
 	if err != nil {

@@ -27,6 +27,10 @@ type runOptions struct {
 	ticket      string
 	byAgent     bool // an agent runs it as its shell
 	asAgent     bool
+	asServer    bool   // it serves a client of the protocol that sbx mcp wrap passes on
+	profile     string // a profile document that narrows the run; "": there is none
+	worktree    string // name of the agent's work tree; "": it has none
+	hold        bool
 }
 
 func runVerb(a *app) *cobra.Command {
@@ -43,6 +47,8 @@ func runVerb(a *app) *cobra.Command {
 			"  sbx run -c 'go test ./... | tail -3' --timeout 5m\n" +
 			"  sbx run --cwd ~/src/web --env CI=1 -- npm test\n" +
 			"  sbx run --agent -- my-agent\n" +
+			"  sbx run --agent --worktree login -- claude\n" +
+			"  sbx run --hold -c 'npm run format'\n" +
 			"  sbx run --json -- ls | jq -r .stdout",
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: installedPrograms,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,7 +56,11 @@ func runVerb(a *app) *cobra.Command {
 			if err := o.check(c); err != nil {
 				return err
 			}
-			status, err := a.run(c.Context(), o)
+			run := a.run
+			if o.worktree != "" {
+				run = a.inWorktree
+			}
+			status, err := run(c.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -71,6 +81,9 @@ func runVerb(a *app) *cobra.Command {
 	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
 	f.StringVar(&o.description, "description", "", "what the command is for, in the asking program's words; shown as such")
 	f.BoolVar(&o.asAgent, "agent", false, "the command is an agent: it may ask sandboxd from inside its sandbox, for no more than it has itself")
+	f.StringVar(&o.worktree, "worktree", "",
+		"with --agent: run it in the git work tree .worktrees/`NAME`, on the branch NAME")
+	f.BoolVar(&o.hold, "hold", false, "hold what it writes: the project stays as it is until sbx changes land")
 	f.StringVar(&o.ticket, "ticket", "", "the ticket that a hook got for exactly this command in this directory; good once")
 	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
 	return c
@@ -82,6 +95,14 @@ func (o *runOptions) check(c *cobra.Command) error {
 	switch {
 	case o.ticket != "" && o.asAgent:
 		return usage(c, "a ticket is for the command as it was judged: leave --agent away")
+	case o.worktree != "" && !o.asAgent:
+		return usage(c, "--worktree is of an agent's run: add --agent")
+	case o.worktree != "" && !worktreeName.MatchString(o.worktree):
+		return usage(c, "--worktree %q: want letters, digits, ., _ and -", o.worktree)
+	case o.worktree != "" && o.cwd != "":
+		return usage(c, "--worktree has a directory of its own: leave --cwd out")
+	case o.ticket != "" && o.hold:
+		return usage(c, "a ticket is for the command as it was judged: leave --hold away")
 	case o.ticket != "" && o.session != "":
 		return usage(c, "--ticket brings its own session: leave --session away")
 	case lineGiven && len(o.argv) > 0:

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -170,7 +169,8 @@ func (r *runner) terminal() *term.Terminal {
 // described is the request for the command.
 func (r *runner) described(env map[string]string) (ipc.ExecRequest, error) {
 	q := ipc.ExecRequest{Session: r.options.session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
-		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Agent: r.options.asAgent, Description: r.options.description}
+		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Agent: r.options.asAgent, Server: r.options.asServer, Hold: r.options.hold,
+		Profile: r.options.profile, Description: r.options.description}
 	if q.Session == "" && q.Ticket == "" {
 		var err error
 		if q.Open, err = r.ownSession(); err != nil {
@@ -236,36 +236,16 @@ func (r *runner) follow(ctx context.Context, stream ipc.Stream[ipc.Event]) (*ipc
 	}
 }
 
-// read hands events on. Where the connection is lost, it is made again: the
-// daemon keeps the events. Its error is that of a daemon which is gone.
+// read hands events on. Its error is that of a daemon which is gone.
 func (r *runner) read(ctx context.Context, stream ipc.Stream[ipc.Event], events chan<- ipc.Event) error {
-	var err error
-	for next, lost := uint64(1), 0; ; {
-		for err == nil {
-			var e ipc.Event
-			if e, err = stream.Next(ctx); err != nil {
-				stream.Close()
-				break
-			}
-			next, lost = e.Seq+1, 0
-			select {
-			case events <- e:
-			case <-ctx.Done():
-				stream.Close()
-				return ctx.Err()
-			}
-			if e.Type == ipc.EventExit {
-				stream.Close()
-				return nil
-			}
+	return r.client.Follow(ctx, r.id, stream, func(e ipc.Event) error {
+		select {
+		case events <- e:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		lost++
-		if ctx.Err() != nil || lost > 3 || ipc.CodeOf(err) != "" || errors.Is(err, ipc.ErrNoDaemon) {
-			return fmt.Errorf("the daemon is gone, and the command with it: %w", err)
-		}
-		time.Sleep(50 * time.Millisecond)
-		stream, err = r.client.ExecEvents(ctx, ipc.EventsRequest{ID: r.id, FromSeq: next})
-	}
+	})
 }
 
 // event takes one event. The exit event's content is the end.
@@ -289,7 +269,7 @@ func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
 			if e.Decision.How == "person" && !r.started { // later ones are about hosts
 				r.report.Answer = e.Decision
 			}
-			if r.answeredByOther && r.tty != nil && e.Decision.Reason != "timeout" { // the end tells that
+			if r.answeredByOther && r.tty != nil && e.Decision.Reason != "timeout" { // timeouts: reported at the exit
 				r.note("%s by %s", decided(e.Decision), e.Decision.By)
 			}
 			r.answeredByOther = false

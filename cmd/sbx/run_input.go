@@ -49,7 +49,7 @@ func (in *input) start(ctx context.Context) {
 	in.done = make(chan struct{})
 	go func() {
 		defer close(in.done)
-		// An error means that the command reads no more; its end tells the rest.
+		// An error means that the command reads no more input; its exit event reports the rest.
 		_ = in.runner.client.StreamStdin(ctx, in.runner.id, in.reader.With(ctx), true)
 	}()
 }

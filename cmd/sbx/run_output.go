@@ -6,10 +6,9 @@ import (
 	"sandboxd/display"
 )
 
-// output settles where the command's output goes. What goes to a terminal is
-// filtered, so that a program inside cannot do to the person's terminal what
-// it may not do to their files; with --tty the command has asked for a terminal
-// and gets it. Files and pipes get every byte.
+// output selects the destinations of the command's output. Files and pipes get every
+// byte. Output to a terminal is filtered, so that a program inside cannot control the
+// person's terminal; with --tty the command has asked for a terminal and gets it.
 func (r *runner) output() {
 	switch {
 	case r.options.json:

@@ -16,15 +16,17 @@ type own struct {
 	in, out, errs *os.File
 }
 
-// passes are what is tried, best first: everything, no files, nothing. A file
-// goes only where the session's profile lets the command change it. Where a person
-// may be asked at this terminal, pipes that are written to stay: what reads them may write
-// to it, too (`| tee`), and what comes while the question is there, or just leaves, would
-// tear it apart. What is relayed waits.
+// passes returns the sets of descriptors to try, best first: all, no files, none. The
+// daemon accepts a file only if the session's profile lets the command change it.
+// Output pipes are relayed if a person may be asked at this terminal: their reader may
+// write to it, too (`| tee`), and would disturb a question there. Relayed output waits
+// until the question has left the screen. The output pipes of a session's command are
+// relayed because the command may leave a job that would hold them open.
 func (r *runner) passes() []own {
 	if r.options.tty || r.options.json {
 		return []own{{}}
 	}
+	relayed := r.tty != nil || r.options.session != "" || r.options.ticket != ""
 	var all, pipes own
 	for _, s := range []struct {
 		file       *os.File
@@ -33,8 +35,8 @@ func (r *runner) passes() []own {
 		stays      bool // as a pipe
 	}{
 		{r.stdin, &all.in, &pipes.in, r.input.reader == nil, false},
-		{fileOf(r.stdout), &all.out, &pipes.out, false, r.tty != nil},
-		{fileOf(r.errout), &all.errs, &pipes.errs, false, r.tty != nil},
+		{fileOf(r.stdout), &all.out, &pipes.out, false, relayed},
+		{fileOf(r.errout), &all.errs, &pipes.errs, false, relayed},
 	} {
 		if s.file == nil || s.skip {
 			continue
@@ -66,7 +68,7 @@ func fileOf(w io.Writer) *os.File {
 }
 
 // request asks the daemon to run the command, with as many of our own
-// descriptors as it permits, or goes on with what front has asked.
+// descriptors as it permits, or continues the exchange that front began.
 func (r *runner) request(ctx context.Context, env map[string]string) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], err error) {
 	if started, events, ok, err := r.resume(ctx); ok {
 		return started, events, err
@@ -96,7 +98,7 @@ func (r *runner) request(ctx context.Context, env map[string]string) (started ip
 	return started, nil, err
 }
 
-// stdio is what goes with the request.
+// stdio returns the descriptors that are sent with the request.
 func (o own) stdio() (s ipc.Stdio) {
 	for _, one := range []struct {
 		file *os.File

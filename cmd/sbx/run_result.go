@@ -12,7 +12,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// report is what `sbx run --json` tells.
+// report collects the facts about a run that `sbx run --json` prints.
 type report struct {
 	ID       string
 	Session  string
@@ -51,10 +51,12 @@ type result struct {
 
 	LimitsHit   []string          `json:"limits_hit,omitempty"`
 	DurationMS  int64             `json:"duration_ms,omitempty"`
-	Warm        bool              `json:"warm,omitempty"` // its sandbox had been laid before
+	Warm        bool              `json:"warm,omitempty"` // its sandbox was built before the request
 	Violations  []ipc.Violation   `json:"violations,omitempty"`
 	Quarantined []ipc.Quarantined `json:"quarantined,omitempty"`
 	Changes     *ipc.RunChanges   `json:"changes,omitempty"`
+	Job         string            `json:"job,omitempty"`
+	JobRefused  string            `json:"job_refused,omitempty"`
 	Enforcement *ipc.Enforcement  `json:"enforcement,omitempty"`
 	Warnings    []ipc.Warning     `json:"warnings,omitempty"`
 }
@@ -86,7 +88,7 @@ func statusOf(end *ipc.Exit, cancelledBy int) (status int, outcome string) {
 	return end.Code, "exited"
 }
 
-// finish tells how it ended.
+// finish reports the end of the command and returns its exit status.
 func (r *runner) finish(end *ipc.Exit) (int, error) {
 	by := 0
 	if r.last != nil {
@@ -159,14 +161,22 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 			r.note("moved to the trash: %s (%s)", q.Path, q.Why)
 		}
 	}
+	switch {
+	case end.Job != "":
+		r.note("left running: job %s; sbx jobs log %s, sbx jobs stop %s", end.Job, end.Job, end.Job)
+	case end.JobRefused != "":
+		r.note("what the command left running was ended: %s", end.JobRefused)
+	}
 	if weak := gaps(end.Enforcement); len(weak) > 0 && end.Denied == nil {
 		r.note("the sandbox does not hold everything on this host: %s; sbx doctor says more", strings.Join(weak, "; "))
 	}
-	if end.Denied != nil || end.Error != nil || status == 0 {
+	held := end.Changes != nil && end.Changes.HeldID != ""
+	if end.Denied != nil || end.Error != nil || status == 0 && !held {
 		return
 	}
 	if r.outside && r.started {
-		r.note("a yes opens no path: sbx profile explain PATH says what the sandbox leaves out, and how to permit it")
+		r.note("the sandbox hides files outside the project, even from approved commands; " +
+			"to show one: sbx profile explain PATH")
 	}
 	reported := map[string]bool{}
 	for _, w := range slices.Concat(end.Warnings, r.notes) {
@@ -178,7 +188,7 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 	}
 }
 
-// maxShown is how many refusals a person is told of after one command.
+// maxShown is the maximum number of refusals that are printed after one command.
 const maxShown = 5
 
 // explainRefusals says what the sandbox refused. Programs that end well have
@@ -228,7 +238,7 @@ func repeatsEnforcement(w ipc.Warning, e ipc.Enforcement) bool {
 // tellsProtection reports a warning that only says what e says of a protection.
 func tellsProtection(w ipc.Warning, e ipc.Enforcement) bool {
 	return slices.ContainsFunc(e.Protections, func(p ipc.Protection) bool {
-		return strings.HasPrefix(w.Message, p.Name+" is "+string(p.Level))
+		return strings.HasPrefix(w.Message, p.Name+" "+string(p.Level))
 	})
 }
 
@@ -254,6 +264,7 @@ func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
 		Ran:    outcome == "exited" || outcome == "signalled",
 		Signal: end.Signal, Denied: end.Denied, Error: end.Error, CutBytes: end.CutBytes, LimitsHit: end.LimitsHit,
 		DurationMS: end.DurationMS, Violations: slices.Concat(r.report.violations, end.Violations), Quarantined: end.Quarantined, Changes: end.Changes,
+		Job: end.Job, JobRefused: end.JobRefused,
 		Enforcement: &end.Enforcement, Warnings: slices.Concat(r.notes, end.Warnings), Answer: r.report.Answer}
 	if outcome == "exited" {
 		res.ExitCode = &end.Code

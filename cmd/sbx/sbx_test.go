@@ -231,7 +231,7 @@ func TestEveryVerbHasScripts(t *testing.T) {
 		_, path, _ := strings.Cut(c.CommandPath(), " ")
 		if endsOf[path] == "" {
 			if c.Runnable() && (!c.HasSubCommands() || path == "log" || path == "web") {
-				t.Errorf("how sbx %s ends is not told in ends.go", path)
+				t.Errorf("ends.go: no ends for sbx %s", path)
 			}
 			return
 		}
@@ -268,7 +268,7 @@ func TestEveryVerbHasScripts(t *testing.T) {
 	walk(newRoot(&app{stdin: os.Stdin}, nil))
 	for path := range endsOf {
 		if !known[path] {
-			t.Errorf("ends.go tells how sbx %s ends, which is no verb", path)
+			t.Errorf("ends.go: ends for sbx %s, which is no verb", path)
 		}
 	}
 	for _, line := range regexp.MustCompile(`(?m)^(status|approver|person) 12[4567] .*`).FindAllString(text.String(), -1) {

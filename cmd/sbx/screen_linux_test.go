@@ -149,8 +149,8 @@ func TestScreenKeys(t *testing.T) {
 		{"arrows up", plain, []string{"Up", "?> 3. Always", "Up", "?> 2", "Up", "?> 1", "Enter"}, allow("once"), ""},
 		{"arrows around", plain, []string{"Down", "?> 5", "Down", "?> 6", "Down", "?> 1", "Enter"}, allow("once"), ""},
 		{"arrow at high risk", danger, []string{"Down", "?> 1", "Up", "?> 4", "Up", "?> 3", "Up", "?> 2", "Enter"}, soft(""), ""},
-		{"Ctrl-C", plain, []string{"y", "?> 1", "C-c"}, soft("cancelled"), ""},
-		{"Ctrl-D", plain, []string{"C-d"}, soft("cancelled"), ""},
+		{"Ctrl-C", plain, []string{"y", "?> 1", "C-c", "?C again denies", "C-c"}, soft("cancelled"), ""},
+		{"Ctrl-D", plain, []string{"C-d", "?D again denies", "C-d"}, soft("cancelled"), ""},
 		{"reason that begins with a, not on offer", plain, []string{`"always ask me first"`, "?Deny: always ask me first", "Enter"}, soft("always ask me first"), ""},
 		{"reason that begins with s", plain, []string{`"stop"`, "?Deny: stop", "Enter"}, soft("stop"), ""},
 		{"reason that begins with y", plain, []string{`"yes but not now"`, "?> 4. Deny: yes but not now", "Enter"}, soft("yes but not now"), ""},
@@ -168,7 +168,7 @@ func TestScreenKeys(t *testing.T) {
 	atLow := []keys{
 		{"Enter alone at low risk", low, []string{"?>1 Execute once", "Enter"}, allow("once"), ""},
 		{"Backspace to nothing at low risk", low, []string{`"xy"`, "?Deny: xy", "BSpace", "BSpace", "?>1 Execute", "Enter"}, allow("once"), ""},
-		{"chooser", line("cat notes/report.adoc"), []string{"3", "?Allows exactly", "+", "Down", "?> cat", "Right", "?always, for this agent", "Tab", "?for 30 minutes", "Enter"}, allow("agent"), "agent cat under notes"},
+		{"chooser", line("cat notes/report.adoc"), []string{"3", "?Allows exactly", "+", "Down", "?> cat", "Right", "?always, in this project", "Tab", "?for 30 minutes", "Enter"}, allow("project"), "project cat under notes"},
 		{"letter at low risk", low, []string{"n", "?>. Deny", "Enter"}, soft(""), ""},
 	}
 	play := func(name, config string, list []keys) {
@@ -187,7 +187,7 @@ func TestScreenKeys(t *testing.T) {
 					t.Errorf("%s: decided %+v, want %+v\n%s", c.name, got, c.want, d.Screen())
 				}
 				if end.err != nil || (end.Code == "") != c.want.Allowed || end.Note != c.want.Note || end.Mode != c.want.Mode {
-					t.Errorf("%s: the agent was told %+v", c.name, end)
+					t.Errorf("%s: the agent received %+v", c.name, end)
 				}
 				grants := ""
 				for _, g := range h.forget() {
@@ -270,7 +270,7 @@ func TestScreenTypeAhead(t *testing.T) {
 	d.Press("Enter")
 	for _, c := range done {
 		if e := <-c; e.err != nil || e.Out != "hello\n" {
-			t.Errorf("the agent was told %+v, want a yes from the one Enter that counts", e)
+			t.Errorf("the agent received %+v, want a yes from the one Enter that counts", e)
 		}
 	}
 }
@@ -335,7 +335,7 @@ func TestScreenSecondYes(t *testing.T) {
 		d.Press("Enter")
 		got, end := h.decided(), <-done
 		if got.Allowed != (c.removed != "") || got.Note != c.note || end.err != nil && c.note == "" {
-			t.Errorf("%s: decided %+v, told %+v\n%s", c.name, got, end, d.Screen())
+			t.Errorf("%s: decided %+v, the agent received %+v\n%s", c.name, got, end, d.Screen())
 		}
 		if c.removed != "" && h.exists(c.removed) {
 			t.Errorf("%s: %s is still there", c.name, c.removed)
@@ -384,7 +384,7 @@ func TestScreenBatch(t *testing.T) {
 			}
 			d.golden(c.name)
 			if end.err != nil || end.Batch.Ran != c.ran {
-				t.Errorf("the agent was told %+v, %v", end.Batch, end.err)
+				t.Errorf("the agent received %+v, %v", end.Batch, end.err)
 			}
 			for _, name := range []string{"one.txt", "two.ini", "three.txt"} {
 				if h.exists(name) != slices.Contains(c.made, name) {
@@ -427,7 +427,7 @@ func TestScreenUndo(t *testing.T) {
 	d.golden("queue-two")
 	d.Press("2")
 	if e := <-first; e.Status != 0 {
-		t.Errorf("told %+v", e)
+		t.Errorf("the agent received %+v", e)
 	}
 	d.Wait("Command: touch two.txt")
 	d.Press("C-z")
@@ -439,7 +439,7 @@ func TestScreenUndo(t *testing.T) {
 	}
 	d.steps("q", "?> \\d. Quit", "Enter", "?nothing waits")
 	if e := <-second; e.Mode != "hard" {
-		t.Errorf("told %+v", e)
+		t.Errorf("the agent received %+v", e)
 	}
 	d.Press("C-z")
 	d.Wait("Undone: the session goes on")
@@ -447,7 +447,7 @@ func TestScreenUndo(t *testing.T) {
 	d.Wait("There is no answer to undo")
 	d.golden("queue-empty")
 	if e := <-two.asks(line("cat README")); e.Out != "hello\n" {
-		t.Errorf("the session does not go on: %+v", e)
+		t.Errorf("the session does not continue: %+v", e)
 	}
 }
 
@@ -471,8 +471,8 @@ func TestScreenChooser(t *testing.T) {
 	d.Wait("Allows exactly this request")
 	settle()
 	d.golden("chooser-exact")
-	d.Press("Down", "Down", "Right", "Right", "Tab", "Tab", "Tab")
-	d.Wait("life:  for 30 days")
+	d.Press("Down", "Down", "Right", "Right", "Right", "Tab", "Tab", "Tab")
+	d.Wait("how long: for 30 days")
 	d.golden("chooser-wide")
 	d.Resize(30, 44)
 	d.golden("chooser-30")
@@ -480,11 +480,11 @@ func TestScreenChooser(t *testing.T) {
 	d.Press("Escape")
 	d.Wait("quick")
 	settle()
-	d.Press("C-c")
+	d.steps("C-c", "?again denies", "C-c")
 	<-done
 }
 
-// The first valid answer wins, and the other approver is told (R-AP-15). An
+// The first valid answer wins, and the other approver is notified (R-AP-15). An
 // approver that is killed has answered nothing (R-AP-14).
 func TestScreenTwoApprovers(t *testing.T) {
 	t.Parallel()
@@ -504,7 +504,7 @@ func TestScreenTwoApprovers(t *testing.T) {
 	two.Wait("already decided by uid ")
 	two.golden("answered-elsewhere")
 	if e := <-done; e.Status != 0 || e.Code != "" || !h.exists("new.txt") {
-		t.Errorf("told %+v", e)
+		t.Errorf("the agent received %+v", e)
 	}
 }
 
@@ -524,7 +524,7 @@ func TestScreenTimeout(t *testing.T) {
 	d.Wait("No answer in time: that is a no.")
 	d.golden("timeout")
 	if e := <-done; e.Code != ipc.CodeTimeout || h.exists("new.txt") {
-		t.Errorf("told %+v", e)
+		t.Errorf("the agent received %+v", e)
 	}
 	done = h.agent().asks(plain)
 	h.waits(1)
@@ -532,6 +532,6 @@ func TestScreenTimeout(t *testing.T) {
 	dead.Wait(waits + "|nothing waits")
 	dead.Close()
 	if e := <-done; e.Code != ipc.CodeTimeout || h.exists("new.txt") {
-		t.Errorf("told %+v", e)
+		t.Errorf("the agent received %+v", e)
 	}
 }

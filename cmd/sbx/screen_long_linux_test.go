@@ -24,7 +24,7 @@ func TestScreenLong(t *testing.T) {
 	}
 	d.steps("?echo line 70", "q", "?quick", "+", "1")
 	if got, end := h.decided(), <-done; !got.Allowed || end.Status != 0 || !h.exists("lines.txt") {
-		t.Errorf("decided %+v, told %+v, want a yes", got, end)
+		t.Errorf("decided %+v, the agent received %+v, want a yes", got, end)
 	}
 }
 
@@ -44,8 +44,8 @@ func TestScreenTooSmall(t *testing.T) {
 	d.Wait("1-[0-9]+ of [0-9]+")
 	d.golden("small")
 	settle()
-	d.Press("C-c")
+	d.steps("C-c", "?again denies", "C-c")
 	if end := <-done; end.Note != "cancelled" {
-		t.Errorf("told %+v", end)
+		t.Errorf("the agent received %+v", end)
 	}
 }

@@ -46,7 +46,7 @@ func TestPlainAnswers(t *testing.T) {
 				decision.Scope = got.Scope
 			}
 			if !reflect.DeepEqual(decision, c.want) || end.err != nil {
-				t.Errorf("decided %+v, want %+v; the agent was told %+v\n%s", got, c.want, end, d.Screen())
+				t.Errorf("decided %+v, want %+v; the agent received %+v\n%s", got, c.want, end, d.Screen())
 			}
 			if name := strings.TrimPrefix(c.call, "touch "); h.exists(name) != c.want.Allowed {
 				t.Errorf("%s is there: %t", name, h.exists(name))
@@ -91,7 +91,7 @@ func TestPlainBatch(t *testing.T) {
 			d.answers([]string{c.typed})
 			end := <-done
 			if end.err != nil || end.Batch.Ran != c.ran {
-				t.Errorf("the agent was told %+v, %v", end.Batch, end.err)
+				t.Errorf("the agent received %+v, %v", end.Batch, end.err)
 			}
 			for _, name := range []string{"one.txt", "two.ini", "three.txt"} {
 				if h.exists(name) != (c.ran == 3) {

@@ -49,6 +49,9 @@ func TestScreenRun(t *testing.T) {
 			"! sbx trust --list | grep contained && sbx status 2>&1 | grep -c ^contained",
 			[]string{"1", "?> 1. Trust, and run", "Enter"}, 0, true},
 		{"run-danger", "sbx trust >/dev/null 2>&1; sbx run -c 'rm -rf build > new.txt'", []string{"1", "?> 1. Deny:", "Enter"}, 126, false},
+		// U9: "Always allow…" offered this session alone, and first what the option above it does.
+		{"run-more", "sbx trust >/dev/null 2>&1; sbx run -c 'npm run lint -- src' 2>/dev/null || true",
+			[]string{"3", "?┌─ Allow more… ", "?> npm run lint", "?in this session", "+", "Enter"}, 0, false},
 		{"run-session", "sbx trust >/dev/null 2>&1; sbx run -c 'echo hi > new.txt' && rm new.txt && sbx run -c 'echo hi > new.txt'", []string{"s", "?> 2. Allow for this session", "Enter"}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +114,7 @@ func TestScreenPlain(t *testing.T) {
 	settle()
 	d.Press(`"use pnpm"`, "Enter")
 	if e := <-done; e.Note != "use pnpm" {
-		t.Errorf("told %+v, want the reason", e)
+		t.Errorf("the agent received %+v, want the reason", e)
 	}
 	done = h.agent().asks(danger)
 	h.waits(1)
@@ -127,6 +130,6 @@ func TestScreenPlain(t *testing.T) {
 	a.Wait(waits)
 	settle()
 	a.golden("ascii")
-	a.Press("C-c")
+	a.steps("C-c", "?again denies", "C-c")
 	<-done
 }

@@ -142,8 +142,8 @@ func setup(env *testscript.Env, bin string) error {
 	return nil
 }
 
-// cmdStatus: status N PROGRAM ARG… runs a program and wants exit status N. In
-// place of N there may be the name of an end (ends.go), which has to be told as such.
+// cmdStatus: status N PROGRAM ARG… runs a program and wants exit status N. N may
+// also be the name of an end (ends.go); the output must then match the end's pattern.
 func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N|END PROGRAM ARG…")
@@ -159,7 +159,7 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	ended(ts, args[0], got, ts.ReadFile("stdout")+ts.ReadFile("stderr"))
 }
 
-// ended wants an exit status, or that of an end and the words that it is told in.
+// ended checks the exit status. For the name of an end it also checks the end's pattern.
 func ended(ts *testscript.TestScript, want string, got int, said string) {
 	status, err := strconv.Atoi(want)
 	e, named := ends[want]
@@ -173,12 +173,12 @@ func ended(ts *testscript.TestScript, want string, got int, said string) {
 		ts.Fatalf("exit status %d, want %s\n%s", got, want, said)
 	}
 	if re := words[want]; re != nil && !re.MatchString(said) {
-		ts.Fatalf("%s, but not told as such: want %s\n%s", want, re, said)
+		ts.Fatalf("%s, but the output does not match %s\n%s", want, re, said)
 	}
 }
 
-// words are what an end is told in. An end is more than its status: 125 alone
-// could be anything.
+// words holds the pattern that the output of each end must match. The status does
+// not identify an end: several have 125.
 var words = map[string]*regexp.Regexp{
 	"usage":    regexp.MustCompile(`See sbx.* --help`),
 	"daemon":   regexp.MustCompile(`open to others|the daemon that runs |connect to|none is started|start sandboxd: |it ended \(exit status|sandboxd .*(did not|cannot|does not|could not)|config.*:\d+:|broker`),
@@ -284,8 +284,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// cmdApprover: approver N|END PROGRAM ARG… is status in a process that has nothing
-// to do with those that the script runs: who asks cannot answer.
+// cmdApprover: approver N|END PROGRAM ARG… is status in a process that is
+// unrelated to those of the script: a requester cannot answer.
 func cmdApprover(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: approver N PROGRAM ARG…")

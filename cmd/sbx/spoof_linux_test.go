@@ -74,8 +74,8 @@ func (c *tally) add(fields ...string) {
 	}
 }
 
-// unusable is what is told of strings that the daemon does not take: in
-// all fields what is not UTF-8, in a command a NUL, in a path what can't be shown.
+// unusable matches the daemon's errors for strings that it rejects: invalid UTF-8 in
+// any field, a NUL in a command, characters in a path that cannot be shown.
 var unusable = regexp.MustCompile(`not UTF-8|NUL character|not a usable path`)
 
 // spoof has an agent ask in every way with c's string, and looks at each card;

@@ -15,9 +15,9 @@ func statsVerb(a *app) *cobra.Command {
 		Use:   "stats",
 		Short: "Count what was asked, approved and denied, and how people answer",
 		Long: "Counts since the daemon started, and what the log tells of habits: questions per 100\n" +
-			"commands, how long answers take, how many came in under a second, grants that were\n" +
-			"never used, and the one rule that would have saved the most questions.",
-		Example: "  sbx stats\n  sbx stats --json | jq -r .log.rule.permission\n  sbx stats --reset",
+			"commands, the median time of answers, how many came in under a second, and grants that were\n" +
+			"never used.",
+		Example: "  sbx stats\n  sbx stats --json | jq .log.asks_per_100\n  sbx stats --reset",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			client, err := a.approver(c.Context())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"sandboxd/audit"
@@ -14,7 +13,7 @@ import (
 // statsRecords is how many of the newest decisions in the log are looked at.
 const statsRecords = 10_000
 
-// habits is what the log tells of how people answer.
+// habits summarises the log's records of how people answer.
 type habits struct {
 	Decisions int `json:"decisions"` // that were looked at, of all tools
 	Asked     int `json:"asked"`     // of those, how often a person was asked
@@ -27,21 +26,12 @@ type habits struct {
 	UnderSecond int   `json:"under_one_second"` // approved in less than a second: was it read?
 	// Unused are grants that never answered for anybody.
 	Unused []unused `json:"grants_never_used"`
-	// Rule is the one that would have saved the most questions; nil: none would.
-	Rule *savingRule `json:"rule,omitempty"`
 }
 
 type unused struct {
 	ID    string `json:"id"`
 	What  string `json:"what"`
 	Scope string `json:"scope"`
-}
-
-// savingRule is a permission that would have answered for people.
-type savingRule struct {
-	Permission string `json:"permission"` // as it stands in the configuration
-	Saved      int    `json:"saved"`
-	Of         int    `json:"of"` // questions that were answered with yes
 }
 
 // readHabits reads the log, and the grants.
@@ -59,7 +49,6 @@ func readHabits(ctx context.Context, client *ipc.Client) (habits, error) {
 		}
 	}
 	h.count(list)
-	h.Rule = bestRule(list)
 	grants, err := client.Grants(ctx)
 	if err != nil {
 		return h, err
@@ -102,70 +91,6 @@ func (h *habits) count(list []audit.Record) {
 	}
 }
 
-// never are programs for which a prefix would allow anything at all, or what
-// cannot be taken back.
-var never = strings.Fields("sh bash dash zsh fish env sudo su doas xargs find eval exec nohup timeout time nice python python3 node perl ruby php " +
-	"lua awk sed ssh scp rsync curl wget rm mv dd chmod chown ln kill docker podman kubectl systemctl tee")
-
-// bestRule finds the permission by prefix that would have answered most of the
-// questions to which people said yes, and none to which they said no.
-func bestRule(list []audit.Record) *savingRule {
-	yes, no, of := map[string]int{}, map[string]bool{}, 0
-	for _, r := range list {
-		if r.How != "person" || r.Tool != "bash" {
-			continue
-		}
-		prefixes := prefixesOf(r)
-		if r.Decision != "approved" {
-			for _, p := range prefixes {
-				no[p] = true
-			}
-			continue
-		}
-		of++
-		for _, p := range prefixes {
-			yes[p]++
-		}
-	}
-	best := ""
-	for p, n := range yes {
-		if no[p] || n < 2 {
-			continue
-		}
-		if n > yes[best] || n == yes[best] && (len(p) > len(best) || len(p) == len(best) && p < best) {
-			best = p
-		}
-	}
-	if best == "" {
-		return nil
-	}
-	return &savingRule{Permission: "Bash(" + best + " *)", Saved: yes[best], Of: of}
-}
-
-// prefixesOf are the beginnings of the one command that a record is about, of
-// up to three words; none where a prefix would be unwise.
-func prefixesOf(r audit.Record) []string {
-	var payload struct {
-		Asks  [][]string `json:"asks"`
-		Plain bool       `json:"plain"`
-	}
-	if json.Unmarshal(r.Input, &payload) != nil || !payload.Plain || len(payload.Asks) != 1 || r.Risk == "high" {
-		return nil
-	}
-	words := payload.Asks[0]
-	if len(words) == 0 || slices.Contains(never, words[0]) {
-		return nil
-	}
-	var out []string
-	for n := 1; n <= min(3, len(words)); n++ {
-		if strings.ContainsAny(words[n-1], " \t\n*?[]()'\"\\$`") {
-			break
-		}
-		out = append(out, strings.Join(words[:n], " "))
-	}
-	return out
-}
-
 func (a *app) printHabits(h habits) {
 	if h.Decisions == 0 {
 		return
@@ -179,11 +104,8 @@ func (a *app) printHabits(h habits) {
 	if h.UnderSecond > 0 {
 		a.printf("%s in under a second: was that read?\n", plural(h.UnderSecond, "approval"))
 	}
-	if r := h.Rule; r != nil {
-		a.printf("the rule that would have saved the most questions, %d of %d that were allowed:\n", r.Saved, r.Of)
-		a.printf("  [permissions]\n  allow = [%q]\n", r.Permission)
-	} else if h.Asked > 0 {
-		a.printf("no single rule would have saved more than one question\n")
+	if h.Asked > 0 {
+		a.printf("sbx advise says what would have saved questions\n")
 	}
 	if len(h.Unused) > 0 {
 		a.printf("%s never used (sbx grants rm ID withdraws one):\n", plural(len(h.Unused), "grant"))

@@ -71,7 +71,7 @@ func (a *app) watchStatus(ctx context.Context, client *ipc.Client) error {
 		if err := a.printGoingOn(ctx, client); err != nil {
 			return err
 		}
-		if _, err := a.out.Write(nil); err != nil { // nobody reads it any more
+		if _, err := a.out.Write(nil); err != nil { // the reader has closed the output
 			return err
 		}
 		select {
@@ -122,7 +122,7 @@ func (a *app) printStatus(s ipc.Status) {
 		"state", s.StateDir,
 		"mode", s.Mode,
 		"now", fmt.Sprintf("%s, %s running, %s waiting for an answer", plural(s.Sessions, "session"), plural(s.Running, "command"), plural(s.Pending, "request")),
-		"idle", s.Idle)
+		"idle exit", s.Idle)
 	if s.Pending > 0 {
 		a.note("answer with sbx approve")
 	}
@@ -140,7 +140,7 @@ func (a *app) printStatus(s ipc.Status) {
 	a.printEnforcement(s.Enforcement)
 	for _, w := range s.Warnings {
 		if tellsProtection(w, s.Enforcement) {
-			continue // it stands above
+			continue // printEnforcement has printed it
 		}
 		a.note("%s", strings.TrimSpace(strings.TrimPrefix(w.Where+": ", ": ")+w.Message+hint(w.Hint)))
 	}

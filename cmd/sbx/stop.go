@@ -51,8 +51,8 @@ func stopVerb(a *app) *cobra.Command {
 	return c
 }
 
-// awaitExit waits until a process has ended. What comes next would else meet a
-// daemon that is about to leave.
+// awaitExit waits until a process has ended. The next command could otherwise reach
+// a daemon that is about to exit.
 func awaitExit(ctx context.Context, pid int, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

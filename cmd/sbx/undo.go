@@ -15,10 +15,10 @@ import (
 
 type undoOptions struct {
 	fileOptions
-	last, list, force, rest, drop bool
-	of                            string
-	since                         time.Duration
-	paths                         []string
+	last, list, force, rest bool
+	of                      string
+	since                   time.Duration
+	paths                   []string
 }
 
 func undoVerb(a *app) *cobra.Command {
@@ -33,9 +33,7 @@ func undoVerb(a *app) *cobra.Command {
 			"person's yes.\n\n" +
 			"An ID is what sbx file printed, what `sbx run` named, or one of sbx undo --list. A command can\n" +
 			"be undone where a snapshot of the project was taken before it: in a trusted project, within\n" +
-			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.\n\n" +
-			"What a command wrote to a layer and did not land, because somebody else changed the same paths,\n" +
-			"is held: its ID (h-…) lands it, or with --path a part, and --drop deletes it.",
+			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.",
 		Example: "  sbx undo --last\n  sbx undo --last --path src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.undoIDs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -44,9 +42,6 @@ func undoVerb(a *app) *cobra.Command {
 				if set {
 					given++
 				}
-			}
-			if o.drop && len(args) == 0 {
-				return usage(c, "give --drop the ID of a held change set; sbx undo --list has it")
 			}
 			if given != 1 {
 				return usage(c, "give an ID, or --last, or --since, or --session, or --list")
@@ -73,7 +68,6 @@ func undoVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.list, "list", false, "list what can be undone, the latest first")
 	f.BoolVar(&o.force, "force", false, "also where something has changed since")
 	f.BoolVar(&o.rest, "rest", false, "leave out what has changed since")
-	f.BoolVar(&o.drop, "drop", false, "delete a held change set instead of landing it")
 	f.DurationVar(&o.since, "since", 0, "all changes in this project of the last 10m, 2h, …, the latest first")
 	f.StringArrayVar(&o.paths, "path", nil, "only this `path`, and all below it (repeatable)")
 	return c
@@ -107,7 +101,7 @@ func (a *app) undo(ctx context.Context, o undoOptions, ids []string) error {
 	batch := batchID()
 	for i, id := range ids {
 		q := ipc.FileRequest{
-			Op: "undo", UndoID: id, Force: o.force, Rest: o.rest, Drop: o.drop, Paths: o.paths, DryRun: o.dryRun,
+			Op: "undo", UndoID: id, Force: o.force, Rest: o.rest, Paths: o.paths, DryRun: o.dryRun,
 		}
 		if !o.json && !o.dryRun {
 			r.preview(ctx, q)
@@ -140,15 +134,15 @@ func undoable(list []ipc.Change, since time.Duration) []string {
 		if since > 0 && time.Since(c.Time) > since {
 			continue
 		}
-		if c.UndoneBy == "" && c.Undoes == "" && c.Op != "undo" && c.Op != "held" {
+		if c.UndoneBy == "" && c.Undoes == "" && c.Op != "undo" {
 			ids = append(ids, c.ID)
 		}
 	}
 	return ids
 }
 
-// preview says what will happen, unless the question at this terminal will.
-// Where that can't be told, the undo itself will say why.
+// preview prints the change that an undo would make, unless a question at this
+// terminal will show it. On an error it prints nothing: the undo itself reports it.
 func (r *fileRunner) preview(ctx context.Context, q ipc.FileRequest) {
 	q.DryRun, q.Session = true, r.session
 	defer r.slowly("comparing with what is there now")()

@@ -89,7 +89,7 @@ func (a *answer) chunks() (whole, ok bool) {
 
 // run is what was seen of a command.
 type run struct {
-	warned bool // a command that fails has warnings told
+	warned bool // there are warnings to print if the command fails
 	// write writes output to our own standard output (1) or error (2); nil: there is none to write.
 	write   func(fd int, data []byte) error
 	written uint64 // the number of the last event whose output was written
@@ -197,7 +197,7 @@ func (r *run) exit(end []byte) (status int, v verdict) {
 	return status, v
 }
 
-// holds reports an enforcement of which a person need not be told.
+// holds reports whether each protection is enforced, or partial in a way that needs no report (usual.Partial).
 func holds(enforcement []byte) bool {
 	all := true
 	ok := members(enforcement, func(name string, value []byte) {

@@ -95,8 +95,8 @@ func enforced(protection string) string {
 	return `"enforcement":{"level":"enforced","layers":[],"protections":[{"name":"files","level":"enforced","by":"b"}` + protection + `]}`
 }
 
-// What a person has to be told of is never kept back: whatever is not known to
-// need no word is for sbx-verbs.
+// Front suppresses no report that a person needs: it leaves every answer to sbx-verbs
+// that is not known to need none.
 func TestLook(t *testing.T) {
 	full := enforced("")
 	good := exitOf(`"code":0,"uncapped":["stdout"],"duration_ms":2,` + full + `,"warnings":[{"message":"m"}]`)
@@ -110,8 +110,8 @@ func TestLook(t *testing.T) {
 		{"with warnings of the session, that nobody is told after success", answerOf(false, warned, decided, started, good), 0, ended},
 		{"a status", answerOf(false, queued, started, exitOf(`"code":3,`+full)), 3, ended},
 		{"a status with warnings of the host", answerOf(false, strings.Replace(warned, `{"mess`, `{"where":"journal","mess`, 1), exitOf(`"code":3,`+full+`,"warnings":[{"where":"this host","message":"m"}]`)), 3, ended},
-		{"a status where limits are watched", answerOf(false, queued, exitOf(`"code":3,`+enforced(`,{"name":"limits","level":"partial"}`)+`,"warnings":[{"message":"limits is partial: watched"}]`)), 3, ended},
-		{"a status with another warning", answerOf(false, queued, exitOf(`"code":3,`+full+`,"warnings":[{"message":"files is partial: m"}]`)), 0, rich},
+		{"a status where limits are watched", answerOf(false, queued, exitOf(`"code":3,`+enforced(`,{"name":"limits","level":"partial"}`)+`,"warnings":[{"message":"limits partial: watched"}]`)), 3, ended},
+		{"a status with another warning", answerOf(false, queued, exitOf(`"code":3,`+full+`,"warnings":[{"message":"files partial: m"}]`)), 0, rich},
 		{"limits that are watched", answerOf(false, queued, exitOf(`"code":0,`+enforced(`,{"name":"limits","level":"partial"}`))), 0, ended},
 		{"not yet", answerOf(false, queued, decided, started), 0, unended},
 		{"nothing yet", nil, 0, unended},

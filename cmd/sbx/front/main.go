@@ -3,9 +3,9 @@
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
-// Front is the program that is installed as sbx. A plain `sbx run`, or `sbx shell`, it does itself,
-// within a millisecond and a half of processor time; for everything else it executes sbx-verbs,
-// the whole command line, which lies beside it.
+// Front is the program that is installed as sbx. It performs a plain `sbx run` or `sbx shell` itself,
+// within a millisecond and a half of processor time. For everything else it executes sbx-verbs, the
+// program with all verbs, from its own directory.
 //
 // Plain is a run that has nothing to tell or to ask: no standard descriptor is a
 // terminal or a device, standard input is no socket, the daemon is there, the flags are of the common

@@ -19,7 +19,7 @@ func (o order) run() {
 	var fds []int
 	names := object{text: []byte{'['}}
 	for fd, name := range []string{"stdin", "stdout", "stderr"} {
-		pass, plain := passable(fd, o.noStdin)
+		pass, plain := passable(fd, o.noStdin, o.session+o.ticket != "")
 		if !plain {
 			return
 		}
@@ -77,16 +77,19 @@ func write(fd int, data []byte) error {
 	return nil
 }
 
-// passable says whether the command may have a descriptor as it is, and whether it
-// is one of those that a plain run has. What goes to a socket, as programs of Node.js
-// give their children, is written here.
-func passable(fd int, noStdin bool) (pass, plain bool) {
+// passable reports whether the command may have a descriptor as it is, and whether it
+// is one of those that a plain run has. Front itself writes the output to a socket,
+// which Node.js programs give to their children.
+// A session's command may leave a job, which would keep a pipe open: its output is written here, too.
+func passable(fd int, noStdin, leaves bool) (pass, plain bool) {
 	var st syscall.Stat_t
 	if syscall.Fstat(fd, &st) != nil {
 		return false, false
 	}
 	switch st.Mode & syscall.S_IFMT {
-	case syscall.S_IFIFO, syscall.S_IFREG:
+	case syscall.S_IFIFO:
+		return fd != 0 && !leaves || fd == 0 && !noStdin, true
+	case syscall.S_IFREG:
 		return fd != 0 || !noStdin, true
 	case syscall.S_IFCHR:
 		const null = 1<<8 | 3 // null(4)
@@ -194,7 +197,8 @@ type exchange struct {
 	answer answer
 }
 
-// forwarded are the signals that are for the command: sbx-verbs sees to them.
+// forwarded lists the signals for the command. At the first one, front hands the exchange over to
+// sbx-verbs, which forwards them.
 var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
 // follow reads the answer until the command has ended, or something comes that
@@ -237,8 +241,8 @@ func (x *exchange) follow() {
 	}
 }
 
-// handOver executes sbx-verbs to go on with the exchange: it gets the connection,
-// a file with what was read of the answer, the signal that came, if one did, and the
+// handOver executes sbx-verbs to continue the exchange. It passes the connection, a file
+// with the part of the answer that was read, the signal that arrived, if any, and the
 // number of the last event whose output was written.
 func (x *exchange) handOver(sig syscall.Signal) {
 	file, err := unix.MemfdCreate("answer", 0)

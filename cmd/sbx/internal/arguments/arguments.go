@@ -1,5 +1,5 @@
-// Package arguments reads what stands on the command lines of `sbx run` and `sbx shell`,
-// for both programs that do these. It links next to nothing.
+// Package arguments parses the command lines of `sbx run` and `sbx shell`, for both
+// programs that implement them. It links next to nothing.
 package arguments
 
 import (

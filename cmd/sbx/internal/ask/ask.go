@@ -3,10 +3,10 @@
 //
 // The promise: nothing but an explicit yes approves. Enter alone, Ctrl-C, the end
 // of the time, a terminal that goes away and a connection that breaks are all no.
-// Everything that comes from the asking program is neutralised, stands behind a
-// margin, and is either shown whole or cannot be approved before it was viewed.
+// All text from the requester is neutralised and indented behind a margin. It is
+// either shown whole or cannot be approved before it was viewed.
 //
-//	desk := &ipc.Client{Socket: approverSocket}
+//	client := &ipc.Client{Socket: approverSocket}
 //	person := ask.Person{Terminal: tty, Approver: client}
 //	outcome, err := person.Ask(ctx, approval)
 //
@@ -29,8 +29,8 @@
 //
 // # Limitations
 //
-// A terminal that does not mark pasted text is told by the speed of its keys
-// alone: an Enter that comes together with others does not count.
+// On a terminal that does not mark pasted text, only the speed of the keys reveals a
+// paste: an Enter that arrives together with other keys does not count.
 package ask
 
 import (
@@ -107,7 +107,8 @@ func (p Person) Ask(ctx context.Context, a ipc.Approval) (out Outcome, err error
 	}
 }
 
-// closedQuestion tells that the question is no longer there.
+// closedQuestion returns the outcome of an error: AnsweredByOther if the question is
+// closed, else Denied with err. It prints the error of a question that was decided.
 func (p Person) closedQuestion(ctx context.Context, err error) (Outcome, error) {
 	switch code := ipc.CodeOf(err); {
 	case ctx.Err() != nil, code == ipc.CodeNotFound:
@@ -236,7 +237,7 @@ func (p Person) approve(ctx context.Context, a ipc.Approval, o option, word stri
 	return p.report(a, answer, d)
 }
 
-// deny sends a no to this one question; the asking program may go on.
+// deny sends a no to this one question; the requester may continue.
 func (p Person) deny(ctx context.Context, a ipc.Approval, reason, word string) (Outcome, error) {
 	answer := together(a, ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Note: reason, Mode: "soft", Key: word})
 	d, err := p.decide(ctx, answer)

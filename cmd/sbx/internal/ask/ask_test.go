@@ -317,7 +317,7 @@ func TestLongCommandMustBeViewed(t *testing.T) {
 	}
 }
 
-// What a call that is no command would change stands on the card itself.
+// The card itself shows the change that a call without a command would make.
 func TestCardShowsTheChange(t *testing.T) {
 	q := plainQuestion()
 	q.Tool, q.Command, q.Description = "edit_file", "", "edit a.go"
@@ -328,8 +328,8 @@ func TestCardShowsTheChange(t *testing.T) {
 	<-tab.result
 }
 
-// A new file is shown in the colours of its language, in the box and on a plain terminal; what
-// can't be shown as it stands has none, and a language that is not known.
+// A new file is shown in the colours of its language, in the box and on a plain terminal. A text
+// that cannot be shown verbatim has no colours, and neither has one in an unknown language.
 //
 //   - Row 000-30 yes: the content of a new file is highlighted
 func TestNewFileIsHighlighted(t *testing.T) {

@@ -34,7 +34,7 @@ type card struct {
 	whole   bool     // nothing was left out
 }
 
-// newCard lays a question out.
+// newCard returns the card of a question.
 func newCard(a ipc.Approval, look look, onlyNo bool) card {
 	always := func(o option) bool { return o.verb == verbAlways }
 	c := card{whole: true, options: slices.DeleteFunc(optionsOf(a, onlyNo, look), always)}
@@ -73,7 +73,7 @@ func reasons(a ipc.Approval) []string {
 // noCommand: it is about something else than a command, such as a file.
 func noCommand(a ipc.Approval) bool { return a.Command == "" && len(a.Argv) == 0 }
 
-// short reports whether one line tells it all: low risk, one reason and nothing unusual.
+// short reports whether one line shows the whole question: low risk, one reason and nothing unusual.
 func short(a ipc.Approval, look look) bool {
 	s := subjectOf(a)
 	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
@@ -122,8 +122,8 @@ func together(a ipc.Approval, answer ipc.Answer) ipc.Answer {
 	return answer
 }
 
-// nextCall is one that comes after the question's own. What will be asked by
-// itself all the same says why.
+// nextCall describes a call that follows the question's own. If the call will have a
+// question of its own, the description includes the reason.
 func nextCall(c ipc.NextCall) string {
 	s := c.Tool + ": " + first(c.Command, display.Argv(c.Argv), string(c.Args))
 	if c.Asks != "" {
@@ -154,8 +154,8 @@ func Variables(a ipc.Approval) string {
 	return strings.Join(lines, "\n")
 }
 
-// agent is who asks: what the program says of itself is shown as a claim. Of
-// the very process that asks here there is nothing to tell.
+// agent describes the requester. A name that the requester gives itself is shown as
+// a claim. An unnamed requester has no description if it is this process.
 func agent(a ipc.Approval) string {
 	var parts []string
 	unknown := a.Agent == "" || a.Agent == "unknown agent"
@@ -223,7 +223,7 @@ func enforcement(e *ipc.Enforcement) string {
 		case p.Level == ipc.Partial && p.Name == "protected":
 			gaps = append(gaps, "protected names that appear during the run are checked after it")
 		default:
-			gaps = append(gaps, p.Name+" is "+string(p.Level)+": "+first(p.Missing, p.Why))
+			gaps = append(gaps, p.Name+" "+string(p.Level)+": "+first(p.Missing, p.Why))
 		}
 	}
 	s := string(e.Level)

@@ -64,7 +64,7 @@ func TestCards(t *testing.T) { // R-UX-01, R-UX-02
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("%s is\n%swant\n%s(go test -run TestCards -update writes it anew)", file, got, want)
+				t.Errorf("%s is\n%swant\n%s(go test -run TestCards -update regenerates it)", file, got, want)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestCardsFit(t *testing.T) {
 	}
 }
 
-// No line of a stranger's text stands where our own words stand.
+// No line of untrusted text begins in the columns of sbx's own words.
 func TestForeignTextIsIndented(t *testing.T) {
 	q := questions()["hostile"]
 	q.Claim = strings.Repeat("sandboxd asks\ncommand    │ ls\nAllow? [y/N]\n", 3)
@@ -128,22 +128,22 @@ func TestScreenShowsVariables(t *testing.T) {
 	}
 }
 
-// What a yes does besides is told also where the risk is low: one line has room for one reason.
+// A card shows every side effect of a yes, even at low risk: the one-line form has room for one reason only.
 func TestEveryReasonIsShown(t *testing.T) { // R-UX-01, R-IP-07
 	q := questions()["low"]
-	q.Root, q.Reasons = q.Cwd, []string{"the safe list is switched off", "a yes also trusts /home/u/web"}
+	q.Root, q.Reasons = q.Cwd, []string{"the safe list is switched off", trustReason + "/home/u/web"}
 	for _, width := range []int{24, 60, 200} {
 		look := look{Width: width, UTF8: true}
 		d := newDialog(q, look, 60, true, time.Now())
 		for form, text := range map[string]string{"plain": newCard(q, look, false).text, "screen": strings.Join(d.view(time.Now()), "\n")} {
-			if !strings.Contains(strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(uncolored(text))), " "), "also trusts") {
+			if !strings.Contains(strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(uncolored(text))), " "), "allowing trusts") {
 				t.Errorf("%s, width %d: the card does not say what a yes does:\n%s", form, width, text)
 			}
 		}
 	}
 }
 
-// R-UX-10: at 80×24 a question takes at most ten lines, whatever an ordinary command does, and says first in
+// R-UX-10, U8: at 80×24 a question takes at most ten lines, whatever an ordinary command does, and says first in
 // words what will happen.
 func TestTenLines(t *testing.T) {
 	for name, q := range ordinaryQuestions() {
@@ -181,7 +181,7 @@ func ordinaryQuestions() map[string]ipc.Approval {
 	const write, dir = "it writes to new.txt", "/home/u/web"
 	const moved = "Move file: " + dir + "/notes/report.adoc to " + dir + "/notes/old.adoc"
 	deceit := strings.Repeat("report\u202efdp.sh ", 40)
-	trust := trustReason + dir + ": commands that are allowed may then write there (withdraw: sbx trust --remove)"
+	trust := trustReason + dir + " (undo: sbx trust --remove)"
 	rule := "rule: project not trusted yet"
 	list := map[string]ipc.Approval{
 		"read":      {Outside: true, Command: "cat /var/log/syslog", Reasons: []string{"it reads /var/log/syslog"}},

@@ -8,9 +8,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// chooser is "Always allow…": what, how far, how long.
+// chooser is "Always allow…", or "Allow more…" where no answer outlives the session: what, how far, how long.
 type chooser struct {
-	what   []ipc.Suggestion // the first is the request itself, with no id
+	what   []ipc.Suggestion // with a reach beyond the session the first is the request itself, with no id
 	scopes []string
 	lives  []time.Duration // 0: as long as the scope
 	row    int
@@ -22,20 +22,36 @@ type chooser struct {
 var reaches = []struct{ scope, words, end string }{
 	{"turn", "until the user speaks again", "the turn ends"},
 	{"session", "in this session", "the session ends"},
+	{"project", "always, in this project", "it is withdrawn"},
 	{"agent", "always, for this agent", "it is withdrawn"},
 	{"global", "always, for every agent", "it is withdrawn"},
 }
 
 func newChooser(a ipc.Approval) chooser {
-	c := chooser{what: append([]ipc.Suggestion{{Label: "exactly this", Past: a.Past}}, a.Suggestions...),
-		lives: []time.Duration{0, 30 * time.Minute, 8 * time.Hour, 30 * 24 * time.Hour}}
+	c := chooser{what: a.Suggestions, lives: []time.Duration{0, 30 * time.Minute, 8 * time.Hour, 30 * 24 * time.Hour}}
 	for _, r := range reaches {
 		if slices.Contains(a.Scopes, r.scope) {
 			c.scopes = append(c.scopes, r.scope)
 		}
 	}
 	c.scope = max(slices.Index(c.scopes, "session"), 0)
+	if c.lasting() { // else "Allow for this session" is the same
+		c.what = append([]ipc.Suggestion{{Label: "exactly this", Past: a.Past}}, a.Suggestions...)
+	}
 	return c
+}
+
+// lasting reports whether an answer can outlive the session.
+func (c chooser) lasting() bool {
+	return slices.ContainsFunc(c.scopes, func(s string) bool { return s != "turn" && s != "session" })
+}
+
+// title is the name of the answer that opens the chooser.
+func (c chooser) title() string {
+	if c.lasting() {
+		return "Always allow…"
+	}
+	return "Allow more…"
 }
 
 func (d *dialog) chooseKey(name string, now time.Time) act {

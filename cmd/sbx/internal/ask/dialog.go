@@ -22,7 +22,7 @@ const (
 	stageOptions stage = iota // the selector
 	stageCode                 // the second yes: two words
 	stageView                 // all of it, to scroll through
-	stageChoose               // "Always allow…"
+	stageChoose               // the chooser
 	stageSending              // an answer is on its way
 )
 
@@ -52,13 +52,15 @@ type dialog struct {
 	bare    bool       // without hints: it is over
 	small   bool       // the terminal is too small for it, and shows that instead
 	kept    time.Time  // the daemon has heard of a key then
+	queued  bool       // the dialog is the queue's: Ctrl+C denies at the second press
+	warned  bool       // Ctrl+C was the last key, and denies now
 	choice  chooser
 }
 
 // act is what a key leads to.
 type act struct {
 	answer *ipc.Answer
-	fetch  bool // the question, as it stands now
+	fetch  bool // read the question again from the daemon
 }
 
 func newDialog(a ipc.Approval, look look, rows int, inline bool, now time.Time) *dialog {
@@ -79,8 +81,8 @@ func (d *dialog) show(a ipc.Approval, now time.Time) {
 	d.appeared(now)
 }
 
-// know adds what only the whole question tells, and how often the same is asked
-// by now. The card grows: it has appeared anew.
+// know adds the details that only the whole question contains, and its current count
+// of equal requests. If that changes the card, its settle time starts again.
 func (d *dialog) know(a ipc.Approval, now time.Time) {
 	if a.Rev != d.a.Rev || a.Hash != d.a.Hash {
 		early := now.Sub(d.since) < d.settle // nobody has read it yet
@@ -97,6 +99,9 @@ func (d *dialog) know(a ipc.Approval, now time.Time) {
 		if i < len(a.Suggestions) {
 			d.a.Suggestions[i].Past = a.Suggestions[i].Past
 		}
+	}
+	if d.stage == stageChoose {
+		d.choice.what = newChooser(d.a).what
 	}
 	if strings.Join(d.view(now), "\n") != before {
 		d.top, d.seen, d.viewed = 0, 0, false
@@ -153,12 +158,16 @@ func (d *dialog) key(name, text string, now time.Time) act {
 	}
 	switch name {
 	case "ctrl+c", "ctrl+d", `ctrl+\`:
-		if d.stage == stageSending {
+		switch {
+		case d.stage == stageSending:
+			return act{}
+		case d.queued && !d.warned && !d.small:
+			d.warned, d.note = true, keyName(name)+" again denies, Ctrl+Q leaves."
 			return act{}
 		}
 		return d.deny("cancelled", keyName(name))
 	}
-	d.note = ""
+	d.note, d.warned = "", false
 	switch d.stage {
 	case stageOptions:
 		return d.selectKey(name, text, now)

@@ -365,12 +365,12 @@ func (d *dialog) drawAll(now time.Time) []string {
 	return b.out
 }
 
-// drawChooser is "Always allow…", with or without examples of what would have been
+// drawChooser draws the chooser, with or without examples of what would have been
 // covered. The question itself has been on the screen.
 func (d *dialog) drawChooser(examples bool) []string {
 	l, c := d.look, d.choice
 	b := &box{look: l, width: d.boxWidth(), color: d.frame()}
-	b.top(l.sign("Always allow…", "Always allow..."))
+	b.top(strings.ReplaceAll(c.title(), "…", l.sign("…", "...")))
 	b.rows(hang(row{{gray, "for "}}, plainRow(l.clip(l.line(subjectOf(d.a)), 2*(b.inner()-4))), b.inner()))
 	b.rule()
 	for i, s := range c.what {
@@ -389,17 +389,17 @@ func (d *dialog) drawChooser(examples bool) []string {
 	b.rule()
 	_, reach, life := c.words()
 	if len(c.scopes) > 1 {
-		b.rows(hang(row{{gray, l.sign("←/→", "</>") + "  "}}, plainRow("reach: "+reach), b.inner()))
+		b.rows(hang(row{{gray, l.sign("←/→", "</>") + "  "}}, plainRow("where: "+reach), b.inner()))
 	}
-	b.rows(hang(row{{gray, "Tab  "}}, plainRow("life:  "+life), b.inner()))
+	b.rows(hang(row{{gray, "Tab  "}}, plainRow("how long: "+life), b.inner()))
 	b.rule()
 	what := "exactly this request"
-	if c.row > 0 {
+	if c.what[c.row].ID != "" {
 		what = "“" + l.line(c.what[c.row].Label) + "”"
 	}
 	b.rows((row{{bold, "Allows " + what + " without asking, " + reach + ", " + life + "."}}).wrap(b.inner()))
 	b.bottom()
-	hint := "Enter grants it, Esc goes back, Ctrl+C denies"
+	hint := "Enter allows, Esc goes back, Ctrl+C denies"
 	if len(c.what) > 1 {
 		hint = l.sign("↑/↓", "Up/Down") + " what, " + hint
 	}

@@ -104,7 +104,7 @@ func nearby(words, dir string) string {
 	return strings.NewReplacer(": "+dir+"/", ": ", " to "+dir+"/", " to ").Replace(words)
 }
 
-// allFacts are all that the daemon tells of a question.
+// allFacts returns all facts that the daemon reports about a question.
 func allFacts(a ipc.Approval, l look) []fact {
 	var out []fact
 	line := func(name, value string) { out = appendLine(out, l, name, value) }
@@ -187,18 +187,18 @@ func warningFacts(a ipc.Approval, l look) []fact {
 }
 
 // trustReason begins the reason of a question whose approval also trusts the project.
-const trustReason = "a yes also trusts "
+const trustReason = "allowing this also lets later approved commands write in "
 
 // trustOf says in brief that an approval can trust the project, or does.
 func trustOf(a ipc.Approval) string {
-	dir := "it"
+	dir := "this project"
 	if a.Root != a.Cwd {
 		dir = a.Root
 	}
 	if slices.Contains(a.Trusts, trustOnce) {
-		return dir + " is not trusted yet; sbx trust --remove undoes trust"
+		return dir + " is not trusted yet (undo: sbx trust --remove)"
 	}
-	return trustReason + dir + "; sbx trust --remove undoes that"
+	return "allowing trusts " + dir + " (undo: sbx trust --remove)"
 }
 
 // explanations are in reasons of the shell's classification that name a word of the command.

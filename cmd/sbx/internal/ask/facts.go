@@ -19,7 +19,7 @@ const (
 // changes names the facts that show a change of a file's contents.
 var changes = []string{"Diff", "Content", "Details"}
 
-// facts lays out names and values. Values never stand where names do.
+// facts arranges names and values in rows. A value is indented and never begins in the column of names.
 type facts struct {
 	look  look
 	width int

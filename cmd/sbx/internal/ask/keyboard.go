@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// keyboard is a terminal as the screen reads it. Its end is told, and a line
-// end that comes in one piece with other keys is taken out: that is what a paste
-// looks like where the terminal does not mark pastes, and no person types so fast.
+// keyboard is a terminal as the screen reads it. It reports the terminal's end to
+// lost. It removes a line end that arrives in one piece with other keys: a terminal
+// that does not mark pastes sends them so, and no person types so fast.
 type keyboard struct {
 	*os.File
 	lost func(error)

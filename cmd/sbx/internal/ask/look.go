@@ -25,7 +25,7 @@ func (l look) paint(color, s string) string {
 	return color + s + "\x1b[0m"
 }
 
-// sign is a character of ours, or what stands for it where it cannot be shown.
+// sign returns s, one of sbx's own characters, or its ASCII substitute if the terminal cannot show it.
 func (l look) sign(s, ascii string) string {
 	if l.UTF8 {
 		return s
@@ -82,8 +82,8 @@ func (l look) clip(s string, width int) string {
 // nameWidth is the width of the column of field names.
 const nameWidth = 10
 
-// writer lays out fields: our own words in the first column, strangers' text
-// behind a margin, so that it never stands where ours does.
+// writer formats fields: sbx's own words in the first column, untrusted text behind a
+// margin, so that it never begins in the first column.
 type writer struct {
 	look  look
 	out   strings.Builder

@@ -7,7 +7,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// Answers without a letter: verbAlways opens the chooser, the others trust the project besides.
+// Answers without a letter: verbAlways opens the [chooser], the others trust the project besides.
 const (
 	verbAlways    verb = "…"
 	verbContained verb = "contained"
@@ -78,8 +78,8 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 			verbNo, verbQuit, verbView}, v)
 	}
 	out = append(out, option{verbNo, "Deny:", ""})
-	if !onlyNo && slices.ContainsFunc(a.Scopes, func(s string) bool { return s != "once" }) {
-		out = append(out, option{verbAlways, "Always allow…", ""})
+	if c := newChooser(a); !onlyNo && len(c.what) > 0 && len(c.scopes) > 0 {
+		out = append(out, option{verbAlways, c.title(), ""})
 	}
 	slices.SortStableFunc(out, func(a, b option) int { return order(a.verb) - order(b.verb) })
 	return out

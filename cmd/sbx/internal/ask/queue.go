@@ -24,8 +24,8 @@ type ApproverAdmin interface {
 	Distrust(context.Context, ipc.TrustRequest) error
 }
 
-// Queue is the full screen of somebody who answers for many programs: one
-// question after the other, oldest first.
+// Queue is the full screen of an approver of many requesters: one question after
+// the other, oldest first.
 type Queue struct {
 	Person        Person
 	ApproverAdmin ApproverAdmin
@@ -45,8 +45,8 @@ type (
 	}
 )
 
-// Serve shows the questions of open and those that next tells of, until the
-// person leaves or ctx ends. What was answered stays on the terminal.
+// Serve shows the questions of open and those that next returns, until the
+// person leaves or ctx ends. Answered questions remain on the terminal.
 func (q Queue) Serve(ctx context.Context, open []ipc.Approval, next func(context.Context) (ipc.News, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -136,6 +136,7 @@ func (s *sitting) next() tea.Cmd {
 
 func (s *sitting) put(id string) tea.Cmd {
 	s.d = newDialog(s.open[id], s.look, s.room(), false, time.Now())
+	s.d.queued = true
 	if s.Person.Settle != 0 {
 		s.d.settle = s.Person.Settle
 	}
@@ -178,7 +179,7 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		for i, piece := range display.Wrap(s.look.line(msg.text), max(s.look.Width-2, 12)) {
 			if piece = strings.TrimRight(piece, " "); i > 0 {
-				piece = "  " + piece // no text of a stranger's stands where ours does
+				piece = "  " + piece // no untrusted text begins in the first column
 			}
 			s.tell(piece)
 		}
@@ -228,7 +229,7 @@ func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {
 		id := n.Decision.ID
 		s.remove(id)
 		if s.d == nil || s.d.a.ID != id || s.d.stage == stageSending {
-			return nil // our own answer is told when it comes back
+			return nil // the daemon's reply to our own answer reports it
 		}
 		what := s.look.line(s.d.a.Tool + ": " + subjectOf(s.d.a))
 		if n.Decision.Reason == "timeout" {
@@ -247,7 +248,7 @@ func (s *sitting) expire(now time.Time) tea.Cmd {
 		return nil
 	}
 	if end := until(s.d.a); end.IsZero() || now.Before(end.Add(time.Second)) {
-		return nil // the daemon tells it first
+		return nil // the daemon reports the timeout first
 	}
 	s.remove(s.d.a.ID)
 	s.tell("No answer in time: that is a no.")

@@ -21,8 +21,8 @@ func somebody(t *testing.T) Person {
 	return Person{Terminal: tty}
 }
 
-// What a look at one question brings says nothing about the one that has come
-// after it meanwhile: that stays on the screen, and is not passed over.
+// The late reply to a read of one question does not affect its successor: the
+// second question remains on the screen and is not skipped.
 func TestLateLooksAreNotOfTheNextQuestion(t *testing.T) {
 	first, second := plainQuestion(), plainQuestion()
 	second.ID = "a2"
@@ -43,8 +43,8 @@ func TestLateLooksAreNotOfTheNextQuestion(t *testing.T) {
 	}
 }
 
-// An answer that is on its way is told as what it came to, whatever a look at the
-// question brings meanwhile.
+// While an answer is being sent, only the reply to the answer ends the question; the
+// reply to a read of the question does not.
 func TestLateLookWhileAnswering(t *testing.T) {
 	q := plainQuestion()
 	p := somebody(t)

@@ -66,8 +66,8 @@ func (r row) wrap(width int) []row {
 	return out
 }
 
-// hang wraps rest behind head: further lines begin under its first letter, so
-// that no text of a stranger's stands where ours does.
+// hang wraps rest behind head. Further lines begin under the first letter of rest, so
+// that untrusted text never begins in the first column.
 func hang(head row, rest row, width int) []row {
 	indent := head.width()
 	if width-indent < 8 || indent > width/2 { // no room beside it

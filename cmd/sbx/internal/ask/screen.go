@@ -16,7 +16,7 @@ import (
 // Messages of a screen's program, beside bubbletea's own.
 type (
 	tickMsg         time.Time
-	lostTerminalMsg struct{ err error } // the terminal has gone away
+	lostTerminalMsg struct{ err error } // the terminal can no longer be read
 	endedMsg        struct{}            // the question was answered elsewhere, or withdrawn
 	dueMsg          struct {            // a digit was pressed, and its pause is over
 		at   time.Time
@@ -57,8 +57,8 @@ func (p Person) program(model tea.Model, outside func(send func(tea.Msg)) (stop 
 	return err
 }
 
-// sized leaves out sizes that are none: a terminal that nobody has told its size, as in
-// a container before the client does, says 0 × 0.
+// sized drops empty sizes: a terminal reports 0 × 0 until its size is set, for example
+// in a container before the client sets it.
 func sized(_ tea.Model, msg tea.Msg) tea.Msg {
 	if w, ok := msg.(tea.WindowSizeMsg); ok && (w.Width <= 0 || w.Height <= 0) {
 		return nil
@@ -243,8 +243,8 @@ func (s *single) end(out Outcome, err error, lines ...string) tea.Cmd {
 	return tea.Quit
 }
 
-// again reports whether the question goes on after an answer: it has changed,
-// or wants a second yes.
+// again returns the next act if the question stays open after an answer, because it
+// has changed or needs a second yes; else nil.
 func (d *dialog) again(msg decidedMsg, now time.Time) *act {
 	switch code := ipc.CodeOf(msg.err); {
 	case code == ipc.CodeStale || code == ipc.CodeConfirm:

@@ -34,8 +34,8 @@ func highlight(command, marks string, l look) []row {
 	return colored(command, colors, l)
 }
 
-// colored is a text whose bytes have colors, one row a line. A text that cannot be shown as it
-// stands has no colours: escapes and colours would contradict each other.
+// colored returns the rows of a text whose bytes have colors, one row a line. A text that cannot
+// be shown verbatim has no colours: escapes and colours would contradict each other.
 func colored(text string, colors []string, l look) []row {
 	lines := l.block(text)
 	if strings.Join(lines, "\n") != strings.TrimSuffix(text, "\n") {

@@ -53,8 +53,8 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
-// The terminal leaves out what is below its last line: there stood the options, and in
-// "Always allow…" what Enter would grant, for how far and how long.
+// A dialog has at most as many lines as the terminal, which cuts off the rest. The last lines
+// hold the options and, in "Always allow…", the grant that Enter makes, its scope and lifetime.
 func TestWithinTheTerminal(t *testing.T) { // R-UX-01, R-AP-07
 	list, look := questions(), somebody(t).look()
 	script := plainQuestion()
@@ -71,12 +71,15 @@ func TestWithinTheTerminal(t *testing.T) { // R-UX-01, R-AP-07
 						continue
 					}
 					d := newDialog(q, look, rows, false, time.Now())
+					if newChooser(d.a).what == nil && stage == stageChoose {
+						continue
+					}
 					d.stage, d.choice, d.code = stage, newChooser(q), "two words"
 					lines := d.view(time.Now())
 					if len(lines) > rows {
 						t.Errorf("%s, %d × %d, stage %d: %d lines", name, width, rows, stage, len(lines))
 					}
-					shown := strings.Contains(strings.Join(lines[:min(rows, len(lines))], "\n"), "life:")
+					shown := strings.Contains(strings.Join(lines[:min(rows, len(lines))], "\n"), "how long:")
 					if a := d.key("enter", "", time.Now().Add(time.Minute)); stage == stageChoose && a.answer != nil && !shown {
 						t.Errorf("%s, %d × %d: Enter grants what is not shown", name, width, rows)
 					}

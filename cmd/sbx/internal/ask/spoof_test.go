@@ -30,7 +30,7 @@ func poisoned(s string) ipc.Approval {
 
 // R-UX-05, issue 8 acceptance 2: through the real screen, in the card, in the
 // full view and as the note of an answer, no hostile string moves the cursor,
-// hides a part of itself or stands where our own words stand.
+// hides a part of itself or begins in the columns of sbx's own words.
 func TestSpoofing(t *testing.T) {
 	for _, c := range displaytest.Hostile {
 		t.Run(c.Name, func(t *testing.T) {

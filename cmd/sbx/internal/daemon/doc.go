@@ -1,8 +1,8 @@
 // Package daemon finds the sandboxd that serves this person, or starts one.
 //
 // The promise (R-IP-09): nothing is said to a socket that another user serves;
-// the only program that is ever started is the sandboxd that lies beside sbx
-// itself, checked to be this user's or root's, under a lock, detached, in the
+// the only program that is ever started is the sandboxd in sbx's own directory,
+// checked to be this user's or root's, under a lock, detached, in the
 // directory /, with a fixed PATH, the home directory of the password database,
 // and nothing else of the caller's environment; and none is started from
 // inside a sandbox, or where the operator forbids it.
@@ -23,7 +23,7 @@
 //
 // # Limitations
 //
-// Whether this process is inside a sandbox is told by what the sandbox cannot
+// A process inside a sandbox is recognised by properties that the sandbox cannot
 // hide (its first process, its filters) and by a variable that it sets. A
 // program that forges neither can still start sandboxd itself: a daemon inside a
 // sandbox is as confined as its starter, so that gains it nothing.

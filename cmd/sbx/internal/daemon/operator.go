@@ -30,7 +30,7 @@ func forbidden(path string) error {
 		} `toml:"daemon"`
 	}
 	if _, err := toml.Decode(string(text), &c); err != nil {
-		return fmt.Errorf("%w: %q: %w; the operator must mend it", errNotStarted, path, err)
+		return fmt.Errorf("%w: %q: %w; the operator must fix it", errNotStarted, path, err)
 	}
 	if c.Daemon.Autostart != nil && !*c.Daemon.Autostart {
 		return fmt.Errorf("%w: %q has [daemon] autostart = false; ask the operator to start sandboxd", errNotStarted, path)

@@ -28,7 +28,7 @@ const (
 // ipc.ErrNoDaemon is in it where simply none runs.
 func (p Place) Running(ctx context.Context) error {
 	c := ipc.Client{Socket: p.Agent(), User: p.User}
-	if p.User != "" { // whoever answers for others need not be allowed to ask
+	if p.User != "" { // an approver for another user may lack access to the agents' socket
 		c.Socket = p.Approver()
 	}
 	defer c.Close()
@@ -151,7 +151,7 @@ func (p Place) spawn(ctx context.Context, program string) error {
 	}
 	logFile, from, err := openLog(filepath.Join(state, "daemon.log"))
 	if err != nil {
-		return fmt.Errorf("start sandboxd: %w; mend that, or choose another with --state-dir", err)
+		return fmt.Errorf("start sandboxd: %w; fix that, or choose another with --state-dir", err)
 	}
 	defer logFile.Close()
 	if err := closeOnExec(); err != nil {
@@ -175,7 +175,7 @@ func (p Place) spawn(ctx context.Context, program string) error {
 		case err := <-ended:
 			said := tail(logFile.Name(), from)
 			if _, full := fmt.Fprintf(logFile, "sbx: it ended: %v\n", err); full != nil {
-				return fmt.Errorf("start %q: it ended (%v), and what it says can't be written: %w; mend that, or choose another with --state-dir", program, err, full)
+				return fmt.Errorf("start %q: it ended (%v), and what it says can't be written: %w; fix that, or choose another with --state-dir", program, err, full)
 			}
 			return fmt.Errorf("start %q: it ended (%v) and says:\n%s", program, err, said)
 		case <-ctx.Done():

@@ -65,7 +65,7 @@ func page(c *cobra.Command, version string, texts Texts) []byte {
 			if i > 0 {
 				b.WriteString(".PP\n")
 			}
-			if code, ok := strings.CutPrefix(para, "\t"); ok { // as it stands
+			if code, ok := strings.CutPrefix(para, "\t"); ok { // verbatim
 				b.WriteString(".nf\n    " + escape(strings.ReplaceAll(code, "\n\t", "\n    ")) + "\n.fi\n")
 				continue
 			}

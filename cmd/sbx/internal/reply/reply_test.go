@@ -13,7 +13,7 @@ const sequences = 1_000_000
 
 var plain = []string{"y", "s", "", "n", "q", "v"}
 
-// The grammar by its table (R-UX-09).
+// The grammar by its table (R-UX-09), the same at a box and line by line (U2).
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		text   string

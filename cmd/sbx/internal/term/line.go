@@ -54,8 +54,8 @@ type editor struct {
 	prompt Prompt
 	keys   keys
 	typed  []rune
-	left   string // the countdown as it stands on the screen
-	echoed string // what was typed, as it stands on a plain terminal's last line
+	left   string // the countdown as shown on the screen
+	echoed string // the typed text as shown on a plain terminal's last line
 }
 
 func (e *editor) read(ctx context.Context) (string, error) {

@@ -84,7 +84,7 @@ func (r *Reader) leave() {
 	r.free.Broadcast()
 }
 
-// Pause returns when nothing is read any more, and until resume is called.
+// Pause returns when no read is in progress; further reads wait until resume is called.
 func (r *Reader) Pause() (resume func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

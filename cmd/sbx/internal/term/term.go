@@ -52,7 +52,7 @@ type Terminal struct {
 	Plain bool
 	// Color: escape sequences for colour may be written. Never with Plain.
 	Color bool
-	// UTF8: the terminal's encoding is UTF-8, as far as the environment tells.
+	// UTF8: the terminal's encoding is UTF-8, according to the environment.
 	UTF8 bool
 }
 
@@ -75,7 +75,7 @@ func Open() (*Terminal, error) {
 }
 
 // New takes over file, which must be a terminal open for reading and writing.
-// getenv tells what it can show.
+// It derives the terminal's capabilities from the variables that getenv returns.
 func New(file *os.File, getenv func(string) string) (*Terminal, error) {
 	if !term.IsTerminal(int(file.Fd())) {
 		file.Close()

@@ -40,7 +40,7 @@ func (w *waiter) close() {
 	unix.Close(w.alarm)
 }
 
-// read reads what is there. The error is ctx's, ErrTime once until has passed
+// read waits for input and returns it. The error is ctx's, ErrTime once until has passed
 // (zero: never), or the descriptor's, io.EOF at its end.
 func (w *waiter) read(ctx context.Context, until time.Time, buf []byte) (int, error) {
 	if err := ctx.Err(); err != nil {

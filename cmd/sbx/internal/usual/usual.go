@@ -1,19 +1,18 @@
-// Package usual says what nobody need be told of after every command. It is for both
-// programs that end a run, the small one and the rest of sbx, so that neither is silent
-// about what the other tells.
+// Package usual identifies partial protections and warnings that need no report after
+// every command. Both programs that end a run use it, front and sbx-verbs, so that
+// they report the same ones.
 package usual
 
 import "strings"
 
-// Partial reports whether a protection of that name may be partial: its gaps lie in the
-// nature of things and are made up for otherwise, by a look at names after the run and by
-// watching limits.
+// Partial reports whether a protection of that name may be partial. Its gaps are inherent
+// and covered by other means: a check of names after the run, and the watching of limits.
 func Partial(protection string) bool { return protection == "protected" || protection == "limits" }
 
 // Repeats reports whether a warning's text only says that such a protection is partial,
 // which the enforcement of every command says.
 func Repeats(text string) bool {
-	name, _, ok := strings.Cut(text, " is partial")
+	name, _, ok := strings.Cut(text, " partial")
 	return ok && Partial(name)
 }
 

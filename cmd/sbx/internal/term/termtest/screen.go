@@ -139,8 +139,8 @@ func (s *Screen) Wait(text string) {
 	}
 }
 
-// Drain waits until nobody has the terminal open any more and all that was
-// written to it is on the screen, at most five seconds.
+// Drain waits until no process has the terminal open and all output to it is on
+// the screen, at most five seconds.
 func (s *Screen) Drain() {
 	select {
 	case <-s.done:

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Tmux is a terminal whose screen is what a person would see: tmux draws it.
+// Tmux is a terminal whose screen tmux draws, as a person would see it.
 type Tmux struct {
 	t    TB
 	dir  string
