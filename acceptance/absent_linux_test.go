@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Nobody is asked about a command that is not there, where the sandbox shows that it
-// isn't; of what the sandbox does not show, the answer tells nothing. R-UX-06
+// The daemon asks nobody about a command that is absent from PATH, if the sandbox shows the
+// directories of PATH. It asks about every command in a hidden directory, so that the answer
+// reveals nothing about that directory. R-UX-06
 func TestAbsentCommandIsNotAsked(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		hidden := filepath.Join(a.dir, "hidden")

@@ -110,7 +110,7 @@ func TestLandlockAloneIsAcceptedByName(t *testing.T) {
 		switch {
 		case serves != (extra == ""):
 			t.Errorf("required %q: the daemon serves: %v\n%s", list, serves, said)
-		case !serves && !strings.Contains(string(said), extra+" is "+heldAlone(extra, abi)):
+		case !serves && !strings.Contains(string(said), extra+" "+heldAlone(extra, abi)):
 			t.Errorf("required %q: it does not say that %s is %s:\n%s", list, extra, heldAlone(extra, abi), said)
 		case serves:
 			if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 || !strings.Contains(got.err, "files partial") {
@@ -163,6 +163,6 @@ func TestLandlockAloneEndsWhatLooksDead(t *testing.T) {
 	last := a.sh("cat sub/beat")
 	time.Sleep(time.Second)
 	if now := a.sh("cat sub/beat"); now != last {
-		t.Errorf("what the command left behind goes on: %s, then %s", last, now)
+		t.Errorf("a process of the ended command still runs: %s, then %s", last, now)
 	}
 }

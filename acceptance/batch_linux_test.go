@@ -215,7 +215,7 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// quiet waits until no command of the daemon runs any more.
+// quiet waits until no command of the daemon runs.
 func (st *stage) quiet(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {

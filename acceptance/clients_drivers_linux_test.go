@@ -222,8 +222,8 @@ func readCurl(in *bufio.Reader, op *operation, until string) suiteReply {
 	}
 }
 
-// webSocketClient makes every request over one WebSocket for each socket, and
-// holds what comes to docs/openapi.yaml.
+// webSocketClient makes each request over a WebSocket of its own, and checks each
+// answer and each event against docs/openapi.yaml.
 type webSocketClient struct {
 	api *openAPI
 	t   *testing.T
@@ -427,10 +427,24 @@ var goOperations = map[string]goOperation{
 	"exec.cancel": doing(func(ctx context.Context, c *ipc.Client, p params) error {
 		return c.CancelExec(ctx, ipc.CancelRequest{ID: p.text("id")})
 	}),
+	"job.list": giving((*ipc.Client).Jobs),
+	"job.show": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
+		return c.Job(ctx, ipc.JobRequest{ID: p.text("id")})
+	},
+	"job.stop": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
+		return c.StopJob(ctx, ipc.JobRequest{ID: p.text("id")})
+	},
 	"file": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
 		r := bodyOf[ipc.FileRequest](p)
 		r.Op = p.text("op")
 		return c.File(ctx, r)
+	},
+	"change.list": taking((*ipc.Client).HeldChanges),
+	"change.show": taking((*ipc.Client).HeldChange),
+	"change.land": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
+		r := bodyOf[ipc.LandRequest](p)
+		r.ID = p.text("id")
+		return c.Land(ctx, r)
 	},
 	"batch": taking((*ipc.Client).Batch),
 
@@ -450,6 +464,7 @@ var goOperations = map[string]goOperation{
 		return c.Revoke(ctx, ipc.GrantRequest{ID: p.text("id")})
 	}),
 	"stats":       giving((*ipc.Client).Stats),
+	"advice":      giving((*ipc.Client).Advice),
 	"stats.reset": doing(func(ctx context.Context, c *ipc.Client, _ params) error { return c.ResetStats(ctx) }),
 	"audit": func(ctx context.Context, c *ipc.Client, p params) (any, error) {
 		return c.Audit(ctx, ipc.AuditRequest{Session: p.text("session"), Tool: p.text("tool"), Category: p.text("category"),

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,8 +30,8 @@ func workshop(t *testing.T) (a *actor, person *peer) {
 	return a, person
 }
 
-// R-IP-06: the Python client installs with pip from its folder, needs nothing
-// else, is typed for Python 3.9, and works.
+// R-IP-06: the Python client installs with pip from its folder and from a tarball, needs
+// nothing else, is typed for Python 3.9, and works.
 func TestPythonLibrary(t *testing.T) {
 	t.Parallel()
 	a, person := workshop(t)
@@ -38,8 +39,14 @@ func TestPythonLibrary(t *testing.T) {
 	if err := os.CopyFS(source, os.DirFS("../clients/python")); err != nil {
 		t.Fatal(err)
 	}
+	tarball := filepath.Join(a.dir, "client.tar.gz")
+	pip := []string{"/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+		"--no-build-isolation", "--disable-pip-version-check", "--root-user-action=ignore", "--target"}
 	for _, c := range [][]string{
-		{"/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--root-user-action=ignore", "--target", target, source},
+		{"tar", "-czf", tarball, "-C", source, "."},
+		append(slices.Clone(pip), target+"-tarball", tarball),
+		{"env", "PYTHONPATH=" + target + "-tarball", "/usr/bin/python3", "-c", "import sandboxd; sandboxd.AsyncSession"},
+		append(pip, target, source),
 		{"/usr/bin/mypy", "--config-file", filepath.Join(source, "pyproject.toml"), "--cache-dir", filepath.Join(a.dir, "mypy"), filepath.Join(source, "src", "sandboxd"), filepath.Join(source, "examples", "agent_loop.py")},
 	} {
 		cmd := exec.Command(c[0], c[1:]...)
@@ -62,12 +69,27 @@ func TestPythonLibrary(t *testing.T) {
 func TestTypeScriptLibrary(t *testing.T) {
 	t.Parallel()
 	dist := compiledTypeScript(t)
+	installsPacked(t, filepath.Dir(dist))
 	a, person := workshop(t)
 	a.extraEnv = []string{"SBX_TEST_PERSON=" + person.approver.Socket}
 	if r := a.do(nil, node(t), "--test", filepath.Join(filepath.Dir(dist), "test")+"/client.test.mjs"); r.code != 0 {
 		t.Errorf("%v", r)
 	}
 	a.exampleLoop(person, node(t), filepath.Join(filepath.Dir(dist), "examples", "agent-loop.mjs"))
+}
+
+// installsPacked checks that the client's tarball installs without a registry, and has what its package.json names.
+func installsPacked(t *testing.T, client string) {
+	t.Helper()
+	dir := t.TempDir()
+	line := "npm pack --silent --ignore-scripts --pack-destination " + dir + " " + client +
+		" && cd " + dir + " && echo '{}' > package.json && " +
+		"npm install --silent --offline --no-audit --no-fund ./*.tgz && " +
+		`node --input-type=module -e 'import { Agent } from "sandboxd-client"; new Agent()' && ` +
+		"cd node_modules/sandboxd-client && ls dist/index.d.ts LICENSE README.md src/index.ts"
+	if out, err := exec.Command("/bin/sh", "-c", line).CombinedOutput(); err != nil {
+		t.Errorf("the packed client: %v\n%s", err, out)
+	}
 }
 
 // exampleLoop runs an example: its ls runs unasked, a person refuses its rm, and

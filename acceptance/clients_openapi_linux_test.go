@@ -142,7 +142,7 @@ func (api *openAPI) exchanges(socket string, sent, got []byte, count map[string]
 		} else if err != nil {
 			return fmt.Errorf("request: %w", err)
 		}
-		body, _ := io.ReadAll(req.Body) // of what was cut off, what is there
+		body, _ := io.ReadAll(req.Body) // of a truncated body, the part that arrived
 		resp, err := http.ReadResponse(answers, req)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil // hung up before it was answered
@@ -150,7 +150,7 @@ func (api *openAPI) exchanges(socket string, sent, got []byte, count map[string]
 			return fmt.Errorf("answer to %s %s: %w", req.Method, req.URL, err)
 		}
 		if resp.StatusCode == http.StatusSwitchingProtocols {
-			return nil // whoever plays the suite over it looks at each message
+			return nil // webSocketClient checks each message itself
 		}
 		answer, cut := io.ReadAll(resp.Body)
 		if err := api.exchange(socket, req, body, resp, answer, cut != nil, count); err != nil {

@@ -39,7 +39,7 @@ func searching(name, session, query string, want approvaltest.Want) approvaltest
 // A chat hears of a question that another approver answered, and an answer that comes after it
 // changes nothing. R-AP-15
 //
-//   - Row 002-24 yes: a question that was answered elsewhere is told as resolved
+//   - Row 002-24 yes: the stream reports a question that another approver answered as resolved
 func TestConformanceChatAnswersOutsideTheTerminal(t *testing.T) {
 	conformed(t, newChat, func(p *performance) {
 		p.do(searching("one", "", "go", approvaltest.Want{State: approvaltest.Open}))
@@ -54,7 +54,7 @@ func TestConformanceChatAnswersOutsideTheTerminal(t *testing.T) {
 		}
 		done, err := c.first(q.ID, "tool_permission_resolved")
 		if err != nil || done["behavior"] != "deny" || !strings.Contains(done["by"].(string), "pid ") {
-			p.t.Errorf("the chat is told %v, %v", done, err)
+			p.t.Errorf("the chat received %v, %v", done, err)
 		}
 		late := map[string]any{"conversation_id": m.session.id, "permission_id": q.ID, "behavior": "allow"}
 		status, text, _ := c.request("POST", "/v1/agent/tool_permission", late, nil)

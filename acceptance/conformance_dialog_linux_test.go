@@ -20,6 +20,7 @@ type dialog struct {
 
 func newDialog(st *stage) frontEnd {
 	d := &dialog{newScreen(st.actor, "approve"), st}
+	d.sees("sbx approve · ")                          // then it watches its terminal's size
 	d.a.tmux("resize-window", "-x", "80", "-y", "50") // a yes counts once all of the box was on the screen
 	return d
 }
@@ -77,6 +78,8 @@ func (d *dialog) answer(p *performance, m *made, id string, a approvaltest.Answe
 		d.keys("1")
 		m.key = "1"
 	case a.Note == "cancelled":
+		d.keys("C-c")
+		d.sees(`Ctrl\+C again denies, Ctrl\+Q leaves`)
 		d.keys("C-c")
 		m.key = "Ctrl+C"
 	default:

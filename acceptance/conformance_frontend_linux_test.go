@@ -24,13 +24,13 @@ import (
 // frontEnd is how a person answers in a specification's own words. A stage without
 // one answers by POST /v1/approvals/{id}/decision.
 type frontEnd interface {
-	// asked checks the question as the front end was told it.
+	// asked checks the question as the front end received it.
 	asked(m *made, id string) error
 	// answer gives an answer and waits until it is settled, or a second yes is wanted.
 	answer(p *performance, m *made, id string, a approvaltest.Answer) (again bool, err error)
 }
 
-// messages are what a front end was told, by the question's id.
+// messages holds the messages that a front end received, by the question's id.
 type messages struct {
 	mu  sync.Mutex
 	all map[string][]map[string]any
@@ -89,7 +89,7 @@ func (g *messages) find(id string, pick func([]map[string]any) map[string]any) (
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return nil, fmt.Errorf("the front end was told of %s only %v", id, g.all[id])
+	return nil, fmt.Errorf("the front end received about %s only %v", id, g.all[id])
 }
 
 // shownArguments compares the arguments that a front end was shown with those of the

@@ -19,8 +19,8 @@ import (
 
 // The daemon knows who is at the other end of a connection by its process. So
 // that one test can be several agents and several persons, each of them is a
-// process of its own: this test binary, started again as a relay. It passes on
-// what the test writes, and the kernel tells the daemon of the relay.
+// process of its own: this test binary, started again as a relay. It forwards
+// the bytes of the test, and the kernel reports the relay as the daemon's peer.
 const (
 	relayMode = "SBX_ACCEPTANCE_RELAY"    // "relay", or "detach" to leave the test's process tree first
 	relayTo   = "SBX_ACCEPTANCE_RELAY_TO" // sockets, one per listener from descriptor 3 on, separated by colons

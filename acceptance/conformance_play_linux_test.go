@@ -42,7 +42,7 @@ type made struct {
 	done    chan struct{} // closed when the agent has its answer
 	allowed bool
 	mode    string // of a no
-	message string // what the agent's model is told
+	message string // the text for the agent's model
 	key     string // that the person pressed, or the word of the answer; "" is not compared
 	err     error
 	record  *record
@@ -120,8 +120,8 @@ func (p *performance) step(i int, s approvaltest.Step) error {
 	return nil
 }
 
-// approveAll has a person switch the mode on; the answer warns of it, and the
-// daemon tells the same afterwards (R-AP-18).
+// approveAll switches the mode on as a person. The answer contains a warning, and the
+// daemon then reports the same mode (R-AP-18).
 func (p *performance) approveAll(o *opened, d time.Duration) error {
 	ctx, cancel := within(p.t)
 	defer cancel()
@@ -437,7 +437,7 @@ func (p *performance) check(w approvaltest.Want) error {
 	case w.How != "" && m.record.How != w.How:
 		return fmt.Errorf("call %q: decided by %q, want %q", w.Call, m.record.How, w.How)
 	case !strings.Contains(m.message, w.Text):
-		return fmt.Errorf("call %q: the agent is told %q, want %q in it", w.Call, m.message, w.Text)
+		return fmt.Errorf("call %q: the agent received %q, want %q in it", w.Call, m.message, w.Text)
 	}
 	return nil
 }

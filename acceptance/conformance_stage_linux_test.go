@@ -97,9 +97,9 @@ func (st *stage) agent(name string) *peer {
 	return p
 }
 
-// conform plays scenarios through the socket of real daemons. adapt tells a
-// scenario in the daemon's own tools. Scenarios in which time passes have a
-// daemon with short times, once: time is the same for every user.
+// conform plays scenarios through the socket of real daemons. adapt translates a
+// scenario to the daemon's own tools. Scenarios in which time passes run once, on a
+// daemon with short times: time is the same for every user.
 // front, where not nil, makes the front end that answers.
 func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[string]func(*approvaltest.Scenario),
 	exec bool, front func(*stage) frontEnd) {
@@ -107,7 +107,7 @@ func conform(t *testing.T, scenarios func() []approvaltest.Scenario, adapt map[s
 	all := scenarios()
 	for name := range adapt {
 		if !hasScenario(all, name) {
-			t.Errorf("there is no scenario %q any more", name)
+			t.Errorf("adapt names the scenario %q, which does not exist", name)
 		}
 	}
 	prepare := func(s *approvaltest.Scenario) {
@@ -190,7 +190,7 @@ func sleepsLeft(steps []approvaltest.Step) (n int) {
 	return n
 }
 
-// withTools tells a scenario in the tools that the daemon knows. A tool of an
+// withTools translates a scenario to the tools that the daemon knows. A tool of an
 // embedding program that asks for nothing just runs (R-AP-02); over the socket
 // the daemon's tables decide about every tool (R-AP-24), so the part is played
 // by tools that the tables have as harmless, and the reason is that one.

@@ -9,15 +9,15 @@ import (
 // The terminal dialog, through the socket: prefixes, exact commands, deny
 // reasons. Its commands are run by the daemon.
 //
-// Other than the specification: commands that only read run unasked
-// (R-SH-03), so here the safe list is told to ask. R-SH-06 R-UX-06
+// Differently from the specification, commands that only read run unasked
+// (R-SH-03), so the configuration here switches auto_safe off. R-SH-06 R-UX-06
 //
 //   - Row 001-75 yes (execute-once): the record has the person's key, and how long the answer took
 //   - Row 004-01 yes (execute-once): a box with tool and command
 //   - Row 004-02 yes (exact): options with numbers, > before the selected one
-//   - Row 004-08 yes (cancel): Ctrl+C denies with the reason "cancelled"
+//   - Row 004-08 yes (cancel): Ctrl+C denies with the reason "cancelled", in the queue the second one
 //   - Row 004-09 yes (deny-reason): a letter begins a reason and selects Deny
-//   - Row 004-12 yes (deny-reason): the reason stands in the option's line
+//   - Row 004-12 yes (deny-reason): the option's line shows the reason
 //   - Row 004-13 yes (execute-once): the line of hints
 //   - Row 004-14 yes (prefix/cat): cat src/main.go saves cat under src/
 //   - Row 004-15 yes (prefix/ls): ls -la tools/ saves ls under tools/

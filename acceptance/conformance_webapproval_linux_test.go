@@ -18,7 +18,7 @@ import (
 //   - Row 003-02 yes (lifecycle): batch_remaining with tool and arguments as JSON text
 //   - Row 003-03 yes (lifecycle): {"approved": true, "scope": "session"} without an id
 //   - Row 003-04 yes (lifecycle): {"approved": true, "scope": "once"}
-//   - Row 003-05 yes (reject-soft): reject_soft with feedback: the next call goes on
+//   - Row 003-05 yes (reject-soft): reject_soft with feedback: the agent continues with the next call
 //   - Row 003-06 yes (lifecycle): the text of reject_soft for the model
 //   - Row 003-07 yes (reject-hard): reject_hard rejects the rest
 //   - Row 003-08 yes (reject-default): a rejection without a mode is hard

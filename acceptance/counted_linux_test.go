@@ -43,7 +43,7 @@ func (a *actor) number(name string) int64 {
 			return int64(n)
 		}
 	}
-	a.t.Fatalf("the daemon tells no %s:\n%s", name, text)
+	a.t.Fatalf("the daemon reports no %s:\n%s", name, text)
 	return 0
 }
 

@@ -19,9 +19,9 @@ import (
 // DESIGN's "a person saved it meanwhile".
 const forSure = 2500 * time.Millisecond
 
-// What commands had planted under protected names when their daemon was killed is
-// in the trash once it runs again, on record, told, and comes back with a person's
-// yes; what a person saved in the meantime stays. R-OS-03, R-OP-03, R-AU-01
+// Commands plant files under protected names, and their daemon is killed. The next daemon moves
+// the files into the trash, records and reports each, and restores them after a person's yes.
+// Files that a person saved in the meantime stay. R-OS-03, R-OP-03, R-AU-01
 func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh(`rm -r .git/hooks; mkdir .vscode sub pkg; echo mine > .vscode/settings.json; echo old > AGENTS.md; cp AGENTS.md pkg/AGENTS.md`)
@@ -30,7 +30,7 @@ func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 		agent := a.fileAgent(peer, ipc.KindCLI)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 		defer cancel()
-		// Several at once: at a terminal, with nobody listening, and one that goes on planting until it dies.
+		// Several at once: at a terminal, with nobody listening, and one that plants until it dies.
 		const mark = "98764"
 		for i, r := range []ipc.ExecRequest{
 			{Command: `mkdir .git/hooks && printf '#!/bin/sh\ntouch pwned\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit; echo x > ready0; sleep ` + mark},
@@ -57,7 +57,7 @@ func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 		a.sh(`echo mine > CLAUDE.md; echo mine too > sub/.vscode/settings.json; echo new > AGENTS.md; mkdir -p more/.github/workflows; echo mine > more/.github/workflows/ci.yml; rm -r .vscode; mv pkg moved`)
 
 		a.start()
-		// Nothing runs before what is there was looked at.
+		// The daemon scans the project before it runs a command.
 		if r := a.sbx("run", "--", "git", "status", "--short"); r.code != 0 {
 			t.Error(r)
 		}
@@ -65,7 +65,7 @@ func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 			! git -C born config core.fsmonitor; git -C born status
 			for f in CLAUDE.md more/.github/workflows/ci.yml; do grep -qx mine $f; done; grep -qx "mine too" sub/.vscode/settings.json; grep -qx new AGENTS.md; grep -qx old moved/AGENTS.md; [ ! -e .vscode ]`)
 
-		// It is on record, and told.
+		// The daemon has recorded and reported each planted file.
 		var hook ipc.Change
 		log := a.sbx("log", "--json", "-n", "1000").out
 		for _, want := range []string{".git/hooks", "/.envrc", "sub/.envrc", "sub/.vscode/tasks.json", "born/.git/hooks/post-checkout", "born/.git/config"} {
@@ -109,10 +109,10 @@ func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 		}
 		a.sh("grep -q pwned .git/hooks/pre-commit")
 
-		// The next start has nothing to say any more, and takes nothing again.
+		// The next start reports nothing and moves nothing.
 		a.start()
 		if s := a.sbx("status"); strings.Contains(s.out+s.err, "in the trash") {
-			t.Errorf("it is told again: %v", s)
+			t.Errorf("the status reports it again: %v", s)
 		}
 		a.sh("grep -q pwned .git/hooks/pre-commit; [ ! -e pwned ]")
 		if r := a.sbx("log", "verify"); r.code != 0 {
@@ -158,8 +158,9 @@ func recorded(log, operation, subject string) bool {
 	return false
 }
 
-// A note that is torn or forged, one of another user, and one whose folder is gone are
-// told, and nothing is done on their word; where a note can't be written nothing runs.
+// The daemon reports a note that is torn, forged or another user's, and does not act on it. The
+// same holds for a note whose folder is missing, until the folder returns. A command whose note
+// the daemon can't write does not run.
 // R-OP-03, R-AU-03
 func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
@@ -205,7 +206,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 				t.Errorf("%s: it was believed", name)
 			}
 			if s := a.sbx("status"); !strings.Contains(s.out+s.err, "can't be read") {
-				t.Errorf("%s: it is not told: %v", name, s)
+				t.Errorf("%s: the status does not report it: %v", name, s)
 			}
 			a.noNotes()
 			a.sh("rm .envrc; rm -f " + a.stateDir() + "/moved")
@@ -221,7 +222,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 		a.sbx("run", "--", "true")
 		a.sh("grep -qx mine .envrc")
 		if s := a.sbx("status"); !strings.Contains(s.out+s.err, "is not there, or is another folder") {
-			t.Errorf("it is not told: %v", s)
+			t.Errorf("the status does not report it: %v", s)
 		}
 		os.RemoveAll(a.project)
 		if err := os.Rename(a.project+".away", a.project); err != nil {

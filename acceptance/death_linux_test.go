@@ -43,6 +43,41 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 	})
 }
 
+// A run whose launch server is killed is reported and recorded as cut off, nothing of it is left, and the next run
+// has another server. R-OP-03
+func TestKilledServerCutsOff(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		file := filepath.Join(a.dir, "native.toml")
+		a.sh("umask 077; printf '[sandbox]\\nbackend = \"native\"\\n' > " + file)
+		a.start("--mode", "approve-all", "--config", file)
+		const mark = "98767"
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		var out strings.Builder
+		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM; (setsid sleep "+mark+" &); sleep "+mark)
+		cmd.Stderr = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "two sleeps", func() bool { return count("sleep "+mark) >= 2 })
+		if err := syscall.Kill(a.find("server"), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "no sleep", func() bool { return count("sleep "+mark) == 0 })
+		cmd.Wait()
+		code := cmd.ProcessState.ExitCode()
+		if code != 137 || !strings.Contains(out.String(), "Cut off: the launch server ended") {
+			t.Errorf("the client ended with %d: %s", code, out.String())
+		}
+		if got := a.sbx("run", "--", "true"); got.code != 0 {
+			t.Errorf("the next run: %v", got)
+		}
+		if log := a.sbx("log", "--json"); !strings.Contains(log.out, `"launch server ended"`) {
+			t.Errorf("no record: %s", log.out)
+		}
+	})
+}
+
 // A daemon whose sockets are gone leaves, so that another can serve. R-OP-03
 func TestLostSockets(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
@@ -55,7 +90,7 @@ func TestLostSockets(t *testing.T) {
 		case <-ended:
 			a.daemon = nil
 		case <-time.After(60 * time.Second):
-			t.Fatal("the daemon goes on where nobody can find it")
+			t.Fatal("the daemon still runs, though no client can find it")
 		}
 		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {
 			t.Errorf("the next run: %v", got)

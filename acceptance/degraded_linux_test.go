@@ -96,7 +96,7 @@ type degradedHost struct {
 	bin    []string // the binaries that are installed; nil: all
 	path   string   // before the daemon's PATH
 
-	why, remedy string // must be told
+	why, remedy string // the daemon must report both
 	// missing are the protections that are then not enforced, as root and as
 	// an ordinary user.
 	root, user []string
@@ -274,7 +274,7 @@ func (a *actor) tryOutside(h degradedHost, r requirement, runs bool) {
 	if got.code != 0 || got.out != " M README\n" {
 		t.Errorf("%s: it should run: %v", r.name, got)
 	}
-	// What does not hold is told with the answer, and in the status.
+	// The answer and the status report the missing protections.
 	if !strings.Contains(got.err, "files partial (") {
 		t.Errorf("%s: the answer does not say what is not held: %v", r.name, got)
 	}

@@ -25,8 +25,8 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 	defer raiseFiles(t)()
 	fill(t, int(secret.Fd()))
 	eachUser(t, func(t *testing.T, a *actor) {
-		// Daemon and client are started by a shell to which 3 to 1023 are
-		// open; ours are close-on-exec, so the shell opens them anew.
+		// A shell with the descriptors 3 to 1023 open starts daemon and client. It
+		// opens them itself: those of the test are close-on-exec.
 		many := "ulimit -n 2048; for i in $(seq 3 1023); do eval \"exec $i</etc/passwd\"; done; exec "
 		a.startBy(many)
 		for _, args := range []string{

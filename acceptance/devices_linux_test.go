@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A device belongs to root, and root's sandbox is root's: neither by its path nor by a descriptor may a command change
-// the machine's own, which it can use all the same. R-OS-02
+// A device belongs to root, and root's sandbox is root's: a command can use the
+// machine's devices, but change them neither by a path nor by a descriptor. R-OS-02
 func TestDevicesOfTheMachine(t *testing.T) {
 	devices := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 	eachUser(t, func(t *testing.T, a *actor) {

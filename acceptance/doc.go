@@ -5,7 +5,7 @@
 // A file is named TOPIC_linux_test.go. The topics, by their first words:
 //
 //	shared parts        main, buffer, counted, machine, servers, world, apart
-//	the main job        run, first, pty, stdin, descriptors, demo, tutorial, ordinary, workload
+//	the main job        run, place, first, pty, stdin, descriptors, demo, tutorial, ordinary, workload
 //	questions           absent, shell, readers, ruleprogram, mode, contained, batch
 //	answers             selfapproval, retry, reload, hangup, left, follow, library
 //	walls               escape, alone, forbidden, degraded, devices, dumpable, limits, refused, home, surroundings,
@@ -16,7 +16,7 @@
 //	file tool, undo     files, filepaths, filerooms, filedeath, undorun, layers
 //	deaths and disks    death, litter, power, state, statefull, load, soak
 //	log                 log, verify
-//	agents              hook, mcp, vendor
+//	agents              hook, mcp, acp, vendor
 //	approvers outside   gateway, frontend, web, notices, conformance
 //	clients             clients
 //	service manager     systemd

@@ -95,7 +95,7 @@ type escapeHarness struct {
 	*actor
 	base   string
 	config string
-	agent  *peer  // who asks for file operations
+	agent  *peer  // requests file operations
 	begin  func() // starts the daemon
 	// open are the cases that this sandbox does not hold, with the gaps that it
 	// says it has; breached are those of them that did break out.

@@ -84,7 +84,7 @@ func changeAtRandom(agent fileAgent, r *rand.Rand) (cutOff int) {
 		switch code := ipc.CodeOf(err); {
 		case err != nil && code == "": // the daemon
 			return cutOff + 1
-		case code == ipc.CodeInternal: // the worker; the next one goes on
+		case code == ipc.CodeInternal: // the worker; the next one serves the rest
 			cutOff++
 		}
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // R-FS-01: named sandboxes with their modes, suffixes and approvals, through the
-// socket and the worker's sandbox; the most specific root wins, and what lies in
-// none is blocked.
+// socket and the worker's sandbox; the most specific root wins, and a
+// path in none is blocked.
 //
 //   - Row 000-38 yes: sandbox.paths: root, mode, suffixes, write_approval, read_approval
 //   - Row 000-40 yes: path in no sandbox → blocked

@@ -31,9 +31,8 @@ os._exit(0)`)
 	})
 }
 
-// The first process of the namespace holds the way to the daemon, by which the end of the
-// command is told. What runs inside can't look into it, end it, or take its
-// descriptors. R-OS-07
+// The first process of the namespace holds the connection to the daemon, on which it reports the
+// end of the command. The command can't read its memory, end it, or take its descriptors. R-OS-07
 func TestFirstProcessIsOutOfReach(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
@@ -49,9 +48,9 @@ def call(*args):
     if libc.syscall(*args) < 0: raise OSError(ctypes.get_errno(), "")
 for name in "environ", "mem", "maps", "auxv", "stack", "syscall", "io":
     refused(name, lambda: open("/proc/1/" + name, "rb").read(1))
-for name in "exe", "root", "cwd", "fd/6", "ns/mnt", "map_files":
+for name in "exe", "root", "cwd", "fd/5", "ns/mnt", "map_files":
     refused(name, lambda: os.readlink("/proc/1/" + name) if name != "map_files" else os.listdir("/proc/1/map_files"))
-refused("reopen", lambda: os.open("/proc/1/fd/6", os.O_RDWR))
+refused("reopen", lambda: os.open("/proc/1/fd/5", os.O_RDWR))
 pidfd = os.pidfd_open(1)
 for n in range(32):
     refused("pidfd_getfd %d" % n, lambda: call(438, pidfd, n, 0))

@@ -87,7 +87,7 @@ func TestStartAndFollow(t *testing.T) {
 			}
 		}
 
-		// Whoever hangs up has given up, unless the command is to be kept.
+		// A client's hang-up withdraws its question and ends its command, unless Keep is set.
 		_, events = begin(t, ipc.ExecRequest{Command: "touch given-up"})
 		a.until("it is asked", func() bool { return asked() == 1 })
 		events.Close()
@@ -121,7 +121,7 @@ func TestStartAndFollow(t *testing.T) {
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && ipc.CodeOf(err) != ipc.CodeShuttingDown {
 			t.Errorf("the stream ended with %v", err)
 		}
-		a.until("nothing runs any more", func() bool { return count("sleep 98712") == 0 })
+		a.until("no process of the command runs", func() bool { return count("sleep 98712") == 0 })
 		a.daemon.Wait()
 		a.daemon = nil
 		if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: cli(a.project), Command: "cat README"}); err == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// A token that is taken out of force, and a browser that signs out, lose the connections
-// that they have open, too: a WebSocket that went on would go on answering. R-UX-04 R-AP-21
+// The removal of a token and the sign-out of a browser close their open connections, too: an
+// open WebSocket could still send answers. R-UX-04 R-AP-21
 func TestFrontEndTakenOut(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("", "chat")
@@ -57,7 +57,7 @@ func TestFrontEndTakenOut(t *testing.T) {
 	page := dial("/v1/ws", own)
 
 	id, ended := a.ask("echo late > late.txt")
-	if _, _, err := chat.Read(ctx); err != nil { // it was told of the question
+	if _, _, err := chat.Read(ctx); err != nil { // the event of the question
 		t.Fatal(err)
 	}
 	if r := a.sbx("web", "rm", "chat"); r.code != 0 {
@@ -75,7 +75,7 @@ func TestFrontEndTakenOut(t *testing.T) {
 		soon, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_ = c.ws.Write(soon, websocket.MessageText, []byte(c.say)) // may fail: it is closed
 		if _, b, err := c.ws.Read(soon); err == nil || soon.Err() != nil {
-			t.Errorf("%s: the WebSocket goes on: %s %v", name, b, err)
+			t.Errorf("%s: the WebSocket is still open: %s %v", name, b, err)
 		}
 		cancel()
 	}
@@ -92,7 +92,7 @@ func TestFrontEndTakenOut(t *testing.T) {
 		select {
 		case <-over:
 		case <-time.After(5 * time.Second):
-			t.Errorf("%s goes on", path)
+			t.Errorf("%s is still open", path)
 		}
 	}
 	if q := a.approvalOf(id); q.ID != id {
@@ -104,8 +104,8 @@ func TestFrontEndTakenOut(t *testing.T) {
 	}
 }
 
-// A chat front end that comes back is told of what is open that it can't have been told of:
-// the daemon is another one, whose events have numbers of their own. R-UX-04 R-AP-15
+// A chat front end that reconnects to another daemon receives the open questions, whatever its
+// Last-Event-ID: each daemon numbers its events itself. R-UX-04 R-AP-15
 func TestChatStreamOfAnotherDaemon(t *testing.T) {
 	a := newActor(t, "")
 	v := a.visit("", "chat")
@@ -184,8 +184,8 @@ func TestChatStreamOfAnotherDaemon(t *testing.T) {
 	<-ended
 }
 
-// Who asks can't make itself a front end and answer: not even from a process
-// that cannot be looked into, so that it is not found behind its connection.
+// A requester can't register itself as a front end and answer, not even from a process that is
+// not dumpable, which the daemon cannot identify behind its connection.
 // Promise 4; R-IP-01
 func TestGatewayTokenOfWhoAsks(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {

@@ -127,8 +127,8 @@ func (a *actor) ask(command string) (id string, ended <-chan result) {
 	return "", nil
 }
 
-// What reaches the gateway without being let in, by whatever way: nothing is
-// told and nothing decided. R-UX-03 R-IP-01
+// The gateway refuses every request without valid credentials, name and origin: it reveals
+// nothing and decides nothing. R-UX-03 R-IP-01
 //
 //   - Row 002-23 yes: an app without its token is refused
 func TestGatewayRefuses(t *testing.T) {
@@ -326,7 +326,7 @@ func TestGatewayInvitation(t *testing.T) {
 //   - Row 002-05 yes: POST /v1/agent/tool_permission is answered with {"ok": true}
 //   - Row 002-08 yes: cwd in the answer
 //   - Row 002-22 yes: an answer needs nothing but HTTP, so that an app can answer from a store of its own
-//   - Row 002-25 yes: the stream goes on after each decision
+//   - Row 002-25 yes: the stream stays open after each decision
 //   - Row 002-29 different: only chats are concerned | all approvers see one queue (R-IP-01)
 //   - Row 002-30 yes: the program that asked gets a permission error
 func TestChatFrontEnd(t *testing.T) {
@@ -385,7 +385,7 @@ func TestChatFrontEnd(t *testing.T) {
 		t.Errorf("again: %d %s", status, text)
 	}
 
-	// Deny once: the run goes on with a permission error that says why.
+	// Deny once: the run ends with a permission error that contains the reason.
 	_, ended = a.ask("echo no > no.txt")
 	e = events("tool_permission")
 	if status, text := answer(map[string]any{"permission_id": e["permission_id"], "behavior": "deny", "message": "Permission denied by user."}); status != 200 {
@@ -443,7 +443,7 @@ func TestChatFrontEnd(t *testing.T) {
 	if e := events("tool_permission_resolved"); e["behavior"] != "deny" || e["reason"] != "timeout" {
 		t.Error(e)
 	}
-	// Who answered stands in the record.
+	// The record names the front end that answered.
 	if log := a.sbx("log", "--json").out; !strings.Contains(log, "front end chat") {
 		t.Error("the record does not name the front end")
 	}

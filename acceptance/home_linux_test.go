@@ -31,7 +31,7 @@ func TestHomeThatIsHidden(t *testing.T) {
 		`hidden = [".gitconfig"]`:      "Person\n", // of the project
 		`read_only = ["~"]`:            "",
 		`read_only = ["~/.gitconfig"]`: "",
-		`hidden = ["/home"]`:           "Person\n", // the private home is there all the same
+		`hidden = ["/home"]`:           "Person\n", // the private home exists in spite of it
 	} {
 		t.Run(list, func(t *testing.T) {
 			a.configured(fmt.Sprintf("[sandbox]\n%s\n", list))

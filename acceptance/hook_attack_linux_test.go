@@ -96,8 +96,8 @@ func TestHookInTime(t *testing.T) {
 	}
 }
 
-// R-SH-05: what the agent's own shell makes of the rewritten line is the command
-// as the model wrote it, wherever sbx lies.
+// R-SH-05: the agent's own shell parses the rewritten line to the command that the
+// model wrote, whatever characters the path of sbx contains.
 func TestHookQuoting(t *testing.T) {
 	a := newActor(t, "")
 	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")

@@ -148,7 +148,7 @@ func TestHookWraps(t *testing.T) {
 			if r := run(wrap("ls " + a.stateDir())); r.code == 0 {
 				t.Errorf("%s: the command ran outside: %v", v.name, r)
 			}
-			// Auto tells the vendors apart; without a version nothing is rewritten.
+			// Auto distinguishes the vendors; without a version it rewrites nothing.
 			want, found := map[string]string{"claude": "ask", "codex": "deny"}[v.name]
 			if !found {
 				if decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash("ls")), v.name); decision != "deny" ||
@@ -374,7 +374,7 @@ func TestHookDecides(t *testing.T) {
 		t.Errorf("decide: %q %v", decision, updated)
 	}
 	if decision, _, _ := a.hook(call("codex", a.project, "Bash", bash("ls")), "codex", "--mode", "decide"); decision != "" {
-		t.Errorf("decide: codex was told %q", decision)
+		t.Errorf("decide: codex received %q", decision)
 	}
 	// What is harmless only inside the sandbox is not let go outside of it: neither by a preset, nor by a yes to run it inside.
 	a.sh("echo 'print(1)' > x.py")

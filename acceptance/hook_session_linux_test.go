@@ -71,6 +71,36 @@ func answerAll(t *testing.T, st *stage, with ipc.Answer) *atomic.Int32 {
 	return &asked
 }
 
+// Another agent's event is refused by the exit status, which every agent reads, and nothing is said in a form that only
+// some do. A line of shell runs in the sandbox whatever its tool's name, and a yes for the session holds for an agent
+// that has sbx as its shell. R-IP-03, R-AP-08
+func TestHookOfAnotherAgent(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		st := newStage(a, shortTimes)
+		foreign := call("gemini", a.project, "run_shell_command", bash("echo hi > made"))
+		for _, args := range [][]string{{"auto"}, {"claude"}, {"claude", "--agent-version", "99.0.0"}, {"codex"}} {
+			r := a.do(strings.NewReader(foreign), filepath.Join(bin, "sbx"), append([]string{"hook"}, args...)...)
+			if r.code != 2 || r.out != "" || !strings.Contains(r.err, `the event is "BeforeTool"`) {
+				t.Errorf("%q: %v, want status 2 with the reason", args, r)
+			}
+		}
+		asked := answerAll(t, st, ipc.Answer{Allow: true, Scope: "session"})
+		for _, tool := range []string{"Bash", "run_shell_command", "shell", "exec_command", "bash"} {
+			decision, reason, updated := a.hook(call("claude", a.project, tool, bash("cat README")), "claude",
+				"--agent-version", "2.1.330")
+			if line, _ := updated["command"].(string); decision != "allow" || !strings.Contains(line, "'--ticket'") {
+				t.Errorf("%s: got %q (%s), %v, want a command for the sandbox", tool, decision, reason, updated)
+			}
+		}
+		before := asked.Load()
+		r := a.do(nil, "/usr/bin/python3", "-c", "import subprocess\nfor _ in range(2): subprocess.run(['"+
+			filepath.Join(bin, "sbx")+"', 'shell', '-c', 'echo hi >> made'])")
+		if got := asked.Load() - before; got != 1 || a.sh("cat made") != "hi\nhi\n" {
+			t.Errorf("as a shell, twice: got %d questions, want 1: %v", got, r)
+		}
+	})
+}
+
 // The calls of one conversation are one session, whose yes holds; another conversation, another prompt (of a yes for
 // the turn), and a conversation inside a sandbox have their own. R-AP-08, R-IP-07
 func TestHookConversation(t *testing.T) {

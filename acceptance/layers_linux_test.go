@@ -20,9 +20,10 @@ func (a *actor) layered() {
 // ran is the result of a run.
 type ran struct {
 	result
-	Exit     *int
-	Changes  ipc.RunChanges
-	Warnings []ipc.Warning
+	Exit        *int
+	Changes     ipc.RunChanges
+	Quarantined []ipc.Quarantined
+	Warnings    []ipc.Warning
 }
 
 // run runs a line.
@@ -108,13 +109,13 @@ func TestLayerHoldsAConflict(t *testing.T) {
 			t.Errorf("after the run the project has %q", got)
 		}
 		id := r.Changes.HeldID
-		if r := a.sbx("undo", "--list"); !strings.Contains(r.out, id) {
+		if r := a.sbx("changes"); !strings.Contains(r.out, id) || !strings.Contains(r.out, "both") {
 			t.Errorf("%s is not listed: %s%s", id, r.out, r.err)
 		}
-		if r := a.sbx("undo", id); r.code == 0 || !strings.Contains(r.err, "both") {
+		if r := a.sbx("changes", "land", id); r.code == 0 || !strings.Contains(r.err, "both") {
 			t.Errorf("the whole lands: %d %s%s", r.code, r.out, r.err)
 		}
-		if r := a.sbx("undo", id, "--path", "other", "--path", "new"); r.code != 0 {
+		if r := a.sbx("changes", "land", id, "other", "new"); r.code != 0 {
 			t.Errorf("a part: %d %s%s", r.code, r.out, r.err)
 		}
 		if got := a.sh("cat both other new"); got != "mine\nrun\nrun\n" {
@@ -126,7 +127,7 @@ func TestLayerHoldsAConflict(t *testing.T) {
 		if got := a.sh("cat both other; ls new 2>&1 | grep -c 'No such'"); got != "mine\nold\n1\n" {
 			t.Errorf("after that the project has %q", got)
 		}
-		if r := a.sbx("undo", "--drop", id); r.code != 0 {
+		if r := a.sbx("changes", "drop", id); r.code != 0 {
 			t.Errorf("drop: %d %s%s", r.code, r.out, r.err)
 		}
 		a.noLayers()
@@ -141,7 +142,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		a.repository()
 		before := a.everything()
 		done := make(chan result, 1)
-		go func() { done <- a.sbx("run", "-c", "rm -rf src; echo x > made; sleep 60") }()
+		go func() { done <- a.sbx("run", "-c", "rm -rf src; echo x > new; mv new made; sleep 60") }()
 		waitFor(t, "the command has written", func() bool {
 			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "made"))
 			return len(found) == 1
@@ -151,7 +152,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		a.layered()
 		var list string
 		waitFor(t, "the change set is held", func() bool {
-			list = a.sbx("undo", "--list").out
+			list = a.sbx("changes").out
 			return strings.Contains(list, "h-")
 		})
 		if now := a.everything(); now != before {
@@ -159,7 +160,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		}
 		id := list[strings.Index(list, "h-"):]
 		id, _, _ = strings.Cut(id, " ")
-		if r := a.sbx("undo", id); r.code != 0 || a.sh("cat made; ls src 2>&1 | grep -c 'No such'") != "x\n1\n" {
+		if r := a.sbx("changes", "land", id); r.code != 0 || a.sh("cat made; ls src 2>&1 | grep -c 'No such'") != "x\n1\n" {
 			t.Errorf("the held change set lands: %d %s%s", r.code, r.out, r.err)
 		}
 		if r := a.sbx("undo", "--last"); r.code != 0 || a.everything() != before {
@@ -171,26 +172,28 @@ func TestLayerOfACutOffRun(t *testing.T) {
 	})
 }
 
-// R-LY-06, R-LY-01: protected names that a layered run makes are taken out as after a direct run, those that exist are
-// held; what git writes to its configuration lands, and git renames a directory in a direct run.
+// R-LY-06, R-LY-01: protected names that a layered run makes do not land without a person's yes, and no mode is one;
+// those that exist are held; what git writes to its configuration lands, and git renames a directory in a direct run.
 func TestLayersKeepProtectedNames(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.layered()
 		a.repository()
-		r := a.run("echo x > .git/hooks/pre-commit; git init -q sub; echo x > sub/.git/hooks/pre-commit; " +
-			"mkdir -p q/.vscode; echo x > q/.vscode/tasks.json; git config core.pager x; echo y > y")
-		if r.Changes.Kind != "layered" || r.Changes.Undo == "" {
-			t.Errorf("%d %s%s", r.code, r.out, r.err)
-		}
-		for _, p := range r.Changes.Paths {
-			if strings.HasSuffix(p, "pre-commit") || strings.Contains(p, ".vscode") {
-				t.Errorf("%s counts as created", p)
+		before := a.everything()
+		for _, line := range []string{
+			"echo y > y; mkdir -p q/.vscode; echo x > q/.vscode/tasks.json",
+			"echo y > y; git init -q sub; echo x > sub/.git/hooks/pre-commit",
+		} {
+			r := a.run(line)
+			if c := r.Changes; r.code != 126 || c.HeldID == "" || len(r.Quarantined) > 0 {
+				t.Errorf("%q: %d %+v %s", line, r.code, c, r.err)
 			}
+			if now := a.everything(); now != before {
+				t.Fatalf("after %q the project is\n%s\n--- instead of\n%s", line, now, before)
+			}
+			a.sbx("changes", "drop", r.Changes.HeldID)
 		}
-		got := a.sh("ls -d .git/hooks/pre-commit sub/.git/hooks/pre-commit q/.vscode y sub/.git/config " +
-			"2>/dev/null || true; grep -c pager .git/config || true")
-		if got != "sub/.git/config\ny\n0\n" {
-			t.Errorf("the project has %q", got)
+		if r := a.run("git init -q sub; echo y > y"); r.code != 0 || !a.there("sub/.git/config") || !a.there("y") {
+			t.Errorf("a new repository: %d %s%s", r.code, r.out, r.err)
 		}
 		if r := a.run("git remote add o https://example.com/o && git config user.email b@example.com"); r.code != 0 ||
 			r.Changes.Kind != "layered" || r.Changes.Held != "" {
@@ -202,5 +205,6 @@ func TestLayersKeepProtectedNames(t *testing.T) {
 		if r := a.run("git mv src lib"); r.code != 0 || r.Changes.Kind != "direct" || r.Changes.Direct == "" {
 			t.Errorf("git mv: %d %s%s", r.code, r.out, r.err)
 		}
+		a.noLayers()
 	})
 }

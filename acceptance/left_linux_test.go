@@ -13,9 +13,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// R-IP-02, R-AP-14: a terminal's session that ends takes sbx, its question and its command
-// along. Whoever signs for the command then has no terminal any more, and so is not the
-// one whose session it was.
+// R-IP-02, R-AP-14: the end of a terminal's session ends sbx, its question and its command.
+// An sbx that then requests the command's end has no terminal, and so does not appear as the
+// owner of its session.
 func TestTerminalLeaves(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
@@ -28,7 +28,7 @@ func TestTerminalLeaves(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer tty.Close() // it stays open, so that only the signal tells
+				defer tty.Close() // it stays open: only the signal reports the end of the session
 				go io.Copy(io.Discard, tty)
 				q := st.asking(t)
 				if name == "command" {

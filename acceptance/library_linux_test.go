@@ -77,8 +77,8 @@ func outside(t *testing.T, program string) (outcomes map[string]string, output s
 //   - Row 000-14 yes (TestContext): check_approval is synchronous and pure: a context in, a request out
 //   - Row 000-15 yes (TestRequest): simple_approval_request describes as tool(k=v)
 //   - Row 000-18 yes (TestDecorator): @requires_approval(description=callable)
-//   - Row 000-19 different (TestDecorator): @requires_approval(payload=callable) ignores exclude_keys | what is
-//     excluded is in no payload; a digest of it tells calls apart (R-AP-03)
+//   - Row 000-19 different (TestDecorator): @requires_approval(payload=callable) ignores exclude_keys | no
+//     payload contains an excluded argument; a digest of it distinguishes the calls (R-AP-03)
 //   - Row 000-22 yes (TestSession): a session approval is keyed by the tool's name, too
 //   - Row 000-23 yes (TestSession): a session approval ends with its session, and is not shared
 //   - Row 000-55 yes (TestProfile): an explicit profile is intersected with the derived one, never grants more

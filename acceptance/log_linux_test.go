@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// R-AU-01, R-OP-04: the log is searched by what it says, exported as it stands, and
-// as traces, whether a daemon runs or not.
+// R-AU-01, R-OP-04: sbx searches the log by the fields of its records, and exports it
+// unchanged or as traces, with and without a running daemon.
 //
 //   - Row 001-84 yes: approval history
 func TestLogIsSearchedAndExported(t *testing.T) {

@@ -90,7 +90,7 @@ func (m *machine) as(user, script string) result {
 	err := cmd.Run()
 	r := result{out: strings.TrimSpace(out.String()), err: strings.TrimSpace(errs.String()), code: cmd.ProcessState.ExitCode()}
 	if ctx.Err() != nil {
-		m.t.Fatalf("%s: %q takes for ever: %v %s", user, script, err, r)
+		m.t.Fatalf("%s: %q does not end in time: %v %s", user, script, err, r)
 	}
 	return r
 }

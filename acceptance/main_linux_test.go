@@ -79,7 +79,7 @@ type actor struct {
 	project string
 	dir     string // holds sockets and state
 	daemon  *exec.Cmd
-	// launch starts the daemon anew where start is not how; nil: it is.
+	// launch replaces start for a restart of the daemon; nil: start does it.
 	launch func()
 	// wrap is what root runs to start the daemon, which it is given with its
 	// arguments; nil: the actor starts it.
@@ -139,7 +139,7 @@ func removeGroups(top string) {
 // ordinary is the user that tests run as besides root.
 const ordinary = "sbxacceptance"
 
-// ordinaryActor is that user, or whoever runs the tests without root.
+// ordinaryActor returns an actor for that user, or without root for the user that runs the tests.
 func ordinaryActor(t *testing.T) *actor {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -151,8 +151,8 @@ func ordinaryActor(t *testing.T) *actor {
 // root reports whether the actor is root.
 func (a *actor) root() bool { return os.Geteuid() == 0 && a.cred == nil }
 
-// eachUser runs f as root and as an ordinary user; without root only as
-// whoever runs the tests.
+// eachUser runs f as root and as an ordinary user; without root only as the
+// user that runs the tests.
 func eachUser(t *testing.T, f func(t *testing.T, a *actor)) {
 	if os.Geteuid() != 0 {
 		t.Run("self", func(t *testing.T) { f(t, newActor(t, "")) })
@@ -334,7 +334,7 @@ func answers(socket string) bool {
 	return n == 1
 }
 
-// stop ends the daemon of the actor, whoever started it.
+// stop ends the actor's daemon, also one that a client started.
 func (a *actor) stop() {
 	if a.daemon != nil {
 		a.daemon.Process.Signal(syscall.SIGTERM)

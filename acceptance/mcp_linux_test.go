@@ -129,107 +129,182 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%s says of itself %+v", x.Name, x.Annotations)
 		}
 	}
-	if got := strings.Join(names, " "); got != "approve cancel edit exec grep list output read status undo write" {
+	if got := strings.Join(names, " "); got != "approve cancel changes edit exec grep list output read status undo write" {
 		t.Errorf("the tools are %s", got)
 	}
-	call := func(name string, args map[string]any) (string, map[string]any, bool) { return tool(t, s, name, args) }
-
-	if text, out, bad := call("exec", map[string]any{"command": "cat README; cat absent"}); !bad || out["exit_code"] != 1.0 || out["stdout"] != "hello\n" || !strings.Contains(text, "No such file") {
-		t.Errorf("exec: %s %v", text, out)
-	}
-	if _, out, bad := call("exec", map[string]any{"argv": []string{"cat"}, "stdin": "in\n", "cwd": "."}); bad || out["stdout"] != "in\n" || out["sandbox"] == "" {
-		t.Errorf("exec with input: %v", out)
-	}
-	// Some clients show the model the structured answer only: a refusal has none.
-	if text, out, bad := call("exec", map[string]any{"command": "touch no thing"}); !bad || !strings.Contains(text, "no means no") || out != nil {
-		t.Errorf("a refusal: %s %v", text, out)
-	}
-	if text, _, bad := call("exec", map[string]any{"command": "ls", "root": "/"}); !bad || text == "" {
-		t.Errorf("a bad root: %s", text)
-	}
-	if text, _, bad := call("exec", map[string]any{"command": "ls", "root": "relative"}); !bad || !strings.Contains(text, "absolute") {
-		t.Errorf("a relative root: %s", text)
-	}
-	// Files.
-	_, out, bad := call("write", map[string]any{"path": "new", "content": "one\ntwo\n"})
-	if bad || out["undo_id"] == "" || a.sh("cat new") != "one\ntwo\n" {
-		t.Errorf("write: %v", out)
-	}
-	if _, _, bad := call("edit", map[string]any{"path": "new", "edits": []any{map[string]any{"find": "two", "replace": "three"}}}); bad || a.sh("cat new") != "one\nthree\n" {
-		t.Error("edit")
-	}
-	if text, out, bad := call("edit", map[string]any{"path": "new", "edits": []any{map[string]any{"find": "absent", "replace": ""}}}); !bad || text == "" || out != nil {
-		t.Errorf("an edit that fits nowhere: %s %v", text, out)
-	}
-	if text, _, bad := call("read", map[string]any{"path": "new"}); bad || text != "one\nthree\n" {
-		t.Errorf("read: %s", text)
-	}
-	if text, _, bad := call("read", map[string]any{"path": "/etc/shadow"}); !bad {
-		t.Errorf("read a secret: %s", text)
-	}
-	if text, _, bad := call("grep", map[string]any{"path": ".", "pattern": "^thr"}); bad || !strings.Contains(text, "new:2:three") {
-		t.Errorf("grep: %s", text)
-	}
-	if text, _, bad := call("list", map[string]any{"path": "."}); bad || !strings.Contains(text, "README") {
-		t.Errorf("list: %s", text)
-	}
-	if text, _, bad := call("undo", map[string]any{"undo_id": "last"}); bad || a.sh("cat new") != "one\ntwo\n" {
-		t.Errorf("undo: %s", text)
-	}
-	// A long run is read on, and ended.
-	text, out, bad := call("exec", map[string]any{"command": "cat README; sleep 600", "wait_ms": 1500})
-	handle, _ := out["handle"].(string)
-	if bad || handle == "" || out["running"] != true || out["stdout"] != "hello\n" || !strings.Contains(text, handle) {
-		t.Fatalf("a long run: %s %v", text, out)
-	}
-	if _, out, _ := call("status", nil); out["trusted"] != true || !strings.Contains(strings.Join(texts(out["commands"]), " "), handle) {
-		t.Errorf("status: %v", out)
-	}
-	if _, out, _ := call("output", map[string]any{"handle": handle, "wait_ms": 50}); out["running"] != true || out["stdout"] != "" {
-		t.Errorf("read on: %v", out)
-	}
-	if _, out, _ := call("cancel", map[string]any{"handle": handle}); out["running"] != false {
-		t.Errorf("cancel: %v", out)
-	}
-	if text, _, bad := call("output", map[string]any{"handle": handle}); !bad {
-		t.Errorf("after its end: %s", text)
-	}
-	// A call that the client takes back ends its command.
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	if _, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"command": "sleep 654"}}); err == nil {
-		t.Error("a call that was taken back answered")
-	}
-	for deadline := time.Now().Add(20 * time.Second); running("sleep 654"); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the command of a call that was taken back still runs")
-		}
-	}
-	// The permission prompt.
-	for _, c := range []struct {
-		in   map[string]any
-		want string
-	}{
-		{map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "ls", "timeout": 5}, "tool_use_id": "toolu_1", "cwd": a.project}, `{"behavior":"allow","updatedInput":{"command":"ls","timeout":5}}`},
-		{map[string]any{"tool_name": "mcp__x__y", "input": map[string]any{"q": "yes"}}, `{"behavior":"allow","updatedInput":{"q":"yes"}}`},
-		{map[string]any{"tool_name": "mcp__x__y", "input": map[string]any{"q": "no"}}, `"behavior":"deny"`},
-		{map[string]any{"tool_name": "", "input": map[string]any{}}, `"behavior":"deny"`},
-	} {
-		if text, _, _ := call("approve", c.in); !strings.Contains(text, c.want) || !json.Valid([]byte(text)) {
-			t.Errorf("approve %v: %s", c.in, text)
-		}
-	}
+	client := mcpSteps{a, s}
+	client.play(t, mcpCommands, mcpFiles)
+	client.longRun(t)
+	client.withdrawn(t)
+	client.prompts(t)
 	// The daemon goes away, and comes back with other sessions.
 	a.start()
-	call("status", nil)
-	if text, _, bad := call("status", nil); bad {
-		t.Errorf("after the daemon's restart: %s", text)
+	tool(t, s, "status", nil)
+	client.play(t, []mcpStep{{tool: "status", name: "after the daemon's restart"}})
+}
+
+// R-LY-05: a client has a command's changes held, looks at them, lands a part and drops the rest.
+func TestMCPHeldChanges(t *testing.T) {
+	a := newActor(t, "")
+	a.nativeBackend("--mode", "approve-all")
+	s := a.mcpClient()
+	text, out, failed := tool(t, s, "exec", map[string]any{"command": "echo x > one; echo y > two", "hold": true})
+	if failed || a.there("one") || a.there("two") {
+		t.Fatalf("%s %v", text, out)
+	}
+	held := func(want string, args map[string]any) string {
+		t.Helper()
+		text, _, failed := tool(t, s, "changes", args)
+		if failed || !strings.Contains(text, want) {
+			t.Fatalf("%v: got %s, want %s", args, text, want)
+		}
+		return text
+	}
+	var list ipc.HeldChanges
+	if err := json.Unmarshal([]byte(held(`"id"`, nil)), &list); err != nil || len(list.Changes) != 1 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	id := list.Changes[0].ID
+	held(`"content":"x`, map[string]any{"id": id})
+	held("undo_id", map[string]any{"id": id, "do": "land", "paths": []string{"one"}})
+	held("", map[string]any{"id": id, "do": "drop"})
+	if got := a.sh("cat one; ls"); got != "x\nREADME\none\n" {
+		t.Errorf("the project has %q", got)
+	}
+	if text, _, failed := tool(t, s, "undo", map[string]any{"undo_id": "last"}); failed || a.there("one") {
+		t.Errorf("undo: %s", text)
+	}
+	held(`"changes":[]`, nil)
+}
+
+// mcpStep is one call of a tool and what it returns.
+type mcpStep struct {
+	name, tool string
+	args       map[string]any
+	fails      bool
+	text       string // a part of the text
+	// out is a part of the structured answer. Some clients show the model nothing else, so a failure without out has none.
+	out  map[string]any
+	file string // the content of the file "new" then; "": any
+}
+
+// anyText is a value of an answer that is not known before.
+const anyText = "any text"
+
+// mcpCommands are commands that end.
+var mcpCommands = []mcpStep{
+	{name: "an exit status", tool: "exec", args: map[string]any{"command": "cat README; cat absent"}, fails: true,
+		text: "No such file", out: map[string]any{"exit_code": 1.0, "stdout": "hello\n"}},
+	{name: "input", tool: "exec", args: map[string]any{"argv": []string{"cat"}, "stdin": "in\n", "cwd": "."},
+		out: map[string]any{"stdout": "in\n", "sandbox": anyText}},
+	{name: "a refusal", tool: "exec", args: map[string]any{"command": "touch no thing"}, fails: true, text: "no means no"},
+	{name: "a bad root", tool: "exec", args: map[string]any{"command": "ls", "root": "/"}, fails: true},
+	{name: "a relative root", tool: "exec", args: map[string]any{"command": "ls", "root": "relative"}, fails: true,
+		text: "absolute"},
+}
+
+// mcpFiles are operations on files, in this order.
+var mcpFiles = []mcpStep{
+	{name: "write", tool: "write", args: map[string]any{"path": "new", "content": "one\ntwo\n"},
+		out: map[string]any{"undo_id": anyText}, file: "one\ntwo\n"},
+	{name: "edit", tool: "edit", args: edits("two", "three"), file: "one\nthree\n"},
+	{name: "an edit that fits nowhere", tool: "edit", args: edits("absent", ""), fails: true},
+	{name: "read", tool: "read", args: map[string]any{"path": "new"}, text: "one\nthree\n"},
+	{name: "read a secret", tool: "read", args: map[string]any{"path": "/etc/shadow"}, fails: true},
+	{name: "grep", tool: "grep", args: map[string]any{"path": ".", "pattern": "^thr"}, text: "new:2:three"},
+	{name: "list", tool: "list", args: map[string]any{"path": "."}, text: "README"},
+	{name: "undo", tool: "undo", args: map[string]any{"undo_id": "last"}, file: "one\ntwo\n"},
+}
+
+// edits are the arguments of an edit of the file "new".
+func edits(find, replace string) map[string]any {
+	return map[string]any{"path": "new", "edits": []any{map[string]any{"find": find, "replace": replace}}}
+}
+
+// mcpSteps is a client of the server.
+type mcpSteps struct {
+	a *actor
+	s *mcp.ClientSession
+}
+
+func (c mcpSteps) play(t *testing.T, tables ...[]mcpStep) {
+	t.Helper()
+	for _, step := range slices.Concat(tables...) {
+		text, out, failed := tool(t, c.s, step.tool, step.args)
+		if failed != step.fails || !strings.Contains(text, step.text) || failed && text == "" {
+			t.Errorf("%s: got %q, failed %v; want %q, failed %v", step.name, text, failed, step.text, step.fails)
+		}
+		if failed && step.out == nil && out != nil {
+			t.Errorf("%s: got %v, want no structured answer", step.name, out)
+		}
+		for key, want := range step.out {
+			if got := out[key]; got != want && (want != anyText || got == nil || got == "") {
+				t.Errorf("%s: got %s %v, want %v", step.name, key, got, want)
+			}
+		}
+		if step.file == "" {
+			continue
+		}
+		if got := c.a.sh("cat new"); got != step.file {
+			t.Errorf("%s: got the content %q, want %q", step.name, got, step.file)
+		}
 	}
 }
 
-// A permission prompt is not told where the agent's shell is after its last cd: what would
-// run there is not judged as if it were the project, where git for one names no program, and the
-// question shows no directory that is a guess. R-AP-14, R-IP-04
+// longRun reads a long run on, and ends it.
+func (c mcpSteps) longRun(t *testing.T) {
+	text, out, failed := tool(t, c.s, "exec", map[string]any{"command": "cat README; sleep 600", "wait_ms": 1500})
+	handle, _ := out["handle"].(string)
+	if failed || handle == "" || out["running"] != true || out["stdout"] != "hello\n" || !strings.Contains(text, handle) {
+		t.Fatalf("got %s %v, want a command that runs, with a handle", text, out)
+	}
+	_, out, _ = tool(t, c.s, "status", nil)
+	if got := strings.Join(texts(out["commands"]), " "); out["trusted"] != true || !strings.Contains(got, handle) {
+		t.Errorf("got the status %v, want a trusted project and %s", out, handle)
+	}
+	c.play(t, []mcpStep{
+		{name: "read on", tool: "output", args: map[string]any{"handle": handle, "wait_ms": 50},
+			out: map[string]any{"running": true, "stdout": ""}},
+		{name: "cancel", tool: "cancel", args: map[string]any{"handle": handle}, fails: true,
+			out: map[string]any{"running": false}},
+		{name: "after its end", tool: "output", args: map[string]any{"handle": handle}, fails: true},
+	})
+}
+
+// withdrawn takes a call back, which ends its command.
+func (c mcpSteps) withdrawn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	args := map[string]any{"command": "sleep 654"}
+	if _, err := c.s.CallTool(ctx, &mcp.CallToolParams{Name: "exec", Arguments: args}); err == nil {
+		t.Error("got an answer to a call that was taken back, want an error")
+	}
+	eventually(t, "the command of a call that was taken back has ended", func() bool { return !running("sleep 654") })
+}
+
+// prompts are questions of the permission prompt.
+func (c mcpSteps) prompts(t *testing.T) {
+	const asks, denies = "mcp__x__y", `"behavior":"deny"`
+	bash := map[string]any{"command": "ls", "timeout": 5}
+	for _, p := range []struct {
+		in   map[string]any
+		want string
+	}{
+		{map[string]any{"tool_name": "Bash", "input": bash, "tool_use_id": "toolu_1", "cwd": c.a.project},
+			`{"behavior":"allow","updatedInput":{"command":"ls","timeout":5}}`},
+		{map[string]any{"tool_name": asks, "input": map[string]any{"q": "yes"}}, `{"behavior":"allow","updatedInput":{"q":"yes"}}`},
+		{map[string]any{"tool_name": asks, "input": map[string]any{"q": "no"}}, denies},
+		{map[string]any{"tool_name": "", "input": map[string]any{}}, denies},
+	} {
+		if text, _, _ := tool(t, c.s, "approve", p.in); !strings.Contains(text, p.want) || !json.Valid([]byte(text)) {
+			t.Errorf("approve %v: got %s, want JSON with %s", p.in, text, p.want)
+		}
+	}
+}
+
+// A permission prompt does not contain the current directory of the agent's shell. The daemon does
+// not judge the command as one in the project, where git would start no program, and the question
+// shows no guessed directory. R-AP-14, R-IP-04
 func TestPromptWithoutDirectory(t *testing.T) {
 	a, person := workshop(t)
 	a.sh("mkdir sub && cd sub && git init -q . && git config core.fsmonitor 'touch /tmp/never'")

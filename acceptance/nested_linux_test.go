@@ -112,7 +112,7 @@ func TestSessionInsideSandbox(t *testing.T) {
 		}
 		for _, name := range []string{"made", "made-too"} {
 			if _, err := os.Stat(filepath.Join(other.project, name)); err == nil {
-				t.Errorf("%s lies in the other project", name)
+				t.Errorf("%s exists in the other project", name)
 			}
 		}
 		if a.sh("cat made-inside file-inside") != "made\nx" {
@@ -138,9 +138,9 @@ func TestSessionInsideSandbox(t *testing.T) {
 	})
 }
 
-// outsideTmp gives the actor another place for its sockets: the host's /tmp is
-// not in the sandbox, and so no socket in it. Whoever is not logged in, but came
-// by su, has only a home besides.
+// outsideTmp moves the actor's sockets out of /tmp, because the sandbox does not
+// show the host's /tmp. A user who came by su, without a login, has no directory
+// below /run/user: the sockets of that one are in the home.
 func (a *actor) outsideTmp() {
 	a.t.Helper()
 	parent := "/run"

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// client is one program that wants a host. HOST stands for its name.
+// client is one program that connects to a host. HOST in the script is a placeholder for the host's name.
 type client struct {
 	name, script string
 	// out is what it prints when it got through.
@@ -52,9 +52,8 @@ func clients(node string) []client {
 	}
 }
 
-// Issue "The network", 1: what the usual tools do works where the host is
-// listed, fails clearly where it is not, and what goes around the proxy gets
-// nowhere. R-OS-09 R-OS-11
+// Issue "The network", 1: the usual tools reach a listed host and fail clearly for
+// any other. A connection that bypasses the proxy has no route. R-OS-09 R-OS-11
 func TestNetworkClients(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		node, fetcher := modernNode(t), netclient(t)
@@ -146,7 +145,7 @@ set = {SSL_CERT_FILE = "`+filepath.Join(a.project, "ca.pem")+`", CURL_CA_BUNDLE 
 	})
 }
 
-// countPackets counts what comes in by UDP on the servers' side.
+// countPackets counts the UDP packets that arrive on the servers' side.
 func (w *world) countPackets(addrs ...string) *atomic.Int64 {
 	w.t.Helper()
 	n := new(atomic.Int64)

@@ -48,7 +48,7 @@ func TestHostGrantEnds(t *testing.T) {
 	})
 }
 
-// R-UX-10, R-LY-08: where commands have no network, the question about one that names a host offers a yes that
+// R-UX-10, R-LY-08, U3: where commands have no network, the question about one that names a host offers a yes that
 // connects it to that host, for that run; any other host is asked for, and none where the configuration forbids it.
 func TestYesOpensAHost(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {

@@ -126,8 +126,8 @@ pattern = "bash"
 approval = false
 `
 
-// Issue "The network", 4: a download waits while a person is asked, and goes on
-// or fails with what they said. R-OS-09 R-OS-11 R-AP-14
+// Issue "The network", 4: a download waits while a person is asked, and
+// continues or fails with the answer. R-OS-09 R-OS-11 R-AP-14
 func TestHostApproval(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		var hits atomic.Int64
@@ -187,7 +187,7 @@ func TestHostApproval(t *testing.T) {
 			t.Fatal(err, r)
 		}
 		if n := strings.Count(res.Stdout, "two.example:80 is refused: a person denied it: not this one"); n != 8 {
-			t.Errorf("%d of 8 connections were told so: %v", n, r)
+			t.Errorf("%d of 8 connections received the reason: %v", n, r)
 		}
 		if len(res.Violations) != 1 || res.Violations[0].Kind != "network" || res.Violations[0].Object != "two.example:80" {
 			t.Errorf("the result says %+v", res.Violations)
@@ -234,7 +234,7 @@ func TestHostApprovalTimesOut(t *testing.T) {
 		w.name("one.example", "203.0.113.5")
 		a.configured(strings.ReplaceAll(asking, `"40s"`, `"2s"`))
 		r := a.sbx("run", "-c", "curl -sS http://one.example/ && curl -sS https://one.example/")
-		for _, want := range []string{"one.example:80 is refused: it is not on the list of hosts, and no person answered; nobody rejected it", "[network] allow"} {
+		for _, want := range []string{"one.example:80 is refused: it is not on the list of hosts, and no person answered in time", "[network] allow"} {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("%q is not in %v", want, r)
 			}

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempts is what plays the catalogue from inside: every line is sent to a
-// door as it stands there.
+// attempts plays the catalogue inside the sandbox: it sends the text of every
+// line unchanged to one of the proxy's listeners.
 const attempts = `
 import json, socket, sys
 for line in open("hostile.jsonl"):
@@ -145,8 +145,8 @@ func TestHostileHostsFromInside(t *testing.T) {
 	})
 }
 
-// Issue "The network", 3: a command's doors are nobody else's; with the proxy
-// stopped or flooded there is no network, and never an open one. R-OS-09
+// Issue "The network", 3: no other process reaches the proxy's listeners of a command.
+// With the proxy stopped or flooded there is no network, and never an open one. R-OS-09
 func TestListenersAreTheCommandsOwn(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("good.example", "203.0.113.5")
@@ -202,12 +202,12 @@ except OSError: pass
 open("flooded", "w").write(str(len(held)))
 import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 		if r := a.sbx("run", "-c", "curl -sS http://good.example/"); r.out != "HELLO\n" {
-			t.Errorf("while another command floods its doors: %v", r)
+			t.Errorf("while another command floods its listeners: %v", r)
 		}
 		if r := flood(); r.out != "HELLO\n" {
 			t.Errorf("after its flood: %v", r)
 		}
-		// The daemon stands still: nothing gets anywhere, nor around it.
+		// The daemon is stopped: no request gets out, neither through the proxy nor around it.
 		wait := a.begin("run", "-c", `echo go > going; sleep 1; curl -sS -m 2 http://good.example/; echo "first $?"; curl -sS -m 2 --noproxy "*" http://203.0.113.5/; echo "second $?"`)
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(a.project, "going")); err == nil {
@@ -220,11 +220,11 @@ import time; time.sleep(3)'; curl -sS -m 20 http://good.example/`)
 		a.daemon.Process.Signal(syscall.SIGSTOP)
 		time.Sleep(5 * time.Second) // the command's own time, in which it tries
 		if n := hits.Load() - before; n != 0 {
-			t.Errorf("while the daemon stood still %d requests got out", n)
+			t.Errorf("while the daemon was stopped %d requests got out", n)
 		}
 		a.daemon.Process.Signal(syscall.SIGCONT)
 		if r := wait(); !strings.Contains(r.out, "second 7") && !strings.Contains(r.out, "second 28") {
-			t.Errorf("after the daemon stood still: %v", r)
+			t.Errorf("after the daemon was stopped: %v", r)
 		}
 		a.sh("touch stop")
 		if r := holder(); r.out != "HELLO\n" {

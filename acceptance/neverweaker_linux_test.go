@@ -127,7 +127,7 @@ func (n *narrow) plant() {
 	n.a.sh(script.String())
 }
 
-// paths are what commands try: in each folder, what is there and what is not.
+// paths returns the paths that commands try: existing and new names in each folder.
 func (n *narrow) paths() (list []string) {
 	for _, d := range append(n.folders(), n.outside+"/b") {
 		for _, name := range []string{"old.txt", "old.bin", "new.txt"} {

@@ -123,8 +123,8 @@ func (a *actor) question() (id, text string) {
 	return "", ""
 }
 
-// Names that do not exist yet are held by the look after the run: a project
-// without vendored trees has its protected names enforced in full.
+// The scan after a run enforces protected names that did not exist before it, so the
+// daemon enforces them in full in a project without vendored trees.
 func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
@@ -148,7 +148,7 @@ func TestProtectedIsEnforcedInAnOrdinaryProject(t *testing.T) {
 	})
 }
 
-// What a command leaves under a protected name is in the trash, and told.
+// The daemon moves a command's new file under a protected name to the trash, and reports it.
 func TestQuarantineIsReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()

@@ -55,8 +55,8 @@ func TestPassedDescriptors(t *testing.T) {
 			t.Errorf("--json: %v", got)
 		}
 
-		// What the profile forbids to write is relayed: opened anew through
-		// /proc/self/fd it would be the caller's, not the sandbox's read-only one.
+		// sbx relays a file that the profile makes read-only: a command that reopened the
+		// descriptor through /proc/self/fd would get the caller's writable file.
 		before := a.sh("cat .git/config")
 		got := a.sh(sbx + " run -c 'readlink /proc/self/fd/0; cat; echo evil >> /proc/self/fd/0' < .git/config || true")
 		if !strings.HasPrefix(got, "pipe:[") || !strings.HasSuffix(got, before) {

@@ -14,7 +14,7 @@ import (
 
 // R-AU-01, R-OP-03: the decision for every command that ran is in the log after a loss of
 // power: what the disk had got at one moment, and nothing that the system still held in
-// memory. The state lies on an ext4 of its own, and the disk is the file that holds it.
+// memory. The state directory is an ext4 of its own, and a file is its disk.
 func TestPowerCut(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can mount a file system from a file; CI runs this as root")

@@ -8,8 +8,8 @@ import (
 )
 
 // R-SH-02 R-SH-03: commands that look as if they only read, and would write a file, run a program that nobody judged, or
-// tell what lies outside the project. Each is tried for real, in a project that commands can write to and where nobody
-// approves anything; the file pwned is what none of them may make, and "told" is what none may print.
+// print a file from outside the project. Each runs for real, in a project that commands can write to and where nobody
+// approves anything. None may create the file pwned, or print the word that the directory outside contains.
 func TestReadersThatDoMore(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		outside := a.project + "-outside"
@@ -55,7 +55,7 @@ func TestReadersThatDoMore(t *testing.T) {
 				a.sh("rm -f pwned")
 			}
 			if strings.Contains(got.out, "told") {
-				t.Errorf("%s\ntold what is outside\n%v", line, got)
+				t.Errorf("%s\nprinted the word from outside the project\n%v", line, got)
 			}
 		}
 	})

@@ -83,7 +83,7 @@ func TestRefusalsAreReported(t *testing.T) {
 				return r.Kind == c.want.Kind && r.Access == c.want.Access && strings.Contains(r.Object, c.want.Object) && strings.Contains(r.By, c.want.By) &&
 					strings.Contains(r.Rule, c.want.Rule) && strings.Contains(r.Hint, c.want.Hint) && r.Count >= c.want.Count
 			}) {
-				t.Errorf("%s: want %+v, told %+v", c.name, c.want, list)
+				t.Errorf("%s: want %+v, got %+v", c.name, c.want, list)
 			}
 		}
 
@@ -104,7 +104,7 @@ func TestRefusalsAreReported(t *testing.T) {
 			t.Errorf("40 refusals in %d lines: %v", n, many.err)
 		}
 		if list, warnings := a.refusedBy("for i in $(seq 40); do echo > " + outside + "/$i; done"); len(list) != 32 || !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "8 more") }) {
-			t.Errorf("of 40 refusals %d are told, and %q", len(list), warnings)
+			t.Errorf("of 40 refusals %d are reported, with the warnings %q", len(list), warnings)
 		}
 		log, err := os.ReadFile(filepath.Join(a.stateDir(), "audit", "00000001.jsonl"))
 		if err != nil || !strings.Contains(string(log), `"violations":["write `+outside+`/file [allow read `) {
@@ -119,13 +119,13 @@ func TestRefusalsAreReported(t *testing.T) {
 	})
 }
 
-// An address outside of what a network mode grants is told with the address.
+// A refusal to connect to an address that the network mode does not grant names the address.
 func TestRefusedAddressesAreReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.configured("[network]\nmode = \"loopback\"\n", "--mode", "approve-all")
 		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")
 		if len(list) != 1 || list[0].Object != "192.0.2.1:8080" || list[0].Access != "connect" || list[0].Rule != "network loopback" {
-			t.Errorf("told: %+v", list)
+			t.Errorf("got %+v", list)
 		}
 	})
 }
@@ -211,8 +211,8 @@ print("done")'`
 	})
 }
 
-// Where somebody around us listens already, refusals can't be told: the answer
-// says that, and everything else holds as it did.
+// A daemon below another seccomp listener can't observe refusals. The result and the
+// status say so, and the sandbox enforces everything else unchanged.
 func TestRefusalsNotAvailable(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		self, err := os.Executable()
@@ -220,7 +220,7 @@ func TestRefusalsNotAvailable(t *testing.T) {
 			t.Fatal(err)
 		}
 		daemon := []string{filepath.Join(bin, "sandboxd"), "--socket-dir", a.socketDir(), "--state-dir", a.stateDir(), "--mode", "approve-all"}
-		if a.cred != nil { // only whoever runs the tests can execute the test binary
+		if a.cred != nil { // only the user that runs the tests can execute the test binary
 			daemon = append([]string{"/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid", strconv.Itoa(int(a.cred.Gid))}, daemon...)
 		}
 		cmd := a.command(context.Background(), self, daemon...)
@@ -236,15 +236,15 @@ func TestRefusalsNotAvailable(t *testing.T) {
 		})
 		list, warnings := a.refusedBy("chmod u+s README || echo > /etc/hostname || unshare -n true; [ ! -u README ]")
 		if len(list) > 0 || !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "not available on this host") }) {
-			t.Errorf("told %+v, warnings %q", list, warnings)
+			t.Errorf("got %+v, warnings %q", list, warnings)
 		}
 		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {
 			t.Error(got)
 		}
-		// Whoever is at the terminal reads it once, where a command fails.
+		// sbx prints the warning once, with a command that fails.
 		script := "for i in 1 2 3; do " + filepath.Join(bin, "sbx") + " run -c 'exit 3'; done"
 		if got := a.do(nil, "/bin/bash", "-c", script); strings.Count(got.err, "not available on this host") != 1 {
-			t.Errorf("want it told once: %v", got)
+			t.Errorf("want the warning once: %v", got)
 		}
 		if got := a.sbx("status"); !strings.Contains(got.out, "listener") {
 			t.Errorf("the status does not say it: %v", got)

@@ -7,9 +7,9 @@ import (
 	"sandboxd/ipc"
 )
 
-// R-AP-09, R-OP-06: what the configuration forbids by the time that a person says yes is not allowed
-// by that, also where the agent runs it itself and nothing is looked at any more when it
-// starts. Of a project that is not trusted the question says that a yes trusts it, and it does.
+// R-AP-09, R-OP-06: a person's yes does not allow a call that the configuration forbids by then, not
+// even one that the agent executes itself, which the daemon does not check again at its start. The
+// question about an untrusted project says that a yes trusts the project, and the yes does so.
 func TestReloadWhileAsked(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")

@@ -10,8 +10,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// A client that lost its connection while a person is asked sends its request again, with
-// the same key: it is not told that the caller is gone, but asked about and carried out, once. R-IP-02
+// A client that lost its connection while a person is asked sends its request again, with the
+// same key. The daemon does not report the caller as gone: it asks and executes once. R-IP-02
 func TestRetryOutlivesTheFirst(t *testing.T) {
 	a := newActor(t, "")
 	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")

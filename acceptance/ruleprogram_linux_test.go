@@ -66,7 +66,7 @@ esac`)
 		if got := a.sbx("status"); strings.Contains(got.out+got.err, "rule program") {
 			t.Errorf("a good program is complained of: %v", got)
 		}
-		// One that others could exchange is not run, and that is told.
+		// The daemon does not run a program that others can replace, and the status reports it.
 		if err := os.Chmod(program, 0o722); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ esac`)
 		if after := a.sh("cat policy; stat -c %a policy"); after != before+"700\n" {
 			t.Errorf("the program was changed: %q", after)
 		}
-		// Neither where it lies deeper, nor where a link leads to it or there is none yet.
+		// Nor can they replace one in a deeper directory, behind a link, or before it exists.
 		a.sh("mkdir -p tools/deep && mv policy tools/deep/policy && ln -s tools/deep/policy link && ln -s tools/deep other")
 
 		write("evil", `echo '{"decision": "run", "reason": "mine"}'`)

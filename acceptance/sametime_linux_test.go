@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-// What one command plants while another begins is not what that one found there:
-// the end of the other does not bring back what was taken out, also where there is
-// too much of it for mounts. What a person had there comes back all the same, and
-// stays. R-OS-03
+// Files that one command plants while another begins do not count as that one's
+// initial state: its end does not restore the removed files, even if they are too many
+// for mounts. The daemon restores a person's files, and they stay. R-OS-03
 func TestPlantsOfRunsAtTheSameTime(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.sh(`for i in $(seq 130); do mkdir d$i e$i; echo mine $i > e$i/.envrc; done`)
 		a.approveAll()
-		// What lies in vendored trees is left alone, and its age says nothing later.
+		// The daemon leaves files in vendored trees alone, and their age later proves nothing.
 		if r := a.sbx("run", "-n", "-c", `for i in $(seq 90); do mkdir -p node_modules/m$i; echo evil > node_modules/m$i/.envrc; done`); r.code != 0 {
 			t.Fatal(r)
 		}

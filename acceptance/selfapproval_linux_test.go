@@ -110,7 +110,7 @@ elif how == "detached":
         os.setsid()
         if os.fork() > 0: os._exit(0)
         while os.getppid() == os.getpid(): pass
-        time.sleep(0.5) # until its parent is gone, and nothing ties it any more
+        time.sleep(0.5) # until its parent has exited, and no process connects the two
         os.write(w, answer().encode()); os._exit(0)
     os.close(w); os.wait(); print(os.read(r, 100).decode(), flush=True)
 `
@@ -181,7 +181,7 @@ func TestSelfApproval(t *testing.T) {
 						got = "accepted"
 						a.until("it runs", func() bool { return a.there("self-approved") })
 					} else if a.there("self-approved") {
-						t.Errorf("%s: it ran all the same", row.who)
+						t.Errorf("%s: it ran despite the refusal", row.who)
 					}
 					if !strings.HasPrefix(want, got) {
 						t.Errorf("%s: the daemon says %q, which is %s; want %s", row.who, said, got, want)
@@ -274,9 +274,9 @@ func TestOwnStopStays(t *testing.T) {
 	})
 }
 
-// Who works in a project can't trust it: neither the process whose session it is, nor
-// what that starts, by whatever name of the directory and over neither socket. A person can. What
-// trusts before it opens its session is not told apart (SECURITY.md). R-IP-01, R-IP-07
+// The requester of a session can't trust its project: neither the session's process nor its
+// children, by any name of the directory and over either socket. A person can. The daemon does not
+// recognise a process that trusts before it opens its session (SECURITY.md). R-IP-01, R-IP-07
 func TestOwnTrustIsNone(t *testing.T) {
 	besideAsker(t, func(ctx context.Context, t *testing.T, a *actor, person *peer) {
 		got := a.do(nil, "/usr/bin/python3", filepath.Join(a.dir, "asker.py"), a.socketDir(), "trust")
@@ -301,7 +301,7 @@ func (a *actor) kill() {
 	}
 }
 
-// attempt plays one row and returns what the one who answers heard.
+// attempt plays one row and returns the daemon's reply to the answerer.
 func (a *actor) attempt(row int) string {
 	a.t.Helper()
 	script := filepath.Join(a.dir, "asker.py")
@@ -436,8 +436,8 @@ func answerTo(p *peer, q ipc.Approval) string {
 	return "denied"
 }
 
-// R-IP-01: an answer to several questions at once is none to those that who answers
-// has asked, though another process of the session has asked the same.
+// R-IP-01: an answer to several questions at once does not answer the answerer's own, though
+// another process of the session has asked the same.
 func TestGroupAnswerIsNoneToOnesOwn(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.start()

@@ -135,7 +135,7 @@ func (s *site) serveGit() {
 		Env: []string{"GIT_PROJECT_ROOT=" + s.repository(), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}})
 }
 
-// serveSSH runs git-upload-pack for whoever comes.
+// serveSSH runs git-upload-pack for any client, without authentication.
 func (s *site) serveSSH(l net.Listener) {
 	repositories := s.repository()
 	_, key, err := ed25519.GenerateKey(rand.Reader)

@@ -81,8 +81,8 @@ func (a *actor) untilMakes(want bool) (last result) {
 	}
 }
 
-// R-AU-03: a state that became read-only: nothing runs, by a daemon that was
-// there and by one that starts anew, until it can be written again.
+// R-AU-03: while the state directory is read-only, neither a running daemon nor one
+// that starts then runs a command.
 func TestStateIsReadOnly(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can mount a small file system; CI runs this as root")
@@ -122,7 +122,7 @@ func TestStateIsReadOnly(t *testing.T) {
 		a.stop()
 		readOnly()
 		if got := a.sbx("run", "-c", "echo x > anew"); got.code != 125 || !strings.Contains(got.err, "read-only file system") {
-			t.Errorf("started anew: %v", got)
+			t.Errorf("a daemon that starts with a read-only state: %v", got)
 		}
 		if _, err := os.Stat(filepath.Join(a.project, "anew")); err == nil {
 			t.Error("it ran")

@@ -217,7 +217,7 @@ func TestEndIsUnrecorded(t *testing.T) {
 		if got = s.run("sbx run -c 'echo x > second'"); got.code != 125 || a.there("second") {
 			t.Errorf("it ran unrecorded: %v", got)
 		}
-		notStopped(t, "the refusal", got.err, "00000001.jsonl", "mend the state directory")
+		notStopped(t, "the refusal", got.err, "00000001.jsonl", "fix the state directory")
 		if err := os.Rename(log+".away", log); err != nil {
 			t.Fatal(err)
 		}

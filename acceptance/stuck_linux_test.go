@@ -15,18 +15,19 @@ import (
 // halfway is a bwrap with our helper that waits, as it does while its daemon
 // writes the maps of its user namespace, and prints its pid.
 const halfway = `
-import os, subprocess
-fd = os.memfd_create("sandboxd-launch", 0)
-os.dup2(fd, 5)
+import fcntl, os, subprocess
 r, w = os.pipe()
 null = os.open("/dev/null", os.O_WRONLY)
-p = subprocess.Popen(["bwrap", "--unshare-user", "--unshare-pid", "--info-fd", str(null), "--userns-block-fd", str(r), "--ro-bind", "/", "/", "--die-with-parent", "--", "true"], pass_fds=[5, r, null])
+fd = os.memfd_create("sandboxd-launch", 0)
+r, w, null, fd = [fcntl.fcntl(n, fcntl.F_DUPFD, 10) for n in (r, w, null, fd)]
+os.dup2(fd, 4)
+p = subprocess.Popen(["bwrap", "--unshare-user", "--unshare-pid", "--info-fd", str(null), "--userns-block-fd", str(r), "--ro-bind", "/", "/", "--die-with-parent", "--", "true"], pass_fds=[4, r, null])
 print(p.pid, flush=True)
 p.wait()
 `
 
-// Who is killed while a sandbox comes up leaves nothing behind: what bwrap's own
-// death leaves waiting for ever, the next daemon ends. R-OP-03
+// A kill during the start of a sandbox leaves nothing behind: the next daemon ends the
+// first process that bwrap's death leaves waiting without end. R-OP-03
 func TestStuckSandboxesEnd(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.stop()
@@ -89,9 +90,9 @@ func (a *actor) endsBwrap(ended <-chan struct{}) bool {
 	return false
 }
 
-// Who kills bwrap, or bwrap and the daemon, at any moment while a sandbox comes up, ends the
-// command with it: bwrap's child asks for the signal at bwrap's death as the last thing, and
-// one that had none went on for as long as its command. R-OP-03
+// A kill of bwrap, or of bwrap and the daemon, at any moment of a sandbox's start ends the command,
+// too. bwrap's child requests the signal for bwrap's death only as its last step: a child whose bwrap
+// died before that step would run as long as its command. R-OP-03
 func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()

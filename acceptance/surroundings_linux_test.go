@@ -79,8 +79,8 @@ func TestEnvironmentAroundTheRun(t *testing.T) {
 	})
 }
 
-// R-IP-09: a daemon that a person starts by hand is the one that sbx finds, without either
-// being told where, also where there is no runtime directory.
+// R-IP-09: sbx finds a daemon that a person started by hand, with no socket directory configured
+// for either, and without a runtime directory.
 func TestStartedByHand(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("left out: a developer's own daemon may serve there; CI runs this as root")
@@ -100,7 +100,7 @@ func TestStartedByHand(t *testing.T) {
 	}
 }
 
-// R-IP-09, R-UX-07: places in a configuration that the daemon takes no notice of are told.
+// R-IP-09, R-UX-07: sbx reports a directory of the configuration that the daemon does not use.
 func TestPlacesOverruled(t *testing.T) {
 	a := ordinaryActor(t)
 	file := filepath.Join(a.dir, "c.toml")
@@ -110,7 +110,7 @@ func TestPlacesOverruled(t *testing.T) {
 	}
 }
 
-// R-UX-07: a user who is in no password database is told so, by both programs.
+// R-UX-07: both programs report that their user is in no password database.
 func TestNoHome(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("left out: only root can be another user; CI runs this as root")
@@ -127,8 +127,8 @@ func TestNoHome(t *testing.T) {
 	os.Remove("/tmp/sandboxd-54321")
 }
 
-// R-OS-07: what is hidden or read-only by a path that leads through a symbolic link is so where it really lies, as what
-// is granted by one is.
+// R-OS-07: a hidden or read-only path through a symbolic link protects the target of the link, as a granted path
+// grants the target.
 func TestConfiguredThroughLinks(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		disk, link := filepath.Join(a.dir, "disk"), filepath.Join(a.dir, "data")

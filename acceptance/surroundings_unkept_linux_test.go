@@ -2,7 +2,10 @@ package acceptance
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,6 +72,56 @@ func TestNothingVanishes(t *testing.T) {
 		}
 		if after := a.sh("git worktree list; git branch -a"); after != before {
 			t.Errorf("the repository has\n%swant\n%s", after, before)
+		}
+	})
+}
+
+// A path with ".." is found while others rename: openat2(2) gives up with EAGAIN then. R-LY-08
+func TestUnkeptBesideRenames(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.start("--mode", "approve-all")
+		a.sh("mkdir src")
+		if r := a.sbx("trust"); r.code != 0 {
+			t.Fatal(r)
+		}
+		beside, err := os.MkdirTemp("/dev/shm", "renames-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(beside)
+		names := [2]string{}
+		for i := range names {
+			names[i] = filepath.Join(beside, strconv.Itoa(i))
+		}
+		if err := os.Mkdir(names[0], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		stop, stopped := make(chan struct{}), make(chan error)
+		go func() {
+			for {
+				select {
+				case <-stop:
+					stopped <- nil
+					return
+				default:
+				}
+				for i := range names {
+					if err := os.Rename(names[i], names[1-i]); err != nil {
+						stopped <- err
+						return
+					}
+				}
+			}
+		}()
+		const files = 30
+		r := a.sbx("run", "--json", "-c", fmt.Sprintf(
+			"python3 -c \"[open('src/../' * 3 + '../z%%d' %% i, 'w') for i in range(%d)]\"", files))
+		close(stop)
+		if err := <-stopped; err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(r.out, `"kind":"unkept"`); r.code != 0 || n != files {
+			t.Errorf("%d of %d files are reported: %v", n, files, r)
 		}
 	})
 }

@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sandboxd/ipc"
 )
 
-// work is a line of shell as agents run it: a test, a server that is asked, a commit, and a look around the home.
+// work is a line of shell as agents run it: a test, a server that is asked, a commit, and a listing of the home.
 const work = "sh test.sh && { python3 -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 & } && server=$! && " +
 	"for i in $(seq 100); do curl -fs http://127.0.0.1:8765/README && break; sleep 0.1; done; kill $server; " +
 	"git add test.sh && git commit -qm 'by the agent'; ls -A ~"
@@ -97,8 +99,8 @@ func TestAgentsInsideThemselves(t *testing.T) {
 				t.Errorf("its project has the commits %q", log)
 			}
 			result := v.answer(m)
-			if agent.name == "claude" { // the first one's is sent again with the second one's
-				result = v.answer(m) + v.answer(m)
+			if agent.name == "claude" {
+				result += v.answer(m)
 			}
 			tested := strings.Contains(result, "tested") && strings.Contains(result, "hello")
 			if !tested || strings.Contains(result, ".secret") {
@@ -106,4 +108,52 @@ func TestAgentsInsideThemselves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// codexEnvironments are settings of Codex by which its exec-server runs inside the sandbox.
+const codexEnvironments = `default = "sandbox"
+include_local = false
+
+[[environments]]
+id = "sandbox"
+program = "sbx"
+args = ["run", "--agent", "--", %q, "exec-server", "--listen", "stdio"]
+initialize_timeout_sec = 300
+env = { SBX_SOCKET_DIR = %q, SBX_STATE_DIR = %q }
+`
+
+// Codex sends its processes and its file operations to its own exec-server, which runs inside the sandbox: commands and
+// patches change the project, and nothing of the home can be read or changed. Codex itself stays outside.
+func TestCodexExecServerItself(t *testing.T) {
+	packages := vendorPackages(t, "@openai/codex@0.169.0")
+	if packages == "" {
+		return
+	}
+	eachUser(t, func(t *testing.T, a *actor) {
+		var asked atomic.Int32
+		v := newVendor(a, packages, func(ipc.Approval) ipc.Answer {
+			asked.Add(1)
+			return ipc.Answer{Allow: true}
+		})
+		home := filepath.Join(v.dir, "home")
+		v.settings(".codex/environments.toml", fmt.Sprintf(codexEnvironments, v.bin+"/codex", v.socketDir(), v.stateDir()))
+		patch := func(path string) string {
+			return "apply_patch <<'END'\n*** Begin Patch\n*** Add File: " + path + "\n+patched\n*** End Patch\nEND"
+		}
+		steps := []string{v.look("made"), patch("patched"), patch(home + "/planted"), "echo x > " + home + "/planted"}
+		port, lines := v.model("responses-api.mjs", string(jsonOf(t, steps)))
+		r := v.do(strings.NewReader(""), filepath.Join(v.bin, "codex"), codexArgs(port)...)
+		if r.code != 0 || asked.Load() != 1 {
+			t.Errorf("after %d questions: %v", asked.Load(), r)
+		}
+		for i, want := range []string{"hello", "patched", "", ""} {
+			got := v.answer(lines)
+			if !strings.Contains(got, want) || strings.Contains(got, "secret") {
+				t.Errorf("%s answered %s, want %q", steps[i], got, want)
+			}
+		}
+		if got := v.sh("cat made patched; ls " + home); got != "inside\npatched\nsecret\n" {
+			t.Errorf("the calls wrote, and the home has, %q", got)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,8 +26,8 @@ type vendor struct {
 	person *peer
 }
 
-// vendorPackages returns the folder of the packages, with this one in it, and "" where the programs are not wanted.
-func vendorPackages(t *testing.T, pkg string) string {
+// vendorPackages returns the folder of the packages, with these in it, and "" where the programs are not wanted.
+func vendorPackages(t *testing.T, pkgs ...string) string {
 	t.Helper()
 	dir := os.Getenv("SBX_VENDORS")
 	if dir == "" {
@@ -39,7 +40,8 @@ func vendorPackages(t *testing.T, pkg string) string {
 			t.Fatal(err)
 		}
 		os.Chmod(dir, 0o755) // the ordinary user reads it
-		npm := exec.CommandContext(t.Context(), "npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", pkg)
+		npm := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund",
+			"--no-package-lock", "--loglevel=error"}, pkgs...)...)
 		if out, err := npm.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -47,16 +49,17 @@ func vendorPackages(t *testing.T, pkg string) string {
 	return filepath.Join(dir, "node_modules")
 }
 
-// newVendor returns the program for an ordinary user, and nil where the programs are not wanted.
-func newVendor(t *testing.T, pkg string) *vendor {
-	packages := vendorPackages(t, pkg)
-	if packages == "" {
-		return nil
-	}
-	a := ordinaryActor(t)
-	st := newStage(a, "[approval]\ntimeout = \"60s\"\n")
+// newVendor returns the programs of the packages for a user whose questions are answered by decide, or yes where that is
+// nil.
+func newVendor(a *actor, packages string, decide func(ipc.Approval) ipc.Answer) *vendor {
+	st := newStage(a, "[approval]\ntimeout = \"60s\"\n[sandbox]\nexec = [\""+packages+"\"]\n"+
+		"[sandbox.limits]\nwall = \"6s\"\n"+
+		"[[tools.rules]]\ntool = \"mcp__filesystem__write_*\"\ndecision = \"deny\"\ndescription = \"it only reads\"\n")
 	person := st.persons["terminal"]
-	person.answering(t, func(ipc.Approval) ipc.Answer { return ipc.Answer{Allow: true} })
+	if decide == nil {
+		decide = func(ipc.Approval) ipc.Answer { return ipc.Answer{Allow: true} }
+	}
+	person.answering(a.t, decide)
 	v := &vendor{actor: a, bin: filepath.Join(packages, ".bin"), person: person}
 	home := filepath.Join(a.dir, "home")
 	a.sh("mkdir " + home + " && echo SECRET > " + home + "/secret")
@@ -92,7 +95,7 @@ func (v *vendor) look(made string) string {
 	return "cat README; ls -A " + filepath.Join(v.dir, "home") + "; echo inside > " + made
 }
 
-// answer is the next that a tool answered, as the scripted model was told.
+// answer returns the next tool result that the scripted model received.
 func (v *vendor) answer(lines *bufio.Reader) string {
 	v.t.Helper()
 	line := make(chan string, 1)
@@ -122,8 +125,8 @@ func (v *vendor) supervised(lines *bufio.Reader, made, agent string) {
 	}
 }
 
-// secondHook adds a hook that rewrites every command, and ends before or after ours. Where its command ran in place of
-// ours, that is on record.
+// secondHook adds a hook that rewrites every command, in front of ours in the list or behind it, and that ends before or
+// after ours. Where its command ran in place of ours, that is on record.
 func (v *vendor) secondHook(settings string, run func()) {
 	v.t.Helper()
 	path := filepath.Join(v.dir, "home", settings)
@@ -131,37 +134,61 @@ func (v *vendor) secondHook(settings string, run func()) {
 	outside := func() int {
 		return strings.Count(v.sbx("log", "--json").out, `"operation":"outside"`)
 	}
-	for _, delay := range []string{"0", "1", "2"} {
+	for _, delay := range []string{"0", "0.2", "1", "2"} {
 		const answer = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow",` +
 			`"updatedInput":{"command":"echo by another > rewritten"}}}`
-		group := `{"matcher": "Bash", "hooks": [{"type": "command", "timeout": 60, "command": "sleep ` + delay +
-			`; echo '` + strings.ReplaceAll(answer, `"`, `\"`) + `'"}]}`
-		after := strings.Replace(before, `"PreToolUse": [`, `"PreToolUse": [`+group+`,`, 1)
-		if err := os.WriteFile(path, []byte(after), 0o644); err != nil {
-			v.t.Fatal(err)
-		}
-		v.sh("rm -f rewritten")
-		noticed := outside()
-		run()
-		_, err := os.Stat(filepath.Join(v.project, "rewritten"))
-		if ran := err == nil; ran != (outside() > noticed) {
-			v.t.Errorf("another hook after %s s: its command ran: %t, records of it: %d", delay, ran, outside()-noticed)
-		} else {
-			v.t.Logf("another hook after %s s: its command ran: %t", delay, ran)
+		group := map[string]any{"matcher": "Bash", "hooks": []any{map[string]any{"type": "command", "timeout": 60,
+			"command": "sleep " + delay + "; echo '" + answer + "'"}}}
+		for _, place := range []string{"in front", "behind"} {
+			var all map[string]any
+			if err := json.Unmarshal([]byte(before), &all); err != nil {
+				v.t.Fatal(err)
+			}
+			hooks := all["hooks"].(map[string]any)
+			if hooks["PreToolUse"] = append(hooks["PreToolUse"].([]any), group); place == "in front" {
+				slices.Reverse(hooks["PreToolUse"].([]any))
+			}
+			if err := os.WriteFile(path, jsonOf(v.t, all), 0o644); err != nil {
+				v.t.Fatal(err)
+			}
+			v.sh("rm -f rewritten")
+			noticed := outside()
+			run()
+			_, err := os.Stat(filepath.Join(v.project, "rewritten"))
+			if ran := err == nil; ran != (outside() > noticed) {
+				v.t.Errorf("another hook %s, after %s s: its command ran: %t, records of it: %d", place, delay, ran,
+					outside()-noticed)
+			} else {
+				v.t.Logf("another hook %s, after %s s: its command ran: %t", place, delay, ran)
+			}
 		}
 	}
 	v.sh("cat > " + path + " <<'END'\n" + before + "END")
 }
 
+// claudeEnv is the environment of Claude Code for the model at that port.
+func claudeEnv(port string) []string {
+	return []string{"ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:" + port, "DISABLE_TELEMETRY=1",
+		"ENABLE_TOOL_SEARCH=false", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+}
+
+// codexArgs are the arguments of Codex for the model at that port.
+func codexArgs(port string) []string {
+	return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+		"--dangerously-bypass-hook-trust", "-c", "model_provider=stand", "-c", "model=some-model", "-c",
+		`model_providers.stand={name="stand",base_url="http://127.0.0.1:` + port + `/v1",wire_api="responses"}`, "look"}
+}
+
 // Claude Code loads the hook that was installed, runs the rewritten command, and
 // gives the model what the sandbox answered.
 func TestClaudeCodeItself(t *testing.T) {
-	v := newVendor(t, "@anthropic-ai/claude-code@2.1.330")
-	if v == nil {
+	packages := vendorPackages(t, "@anthropic-ai/claude-code@2.1.330")
+	if packages == "" {
 		return
 	}
+	v := newVendor(ordinaryActor(t), packages, nil)
 	port, lines := v.model("messages-api.mjs", v.look("made"))
-	v.extraEnv = append(v.extraEnv, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port, "DISABLE_TELEMETRY=1", "ENABLE_TOOL_SEARCH=false", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	v.extraEnv = append(v.extraEnv, claudeEnv(port)...)
 	if r := v.sbx("hook", "install", "claude", "--user"); r.code != 0 || !strings.Contains(r.out, "2.1.330") {
 		t.Fatal(r)
 	}
@@ -174,6 +201,16 @@ func TestClaudeCodeItself(t *testing.T) {
 		v.extraEnv = append(v.extraEnv, "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
 		v.do(nil, filepath.Join(v.bin, "claude"), "-p", "look", "--output-format", "json")
 	})
+
+	// A hook that can't be started lets nothing run.
+	v.sh("sed -i s,/sbx\\',/missing\\', " + filepath.Join(v.dir, "home/.claude/settings.json"))
+	port, lines = v.model("messages-api.mjs", "echo outside > outside")
+	v.extraEnv = append(v.extraEnv, "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
+	v.do(nil, filepath.Join(v.bin, "claude"), "-p", "look", "--allowedTools", "Bash")
+	if got := v.answer(lines); !strings.Contains(got, "onFailure") || v.there("outside") {
+		t.Errorf("without its program, the hook let the command run: %s", got)
+	}
+	v.sh("sed -i s,/missing\\',/sbx\\', " + filepath.Join(v.dir, "home/.claude/settings.json"))
 
 	// As tools, in place of its own shell; and as its permission prompt.
 	if r := v.sbx("hook", "install", "claude", "--user", "--remove"); r.code != 0 {
@@ -202,17 +239,26 @@ func TestClaudeCodeItself(t *testing.T) {
 	}
 }
 
+// codexHome is a copy of Codex's settings outside of /tmp, where it does not start its own sandbox.
+func (v *vendor) codexHome() string {
+	v.t.Helper()
+	dir := strings.TrimSpace(v.sh("mktemp -d " + v.actor.home + "/.codex-XXXXXX"))
+	v.t.Cleanup(func() { os.RemoveAll(dir) })
+	v.sh("cp -r " + filepath.Join(v.dir, "home/.codex") + "/. " + dir)
+	return dir
+}
+
 // Codex loads the hook that was installed, runs the rewritten command, and starts
 // sbx mcp and calls its tools.
 func TestCodexItself(t *testing.T) {
-	v := newVendor(t, "@openai/codex@0.169.0")
-	if v == nil {
+	packages := vendorPackages(t, "@openai/codex@0.169.0")
+	if packages == "" {
 		return
 	}
+	v := newVendor(ordinaryActor(t), packages, nil)
 	run := func(port string) {
 		t.Helper()
-		if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust",
-			"-c", "model_provider=stand", "-c", "model=some-model", "-c", `model_providers.stand={name="stand",base_url="http://127.0.0.1:`+port+`/v1",wire_api="responses"}`, "look"); r.code != 0 {
+		if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "codex"), codexArgs(port)...); r.code != 0 {
 			t.Fatal(r)
 		}
 	}
@@ -224,6 +270,20 @@ func TestCodexItself(t *testing.T) {
 	v.supervised(lines, "made", "Codex")
 	port, _ = v.model("responses-api.mjs", v.look("made-by-another"))
 	v.secondHook(".codex/hooks.json", func() { run(port) })
+
+	// In Codex's own sandbox, which lets it connect to the daemon: the ticket is good there.
+	port, lines = v.model("responses-api.mjs", v.look("made-in-both"))
+	both := slices.DeleteFunc(codexArgs(port), func(arg string) bool {
+		return arg == "--dangerously-bypass-approvals-and-sandbox"
+	})
+	both = slices.Insert(both, 1, "-s", "workspace-write", "-c", "sandbox_workspace_write.network_access=true")
+	base := v.extraEnv
+	v.extraEnv = append(slices.Clone(base), "CODEX_HOME="+v.codexHome())
+	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "codex"), both...); r.code != 0 {
+		t.Fatal(r)
+	}
+	v.extraEnv = base
+	v.supervised(lines, "made-in-both", "Codex")
 
 	// As tools, in place of its own shell.
 	if r := v.sbx("hook", "install", "codex", "--user", "--remove"); r.code != 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// warmRun is one run as `sbx run --json` tells it.
+// warmRun is the result of one `sbx run --json`.
 type warmRun struct {
 	Stdout, Stderr string
 	Status         int
@@ -28,8 +28,8 @@ func (a *actor) warmRun(line string) warmRun {
 	return r
 }
 
-// warmUp runs commands until one finds a sandbox that waited, and gives the next
-// one time to be laid.
+// warmUp runs commands until one uses a warm sandbox, and gives the daemon time to
+// prepare the next one.
 func (a *actor) warmUp() {
 	a.t.Helper()
 	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -41,8 +41,8 @@ func (a *actor) warmUp() {
 	a.t.Fatal("no command ever finds a sandbox that waits")
 }
 
-// R-OS-02, the sandboxes that wait: whatever changes between laying one and using
-// it, the command sees what a sandbox laid at that moment would enforce.
+// R-OS-02, warm sandboxes: after any change between the preparation of a sandbox and
+// its use, the sandbox enforces the same as one created at the moment of use.
 func TestWarmIsNeverWeaker(t *testing.T) {
 	const hide = "printf '[sandbox]\nhidden = [\"secret\"]\n' > .sandboxd.toml; "
 	const hideKey = "printf '[sandbox]\nhidden = [\"sub/key\"]\n' > .sandboxd.toml; "

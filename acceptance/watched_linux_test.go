@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// What a command plants is found where the daemon passes by what nothing was told of, too: however it
-// got there, and whatever happened to the tree since the last look. Each tree is looked at, by commands that do nothing,
-// until all of it is known and watched; then something happens outside, and a command plants. R-OS-03
+// A daemon that skips directories without a reported change finds every planted file, too: however the file got
+// there, and whatever happened to the tree since the last scan. Commands that do nothing make the daemon scan each tree
+// until it knows and watches all of it. Then a change happens outside, and a command plants. R-OS-03
 func TestPlantedWhereNobodyLooked(t *testing.T) {
 	// More events than the kernel keeps (16,384, fs.inotify.max_queued_events), no two equal ones in a row.
 	const many = "touch -ch $(for i in $(seq 9000); do echo q/1 q/2; done)"
@@ -24,7 +24,7 @@ func TestPlantedWhereNobodyLooked(t *testing.T) {
 		{name: "in a directory that comes from elsewhere", setup: "mkdir -p a/b", line: "mkdir -p /tmp/n/m; echo x > /tmp/n/m/.envrc; mv /tmp/n a/b/n; mkdir q; mv a q/a", planted: "q/a/b/n/m/.envrc"},
 		{name: "in one that left and came back", setup: "mkdir -p a/b", line: "mv a /tmp/a; echo x > /tmp/a/b/.envrc; mv /tmp/a a", planted: "a/b/.envrc"},
 		{name: "in one that took another's place", setup: "mkdir -p a/b n/b", line: "echo x > n/b/.envrc; mv a was; mv n a; touch -d @1 . a a/b", planted: "a/b/.envrc"},
-		{name: "in one that was removed and made anew", setup: "mkdir -p a/b", line: "exec 9< a/b; rmdir a/b; mkdir a/b; echo x > a/b/.envrc; touch -d @1 a/b a", planted: "a/b/.envrc"},
+		{name: "in one that was removed and made again", setup: "mkdir -p a/b", line: "exec 9< a/b; rmdir a/b; mkdir a/b; echo x > a/b/.envrc; touch -d @1 a/b a", planted: "a/b/.envrc"},
 		{name: "by a link", setup: "mkdir -p a/b; echo x > f", line: "ln f a/b/.envrc", planted: "a/b/.envrc"},
 		{name: "by a symbolic link", setup: "mkdir -p a/b; echo x > f", line: "ln -s ../../f a/b/.envrc", planted: "a/b/.envrc"},
 		{name: "through a symbolic link", setup: "mkdir -p a/b; ln -s a/b way", line: "echo x > way/.envrc", planted: "a/b/.envrc"},
@@ -35,8 +35,8 @@ func TestPlantedWhereNobodyLooked(t *testing.T) {
 		{name: "in a new repository", setup: "mkdir -p a/b", line: "git init -q a/b/r; echo x > a/b/r/.git/hooks/pre-commit", planted: "a/b/r/.git/hooks/pre-commit"},
 		{name: "in a repository that came to be outside", setup: "mkdir -p a/b", outside: "git init -q a/b/r", line: "mkdir a/b/r/.vscode; echo x > a/b/r/.vscode/tasks.json", planted: "a/b/r/.vscode"},
 		{name: "in a directory that was exchanged outside", setup: "mkdir -p a/b n/b/c", outside: "mv a was; mv n a", line: "echo x > a/b/c/.envrc", planted: "a/b/c/.envrc"},
-		{name: "behind more changes than are told of", setup: "mkdir -p a/b q; touch q/1 q/2", line: many + "; echo x > a/b/.envrc", planted: "a/b/.envrc"},
-		{name: "after more changes than are told of", setup: "mkdir -p a/b q; touch q/1 q/2", outside: many, line: "echo x > a/b/.envrc", planted: "a/b/.envrc"},
+		{name: "behind more changes than the kernel reports", setup: "mkdir -p a/b q; touch q/1 q/2", line: many + "; echo x > a/b/.envrc", planted: "a/b/.envrc"},
+		{name: "after more changes than the kernel reports", setup: "mkdir -p a/b q; touch q/1 q/2", outside: many, line: "echo x > a/b/.envrc", planted: "a/b/.envrc"},
 		{name: "by a process that forked away", setup: "mkdir -p a/b", line: "setsid sh -c 'sleep 0.2; echo x > a/b/.envrc' & wait", planted: "a/b/.envrc"},
 		{name: "on what was mounted over a directory", setup: "mkdir -p a/b", outside: "mount -t tmpfs tmpfs a", line: "mkdir -p a/b; echo x > a/b/.envrc", planted: "a/b/.envrc", root: true},
 		{name: "below what was mounted over a directory", setup: "mkdir -p a/b; mount -t tmpfs tmpfs a", outside: "umount a", line: "echo x > a/b/.envrc", planted: "a/b/.envrc", root: true},
@@ -67,7 +67,7 @@ func TestPlantedWhereNobodyLooked(t *testing.T) {
 					t.Errorf("it does not say what it found: %v", r)
 				}
 				a.sh("chmod u+rwx . a a/b 2>/dev/null || true")
-				// What lies on a mount is told, and can't be moved off it.
+				// The daemon reports a file on a mount, and can't move it off the mount.
 				if _, err := os.Lstat(a.project + "/" + p.planted); err == nil && p.outside != "mount -t tmpfs tmpfs a" {
 					t.Errorf("%s is there: %v", p.planted, r)
 				}

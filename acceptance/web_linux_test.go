@@ -90,6 +90,17 @@ func TestWebApprover(t *testing.T) {
 	}
 }
 
+// R-UX-03, R-LY-05: held change sets in a real browser, and the question at a layer's landing.
+func TestWebHeldChanges(t *testing.T) {
+	a := newActor(t, "")
+	a.withGateway("[sandbox]\nbackend = \"native\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+	a.sbx("trust")
+	a.browse("held.mjs")
+	a.noLayers()
+	a.withGateway("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n[approval]\npolicy = \"contained\"\n")
+	a.browse("landing.mjs")
+}
+
 // The pictures of docs/img can be made: make pictures keeps them.
 func TestWebPictures(t *testing.T) {
 	to := os.Getenv("PICTURES")
@@ -102,6 +113,13 @@ func TestWebPictures(t *testing.T) {
 	a.browse("pictures.mjs", "PICTURES="+to)
 	for _, name := range []string{"question", "delete", "diff", "host", "phone"} {
 		if b, err := os.ReadFile(filepath.Join(to, "web-"+name+".png")); err != nil || !bytes.HasPrefix(b, []byte("\x89PNG")) {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
+	}
+	a.browse("questions.mjs", "PICTURES="+to, "HOME="+a.dir)
+	for _, name := range []string{"1280", "390"} {
+		b, err := os.ReadFile(filepath.Join(to, "web-questions-"+name+".jpg"))
+		if err != nil || len(b) < 10_000 || len(b) > 600_000 {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}

@@ -20,9 +20,9 @@ type daemon struct {
 	group             string // of control, that counts its processor time; empty: there is none
 }
 
-// startDaemon starts the daemon that lies in bin with a configuration and what state,
-// unless it is nil, puts into its state directory, and trusts its project. It asks
-// nobody: what is measured needs no person.
+// startDaemon starts the daemon of the directory bin with a configuration and trusts
+// its project. A state that is not nil fills the state directory before the start. The
+// daemon asks nobody: no measurement needs a person.
 func startDaemon(bin, config string, state func(dir string) error) (*daemon, error) {
 	dir, err := os.MkdirTemp("", "sbxbench")
 	if err != nil {

@@ -11,17 +11,21 @@ import (
 
 // work is a load that is measured inside the sandbox and outside, without the
 // launch: it takes its own time and prints it in nanoseconds.
-type work struct{ name, script string }
+type work struct {
+	name, script string
+	before       string // what precedes the measured script
+}
 
-const timed = `s=$(date +%%s%%N); { %s; } >/dev/null 2>&1 || exit 1; echo $(($(date +%%s%%N)-s))`
+const timed = `%s
+s=$(date +%%s%%N); { %s; } >/dev/null 2>&1 || exit 1; echo $(($(date +%%s%%N)-s))`
 
 var works = []work{
-	{"git status, three times", "for i in 1 2 3; do git status; done"},
-	{"grep -r, three times", "for i in 1 2 3; do grep -r nothing-of-that . || true; done"},
-	{"tar", "tar cf - . | cat"},
-	{"500 forks and execs", "for i in $(seq 500); do /bin/true; done"},
-	{"go build after a change", "cd program && echo \"package main; const n = $RANDOM\" > n.go && GOCACHE=$PWD/../.gocache HOME=/tmp $GO build -o /tmp/built ."},
-	{"processor alone", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"},
+	{name: "git status, three times", script: "for i in 1 2 3; do git status; done"},
+	{name: "grep -r, three times", script: "for i in 1 2 3; do grep -r nothing-of-that . || true; done"},
+	{name: "tar", script: "tar cf - . | cat"},
+	{name: "500 forks and execs", script: "for i in $(seq 500); do /bin/true; done"},
+	{name: "go build after a change", script: "cd program && echo \"package main; const n = $RANDOM\" > n.go && GOCACHE=$PWD/../.gocache HOME=/tmp $GO build -o /tmp/built ."},
+	{name: "processor alone", script: "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"},
 }
 
 // fill makes a repository of so many small files, and a program.
@@ -51,41 +55,49 @@ func fill(dir string, files int) error {
 	return cmd.Run()
 }
 
-// inside measures the works in turns, bare and in the sandbox.
-func inside(c *client, project string, runs int) ([][2]timing, error) {
+// place is where a work is measured: bare, in a sandbox, on a layer. It runs a script of bash and returns its output.
+type place struct {
+	name string
+	run  func(script string) (string, error)
+}
+
+// bareIn runs scripts in a directory without a sandbox.
+func bareIn(dir string) place {
+	return place{"bare", func(script string) (string, error) {
+		cmd := exec.Command("bash", "-c", script)
+		cmd.Dir = dir
+		text, err := cmd.Output()
+		return string(text), err
+	}}
+}
+
+// insideOf runs scripts by a client.
+func insideOf(name string, c *client) place {
+	return place{name, func(script string) (string, error) { return c.run("bash", "-c", script) }}
+}
+
+// inside measures the works at two places in turns.
+func inside(works []work, places [2]place, runs int) ([][2]timing, error) {
 	compiler, err := exec.LookPath("go")
 	if err != nil {
 		return nil, err
 	}
 	var out [][2]timing
 	for _, w := range works {
-		script := "GO=" + compiler + "\n" + fmt.Sprintf(timed, w.script)
-		said := map[string]*time.Duration{"bare": new(time.Duration), "inside": new(time.Duration)}
-		note := func(way, text string) error {
-			n, err := time.ParseDuration(strings.TrimSpace(text) + "ns")
-			*said[way] = n
-			return err
-		}
+		script := "GO=" + compiler + "\n" + fmt.Sprintf(timed, w.before, w.script)
 		pair := [2]timing{{name: w.name}, {name: w.name}}
 		for range runs {
-			cmd := exec.Command("bash", "-c", script)
-			cmd.Dir = project
-			text, err := cmd.Output()
-			if err == nil {
-				err = note("bare", string(text))
+			for i, p := range places {
+				text, err := p.run(script)
+				var took time.Duration
+				if err == nil {
+					took, err = time.ParseDuration(strings.TrimSpace(text) + "ns")
+				}
+				if err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", w.name, p.name, err)
+				}
+				pair[i].times = append(pair[i].times, took)
 			}
-			if err != nil {
-				return nil, fmt.Errorf("%s, bare: %w", w.name, err)
-			}
-			within, err := c.run("bash", "-c", script)
-			if err == nil {
-				err = note("inside", within)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s, inside: %w", w.name, err)
-			}
-			pair[0].times = append(pair[0].times, *said["bare"])
-			pair[1].times = append(pair[1].times, *said["inside"])
 		}
 		for i := range pair {
 			sortTimes(pair[i].times)

@@ -94,7 +94,7 @@ func defaultProfile(project string) (profile.Profile, error) {
 type client struct {
 	*ipc.Client
 	session string
-	warm    int // runs that found a sandbox laid
+	warm    int // runs in a warm sandbox
 	runs    int
 }
 

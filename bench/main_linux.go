@@ -35,7 +35,7 @@ func run() int {
 	flag.IntVar(&o.runs, "runs", 200, "runs of each way to launch")
 	flag.DurationVar(&o.lasting, "lasting", 5*time.Second, "how long each rate is measured")
 	flag.IntVar(&o.files, "files", 5000, "files of the project in which work is measured")
-	flag.StringVar(&o.only, "only", "", "tables to make, of launches,peers,rates,inside,growth; empty: all")
+	flag.StringVar(&o.only, "only", "", "tables to make, of launches,peers,rates,inside,layers,growth; empty: all")
 	flag.StringVar(&o.plain, "plain", "", "serve on this socket without a sandbox, for the comparison, and measure nothing")
 	flag.Parse()
 	if o.plain != "" {
@@ -162,7 +162,12 @@ func measure(o options) (*report, error) {
 		if err := fill(warm.project, o.files); err != nil {
 			return nil, err
 		}
-		if r.inside, err = inside(pairs[0].warmClient, warm.project, 7); err != nil {
+		if r.inside, err = inside(works, [2]place{bareIn(warm.project), insideOf("inside", pairs[0].warmClient)}, 7); err != nil {
+			return nil, err
+		}
+	}
+	if o.wants("layers") {
+		if r.layers, err = measureLayers(o); err != nil {
 			return nil, err
 		}
 	}

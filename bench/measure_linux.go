@@ -21,8 +21,8 @@ type timing struct {
 func (t timing) at(part float64) time.Duration { return t.times[int(part*float64(len(t.times)-1))] }
 func (t timing) median() time.Duration         { return t.at(0.5) }
 
-// interleaved measures the ways in turns, each once what the one before left to be done
-// is done: the next sandbox is laid after a command, and takes a processor meanwhile.
+// interleaved measures the ways in turns. Each begins once the work that follows the previous
+// one is done: the daemon prepares the next sandbox after a command, which occupies a processor.
 func interleaved(runs int, ways []way) ([]timing, error) {
 	out := make([]timing, len(ways))
 	for i, w := range ways {

@@ -20,7 +20,14 @@ func (d *daemon) resident() int {
 func (d *daemon) waiting() (kib, sandboxes int) {
 	for _, child := range children(d.cmd.Process.Pid) {
 		kib += tree(child)
-		sandboxes++
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
+		if bytes.HasPrefix(line, []byte("sandboxd-launch\x00serve")) { // the server of them all
+			for _, server := range children(child) {
+				sandboxes += len(children(server))
+			}
+		} else {
+			sandboxes++
+		}
 	}
 	return kib, sandboxes
 }

@@ -20,6 +20,7 @@ type report struct {
 	warm, warmOf int
 	rates        []sustained
 	inside       [][2]timing
+	layers       layers
 	growth       []grown
 	idle         int
 	memory       []memory
@@ -67,6 +68,7 @@ func (r *report) write(o options) error {
 	r.peerTable(&b)
 	r.rateTable(&b)
 	r.insideTable(&b)
+	r.layers.table(&b)
 	r.memoryTable(&b)
 	if o.plot != "" {
 		if err := os.WriteFile(o.plot, []byte(plot(r.launches)), 0o644); err != nil {
@@ -89,7 +91,7 @@ func (r *report) launchTable(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", t.name, ms(t.median()), ms(t.at(0.99)), ms(t.times[0]),
 			ratio(t.median(), r.launches[0].median()), ratio(t.median(), r.launches[1].median()))
 	}
-	fmt.Fprintf(b, "\n%d of %d launches of the warm daemon found a sandbox laid.\n\n", r.warm, r.warmOf)
+	fmt.Fprintf(b, "\n%d of %d launches of the warm daemon used a warm sandbox.\n\n", r.warm, r.warmOf)
 }
 
 func (r *report) peerTable(b *strings.Builder) {

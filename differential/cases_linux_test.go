@@ -48,7 +48,7 @@ func TestCasesLive(t *testing.T) {
 	}
 }
 
-// plant makes the part of the case's tree that lies below /w.
+// plant creates the part of the case's tree below /w.
 func (c ruleCase) plant(t *testing.T, w *world) {
 	for line := range strings.Lines(c.section("tree")) {
 		at, target, isLink := strings.Cut(strings.TrimSpace(line), " -> ")

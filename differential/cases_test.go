@@ -38,7 +38,7 @@ var update = flag.Bool("update", false, "write what the compilers make into the 
 //
 // go test -run TestCases -update writes what the compilers make; read it then.
 //
-// "/w" stands for the directory in which the tree is made.
+// "/w" is a placeholder for the directory of the tree.
 type ruleCase struct {
 	file     string
 	comment  string

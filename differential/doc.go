@@ -1,5 +1,5 @@
-// Package differential holds tests only: it lays profiles on a real kernel and
-// compares what gets through with what [sandboxd/profile.Profile.Allows] says.
+// Package differential holds tests only: it enforces profiles on a real kernel and
+// compares the permitted operations with the answers of [sandboxd/profile.Profile.Allows].
 //
 // The promise: what the kernel lets through is a part of what the oracle
 // allows, always; and the two are equal wherever the mechanisms reported no

@@ -304,7 +304,7 @@ func (b built) holds(at string) bool {
 	return slices.ContainsFunc(b.mounts.Layout, func(m bwrap.Mount) bool { return within(at, m.Path) })
 }
 
-// mountOf returns the mount that a path lies on.
+// mountOf returns the path of the mount that contains a path.
 func (b built) mountOf(at string) string {
 	on := "/"
 	for _, m := range b.mounts.Layout {

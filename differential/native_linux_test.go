@@ -2,6 +2,8 @@ package differential
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"sandboxd/sandbox"
 	"sandboxd/sandbox/stage"
 )
 
@@ -36,38 +37,49 @@ func (b built) startNative(t testing.TB, input []byte) (output []byte, streams s
 	code, err := program()
 	must(t, err)
 	laying := stage.Order{Await: true, Operations: b.operations}
-	encoded, err := laying.MarshalBinary()
-	must(t, err)
-	order, err := sandbox.DataFile("order", bytes.NewReader(encoded))
+	pieces, err := laying.Pieces(false)
 	must(t, err)
 	launch, in, binary := memfd(t, code), memfd(t, input), testBinary(t)
-	for _, f := range []*os.File{order, launch, in, binary} {
+	for _, f := range []*os.File{launch, in, binary} {
 		defer f.Close()
 	}
 	must(t, launch.Chmod(0o755))
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	must(t, err)
-	status := os.NewFile(uintptr(pair[1]), "status")
-	cmd := exec.Command("/proc/self/fd/5", stage.NativeArg, "own", "go")
+	var pairs [2][2]int // of the server, and of the sandbox
+	for i := range pairs {
+		pairs[i], err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		must(t, err)
+	}
+	theirs := os.NewFile(uintptr(pairs[0][1]), "server")
+	cmd := exec.Command("/proc/self/fd/"+strconv.Itoa(stage.FDStage), stage.ServeArg)
 	var said, out, errs bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = "/", []string{}, &said, asUser(b.euid)
-	cmd.ExtraFiles = []*os.File{order, order, launch, status, os.Stderr, binary}
+	cmd.ExtraFiles = []*os.File{launch, launch, theirs}
 	must(t, cmd.Start())
-	status.Close()
+	theirs.Close()
+	rights := unix.UnixRights(pairs[1][1], int(binary.Fd()))
+	must(t, unix.Sendmsg(pairs[0][0], stage.Launch{Program: true}.Encode(), rights, nil, 0))
+	unix.Close(pairs[1][1])
+	for _, piece := range pieces {
+		must(t, unix.Sendmsg(pairs[1][0], piece, nil, nil, 0))
+	}
 	command := stage.Order{Argv: []string{"probe", stageArgument}, Path: "/proc/self/fd/" + strconv.Itoa(stage.FDFree),
 		Env: []string{"GOMAXPROCS=1", "GOGC=off", streamsVariable + "=1"}, Dir: "/"}
-	copied := feed(t, pair[0], command, in, &out, &errs)
-	failed := reports(pair[0])
-	unix.Close(pair[0]) // the first process waits for that
-	err = cmd.Wait()
+	copied := feed(t, pairs[1][0], command, in, &out, &errs)
+	failed := reports(pairs[1][0])
 	copied()
-	return out.Bytes(), said.String() + errs.String() + failed, err
+	unix.Close(pairs[1][0]) // the first process waits for that
+	unix.Close(pairs[0][0]) // and the server for that
+	cmd.Wait()
+	if failed != "" {
+		err = errors.New(failed)
+	}
+	return out.Bytes(), said.String() + errs.String(), err
 }
 
 // feed sends the order with its descriptors; the function that it returns waits for the output.
 func feed(t testing.TB, to int, o stage.Order, in *os.File, out, errs *bytes.Buffer) func() {
 	t.Helper()
-	pieces, err := o.Pieces()
+	pieces, err := o.Pieces(true)
 	must(t, err)
 	var ends [2][2]*os.File
 	for i := range ends {
@@ -90,7 +102,7 @@ func feed(t testing.TB, to int, o stage.Order, in *os.File, out, errs *bytes.Buf
 	return wait.Wait
 }
 
-// reports reads until the command has ended, and returns what failed.
+// reports reads until the command has ended, and returns what failed, a status that is not 0 too.
 func reports(from int) string {
 	buf := make([]byte, 8192)
 	for {
@@ -106,6 +118,9 @@ func reports(from int) string {
 		case err != nil:
 			return err.Error()
 		case s.Step == stage.StepEnded:
+			if end, err := s.End(); err != nil || end.Code != 0 {
+				return fmt.Sprint("the command ended with status ", end.Code)
+			}
 			return ""
 		case s.Message != "":
 			return s.Step.String() + ": " + s.Message

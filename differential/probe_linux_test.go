@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// treeVariable tells the second run of the test binary where to mount.
+// treeVariable holds the mount point for the second run of the test binary.
 const treeVariable = "DIFFERENTIAL_TREE"
 
 // inMemory runs the tests with a TMPDIR in memory: thousands of trees are made

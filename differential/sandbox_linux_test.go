@@ -68,8 +68,8 @@ type built struct {
 	operations []stage.Operation
 }
 
-// build compiles p for w; layers are the profiles that it is the intersection
-// of, the operator's first, and are laid too.
+// build compiles p for w. The layers are the profiles whose intersection p is, the
+// operator's first; build compiles each of them, too.
 func build(t testing.TB, w way, p profile.Profile, layers ...profile.Profile) built {
 	t.Helper()
 	b := built{way: w}

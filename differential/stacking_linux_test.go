@@ -10,8 +10,8 @@ import (
 	"sandboxd/profile/profiletest"
 )
 
-// A bug is an Intersect that is wrong: it gives what the mechanisms are told
-// is the intersection of the two.
+// A bug is a wrong Intersect: the mechanisms enforce its result as the
+// intersection of the two profiles.
 type bug struct {
 	name string
 	of   func(operator, derived profile.Profile) profile.Profile
@@ -23,9 +23,9 @@ var bugs = []bug{
 	{"grants everything", func(_, _ profile.Profile) profile.Profile { return profile.Everything() }},
 }
 
-// heldTwice and notHeld are the parts of a profile: those that a bug in
-// Intersect does not open, because each layer is laid by itself, and those
-// that no mount and no ruleset can express, which rest on Intersect alone.
+// heldTwice and notHeld name the parts of a profile. A bug in Intersect does not
+// open those of heldTwice, because the mechanisms enforce each layer separately. No
+// mount and no ruleset can express those of notHeld: only Intersect enforces them.
 var (
 	heldTwice = map[string]string{
 		"Rules":       "mounts are the strictest of all layers; Landlock has a layer for each",

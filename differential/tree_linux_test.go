@@ -22,7 +22,7 @@ const canary = "#!/usr/bin/true\nhost "
 // A world is one generated profile and the real files it speaks of.
 type world struct {
 	seed   int
-	top    string // everything lies below it
+	top    string // the directory of the whole tree
 	root   string // what the rules speak of
 	rules  []profile.Rule
 	random *rand.Rand

@@ -13,7 +13,7 @@ const call = async (name, args, options) => {
 };
 
 const { tools } = await client.listTools();
-assert.deepEqual(tools.map((t) => t.name).sort(), ["approve", "cancel", "edit", "exec", "grep", "list", "output", "read", "status", "undo", "write"]);
+assert.deepEqual(tools.map((t) => t.name).sort(), ["approve", "cancel", "changes", "edit", "exec", "grep", "list", "output", "read", "status", "undo", "write"]);
 
 const ran = await call("exec", { command: "cat README" });
 assert.deepEqual([ran.exit_code, ran.stdout, ran.isError], [0, "hello\n", false]);

@@ -1,9 +1,16 @@
-// As much of the Chat Completions API as an agent needs for one call of its shell tool: the first answer runs the
-// command of the first argument by the tool of the second (or third, …) argument, the next one ends. What the tool
-// answered goes to standard output; the first line is the port.
+// As much of the Chat Completions API as an agent needs for calls of its shell tool: the first answer runs the command
+// of the first argument by the tool of the second (or third, …) argument, the next one ends. A first argument that is
+// a list has the commands, one an answer. What the tool answered goes to standard output; the first line is the port.
 import { createServer } from "node:http";
 
-const [command, ...tools] = process.argv.slice(2);
+const [first, ...tools] = process.argv.slice(2);
+const commands = first.startsWith("[\"") ? JSON.parse(first) : [first];
+
+let printed = 0;
+const printNew = (results) => {
+  for (const result of results.slice(printed)) console.log(JSON.stringify(result));
+  printed = Math.max(printed, results.length);
+};
 
 const server = createServer((q, r) => {
   const parts = [];
@@ -15,13 +22,14 @@ const server = createServer((q, r) => {
     }
     const body = JSON.parse(Buffer.concat(parts).toString());
     const results = body.messages.filter((m) => m.role === "tool");
-    for (const result of results) console.log(JSON.stringify(result));
+    printNew(results);
+    const command = commands[results.length];
     const known = (body.tools ?? []).map((t) => t.function?.name);
     const tool = tools.find((t) => known.includes(t));
     if (!tool && known.length > 0) console.log(JSON.stringify({ tools: known }));
-    const call = results.length === 0 && tool;
+    const call = command && tool;
     const delta = call
-      ? { role: "assistant", content: null, tool_calls: [{ index: 0, id: "call_1", type: "function",
+      ? { role: "assistant", content: null, tool_calls: [{ index: 0, id: `call_${results.length}`, type: "function",
           function: { name: tool, arguments: JSON.stringify({ command, description: "look" }) } }] }
       : { role: "assistant", content: "done" };
     const finish = call ? "tool_calls" : "stop";

@@ -1,12 +1,19 @@
 // As much of the Messages API as Claude Code needs for calls of its tools: the
 // first answer calls Bash, or the tool of the second argument, with the command of the
 // first argument, and the next one ends. A first argument that is a list has the calls,
-// [name, input] each, one an answer. What the tools answered goes to standard output;
+// [name, input] each or a command for Bash, one an answer. What the tools answered goes to standard output;
 // the first line is the port.
 import { createServer } from "node:http";
 
 const [command, tool = "Bash"] = process.argv.slice(2);
-const steps = command.startsWith("[[") ? JSON.parse(command) : [[tool, { command, description: "look" }]];
+const step = (c) => (Array.isArray(c) ? c : [tool, { command: c, description: "look" }]);
+const steps = (/^\[["[]/.test(command) ? JSON.parse(command) : [command]).map(step);
+
+let printed = 0;
+const printNew = (results) => {
+  for (const result of results.slice(printed)) console.log(JSON.stringify(result));
+  printed = Math.max(printed, results.length);
+};
 
 const event = (r, type, data) => r.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
 
@@ -20,7 +27,7 @@ const server = createServer((q, r) => {
     }
     const body = JSON.parse(text);
     const results = body.messages.flatMap((m) => (Array.isArray(m.content) ? m.content.filter((c) => c.type === "tool_result") : []));
-    for (const result of results) console.log(JSON.stringify(result));
+    printNew(results);
     const [name, input] = steps[results.length] ?? [];
     const call = (body.tools ?? []).some((t) => t.name === name);
     if (results.length === 0 && !call && body.tools?.length) console.log(JSON.stringify({ tools: body.tools.map((t) => t.name) }));

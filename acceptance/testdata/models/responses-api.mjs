@@ -1,21 +1,31 @@
-// As much of the Responses API as Codex needs for one call of a tool: the first
+// As much of the Responses API as Codex needs for calls of a tool: the first
 // answer runs the command of the first argument, by Codex's own shell or, where there is
-// a second argument, by the tool whose name ends in it; the next answer ends. What the tool
-// answered goes to standard output; the first line is the port.
+// a second argument, by the tool whose name ends in it; the next answer ends. A first
+// argument that is a list has the commands, one an answer, or [server, tool, input] of calls
+// of other tools. What the tool answered goes to standard output; the first line is the port.
 import { createServer } from "node:http";
 
-const [command, tool] = process.argv.slice(2);
+const [first, tool] = process.argv.slice(2);
+const commands = /^\[["[]/.test(first) ? JSON.parse(first) : [first];
+
+let printed = 0;
+const printNew = (results) => {
+  for (const result of results.slice(printed)) console.log(JSON.stringify(result));
+  printed = Math.max(printed, results.length);
+};
 
 // The tools by name; those of a server stand in a namespace of their own.
 const flat = (tools) => tools.flatMap((t) => (t.type === "namespace" ? t.tools.map((x) => ({ ...x, namespace: t.name })) : [t]));
 
-const pick = (tools) => {
+const pick = (tools, command) => {
   const list = flat(tools);
+  if (Array.isArray(command)) return list.find((t) => t.name?.endsWith(command[1]) && (t.namespace ?? t.name).includes(command[0]));
   if (tool) return list.find((t) => t.name?.endsWith(tool) && /sandboxd/.test(t.namespace ?? t.name));
   return list.find((t) => ["exec_command", "shell_command", "shell"].includes(t.name));
 };
 
-const input = (t) => {
+const input = (t, command) => {
+  if (Array.isArray(command)) return command[2];
   const p = t.parameters?.properties ?? {};
   if (p.cmd) return { cmd: command };
   if (p.command?.type === "array") return { command: ["bash", "-lc", command] };
@@ -32,11 +42,12 @@ const server = createServer((q, r) => {
     }
     const body = JSON.parse(Buffer.concat(parts).toString());
     const results = body.input.filter((i) => i.type === "function_call_output");
-    for (const result of results) console.log(JSON.stringify(result));
-    const call = results.length === 0 && pick(body.tools ?? []);
+    printNew(results);
+    const command = commands[results.length];
+    const call = command && pick(body.tools ?? [], command);
     if (results.length === 0 && !call) console.log(JSON.stringify({ tools: flat(body.tools ?? []).map((t) => [t.namespace, t.name, t.type]) }));
     const item = call
-      ? { type: "function_call", id: "fc_1", call_id: "call_1", name: call.name, ...(call.namespace ? { namespace: call.namespace } : {}), arguments: JSON.stringify(input(call)) }
+      ? { type: "function_call", id: `fc_${results.length}`, call_id: `call_${results.length}`, name: call.name, ...(call.namespace ? { namespace: call.namespace } : {}), arguments: JSON.stringify(input(call, command)) }
       : { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "done" }] };
     r.writeHead(200, { "content-type": "text/event-stream" });
     const event = (type, data) => r.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);

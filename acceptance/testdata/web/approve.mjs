@@ -267,6 +267,45 @@ const failed = await scenarios({
     ok((await run).code !== 0, "it was ended");
   },
 
+  async "jobs are listed, read as they write, and stopped"(browser) {
+    const a = agent({ AGENT: "coder", LABEL: "try the page", STAY: "1" }, { path: "/v1/exec", body: { session: "$SESSION",
+      command: "(i=0; while :; do i=$((i+1)); printf 'tick %d \\033[2J\\n' $i; sleep 0.3; done) & true", keep: true } });
+    const page = await open(browser, { viewport: { width: 320, height: 640 } });
+    await waits(page, "tick");
+    await press(page, "Allow");
+    await page.getByRole("link", { name: "Sessions" }).click();
+    const jobs = page.getByRole("table", { name: "Jobs" });
+    await jobs.getByText("tick").waitFor(); // the page looks by itself
+    await jobs.getByText("coder (it says) · try the page · process").waitFor();
+    await jobs.getByText("running", { exact: true }).waitFor();
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      await accessible(page, "a job in the list, " + colorScheme);
+    }
+    await jobs.getByRole("button", { name: /^Show log of / }).click();
+    await page.getByRole("heading", { level: 1, name: /^Log of / }).waitFor();
+    const log = page.getByLabel("Log", { exact: true });
+    const last = async () => Number((await log.textContent()).match(/tick (\d+)(?!.*tick)/s)?.[1] ?? 0);
+    await until("it writes", last);
+    const before = await last();
+    await until("what it writes comes", async () => (await last()) > before + 3);
+    ok((await log.textContent()).includes("\\x1b[2J") && !/\u001b/.test(await log.textContent()), "what a terminal would obey");
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      await accessible(page, "a job's log, " + colorScheme);
+    }
+    await page.getByRole("button", { name: "Stop job" }).click();
+    await page.getByText(/^ended .*stopped by a person/).waitFor();
+    equal(await page.getByRole("button", { name: "Stop job" }).count(), 0, "buttons that stop what has ended");
+    await page.getByRole("button", { name: "Back" }).click();
+    await jobs.getByText(/^ended .*stopped by a person/).waitFor();
+    equal(JSON.parse((await sbx("jobs", "--json")).out).jobs.map((j) => Boolean(j.ended)), [true], "its jobs that ended");
+    a.end();
+    for (const { id } of JSON.parse((await sbx("session", "ls", "--json")).out).sessions) await sbx("session", "close", id);
+    await page.getByText("No command left anything running.").waitFor();
+    equal(page.problems, [], "the browser's complaints");
+  },
+
   async "hostile strings"(browser) {
     const page = await open(browser);
     page.on("dialog", (d) => page.problems.push("a dialog: " + d.message()));

@@ -53,8 +53,8 @@ export async function invite() {
   return r.out.trim();
 }
 
-/** open is a page that is signed in, in a browser profile of its own. */
-export async function open(browser, options = {}) {
+/** open is a page that is signed in, in a browser profile of its own; address is a one-time one. */
+export async function open(browser, options = {}, address = undefined) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-US", ...options });
   await context.addInitScript({ path: axeSource }); // the page's own policy lets no script in
   const page = await context.newPage();
@@ -62,7 +62,7 @@ export async function open(browser, options = {}) {
   page.problems = [];
   page.on("pageerror", (e) => page.problems.push(String(e)));
   page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION|WebSocket connection/.test(m.text()) && page.problems.push(m.text()));
-  await page.goto(await invite());
+  await page.goto(address ?? (await invite()));
   await page.getByText("connected", { exact: true }).waitFor();
   return page;
 }

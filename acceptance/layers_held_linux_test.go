@@ -1,0 +1,272 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sandboxd/ipc"
+)
+
+// nativeBackend starts the daemon with the native back end; layers are off.
+func (a *actor) nativeBackend(args ...string) {
+	a.t.Helper()
+	file := filepath.Join(a.dir, "native.toml")
+	a.sh("umask 077; printf '[sandbox]\\nbackend = \"native\"\\nlayers = \"off\"\\n' > " + file)
+	a.start(append(args, "--config", file)...)
+}
+
+// hold runs a line whose change set is held, and returns its id.
+func (a *actor) hold(line string) (id string, out ran) {
+	a.t.Helper()
+	r := a.sbx("run", "--hold", "--json", "-c", line)
+	if err := json.Unmarshal([]byte(r.out), &out); err != nil {
+		a.t.Fatalf("%s: %v in %s%s", line, err, r.out, r.err)
+	}
+	out.result = r
+	return out.Changes.HeldID, out
+}
+
+// R-LY-05: what a run with --hold writes stays out of the project, with layers = "off", too; it is listed, shown with
+// its differences, landed whole or by path, undone, and dropped.
+func TestLayersHeldByChoice(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		a.repository()
+		before := a.everything()
+		id, r := a.hold("sed -i s/one/uno/ src/one.txt; rm src/new.txt; mkdir -p new/er; echo fresh > new/er/file; " +
+			"printf 'a\\0b' > binary; exit 3")
+		c := r.Changes
+		if r.code != 3 || c.Kind != "layered" || id == "" || c.Digest == "" ||
+			c.Created != 4 || c.Modified != 1 || c.Deleted != 1 {
+			t.Fatalf("%d %+v %s", r.code, c, r.err)
+		}
+		if now := a.everything(); now != before {
+			t.Fatalf("the project is\n%s\n--- instead of\n%s", now, before)
+		}
+		var list ipc.HeldChanges
+		var one ipc.HeldChange
+		for args, into := range map[string]any{"changes --json": &list, "changes show --json " + id: &one} {
+			if r := a.sbx(strings.Fields(args)...); r.code != 0 || json.Unmarshal([]byte(r.out), into) != nil {
+				t.Fatalf("%s: %d %s%s", args, r.code, r.out, r.err)
+			}
+		}
+		if len(list.Changes) != 1 || list.Changes[0].ID != id || list.Changes[0].Count != 6 {
+			t.Errorf("the list has %+v", list)
+		}
+		if one.Digest != c.Digest || !slices.Contains(one.Deleted, filepath.Join(a.project, "src/new.txt")) ||
+			!strings.Contains(one.Command, "sed -i") {
+			t.Errorf("%+v", one)
+		}
+		shown := a.sbx("changes", "show", id)
+		for _, want := range []string{
+			"-one", "+uno", "fresh", "untracked", "4 created, 1 modified, 1 deleted", "binary data",
+		} {
+			if !strings.Contains(shown.out, want) {
+				t.Errorf("%q is not in %s%s", want, shown.out, shown.err)
+			}
+		}
+		if r := a.sbx("changes", "land", id, "src/one.txt"); r.code != 0 {
+			t.Errorf("a part: %d %s%s", r.code, r.out, r.err)
+		}
+		got := a.sh("head -n1 src/one.txt; ls -d new binary src/new.txt 2>/dev/null || true")
+		if got != "uno\nsrc/new.txt\n" {
+			t.Errorf("after a part landed the project has %q", got)
+		}
+		if r := a.sbx("changes", "show", id); strings.Contains(r.out, "+uno") || !strings.Contains(r.out, "fresh") {
+			t.Errorf("the rest is %s%s", r.out, r.err)
+		}
+		if r := a.sbx("changes", "land", id); r.code != 0 {
+			t.Errorf("the rest: %d %s%s", r.code, r.out, r.err)
+		}
+		if got := a.sh("cat new/er/file; ls src/new.txt 2>&1 | grep -c 'No such'"); got != "fresh\n1\n" {
+			t.Errorf("after the rest landed the project has %q", got)
+		}
+		for range 2 {
+			if r := a.sbx("undo", "--last"); r.code != 0 {
+				t.Errorf("undo: %d %s%s", r.code, r.out, r.err)
+			}
+		}
+		if now := a.everything(); now != before {
+			t.Errorf("after undo the project is\n%s\n--- instead of\n%s", now, before)
+		}
+		if id, r = a.hold("echo x > y"); r.code != 0 || a.sbx("changes", "drop", id).code != 0 {
+			t.Errorf("drop: %d %s", r.code, r.err)
+		}
+		if r := a.sbx("changes", "land", id); r.code != 1 || !strings.Contains(r.err, "no held change set") {
+			t.Errorf("what was dropped lands: %d %s%s", r.code, r.out, r.err)
+		}
+		if r := a.run("echo x > y"); r.Changes.Kind != "direct" {
+			t.Errorf("without --hold: %+v", r.Changes)
+		}
+		a.noLayers()
+	})
+}
+
+// R-LY-05: where what a command writes can't be held, it does not run, and the answer says why and what to do.
+func TestLayersThatCannotHold(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		file := filepath.Join(a.dir, "bwrap.toml")
+		a.sh("umask 077; printf '[sandbox]\\nbackend = \"bwrap\"\\n' > " + file)
+		a.start("--mode", "approve-all", "--config", file)
+		refused := func(reason string, args ...string) {
+			t.Helper()
+			r := a.sbx(append([]string{"run", "--hold"}, args...)...)
+			if r.code != 125 || !strings.Contains(r.err, reason) || !strings.Contains(r.err, "without --hold") {
+				t.Errorf("%q: %d %s%s", args, r.code, r.out, r.err)
+			}
+		}
+		refused(`backend = "native"`, "-c", "echo x > made")
+		a.nativeBackend("--mode", "approve-all")
+		a.repository()
+		refused("renames a directory", "-c", "git mv src lib; echo x > made")
+		refused("an agent or a server inside", "--agent", "--", "sh", "-c", "echo x > made")
+		if a.there("made") || !a.there("src/one.txt") {
+			t.Error("the command ran")
+		}
+	})
+}
+
+// R-LY-05, R-LY-06: a protected name in a held change set lands with a person's own yes only; the rest lands without
+// it.
+func TestLayersHeldProtectedNames(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		id, _ := a.hold("echo 'use nix' > .envrc; echo more > plain")
+		if r := a.sbx("changes", "land", id); r.code != 126 || a.there(".envrc") || a.there("plain") {
+			t.Errorf("without a person: %d %s%s", r.code, r.out, r.err)
+		}
+		if r := a.sbx("changes", "land", id, "plain"); r.code != 0 || a.there(".envrc") || !a.there("plain") {
+			t.Errorf("the rest: %d %s%s", r.code, r.out, r.err)
+		}
+		a.nativeBackend()
+		for _, yes := range []bool{false, true} {
+			wait := a.begin("changes", "land", id)
+			q := a.pending(1)[0]
+			if !strings.Contains(a.sbx("pending", q.ID).out, "use nix") {
+				t.Errorf("the question does not show the content: %+v", q)
+			}
+			if yes {
+				a.sbx("approve", q.ID, "--allow")
+				a.sbx("approve", q.ID, "--allow", "--confirm")
+			} else {
+				a.sbx("approve", q.ID, "--deny")
+			}
+			if r := wait(); (r.code == 0) != yes || a.there(".envrc") != yes {
+				t.Errorf("answer %t: %d %s%s", yes, r.code, r.out, r.err)
+			}
+		}
+		if got := a.sh("cat .envrc"); got != "use nix\n" {
+			t.Errorf(".envrc has %q", got)
+		}
+		a.noLayers()
+	})
+}
+
+// R-LY-02, R-LY-05: a daemon that is killed while a held change set lands leaves it whole in the project with its undo,
+// or held whole: the next daemon takes back what landed, and an earlier part stays.
+func TestLayersHeldCutOff(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		a.repository()
+		cut := false
+		for range 8 {
+			id, r := a.hold("seq 400 | split -l 1 - f; echo first > src/one.txt")
+			if r.code != 0 || id == "" || a.sbx("changes", "land", id, "src").code != 0 {
+				t.Fatalf("%d %s%s", r.code, r.out, r.err)
+			}
+			before := a.everything()
+			wait := a.begin("changes", "land", id)
+			waitFor(t, "the landing has begun", func() bool {
+				found, _ := filepath.Glob(filepath.Join(a.project, "f[a-z]*"))
+				return len(found) > 0
+			})
+			a.die()
+			wait()
+			a.nativeBackend("--mode", "approve-all")
+			waitFor(t, "the landing is settled", func() bool {
+				return strings.Contains(a.sbx("changes").out, id) == (a.everything() == before)
+			})
+			if a.everything() == before {
+				cut = true
+				if r := a.sbx("changes", "land", id); r.code != 0 {
+					t.Fatalf("it lands again: %d %s%s", r.code, r.out, r.err)
+				}
+			}
+			if got := a.sh("ls f* | wc -l"); got != "400\n" {
+				t.Fatalf("%q files landed", got)
+			}
+			if r := a.sbx("undo", "--last"); r.code != 0 || a.everything() != before {
+				t.Fatalf("undo: %d %s%s", r.code, r.out, r.err)
+			}
+			a.noLayers()
+			if r := a.sbx("undo", "--last"); r.code != 0 || a.sh("head -n1 src/one.txt") != "one\n" {
+				t.Fatalf("undo of the earlier part: %d %s%s", r.code, r.out, r.err)
+			}
+			if cut {
+				return
+			}
+		}
+		t.Error("no landing was cut off")
+	})
+}
+
+// R-LY-05: of two who land and drop one change set at once, one does it whole, and the other finds nothing.
+func TestLayersHeldSettledOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		a.repository()
+		before := a.everything()
+		for range 2 {
+			id, _ := a.hold("seq 100 | split -l 1 - f; rm -r src")
+			land, drop := a.begin("changes", "land", id), a.begin("changes", "drop", id)
+			landed, dropped := land().code == 0, drop().code == 0
+			if landed == dropped {
+				t.Fatalf("landed: %t, dropped: %t", landed, dropped)
+			}
+			if got := a.sh("ls | grep -c '^f' || true"); got != map[bool]string{true: "100\n", false: "0\n"}[landed] {
+				t.Fatalf("landed: %t, and the project has %s", landed, got)
+			}
+			if landed && a.sbx("undo", "--last").code != 0 || a.everything() != before {
+				t.Fatalf("landed: %t, the project is\n%s\n--- instead of\n%s", landed, a.everything(), before)
+			}
+			a.noLayers()
+		}
+	})
+}
+
+// R-LY-05, R-IP-01: the process whose command wrote a change set can have it landed through the approver's socket, and
+// can't answer the question; another terminal can.
+func TestLayersHeldAreNotAnsweredByTheirWriter(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		wait := make(chan result, 1)
+		go func() {
+			wait <- a.do(nil, "/bin/bash", "-c", "sbx="+filepath.Join(bin, "sbx")+`
+id=$($sbx run --hold --json -c "echo use nix > .envrc" | jq -r .changes.held_id)
+touch .held; until [ -e .restarted ]; do sleep 0.1; done
+curl -sS --unix-socket "$SBX_SOCKET_DIR/approver.sock" -H 'Content-Type: application/json' -d '{}' \
+  "http://sandboxd/v1/changes/$id" &
+until q=$($sbx pending --json | jq -er '.approvals[0].id'); do sleep 0.1; done
+$sbx approve "$q" --allow >&2; echo "status $?" >&2
+touch .tried; wait`)
+		}()
+		waitFor(t, "it is held", func() bool { return a.there(".held") })
+		a.nativeBackend()
+		a.sh("touch .restarted")
+		waitFor(t, "the writer has tried", func() bool { return a.there(".tried") })
+		q := a.pending(1)[0]
+		if a.there(".envrc") || !strings.Contains(string(q.Input), `"land"`) {
+			t.Errorf("%+v", q)
+		}
+		a.sbx("approve", q.ID, "--allow")
+		a.sbx("approve", q.ID, "--allow", "--confirm")
+		r := <-wait
+		if !strings.Contains(r.err, "can't answer") || !strings.Contains(r.out, `"undo_id"`) || !a.there(".envrc") {
+			t.Errorf("%d %s%s", r.code, r.out, r.err)
+		}
+		a.noLayers()
+	})
+}

@@ -1,0 +1,27 @@
+// The question at a layer's landing in the web approver.
+import fs from "node:fs";
+import { sbx, open, press, equal, ok, accessible, scenarios } from "./lib.mjs";
+
+const failed = await scenarios({
+  async "a landing asks with its files"(browser) {
+    const page = await open(browser, { viewport: { width: 390, height: 844 } });
+    const plant = `python3 -c "open('.envrc', 'w').write('use nix'); open('plain', 'w').write('x')"`;
+    const run = sbx("run", "--json", "-c", plant);
+    await page.getByText("Land what the command wrote?").waitFor();
+    await page.getByText(/protected/).first().waitFor();
+    await page.locator("ul.files .what").nth(1).waitFor();
+    equal(await page.locator("ul.files .what").allTextContents(), [".envrc", "plain"], "the files");
+    await accessible(page, "the question");
+    ok(!fs.existsSync("plain"), "it landed unasked");
+    await press(page, "Deny");
+    const r = await run;
+    equal([r.code, fs.existsSync(".envrc"), fs.existsSync("plain")], [126, false, false], "after a no");
+    await page.getByRole("link", { name: "Changes" }).click();
+    await page.getByRole("button", { name: /python3/ }).click();
+    await page.getByText("What this command wrote").waitFor();
+    await press(page, "Drop all");
+    await press(page, "Allow");
+    await page.getByText("Nothing is held.").waitFor();
+  },
+});
+process.exit(failed ? 1 : 0);
