@@ -78,6 +78,8 @@ type Call struct {
 	// Session is required; state is kept per (Principal, Session).
 	Session string
 	Agent   Agent
+	// Project is the directory of the session's project; grants of the project scope compare it. Empty: none.
+	Project string
 	// Turn is the turn the call belongs to; 0 means the session's current one.
 	// Turn grants do not reach a call of another turn.
 	Turn  int
@@ -112,7 +114,7 @@ type Call struct {
 	// Present builds the costly presentation. It is called at most once, and
 	// only when a person will see it; it must return when ctx ends. Nil means
 	// that Request.Presentation is all there is. When it fails, the person is
-	// told so and may still answer, for this once.
+	// informed and may still answer, for this once.
 	Present func(ctx context.Context) (*Presentation, error)
 	// Named is called once with the question's id, before anybody can see the question:
 	// a front end may need more of it. It must not block, nor call the controller.

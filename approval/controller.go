@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// Config is validated; its zero value means DefaultConfig.
 	Config Config
-	// Store keeps agent and global grants; without one those scopes are not
+	// Store keeps project, agent and global grants; without one those scopes are not
 	// on offer.
 	Store Store
 	Rules []Rule
@@ -66,7 +66,7 @@ type Controller struct {
 
 // tenant is the state of one principal.
 type tenant struct {
-	grants    grantSet // agent and global
+	grants    grantSet // project, agent and global
 	events    ring
 	stats     Stats
 	agents    map[string]*Stats

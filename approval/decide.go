@@ -129,7 +129,7 @@ func (c *Controller) onRecord(ctx context.Context, call *Call, d *Decision) {
 	if err := c.record(ctx, call, d); err != nil && d.Approved {
 		d.Outcome, d.Approved, d.Reject = Denied, false, RejectSoft
 		d.Reason, d.Layer, d.Widening = ReasonAudit, LayerSystem, ""
-		d.Why = "it could not be put on record: " + err.Error()
+		d.Why = "it could not be recorded: " + err.Error()
 	}
 }
 

@@ -36,6 +36,7 @@ const (
 	LayerConfigured Layer = "configured"
 	LayerTurn       Layer = "turn"
 	LayerSession    Layer = "session"
+	LayerProject    Layer = "project"
 	LayerAgent      Layer = "agent"
 	LayerGlobal     Layer = "global"
 	LayerBatch      Layer = "batch"

@@ -44,7 +44,7 @@
 //  6. the tool asks for nothing, or the call is on the safe list: approved;
 //  7. a configured or added rule that allows: approved; blacklist policy, for
 //     all but deletes: approved;
-//  8. grants for the turn, 9. the session, 10. the agent, global: approved;
+//  8. grants for the turn, 9. the session, 10. the project, the agent, global: approved;
 //  11. "approve all" of the batch listed this digest, and it is no delete: approved;
 //  12. approve-all mode: approved; strict mode: denied; else a person is asked.
 //
@@ -67,7 +67,7 @@
 // # Memory
 //
 // "For the session" and wider remember the payload, compared deeply
-// (Fingerprint), or a Pattern that the request suggested. Agent and global
+// (Fingerprint), or a Pattern that the request suggested. Project, agent and global
 // grants are kept in a Store; FileStore is one JSON file. Each grant records
 // its author, time, reason, question, and number of uses.
 //

@@ -245,7 +245,7 @@ func TestExcludedPayload(t *testing.T) {
 			t.Errorf("%s: payloads %v, %v, %v", name, one, same, other)
 		}
 		if text := fmt.Sprint(one); strings.Contains(text, "hunter2") || strings.Contains(text, "body") {
-			t.Errorf("%s: the payload tells %s", name, text)
+			t.Errorf("%s: the payload reveals %s", name, text)
 		}
 		if approval.EqualPayload(payload(t), payload(t)) {
 			t.Errorf("%s: a value without a fingerprint equals itself", name)

@@ -19,8 +19,8 @@ import (
 // asking is a call that asks.
 func asking(session string) approval.Call {
 	args := map[string]any{"command": "make"}
-	return approval.Call{ID: "c", Principal: principal, Session: session, Agent: approval.Agent{ID: "agent"}, Tool: "bash",
-		Request: approval.SimpleRequest("bash", args), Digest: "digest"}
+	return approval.Call{ID: "c", Principal: principal, Session: session, Project: "/p",
+		Agent: approval.Agent{ID: "agent"}, Tool: "bash", Request: approval.SimpleRequest("bash", args), Digest: "digest"}
 }
 
 // start makes a call in the background.
@@ -347,8 +347,8 @@ func TestFaultStoreFails(t *testing.T) {
 	})
 }
 
-// TestFaultFileUnwritable is the same with a real file: a folder stands where
-// the file should, so that it holds for root too.
+// TestFaultFileUnwritable is the same with a real file: a folder has the name of
+// the file, so that it holds for root too.
 func TestFaultFileUnwritable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grants.json")
 	c, err := approval.New(approval.Options{Store: approval.NewFileStore(path)})

@@ -3,6 +3,7 @@ package approval
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,8 +23,9 @@ type Grant struct {
 	// Session holds turn and session grants, Turn also the turn.
 	Session string `json:"session,omitempty"`
 	Turn    int    `json:"turn,omitempty"`
-	// Agent is the verified agent of an agent-scope grant.
-	Agent string `json:"agent,omitempty"`
+	// Project is the directory of a project-scope grant, Agent the verified agent of an agent-scope one.
+	Project string `json:"project,omitempty"`
+	Agent   string `json:"agent,omitempty"`
 	// Widening came with the yes and comes again with every use, where the
 	// later call has the same one on offer.
 	Widening string `json:"widening,omitempty"`
@@ -102,6 +104,8 @@ func (g *Grant) reach() string {
 		return "the current turn of session " + g.Session
 	case ScopeSession:
 		return "session " + g.Session
+	case ScopeProject:
+		return "project " + strconv.Quote(g.Project)
 	case ScopeAgent:
 		return "agent " + g.Agent
 	}
@@ -114,6 +118,10 @@ func (g *Grant) covers(call *Call, turn int, now time.Time) bool {
 	switch g.Scope {
 	case ScopeTurn:
 		if g.Turn != turn || call.Turn != 0 && call.Turn != turn {
+			return false
+		}
+	case ScopeProject:
+		if g.Project == "" || g.Project != call.Project {
 			return false
 		}
 	case ScopeAgent:

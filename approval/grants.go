@@ -3,6 +3,7 @@ package approval
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -18,6 +19,9 @@ func (c *Controller) AddGrant(by Identity, g Grant) (Grant, error) {
 	}
 	if g.Scope != ScopeAgent {
 		g.Agent = ""
+	}
+	if g.Scope != ScopeProject {
+		g.Project = ""
 	}
 	if g.Turn = 0; g.Scope.persistent() {
 		g.Session = ""
@@ -64,6 +68,8 @@ func (c *Controller) grantable(by Identity, g *Grant) error {
 		return errors.New("not from the command that asks")
 	case g.Scope == ScopeAgent && g.Agent == "":
 		return errors.New("scope agent wants a verified agent")
+	case g.Scope == ScopeProject && !filepath.IsAbs(g.Project):
+		return errors.New("scope project wants a directory")
 	case g.Scope.persistent() && !g.Match.writable():
 		return errors.New("its text cannot be kept in a file")
 	case !g.Expires.IsZero() && !g.Expires.After(g.Created):

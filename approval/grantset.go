@@ -65,7 +65,7 @@ func (p Pattern) print() (fp Print, ok bool) {
 // add keeps g in the place of a grant of the same scope, effect and pattern.
 func (s *grantSet) add(g *Grant) {
 	same := func(o *Grant) bool {
-		return o.Scope == g.Scope && o.Effect == g.Effect && o.Agent == g.Agent &&
+		return o.Scope == g.Scope && o.Effect == g.Effect && o.Agent == g.Agent && o.Project == g.Project &&
 			o.Turn == g.Turn && o.Match.equal(g.Match)
 	}
 	put := func(list []*Grant) []*Grant {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is found by its first word is what a look at every grant finds. R-AP-05
+// The lookup by first word finds the same grants as a scan of all grants. R-AP-05
 func TestLookupFindsWhatMatches(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func() string { return []string{"git", "go", "ls", ""}[r.IntN(4)] }

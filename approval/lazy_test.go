@@ -43,7 +43,7 @@ func TestLazy(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = c.AddGrant(alice, approval.Grant{Effect: effect, Scope: scope, Match: p, Principal: principal, Session: "s", Agent: "agent"})
+			_, err = c.AddGrant(alice, approval.Grant{Effect: effect, Scope: scope, Match: p, Principal: principal, Session: "s", Project: "/p", Agent: "agent"})
 			return err
 		}
 	}
@@ -67,6 +67,8 @@ func TestLazy(t *testing.T) {
 		"turn deny":     grant(approval.Deny, approval.ScopeTurn),
 		"session allow": grant(approval.Allow, approval.ScopeSession),
 		"session deny":  grant(approval.Deny, approval.ScopeSession),
+		"project allow": grant(approval.Allow, approval.ScopeProject),
+		"project deny":  grant(approval.Deny, approval.ScopeProject),
 		"agent allow":   grant(approval.Allow, approval.ScopeAgent),
 		"agent deny":    grant(approval.Deny, approval.ScopeAgent),
 		"global allow":  grant(approval.Allow, approval.ScopeGlobal),

@@ -114,16 +114,18 @@ func ref(session string) approval.SessionRef {
 
 var (
 	sessionNames = rapid.SampledFrom([]string{"s1", "s2"})
+	projectNames = rapid.SampledFrom([]string{"", "/p1", "/p2"})
 	agentNames   = rapid.SampledFrom([]string{"", "a1", "a2"})
 	checkNames   = rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "run", "block", "safe", "allow", "cfg-ask", "dangerous", "protected", "delete"})
-	scopeNames   = rapid.SampledFrom([]approval.Scope{"", "once", "turn", "session", "agent", "global"})
+	scopeNames   = rapid.SampledFrom([]approval.Scope{"", "once", "turn", "session", "project", "agent", "global"})
 	digestNames  = rapid.SampledFrom([]string{"d1", "d2", "d3"})
 	spans        = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 3 * time.Minute})
 )
 
 func (x *machine) call(t *rapid.T) {
 	x.n++
-	m := &modelCall{id: fmt.Sprint("c", x.n), session: sessionNames.Draw(t, "session"), agent: agentNames.Draw(t, "agent"),
+	m := &modelCall{id: fmt.Sprint("c", x.n), session: sessionNames.Draw(t, "session"),
+		agent: agentNames.Draw(t, "agent"), project: projectNames.Draw(t, "project"),
 		check: checkNames.Draw(t, "check"), payload: rapid.IntRange(1, 2).Draw(t, "payload"), digest: digestNames.Draw(t, "digest")}
 	if rapid.Bool().Draw(t, "in a batch") {
 		m.batch = rapid.SampledFrom([]string{"b1", "b2"}).Draw(t, "batch")
@@ -136,7 +138,7 @@ func (x *machine) call(t *rapid.T) {
 func (x *machine) make(m *modelCall) {
 	row := cell{check: m.check}
 	call := row.call()
-	call.ID, call.Session, call.Agent.ID, call.Digest = m.id, m.session, m.agent, m.digest
+	call.ID, call.Session, call.Project, call.Agent.ID, call.Digest = m.id, m.session, m.project, m.agent, m.digest
 	call.Payload = map[string]any{"n": m.payload}
 	if call.Request != nil {
 		call.Request.Payload = call.Payload
@@ -385,9 +387,9 @@ func (x *machine) revoke(t *rapid.T) {
 func (x *machine) grant(t *rapid.T) {
 	s := sessionNames.Draw(t, "session")
 	x.c.OpenSession(ref(s))
-	g := approval.Grant{Principal: principal, Session: s, Agent: "a1",
+	g := approval.Grant{Principal: principal, Session: s, Project: "/p1", Agent: "a1",
 		Effect: rapid.SampledFrom([]approval.Effect{approval.Allow, approval.Deny}).Draw(t, "effect"),
-		Scope:  rapid.SampledFrom([]approval.Scope{"turn", "session", "agent", "global"}).Draw(t, "scope"),
+		Scope:  rapid.SampledFrom([]approval.Scope{"turn", "session", "project", "agent", "global"}).Draw(t, "scope"),
 		Match:  approval.Pattern{Tool: "tool", Any: true}}
 	m := &modelGrant{effect: g.Effect, scope: g.Scope}
 	switch g.Scope {
@@ -395,6 +397,8 @@ func (x *machine) grant(t *rapid.T) {
 		m.session, m.turn = s, x.m.session(s).turn
 	case approval.ScopeSession:
 		m.session = s
+	case approval.ScopeProject:
+		m.project = "/p1"
 	case approval.ScopeAgent:
 		m.agent = "a1"
 	}
@@ -409,7 +413,8 @@ func (x *machine) grant(t *rapid.T) {
 	m.id = made.ID
 	x.m.session(s)
 	x.m.grants = slices.DeleteFunc(x.m.grants, func(o *modelGrant) bool {
-		return o.effect == m.effect && o.scope == m.scope && o.session == m.session && o.turn == m.turn && o.agent == m.agent && o.payload == 0
+		return o.effect == m.effect && o.scope == m.scope && o.session == m.session && o.turn == m.turn &&
+			o.project == m.project && o.agent == m.agent && o.payload == 0
 	})
 	x.m.grants = append(x.m.grants, m)
 	x.m.reconsider(everywhere)

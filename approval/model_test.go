@@ -39,20 +39,21 @@ type modelGrant struct {
 	scope   approval.Scope
 	session string
 	turn    int
+	project string
 	agent   string
 	payload int // 0: any
 	expires time.Time
 }
 
 type modelCall struct {
-	id, session, agent, check string
-	payload                   int
-	batch                     string
-	digest                    string
-	rest                      []string // digests listed as remaining
-	started                   time.Time
-	limit                     time.Duration
-	again                     bool
+	id, session, project, agent, check string
+	payload                            int
+	batch                              string
+	digest                             string
+	rest                               []string // digests listed as remaining
+	started                            time.Time
+	limit                              time.Duration
+	again                              bool
 }
 
 type modelResult struct {
@@ -81,12 +82,13 @@ func (c *modelCall) forced() bool {
 
 // narrowest finds the scope and effect that decide.
 func (m *model) narrowest(c *modelCall) (approval.Scope, approval.Effect) {
-	for _, scope := range []approval.Scope{approval.ScopeTurn, approval.ScopeSession, approval.ScopeAgent, approval.ScopeGlobal} {
+	for _, scope := range []approval.Scope{approval.ScopeTurn, approval.ScopeSession, approval.ScopeProject, approval.ScopeAgent, approval.ScopeGlobal} {
 		allow := false
 		for _, g := range m.grants {
 			if g.scope != scope || g.payload != 0 && g.payload != c.payload ||
 				g.session != "" && g.session != c.session ||
 				scope == approval.ScopeTurn && g.turn != m.session(c.session).turn ||
+				scope == approval.ScopeProject && g.project != c.project ||
 				scope == approval.ScopeAgent && g.agent != c.agent ||
 				!g.expires.IsZero() && !m.now.Before(g.expires) {
 				continue
@@ -241,6 +243,9 @@ func (m *model) offered(c *modelCall, scope approval.Scope, allow bool) bool {
 	if allow && c.forced() {
 		return false
 	}
+	if scope == approval.ScopeProject {
+		return c.project != ""
+	}
 	return scope != approval.ScopeAgent || c.agent != ""
 }
 
@@ -265,11 +270,13 @@ func (m *model) answer(c *modelCall, a approval.Answer, whole bool, grant string
 			g.session, g.turn = c.session, s.turn
 		case approval.ScopeSession:
 			g.session = c.session
+		case approval.ScopeProject:
+			g.project = c.project
 		case approval.ScopeAgent:
 			g.agent = c.agent
 		}
 		m.grants = slices.DeleteFunc(m.grants, func(o *modelGrant) bool {
-			return o.effect == g.effect && o.scope == g.scope && o.session == g.session && o.turn == g.turn && o.agent == g.agent && o.payload == g.payload
+			return o.effect == g.effect && o.scope == g.scope && o.session == g.session && o.turn == g.turn && o.project == g.project && o.agent == g.agent && o.payload == g.payload
 		})
 		m.grants = append(m.grants, g)
 	}
@@ -284,7 +291,7 @@ func (m *model) answer(c *modelCall, a approval.Answer, whole bool, grant string
 	if a.Verb == approval.VerbQuit || a.Verb == approval.VerbDeny && a.Mode != approval.RejectSoft {
 		s.stopped = true
 	}
-	if a.Scope == approval.ScopeAgent || a.Scope == approval.ScopeGlobal {
+	if a.Scope == approval.ScopeProject || a.Scope == approval.ScopeAgent || a.Scope == approval.ScopeGlobal {
 		m.reconsider(everywhere)
 	} else {
 		m.reconsider(inSession(c.session))

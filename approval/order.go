@@ -128,6 +128,9 @@ func (c *Controller) scopes(q *question) (allow, deny []Scope) {
 		return []Scope{ScopeOnce}, deny
 	}
 	deny = append(deny, ScopeTurn, ScopeSession)
+	if c.store != nil && q.call.Project != "" {
+		deny = append(deny, ScopeProject)
+	}
 	if c.store != nil && q.call.Agent.ID != "" {
 		deny = append(deny, ScopeAgent)
 	}

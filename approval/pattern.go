@@ -32,7 +32,7 @@ type Op string
 const (
 	OpEqual  Op = "equal"  // deeply equal to Value
 	OpPrefix Op = "prefix" // a list of words, or a list of such lists each of which, starts with Words
-	OpUnder  Op = "under"  // a path, or a non-empty list of paths each of which, is Text or lies below it
+	OpUnder  Op = "under"  // a path, or a non-empty list of paths each of which, is Text or below it
 )
 
 // Condition is one test on one payload key. Use Equal, Prefix, Under.

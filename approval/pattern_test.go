@@ -29,7 +29,7 @@ func TestPattern(t *testing.T) {
 		{"prefix", diff, m{"argv": l{"git", "diff", "HEAD"}}, true},
 		{"prefix, typed", diff, m{"argv": []string{"git", "diff"}}, true},
 		{"prefix, nothing more", diff, m{"argv": l{"git", "diff"}}, true},
-		{"prefix, a word goes on", diff, m{"argv": l{"git", "difftool"}}, false},
+		{"prefix, a longer word", diff, m{"argv": l{"git", "difftool"}}, false},
 		{"prefix, another", diff, m{"argv": l{"git", "push"}}, false},
 		{"prefix, shorter", diff, m{"argv": l{"git"}}, false},
 		{"prefix, a text is no list", diff, m{"argv": "git diff"}, false},

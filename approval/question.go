@@ -165,8 +165,8 @@ func (c *Controller) await(ctx context.Context, q *question) Decision {
 	}
 }
 
-// abandon denies q because its caller went away, once no answer is being
-// stored any more.
+// abandon denies q because its caller has disconnected, once no answer is being
+// stored.
 func (c *Controller) abandon(ctx context.Context, q *question) {
 	for {
 		c.mu.Lock()

@@ -87,6 +87,8 @@ func (c *Controller) grantFor(q *question, a *Answer) *Grant {
 		g.Session, g.Turn = q.call.Session, q.sess.turn
 	case ScopeSession:
 		g.Session = q.call.Session
+	case ScopeProject:
+		g.Project = q.call.Project
 	case ScopeAgent:
 		g.Agent = q.call.Agent.ID
 	}
@@ -105,7 +107,7 @@ func (c *Controller) keep(g *Grant) {
 }
 
 // takeBack withdraws the grants of q's answer, because the decision could not
-// be put on record.
+// be recorded.
 func (c *Controller) takeBack(q *question) {
 	c.withdraw(q.made)
 	q.made = nil

@@ -95,7 +95,7 @@ func (c *Controller) before(ctx context.Context, call *Call) error {
 }
 
 // record runs the AfterDecision hooks, all of them, even for a caller that
-// has gone away.
+// has disconnected.
 func (c *Controller) record(ctx context.Context, call *Call, d *Decision) error {
 	var errs []error
 	ctx = context.WithoutCancel(ctx)

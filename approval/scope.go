@@ -12,21 +12,24 @@ const (
 	ScopeOnce    Scope = "once"    // this call only; the meaning of ""
 	ScopeTurn    Scope = "turn"    // until the next user message
 	ScopeSession Scope = "session" // until the session ends
+	ScopeProject Scope = "project" // kept on disk, for every agent of the principal, in one project
 	ScopeAgent   Scope = "agent"   // kept on disk, for one verified agent
 	ScopeGlobal  Scope = "global"  // kept on disk, for every agent of the principal
 )
 
-// rank orders stored scopes from narrow (1) to wide (4); 0 is not stored.
+// rank orders stored scopes from narrow (1) to wide (5); 0 is not stored.
 func (s Scope) rank() int {
 	switch s {
 	case ScopeTurn:
 		return 1
 	case ScopeSession:
 		return 2
-	case ScopeAgent:
+	case ScopeProject:
 		return 3
-	case ScopeGlobal:
+	case ScopeAgent:
 		return 4
+	case ScopeGlobal:
+		return 5
 	}
 	return 0
 }

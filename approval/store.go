@@ -51,7 +51,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("read grants %q: %v; going on with %s", e.Path, e.Err, e.Using)
+	return fmt.Sprintf("read grants %q: %v; continuing with %s", e.Path, e.Err, e.Using)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }
@@ -166,7 +166,7 @@ func parseGrants(data []byte) ([]Grant, error) {
 			return nil, fmt.Errorf("grant %d: %w", i+1, err)
 		}
 		if seen[f.Grants[i].ID] {
-			return nil, fmt.Errorf("grant %d: id %q stands twice", i+1, f.Grants[i].ID)
+			return nil, fmt.Errorf("grant %d: id %q is used twice", i+1, f.Grants[i].ID)
 		}
 		seen[f.Grants[i].ID] = true
 	}
@@ -184,6 +184,8 @@ func (g *Grant) validate() error {
 		return fmt.Errorf("grant %q: scope %q is not kept in a file", g.ID, g.Scope)
 	case g.Scope == ScopeAgent && g.Agent == "":
 		return fmt.Errorf("grant %q: scope agent without an agent", g.ID)
+	case g.Scope == ScopeProject && !filepath.IsAbs(g.Project):
+		return fmt.Errorf("grant %q: scope project without a directory", g.ID)
 	case g.Created.IsZero():
 		return fmt.Errorf("grant %q: no creation time", g.ID)
 	}

@@ -141,7 +141,7 @@ func TestStoreBroken(t *testing.T) {
 				t.Errorf("reload: %v", err)
 			}
 			if e, err := sub.Next(t.Context()); err != nil || e.Kind != approval.EventNotice || !strings.Contains(e.Note, path) {
-				t.Errorf("nobody was told: %+v, %v", e, err)
+				t.Errorf("no notice was published: %+v, %v", e, err)
 			}
 			if ok, _ := covers(t, c, makeIt); !ok {
 				t.Error("the allow was lost")
@@ -156,7 +156,7 @@ func TestStoreBroken(t *testing.T) {
 				t.Errorf("the broken file was read without a word: %v", err)
 			}
 			if ok, _ := covers(t, fresh, makeIt); !ok {
-				t.Error("started anew, the allow was lost")
+				t.Error("after a restart, the allow was lost")
 			}
 			// Rewritten: the broken file is kept for looking into.
 			remember(t, fresh, approval.Deny, map[string]any{"command": "dd"})
@@ -280,6 +280,7 @@ func TestGrantLimits(t *testing.T) {
 		"once":                func(g *approval.Grant, _ *approval.Identity) { g.Scope = "once" },
 		"another principal's": func(_ *approval.Grant, by *approval.Identity) { *by = mallory },
 		"by the asker":        func(_ *approval.Grant, by *approval.Identity) { by.Via = approval.ViaInline },
+		"no project":          func(g *approval.Grant, _ *approval.Identity) { g.Scope, g.Project = "project", "" },
 		"an unverified agent": func(g *approval.Grant, _ *approval.Identity) { g.Scope, g.Agent = "agent", "" },
 		"no such session":     func(g *approval.Grant, _ *approval.Identity) { g.Scope, g.Session = "session", "x" },
 		"no pattern":          func(g *approval.Grant, _ *approval.Identity) { g.Match = approval.Pattern{Tool: "bash"} },

@@ -47,11 +47,11 @@ func (d Decision) ForAgent(tool string) string {
 	case ReasonStrict:
 		return what + "it needs approval, and nobody is asked in strict mode. Use what needs no approval, or tell the user."
 	case ReasonTimeout, ReasonNoApprover:
-		return what + because("no person answered") + ". Nobody rejected it; go on with something else or ask the user to be there."
+		return what + because("no person answered") + ". The user did not deny it; continue with something else or ask the user to be there."
 	case ReasonFlood:
 		return what + because("too many questions are waiting") + ". Wait until those are answered."
 	case ReasonAudit:
-		return what + because("it could not be put on record") + ". Tell the user; nothing runs until that is repaired."
+		return what + because("it could not be recorded") + ". Tell the user; nothing runs until that is repaired."
 	}
 	return what + because("it could not be decided") + ". Tell the user if it happens again."
 }

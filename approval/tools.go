@@ -82,8 +82,8 @@ func (c ToolsConfig) Validate() error {
 	return nil
 }
 
-// ToolTable judges tools by name and arguments. It is a Checker; Judge tells
-// more. It holds no state and is safe for concurrent use.
+// ToolTable judges tools by name and arguments. It is a Checker; Judge returns
+// more detail. It holds no state and is safe for concurrent use.
 type ToolTable struct {
 	cfg  ToolsConfig
 	rows map[string]ToolRow

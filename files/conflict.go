@@ -52,7 +52,7 @@ type Conflict struct {
 }
 
 var reasonText = map[Reason]string{
-	Invalid:     "the request cannot be carried out as it stands",
+	Invalid:     "the request is invalid",
 	BadPath:     "not a usable path",
 	Outside:     "leads out of the sandbox's root",
 	Forbidden:   "not permitted",

@@ -26,7 +26,7 @@ func FuzzAbsolute(f *testing.F) {
 			t.Errorf("%q is %q in %q", abs, rel, root.Path)
 		}
 		if !ok && (abs == "/p" || strings.HasPrefix(abs, "/p/")) {
-			t.Errorf("%q lies in no sandbox", abs)
+			t.Errorf("%q is in no sandbox", abs)
 		}
 	})
 }

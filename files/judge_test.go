@@ -246,7 +246,7 @@ func TestNamedSandboxes(t *testing.T) {
 		t.Errorf("another sandbox than the project's: %+v", v)
 	}
 	if v := r.Judge(Request{Op: Copy}, facts("/p/cache/inner/x", File, fact("/p/cache/y", Absent))); outcome(v) != ask || !v.Quiet {
-		t.Errorf("a copy of what asks to be read: %+v", v)
+		t.Errorf("a copy of a file that needs a question to be read: %+v", v)
 	}
 }
 

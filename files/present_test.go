@@ -96,7 +96,7 @@ func TestMarks(t *testing.T) {
 		lines := strings.Split(diff, "\n")
 		for _, m := range marks(diff) {
 			if text := lines[m[0]][1:]; m[1] < 0 || m[2] > len(text) || m[1] >= m[2] {
-				t.Errorf("mark %v lies outside %q", m, text)
+				t.Errorf("mark %v is outside %q", m, text)
 			}
 		}
 	}

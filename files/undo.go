@@ -34,7 +34,7 @@ func (r *Rules) JudgeUndo(id string, steps []Step, guarded bool) Verdict {
 	}
 	if guarded && v.Decision != Block {
 		v.Protected = true
-		v.Reasons = append([]string{"it restores what was quarantined or lies under a protected name"}, v.Reasons...)
+		v.Reasons = append([]string{"it restores a quarantined file or one under a protected name"}, v.Reasons...)
 		if v.Decision == Auto {
 			v.Decision, v.Why, v.Rule = Ask, v.Reasons[0], "files"
 		}
@@ -122,15 +122,30 @@ func (s Step) String() string {
 	return "move " + s.Path + " to " + s.To
 }
 
-// UndoPresentation returns an undo for a person to see: its steps, and the content of shown, which
-// is nil where one step has no more details.
-func UndoPresentation(steps []Step, shown *approval.Presentation) *approval.Presentation {
-	if len(steps) == 1 && shown != nil {
-		return shown
+// UndoPresentation returns an undo for a person to see: its steps, and what is shown of the files that the first steps
+// change; nil where a step has no more details.
+func UndoPresentation(steps []Step, shown []*approval.Presentation) *approval.Presentation {
+	if len(steps) == 1 && len(shown) == 1 && shown[0] != nil {
+		return shown[0]
 	}
 	meta := map[string]any{}
-	text := strings.Join(describeSteps(steps, 0), "\n") + "\n"
-	return &approval.Presentation{Kind: approval.KindText, Content: cut(text, maxShownLines, meta), Metadata: meta}
+	var text strings.Builder
+	text.WriteString(strings.Join(describeSteps(steps, 0), "\n") + "\n")
+	for i, p := range shown {
+		if p == nil {
+			continue
+		}
+		content := p.Content
+		if full, ok := p.Metadata["full_content"].(string); ok {
+			content = full
+		}
+		if p.Kind == approval.KindFileContent {
+			text.WriteString("\n" + steps[i].String() + ":")
+		}
+		text.WriteString("\n" + content)
+	}
+	content := cut(text.String(), maxShownLines, meta)
+	return &approval.Presentation{Kind: approval.KindText, Content: content, Metadata: meta}
 }
 
 // StepsDigest identifies an undo: by everything except temporary names.

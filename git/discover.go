@@ -135,7 +135,7 @@ func CommonDir(h Host, dir string) (string, error) {
 	return real, nil
 }
 
-// Look tells whether git takes dir for a git directory (setup.c, is_git_directory).
+// Look reports whether git accepts dir as a git directory (setup.c, is_git_directory).
 func Look(h Host, dir string) Validity {
 	dir, missing, err := Resolve(h, dir)
 	switch {
@@ -166,8 +166,8 @@ func Look(h Host, dir string) Validity {
 
 var headRef = regexp.MustCompile(`^(ref:[ \t\n\v\f\r]*refs/|[0-9a-fA-F]{40})`)
 
-// head tells whether git takes the file name for a HEAD (setup.c, validate_headref). One that exists and that no git
-// should accept is doubtful, too.
+// head reports whether git accepts the file name as a HEAD (setup.c, validate_headref). One that exists and that no
+// git should accept is doubtful, too.
 func head(h Host, name string) Validity {
 	info, err := h.Lstat(name)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"sandboxd/shell"
 )
 
-// R-SH-03: words that follow from the place or from the line alone are as good
-// as literal; what runs is their value, and beside each stands what must go on asking.
+// R-SH-03: words whose value follows from the directory or from the line alone count as
+// literal, and the command runs with that value; beside each is a line that must still ask.
 func TestBoundWords(t *testing.T) {
 	tool := newTool(t, shell.Config{Presets: []string{"go"}})
 	for _, c := range []struct{ line, run, asks string }{

@@ -57,7 +57,7 @@ func (j *judging) decide() {
 	}
 	if v.Decision == Auto && v.Sandboxed && j.cmd.CallerRuns {
 		v.Decision, v.Rule = Ask, "outside the sandbox"
-		v.Why = "it is harmless only inside the sandbox, and whoever asks runs it outside"
+		v.Why = "it is harmless only inside the sandbox, and the caller runs it outside"
 	}
 	v.Network = j.network()
 	v.Contained = j.contained()
@@ -195,7 +195,10 @@ func (j *judging) reasons(worst int) {
 		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(b.risk, a.risk))
 	})
 	for _, r := range list {
-		j.verdict.Reasons = append(j.verdict.Reasons, r.text)
+		longer := func(o reason) bool { return strings.HasPrefix(o.text, r.text+" ") } // says the same and more
+		if !slices.ContainsFunc(list, longer) {
+			j.verdict.Reasons = append(j.verdict.Reasons, r.text)
+		}
 	}
 	if j.verdict.Decision == Ask && len(j.verdict.Reasons) == 0 {
 		j.verdict.Reasons = []string{j.verdict.Why}

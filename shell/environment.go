@@ -12,6 +12,7 @@ var harmlessEnv = []string{
 	"LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
 	"CLICOLOR_FORCE", "COLORTERM", "CI",
 	"GREP_COLORS", "LS_COLORS", "BLOCK_SIZE", "TIME_STYLE", "QUOTING_STYLE",
+	"CLAUDECODE", "GEMINI_CLI", // which agent runs the command
 }
 
 // buildEnv lists variables that builds and tests commonly set. They change the behaviour of

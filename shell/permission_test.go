@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestPermissionsByCommand(t *testing.T) {
 	if v := judgePlain(tool, shell.Command{Line: "frob x", Cwd: "/p", Project: "/p"}); !strings.Contains(v.Rule, `when command = "frob *"`) {
 		t.Errorf("the rule %q does not name its condition", v.Rule)
 	}
-	// What asks or denies goes by the text as well.
+	// A rule that asks or denies matches the text as well.
 	deny := permission(t, map[string]any{"tool": "Bash", "when": map[string]any{"command": "*secret*"}})
 	tool = newTool(t, shell.Config{Permissions: shell.Permissions{Deny: []shell.Permission{deny}}})
 	for line, want := range map[string]shell.Decision{"ls": shell.Auto, "cat a secret.txt": shell.Block, "echo `x secret`": shell.Block} {
@@ -123,6 +124,20 @@ func TestRulesDoNotOpenWhatIsHidden(t *testing.T) {
 	for _, line := range []string{"a=sec; cat ${a}ret.txt", "for f in a secret.txt; do cat $f; done", "f=secret.txt; for g in 1; do cat $f; done"} {
 		if v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"}); v.Decision != shell.Ask || !v.Hidden {
 			t.Errorf("%q: %v: %s", line, v.Decision, v.Run.Script)
+		}
+	}
+}
+
+// R-UX-10: no reason repeats another.
+func TestReasonsAreDistinct(t *testing.T) {
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string][]string{
+		"rm -rf src":   {"it deletes directories with all that is in them"},
+		"rm notes.txt": {"it deletes"},
+	} {
+		v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p"})
+		if !slices.Equal(v.Reasons, want) {
+			t.Errorf("%s: got %q, want %q", line, v.Reasons, want)
 		}
 	}
 }

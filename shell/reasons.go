@@ -44,7 +44,7 @@ var knownReasons = map[string]string{
 	"env":      "it shows the environment or changes that of a command",
 	"printenv": "it shows the environment, which may hold secrets", "set": "it shows or changes the shell's variables",
 	"export": "it changes the environment of what follows",
-	"xargs":  "it runs a command on words that are not known before", "eval": "it runs text that is made while it runs",
+	"xargs":  "it runs a command on words that its input provides", "eval": "it runs text that is made while it runs",
 	"source": "it runs a file in this shell", ".": "it runs a file in this shell", "exec": "it replaces the shell",
 	"sudo": "it acts as another user", "vim": editor, "vi": editor, "nano": editor, "emacs": editor, "ed": editor,
 	"code": editor, "top": editor, "htop": editor,

@@ -52,7 +52,7 @@ func TestRefusal(t *testing.T) {
 }
 
 // R-SH-06: grants are offered from narrow to wide, each covers the request that
-// it stands beside and its like, and nothing else.
+// offers it and its like, and nothing else.
 func TestSuggestions(t *testing.T) {
 	for _, c := range []struct {
 		line   string

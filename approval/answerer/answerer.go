@@ -9,8 +9,8 @@
 //
 // # Promise
 //
-// [May], [Related] and [Admit] are pure functions of their arguments. [Observe] reads the
-// process tree from the kernel beforehand. An answerer that can't be told apart from the requester is refused.
+// [May], [Related] and [Admit] are pure functions of their arguments. [Observe] reads the process tree from
+// the kernel beforehand. An answerer that can't be distinguished from the requester is refused.
 //
 // # Limitations
 //

@@ -2,7 +2,7 @@
 // and the walks through the source specifications as data.
 //
 // The doubles are real: Person is an approval.Approver that answers by a
-// function, Store is an approval.Store in memory that can be told to fail,
+// function, Store is an approval.Store in memory that fails on demand,
 // Clock is a wall clock that can be set.
 //
 // A Scenario is a list of steps (a call, an answer, time passing, …) with what

@@ -44,7 +44,7 @@ func PermissionManager() []Scenario {
 			made("what was listed runs", at(create, "b1", 2, 3, bash("build", "make")), runs("create", auto, approval.ReasonBatch)),
 			made("something else in its place asks", at(bash("build", "make install"), "b1", 3, 3), asks("build")),
 		)},
-		{Name: "batch/no", Seed: seed, Section: "4: N skips this one and goes on", Steps: steps(
+		{Name: "batch/no", Seed: seed, Section: "4: N skips this one and continues", Steps: steps(
 			made("operation 1 of 2", at(edit, "b1", 1, 2, create), asks("edit")),
 			said("no", no("edit", "", soft), Want{Call: "edit", State: Denied, Reject: soft}),
 			made("operation 2 still asks", at(create, "b1", 2, 2), asks("create")),
@@ -62,7 +62,7 @@ func PermissionManager() []Scenario {
 			made("it asks", edit, asks("edit")),
 			Step{Say: "29 seconds", Sleep: halfMinute - time.Second, Want: []Want{asks("edit")}},
 			Step{Say: "30 seconds", Sleep: time.Second, Want: []Want{{Call: "edit", State: Denied, Reason: approval.ReasonTimeout, Reject: soft, Text: "no person answered"}}},
-			made("the batch goes on", create, asks("create")),
+			made("the batch continues", create, asks("create")),
 		)},
 		{Name: "double-confirm", Seed: seed, Section: "6.6.7: a delete takes two yes", Steps: steps(
 			made("a delete asks", remove, asks("delete")),

@@ -117,7 +117,7 @@ type ApproveAll struct {
 	For     time.Duration
 }
 
-// State is how a call stands.
+// State is the state of a call.
 type State string
 
 const (
@@ -130,8 +130,8 @@ const (
 type Want struct {
 	Call  string
 	State State
-	// Where set, these must be equal or, for Text, be part of what the agent
-	// is told or, for an open question, of its description.
+	// Where set, these must be equal or, for Text, be part of the agent's text
+	// or, for an open question, of its description.
 	Reason approval.Reason
 	Reject approval.RejectMode
 	How    approval.How
@@ -319,7 +319,7 @@ func (p *play) check(ctx context.Context, w Want) error {
 		return fmt.Errorf("call %q: decided by %q, want %q", w.Call, d.How, w.How)
 	}
 	if text := d.ForAgent(p.tools[w.Call]) + d.Why; !strings.Contains(text, w.Text) {
-		return fmt.Errorf("call %q: the agent is told %q, want %q in it", w.Call, text, w.Text)
+		return fmt.Errorf("call %q: the agent's text is %q, want %q in it", w.Call, text, w.Text)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func ThreeLayers() []Scenario {
 			said("allow all writes under data/ for the session", Answer{To: "first", Verb: approval.VerbAllow, Scope: approval.ScopeSession, Suggestion: 1}, runs("first", person, "")),
 			made("another write under data/ runs", under("second", "data/deep/b.txt"), runs("second", auto, approval.ReasonGrant)),
 			made("a write elsewhere asks", under("third", "src/b.txt"), asks("third")),
-			made("a look-alike folder asks", under("fourth", "database/b.txt"), asks("fourth")),
+			made("a folder with a similar name asks", under("fourth", "database/b.txt"), asks("fourth")),
 		)},
 		{Name: "mcp", Seed: seed, Section: "Open question 1: MCP tools", Differs: "R-AP-24: always ask unless a rule names them", Steps: steps(
 			made("an MCP tool asks", Call{Name: "m", Tool: "mcp__files__list_files", Args: args{"path": "."}}, asks("m")),

@@ -33,7 +33,7 @@ decision = "allow"
 			made("what remains is rejected", at(build, "r1", 2, 2), refused("build", approval.ReasonStopped, "")),
 			made("even a safe tool", Call{Name: "list", Tool: "list_files", Args: args{}}, refused("list", approval.ReasonStopped, "")),
 			Step{Say: "the user sends a new message", Turn: "main"},
-			made("it goes on", named("build2", build), asks("build2")),
+			made("it continues", named("build2", build), asks("build2")),
 		)},
 		{Name: "reject-default", Seed: seed, Section: "Rejection modes: default if mode is not provided", Steps: steps(
 			made("asks", install, asks("install")),

@@ -138,7 +138,7 @@ func TestProgramHangs(t *testing.T) {
 }
 
 // TestProgramDecides: through a controller, a program that hangs makes even a
-// safe call ask; one that blocks is told to the agent.
+// safe call ask; the agent's text names one that blocks.
 func TestProgramDecides(t *testing.T) {
 	decide := func(p *external.Program, call approval.Call) approval.Decision {
 		c, err := approval.New(approval.Options{Rules: []approval.Rule{p}})

@@ -35,7 +35,7 @@ func trusted(path string) error {
 		st, ok := info.Sys().(*syscall.Stat_t)
 		switch {
 		case !ok:
-			return fmt.Errorf("the owner of %q can't be told", at)
+			return fmt.Errorf("the owner of %q can't be determined", at)
 		case at == path && !info.Mode().IsRegular():
 			return errors.New("it is not a regular file")
 		case at == path && st.Nlink > 1:

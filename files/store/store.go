@@ -81,6 +81,13 @@ func (s *Store) Configure(opts Options) {
 	s.opts = opts
 }
 
+// MostBytes is how much content a change can have; 0 is no limit.
+func (s *Store) MostBytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opts.KeepBytes
+}
+
 // load reads one record. A folder without a record, from a crash before it, is removed: nothing was
 // changed on its account. The trash is not scanned: it also has the quarantined entries of
 // commands.

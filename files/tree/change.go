@@ -99,7 +99,7 @@ func (d *Dir) swap(from string, ours Stat, toDir *Dir, to string, old Stat) (lef
 			return false, changed(toDir.Path(to), found)
 		}
 	}
-	return false, made(changed(toDir.Path(to), found+", and what was there before, which now stands as "+d.Path(from)))
+	return false, made(changed(toDir.Path(to), found+", and the earlier file, which is now "+d.Path(from)))
 }
 
 func unsupported(err error) bool {
@@ -109,7 +109,7 @@ func unsupported(err error) bool {
 // lost explains a missing name.
 func (d *Dir) lost(toDir *Dir, to string, err error) error {
 	if err == unix.ENOENT {
-		return changed(toDir.Path(to), "nothing under the name any more")
+		return changed(toDir.Path(to), "no file under the name")
 	}
 	return conflict(toDir.Path(to), err)
 }
@@ -183,7 +183,7 @@ func (d *Dir) Remove(name, temp string, old Stat) error {
 	fault.Point("remove-renamed")
 	if !d.untouched(temp, old) {
 		if err := patiently(func() error { return d.renameFree(temp, d, name) }); err != nil {
-			return made(changed(d.Path(name), "another version, which now stands beside it as "+temp))
+			return made(changed(d.Path(name), "another version, which is now beside it as "+temp))
 		}
 		return changed(d.Path(name), "another version, written while this change was under way")
 	}
@@ -378,7 +378,7 @@ func (d *Dir) dressLink(name, temp string, want files.State) error {
 		if err := chownLink(d.fd(), temp, want); err != nil && ours.UID != want.UID {
 			return &files.Conflict{Path: d.Path(name), Reason: files.Unkept,
 				Found: fmt.Sprintf("the link to %q belongs to uid %d, and we, uid %d, cannot give it to them (%v)", want.Target, want.UID, os.Geteuid(), err),
-				Hint:  "whoever may can make it by hand, with ln -s"}
+				Hint:  "a user who may can make it by hand, with ln -s"}
 		}
 	}
 	return conflict(d.Path(temp), setTimes(d.fd(), temp, want.ModTime))

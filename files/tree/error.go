@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errMount = errors.New("another mount lies over it")
+	errMount = errors.New("another mount covers it")
 	errLeft  = errors.New("a symbolic link leads out")
 )
 

@@ -246,8 +246,8 @@ func TestSomebodyWasFasterTwice(t *testing.T) {
 			if got := get(t, filepath.Join(root, "a")); got != c.a {
 				t.Errorf("a holds %q, want %q", got, c.a)
 			}
-			if partly := (*MadeError)(nil); c.beside != "" && (!errors.As(err, &partly) || !strings.Contains(err.Error(), "stands as "+filepath.Join(root, c.beside))) {
-				t.Errorf("not told where it stands: %v", err)
+			if partly := (*MadeError)(nil); c.beside != "" && (!errors.As(err, &partly) || !strings.Contains(err.Error(), "is now "+filepath.Join(root, c.beside))) {
+				t.Errorf("the error does not name its new path: %v", err)
 			} else if _, e := os.Lstat(filepath.Join(root, ".temp")); c.beside != ".temp" && e == nil {
 				t.Error("a temporary name is left")
 			}

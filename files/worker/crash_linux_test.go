@@ -287,7 +287,7 @@ func (orphanage) await(t *testing.T) {
 			t.Fatal(err)
 		case pid == 0:
 			if time.Now().After(deadline) {
-				t.Fatal("a worker goes on without its daemon")
+				t.Fatal("a worker survives its daemon")
 			}
 			time.Sleep(time.Millisecond)
 		}

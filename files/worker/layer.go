@@ -17,7 +17,7 @@ const (
 	LayerTake LayerVerb = "take"
 	// LayerLand lands the paths of the order, all without any. The caller has judged the set.
 	LayerLand LayerVerb = "land"
-	// LayerRevert finishes a landing that a death cut off, and takes back what landed.
+	// LayerRevert finishes a landing that a death cut off, and takes back what landed since the order's At.
 	LayerRevert LayerVerb = "revert"
 	// LayerDisplaced gives the keeper each regular file that the landing displaced, in a step with the file's path
 	// below the root, and returns those that another program has written to since.
@@ -29,6 +29,7 @@ type LayerOrder struct {
 	Verb   LayerVerb    `json:"verb"`
 	Digest string       `json:"digest,omitempty"`
 	Paths  []layer.Name `json:"paths,omitempty"`
+	At     []bool       `json:"at,omitempty"` // see layer.Layer.Restore
 }
 
 // LayerAnswer is the result of an order.

@@ -30,9 +30,7 @@ func (s *server) layer(fds []*os.File, order LayerOrder) (*LayerAnswer, error) {
 		}
 		err = l.Land(root, func(layer.Change) error { return nil }, order.Paths...)
 	case LayerRevert:
-		if err = l.Recover(root); err == nil {
-			err = l.Undo(root)
-		}
+		err = l.Restore(root, order.At)
 	case LayerDisplaced:
 		if out.Late, err = l.Late(); err == nil {
 			err = s.keepDisplaced(l)

@@ -148,7 +148,7 @@ func moved(old files.State) *files.State {
 func (s *server) moveSteps(p *plan, c *change) error {
 	if !s.sameMount(p) {
 		if p.from.stat.Kind != files.File || p.old == nil {
-			return &files.Conflict{Path: p.req.Path, Reason: files.Unsupported, Found: fmt.Sprintf("a %s, and the destination lies on another mount", p.from.stat.Kind), Hint: "move it by a command"}
+			return &files.Conflict{Path: p.req.Path, Reason: files.Unsupported, Found: fmt.Sprintf("a %s, and the destination is on another mount", p.from.stat.Kind), Hint: "move it by a command"}
 		}
 		if err := s.putCopy(p, c, moved(p.oldStat.State)); err != nil {
 			return err

@@ -121,11 +121,11 @@ func TestQuietConflicts(t *testing.T) {
 	b.Write("a", "the CANARY line\n")
 	req := files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "the CANERY line", Replace: "x"}}}
 	if _, _, err := b.Do(req); err == nil || !strings.Contains(err.Error(), "CANARY") {
-		t.Errorf("the nearest text is not told: %v", err)
+		t.Errorf("the nearest text is missing: %v", err)
 	}
 	req.Quiet = true
 	if _, _, err := b.Do(req); err == nil || strings.Contains(err.Error(), "CANARY") || strings.Contains(err.Error(), "sha256") {
-		t.Errorf("the nearest text is told: %v", err)
+		t.Errorf("the nearest text is reported: %v", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestBrokenWorker(t *testing.T) {
 				t.Error("an answer")
 			}
 			if _, err := client.Facts(context.Background(), files.Request{Op: files.Read, Path: "a"}); !errors.Is(err, worker.ErrBroken) {
-				t.Errorf("the client goes on: %v", err)
+				t.Errorf("the client continues: %v", err)
 			}
 			if d := time.Since(start); d > 5*time.Second {
 				t.Errorf("took %s", d)

@@ -62,7 +62,7 @@ func (u *undoing) inverseAttr(step files.Step) error {
 		return nil
 	}
 	for i := range u.attrs {
-		if u.attrs[i].path == step.Path { // a later step left what is there
+		if u.attrs[i].path == step.Path { // a later step wrote it
 			u.attrs[i].want = step.Before
 			return nil
 		}

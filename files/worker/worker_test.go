@@ -50,7 +50,7 @@ func TestOperations(t *testing.T) {
 		{"create with its folders", nil, files.Request{Op: files.Create, Path: "d/e/new", Content: []byte("x"), Parents: true}, "", "d/e/new", "x"},
 		{"create with a mode", nil, files.Request{Op: files.Create, Path: "run", Content: []byte("x"), Mode: 0o755}, "", "run", "x"},
 		{"create nothing", nil, files.Request{Op: files.Create, Path: "empty"}, "", "empty", ""},
-		{"write anew", nil, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
+		{"write a new file", nil, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
 		{"overwrite", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
 		{"overwrite a folder", with("d/a", "1"), files.Request{Op: files.Write, Path: "d", Content: []byte("x")}, files.NotAFile, "d", "/"},
 		{"overwrite follows line ends", with("a", "1\r\n2\r\n"), files.Request{Op: files.Write, Path: "a", Content: []byte("x\ny\n")}, "", "a", "x\r\ny\r\n"},

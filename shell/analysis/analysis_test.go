@@ -338,7 +338,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// Every place of a call lies within the text, also for scripts within words.
+// Every place of a call is within the text, also for scripts within words.
 func FuzzLine(f *testing.F) {
 	for _, l := range []string{"ls; cd a && b", "bash -c 'a; b' c", "x $(a) `b`", "find . -exec a {} +", "env A=b sudo c", "a <<E\nb\nE", "f() { f | f & }; f"} {
 		f.Add(l)

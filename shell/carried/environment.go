@@ -17,7 +17,7 @@ var loaders = words(`
 // Loads reports whether a variable of that name can change which program or code runs.
 func Loads(name string) bool { return Named(loaders, name) }
 
-// Named reports whether a list has a name; a * at the end of an entry stands for the rest of a name.
+// Named reports whether a list has a name; a * at the end of an entry matches the rest of a name.
 func Named(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
 		if prefix, ok := strings.CutSuffix(p, "*"); ok {

@@ -17,7 +17,7 @@ type tool struct {
 	fine map[string]bool
 	// stops reports that the first operand is a script, and the rest its words.
 	stops bool
-	// underscores reports that _ stands for - in long options.
+	// underscores reports that long options accept _ for -.
 	underscores bool
 	// harmless reports that an option with this value brings nothing along; nil: none does.
 	harmless func(option, value string) bool

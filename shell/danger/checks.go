@@ -259,10 +259,10 @@ func git(c *analysis.Call, _ options) []Finding {
 			return one("lost changes", "it deletes a reference")
 		}
 	case "prune":
-		return one("lost changes", "it removes commits that nothing leads to any more")
+		return one("lost changes", "it removes unreachable commits")
 	case "gc":
 		if slices.ContainsFunc(o.long, func(l string) bool { return strings.HasPrefix(l, "--pr") }) {
-			return one("lost changes", "it removes commits that nothing leads to any more")
+			return one("lost changes", "it removes unreachable commits")
 		}
 	case "rm":
 		if o.has("r") && o.has("f", "--force") {

@@ -12,8 +12,8 @@ import (
 	"sandboxd/shell"
 )
 
-// R-SH-03 R-SH-07: lines that read by paths of links, .., globs, quotes and cd are judged with what there is, and run by
-// bash as they were judged: none that runs unasked may print what lies outside the project. $LINKS is how many.
+// R-SH-03 R-SH-07: lines that read by paths of links, .., globs, quotes and cd are judged with the existing files, and
+// run by bash as they were judged: none that runs unasked may print a file outside the project. $LINKS is how many.
 func TestLinksDifferential(t *testing.T) {
 	tool, err := shell.New(shell.Config{})
 	must(t, err)

@@ -220,7 +220,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// The permission manager's options become ours, and those without a counterpart are told.
+// The permission manager's options become ours, and those without a counterpart are reported.
 func TestPermissionManager(t *testing.T) {
 	r, _, s := convert(t, permissionManager, "config.json", `{"permissions": {"enabled": true, "yolo_mode": true,
 		"approval_timeout": 30, "auto_approve_safe_commands": false, "auto_approve_safe_paths": true,
@@ -239,7 +239,7 @@ func TestPermissionManager(t *testing.T) {
 	}
 	for _, what := range []string{"yolo_mode = true", "safe_file_patterns [0-9]+x", "safe_commands a $b", "other"} {
 		if !r.skips(what) {
-			t.Errorf("%q is not told: %v", what, r.Skipped)
+			t.Errorf("%q is not reported: %v", what, r.Skipped)
 		}
 	}
 }

@@ -167,7 +167,7 @@ func appendGlob(globs []string, r *syntax.Regexp) ([]string, error) {
 		return appendGlob(globs, r.Sub[0])
 	case syntax.OpLiteral:
 		if r.Flags&syntax.FoldCase != 0 {
-			return nil, fmt.Errorf("%q: a glob tells upper case from lower case", r)
+			return nil, fmt.Errorf("%q: a glob is case-sensitive", r)
 		}
 		return suffixed(globs, quoteGlob(string(r.Rune))), nil
 	case syntax.OpAnyCharNotNL, syntax.OpAnyChar:

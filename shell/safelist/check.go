@@ -359,7 +359,7 @@ func integer(s string) bool {
 func checkTar(u *Use) string {
 	ops := u.Operands
 	if len(ops) == 0 {
-		return "it needs to be told what to do"
+		return "it has no operation"
 	}
 	list, file := false, ""
 	for i := 0; i < len(ops); i++ {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// R-SH-03, R-SH-08: where a bracket expression ends decides what of a sed script is a command. Scripts made of
-// brackets, classes and separators that the list lets pass are shown to GNU sed itself, which tells of e, r and w.
+// R-SH-03, R-SH-08: the end of a bracket expression decides which parts of a sed script are commands. The test gives
+// scripts of brackets, classes and separators that the list allows to GNU sed itself, which reports e, r and w.
 func TestSedReadsBracketsAsWeDo(t *testing.T) {
 	inside := []string{"[", "]", "^", "[:alpha:]", `\`, `\\`, "[.", ".]", "[=", "=]", "[:", ":]", "a", "-", ".", `\n`, `\c`, `\]`, `\[`}
 	before := []string{"s/[", "/[", `s/a\[[`, "s/[^", "s/(["}
