@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: git-search layers deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+.PHONY: git-search layers deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
 	pictures run build programs test test-quick vendors lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
@@ -54,8 +54,8 @@ test-quick:
 # The agents' own programs from npm (gigabytes), each driven by a scripted model; SBX_VENDORS=DIR has them installed.
 vendors: build
 	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance -count=1 -timeout 60m -v \
-		-run '^(TestClaudeCodeItself|TestCodexItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves)$$'
-	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours (docs/integrations.md)'
+		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestWrappedServersThemselves)$$'
+	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours, and not run (docs/agents)'
 
 # gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.
 lint: prerequisites
@@ -68,14 +68,24 @@ ROOM ?= ipc
 fuzz: build
 	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
 
-# A million sequences of keys at questions, in each form of a question 125,000.
+# A million sequences of keys at questions, in each form of a question 125,000; and 6000 at real terminals.
 keystrokes:
 	KEYSTROKES=125000 $(GO) test ./cmd/sbx/internal/ask -run TestKeystrokes -count=1 -v -timeout 2h
+	PTY_KEYSTROKES=1000 $(GO) test ./cmd/sbx -run TestScreenKeystrokes -count=1 -v -timeout 6h
 
 # The decoder of sandboxd-launch under sanitizers, beside a model: make fuzz-launch MINUTES=60.
 MINUTES ?= 60
 fuzz-launch: prerequisites
 	@GO='$(GO)' packaging/fuzz.sh $(MINUTES)m sandbox/stage
+
+# Kills daemon, launcher, first process, command and client with each back end, at DEATHS random moments each.
+DEATHS ?= 200
+sandbox-deaths: build
+	SANDBOX_DEATHS=$(DEATHS) $(GO) test ./sandbox -count=1 -timeout 2h -v -run '^TestKilled'
+	for backend in bwrap native; do \
+		ACCEPTANCE_DEATHS=$(DEATHS) ACCEPTANCE_BACKEND=$$backend $(GO) test ./acceptance -count=1 -timeout 6h -v \
+			-run '^TestForcedDeathsLeaveNothing$$' || exit 1; \
+	done
 
 # Plays 5000 generated sequences of runs that try to leave something which git executes; ACCEPTANCE_GIT_SEED chooses them.
 git-search: prerequisites

@@ -41,7 +41,7 @@ func TestIndexOfDocuments(t *testing.T) {
 }
 
 // Every link of every document leads to a file and a heading, in the tree and in an
-// installation, whose documents are those of the packages and the tarballs;
+// installation (U23), whose documents are those of the packages and the tarballs;
 // packaging/release-test.sh asks the packages themselves.
 func TestLinks(t *testing.T) {
 	tree, err := os.Getwd()
@@ -219,5 +219,31 @@ func TestChosenTests(t *testing.T) {
 				t.Errorf("%s: %s does not exist", script, name)
 			}
 		}
+	}
+}
+
+// U25: make clean removes all that make writes: the programs and the packages.
+func TestMakeClean(t *testing.T) {
+	dir := t.TempDir()
+	for _, made := range []string{"bin/sbx", "dist/sandboxd.deb"} {
+		if err := os.MkdirAll(filepath.Join(dir, made), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"Makefile", "VERSION"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("make", "-C", dir, "clean").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("make clean left %v (%v)", left, err)
 	}
 }

@@ -26,6 +26,7 @@ const module = "sandboxd"
 // mayImport says which of our rooms a room may import, itself and its
 // sub-packages aside. A room that is not listed here does not belong.
 var mayImport = map[string][]string{
+	"acp":                {"internal/jsonrpc", "ipc"},
 	"approval":           {"pattern"},
 	"approval/answerer":  {"approval", "process"},
 	"audit":              {"secret"},
@@ -43,11 +44,12 @@ var mayImport = map[string][]string{
 	"internal/accept":    {},
 	"internal/durable":   {},
 	"internal/fdconn":    {},
+	"internal/jsonrpc":   {},
 	"internal/spelling":  {},
 	"ipc":                {"process", "internal/accept", "internal/fdconn"},
 	"landlock":           {"profile"},
 	"layer":              {"git", "internal/durable"},
-	"mcp":                {"display", "ipc"},
+	"mcp":                {"display", "internal/jsonrpc", "ipc"},
 	"pattern":            {},
 	"process":            {},
 	"profile":            {"internal/spelling", "pattern", "secret"},
@@ -56,12 +58,13 @@ var mayImport = map[string][]string{
 	"seccomp":            {"profile"},
 	"secret":             {},
 	"shell":              {"approval", "git", "pattern", "profile"},
-	"supervisor":         {"approval", "internal/accept", "audit", "config", "egress", "files", "git", "layer", "process", "profile", "sandbox", "secret", "shell", "watch"},
+	"supervisor":         {"approval", "internal/accept", "audit", "config", "egress", "files", "git", "internal/durable", "layer", "process", "profile", "sandbox", "secret", "shell", "watch"},
 	"watch":              {},
 	"cmd/internal/paths": {},
 	"cmd/sandboxd":       {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "notify", "process", "profile", "sandbox", "shell", "supervisor"},
-	"cmd/sbx":            {"cmd/internal/paths", "ipc", "hook", "mcp", "audit", "display", "process", "internal/spelling"},
-	"packaging/demo":     {},
+	"cmd/sbx": {"acp", "cmd/internal/paths", "ipc",
+		"hook", "mcp", "audit", "display", "process", "internal/spelling"},
+	"packaging/demo": {},
 	// Rooms of tests only.
 	"acceptance":   {"*"},
 	"bench":        {"approval", "audit", "bwrap", "config", "ipc", "profile"},

@@ -117,7 +117,7 @@ func lateFails(t *testing.T, full bool) {
 		t.Errorf("the head is %v, and only %v was ever on the disk", got, onDisk)
 	}
 	if err := l.Err(); err == nil || full && !strings.Contains(err.Error(), "fdatasync") {
-		t.Errorf("it is not told: %v", err)
+		t.Errorf("it is not reported: %v", err)
 	}
 	if err := l.Append(Record{Category: Decision}); err == nil {
 		t.Error("a log that failed takes records")

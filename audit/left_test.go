@@ -41,7 +41,7 @@ func TestEndlessLine(t *testing.T) { // R-AU-02, R-AU-03
 			l = open(t, dir, audit.Options{})
 			fill(t, l, 2)
 			if got := l.Opening(); got.Repair == nil && got.Broken == nil {
-				t.Errorf("it was not told: %+v", got)
+				t.Errorf("it was not reported: %+v", got)
 			}
 			if page, err := l.Query(audit.Filter{}); err != nil || len(page.Entries) != 7 {
 				t.Errorf("a query found %d, %v", len(page.Entries), err)
@@ -74,7 +74,7 @@ func TestFoundChangedLater(t *testing.T) { // R-AU-02
 		page, err := l.Query(audit.Filter{Category: audit.Chain})
 		found := slices.DeleteFunc(page.Entries, func(e audit.Entry) bool { return e.Operation != "found-changed" })
 		if err != nil || len(found) != 1 || found[0].Detail["file"] != "00000001.jsonl" || (l.Opening().Broken != nil) != (i == 0) {
-			t.Errorf("opening %d: on record is %+v, told is %+v, %v", i, found, l.Opening().Broken, err)
+			t.Errorf("opening %d: recorded is %+v, reported is %+v, %v", i, found, l.Opening().Broken, err)
 		}
 		fill(t, l, 1)
 		if err := l.Close(); err != nil {

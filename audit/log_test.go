@@ -124,7 +124,7 @@ func TestUntrustedText(t *testing.T) {
 	}
 	for _, c := range string(page.Entries[0].Raw) {
 		if c < 0x20 || c > 0x7e && c != 'ü' && c != '漢' {
-			t.Errorf("%U stands in the line", c)
+			t.Errorf("%U is in the line", c)
 		}
 	}
 	if got, want := page.Entries[0].Subject, strings.ToValidUTF8(nasty, "\ufffd"); got != want {

@@ -43,7 +43,7 @@ try sbx run -c 'echo hi > notes.md'
 say "4. In this session it does not ask again."
 try sbx run -c 'echo hi > notes.md'
 
-say "5. A file outside of the project is not there. Allow it all the same: press y, then Enter."
+say "5. A file outside of the project is not there. Allow it for this run: press y, then Enter."
 try sbx run -- cat "$walk/data/answer.txt"
 say "   Why?"
 try sbx profile explain "$walk/data/answer.txt"

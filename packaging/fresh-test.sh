@@ -64,8 +64,8 @@ say "ok: removed and purged: no file, no process left; the user's own: $(cd /hom
 INSIDE
 
 # The host's network, and its certificates for proxies that have their own. A machine has neither nspawn's
-# read-only /proc/sys, nor its filter, nor fewer capabilities.
-SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_API_VFS_WRITABLE=1 systemd-nspawn --capability=all -q -D "$work/tree" --as-pid2 --register=no --keep-unit -M "fresh$$" --console=pipe --resolv-conf=copy-host \
-	--bind-ro="$work:/fresh" --bind-ro="$($GO env GOROOT):/usr/local/go" --bind-ro=/etc/ssl/certs:/certs --setenv=SSL_CERT_FILE=/certs/ca-certificates.crt \
+# read-only /proc/sys and control groups, nor its /tmp in memory, nor its filter, nor fewer capabilities.
+SYSTEMD_SECCOMP=0 SYSTEMD_NSPAWN_API_VFS_WRITABLE=1 SYSTEMD_NSPAWN_TMPFS_TMP=0 systemd-nspawn --capability=all -q -D "$work/tree" --as-pid2 --register=no --keep-unit -M "fresh$$" --console=pipe --resolv-conf=copy-host \
+	--bind=/sys/fs/cgroup --bind-ro="$work:/fresh" --bind-ro="$($GO env GOROOT):/usr/local/go" --bind-ro=/etc/ssl/certs:/certs --setenv=SSL_CERT_FILE=/certs/ca-certificates.crt \
 	--setenv=GOPROXY="$($GO env GOPROXY)" --setenv=TEST="${TEST-}" --setenv=CI=true \
 	/bin/bash /fresh/inside.sh

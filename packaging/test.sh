@@ -4,10 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 
-packaging/lint.sh
-
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+beside=$(mktemp)
+trap 'rm -f "$log" "$beside"' EXIT
 status=0
 run() { # run GO-TEST-ARGS…: quiet about what passes, loud about the rest
 	local codes start=$SECONDS
@@ -15,24 +14,31 @@ run() { # run GO-TEST-ARGS…: quiet about what passes, loud about the rest
 	$GO test -v "$@" 2>&1 | tee -a "$log" | grep -vE '^\s*(=== |--- PASS|PASS$|testing: warning)'
 	codes=("${PIPESTATUS[@]}")
 	set -e
-	[ "${codes[0]}" -eq 0 ] || status=1
 	echo "test: $(((SECONDS - start) / 60)) min: go test $*"
+	[ "${codes[0]}" -eq 0 ] || status=1
 }
+# The acceptance tests wait more than they compute. Beside them, with its own output: lint, and the rooms with goroutines of
+# their own again, under the race detector. Where there are fewer steps with -short, that is enough to find a race.
+(
+	packaging/lint.sh || { echo "test: failed: lint" >> "$log"; status=1; }
+	run -timeout 40m -race -short "$@" ./approval/... ./audit ./broker ./ipc/... ./sandbox ./supervisor/...
+	exit $status
+) > "$beside" 2>&1 &
 run -timeout 60m "$@" ./...
+wait $! || status=1
+cat "$beside"
 # The native back end, with what shows that it holds: above it was bwrap's turn.
 SANDBOX_BACKEND=native run -timeout 10m "$@" ./sandbox
 ACCEPTANCE_BACKEND=native run -timeout 20m "$@" \
-	-run '^Test(EscapeCatalogue|Limits|PidMaxBindsRoot|NoLitter|RefusalsAreReported|SessionInsideSandbox)$' ./acceptance
-# The rooms with goroutines of their own again, under the race detector. Where
-# there are fewer steps with -short, that is enough to find a race.
-run -timeout 30m -race -short "$@" ./approval/... ./audit ./broker ./ipc/... ./sandbox ./supervisor/...
+	-run '^Test(EscapeCatalogue|ForcedDeathsLeaveNothing|Limits|PidMaxBindsRoot|NoLitter|RefusalsAreReported|SessionInsideSandbox)$' ./acceptance
 # A moment of fuzzing what strangers can send, and the decoder of sandboxd-launch; make fuzz does it for long.
-packaging/fuzz.sh 2s ipc sandbox || status=1
+packaging/fuzz.sh 2s ipc sandbox || { echo "test: failed: fuzz" >> "$log"; status=1; }
 
 passed=$(grep -cE '^\s*--- PASS' "$log" || true)
 failed=$(grep -cE '^\s*--- FAIL' "$log" || true)
 skipped=$(grep -cE '^\s*--- SKIP' "$log" || true)
-grep -E '^\s*--- (SKIP|FAIL)' "$log" || true
+# A package can fail without a test that does: a leaked goroutine, a panic, a build.
+grep -E '^\s*--- (SKIP|FAIL)|^FAIL\s+\S|^test: failed: |^panic: |^goleak: ' "$log" || true
 if [ "$skipped" -gt 0 ] && [ "${CI-}" = true ]; then
 	echo "test: a skipped test is a failure in CI" >&2
 	status=1

@@ -58,8 +58,8 @@ shoot() {
 		--window-size=$((columns * 783 / 100 + 28)),$((rows * 17 + 24)) --screenshot="$here/$name.png" "file://$work/$name.svg" >"$work/chromium.log" 2>&1
 	echo "docs/img/$name.png"
 }
-# elsewhere COMMAND… runs it as a process that has nothing to do with the
-# approver: who asks cannot answer.
+# elsewhere COMMAND… runs it as a process that is unrelated to the approver: the
+# daemon refuses the requester's own answer.
 elsewhere() { (cd "$project" && setsid "$@" </dev/null >/dev/null 2>&1 &); }
 
 scene run 74 12 "sbx run -c 'echo \"# Notes\" > notes.md && wc -l notes.md' 2>/dev/null"

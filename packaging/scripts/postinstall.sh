@@ -62,8 +62,8 @@ systemctl daemon-reload
 for s in $sockets; do
 	if systemctl is-enabled --quiet "$s"; then systemctl start "$s"; fi
 done
-# The broker holds nothing that is lost: commands go on under their users'
-# daemons, which take the new program when they have nothing to do.
+# A restart of the broker loses nothing: commands continue under their users'
+# daemons, which start the new program when they are idle.
 systemctl try-restart sandboxd.service
 
 # Users who are logged in already; later ones get both from user@.service.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Before removal (deb: "remove", rpm: 0), and before an upgrade, where nothing is
-# to be done: commands that run go on.
+# Before removal (deb: "remove", rpm: 0) and before an upgrade. An upgrade needs
+# nothing here: running commands continue.
 set -e
 case "${1-}" in remove | 0) ;; *) exit 0 ;; esac
 if command -v systemctl >/dev/null; then
