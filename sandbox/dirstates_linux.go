@@ -28,6 +28,16 @@ type dirStates struct {
 	count uint64 // of changes, of any of them
 }
 
+// DirStates answers for all that was complete when it was called: another number after each change in a directory
+// of the host and of where its path leads, which no link is part of; 0 where that can't be known. Of no host it is nil.
+func (h *Host) DirStates() func(dir string) uint64 {
+	if h == nil || h.watch == nil {
+		return nil
+	}
+	h.around.look(h.watch)
+	return h.around.state
+}
+
 type surrounding struct {
 	change   uint64     // the latest of it, or of where its path leads
 	watched  *watch.Dir // nil: it is not

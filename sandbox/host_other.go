@@ -55,6 +55,9 @@ func seatbeltProtections(l Layer) []Protection {
 	return list
 }
 
+// DirStates answers nothing here.
+func (h *Host) DirStates() func(dir string) uint64 { return nil }
+
 // Report is what this host enforces.
 func (h *Host) Report() Report { return h.report }
 

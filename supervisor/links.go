@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -14,11 +15,23 @@ import (
 
 // links resolves the paths of the configuration at one moment and notes every
 // answer, so that what was made from them can be used as long as each would be
-// the same ([links.still]). It serves one goroutine.
+// the same ([links.still]). But for that it serves one goroutine.
 type links struct {
-	trees []string // that commands can write to
+	names []string // of the trees that commands can write to
+	trees []string // the same, and where they really are; nil: not resolved yet
 	asked map[string]resolved
+	// state is [sandbox.Host.DirStates]; nil: there is none.
+	state func(dir string) uint64
+
+	mu    sync.Mutex // of what still replaces
 	known map[string]entry
+	dirs  map[string]*lookedIn
+}
+
+// lookedIn is a directory with known entries: its state before the first was asked for, and their paths.
+type lookedIn struct {
+	state uint64
+	paths []string
 }
 
 // resolved is where a path leads; loose: through a link in one of the trees.
@@ -29,8 +42,8 @@ type resolved struct {
 
 // entry is the entry at a path of which every parent is real.
 type entry struct {
-	there  bool
-	target string // of a symbolic link; "": it is none
+	there, dir bool
+	target     string // of a symbolic link; "": it is none
 }
 
 // linksOf returns a resolver for a session's configuration. A command can change
@@ -48,15 +61,28 @@ func (s *Supervisor) linksOf(cfg *config.Config, sess *Session) *links {
 		trees = append(trees, filepath.Join(sess.Home, ".cache", "sandboxd"))
 	}
 	trees = slices.DeleteFunc(trees, func(dir string) bool { return !filepath.IsAbs(dir) })
-	return newLinks(trees)
+	l := newLinks(trees)
+	l.state = s.Host.DirStates()
+	return l
 }
 
 func newLinks(trees []string) *links {
-	l := &links{asked: make(map[string]resolved, 64), known: make(map[string]entry, 64)}
+	l := &links{asked: map[string]resolved{}, known: map[string]entry{}, dirs: map[string]*lookedIn{}}
 	for _, dir := range trees {
-		l.trees = append(l.trees, filepath.Clean(dir), l.follow(filepath.Clean(dir)).real)
+		l.names = append(l.names, filepath.Clean(dir))
 	}
 	return l
+}
+
+// inTree reports whether commands can write to the directory of a path.
+func (l *links) inTree(path string) bool {
+	if l.trees == nil {
+		l.trees = append(make([]string, 0, 2*len(l.names)), l.names...)
+		for _, dir := range l.names {
+			l.trees = append(l.trees, l.follow(dir).real)
+		}
+	}
+	return slices.ContainsFunc(l.trees, func(tree string) bool { return path != tree && abspath.Contains(tree, path) })
 }
 
 // resolve is a [sandboxd/profile/document.Resolve].
@@ -69,14 +95,51 @@ func (l *links) resolve(path string) (real string, loose bool) {
 	return r.real, r.loose
 }
 
-// still reports whether every answer would be the same by now.
+// still reports whether every answer would be the same by now. It asks again only in directories that may have
+// changed. now serves nothing else afterwards.
 func (l *links) still(now *links) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Equal(l.names, now.names) && l.sameEntries(now) {
+		return true
+	}
 	for path, was := range l.asked {
 		if real, loose := now.resolve(path); was != (resolved{real, loose}) {
 			return false
 		}
 	}
+	l.names, l.trees, l.known, l.dirs = now.names, now.trees, now.known, now.dirs
 	return true
+}
+
+// sameEntries reports whether every entry is what it was.
+func (l *links) sameEntries(now *links) bool {
+	for dir, was := range l.dirs {
+		at := now.dir(dir)
+		if at.state != 0 && at.state == was.state {
+			continue
+		}
+		for _, path := range was.paths {
+			if now.look(dir, path) != l.known[path] {
+				return false
+			}
+		}
+		was.state = at.state
+	}
+	return true
+}
+
+// dir is a directory as it was when it was first asked for.
+func (l *links) dir(name string) *lookedIn {
+	at := l.dirs[name]
+	if at == nil {
+		at = &lookedIn{}
+		if l.state != nil {
+			at.state = l.state(name)
+		}
+		l.dirs[name] = at
+	}
+	return at
 }
 
 // maxLinks is how many links a path may lead through, as in the kernel.
@@ -102,8 +165,7 @@ func (l *links) follow(path string) resolved {
 			r.real = at
 			continue
 		}
-		r.loose = r.loose ||
-			slices.ContainsFunc(l.trees, func(tree string) bool { return at != tree && abspath.Contains(tree, at) })
+		r.loose = r.loose || l.inTree(at)
 		if count++; count > maxLinks {
 			return resolved{filepath.Clean(path), true}
 		}
@@ -121,12 +183,15 @@ func (l *links) look(dir, path string) entry {
 	if ok {
 		return e
 	}
-	if above, ok := l.known[dir]; ok && !above.there {
-		return entry{}
+	if above, ok := l.known[dir]; ok && !above.dir {
+		l.known[path] = e
+		return e
 	}
+	at := l.dir(dir)
+	at.paths = append(at.paths, path)
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) == nil {
-		e.there = true
+		e.there, e.dir = true, st.Mode&unix.S_IFMT == unix.S_IFDIR
 		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			e.target, _ = os.Readlink(path)
 		}

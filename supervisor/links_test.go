@@ -1,11 +1,14 @@
 package supervisor
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"sandboxd/config"
 	"sandboxd/profile"
@@ -166,7 +169,69 @@ func linked(t *testing.T, user, operator string) (*Supervisor, *Session, string)
 		t.Fatal(err, warnings)
 	}
 	home := t.TempDir()
-	return &Supervisor{Host: &sandbox.Host{}, config: cfg}, &Session{Root: t.TempDir(), Home: home, User: "eve"}, base
+	return &Supervisor{Host: watching(t), config: cfg}, &Session{Root: t.TempDir(), Home: home, User: "eve"}, base
+}
+
+// watching returns a host that runs nothing and knows which directories have changed.
+func watching(t *testing.T) *sandbox.Host {
+	t.Helper()
+	h, err := sandbox.Open(t.Context(), sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+// What is noted of links counts exactly as long as asking all again gives the same answers, whatever changes in between
+// (R-OS-09).
+func TestLinksStill(t *testing.T) {
+	host := watching(t)
+	rapid.Check(t, func(t *rapid.T) {
+		base, err := os.MkdirTemp("", "links")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(base)
+		names := []string{"a", "b", "a/c", "a/c/d", "b/e", "tree", "tree/l"}
+		name := func(label string) string { return filepath.Join(base, rapid.SampledFrom(names).Draw(t, label)) }
+		look := func(state func(string) uint64) *links {
+			l := newLinks([]string{filepath.Join(base, "tree")})
+			l.state = state
+			return l
+		}
+		ask := func(l *links) *links {
+			for _, n := range names {
+				l.resolve(filepath.Join(base, n, "x"))
+			}
+			return l
+		}
+		change := map[string]func(*rapid.T){
+			"directory": func(t *rapid.T) { os.Mkdir(name("at"), 0o755) },
+			"file":      func(t *rapid.T) { os.WriteFile(name("at"), nil, 0o644) },
+			"link":      func(t *rapid.T) { os.Symlink(name("to"), name("at")) },
+			"remove":    func(t *rapid.T) { os.RemoveAll(name("at")) },
+			"rename":    func(t *rapid.T) { os.Rename(name("from"), name("to")) },
+		}
+		draw := func() {
+			for range rapid.IntRange(0, 3).Draw(t, "changes") {
+				change[rapid.SampledFrom(slices.Sorted(maps.Keys(change))).Draw(t, "change")](t)
+			}
+		}
+		draw()
+		noted := ask(look(host.DirStates()))
+		for range 8 {
+			draw()
+			now := ask(look(nil))
+			want := maps.Equal(noted.asked, now.asked)
+			if got := noted.still(look(host.DirStates())); got != want {
+				t.Fatalf("still is %v; asking again says %v:\n%v\n%v", got, want, noted.asked, now.asked)
+			}
+			if !want {
+				noted = ask(look(host.DirStates()))
+			}
+		}
+	})
 }
 
 func retarget(t *testing.T, link, target string) {
@@ -180,7 +245,11 @@ func retarget(t *testing.T, link, target string) {
 // What a judgement asks of the links takes a part of what deriving takes.
 func BenchmarkProfiles(b *testing.B) {
 	base, home := b.TempDir(), b.TempDir()
-	s, sess := &Supervisor{}, &Session{Root: base, Home: home, User: "eve"}
+	host, err := sandbox.Open(b.Context(), sandbox.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, sess := &Supervisor{Host: host}, &Session{Root: base, Home: home, User: "eve"}
 	cfg, _, err := config.Load(config.Paths{})
 	if err != nil {
 		b.Fatal(err)
