@@ -120,7 +120,8 @@ func findAll(text string) []span {
 
 func find(text string, at int) (found []span) {
 	for _, f := range finders() {
-		if f.needs != nil && !slices.ContainsFunc(f.needs, func(part string) bool { return strings.Contains(text, part) }) {
+		has := func(part string) bool { return strings.Contains(text, part) }
+		if f.needs != nil && !slices.ContainsFunc(f.needs, has) {
 			continue
 		}
 		for from := 0; from < len(text); {
