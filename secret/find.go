@@ -45,8 +45,8 @@ var finders = sync.OnceValue(func() []finder {
 				return optionNames(m[1])
 			}, false},
 		{[]string{"-pass", "-token", "-secret", "-api"},
-			regexp.MustCompile(`(?:^|[\s"'])-(?:pass|passw|passwd|password|token|secret|apikey|api-key)(?:=|\s+)(` + quoted +
-				`)`), 1, nil, false},
+			regexp.MustCompile(`(?:^|[\s"'])-(?:pass|passw|passwd|password|token|secret|apikey|api-key)(?:=|\s+)` +
+				`(` + quoted + `)`), 1, nil, false},
 		// -pvalue and -p value, of the few programs that mean a password by it
 		{[]string{"-p"},
 			regexp.MustCompile(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|mycli)` +
@@ -63,7 +63,8 @@ var finders = sync.OnceValue(func() []finder {
 		{[]string{"=", ":"},
 			regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?` +
 				`(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?(` + word + `+)`), 1, func(m []string) bool {
-				return !slices.Contains([]string{"bearer", "basic", "token", "digest", "apikey", "negotiate"}, strings.ToLower(m[1]))
+				schemes := []string{"bearer", "basic", "token", "digest", "apikey", "negotiate"}
+				return !slices.Contains(schemes, strings.ToLower(m[1]))
 			}, false},
 		{nil,
 			regexp.MustCompile(`(?i)\bbearer\s+(` + word + `{8,})`), 1, nil, false},
