@@ -17,11 +17,6 @@ import (
 	"unicode"
 )
 
-// wordExceptions has one room a line: "words" or "names", the folder, and how
-// many finds it may have at most. HOUSE_UPDATE=1 go test . -run TestWords
-// writes today's counts; a review refuses one that grew.
-const wordExceptions = "testdata/word-exceptions.txt"
-
 // dialect lists phrases that STYLE replaces, for comments, messages and
 // documents. A phrase is here if a technical word exists for each of its uses:
 // created for the first, reported for the second, entry for the third.
@@ -63,30 +58,9 @@ func TestWords(t *testing.T) {
 			finds["words "+path] = wordsOf(path, 1, string(src))
 		}
 	})
-	got := map[string]int{}
-	for key, found := range finds {
-		if len(found) > 0 {
-			got[key] = len(found)
-		}
-	}
-	if os.Getenv("HOUSE_UPDATE") != "" {
-		var b strings.Builder
-		for _, key := range slices.Sorted(maps.Keys(got)) {
-			fmt.Fprintf(&b, "%s %d\n", key, got[key])
-		}
-		if err := os.WriteFile(wordExceptions, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	listed := readExceptions(t, wordExceptions)
-	for _, key := range slices.Sorted(maps.Keys(got)) {
-		if got[key] > listed[key] {
-			t.Errorf("%s: got %d, want at most %d; see STYLE:\n%s", key, got[key], listed[key], strings.Join(finds[key], "\n"))
-		}
-	}
-	for key := range listed {
-		if got[key] == 0 {
-			t.Errorf("%s: %q has no find now: remove its line", wordExceptions, key)
+	for _, key := range slices.Sorted(maps.Keys(finds)) {
+		if len(finds[key]) > 0 {
+			t.Errorf("%s: got %d private words, want none; see STYLE:\n%s", key, len(finds[key]), strings.Join(finds[key], "\n"))
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestSpecifications(t *testing.T) {
 	for _, r := range rows {
 		id := fmt.Sprintf("%s-%02d", r.spec, r.number)
 		if other, twice := byID[id]; twice {
-			t.Errorf("%s: row %s stands in %s, too", r.at, id, other.at)
+			t.Errorf("%s: row %s is in %s, too", r.at, id, other.at)
 		}
 		byID[id] = r
 		r.check(t, names)

@@ -237,7 +237,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 
 		// Without a note nothing runs.
 		a.sh("rm -r " + running + "; echo x > " + running)
-		if r := a.sbx("run", "-c", "echo x > .envrc"); r.code != 125 || !strings.Contains(r.err, "note what is there before the run") || planted() {
+		if r := a.sbx("run", "-c", "echo x > .envrc"); r.code != 125 || !strings.Contains(r.err, "record the state before the run") || planted() {
 			t.Errorf("it ran without a note: %v", r)
 		}
 		a.sh("rm " + running)

@@ -264,7 +264,7 @@ func (n *narrow) fileTool(ctx context.Context, t *rapid.T, p string) (s tried) {
 	s.changes, why = look("write")
 	s.reads, readWhy = look("read")
 	s.suffix = strings.Contains(why+readWhy, "only names ending in")
-	s.unnamed = strings.Contains(why, "lies in none of the sandboxes")
+	s.unnamed = strings.Contains(why, "is in none of the sandboxes")
 	return s
 }
 

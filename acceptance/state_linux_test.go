@@ -121,10 +121,10 @@ func TestStateIsReadOnly(t *testing.T) {
 		a.untilMakes(true)
 		a.stop()
 		readOnly()
-		if got := a.sbx("run", "-c", "echo x > anew"); got.code != 125 || !strings.Contains(got.err, "read-only file system") {
+		if got := a.sbx("run", "-c", "echo x > again"); got.code != 125 || !strings.Contains(got.err, "read-only file system") {
 			t.Errorf("a daemon that starts with a read-only state: %v", got)
 		}
-		if _, err := os.Stat(filepath.Join(a.project, "anew")); err == nil {
+		if _, err := os.Stat(filepath.Join(a.project, "again")); err == nil {
 			t.Error("it ran")
 		}
 		writable()

@@ -67,15 +67,15 @@ func TestLogVerifyFindsEveryDamage(t *testing.T) {
 	}
 	last := len(whole) - 1
 	list := []damaged{
-		{"a file emptied", each(1, func([][]byte) [][]byte { return nil }), 2, 1, "stands in its place"},
+		{"a file emptied", each(1, func([][]byte) [][]byte { return nil }), 2, 1, "is in its place"},
 		{"a file removed", func(f [][]byte) [][]byte { f[1] = nil; return f }, 1, 0, "file is missing"},
-		{"files exchanged", func(f [][]byte) [][]byte { f[1], f[2] = f[2], f[1]; return f }, 1, 1, "stands in its place"},
-		{"a file doubled", func(f [][]byte) [][]byte { f[2] = f[1]; return f }, 2, 1, "stands in its place"},
+		{"files exchanged", func(f [][]byte) [][]byte { f[1], f[2] = f[2], f[1]; return f }, 1, 1, "is in its place"},
+		{"a file doubled", func(f [][]byte) [][]byte { f[2] = f[1]; return f }, 2, 1, "is in its place"},
 		{"the first record of a file moved to the next", func(f [][]byte) [][]byte {
 			first, rest, _ := bytes.Cut(f[1], []byte("\n"))
 			f[1], f[2] = rest, slices.Concat(first, []byte("\n"), f[2])
 			return f
-		}, 1, 1, "stands in its place"},
+		}, 1, 1, "is in its place"},
 		{"the tail cut off", each(last, func(l [][]byte) [][]byte { return l[:len(l)-1] }), -1, 0, "tail was cut off"},
 		{"the newest file removed", func(f [][]byte) [][]byte { f[last] = nil; return f }, -1, 0, "tail was cut off"},
 		{"cut in the middle of the last record", func(f [][]byte) [][]byte { f[last] = f[last][:len(f[last])-20]; return f }, -1, 0, ""},
@@ -87,9 +87,9 @@ func TestLogVerifyFindsEveryDamage(t *testing.T) {
 				l[1] = bytes.Replace(l[1], []byte(`"time":"20`), []byte(`"time":"21`), 1)
 				return l
 			}), n, 2, "changed"},
-			damaged{"removed" + in, each(n, func(l [][]byte) [][]byte { return slices.Delete(l, 1, 2) }), n, 2, "stands in its place"},
-			damaged{"reordered" + in, each(n, func(l [][]byte) [][]byte { l[0], l[1] = l[1], l[0]; return l }), n, 1, "stands in its place"},
-			damaged{"duplicated" + in, each(n, func(l [][]byte) [][]byte { return slices.Insert(l, 1, l[0]) }), n, 2, "stands in its place"},
+			damaged{"removed" + in, each(n, func(l [][]byte) [][]byte { return slices.Delete(l, 1, 2) }), n, 2, "is in its place"},
+			damaged{"reordered" + in, each(n, func(l [][]byte) [][]byte { l[0], l[1] = l[1], l[0]; return l }), n, 1, "is in its place"},
+			damaged{"duplicated" + in, each(n, func(l [][]byte) [][]byte { return slices.Insert(l, 1, l[0]) }), n, 2, "is in its place"},
 			damaged{"truncated" + in, each(n, func(l [][]byte) [][]byte { l[0] = l[0][:40]; return l[:1] }), n, 1, "incomplete"},
 		)
 	}

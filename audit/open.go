@@ -129,7 +129,7 @@ func scan(f *os.File, name string) (ending, error) {
 		case !ended: // whole but for its newline: nobody got an acknowledgement
 			torn = lines.line
 		case e.prev != "" && (got.Seq != e.head.Seq+1 || got.Prev != e.head.Hash):
-			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: fmt.Sprintf("record %d stands in its place", got.Seq)}
+			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: fmt.Sprintf("record %d is in its place", got.Seq)}
 		default:
 			if e.prev == "" {
 				e.prev, e.firstSeq = got.Prev, got.Seq

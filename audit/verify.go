@@ -207,7 +207,7 @@ func (v *verifier) record(line []byte, ended bool) error {
 	case err != nil:
 		return v.bad("it was changed: %v", err)
 	case e.Seq != v.sum.Head.Seq+1:
-		return v.bad("record %d stands in its place (removed, moved or repeated)", e.Seq)
+		return v.bad("record %d is in its place (removed, moved or repeated)", e.Seq)
 	case e.Prev != v.prev:
 		return v.bad("it does not follow from the record before it")
 	}

@@ -141,27 +141,27 @@ func TestVerifyNames(t *testing.T) {
 		{"edit", func() {
 			write(t, dir, second, bytes.Replace(files[second], []byte(`"tool":"bash"`), []byte(`"tool":"bush"`), 1))
 		}, head, second, 1, first, "changed"},
-		{"removal of a record", func() { write(t, dir, second, bytes.Join(lines[1:], nil)) }, head, second, 1, first, fmt.Sprintf("record %d stands in its place", first+1)},
-		{"removal of the last record of a file", func() { write(t, dir, second, bytes.Join(lines[:len(lines)-2], nil)) }, head, "00000003.jsonl", 1, 0, "stands in its place"},
+		{"removal of a record", func() { write(t, dir, second, bytes.Join(lines[1:], nil)) }, head, second, 1, first, fmt.Sprintf("record %d is in its place", first+1)},
+		{"removal of the last record of a file", func() { write(t, dir, second, bytes.Join(lines[:len(lines)-2], nil)) }, head, "00000003.jsonl", 1, 0, "is in its place"},
 		{"truncation of a file in the middle", func() { write(t, dir, second, files[second][:len(files[second])-9]) }, head, second, len(lines) - 1, 0, "incomplete"},
 		{"a record twice", func() {
 			write(t, dir, second, bytes.Join(append([][]byte{lines[0], lines[0]}, lines[1:]...), nil))
-		}, head, second, 2, first + 1, fmt.Sprintf("record %d stands in its place", first)},
+		}, head, second, 2, first + 1, fmt.Sprintf("record %d is in its place", first)},
 		{"two records exchanged", func() {
 			write(t, dir, second, bytes.Join(append([][]byte{lines[1], lines[0]}, lines[2:]...), nil))
-		}, head, second, 1, first, fmt.Sprintf("record %d stands in its place", first+1)},
+		}, head, second, 1, first, fmt.Sprintf("record %d is in its place", first+1)},
 		{"a record moved to the next file", func() {
 			write(t, dir, second, bytes.Join(lines[1:], nil))
 			write(t, dir, "00000003.jsonl", append(bytes.Clone(lines[0]), files["00000003.jsonl"]...))
-		}, head, second, 1, first, fmt.Sprintf("record %d stands in its place", first+1)},
+		}, head, second, 1, first, fmt.Sprintf("record %d is in its place", first+1)},
 		{"removal of a file", func() { os.Remove(filepath.Join(dir, second)) }, head, second, 0, first, "file is missing"},
 		{"removal of the first file", func() { os.Remove(filepath.Join(dir, "00000001.jsonl")) }, head, "00000001.jsonl", 0, 1, "file is missing"},
 		{"files exchanged", func() {
 			write(t, dir, second, files["00000003.jsonl"])
 			write(t, dir, "00000003.jsonl", files[second])
-		}, head, second, 1, first, "stands in its place"},
-		{"a file twice", func() { write(t, dir, "00000003.jsonl", files[second]) }, head, "00000003.jsonl", 1, 0, "stands in its place"},
-		{"a file emptied", func() { write(t, dir, second, nil) }, head, "00000003.jsonl", 1, first, "stands in its place"},
+		}, head, second, 1, first, "is in its place"},
+		{"a file twice", func() { write(t, dir, "00000003.jsonl", files[second]) }, head, "00000003.jsonl", 1, 0, "is in its place"},
+		{"a file emptied", func() { write(t, dir, second, nil) }, head, "00000003.jsonl", 1, first, "is in its place"},
 		{"a tail cut off", func() { os.Remove(filepath.Join(dir, fmt.Sprintf("%08d.jsonl", len(files)))) }, head, "", 0, 0, "tail was cut off"},
 		{"everything removed", func() {
 			for name := range files {

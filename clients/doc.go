@@ -3,7 +3,7 @@
 //
 // The types and the methods of each operation in python/src/sandboxd/ and
 // typescript/src/ are written from docs/openapi.yaml; TestGenerated fails where
-// they are not what it says, and UPDATE=1 go test ./clients writes them anew.
+// they are not what it says, and UPDATE=1 go test ./clients rewrites them.
 // What a person uses (sessions, streams, the wrapper that puts a function
 // behind approval) is written by hand on top of them. conformance/ has the
 // exchanges that every client must make alike; acceptance/ plays them against

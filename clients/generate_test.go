@@ -9,7 +9,7 @@ import (
 )
 
 // R-IP-06: the clients have every operation and every type of the protocol.
-// UPDATE=1 writes the files anew.
+// UPDATE=1 rewrites the files.
 func TestGenerated(t *testing.T) {
 	s := readSpec(t)
 	if len(s.operations) < 30 || len(s.types) < 40 {

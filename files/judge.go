@@ -176,7 +176,7 @@ func (r *Rules) blocked(p part) (Verdict, bool) {
 	}
 	root, _, ok := r.Locate(p.fact.Real)
 	if _, _, asked := r.Locate(p.fact.Asked); !ok || !asked {
-		return no("files.paths", "%s lies in none of the sandboxes (%s)", p.fact.Asked, r.rootList())
+		return no("files.paths", "%s is in none of the sandboxes (%s)", p.fact.Asked, r.rootList())
 	}
 	for _, spelling := range []string{p.fact.Real, p.fact.Asked} {
 		if pattern, ok := r.matches(r.hidden, spelling); ok {

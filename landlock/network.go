@@ -15,7 +15,7 @@ func (c *compiler) network(r *lsm.Ruleset) {
 		handled |= lsm.ConnectTCP | lsm.BindUDP | lsm.ConnectSendUDP
 	case n.Mode != profile.NetFull && c.place == Alone:
 		handled |= lsm.ConnectTCP | lsm.BindUDP | lsm.ConnectSendUDP
-		c.narrowed("", "ports are told apart, hosts are not: there is no network "+n.Mode.String())
+		c.narrowed("", "ports are distinguished, hosts are not: there is no network "+n.Mode.String())
 	}
 	if n.ListenAny && n.Mode == profile.NetFull || n.ListenAny && c.place == Inside {
 		handled &^= lsm.BindTCP

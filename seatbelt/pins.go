@@ -34,7 +34,7 @@ func (f *files) pins() {
 	for _, r := range f.byName {
 		keep = append(keep, regex(r))
 	}
-	f.comment("what lies above something protected or hidden stays where it is")
+	f.comment("an ancestor of a protected or hidden path can't be moved")
 	f.rule("deny", pinned, keep)
 	f.comment("what is writable in a directory that is not stays where it is, too")
 	f.rule("deny", fixed, still)
@@ -94,7 +94,7 @@ func (f *files) report() {
 	}
 	if strict {
 		f.gap("rename", "", "a directory can be moved to a name under which its content would be protected or hidden, if nothing has "+
-			"that name yet; what lies above a protected path cannot be removed, even when it is empty", "look after the run")
+			"that name yet; an ancestor of a protected path cannot be removed, even when it is empty", "look after the run")
 	}
 }
 

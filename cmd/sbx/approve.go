@@ -55,7 +55,7 @@ func approveVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.deny, "deny", false, "deny it")
 	f.StringVar(&o.scope, "scope", "", "how far it reaches: once, turn, session, project, agent, global; batch and group answer all that was listed")
 	f.Var(&o.lifetime, "for", "how long a wider answer holds: 30m, 8h")
-	f.StringVar(&o.note, "note", "", "what the asking program is told")
+	f.StringVar(&o.note, "note", "", "the reason for the asking program")
 	f.BoolVar(&o.stop, "stop", false, "with --deny: stop the whole session until the user speaks again")
 	f.BoolVar(&o.confirm, "confirm", false, "with --allow: also give the second yes where one is needed")
 	f.StringVar(&o.hash, "hash", "", "answer only if the request still has this hash (its beginning is enough)")

@@ -15,7 +15,7 @@ import (
 
 // The files of testdata/screen are the screens that tmux shows when the real sbx
 // asks. A reviewer reads them; go test ./cmd/sbx -run TestScreen -update regenerates them.
-var update = flag.Bool("update", false, "write the golden screens anew")
+var update = flag.Bool("update", false, "rewrite the golden screens")
 
 // approverSocket is a person at a terminal.
 type approverSocket struct {

@@ -214,7 +214,7 @@ func fileEdit(a *app) *cobra.Command {
 			return list, err
 		})
 	f := c.Flags()
-	f.StringVar(&find, "find", "", "the text to replace, exactly as it stands there")
+	f.StringVar(&find, "find", "", "the text to replace, exactly as in the file")
 	f.StringVar(&replace, "replace", "", "what to put in its place")
 	f.IntVar(&count, "count", 0, "how often the text must be there (default once)")
 	f.StringVar(&edits, "edits", "", "`FILE` with several replacements")

@@ -71,7 +71,7 @@ func (r *fileRunner) printContent(q ipc.FileRequest, f ipc.FileResult) error {
 		return err
 	}
 	if f.Truncated {
-		r.note("there is more: it has %s; go on with --offset %d", display.Size(f.Size), q.Offset+int64(len(content)))
+		r.note("there is more: it has %s; continue with --offset %d", display.Size(f.Size), q.Offset+int64(len(content)))
 	}
 	return nil
 }

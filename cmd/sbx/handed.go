@@ -56,7 +56,7 @@ func takeHanded(args []string) (*handed, []string, error) {
 		h.read, err = io.ReadAll(io.NewSectionReader(file, 0, 1<<20))
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("go on with a command that was started: %w", err)
+		return nil, nil, fmt.Errorf("follow a command that was started: %w", err)
 	}
 	return h, args[1:], nil
 }

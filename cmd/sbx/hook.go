@@ -105,7 +105,7 @@ func hookInstall(a *app) *cobra.Command {
 		Use:   "install VENDOR",
 		Short: "Put the hook into an agent's settings file, or take it out",
 		Long: "Put the hook into the settings of an agent, for this project (--project) or for\n" +
-			"all of yours (--user). What else stands there stays; the difference is shown; doing it\n" +
+			"all of yours (--user). Other entries stay; the difference is shown; doing it\n" +
 			"again changes nothing, except that a newer version of the agent is noted.",
 		Example: "  sbx hook install claude --user\n  sbx hook install claude --user --remove",
 		Args:    cobra.ExactArgs(1),
@@ -124,7 +124,7 @@ func hookInstall(a *app) *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&user, "user", false, "in your home directory: for all projects")
-	f.BoolVar(&project, "project", false, "in this directory: for whoever works in it")
+	f.BoolVar(&project, "project", false, "in this directory, for everyone who works in it")
 	f.BoolVar(&remove, "remove", false, "take it out")
 	f.BoolVar(&dry, "dry-run", false, "show the difference and change nothing")
 	f.StringVar(&mode, "mode", hook.Wrap, "wrap: run commands in the sandbox; decide: verdict only")

@@ -52,7 +52,7 @@ func logVerb(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what happens from now on")
+	f.BoolVarP(&o.follow, "follow", "f", false, "follow new events")
 	addJSON(c, &o.json, "print the records as they stand in the log, one a line")
 	f.IntVarP(&o.filter.Limit, "lines", "n", 50, "how many of the newest records")
 	f.StringVar(&o.since, "since", "", "only what is not older: 2h, 2025-12-31, 2025-12-31T23:59:00Z")

@@ -26,7 +26,7 @@ func logAnchor(a *app) *cobra.Command {
 		Long: "Check the log, and add a line with the number and hash of its last record to FILE: on\n" +
 			"another disk, or another host, where nobody who can write the log can write. sbx log\n" +
 			"verify --anchors FILE then finds also a tail that was cut off, and a log that was\n" +
-			"written anew whole. A log that does not hold against the anchors in FILE gets none.",
+			"rewritten whole. A log that does not hold against the anchors in FILE gets none.",
 		Example: "  sbx log anchor /mnt/elsewhere/sbx.anchors\n  sbx log anchor - | ssh host 'cat >> sbx.anchors'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -40,8 +40,8 @@ func rulesImport(a *app) *cobra.Command {
 		Use:   "import [FILE]…",
 		Short: "Print another agent's permissions as configuration of ours",
 		Long: "Print another agent's permissions as configuration of ours, to read and put into\n" +
-			"~/.config/sandboxd/config.toml. Nothing is applied. What was not taken over is told\n" +
-			"on standard error. Without FILE the usual files of this directory and of the home\n" +
+			"~/.config/sandboxd/config.toml. Nothing is applied. What was not taken over is\n" +
+			"reported on standard error. Without FILE the usual files of this directory and of the home\n" +
 			"directory are read; - is standard input.",
 		Example: "  sbx rules import\n  sbx rules import .claude/settings.json > rules.toml\n  sbx rules import --from codex - < config.toml",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -62,7 +62,7 @@ func rulesImport(a *app) *cobra.Command {
 		},
 	}
 	addJSON(c, &asJSON, "print JSON, a line for each file")
-	c.Flags().StringVar(&from, "from", "", "whose settings they are: "+vendorList()+" (default: told by the file's directory)")
+	c.Flags().StringVar(&from, "from", "", "whose settings they are: "+vendorList()+" (default: by the file's directory)")
 	c.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return vendors, cobra.ShellCompDirectiveNoFileComp
 	})

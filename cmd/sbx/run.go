@@ -42,7 +42,7 @@ func runVerb(a *app) *cobra.Command {
 			"a question is asked on the terminal itself, where there is one.\n\n" +
 			"The first Ctrl-C goes to the command, the second ends everything that it started.\n\n" +
 			"The exit status is the command's own, or one of those below. With --json the result\n" +
-			"tells ours from the command's.",
+			"distinguishes ours from the command's.",
 		Example: "  sbx run -- git status\n" +
 			"  sbx run -c 'go test ./... | tail -3' --timeout 5m\n" +
 			"  sbx run --cwd ~/src/web --env CI=1 -- npm test\n" +
@@ -96,7 +96,7 @@ func (o *runOptions) check(c *cobra.Command) error {
 	case o.ticket != "" && o.asAgent:
 		return usage(c, "a ticket is for the command as it was judged: leave --agent away")
 	case o.worktree != "" && !o.asAgent:
-		return usage(c, "--worktree is of an agent's run: add --agent")
+		return usage(c, "--worktree needs --agent")
 	case o.worktree != "" && !worktreeName.MatchString(o.worktree):
 		return usage(c, "--worktree %q: want letters, digits, ., _ and -", o.worktree)
 	case o.worktree != "" && o.cwd != "":

@@ -442,7 +442,7 @@ func TestScreenUndo(t *testing.T) {
 		t.Errorf("the agent received %+v", e)
 	}
 	d.Press("C-z")
-	d.Wait("Undone: the session goes on")
+	d.Wait("Undone: the session continues")
 	d.Press("C-z")
 	d.Wait("There is no answer to undo")
 	d.golden("queue-empty")

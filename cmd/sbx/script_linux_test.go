@@ -186,7 +186,7 @@ var words = map[string]*regexp.Regexp{
 	"stale":    regexp.MustCompile(`has changed|already decided`),
 	"terminal": regexp.MustCompile(`terminal`),
 	"gone":     regexp.MustCompile(`the daemon is gone`),
-	"refused":  regexp.MustCompile(`(?i)denied|rejected|lies in none|blocked|stopped|no person answered|refused|^deny`),
+	"refused":  regexp.MustCompile(`(?i)denied|rejected|is in none|blocked|stopped|no person answered|refused|^deny`),
 	"self":     regexp.MustCompile(`the one that asks|cannot answer|can't answer|own question`),
 	"confirm":  regexp.MustCompile(`second yes`),
 	"timeout":  regexp.MustCompile(`time|long|timed_out`),

@@ -59,7 +59,7 @@ func sessionOpen(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "open",
 		Short: "Open a session for a program and print its id and secret",
-		Long: "Open a session for a program. Whoever has the secret may ask in its name; it is shown\n" +
+		Long: "Open a session for a program. A holder of the secret may ask in its name; it is shown\n" +
 			"once. The two lines can be evaluated by a shell; sbx run --session uses them.",
 		Example: "  eval \"$(sbx session open --label build)\"; sbx run --session $SBX_SESSION -- make",
 		Args:    cobra.NoArgs,

@@ -14,7 +14,7 @@ func statsVerb(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count what was asked, approved and denied, and how people answer",
-		Long: "Counts since the daemon started, and what the log tells of habits: questions per 100\n" +
+		Long: "Counts since the daemon started, and the log's figures of habits: questions per 100\n" +
 			"commands, the median time of answers, how many came in under a second, and grants that were\n" +
 			"never used.",
 		Example: "  sbx stats\n  sbx stats --json | jq .log.asks_per_100\n  sbx stats --reset",

@@ -46,7 +46,7 @@ func stopVerb(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&now, "now", false, "end running commands at once")
-	c.Flags().Var(&drain, "drain", "how long running commands may go on")
+	c.Flags().Var(&drain, "drain", "how long running commands may continue")
 	c.Flags().Var(&patience, "timeout", "how long to wait for it to be gone, besides --drain")
 	return c
 }

@@ -145,7 +145,7 @@ func undoable(list []ipc.Change, since time.Duration) []string {
 // terminal will show it. On an error it prints nothing: the undo itself reports it.
 func (r *fileRunner) preview(ctx context.Context, q ipc.FileRequest) {
 	q.DryRun, q.Session = true, r.session
-	defer r.slowly("comparing with what is there now")()
+	defer r.slowly("comparing with the present state")()
 	f, err := r.client.File(ctx, q)
 	if err != nil || f.Decision == ipc.DecisionAsk && r.tty != nil {
 		return

@@ -111,8 +111,8 @@ func webAddVerb(a *app) *cobra.Command {
 		Use:   "add NAME",
 		Short: "Make a token for a chat front end",
 		Long: "Make a token with which the program NAME may use the gateway: as an approver it passes on\n" +
-			"what its users answer, as a watcher it looks on. Its name stands in the audit log with\n" +
-			"every answer. The token is printed once; whoever has it may answer, but not what is asked from\n" +
+			"what its users answer, as a watcher it only reads. Its name is in the audit log with\n" +
+			"every answer. The token is printed once; its holder may answer, but not what is asked from\n" +
 			"the terminal in which it was made: make it in another one than your agents'.",
 		Example: "  sbx web add chat\n  sbx web add wallboard --role watcher",
 		Args:    cobra.ExactArgs(1),

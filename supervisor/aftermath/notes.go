@@ -125,7 +125,7 @@ func (n *Notes) Begin(r Begun, s *Snapshot) (*Note, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("note what is there before the run: %w", err)
+		return nil, fmt.Errorf("record the state before the run: %w", err)
 	}
 	return note, nil
 }

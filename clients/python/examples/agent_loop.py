@@ -23,7 +23,7 @@ SCRIPT: List[Dict[str, Any]] = [
 
 
 class Model:
-    """Stands for a language model: given what its last call answered, it says
+    """A language model's double: given what its last call answered, it says
     which tool to call next, or nothing."""
 
     def __init__(self, script: List[Dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ PERSON = os.environ["SBX_TEST_PERSON"]  # a socket that leads to approver.sock a
 
 
 class Person(threading.Thread):
-    """Answers what asks: yes, unless the question says no; danger twice."""
+    """Answers questions: yes, unless the question says no; danger twice."""
 
     def __init__(self):
         super().__init__(daemon=True)

@@ -26,7 +26,7 @@ export class Approver extends ApproverOperations {
     return this.approvalDecide({ ...binding(question), allow: true, ...rest, ...(lifetime ? { for_ms: Math.round(lifetime * 1000) } : {}) });
   }
 
-  /** Answers no. The note is told to the agent. soft refuses this call only; else everything is refused until the user speaks. */
+  /** Answers no. The agent gets the note. soft refuses this call only; else everything is refused until the user speaks. */
   deny(question: wire.Approval, o: { note?: string; soft?: boolean; scope?: string } = {}): Promise<wire.Decided> {
     const { soft, ...rest } = o;
     return this.approvalDecide({ ...binding(question), allow: false, ...rest, ...(soft ? { mode: "soft" } : {}) });

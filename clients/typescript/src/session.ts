@@ -24,7 +24,7 @@ export interface StartOptions {
   rows?: number;
   /** Seconds. */
   timeout?: number;
-  /** Goes on when nobody listens any more. */
+  /** Continues without a listener. */
   keep?: boolean;
   description?: string;
   callId?: string;
@@ -120,7 +120,7 @@ export class Process implements AsyncIterable<wire.Event> {
     await this.#agent.execSignal({ id: this.id, signal: name });
   }
 
-  /** Tells the command's terminal its size. */
+  /** Sets the size of the command's terminal. */
   async resize(cols: number, rows: number): Promise<void> {
     await this.#agent.execResize({ id: this.id, cols, rows });
   }
@@ -146,7 +146,7 @@ export class Process implements AsyncIterable<wire.Event> {
         return result(event.exit, Buffer.concat(stdout), Buffer.concat(stderr));
       }
     }
-    throw new Lost("the command's end was not told");
+    throw new Lost("the command's end was not reported");
   }
 }
 
@@ -235,7 +235,7 @@ export class Session {
       return await begin(this.agent, request);
     } catch (e) {
       if (!(e instanceof Lost)) throw e;
-      return await begin(this.agent, request); // the key sees to it that it is not started twice
+      return await begin(this.agent, request); // the key prevents a second start
     }
   }
 

@@ -4,8 +4,8 @@ import "strings"
 
 // ExitOwn is sbx's exit status for a failure of ours with this command line: 125, but
 // where an agent's hook is to be answered 2, which is a refusal to every agent, while they
-// let the call go on after any other (https://code.claude.com/docs/en/hooks,
-// https://developers.openai.com/codex/hooks). It can be told however wrong the line is.
+// let the call continue after any other (https://code.claude.com/docs/en/hooks,
+// https://developers.openai.com/codex/hooks). It is known however wrong the line is.
 func ExitOwn(args []string) int {
 	for i := 0; i < len(args); i++ {
 		switch {

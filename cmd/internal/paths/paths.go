@@ -36,7 +36,7 @@ func OwnSocketDir(xdg string, uid int) string {
 }
 
 // OwnStateDir is where a user's daemon keeps its records, below the home directory of the
-// password database, so that it is the same whoever starts the daemon.
+// password database, so that it does not depend on the daemon's starter.
 func OwnStateDir(home string) string { return filepath.Join(home, ".local", "state", "sandboxd") }
 
 // Absolute is a path that was given, seen from the current directory. The error says what
@@ -96,7 +96,7 @@ func changedBy(name string, users ...int) error {
 // MCP is the program beside sbx that serves the Model Context Protocol.
 const MCP = "sbx-mcp"
 
-// Execute executes a part of sbx that lies beside this very program in this
+// Execute executes a part of sbx beside this very program in this
 // process's place. It must be a file that nobody can have put there but root, this user, and
 // whose this program is. It returns only with an error.
 func Execute(part string, args []string) error {

@@ -107,7 +107,7 @@ func TestLook(t *testing.T) {
 		want   verdict
 	}{
 		{"a plain end", answerOf(true, queued, decided, started, good), 0, ended},
-		{"with warnings of the session, that nobody is told after success", answerOf(false, warned, decided, started, good), 0, ended},
+		{"with warnings of the session, not reported after success", answerOf(false, warned, decided, started, good), 0, ended},
 		{"a status", answerOf(false, queued, started, exitOf(`"code":3,`+full)), 3, ended},
 		{"a status with warnings of the host", answerOf(false, strings.Replace(warned, `{"mess`, `{"where":"journal","mess`, 1), exitOf(`"code":3,`+full+`,"warnings":[{"where":"this host","message":"m"}]`)), 3, ended},
 		{"a status where limits are watched", answerOf(false, queued, exitOf(`"code":3,`+enforced(`,{"name":"limits","level":"partial"}`)+`,"warnings":[{"message":"limits partial: watched"}]`)), 3, ended},

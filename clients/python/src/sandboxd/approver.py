@@ -56,7 +56,7 @@ class Approver(ApproverOperations):
     def deny(
         self, question: wire.Approval, *, note: str = "", soft: bool = False, scope: str = ""
     ) -> wire.Decided:
-        """Answers no. The note is told to the agent. soft refuses this call only;
+        """Answers no. The agent gets the note. soft refuses this call only;
         else everything is refused until the user speaks."""
         return self.approval_decide(
             id=question["id"],

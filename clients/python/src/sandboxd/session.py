@@ -107,7 +107,7 @@ class Process:
         self._agent.exec_signal(id=self.id, signal=name)
 
     def resize(self, cols: int, rows: int) -> None:
-        """Tells the command's terminal its size."""
+        """Sets the size of the command's terminal."""
         self._agent.exec_resize(id=self.id, cols=cols, rows=rows)
 
     def cancel(self) -> None:
@@ -131,7 +131,7 @@ class Process:
                     output(kind, piece)
             if kind == "exit":
                 return self._end(event["exit"], b"".join(parts["stdout"] + parts["pty"]), b"".join(parts["stderr"]))
-        raise Lost("the command's end was not told")
+        raise Lost("the command's end was not reported")
 
     @staticmethod
     def _end(end: wire.Exit, out: bytes, err: bytes) -> Result:
@@ -197,7 +197,7 @@ class Session:
         follow: bool = False,
     ) -> Process:
         """Starts a line of shell (str) or a command without a shell (a sequence).
-        timeout is in seconds. With keep it goes on when nobody listens any more. With
+        timeout is in seconds. With keep it continues without a listener. With
         follow its events are opened in the same exchange, for a caller that reads them
         at once."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
@@ -222,7 +222,7 @@ class Session:
         begin = self._follow if follow else self._start
         try:
             return begin(request)
-        except Lost:  # the key sees to it that it is not started twice
+        except Lost:  # the key prevents a second start
             return begin(request)
 
     def _start(self, request: Dict[str, Any]) -> Process:

@@ -158,7 +158,7 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case dueMsg:
 		return s, s.Person.due(s.ctx, s.d, msg)
 	case lostTerminalMsg:
-		s.err = errors.New("the terminal has gone away")
+		s.err = errors.New("the terminal was closed")
 		return s, tea.Quit
 	case newsMsg:
 		return s, s.news(ipc.News(msg), now)
@@ -319,7 +319,7 @@ func (s *sitting) undo() tea.Cmd {
 			if _, err := s.ApproverAdmin.Turn(ctx, ipc.TurnRequest{Session: last.a.Session}); err != nil {
 				return undoneMsg{of: last, err: err}
 			}
-			done = append(done, "the session goes on")
+			done = append(done, "the session continues")
 		}
 		if last.answer.Allow && len(last.a.Trusts) > 0 && last.answer.Trust != trustOnce {
 			list, err := s.ApproverAdmin.Trusted(ctx)
@@ -344,7 +344,7 @@ func (s *sitting) undo() tea.Cmd {
 			if last.answer.Allow {
 				text += "a yes for once has begun; sbx undo brings files back."
 			} else {
-				text += "the program has been told no; it may ask again."
+				text += "the program got the no; it may ask again."
 			}
 		}
 		return undoneMsg{of: last, text: text}
