@@ -54,7 +54,7 @@ test-quick:
 # The agents' own programs from npm (gigabytes), each driven by a scripted model; SBX_VENDORS=DIR has them installed.
 vendors: build
 	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance -count=1 -timeout 60m -v \
-		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestWrappedServersThemselves)$$'
+		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestFrameworksThemselves|TestWrappedServersThemselves)$$'
 	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours, and not run (docs/agents)'
 
 # gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.

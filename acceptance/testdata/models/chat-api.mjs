@@ -1,10 +1,11 @@
 // As much of the Chat Completions API as an agent needs for calls of its shell tool: the first answer runs the command
 // of the first argument by the tool of the second (or third, …) argument, the next one ends. A first argument that is
-// a list has the commands, one an answer. What the tool answered goes to standard output; the first line is the port.
+// a list has the commands, one an answer, or [tool, input] of calls of other tools. What the tool answered goes to
+// standard output; the first line is the port.
 import { createServer } from "node:http";
 
 const [first, ...tools] = process.argv.slice(2);
-const commands = first.startsWith("[\"") ? JSON.parse(first) : [first];
+const commands = /^\[["[]/.test(first) ? JSON.parse(first) : [first];
 
 let printed = 0;
 const printNew = (results) => {
@@ -23,17 +24,17 @@ const server = createServer((q, r) => {
     const body = JSON.parse(Buffer.concat(parts).toString());
     const results = body.messages.filter((m) => m.role === "tool");
     printNew(results);
-    const command = commands[results.length];
+    const step = commands[results.length];
     const known = (body.tools ?? []).map((t) => t.function?.name);
-    const tool = tools.find((t) => known.includes(t));
+    const [tool, input] = Array.isArray(step) ? step : [tools.find((t) => known.includes(t)), { command: step, description: "look" }];
     if (!tool && known.length > 0) console.log(JSON.stringify({ tools: known }));
-    const call = command && tool;
+    const call = step && known.includes(tool);
     const delta = call
       ? { role: "assistant", content: null, tool_calls: [{ index: 0, id: `call_${results.length}`, type: "function",
-          function: { name: tool, arguments: JSON.stringify({ command, description: "look" }) } }] }
+          function: { name: tool, arguments: JSON.stringify(input) } }] }
       : { role: "assistant", content: "done" };
     const finish = call ? "tool_calls" : "stop";
-    const base = { id: "chat_1", created: 1, model: body.model ?? "some-model" };
+    const base = { id: `chat_${results.length}`, created: 1, model: body.model ?? "some-model" };
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     if (!body.stream) {
       r.writeHead(200, { "content-type": "application/json" });

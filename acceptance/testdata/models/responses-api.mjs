@@ -2,7 +2,8 @@
 // answer runs the command of the first argument, by Codex's own shell or, where there is
 // a second argument, by the tool whose name ends in it; the next answer ends. A first
 // argument that is a list has the commands, one an answer, or [server, tool, input] of calls
-// of other tools. What the tool answered goes to standard output; the first line is the port.
+// of other tools, or {"operation": …} of calls of apply_patch. What the tool answered goes to standard output; the first
+// line is the port.
 import { createServer } from "node:http";
 
 const [first, tool] = process.argv.slice(2);
@@ -32,6 +33,13 @@ const input = (t, command) => {
   return { command };
 };
 
+// A call of the API's own shell or apply_patch; undefined: the program has none.
+const own = (tools, command, n) => {
+  const base = { id: `sh_${n}`, call_id: `call_${n}`, status: "completed" };
+  if (command?.operation) return { type: "apply_patch_call", ...base, operation: command.operation };
+  if (command && tools.some((t) => t.type === "shell")) return { type: "shell_call", ...base, action: { commands: [command], timeout_ms: null, max_output_length: null } };
+};
+
 const server = createServer((q, r) => {
   const parts = [];
   q.on("data", (part) => parts.push(part));
@@ -41,19 +49,25 @@ const server = createServer((q, r) => {
       return r.end('{"models": [], "data": []}');
     }
     const body = JSON.parse(Buffer.concat(parts).toString());
-    const results = body.input.filter((i) => i.type === "function_call_output");
+    const results = body.input.filter((i) => i.type?.endsWith("_call_output"));
     printNew(results);
     const command = commands[results.length];
-    const call = command && pick(body.tools ?? [], command);
-    if (results.length === 0 && !call) console.log(JSON.stringify({ tools: flat(body.tools ?? []).map((t) => [t.namespace, t.name, t.type]) }));
-    const item = call
+    const native = own(body.tools ?? [], command, results.length);
+    const call = !native && command && pick(body.tools ?? [], command);
+    if (results.length === 0 && !call && !native) console.log(JSON.stringify({ tools: flat(body.tools ?? []).map((t) => [t.namespace, t.name, t.type]) }));
+    const item = native ? native : call
       ? { type: "function_call", id: `fc_${results.length}`, call_id: `call_${results.length}`, name: call.name, ...(call.namespace ? { namespace: call.namespace } : {}), arguments: JSON.stringify(input(call, command)) }
       : { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "done" }] };
+    const usage = { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null, total_tokens: 2 };
+    if (!body.stream) {
+      r.writeHead(200, { "content-type": "application/json" });
+      return r.end(JSON.stringify({ id: "resp_1", object: "response", status: "completed", output: [item], usage }));
+    }
     r.writeHead(200, { "content-type": "text/event-stream" });
     const event = (type, data) => r.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
     event("response.created", { response: { id: "resp_1" } });
     event("response.output_item.done", { output_index: 0, item });
-    event("response.completed", { response: { id: "resp_1", usage: { input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null, total_tokens: 2 } } });
+    event("response.completed", { response: { id: "resp_1", usage } });
     r.end();
   });
 });
