@@ -1,17 +1,17 @@
-// Bench measures what a supervised command costs, beside a bare one and beside
+// Bench measures the cost of a supervised command, beside a bare one and beside
 // bubblewrap alone with the same mounts, on the machine at hand, and writes a
 // report.
 //
 //	make bench
 //	go run ./bench -bin bin -runs 200 -report report.md -plot launch.svg
 //
-// All ways of one table are measured in turns within one run, so that what else
-// the machine does meets all of them alike; what counts is the ratio of medians,
+// All ways of one table are measured in turns within one run, so that other work
+// of the machine meets all of them alike; the result is the ratio of medians,
 // not the microseconds. Daemons of its own are started, with their sockets, state
 // and project in temporary directories, and stopped at the end.
 //
 // # Limitations
 //
-// On two processors the daemon shares them with what is measured. A run on a busy
+// On two processors the daemon shares them with the measured command. A run on a busy
 // machine says little; the report says how busy it was.
 package main

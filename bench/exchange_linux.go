@@ -9,7 +9,7 @@ import (
 )
 
 // exchange is a request that was written beforehand, on a connection that stays open:
-// what the daemon takes, without what a client takes to write and to read JSON.
+// the daemon's time, without a client's time to write and to read JSON.
 type exchange struct {
 	conn    net.Conn
 	request []byte

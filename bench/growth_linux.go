@@ -73,7 +73,7 @@ func longLog(bytes int) func(string) error {
 	}
 }
 
-// grown is what a case costs.
+// grown is the cost of a case.
 type grown struct {
 	name   string
 	launch timing

@@ -13,7 +13,7 @@ import (
 // launch: it takes its own time and prints it in nanoseconds.
 type work struct {
 	name, script string
-	before       string // what precedes the measured script
+	before       string // precedes the measured script
 }
 
 const timed = `%s

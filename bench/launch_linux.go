@@ -20,7 +20,7 @@ import (
 	"sandboxd/profile/document"
 )
 
-// command is what is launched.
+// command is the launched command.
 const command = "true"
 
 // bare starts the command without anything around it.
@@ -72,7 +72,7 @@ func rawBwrap(p profile.Profile) (func() error, error) {
 	}, nil
 }
 
-// defaultProfile is what the product derives for a trusted project without any
+// defaultProfile is the profile that the product derives for a trusted project without any
 // configuration.
 func defaultProfile(project string) (profile.Profile, error) {
 	home, err := os.UserHomeDir()
@@ -103,7 +103,7 @@ func (d *daemon) client() (*client, error) {
 	return &client{Client: c, session: session}, err
 }
 
-// run runs an argv to its end and returns what it printed.
+// run runs an argv to its end and returns its output.
 func (c *client) run(argv ...string) (string, error) {
 	return c.follow(ipc.ExecRequest{Session: c.session, Argv: argv})
 }

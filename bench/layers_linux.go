@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// layers is what a layer costs.
+// layers is the cost of a layer.
 type layers struct {
 	runs   []timing    // a reader and a layered run, in a small project and in a large one
 	inside [][2]timing // direct, and on a layer
 }
 
-// On a layer: the first write to a file copies it there, and what a commit writes is copied, too.
+// On a layer: the first write to a file copies it there, and so does a commit's first write to its files.
 var layeredWorks = []work{
 	works[0], works[1], works[4],
 	{name: "tar x, 10,000 new files", before: "rm -rf new && mkdir new", script: "tar xf many.tar -C new"},
@@ -24,7 +24,7 @@ var layeredWorks = []work{
 const many = `cp /bin/true . && mkdir many && head -c 40960000 /dev/zero | split -b 4096 -a 4 - many/f &&
 	tar cf many.tar -C many . && rm -r many`
 
-// measureLayers measures `true` and a copy of it in the project. The former reads only; what the latter does is not
+// measureLayers measures `true` and a copy of it in the project. The former reads only; the latter's effect is not
 // known, so that it runs on a layer. Each size of project has a daemon of its own.
 func measureLayers(o options) (l layers, err error) {
 	var ways []way

@@ -44,7 +44,7 @@ func run() int {
 		}
 		return 1
 	}
-	bin, err := filepath.Abs(o.bin) // what is started there has another working directory
+	bin, err := filepath.Abs(o.bin) // a started program has another working directory
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1

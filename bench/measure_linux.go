@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// way is one way to do what is measured.
+// way is one way to do the measured work.
 type way struct {
 	name string
 	run  func() error

@@ -10,7 +10,7 @@ import (
 )
 
 // peer is another program that runs a command in a sandbox. Its arguments ask for
-// what the product gives without configuration, as near as it can: the system read-only,
+// the product's defaults, as near as it can: the system read-only,
 // the project writable, no network.
 type peer struct {
 	program, version string
@@ -56,7 +56,7 @@ func settings(dir, name string, v any) (string, error) {
 }
 
 // installed are the ways of the peers that are here and can run the command, and
-// what is to be said of the others.
+// the reasons of the others' absence.
 func installed(project string) (ways []way, missing []string, err error) {
 	dir, err := os.MkdirTemp("", "sbxbench")
 	if err != nil {
@@ -94,7 +94,7 @@ func installed(project string) (ways []way, missing []string, err error) {
 	return ways, missing, nil
 }
 
-// versionOf is the number in what a program says of itself; "" for none.
+// versionOf returns the version number in a program's output; "" for none.
 func versionOf(path, flag string) string {
 	out, _ := exec.Command(path, flag).CombinedOutput()
 	for _, word := range strings.Fields(firstLine(string(out))) {

@@ -14,7 +14,7 @@ import (
 )
 
 // servePlain is a daemon that does nothing but start the command, without any
-// sandbox, for each request: what the way to a daemon costs by itself.
+// sandbox, for each request: the cost of a daemon by itself.
 func servePlain(socket string) error {
 	l, err := net.Listen("unix", socket)
 	if err != nil {

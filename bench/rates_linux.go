@@ -14,7 +14,7 @@ import (
 // slices of time in which the ways take turns, for each number of runs at once.
 const turns = 10
 
-// sustained is what one way reaches with so many runs at once, at the median of the turns.
+// sustained is the rate of one way with so many runs at once, at the median of the turns.
 type sustained struct {
 	name             string
 	atOnce           int
@@ -94,7 +94,7 @@ func rate(atOnce int, lasting time.Duration, run func() error) (perSecond float6
 }
 
 // account has the kernel count the processor time of the daemon and of all that it starts, waited for or
-// not (cgroup v1, cpuacct). Where that is not to be had, only what the daemon waits for is counted.
+// not (cgroup v1, cpuacct). Without it only the processes that the daemon waits for are counted.
 func (d *daemon) account() {
 	pid := strconv.Itoa(d.cmd.Process.Pid)
 	group := "/sys/fs/cgroup/cpuacct/sbxbench." + pid

@@ -26,7 +26,7 @@ type report struct {
 	memory       []memory
 }
 
-// memory is what a daemon and its waiting sandboxes take after the launches.
+// memory is the memory of a daemon and its waiting sandboxes after the launches.
 type memory struct {
 	backend             string
 	busy, pool, waiting int

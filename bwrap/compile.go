@@ -11,7 +11,7 @@ import (
 	"sandboxd/profile/hosttree"
 )
 
-// Host is what [Compile] must know of the machine.
+// Host is the knowledge of the machine that [Compile] needs.
 type Host struct {
 	// Version is that of the bwrap that will run. It must be at least [Oldest].
 	Version Version
@@ -34,8 +34,8 @@ type Result struct {
 	// Args are the options, for --args (see [Encode]); "--" and the command
 	// are the caller's.
 	Args []string
-	// Gaps is what the mounts do not enforce, and with Protection "narrowed"
-	// what they grant less of than the profile.
+	// Gaps lists the rights that the mounts do not enforce, and with Protection "narrowed"
+	// those that they grant less of than the profile.
 	Gaps []profile.Gap
 	// Mounts is how many mounts only protect.
 	Mounts int
@@ -49,12 +49,12 @@ type Result struct {
 	Depends []string
 }
 
-// Compile works out the options that make bwrap show what p and every profile
-// of extra allow: what holds at a path is the strictest that any of them says,
-// worked out here once more, whatever p claims to be the intersection of.
+// Compile works out the options that make bwrap show the meet of p and every profile
+// of extra: the right at a path is the strictest of all of them,
+// computed here independently of the intersection that p claims to be.
 //
 // It is pure: it reads the host through h.FS only and changes nothing. It
-// fails if h is not complete or bwrap is too old. What it cannot express it
+// fails if h is not complete or bwrap is too old. Rights that it cannot express it
 // leaves out or reports, never grants.
 func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error) {
 	switch {
@@ -136,7 +136,7 @@ func hidingNames(all []profile.Profile) []profile.Rule {
 	return out
 }
 
-// layRoot chooses what "/" is: the host's, or an empty one of our own.
+// layRoot chooses the kind of "/": the host's, or an empty one of our own.
 func (p *plan) layRoot() {
 	v := p.root.view()
 	form := Directory
@@ -219,7 +219,7 @@ func (p *plan) laySockets(all []profile.Profile) {
 }
 
 // hold makes the directories that hold mounts in our own root. Those are listable where all
-// profiles let them be listed, and so is "/" itself: programs look there for what exists.
+// profiles let them be listed, and so is "/" itself: programs list it.
 func (p *plan) hold() {
 	for _, m := range p.ordered() {
 		if m.Path == "/" {

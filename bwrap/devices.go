@@ -8,7 +8,7 @@ import (
 	"sandboxd/profile/hosttree"
 )
 
-// nodes is what bwrap's --dev makes, besides pts, ptmx, shm and the links of
+// nodes are the entries that bwrap's --dev makes, besides pts, ptmx, shm and the links of
 // the standard streams.
 var nodes = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
@@ -29,7 +29,7 @@ func (p *plan) layDev() {
 	}
 }
 
-// layDevice: bwrap's /dev is there; what it brings unasked is masked.
+// layDevice: bwrap's /dev exists; its unwanted entries are masked.
 func (p *plan) layDevice(path string, v view) {
 	_, stream := streams[path]
 	switch {

@@ -1,11 +1,11 @@
 // Package bwrap compiles a [profile.Profile] into options for bubblewrap.
 //
 // The promise: inside, a path of the host shows and can be written only as far
-// as the profile says, and so as every further layer says; what bwrap cannot
+// as the profile says, and as every further layer says; rights that bwrap cannot
 // express is granted less or reported as a gap, never more. And nothing is
 // made on the host, not even a mount point: [Compile] lets bwrap make
-// destinations only in what is the sandbox's own, and everywhere else mounts
-// over what it has looked at component by component and found to be there.
+// destinations only in the sandbox's own trees, and everywhere else mounts
+// over entries that it has checked component by component.
 //
 // [Compile] is pure. It looks at the host through an [io/fs.ReadLinkFS], for
 // which [HostFS] is the real one:
@@ -21,27 +21,27 @@
 //
 // The root is the host's, read-only or writable, where the profile grants "/",
 // else an empty one in which granted trees are bound and links such as
-// /bin → usr/bin are made again. Directories above what is granted can be
+// /bin → usr/bin are made again. Directories above a granted path can be
 // walked through, and listed only where the profile lists them.
 //
 //   - Private is an empty tmpfs with the size of the profile's limits.
 //   - Hide is a directory or file that nobody may read, mounted read-only, so
 //     that its owner can neither chmod nor unlink it; a grant below it shows
-//     just itself. What a hidden symbolic link leads to is hidden, too.
-//   - Protect, and whatever is read-only inside something writable, is bound
+//     just itself. The target of a hidden symbolic link is hidden, too.
+//   - Protect, and a read-only path inside a writable one, is bound
 //     on itself read-only, and every directory above it, up to the writable
 //     mount, is bound on itself: a mount point cannot be renamed (EBUSY).
-//   - Names at any depth are looked for in what is mounted, in at most
+//   - Names at any depth are searched in the mounted trees, in at most
 //     [MaxEntries] entries and not below [profile.Dependencies]. At most
 //     [MaxProtective] mounts protect: the project's own repositories first,
 //     then the names at the top, then the rest.
 //   - Sockets that are there already belong to programs outside and are
-//     hidden, in what is only readable and in what may be written; listed ones
+//     hidden, in readable and in writable trees; listed ones
 //     are shown.
 //   - Run by root, a directory that only another user may enter is hidden whole
 //     where something in it would need a mount: neither bwrap nor the command
 //     can go in.
-//   - /proc is the sandbox's own; run by root, what would let uid 0 write to
+//   - /proc is the sandbox's own; run by root, entries that would let uid 0 write to
 //     the kernel through it is read-only. /dev has the granted nodes, or is
 //     bwrap's own with a devpts where the profile has a private /dev/pts
 //     (which costs more than a millisecond).
@@ -69,7 +69,7 @@
 // # Limitations
 //
 // The host may change between Compile and the mount; [Result.Depends] names
-// the directories to watch, and what is left is a race with a process that
+// the directories to watch; there remains a race with a process that
 // may write to them. Environment, limits other than the size of private
 // directories, and system calls are other mechanisms' work. When bwrap's own
 // standard streams are a terminal of the host, bwrap's /dev shows it as

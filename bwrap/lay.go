@@ -8,7 +8,7 @@ import (
 	"sandboxd/profile/hosttree"
 )
 
-// lay decides what path needs, given what is around it.
+// lay decides the mounts that path needs, given those around it.
 func (p *plan) lay(path string, v view) {
 	switch p.around(path).Form.ground() {
 	case bare:
@@ -68,7 +68,7 @@ func bound(v view) Form {
 	return ReadOnly
 }
 
-// layLink copies a link of the host into our own root; what it points to is
+// layLink copies a link of the host into our own root; its target is
 // granted by its own path or not at all.
 func (p *plan) layLink(path string, v view) {
 	text, ok := p.host.Target(path)
@@ -145,8 +145,8 @@ func (p *plan) layOver(path string, v view, at hosttree.Found) {
 	p.add(path, form, v)
 }
 
-// layOwn: what is here is the sandbox's own, and it may write; bwrap makes
-// what is missing, and a stricter path needs something that holds its name.
+// layOwn: the path is the sandbox's own, and it may write; bwrap makes
+// missing entries, and a stricter path needs an entry that holds its name.
 func (p *plan) layOwn(path string, v view) {
 	at := p.host.Look(path)
 	there := at == hosttree.Directory || at == hosttree.File || at == hosttree.Socket || at == hosttree.Device
@@ -192,7 +192,7 @@ func (p *plan) spokenBelow(dir string) bool {
 	return false
 }
 
-// layInstance: a procfs of our own. What the host's has, ours has.
+// layInstance: a procfs of our own, with the host's entries.
 func (p *plan) layInstance(path string, v view) {
 	at := p.host.Look(path)
 	if at == hosttree.Absent || at == hosttree.Unreachable || at == hosttree.Link || at == hosttree.BehindLink {
@@ -212,7 +212,7 @@ func (p *plan) layInstance(path string, v view) {
 	p.protective++
 }
 
-// layCrossing hides what a hidden link really leads to.
+// layCrossing hides the real target of a hidden link.
 func (p *plan) layCrossing() {
 	for _, m := range p.crossing {
 		real, ok := p.host.Resolve(m.Path)

@@ -7,7 +7,7 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// layers walks several profiles at once. What holds at a path is what all of
+// layers walks several profiles at once. The right at a path is the one that all of
 // them grant there, worked out path by path: a mistake in the intersection
 // that the first of them is does not reach the mounts.
 type layers []profile.Cursor
@@ -50,7 +50,7 @@ func (l layers) settled() bool {
 	return true
 }
 
-// view is what the layers together make of one path.
+// view is the layers' joint meaning of one path.
 type view struct {
 	access  profile.Access
 	private bool
@@ -74,7 +74,7 @@ func (l layers) view() view {
 	return v
 }
 
-// same reports whether v and w are the same, whatever rules say so.
+// same reports whether v and w are the same, by any rules.
 func (v view) same(w view) bool { return v.access == w.access && v.private == w.private }
 
 // want is how a path has to look inside.

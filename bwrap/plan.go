@@ -10,7 +10,7 @@ import (
 	"sandboxd/profile/hosttree"
 )
 
-// Form is what a [Mount] is.
+// Form is the kind of a [Mount].
 type Form uint8
 
 // The forms of a mount.
@@ -41,10 +41,10 @@ func (f Form) String() string { return formNames[f] }
 type ground uint8
 
 const (
-	bare      ground = iota // our own root, or a mask: bwrap makes what is missing
+	bare      ground = iota // our own root, or a mask: bwrap makes missing entries
 	hostRead                // nothing can be made
 	hostWrite               // nothing may be made
-	own                     // a private directory: bwrap makes what is missing, the command may write
+	own                     // a private directory: bwrap makes missing entries, the command may write
 	instance                // procfs
 	devices                 // bwrap's /dev
 	leaf                    // nothing can be below
@@ -86,7 +86,7 @@ type Mount struct {
 
 // MaxProtective is how many protective mounts (masks, read-only binds inside
 // what is writable, and pins) the expansion of names may bring a sandbox to.
-// Rules that name one path get their mounts whatever their number, and names get
+// Rules that name one path always get their mounts, and names get
 // atLeast of their own besides.
 const (
 	MaxProtective = 64
@@ -126,7 +126,7 @@ func (p *plan) add(path string, form Form, v view) *Mount {
 	return m
 }
 
-// unheld reports a path on which the mounts do not enforce what they should.
+// unheld reports a path on which the mounts do not enforce the profile.
 func (p *plan) unheld(path string, v view, why, remedy string) {
 	protection := "protect"
 	switch v.want() {

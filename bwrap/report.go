@@ -9,7 +9,7 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// network is what all profiles permit.
+// network is the mode that all profiles permit.
 func network(all []profile.Profile) profile.Network {
 	n := all[0].Network()
 	for _, p := range all[1:] {
@@ -87,7 +87,7 @@ func (p *plan) reportExec() {
 }
 
 // reportNames names the places where rules by name hold and something may be
-// written: what is not there yet has no mount.
+// written: a path that does not exist yet has no mount.
 func (p *plan) reportNames(all []profile.Profile) {
 	var writable []string
 	for _, m := range p.mounts {

@@ -21,7 +21,7 @@ var sizeSince = Version{0, 7, 0}
 
 // ParseVersion reads the output of `bwrap --version`, for instance
 // "bubblewrap 0.8.0\n". A distribution's suffix ("0.8.0-2+deb12u1") is ignored:
-// what a distribution backported is not assumed.
+// a distribution's backports are not assumed.
 func ParseVersion(output string) (Version, error) {
 	word := strings.TrimSpace(output)
 	word = strings.TrimSpace(strings.TrimPrefix(word, "bubblewrap"))

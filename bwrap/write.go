@@ -18,7 +18,7 @@ func (w *writer) add(args ...string) { w.args = append(w.args, args...) }
 
 func (w *writer) perms(mode uint32) { w.add("--perms", fmt.Sprintf("%04o", mode)) }
 
-// system writes what does not depend on paths.
+// system writes the options that do not depend on paths.
 func (w *writer) system(n profile.Network, h Host) {
 	w.add("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 	if n.Mode != profile.NetFull {

@@ -1,7 +1,7 @@
 // Package differential holds tests only: it enforces profiles on a real kernel and
 // compares the permitted operations with the answers of [sandboxd/profile.Profile.Allows].
 //
-// The promise: what the kernel lets through is a part of what the oracle
+// The promise: the acts that the kernel permits are a part of those that the oracle
 // allows, always; and the two are equal wherever the mechanisms reported no
 // gap (R-OS-02).
 //
@@ -12,7 +12,7 @@
 // test binary once more inside the sandbox, lets it try some hundred things
 // and compares each outcome. It does so with bwrap and Landlock as root and
 // as an ordinary user, and with Landlock alone as an ordinary user. Then the
-// tree is compared with what it was before: nothing may have changed but what
+// tree is compared with its earlier state: nothing may have changed but the entries that
 // an allowed operation changed, and no placeholder may be left.
 //
 // # Limitations

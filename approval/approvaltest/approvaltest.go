@@ -5,8 +5,8 @@
 // function, Store is an approval.Store in memory that fails on demand,
 // Clock is a wall clock that can be set.
 //
-// A Scenario is a list of steps (a call, an answer, time passing, …) with what
-// each must come to. Play plays it against a System; NewSystem makes one of an
+// A Scenario is a list of steps (a call, an answer, time passing, …) with the outcome
+// of each. Play plays it against a System; NewSystem makes one of an
 // approval.Controller, and a harness for the daemon makes one of its socket.
 package approvaltest
 
@@ -20,7 +20,7 @@ import (
 	"sandboxd/approval"
 )
 
-// Person answers what it is asked by calling the function.
+// Person answers a question by calling the function.
 type Person func(ctx context.Context, p approval.Pending) (approval.Answer, error)
 
 // Ask implements approval.Approver.
@@ -28,7 +28,7 @@ func (f Person) Ask(ctx context.Context, p approval.Pending) (approval.Answer, e
 	return f(ctx, p)
 }
 
-// Yes is a person who says yes, with that scope, as often as asked.
+// Yes is a person that approves every question, with that scope.
 func Yes(scope approval.Scope) Person {
 	return func(_ context.Context, p approval.Pending) (approval.Answer, error) {
 		a := p.Allow(approval.Identity{})
@@ -37,7 +37,7 @@ func Yes(scope approval.Scope) Person {
 	}
 }
 
-// No is a person who says no.
+// No is a person that denies every question.
 func No(note string, mode approval.RejectMode) Person {
 	return func(_ context.Context, p approval.Pending) (approval.Answer, error) {
 		a := p.Deny(approval.Identity{}, note)
@@ -46,7 +46,7 @@ func No(note string, mode approval.RejectMode) Person {
 	}
 }
 
-// Silent is a person who never answers.
+// Silent is a person that never answers.
 func Silent() Person {
 	return func(ctx context.Context, _ approval.Pending) (approval.Answer, error) {
 		<-ctx.Done()
@@ -123,7 +123,7 @@ func (s *Store) Save(grants []approval.Grant) error {
 	return nil
 }
 
-// Grants is what is kept.
+// Grants is the stored grants.
 func (s *Store) Grants() []approval.Grant {
 	g, _ := s.Load()
 	return g

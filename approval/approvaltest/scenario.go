@@ -23,10 +23,10 @@ type Scenario struct {
 	Steps  []Step
 }
 
-// Step is one thing that happens, and what it must come to. At most one of
+// Step is one event and its expected outcome. At most one of
 // the fields from Call to Sleep is set.
 type Step struct {
-	// Say is what the specification says, for messages.
+	// Say is the specification's text, for messages.
 	Say string
 
 	Call   *Call
@@ -64,7 +64,7 @@ type Call struct {
 	Batch        string
 	Index, Total int
 	Later        []Later
-	// Word is what the tool layer says to this call. A System with real tools
+	// Word is the tool layer's verdict on this call. A System with real tools
 	// takes theirs, which must come to the same.
 	Word Word
 }
@@ -77,7 +77,7 @@ type Later struct {
 	Delete bool
 }
 
-// Word is what a tool layer says.
+// Word is the verdict of a tool layer.
 type Word struct {
 	// Run: the tool needs no approval. Block is its "never".
 	Run   bool
@@ -91,7 +91,7 @@ type Word struct {
 	Description string
 }
 
-// Answer is what an approver says.
+// Answer is an approver's answer.
 type Answer struct {
 	// To names the call.
 	To         string
@@ -126,7 +126,7 @@ const (
 	Denied   State = "denied"
 )
 
-// Want is what a call must have come to after a step.
+// Want is the expected state of a call after a step.
 type Want struct {
 	Call  string
 	State State
@@ -140,7 +140,7 @@ type Want struct {
 	Remaining *int
 }
 
-// System is what scenarios are played against.
+// System is the implementation that a scenario plays against.
 type System interface {
 	// Decide makes the call and waits until it is decided.
 	Decide(ctx context.Context, call Call) (approval.Decision, error)
@@ -168,8 +168,8 @@ type play struct {
 	confirm map[string]bool   // by call: a first yes was given
 }
 
-// Play plays s and returns the first step that did not come to what it must.
-// It ends what is still open when it returns.
+// Play plays s and returns the first step with another outcome than expected.
+// It ends open calls when it returns.
 func Play(ctx context.Context, sys System, s Scenario) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 const SystemDir = "/run/sandboxd"
 
 // Rest is the program beside sbx that has all verbs. Front, which is installed
-// as sbx, executes it for whatever it does not do itself.
+// as sbx, executes it for everything else.
 const Rest = "sbx-verbs"
 
 // OwnSocketDir is the user's own directory: the first of $XDG_RUNTIME_DIR and

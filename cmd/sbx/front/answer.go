@@ -9,7 +9,7 @@ import (
 	"sandboxd/cmd/sbx/internal/usual"
 )
 
-// verdict is what follows from an answer, as far as it has come.
+// verdict is the consequence of the part of an answer that has arrived.
 type verdict int
 
 const (
@@ -87,7 +87,7 @@ func (a *answer) chunks() (whole, ok bool) {
 	}
 }
 
-// run is what was seen of a command.
+// run is the known state of a command.
 type run struct {
 	warned bool // there are warnings to print if the command fails
 	// write writes output to our own standard output (1) or error (2); nil: there is none to write.
@@ -121,7 +121,7 @@ func (r *run) event(line []byte) (status int, v verdict) {
 	return 0, rich
 }
 
-// output writes what the command has. What can't be written is for sbx-verbs to write, and to tell.
+// output writes the command's output. sbx-verbs writes, and reports, the part that can't be written.
 func (r *run) output(fd int, part map[string][]byte) verdict {
 	seq, err := strconv.ParseUint(string(part["seq"]), 10, 64)
 	data := part["data"]
@@ -187,7 +187,7 @@ func (r *run) exit(end []byte) (status int, v verdict) {
 			}
 		case "warnings":
 			r.warned = r.warned || worthReporting(value)
-		default: // a signal, a denial, a refusal, what was taken out, …
+		default: // a signal, a denial, a refusal, a quarantine, …
 			v = rich
 		}
 	})

@@ -63,8 +63,8 @@ func (o *object) quote(s string) {
 }
 
 // members calls f for each member of a JSON object, with its value's text. It
-// reads what a server writes that is known to write JSON, without white space;
-// what looks otherwise, and names with escapes, it gives up.
+// reads the answer of a server that is known to write JSON, without white space;
+// it gives up other texts, and names with escapes.
 func members(text []byte, f func(name string, value []byte)) bool {
 	if len(text) < 2 || text[0] != '{' || text[len(text)-1] != '}' {
 		return false

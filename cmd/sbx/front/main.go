@@ -12,8 +12,8 @@
 // ones, nobody is asked and nothing goes wrong. Front writes the request that
 // sbx-verbs would write and reads the answer until the command has ended. When
 // anything else comes, it executes sbx-verbs and hands the connection over,
-// together with what was read of the answer, so that everything happens once, and is
-// understood, shown and asked in one place. What fails before the request is sent
+// together with the part of the answer that it read, so that everything happens once, and is
+// understood, shown and asked in one place. A failure before the request is sent
 // is left to sbx-verbs from the start.
 //
 // It links neither cobra nor net/http nor encoding/json: to start with them takes
@@ -33,7 +33,7 @@ func main() {
 	rest("")
 }
 
-// rest executes sbx-verbs with our own arguments, behind what is handed over.
+// rest executes sbx-verbs with our own arguments, behind the handed-over ones.
 func rest(handed string) {
 	args := []string{os.Args[0]}
 	if handed != "" {

@@ -9,7 +9,7 @@ import (
 	"sandboxd/cmd/sbx/internal/arguments"
 )
 
-// order is a plain `sbx run` or `sbx shell`: what its arguments say.
+// order is the arguments of a plain `sbx run` or `sbx shell`.
 type order struct {
 	socketDir string
 	line      string   // of shell; "" where there is argv
@@ -27,7 +27,7 @@ type order struct {
 }
 
 // read reads the name that we were called by, and the arguments. Flags that are not
-// of the common ones, and whatever is wrong, are not plain.
+// of the common ones, and wrong lines, are not plain.
 func read(args []string, getenv func(string) string) (o order, ok bool) {
 	name, args := args[0], args[1:]
 	line := unset
@@ -102,7 +102,7 @@ func (o *order) shell(args []string, getenv func(string) string) (ok bool) {
 	return ok && len(rest) <= 1 && strings.TrimSpace(line) != "" && o.here(getenv)
 }
 
-// here fills in what follows from where sbx was started.
+// here fills in the fields that depend on sbx's working directory.
 func (o *order) here(getenv func(string) string) (ok bool) {
 	if o.socketDir == "" {
 		o.socketDir = getenv("SBX_SOCKET_DIR")
@@ -122,7 +122,7 @@ func (o *order) here(getenv func(string) string) (ok bool) {
 	return true
 }
 
-// values takes flags off the front of args. It stops at "--" and at what is no flag.
+// values takes flags off the front of args. It stops at "--" and at an argument that is no flag.
 func values(args []string, texts map[string]*string, lists map[string]*[]string, switches map[string]*bool) ([]string, bool) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" && args[0] != "--" {
 		name, value, joined := args[0], "", false
@@ -151,5 +151,5 @@ func values(args []string, texts map[string]*string, lists map[string]*[]string,
 	return args, true
 }
 
-// unset is what no argument can be.
+// unset is a value that no argument can have.
 const unset = "\x00"

@@ -14,7 +14,7 @@ import (
 )
 
 // run runs the command and ends this process with its status, or executes
-// sbx-verbs with what has come of it. It returns where nothing was sent.
+// sbx-verbs with its state. It returns where nothing was sent.
 func (o order) run() {
 	var fds []int
 	names := object{text: []byte{'['}}
@@ -59,7 +59,7 @@ func (o order) run() {
 	x.follow()
 }
 
-// write writes all of data, also where who gave us the descriptor has it not block.
+// write writes all of data, also to a descriptor in non-blocking mode.
 func write(fd int, data []byte) error {
 	for len(data) > 0 {
 		n, err := retried(func() (int, error) { return syscall.Write(fd, data) })
@@ -93,7 +93,7 @@ func passable(fd int, noStdin, leaves bool) (pass, plain bool) {
 		return fd != 0 || !noStdin, true
 	case syscall.S_IFCHR:
 		const null = 1<<8 | 3 // null(4)
-		// As standard input it need not be passed: it is what a command has.
+		// As standard input it need not be passed: a command has it.
 		return fd != 0, st.Rdev == null
 	case syscall.S_IFSOCK:
 		return false, fd != 0 || noStdin
@@ -193,7 +193,7 @@ func (o order) request(stdio []byte) (body []byte, ok bool) {
 // exchange is a request that was sent.
 type exchange struct {
 	conn   int
-	mu     sync.Mutex // is never given back by who executes sbx-verbs
+	mu     sync.Mutex // is never released before sbx-verbs is executed
 	answer answer
 }
 
@@ -213,7 +213,7 @@ func (x *exchange) follow() {
 	}()
 	piece := make([]byte, maxAnswer)
 	for {
-		// What is read and not noted would be lost, so that reading and noting are one.
+		// A byte that is read and not noted would be lost, so that reading and noting are one.
 		_, err := retried(func() (int, error) {
 			n, _, err := syscall.Recvfrom(x.conn, piece[:1], syscall.MSG_PEEK)
 			return n, err

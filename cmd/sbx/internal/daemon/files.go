@@ -59,7 +59,7 @@ func openLog(name string) (*os.File, int64, error) {
 	return f, end, nil
 }
 
-// tail is the end of what the daemon wrote behind from.
+// tail is the end of the daemon's output behind from.
 func tail(name string, from int64) string {
 	text, err := os.ReadFile(name)
 	if err != nil || int64(len(text)) < from {

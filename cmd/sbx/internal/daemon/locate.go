@@ -11,7 +11,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// Options say where to look. The zero value is what `sbx` without flags means.
+// Options say where to look. The zero value means `sbx` without flags.
 type Options struct {
 	SocketDir string // --socket-dir; empty: $SBX_SOCKET_DIR, else the usual places
 	StateDir  string // --state-dir; empty: $SBX_STATE_DIR, else the daemon's own choice
@@ -84,10 +84,10 @@ func first(a, b string) string {
 	return b
 }
 
-// Agent is the path of the socket for those who ask.
+// Agent is the path of the requesters' socket.
 func (p Place) Agent() string { return filepath.Join(p.SocketDir, ipc.AgentSocket) }
 
-// Approver is the path of the socket for those who answer.
+// Approver is the path of the answerers' socket.
 func (p Place) Approver() string { return filepath.Join(p.SocketDir, ipc.ApproverSocket) }
 
 // StateDir is where a daemon that is started here keeps its records.

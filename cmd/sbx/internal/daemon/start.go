@@ -20,7 +20,7 @@ const (
 	idleTimeout = 15 * time.Minute
 	// startTimeout is how long a daemon may take to answer.
 	startTimeout = 15 * time.Second
-	// path is the daemon's, whatever the caller's is.
+	// path is the daemon's, independent of the caller's.
 	path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
@@ -37,7 +37,7 @@ func (p Place) Running(ctx context.Context) error {
 
 // Ensure makes sure that a daemon serves p, and starts one if none does. The
 // error has errNotStarted in it where that is not allowed here. A daemon that
-// runs with another configuration or directory than what was asked for is an error.
+// runs with another configuration or directory than requested is an error.
 func (p Place) Ensure(ctx context.Context) error {
 	err := p.Running(ctx)
 	switch {
@@ -57,7 +57,7 @@ func (p Place) Ensure(ctx context.Context) error {
 	return p.start(ctx)
 }
 
-// asked compares what a person chose for a daemon with the one that runs.
+// asked compares a person's choice of a daemon with the one that runs.
 func (p Place) asked(ctx context.Context) error {
 	if p.config == "" && !p.stateNamed {
 		return nil
@@ -81,7 +81,7 @@ func (p Place) asked(ctx context.Context) error {
 	return nil
 }
 
-// samePath compares paths by what they lead to, or as they are written.
+// samePath compares paths by their targets, or as they are written.
 func samePath(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true
@@ -94,7 +94,7 @@ func samePath(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// explain adds what to do to an error of connecting.
+// explain adds the remedy to an error of connecting.
 func (p Place) explain(err error) error {
 	switch {
 	case errors.Is(err, ipc.ErrForeign):

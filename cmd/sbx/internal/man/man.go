@@ -1,5 +1,5 @@
 // Package man writes manual pages, man(7), from a tree of cobra commands. A
-// page says what --help says: there is one text to keep right.
+// page has the text of --help: there is one text to keep right.
 package man
 
 import (
@@ -17,7 +17,7 @@ type Section struct {
 	Rows  [][]string
 }
 
-// Texts are what the help of a command has besides its own fields.
+// Texts are the parts of a command's help besides its own fields.
 type Texts struct {
 	// Forms are the ways to write a command, each whole.
 	Forms func(*cobra.Command) []string

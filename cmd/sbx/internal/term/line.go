@@ -13,7 +13,7 @@ import (
 // MaxLine is how many characters an answer may have; more are not taken.
 const MaxLine = 500
 
-// Prompt is what ReadLine shows in front of the cursor.
+// Prompt is the text that ReadLine shows in front of the cursor.
 type Prompt struct {
 	// Text is printed as it is; it holds no escape sequences.
 	Text string
@@ -25,7 +25,7 @@ type Prompt struct {
 }
 
 // ReadLine shows the prompt and returns the line that is typed from then on.
-// Whatever was typed before is discarded. The error is ErrInterrupted, ErrTime
+// Earlier input is discarded. The error is ErrInterrupted, ErrTime
 // or that of ctx; the cursor is at the start of a new line in every case.
 func (t *Terminal) ReadLine(ctx context.Context, p Prompt) (string, error) {
 	saved, err := t.quiet()
@@ -129,7 +129,7 @@ func (e *editor) tick() {
 	}
 }
 
-// show writes the whole line: countdown, prompt and what was typed.
+// show writes the whole line: countdown, prompt and typed text.
 func (e *editor) show() {
 	e.left = ""
 	if e.prompt.Left != nil && !e.prompt.Until.IsZero() {
@@ -146,7 +146,7 @@ func (e *editor) show() {
 	e.t.Write([]byte("\r" + head + tail(e.echoed, room) + "\x1b[K"))
 }
 
-// echo shows what was typed since. A plain terminal's cursor does not go back:
+// echo shows the text typed since. A plain terminal's cursor does not go back:
 // when something was taken away, the line is written again below.
 func (e *editor) echo() {
 	if !e.t.Plain {
@@ -164,7 +164,7 @@ func (e *editor) echo() {
 	e.echoed = typed
 }
 
-// visible is what was typed, fit to be shown.
+// visible is the typed text, fit to be shown.
 func (e *editor) visible() string {
 	if e.t.UTF8 {
 		return display.Prose(string(e.typed))

@@ -9,7 +9,7 @@ import (
 )
 
 // Reader reads a descriptor in a way that can be paused and given up: while it
-// is paused, what arrives is left for others to read.
+// is paused, arriving input is left for others to read.
 type Reader struct {
 	wait *waiter
 

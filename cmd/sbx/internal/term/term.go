@@ -1,5 +1,5 @@
 // Package term asks a person at the terminal for a line, and lets nobody else
-// answer: what was typed or pasted before the prompt appeared does not count,
+// answer: input typed or pasted before the prompt appeared does not count,
 // a read can be given up at any moment, and the terminal gets its settings back.
 //
 //	tty, err := term.Open()
@@ -101,7 +101,7 @@ func (t *Terminal) MakePlain(plain bool) {
 
 // isUTF8 reports whether the environment's locale is encoded in UTF-8. As in
 // setlocale(3) the first of LC_ALL, LC_CTYPE and LANG that is set decides. With
-// none set the terminal is taken for a UTF-8 one: that is what a bare
+// none set the terminal is taken for a UTF-8 one: that is the state of a bare
 // container's is, and no eight-bit terminal is left that starts without a locale.
 func isUTF8(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
@@ -141,8 +141,8 @@ func Foreground(fd int) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// Settle waits for d, then throws away what was typed up to then. A person
-// cannot have read within that time what has just appeared.
+// Settle waits for d, then discards the input up to then. A person
+// cannot have read within that time a text that has just appeared.
 func (t *Terminal) Settle(d time.Duration) error {
 	saved, err := t.quiet()
 	if err != nil {
@@ -181,7 +181,7 @@ func (t *Terminal) Drain(pause time.Duration) error {
 	return t.restore(saved)
 }
 
-// Discard throws away what was typed so far.
+// Discard discards the input so far.
 func (t *Terminal) Discard() error {
 	saved, err := unix.IoctlGetTermios(int(t.file.Fd()), ioctlGetAttr)
 	if err != nil {
@@ -190,7 +190,7 @@ func (t *Terminal) Discard() error {
 	return t.restore(saved)
 }
 
-// quiet turns echo, line buffering and signal keys off, and discards what was
+// quiet turns echo, line buffering and signal keys off, and discards the text
 // typed before.
 func (t *Terminal) quiet() (*unix.Termios, error) {
 	fd := int(t.file.Fd())
@@ -210,7 +210,7 @@ func (t *Terminal) quiet() (*unix.Termios, error) {
 	return saved, nil
 }
 
-// restore undoes quiet and discards what was typed meanwhile and not read.
+// restore undoes quiet and discards unread input.
 func (t *Terminal) restore(saved *unix.Termios) error {
 	if err := unix.IoctlSetTermios(int(t.file.Fd()), ioctlSetAttrFlush, saved); err != nil {
 		return fmt.Errorf("restore settings of %q: %w", t.file.Name(), err)

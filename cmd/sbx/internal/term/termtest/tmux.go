@@ -58,7 +58,7 @@ func (m *Tmux) Resize(cols, rows int) {
 	m.tmux("resize-window", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows))
 }
 
-// Screen is what is on the screen, without blanks at the ends of lines and
+// Screen is the screen's text, without blanks at the ends of lines and
 // empty lines at the end.
 func (m *Tmux) Screen() string {
 	m.t.Helper()
@@ -169,7 +169,7 @@ func (m *Tmux) Status() int {
 	}
 }
 
-// Close ends the terminal and what runs at it.
+// Close ends the terminal and the programs at it.
 func (m *Tmux) Close() {
 	if !m.done {
 		m.done = true
