@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: git-search layers deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+.PHONY: git-search layers layers-mutations deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
 	pictures run build programs test test-quick vendors lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
@@ -94,6 +94,10 @@ git-search: prerequisites
 # 2000 cases of each property of layers, and a death and a foreign write at each system call of a landing.
 layers: prerequisites
 	$(GO) test ./layer/ -count=1 -v -timeout 6h -rapid.checks=2000
+
+# Takes each rule of layers out of the code, and wants its test to fail; LAYER_MUTATIONS=4 takes those of rule 4.
+layers-mutations: prerequisites
+	LAYER_MUTATIONS=$${LAYER_MUTATIONS:-all} $(GO) test ./layer/ -run '^TestMutations$$' -count=1 -v -timeout 2h
 
 # Deaths of the daemon and of the file worker: at every step of each change, 4000 in random changes and 1000 in runs.
 deaths: prerequisites

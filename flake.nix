@@ -15,7 +15,7 @@
           inherit version;
           src = self;
           # `make release` fails with the hash of today where this is another.
-          vendorHash = "sha256-CTXJZVVCGcWtt6QQxh3TLxoHNayK0p3QD0HDwzL5RmM=";
+          vendorHash = "sha256-6gpfRq9ekFmOzBfbvZfwasIJd3K2ZMj3E6EkODqR69w=";
           subPackages = [ "cmd/sbx/front" "cmd/sbx" "cmd/sbx/mcp" "cmd/sandboxd" ];
           ldflags = [ "-s" "-w" "-X sandboxd/ipc.Release=${version}" ];
           buildInputs = [ pkgs.libseccomp ];

@@ -15,27 +15,27 @@ func BenchmarkLanding(b *testing.B) {
 	for b.Loop() {
 		l := newBench(b, disk, fill)
 		l.layer("run", fill)
-		sync(b, "/")
+		synced(b, "/")
 		begin := time.Now()
 		l.take()
 		if err := l.Land(l.root, yes); err != nil {
 			b.Fatal(err)
 		}
 		ours += time.Since(begin)
-		sync(b, "/")
+		synced(b, "/")
 		begin = time.Now()
 		to := filepath.Join(l.dir, "copy")
 		if out, err := exec.Command("cp", "-a", l.root.Name(), to).CombinedOutput(); err != nil {
 			b.Fatalf("%v\n%s", err, out)
 		}
-		sync(b, to)
+		synced(b, to)
 		copies += time.Since(begin)
 		l.close()
 	}
 	b.ReportMetric(float64(ours)/float64(copies), "ratio")
 }
 
-func sync(b *testing.B, name string) {
+func synced(b *testing.B, name string) {
 	b.Helper()
 	if out, err := exec.Command("sync", "-f", name).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,10 +32,10 @@ func hostile(t *testing.T, dir string) *bench {
 	return b
 }
 
-// TestDeepLayer has a layer deeper than any path: Take names the depth, and fails. R-LY-02.
-func TestDeepLayer(t *testing.T) {
-	b := hostile(t, "")
-	at, err := unix.Open(b.Upper(), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// deepen makes directories below one, of a path longer than any that the kernel takes.
+func deepen(t *testing.T, dir string) {
+	t.Helper()
+	at, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,32 +50,113 @@ func TestDeepLayer(t *testing.T) {
 		}
 	}
 	unix.Close(at)
-	if err := b.Take(b.root); !errors.Is(err, errTooMany) || !strings.Contains(err.Error(), "directories deep") {
-		t.Errorf("got %.200v", err)
+}
+
+// tooLarge wants a layer not to be taken, with an error that says so, within bounds of time and memory.
+func (b *bench) tooLarge(what string) {
+	b.t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	err := b.Take(b.root)
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, errTooMany) || !strings.Contains(err.Error(), what) {
+		b.t.Errorf("got %.200v", err)
 	}
 	if b.Status() != Mounted {
-		t.Errorf("it is %s", b.Status())
+		b.t.Errorf("it is %s", b.Status())
+	}
+	if size := (after.Sys - before.Sys) >> 20; size > 512 || took > 2*time.Minute {
+		b.t.Errorf("it took %v and %d MiB", took, size)
 	}
 }
 
-// TestWideLayer has a layer of more entries than a change set holds: Take says so, and fails. R-LY-02.
-func TestWideLayer(t *testing.T) {
-	b := hostile(t, "/dev/shm") // a file system in memory has no limit of links
-	if err := os.WriteFile(b.Upper()+"/0", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	upper, err := os.Open(b.Upper())
+// TestDeepLayer has a layer deeper than any path, and one that removes such a tree: Take names the depth, and fails.
+// R-LY-02.
+func TestDeepLayer(t *testing.T) {
+	b := hostile(t, "")
+	deepen(t, b.Upper())
+	b.tooLarge("directories deep")
+	b = landBench(t, []step{{Do: "mkdir", Path: "top", Mode: 0o755}}, nil)
+	deepen(t, b.at("top"))
+	l, err := New(filepath.Join(b.dir, "again"), b.root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer upper.Close()
-	for i := range maxEntries {
-		if err := unix.Linkat(int(upper.Fd()), "0", int(upper.Fd()), fmt.Sprint(i+1), 0); err != nil {
+	b.Layer = l
+	if err := unix.Mknod(b.Upper()+"/top", unix.S_IFCHR, 0); err != nil { // a whiteout
+		t.Fatal(err)
+	}
+	b.tooLarge("directories deep")
+}
+
+// TestWideLayer has a layer of more entries than a change set holds: Take says so, and fails. From -rapid.checks=1000
+// on there are 1,000,000, in one directory and in many. R-LY-02.
+func TestWideLayer(t *testing.T) {
+	entries, shapes := maxEntries+1, []int{maxEntries + 1}
+	if cases(t) >= 1000 {
+		entries, shapes = 1_000_000, []int{1_000_000, 1000}
+	}
+	for _, each := range shapes {
+		b := hostile(t, "/dev/shm") // a file system in memory has no limit of links
+		if err := os.WriteFile(b.dir+"/0", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		for i := range entries {
+			dir := fmt.Sprintf("%s/%d", b.Upper(), i/each)
+			if i%each == 0 {
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := unix.Link(b.dir+"/0", fmt.Sprintf("%s/%d", dir, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.tooLarge("entries")
 	}
-	if err := b.Take(b.root); !errors.Is(err, errTooMany) || !strings.Contains(err.Error(), "entries") {
-		t.Errorf("got %.200v", err)
+}
+
+// TestDevicesOfALayer has devices in a layer, which only root can make, at the top and in a new directory: they are
+// named and do not land, and a whiteout in a new directory hides nothing. R-LY-02.
+func TestDevicesOfALayer(t *testing.T) {
+	b := hostile(t, "")
+	if err := os.Mkdir(b.Upper()+"/dir", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	want := []Name{}
+	for _, d := range []struct {
+		name Name
+		mode uint32
+		dev  uint64
+	}{
+		{"dir/gone", unix.S_IFCHR, 0}, {"dir/disk\n", unix.S_IFBLK, unix.Mkdev(7, 0)},
+		{"null", unix.S_IFCHR, unix.Mkdev(1, 3)},
+		{"pipe", unix.S_IFIFO, 0}, {"socket", unix.S_IFSOCK, 0}, {"zero", unix.S_IFCHR, unix.Mkdev(0, 1)},
+	} {
+		err := unix.Mknod(filepath.Join(b.Upper(), string(d.name)), d.mode|0o666, int(d.dev))
+		switch {
+		case err == unix.EPERM && os.Geteuid() != 0 && d.dev != 0:
+		case err != nil:
+			t.Fatal(err)
+		case d.name != "dir/gone":
+			want = append(want, d.name)
+		}
+	}
+	b.take().land()
+	got := []Name{}
+	for _, n := range b.Set().Skipped {
+		got = append(got, n.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("named %q, want %q", got, want)
+	}
+	if left, err := os.ReadDir(b.root.Name()); err != nil || len(left) != 1 || left[0].Name() != "dir" {
+		t.Errorf("landed %v, %v", left, err)
+	}
+	if left, err := os.ReadDir(b.at("dir")); err != nil || len(left) != 0 {
+		t.Errorf("landed in dir: %v, %v", left, err)
 	}
 }
 

@@ -200,7 +200,7 @@ func (m *mover) carryOut() error {
 
 // finish makes the result last, and closes the journal.
 func (m *mover) finish(at []bool) error {
-	if err := unix.Syncfs(m.root); err != nil {
+	if err := syncfs(m.root); err != nil {
 		return os.NewSyscallError("syncfs", err)
 	}
 	s := &m.l.state

@@ -149,6 +149,7 @@ type order struct {
 	Script  []step
 	Task    *task // done instead
 	Place   *place
+	Small   string // options of a small file system for fullDisk
 }
 
 // child carries out an order and exits.
@@ -159,6 +160,13 @@ func child(text string) {
 	unix.Umask(0o022)
 	if err == nil && o.Task != nil {
 		if err := o.Task.perform(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err == nil && o.Small != "" {
+		if err := fullDisk(o.Overlay[0], o.Small); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
