@@ -85,8 +85,9 @@ func installsPacked(t *testing.T, client string) {
 	line := "npm pack --silent --ignore-scripts --pack-destination " + dir + " " + client +
 		" && cd " + dir + " && echo '{}' > package.json && " +
 		"npm install --silent --offline --no-audit --no-fund ./*.tgz && " +
-		`node --input-type=module -e 'import { Agent } from "sandboxd-client"; new Agent()' && ` +
-		"cd node_modules/sandboxd-client && ls dist/index.d.ts LICENSE README.md src/index.ts"
+		`node --input-type=module -e 'import { Agent } from "sandboxd-client"; ` +
+		`import { aiTools } from "sandboxd-client/frameworks"; aiTools(new Agent())' && ` +
+		"cd node_modules/sandboxd-client && ls dist/index.d.ts dist/frameworks.d.ts LICENSE README.md src/index.ts"
 	if out, err := exec.Command("/bin/sh", "-c", line).CombinedOutput(); err != nil {
 		t.Errorf("the packed client: %v\n%s", err, out)
 	}
