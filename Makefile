@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: git-search layers layers-mutations deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+.PHONY: sessions git-search layers layers-mutations deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
 	pictures run build programs test test-quick vendors lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
@@ -72,6 +72,11 @@ fuzz: build
 keystrokes:
 	KEYSTROKES=125000 $(GO) test ./cmd/sbx/internal/ask -run TestKeystrokes -count=1 -v -timeout 2h
 	PTY_KEYSTROKES=1000 $(GO) test ./cmd/sbx -run TestScreenKeystrokes -count=1 -v -timeout 6h
+
+# A thousand sessions with a job each, as root and as a user, with each back end: nothing is left of them.
+sessions:
+	for backend in bwrap native; do SESSIONS=1000 ACCEPTANCE_BACKEND=$$backend $(GO) test ./acceptance -count=1 -timeout 2h \
+		-run '^TestJobsLeaveNothing$$' || exit; done
 
 # The decoder of sandboxd-launch under sanitizers, beside a model: make fuzz-launch MINUTES=60.
 MINUTES ?= 60

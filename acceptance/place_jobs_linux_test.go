@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -108,12 +109,17 @@ func TestJobsBounds(t *testing.T) {
 	})
 }
 
-// Sessions with a job each leave nothing: no process, mount, namespace, control group or file. R-LY-09
+// Sessions with a job each leave nothing: no process, mount, namespace, control group or file; $SESSIONS is how many
+// (make sessions). R-LY-09
 func TestJobsLeaveNothing(t *testing.T) {
+	sessions := 50
+	if n, err := strconv.Atoi(os.Getenv("SESSIONS")); err == nil {
+		sessions = n
+	}
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		a.openProgram().close()
-		for i := range 50 {
+		for i := range sessions {
 			s := a.openProgram()
 			if r := s.run("sleep 65432 & echo x > /tmp/x"); !strings.Contains(r.err, "left running: job") {
 				t.Fatalf("session %d: %v", i, r)

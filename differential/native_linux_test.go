@@ -37,7 +37,7 @@ func (b built) startNative(t testing.TB, input []byte) (output []byte, streams s
 	code, err := program()
 	must(t, err)
 	laying := stage.Order{Await: true, Operations: b.operations}
-	pieces, err := laying.Pieces(false)
+	pieces, err := laying.Pieces(stage.CarriesNothing)
 	must(t, err)
 	launch, in, binary := memfd(t, code), memfd(t, input), testBinary(t)
 	for _, f := range []*os.File{launch, in, binary} {
@@ -79,7 +79,7 @@ func (b built) startNative(t testing.TB, input []byte) (output []byte, streams s
 // feed sends the order with its descriptors; the function that it returns waits for the output.
 func feed(t testing.TB, to int, o stage.Order, in *os.File, out, errs *bytes.Buffer) func() {
 	t.Helper()
-	pieces, err := o.Pieces(true)
+	pieces, err := o.Pieces(stage.CarriesStandard)
 	must(t, err)
 	var ends [2][2]*os.File
 	for i := range ends {

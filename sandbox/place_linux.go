@@ -5,31 +5,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sandboxd/sandbox/stage"
 )
 
-// Place is what the sandboxes of one session share: a network namespace with a loopback of its own, and a
-// directory of the host as /tmp. No process holds the namespace: it lives as long as the daemon's descriptors and the
-// sandboxes in it. Nobody runs in the user namespace that owns it, which is the parent of the sandboxes' own.
+// Place is what the sandboxes of one session share: a network namespace with a loopback of its own, and
+// directories of the host as their private ones. No process holds the namespace: it lives as long as the daemon's
+// descriptors and the sandboxes in it. Nobody runs in the user namespace that owns it, which is the parent of the
+// sandboxes' own: with bwrap one of the place, with the native back end the launch server's.
 type Place struct {
 	host *Host
 	id   uint64
-	tmp  string
+	dir  string
 
-	mu        sync.Mutex
-	user, net *os.File // nil: not made yet
-	closed    bool
+	mu     sync.Mutex
+	user   *os.File      // nil: the launch server's
+	net    *os.File      // nil: not made yet
+	server *net.UnixConn // that made net; nil: bwrap did
+	shares map[string]*share
+	closed bool
 }
 
 // NsenterPaths are where nsenter(1) is looked for, which has bwrap start in the namespaces of a place.
@@ -37,27 +42,29 @@ var NsenterPaths = []string{"/usr/bin/nsenter", "/bin/nsenter"}
 
 var placeIDs atomic.Uint64
 
+var errPlaceClosed = errors.New("the session's place is closed")
+
 // NoPlaces returns why sandboxes can share no place here; "": they can.
 func (h *Host) NoPlaces() string {
 	switch {
 	case !h.report.Namespaces().Active:
 		return "this host has no namespaces for sandboxes"
-	case h.native:
-		return "[sandbox] backend = \"native\" gives each command its own"
-	case h.nsenter == "":
+	case !h.native && h.nsenter == "":
 		return "nsenter is missing (install util-linux)"
 	}
 	return ""
 }
 
-// NewPlace returns a place with a directory of the daemon's own as /tmp. The caller removes the directory after
-// [Place.Close].
-func (h *Host) NewPlace(tmp string) *Place { return &Place{host: h, id: placeIDs.Add(1), tmp: tmp} }
+// NewPlace returns a place whose files are in a directory of the daemon's own, a real path. The caller removes the
+// directory after [Place.Close].
+func (h *Host) NewPlace(dir string) *Place {
+	return &Place{host: h, id: placeIDs.Add(1), dir: dir, shares: map[string]*share{}}
+}
 
-// Join returns the plan in a place: with its loopback, where the profile has one that is not the host's, and its /tmp.
-// A plan with mounts below /tmp keeps a /tmp of its own, as a command could exchange the mount points of the next one.
-// The caller has checked that all sandboxes of the place may exchange files and connections.
-func (p *Plan) Join(ctx context.Context, at *Place, network bool) (*Plan, error) {
+// Join returns the plan in a place: with its loopback, where the profile has one that is not the host's, and with
+// its directories in the place of the plan's private ones of these names. The caller has checked that all sandboxes of
+// the place may exchange files and connections.
+func (p *Plan) Join(ctx context.Context, at *Place, network bool, private ...string) (*Plan, error) {
 	joined := *p
 	joined.network = network && slices.Contains(p.args, unshareNetwork)
 	if joined.network {
@@ -66,31 +73,13 @@ func (p *Plan) Join(ctx context.Context, at *Place, network bool) (*Plan, error)
 		}
 		joined.args = slices.DeleteFunc(slices.Clone(p.args), func(a string) bool { return a == unshareNetwork })
 	}
-	below := func(path string) bool { return strings.HasPrefix(path, sharedTmp+"/") }
-	ofFile := func(f File) bool { return below(f.Path) }
-	if !slices.ContainsFunc(p.mounts, below) && !slices.ContainsFunc(p.files, ofFile) {
-		joined.args, joined.shares = withTmp(joined.args, at.tmp)
-	}
 	joined.place = at
-	return &joined, nil
-}
-
-// sharedTmp is the directory of a place inside.
-const sharedTmp = "/tmp"
-
-// withTmp puts a directory of the host in the place of the private /tmp; ok is false where there is none.
-func withTmp(args []string, dir string) (with []string, ok bool) {
-	for i := 0; i+1 < len(args); i++ {
-		if args[i] != "--tmpfs" || args[i+1] != sharedTmp {
-			continue
+	for _, dir := range private {
+		if err := joined.share(dir); err != nil {
+			return nil, err
 		}
-		begin := i
-		for begin >= 2 && (args[begin-2] == "--perms" || args[begin-2] == "--size") {
-			begin -= 2
-		}
-		return slices.Concat(args[:begin], []string{"--bind", dir, sharedTmp}, args[i+2:]), true
 	}
-	return args, false
+	return &joined, nil
 }
 
 // open makes the network namespace, once.
@@ -99,9 +88,13 @@ func (at *Place) open(ctx context.Context) (err error) {
 	defer at.mu.Unlock()
 	switch {
 	case at.closed:
-		return errors.New("the session's place is closed")
-	case at.net != nil:
+		return errPlaceClosed
+	case at.net != nil && (at.server == nil || !ended(at.server)):
 		return nil
+	case at.host.native:
+		at.net.Close() // that of a server which has ended, and all sandboxes with it
+		at.net, at.server, err = at.host.nativeLoopback()
+		return err
 	}
 	if at.user, at.net, err = at.host.loopback(ctx); err != nil {
 		return err
@@ -158,7 +151,7 @@ func (p *Plan) key() string {
 	if p.place == nil {
 		return ""
 	}
-	return fmt.Sprint(p.place.id, p.network, p.shares)
+	return fmt.Sprint(p.place.id, p.network, p.shared)
 }
 
 // enter has nsenter start bwrap in the namespaces of a plan's place.
@@ -169,7 +162,7 @@ func (h *Host) enter(p *Plan, cmd *exec.Cmd, pass func(*os.File) string) error {
 	p.place.mu.Lock()
 	defer p.place.mu.Unlock()
 	if p.place.closed {
-		return errors.New("the session's place is closed")
+		return errPlaceClosed
 	}
 	// bwrap outlives a close of the place until here.
 	enter := []string{"nsenter", "--preserve-credentials"}
@@ -185,6 +178,37 @@ func (h *Host) enter(p *Plan, cmd *exec.Cmd, pass func(*os.File) string) error {
 	}
 	cmd.Path, cmd.Args = h.nsenter, append(append(enter, "--", h.Bwrap), cmd.Args[1:]...)
 	return nil
+}
+
+// nativeLoopback has the launch server make a sandbox, and keeps nothing of it but its network namespace.
+func (h *Host) nativeLoopback() (network *os.File, server *net.UnixConn, err error) {
+	operations := []stage.Operation{{Kind: stage.OpTmpfs, Path: "/", Mode: 0o755}, {Kind: stage.OpNetwork, Path: "/"}}
+	l, err := h.lay(&Plan{args: []string{}, operations: operations})
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the session's network: %w", err)
+	}
+	network, l.network = l.network, nil
+	server = l.proc.server
+	l.kill(l.proc)
+	return network, server, nil
+}
+
+// joining has the sandbox start in the network of the plan's place.
+func (l *launch) joining(p *Plan) (from *net.UnixConn, err error) {
+	if err := p.place.open(context.Background()); err != nil {
+		return nil, err
+	}
+	p.place.mu.Lock()
+	defer p.place.mu.Unlock()
+	if p.place.closed {
+		return nil, errPlaceClosed
+	}
+	fd, err := unix.FcntlInt(p.place.net.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	l.joins = os.NewFile(uintptr(fd), "network namespace")
+	return p.place.server, nil
 }
 
 // loopback makes a user namespace and a network namespace of it, whose loopback is up, and ends the process that it
@@ -251,34 +275,4 @@ func findNsenter() string {
 		}
 	}
 	return ""
-}
-
-// maxCounted bounds how many files of a shared /tmp are counted.
-const maxCounted = 1 << 16
-
-// use is how much is in the /tmp that the sandboxes of a place share.
-func (at *Place) use() (bytes int64) {
-	root, err := os.OpenRoot(at.tmp)
-	if err != nil {
-		return 0
-	}
-	defer root.Close()
-	count := 0
-	fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if count++; count > maxCounted {
-			return fs.SkipAll
-		}
-		if err != nil {
-			return nil // removed since, or closed to the daemon
-		}
-		const inode = 1 << 10
-		bytes += inode
-		if info, err := d.Info(); err == nil {
-			if st, ok := info.Sys().(*syscall.Stat_t); ok {
-				bytes += st.Blocks * 512
-			}
-		}
-		return nil
-	})
-	return bytes
 }

@@ -17,9 +17,12 @@ func (h *Host) NoPlaces() string { return "there are no network namespaces here"
 func (h *Host) NewPlace(string) *Place { return &Place{} }
 
 // Join refuses.
-func (p *Plan) Join(context.Context, *Place, bool) (*Plan, error) {
+func (p *Plan) Join(context.Context, *Place, bool, ...string) (*Plan, error) {
 	return nil, errors.New("there are no network namespaces here")
 }
+
+// Empty does nothing.
+func (at *Place) Empty() {}
 
 // Close does nothing.
 func (at *Place) Close() {}

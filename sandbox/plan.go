@@ -88,9 +88,9 @@ type Plan struct {
 	holds      map[string]bool // paths of mounts: whether the command is kept from changing them
 	mounts     []string        // the same paths, sorted
 	tmpfs      []string        // private directories, which live in memory
-	place      *Place          // that it joins; nil: none. network and shares: with its loopback, with its /tmp
+	place      *Place          // that it joins; nil: none. network: with its loopback
 	network    bool
-	shares     bool
+	shared     map[string]string // directories of the place, by the private ones that they replace
 }
 
 // unheld reports limits that no mechanism holds.

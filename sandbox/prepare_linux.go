@@ -39,6 +39,9 @@ type launch struct {
 	watched []*os.File
 	stage   int
 	pieces  [][]byte // of the first order
+	// joins is the network namespace that goes with it; nil: none. network is that of the sandbox, which the
+	// first process has handed out.
+	joins, network *os.File
 	// native says that the launch server made the first process, and waits that this one does not get
 	// its order before it is where it belongs.
 	native, waits bool
@@ -92,7 +95,7 @@ func (l *launch) prepareAlone(h *Host, p *Plan, std Stdio, status *os.File) (err
 		// The stage requires that no capability is left; nobody has none.
 		l.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
-	if err = l.orders(p.order); err != nil {
+	if err = l.orders(p.order, stage.CarriesNothing); err != nil {
 		return err
 	}
 	if l.cmd.Stdout = std.Out; std.In != nil {
@@ -111,8 +114,8 @@ func (l *launch) prepareAlone(h *Host, p *Plan, std Stdio, status *os.File) (err
 var stageProgram = "/proc/self/fd/" + strconv.Itoa(stage.FDStage)
 
 // orders keeps the order for instruct.
-func (l *launch) orders(o stage.Order) (err error) {
-	l.pieces, err = o.Pieces(false)
+func (l *launch) orders(o stage.Order, carried stage.Carried) (err error) {
+	l.pieces, err = o.Pieces(carried)
 	return err
 }
 
@@ -148,7 +151,7 @@ func (l *launch) bound(h *Host, p *Plan) (waits bool, err error) {
 // endStuck).
 func (l *launch) prepareBwrap(h *Host, p *Plan, status, diagnostics *os.File) error {
 	l.mechanism = BackendBwrap
-	if err := l.orders(l.awaiting(p)); err != nil {
+	if err := l.orders(l.awaiting(p), stage.CarriesNothing); err != nil {
 		return err
 	}
 	args := append([]string{"--as-pid-1"}, p.args...) // the stage reaps

@@ -31,7 +31,7 @@ type Process struct {
 	host      *Host
 	cgroup    *cgroup
 	sockets   Sockets
-	shared    *Place            // whose /tmp it has; nil: it has its own
+	shared    map[string]string // directories of its place that it has as private ones
 	root      *os.File          // of the sandbox, until watch has returned; nil: /proc has it
 	status    *net.UnixConn     // to the namespace's first process; nil: there is none
 	listener  *seccomp.Listener // nil: the filter has none
@@ -261,6 +261,10 @@ func (p *Process) leave(e Exit) {
 	p.mu.Unlock()
 	p.end = e
 	close(p.left)
+	if p.cmd == nil {
+		p.untilInitEnds()
+		return
+	}
 	untilWaitable(p.cmd.Process.Pid)
 	p.cmd.Wait()
 }
@@ -328,6 +332,21 @@ func untilWaitable(pid int) {
 	if err != nil {
 		return
 	}
+	untilEnds(fd)
+}
+
+// untilInitEnds waits for the end of the namespace's first process.
+func (p *Process) untilInitEnds() {
+	p.mu.Lock()
+	fd, err := unix.FcntlInt(uintptr(p.init), unix.F_DUPFD_CLOEXEC, 0)
+	p.mu.Unlock()
+	if err == nil && unix.SetNonblock(fd, true) == nil {
+		untilEnds(fd)
+	}
+}
+
+// untilEnds waits for the end of a pidfd's process, and closes the pidfd.
+func untilEnds(fd int) {
 	f := os.NewFile(uintptr(fd), "pidfd")
 	defer f.Close()
 	c, err := f.SyscallConn()

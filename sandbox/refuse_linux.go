@@ -42,7 +42,7 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 	}
 	p.listener = seccomp.NewListener(files[0], plan.watched)
 	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By,
-		found: &p.refusals, unkept: &p.unkept, kept: plan.shares, rootFD: -1}
+		found: &p.refusals, unkept: &p.unkept, kept: plan.shared["/tmp"] != "", rootFD: -1}
 	// What the sandbox has at a path is looked up in its own tree of mounts.
 	if fd, err := unix.Open(p.rootPath(p.leader), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		o.rootFD = fd
@@ -190,7 +190,7 @@ func (o *observer) files(c *seccomp.Call) {
 func (o *observer) check(op profile.Op, real string) {
 	v := o.profile.Allows(op, real)
 	switch {
-	case v.Allowed && v.Private && o.kept && strings.HasPrefix(real, sharedTmp+"/"):
+	case v.Allowed && v.Private && o.kept && strings.HasPrefix(real, "/tmp/"):
 	case v.Allowed && v.Private && op == profile.OpCreate:
 		o.unkept.created(real)
 	case v.Allowed && v.Private && op == profile.OpRemove:

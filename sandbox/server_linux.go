@@ -126,7 +126,14 @@ func (l *launch) prepareNative(h *Host, p *Plan, status *os.File) (err error) {
 	l.mechanism, l.native = BackendNative, true
 	first := l.awaiting(p)
 	first.Operations = withFiles(p.operations, p.files)
-	if err := l.orders(first); err != nil {
+	carried, placed := stage.CarriesNothing, (*net.UnixConn)(nil)
+	if p.network {
+		carried = stage.CarriesNetwork
+		if placed, err = l.joining(p); err != nil {
+			return &LaunchError{Mechanism: l.mechanism, Cause: err}
+		}
+	}
+	if err := l.orders(first, carried); err != nil {
 		return err
 	}
 	if l.waits, err = l.bound(h, p); err != nil {
@@ -149,6 +156,9 @@ func (l *launch) prepareNative(h *Host, p *Plan, status *os.File) (err error) {
 	if l.server, err = h.server.launch(h, message, fds); err != nil {
 		return &LaunchError{Mechanism: l.mechanism, Cause: err}
 	}
+	if p.network && l.server != placed {
+		return errLost // its user namespace does not own the network
+	}
 	if !l.waits {
 		return l.instruct()
 	}
@@ -159,8 +169,15 @@ func (l *launch) prepareNative(h *Host, p *Plan, status *os.File) (err error) {
 func (l *launch) instruct() error {
 	defer func() { l.pieces = nil }()
 	l.status.SetWriteDeadline(time.Now().Add(startTimeout))
+	var rights []byte
+	if l.joins != nil {
+		rights = unix.UnixRights(int(l.joins.Fd()))
+		defer l.joins.Close()
+	}
 	for _, piece := range l.pieces {
-		if _, err := l.status.Write(piece); err != nil {
+		_, _, err := l.status.WriteMsgUnix(piece, rights, nil)
+		rights = nil
+		if err != nil {
 			if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
 				return nil // the reports say why
 			}

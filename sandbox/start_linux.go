@@ -128,10 +128,9 @@ func (h *Host) launchOnce(ctx context.Context, p *Plan, std Stdio, gate *Gate) (
 // begin hands the stage its order and returns once the command executes.
 func (h *Host) begin(ctx context.Context, l *launch, p *Plan, std Stdio, gate *Gate) (*Process, error) {
 	proc := l.proc
-	proc.stays = p.place != nil && !p.order.Terminal
-	if p.shares {
-		proc.shared = p.place
-	}
+	// A layer lands after the last process of its run.
+	proc.stays = p.place != nil && !p.order.Terminal && len(p.overlays) == 0
+	proc.shared = p.shared
 	proc.limits, l.listen, l.dialers = p.Profile.Limits(), len(p.order.Listen), p.order.Dialers
 	var err error
 	if !l.reaper {
@@ -175,7 +174,7 @@ func (l *launch) send(p *Plan, std Stdio, null *os.File, hold bool) error {
 	if l.early {
 		o.Early, o.Landlock, o.Seccomp, o.Tells = true, nil, nil, false
 	}
-	pieces, err := o.Pieces(true)
+	pieces, err := o.Pieces(stage.CarriesStandard)
 	if err != nil {
 		return err
 	}
@@ -205,7 +204,7 @@ func (l *launch) closeOurEnds() {
 	if l.status != nil {
 		l.status.Close()
 	}
-	for _, f := range append(l.watched, l.diagR, l.infoR, l.blockW) {
+	for _, f := range append(l.watched, l.diagR, l.infoR, l.blockW, l.joins, l.network) {
 		if f != nil {
 			f.Close()
 		}
@@ -313,12 +312,12 @@ func (l *launch) waiting(m *message) error {
 	if !l.native {
 		return nil
 	}
-	if len(m.files) < 2 {
+	if len(m.files) < 3 {
 		m.close()
-		return errors.New("the first process has handed over neither its root nor its mounts")
+		return errors.New("the first process has not handed over its root and its namespaces")
 	}
-	l.proc.root, l.proc.mounts = m.files[0], m.files[1]
-	m.files = m.files[2:]
+	l.proc.root, l.proc.mounts, l.network = m.files[0], m.files[1], m.files[2]
+	m.files = m.files[3:]
 	return nil
 }
 

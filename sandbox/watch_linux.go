@@ -110,8 +110,8 @@ func (h *Host) ownTasks() int {
 
 func (p *Process) usage(private []string) usage {
 	var u usage
-	if p.shared != nil {
-		u.tmp = p.shared.use()
+	for _, dir := range p.shared {
+		u.tmp = max(u.tmp, useOf(dir))
 	}
 	if p.namespace {
 		root := p.rootPath(p.first)

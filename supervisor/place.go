@@ -24,7 +24,7 @@ type sessionPlace struct {
 
 type madePlace struct {
 	place *sandbox.Place
-	tmp   string
+	dir   string
 }
 
 // withinKey is two profiles of which the first may be within the second.
@@ -44,10 +44,10 @@ func (s *Supervisor) NoPlace(sess *Session) string {
 }
 
 // placed returns the plan of a run in its session's place. A run with more than the session's base grants gets its
-// own /tmp and localhost (R-LY-09): so does one whose proxy a person may let reach further hosts meanwhile.
+// own /tmp, home and localhost (R-LY-09): so does one whose proxy a person may let reach further hosts meanwhile.
 func (s *Supervisor) placed(ctx context.Context, e *Exec, j *judgement) (*sandbox.Plan, error) {
 	sess := e.Session
-	if s.NoPlace(sess) != "" || j.kind == RunLayered || e.Request.Agent || j.reach != nil && j.reach.proxied {
+	if s.NoPlace(sess) != "" || e.Request.Agent || j.reach != nil && j.reach.proxied {
 		return j.plan, nil
 	}
 	base, err := s.ProfileOf(sess)
@@ -61,7 +61,7 @@ func (s *Supervisor) placed(ctx context.Context, e *Exec, j *judgement) (*sandbo
 	if err != nil {
 		return nil, err
 	}
-	return j.plan.Join(ctx, at, j.plan.Profile.Network().Mode == profile.NetLoopback)
+	return j.plan.Join(ctx, at, j.plan.Profile.Network().Mode == profile.NetLoopback, "/tmp", "/var/tmp", sess.Home)
 }
 
 // isWithin is [profile.Profile.Within], decided once for two profiles.
@@ -91,12 +91,16 @@ func (p *sessionPlace) of(s *Supervisor, sess *Session, base profile.Digest) (*s
 	if err := os.MkdirAll(s.places, 0o700); err != nil {
 		return nil, fmt.Errorf("make the session's /tmp: %w", err)
 	}
-	tmp := filepath.Join(s.places, fmt.Sprintf("%s-%d", sess.ID, len(p.made)))
-	if err := os.Mkdir(tmp, 0o700); err != nil {
+	places, err := filepath.EvalSymlinks(s.places)
+	if err != nil {
+		return nil, fmt.Errorf("find the session's /tmp: %w", err)
+	}
+	dir := filepath.Join(places, fmt.Sprintf("%s-%d", sess.ID, len(p.made)))
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the session's /tmp: %w", err)
 	}
-	p.current, p.base = s.Host.NewPlace(tmp), base
-	p.made = append(p.made, madePlace{p.current, tmp})
+	p.current, p.base = s.Host.NewPlace(dir), base
+	p.made = append(p.made, madePlace{p.current, dir})
 	return p.current, nil
 }
 
@@ -107,17 +111,17 @@ func (p *sessionPlace) close() {
 	p.closed = true
 	for _, m := range p.made {
 		m.place.Close()
-		removePlace(m.tmp)
+		removePlace(m.dir)
 	}
 	p.made, p.current = nil, nil
 }
 
-// empty removes what the commands left in the current /tmp, after one of them has exceeded its limit.
+// empty removes what the commands left in the places, after one of them has exceeded its limit.
 func (p *sessionPlace) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.made {
-		emptyPlace(m.tmp)
+		m.place.Empty()
 	}
 }
 
@@ -131,28 +135,19 @@ func (s *Supervisor) leftPlaces() (remove func()) {
 	}
 }
 
-// removePlace removes a place's files. What remains the next daemon removes.
+// removePlace removes a place's files, also where commands have closed them by their modes. The next daemon removes
+// what remains.
 func removePlace(dir string) {
-	emptyPlace(dir)
-	_ = os.Remove(dir)
-}
-
-// emptyPlace removes what commands left, also where its modes forbid that. Commands may change it meanwhile: nothing
-// outside is reached.
-func emptyPlace(dir string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return
 	}
-	defer root.Close()
 	fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			_ = root.Chmod(path, 0o700)
 		}
 		return nil
 	})
-	entries, _ := fs.ReadDir(root.FS(), ".")
-	for _, entry := range entries {
-		_ = root.RemoveAll(entry.Name())
-	}
+	root.Close()
+	_ = os.RemoveAll(dir)
 }

@@ -84,8 +84,8 @@ enum step become(const struct command *c);
 enum step spawn(struct command *c, i64 *pid);
 
 // make_mounts makes the other namespaces and in them the order's mounts, turns to those and gives
-// up every capability. The descriptors are of the new root and of the mount namespace.
-enum { ROOT_HANDLE, MOUNTS_HANDLE, HANDLES };
+// up every capability. The descriptors are of the new root, the mount and the network namespace.
+enum { ROOT_HANDLE, MOUNTS_HANDLE, NETWORK_HANDLE, HANDLES };
 enum step make_mounts(const struct order *o, int *handles);
 
 // map_ids maps a user and a group into this process's user namespace, from the one around it, by a procfs.

@@ -17,12 +17,10 @@ enum { // prctl(2), capabilities(7), netdevice(7)
 	AF_INET = 2, SOCK_DGRAM = 2, SOCK_CLOEXEC = 02000000, SIOCSIFFLAGS = 0x8914, IFF_UP = 1, IFF_RUNNING = 0x40,
 };
 
-// Old and new are the roots of the host and of the sandbox, and base what both are mounted in.
-struct roots { int base, old, new; };
+// Old and new are the roots of the host and of the sandbox, and base what both are mounted in; network is the order's.
+struct roots { int base, old, new, network; };
 
-static enum step refuse(i64 error, const char *what, const char *path) {
-	return failed(STEP_MOUNTS, error, what, path);
-}
+#define refuse(error, what, path) failed(STEP_MOUNTS, error, what, path)
 
 // open_below opens a file or directory below root.
 static i64 open_below(int root, const char *path) {
@@ -186,12 +184,13 @@ static enum step on_mount(const struct roots *r, const struct operation *op) {
 	return e < 0 ? refuse(e, "seal", op->path) : STEP_NONE;
 }
 
-static enum step make_network(void) {
+static enum step make_network(int network) {
 	struct { char name[16]; u16 flags; u8 rest[22]; } request = {"lo", IFF_UP | IFF_RUNNING, {0}}; // struct ifreq
-	i64 e = SYS(unshare, CLONE_NEWNET), fd = e < 0 ? e : SYS(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	i64 e = network < 0 ? SYS(unshare, CLONE_NEWNET) : SYS(setns, network, CLONE_NEWNET);
+	i64 fd = e < 0 ? e : SYS(socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	e = fd < 0 ? fd : SYS(ioctl, fd, SIOCSIFFLAGS, &request);
 	SYS(close, fd);
-	return e < 0 ? refuse(e, "make a network namespace", "") : STEP_NONE;
+	return e < 0 ? refuse(e, "make or join a network namespace", "") : STEP_NONE;
 }
 
 i64 map_ids(i64 proc, const u64 *inner, const u64 *outer) {
@@ -230,7 +229,8 @@ static enum step carry_out(const struct roots *r, const struct operation *op) {
 	case OP_LINK:
 		return in_parent(r, op);
 	case OP_BIND:
-		return attach(r, op, copy(op->flags & OP_INNER ? r->new : r->old, op->path, AT_RECURSIVE, quiet | read_only));
+		return attach(r, op, copy(op->flags & OP_INNER ? r->new : r->old, op->length ? op->text : op->path, AT_RECURSIVE,
+			quiet | read_only));
 	case OP_DEVICE: // programs can use it, but not change its mode, owner or times
 		return attach(r, op, copy(r->old, op->path, 0, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC));
 	case OP_OVERLAY:
@@ -247,7 +247,7 @@ static enum step carry_out(const struct roots *r, const struct operation *op) {
 	case OP_DEVPTS:
 		return attach(r, op, devpts());
 	case OP_NETWORK:
-		return make_network();
+		return make_network(r->network);
 	}
 	return refuse(0, "unknown operation", op->path);
 }
@@ -319,7 +319,7 @@ static enum step drop_capabilities(void) {
 }
 
 enum step make_mounts(const struct order *o, int *handles) {
-	struct roots r;
+	struct roots r = {.network = o->network};
 	struct operation op, user = {0};
 	struct reader reader = {o->operation_at, o->operation_at + MAX_ORDER, 0};
 	SYS(umask, 0);
@@ -337,8 +337,9 @@ enum step make_mounts(const struct order *o, int *handles) {
 		step = become_user(r.old, &user);
 	handles[ROOT_HANDLE] = r.new;
 	handles[MOUNTS_HANDLE] = (int)SYS(openat, r.old, "proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	if (!step && handles[MOUNTS_HANDLE] < 0)
-		step = refuse(handles[MOUNTS_HANDLE], "open the mount namespace", "");
+	handles[NETWORK_HANDLE] = (int)SYS(openat, r.old, "proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (!step && (handles[MOUNTS_HANDLE] < 0 || handles[NETWORK_HANDLE] < 0))
+		step = refuse(handles[MOUNTS_HANDLE], "open the namespaces", "");
 	SYS(close, r.base);
 	SYS(close, r.old);
 	return step ? step : drop_capabilities();

@@ -91,8 +91,8 @@ void read_operation(struct reader *r, struct operation *op) {
 		!op->path || !clean(op->path) || !op->text || op->text[op->length])
 		r->bad = 1;
 	u64 n = r->bad ? 0 : length(op->text); // up to the first NUL
-	if (!r->bad && op->kind == OP_LINK)
-		r->bad = n != op->length;
+	if (!r->bad && (op->kind == OP_LINK || op->kind == OP_BIND))
+		r->bad = n != op->length || (op->kind == OP_BIND && n && !clean(op->text));
 	else if (!r->bad && op->kind == OP_OVERLAY)
 		r->bad = n >= op->length || !clean(op->text) || !clean(op->text + n + 1) ||
 			n + 1 + length(op->text + n + 1) != op->length;
@@ -146,9 +146,9 @@ static int sane(const struct order_head *h, const struct order *o) {
 		return 0;
 	if (h->flags & ORDER_AWAIT) // only what can be in force before a command is known
 		return !(h->flags & (ORDER_TERMINAL | ORDER_HOLD | ORDER_PROBE)) && (h->flags & ORDER_EARLY || !layers) &&
-			!h->descriptors && !h->umask && !h->limits && !h->ports && !h->dialers && !h->argc && !h->envc &&
-			!o->path[0] && !o->dir[0];
-	return h->argc > 0 && !h->operations && o->dir[0] == '/' && (!o->path[0] || o->path[0] == '/') &&
+			!(h->descriptors & ~(u32)CARRIES_NETWORK) && !h->umask && !h->limits && !h->ports && !h->dialers &&
+			!h->argc && !h->envc && !o->path[0] && !o->dir[0];
+	return h->argc > 0 && !h->operations && !(h->descriptors & CARRIES_NETWORK) && o->dir[0] == '/' && (!o->path[0] || o->path[0] == '/') &&
 		!(h->flags & ORDER_EARLY && layers);
 }
 
@@ -159,7 +159,7 @@ const char *decode_order(const struct order_head *h, const u8 *bytes, char **roo
 		return "the order has too much of something";
 	struct reader r = {bytes + sizeof *h, bytes + h->size, 0};
 	*o = (struct order){.flags = h->flags, .umask = h->umask, .limits = h->limits, .instructions = h->instructions,
-		.ports = h->ports, .dialers = h->dialers, .layers = h->layers, .operations = h->operations};
+		.ports = h->ports, .dialers = h->dialers, .layers = h->layers, .operations = h->operations, .network = -1};
 	o->limit_at = r.at;
 	for (u32 i = 0; i < h->limits; i++) {
 		if (number(&r, 4) >= MAX_LIMITS || number(&r, 4) != 0)

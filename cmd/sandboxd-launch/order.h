@@ -21,7 +21,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 
-enum { ORDER_VERSION = 10 };
+enum { ORDER_VERSION = 11 };
 
 // Flags of an order.
 enum {
@@ -40,10 +40,7 @@ enum {
 	CARRIES_STDOUT = 1 << 1,
 	CARRIES_STDERR = 1 << 2,
 	CARRIES_STANDARD = CARRIES_STDIN | CARRIES_STDOUT | CARRIES_STDERR,
-	CARRIES_NETWORK = 1 << 3, // a network namespace to join
-	CARRIES_TMP = 1 << 4,     // a directory that becomes /tmp
-	CARRIES_HOME = 1 << 5,    // a directory that becomes the private home
-	CARRIES_ROOT = 1 << 6,    // a directory that becomes the project's root
+	CARRIES_NETWORK = 1 << 3, // the network namespace that OP_NETWORK joins
 };
 
 // Launch is a message to the launch server. With it come the sandbox's socket, files of control groups
@@ -79,6 +76,7 @@ struct order_head {
 struct order {
 	u32 flags, umask;
 	u32 limits, instructions, ports, dialers, layers, operations;
+	int network; // carried, or negative
 	const u8 *limit_at, *filter_at, *port_at, *layer_at, *operation_at;
 	const char *path, *dir;
 	char **argv, **env;
@@ -114,14 +112,14 @@ struct operation {
 enum {
 	OP_DIRECTORY, // a directory of the sandbox's own
 	OP_LINK,      // a symbolic link to text
-	OP_BIND,      // the host's file or directory with all that is mounted below
+	OP_BIND,      // the host's file or directory, at text if that is not empty, with all that is mounted below
 	OP_DEVICE,    // one device of the host
 	OP_TMPFS,     // an empty directory in memory, of size bytes at most, 0: the kernel's default
 	OP_FILE,      // a read-only file that reads as text
 	OP_PROC,      // a procfs of the sandbox's own
 	OP_SEAL,      // make a mount read-only that was made before
 	OP_MODE,      // set the mode of a directory of the sandbox's own
-	OP_NETWORK,   // a network namespace of the sandbox's own
+	OP_NETWORK,   // the network namespace that was carried, else one of the sandbox's own
 	OP_DEVPTS,    // pseudo-terminals of the sandbox's own
 	OP_OVERLAY,   // the host's directory below a writable layer; text is "upper NUL work"
 	OP_USER,      // continue as user and group, whose numbers are in size, of a user namespace below

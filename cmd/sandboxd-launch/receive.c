@@ -31,7 +31,9 @@ static enum step collect(struct order_head *head, u8 **bytes, int *fds, u32 desc
 	if (n <= 0)
 		return failed(STEP_ORDER, n, n ? "receive order" : "the daemon is gone", "");
 	const char *why = check_head(first, (u64)n, head);
-	if (!why && (head->size < (u64)n || head->descriptors != descriptors || count != (descriptors ? 3 : 0)))
+	int network = !descriptors && head->descriptors == CARRIES_NETWORK;
+	if (!why && (head->size < (u64)n || (head->descriptors != descriptors && !network) ||
+		count != (descriptors ? 3 : (u32)network)))
 		why = "the order came without its descriptors, or with others than this sandbox takes";
 	if (why)
 		return failed(STEP_ORDER, 0, why, "");
@@ -65,5 +67,7 @@ enum step receive_order(struct order *o, u32 descriptors) {
 			return failed(STEP_ORDER, e, "receive descriptors", "");
 		SYS(close, fds[i]);
 	}
+	if (head.descriptors & CARRIES_NETWORK)
+		o->network = fds[0];
 	return STEP_NONE;
 }

@@ -205,7 +205,8 @@ func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 			break
 		}
 		if v.Kind == "unkept" {
-			r.note("not kept: %s, created in the sandbox's own place, which is gone; %s", v.Object, v.Hint)
+			r.note("not kept: %s, created in a place that ends with the sandbox or its session; %s",
+				v.Object, v.Hint)
 			continue
 		}
 		r.note("the sandbox refused %s", describeViolation(v))

@@ -58,7 +58,7 @@ func model(data []byte) string {
 		dialers,
 		argc,
 		envc,
-		descriptors,
+		descriptors &^ uint32(CarriesNetwork),
 		flags & (flagTerminal | flagHold | flagProbe),
 		uint32(len(path)),
 		uint32(len(dir)),
@@ -72,7 +72,8 @@ func model(data []byte) string {
 		if slices.ContainsFunc(late, func(n uint32) bool { return n != 0 }) || enforced && flags&flagEarly == 0 {
 			return "refused"
 		}
-	case argc == 0, operations > 0, !strings.HasPrefix(dir, "/"), path != "" && path[0] != '/',
+	case argc == 0, operations > 0, descriptors&uint32(CarriesNetwork) != 0,
+		!strings.HasPrefix(dir, "/"), path != "" && path[0] != '/',
 		enforced && flags&flagEarly != 0:
 		return "refused"
 	}
@@ -126,14 +127,18 @@ func (d *reader) operation(b *strings.Builder) {
 	d.bad = d.bad || zero != 0 || kind > uint64(OpUser) || flags > 7 || mode > 0o777 || len(path) > 4095 ||
 		!strings.HasPrefix(path, "/") || pathpkg.Clean(path) != path || end[0] != 0 ||
 		OperationKind(kind) == OpLink && bytes.IndexByte(text, 0) >= 0 ||
+		OperationKind(kind) == OpBind && len(text) > 0 && !cleanPath(string(text)) ||
 		OperationKind(kind) == OpOverlay && !twoPaths(string(text))
 	fmt.Fprintf(b, "operation %d %d %o %d path %x\ntext %x\n", kind, flags, mode, size, path, text)
 }
 
 func twoPaths(text string) bool {
 	paths := strings.Split(text, "\x00")
-	return len(paths) == 2 && strings.HasPrefix(paths[0], "/") && strings.HasPrefix(paths[1], "/") &&
-		pathpkg.Clean(paths[0]) == paths[0] && pathpkg.Clean(paths[1]) == paths[1]
+	return len(paths) == 2 && cleanPath(paths[0]) && cleanPath(paths[1])
+}
+
+func cleanPath(path string) bool {
+	return strings.HasPrefix(path, "/") && pathpkg.Clean(path) == path && !strings.Contains(path, "\x00")
 }
 
 func (d *reader) layer(b *strings.Builder) {

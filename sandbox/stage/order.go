@@ -33,7 +33,7 @@ import (
 
 // Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
 // changes with any change of the fields below.
-const Version = 10
+const Version = 11
 
 // Order is everything that starts one command.
 type Order struct {
@@ -101,7 +101,9 @@ type Operation struct {
 	Mode  uint32
 	Size  uint64 // of OpTmpfs in bytes, 0: the kernel's default
 	Path  string // absolute and clean
-	Text  string // target of OpLink, content of OpFile, upper and work directory of OpOverlay with a NUL between
+	// Text is the target of OpLink, the content of OpFile, the host's path for OpBind where that is another one,
+	// and the upper and work directory of OpOverlay with a NUL between.
+	Text string
 }
 
 // Launch is a message to the launch server ([ServeArg]). With it go the sandbox's end of a status socket,
@@ -138,7 +140,7 @@ const (
 	OpProc
 	OpSeal
 	OpMode
-	OpNetwork
+	OpNetwork // joins the order's network namespace, or makes one
 	OpDevpts
 	OpOverlay
 	OpUser
@@ -176,23 +178,25 @@ const (
 	flagProbe
 )
 
-// Descriptors that come with an order. The program knows places for a network
-// namespace, /tmp, the home and the project's root too, for an order to a launch server.
-const carriesStandard = 1<<0 | 1<<1 | 1<<2
+// Carried says which descriptors go with the first message of an order (SCM_RIGHTS).
+type Carried uint32
+
+// What an order carries: nothing, the command's standard input, output and error, or the network namespace that
+// OpNetwork joins.
+const (
+	CarriesNothing  Carried = 0
+	CarriesStandard Carried = 1<<0 | 1<<1 | 1<<2
+	CarriesNetwork  Carried = 1 << 3
+)
 
 // MarshalBinary encodes o without descriptors. The error is about strings that execve(2) can't
 // take and an order that is too long.
-func (o *Order) MarshalBinary() ([]byte, error) { return o.encode(0) }
+func (o *Order) MarshalBinary() ([]byte, error) { return o.encode(CarriesNothing) }
 
 // Pieces are the messages by which o goes to a program that waits at the other end of a
-// status socket. Where standard is set, the command's standard input, output and error go with the
-// first (SCM_RIGHTS). The errors are those of MarshalBinary.
-func (o *Order) Pieces(standard bool) (pieces [][]byte, err error) {
-	descriptors := uint32(0)
-	if standard {
-		descriptors = carriesStandard
-	}
-	b, err := o.encode(descriptors)
+// status socket. The errors are those of MarshalBinary.
+func (o *Order) Pieces(carried Carried) (pieces [][]byte, err error) {
+	b, err := o.encode(carried)
 	for err == nil && len(b) > 0 {
 		n := min(len(b), maxPiece)
 		pieces, b = append(pieces, b[:n]), b[n:]
@@ -200,10 +204,10 @@ func (o *Order) Pieces(standard bool) (pieces [][]byte, err error) {
 	return pieces, err
 }
 
-func (o *Order) encode(descriptors uint32) ([]byte, error) {
+func (o *Order) encode(carried Carried) ([]byte, error) {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, 16<<10), magic...)
-	for _, n := range []int{Version, 0, int(o.flags()), int(descriptors), int(o.Umask), len(o.Limits), len(o.Seccomp) / 8,
+	for _, n := range []int{Version, 0, int(o.flags()), int(carried), int(o.Umask), len(o.Limits), len(o.Seccomp) / 8,
 		len(o.Listen), o.Dialers, len(o.Landlock), len(o.Argv), len(o.Env), len(o.Operations)} {
 		b = le.AppendUint32(b, uint32(n))
 	}

@@ -44,7 +44,8 @@ func orders(t testing.TB) (good, bad [][]byte) {
 	native.Operations = []Operation{{Kind: OpTmpfs, Mode: 0o755, Size: 1 << 20, Path: "/"},
 		{Kind: OpBind, Flags: OpReadOnly | OpCreates, Path: "/usr"}, {Kind: OpLink, Path: "/bin", Text: "usr/bin"},
 		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpNetwork, Path: "/"},
-		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"}}
+		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"},
+		{Kind: OpBind, Path: "/tmp", Text: "/state/places/tmp"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
 	for _, o := range []Order{full, laying, native, late, {Await: true}} {
 		b, err := o.MarshalBinary()
@@ -53,6 +54,11 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		}
 		good = append(good, b)
 	}
+	joining, err := native.encode(CarriesNetwork)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good = append(good, joining)
 	for _, change := range []func(o *Order){
 		func(o *Order) { *o = Order{} },
 		func(o *Order) { o.Argv = nil },
@@ -91,6 +97,9 @@ func orders(t testing.TB) (good, bad [][]byte) {
 			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u\x00/w\x00/x"}}
 		},
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpLink, Text: "a\x00"}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "t"}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "/t/../u"}} },
+		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "/t\x00"}} },
 		func(o *Order) { *o = laying; o.Hold = true },
 		func(o *Order) { *o = laying; o.Argv = []string{"x"} },
 	} {
