@@ -81,7 +81,7 @@ func TestAgentWorktree(t *testing.T) {
 			{"cd sub && " + bin + "/sbx run --agent --worktree x -- true", "is not the top of a git project"},
 			{bin + "/sbx run --agent --worktree link -- true", "is no directory"},
 			{bin + "/sbx run --agent --worktree ../x -- true", "want letters"},
-			{bin + "/sbx run --worktree x -- true", "add --agent"},
+			{bin + "/sbx run --worktree x -- true", "needs --agent"},
 		} {
 			if r := a.do(nil, "/bin/sh", "-c", c.line); r.code != 125 || !strings.Contains(r.err, c.want) {
 				t.Errorf("%s: %v, want %q", c.line, r, c.want)
