@@ -68,9 +68,11 @@ ROOM ?= ipc
 fuzz: build
 	@GO='$(GO)' packaging/fuzz.sh $(FUZZTIME) $(ROOM)
 
-# A million sequences of keys at questions, in each form of a question 125,000; and 6000 at real terminals.
+# A million sequences of keys at questions, in each form of a question 125,000; a million by the browser's grammar;
+# and 6000 at real terminals.
 keystrokes:
 	KEYSTROKES=125000 $(GO) test ./cmd/sbx/internal/ask -run TestKeystrokes -count=1 -v -timeout 2h
+	WEB_KEYSTROKES=1000000 $(GO) test ./cmd/sbx -run TestPageGrammar -count=1 -v
 	PTY_KEYSTROKES=1000 $(GO) test ./cmd/sbx -run TestScreenKeystrokes -count=1 -v -timeout 6h
 
 # A thousand sessions with a job each, as root and as a user, with each back end: nothing is left of them.

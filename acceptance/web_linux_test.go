@@ -90,6 +90,14 @@ func TestWebApprover(t *testing.T) {
 	}
 }
 
+// R-UX-09: keys at the web approver, in a real browser. KEYSTROKES is how many random sequences it takes.
+func TestWebKeys(t *testing.T) {
+	a := newActor(t, "")
+	a.withGateway("[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.sbx("trust")
+	a.browse("keys.mjs", "KEYSTROKES="+os.Getenv("KEYSTROKES"))
+}
+
 // R-UX-03, R-LY-05: held change sets in a real browser, and the question at a layer's landing.
 func TestWebHeldChanges(t *testing.T) {
 	a := newActor(t, "")
@@ -116,6 +124,7 @@ func TestWebPictures(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}
+	a.withGateway("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
 	a.browse("questions.mjs", "PICTURES="+to, "HOME="+a.dir)
 	for _, name := range []string{"1280", "390"} {
 		b, err := os.ReadFile(filepath.Join(to, "web-questions-"+name+".jpg"))

@@ -1,3 +1,4 @@
+import { answerViews, scopeWords, settle } from "./answers.js";
 import { el, text, command, facts, table, span, when } from "./dom.js";
 import { changeViews } from "./changes.js";
 import { diff } from "./diff.js";
@@ -8,20 +9,10 @@ import { twoWords } from "./code.js";
 const $ = (id) => document.getElementById(id);
 const main = $("main");
 
-/** settle is how long, in ms, a question must be shown before an answer counts. */
-const settle = 500;
-
-const trustWords = { contained: "Trust, and run what stays inside unasked", each: "Trust, ask for each" };
-const scopeWords = {
-  once: "this once", turn: "until my next message", session: "for this session",
-  project: "always, in this project", agent: "always, for this agent", global: "always, for every agent", batch: "all of this batch that is listed",
-};
-const lifetimes = [["", "no time limit"], [30 * 60e3, "for 30 minutes"], [8 * 3600e3, "for 8 hours"], [7 * 86400e3, "for 7 days"]];
-
 const state = {
   queue: new Map(), // by id: {q, whole, shown}
   chosen: "",
-  drafts: new Map(), // what a person typed, by question
+  drafts: new Map(), // what a person typed and chose, by question
   again: new Map(), // the first yes of two
   sent: new Set(),
   seq: 0,
@@ -70,7 +61,10 @@ function put(q, fresh) {
   const old = state.queue.get(q.id);
   const changed = !old || old.q.rev !== q.rev || old.q.hash !== q.hash;
   state.queue.set(q.id, { q, whole: changed ? undefined : old.whole, shown: changed ? undefined : old.shown });
-  if (changed) state.again.delete(q.id);
+  if (changed) {
+    state.again.delete(q.id);
+    state.drafts.delete(q.id); // an answer is to what is on the page
+  }
   const shown = document.querySelector(`.card[data-id="${CSS.escape(q.id)}"] [data-deadline]`);
   if (shown && q.deadline) shown.dataset.deadline = q.deadline;
   if (fresh && !old) notifyOf(q);
@@ -146,6 +140,8 @@ function render() {
   if (had) [...main.querySelectorAll("[data-keep]")].find((x) => x.dataset.keep === had)?.focus({ preventScroll: true });
 }
 
+const answers = answerViews({ state, link, main, say, subject, answer, choose });
+
 /** cardState changes when the card must be redrawn. */
 function cardState(id) {
   const e = state.queue.get(id);
@@ -183,7 +179,7 @@ function card(entry) {
       ["Session", [q.label, q.session].filter(Boolean).join(" · ")],
       ["In the sandbox", q.sandbox], ["Not enforced", missing(q.enforcement)], ["Warning", (q.warnings ?? []).map((x) => x.message).filter((m) => !tags.includes(m))],
       ["So far", past(w.past)], ["Answer within", q.deadline ? el("span", { "data-deadline": q.deadline }, span(new Date(q.deadline) - Date.now())) : ""]),
-    batch(q.batch), answers(q, w, draft, id));
+    batch(q.batch), answers(q, w, draft));
   return c;
 }
 
@@ -218,62 +214,6 @@ function batch(b) {
     b.remaining?.length ? el("div", {}, el("p", { class: "small" }, "After it:"), el("ol", {}, b.remaining.map((r) => el("li", {}, text(`${r.tool}: ${r.command ?? ""}`))))) : "");
 }
 
-/** choice is a labelled list of options, of which one is remembered in draft. */
-function choice(draft, name, label, options, attributes = {}) {
-  const s = el("select", { ...attributes, "data-keep": name, onchange: () => (draft[name] = s.value) }, options.map(([v, t]) => el("option", { value: v, selected: String(draft[name] ?? "") === String(v) }, text(t))));
-  return el("label", {}, label, s);
-}
-
-function answers(q, w, draft, id) {
-  if (state.sent.has(q.id)) return el("p", { role: "status" }, "Answered; waiting for the daemon.");
-  if (state.again.has(q.id)) {
-    const typed = el("input", { type: "text", autocomplete: "off", "data-keep": "code", onkeydown: (e) => { if (e.key === "Enter") second(); } });
-    const second = () => {
-      const { code, ...first } = state.again.get(q.id);
-      if (typed.value.trim().toLowerCase().split(/\s+/).join(" ") !== code) return say("Those are not the two words; nothing is decided.", true);
-      answer(q, { ...first, confirm: true });
-    };
-    return el("div", { class: "again decide", role: "group", "aria-label": "Second confirmation" },
-      el("p", {}, el("strong", {}, q.delete ? "It deletes something. " : q.protected ? "It reaches something protected. " : "It is dangerous. "), "To really allow it, type these two words: ", el("strong", { class: "code" }, state.again.get(q.id).code)),
-      el("pre", {}, text(subject(q))),
-      el("div", { class: "row" },
-        el("label", { class: "wide" }, "The two words", typed),
-        el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "No", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
-        el("button", { type: "button", class: "yes", "data-keep": "again", onclick: second }, "Allow")));
-  }
-  const trusts = q.trusts?.includes("once") ? Object.entries(trustWords).filter(([t]) => q.trusts.includes(t)) : [];
-  const scopes = (q.scopes?.length ? q.scopes : ["once"]).map((s) => [s, scopeWords[s] ?? s]);
-  if (!draft.scope) draft.scope = scopes[0][0];
-  const make = () => ({
-    allow: true, scope: draft.scope === "once" ? "" : draft.scope, note: draft.note,
-    suggestion: draft.scope === "once" ? "" : draft.suggestion, widening: draft.widening, for_ms: draft.scope === "once" ? 0 : Number(draft.life || 0),
-  });
-  const note = el("input", { type: "text", maxlength: "2000", value: draft.note ?? "", "data-keep": "note", oninput: () => { draft.note = note.value; typing(q.id); } });
-  return el("div", { class: "answer", role: "group", "aria-label": "Answer" },
-    el("div", { class: "row" },
-      choice(draft, "scope", "Scope", scopes),
-      (q.suggestions ?? []).length ? choice(draft, "suggestion", "What is allowed", [["", "exactly this"], ...(w.suggestions ?? q.suggestions).map((s) => [s.id, s.label + (s.past ? ` (${s.past.matched} past calls)` : "")])]) : "",
-      choice(draft, "life", "Expires", lifetimes),
-      (q.widenings ?? []).length ? choice(draft, "widening", "Also give it", [["", "nothing more"], ...q.widenings.map((x) => [x.id, x.label || x.object])]) : "",
-      el("label", { class: "wide" }, "Note to the agent", note)),
-    el("div", { class: "row decide" },
-      trusts.map(([trust, words]) => el("button", { type: "button", class: "yes", "data-keep": trust, onclick: () => answer(q, { key: words, ...make(), trust }) }, words)),
-      el("button", { type: "button", class: "yes", "data-keep": "yes", onclick: () => answer(q, { key: "Allow", ...make(), trust: trusts.length ? "once" : "" }) }, trusts.length ? "Only this once" : "Allow"),
-      el("button", { type: "button", class: "no", "data-keep": "no", onclick: () => answer(q, { key: "Deny", allow: false, mode: "soft", note: draft.note }) }, "Deny"),
-      el("button", { type: "button", class: "no", "data-keep": "remember", onclick: () => answer(q, { key: "Deny and remember", ...make(), allow: false, mode: "soft", widening: "" }) }, "Deny and remember"),
-      el("button", { type: "button", class: "no", "data-keep": "stop", onclick: () => answer(q, { key: "Deny and stop the agent", allow: false, mode: "hard", note: draft.note }) }, "Deny and stop the agent"),
-      q.batch?.remaining?.length ? el("button", { type: "button", "data-keep": "all", onclick: () => answer(q, { key: "Allow this and what is listed", allow: true, scope: "batch" }) }, "Allow this and what is listed") : ""),
-    el("p", { class: "small", id: id("keys") }, "Keys: y goes to Allow, n to Deny, Enter presses; j and k go through the questions."));
-}
-
-/** typing reports to the daemon, at most once a second, that a person types: the clock stops while keys come. */
-let typed = 0;
-function typing(id) {
-  if (Date.now() - typed < 1000) return;
-  typed = Date.now();
-  link.call("approval.show", { id, typing: true }).catch(() => {});
-}
-
 async function answer(q, a) {
   const e = state.queue.get(q.id);
   if (!e || state.sent.has(q.id)) return;
@@ -306,19 +246,6 @@ async function answer(q, a) {
   render();
   (main.querySelector("ol.list button") ?? main).focus();
 }
-
-addEventListener("keydown", (e) => {
-  if (state.view !== "queue" || e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
-  if (e.key === "y" || e.key === "n") {
-    main.querySelector(`[data-keep="${e.key === "y" ? (state.again.has(state.chosen) ? "again" : "yes") : "no"}"]`)?.focus();
-    e.preventDefault();
-  } else if (e.key === "j" || e.key === "k") {
-    const ids = [...state.queue.keys()];
-    const i = ids.indexOf(state.chosen) + (e.key === "j" ? 1 : -1);
-    if (ids[i]) choose(ids[i]);
-    e.preventDefault();
-  }
-});
 
 setInterval(() => {
   for (const e of document.querySelectorAll("[data-since]")) e.textContent = span(Date.now() - new Date(e.dataset.since));
