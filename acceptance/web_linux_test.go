@@ -124,7 +124,8 @@ func TestWebPictures(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}
-	a.withGateway("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
+	a.withGateway("[sandbox]\nbackend = \"native\"\nlayers = \"auto\"\n" +
+		"[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
 	a.browse("questions.mjs", "PICTURES="+to, "HOME="+a.dir)
 	for _, name := range []string{"1280", "390"} {
 		b, err := os.ReadFile(filepath.Join(to, "web-questions-"+name+".jpg"))

@@ -43,7 +43,7 @@ func (r *Rules) JudgeUndo(id string, steps []Step, guarded bool) Verdict {
 	if v.Protected || v.Delete || v.Outside {
 		v.Risk = approval.RiskHigh
 	}
-	v.Description = "Undo " + id + ": " + strings.Join(describeSteps(steps, 3), "; ")
+	v.Description = "Undo " + id + ": " + inBrief(steps)
 	v.Payload = map[string]any{"op": string(Undo), "change": id}
 	v.Suggestions = nil
 	return v
@@ -87,13 +87,10 @@ func undoParts(s Step) []part {
 	return []part{{deletes, Undo, fact(s.Path, s.Before)}}
 }
 
-// describeSteps describes steps, one line each and at most limit; 0 is all.
-func describeSteps(steps []Step, limit int) []string {
+// describeSteps describes steps, one line each.
+func describeSteps(steps []Step) []string {
 	var out []string
-	for i, s := range steps {
-		if limit > 0 && i == limit {
-			return append(out, fmt.Sprintf("and %d more", len(steps)-limit))
-		}
+	for _, s := range steps {
 		out = append(out, s.String())
 	}
 	if out == nil {
@@ -102,24 +99,57 @@ func describeSteps(steps []Step, limit int) []string {
 	return out
 }
 
-// String describes the step for people.
-func (s Step) String() string {
+// inBrief describes steps in a line: each of up to three, or how many there are of each kind.
+func inBrief(steps []Step) string {
+	if len(steps) <= 3 {
+		return strings.Join(describeSteps(steps), "; ")
+	}
+	count, out := map[[2]string]int{}, []string(nil)
+	for _, s := range steps {
+		verb, object := s.words()
+		count[[2]string{verb, object}]++
+	}
+	for _, s := range steps {
+		verb, object := s.words()
+		key := [2]string{verb, object}
+		switch n := count[key]; {
+		case n == 1:
+			out = append(out, fmt.Sprintf("%s a %s", verb, object))
+		case n > 1:
+			out = append(out, fmt.Sprintf("%s %d %ss", verb, n, object))
+		}
+		delete(count, key)
+	}
+	return strings.Join(out, ", ")
+}
+
+// words are the verb and the object of a step, for people.
+func (s Step) words() (verb, object string) {
 	switch s.Kind {
 	case PutStep:
 		if s.Before.Kind == Absent {
-			return "put " + noun(s.After.Kind) + " " + s.Path
+			return "put", noun(s.After.Kind)
 		}
-		return "change " + noun(s.Before.Kind) + " " + s.Path
+		return "change", noun(s.Before.Kind)
 	case RemoveStep:
-		return "remove " + noun(s.Before.Kind) + " " + s.Path
+		return "remove", noun(s.Before.Kind)
 	case MkdirStep:
-		return "make folder " + s.Path
+		return "make", "folder"
 	case RmdirStep:
-		return "remove folder " + s.Path
+		return "remove", "folder"
 	case AttrStep:
-		return "set mode, owner or time of folder " + s.Path
+		return "set mode, owner or time of", "folder"
 	}
-	return "move " + s.Path + " to " + s.To
+	return "move", noun(s.Before.Kind)
+}
+
+// String describes the step for people.
+func (s Step) String() string {
+	verb, object := s.words()
+	if s.Kind == RenameStep {
+		return "move " + s.Path + " to " + s.To
+	}
+	return verb + " " + object + " " + s.Path
 }
 
 // UndoPresentation returns an undo for a person to see: its steps, and what is shown of the files that the first steps
@@ -130,7 +160,7 @@ func UndoPresentation(steps []Step, shown []*approval.Presentation) *approval.Pr
 	}
 	meta := map[string]any{}
 	var text strings.Builder
-	text.WriteString(strings.Join(describeSteps(steps, 0), "\n") + "\n")
+	text.WriteString(strings.Join(describeSteps(steps), "\n") + "\n")
 	for i, p := range shown {
 		if p == nil {
 			continue

@@ -184,10 +184,16 @@ func ordinaryQuestions() map[string]ipc.Approval {
 	trust := trustReason + dir + " (undo: sbx trust --remove)"
 	rule := "rule: project not trusted yet"
 	list := map[string]ipc.Approval{
-		"read":      {Outside: true, Command: "cat /var/log/syslog", Reasons: []string{"it reads /var/log/syslog"}},
-		"write":     {Description: "Write new.txt", Command: "echo hi > new.txt", Reasons: []string{write, trust, rule}},
-		"first":     {Description: "Write new.txt", Command: "echo hi > new.txt", Reasons: []string{write, trust, rule}},
-		"delete":    {Delete: true, Description: "Delete old.txt", Command: "rm old.txt", Reasons: []string{"it deletes"}},
+		"read":   {Outside: true, Command: "cat /var/log/syslog", Reasons: []string{"it reads /var/log/syslog"}},
+		"write":  {Description: "Write new.txt", Command: "echo hi > new.txt", Reasons: []string{write, trust, rule}},
+		"first":  {Description: "Write new.txt", Command: "echo hi > new.txt", Reasons: []string{write, trust, rule}},
+		"delete": {Delete: true, Description: "Delete old.txt", Command: "rm old.txt", Reasons: []string{"it deletes"}},
+		"opening": {Outside: true, Command: "cat /tmp/abc/datasets/prices.csv",
+			Reasons:   []string{"/tmp/abc/datasets/prices.csv is outside the project"},
+			Widenings: []ipc.Widening{{ID: "1", Label: "read access to /tmp/abc/datasets/prices.csv"}}},
+		"landing": {Risk: "high", Tool: "file_undo", Description: "Land what the command wrote: remove 60 files",
+			Reasons: []string{"it deletes 60 files"}, Input: json.RawMessage(`{"op":"land"}`), Presentation: &ipc.Presentation{
+				Kind: "text", Content: strings.Repeat("remove file "+dir+"/pages/1.html\n", 60)}},
 		"network":   {Description: "Install npm packages x", Command: "npm install x", Reasons: []string{"it downloads"}},
 		"outside":   {Outside: true, Description: "Copy a ~/b", Command: "cp a ~/b", Reasons: []string{"it leaves", "x"}},
 		"protected": {Protected: true, Description: "Write .envrc", Command: "echo > .envrc", Reasons: []string{"it is"}},

@@ -17,7 +17,7 @@ const (
 )
 
 // changes names the facts that show a change of a file's contents.
-var changes = []string{"Diff", "Content", "Details"}
+var changes = []string{"Diff", "Content"}
 
 // facts arranges names and values in rows. A value is indented and never begins in the column of names.
 type facts struct {

@@ -57,7 +57,7 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 		case verbYes:
 			out = append(out, option{v, once, ""})
 			for _, w := range a.Widenings {
-				out = append(out, option{v, once + ", with " + l.line(first(w.Label, w.Access+" "+w.Object)), w.ID})
+				out = append(out, option{v, "Once, with " + l.line(first(w.Label, w.Access+" "+w.Object)), w.ID})
 			}
 		case verbSession:
 			out = append(out, option{v, "Allow for this session", ""})
