@@ -23,6 +23,7 @@ type ran struct {
 	Exit        *int
 	Changes     ipc.RunChanges
 	Quarantined []ipc.Quarantined
+	Stdout      string
 	Warnings    []ipc.Warning
 }
 

@@ -86,7 +86,8 @@ func (p *plan) layProc() {
 		return
 	}
 	for _, path := range kernelFiles {
-		if at := p.host.Look(path); v.want() == private && (at == hosttree.Directory || at == hosttree.File) {
+		at := p.host.Look(path)
+		if v.want() == private && (at == hosttree.Directory || at == hosttree.File || at == hosttree.Pipe) {
 			p.add(path, ReadOnly, view{access: profile.Read})
 		}
 	}

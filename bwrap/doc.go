@@ -37,7 +37,7 @@
 //     then the names at the top, then the rest.
 //   - Sockets that are there already belong to programs outside and are
 //     hidden, in readable and in writable trees; listed ones
-//     are shown.
+//     are shown. FIFOs in readable trees are hidden, too.
 //   - Run by root, a directory that only another user may enter is hidden whole
 //     where something in it would need a mount: neither bwrap nor the command
 //     can go in.

@@ -136,7 +136,8 @@ func (p *plan) layOver(path string, v view, at hosttree.Found) {
 		form = Empty
 	}
 	if v.want() != writable {
-		if writes := p.around(path).Form.ground() == hostWrite; writes && at == hosttree.File && p.host.Shared(path) {
+		shareable := at == hosttree.File || at == hosttree.Pipe
+		if writes := p.around(path).Form.ground() == hostWrite; writes && shareable && p.host.Shared(path) {
 			p.unheld(path, v, "the file has other names (hard links), which the mount does not cover", "make a copy of it")
 		}
 		p.pin(path)
@@ -149,7 +150,7 @@ func (p *plan) layOver(path string, v view, at hosttree.Found) {
 // missing entries, and a stricter path needs an entry that holds its name.
 func (p *plan) layOwn(path string, v view) {
 	at := p.host.Look(path)
-	there := at == hosttree.Directory || at == hosttree.File || at == hosttree.Socket || at == hosttree.Device
+	there := at == hosttree.Directory || at.IsFile()
 	switch want := v.want(); {
 	case want == private:
 		return

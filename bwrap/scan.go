@@ -12,7 +12,7 @@ import (
 )
 
 // MaxEntries bounds how many directory entries one compilation looks at for
-// names and sockets.
+// names, sockets and FIFOs.
 const MaxEntries = 100_000
 
 // dependencies hold other people's projects by the thousand; the names in
@@ -31,7 +31,7 @@ type candidate struct {
 	rank int
 }
 
-// scanner looks for names at any depth, and for sockets in readable trees.
+// scanner looks for names at any depth, and for sockets and FIFOs in readable trees.
 type scanner struct {
 	*plan
 	hides      []profile.Rule             // rules by name that hide
@@ -131,12 +131,13 @@ func (s *scanner) enter(top, dir string, at layers) {
 // judge makes a candidate of an entry that needs a mount.
 func (s *scanner) judge(top, dir, name string, kind hosttree.Found, at, next layers) {
 	turned := next.turned()
-	if !turned && kind != hosttree.Socket {
+	if !turned && kind != hosttree.Socket && kind != hosttree.Pipe {
 		return
 	}
 	path, v := abspath.Join(dir, name), next.view()
 	switch {
-	case kind == hosttree.Socket && v.want() == readOnly && !s.connect(path):
+	case kind == hosttree.Socket && v.want() == readOnly && !s.connect(path),
+		kind == hosttree.Pipe && v.want() == readOnly: // a read-only mount lets both be written to
 		v = view{rule: v.rule}
 	case kind == hosttree.Socket && v.want() == writable && !slices.Contains(s.listed, path):
 		// The listener is outside: the sandbox is not running yet.

@@ -141,7 +141,7 @@ type Exit struct {
 	// Job is the id of what the command left running; JobRefused is why that was ended instead.
 	Job        string `json:"job,omitempty"`
 	JobRefused string `json:"job_refused,omitempty"`
-	// Changes is absent for a command that is judged to read only, and in a project that is not trusted.
+	// Changes says how the command wrote to the project; absent where it did not run.
 	Changes  *RunChanges `json:"changes,omitempty"`
 	Warnings []Warning   `json:"warnings,omitempty"`
 }
@@ -149,7 +149,7 @@ type Exit struct {
 // RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from
 // before it.
 type RunChanges struct {
-	Kind     string   `json:"kind"`               // layered or direct
+	Kind     string   `json:"kind"`               // none (a reader, for which the project is read-only), layered or direct
 	Direct   string   `json:"direct,omitempty"`   // why the run had no layer
 	Held     string   `json:"held,omitempty"`     // why nothing of the change set landed; see ExecRequest.Hold
 	HeldID   string   `json:"held_id,omitempty"`  // the id that lands or drops a held change set

@@ -31,7 +31,7 @@ type afterCheck struct {
 	s      *Supervisor
 	e      *Exec
 	j      *judgement
-	before *aftermath.Snapshot
+	before *aftermath.Snapshot // nil: there is nothing to check
 	start  time.Time
 	taken  []aftermath.Item // at the command's end
 	// note has the next daemon look, should this one die; nothing runs without.
@@ -40,8 +40,11 @@ type afterCheck struct {
 	snapshot *runSnapshot
 }
 
-// begin records the entries under protected names before the command begins.
+// begin records the entries under protected names before the command begins. After a reader there is nothing to check.
 func (c *afterCheck) begin() (err error) {
+	if c.j.kind == RunReads && !c.s.seen.Needed(c.j.plan.Profile) {
+		return nil
+	}
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
 	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened}, c.before)
@@ -55,7 +58,7 @@ func (c *afterCheck) begin() (err error) {
 // ended removes the note: nothing is left to check. Nobody waits for that; should the note
 // stay, the next daemon checks once more.
 func (c *afterCheck) ended() {
-	if c.before == nil { // it did not come as far
+	if c.before == nil {
 		return
 	}
 	c.before.Done()
@@ -94,6 +97,9 @@ func (c *afterCheck) after(r *Result) {
 
 // again takes out what a job left since its command's end, and returns how many names that were.
 func (c *afterCheck) again() int {
+	if c.before == nil {
+		return 0
+	}
 	defer func() {
 		c.before.Done()
 		c.note.End()
@@ -108,6 +114,12 @@ func (c *afterCheck) again() int {
 
 // takeOut is after for a command that left a job.
 func (c *afterCheck) takeOut(r *Result) {
+	if c.j.kind == RunReads {
+		r.Changes = &Changes{Kind: RunReads, Coverage: Coverage{Covered: true}}
+	}
+	if c.before == nil {
+		return
+	}
 	defer func() {
 		if changes := c.snapshot.end(); changes != nil {
 			changes.Direct, r.Changes = c.j.direct, changes

@@ -344,8 +344,7 @@ type judgement struct {
 	uncontained string
 	// absent: there is no such command, so that nobody is asked.
 	absent bool
-	// kind is how the run writes to the project; "" for a reader, and in a project that is not trusted. direct is why
-	// it has no layer.
+	// kind is how the run writes to the project; direct is why it has no layer.
 	kind     RunKind
 	direct   string
 	warnings []string

@@ -77,6 +77,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	if err := s.chooseKind(e, cfg, j); err != nil {
 		return nil, err
 	}
+	if j.reads() && j.kind == RunReads {
+		effective = effective.ReadOnly()
+	}
 	s.contain(ctx, e, cfg, j)
 	if err := visible(effective, r.Cwd, sess.Root); err != nil {
 		return nil, err

@@ -18,11 +18,13 @@ import (
 	"sandboxd/shell/analysis"
 )
 
-// RunKind says how a run that may write to the project does so.
+// RunKind says how a run writes to the project.
 type RunKind string
 
 // The kinds.
 const (
+	// RunReads writes nothing: the project and the host's other files are read-only.
+	RunReads RunKind = "none"
 	// RunLayered writes to a layer, which lands in the project after the run.
 	RunLayered RunKind = "layered"
 	// RunDirect writes to the project.
@@ -32,6 +34,7 @@ const (
 // chooseKind decides how a run writes to the project. It fails where a run that is to be held can't have a layer.
 func (s *Supervisor) chooseKind(e *Exec, cfg *config.Config, j *judgement) error {
 	hold := e.Request.Hold
+	j.kind = RunReads
 	if !hold && j.reads() || !j.trusted || e.Session.Root == "" {
 		return nil
 	}

@@ -29,7 +29,7 @@ type Coverage struct {
 	LeftOut, Skipped []string
 }
 
-// Changes is the change set of a run, as its result has it.
+// Changes is the change set of a run, as its result has it. That of a reader is empty.
 type Changes struct {
 	Kind   RunKind
 	Direct string // why a direct run had no layer

@@ -23,11 +23,12 @@ const (
 	Directory
 	Device
 	Socket
+	Pipe // a FIFO
 	File // anything else
 )
 
 // IsFile reports whether it is a file of any kind but a directory or link.
-func (f Found) IsFile() bool { return f == Device || f == Socket || f == File }
+func (f Found) IsFile() bool { return f == Device || f == Socket || f == Pipe || f == File }
 
 // Tree reads a host component by component, and caches. It follows no link, on any file system. It
 // is for one goroutine.
@@ -91,6 +92,8 @@ func Kind(mode fs.FileMode) Found {
 		return Device
 	case mode&fs.ModeSocket != 0:
 		return Socket
+	case mode&fs.ModeNamedPipe != 0:
+		return Pipe
 	}
 	return File
 }

@@ -88,6 +88,9 @@ func (c *Cache) othersWrite(by *Snapshot, at string) bool {
 const maxTrees = 256
 
 // treesOf are the trees that are looked through for a profile. They follow from it alone.
+// Needed reports whether p lets anything be written in a tree in which it holds names. Else there is nothing to scan.
+func (c *Cache) Needed(p profile.Profile) bool { return len(c.treesOf(p)) > 0 }
+
 func (c *Cache) treesOf(p profile.Profile) []writableTree {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -458,7 +458,7 @@ export interface Exit {
   /** Job is the id of what the command left running; JobRefused is why that was ended instead. */
   job?: string;
   job_refused?: string;
-  /** Changes is absent for a command that is judged to read only, and in a project that is not trusted. */
+  /** Changes says how the command wrote to the project; absent where it did not run. */
   changes?: RunChanges;
   warnings?: Warning[];
 }
@@ -991,7 +991,7 @@ export interface ResizeRequest {
 
 /** RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from before it. */
 export interface RunChanges {
-  /** layered or direct */
+  /** none (a reader, for which the project is read-only), layered or direct */
   kind?: string;
   /** why the run had no layer */
   direct?: string;

@@ -393,7 +393,7 @@ class Exit(TypedDict, total=False):
     quarantined: List[Quarantined]
     job: str  # Job is the id of what the command left running; JobRefused is why that was ended instead.
     job_refused: str
-    changes: RunChanges  # Changes is absent for a command that is judged to read only, and in a project that is not trusted.
+    changes: RunChanges  # Changes says how the command wrote to the project; absent where it did not run.
     warnings: List[Warning]
 
 
@@ -845,7 +845,7 @@ class ResizeRequest(TypedDict, total=False):
 class RunChanges(TypedDict, total=False):
     """RunChanges is what a run changed in the project: the change set of its layer, or what differs from the snapshot from before it."""
 
-    kind: str  # layered or direct
+    kind: str  # none (a reader, for which the project is read-only), layered or direct
     direct: str  # why the run had no layer
     held: str  # why nothing of the change set landed; see ExecRequest.Hold
     held_id: str  # the id that lands or drops a held change set

@@ -1,0 +1,23 @@
+package profile
+
+import "sandboxd/profile/abspath"
+
+// ReadOnly returns the profile without write access to files of the host. Devices and the sandbox's own directories
+// stay writable.
+func (p Profile) ReadOnly() Profile {
+	b := p.get()
+	d := b.draft()
+	for i, pt := range d.points {
+		c := b.tree.at(pt.path)
+		if c.state.private || abspath.Contains("/dev", pt.path) {
+			continue
+		}
+		_, _, rule := c.Effective()
+		t := turn{c.state, rule}
+		t.state.access &^= Write
+		t.state = t.state.normal()
+		t.rule.Access &^= Write
+		d.points[i].state = func(Cursor) turn { return t }
+	}
+	return Profile{assemble(d)}
+}
