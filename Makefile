@@ -28,7 +28,7 @@ programs: prerequisites
 $(BIN)/share/doc: VERSION $(wildcard *.md docs/*.md docs/*/*.md packaging/man/*) | programs
 	@GO='$(GO)' packaging/documents.sh $(BIN) $(BIN)/share
 
-# make install PREFIX=~/.local PROGRAM_PREFIX=x- : docs/installation.md. It downloads and builds nothing.
+# make install PREFIX=$HOME/.local PROGRAM_PREFIX=x- : docs/installation.md. It downloads and builds nothing.
 PREFIX ?= /usr/local
 install uninstall:
 	@PREFIX='$(PREFIX)' PROGRAM_PREFIX='$(PROGRAM_PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh $(filter uninstall,$@)

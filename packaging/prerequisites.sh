@@ -33,6 +33,10 @@ if [ "${1-}" = release ]; then
 	*) need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc; need libc6-dev-arm64-cross /usr/aarch64-linux-gnu/include/errno.h ;;
 	esac
 	need qemu-user-static qemu-aarch64-static
+	need lintian lintian # make test-release, and the three below
+	need rpm rpm2archive
+	need file file
+	need jq jq
 fi
 if [ "${1-}" = vm ]; then
 	need qemu-system-x86 qemu-system-x86_64
