@@ -68,6 +68,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // obey does what the command line says.
 func obey(args []string, stdout, stderr io.Writer) int {
+	verbs := len(args) > 0 && (args[0] == "config" || args[0] == "broker")
+	help := func(a string) bool { return a == "--help" || a == "-help" || a == "-h" }
+	if verbs && slices.ContainsFunc(args[1:], help) {
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
 	if len(args) > 0 && args[0] == "config" {
 		return runConfig(args[1:], stdout, stderr)
 	}
@@ -166,10 +172,6 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 		args = slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "--json" })
 	}
 	f, rest, err := parseFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		return 0
-	}
 	switch {
 	case err != nil:
 		return misuse(stderr, "sandboxd config: %v", err)

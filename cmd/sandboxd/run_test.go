@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -35,6 +36,9 @@ func TestCommandLine(t *testing.T) {
 		{"config", 2, "", "want check, show, schema"},
 		{"config check surplus", 2, "", `unexpected "surplus"`},
 		{"config --help", 0, "Usage: sandboxd", ""},
+		{"config add --help", 0, "Usage: sandboxd", ""},
+		{"config import -h", 0, "Usage: sandboxd", ""},
+		{"broker --help", 0, "Usage: sandboxd", ""},
 		{"config check --config " + good, 0, "", ""},
 		{"config check --json --config " + good, 0, `"ok":true`, ""},
 		{"config check --config " + bad, 1, "timeout", ""},
@@ -104,5 +108,38 @@ func TestOwnDirectory(t *testing.T) {
 	}
 	if err := ownDir(file); err == nil {
 		t.Errorf("got %s accepted, want a refusal: it is no directory", file)
+	}
+}
+
+var tomlBlock = regexp.MustCompile("(?ms)^```toml\n(.*?)^```$")
+
+// Each block of settings in a page of docs/ is a configuration without errors, but those that name another file.
+func TestSettingsOfDocuments(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, checked := filepath.Join(t.TempDir(), "config.toml"), 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range tomlBlock.FindAllSubmatch(text, -1) {
+			if first, _, _ := strings.Cut(string(m[1]), "\n"); strings.HasPrefix(first, "# ~/.config/sandboxd/servers/") {
+				continue // a profile document
+			}
+			checked++
+			if err := os.WriteFile(file, m[1], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if status := run([]string{"config", "check", "--config", file}, &out, &out); status != 0 {
+				t.Errorf("%s: got %d, want a good configuration:\n%s\n%s", page, status, m[1], &out)
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("got %d blocks of settings, want 8 or more", checked)
 	}
 }
