@@ -31,17 +31,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatalf("docs/tutorial.md has %d steps: %v", len(steps), steps)
 	}
 	eachUser(t, func(t *testing.T, a *actor) {
-		p := &typist{
-			actor: a,
-			env:   "HOME=" + a.project + " XDG_RUNTIME_DIR=" + a.dir + " SBX_STATE_DIR=" + a.stateDir(),
-		}
-		t.Cleanup(func() {
-			p.sbx("--socket-dir", a.dir+"/sandboxd", "stop", "--now")
-			p.tmux("kill-server")
-		})
-		shell := "env -u SBX_SOCKET_DIR " + p.env + " TERM=screen PS1='$ ' PATH=" + bin + ":$PATH bash --norc --noprofile"
-		p.tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "60", shell)
-		p.prompt()
+		p := newTypist(a)
 		for i, s := range steps {
 			switch s.kind {
 			case "sh":
@@ -65,6 +55,66 @@ func TestTutorial(t *testing.T) {
 			t.Errorf("the tutorial left %v", left)
 		}
 	})
+}
+
+// TestReadmeSteps types the commands of README.md's ten minutes in a git project that has this tree's VERSION: those
+// that ask by their comment are answered with yes. Each exits with 0.
+func TestReadmeSteps(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := os.ReadFile("../VERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "\n## Ten minutes\n\n```sh\n")
+	lines, _, _ := strings.Cut(rest, "\n```\n")
+	if strings.Count(lines, "\n") < 5 {
+		t.Fatalf("README.md has these steps: %q", lines)
+	}
+	eachUser(t, func(t *testing.T, a *actor) {
+		p := newTypist(a)
+		p.typeLine("mkdir ~/shop && cd ~/shop && git init -q .", false)
+		p.typeLine("echo "+strings.TrimSpace(string(version))+" > VERSION", false)
+		for line := range strings.Lines(lines) {
+			command, comment, _ := strings.Cut(strings.TrimSpace(line), " #")
+			p.typeLine(command+" && echo done''.", strings.Contains(comment, "asks"))
+			p.wait("the end of "+command, func() bool {
+				return strings.Count(p.screen(), "done.") > strings.Count(p.typed, "done.")
+			})
+		}
+	})
+}
+
+// newTypist starts the shell in tmux, with the actor's project as its home.
+func newTypist(a *actor) *typist {
+	p := &typist{
+		actor: a,
+		env:   "HOME=" + a.project + " XDG_RUNTIME_DIR=" + a.dir + " SBX_STATE_DIR=" + a.stateDir(),
+	}
+	a.t.Cleanup(func() {
+		p.sbx("--socket-dir", a.dir+"/sandboxd", "stop", "--now")
+		p.tmux("kill-server")
+	})
+	shell := "env -u SBX_SOCKET_DIR " + p.env + " TERM=screen PS1='$ ' PATH=" + bin + ":$PATH bash --norc --noprofile"
+	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "60", shell)
+	p.prompt()
+	return p
+}
+
+// typeLine types a line and waits for the prompt, or answers its question with yes.
+func (p *typist) typeLine(line string, asks bool) {
+	p.t.Helper()
+	p.typed = p.screen()
+	p.tmux("send-keys", "-l", line)
+	p.tmux("send-keys", "Enter")
+	if !asks {
+		p.prompt()
+		return
+	}
+	p.wait("a question", p.asked)
+	p.answer([]string{"y", "Enter"})
 }
 
 // step is a line to type ("sh"), keys to press, or a line that the screen shows ("text").
