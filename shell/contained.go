@@ -20,6 +20,9 @@ var remoteCommands = strings.Fields(`docker podman nerdctl kubectl helm systemct
 	npm-token npm-login npm-dist-tag pnpm-publish yarn-publish cargo-publish cargo-yank cargo-owner cargo-login
 	gem-push gem-yank`)
 
+// recoverable lists the sub-commands of git whose losses a snapshot of the project has.
+var recoverable = []string{"reset", "checkout", "restore", "switch", "branch"}
+
 // builtTrees lists the directories that builds and package managers make again.
 var builtTrees = strings.Fields(`node_modules target build dist out __pycache__ .pytest_cache .mypy_cache .ruff_cache
 	.tox .next .nuxt .cache .venv venv coverage htmlcov .nyc_output .gradle tmp`)
@@ -28,13 +31,16 @@ var builtTrees = strings.Fields(`node_modules target build dist out __pycache__ 
 var builtFiles = strings.Fields(`*.pyc *.pyo *.o *.a *.so *.tmp *.log *.bak *.orig *.rej *.swp *~
 	.DS_Store __pycache__`)
 
+// maxUnaskedDeletes is how many files a glob of rm may match, as many as a landing may delete unasked.
+const maxUnaskedDeletes = 50
+
 // contained reports whether all effects that a line asks for are on files of the project, as far
 // as its words show: such a line needs no question where its run can be undone. What it touches
 // besides, the sandbox refuses.
 func (j *judging) contained() bool {
 	v := &j.verdict
-	if v.Decision != Ask || v.Outside || v.Hidden || v.Configured || v.Network == "full" || j.beyond ||
-		j.blocking >= blockOutside || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
+	if v.Decision != Ask || v.Hidden || v.Configured || v.Network == "full" || j.beyond ||
+		j.blocking > blockOutside || j.cmd.CallerRuns || j.tooMany || j.script.Cut || len(v.NeedsFacts) > 0 ||
 		len(j.script.Calls) == 0 {
 		return false
 	}
@@ -75,7 +81,9 @@ func (j *judging) reachesOut(c *analysis.Call) bool {
 	if !danger.Deletes(c) || name == "find" {
 		return false // find is judged with the dangers
 	}
-	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool { return w.Kind != analysis.Literal }) ||
+	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
+		return w.Kind != analysis.Literal && !j.fewMatches(c, w)
+	}) ||
 		slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool { return j.projectItself(c, w.Text) })
 }
 
@@ -97,7 +105,7 @@ func (j *judging) containedDanger(c *analysis.Call, name string) bool {
 	switch name {
 	case "lost changes":
 		sub, _ := safelist.GitSubcommand(c.Args)
-		return base(c.Name()) == "git" && slices.Contains([]string{"reset", "checkout", "restore", "switch"}, sub)
+		return base(c.Name()) == "git" && slices.Contains(recoverable, sub)
 	case "recursive delete":
 		switch base(c.Name()) {
 		case "rm":
@@ -109,11 +117,42 @@ func (j *judging) containedDanger(c *analysis.Call, name string) bool {
 	return false
 }
 
-// deletesBuilt reports whether rm removes nothing but what builds make again.
+// fewMatches reports whether a word is a glob of some kind of names, and matches no more files than may be deleted
+// unasked.
+func (j *judging) fewMatches(c *analysis.Call, w analysis.Word) bool {
+	if w.Kind != analysis.Glob || strings.Trim(path.Base(w.Text), "*?.") == "" {
+		return false
+	}
+	paths, ok := c.Dirs.Resolve(w.Text)
+	return ok && !slices.ContainsFunc(paths, func(p string) bool {
+		matches, known := j.matches(p)
+		return !known || len(matches) > maxUnaskedDeletes
+	})
+}
+
+// deletesBuilt reports whether rm removes nothing but what builds make again, and build files, which are single files.
 func (j *judging) deletesBuilt(c *analysis.Call) bool {
 	return !slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
-		return !strings.HasPrefix(w.Text, "-") && (!slices.Contains(builtTrees, path.Base(w.Text)) ||
-			j.projectItself(c, w.Text))
+		return !strings.HasPrefix(w.Text, "-") && (!inBuiltTree(w.Text) &&
+			!j.buildFile(c, w.Text) || j.projectItself(c, w.Text))
+	})
+}
+
+// inBuiltTree reports whether a relative path is, or is in, a tree that builds make again.
+func inBuiltTree(name string) bool {
+	parts := strings.Split(path.Clean(name), "/")
+	if path.IsAbs(name) {
+		parts = parts[len(parts)-1:]
+	}
+	return slices.ContainsFunc(parts, func(s string) bool { return slices.Contains(builtTrees, s) })
+}
+
+// buildFile reports whether a word is a build file of the project, such as package-lock.json.
+func (j *judging) buildFile(c *analysis.Call, word string) bool {
+	paths, ok := c.Dirs.Resolve(word)
+	return ok && !slices.ContainsFunc(paths, func(p string) bool {
+		protected, held := j.tool.places.protects(j.at(p, false), j.cmd)
+		return protected == "" || held
 	})
 }
 

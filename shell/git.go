@@ -51,7 +51,7 @@ func (j *judging) judgeGit(dirs analysis.Dirs, use *safelist.Use, f *finding) {
 	var drivers []string
 	for _, dir := range dirs.Paths {
 		if !j.at(dir, false).inside {
-			j.verdict.Outside = true
+			j.verdict.Outside, j.beyond = true, true
 			f.ask(RiskNormal, "the repository's configuration can name programs, and "+j.cmd.show(dir)+" is outside the project")
 			return
 		}

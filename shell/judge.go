@@ -36,7 +36,7 @@ type judging struct {
 	tooMany      bool                    // the line has too many commands to judge each
 	networks     []string
 	blocking     blocking // the reason for BlockedPath
-	beyond       bool     // a danger is not confined to the project
+	beyond       bool     // a danger or a path is not confined to the project
 }
 
 // blocking orders the reasons why a path makes a command ask.

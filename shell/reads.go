@@ -162,8 +162,7 @@ func (j *judging) readable(at place, f *finding) {
 	case privateTemporary(at.path, j.cmd.project()) && j.absent(at.path):
 		j.verdict.Sandboxed = true
 	case !at.readable:
-		j.verdict.Outside = true
-		j.noteBlockedPath(blockOutside, at.path)
+		j.outside(at, false)
 		f.ask(RiskNormal, j.cmd.show(at.path)+" is outside the project")
 	}
 }

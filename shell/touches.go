@@ -49,10 +49,10 @@ var writeLast = []string{"cp", "install", "rsync", "scp"}
 func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) {
 	name := base(c.Name())
 	j.programPath(c)
-	operands := j.operands(c)
+	operands := linkTargets(c, j.operands(c))
 	for i, op := range operands {
 		if i > maxPaths || len(j.seen) > 2*maxPaths {
-			j.verdict.Outside = true // the remaining paths are not checked
+			j.verdict.Outside, j.beyond = true, true // the remaining paths are not checked
 			break
 		}
 		written := slices.Contains(writers, name) || slices.Contains(writeLast, name) && i == len(operands)-1 ||
@@ -63,8 +63,7 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 		for _, at := range j.resolve(c, op) {
 			state.paths = append(state.paths, at)
 			if !at.inside && at.path != "/dev/null" && !listed {
-				j.verdict.Outside = true
-				j.noteBlockedPath(blockOutside, at.path)
+				j.outside(at, written)
 			}
 			if at.hidden != "" && !listed {
 				j.verdict.Hidden = true
@@ -73,7 +72,7 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 			if !written {
 				continue
 			}
-			if protected, held := j.tool.places.protects(at, j.cmd); protected != "" {
+			if protected, held := j.protectedMatch(&at); protected != "" {
 				j.verdict.Protected = true
 				j.noteBlockedPath(guard(held), at.path)
 				j.add(
@@ -85,12 +84,75 @@ func (j *judging) commandPaths(c *analysis.Call, state *callState, listed bool) 
 	}
 }
 
+// protectedMatch is [places.protects] for a place that is written; a glob is looked up, and at becomes the match that
+// is protected. A glob that could not be looked up counts as all that it may match.
+func (j *judging) protectedMatch(at *place) (protected string, held bool) {
+	matches, known := []string(nil), false
+	if at.glob {
+		matches, known = j.matches(at.path)
+	}
+	if !known {
+		return j.tool.places.protects(*at, j.cmd)
+	}
+	for _, real := range matches {
+		match := j.at(real, false)
+		if p, h := j.tool.places.protects(match, j.cmd); p != "" && (protected == "" || h) {
+			protected, held, *at = p, h, match
+		}
+	}
+	return protected, held
+}
+
+// matches returns the real paths of a glob's matches, where they are known.
+func (j *judging) matches(abs string) (real []string, known bool) {
+	fact, ok := j.facts.Globs[abs]
+	if !ok {
+		j.need(FactGlob, abs)
+	}
+	return fact.Real, ok && fact.Err == "" && !fact.Cut
+}
+
+// linkTargets replaces the relative targets of "ln -s" by the paths that they mean: from the directory of the link,
+// which the last operand is or is in.
+func linkTargets(c *analysis.Call, operands []operand) []operand {
+	last := len(operands) - 1
+	symbolic := func(w analysis.Word) bool {
+		return w.Text == "--symbolic" || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") &&
+			strings.Contains(w.Text, "s")
+	}
+	if base(c.Name()) != "ln" || last < 1 || !c.Literal() || !slices.ContainsFunc(c.Args[1:], symbolic) {
+		return operands
+	}
+	out := []operand{operands[last]}
+	for _, op := range operands[:last] {
+		if op.home || strings.HasPrefix(op.text, "/") {
+			out = append(out, op)
+			continue
+		}
+		for _, dir := range []string{path.Dir(operands[last].text), operands[last].text} {
+			at := op
+			at.text = path.Join(dir, op.text)
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
 func inPlace(c *analysis.Call) bool {
 	return slices.ContainsFunc(c.Args[1:], func(w analysis.Word) bool {
 		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") ||
 			strings.HasPrefix(w.Text, "-pi") ||
 			strings.HasPrefix(w.Text, "-ni")
 	})
+}
+
+// outside records a place outside the project. The policy contained covers it where the command has a directory of its
+// own there, or does not write what the sandbox shows.
+func (j *judging) outside(at place, written bool) {
+	j.verdict.Outside = true
+	j.noteBlockedPath(blockOutside, at.path)
+	own := privateTemporary(at.path, j.cmd.project()) && (at.path == "/tmp" || j.absent("/tmp/"+firstBelow(at.path)))
+	j.beyond = j.beyond || !own && (written || !at.readable)
 }
 
 // programPath records a program that is named by a path outside the project.
@@ -103,8 +165,7 @@ func (j *judging) programPath(c *analysis.Call) {
 	for _, abs := range paths {
 		at := j.at(abs, false)
 		if !at.readable {
-			j.verdict.Outside = true
-			j.noteBlockedPath(blockOutside, at.path)
+			j.outside(at, false)
 		}
 	}
 }
@@ -272,8 +333,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 			j.noteBlockedPath(blockWritten, at.path)
 		}
 		if !at.inside && !strings.HasPrefix(at.path, "/dev/") {
-			j.verdict.Outside = true
-			j.noteBlockedPath(blockOutside, at.path)
+			j.outside(at, true)
 		}
 	}
 	if edits {
@@ -286,7 +346,7 @@ func (j *judging) redirWrite(r *analysis.Redir, f *finding) {
 func (j *judging) flagUnknown(r *analysis.Redir) {
 	if strings.HasPrefix(r.Target.Source, "~") || strings.Contains(r.Target.Source, "HOME") ||
 		strings.HasPrefix(r.Target.Text, "/") && !abspath.Contains(j.cmd.project(), path.Clean(r.Target.Text)) {
-		j.verdict.Outside = true
+		j.verdict.Outside, j.beyond = true, true
 	}
 }
 

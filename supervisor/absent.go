@@ -43,9 +43,10 @@ func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) boo
 	return true
 }
 
-// notThere is the result of a command that is absent. Nothing was asked, and nothing ran.
-func notThere(name string) Result {
-	return Result{Outcome: NotFound, Code: 127, Message: "Not run, and nobody was asked: " + noCommand(name) + "."}
+// notThere is the result of a command that is absent; shown says what shows it. Nothing was asked, and nothing ran.
+func notThere(name string, shown []string) Result {
+	text := strings.Join(append([]string{noCommand(name)}, shown...), "; ")
+	return Result{Outcome: NotFound, Code: 127, Message: "Not run, and nobody was asked: " + text + "."}
 }
 
 func noCommand(name string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"sandboxd/approval"
@@ -55,8 +56,10 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 		j.uncontained = "it runs outside the sandbox"
 	case r.Agent || r.Server:
 		j.uncontained = "the run of an agent or a server is more than one command"
-	case len(j.widened) > 0:
-		j.uncontained = "it changes protected files of git"
+	case slices.ContainsFunc(j.widened, func(p string) bool {
+		return !slices.Contains([]string{"config", "config.worktree"}, path.Base(p)) // aftermath compares those of git
+	}):
+		j.uncontained = "it moves protected files"
 	default:
 		j.uncontained = s.uncontainable(cfg.Network.Mode, j.verdict.Network)
 	}

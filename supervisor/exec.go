@@ -287,7 +287,8 @@ func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	p, err := s.authorize(ctx, a)
 	switch {
 	case errors.Is(err, errAbsent):
-		return s.refuse(e, a.j, notThere(e.Request.Argv[0]))
+		shown := invisible(e.Session, e.Request, a.j.plan.Command.Env)
+		return s.refuse(e, a.j, notThere(e.Request.Argv[0], shown))
 	case err != nil:
 		return s.refuse(e, a.j, failure(err))
 	case !p.Approved:
@@ -339,6 +340,7 @@ type judgement struct {
 	// trusts: a yes makes the session's root writable for sandboxes, as one of trustsOffered says.
 	trusts        bool
 	trustsOffered []approval.Trust
+	fitting       string // the presets that the first question proposes
 	// contained: the policy of that name lets it run; uncontained is why it asks in spite of that policy.
 	contained   bool
 	uncontained string

@@ -64,6 +64,9 @@ func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	}
 	j.names, j.operator, j.trusted = effective, operator, trusted || j.trusts
 	j.trustsOffered = s.trustsFor(cfg, true)
+	if j.trusts {
+		j.fitting = fitting(sess, cfg)
+	}
 	if j.verdict.Decision == shell.Ask && (trusted || j.trusts) && !r.callerRuns {
 		j.widened = widening(j.command, effective, sess.Root)
 		if effective, err = widen(effective, operator, j.widened); err != nil {
@@ -267,6 +270,9 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	for _, path := range j.widened {
 		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")
 	}
+	if j.plan != nil {
+		c.Request.Reasons = append(c.Request.Reasons, invisible(e.Session, e.Request, j.plan.Command.Env)...)
+	}
 	if note := timeNote(e, j); note != "" {
 		c.Request.Notes = append(c.Request.Notes, note)
 	}
@@ -277,6 +283,9 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Class.RuleText = "project not trusted yet"
 		c.Trusts = j.trustsOffered
 		c.Request.Reasons = append(c.Request.Reasons, trustReason(e.Session, true))
+		if j.fitting != "" {
+			c.Request.Reasons = append(c.Request.Reasons, j.fitting)
+		}
 	}
 	return c
 }

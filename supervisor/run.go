@@ -44,6 +44,9 @@ func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.
 	if unrecorded != nil {
 		return base.unrecorded(unrecorded)
 	}
+	if result.Code == 127 { // of a shell that found no such command
+		result.Warnings = append(result.Warnings, invisible(e.Session, e.Request, j.plan.Command.Env)...)
+	}
 	if err := s.end(e, j, result); err != nil {
 		result.Warnings = append(result.Warnings, "the end of this command is not on record yet: "+err.Error())
 	}

@@ -5,6 +5,7 @@ package presets
 var data = []Preset{
 	{
 		Name: "go", Title: "build, test and inspect Go code",
+		Files: []string{"go.mod", "go.work"},
 		Rules: []Rule{
 			{Pattern: "go test", Why: "builds and runs the project's tests", Pass: []string{"go test ./...", "go test -run TestX -count=1 ./internal/..."}, Refuse: []string{"go get x", "go $X", "go test -exec 'sh -c x' ./...", "go test --exec x ."}},
 			{Pattern: "go build", Why: "compiles", Pass: []string{"go build ./...", "go build -o bin/app ./cmd/app"}, Refuse: []string{"go install x@latest", "go build -toolexec x", "go build '-ldflags=-linkmode=external -extld=x'"}},
@@ -30,6 +31,7 @@ var data = []Preset{
 	},
 	{
 		Name: "node", Title: "run the scripts, tests and checkers of Node projects",
+		Files: []string{"package.json"},
 		Rules: []Rule{
 			{Pattern: "npm test", Why: "runs the project's test script", Pass: []string{"npm test", "npm test -- --watch=false"}, Refuse: []string{"npm testx", "npm install", "npm test --script-shell=x", "npm test --script-sh x"}},
 			{Pattern: "npm run", Why: "runs a script of package.json", Pass: []string{"npm run build", "npm run lint -- --fix", "npm run"}, Refuse: []string{"npm publish"}},
@@ -65,6 +67,7 @@ var data = []Preset{
 	},
 	{
 		Name: "python", Title: "run the tests, checkers and programs of Python projects",
+		Files: []string{"pyproject.toml", "requirements.txt", "setup.py", "setup.cfg", "tox.ini", "manage.py"},
 		Rules: []Rule{
 			{Pattern: "pytest", Why: "runs the project's tests", Pass: []string{"pytest", "pytest -q tests/test_a.py::test_b", "pytest -x -k name"}, Refuse: []string{"pytests", "pip install x"}},
 			{Pattern: "python3 -m pytest", Why: "runs the project's tests", Pass: []string{"python3 -m pytest -q"}, Refuse: []string{"python3 -m pip install x"}},
@@ -97,6 +100,7 @@ var data = []Preset{
 	},
 	{
 		Name: "rust", Title: "build, test and inspect Rust code",
+		Files: []string{"Cargo.toml"},
 		Rules: []Rule{
 			{Pattern: "cargo build", Why: "compiles, build scripts included", Pass: []string{"cargo build --release"}, Refuse: []string{"cargo install x"}},
 			{Pattern: "cargo check", Why: "compiles without code", Pass: []string{"cargo check"}, Refuse: []string{"cargo checks"}},
@@ -116,6 +120,7 @@ var data = []Preset{
 	},
 	{
 		Name: "c", Title: "configure, compile and test C and C++ projects",
+		Files: []string{"CMakeLists.txt", "Makefile", "configure", "configure.ac", "meson.build"},
 		Rules: []Rule{
 			{Pattern: "make", Why: "runs the project's Makefile", Never: []string{"install", "uninstall", "publish", "deploy", "release", "-f", "--file", "--makefile"}, Values: "CIoW", Pass: []string{"make", "make -j4 test", "make -C build all", "make -Cfoo", "make clean", "make V=1 PREFIX=/usr", "make CFLAGS='-O2 -g'"}, Refuse: []string{"make install", "make 'x!=y'", "make 'x:=$(shell y)'", "make 'x=;y'", "make SHELL=x", "make CC=x", "make 'CFLAGS=-wrapper sh,-c,y'", "make -f /tmp/x", "make -f/tmp/x", "make -kf x", "make --fil=x", "make --ev=x", "make deploy"}},
 			{Pattern: "cmake", Why: "configures or builds the project", Pass: []string{"cmake -S . -B build", "cmake --build build -j4", "cmake -DCMAKE_BUILD_TYPE=Release -GNinja ..", "cmake --build build -- -j4", "cmake -DCMAKE_C_FLAGS='-O2 -g' ."}, Refuse: []string{"cmake --build build -- 'x!=y'", "cmake --build build -- --eval=x", "cmake --build build -- -f x", "cmake --build build --target install", "cmake -DCMAKE_C_COMPILER_LAUNCHER='sh;-c;x' .", "cmake -D 'CMAKE_C_FLAGS=-wrapper sh,-c,x' .", "cmake --install build", "cmake -E rm -rf .", "cmake -P x.cmake"}},
@@ -139,6 +144,7 @@ var data = []Preset{
 	},
 	{
 		Name: "jvm", Title: "build and test Java and Kotlin projects",
+		Files: []string{"pom.xml", "build.gradle", "build.gradle.kts"},
 		Rules: []Rule{
 			{Pattern: "./gradlew", Why: "runs the project's build", Never: []string{"publish", "uploadArchives"}, Pass: []string{"./gradlew test"}, Refuse: []string{"./gradlew publish"}},
 			{Pattern: "gradle", Why: "runs the project's build", Never: []string{"publish"}, Pass: []string{"gradle build --offline"}, Refuse: []string{"gradle publish"}},
@@ -149,6 +155,7 @@ var data = []Preset{
 	},
 	{
 		Name: "git", Title: "stage and commit, make and change branches; nothing that is pushed or thrown away",
+		Files: []string{".git"},
 		Rules: []Rule{
 			{Pattern: "git add", Why: "stages files", Never: []string{"-i", "--interactive", "-e", "--edit", "-p", "--patch"}, Pass: []string{"git add -A", "git add main.go pkg/", "git add -- -p"}, Refuse: []string{"git add -p", "git add -vp", "git add --inter", "git am x"}},
 			{Pattern: "git commit", Why: "makes a commit; hooks run inside the sandbox", Never: []string{"--amend", "-S", "--gpg-sign", "-e", "--edit", "-p", "--patch", "--interactive"}, Values: "mFCct", Pass: []string{"git commit -m 'fix: x'", "git commit -am x", "git commit -m'Some message'", "git commit --message=edited"}, Refuse: []string{"git commit --amend", "git commit --amen -m x", "git commit -aem x", "git push"}},
@@ -248,6 +255,7 @@ var data = []Preset{
 	},
 	{
 		Name: "scripts", Title: "run the project's own scripts",
+		Files: []string{"scripts", "script", "test.sh"},
 		Rules: []Rule{
 			{Pattern: "./scripts/*", Why: "runs a script of the project", Pass: []string{"./scripts/check.sh --all"}, Refuse: []string{"./scripts/../x", "scripts/x"}},
 			{Pattern: "./script/*", Why: "runs a script of the project", Pass: []string{"./script/test"}, Refuse: []string{"./scripty"}},

@@ -22,6 +22,8 @@ import (
 type Preset struct {
 	Name  string
 	Title string // one line for "sbx preset ls"
+	// Files are names in a project's directory of which each shows that the preset fits it.
+	Files []string
 	Rules []Rule
 	// Redirections also permits redirections that write ordinary files of the project.
 	Redirections bool
@@ -58,6 +60,17 @@ func Names() []string {
 		out = append(out, p.Name)
 	}
 	return out
+}
+
+// Fitting returns the names of the presets that fit a project, of whose directory exists reports names: those of its
+// files, and with one of these the presets that edit ordinary files.
+func Fitting(exists func(name string) bool) (names []string) {
+	for _, p := range compiled() {
+		if slices.ContainsFunc(p.Files, exists) || len(names) > 0 && len(p.Files) == 0 {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // Lookup returns the preset of that name, or an error that lists the known names.

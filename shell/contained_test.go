@@ -1,0 +1,46 @@
+package shell_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+
+	"sandboxd/shell"
+	"sandboxd/shell/facts"
+)
+
+// R-LY-07: the policy contained covers what stays in the project, what is in the sandbox's own /tmp and what it may
+// read anyway; globs of deletions are looked up. Outside paths, secrets, services and mass deletion are not covered.
+func TestContainedWords(t *testing.T) {
+	dir := t.TempDir()
+	host, err := os.MkdirTemp("/tmp", "contained-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(host)
+	setup := exec.Command("/bin/bash", "--noprofile", "--norc", "-ec", `git init -q . && mkdir -p out target/debug many &&
+		touch data.json t.o package-lock.json lefthook.yml && for i in {1..51}; do touch many/$i.txt; done`)
+	setup.Dir = dir
+	if out, err := setup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	tool := newTool(t, shell.Config{})
+	for line, want := range map[string]bool{
+		"tar xzf a.tgz -C /tmp": true, "git diff > /tmp/contained-absent": true, "/tmp/contained-absent -v": true,
+		"tar xzf a.tgz -C /var": false, "echo x > " + host + "/new": false, "python3 " + host: false,
+		"./configure --prefix=/usr": true, "./tool /usr/share/dict/words": true, "cp data.json /usr/share/x": false,
+		"./tool /etc/shadow": false, "./tool ~/notes": false,
+		"ln -s ../data.json out/link": true, "ln -s ../../data.json out/link": false, "ln -s /etc/passwd out/link": false,
+		"ln -s ../.git/hooks out/link": false,
+		"rm -f *.o":                    true, "rm l*": false, "rm *": false, "rm many/*.txt": false, "rm -rf *.o": false,
+		"rm -rf package-lock.json target/debug": true, "rm -rf many": false, "rm -rf ../target": false,
+		"rm -rf /var/target/x": false, "git branch -D topic": true, "git push -d origin topic": false,
+	} {
+		v, _ := facts.Judge(context.Background(), tool,
+			shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, facts.Options{})
+		if v.Decision == shell.Auto || v.Contained != want {
+			t.Errorf("%s: %s, contained %t, want %t: %s", line, v.Decision, v.Contained, want, v.Why)
+		}
+	}
+}
