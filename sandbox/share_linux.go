@@ -142,21 +142,15 @@ func (at *Place) Empty() {
 	}
 }
 
-// maxCounted bounds how many files of a shared directory are counted.
-const maxCounted = 1 << 16
-
-// useOf is how much is in a directory that the sandboxes of a place share.
+// useOf is how much is in a directory that the sandboxes of a place share. Every file counts: a bound of their number
+// would be a way around the limit. Directories that are closed to the daemon, and deleted files that are open, do not.
 func useOf(dir string) (bytes int64) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return 0
 	}
 	defer root.Close()
-	count := 0
 	fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if count++; count > maxCounted {
-			return fs.SkipAll
-		}
 		if err != nil {
 			return nil // removed since, or closed to the daemon
 		}
