@@ -122,8 +122,9 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
       draw();
     };
     const due = () => {
-      const { due, read } = { due: draft.line.due, read: draft.line.read() };
-      if (!due || performance.now() < due || current?.field !== field || !field.isConnected || read.kind !== option) return;
+      const at = draft.line.due, read = draft.line.read();
+      if (!at || current?.field !== field || !field.isConnected || read.kind !== option) return;
+      if (performance.now() < at) return draw(); // a timer may come a part of a millisecond early
       draft.line.key();
       take(q, list[read.at], String(read.at + 1));
     };
