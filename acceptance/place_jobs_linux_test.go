@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,7 @@ func TestJobsLeaveNothing(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAllCold()
 		a.openProgram().close()
+		before := a.look()
 		for i := range sessions {
 			s := a.openProgram()
 			if r := s.run("sleep 65432 & echo x > /tmp/x"); !strings.Contains(r.err, "left running: job") {
@@ -132,6 +134,10 @@ func TestJobsLeaveNothing(t *testing.T) {
 		}
 		if left := a.jobs(); len(left) > 0 {
 			t.Errorf("got %v, want no job", left)
+		}
+		waitFor(t, "the end of every control group", func() bool { return len(a.look().groups) <= len(before.groups) })
+		if after := a.look(); !slices.Equal(after.mounts, before.mounts) {
+			t.Errorf("got the mounts %q, want %q", after.mounts, before.mounts)
 		}
 		namespaces, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", a.daemonPid()))
 		for _, path := range namespaces {
