@@ -30,7 +30,6 @@ type mutation struct {
 //	 8  recovery overwrites no later edit, and finds on the disk what the journal says
 //	10  what was opened and not written is no change; a full disk is named, and nothing of the set lands
 //	11  the layer is closed, the root's looks stay, set-user-ID bits and marks of overlays do not land, times come last
-//	12  what git noted of files holds for the landed ones
 //	13  a file with several hard links lands under the written name alone, and this is reported
 //	17  FIFOs and sockets are named and do not land
 //	18  owners that a sandbox can't name need a direct run
