@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"sandboxd/ipc"
 )
 
 // frameworks are packages that build agents, each with a program of testdata/frameworks that has the client's tools or
@@ -98,15 +96,7 @@ func TestFrameworksThemselves(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			var mu sync.Mutex
 			asked := map[string]int32{} // by command
-			v := newVendor(ordinaryActor(t), packages, func(q ipc.Approval) ipc.Answer {
-				mu.Lock()
-				defer mu.Unlock()
-				asked[q.Command]++
-				if strings.Contains(q.Command, "denied") {
-					return ipc.Answer{Mode: "soft", Note: denial}
-				}
-				return ipc.Answer{Allow: true, Scope: "session"}
-			})
+			v := newVendor(ordinaryActor(t), packages, countedAnswers(&mu, asked))
 			v.sh("echo old > old")
 			home := filepath.Join(v.dir, "home")
 			calls, steps := frameworkSteps(v, f.files(v.project, home))

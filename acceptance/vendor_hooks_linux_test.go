@@ -172,6 +172,20 @@ func (agent hookedAgent) converse(v *vendor, calls []hookedCall, want int) (answ
 	return answers
 }
 
+// countedAnswers counts the questions by command. It denies a command that contains "denied", with a reason, and allows
+// the others for the session.
+func countedAnswers(mu *sync.Mutex, asked map[string]int32) func(ipc.Approval) ipc.Answer {
+	return func(q ipc.Approval) ipc.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[q.Command]++
+		if strings.Contains(q.Command, "denied") {
+			return ipc.Answer{Mode: "soft", Note: denial}
+		}
+		return ipc.Answer{Allow: true, Scope: "session"}
+	}
+}
+
 // Each agent loads the hook that was installed, and has its calls judged by it: what reads runs unasked, a person's no
 // reaches the model with its reason, a yes for the session holds, the sandbox and its limit hold the command. It is as
 // before when the hook is taken out. R-IP-03
@@ -184,15 +198,7 @@ func TestHookedAgentsThemselves(t *testing.T) {
 			}
 			var mu sync.Mutex
 			asked := map[string]int32{} // by command
-			v := newVendor(ordinaryActor(t), packages, func(q ipc.Approval) ipc.Answer {
-				mu.Lock()
-				defer mu.Unlock()
-				asked[q.Command]++
-				if strings.Contains(q.Command, "denied") {
-					return ipc.Answer{Mode: "soft", Note: denial}
-				}
-				return ipc.Answer{Allow: true, Scope: "session"}
-			})
+			v := newVendor(ordinaryActor(t), packages, countedAnswers(&mu, asked))
 			if agent.settings[0] != "" {
 				v.settings(agent.settings[0], agent.settings[1])
 			}

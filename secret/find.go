@@ -27,11 +27,11 @@ const (
 	word   = `[A-Za-z0-9_.~+/=%-]`
 )
 
-// finders are the forms, in no order: all are looked for everywhere.
 // issuers is a part of each known issuer's prefix.
 var issuers = []string{"gh", "github_pat_", "glp", "xox", "xapp-", "sk-", "sk_", "rk_live_", "npm_", "pypi-", "dop_v1_",
 	"hf_", "shpat_", "AIza", "ya29.", "SG.", "eyJ"}
 
+// finders are the forms, in no order: all are looked for everywhere.
 var finders = sync.OnceValue(func() []finder {
 	return []finder{
 		// NAME=value, name: value, "name": "value"
