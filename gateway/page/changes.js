@@ -39,6 +39,7 @@ function fileList(h, files, side, head) {
 export function changeViews({ link, main, say, fail, show, side, expect }) {
   let open; // id of the change set that is shown
   let drawn; // what is on the page
+  let asked; // the change set of the last question, so that a card that is drawn again shows its files at once
   let chosen = new Set();
 
   /** land lands a change set, the chosen paths of it, or drops it; the question is answered where all are. */
@@ -115,12 +116,18 @@ export function changeViews({ link, main, say, fail, show, side, expect }) {
   /** landing is the part of a question's card about a change set: its files, of which paths land; other() if there are none. */
   function landing({ change, paths }, redraw, other) {
     const box = el("section", {}, other());
-    link.call("change.show", { id: change }).then((h) => {
+    const fill = (h) => {
       const within = (p, q) => p === q || p.startsWith(q + "/");
       const files = (h.files ?? []).filter((f) => !paths || paths.some((p) => within(f.path, p) || within(p, f.path)));
       if (!files.length) return;
       box.replaceChildren(el("h3", {}, files.length === 1 ? "One file" : `${files.length} files`), toggle(redraw),
         fileList(h, files, side(), (f, name) => el("span", { class: "what" }, text(name))));
+    };
+    const known = asked?.id === change && asked;
+    if (known) fill(known);
+    link.call("change.show", { id: change }).then((h) => {
+      if (JSON.stringify(h) !== JSON.stringify(known)) fill(h);
+      asked = h;
     }, () => {});
     return box;
   }

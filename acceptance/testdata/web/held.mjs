@@ -52,7 +52,7 @@ const failed = await scenarios({
     await press(page, "Land 3 files");
     await page.getByText("Land what the command wrote?").waitFor();
     await page.getByRole("region", { name: "Difference of src/a.js" }).waitFor();
-    equal(await page.locator("ul.files > li").count(), 3, "files of the question");
+    await until("the question has its three files", async () => await page.locator("ul.files > li").count() === 3);
     await accessible(page, "the question of a landing");
     await press(page, "Allow");
     await page.getByText("Landed.").waitFor();
