@@ -55,7 +55,7 @@ func TestPowerCuts(t *testing.T) {
 		}
 	})
 	for _, what := range []string{"take: mounted", "land: held", "land: moving", "undo: landed", "undo: moving"} {
-		if cuts[what] == 0 {
+		if cuts[what] == 0 && !testing.Short() { // so few trees may miss one
 			t.Errorf("no power cut had %s: %v", what, cuts)
 		}
 	}
