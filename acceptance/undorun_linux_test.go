@@ -46,6 +46,15 @@ func (a *actor) changesOf(line string) ipc.RunChanges {
 	return *out.Changes
 }
 
+// yes answers every question so.
+func yes(ipc.Approval) bool { return true }
+
+// undone takes back with a person's yes, which protected names need.
+func (a *actor) undone(args ...string) result {
+	a.t.Helper()
+	return a.landing(yes, append([]string{"undo"}, args...)...).result
+}
+
 // withoutObjects leaves out git's objects, of which undo keeps the created ones.
 func withoutObjects(everything string) string {
 	var out []string
@@ -90,6 +99,60 @@ func TestUndoOfRuns(t *testing.T) {
 		}
 		if c := a.changesOf("sh -c 'exit 0'"); c.Undo != "" || !c.Covered {
 			t.Errorf("a run that changed nothing: %+v", c)
+		}
+	})
+}
+
+// R-LY-11: undo takes a repository that runs created along with its objects, also where later runs added some; created
+// objects of one that was there stay, and so does a dependencies' tree with the folder that was created for it.
+func TestUndoOfCreatedRepositories(t *testing.T) {
+	const commit = "git -c user.name=a -c user.email=a@b commit -qm"
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.repository()
+		a.sh("git init -q --bare lib.git && git push -q lib.git HEAD")
+		a.sh("git -C lib.git symbolic-ref HEAD $(git symbolic-ref HEAD)")
+		a.startWith("[approval]\npolicy = \"contained\"\ntimeout = \"20s\"\ntimeout_remote = \"20s\"\n")
+		if r := a.sbx("trust"); r.code != 0 {
+			t.Fatal(r)
+		}
+		before := a.everything()
+		for _, lines := range [][]string{
+			{"git -c protocol.file.allow=always submodule --quiet add ./lib.git sub", "git commit -qm sub"},
+			{"git clone -q lib.git again", "cd again && echo more > more && git add more && " + commit + " more"},
+			{"mkdir -p x/y && cd x/y && git init -q . && git add . ", "cd x/y && echo z > z && git add z", "cd x/y && git gc -q"},
+			{"git worktree add -q inner && git -C inner log -1"},
+		} {
+			for _, line := range lines {
+				if r := a.landing(yes, "run", "--json", "-c", line); r.Changes.Undo == "" {
+					t.Errorf("%q: %v", line, r.result)
+				}
+			}
+			for range lines {
+				if r := a.undone("--last"); r.code != 0 {
+					t.Errorf("undo of %q: %v", lines, r)
+				}
+			}
+			if now := a.everything(); withoutObjects(now) != withoutObjects(before) {
+				t.Fatalf("after undo of %q:\n%s", lines, diff(before, now))
+			}
+			a.sh("git fsck --no-dangling --no-progress >&2")
+		}
+		a.changesOf("mkdir -p app/web/node_modules/x && echo x > app/web/node_modules/x/i.js && touch app/web/f app/f")
+		if r := a.undone("--last"); r.code != 0 {
+			t.Error(r)
+		}
+		if got := a.sh("find app -type f"); got != "app/web/node_modules/x/i.js\n" {
+			t.Errorf("with a dependencies' tree there is left %q", got)
+		}
+		// A commit by hand since: nothing of the repository goes, and with --rest its objects stay.
+		a.changesOf("git init -q mine && cd mine && echo a > a && git add a && " + commit + " a")
+		a.sh("cd mine && echo b > b && git add b && " + commit + " b")
+		if r := a.undone("--last"); r.code == 0 || a.sh("git -C mine rev-list --count HEAD") != "2\n" {
+			t.Errorf("a repository with a later commit: %v", r)
+		}
+		a.undone("--last", "--rest")
+		if a.sh("find mine/.git/objects -type f | wc -l") != "6\n" {
+			t.Error("--rest removed objects of a later commit")
 		}
 	})
 }

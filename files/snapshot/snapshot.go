@@ -30,8 +30,8 @@
 // between them count as the run's.
 //
 // FIFOs, sockets and devices hold no content: a manifest notes them, and undo does not make them
-// again. Undo leaves created git objects in place. A name of a file with several names becomes a
-// file of its own.
+// again. Undo leaves created git objects in place, unless their repository was created, too. A name of a
+// file with several names becomes a file of its own.
 package snapshot
 
 import (

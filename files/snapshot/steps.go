@@ -108,6 +108,8 @@ type difference struct {
 	changes                        Changes
 	// around are the directories around the entry that both manifests have and that have no step.
 	around []Entry
+	// fresh is the latest created directory that is in no other created one.
+	fresh string
 }
 
 func (d *difference) compare(was, is Entry) {
@@ -185,11 +187,15 @@ func (d *difference) create(e Entry) {
 		After:  e.State,
 	}
 	d.changes.Created = append(d.changes.Created, s.Path)
+	inFresh := d.fresh != "" && below(d.fresh, e.Path)
 	switch {
-	case InObjects(e.Path):
+	case InObjects(e.Path) && !inFresh: // others can need them by now; those of a created repository go with it
 		return
 	case e.State.Kind == files.Dir:
 		s.Kind = files.MkdirStep
+		if !inFresh {
+			d.fresh = e.Path
+		}
 	}
 	d.made = append(d.made, s)
 }

@@ -25,7 +25,10 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (file
 	}
 	s.run = how.Run
 	defer func() { s.run = false }()
-	u := &undoing{server: s, how: how, change: &change{server: s}, removed: map[string]bool{}, made: map[string]bool{}}
+	u := &undoing{
+		server: s, how: how, change: &change{server: s},
+		removed: map[string]bool{}, made: map[string]bool{}, stays: map[string]bool{},
+	}
 	defer u.change.close()
 	for i := len(steps) - 1; i >= 0; i-- {
 		var content func() (*os.File, error)
@@ -57,13 +60,15 @@ func (s *server) undo(steps []files.Step, blobs []bool, how files.UndoHow) (file
 	return out, nil
 }
 
-// undoing collects the inverse steps. gone and made are the paths that earlier
-// inverse steps will have freed or filled by the time a later one runs.
+// undoing collects the inverse steps. removed and made are the paths that earlier
+// inverse steps will have freed or filled by the time a later one runs; stays are the
+// created folders that hold a tree which snapshots skip.
 type undoing struct {
 	server        *server
 	how           files.UndoHow
 	change        *change
 	removed, made map[string]bool
+	stays         map[string]bool
 	conflicts     []*files.Conflict
 	attrs         []attribute
 }
@@ -157,6 +162,9 @@ func (u *undoing) expect(n now, want files.State) error {
 func (u *undoing) inversePut(step files.Step, content func() (*os.File, error)) error {
 	if step.Before.Kind != files.Absent {
 		return u.restore(step.Path, step.Before, step.After, content, step.ParentTime)
+	}
+	if u.how.Rest && snapshot.InObjects(step.Path) {
+		return nil // what else stays of the repository can need it
 	}
 	n, err := u.look(step.Path)
 	if err != nil {
@@ -288,9 +296,20 @@ func (u *undoing) inverseMkdir(step files.Step) error {
 		return err
 	}
 	for _, name := range names {
-		if !u.removed[path.Join(step.Path, name)] {
+		switch at := path.Join(step.Path, name); {
+		case u.removed[at]:
+		case u.how.Run && (u.stays[at] || u.skips(step.Path, name)):
+			u.stays[step.Path] = true
+		case u.how.Run && !u.how.Rest && snapshot.InObjects(at): // of a later run, whose undo left them in place
+			if err := u.removeObjects(at); err != nil {
+				return err
+			}
+		default:
 			return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.NotEmpty, Found: name, Hint: "something was put into the folder since"}
 		}
+	}
+	if u.stays[step.Path] {
+		return nil
 	}
 	u.removed[step.Path] = true
 	before := len(u.change.parts)

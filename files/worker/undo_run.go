@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sandboxd/files"
+	"sandboxd/files/snapshot"
 	"sandboxd/files/tree"
 )
 
@@ -42,6 +43,54 @@ func (u *undoing) refused() error {
 	}
 	c.Hint = "undo everything else by --rest, or all of it by --force (it is kept, too)"
 	return &c
+}
+
+// skips reports whether snapshots skip the folder of a name: a run's change set has nothing of it.
+func (u *undoing) skips(in, name string) bool {
+	if _, err := u.folder(path.Join(in, name)); err != nil {
+		return false
+	}
+	return snapshot.Skips(name, nil, func(beside string) bool {
+		t, rel, err := u.server.at(path.Join(in, path.Dir(beside)))
+		if err != nil {
+			return false
+		}
+		dir, err := t.Dir(rel)
+		if err != nil {
+			return false
+		}
+		defer dir.Close()
+		st, err := dir.Stat(path.Base(beside))
+		return err == nil && st.Kind == files.File
+	})
+}
+
+// removeObjects removes a git object, or a folder of objects.
+func (u *undoing) removeObjects(abs string) error {
+	n, err := u.look(abs)
+	if err != nil || n.stat.Kind == files.Absent {
+		return err
+	}
+	u.removed[abs] = true
+	if n.stat.Kind != files.Dir {
+		if n.stat.Kind == files.File && n.stat.Hash == "" {
+			return &files.Conflict{Op: files.Undo, Path: abs, Reason: files.TooLarge}
+		}
+		return u.server.removeStep(u.change, n.spot, n.stat)
+	}
+	dir, err := n.spot.tree.Dir(n.spot.rel)
+	if err != nil {
+		return err
+	}
+	names, _, err := dir.Names(snapshot.MaxEntries)
+	dir.Close()
+	for _, name := range names {
+		err = errors.Join(err, u.removeObjects(path.Join(abs, name)))
+	}
+	if err != nil {
+		return err
+	}
+	return u.server.rmdirStep(u.change, n.spot)
 }
 
 // left lists the conflicts.
