@@ -117,8 +117,10 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 		}
 		before := a.everything()
 		for _, lines := range [][]string{
-			{"git -c protocol.file.allow=always submodule --quiet add ./lib.git sub", "git commit -qm sub"},
-			{"git clone -q lib.git again", "cd again && echo more > more && git add more && " + commit + " more"},
+			{"git -c protocol.file.allow=always submodule --quiet add ./lib.git sub",
+				"git commit -qm sub"},
+			{"git clone -q lib.git again",
+				"cd again && echo more > more && git add more && " + commit + " more"},
 			{"mkdir -p x/y && cd x/y && git init -q . && git add . ", "cd x/y && echo z > z && git add z", "cd x/y && git gc -q"},
 			{"git worktree add -q inner && git -C inner log -1"},
 		} {
