@@ -121,7 +121,8 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 				"git commit -qm sub"},
 			{"git clone -q lib.git again",
 				"cd again && echo more > more && git add more && " + commit + " more"},
-			{"mkdir -p x/y && cd x/y && git init -q . && git add . ", "cd x/y && echo z > z && git add z", "cd x/y && git gc -q"},
+			{"mkdir -p x/y && cd x/y && git init -q . && git add . ",
+				"cd x/y && echo z > z && git add z", "cd x/y && git gc -q"},
 			{"git worktree add -q inner && git -C inner log -1"},
 		} {
 			for _, line := range lines {
