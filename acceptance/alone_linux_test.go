@@ -58,7 +58,7 @@ func TestEscapeCatalogueByLandlockAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.begin = func() {
-		cmd := h.on(withoutBubblewrap(), requirement{require: "false", fallback: "fail_fast"})
+		cmd := h.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
 		if err := os.WriteFile(h.config, config, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestLandlockAloneIsAcceptedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := ordinaryActor(t)
-	host := withoutBubblewrap()
+	host := withoutNamespaces()
 	held := []string{"network", "syscalls", "privileges"}
 	for _, extra := range append([]string{""}, host.user...) {
 		list := held
@@ -141,7 +141,7 @@ func heldAlone(protection string, abi int) string {
 // on. It ends with the command that left it behind.
 func TestLandlockAloneEndsWhatLooksDead(t *testing.T) {
 	a := ordinaryActor(t)
-	cmd := a.on(withoutBubblewrap(), requirement{require: "false", fallback: "fail_fast"})
+	cmd := a.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,7 @@ type degradedHost struct {
 	no     string   // outerNamespaces: an outer filter forbids them
 	bin    []string // the binaries that are installed; nil: all
 	path   string   // before the daemon's PATH
+	bwrap  bool     // the configuration chooses bwrap: "auto" does not need it
 
 	why, remedy string // the daemon must report both
 	// missing are the protections that are then not enforced, as root and as
@@ -122,40 +123,35 @@ func replace(text string) string {
 
 func degradedHosts() []degradedHost {
 	return []degradedHost{
-		{name: "no bwrap", all: true, setup: hide, why: "bubblewrap is not installed", remedy: "apt-get install bubblewrap",
+		{name: "no bwrap", bwrap: true, all: true, setup: hide, why: "bubblewrap is not installed", remedy: "apt-get install bubblewrap",
 			root: withNetwork, user: walls, userRuns: true},
-		{name: "planted bwrap", setup: hide, path: "PLANT:", why: "bubblewrap is not installed", remedy: "apt-get install bubblewrap",
+		{name: "planted bwrap", bwrap: true, setup: hide, path: "PLANT:", why: "bubblewrap is not installed", remedy: "apt-get install bubblewrap",
 			root: withNetwork, user: walls, userRuns: true},
-		{name: "bwrap is a device", setup: "mount --bind /dev/null /usr/bin/bwrap", why: "not a regular file", remedy: "reinstall",
+		{name: "bwrap is a device", bwrap: true, setup: "mount --bind /dev/null /usr/bin/bwrap", why: "not a regular file", remedy: "reinstall",
 			root: withNetwork, user: walls, userRuns: true},
-		{name: "bwrap hangs at once", setup: replace("exec sleep 97531"), why: "bubblewrap hangs", remedy: "reinstall",
+		{name: "bwrap hangs at once", bwrap: true, setup: replace("exec sleep 97531"), why: "bubblewrap hangs", remedy: "reinstall",
 			root: withNetwork, user: walls, userRuns: true},
-		{name: "bwrap hangs later", setup: replace(`[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit; exec sleep 97531`), why: "bubblewrap hangs", remedy: "reinstall",
+		{name: "bwrap hangs later", bwrap: true, setup: replace(`[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit; exec sleep 97531`), why: "bubblewrap hangs", remedy: "reinstall",
 			root: withNetwork, user: walls, userRuns: true},
 		{name: "no user namespaces", setup: "echo 0 > /proc/sys/user/max_user_namespaces", userns: true, why: "user.max_user_namespaces=0", remedy: "sysctl user.max_user_namespaces=",
 			root: withNetwork, user: walls, userRuns: true},
-		{name: "user namespaces forbidden", no: outerNamespaces, why: "bwrap", remedy: "user namespaces",
+		{name: "user namespaces forbidden", no: outerNamespaces, why: "user namespaces are refused", remedy: "allow user namespaces",
 			root: withNetwork, user: walls, userRuns: true},
 		{name: "landlock not there", all: true, errno: "38", why: "not built into this kernel, or a system call filter around us hides it", remedy: "CONFIG_SECURITY_LANDLOCK",
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
 		{name: "landlock forbidden", errno: "1", why: "operation not permitted", remedy: "system call filter",
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
-		{name: "root without CAP_SYS_ADMIN", setup: `set -- setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$@"`, rootOnly: true,
+		{name: "root without CAP_SYS_ADMIN", bwrap: true, setup: `set -- setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$@"`, rootOnly: true,
 			why: "root without CAP_SYS_ADMIN", remedy: "give it CAP_SYS_ADMIN", root: []string{"files"}, rootRuns: true},
 		{name: "no helper", all: true, bin: []string{"sandboxd"}, why: "launch helper", remedy: "install sandboxd-launch beside sandboxd",
 			root: append([]string{"syscalls", "privileges"}, withNetwork...), user: append([]string{"syscalls", "privileges"}, withNetwork...)},
 	}
 }
 
-// withoutBubblewrap is a host where it is gone or, without root, where it is kept
-// from working.
-func withoutBubblewrap() degradedHost {
-	name := "no bwrap"
-	if os.Geteuid() != 0 {
-		name = "user namespaces forbidden"
-	}
+// withoutNamespaces is a host that lets nobody make user namespaces: Landlock is alone there.
+func withoutNamespaces() degradedHost {
 	hosts := degradedHosts()
-	return hosts[slices.IndexFunc(hosts, func(h degradedHost) bool { return h.name == name })]
+	return hosts[slices.IndexFunc(hosts, func(h degradedHost) bool { return h.no != "" })]
 }
 
 // requirement is a configuration and what it requires.
@@ -202,6 +198,32 @@ func TestDegradedHosts(t *testing.T) {
 		a.t = t
 		if n := count("sleep 97531"); n != 0 {
 			t.Errorf("%d hanging programs are left", n)
+		}
+	})
+}
+
+// R-OS-03: where bubblewrap is gone, auto holds everything with the native back end.
+func TestAutoNeedsNoBubblewrap(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("left out: only root can hide bwrap; CI runs this as root")
+		return
+	}
+	eachUser(t, func(t *testing.T, a *actor) {
+		cmd := a.on(degradedHost{setup: hide}, requirements[0])
+		exited := make(chan struct{})
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { cmd.Wait(); close(exited) }()
+		defer func() { cmd.Process.Signal(syscall.SIGTERM); <-exited }()
+		if !a.serves(exited) {
+			t.Fatal("the daemon does not serve")
+		}
+		if got := a.sbx("run", "-c", "echo x > made; cat made"); got.code != 0 || got.out != "x\n" {
+			t.Errorf("got %v, want x", got)
+		}
+		if got := a.sbx("doctor"); got.code != 0 || !strings.Contains(got.out, "native") {
+			t.Errorf("got %v, want the native back end", got)
 		}
 	})
 }
@@ -288,6 +310,9 @@ func (a *actor) on(h degradedHost, r requirement) *exec.Cmd {
 	a.t.Helper()
 	config := filepath.Join(a.dir, "config.toml")
 	a.sh(fmt.Sprintf("printf '%%s\\n' '[sandbox]' 'require_os_sandbox = %s' 'os_sandbox_fallback = \"%s\"' > %s; rm -rf %s", r.require, r.fallback, config, a.socketDir()))
+	if h.bwrap {
+		a.sh("echo 'backend = \"bwrap\"' >> " + config)
+	}
 	binaries := bin
 	if h.bin != nil {
 		binaries = filepath.Join(a.dir, "bin")

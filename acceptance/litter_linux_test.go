@@ -235,7 +235,7 @@ func TestForcedDeathsByLandlockAlone(t *testing.T) {
 	a.sh("mkdir sub && echo x > sub/file")
 	a.launch = func() {
 		a.stop() // one that the client started meanwhile, too
-		cmd := a.on(withoutBubblewrap(), requirement{require: "false", fallback: "fail_fast"})
+		cmd := a.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ import (
 var bin string
 
 // backend is $ACCEPTANCE_BACKEND, which becomes the default of [sandbox] backend, or the one of auto.
-var backend = cmp.Or(os.Getenv("ACCEPTANCE_BACKEND"), "bwrap")
+var backend = cmp.Or(os.Getenv("ACCEPTANCE_BACKEND"), "native")
 
 func TestMain(m *testing.M) {
 	run := func() int { return testMain(m) }

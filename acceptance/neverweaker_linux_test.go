@@ -32,7 +32,7 @@ func TestNeverWeakerThanTheFileTool(t *testing.T) {
 	})
 	t.Run("by-landlock-alone", func(t *testing.T) {
 		n := newNarrow(ordinaryActor(t))
-		cmd := n.a.on(withoutBubblewrap(), requirement{require: "false", fallback: "fail_fast"})
+		cmd := n.a.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
 		n.base = "[sandbox]\nrequire_os_sandbox = [\"network\", \"syscalls\", \"privileges\"]\n"
 		n.write("")
 		exited := make(chan struct{})

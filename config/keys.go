@@ -109,7 +109,7 @@ var keys = []key{
 			"for commands within its own sandbox's profile"},
 	{name: "sandbox.backend", words: []string{"auto", "native", "bwrap"},
 		doc: "what makes a sandbox's namespaces and mounts: bwrap, native (sandboxd-launch itself, without " +
-			"bwrap), or auto, which is bwrap"},
+			"bwrap), or auto, which is native where the host permits it, else bwrap"},
 	{name: "sandbox.layers", words: []string{"auto", "off"},
 		doc: "whether a command that writes to the project gets a layer of its own, which lands when it has ended: " +
 			"off, or auto, where the back end makes layers (native)"},

@@ -69,7 +69,8 @@ type Sandbox struct {
 	// AgentSocket lets a command that runs as an agent (`sbx run --agent`) reach agent.sock. Its
 	// requests there run within its own sandbox's profile (R-IP-08).
 	AgentSocket bool `toml:"agent_socket"`
-	// Backend makes a sandbox's namespaces and mounts: "bwrap", "native" or "auto", which is bwrap.
+	// Backend makes a sandbox's namespaces and mounts: "bwrap", "native" or "auto", which is native where the host
+	// permits it, else bwrap.
 	Backend string `toml:"backend"`
 	// Layers is "off", or "auto", with which a run that writes to the project has a layer where the back end makes one.
 	Layers string `toml:"layers"`

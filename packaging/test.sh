@@ -27,9 +27,9 @@ run() { # run GO-TEST-ARGS…: quiet about what passes, loud about the rest
 run -timeout 60m "$@" ./...
 wait $! || status=1
 cat "$beside"
-# The native back end, with what shows that it holds: above it was bwrap's turn.
-SANDBOX_BACKEND=native run -timeout 10m "$@" ./sandbox
-ACCEPTANCE_BACKEND=native run -timeout 20m "$@" \
+# The bwrap back end, with what shows that it holds: above it was the native one's turn.
+SANDBOX_BACKEND=bwrap run -timeout 10m "$@" ./sandbox
+ACCEPTANCE_BACKEND=bwrap run -timeout 20m "$@" \
 	-run '^Test(EscapeCatalogue|ForcedDeathsLeaveNothing|Limits|PidMaxBindsRoot|NoLitter|RefusalsAreReported|SessionInsideSandbox)$' ./acceptance
 # A moment of fuzzing what strangers can send, and the decoder of sandboxd-launch; make fuzz does it for long.
 packaging/fuzz.sh 2s ipc sandbox || { echo "test: failed: fuzz" >> "$log"; status=1; }

@@ -7,7 +7,7 @@ type Options struct {
 	// Bwrap lists where bwrap may be, in order; empty: [BwrapPaths]. The PATH
 	// of the environment is never searched.
 	Bwrap []string
-	// Backend is "bwrap", "native" or "auto", which is bwrap where it is usable. Empty means "auto".
+	// Backend is "bwrap", "native" or "auto", which is native where it is usable, else bwrap. Empty means "auto".
 	Backend string
 	// Warm is how many sandboxes may wait for their command; 0 is none.
 	Warm int

@@ -59,7 +59,7 @@ type Command struct {
 type Overlay struct{ Path, Upper, Work string }
 
 // ErrNoOverlay is returned for a plan with overlays on a host whose back end makes none.
-var ErrNoOverlay = errors.New("overlays need [sandbox] backend = \"native\"")
+var ErrNoOverlay = errors.New("only the native back end makes overlays")
 
 // File is content at a path inside the sandbox.
 type File struct {

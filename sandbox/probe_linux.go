@@ -156,12 +156,14 @@ func (notWanted) Error() string { return "[sandbox] backend does not choose it" 
 func (h *Host) backends() []backend {
 	native := backend{Layer: Layer{Name: BackendNative}}
 	bw := backend{Layer: Layer{Name: BackendBwrap, Version: h.Version.String()}, err: h.bwrapErr}
-	if h.wanted == BackendNative {
+	switch h.wanted {
+	case BackendNative:
 		bw.err = notWanted(BackendBwrap)
-		return []backend{native, bw}
+	case BackendBwrap:
+		native.err = notWanted(BackendNative)
+		return []backend{bw, native}
 	}
-	native.err = notWanted(BackendNative) // auto is bwrap
-	return []backend{bw, native}
+	return []backend{native, bw}
 }
 
 // choose leaves only the first back end active that works.
