@@ -1,6 +1,10 @@
 package profile
 
-import "sandboxd/profile/abspath"
+import (
+	"slices"
+
+	"sandboxd/profile/abspath"
+)
 
 // ReadOnly returns the profile without write access to files of the host. Devices and the sandbox's own directories
 // stay writable.
@@ -19,5 +23,16 @@ func (p Profile) ReadOnly() Profile {
 		t.rule.Access &^= Write
 		d.points[i].state = func(Cursor) turn { return t }
 	}
+	return Profile{assemble(d)}
+}
+
+// WithoutProtectedNames returns the profile without the rules that protect names at or below a directory. Single paths
+// stay protected, and so do names outside.
+func (p Profile) WithoutProtectedNames(dir string) Profile {
+	b := p.get()
+	d := b.draft()
+	d.names = slices.DeleteFunc(slices.Clone(d.names), func(n named) bool {
+		return n.rule.Kind == Protect && abspath.Contains(dir, n.rule.Path)
+	})
 	return Profile{assemble(d)}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// R-OS-03: auto is the native back end where its probe succeeds, else bwrap; a back end that is named has no substitute.
+// R-OS-03: auto is the native back end where its probe succeeds, else bwrap; a named back end has no substitute.
 func TestBackendsAreChosen(t *testing.T) {
 	for _, c := range []struct {
 		wanted        string
@@ -30,12 +30,12 @@ func TestBackendsAreChosen(t *testing.T) {
 		}
 		report := Report{Layers: h.choose(list)}
 		got := report.Namespaces()
-		if name := got.Name; got.Active != (c.want != "") || got.Active && name != c.want || h.native != (c.want == BackendNative) {
-			t.Errorf("%q, native %v, bwrap %v: got %s (%v), want %q", c.wanted, c.native, c.bwrap, name, got.Active, c.want)
+		if got.Active != (c.want != "") || got.Active && got.Name != c.want || h.native != (c.want == BackendNative) {
+			t.Errorf("%+v: got %s (active: %v)", c, got.Name, got.Active)
 		}
 		for _, l := range report.Layers {
 			if !l.Active && l.Why == "" {
-				t.Errorf("%q, native %v, bwrap %v: %s is not active without a reason", c.wanted, c.native, c.bwrap, l.Name)
+				t.Errorf("%+v: %s is not active without a reason", c, l.Name)
 			}
 		}
 	}

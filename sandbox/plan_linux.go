@@ -166,6 +166,7 @@ type compilations struct {
 type compiledKey struct {
 	terminal          bool
 	profile, operator profile.Digest
+	overlays          string // their paths
 }
 
 // maxCompilations bounds how many are kept.
@@ -176,6 +177,9 @@ const maxCompilations = 256
 // asked.
 func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 	key := compiledKey{terminal: r.Terminal, profile: r.Profile.Digest()}
+	for _, o := range r.Overlays {
+		key.overlays += o.Path + "\x00"
+	}
 	if r.Operator != nil {
 		key.operator = r.Operator.Digest()
 	}
@@ -259,15 +263,20 @@ func (h *Host) compileMounts(c *compiled, r Request, look *recorder) error {
 		}
 		return nil
 	}
-	var extra []profile.Profile
+	all := []profile.Profile{r.Profile}
 	if r.Operator != nil {
-		extra = append(extra, *r.Operator)
+		all = append(all, *r.Operator)
+	}
+	for _, o := range r.Overlays { // their protected names are judged before they land
+		for i := range all {
+			all[i] = all[i].WithoutProtectedNames(o.Path)
+		}
 	}
 	version := h.Version
 	if h.native {
 		version = nativeVersion
 	}
-	result, err := bwrap.Compile(r.Profile, extra, bwrap.Host{Version: version, FS: look, Euid: os.Geteuid(),
+	result, err := bwrap.Compile(all[0], all[1:], bwrap.Host{Version: version, FS: look, Euid: os.Geteuid(),
 		Terminal: r.Terminal, Descriptor: stage.FDFree})
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)

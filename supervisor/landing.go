@@ -112,12 +112,12 @@ func foundAsks(found []aftermath.Item) (asks []landAsk) {
 
 // notAsked are the reasons that a person was not asked about.
 func notAsked(asks, before []landAsk) (list []landAsk) {
-	asked := map[landAsk]bool{}
+	asked := map[string]bool{}
 	for _, a := range before {
-		asked[a] = true
+		asked[a.Path] = true
 	}
 	for _, a := range asks {
-		if !asked[a] {
+		if !asked[a.Path] {
 			list = append(list, a)
 		}
 	}

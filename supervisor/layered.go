@@ -136,12 +136,12 @@ func (s *Supervisor) landingProfile(root string) (profile.Profile, error) {
 	return profile.New(spec)
 }
 
-// permits refuses a change that the profile of the run does not permit. Protected names that existed were held by
-// mounts during the run; those that it made are looked for after the landing, as after a direct run.
+// permits refuses a change that the profile of the run does not permit. Protected names are asked about instead: those
+// that existed by protectedAsks, others by the scan after the landing.
 func permits(p profile.Profile, root string) layer.Judge {
 	return func(c layer.Change) error {
 		kind, access, rule := p.Effective(path.Join(root, string(c.Path)))
-		if kind == profile.Protect && c.Old.Kind == layer.Absent || kind == profile.Allow && access.Has(profile.Write) {
+		if kind == profile.Protect || kind == profile.Allow && access.Has(profile.Write) {
 			return nil
 		}
 		return fmt.Errorf("the profile does not let the command change it (%s)", rule.Target())

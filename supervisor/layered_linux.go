@@ -210,7 +210,8 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		if refused := refusedBy(set.Changes(), permits(check.j.plan.Profile, r.sess.Root)); len(refused) > 0 {
 			return &layer.RefusedError{Refused: refused}
 		}
-		if asks := r.setAsks(set.Changes(), check.j.verdict.Delete); len(asks) > 0 {
+		asks := r.setAsks(set.Changes(), check.j.verdict.Delete)
+		if asks = append(asks, r.protectedAsks(set.Changes(), check.j)...); len(asks) > 0 {
 			return &askError{asks}
 		}
 		if err := r.try(ctx, w, dir, worker.LayerOrder{}, check, result); err != nil {

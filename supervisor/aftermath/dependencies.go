@@ -29,6 +29,12 @@ func inDependencies(at string, roots []string) bool {
 	})
 }
 
+// Others reports whether a path below root that the rule by name protects is in a folder of dependencies, where the
+// name means other people's settings.
+func Others(at, root, name string) bool {
+	return !profile.HeldInDependencies(name) && inDependencies(at, []string{root})
+}
+
 // linked looks through folders of dependencies to which a symbolic link outside of them leads: by that
 // link a person opens them like any folder of the project. Where they hold protected names, the
 // link is noted as well, as it may be newer than the names.

@@ -6,6 +6,18 @@ import (
 	"sandboxd/git"
 )
 
+// ConfigWhy returns why a changed configuration of the repository at repo, in the tree at root, does not stay as it is;
+// "" where all that changed is known to be harmless.
+func ConfigWhy(before, after []byte, repo, root string) string {
+	switch keys, err := configChange(before, after, repo, root); {
+	case err != nil:
+		return "it can't be understood: " + err.Error()
+	case len(keys) > 0:
+		return "it may name programs: " + some(keys)
+	}
+	return ""
+}
+
 // configChange says what in a configuration changed that is not known to be
 // harmless; nothing: ordinary work.
 func configChange(before, after []byte, repo, root string) ([]string, error) {

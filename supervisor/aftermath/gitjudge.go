@@ -26,12 +26,8 @@ func (c *check) config(at, repo string, was entry, had bool, e entry) {
 		return
 	}
 	if !born && (!had || was.content != nil) {
-		keys, err := configChange(was.content, e.content, repo, root)
-		switch {
-		case err != nil:
-			c.replace(at, e, was, had, "it can't be understood: "+err.Error())
-		case len(keys) > 0:
-			c.replace(at, e, was, had, "it may name programs: "+some(keys))
+		if why := ConfigWhy(was.content, e.content, repo, root); why != "" {
+			c.replace(at, e, was, had, why)
 		}
 		return
 	}

@@ -56,6 +56,13 @@ func (c *check) look(at string, e entry) {
 	c.protected(at, was, had, e)
 }
 
+// Reasons of finds.
+const (
+	Changed = "the command changed it, and its name is protected"
+	Made    = "the command made it under a protected name"
+	Removed = "the command removed it, and its name is protected"
+)
+
 const (
 	throughLink = "the command changed it through another name of the same file (a hard link)"
 	isBack      = "what was there before is back"
@@ -70,7 +77,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 		}
 		return
 	}
-	why := "the command made it under a protected name"
+	why := Made
 	switch _, named := c.now.named[at]; {
 	case e.deep:
 		why = "the command made it, and it is too deep to be checked"
@@ -79,7 +86,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 	case had && named:
 		why = "the command changed it, and git's configuration or a protected link names it"
 	case had:
-		why = "the command changed it, and its name is protected"
+		why = Changed
 	case named:
 		why = "the command made it, and git's configuration or a protected link names it"
 	}

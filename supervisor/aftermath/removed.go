@@ -24,7 +24,7 @@ func (c *check) removed(at string, was entry) {
 	}
 	if c.run.OnlyLook {
 		if info, err := os.Lstat(path.Dir(at)); err == nil && info.IsDir() {
-			c.items = append(c.items, c.item(at, was, "the command removed it, and its name is protected", "", false))
+			c.items = append(c.items, c.item(at, was, Removed, "", false))
 		}
 		return
 	}
