@@ -1,5 +1,5 @@
 // Package stage is the wire between the daemon and cmd/sandboxd-launch, the first
-// process of every sandbox: the order that says what to do, and the reports.
+// process of every sandbox: the order with its steps, and the reports.
 //
 // The daemon sends an [Order] over a socket that the program inherits. The program decodes it,
 // waits for a second one where the first one says so, and then, each step final and none skipped:
@@ -11,8 +11,8 @@
 // command's end. Where there is no namespace a process of it becomes the command, below a
 // reaper ([ReapArg]).
 //
-// Where the sandbox waits before its command is known, what does not depend on
-// the command comes first: no_new_privs, Landlock and seccomp are in force while
+// Where the sandbox waits before its command is known, the steps that do not depend on
+// the command come first: no_new_privs, Landlock and seccomp are in force while
 // the program waits (Order.Early).
 //
 // A step that fails is reported on the status socket and ends the process; the
@@ -37,7 +37,7 @@ const Version = 11
 
 // Order is everything that starts one command.
 type Order struct {
-	// Argv is the command and its arguments; Argv[0] is what the program sees.
+	// Argv is the command and its arguments; Argv[0] is the name that the program sees.
 	Argv []string
 	// Path is the absolute file to execute inside the sandbox. Empty: Argv[0]
 	// is looked up along PATH of Env, as execvp(3) does.
@@ -126,7 +126,7 @@ func (l Launch) Encode() []byte {
 	return b
 }
 
-// OperationKind is what an Operation does.
+// OperationKind selects the action of an Operation.
 type OperationKind uint8
 
 // The kinds, as cmd/sandboxd-launch/order.h describes them.
@@ -163,8 +163,8 @@ const (
 	// maxOrder bounds an order: argv and environment are limited by
 	// the kernel to 6 MiB (execve(2)), rulesets and filters stay far below 1 MiB.
 	maxOrder = 16 << 20
-	// maxPiece is the most of an order that one message carries: with what the kernel adds
-	// it stays below what a socket may hold (net.core.wmem_default, 208 KiB).
+	// maxPiece bounds the bytes of an order in one message: with the kernel's overhead it stays
+	// below the send buffer of a socket (net.core.wmem_default, 208 KiB).
 	maxPiece = 64 << 10
 )
 
@@ -181,7 +181,7 @@ const (
 // Carried says which descriptors go with the first message of an order (SCM_RIGHTS).
 type Carried uint32
 
-// What an order carries: nothing, the command's standard input, output and error, or the network namespace that
+// Descriptors of an order: none, the command's standard input, output and error, or the network namespace that
 // OpNetwork joins.
 const (
 	CarriesNothing  Carried = 0

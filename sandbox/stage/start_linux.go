@@ -9,7 +9,7 @@ import (
 // Arguments of the program. With [FirstArg] it is the first process of a pid namespace, and
 // stays that: the kernel ends every other process of the sandbox with it
 // (pid_namespaces(7)). With [ReapArg] it stays outside of a sandbox that has no
-// namespaces, as the command's parent, and ends what the command leaves. With [PidsArg] it
+// namespaces, as the command's parent, and ends the processes that the command leaves. With [PidsArg] it
 // only writes the number that follows into the pid_max of the pid namespace that it was
 // started in.
 const (
@@ -22,7 +22,7 @@ const (
 	ServeArg = "serve"
 )
 
-// Descriptor numbers on which the program finds what it inherits. 0 and 1 are
+// Numbers of the descriptors that the program inherits. 0 and 1 are
 // the command's own; 2 carries the diagnostics of the program's parent
 // until the command's standard error is put there.
 const (

@@ -61,7 +61,7 @@ type Status struct {
 	// Code is the exit status that follows, that of the command with StepEnded, 0 with
 	// StepReady.
 	Code int
-	// Message says what failed, empty with StepReady.
+	// Message names the failure, empty with StepReady.
 	Message string
 
 	alone bool
@@ -75,7 +75,7 @@ type End struct {
 	CPU   time.Duration // of the command and of all that was waited for
 }
 
-// End is what StepEnded carries.
+// End returns the command's end, which StepEnded carries.
 func (s Status) End() (End, error) {
 	if s.Step != StepEnded {
 		return End{}, fmt.Errorf("decode status: %v, not an end", s.Step)

@@ -43,8 +43,8 @@ func Before(p profile.Profile, c *Cache) *Snapshot {
 	return s
 }
 
-// Done: the run was looked after, or did not begin. What others find from now on
-// is not its doing. It may be called more than once.
+// Done ends the snapshot: the run was checked, or did not begin. Later findings of other
+// runs are not attributed to it. Done may be called more than once.
 func (s *Snapshot) Done() { s.cache.done(s) }
 
 func (s *Snapshot) found() found {
@@ -74,8 +74,8 @@ func (s *Snapshot) correct(by *Snapshot, at string, left *entry) {
 	apply()
 }
 
-// doubt marks what did not stand as it does before another run that could write
-// there, and may be its doing.
+// doubt marks the entries that differ from those before another run that could write
+// there: that run may have made them.
 func (f found) doubt(other found) {
 	for at, e := range f.entries {
 		was, had := other.entries[at]
@@ -109,7 +109,7 @@ func (s *Snapshot) hadCopy(at string, e entry) bool {
 	return s.copies[key]
 }
 
-// Run is what a check must know of the run.
+// Run describes the run to a check.
 type Run struct {
 	ID         string
 	Project    string // that it worked in; empty: none
@@ -126,7 +126,7 @@ type Run struct {
 	// Late: the check runs some time after End, and others may have changed the
 	// entries since. Entries that could be theirs are kept.
 	Late bool
-	// OnlyLook: what would be taken out or put back is reported, not Kept and without Trash, and nothing changes.
+	// OnlyLook reports the entries to remove or restore, not Kept and without Trash, and changes nothing.
 	OnlyLook bool
 	// Dealt are paths that the check of another run dealt with, which are left
 	// alone. nil: none.
@@ -174,15 +174,15 @@ type Found struct {
 // clock is how far a file system's clock may lag behind ours.
 const clock = 15 * time.Millisecond
 
-// After looks again, and takes out what the run made or changed. The run has
+// After scans again, and removes the entries that the run made or changed. The run has
 // ended: none of its processes is left.
 func (s *Snapshot) After(r Run) Found {
 	now := walk(s.profile, s.cache, s.found().named)
 	if c := s.check(now, r); !r.Late && c.quiet() {
 		return Found{Missing: c.missing()}
 	}
-	// One after the other: what one check takes out or puts back is nothing that
-	// another's run did.
+	// Checks are serial: an entry that one removes or restores must not count as
+	// another run's change.
 	s.cache.checks.Lock()
 	defer s.cache.checks.Unlock()
 	c := s.check(walk(s.profile, s.cache, s.found().named), r)

@@ -11,8 +11,8 @@ import (
 	"sandboxd/watch"
 )
 
-// Cache remembers between runs what protected files and the directories around
-// them hold, so that a run in a tree where nothing changed reads none of them. The
+// Cache keeps the contents of protected files and of the directories around them
+// between runs, so that a run in an unchanged tree reads none of them. The
 // zero value is empty and ready.
 type Cache struct {
 	// Watch reports the directories that changed; the others are not read. nil: all are.
@@ -23,9 +23,9 @@ type Cache struct {
 	size  int64
 	views map[viewKey]*view
 	trees map[profile.Digest][]writableTree // that profiles have looked through
-	runs  map[*Snapshot]bool                // that are not done; true: what was there before is still being looked at
+	runs  map[*Snapshot]bool                // that are not done; true: the scan before the run has not ended
 
-	// checks is held while what runs left is dealt with.
+	// checks is held during a check after a run.
 	checks sync.Mutex
 }
 
@@ -83,8 +83,8 @@ func (c *Cache) othersWrite(by *Snapshot, at string) bool {
 	})
 }
 
-// maxTrees bounds the profiles whose trees are remembered; what is beyond is worked out
-// again.
+// maxTrees bounds the profiles whose trees are cached; further trees are
+// computed again.
 const maxTrees = 256
 
 // treesOf are the trees that are looked through for a profile. They follow from it alone.
@@ -108,8 +108,8 @@ func (c *Cache) treesOf(p profile.Profile) []writableTree {
 // maxNodes bounds the directories that are remembered.
 const maxNodes = 65536
 
-// view returns what is known of a tree. What was not looked at for the longest time
-// is forgotten where all together know too many directories.
+// view returns the view of a tree. The least recently used views are dropped while
+// all together have too many directories.
 func (c *Cache) view(key viewKey) *view {
 	c.mu.Lock()
 	defer c.mu.Unlock()

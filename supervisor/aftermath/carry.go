@@ -29,7 +29,7 @@ func move(from *tree.Dir, name string, to *tree.Dir, as string) error {
 	return carry(from, name, st, to, as)
 }
 
-// carry copies and then removes. What can't be removed is not left in two places.
+// carry copies and then removes. An entry that can't be removed is not left in two places.
 func carry(from *tree.Dir, name string, st tree.Stat, to *tree.Dir, as string) error {
 	switch st.Kind {
 	case files.Dir:

@@ -1,8 +1,8 @@
-// Package aftermath finds what a sandbox left under protected names, and takes
-// it out.
+// Package aftermath finds the entries that a sandbox left under protected names, and
+// removes them.
 //
 // The promise: a name that other programs execute or trust (.git/hooks, .vscode,
-// AGENTS.md, …) holds after a run what it held before, also if no mount could
+// AGENTS.md, …) has the same contents after a run as before, also if no mount could
 // hold it: because it did not exist, is in a folder of dependencies, or exceeded the
 // number of mounts. The run's own entry is in the trash, with a note of its origin,
 // and the earlier one is restored.
@@ -37,13 +37,13 @@
 //
 // # Who did it
 //
-// What a mount held during the run was changed by somebody else, unless the file has other names
-// (hard links), and so was what changed after the run, until it is taken: that is reported and left alone. What
-// changed during the run where nothing held it counts as the run's.
+// An entry that changed although a mount held it during the run was changed by somebody else, unless the file
+// has other names (hard links). So was an entry that changed after the run, before the check removed it. Both are
+// reported and left in place. Every other change during the run counts as the run's.
 // A copy of a protected file that the same tree had before, under the same name,
 // is no news: git worktree add and moving a package make such.
 //
-// # What is not checked
+// # Skipped directories
 //
 // A check skips a directory if nothing in or below it matters and package watch has
 // reported no change of it or below. A check stats every directory that it does open, and
@@ -52,17 +52,16 @@
 //
 // # After the daemon's death
 //
-// Notes keeps on disk, from before a run begins until it was checked, what such
-// a check needs. The next daemon reads the notes that are left:
+// Notes keeps the data for such a check on disk, from before a run begins until it was
+// checked. The next daemon reads the notes that are left:
 //
 //	notes, err := aftermath.OpenNotes(dir)
 //	cuts, bad, err := notes.Left()
 //	found := cut.Before.After(aftermath.Run{ID: cut.Exec, Start: cut.Start, End: death, Held: cut.Held, Late: true, …})
 //	err = notes.Done(cut)
 //
-// Others had time to change things then. What changed after the death is theirs, and what
-// only may have come after it is kept and reported; times of change (st_ctime) can't be
-// set by a program.
+// Others had time to change entries then. Changes after the death are theirs; a change that
+// may have come after it is reported and kept. Programs can't set times of change (st_ctime).
 //
 // # Full disks
 //

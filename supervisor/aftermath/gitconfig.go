@@ -7,7 +7,7 @@ import (
 )
 
 // ConfigWhy returns why a changed configuration of the repository at repo, in the tree at root, does not stay as it is;
-// "" where all that changed is known to be harmless.
+// "" where every change is known to be harmless.
 func ConfigWhy(before, after []byte, repo, root string) string {
 	switch keys, err := configChange(before, after, repo, root); {
 	case err != nil:
@@ -18,8 +18,8 @@ func ConfigWhy(before, after []byte, repo, root string) string {
 	return ""
 }
 
-// configChange says what in a configuration changed that is not known to be
-// harmless; nothing: ordinary work.
+// configChange returns the changed settings of a configuration that are not known to be
+// harmless; none: ordinary work.
 func configChange(before, after []byte, repo, root string) ([]string, error) {
 	now, err := git.ParseConfig(after)
 	if err != nil {

@@ -63,7 +63,7 @@ func (c *check) replace(at string, e, was entry, had bool, why string) bool {
 	return true
 }
 
-// portable reports whether the settings of a configuration mean in a copy what they mean in the original: none
+// portable reports whether the settings of a configuration mean the same in a copy as in the original: none
 // leads to a file in the tree at root.
 func portable(text []byte, root string) bool {
 	settings, err := git.ParseConfig(text)
@@ -126,8 +126,8 @@ func (c *check) leadsBack(at, repo string) bool {
 	return e.regular() && c.now.rootAbove(to) != "" && c.now.uses[use{path.Dir(to), repo}]
 }
 
-// newlyUsed reports whether a use that the run has made of a repository that was there before names a file. What a new
-// repository names is taken out of its configuration.
+// newlyUsed reports whether the run made a repository from before the run use the file at a path. The uses of a new
+// repository are removed from its configuration instead.
 func (c *check) newlyUsed(at string) bool {
 	return slices.ContainsFunc(c.now.named[at].by, func(u use) bool {
 		return !c.was.uses[u] && c.was.commons[c.now.common(u)]

@@ -8,7 +8,7 @@ import (
 
 // loosen gives the owner of a directory or file, which we must be, the permissions of
 // mode besides its own, until back is called; nil where there was no need, or no way.
-// kind is what it must be (S_IFDIR or S_IFREG).
+// kind is the required type (S_IFDIR or S_IFREG).
 func loosen(parent int, element string, kind, mode uint32) (back func()) {
 	fd, err := unix.Openat(parent, element, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"sandboxd/profile"
 )
 
-// Notes keeps on disk, for every run that has not ended, what the check after it needs:
+// Notes keeps the data for the check after a run on disk, for every run that has not ended:
 // should the daemon die, the next one checks. A note is a small file; the entries under
 // protected names before the run are in a separate file, which all runs share that began
 // with the same ones. Nothing is synced: the notes survive the daemon, not a power cut.
@@ -54,7 +54,7 @@ const (
 	maxLate = time.Second
 	// maxKept bounds the snapshots of runs that have ended.
 	maxKept = 16
-	// maxNote and maxBefore bound what is read.
+	// maxNote and maxBefore bound the bytes read.
 	maxNote   = 1 << 20
 	maxBefore = 256 << 20
 
@@ -255,7 +255,7 @@ func (t *Note) beat() {
 	}
 }
 
-// End removes the note: the run has ended, and what it left was looked for.
+// End removes the note: the run has ended and was checked.
 func (t *Note) End() error {
 	if t == nil {
 		return nil
@@ -400,7 +400,7 @@ func (n *Notes) Done(c *Cut) error {
 	return err // the snapshot may be another's, too; it goes at the next start
 }
 
-// Discard removes what can't be read.
+// Discard removes an unreadable note.
 func (n *Notes) Discard(b *BadNote) error {
 	return os.RemoveAll(filepath.Join(n.dir, b.Name))
 }

@@ -11,8 +11,8 @@ import (
 	"sandboxd/profile/abspath"
 )
 
-// removed restores what was removed where nothing held it. Whole folders may go:
-// with a package goes what is in it.
+// removed restores an entry that the run removed and no mount held. Whole folders may go:
+// the entries of a removed package go with it.
 func (c *check) removed(at string, was entry) {
 	_, named := c.was.named[at]
 	if _, part := c.repository(at); named || unfinished(part) || c.replaced(at, was) {
@@ -57,8 +57,8 @@ func left(err error) bool {
 		)
 }
 
-// took: the check that was cut off has moved it away, and not come to putting back what was
-// there before.
+// took reports whether the interrupted check moved the entry away and did not restore the
+// earlier one.
 func (c *check) took(at string) bool {
 	return slices.ContainsFunc(c.items, func(i Item) bool { return i.Trash != "" && abspath.Contains(i.Path, at) })
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command that fills the disk must not thereby keep what it has planted: room to move that
-// away, and to put back what was there, is set aside in the trash.
+// A command that fills the disk must not thereby keep the entries that it planted: the trash
+// reserves room to move them away and to restore the earlier ones.
 
 const (
 	reserve     = "reserve"
@@ -31,7 +31,7 @@ func Reserve(trash string) error {
 		return err
 	}
 	room := make([]byte, reserveSize)
-	rand.Read(room) // what can be compressed takes no room
+	rand.Read(room) // a file system may compress anything else away
 	_, err = f.Write(room)
 	if err == nil {
 		err = f.Sync() // some file systems find out only then
@@ -48,7 +48,7 @@ func Reserve(trash string) error {
 	return err
 }
 
-// giveRoom gives up what was set aside, if err says that there is no room.
+// giveRoom releases the reserve, if err says that there is no room.
 func (t *trash) giveRoom(err error) bool {
 	if err == nil || !strings.Contains(err.Error(), unix.ENOSPC.Error()) && !strings.Contains(err.Error(), unix.EDQUOT.Error()) {
 		return false // a conflict of the file tool has it in words

@@ -74,7 +74,7 @@ type savedMount struct {
 	Held bool   `json:"held"`
 }
 
-// save encodes a snapshot, what it saw, and what the mounts of its run hold.
+// save encodes a snapshot, its findings, and the mounts of its run.
 func (s *Snapshot) save(f found, held map[string]bool) ([]byte, error) {
 	out := saved{Version: savedVersion, Begun: f.begun, Partly: f.partly}
 	for _, r := range s.profile.Rules() {

@@ -45,7 +45,7 @@ func (t *trash) resume() []Item {
 	for line := range bytes.Lines(b) {
 		var i Item
 		if json.Unmarshal(line, &i) != nil {
-			continue // cut off: what it names was not moved
+			continue // cut off: its entry was not moved
 		}
 		if !slices.ContainsFunc(moved, func(o Item) bool { return o.Trash == i.Trash }) {
 			moved = append(moved, i)
@@ -67,7 +67,7 @@ func (t *trash) resume() []Item {
 // moved entry is missing from both lists.
 func (t *trash) take(root string, item Item) (Item, error) {
 	t.n++
-	// The manifest is JSON: what is not UTF-8 in a name would become another.
+	// The manifest is JSON: bytes of a name that are not UTF-8 would change.
 	name := fmt.Sprintf("%03d-%s", t.n, strings.ToValidUTF8(path.Base(item.Path), "\ufffd"))
 	if len(name) > 200 {
 		name = strings.ToValidUTF8(name[:200], "")
@@ -83,8 +83,8 @@ func (t *trash) take(root string, item Item) (Item, error) {
 	return item, nil
 }
 
-// openUp opens what a run has closed to us: what can't be listed could not be removed one
-// day, nor what can't be read be brought back.
+// openUp opens the directories and files that a run has closed to us: they must be listed to be
+// removed one day, and read to be restored.
 func openUp(dir string) {
 	filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		switch {
@@ -120,7 +120,7 @@ func (t *trash) note(item Item) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.lines.WriteString("\n" + string(b) + "\n") // behind what may be cut off
+	_, err = t.lines.WriteString("\n" + string(b) + "\n") // after a line that may be cut off
 	return err
 }
 
@@ -230,7 +230,7 @@ func (t *trash) restore(root, at string, was entry) error {
 	return settledError(fresh.Place(name))
 }
 
-// close writes down what is here, with all that is known of it now.
+// close writes the manifest of the entries in the trash, as they are known now.
 func (t *trash) close(items []Item) {
 	if t.n == 0 {
 		return // no folder was made

@@ -12,8 +12,8 @@ import (
 	"sandboxd/watch"
 )
 
-// view is what is known of one writable tree, as one profile looks at it. Its lock is
-// held for a whole look.
+// view is the cached scan of one writable tree under one profile. Its lock is
+// held for a whole scan.
 type view struct {
 	mu    sync.Mutex
 	group *watch.Group
@@ -38,7 +38,7 @@ type node struct {
 	// watched at this age of the view; nil: it could not be, and is asked every time.
 	watched *watch.Dir
 	age     uint64
-	// news: something changed since it was looked at; moved: what a name in it means, too.
+	// news: something changed since the last scan; moved: the meaning of a name in it, too.
 	news, moved bool
 	// quiet: neither it nor anything below it matters to a scan, and all of it is watched.
 	quiet bool
@@ -76,7 +76,7 @@ func (v *view) watch(n *node, fd int) {
 	n.age = v.age
 }
 
-// clear forgets what is known of a node, and all below it.
+// clear drops the cached state of a node, and of all below it.
 func (v *view) clear(n *node) {
 	n.watched.Drop()
 	if n.listing != nil {
@@ -108,8 +108,8 @@ func (v *view) child(n *node, e *step) *node {
 	return e.node
 }
 
-// follow takes over what an earlier list of the same directory has led to. Names that
-// are gone take their nodes along.
+// follow reuses the nodes of an earlier list of the same directory. The nodes of
+// removed names are dropped.
 func (v *view) follow(l, earlier *listing) {
 	if earlier == nil {
 		return

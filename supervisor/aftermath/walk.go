@@ -19,7 +19,7 @@ const (
 	maxEntries = 2_000_000
 	// maxDepth bounds the walk, which has a descriptor open at every level.
 	maxDepth = 200
-	// maxContent and maxContents bound what is kept of protected files.
+	// maxContent and maxContents bound the kept bytes of protected files.
 	maxContent  = 256 << 10
 	maxContents = 32 << 20
 )
@@ -44,8 +44,8 @@ type entry struct {
 	content []byte
 	// deep: a directory that is too deep to be checked.
 	deep bool
-	// doubtful: another run that had not ended may have made it what it is. It is
-	// never put back.
+	// doubtful: another run that had not ended may have made or changed it. It is
+	// never restored.
 	doubtful bool
 	// aliased: the file has other names (hard links), through which a run can change it
 	// where a mount holds this one.
@@ -64,7 +64,7 @@ func (e entry) same(o entry) bool {
 	return e.mode == o.mode && e.content != nil && o.content != nil && string(e.content) == string(o.content)
 }
 
-// found is what one walk saw.
+// found is the result of one walk.
 type found struct {
 	entries map[string]entry
 	repos   map[string]bool // directories with the parts of a repository, see repository
@@ -240,7 +240,7 @@ type step struct {
 	node   *node // nil: none yet
 }
 
-// listing is what of a directory's entries matters to a walk.
+// listing has the entries of a directory that matter to a walk.
 type listing struct {
 	stamp
 	whole   bool // all of it was read
@@ -296,8 +296,8 @@ func (w *walker) tooDeep(parent int, element, at string) {
 }
 
 // repository reports whether a directory has the names without which git takes none for a repository, nor for the
-// part of one that linked work trees share or have to themselves (git.Look). What the names hold does not matter: a
-// later run could make it valid.
+// part of one that linked work trees share or have to themselves (git.Look). The contents do not matter: a
+// later run could make them valid.
 func repository(at string, entries []os.DirEntry) bool {
 	has := map[string]bool{}
 	for _, e := range entries {
@@ -367,7 +367,7 @@ func openDir(parent int, element string) (fd int, shut func(), err error) {
 	}
 	if shut = loosen(parent, element, unix.S_IFDIR, 0o500); shut != nil && err != nil {
 		if fd, err = unix.Openat(parent, element, dirFlags, 0); err != nil {
-			shut() // nobody shuts what could not be opened
+			shut() // nobody shuts it if the open failed
 		}
 	}
 	return fd, shut, err

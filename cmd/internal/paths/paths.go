@@ -39,8 +39,8 @@ func OwnSocketDir(xdg string, uid int) string {
 // password database, so that it does not depend on the daemon's starter.
 func OwnStateDir(home string) string { return filepath.Join(home, ".local", "state", "sandboxd") }
 
-// Absolute is a path that was given, seen from the current directory. The error says what
-// to do where that is gone.
+// Absolute resolves name against the current directory. It fails if name is relative and the
+// current directory is gone; the error names the remedy.
 func Absolute(name string) (string, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -127,8 +127,8 @@ func find(part string) (string, error) {
 	return program, changedBy(program, os.Geteuid(), owner(fi))
 }
 
-// Program is the path of sbx itself, for others to call: of what is installed
-// under that name where this is the rest of it.
+// Program returns the path of sbx, for other programs to call. In the program [Rest] it is the
+// sbx installed beside it.
 func Program() (string, error) {
 	self, err := os.Executable()
 	if err != nil || filepath.Base(self) != Rest {
@@ -141,8 +141,8 @@ func owner(fi fs.FileInfo) int { return int(fi.Sys().(*syscall.Stat_t).Uid) }
 
 func octal(mode fs.FileMode) string { return "0" + strconv.FormatInt(int64(mode.Perm()), 8) }
 
-// Handed is how the argument begins with which front hands an exchange over: then
-// come, with commas between, the connection's descriptor, that of a file with what was
-// read of the answer, the number of a signal that came (0: none), and that of the last
+// Handed is the prefix of the argument with which front hands an exchange over. After it,
+// separated by commas: the connection's descriptor, the descriptor of a file with the part of
+// the answer read so far, the number of a signal received (0: none), and the number of the last
 // event whose output was written (0: none).
 const Handed = "--handed="
