@@ -12,14 +12,14 @@ import (
 	"sandboxd/ipc"
 )
 
-// shared are programs that run whatever they are given: their executable says
-// nothing about the agent. sbx and its parts act for their parent.
+// shared are programs that run any script: their executable does not identify
+// the agent. sbx and its parts act for their parent.
 var shared = regexp.MustCompile(`^(sbx(-[a-z]+)?|python.*|node.*|deno|bun|electron|ruby.*|perl.*|php.*|lua.*|java|Rscript|tclsh.*|busybox|env|(ba|da|z|k|fi|tc|c)?sh|ld[-.].*)$`)
 
 // agentID identifies the program that opens a session by its executable, as
 // "exe:PATH sha256:…", or is "" where that would tell nothing (R-AP-08). The
-// file is the one that the process runs (proc_pid_exe(5)), whatever its path
-// names by now; the process must outlive the read, so that its number still
+// file is the one that the process runs (proc_pid_exe(5)), even if its path now
+// names another; the process must outlive the read, so that its number still
 // means it.
 func agentID(kind string, p ipc.Peer) string {
 	if kind == ipc.KindCLI || kind == ipc.KindHook || shared.MatchString(filepath.Base(p.Exe)) {

@@ -46,7 +46,7 @@ type backend struct {
 	warnings []config.Warning
 	flags    flags          // of the command line
 	began    *config.Config // in force as the daemon started
-	refused  error          // the last reload's; nil: what the files say is in force
+	refused  error          // the last reload's; nil: the files are in force as they are
 	reported uint64         // the last record that the broker received
 	untold   error          // the last attempt to tell the broker the head of the log
 	brokered bool           // the system's broker hands connections over
@@ -84,7 +84,7 @@ func (b *backend) Admit(p ipc.Peer, role ipc.Role) error {
 			"in a directory of its own (--socket-dir)"
 	}
 	if role == ipc.RoleAgent && p.PID > 0 && !startedHere(p) && b.sup.SandboxOf(peerOf(p)) == nil {
-		return &ipc.Confined{Refusal: refused} // an agent's own sandbox: a ticket proves what may run
+		return &ipc.Confined{Refusal: refused} // an agent's own sandbox: a ticket proves its right to run
 	}
 	return refused
 }
@@ -141,7 +141,7 @@ func (b *backend) reload() error {
 	return nil
 }
 
-// leaves says when the daemon will leave by itself, or what keeps it.
+// leaves says when the daemon will exit by itself, or names the obstacle.
 func (b *backend) leaves() string {
 	since, idle := b.sup.IdleSince()
 	left := b.idle - time.Since(since).Round(time.Second)
@@ -205,7 +205,7 @@ func leaveWhenLost(ctx context.Context, sockets *ipc.Sockets, leave context.Canc
 	}
 }
 
-// keptAlive says what would be lost if the daemon left now.
+// keptAlive names the work that would be lost if the daemon exited now.
 func (b *backend) keptAlive() string {
 	me := b.operator()
 	switch {

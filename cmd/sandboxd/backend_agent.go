@@ -39,7 +39,7 @@ func (b *backend) exec(c ipc.Caller, id string) (*supervisor.Exec, error) {
 		return e, nil
 	}
 	if p := c.Peer; e.ByTicket() && e.Peer.PID == p.PID && e.Peer.Start == p.Start {
-		return e, nil // who brought the ticket has no secret of the session
+		return e, nil // the bearer of the ticket has no secret of the session
 	}
 	if _, err := b.session(c, e.Session.ID); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func execRequest(r ipc.ExecRequest, place place) supervisor.ExecRequest {
 		Keep: r.Keep, Hold: r.Hold, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
 }
 
-// passedOf is what was passed in the domain's words.
+// passedOf converts passed descriptors into the supervisor's type.
 func passedOf(s ipc.Stdio) supervisor.Descriptors {
 	one := func(p *ipc.Passed) *supervisor.Descriptor {
 		if p == nil {

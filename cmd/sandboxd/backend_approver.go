@@ -48,7 +48,7 @@ func ttyName(dev uint64) string {
 // others ask.
 func servedUser() int { return os.Geteuid() }
 
-// viewer is the same person whatever process they look from. Another user than
+// viewer is the same person in every process. Another user than
 // the daemon's own was let in to answer for others (Admit), and sees all.
 func viewer(c ipc.Caller) approval.Identity {
 	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Operator: c.Peer.UID != os.Geteuid()}
@@ -121,7 +121,7 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 	return d, nil
 }
 
-// answerOf is an answer without what depends on the question.
+// answerOf converts an answer, without the fields that depend on the question.
 func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 	answer := approval.Answer{Verb: approval.VerbDeny, By: by, Rev: a.Rev, Hash: a.Hash, Scope: approval.Scope(a.Scope),
 		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Key: a.Key, Mode: approval.RejectMode(a.Mode), Confirm: a.Confirm, Together: a.Scope == "group",
@@ -239,7 +239,7 @@ func (s *newsStream) Next(ctx context.Context) (ipc.News, error) {
 	if err != nil {
 		return ipc.News{}, err
 	}
-	if e.Kind == approval.EventGap { // questions may be among what was missed
+	if e.Kind == approval.EventGap { // the missed events may include questions
 		s.first = s.b.approvals.Pending(viewer(s.caller))
 	}
 	return s.b.wireNews(ctx, s.caller, e), nil

@@ -13,8 +13,8 @@ import (
 	"sandboxd/supervisor"
 )
 
-// batchOutput bounds what the commands of one batch may say in its answer,
-// bytes; more is cut, and counted like what a limit cuts.
+// batchOutput bounds the output of the commands of one batch in its answer,
+// bytes; more is cut, and counted like output that a limit cuts.
 const batchOutput = 16 << 20
 
 // batchRun is one batch that is being carried out.
@@ -28,8 +28,8 @@ type batchRun struct {
 }
 
 // Batch carries out the calls of one model response, one after the other. Each
-// question says the call's place and what is still to come (R-AP-10). A stop
-// gives up the rest.
+// question shows the call's position and the calls that follow (R-AP-10). A stop
+// drops the rest.
 func (b *backend) Batch(ctx context.Context, c ipc.Caller, r ipc.BatchRequest) (ipc.BatchResult, error) {
 	s, err := b.session(c, r.Session)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *batchRun) call(ctx context.Context, i int) (ipc.CallResult, error) {
 	return one, err
 }
 
-// exec runs a command and gathers what it says.
+// exec runs a command and collects its output.
 func (r *batchRun) exec(ctx context.Context, q ipc.ExecRequest, p place) (*ipc.ExecOutput, error) {
 	e, err := r.b.startExec(r.caller, r.sess, q, p)
 	if err != nil {

@@ -45,7 +45,7 @@ func (b *backend) file(ctx context.Context, c ipc.Caller, s *supervisor.Session,
 	return wireFile(r, out), nil
 }
 
-// HeldChanges lists what commands of the session's project wrote and what did not land; for an approver, of every
+// HeldChanges lists the changes of commands that did not land, in the session's project; for an approver, in every
 // project.
 func (b *backend) HeldChanges(_ context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChanges, error) {
 	var s *supervisor.Session
@@ -153,7 +153,7 @@ func countLines(kind approval.Kind, text string) (added, removed int) {
 	return added, removed
 }
 
-// wholeOf is the whole text of what a person is shown.
+// wholeOf is the whole text of a presentation.
 func wholeOf(p *approval.Presentation) string {
 	if p == nil {
 		return ""
@@ -183,8 +183,8 @@ func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
 	return q, nil
 }
 
-// wireFile is what an operation brought. What was read is text where it is
-// UTF-8 and base64 was not asked for.
+// wireFile converts the result of an operation. Content is text if it is
+// UTF-8 and the request did not ask for base64.
 func wireFile(r ipc.FileRequest, f supervisor.FileResult) ipc.FileResult {
 	e := wireEnforcement(f.Report)
 	w := ipc.FileResult{ID: f.ID, UndoID: f.Undo, Decision: wireFileDecision(f.Decision), Why: f.Decision.Why, Rule: f.Verdict.Rule,
@@ -241,14 +241,14 @@ func wireChanges(list []supervisor.Change) []ipc.Change {
 	return out
 }
 
-// conflictCodes are the codes of conflicts; what is not here is CodeConflict.
+// conflictCodes are the codes of conflicts; the default is CodeConflict.
 var conflictCodes = map[files.Reason]ipc.Code{
 	files.NotThere: ipc.CodeNotFound, files.Outside: ipc.CodeForbidden, files.Forbidden: ipc.CodeForbidden,
 	files.Invalid: ipc.CodeBadRequest, files.BadPath: ipc.CodeBadRequest, files.TooLarge: ipc.CodeTooLarge, files.Failed: ipc.CodeInternal,
 }
 
-// fileError gives what kept an operation from being done its code. A change that
-// was made in part says how to take that back.
+// fileError converts the error of an operation into one with a code. The error of a
+// change that was made in part says how to undo that part.
 func fileError(err error, out supervisor.FileResult) error {
 	var denied *supervisor.FileDenied
 	var conflict *files.Conflict

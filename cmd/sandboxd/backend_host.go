@@ -118,7 +118,7 @@ func (b *backend) Profile(_ context.Context, c ipc.Caller, r ipc.ProfileRequest)
 	return answer, nil
 }
 
-// permit says how commands get to see what the host has at path, where they don't.
+// permit says how to show commands the host's entry at path, if it is hidden from them.
 func permit(p profile.Profile, path string) []string {
 	how := fmt.Sprintf("  to show it: [sandbox] read = [%q], then sbx config reload", path)
 	switch kind, _, rule := p.Effective(path); {
@@ -173,7 +173,7 @@ func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, erro
 	return p, wireError(err)
 }
 
-// diffLines lists what only one of two sorted listings has.
+// diffLines lists the lines that only one of two sorted listings has.
 func diffLines(old, new string) []string {
 	had := map[string]bool{}
 	for _, l := range strings.Split(old, "\n") {
@@ -322,7 +322,7 @@ func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Ses
 
 var errTrailing = errors.New("more than one JSON value")
 
-// features is what depends on the configuration.
+// features lists the features that the configuration enables.
 func (b *backend) features() []string {
 	if b.sup.Config().Sandbox.AgentSocket {
 		return []string{ipc.FeatureAgentSocket}

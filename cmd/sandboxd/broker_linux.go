@@ -107,8 +107,8 @@ func serveBroker(ctx context.Context, b *broker.Broker) error {
 // signs heads (LoadCredential= in the unit).
 const keyCredential = "sandboxd.heads-key"
 
-// readKey takes the key, if the service manager passes one. One that can't be
-// read ends the start: who made it wants signatures.
+// readKey reads the key, if the service manager passes one. An unreadable key ends
+// the start: the administrator that made it wants signatures.
 func readKey(b *broker.Broker) error {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	if dir == "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // openJournal opens the mirror that the configuration wants. Without a journal
-// the daemon still serves, and says so: the log is what counts.
+// the daemon still serves, and warns: the log itself is complete without it.
 func openJournal(cfg *config.Config, log *slog.Logger) (*audit.Journal, error) {
 	if !cfg.Audit.Journal {
 		return nil, nil
@@ -73,7 +73,7 @@ func (b *backend) statusLine() string {
 	return line
 }
 
-// conditions are what a person should know of the daemon's own state
+// conditions are the warnings about the daemon's own state
 // (R-AU-02, R-AU-03, R-OP-02, R-OP-03).
 func (b *backend) conditions() []ipc.Warning {
 	list := []ipc.Warning{}

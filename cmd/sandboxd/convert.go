@@ -80,7 +80,7 @@ func wireRisk(r approval.Risk) string {
 	return string(r)
 }
 
-// distinct drops what is empty or there already.
+// distinct drops empty and repeated strings.
 func distinct(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -138,7 +138,7 @@ func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Appro
 	if p, report, ok := e.Shown(); ok {
 		enforcement := wireEnforcement(report)
 		a.Profile, a.Enforcement = p.Digest().String(), &enforcement
-		if e.Runs() { // a file operation says itself what it touches
+		if e.Runs() { // a file operation names its paths itself
 			a.Sandbox = reach(p, e.Session.Root)
 		}
 	}
@@ -353,7 +353,7 @@ func decodeArgs(raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// wirePresentation is what a person looks at; metadata that is no text is JSON.
+// wirePresentation converts a presentation; metadata that is no text becomes JSON.
 func wirePresentation(p *approval.Presentation) *ipc.Presentation {
 	if p == nil {
 		return nil

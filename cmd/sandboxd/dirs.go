@@ -89,7 +89,7 @@ func ownDir(dir string) error {
 	return nil
 }
 
-// own lists what no project may contain and no sandbox may reach.
+// own lists the daemon's paths: no project may contain them, and no sandbox may reach them.
 func (d dirs) own(layers config.Paths) []string {
 	list := []string{d.sockets, d.state, filepath.Dir(layers.Operator)}
 	if fi, err := os.Stat(paths.SystemDir); err == nil && fi.IsDir() && d.sockets != paths.SystemDir {

@@ -22,7 +22,7 @@ type listeners struct {
 }
 
 // stdioName is the FileDescriptorName= of the socket for passed descriptors.
-// The broker has none: what its users have open is relayed.
+// The broker has none: it relays the streams of its users.
 const stdioName = "stdio"
 
 // passedListeners are the service manager's; false where it passed none. Each has a

@@ -54,7 +54,7 @@ func (s *service) beat() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// mainLoop is what a daemon does beside answering.
+// mainLoop is the daemon's work beside serving requests.
 type mainLoop struct {
 	service *service
 	// alive takes the locks that every request takes: where one of them is
@@ -65,13 +65,13 @@ type mainLoop struct {
 	reload func() error
 	// drain ends the work in progress; the watchdog is fed meanwhile.
 	drain  func() error
-	failed <-chan error // the end of what serves, which is early
+	failed <-chan error // the early end of serving
 }
 
 // statusEvery is how often the service manager gets a new status line.
 const statusEvery = 10 * time.Second
 
-// run returns when ctx has ended and everything was drained, or what serves
+// run returns when ctx has ended and everything was drained, or when serving
 // has failed.
 func (m *mainLoop) run(ctx context.Context) error {
 	hup := make(chan os.Signal, 1)
@@ -81,7 +81,7 @@ func (m *mainLoop) run(ctx context.Context) error {
 	defer stop()
 	line := time.NewTicker(statusEvery)
 	defer line.Stop()
-	refused := "" // what the last reload said, until one is good
+	refused := "" // the last reload's error, until one succeeds
 	status := func() string { return cmp.Or(refused, m.status()) }
 	last := status()
 	m.service.ready(last)

@@ -1,5 +1,5 @@
-// Command sandboxd is the supervisor daemon: it judges what agents ask for,
-// asks people, and runs what was approved inside an OS sandbox.
+// Command sandboxd is the supervisor daemon: it judges the requests of agents,
+// asks people, and runs approved commands inside an OS sandbox.
 //
 //	sandboxd [--config FILE] [--socket-dir DIR] [--state-dir DIR] [--mode interactive|strict|approve-all]
 //	sandboxd config check|show|schema

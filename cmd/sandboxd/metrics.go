@@ -16,8 +16,8 @@ import (
 	"sandboxd/audit"
 )
 
-// metrics are the figures of /metrics (R-OP-04). What happened is counted from the
-// audit log, record by record, so both always agree; no label holds what a
+// metrics are the figures of /metrics (R-OP-04). Events are counted from the
+// audit log, record by record, so both always agree; no label holds text that a
 // stranger chose.
 type metrics struct {
 	registry   *prometheus.Registry
@@ -71,7 +71,7 @@ func endOf(r audit.Record) string {
 	return "exited"
 }
 
-// watch adds what is looked up when somebody asks.
+// watch adds the gauges, which are computed at each scrape.
 func (m *metrics) watch(b *backend) {
 	gauge := func(name, help string, f func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))

@@ -10,11 +10,11 @@ import (
 const pastCalls = 2000
 
 // addPast reports for the exact request, and for each suggestion, which calls of
-// the log it would have covered: what a person grants is seen on what was.
+// the log it would have covered: past calls show a person the width of a grant.
 func (b *backend) addPast(p approval.Pending, a *ipc.Approval) {
 	page, err := b.audit.Query(audit.Filter{Category: audit.Decision, Tool: p.Tool, Limit: pastCalls, Last: true})
 	if err != nil {
-		return // the question is what matters; the log's own state is reported elsewhere
+		return // the question matters more; the log's own state is reported elsewhere
 	}
 	exact, err := approval.ExactPattern(p.Tool, p.Input)
 	if err != nil {

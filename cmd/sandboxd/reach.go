@@ -8,7 +8,7 @@ import (
 	"sandboxd/profile"
 )
 
-// reach says in three lines what a command under p may touch: write, read,
+// reach lists the paths and hosts within a command's reach under p, in three lines: write, read,
 // network.
 func reach(p profile.Profile, root string) []string {
 	var writes, hidden []string

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// When nothing has run for as long, the daemon gives memory back: what the last
-// commands took, and, once their results are forgotten, what those and the news
-// of them took. Little that is kept can hold much: the runtime frees whole pages.
+// When nothing has run for as long, the daemon returns memory to the system: that of the last
+// commands, and, once their results have expired, that of the results and their
+// events. A small live object can retain a whole page: the runtime frees pages only.
 var restAfter = []time.Duration{20 * time.Second, 6 * time.Minute}
 
 // rest gives memory back whenever a time of work is over.

@@ -24,7 +24,7 @@ import (
 	"sandboxd/supervisor"
 )
 
-// flags are what the command line says.
+// flags are the values of the command line.
 type flags struct {
 	config, socketDir, stateDir, mode string
 	metrics                           string
@@ -66,7 +66,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
-// obey does what the command line says.
+// obey carries out the command line.
 func obey(args []string, stdout, stderr io.Writer) int {
 	verbs := len(args) > 0 && (args[0] == "config" || args[0] == "broker")
 	help := func(a string) bool { return a == "--help" || a == "-help" || a == "-h" }
@@ -180,7 +180,7 @@ func runConfig(args []string, stdout, stderr io.Writer) int {
 	case len(rest) > 0:
 		return misuse(stderr, "sandboxd config %s: unexpected %q", verb, rest[0])
 	}
-	if verb == "man" { // what packages ship
+	if verb == "man" { // for packages
 		if err := config.Manual(stdout, ipc.Release); err != nil {
 			fmt.Fprintln(stderr, "sandboxd:", err)
 			return 1

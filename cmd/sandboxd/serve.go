@@ -161,7 +161,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	defer stopServing()
 	served := make(chan error, 1)
 	go func() { served <- b.serveWithGateway(serving, &server) }()
-	debug.FreeOSMemory() // what only the start needed
+	debug.FreeOSMemory() // of the start
 	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
 		drain: func() error {
 			// Running commands end, and their last events go out, before the sockets close.
@@ -174,7 +174,7 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	return err
 }
 
-// minDescriptors is what a daemon with a few commands at a time has open at most.
+// minDescriptors is the most descriptors that a daemon with a few commands at a time has open.
 const minDescriptors = 256
 
 // enoughDescriptors returns why this process can't have as many files open as it needs.
@@ -204,8 +204,8 @@ func openHost(ctx context.Context, cfg *config.Config) (*sandbox.Host, error) {
 	return sandbox.Open(ctx, sandbox.Options{Stage: stage, Warm: cfg.Sandbox.Warm, Backend: cfg.Sandbox.Backend})
 }
 
-// checkRequired refuses to start where the configuration wants that, and says
-// what is missing in any case (R-OS-05).
+// checkRequired refuses to start where the configuration wants that, and reports
+// missing protections in any case (R-OS-05).
 func checkRequired(cfg *config.Config, host *sandbox.Host, log *slog.Logger) error {
 	report := host.Report()
 	for _, line := range report.Degraded() {
@@ -219,7 +219,7 @@ func checkRequired(cfg *config.Config, host *sandbox.Host, log *slog.Logger) err
 }
 
 // startMode puts the mode of the command line into force. approve-all comes
-// from the person who starts the daemon and ends by itself (R-AP-18).
+// from the person that starts the daemon and ends by itself (R-AP-18).
 func startMode(c *approval.Controller, mode string, cfg *config.Config) error {
 	switch mode {
 	case "approve-all":
