@@ -137,7 +137,7 @@ func pidNamespace() string {
 	return "." + strconv.FormatUint(st.Ino, 10)
 }
 
-// sweep removes what a killed daemon of this pid namespace left: groups named
+// sweep removes the groups of killed daemons of this pid namespace: those named
 // after processes that no longer exist. The kernel refuses to remove one that is
 // in use.
 func (c *cgroups) sweep() {
@@ -191,8 +191,8 @@ func (c *cgroups) version() int {
 }
 
 // cgroup is the group of one command: one directory per hierarchy, and the files
-// that count what its limits met with, -1 where there is none. They are opened with
-// the group: to open one takes longer than all that is read in it.
+// that count the encounters with its limits, -1 where there is none. They are opened with
+// the group: opening one takes longer than all reads of it.
 type cgroup struct {
 	v2   bool
 	dirs []string
@@ -204,7 +204,7 @@ type cgroup struct {
 
 // create makes a group with the profile's limits, for so many processes besides the command's own.
 // Groups without a limit are
-// made nevertheless: they count what a whole tree uses.
+// made nevertheless: they count the usage of a whole tree.
 func (c *cgroups) create(l profile.Limits, own int) (*cgroup, error) {
 	name := strconv.FormatInt(c.next.Add(1), 10)
 	g := &cgroup{v2: c.v2, memory: -1, pids: -1}
@@ -304,7 +304,7 @@ func (g *cgroup) add(pid int) error {
 	return nil
 }
 
-// enter puts the calling thread into a group of v1, so that what it starts is
+// enter moves the calling thread into a group of v1, so that its children are
 // born there, and returns the way out. To move another process the kernel waits
 // until no other is forking anywhere, 10 ms and more; a thread that moves itself
 // waits for nothing (cgroup_procs_write_start in kernel/cgroup/cgroup.c).

@@ -32,8 +32,8 @@ func canHoldDevices() bool {
 
 // guarded runs start in a mount namespace where devices can't be changed, and
 // returns /dev/null as it is there. Where no such namespace is needed or to be had
-// (canHoldDevices; the report says so) it is start alone. After an error that came behind start
-// what was started may run.
+// (canHoldDevices; the report says so) it is start alone. After an error from a step behind start
+// the started process may run.
 func guarded(devices []string, start func() error) (null *os.File, err error) {
 	if os.Geteuid() != 0 || len(devices) == 0 {
 		return nil, start()

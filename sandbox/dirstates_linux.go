@@ -18,8 +18,8 @@ const (
 	againAround = time.Minute
 )
 
-// dirStates tell whether a directory of the host may have changed, or its path may
-// lead elsewhere, since somebody asked for what is in it. They watch it and all
+// dirStates reports whether a directory of the host may have changed, or its path may
+// lead elsewhere, since its entries were last read. It watches the directory and all
 // directories above it. The zero value is empty and ready.
 type dirStates struct {
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ type surrounding struct {
 	dev, ino uint64
 }
 
-// look takes what the kernel has to say. What state says afterwards holds for all that
+// look reads the kernel's events. Afterwards state accounts for every change that
 // was complete when look was called.
 func (s *dirStates) look(set *watch.Set) {
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *dirStates) changed(d *surrounding) {
 	d.change = s.count
 }
 
-// below goes through what is known below a directory.
+// below calls do for each known directory below dir.
 func (s *dirStates) below(dir string, do func(string, *surrounding)) {
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	for at, d := range s.dirs {

@@ -1,9 +1,9 @@
 // Package sandbox runs commands inside the operating system's sandbox.
 //
-// The promise: a command that starts is confined as its [Plan] says, and what
-// the plan can't hold on this host is in its report; when anything of it
-// can't be put in place, nothing starts. When a command ends, everything that
-// it started is gone.
+// The promise: a command that starts is confined as its [Plan] says, and the
+// plan's report lists each protection that this host can't enforce; if any part of
+// the plan fails, nothing starts. When a command ends, all of its processes have
+// ended.
 //
 //	host, err := sandbox.Open(ctx, sandbox.Options{Stage: path})
 //	plan, err := host.Plan(sandbox.Request{Profile: p, Command: sandbox.Command{Argv: argv, Env: env, Dir: dir}})

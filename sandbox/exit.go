@@ -17,7 +17,7 @@ type Exit struct {
 	// itself exits with such a number can't be distinguished from one that a
 	// signal ended, as in every shell.
 	Code int
-	// Signal is what ended it, 0 for none.
+	// Signal is the signal that ended it, 0 for none.
 	Signal syscall.Signal
 	// Cause is why the daemon or a limit ended it, empty when it ended itself.
 	Cause EndCause
@@ -25,7 +25,7 @@ type Exit struct {
 	CPU   time.Duration
 }
 
-// EndCause names what ended a command from outside.
+// EndCause names the cause of an end from outside.
 type EndCause string
 
 // The causes. Limits are named as in the configuration's [sandbox.limits].

@@ -18,9 +18,9 @@ var weakens = map[string]string{
 	"syscalls": ProtectSyscalls, "network": ProtectNetwork, "suffixes": ProtectFiles,
 }
 
-// weakensAlone is the same for the table of what Landlock alone leaves open
+// weakensAlone is the same for the gaps of Landlock alone
 // (landlock.AloneGaps). "narrowed" and "names" are as above; closedByFilter
-// lists what the system call filter closes when no namespace helps it.
+// lists the gaps that the system call filter closes without a namespace.
 var weakensAlone = map[string]string{
 	"metadata": ProtectFiles, "stat": ProtectFiles, "private": ProtectFiles, "exec": ProtectFiles, "hard links": ProtectFiles,
 	"truncate": ProtectFiles, "ioctl": ProtectFiles, "disconnected directories": ProtectFiles,
@@ -40,8 +40,8 @@ func (r Report) With(gaps []profile.Gap) Report {
 	return r
 }
 
-// lower takes the gaps of a plan into its report, one cause at a time. Further
-// tables beside weakens say what more they lower.
+// lower adds the gaps of a plan to its report, one cause at a time. Further
+// tables extend weakens.
 func (r *Report) lower(gaps []profile.Gap, also ...map[string]string) {
 	type cause struct{ name, why, remedy string }
 	objects := map[cause][]string{}

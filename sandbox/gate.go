@@ -3,7 +3,7 @@ package sandbox
 import "sync"
 
 // Gate keeps a command from running, while its sandbox is made ready, until two things
-// are done: what the start does meanwhile, and what [Gate.Open] reports.
+// are done: the start's work meanwhile, and the work that [Gate.Open] reports.
 type Gate struct {
 	once      sync.Once
 	meanwhile func() error
@@ -22,7 +22,7 @@ func NewGate(meanwhile func() error) *Gate { return &Gate{meanwhile: meanwhile, 
 // The last of the two lets the command run, in its own goroutine.
 func (g *Gate) Open(err error) { g.agree(err) }
 
-// prepare does what is to be done meanwhile.
+// prepare starts the work meanwhile, once.
 func (g *Gate) prepare() {
 	if g == nil {
 		return

@@ -21,7 +21,7 @@ import (
 	"sandboxd/watch"
 )
 
-// Host is what sandboxes are made of on this machine. Its methods may be
+// Host has the mechanisms for sandboxes on this machine. Its methods may be
 // called concurrently.
 type Host struct {
 	// Bwrap is the absolute path of the program, empty when it is not usable.
@@ -49,18 +49,18 @@ type Host struct {
 	// entersPlaces is whether a sandbox has started in a place.
 	entersPlaces atomic.Bool
 	watch        *watch.Set
-	work         sync.WaitGroup // what is done off the way of a command
+	work         sync.WaitGroup // background work
 
 	report   Report
 	landlock int // ABI that a probe has installed, 0 for none
 	seccomp  bool
 	tells    bool // its filter can have a listener
-	pidMax   bool // pid namespaces have a pid_max of their own, and it is what there is
+	pidMax   bool // pid namespaces have a pid_max of their own, and nothing better limits processes
 	bwrapErr error
 }
 
-// Open loads the helper into a sealed memfd, so that nothing can alter what
-// later runs inside every sandbox, and probes what the host enforces (see
+// Open loads the helper into a sealed memfd, so that nothing can alter the program that
+// later runs inside every sandbox, and probes the host's mechanisms (see
 // [Host.Report]). On a host without a helper every protection is absent and
 // every plan is refused.
 func Open(ctx context.Context, o Options) (*Host, error) {
@@ -112,7 +112,7 @@ func loadStage(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Report is what this host enforces, as the last probe found it.
+// Report lists the protections that this host enforces, by the last probe.
 func (h *Host) Report() Report { return h.report }
 
 // Overlays reports whether a plan can have overlays here, and workers be confined to a layer.
@@ -121,7 +121,7 @@ func (h *Host) Overlays() bool { return h.native && h.landlock > 0 }
 // Watch reports which directories changed, for repeated scans.
 func (h *Host) Watch() *watch.Set { return h.watch }
 
-// Close removes what the host keeps outside the process: its control groups.
+// Close removes the host's resources outside the process: its control groups.
 func (h *Host) Close() error {
 	h.pool.close()
 	h.work.Wait()
@@ -193,8 +193,8 @@ func bwrapVersion(path string) (bwrap.Version, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env, cmd.Dir = []string{}, "/"
-	cmd.WaitDelay = limit / 4 // for what it said, where it waits for a processor
-	// What it started goes along when it hangs.
+	cmd.WaitDelay = limit / 4 // for its output, where it waits for a processor
+	// Its children are killed with it when it hangs.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	out, err := cmd.Output()

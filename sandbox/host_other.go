@@ -20,10 +20,10 @@ import (
 	"sandboxd/watch"
 )
 
-// seatbeltTool applies a profile to what it executes (sandbox-exec(1)).
+// seatbeltTool applies a profile to the program that it executes (sandbox-exec(1)).
 const seatbeltTool = "/usr/bin/sandbox-exec"
 
-// Host is what sandboxes are made of on this machine: on macOS, Seatbelt.
+// Host has the mechanisms for sandboxes on this machine: on macOS, Seatbelt.
 type Host struct{ report Report }
 
 // Open looks for the mechanism of this system. Options are for Linux.
@@ -36,7 +36,7 @@ func Open(context.Context, Options) (*Host, error) {
 	return &Host{report: Report{Layers: []Layer{layer}, Protections: seatbeltProtections(layer)}}, nil
 }
 
-// seatbeltProtections says what Seatbelt holds: everything that is a path, a
+// seatbeltProtections lists the protections of Seatbelt: everything that is a path, a
 // socket or a service; not the limits of a whole tree of processes.
 func seatbeltProtections(l Layer) []Protection {
 	var list []Protection
@@ -58,7 +58,7 @@ func seatbeltProtections(l Layer) []Protection {
 // DirStates answers nothing here.
 func (h *Host) DirStates() func(dir string) uint64 { return nil }
 
-// Report is what this host enforces.
+// Report lists the protections that this host enforces.
 func (h *Host) Report() Report { return h.report }
 
 // Overlays reports false: nothing here makes one.
@@ -195,7 +195,7 @@ func (p *Process) End(cause EndCause, grace time.Duration) {
 func (p *Process) reap() {
 	started := time.Now()
 	p.cmd.Wait()
-	// What stayed behind in the group goes too.
+	// The remaining processes of the group are killed too.
 	syscall.Kill(-p.Pid(), syscall.SIGKILL)
 	p.mu.Lock()
 	e := Exit{Code: p.cmd.ProcessState.ExitCode(), Cause: p.ending, Wall: time.Since(started),

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// lists keeps what directories hold, so that a change in one of a thousand has that one
-// read again. The zero value is empty and ready.
+// lists caches the entries of directories, so that after a change in one of a thousand only that
+// one is read again. The zero value is empty and ready.
 type lists struct {
 	mu    sync.Mutex
 	of    map[string]keptList
@@ -21,7 +21,7 @@ type keptList struct {
 	count int
 }
 
-// maxLists bounds the bytes that are kept; what is beyond is read again.
+// maxLists bounds the cached bytes; directories beyond it are read again.
 const maxLists = 4 << 20
 
 // entry is one of a kept list.

@@ -11,10 +11,10 @@ import (
 // The native back end: the launch server makes the first process of a sandbox, which makes the
 // namespaces and the mounts by the same layout as bwrap's arguments, from operations in its order.
 
-// nativeVersion is the bwrap that can do what the native back end does.
+// nativeVersion is the first bwrap with all features of the native back end.
 var nativeVersion = bwrap.Version{Minor: 11}
 
-// procCovers are what bwrap covers of a procfs that can be written.
+// procCovers are the paths that bwrap covers in a writable procfs.
 var procCovers = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}
 
 // Operations compiles bwrap's layout for sandboxd-launch, for a user and group, and a network
@@ -75,7 +75,7 @@ func Operations(layout []bwrap.Mount, ownNetwork bool, uid, gid int) (ops []stag
 	return ops
 }
 
-// devOf is what bwrap's --dev has besides the directory itself.
+// devOf returns the entries of bwrap's --dev besides the directory itself.
 func devOf(dev string) (ops []stage.Operation) {
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		ops = append(ops, stage.Operation{Kind: stage.OpDevice, Flags: stage.OpCreates, Path: dev + "/" + name})

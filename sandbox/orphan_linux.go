@@ -11,16 +11,16 @@ import (
 	"sandboxd/process"
 )
 
-// adoptOrphans has this process become the parent of what a killed reaper leaves
+// adoptOrphans makes this process the parent of the processes that a killed reaper leaves
 // (prctl(2), PR_SET_CHILD_SUBREAPER).
 func adoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 // orphanTimeout bounds how long the dead may take to be gone.
 const orphanTimeout = 5 * time.Second
 
-// endOrphans kills every process of a sandbox whose reaper is dead, and takes
-// the dead away. They are the children of this process that are under more
-// system call filters than it is: what it starts itself has none.
+// endOrphans kills every process of a sandbox whose reaper is dead, and reaps
+// them. They are the children of this process that are under more
+// system call filters than it is: its own children have none.
 func endOrphans() {
 	own := filtersOf(os.Getpid())
 	for deadline := time.Now().Add(orphanTimeout); time.Now().Before(deadline); {
@@ -75,7 +75,7 @@ func statusOf(pid int, field string) string {
 }
 
 // kill stops every process that find returns until it finds no new one, and
-// then kills all: what is stopped can't fork away from it.
+// then kills all: a stopped process can't fork to escape it.
 func kill(find func() map[int]uint64) (killed []int) {
 	found := map[int]int{} // pid → pidfd
 	for fresh := true; fresh; {

@@ -12,7 +12,7 @@ import (
 )
 
 // overlay replaces the writable mounts of the request's overlays. A mount below one, such as that which
-// holds a protected name, then shows what the overlay has there: the host's would show past it.
+// holds a protected name, then shows the overlay's entry: otherwise it would expose the host's.
 func (p *Plan) overlay(r Request) error {
 	if len(r.Overlays) == 0 {
 		return nil

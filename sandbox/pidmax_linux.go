@@ -21,7 +21,7 @@ var pidMaxSince = [2]int{6, 14}
 // (RESERVED_PIDS in include/linux/pid.h), so they count against pid_max.
 const reservedPids = 300
 
-// hasPidMax reports whether sandboxes can be given a pid_max: for root, whom
+// hasPidMax reports whether sandboxes can be given a pid_max: for root, which
 // RLIMIT_NPROC does not bind, where no control group does it better.
 func (h *Host) hasPidMax() bool {
 	if h.cgroups != nil || os.Geteuid() != 0 {
@@ -44,7 +44,7 @@ func (h *Host) hasPidMax() bool {
 func (h *Host) limitPids(init, processes int) error {
 	failed := make(chan error, 1)
 	go func() {
-		// What this thread starts is born in that namespace; it ends with the
+		// Children of this thread are born in that namespace; the thread ends with the
 		// goroutine, which never unlocks it.
 		runtime.LockOSThread()
 		if err := unix.Setns(init, unix.CLONE_NEWPID); err != nil {

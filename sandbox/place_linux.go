@@ -20,7 +20,7 @@ import (
 	"sandboxd/sandbox/stage"
 )
 
-// Place is what the sandboxes of one session share: a network namespace with a loopback of its own, and
+// Place has the resources that the sandboxes of one session share: a network namespace with a loopback of its own, and
 // directories of the host as their private ones. No process holds the namespace: it lives as long as the daemon's
 // descriptors and the sandboxes in it. Nobody runs in the user namespace that owns it, which is the parent of the
 // sandboxes' own: with bwrap one of the place, with the native back end the launch server's.

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Place is what the sandboxes of one session share; there is none here.
+// Place has the resources that the sandboxes of one session share; there is none here.
 type Place struct{}
 
 // NoPlaces returns why sandboxes can share no place here.

@@ -13,9 +13,9 @@ import (
 	"sandboxd/seccomp"
 )
 
-// Request is what a plan is made from.
+// Request is the input of a plan.
 type Request struct {
-	// Profile is derived ∩ operator: what the command may touch.
+	// Profile is derived ∩ operator: the command's permissions.
 	Profile profile.Profile
 	// Operator is the operator's profile alone. It is applied a second time, as
 	// masks and as Landlock's first layer, so that the kernel itself
@@ -35,14 +35,14 @@ type Request struct {
 	Dialers int
 	// Terminal: standard input is a terminal made for the command.
 	Terminal bool
-	// Unheld is what the configuration keeps from commands and Profile can't say. It is
-	// reported; a host that requires a protection is not refused for it, as no host has more.
+	// Unheld lists denials of the configuration that Profile can't express. They are
+	// reported; a host that requires a protection is not refused for them, as no host has more.
 	Unheld []profile.Gap
 	// Require lists protections that must be enforced in full.
 	Require []string
 }
 
-// Command is what executes.
+// Command is the program to execute.
 type Command struct {
 	Argv []string
 	Path string // absolute file to execute; empty: Argv[0] along PATH
@@ -71,7 +71,7 @@ type File struct {
 type Plan struct {
 	Profile profile.Profile
 	Command Command
-	// Gaps are what the mechanisms can't hold of the profile here.
+	// Gaps are the parts of the profile that the mechanisms can't enforce here.
 	Gaps []profile.Gap
 	// Report is the host's, lowered by the gaps.
 	Report Report
@@ -103,8 +103,8 @@ func (p *Plan) unheld(gaps []profile.Gap) {
 // the host's entries there and below, down to the next mount. It must not be changed.
 func (p *Plan) Mounts() map[string]bool { return p.holds }
 
-// Digest is what an answer is bound to: everything that decides what runs and
-// what it may touch.
+// Digest identifies the program to run and its permissions, with everything that
+// decides them. An answer is bound to it.
 func (p *Plan) Digest() string {
 	type shown struct {
 		Profile string

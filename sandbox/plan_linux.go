@@ -88,7 +88,7 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 	return p, nil
 }
 
-// programFD is where the stage finds Command.Program: behind what bwrap's
+// programFD is the number of Command.Program's descriptor in the stage: after those that bwrap's
 // arguments name, or without bwrap in the place of those.
 func (p *Plan) programFD() int {
 	if p.args == nil {
@@ -136,7 +136,7 @@ func userTasks() int {
 	return n
 }
 
-// compiled is what follows from the profiles and from the host as it is. It is
+// compiled is the result of compiling profiles for the host as it is. It is
 // never changed.
 type compiled struct {
 	args       []string
@@ -149,12 +149,12 @@ type compiled struct {
 	landlock   [][]byte
 	filter     madeFilter
 	gaps       []profile.Gap
-	digest     string // of all that decides what is enforced
+	digest     string // of all inputs of the enforcement
 
 	asked *questions // of the host; nil: they can't be asked again
 }
 
-// compilations keeps what was compiled, by what it was compiled from. The zero
+// compilations caches compilations by their inputs. The zero
 // value is empty and ready.
 type compilations struct {
 	mu   sync.Mutex
@@ -172,9 +172,8 @@ type compiledKey struct {
 // maxCompilations bounds how many are kept.
 const maxCompilations = 256
 
-// compile returns what a compilation would make now. What is kept of an earlier
-// one is used only if the host gives the same answers to everything that it
-// asked.
+// compile returns the result of a compilation now. A cached one is used only if the
+// host gives the same answers to all of its questions.
 func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 	key := compiledKey{terminal: r.Terminal, profile: r.Profile.Digest()}
 	for _, o := range r.Overlays {
@@ -206,7 +205,7 @@ func (h *Host) compile(r Request, layers []profile.Profile) (*compiled, error) {
 	return c, nil
 }
 
-// keep keeps what was compiled in the place of what was before.
+// keep caches c in the place of an earlier compilation.
 func (k *compilations) keep(key compiledKey, c *compiled) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -387,8 +386,8 @@ func (h *Host) landlockHost(place landlock.Place) landlock.Host {
 // rlimits are the limits that a process can set for itself. Processes come
 // last: a stage that becomes the command still needs threads. RLIMIT_NPROC counts per user
 // namespace since Linux 5.14, and does not bind root (setrlimit(2)); the stage adds its
-// own threads where it stays. Where a control group holds the processes, that one is met first: the
-// kernel counts what it refuses.
+// own threads where it stays. Where a control group limits the processes, its limit is reached first: the
+// kernel counts its refusals.
 func rlimits(l profile.Limits, grouped bool) []stage.Rlimit {
 	var list []stage.Rlimit
 	add := func(resource int, v int64) {

@@ -90,7 +90,7 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 		text(string(f.Data))
 	}
 	known := p.known.now()
-	for _, path := range plan.mounts { // whether each is held follows from what was made
+	for _, path := range plan.mounts { // the compilation decides whether each is held
 		existence, ok := known.of(path, plan.holds[path])
 		if !ok {
 			return v, false
@@ -118,7 +118,7 @@ func (p *pool) now(plan *Plan) (v view, ok bool) {
 // existence distinguishes a file or directory from every other that is or was at its
 // path. A mount depends on its file: when that is unlinked outside,
 // even to be linked again, the mount inside is gone. Numbers are used again, so
-// the time of birth counts too, and for what a mount keeps from being changed the
+// the time of birth counts too, and for a file under a read-only mount the
 // time of the last change, which every link and unlink sets. A directory cannot
 // be linked, and its times change with its entries.
 type existence struct {
@@ -154,8 +154,8 @@ func objectOf(path string) (e existence, ok bool) {
 	return existenceAt(fd, "", path, false)
 }
 
-// existenceOf is the zero value for what is not there. ok is false where the file
-// system does not tell enough.
+// existenceOf is the zero value for a missing entry. ok is false where the file
+// system does not report enough.
 func existenceOf(path string, held bool) (e existence, ok bool) {
 	return existenceAt(unix.AT_FDCWD, path, path, held)
 }

@@ -301,7 +301,7 @@ func sysctlIs(path, value string) bool {
 // uncounted names the memory that the processes' own status does not include.
 const uncounted = "; what the kernel holds for it, sockets and files that no process maps, is not counted"
 
-// protections derives what holds from which layers work.
+// protections derives the protections from the working layers.
 func (h *Host) protections(layers []Layer) []Protection {
 	r := Report{Layers: layers}
 	bw, ll, sc, cg := r.Namespaces(), r.Layer("landlock"), r.Layer("seccomp"), r.Layer("cgroup")

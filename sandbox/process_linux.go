@@ -26,7 +26,7 @@ type Process struct {
 	reaper    bool // the helper holds it together instead
 	leader    int  // the command itself, as this process's namespace numbers it
 	first     int  // the process above all others of the sandbox: the namespace's first, or the reaper
-	own       int  // what counts in the kernel's limit of processes besides the command's
+	own       int  // processes that the kernel's limit counts besides the command's
 	limits    profile.Limits
 	host      *Host
 	cgroup    *cgroup
@@ -38,7 +38,7 @@ type Process struct {
 	refusals  refusals
 	unkept    unkept
 
-	stays bool          // what the command leaves running continues
+	stays bool          // processes that the command leaves continue
 	left  chan struct{} // closed when the command has ended and others of its processes have not
 	end   Exit          // of the command; valid once left is closed
 	done  chan struct{}
@@ -207,7 +207,7 @@ func (p *Process) reap() {
 // process's remains are removed.
 const tidyDelay = time.Millisecond
 
-// tidy takes apart what nobody waits for.
+// tidy releases the process's remains, after its end was reported.
 func (p *Process) tidy(reported bool) {
 	if p.status != nil {
 		p.status.Close()

@@ -18,7 +18,7 @@ import (
 
 // recorder is the host's file system for a compiler that notes every question and
 // its answer. Compilers are pure: where all answers are still the same, so is
-// what they make. [questions.still] asks again what may have changed, which takes a
+// their result. [questions.still] repeats the questions whose answers may have changed, which takes a
 // hundredth of compiling.
 type recorder struct {
 	host   fs.ReadLinkFS
@@ -40,7 +40,7 @@ type answers struct {
 	watched bool // the directory that was listed
 }
 
-// pathState is what the compilers read of a file's state.
+// pathState has the fields of a file's state that the compilers read.
 type pathState struct {
 	there bool
 	kind  uint32 // unix.S_IFMT of its mode
@@ -67,7 +67,7 @@ func (l *recorder) of(name string) *answers {
 	return a
 }
 
-// Open is never called by a compiler; what it would tell is not noted.
+// Open is never called by a compiler; it does not record the content.
 func (l *recorder) Open(name string) (fs.File, error) {
 	l.unsure = true
 	return l.host.Open(name)
@@ -176,7 +176,7 @@ type question struct {
 	*answers
 }
 
-// questions are what was asked.
+// questions are a compilation's questions to the host.
 type questions struct {
 	places []*place
 	// lists are those of directories that are watched, as is the parent directory of each:
@@ -212,7 +212,7 @@ func (p *place) add(q question) {
 	}
 }
 
-// still asks again what may have changed; quiet: no list of a directory that is watched.
+// still repeats the questions whose answers may have changed; quiet: no list of a watched directory.
 func (p *place) still(around *dirStates, quiet bool) bool {
 	state := around.state(p.dir)
 	if state == 0 || state != p.state {
@@ -225,8 +225,8 @@ func (p *place) still(around *dirStates, quiet bool) bool {
 	return (len(p.files) == 0 || stillIn(p.dir, p.files)) && (quiet || len(p.lists) == 0 || stillIn(p.dir, p.lists))
 }
 
-// withoutImplied leaves out that a directory is there where questions about what is in
-// it are asked: they begin with opening it by its path, which no link may be part of.
+// withoutImplied drops the question whether a directory exists where questions about its
+// entries follow: they begin with opening it by its path, which no link may be part of.
 func withoutImplied(places map[string]*place) []*place {
 	var left []*place
 	for _, p := range places {
@@ -240,7 +240,7 @@ func withoutImplied(places map[string]*place) []*place {
 	return left
 }
 
-// questions returns what has to be asked again, nil where that can't be.
+// questions returns the questions to repeat, nil if they can't be repeated.
 func (l *recorder) questions() *questions {
 	if l.unsure {
 		l.group.Close()

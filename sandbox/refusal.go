@@ -18,9 +18,9 @@ const (
 // what it printed.
 type Refusal struct {
 	Kind   string // "path", "network" or "syscall"
-	Op     string // what was asked for: "write", "create", "connect", "call", …
+	Op     string // the operation: "write", "create", "connect", "call", …
 	Object string // the real path, the address or the call
-	Rule   string // what decided, in words
+	Rule   string // the deciding rule, in words
 	By     string // the mechanisms that hold it
 	Count  int    // how often
 	// Access is the operation on the path Object; Path says that it is one.
@@ -31,7 +31,7 @@ type Refusal struct {
 // maxRefusals is how many different refusals of one command are kept.
 const maxRefusals = 32
 
-// refusals collects what one command was refused.
+// refusals collects the refusals of one command.
 type refusals struct {
 	mu   sync.Mutex
 	list []Refusal
@@ -55,8 +55,8 @@ func (r *refusals) add(n Refusal) {
 	r.list = append(r.list, n)
 }
 
-// Refused returns what the sandbox refused so far, in the order in which it was
-// first asked for, and how many further refusals were not kept.
+// Refused returns the refusals so far, in the order of their first
+// request, and the number of further ones that were not kept.
 func (p *Process) Refused() (list []Refusal, more int) {
 	p.refusals.mu.Lock()
 	defer p.refusals.mu.Unlock()

@@ -43,7 +43,7 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 	p.listener = seccomp.NewListener(files[0], plan.watched)
 	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By,
 		found: &p.refusals, unkept: &p.unkept, kept: plan.shared["/tmp"] != "", rootFD: -1}
-	// What the sandbox has at a path is looked up in its own tree of mounts.
+	// A path is resolved in the sandbox's own tree of mounts.
 	if fd, err := unix.Open(p.rootPath(p.leader), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		o.rootFD = fd
 	}
@@ -125,7 +125,7 @@ func (o *observer) connect(c *seccomp.Call) {
 }
 
 // operand is one path among a call's arguments: the numbers of the arguments
-// that hold the directory (-1: none) and the text, and what is done to it.
+// that hold the directory (-1: none) and the text, and the operation on it.
 type operand struct {
 	dir, path int
 	op        profile.Op
@@ -152,7 +152,7 @@ func (o *observer) files(c *seccomp.Call) {
 	for _, a := range changes[c.Name] {
 		real, there := o.operand(c, a.dir, a.path, a.op == profile.OpWrite)
 		// An entry that exists is not created, and a missing one not changed:
-		// the kernel reports that, whatever the sandbox permits.
+		// the kernel reports that, regardless of the sandbox.
 		if there == exists && a.op != profile.OpCreate || there == missing && a.op == profile.OpCreate {
 			o.check(a.op, real)
 		}
@@ -209,7 +209,7 @@ func (o *observer) check(op profile.Op, real string) {
 	o.found.add(Refusal{Kind: RefusedPath, Op: op.String(), Object: real, Rule: rule, By: o.by, Access: op, Path: true})
 }
 
-// presence says what was found at a path.
+// presence is the result of looking up a path.
 type presence uint8
 
 const (
@@ -219,8 +219,7 @@ const (
 )
 
 // operand resolves the path in argument text, relative to the
-// directory in argument dir. follow: a symbolic link at its end counts as what
-// it points to.
+// directory in argument dir. follow: a symbolic link at its end is resolved.
 func (o *observer) operand(c *seccomp.Call, dir, text int, follow bool) (string, presence) {
 	n, err := c.Memory(c.Args[text], o.path[:])
 	if err != nil {
@@ -298,7 +297,7 @@ func (o *observer) real(name string) (string, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS}
 	if clean := path.Clean(name); !strings.Contains(name, "..") {
 		switch fd, err := o.open(clean, &how); {
-		case err == nil: // most often it is what it is called
+		case err == nil: // most often the name is its real path
 			unix.Close(fd)
 			return clean, nil
 		case !errors.Is(err, unix.ELOOP):

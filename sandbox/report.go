@@ -24,8 +24,8 @@ type Protection struct {
 	Name  string // one of [Protections]
 	Level Level
 	By    string // the mechanisms that hold it, "bwrap+landlock"
-	// Missing says what a partial protection does not hold, Why the cause and
-	// Remedy what an administrator can do.
+	// Missing names the gap of a partial protection, Why its cause and
+	// Remedy the administrator's remedy.
 	Missing, Why, Remedy string
 }
 
@@ -36,7 +36,7 @@ const (
 	ProtectHidden     = "hidden"     // secrets inside granted trees can't be read or listed
 	ProtectProtected  = "protected"  // protected names can't be changed, removed or replaced
 	ProtectProcesses  = "processes"  // the host's processes can't be seen, signalled or traced
-	ProtectNetwork    = "network"    // no network but what the profile grants
+	ProtectNetwork    = "network"    // no network beyond the profile's grants
 	ProtectIPC        = "ipc"        // no System V, POSIX or abstract-socket channel to the host
 	ProtectSyscalls   = "syscalls"   // the system call filter
 	ProtectPrivileges = "privileges" // no capability, no_new_privs
@@ -58,7 +58,7 @@ type Layer struct {
 	Remedy  string
 }
 
-// Report is what a host, or one plan, enforces.
+// Report lists the protections that a host, or one plan, enforces.
 type Report struct {
 	Layers      []Layer
 	Protections []Protection
@@ -95,7 +95,7 @@ func (r Report) Layer(name string) Layer {
 	return Layer{Name: name, Why: "not part of this platform"}
 }
 
-// Back ends: what makes a sandbox's namespaces and mounts.
+// Back ends, which make a sandbox's namespaces and mounts.
 const (
 	BackendNative = "native" // sandboxd-launch itself
 	BackendBwrap  = "bwrap"
@@ -117,7 +117,7 @@ func (r Report) Namespaces() Layer {
 	return append(tried, r.Layer(BackendBwrap))[0]
 }
 
-// Degraded lists what is not enforced in full, a sentence for each reason.
+// Degraded lists the protections that are not enforced in full, a sentence for each reason.
 func (r Report) Degraded() []string {
 	return sentences(r.Unmet(Protections))
 }
@@ -178,8 +178,8 @@ func (e *UnenforcedError) Error() string {
 	return "the required OS sandbox is not enforced: " + strings.Join(sentences(e.Unmet), "; ")
 }
 
-// sentences says what protections lack, those together that lack the same for
-// the same reason.
+// sentences describes the gaps of protections; those with the same gap and
+// reason share a sentence.
 func sentences(list []Protection) []string {
 	names := map[Protection][]string{}
 	var order []Protection

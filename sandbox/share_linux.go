@@ -115,7 +115,7 @@ func (at *Place) share(private string, points map[string]bool) (*share, error) {
 	return s, nil
 }
 
-// Empty removes what commands left in the place's directories, also where modes forbid that; mount points remain.
+// Empty removes the files of commands from the place's directories, also where modes forbid that; mount points remain.
 // Commands may change it meanwhile: nothing outside is reached.
 func (at *Place) Empty() {
 	at.mu.Lock()

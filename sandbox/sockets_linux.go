@@ -28,7 +28,7 @@ type Sockets struct {
 // them, after Done at the latest.
 func (p *Process) Sockets() *Sockets { return &p.sockets }
 
-// take keeps what the stage has handed out.
+// take stores the sockets that the stage has handed out.
 func (d *Sockets) take(files []*os.File, listeners, callers int) error {
 	if len(files) != listeners+callers || len(d.Listeners) > 0 || len(d.dialers) > 0 {
 		for _, f := range files {
@@ -50,7 +50,7 @@ func (d *Sockets) take(files []*os.File, listeners, callers int) error {
 	return errors.Join(errs...)
 }
 
-// Close closes what was not taken yet.
+// Close closes the sockets that were not taken yet.
 func (d *Sockets) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *call) Close() error {
 	return err
 }
 
-// giveBack dissolves what a socket was connected to, by connecting it to an
+// giveBack dissolves a socket's connection, by connecting it to an
 // address of no family (connect(2)), after which it is as good as new.
 func (d *Sockets) giveBack(f *os.File) {
 	none := unix.RawSockaddr{Family: unix.AF_UNSPEC}

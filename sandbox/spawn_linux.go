@@ -33,7 +33,7 @@ func (s *spawner) loop() {
 
 // start starts the command, in its group where it has one to be born in.
 func (s spawn) start() error {
-	if s.cmd == nil { // guarded has made what was wanted
+	if s.cmd == nil { // guarded alone was wanted
 		return nil
 	}
 	if s.group == nil {

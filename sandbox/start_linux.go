@@ -199,7 +199,7 @@ func (l *launch) closeChildEnds() {
 	l.child = nil
 }
 
-// closeOurEnds releases what is only needed until the command runs.
+// closeOurEnds releases the resources that are only needed until the command runs.
 func (l *launch) closeOurEnds() {
 	if l.status != nil {
 		l.status.Close()
@@ -302,7 +302,7 @@ func (l *launch) awaitFirst(ctx context.Context) (pid int, err error) {
 	return pid, nil
 }
 
-// waiting takes what a first process that waits has handed over, but for the filter's listener,
+// waiting takes the descriptors that a waiting first process has handed over, but for the filter's listener,
 // which remains in m.
 func (l *launch) waiting(m *message) error {
 	if !l.native && l.orphaned() {
@@ -436,7 +436,7 @@ func (d *deadline) ended() error {
 	return d.why
 }
 
-// diagnostics is what bwrap itself said, as a suffix for an error.
+// diagnostics is bwrap's own output, as a suffix for an error.
 func (l *launch) diagnostics() string {
 	if l.diagR == nil {
 		return ""

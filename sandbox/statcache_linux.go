@@ -18,7 +18,7 @@ type statCache struct {
 	of map[existencePath]knownExistence
 }
 
-// existencePath is a path and what is asked of it.
+// existencePath is a path and the question about it.
 type existencePath struct {
 	path         string
 	held, object bool

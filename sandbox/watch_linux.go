@@ -22,17 +22,17 @@ const (
 // touches it; a fork bomb stays there.
 const atLimit = 2 * time.Second
 
-// usage is what a sandbox uses of what is limited for the whole tree.
+// usage is a sandbox's use of the resources that are limited for the whole tree.
 type usage struct {
 	memory int64 // bytes: private memory, the largest share of shared memory, and files in private directories
 	tasks  int   // processes and threads
 	tmp    int64 // bytes in the fullest private directory
 }
 
-// watch ends a command that exceeds what the kernel does not bound here
-// (R-OS-10): private directories, which bwrap before 0.9 can't give a size,
-// and without a control group memory and processes. A limit that is only
-// watched can be exceeded between two looks; the report says so.
+// watch ends a command that exceeds a limit that the kernel does not enforce here
+// (R-OS-10): on private directories, which bwrap before 0.9 can't give a size,
+// and without a control group on memory and processes. A limit that is only
+// watched can be exceeded between two samples; the report says so.
 func (p *Process) watch(private []string) {
 	defer p.root.Close()
 	started := time.Now()
@@ -96,7 +96,7 @@ func (p *Process) exceeded(u usage) EndCause {
 	return ""
 }
 
-// ownTasks are what the kernel counts beside the command's processes: bwrap, and the first
+// ownTasks is the number of processes that the kernel counts beside the command's: bwrap, and the first
 // process of the namespace.
 const ownTasks = 2
 
@@ -136,7 +136,7 @@ func tmpfsUse(path string) int64 {
 	if err := unix.Statfs(path, &st); err != nil || st.Type != unix.TMPFS_MAGIC {
 		return 0
 	}
-	const inode = 1 << 10 // what an empty file takes, about
+	const inode = 1 << 10 // bytes of an empty file, about
 	return int64(st.Blocks-st.Bfree)*int64(st.Bsize) + int64(st.Files-st.Ffree)*inode
 }
 
@@ -186,7 +186,7 @@ func below(all map[int]status, pid, above int) bool {
 	return false
 }
 
-// status is what matters of /proc/PID/status (proc(5)).
+// status has the used fields of /proc/PID/status (proc(5)).
 type status struct {
 	parent, threads int
 	private, shared int64 // bytes: RssAnon, RssShmem
