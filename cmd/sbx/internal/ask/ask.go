@@ -10,8 +10,8 @@
 //	person := ask.Person{Terminal: tty, Approver: client}
 //	outcome, err := person.Ask(ctx, approval)
 //
-// A question of low risk takes a line, others a box. What a person types is read
-// by package reply, in every form:
+// A question of low risk takes a line, others a box. Package reply reads a person's
+// typing, in every form:
 //
 //	y   yes, this once              q   no, and stop everything that is left
 //	s   yes, for this session       v   show all of it, then ask again
@@ -20,8 +20,8 @@
 // each by itself and Enter; any other text is a no with that text as the reason,
 // for the asking program to read. A deletion, a protected path or a dangerous
 // command needs a second, separate yes: two words that are on the screen and
-// differ every time. "Always allow…" shows what a wider grant would have covered
-// so far. Keys that come as a question ends reach no program behind it.
+// differ every time. "Always allow…" shows the past calls that a wider grant would have
+// covered. Keys that come as a question ends reach no program behind it.
 //
 // No key counts for half a second after something has appeared or changed, and
 // none that was typed or pasted before. On a plain terminal ([term.Terminal])
@@ -57,7 +57,7 @@ type Approver interface {
 type Person struct {
 	Terminal *term.Terminal
 	Approver Approver
-	// Settle is how long what has just appeared must have been on the screen
+	// Settle is how long a change must have been on the screen
 	// before a key counts. 0: half a second.
 	Settle time.Duration
 	// Inline: this is the terminal of the very command that asks. A yes to a
@@ -65,7 +65,7 @@ type Person struct {
 	Inline bool
 }
 
-// Outcome is what became of a question.
+// Outcome is the end of a question.
 type Outcome string
 
 const (
@@ -123,7 +123,7 @@ func (p Person) closedQuestion(ctx context.Context, err error) (Outcome, error) 
 // put shows the question and takes the answer to it.
 func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 	if noCommand(a) && a.Presentation == nil {
-		// What would change is what the question is about.
+		// The question is about the change, so it is shown whole.
 		now, err := p.whole(ctx, ipc.ApprovalRequest{ID: a.ID})
 		if err != nil {
 			return p.closedQuestion(ctx, err)
@@ -187,7 +187,7 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 	}
 }
 
-// settle lets what is shown sink in; ctx's end is its error.
+// settle waits until the shown text can have been read; ctx's end is its error.
 func (p Person) settle(ctx context.Context) error {
 	d := p.Settle
 	if d == 0 {
@@ -270,7 +270,7 @@ func (p Person) quit(ctx context.Context, a ipc.Approval, word string) (Outcome,
 	return Quit, err
 }
 
-// report shows what counts now.
+// report shows the decision in force.
 func (p Person) report(a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcome, error) {
 	out, lines := resultOf(p.look(), a, answer, d)
 	p.print(strings.Join(lines, "\n") + "\n")
@@ -336,7 +336,7 @@ const hostTool = "network"
 // shellTool is the tool of every command.
 const shellTool = "bash"
 
-// subjectOf is what a question is about, in one line.
+// subjectOf is the subject of a question, in one line.
 func subjectOf(a ipc.Approval) string {
 	switch {
 	case a.Tool == hostTool:

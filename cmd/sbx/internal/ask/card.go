@@ -88,7 +88,7 @@ func why(a ipc.Approval, look look) string {
 	return look.paint(gray, " ("+look.line(a.Reasons[0])+")")
 }
 
-// inspect finds what is not what it looks like in anything that a stranger wrote.
+// inspect finds deceptive characters in all text that a stranger wrote.
 func inspect(a ipc.Approval) display.Finding {
 	var found display.Finding
 	for _, s := range append([]string{a.Tool, a.Command, a.Cwd, a.Agent, a.Label, a.Claim, a.BlockedPath, a.Description, Variables(a)}, a.Argv...) {
@@ -206,7 +206,7 @@ func program(id string) string {
 	return path + " (its sha256 begins " + sum[:12] + ")"
 }
 
-// enforcement says in one line what the sandbox will hold.
+// enforcement describes the sandbox's enforcement in one line.
 func enforcement(e *ipc.Enforcement) string {
 	if e == nil {
 		return ""

@@ -74,7 +74,7 @@ func (d *dialog) chooseKey(name string, now time.Time) act {
 		d.clear()
 		d.appeared(now)
 	case "enter":
-		if d.small { // what it would grant is not on the screen
+		if d.small { // the grant's words are not on the screen
 			return act{}
 		}
 		answer := d.blank()
@@ -85,7 +85,7 @@ func (d *dialog) chooseKey(name string, now time.Time) act {
 	return act{}
 }
 
-// words say what the grant would be.
+// words describe the grant: its object, its reach and its life.
 func (c chooser) words() (what, reach, life string) {
 	r := reaches[slices.IndexFunc(reaches, func(r struct{ scope, words, end string }) bool { return r.scope == c.scopes[c.scope] })]
 	life = "until " + r.end
@@ -100,7 +100,7 @@ func (c chooser) words() (what, reach, life string) {
 	return c.what[c.row].Label, r.words, life
 }
 
-// pastWords say what a grant would have answered so far.
+// pastWords describe the past calls that a grant would have answered.
 func pastWords(p *ipc.Past) string {
 	switch {
 	case p == nil:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// code is what a person types to say yes a second time. It differs every time,
+// code is the text that a person types as the second yes. It differs every time,
 // so it cannot be typed ahead, pasted from before or given out of habit.
 type code string
 

@@ -11,11 +11,11 @@ import (
 	"sandboxd/ipc"
 )
 
-// settleTime is how long what has just appeared must have been on the screen
+// settleTime is how long a change must have been on the screen
 // before a key counts.
 const settleTime = 500 * time.Millisecond
 
-// stage is what a dialog is about at the moment.
+// stage is the step of a dialog.
 type stage int
 
 const (
@@ -26,9 +26,9 @@ const (
 	stageSending              // an answer is on its way
 )
 
-// dialog is one question at a full terminal: what is highlighted, what was
-// typed, what was seen. It knows no terminal: keys come by name, and what is to
-// be done is returned.
+// dialog is one question at a full terminal: the highlighted option, the text
+// typed, the rows seen. It knows no terminal: keys come by name, and it returns
+// the act.
 type dialog struct {
 	a       ipc.Approval
 	onlyNo  bool
@@ -40,7 +40,7 @@ type dialog struct {
 	line    reply.Line // the answer that is being typed
 	words   []rune     // the second yes that is being typed
 	stage   stage
-	since   time.Time // when what is on the screen appeared
+	since   time.Time // when the screen last changed
 	code    code
 	first   ipc.Answer // that the second yes is for
 	note    string     // a line of ours below the box
@@ -57,7 +57,7 @@ type dialog struct {
 	choice  chooser
 }
 
-// act is what a key leads to.
+// act is the effect of a key.
 type act struct {
 	answer *ipc.Answer
 	fetch  bool // read the question again from the daemon
@@ -127,7 +127,7 @@ func (d *dialog) resize(look look, rows int, now time.Time) {
 	d.appeared(now)
 }
 
-// clear forgets what was typed; the highlight is where it began (R-UX-01): on
+// clear drops the text typed; the highlight returns to its start (R-UX-01): on
 // the first option at low risk, nowhere at high risk, else on Deny. An answer that trusts a project
 // takes Enter.
 func (d *dialog) clear() {
@@ -219,7 +219,7 @@ func notOffered(word string) string {
 	return strconv.Quote(word) + " is not on offer here; nothing is decided."
 }
 
-// take carries out an option; key is what was pressed for it.
+// take carries out an option; key is the key pressed for it.
 func (d *dialog) take(i int, key string, now time.Time) act {
 	o := d.options[i]
 	switch o.verb {
@@ -254,7 +254,7 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 	return d.send(answer)
 }
 
-// whole reports whether all of it was on the screen; else it says what to do.
+// whole reports whether all of it was on the screen; else it shows the remedy.
 func (d *dialog) whole() bool {
 	if !d.viewed {
 		d.note = "Not all of it has been on the screen. PgDn or v shows the rest; then answer."
@@ -344,7 +344,7 @@ func (d *dialog) scroll(name string) {
 	d.top = max(min(d.top, d.length-d.height), 0)
 }
 
-// window is the part of the text that is shown, and notes what was.
+// window is the visible part of the text, and notes the rows seen.
 func (d *dialog) window(list []row, height int, cut bool) []row {
 	d.length, d.height = len(list), max(height, 1)
 	d.top = max(min(d.top, d.length-d.height), 0)
@@ -361,5 +361,5 @@ func (d *dialog) window(list []row, height int, cut bool) []row {
 // reason reports whether the text is the reason for a no.
 func (d *dialog) reason() bool { return d.line.Kind() == reply.Reason }
 
-// visible is what was typed, fit to be shown.
+// visible is the text typed, made safe to show.
 func (d *dialog) visible(typed string) string { return d.look.fit(display.Prose(typed)) }

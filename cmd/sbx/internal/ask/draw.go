@@ -53,8 +53,8 @@ func special(a ipc.Approval) bool {
 	return p != nil && p.Content != "" && p.Content != subjectOf(a)
 }
 
-// cramped is what a terminal shows that is too small to answer at; rows is how many lines
-// the dialog takes at least, beside the one that it leaves free.
+// cramped is the text at a terminal that is too small to answer at; rows is the least number of lines
+// of the dialog, beside the one that it leaves free.
 func (d *dialog) cramped(rows int) []string {
 	d.viewed, d.top, d.seen = false, 0, 0
 	text := fmt.Sprintf("sandboxd asks. This terminal is too small to show it: %d columns and %d lines are needed. Ctrl+C denies.", minCols, rows+1)
@@ -82,7 +82,7 @@ func (d *dialog) frame() string {
 	return cyan
 }
 
-// drawBox is the card: what, and the selector.
+// drawBox is the card: the request, and the selector.
 func (d *dialog) drawBox(now time.Time) []string {
 	b := &box{look: d.look, width: d.boxWidth(), color: d.frame()}
 	low := d.selector(b.inner())
@@ -365,8 +365,8 @@ func (d *dialog) drawAll(now time.Time) []string {
 	return b.out
 }
 
-// drawChooser draws the chooser, with or without examples of what would have been
-// covered. The question itself has been on the screen.
+// drawChooser draws the chooser, with or without examples of covered
+// calls. The question itself has been on the screen.
 func (d *dialog) drawChooser(examples bool) []string {
 	l, c := d.look, d.choice
 	b := &box{look: l, width: d.boxWidth(), color: d.frame()}

@@ -24,8 +24,8 @@ const commandCells = 180
 // mostRows returns the rows of a card that a fact has, where they are width cells wide.
 func (f fact) mostRows(width int) int { return max(f.most/max(width, 1), min(f.most, 3)) }
 
-// cardFacts are those that a person decides by (R-UX-10): what will happen, the command, the
-// reason that decides, and what an approval does besides. [allFacts] has the others.
+// cardFacts are those that a person decides by (R-UX-10): the effect, the command, the
+// reason that decides, and the side effects of an approval. [allFacts] has the others.
 func cardFacts(a ipc.Approval, l look) []fact {
 	var out []fact
 	line := func(name, value string) { out = appendLine(out, l, name, value) }

@@ -36,7 +36,7 @@ func (l look) sign(s, ascii string) string {
 // line neutralises a stranger's text for one line.
 func (l look) line(s string) string { return l.fit(display.Line(s)) }
 
-// fit writes out what this terminal does not show as it is.
+// fit writes out characters that this terminal does not show as they are.
 func (l look) fit(s string) string {
 	switch {
 	case !l.UTF8:

@@ -93,7 +93,7 @@ type sitting struct {
 	rows  int
 	order []string
 	open  map[string]ipc.Approval
-	d     *dialog // what is on the screen; nil: nothing waits
+	d     *dialog // the question on the screen; nil: nothing waits
 	log   []string
 	last  *answered
 	err   error
@@ -187,7 +187,7 @@ func (s *sitting) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// tell adds to what stays on the terminal.
+// tell adds lines that stay on the terminal.
 func (s *sitting) tell(lines ...string) { s.log = append(s.log, lines...) }
 
 func (s *sitting) key(k tea.KeyPressMsg, now time.Time) tea.Cmd {
@@ -296,8 +296,8 @@ func (s *sitting) decided(msg decidedMsg, now time.Time) tea.Cmd {
 	return s.next()
 }
 
-// undo takes back what can be taken back of the last answer: its grant, the
-// stop of its session, the trust that came with it (R-AP-21).
+// undo reverts the last answer's grant, the
+// stop of its session, and the trust that came with it (R-AP-21).
 func (s *sitting) undo() tea.Cmd {
 	last := s.last
 	if last == nil || last.undone {
@@ -386,7 +386,7 @@ func (s *sitting) View() tea.View {
 	return v
 }
 
-// footer is what was answered last, in at most n lines, and the way back.
+// footer is the last answer, in at most n lines, and the way back.
 func (s *sitting) footer(n int) []string {
 	if n < 2 || len(s.log) == 0 {
 		return nil

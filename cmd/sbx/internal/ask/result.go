@@ -7,7 +7,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// result is what counts now, which is what the daemon says, not what was
+// result is the decision in force, by the daemon's word, not by the keys
 // typed: "▶ bash: ls -la [Approved] ✓".
 func (d *dialog) result(answer ipc.Answer, got ipc.Decided) (Outcome, []string) {
 	return resultOf(d.look, d.a, answer, got)

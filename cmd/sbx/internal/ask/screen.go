@@ -20,10 +20,10 @@ type (
 	endedMsg        struct{}            // the question was answered elsewhere, or withdrawn
 	dueMsg          struct {            // a digit was pressed, and its pause is over
 		at   time.Time
-		sure bool // what had been read by then has arrived
+		sure bool // all bytes read by then have arrived
 	}
 	fetchedMsg struct {
-		id  string // of what was looked at
+		id  string // of the question viewed
 		a   ipc.Approval
 		err error
 	}
@@ -51,7 +51,7 @@ func (p Person) program(model tea.Model, outside func(send func(tea.Msg)) (stop 
 	stop := outside(prog.Send)
 	_, err := prog.Run()
 	stop()
-	if derr := p.Terminal.Discard(); err == nil { // what the terminal answered to questions about itself
+	if derr := p.Terminal.Discard(); err == nil { // the terminal's answers to questions about itself
 		err = derr
 	}
 	return err
@@ -143,7 +143,7 @@ func (s *single) View() tea.View {
 	return v
 }
 
-// asked is the question as it stays on the terminal, above what became of it.
+// asked is the question as it stays on the terminal, above its outcome.
 func (s *single) asked() []string {
 	d := s.d
 	d.stage, d.bare = stageOptions, true
@@ -191,7 +191,7 @@ func (s *single) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// do carries out what a key led to.
+// do carries out the act of a key.
 func (p Person) do(ctx context.Context, d *dialog, a act) tea.Cmd {
 	switch {
 	case a.answer != nil:
@@ -251,7 +251,7 @@ func (d *dialog) again(msg decidedMsg, now time.Time) *act {
 		d.stage = stageOptions
 		d.clear()
 		d.appeared(now)
-		d.a.Rev = -1 // whatever comes is new
+		d.a.Rev = -1 // any revision is new
 		return &act{fetch: true}
 	case msg.err == nil && msg.d.ConfirmAgain:
 		d.confirm(msg.d.Rev, newCode(), now)
@@ -269,7 +269,7 @@ func (p Person) closedCard(ctx context.Context, err error) (Outcome, error) {
 	return Denied, err
 }
 
-// said is what to tell of such an error.
+// said is the text for such an error.
 func (p Person) said(err error) []string {
 	if ipc.CodeOf(err) == ipc.CodeAlreadyDecided {
 		return []string{p.look().line(err.Error())}

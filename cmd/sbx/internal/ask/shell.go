@@ -103,7 +103,7 @@ func diffRow(line string) row {
 	return plainRow(line)
 }
 
-// content is what a question shows besides its command: a diff, a file, text.
+// content is the part of a question besides its command: a diff, a file, text.
 func content(p *ipc.Presentation, l look) []row {
 	text := p.Content
 	if k, binary := display.Binary([]byte(text)); binary {

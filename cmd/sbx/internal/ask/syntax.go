@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// syntax is what lexCode knows of a language. The zero value has no colours.
+// syntax describes a language to lexCode. The zero value has no colours.
 type syntax struct {
 	comment string    // begins a comment that ends with its line
 	block   [2]string // begin and end a comment of several lines
@@ -74,7 +74,7 @@ func lexCode(s, language string) []string {
 	return out
 }
 
-// token is the colour of what begins at i, and where it ends.
+// token is the colour of the token that begins at i, and its end.
 func (x syntax) token(s string, i int) (color string, end int) {
 	rest := s[i:]
 	until := func(from int, delimiter string) int {

@@ -34,7 +34,7 @@ func (v verb) trust(a ipc.Approval) string {
 	return ""
 }
 
-// scope is what an answer carries.
+// scope is the scope in an answer.
 func (v verb) scope() string {
 	switch v {
 	case verbSession:
@@ -103,7 +103,7 @@ func promptText(options []option, onlyNo bool) string {
 			continue
 		}
 		if v == verbNo {
-			v = "N" // the capital is what Enter means
+			v = "N" // the capital marks Enter's meaning
 		}
 		letters = append(letters, string(v))
 	}
