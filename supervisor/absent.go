@@ -10,10 +10,10 @@ import (
 	"sandboxd/shell"
 )
 
-// absent reports whether there is no such command as a person would be asked about: a name
+// absent reports whether the command that a person would be asked about does not exist: a name
 // without a slash that is in none of the directories of PATH, which the sandbox shows as
-// the host has them. Where it does not show one so, or where the request itself says what
-// PATH is, nothing is looked at and the question is put: the answer reveals no more than ls in
+// the host has them. If the sandbox hides one of them, or the request sets
+// PATH itself, absent looks nothing up and the question is put: the answer reveals no more than ls in
 // the sandbox, which runs unasked.
 func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) bool {
 	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.callerRuns || r.Argv[0] == "" || strings.Contains(r.Argv[0], "/") {
@@ -43,7 +43,8 @@ func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) boo
 	return true
 }
 
-// notThere is the result of a command that is absent; shown says what shows it. Nothing was asked, and nothing ran.
+// notThere is the result of a command that is absent; shown lists the settings that would show it. Nothing was
+// asked, and nothing ran.
 func notThere(name string, shown []string) Result {
 	text := strings.Join(append([]string{noCommand(name)}, shown...), "; ")
 	return Result{Outcome: NotFound, Code: 127, Message: "Not run, and nobody was asked: " + text + "."}

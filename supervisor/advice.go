@@ -16,7 +16,7 @@ import (
 	"sandboxd/shell/presets"
 )
 
-// Advice is what the user's configuration could say so that people are asked less, by the newest records of
+// Advice proposes additions to the user's configuration that avoid questions, by the newest records of
 // the log.
 type Advice struct {
 	Decisions int // that were looked at
@@ -60,8 +60,8 @@ type wanted struct {
 }
 
 // Advise reads the newest records and judges their commands again under each proposal (R-UX-08). It
-// proposes nothing that would have let run what a person refused, or what is dangerous, secret or
-// protected.
+// proposes nothing that would have permitted a command that a person refused, or a dangerous, secret or
+// protected one.
 func (s *Supervisor) Advise(ctx context.Context, peer Peer) (Advice, error) {
 	a := Advice{Proposals: []Proposal{}}
 	list, err := s.triedBefore(ctx, peer, &a)
@@ -201,7 +201,7 @@ func (s *Supervisor) triedCommand(ctx context.Context, peer Peer, r audit.Record
 func (s *Supervisor) triedHost(host string) *wanted {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil || s.Config().Network.Permits(host) || net.ParseIP(name) != nil || name == "localhost" {
-		return nil // an address says nothing of who is behind it
+		return nil // an address does not identify its owner
 	}
 	return &wanted{host: host}
 }
@@ -218,7 +218,7 @@ func hostOf(input json.RawMessage) string {
 	return net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
 }
 
-// candidates are the proposals that might save something, presets before what nobody reviewed, and the
+// candidates are the proposals that might save something, presets before unreviewed entries, and the
 // narrower of two beginnings first.
 func (s *Supervisor) candidates(list []*wanted) (all []Proposal) {
 	for _, p := range presets.All() {
@@ -268,7 +268,7 @@ func (s *Supervisor) candidates(list []*wanted) (all []Proposal) {
 	return all
 }
 
-// unpermitted are programs of which a beginning would permit anything, or what can't be taken back.
+// unpermitted are programs of which a beginning would permit any command, or an irreversible one.
 var unpermitted = strings.Fields(
 	"sh bash dash zsh fish env sudo su doas xargs find eval exec nohup timeout time nice python " +
 		"python3 node perl ruby php lua awk sed ssh scp rsync curl wget rm mv dd chmod chown ln kill docker podman kubectl " +
@@ -289,7 +289,7 @@ func (t *wanted) beginnings() (all []string) {
 	return all
 }
 
-// replay returns what a proposal would have saved; false: it may not be proposed.
+// replay returns the questions that a proposal would have saved; false: it may not be proposed.
 func (s *Supervisor) replay(ctx context.Context, p Proposal, list []*wanted) (saves []int, ok bool) {
 	var cfg *config.Config
 	if p.List != TrustContained {

@@ -67,7 +67,7 @@ func (x *ticket) unredeemed(operation CallPlace, why string) audit.Record {
 	return r
 }
 
-// ofCall is what a record says of a call whose command did not come.
+// ofCall is the record of a call whose command did not come.
 func ofCall(s *Session, operation CallPlace, why string) audit.Record {
 	return audit.Record{Category: audit.Execution, Operation: string(operation), Reason: why, Tool: "bash",
 		Session: s.ID, Turn: s.Turn(), Agent: s.Agent.String(), Claimed: s.Agent.ID == "", Peer: auditPeer(s.Peer)}

@@ -11,8 +11,8 @@ import (
 	"sandboxd/supervisor/aftermath"
 )
 
-// held are the plan's mounts that keep the command from the host's names; see sandbox.Plan.Mounts. What a layered run
-// wrote is in the project when that is scanned.
+// held are the plan's mounts that keep the command from the host's names; see sandbox.Plan.Mounts. The changes of a
+// layered run are in the project when that is scanned.
 func (j *judgement) held(root string) map[string]bool {
 	if j.kind != RunLayered {
 		return j.plan.Mounts()
@@ -36,7 +36,7 @@ type afterCheck struct {
 	taken  []aftermath.Item // at the command's end
 	// note has the next daemon look, should this one die; nothing runs without.
 	note *aftermath.Note
-	// snapshot is what an undo of the run restores; nil for a reader.
+	// snapshot is the state that an undo of the run restores; nil for a reader.
 	snapshot *runSnapshot
 }
 
@@ -69,7 +69,7 @@ func (c *afterCheck) ended() {
 const partlyLooked = "protected names were not looked for everywhere after the run: the trees are too large, " +
 	"or could not be read"
 
-// run is what the scan must know of the run.
+// run describes the run to the scan.
 func (c *afterCheck) run() aftermath.Run {
 	return aftermath.Run{
 		ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(),
@@ -77,7 +77,7 @@ func (c *afterCheck) run() aftermath.Run {
 	}
 }
 
-// look reports what the landing of a layer brought under protected names, and changes nothing.
+// look reports the entries that the landing of a layer brought under protected names, and changes nothing.
 func (c *afterCheck) look(r *Result) []aftermath.Item {
 	run := c.run()
 	run.OnlyLook = true
@@ -88,14 +88,14 @@ func (c *afterCheck) look(r *Result) []aftermath.Item {
 	return slices.DeleteFunc(found.Items, func(i aftermath.Item) bool { return i.Kept })
 }
 
-// after takes out what the command left under protected names. All of its
-// processes are gone.
+// after removes the entries that the command left under protected names. All of its
+// processes have ended.
 func (c *afterCheck) after(r *Result) {
 	defer c.ended()
 	c.takeOut(r)
 }
 
-// again takes out what a job left since its command's end, and returns how many names that were.
+// again removes the entries that a job left since its command's end, and returns their number.
 func (c *afterCheck) again() int {
 	if c.before == nil {
 		return 0
@@ -146,7 +146,7 @@ func (c *afterCheck) takeOut(r *Result) {
 	}
 }
 
-// recordFound puts finds on record, each with what of says of the run.
+// recordFound records finds, each with of's description of the run.
 func (s *Supervisor) recordFound(of audit.Record, found []aftermath.Item) error {
 	for _, item := range found {
 		rec := of

@@ -54,8 +54,8 @@ var pathArguments = []string{
 	"file_path", "filePath", "path", "absolute_path", "notebook_path", "dir_path", "directory", "target_file",
 }
 
-// judgeAct applies the default rules to a call that no configured rule decides: the agent's own tool may do unasked
-// what a command, or the file tool, may do unasked. A tool that reads is judged as the command that shows the same.
+// judgeAct applies the default rules to a call that no configured rule decides: the agent's own tool may do the same
+// acts unasked as a command or the file tool. A tool that reads is judged as the command that shows the same.
 func (s *Supervisor) judgeAct(
 	ctx context.Context, sess *Session, peer Peer, cfg *config.Config, r ToolRequest, call *approval.Call,
 ) error {
@@ -91,7 +91,7 @@ func (s *Supervisor) judgeAct(
 	return nil
 }
 
-// pathsOf returns the paths among the arguments; not ok: only the agent can tell what one of them names.
+// pathsOf returns the paths among the arguments; not ok: only the agent knows the path that one of them names.
 func pathsOf(r ToolRequest) (paths []string, ok bool) {
 	for _, name := range pathArguments {
 		value, given := r.Args[name]

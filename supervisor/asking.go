@@ -2,8 +2,8 @@ package supervisor
 
 import "sync"
 
-// asking knows who asked each open question, so that they can be kept from
-// answering it. The zero value is empty.
+// asking records the requester of each open question, which must not
+// answer it. The zero value is empty.
 type asking struct {
 	mu    sync.Mutex
 	execs map[string]*Exec // by the question's id
@@ -29,14 +29,14 @@ func (a *asking) forget(e *Exec) {
 	}
 }
 
-// ExecAsking is what that question is about: an execution, or a check, which
-// is none that could be followed. It is nil where no such question is open.
+// ExecAsking returns the subject of a question: an execution, or a check, which
+// has no events to follow. It is nil where no such question is open.
 func (s *Supervisor) ExecAsking(question string) *Exec {
 	s.asking.mu.Lock()
 	defer s.asking.mu.Unlock()
 	return s.asking.execs[question]
 }
 
-// Runs reports whether it is an execution of ours, and not a check of what the
+// Runs reports whether it is an execution of ours, and not a check of a command that the
 // agent will run itself.
 func (e *Exec) Runs() bool { return e.done != nil }

@@ -14,7 +14,7 @@ import (
 type action interface {
 	// exec represents the requester in questions.
 	exec() *Exec
-	// judge finds out what the action is now. It changes nothing and asks nobody. An error ends the walk.
+	// judge determines the action as it is now. It changes nothing and asks nobody. An error ends the walk.
 	judge(ctx context.Context) (subject, error)
 	// decided is called once the decision is on record. An error ends the walk before a yes takes effect.
 	decided(d approval.Decision) error

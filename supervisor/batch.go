@@ -14,7 +14,7 @@ type NextCall struct {
 	Argv []string
 	Args map[string]any
 	Cwd  string
-	// Env and Terminal are what the command will be given.
+	// Env and Terminal are the command's.
 	Env      map[string]string
 	Terminal bool
 	// File is the call as one of the file tool. With Args, the agent may make it
@@ -50,7 +50,7 @@ func (s *Supervisor) announce(ctx context.Context, e *Exec, call *approval.Call,
 	}
 }
 
-// foresee judges a call that is still to come. What can't be judged keeps no
+// foresee judges a call that is still to come. A call that can't be judged keeps no
 // digest, and will ask. A call that is named like one of the file tool may come
 // as that or as a call that the agent makes itself: it gets the digest of each.
 func (s *Supervisor) foresee(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {

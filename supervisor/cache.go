@@ -11,9 +11,9 @@ import (
 	"sandboxd/config"
 )
 
-// cacheOf is where the tools of presets keep what they keep between runs in the session's project:
-// ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so that what its commands leave
-// there is executed by none of another project; and so has each agent with a preset in a project, whose state and
+// cacheOf is the directory in which the tools of presets keep files between runs in the session's project:
+// ~/.cache/sandboxd/NAME-HASH, made where it is missing. Each project has its own, so that no command of another
+// project executes its files; and so has each agent with a preset in a project, whose state and
 // credentials no other command reads. "" where there is none: a configuration without presets for the
 // sandbox, a session without a project, a home directory that is not ours, or another entry there.
 func cacheOf(cfg *config.Config, sess *Session, agent string) string {

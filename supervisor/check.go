@@ -13,11 +13,11 @@ import (
 	"sandboxd/shell"
 )
 
-// CheckRequest asks what would be decided about a command.
+// CheckRequest asks for the decision about a command.
 type CheckRequest struct {
 	Exec ExecRequest
-	// DryRun only says what would be decided. Without it a person is asked
-	// where one must be, and the decision is on record: the agent runs the
+	// DryRun only reports the likely decision. Without it a person is asked
+	// where one must be, and the decision is recorded: the agent runs the
 	// command itself.
 	DryRun bool
 	// Ticket is how long a ticket for the command is good; 0: none is made.
@@ -61,7 +61,7 @@ type Verdict struct {
 
 // Check judges a command without running it (R-AP-20, R-IP-03).
 func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r CheckRequest) (Verdict, error) {
-	// What an agent runs inside a sandbox of ours stays inside.
+	// A command that an agent runs inside a sandbox of ours stays inside.
 	r.Exec.callerRuns = !r.DryRun && r.Ticket == 0 && sess.outer == nil
 	r.Exec.cwdUnknown = r.CwdUnknown
 	e, err := s.unstarted(sess, peer, r.Exec)
@@ -107,7 +107,7 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 }
 
 // settle derives the one word from the decision. A call that a person has
-// answered was asked about, whatever the answer.
+// answered was asked about, regardless of the answer.
 func (v *Verdict) settle(asks bool) {
 	switch {
 	case v.Decision.Outcome == approval.WouldAsk, v.Decision.How == approval.HowPerson,

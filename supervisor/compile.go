@@ -9,8 +9,8 @@ import (
 	"sandboxd/shell"
 )
 
-// compilation is what follows from the configuration, one project's own file, and where
-// the paths of both lead: it is made once for every state of the three.
+// compilation is the result of the configuration, one project's own file, and the targets of
+// the paths of both: it is made once for every state of the three.
 type compilation struct {
 	base  *config.Config // it was made from
 	text  config.ProjectText
@@ -40,14 +40,14 @@ type derived struct {
 	operator  *profile.Profile // the ceiling alone; nil: there is none
 }
 
-// kept is a small store of what can be made again. The zero value is empty and
+// kept is a small cache of values that can be computed again. The zero value is empty and
 // ready.
 type kept[K comparable, V any] struct {
 	mu sync.Mutex
 	of map[K]V
 }
 
-// maxKept bounds each store; what is beyond it is made again.
+// maxKept bounds the values of each cache; further ones are computed again.
 const maxKept = 256
 
 func (k *kept[K, V]) get(key K) (V, bool) {
@@ -66,7 +66,7 @@ func (k *kept[K, V]) put(key K, v V) {
 	k.of[key] = v
 }
 
-// compile returns what follows from the configuration in force for a project.
+// compile returns the compilation of the configuration in force for a project.
 // The project's file is read every time: it may change between two
 // commands, and it can only tighten.
 func (s *Supervisor) compile(sess *Session) (*compilation, error) {

@@ -22,7 +22,7 @@ const (
 // CutOff is a run that an earlier daemon's death cut off, as it was looked after.
 type CutOff struct {
 	Exec, Session, Root string
-	// Found is what it left under protected names.
+	// Found are the entries that it left under protected names.
 	Found []aftermath.Item
 	// Why it could not be looked after, or not everywhere; "": it was.
 	Why string
@@ -36,8 +36,8 @@ func (s *Supervisor) CutOffs() []CutOff {
 	return slices.Clone(s.cutOffs)
 }
 
-// recoverRuns looks after the runs that an earlier daemon's death cut off, as that
-// daemon would have when they ended. What can't be recorded is not done: its note
+// recoverRuns checks the runs that an earlier daemon's death cut off, as that
+// daemon would have when they ended. A check that can't be recorded is not done: its note
 // stays for the next start.
 func (s *Supervisor) recoverRuns() {
 	cuts, bad, err := s.notes.Left()
@@ -128,7 +128,7 @@ func lives(pid int, after time.Time) bool {
 	return !dead && !born.After(after)
 }
 
-// recordCutOff puts what was found on record, as the run's own end would have.
+// recordCutOff records the finds, as the run's own end would have.
 func (s *Supervisor) recordCutOff(c CutOff) error {
 	rec := audit.Record{Category: audit.Execution, Operation: "cut off", Session: c.Session, ExecID: c.Exec, Tool: "bash", Subject: c.Root,
 		Reason: "the daemon died while this ran, and the command with it", Error: c.Why}

@@ -8,10 +8,10 @@ import (
 )
 
 // Descriptor is one that the caller passed for a command's own use. Its kind
-// was examined when it came: a pipe, /dev/null, or what has a Path.
+// was examined when it came: a pipe, /dev/null, or an entry with a Path.
 type Descriptor struct {
 	File *os.File // the execution's to close once Exec has returned without an error
-	Path string   // of a file or a named pipe; "" for what can name no other file
+	Path string   // of a file or a named pipe; "" for a kind without a path
 }
 
 // Descriptors stand for a command's standard input, output and error; nil: the
@@ -78,7 +78,7 @@ func (d Descriptors) permitted(p profile.Profile) error {
 
 var opening = map[profile.Op]string{profile.OpRead: "reading", profile.OpWrite: "writing"}
 
-// detail is what the record says of them.
+// detail is their part of the record.
 func (d Descriptors) detail() map[string]string {
 	var m map[string]string
 	d.each(func(name string, one *Descriptor) error {

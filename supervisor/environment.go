@@ -20,7 +20,7 @@ import (
 	"sandboxd/shell"
 )
 
-// searchPath is what PATH is inside, unless the configuration sets it.
+// searchPath is the value of PATH inside, unless the configuration sets it.
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // commandOf is the command that executes for a judgement: unasked, our own
@@ -45,7 +45,7 @@ func (s *Supervisor) commandOf(sess *Session, j *judgement, p profile.Profile) s
 	return c
 }
 
-// personsPath is the PATH of the person who started the daemon. The daemon itself searches the system's only.
+// personsPath is the PATH of the person that started the daemon. The daemon itself searches the system's only.
 func personsPath() []string {
 	return filepath.SplitList(cmp.Or(os.Getenv("SBX_SEARCH_PATH"), os.Getenv("PATH")))
 }
@@ -73,9 +73,9 @@ func (s *Session) always() map[string]string {
 // those of its profile, sorted.
 func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())) }
 
-// environment composes the variables inside: ours, then what the profile
-// passes of the daemon's or sets, then what the request asked for (and a
-// person could see), then what an unasked command must have.
+// environment composes the variables inside: ours, then those of the daemon's that the profile
+// passes or those that it sets, then the request's (which a
+// person could see), then those that an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
 	env := sess.always()
 	passed, ok := s.passed.get(p.Digest())
@@ -160,8 +160,8 @@ func (f fileState) settled() bool { return time.Since(time.Unix(0, f.ctime)) > s
 
 // gitConfig copies the person's own git configuration without credential
 // helpers, tokens, includes, and programs that talk to other hosts. git itself
-// reads the files; listing runs nothing that they name (git-config(1)). What was
-// made is kept for as long as the files stay as they are.
+// reads the files; listing runs nothing that they name (git-config(1)). The copy is
+// cached while the files are unchanged.
 func (s *Supervisor) gitConfig(home string) []byte {
 	files := [2]string{filepath.Join(home, ".config", "git", "config"), filepath.Join(home, ".gitconfig")}
 	var now gitFiles

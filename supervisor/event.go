@@ -38,7 +38,7 @@ type Event struct {
 	Result   *Result
 }
 
-// Started is what is known when a command runs.
+// Started describes a command that runs.
 type Started struct {
 	Decision approval.Decision
 	Digest   string // of the profile
@@ -47,7 +47,7 @@ type Started struct {
 	Warm     bool // its sandbox was a waiting one
 }
 
-// Outcome says in one word what became of an execution.
+// Outcome is the end of an execution, in one word.
 type Outcome string
 
 // The outcomes.
@@ -69,7 +69,7 @@ type Result struct {
 	// Code is the exit status: the command's own, 128+n for signal n, 124 for
 	// a timeout, 125 for a failure of ours, 126 denied, 127 not found.
 	Code int
-	// Message says why it did not run, or what ended it, ready for a model.
+	// Message is the reason why it did not run, or the cause of its end, ready for a model.
 	Message  string
 	Exit     sandbox.Exit // where it ran
 	Decision approval.Decision
@@ -79,13 +79,13 @@ type Result struct {
 	// Uncapped lists the outputs that went to the caller's own descriptors.
 	Uncapped []string
 	Warnings []string
-	// Violations is what the sandbox refused, Network what passed through it.
+	// Violations are the sandbox's refusals, Network the connections that passed.
 	Violations []Violation
 	Network    []egress.Use
-	// Quarantined is what was found under protected names after the run.
+	// Quarantined are the entries found under protected names after the run.
 	Quarantined []aftermath.Item
-	// Job is what the command left running; "": nothing. JobRefused is why that was ended instead.
+	// Job is the job that the command left; "": none. JobRefused is why its processes were ended instead.
 	Job, JobRefused string
-	// Changes is what a direct run changed; nil for a reader.
+	// Changes are the changes of a direct run; nil for a reader.
 	Changes *Changes
 }

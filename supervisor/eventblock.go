@@ -8,7 +8,7 @@ import (
 
 // blocks are events, numbered from 1, in little room. A command may write its
 // output byte by byte, and an event of its own for each would take a hundred times
-// the room of what it says: small pieces share a block, in which each costs a
+// the room of its bytes: small pieces share a block, in which each costs a
 // [piece] besides its bytes.
 type blocks struct {
 	list    []block
@@ -31,7 +31,7 @@ type piece struct {
 	kind  uint8  // in outputs
 }
 
-// What a block with pieces holds at most, and what is no small piece.
+// Bounds of a block with pieces, and of a small piece.
 const (
 	blockBytes = 64 << 10
 	smallPiece = 2 << 10
@@ -72,7 +72,7 @@ func (b *blocks) add(e Event, join bool) {
 		last := &b.list[len(b.list)-1]
 		after := e.Time.Sub(last.event.Time).Milliseconds()
 		if len(last.pieces) > 0 && len(last.data)+len(e.Data) <= blockBytes && after < 1<<31 {
-			// Readers hold slices of data that end before what is appended.
+			// Readers hold slices of data that end before the appended bytes.
 			last.data = append(last.data, e.Data...)
 			if newest := &last.pieces[len(last.pieces)-1]; join && newest.kind == kind {
 				newest.end = uint32(len(last.data))
@@ -123,7 +123,7 @@ func (b *blocks) drop(n int64) {
 	}
 }
 
-// all are the events, of the first what was not dropped.
+// all are the events, the first one without its dropped part.
 func (b *blocks) all() iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		skip := b.dropped

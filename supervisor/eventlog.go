@@ -12,7 +12,7 @@ import (
 // half of the limit is delivered as it comes, the last half when the command ends, and
 // the bytes between are counted. Everything else is always kept.
 //
-// However small the pieces are in which a command writes, what is kept takes a
+// Even if a command writes in tiny pieces, the log takes at most a
 // bounded multiple of limit: see [blocks].
 type eventLog struct {
 	limit int64 // of head and tail together, bytes; 0: none
@@ -85,7 +85,7 @@ func (l *eventLog) append(e Event) {
 	}
 }
 
-// hold keeps e for the tail and drops what is too old; mu is held. The head is
+// hold keeps e for the tail and drops events that are too old; mu is held. The head is
 // full from now on, however small a later piece is.
 func (l *eventLog) hold(e Event) {
 	l.bytes = max(l.bytes, l.head())
@@ -127,7 +127,7 @@ func (l *eventLog) drained() bool {
 	return l.closed && l.read == l.events.count()
 }
 
-// size is how many bytes of memory what the log holds takes, about.
+// size is the log's memory in bytes, about.
 func (l *eventLog) size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -40,7 +40,7 @@ type ExecRequest struct {
 	Server      bool               // the command serves an agent's client: it has an agent's time
 	Profile     *document.Document // narrows the command's profile; nil: nothing does
 	Keep        bool               // continue without a listener
-	Hold        bool               // what it writes is held, and lands only by LandHeld
+	Hold        bool               // its changes are held, and land only by LandHeld
 	Description string
 	Batch       approval.Batch
 	Group       string     // calls of the same one are decided together
@@ -69,7 +69,7 @@ type Exec struct {
 	ID      string
 	Session *Session
 	Request ExecRequest
-	Peer    Peer // who asked
+	Peer    Peer // the requester
 
 	log    *eventLog
 	cancel context.CancelCauseFunc
@@ -89,7 +89,7 @@ type Exec struct {
 	unheard *time.Timer     // ends it where nobody follows; set once
 	tidying []func()        // cleanup after its end was reported
 	report  sandbox.Report
-	rule    string    // what made it ask
+	rule    string    // the rule that made it ask
 	asked   time.Time // when the question was put first
 
 	// trustAnswered: the yes to the project's first question covers it, which a policy of that yes need not do again.
@@ -142,8 +142,8 @@ func (e *Exec) Signal(sig syscall.Signal) error {
 	return p.Signal(sig)
 }
 
-// Exec registers a request and starts on its way. The outcome, whatever it
-// is, comes as events; the error is for requests that are malformed.
+// Exec registers a request and starts on its way. Every outcome
+// comes as events; the error is for requests that are malformed.
 func (s *Supervisor) Exec(sess *Session, peer Peer, r ExecRequest) (*Exec, error) {
 	e, err := s.unstarted(sess, peer, r)
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *Supervisor) passable(sess *Session, d Descriptors) error {
 		return nil
 	}
 	if sess.outer != nil {
-		return ErrNested // what is open out here may be more than the sandbox has
+		return ErrNested // descriptors out here may reach further than the sandbox
 	}
 	p, err := s.ProfileOf(sess)
 	if err != nil {
@@ -279,7 +279,7 @@ func (a *commandAction) decided(d approval.Decision) error {
 func (s *Supervisor) walk(ctx context.Context, e *Exec) Result {
 	defer e.closeInput()
 	select {
-	case <-s.looked: // first what an earlier daemon's runs left is found
+	case <-s.looked: // first the remains of an earlier daemon's runs are found
 	case <-ctx.Done():
 		return s.refuse(e, nil, failure(context.Cause(ctx)))
 	}
@@ -327,11 +327,11 @@ type judgement struct {
 	// without widened, the protected paths that a yes lets this command change.
 	names   profile.Profile
 	widened []string
-	// opens is what a yes may open besides; see opening.
+	// opens are the grants that a yes may add; see opening.
 	opens       []profile.Grant
 	agentPreset string // of an agent's run; "": there is none
 	given       bool   // the request has a profile that narrows the run
-	// reach is what its network takes besides the plan; nil: nothing.
+	// reach has the network's resources besides the plan; nil: none.
 	reach *reaching
 	// operator is the operator's ceiling, nil where there is none.
 	operator *profile.Profile
@@ -354,7 +354,7 @@ type judgement struct {
 	// hexadecimal; "": none did.
 	input  string
 	digest string
-	// payload is what is recorded of the call: the verdict's, as JSON.
+	// payload is the recorded content of the call: the verdict's, as JSON.
 	payload json.RawMessage
 }
 
@@ -365,7 +365,7 @@ func (j *judgement) planDigest() string {
 	return j.plan.Digest()
 }
 
-// digestOf binds an answer to what was shown and to what will run.
+// digestOf binds an answer to the request shown and to the command that will run.
 func (j *judgement) digestOf() string {
 	b, err := json.Marshal(struct {
 		Line, Cwd string

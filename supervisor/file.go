@@ -20,19 +20,19 @@ import (
 // FileRequest asks for one operation of the file tool.
 type FileRequest struct {
 	files.Request
-	// UndoID is the change that an undo takes back: the id of a result, of
-	// what was quarantined, or lastChange. Force does so although something
+	// UndoID is the change that an undo reverts: the id of a result, of
+	// a quarantined entry, or lastChange. Force does so although something
 	// has changed since.
 	UndoID string
 	Force  bool
 	// Held: UndoID is a held change set, which lands instead, or with Drop is deleted.
 	Held, Drop bool
-	// Rest has an undo leave out what has changed since; Paths narrow it.
+	// Rest makes an undo skip paths that have changed since; Paths narrow it.
 	Rest  bool
 	Paths []string
 
 	CallID      string
-	DryRun      bool // only say what would be decided, and show the change
+	DryRun      bool // only report the likely decision, and show the change
 	Inline      bool // the person at the caller's terminal may answer
 	Description string
 	Batch       approval.Batch
@@ -40,7 +40,7 @@ type FileRequest struct {
 	Next        []NextCall
 }
 
-// FileResult is what became of it.
+// FileResult is the outcome of a FileRequest.
 type FileResult struct {
 	ID string
 	files.Result
@@ -48,7 +48,7 @@ type FileResult struct {
 	Undo     string
 	Verdict  files.Verdict
 	Decision approval.Decision
-	// Shown is what a person would see; of a dry run only. Files are the parts of a held change set.
+	// Shown is the presentation for a person; of a dry run only. Files are the parts of a held change set.
 	Shown    *approval.Presentation
 	Files    []HeldFile
 	Digest   string // of the profile
@@ -94,7 +94,7 @@ func (s *Supervisor) file(ctx context.Context, sess *Session, peer Peer, r FileR
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 	select {
-	case <-s.recovered: // what an earlier daemon left is settled first
+	case <-s.recovered: // the changes of an earlier daemon are settled first
 	case <-ctx.Done():
 		return FileResult{}, context.Cause(ctx)
 	}
@@ -109,7 +109,7 @@ func (s *Supervisor) file(ctx context.Context, sess *Session, peer Peer, r FileR
 	return s.decideFile(ctx, a)
 }
 
-// decideFile asks and carries out. A landing that turns out to bring what was not asked about changes nothing, and asks
+// decideFile asks and carries out. A landing with a change that the question did not show changes nothing, and asks
 // again.
 func (s *Supervisor) decideFile(ctx context.Context, a *fileAction) (FileResult, error) {
 	r := a.c.req
@@ -159,7 +159,7 @@ func (a *fileAction) judge(ctx context.Context) (subject, error) {
 }
 
 // decided refuses a yes of a mode or a grant where only a person's counts: the OS sandbox stays in force in every
-// mode (R-AP-18), and a person restores what was quarantined or protected (R-FS-08).
+// mode (R-AP-18), and a person restores quarantined and protected entries (R-FS-08).
 func (a *fileAction) decided(d approval.Decision) error {
 	if a.c.run != nil {
 		a.c.run.log.add(Event{Kind: EventDecided, Decision: &d})
@@ -206,8 +206,8 @@ func (s *Supervisor) begin() error {
 	return nil
 }
 
-// carryOut does what was decided. Before it stand its record and, on disk, what
-// it would lose.
+// carryOut carries out the decision. Its record, and on disk a copy of the content that
+// it would lose, are written before it.
 func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement, d approval.Decision) (FileResult, error) {
 	out := FileResult{ID: c.exec.ID, Verdict: j.verdict, Decision: d, Digest: j.profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
 	call := s.fileApproval(c, j)
@@ -281,7 +281,7 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	return err
 }
 
-// settleBroken finds out what became of a change whose worker died.
+// settleBroken determines the outcome of a change whose worker died.
 func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, cause error) error {
 	r, err := s.Undo.Get(id)
 	if err != nil {
@@ -296,8 +296,8 @@ func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, c
 	return fmt.Errorf("%w; the change was made nevertheless, and %s undoes it", cause, id)
 }
 
-// withWorker calls f with a worker that may do what was decided: the session's
-// own, or where a protected path is to change one that is started for it alone
+// withWorker calls f with a worker that may carry out the decision: the session's
+// own, or for a change of a protected path one that is started for it alone
 // with just that granted.
 func (s *Supervisor) withWorker(ctx context.Context, c *fileCall, j *fileJudgement, f func(*worker.Client) error) error {
 	if len(j.widened) == 0 {
@@ -310,7 +310,7 @@ func (s *Supervisor) withWorker(ctx context.Context, c *fileCall, j *fileJudgeme
 	return s.once(ctx, plan, j.setup, f)
 }
 
-// previewFile says what would be decided, and shows the change.
+// previewFile reports the likely decision, and shows the change.
 func (s *Supervisor) previewFile(ctx context.Context, c *fileCall, j *fileJudgement) (FileResult, error) {
 	out := FileResult{Verdict: j.verdict, Digest: j.profile.Digest().String(), Report: j.plan.Report, Warnings: j.warnings}
 	out.Path, out.To, out.Hash = j.verdict.Path, j.verdict.To, j.facts.Path.Hash
@@ -329,8 +329,8 @@ func (s *Supervisor) previewFile(ctx context.Context, c *fileCall, j *fileJudgem
 	return out, err
 }
 
-// refuseFile records what was not done because of how things are, and returns
-// why.
+// refuseFile records an operation that a conflict prevented, and returns
+// the conflict's error.
 func (s *Supervisor) refuseFile(c *fileCall, j *fileJudgement, why *files.Conflict) error {
 	if c.req.DryRun {
 		return why

@@ -33,8 +33,8 @@ type fileJudgement struct {
 	verdict  files.Verdict
 	conflict *files.Conflict
 	undo     *undoing // of an undo
-	// plan is that of the session's worker, which looks. profile is what the
-	// effect gets: with trust, if a yes trusts the project, and with widened,
+	// plan is that of the session's worker, which examines. profile is for the
+	// effect: with trust, if a yes trusts the project, and with widened,
 	// the protected paths that a person's yes lets it change.
 	plan     *sandbox.Plan
 	profile  profile.Profile
@@ -50,8 +50,8 @@ func (j *fileJudgement) needsPerson() bool {
 	return len(j.widened) > 0 || j.undo != nil && j.undo.guarded
 }
 
-// judgeFile finds out what a request really is about, and what is to be thought
-// of it. It changes nothing and asks nobody.
+// judgeFile resolves the real objects of a request, and judges
+// it. It changes nothing and asks nobody.
 func (s *Supervisor) judgeFile(ctx context.Context, c *fileCall) (*fileJudgement, error) {
 	cfg, warnings, err := s.projectConfig(c.sess)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Supervisor) lookFile(ctx context.Context, c *fileCall, j *fileJudgement
 	}
 	j.verdict = j.rules.Judge(j.request, j.facts)
 	if j.verdict.Quiet && !j.request.Quiet {
-		// Reading would ask, so a conflict must not show what the file holds.
+		// Reading would ask, so a conflict must not show the file's content.
 		j.request.Quiet = true
 		if err := look(); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (s *Supervisor) considerTrust(c *fileCall, j *fileJudgement, trusted bool) 
 	v.Reasons = append(v.Reasons, trustReason(c.sess, false))
 }
 
-// filesProfile is what the effect gets, and notes what is widened for it.
+// filesProfile is the profile for the effect; it notes in j the paths that are widened for it.
 func (s *Supervisor) filesProfile(c *fileCall, j *fileJudgement, base profile.Profile) (profile.Profile, error) {
 	p := base
 	if j.trusts {
@@ -224,8 +224,8 @@ func stepPaths(steps []files.Step) []string {
 	return list
 }
 
-// protectedPlaces are what has to be granted so that paths which p protects can
-// change: the path itself, or where its folder is protected, too, that folder,
+// protectedPlaces are the grants needed to change paths that p protects:
+// the path itself, or where its folder is protected, too, that folder,
 // since a file is replaced by another beside it.
 func protectedPlaces(p profile.Profile, paths []string) []string {
 	protected := func(path string) bool {
@@ -251,7 +251,7 @@ func protectedPlaces(p profile.Profile, paths []string) []string {
 	return list
 }
 
-// widenFiles grants places the access of what is around them, within the
+// widenFiles grants places the access of the paths around them, within the
 // operator's ceiling.
 func widenFiles(p profile.Profile, operator *profile.Profile, places []string) (profile.Profile, error) {
 	if len(places) == 0 {
@@ -275,7 +275,7 @@ func widenFiles(p profile.Profile, operator *profile.Profile, places []string) (
 	return p, nil
 }
 
-// digestOf binds an answer to what was shown and to what will be done.
+// digestOf binds an answer to the request shown and to the operation that will be done.
 func (j *fileJudgement) digestOf(c *fileCall) string {
 	undo := ""
 	if j.undo != nil {
@@ -360,7 +360,7 @@ func (j *fileJudgement) backupNote() string {
 	return note + "; sbx undo restores it"
 }
 
-// present builds what a person sees of the change.
+// present builds the presentation of the change for a person.
 func (s *Supervisor) present(ctx context.Context, c *fileCall, j *fileJudgement) (*approval.Presentation, error) {
 	if j.undo != nil {
 		return s.presentUndo(ctx, c, j)
@@ -376,7 +376,7 @@ func (s *Supervisor) present(ctx context.Context, c *fileCall, j *fileJudgement)
 	return files.Presentation(j.request, j.facts, p), nil
 }
 
-// fileRecord is what every record of a file operation says.
+// fileRecord has the common fields of the records of a file operation.
 func fileRecord(c *fileCall, j *fileJudgement) audit.Record {
 	v := j.verdict
 	r := audit.Record{

@@ -96,7 +96,7 @@ func (s *Supervisor) startWorker(ctx context.Context, plan *sandbox.Plan, setup 
 		return nil, err
 	}
 	defer end.Close()
-	view := s.Host.View(plan) // before the start: what changes meanwhile counts as changed
+	view := s.Host.View(plan) // before the start: a change meanwhile counts as changed
 	proc, err := s.Host.Start(ctx, plan, sandbox.Stdio{In: theirs, Out: null, Err: end}, nil)
 	if err != nil {
 		ours.Close()
@@ -131,7 +131,7 @@ func (w *fileWorker) exited() bool {
 	}
 }
 
-// diagnostics keeps the first of what a worker says on standard error.
+// diagnostics keeps the first bytes of a worker's standard error.
 type diagnostics struct {
 	mu   sync.Mutex
 	text []byte
