@@ -17,8 +17,8 @@ const heldPrefix = "h-"
 
 func heldID(exec string) string { return heldPrefix + strings.TrimPrefix(exec, "x-") }
 
-// layerNote is the content of the file beside a layer. Held is why the change set did not land, Asks what a person is
-// asked about before it does. Had is the part that landed before a landing whose end is not noted; nil: there is none.
+// layerNote is the content of the file beside a layer. Held is why the change set did not land, Asks are the questions
+// before it does. Had is the part that landed before a landing whose end is not noted; nil: there is none.
 type layerNote struct {
 	store.Record
 	Held string    `json:"held,omitempty"`
@@ -75,7 +75,7 @@ func (s *Supervisor) Held(ctx context.Context, sess *Session, peer Peer, id stri
 }
 
 // judgeHeld judges the landing of a held change set as the writes that it is, and asks what the landing asks. One that
-// is dropped writes nothing. That of a run that has just ended asks only about what its words did not show.
+// is dropped writes nothing. That of a run that has just ended asks only about changes that its words did not show.
 func judgeHeld(rules *files.Rules, u *undoing, paths []string, drop, ended bool) files.Verdict {
 	v := rules.JudgeUndo(u.id, u.steps, false)
 	what, _ := strings.CutPrefix(v.Description, "Undo ")
@@ -102,7 +102,7 @@ func judgeHeld(rules *files.Rules, u *undoing, paths []string, drop, ended bool)
 	return v
 }
 
-// withAsks adds what the landing asks to a verdict.
+// withAsks adds the landing's questions to a verdict.
 func withAsks(v files.Verdict, asks []landAsk) files.Verdict {
 	if len(asks) == 0 {
 		return v

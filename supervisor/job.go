@@ -15,7 +15,7 @@ import (
 	"sandboxd/sandbox"
 )
 
-// Bounds of what commands leave running in a session.
+// Bounds of a session's jobs.
 const (
 	maxJobs      = 8 // that run
 	maxEndedJobs = 8 // that are kept to be read
@@ -25,7 +25,7 @@ const (
 	settling = 50 * time.Millisecond
 )
 
-// Job is what a command left running in its session's place. It keeps the sandbox and the limits of the command.
+// Job has the processes that a command left running in its session's place. It keeps the command's sandbox and limits.
 type Job struct {
 	ID      string // of the command, with a prefix of its own
 	Session *Session
@@ -65,7 +65,7 @@ func (b *Job) Log() (log []byte, cut int64) {
 	return slices.Clone(b.log), b.cut
 }
 
-// Stop ends the job. by says who does.
+// Stop ends the job. by names the person or program that stops it.
 func (b *Job) Stop(by string) { b.cancel(errors.New("stopped by " + by)) }
 
 func (b *Job) write(data []byte) {
@@ -77,7 +77,7 @@ func (b *Job) write(data []byte) {
 	}
 }
 
-// running is what a command that has ended leaves to its job.
+// running has the resources that a command that has ended passes to its job.
 type running struct {
 	e     *Exec
 	j     *judgement
@@ -87,8 +87,8 @@ type running struct {
 	check *afterCheck
 }
 
-// leave makes a job of what a command left running, where it did and the session takes one. Otherwise it returns nil,
-// after the end of all of the command's processes.
+// leave makes a job of the processes that a command left running, if there are any and the session takes one.
+// Otherwise it returns nil, after the end of all of the command's processes.
 func (s *Supervisor) leave(r running, result *Result) *Job {
 	select {
 	case <-r.proc.Left():
@@ -129,7 +129,7 @@ func (s *Supervisor) leave(r running, result *Result) *Job {
 	return b
 }
 
-// await waits for the end of a command's processes, unless they become a job, and looks at what they left.
+// await waits for the end of a command's processes, unless they become a job, and checks their changes.
 func (s *Supervisor) await(ctx context.Context, r running, layered *layeredRun, result *Result) sandbox.Exit {
 	if s.leave(r, result) != nil {
 		s.tellRefusals(r.e, r.j, r.proc, result)
@@ -181,7 +181,7 @@ func (s *Supervisor) takeJob(b *Job) error {
 	return nil
 }
 
-// follow waits for the job's end, and settles what the command's end left to it.
+// follow waits for the job's end, and does the work that the command's end left to it.
 func (b *Job) follow(ctx context.Context, r running) {
 	limit := time.NewTimer(maxJobTime)
 	defer limit.Stop()
@@ -257,7 +257,8 @@ func (sess *Session) endJobs(why string) {
 // handOverTries bounds how long output counts as the command's that another process writes without a pause.
 const handOverTries = 200
 
-// handOver has the output that is written from now on go elsewhere, after what the command wrote before its end.
+// handOver sends the output that is written from now on to another function, after the output that the command wrote
+// before its end.
 func (st *streams) handOver(to func(Event)) {
 	st.kept = true
 	for try := 0; ; try++ {

@@ -21,7 +21,7 @@ import (
 	"sandboxd/shell/facts"
 )
 
-// judge looks at a request: what would run, whether it asks, and under which
+// judge examines a request: the program, whether it asks, and the
 // plan. It changes nothing and asks nobody.
 func (s *Supervisor) judge(ctx context.Context, e *Exec) (*judgement, error) {
 	sess, r := e.Session, e.Request
@@ -181,8 +181,8 @@ func stricter(a, b shell.Decision) bool {
 }
 
 // Required lists the protections that must hold in full. `true` is all of the
-// walls; limits, and names that lie too deep for a mount, may be partial: what
-// was made there is found after the run (DESIGN: protected).
+// walls; limits, and names that lie too deep for a mount, may be partial: the scan
+// after the run finds entries made there (DESIGN: protected).
 func Required(r config.Require) []string {
 	if !r.All {
 		return r.Protections
@@ -192,7 +192,7 @@ func Required(r config.Require) []string {
 	})
 }
 
-// reachOf says to a person what an agent's preset lets it do.
+// reachOf describes the permissions of an agent's preset to a person.
 func reachOf(agent document.Preset, p profile.Profile) string {
 	reach := fmt.Sprintf("the preset %s: a directory of its own for its state", agent.Name)
 	if n := p.Network(); n.Mode == profile.NetAllowlist {
@@ -263,7 +263,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", len(e.Request.StdinData), j.input))
 	}
 	if v.Unseen && !j.contained {
-		// Whatever comes on the input would run under the same grant.
+		// Any input would run under the same grant.
 		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "code that is not shown"
 	}
 	c.Widenings = j.openings(e.Session.Home)
@@ -361,7 +361,7 @@ func visible(p profile.Profile, cwd, root string) error {
 		"so commands do not have it: choose another with --cwd, or name it there", cwd)}
 }
 
-// checkText refuses what no command line can hold and what can't be shown
+// checkText refuses text that no command line can hold or that can't be shown
 // without loss.
 func checkText(r ExecRequest) error {
 	check := func(what, text string) error {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// How long what an ended command said can still be read. Beyond keepRead bytes
-// the oldest goes that somebody has read to its end, beyond keepAll the oldest: who
-// reads follows within moments, and an agent that runs one command after the other
+// How long the output of an ended command can still be read. Beyond keepRead bytes
+// the oldest goes that a reader has read to its end, beyond keepAll the oldest: readers
+// follow within moments, and an agent that runs one command after the other
 // must not fill the memory.
 const (
 	keepResults = 5 * time.Minute
@@ -28,7 +28,7 @@ type keptExec struct {
 	bytes int64
 }
 
-// add returns what has to go for it. What is added stays.
+// add keeps e, and returns the executions that have to go for it.
 func (k *keptExecs) add(e *Exec) (old []*Exec) {
 	bytes := k.bytes
 	for _, o := range k.list {
@@ -80,7 +80,7 @@ func (s *Supervisor) keep(e *Exec) {
 	}
 }
 
-// forget drops what is kept of an ended execution. Who follows it reads on.
+// forget drops an ended execution. Its present readers continue.
 func (s *Supervisor) forget(e *Exec) {
 	e.mu.Lock()
 	e.expiry.Stop()

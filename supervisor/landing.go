@@ -102,7 +102,7 @@ func (s *Supervisor) budgetAsk(changes []layer.Change) []landAsk {
 		files.SizeText(bytes))}}
 }
 
-// foundAsks ask about what the scan has found.
+// foundAsks ask about the finds of the scan.
 func foundAsks(found []aftermath.Item) (asks []landAsk) {
 	for _, i := range found {
 		asks = append(asks, landAsk{Path: i.Path, Why: i.Why, Guarded: true})

@@ -226,7 +226,7 @@ func parentOfChosen(set *layer.Set, dir layer.Name, chosen func(int) bool) bool 
 	return false
 }
 
-// keepLanded stores what a landing changed; undo is empty where nothing changed but times of directories.
+// keepLanded stores the changes of a landing; undo is empty where nothing changed but times of directories.
 func (s *Supervisor) keepLanded(
 	r store.Record, root string, before, after []snapshot.Entry, k *store.Landed,
 ) (undo string, err error) {

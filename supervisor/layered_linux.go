@@ -125,7 +125,7 @@ func (r *layeredRun) drop() {
 		return
 	}
 	if r.l != nil {
-		_ = r.l.Drop() // what is left is dropped by the next daemon
+		_ = r.l.Drop() // the next daemon drops the rest
 	}
 	r.root.Close()
 	r.end()
@@ -159,7 +159,7 @@ func (r *layeredRun) worker(ctx context.Context, f func(c *worker.Client, dir *o
 	return r.s.once(ctx, plan, j.setup, func(c *worker.Client) error { return f(c, dir) })
 }
 
-// reopen reads what the worker wrote of the layer.
+// reopen reads the layer as the worker left it.
 func (r *layeredRun) reopen() (err error) {
 	r.l, err = layer.Open(r.dir)
 	return err
@@ -249,8 +249,8 @@ func (r *layeredRun) setAsks(changes []layer.Change, deletes bool) []landAsk {
 	return asks
 }
 
-// try lands a change set or a part, and takes it back where the scan for protected names finds what nobody was asked
-// about.
+// try lands a change set or a part, and reverts it where the scan for protected names finds an entry that nobody was
+// asked about.
 func (r *layeredRun) try(
 	ctx context.Context, w *worker.Client, dir *os.File, order worker.LayerOrder, check *afterCheck, result *Result,
 ) error {
@@ -351,7 +351,7 @@ func (r *layeredRun) noteHeld(why string) error {
 	return r.note(why)
 }
 
-// keep has the undo store keep what the landing displaced, and drops the layer once all of it has landed.
+// keep stores the entries that the landing displaced for an undo, and drops the layer once all of it has landed.
 func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c *Changes) error {
 	if err := r.reopen(); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 // links resolves the paths of the configuration at one moment and notes every
-// answer, so that what was made from them can be used as long as each would be
+// answer, so that their results can be reused as long as each would be
 // the same ([links.still]). But for that it serves one goroutine.
 type links struct {
 	names []string // of the trees that commands can write to
@@ -23,7 +23,7 @@ type links struct {
 	// state is [sandbox.Host.DirStates]; nil: there is none.
 	state func(dir string) uint64
 
-	mu    sync.Mutex // of what still replaces
+	mu    sync.Mutex // of the fields that still replaces
 	known map[string]entry
 	dirs  map[string]*lookedIn
 }
@@ -47,8 +47,8 @@ type entry struct {
 }
 
 // linksOf returns a resolver for a session's configuration. A command can change
-// the links of its project, of every other project of the user, of their caches, and of what
-// the configuration lets it write.
+// the links of its project, of every other project of the user, of their caches, and of the paths
+// that the configuration lets it write.
 func (s *Supervisor) linksOf(cfg *config.Config, sess *Session) *links {
 	trees := slices.Concat([]string{sess.Root}, cfg.Daemon.Roots,
 		cfg.Writable(config.Session{Project: sess.Root, Home: sess.Home}))
@@ -112,7 +112,7 @@ func (l *links) still(now *links) bool {
 	return true
 }
 
-// sameEntries reports whether every entry is what it was.
+// sameEntries reports whether every entry is unchanged.
 func (l *links) sameEntries(now *links) bool {
 	for dir, was := range l.dirs {
 		at := now.dir(dir)

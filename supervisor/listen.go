@@ -48,7 +48,7 @@ func (e *Exec) expectListener() {
 	})
 }
 
-// ask notifies the listeners of a question and remembers what it shows.
+// ask notifies the listeners of a question and remembers its content.
 func (e *Exec) ask(p approval.Pending, j *judgement) {
 	e.mu.Lock()
 	e.rule = j.verdict.Rule
@@ -63,7 +63,7 @@ func (e *Exec) ask(p approval.Pending, j *judgement) {
 	e.log.add(Event{Kind: EventAsked, Pending: &p})
 }
 
-// Rule is what made it ask, and its place; "" before a question was put.
+// Rule is the rule that made it ask, and its place; "" before a question was put.
 func (e *Exec) Rule() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

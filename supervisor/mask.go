@@ -11,7 +11,7 @@ import (
 	"sandboxd/shell"
 )
 
-// mask takes what looks like a secret out of everything that people see of a call, and out of
+// mask removes apparent secrets from everything that people see of a call, and from
 // events (R-AU-04). Its payload, by which grants are matched, and its digest stay.
 func mask(c *approval.Call) {
 	c.Why = secret.Mask(c.Why)
@@ -39,7 +39,7 @@ func mask(c *approval.Call) {
 	r.Presentation = maskedPresentation(r.Presentation)
 }
 
-// maskedPresentation masks what is shown of a command. Other contents are what a yes is about, and
+// maskedPresentation masks the presentation of a command. Other contents are the subject of a yes, and
 // stay.
 func maskedPresentation(p *approval.Presentation) *approval.Presentation {
 	if p == nil || p.Kind != approval.KindCommand {
@@ -62,8 +62,8 @@ func maskedPresentation(p *approval.Presentation) *approval.Presentation {
 	return &shown
 }
 
-// ShownRequest is what people see of the words of a request: the line, the words, and what
-// the requester says of itself.
+// ShownRequest returns the words of a request as people see them: the line, the words, and the
+// requester's claim.
 func (e *Exec) ShownRequest() (line string, argv []string, claim string) {
 	return secret.Mask(e.Request.Line), secret.Words(e.Request.Argv), secret.Mask(e.Request.Description)
 }

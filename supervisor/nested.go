@@ -8,7 +8,7 @@ import (
 )
 
 // SandboxOf is the running command in whose sandbox p is: one of its processes
-// descends from the sandbox's first process, whatever namespace it has made since.
+// descends from the sandbox's first process, in any namespace that it has made since.
 // It is nil for everything else.
 func (s *Supervisor) SandboxOf(p Peer) *Exec {
 	s.mu.Lock()
@@ -32,11 +32,11 @@ func (e *Exec) firstProcess() int {
 	return e.proc.First()
 }
 
-// ErrNested says that what was asked for is not to be had inside a sandbox.
+// ErrNested is returned for a request that is not offered inside a sandbox.
 var ErrNested = errors.New("this is not offered to a process inside a sandbox")
 
-// narrowed is what a session may touch that was opened inside a sandbox: what
-// the configuration gives it, within that sandbox's own profile (R-IP-08). The
+// narrowed returns the profiles of a session that was opened inside a sandbox: those
+// of the configuration, within that sandbox's own profile (R-IP-08). The
 // outer profile is part of the operator's layer, so that the kernel intersects it
 // once more.
 func (sess *Session) narrowed(effective profile.Profile, operator *profile.Profile) (profile.Profile, *profile.Profile) {

@@ -25,7 +25,7 @@ func (s *Supervisor) trustsFor(cfg *config.Config, once bool) (list []approval.T
 	return list
 }
 
-// trustReason names what trust of a session's root means, for its first question.
+// trustReason explains the trust of a session's root, for its first question.
 func trustReason(sess *Session, once bool) string {
 	but := ""
 	if once {

@@ -20,8 +20,8 @@ import (
 
 // A command that names a file outside the project, or a host, fails although a person says yes to it, because its
 // sandbox does not have them. So the question has a second yes, which opens exactly those files for reading and those
-// hosts, for this run (R-UX-10, R-LY-08). The answer is bound to what it opens, which is part of the judgement's
-// digest.
+// hosts, for this run (R-UX-10, R-LY-08). The answer is bound to these files and hosts, which are part of the
+// judgement's digest.
 
 // maxOpened is how many paths and hosts one yes opens at most.
 const maxOpened = 4
@@ -32,8 +32,8 @@ var noOpening = []string{"/proc", "/sys", "/dev", "/run", "/var/run", "/boot"}
 // namedURL finds the hosts that a command names.
 var namedURL = regexp.MustCompile(`(?:^|[\s"'=])(https?)://([A-Za-z0-9.-]+)(:[0-9]{1,5})?(?:[/?#\s"']|$)`)
 
-// opening lists what a command names and p lacks, paths that exist and hosts, if a yes may open all of it within the
-// operator's ceiling; widened is p with it. It lists nothing where the yes would not be enough.
+// opening lists the existing paths and the hosts that a command names and p lacks, if a yes may open all of it within
+// the operator's ceiling; widened is p with it. It lists nothing where the yes would not be enough.
 func (s *Supervisor) opening(
 	e *Exec, cfg *config.Config, j *judgement, p profile.Profile,
 ) (list []profile.Grant, widened profile.Profile, err error) {
@@ -142,7 +142,7 @@ func (s *Supervisor) mayOpen(sess *Session, p profile.Profile, path string, info
 	return true
 }
 
-// opened identifies what a yes opens; "" for nothing.
+// opened identifies the grants of a yes; "" for none.
 func opened(list []profile.Grant) string {
 	var quoted []string
 	for _, g := range list {
@@ -151,7 +151,7 @@ func opened(list []profile.Grant) string {
 	return strings.Join(quoted, " ")
 }
 
-// openings are what the question offers for a judgement.
+// openings are the widenings that the question offers for a judgement.
 func (j *judgement) openings(home string) []approval.Widening {
 	var read, connect, parts []string
 	for _, g := range j.opens {

@@ -7,7 +7,7 @@ import (
 )
 
 // outputPipe is os.Pipe with a writing end that blocks from the beginning, as a command
-// gets it: what is handed over takes no poller and no change of its mode.
+// gets it: the end handed over needs no poller and no change of its mode.
 func outputPipe() (r, w *os.File, err error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {

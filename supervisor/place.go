@@ -12,8 +12,8 @@ import (
 	"sandboxd/sandbox"
 )
 
-// sessionPlace is what the runs of a session share (DESIGN §14): one for each base profile that the session has had, as
-// a run that has more than another may not trust what that one left.
+// sessionPlace has the places that the runs of a session share (DESIGN §14): one for each base profile that the session
+// has had, as a run with more permissions than another may not trust the files of that one.
 type sessionPlace struct {
 	mu      sync.Mutex
 	current *sandbox.Place
@@ -116,7 +116,7 @@ func (p *sessionPlace) close() {
 	p.made, p.current = nil, nil
 }
 
-// empty removes what the commands left in the places, after one of them has exceeded its limit.
+// empty removes the commands' files from the places, after one of them has exceeded its limit.
 func (p *sessionPlace) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Supervisor) leftPlaces() (remove func()) {
 }
 
 // removePlace removes a place's files, also where commands have closed them by their modes. The next daemon removes
-// what remains.
+// the rest.
 func removePlace(dir string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

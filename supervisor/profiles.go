@@ -15,10 +15,10 @@ import (
 	"sandboxd/profile/document"
 )
 
-// profiles derives what the session's commands may touch. effective is
+// profiles derives the profiles of the session's commands. effective is
 // derived ∩ operator; operator is the ceiling alone, nil where there is none.
-// What was derived is cached by its key and used while every path of the
-// configuration leads where it led.
+// They are cached by their key and used while every path of the
+// configuration has the same target.
 func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
 	return s.profilesOf(cfg, sess, trusted, network, agentRun{})
 }
@@ -140,7 +140,7 @@ func addAgent(t *document.Tools, agent document.Preset, cfg *config.Config) erro
 	return nil
 }
 
-// tools is the configuration in the words of document.Derive. network is what
+// tools converts the configuration for document.Derive. network is the mode that
 // the deciding rule gives the command; the [network] section bounds it.
 func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string, at *links) (document.Tools, error) {
 	t, err := cfg.ProfileTools(config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home})
@@ -175,7 +175,7 @@ func (s *Session) variables(at *links) document.Variables {
 	return document.Variables{Project: s.Root, Home: s.Home, Tmp: "/tmp", Resolve: at.resolve}
 }
 
-// unheld is what the file tool's configuration keeps from the session and its commands' profile can't.
+// unheld lists the paths that the file tool's configuration denies to the session and its commands' profile can't.
 func (s *Supervisor) unheld(cfg *config.Config, sess *Session) ([]profile.Gap, error) {
 	named := slices.Collect(maps.Values(cfg.Files.Paths))
 	if !slices.ContainsFunc(named, func(f files.Sandbox) bool { return len(f.Suffixes) > 0 }) {
@@ -185,8 +185,8 @@ func (s *Supervisor) unheld(cfg *config.Config, sess *Session) ([]profile.Gap, e
 	return tools.Unheld(), err
 }
 
-// UnheldOf is what the configuration in force keeps from the session's file tool and no mechanism keeps from its
-// commands; of no session, what the configuration of all says.
+// UnheldOf lists the paths that the configuration in force denies to the session's file tool and no mechanism denies to
+// its commands; without a session, by the configuration of all.
 func (s *Supervisor) UnheldOf(sess *Session) ([]profile.Gap, error) {
 	if sess == nil {
 		return s.unheld(s.Config(), &Session{})

@@ -48,7 +48,7 @@ func (r *layeredRun) protectedWhy(c layer.Change, name string, granted []string)
 	switch {
 	case old.Kind == layer.Dir && now.Kind == layer.Dir, old.Kind == now.Kind && old.Hash == now.Hash &&
 		old.Target == now.Target && old.Mode == now.Mode && old.Size == now.Size:
-		return "" // its times, or what is below
+		return "" // its times, or the entries below
 	case old.Kind == layer.File && now.Kind == layer.File && strings.HasPrefix(name, ".git/") &&
 		slices.Contains([]string{"config", "config.worktree"}, path.Base(at)):
 		return r.configWhy(c.Path)

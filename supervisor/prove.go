@@ -20,7 +20,7 @@ import (
 	"sandboxd/sandbox"
 )
 
-// Finding is one protection, proved by attempting what it forbids.
+// Finding is one protection, proved by attempting the forbidden act.
 type Finding struct {
 	Name           string
 	OK, Proved     bool
@@ -32,19 +32,19 @@ type Finding struct {
 type act struct {
 	name   string
 	script string
-	linux  bool // the attempt uses what only Linux has
-	// held looks at what the script printed and at the host; it returns what
-	// went wrong, "" for nothing.
+	linux  bool // the attempt uses features of Linux alone
+	// held checks the script's output and the host; it returns the
+	// failure, "" for none.
 	held func(out string) string
 	// ends is the limit that may end the script, where the host has no control group that refuses the act.
 	ends sandbox.EndCause
 }
 
-// tried is what a script prints when it has made its attempt.
+// tried is a script's output after its attempt.
 const tried = "TRIED"
 
 // Prove attempts, inside a real sandbox, the act that each protection forbids.
-// What it needs on the host it makes in the state directory and removes again.
+// It makes the files that it needs on the host in the state directory and removes them again.
 func (s *Supervisor) Prove(ctx context.Context, peer Peer) ([]Finding, error) {
 	name, home, err := account(peer.UID)
 	if err != nil {

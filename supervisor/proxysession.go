@@ -49,12 +49,12 @@ type reaching struct {
 // reachable is which hosts a configuration lets a command reach.
 type reachable struct {
 	hosts    profile.Network  // derived ∩ operator
-	operator *profile.Network // the ceiling of what a person may add; nil: none
+	operator *profile.Network // the ceiling of a person's additions; nil: none
 	denied   profile.Network
 	ask      bool
 }
 
-// reaching works out what the network of a command takes; nil is nothing.
+// reaching determines the network resources of a command; nil is none.
 func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile.Profile, operator *profile.Profile) (*reaching, error) {
 	mode, err := netMode(cfg, word)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile
 	return r, nil
 }
 
-// netMode is what the configuration gives a command whose rule says word.
+// netMode is the network mode of a command whose rule says word, by the configuration.
 func netMode(cfg *config.Config, word string) (profile.NetMode, error) {
 	mode, err := profile.ParseNetMode(cfg.Network.Mode)
 	if err != nil || word == "" {
@@ -117,7 +117,7 @@ func (r *reaching) ports() (ports []uint16, callersInside int) {
 }
 
 // variables lead the usual tools to the proxy. Names are resolved by it, never
-// inside. What ignores all of them has no route.
+// inside. A tool that ignores all of them has no route.
 func (r *reaching) variables() map[string]string {
 	if r == nil || !r.proxied {
 		return nil
@@ -203,7 +203,7 @@ func (s *Supervisor) openProxySession(e *Exec, j *judgement, sockets *sandbox.So
 	return o
 }
 
-// close ends all that passes and returns what did.
+// close ends all connections, and returns their uses and violations.
 func (o *proxySession) close() ([]egress.Use, []Violation) {
 	o.s.mu.Lock()
 	delete(o.s.proxySessions, o)

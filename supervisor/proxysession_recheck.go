@@ -27,7 +27,7 @@ func (s *Supervisor) stillGranted(e *Exec, d approval.Decision) bool {
 	return holds
 }
 
-// whileGranted has what a yes let through looked at when its grant ends by itself.
+// whileGranted rechecks the connections that a yes permitted when its grant ends by itself.
 func (o *proxySession) whileGranted(d approval.Decision) {
 	until, holds := o.s.Approval.Holds(approval.Identity{Principal: o.exec.Session.principal()}, d.Grant)
 	if !d.Approved || d.Grant == "" || holds && until.IsZero() {
@@ -74,7 +74,7 @@ func (o *proxySession) recheck() {
 	o.gate.Recheck()
 }
 
-// reachableNow is what the session's commands may reach by the configuration
+// reachableNow lists the hosts that the session's commands may reach by the configuration
 // that is in force.
 func (s *Supervisor) reachableNow(sess *Session, word string) (reachable, error) {
 	cfg, _, err := s.projectConfig(sess)
@@ -95,7 +95,7 @@ func (s *Supervisor) reachableNow(sess *Session, word string) (reachable, error)
 	return r.policy, nil
 }
 
-// RevokeGrant withdraws a grant; what it let through is cut.
+// RevokeGrant withdraws a grant and cuts the connections that it permitted.
 func (s *Supervisor) RevokeGrant(by approval.Identity, id string) error {
 	err := s.Approval.Revoke(by, id)
 	s.recheckOutlets()

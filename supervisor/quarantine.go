@@ -24,7 +24,7 @@ import (
 
 const manifest = "manifest.json"
 
-// QuarantineID is what brings an item back; empty for one that was not moved.
+// QuarantineID is the id for restoring an item; empty for one that was not moved.
 func QuarantineID(i aftermath.Item) string {
 	number, _, ok := strings.Cut(filepath.Base(i.Trash), "-")
 	if i.Trash == "" || !ok {
@@ -78,8 +78,8 @@ func (s *Supervisor) quarantined(id string, sess *Session) (*undoing, error) {
 	return u, nil
 }
 
-// ofSession: a program restores what its own commands left, a person at a
-// terminal what was left in the project. The yes to it is a person's in any case.
+// ofSession reports whether sess may restore an item: a program those of its own commands, a person at a
+// terminal those of the project. The yes to it is a person's in any case.
 func (s *Supervisor) ofSession(i aftermath.Item, sess *Session) bool {
 	if !abspath.Contains(sess.Root, i.Path) {
 		return false
@@ -91,8 +91,8 @@ func (s *Supervisor) ofSession(i aftermath.Item, sess *Session) bool {
 	return ok && e.Session == sess
 }
 
-// quarantinedIn lists what was quarantined below a root; by says what brought an
-// item back.
+// quarantinedIn lists the entries quarantined below a root; by maps an item to the change that
+// restored it.
 func (s *Supervisor) quarantinedIn(root string, by map[string]string) []Change {
 	var list []Change
 	entries, _ := os.ReadDir(s.trash) // none yet
@@ -125,7 +125,7 @@ func (k *keptInTrash) Content(step int) (*os.File, error) {
 	return os.OpenFile(k.from[step], os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }
 
-// Bounds of what is restored at once.
+// Bounds of one restoration.
 const (
 	maxRestored = 10_000
 	maxDeep     = 64
@@ -180,8 +180,8 @@ func (k *keptInTrash) add(from, at string, level int) error {
 	return nil
 }
 
-// isText reports whether a name is what it was: JSON, which brought it here or takes it
-// on, puts a mark in the place of what is not UTF-8.
+// isText reports whether a name is intact: JSON, which carried it here or will carry it
+// further, replaces bytes that are not UTF-8 by a mark.
 func isText(name string) bool {
 	return utf8.ValidString(name) && !strings.ContainsRune(name, utf8.RuneError)
 }
@@ -203,9 +203,9 @@ func hashOf(name string) (string, int64, error) {
 	return tree.Hash(f)
 }
 
-// pruneTrash forgets what was quarantined longer ago, or is more, than the undo
-// store keeps of changes. Of what is too much, the oldest of the project that has
-// the most goes first, so that no project displaces what another has less of.
+// pruneTrash deletes quarantined entries that are older, or take more bytes, than the undo
+// store keeps of changes. Above the bound, the oldest entry of the project with
+// the most bytes goes first, so that no project displaces the entries of a smaller one.
 func (s *Supervisor) pruneTrash(keepFor time.Duration, keepBytes int64, now time.Time) error {
 	type run struct {
 		dir, project string

@@ -68,7 +68,7 @@ func (e *AuditError) Error() string {
 
 func (e *AuditError) Unwrap() error { return e.Err }
 
-// Remedy says what to do.
+// Remedy is the next step for a person.
 func (e *AuditError) Remedy() string {
 	if DiskFull(e.Err) {
 		return FreeSpace
@@ -89,7 +89,7 @@ const nobody = "Nobody stopped or denied anything"
 
 func auditPeer(p Peer) *audit.Peer { return &audit.Peer{UID: p.UID, PID: p.PID, Exe: p.Exe} }
 
-// recordOf is what every record of an execution says.
+// recordOf has the common fields of the records of an execution.
 func recordOf(e *Exec, j *judgement) audit.Record {
 	r := audit.Record{
 		Session: e.Session.ID, Turn: e.Session.Turn(), Agent: e.Session.Agent.String(), Claimed: e.Session.Agent.ID == "",
@@ -189,7 +189,7 @@ func resultError(r Result) error {
 	return nil
 }
 
-// refuse records what did not run for a reason that is no decision, and
+// refuse records a command that did not run for a reason that is no decision, and
 // returns the result.
 func (s *Supervisor) refuse(e *Exec, j *judgement, r Result) Result {
 	if j != nil {
@@ -231,7 +231,7 @@ func (s *Supervisor) denied(tool, what string, d approval.Decision) Result {
 	return r
 }
 
-// refusal says what, why and what to do instead (R-UX-06).
+// refusal names the object, the reason and the alternative (R-UX-06).
 func refusal(what string, d approval.Decision) string {
 	switch d.Reason {
 	case approval.ReasonBlocked:
