@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
 .PHONY: sessions git-search layers layers-mutations deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
-	pictures run build programs test test-quick vendors lint fuzz fuzz-launch keystrokes differential clean prerequisites
+	pictures run build programs test test-quick vendors workloads lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
 	@$(GO) run ./packaging/demo $(if $(CMD),'$(subst ','\'',$(CMD))')
@@ -56,6 +56,10 @@ vendors: build
 	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance -count=1 -timeout 60m -v \
 		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestFrameworksThemselves|TestWrappedServersThemselves)$$'
 	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours, and not run (docs/agents)'
+
+# A day's work in real projects, inside as outside (docs/workloads.md); WORKLOAD=redis runs one.
+workloads: build
+	SBX_WORKLOADS=1 $(GO) test ./acceptance -count=1 -timeout 2h -v -run '^TestDayWorkloads$$$(if $(WORKLOAD),/^$(WORKLOAD)$$)'
 
 # gofmt, vet and build for both systems, staticcheck with the checks of .golangci.yml.
 lint: prerequisites
