@@ -13,11 +13,11 @@ import (
 	"sandboxd/supervisor/aftermath"
 )
 
-// pruneEvery is how often what is too old is forgotten.
+// pruneEvery is the interval between deletions of expired records.
 const pruneEvery = 10 * time.Minute
 
-// keepFiles settles what an earlier daemon left, and then forgets from time to
-// time what is older or more than the configuration keeps.
+// keepFiles settles the changes that an earlier daemon left, and then deletes from time to
+// time the records beyond the age or size that the configuration keeps.
 func (s *Supervisor) keepFiles() {
 	defer s.keeping.Done()
 	s.recoverLayers(false)
@@ -39,8 +39,8 @@ func (s *Supervisor) keepFiles() {
 	}
 }
 
-// recoverChanges settles the changes of which it is not known what became of
-// them. One that can't be settled now stays: nothing of it is lost.
+// recoverChanges settles the changes whose outcome is
+// unknown. One that can't be settled now stays: nothing of it is lost.
 func (s *Supervisor) recoverChanges() {
 	for _, r := range s.Undo.Pending() {
 		ctx, cancel := context.WithTimeout(s.ctx, workerTime)
@@ -72,8 +72,8 @@ func (s *Supervisor) sessionOf(r store.Record) (*Session, error) {
 	return &Session{ID: r.Session, Kind: KindAPI, Peer: Peer{UID: os.Geteuid(), PID: os.Getpid()}, Root: root, Home: home, User: name, turn: 1}, nil
 }
 
-// settle has a worker look at what became of a change that was cut off, clear
-// away what it left under temporary names, and notes the outcome.
+// settle has a worker determine the outcome of a change that was cut off and remove
+// its temporary files, and notes the outcome.
 func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) error {
 	cfg, _, err := s.projectConfig(sess)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) 
 	if err != nil {
 		return err
 	}
-	// What was granted for the change is granted for settling it.
+	// The change's grants are granted for settling it.
 	if p, err = widenFiles(p, operator, protectedPlaces(p, stepPaths(r.Steps))); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Supervisor) settle(ctx context.Context, sess *Session, r store.Record) 
 	return s.Undo.Settle(r.ID, made)
 }
 
-// configureUndo has the undo store keep what the configuration says.
+// configureUndo configures how much the undo store keeps.
 func (s *Supervisor) configureUndo() files.Retention {
 	keep := s.Config().Files.Undo
 	s.Undo.Configure(store.Options{KeepFor: keep.KeepFor, KeepBytes: keep.KeepBytes})

@@ -18,7 +18,7 @@ type Violation struct {
 	Kind   string // "path", "network" or "syscall"
 	Op     string // "write", "connect", "call", …
 	Object string // the path, the address or host, the call
-	Rule   string // what decided
+	Rule   string // the deciding rule
 	By     string // the mechanism
 	Hint   string // how to permit it, or that nothing does
 	Count  int
@@ -41,7 +41,7 @@ func (v Violation) String() string {
 // listenerLayer is the layer of a report that sees refusals.
 const listenerLayer = "seccomp listener"
 
-// tellRefusals puts what the sandbox refused into the result.
+// tellRefusals adds the sandbox's refusals to the result.
 func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *Result) {
 	list, more := p.Refused()
 	for _, n := range list {
@@ -72,8 +72,8 @@ func minor(n sandbox.Refusal) bool {
 		strings.Contains(n.Object, "/pkg/mod/cache/") && strings.HasSuffix(n.Object, ".lock")
 }
 
-// tellDeaf says why this host does not tell what the sandbox refuses. People read it where
-// a command did not do well, once in their session; it is among the layers of each result.
+// tellDeaf says why this host does not report the sandbox's refusals. People read it after
+// a command that failed, once in their session; it is among the layers of each result.
 func (e *Exec) tellDeaf(j *judgement, r *Result) {
 	l := j.plan.Report.Layer(listenerLayer)
 	if l.Active || e.Session.Kind != KindAPI && r.Exit.Code != 0 && !e.Session.first(listenerLayer) {
@@ -82,7 +82,7 @@ func (e *Exec) tellDeaf(j *judgement, r *Result) {
 	r.Warnings = append(r.Warnings, "what the sandbox refuses is not available on this host: "+l.Why)
 }
 
-// first reports whether the session has not been warned of what yet.
+// first reports whether the session has not had this warning yet.
 func (s *Session) first(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func unnamed(p profile.Profile, path string) bool {
 	return r.Origin == document.OriginUnnamed
 }
 
-// Untrusted is what an untrusted project means.
+// Untrusted explains an untrusted project.
 const Untrusted = "the project is not trusted: commands may read it and not write"
 
 const (
@@ -159,8 +159,8 @@ const (
 	hintGiven     = "the profile that its run was given forbids it"
 )
 
-// notTaken leaves out what the profile refuses and no mechanism could: the file was
-// made, and then taken out, which is reported already.
+// notTaken leaves out violations that the profile refuses and no mechanism could: the file was
+// made, and then removed, which is reported already.
 func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 	return slices.DeleteFunc(list, func(v Violation) bool {
 		return v.Kind == sandbox.RefusedPath &&
@@ -168,7 +168,7 @@ func notTaken(list []Violation, taken []aftermath.Item) []Violation {
 	})
 }
 
-// forbids says who set the bound of the configuration.
+// forbids names the author of the configuration's bound.
 func (j *judgement) forbids() string {
 	if j.given {
 		return hintGiven

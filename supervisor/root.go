@@ -80,7 +80,7 @@ func (g guard) check(dir string) (string, error) {
 	return real, nil
 }
 
-// realHome is a home directory as roots are, by its real path: what is private and hidden there is so for the
+// realHome is a home directory as roots are, by its real path: private and hidden paths in it are so for the
 // directory itself.
 func realHome(home string) string {
 	if !filepath.IsAbs(home) {

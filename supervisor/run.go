@@ -23,7 +23,7 @@ import (
 // grace is how long a command has between SIGTERM and SIGKILL.
 const grace = 2 * time.Second
 
-// run starts what was decided, follows it to its end, and records both. decided is
+// run starts the approved command, follows it to its end, and records both. decided is
 // the decision's record; nil: it is written.
 func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision, decided *audit.Record) Result {
 	base := Result{Decision: d, Digest: j.plan.Profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
@@ -66,7 +66,7 @@ func (r Result) unrecorded(err error) Result {
 func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, check *afterCheck) Result {
 	may := j.plan.Profile
 	if j.kind == RunReads {
-		may = j.names // a reader writes to what its caller opened
+		may = j.names // a reader writes to files that its caller opened
 	}
 	if err := e.Request.Passed.permitted(may); err != nil {
 		return base.with(failure(err))
@@ -137,7 +137,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	return base
 }
 
-// with keeps what is known of the run and takes the outcome of o.
+// with returns r with the outcome of o.
 func (r Result) with(o Result) Result {
 	r.Outcome, r.Code, r.Message = o.Outcome, o.Code, o.Message
 	return r
@@ -146,7 +146,7 @@ func (r Result) with(o Result) Result {
 // unlimited is a time limit that is none.
 const unlimited = time.Duration(1<<63 - 1)
 
-// timeLimit is the smaller of what was asked for and what the profile allows;
+// timeLimit is the smaller of the requested limit and the profile's;
 // 0 of either is no limit of its own.
 func timeLimit(asked, profile time.Duration) time.Duration {
 	if asked <= 0 {
@@ -282,7 +282,7 @@ func openTerminal(e *Exec) (*streams, error) {
 	term := &terminal{master}
 	st := &streams{term: term, toClose: []*os.File{slave}, out: []source{{master, EventTerminal}}}
 	st.child = sandbox.Stdio{In: slave, Out: slave, Err: slave}
-	// Opened by package pty it blocks, and who writes to it could not be called back.
+	// Opened by package pty it blocks, and a blocked writer could not be interrupted.
 	err = errors.Join(term.control(func(fd int) error { return unix.SetNonblock(fd, true) }), term.resize(or(e.Request.Cols, 80), or(e.Request.Rows, 24)))
 	if err != nil {
 		st.close()

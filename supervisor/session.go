@@ -60,24 +60,24 @@ const hookIdle = 2 * time.Hour
 type SessionRequest struct {
 	Kind  Kind
 	Peer  Peer
-	Agent string // what it calls itself
+	Agent string // its own name for itself
 	// AgentID is its verified identity, empty for none (R-AP-08).
 	AgentID string
 	Label   string
 	// Root is the project; empty means the repository around Cwd, or Cwd.
 	Root string
 	Cwd  string
-	// Conversation is the agent's own id of the conversation, and Prompt its id of what its user said last; KindHook
+	// Conversation is the agent's own id of the conversation, and Prompt its id of its user's last message; KindHook
 	// only.
 	Conversation, Prompt string
 }
 
-// Session is one agent's run. Its fields are fixed; what changes is behind
-// methods.
+// Session is one agent's run. Its fields are fixed; methods guard the changing
+// state.
 type Session struct {
 	ID     string
 	Kind   Kind
-	Peer   Peer // who opened it
+	Peer   Peer // the process that opened it
 	Agent  approval.Agent
 	Label  string
 	Root   string // real path; empty: none
@@ -105,7 +105,7 @@ type Session struct {
 	execs    map[string]*Exec
 	jobs     []*Job
 	closed   bool
-	reported map[string]bool // what somebody at this terminal need not read again
+	reported map[string]bool // warnings that were shown at this terminal
 	skills   []skillEntry    // granted for this turn
 	endTurn  func()          // ends the questions about this turn's skills; nil for none
 }
@@ -146,8 +146,8 @@ func (s *Session) Unfinished() []*Exec {
 	return list
 }
 
-// SessionError says that a session can't be used; what a peer may not see
-// looks exactly like what does not exist.
+// SessionError is returned for a session that can't be used; one that a peer may not see
+// looks exactly like one that does not exist.
 type SessionError struct {
 	ID     string
 	Secret bool // the secret is missing or wrong
@@ -171,7 +171,7 @@ func (e *LimitError) Error() string {
 }
 
 // sessions is the registry. Its mutex guards the maps; a session's own guards
-// what changes in it.
+// its state.
 type sessions struct {
 	mu     sync.Mutex
 	byID   map[string]*Session
@@ -282,7 +282,7 @@ func (s *sessions) get(id string, p Peer, secret string) (*Session, error) {
 	return n, nil
 }
 
-// visible lists what an approver of uid may see.
+// visible lists the sessions that an approver of uid may see.
 func (s *sessions) visible(uid int) []*Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

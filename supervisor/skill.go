@@ -27,7 +27,7 @@ type Skill struct {
 	Allow []string // as in [permissions] allow
 }
 
-// maxSkill bounds what is read of a skill's file.
+// maxSkill bounds the bytes read of a skill's file.
 const maxSkill = 4 << 20
 
 // useSkills puts each skill's list to a person, as one question about the
@@ -299,7 +299,7 @@ func permitted(text string) (skillEntry, error) {
 	if p.Prefix {
 		asks = approval.Prefix("asks", words...)
 	}
-	// A skill's list is of what the agent may run, which it may do itself.
+	// A skill's list has the commands that the agent may run, which it may do itself.
 	return skillEntry{line: strings.Join(words, " "), pattern: approval.Pattern{Tool: "bash",
 		Where: []approval.Condition{asks, approval.Equal("plain", true)},
 		Free:  []string{"line", "argv", "tty", "cwd", "elsewhere"}}}, nil

@@ -43,7 +43,7 @@ type Changes struct {
 	HeldID string
 }
 
-// Coverage takes a snapshot of a session's project, as a run would now, and reports what it covers.
+// Coverage takes a snapshot of a session's project, as a run would now, and reports its coverage.
 func (s *Supervisor) Coverage(ctx context.Context, sess *Session) Coverage {
 	return coverage(s.Undo.Project(sess.Root).Take(s.scan(ctx, sess)))
 }
@@ -161,7 +161,7 @@ func (r *runSnapshot) begin() {
 	r.coverage, r.begun = coverage(sum, err), err == nil
 }
 
-// end compares the project with the snapshot, and keeps what the run changed.
+// end compares the project with the snapshot, and stores the run's changes.
 func (r *runSnapshot) end() *Changes {
 	if r == nil {
 		return nil
@@ -182,7 +182,7 @@ func (r *runSnapshot) end() *Changes {
 	return c
 }
 
-// keepRun stores what changed since a run began; undo is empty where nothing did.
+// keepRun stores the changes since a run began; undo is empty where nothing changed.
 func (s *Supervisor) keepRun(scan store.Scan, r store.Record) (c snapshot.Changes, undo string, err error) {
 	p := s.Undo.Project(r.Project)
 	var steps []files.Step
@@ -210,8 +210,8 @@ func (e *Exec) text() string {
 	return strings.Join(e.Request.Argv, " ")
 }
 
-// recoverSnapshots compares the projects of runs that an earlier daemon's death cut off, and keeps
-// what those changed.
+// recoverSnapshots compares the projects of runs that an earlier daemon's death cut off, and stores
+// their changes.
 func (s *Supervisor) recoverSnapshots() {
 	for _, cut := range s.Undo.CutOff() {
 		r := store.Record{ID: cut.Run, Project: cut.Project}

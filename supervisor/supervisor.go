@@ -1,10 +1,10 @@
 // Package supervisor is the one way that a request walks: session → check →
 // plan → ask → audit → run → audit. It is straight-line code over the rooms
-// that know their part; what it adds is the order, and that no step can be
+// that know their part; it adds the order, and that no step can be
 // left out.
 //
 // The promise: nothing runs that was not judged, decided and recorded, in this
-// order; what was shown to a person is what runs, or the person is asked
+// order; the command that was shown to a person is the one that runs, or the person is asked
 // again; and a command never runs outside of the sandbox that its plan
 // describes.
 //
@@ -15,8 +15,8 @@
 //
 // # Limitations
 //
-// Peers of the same user who are outside every sandbox can do what the user
-// can do; SECURITY.md says what that means.
+// Peers of the same user outside every sandbox have all of the user's
+// permissions; SECURITY.md explains the consequences.
 package supervisor
 
 import (
@@ -42,7 +42,7 @@ import (
 	"sandboxd/supervisor/aftermath"
 )
 
-// Options are what a supervisor works with. All fields but Paths are required.
+// Options are the parts of a supervisor. All fields but Paths are required.
 type Options struct {
 	Host     *sandbox.Host
 	Approval *approval.Controller
@@ -59,14 +59,14 @@ type Options struct {
 	AgentSocket string
 	// Layers is a directory of the daemon's own for the layers of runs, which New makes; "": every run is direct.
 	Layers string
-	// Places is a directory of the daemon's own for what the commands of a session share; "": each has its own.
+	// Places is a directory of the daemon's own for the places of sessions; "": each command has its own.
 	Places string
-	// Trash is a directory of the daemon's own for what is taken out of
+	// Trash is a directory of the daemon's own for the entries removed from
 	// projects after a run. It is made when it is needed.
 	Trash string
-	// Notes are of what runs, for the scan after a run that outlives the daemon.
+	// Notes are of running commands, for the scan after a run that outlives the daemon.
 	Notes *aftermath.Notes
-	// Undo keeps what file operations lose; Worker is the program of their
+	// Undo keeps the content that file operations replace or delete; Worker is the program of their
 	// workers, which takes FileWorkerArg: the daemon's own.
 	Undo   *store.Store
 	Worker string
@@ -102,14 +102,14 @@ type Supervisor struct {
 	stopAll     context.CancelCauseFunc
 	work        sync.WaitGroup
 	worker      workerProgram
-	// recovered is closed when what an earlier daemon left is settled; keeping
+	// recovered is closed when the changes of an earlier daemon are settled; keeping
 	// counts the goroutine that does it.
 	recovered chan struct{}
 	keeping   sync.WaitGroup
 	// looked is closed when the runs that an earlier daemon left are looked after.
 	looked chan struct{}
 
-	// connections bounds what all commands together have open to other hosts.
+	// connections bounds the connections of all commands together to other hosts.
 	connections *egress.Budget
 
 	reloading sync.Mutex // held by Reload: of two, the one that read last counts
@@ -187,7 +187,7 @@ func (s *Supervisor) guard(home string) guard { return newGuard([]string{home}, 
 
 // OpenSession opens a session, or finds the command-line session that the
 // request means. The secret is not empty for a new API session. The root comes
-// from what exists on disk and from a person's trust, never from the request
+// from the disk and from a person's trust, never from the request
 // alone: an untrusted one is read-only.
 func (s *Supervisor) OpenSession(r SessionRequest) (*Session, string, error) {
 	if r.Kind == "" {
@@ -317,8 +317,8 @@ func (s *Supervisor) CloseSession(sess *Session) (int, approval.Stats, error) {
 }
 
 // NewTurn starts the session's next user turn: it clears the stop signal and
-// what was granted for the turn. What its skills want to be allowed is put to a
-// person; peer is who says so.
+// the turn's grants. The permissions that its skills want are put to a
+// person; peer is the process that starts the turn.
 func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, error) {
 	n := s.Approval.NewTurn(sess.Ref())
 	sess.mu.Lock()
@@ -380,7 +380,7 @@ func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, e
 	return t, err
 }
 
-// DistrustDir withdraws the trust of dir; commands that run keep what they have.
+// DistrustDir withdraws the trust of dir; running commands keep their permissions.
 func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	real := RealPath(dir)
 	s.forgetContained(uid, real)

@@ -32,7 +32,7 @@ type ticket struct {
 	until   time.Time
 	// decision is that of a check that was not a dry run; nil: none.
 	decision *approval.Decision
-	seen     bool // what the session may touch was as it was when it was made
+	seen     bool // the profile was found unchanged since the ticket was made
 	// redeemed is closed when the command has come; [Supervisor.AfterCall] waits for that.
 	redeemed chan struct{}
 }
@@ -62,7 +62,7 @@ type TicketError struct{ Why string }
 
 func (e *TicketError) Error() string { return "ticket: " + e.Why }
 
-// issue makes a ticket for what was judged, and returns its text: 128 random bits.
+// issue makes a ticket for a judgement, and returns its text: 128 random bits.
 func (t *tickets) issue(sess *Session, r ExecRequest, j *judgement, d approval.Decision, real bool, life time.Duration) string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -203,7 +203,7 @@ func (s *Supervisor) Return(text string, r ExecRequest) {
 // ByTicket reports whether a ticket brought the command.
 func (e *Exec) ByTicket() bool { return e.Request.ticket != nil }
 
-// byTicket is the decision that the request's ticket carries for what would now
+// byTicket is the decision that the request's ticket carries for the command that would now
 // run; nil: none, and it is decided again.
 func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error) {
 	x := e.Request.ticket
@@ -213,7 +213,7 @@ func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error)
 	if !x.seen && x.profile != j.profileDigest() {
 		return nil, &TicketError{"what the session may touch has changed since it was made; ask again"}
 	}
-	x.seen = true // what changes from here on, a person's answer has changed
+	x.seen = true // a change from here on comes from a person's answer
 	d := x.decision
 	if d == nil || !d.Approved || d.Holds(j.digest) != nil || s.Approval.Stopped(e.Session.Ref()) {
 		return nil, nil
@@ -222,7 +222,7 @@ func (s *Supervisor) byTicket(e *Exec, j *judgement) (*approval.Decision, error)
 	return d, nil
 }
 
-// profileDigest is that of what the command may touch; "": it is blocked.
+// profileDigest is the digest of the command's profile; "": it is blocked.
 func (j *judgement) profileDigest() string {
 	if j.plan == nil {
 		return ""

@@ -29,8 +29,8 @@ func fitting(sess *Session, cfg *config.Config) string {
 	return "presets that fit this project: sbx preset add " + strings.Join(names, " ")
 }
 
-// invisible names the programs of a command that its PATH does not have inside, and the person's does, each with what
-// shows it.
+// invisible names the programs of a command that its PATH does not have inside, and the person's does, each with the
+// setting that shows it.
 func invisible(sess *Session, r ExecRequest, env []string) (list []string) {
 	i := slices.IndexFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 	if i < 0 || r.callerRuns {

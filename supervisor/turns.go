@@ -10,7 +10,7 @@ import (
 // their changes at its landing.
 const turnWait = 10 * time.Second
 
-// turns has the layered runs of a project one after another, so that each begins with what the last one landed. The
+// turns serializes the layered runs of a project, so that each begins with the changes that the last one landed. The
 // zero value is ready.
 type turns struct {
 	mu    sync.Mutex

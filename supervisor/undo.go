@@ -87,7 +87,7 @@ func whatOf(steps []files.Step) (list []string) {
 	return list
 }
 
-// restored are the changes that took another back, by what they took back.
+// restored are the changes that reverted another, by the id of the reverted one.
 func restored(list []Change) map[string]string {
 	by := map[string]string{}
 	for _, c := range list {
@@ -101,8 +101,8 @@ func restored(list []Change) map[string]string {
 // maxWhat bounds how many steps of a change are listed.
 const maxWhat = 100
 
-// mayUndo: a program takes back what it did itself, a person at a terminal what
-// was done in the project. What a session may write is judged besides.
+// mayUndo reports whether sess may undo a change: a program its own ones, a person at a terminal those
+// of the project. The session's right to write is judged besides.
 func mayUndo(sess *Session, r store.Record) bool {
 	if sess.Kind == KindCLI {
 		return r.Project == sess.Root
@@ -110,8 +110,8 @@ func mayUndo(sess *Session, r store.Record) bool {
 	return r.Session == sess.ID
 }
 
-// lookUndo finds out what taking a change back would do, and judges that. The
-// worker looks at everything first, so that what was changed since is a
+// lookUndo determines the effect of undoing a change, and judges that. The
+// worker examines everything first, so that a later change is a
 // conflict before anyone is asked.
 func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement) error {
 	u, err := s.undoingOf(c)
@@ -300,7 +300,7 @@ func heldFiles(steps []files.Step, shown []*approval.Presentation) (list []HeldF
 // maxShownSteps is how many files of a held change set are shown with their differences.
 const maxShownSteps = 100
 
-// presentStep shows what a step does to a file; nil where the step's own words say everything.
+// presentStep shows the effect of a step on a file; nil where the step's own words say everything.
 func (s *Supervisor) presentStep(
 	ctx context.Context, c *fileCall, j *fileJudgement, step files.Step,
 ) (shown *approval.Presentation, err error) {

@@ -17,13 +17,13 @@ import (
 // gets an upstream, and a package may have an editor's settings in it when it
 // moves. A mount makes both fail with EBUSY. So a command line that is nothing
 // but git and mv, with words that are all literal, gets exactly these paths
-// besides, if a person says yes to it; what git wrote is compared by meaning
-// afterwards (package aftermath), and what moved has to be the same.
+// besides, if a person says yes to it; git's changes are compared by meaning
+// afterwards (package aftermath), and moved entries have to be the same.
 
 // maxMoved bounds how many protected paths one mv may take along.
 const maxMoved = 32
 
-// widening lists the protected paths that c needs besides what p grants.
+// widening lists the protected paths that c needs besides p's grants.
 func widening(c shell.Command, p profile.Profile, root string) []string {
 	if root == "" {
 		return nil
@@ -98,7 +98,7 @@ var gitWrites = map[string][]string{
 // gitPlain are further commands that may stand beside them.
 var gitPlain = []string{"add", "commit", "status", "log", "diff", "show", "rev-parse", "push", "fetch", "pull", "tag", "stash", "mv", "rm", "merge", "reset", "restore", "clone"}
 
-// gitRuns are options and words that make git start what they name.
+// gitRuns are options and words that make git start the program that they name.
 var gitRuns = []string{"--upload-pack", "--receive-pack", "--exec", "--template", "--config", "foreach", "-x", "--extcmd", "--ext-diff"}
 
 func gitNeeds(args []string, dir string, p profile.Profile, root string) (paths []string, plain bool) {
@@ -159,7 +159,7 @@ func harmlessConfig(args []string, root string) bool {
 }
 
 // moved lists the protected paths inside the folders that mv moves. A
-// protected path itself, and what is git's, can't be moved this way.
+// protected path itself, and git's own files, can't be moved this way.
 func moved(args []string, dir string, p profile.Profile, root string) []string {
 	var names []string
 	for _, a := range args {
