@@ -12,8 +12,8 @@ import (
 	"sandboxd/ipc"
 )
 
-// lister finds what a word on the command line can be: ids, each with what a
-// person reads beside it.
+// lister lists the completions of a word on the command line: ids, each with a
+// description for people.
 type lister func(context.Context, *ipc.Client) ([]cobra.Completion, error)
 
 // completing makes a completion of a lister. No daemon is started for it.

@@ -60,14 +60,14 @@ func (a *app) colors() bool {
 	return isTerminal(a.out) && os.Getenv("TERM") != "dumb" && os.Getenv("CLICOLOR") != "0"
 }
 
-// agent is the socket of those who ask. A daemon is started if none runs.
+// agent is the socket of requesters. A daemon is started if none runs.
 func (a *app) agent(ctx context.Context) (*ipc.Client, error) {
 	return a.open(ctx, daemon.Place.Agent)
 }
 
 // atOnce is agent, but looks for the daemon, and starts one, when something is
-// first asked of it: that is one connection less. What was chosen for a daemon is
-// compared with it before.
+// first asked of it: that is one connection less. The choices of the command line are
+// compared with the daemon's before.
 func (a *app) atOnce(ctx context.Context) (*ipc.Client, error) {
 	if a.options.Config != "" || a.options.StateDir != "" {
 		return a.agent(ctx)
@@ -84,7 +84,7 @@ func (a *app) atOnce(ctx context.Context) (*ipc.Client, error) {
 	return c, nil
 }
 
-// approver is the socket of those who answer. A daemon is started if none runs.
+// approver is the socket of answerers. A daemon is started if none runs.
 func (a *app) approver(ctx context.Context) (*ipc.Client, error) {
 	return a.open(ctx, daemon.Place.Approver)
 }
@@ -131,7 +131,7 @@ func (a *app) session(ctx context.Context, c *ipc.Client, cwd string) (ipc.Sessi
 	return c.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: cwd, TTY: term.IsTerminal(int(a.stdin.Fd()))})
 }
 
-// sessionToGovern is sessionID, and the socket of those who govern sessions.
+// sessionToGovern is sessionID, and the socket for governing sessions.
 func (a *app) sessionToGovern(ctx context.Context, named string) (string, *ipc.Client, error) {
 	id, err := a.sessionID(ctx, named)
 	if err != nil {

@@ -69,7 +69,7 @@ func sound(d ipc.Doctor) bool {
 	return d.Enforcement.Level != ipc.Absent
 }
 
-// noteOtherHooks names what runs beside the hooks that are installed for this project or person.
+// noteOtherHooks names the hooks of others beside ours, of this project or person.
 func (a *app) noteOtherHooks() {
 	cwd, err := here()
 	home, none := os.UserHomeDir()
@@ -83,7 +83,7 @@ func (a *app) noteOtherHooks() {
 	}
 }
 
-// neverRun is what the report of a system says on which the authors never ran the sandbox.
+// neverRun is the note in the report of a system on which the authors never ran the sandbox.
 const neverRun = "sandboxd was never run on a Mac by its authors: sbx doctor --prove says what holds there"
 
 // printHost prints the part of a report that says where it was made. It names no user,

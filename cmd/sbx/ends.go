@@ -37,8 +37,8 @@ var ends = map[string]end{
 	"own":      {-1, "the command's own"},
 }
 
-// endsOf are the ends of each verb, by its path; a text behind "=" says what
-// it means there.
+// endsOf are the ends of each verb, by its path; a text behind "=" is its
+// meaning there.
 var endsOf = map[string]string{
 	"run":             "own|usage|daemon|unknown|invalid|gone|timeout|refused|absent|signal",
 	"shell":           "own|usage|daemon|invalid|gone|timeout|refused|signal",

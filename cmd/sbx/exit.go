@@ -32,7 +32,7 @@ type exit struct {
 func (e *exit) Error() string { return e.err.Error() }
 func (e *exit) Unwrap() error { return e.err }
 
-// quietly ends with a status; what there was to say has been said.
+// quietly ends with a status, without a message: it was printed before.
 func quietly(status int) error {
 	if status == 0 {
 		return nil
@@ -45,7 +45,7 @@ func usage(c *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf(format+"\nSee %s --help", append(args, c.CommandPath())...)
 }
 
-// exitPipe is what a shell makes of a program that SIGPIPE ended.
+// exitPipe is a shell's status for a program that SIGPIPE ended.
 const exitPipe = 128 + int(syscall.SIGPIPE)
 
 // written adds to a verb's error that its output could not be written. A status that

@@ -28,7 +28,7 @@ func (o *fileOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.description, "description", "", "what it is for, in the asking program's words; shown as such")
 }
 
-// dry adds what only verbs that change something have.
+// dry adds the flags of verbs that change something.
 func (o *fileOptions) dry(c *cobra.Command) {
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the change and what would be decided; do nothing and ask nobody")
 }
@@ -45,7 +45,7 @@ func fileVerb(a *app) *cobra.Command {
 	return c
 }
 
-// fileCommand makes one verb. request says what is asked for.
+// fileCommand makes one verb. request returns its requests.
 func (a *app) fileCommand(use, short, long, example string, args cobra.PositionalArgs, flags func(*cobra.Command, *fileOptions), request func(*cobra.Command, []string) ([]ipc.FileRequest, error)) *cobra.Command {
 	var o fileOptions
 	if long != "" {
@@ -79,7 +79,7 @@ func one(op string, args []string) ([]ipc.FileRequest, error) {
 }
 
 // absolute starts a path from the directory that sbx runs in. It is not made
-// shorter: what "..", and a slash at the end, mean is the daemon's to find out.
+// shorter: the daemon interprets "..", and a slash at the end.
 func absolute(p string) (string, error) {
 	if filepath.IsAbs(p) || p == "" {
 		return p, nil
@@ -119,7 +119,7 @@ func ifHash(c *cobra.Command, hash *string) {
 	c.Flags().StringVar(hash, "if-hash", "", "only if the file's content still has this hash")
 }
 
-// maxContent is what one request can carry: 8 MiB with its base64.
+// maxContent bounds the content of one request: 8 MiB with its base64.
 const maxContent = 5 << 20
 
 // fill reads the content into a request.

@@ -100,7 +100,7 @@ func batchID() string {
 }
 
 // do carries one request out; questions about it are put at the terminal, or
-// it is said who can answer.
+// a message says how to answer them.
 func (r *fileRunner) do(ctx context.Context, q ipc.FileRequest) fileOutcome {
 	q.Session, q.CallID, q.Inline, q.Description = r.session, "sbx-"+batchID(), r.tty != nil, r.options.description
 	asking, stop := context.WithCancel(ctx)
@@ -213,7 +213,7 @@ func (r *fileRunner) put(ctx context.Context, approver *ipc.Client, q ipc.Approv
 	}
 }
 
-// tell prints what became of a request. Its error ends sbx with the status.
+// tell prints the outcome of a request. Its error ends sbx with the status.
 func (r *fileRunner) tell(q ipc.FileRequest, out fileOutcome) error {
 	if r.options.json {
 		if err := r.printJSON(out); err != nil {

@@ -11,7 +11,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// print writes what an operation brought: data to standard output, the rest to
+// print writes the result of an operation: data to standard output, the rest to
 // standard error.
 func (r *fileRunner) print(q ipc.FileRequest, f ipc.FileResult) error {
 	for _, w := range f.Warnings {
@@ -41,7 +41,7 @@ func (r *fileRunner) print(q ipc.FileRequest, f ipc.FileResult) error {
 	return nil
 }
 
-// printPreview shows what a dry run found.
+// printPreview shows the result of a dry run.
 func (r *fileRunner) printPreview(f ipc.FileResult) error {
 	words := map[string]string{ipc.DecisionAuto: "auto: it would be done unasked", ipc.DecisionAsk: "ask: a person would be asked", ipc.DecisionDeny: "deny: it would be refused"}
 	pairs := []string{"why", f.Why, "rule", f.Rule, "path", f.Path, "to", f.To}
@@ -124,7 +124,7 @@ func (r *fileRunner) printInfo(f ipc.FileResult) {
 		"modified", i.ModTime.Local().Format("2006-01-02 15:04:05"), "leads to", i.Target, "hash", f.Hash)
 }
 
-// printChange says what can be taken back. The id alone is on standard output.
+// printChange names the change that can be undone. The id alone is on standard output.
 func (r *fileRunner) printChange(q ipc.FileRequest, f ipc.FileResult) {
 	if q.Op == "drop" {
 		r.note("deleted the held change set %s", q.UndoID)

@@ -19,7 +19,7 @@ var manual = man.Texts{Forms: forms, Places: places, Ends: func(c *cobra.Command
 	return rows
 }}
 
-// genVerb writes what packages ship. It is of no use to users.
+// genVerb writes files for packages. It is of no use to users.
 func genVerb(a *app) *cobra.Command {
 	gen := group("gen", "Write manual pages", "  sbx gen man share/man/man1", &cobra.Command{
 		Use: "man DIR", Short: "Write a manual page for every verb into DIR", Example: "  sbx gen man share/man/man1", Args: cobra.ExactArgs(1),

@@ -26,7 +26,7 @@ type handed struct {
 	written uint64
 }
 
-// takeHanded takes what front hands over off the arguments.
+// takeHanded removes front's argument from the arguments, and reads it.
 func takeHanded(args []string) (*handed, []string, error) {
 	if len(args) == 0 || !strings.HasPrefix(args[0], paths.Handed) {
 		return nil, args, nil
@@ -70,7 +70,7 @@ func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ip
 	}
 	r.handed = nil
 	started, events, err = r.client.Resume(ctx, h.conn, h.read)
-	if ipc.CodeOf(err) == ipc.CodeForbidden { // the descriptors may be what it does not permit
+	if ipc.CodeOf(err) == ipc.CodeForbidden { // the daemon may not permit the descriptors
 		r.refused = true
 		return started, nil, false, nil
 	}

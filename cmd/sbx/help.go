@@ -10,7 +10,7 @@ import (
 	"sandboxd/display"
 )
 
-// printHelp prints what c does. The flags of all verbs and the common exit statuses are
+// printHelp prints the help of c. The flags of all verbs and the common exit statuses are
 // in the help of sbx alone.
 func (a *app) printHelp(c *cobra.Command) {
 	a.paged()
@@ -111,7 +111,7 @@ func (a *app) printVerbs(c *cobra.Command, width int) {
 	}
 }
 
-// printEnds prints how c ends; of a verb what is not as with all others.
+// printEnds prints how c ends; of a verb the ends that differ from all others.
 func (a *app) printEnds(c *cobra.Command, width int) {
 	var rows [][]string
 	for _, e := range endings(c) {

@@ -89,7 +89,7 @@ func hookAnswer(a *app, vendor string) *cobra.Command {
 			return nil
 		},
 	}
-	// What an older or newer sbx put into the settings must not let a call through.
+	// A flag that an older or newer sbx put into the settings must not let a call through.
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &exit{2, usage(c, "%v", err)} })
 	f := c.Flags()
 	f.StringVar(&mode, "mode", hook.Wrap, "wrap: run commands in the sandbox; decide: verdict only")
@@ -218,7 +218,7 @@ func otherHooks(v hook.Vendor, cwd, home string) (list []string) {
 		for _, path := range paths {
 			text, err := os.ReadFile(path)
 			if err != nil {
-				continue // there is none; what can't be read, installing into it says
+				continue // there is none; installing reports an unreadable one
 			}
 			others, ours := v.Others(text)
 			installed = installed || ours

@@ -74,7 +74,7 @@ var categoryNames = []string{audit.Decision, audit.Execution, audit.File, audit.
 
 var categories = strings.Join(categoryNames, ", ")
 
-// checkFilter refuses what would find nothing, whatever the log holds.
+// checkFilter refuses a filter that can't match any record.
 func checkFilter(c *cobra.Command, f ipc.AuditRequest) error {
 	if _, err := grepOf(f.Grep); err != nil {
 		return usage(c, "--grep: %v", err)
@@ -135,7 +135,7 @@ func (a *app) source(ctx context.Context) (from source, passedOver func() int, e
 	}
 	reported := map[string]bool{}
 	tell := func(bad string) {
-		if !reported[bad] { // once, for who follows
+		if !reported[bad] { // once, while following
 			reported[bad] = true
 			a.note("skipped a damaged record: %s; sbx log verify says more", bad)
 		}
@@ -176,7 +176,7 @@ func (a *app) source(ctx context.Context) (from source, passedOver func() int, e
 	}, passedOver, nil
 }
 
-// warnOfSecrets says that records hold what is masked in new ones (R-AU-04).
+// warnOfSecrets says that records hold secrets that are masked in new ones (R-AU-04).
 func (a *app) warnOfSecrets(records []json.RawMessage) {
 	count, first := 0, uint64(0)
 	for _, raw := range records {

@@ -43,7 +43,7 @@ func logAnchor(a *app) *cobra.Command {
 	return c
 }
 
-// anchor verifies the log against what the file has, and adds its head.
+// anchor verifies the log against the file's heads, and adds its head.
 func (a *app) anchor(dir, file string) error {
 	var before []audit.Anchor
 	if file != "-" {

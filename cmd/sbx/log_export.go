@@ -69,8 +69,8 @@ func logExport(a *app) *cobra.Command {
 	return c
 }
 
-// export reads page after page, and writes what line makes of each record, if
-// anything; what that is, is for people. Where lines were passed over, the rest is
+// export reads page after page, and writes the line of each record, if
+// it has one; the parameter what names the format for people. Where lines were passed over, the rest is
 // exported, and the answer is no.
 func (a *app) export(from source, passedOver func() int, q ipc.AuditRequest, what string, line func(json.RawMessage) ([]byte, error), file string) (err error) {
 	to := a.out

@@ -16,7 +16,7 @@ type record struct {
 	audit.Record
 }
 
-// line is the record for people: when, which, what, about what, and why.
+// line is the record for people: its time, number, verb, object, and reason.
 func (r record) line(now time.Time) string {
 	t := r.Time.In(now.Location())
 	at := t.Format(time.TimeOnly)
@@ -51,7 +51,7 @@ func (r record) colored(line string) string {
 	return strings.Replace(line, verb, color+verb+"\x1b[0m", 1)
 }
 
-// verb is what happened, in a word.
+// verb is the event, in a word.
 func (r record) verb() string {
 	switch {
 	case r.Category == audit.Decision && r.Decision != "":
@@ -72,7 +72,7 @@ func (r record) verb() string {
 	return r.Category
 }
 
-// about is what it is about.
+// about is the object of the record.
 func (r record) about() string {
 	what := r.Subject
 	if what == "" && len(r.Argv) > 0 {
@@ -84,7 +84,7 @@ func (r record) about() string {
 	return first(what, r.Session)
 }
 
-// details say who, why and how.
+// details name the actor, the reason and the manner.
 func (r record) details() []string {
 	var out []string
 	add := func(name, value string) {

@@ -15,7 +15,7 @@ import (
 )
 
 // tracer turns records into spans of OpenTelemetry: one trace for each call, in it
-// what was decided and, below that, what ran. A span is a line, a TracesData object
+// the decision and, below that, the run. A span is a line, a TracesData object
 // as the file exporter writes them (opentelemetry.io, "OpenTelemetry Protocol File
 // Exporter"; the ids are hexadecimal, 64-bit numbers are strings).
 type tracer struct {
@@ -112,7 +112,7 @@ func (t *tracer) line(raw json.RawMessage) ([]byte, error) {
 
 func nano(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-// attributes are what one searches traces for; the record itself has everything.
+// attributes are the fields for searching traces; the record itself has everything.
 func (r record) attributes() []otlpAttribute {
 	command := r.Subject
 	if command == "" {
@@ -137,7 +137,7 @@ func (r record) attributes() []otlpAttribute {
 	return list
 }
 
-// status is an error for what was not permitted, did not run, or failed.
+// status is an error for a call that was not permitted, did not run, or failed.
 func (r record) status() otlpStatus {
 	switch {
 	case r.Error != "":
@@ -150,7 +150,7 @@ func (r record) status() otlpStatus {
 	return otlpStatus{}
 }
 
-// attributesOf takes keys and values; what is empty is left out.
+// attributesOf takes keys and values; empty values are left out.
 func attributesOf(pairs ...string) []otlpAttribute {
 	var list []otlpAttribute
 	for i := 0; i < len(pairs); i += 2 {

@@ -4,13 +4,13 @@
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
-// Sbx asks sandboxd to run commands, answers its questions, and shows what was
-// decided and why.
+// Sbx asks sandboxd to run commands, answers its questions, and shows its
+// decisions and their reasons.
 //
 //	sbx run -- git status        runs unasked: it only reads
 //	sbx run -c 'echo hi > new'   asks; anything but a yes is a no
 //	sbx approve                  answers questions of other programs
-//	sbx log                      what was decided and run
+//	sbx log                      shows decisions and runs
 //
 // Every verb has a --help with an example. Data is on standard output,
 // everything else on standard error, questions are on the terminal itself.
@@ -24,7 +24,7 @@
 //
 // # Limitations
 //
-// The command line is a client: whatever it shows or asks, only the daemon
+// The command line is a client: it shows and asks, but only the daemon
 // decides and runs. It links none of the packages that could.
 package main
 

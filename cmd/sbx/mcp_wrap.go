@@ -117,8 +117,8 @@ func (w *wrapped) run(ctx context.Context, o runOptions) (status int, err error)
 		})
 }
 
-// between runs a program between pipes, which are the standard input and output of the app that run gets. Of what carry
-// returns, feed writes the program's input, and take reads its output.
+// between runs a program between pipes, which are the standard input and output of the app that run gets. Of carry's
+// results, feed writes the program's input, and take reads its output.
 func (a *app) between(
 	run func(*app) (int, error), carry func(input io.Writer, output io.Reader) (feed, take func() error),
 ) (status int, err error) {

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addJSON adds --json to a verb that reads. What says what is printed then.
+// addJSON adds --json to a verb that reads. The text what describes the output.
 func addJSON(c *cobra.Command, on *bool, what string) { c.Flags().BoolVar(on, "json", false, what) }
 
 // printJSON writes v as one line of JSON in plain ASCII: a terminal that it
-// reaches by accident shows what it holds and does nothing else.
+// reaches by accident shows its text and does nothing else.
 func (a *app) printJSON(v any) error {
 	line, err := asciiJSON(v)
 	if err != nil {

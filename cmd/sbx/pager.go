@@ -15,7 +15,7 @@ import (
 	"sandboxd/display"
 )
 
-// pages collects output for a terminal. What is longer than the terminal is shown in the
+// pages collects output for a terminal. Output longer than the terminal is shown in the
 // program that $SBX_PAGER or $PAGER names, or in less.
 type pages struct {
 	terminal *os.File
@@ -52,7 +52,7 @@ func pager() string {
 	return line
 }
 
-// show writes what paged collected.
+// show writes the output that paged collected.
 func (a *app) show() error {
 	out, ok := a.out.(*display.Output)
 	if !ok {

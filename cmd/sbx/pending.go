@@ -112,7 +112,7 @@ func (a *app) block(name, text string) {
 	}
 }
 
-// risk is the risk with what makes it so.
+// risk is the risk with its reasons.
 func risk(q ipc.Approval) string {
 	s := q.Risk
 	for _, f := range []struct {
@@ -126,7 +126,7 @@ func risk(q ipc.Approval) string {
 	return s
 }
 
-// subject is what a request is about.
+// subject is the subject of a request.
 func subject(q ipc.Approval) string {
 	switch {
 	case q.Command != "":

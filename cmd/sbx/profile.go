@@ -91,7 +91,7 @@ func profileDiff(a *app) *cobra.Command {
 	return c
 }
 
-// profile asks for one and prints what came.
+// profile requests a profile and prints the answer.
 func (a *app) profile(c *cobra.Command, q ipc.ProfileRequest, asJSON bool) error {
 	client, err := a.approver(c.Context())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"sandboxd/ipc"
 )
 
-// app is what all verbs share.
+// app is the state that all verbs share.
 type app struct {
 	stdin       *os.File
 	out, stderr io.Writer
@@ -171,8 +171,8 @@ func ownFlags(own *pflag.FlagSet, args []string) (n int) {
 	return n
 }
 
-// checkArgs makes mistakes in the number of arguments usage errors, and lets
-// mistyped sub-verbs be answered with what was probably meant.
+// checkArgs makes mistakes in the number of arguments usage errors, and
+// suggests the probable sub-verb for a mistyped one.
 func checkArgs(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {

@@ -89,7 +89,7 @@ func runVerb(a *app) *cobra.Command {
 	return c
 }
 
-// check finds mistakes and fills in what follows from the rest.
+// check finds mistakes and completes options that follow from others.
 func (o *runOptions) check(c *cobra.Command) error {
 	lineGiven := c.Flags().Changed("command")
 	switch {

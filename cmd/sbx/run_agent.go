@@ -9,8 +9,8 @@ import (
 )
 
 // insideAgent prepares a command that is an agent itself: it finds the daemon
-// from inside its sandbox, where agent.sock alone is in reach. What it asks for
-// there runs within its own sandbox's profile (R-IP-08).
+// from inside its sandbox, where agent.sock alone is in reach. Its requests
+// there run within its own sandbox's profile (R-IP-08).
 func (r *runner) insideAgent(ctx context.Context, env map[string]string) error {
 	v, err := r.client.Version(ctx)
 	if err != nil {

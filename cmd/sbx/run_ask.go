@@ -16,7 +16,7 @@ type question struct {
 	done chan answer
 }
 
-// answer is what became of it.
+// answer is the outcome of a question.
 type answer struct {
 	out ask.Outcome
 	err error
@@ -44,11 +44,11 @@ func (q *question) answered() <-chan answer {
 	return q.done
 }
 
-// ask puts a question to the person at this terminal, or says who can answer it.
+// ask puts a question to the person at this terminal, or says how it can be answered.
 func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 	r.outside = q.Outside
 	if r.tty == nil || !q.Inline {
-		// An agent gives its model what the command writes, and this is no part of it.
+		// An agent gives its model the command's output, and this is no part of it.
 		if !r.options.byAgent && r.options.ticket == "" || isTerminal(r.stderr) {
 			r.waiting(q)
 		}
@@ -70,7 +70,7 @@ func (r *runner) ask(ctx context.Context, q ipc.Approval) {
 	}(r.question.done)
 }
 
-// waiting says who can answer a question that is not asked here.
+// waiting says how to answer a question that is not asked here.
 func (a *app) waiting(q ipc.Approval) {
 	wait := ""
 	if q.Deadline != nil {

@@ -139,7 +139,7 @@ func (r *runner) withDaemon(ctx context.Context, ask func(context.Context) error
 }
 
 // leaving reports an error of a daemon that was about to leave and has carried
-// nothing out: it is gone, said so, or did not read the whole request, which is what
+// nothing out: it has exited, said so, or did not read the whole request, which
 // a reset of a Unix socket means. A mere end may have come after it had.
 func leaving(err error) bool {
 	return errors.Is(err, ipc.ErrNoDaemon) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
@@ -147,7 +147,7 @@ func leaving(err error) bool {
 }
 
 // ownSession describes the terminal's own session. The project is where sbx
-// itself was started. --cwd is part of the request, which has no say in what the
+// itself was started. --cwd is part of the request, which does not change the paths that the
 // sandbox may write (R-IP-07).
 func (r *runner) ownSession() (*ipc.SessionRequest, error) {
 	project, err := here()
@@ -251,7 +251,7 @@ func (r *runner) read(ctx context.Context, stream ipc.Stream[ipc.Event], events 
 // event takes one event. The exit event's content is the end.
 func (r *runner) event(ctx context.Context, e ipc.Event) (*ipc.Exit, error) {
 	if r.question != nil {
-		// What is printed while a person answers would tear the question apart.
+		// Output while a person answers would tear the question apart.
 		switch {
 		case e.Type == ipc.EventApproval && e.Decision != nil, e.Type == ipc.EventExit:
 			r.question.cancel()

@@ -11,7 +11,7 @@ import (
 )
 
 // input carries our standard input to the command. It reads nothing before the
-// command runs, and nothing while a person is asked: what is typed then is for
+// command runs, and nothing while a person is asked: keys typed then are for
 // the question.
 type input struct {
 	runner *runner

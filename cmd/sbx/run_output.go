@@ -35,7 +35,7 @@ func (r *runner) write(w io.Writer, data []byte) error {
 	return err
 }
 
-// endOutput writes what the filters kept back. It may be called twice.
+// endOutput writes the bytes that the filters kept back. It may be called twice.
 func (r *runner) endOutput() {
 	for _, s := range r.streams {
 		s.Close()
@@ -43,7 +43,7 @@ func (r *runner) endOutput() {
 	r.streams = nil
 }
 
-// clearTerminal takes back what the command's output did to the terminal before
+// clearTerminal undoes the effects of the command's output on the terminal before
 // a question is put there: a soft reset (DECSTR), the main screen, no colour, a
 // new line.
 func (r *runner) clearTerminal() {

@@ -147,8 +147,8 @@ func forPerson(d *ipc.Denial, lines []string) []string {
 	return lines[:max(len(lines)-1, 1)]
 }
 
-// explainEnd says what the sandbox refused, what it took out, and what does not
-// hold on this host. Advice comes only where something went wrong.
+// explainEnd reports the sandbox's refusals, the entries that it removed, and the protections
+// that this host lacks. Advice comes only where something went wrong.
 func (r *runner) explainEnd(end *ipc.Exit, status int) {
 	r.explainRefusals(slices.Concat(r.report.violations, end.Violations), status)
 	for _, q := range end.Quarantined {
@@ -191,8 +191,8 @@ func (r *runner) explainEnd(end *ipc.Exit, status int) {
 // maxShown is the maximum number of refusals that are printed after one command.
 const maxShown = 5
 
-// explainRefusals says what the sandbox refused. Programs that end well have
-// often only asked the kernel what it can do: their system calls are left to
+// explainRefusals reports the sandbox's refusals. Programs that end well have
+// often only probed the kernel's features: their system calls are left to
 // --json.
 func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 	list = slices.DeleteFunc(list, func(v ipc.Violation) bool { return v.Minor })
@@ -213,7 +213,7 @@ func (r *runner) explainRefusals(list []ipc.Violation, status int) {
 	}
 }
 
-// gaps says what does not hold in full, as far as a person should know after
+// gaps lists the protections that do not hold in full, as far as a person should know after
 // every command.
 func gaps(e ipc.Enforcement) []string {
 	var out []string
@@ -230,13 +230,13 @@ func gaps(e ipc.Enforcement) []string {
 	return out
 }
 
-// repeatsEnforcement reports a warning that only says what the protections say, or
+// repeatsEnforcement reports whether a warning only repeats the protections, or only says
 // that the journal has no copy, which no command fails for.
 func repeatsEnforcement(w ipc.Warning, e ipc.Enforcement) bool {
 	return usual.Warning(w.Where) || tellsProtection(w, e)
 }
 
-// tellsProtection reports a warning that only says what e says of a protection.
+// tellsProtection reports whether a warning only repeats e's words about a protection.
 func tellsProtection(w ipc.Warning, e ipc.Enforcement) bool {
 	return slices.ContainsFunc(e.Protections, func(p ipc.Protection) bool {
 		return strings.HasPrefix(w.Message, p.Name+" "+string(p.Level))

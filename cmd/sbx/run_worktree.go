@@ -17,7 +17,7 @@ const worktrees = ".worktrees"
 var worktreeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]|\.[A-Za-z0-9_-])*$`)
 
 // inWorktree runs an agent in a work tree of the project's repository, on a branch of the same name. It may read the
-// project, and write the work tree and what a commit there writes.
+// project, and write the work tree and the files of a commit there.
 func (a *app) inWorktree(ctx context.Context, o runOptions) (status int, err error) {
 	project := o.cwd
 	root, err := os.OpenRoot(project)

@@ -74,7 +74,7 @@ func globalFlags(c *cobra.Command, args []string) ([]string, error) {
 }
 
 // asShell turns the arguments of a program that was called as a shell into
-// those of the verb, behind what front hands over.
+// those of the verb, behind front's argument.
 func asShell(argv []string) []string {
 	args := argv[1:]
 	if !arguments.IsShell(argv[0]) {
