@@ -160,6 +160,26 @@ func TestUndoOfCreatedRepositories(t *testing.T) {
 	})
 }
 
+// R-LY-11: undo of all changes of a while leaves in the trash what a command made under a protected name, which was not
+// there before; it comes back by its own id.
+func TestUndoSinceLeavesTheTrash(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.repository()
+		a.approveAll()
+		before := a.everything()
+		a.changesOf(`python3 -c "open('.envrc', 'w').write('x'); open('src/one.txt', 'w').write('x')"`)
+		if r := a.sbx("undo", "--list"); !strings.Contains(r.out, "quarantine") {
+			t.Fatalf("nothing was quarantined: %v", r)
+		}
+		if r := a.undone("--since", "5m"); r.code != 0 {
+			t.Error(r)
+		}
+		if now := a.everything(); withoutObjects(now) != withoutObjects(before) {
+			t.Errorf("after the undo:\n%s", diff(before, now))
+		}
+	})
+}
+
 // R-LY-11: undo refuses what changed since, names it, and offers the rest; a part can be undone by
 // itself; nothing of what changed since is lost.
 func TestUndoOfRunsRefusesLaterChanges(t *testing.T) {

@@ -127,11 +127,12 @@ func (o *undoOptions) absolute() (err error) {
 }
 
 // undoable are the changes that were not taken back, and are no undoing; since narrows them to the
-// last so long, 0 to none.
+// last so long, 0 to none. What a command left under a protected name was not there before it: since leaves it in the
+// trash.
 func undoable(list []ipc.Change, since time.Duration) []string {
 	var ids []string
 	for _, c := range list {
-		if since > 0 && time.Since(c.Time) > since {
+		if since > 0 && (time.Since(c.Time) > since || c.Op == "quarantine") {
 			continue
 		}
 		if c.UndoneBy == "" && c.Undoes == "" && c.Op != "undo" {
