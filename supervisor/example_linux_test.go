@@ -29,7 +29,7 @@ func Example() {
 	if err := os.Mkdir(project, 0o700); err != nil {
 		panic(err)
 	}
-	s, end := embedded(dir)
+	s, end := embedded(dir, "")
 	defer end()
 
 	peer := supervisor.Peer{UID: os.Getuid(), PID: os.Getpid()}
@@ -62,16 +62,22 @@ func Example() {
 	// timeout 126
 }
 
-// embedded opens a supervisor with its state below dir, and returns what ends both.
-func embedded(dir string) (*supervisor.Supervisor, func()) {
+// embedded opens a supervisor with its state below dir, and returns a function that ends both. With a setting for
+// layers it has the native back end, which makes layers and the places of sessions.
+func embedded(dir, layers string) (*supervisor.Supervisor, func()) {
 	ctx, stage := context.Background(), filepath.Join(dir, "sandboxd-launch")
 	if out, err := exec.Command("../cmd/sandboxd-launch/build.sh", stage).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
-	cfg, _, err := config.Load(config.Paths{})
+	var paths config.Paths
+	if layers != "" {
+		paths.User = filepath.Join(dir, "config.toml")
+		try(os.WriteFile(paths.User, []byte("[sandbox]\nbackend = \"native\"\nlayers = \""+layers+"\"\n"), 0o600))
+	}
+	cfg, _, err := config.Load(paths)
 	try(err)
 	cfg.Approval.Timeout = approval.Duration(time.Second) // nobody is there to answer
-	host, err := sandbox.Open(ctx, sandbox.Options{Stage: stage})
+	host, err := sandbox.Open(ctx, sandbox.Options{Stage: stage, Backend: cfg.Sandbox.Backend})
 	try(err)
 	log, err := audit.Open(filepath.Join(dir, "audit"), audit.Options{})
 	try(err)
@@ -85,10 +91,14 @@ func embedded(dir string) (*supervisor.Supervisor, func()) {
 	try(err)
 	self, err := os.Executable()
 	try(err)
-	s, err := supervisor.New(supervisor.Options{
+	o := supervisor.Options{
 		Host: host, Approval: controller, Audit: log, Trust: trust, Config: cfg, Own: []string{dir + "/audit"},
 		Trash: filepath.Join(dir, "trash"), Notes: notes, Undo: undo, Worker: self,
-	})
+	}
+	if layers != "" {
+		o.Layers, o.Places = filepath.Join(dir, "layers"), filepath.Join(dir, "places")
+	}
+	s, err := supervisor.New(o)
 	try(err)
 	return s, func() {
 		try(s.Shutdown(ctx))

@@ -59,7 +59,10 @@ func (s *scene) Ask(_ context.Context, p approval.Pending) (approval.Answer, err
 	return p.Deny(approval.Identity{}, "not today"), nil
 }
 
-func newScene(t *testing.T, trusted bool) *scene {
+func newScene(t *testing.T, trusted bool) *scene { return layeredScene(t, "", trusted) }
+
+// layeredScene is a scene with a setting for layers; see embedded.
+func layeredScene(t *testing.T, layers string, trusted bool) *scene {
 	dir, err := os.MkdirTemp(os.Getenv("HOME"), "supervisor-requests-") // /tmp is a sandbox's own
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +82,7 @@ func newScene(t *testing.T, trusted bool) *scene {
 		}
 	}
 	var end func()
-	s.Supervisor, end = embedded(dir)
+	s.Supervisor, end = embedded(dir, layers)
 	t.Cleanup(end)
 	s.person = approval.Identity{Principal: approval.Principal{UID: os.Getuid()}, Name: "ann", Via: approval.ViaTerminal}
 	s.detach = s.Approval.Attach(s.person, s)
