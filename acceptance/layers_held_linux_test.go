@@ -270,3 +270,43 @@ touch .tried; wait`)
 		a.noLayers()
 	})
 }
+
+// R-LY-04, R-IP-01: nor can it answer the question of an undoing that it has asked at the approver's socket, where no
+// other operation on files is offered.
+func TestRunsUndoIsNotAnsweredByItsWriter(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.sh("mkdir src") // the files below change the project's directory
+		a.nativeBackend("--mode", "approve-all")
+		wait := make(chan result, 1)
+		go func() {
+			wait <- a.do(nil, "/bin/bash", "-c", "sbx="+filepath.Join(bin, "sbx")+`
+id=$($sbx run --json -c "echo one > src/new" | jq -r .changes.undo)
+touch .made; until [ -e .restarted ]; do sleep 0.1; done
+api() {
+	curl -sS --unix-socket "$SBX_SOCKET_DIR/approver.sock" -H 'Content-Type: application/json' -d "$2" \
+		"http://sandboxd/v1/files/$1"
+}
+api write '{"path":"'"$PWD"'/planted","content":"x"}' >&2
+api undo "{\"undo_id\":\"$id\",\"session\":\"s-1\"}" >&2
+api undo "{\"undo_id\":\"$id\"}" &
+for _ in $(seq 100); do q=$($sbx pending --json | jq -er '.approvals[0].id') && break; sleep 0.1; done
+$sbx approve "$q" --allow >&2; echo "status $?" >&2
+touch .tried; wait`)
+		}()
+		waitFor(t, "the run has ended", func() bool { return a.there(".made") })
+		a.nativeBackend()
+		a.sh("touch .restarted")
+		waitFor(t, "the writer has tried", func() bool { return a.there(".tried") })
+		q := a.pending(1)[0]
+		if !a.there("src/new") || a.there("planted") || !strings.Contains(string(q.Input), `"undo"`) {
+			t.Errorf("%+v", q)
+		}
+		a.sbx("approve", q.ID, "--allow")
+		a.sbx("approve", q.ID, "--allow", "--confirm")
+		r := <-wait
+		if !strings.Contains(r.err, "can't answer") || !strings.Contains(r.out, `"undo_id"`) || a.there("src/new") ||
+			!strings.Contains(r.err, "no_route") || !strings.Contains(r.err, "without a session") {
+			t.Errorf("%d %s%s", r.code, r.out, r.err)
+		}
+	})
+}

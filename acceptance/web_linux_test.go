@@ -109,6 +109,14 @@ func TestWebHeldChanges(t *testing.T) {
 	a.browse("landing.mjs")
 }
 
+// R-UX-03, R-FS-08, R-LY-04: a run is undone in a real browser, with a question where its undoing asks.
+func TestWebUndo(t *testing.T) {
+	a := newActor(t, "")
+	a.withGateway("[sandbox]\nbackend = \"native\"\n[approval]\ntimeout = \"1m\"\ntimeout_remote = \"1m\"\n")
+	a.sbx("trust")
+	a.browse("undo.mjs")
+}
+
 // The pictures of docs/img can be made: make pictures keeps them.
 func TestWebPictures(t *testing.T) {
 	to := os.Getenv("PICTURES")

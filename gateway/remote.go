@@ -98,6 +98,14 @@ func (b *watcher) StopJob(context.Context, ipc.Caller, ipc.JobRequest) (ipc.Job,
 func (b *watcher) SetMode(context.Context, ipc.Caller, ipc.Mode) (ipc.Mode, error) {
 	return ipc.Mode{}, lookOn
 }
+
+// File lists what can be undone.
+func (b *watcher) File(ctx context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.FileResult, error) {
+	if !r.DryRun {
+		return ipc.FileResult{}, lookOn
+	}
+	return b.remote.File(ctx, c, r)
+}
 func (b *watcher) Land(context.Context, ipc.Caller, ipc.LandRequest) (ipc.FileResult, error) {
 	return ipc.FileResult{}, lookOn
 }

@@ -99,6 +99,10 @@ func (b *shown) Land(ctx context.Context, c ipc.Caller, r ipc.LandRequest) (ipc.
 	return made(b.remote.Land(ctx, c, r))
 }
 
+func (b *shown) File(ctx context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.FileResult, error) {
+	return made(b.remote.File(ctx, c, r))
+}
+
 // pathsShown returns the paths of a held change set that are shown as these.
 func pathsShown(h ipc.HeldChange, shown []string) (paths []string, err error) {
 	for _, want := range shown {
@@ -203,7 +207,7 @@ func safeValue(v reflect.Value, field string) reflect.Value {
 }
 
 // blocks are the fields that the page shows with their lines.
-var blocks = map[string]bool{"Command": true, "Content": true, "Text": true}
+var blocks = map[string]bool{"Command": true, "Content": true, "Text": true, "Diff": true}
 
 func safeField(s, field string) string {
 	if blocks[field] {

@@ -52,6 +52,7 @@ type AgentBackend interface {
 	WriteStdin(context.Context, Caller, StdinRequest) error
 	SignalExec(context.Context, Caller, SignalRequest) error
 	ResizeExec(context.Context, Caller, ResizeRequest) error
+	// File waits for a person where one must be asked, unless DryRun. An approver undoes runs.
 	File(context.Context, Caller, FileRequest) (FileResult, error)
 	HeldChanges(context.Context, Caller, HeldRequest) (HeldChanges, error)
 	HeldChange(context.Context, Caller, HeldRequest) (HeldChange, error)

@@ -14,8 +14,8 @@ var fileReads = fileOps[:4]
 
 // FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op.
 type FileRequest struct {
-	Op      string `json:"-"` // from the path
-	Session string `json:"session"`
+	Op      string `json:"-"`       // from the path
+	Session string `json:"session"` // an approver, who may undo runs, gives none
 	CallID  string `json:"call_id,omitempty"`
 	Path    string `json:"path,omitempty"`
 	To      string `json:"to,omitempty"`      // move, copy
@@ -74,6 +74,7 @@ type FileResult struct {
 	Changed     bool         `json:"changed,omitempty"`  // false: everything was so already
 	Replaced    int          `json:"replaced,omitempty"` // by edits
 	Diff        string       `json:"diff,omitempty"`     // of a dry run: the diff for a person
+	Files       []HeldFile   `json:"files,omitempty"`    // of an undo with dry_run: its steps
 	Info        *FileInfo    `json:"info,omitempty"`
 	Entries     []FileInfo   `json:"entries,omitempty"`
 	Matches     []Match      `json:"matches,omitempty"`
@@ -133,6 +134,8 @@ type Change struct {
 	UndoneBy string    `json:"undone_by,omitempty"` // it was taken back by that one
 	Guarded  bool      `json:"guarded,omitempty"`   // only a person's yes takes it back
 	Note     string    `json:"note,omitempty"`
+	Project  string    `json:"project,omitempty"`
+	Exec     string    `json:"exec,omitempty"` // of a run: the command's id
 }
 
 // HeldChanges is the answer of GET /v1/changes, the latest first.
@@ -159,7 +162,7 @@ type HeldChange struct {
 	Files []HeldFile `json:"files,omitempty"`
 }
 
-// HeldFile is one path of a held change set.
+// HeldFile is one path of a change set.
 type HeldFile struct {
 	Path string `json:"path"`
 	What string `json:"what"` // the step in words

@@ -46,7 +46,12 @@ func completeFile(x *exchange, r *FileRequest) (bad *Error) {
 	if !slices.Contains(fileOps, r.Op) {
 		return &Error{Code: CodeNoRoute, Message: "there is no such file operation", Hint: "see docs/protocol.md for the list"}
 	}
-	if r.Session == "" {
+	switch approver := x.caller.Role == RoleApprover; {
+	case approver && r.Op != "undo":
+		return &Error{Code: CodeNoRoute, Message: "an approver may undo, and nothing else", Hint: "use agent.sock"}
+	case approver && r.Session != "":
+		return badRequest("an approver undoes without a session")
+	case !approver && r.Session == "":
 		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions"}
 	}
 	r.IdempotencyKey, bad = x.idempotencyKey(r.IdempotencyKey)

@@ -66,7 +66,7 @@ func workRoutes() []Route {
 		{"DELETE", "/v1/exec/{id}", "exec.cancel", both, "end the command's whole tree", query(done(Backend.CancelExec), func(q params) CancelRequest {
 			return CancelRequest{ID: q.id()}
 		})},
-		{"POST", "/v1/files/{op}", "file", agent, "carry out a file operation", changeFile()},
+		{"POST", "/v1/files/{op}", "file", both, "carry out a file operation; an approver: undo a run", changeFile()},
 		{"GET", "/v1/changes", "change.list", both, "what commands wrote and what did not land",
 			query(Backend.HeldChanges, func(q params) HeldRequest { return HeldRequest{Session: q.text("session")} })},
 		{"GET", "/v1/changes/{id}", "change.show", both, "one held change set with its differences",

@@ -320,7 +320,7 @@ func (s *Supervisor) previewFile(ctx context.Context, c *fileCall, j *fileJudgem
 	}
 	switch {
 	case c.req.Op.Reads() || j.verdict.Quiet || j.verdict.Decision == files.Block:
-	case j.undo != nil && j.undo.held != "":
+	case j.undo != nil:
 		shown, serr := s.presentSteps(ctx, c, j)
 		out.Shown, out.Files, err = files.UndoPresentation(j.undo.steps, shown), heldFiles(j.undo.steps, shown), serr
 	default:

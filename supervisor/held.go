@@ -2,9 +2,12 @@ package supervisor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/oklog/ulid/v2"
 
 	"sandboxd/approval"
 	"sandboxd/files"
@@ -24,13 +27,59 @@ type layerNote struct {
 	Held string    `json:"held,omitempty"`
 	Asks []landAsk `json:"asks,omitempty"`
 	Had  []bool    `json:"had,omitempty"`
-	By   writer    `json:"by"`
 }
 
 // writer is the requester of the command that wrote a change set, the opener of its session, and the agent.
 type writer struct {
 	Requester, Opener Peer
 	Agent             approval.Agent
+}
+
+// writer is who had a run's changes made, for their record.
+func (e *Exec) writer() json.RawMessage {
+	b, err := json.Marshal(writer{Requester: e.Peer, Opener: e.Session.Peer, Agent: e.Session.Agent})
+	if err != nil {
+		panic(err) // numbers and strings only
+	}
+	return b
+}
+
+// InPlaceOf returns a session in the place of the one whose command wrote a change set, which is held or can be undone,
+// and the command's requester. A question that an approver has had asked in it is answered by neither. Call done after
+// it.
+func (s *Supervisor) InPlaceOf(id string) (sess *Session, requester Peer, done func(), err error) {
+	_, note, err := s.heldNote(id)
+	r := note.Record
+	if !strings.HasPrefix(id, heldPrefix) {
+		if run := s.Undo.OfExec(id); run != "" {
+			id = run
+		}
+		r, err = s.Undo.Get(id)
+		if err != nil || !r.Run {
+			err = noChange(id, store.ErrNotFound.Error())
+		}
+	}
+	if err != nil {
+		return nil, Peer{}, nil, err
+	}
+	if sess, err = s.sessionOf(r); err != nil {
+		return nil, Peer{}, nil, err
+	}
+	var by writer
+	if len(r.By) > 0 { // a run that was cut off has none
+		if err := json.Unmarshal(r.By, &by); err != nil {
+			return nil, Peer{}, nil, err
+		}
+	}
+	sess.ID, sess.Kind = "s-"+strings.ToLower(ulid.Make().String()), KindCLI
+	sess.Label, sess.Agent = "changes of a run", by.Agent
+	if by.Opener.PID != 0 {
+		sess.Peer = by.Opener
+	}
+	return sess, by.Requester, func() {
+		sess.files.close()
+		s.Approval.CloseSession(sess.Ref())
+	}, nil
 }
 
 // heldSteps are the steps of a held change set, for people and for the judgement. It implements files.Kept.

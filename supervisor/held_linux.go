@@ -43,32 +43,11 @@ func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, err
 	if err != nil {
 		return nil, note, err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had, by: note.By}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had}
 	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil || r.l.Set() == nil {
 		return nil, note, noHeld(id)
 	}
 	return r, note, nil
-}
-
-// InPlaceOf returns a session in the place of the one whose command wrote a held change set, and the command's
-// requester. A question that an approver has had asked in it is answered by neither. Call done after it.
-func (s *Supervisor) InPlaceOf(id string) (sess *Session, requester Peer, done func(), err error) {
-	_, note, err := s.heldNote(id)
-	if err != nil {
-		return nil, Peer{}, nil, err
-	}
-	if sess, err = s.sessionOf(note.Record); err != nil {
-		return nil, Peer{}, nil, err
-	}
-	sess.ID, sess.Kind = "s-"+strings.ToLower(ulid.Make().String()), KindCLI
-	sess.Label, sess.Agent = "held changes", note.By.Agent
-	if note.By.Opener.PID != 0 {
-		sess.Peer = note.By.Opener
-	}
-	return sess, note.By.Requester, func() {
-		sess.files.close()
-		s.Approval.CloseSession(sess.Ref())
-	}, nil
 }
 
 // part reports which Ops, and then Dirs, of a held change set land for the paths, which are absolute: all that have not

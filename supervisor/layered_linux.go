@@ -62,7 +62,6 @@ type layeredRun struct {
 	l    *layer.Layer
 	end  func() // of its turn
 	asks []landAsk
-	by   writer
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
 }
@@ -77,8 +76,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	}
 	r = &layeredRun{s: s, sess: e.Session, dir: filepath.Join(s.layers, e.ID)}
 	r.rec = store.Record{ID: "r-" + strings.ToLower(ulid.Make().String()), Time: time.Now(), Exec: e.ID,
-		Session: e.Session.ID, Project: e.Session.Root, Op: opRun, Note: e.text()}
-	r.by = writer{Requester: e.Peer, Opener: e.Session.Peer, Agent: e.Session.Agent}
+		Session: e.Session.ID, Project: e.Session.Root, Op: opRun, Note: e.text(), By: e.writer()}
 	var waited time.Duration
 	if r.end, waited = s.turns.take(ctx, e.Session.Root); waited > time.Second {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("it waited for %s, while another command wrote to the project",
@@ -100,7 +98,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	data, err := json.Marshal(layerNote{r.rec, held, r.asks, r.had, r.by})
+	data, err := json.Marshal(layerNote{r.rec, held, r.asks, r.had})
 	if err != nil {
 		return err
 	}
@@ -426,7 +424,7 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	if err != nil {
 		return "", err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, by: note.By}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks}
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return "", err
 	}

@@ -26,9 +26,8 @@ func (s *Supervisor) heldChange(_ *Session, id string) (HeldChange, error) {
 	return HeldChange{}, noChange(id, "this system has no layers")
 }
 
-// InPlaceOf finds nothing here.
-func (s *Supervisor) InPlaceOf(id string) (*Session, Peer, func(), error) {
-	return nil, Peer{}, nil, noChange(id, "this system has no layers")
+func (s *Supervisor) heldNote(id string) (dir string, note layerNote, err error) {
+	return "", note, noChange(id, "this system has no layers")
 }
 
 func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {

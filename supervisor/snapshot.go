@@ -174,7 +174,8 @@ func (r *runSnapshot) end() *Changes {
 	var err error
 	c.Changes, c.Undo, err = r.s.keepRun(
 		r.s.scan(context.WithoutCancel(r.s.ctx), r.e.Session),
-		store.Record{ID: r.id, Exec: r.e.ID, Session: r.e.Session.ID, Project: r.e.Session.Root, Note: r.e.text()},
+		store.Record{ID: r.id, Exec: r.e.ID, Session: r.e.Session.ID, Project: r.e.Session.Root, Note: r.e.text(),
+			By: r.e.writer()},
 	)
 	if err != nil {
 		c.Covered, c.Why = false, "what the run changed could not be compared or kept: "+err.Error()

@@ -54,22 +54,28 @@ type Change struct {
 	UndoneBy    string
 	Guarded     bool
 	Note        string
+	Project     string
+	Exec        string // of a run
 }
 
 // Changes lists what a session can undo, the latest first: its own changes, of a
 // command-line session those in its project, by any session. of narrows
-// them to those that one session made; empty is all.
+// them to those that one session made; empty is all. A nil session has the runs
+// of every project.
 func (s *Supervisor) Changes(sess *Session, of string) []Change {
 	var list []Change
 	for _, r := range s.Undo.List(of) {
-		if !mayUndo(sess, r) {
+		if sess == nil && r.Exec == "" || sess != nil && !mayUndo(sess, r) {
 			continue
 		}
-		c := Change{ID: r.ID, Session: r.Session, Time: r.Time, Op: string(r.Op), Undoes: r.Undoes, UndoneBy: r.UndoneBy, Guarded: r.Guarded, Note: r.Note}
+		c := Change{
+			ID: r.ID, Session: r.Session, Time: r.Time, Op: string(r.Op), Undoes: r.Undoes, UndoneBy: r.UndoneBy,
+			Guarded: r.Guarded, Note: r.Note, Project: r.Project, Exec: r.Exec,
+		}
 		c.What = whatOf(r.Steps)
 		list = append(list, c)
 	}
-	if of == "" && sess.Kind == KindCLI {
+	if of == "" && sess != nil && sess.Kind == KindCLI {
 		list = append(list, s.quarantinedIn(sess.Root, restored(list))...)
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return b.Time.Compare(a.Time) })
@@ -254,8 +260,8 @@ func (k *sameSteps) Keep(ctx context.Context, steps []files.Step, old []*os.File
 	return k.Keeper.Keep(ctx, steps, old, last)
 }
 
-// presentUndo shows what one file had and gets back; of several, which. A held change set is shown with all its
-// differences.
+// presentUndo shows what one file had and gets back; of several, which. A held change set, and what a dry
+// run asks for, is shown with all differences.
 func (s *Supervisor) presentUndo(ctx context.Context, c *fileCall, j *fileJudgement) (*approval.Presentation, error) {
 	shown, err := s.presentSteps(ctx, c, j)
 	if err != nil {
@@ -269,7 +275,7 @@ func (s *Supervisor) presentSteps(
 	ctx context.Context, c *fileCall, j *fileJudgement,
 ) (shown []*approval.Presentation, err error) {
 	steps, most := j.undo.steps, 1
-	if j.undo.held != "" && !c.req.Drop {
+	if (j.undo.held != "" || c.req.DryRun) && !c.req.Drop {
 		most = maxShownSteps
 	}
 	if len(steps) > 1 && most == 1 {
@@ -285,7 +291,7 @@ func (s *Supervisor) presentSteps(
 	return shown, nil
 }
 
-// heldFiles are the steps of a held change set for a person.
+// heldFiles are the steps of a change set for a person.
 func heldFiles(steps []files.Step, shown []*approval.Presentation) (list []HeldFile) {
 	for i, step := range steps {
 		f := HeldFile{Path: step.Path, What: step.String()}

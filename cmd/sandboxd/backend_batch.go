@@ -123,7 +123,7 @@ func (r *batchRun) call(ctx context.Context, i int) (ipc.CallResult, error) {
 	case c.File != nil:
 		f := c.File.FileRequest
 		f.Op, f.Session, f.CallID, f.Inline = c.File.Op, r.sess.ID, id, f.Inline || r.req.Inline
-		out, err := r.b.file(ctx, r.caller, r.sess, f, r.place(i, f.Batch))
+		out, err := r.b.file(ctx, r.caller, peerOf(r.caller.Peer), r.sess, f, r.place(i, f.Batch))
 		if err == nil {
 			one.File = &out
 		}

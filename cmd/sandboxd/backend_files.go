@@ -18,18 +18,24 @@ import (
 )
 
 func (b *backend) File(ctx context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.FileResult, error) {
-	s, err := b.session(c, r.Session)
-	if err != nil {
-		return ipc.FileResult{}, err
-	}
 	place, err := placeOf(r.Batch)
 	if err != nil {
 		return ipc.FileResult{}, err
 	}
-	return b.file(ctx, c, s, r, place)
+	if c.Role == ipc.RoleApprover && r.UndoID == "" && r.DryRun {
+		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(nil, r.OfSession))}, nil
+	}
+	s, peer, done, err := b.inPlace(c, r.Session, r.UndoID)
+	if err != nil {
+		return ipc.FileResult{}, err
+	}
+	defer done()
+	return b.file(ctx, c, peer, s, r, place)
 }
 
-func (b *backend) file(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.FileRequest, place place) (ipc.FileResult, error) {
+func (b *backend) file(
+	ctx context.Context, c ipc.Caller, peer supervisor.Peer, s *supervisor.Session, r ipc.FileRequest, place place,
+) (ipc.FileResult, error) {
 	if r.Op == string(files.Undo) && r.UndoID == "" && r.DryRun {
 		return ipc.FileResult{Decision: ipc.DecisionAuto, Changes: wireChanges(b.sup.Changes(s, r.OfSession))}, nil
 	}
@@ -38,7 +44,7 @@ func (b *backend) file(ctx context.Context, c ipc.Caller, s *supervisor.Session,
 		return ipc.FileResult{}, err
 	}
 	q.Inline, q.Batch, q.Group, q.Next = b.inline(c, s, r.Inline), place.batch, place.group, place.next
-	out, err := b.sup.File(ctx, s, peerOf(c.Peer), q)
+	out, err := b.sup.File(ctx, s, peer, q)
 	if err != nil {
 		return ipc.FileResult{}, fileError(err, out)
 	}
@@ -63,7 +69,7 @@ func (b *backend) HeldChanges(_ context.Context, c ipc.Caller, r ipc.HeldRequest
 }
 
 func (b *backend) HeldChange(ctx context.Context, c ipc.Caller, r ipc.HeldRequest) (ipc.HeldChange, error) {
-	s, peer, done, err := b.heldIn(c, r.Session, r.ID)
+	s, peer, done, err := b.inPlace(c, r.Session, r.ID)
 	if err != nil {
 		return ipc.HeldChange{}, err
 	}
@@ -76,7 +82,7 @@ func (b *backend) HeldChange(ctx context.Context, c ipc.Caller, r ipc.HeldReques
 }
 
 func (b *backend) Land(ctx context.Context, c ipc.Caller, r ipc.LandRequest) (ipc.FileResult, error) {
-	s, peer, done, err := b.heldIn(c, r.Session, r.ID)
+	s, peer, done, err := b.inPlace(c, r.Session, r.ID)
 	if err != nil {
 		return ipc.FileResult{}, err
 	}
@@ -90,9 +96,9 @@ func (b *backend) Land(ctx context.Context, c ipc.Caller, r ipc.LandRequest) (ip
 	return wireFile(ipc.FileRequest{}, out), nil
 }
 
-// heldIn finds the session in which a caller sees a held change set, and the requester of its landing: the process
-// whose command wrote it where an approver has it landed, which keeps that process from answering.
-func (b *backend) heldIn(
+// inPlace finds the session in which a caller sees a change set, and the requester of its landing or undoing: the
+// process whose command wrote it where an approver has that done, which keeps that process from answering.
+func (b *backend) inPlace(
 	c ipc.Caller, session, id string,
 ) (s *supervisor.Session, requester supervisor.Peer, done func(), err error) {
 	if c.Role != ipc.RoleApprover {
@@ -116,18 +122,22 @@ func wireHeld(h supervisor.HeldChange) ipc.HeldChange {
 	first := func(list []string) []string { return list[:min(len(list), maxHeldPaths)] }
 	w := ipc.HeldChange{ID: h.ID, Exec: h.Exec, Session: h.Session, Project: h.Project, Time: h.Time, Command: h.Command,
 		Why: h.Why, Digest: h.Digest, Created: first(h.Created), Modified: first(h.Modified), Deleted: first(h.Deleted),
-		Count: h.Len(), Conflicts: first(h.Conflicts)}
+		Count: h.Len(), Conflicts: first(h.Conflicts), Files: wireParts(h.Files)}
+	return w
+}
+
+func wireParts(parts []supervisor.HeldFile) (list []ipc.HeldFile) {
 	left := maxHeldText
-	for _, f := range h.Files[:min(len(h.Files), maxHeldPaths)] {
+	for _, f := range parts[:min(len(parts), maxHeldPaths)] {
 		file := ipc.HeldFile{Path: f.Path, What: f.What}
 		if text := wholeOf(f.Shown); text != "" && len(text) <= left {
 			file.Kind, file.Content = string(f.Shown.Kind), text
 			left -= len(text)
 			file.Added, file.Removed = countLines(f.Shown.Kind, text)
 		}
-		w.Files = append(w.Files, file)
+		list = append(list, file)
 	}
-	return w
+	return list
 }
 
 // maxHeldText bounds the differences of one held change set.
@@ -200,7 +210,7 @@ func wireFile(r ipc.FileRequest, f supervisor.FileResult) ipc.FileResult {
 	default:
 		w.Content = string(f.Content)
 	}
-	w.Diff = wholeOf(f.Shown)
+	w.Diff, w.Files = wholeOf(f.Shown), wireParts(f.Files)
 	if f.Info != nil {
 		i := wireInfo(*f.Info)
 		w.Info = &i
@@ -236,7 +246,9 @@ func wireInfo(i files.Info) ipc.FileInfo {
 func wireChanges(list []supervisor.Change) []ipc.Change {
 	out := []ipc.Change{}
 	for _, c := range list {
-		out = append(out, ipc.Change{ID: c.ID, Session: c.Session, Time: c.Time, Op: c.Op, What: c.What, Undoes: c.Undoes, UndoneBy: c.UndoneBy, Guarded: c.Guarded, Note: c.Note})
+		out = append(out, ipc.Change{ID: c.ID, Session: c.Session, Time: c.Time, Op: c.Op, What: c.What, Undoes: c.Undoes,
+			UndoneBy: c.UndoneBy, Guarded: c.Guarded, Note: c.Note,
+			Project: c.Project, Exec: c.Exec})
 	}
 	return out
 }

@@ -42,6 +42,8 @@ type Record struct {
 	Exec string `json:"exec,omitempty"`
 	// Guarded: quarantined or protected; only an approver restores it (R-FS-08).
 	Guarded bool `json:"guarded,omitempty"`
+	// By is who had it made, in the words of the store's owner.
+	By json.RawMessage `json:"by,omitempty"`
 	// Note is for people: why something was quarantined, for instance.
 	Note string `json:"note,omitempty"`
 

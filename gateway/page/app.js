@@ -187,6 +187,7 @@ const landingOf = (q) => q.input?.change && ["land", "drop"].includes(q.input.op
 
 function titleOf(q) {
   if (q.tool === "bash") return "Run this command?";
+  if (q.input?.change && q.input.op === "undo") return "Undo what the command wrote?";
   if (!landingOf(q)) return `Use ${q.tool}?`;
   return q.input.op === "land" ? "Land what the command wrote?" : "Drop what the command wrote?";
 }

@@ -1,7 +1,7 @@
 import { el, text, facts, when } from "./dom.js";
 import { diff } from "./diff.js";
 
-// What commands wrote and what did not land: the list, and each change set with its differences.
+// What commands wrote: what did not land and what can be undone, each change set with its differences.
 
 const most = 20; // files whose differences are shown at once
 
@@ -32,12 +32,12 @@ function fileList(h, files, side, head) {
 }
 
 /**
- * changeViews returns the view of the held change sets, and their part of a question's card. page is what app.js has for
+ * changeViews returns the view of the change sets, and their part of a question's card. page is what app.js has for
  * them: link, main, say, fail, show, side, which says whether differences have two columns, and expect, which has the
  * question about a change set shown as soon as it is asked.
  */
 export function changeViews({ link, main, say, fail, show, side, expect }) {
-  let open; // id of the change set that is shown
+  let open; // id of the change set that is shown: a held one, or a run's
   let drawn; // what is on the page
   let asked; // the change set of the last question, so that a card that is drawn again shows its files at once
   let chosen = new Set();
@@ -47,16 +47,47 @@ export function changeViews({ link, main, say, fail, show, side, expect }) {
     expect(h.id);
     try {
       const r = await link.call("change.land", { id: h.id, ...more });
-      const undo = r.undo_id ? `Landed. In a terminal, sbx undo ${r.undo_id} takes it back.` : "Landed.";
-      say([more.drop ? "Dropped." : undo, ...(r.warnings ?? []).map((w) => w.message)].join(" "));
+      say([more.drop ? "Dropped." : r.undo_id ? "Landed. Below, it can be undone." : "Landed.", ...(r.warnings ?? []).map((w) => w.message)].join(" "));
       chosen = new Set();
     } catch (e) {
       fail(e);
     }
+    again();
+  }
+
+  /** undo takes a run back, with an answer to a question where one is asked. */
+  async function undo(c) {
+    expect(c.id);
+    try {
+      const r = await link.call("file", { op: "undo", undo_id: c.id });
+      open = undefined;
+      say(["Undone.", ...(r.warnings ?? []).map((w) => w.message)].join(" "));
+    } catch (e) {
+      fail(e);
+    }
+    again();
+  }
+
+  /** again shows the view after something was done. */
+  function again() {
     expect("");
     drawn = undefined;
     if (location.hash === "#changes") show();
     else location.hash = "#changes";
+  }
+
+  const leave = () => el("button", { type: "button", onclick: () => { open = drawn = undefined; show(); } }, "Back");
+
+  /** run shows what undoing a run would do. */
+  async function run(c) {
+    const would = await link.call("file", { op: "undo", undo_id: c.id, dry_run: true }).catch((e) => ({ error: e }));
+    if (location.hash !== "#changes") return;
+    main.replaceChildren(el("h1", { "data-changes": "" }, "Undo a run"), el("article", { class: "card", "aria-labelledby": "wrote" },
+      el("h2", { id: "wrote" }, "What undoing this command would do"), el("pre", { tabindex: "0", "aria-label": "Command" }, text(c.note)),
+      facts(["Project", c.project], ["When", when(c.time)], ["Can't be undone now", would.error && [would.error.message, would.error.hint].filter(Boolean).join(": ")]),
+      would.error ? "" : el("div", { class: "row" }, toggle(() => run(c).catch(fail))),
+      fileList(c, would.files ?? [], side(), (f, name) => el("span", { class: "what" }, text(name))),
+      el("div", { class: "row decide" }, would.error ? "" : el("button", { type: "button", class: "yes", onclick: () => undo(c) }, "Undo"), leave())));
   }
 
   function toggle(redraw) {
@@ -91,26 +122,32 @@ export function changeViews({ link, main, say, fail, show, side, expect }) {
       el("div", { class: "row decide" },
         el("button", { type: "button", class: "yes", onclick: () => land(h, {}) }, "Land all"), part,
         el("button", { type: "button", class: "no", onclick: () => land(h, { drop: true }) }, "Drop all"),
-        el("button", { type: "button", onclick: () => { open = drawn = undefined; show(); } }, "Back"))));
+        leave())));
   }
 
   async function changes() {
-    const { changes: list } = await link.call("change.list");
+    const [{ changes: list }, { changes: all }] = await Promise.all([link.call("change.list"), link.call("file", { op: "undo", dry_run: true })]);
     if (location.hash !== "#changes") return;
-    if (!list.some((h) => h.id === open)) open = undefined;
-    const now = JSON.stringify(open ? list.find((h) => h.id === open) : list);
+    const runs = (all ?? []).filter((c) => !c.undone_by);
+    const known = [...list, ...runs].find((c) => c.id === open);
+    if (!known) open = undefined;
+    const now = JSON.stringify(known ?? [list, runs]);
     if (drawn === now && main.querySelector("[data-changes]")) return;
     drawn = now;
-    if (open) return one(open);
-    const look = (h) => {
-      open = h.id;
+    if (open) return runs.includes(known) ? run(known) : one(open);
+    const look = (c) => {
+      open = c.id;
       chosen = new Set();
       changes().then(() => main.focus(), fail);
     };
-    main.replaceChildren(el("h1", { "data-changes": "" }, "Held changes"), list.length ? el("ol", { class: "list" }, list.map((h) => el("li", {},
-      el("button", { type: "button", onclick: () => look(h) }, el("span", { class: "what" }, text(h.command)),
-        el("span", { class: "small" }, text([counts(h), h.project, h.why].filter(Boolean).join(" · ")), " · ", when(h.time))))))
-      : el("p", { class: "notice" }, "Nothing is held. ", el("code", {}, "sbx run --hold"), " holds what a command writes."));
+    const entry = (c, line, ...more) => el("li", {}, el("button", { type: "button", onclick: () => look(c) }, el("span", { class: "what" }, text(line)),
+      el("span", { class: "small" }, text(more.filter(Boolean).join(" · ")), " · ", when(c.time))));
+    main.replaceChildren(el("h1", { "data-changes": "" }, "Held changes"),
+      list.length ? el("ol", { class: "list", "aria-label": "Held changes" }, list.map((h) => entry(h, h.command, counts(h), h.project, h.why)))
+        : el("p", { class: "notice" }, "Nothing is held. ", el("code", {}, "sbx run --hold"), " holds what a command writes."),
+      el("h2", { class: "next" }, "Runs that can be undone"),
+      runs.length ? el("ol", { class: "list", "aria-label": "Runs that can be undone" }, runs.map((c) => entry(c, c.note, (c.what ?? []).length === 1 ? c.what[0] : `${(c.what ?? []).length} steps`, c.project)))
+        : el("p", { class: "notice" }, "Nothing to undo. What a command changes in a trusted project is listed here."));
   }
 
   /** landing is the part of a question's card about a change set: its files, of which paths land; other() if there are none. */

@@ -13,6 +13,9 @@ fs.mkdirSync(".git", { recursive: true });
 fs.mkdirSync(path.join(home, "datasets"), { recursive: true });
 fs.writeFileSync("notes/report.adoc", "# Weekly Report\n## Summary\nAll is well.\n");
 fs.writeFileSync("build/main.o", "object\n");
+fs.mkdirSync("pages", { recursive: true });
+for (let i = 1; i <= 60; i++) fs.writeFileSync(`pages/${i}.html`, `${i}\n`);
+fs.writeFileSync("fresh.py", 'import os\nfor name in os.listdir("pages"):\n    os.remove("pages/" + name)\n');
 fs.writeFileSync(path.join(home, "datasets/prices.csv"), "id,price\n1,2\n");
 
 const long = 'for f in notes/*.adoc; do pandoc --standalone --from asciidoc --to html5 --output "build/${f##*/}.html" "$f" && ' +
@@ -35,7 +38,7 @@ const questions = [
   ["A protected name", () => write(".git/config", "[core]\n\thooksPath = hooks\n")],
   ["Edit", ["file", "edit", "notes/report.adoc", "--find", "## Summary", "--replace", "## Executive Summary"]],
   ["Batch", { path: "/v1/check", body: { session: "$SESSION", tool: "bash", command: "touch one.txt", batch } }],
-  ["Move", ["file", "move", "notes/report.adoc", "notes/old.adoc"]],
+  ["Landing", ["run", "--", "python3", "fresh.py"]], // it follows a yes to the command
   ["Dangerous", ["run", "-c", "rm -rf build ../other && git push --force"]],
   ["Long", ["run", "-c", long]],
   ["Text that deceives", ["run", "-c", "touch report\u202efdp.sh \u200b\u001b[2J аpple"]],
@@ -58,7 +61,13 @@ const failed = await scenarios({
     for (const [title, ask] of questions) {
       const asked = typeof ask === "function" ? ask() : Array.isArray(ask) ? sbx(...ask) : agent({ AGENT: "coder" }, ask).done;
       let id;
-      await until(`${title} waits`, async () => (id = JSON.parse((await sbx("pending", "--json")).out).approvals?.[0]?.id));
+      const waits = async () => (id = JSON.parse((await sbx("pending", "--json")).out).approvals?.[0]?.id);
+      await until(`${title} waits`, waits);
+      if (title === "Landing") {
+        const command = id;
+        await sbx("approve", id, "--allow");
+        await until("the landing waits", async () => (await waits()) && id !== command);
+      }
       for (const [page, list] of pictures) {
         const card = page.locator(`article.card[data-id="${id}"]`);
         await card.waitFor();

@@ -36,6 +36,11 @@ export class SharedOperations extends Transport {
     return this.lines<wire.Event>("GET", `/v1/exec/${encodeURIComponent(request.id)}/events`, { query: { from_seq: request.from_seq, watch: request.watch } }, options);
   }
 
+  /** carry out a file operation; an approver: undo a run: POST /v1/files/{op} */
+  file(request: { op: string } & wire.FileRequest, options: CallOptions = {}): Promise<wire.FileResult> {
+    return this.ask<wire.FileResult>("POST", `/v1/files/${encodeURIComponent(request.op)}`, { body: without(request, "op"), key: request.idempotency_key }, options);
+  }
+
   /** what commands left running in the sessions that the caller may see: GET /v1/jobs */
   jobList(options: CallOptions = {}): Promise<wire.JobList> {
     return this.ask<wire.JobList>("GET", "/v1/jobs", {  }, options);
@@ -122,11 +127,6 @@ export class AgentOperations extends SharedOperations {
   /** send a piece of input, or its end: POST /v1/exec/{id}/stdin */
   execStdin(request: { id: string; eof?: boolean; data?: Uint8Array | string | AsyncIterable<Uint8Array | string> }, options: CallOptions = {}): Promise<wire.Done> {
     return this.ask<wire.Done>("POST", `/v1/exec/${encodeURIComponent(request.id)}/stdin`, { query: { eof: request.eof }, raw: request.data ?? "" }, options);
-  }
-
-  /** carry out a file operation: POST /v1/files/{op} */
-  file(request: { op: string } & wire.FileRequest, options: CallOptions = {}): Promise<wire.FileResult> {
-    return this.ask<wire.FileResult>("POST", `/v1/files/${encodeURIComponent(request.op)}`, { body: without(request, "op"), key: request.idempotency_key }, options);
   }
 
   /** open a session, or find the terminal's own again: POST /v1/sessions */

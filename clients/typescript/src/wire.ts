@@ -211,6 +211,9 @@ export interface Change {
   /** only a person's yes takes it back */
   guarded?: boolean;
   note?: string;
+  project?: string;
+  /** of a run: the command's id */
+  exec?: string;
 }
 
 /** CheckRequest is the body of POST /v1/check: decide, for a call that the agent runs itself; or, with DryRun, only return the decision. */
@@ -466,6 +469,7 @@ export interface Exit {
 /** FileCall is a FileRequest that names its operation. */
 export interface FileCall {
   op?: string;
+  /** an approver, who may undo runs, gives none */
   session?: string;
   call_id?: string;
   path?: string;
@@ -551,6 +555,7 @@ export interface FileInfo {
 
 /** FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op. */
 export interface FileRequest {
+  /** an approver, who may undo runs, gives none */
   session?: string;
   call_id?: string;
   path?: string;
@@ -630,6 +635,8 @@ export interface FileResult {
   replaced?: number;
   /** of a dry run: the diff for a person */
   diff?: string;
+  /** of an undo with dry_run: its steps */
+  files?: HeldFile[];
   info?: FileInfo;
   entries?: FileInfo[];
   matches?: Match[];
@@ -741,7 +748,7 @@ export interface HeldChanges {
   changes?: HeldChange[];
 }
 
-/** HeldFile is one path of a held change set. */
+/** HeldFile is one path of a change set. */
 export interface HeldFile {
   path?: string;
   /** the step in words */

@@ -100,6 +100,50 @@ class SharedOperations(Transport):
         )
         return answer
 
+    def file(
+        self,
+        *,
+        op: str,
+        session: Optional[str] = None,
+        call_id: Optional[str] = None,
+        path: Optional[str] = None,
+        to: Optional[str] = None,
+        content: Optional[str] = None,
+        encoding: Optional[str] = None,
+        edits: Optional[List[wire.Edit]] = None,
+        anchor: Optional[str] = None,
+        line: Optional[int] = None,
+        before: Optional[bool] = None,
+        offset: Optional[int] = None,
+        limit: Optional[int] = None,
+        pattern: Optional[str] = None,
+        glob: Optional[str] = None,
+        recursive: Optional[bool] = None,
+        if_hash: Optional[str] = None,
+        mode: Optional[int] = None,
+        parents: Optional[bool] = None,
+        exact: Optional[bool] = None,
+        context: Optional[int] = None,
+        undo_id: Optional[str] = None,
+        of_session: Optional[str] = None,
+        force: Optional[bool] = None,
+        rest: Optional[bool] = None,
+        paths: Optional[List[str]] = None,
+        dry_run: Optional[bool] = None,
+        inline: Optional[bool] = None,
+        description: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        batch: Optional[wire.BatchPlace] = None,
+    ) -> wire.FileResult:
+        """carry out a file operation; an approver: undo a run: POST /v1/files/{op}"""
+        answer: wire.FileResult = self.ask(
+            "POST",
+            "/v1/files/" + self.quote(op),
+            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "parents": parents, "exact": exact, "context": context, "undo_id": undo_id, "of_session": of_session, "force": force, "rest": rest, "paths": paths, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
+            key=idempotency_key,
+        )
+        return answer
+
     def job_list(
         self,
     ) -> wire.JobList:
@@ -388,50 +432,6 @@ class AgentOperations(SharedOperations):
             "/v1/exec/" + self.quote(id) + "/stdin",
             query={"eof": eof},
             raw=data,
-        )
-        return answer
-
-    def file(
-        self,
-        *,
-        op: str,
-        session: Optional[str] = None,
-        call_id: Optional[str] = None,
-        path: Optional[str] = None,
-        to: Optional[str] = None,
-        content: Optional[str] = None,
-        encoding: Optional[str] = None,
-        edits: Optional[List[wire.Edit]] = None,
-        anchor: Optional[str] = None,
-        line: Optional[int] = None,
-        before: Optional[bool] = None,
-        offset: Optional[int] = None,
-        limit: Optional[int] = None,
-        pattern: Optional[str] = None,
-        glob: Optional[str] = None,
-        recursive: Optional[bool] = None,
-        if_hash: Optional[str] = None,
-        mode: Optional[int] = None,
-        parents: Optional[bool] = None,
-        exact: Optional[bool] = None,
-        context: Optional[int] = None,
-        undo_id: Optional[str] = None,
-        of_session: Optional[str] = None,
-        force: Optional[bool] = None,
-        rest: Optional[bool] = None,
-        paths: Optional[List[str]] = None,
-        dry_run: Optional[bool] = None,
-        inline: Optional[bool] = None,
-        description: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-        batch: Optional[wire.BatchPlace] = None,
-    ) -> wire.FileResult:
-        """carry out a file operation: POST /v1/files/{op}"""
-        answer: wire.FileResult = self.ask(
-            "POST",
-            "/v1/files/" + self.quote(op),
-            body={"session": session, "call_id": call_id, "path": path, "to": to, "content": content, "encoding": encoding, "edits": edits, "anchor": anchor, "line": line, "before": before, "offset": offset, "limit": limit, "pattern": pattern, "glob": glob, "recursive": recursive, "if_hash": if_hash, "mode": mode, "parents": parents, "exact": exact, "context": context, "undo_id": undo_id, "of_session": of_session, "force": force, "rest": rest, "paths": paths, "dry_run": dry_run, "inline": inline, "description": description, "idempotency_key": idempotency_key, "batch": batch},
-            key=idempotency_key,
         )
         return answer
 

@@ -187,6 +187,8 @@ class Change(TypedDict, total=False):
     undone_by: str  # it was taken back by that one
     guarded: bool  # only a person's yes takes it back
     note: str
+    project: str
+    exec: str  # of a run: the command's id
 
 
 class CheckRequest(TypedDict, total=False):
@@ -401,7 +403,7 @@ class FileCall(TypedDict, total=False):
     """FileCall is a FileRequest that names its operation."""
 
     op: str
-    session: str
+    session: str  # an approver, who may undo runs, gives none
     call_id: str
     path: str
     to: str  # move, copy
@@ -461,7 +463,7 @@ class FileInfo(TypedDict, total=False):
 class FileRequest(TypedDict, total=False):
     """FileRequest is the body of POST /v1/files/{op}. Which fields count depends on Op."""
 
-    session: str
+    session: str  # an approver, who may undo runs, gives none
     call_id: str
     path: str
     to: str  # move, copy
@@ -512,6 +514,7 @@ class FileResult(TypedDict, total=False):
     changed: bool  # false: everything was so already
     replaced: int  # by edits
     diff: str  # of a dry run: the diff for a person
+    files: List[HeldFile]  # of an undo with dry_run: its steps
     info: FileInfo
     entries: List[FileInfo]
     matches: List[Match]
@@ -618,7 +621,7 @@ class HeldChanges(TypedDict, total=False):
 
 
 class HeldFile(TypedDict, total=False):
-    """HeldFile is one path of a held change set."""
+    """HeldFile is one path of a change set."""
 
     path: str
     what: str  # the step in words
