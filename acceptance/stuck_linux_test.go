@@ -95,7 +95,8 @@ func (a *actor) endsBwrap(ended <-chan struct{}) bool {
 // died before that step would run as long as its command. R-OP-03
 func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAllCold()
+		a.launch = func() { a.configured("[sandbox]\nwarm = 0\nbackend = \"bwrap\"\n", "--mode", "approve-all") }
+		a.launch()
 		a.sbx("run", "--", "true")
 		hit := 0
 		for i := range 24 {
