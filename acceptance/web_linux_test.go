@@ -16,11 +16,12 @@ var modules = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Later versions of playwright-core want a newer node than Debian 12 has.
 	// In the folder, not by --prefix, which would hide the machine's own npmrc.
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o644); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "playwright-core@1", "axe-core@4")
+	cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "playwright-core@1.58", "axe-core@4")
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	return dir, cmd.Run()

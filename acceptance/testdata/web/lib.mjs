@@ -2,11 +2,12 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 
 const require = createRequire(process.env.MODULES + "/");
 const { chromium } = require("playwright-core");
 const axeSource = require.resolve("axe-core/axe.min.js");
-const here = import.meta.dirname;
+const here = path.dirname(fileURLToPath(import.meta.url));
 const sbxPath = path.join(process.env.BIN, "sbx");
 export const patience = 30_000;
 
