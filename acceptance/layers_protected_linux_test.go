@@ -121,10 +121,11 @@ func TestLayersChangeGitConfiguration(t *testing.T) {
 				"git remote; git branch --list third", "origin\n  third\n"},
 			{"mv pkg packages", "cat packages/AGENTS.md; ls pkg 2>&1 | grep -c 'No such'", "read\n1\n"},
 			{"git mv src lib", "ls -d lib; ls src 2>&1 | grep -c 'No such'", "lib\n1\n"},
+			{"git clone -q . copy", "git -C copy log --format=%s -1; rm -rf copy", "pkg\n"},
 			{"git worktree add -q wt && git worktree move wt tw", "git -C tw status --short; ls -d tw", "tw\n"},
 		} {
 			run := func() ran { return a.run(c.line) }
-			if strings.HasPrefix(c.line, "mv") { // it takes a protected name along
+			if strings.HasPrefix(c.line, "mv") || strings.Contains(c.line, "clone") { // these ask before they run
 				run = func() ran {
 					return a.landing(func(ipc.Approval) bool { return true }, "run", "--json", "-c", c.line)
 				}

@@ -10,19 +10,16 @@ import (
 var layeredTools = []string{
 	"npm install --offline --no-audit --no-fund --cache ./cache ./pack/one-1.0.0.tgz && rm -rf cache && " +
 		"node -e 'require(\"one\")'",
-	"git clone -q . clone && git -C clone log --format=%s > log",
 	"git add -A && git stash -q && git stash pop -q && git gc -q && git fsck --no-dangling",
 	"git add -A && git commit -qm two && git checkout -qb topic HEAD~1 && echo t > topic.txt && git add topic.txt && " +
 		"git commit -qm topic && git rebase -q @{-1} && git log --format=%s > log",
 	"printf 'out: src/one.txt\\n\\tcp src/one.txt out\\n' > Makefile && make -s && cat out",
 	"python3 -c 'import sqlite3; c = sqlite3.connect(\"a.db\"); c.execute(\"pragma journal_mode = wal\"); " +
 		"c.execute(\"create table t (v)\"); c.execute(\"insert into t values (1)\"); c.commit()'",
-	"git worktree add -q wt && echo w > wt/w.txt && git -C wt add w.txt && git -C wt commit -qm w && git log --all --format=%s",
-	"git -c protocol.file.allow=always submodule --quiet add ./pack/lib sub && git -C sub log --format=%s > log",
-	"python3 -m venv --without-pip .venv && .venv/bin/python -c 'import sys; print(sys.prefix)' > log",
-	"go mod init example.org/x 2> log && printf 'package main\\nfunc main() { println(1) }\\n' > main.go && " +
-		"GOFLAGS=-mod=mod go vet . && GOFLAGS=-mod=mod go mod vendor 2>> log",
-	"mkdir many && for i in $(seq 2000); do echo $i > many/$i; done && tar cf many.tar many && rm -r many && tar xf many.tar",
+	"git worktree add -q wt && echo w > wt/w.txt && git -C wt add w.txt && git -C wt commit -qm w",
+	"python3 -m venv --without-pip .venv && .venv/bin/python -c 'import sys' && find .venv | sort > log && rm -r .venv",
+	"mkdir many && for i in $(seq 500); do echo $i > many/$i; done && tar cf many.tar many && rm -r many && " +
+		"tar xf many.tar && rm many.tar",
 	"mv node_modules/x node_modules/y && mv src lib",
 	"sed -i s/one/uno/ src/one.txt",
 	"cp src/one.txt src/.one.swp && echo edited >> src/.one.swp && mv src/.one.swp src/one.txt",
@@ -42,8 +39,7 @@ func TestLayeredTools(t *testing.T) {
 		a.layered()
 		a.repository()
 		a.sh(`mkdir -p pack/package && cd pack && echo '{"name":"one","version":"1.0.0"}' > package/package.json &&
-echo 'module.exports = 1' > package/index.js && tar czf one-1.0.0.tgz package && rm -r package &&
-git init -q lib && cd lib && git config user.email a@example.com && git config user.name A && echo l > l && git add l && git commit -qm lib`)
+echo 'module.exports = 1' > package/index.js && tar czf one-1.0.0.tgz package && rm -r package`)
 		for _, line := range layeredTools {
 			twin := filepath.Join(a.dir, "twin", filepath.Base(a.project))
 			a.sh("rm -rf " + twin + " && mkdir -p " + filepath.Dir(twin) + " && cp -a . " + twin)

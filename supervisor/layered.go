@@ -89,25 +89,33 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 		return "an agent or a server inside sees other programs' changes at once"
 	case r.Terminal && !r.Hold:
 		return "a program at a terminal sees other programs' changes at once"
-	case renamesDirectories(j):
-		return "it renames a directory, which a layer would have to copy"
 	}
-	return ""
+	return gitNeedsTheProject(j)
 }
 
-// renamesDirectories reports whether a command's words show that git renames a directory that exists. git fails where
-// rename(2) does not work across the layer, and does not copy as mv does.
-func renamesDirectories(j *judgement) bool {
+// gitNeedsTheProject returns why a command's words show that git can't work in a layer, or "". git fails where rename(2)
+// of a directory that exists does not work, which mv copies instead, and where a hard link of a file that exists is
+// another file, as in the clone of a repository by its path.
+func gitNeedsTheProject(j *judgement) (why string) {
 	place := analysis.Place{Cwd: j.command.Cwd, Home: j.command.Home}
 	script := analysis.Command(j.command.Argv, place)
 	if j.command.Line != "" {
 		script = analysis.Line(j.command.Line, place)
 	}
-	return slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool {
+	for _, c := range script.Calls {
 		argv, _ := c.Argv()
-		return len(argv) > 1 && path.Base(argv[0]) == "git" &&
-			(slices.Contains(argv[1:], "mv") || slices.Contains(argv[1:], "worktree") && slices.Contains(argv[1:], "move"))
-	})
+		if len(argv) < 2 || path.Base(argv[0]) != "git" {
+			continue
+		}
+		has := func(word string) bool { return slices.Contains(argv[1:], word) }
+		switch {
+		case has("mv"), has("worktree") && has("move"):
+			return "it renames a directory, which a layer would have to copy"
+		case has("clone"), has("submodule"):
+			return "it may clone a repository by hard links, which a layer breaks"
+		}
+	}
+	return ""
 }
 
 // overlayOf is the overlay of a run on the session's project. The layer is made when the run starts.
