@@ -21,7 +21,8 @@ var modules = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o644); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "playwright-core@1.58", "axe-core@4")
+	cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "playwright-core@1.58",
+		"axe-core@4")
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	return dir, cmd.Run()

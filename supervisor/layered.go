@@ -93,9 +93,9 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 	return gitNeedsTheProject(j)
 }
 
-// gitNeedsTheProject returns why a command's words show that git can't work in a layer, or "". git fails where rename(2)
-// of a directory that exists does not work, which mv copies instead, and where a hard link of a file that exists is
-// another file, as in the clone of a repository by its path.
+// gitNeedsTheProject returns why a command's words show that git can't work in a layer, or "". git fails where
+// rename(2) of a directory that exists does not work, which mv copies instead, and where a hard link of a file that
+// exists is another file, as in the clone of a repository by its path.
 func gitNeedsTheProject(j *judgement) (why string) {
 	place := analysis.Place{Cwd: j.command.Cwd, Home: j.command.Home}
 	script := analysis.Command(j.command.Argv, place)
