@@ -415,8 +415,7 @@ func machineStop(t *testing.T, m *machine) {
 	id := m.pending("carol", "alice")
 	m.must("carol", "sbx --user alice approve "+id+" --allow --scope once")
 	m.until("it runs", func() bool {
-		return m.sh("pgrep -u alice -f 'echo drained'").code == 0 &&
-			m.sh("pgrep -u alice -x 'bwrap|sandboxd-launch'").code == 0
+		return m.sh("pgrep -u alice -f 'echo drained' && pgrep -u alice 'bwrap|sandboxd-l'").code == 0
 	})
 	stopped := m.started("root", "XDG_RUNTIME_DIR=/run/user/1000 runuser -u alice -- systemctl --user stop sandboxd-launcher.service")
 	m.until("it says that it stops", func() bool {
