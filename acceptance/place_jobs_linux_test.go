@@ -29,44 +29,54 @@ func (a *actor) jobs() []ipc.Job {
 // output, is on record, and ends when it is stopped or with the session. Nobody else reaches it. R-LY-09
 func TestJobs(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.approveAll()
-		s, other := a.openProgram(), a.openProgram()
-		r := s.run("echo begun; nohup python3 -u -m http.server 8123 --bind 127.0.0.1 & disown")
-		if r.code != 0 || !strings.HasPrefix(r.out, "begun\n") || !strings.Contains(r.err, "left running: job j-") {
-			t.Fatalf("got %v, want a job's name", r)
+		for name, start := range map[string]func(){"direct": func() { a.approveAll() }, "layered": a.layered} {
+			start()
+			a.job(name)
 		}
-		ready := "for i in $(seq 300); do " + get("8123") + " >/dev/null 2>&1 && exit; sleep 0.1; done; exit 9"
-		if r := s.run(ready); r.code != 0 {
-			t.Fatalf("the job does not answer: %v", r)
-		}
-		if r := s.run("echo edited > page.html; " + get("8123", "page.html")); r.out != "edited\n\n" {
-			t.Errorf("the job does not see an edit: %v", r)
-		}
-		if r := other.run(get("8123")); r.code == 0 {
-			t.Errorf("another session reaches the job: %v", r)
-		}
-		list := a.jobs()
-		if len(list) != 1 || list[0].Session != s.id || list[0].Ended != nil || !strings.Contains(r.err, list[0].ID) {
-			t.Fatalf("got %+v, want the job of %q", list, r.err)
-		}
-		if r := a.sbx("jobs", "log", list[0].ID); !strings.Contains(r.out, "GET /page.html") {
-			t.Errorf("the log: got %v, want the request", r)
-		}
-		if r := a.sbx("jobs", "stop", list[0].ID); r.code != 0 || !strings.Contains(r.err, "stopped by a person") {
-			t.Errorf("stop: %v", r)
-		}
-		if r := s.run(get("8123")); r.code == 0 {
-			t.Errorf("a stopped job answers: %v", r)
-		}
-		log := a.sbx("log", "--json").out
-		for _, want := range []string{`"operation":"job"`, `"operation":"job end"`, "stopped by a person"} {
-			if !strings.Contains(log, want) {
-				t.Errorf("the log has no %s", want)
-			}
-		}
-		s.close()
-		other.close()
 	})
+}
+
+// job leaves a server running and has the next commands of its session, and of another one, use it.
+func (a *actor) job(name string) {
+	t := a.t
+	t.Log(name)
+	s, other := a.openProgram(), a.openProgram()
+	r := s.run("echo begun; nohup python3 -u -m http.server 8123 --bind 127.0.0.1 & disown")
+	if r.code != 0 || !strings.HasPrefix(r.out, "begun\n") || !strings.Contains(r.err, "left running: job j-") {
+		t.Fatalf("got %v, want a job's name", r)
+	}
+	ready := "for i in $(seq 300); do " + get("8123") + " >/dev/null 2>&1 && exit; sleep 0.1; done; exit 9"
+	if r := s.run(ready); r.code != 0 {
+		t.Fatalf("the job does not answer: %v", r)
+	}
+	s.run("echo edited > page.html")
+	if r := s.run(get("8123", "page.html")); r.out != "edited\n\n" {
+		t.Errorf("the job does not see an edit: %v", r)
+	}
+	if r := other.run(get("8123")); r.code == 0 {
+		t.Errorf("another session reaches the job: %v", r)
+	}
+	list := a.jobs()
+	if len(list) != 1 || list[0].Session != s.id || list[0].Ended != nil || !strings.Contains(r.err, list[0].ID) {
+		t.Fatalf("got %+v, want the job of %q", list, r.err)
+	}
+	if r := a.sbx("jobs", "log", list[0].ID); !strings.Contains(r.out, "GET /page.html") {
+		t.Errorf("the log: got %v, want the request", r)
+	}
+	if r := a.sbx("jobs", "stop", list[0].ID); r.code != 0 || !strings.Contains(r.err, "stopped by a person") {
+		t.Errorf("stop: %v", r)
+	}
+	if r := s.run(get("8123")); r.code == 0 {
+		t.Errorf("a stopped job answers: %v", r)
+	}
+	log := a.sbx("log", "--json").out
+	for _, want := range []string{`"operation":"job"`, `"operation":"job end"`, "stopped by a person"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %s", want)
+		}
+	}
+	s.close()
+	other.close()
 }
 
 // Output from before a command's end is the answer's, and later output the job's. A terminal's commands, and a ninth

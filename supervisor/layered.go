@@ -90,18 +90,28 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 	case r.Terminal && !r.Hold:
 		return "a program at a terminal sees other programs' changes at once"
 	}
-	return gitNeedsTheProject(j)
-}
-
-// gitNeedsTheProject returns why a command's words show that git can't work in a layer, or "". git fails where
-// rename(2) of a directory that exists does not work, which mv copies instead, and where a hard link of a file that
-// exists is another file, as in the clone of a repository by its path.
-func gitNeedsTheProject(j *judgement) (why string) {
 	place := analysis.Place{Cwd: j.command.Cwd, Home: j.command.Home}
 	script := analysis.Command(j.command.Argv, place)
 	if j.command.Line != "" {
 		script = analysis.Line(j.command.Line, place)
 	}
+	if leavesJob(script) && !r.Hold {
+		return "what it leaves running sees other commands' changes at once"
+	}
+	return gitNeedsTheProject(script)
+}
+
+// leavesJob reports whether a command's words show that it leaves processes running.
+func leavesJob(script *analysis.Script) bool {
+	return script.Background || slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool {
+		return slices.Contains([]string{"nohup", "setsid", "disown"}, c.Name())
+	})
+}
+
+// gitNeedsTheProject returns why a command's words show that git can't work in a layer, or "". git fails where
+// rename(2) of a directory that exists does not work, which mv copies instead, and where a hard link of a file that
+// exists is another file, as in the clone of a repository by its path.
+func gitNeedsTheProject(script *analysis.Script) (why string) {
 	for _, c := range script.Calls {
 		argv, _ := c.Argv()
 		if len(argv) < 2 || path.Base(argv[0]) != "git" {

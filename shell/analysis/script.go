@@ -28,6 +28,8 @@ type Script struct {
 	Funcs []string
 	// Cut is true if the text has more commands or words than were read.
 	Cut bool
+	// Background is true if the line does not wait for one of its commands.
+	Background bool
 	// Unrolled is true if a loop was read as its body, once for each of its words.
 	Unrolled bool
 	// Bombs are the functions that call themselves in a pipeline or in the background.

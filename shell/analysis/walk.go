@@ -18,6 +18,7 @@ func (p *reader) list(stmts []*syntax.Stmt, dirs Dirs) (node, outcome) {
 		n, out = p.stmt(s, out.either())
 		l.items = append(l.items, n)
 		if s.Background {
+			p.script.Background = true
 			p.doubtAt("a job in the background, which outlives the line", int(s.Pos().Offset()), int(s.End().Offset()))
 		}
 	}
