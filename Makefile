@@ -53,8 +53,8 @@ test-quick:
 
 # The agents' own programs from npm (gigabytes), each driven by a scripted model; SBX_VENDORS=DIR has them installed.
 vendors: build
-	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance -count=1 -timeout 60m -v \
-		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestFrameworksThemselves|TestWrappedServersThemselves)$$'
+	@SBX_VENDORS=$${SBX_VENDORS:-1} $(GO) test ./acceptance ./notify -count=1 -timeout 60m -v \
+		-run '^(TestClaudeCodeItself|TestCodexItself|TestCodexExecServerItself|TestHookedAgentsThemselves|TestAgentsInsideThemselves|TestACPThemselves|TestFrameworksThemselves|TestWrappedServersThemselves|TestFormsOfTheirServices)$$'
 	@echo 'not tried: Cursor and VS Code: no package has the program; Aider, Goose, Amp: no hook of ours, and not run (docs/agents)'
 
 # A day's work in real projects, inside as outside (docs/workloads.md); WORKLOAD=redis runs one.
