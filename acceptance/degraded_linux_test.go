@@ -136,7 +136,8 @@ func degradedHosts() []degradedHost {
 			setup: replace("exec sleep 97531"), why: "bubblewrap hangs", remedy: "reinstall",
 			root: withNetwork, user: walls, userRuns: true},
 		{name: "bwrap hangs later", bwrap: true,
-			setup: replace(`[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit; exec sleep 97531`), why: "bubblewrap hangs", remedy: "reinstall",
+			setup: replace(`[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit; exec sleep 97531`),
+			why:   "bubblewrap hangs", remedy: "reinstall",
 			root: withNetwork, user: walls, userRuns: true},
 		{name: "no user namespaces", setup: "echo 0 > /proc/sys/user/max_user_namespaces", userns: true, why: "user.max_user_namespaces=0", remedy: "sysctl user.max_user_namespaces=",
 			root: withNetwork, user: walls, userRuns: true},
@@ -216,15 +217,7 @@ func TestAutoNeedsNoBubblewrap(t *testing.T) {
 	}
 	eachUser(t, func(t *testing.T, a *actor) {
 		cmd := a.on(degradedHost{setup: hide}, requirements[0])
-		exited := make(chan struct{})
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { cmd.Wait(); close(exited) }()
-		defer func() { cmd.Process.Signal(syscall.SIGTERM); <-exited }()
-		if !a.serves(exited) {
-			t.Fatal("the daemon does not serve")
-		}
+		a.served(t, cmd)
 		if got := a.sbx("run", "-c", "echo x > made; cat made"); got.code != 0 || got.out != "x\n" {
 			t.Errorf("got %v, want x", got)
 		}
@@ -232,6 +225,20 @@ func TestAutoNeedsNoBubblewrap(t *testing.T) {
 			t.Errorf("got %v, want the native back end", got)
 		}
 	})
+}
+
+// served starts the daemon of cmd for the test's time.
+func (a *actor) served(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	exited := make(chan struct{})
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { cmd.Wait(); close(exited) }()
+	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGTERM); <-exited })
+	if !a.serves(exited) {
+		t.Fatal("the daemon does not serve")
+	}
 }
 
 // degraded starts a daemon on the host and checks the documented outcome.

@@ -418,7 +418,8 @@ func TestAllowlistNeedsNamespaces(t *testing.T) {
 		var s sink
 		w.name("good.example", "203.0.113.5")
 		go s.serve(w.listen("203.0.113.5:80"))
-		a.configured("[network]\nmode = \"allowlist\"\nallow = [\"good.example\"]\n[sandbox]\nbackend = \"bwrap\"\nrequire_os_sandbox = false\n", "--mode", "approve-all")
+		a.configured("[network]\nmode = \"allowlist\"\nallow = [\"good.example\"]\n"+
+			"[sandbox]\nbackend = \"bwrap\"\nrequire_os_sandbox = false\n", "--mode", "approve-all")
 		r := a.sbx("run", "-c", "curl -sS -m 5 http://good.example/")
 		if r.code == 0 || s.conns.Load() != 0 {
 			t.Errorf("it ran: %v", r)

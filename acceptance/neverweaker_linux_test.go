@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,15 +34,7 @@ func TestNeverWeakerThanTheFileTool(t *testing.T) {
 		cmd := n.a.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
 		n.base = "[sandbox]\nrequire_os_sandbox = [\"network\", \"syscalls\", \"privileges\"]\n"
 		n.write("")
-		exited := make(chan struct{})
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { cmd.Wait(); close(exited) }()
-		defer func() { cmd.Process.Signal(syscall.SIGTERM); <-exited }()
-		if !n.a.serves(exited) {
-			t.Fatal("the daemon does not serve")
-		}
+		n.a.served(t, cmd)
 		n.holds(t, 8)
 	})
 }

@@ -162,15 +162,7 @@ func TestSessionWithoutPlaceSaysSo(t *testing.T) {
 	t.Run("landlock alone", func(t *testing.T) {
 		a := ordinaryActor(t)
 		cmd := a.on(withoutNamespaces(), requirement{require: "false", fallback: "fail_fast"})
-		exited := make(chan struct{})
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { cmd.Wait(); close(exited) }()
-		defer func() { cmd.Process.Signal(syscall.SIGTERM); <-exited }()
-		if !a.serves(exited) {
-			t.Fatal("the daemon does not serve")
-		}
+		a.served(t, cmd)
 		if r := a.sbx("session", "open", "--json"); r.code != 0 || !strings.Contains(r.out, "its own /tmp") {
 			t.Errorf("got %v, want the warning", r)
 		}
