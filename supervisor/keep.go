@@ -13,7 +13,7 @@ const (
 	keepResults = 5 * time.Minute
 	keepRead    = 8 << 20
 	keepAll     = 64 << 20
-	keepEach    = 4 << 10 // bytes of one besides its output, about
+	keepEach    = 32 << 10 // bytes of one besides its output, about (make bench, "MiB after the launches")
 )
 
 // keptExecs have ended and can still be read, oldest first. The
