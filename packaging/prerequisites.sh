@@ -58,6 +58,7 @@ if [ "${1-}" = test ]; then
 	need nodejs node
 	need default-jdk-headless javac
 	need gdb gdb
+	need sqlite3 sqlite3 # of the pictures' project
 	need npm npm
 	need python3-pip /usr/lib/python3/dist-packages/pip
 	need python3-setuptools /usr/lib/python3/dist-packages/setuptools
