@@ -20,6 +20,16 @@ set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 say() { echo "fresh: $*"; }
 quiet() { "$@" > /root/out 2>&1 || { cat /root/out; exit 1; }; } # its output only where it fails
+for tree in /sys/fs/cgroup/*/; do # as the container's own namespace of control groups has them
+	case $(basename "$tree") in
+	unified) type=cgroup2 options=rw ;;
+	systemd) type=cgroup options=none,name=systemd ;;
+	*) type=cgroup options=$(basename "$tree") ;;
+	esac
+	mountpoint -q "$tree" || continue # a v2-only tree has no mounts below its root
+	umount "$tree"
+	mount -t "$type" -o "$options" cgroup "$tree"
+done
 quiet apt-get -qq update
 quiet apt-get -qq install -y make git ca-certificates
 useradd -m anna
