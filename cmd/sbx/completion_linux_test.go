@@ -13,14 +13,10 @@ import (
 // undoable is the id of the one change that sbx undo --list has.
 func (h *house) undoable() string {
 	h.t.Helper()
-	h.sbx("undo", "--list", "--json")
-	b, err := os.ReadFile(filepath.Join(h.dir, "out"))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	out, _, _ := h.apart("undo", "--list", "--json")
 	var list []ipc.Change
-	if err := json.Unmarshal(b, &list); err != nil || len(list) != 1 {
-		h.t.Fatalf("%v: %s", err, b)
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 1 {
+		h.t.Fatalf("%v: %s", err, out)
 	}
 	return list[0].ID
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -126,22 +125,4 @@ func TestManualIsTheHelp(t *testing.T) {
 	if err != nil || len(out) > 0 {
 		t.Errorf("mandoc: %v\n%s", err, out)
 	}
-}
-
-// R-UX-07: each verb that reads has --json; those that only write, or serve, are here.
-func TestEveryReaderHasJSON(t *testing.T) {
-	writers := []string{
-		"mcp", "acp", "shell", "stop", "session resume", "grants rm", "web rm", "config schema", "config reload",
-		"log anchor", "log export", "hook install", "mcp wrap", "completion bash", "completion fish", "completion zsh",
-	}
-	walk(newRoot(&app{}, nil), func(c *cobra.Command) {
-		_, path, _ := strings.Cut(c.CommandPath(), " ")
-		if endsOf[path] == "" {
-			return // it has only verbs
-		}
-		writes := slices.Contains(writers, path) || strings.HasPrefix(endsOf[path], "guard")
-		if json := c.Flags().Lookup("json"); (json == nil) != writes {
-			t.Errorf("sbx %s: --json %v, reads %v", path, json != nil, !writes)
-		}
-	})
 }

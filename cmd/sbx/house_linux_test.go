@@ -55,14 +55,20 @@ func newHouse(t *testing.T, config string) *house {
 func openHouse(t *testing.T, config string) *house {
 	t.Helper()
 	h := newHouse(t, config)
+	h.open()
+	return h
+}
+
+// open trusts the project, by a daemon that it starts.
+func (h *house) open() {
+	h.t.Helper()
 	h.sbx("trust")
 	h.person = &ipc.Client{Socket: filepath.Join(h.dir, "run", "approver.sock")}
 	news, err := h.person.News(context.Background(), ipc.NewsRequest{})
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	h.news = news
-	return h
 }
 
 func (h *house) project() string { return filepath.Join(h.dir, "project") }
@@ -91,29 +97,41 @@ func (h *house) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// sbx runs sbx in the project, by a process that no agent of the test has to do
-// with, and wants it to succeed.
+// sbx runs sbx in the project and wants it to succeed.
 func (h *house) sbx(args ...string) {
 	h.t.Helper()
+	if out, problems, status := h.apart(args...); status != "0" {
+		h.t.Fatalf("sbx %q: status %s: %s%s", args, status, out, problems)
+	}
+}
+
+// apart runs sbx in the project, by a process that no agent of the test has to do with.
+func (h *house) apart(args ...string) (out, problems, status string) {
+	h.t.Helper()
 	cmd := h.command(args...)
-	status := filepath.Join(h.dir, "status")
-	os.Remove(status)
-	script := `(setsid "$@" >"$OUT" 2>&1 </dev/null; echo $? >"$STATUS.new"; mv "$STATUS.new" "$STATUS") &`
+	file := func(name string) string { return filepath.Join(h.dir, name) }
+	os.Remove(file("status"))
+	script := `(setsid "$@" >"$DIR/out" 2>"$DIR/err" </dev/null; echo $? >"$DIR/status.new"; mv "$DIR/status.new" "$DIR/status") &`
 	cmd.Args = append([]string{"sh", "-c", script, "sh"}, append([]string{cmd.Path}, cmd.Args[1:]...)...)
 	cmd.Path = "/bin/sh"
-	cmd.Env = append(cmd.Env, "OUT="+filepath.Join(h.dir, "out"), "STATUS="+status)
+	cmd.Env = append(cmd.Env, "DIR="+h.dir)
 	if err := cmd.Run(); err != nil {
 		h.t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); !exists(status); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !exists(file("status")); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			h.t.Fatalf("sbx %q did not end", args)
 		}
 	}
-	if b, err := os.ReadFile(status); err != nil || string(b) != "0\n" {
-		out, _ := os.ReadFile(filepath.Join(h.dir, "out"))
-		h.t.Fatalf("sbx %q: status %s: %s, %v", args, b, out, err)
+	var texts [3]string
+	for i, name := range []string{"out", "err", "status"} {
+		b, err := os.ReadFile(file(name))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		texts[i] = string(b)
 	}
+	return texts[0], texts[1], strings.TrimSpace(texts[2])
 }
 
 // sit starts `sbx approve ARGS` at a terminal.

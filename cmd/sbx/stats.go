@@ -20,6 +20,9 @@ func statsVerb(a *app) *cobra.Command {
 		Example: "  sbx stats\n  sbx stats --json | jq .log.asks_per_100\n  sbx stats --reset",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if reset && asJSON {
+				return usage(c, "--reset and --json exclude each other")
+			}
 			client, err := a.approver(c.Context())
 			if err != nil {
 				return err

@@ -42,6 +42,9 @@ func trustVerb(a *app) *cobra.Command {
 				if err := client.Distrust(ctx, ipc.TrustRequest{Dir: dir}); err != nil {
 					return err
 				}
+				if asJSON {
+					return a.printJSON(ipc.TrustRequest{Dir: dir})
+				}
 				a.note("no longer trusted: %s", dir)
 				return nil
 			}

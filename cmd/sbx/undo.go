@@ -158,7 +158,7 @@ func (r *fileRunner) preview(ctx context.Context, q ipc.FileRequest) {
 
 func (r *fileRunner) printChanges(list []ipc.Change) error {
 	if r.options.json {
-		return r.printJSON(list)
+		return r.printJSON(append([]ipc.Change{}, list...))
 	}
 	if len(list) == 0 {
 		r.note("there is nothing in this project that could be undone")
