@@ -111,7 +111,8 @@ func (h *house) apart(args ...string) (out, problems, status string) {
 	cmd := h.command(args...)
 	file := func(name string) string { return filepath.Join(h.dir, name) }
 	os.Remove(file("status"))
-	script := `(setsid "$@" >"$DIR/out" 2>"$DIR/err" </dev/null; echo $? >"$DIR/status.new"; mv "$DIR/status.new" "$DIR/status") &`
+	script := `(setsid "$@" >"$DIR/out" 2>"$DIR/err" </dev/null
+echo $? >"$DIR/status.new"; mv "$DIR/status.new" "$DIR/status") &`
 	cmd.Args = append([]string{"sh", "-c", script, "sh"}, append([]string{cmd.Path}, cmd.Args[1:]...)...)
 	cmd.Path = "/bin/sh"
 	cmd.Env = append(cmd.Env, "DIR="+h.dir)
