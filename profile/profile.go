@@ -2,6 +2,7 @@ package profile
 
 import (
 	"slices"
+	"sync/atomic"
 )
 
 // Profile describes a command's access. It is immutable; the zero value grants nothing. Compare
@@ -19,6 +20,7 @@ type body struct {
 	syscalls  []SyscallGroup
 	processes Visibility
 	digest    Digest
+	readOnly  atomic.Pointer[body] // what ReadOnly returns, once it was asked
 }
 
 var nothing = assemble(draft{})

@@ -7,9 +7,12 @@ import (
 )
 
 // ReadOnly returns the profile without write access to files of the host. Devices and the sandbox's own directories
-// stay writable.
+// stay writable. The profile keeps the result.
 func (p Profile) ReadOnly() Profile {
 	b := p.get()
+	if made := b.readOnly.Load(); made != nil {
+		return Profile{made}
+	}
 	d := b.draft()
 	for i, pt := range d.points {
 		c := b.tree.at(pt.path)
@@ -23,7 +26,9 @@ func (p Profile) ReadOnly() Profile {
 		t.rule.Access &^= Write
 		d.points[i].state = func(Cursor) turn { return t }
 	}
-	return Profile{assemble(d)}
+	made := assemble(d)
+	b.readOnly.Store(made)
+	return Profile{made}
 }
 
 // WithoutProtectedNames returns the profile without the rules that protect names at or below a directory. Single paths
