@@ -11,13 +11,16 @@ import (
 	"sandboxd/ipc"
 )
 
-// manual are the texts of manual pages, which are those of the help.
-var manual = man.Texts{Forms: forms, Places: places, Ends: func(c *cobra.Command) (rows [][]string) {
+// manual are the texts of manual pages: those of the help, and the files of each verb.
+var manual = man.Texts{Forms: forms, Files: filesUsed, Variables: variables, Ends: endRows}
+
+// endRows are the exit statuses of c, each with its text.
+func endRows(c *cobra.Command) (rows [][]string) {
 	for _, e := range endings(c) {
 		rows = append(rows, []string{e.name(), e.text})
 	}
 	return rows
-}}
+}
 
 // genVerb writes files for packages. It is of no use to users.
 func genVerb(a *app) *cobra.Command {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sandboxd/cmd/sbx/internal/man"
 	"sandboxd/display"
 )
 
@@ -35,29 +34,20 @@ func (a *app) printHelp(c *cobra.Command) {
 		a.printf("\nsbx help has the flags and exit statuses of all verbs.\n")
 		return
 	}
-	for _, part := range places {
-		a.printf("\n%s:\n", part.Title)
-		a.aligned(part.Rows, 3, width)
-	}
+	a.printf("\nEnvironment:\n")
+	a.aligned(variables, 3, width)
+	a.printf("\nFiles:\n")
+	a.aligned(filesUsed(c), 3, width)
 	a.printf("\nsbx help VERB has the flags of a verb, and examples.\n")
 }
 
-// places are the sections of sbx help, and of sbx(1), about the files and variables of all verbs.
-var places = []man.Section{
-	{Title: "Environment", Rows: [][]string{
-		{"SBX_SOCKET_DIR", "directory of the daemon's sockets"},
-		{"SBX_STATE_DIR", "directory of records of a daemon that sbx starts"},
-		{"SBX_SESSION, SBX_SESSION_SECRET", "a program's session, which sbx session open prints"},
-		{"SBX_PAGER, PAGER", "program that shows what is longer than the terminal; empty or cat: none"},
-		{"NO_COLOR, CLICOLOR_FORCE", "colours: never; also where the output is no terminal"},
-	}},
-	{Title: "Files", Rows: [][]string{
-		{"~/.config/sandboxd/config.toml", "your configuration, sandboxd.toml(5)"},
-		{"PROJECT/.sandboxd.toml", "a project's: it may narrow, and ask for what you then allow"},
-		{"/etc/sandboxd/config.toml", "the operator's, which bounds both"},
-		{"~/.local/state/sandboxd", "records, undo, trash"},
-		{"$XDG_RUNTIME_DIR/sandboxd", "sockets"},
-	}},
+// variables are the environment variables of all verbs.
+var variables = [][]string{
+	{"SBX_SOCKET_DIR", "directory of the daemon's sockets"},
+	{"SBX_STATE_DIR", "directory of records of a daemon that sbx starts"},
+	{"SBX_SESSION, SBX_SESSION_SECRET", "a program's session, which sbx session open prints"},
+	{"SBX_PAGER, PAGER", "program that shows what is longer than the terminal; empty or cat: none"},
+	{"NO_COLOR, CLICOLOR_FORCE", "colours: never; also where the output is no terminal"},
 }
 
 // onlyVerbs reports whether c does nothing itself.

@@ -79,8 +79,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// R-UX-07: what sbx help has is in the manual pages: each form, verb, flag, exit status, variable and file. mandoc has
-// nothing to say about them.
+// R-UX-07: what sbx help has is in the manual pages: each form, verb, flag, exit status and variable, and the files of
+// each verb. mandoc has nothing to say about them.
 func TestManualIsTheHelp(t *testing.T) {
 	root := newRoot(&app{}, nil)
 	pages := man.Pages(root, "1.0", manual)
@@ -100,28 +100,41 @@ func TestManualIsTheHelp(t *testing.T) {
 		for _, e := range endings(c) {
 			has(c, ".B "+e.name()+" "+e.text)
 		}
+		has(c, ".SH SYNOPSIS .B "+strings.ReplaceAll(forms(c)[0], "…", "..."))
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		if _, listed := filesOf[path]; !listed && endsOf[path] != "" {
+			t.Errorf("files.go: no row for sbx %s", path)
+		}
+		if rows := filesUsed(c); len(rows) > 0 {
+			has(c, ".SH FILES .TP .B "+rows[0][0]+" "+rows[0][1])
+		} else if bytes.Contains(pages[strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"], []byte(".SH FILES")) {
+			t.Errorf("the page of %s has FILES without a row", c.CommandPath())
+		}
 		for _, sub := range c.Commands() {
 			if !sub.Hidden && sub.Name() != "help" {
 				has(c, strings.ReplaceAll(sub.CommandPath(), " ", "-")+" (1) "+sub.Short)
 			}
 		}
 	})
-	for _, part := range places {
-		has(root, ".SH "+strings.ToUpper(part.Title))
-		for _, row := range part.Rows {
-			has(root, ".B "+row[0]+" "+row[1])
+	has(root, ".SH ENVIRONMENT")
+	for _, row := range append(filesUsed(root), variables...) {
+		has(root, ".B "+row[0]+" "+row[1])
+	}
+	for path := range filesOf {
+		if endsOf[path] == "" {
+			t.Errorf("files.go: files of sbx %s, which is no verb", path)
 		}
 	}
 	dir := t.TempDir()
-	var files []string
+	var list []string
 	for name, page := range pages {
 		page = bytes.Replace(page, []byte(`""`), []byte(`"2026-01-02"`), 1) // as packaging/documents.sh does
 		if err := os.WriteFile(filepath.Join(dir, name), page, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, filepath.Join(dir, name))
+		list = append(list, filepath.Join(dir, name))
 	}
-	out, err := exec.Command("mandoc", append([]string{"-Tlint"}, files...)...).CombinedOutput()
+	out, err := exec.Command("mandoc", append([]string{"-Tlint"}, list...)...).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("mandoc: %v\n%s", err, out)
 	}

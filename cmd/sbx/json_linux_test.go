@@ -107,9 +107,23 @@ func TestJSON(t *testing.T) {
 				t.Errorf("%s: sbx %q: status %s, %d JSON values, %v\n%s%s", name, args, status, values, err, out, problems)
 			}
 		}
+		if name == "something" {
+			h.hasFiles()
+		}
 	}
 	for path := range uncalled {
 		t.Errorf("sbx %s: no call with --json", path)
+	}
+}
+
+// hasFiles checks the names of the daemon's files in manual pages.
+func (h *house) hasFiles() {
+	h.t.Helper()
+	for name, row := range files {
+		path := strings.NewReplacer(stateHome, h.dir+"/state", socketHome, h.dir+"/run").Replace(row[0])
+		if path != row[0] && name != "page" && !exists(path) {
+			h.t.Errorf("FILES has %s, which is not there", row[0])
+		}
 	}
 }
 
@@ -144,7 +158,7 @@ func (h *house) jsonIDs() map[string]string {
 		}
 	}
 	yes(a.asks(ipc.BatchCall{Exec: &ipc.ExecRequest{Command: "touch held", Hold: true}}), "once")
-	yes(a.asks(line("touch granted")), "session")
+	yes(a.asks(line("touch granted")), "project")
 	yes(a.asks(line("sleep 300 &")), "once")
 	held, err := a.HeldChanges(ctx, ipc.HeldRequest{Session: a.s.ID})
 	if err != nil || len(held.Changes) != 1 {

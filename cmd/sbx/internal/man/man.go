@@ -1,5 +1,5 @@
 // Package man writes manual pages, man(7), from a tree of cobra commands. A
-// page has the text of --help: there is one text to keep right.
+// page has the text of --help, and the command's files.
 package man
 
 import (
@@ -11,20 +11,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Section is a part of the help of the root: names, each with a text.
-type Section struct {
-	Title string
-	Rows  [][]string
-}
-
 // Texts are the parts of a command's help besides its own fields.
 type Texts struct {
 	// Forms are the ways to write a command, each whole.
 	Forms func(*cobra.Command) []string
 	// Ends are the exit statuses of a command, each with its meaning.
 	Ends func(*cobra.Command) [][]string
-	// Places are the sections of the root alone.
-	Places []Section
+	// Files are the files of a command, each with its text.
+	Files func(*cobra.Command) [][]string
+	// Variables are the environment variables of all commands, for the root's page.
+	Variables [][]string
 }
 
 // Pages returns the pages of root and every visible command below it, by file
@@ -77,10 +73,9 @@ func page(c *cobra.Command, version string, texts Texts) []byte {
 	flags(&b, "OPTIONS OF ALL VERBS", c.Root().PersistentFlags())
 	rows(&b, "EXIT STATUS", texts.Ends(c))
 	if !c.HasParent() {
-		for _, s := range texts.Places {
-			rows(&b, strings.ToUpper(s.Title), s.Rows)
-		}
+		rows(&b, "ENVIRONMENT", texts.Variables)
 	}
+	rows(&b, "FILES", texts.Files(c))
 	if c.Example != "" {
 		b.WriteString(".SH EXAMPLES\n.nf\n" + escape(c.Example) + "\n.fi\n")
 	}

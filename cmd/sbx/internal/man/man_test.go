@@ -22,8 +22,13 @@ var texts = Texts{
 	Forms: func(c *cobra.Command) []string {
 		return []string{c.CommandPath() + " [flags] -- X", c.CommandPath() + " -c LINE"}
 	},
-	Ends:   func(*cobra.Command) [][]string { return [][]string{{"0", "done"}} },
-	Places: []Section{{"Files", [][]string{{"~/.toolrc", "settings"}}}},
+	Ends: func(*cobra.Command) [][]string { return [][]string{{"0", "done"}} },
+	Files: func(c *cobra.Command) [][]string {
+		if c.HasParent() {
+			return nil
+		}
+		return [][]string{{"~/.toolrc", "settings"}}
+	},
 }
 
 func TestPages(t *testing.T) {
