@@ -33,76 +33,85 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// operations are the operations of R-FS-02 that change.
+var operations = []struct {
+	name   string
+	setup  func(b *filestest.Bench)
+	req    files.Request
+	reason files.Reason
+	path   string // that afterwards has
+	want   string // this content; "-" is absent, "/" a folder
+}{
+	{"create", nil, text(files.Create, "new.txt", "x\n"), "", "new.txt", "x\n"},
+	{"create, taken", with("a", "1"), text(files.Create, "a", "x"), files.Exists, "a", "1"},
+	{"create without its folder", nil, files.Request{Op: files.Create, Path: "d/e/new"}, files.NotThere, "d", "-"},
+	{"create with its folders", nil, parents(text(files.Create, "d/e/new", "x")), "", "d/e/new", "x"},
+	{"create with a mode", nil,
+		files.Request{Op: files.Create, Path: "run", Content: []byte("x"), Mode: 0o755}, "", "run", "x"},
+	{"create nothing", nil, files.Request{Op: files.Create, Path: "empty"}, "", "empty", ""},
+	{"write a new file", nil, text(files.Write, "a", "x"), "", "a", "x"},
+	{"overwrite", with("a", "1"), text(files.Write, "a", "x"), "", "a", "x"},
+	{"overwrite a folder", with("d/a", "1"), text(files.Write, "d", "x"), files.NotAFile, "d", "/"},
+	{"overwrite follows line ends", with("a", "1\r\n2\r\n"), text(files.Write, "a", "x\ny\n"), "", "a", "x\r\ny\r\n"},
+	{"overwrite exactly", with("a", "1\r\n2\r\n"),
+		files.Request{Op: files.Write, Path: "a", Content: []byte("x\n"), Exact: true}, "", "a", "x\n"},
+	{"edit", with("a", "one two"), edits(files.Edit, "two", "three"), "", "a", "one three"},
+	{"edit, not there", with("a", "one"), edits(files.Edit, "two", "x"), files.NoMatch, "a", "one"},
+	{"edit, twice there", with("a", "a a"), edits(files.Edit, "a", "x"), files.WrongCount, "a", "a a"},
+	{"edit as often as said", with("a", "a a"),
+		files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x", Count: 2}}},
+		"", "a", "x x"},
+	{"edit what is not there", nil, edits(files.Edit, "a", "x"), files.NotThere, "a", "-"},
+	{"edit binary", with("a", "a\x00"), edits(files.Edit, "a", "x"), files.Binary, "a", "a\x00"},
+	{"edit Latin-1", with("a", "caf\xe9"), edits(files.Edit, "c", "x"), files.Encoding, "a", "caf\xe9"},
+	{"edit with no edit", with("a", "a"), files.Request{Op: files.Edit, Path: "a"}, files.Invalid, "a", "a"},
+	{"multi-edit", with("a", "1 2"), edits(files.MultiEdit, "1", "x", "x 2", "y"), "", "a", "y"},
+	{"multi-edit is all or nothing", with("a", "1 2"),
+		edits(files.MultiEdit, "1", "x", "3", "y"), files.NoMatch, "a", "1 2"},
+	{"append", with("a", "1\n"), text(files.Append, "a", "2\n"), "", "a", "1\n2\n"},
+	{"append to what is not there", nil, text(files.Append, "a", "2\n"), files.NotThere, "a", "-"},
+	{"insert after a line", with("a", "1\n2\n"),
+		files.Request{Op: files.Insert, Path: "a", Line: 1, Content: []byte("x")}, "", "a", "1\nx\n2\n"},
+	{"insert before a match", with("a", "f(b)"),
+		files.Request{Op: files.Insert, Path: "a", Anchor: "b", Before: true, Content: []byte("a, ")}, "", "a", "f(a, b)"},
+	{"insert at no line", with("a", "1\n"),
+		files.Request{Op: files.Insert, Path: "a", Line: 9, Content: []byte("x")}, files.NoMatch, "a", "1\n"},
+	{"delete", with("a", "1"), files.Request{Op: files.Delete, Path: "a"}, "", "a", "-"},
+	{"delete a folder", with("d/a", "1"), files.Request{Op: files.Delete, Path: "d"}, files.NotAFile, "d", "/"},
+	{"delete what is not there", nil, files.Request{Op: files.Delete, Path: "a"}, files.NotThere, "a", "-"},
+	{"delete a link, not its target", linked("l", "a"), files.Request{Op: files.Delete, Path: "l"}, "", "a", "linked"},
+	{"move", with("a", "1"), to(files.Move, "a", "b"), "", "b", "1"},
+	{"move over", with("a", "1", "b", "2"), to(files.Move, "a", "b"), "", "b", "1"},
+	{"move into a new folder", with("a", "1"), parents(to(files.Move, "a", "d/b")), "", "d/b", "1"},
+	{"move onto a folder", with("a", "1", "d/x", "2"), to(files.Move, "a", "d"), files.Exists, "a", "1"},
+	{"move onto itself", with("a", "1"), to(files.Move, "a", "./a"), files.Invalid, "a", "1"},
+	{"move a folder", with("d/a", "1"), to(files.Move, "d", "e"), "", "e/a", "1"},
+	{"move a folder into itself", with("d/a", "1"), to(files.Move, "d", "d/e"), files.Invalid, "d/a", "1"},
+	{"copy", with("a", "1"), to(files.Copy, "a", "b"), "", "b", "1"},
+	{"copy over", with("a", "1", "b", "2"), to(files.Copy, "a", "b"), "", "b", "1"},
+	{"copy a folder", with("d/a", "1"), to(files.Copy, "d", "e"), files.NotAFile, "e", "-"},
+	{"copy through a link", linked("l", "a"), to(files.Copy, "l", "b"), "", "b", "linked"},
+	{"mkdir", nil, files.Request{Op: files.Mkdir, Path: "d"}, "", "d", "/"},
+	{"mkdir, there", with("d/a", "1"), files.Request{Op: files.Mkdir, Path: "d"}, files.Exists, "d", "/"},
+	{"mkdir with parents", nil, files.Request{Op: files.Mkdir, Path: "d/e/f", Parents: true}, "", "d/e/f", "/"},
+	{"rmdir", folder, files.Request{Op: files.Rmdir, Path: "d"}, "", "d", "-"},
+	{"mkdir without the right to search", nil, files.Request{Op: files.Mkdir, Path: "d", Mode: 0o600}, "", "d", "/"},
+	{"rmdir, full", with("d/a", "1"), files.Request{Op: files.Rmdir, Path: "d"}, files.NotEmpty, "d/a", "1"},
+	{"rmdir with all", with("d/a", "1", "d/e/b", "2", "d/e/f/c", "3"),
+		files.Request{Op: files.Rmdir, Path: "d", Recursive: true}, "", "d", "-"},
+	{"rmdir the root", nil, files.Request{Op: files.Rmdir, Path: "."}, files.Forbidden, ".", "/"},
+	{"through a link inside", linked("l", "a"), text(files.Write, "l", "x"), "", "a", "x"},
+	{"another hash", with("a", "1"), write(files.Sum([]byte("2"))), files.Changed, "a", "1"},
+	{"the right hash", with("a", "1"), write(files.Sum([]byte("1"))), "", "a", "x"},
+	{"a hash of nothing", nil, write(files.Sum([]byte("1"))), files.Changed, "a", "-"},
+	{"read-only file", withMode(0o444), text(files.Write, "a", "x"), files.Forbidden, "a", "1"},
+	{"set-user-id file", withMode(0o755 | os.ModeSetuid), text(files.Write, "a", "x"), files.Unkept, "a", "1"},
+}
+
 // Every operation of R-FS-02 that changes, what it leaves, and that it can be
 // taken back.
 func TestOperations(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		setup  func(b *filestest.Bench)
-		req    files.Request
-		reason files.Reason
-		path   string // that afterwards has
-		want   string // this content; "-" is absent, "/" a folder
-	}{
-		{"create", nil, files.Request{Op: files.Create, Path: "new.txt", Content: []byte("x\n")}, "", "new.txt", "x\n"},
-		{"create, taken", with("a", "1"), files.Request{Op: files.Create, Path: "a", Content: []byte("x")}, files.Exists, "a", "1"},
-		{"create without its folder", nil, files.Request{Op: files.Create, Path: "d/e/new"}, files.NotThere, "d", "-"},
-		{"create with its folders", nil, files.Request{Op: files.Create, Path: "d/e/new", Content: []byte("x"), Parents: true}, "", "d/e/new", "x"},
-		{"create with a mode", nil, files.Request{Op: files.Create, Path: "run", Content: []byte("x"), Mode: 0o755}, "", "run", "x"},
-		{"create nothing", nil, files.Request{Op: files.Create, Path: "empty"}, "", "empty", ""},
-		{"write a new file", nil, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
-		{"overwrite", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, "", "a", "x"},
-		{"overwrite a folder", with("d/a", "1"), files.Request{Op: files.Write, Path: "d", Content: []byte("x")}, files.NotAFile, "d", "/"},
-		{"overwrite follows line ends", with("a", "1\r\n2\r\n"), files.Request{Op: files.Write, Path: "a", Content: []byte("x\ny\n")}, "", "a", "x\r\ny\r\n"},
-		{"overwrite exactly", with("a", "1\r\n2\r\n"), files.Request{Op: files.Write, Path: "a", Content: []byte("x\n"), Exact: true}, "", "a", "x\n"},
-		{"edit", with("a", "one two"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "two", Replace: "three"}}}, "", "a", "one three"},
-		{"edit, not there", with("a", "one"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "two", Replace: "x"}}}, files.NoMatch, "a", "one"},
-		{"edit, twice there", with("a", "a a"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x"}}}, files.WrongCount, "a", "a a"},
-		{"edit as often as said", with("a", "a a"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x", Count: 2}}}, "", "a", "x x"},
-		{"edit what is not there", nil, files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x"}}}, files.NotThere, "a", "-"},
-		{"edit binary", with("a", "a\x00"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "a", Replace: "x"}}}, files.Binary, "a", "a\x00"},
-		{"edit Latin-1", with("a", "caf\xe9"), files.Request{Op: files.Edit, Path: "a", Edits: []files.Replacement{{Find: "c", Replace: "x"}}}, files.Encoding, "a", "caf\xe9"},
-		{"edit with no edit", with("a", "a"), files.Request{Op: files.Edit, Path: "a"}, files.Invalid, "a", "a"},
-		{"multi-edit", with("a", "1 2"), files.Request{Op: files.MultiEdit, Path: "a", Edits: []files.Replacement{{Find: "1", Replace: "x"}, {Find: "x 2", Replace: "y"}}}, "", "a", "y"},
-		{"multi-edit is all or nothing", with("a", "1 2"), files.Request{Op: files.MultiEdit, Path: "a", Edits: []files.Replacement{{Find: "1", Replace: "x"}, {Find: "3", Replace: "y"}}}, files.NoMatch, "a", "1 2"},
-		{"append", with("a", "1\n"), files.Request{Op: files.Append, Path: "a", Content: []byte("2\n")}, "", "a", "1\n2\n"},
-		{"append to what is not there", nil, files.Request{Op: files.Append, Path: "a", Content: []byte("2\n")}, files.NotThere, "a", "-"},
-		{"insert after a line", with("a", "1\n2\n"), files.Request{Op: files.Insert, Path: "a", Line: 1, Content: []byte("x")}, "", "a", "1\nx\n2\n"},
-		{"insert before a match", with("a", "f(b)"), files.Request{Op: files.Insert, Path: "a", Anchor: "b", Before: true, Content: []byte("a, ")}, "", "a", "f(a, b)"},
-		{"insert at no line", with("a", "1\n"), files.Request{Op: files.Insert, Path: "a", Line: 9, Content: []byte("x")}, files.NoMatch, "a", "1\n"},
-		{"delete", with("a", "1"), files.Request{Op: files.Delete, Path: "a"}, "", "a", "-"},
-		{"delete a folder", with("d/a", "1"), files.Request{Op: files.Delete, Path: "d"}, files.NotAFile, "d", "/"},
-		{"delete what is not there", nil, files.Request{Op: files.Delete, Path: "a"}, files.NotThere, "a", "-"},
-		{"delete a link, not its target", linked("l", "a"), files.Request{Op: files.Delete, Path: "l"}, "", "a", "linked"},
-		{"move", with("a", "1"), files.Request{Op: files.Move, Path: "a", To: "b"}, "", "b", "1"},
-		{"move over", with("a", "1", "b", "2"), files.Request{Op: files.Move, Path: "a", To: "b"}, "", "b", "1"},
-		{"move into a new folder", with("a", "1"), files.Request{Op: files.Move, Path: "a", To: "d/b", Parents: true}, "", "d/b", "1"},
-		{"move onto a folder", with("a", "1", "d/x", "2"), files.Request{Op: files.Move, Path: "a", To: "d"}, files.Exists, "a", "1"},
-		{"move onto itself", with("a", "1"), files.Request{Op: files.Move, Path: "a", To: "./a"}, files.Invalid, "a", "1"},
-		{"move a folder", with("d/a", "1"), files.Request{Op: files.Move, Path: "d", To: "e"}, "", "e/a", "1"},
-		{"move a folder into itself", with("d/a", "1"), files.Request{Op: files.Move, Path: "d", To: "d/e"}, files.Invalid, "d/a", "1"},
-		{"copy", with("a", "1"), files.Request{Op: files.Copy, Path: "a", To: "b"}, "", "b", "1"},
-		{"copy over", with("a", "1", "b", "2"), files.Request{Op: files.Copy, Path: "a", To: "b"}, "", "b", "1"},
-		{"copy a folder", with("d/a", "1"), files.Request{Op: files.Copy, Path: "d", To: "e"}, files.NotAFile, "e", "-"},
-		{"copy through a link", linked("l", "a"), files.Request{Op: files.Copy, Path: "l", To: "b"}, "", "b", "linked"},
-		{"mkdir", nil, files.Request{Op: files.Mkdir, Path: "d"}, "", "d", "/"},
-		{"mkdir, there", with("d/a", "1"), files.Request{Op: files.Mkdir, Path: "d"}, files.Exists, "d", "/"},
-		{"mkdir with parents", nil, files.Request{Op: files.Mkdir, Path: "d/e/f", Parents: true}, "", "d/e/f", "/"},
-		{"rmdir", func(b *filestest.Bench) { os.Mkdir(filepath.Join(b.Root, "d"), 0o750) }, files.Request{Op: files.Rmdir, Path: "d"}, "", "d", "-"},
-		{"mkdir without the right to search", nil, files.Request{Op: files.Mkdir, Path: "d", Mode: 0o600}, "", "d", "/"},
-		{"rmdir, full", with("d/a", "1"), files.Request{Op: files.Rmdir, Path: "d"}, files.NotEmpty, "d/a", "1"},
-		{"rmdir with all", with("d/a", "1", "d/e/b", "2", "d/e/f/c", "3"), files.Request{Op: files.Rmdir, Path: "d", Recursive: true}, "", "d", "-"},
-		{"rmdir the root", nil, files.Request{Op: files.Rmdir, Path: "."}, files.Forbidden, ".", "/"},
-		{"through a link inside", linked("l", "a"), files.Request{Op: files.Write, Path: "l", Content: []byte("x")}, "", "a", "x"},
-		{"another hash", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: files.Sum([]byte("2"))}, files.Changed, "a", "1"},
-		{"the right hash", with("a", "1"), files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: files.Sum([]byte("1"))}, "", "a", "x"},
-		{"a hash of nothing", nil, files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: files.Sum([]byte("1"))}, files.Changed, "a", "-"},
-		{"read-only file", func(b *filestest.Bench) { b.Write("a", "1"); os.Chmod(filepath.Join(b.Root, "a"), 0o444) }, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, files.Forbidden, "a", "1"},
-		{"set-user-id file", func(b *filestest.Bench) {
-			b.Write("a", "1")
-			os.Chmod(filepath.Join(b.Root, "a"), 0o755|os.ModeSetuid)
-		}, files.Request{Op: files.Write, Path: "a", Content: []byte("x")}, files.Unkept, "a", "1"},
-	} {
+	for _, c := range operations {
 		t.Run(c.name, func(t *testing.T) {
 			b := filestest.New(t, filestest.Options{})
 			if c.setup != nil {
@@ -159,6 +168,41 @@ func linked(link, target string) func(*filestest.Bench) {
 		b.Write(target, "linked")
 		must(b.T, os.Symlink(target, filepath.Join(b.Root, link)))
 	}
+}
+
+// withMode writes a file "a" of that mode.
+func withMode(mode os.FileMode) func(*filestest.Bench) {
+	return func(b *filestest.Bench) {
+		b.Write("a", "1")
+		must(b.T, os.Chmod(filepath.Join(b.Root, "a"), mode))
+	}
+}
+
+func folder(b *filestest.Bench) { must(b.T, os.Mkdir(filepath.Join(b.Root, "d"), 0o750)) }
+
+func text(op files.Op, path, content string) files.Request {
+	return files.Request{Op: op, Path: path, Content: []byte(content)}
+}
+
+// write writes "x" to the file "a" if it has that hash.
+func write(hash string) files.Request {
+	return files.Request{Op: files.Write, Path: "a", Content: []byte("x"), IfHash: hash}
+}
+
+func parents(r files.Request) files.Request {
+	r.Parents = true
+	return r
+}
+
+func to(op files.Op, path, to string) files.Request { return files.Request{Op: op, Path: path, To: to} }
+
+// edits replaces in the file "a": text, replacement, text, replacement, …
+func edits(op files.Op, list ...string) files.Request {
+	r := files.Request{Op: op, Path: "a"}
+	for i := 0; i < len(list); i += 2 {
+		r.Edits = append(r.Edits, files.Replacement{Find: list[i], Replace: list[i+1]})
+	}
+	return r
 }
 
 func check(t *testing.T, b *filestest.Bench, name, want string) {
@@ -219,7 +263,9 @@ func TestGroupOfTheFolder(t *testing.T) {
 	must(t, os.Chown(shared, 0, 12))
 	must(t, os.Chmod(shared, 0o775|os.ModeSetgid))
 	for _, req := range []files.Request{
-		{Op: files.Create, Path: "shared/a"}, {Op: files.Create, Path: "shared/d/e/b", Parents: true}, {Op: files.Copy, Path: "shared/a", To: "shared/f/c", Parents: true},
+		{Op: files.Create, Path: "shared/a"},
+		parents(text(files.Create, "shared/d/e/b", "")),
+		parents(to(files.Copy, "shared/a", "shared/f/c")),
 	} {
 		_, id, err := b.Do(req)
 		must(t, err)
@@ -230,7 +276,7 @@ func TestGroupOfTheFolder(t *testing.T) {
 		info, err := os.Stat(filepath.Join(b.Root, name))
 		must(t, err)
 		if gid := info.Sys().(*syscall.Stat_t).Gid; gid != 12 {
-			t.Errorf("%s belongs to group %d, not to that of its folder", name, gid)
+			t.Errorf("%s: got group %d, want that of its folder, 12", name, gid)
 		}
 		if name != "shared/a" {
 			_, err = b.Undo(id, false)
