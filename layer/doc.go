@@ -32,6 +32,6 @@
 // cases that need a direct run. FIFOs, sockets and devices do not land, set-user-ID bits and attributes outside user.*
 // and access control lists are lost, and a file with several hard links lands under the written name only. A directory
 // that the command renames was copied by it, as overlays without redirect_dir require. A file of another owner has no
-// lease. A writer with a shared mapping and no descriptor is not seen. Nothing here stacks one layer on another, or
-// lands a layer that is still written to.
+// lease. A writer with a shared mapping and no descriptor is not seen. Nothing here lands a layer that is still written
+// to. Layers on held ones (see [New]) must land after those
 package layer

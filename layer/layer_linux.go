@@ -58,18 +58,18 @@ func (l *Layer) Work() string { return filepath.Join(l.dir, "work") }
 // Set returns the change set; nil before [Layer.Take].
 func (l *Layer) Set() *Set { return l.set }
 
-// New makes a layer above root in the directory dir, which must not exist. Call it just before the mount: a later
-// change of the root by somebody else is a conflict. It fails where the root's file system has no unnamed files
-// (open(2), O_TMPFILE).
-func New(dir string, root *os.File) (*Layer, error) {
+// New makes a layer above root in the directory dir, which must not exist, and above held layers of the root, the
+// lowest first, whose upper directories the mount has between. Call it just before the mount: a later change of the
+// root by somebody else is a conflict. It fails where the root's file system has no unnamed files (open(2), O_TMPFILE).
+func New(dir string, root *os.File, held ...*Layer) (*Layer, error) {
 	l := &Layer{dir: dir}
-	if err := l.create(int(root.Fd())); err != nil {
+	if err := l.create(int(root.Fd()), viewsOf(held)); err != nil {
 		return nil, fmt.Errorf("new layer %q over %q: %w", dir, root.Name(), err)
 	}
 	return l, nil
 }
 
-func (l *Layer) create(root int) (err error) {
+func (l *Layer) create(root int, between below) (err error) {
 	for _, name := range []string{l.dir, l.slots(), l.Upper(), l.Work()} {
 		if err := os.Mkdir(name, 0o700); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (l *Layer) create(root int) (err error) {
 			return err
 		}
 	}
-	s, _, err := full(root, ".")
+	s, err := between.state(root, ".", ".")
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,9 @@ func now(root int) (int64, error) {
 	return s.CTime, err
 }
 
-// Untouched reports whether the command changed nothing: the upper directory is empty, and equal to the root.
-func (l *Layer) Untouched(root *os.File) bool {
+// Untouched reports whether the command changed nothing: the upper directory is empty, and equal to the root. held are
+// as for New.
+func (l *Layer) Untouched(root *os.File, held ...*Layer) bool {
 	upper, err := os.Open(l.Upper())
 	if err != nil {
 		return false
@@ -127,20 +128,21 @@ func (l *Layer) Untouched(root *os.File) bool {
 		return false
 	}
 	now, _, err := full(int(upper.Fd()), ".")
-	was, _, werr := full(int(root.Fd()), ".")
+	was, werr := viewsOf(held).state(int(root.Fd()), ".", ".")
 	return err == nil && werr == nil && now.sameMetadata(was) && now.MTime == was.MTime
 }
 
-// Take reads the layer and copies its new objects; upper and work are of no further use then. The command's processes
-// should have ended: a write during Take may be in a copy or not, a later one is in none. The layer is then held.
-func (l *Layer) Take(root *os.File) error {
-	if err := l.take(root); err != nil {
+// Take reads the layer and copies its new objects; upper is of use only for a mount above it then. The command's
+// processes should have ended: a write during Take may be in a copy or not, a later one is in none. The layer is then
+// held. held are as for New; the layer can land after they have.
+func (l *Layer) Take(root *os.File, held ...*Layer) error {
+	if err := l.take(root, viewsOf(held)); err != nil {
 		return fmt.Errorf("take layer %q over %q: %w", l.dir, root.Name(), err)
 	}
 	return nil
 }
 
-func (l *Layer) take(root *os.File) error {
+func (l *Layer) take(root *os.File, between below) error {
 	if l.state.Taken {
 		return errors.New("it was taken before")
 	}
@@ -165,7 +167,7 @@ func (l *Layer) take(root *os.File) error {
 		return err
 	}
 	defer upper.Close()
-	if l.set, err = take(int(root.Fd()), int(upper.Fd()), int(slots.Fd()), l.state.Stamp); err != nil {
+	if l.set, err = take(int(root.Fd()), int(upper.Fd()), int(slots.Fd()), l.state.Stamp, between); err != nil {
 		l.set = nil
 		return err
 	}
@@ -180,7 +182,7 @@ func (l *Layer) take(root *os.File) error {
 		return os.NewSyscallError("syncfs", err)
 	}
 	l.state.Taken, l.state.At = true, make([]bool, len(l.set.Ops)+len(l.set.Dirs))
-	return l.save()
+	return errors.Join(l.save(), l.Prune())
 }
 
 // Open opens a layer that New made. It fails where its files can't be read; nothing is changed.

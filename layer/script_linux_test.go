@@ -258,6 +258,7 @@ type bench struct {
 	dir  string
 	root *os.File
 	*Layer
+	held []*Layer // below the layer, the lowest first
 }
 
 // Places of benches. In memory a sync costs nothing.
@@ -306,13 +307,17 @@ func (b *bench) layer(name string, script ...step) *bench {
 // layerWith calls during after the layer is made, while the script runs.
 func (b *bench) layerWith(name string, during func(), script ...step) *bench {
 	b.t.Helper()
-	l, err := New(filepath.Join(b.dir, name), b.root)
+	l, err := New(filepath.Join(b.dir, name), b.root, b.held...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.Layer = l
 	at := b.tree(name + "-merged")
-	cmd := order{Overlay: []string{b.root.Name(), l.Upper(), l.Work(), at}, Dir: at, Script: script}.command()
+	lower := b.root.Name()
+	for _, h := range b.held {
+		lower = h.Upper() + ":" + lower
+	}
+	cmd := order{Overlay: []string{lower, l.Upper(), l.Work(), at}, Dir: at, Script: script}.command()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -327,7 +332,7 @@ func (b *bench) layerWith(name string, during func(), script ...step) *bench {
 
 func (b *bench) take() *bench {
 	b.t.Helper()
-	if err := b.Take(b.root); err != nil {
+	if err := b.Take(b.root, b.held...); err != nil {
 		b.t.Fatal(err)
 	}
 	return b

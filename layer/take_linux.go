@@ -10,19 +10,20 @@ import (
 // taker reads a layer, whose writers may be hostile and still alive, and copies its new objects.
 type taker struct {
 	copier
+	between below
 }
 
-// take reads the layer at upper over root, and copies its new objects into the directory slots.
-func take(root, upper, slots int, stamp int64) (*Set, error) {
+// take reads the layer at upper over root and the views between, and copies its new objects into the directory slots.
+func take(root, upper, slots int, stamp int64, between below) (*Set, error) {
 	t := taker{copier{
 		lister: lister{left: maxEntries}, content: newContent(), into: slots, links: map[uint64]linked{},
 		set: &Set{Stamp: stamp},
-	}}
+	}, between}
 	up, _, err := upperState(upper, ".")
 	if err != nil {
 		return nil, err
 	}
-	low, _, err := full(root, ".")
+	low, err := t.between.state(root, ".", ".")
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +106,7 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 	if err := unix.Fstatat(up, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return err
 	}
-	was, _, err := full(low, name)
-	if err == unix.EACCES { // attributes that nobody can read stay out of the comparison
-		was, err = stat(low, name)
-	}
+	was, err := t.between.state(low, at, name)
 	if err != nil {
 		return err
 	}
@@ -145,15 +143,19 @@ func (t *taker) entry(at Name, name string, low, up int, parent State, depth int
 }
 
 func (t *taker) below(at Name, name string, low, up int, was, now State, depth int) error {
-	lowDir, leave, err := enter(low, name)
-	if err == unix.EXDEV {
-		t.conflict(at, "another file system is mounted there")
-		return nil
+	lowDir := -1
+	if low >= 0 && !t.between.hides(at) {
+		fd, leave, err := enter(low, name)
+		if err == unix.EXDEV {
+			t.conflict(at, "another file system is mounted there")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer leave()
+		lowDir = fd
 	}
-	if err != nil {
-		return err
-	}
-	defer leave()
 	upDir, leaveUp, err := enter(up, name)
 	if err != nil {
 		return err
@@ -167,7 +169,7 @@ func (t *taker) op(at Name, name string, low, up int, now State) error {
 	op := Op{Path: at}
 	slot := itoa(len(t.set.Ops))
 	var err error
-	if op.Old, err = t.list(low, name); err != nil {
+	if op.Old, err = t.between.list(&t.lister, low, at, name); err != nil {
 		if errors.Is(err, errTooMany) {
 			return err
 		}
@@ -200,11 +202,17 @@ func (t *taker) unchanged(name string, low, up int, was, now State) (bool, error
 	if now.Kind == Symlink {
 		return true, nil
 	}
-	a, err := open(low, name, unix.O_RDONLY|unix.O_NONBLOCK)
-	if err != nil {
-		return false, nil // it counts as changed
+	lower := was.Hash // of a held change set
+	if lower == "" {
+		a, err := open(low, name, unix.O_RDONLY|unix.O_NONBLOCK)
+		if err != nil {
+			return false, nil // it counts as changed
+		}
+		defer unix.Close(a)
+		if lower, err = hashFile(a); err != nil {
+			return false, nil
+		}
 	}
-	defer unix.Close(a)
 	b, err := openLoose(up, name, unix.O_RDONLY|unix.O_NONBLOCK, 0o400)
 	if err != nil {
 		return false, err
@@ -214,6 +222,5 @@ func (t *taker) unchanged(name string, low, up int, was, now State) (bool, error
 	if err != nil {
 		return false, err
 	}
-	lower, err := hashFile(a)
-	return err == nil && lower == sum, nil
+	return lower == sum, nil
 }

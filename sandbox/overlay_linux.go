@@ -22,7 +22,7 @@ func (p *Plan) overlay(r Request) error {
 	}
 	p.overlays, p.operations, p.holds = r.Overlays, slices.Clone(p.operations), maps.Clone(p.holds)
 	for _, o := range r.Overlays {
-		for _, dir := range []string{o.Upper, o.Work} {
+		for _, dir := range o.dirs() {
 			if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsRune(dir, 0) {
 				return fmt.Errorf("plan: overlay of %q: %q is not an absolute, clean path", o.Path, dir)
 			}
@@ -31,7 +31,7 @@ func (p *Plan) overlay(r Request) error {
 					o.Path, dir, shown)
 			}
 		}
-		if abspath.Contains(o.Upper, o.Work) || abspath.Contains(o.Work, o.Upper) {
+		if o.Upper != "" && (abspath.Contains(o.Upper, o.Work) || abspath.Contains(o.Work, o.Upper)) {
 			return fmt.Errorf("plan: overlay of %q: %q and %q lie in each other", o.Path, o.Upper, o.Work)
 		}
 		if err := p.replace(o); err != nil {
@@ -41,19 +41,33 @@ func (p *Plan) overlay(r Request) error {
 	return nil
 }
 
-// replace has o in the place of the writable mount of its path.
+// dirs are the directories of an overlay, as the launch server takes them.
+func (o Overlay) dirs() []string {
+	if o.Upper == "" {
+		return o.Above
+	}
+	return append([]string{o.Upper, o.Work}, o.Above...)
+}
+
+// replace has o in the place of the mount of its path, which is writable if o is.
 func (p *Plan) replace(o Overlay) error {
-	found := false
+	found, flag := false, uint8(0)
+	if o.Upper == "" {
+		flag = stage.OpReadOnly
+	}
+	if n := len(o.Above); n > MaxAbove || o.Upper == "" && n == 0 {
+		return fmt.Errorf("plan: overlay of %q: %d layers above it", o.Path, n)
+	}
 	for i := range p.operations {
 		switch op := &p.operations[i]; {
-		case op.Path == o.Path && op.Kind == stage.OpBind && op.Flags&stage.OpReadOnly == 0:
-			op.Kind, op.Text, found = stage.OpOverlay, o.Upper+"\x00"+o.Work, true
+		case op.Path == o.Path && op.Kind == stage.OpBind && op.Flags&stage.OpReadOnly == flag:
+			op.Kind, op.Text, found = stage.OpOverlay, strings.Join(o.dirs(), "\x00"), true
 		case op.Kind == stage.OpBind && abspath.Contains(o.Path, op.Path):
 			op.Flags |= stage.OpInner
 		}
 	}
 	if !found {
-		return fmt.Errorf("plan: overlay of %q: the profile has no writable mount there", o.Path)
+		return fmt.Errorf("plan: overlay of %q: the profile has no such mount there", o.Path)
 	}
 	p.holds[o.Path] = true
 	return nil

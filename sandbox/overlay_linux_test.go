@@ -128,15 +128,17 @@ grep " ` + o.Path + ` " /proc/self/mountinfo | cut -d" " -f6`
 func TestOverlayRefused(t *testing.T) {
 	h, r, o := overlaid(t)
 	for name, bad := range map[string]Overlay{
-		"an upper directory in the project":     {o.Path, o.Path + "/held", o.Work},
-		"the system's":                          {o.Path, "/usr/share", o.Work},
-		"above what is shown":                   {o.Path, o.Upper, filepath.Dir(o.Path)},
-		"one in the other":                      {o.Path, o.Upper, o.Upper + "/work"},
-		"the same":                              {o.Path, o.Upper, o.Upper},
-		"a relative path":                       {o.Path, "upper", o.Work},
-		"a path that is not clean":              {o.Path, o.Upper + "/../upper", o.Work},
-		"a directory that is only read":         {o.Path + "/held", o.Upper, o.Work},
-		"a directory that the rules are not of": {o.Path + "/other", o.Upper, o.Work},
+		"an upper directory in the project":     {Path: o.Path, Upper: o.Path + "/held", Work: o.Work},
+		"the system's":                          {Path: o.Path, Upper: "/usr/share", Work: o.Work},
+		"above what is shown":                   {Path: o.Path, Upper: o.Upper, Work: filepath.Dir(o.Path)},
+		"one in the other":                      {Path: o.Path, Upper: o.Upper, Work: o.Upper + "/work"},
+		"the same":                              {Path: o.Path, Upper: o.Upper, Work: o.Upper},
+		"a relative path":                       {Path: o.Path, Upper: "upper", Work: o.Work},
+		"a path that is not clean":              {Path: o.Path, Upper: o.Upper + "/../upper", Work: o.Work},
+		"no layer to read":                      {Path: o.Path},
+		"too many to read":                      {Path: o.Path + "/held", Above: slices.Repeat([]string{o.Upper}, MaxAbove+1)},
+		"a directory that is only read":         {Path: o.Path + "/held", Upper: o.Upper, Work: o.Work},
+		"a directory that the rules are not of": {Path: o.Path + "/other", Upper: o.Upper, Work: o.Work},
 	} {
 		r.Overlays = []Overlay{bad}
 		if _, err := h.Plan(r); err == nil {

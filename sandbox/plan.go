@@ -54,9 +54,17 @@ type Command struct {
 }
 
 // Overlay is a directory of the host that the command sees below a writable layer of its own: the host's
-// is not changed. Upper and Work are empty directories, on one file system, of the daemon's user; the
-// command can reach neither by its own path. One Upper is in one sandbox at a time. All are absolute and clean.
-type Overlay struct{ Path, Upper, Work string }
+// is not changed. Upper and Work are empty directories, on one file system, of the daemon's user; "" has the
+// command only read. Above are upper directories of earlier layers, which it sees above the host's, the topmost
+// first; nobody changes them meanwhile. The command can reach none of these by its own path. One Upper is in one
+// sandbox at a time. All are absolute and clean.
+type Overlay struct {
+	Path, Upper, Work string
+	Above             []string
+}
+
+// MaxAbove bounds [Overlay.Above].
+const MaxAbove = stage.MaxOverlay - 2
 
 // ErrNoOverlay is returned for a plan with overlays on a host whose back end makes none.
 var ErrNoOverlay = errors.New("only the native back end makes overlays")

@@ -347,8 +347,12 @@ type judgement struct {
 	// absent: there is no such command, so that nobody is asked.
 	absent bool
 	// kind is how the run writes to the project; direct is why it has no layer.
-	kind     RunKind
-	direct   string
+	kind   RunKind
+	direct string
+	// above are the runs whose held change sets the command sees, the lowest first; unseen is why it does not see
+	// those of its session.
+	above    []string
+	unseen   string
 	warnings []string
 	// input is the digest of the standard input that came with the request, in
 	// hexadecimal; "": none did.
@@ -375,11 +379,12 @@ func (j *judgement) digestOf() string {
 		Decision  shell.Decision
 		Run       shell.Execution
 		Plan      string
-		Input     string `json:",omitempty"`
-		Contained bool   `json:",omitempty"`
-		Opens     string `json:",omitempty"`
+		Input     string   `json:",omitempty"`
+		Contained bool     `json:",omitempty"`
+		Opens     string   `json:",omitempty"`
+		Above     []string `json:",omitempty"`
 	}{j.command.Line, j.command.Cwd, j.command.Argv, j.command.Env, j.payload, j.verdict.Decision, j.verdict.Run,
-		j.planDigest(), j.input, j.contained, opened(j.opens)})
+		j.planDigest(), j.input, j.contained, opened(j.opens), j.above})
 	if err != nil {
 		panic(fmt.Sprintf("supervisor: a judgement can't be encoded: %v", err))
 	}

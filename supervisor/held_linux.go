@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -43,7 +44,8 @@ func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, err
 	if err != nil {
 		return nil, note, err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had, above: note.Above,
+		stale: note.Stale, chosen: note.Chosen}
 	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil || r.l.Set() == nil {
 		return nil, note, noHeld(id)
 	}
@@ -116,7 +118,7 @@ func (s *Supervisor) heldChange(sess *Session, id string) (HeldChange, error) {
 	}
 	c := HeldChange{
 		ID: id, Exec: note.Exec, Session: note.Session, Project: note.Project, Time: note.Time, Command: note.Note,
-		Why: note.Held, Digest: r.l.Set().Digest(),
+		Why: note.whyHeld(), Digest: r.l.Set().Digest(),
 	}
 	at := r.l.At()
 	left := r.l.Set().ChangesOf(func(i int) bool { return !at[i] })
@@ -132,6 +134,11 @@ func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
 	r, note, err := s.held(c.sess, c.req.UndoID)
 	if err != nil {
 		return nil, err
+	}
+	if !c.req.DryRun {
+		if err := s.settles(note, c.req); err != nil {
+			return nil, err
+		}
 	}
 	if r.root, err = openRoot(c.sess.Root); err != nil {
 		return nil, err
@@ -178,9 +185,16 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if err != nil {
 		return err
 	}
+	if n := s.seeing[note.Exec]; n > 0 {
+		return &files.Conflict{Op: files.Undo, Path: j.undo.id, Reason: files.Changed,
+			Found: fmt.Sprintf("%d running commands see it", n), Hint: "try again when they have ended"}
+	}
+	if err := s.settles(note, c.req); err != nil {
+		return err
+	}
 	out.Path, out.Changed = c.sess.Root, true
 	if c.req.Drop {
-		return r.l.Drop()
+		return errors.Join(s.outdate(note.Exec), r.l.Drop())
 	}
 	release, _ := s.turns.take(ctx, c.sess.Root)
 	defer release()
@@ -262,7 +276,7 @@ func (r *layeredRun) landingEnded(held string, err error) error {
 		}
 	}
 	r.had = nil
-	return r.note(held)
+	return errors.Join(r.l.Prune(), r.note(held))
 }
 
 // landingConflict is the error of a landing for its requester.

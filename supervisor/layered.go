@@ -59,23 +59,62 @@ func cannotHold(why string) error {
 
 // planRun plans a run. One whose layer the plan refuses is direct.
 func (s *Supervisor) planRun(e *Exec, j *judgement, r sandbox.Request) (*sandbox.Plan, error) {
-	if j.kind != RunLayered {
-		return s.Host.Plan(r)
+	if err := s.stack(e, j, r.Profile); err != nil {
+		return nil, err
 	}
-	r.Overlays = s.overlayOf(e)
+	r.Overlays = s.overlayOf(e, j)
 	plan, err := s.Host.Plan(r)
-	if err == nil {
-		return plan, nil
+	if err == nil || r.Overlays == nil {
+		return plan, err
 	}
 	if e.Request.Hold {
 		return nil, cannotHold(err.Error())
 	}
 	r.Overlays = nil
-	direct, derr := s.Host.Plan(r)
-	if derr == nil {
+	alone, derr := s.Host.Plan(r)
+	if derr != nil {
+		return nil, derr
+	}
+	if j.kind == RunLayered {
 		j.kind, j.direct = RunDirect, err.Error()
 	}
-	return direct, derr
+	if len(j.above) > 0 {
+		j.above, j.unseen = nil, err.Error()
+	}
+	return alone, nil
+}
+
+// stack chooses the held change sets that a run sees: those of its session, unless it has more permissions than the
+// session's base, as it trusts what it reads more.
+func (s *Supervisor) stack(e *Exec, j *judgement, p profile.Profile) error {
+	j.above, j.unseen = nil, ""
+	held := s.chosen(e.Session)
+	if len(held) == 0 {
+		return nil
+	}
+	base, err := s.ProfileOf(e.Session)
+	switch {
+	case err != nil:
+		return err
+	case j.kind == RunDirect:
+		j.unseen = "a direct run works in the project itself"
+	case !s.isWithin(p, base):
+		j.unseen = "it may do more than the session's other commands"
+	case j.kind == RunLayered && len(held) >= sandbox.MaxAbove:
+		return &RequestError{fmt.Sprintf("%d change sets of this session are held above each other, and no more can be: "+
+			"land or drop some (sbx changes)", len(held))}
+	default:
+		j.above = held
+	}
+	return nil
+}
+
+// unseenWarning says that a run did not see what its session holds; "" where it did.
+func (j *judgement) unseenWarning() []string {
+	if j.unseen == "" {
+		return nil
+	}
+	return []string{"the command did not see the change sets that its session holds: " + j.unseen}
 }
 
 // directBecause returns why a run that may write to the project has no layer, by its request and the configuration; ""
@@ -128,14 +167,21 @@ func gitNeedsTheProject(script *analysis.Script) (why string) {
 	return ""
 }
 
-// overlayOf is the overlay of a run on the session's project. The layer is made when the run starts.
-func (s *Supervisor) overlayOf(e *Exec) []sandbox.Overlay {
-	dir := filepath.Join(s.layers, cmp.Or(e.ID, "check"))
-	return []sandbox.Overlay{{
-		Path:  e.Session.Root,
-		Upper: filepath.Join(dir, "upper"),
-		Work:  filepath.Join(dir, "work"),
-	}}
+// overlayOf is the overlay of a run on the session's project: none of a direct run, and of a reader only where it sees
+// held change sets. The layer is made when the run starts.
+func (s *Supervisor) overlayOf(e *Exec, j *judgement) []sandbox.Overlay {
+	o := sandbox.Overlay{Path: e.Session.Root}
+	for _, exec := range slices.Backward(j.above) {
+		o.Above = append(o.Above, filepath.Join(s.layers, exec, "upper"))
+	}
+	if j.kind == RunLayered {
+		dir := filepath.Join(s.layers, cmp.Or(e.ID, "check"))
+		o.Upper, o.Work = filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+	}
+	if o.Upper == "" && len(o.Above) == 0 {
+		return nil
+	}
+	return []sandbox.Overlay{o}
 }
 
 // landingProfile lets a worker change a project and the layers, and see the system that its program needs. It has no

@@ -19,6 +19,7 @@ import (
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 	"sandboxd/internal/durable"
+	"sandboxd/internal/fdconn"
 	"sandboxd/layer"
 )
 
@@ -64,6 +65,11 @@ type layeredRun struct {
 	asks []landAsk
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
+	// above, stale and chosen are those of layerNote; held are the layers of above.
+	above  []string
+	held   []*layer.Layer
+	stale  string
+	chosen bool
 }
 
 // noteFile is the file beside a layer that says whose it is.
@@ -74,7 +80,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	if j.kind != RunLayered {
 		return nil, nil
 	}
-	r = &layeredRun{s: s, sess: e.Session, dir: filepath.Join(s.layers, e.ID)}
+	r = &layeredRun{s: s, sess: e.Session, dir: filepath.Join(s.layers, e.ID), above: j.above}
 	r.rec = store.Record{ID: "r-" + strings.ToLower(ulid.Make().String()), Time: time.Now(), Exec: e.ID,
 		Session: e.Session.ID, Project: e.Session.Root, Op: opRun, Note: e.text(), By: e.writer()}
 	var waited time.Duration
@@ -86,7 +92,10 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 		r.end()
 		return nil, err
 	}
-	if r.l, err = layer.New(r.dir, r.root); err == nil {
+	if r.held, err = s.layersOf(r.above); err == nil {
+		r.l, err = layer.New(r.dir, r.root, r.held...)
+	}
+	if err == nil {
 		err = r.note("")
 	}
 	if err != nil {
@@ -98,7 +107,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	data, err := json.Marshal(layerNote{r.rec, held, r.asks, r.had})
+	data, err := json.Marshal(layerNote{r.rec, r.above, r.stale, r.chosen, held, r.asks, r.had})
 	if err != nil {
 		return err
 	}
@@ -183,7 +192,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	}
 	c := &Changes{Kind: RunLayered, Coverage: Coverage{Covered: true}}
 	result.Changes = c
-	if r.l.Untouched(r.root) {
+	if r.l.Untouched(r.root, r.held...) {
 		r.drop()
 		return
 	}
@@ -191,10 +200,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	defer release()
 	defer r.root.Close()
 	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
-		if _, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerTake}, nil); err != nil {
-			return err
-		}
-		if err := r.reopen(); err != nil {
+		if err := r.take(ctx, w, dir); err != nil {
 			return err
 		}
 		set := r.l.Set()
@@ -204,6 +210,8 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 			return r.l.Drop()
 		case e.Request.Hold:
 			return errAskedToHold
+		case len(r.above) > 0:
+			return &dependsError{r.above}
 		}
 		if refused := refusedBy(set.Changes(), permits(check.j.plan.Profile, r.sess.Root)); len(refused) > 0 {
 			return &layer.RefusedError{Refused: refused}
@@ -236,6 +244,23 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	if err != nil {
 		r.hold(c, result, err)
 	}
+}
+
+// take has the worker make the change set.
+func (r *layeredRun) take(ctx context.Context, w *worker.Client, dir *os.File) error {
+	var below []*os.File
+	defer func() { fdconn.Close(below) }()
+	for _, exec := range r.above {
+		held, err := os.Open(filepath.Join(r.s.layers, exec))
+		if err != nil {
+			return err
+		}
+		below = append(below, held)
+	}
+	if _, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerTake}, nil, below...); err != nil {
+		return err
+	}
+	return r.reopen()
 }
 
 // setAsks are the reasons to ask that the change set itself shows. deletes: the command's words showed that it deletes.
@@ -312,6 +337,7 @@ func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
 	}
 	c.Held, c.Why = why, why
 	own, asked := result.Code, errors.Is(cause, errAskedToHold)
+	r.chosen = asked || errors.As(cause, new(*dependsError))
 	if !asked {
 		result.Code = 126
 	}
@@ -342,6 +368,7 @@ func (r *layeredRun) noteHeld(why string) error {
 	now, _, err := r.s.held(r.sess, heldID(r.rec.Exec))
 	switch {
 	case err == nil:
+		now.chosen = now.chosen || r.chosen
 		return now.note(why)
 	case r.asks != nil:
 		return errors.New("somebody landed or dropped it while its question was open")
@@ -424,7 +451,8 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	if err != nil {
 		return "", err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, above: note.Above, stale: note.Stale,
+		chosen: note.Chosen}
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return "", err
 	}
@@ -432,21 +460,25 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	if err := r.reopen(); err != nil {
 		return "", err
 	}
-	if _, err := s.Undo.Get(note.ID); err == nil || r.l.Status() == layer.Mounted && r.l.Untouched(r.root) {
+	if r.l.Status() == layer.Mounted {
+		if r.held, err = s.layersOf(r.above); err != nil {
+			return "", err
+		}
+	}
+	if _, err := s.Undo.Get(note.ID); err == nil || r.l.Status() == layer.Mounted && r.l.Untouched(r.root, r.held...) {
 		if note.Had != nil && r.l.Status() != layer.Landed {
 			return note.ID, r.note(note.Held)
 		}
 		return note.ID, r.l.Drop()
 	}
 	err = r.worker(s.ctx, func(w *worker.Client, dir *os.File) error {
-		verb := worker.LayerRevert
 		if r.l.Status() == layer.Mounted {
-			verb = worker.LayerTake
+			err = r.take(s.ctx, w, dir)
+		} else if _, err = w.Layer(
+			s.ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: note.Had}, nil); err == nil {
+			err = r.reopen()
 		}
-		if _, err := w.Layer(s.ctx, r.root, dir, worker.LayerOrder{Verb: verb, At: note.Had}, nil); err != nil {
-			return err
-		}
-		if err := r.reopen(); err != nil {
+		if err != nil {
 			return err
 		}
 		if r.l.Set().Empty() {

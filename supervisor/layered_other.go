@@ -6,6 +6,10 @@ import "context"
 
 func (s *Supervisor) layerable(*Session) string { return "this system has no layers" }
 
+func (s *Supervisor) chosen(*Session) []string { return nil }
+
+func (s *Supervisor) seeHeld(*judgement) (release func(), err error) { return func() {}, nil }
+
 // layeredRun is the layer of a run; there is none here.
 type layeredRun struct{}
 

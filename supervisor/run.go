@@ -80,6 +80,12 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 			st.close()
 		}
 	})
+	release, err := s.seeHeld(j)
+	if err != nil {
+		return base.with(failure(err))
+	}
+	defer release()
+	base.Warnings = append(base.Warnings, j.unseenWarning()...)
 	layered, err := s.beginLayer(ctx, e, j, &base)
 	if err != nil {
 		return base.with(failure(err))

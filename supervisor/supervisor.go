@@ -87,7 +87,8 @@ type Supervisor struct {
 	places      string
 	within      kept[withinKey, bool]
 	turns       turns
-	settling    sync.Mutex // over each landing and drop of a held change set
+	settling    sync.Mutex     // over each landing and drop of a held change set, and seen
+	seeing      map[string]int // running commands that see a held change set, by its run
 	notes       *aftermath.Notes
 	seen        aftermath.Cache
 	compiled    kept[compiledKey, *compilation]

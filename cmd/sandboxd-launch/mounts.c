@@ -119,23 +119,37 @@ static i64 copy(int root, const char *path, u64 recursive, u64 attributes) {
 	return e < 0 ? e : mount;
 }
 
-// overlay returns a detached mount of a directory of the host below a writable layer. Like all that a
-// user namespace mounts it keeps its marks in user.* attributes (overlayfs.rst, "userxattr").
+// overlay returns a detached mount of a directory of the host below other lower directories, and below a writable layer
+// unless it is read-only. Like all that a user namespace mounts it keeps its marks in user.* attributes
+// (overlayfs.rst, "userxattr"). Names relative to a directory of descriptors keep many below the length of a string
+// that fsconfig(2) takes.
 static i64 overlay(const struct roots *r, const struct operation *op) {
-	const char *paths[] = {op->path, op->text, op->text + length(op->text) + 1};
-	char at[3][48], digits[24];
-	struct option options[] = {{"lowerdir", at[0]}, {"upperdir", at[1]}, {"workdir", at[2]}, {"userxattr", 0}, {0, 0}};
-	i64 fds[3], e = 0;
-	for (int i = 0; i < 3; i++) {
-		fds[i] = open_below(r->old, paths[i]);
+	const char *paths[MAX_OVERLAY + 1];
+	char upper[24], work[24], lower[(MAX_OVERLAY + 1) * 12], digits[24], *end = lower;
+	int fds[MAX_OVERLAY + 1], n = 0, layered = !(op->flags & OP_READ_ONLY);
+	for (const char *p = op->text; p < op->text + op->length; p += length(p) + 1)
+		paths[n++] = p;
+	paths[n++] = op->path;
+	i64 e = 0;
+	for (int i = 0; i < n; i++) {
+		fds[i] = (int)open_below(r->old, paths[i]);
 		e = fds[i] < 0 ? fds[i] : e;
-		join_text(join_text(at[i], "/old/proc/self/fd/"), numeral(digits + sizeof digits, (u64)fds[i], 10));
+		const char *name = numeral(digits + sizeof digits, (u64)(u32)fds[i], 10);
+		if (layered && i < 2)
+			join_text(i ? work : upper, name);
+		else
+			end = join_text(join_text(end, end == lower ? "" : ":"), name);
 	}
+	struct option options[] = {{"lowerdir", lower}, {"userxattr", 0}, {layered ? "upperdir" : 0, upper}, {"workdir", work},
+		{0, 0}};
 	if (!e)
-		e = file_system("overlay", options, ATTR_NOSUID | ATTR_NODEV);
-	for (int i = 0; i < 3; i++)
+		e = SYS(chdir, "/old/proc/self/fd");
+	if (!e)
+		e = file_system("overlay", options, ATTR_NOSUID | ATTR_NODEV | (layered ? 0 : ATTR_RDONLY));
+	i64 back = SYS(chdir, "/");
+	for (int i = 0; i < n; i++)
 		SYS(close, fds[i]);
-	return e;
+	return e < 0 ? e : back < 0 ? back : e;
 }
 
 // file returns a detached mount of a file that reads as the operation's text.

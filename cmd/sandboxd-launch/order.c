@@ -77,6 +77,15 @@ static int clean(const char *path) {
 	return p != path && !*p;
 }
 
+// overlaid reports whether the text of an overlay has as many clean paths as it needs.
+static int overlaid(const struct operation *op) {
+	int n = 0;
+	for (const char *p = op->text; p <= op->text + op->length; p += length(p) + 1, n++)
+		if (!clean(p))
+			return 0;
+	return n >= (op->flags & OP_READ_ONLY ? 1 : 2) && n <= MAX_OVERLAY;
+}
+
 void read_operation(struct reader *r, struct operation *op) {
 	op->kind = (u8)number(r, 1);
 	op->flags = (u8)number(r, 1);
@@ -94,8 +103,7 @@ void read_operation(struct reader *r, struct operation *op) {
 	if (!r->bad && (op->kind == OP_LINK || op->kind == OP_BIND))
 		r->bad = n != op->length || (op->kind == OP_BIND && n && !clean(op->text));
 	else if (!r->bad && op->kind == OP_OVERLAY)
-		r->bad = n >= op->length || !clean(op->text) || !clean(op->text + n + 1) ||
-			n + 1 + length(op->text + n + 1) != op->length;
+		r->bad = !overlaid(op);
 }
 
 static void check_layer(struct reader *r) {

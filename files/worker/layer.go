@@ -41,12 +41,13 @@ type LayerAnswer struct {
 
 // Layer carries out an order on the layer in the directory dir, over root. Both are opened in the caller's mount
 // namespace, where they are on one mount; the worker's sandbox has to permit changes below both. It returns an
-// *layer.ConflictError where nothing changed because of a conflict.
+// *layer.ConflictError where nothing changed because of a conflict. below are the directories of the held layers that
+// LayerTake is to take into account, the lowest first.
 func (c *Client) Layer(
-	ctx context.Context, root, dir *os.File, order LayerOrder, keeper files.Keeper,
+	ctx context.Context, root, dir *os.File, order LayerOrder, keeper files.Keeper, below ...*os.File,
 ) (LayerAnswer, error) {
 	q := question{Verb: verbLayer, Layer: &order}
-	r, _, err := c.ask(ctx, asked{question: q, keeper: keeper, fds: []*os.File{root, dir}})
+	r, _, err := c.ask(ctx, asked{question: q, keeper: keeper, fds: append([]*os.File{root, dir}, below...)})
 	if err != nil {
 		return LayerAnswer{}, err
 	}

@@ -12,18 +12,24 @@ import (
 
 // layer answers verbLayer.
 func (s *server) layer(fds []*os.File, order LayerOrder) (*LayerAnswer, error) {
-	if len(fds) != 2 {
+	if len(fds) < 2 {
 		return nil, fmt.Errorf("%d descriptors instead of a root and a layer", len(fds))
 	}
 	root := fds[0]
-	l, err := layer.Open(fmt.Sprintf("/proc/self/fd/%d", fds[1].Fd()))
-	if err != nil {
-		return nil, err
+	var all []*layer.Layer
+	for _, dir := range fds[1:] {
+		l, err := layer.Open(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
 	}
+	l, below := all[0], all[1:]
+	var err error
 	out := &LayerAnswer{}
 	switch order.Verb {
 	case LayerTake:
-		err = l.Take(root)
+		err = l.Take(root, below...)
 	case LayerLand:
 		if l.Set() == nil || l.Set().Digest() != order.Digest {
 			return nil, errors.New("the change set is not the one that was judged")

@@ -128,13 +128,17 @@ func (d *reader) operation(b *strings.Builder) {
 		!strings.HasPrefix(path, "/") || pathpkg.Clean(path) != path || end[0] != 0 ||
 		OperationKind(kind) == OpLink && bytes.IndexByte(text, 0) >= 0 ||
 		OperationKind(kind) == OpBind && len(text) > 0 && !cleanPath(string(text)) ||
-		OperationKind(kind) == OpOverlay && !twoPaths(string(text))
+		OperationKind(kind) == OpOverlay && !overlaid(string(text), flags&OpReadOnly != 0)
 	fmt.Fprintf(b, "operation %d %d %o %d path %x\ntext %x\n", kind, flags, mode, size, path, text)
 }
 
-func twoPaths(text string) bool {
-	paths := strings.Split(text, "\x00")
-	return len(paths) == 2 && cleanPath(paths[0]) && cleanPath(paths[1])
+func overlaid(text string, readOnly bool) bool {
+	paths, least := strings.Split(text, "\x00"), 2
+	if readOnly {
+		least = 1
+	}
+	return len(paths) >= least && len(paths) <= MaxOverlay &&
+		!slices.ContainsFunc(paths, func(p string) bool { return !cleanPath(p) })
 }
 
 func cleanPath(path string) bool {

@@ -33,7 +33,7 @@ import (
 
 // Version is the layout of an encoded Order, which cmd/sandboxd-launch/order.h describes. It
 // changes with any change of the fields below.
-const Version = 11
+const Version = 12
 
 // Order is everything that starts one command.
 type Order struct {
@@ -102,7 +102,8 @@ type Operation struct {
 	Size  uint64 // of OpTmpfs in bytes, 0: the kernel's default
 	Path  string // absolute and clean
 	// Text is the target of OpLink, the content of OpFile, the host's path for OpBind where that is another one,
-	// and the upper and work directory of OpOverlay with a NUL between.
+	// and for OpOverlay, with NULs between, the directories above the one at Path, the topmost first: after the upper
+	// and the work directory unless it is read-only.
 	Text string
 }
 
@@ -148,10 +149,13 @@ const (
 
 // Flags of an Operation.
 const (
-	OpReadOnly = 1 << iota // of OpBind
+	OpReadOnly = 1 << iota // of OpBind and OpOverlay
 	OpCreates              // the mount point may be made
 	OpInner                // of OpBind: the sandbox's own entry at the path, not the host's
 )
+
+// MaxOverlay bounds the paths of an OpOverlay besides its own.
+const MaxOverlay = 34
 
 // MaxSockets bounds Listen and Dialers together: as many descriptors as one message
 // can carry (SCM_MAX_FD, net/scm.h).

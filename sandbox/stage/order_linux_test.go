@@ -44,7 +44,9 @@ func orders(t testing.TB) (good, bad [][]byte) {
 	native.Operations = []Operation{{Kind: OpTmpfs, Mode: 0o755, Size: 1 << 20, Path: "/"},
 		{Kind: OpBind, Flags: OpReadOnly | OpCreates, Path: "/usr"}, {Kind: OpLink, Path: "/bin", Text: "usr/bin"},
 		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpNetwork, Path: "/"},
-		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"},
+		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"},
+		{Kind: OpOverlay, Path: "/a", Text: "/state/upper\x00/state/work\x00/state/lower"},
+		{Kind: OpOverlay, Flags: OpReadOnly, Path: "/r", Text: "/state/lower"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"},
 		{Kind: OpBind, Path: "/tmp", Text: "/state/places/tmp"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
 	for _, o := range []Order{full, laying, native, late, {Await: true}} {
@@ -94,7 +96,11 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		},
 		func(o *Order) {
 			*o = laying
-			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u\x00/w\x00/x"}}
+			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: strings.Repeat("/u\x00", MaxOverlay) + "/u"}}
+		},
+		func(o *Order) {
+			*o = laying
+			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Flags: OpReadOnly, Text: "/l\x00"}}
 		},
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpLink, Text: "a\x00"}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "t"}} },

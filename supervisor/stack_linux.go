@@ -1,0 +1,142 @@
+package supervisor
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sandboxd/files"
+	"sandboxd/layer"
+)
+
+// dependsError is returned for a change set whose command saw held ones.
+type dependsError struct{ above []string }
+
+func (e *dependsError) Error() string {
+	return "it depends on " + heldIDs(e.above) + ", which has not landed: land that first"
+}
+
+// heldIDs names the held change sets of runs.
+func heldIDs(execs []string) string {
+	var list []string
+	for _, exec := range execs {
+		list = append(list, heldID(exec))
+	}
+	return strings.Join(list, ", ")
+}
+
+// whyHeld is why a change set is held, for people.
+func (n layerNote) whyHeld() string {
+	switch {
+	case n.Stale != "":
+		return n.Stale
+	case len(n.Above) > 0 && n.Held == errAskedToHold.Error():
+		return n.Held + "; it depends on " + heldIDs(n.Above)
+	}
+	return n.Held
+}
+
+// chosen are the runs of a session whose change sets are held by choice, the oldest first: its next commands see them.
+// What is held for another reason is not seen, as it may never land.
+func (s *Supervisor) chosen(sess *Session) (execs []string) {
+	if s.layers == "" || sess.Root == "" {
+		return nil
+	}
+	entries, _ := os.ReadDir(s.layers)
+	var list []layerNote
+	for _, e := range entries {
+		_, note, err := s.heldNote(heldID(e.Name()))
+		if err == nil && note.Chosen && note.Stale == "" && note.Session == sess.ID && note.Project == sess.Root {
+			list = append(list, note)
+		}
+	}
+	slices.SortFunc(list, func(a, b layerNote) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Exec, b.Exec)) })
+	for _, n := range list {
+		execs = append(execs, n.Exec)
+	}
+	return execs
+}
+
+// layersOf opens the layers of runs.
+func (s *Supervisor) layersOf(execs []string) (list []*layer.Layer, err error) {
+	for _, exec := range execs {
+		l, err := layer.Open(filepath.Join(s.layers, exec))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// seeHeld keeps the change sets that a run sees from landing and being dropped until release is called.
+func (s *Supervisor) seeHeld(j *judgement) (release func(), err error) {
+	if len(j.above) == 0 {
+		return func() {}, nil
+	}
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	for _, exec := range j.above {
+		if _, note, err := s.heldNote(heldID(exec)); err != nil || note.Stale != "" || note.Had != nil {
+			return nil, &RequestError{heldID(exec) + ", which the command was to see, landed or was dropped meanwhile; run it again"}
+		}
+	}
+	if s.seeing == nil {
+		s.seeing = map[string]int{}
+	}
+	for _, exec := range j.above {
+		s.seeing[exec]++
+	}
+	return func() {
+		s.settling.Lock()
+		defer s.settling.Unlock()
+		for _, exec := range j.above {
+			if s.seeing[exec]--; s.seeing[exec] == 0 {
+				delete(s.seeing, exec)
+			}
+		}
+	}, nil
+}
+
+// settles fails where a held change set can't land because of those that its command saw.
+func (s *Supervisor) settles(note layerNote, r FileRequest) error {
+	if r.Drop {
+		return nil
+	}
+	id := heldID(note.Exec)
+	if note.Stale != "" {
+		return &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: note.Stale,
+			Hint: "drop it, and run the command again"}
+	}
+	for _, exec := range note.Above {
+		if _, _, err := s.heldNote(heldID(exec)); err == nil {
+			return &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed,
+				Found: "it depends on " + heldID(exec) + ", which has not landed",
+				Hint:  fmt.Sprintf("sbx changes land %s first", heldID(exec))}
+		}
+	}
+	return nil
+}
+
+// outdate notes of all change sets whose commands saw that of a run that it is dropped.
+func (s *Supervisor) outdate(exec string) error {
+	entries, err := os.ReadDir(s.layers)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		dir, note, err := s.heldNote(heldID(e.Name()))
+		if err != nil || !slices.Contains(note.Above, exec) || note.Stale != "" {
+			continue
+		}
+		r := &layeredRun{s: s, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had, above: note.Above,
+			chosen: note.Chosen, stale: "stale: its command saw " + heldID(exec) + ", which was dropped"}
+		if err := r.note(note.Held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
