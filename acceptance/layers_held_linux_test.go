@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -272,15 +273,14 @@ touch .tried; wait`)
 }
 
 // R-LY-04, R-IP-01: nor can it answer the question of an undoing that it has asked at the approver's socket, where no
-// other operation on files is offered.
+// other operation on files is offered. The question stays the same while other files appear in the folder.
 func TestRunsUndoIsNotAnsweredByItsWriter(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.sh("mkdir src") // the files below change the project's directory
 		a.nativeBackend("--mode", "approve-all")
 		wait := make(chan result, 1)
 		go func() {
 			wait <- a.do(nil, "/bin/bash", "-c", "sbx="+filepath.Join(bin, "sbx")+`
-id=$($sbx run --json -c "echo one > src/new" | jq -r .changes.undo)
+id=$($sbx run --json -c "echo one > new" | jq -r .changes.undo)
 touch .made; until [ -e .restarted ]; do sleep 0.1; done
 api() {
 	curl -sS --unix-socket "$SBX_SOCKET_DIR/approver.sock" -H 'Content-Type: application/json' -d "$2" \
@@ -298,15 +298,50 @@ touch .tried; wait`)
 		a.sh("touch .restarted")
 		waitFor(t, "the writer has tried", func() bool { return a.there(".tried") })
 		q := a.pending(1)[0]
-		if !a.there("src/new") || a.there("planted") || !strings.Contains(string(q.Input), `"undo"`) {
+		if !a.there("new") || a.there("planted") || !strings.Contains(string(q.Input), `"undo"`) {
 			t.Errorf("%+v", q)
 		}
 		a.sbx("approve", q.ID, "--allow")
 		a.sbx("approve", q.ID, "--allow", "--confirm")
 		r := <-wait
-		if !strings.Contains(r.err, "can't answer") || !strings.Contains(r.out, `"undo_id"`) || a.there("src/new") ||
+		if !strings.Contains(r.err, "can't answer") || !strings.Contains(r.out, `"undo_id"`) || a.there("new") ||
 			!strings.Contains(r.err, "no_route") || !strings.Contains(r.err, "without a session") {
 			t.Errorf("%d %s%s", r.code, r.out, r.err)
+		}
+	})
+}
+
+// R-LY-04, R-IP-01: the process whose command was cut off by the daemon's death can't answer the question of its
+// undoing, and the approver who has it undone can.
+func TestCutOffRunsUndoIsNotAnsweredByItsWriter(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.nativeBackend("--mode", "approve-all")
+		writer, undoer := make(chan result, 1), make(chan result, 1)
+		const begin = `sbx=%s
+question() { for _ in $(seq 200); do q=$($sbx pending --json | jq -er '.approvals[0].id') && break; sleep 0.1; done; }
+await() { for _ in $(seq 300); do [ -e $1 ] && break; sleep 0.1; done; }
+`
+		script := func(to chan result, text string) {
+			go func() {
+				to <- a.do(nil, "/bin/bash", "-c", fmt.Sprintf(begin, filepath.Join(bin, "sbx"))+text)
+			}()
+		}
+		script(writer, `$sbx run -c "echo one > new; sleep 98763" & echo $! > ../run.pid; wait; await .asked; question
+$sbx approve "$q" --allow >&2; touch .tried`)
+		waitFor(t, "the command has written", func() bool { return a.there("new") })
+		a.sh("kill -STOP $(cat ../run.pid)") // it would start another daemon
+		a.die()
+		a.sh("kill -KILL $(cat ../run.pid)")
+		waitFor(t, "the command has ended", func() bool { return count("sleep 98763") == 0 })
+		a.nativeBackend()
+		script(undoer, `for _ in $(seq 100); do id=$($sbx undo --list --json | jq -er '.[0].id') && break; sleep 0.1; done
+curl -m 60 -sS --unix-socket "$SBX_SOCKET_DIR/approver.sock" -H 'Content-Type: application/json' \
+  -d "{\"undo_id\":\"$id\"}" http://sandboxd/v1/files/undo &
+question; touch .asked; await .tried
+$sbx approve "$q" --allow --confirm >&2; wait`)
+		r, by := <-undoer, <-writer
+		if !strings.Contains(by.err, "can't answer") || strings.Contains(r.err, "can't answer") || a.there("new") {
+			t.Errorf("writer: %d %s%s\nundoing: %d %s%s", by.code, by.out, by.err, r.code, r.out, r.err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -178,12 +179,16 @@ func UndoPresentation(steps []Step, shown []*approval.Presentation) *approval.Pr
 	return &approval.Presentation{Kind: approval.KindText, Content: content, Metadata: meta}
 }
 
-// StepsDigest identifies an undo: by everything except temporary names.
+// StepsDigest identifies an undo by everything except temporary names and the times of folders: each new name in a
+// folder changes its time. A step that sets only that is left out.
 func StepsDigest(steps []Step) string {
-	plain := make([]Step, len(steps))
-	for i, s := range steps {
+	plain := []Step{}
+	for _, s := range steps {
 		s.Temp, s.ParentTime, s.ToParentTime = "", 0, 0
-		plain[i] = s
+		s.Before, s.After = withoutFolderTime(s.Before), withoutFolderTime(s.After)
+		if s.Kind != AttrStep || !reflect.DeepEqual(s.Before, s.After) {
+			plain = append(plain, s)
+		}
 	}
 	data, err := json.Marshal(plain)
 	if err != nil {
@@ -191,4 +196,11 @@ func StepsDigest(steps []Step) string {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+func withoutFolderTime(s State) State {
+	if s.Kind == Dir {
+		s.ModTime = 0
+	}
+	return s
 }

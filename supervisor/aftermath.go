@@ -47,7 +47,8 @@ func (c *afterCheck) begin() (err error) {
 	}
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
-	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened}, c.before)
+	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened,
+		By: c.e.writer()}, c.before)
 	if err == nil {
 		c.snapshot = c.s.beginSnapshot(c.e, c.j)
 		err = c.snapshot.holds(c.j)

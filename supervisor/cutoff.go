@@ -38,16 +38,20 @@ func (s *Supervisor) CutOffs() []CutOff {
 
 // recoverRuns checks the runs that an earlier daemon's death cut off, as that
 // daemon would have when they ended. A check that can't be recorded is not done: its note
-// stays for the next start.
-func (s *Supervisor) recoverRuns() {
+// stays for the next start. begun are the runs by the ids of their change sets.
+func (s *Supervisor) recoverRuns() (begun map[string]aftermath.Begun) {
 	cuts, bad, err := s.notes.Left()
+	begun = map[string]aftermath.Begun{}
+	for _, c := range cuts {
+		begun[runID(c.Exec)] = c.Begun
+	}
 	if err != nil {
 		s.tellCutOff(CutOff{Why: err.Error()})
 	}
 	for _, b := range bad {
 		c := CutOff{Why: b.Error() + "; nobody looked at what it left under protected names"}
 		if s.recordCutOff(c) != nil {
-			return
+			return begun
 		}
 		if err := s.notes.Discard(b); err != nil {
 			c.Why += "; the note could not be removed: " + err.Error()
@@ -58,9 +62,10 @@ func (s *Supervisor) recoverRuns() {
 	dealt := map[string]bool{}
 	for _, c := range cuts {
 		if !s.recoverRun(c, dealt) {
-			return
+			return begun
 		}
 	}
+	return begun
 }
 
 // recoverRun looks after one run. It is false where nothing more can be done now.

@@ -72,7 +72,7 @@ func (s *Supervisor) InPlaceOf(id string) (sess *Session, requester Peer, done f
 		return nil, Peer{}, nil, err
 	}
 	var by writer
-	if len(r.By) > 0 { // a run that was cut off has none
+	if len(r.By) > 0 { // a run that was cut off twice has none
 		if err := json.Unmarshal(r.By, &by); err != nil {
 			return nil, Peer{}, nil, err
 		}

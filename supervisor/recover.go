@@ -21,8 +21,7 @@ const pruneEvery = 10 * time.Minute
 func (s *Supervisor) keepFiles() {
 	defer s.keeping.Done()
 	s.recoverLayers(false)
-	s.recoverRuns()
-	s.recoverSnapshots()
+	s.recoverSnapshots(s.recoverRuns())
 	s.recoverLayers(true)
 	close(s.looked)
 	s.recoverChanges()

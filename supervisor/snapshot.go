@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"sandboxd/audit"
 	"sandboxd/files"
 	"sandboxd/files/snapshot"
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 	"sandboxd/shell"
+	"sandboxd/supervisor/aftermath"
 )
 
 // snapshotTime bounds one snapshot; a run whose snapshot takes longer is not covered.
@@ -118,6 +117,9 @@ type runSnapshot struct {
 	begun    bool
 }
 
+// runID is the id of the change set of a direct run: the rest is that of the execution.
+func runID(exec string) string { return "r-" + strings.TrimPrefix(exec, "x-") }
+
 // reads reports whether a run is judged to read only.
 func (j *judgement) reads() bool {
 	return j.verdict.Decision == shell.Auto && len(j.verdict.Parts) > 0 && onlySafe(j.verdict.Parts)
@@ -145,7 +147,7 @@ func (s *Supervisor) beginSnapshot(e *Exec, j *judgement) *runSnapshot {
 	r := &runSnapshot{
 		s:       s,
 		e:       e,
-		id:      "r-" + strings.ToLower(ulid.Make().String()),
+		id:      runID(e.ID),
 		project: s.Undo.Project(e.Session.Root),
 	}
 	r.begin()
@@ -212,10 +214,11 @@ func (e *Exec) text() string {
 }
 
 // recoverSnapshots compares the projects of runs that an earlier daemon's death cut off, and stores
-// their changes.
-func (s *Supervisor) recoverSnapshots() {
+// their changes. begun are the runs that have a note, by the ids of their change sets.
+func (s *Supervisor) recoverSnapshots(begun map[string]aftermath.Begun) {
 	for _, cut := range s.Undo.CutOff() {
-		r := store.Record{ID: cut.Run, Project: cut.Project}
+		b := begun[cut.Run] // none where a second death has lost the note
+		r := store.Record{ID: cut.Run, Project: cut.Project, Exec: b.Exec, Session: b.Session, By: b.By}
 		undo, err := s.recoverSnapshot(r)
 		rec := audit.Record{
 			Category:  audit.File,

@@ -82,6 +82,8 @@ type Begun struct {
 	Held map[string]bool
 	// Granted as in Run.
 	Granted []string
+	// By is the caller's account of who had the run made; see store.Record. nil: none.
+	By json.RawMessage
 }
 
 // line is a note's first.
@@ -95,6 +97,8 @@ type line struct {
 	Boot    string   `json:"boot"`
 	Before  string   `json:"before"` // file
 	Granted [][]byte `json:"granted"`
+
+	By json.RawMessage `json:"by,omitempty"`
 }
 
 // second is a note's second: the process above all others of the sandbox.
@@ -135,7 +139,8 @@ func (n *Notes) begin(r Begun, s *Snapshot) (*Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := line{Version: savedVersion, Exec: r.Exec, Session: r.Session, User: os.Geteuid(), Root: []byte(r.Root), Start: r.Start.UnixNano(), Boot: n.boot, Before: b.name}
+	l := line{Version: savedVersion, Exec: r.Exec, Session: r.Session, User: os.Geteuid(), Root: []byte(r.Root), Start: r.Start.UnixNano(), Boot: n.boot, Before: b.name,
+		By: r.By}
 	for _, at := range r.Granted {
 		l.Granted = append(l.Granted, []byte(at))
 	}
@@ -353,7 +358,8 @@ func (n *Notes) read(name string) (*Cut, error) {
 	case !snapshotRef.MatchString(l.Before):
 		return nil, fmt.Errorf("its snapshot is called %q", l.Before)
 	}
-	c := &Cut{Begun: Begun{Exec: l.Exec, Session: l.Session, Root: string(l.Root), Start: time.Unix(0, l.Start)}, Last: last, End: last.Add(beat + maxLate), files: []string{name, l.Before}}
+	c := &Cut{Begun: Begun{Exec: l.Exec, Session: l.Session, Root: string(l.Root), Start: time.Unix(0, l.Start), By: l.By},
+		Last: last, End: last.Add(beat + maxLate), files: []string{name, l.Before}}
 	for _, at := range l.Granted {
 		c.Granted = append(c.Granted, string(at))
 	}
