@@ -107,7 +107,9 @@ func TestLayersStackIsBounded(t *testing.T) {
 for i in $(seq 32); do hold "echo $i >> x" > /dev/null 2>&1; done
 $sbx run -c 'wc -l x'
 $sbx run -c 'echo more >> x'; echo "one more: $?"
-for id in $($sbx changes --json | jq -r '.changes[].id' | tac); do $sbx changes land $id > /dev/null 2>&1 || echo "$id: $?"; done
+for id in $($sbx changes --json | jq -r '.changes[].id' | tac); do
+	$sbx changes land $id > /dev/null 2>&1 || echo "$id: $?"
+done
 wc -l x`)
 		if r.out != "32 x\none more: 125\n32 x\n" || !strings.Contains(r.err, "32 change sets") {
 			t.Errorf("%s", r)

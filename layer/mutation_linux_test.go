@@ -31,7 +31,7 @@ type mutation struct {
 //	10  what was opened and not written is no change; a full disk is named, and nothing of the set lands
 //	11  the layer is closed, the root's looks stay, set-user-ID bits and marks of overlays do not land, times come last
 //	13  a file with several hard links lands under the written name alone, and this is reported
-//	14  a layer above held ones lands after them, and never once one was dropped; what landed is no longer above the root
+//	14  a layer above held ones lands after them, and never once one was dropped; what landed is the root's
 //	17  FIFOs and sockets are named and do not land
 //	18  owners that a sandbox can't name need a direct run
 //	19  mounts below the root need a direct run
@@ -81,11 +81,13 @@ var mutations = []mutation{
 	{11, "layer", "TestAttributes", "layer/node_linux.go", "if marks {", `if marks && name == "?" {`},
 	{11, "layer", "TestLandsAsDirect", "layer/check_linux.go", "want.MTime = d.New.MTime", "want.MTime = now.MTime"},
 	{13, "layer", "TestHardLinks", "layer/take_linux.go", "op.Old[0].Links > 1", "op.Old[0].Links > 9"},
-	{14, "layer", "TestStackedOnHeld", "layer/below_linux.go", "for _, v := range b {\n\t\tnow", "for _, v := range b[:0] {\n\t\tnow"},
+	{14, "layer", "TestStackedOnHeld", "layer/below_linux.go",
+		"for _, v := range b {\n\t\tnow", "for _, v := range b[:0] {\n\t\tnow"},
 	{14, "layer", "TestStackedOnHeld", "layer/layer_linux.go", "errors.Join(l.save(), l.Prune())", "l.save()"},
 	{14, "acceptance", "TestLayersHeldGoStale", "supervisor/held_linux.go",
 		"errors.Join(s.outdate(note.Exec), r.l.Drop())", "r.l.Drop()"},
-	{14, "acceptance", "TestLayersHeldGoStale", "supervisor/held_linux.go", "n := s.seeing[note.Exec]; n > 0", "n := 0; n > 0"},
+	{14, "acceptance", "TestLayersHeldGoStale", "supervisor/held_linux.go",
+		"n := s.seeing[note.Exec]; n > 0", "n := 0; n > 0"},
 	{14, "acceptance", "TestLayersHeldAreSeen", "supervisor/stack_linux.go",
 		"for _, exec := range note.Above {\n\t\tif _", "for _, exec := range note.Above[:0] {\n\t\tif _"},
 	{17, "layer", "TestFIFO", "layer/copy_linux.go", "c.set.Skipped = append(", "_ = append("},

@@ -41,7 +41,7 @@ func (p *Plan) overlay(r Request) error {
 	return nil
 }
 
-// dirs are the directories of an overlay, as the launch server takes them.
+// dirs are the directories of an overlay without its own, in the order of [stage.OpOverlay].
 func (o Overlay) dirs() []string {
 	if o.Upper == "" {
 		return o.Above
@@ -61,7 +61,7 @@ func (p *Plan) replace(o Overlay) error {
 	for i := range p.operations {
 		switch op := &p.operations[i]; {
 		case op.Path == o.Path && op.Kind == stage.OpBind && op.Flags&stage.OpReadOnly == flag:
-			op.Kind, op.Text, found = stage.OpOverlay, strings.Join(o.dirs(), "\x00"), true
+			op.Kind, op.Text, found = stage.OpOverlay, strings.Join(append(o.dirs(), o.Path), "\x00"), true
 		case op.Kind == stage.OpBind && abspath.Contains(o.Path, op.Path):
 			op.Flags |= stage.OpInner
 		}

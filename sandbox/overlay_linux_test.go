@@ -136,7 +136,7 @@ func TestOverlayRefused(t *testing.T) {
 		"a relative path":                       {Path: o.Path, Upper: "upper", Work: o.Work},
 		"a path that is not clean":              {Path: o.Path, Upper: o.Upper + "/../upper", Work: o.Work},
 		"no layer to read":                      {Path: o.Path},
-		"too many to read":                      {Path: o.Path + "/held", Above: slices.Repeat([]string{o.Upper}, MaxAbove+1)},
+		"too many to read":                      {Path: o.Path + "/held", Above: slices.Repeat([]string{"/u"}, MaxAbove+1)},
 		"a directory that is only read":         {Path: o.Path + "/held", Upper: o.Upper, Work: o.Work},
 		"a directory that the rules are not of": {Path: o.Path + "/other", Upper: o.Upper, Work: o.Work},
 	} {

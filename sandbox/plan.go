@@ -64,7 +64,7 @@ type Overlay struct {
 }
 
 // MaxAbove bounds [Overlay.Above].
-const MaxAbove = stage.MaxOverlay - 2
+const MaxAbove = stage.MaxOverlay - 3
 
 // ErrNoOverlay is returned for a plan with overlays on a host whose back end makes none.
 var ErrNoOverlay = errors.New("only the native back end makes overlays")

@@ -19,7 +19,6 @@ import (
 	"sandboxd/files/store"
 	"sandboxd/files/worker"
 	"sandboxd/internal/durable"
-	"sandboxd/internal/fdconn"
 	"sandboxd/layer"
 )
 
@@ -249,12 +248,12 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 // take has the worker make the change set.
 func (r *layeredRun) take(ctx context.Context, w *worker.Client, dir *os.File) error {
 	var below []*os.File
-	defer func() { fdconn.Close(below) }()
 	for _, exec := range r.above {
 		held, err := os.Open(filepath.Join(r.s.layers, exec))
 		if err != nil {
 			return err
 		}
+		defer held.Close()
 		below = append(below, held)
 	}
 	if _, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerTake}, nil, below...); err != nil {

@@ -81,7 +81,7 @@ func (s *Supervisor) seeHeld(j *judgement) (release func(), err error) {
 	defer s.settling.Unlock()
 	for _, exec := range j.above {
 		if _, note, err := s.heldNote(heldID(exec)); err != nil || note.Stale != "" || note.Had != nil {
-			return nil, &RequestError{heldID(exec) + ", which the command was to see, landed or was dropped meanwhile; run it again"}
+			return nil, &RequestError{heldID(exec) + ", which the command was to see, has landed or was dropped: run it again"}
 		}
 	}
 	if s.seeing == nil {

@@ -119,37 +119,23 @@ static i64 copy(int root, const char *path, u64 recursive, u64 attributes) {
 	return e < 0 ? e : mount;
 }
 
-// overlay returns a detached mount of a directory of the host below other lower directories, and below a writable layer
-// unless it is read-only. Like all that a user namespace mounts it keeps its marks in user.* attributes
-// (overlayfs.rst, "userxattr"). Names relative to a directory of descriptors keep many below the length of a string
-// that fsconfig(2) takes.
+// overlay returns a detached mount of directories of the host, with marks in user.* (overlayfs.rst, "userxattr").
 static i64 overlay(const struct roots *r, const struct operation *op) {
-	const char *paths[MAX_OVERLAY + 1];
-	char upper[24], work[24], lower[(MAX_OVERLAY + 1) * 12], digits[24], *end = lower;
-	int fds[MAX_OVERLAY + 1], n = 0, layered = !(op->flags & OP_READ_ONLY);
-	for (const char *p = op->text; p < op->text + op->length; p += length(p) + 1)
-		paths[n++] = p;
-	paths[n++] = op->path;
-	i64 e = 0;
-	for (int i = 0; i < n; i++) {
-		fds[i] = (int)open_below(r->old, paths[i]);
-		e = fds[i] < 0 ? fds[i] : e;
-		const char *name = numeral(digits + sizeof digits, (u64)(u32)fds[i], 10);
-		if (layered && i < 2)
-			join_text(i ? work : upper, name);
-		else
-			end = join_text(join_text(end, end == lower ? "" : ":"), name);
+	char upper[24], work[24], lower[MAX_OVERLAY * 12], digits[24], *end = lower;
+	i64 fds[MAX_OVERLAY], e = 0, n = 0, layered = !(op->flags & OP_READ_ONLY);
+	for (const char *p = op->text; p < op->text + op->length; p += length(p) + 1, n++) {
+		fds[n] = open_below(r->old, p);
+		e = fds[n] < 0 ? fds[n] : e;
+		const char *name = numeral(digits + sizeof digits, (u32)fds[n], 10);
+		end = layered && n < 2 ? (join_text(n ? work : upper, name), end)
+				       : join_text(join_text(end, end == lower ? "" : ":"), name);
 	}
-	struct option options[] = {{"lowerdir", lower}, {"userxattr", 0}, {layered ? "upperdir" : 0, upper}, {"workdir", work},
-		{0, 0}};
-	if (!e)
-		e = SYS(chdir, "/old/proc/self/fd");
-	if (!e)
-		e = file_system("overlay", options, ATTR_NOSUID | ATTR_NODEV | (layered ? 0 : ATTR_RDONLY));
-	i64 back = SYS(chdir, "/");
-	for (int i = 0; i < n; i++)
-		SYS(close, fds[i]);
-	return e < 0 ? e : back < 0 ? back : e;
+	struct option options[] = {{"lowerdir", lower}, {"userxattr", 0}, {layered ? "upperdir" : 0, upper}, {"workdir", work}, {0, 0}};
+	e = e ? e : SYS(chdir, "/old/proc/self/fd");
+	e = e ? e : file_system("overlay", options, ATTR_NOSUID | ATTR_NODEV | (layered ? 0 : ATTR_RDONLY));
+	for (; n > 0; n--)
+		SYS(close, fds[n - 1]);
+	return e;
 }
 
 // file returns a detached mount of a file that reads as the operation's text.

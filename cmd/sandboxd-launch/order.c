@@ -77,15 +77,6 @@ static int clean(const char *path) {
 	return p != path && !*p;
 }
 
-// overlaid reports whether the text of an overlay has as many clean paths as it needs.
-static int overlaid(const struct operation *op) {
-	int n = 0;
-	for (const char *p = op->text; p <= op->text + op->length; p += length(p) + 1, n++)
-		if (!clean(p))
-			return 0;
-	return n >= (op->flags & OP_READ_ONLY ? 1 : 2) && n <= MAX_OVERLAY;
-}
-
 void read_operation(struct reader *r, struct operation *op) {
 	op->kind = (u8)number(r, 1);
 	op->flags = (u8)number(r, 1);
@@ -102,8 +93,10 @@ void read_operation(struct reader *r, struct operation *op) {
 	u64 n = r->bad ? 0 : length(op->text); // up to the first NUL
 	if (!r->bad && (op->kind == OP_LINK || op->kind == OP_BIND))
 		r->bad = n != op->length || (op->kind == OP_BIND && n && !clean(op->text));
-	else if (!r->bad && op->kind == OP_OVERLAY)
-		r->bad = !overlaid(op);
+	u32 paths = 0;
+	for (const char *p = op->text; !r->bad && op->kind == OP_OVERLAY && p <= op->text + op->length; p += length(p) + 1)
+		r->bad |= !clean(p) || ++paths > MAX_OVERLAY;
+	r->bad |= !r->bad && op->kind == OP_OVERLAY && paths < (op->flags & OP_READ_ONLY ? 2 : 3);
 }
 
 static void check_layer(struct reader *r) {

@@ -62,7 +62,7 @@ enum {
 	MAX_PORT_RULES = 1 << 16,
 	PATH_LENGTH = 4096,     // PATH_MAX, with the NUL
 	MAX_OPERATIONS = 4096,
-	MAX_OVERLAY = 34,       // paths of an overlay besides its own: fsconfig(2) takes 255 bytes for the lower ones
+	MAX_OVERLAY = 35,       // paths: fsconfig(2) takes 255 bytes for the lower ones
 };
 
 struct order_head {
@@ -122,8 +122,7 @@ enum {
 	OP_MODE,      // set the mode of a directory of the sandbox's own
 	OP_NETWORK,   // the network namespace that was carried, else one of the sandbox's own
 	OP_DEVPTS,    // pseudo-terminals of the sandbox's own
-	OP_OVERLAY,   // the host's directory below the directories of text, the topmost first, with NULs between; unless it
-	              // is read-only, the first two are the upper directory and the work directory of a writable layer
+	OP_OVERLAY,   // text: with NULs between, an upper and a work directory, unless read-only, and lower ones
 	OP_USER,      // continue as user and group, whose numbers are in size, of a user namespace below
 	OP_KINDS,
 };

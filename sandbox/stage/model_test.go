@@ -133,9 +133,9 @@ func (d *reader) operation(b *strings.Builder) {
 }
 
 func overlaid(text string, readOnly bool) bool {
-	paths, least := strings.Split(text, "\x00"), 2
+	paths, least := strings.Split(text, "\x00"), 3
 	if readOnly {
-		least = 1
+		least = 2
 	}
 	return len(paths) >= least && len(paths) <= MaxOverlay &&
 		!slices.ContainsFunc(paths, func(p string) bool { return !cleanPath(p) })

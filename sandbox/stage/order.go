@@ -102,8 +102,8 @@ type Operation struct {
 	Size  uint64 // of OpTmpfs in bytes, 0: the kernel's default
 	Path  string // absolute and clean
 	// Text is the target of OpLink, the content of OpFile, the host's path for OpBind where that is another one,
-	// and for OpOverlay, with NULs between, the directories above the one at Path, the topmost first: after the upper
-	// and the work directory unless it is read-only.
+	// and for OpOverlay, with NULs between, its upper and its work directory, unless it is read-only, and the lower ones,
+	// the topmost first.
 	Text string
 }
 
@@ -154,8 +154,8 @@ const (
 	OpInner                // of OpBind: the sandbox's own entry at the path, not the host's
 )
 
-// MaxOverlay bounds the paths of an OpOverlay besides its own.
-const MaxOverlay = 34
+// MaxOverlay bounds the paths of an OpOverlay.
+const MaxOverlay = 35
 
 // MaxSockets bounds Listen and Dialers together: as many descriptors as one message
 // can carry (SCM_MAX_FD, net/scm.h).

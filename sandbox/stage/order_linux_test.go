@@ -44,9 +44,10 @@ func orders(t testing.TB) (good, bad [][]byte) {
 	native.Operations = []Operation{{Kind: OpTmpfs, Mode: 0o755, Size: 1 << 20, Path: "/"},
 		{Kind: OpBind, Flags: OpReadOnly | OpCreates, Path: "/usr"}, {Kind: OpLink, Path: "/bin", Text: "usr/bin"},
 		{Kind: OpFile, Mode: 0o444, Path: "/a/b", Text: "x\x00y"}, {Kind: OpNetwork, Path: "/"},
-		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work"},
-		{Kind: OpOverlay, Path: "/a", Text: "/state/upper\x00/state/work\x00/state/lower"},
-		{Kind: OpOverlay, Flags: OpReadOnly, Path: "/r", Text: "/state/lower"}, {Kind: OpBind, Flags: OpInner, Path: "/p/q"},
+		{Kind: OpOverlay, Path: "/p", Text: "/state/upper\x00/state/work\x00/p"},
+		{Kind: OpOverlay, Path: "/a", Text: "/state/upper\x00/state/work\x00/state/lower\x00/a"},
+		{Kind: OpOverlay, Flags: OpReadOnly, Path: "/r", Text: "/state/lower\x00/r"},
+		{Kind: OpBind, Flags: OpInner, Path: "/p/q"},
 		{Kind: OpBind, Path: "/tmp", Text: "/state/places/tmp"}}
 	late := Order{Early: true, Argv: full.Argv, Dir: "/", Env: full.Env}
 	for _, o := range []Order{full, laying, native, late, {Await: true}} {
@@ -84,24 +85,12 @@ func orders(t testing.TB) (good, bad [][]byte) {
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/usr/"}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpUser + 1}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Flags: 8}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpOverlay}} },
-		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u"}} },
-		func(o *Order) {
-			*o = laying
-			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u\x00w"}}
-		},
-		func(o *Order) {
-			*o = laying
-			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: "/u/..\x00/w"}}
-		},
-		func(o *Order) {
-			*o = laying
-			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Text: strings.Repeat("/u\x00", MaxOverlay) + "/u"}}
-		},
-		func(o *Order) {
-			*o = laying
-			o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Flags: OpReadOnly, Text: "/l\x00"}}
-		},
+		func(o *Order) { *o = withOverlay(laying, 0, "") },
+		func(o *Order) { *o = withOverlay(laying, 0, "/u") },
+		func(o *Order) { *o = withOverlay(laying, 0, "/u\x00w") },
+		func(o *Order) { *o = withOverlay(laying, 0, "/u/..\x00/w") },
+		func(o *Order) { *o = withOverlay(laying, 0, "/"+strings.Repeat("\x00/", MaxOverlay)) },
+		func(o *Order) { *o = withOverlay(laying, OpReadOnly, "/l\x00") },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/", Kind: OpLink, Text: "a\x00"}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "t"}} },
 		func(o *Order) { *o = laying; o.Operations = []Operation{{Path: "/p", Kind: OpBind, Text: "/t/../u"}} },
@@ -243,4 +232,10 @@ func FuzzOrder(f *testing.F) {
 			t.Errorf("%x is decoded as\n%s\nwant\n%s", data, got, want)
 		}
 	})
+}
+
+// withOverlay is an order with an overlay of this text.
+func withOverlay(o Order, flags uint8, text string) Order {
+	o.Operations = []Operation{{Path: "/p", Kind: OpOverlay, Flags: flags, Text: text}}
+	return o
 }
