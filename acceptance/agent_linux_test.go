@@ -258,7 +258,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not so after 30 s: %s", what)
+			t.Fatalf("got no change in 30 s, want: %s", what)
 		}
 	}
 }

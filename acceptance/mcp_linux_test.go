@@ -25,13 +25,14 @@ func (a *actor) mcpClientWith(o *mcp.ClientOptions, so *mcp.ClientSessionOptions
 	cmd := a.command(context.Background(), filepath.Join(bin, "sbx"), "mcp") // it ends with its input
 	var errs safeBuffer
 	cmd.Stderr = &errs
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(a.t.Context(), &mcp.CommandTransport{Command: cmd}, so)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+	s, err := client.Connect(a.t.Context(), &mcp.CommandTransport{Command: cmd}, so)
 	if err != nil {
-		a.t.Fatalf("%v\n%s", err, errs.String())
+		a.t.Fatalf("sbx mcp: got %v, %s, want a connection", err, errs.String())
 	}
 	a.t.Cleanup(func() {
 		if err := s.Close(); err != nil || errs.String() != "" {
-			a.t.Errorf("sbx mcp ended with %v and said %q", err, errs.String())
+			a.t.Errorf("end of sbx mcp: got %v and the messages %q, want no error and no message", err, errs.String())
 		}
 	})
 	return s
@@ -39,11 +40,13 @@ func (a *actor) mcpClientWith(o *mcp.ClientOptions, so *mcp.ClientSessionOptions
 
 // tool calls one, and returns its text, its structured answer, and whether it
 // is a refusal.
-func tool(t *testing.T, s *mcp.ClientSession, name string, args map[string]any) (text string, structured map[string]any, isError bool) {
+func tool(
+	t *testing.T, s *mcp.ClientSession, name string, args map[string]any,
+) (text string, structured map[string]any, isError bool) {
 	t.Helper()
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
-		t.Fatalf("%s %v: %v", name, args, err)
+		t.Fatalf("%s %v: got %v, want an answer", name, args, err)
 	}
 	for _, c := range r.Content {
 		if c, ok := c.(*mcp.TextContent); ok {
@@ -121,16 +124,21 @@ func TestMCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads := map[string]bool{"read": true, "list": true, "grep": true, "status": true, "output": true, "approve": true}
-	var names []string
+	var got []string
 	for _, x := range list.Tools {
-		names = append(names, x.Name)
-		if x.Annotations == nil || x.Annotations.ReadOnlyHint != reads[x.Name] || !reads[x.Name] && (x.Annotations.DestructiveHint == nil || !*x.Annotations.DestructiveHint) {
-			t.Errorf("%s says of itself %+v", x.Name, x.Annotations)
+		switch hints := x.Annotations; {
+		case hints != nil && hints.ReadOnlyHint:
+			got = append(got, x.Name+"(reads)")
+		case hints != nil && hints.DestructiveHint != nil && *hints.DestructiveHint:
+			got = append(got, x.Name)
+		default:
+			got = append(got, x.Name+"(no hint)")
 		}
 	}
-	if got := strings.Join(names, " "); got != "approve cancel changes edit exec grep list output read status undo write" {
-		t.Errorf("the tools are %s", got)
+	const want = "approve(reads) cancel changes edit exec grep(reads) list(reads) output(reads) read(reads) " +
+		"status(reads) undo write"
+	if got := strings.Join(got, " "); got != want {
+		t.Errorf("tools: got %s, want %s", got, want)
 	}
 	client := mcpSteps{a, s}
 	client.play(t, mcpCommands, mcpFiles)
@@ -150,7 +158,7 @@ func TestMCPHeldChanges(t *testing.T) {
 	s := a.mcpClient()
 	text, out, failed := tool(t, s, "exec", map[string]any{"command": "echo x > one; echo y > two", "hold": true})
 	if failed || a.there("one") || a.there("two") {
-		t.Fatalf("%s %v", text, out)
+		t.Fatalf("hold: got %s %v, one %v, two %v; want neither file", text, out, a.there("one"), a.there("two"))
 	}
 	held := func(want string, args map[string]any) string {
 		t.Helper()
@@ -162,17 +170,17 @@ func TestMCPHeldChanges(t *testing.T) {
 	}
 	var list ipc.HeldChanges
 	if err := json.Unmarshal([]byte(held(`"id"`, nil)), &list); err != nil || len(list.Changes) != 1 {
-		t.Fatalf("%+v %v", list, err)
+		t.Fatalf("got %+v, %v, want one held change", list, err)
 	}
 	id := list.Changes[0].ID
 	held(`"content":"x`, map[string]any{"id": id})
 	held("undo_id", map[string]any{"id": id, "do": "land", "paths": []string{"one"}})
 	held("", map[string]any{"id": id, "do": "drop"})
-	if got := a.sh("cat one; ls"); got != "x\nREADME\none\n" {
-		t.Errorf("the project has %q", got)
+	if got, want := a.sh("cat one; ls"), "x\nREADME\none\n"; got != want {
+		t.Errorf("landed: got %q, want %q", got, want)
 	}
 	if text, _, failed := tool(t, s, "undo", map[string]any{"undo_id": "last"}); failed || a.there("one") {
-		t.Errorf("undo: %s", text)
+		t.Errorf("undo: got %s, failed %v, one %v; want neither", text, failed, a.there("one"))
 	}
 	held(`"changes":[]`, nil)
 }
@@ -183,7 +191,8 @@ type mcpStep struct {
 	args       map[string]any
 	fails      bool
 	text       string // a part of the text
-	// out is a part of the structured answer. Some clients show the model nothing else, so a failure without out has none.
+	// out is a part of the structured answer. Some clients show the model nothing else, so a failure without out has
+	// none.
 	out  map[string]any
 	file string // the content of the file "new" then; "": any
 }
@@ -292,7 +301,8 @@ func (c mcpSteps) prompts(t *testing.T) {
 	}{
 		{map[string]any{"tool_name": "Bash", "input": bash, "tool_use_id": "toolu_1", "cwd": c.a.project},
 			`{"behavior":"allow","updatedInput":{"command":"ls","timeout":5}}`},
-		{map[string]any{"tool_name": asks, "input": map[string]any{"q": "yes"}}, `{"behavior":"allow","updatedInput":{"q":"yes"}}`},
+		{map[string]any{"tool_name": asks, "input": map[string]any{"q": "yes"}},
+			`{"behavior":"allow","updatedInput":{"q":"yes"}}`},
 		{map[string]any{"tool_name": asks, "input": map[string]any{"q": "no"}}, denies},
 		{map[string]any{"tool_name": "", "input": map[string]any{}}, denies},
 	} {
@@ -330,11 +340,12 @@ func TestPromptWithoutDirectory(t *testing.T) {
 		}
 		text, _, _ := tool(t, s, "approve", in)
 		if c.asks != strings.Contains(text, `"behavior":"deny"`) || c.asks != (len(questions) > 0) {
-			t.Errorf("%s in %q: %s, asked %d times", c.command, c.cwd, text, len(questions))
+			t.Errorf("%s in %q: got %s and %d questions, want one: %v", c.command, c.cwd, text, len(questions), c.asks)
 		}
 		for range len(questions) {
-			if q := <-questions; q.Cwd != "" || !strings.Contains(strings.Join(q.Reasons, "\n"), "does not say in which directory") {
-				t.Errorf("the question: in %q, %q", q.Cwd, q.Reasons)
+			const why = "does not say in which directory"
+			if q := <-questions; q.Cwd != "" || !strings.Contains(strings.Join(q.Reasons, "\n"), why) {
+				t.Errorf("question: got the directory %q and %q, want none and %q", q.Cwd, q.Reasons, why)
 			}
 		}
 	}
@@ -353,10 +364,11 @@ func TestOurProgramsAreNoIdentity(t *testing.T) {
 	check := func(way, name string) {
 		t.Helper()
 		if len(questions) != 1 {
-			t.Fatalf("%s: asked %d times", way, len(questions))
+			t.Fatalf("%s: got %d questions, want 1", way, len(questions))
 		}
 		if q := <-questions; q.Agent != name || !q.Claimed || slices.Contains(q.Scopes, "agent") {
-			t.Errorf("%s: %q asks (a claim: %v), and is offered %q", way, q.Agent, q.Claimed, q.Scopes)
+			t.Errorf("%s: got the agent %q, claimed %v, with the scopes %q; want %q, claimed, without the scope agent",
+				way, q.Agent, q.Claimed, q.Scopes, name)
 		}
 	}
 	tool(t, a.mcpClient(), "exec", map[string]any{"command": "echo hi > new"})
@@ -394,7 +406,8 @@ func npmPackages(t *testing.T, names ...string) string {
 	}
 	os.Chmod(dir, 0o755)
 	os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module", "private": true}`), 0o644)
-	cmd := exec.Command("npm", append([]string{"install", "--no-audit", "--no-fund", "--no-package-lock", "--omit=optional", "--ignore-scripts", "--loglevel=error"}, names...)...)
+	cmd := exec.Command("npm", append([]string{"install", "--no-audit", "--no-fund", "--no-package-lock",
+		"--omit=optional", "--ignore-scripts", "--loglevel=error"}, names...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("npm install %q: %v\n%s", names, err, out)
@@ -416,23 +429,32 @@ func TestMCPOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r := a.do(nil, node(t), filepath.Join(dir, "client.mjs"), filepath.Join(bin, "sbx")); r.code != 0 || !strings.Contains(r.out, "all is as it should be") {
-		t.Errorf("the TypeScript SDK's client: %v", r)
-	}
 	inspect := func(args ...string) result {
 		// The arguments of the server come first, and its environment is named.
 		all := []string{filepath.Join(dir, "node_modules/@modelcontextprotocol/inspector-cli/build/cli.js"), "--cli",
 			"-e", "SBX_SOCKET_DIR=" + a.socketDir(), "-e", "SBX_STATE_DIR=" + a.stateDir(), filepath.Join(bin, "sbx"), "mcp"}
 		return a.do(nil, node(t), append(all, args...)...)
 	}
-	if r := inspect("--method", "tools/list"); r.code != 0 || !strings.Contains(r.out, `"name": "exec"`) {
-		t.Errorf("the inspector lists: %v", r)
+	call := func(arg string) result {
+		return inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", arg)
 	}
-	if r := inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", "command=cat README"); r.code != 0 || !strings.Contains(r.out, `"stdout": "hello\n"`) {
-		t.Errorf("the inspector runs: %v", r)
-	}
-	if r := inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", "command=touch no thing"); r.code != 0 || !strings.Contains(r.out, `"isError": true`) || !strings.Contains(r.out, "no means no") {
-		t.Errorf("the inspector is refused: %v", r)
+	const done = "all is as it should be"
+	for _, c := range []struct {
+		name string
+		got  result
+		want []string // parts of the output
+	}{
+		{"the TypeScript SDK's client",
+			a.do(nil, node(t), filepath.Join(dir, "client.mjs"), filepath.Join(bin, "sbx")), []string{done}},
+		{"the inspector's list", inspect("--method", "tools/list"), []string{`"name": "exec"`}},
+		{"a command of the inspector", call("command=cat README"), []string{`"stdout": "hello\n"`}},
+		{"a refused one", call("command=touch no thing"), []string{`"isError": true`, "no means no"}},
+	} {
+		for _, want := range c.want {
+			if c.got.code != 0 || !strings.Contains(c.got.out, want) {
+				t.Errorf("%s: got %v, want exit 0 and %s", c.name, c.got, want)
+			}
+		}
 	}
 	// Where the configuration says so, the client's own user is asked.
 	st := newStage(newActor(t, a.user()), clientAnswers)
@@ -445,11 +467,13 @@ func TestMCPOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the script has ended", func() bool {
-		return strings.Contains(out.String(), "all is as it should be") || strings.Contains(out.String(), "Error")
+		return strings.Contains(out.String(), done) || strings.Contains(out.String(), "Error")
 	})
-	eventually(t, "the question of the call that was taken back is gone", func() bool { return len(pendingOf(t, st.persons["terminal"])) == 0 })
+	eventually(t, "the question of the call that was taken back is gone", func() bool {
+		return len(pendingOf(t, st.persons["terminal"])) == 0
+	})
 	if strings.Contains(out.String(), "Error") {
-		t.Errorf("the TypeScript SDK's client with a user: %s", out.String())
+		t.Errorf("the TypeScript SDK's client with a user: got %s, want no error", out.String())
 	}
 	hold.Close()
 	cmd.Wait()

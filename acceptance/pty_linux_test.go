@@ -145,7 +145,7 @@ func (a *actor) until(what string, is func() bool) {
 	a.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			a.t.Fatalf("it never came true that %s", what)
+			a.t.Fatalf("got no change in 30 s, want: %s", what)
 		}
 	}
 }
