@@ -1,32 +1,38 @@
 package acceptance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"sandboxd/ipc"
 )
 
 // asking waits for the one question that is open.
-func (st *stage) asking(t *testing.T) ipc.Approval {
+func (st *stage) asking(t *testing.T) ipc.Approval { return st.open(t, 1)[0] }
+
+// open waits for n open questions.
+func (st *stage) open(t *testing.T, n int) []ipc.Approval {
 	t.Helper()
+	var list []ipc.Approval
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		l, err := st.person().Approvals(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(l.Approvals) > 0 {
-			return l.Approvals[0]
+		if list = l.Approvals; len(list) >= n {
+			return list
 		}
 	}
-	t.Fatal("nothing is asked")
-	return ipc.Approval{}
+	t.Fatalf("got %d open questions after 30 s, want %d", len(list), n)
+	return nil
 }
 
 // says answers the open question.
@@ -40,7 +46,7 @@ func (st *stage) says(t *testing.T, a ipc.Answer) ipc.Approval {
 		d, err = st.person().Decide(t.Context(), a)
 	}
 	if err != nil || d.Allowed != a.Allow {
-		t.Fatalf("answer to %q: %+v, %v", q.Description, d, err)
+		t.Fatalf("answer to %q: got %+v, %v, want allowed: %v", q.Description, d, err, a.Allow)
 	}
 	return q
 }
@@ -59,160 +65,222 @@ func (st *stage) sessionOf(t *testing.T, name string) (*ipc.Client, ipc.Session)
 	return c, s
 }
 
+// execCall and writeCall are calls of a batch.
+func execCall(line string) ipc.BatchCall { return ipc.BatchCall{Exec: &ipc.ExecRequest{Command: line}} }
+
+func writeCall(path string) ipc.BatchCall {
+	return ipc.BatchCall{File: &ipc.FileCall{Op: "write",
+		FileRequest: ipc.FileRequest{Path: path, Content: "written\n"}}}
+}
+
+// answeredBatches are batches and the answers to their questions. want has each question with its place and the later
+// calls, and why each will ask; the counts; each result; and then the output of look.
+var answeredBatches = []struct {
+	name    string
+	calls   []ipc.BatchCall
+	answers []ipc.Answer
+	look    string
+	want    []string
+}{
+	{
+		name: "approve-all",
+		calls: []ipc.BatchCall{
+			execCall("cat README"),
+			execCall("echo one > one"),
+			{CallID: "second", Exec: &ipc.ExecRequest{
+				Command: "echo $TWO > two; echo err >&2", Env: map[string]string{"TWO": "zwei"}}},
+			writeCall("three"),
+			execCall("rm -r one"),
+			{Check: &ipc.CheckRequest{Tool: "deploy", Args: []byte(`{"to":"x"}`)}},
+		},
+		answers: []ipc.Answer{{Allow: true, Scope: "batch"}, {Mode: "soft", Note: "keep it"}},
+		look:    "cat one two three",
+		want: []string{
+			"echo one > one, 1 of 6, then bash:, file_create:, bash:it deletes, deploy:",
+			"rm -r one, 4 of 6, then deploy:",
+			"5 of 6 ran, 0 cancelled, stopped false",
+			`exit 0, "hello\n", ""`, `exit 0, "", ""`, `second: exit 0, "", "err\n"`,
+			"file that can be undone: true", "denied: keep it", "allowed: true",
+			"one\nzwei\nwritten\n",
+		},
+	},
+	{
+		name: "quit",
+		calls: []ipc.BatchCall{
+			execCall("cat README"), execCall("echo x > quit-1"), writeCall("quit-2"), execCall("cat README")},
+		answers: []ipc.Answer{{Scope: "batch"}},
+		look:    "echo quit-*",
+		want: []string{
+			"echo x > quit-1, 1 of 4, then file_create:, bash:",
+			"1 of 4 ran, 2 cancelled, stopped true",
+			`exit 0, "hello\n", ""`, "denied: completed 1 of 4 operations, cancelled 3", "error: stopped", "error: stopped",
+			"quit-*\n",
+		},
+	},
+}
+
+// batches are the calls of one model response in one request, in a session on a stage.
+type batches struct {
+	*stage
+	client  *ipc.Client
+	session string
+}
+
 // R-AP-10, R-IP-04: the calls of one model response in one request. Approve
 // all covers what was listed, and deletes still ask; a quit gives up the rest and says
 // how many ran.
 func TestBatch(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		st := newStage(a, "")
-		type answer struct {
-			result ipc.BatchResult
-			err    error
+		in := func(f func(batches, *testing.T)) func(*testing.T) {
+			return func(t *testing.T) {
+				client, s := st.sessionOf(t, "batch")
+				f(batches{st, client, s.ID}, t)
+			}
 		}
-		batch := func(ctx context.Context, c *ipc.Client, r ipc.BatchRequest) chan answer {
-			done := make(chan answer, 1)
-			go func() {
-				result, err := c.Batch(ctx, r)
-				done <- answer{result, err}
-			}()
-			return done
-		}
-		run := func(line string) ipc.BatchCall { return ipc.BatchCall{Exec: &ipc.ExecRequest{Command: line}} }
-		write := func(path string) ipc.BatchCall {
-			return ipc.BatchCall{File: &ipc.FileCall{Op: "write", FileRequest: ipc.FileRequest{Path: path, Content: "written\n"}}}
-		}
-
-		t.Run("approve-all", func(t *testing.T) {
-			c, s := st.sessionOf(t, "batch")
-			done := batch(t.Context(), c, ipc.BatchRequest{Session: s.ID, Calls: []ipc.BatchCall{
-				run("cat README"),
-				run("echo one > one"),
-				{CallID: "second", Exec: &ipc.ExecRequest{Command: "echo $TWO > two; echo err >&2", Env: map[string]string{"TWO": "zwei"}}},
-				write("three"),
-				run("rm -r one"),
-				{Check: &ipc.CheckRequest{Tool: "deploy", Args: []byte(`{"to":"x"}`)}},
-			}})
-			q := st.says(t, ipc.Answer{Allow: true, Scope: "batch"})
-			if q.Command != "echo one > one" || q.Batch == nil || q.Batch.Index != 1 || q.Batch.Total != 6 || len(q.Batch.Remaining) != 4 {
-				t.Fatalf("got the question %+v, %+v, want one about echo one, call 1 of 6, 4 later", q, q.Batch)
-			}
-			var asks []string
-			for _, n := range q.Batch.Remaining {
-				asks = append(asks, n.Tool+":"+n.Asks)
-			}
-			if got := strings.Join(asks, " | "); !strings.HasPrefix(got, "bash: | file_") || !strings.Contains(got, ": | bash:it deletes | deploy:") || !strings.HasSuffix(got, "deploy:") {
-				t.Errorf("got the later calls %s, want bash, file, bash that deletes, deploy", got)
-			}
-			if q := st.says(t, ipc.Answer{Mode: "soft", Note: "keep it"}); q.Command != "rm -r one" {
-				t.Errorf("got a question about %q after approve all, want rm -r one", q.Description)
-			}
-			got := <-done
-			if got.err != nil || got.result.Ran != 5 || got.result.Cancelled != 0 || len(got.result.Results) != 6 {
-				t.Fatalf("got %+v, %v, want 5 of 6 run, none cancelled", got.result, got.err)
-			}
-			r := got.result.Results
-			if string(r[0].Exec.Stdout) != "hello\n" || r[1].Exec.Exit.Code != 0 || r[2].CallID != "second" || string(r[2].Exec.Stderr) != "err\n" || r[3].File == nil || r[3].File.UndoID == "" {
-				t.Errorf("got %+v, want the reading, both commands and the written file", r)
-			}
-			if d := r[4].Exec.Exit.Denied; d == nil || d.Note != "keep it" || !r[5].Verdict.Allowed {
-				t.Errorf("got %+v, %+v, want rm denied (keep it) and deploy allowed", r[4].Exec, r[5].Verdict)
-			}
-			if got, want := a.sh("cat one two three"), "one\nzwei\nwritten\n"; got != want {
-				t.Errorf("on disk: got %q, want %q", got, want)
-			}
-		})
-		t.Run("quit", func(t *testing.T) {
-			c, s := st.sessionOf(t, "batch")
-			done := batch(t.Context(), c, ipc.BatchRequest{Session: s.ID, Calls: []ipc.BatchCall{
-				run("cat README"), run("echo x > quit-1"), write("quit-2"), run("cat README")}})
-			st.says(t, ipc.Answer{Scope: "batch"})
-			got := <-done
-			if got.err != nil || got.result.Ran != 1 || got.result.Cancelled != 2 || got.result.Stopped == "" {
-				t.Fatalf("got %+v, %v, want 1 run, 2 cancelled, stopped", got.result, got.err)
-			}
-			for _, r := range got.result.Results[2:] {
-				if r.Error == nil || r.Error.Code != ipc.CodeStopped {
-					t.Errorf("after the quit: got %+v, want the error %s", r, ipc.CodeStopped)
-				}
-			}
-			if d := got.result.Results[1].Exec.Exit.Denied; d == nil || !strings.Contains(d.Message, "completed 1 of 4 operations, cancelled 3") {
-				t.Errorf("got %+v, want a denial that counts 1 of 4 completed, 3 cancelled", got.result.Results[1].Exec.Exit)
-			}
-			if _, err := os.Stat(filepath.Join(a.project, "quit-2")); err == nil {
-				t.Error("got quit-2 written after the quit, want it absent")
-			}
-		})
-		// R-AP-11, R-AP-15: an answer for a group, sent again, gets the same receipt;
-		// sent for another of the group's questions it comes too late.
-		t.Run("group-again", func(t *testing.T) {
-			c, s := st.sessionOf(t, "batch")
-			verdicts := make(chan bool, 2)
-			for i := range 2 {
-				go func() {
-					v, err := c.Check(t.Context(), ipc.CheckRequest{Session: s.ID, Tool: "post", Args: fmt.Appendf(nil, `{"n":%d}`, i),
-						Batch: &ipc.BatchPlace{ID: "g", Index: i, Total: 2, GroupID: "both"}})
-					verdicts <- err == nil && v.Allowed
-				}()
-			}
-			var open []ipc.Approval
-			for deadline := time.Now().Add(30 * time.Second); len(open) < 2 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-				l, err := st.person().Approvals(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				open = l.Approvals
-			}
-			yes := ipc.Answer{ID: open[0].ID, Rev: open[0].Rev, Hash: open[0].Hash, Allow: true, Scope: "group"}
-			first, err := st.person().Decide(t.Context(), yes)
-			if err != nil || !first.Allowed || !<-verdicts || !<-verdicts {
-				t.Fatalf("got %+v, %v, want both calls allowed", first, err)
-			}
-			if again, err := st.person().Decide(t.Context(), yes); err != nil || !again.Time.Equal(first.Time) || again.By != first.By {
-				t.Errorf("the repetition: got %+v, %v, want %+v", again, err, first)
-			}
-			yes.ID, yes.Rev, yes.Hash = open[1].ID, open[1].Rev, open[1].Hash
-			if _, err := st.person().Decide(t.Context(), yes); ipc.CodeOf(err) != ipc.CodeAlreadyDecided {
-				t.Errorf("the other one: got %v, want %s", err, ipc.CodeAlreadyDecided)
-			}
-		})
-		t.Run("hang-up", func(t *testing.T) {
-			c, s := st.sessionOf(t, "batch")
-			ctx, cancel := context.WithCancel(t.Context())
-			done := batch(ctx, c, ipc.BatchRequest{Session: s.ID, Calls: []ipc.BatchCall{run("echo begun > begun; sleep 1000"), run("echo x > after")}})
-			st.says(t, ipc.Answer{Allow: true, Scope: "batch"})
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-				if _, err := os.Stat(filepath.Join(a.project, "begun")); err == nil {
-					break
-				} else if time.Now().After(deadline) {
-					t.Fatalf("got %v after 20 s, want the command begun", err)
-				}
-			}
-			cancel()
-			<-done
-			st.quiet(t)
-			if _, err := os.Stat(filepath.Join(a.project, "after")); err == nil {
-				t.Error("got the second call made without its client, want it absent")
-			}
-		})
-		t.Run("malformed", func(t *testing.T) {
-			c, s := st.sessionOf(t, "batch")
-			for _, r := range []ipc.BatchRequest{
-				{Session: s.ID},
-				{Session: s.ID, Calls: make([]ipc.BatchCall, ipc.MaxBatch+1)},
-				{Session: s.ID, Calls: []ipc.BatchCall{run("ls"), {}}},
-				{Session: s.ID, Calls: []ipc.BatchCall{{Exec: &ipc.ExecRequest{Session: "another", Command: "ls"}}}},
-				{Session: s.ID, Calls: []ipc.BatchCall{{Exec: &ipc.ExecRequest{Command: "cat", Stdin: ipc.StdinStream}}}},
-				{Session: s.ID, Calls: []ipc.BatchCall{run("ls"), {Check: &ipc.CheckRequest{Tool: "x", Args: []byte(`[1]`)}}}},
-			} {
-				if got, err := c.Batch(t.Context(), r); ipc.CodeOf(err) != ipc.CodeBadRequest {
-					t.Errorf("%+v: got %+v, %v, want %s", r, got, err, ipc.CodeBadRequest)
-				}
-			}
-			if _, err := (&ipc.Client{Socket: c.Socket}).Batch(t.Context(), ipc.BatchRequest{Session: s.ID, Calls: []ipc.BatchCall{run("ls")}}); ipc.CodeOf(err) != ipc.CodeSecret {
-				t.Errorf("without the secret: got %v, want %s", err, ipc.CodeSecret)
-			}
-		})
+		t.Run("answered", in(batches.answered))
+		t.Run("group-again", in(batches.groupAgain))
+		t.Run("hang-up", in(batches.hangUp))
+		t.Run("malformed", in(batches.malformed))
 	})
+}
+
+type batchResult struct {
+	ipc.BatchResult
+	err error
+}
+
+func (b batches) send(ctx context.Context, calls []ipc.BatchCall) chan batchResult {
+	done := make(chan batchResult, 1)
+	go func() {
+		result, err := b.client.Batch(ctx, ipc.BatchRequest{Session: b.session, Calls: calls})
+		done <- batchResult{result, err}
+	}()
+	return done
+}
+
+func (b batches) answered(t *testing.T) {
+	for _, c := range answeredBatches {
+		t.Run(c.name, func(t *testing.T) {
+			done := b.send(t.Context(), c.calls)
+			var got []string
+			for _, a := range c.answers {
+				got = append(got, batchPlace(b.says(t, a)))
+			}
+			r := <-done
+			if r.err != nil {
+				t.Fatalf("got %v, want a result", r.err)
+			}
+			got = append(got, fmt.Sprintf("%d of %d ran, %d cancelled, stopped %v",
+				r.Ran, len(r.Results), r.Cancelled, r.Stopped != ""))
+			for _, one := range r.Results {
+				got = append(got, callOutcome(one))
+			}
+			got = append(got, b.sh(c.look))
+			if diff := gocmp.Diff(c.want, got); diff != "" {
+				t.Errorf("got (+), want (-):\n%s", diff)
+			}
+		})
+	}
+}
+
+// batchPlace is a question's command and its place in the batch.
+func batchPlace(q ipc.Approval) string {
+	if q.Batch == nil {
+		return q.Command + ", in no batch"
+	}
+	var later []string
+	for _, n := range q.Batch.Remaining {
+		later = append(later, n.Tool+":"+n.Asks)
+	}
+	return fmt.Sprintf("%s, %d of %d, then %s", q.Command, q.Batch.Index, q.Batch.Total, strings.Join(later, ", "))
+}
+
+var quitCounts = regexp.MustCompile(`completed \d+ of \d+ operations, cancelled \d+`)
+
+// callOutcome is the result of one call.
+func callOutcome(r ipc.CallResult) (text string) {
+	if r.CallID != "" {
+		text = r.CallID + ": "
+	}
+	switch {
+	case r.Error != nil:
+		return text + "error: " + string(r.Error.Code)
+	case r.Exec != nil && r.Exec.Exit.Denied != nil:
+		d := r.Exec.Exit.Denied
+		return text + "denied: " + cmp.Or(d.Note, quitCounts.FindString(d.Message), d.Message)
+	case r.Exec != nil:
+		return text + fmt.Sprintf("exit %s, %q, %q", described(&r.Exec.Exit), r.Exec.Stdout, r.Exec.Stderr)
+	case r.File != nil:
+		return text + fmt.Sprintf("file that can be undone: %v", r.File.UndoID != "")
+	case r.Verdict != nil:
+		return text + fmt.Sprintf("allowed: %v", r.Verdict.Allowed)
+	}
+	return text + "no result"
+}
+
+// R-AP-11, R-AP-15: an answer for a group, sent again, gets the same receipt;
+// sent for another of the group's questions it comes too late.
+func (b batches) groupAgain(t *testing.T) {
+	verdicts := make(chan bool, 2)
+	for i := range 2 {
+		go func() {
+			v, err := b.client.Check(t.Context(), ipc.CheckRequest{
+				Session: b.session, Tool: "post", Args: fmt.Appendf(nil, `{"n":%d}`, i),
+				Batch: &ipc.BatchPlace{ID: "g", Index: i, Total: 2, GroupID: "both"}})
+			verdicts <- err == nil && v.Allowed
+		}()
+	}
+	open := b.open(t, 2)
+	yes := ipc.Answer{ID: open[0].ID, Rev: open[0].Rev, Hash: open[0].Hash, Allow: true, Scope: "group"}
+	first, err := b.person().Decide(t.Context(), yes)
+	if err != nil || !first.Allowed || !<-verdicts || !<-verdicts {
+		t.Fatalf("got %+v, %v, want both calls allowed", first, err)
+	}
+	again, err := b.person().Decide(t.Context(), yes)
+	if err != nil || !again.Time.Equal(first.Time) || again.By != first.By {
+		t.Errorf("the repetition: got %+v, %v, want %+v", again, err, first)
+	}
+	yes.ID, yes.Rev, yes.Hash = open[1].ID, open[1].Rev, open[1].Hash
+	if _, err := b.person().Decide(t.Context(), yes); ipc.CodeOf(err) != ipc.CodeAlreadyDecided {
+		t.Errorf("the other one: got %v, want %s", err, ipc.CodeAlreadyDecided)
+	}
+}
+
+func (b batches) hangUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := b.send(ctx, []ipc.BatchCall{execCall("echo begun > begun; sleep 1000"), execCall("echo x > after")})
+	b.says(t, ipc.Answer{Allow: true, Scope: "batch"})
+	eventually(t, "the command has begun", func() bool { return b.there("begun") })
+	cancel()
+	<-done
+	b.quiet(t)
+	if b.there("after") {
+		t.Error("got the second call made without its client, want it absent")
+	}
+}
+
+func (b batches) malformed(t *testing.T) {
+	ls := execCall("ls")
+	for _, c := range []struct {
+		name  string
+		calls []ipc.BatchCall
+	}{
+		{"no call", nil},
+		{"too many calls", make([]ipc.BatchCall, ipc.MaxBatch+1)},
+		{"an empty call", []ipc.BatchCall{ls, {}}},
+		{"another session", []ipc.BatchCall{{Exec: &ipc.ExecRequest{Session: "another", Command: "ls"}}}},
+		{"a stream of input", []ipc.BatchCall{{Exec: &ipc.ExecRequest{Command: "cat", Stdin: ipc.StdinStream}}}},
+		{"broken arguments", []ipc.BatchCall{ls, {Check: &ipc.CheckRequest{Tool: "x", Args: []byte(`[1]`)}}}},
+	} {
+		if got := <-b.send(t.Context(), c.calls); ipc.CodeOf(got.err) != ipc.CodeBadRequest {
+			t.Errorf("%s: got %+v, want %s", c.name, got, ipc.CodeBadRequest)
+		}
+	}
+	b.client = &ipc.Client{Socket: b.client.Socket}
+	if got := <-b.send(t.Context(), []ipc.BatchCall{ls}); ipc.CodeOf(got.err) != ipc.CodeSecret {
+		t.Errorf("without the secret: got %+v, want %s", got, ipc.CodeSecret)
+	}
 }
 
 // quiet waits until no command of the daemon runs.
@@ -224,7 +292,7 @@ func (st *stage) quiet(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%+v, %v", status, err)
+			t.Fatalf("got %d running commands and %v after 30 s, want 0", status.Running, err)
 		}
 	}
 }
@@ -248,7 +316,7 @@ func TestQuestionIsWholeAtOnce(t *testing.T) {
 					}
 					for _, q := range list.Approvals {
 						if q.Command == "" || q.Session == "" {
-							t.Errorf("a question without its command: %+v", q)
+							t.Errorf("got %+v, want a question with its command and session", q)
 							stop()
 						}
 					}
@@ -256,7 +324,8 @@ func TestQuestionIsWholeAtOnce(t *testing.T) {
 			})
 		}
 		for i := 0; i < 40 && ctx.Err() == nil; i++ {
-			x, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: fmt.Sprintf("echo x > early-%d", i)})
+			r := ipc.ExecRequest{Session: s.ID, Command: fmt.Sprintf("echo x > early-%d", i)}
+			x, err := c.StartExec(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
