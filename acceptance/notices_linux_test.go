@@ -76,17 +76,7 @@ func (a *actor) asked(command string) <-chan result {
 // R-UX-13: a notice goes to a signed webhook and to a program, contains no secret, and answers nothing. Dead, slow and
 // failing receivers delay no question, and the status names them.
 func TestNotices(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusInternalServerError)
-	}))
-	defer failing.Close()
-	dead := httptest.NewServer(nil)
-	dead.Close()
+	dead, failing, silent := badReceivers(t)
 	eachUser(t, func(t *testing.T, a *actor) {
 		server := &noticed{t: t, key: "a key of the test"}
 		server.Server = httptest.NewServer(server)
@@ -94,7 +84,7 @@ func TestNotices(t *testing.T) {
 		key, program, got := filepath.Join(a.dir, "key"), filepath.Join(a.dir, "program"), filepath.Join(a.dir, "got")
 		a.sh(fmt.Sprintf(`umask 077; echo '%s' > %s; printf '#!/bin/sh\ncat >> %s\n' > %s; chmod 700 %[4]s`,
 			server.key, key, got, program))
-		config := a.receivers(program, key, server.URL, dead.URL, failing.URL, silent.Addr().String())
+		config := a.receivers(program, key, server.URL, dead, failing, silent)
 		a.start("--config", config)
 		a.sbx("trust", a.project)
 
@@ -113,7 +103,7 @@ func TestNotices(t *testing.T) {
 		})
 		waitFor(t, "the status names the dead receiver and the failing one", func() bool {
 			status := a.sbx("status").String()
-			return strings.Contains(status, "webhook "+strings.TrimPrefix(dead.URL, "http://")) &&
+			return strings.Contains(status, "webhook "+strings.TrimPrefix(dead, "http://")) &&
 				strings.Contains(status, "500 Internal Server Error")
 		})
 		if list := a.sbx("pending").out; !strings.Contains(list, asked.ID) || a.there("made") {
@@ -141,6 +131,23 @@ func TestNotices(t *testing.T) {
 	})
 }
 
+// badReceivers are the addresses of servers: one is gone, one always fails, and one accepts and never answers.
+func badReceivers(t *testing.T) (dead, failing, silent string) {
+	t.Helper()
+	fails := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(fails.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	return closed.URL, fails.URL, "http://" + l.Addr().String()
+}
+
 // receivers writes a configuration with all kinds of receivers, and returns its path.
 func (a *actor) receivers(program, key, server, dead, failing, silent string) string {
 	config := filepath.Join(a.dir, "notices.toml")
@@ -161,7 +168,7 @@ form = "slack"
 url = %q
 form = "teams"
 [[notify.webhooks]]
-url = "http://%s/topic"
+url = "%s/topic"
 form = "ntfy"
 E`, config, program, server, key, dead, failing, silent))
 	return config

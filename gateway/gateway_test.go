@@ -383,19 +383,22 @@ func TestOperationsThatTakeATerminal(t *testing.T) {
 	approver, watcher := s.frontEnd(t, "chat", ipc.FrontEndApprover), s.frontEnd(t, "board", ipc.FrontEndWatcher)
 	for _, c := range []struct {
 		method, path, body string
-		approver           int
+		approver, watcher  int
 	}{
-		{"POST", "/v1/shutdown", "{}", 403},
-		{"POST", "/v1/reload", "{}", 403},
-		{"POST", "/v1/trust", `{"dir":"/p"}`, 403},
-		{"POST", "/v1/mode", `{"mode":"approve_all"}`, 403},
-		{"POST", "/v1/jobs/j-1/stop", "{}", 404},
+		{"POST", "/v1/shutdown", "{}", 403, 403},
+		{"POST", "/v1/reload", "{}", 403, 403},
+		{"POST", "/v1/trust", `{"dir":"/p"}`, 403, 403},
+		{"POST", "/v1/mode", `{"mode":"approve_all"}`, 403, 403},
+		{"POST", "/v1/jobs/j-1/stop", "{}", 404, 403},
+		{"POST", "/v1/files/undo", `{"undo_id":"r-1"}`, 404, 403},
+		{"POST", "/v1/files/undo", `{"dry_run":true}`, 404, 404}, // passed on: the list of what can be undone
+		{"POST", "/v1/changes/h-1", "{}", 404, 403},
 	} {
 		if status, body := approver.do(t, c.method, c.path, c.body); status != c.approver {
 			t.Errorf("approver %s: got %d %.200s, want %d", c.path, status, body, c.approver)
 		}
-		if status, body := watcher.do(t, c.method, c.path, c.body); status != 403 {
-			t.Errorf("watcher %s: got %d %.200s, want 403", c.path, status, body)
+		if status, body := watcher.do(t, c.method, c.path, c.body); status != c.watcher {
+			t.Errorf("watcher %s: got %d %.200s, want %d", c.path, status, body, c.watcher)
 		}
 	}
 }
