@@ -231,8 +231,14 @@ func (e *editor) terminals(a *actor) {
 	if m := e.got(); !m.refusedWith(-32800, "cancelled") || string(m.ID) != "7" {
 		t.Errorf("a cancelled wait: %+v", m)
 	}
-	if m := e.asks("terminal/output", id); strings.Contains(string(m.Result), "exitStatus") {
-		t.Errorf("a cancelled wait ended the command: %s", m.Result)
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		m := e.asks("terminal/output", id)
+		if strings.Contains(string(m.Result), "exitStatus") {
+			t.Errorf("a cancelled wait ended the command: %s", m.Result)
+		}
+		if strings.Contains(string(m.Result), "started") || time.Since(begin) > 20*time.Second {
+			break
+		}
 	}
 	e.agentSends("terminal/kill", id)
 	killed, shown := false, false
