@@ -20,8 +20,7 @@ func buildPackages(t *testing.T, source, dir string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "packaging/package.sh", dir)
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1767225600")
+	cmd.Dir, cmd.Env = source, append(os.Environ(), "SOURCE_DATE_EPOCH=1767225600")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("make packages: %v\n%s", err, out)
 	}
