@@ -126,13 +126,17 @@ tree=$(git mktree </dev/null) && git update-ref HEAD $(git -c user.name=T -c use
 	return dir
 }
 
-func (s *site) serveGit() {
+func (s *site) serveGit() { s.serveGitBelow("/git/", s.repository()) }
+
+// serveGitBelow serves the repositories of a directory below /git.
+func (s *site) serveGitBelow(path, dir string) {
 	where, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.mux.Handle("/git/", &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/git",
-		Env: []string{"GIT_PROJECT_ROOT=" + s.repository(), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}})
+	handler := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/git",
+		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}}
+	s.mux.Handle(path, handler)
 }
 
 // serveSSH runs git-upload-pack for any client, without authentication.

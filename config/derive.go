@@ -118,6 +118,16 @@ func (c *Config) hidden() []string {
 // HasCache reports whether presets let tools keep files between runs.
 func (c *Config) HasCache() bool { return len(c.profilePresets()) > 0 }
 
+// ProfilePresets returns the presets in use that open paths to the sandbox.
+func (c *Config) ProfilePresets() (list []document.Preset) {
+	for _, name := range c.profilePresets() {
+		if p, err := document.FindPreset(name); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // profilePresets returns the presets that open paths to the sandbox. The others only let
 // commands run unasked.
 func (c *Config) profilePresets() []string {

@@ -113,6 +113,8 @@ var keys = []key{
 	{name: "sandbox.layers", words: []string{"auto", "off"},
 		doc: "whether a command that writes to the project gets a layer of its own, which lands when it has ended: " +
 			"off, or auto, where the back end makes layers (native)"},
+	{name: "sandbox.cache", merge: narrow, within: smaller,
+		doc: "size of a project's caches of presets' tools from which on they are emptied before a command; 0: no limit"},
 	{name: "sandbox.warm", doc: "sandboxes that are created before they are needed, at most; 0: none"},
 	{name: "sandbox.limits.wall", merge: narrow, within: shorter, project: true, doc: "time a command may take"},
 	{name: "sandbox.limits.agent_wall", merge: narrow, within: shorter, project: true,

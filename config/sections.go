@@ -76,7 +76,9 @@ type Sandbox struct {
 	Layers string `toml:"layers"`
 	// Warm is the maximum number of sandboxes that are created before they are needed; 0 means
 	// none.
-	Warm   int    `toml:"warm"`
+	Warm int `toml:"warm"`
+	// Cache is the size of a project's caches of presets' tools from which on they are emptied; 0 means no limit.
+	Cache  Size   `toml:"cache"`
 	Limits Limits `toml:"limits"`
 }
 
@@ -193,6 +195,7 @@ func defaultSandbox() Sandbox {
 		Backend:           defaultBackend,
 		Layers:            "off",
 		Warm:              4,
+		Cache:             8 << 30,
 		Limits:            limitsOf(limits),
 	}
 }

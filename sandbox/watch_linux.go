@@ -111,7 +111,7 @@ func (h *Host) ownTasks() int {
 func (p *Process) usage(private []string) usage {
 	var u usage
 	for _, dir := range p.shared {
-		u.tmp = max(u.tmp, useOf(dir))
+		u.tmp = max(u.tmp, Use(dir))
 	}
 	if p.namespace {
 		root := p.rootPath(p.first)

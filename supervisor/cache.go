@@ -20,18 +20,7 @@ func cacheOf(cfg *config.Config, sess *Session, agent string) string {
 	if agent == "" && !cfg.HasCache() || sess.Root == "" || sess.Home == "" || !ownDir(sess.Home) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(sess.Root))
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, filepath.Base(sess.Root))
-	name = name[:min(len(name), 40)] + "-" + hex.EncodeToString(sum[:6])
-	if agent != "" {
-		name += "." + agent
-	}
-	dir := filepath.Join(RealPath(filepath.Join(sess.Home, ".cache", "sandboxd")), name)
+	dir := cacheDir(sess.Home, sess.Root, agent)
 	if ownDir(dir) {
 		return dir
 	}
@@ -39,6 +28,22 @@ func cacheOf(cfg *config.Config, sess *Session, agent string) string {
 		return ""
 	}
 	return dir
+}
+
+// cacheDir is the path of a project's cache, or of an agent's in it.
+func cacheDir(home, root, agent string) string {
+	sum := sha256.Sum256([]byte(root))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, filepath.Base(root))
+	name = name[:min(len(name), 40)] + "-" + hex.EncodeToString(sum[:6])
+	if agent != "" {
+		name += "." + agent
+	}
+	return filepath.Join(RealPath(filepath.Join(home, ".cache", "sandboxd")), name)
 }
 
 // ownDir reports whether name is a directory of this user, and no link.

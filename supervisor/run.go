@@ -86,6 +86,7 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 	}
 	defer release()
 	base.Warnings = append(base.Warnings, j.unseenWarning()...)
+	defer e.later(s.prepareCache(e, j, &base))
 	layered, err := s.beginLayer(ctx, e, j, &base)
 	if err != nil {
 		return base.with(failure(err))

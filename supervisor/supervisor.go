@@ -120,6 +120,7 @@ type Supervisor struct {
 	execs         map[string]*Exec
 	live          map[string]*Exec       // of execs, those that have not ended
 	kept          keptExecs              // of execs, those that have ended
+	caches        map[string]*toolCache  // of presets' tools, by directory
 	proxySessions map[*proxySession]bool // of running commands
 	cutOffs       []CutOff               // by the death of an earlier daemon
 	lastUse       time.Time
@@ -134,7 +135,7 @@ func New(o Options) (*Supervisor, error) {
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
 		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, places: o.Places,
 		paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
-		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
+		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, caches: map[string]*toolCache{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
 	if s.layers != "" && o.Host.Overlays() {
@@ -381,13 +382,16 @@ func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, e
 	return t, err
 }
 
-// DistrustDir withdraws the trust of dir; running commands keep their permissions.
+// DistrustDir withdraws the trust of dir, and empties the caches of its tools; running commands keep their permissions.
 func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	real := RealPath(dir)
 	s.forgetContained(uid, real)
 	removed, err := s.Trust.remove(uid, real)
 	if err != nil || !removed {
 		return removed, err
+	}
+	if _, home, err := account(uid); err == nil && ownDir(cacheDir(home, real, "")) {
+		_ = emptyCache(cacheDir(home, real, ""))
 	}
 	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}})
 }

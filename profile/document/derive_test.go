@@ -1,6 +1,7 @@
 package document_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -290,9 +291,16 @@ func TestPresetsWriteNothingOfThePersons(t *testing.T) {
 			t.Errorf("preset %s lets commands write %q", p.Name, p.Paths.Write)
 		}
 		for name, value := range p.Environment.Set {
+			value = strings.TrimPrefix(value, "-Dmaven.repo.local=")
 			path := strings.ContainsAny(value, "/~$")
 			if path && value != "${cache}" && !strings.HasPrefix(value, "${cache}/") {
 				t.Errorf("preset %s: %s=%q is no place of the project's own", p.Name, name, value)
+			}
+		}
+		for at, from := range p.Lend {
+			inside := func(dir string) bool { return from == dir || strings.HasPrefix(from, dir+"/") }
+			if !filepath.IsLocal(at) || !slices.ContainsFunc(slices.Concat(p.Paths.Read, p.Paths.Exec), inside) {
+				t.Errorf("preset %s: a link %q leads to %q, which commands may not read", p.Name, at, from)
 			}
 		}
 	}

@@ -49,7 +49,8 @@
 //
 // A preset permits writing outside the project only in a cache of the project's own
 // ([Tools.Cache]), to which its variables point the tools: a later build outside would execute the
-// content of a person's build cache, and so would one of another project.
+// content of a person's build cache, and so would one of another project. Links there lead to the files that the
+// person's own caches have ([Document.Lend]), which stay read-only.
 //
 // # Limitations
 //
@@ -76,6 +77,9 @@ type Document struct {
 	Environment Environment `toml:"environment"`
 	Limits      Limits      `toml:"limits"`
 	System      System      `toml:"system"`
+	// Lend has directories and files of the person's own caches by their path below ${cache}, where
+	// links lead to them; only presets use it. The paths have to be readable by the preset.
+	Lend map[string]string `toml:"lend,omitempty"`
 
 	file   string
 	text   string

@@ -198,7 +198,7 @@ func TestPresets(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"c", "git", "go", "node", "python", "rust"}; !slices.Equal(names, want) {
+	if want := []string{"c", "git", "go", "jvm", "node", "python", "rust"}; !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
 	}
 	if _, err := document.FindPreset("pyton"); err == nil || err.Error() != `profile preset "pyton": unknown, did you mean "python"?` {
