@@ -26,42 +26,44 @@ const module = "sandboxd"
 // mayImport says which of our rooms a room may import, itself and its
 // sub-packages aside. A room that is not listed here does not belong.
 var mayImport = map[string][]string{
-	"acp":                {"internal/jsonrpc", "ipc"},
-	"approval":           {"pattern"},
-	"approval/answerer":  {"approval", "process"},
-	"audit":              {"secret"},
-	"broker":             {"audit", "ipc", "internal/accept", "internal/fdconn"},
-	"bwrap":              {"profile"},
-	"clients":            {},
-	"config":             {"approval", "egress", "shell", "files", "notify", "profile", "sandbox", "internal/spelling"},
-	"display":            {},
-	"egress":             {"internal/accept"},
-	"files":              {"approval", "internal/durable", "internal/fdconn", "layer", "pattern", "profile"},
-	"gateway":            {"display", "ipc"},
-	"git":                {"profile/abspath"},
-	"notify":             {"approval", "approval/external", "display", "process", "secret"},
-	"hook":               {"ipc"},
-	"internal/accept":    {},
-	"internal/durable":   {},
-	"internal/fdconn":    {},
-	"internal/jsonrpc":   {},
-	"internal/spelling":  {},
-	"ipc":                {"process", "internal/accept", "internal/fdconn"},
-	"landlock":           {"profile"},
-	"layer":              {"git", "internal/durable"},
-	"mcp":                {"display", "internal/jsonrpc", "ipc"},
-	"pattern":            {},
-	"process":            {},
-	"profile":            {"internal/spelling", "pattern", "secret"},
-	"sandbox":            {"profile", "bwrap", "landlock", "process", "seccomp", "seatbelt", "watch"},
-	"seatbelt":           {"pattern", "profile"},
-	"seccomp":            {"profile"},
-	"secret":             {},
-	"shell":              {"approval", "git", "pattern", "profile"},
-	"supervisor":         {"approval", "internal/accept", "audit", "config", "egress", "files", "git", "internal/durable", "layer", "process", "profile", "sandbox", "secret", "shell", "watch"},
+	"acp":               {"internal/jsonrpc", "ipc"},
+	"approval":          {"pattern"},
+	"approval/answerer": {"approval", "process"},
+	"audit":             {"secret"},
+	"broker":            {"audit", "ipc", "internal/accept", "internal/fdconn"},
+	"bwrap":             {"profile"},
+	"clients":           {},
+	"config":            {"approval", "egress", "shell", "files", "notify", "profile", "sandbox", "internal/spelling"},
+	"display":           {},
+	"egress":            {"internal/accept"},
+	"files":             {"approval", "internal/durable", "internal/fdconn", "layer", "pattern", "profile"},
+	"gateway":           {"display", "ipc"},
+	"git":               {"profile/abspath"},
+	"notify":            {"approval", "approval/external", "display", "process", "secret"},
+	"hook":              {"ipc"},
+	"internal/accept":   {},
+	"internal/durable":  {},
+	"internal/fdconn":   {},
+	"internal/jsonrpc":  {},
+	"internal/spelling": {},
+	"ipc":               {"process", "internal/accept", "internal/fdconn"},
+	"landlock":          {"profile"},
+	"layer":             {"git", "internal/durable"},
+	"mcp":               {"display", "internal/jsonrpc", "ipc"},
+	"pattern":           {},
+	"process":           {},
+	"profile":           {"internal/spelling", "pattern", "secret"},
+	"sandbox":           {"profile", "bwrap", "landlock", "process", "seccomp", "seatbelt", "watch"},
+	"seatbelt":          {"pattern", "profile"},
+	"seccomp":           {"profile"},
+	"secret":            {},
+	"shell":             {"approval", "git", "pattern", "profile"},
+	"supervisor": {"approval", "internal/accept", "audit", "config", "egress", "files", "git", "internal/durable",
+		"layer", "process", "profile", "sandbox", "secret", "shell", "watch"},
 	"watch":              {},
 	"cmd/internal/paths": {},
-	"cmd/sandboxd":       {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths", "config", "display", "files", "gateway", "ipc", "notify", "process", "profile", "sandbox", "shell", "supervisor"},
+	"cmd/sandboxd": {"approval", "approval/answerer", "approval/external", "audit", "broker", "cmd/internal/paths",
+		"config", "display", "files", "gateway", "ipc", "notify", "process", "profile", "sandbox", "shell", "supervisor"},
 	"cmd/sbx": {"acp", "cmd/internal/paths", "ipc",
 		"hook", "mcp", "audit", "display", "process", "internal/spelling"},
 	"packaging/demo": {},
@@ -75,9 +77,11 @@ var mayImport = map[string][]string{
 // alsoNever are packages that a binary must not even link.
 var alsoNever = map[string][]string{
 	"sandboxd/cmd/sbx": {"sandboxd/mcp", "encoding/gob", // what only one verb needs is a program of its own
-		"sandboxd/supervisor", "sandboxd/shell", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock", "sandboxd/seccomp", "sandboxd/seatbelt",
-		"charm.land/lipgloss/v2"}, // its package initialisation runs `tmux info`, from $PATH, before main
-	"sandboxd/cmd/sbx/front": {"sandboxd/ipc", "net", "net/http", "encoding/json", "fmt", "github.com/spf13/cobra"}, // what a command waits for
+		"sandboxd/supervisor", "sandboxd/shell", "sandboxd/sandbox", "sandboxd/bwrap", "sandboxd/landlock",
+		// its package initialisation runs `tmux info`, from $PATH, before main
+		"sandboxd/seccomp", "sandboxd/seatbelt", "charm.land/lipgloss/v2"},
+	// what a command waits for
+	"sandboxd/cmd/sbx/front": {"sandboxd/ipc", "net", "net/http", "encoding/json", "fmt", "github.com/spf13/cobra"},
 }
 
 type pkg struct {
@@ -297,7 +301,8 @@ func TestNoTestSkips(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) {
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok &&
+				slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) {
 				t.Errorf("%s may skip: %s", path, sel.Sel.Name)
 			}
 			return true

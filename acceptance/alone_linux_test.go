@@ -113,7 +113,8 @@ func TestLandlockAloneIsAcceptedByName(t *testing.T) {
 		case !serves && !strings.Contains(string(said), extra+" "+heldAlone(extra, abi)):
 			t.Errorf("required %q: it does not say that %s is %s:\n%s", list, extra, heldAlone(extra, abi), said)
 		case serves:
-			if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 || !strings.Contains(got.err, "files partial") {
+			if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 ||
+				!strings.Contains(got.err, "files partial") {
 				t.Errorf("accepted, and: %v", got)
 			}
 		}
@@ -157,7 +158,8 @@ func TestLandlockAloneEndsWhatLooksDead(t *testing.T) {
 		"        time.sleep(0.1)\n" +
 		"threading.Thread(target=go).start()\n" +
 		"ctypes.CDLL(None).pthread_exit(None)' > stay.py")
-	if got := a.sbx("run", "--timeout", "60s", "-c", "python3 stay.py & while [ ! -s sub/beat ]; do sleep 0.1; done"); got.code != 0 {
+	if got := a.sbx("run", "--timeout", "60s", "-c",
+		"python3 stay.py & while [ ! -s sub/beat ]; do sleep 0.1; done"); got.code != 0 {
 		t.Fatal(got)
 	}
 	last := a.sh("cat sub/beat")

@@ -47,7 +47,9 @@ func TestPythonLibrary(t *testing.T) {
 		append(slices.Clone(pip), target+"-tarball", tarball),
 		{"env", "PYTHONPATH=" + target + "-tarball", "/usr/bin/python3", "-c", "import sandboxd; sandboxd.AsyncSession"},
 		append(pip, target, source),
-		{"/usr/bin/mypy", "--config-file", filepath.Join(source, "pyproject.toml"), "--cache-dir", filepath.Join(a.dir, "mypy"), filepath.Join(source, "src", "sandboxd"), filepath.Join(source, "examples", "agent_loop.py")},
+		{"/usr/bin/mypy", "--config-file", filepath.Join(source, "pyproject.toml"), "--cache-dir",
+			filepath.Join(a.dir, "mypy"), filepath.Join(source, "src", "sandboxd"),
+			filepath.Join(source, "examples", "agent_loop.py")},
 	} {
 		cmd := exec.Command(c[0], c[1:]...)
 		cmd.Env = append(os.Environ(), "MYPYPATH="+filepath.Join(source, "src"))
@@ -59,7 +61,8 @@ func TestPythonLibrary(t *testing.T) {
 		t.Error(err)
 	}
 	a.extraEnv = []string{"PYTHONPATH=" + target, "PYTHONDONTWRITEBYTECODE=1", "SBX_TEST_PERSON=" + person.approver.Socket}
-	if r := a.do(nil, "/usr/bin/python3", filepath.Join(source, "tests", "test_client.py")); r.code != 0 || !strings.Contains(r.err, "OK") {
+	if r := a.do(nil, "/usr/bin/python3", filepath.Join(source, "tests", "test_client.py")); r.code != 0 ||
+		!strings.Contains(r.err, "OK") {
 		t.Errorf("%v", r)
 	}
 	a.exampleLoop(person, "/usr/bin/python3", filepath.Join(source, "examples", "agent_loop.py"))
@@ -114,7 +117,8 @@ func (a *actor) exampleLoop(person *peer, program string, args ...string) {
 			}
 			if q := n.Approval; n.Type == ipc.NewsRequested && q != nil {
 				asked <- q.Tool + " " + q.Claim
-				person.approver.Decide(ctx, ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: q.Tool == "send_email", Mode: map[bool]string{false: "soft"}[q.Tool == "send_email"]})
+				person.approver.Decide(ctx, ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: q.Tool == "send_email",
+					Mode: map[bool]string{false: "soft"}[q.Tool == "send_email"]})
 			}
 		}
 	}()

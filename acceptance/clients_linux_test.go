@@ -110,7 +110,8 @@ func TestClients(t *testing.T) {
 		{"curl", func(a *actor) suiteClient { return &curlClient{a, api} }},
 		{"websocket", func(a *actor) suiteClient { return &webSocketClient{api, a.t} }},
 		{"python", func(a *actor) suiteClient {
-			return startDriver(a, []string{"PYTHONPATH=" + a.readable(python), "PYTHONDONTWRITEBYTECODE=1"}, "/usr/bin/python3", a.readable(drivers)+"/driver.py")
+			return startDriver(a, []string{"PYTHONPATH=" + a.readable(python), "PYTHONDONTWRITEBYTECODE=1"}, "/usr/bin/python3",
+				a.readable(drivers)+"/driver.py")
 		}},
 		{"typescript", func(a *actor) suiteClient {
 			return startDriver(a, nil, node(t), a.readable(drivers)+"/driver.mjs", dist)
@@ -150,8 +151,10 @@ func suiteThrough(a *actor, start func(*actor) suiteClient, suite []suiteCase, a
 					t.Fatal(err)
 				}
 			}
-			r := &suiteRun{t: t, client: client, agent: filepath.Join(dir, "agent.sock"), approver: filepath.Join(dir, "approver.sock"),
-				project: project, vars: map[string]any{"project": project, "home": a.home}, background: map[string]chan suiteReply{}, recorded: recorded}
+			r := &suiteRun{t: t, client: client, agent: filepath.Join(dir, "agent.sock"),
+				approver: filepath.Join(dir, "approver.sock"),
+				project:  project, vars: map[string]any{"project": project, "home": a.home},
+				background: map[string]chan suiteReply{}, recorded: recorded}
 			for i, s := range c.Steps {
 				if err := r.step(s); err != nil {
 					t.Fatalf("step %d, %s%s: %v", i+1, s.Op, s.Await, err)

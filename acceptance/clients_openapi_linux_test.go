@@ -60,14 +60,16 @@ func readOpenAPI(t *testing.T) *openAPI {
 	if err := yaml.Unmarshal(b, &doc); err != nil {
 		t.Fatal(err)
 	}
-	api := &openAPI{operations: map[string]*operation{}, schemas: map[string]any{}, resolved: map[string]*jsonschema.Resolved{}}
+	api := &openAPI{operations: map[string]*operation{}, schemas: map[string]any{},
+		resolved: map[string]*jsonschema.Resolved{}}
 	refOf := func(s map[string]any) string {
 		ref, _ := s["$ref"].(string)
 		return strings.TrimPrefix(ref, "#/components/schemas/")
 	}
 	for path, methods := range doc.Paths {
 		for method, o := range methods {
-			op := &operation{name: o.OperationID, method: strings.ToUpper(method), path: path, sockets: o.Sockets, query: map[string]any{}}
+			op := &operation{name: o.OperationID, method: strings.ToUpper(method), path: path, sockets: o.Sockets,
+				query: map[string]any{}}
 			op.pattern = regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, `[^/]+`) + "$")
 			for _, p := range o.Parameters {
 				if p.In == "query" {
@@ -154,7 +156,8 @@ func (api *openAPI) exchanges(socket string, sent, got []byte, count map[string]
 		}
 		answer, cut := io.ReadAll(resp.Body)
 		if err := api.exchange(socket, req, body, resp, answer, cut != nil, count); err != nil {
-			return fmt.Errorf("%s %s answered %s: %w\nsent %.2000s\ngot %.2000s", req.Method, req.URL, resp.Status, err, body, answer)
+			return fmt.Errorf("%s %s answered %s: %w\nsent %.2000s\ngot %.2000s", req.Method, req.URL, resp.Status, err, body,
+				answer)
 		}
 		if cut != nil {
 			return nil
@@ -162,7 +165,8 @@ func (api *openAPI) exchanges(socket string, sent, got []byte, count map[string]
 	}
 }
 
-func (api *openAPI) exchange(socket string, req *http.Request, body []byte, resp *http.Response, answer []byte, cut bool, count map[string]int) error {
+func (api *openAPI) exchange(socket string, req *http.Request, body []byte, resp *http.Response, answer []byte,
+	cut bool, count map[string]int) error {
 	var op *operation
 	for _, o := range api.operations {
 		if o.method == req.Method && o.pattern.MatchString(req.URL.EscapedPath()) {

@@ -145,7 +145,8 @@ func (r *suiteRun) once(s suiteStep) error {
 		before := r.answered()
 		go func() { done <- r.client.call(r.t.Context(), q) }()
 		// What follows is for it to see: a stream begins with a comment.
-		for deadline := time.Now().Add(20 * time.Second); strings.HasSuffix(s.Op, "events") && r.answered() == before && len(done) == 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(20 * time.Second); strings.HasSuffix(s.Op, "events") && r.answered() == before &&
+			len(done) == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				return errors.New("it does not begin")
 			}
@@ -355,7 +356,8 @@ func special(key string, v, got any, where string) (bool, error) {
 		}
 		return true, nil
 	case "$type":
-		kind := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "number", reflect.Bool: "boolean", reflect.Map: "object", reflect.Slice: "array"}[reflect.ValueOf(got).Kind()]
+		kind := map[reflect.Kind]string{reflect.String: "string", reflect.Float64: "number", reflect.Bool: "boolean",
+			reflect.Map: "object", reflect.Slice: "array"}[reflect.ValueOf(got).Kind()]
 		if got == nil || kind != v {
 			return true, fmt.Errorf("%s is %v, want a %s", where, got, v)
 		}

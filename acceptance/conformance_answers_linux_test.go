@@ -233,7 +233,8 @@ func TestNewsOfGrants(t *testing.T) {
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		for i, allow := range []bool{true, false} {
 			call := fmt.Sprint("grant-", i)
-			if _, err := agent.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "touch " + call, Keep: true}); err != nil {
+			if _, err := agent.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "touch " + call,
+				Keep: true}); err != nil {
 				t.Fatal(err)
 			}
 			answer := ipc.Answer{Allow: allow, Scope: "session"}
@@ -248,7 +249,8 @@ func TestNewsOfGrants(t *testing.T) {
 			if err := person.approver.Revoke(ctx, ipc.GrantRequest{ID: made.ID}); err != nil {
 				t.Fatal(err)
 			}
-			if revoked := reported("revoked"); revoked.Allow != allow || revoked.Scope != "session" || revoked.ID != made.ID || revoked.What != made.What {
+			if revoked := reported("revoked"); revoked.Allow != allow || revoked.Scope != "session" || revoked.ID != made.ID ||
+				revoked.What != made.What {
 				t.Errorf("allow %v: withdrawn: %+v", allow, revoked)
 			}
 		}

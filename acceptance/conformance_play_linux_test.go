@@ -170,7 +170,8 @@ func (p *performance) session(name, agent string) (*opened, error) {
 	ctx, cancel := within(p.t)
 	defer cancel()
 	via := p.st.agent(agent)
-	s, err := via.agent.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindAPI, Agent: "agent " + agent, Root: p.st.project})
+	s, err := via.agent.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindAPI, Agent: "agent " + agent,
+		Root: p.st.project})
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,8 @@ func (p *performance) stats(name string) (approval.Stats, error) {
 }
 
 func domainStats(c ipc.Counts) approval.Stats {
-	return approval.Stats{Total: uint64(c.Total), Approved: uint64(c.Approved), Denied: uint64(c.Denied), AutoApproved: uint64(c.AutoApproved),
+	return approval.Stats{Total: uint64(c.Total), Approved: uint64(c.Approved), Denied: uint64(c.Denied),
+		AutoApproved:    uint64(c.AutoApproved),
 		DoubleConfirmed: uint64(c.DoubleConfirmed), TimedOut: uint64(c.TimedOut), Quit: uint64(c.Quit)}
 }
 
@@ -367,7 +369,10 @@ func (p *performance) question(m *made) (ipc.Approval, error) {
 	if err != nil {
 		return ipc.Approval{}, err
 	}
-	i := slices.IndexFunc(list.Approvals, func(q ipc.Approval) bool { return q.Session == m.session.id && q.CallID == m.call.Name })
+	i := slices.IndexFunc(list.Approvals, func(q ipc.Approval) bool {
+		return q.Session == m.session.id &&
+			q.CallID == m.call.Name
+	})
 	if i < 0 {
 		return ipc.Approval{}, fmt.Errorf("call %q has no open question", m.call.Name)
 	}

@@ -71,7 +71,8 @@ description = "Path not in any sandbox"
 		},
 		// File tools have no wider grants over the socket; commands do.
 		"patterns": func(s *approvaltest.Scenario) {
-			for call, line := range map[string]string{"first": "make data", "second": "make data -j2", "third": "make src", "fourth": "make database"} {
+			for call, line := range map[string]string{"first": "make data", "second": "make data -j2", "third": "make src",
+				"fourth": "make database"} {
 				eachCall(s, []string{call}, command(line))
 			}
 			eachWant(s, "first", func(w *approvaltest.Want) { w.Reason = "" })

@@ -67,7 +67,8 @@ deny = ["Bash(curl *)"]
 	var steps []approvaltest.Step
 	add := func(say, tool string, args map[string]any, w approvaltest.Want) {
 		w.Call = say
-		steps = append(steps, approvaltest.Step{Say: say, Call: &approvaltest.Call{Name: say, Tool: tool, Args: args}, Want: []approvaltest.Want{w}})
+		steps = append(steps, approvaltest.Step{Say: say, Call: &approvaltest.Call{Name: say, Tool: tool, Args: args},
+			Want: []approvaltest.Want{w}})
 	}
 	bash := func(line string, w approvaltest.Want) { add(line, "bash", map[string]any{"command": line}, w) }
 	runs := approvaltest.Want{State: approvaltest.Approved, How: approval.HowAuto, Reason: approval.ReasonConfigured}
@@ -106,8 +107,9 @@ deny = ["Bash(curl *)"]
 	again("in a second session", "second")
 	steps = append(steps, approvaltest.Step{Say: "the first session ends", Close: "main"})
 	again("in a third session", "third")
-	return append(approvaltest.WebApproval(), tables(), approvaltest.Scenario{Name: "permissions", Seed: "web tool approval",
-		Section: "Pattern types; Bash command chain permissions", Config: config, Steps: steps})
+	return append(approvaltest.WebApproval(), tables(),
+		approvaltest.Scenario{Name: "permissions", Seed: "web tool approval",
+			Section: "Pattern types; Bash command chain permissions", Config: config, Steps: steps})
 }
 
 // tables are the specification's lists of safe and dangerous tools, whole.
@@ -121,7 +123,8 @@ func tables() approvaltest.Scenario {
 		}
 	}
 	add(approvaltest.Want{State: approvaltest.Approved, How: approval.HowAuto, Reason: approval.ReasonSafe},
-		"list_files", "get_file_info", "task", "load_guide", "enter_plan_mode", "exit_plan_mode", "write_plan", "task_output", "ask_user")
+		"list_files", "get_file_info", "task", "load_guide", "enter_plan_mode", "exit_plan_mode", "write_plan", "task_output",
+		"ask_user")
 	add(approvaltest.Want{State: approvaltest.Open},
 		"write", "edit", "multi_edit", "run_background", "kill_task", "send_email", "post", "delete", "remove")
 	return s

@@ -255,7 +255,8 @@ func TestNoPlantStaysAfterDeaths(t *testing.T) {
 		const mark = "98766"
 		planted := 0
 		for i := range max(4, launches(t)/20) {
-			cmd := a.command(t.Context(), filepath.Join(bin, "sbx"), "run", "-c", `(setsid sh -c 'while :; do echo x > .envrc; mkdir -p d; echo x > d/CLAUDE.md; done' &); sleep `+mark)
+			cmd := a.command(t.Context(), filepath.Join(bin, "sbx"), "run", "-c",
+				`(setsid sh -c 'while :; do echo x > .envrc; mkdir -p d; echo x > d/CLAUDE.md; done' &); sleep `+mark)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}

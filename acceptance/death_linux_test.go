@@ -21,7 +21,8 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 		a.approveAll()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", "setsid sleep "+mark+" & (sleep "+mark+" &) ; trap '' TERM; sleep "+mark)
+		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", "setsid sleep "+mark+" & (sleep "+mark+
+			" &) ; trap '' TERM; sleep "+mark)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,8 @@ func TestLogVerifyNamesAChangedRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := a.sbx("log", "verify")
-		if got.code == 0 || seq == nil || !strings.Contains(got.out+got.err, seq[1]) || !strings.Contains(got.out+got.err, filepath.Base(files[0])) {
+		if got.code == 0 || seq == nil || !strings.Contains(got.out+got.err, seq[1]) ||
+			!strings.Contains(got.out+got.err, filepath.Base(files[0])) {
 			t.Errorf("record %v of %s was changed: %v", seq, files[0], got)
 		}
 	})

@@ -36,7 +36,8 @@ func init() {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			panic(err)
 		}
-		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			uintptr(unsafe.Pointer(&prog)))
 		if errno != 0 {
 			panic(errno)
 		}
@@ -118,7 +119,9 @@ const hide = `mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work &&
 
 // replace has text stand in for bwrap.
 func replace(text string) string {
-	return "mount -t tmpfs none /mnt && printf '%s' '#!/bin/sh\n" + text + "\n' > /mnt/bwrap && sed -i 's/\\\\n/\\n/g' /mnt/bwrap && chmod 755 /mnt/bwrap && mount --bind /mnt/bwrap /usr/bin/bwrap && umount -l /mnt"
+	return "mount -t tmpfs none /mnt && printf '%s' '#!/bin/sh\n" + text +
+		"\n' > /mnt/bwrap && sed -i 's/\\\\n/\\n/g' /mnt/bwrap && chmod 755 /mnt/bwrap && mount --bind /mnt/bwrap " +
+		"/usr/bin/bwrap && umount -l /mnt"
 }
 
 func degradedHosts() []degradedHost {
@@ -139,19 +142,23 @@ func degradedHosts() []degradedHost {
 			setup: replace(`[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit; exec sleep 97531`),
 			why:   "bubblewrap hangs", remedy: "reinstall",
 			root: withNetwork, user: walls, userRuns: true},
-		{name: "no user namespaces", setup: "echo 0 > /proc/sys/user/max_user_namespaces", userns: true, why: "user.max_user_namespaces=0", remedy: "sysctl user.max_user_namespaces=",
+		{name: "no user namespaces", setup: "echo 0 > /proc/sys/user/max_user_namespaces", userns: true,
+			why: "user.max_user_namespaces=0", remedy: "sysctl user.max_user_namespaces=",
 			root: withNetwork, user: walls, userRuns: true},
 		{name: "user namespaces forbidden", no: outerNamespaces, why: "user namespaces are refused",
 			remedy: "allow user namespaces", root: withNetwork, user: walls, userRuns: true},
-		{name: "landlock not there", all: true, errno: "38", why: "not built into this kernel, or a system call filter around us hides it", remedy: "CONFIG_SECURITY_LANDLOCK",
+		{name: "landlock not there", all: true, errno: "38",
+			why: "not built into this kernel, or a system call filter around us hides it", remedy: "CONFIG_SECURITY_LANDLOCK",
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
 		{name: "landlock forbidden", errno: "1", why: "operation not permitted", remedy: "system call filter",
 			root: []string{"files"}, user: []string{"files"}, rootRuns: true, userRuns: true},
 		{name: "root without CAP_SYS_ADMIN", bwrap: true,
 			setup: `set -- setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$@"`, rootOnly: true,
 			why: "root without CAP_SYS_ADMIN", remedy: "give it CAP_SYS_ADMIN", root: []string{"files"}, rootRuns: true},
-		{name: "no helper", all: true, bin: []string{"sandboxd"}, why: "launch helper", remedy: "install sandboxd-launch beside sandboxd",
-			root: append([]string{"syscalls", "privileges"}, withNetwork...), user: append([]string{"syscalls", "privileges"}, withNetwork...)},
+		{name: "no helper", all: true, bin: []string{"sandboxd"}, why: "launch helper",
+			remedy: "install sandboxd-launch beside sandboxd",
+			root:   append([]string{"syscalls", "privileges"}, withNetwork...),
+			user:   append([]string{"syscalls", "privileges"}, withNetwork...)},
 	}
 }
 
@@ -292,7 +299,8 @@ func (a *actor) tryOutside(h degradedHost, r requirement, runs bool) {
 	t := a.t
 	t.Helper()
 	outside := filepath.Join(a.dir, "outside")
-	got := a.sbx("run", "-c", "touch "+outside+"; touch "+filepath.Join(a.home, "sbx-outside")+"; (setsid sleep 86420 &); git status --short")
+	got := a.sbx("run", "-c", "touch "+outside+"; touch "+filepath.Join(a.home, "sbx-outside")+
+		"; (setsid sleep 86420 &); git status --short")
 	for _, path := range []string{outside, filepath.Join(a.home, "sbx-outside"), filepath.Join(a.dir, "planted")} {
 		if _, err := os.Lstat(path); err == nil {
 			os.Remove(path)
@@ -357,9 +365,11 @@ func (a *actor) on(h degradedHost, r requirement) *exec.Cmd {
 	}
 	cmd.Args[2] = strings.Replace(cmd.Args[2], "true; ", private, 1)
 	if a.cred != nil {
-		cmd.Args = append(cmd.Args, "/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid", strconv.Itoa(int(a.cred.Gid)))
+		cmd.Args = append(cmd.Args, "/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid",
+			strconv.Itoa(int(a.cred.Gid)))
 	}
-	cmd.Args = append(cmd.Args, filepath.Join(binaries, "sandboxd"), "--socket-dir", a.socketDir(), "--state-dir", a.stateDir(),
+	cmd.Args = append(cmd.Args, filepath.Join(binaries, "sandboxd"), "--socket-dir", a.socketDir(), "--state-dir",
+		a.stateDir(),
 		"--config", config, "--mode", "approve-all")
 	if h.path != "" {
 		a.plant()
@@ -376,7 +386,8 @@ func (a *actor) on(h degradedHost, r requirement) *exec.Cmd {
 
 // plant puts a false bwrap where a careless daemon would find it.
 func (a *actor) plant() {
-	script := fmt.Sprintf("#!/bin/sh\ntouch %s\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"\n", filepath.Join(a.dir, "planted"))
+	script := fmt.Sprintf("#!/bin/sh\ntouch %s\nwhile [ $# -gt 0 ] && [ \"$1\" != -- ]; do shift; done; shift; exec "+
+		"\"$@\"\n", filepath.Join(a.dir, "planted"))
 	for _, dir := range []string{a.project, a.dir} {
 		a.sh(fmt.Sprintf("printf '%%s' '%s' > %s/bwrap; chmod 755 %s/bwrap", script, dir, dir))
 	}

@@ -65,7 +65,8 @@ func raiseFiles(t *testing.T) func() {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: max(old.Cur, min(old.Max, 4096)), Max: old.Max}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE,
+		&syscall.Rlimit{Cur: max(old.Cur, min(old.Max, 4096)), Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}
 	return func() { syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }

@@ -23,7 +23,8 @@ func TestDevicesOfTheMachine(t *testing.T) {
 		}
 		list := strings.Join(devices, " ")
 		for range 2 { // the second sandbox may have waited
-			r := a.sbx("run", "-c", "chmod 640 "+list+"; touch -d 2001-01-01 "+list+"; chmod 640 /dev/stdin /proc/self/fd/0; echo x > /dev/null && cat /dev/stdin && head -c 3 /dev/zero | wc -c")
+			r := a.sbx("run", "-c", "chmod 640 "+list+"; touch -d 2001-01-01 "+list+
+				"; chmod 640 /dev/stdin /proc/self/fd/0; echo x > /dev/null && cat /dev/stdin && head -c 3 /dev/zero | wc -c")
 			if r.code != 0 || strings.TrimSpace(r.out) != "3" {
 				t.Errorf("devices can't be used: %v", r)
 			}

@@ -21,7 +21,8 @@ func TestNotDumpable(t *testing.T) {
 		config := a.configFile()
 		a.do(strings.NewReader("[approval]\nmode = \"strict\"\n"), "/bin/sh", "-c", "umask 077; cat > "+config)
 		plant := filepath.Join(a.dir, "plant")
-		a.sh("mkdir " + plant + " && printf '#!/bin/sh\\ntouch " + plant + "/used\\n' > " + plant + "/bwrap && chmod 755 " + plant + "/bwrap")
+		a.sh("mkdir " + plant + " && printf '#!/bin/sh\\ntouch " + plant + "/used\\n' > " + plant + "/bwrap && chmod 755 " +
+			plant + "/bwrap")
 		a.extraEnv = []string{"PATH=" + plant + ":/usr/local/bin:/usr/bin:/bin"}
 		a.start("--config", config)
 		belongs := func(what string, pid int) {
@@ -48,7 +49,8 @@ func TestNotDumpable(t *testing.T) {
 			tty.WriteString("\x03")
 		}, "approve")
 
-		a.do(strings.NewReader("[[shell.rules]]\npattern = \"touch *\"\napproval = false\n"), "/bin/sh", "-c", "cat > "+config)
+		a.do(strings.NewReader("[[shell.rules]]\npattern = \"touch *\"\napproval = false\n"), "/bin/sh", "-c", "cat > "+
+			config)
 		if got := a.sbx("run", "--", "touch", "unasked"); got.code != 126 || a.there("unasked") {
 			t.Errorf("a configuration that nobody reloaded counts: %v", got)
 		}

@@ -34,7 +34,8 @@ func (h *escapeHarness) fileop(t *testing.T, c fileCase, expand func(string) str
 	var out strings.Builder
 	done := 0
 	for range max(1, c.Times) {
-		r, err := client.File(ctx, ipc.FileRequest{Op: c.Op, Session: s.ID, Path: expand(path), Content: c.Content, Parents: true})
+		r, err := client.File(ctx, ipc.FileRequest{Op: c.Op, Session: s.ID, Path: expand(path), Content: c.Content,
+			Parents: true})
 		switch {
 		case err == nil:
 			done++

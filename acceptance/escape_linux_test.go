@@ -140,7 +140,8 @@ func (a *actor) chown(path string) {
 	}
 }
 
-var secretEnv = map[string]string{"AWS_SECRET_ACCESS_KEY": "CANARY-ENV-1", "GITHUB_TOKEN": "CANARY-ENV-2", "SSH_AUTH_SOCK": "/tmp/CANARY-agent.sock"}
+var secretEnv = map[string]string{"AWS_SECRET_ACCESS_KEY": "CANARY-ENV-1", "GITHUB_TOKEN": "CANARY-ENV-2",
+	"SSH_AUTH_SOCK": "/tmp/CANARY-agent.sock"}
 
 // run plays one case and reports whether it was skipped.
 func (h *escapeHarness) run(t *testing.T, c escapeCase) (skip bool) {

@@ -30,7 +30,8 @@ func TestFileDeaths(t *testing.T) {
 		peer := a.agentPeer("editor")
 		made, cutOff := 0, 0
 		for round := range *fileDeaths {
-			a.sh("rm -rf w; mkdir -p w/d/e; cd w; for f in a b d/c d/e/f; do for i in $(seq 100); do echo \"version $f\"; done > $f; done; ln -s a link; chmod 640 a; sync .")
+			a.sh("rm -rf w; mkdir -p w/d/e; cd w; for f in a b d/c d/e/f; do for i in $(seq 100); do echo \"version $f\"; " +
+				"done > $f; done; ln -s a link; chmod 640 a; sync .")
 			initial := a.tree()
 			a.start("--mode", "approve-all")
 			agent := a.fileAgent(peer, ipc.KindCLI)
@@ -73,7 +74,8 @@ func changeAtRandom(agent fileAgent, r *rand.Rand) (cutOff int) {
 	names := []string{"w/a", "w/b", "w/c", "w/d/c", "w/d/g", "w/d/e/f", "w/n/m/o"}
 	pick := func() string { return names[r.IntN(len(names))] }
 	for i := range 40 {
-		req := ipc.FileRequest{Op: []string{"write", "write", "create", "delete", "move", "copy", "rmdir"}[r.IntN(7)], Path: pick(), To: pick(), Parents: true,
+		req := ipc.FileRequest{Op: []string{"write", "write", "create", "delete", "move", "copy", "rmdir"}[r.IntN(7)],
+			Path: pick(), To: pick(), Parents: true,
 			Content: strings.Repeat(fmt.Sprintf("version %d\n", i), 100)}
 		if req.Op == "rmdir" {
 			req.Path, req.Recursive = []string{"w/d", "w/d/e", "w/n"}[r.IntN(3)], true

@@ -26,7 +26,8 @@ func TestNamedSandboxes(t *testing.T) {
 		}
 		t.Cleanup(func() { os.RemoveAll(data) })
 		a.chown(data)
-		a.sh("mkdir out frozen sec && echo x > sec/s.txt && echo x > frozen/a.md && cd '" + data + "' && echo 1,2 > a.csv && echo secret > a.key && mkdir in && echo x > in/a.csv")
+		a.sh("mkdir out frozen sec && echo x > sec/s.txt && echo x > frozen/a.md && cd '" + data +
+			"' && echo 1,2 > a.csv && echo secret > a.key && mkdir in && echo x > in/a.csv")
 		config := fmt.Sprintf(`
 [files.paths.project]
 root = "."
@@ -65,7 +66,8 @@ suffixes = [".csv"]
 			op, path string
 			want     string // "ok", "ask", or a code
 		}{
-			{"write", "out/run.sh", "ok"}, {"write", "main.go", "ask"}, {"write", "frozen/b.md", "blocked"}, {"read", "frozen/a.md", "ok"},
+			{"write", "out/run.sh", "ok"}, {"write", "main.go", "ask"}, {"write", "frozen/b.md", "blocked"},
+			{"read", "frozen/a.md", "ok"},
 			{"read", "sec/s.txt", "ask"},
 			{"read", data + "/a.csv", "ok"}, {"read", data + "/a.key", "blocked"}, {"write", data + "/b.csv", "blocked"},
 			{"write", data + "/in/b.csv", "ok"}, {"write", data + "/in/b.txt", "blocked"}, {"delete", data + "/in/a.csv", "ask"},

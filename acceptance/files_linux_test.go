@@ -206,7 +206,8 @@ func TestFileBatchStillAsksForDeletes(t *testing.T) {
 		}
 		batch := ipc.BatchRequest{Session: agent.session, ID: "b"}
 		for i, c := range calls {
-			batch.Calls = append(batch.Calls, ipc.BatchCall{CallID: fmt.Sprint("call-", i), File: &ipc.FileCall{Op: c.req.Op, FileRequest: c.req}})
+			batch.Calls = append(batch.Calls, ipc.BatchCall{CallID: fmt.Sprint("call-", i),
+				File: &ipc.FileCall{Op: c.req.Op, FileRequest: c.req}})
 		}
 		got := make(chan ipc.BatchResult, 1)
 		go func() {
@@ -234,7 +235,8 @@ func TestFileBatchStillAsksForDeletes(t *testing.T) {
 			t.Errorf("%d of %d ran: %+v", r.Ran, len(calls), r.Results)
 		}
 		for i, c := range calls {
-			if want := map[bool]string{true: ipc.DecisionAsk, false: ipc.DecisionAuto}[c.asks > 0]; len(r.Results) > i && r.Results[i].File != nil && r.Results[i].File.Decision != want {
+			if want := map[bool]string{true: ipc.DecisionAsk, false: ipc.DecisionAuto}[c.asks > 0]; len(r.Results) > i &&
+				r.Results[i].File != nil && r.Results[i].File.Decision != want {
 				t.Errorf("%s %s: %s, want %s", c.req.Op, c.req.Path, r.Results[i].File.Decision, want)
 			}
 		}
@@ -259,11 +261,14 @@ func TestFileWorkerMeetsTheKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, req := range []ipc.FileRequest{
-			{Op: "read", Path: "closed/secret.md"}, {Op: "grep", Path: ".", Pattern: "CANARY", Recursive: true}, {Op: "list", Path: "closed"},
-			{Op: "write", Path: "closed/secret.md", Content: "gone"}, {Op: "create", Path: "closed/new.md", Content: "new"}, {Op: "delete", Path: "closed/secret.md"},
+			{Op: "read", Path: "closed/secret.md"}, {Op: "grep", Path: ".", Pattern: "CANARY", Recursive: true},
+			{Op: "list", Path: "closed"},
+			{Op: "write", Path: "closed/secret.md", Content: "gone"}, {Op: "create", Path: "closed/new.md", Content: "new"},
+			{Op: "delete", Path: "closed/secret.md"},
 		} {
 			r, err := agent.do(ctx, req)
-			if said := fmt.Sprint(r, err); strings.Contains(said, "CANARY\\n") || len(r.Matches) > 0 || r.Content != "" || len(r.Entries) > 0 {
+			if said := fmt.Sprint(r, err); strings.Contains(said, "CANARY\\n") || len(r.Matches) > 0 || r.Content != "" ||
+				len(r.Entries) > 0 {
 				t.Errorf("%s %s shows what the sandbox hides: %s", req.Op, req.Path, said)
 			}
 			if req.Op != "grep" && err == nil {
@@ -276,7 +281,8 @@ func TestFileWorkerMeetsTheKernel(t *testing.T) {
 
 		// A mode is no person: what the sandbox holds stays held (R-AP-18).
 		for _, path := range []string{".git/config", ".git/hooks/pre-commit", ".envrc"} {
-			if _, err := agent.do(ctx, ipc.FileRequest{Op: "write", Path: path, Content: "evil"}); ipc.CodeOf(err) != ipc.CodeDenied {
+			if _, err := agent.do(ctx, ipc.FileRequest{Op: "write", Path: path,
+				Content: "evil"}); ipc.CodeOf(err) != ipc.CodeDenied {
 				t.Errorf("writing %s: %v", path, err)
 			}
 		}
@@ -284,7 +290,8 @@ func TestFileWorkerMeetsTheKernel(t *testing.T) {
 		// The worker's view follows the host: what took another's place is what
 		// it sees, as a new sandbox would.
 		a.sh("git config user.name after")
-		if r, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: ".git/config"}); err != nil || !strings.Contains(r.Content, "after") {
+		if r, err := agent.do(ctx, ipc.FileRequest{Op: "read", Path: ".git/config"}); err != nil ||
+			!strings.Contains(r.Content, "after") {
 			t.Errorf("the worker sees an old file: %q, %v", r.Content, err)
 		}
 
@@ -398,7 +405,8 @@ func TestUndoOfProtectedIsAPersons(t *testing.T) {
 		a.sh("grep -q new .vscode/s.json; grep -q old notes.md")
 		a.start()
 		agent = a.fileAgent(peer, ipc.KindCLI)
-		if _, err := with(agent, ipc.FileRequest{Op: "undo", UndoID: guarded.UndoID}, ipc.Answer{Mode: "soft"}); ipc.CodeOf(err) != ipc.CodeDenied {
+		if _, err := with(agent, ipc.FileRequest{Op: "undo", UndoID: guarded.UndoID},
+			ipc.Answer{Mode: "soft"}); ipc.CodeOf(err) != ipc.CodeDenied {
 			t.Errorf("a no: %v", err)
 		}
 		a.sh("grep -q new .vscode/s.json")
@@ -408,7 +416,8 @@ func TestUndoOfProtectedIsAPersons(t *testing.T) {
 		a.sh("grep -q old .vscode/s.json")
 		// A program does not get at what another session did.
 		program := a.fileAgent(peer, ipc.KindAPI)
-		if _, err := program.do(ctx, ipc.FileRequest{Op: "undo", UndoID: ordinary.UndoID}); ipc.CodeOf(err) != ipc.CodeNotFound {
+		if _, err := program.do(ctx, ipc.FileRequest{Op: "undo",
+			UndoID: ordinary.UndoID}); ipc.CodeOf(err) != ipc.CodeNotFound {
 			t.Errorf("another session's change: %v", err)
 		}
 	})

@@ -25,23 +25,24 @@ func TestHookInput(t *testing.T) {
 	}
 	deep := strings.Repeat("[", 50000) + strings.Repeat("]", 50000)
 	for name, c := range map[string]struct{ input, want string }{
-		"blanks":                      {" \n\t ", "deny"},
-		"a number":                    {"7", "deny"},
-		"null":                        {"null", "deny"},
-		"half of it":                  {bashCall(`{"command":"ls"}`)[:40], "deny"},
-		"two":                         {bashCall(`{"command":"ls"}`) + bashCall(`{"command":"ls"}`), "deny"},
-		"deep":                        {deep, "deny"},
-		"deep inside":                 {bashCall(`{"command":"ls","x":` + deep + `}`), "deny"},
-		"huge":                        {bashCall(`{"command":"ls","x":"` + strings.Repeat("x", 17<<20) + `"}`), "deny"},
-		"a huge command":              {bashCall(`{"command":"` + strings.Repeat("x", 4<<20) + `"}`), "deny"},
-		"bytes":                       {"\xff\xfe\x00", "deny"},
-		"a tool that is a number":     {strings.Replace(bashCall(`{"command":"ls"}`), `"Bash"`, "7", 1), "deny"},
-		"an unknown tool":             {strings.Replace(bashCall(`{"command":"ls"}`), `"Bash"`, `"\u202eBash"`, 1), "deny"},
-		"an input that is a list":     {bashCall(`["ls"]`), "deny"},
-		"an input that is a string":   {bashCall(`"ls"`), "deny"},
-		"a command that is a list":    {bashCall(`{"command":["ls"]}`), "deny"},
-		"a command in another case":   {bashCall(`{"Command":"ls"}`), "deny"},
-		"an event in another case":    {strings.Replace(bashCall(`{"command":"ls"}`), "hook_event_name", "Hook_Event_Name", 1), "deny"},
+		"blanks":                    {" \n\t ", "deny"},
+		"a number":                  {"7", "deny"},
+		"null":                      {"null", "deny"},
+		"half of it":                {bashCall(`{"command":"ls"}`)[:40], "deny"},
+		"two":                       {bashCall(`{"command":"ls"}`) + bashCall(`{"command":"ls"}`), "deny"},
+		"deep":                      {deep, "deny"},
+		"deep inside":               {bashCall(`{"command":"ls","x":` + deep + `}`), "deny"},
+		"huge":                      {bashCall(`{"command":"ls","x":"` + strings.Repeat("x", 17<<20) + `"}`), "deny"},
+		"a huge command":            {bashCall(`{"command":"` + strings.Repeat("x", 4<<20) + `"}`), "deny"},
+		"bytes":                     {"\xff\xfe\x00", "deny"},
+		"a tool that is a number":   {strings.Replace(bashCall(`{"command":"ls"}`), `"Bash"`, "7", 1), "deny"},
+		"an unknown tool":           {strings.Replace(bashCall(`{"command":"ls"}`), `"Bash"`, `"\u202eBash"`, 1), "deny"},
+		"an input that is a list":   {bashCall(`["ls"]`), "deny"},
+		"an input that is a string": {bashCall(`"ls"`), "deny"},
+		"a command that is a list":  {bashCall(`{"command":["ls"]}`), "deny"},
+		"a command in another case": {bashCall(`{"Command":"ls"}`), "deny"},
+		"an event in another case": {strings.Replace(bashCall(`{"command":"ls"}`), "hook_event_name", "Hook_Event_Name",
+			1), "deny"},
 		"two commands":                {bashCall(`{"command":"rm -rf /","Command":"ls"}`), "deny"},
 		"two commands, the other way": {bashCall(`{"Command":"rm -rf /","command":"ls"}`), "allow"},
 		"a description that is none":  {bashCall(`{"command":"ls","description":{}}`), "allow"},
@@ -108,7 +109,8 @@ func TestHookQuoting(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(odd, "sbx")
-	if out, err := exec.Command("cp", filepath.Join(bin, "sbx"), filepath.Join(bin, "sbx-verbs"), odd).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", filepath.Join(bin, "sbx"), filepath.Join(bin, "sbx-verbs"),
+		odd).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	for i, command := range []string{
@@ -122,7 +124,10 @@ func TestHookQuoting(t *testing.T) {
 		"false || { echo >&2 err; exit 7; }",
 	} {
 		plain := a.do(nil, "/bin/bash", "-c", command)
-		v, shell := "claude", func(line string) []string { return []string{"-c", "eval " + hook.Quote(line) + " < /dev/null"} }
+		v, shell := "claude", func(line string) []string {
+			return []string{"-c", "eval " + hook.Quote(line) +
+				" < /dev/null"}
+		}
 		if i%2 == 1 {
 			v, shell = "codex", func(line string) []string { return []string{"-lc", line} }
 		}

@@ -17,7 +17,8 @@ import (
 
 // call is the input of a vendor's hook, in the form that its documents have.
 func call(vendor, cwd, tool string, input map[string]any) string {
-	c := map[string]any{"session_id": "abc123", "transcript_path": "/nowhere/transcript.jsonl", "cwd": cwd, "permission_mode": "default",
+	c := map[string]any{"session_id": "abc123", "transcript_path": "/nowhere/transcript.jsonl", "cwd": cwd,
+		"permission_mode": "default",
 		"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_01ABC123"}
 	if vendor == "codex" {
 		c["turn_id"], c["model"] = "turn-1", "some-model"
@@ -113,7 +114,8 @@ func TestHookWraps(t *testing.T) {
 		for _, v := range []struct{ name, version string }{{"claude", "2.1.330"}, {"codex", "0.169.0"}, {"gemini", "0.61.0"},
 			{"copilot", "1.0.102"}, {"opencode", "1.18.33"}, {"pi", "0.73.1"}} {
 			wrap := func(command string) string {
-				decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash(command)), v.name, "--agent-version", v.version)
+				decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash(command)), v.name, "--agent-version",
+					v.version)
 				line, _ := updated["command"].(string)
 				if decision != "allow" || line == "" || updated["timeout"] != 5000.0 {
 					t.Fatalf("%s: %q (%s): %v", v.name, decision, reason, updated)
@@ -130,7 +132,8 @@ func TestHookWraps(t *testing.T) {
 				t.Errorf("%s, a second time: %v", v.name, r)
 			}
 			line = wrap("cat README")
-			if r := run(strings.Replace(line, "cat README", "cat .git/config", 1)); r.code != 126 || !strings.Contains(r.err, "another command") {
+			if r := run(strings.Replace(line, "cat README", "cat .git/config", 1)); r.code != 126 ||
+				!strings.Contains(r.err, "another command") {
 				t.Errorf("%s, another command: %v", v.name, r)
 			}
 			if r := run(line); r.code != 126 {
@@ -162,7 +165,8 @@ func TestHookWraps(t *testing.T) {
 				if version != "" {
 					args = append(args, "--agent-version", version)
 				}
-				if decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash("ls")), args...); decision != want && version != "1.0.0" || updated != nil && version != "1.0.0" || reason == "" && version == "" {
+				if decision, reason, updated := a.hook(call(v.name, a.project, "Bash", bash("ls")), args...); decision != want &&
+					version != "1.0.0" || updated != nil && version != "1.0.0" || reason == "" && version == "" {
 					t.Errorf("%s %q: %q %q %v", v.name, version, decision, reason, updated)
 				}
 			}
@@ -313,7 +317,8 @@ func TestHookFailsClosed(t *testing.T) {
 		}
 		// What is no answer is a refusal by its exit status: settings of another version, and
 		// an sbx of which only a part is there.
-		for _, line := range [][]string{{"hook", v.Name, "--no-such-flag"}, {"hook", v.Name, "more"}, {"--no-such-flag", "hook", v.Name}, {"hook", "not-" + v.Name}, {"hook", v.Name, "--mode", "other"}} {
+		for _, line := range [][]string{{"hook", v.Name, "--no-such-flag"}, {"hook", v.Name, "more"},
+			{"--no-such-flag", "hook", v.Name}, {"hook", "not-" + v.Name}, {"hook", v.Name, "--mode", "other"}} {
 			if r := a.do(strings.NewReader("{}"), filepath.Join(bin, "sbx"), line...); r.code != 2 {
 				t.Errorf("sbx %q: %v", line, r)
 			}
@@ -322,7 +327,8 @@ func TestHookFailsClosed(t *testing.T) {
 			t.Errorf("%s: sbx without sbx-verbs: %v", v.Name, r)
 		}
 		// Nobody answers: in time, with what to tell the user.
-		if decision, reason, _ := a.hook(call(v.Name, a.project, "send_email", map[string]any{"to": "anna"}), v.Name, "--patience", "1s"); decision != "deny" || !strings.Contains(reason, "sbx approve") {
+		if decision, reason, _ := a.hook(call(v.Name, a.project, "send_email", map[string]any{"to": "anna"}), v.Name,
+			"--patience", "1s"); decision != "deny" || !strings.Contains(reason, "sbx approve") {
 			t.Errorf("%s, nobody there: %q %q", v.Name, decision, reason)
 		}
 	}
@@ -332,7 +338,8 @@ func TestHookFailsClosed(t *testing.T) {
 	a.sh("echo > " + blocked)
 	a.extraEnv = []string{"SBX_SOCKET_DIR=" + blocked}
 	for _, v := range hook.Vendors {
-		if decision, reason, _ := a.hook(call(v.Name, a.project, "Bash", bash("ls")), v.Name, "--agent-version", v.Rewrites); decision != "deny" || reason == "" {
+		if decision, reason, _ := a.hook(call(v.Name, a.project, "Bash", bash("ls")), v.Name, "--agent-version",
+			v.Rewrites); decision != "deny" || reason == "" {
 			t.Errorf("%s without a daemon: %q %q", v.Name, decision, reason)
 		}
 	}
@@ -342,8 +349,10 @@ func TestHookFailsClosed(t *testing.T) {
 // every MCP tool asks, unless a rule names it.
 func TestHookDecides(t *testing.T) {
 	a := newActor(t, "")
-	st := newStage(a, shortTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
-		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision = \"deny\"\n[presets]\nuse = [\"python\"]\n")
+	st := newStage(a, shortTimes+"[[tools.rules]]\ntool = \"Read\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = "+
+		"\"WebFetch\"\nwhen = { url = \"https://example.org/*\" }\ndecision = \"allow\"\n"+
+		"[[tools.rules]]\ntool = \"mcp__github__get_*\"\ndecision = \"allow\"\n[[tools.rules]]\ntool = \"Task\"\ndecision "+
+		"= \"deny\"\n[presets]\nuse = [\"python\"]\n")
 	defer st.stop()
 	for _, c := range []struct {
 		tool    string
@@ -370,16 +379,20 @@ func TestHookDecides(t *testing.T) {
 		}
 		all.Wait()
 	}
-	if decision, _, updated := a.hook(call("claude", a.project, "Bash", bash("ls")), "claude", "--mode", "decide"); decision != "allow" || updated != nil {
+	if decision, _, updated := a.hook(call("claude", a.project, "Bash", bash("ls")), "claude", "--mode",
+		"decide"); decision != "allow" || updated != nil {
 		t.Errorf("decide: %q %v", decision, updated)
 	}
-	if decision, _, _ := a.hook(call("codex", a.project, "Bash", bash("ls")), "codex", "--mode", "decide"); decision != "" {
+	if decision, _, _ := a.hook(call("codex", a.project, "Bash", bash("ls")), "codex", "--mode",
+		"decide"); decision != "" {
 		t.Errorf("decide: codex received %q", decision)
 	}
-	// What is harmless only inside the sandbox is not let go outside of it: neither by a preset, nor by a yes to run it inside.
+	// What is harmless only inside the sandbox is not let go outside of it: neither by a preset, nor by a yes to run it
+	// inside.
 	a.sh("echo 'print(1)' > x.py")
 	outside := func(command string) string {
-		decision, _, _ := a.hook(call("claude", a.project, "Bash", bash(command)), "claude", "--mode", "decide", "--patience", "1s")
+		decision, _, _ := a.hook(call("claude", a.project, "Bash", bash(command)), "claude", "--mode", "decide", "--patience",
+			"1s")
 		return decision
 	}
 	for _, command := range []string{"python3 x.py", "grep -R x .", "find -L . -name x"} {

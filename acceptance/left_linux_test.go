@@ -22,7 +22,8 @@ func TestTerminalLeaves(t *testing.T) {
 		for _, name := range []string{"question", "command"} {
 			t.Run(name, func(t *testing.T) {
 				// The shell is the leader of the session, and is what ends.
-				shell := a.command(context.Background(), "/bin/sh", "-c", filepath.Join(bin, "sbx")+" run -c 'sleep 61 > left'; true")
+				shell := a.command(context.Background(), "/bin/sh", "-c", filepath.Join(bin, "sbx")+
+					" run -c 'sleep 61 > left'; true")
 				shell.SysProcAttr.Setctty = true
 				tty, err := pty.Start(shell)
 				if err != nil {
@@ -32,7 +33,8 @@ func TestTerminalLeaves(t *testing.T) {
 				go io.Copy(io.Discard, tty)
 				q := st.asking(t)
 				if name == "command" {
-					if _, err := st.person().Decide(t.Context(), ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: true}); err != nil {
+					if _, err := st.person().Decide(t.Context(),
+						ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: true}); err != nil {
 						t.Fatal(err)
 					}
 					for end := time.Now().Add(20 * time.Second); !a.there("left") && time.Now().Before(end); {

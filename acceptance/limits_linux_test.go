@@ -79,9 +79,12 @@ import time
 b = bytearray(b"x" * (40 << 20))
 time.sleep(60)' & done; wait`},
 		{name: "one big file", cause: "file_size", script: "head -c 100M /dev/zero > big"},
-		{name: "full /tmp", cause: "tmp", script: "for i in $(seq 100); do head -c 4M /dev/zero > /tmp/f$i; sleep 0.01; done; sleep 60"},
+		{name: "full /tmp", cause: "tmp", script: "for i in $(seq 100); do head -c 4M /dev/zero > /tmp/f$i; sleep 0.01; " +
+			"done; sleep 60"},
 		{name: "processor", cause: "cpu", script: "while :; do :; done"},
-		{name: "ignores SIGTERM and forks twice", timeout: "2s", cause: "wall", script: "trap '' TERM; (setsid bash -c \"trap '' TERM; sleep " + mark + " & sleep " + mark + "; sleep " + mark + "\" &); while :; do sleep 1; done"},
+		{name: "ignores SIGTERM and forks twice", timeout: "2s", cause: "wall",
+			script: "trap '' TERM; (setsid bash -c \"trap '' TERM; sleep " + mark + " & sleep " + mark + "; sleep " + mark +
+				"\" &); while :; do sleep 1; done"},
 		{name: "10,000 open files", script: `python3 -c '
 import os
 n = 0
@@ -99,7 +102,8 @@ var limitsBy = regexp.MustCompile(`(?m)^limits +(enforced +cgroup v[12]|partial 
 // session's command answers. R-OS-10
 func TestLimits(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		a.limited(fmt.Sprintf("wall = %q", slow*time.Minute), fmt.Sprintf("cpu = %q", slow*2*time.Second), `memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
+		a.limited(fmt.Sprintf("wall = %q", slow*time.Minute), fmt.Sprintf("cpu = %q", slow*2*time.Second),
+			`memory = "200MiB"`, `processes = 64`, `open_files = 200`, `file_size = "32MiB"`, `tmp = "64MiB"`)
 		other := filepath.Join(a.dir, "other")
 		a.sh("mkdir " + other + " && git -C " + other + " init -q")
 		// By what means they are held on this host is said.
@@ -141,7 +145,8 @@ func (a *actor) greedy(g greedy, other string) {
 			slowest = max(slowest, time.Since(look))
 		}
 	}
-	a.t.Logf("%s: %v after %v, true took %v at most", g.name, r.LimitsHit, time.Since(start).Round(10*time.Millisecond), slowest.Round(time.Millisecond))
+	a.t.Logf("%s: %v after %v, true took %v at most", g.name, r.LimitsHit, time.Since(start).Round(10*time.Millisecond),
+		slowest.Round(time.Millisecond))
 	// The contract is a second where nothing else runs on the machine.
 	if slowest > slow*5*time.Second {
 		a.t.Errorf("%s: a second session's true took %v", g.name, slowest)
@@ -152,7 +157,8 @@ func (a *actor) greedy(g greedy, other string) {
 	if g.cause != "" && !slices.Contains(r.LimitsHit, g.cause) {
 		a.t.Errorf("%s: want the limit %s: %+v", g.name, g.cause, r)
 	}
-	if g.cause != "" && !slices.ContainsFunc(r.Warnings, func(w struct{ Message string }) bool { return strings.Contains(w.Message, g.cause) }) {
+	if g.cause != "" && !slices.ContainsFunc(r.Warnings,
+		func(w struct{ Message string }) bool { return strings.Contains(w.Message, g.cause) }) {
 		a.t.Errorf("%s: the answer does not name %s: %+v", g.name, g.cause, r)
 	}
 }
@@ -205,12 +211,14 @@ func TestPidMaxBindsRoot(t *testing.T) {
 	}
 	a := newActor(t, "")
 	a.extraEnv = nil
-	cmd := a.on(degradedHost{setup: "mount -t tmpfs none /sys/fs/cgroup"}, requirement{require: "false", fallback: "fail_fast"})
+	cmd := a.on(degradedHost{setup: "mount -t tmpfs none /sys/fs/cgroup"},
+		requirement{require: "false", fallback: "fail_fast"})
 	text, err := os.ReadFile(filepath.Join(a.dir, "config.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(a.dir, "config.toml"), append(text, "[sandbox.limits]\nprocesses = 100\n"...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(a.dir, "config.toml"), append(text, "[sandbox.limits]\nprocesses = 100\n"...),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
@@ -291,5 +299,6 @@ func delegatedV1(t *testing.T, a *actor) []string {
 		}
 		fmt.Fprintf(&enter, "echo $$ > %s/cgroup.procs; ", dir)
 	}
-	return []string{"/bin/sh", "-euc", enter.String() + fmt.Sprintf(`exec setpriv --reuid %d --regid %d --clear-groups "$@"`, a.cred.Uid, a.cred.Gid), "sh"}
+	return []string{"/bin/sh", "-euc", enter.String() +
+		fmt.Sprintf(`exec setpriv --reuid %d --regid %d --clear-groups "$@"`, a.cred.Uid, a.cred.Gid), "sh"}
 }

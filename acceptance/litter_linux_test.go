@@ -196,7 +196,8 @@ func TestNoLitter(t *testing.T) {
 		// Each of four shells, as a person's terminal, launches its share.
 		n := launches(t)
 		const line = "f=$(mktemp); git status > $f; (setsid sleep " + litterMark + " &); mkfifo $f.p; cat sub/file"
-		loop := fmt.Sprintf(`for i in $(seq %d); do out=$(%s run -c '%s' 2>&1); [ "$out" = x ] || echo "$i: $out"; done`, (n+3)/4, filepath.Join(bin, "sbx"), line)
+		loop := fmt.Sprintf(`for i in $(seq %d); do out=$(%s run -c '%s' 2>&1); [ "$out" = x ] || echo "$i: $out"; done`,
+			(n+3)/4, filepath.Join(bin, "sbx"), line)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
@@ -305,7 +306,8 @@ func (a *actor) killDuring(victim string, moment time.Duration) (hit bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM HUP; (setsid sleep "+litterMark+" &); sleep "+litterMark)
+	cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM HUP; (setsid sleep "+litterMark+
+		" &); sleep "+litterMark)
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}
@@ -366,7 +368,8 @@ func (a *actor) find(victim string) int {
 			victim == "server" && p.cmdline == launchServer && parent(p.pid) == daemon,
 			victim == "init" && p.cmdline != launchServer && parent(parent(p.pid)) == daemon && firstInside(p.pid),
 			victim == "init" && p.cmdline == launchServer && parent(parent(parent(p.pid))) == daemon,
-			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) && (filepath.Base(name) == "bash" || name == "sleep") && below(p.pid, daemon):
+			victim == "command" && strings.Contains(p.cmdline, "sleep "+litterMark) &&
+				(filepath.Base(name) == "bash" || name == "sleep") && below(p.pid, daemon):
 			return p.pid
 		}
 	}
@@ -404,7 +407,8 @@ func TestDeadDaemonsGroupsAreSwept(t *testing.T) {
 		a.daemon.Wait()
 		a.daemon = nil
 		a.restart()
-		for _, pattern := range []string{"/sys/fs/cgroup/*/sandboxd.%d.*", "/sys/fs/cgroup/*/*/sandboxd.%d.*", "/sys/fs/cgroup/*/*/*/sandboxd.%d.*"} {
+		for _, pattern := range []string{"/sys/fs/cgroup/*/sandboxd.%d.*", "/sys/fs/cgroup/*/*/sandboxd.%d.*",
+			"/sys/fs/cgroup/*/*/*/sandboxd.%d.*"} {
 			if left, _ := filepath.Glob(fmt.Sprintf(pattern, dead)); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}

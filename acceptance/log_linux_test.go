@@ -17,7 +17,8 @@ import (
 func TestLogIsSearchedAndExported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		config := filepath.Join(a.dir, "config.toml")
-		if err := os.WriteFile(config, []byte("[shell]\n[[shell.rules]]\npattern = \"uname *\"\nallowed = false\n"), 0o644); err != nil {
+		if err := os.WriteFile(config, []byte("[shell]\n[[shell.rules]]\npattern = \"uname *\"\nallowed = false\n"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		begin := time.Now()
@@ -138,7 +139,8 @@ func (a *actor) traced() {
 			t.Fatalf("%v: %q", err, l)
 		}
 		s := one.ResourceSpans[0].ScopeSpans[0].Spans[0]
-		if len(s.TraceID) != 32 || len(s.SpanID) != 16 || s.StartTimeUnixNano > s.EndTimeUnixNano || s.StartTimeUnixNano == 0 {
+		if len(s.TraceID) != 32 || len(s.SpanID) != 16 || s.StartTimeUnixNano > s.EndTimeUnixNano ||
+			s.StartTimeUnixNano == 0 {
 			t.Errorf("%+v", s)
 		}
 		traces[s.TraceID] = append(traces[s.TraceID], s)

@@ -38,7 +38,8 @@ func bootMachine(t *testing.T, packages string) *machine {
 	// nspawn's own filter does not know Landlock; a real machine has no such filter.
 	m.nspawn = exec.Command("systemd-nspawn", "-q", "-D", filepath.Join(cache, "debian12"), "--boot", "--volatile=overlay",
 		"--register=no", "--keep-unit", "--private-network", "-M", "sbx"+strconv.Itoa(os.Getpid()), "--console=pipe",
-		"--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self", "--bind-ro="+packages+":/pkg")
+		"--system-call-filter=landlock_create_ruleset landlock_add_rule landlock_restrict_self", "--bind-ro="+packages+
+			":/pkg")
 	m.nspawn.Stdout, m.nspawn.Stderr = &m.log, &m.log
 	m.nspawn.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if err := m.nspawn.Start(); err != nil {
@@ -88,7 +89,8 @@ func (m *machine) as(user, script string) result {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	r := result{out: strings.TrimSpace(out.String()), err: strings.TrimSpace(errs.String()), code: cmd.ProcessState.ExitCode()}
+	r := result{out: strings.TrimSpace(out.String()), err: strings.TrimSpace(errs.String()),
+		code: cmd.ProcessState.ExitCode()}
 	if ctx.Err() != nil {
 		m.t.Fatalf("%s: %q does not end in time: %v %s", user, script, err, r)
 	}
@@ -132,7 +134,8 @@ func (m *machine) started(user, script string) (wait func() result) {
 	go func() { cmd.Wait(); cancel(); close(ended) }()
 	return func() result {
 		<-ended
-		return result{out: strings.TrimSpace(out.String()), err: strings.TrimSpace(errs.String()), code: cmd.ProcessState.ExitCode()}
+		return result{out: strings.TrimSpace(out.String()), err: strings.TrimSpace(errs.String()),
+			code: cmd.ProcessState.ExitCode()}
 	}
 }
 
@@ -141,7 +144,8 @@ func (m *machine) pending(approver, user string) string {
 	m.t.Helper()
 	var id string
 	m.until("a question of "+user+" waits", func() bool {
-		id = m.as(approver, "sbx --user "+user+" pending --json 2>/dev/null | grep -o '\"id\":\"[^\"]*\"' | head -n 1 | cut -d'\"' -f4").out
+		id = m.as(approver, "sbx --user "+user+" pending --json 2>/dev/null | grep -o '\"id\":\"[^\"]*\"' | head -n 1 | "+
+			"cut -d'\"' -f4").out
 		return id != ""
 	})
 	return id

@@ -211,7 +211,8 @@ func newActor(t *testing.T, name string) *actor {
 		os.RemoveAll(a.dir)
 		os.RemoveAll(a.project)
 	})
-	a.sh("git init -q . && git config user.name Test && git config user.email test@example.invalid && echo hello > README && git add . && git commit -qm first")
+	a.sh("git init -q . && git config user.name Test && git config user.email test@example.invalid && echo hello > " +
+		"README && git add . && git commit -qm first")
 	return a
 }
 
@@ -223,7 +224,8 @@ func (a *actor) stateDir() string  { return filepath.Join(a.dir, "st") }
 func (a *actor) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = a.project
-	cmd.Env = []string{"HOME=" + a.home, "USER=" + a.name, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+	cmd.Env = []string{"HOME=" + a.home, "USER=" + a.name,
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
 		"TERM=dumb", "SBX_SOCKET_DIR=" + a.socketDir(), "SBX_STATE_DIR=" + a.stateDir()}
 	cmd.Env = append(cmd.Env, a.extraEnv...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: a.cred, Setsid: true}

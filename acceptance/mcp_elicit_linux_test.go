@@ -16,7 +16,8 @@ import (
 
 // clientAnswers lets the client of `sbx mcp` answer, and makes commands of the
 // safe list ask: what is left to ask about at a low risk.
-const clientAnswers = "[approval]\nclient_answers = true\ntimeout = \"60s\"\ntimeout_remote = \"60s\"\n[shell]\nauto_safe = false\n"
+const clientAnswers = "[approval]\nclient_answers = true\ntimeout = \"60s\"\ntimeout_remote = " +
+	"\"60s\"\n[shell]\nauto_safe = false\n"
 
 // aPerson answers what the client's user is not asked about, or turns down.
 func aPerson(q ipc.Approval) ipc.Answer {
@@ -255,10 +256,12 @@ func TestMCPElicitationOutlived(t *testing.T) {
 	st := newStage(a, clientAnswers)
 	person := st.persons["terminal"]
 	var again ipc.Approval
-	options := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	options := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context,
+		r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		first := pendingOf(t, person)[0]
 		a.sh("cd " + a.project + " && mkdir nested && git init -q nested")
-		if _, err := person.approver.Decide(ctx, ipc.Answer{ID: first.ID, Rev: first.Rev, Hash: first.Hash, Allow: true}); err != nil {
+		if _, err := person.approver.Decide(ctx, ipc.Answer{ID: first.ID, Rev: first.Rev, Hash: first.Hash,
+			Allow: true}); err != nil {
 			t.Error(err)
 		}
 		eventually(t, "it is asked about again", func() bool {
@@ -270,12 +273,14 @@ func TestMCPElicitationOutlived(t *testing.T) {
 		})
 		go func() { // what the yes would have answered is turned down a moment later
 			time.Sleep(time.Second)
-			person.approver.Decide(t.Context(), ipc.Answer{ID: again.ID, Rev: again.Rev, Hash: again.Hash, Mode: "soft", Note: "a person said no"})
+			person.approver.Decide(t.Context(), ipc.Answer{ID: again.ID, Rev: again.Rev, Hash: again.Hash, Mode: "soft",
+				Note: "a person said no"})
 		}()
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil
 	}}
 	s := a.mcpClientWith(options, nil)
-	if text, _, bad := tool(t, s, "exec", map[string]any{"command": "cat README"}); !bad || !strings.Contains(text, "a person said no") {
+	if text, _, bad := tool(t, s, "exec", map[string]any{"command": "cat README"}); !bad ||
+		!strings.Contains(text, "a person said no") {
 		t.Errorf("%s", text)
 	}
 	if !again.Client {

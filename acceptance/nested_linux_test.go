@@ -131,7 +131,8 @@ func TestSessionInsideSandbox(t *testing.T) {
 		}
 
 		// What is not run as an agent does not reach the socket.
-		got = a.sbx("run", "--", "python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect('"+a.socketDir()+"/agent.sock')")
+		got = a.sbx("run", "--", "python3", "-c", "import socket; socket.socket(socket.AF_UNIX).connect('"+a.socketDir()+
+			"/agent.sock')")
 		if got.code == 0 {
 			t.Errorf("a sandbox reaches the socket unasked: %v", got)
 		}

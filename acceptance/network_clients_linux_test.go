@@ -34,21 +34,29 @@ func clients(node string) []client {
 		{"curl, socks", "curl -fsS --proxy socks5h://127.0.0.1:1080 https://HOST/hello", "HELLO HOST"},
 		{"wget, http", "wget -nv -O- --tries=1 http://HOST/hello", "HELLO HOST"},
 		{"wget, https", "wget -nv -O- --tries=1 --ca-certificate=ca.pem https://HOST/hello", "HELLO HOST"},
-		{"git, http", "rm -rf /tmp/c; git clone -q http://HOST/git/r.git /tmp/c && git -C /tmp/c log --format=GOT-%s", "GOT-first"},
-		{"git, https", "rm -rf /tmp/c; git clone -q https://HOST/git/r.git /tmp/c && git -C /tmp/c log --format=GOT-%s", "GOT-first"},
-		{"git, ssh", ssh + "rm -rf /tmp/c; git clone -q ssh://git@HOST/r.git /tmp/c && git -C /tmp/c log --format=GOT-%s", "GOT-first"},
+		{"git, http", "rm -rf /tmp/c; git clone -q http://HOST/git/r.git /tmp/c && git -C /tmp/c log --format=GOT-%s",
+			"GOT-first"},
+		{"git, https", "rm -rf /tmp/c; git clone -q https://HOST/git/r.git /tmp/c && git -C /tmp/c log --format=GOT-%s",
+			"GOT-first"},
+		{"git, ssh", ssh + "rm -rf /tmp/c; git clone -q ssh://git@HOST/r.git /tmp/c && git -C /tmp/c log --format=GOT-%s",
+			"GOT-first"},
 		{"go, http", "./netclient http://HOST/hello", "HELLO HOST"},
 		{"go, https", "./netclient https://HOST/hello", "HELLO HOST"},
 		{"node, http", get("http", "http://HOST/hello"), "HELLO HOST"},
 		{"node, https", get("https", "https://HOST/hello"), "HELLO HOST"},
 		{"node, fetch http", node + strings.ReplaceAll(fetch, "URL", "http://HOST/hello"), "HELLO HOST"},
 		{"node, fetch https", node + strings.ReplaceAll(fetch, "URL", "https://HOST/hello"), "HELLO HOST"},
-		{"python urllib, http", py("urllib.request", `urllib.request.urlopen("http://HOST/hello").read().decode()`), "HELLO HOST"},
-		{"python urllib, https", py("urllib.request", `urllib.request.urlopen("https://HOST/hello").read().decode()`), "HELLO HOST"},
+		{"python urllib, http", py("urllib.request", `urllib.request.urlopen("http://HOST/hello").read().decode()`),
+			"HELLO HOST"},
+		{"python urllib, https", py("urllib.request", `urllib.request.urlopen("https://HOST/hello").read().decode()`),
+			"HELLO HOST"},
 		{"python requests, http", py("requests", `(lambda r: (r.raise_for_status(), r.text)[1])(requests.get("http://HOST/hello"))`), "HELLO HOST"},
 		{"python requests, https", py("requests", `(lambda r: (r.raise_for_status(), r.text)[1])(requests.get("https://HOST/hello"))`), "HELLO HOST"},
-		{"npm", "rm -rf /tmp/n; mkdir /tmp/n; cd /tmp/n; npm install --no-audit --no-fund --no-update-notifier --fetch-retries=0 --registry http://HOST/npm/ tiny && ls node_modules", "tiny"},
-		{"go mod download", "rm -rf /tmp/g; mkdir /tmp/g; cd /tmp/g; /usr/local/go/bin/go mod init x 2>/dev/null; GOPROXY=http://HOST/go GOSUMDB=off GOTOOLCHAIN=local GOFLAGS=-modcacherw GOMODCACHE=/tmp/g/mod /usr/local/go/bin/go mod download -json tiny.example/m@v1.0.0", `"Version": "v1.0.0"`},
+		{"npm", "rm -rf /tmp/n; mkdir /tmp/n; cd /tmp/n; npm install --no-audit --no-fund --no-update-notifier " +
+			"--fetch-retries=0 --registry http://HOST/npm/ tiny && ls node_modules", "tiny"},
+		{"go mod download", "rm -rf /tmp/g; mkdir /tmp/g; cd /tmp/g; /usr/local/go/bin/go mod init x 2>/dev/null; " +
+			"GOPROXY=http://HOST/go GOSUMDB=off GOTOOLCHAIN=local GOFLAGS=-modcacherw GOMODCACHE=/tmp/g/mod " +
+			"/usr/local/go/bin/go mod download -json tiny.example/m@v1.0.0", `"Version": "v1.0.0"`},
 	}
 }
 

@@ -24,7 +24,8 @@ func TestHostGrantEnds(t *testing.T) {
 				a.sh(`curl -sSf --unix-socket "$SBX_SOCKET_DIR/agent.sock" -H "Authorization: Bearer $SBX_SESSION_SECRET" --json '{}' http://sandboxd/v1/sessions/` + s + "/turn")
 			}},
 		} {
-			wait := a.begin("run", "--session", s, "-c", `bash -c 'curl -sSN http://one.example/ > /tmp/got & p=$!; while ! [ -s /tmp/got ]; do sleep 0.1; done; wait $p; echo "cut $?"; curl -sS http://one.example/'`)
+			wait := a.begin("run", "--session", s, "-c",
+				`bash -c 'curl -sSN http://one.example/ > /tmp/got & p=$!; while ! [ -s /tmp/got ]; do sleep 0.1; done; wait $p; echo "cut $?"; curl -sS http://one.example/'`)
 			q := a.pending(1)[0]
 			if q.Tool != "network" { // the command itself
 				a.sbx("approve", q.ID, "--allow")
@@ -41,7 +42,8 @@ func TestHostGrantEnds(t *testing.T) {
 				t.Errorf("%s: %+v", name, again)
 			}
 			a.sbx("approve", again.ID, "--deny")
-			if r := wait(); !strings.Contains(r.out, "cut ") || strings.Contains(r.out, "cut 0") || !strings.Contains(r.out, "a person denied it") {
+			if r := wait(); !strings.Contains(r.out, "cut ") || strings.Contains(r.out, "cut 0") ||
+				!strings.Contains(r.out, "a person denied it") {
 				t.Errorf("%s: it was not cut: %v", name, r)
 			}
 		}

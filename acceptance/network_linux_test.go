@@ -41,14 +41,18 @@ func TestAllowlist(t *testing.T) {
 		w.name("good.example", "203.0.113.5")
 		w.name("evil.example", "203.0.113.66")
 		for _, addr := range []string{"203.0.113.5:80", "203.0.113.66:80"} {
-			go http.Serve(w.listen(addr), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { fmt.Fprintf(rw, "hello from %s\n", r.Host) }))
+			go http.Serve(w.listen(addr), http.HandlerFunc(func(rw http.ResponseWriter,
+				r *http.Request) {
+				fmt.Fprintf(rw, "hello from %s\n", r.Host)
+			}))
 		}
 		a.configured("[network]\nmode = \"allowlist\"\nallow = [\"good.example\"]\nask = false\n", "--mode", "approve-all")
 		if r := a.sbx("run", "-c", "curl -sS http://good.example/"); r.code != 0 || r.out != "hello from good.example\n" {
 			t.Error(r)
 		}
 		r := a.sbx("run", "-c", "curl -sS http://evil.example/")
-		if !strings.Contains(r.out+r.err, "evil.example:80 is refused: it is not on the list of hosts") || strings.Contains(r.out, "hello") {
+		if !strings.Contains(r.out+r.err, "evil.example:80 is refused: it is not on the list of hosts") ||
+			strings.Contains(r.out, "hello") {
 			t.Error(r)
 		}
 		if !strings.Contains(r.err, "the sandbox refused connect evil.example:80") {
@@ -234,7 +238,8 @@ func TestHostApprovalTimesOut(t *testing.T) {
 		w.name("one.example", "203.0.113.5")
 		a.configured(strings.ReplaceAll(asking, `"40s"`, `"2s"`))
 		r := a.sbx("run", "-c", "curl -sS http://one.example/ && curl -sS https://one.example/")
-		for _, want := range []string{"one.example:80 is refused: it is not on the list of hosts, and no person answered in time", "[network] allow"} {
+		for _, want := range []string{"one.example:80 is refused: it is not on the list of hosts, and no person answered " +
+			"in time", "[network] allow"} {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("%q is not in %v", want, r)
 			}
@@ -255,7 +260,10 @@ func TestHostApprovalTimesOut(t *testing.T) {
 func TestHostApprovalInline(t *testing.T) {
 	eachUserInWorld(t, func(t *testing.T, a *actor, w *world) {
 		w.name("one.example", "203.0.113.5")
-		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "HELLO\n") }))
+		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(func(rw http.ResponseWriter,
+			r *http.Request) {
+			io.WriteString(rw, "HELLO\n")
+		}))
 		a.configured(asking)
 		screen, code := a.terminal(func(tty *os.File, seen func(string) bool) {
 			seen("one.example:80")

@@ -54,7 +54,8 @@ func TestNetworkLoad(t *testing.T) {
 		w.name("good.example", "203.0.113.5")
 		go serveLoad(w.listen("203.0.113.5:7000"))
 		a.sh("cp " + netclient(t) + " netclient")
-		a.configured("[network]\nmode = \"allowlist\"\nallow = [\"good.example:7000\"]\nask = false\n", "--mode", "approve-all")
+		a.configured("[network]\nmode = \"allowlist\"\nallow = [\"good.example:7000\"]\nask = false\n", "--mode",
+			"approve-all")
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		relay := a.command(ctx, filepath.Join(a.project, "netclient"), "relay", "127.0.0.1:7100", "203.0.113.5:7000")
@@ -99,8 +100,10 @@ func TestNetworkLoad(t *testing.T) {
 		if share < 60 {
 			t.Errorf("%d %% of a plain relay's throughput", share)
 		}
-		t.Logf("connecting and one answer: %d µs through a plain relay, %d µs through the proxy", plain("lag", "200"), bridged("lag", "200"))
-		if r := a.sbx("run", "--", "./netclient", "many", "127.0.0.1:3128", "good.example:7000", "500"); strings.TrimSpace(r.out) != "held 500" {
+		t.Logf("connecting and one answer: %d µs through a plain relay, %d µs through the proxy", plain("lag", "200"),
+			bridged("lag", "200"))
+		if r := a.sbx("run", "--", "./netclient", "many", "127.0.0.1:3128", "good.example:7000",
+			"500"); strings.TrimSpace(r.out) != "held 500" {
 			t.Error(r)
 		}
 	})

@@ -105,7 +105,8 @@ func TestHostileHostsFromInside(t *testing.T) {
 				}
 			}
 		}
-		for _, addr := range []string{"127.0.0.1:443", "127.0.0.1:80", "[::1]:443", "[::1]:80", machine4 + ":443", "127.8.8.8:443"} {
+		for _, addr := range []string{"127.0.0.1:443", "127.0.0.1:80", "[::1]:443", "[::1]:80", machine4 + ":443",
+			"127.8.8.8:443"} {
 			l, err := net.Listen("tcp", addr) // on the machine itself
 			if err != nil {
 				t.Fatal(err)
@@ -280,7 +281,10 @@ func TestReloadCutsConnections(t *testing.T) {
 		w.name("good.example", "203.0.113.5")
 		w.name("other.example", "203.0.113.6")
 		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
-		go http.Serve(w.listen("203.0.113.6:80"), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "OTHER\n") }))
+		go http.Serve(w.listen("203.0.113.6:80"), http.HandlerFunc(func(rw http.ResponseWriter,
+			r *http.Request) {
+			io.WriteString(rw, "OTHER\n")
+		}))
 		config := func(host string) string {
 			return "[network]\nmode = \"allowlist\"\nask = false\nallow = [\"" + host + "\"]\n"
 		}
@@ -322,7 +326,8 @@ func TestRevokedHostIsCut(t *testing.T) {
 		go http.Serve(w.listen("203.0.113.5:80"), http.HandlerFunc(ticking))
 		a.configured(asking)
 		s := a.joined()
-		wait := a.begin("run", "--session", s, "-c", `bash -c 'curl -sSN http://one.example/ > /tmp/got & p=$!; while ! [ -s /tmp/got ]; do sleep 0.1; done; echo TICKS; wait $p; echo "cut $?"'`)
+		wait := a.begin("run", "--session", s, "-c",
+			`bash -c 'curl -sSN http://one.example/ > /tmp/got & p=$!; while ! [ -s /tmp/got ]; do sleep 0.1; done; echo TICKS; wait $p; echo "cut $?"'`)
 		q := a.pending(1)[0]
 		if q.Tool != "network" { // the command itself
 			a.sbx("approve", q.ID, "--allow")
@@ -335,7 +340,8 @@ func TestRevokedHostIsCut(t *testing.T) {
 		var list struct {
 			Grants []struct{ ID, What string }
 		}
-		for deadline := time.Now().Add(20 * time.Second); len(list.Grants) == 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(20 * time.Second); len(list.Grants) == 0 &&
+			time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			if err := json.Unmarshal([]byte(a.sbx("grants", "ls", "--json").out), &list); err != nil {
 				t.Fatal(err)
 			}
@@ -368,7 +374,10 @@ func TestLocalhost(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		go http.Serve(l, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, "THE MACHINE\n") }))
+		go http.Serve(l, http.HandlerFunc(func(rw http.ResponseWriter,
+			r *http.Request) {
+			io.WriteString(rw, "THE MACHINE\n")
+		}))
 		for _, mode := range []string{"loopback", "allowlist"} {
 			a.configured("[network]\nmode = \""+mode+"\"\nask = false\n", "--mode", "approve-all")
 			if r := a.sbx("run", "-c", server+"curl -fsS http://localhost:8321/ | grep -o README"); strings.TrimSpace(r.out) == "" || r.code != 0 {
@@ -377,13 +386,15 @@ func TestLocalhost(t *testing.T) {
 			if r := a.sbx("run", "-c", "curl -sS -m 5 http://127.0.0.1:8400/"); r.code == 0 {
 				t.Errorf("%s: the machine's localhost is reached: %v", mode, r)
 			}
-			a.configured("[network]\nmode = \""+mode+"\"\nask = false\nhost_ports = [8400]\npublish = [8321]\n", "--mode", "approve-all")
+			a.configured("[network]\nmode = \""+mode+"\"\nask = false\nhost_ports = [8400]\npublish = [8321]\n", "--mode",
+				"approve-all")
 			if r := a.sbx("run", "-c", "curl -sS http://127.0.0.1:8400/"); r.out != "THE MACHINE\n" {
 				t.Errorf("%s: the granted port is not reached: %v", mode, r)
 			}
 			wait := a.begin("run", "-c", server+"echo ready > ready; while [ ! -e seen ]; do sleep 0.1; done")
 			var body string
-			for deadline := time.Now().Add(20 * time.Second); body == "" && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			for deadline := time.Now().Add(20 * time.Second); body == "" &&
+				time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 				// By hand: only this goroutine is on the machine.
 				if c, err := net.Dial("tcp", "127.0.0.1:8321"); err == nil {
 					c.SetDeadline(time.Now().Add(10 * time.Second))

@@ -27,14 +27,17 @@ func TestPassedDescriptors(t *testing.T) {
 
 		// Before a person trusts the project its files can't be written, so they
 		// are relayed.
-		if got := a.sh(sbx + " run -c 'cat README; readlink /proc/self/fd/1' < in > out; cat out"); !strings.HasPrefix(got, "hello\npipe:[") {
+		if got := a.sh(sbx + " run -c 'cat README; readlink /proc/self/fd/1' < in > out; cat out"); !strings.HasPrefix(got,
+			"hello\npipe:[") {
 			t.Errorf("an untrusted project: %q", got)
 		}
 		a.sh(sbx + " trust . && rm out")
-		if got := a.sh(sbx + " run -c 'cat; " + inside + "' < in > out; cat out"); got != "content\n"+file+"\n"+filepath.Join(a.project, "out")+"\n" {
+		if got := a.sh(sbx + " run -c 'cat; " + inside + "' < in > out; cat out"); got != "content\n"+file+"\n"+
+			filepath.Join(a.project, "out")+"\n" {
 			t.Errorf("files: %q", got)
 		}
-		if got := a.sh("(echo a; " + sbx + " run -- echo b; echo c; " + sbx + " run -- echo d) > out; " + sbx + " run -- echo e >> out; cat out"); got != "a\nb\nc\nd\ne\n" {
+		if got := a.sh("(echo a; " + sbx + " run -- echo b; echo c; " + sbx + " run -- echo d) > out; " + sbx +
+			" run -- echo e >> out; cat out"); got != "a\nb\nc\nd\ne\n" {
 			t.Errorf("one file, several writers: %q", got)
 		}
 		// The pipe is the very one; what an output limit would cut comes whole.
@@ -47,11 +50,13 @@ func TestPassedDescriptors(t *testing.T) {
 		if got := a.sh("set +o pipefail; " + sbx + " run -- yes | head -n 2; echo ${PIPESTATUS[0]}"); got != "y\ny\n141\n" {
 			t.Errorf("a reader that leaves: %q", got)
 		}
-		if got := a.sh("head -c 3000000 /dev/urandom > in; " + sbx + " run -- cat < in | cmp - in && cat in | " + sbx + " run -- cat | cmp - in && echo same; rm in"); got != "same\n" {
+		if got := a.sh("head -c 3000000 /dev/urandom > in; " + sbx + " run -- cat < in | cmp - in && cat in | " + sbx +
+			" run -- cat | cmp - in && echo same; rm in"); got != "same\n" {
 			t.Errorf("bytes: %q", got)
 		}
 		// With --json the output is part of the result, so nothing is passed.
-		if got := a.sbx("run", "--json", "-c", "echo hi"); !strings.Contains(got.out, `"stdout":"hi\n"`) && !strings.Contains(got.out, `"stdout": "hi\n"`) {
+		if got := a.sbx("run", "--json", "-c", "echo hi"); !strings.Contains(got.out, `"stdout":"hi\n"`) &&
+			!strings.Contains(got.out, `"stdout": "hi\n"`) {
 			t.Errorf("--json: %v", got)
 		}
 
@@ -76,11 +81,13 @@ func TestPassedDescriptors(t *testing.T) {
 
 		// A terminal is never passed: without --tty there are pipes, with it the
 		// command has one of the daemon's.
-		screen, code := a.terminal(func(*os.File, func(string) bool) {}, "run", "-c", "test -t 0 || test -t 1 || echo no terminal")
+		screen, code := a.terminal(func(*os.File, func(string) bool) {}, "run", "-c",
+			"test -t 0 || test -t 1 || echo no terminal")
 		if code != 0 || !strings.Contains(screen, "no terminal") {
 			t.Errorf("at a terminal: %d %q", code, screen)
 		}
-		screen, code = a.terminal(func(*os.File, func(string) bool) {}, "run", "--tty", "-c", "test -t 0 && test -t 1 && test -t 2 && echo its own")
+		screen, code = a.terminal(func(*os.File, func(string) bool) {}, "run", "--tty", "-c",
+			"test -t 0 && test -t 1 && test -t 2 && echo its own")
 		if code != 0 || !strings.Contains(screen, "its own") {
 			t.Errorf("--tty: %d %q", code, screen)
 		}

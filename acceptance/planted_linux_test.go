@@ -12,12 +12,17 @@ func TestPlantedOutOfSight(t *testing.T) {
 	plants := []struct{ name, command, check string }{
 		{"a repository that can't be listed", repository("e/.git") + "chmod 111 $d e",
 			"[ $(stat -c %a e) = 111 ] && cd e && ! git config core.fsmonitor"},
-		{"a project that can't be listed or written", "echo x > .envrc; chmod 111 .", "[ $(stat -c %a .) = 111 ]; chmod 755 .; [ ! -e .envrc ]"},
-		{"a folder that can't be written", "mkdir -p src/.vscode && echo x > src/.vscode/tasks.json && chmod 555 src/.vscode src", "chmod 755 src; [ ! -e src/.vscode ]"},
-		{"a repository in the object store", repository(".git/objects/ab") + "mkdir s; echo 'gitdir: ../.git/objects/ab' > s/.git",
+		{"a project that can't be listed or written", "echo x > .envrc; chmod 111 .",
+			"[ $(stat -c %a .) = 111 ]; chmod 755 .; [ ! -e .envrc ]"},
+		{"a folder that can't be written", "mkdir -p src/.vscode && echo x > src/.vscode/tasks.json && chmod 555 " +
+			"src/.vscode src", "chmod 755 src; [ ! -e src/.vscode ]"},
+		{"a repository in the object store", repository(".git/objects/ab") +
+			"mkdir s; echo 'gitdir: ../.git/objects/ab' > s/.git",
 			"cd s && ! git config core.fsmonitor"},
-		{"what version control, editors and agents read", `for f in .githooks/pre-commit .jj/repo/config.toml .helix/languages.toml .opencode/plugin/x.js opencode.json mise.toml x.code-workspace .github/hooks/x.json QWEN.md; do mkdir -p $(dirname $f); echo x > $f; done`,
-			"! ls -d .githooks/* .jj/repo/* .helix/* .opencode/plugin/* opencode.json mise.toml *.code-workspace .github/hooks/* QWEN.md"},
+		{"what version control, editors and agents read",
+			`for f in .githooks/pre-commit .jj/repo/config.toml .helix/languages.toml .opencode/plugin/x.js opencode.json mise.toml x.code-workspace .github/hooks/x.json QWEN.md; do mkdir -p $(dirname $f); echo x > $f; done`,
+			"! ls -d .githooks/* .jj/repo/* .helix/* .opencode/plugin/* opencode.json mise.toml *.code-workspace " +
+				".github/hooks/* QWEN.md"},
 	}
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()

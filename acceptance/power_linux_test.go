@@ -26,7 +26,8 @@ func TestPowerCut(t *testing.T) {
 	}
 	eachUser(t, func(t *testing.T, a *actor) {
 		disk := filepath.Join(a.dir, "disk")
-		if out, err := exec.Command("/bin/sh", "-ec", "truncate -s 32M "+disk+"; /sbin/mke2fs -q -t ext4 "+disk).CombinedOutput(); err != nil {
+		if out, err := exec.Command("/bin/sh", "-ec", "truncate -s 32M "+disk+"; /sbin/mke2fs -q -t ext4 "+
+			disk).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		a.mountState(disk)
@@ -60,7 +61,8 @@ func TestPowerCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.sbx("log", "verify", "--dir", filepath.Join(a.stateDir(), "audit")); !strings.Contains(got.out+got.err, "when it starts") {
+		if got := a.sbx("log", "verify", "--dir", filepath.Join(a.stateDir(), "audit")); !strings.Contains(got.out+got.err,
+			"when it starts") {
 			t.Errorf("it does not say that records are missing: %v", got)
 		}
 		a.approveAll()

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// R-SH-02 R-SH-03: commands that look as if they only read, and would write a file, run a program that nobody judged, or
+// R-SH-02 R-SH-03: commands that look as if they only read, and would write a file, run a program that nobody judged,
+// or
 // print a file from outside the project. Each runs for real, in a project that commands can write to and where nobody
 // approves anything. None may create the file pwned, or print the word that the directory outside contains.
 func TestReadersThatDoMore(t *testing.T) {

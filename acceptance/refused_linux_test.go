@@ -124,7 +124,8 @@ func TestRefusedAddressesAreReported(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.configured("[network]\nmode = \"loopback\"\n", "--mode", "approve-all")
 		list, _ := a.refusedBy("exec 3<>/dev/tcp/192.0.2.1/8080; exec 4<>/dev/tcp/127.0.0.1/9; true")
-		if len(list) != 1 || list[0].Object != "192.0.2.1:8080" || list[0].Access != "connect" || list[0].Rule != "network loopback" {
+		if len(list) != 1 || list[0].Object != "192.0.2.1:8080" || list[0].Access != "connect" ||
+			list[0].Rule != "network loopback" {
 			t.Errorf("got %+v", list)
 		}
 	})
@@ -198,7 +199,8 @@ print("done")'`
 		// Killed in the middle of it, it is gone at once.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		forever := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--timeout", "2s", "-c", "while :; do chmod u+s README; done 2>/dev/null")
+		forever := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--timeout", "2s", "-c",
+			"while :; do chmod u+s README; done 2>/dev/null")
 		start := time.Now()
 		forever.Run()
 		if took := time.Since(start); forever.ProcessState.ExitCode() != 124 || took > 30*time.Second {
@@ -219,9 +221,11 @@ func TestRefusalsNotAvailable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		daemon := []string{filepath.Join(bin, "sandboxd"), "--socket-dir", a.socketDir(), "--state-dir", a.stateDir(), "--mode", "approve-all"}
+		daemon := []string{filepath.Join(bin, "sandboxd"), "--socket-dir", a.socketDir(), "--state-dir", a.stateDir(),
+			"--mode", "approve-all"}
 		if a.cred != nil { // only the user that runs the tests can execute the test binary
-			daemon = append([]string{"/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid", strconv.Itoa(int(a.cred.Gid))}, daemon...)
+			daemon = append([]string{"/usr/bin/setpriv", "--clear-groups", "--reuid", strconv.Itoa(int(a.cred.Uid)), "--regid",
+				strconv.Itoa(int(a.cred.Gid))}, daemon...)
 		}
 		cmd := a.command(context.Background(), self, daemon...)
 		cmd.SysProcAttr.Credential = nil
@@ -235,7 +239,8 @@ func TestRefusalsNotAvailable(t *testing.T) {
 			return err == nil
 		})
 		list, warnings := a.refusedBy("chmod u+s README || echo > /etc/hostname || unshare -n true; [ ! -u README ]")
-		if len(list) > 0 || !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "not available on this host") }) {
+		if len(list) > 0 || !slices.ContainsFunc(warnings,
+			func(w string) bool { return strings.Contains(w, "not available on this host") }) {
 			t.Errorf("got %+v, warnings %q", list, warnings)
 		}
 		if got := a.sbx("run", "--", "git", "status", "--short"); got.code != 0 {

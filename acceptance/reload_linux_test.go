@@ -28,7 +28,8 @@ func TestReloadWhileAsked(t *testing.T) {
 			if then != "" {
 				st.configure(t, then)
 			}
-			if _, err := st.person().Decide(t.Context(), ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: true}); err != nil {
+			if _, err := st.person().Decide(t.Context(),
+				ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: true}); err != nil {
 				t.Fatal(err)
 			}
 			<-m.done
@@ -37,17 +38,20 @@ func TestReloadWhileAsked(t *testing.T) {
 			}
 			return m
 		}
-		if m := yes(approvaltest.Call{Name: "make", Tool: "bash", Args: map[string]any{"command": "make all"}}, "[permissions]\ndeny = [\"Bash(make *)\"]\n"); m.allowed {
+		if m := yes(approvaltest.Call{Name: "make", Tool: "bash", Args: map[string]any{"command": "make all"}},
+			"[permissions]\ndeny = [\"Bash(make *)\"]\n"); m.allowed {
 			t.Error("a command that is forbidden by now was allowed")
 		}
-		if m := yes(approvaltest.Call{Name: "post", Tool: "post", Args: map[string]any{"to": "x"}}, "[permissions]\ndeny = [\"post\"]\n"); m.allowed {
+		if m := yes(approvaltest.Call{Name: "post", Tool: "post", Args: map[string]any{"to": "x"}},
+			"[permissions]\ndeny = [\"post\"]\n"); m.allowed {
 			t.Error("a tool that is forbidden by now was allowed")
 		}
 		st.configure(t, "[approval]\ntimeout = \"60s\"\n")
 		if err := st.person().Distrust(t.Context(), ipc.TrustRequest{Dir: a.project}); err != nil {
 			t.Fatal(err)
 		}
-		if m := yes(approvaltest.Call{Name: "build", Tool: "bash", Args: map[string]any{"command": "make build"}}, ""); !m.allowed {
+		if m := yes(approvaltest.Call{Name: "build", Tool: "bash", Args: map[string]any{"command": "make build"}},
+			""); !m.allowed {
 			t.Errorf("it was not allowed: %s", m.message)
 		}
 		if list, err := st.person().Trusted(t.Context()); err != nil || len(list.Trusted) != 1 {

@@ -23,7 +23,8 @@ func TestRetryOutlivesTheFirst(t *testing.T) {
 	}
 	c := &ipc.Client{Socket: agent.agent.Socket, Secret: s.Secret}
 	defer c.Close()
-	change := ipc.FileRequest{Op: "write", Session: s.ID, Path: filepath.Join(a.project, "main.go"), Content: "once", IdempotencyKey: "k"}
+	change := ipc.FileRequest{Op: "write", Session: s.ID, Path: filepath.Join(a.project, "main.go"), Content: "once",
+		IdempotencyKey: "k"}
 	ctx, hangUp := context.WithCancel(t.Context())
 	lost := make(chan error, 1)
 	go func() {
@@ -47,7 +48,8 @@ func TestRetryOutlivesTheFirst(t *testing.T) {
 		if len(list) != 1 || list[0].ID == first {
 			return false
 		}
-		_, err := person.approver.Decide(t.Context(), ipc.Answer{ID: list[0].ID, Rev: list[0].Rev, Hash: list[0].Hash, Allow: true})
+		_, err := person.approver.Decide(t.Context(),
+			ipc.Answer{ID: list[0].ID, Rev: list[0].Rev, Hash: list[0].Hash, Allow: true})
 		return err == nil
 	})
 	for range 2 {

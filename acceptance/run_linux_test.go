@@ -17,7 +17,8 @@ func TestGitStatusRunsUnasked(t *testing.T) {
 		if got := a.sbx("run", "--", "git", "status"); got.code != 0 || got.out != want {
 			t.Errorf("%v\nwant %q", got, want)
 		}
-		if got := a.sbx("run", "-c", "git log --oneline | head -3"); got.code != 0 || got.out != a.sh("git log --oneline | head -3") {
+		if got := a.sbx("run", "-c", "git log --oneline | head -3"); got.code != 0 ||
+			got.out != a.sh("git log --oneline | head -3") {
 			t.Error(got)
 		}
 		if got := a.sbx("run", "--", "git", "log", "no-such-branch"); got.code != 128 {

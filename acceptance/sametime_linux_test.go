@@ -33,7 +33,8 @@ func TestPlantsOfRunsAtTheSameTime(t *testing.T) {
 		if !there("d130/.envrc") {
 			t.Fatal("the attempt did not come off")
 		}
-		other := run(`rm -rf d5; mkdir d5; mv d6 f6; mkdir d6; touch d7/.envrc 2> /dev/null` + strings.ReplaceAll(until, "%", "2"))
+		other := run(`rm -rf d5; mkdir d5; mv d6 f6; mkdir d6; touch d7/.envrc 2> /dev/null` +
+			strings.ReplaceAll(until, "%", "2"))
 		waitFor(t, "the other command", func() bool { return there("ready2") })
 		a.sh("touch stop1")
 		if r := <-plants; r.code != 0 {

@@ -129,8 +129,10 @@ var selfApproval = []struct{ who, single, system string }{
 	{"another user's process", "refused", "refused"},
 	{"the person at the terminal of `sbx run`, once", "accepted", "refused"},
 	{"a person's process of the same user, with no tie to the one that asks", "accepted", "refused"},
-	{"a process that asked and has cut every tie: forked twice, a session of its own, no terminal", "accepted (not held)", "refused"},
-	{"another child of the process that started it, in a session of its own, no terminal", "accepted (not held)", "refused"},
+	{"a process that asked and has cut every tie: forked twice, a session of its own, no terminal", "accepted (not held)",
+		"refused"},
+	{"another child of the process that started it, in a session of its own, no terminal", "accepted (not held)",
+		"refused"},
 	{"the program that asks, typing the yes to `sbx run` at a terminal that it opens itself",
 		"accepted (not held)", "refused"},
 }
@@ -449,13 +451,15 @@ func TestGroupAnswerIsNoneToOnesOwn(t *testing.T) {
 		both := a.personPeer("both", false) // asks in the agent's session, and answers
 		both.agent.Secret = agent.Secret
 		for c, call := range map[*ipc.Client]string{agent.Client: "theirs", &both.agent: "own"} {
-			if _, err := c.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "touch made", Keep: true}); err != nil {
+			if _, err := c.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "touch made",
+				Keep: true}); err != nil {
 				t.Fatal(err)
 			}
 			question(ctx, t, &person.approver, call)
 		}
 		question(ctx, t, &both.approver, "own")
 		decide(ctx, t, &both.approver, question(ctx, t, &both.approver, "theirs"), ipc.Answer{Allow: true, Scope: "group"})
-		decide(ctx, t, &person.approver, question(ctx, t, &person.approver, "own"), ipc.Answer{Mode: "soft"}) // it is still open
+		// it is still open
+		decide(ctx, t, &person.approver, question(ctx, t, &person.approver, "own"), ipc.Answer{Mode: "soft"})
 	})
 }

@@ -99,7 +99,8 @@ func TestSoak(t *testing.T) {
 	}
 	took := time.Since(begun)
 	last := seen[parts-1]
-	t.Logf("%.0f commands a second, %d bytes of log for each", float64(each*parts)/took.Seconds(), (last.log-before.log)/int64(each*parts))
+	t.Logf("%.0f commands a second, %d bytes of log for each", float64(each*parts)/took.Seconds(),
+		(last.log-before.log)/int64(each*parts))
 	// Those of the last commands are closed a moment later.
 	waitFor(t, "the descriptors of the commands that ended are closed", func() bool {
 		return a.descriptors() <= before.descriptors+16

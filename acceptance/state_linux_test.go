@@ -60,7 +60,8 @@ func (a *actor) makes(name string) (ran bool, got result) {
 		return true, got
 	case got.code != 125 || made:
 		a.t.Errorf("%s: made: %v, %v", name, made, got)
-	case !strings.Contains(got.err, "audit log") && !strings.Contains(got.err, "no space left") && !strings.Contains(got.err, "read-only file system"):
+	case !strings.Contains(got.err, "audit log") && !strings.Contains(got.err, "no space left") &&
+		!strings.Contains(got.err, "read-only file system"):
 		a.t.Errorf("%s: it does not say why: %v", name, got)
 	}
 	return false, got
@@ -121,7 +122,8 @@ func TestStateIsReadOnly(t *testing.T) {
 		a.untilMakes(true)
 		a.stop()
 		readOnly()
-		if got := a.sbx("run", "-c", "echo x > again"); got.code != 125 || !strings.Contains(got.err, "read-only file system") {
+		if got := a.sbx("run", "-c", "echo x > again"); got.code != 125 ||
+			!strings.Contains(got.err, "read-only file system") {
 			t.Errorf("a daemon that starts with a read-only state: %v", got)
 		}
 		if _, err := os.Stat(filepath.Join(a.project, "again")); err == nil {

@@ -22,7 +22,8 @@ func TestAYesIsToItsInput(t *testing.T) {
 		agent := a.fileAgent(a.agentPeer("editor"), ipc.KindAPI)
 		ask := func(call, code string) string {
 			t.Helper()
-			x, err := agent.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "sh", Stdin: ipc.StdinInline, StdinData: []byte(code), Keep: true})
+			x, err := agent.StartExec(ctx, ipc.ExecRequest{Session: agent.session, CallID: call, Command: "sh",
+				Stdin: ipc.StdinInline, StdinData: []byte(code), Keep: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +68,8 @@ func TestAYesIsToItsInput(t *testing.T) {
 		if err != nil || !v.Allowed || v.Ticket == "" {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		x, err := agent.StartExec(ctx, ipc.ExecRequest{Ticket: v.Ticket, CallID: "redeemed", Command: "sh", Cwd: a.project, Stdin: ipc.StdinInline, StdinData: []byte("touch four"), Keep: true})
+		x, err := agent.StartExec(ctx, ipc.ExecRequest{Ticket: v.Ticket, CallID: "redeemed", Command: "sh", Cwd: a.project,
+			Stdin: ipc.StdinInline, StdinData: []byte("touch four"), Keep: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ func (a *actor) in(script string) result {
 func TestFewDescriptors(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		r := a.in("ulimit -n 20; exec $sbx run -- true")
-		if r.code != 125 || !strings.Contains(r.err, "at most 20 files may be open") || !strings.Contains(r.err, "LimitNOFILE=") || strings.Contains(r.err, "dmesg") {
+		if r.code != 125 || !strings.Contains(r.err, "at most 20 files may be open") ||
+			!strings.Contains(r.err, "LimitNOFILE=") || strings.Contains(r.err, "dmesg") {
 			t.Errorf("a daemon is to be started: %v", r)
 		}
 		if r := a.in("ulimit -n 256; exec $sbx run -c 'ls | wc -l'"); r.code != 0 {
@@ -53,24 +54,29 @@ func TestEnvironmentAroundTheRun(t *testing.T) {
 			a.stop()
 			for _, verb := range []string{" run -- true", " shell -c true", " status"} {
 				start := time.Now()
-				if r := a.in(c.script + verb); r.code != 0 || strings.Contains(r.err, "goroutine") || time.Since(start) > slow*30*time.Second {
+				if r := a.in(c.script + verb); r.code != 0 || strings.Contains(r.err, "goroutine") ||
+					time.Since(start) > slow*30*time.Second {
 					t.Errorf("%s,%s: %v", c.what, verb, r)
 				}
 			}
 		}
 		deleted := "mkdir gone; cd gone; rmdir ../gone; exec $sbx "
-		for verb, want := range map[string]string{"run -- true": "change to another one", "--socket-dir s status": "give an absolute path"} {
+		for verb, want := range map[string]string{"run -- true": "change to another one",
+			"--socket-dir s status": "give an absolute path"} {
 			if r := a.in(deleted + verb); r.code != 125 || !strings.Contains(r.err, want) {
 				t.Errorf("in a directory that is gone, %s: %v", verb, r)
 			}
 		}
-		if r := a.in("mkdir $'\\xfc'; cd $'\\xfc'; exec $sbx run -- true"); r.code != 125 || !strings.Contains(r.err, "cwd is not UTF-8") || !strings.Contains(r.err, "another name") {
+		if r := a.in("mkdir $'\\xfc'; cd $'\\xfc'; exec $sbx run -- true"); r.code != 125 ||
+			!strings.Contains(r.err, "cwd is not UTF-8") || !strings.Contains(r.err, "another name") {
 			t.Errorf("in a directory whose name is no text: %v", r)
 		}
-		if r := a.in("mkdir -p $'new\\nline'/x; cd $'new\\nline'/x; exec $sbx run -- true"); r.code != 125 || !strings.Contains(r.err, "line break; give that directory another name") {
+		if r := a.in("mkdir -p $'new\\nline'/x; cd $'new\\nline'/x; exec $sbx run -- true"); r.code != 125 ||
+			!strings.Contains(r.err, "line break; give that directory another name") {
 			t.Errorf("below a directory whose name has two lines: %v", r)
 		}
-		if r := a.in("unset HOME; exec $sbx hook install claude --user"); r.code != 125 || !strings.Contains(r.err, "looks for its settings below it") {
+		if r := a.in("unset HOME; exec $sbx hook install claude --user"); r.code != 125 ||
+			!strings.Contains(r.err, "looks for its settings below it") {
 			t.Errorf("settings without HOME: %v", r)
 		}
 		if r := a.in(deleted + "status"); r.code != 0 {
@@ -95,7 +101,8 @@ func TestStartedByHand(t *testing.T) {
 	}
 	defer func() { daemon.Process.Signal(syscall.SIGTERM); daemon.Wait() }()
 	waitFor(t, "it serves", func() bool { return answers(filepath.Join(dir, "agent.sock")) })
-	if r := a.in("unset SBX_SOCKET_DIR SBX_STATE_DIR; exec $sbx status"); r.code != 0 || !strings.Contains(r.out, "process "+strconv.Itoa(daemon.Process.Pid)+",") {
+	if r := a.in("unset SBX_SOCKET_DIR SBX_STATE_DIR; exec $sbx status"); r.code != 0 ||
+		!strings.Contains(r.out, "process "+strconv.Itoa(daemon.Process.Pid)+",") {
 		t.Errorf("sbx found another: %v", r)
 	}
 }
@@ -105,7 +112,8 @@ func TestPlacesOverruled(t *testing.T) {
 	a := ordinaryActor(t)
 	file := filepath.Join(a.dir, "c.toml")
 	a.sh("printf '[daemon]\nstate_dir = \"/nowhere\"\n' > " + file + "; chmod 600 " + file)
-	if r := a.sbx("--config", file, "status"); r.code != 0 || !strings.Contains(r.err, `state_dir = "/nowhere" is not used`) || !strings.Contains(r.out, a.stateDir()) {
+	if r := a.sbx("--config", file, "status"); r.code != 0 ||
+		!strings.Contains(r.err, `state_dir = "/nowhere" is not used`) || !strings.Contains(r.out, a.stateDir()) {
 		t.Error(r)
 	}
 }
@@ -117,8 +125,10 @@ func TestNoHome(t *testing.T) {
 		return
 	}
 	a := newActor(t, "")
-	for program, want := range map[string]string{"sbx run -- true": "not in the password database", "sandboxd": "add the user to the password database"} {
-		r := a.in("cd /tmp; exec setpriv --reuid 54321 --regid 54321 --clear-groups env SBX_STATE_DIR= SBX_SOCKET_DIR= " + filepath.Join(bin, program))
+	for program, want := range map[string]string{"sbx run -- true": "not in the password database",
+		"sandboxd": "add the user to the password database"} {
+		r := a.in("cd /tmp; exec setpriv --reuid 54321 --regid 54321 --clear-groups env SBX_STATE_DIR= SBX_SOCKET_DIR= " +
+			filepath.Join(bin, program))
 		if r.code == 0 || !strings.Contains(r.err, want) {
 			t.Errorf("%s: %v", program, r)
 		}
@@ -132,8 +142,10 @@ func TestNoHome(t *testing.T) {
 func TestConfiguredThroughLinks(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		disk, link := filepath.Join(a.dir, "disk"), filepath.Join(a.dir, "data")
-		a.sh("mkdir -p " + disk + "/secret " + disk + "/fixed && echo CANARY > " + disk + "/secret/k && echo CANARY > " + disk + "/x.key && ln -s disk " + link)
-		a.configured(fmt.Sprintf("[sandbox]\nwrite = [%q]\nhidden = [%q, %q]\nread_only = [%q]\n", link, link+"/secret", link+"/**/*.key", link+"/fixed"), "--mode", "approve-all")
+		a.sh("mkdir -p " + disk + "/secret " + disk + "/fixed && echo CANARY > " + disk + "/secret/k && echo CANARY > " +
+			disk + "/x.key && ln -s disk " + link)
+		a.configured(fmt.Sprintf("[sandbox]\nwrite = [%q]\nhidden = [%q, %q]\nread_only = [%q]\n", link, link+"/secret", link+
+			"/**/*.key", link+"/fixed"), "--mode", "approve-all")
 		r := a.sbx("run", "-c", "cd "+disk+" && echo w > w && cat w; cat secret/k x.key; echo x > fixed/x; ls fixed")
 		if strings.TrimSpace(r.out) != "w" {
 			t.Errorf("%v", r)

@@ -13,7 +13,8 @@ import (
 // Issue "The socket", 3; R-IP-05
 func machineIDs(t *testing.T, m *machine, approval string) {
 	var q ipc.Approval
-	if err := json.Unmarshal([]byte(m.must("carol", "sbx --user alice pending "+approval+" --json")), &q); err != nil || q.ExecID == "" || q.Session == "" {
+	if err := json.Unmarshal([]byte(m.must("carol", "sbx --user alice pending "+approval+" --json")), &q); err != nil ||
+		q.ExecID == "" || q.Session == "" {
 		t.Fatal(q, err)
 	}
 	answer := fmt.Sprintf("POST -d '%s'", `{"rev": 1, "hash": "`+q.Hash+`", "allow": true}`)
@@ -34,7 +35,8 @@ func machineIDs(t *testing.T, m *machine, approval string) {
 		none := ask.id[:len(ask.id)-4] + strings.Map(func(r rune) rune { return '0' + (r+1)%10 }, ask.id[len(ask.id)-4:])
 		said := func(socket, id string) string {
 			r := m.as("bob", "curl -s --max-time 20 -w ' %{http_code}' --unix-socket /run/sandboxd/"+socket+
-				" -H 'Content-Type: application/json' -X "+strings.Replace(strings.ReplaceAll(ask.request, "ID", id), " /v1", " http://x/v1", 1))
+				" -H 'Content-Type: application/json' -X "+
+				strings.Replace(strings.ReplaceAll(ask.request, "ID", id), " /v1", " http://x/v1", 1))
 			return strings.ReplaceAll(r.String(), id, "ID")
 		}
 		for _, socket := range []string{"agent.sock", "approver.sock"} {
@@ -81,7 +83,8 @@ func machineApprover(t *testing.T, m *machine) {
 	m.must("carol", "sbx --user alice trust --remove /home/alice/other")
 	// Who answered is on record, in the log and in the journal.
 	m.until("the journal has it", func() bool {
-		return m.sh("journalctl --no-pager -o json SANDBOXD_CATEGORY=decision SANDBOXD_HOW=person SANDBOXD_DECISION=approved _UID=1000 | grep -q SANDBOXD_EXEC_ID").code == 0
+		return m.sh("journalctl --no-pager -o json SANDBOXD_CATEGORY=decision SANDBOXD_HOW=person "+
+			"SANDBOXD_DECISION=approved _UID=1000 | grep -q SANDBOXD_EXEC_ID").code == 0
 	})
 	if r := m.as("alice", "sbx log verify"); r.code != 0 {
 		t.Errorf("%s", r)

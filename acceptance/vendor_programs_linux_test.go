@@ -49,7 +49,8 @@ func vendorPackages(t *testing.T, pkgs ...string) string {
 	return filepath.Join(dir, "node_modules")
 }
 
-// newVendor returns the programs of the packages for a user whose questions are answered by decide, or yes where that is
+// newVendor returns the programs of the packages for a user whose questions are answered by decide, or yes where that
+// is
 // nil.
 func newVendor(a *actor, packages string, decide func(ipc.Approval) ipc.Answer) *vendor {
 	st := newStage(a, "[approval]\ntimeout = \"60s\"\n[sandbox]\nexec = [\""+packages+"\"]\n"+
@@ -125,7 +126,8 @@ func (v *vendor) supervised(lines *bufio.Reader, made, agent string) {
 	}
 }
 
-// secondHook adds a hook that rewrites every command, in front of ours in the list or behind it, and that ends before or
+// secondHook adds a hook that rewrites every command, in front of ours in the list or behind it, and that ends before
+// or
 // after ours. Where its command ran in place of ours, that is on record.
 func (v *vendor) secondHook(settings string, run func()) {
 	v.t.Helper()
@@ -222,19 +224,22 @@ func TestClaudeCodeItself(t *testing.T) {
 	base := v.extraEnv
 	port, lines = v.model("messages-api.mjs", v.look("made-too"), "mcp__sandboxd__exec")
 	v.extraEnv = append(slices.Clone(base), "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
-	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "claude"), "-p", "look", "--allowedTools", "mcp__sandboxd__exec", "--disallowedTools", "Bash", "Write", "Edit"); r.code != 0 {
+	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "claude"), "-p", "look", "--allowedTools",
+		"mcp__sandboxd__exec", "--disallowedTools", "Bash", "Write", "Edit"); r.code != 0 {
 		t.Fatal(r)
 	}
 	v.supervised(lines, "made-too", "MCP client")
 	port, lines = v.model("messages-api.mjs", "echo prompted > prompted; cat prompted")
 	v.extraEnv = append(slices.Clone(base), "ANTHROPIC_BASE_URL=http://127.0.0.1:"+port)
-	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "claude"), "-p", "--permission-prompt-tool", "mcp__sandboxd__approve", "look"); r.code != 0 {
+	if r := v.do(strings.NewReader(""), filepath.Join(v.bin, "claude"), "-p", "--permission-prompt-tool",
+		"mcp__sandboxd__approve", "look"); r.code != 0 {
 		t.Fatal(r)
 	}
 	if result := v.answer(lines); !strings.Contains(result, "prompted") {
 		t.Errorf("with a permission prompt: %s", result)
 	}
-	if page, err := v.person.approver.Audit(t.Context(), ipc.AuditRequest{Grep: "echo prompted"}); err != nil || len(page.Records) == 0 {
+	if page, err := v.person.approver.Audit(t.Context(), ipc.AuditRequest{Grep: "echo prompted"}); err != nil ||
+		len(page.Records) == 0 {
 		t.Errorf("the prompt was not asked: %s, %v", page.Records, err)
 	}
 }
@@ -289,10 +294,12 @@ func TestCodexItself(t *testing.T) {
 	if r := v.sbx("hook", "install", "codex", "--user", "--remove"); r.code != 0 {
 		t.Fatal(r)
 	}
-	if r := v.do(nil, filepath.Join(v.bin, "codex"), "mcp", "add", "sandboxd", "--", "sbx", "--socket-dir", v.socketDir(), "mcp"); r.code != 0 {
+	if r := v.do(nil, filepath.Join(v.bin, "codex"), "mcp", "add", "sandboxd", "--", "sbx", "--socket-dir", v.socketDir(),
+		"mcp"); r.code != 0 {
 		t.Fatal(r)
 	}
-	if r := v.do(nil, filepath.Join(v.bin, "codex"), "mcp", "list"); !strings.Contains(r.out, "sandboxd") || !strings.Contains(r.out, "enabled") {
+	if r := v.do(nil, filepath.Join(v.bin, "codex"), "mcp", "list"); !strings.Contains(r.out, "sandboxd") ||
+		!strings.Contains(r.out, "enabled") {
 		t.Error(r)
 	}
 	port, lines = v.model("responses-api.mjs", v.look("made-too"), "exec")

@@ -52,19 +52,33 @@ func TestWarmIsNeverWeaker(t *testing.T) {
 		root                      bool
 	}{
 		{name: "a secret appears", setup: hide, change: "echo SECRET > secret", line: "cat secret || echo NO", want: "NO\n"},
-		{name: "a secret is replaced", setup: hide + "echo OLD > secret", change: "echo SECRET > new; mv new secret", line: "cat secret || echo NO", want: "NO\n"},
-		{name: "the folder of a secret is replaced", setup: hideKey + "mkdir sub; echo OLD > sub/key", change: "mv sub was; mkdir sub; echo SECRET > sub/key; rm -r was", line: "cat sub/key || echo NO", want: "NO\n"},
-		{name: "a folder becomes a link", setup: hideKey + "mkdir sub other; echo OLD > sub/key; echo OPEN > other/key", change: "mv sub was; ln -s was sub", line: "cat other/key; cat sub/key || echo NO", want: ""},
-		{name: "the project hides more", setup: "echo SECRET > notes", change: "printf '[sandbox]\nhidden = [\"notes\"]\n' > .sandboxd.toml", line: "cat notes || echo NO", want: "NO\n"},
-		{name: "the project protects more", setup: "echo x > gen", change: "printf '[sandbox]\nread_only = [\"gen\"]\n' > .sandboxd.toml", line: "echo y > gen; cat gen", want: "x\n"},
-		{name: "a protected file is replaced", change: "cp .git/config new; mv new .git/config", line: "echo '#' >> .git/config && echo WROTE || echo NO", want: "NO\n"},
-		{name: "a protected file is unlinked and linked again", change: "ln .git/config keep; rm .git/config; mv keep .git/config", line: "echo '#' >> .git/config && echo WROTE || echo NO", want: "NO\n"},
-		{name: "a protected file is made again", change: "cp .git/config keep; rm .git/config; cat keep > .git/config", line: "echo '#' >> .git/config && echo WROTE || echo NO", want: "NO\n"},
-		{name: "a protected folder is made again", change: "rm -r .git/hooks; mkdir .git/hooks", line: "echo x > .git/hooks/pre-commit && echo WROTE || echo NO", want: "NO\n"},
-		{name: "a protected folder is replaced", change: "mv .git/hooks was; mkdir .git/hooks; rm -r was", line: "echo x > .git/hooks/pre-commit && echo WROTE || echo NO", want: "NO\n"},
-		{name: "a repository appears", setup: "mkdir sub", change: "git init -q sub", line: "echo x > sub/.git/hooks/pre-commit && echo WROTE || echo NO", want: "NO\n"},
-		{name: "the person's git configuration changes", change: "git config --global sbx.test yes", line: "git config --get sbx.test || echo NO", want: "yes\n"},
-		{name: "a mount is made", setup: "mkdir sub; echo BELOW > sub/a", change: "mount -t tmpfs tmpfs sub; echo ABOVE > sub/a", line: "cat sub/a", want: "ABOVE\n", root: true},
+		{name: "a secret is replaced", setup: hide + "echo OLD > secret", change: "echo SECRET > new; mv new secret",
+			line: "cat secret || echo NO", want: "NO\n"},
+		{name: "the folder of a secret is replaced", setup: hideKey + "mkdir sub; echo OLD > sub/key",
+			change: "mv sub was; mkdir sub; echo SECRET > sub/key; rm -r was", line: "cat sub/key || echo NO", want: "NO\n"},
+		{name: "a folder becomes a link", setup: hideKey + "mkdir sub other; echo OLD > sub/key; echo OPEN > other/key",
+			change: "mv sub was; ln -s was sub", line: "cat other/key; cat sub/key || echo NO", want: ""},
+		{name: "the project hides more", setup: "echo SECRET > notes",
+			change: "printf '[sandbox]\nhidden = [\"notes\"]\n' > .sandboxd.toml", line: "cat notes || echo NO", want: "NO\n"},
+		{name: "the project protects more", setup: "echo x > gen",
+			change: "printf '[sandbox]\nread_only = [\"gen\"]\n' > .sandboxd.toml", line: "echo y > gen; cat gen", want: "x\n"},
+		{name: "a protected file is replaced", change: "cp .git/config new; mv new .git/config",
+			line: "echo '#' >> .git/config && echo WROTE || echo NO", want: "NO\n"},
+		{name: "a protected file is unlinked and linked again",
+			change: "ln .git/config keep; rm .git/config; mv keep .git/config",
+			line:   "echo '#' >> .git/config && echo WROTE || echo NO", want: "NO\n"},
+		{name: "a protected file is made again", change: "cp .git/config keep; rm .git/config; cat keep > .git/config",
+			line: "echo '#' >> .git/config && echo WROTE || echo NO", want: "NO\n"},
+		{name: "a protected folder is made again", change: "rm -r .git/hooks; mkdir .git/hooks",
+			line: "echo x > .git/hooks/pre-commit && echo WROTE || echo NO", want: "NO\n"},
+		{name: "a protected folder is replaced", change: "mv .git/hooks was; mkdir .git/hooks; rm -r was",
+			line: "echo x > .git/hooks/pre-commit && echo WROTE || echo NO", want: "NO\n"},
+		{name: "a repository appears", setup: "mkdir sub", change: "git init -q sub",
+			line: "echo x > sub/.git/hooks/pre-commit && echo WROTE || echo NO", want: "NO\n"},
+		{name: "the person's git configuration changes", change: "git config --global sbx.test yes",
+			line: "git config --get sbx.test || echo NO", want: "yes\n"},
+		{name: "a mount is made", setup: "mkdir sub; echo BELOW > sub/a",
+			change: "mount -t tmpfs tmpfs sub; echo ABOVE > sub/a", line: "cat sub/a", want: "ABOVE\n", root: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachUser(t, func(t *testing.T, a *actor) {
@@ -129,7 +143,8 @@ func childrenOf(pid int) []int {
 	var list []int
 	for _, p := range processes() {
 		if stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "stat")); err == nil {
-			if f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])); len(f) > 1 && f[1] == strconv.Itoa(pid) {
+			if f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])); len(f) > 1 &&
+				f[1] == strconv.Itoa(pid) {
 				list = append(list, p.pid)
 			}
 		}

@@ -81,12 +81,16 @@ func goModule(t *testing.T, a *actor) {
 	goroot, _ := exec.Command("go", "env", "GOROOT").Output()
 	gobin := filepath.Join(strings.TrimSpace(string(goroot)), "bin", "go")
 	// Its zsh cases fail anywhere when a start of zsh takes two seconds.
-	script := "export GOMODCACHE=" + cache + " GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GOCACHE=" + built + "; cd module && " +
-		gobin + " test -count=1 -skip TestParseConfirm/zsh -json ./syntax | grep -E '\"Action\":\"(pass|fail|skip)\"' | sed -E 's/.*\"Action\":\"([a-z]+)\".*\"Test\":\"([^\"]*)\".*/\\1 \\2/; t; d' | sort"
+	script := "export GOMODCACHE=" + cache + " GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GOCACHE=" + built +
+		"; cd module && " +
+		gobin + " test -count=1 -skip TestParseConfirm/zsh -json ./syntax | grep -E '\"Action\":\"(pass|fail|skip)\"' | " +
+		"sed -E 's/.*\"Action\":\"([a-z]+)\".*\"Test\":\"([^\"]*)\".*/\\1 \\2/; t; d' | sort"
 	inside := a.sbx("run", "--", "bash", "-c", script)
 	outside := a.do(nil, "bash", "-c", script)
-	if inside.code != 0 || inside.out != outside.out || strings.Count(inside.out, "\n") < 50 || strings.Contains(inside.out, "fail ") {
-		t.Errorf("inside: exit %d, %d tests; outside: exit %d, %d tests\n%s\n%.2000s", inside.code, strings.Count(inside.out, "\n"),
+	if inside.code != 0 || inside.out != outside.out || strings.Count(inside.out, "\n") < 50 ||
+		strings.Contains(inside.out, "fail ") {
+		t.Errorf("inside: exit %d, %d tests; outside: exit %d, %d tests\n%s\n%.2000s", inside.code,
+			strings.Count(inside.out, "\n"),
 			outside.code, strings.Count(outside.out, "\n"), inside.err, diff(outside.out, inside.out))
 	}
 }

@@ -38,7 +38,8 @@ const (
 )
 
 // serverAddresses are all that the servers' side has.
-var serverAddresses = []string{"203.0.113.5", "203.0.113.6", "203.0.113.10", "203.0.113.66", "10.0.0.7", "192.168.1.1", "172.16.0.1", "100.64.0.1",
+var serverAddresses = []string{"203.0.113.5", "203.0.113.6", "203.0.113.10", "203.0.113.66", "10.0.0.7", "192.168.1.1",
+	"172.16.0.1", "100.64.0.1",
 	"169.254.169.254", "168.63.129.16", "198.18.0.1", "2001:db8:2::5", "2001:db8:2::66", "fc00::1", "fd00:ec2::254"}
 
 // newWorld makes the network and puts the calling goroutine, and all that it
@@ -68,7 +69,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	resolv := filepath.Join(t.TempDir(), "resolv.conf")
-	if err := os.WriteFile(resolv, []byte("nameserver "+gateway4+"\nsearch evil.example\noptions timeout:5 attempts:2\n"), 0o644); err != nil {
+	if err := os.WriteFile(resolv, []byte("nameserver "+gateway4+"\nsearch evil.example\noptions timeout:5 attempts:2\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	hosts := filepath.Join(t.TempDir(), "hosts")
@@ -94,7 +96,8 @@ func newWorld(t *testing.T) *world {
 ip addr add ` + machine4 + `/24 dev m0; ip -6 addr add ` + machine6 + `/64 dev m0 nodad; ip link set m0 up
 ip route add default via ` + gateway4 + `; ip -6 route add default via ` + gateway6 + ` dev m0`)
 	w.on(func() {
-		script := `ip link set lo up; ip addr add ` + gateway4 + `/24 dev s0; ip -6 addr add ` + gateway6 + `/64 dev s0 nodad; ip link set s0 up
+		script := `ip link set lo up; ip addr add ` + gateway4 + `/24 dev s0; ip -6 addr add ` + gateway6 +
+			`/64 dev s0 nodad; ip link set s0 up
 ip route add default via ` + machine4 + `; ip -6 route add default via ` + machine6 + ` dev s0;`
 		for _, a := range serverAddresses {
 			if strings.Contains(a, ":") {

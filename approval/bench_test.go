@@ -14,13 +14,15 @@ func cached(tb testing.TB) (*approval.Controller, approval.Call) {
 		tb.Fatal(err)
 	}
 	call := asking("s")
-	call.Request.Payload = map[string]any{"argv": []any{"go", "test", "./..."}, "cwd": "/home/user/project", "network": false}
+	call.Request.Payload = map[string]any{"argv": []any{"go", "test", "./..."}, "cwd": "/home/user/project",
+		"network": false}
 	c.OpenSession(ref("s"))
 	p, err := approval.ExactPattern("bash", call.Request.Payload)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := c.AddGrant(alice, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeSession, Match: p, Principal: principal, Session: "s"}); err != nil {
+	if _, err := c.AddGrant(alice, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeSession, Match: p,
+		Principal: principal, Session: "s"}); err != nil {
 		tb.Fatal(err)
 	}
 	return c, call
@@ -53,7 +55,8 @@ func benchmark(b *testing.B, setup func(testing.TB) (*approval.Controller, appro
 // TestCost holds the allocations to acceptance 5; the time depends on the
 // machine and is for the benchmarks.
 func TestCost(t *testing.T) {
-	for name, setup := range map[string]func(testing.TB) (*approval.Controller, approval.Call){"session grant": cached, "rule hit": ruled} {
+	for name, setup := range map[string]func(testing.TB) (*approval.Controller, approval.Call){"session grant": cached,
+		"rule hit": ruled} {
 		c, call := setup(t)
 		n := testing.AllocsPerRun(1000, func() {
 			if d, _ := c.Decide(t.Context(), call); !d.Approved {

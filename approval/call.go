@@ -157,7 +157,8 @@ func (c *Call) delete() bool {
 // low reports whether a yes can do little: the only calls that the agent's own
 // client may answer.
 func (c *Call) low() bool {
-	return c.Request != nil && c.Request.Risk == RiskLow && !c.Request.Outside && !c.dangerous() && !c.protected() && !c.delete()
+	return c.Request != nil && c.Request.Risk == RiskLow && !c.Request.Outside && !c.dangerous() && !c.protected() &&
+		!c.delete()
 }
 
 // validate reports a malformed call; such a call is refused.

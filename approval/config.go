@@ -86,7 +86,8 @@ func DefaultConfig() Config {
 
 // Validate reports the first setting that cannot be taken.
 func (c Config) Validate() error {
-	const instead = "questions cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode approve-all` for one session"
+	const instead = "questions cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or " +
+		"`sbx mode approve-all` for one session"
 	switch {
 	case c.Enabled != nil && !*c.Enabled:
 		return fmt.Errorf("approval.enabled = false: %s", instead)
@@ -114,7 +115,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("approval.no_approver %q: want %q or %q", c.NoApprover, NoApproverWait, NoApproverDeny)
 	}
 	if p := c.RuleProgram; p != "" && (!filepath.IsAbs(p) || filepath.Clean(p) != p) {
-		return fmt.Errorf("approval.rule_program %q: want an absolute path without \"..\", as it is neither searched for nor looked up from a directory", p)
+		return fmt.Errorf("approval.rule_program %q: want an absolute path without \"..\", as it is neither searched for "+
+			"nor looked up from a directory", p)
 	}
 	for _, t := range []struct {
 		key string

@@ -37,7 +37,8 @@ double_confirm_deletes = false
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := approval.Config{Mode: "strict", Policy: "whitelist", SafeCommandsOnly: true, Timeout: approval.Duration(45 * time.Second),
+	want := approval.Config{Mode: "strict", Policy: "whitelist", SafeCommandsOnly: true,
+		Timeout:       approval.Duration(45 * time.Second),
 		TimeoutRemote: approval.Duration(10 * time.Minute), NoApprover: "deny"}
 	if c != want {
 		t.Errorf("%+v, want %+v", c, want)
@@ -46,7 +47,8 @@ double_confirm_deletes = false
 	if err != nil || d != approval.DefaultConfig() {
 		t.Errorf("defaults: %+v, %v", d, err)
 	}
-	if d.Timeout != approval.Duration(10*time.Minute) || d.TimeoutRemote != approval.Duration(5*time.Minute) || !d.DoubleConfirmDeletes {
+	if d.Timeout != approval.Duration(10*time.Minute) || d.TimeoutRemote != approval.Duration(5*time.Minute) ||
+		!d.DoubleConfirmDeletes {
 		t.Errorf("defaults: %+v", d)
 	}
 	// What is shown can be read again.
@@ -112,8 +114,9 @@ func TestApproveAllLimits(t *testing.T) {
 			"by nobody":         c.ApproveAll(approval.Identity{}, time.Hour),
 			"session, 61 min":   c.ApproveAllSession(alice, ref("s"), 61*time.Minute),
 			"session, negative": c.ApproveAllSession(alice, ref("s"), -1),
-			"by the asker":      c.ApproveAllSession(approval.Identity{Principal: principal, Via: approval.ViaInline}, ref("s"), time.Minute),
-			"no such session":   c.ApproveAllSession(alice, ref("x"), time.Minute),
+			"by the asker": c.ApproveAllSession(approval.Identity{Principal: principal, Via: approval.ViaInline}, ref("s"),
+				time.Minute),
+			"no such session": c.ApproveAllSession(alice, ref("x"), time.Minute),
 		} {
 			if err == nil {
 				t.Errorf("%s: taken", name)
@@ -122,12 +125,14 @@ func TestApproveAllLimits(t *testing.T) {
 		if err := c.ApproveAll(alice, 8*time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		if m := c.Mode(ref("any")); m.Mode != approval.ModeApproveAll || m.By != alice || !m.Until.Equal(time.Now().Add(8*time.Hour)) {
+		if m := c.Mode(ref("any")); m.Mode != approval.ModeApproveAll || m.By != alice ||
+			!m.Until.Equal(time.Now().Add(8*time.Hour)) {
 			t.Errorf("%+v", m)
 		}
 		safe := asking("s")
 		safe.Class.Safe = true
-		if d := <-start(t.Context(), c, safe); len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "approve-all is on until") {
+		if d := <-start(t.Context(), c, safe); len(d.Warnings) != 1 ||
+			!strings.Contains(d.Warnings[0], "approve-all is on until") {
 			t.Errorf("an answer does not warn: %+v", d.Warnings)
 		}
 		time.Sleep(8 * time.Hour)

@@ -19,7 +19,8 @@ type weighed struct {
 // The error is non-nil only for a malformed call, which is denied too.
 func (c *Controller) Decide(ctx context.Context, call Call) (Decision, error) {
 	if err := call.validate(); err != nil {
-		return Decision{Outcome: Denied, Reason: ReasonFault, Layer: LayerSystem, How: HowAuto, Reject: RejectSoft, Why: err.Error()}, err
+		return Decision{Outcome: Denied, Reason: ReasonFault, Layer: LayerSystem, How: HowAuto, Reject: RejectSoft,
+			Why: err.Error()}, err
 	}
 	if len(c.hooks) > 0 {
 		if err := c.before(ctx, &call); err != nil {

@@ -34,7 +34,8 @@ func TestEvents(t *testing.T) {
 	bubble(t, approval.Options{Store: new(approvaltest.Store)}, func(t *testing.T, c *approval.Controller) {
 		sub, theirs, all := c.Subscribe(alice), c.Subscribe(mallory), c.Subscribe(approval.Identity{Operator: true})
 		call := asking("s")
-		call.Batch = approval.Batch{ID: "b", Index: 1, Total: 2, Remaining: []approval.Remaining{{Tool: "bash", Digest: "d2"}}}
+		call.Batch = approval.Batch{ID: "b", Index: 1, Total: 2,
+			Remaining: []approval.Remaining{{Tool: "bash", Digest: "d2"}}}
 		result := start(t.Context(), c, call)
 		a := only(t, c).Allow(alice)
 		a.Verb = approval.VerbAllowAll
@@ -102,10 +103,12 @@ func TestEventFields(t *testing.T) {
 				granted = append(granted, e)
 			}
 		}
-		if e := granted[0]; e.By != alice || e.Decision.How != approval.HowPerson || e.Request != first.Request || e.Time.IsZero() || e.CallID != "c" {
+		if e := granted[0]; e.By != alice || e.Decision.How != approval.HowPerson || e.Request != first.Request ||
+			e.Time.IsZero() || e.CallID != "c" {
 			t.Errorf("%+v", e)
 		}
-		if e := granted[1]; e.Decision.How != approval.HowAuto || e.Decision.Grant != second.Grant || e.Decision.Grant == "" || e.Decision.Rule == "" {
+		if e := granted[1]; e.Decision.How != approval.HowAuto || e.Decision.Grant != second.Grant ||
+			e.Decision.Grant == "" || e.Decision.Rule == "" {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -182,35 +185,37 @@ func TestExcluded(t *testing.T) {
 		look(d)
 		return nil
 	}}
-	bubble(t, approval.Options{Hooks: []approval.Hooks{hooks}, Store: new(approvaltest.Store)}, func(t *testing.T, c *approval.Controller) {
-		all := c.Subscribe(approval.Identity{Operator: true})
-		check := approval.RequireApproval("login", approval.Exclude("password"))
-		args := map[string]any{"user": "me", "password": secret, "nested": map[string]any{"password": secret, "list": []any{map[string]any{"password": secret}}}}
-		req, err := check.CheckApproval(approval.Context{Tool: "login", Args: args})
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := approval.Call{Principal: principal, Session: "s", Tool: "login", Request: req}
-		result := start(t.Context(), c, call)
-		p := only(t, c)
-		look(p)
-		a := p.Allow(alice)
-		a.Scope = approval.ScopeGlobal
-		r, err := c.Answer(t.Context(), p.ID, a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		look(r)
-		look(<-result)
-		look(c.Grants(alice))
-		for range 3 {
-			e, err := all.Next(t.Context())
+	bubble(t, approval.Options{Hooks: []approval.Hooks{hooks}, Store: new(approvaltest.Store)},
+		func(t *testing.T, c *approval.Controller) {
+			all := c.Subscribe(approval.Identity{Operator: true})
+			check := approval.RequireApproval("login", approval.Exclude("password"))
+			args := map[string]any{"user": "me", "password": secret,
+				"nested": map[string]any{"password": secret, "list": []any{map[string]any{"password": secret}}}}
+			req, err := check.CheckApproval(approval.Context{Tool: "login", Args: args})
 			if err != nil {
 				t.Fatal(err)
 			}
-			look(e)
-		}
-	})
+			call := approval.Call{Principal: principal, Session: "s", Tool: "login", Request: req}
+			result := start(t.Context(), c, call)
+			p := only(t, c)
+			look(p)
+			a := p.Allow(alice)
+			a.Scope = approval.ScopeGlobal
+			r, err := c.Answer(t.Context(), p.ID, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			look(r)
+			look(<-result)
+			look(c.Grants(alice))
+			for range 3 {
+				e, err := all.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				look(e)
+			}
+		})
 	if strings.Contains(string(seen), secret) || strings.Contains(string(seen), "password") {
 		t.Errorf("an excluded key is in %s", seen)
 	}

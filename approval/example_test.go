@@ -68,10 +68,11 @@ func ExampleRequireApproval() {
 	)
 	for _, subject := range []string{"Hello", "Hello again"} {
 		d, err := c.Run(ctx, approval.Work{
-			Call:    approval.Call{Session: "main"},
-			Context: approval.Context{Tool: "send_email", Args: map[string]any{"to": "a@example.org", "subject": subject, "body": "…"}},
-			Check:   check,
-			Do:      func(context.Context) error { fmt.Println("sent:", subject); return nil },
+			Call: approval.Call{Session: "main"},
+			Context: approval.Context{Tool: "send_email",
+				Args: map[string]any{"to": "a@example.org", "subject": subject, "body": "…"}},
+			Check: check,
+			Do:    func(context.Context) error { fmt.Println("sent:", subject); return nil },
 		})
 		fmt.Println(d.Reason, err)
 	}
@@ -128,7 +129,8 @@ func ExampleChecker() {
 	// write_note /notes/a: denied by person
 	//   User rejected tool 'write_note'. Feedback: not now
 	// write_note /etc/passwd: denied by block
-	//   Tool 'write_note' was not run: it is forbidden: path not in any sandbox: /etc/passwd. Nobody can approve it; find another way or tell the user.
+	//   Tool 'write_note' was not run: it is forbidden: path not in any sandbox: /etc/passwd. Nobody can approve it; find
+	// another way or tell the user.
 }
 
 // workingHours is a rule of the embedding program.
@@ -195,8 +197,9 @@ func ExampleController_Answer() {
 	go func() {
 		d, _ := c.Decide(ctx, approval.Call{
 			Session: "main", Tool: "rm", Digest: "sha256:…",
-			Request: approval.SimpleRequest("rm", map[string]any{"path": "old.txt"}, approval.Shape(func(r *approval.Request) { r.Delete = true })),
-			Asked:   func(p approval.Pending) { asked <- p },
+			Request: approval.SimpleRequest("rm", map[string]any{"path": "old.txt"},
+				approval.Shape(func(r *approval.Request) { r.Delete = true })),
+			Asked: func(p approval.Pending) { asked <- p },
 		})
 		result <- d
 	}()
@@ -218,7 +221,8 @@ func ExampleController_Answer() {
 // A ToolTable judges tools that an agent runs itself.
 func ExampleToolTable() {
 	cfg := approval.DefaultTools()
-	cfg.Rules = []approval.ToolRule{{Tool: "write", When: map[string]string{"file_path": "*.md"}, Decision: approval.RuleAllow}}
+	cfg.Rules = []approval.ToolRule{{Tool: "write", When: map[string]string{"file_path": "*.md"},
+		Decision: approval.RuleAllow}}
 	table, err := approval.NewToolTable(cfg)
 	if err != nil {
 		panic(err)

@@ -44,7 +44,8 @@ func FuzzGrants(f *testing.F) {
 // FuzzFingerprint: any JSON object has a fingerprint or an error, it does not
 // depend on how the object is written, and never panics.
 func FuzzFingerprint(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1,"b":[1.0,null,"x"]}`, `{"a":{"b":{"c":[[[]]]}}}`, `{"n":1e400,"m":-0.0e-5}`, `{"n":123456789012345678901234567890}`} {
+	for _, s := range []string{`{}`, `{"a":1,"b":[1.0,null,"x"]}`, `{"a":{"b":{"c":[[[]]]}}}`, `{"n":1e400,"m":-0.0e-5}`,
+		`{"n":123456789012345678901234567890}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

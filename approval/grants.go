@@ -159,7 +159,8 @@ func (c *Controller) Revoke(by Identity, id string) error {
 	} else {
 		c.sessions[SessionRef{g.Principal, g.Session}].grants.drop(same)
 	}
-	c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: by, Grant: id, Effect: g.Effect, Scope: g.Scope, Description: g.Description, Note: g.String()})
+	c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: by, Grant: id,
+		Effect: g.Effect, Scope: g.Scope, Description: g.Description, Note: g.String()})
 	c.reconsider(func(q *question) bool { return q.call.Principal == g.Principal })
 	c.mu.Unlock()
 	if !g.Scope.persistent() {

@@ -39,7 +39,8 @@ func TestLookupFindsWhatMatches(t *testing.T) {
 	}
 	found := 0
 	for i := range 20000 {
-		g := &Grant{ID: fmt.Sprint(i), Effect: Allow, Scope: ScopeGlobal, Match: Pattern{Tool: "bash", Free: []string{"argv", "asks"}}}
+		g := &Grant{ID: fmt.Sprint(i), Effect: Allow, Scope: ScopeGlobal,
+			Match: Pattern{Tool: "bash", Free: []string{"argv", "asks"}}}
 		for range 1 + r.IntN(2) {
 			key := []string{"argv", "asks"}[r.IntN(2)]
 			if r.IntN(3) == 0 {

@@ -17,7 +17,8 @@ func TestHashBinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			call := Call{Session: "s", Tool: "bash", Digest: "digest", Request: SimpleRequest("bash", map[string]any{"command": "make"})}
+			call := Call{Session: "s", Tool: "bash", Digest: "digest",
+				Request: SimpleRequest("bash", map[string]any{"command": "make"})}
 			change(&call)
 			go func() { _, _ = c.Decide(context.Background(), call) }()
 			synctest.Wait()

@@ -43,7 +43,8 @@ func TestLazy(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = c.AddGrant(alice, approval.Grant{Effect: effect, Scope: scope, Match: p, Principal: principal, Session: "s", Project: "/p", Agent: "agent"})
+			_, err = c.AddGrant(alice, approval.Grant{Effect: effect, Scope: scope, Match: p, Principal: principal, Session: "s",
+				Project: "/p", Agent: "agent"})
 			return err
 		}
 	}

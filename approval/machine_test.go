@@ -96,7 +96,8 @@ func newMachine(t *testing.T, rt *rapid.T) *machine {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	return &machine{t: t, c: c, results: make(chan result, 1000), got: map[string]approval.Decision{}, calls: map[string]*modelCall{},
+	return &machine{t: t, c: c, results: make(chan result, 1000), got: map[string]approval.Decision{},
+		calls: map[string]*modelCall{},
 		m: &model{now: time.Now(), mode: approval.ModeInteractive, policy: approval.PolicyNormal,
 			sessions: map[string]*modelSession{}, closed: map[string]modelResult{}}}
 }
@@ -116,17 +117,19 @@ var (
 	sessionNames = rapid.SampledFrom([]string{"s1", "s2"})
 	projectNames = rapid.SampledFrom([]string{"", "/p1", "/p2"})
 	agentNames   = rapid.SampledFrom([]string{"", "a1", "a2"})
-	checkNames   = rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "run", "block", "safe", "allow", "cfg-ask", "dangerous", "protected", "delete"})
-	scopeNames   = rapid.SampledFrom([]approval.Scope{"", "once", "turn", "session", "project", "agent", "global"})
-	digestNames  = rapid.SampledFrom([]string{"d1", "d2", "d3"})
-	spans        = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 3 * time.Minute})
+	checkNames   = rapid.SampledFrom([]string{"ask", "ask", "ask", "ask", "run", "block", "safe", "allow", "cfg-ask",
+		"dangerous", "protected", "delete"})
+	scopeNames  = rapid.SampledFrom([]approval.Scope{"", "once", "turn", "session", "project", "agent", "global"})
+	digestNames = rapid.SampledFrom([]string{"d1", "d2", "d3"})
+	spans       = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 3 * time.Minute})
 )
 
 func (x *machine) call(t *rapid.T) {
 	x.n++
 	m := &modelCall{id: fmt.Sprint("c", x.n), session: sessionNames.Draw(t, "session"),
 		agent: agentNames.Draw(t, "agent"), project: projectNames.Draw(t, "project"),
-		check: checkNames.Draw(t, "check"), payload: rapid.IntRange(1, 2).Draw(t, "payload"), digest: digestNames.Draw(t, "digest")}
+		check: checkNames.Draw(t, "check"), payload: rapid.IntRange(1, 2).Draw(t, "payload"),
+		digest: digestNames.Draw(t, "digest")}
 	if rapid.Bool().Draw(t, "in a batch") {
 		m.batch = rapid.SampledFrom([]string{"b1", "b2"}).Draw(t, "batch")
 		m.rest = rapid.SliceOfN(digestNames, 0, 3).Draw(t, "rest")
@@ -166,7 +169,8 @@ func (x *machine) batch(t *rapid.T) {
 	name := fmt.Sprint("walk", x.n)
 	s := sessionNames.Draw(t, "session")
 	rest := rapid.SliceOfN(digestNames, 1, 3).Draw(t, "rest")
-	first := &modelCall{id: fmt.Sprint("c", x.n), session: s, check: "ask", payload: 1, digest: "d0", batch: name, rest: rest}
+	first := &modelCall{id: fmt.Sprint("c", x.n), session: s, check: "ask", payload: 1, digest: "d0", batch: name,
+		rest: rest}
 	x.make(first)
 	for _, p := range x.c.Pending(alice) {
 		if p.CallID == first.id {
@@ -180,7 +184,8 @@ func (x *machine) batch(t *rapid.T) {
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "calls") {
 		x.n++
-		x.make(&modelCall{id: fmt.Sprint("c", x.n), session: s, check: checkNames.Draw(t, "check"), payload: 2, digest: digestNames.Draw(t, "digest"), batch: name})
+		x.make(&modelCall{id: fmt.Sprint("c", x.n), session: s, check: checkNames.Draw(t, "check"), payload: 2,
+			digest: digestNames.Draw(t, "digest"), batch: name})
 	}
 }
 
@@ -341,7 +346,8 @@ func (x *machine) configure(t *rapid.T) {
 }
 
 func (x *machine) pass(t *rapid.T) {
-	d := rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 4 * time.Minute, 10 * time.Minute}).Draw(t, "time")
+	d := rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 4 * time.Minute,
+		10 * time.Minute}).Draw(t, "time")
 	time.Sleep(d)
 	synctest.Wait()
 	x.m.pass(d)

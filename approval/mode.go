@@ -119,5 +119,6 @@ func (c *Controller) warnings(s *session, now time.Time) []string {
 	if a == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("approve-all is on until %s: nobody is asked; switched on by %s", a.Until.Format(time.RFC3339), a.By)}
+	return []string{fmt.Sprintf("approve-all is on until %s: nobody is asked; switched on by %s",
+		a.Until.Format(time.RFC3339), a.By)}
 }

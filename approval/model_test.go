@@ -82,7 +82,8 @@ func (c *modelCall) forced() bool {
 
 // narrowest finds the scope and effect that decide.
 func (m *model) narrowest(c *modelCall) (approval.Scope, approval.Effect) {
-	for _, scope := range []approval.Scope{approval.ScopeTurn, approval.ScopeSession, approval.ScopeProject, approval.ScopeAgent, approval.ScopeGlobal} {
+	for _, scope := range []approval.Scope{approval.ScopeTurn, approval.ScopeSession, approval.ScopeProject,
+		approval.ScopeAgent, approval.ScopeGlobal} {
 		allow := false
 		for _, g := range m.grants {
 			if g.scope != scope || g.payload != 0 && g.payload != c.payload ||
@@ -276,7 +277,8 @@ func (m *model) answer(c *modelCall, a approval.Answer, whole bool, grant string
 			g.agent = c.agent
 		}
 		m.grants = slices.DeleteFunc(m.grants, func(o *modelGrant) bool {
-			return o.effect == g.effect && o.scope == g.scope && o.session == g.session && o.turn == g.turn && o.project == g.project && o.agent == g.agent && o.payload == g.payload
+			return o.effect == g.effect && o.scope == g.scope && o.session == g.session && o.turn == g.turn &&
+				o.project == g.project && o.agent == g.agent && o.payload == g.payload
 		})
 		m.grants = append(m.grants, g)
 	}
@@ -302,7 +304,10 @@ func (m *model) newTurn(name string) {
 	s := m.session(name)
 	s.turn++
 	s.stopped, s.batch, s.listed = false, "", nil
-	m.grants = slices.DeleteFunc(m.grants, func(g *modelGrant) bool { return g.scope == approval.ScopeTurn && g.session == name })
+	m.grants = slices.DeleteFunc(m.grants, func(g *modelGrant) bool {
+		return g.scope == approval.ScopeTurn &&
+			g.session == name
+	})
 }
 
 func (m *model) closeSession(name string) approval.Stats {

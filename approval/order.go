@@ -59,7 +59,8 @@ func order(call *Call, st standing) verdict {
 	// may add ask rules, and must not open a whitelist with them.
 	allowed := class.Rule == RuleAllow || st.ruling.effect == RuleAllow
 	if cfg.Policy == PolicyWhitelist && !(call.Request == nil || class.Safe || allowed || g != nil) {
-		return verdict{Denied, LayerPolicy, ReasonWhitelist, "only what is explicitly permitted runs, and this is not", "", nil}
+		return verdict{Denied, LayerPolicy, ReasonWhitelist, "only what is explicitly permitted runs, and this is not", "",
+			nil}
 	}
 	if cfg.SafeCommandsOnly && !class.Safe && (call.Request != nil || allowed) {
 		return verdict{Denied, LayerPolicy, ReasonSafeOnly, "only commands of the safe list run", "", nil}

@@ -236,7 +236,8 @@ func (c Condition) validate() error {
 func (p Pattern) equal(q Pattern) bool {
 	return p.Tool == q.Tool && p.Exact == q.Exact && p.Any == q.Any && slices.Equal(p.Free, q.Free) &&
 		slices.EqualFunc(p.Where, q.Where, func(a, b Condition) bool {
-			return a.Key == b.Key && a.Op == b.Op && a.Text == b.Text && slices.Equal(a.Words, b.Words) && equalValue(a.Value, b.Value)
+			return a.Key == b.Key && a.Op == b.Op && a.Text == b.Text && slices.Equal(a.Words, b.Words) &&
+				equalValue(a.Value, b.Value)
 		})
 }
 

@@ -75,8 +75,8 @@ func TestFingerprintRefuses(t *testing.T) {
 	for name, v := range map[string]any{
 		"a function": func() {}, "a channel": make(chan int), "a struct": struct{ X int }{1}, "a pointer": new(int),
 		"infinity": math.Inf(1), "depth": deep, "a bad number": json.Number("0x10"), "an empty number": json.Number(""),
-		"a leading zero": json.Number("01"), "a bare point": json.Number("1."), "a huge exponent": json.Number("1e99999999999"),
-		"a map with other keys": map[int]string{1: "x"},
+		"a leading zero": json.Number("01"), "a bare point": json.Number("1."),
+		"a huge exponent": json.Number("1e99999999999"), "a map with other keys": map[int]string{1: "x"},
 	} {
 		if _, err := Fingerprint(map[string]any{"v": v}); err == nil {
 			t.Errorf("%s has a fingerprint", name)
@@ -107,7 +107,8 @@ func value(depth int) *rapid.Generator[any] {
 		case 4:
 			return rapid.SampledFrom([]float64{-1, 0, 0.5, 1, 2, 1e21, 0.1}).Draw(t, "float")
 		case 5:
-			return json.Number(rapid.SampledFrom([]string{"1", "1.0", "-1", "0", "-0", "5e-1", "0.1", "1e21", "20e-1"}).Draw(t, "number"))
+			return json.Number(rapid.SampledFrom([]string{"1", "1.0", "-1", "0", "-0", "5e-1", "0.1", "1e21", "20e-1"}).Draw(t,
+				"number"))
 		case 6:
 			return rapid.SliceOfN(value(depth-1), 0, 3).Draw(t, "list")
 		default:

@@ -105,7 +105,8 @@ func (c *Controller) ask(w *weighed, s *session) (*question, verdict) {
 	c.questions[q.ID] = q
 	t.pending++
 	q.rehash(c)
-	c.publish(Event{Time: q.Asked, Kind: EventRequested, Principal: call.Principal, Session: call.Session, Agent: call.Agent,
+	c.publish(Event{Time: q.Asked, Kind: EventRequested, Principal: call.Principal, Session: call.Session,
+		Agent:  call.Agent,
 		CallID: call.ID, Request: q.ID, Tool: call.Tool, Description: q.call.Request.Description})
 	return q, verdict{}
 }
@@ -116,7 +117,8 @@ func (c *Controller) honest(call *Call) []Suggestion {
 	return slices.DeleteFunc(call.Request.Suggestions, func(s Suggestion) bool {
 		ok := s.Pattern.Validate() == nil && s.Pattern.Matches(call.Tool, call.payload())
 		if !ok {
-			c.notice(&call.Principal, fmt.Sprintf("tool %q suggests %q, which does not cover its own request; not offered", call.Tool, s.Label))
+			c.notice(&call.Principal, fmt.Sprintf("tool %q suggests %q, which does not cover its own request; not offered",
+				call.Tool, s.Label))
 		}
 		return !ok
 	})

@@ -103,7 +103,8 @@ func (c *Controller) keep(g *Grant) {
 		s.grants.add(g)
 	}
 	c.publish(Event{Time: g.Created, Kind: EventRemembered, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool,
-		Request: g.Request, Description: g.Description, By: g.By, Grant: g.ID, Effect: g.Effect, Scope: g.Scope, Note: g.String()})
+		Request: g.Request, Description: g.Description, By: g.By, Grant: g.ID, Effect: g.Effect, Scope: g.Scope,
+		Note: g.String()})
 }
 
 // takeBack withdraws the grants of q's answer, because the decision could not
@@ -123,7 +124,8 @@ func (c *Controller) withdraw(made []*Grant) {
 		} else if s := c.sessions[SessionRef{g.Principal, g.Session}]; s != nil {
 			s.grants.drop(same)
 		}
-		c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: g.By, Grant: g.ID,
+		c.publish(Event{Kind: EventRevoked, Principal: g.Principal, Session: g.Session, Tool: g.Match.Tool, By: g.By,
+			Grant:  g.ID,
 			Effect: g.Effect, Scope: g.Scope, Note: "taken back: the answer did not take effect"})
 	}
 }

@@ -155,11 +155,13 @@ func (c *Controller) members(q *question, a *Answer) ([]*question, error) {
 	for _, r := range a.Also {
 		m := c.questions[r.ID]
 		if m == nil || m == q || m.sess != q.sess || m.claim != nil {
-			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q is not open beside this one", r.ID), Err: ErrStale}
+			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q is not open beside this one", r.ID),
+				Err: ErrStale}
 		}
 		group := q.call.Request.GroupID
 		if !q.identical(m) && (group == "" || m.call.Request.GroupID != group) {
-			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q is neither identical nor of the same group", r.ID)}
+			return nil, &AnswerError{Code: "together",
+				Why: fmt.Sprintf("request %q is neither identical nor of the same group", r.ID)}
 		}
 		if r != m.Ref() {
 			return nil, &AnswerError{Code: "together", Why: fmt.Sprintf("request %q has changed", r.ID), Err: ErrStale}
@@ -191,14 +193,16 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 		return &AnswerError{Code: "suggestion", Why: fmt.Sprintf("there are %d suggestions", len(shown.Suggestions))}
 	}
 	if a.Scope.persistent() && !c.pattern(q, a).writable() {
-		return &ScopeError{Scope: a.Scope, Why: "its text cannot be kept in a file", Offered: []Scope{ScopeOnce, ScopeTurn, ScopeSession}}
+		return &ScopeError{Scope: a.Scope, Why: "its text cannot be kept in a file",
+			Offered: []Scope{ScopeOnce, ScopeTurn, ScopeSession}}
 	}
 	if a.By.Via == ViaClient {
 		switch {
 		case !shown.Client:
 			return &AnswerError{Code: "client", Why: "the agent's own client can't answer this: answer with `sbx approve`"}
 		case a.Scope != ScopeOnce || a.Verb != VerbAllow && a.Verb != VerbDeny || together || a.Widening > 0:
-			return &ScopeError{Scope: a.Scope, Why: "the agent's own client answers for this once, and nothing else", Offered: []Scope{ScopeOnce}}
+			return &ScopeError{Scope: a.Scope, Why: "the agent's own client answers for this once, and nothing else",
+				Offered: []Scope{ScopeOnce}}
 		}
 	}
 	if !a.allows() {
@@ -222,7 +226,8 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 		case !c.cfg.Inline || !q.call.Inline:
 			return &AnswerError{Code: "inline", Why: "this request cannot be answered where it was made"}
 		case shown.Risk == RiskHigh:
-			return &AnswerError{Code: "inline", Why: "a high risk wants an approver: answer with `sbx approve` in another terminal"}
+			return &AnswerError{Code: "inline", Why: "a high risk wants an approver: answer with `sbx approve` in another " +
+				"terminal"}
 		case a.Scope != ScopeOnce && a.Scope != ScopeSession:
 			return &ScopeError{Scope: a.Scope, Why: "not where the request was made", Offered: []Scope{ScopeOnce, ScopeSession}}
 		}

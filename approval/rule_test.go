@@ -92,10 +92,11 @@ func TestHooks(t *testing.T) {
 		run := func(call approval.Call) error {
 			log = nil
 			call.Principal, call.Session = principal, "s"
-			_, err := c.Run(t.Context(), approval.Work{Call: call, Context: approval.Context{Tool: "x"}, Do: func(context.Context) error {
-				log = append(log, "run")
-				return errors.New("exit 1")
-			}})
+			_, err := c.Run(t.Context(), approval.Work{Call: call, Context: approval.Context{Tool: "x"},
+				Do: func(context.Context) error {
+					log = append(log, "run")
+					return errors.New("exit 1")
+				}})
 			return err
 		}
 		if err := run(approval.Call{}); err == nil || err.Error() != "exit 1" {
@@ -106,7 +107,8 @@ func TestHooks(t *testing.T) {
 			t.Errorf("%v, want %v", log, want)
 		}
 		var denied *approval.DeniedError
-		if err := run(approval.Call{Cwd: "/forbidden"}); !errors.As(err, &denied) || !strings.Contains(err.Error(), "not there") {
+		if err := run(approval.Call{Cwd: "/forbidden"}); !errors.As(err, &denied) ||
+			!strings.Contains(err.Error(), "not there") {
 			t.Error(err)
 		}
 		if want := []string{"before decision", "after decision: denied"}; !slices.Equal(log, want) {
@@ -147,7 +149,8 @@ func TestHolds(t *testing.T) {
 func TestSkill(t *testing.T) {
 	bubble(t, approval.Options{}, func(t *testing.T, c *approval.Controller) {
 		c.OpenSession(ref("s"))
-		g, err := c.AddGrant(alice, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeTurn, Principal: principal, Session: "s", Source: "skill commit",
+		g, err := c.AddGrant(alice, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeTurn, Principal: principal,
+			Session: "s", Source: "skill commit",
 			Match: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Prefix("argv", "git", "commit")}}})
 		if err != nil {
 			t.Fatal(err)
@@ -175,23 +178,29 @@ func TestSkill(t *testing.T) {
 
 // TestText: the denials read as the specifications have them (R-UX-06, R-AP-12).
 func TestText(t *testing.T) {
-	person := approval.Decision{Outcome: approval.Denied, How: approval.HowPerson, Reason: approval.ReasonPerson, Note: "Don't write that file", Reject: approval.RejectSoft}
-	if got, want := person.ForAgent("write"), "User rejected tool 'write'. Feedback: Don't write that file\n\n[System reminder: Ask the user"; !strings.HasPrefix(got, want) {
+	person := approval.Decision{Outcome: approval.Denied, How: approval.HowPerson, Reason: approval.ReasonPerson,
+		Note: "Don't write that file", Reject: approval.RejectSoft}
+	if got, want := person.ForAgent("write"), "User rejected tool 'write'. Feedback: Don't write that file\n\n[System "+
+		"reminder: Ask the user"; !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)
 	}
 	person.Reject = approval.RejectHard
 	if got := person.ForAgent("write"); !strings.Contains(got, "wait for the user's next message") {
 		t.Errorf("%q", got)
 	}
-	for _, r := range []approval.Reason{approval.ReasonStopped, approval.ReasonBlocked, approval.ReasonGrant, approval.ReasonWhitelist,
-		approval.ReasonSafeOnly, approval.ReasonStrict, approval.ReasonTimeout, approval.ReasonNoApprover, approval.ReasonCancelled,
+	for _, r := range []approval.Reason{approval.ReasonStopped, approval.ReasonBlocked, approval.ReasonGrant,
+		approval.ReasonWhitelist,
+		approval.ReasonSafeOnly, approval.ReasonStrict, approval.ReasonTimeout, approval.ReasonNoApprover,
+		approval.ReasonCancelled,
 		approval.ReasonFlood, approval.ReasonFault, approval.ReasonAudit} {
 		text := approval.Decision{Outcome: approval.Denied, How: approval.HowAuto, Reason: r}.ForAgent("bash")
-		if !strings.HasPrefix(text, "Tool 'bash' was not run: ") || strings.Count(text, ".") < 1 || strings.Contains(text, "  ") {
+		if !strings.HasPrefix(text, "Tool 'bash' was not run: ") || strings.Count(text, ".") < 1 ||
+			strings.Contains(text, "  ") {
 			t.Errorf("%s: %q", r, text)
 		}
 	}
-	timeout := approval.Decision{Outcome: approval.Denied, How: approval.HowAuto, Reason: approval.ReasonTimeout}.ForAgent("bash")
+	timeout := approval.Decision{Outcome: approval.Denied, How: approval.HowAuto,
+		Reason: approval.ReasonTimeout}.ForAgent("bash")
 	if !strings.Contains(timeout, "no person answered") || strings.Contains(timeout, "User rejected") {
 		t.Errorf("%q", timeout)
 	}

@@ -35,7 +35,8 @@ func (c *Controller) Run(ctx context.Context, w Work) (Decision, error) {
 		var err error
 		call.Request, err = check(w.Check, w.Context)
 		if err != nil && !errors.As(err, &call.Blocked) {
-			return Decision{Outcome: Denied, Reason: ReasonFault, Layer: LayerSystem, Why: err.Error()}, fmt.Errorf("check %q: %w", call.Tool, err)
+			return Decision{Outcome: Denied, Reason: ReasonFault, Layer: LayerSystem, Why: err.Error()},
+				fmt.Errorf("check %q: %w", call.Tool, err)
 		}
 		if r := call.Request; r != nil {
 			call.Tool = r.Tool

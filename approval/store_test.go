@@ -30,7 +30,8 @@ func remember(t *testing.T, c *approval.Controller, effect approval.Effect, payl
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := c.AddGrant(alice, approval.Grant{Effect: effect, Scope: approval.ScopeGlobal, Match: p, Principal: principal, Why: "because"})
+	g, err := c.AddGrant(alice, approval.Grant{Effect: effect, Scope: approval.ScopeGlobal, Match: p, Principal: principal,
+		Why: "because"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,8 @@ func remember(t *testing.T, c *approval.Controller, effect approval.Effect, payl
 
 func covers(t *testing.T, c *approval.Controller, payload map[string]any) (approved bool, reason approval.Reason) {
 	t.Helper()
-	d, err := c.Preview(t.Context(), approval.Call{Principal: principal, Session: "s", Tool: "bash", Request: &approval.Request{Tool: "bash", Payload: payload}})
+	d, err := c.Preview(t.Context(), approval.Call{Principal: principal, Session: "s", Tool: "bash",
+		Request: &approval.Request{Tool: "bash", Payload: payload}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +58,10 @@ func TestStoreKeeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "grants.json")
 	c, _ := open(t, path)
 	g := remember(t, c, approval.Allow, makeIt)
-	pattern, err := c.AddGrant(alice, approval.Grant{Effect: approval.Deny, Scope: approval.ScopeAgent, Agent: "token:ci", Principal: principal,
-		Match: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Prefix("argv", "git", "push"), approval.Equal("n", int64(1)<<53+1)}, Free: []string{"cwd"}}})
+	pattern, err := c.AddGrant(alice, approval.Grant{Effect: approval.Deny, Scope: approval.ScopeAgent, Agent: "token:ci",
+		Principal: principal,
+		Match: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Prefix("argv", "git", "push"),
+			approval.Equal("n", int64(1)<<53+1)}, Free: []string{"cwd"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +117,15 @@ func TestStoreBroken(t *testing.T) {
 		"cut off":         func(b []byte) string { return string(b[:len(b)/2]) },
 		"another version": func(b []byte) string { return strings.Replace(string(b), `"version": 1`, `"version": 2`, 1) },
 		"unknown key":     func(b []byte) string { return strings.Replace(string(b), `"uses"`, `"usage"`, 1) },
-		"unknown effect":  func(b []byte) string { return strings.Replace(string(b), `"effect": "allow"`, `"effect": "maybe"`, 1) },
-		"session scope":   func(b []byte) string { return strings.Replace(string(b), `"scope": "global"`, `"scope": "session"`, 1) },
-		"empty pattern":   func(b []byte) string { return strings.Replace(string(b), `"exact"`, `"tool"`, 1) },
+		"unknown effect": func(b []byte) string {
+			return strings.Replace(string(b), `"effect": "allow"`, `"effect": "maybe"`,
+				1)
+		},
+		"session scope": func(b []byte) string {
+			return strings.Replace(string(b), `"scope": "global"`, `"scope": "session"`,
+				1)
+		},
+		"empty pattern": func(b []byte) string { return strings.Replace(string(b), `"exact"`, `"tool"`, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grants.json")
@@ -232,7 +242,8 @@ func TestStoreExpires(t *testing.T) {
 	}
 	defer c.Close(context.Background())
 	p, _ := approval.ExactPattern("bash", makeIt)
-	if _, err := c.AddGrant(alice, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeGlobal, Match: p, Principal: principal, Expires: clock.Now().Add(time.Hour)}); err != nil {
+	if _, err := c.AddGrant(alice, approval.Grant{Effect: approval.Allow, Scope: approval.ScopeGlobal, Match: p,
+		Principal: principal, Expires: clock.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	clock.Jump(-2 * time.Hour)
@@ -268,7 +279,8 @@ func TestGrantLimits(t *testing.T) {
 	defer c.Close(context.Background())
 	c.OpenSession(ref("s"))
 	exact, _ := approval.ExactPattern("bash", makeIt)
-	good := approval.Grant{Effect: approval.Allow, Scope: approval.ScopeGlobal, Match: exact, Principal: principal, Session: "s", Agent: "a"}
+	good := approval.Grant{Effect: approval.Allow, Scope: approval.ScopeGlobal, Match: exact, Principal: principal,
+		Session: "s", Agent: "a"}
 	if _, err := c.AddGrant(alice, good); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +297,10 @@ func TestGrantLimits(t *testing.T) {
 		"no such session":     func(g *approval.Grant, _ *approval.Identity) { g.Scope, g.Session = "session", "x" },
 		"no pattern":          func(g *approval.Grant, _ *approval.Identity) { g.Match = approval.Pattern{Tool: "bash"} },
 		"over already":        func(g *approval.Grant, _ *approval.Identity) { g.Expires = time.Now().Add(-time.Second) },
-		"not UTF-8":           func(g *approval.Grant, _ *approval.Identity) { g.Match = approval.Pattern{Tool: "bash\xff", Any: true} },
+		"not UTF-8": func(g *approval.Grant,
+			_ *approval.Identity) {
+			g.Match = approval.Pattern{Tool: "bash\xff", Any: true}
+		},
 		"a value not UTF-8": func(g *approval.Grant, _ *approval.Identity) {
 			g.Match = approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Equal("x", []any{"\xff"})}}
 		},
@@ -342,7 +357,8 @@ func TestUnstorable(t *testing.T) {
 	bubble(t, approval.Options{Store: new(approvaltest.Store)}, func(t *testing.T, c *approval.Controller) {
 		call := asking("s")
 		call.Request.Payload = map[string]any{"path": "\xff"}
-		call.Request.Suggestions = []approval.Suggestion{{Label: "x", Pattern: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Equal("path", "\xff")}}}}
+		call.Request.Suggestions = []approval.Suggestion{{Label: "x",
+			Pattern: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Equal("path", "\xff")}}}}
 		start(t.Context(), c, call)
 		p := only(t, c)
 		a := p.Allow(alice)

@@ -93,7 +93,8 @@ func (r cell) run(t *testing.T) error {
 		return fmt.Errorf("%s by %s, want %s by %s", outcome, step, r.outcome, r.step)
 	}
 	// R-AP-20: the dry run says the same, beforehand.
-	dry := map[approval.Outcome]string{approval.Approved: "approve", approval.Denied: "deny", approval.WouldAsk: "ask"}[preview.Outcome]
+	dry := map[approval.Outcome]string{approval.Approved: "approve", approval.Denied: "deny",
+		approval.WouldAsk: "ask"}[preview.Outcome]
 	if dry != strings.TrimSuffix(r.outcome, "-twice") || string(preview.Layer) != r.step {
 		return fmt.Errorf("the dry run says %s by %s", dry, preview.Layer)
 	}
@@ -132,7 +133,8 @@ func decide(t *testing.T, c *approval.Controller, call approval.Call) (outcome, 
 }
 
 func (r cell) call() approval.Call {
-	call := approval.Call{Principal: principal, Session: "main", Agent: approval.Agent{ID: "agent"}, Tool: "tool", Digest: "digest",
+	call := approval.Call{Principal: principal, Session: "main", Agent: approval.Agent{ID: "agent"}, Tool: "tool",
+		Digest:  "digest",
 		Payload: map[string]any{"n": 1}}
 	if r.check == "run" {
 		return call
@@ -171,7 +173,8 @@ func (r cell) prepareGrants(c *approval.Controller, call approval.Call) error {
 	}
 	for _, one := range strings.Split(r.grants, "+") {
 		w := strings.Split(one, ":")
-		g := approval.Grant{Scope: approval.Scope(w[0]), Effect: approval.Effect(w[1]), Match: exact, Principal: principal, Session: "main"}
+		g := approval.Grant{Scope: approval.Scope(w[0]), Effect: approval.Effect(w[1]), Match: exact, Principal: principal,
+			Session: "main"}
 		if g.Scope == approval.ScopeAgent {
 			g.Agent = "agent"
 		}
@@ -203,8 +206,10 @@ func (r cell) prepareBatch(t *testing.T, c *approval.Controller, call *approval.
 	if r.batch == "other" {
 		listed = "another digest"
 	}
-	first := approval.Call{Principal: principal, Session: "main", Tool: "first", Request: approval.SimpleRequest("first", nil),
-		Batch: approval.Batch{ID: "batch", Index: 1, Total: 2, Remaining: []approval.Remaining{{Tool: "tool", Digest: listed}}}}
+	first := approval.Call{Principal: principal, Session: "main", Tool: "first",
+		Request: approval.SimpleRequest("first", nil),
+		Batch: approval.Batch{ID: "batch", Index: 1, Total: 2,
+			Remaining: []approval.Remaining{{Tool: "tool", Digest: listed}}}}
 	result := make(chan approval.Decision, 1)
 	go func() {
 		d, _ := c.Decide(t.Context(), first)

@@ -21,7 +21,8 @@ func (d Decision) ForAgent(tool string) string {
 			text += " (" + d.Why + ")"
 		}
 		if d.Reject == RejectHard {
-			return text + "\n\n[System reminder: The rest of this batch was cancelled. Stop here and wait for the user's next message.]"
+			return text + "\n\n[System reminder: The rest of this batch was cancelled. Stop here and wait for the user's next " +
+				"message.]"
 		}
 		return text + "\n\n[System reminder: Ask the user what they would prefer instead before trying something similar.]"
 	}
@@ -43,11 +44,13 @@ func (d Decision) ForAgent(tool string) string {
 		}
 		return text + ". Do not try it again; ask the user what they would prefer."
 	case ReasonWhitelist, ReasonSafeOnly:
-		return what + because("it is not permitted") + ". Use what is permitted, or tell the user that they would have to permit it."
+		return what + because("it is not permitted") +
+			". Use what is permitted, or tell the user that they would have to permit it."
 	case ReasonStrict:
 		return what + "it needs approval, and nobody is asked in strict mode. Use what needs no approval, or tell the user."
 	case ReasonTimeout, ReasonNoApprover:
-		return what + because("no person answered") + ". The user did not deny it; continue with something else or ask the user to be there."
+		return what + because("no person answered") +
+			". The user did not deny it; continue with something else or ask the user to be there."
 	case ReasonFlood:
 		return what + because("too many questions are waiting") + ". Wait until those are answered."
 	case ReasonAudit:

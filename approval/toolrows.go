@@ -49,7 +49,8 @@ func DefaultToolRows() []ToolRow {
 }
 
 // secretWords mark argument names that hold secrets, in any spelling.
-var secretWords = []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey", "accesstoken", "authtoken", "refreshtoken", "authorization", "credential", "cookie"}
+var secretWords = []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
+	"accesstoken", "authtoken", "refreshtoken", "authorization", "credential", "cookie"}
 
 // secretKeys lists the names in args, at any depth, that look like secrets.
 func secretKeys(args map[string]any) []string {
@@ -85,5 +86,6 @@ func secretKeys(args map[string]any) []string {
 
 func looksSecret(key string) bool {
 	key = strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(key))
-	return key == "token" || key == "pwd" || slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(key, w) })
+	return key == "token" || key == "pwd" || slices.ContainsFunc(secretWords,
+		func(w string) bool { return strings.Contains(key, w) })
 }

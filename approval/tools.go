@@ -135,7 +135,8 @@ func (t *ToolTable) Judge(c Context) (Class, *Request, *BlockedError) {
 	req := SimpleRequest(c.Tool, c.Args, Exclude(exclude...))
 	req.Delete = row.Delete
 	if server != "" {
-		req.Description = fmt.Sprintf("MCP tool %s of server %s: %s", strings.TrimPrefix(c.Tool, "mcp__"+server+"__"), server, req.Description)
+		req.Description = fmt.Sprintf("MCP tool %s of server %s: %s", strings.TrimPrefix(c.Tool, "mcp__"+server+"__"), server,
+			req.Description)
 		req.Reasons = append(req.Reasons, "MCP tools come from others; what they do is unknown")
 	}
 	if rule != nil && rule.Reason != "" {
@@ -150,7 +151,8 @@ func (t *ToolTable) Judge(c Context) (Class, *Request, *BlockedError) {
 	case rule != nil || listed:
 		return class, req, nil
 	case t.cfg.Unknown == UnknownDeny:
-		return class, req, &BlockedError{Reason: fmt.Sprintf("tool %q is in no table; have it allowed in [[tools.rules]]", c.Tool), Rule: `[tools] unknown = "deny"`}
+		return class, req, &BlockedError{Reason: fmt.Sprintf("tool %q is in no table; have it allowed in [[tools.rules]]",
+			c.Tool), Rule: `[tools] unknown = "deny"`}
 	case t.cfg.Unknown == UnknownAllow && server == "":
 		class.Rule, class.RuleText = RuleAllow, `[tools] unknown = "allow"`
 	default:

@@ -145,11 +145,14 @@ func TestToolTableRequest(t *testing.T) {
 			t.Errorf("%s: suggestions %v (R-AP-05: never the whole of a shell or file tool)", tool, r.Suggestions)
 		}
 	}
-	r := ask("WebSearch", map[string]any{"q": "x", "API-Key": "k", "auth": map[string]any{"password": "p", "user": "u"}, "access_token": "t"})
-	if s := r.Description; strings.Contains(strings.ToLower(s), "key") || strings.Contains(s, "password") || strings.Contains(s, "token") || !strings.Contains(s, "user") {
+	r := ask("WebSearch", map[string]any{"q": "x", "API-Key": "k", "auth": map[string]any{"password": "p", "user": "u"},
+		"access_token": "t"})
+	if s := r.Description; strings.Contains(strings.ToLower(s), "key") || strings.Contains(s, "password") ||
+		strings.Contains(s, "token") || !strings.Contains(s, "user") {
 		t.Errorf("description is %s", s)
 	}
-	if r := ask("write", map[string]any{"file_path": "x", "content": "large"}); r.Payload["content"] != nil || r.Payload["file_path"] != "x" {
+	if r := ask("write", map[string]any{"file_path": "x", "content": "large"}); r.Payload["content"] != nil ||
+		r.Payload["file_path"] != "x" {
 		t.Errorf("payload is %v", r.Payload)
 	}
 }
@@ -161,7 +164,8 @@ func TestToolsConfigRefuses(t *testing.T) {
 		"no tool":     {Unknown: "ask", Rules: []approval.ToolRule{{Decision: "allow"}}},
 		"no decision": {Unknown: "ask", Rules: []approval.ToolRule{{Tool: "x"}}},
 		"run":         {Unknown: "ask", Rules: []approval.ToolRule{{Tool: "x", Decision: "run"}}},
-		"no argument": {Unknown: "ask", Rules: []approval.ToolRule{{Tool: "x", Decision: "ask", When: map[string]string{"": "x"}}}},
+		"no argument": {Unknown: "ask", Rules: []approval.ToolRule{{Tool: "x", Decision: "ask",
+			When: map[string]string{"": "x"}}}},
 	} {
 		if err := c.Validate(); err == nil {
 			t.Errorf("%s: taken", name)

@@ -26,7 +26,8 @@ func TestSignedAnchor(t *testing.T) {
 	words := strings.Fields(line)
 	for what, forged := range map[string]string{
 		"another key's": "", "unsigned": a.Line(at), "empty": " ", "no base64": words[0] + " 1000 !! " + words[3],
-		"another time": strings.Replace(line, "2026", "2025", 1), "another user": strings.Replace(line, " 1000 ", " 1001 ", 1),
+		"another time":   strings.Replace(line, "2026", "2025", 1),
+		"another user":   strings.Replace(line, " 1000 ", " 1001 ", 1),
 		"another number": strings.Replace(line, " 12:", " 11:", 1), "another hash": strings.Replace(line, ":ab", ":ac", 1),
 		"a word more": line + " " + words[3],
 	} {

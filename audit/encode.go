@@ -199,14 +199,17 @@ func marshalShortened(r Record, limit int) ([]byte, error) {
 		cut("input", r.Input)
 		r.Input = nil
 	}
-	for name, list := range map[string]*[]string{"argv": &r.Argv, "violations": &r.Violations, "gaps": &r.Gaps, "reasons": &r.Reasons, "limits": &r.Limits, "layers": &r.Layers} {
+	for name, list := range map[string]*[]string{"argv": &r.Argv, "violations": &r.Violations, "gaps": &r.Gaps,
+		"reasons": &r.Reasons, "limits": &r.Limits, "layers": &r.Layers} {
 		whole, _ := json.Marshal(*list)
 		if len(whole) > keep {
 			cut(name, whole)
 			*list = []string{short(string(whole))}
 		}
 	}
-	for name, text := range map[string]*string{"subject": &r.Subject, "cwd": &r.Cwd, "reason": &r.Reason, "note": &r.Note, "key": &r.Key, "error": &r.Error, "rule": &r.Rule, "agent": &r.Agent, "call_id": &r.CallID, "by": &r.By, "tool": &r.Tool} {
+	for name, text := range map[string]*string{"subject": &r.Subject, "cwd": &r.Cwd, "reason": &r.Reason, "note": &r.Note,
+		"key": &r.Key, "error": &r.Error, "rule": &r.Rule, "agent": &r.Agent, "call_id": &r.CallID, "by": &r.By,
+		"tool": &r.Tool} {
 		if len(*text) > keep {
 			cut(name, []byte(*text))
 			*text = short(*text)

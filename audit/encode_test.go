@@ -32,7 +32,8 @@ func FuzzSeal(f *testing.F) {
 		if err := e.open(); err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.ToValidUTF8(subject, "\ufffd"); e.Subject != want && e.Cut == nil && !strings.Contains(subject, "\xff") {
+		if want := strings.ToValidUTF8(subject, "\ufffd"); e.Subject != want && e.Cut == nil &&
+			!strings.Contains(subject, "\xff") {
 			// Several bad bytes in a row may become several U+FFFD.
 			if strings.ReplaceAll(e.Subject, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
 				t.Fatalf("%q became %q", subject, e.Subject)

@@ -46,7 +46,8 @@ type message struct {
 // OpenJournal returns an error where there is no journal.
 func OpenJournal() (*Journal, error) {
 	if !journal.Enabled() {
-		return nil, fmt.Errorf("mirror the audit log: there is no journal at /run/systemd/journal/socket; set [audit] journal = false")
+		return nil, fmt.Errorf("mirror the audit log: there is no journal at /run/systemd/journal/socket; set [audit] " +
+			"journal = false")
 	}
 	j := &Journal{queue: make(chan message, 1024)}
 	j.ended.Go(func() {
@@ -127,10 +128,11 @@ func journalFields(m Mirrored) map[string]string {
 	set("SANDBOXD_SEQ", strconv.FormatUint(m.Seq, 10))
 	set("SANDBOXD_HASH", m.Hash)
 	for name, value := range map[string]string{
-		"CATEGORY": r.Category, "OPERATION": r.Operation, "SESSION": r.Session, "AGENT": r.Agent, "TOOL": r.Tool, "CALL_ID": r.CallID,
-		"EXEC_ID": r.ExecID, "SUBJECT": r.Subject, "CWD": r.Cwd, "DECISION": r.Decision, "REASON": r.Reason, "BY": r.By, "HOW": r.How,
-		"SCOPE": r.Scope, "GRANT": r.Grant, "RULE": r.Rule, "NOTE": r.Note, "KEY": r.Key, "RISK": r.Risk, "MODE": r.Mode, "PROFILE": r.Profile,
-		"ENFORCEMENT": r.Enforcement, "SIGNAL": r.Signal, "ERROR": r.Error, "LIMITS": strings.Join(r.Limits, " "),
+		"CATEGORY": r.Category, "OPERATION": r.Operation, "SESSION": r.Session, "AGENT": r.Agent, "TOOL": r.Tool,
+		"CALL_ID": r.CallID, "EXEC_ID": r.ExecID, "SUBJECT": r.Subject, "CWD": r.Cwd, "DECISION": r.Decision,
+		"REASON": r.Reason, "BY": r.By, "HOW": r.How, "SCOPE": r.Scope, "GRANT": r.Grant, "RULE": r.Rule, "NOTE": r.Note,
+		"KEY": r.Key, "RISK": r.Risk, "MODE": r.Mode, "PROFILE": r.Profile, "ENFORCEMENT": r.Enforcement, "SIGNAL": r.Signal,
+		"ERROR": r.Error, "LIMITS": strings.Join(r.Limits, " "),
 	} {
 		if len(value) > keep {
 			value = short(value)

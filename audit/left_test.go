@@ -15,7 +15,8 @@ import (
 // A line longer than any of ours, as a disk that goes bad or somebody else may leave one,
 // is one bad line: it keeps neither the log from being written nor the rest from being read.
 func TestEndlessLine(t *testing.T) { // R-AU-02, R-AU-03
-	for name, junk := range map[string]string{"torn": strings.Repeat("x", 17<<20), "ended": strings.Repeat("x", 17<<20) + "\n", "holes": strings.Repeat("\x00", 17<<20)} {
+	for name, junk := range map[string]string{"torn": strings.Repeat("x", 17<<20), "ended": strings.Repeat("x", 17<<20) +
+		"\n", "holes": strings.Repeat("\x00", 17<<20)} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "log")
 			l := open(t, dir, audit.Options{})
@@ -73,7 +74,8 @@ func TestFoundChangedLater(t *testing.T) { // R-AU-02
 		l = open(t, dir, audit.Options{})
 		page, err := l.Query(audit.Filter{Category: audit.Chain})
 		found := slices.DeleteFunc(page.Entries, func(e audit.Entry) bool { return e.Operation != "found-changed" })
-		if err != nil || len(found) != 1 || found[0].Detail["file"] != "00000001.jsonl" || (l.Opening().Broken != nil) != (i == 0) {
+		if err != nil || len(found) != 1 || found[0].Detail["file"] != "00000001.jsonl" ||
+			(l.Opening().Broken != nil) != (i == 0) {
 			t.Errorf("opening %d: recorded is %+v, reported is %+v, %v", i, found, l.Opening().Broken, err)
 		}
 		fill(t, l, 1)

@@ -150,7 +150,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log %q: %w", dir, err)
 	}
-	l := &Log{dir: dir, opts: opts, secrets: secret.Masker{Key: key}, lock: lock, queue: make(chan *pending, 256), wrote: make(chan struct{}, 1), ended: make(chan struct{})}
+	l := &Log{dir: dir, opts: opts, secrets: secret.Masker{Key: key}, lock: lock, queue: make(chan *pending, 256),
+		wrote: make(chan struct{}, 1), ended: make(chan struct{})}
 	if err := l.begin(); err != nil {
 		if l.file != nil {
 			l.file.Close()

@@ -137,7 +137,8 @@ func TestLongRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l := open(t, dir, audit.Options{MaxRecord: 16 << 10})
 	long := strings.Repeat("ä", 50000)
-	r := audit.Record{Category: audit.Decision, Subject: long, Argv: []string{long, long}, Note: "short", Detail: map[string]string{"k": long}}
+	r := audit.Record{Category: audit.Decision, Subject: long, Argv: []string{long, long}, Note: "short",
+		Detail: map[string]string{"k": long}}
 	r.Input, _ = json.Marshal(map[string]string{"k": long})
 	if err := l.Append(r); err != nil {
 		t.Fatal(err)
@@ -147,7 +148,8 @@ func TestLongRecord(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	e := page.Entries[0]
-	if len(e.Raw) > 17<<10 || !strings.HasPrefix(e.Subject, "ää") || !strings.HasSuffix(e.Subject, "ä…") || e.Note != "short" || e.Input != nil {
+	if len(e.Raw) > 17<<10 || !strings.HasPrefix(e.Subject, "ää") || !strings.HasSuffix(e.Subject, "ä…") ||
+		e.Note != "short" || e.Input != nil {
 		t.Errorf("%d bytes: %+v", len(e.Raw), e.Record)
 	}
 	for _, name := range []string{"subject", "argv", "detail", "input"} {
@@ -321,7 +323,8 @@ func TestQuery(t *testing.T) {
 	l := open(t, dir, audit.Options{RotateSize: 2000})
 	at := func(n int) time.Time { return time.Unix(1000+int64(n), 0).UTC() }
 	for i := range 60 {
-		r := audit.Record{Time: at(i), Category: audit.Decision, Session: fmt.Sprint("s", i%2), Tool: "t", CallID: fmt.Sprint(i)}
+		r := audit.Record{Time: at(i), Category: audit.Decision, Session: fmt.Sprint("s", i%2), Tool: "t",
+			CallID: fmt.Sprint(i)}
 		if i%3 == 0 {
 			r.Decision, r.Agent, r.ExecID = "denied", "a", "e"
 		}

@@ -39,7 +39,8 @@ func play(act string) int {
 			go func() {
 				for i := 0; ; i++ {
 					id := fmt.Sprintf("%d-%d-%d", os.Getpid(), w, i)
-					if err := l.Append(audit.Record{Category: audit.Execution, CallID: id, Subject: strings.Repeat("x", i%700)}); err != nil {
+					if err := l.Append(audit.Record{Category: audit.Execution, CallID: id,
+						Subject: strings.Repeat("x", i%700)}); err != nil {
 						fmt.Println("error", err)
 						os.Exit(1)
 					}

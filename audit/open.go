@@ -49,7 +49,8 @@ func (l *Log) begin() error {
 		}
 	}
 	unsaid := left != nil && found.prev == "" && found.bad == nil // leave began this file and got no further
-	if err := l.flush(); err != nil {                             // a process that was killed may have left it to the system
+	// a process that was killed may have left it to the system
+	if err := l.flush(); err != nil {
 		return err
 	}
 	switch {
@@ -129,7 +130,8 @@ func scan(f *os.File, name string) (ending, error) {
 		case !ended: // whole but for its newline: nobody got an acknowledgement
 			torn = lines.line
 		case e.prev != "" && (got.Seq != e.head.Seq+1 || got.Prev != e.head.Hash):
-			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1, Problem: fmt.Sprintf("record %d is in its place", got.Seq)}
+			e.bad = &BadRecord{File: name, Line: lines.line, Seq: e.head.Seq + 1,
+				Problem: fmt.Sprintf("record %d is in its place", got.Seq)}
 		default:
 			if e.prev == "" {
 				e.prev, e.firstSeq = got.Prev, got.Seq

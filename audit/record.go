@@ -88,7 +88,8 @@ type Record struct {
 // text returns the record's words, a line for each: subject, arguments, directory, reason, actor,
 // and error.
 func (r Record) text() string {
-	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note, r.Error}, r.Violations...)
+	lines := append([]string{r.Subject, strings.Join(r.Argv, " "), r.Cwd, r.Operation, r.Reason, r.By, r.Rule, r.Note,
+		r.Error}, r.Violations...)
 	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
 }
 

@@ -42,7 +42,8 @@ func powerLoss(t testing.TB, l *Log, r *rand.Rand, to string) Anchor {
 			if r.IntN(3) == 0 {
 				data = append(data, make([]byte, r.IntN(len(rest)-part+1))...)
 			}
-			for at := len(firm); r.IntN(2) == 0 && at < min(len(data), len(firm)+int(l.redo.end)); at += r.IntN(4096) + 1 { // and blocks before it may be missing
+			// and blocks before it may be missing
+			for at := len(firm); r.IntN(2) == 0 && at < min(len(data), len(firm)+int(l.redo.end)); at += r.IntN(4096) + 1 {
 				clear(data[at:min(at+r.IntN(2048), len(data), len(firm)+int(l.redo.end))])
 			}
 		case redoName:

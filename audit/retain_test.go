@@ -23,7 +23,8 @@ func TestKeep(t *testing.T) {
 	for w := range 4 {
 		writers.Go(func() {
 			for i := range 100 {
-				if err := l.Append(audit.Record{Category: audit.Decision, CallID: fmt.Sprintf("%d-%d", w, i), Subject: strings.Repeat("x", 200)}); err != nil {
+				if err := l.Append(audit.Record{Category: audit.Decision, CallID: fmt.Sprintf("%d-%d", w, i),
+					Subject: strings.Repeat("x", 200)}); err != nil {
 					t.Error(err)
 				}
 				if w == 0 && i == 0 {

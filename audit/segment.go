@@ -65,7 +65,8 @@ func checkOwner(fi fs.FileInfo, mode fs.FileMode) error {
 		return fmt.Errorf("it belongs to uid %d, not to us (%d)", uid, os.Geteuid())
 	}
 	if extra := fi.Mode().Perm() &^ mode; extra != 0 {
-		return fmt.Errorf("its mode is %04o, which is more than %04o; look at what is in it, then run chmod %o on it", fi.Mode().Perm(), mode, mode)
+		return fmt.Errorf("its mode is %04o, which is more than %04o; look at what is in it, then run chmod %o on it",
+			fi.Mode().Perm(), mode, mode)
 	}
 	return nil
 }

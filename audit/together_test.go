@@ -16,7 +16,8 @@ func TestAppendTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if err := l.Append(Record{Category: Decision, Operation: "approved"}, Record{Category: Execution, Operation: "start"}); err != nil {
+			if err := l.Append(Record{Category: Decision, Operation: "approved"},
+				Record{Category: Execution, Operation: "start"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -56,7 +57,8 @@ func TestAppendAllOrNothing(t *testing.T) {
 	}
 	defer l.Close()
 	before := l.Head().Seq
-	if err := l.Append(Record{Category: Decision, Operation: "approved"}, Record{Operation: "of no category"}); err == nil {
+	if err := l.Append(Record{Category: Decision, Operation: "approved"},
+		Record{Operation: "of no category"}); err == nil {
 		t.Error("a record without a category was taken")
 	}
 	if got := l.Head().Seq; got != before {

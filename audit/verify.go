@@ -77,7 +77,8 @@ func Verify(dir string, anchors ...Anchor) (Summary, error) {
 	if sum.Waiting = waiting(dir, sum.Head); sum.Waiting > 0 {
 		var bad *BadRecord
 		if errors.As(err, &bad) && (bad.incomplete || bad.short) {
-			bad.Problem += fmt.Sprintf("; %d that follow are in %q, from where the daemon puts them back when it starts", sum.Waiting, redoName)
+			bad.Problem += fmt.Sprintf("; %d that follow are in %q, from where the daemon puts them back when it starts",
+				sum.Waiting, redoName)
 		}
 	}
 	return sum, err
@@ -150,7 +151,8 @@ func (v *verifier) absent() error {
 }
 
 func (v *verifier) bad(format string, args ...any) *BadRecord {
-	return &BadRecord{Dir: v.dir, File: v.file, Line: v.line, Seq: v.sum.Head.Seq + 1, Problem: fmt.Sprintf(format, args...)}
+	return &BadRecord{Dir: v.dir, File: v.file, Line: v.line, Seq: v.sum.Head.Seq + 1,
+		Problem: fmt.Sprintf(format, args...)}
 }
 
 // segment walks one file, up to limit where that is not negative.

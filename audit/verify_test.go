@@ -141,9 +141,12 @@ func TestVerifyNames(t *testing.T) {
 		{"edit", func() {
 			write(t, dir, second, bytes.Replace(files[second], []byte(`"tool":"bash"`), []byte(`"tool":"bush"`), 1))
 		}, head, second, 1, first, "changed"},
-		{"removal of a record", func() { write(t, dir, second, bytes.Join(lines[1:], nil)) }, head, second, 1, first, fmt.Sprintf("record %d is in its place", first+1)},
-		{"removal of the last record of a file", func() { write(t, dir, second, bytes.Join(lines[:len(lines)-2], nil)) }, head, "00000003.jsonl", 1, 0, "is in its place"},
-		{"truncation of a file in the middle", func() { write(t, dir, second, files[second][:len(files[second])-9]) }, head, second, len(lines) - 1, 0, "incomplete"},
+		{"removal of a record", func() { write(t, dir, second, bytes.Join(lines[1:], nil)) }, head, second, 1, first,
+			fmt.Sprintf("record %d is in its place", first+1)},
+		{"removal of the last record of a file", func() { write(t, dir, second, bytes.Join(lines[:len(lines)-2], nil)) },
+			head, "00000003.jsonl", 1, 0, "is in its place"},
+		{"truncation of a file in the middle", func() { write(t, dir, second, files[second][:len(files[second])-9]) }, head,
+			second, len(lines) - 1, 0, "incomplete"},
 		{"a record twice", func() {
 			write(t, dir, second, bytes.Join(append([][]byte{lines[0], lines[0]}, lines[1:]...), nil))
 		}, head, second, 2, first + 1, fmt.Sprintf("record %d is in its place", first)},
@@ -155,14 +158,17 @@ func TestVerifyNames(t *testing.T) {
 			write(t, dir, "00000003.jsonl", append(bytes.Clone(lines[0]), files["00000003.jsonl"]...))
 		}, head, second, 1, first, fmt.Sprintf("record %d is in its place", first+1)},
 		{"removal of a file", func() { os.Remove(filepath.Join(dir, second)) }, head, second, 0, first, "file is missing"},
-		{"removal of the first file", func() { os.Remove(filepath.Join(dir, "00000001.jsonl")) }, head, "00000001.jsonl", 0, 1, "file is missing"},
+		{"removal of the first file", func() { os.Remove(filepath.Join(dir, "00000001.jsonl")) }, head, "00000001.jsonl", 0,
+			1, "file is missing"},
 		{"files exchanged", func() {
 			write(t, dir, second, files["00000003.jsonl"])
 			write(t, dir, "00000003.jsonl", files[second])
 		}, head, second, 1, first, "is in its place"},
-		{"a file twice", func() { write(t, dir, "00000003.jsonl", files[second]) }, head, "00000003.jsonl", 1, 0, "is in its place"},
+		{"a file twice", func() { write(t, dir, "00000003.jsonl", files[second]) }, head, "00000003.jsonl", 1, 0,
+			"is in its place"},
 		{"a file emptied", func() { write(t, dir, second, nil) }, head, "00000003.jsonl", 1, first, "is in its place"},
-		{"a tail cut off", func() { os.Remove(filepath.Join(dir, fmt.Sprintf("%08d.jsonl", len(files)))) }, head, "", 0, 0, "tail was cut off"},
+		{"a tail cut off", func() { os.Remove(filepath.Join(dir, fmt.Sprintf("%08d.jsonl", len(files)))) }, head, "", 0, 0,
+			"tail was cut off"},
 		{"everything removed", func() {
 			for name := range files {
 				os.Remove(filepath.Join(dir, name))
@@ -176,7 +182,8 @@ func TestVerifyNames(t *testing.T) {
 			if !errors.As(err, &bad) {
 				t.Fatalf("%v", err)
 			}
-			if c.file != "" && (bad.File != c.file || bad.Line != c.line) || c.seq != 0 && bad.Seq != c.seq || !strings.Contains(bad.Error(), c.says) {
+			if c.file != "" && (bad.File != c.file || bad.Line != c.line) || c.seq != 0 && bad.Seq != c.seq ||
+				!strings.Contains(bad.Error(), c.says) {
 				t.Errorf("%v; want %s line %d record %d %q", bad, c.file, c.line, c.seq, c.says)
 			}
 			for name, b := range files {
@@ -210,7 +217,8 @@ func TestRewriteNeedsAnchor(t *testing.T) {
 		t.Errorf("without an anchor: %v", err)
 	}
 	var bad *audit.BadRecord
-	if _, err := audit.Verify(dir, anchor); !errors.As(err, &bad) || bad.Seq != 3 || !strings.Contains(bad.Problem, "rewritten") {
+	if _, err := audit.Verify(dir, anchor); !errors.As(err, &bad) || bad.Seq != 3 ||
+		!strings.Contains(bad.Problem, "rewritten") {
 		t.Errorf("with one: %v", err)
 	}
 }

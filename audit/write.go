@@ -297,7 +297,8 @@ func (l *Log) rotate() error {
 			return errors.Join(err, f.Close())
 		}
 	}
-	if err := errors.Join(f.Sync(), syncDir(l.dir)); err != nil { // the file as well as its name: nothing else may write it soon
+	// the file as well as its name: nothing else may write it soon
+	if err := errors.Join(f.Sync(), syncDir(l.dir)); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if l.file != nil {

@@ -65,7 +65,8 @@ func (d *daemon) serve() error {
 	}
 	defer log.Close()
 	d.cmd = exec.Command(filepath.Join(d.bin, "sandboxd"), "--socket-dir", filepath.Join(d.dir, "run"),
-		"--state-dir", filepath.Join(d.dir, "state"), "--config", filepath.Join(d.dir, "config.toml"), "--mode", "approve-all")
+		"--state-dir", filepath.Join(d.dir, "state"), "--config", filepath.Join(d.dir, "config.toml"), "--mode",
+		"approve-all")
 	d.cmd.Stdout, d.cmd.Stderr = log, log
 	if err := d.cmd.Start(); err != nil {
 		return err

@@ -18,7 +18,8 @@ type exchange struct {
 
 func (d *daemon) exchange(c *client) (*exchange, error) {
 	body := fmt.Sprintf(`{"session":%q,"argv":[%q]}`, c.session, command)
-	head := "POST /v1/exec/events HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nAuthorization: Bearer " + string(c.Secret) +
+	head := "POST /v1/exec/events HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nAuthorization: Bearer " +
+		string(c.Secret) +
 		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", len(body))
 	conn, err := net.Dial("unix", d.socket(ipc.AgentSocket))
 	return &exchange{conn: conn, request: []byte(head + body), answer: make([]byte, 64<<10)}, err

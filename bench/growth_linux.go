@@ -48,9 +48,11 @@ func manyGrants(n int) func(string) error {
 		me := approval.Principal{UID: uid}
 		var list []approval.Grant
 		for i := range n {
-			list = append(list, approval.Grant{ID: "g-" + strconv.Itoa(i), Effect: approval.Allow, Scope: approval.ScopeGlobal, Principal: me, Created: time.Now(),
+			list = append(list, approval.Grant{ID: "g-" + strconv.Itoa(i), Effect: approval.Allow, Scope: approval.ScopeGlobal,
+				Principal: me, Created: time.Now(),
 				By: approval.Identity{Principal: me, Name: "bench"}, Source: "person",
-				Match: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Prefix("argv", "command"+strconv.Itoa(i))}}})
+				Match: approval.Pattern{Tool: "bash", Where: []approval.Condition{approval.Prefix("argv", "command"+
+					strconv.Itoa(i))}}})
 		}
 		return approval.NewFileStore(filepath.Join(dir, "grants.json")).Save(list)
 	}
@@ -63,7 +65,8 @@ func longLog(bytes int) func(string) error {
 		if err != nil {
 			return err
 		}
-		record := audit.Record{Category: audit.Execution, Operation: "end", Session: "s-bench", Tool: "bash", Subject: strings.Repeat("word ", 200)}
+		record := audit.Record{Category: audit.Execution, Operation: "end", Session: "s-bench", Tool: "bash",
+			Subject: strings.Repeat("word ", 200)}
 		for written := 0; written < bytes; written += 1300 {
 			if err := log.PutAfter(record); err != nil {
 				return err

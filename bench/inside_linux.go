@@ -24,7 +24,8 @@ var works = []work{
 	{name: "grep -r, three times", script: "for i in 1 2 3; do grep -r nothing-of-that . || true; done"},
 	{name: "tar", script: "tar cf - . | cat"},
 	{name: "500 forks and execs", script: "for i in $(seq 500); do /bin/true; done"},
-	{name: "go build after a change", script: "cd program && echo \"package main; const n = $RANDOM\" > n.go && GOCACHE=$PWD/../.gocache HOME=/tmp $GO build -o /tmp/built ."},
+	{name: "go build after a change", script: "cd program && echo \"package main; const n = $RANDOM\" > n.go && " +
+		"GOCACHE=$PWD/../.gocache HOME=/tmp $GO build -o /tmp/built ."},
 	{name: "processor alone", script: "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"},
 }
 
@@ -45,12 +46,14 @@ func fill(dir string, files int) error {
 	if err := os.Mkdir(program, 0o755); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"go.mod": "module program\n\ngo 1.24\n", "main.go": "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(n) }\n"} {
+	for name, text := range map[string]string{"go.mod": "module program\n\ngo 1.24\n",
+		"main.go": "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(n) }\n"} {
 		if err := os.WriteFile(filepath.Join(program, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
-	cmd := exec.Command("sh", "-c", "git init -q . && git add . && git -c user.name=b -c user.email=b@example.invalid commit -qm one")
+	cmd := exec.Command("sh", "-c", "git init -q . && git add . && git -c user.name=b -c user.email=b@example.invalid "+
+		"commit -qm one")
 	cmd.Dir = dir
 	return cmd.Run()
 }

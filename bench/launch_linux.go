@@ -43,7 +43,8 @@ func rawBwrap(p profile.Profile) (func() error, error) {
 		return nil, err
 	}
 	const first = 4 // the descriptor behind that of the arguments
-	result, err := bwrap.Compile(p, nil, bwrap.Host{Version: version, FS: bwrap.HostFS(), Euid: os.Geteuid(), Descriptor: first})
+	result, err := bwrap.Compile(p, nil, bwrap.Host{Version: version, FS: bwrap.HostFS(), Euid: os.Geteuid(),
+		Descriptor: first})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,8 @@ func (c *client) launch() error {
 
 // sbxRun is the whole program `sbx run`, from its start to its end.
 func (d *daemon) sbxRun() error {
-	cmd := exec.Command(filepath.Join(d.bin, "sbx"), "--socket-dir", filepath.Join(d.dir, "run"), "run", "-n", "--", command)
+	cmd := exec.Command(filepath.Join(d.bin, "sbx"), "--socket-dir", filepath.Join(d.dir, "run"), "run", "-n", "--",
+		command)
 	cmd.Dir = d.project
 	return cmd.Run()
 }

@@ -162,7 +162,8 @@ func measure(o options) (*report, error) {
 		if err := fill(warm.project, o.files); err != nil {
 			return nil, err
 		}
-		if r.inside, err = inside(works, [2]place{bareIn(warm.project), insideOf("inside", pairs[0].warmClient)}, 7); err != nil {
+		if r.inside, err = inside(works, [2]place{bareIn(warm.project), insideOf("inside", pairs[0].warmClient)},
+			7); err != nil {
 			return nil, err
 		}
 	}

@@ -19,14 +19,16 @@ type peer struct {
 
 var peers = []peer{
 	{"firejail", "--version", func(project, _ string) ([]string, error) {
-		return []string{"--quiet", "--noprofile", "--net=none", "--private-dev", "--private-tmp", "--read-only=/", "--read-write=" + project,
+		return []string{"--quiet", "--noprofile", "--net=none", "--private-dev", "--private-tmp", "--read-only=/",
+			"--read-write=" + project,
 			"--caps.drop=all", "--nonewprivs", "--seccomp", "--", command}, nil
 	}},
 	{"landrun", "--version", func(project, _ string) ([]string, error) {
 		return []string{"--rox", "/usr", "--ro", "/etc", "--rwx", project, "--", command}, nil
 	}},
 	{"nsjail", "--help", func(project, _ string) ([]string, error) {
-		return []string{"-Mo", "--quiet", "--chroot", "/", "--bindmount", project, "--tmpfsmount", "/tmp", "--cwd", project, "--", "/usr/bin/" + command}, nil
+		return []string{"-Mo", "--quiet", "--chroot", "/", "--bindmount", project, "--tmpfsmount", "/tmp", "--cwd", project,
+			"--", "/usr/bin/" + command}, nil
 	}},
 	{"srt", "--version", func(project, dir string) ([]string, error) {
 		file, err := settings(dir, "srt.json", map[string]any{

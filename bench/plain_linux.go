@@ -46,7 +46,8 @@ func plain() (run func() error, stop func(), err error) {
 		cmd.Wait()
 		os.RemoveAll(dir)
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}}
 	run = func() error {
@@ -79,6 +80,7 @@ func (c *client) passing() error {
 	}
 	defer null.Close()
 	own := &ipc.Passed{File: null}
-	_, err = c.follow(ipc.ExecRequest{Session: c.session, Argv: []string{command}, Passed: ipc.Stdio{In: own, Out: own, Err: own}})
+	_, err = c.follow(ipc.ExecRequest{Session: c.session, Argv: []string{command},
+		Passed: ipc.Stdio{In: own, Out: own, Err: own}})
 	return err
 }

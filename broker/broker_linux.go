@@ -141,11 +141,13 @@ func (b *Broker) pass(ctx context.Context, c *net.UnixConn, want byte) {
 		b.handed.Add(1)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
 		b.refuse(c, http.StatusServiceUnavailable, ipc.CodeNotFound, fmt.Sprintf("no launcher runs for user %d", target),
-			fmt.Sprintf("log in as that user, or: loginctl enable-linger %s; for an account without a service manager: systemctl enable --now sandboxd-launcher@%s.socket; launchers there are: %s",
+			fmt.Sprintf("log in as that user, or: loginctl enable-linger %s; for an account without a service manager: "+
+				"systemctl enable --now sandboxd-launcher@%s.socket; launchers there are: %s",
 				nameOf(target), nameOf(target), strings.Join(b.Users(), ", ")))
 	default:
 		b.Log.Warn("connection not handed over", "peer", uid, "pid", pid, "to", target, "error", err)
-		b.refuse(c, http.StatusServiceUnavailable, ipc.CodeInternal, fmt.Sprintf("the launcher of user %d does not take the connection: %v", target, err),
+		b.refuse(c, http.StatusServiceUnavailable, ipc.CodeInternal,
+			fmt.Sprintf("the launcher of user %d does not take the connection: %v", target, err),
 			"systemctl --user status sandboxd-launcher.service")
 	}
 }
@@ -299,7 +301,8 @@ func (b *Broker) refuse(c *net.UnixConn, status int, code ipc.Code, message, hin
 	peek(c) // a client that is answered before it asks may miss the answer
 	c.SetDeadline(time.Now().Add(patience))
 	body, _ := json.Marshal(map[string]*ipc.Error{"error": {Code: code, Message: message, Hint: hint}})
-	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(body), body)
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), len(body), body)
 }
 
 func nameOf(uid int) string {

@@ -44,9 +44,12 @@ func newHost(t *testing.T, from func(int) bool, reload func() error) *host {
 		}
 	}
 	log := slog.New(slog.DiscardHandler)
-	l := &Launcher{Listener: h.listen(t, filepath.Join(own, "launcher.sock")).(*net.UnixListener), From: from, Reload: reload, Stop: func() {}, Log: log}
-	h.broker = &Broker{Agent: []net.Listener{ipctest.Short(h.listen(t, h.path("agent.sock")))}, Approver: []net.Listener{h.listen(t, h.path("approver.sock"))},
-		Heads: []net.Listener{h.listen(t, h.path("heads.sock"))}, UsersDir: h.path("users"), HeadsDir: h.path("heads"), Log: log}
+	l := &Launcher{Listener: h.listen(t, filepath.Join(own, "launcher.sock")).(*net.UnixListener), From: from,
+		Reload: reload, Stop: func() {}, Log: log}
+	h.broker = &Broker{Agent: []net.Listener{ipctest.Short(h.listen(t, h.path("agent.sock")))},
+		Approver: []net.Listener{h.listen(t, h.path("approver.sock"))},
+		Heads:    []net.Listener{h.listen(t, h.path("heads.sock"))}, UsersDir: h.path("users"), HeadsDir: h.path("heads"),
+		Log: log}
 	go func() { l.Serve(ctx); done <- struct{}{} }()
 	go func() { h.broker.Serve(ctx); done <- struct{}{} }()
 	for role, door := range map[string]net.Listener{"agent": l.Agent(), "approver": l.Approver()} {
@@ -87,7 +90,8 @@ func (h *host) ask(t *testing.T, socket string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "curl", append([]string{"-sS", "--unix-socket", h.path(socket), "http://x/v1/version"}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "curl",
+		append([]string{"-sS", "--unix-socket", h.path(socket), "http://x/v1/version"}, args...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -109,11 +113,13 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("%s: %q", socket, got)
 		}
 	}
-	if got := h.ask(t, "approver.sock", "-H", ipc.UserHeader+": "+strconv.Itoa(os.Getuid())); !strings.HasPrefix(got, "approver") {
+	if got := h.ask(t, "approver.sock", "-H", ipc.UserHeader+": "+strconv.Itoa(os.Getuid())); !strings.HasPrefix(got,
+		"approver") {
 		t.Errorf("by number: %q", got)
 	}
 	// An agent's socket never looks at the header: nobody asks as another.
-	if got := h.ask(t, "agent.sock", "-H", ipc.UserHeader+": 54321"); !strings.HasPrefix(got, "agent "+strconv.Itoa(os.Getuid())) {
+	if got := h.ask(t, "agent.sock", "-H", ipc.UserHeader+": 54321"); !strings.HasPrefix(got, "agent "+
+		strconv.Itoa(os.Getuid())) {
 		t.Errorf("agent with a header: %q", got)
 	}
 	// Counted is what was handed over, a moment after its daemon may have answered it.
@@ -129,10 +135,12 @@ func TestHandOver(t *testing.T) {
 // What cannot be handed over is answered with the reason and what to do.
 func TestNoLauncher(t *testing.T) {
 	h := newHost(t, everybody, nil)
-	if got := h.ask(t, "approver.sock", "-H", ipc.UserHeader+": 54321"); !strings.Contains(got, "no launcher runs for user 54321") || !strings.Contains(got, "enable-linger") {
+	if got := h.ask(t, "approver.sock", "-H", ipc.UserHeader+": 54321"); !strings.Contains(got,
+		"no launcher runs for user 54321") || !strings.Contains(got, "enable-linger") {
 		t.Errorf("%s", got)
 	}
-	if got := h.ask(t, "approver.sock", "-H", ipc.UserHeader+": nobody-by-this-name"); !strings.Contains(got, "there is no user") {
+	if got := h.ask(t, "approver.sock", "-H", ipc.UserHeader+": nobody-by-this-name"); !strings.Contains(got,
+		"there is no user") {
 		t.Errorf("%s", got)
 	}
 	// A place that others can write, or that is another's, is not trusted.
@@ -165,7 +173,8 @@ func TestLauncherRefuses(t *testing.T) {
 	if said, err := send(ctx, socket, os.Getuid(), wantStop, nil); err == nil && said == "ok" {
 		t.Error("a stranger's stop was carried out")
 	}
-	if err := exec.CommandContext(ctx, "curl", "-sSf", "--max-time", "10", "--unix-socket", h.path("agent.sock"), "http://x/").Run(); err == nil {
+	if err := exec.CommandContext(ctx, "curl", "-sSf", "--max-time", "10", "--unix-socket", h.path("agent.sock"),
+		"http://x/").Run(); err == nil {
 		t.Error("a stranger's connection was served")
 	}
 	g := newHost(t, everybody, func() error { return fmt.Errorf("line 3: no") })
@@ -191,7 +200,8 @@ func TestHeads(t *testing.T) {
 		seq  uint64
 		hash string
 		says string
-	}{{5, a, ""}, {5, a, ""}, {9, b, ""}, {7, a, "lost its end"}, {9, a, "lost its end"}, {12, "zz", "64 hexadecimal"}, {13, a, ""}} {
+	}{{5, a, ""}, {5, a, ""}, {9, b, ""}, {7, a, "lost its end"}, {9, a, "lost its end"}, {12, "zz", "64 hexadecimal"},
+		{13, a, ""}} {
 		err := TellHead(socket, c.seq, c.hash)
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%d: %v, want %q", c.seq, err, c.says)
@@ -222,7 +232,8 @@ func TestHeadsOutlastHalvingAndTearing(t *testing.T) {
 		n++
 		fmt.Fprintln(&old, audit.Anchor{Seq: n, Hash: hash}.Line(time.Now()))
 	}
-	for what, text := range map[string]string{"halved": old.String(), "torn": old.String()[:100] + "\n" + audit.Anchor{Seq: n, Hash: hash}.Line(time.Now()) + "\n2026-11-"} {
+	for what, text := range map[string]string{"halved": old.String(), "torn": old.String()[:100] + "\n" +
+		audit.Anchor{Seq: n, Hash: hash}.Line(time.Now()) + "\n2026-11-"} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +251,8 @@ func TestHeadsOutlastHalvingAndTearing(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSpace(string(kept)), "\n")
-		if words := strings.Fields(lines[len(lines)-1]); len(words) != 2 || words[1] != fmt.Sprintf("%d:%s", n+1, hash) || len(kept) >= maxHeads || strings.Contains(string(kept), "2026-11-\n") {
+		if words := strings.Fields(lines[len(lines)-1]); len(words) != 2 || words[1] != fmt.Sprintf("%d:%s", n+1, hash) ||
+			len(kept) >= maxHeads || strings.Contains(string(kept), "2026-11-\n") {
 			t.Errorf("%s: of %d bytes the last line is %q", what, len(kept), lines[len(lines)-1])
 		}
 	}

@@ -137,7 +137,10 @@ func peer(c *net.UnixConn) (uid, pid int, err error) {
 	}
 	var cred *unix.Ucred
 	var cerr error
-	if err := raw.Control(func(fd uintptr) { cred, cerr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		cred,
+			cerr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
 		return 0, 0, err
 	}
 	if cerr != nil {

@@ -31,7 +31,8 @@ func BenchmarkCompile(b *testing.B) {
 	p := mustNew(b, rules...)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: bwrap.HostFS(), Euid: 1000, Descriptor: 3})
+		_, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: bwrap.HostFS(), Euid: 1000,
+			Descriptor: 3})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -96,7 +96,8 @@ func Compile(p profile.Profile, extra []profile.Profile, h Host) (Result, error)
 	}
 	out.seal(layout)
 	if len(out.args) > maxArgs {
-		return Result{}, fmt.Errorf("compile for bwrap: %d options are more than bwrap takes; write fewer rules for single paths", len(out.args))
+		return Result{}, fmt.Errorf("compile for bwrap: %d options are more than bwrap takes; write fewer rules for single "+
+			"paths", len(out.args))
 	}
 	r := Result{
 		Args: out.args, Gaps: plan.gaps, Mounts: plan.protective,

@@ -62,7 +62,8 @@ func named(k profile.Kind, path, name string) profile.Rule {
 
 func compile(t testing.TB, host fstest.MapFS, p profile.Profile, extra ...profile.Profile) bwrap.Result {
 	t.Helper()
-	result, err := bwrap.Compile(p, extra, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000, Descriptor: 10})
+	result, err := bwrap.Compile(p, extra, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000,
+		Descriptor: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,8 @@ func TestSystemOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try " + c.want + " --chmod 0755 / --remount-ro /"
+		want := "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try " + c.want +
+			" --chmod 0755 / --remount-ro /"
 		same(t, "options", strings.Join(result.Args, " "), want)
 	}
 	// The strictest network of all layers holds.
@@ -262,7 +264,8 @@ func TestCompileRefuses(t *testing.T) {
 
 // TestSize: a version without --size says so instead of failing to start.
 func TestSize(t *testing.T) {
-	p, err := profile.New(profile.Spec{Rules: []profile.Rule{rule(profile.Private, "/tmp")}, Limits: profile.Limits{TmpSize: 1 << 20}})
+	p, err := profile.New(profile.Spec{Rules: []profile.Rule{rule(profile.Private, "/tmp")},
+		Limits: profile.Limits{TmpSize: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +278,8 @@ func TestSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := slices.Index(result.Args, "--size")
-		if (i >= 0) != c.sized || c.sized && result.Args[i+1] != "1048576" || slices.Contains(gaps(result), "tmp size ") == c.sized {
+		if (i >= 0) != c.sized || c.sized && result.Args[i+1] != "1048576" ||
+			slices.Contains(gaps(result), "tmp size ") == c.sized {
 			t.Errorf("%v: %q, gaps %q", c.version, result.Args, gaps(result))
 		}
 	}
@@ -289,7 +293,8 @@ func TestLayers(t *testing.T) {
 	operator := mustNew(t, allow(rwx, "/"), rule(profile.Hide, "/p/a"), rule(profile.Protect, "/p/b"), allow(rx, "/p/d"))
 	derived := mustNew(t, allow(rwx, "/p"), rule(profile.Private, "/p/c"))
 	result := compile(t, host, everything, operator, derived)
-	same(t, "layout", layout(result), "directory /\nwritable /p\nhidden directory /p/a\nread-only /p/b\nprivate /p/c\nread-only /p/d")
+	same(t, "layout", layout(result), "directory /\nwritable /p\nhidden directory /p/a\nread-only /p/b\nprivate "+
+		"/p/c\nread-only /p/d")
 	if right := compile(t, host, operator.Intersect(derived), operator, derived); layout(right) != layout(result) {
 		t.Errorf("with the right intersection:\n%s", layout(right))
 	}
@@ -308,7 +313,8 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d protective mounts, want %d", result.Mounts, bwrap.MaxProtective)
 	}
 	got := layout(result)
-	for _, want := range []string{"read-only /p/.git/hooks", "read-only /p/deep/er/.git/hooks", "hidden file /p/.env.000"} {
+	for _, want := range []string{"read-only /p/.git/hooks", "read-only /p/deep/er/.git/hooks",
+		"hidden file /p/.env.000"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -18,7 +18,8 @@ func TestOpenEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	const flags = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	for path, want := range map[string]error{"/a/b": nil, "/link": nil, "/link/b": unix.ELOOP, "/a/c": unix.ENOENT, "/c/b": unix.ENOENT} {
+	for path, want := range map[string]error{"/a/b": nil, "/link": nil, "/link/b": unix.ELOOP, "/a/c": unix.ENOENT,
+		"/c/b": unix.ENOENT} {
 		fd, err := openEach((top + path)[1:], flags)
 		if err != want {
 			t.Errorf("openEach(%q) = %v, want %v", path, err, want)

@@ -166,15 +166,19 @@ func files(t *testing.T, top string) string {
 // busy is a profile that needs every kind of mount in top.
 func busy(t *testing.T, top string) profile.Profile {
 	return mustNew(t, append(system(),
-		allow(rwx, top), rule(profile.Hide, top+"/secret"), rule(profile.Hide, top+"/.env"), rule(profile.Hide, top+"/absent/deep"),
-		rule(profile.Protect, top+"/a/b/guarded"), rule(profile.Protect, top+"/absent-file"), rule(profile.Private, top+"/cache"),
-		rule(profile.Private, top+"/absent-cache"), allow(rx, top+"/a/ro"), allow(rwx, top+"/a/ro/rw"), allow(rwx, top+"/nothing/here"),
+		allow(rwx, top), rule(profile.Hide, top+"/secret"), rule(profile.Hide, top+"/.env"),
+		rule(profile.Hide, top+"/absent/deep"),
+		rule(profile.Protect, top+"/a/b/guarded"), rule(profile.Protect, top+"/absent-file"),
+		rule(profile.Private, top+"/cache"),
+		rule(profile.Private, top+"/absent-cache"), allow(rx, top+"/a/ro"), allow(rwx, top+"/a/ro/rw"),
+		allow(rwx, top+"/nothing/here"),
 		named(profile.Protect, top, ".git/hooks"), named(profile.Hide, top, "*.key"), rule(profile.Private, "/tmp/private"),
 	)...)
 }
 
 var busyFiles = []string{
-	"secret/id", ".env", "a/b/guarded/x", "cache/old", "a/ro/f", "a/ro/rw/f", ".git/hooks/pre-commit", "sub/.git/hooks/", "sub/deep.key", "free",
+	"secret/id", ".env", "a/b/guarded/x", "cache/old", "a/ro/f", "a/ro/rw/f", ".git/hooks/pre-commit", "sub/.git/hooks/",
+	"sub/deep.key", "free",
 }
 
 // TestNoLitter: nothing is left on the host, neither after an ordinary end
@@ -188,7 +192,8 @@ func TestNoLitter(t *testing.T) {
 		if after := files(t, top); after != before {
 			t.Errorf("as %d, after an ordinary end:\n%s\nwant\n%s", euid, after, before)
 		}
-		for _, wait := range []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+		for _, wait := range []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond,
+			100 * time.Millisecond} {
 			cmd := command(t, p, euid, "sleep 60")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -210,12 +215,13 @@ func TestHeld(t *testing.T) {
 		before := files(t, top)
 		script := "cd " + top + "\n"
 		for _, attempt := range []string{
-			"cat .env", "echo x >.env", "chmod 600 .env", "rm -f .env", "mv .env x", "mv free .env", "ln .env x", "ln -f free .env",
-			"ls secret", "cat secret/id", "chmod 755 secret", "rmdir secret", "mv secret x", "touch secret/x", "umount secret",
-			"echo x >a/b/guarded/x", "rm -rf a/b/guarded", "mv a/b/guarded x", "mv a/b x", "mv a x", "chmod 777 a/b/guarded", "touch a/b/guarded/x",
-			"echo x >.git/hooks/pre-commit", "mv .git x", "mv .git/hooks .git/x", "chmod -x .git/hooks/pre-commit", "cat sub/deep.key", "mv sub x",
-			"cat cache/old", "mv cache x", "echo x >a/ro/f", "mv a/ro/rw x", "touch /x", "mkdir /tmp/x", "echo x >/proc/sys/vm/swappiness",
-			"mount -o remount,rw / ", "ls " + filepath.Dir(top),
+			"cat .env", "echo x >.env", "chmod 600 .env", "rm -f .env", "mv .env x", "mv free .env", "ln .env x",
+			"ln -f free .env", "ls secret", "cat secret/id", "chmod 755 secret", "rmdir secret", "mv secret x", "touch secret/x",
+			"umount secret", "echo x >a/b/guarded/x", "rm -rf a/b/guarded", "mv a/b/guarded x", "mv a/b x", "mv a x",
+			"chmod 777 a/b/guarded", "touch a/b/guarded/x", "echo x >.git/hooks/pre-commit", "mv .git x", "mv .git/hooks .git/x",
+			"chmod -x .git/hooks/pre-commit", "cat sub/deep.key", "mv sub x", "cat cache/old", "mv cache x", "echo x >a/ro/f",
+			"mv a/ro/rw x", "touch /x", "mkdir /tmp/x", "echo x >/proc/sys/vm/swappiness", "mount -o remount,rw / ", "ls " +
+				filepath.Dir(top),
 		} {
 			script += "if (" + attempt + ") 2>/dev/null; then echo 'WORKED: " + attempt + "'; fi\n"
 		}
@@ -238,7 +244,8 @@ func TestHeld(t *testing.T) {
 // keep it away; bwrap 0.8.0 does not by itself.
 func TestRootReachesNoKernelFile(t *testing.T) {
 	for _, euid := range users(t) {
-		out := run(t, mustNew(t, system()...), euid, `find /proc -path '/proc/[0-9]*' -prune -o -path /proc/pressure -prune -o -type f -writable ! -name ns_last_pid -print 2>/dev/null; echo end`)
+		out := run(t, mustNew(t, system()...), euid,
+			`find /proc -path '/proc/[0-9]*' -prune -o -path /proc/pressure -prune -o -type f -writable ! -name ns_last_pid -print 2>/dev/null; echo end`)
 		if strings.TrimSpace(out) != "end" {
 			t.Errorf("as %d these can be written:\n%s", euid, out)
 		}
@@ -254,7 +261,8 @@ func TestRootReachesNoKernelFile(t *testing.T) {
 func TestTheWholeMachine(t *testing.T) {
 	for _, euid := range users(t) {
 		top := project(t, euid, "w/f", "secret/f")
-		p := mustNew(t, allow(rx, "/"), rule(profile.Private, "/proc"), rule(profile.Private, "/dev/pts"), rule(profile.Private, "/dev/shm"),
+		p := mustNew(t, allow(rx, "/"), rule(profile.Private, "/proc"), rule(profile.Private, "/dev/pts"),
+			rule(profile.Private, "/dev/shm"),
 			allow(rw, "/dev/null"), allow(rwx, top+"/w"), rule(profile.Hide, top+"/secret"))
 		out := run(t, p, euid, fmt.Sprintf(`cd %s; ls / >/dev/null && ls /sys >/dev/null && echo x >w/f && echo ok
 			cat secret/f || touch x || touch /etc/x || ls /proc/%d && echo BROKEN; ls /dev/pts; touch /dev/shm/x; echo >/dev/null`, top, os.Getpid()))
@@ -310,11 +318,13 @@ func TestHardLinksAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := mustNew(t, allow(rwx, top), rule(profile.Protect, top+"/guarded"), rule(profile.Protect, top+"/single"))
-	result, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: bwrap.HostFS(), Euid: 1, Descriptor: 3})
+	result, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: bwrap.HostFS(), Euid: 1,
+		Descriptor: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := gaps(result); !slices.Contains(got, "protect "+top+"/guarded") || slices.Contains(got, "protect "+top+"/single") {
+	if got := gaps(result); !slices.Contains(got, "protect "+top+"/guarded") ||
+		slices.Contains(got, "protect "+top+"/single") {
 		t.Errorf("gaps %q", got)
 	}
 }

@@ -73,7 +73,8 @@ func TestNothingIsMadeOnTheHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000, Descriptor: 3})
+		result, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000,
+			Descriptor: 3})
 		if err != nil {
 			t.Fatal(err)
 		}

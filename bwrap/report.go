@@ -32,14 +32,17 @@ func (p *plan) report(all []profile.Profile, h Host) {
 	p.reportExec()
 	p.reportNames(all)
 	if n := len(p.vacant); n > 0 {
-		p.gap("vacant", "", fmt.Sprintf("%d granted paths in private directories do not exist on the host (%s, …): the command may make its own there", n, p.vacant[0]), "")
+		p.gap("vacant", "", fmt.Sprintf("%d granted paths in private directories do not exist on the host (%s, …): the "+
+			"command may make its own there", n, p.vacant[0]), "")
 	}
 	if p.lays(ReadOnly) {
-		p.gap("unix sockets", "", "a socket made later in a readable tree, or in one that was not looked through, can be connected to", "Landlock from ABI 9")
+		p.gap("unix sockets", "", "a socket made later in a readable tree, or in one that was not looked through, can be "+
+			"connected to", "Landlock from ABI 9")
 	}
 	switch n := network(all); {
 	case n.Mode == profile.NetNone:
-		p.gap("loopback", "", "bwrap brings up the loopback of the new network namespace", "the system call filter refuses sockets")
+		p.gap("loopback", "", "bwrap brings up the loopback of the new network namespace",
+			"the system call filter refuses sockets")
 	case !n.ListenAny:
 		p.gap("listen", "", "a network namespace does not tell ports apart", "Landlock from ABI 4")
 	}
@@ -82,7 +85,8 @@ func (p *plan) reportExec() {
 		}
 	}
 	if len(without) > 0 {
-		p.gap("exec", "", fmt.Sprintf("bwrap cannot mount without execution, which %d paths do not grant", len(without)), "Landlock")
+		p.gap("exec", "", fmt.Sprintf("bwrap cannot mount without execution, which %d paths do not grant", len(without)),
+			"Landlock")
 	}
 }
 
@@ -108,7 +112,8 @@ func (p *plan) reportNames(all []profile.Profile) {
 		}
 	}
 	for _, base := range slices.Sorted(maps.Keys(bases)) {
-		p.gap("later names", base, fmt.Sprintf("%d protected or hidden names are not held where they appear during the run", len(bases[base])), CheckedAfter)
+		p.gap("later names", base, fmt.Sprintf("%d protected or hidden names are not held where they appear during the run",
+			len(bases[base])), CheckedAfter)
 	}
 }
 

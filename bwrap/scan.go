@@ -21,7 +21,8 @@ var dependencies = profile.Dependencies()
 
 // systemTrees hold no sockets and nothing that a sandbox could have placed.
 var systemTrees = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/boot", "/sys", "/dev", "/proc",
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/boot", "/sys",
+	"/dev", "/proc",
 }
 
 // candidate is a path that a scan found and that needs a mount.
@@ -77,7 +78,8 @@ func (p *plan) scan(hides []profile.Rule) {
 		p.gap("names", dir, "the names in a folder of dependencies are not looked for", CheckedAfter)
 	}
 	if s.left <= 0 {
-		p.gap("names", "", fmt.Sprintf("the trees have more than %d entries, the rest was not looked at", MaxEntries), "mount less, or keep generated files elsewhere")
+		p.gap("names", "", fmt.Sprintf("the trees have more than %d entries, the rest was not looked at", MaxEntries),
+			"mount less, or keep generated files elsewhere")
 	}
 	s.choose()
 }
@@ -151,12 +153,16 @@ func (s *scanner) judge(top, dir, name string, kind hosttree.Found, at, next lay
 
 // objects reports git's object store, in which nobody keeps a file by name.
 func (s *scanner) objects(path string) bool {
-	return abspath.Base(path) == "objects" && (abspath.Base(abspath.Parent(path)) == ".git" || strings.Contains(path, "/.git/modules/"))
+	return abspath.Base(path) == "objects" && (abspath.Base(abspath.Parent(path)) == ".git" ||
+		strings.Contains(path, "/.git/modules/"))
 }
 
 // hiddenNames reports whether a rule by name hides something in or below dir.
 func (s *scanner) hiddenNames(dir string) bool {
-	return slices.ContainsFunc(s.hides, func(r profile.Rule) bool { return abspath.Contains(r.Path, dir) || abspath.Contains(dir, r.Path) })
+	return slices.ContainsFunc(s.hides, func(r profile.Rule) bool {
+		return abspath.Contains(r.Path, dir) ||
+			abspath.Contains(dir, r.Path)
+	})
 }
 
 // rank puts the project's own repositories first, then the entries of
@@ -183,7 +189,8 @@ func (s *scanner) choose() {
 			s.lay(c.path, c.view)
 			continue
 		}
-		s.unheld(c.path, c.view, fmt.Sprintf("more than %d protective mounts would be needed", most), "what changes there is found after the run")
+		s.unheld(c.path, c.view, fmt.Sprintf("more than %d protective mounts would be needed", most),
+			"what changes there is found after the run")
 	}
 }
 

@@ -27,7 +27,8 @@ func TestGenerated(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
-			t.Errorf("%s is not what docs/openapi.yaml says (%v); run UPDATE=1 go test ./clients and look at the difference", name, err)
+			t.Errorf("%s is not what docs/openapi.yaml says (%v); run UPDATE=1 go test ./clients and look at the difference",
+				name, err)
 		}
 	}
 }
@@ -42,7 +43,8 @@ func oneLine(s string) string {
 	return strings.NewReplacer("*/", "* /", `"""`, `"`, `\`, `\\`).Replace(strings.Join(strings.Fields(s), " "))
 }
 
-var pythonKeywords = []string{"from", "class", "def", "import", "global", "pass", "in", "is", "not", "or", "and", "with", "as", "if", "else", "for", "while", "try"}
+var pythonKeywords = []string{"from", "class", "def", "import", "global", "pass", "in", "is", "not", "or", "and",
+	"with", "as", "if", "else", "for", "while", "try"}
 
 func pythonTypes(s spec) string {
 	w := &writer{}

@@ -132,7 +132,8 @@ func readOperation(path, method string, v node) operation {
 		p := node{p}
 		switch name := p.get("name").Value; {
 		case p.get("in").Value == "query":
-			o.Query = append(o.Query, field{Name: name, Required: p.get("required").Value == "true", Kind: readSchema(p.get("schema"))})
+			o.Query = append(o.Query, field{Name: name, Required: p.get("required").Value == "true",
+				Kind: readSchema(p.get("schema"))})
 		case name == "Idempotency-Key":
 			o.Key = true
 		}

@@ -159,9 +159,11 @@ func TestCases(t *testing.T) {
 func (c ruleCase) compile(t *testing.T) map[string]string {
 	t.Helper()
 	p, host := c.profile(t, "/w"), c.snapshot()
-	mounts, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000, Descriptor: firstNull})
+	mounts, err := bwrap.Compile(p, nil, bwrap.Host{Version: bwrap.Version{Minor: 8}, FS: host, Euid: 1000,
+		Descriptor: firstNull})
 	noError(t, err)
-	inside, insideGaps, err := landlock.Compile(p, 7, landlock.Host{FS: host, Place: landlock.Inside, Errata: ^lsm.Errata(0)})
+	inside, insideGaps, err := landlock.Compile(p, 7,
+		landlock.Host{FS: host, Place: landlock.Inside, Errata: ^lsm.Errata(0)})
 	noError(t, err)
 	alone, aloneGaps, err := landlock.Compile(p, 7, landlock.Host{FS: host, Euid: 1000, Errata: ^lsm.Errata(0)})
 	noError(t, err)
@@ -214,8 +216,8 @@ func lines(args []string) string {
 
 // operands of bwrap's options.
 var operands = map[string]int{
-	"--cap-drop": 1, "--chdir": 1, "--perms": 1, "--size": 1, "--dir": 1, "--tmpfs": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1,
-	"--bind": 2, "--ro-bind": 2, "--dev-bind": 2, "--ro-bind-data": 2, "--symlink": 2, "--chmod": 2,
+	"--cap-drop": 1, "--chdir": 1, "--perms": 1, "--size": 1, "--dir": 1, "--tmpfs": 1, "--proc": 1, "--dev": 1,
+	"--remount-ro": 1, "--bind": 2, "--ro-bind": 2, "--dev-bind": 2, "--ro-bind-data": 2, "--symlink": 2, "--chmod": 2,
 }
 
 // operations splits options into one slice each.

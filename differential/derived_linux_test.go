@@ -18,12 +18,14 @@ type script struct {
 var everyday = []script{
 	{"ls -la . >/dev/null && pwd", true},
 	{"echo hi >f && cat f && mv f src/g && rm src/g", true},
-	{"git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline && git branch b && git checkout -q b", true},
+	{"git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline && git branch b && git " +
+		"checkout -q b", true},
 	{"touch $HOME/x && ls $HOME && mktemp", true},
 	{"printf 'int main(void){return 0;}' >src/a.c && cc -o a src/a.c && ./a", true},
 	{"python3 -c 'import multiprocessing as m; m.Pool(2).map(abs,[1,2])'", true},
 	{"script -qec 'tty' /dev/null", true},
-	{"python3 -c 'import socket; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); socket.create_connection(s.getsockname())'", true},
+	{"python3 -c 'import socket; s=socket.socket(); s.bind((\"127.0.0.1\",0)); s.listen(); " +
+		"socket.create_connection(s.getsockname())'", true},
 	{"echo x >/dev/null; head -c1 /dev/urandom | wc -c; cat <(echo hi)", true},
 	{"cat /proc/self/status /proc/cpuinfo >/dev/null && ps ax", true},
 	{"test -e $HOME/.ssh", false},
@@ -52,7 +54,8 @@ func TestDerived(t *testing.T) {
 			defer os.RemoveAll(top)
 			project, home := top+"/p", top+"/home"
 			b := build(t, way, derived(t, top, way.euid))
-			t.Logf("%d mounts, of which %d protect; %d options; %d rules", len(b.mounts.Layout), b.mounts.Mounts, len(b.mounts.Args), len(b.layers[0].Paths))
+			t.Logf("%d mounts, of which %d protect; %d options; %d rules", len(b.mounts.Layout), b.mounts.Mounts,
+				len(b.mounts.Args), len(b.layers[0].Paths))
 			for _, s := range everyday {
 				_, streams, err := b.start(t, job{
 					Exec: []string{"/bin/bash", "--noprofile", "--norc", "-c", s.text}, Dir: project,

@@ -65,7 +65,8 @@ type tally struct {
 }
 
 func (y *tally) String() string {
-	return fmt.Sprintf("%d profiles, %d probes, %d %% allowed, %d stricter for a reason, %d in a reported gap, %d violations, %d unexplained",
+	return fmt.Sprintf("%d profiles, %d probes, %d %% allowed, %d stricter for a reason, %d in a reported gap, %d "+
+		"violations, %d unexplained",
 		y.worlds, y.probes, 100*y.passed/max(1, y.probes), y.stricter, y.unheld, len(y.violations), len(y.unexplained))
 }
 
@@ -111,7 +112,8 @@ func (y *tally) compare(t testing.TB, w *world, p profile.Profile, b built) {
 				y.count("stricter: " + gapName(why))
 				continue
 			}
-			y.unexplained = append(y.unexplained, fmt.Sprintf("%s: %v (%d), but %s\n%s", pr, o.Errno, o.Errno, v.Why, w.describe(p, b, pr)))
+			y.unexplained = append(y.unexplained, fmt.Sprintf("%s: %v (%d), but %s\n%s", pr, o.Errno, o.Errno, v.Why,
+				w.describe(p, b, pr)))
 		}
 	}
 	y.changes(p, w, before, after, excused, b)
@@ -133,7 +135,8 @@ func (y *tally) count(reason string) {
 
 // changes holds the tree itself against the oracle, whatever the probes
 // reported: every difference must be one that the profile lets happen.
-func (y *tally) changes(p profile.Profile, w *world, before, after map[string]string, excused map[string]bool, b built) {
+func (y *tally) changes(p profile.Profile, w *world, before, after map[string]string, excused map[string]bool,
+	b built) {
 	for at := range maps.Keys(union(before, after)) {
 		was, is := before[at], after[at]
 		op := profile.OpWrite
@@ -147,7 +150,8 @@ func (y *tally) changes(p profile.Profile, w *world, before, after map[string]st
 		}
 		v := p.Allows(op, at)
 		if (!v.Allowed || v.Private) && !excused[at] && b.unheld(p, probe{Do: "create", Path: at}, before) == "" {
-			y.violations = append(y.violations, fmt.Sprintf("the host's %q changed from %q to %q: %s\n%s", at, was, is, v.Why, w.describe(p, b, probe{Path: at})))
+			y.violations = append(y.violations, fmt.Sprintf("the host's %q changed from %q to %q: %s\n%s", at, was, is, v.Why,
+				w.describe(p, b, probe{Path: at})))
 		}
 	}
 }

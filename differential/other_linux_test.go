@@ -16,9 +16,11 @@ func attemptOther(p probe) error {
 	case "connect tcp":
 		return inet(unix.SOCK_STREAM, 0, func(fd int, at unix.Sockaddr) error { return unix.Connect(fd, at) }, p.Port)
 	case "connect mptcp":
-		return inet(unix.SOCK_STREAM, unix.IPPROTO_MPTCP, func(fd int, at unix.Sockaddr) error { return unix.Connect(fd, at) }, p.Port)
+		return inet(unix.SOCK_STREAM, unix.IPPROTO_MPTCP,
+			func(fd int, at unix.Sockaddr) error { return unix.Connect(fd, at) }, p.Port)
 	case "send udp":
-		return inet(unix.SOCK_DGRAM, 0, func(fd int, at unix.Sockaddr) error { return unix.Sendto(fd, []byte("x"), 0, at) }, p.Port)
+		return inet(unix.SOCK_DGRAM, 0, func(fd int, at unix.Sockaddr) error { return unix.Sendto(fd, []byte("x"), 0, at) },
+			p.Port)
 	case "connect abstract":
 		return withSocket(func(fd int) error { return unix.Connect(fd, &unix.SockaddrUnix{Name: "@" + p.Path}) })
 	case "signal":
@@ -54,7 +56,8 @@ func inet(kind, protocol int, do func(int, unix.Sockaddr) error, port int) error
 // ioctlDevice asks a random device for its entropy count, which anybody may.
 func ioctlDevice(fd int) error {
 	var count int32
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), 0x80045200 /* RNDGETENTCNT */, uintptr(unsafe.Pointer(&count)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), 0x80045200, /* RNDGETENTCNT */
+		uintptr(unsafe.Pointer(&count)))
 	if errno != 0 {
 		return errno
 	}

@@ -119,7 +119,8 @@ func TestStackingNetwork(t *testing.T) {
 	} {
 		operator := of(c.operator)
 		b := build(t, stacked, derived, operator, derived) // the bug: the operator is forgotten
-		probes := []probe{{Do: "connect tcp", Port: outside}, {Do: "listen tcp", Port: 40080}, {Do: "listen tcp", Port: 40081}}
+		probes := []probe{{Do: "connect tcp", Port: outside}, {Do: "listen tcp", Port: 40080},
+			{Do: "listen tcp", Port: 40081}}
 		got := b.run(t, probes)
 		for i, want := range []bool{c.connect, c.port, c.other} {
 			if got[i].ok() != want && (want || b.unheld(derived, probes[i], nil) == "") {

@@ -24,8 +24,10 @@ func TestRequestArrivesAsItWasSaid(t *testing.T) {
 	chunked := "Transfer-Encoding: chunked\r\nTrailer: X-T\r\nExpect: 100-continue\r\n"
 	for _, way := range []string{"request", "tunnel"} {
 		for _, c := range [][4]string{
-			{"GET", "/"}, {"GET", "/?p=project.git;a=summary"}, {"GET", "/?a=100%&b=%zz"}, {"GET", "/?b=2&a=1&a="}, {"GET", "/x?"}, {"GET", "//a//b/../c"},
-			{"GET", "/a%2Fb%00?%0a"}, {"PROPFIND", "/dav"}, {"DELETE", "/x"}, {"POST", "/", chunked, "3\r\nabc\r\n0\r\nX-T: v\r\n\r\n"},
+			{"GET", "/"}, {"GET", "/?p=project.git;a=summary"}, {"GET", "/?a=100%&b=%zz"}, {"GET", "/?b=2&a=1&a="},
+			{"GET", "/x?"}, {"GET", "//a//b/../c"},
+			{"GET", "/a%2Fb%00?%0a"}, {"PROPFIND", "/dav"}, {"DELETE", "/x"},
+			{"POST", "/", chunked, "3\r\nabc\r\n0\r\nX-T: v\r\n\r\n"},
 		} {
 			method, target, head, body := c[0], c[1], c[2], c[3]
 			var conn net.Conn
@@ -56,7 +58,8 @@ func TestRequestArrivesAsItWasSaid(t *testing.T) {
 			if body != "" {
 				said, trailer = "abc", "map[X-T:[v]]"
 			}
-			if want := fmt.Sprintf("%s %s <nil> %q %s", method, target, said, trailer); string(got) != want || res.Trailer.Get("X-After") != "came" {
+			if want := fmt.Sprintf("%s %s <nil> %q %s", method, target, said, trailer); string(got) != want ||
+				res.Trailer.Get("X-After") != "came" {
 				t.Errorf("%s: %q arrived as %q, trailer %v", way, want, got, res.Trailer)
 			}
 			conn.Close()
@@ -78,7 +81,8 @@ func TestTunnelledTargetNamesNoOtherHost(t *testing.T) {
 	}))
 	defer srv.Close()
 	_, through, _ := opened(t, site(srv.Listener.Addr().String(), &listed{list: []string{"a.example:80"}}))
-	for _, target := range []string{"x:http://evil.example/", "http:http://evil.example/", "http:evil.example", "http://evil.example/", "x://evil.example/"} {
+	for _, target := range []string{"x:http://evil.example/", "http:http://evil.example/", "http:evil.example",
+		"http://evil.example/", "x://evil.example/"} {
 		conn, r, _ := dialConnect(t, through, "a.example:80")
 		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a.example\r\n\r\n", target)
 		if res, err := http.ReadResponse(r, nil); err != nil || res.StatusCode != http.StatusForbidden {

@@ -137,7 +137,8 @@ func Open(o Options) *Gate {
 	if o.Refused == nil {
 		o.Refused = func(Refusal) {}
 	}
-	g := &Gate{opts: o, slots: make(chan struct{}, o.Limits.Connections), inside: map[net.Conn]bool{}, links: map[*link]bool{}, uses: map[string]*Use{}}
+	g := &Gate{opts: o, slots: make(chan struct{}, o.Limits.Connections), inside: map[net.Conn]bool{},
+		links: map[*link]bool{}, uses: map[string]*Use{}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.client = g.transport(g.dialContext)
 	g.http = g.server(http.HandlerFunc(g.handle))
@@ -172,7 +173,8 @@ func (g *Gate) judge(ctx context.Context, t Target) error {
 	spent := g.opts.Limits.Bytes > 0 && g.bytes >= g.opts.Limits.Bytes
 	g.mu.Unlock()
 	if spent {
-		return g.refuse(t.String(), "the command has used up the bytes that it may send and receive", "[network.limits] bytes")
+		return g.refuse(t.String(), "the command has used up the bytes that it may send and receive",
+			"[network.limits] bytes")
 	}
 	if t.Addr.IsValid() {
 		own, err := g.opts.Own()
@@ -211,7 +213,8 @@ func (g *Gate) checkAddress(t Target, addr netip.Addr, own []netip.Addr) (local 
 		return false, nil
 	}
 	if !g.opts.Policy.Granted(addr, t.Port) {
-		return false, g.refuse(what, why, fmt.Sprintf("only the configuration can grant it, by its address: [network] allow = [%q]", netip.AddrPortFrom(addr, t.Port)))
+		return false, g.refuse(what, why, fmt.Sprintf("only the configuration can grant it, by its address: [network] "+
+			"allow = [%q]", netip.AddrPortFrom(addr, t.Port)))
 	}
 	return true, nil
 }

@@ -60,12 +60,16 @@ func dialConnect(t testing.TB, through, target string) (net.Conn, *bufio.Reader,
 // What is listed passes: TLS and plain, through CONNECT, as a request, and
 // through SOCKS, however the host is spelled. R-OS-09
 func TestListedPasses(t *testing.T) {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s %s", r.Host, r.URL.Path) })
+	handler := http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprintf(w, "%s %s", r.Host, r.URL.Path)
+	})
 	secure := httptest.NewTLSServer(handler)
 	defer secure.Close()
 	plain := httptest.NewServer(handler)
 	defer plain.Close()
-	policy := &listed{list: []string{"good.example:443", "good.example:80", "*.wild.example:443", "*.wild.example:80", "xn--bcher-kva.example:80"}}
+	policy := &listed{list: []string{"good.example:443", "good.example:80", "*.wild.example:443", "*.wild.example:80",
+		"xn--bcher-kva.example:80"}}
 	for _, scheme := range []string{"https", "http"} {
 		srv := map[string]*httptest.Server{"https": secure, "http": plain}[scheme]
 		g, httpAddr, socksAddr := opened(t, site(srv.Listener.Addr().String(), policy))
@@ -94,7 +98,8 @@ func TestListedPasses(t *testing.T) {
 			transport.CloseIdleConnections()
 		}
 		uses := g.Close()
-		if len(uses) != 2 || uses[0].Sent == 0 || uses[0].Received == 0 || uses[0].Connections == 0 || uses[0].Addr != public.String() {
+		if len(uses) != 2 || uses[0].Sent == 0 || uses[0].Received == 0 || uses[0].Connections == 0 ||
+			uses[0].Addr != public.String() {
 			t.Errorf("%s: the books say %+v", scheme, uses)
 		}
 	}
@@ -163,7 +168,10 @@ func (w *waiting) Denied(netip.Addr, uint16) bool  { return false }
 // A connection waits for the answer; a denial has a reason in words; a question ends with its
 // client; no lookup precedes the approval. R-OS-09
 func TestConnectionWaitsForAnswer(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		io.WriteString(w, "hello")
+	}))
 	defer srv.Close()
 	w := &waiting{make(chan Ruling), make(chan Target, 8)}
 	resolver := &fakeResolver{names: map[string][]string{"ask.example": {"203.0.113.5"}}, asked: map[string]int{}}

@@ -203,8 +203,9 @@ func TestHostileCatalogue(t *testing.T) {
 		t.Run(a.ID, func(t *testing.T) {
 			t.Parallel()
 			servers := &fakeNet{t: t}
-			_, http, socks := opened(t, Options{Policy: &listed{list: w.Listed}, Resolver: &fakeResolver{names: w.Names, asked: map[string]int{}},
-				Dial: servers.dial, Own: func() ([]netip.Addr, error) { return own, nil }})
+			_, http, socks := opened(t, Options{Policy: &listed{list: w.Listed},
+				Resolver: &fakeResolver{names: w.Names, asked: map[string]int{}},
+				Dial:     servers.dial, Own: func() ([]netip.Addr, error) { return own, nil }})
 			to := map[string]string{"http": http, "socks": socks}[a.To]
 			for range max(a.Times, 1) {
 				play(t, to, a)

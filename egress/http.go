@@ -26,8 +26,10 @@ const maxHead = 64 << 10
 var silent = log.New(io.Discard, "", 0)
 
 func (g *Gate) server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: headTimeout, IdleTimeout: g.opts.Limits.Idle, MaxHeaderBytes: maxHead,
-		BaseContext: func(net.Listener) context.Context { return g.ctx }, ErrorLog: silent, DisableGeneralOptionsHandler: true}
+	return &http.Server{Handler: h, ReadHeaderTimeout: headTimeout, IdleTimeout: g.opts.Limits.Idle,
+		MaxHeaderBytes: maxHead,
+		BaseContext:    func(net.Listener) context.Context { return g.ctx }, ErrorLog: silent,
+		DisableGeneralOptionsHandler: true}
 }
 
 func (g *Gate) transport(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Transport {
@@ -55,7 +57,8 @@ func (g *Gate) handle(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Scheme == "":
 		http.Error(w, "sandboxd: this is a proxy; ask it for \"http://HOST/PATH\", or CONNECT", http.StatusBadRequest)
 	case r.URL.Scheme != "http":
-		http.Error(w, "sandboxd: this proxy fetches http only; for "+quote(r.URL.Scheme)+" use CONNECT", http.StatusBadRequest)
+		http.Error(w, "sandboxd: this proxy fetches http only; for "+quote(r.URL.Scheme)+" use CONNECT",
+			http.StatusBadRequest)
 	default:
 		t, err := urlTarget(r.URL)
 		if err != nil {
@@ -128,7 +131,8 @@ func (g *Gate) connect(w http.ResponseWriter, r *http.Request) {
 
 // forward sends one plain request on, as this proxy understood it.
 func (g *Gate) forward(w http.ResponseWriter, r *http.Request, t Target, client *http.Transport) {
-	if r.URL.Opaque != "" { // "x:http://other/" would be sent on as "http://other/", which overrules Host (RFC 9112, 3.2.2)
+	// "x:http://other/" would be sent on as "http://other/", which overrules Host (RFC 9112, 3.2.2)
+	if r.URL.Opaque != "" {
 		g.fail(w, g.refuse(t.String(), "a request names a path, or http://HOST/PATH", ""))
 		return
 	}
@@ -182,7 +186,8 @@ func (g *Gate) fail(w http.ResponseWriter, err error) {
 		}
 		return c
 	}, text)
-	fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s\n",
+	fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %s\r\nConnection: "+
+		"close\r\n\r\n%s\n",
 		status, line, strconv.Itoa(len(text)+1), text)
 	if c, ok := conn.(interface{ CloseWrite() error }); ok {
 		c.CloseWrite()

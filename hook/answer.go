@@ -172,9 +172,11 @@ func refusal(ctx context.Context, err error) string {
 	var e *ipc.Error
 	switch {
 	case ctx.Err() != nil:
-		return "Not run: nobody answered in time. Tell the user that the call waits for them (sbx approve), and try again when they say so."
+		return "Not run: nobody answered in time. Tell the user that the call waits for them (sbx approve), and try again " +
+			"when they say so."
 	case errors.Is(err, ipc.ErrNoDaemon):
-		return "Not run: sandboxd is not running, so nothing can be judged. Ask the user to start it (sbx status), then try again."
+		return "Not run: sandboxd is not running, so nothing can be judged. Ask the user to start it (sbx status), then " +
+			"try again."
 	case errors.As(err, &e) && e.Hint != "":
 		text = "Not run: " + e.Message + ". To fix it: " + e.Hint + "."
 	}
@@ -291,7 +293,8 @@ func (h Hook) wrap(ctx context.Context, v Vendor, d Daemon, q ipc.CheckRequest, 
 		}
 		return v.ask(
 			fmt.Sprintf(
-				"Without the sandbox: only %s %s or newer is known to run what a hook rewrote, and %s. Have the user run `sbx hook install %s` again. (%s)",
+				"Without the sandbox: only %s %s or newer is known to run what a hook rewrote, and %s. Have the user run `sbx "+
+					"hook install %s` again. (%s)",
 				v.Title,
 				v.Rewrites,
 				found,

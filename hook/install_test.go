@@ -19,8 +19,8 @@ func TestInstallAndRemove(t *testing.T) {
 		"", "{}", "{}\n", "{\n}\n", " { } ", "{\t}\n\n",
 		`{"model": "opus"}`, "{\n\t\"model\": \"opus\"\n}\n", "{\r\n    \"model\": \"opus\"\r\n}\r\n",
 		`{"hooks": {}}`, "{\n  \"hooks\": {}\n}\n", "{\n  \"hooks\": {\n  }\n}\n", `{"hooks": {"PostToolUse": []}}`,
-		`{"hooks": {"PreToolUse": []}}`, "{\n  \"hooks\": {\n    \"PreToolUse\": []\n  }\n}\n", "{\n  \"hooks\": {\n    \"PreToolUse\": [\n    ]\n  }\n}",
-		`{"hooks": {"PreToolUse": [` + other + `]}, "z": 1.50e+3}`,
+		`{"hooks": {"PreToolUse": []}}`, "{\n  \"hooks\": {\n    \"PreToolUse\": []\n  }\n}\n",
+		"{\n  \"hooks\": {\n    \"PreToolUse\": [\n    ]\n  }\n}", `{"hooks": {"PreToolUse": [` + other + `]}, "z": 1.50e+3}`,
 		"{\"a\": \"\\u00e9\\\\\",\n   \"hooks\":{\"PreToolUse\":[" + other + ",\n" + other + "]   ,\"Stop\":[]}}",
 		`{"a\"b\\": {"deep": [[[{"hooks": {"PreToolUse": [1]}}]]]}}`,
 		`{"hooks": {"PreToolUse": ["first"]}, "hooks": {"PreToolUse": []}}`, // an agent takes the last
@@ -81,10 +81,12 @@ func TestInstallAndRemove(t *testing.T) {
 // What is not the JSON that an agent would read is refused, not mended.
 func TestInstallRefuses(t *testing.T) {
 	for _, settings := range []string{
-		"[]", "null", "{", `{"hooks": []}`, `{"hooks": null}`, `{"hooks": {"PreToolUse": {}}}`, `{} {}`, "{}x", "\xef\xbb\xbf{}",
-		"{\n  // a comment\n  \"model\": \"opus\"\n}", "{\"a\": 1,}", strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000),
+		"[]", "null", "{", `{"hooks": []}`, `{"hooks": null}`, `{"hooks": {"PreToolUse": {}}}`, `{} {}`, "{}x",
+		"\xef\xbb\xbf{}", "{\n  // a comment\n  \"model\": \"opus\"\n}", "{\"a\": 1,}", strings.Repeat(`{"a":`, 20000) + "1" +
+			strings.Repeat("}", 20000),
 	} {
-		for _, err := range []error{second(Claude.Install([]byte(settings), ourCommand)), second(Claude.Remove([]byte(settings)))} {
+		for _, err := range []error{second(Claude.Install([]byte(settings), ourCommand)),
+			second(Claude.Remove([]byte(settings)))} {
 			if err == nil {
 				t.Errorf("%q was taken", settings[:min(len(settings), 60)])
 			}

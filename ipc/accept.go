@@ -63,7 +63,8 @@ func (d *doorkeeper) receive(c net.Conn) net.Conn {
 // examine admits and then counts: a refused peer takes no room. A confined one has no use for a socket of descriptors.
 func (d *doorkeeper) examine(peer Peer) (confined, refusal *Error) {
 	if d.role == RoleApprover && peer.Inside() {
-		return nil, &Error{Code: CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions", Hint: "answer from outside"}
+		return nil, &Error{Code: CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions",
+			Hint: "answer from outside"}
 	}
 	var e *Error
 	var c *Confined

@@ -58,10 +58,11 @@ type Approval struct {
 
 // Presentation is the content of a question for a person.
 type Presentation struct {
-	Kind     string            `json:"kind"` // text, diff, file_content, command, structured
-	Content  string            `json:"content"`
-	Language string            `json:"language,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"` // full_content: where Content was cut; more_lines, size, old_size, marks: JSON
+	Kind     string `json:"kind"` // text, diff, file_content, command, structured
+	Content  string `json:"content"`
+	Language string `json:"language,omitempty"`
+	// full_content: where Content was cut; more_lines, size, old_size, marks: JSON
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // Suggestion is a wider grant that may be given with a yes.
@@ -105,11 +106,12 @@ type ApprovalRequest struct {
 // strictly: an unknown field, a key in another case, a key twice, or the
 // absence of rev, hash or allow is an error and decides nothing.
 type Answer struct {
-	ID         string `json:"-"` // from the path
-	Rev        int    `json:"rev"`
-	Hash       string `json:"hash"`
-	Allow      bool   `json:"allow"`
-	Scope      string `json:"scope,omitempty"`  // once (also ""), turn, session, project, agent, global, batch (all that was listed), group
+	ID    string `json:"-"` // from the path
+	Rev   int    `json:"rev"`
+	Hash  string `json:"hash"`
+	Allow bool   `json:"allow"`
+	// once (also ""), turn, session, project, agent, global, batch (all that was listed), group
+	Scope      string `json:"scope,omitempty"`
 	ForMS      int64  `json:"for_ms,omitempty"` // lifetime of the grant; 0: the scope's own
 	Note       string `json:"note,omitempty"`
 	Key        string `json:"key,omitempty"`        // or word that the person answered with, for the record

@@ -39,7 +39,8 @@ func query[Req, Resp any](f method[Req, Resp], read func(params) Req) handler {
 }
 
 // streamed serves a method that yields a stream, which send puts on the wire.
-func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media string, send func(*exchange, Stream[T])) handler {
+func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media string,
+	send func(*exchange, Stream[T])) handler {
 	h := streaming(func(x *exchange) (Stream[T], error) {
 		req, bad := readQuery(x, read)
 		if bad != nil {
@@ -52,7 +53,8 @@ func streamed[Req, T any](f method[Req, Stream[T]], read func(params) Req, media
 }
 
 // opened is streamed for a request whose body names a first operation; place is as in body.
-func opened[Req, T any](f func(*exchange, Req) (Stream[T], error), place func(*exchange, *Req) *Error, media string, send func(*exchange, Stream[T])) handler {
+func opened[Req, T any](f func(*exchange, Req) (Stream[T], error), place func(*exchange, *Req) *Error, media string,
+	send func(*exchange, Stream[T])) handler {
 	h := streaming(func(x *exchange) (Stream[T], error) {
 		req, bad := readRequest(x, place, x.limits.Body)
 		if bad != nil {
@@ -134,7 +136,8 @@ func large[Req, Resp any](f method[Req, Resp], place func(*exchange, *Req) *Erro
 	return h
 }
 
-func serveBody[Req, Resp any](x *exchange, f method[Req, Resp], place func(*exchange, *Req) *Error, limit int64, status int) {
+func serveBody[Req, Resp any](x *exchange, f method[Req, Resp], place func(*exchange, *Req) *Error, limit int64,
+	status int) {
 	req, bad := readRequest(x, place, limit)
 	if bad != nil {
 		x.refuse(bad)

@@ -144,7 +144,8 @@ func serverUID(c net.Conn) (int, error) {
 }
 
 // do sends a request and returns the answer's body, which the caller closes.
-func (c *Client) do(ctx context.Context, method, path string, body io.Reader, header map[string]string) (io.ReadCloser, error) {
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader,
+	header map[string]string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://sandboxd"+path, body)
 	if err != nil {
 		return nil, err
@@ -174,7 +175,8 @@ func readError(resp *http.Response) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	var e errorBody
 	if err != nil || json.Unmarshal(b, &e) != nil || e.Error == nil {
-		return &Error{Code: CodeInternal, Status: resp.StatusCode, Message: "the daemon answered " + resp.Status + " without saying why"}
+		return &Error{Code: CodeInternal, Status: resp.StatusCode, Message: "the daemon answered " + resp.Status +
+			" without saying why"}
 	}
 	e.Error.Status = resp.StatusCode
 	return e.Error
@@ -187,7 +189,8 @@ func ask[Resp, Req any](ctx context.Context, c *Client, method, path string, req
 	if err != nil {
 		return resp, err
 	}
-	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(body), map[string]string{"Content-Type": "application/json"}, &resp)
+	return resp, c.roundTrip(ctx, method, path, bytes.NewReader(body),
+		map[string]string{"Content-Type": "application/json"}, &resp)
 }
 
 // encodeBody writes a request as a body.
@@ -195,7 +198,8 @@ func encodeBody[Req any](req Req) ([]byte, error) {
 	body := encode(req)
 	if bytes.Contains(body, []byte(`\ufffd`)) { // the output of encoding/json for bytes that are not UTF-8
 		if field, ok := notUTF8(reflect.ValueOf(req), "request"); ok {
-			return nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory that it names, another name")
+			return nil, badRequest(field + " is not UTF-8 and cannot be sent unaltered; give it, or the file or directory " +
+				"that it names, another name")
 		}
 	}
 	return body, nil
@@ -208,7 +212,8 @@ func fetch[Resp any](ctx context.Context, c *Client, method, path string) (Resp,
 }
 
 // roundTrip decodes the answer into resp, a pointer.
-func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Reader, header map[string]string, resp any) error {
+func (c *Client) roundTrip(ctx context.Context, method, path string, body io.Reader, header map[string]string,
+	resp any) error {
 	answer, err := c.do(ctx, method, path, body, header)
 	if err != nil {
 		return err

@@ -81,7 +81,8 @@ func (c *Client) Doctor(ctx context.Context, r DoctorRequest) (Doctor, error) {
 
 // Profile shows, explains or compares profiles.
 func (c *Client) Profile(ctx context.Context, r ProfileRequest) (Profile, error) {
-	return fetch[Profile](ctx, c, "GET", pathOf("/v1/profile", "", "", "session", r.Session, "path", r.Path, "against", r.Against))
+	return fetch[Profile](ctx, c, "GET", pathOf("/v1/profile", "", "", "session", r.Session, "path", r.Path, "against",
+		r.Against))
 }
 
 // OpenSession opens one, or finds the terminal's own again.
@@ -170,7 +171,9 @@ func speaksOtherwise(err error) bool {
 }
 
 func older(code Code) *Error {
-	return &Error{Code: cmp.Or(code, CodeNoRoute), Message: "the daemon that runs is older than this program, and does not know its requests", Hint: "end it, and a new one is started: sbx stop"}
+	return &Error{Code: cmp.Or(code, CodeNoRoute),
+		Message: "the daemon that runs is older than this program, and does not know its requests",
+		Hint:    "end it, and a new one is started: sbx stop"}
 }
 
 // begun reads the event with the answer of exec.start.
@@ -194,7 +197,8 @@ func (c *Client) ExecEvents(ctx context.Context, r EventsRequest) (Stream[Event]
 	if err := missing("id", r.ID); err != nil {
 		return nil, err
 	}
-	events, err := c.events(ctx, "GET", pathOf("/v1/exec", r.ID, "/events", "from_seq", numberOf(r.FromSeq), "watch", flagOf(r.Watch)), nil, nil)
+	events, err := c.events(ctx, "GET", pathOf("/v1/exec", r.ID, "/events", "from_seq", numberOf(r.FromSeq), "watch",
+		flagOf(r.Watch)), nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +206,8 @@ func (c *Client) ExecEvents(ctx context.Context, r EventsRequest) (Stream[Event]
 }
 
 // events sends a request that is answered with events.
-func (c *Client) events(ctx context.Context, method, path string, body io.Reader, header map[string]string) (*eventReader, error) {
+func (c *Client) events(ctx context.Context, method, path string, body io.Reader,
+	header map[string]string) (*eventReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	answer, err := c.do(ctx, method, path, body, header)
 	if err != nil {

@@ -123,9 +123,11 @@ func (c *Client) exec(ctx context.Context, path string, r ExecRequest) (*reply, 
 // post writes a request with a body of JSON; last: nothing follows it on its connection.
 func (c *Client) post(path string, body []byte, last bool) ([]byte, error) {
 	b := make([]byte, 0, 512+len(body))
-	b = append(append(append(b, "POST "...), path...), " HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: "...)
+	b = append(append(append(b, "POST "...), path...),
+		" HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: "...)
 	b = append(strconv.AppendInt(b, int64(len(body)), 10), "\r\n"...)
-	for _, field := range []struct{ name, value string }{{UserHeader + ": ", c.User}, {"Authorization: Bearer ", string(c.Secret)}} {
+	for _, field := range []struct{ name, value string }{{UserHeader + ": ", c.User},
+		{"Authorization: Bearer ", string(c.Secret)}} {
 		if strings.ContainsFunc(field.value, func(r rune) bool { return r < ' ' || r == 0x7f }) { // RFC 9110, 5.5
 			return nil, fmt.Errorf("POST %q: a control character in the value of %s", path, strings.TrimSpace(field.name))
 		}

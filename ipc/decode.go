@@ -123,7 +123,8 @@ func (x *exchange) readBody(limit int64) ([]byte, *Error) {
 			return buf.Bytes(), nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			x.Header().Set("Connection", "close")
-			return nil, &Error{Code: CodeBadRequest, Status: http.StatusRequestTimeout, Message: "the body did not arrive in time"}
+			return nil, &Error{Code: CodeBadRequest, Status: http.StatusRequestTimeout,
+				Message: "the body did not arrive in time"}
 		case err != nil:
 			return nil, badRequest("read body: " + err.Error())
 		}
@@ -132,7 +133,8 @@ func (x *exchange) readBody(limit int64) ([]byte, *Error) {
 }
 
 func tooLarge(limit int64) *Error {
-	return &Error{Code: CodeTooLarge, Message: fmt.Sprintf("the body is larger than %d bytes", limit), Hint: "send less at once"}
+	return &Error{Code: CodeTooLarge, Message: fmt.Sprintf("the body is larger than %d bytes", limit),
+		Hint: "send less at once"}
 }
 
 // checkMedia refuses a Content-Type that is not JSON.
@@ -143,7 +145,8 @@ func checkMedia(r *http.Request) *Error {
 	}
 	media, _, err := mime.ParseMediaType(given)
 	if err != nil || media != "application/json" {
-		return &Error{Code: CodeUnsupportedMedia, Message: fmt.Sprintf("the body's type is %q", given), Hint: "send Content-Type: application/json (curl: --json)"}
+		return &Error{Code: CodeUnsupportedMedia, Message: fmt.Sprintf("the body's type is %q", given),
+			Hint: "send Content-Type: application/json (curl: --json)"}
 	}
 	return nil
 }

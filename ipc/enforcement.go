@@ -42,7 +42,8 @@ func (e *Enforcement) UnmarshalJSON(b []byte) error {
 }
 
 func (e Enforcement) equal(o Enforcement) bool {
-	return e.Level == o.Level && slices.Equal(e.Layers, o.Layers) && slices.Equal(e.Protections, o.Protections) && (e.Protections == nil) == (o.Protections == nil)
+	return e.Level == o.Level && slices.Equal(e.Layers, o.Layers) && slices.Equal(e.Protections, o.Protections) &&
+		(e.Protections == nil) == (o.Protections == nil)
 }
 
 // clone shares nothing with e that its owner may change.

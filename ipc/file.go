@@ -87,7 +87,8 @@ type FileResult struct {
 // FileConflict is why a file operation could not be done as things are. Where
 // it comes with an error, nothing was changed.
 type FileConflict struct {
-	Reason   string `json:"reason"` // missing, exists, changed, no_match, wrong_count, binary, encoding, too_large, outside, forbidden, …
+	// missing, exists, changed, no_match, wrong_count, binary, encoding, too_large, outside, forbidden, …
+	Reason   string `json:"reason"`
 	Path     string `json:"path,omitempty"`
 	Expected string `json:"expected,omitempty"`
 	Found    string `json:"found,omitempty"`

@@ -69,7 +69,8 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte(request("POST", "/v1/exec", `{"session":"session-1","command":"echo"}`)), false)
 	f.Add([]byte(request("POST", "/v1/approvals/x/decision", `{"rev":1,"hash":"h","allow":true}`)), true)
 	f.Add([]byte(request("GET", "/v1/exec/exec-1/events?from_seq=1", "")+request("POST", "/v1/reload", "")), true)
-	f.Add([]byte("POST /v1/exec/x/stdin?eof=1 HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"), false)
+	f.Add([]byte("POST /v1/exec/x/stdin?eof=1 HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: "+
+		"chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"), false)
 	f.Add([]byte("GET /v1/events HTTP/1.0\r\nLast-Event-ID: 9\r\nAuthorization: Bearer x\r\n\r\n"), true)
 	b, sockets := besieged(f)
 	f.Fuzz(func(t *testing.T, frames []byte, approver bool) {
@@ -96,8 +97,10 @@ func FuzzFrames(f *testing.F) {
 // FuzzHeader: any header is followed by one answer of ours, and a change only with a success.
 func FuzzHeader(f *testing.F) {
 	for _, h := range []string{
-		"Authorization: Bearer x", "Idempotency-Key: " + "k", "Last-Event-ID: 18446744073709551616", "Content-Length: -1", "Transfer-Encoding: chunked, chunked",
-		"Content-Type: application/json; charset=\xff", "Host: other", "Connection: upgrade\r\nUpgrade: websocket", "Expect: 100-continue", "A : b", "\x00", ": x", "X: " + string(make([]byte, 100)),
+		"Authorization: Bearer x", "Idempotency-Key: " + "k", "Last-Event-ID: 18446744073709551616", "Content-Length: -1",
+		"Transfer-Encoding: chunked, chunked", "Content-Type: application/json; charset=\xff", "Host: other",
+		"Connection: upgrade\r\nUpgrade: websocket", "Expect: 100-continue", "A : b", "\x00", ": x", "X: " +
+			string(make([]byte, 100)),
 	} {
 		f.Add([]byte(h), "POST", "/v1/sessions", "{}")
 		f.Add([]byte(h), "GET", "/v1/events", "")
@@ -111,7 +114,8 @@ func FuzzHeader(f *testing.F) {
 		}
 		defer c.Close()
 		c.SetDeadline(time.Now().Add(20 * time.Second))
-		fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n%s", method, path, len(body), header, body)
+		fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n%s", method, path,
+			len(body), header, body)
 		c.CloseWrite()
 		answer, _ := io.ReadAll(c)
 		if len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.")) {

@@ -37,7 +37,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		if a, err := decode[Answer](body); err == nil {
 			var said map[string]json.RawMessage
-			if json.Unmarshal(body, &said) != nil || string(said["allow"]) != map[bool]string{true: "true", false: "false"}[a.Allow] || said["rev"] == nil || said["hash"] == nil {
+			if json.Unmarshal(body, &said) != nil || string(said["allow"]) != map[bool]string{true: "true",
+				false: "false"}[a.Allow] || said["rev"] == nil || said["hash"] == nil {
 				t.Fatalf("accepted %q as %+v", body, a)
 			}
 		}
@@ -73,7 +74,8 @@ func FuzzQuickEvent(f *testing.F) {
 			return
 		}
 		var slow Event
-		if err := json.Unmarshal(line, &slow); err != nil || slow.Seq != quick.Seq || slow.Type != quick.Type || !bytes.Equal(slow.Data, quick.Data) || !slow.Time.Equal(quick.Time) {
+		if err := json.Unmarshal(line, &slow); err != nil || slow.Seq != quick.Seq || slow.Type != quick.Type ||
+			!bytes.Equal(slow.Data, quick.Data) || !slow.Time.Equal(quick.Time) {
 			t.Fatalf("%q: %+v and %+v, %v", line, quick, slow, err)
 		}
 	})
@@ -83,8 +85,8 @@ func FuzzQuickEvent(f *testing.F) {
 // send them.
 func FuzzLines(f *testing.F) {
 	for _, s := range []string{
-		"{\"seq\":1,\"type\":\"exit\"}\n", "{\"seq\":1}\n{\"seq\":2", "{\"error\":{\"code\":\"internal\"}}\n", "\n\n", "null\n",
-		"id: 1\nevent: granted\ndata: {\"seq\":1}\n\n", ":\n\ndata: x\n\n", "event: error\ndata: {}\n\n",
+		"{\"seq\":1,\"type\":\"exit\"}\n", "{\"seq\":1}\n{\"seq\":2", "{\"error\":{\"code\":\"internal\"}}\n", "\n\n",
+		"null\n", "id: 1\nevent: granted\ndata: {\"seq\":1}\n\n", ":\n\ndata: x\n\n", "event: error\ndata: {}\n\n",
 	} {
 		f.Add([]byte(s))
 	}

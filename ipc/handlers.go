@@ -44,7 +44,8 @@ func completeExec(x *exchange, r *ExecRequest) (bad *Error) {
 func completeFile(x *exchange, r *FileRequest) (bad *Error) {
 	r.Op = x.r.PathValue("op")
 	if !slices.Contains(fileOps, r.Op) {
-		return &Error{Code: CodeNoRoute, Message: "there is no such file operation", Hint: "see docs/protocol.md for the list"}
+		return &Error{Code: CodeNoRoute, Message: "there is no such file operation",
+			Hint: "see docs/protocol.md for the list"}
 	}
 	switch approver := x.caller.Role == RoleApprover; {
 	case approver && r.Op != "undo":

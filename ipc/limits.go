@@ -100,11 +100,13 @@ func (t *tally) connect(p Peer) *Error {
 	}
 	switch {
 	case t.total >= t.limits.Total:
-		return &Error{Code: CodeOverloaded, Message: "the daemon has all the connections it can serve", Hint: "try again shortly"}
+		return &Error{Code: CodeOverloaded, Message: "the daemon has all the connections it can serve",
+			Hint: "try again shortly"}
 	case u.connections >= t.limits.Connections:
 		return &Error{Code: CodeLimit, Message: "this user has too many connections open", Hint: "close some, then try again"}
 	case q.connections >= t.limits.ProcConnections && p.PID != 0:
-		return &Error{Code: CodeLimit, Message: "this process has too many connections open", Hint: "close some, then try again"}
+		return &Error{Code: CodeLimit, Message: "this process has too many connections open",
+			Hint: "close some, then try again"}
 	}
 	t.total++
 	u.connections++
@@ -143,7 +145,8 @@ func (t *tally) begin(p Peer) *Error {
 		q = &procTally{}
 	}
 	if q.requests >= t.limits.Requests && p.PID != 0 {
-		return &Error{Code: CodeLimit, Message: "this process has too many requests in flight", Hint: "wait for some to end, then try again"}
+		return &Error{Code: CodeLimit, Message: "this process has too many requests in flight",
+			Hint: "wait for some to end, then try again"}
 	}
 	q.requests++
 	t.procs[p.Process()] = q
@@ -167,7 +170,8 @@ func (t *tally) buffer(p Peer, n int64) *Error {
 		u = &userTally{}
 	}
 	if u.buffered+n > t.limits.Buffered {
-		return &Error{Code: CodeLimit, Message: "this user's requests hold too much memory", Hint: "wait for some to end, then try again"}
+		return &Error{Code: CodeLimit, Message: "this user's requests hold too much memory",
+			Hint: "wait for some to end, then try again"}
 	}
 	u.buffered += n
 	t.users[p.UID] = u

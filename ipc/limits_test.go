@@ -120,7 +120,8 @@ func TestBufferLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		held = append(held, c)
-		fmt.Fprintf(c, "POST /v1/files/write HTTP/1.1\r\nHost: s\r\nContent-Length: %d\r\n\r\n%s", len(body)+1, body) // one byte is still to come
+		// one byte is still to come
+		fmt.Fprintf(c, "POST /v1/files/write HTTP/1.1\r\nHost: s\r\nContent-Length: %d\r\n\r\n%s", len(body)+1, body)
 	}
 	eventually(t, "memory is short", func() bool {
 		hold() // again: the request below may have come first, and had this one refused
@@ -244,7 +245,8 @@ func TestNoLeak(t *testing.T) {
 			c := &ipc.Client{Socket: h.Agent.Socket, Secret: s.Secret}
 			defer c.Close()
 			for i := range 10 {
-				if _, output := shape(run(t, c, ipc.ExecRequest{Session: s.ID, Command: fmt.Sprint("echo ", i)})); output != fmt.Sprintln(i) {
+				if _, output := shape(run(t, c, ipc.ExecRequest{Session: s.ID,
+					Command: fmt.Sprint("echo ", i)})); output != fmt.Sprintln(i) {
 					t.Errorf("%q", output)
 				}
 				c.StartExec(context.Background(), ipc.ExecRequest{Session: "no such", Command: "x"})

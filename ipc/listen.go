@@ -57,7 +57,8 @@ func Listen(d SocketDir) (*Sockets, error) {
 		return nil, fmt.Errorf("listen in %q: not a clean absolute path", d.Path)
 	}
 	if n := len(d.Path) + 1 + len(ApproverSocket); n > maxSocketPath {
-		return nil, fmt.Errorf("listen in %q: the sockets' paths would have %d bytes, %d is the most; choose a shorter directory", d.Path, n, maxSocketPath)
+		return nil, fmt.Errorf("listen in %q: the sockets' paths would have %d bytes, %d is the most; choose a shorter "+
+			"directory", d.Path, n, maxSocketPath)
 	}
 	if err := d.prepare(); err != nil {
 		return nil, fmt.Errorf("listen in %q: %w", d.Path, err)

@@ -186,17 +186,20 @@ func TestListenRefuses(t *testing.T) {
 // away, an ordinary user one of root's.
 func TestListenRefusesOwner(t *testing.T) {
 	if os.Getuid() != 0 {
-		if _, err := ipc.Listen(ipc.SocketDir{Path: "/usr"}); err == nil || !strings.Contains(err.Error(), "belongs to uid 0") {
+		if _, err := ipc.Listen(ipc.SocketDir{Path: "/usr"}); err == nil ||
+			!strings.Contains(err.Error(), "belongs to uid 0") {
 			t.Errorf("%v", err)
 		}
 		return
 	}
 	dir := place(t)
 	os.Chown(dir, 65534, -1)
-	if _, err := ipc.Listen(ipc.SocketDir{Path: dir}); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
+	if _, err := ipc.Listen(ipc.SocketDir{Path: dir}); err == nil ||
+		!strings.Contains(err.Error(), "belongs to uid 65534") {
 		t.Errorf("directory: %v", err)
 	}
-	if _, err := ipc.Listen(ipc.SocketDir{Path: dir + "/s"}); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
+	if _, err := ipc.Listen(ipc.SocketDir{Path: dir + "/s"}); err == nil ||
+		!strings.Contains(err.Error(), "belongs to uid 65534") {
 		t.Errorf("above: %v", err)
 	}
 	os.Chown(dir, 0, -1)
@@ -207,7 +210,8 @@ func TestListenRefusesOwner(t *testing.T) {
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	os.Lchown(dir+"/"+ipc.AgentSocket, 65534, -1)
-	if _, err := ipc.Listen(ipc.SocketDir{Path: dir}); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
+	if _, err := ipc.Listen(ipc.SocketDir{Path: dir}); err == nil ||
+		!strings.Contains(err.Error(), "belongs to uid 65534") {
 		t.Errorf("socket: %v", err)
 	}
 	var st syscall.Stat_t

@@ -48,7 +48,8 @@ func newMemory[Resp any]() *memory[Resp] { return &memory[Resp]{users: map[int]*
 func startOnce(x *exchange) method[ExecRequest, ExecStarted] {
 	return func(b Backend, ctx context.Context, c Caller, r ExecRequest) (ExecStarted, error) {
 		k := onceKey{session: r.Session, key: r.IdempotencyKey, secret: c.Secret}
-		return x.starts.do(ctx, c, k, func() []byte { return encode(r) }, func() (ExecStarted, error) { return x.startWith(ctx, c, r) })
+		return x.starts.do(ctx, c, k, func() []byte { return encode(r) },
+			func() (ExecStarted, error) { return x.startWith(ctx, c, r) })
 	}
 }
 
@@ -115,13 +116,15 @@ func changeOnce(x *exchange) method[FileRequest, FileResult] {
 		if slices.Contains(fileReads, r.Op) || r.DryRun {
 			k.key = ""
 		}
-		return x.changes.do(ctx, c, k, func() []byte { return append(encode(r), r.Op...) }, func() (FileResult, error) { return b.File(ctx, c, r) })
+		return x.changes.do(ctx, c, k, func() []byte { return append(encode(r), r.Op...) },
+			func() (FileResult, error) { return b.File(ctx, c, r) })
 	}
 }
 
 // do carries a request out once for each key; without one always. Failures are
 // not remembered.
-func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request func() []byte, carryOut func() (Resp, error)) (Resp, error) {
+func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request func() []byte,
+	carryOut func() (Resp, error)) (Resp, error) {
 	var none Resp
 	if k.key == "" {
 		return carryOut()
@@ -140,7 +143,8 @@ func (m *memory[Resp]) do(ctx context.Context, c Caller, k onceKey, request func
 		}
 	}
 	if s == nil {
-		return none, &Error{Code: CodeConflict, Message: "this idempotency key was used for another request", Hint: "take a new key for each request"}
+		return none, &Error{Code: CodeConflict, Message: "this idempotency key was used for another request",
+			Hint: "take a new key for each request"}
 	}
 	s.err = &Error{Code: CodeInternal, Message: "the first request with this key failed"} // should it panic
 	defer func() {

@@ -33,7 +33,8 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("%s is not what the code says; run UPDATE=1 go test -run TestOpenAPI ./ipc and look at the difference", openapi)
+		t.Errorf("%s is not what the code says; run UPDATE=1 go test -run TestOpenAPI ./ipc and look at the difference",
+			openapi)
 	}
 }
 
@@ -45,7 +46,8 @@ func description(t *testing.T) string {
 	d.line(0, "info:")
 	d.line(1, "title: sandboxd")
 	d.line(1, "version: %q", fmt.Sprint(Protocol))
-	d.text(1, "description", "HTTP/1.1 with JSON on two Unix sockets, agent.sock and approver.sock. docs/protocol.md says what this file cannot: order, meaning, and who may do what. Fields that are not listed may appear in answers.")
+	d.text(1, "description", "HTTP/1.1 with JSON on two Unix sockets, agent.sock and approver.sock. docs/protocol.md "+
+		"says what this file cannot: order, meaning, and who may do what. Fields that are not listed may appear in answers.")
 	d.line(0, "servers:")
 	d.line(1, "- url: http://sandboxd")
 	d.text(2, "description", "Connect to the socket; the host name is not looked at.")
@@ -399,10 +401,12 @@ func TestProtocolDocument(t *testing.T) {
 		}
 	}
 	words := slices.Clone(fileOps)
-	for _, e := range []EventType{EventQueued, EventApproval, EventStarted, EventStdout, EventStderr, EventPTY, EventViolation, EventGap, EventExit} {
+	for _, e := range []EventType{EventQueued, EventApproval, EventStarted, EventStdout, EventStderr, EventPTY,
+		EventViolation, EventGap, EventExit} {
 		words = append(words, string(e))
 	}
-	words = append(words, NewsRequested, NewsGranted, NewsDenied, NewsTimedOut, NewsApproveAll, NewsQuit, NewsRevoked, NewsMode, NewsSession, NewsGap)
+	words = append(words, NewsRequested, NewsGranted, NewsDenied, NewsTimedOut, NewsApproveAll, NewsQuit, NewsRevoked,
+		NewsMode, NewsSession, NewsGap)
 	for _, w := range words {
 		if !strings.Contains(doc, "`"+w+"`") {
 			t.Errorf("%s is not explained", w)

@@ -50,7 +50,8 @@ func TestPeer(t *testing.T) {
 	if p.Start == 0 || p.SID != sid || p.PIDNamespace == 0 || p.Inside() {
 		t.Errorf("%+v, want session %d", p, sid)
 	}
-	if len(p.Ancestors) == 0 || p.Ancestors[0].PID != os.Getpid() || p.Ancestors[len(p.Ancestors)-1].PID > 2 && p.Ancestors[len(p.Ancestors)-1].PID != 1 {
+	if len(p.Ancestors) == 0 || p.Ancestors[0].PID != os.Getpid() || p.Ancestors[len(p.Ancestors)-1].PID > 2 &&
+		p.Ancestors[len(p.Ancestors)-1].PID != 1 {
 		t.Errorf("ancestors %+v, want %d first", p.Ancestors, os.Getpid())
 	}
 	if p.Exited() {
@@ -69,7 +70,8 @@ func TestPeerOutlivesConnection(t *testing.T) {
 	p := <-peers
 	before := descriptors(t)
 	h.Agent.Close()
-	eventually(t, "the connection is closed", func() bool { return descriptors(t) <= before-3 }) // both ends, and the pidfd
+	// both ends, and the pidfd
+	eventually(t, "the connection is closed", func() bool { return descriptors(t) <= before-3 })
 	if p.Exited() {
 		t.Error("this process is gone")
 	}
@@ -116,7 +118,8 @@ func TestPeerNotDumpable(t *testing.T) {
 func TestPeerOfAnotherUser(t *testing.T) {
 	refusal := &ipc.Error{Code: ipc.CodeForbidden, Message: "you are not expected", Hint: "go away"}
 	h, peers := admitted(t, refusal)
-	if _, err := h.Agent.Version(t.Context()); !errors.Is(err, &ipc.Error{Code: ipc.CodeForbidden}) || !strings.Contains(err.Error(), "go away") {
+	if _, err := h.Agent.Version(t.Context()); !errors.Is(err, &ipc.Error{Code: ipc.CodeForbidden}) ||
+		!strings.Contains(err.Error(), "go away") {
 		t.Errorf("refused: %v", err)
 	}
 	<-peers

@@ -75,7 +75,8 @@ func play(act string) int {
 		var socket, session, secret string
 		fmt.Sscan(arg, &socket, &session, &secret)
 		c := &ipc.Client{Socket: socket, Secret: ipc.Secret(secret)}
-		_, _, err := c.RunExec(context.Background(), ipc.ExecRequest{Session: session, Command: "echo stolen", Stdio: []string{"stdout"}})
+		_, _, err := c.RunExec(context.Background(),
+			ipc.ExecRequest{Session: session, Command: "echo stolen", Stdio: []string{"stdout"}})
 		if ipc.CodeOf(err) != ipc.CodeNotFound {
 			fmt.Println("it got", err)
 			return 1

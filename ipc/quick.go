@@ -25,7 +25,8 @@ func readEvent(line []byte) (Event, error) {
 		return Event{}, l.Error
 	}
 	e := Event{Seq: l.Seq, Time: l.Time, Type: l.Type, Data: l.Data}
-	err := cmp.Or(readPart(l.Queued, &e.Queued), readPart(l.Approval, &e.Approval), readPart(l.Decision, &e.Decision), readPart(l.Started, &e.Started),
+	err := cmp.Or(readPart(l.Queued, &e.Queued), readPart(l.Approval, &e.Approval), readPart(l.Decision, &e.Decision),
+		readPart(l.Started, &e.Started),
 		readPart(l.Violation, &e.Violation), readPart(l.Gap, &e.Gap), readPart(l.Exit, &e.Exit))
 	if err != nil {
 		return Event{}, fmt.Errorf("read events: %w", err)

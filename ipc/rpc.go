@@ -133,7 +133,8 @@ func (r Route) request(ctx context.Context, params json.RawMessage) (*http.Reque
 	if err := json.Unmarshal(params, &members); err != nil {
 		return nil, "", badRequest("params: " + explain(err))
 	}
-	req := (&http.Request{Method: r.Method, URL: &url.URL{Path: r.Path}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Pattern: r.Method + " " + r.Path}).WithContext(ctx)
+	req := (&http.Request{Method: r.Method, URL: &url.URL{Path: r.Path}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Pattern: r.Method + " " + r.Path}).WithContext(ctx)
 	var secret Secret
 	for name, target := range map[string]func(string){
 		"secret": func(v string) { secret = Secret(v) },

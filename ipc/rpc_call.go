@@ -40,7 +40,9 @@ func (s *socket) take(message []byte, held int64) error {
 	route, ok := s.names[rpc.Method]
 	switch {
 	case !ok:
-		return s.reply(rpc.ID, rpcMethod, &Error{Code: CodeNoRoute, Message: fmt.Sprintf("there is no method %q on the %s socket", rpc.Method, s.role), Hint: "see docs/protocol.md; the two sockets offer different things"})
+		return s.reply(rpc.ID, rpcMethod, &Error{Code: CodeNoRoute,
+			Message: fmt.Sprintf("there is no method %q on the %s socket", rpc.Method, s.role),
+			Hint:    "see docs/protocol.md; the two sockets offer different things"})
 	case route.out == nil:
 		return s.reply(rpc.ID, rpcInvalid, badRequest("this is a WebSocket already"))
 	case rpc.ID.RawMessage == nil:
@@ -69,7 +71,8 @@ func (s *socket) enter(c *call) (int, *Error) {
 	case s.leaving:
 		return rpcServer, &Error{Code: CodeShuttingDown, Message: "the daemon is ending"}
 	case len(s.calls) >= s.limits.Calls:
-		return rpcServer, &Error{Code: CodeLimit, Message: "this WebSocket has too many calls in flight", Hint: "wait for some to end, then try again"}
+		return rpcServer, &Error{Code: CodeLimit, Message: "this WebSocket has too many calls in flight",
+			Hint: "wait for some to end, then try again"}
 	}
 	s.calls[c.ID.key()] = c
 	if c.route.Name == "exec.stdin" {
@@ -181,7 +184,8 @@ func (s *socket) perform(ctx context.Context, c *call) (result []byte, bad *Erro
 	defer func() {
 		if v := recover(); v != nil {
 			s.log.Error("call panicked", "method", c.Method, "panic", v, "stack", string(debug.Stack()))
-			result, bad = nil, &Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done", Hint: "its log says what"}
+			result, bad = nil, &Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done",
+				Hint: "its log says what"}
 		}
 	}()
 	if c.route.follow != nil {
@@ -210,7 +214,8 @@ func (s *socket) reply(id RPCID, number int, e *Error) error {
 
 // value passes one value of a stream on.
 func (s *socket) value(c *call, value []byte) error {
-	return s.send(encode(RPCValue{JSONRPC: "2.0", Method: c.Method, Params: RPCValueParams{Call: c.ID, Value: RPCAny{bytes.TrimSpace(value)}}}))
+	return s.send(encode(RPCValue{JSONRPC: "2.0", Method: c.Method,
+		Params: RPCValueParams{Call: c.ID, Value: RPCAny{bytes.TrimSpace(value)}}}))
 }
 
 // answerBuffer takes the one answer of an operation.

@@ -72,7 +72,8 @@ func TestRunExec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Approver.Decide(t.Context(), ipc.Answer{ID: l.Approvals[0].ID, Rev: l.Approvals[0].Rev, Hash: l.Approvals[0].Hash}); err != nil {
+	if _, err := h.Approver.Decide(t.Context(), ipc.Answer{ID: l.Approvals[0].ID, Rev: l.Approvals[0].Rev,
+		Hash: l.Approvals[0].Hash}); err != nil {
 		t.Error(err)
 	}
 	if got = drain(t, events); got[len(got)-1].Exit.Denied == nil {
@@ -148,14 +149,17 @@ func TestRunExecOpens(t *testing.T) {
 	h, _, _ := house(t, ipc.Limits{})
 	c := &ipc.Client{Socket: h.Agent.Socket}
 	defer c.Close()
-	started, events, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI, Root: "/proj"}, Command: "echo x"})
-	if err != nil || started.Session == nil || started.Session.ID == "" || started.Session.Root != "/proj" || started.Session.Secret != "" {
+	started, events, err := c.RunExec(t.Context(),
+		ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI, Root: "/proj"}, Command: "echo x"})
+	if err != nil || started.Session == nil || started.Session.ID == "" || started.Session.Root != "/proj" ||
+		started.Session.Secret != "" {
 		t.Fatalf("%+v, %v", started.Session, err)
 	}
 	if _, output := shape(drain(t, events)); output != "x\n" {
 		t.Errorf("%q", output)
 	}
-	if again, err := c.StartExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI}, Command: "echo x"}); err != nil || again.Session == nil {
+	if again, err := c.StartExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI},
+		Command: "echo x"}); err != nil || again.Session == nil {
 		t.Errorf("without its events: %+v, %v", again, err)
 	}
 }
@@ -195,20 +199,24 @@ func TestRunExecRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var e struct{ Error ipc.Error }
-		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || e.Error.Code != want || resp.StatusCode != e.Error.HTTPStatus() || resp.Header.Get("Content-Type") != "application/json" {
+		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil || e.Error.Code != want ||
+			resp.StatusCode != e.Error.HTTPStatus() || resp.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%.80s: %s %+v %v, want %s", body, resp.Status, e.Error, err, want)
 		}
 		resp.Body.Close()
 	}
 	stranger := &ipc.Client{Socket: h.Agent.Socket, Secret: "guessed"}
 	defer stranger.Close()
-	if _, _, err := stranger.RunExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo"}); ipc.CodeOf(err) != ipc.CodeSecret {
+	if _, _, err := stranger.RunExec(t.Context(),
+		ipc.ExecRequest{Session: s.ID, Command: "echo"}); ipc.CodeOf(err) != ipc.CodeSecret {
 		t.Errorf("without the secret: %v", err)
 	}
-	if err := batch(t, h, s, ipc.ExecRequest{Command: "echo", Open: &ipc.SessionRequest{Kind: ipc.KindCLI}}); ipc.CodeOf(err) != ipc.CodeBadRequest {
+	if err := batch(t, h, s, ipc.ExecRequest{Command: "echo",
+		Open: &ipc.SessionRequest{Kind: ipc.KindCLI}}); ipc.CodeOf(err) != ipc.CodeBadRequest {
 		t.Errorf("in a batch: %v", err)
 	}
-	if _, _, err := h.Approver.RunExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo"}); ipc.CodeOf(err) != ipc.CodeMethod {
+	if _, _, err := h.Approver.RunExec(t.Context(),
+		ipc.ExecRequest{Session: s.ID, Command: "echo"}); ipc.CodeOf(err) != ipc.CodeMethod {
 		t.Errorf("on the approver's socket: %v", err)
 	}
 	if n := b.Changes() - before; n != 0 {
@@ -223,9 +231,10 @@ func batch(t *testing.T, h *ipctest.House, s ipc.Session, r ipc.ExecRequest) err
 
 // over is a plain HTTP client on a socket.
 func over(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}}}
 }
 
 // A follower counts as a request in flight, and one too many starts nothing.
@@ -269,12 +278,14 @@ func TestRunExecServerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		s := ipc.Server{Backend: b, Agent: []net.Listener{sockets.Agent}, Approver: []net.Listener{sockets.Approver}, Limits: ipc.Limits{Grace: 50 * time.Millisecond}}
+		s := ipc.Server{Backend: b, Agent: []net.Listener{sockets.Agent}, Approver: []net.Listener{sockets.Approver},
+			Limits: ipc.Limits{Grace: 50 * time.Millisecond}}
 		served <- s.Serve(ctx)
 	}()
 	c := &ipc.Client{Socket: filepath.Join(dir, "s", ipc.AgentSocket)}
 	defer c.Close()
-	_, events, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI}, Command: "wait"})
+	_, events, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI},
+		Command: "wait"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +300,8 @@ func TestRunExecServerEnds(t *testing.T) {
 	if !errors.Is(err, io.ErrUnexpectedEOF) || b.OpenStreams() != 0 {
 		t.Errorf("the stream was cut, and says %v; %d are open", err, b.OpenStreams())
 	}
-	if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI}, Command: "wait"}); !errors.Is(err, ipc.ErrNoDaemon) {
+	if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: &ipc.SessionRequest{Kind: ipc.KindCLI},
+		Command: "wait"}); !errors.Is(err, ipc.ErrNoDaemon) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -329,7 +341,8 @@ func TestEventsInOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func() int {
-		fmt.Fprintf(c, "GET /v1/exec/%s/events HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer %s\r\n\r\n", id.ID, string(s.Secret))
+		fmt.Fprintf(c, "GET /v1/exec/%s/events HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer %s\r\n\r\n", id.ID,
+			string(s.Secret))
 		reads := &counted{Conn: c}
 		resp, err := http.ReadResponse(bufio.NewReaderSize(reads, 64<<10), nil)
 		if err != nil {
@@ -361,15 +374,18 @@ func (c *counted) Read(b []byte) (int, error) {
 func TestRunExecWebSocket(t *testing.T) {
 	h, _, s := house(t, ipc.Limits{})
 	r := mustOpen(t, h.Agent.Socket)
-	end, values := r.answer(r.begin("exec.run", fmt.Sprintf(`{"secret":%q,"session":%q,"command":"echo hi"}`, string(s.Secret), s.ID)))
+	end, values := r.answer(r.begin("exec.run", fmt.Sprintf(`{"secret":%q,"session":%q,"command":"echo hi"}`,
+		string(s.Secret), s.ID)))
 	if end.Error != nil || len(values) != 4 || values[0].Method != "exec.run" {
 		t.Fatalf("%+v %+v", end.Error, values)
 	}
 	var first ipc.Event
-	if err := json.Unmarshal(values[0].Params.Value.RawMessage, &first); err != nil || first.Queued == nil || first.Queued.ID == "" {
+	if err := json.Unmarshal(values[0].Params.Value.RawMessage, &first); err != nil || first.Queued == nil ||
+		first.Queued.ID == "" {
 		t.Errorf("%+v, %v", first, err)
 	}
-	if m := r.call("exec.run", fmt.Sprintf(`{"session":%q,"command":"echo hi"}`, s.ID)); m.Error == nil || m.Error.Data.Code != ipc.CodeSecret {
+	if m := r.call("exec.run", fmt.Sprintf(`{"session":%q,"command":"echo hi"}`, s.ID)); m.Error == nil ||
+		m.Error.Data.Code != ipc.CodeSecret {
 		t.Errorf("without the secret: %+v", m)
 	}
 	// A call that is cancelled has hung up.

@@ -115,7 +115,8 @@ type endpoint struct {
 // the callers are those that the doorkeeper admitted.
 func newEndpoint(h *Handler) *endpoint {
 	d := &endpoint{
-		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](), changes: newMemory[FileResult](), carriers: &carriers{users: map[int]int{}}, log: h.Log,
+		backend: h.Backend, role: h.Role, limits: h.Limits, tally: newTally(h.Limits), starts: newMemory[ExecStarted](),
+		changes: newMemory[FileResult](), carriers: &carriers{users: map[int]int{}}, log: h.Log,
 		mux: http.NewServeMux(), names: map[string]Route{}, origins: h.Origins, ending: h.Ending, identify: h.Caller,
 	}
 	if d.identify == nil {
@@ -194,7 +195,8 @@ func (d *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if meant := r.Header.Get(UserHeader); meant != "" && !serves(meant) {
-		x.refuse(&Error{Code: CodeNotFound, Message: fmt.Sprintf("this is the daemon of user %d, not of %q", os.Geteuid(), meant),
+		x.refuse(&Error{Code: CodeNotFound, Message: fmt.Sprintf("this is the daemon of user %d, not of %q", os.Geteuid(),
+			meant),
 			Hint: "another user's is reached through the system's broker: --user without --socket-dir and SBX_SOCKET_DIR"})
 		return
 	}
@@ -238,10 +240,12 @@ func (d *endpoint) noRoute(x *exchange) {
 	}
 	if len(allowed) > 0 {
 		x.Header().Set("Allow", strings.Join(allowed, ", "))
-		x.refuse(&Error{Code: CodeMethod, Message: "this path does not take that method", Hint: "it takes " + strings.Join(allowed, ", ")})
+		x.refuse(&Error{Code: CodeMethod, Message: "this path does not take that method", Hint: "it takes " +
+			strings.Join(allowed, ", ")})
 		return
 	}
-	x.refuse(&Error{Code: CodeNoRoute, Message: fmt.Sprintf("there is no such path on the %s socket", d.role), Hint: "see docs/protocol.md; the two sockets offer different things"})
+	x.refuse(&Error{Code: CodeNoRoute, Message: fmt.Sprintf("there is no such path on the %s socket", d.role),
+		Hint: "see docs/protocol.md; the two sockets offer different things"})
 }
 
 // exchange is one request being answered.
@@ -302,7 +306,8 @@ func (x *exchange) asError(err error) *Error {
 		return &Error{Code: CodeShuttingDown, Message: "the request was cut off"}
 	}
 	x.log.Error("request failed", "route", x.r.Pattern, "peer", x.caller.Peer.String(), "error", err)
-	return &Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done", Hint: "its log says what"}
+	return &Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done",
+		Hint: "its log says what"}
 }
 
 // recover turns a panic into an answer, or, where one has begun, into a cut
@@ -318,7 +323,8 @@ func (x *exchange) recover() {
 	if x.begun {
 		panic(http.ErrAbortHandler)
 	}
-	x.refuse(&Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done", Hint: "its log says what"})
+	x.refuse(&Error{Code: CodeInternal, Message: "something in the daemon failed; nothing more was done",
+		Hint: "its log says what"})
 }
 
 // bearer is the secret of RFC 6750's Authorization header.

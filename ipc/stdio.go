@@ -68,7 +68,8 @@ func (h *carriers) begin(uid int) *Error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.users[uid] >= maxCarriers {
-		return &Error{Code: CodeLimit, Message: "this user has too many descriptors waiting for their command", Hint: "start the commands, or close the connections"}
+		return &Error{Code: CodeLimit, Message: "this user has too many descriptors waiting for their command",
+			Hint: "start the commands, or close the connections"}
 	}
 	h.users[uid]++
 	return nil
@@ -152,7 +153,8 @@ func (c *carrier) take(names []string) (Stdio, *Error) {
 }
 
 func noneCame() *Error {
-	return &Error{Code: CodeNotFound, Message: "no descriptors came with this request", Hint: "send them with its first byte, over " + StdioSocket}
+	return &Error{Code: CodeNotFound, Message: "no descriptors came with this request",
+		Hint: "send them with its first byte, over " + StdioSocket}
 }
 
 // drop closes descriptors that nobody took.
@@ -194,7 +196,8 @@ func assign(names []string, files []*os.File) (Stdio, *Error) {
 			err = errors.New("it was not opened for that")
 		}
 		if err != nil {
-			return Stdio{}, &Error{Code: CodeForbidden, Message: fmt.Sprintf("%s can't be passed: %v", name, err), Hint: "have it relayed: leave it out here, and use stdin \"stream\", the events, or tty"}
+			return Stdio{}, &Error{Code: CodeForbidden, Message: fmt.Sprintf("%s can't be passed: %v", name, err),
+				Hint: "have it relayed: leave it out here, and use stdin \"stream\", the events, or tty"}
 		}
 		*places[name] = one
 	}

@@ -102,7 +102,8 @@ func kinds(t testing.TB) map[string]struct {
 		"a terminal":                {slave, false},
 		"an eventfd":                {event, false},
 		"a pidfd":                   {pid, false},
-		"a proc file":               {openRaw(t, "/proc/self/mem", unix.O_RDWR), true}, // a file by its kind; no profile permits it
+		// a file by its kind; no profile permits it
+		"a proc file": {openRaw(t, "/proc/self/mem", unix.O_RDWR), true},
 	}
 }
 
@@ -124,7 +125,8 @@ func TestPassedKinds(t *testing.T) {
 	all := kinds(t)
 	before := descriptors(t)
 	for name, k := range all {
-		started, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo", Passed: passed(k.file, nil)})
+		started, err := h.Agent.StartExec(t.Context(),
+			ipc.ExecRequest{Session: s.ID, Command: "echo", Passed: passed(k.file, nil)})
 		if (err == nil) != k.ok {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -173,17 +175,20 @@ func TestPassStdio(t *testing.T) {
 	if ipc.CodeOf(refused) != ipc.CodeBadRequest {
 		t.Errorf("with a terminal: %v", refused)
 	}
-	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", Stdin: ipc.StdinStream, Passed: own}); ipc.CodeOf(err) != ipc.CodeBadRequest {
+	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", Stdin: ipc.StdinStream,
+		Passed: own}); ipc.CodeOf(err) != ipc.CodeBadRequest {
 		t.Errorf("with a stream: %v", err)
 	}
 	// Over agent.sock none can come, and nobody else's connection has these.
 	carrying := rawStdio(t, h.Agent.Socket)
-	if _, _, err := carrying.WriteMsgUnix([]byte("POST /v1/exec HTTP/1.1\r\n"), unix.UnixRights(int(outW.Fd())), nil); err != nil {
+	if _, _, err := carrying.WriteMsgUnix([]byte("POST /v1/exec HTTP/1.1\r\n"), unix.UnixRights(int(outW.Fd())),
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	defer carrying.Close()
 	for range 3 { // whether or not the server has read that by now
-		if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "cat", Stdio: []string{"stdout"}}); ipc.CodeOf(err) != ipc.CodeNotFound {
+		if _, err := h.Agent.StartExec(t.Context(),
+			ipc.ExecRequest{Session: s.ID, Command: "cat", Stdio: []string{"stdout"}}); ipc.CodeOf(err) != ipc.CodeNotFound {
 			t.Errorf("without any: %v", err)
 		}
 		start(t, strings.Join([]string{"steal", h.Agent.Socket, s.ID, string(s.Secret)}, " "), nil).end()
@@ -211,7 +216,8 @@ func TestPassToRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	_, events, err := h.Agent.RunExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo hi", Passed: passed(nil, w)})
+	_, events, err := h.Agent.RunExec(t.Context(),
+		ipc.ExecRequest{Session: s.ID, Command: "echo hi", Passed: passed(nil, w)})
 	w.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +264,8 @@ func pass(t testing.TB, agent, secret, body string, fds ...int) (answer string) 
 	if len(fds) > 0 {
 		oob = unix.UnixRights(fds...)
 	}
-	text := fmt.Sprintf("POST /v1/exec HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", secret, len(body), body)
+	text := fmt.Sprintf("POST /v1/exec HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+
+		"%s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", secret, len(body), body)
 	c.WriteMsgUnix([]byte(text), oob, nil)
 	b, _ := io.ReadAll(c)
 	return string(b)
@@ -273,7 +280,8 @@ func TestPassMalformed(t *testing.T) {
 		many[i] = null
 	}
 	request := func(stdio string) string { return `{"session":"` + s.ID + `","command":"echo",` + stdio + `}` }
-	if answer := pass(t, h.Agent.Socket, string(s.Secret), request(`"stdio":["stdout"]`), null); !strings.Contains(answer, `"id"`) {
+	if answer := pass(t, h.Agent.Socket, string(s.Secret), request(`"stdio":["stdout"]`), null); !strings.Contains(answer,
+		`"id"`) {
 		t.Errorf("a good one: %s", answer)
 	}
 	h.Agent.Close()
@@ -295,7 +303,8 @@ func TestPassMalformed(t *testing.T) {
 		{`"stdio":["stdin"],"stdio":["stdin"]`, "bad_request", []int{null}},
 		{`"stdio":["stdin"],"tty":true`, "bad_request", []int{null}},
 	} {
-		if answer := pass(t, h.Agent.Socket, string(s.Secret), request(c.stdio), c.fds...); !strings.Contains(answer, `"`+c.code+`"`) {
+		if answer := pass(t, h.Agent.Socket, string(s.Secret), request(c.stdio), c.fds...); !strings.Contains(answer, `"`+
+			c.code+`"`) {
 			t.Errorf("%q with %d: %s", c.stdio, len(c.fds), answer)
 		}
 	}
@@ -304,7 +313,8 @@ func TestPassMalformed(t *testing.T) {
 	defer c.Close()
 	in := bufio.NewReader(c)
 	for range 3 {
-		if _, _, err := c.WriteMsgUnix([]byte("GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"), unix.UnixRights(null, null, null), nil); err != nil {
+		if _, _, err := c.WriteMsgUnix([]byte("GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n"),
+			unix.UnixRights(null, null, null), nil); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(in, nil)
@@ -313,7 +323,8 @@ func TestPassMalformed(t *testing.T) {
 		}
 		io.Copy(io.Discard, resp.Body)
 	}
-	eventually(t, "every descriptor is closed", func() bool { return descriptors(t) <= before+3 }) // both ends of that, and a pidfd
+	// both ends of that, and a pidfd
+	eventually(t, "every descriptor is closed", func() bool { return descriptors(t) <= before+3 })
 }
 
 // One user's waiting descriptors are bounded.
@@ -329,7 +340,8 @@ func TestCarrierLimit(t *testing.T) {
 		}
 	}
 	eventually(t, "all wait", func() bool { return descriptors(t) >= before+4*64 }) // both ends, a pidfd, and what came
-	eventually(t, "one too many is refused", func() bool {                          // a descriptor is there a moment before it is counted
+	// a descriptor is there a moment before it is counted
+	eventually(t, "one too many is refused", func() bool {
 		_, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "echo", Passed: passed(nil, null)})
 		return ipc.CodeOf(err) == ipc.CodeLimit
 	})
@@ -389,7 +401,8 @@ func TestWithoutDescriptorsForAMoment(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	c := ipc.Client{Socket: path(ipc.AgentSocket)}
-	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: "none", Command: "echo", Passed: passed(r, w)}); ipc.CodeOf(err) != ipc.CodeNotFound {
+	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: "none", Command: "echo",
+		Passed: passed(r, w)}); ipc.CodeOf(err) != ipc.CodeNotFound {
 		t.Error(err)
 	}
 	cancel()
@@ -424,7 +437,8 @@ func TestOlderStdio(t *testing.T) {
 	}()
 	c := ipc.Client{Socket: filepath.Join(dir, ipc.AgentSocket)}
 	null := openRaw(t, "/dev/null", unix.O_RDWR)
-	if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Session: "s", Command: "echo", Passed: passed(nil, null)}); err == nil || !strings.Contains(err.Error(), "older than this program") {
+	if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Session: "s", Command: "echo",
+		Passed: passed(nil, null)}); err == nil || !strings.Contains(err.Error(), "older than this program") {
 		t.Errorf("%v", err)
 	}
 	conn, err := net.Dial("unix", l.Addr().String())
@@ -432,7 +446,8 @@ func TestOlderStdio(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.WriteString(conn, "x")
-	if _, _, err := c.Resume(t.Context(), conn, nil); err == nil || !strings.Contains(err.Error(), "older than this program") {
+	if _, _, err := c.Resume(t.Context(), conn, nil); err == nil ||
+		!strings.Contains(err.Error(), "older than this program") {
 		t.Errorf("taken over: %v", err)
 	}
 }

@@ -59,16 +59,21 @@ func TestEventsGoOutTogether(t *testing.T) {
 		types []EventType
 		sent  []string
 	}{
-		"a short command":        {[]time.Duration{0, ms, ms}, []EventType{EventQueued, EventStarted, EventExit}, nil},
-		"a slow start":           {[]time.Duration{0, 8 * ms, ms}, []EventType{EventQueued, EventStarted, EventExit}, []string{"5ms queued"}},
-		"a command that works":   {[]time.Duration{0, ms, 50 * ms}, []EventType{EventQueued, EventStarted, EventExit}, []string{"5ms queued started"}},
-		"a command that says so": {[]time.Duration{0, ms, ms, ms}, []EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"2ms queued started stdout"}},
-		"one that continues":     {[]time.Duration{0, ms, 20 * ms, 20 * ms}, []EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"5ms queued started", "21ms stdout"}},
+		"a short command": {[]time.Duration{0, ms, ms}, []EventType{EventQueued, EventStarted, EventExit}, nil},
+		"a slow start": {[]time.Duration{0, 8 * ms, ms}, []EventType{EventQueued, EventStarted, EventExit},
+			[]string{"5ms queued"}},
+		"a command that works": {[]time.Duration{0, ms, 50 * ms}, []EventType{EventQueued, EventStarted, EventExit},
+			[]string{"5ms queued started"}},
+		"a command that says so": {[]time.Duration{0, ms, ms, ms},
+			[]EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"2ms queued started stdout"}},
+		"one that continues": {[]time.Duration{0, ms, 20 * ms, 20 * ms},
+			[]EventType{EventQueued, EventStarted, EventStdout, EventExit}, []string{"5ms queued started", "21ms stdout"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &flushes{ResponseRecorder: httptest.NewRecorder(), start: time.Now()}
-				x := &exchange{ResponseWriter: f, r: httptest.NewRequestWithContext(t.Context(), "POST", "/", nil), endpoint: &endpoint{limits: Limits{}.withDefaults()}}
+				x := &exchange{ResponseWriter: f, r: httptest.NewRequestWithContext(t.Context(), "POST", "/", nil),
+					endpoint: &endpoint{limits: Limits{}.withDefaults()}}
 				ndjson(x, &timed{after: c.after, types: c.types, due: time.Now()})
 				time.Sleep(time.Second)
 				if strings.Join(f.sent, ", ") != strings.Join(c.sent, ", ") {

@@ -52,7 +52,8 @@ func (r CheckRequest) validate() *Error {
 		return badRequest("args: want a JSON object")
 	}
 	if r.Session == "" && !r.DryRun {
-		return &Error{Code: CodeBadRequest, Message: "session is missing", Hint: "open one with POST /v1/sessions, or ask with dry_run"}
+		return &Error{Code: CodeBadRequest, Message: "session is missing",
+			Hint: "open one with POST /v1/sessions, or ask with dry_run"}
 	}
 	if r.TicketMS < 0 || r.TicketMS > 0 && (r.Session == "" || r.Command == "" && len(r.Argv) == 0) {
 		return badRequest("ticket_ms: a ticket is for a command in a session, and has a lifetime")
@@ -72,7 +73,8 @@ func (r ExecRequest) validate() *Error {
 	case r.Session != "" && r.Open != nil:
 		return badRequest("give either session or open")
 	case r.Open != nil && r.Open.Kind != KindCLI:
-		return &Error{Code: CodeBadRequest, Message: "open: only a terminal's session, of the kind \"cli\", is opened with a command", Hint: "open a program's with POST /v1/sessions"}
+		return &Error{Code: CodeBadRequest, Message: "open: only a terminal's session, of the kind \"cli\", is opened with " +
+			"a command", Hint: "open a program's with POST /v1/sessions"}
 	case r.Ticket != "" && (r.Agent || r.Client):
 		return badRequest("a ticket is for the command as it was judged: leave agent and client away")
 	}

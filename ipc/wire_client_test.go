@@ -96,7 +96,8 @@ func TestWires(t *testing.T) {
 func TestPostRefusesControlCharacters(t *testing.T) {
 	for _, c := range []*Client{{User: "a\r\nX: y"}, {Secret: "s\n"}, {User: "a\x00"}, {User: "a\x7f"}} {
 		c.Socket = filepath.Join(t.TempDir(), "nobody")
-		if _, err := c.StartExec(t.Context(), ExecRequest{Session: "s", Command: "true"}); err == nil || !strings.Contains(err.Error(), "control character") {
+		if _, err := c.StartExec(t.Context(), ExecRequest{Session: "s", Command: "true"}); err == nil ||
+			!strings.Contains(err.Error(), "control character") {
 			t.Errorf("%q, %q: %v", c.User, string(c.Secret), err)
 		}
 	}

@@ -44,7 +44,8 @@ func raw(t testing.TB, socket, method, path, body string) (int, string) {
 }
 
 func request(method, path, body string) string {
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, len(body), body)
 }
 
 // codeIn is the code of an error's body.
@@ -91,7 +92,8 @@ func TestMalformed(t *testing.T) {
 		{"stdin_data alone", "POST", "/v1/exec", exec + `,"stdin_data":"aGk="}`, 400, ipc.CodeBadRequest},
 		{"a negative time", "POST", "/v1/exec", exec + `,"timeout_ms":-1}`, 400, ipc.CodeBadRequest},
 		{"a huge terminal", "POST", "/v1/exec", exec + `,"cols":70000}`, 400, ipc.CodeBadRequest},
-		{"no place in the batch", "POST", "/v1/exec", exec + `,"batch":{"id":"b","index":3,"total":3}}`, 400, ipc.CodeBadRequest},
+		{"no place in the batch", "POST", "/v1/exec", exec + `,"batch":{"id":"b","index":3,"total":3}}`, 400,
+			ipc.CodeBadRequest},
 		{"an empty terminal", "POST", "/v1/exec/x/resize", `{"cols":0,"rows":3}`, 400, ipc.CodeBadRequest},
 		{"no signal", "POST", "/v1/exec/x/signal", `{}`, 400, ipc.CodeBadRequest},
 		{"not a number", "GET", "/v1/exec/x/events?from_seq=-1", "", 400, ipc.CodeBadRequest},
@@ -105,8 +107,10 @@ func TestMalformed(t *testing.T) {
 		{"an id that climbs", "DELETE", "/v1/exec/..%2f..%2fsessions", "", 404, ipc.CodeNotFound},
 		{"empty batch", "POST", "/v1/batch", `{"session":"s","calls":[]}`, 400, ipc.CodeBadRequest},
 		{"a batch's call without a kind", "POST", "/v1/batch", `{"session":"s","calls":[{}]}`, 400, ipc.CodeBadRequest},
-		{"two things to judge", "POST", "/v1/check", `{"dry_run":true,"command":"ls","argv":["ls"]}`, 400, ipc.CodeBadRequest},
-		{"args that are not an object", "POST", "/v1/check", `{"dry_run":true,"tool":"x","args":[1]}`, 400, ipc.CodeBadRequest},
+		{"two things to judge", "POST", "/v1/check", `{"dry_run":true,"command":"ls","argv":["ls"]}`, 400,
+			ipc.CodeBadRequest},
+		{"args that are not an object", "POST", "/v1/check", `{"dry_run":true,"tool":"x","args":[1]}`, 400,
+			ipc.CodeBadRequest},
 		{"a real check without a session", "POST", "/v1/check", `{"command":"ls"}`, 400, ipc.CodeBadRequest},
 	} {
 		status, body := raw(t, h.Agent.Socket, c.method, c.path, c.body)
@@ -138,11 +142,13 @@ func TestFieldsInOtherLetters(t *testing.T) {
 		"/v1/exec":  `{"COMMAND":"rm -rf x"}`,
 		"/v1/batch": `{"session":"s","calls":[{"exec":{"command":"ls","commanD":"rm -rf x"}}]}`,
 	} {
-		if status, answer := raw(t, h.Agent.Socket, "POST", path, body); status != 400 || codeIn(answer) != ipc.CodeBadRequest || !strings.Contains(answer, "is spelled") {
+		if status, answer := raw(t, h.Agent.Socket, "POST", path, body); status != 400 ||
+			codeIn(answer) != ipc.CodeBadRequest || !strings.Contains(answer, "is spelled") {
 			t.Errorf("%s: %d %s", body, status, answer)
 		}
 	}
-	status, answer := raw(t, h.Agent.Socket, "POST", "/v1/check", `{"dry_run":true,"command":"ls","env":{"path":"a","PATH":"b"}}`)
+	status, answer := raw(t, h.Agent.Socket, "POST", "/v1/check",
+		`{"dry_run":true,"command":"ls","env":{"path":"a","PATH":"b"}}`)
 	if status != 200 {
 		t.Errorf("variables that differ in case: %d %s", status, answer)
 	}
@@ -152,7 +158,8 @@ func TestFieldsInOtherLetters(t *testing.T) {
 // understood whole decides nothing.
 func TestDecisionIsStrict(t *testing.T) {
 	h, b, s := house(t, ipc.Limits{})
-	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "ask me", Keep: true}); err != nil {
+	if _, err := h.Agent.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Command: "ask me",
+		Keep: true}); err != nil {
 		t.Fatal(err)
 	}
 	var id string
@@ -223,7 +230,8 @@ func TestConnectionSurvivesErrors(t *testing.T) {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(10 * time.Second))
-	io.WriteString(c, request("POST", "/v1/exec", "{}")+request("GET", "/v1/nothing", "")+request("GET", "/v1/version", ""))
+	io.WriteString(c, request("POST", "/v1/exec", "{}")+request("GET", "/v1/nothing", "")+
+		request("GET", "/v1/version", ""))
 	answers := bufio.NewReader(c)
 	for _, want := range []int{400, 404, 200} {
 		resp, err := http.ReadResponse(answers, nil)
@@ -239,15 +247,16 @@ func TestBrokenFrames(t *testing.T) {
 	h, b, _ := house(t, ipc.Limits{Header: 4096})
 	before := b.Changes()
 	for name, what := range map[string]string{
-		"garbage":           "\x00\x01\x02\x03\r\n\r\n",
-		"HTTP/2 preface":    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-		"no host":           "GET /v1/version HTTP/1.1\r\n\r\n",
-		"two lengths":       "POST /v1/exec HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-		"length and chunks": "POST /v1/exec HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-		"bad chunk":         "POST /v1/exec HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-		"huge header":       "GET /v1/version HTTP/1.1\r\nHost: s\r\nA: " + strings.Repeat("a", 20000) + "\r\n\r\n",
-		"header injection":  "GET /v1/version HTTP/1.1\r\nHost: s\r\nA b: c\r\n\r\n",
-		"wrong media type":  "POST /v1/exec HTTP/1.1\r\nHost: s\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
+		"garbage":        "\x00\x01\x02\x03\r\n\r\n",
+		"HTTP/2 preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"no host":        "GET /v1/version HTTP/1.1\r\n\r\n",
+		"two lengths":    "POST /v1/exec HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+		"length and chunks": "POST /v1/exec HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"bad chunk":        "POST /v1/exec HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"huge header":      "GET /v1/version HTTP/1.1\r\nHost: s\r\nA: " + strings.Repeat("a", 20000) + "\r\n\r\n",
+		"header injection": "GET /v1/version HTTP/1.1\r\nHost: s\r\nA b: c\r\n\r\n",
+		"wrong media type": "POST /v1/exec HTTP/1.1\r\nHost: s\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
 	} {
 		resp, body, c := send(t, h.Agent.Socket, what)
 		if c == nil {

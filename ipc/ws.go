@@ -40,7 +40,8 @@ func serveWebSocket(x *exchange) {
 	}
 	conn.SetReadLimit(x.limits.message())
 	ctx, cancel := context.WithCancel(x.r.Context())
-	s := &socket{endpoint: x.endpoint, caller: x.caller, conn: conn, ctx: ctx, cancel: cancel, calls: map[string]*call{}, inputs: map[string]*call{}}
+	s := &socket{endpoint: x.endpoint, caller: x.caller, conn: conn, ctx: ctx, cancel: cancel, calls: map[string]*call{},
+		inputs: map[string]*call{}}
 	s.serve()
 }
 
@@ -50,8 +51,10 @@ func (l Limits) message() int64 { return max(l.Body, l.FileBody) + 4096 }
 // checkUpgrade returns why a request cannot become a WebSocket. A request with an Origin comes from
 // a web page: it must be one of origins.
 func checkUpgrade(r *http.Request, origins []string) *Error {
-	if !r.ProtoAtLeast(1, 1) || !hasToken(r.Header["Connection"], "upgrade") || !hasToken(r.Header["Upgrade"], "websocket") {
-		return &Error{Code: CodeBadRequest, Status: http.StatusUpgradeRequired, Message: "this path speaks WebSocket only", Hint: "send Connection: Upgrade and Upgrade: websocket"}
+	if !r.ProtoAtLeast(1, 1) || !hasToken(r.Header["Connection"], "upgrade") ||
+		!hasToken(r.Header["Upgrade"], "websocket") {
+		return &Error{Code: CodeBadRequest, Status: http.StatusUpgradeRequired, Message: "this path speaks WebSocket only",
+			Hint: "send Connection: Upgrade and Upgrade: websocket"}
 	}
 	if r.Header.Get("Sec-WebSocket-Version") != "13" {
 		return badRequest("Sec-WebSocket-Version: want 13")

@@ -33,7 +33,8 @@ func FuzzWebSocket(f *testing.F) {
 	}
 	f.Add(frame(0x81, call("version", "{}")), false)
 	f.Add(frame(0x81, call("session.open", `{"kind":"api"}`)), false)
-	f.Add(frame(0x81, call("exec.start", `{"session":"session-1","secret":"secret of session-1","command":"echo"}`)), false)
+	f.Add(frame(0x81, call("exec.start", `{"session":"session-1","secret":"secret of session-1","command":"echo"}`)),
+		false)
 	f.Add(frame(0x81, call("exec.events", `{"id":"exec-2","from_seq":1}`)), false)
 	f.Add(frame(0x81, call("exec.stdin", `{"id":"exec-2","data":"aGk=","eof":true}`)), false)
 	f.Add(frame(0x81, call("approval.decide", `{"id":"x","rev":1,"hash":"h","allow":true}`)), true)
@@ -44,7 +45,8 @@ func FuzzWebSocket(f *testing.F) {
 	f.Add(frame(0x89, "ping"), true)
 	f.Add(frame(0xc1, "{}"), true) // compressed, which was not agreed on
 	b, sockets := besieged(f)
-	handshake := "GET /v1/ws HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+	handshake := "GET /v1/ws HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: " +
+		"13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 	// exchange sends frames, and a close if wanted, and returns the answer's bytes until the other
 	// side closes, a result comes, or nothing more does.
 	exchange := func(t *testing.T, to net.Addr, frames []byte, closing bool) (answers []byte, open bool) {

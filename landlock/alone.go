@@ -15,17 +15,23 @@ const namespaces = "make user namespaces available to bwrap"
 
 // aloneRows is the table of [Alone].
 var aloneRows = []gapRow{
-	{"metadata", "chmod, chown, utime and setxattr are not restricted: what the user owns can be changed in these, anywhere", namespaces, 0},
-	{"stat", "stat, access, readlink, chdir and O_PATH are not restricted: which names exist, their sizes and link texts show, anywhere", namespaces, 0},
+	{"metadata", "chmod, chown, utime and setxattr are not restricted: what the user owns can be changed in these, " +
+		"anywhere", namespaces, 0},
+	{"stat", "stat, access, readlink, chdir and O_PATH are not restricted: which names exist, their sizes and link " +
+		"texts show, anywhere", namespaces, 0},
 	{"processes", "the host's processes show in /proc, with their command lines", namespaces, 0},
 	{"process settings", "nice values, resource limits and processor affinity of the user's other processes can be changed", namespaces, 0},
 	{"ipc", "System V IPC, POSIX message queues and the host's keyrings are shared", namespaces, 0},
 	{"private", "there are no private directories: nothing is granted in /tmp and the like", namespaces, 0},
-	{"later names", "a hidden or protected name that appears during the run is not held", "what appears there is checked after the run", 0},
-	{"exec", "what may be read can be mapped as code by a program that may be executed, ld.so for one", "grant no read where nothing may run", 0},
+	{"later names", "a hidden or protected name that appears during the run is not held",
+		"what appears there is checked after the run", 0},
+	{"exec", "what may be read can be mapped as code by a program that may be executed, ld.so for one",
+		"grant no read where nothing may run", 0},
 	{"hard links", "a rule on a file holds for its other names, too", namespaces, 0},
-	{"other protocols", "sockets that are neither TCP nor UDP (MPTCP, SCTP, raw, netlink, vsock) are not restricted", "the system call filter refuses them", 0},
-	{"truncate", "truncate and O_TRUNC are not restricted: what the user may write can be emptied, anywhere", "Linux 6.2", 3},
+	{"other protocols", "sockets that are neither TCP nor UDP (MPTCP, SCTP, raw, netlink, vsock) are not restricted",
+		"the system call filter refuses them", 0},
+	{"truncate", "truncate and O_TRUNC are not restricted: what the user may write can be emptied, anywhere", "Linux 6.2",
+		3},
 	{"tcp", "TCP is not restricted", "Linux 6.7, or the system call filter", 4},
 	{"ioctl", "ioctl on devices that may be opened is not restricted", "Linux 6.10", 5},
 	{"abstract sockets", "abstract Unix sockets of the host can be connected to", "Linux 6.12", 6},
@@ -76,7 +82,8 @@ func (c *compiler) open(version int, h Host) []profile.Gap {
 	}
 	if version < 2 {
 		gaps = append(gaps, profile.Gap{
-			Mechanism: "landlock", Protection: "narrowed", Why: "renaming and linking into another directory is refused everywhere", Remedy: "Linux 5.19",
+			Mechanism: "landlock", Protection: "narrowed",
+			Why: "renaming and linking into another directory is refused everywhere", Remedy: "Linux 5.19",
 		})
 	}
 	if h.Errata&lsm.DisconnectedHandled == 0 {

@@ -101,7 +101,8 @@ func (c *compiler) scan(dir string, at profile.Cursor, left *int) {
 	if *left <= 0 {
 		if c.spots[dir] == nil {
 			c.spots[dir] = &spot{at: hosttree.Directory}
-			c.narrowed(dir, fmt.Sprintf("names are looked for in at most %d entries; what was not looked at is denied", maxEntries))
+			c.narrowed(dir, fmt.Sprintf("names are looked for in at most %d entries; what was not looked at is denied",
+				maxEntries))
 		}
 		return
 	}

@@ -58,7 +58,8 @@ func Compile(p profile.Profile, version int, h Host) (lsm.Ruleset, []profile.Gap
 	case h.FS == nil:
 		return lsm.Ruleset{}, nil, fmt.Errorf("compile for landlock: the host's file system is missing")
 	case h.Place == Alone && h.Euid == 0:
-		return lsm.Ruleset{}, nil, fmt.Errorf("compile for landlock: %w: run as an ordinary user, or make namespaces available", ErrRoot)
+		return lsm.Ruleset{}, nil, fmt.Errorf("compile for landlock: %w: run as an ordinary user, or make namespaces "+
+			"available", ErrRoot)
 	}
 	version = min(version, lsm.Newest)
 	c := &compiler{

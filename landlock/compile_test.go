@@ -253,8 +253,10 @@ func TestNetwork(t *testing.T) {
 	}{
 		{profile.Network{}, landlock.Alone, "bind_tcp,connect_tcp,bind_udp,connect_send_udp []"},
 		{profile.Network{}, landlock.Inside, "bind_tcp,connect_tcp,bind_udp,connect_send_udp []"},
-		{profile.Network{Mode: profile.NetLoopback, ListenAny: true}, landlock.Alone, "bind_tcp,connect_tcp,bind_udp,connect_send_udp []"},
-		{profile.Network{Mode: profile.NetLoopback, Listen: []uint16{80}}, landlock.Alone, "bind_tcp,connect_tcp,bind_udp,connect_send_udp [{80 bind_tcp}]"},
+		{profile.Network{Mode: profile.NetLoopback, ListenAny: true}, landlock.Alone,
+			"bind_tcp,connect_tcp,bind_udp,connect_send_udp []"},
+		{profile.Network{Mode: profile.NetLoopback, Listen: []uint16{80}}, landlock.Alone,
+			"bind_tcp,connect_tcp,bind_udp,connect_send_udp [{80 bind_tcp}]"},
 		{profile.Network{Mode: profile.NetLoopback, Listen: []uint16{80}}, landlock.Inside, "bind_tcp [{80 bind_tcp}]"},
 		{profile.Network{Mode: profile.NetLoopback, ListenAny: true}, landlock.Inside, "- []"},
 		{profile.Network{Mode: profile.NetFull}, landlock.Alone, "bind_tcp []"},

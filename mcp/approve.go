@@ -26,7 +26,8 @@ type behavior struct {
 }
 
 func (s *Server) addApprove(m *mcp.Server) {
-	mcp.AddTool(m, &mcp.Tool{Name: "approve", Description: "Decide whether a call of another tool may be made: a permission prompt.",
+	mcp.AddTool(m, &mcp.Tool{Name: "approve", Description: "Decide whether a call of another tool may be made: a " +
+		"permission prompt.",
 		Annotations: reads("Permission prompt")},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in approveInput) (*mcp.CallToolResult, any, error) {
 			b, err := json.Marshal(s.decide(ctx, in))

@@ -34,7 +34,8 @@ var answerSchema = json.RawMessage(`{"type": "object", "required": ["answer"], "
 	{"type": "string", "title": "Run it, this once?", "enum": ["no", "yes"]}}}`)
 
 // elicit answers a call with the question that its command waits for.
-func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, c *command, q *ipc.Approval) *mcp.CallToolResult {
+func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, c *command,
+	q *ipc.Approval) *mcp.CallToolResult {
 	c.mu.Lock()
 	c.shown = q
 	c.mu.Unlock()
@@ -49,7 +50,8 @@ func (s *Server) elicit(ctx context.Context, req *mcp.CallToolRequest, c *comman
 // question returns the question's text for a person, neutralised.
 func question(q *ipc.Approval) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sandboxd asks: may the agent run this command, this once? It runs in the sandbox of %s.\n\n", display.Line(q.Root))
+	fmt.Fprintf(&b, "sandboxd asks: may the agent run this command, this once? It runs in the sandbox of %s.\n\n",
+		display.Line(q.Root))
 	lines := display.Block(q.Command)
 	if len(q.Argv) > 0 {
 		lines = []string{display.Argv(q.Argv)}
@@ -71,7 +73,8 @@ func question(q *ipc.Approval) string {
 
 // answered continues a call that was made again with its user's answer. An answer that does not
 // count leaves the question to sbx approve.
-func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult, *ran, error) {
+func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, in execInput) (*mcp.CallToolResult,
+	*ran, error) {
 	c := s.find(req.Params.RequestState)
 	if c == nil {
 		return nil, nil, refused(fmt.Errorf("the command that was asked about has ended"))

@@ -76,11 +76,14 @@ func (s *Server) addFiles(m *mcp.Server) {
 			}
 			return said(text), nil, nil
 		})
-	mcp.AddTool(m, &mcp.Tool{Name: "write", Description: "Write a whole file. It can be undone. A person may be asked first.", Annotations: changes("Write a file")},
+	mcp.AddTool(m, &mcp.Tool{Name: "write", Description: "Write a whole file. It can be undone. A person may be asked " +
+		"first.", Annotations: changes("Write a file")},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in writeInput) (*mcp.CallToolResult, *written, error) {
-			return s.change(ctx, in.fileInput, ipc.FileRequest{Op: "write", Content: in.Content, IfHash: in.IfHash, Parents: true})
+			return s.change(ctx, in.fileInput, ipc.FileRequest{Op: "write", Content: in.Content, IfHash: in.IfHash,
+				Parents: true})
 		})
-	mcp.AddTool(m, &mcp.Tool{Name: "edit", Description: "Replace texts in a file. It can be undone. A person may be asked first.", Annotations: changes("Edit a file")},
+	mcp.AddTool(m, &mcp.Tool{Name: "edit", Description: "Replace texts in a file. It can be undone. A person may be " +
+		"asked first.", Annotations: changes("Edit a file")},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in editInput) (*mcp.CallToolResult, *written, error) {
 			q := ipc.FileRequest{Op: "multi-edit"}
 			for _, e := range in.Edits {
@@ -100,9 +103,11 @@ func (s *Server) addFiles(m *mcp.Server) {
 			}
 			return said(orNothing(text.String(), r.Truncated)), nil, nil
 		})
-	mcp.AddTool(m, &mcp.Tool{Name: "grep", Description: "Find lines by a regular expression, in a file or a directory.", Annotations: reads("Search files")},
+	mcp.AddTool(m, &mcp.Tool{Name: "grep", Description: "Find lines by a regular expression, in a file or a directory.",
+		Annotations: reads("Search files")},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in grepInput) (*mcp.CallToolResult, any, error) {
-			r, refusal := s.file(ctx, in.fileInput, ipc.FileRequest{Op: "grep", Pattern: in.Pattern, Glob: in.Glob, Limit: in.Limit, Recursive: true})
+			r, refusal := s.file(ctx, in.fileInput, ipc.FileRequest{Op: "grep", Pattern: in.Pattern, Glob: in.Glob,
+				Limit: in.Limit, Recursive: true})
 			if refusal != nil {
 				return nil, nil, refusal
 			}
@@ -112,7 +117,8 @@ func (s *Server) addFiles(m *mcp.Server) {
 			}
 			return said(orNothing(text.String(), r.Truncated)), nil, nil
 		})
-	mcp.AddTool(m, &mcp.Tool{Name: "undo", Description: "Take a command or a change to a file back. A person may be asked first.", Annotations: changes("Undo a change")},
+	mcp.AddTool(m, &mcp.Tool{Name: "undo", Description: "Take a command or a change to a file back. A person may be " +
+		"asked first.", Annotations: changes("Undo a change")},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in undoInput) (*mcp.CallToolResult, *written, error) {
 			return s.change(ctx, fileInput{Root: in.Root}, ipc.FileRequest{Op: "undo", UndoID: in.UndoID})
 		})

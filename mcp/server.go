@@ -47,7 +47,8 @@ const instructions = `Commands and files of a project, supervised by sandboxd: w
 // new makes the protocol's server, with all tools.
 func (s *Server) new() *mcp.Server {
 	s.sessions, s.commands = map[string]*session{}, map[string]*command{}
-	m := mcp.NewServer(&mcp.Implementation{Name: ipc.Product, Version: ipc.Release}, &mcp.ServerOptions{Instructions: instructions})
+	m := mcp.NewServer(&mcp.Implementation{Name: ipc.Product, Version: ipc.Release},
+		&mcp.ServerOptions{Instructions: instructions})
 	s.addExec(m)
 	s.addFiles(m)
 	s.addChanges(m)
@@ -93,11 +94,13 @@ func (s *Server) in(ctx context.Context, root string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := c.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindAPI, Agent: "MCP client", Label: "sbx mcp", Root: root, Cwd: root})
+	opened, err := c.OpenSession(ctx, ipc.SessionRequest{Kind: ipc.KindAPI, Agent: "MCP client", Label: "sbx mcp",
+		Root: root, Cwd: root})
 	if err != nil {
 		return nil, err
 	}
-	n := &session{id: opened.ID, root: opened.Root, opened: opened, client: &ipc.Client{Socket: c.Socket, Secret: opened.Secret}}
+	n := &session{id: opened.ID, root: opened.Root, opened: opened,
+		client: &ipc.Client{Socket: c.Socket, Secret: opened.Secret}}
 	s.sessions[root] = n
 	return n, nil
 }

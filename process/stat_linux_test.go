@@ -14,7 +14,8 @@ import (
 
 // FuzzStat: a process chooses its own name, and with it nothing else.
 func FuzzStat(f *testing.F) {
-	for _, name := range []string{"sh", "a b", ") R 1 1 1 1 1", "a) S (b", "\n)", "(((", ") Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"} {
+	for _, name := range []string{"sh", "a b", ") R 1 1 1 1 1", "a) S (b", "\n)", "(((",
+		") Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"} {
 		f.Add(name)
 	}
 	rest := " S 7 8 9 34816 10 4194304 1 2 3 4 5 6 7 8 20 0 3 0 4242 999 1 18446744073709551615\n"
@@ -28,7 +29,8 @@ func FuzzStat(f *testing.F) {
 }
 
 func TestParseStat(t *testing.T) {
-	for _, bad := range []string{"", "1", "1 (a", "1 (a)", "1 (a) S 1 2 3", "1 (a) SS 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42", "1 (a) S x 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42",
+	for _, bad := range []string{"", "1", "1 (a", "1 (a)", "1 (a) S 1 2 3",
+		"1 (a) SS 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42", "1 (a) S x 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 42",
 		"1 (a) S 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 1 0 -42"} {
 		if s, err := parseStat([]byte(bad)); err == nil {
 			t.Errorf("%q is %+v", bad, s)
@@ -40,7 +42,8 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for state, ended := range map[string][2]bool{ // with one thread, with two
-		"R": {false, false}, "S": {false, false}, "D": {false, false}, "T": {false, false}, "Z": {true, false}, "X": {true, true},
+		"R": {false, false}, "S": {false, false}, "D": {false, false}, "T": {false, false}, "Z": {true, false},
+		"X": {true, true},
 	} {
 		for i, threads := range []string{"1", "2"} {
 			s, err := parseStat([]byte("1 (a) " + state + " 7 8 9 0 10 0 1 2 3 4 5 6 7 8 20 0 " + threads + " 0 42"))
@@ -56,7 +59,8 @@ func TestParseStat(t *testing.T) {
 func TestReadStat(t *testing.T) {
 	own, err := ReadStat(os.Getpid())
 	sid, _, errno := syscall.Syscall(syscall.SYS_GETSID, 0, 0, 0)
-	if err != nil || errno != 0 || own.Parent != os.Getppid() || own.Session != int(sid) || own.Ended() || own.Threads < 2 || own.Start == 0 {
+	if err != nil || errno != 0 || own.Parent != os.Getppid() || own.Session != int(sid) || own.Ended() ||
+		own.Threads < 2 || own.Start == 0 {
 		t.Errorf("%+v, %v", own, err)
 	}
 	for _, name := range []string{"a) Z 1 (b", "two words", "l\nine"} {
@@ -81,7 +85,11 @@ func TestReadStat(t *testing.T) {
 			t.Errorf("%q: %+v, %v", name, s, err)
 		}
 		cmd.Process.Kill()
-		until(t, name+" is a zombie", func() bool { s, err := ReadStat(cmd.Process.Pid); return err == nil && s.State == 'Z' && s.Ended() })
+		until(t, name+" is a zombie", func() bool {
+			s, err := ReadStat(cmd.Process.Pid)
+			return err == nil &&
+				s.State == 'Z' && s.Ended()
+		})
 		cmd.Wait()
 		if _, err := ReadStat(cmd.Process.Pid); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
 			t.Errorf("%q, waited for: %v", name, err)
@@ -107,7 +115,11 @@ ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" els
 		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	until(t, "its first thread has ended", func() bool { s, err := ReadStat(cmd.Process.Pid); return err == nil && s.State == 'Z' })
+	until(t, "its first thread has ended", func() bool {
+		s, err := ReadStat(cmd.Process.Pid)
+		return err == nil &&
+			s.State == 'Z'
+	})
 	if s, err := ReadStat(cmd.Process.Pid); err != nil || s.Ended() || s.Threads < 2 {
 		t.Errorf("%+v, %v %s", s, err, output.String())
 	}

@@ -170,7 +170,8 @@ func (w *world) rename(t *rapid.T, from, to string) {
 	text := w.may(t, profile.OpRemove, from) && w.may(t, profile.OpCreate, to) && w.may(t, profile.OpRemove, to)
 	var below []string
 	for _, p := range w.paths {
-		if p != from && abspath.Contains(from, p) && slices.Contains(w.paths, to+p[len(from):]) { // deeper nothing has been found
+		// deeper nothing has been found
+		if p != from && abspath.Contains(from, p) && slices.Contains(w.paths, to+p[len(from):]) {
 			below = append(below, p[len(from)+1:])
 		}
 	}
@@ -284,17 +285,22 @@ func TestNetwork(t *testing.T) {
 		want    map[query]bool
 		gap     bool
 	}{
-		{profile.Network{}, 0, map[query]bool{{op: out, host: "example.org:443"}: false, {op: out, host: "localhost:80"}: false, {op: in, host: "*:80"}: false}, false},
+		{profile.Network{}, 0, map[query]bool{{op: out, host: "example.org:443"}: false,
+			{op: out, host: "localhost:80"}: false, {op: in, host: "*:80"}: false}, false},
 		{profile.Network{Mode: profile.NetLoopback, ListenAny: true}, 0,
 			map[query]bool{{op: out, host: "localhost:80"}: false, {op: in, host: "localhost:80"}: false}, true},
 		{profile.Network{Mode: profile.NetAllowlist, Hosts: []profile.HostPort{{Host: "example.org"}}}, 0,
 			map[query]bool{{op: out, host: "example.org:443"}: false}, true},
 		{profile.Network{Mode: profile.NetAllowlist, Hosts: []profile.HostPort{{Host: "example.org"}}}, 3128,
-			map[query]bool{{op: out, host: "example.org:443"}: false, {op: out, host: "localhost:3128"}: true, {op: out, host: "localhost:80"}: false}, true},
+			map[query]bool{{op: out, host: "example.org:443"}: false, {op: out, host: "localhost:3128"}: true,
+				{op: out, host: "localhost:80"}: false}, true},
 		{profile.Network{Mode: profile.NetFull, Listen: []uint16{8080}}, 0,
-			map[query]bool{{op: out, host: "example.org:443"}: true, {op: in, host: "localhost:8080"}: true, {op: in, host: "localhost:80"}: false}, false},
-		{profile.Network{Mode: profile.NetFull, Listen: []uint16{0}}, 0, map[query]bool{{op: in, host: "localhost:0"}: false}, true},
-		{profile.Network{Mode: profile.NetFull}, 0, map[query]bool{{op: out, path: "/private/var/run/docker.sock"}: false}, false},
+			map[query]bool{{op: out, host: "example.org:443"}: true, {op: in, host: "localhost:8080"}: true,
+				{op: in, host: "localhost:80"}: false}, false},
+		{profile.Network{Mode: profile.NetFull, Listen: []uint16{0}}, 0, map[query]bool{{op: in, host: "localhost:0"}: false},
+			true},
+		{profile.Network{Mode: profile.NetFull}, 0, map[query]bool{{op: out, path: "/private/var/run/docker.sock"}: false},
+			false},
 	} {
 		p, err := profile.New(profile.Spec{Network: c.network})
 		if err != nil {
@@ -323,7 +329,8 @@ func TestNetwork(t *testing.T) {
 func TestRuntime(t *testing.T) {
 	plain := newWorld(t, profiletest.Universe{Root: "/x"}, profile.Profile{})
 	hidden, err := profile.New(profile.Spec{Rules: []profile.Rule{
-		{Kind: profile.Allow, Access: profile.Read, Path: "/"}, {Kind: profile.Hide, Path: "/usr"}, {Kind: profile.Hide, Path: "/etc"},
+		{Kind: profile.Allow, Access: profile.Read, Path: "/"}, {Kind: profile.Hide, Path: "/usr"},
+		{Kind: profile.Hide, Path: "/etc"},
 		{Kind: profile.Hide, Path: "/System"}, {Kind: profile.Hide, Path: "/var"}, {Kind: profile.Hide, Path: "/dev"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +346,8 @@ func TestRuntime(t *testing.T) {
 			if got := w.text.allows(t, query{op: "file-write-data", path: p}); got != (w == plain && device) {
 				t.Errorf("write %s: %v", p, got)
 			}
-			if got := w.text.allows(t, query{op: "file-map-executable", path: p}); got != (w == plain && rule.Access.Has(profile.Exec)) {
+			if got := w.text.allows(t, query{op: "file-map-executable", path: p}); got != (w == plain &&
+				rule.Access.Has(profile.Exec)) {
 				t.Errorf("map %s: %v", p, got)
 			}
 			for _, op := range []string{"file-write-unlink", "file-write-create", "file-write-mode", "process-exec"} {
@@ -353,7 +361,8 @@ func TestRuntime(t *testing.T) {
 
 func TestFoundIsChecked(t *testing.T) {
 	for _, p := range []string{"", "a", "/a/../b", "/a/"} {
-		if _, err := (Host{Found: []string{p}}).Compile(profile.Profile{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", p)) {
+		if _, err := (Host{Found: []string{p}}).Compile(profile.Profile{}); err == nil ||
+			!strings.Contains(err.Error(), fmt.Sprintf("%q", p)) {
 			t.Errorf("%q: %v", p, err)
 		}
 	}

@@ -119,7 +119,8 @@ func (s *sbpl) filter(e expr, params map[string]string, used map[string]bool) (t
 			qHost, qPort, ok := strings.Cut(q.host, ":")
 			return ok && (host == "*" || host == qHost) && (port == "*" || port == qPort)
 		}, nil
-	case "target", "extension", "global-name", "sysctl-name", "sysctl-name-prefix", "ipc-posix-name", "socket-domain", "socket-protocol":
+	case "target", "extension", "global-name", "sysctl-name", "sysctl-name-prefix", "ipc-posix-name", "socket-domain",
+		"socket-protocol":
 		return func(query) bool { return false }, nil
 	}
 	return nil, fmt.Errorf("no such filter: %q", e.head())

@@ -26,7 +26,8 @@ func Example() {
 	fmt.Println(paths)
 	fmt.Println(result.Params[0])
 	fmt.Println(result.Params[1])
-	fmt.Println(len(result.Gaps), "gaps;", "/usr/bin/sandbox-exec", result.Args()[0], "… -D", result.Params[0], "… command")
+	fmt.Println(len(result.Gaps), "gaps;", "/usr/bin/sandbox-exec", result.Args()[0], "… -D", result.Params[0],
+		"… command")
 	// Output:
 	// (allow file-read* file-write* file-link file-ioctl network-outbound network-bind network-inbound
 	//   (subpath (param "P0")))

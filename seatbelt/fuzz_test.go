@@ -13,7 +13,8 @@ import (
 // Whatever paths and names are called, the text has the same meaning: no name ends a string, opens a parenthesis or
 // loosens an expression.
 func FuzzCompile(f *testing.F) {
-	for _, s := range []string{"secret", `a")(allow default)(deny file* (subpath "`, `\`, "a\nb", ";", "#\"", "(param \"P0\")", "=", "-D", "[a-", "é", "*", "$(id)", "P1=/"} {
+	for _, s := range []string{"secret", `a")(allow default)(deny file* (subpath "`, `\`, "a\nb", ";", "#\"",
+		"(param \"P0\")", "=", "-D", "[a-", "é", "*", "$(id)", "P1=/"} {
 		f.Add(s, s)
 		f.Add(s, ".git/hooks")
 		f.Add("x", s+"/"+s)
@@ -44,7 +45,8 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, r.Text)
 		}
-		for _, at := range []string{"/", "/q", "/p", hidden, hidden + "/x", "/p/plain", "/p/" + strings.ReplaceAll(name, "\\", ""), "/p/x/" + name} {
+		for _, at := range []string{"/", "/q", "/p", hidden, hidden + "/x", "/p/plain", "/p/" +
+			strings.ReplaceAll(name, "\\", ""), "/p/x/" + name} {
 			if path.Clean(at) != at || strings.Contains(at, "\x00") {
 				continue
 			}

@@ -36,7 +36,8 @@ func TestGolden(t *testing.T) {
 	for name, spec := range map[string]profile.Spec{
 		"session": {Rules: rules, Network: profile.Network{Mode: profile.NetLoopback}},
 		"open": {Rules: rules[:3], Network: profile.Network{Mode: profile.NetFull, Listen: []uint16{8080}},
-			UnixSockets: []string{"/var/run/docker.sock"}, Syscalls: []profile.SyscallGroup{profile.SyscallsDebug}, Processes: profile.ProcessesHost},
+			UnixSockets: []string{"/var/run/docker.sock"}, Syscalls: []profile.SyscallGroup{profile.SyscallsDebug},
+			Processes: profile.ProcessesHost},
 	} {
 		p, err := profile.New(spec)
 		if err != nil {

@@ -14,7 +14,8 @@ func (w *writer) network(n profile.Network, proxy uint16) {
 	switch n.Mode {
 	case profile.NetNone:
 	case profile.NetLoopback:
-		w.gap("network", "loopback", "macOS has no network namespace, so a loopback would be the host's; there is no IP at all",
+		w.gap("network", "loopback", "macOS has no network namespace, so a loopback would be the host's; there is no IP at "+
+			"all",
 			"grant the full network where local servers are needed")
 	case profile.NetAllowlist:
 		if proxy == 0 {

@@ -76,7 +76,8 @@ func (f *files) report() {
 	for _, r := range f.profile.Rules() {
 		switch {
 		case r.Kind == profile.Private && !slices.Contains(absent, r.Path):
-			f.gap("private", r.Path, "Seatbelt has no directory to put in its place; it is hidden, and shows its metadata where it leads to something granted",
+			f.gap("private", r.Path, "Seatbelt has no directory to put in its place; it is hidden, and shows its metadata "+
+				"where it leads to something granted",
 				"give the command a directory of its session as HOME and TMPDIR")
 		case r.Kind == profile.Private:
 		case r.Kind == profile.Hide:
@@ -93,7 +94,8 @@ func (f *files) report() {
 		f.gap("stat", "", "hidden names show no metadata, where others would show that they exist", "")
 	}
 	if strict {
-		f.gap("rename", "", "a directory can be moved to a name under which its content would be protected or hidden, if nothing has "+
+		f.gap("rename", "", "a directory can be moved to a name under which its content would be protected or hidden, if "+
+			"nothing has "+
 			"that name yet; an ancestor of a protected path cannot be removed, even when it is empty", "look after the run")
 	}
 }

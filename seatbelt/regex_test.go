@@ -12,13 +12,20 @@ var table = []struct {
 	pattern, name string
 	match         bool
 }{
-	{"a", "a", true}, {"a", "A", true}, {"a", "b", false}, {"k", "\u212a", true}, {"\u212a", "K", true}, {"s", "\u017f", true},
-	{".env*", ".env", true}, {".env*", ".ENV.local", true}, {".env*", "env", false}, {".env*", "xenv", false}, {"*", "", true},
-	{"?", "a", true}, {"?", "ab", false}, {"?", "\u00e9", true}, {"?", "\U0001f600", true}, {"?", "/", false}, {"*", "a/b", false},
-	{"[ab]", "b", true}, {"[ab]", "B", true}, {"[ab]", "c", false}, {"[^a]", "b", true}, {"[^a]", "a", false}, {"[^a]", "\u00e9", true},
-	{"[a-c]x", "bx", true}, {"[a-c]x", "dx", false}, {"[\\]]", "]", true}, {"[\\-a]", "-", true}, {"[+-.]", "-", true}, {"[\\^]", "^", true},
-	{"[[]", "[", true}, {"[\u00e0-\u00ff]", "\u00e9", true}, {"\\*", "*", true}, {"\\*", "x", false}, {"\\[a]", "[a]", true},
-	{"a.b", "axb", false}, {"a+b", "aab", false}, {"a+b", "a+b", true}, {"(a|b)", "(a|b)", true}, {"(a|b)", "a", false}, {"{2}$^", "{2}$^", true},
+	{"a", "a", true}, {"a", "A", true}, {"a", "b", false}, {"k", "\u212a", true}, {"\u212a", "K", true},
+	{"s", "\u017f", true},
+	{".env*", ".env", true}, {".env*", ".ENV.local", true}, {".env*", "env", false}, {".env*", "xenv", false},
+	{"*", "", true},
+	{"?", "a", true}, {"?", "ab", false}, {"?", "\u00e9", true}, {"?", "\U0001f600", true}, {"?", "/", false},
+	{"*", "a/b", false},
+	{"[ab]", "b", true}, {"[ab]", "B", true}, {"[ab]", "c", false}, {"[^a]", "b", true}, {"[^a]", "a", false},
+	{"[^a]", "\u00e9", true},
+	{"[a-c]x", "bx", true}, {"[a-c]x", "dx", false}, {"[\\]]", "]", true}, {"[\\-a]", "-", true}, {"[+-.]", "-", true},
+	{"[\\^]", "^", true},
+	{"[[]", "[", true}, {"[\u00e0-\u00ff]", "\u00e9", true}, {"\\*", "*", true}, {"\\*", "x", false},
+	{"\\[a]", "[a]", true},
+	{"a.b", "axb", false}, {"a+b", "aab", false}, {"a+b", "a+b", true}, {"(a|b)", "(a|b)", true}, {"(a|b)", "a", false},
+	{"{2}$^", "{2}$^", true},
 	{"a\"b", "a\"b", true}, {"\\\\", "\\", true}, {"a\nb", "a\nb", true}, {"[\n]", "\n", true}, {"[^ -~]", "\x01", true},
 }
 

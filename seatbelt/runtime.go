@@ -12,7 +12,8 @@ var runtimeFiles = []struct {
 	access profile.Access
 	paths  []string
 }{
-	{profile.Read | profile.Exec, []string{"/usr/lib", "/System/Library", "/System/Cryptexes", "/System/Volumes/Preboot/Cryptexes"}},
+	{profile.Read | profile.Exec, []string{"/usr/lib", "/System/Library", "/System/Cryptexes",
+		"/System/Volumes/Preboot/Cryptexes"}},
 	{profile.Read, []string{
 		"/usr/share/icu", "/usr/share/locale", "/usr/share/zoneinfo", "/usr/share/zoneinfo.default",
 		"/private/var/db/dyld", "/private/var/db/timezone", "/private/var/select", "/private/etc/localtime",

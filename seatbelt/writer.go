@@ -66,5 +66,6 @@ func compact(list []match) []match {
 }
 
 func (w *writer) gap(protection, object, why, remedy string) {
-	w.gaps = append(w.gaps, profile.Gap{Mechanism: "seatbelt", Protection: protection, Object: object, Why: why, Remedy: remedy})
+	w.gaps = append(w.gaps, profile.Gap{Mechanism: "seatbelt", Protection: protection, Object: object, Why: why,
+		Remedy: remedy})
 }

@@ -51,7 +51,8 @@ func (a Arch) number(c call) (int, bool) {
 
 // find gives the table's row of a call.
 func find(name string) (call, bool) {
-	i, ok := slices.BinarySearchFunc(calls[:], name, func(c call, name string) int { return strings.Compare(c.name, name) })
+	i, ok := slices.BinarySearchFunc(calls[:], name,
+		func(c call, name string) int { return strings.Compare(c.name, name) })
 	if !ok {
 		return call{}, false
 	}

@@ -32,7 +32,8 @@ func assemble(p Policy) ([]byte, []profile.Gap, error) {
 		if i == len(stages)-1 {
 			otherwise = action(ENOSYS)
 		}
-		part, left, err := p.part(slices.DeleteFunc(slices.Clone(p.rules), func(r rule) bool { return !s.holds(r) }), answer, otherwise)
+		part, left, err := p.part(slices.DeleteFunc(slices.Clone(p.rules), func(r rule) bool { return !s.holds(r) }), answer,
+			otherwise)
 		if err != nil {
 			return nil, nil, fmt.Errorf("seccomp %q: %w", s.name, err)
 		}
@@ -53,7 +54,8 @@ func assemble(p Policy) ([]byte, []profile.Gap, error) {
 }
 
 // part assembles rules, each with the action of act; calls that none of them answers get otherwise.
-func (p Policy) part(rules []rule, act func(rule) libseccomp.ScmpAction, otherwise libseccomp.ScmpAction) ([]instruction, []profile.Gap, error) {
+func (p Policy) part(rules []rule, act func(rule) libseccomp.ScmpAction,
+	otherwise libseccomp.ScmpAction) ([]instruction, []profile.Gap, error) {
 	filter, err := newFilter(p.arch, otherwise)
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +94,8 @@ func (p Policy) add(filter *libseccomp.ScmpFilter, r rule, name string, act libs
 	}
 	conditions := make([]libseccomp.ScmpCondition, len(r.When))
 	for i, t := range r.When {
-		if conditions[i], err = libseccomp.MakeCondition(uint(t.Arg), libseccomp.CompareMaskedEqual, t.Mask, t.Value); err != nil {
+		if conditions[i], err = libseccomp.MakeCondition(uint(t.Arg), libseccomp.CompareMaskedEqual, t.Mask,
+			t.Value); err != nil {
 			return err
 		}
 	}

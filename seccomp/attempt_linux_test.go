@@ -48,7 +48,8 @@ func TestEveryDeniedCall(t *testing.T) {
 	filter := filterOf(t, profile.NetNone)
 	for _, uid := range users() {
 		for i, answer := range attempts(t, filter, uid, lines) {
-			if want := policy.Answer(denied[i], 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1); answer != fmt.Sprintf("-1 %d", want) {
+			if want := policy.Answer(denied[i], 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1, 1<<64-1,
+				1<<64-1); answer != fmt.Sprintf("-1 %d", want) {
 				t.Errorf("uid %d: %s answered %q, want %v", uid, denied[i], answer, want)
 			}
 		}
@@ -144,7 +145,8 @@ func TestArguments(t *testing.T) {
 		}
 		for i, answer := range attempts(t, nil, 0, lines) { // bare: without a filter
 			if refused := fmt.Sprintf("-1 %d", list[i].answer); list[i].answer != Allow && answer == refused {
-				t.Errorf("%s%v: the bare kernel says %q too, so the test does not show the filter", list[i].name, list[i].args, answer)
+				t.Errorf("%s%v: the bare kernel says %q too, so the test does not show the filter", list[i].name, list[i].args,
+					answer)
 			}
 		}
 	}

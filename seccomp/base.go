@@ -67,8 +67,10 @@ var base = []rule{
 	{Calls: []string{"seccomp"}, Answer: EPERM, When: []test{is(0, 1), {1, 8, 8}}, Why: "no user-space listener"},
 
 	// ioctl(2) takes its command as unsigned int.
-	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x5412)}, Why: "TIOCSTI types for the person at the terminal"},
-	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x541C)}, Why: "TIOCLINUX pastes for the person at the console"},
+	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x5412)},
+		Why: "TIOCSTI types for the person at the terminal"},
+	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x541C)},
+		Why: "TIOCLINUX pastes for the person at the console"},
 	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x541D)}, Why: "TIOCCONS takes the console's output"},
 	{Calls: []string{"ioctl"}, Answer: EPERM, When: []test{is(1, 0x5423)}, Why: "TIOCSETD loads line disciplines"},
 
@@ -81,7 +83,8 @@ var base = []rule{
 	// clone(2): CLONE_NEWTIME has no bit of its own there. The kernel looks at the low 32 bits.
 	{Calls: []string{"clone"}, When: []test{{0, newNamespaces, 0}}, Why: "no new namespace"},
 	{Calls: []string{"clone"}, Answer: EPERM, Why: "a new namespace"},
-	{Calls: []string{"unshare"}, When: []test{{0, low32 &^ (0x200 | 0x400 | 0x40000), 0}}, Why: "CLONE_FS, CLONE_FILES, CLONE_SYSVSEM only"},
+	{Calls: []string{"unshare"}, When: []test{{0, low32 &^ (0x200 | 0x400 | 0x40000), 0}},
+		Why: "CLONE_FS, CLONE_FILES, CLONE_SYSVSEM only"},
 	{Calls: names(`unshare setns chroot`), Answer: EPERM, Why: "namespaces and roots"},
 	{Calls: []string{"clone3"}, Answer: ENOSYS, Why: "its flags cannot be seen; libc falls back to clone"},
 
@@ -114,10 +117,13 @@ var base = []rule{
 	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o4000, 0o4000}}, Why: "set-user-ID"},
 	{Calls: names(`fchmodat fchmodat2`), Answer: EPERM, When: []test{{2, 0o2000, 0o2000}}, Why: "set-group-ID"},
 
-	{Calls: names(`io_uring_setup io_uring_enter io_uring_register`), Answer: EPERM, Why: "a second way into the kernel, past this filter"},
-	{Calls: names(`ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp`), Answer: EPERM, Why: "other processes' memory and descriptors"},
+	{Calls: names(`io_uring_setup io_uring_enter io_uring_register`), Answer: EPERM,
+		Why: "a second way into the kernel, past this filter"},
+	{Calls: names(`ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp`), Answer: EPERM,
+		Why: "other processes' memory and descriptors"},
 	{Calls: names(`mount umount2 pivot_root move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr`), Answer: EPERM, Why: "mounts"},
-	{Calls: names(`open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie`), Answer: EPERM, Why: "files past the path's permissions"},
+	{Calls: names(`open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie`), Answer: EPERM,
+		Why: "files past the path's permissions"},
 	{Calls: names(`bpf perf_event_open userfaultfd`), Answer: EPERM, Why: "kernel surface"},
 	{Calls: names(`add_key request_key keyctl`), Answer: EPERM, Why: "keyrings have no namespace"},
 	{Calls: names(`kexec_load kexec_file_load init_module finit_module delete_module reboot swapon swapoff acct quotactl quotactl_fd syslog vhangup iopl ioperm sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime migrate_pages move_pages`), Answer: EPERM, Why: "the machine"},

@@ -126,7 +126,8 @@ func TestForeignCallsAreKilled(t *testing.T) {
 	}
 	program, _ := compiled(t, profile.Profile{}, AMD64)
 	for n := int32(0); n < 600; n++ {
-		if got, _, _, err := evaluate(program, data{number: 0x40000000 + n, token: AMD64.token()}); err != nil || got != Kill {
+		if got, _, _, err := evaluate(program, data{number: 0x40000000 + n, token: AMD64.token()}); err != nil ||
+			got != Kill {
 			t.Errorf("x32 call %d: %v, %v", n, got, err)
 		}
 	}

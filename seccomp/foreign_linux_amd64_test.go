@@ -29,7 +29,8 @@ func TestForeignCalls(t *testing.T) {
 		bare := attempts(t, nil, uid, []string{"i386 20", "i386 359 1 1 0", "x32 39", "x32 41 1 1 0"})
 		for i, answer := range bare {
 			if strings.HasPrefix(answer, "signal") {
-				t.Errorf("uid %d: bare attempt %d ended by %s: the kernel closes this door itself, so the test shows nothing", uid, i, answer)
+				t.Errorf("uid %d: bare attempt %d ended by %s: the kernel closes this door itself, so the test shows nothing", uid,
+					i, answer)
 			}
 		}
 		for i, ok := range []bool{strings.HasSuffix(bare[0], " 0"), strings.HasSuffix(bare[1], " 0")} {

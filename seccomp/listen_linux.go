@@ -66,7 +66,8 @@ type Listener struct {
 	done   chan struct{}
 }
 
-// NewListener takes the descriptor that install.Listening returned where p was installed, and owns it from then on: Serve
+// NewListener takes the descriptor that install.Listening returned where p was installed, and owns it from then on:
+// Serve
 // must be called.
 func NewListener(f *os.File, p Policy) *Listener {
 	// Wake the waiting thread on our processor; an older kernel (before 6.6) does without.
@@ -129,7 +130,8 @@ func (l *Listener) Serve(see func(*Call)) {
 		if err != nil {
 			return
 		}
-		c := &Call{Thread: int(note.pid), Name: l.names[note.number], Args: note.args, Answer: ENOSYS, id: note.id, listener: l}
+		c := &Call{Thread: int(note.pid), Name: l.names[note.number], Args: note.args, Answer: ENOSYS, id: note.id,
+			listener: l}
 		if note.arch == l.policy.arch.token() {
 			c.Answer, c.Why = l.decide(c.Name, c.Args)
 		}

@@ -49,7 +49,8 @@ func listening(t *testing.T, cmd *exec.Cmd, policy Policy) *Listener {
 	return NewListener(os.NewFile(uintptr(fds[0]), "listener"), policy)
 }
 
-// attemptsReported has testdata/attempt.c make the calls under a telling filter. With serve false the listener is closed
+// attemptsReported has testdata/attempt.c make the calls under a telling filter. With serve false the listener is
+// closed
 // before the first of them.
 func attemptsReported(t *testing.T, uid int, lines []string, serve bool) (answers []string, seen []Call) {
 	t.Helper()

@@ -13,7 +13,8 @@ const (
 
 // network answers socket and socketpair. Unix sockets are always to be had: which of them can be reached is a matter
 // of mounts, scopes and the network namespace. So is NETLINK_ROUTE, which only reads: getifaddrs(3), Node and Go list
-// interfaces with it. IP sockets follow the mode: none at all for none, TCP and UDP for the others, also pings for full.
+// interfaces with it. IP sockets follow the mode: none at all for none, TCP and UDP for the others, also pings for
+// full.
 // Without a network namespace UDP and local addresses would be the host's, so only full has IP sockets then.
 // Multipath TCP is refused as Landlock's port rules do not see it; programs fall back to TCP.
 func network(mode profile.NetMode, shared bool) ([]rule, []profile.Gap) {
@@ -46,13 +47,15 @@ func network(mode profile.NetMode, shared bool) ([]rule, []profile.Gap) {
 		rules = append(rules,
 			rule{Calls: []string{"socket"}, Answer: EPERM, When: []test{family(f), kind(sockRaw)}, Why: "raw"},
 			rule{Calls: []string{"socket"}, Answer: EPERM, When: []test{family(f), kind(sockPacket)}, Why: "packet"},
-			rule{Calls: []string{"socket"}, Answer: EPROTONOSUPPORT, When: []test{family(f), kind(sockStream), protocol(mptcp)}, Why: "multipath TCP"},
+			rule{Calls: []string{"socket"}, Answer: EPROTONOSUPPORT, When: []test{family(f), kind(sockStream), protocol(mptcp)},
+				Why: "multipath TCP"},
 			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockStream), protocol(0)}, Why: "TCP"},
 			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockStream), protocol(tcp)}, Why: "TCP"},
 			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(0)}, Why: "UDP"},
 			rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(udp)}, Why: "UDP"})
 		if mode == profile.NetFull {
-			rules = append(rules, rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(ping)}, Why: "ping"})
+			rules = append(rules, rule{Calls: []string{"socket"}, When: []test{family(f), kind(sockDgram), protocol(ping)},
+				Why: "ping"})
 		}
 	}
 	return rules, gaps

@@ -6,10 +6,12 @@ import (
 )
 
 func TestChain(t *testing.T) {
-	next, allow, refuse := instruction{code: opReturn, k: nextPart}, instruction{code: opReturn, k: retAllow}, instruction{code: opReturn, k: retErrno | 1}
+	next, allow, refuse := instruction{code: opReturn, k: nextPart}, instruction{code: opReturn, k: retAllow},
+		instruction{code: opReturn, k: retErrno | 1}
 	isOne := instruction{code: 0x15, jt: 0, jf: 1, k: 1}
 	load := instruction{code: 0x20}
-	whole, err := chain([]instruction{load, isOne, refuse, next}, []instruction{load, {code: 0x15, jf: 1, k: 2}, allow, next}, []instruction{refuse})
+	whole, err := chain([]instruction{load, isOne, refuse, next},
+		[]instruction{load, {code: 0x15, jf: 1, k: 2}, allow, next}, []instruction{refuse})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ var workloads = []workload{
 		mkfifo p; echo x > p & cat p; wait
 		mkdir -p a/b; touch a/b/f; mv a/b c; cp -a c d; ln -s c e; chmod 750 c; touch -d yesterday c/f; rm -rf c d e
 		exec 9> lock; flock 9; sleep 0.01; echo WORKS`}},
-	{name: "terminal", needs: []string{"script"}, argv: []string{"script", "-qec", "stty size; tty; echo WORKS", "/dev/null"}},
+	{name: "terminal", needs: []string{"script"},
+		argv: []string{"script", "-qec", "stty size; tty; echo WORKS", "/dev/null"}},
 	{name: "archives", needs: []string{"tar", "gzip"}, argv: []string{"bash", "-ec", `
 		mkdir in; echo x > in/f; ln in/f in/g; tar czf a.tgz in; mkdir out; tar xzf a.tgz -C out; cmp in/f out/in/g; echo WORKS`}},
 	{name: "c", needs: []string{"gcc", "make"}, files: map[string]string{
@@ -171,7 +172,8 @@ func TestWorkloads(t *testing.T) {
 func TestRefusedWorkloads(t *testing.T) {
 	for _, uid := range users() {
 		filter := filterOf(t, profile.NetNone)
-		if out, err := newCage(t, filter, uid).run("unshare", "-Ur", "true"); err == nil || !strings.Contains(out, "Operation not permitted") {
+		if out, err := newCage(t, filter, uid).run("unshare", "-Ur", "true"); err == nil ||
+			!strings.Contains(out, "Operation not permitted") {
 			t.Errorf("unshare: %v, %s", err, out)
 		}
 		debug := filterOf(t, profile.NetNone, profile.SyscallsDebug)
@@ -181,7 +183,8 @@ func TestRefusedWorkloads(t *testing.T) {
 			t.Errorf("gdb without its group: %s", out)
 		}
 		// The leak sanitizer traces its own threads.
-		leak := workload{needs: []string{"gcc"}, files: map[string]string{"t.c": "#include <stdlib.h>\nint main(void) { char *volatile p = malloc(10); p = 0; return p != 0; }\n"},
+		leak := workload{needs: []string{"gcc"}, files: map[string]string{"t.c": "#include <stdlib.h>\nint main(void) { " +
+			"char *volatile p = malloc(10); p = 0; return p != 0; }\n"},
 			argv: []string{"bash", "-c", `gcc -fsanitize=address t.c && ./a.out 2>&1 | grep -q "10 byte(s) leaked" && echo WORKS`}}
 		leak.try(t, debug, uid)
 		leak.argv[2] = `gcc -fsanitize=address t.c && ASAN_OPTIONS=detect_leaks=0 ./a.out && gcc -fsanitize=thread t.c && ./a.out && echo WORKS`

@@ -42,7 +42,8 @@ func (v Verdict) Warnings() []string {
 	for _, w := range []struct {
 		on   bool
 		text string
-	}{{v.Outside, "OUTSIDE PROJECT"}, {v.Danger, "DANGEROUS"}, {v.Hidden, "SECRETS"}, {v.Protected, "PROTECTED FILE"}, {v.Delete, "DELETES"}} {
+	}{{v.Outside, "OUTSIDE PROJECT"}, {v.Danger, "DANGEROUS"}, {v.Hidden, "SECRETS"}, {v.Protected, "PROTECTED FILE"},
+		{v.Delete, "DELETES"}} {
 		if w.on {
 			out = append(out, w.text)
 		}
@@ -76,7 +77,8 @@ func (v Verdict) Refusal() string {
 		fmt.Fprintf(&b, " Decided by %s.", v.Rule)
 	}
 	b.WriteString(
-		" No approval lifts this. Do the task without this command, or tell the user what you wanted to achieve and let them run it.",
+		" No approval lifts this. Do the task without this command, or tell the user what you wanted to achieve and let " +
+			"them run it.",
 	)
 	return b.String()
 }

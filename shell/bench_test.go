@@ -106,7 +106,8 @@ func TestSpeed(t *testing.T) {
 	}
 	slices.Sort(short)
 	slices.Sort(long)
-	t.Logf("short lines: median %v, slowest %v; long lines: median %v", short[len(short)/2], short[len(short)-1], long[len(long)/2])
+	t.Logf("short lines: median %v, slowest %v; long lines: median %v", short[len(short)/2], short[len(short)-1],
+		long[len(long)/2])
 	if m := short[len(short)/2]; m > 50*time.Microsecond*slower {
 		t.Errorf("the median of short lines is %v, more than 50 µs", m)
 	}

@@ -16,24 +16,31 @@ func TestBoundWords(t *testing.T) {
 		{"cat ~/app/a.txt", `'cat' '/home/eve/app/a.txt'`, "cat ~/.ssh/id_ed25519"},
 		{"cat \"$HOME/app/a.txt\"", `'cat' '/home/eve/app/a.txt'`, "cat \"$HOME/.aws/credentials\""},
 		{"ls $PWD/sub", `'ls' '/home/eve/app/sub'`, "cd x; ls $PWD/sub"},
-		{"git -C ~/app log -3", `'git' '-C' '/home/eve/app' 'log' '--no-ext-diff' '--no-textconv' '-3'`, "git -C ~/other log -3"},
+		{"git -C ~/app log -3", `'git' '-C' '/home/eve/app' 'log' '--no-ext-diff' '--no-textconv' '-3'`,
+			"git -C ~/other log -3"},
 		{"cd ~/app && ls", `'cd' '/home/eve/app' && 'ls'`, "cd ~ && ls"},
 		{"ls ~/app", `'ls' '/home/eve/app'`, "ls ~/app/*"},
 		{"grep -n $? a.txt", "", "grep -n $? a.txt"},
 		{"ls; echo \"exit: $?\"", `'ls'; 'echo' 'exit: '"$?"`, "ls; cat $?"},
-		{"go test ./... | tail -5; echo ${PIPESTATUS[0]}", `'go' 'test' './...' | 'tail' '-5'; 'echo' "${PIPESTATUS[0]}"`, "ls | tail; echo ${PIPESTATUS[$x]}"},
-		{"go vet ./...; test $? -eq 0 && echo ok", `'go' 'vet' './...'; 'test' "$?" '-eq' '0' && 'echo' 'ok'`, "ls; test $UID -eq 0"},
+		{"go test ./... | tail -5; echo ${PIPESTATUS[0]}", `'go' 'test' './...' | 'tail' '-5'; 'echo' "${PIPESTATUS[0]}"`,
+			"ls | tail; echo ${PIPESTATUS[$x]}"},
+		{"go vet ./...; test $? -eq 0 && echo ok", `'go' 'vet' './...'; 'test' "$?" '-eq' '0' && 'echo' 'ok'`,
+			"ls; test $UID -eq 0"},
 		{"echo \"$USER $PATH\"", `'echo' "$USER"' '"$PATH"`, "echo $GITHUB_TOKEN"},
 		{"set -euo pipefail; ls | head", `'set' '-euo' 'pipefail'; 'ls' | 'head'`, "set -x; ls"},
 		{"cd sub || exit 1; ls", `'cd' 'sub' || 'exit' '1'; 'ls'`, "cd sub || return 1; ls"},
-		{"for f in a b; do echo \"== $f\"; head -3 $f.txt; done", `{ 'echo' '== a'; 'head' '-3' 'a.txt'; 'echo' '== b'; 'head' '-3' 'b.txt'; }`, "for f in a b; do echo \"== $f\"; rm $f.txt; done"},
-		{"for p in a b; do go test ./$p; done | tail", `{ 'go' 'test' './a'; 'go' 'test' './b'; } | 'tail'`, "for p in a b; do go $p; done"},
+		{"for f in a b; do echo \"== $f\"; head -3 $f.txt; done",
+			`{ 'echo' '== a'; 'head' '-3' 'a.txt'; 'echo' '== b'; 'head' '-3' 'b.txt'; }`,
+			"for f in a b; do echo \"== $f\"; rm $f.txt; done"},
+		{"for p in a b; do go test ./$p; done | tail", `{ 'go' 'test' './a'; 'go' 'test' './b'; } | 'tail'`,
+			"for p in a b; do go $p; done"},
 		{"for f in a.txt; do cat $f; done", `{ 'cat' 'a.txt'; }`, "for f in /etc/shadow; do cat $f; done"},
 		{"for f in a b; do cat $f; done", `{ 'cat' 'a'; 'cat' 'b'; }`, "for f in a .env; do cat $f; done"},
 		{"for c in a b; do echo $c; done", `{ 'echo' 'a'; 'echo' 'b'; }`, "for c in ls rm; do $c x; done"},
 		{"for o in -l -a; do ls $o; done", `{ 'ls' '-l'; 'ls' '-a'; }`, "for o in -n -i; do sed $o 1p a; done"},
 		{"for f in a; do cat $f; done; ls", `{ 'cat' 'a'; }; 'ls'`, "for f in a; do cat $f; done; cat $f"},
-		{"for f in a b; do ls $f; done 2>/dev/null", `{ 'ls' 'a'; 'ls' 'b'; } 2>/dev/null`, "for f in a b; do ls $f; done > out"},
+		{"for f in a b; do ls $f; done 2>/dev/null", `{ 'ls' 'a'; 'ls' 'b'; } 2>/dev/null`,
+			"for f in a b; do ls $f; done > out"},
 		{"git config user.email", "'git' 'config' 'user.email'", "git config user.email a@example.com"},
 		{"node -v", "'node' '-v'", "node -v x.js"},
 	} {
@@ -60,7 +67,8 @@ func TestBoundWords(t *testing.T) {
 
 // R-AP-07: a pattern grant is for words as they stand, which the words of a loop are not.
 func TestLoopHasNoPattern(t *testing.T) {
-	v := judgePlain(newTool(t, shell.Config{}), shell.Command{Line: "for f in a b; do frob $f; done", Cwd: "/p", Project: "/p"})
+	v := judgePlain(newTool(t, shell.Config{}), shell.Command{Line: "for f in a b; do frob $f; done", Cwd: "/p",
+		Project: "/p"})
 	if v.Decision != shell.Ask || v.Payload["plain"] != nil || len(v.Suggestions) > 0 {
 		t.Errorf("a loop that asks is %s with the payload %v and suggests %v", v.Decision, v.Payload, v.Suggestions)
 	}

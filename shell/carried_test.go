@@ -56,7 +56,8 @@ func TestWordsThatCarryCode(t *testing.T) {
 	if grant == nil {
 		t.Fatal("make *, is not suggested")
 	}
-	for line, want := range map[string]bool{"make clean": true, "make V=1": true, "make 'x!=y'": false, "make SHELL=./y": false, "make 'x=$(shell y)'": false} {
+	for line, want := range map[string]bool{"make clean": true, "make V=1": true, "make 'x!=y'": false,
+		"make SHELL=./y": false, "make 'x=$(shell y)'": false} {
 		if got := grant.Pattern.Matches("bash", judgePlain(plain, here(line)).Payload); got != want {
 			t.Errorf("a yes to %q covers %q: %v, want %v", grant.Label, line, got, want)
 		}

@@ -44,7 +44,8 @@ func TestCatalogue(t *testing.T) {
 			if err := c.Prepare(dir); err != nil {
 				t.Fatal(err)
 			}
-			cmd := shell.Command{Line: c.Command, Cwd: dir, Project: dir, Home: "/home/nobody-lives-here", Env: c.Env, TTY: c.TTY, Description: c.Description}
+			cmd := shell.Command{Line: c.Command, Cwd: dir, Project: dir, Home: "/home/nobody-lives-here", Env: c.Env,
+				TTY: c.TTY, Description: c.Description}
 			v, _ := facts.Judge(context.Background(), tool, cmd, facts.Options{})
 			if err := c.Judge(v.Decision.String()); err != nil {
 				t.Errorf("%v: %s: %+v", err, v.Why, v.Parts)

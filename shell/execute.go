@@ -187,7 +187,8 @@ func quote(argv []string) string {
 	for i, a := range argv {
 		words[i] = a
 		if a == "" || strings.ContainsFunc(a, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%^", r))
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+				strings.ContainsRune("-_./=:,+@%^", r))
 		}) {
 			words[i] = analysis.Quote(a)
 		}

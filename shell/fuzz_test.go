@@ -25,7 +25,9 @@ func seedLines(t testing.TB) []string {
 }
 
 var fuzzTool = func() *shell.Tool {
-	tool, err := shell.New(shell.Config{Presets: []string{"go", "git"}, Permissions: shell.Permissions{Deny: []shell.Permission{must(shell.ParsePermission("Bash(curl *)"))}, Allow: []shell.Permission{must(shell.ParsePermission("Bash(npm test)"))}}})
+	tool, err := shell.New(shell.Config{Presets: []string{"go", "git"},
+		Permissions: shell.Permissions{Deny: []shell.Permission{must(shell.ParsePermission("Bash(curl *)"))},
+			Allow: []shell.Permission{must(shell.ParsePermission("Bash(npm test)"))}}})
 	if err != nil {
 		panic(err)
 	}
@@ -50,8 +52,14 @@ func FuzzJudge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		var v shell.Verdict
-		if d := least(1, func() { v = fuzzTool.Judge(shell.Command{Line: line, Cwd: "/p", Project: "/p"}, shell.Facts{}) }); d > 50*time.Millisecond*slower {
-			if d = least(3, func() { fuzzTool.Judge(shell.Command{Line: line, Cwd: "/p", Project: "/p"}, shell.Facts{}) }); d > 50*time.Millisecond*slower {
+		if d := least(1, func() {
+			v = fuzzTool.Judge(shell.Command{Line: line, Cwd: "/p", Project: "/p"},
+				shell.Facts{})
+		}); d > 50*time.Millisecond*slower {
+			if d = least(3, func() {
+				fuzzTool.Judge(shell.Command{Line: line, Cwd: "/p", Project: "/p"},
+					shell.Facts{})
+			}); d > 50*time.Millisecond*slower {
 				t.Errorf("judging %d bytes takes %v", len(line), d)
 			}
 		}
@@ -106,12 +114,15 @@ func honest(t *testing.T, line string, v shell.Verdict) {
 
 // wraps put a whole line into something larger.
 var wraps = []struct{ before, after string }{
-	{"", "\nls"}, {"ls\n", ""}, {"ls; ", ""}, {"( ", "\n)"}, {"{ ", "\n}"}, {"if true; then ", "\nfi"}, {"if ", "\nthen ls; fi"}, {"for unused in a; do ", "\ndone"}, {"while ", "\ndo ls; done"},
-	{"f() { ", "\n}; f"}, {"ls | { ", "\n}"}, {"{ ", "\n} | cat"}, {"true && { ", "\n}"}, {"! { ", "\n}"}, {"time { ", "\n}"}, {"echo \"$( ", "\n)\""},
+	{"", "\nls"}, {"ls\n", ""}, {"ls; ", ""}, {"( ", "\n)"}, {"{ ", "\n}"}, {"if true; then ", "\nfi"},
+	{"if ", "\nthen ls; fi"}, {"for unused in a; do ", "\ndone"}, {"while ", "\ndo ls; done"},
+	{"f() { ", "\n}; f"}, {"ls | { ", "\n}"}, {"{ ", "\n} | cat"}, {"true && { ", "\n}"}, {"! { ", "\n}"},
+	{"time { ", "\n}"}, {"echo \"$( ", "\n)\""},
 }
 
 // wrapsSimple go in front of one simple command.
-var wrapsSimple = []string{"env ", "env A=b ", "timeout 5 ", "nice ", "command ", "exec ", "sudo ", "nohup ", "xargs ", "! ", "time "}
+var wrapsSimple = []string{"env ", "env A=b ", "timeout 5 ", "nice ", "command ", "exec ", "sudo ", "nohup ", "xargs ",
+	"! ", "time "}
 
 // FuzzMonotone: adding a segment or a wrapper never turns ask into auto.
 func FuzzMonotone(f *testing.F) {
@@ -130,7 +141,8 @@ func monotone(t *testing.T, line string) {
 			t.Errorf("%q asks, but %q is auto: %s", line, w.before+line+w.after, v.Run.Script)
 		}
 	}
-	if s := analysis.Line(line, analysis.Place{Cwd: "/p"}); len(s.Calls) == 1 && len(s.Calls[0].Assigns) == 0 && !strings.ContainsAny(line, "!{([") {
+	if s := analysis.Line(line, analysis.Place{Cwd: "/p"}); len(s.Calls) == 1 && len(s.Calls[0].Assigns) == 0 &&
+		!strings.ContainsAny(line, "!{([") {
 		for _, w := range wrapsSimple {
 			if v := decide(w + line); v.Decision == shell.Auto {
 				t.Errorf("%q asks, but %q is auto: %+v", line, w+line, v.Run)
@@ -146,7 +158,8 @@ func monotone(t *testing.T, line string) {
 // whole says that a text is a line of its own, so that text put around it does
 // not change what it means: it parses, and nothing at its end reaches out.
 func whole(line string) bool {
-	if strings.HasSuffix(line, "\\") || strings.Contains(line, "<<") || strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "=") {
+	if strings.HasSuffix(line, "\\") || strings.Contains(line, "<<") || strings.TrimSpace(line) == "" ||
+		strings.HasPrefix(strings.TrimSpace(line), "=") {
 		return false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
@@ -178,7 +191,8 @@ func FuzzArgv(f *testing.F) {
 		if v.Decision == shell.Auto && v.Run.Argv == nil && v.Run.Script == "" {
 			t.Errorf("%q is auto and runs nothing", []string{a, b, c})
 		}
-		if v.Decision == shell.Auto && v.Run.Argv != nil && !slices.Contains([]string{"bash", "sh"}, a) && len(v.Run.Argv) < 3 {
+		if v.Decision == shell.Auto && v.Run.Argv != nil && !slices.Contains([]string{"bash", "sh"}, a) &&
+			len(v.Run.Argv) < 3 {
 			t.Errorf("%q became %q", []string{a, b, c}, v.Run.Argv)
 		}
 	})

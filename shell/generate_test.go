@@ -54,7 +54,8 @@ func (g *generator) statement() string {
 	case p < 78:
 		return "{ " + g.statement() + "; }" + g.tail()
 	case p < 83:
-		return "if " + g.simple() + "; then " + g.statement() + g.pick("", "; else "+g.simple(), "; elif "+g.simple()+"; then "+g.simple()) + "; fi"
+		return "if " + g.simple() + "; then " + g.statement() +
+			g.pick("", "; else "+g.simple(), "; elif "+g.simple()+"; then "+g.simple()) + "; fi"
 	case p < 86:
 		return "! " + g.simple()
 	case p < 88:
@@ -69,11 +70,15 @@ func (g *generator) statement() string {
 func (g *generator) compound() string {
 	s := g.simple()
 	return g.pick(
-		"for f in a b; do "+s+"; done", "for f in a b; do cat $f; done", "for f in 'a b' sub/c .txt; do "+s+"; done", "for g in b c; do for f in a $g; do "+s+"; done; done", "set -e; "+s, s+" || exit 1; ls", s+"; echo \"r: $?\"", "while false; do "+s+"; done", "until true; do "+s+"; done",
-		"while ls; do "+s+"; break; done", "case x in x) "+s+";; y) ls;; esac", "f() { "+s+"; }; f", "function f { "+s+"; }; f a",
-		"eval '"+strings.ReplaceAll(s, "'", `'\''`)+"'", "x=ls; $x -a", "echo $("+s+")", "echo `ls -a`", "cat <(ls)", "[[ -f a ]] && "+s, "[[ a == b ]] || "+s,
-		"(( 1 + 1 )) && "+s, "trap '"+"ls"+"' EXIT; "+s, s+" &", "coproc ls; "+s, "time "+s, "export X=1; "+s, "X=1; "+s, "{ls,-a}", "cat {a,b}", "set -- a b; cat \"$@\"",
-		"cat <<E\n$(ls)\nE", "cat <<'E'\n$(ls)\nE", "cat <<E\nplain\nE", "echo ${x:-$(ls)}", "echo \"$(ls)\" '$(cat)'", "ls \\\n  -a", "unset x; "+s, "command ls; builtin echo a", "shopt -s nullglob; "+s,
+		"for f in a b; do "+s+"; done", "for f in a b; do cat $f; done", "for f in 'a b' sub/c .txt; do "+s+"; done",
+		"for g in b c; do for f in a $g; do "+s+"; done; done", "set -e; "+s, s+" || exit 1; ls", s+"; echo \"r: $?\"",
+		"while false; do "+s+"; done", "until true; do "+s+"; done", "while ls; do "+s+"; break; done", "case x in x) "+s+
+			";; y) ls;; esac", "f() { "+s+"; }; f", "function f { "+s+"; }; f a", "eval '"+strings.ReplaceAll(s, "'", `'\''`)+
+			"'", "x=ls; $x -a", "echo $("+s+")", "echo `ls -a`", "cat <(ls)", "[[ -f a ]] && "+s, "[[ a == b ]] || "+s,
+		"(( 1 + 1 )) && "+s, "trap '"+"ls"+"' EXIT; "+s, s+" &", "coproc ls; "+s, "time "+s, "export X=1; "+s, "X=1; "+s,
+		"{ls,-a}", "cat {a,b}", "set -- a b; cat \"$@\"", "cat <<E\n$(ls)\nE", "cat <<'E'\n$(ls)\nE", "cat <<E\nplain\nE",
+		"echo ${x:-$(ls)}", "echo \"$(ls)\" '$(cat)'", "ls \\\n  -a", "unset x; "+s, "command ls; builtin echo a",
+		"shopt -s nullglob; "+s,
 	)
 }
 
@@ -95,7 +100,8 @@ func (g *generator) tail() string {
 	case p < 82:
 		return ""
 	case p < 92 || !g.wild:
-		return g.pick(" 2>/dev/null", " >/dev/null", " 2>&1", " &>/dev/null", " </dev/null", " < a.txt", " <<< 'text'", " >&2", " >/dev/null 2>&1")
+		return g.pick(" 2>/dev/null", " >/dev/null", " 2>&1", " &>/dev/null", " </dev/null", " < a.txt", " <<< 'text'",
+			" >&2", " >/dev/null 2>&1")
 	}
 	return g.pick(" > /run/out", " >> /run/out", " 2> /run/err", " &> /run/both", " > $x", " >| /run/out", " <> /run/out")
 }
@@ -117,14 +123,17 @@ func (g *generator) simple() string {
 func (g *generator) wrapped() string {
 	c := g.command()
 	q := "'" + strings.ReplaceAll(c, "'", `'\''`) + "'"
-	return g.pick("env ", "env A=b ", "timeout 5 ", "nice ", "nice -n 3 ", "command ", "exec ", "nohup ", "env -i PATH=\"$PATH\" REC=\"$REC\" NR=\"$NR\" ") + c + g.pick("", "", "") +
-		g.pick("", "", "; bash -c "+q, "; sh -c "+q, " | xargs cat", " | xargs -n 1 ls -a", "; find a.txt -exec cat {} \\;", "; find . -maxdepth 1 -name a.txt -exec wc -l {} +", "; bash -c 'ls; "+strings.ReplaceAll(c, "'", `'\''`)+"'")
+	return g.pick("env ", "env A=b ", "timeout 5 ", "nice ", "nice -n 3 ", "command ", "exec ", "nohup ",
+		"env -i PATH=\"$PATH\" REC=\"$REC\" NR=\"$NR\" ") + c + g.pick("", "", "") +
+		g.pick("", "", "; bash -c "+q, "; sh -c "+q, " | xargs cat", " | xargs -n 1 ls -a", "; find a.txt -exec cat {} \\;",
+			"; find . -maxdepth 1 -name a.txt -exec wc -l {} +", "; bash -c 'ls; "+strings.ReplaceAll(c, "'", `'\''`)+"'")
 }
 
 // command makes one simple command of the safe list, or of the wild ones.
 func (g *generator) command() string {
 	if g.wild && g.chance(12) {
-		return g.pick("touch", "tee", "frob", "git push", "rm", "npm test", "make", "l\\s", "'l's", "\"ls\"", "l''s", "$'ls'", "./ls", "${x:-ls}") + " " + g.word()
+		return g.pick("touch", "tee", "frob", "git push", "rm", "npm test", "make", "l\\s", "'l's", "\"ls\"", "l''s", "$'ls'",
+			"./ls", "${x:-ls}") + " " + g.word()
 	}
 	switch g.r.IntN(16) {
 	case 0:
@@ -142,7 +151,8 @@ func (g *generator) command() string {
 	case 6:
 		return "sort " + g.pick("-u ", "-rn ", "-k2 ", "") + g.path()
 	case 7:
-		return "find " + g.pick(". ", "sub ", "") + g.pick("-name '*.txt'", "-type f", "-maxdepth 1 -print", "\\( -name a -o -name b \\)")
+		return "find " + g.pick(". ", "sub ", "") +
+			g.pick("-name '*.txt'", "-type f", "-maxdepth 1 -print", "\\( -name a -o -name b \\)")
 	case 8:
 		return "test " + g.pick("-f ", "-d ", "-e ", "! -f ") + g.path()
 	case 9:
@@ -165,16 +175,19 @@ func (g *generator) path() string {
 	if g.wild && g.chance(10) {
 		return g.pick("$x", "$f", "\"sub/$f.txt\"", "~/a", "/etc/passwd", "../../a", "$HOME/a", "\"$x\"")
 	}
-	return g.pick("a.txt", "b.txt", "sub/c.txt", "'a.txt'", "\"sub/c.txt\"", "a\\.txt", "./a.txt", "nosuch", "sub/../a.txt", "'b c'", "b\\ c", "sub/deep/d.txt")
+	return g.pick("a.txt", "b.txt", "sub/c.txt", "'a.txt'", "\"sub/c.txt\"", "a\\.txt", "./a.txt", "nosuch",
+		"sub/../a.txt", "'b c'", "b\\ c", "sub/deep/d.txt")
 }
 
 func (g *generator) quoted() string {
-	return g.pick("foo", "'a b'", "\"x;y\"", "'a|b && c'", "\"a'b\"", "a\\;b", "'$(ls)'", "'`ls`'", "'#x'", "\"#\"", "x#y", "'a\nb'", "'\"'", "\"it's\"", "'-x'", "\\-x")
+	return g.pick("foo", "'a b'", "\"x;y\"", "'a|b && c'", "\"a'b\"", "a\\;b", "'$(ls)'", "'`ls`'", "'#x'", "\"#\"", "x#y",
+		"'a\nb'", "'\"'", "\"it's\"", "'-x'", "\\-x")
 }
 
 func (g *generator) word() string {
 	if g.wild && g.chance(15) {
-		return g.pick("$x", "\"$x\"", "$?", "\"r=$?\"", "$f", "\"a $f\"", "\"$HOME\"", "$(ls)", "`cat a.txt`", "$((1+1))", "${x:-y}", "*", "~", "\"$(cat a.txt)\"", "{a,b}", "a{1..3}", "$'a\\tb'", "\"a\\$b\"", "$$", "\"${x}\"")
+		return g.pick("$x", "\"$x\"", "$?", "\"r=$?\"", "$f", "\"a $f\"", "\"$HOME\"", "$(ls)", "`cat a.txt`", "$((1+1))",
+			"${x:-y}", "*", "~", "\"$(cat a.txt)\"", "{a,b}", "a{1..3}", "$'a\\tb'", "\"a\\$b\"", "$$", "\"${x}\"")
 	}
 	return g.quoted()
 }

@@ -21,7 +21,8 @@ func TestCodeFromItsInput(t *testing.T) {
 		"sh <<'E'\nls\nE":      false, "python3 <<< 'print(1)'": false, "sh x.sh": false, "python3 -c 'print(1)' < x": false,
 		"cat x": false,
 	} {
-		v, _ := facts.Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/home/x"}, facts.Options{})
+		v, _ := facts.Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/home/x"},
+			facts.Options{})
 		if v.Unseen != want {
 			t.Errorf("%q: unseen is %v, want %v", line, v.Unseen, want)
 		}

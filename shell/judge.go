@@ -218,7 +218,8 @@ func (j *judging) assignments(c *analysis.Call, state *callState) {
 			}
 		case envHarmless(a.Name, a.Value.Text):
 			continue
-		case state.preset && carried.Named(buildEnv, a.Name) && !(a.Name == "MAKEFLAGS" && strings.Trim(a.Value.Text, "-jklswBin. 0123456789") != ""):
+		case state.preset && carried.Named(buildEnv, a.Name) &&
+			!(a.Name == "MAKEFLAGS" && strings.Trim(a.Value.Text, "-jklswBin. 0123456789") != ""):
 			continue
 		default:
 			f.why, f.risk = envWhy(a.Name)

@@ -85,7 +85,8 @@ func ask(t *testing.T, lines []string) map[int][]ran {
 	t.Helper()
 	dir := t.TempDir()
 	work := filepath.Join(dir, "work")
-	for name, text := range map[string]string{"a.txt": "a\n", "b.txt": "b\n", "b c": "c\n", "sub/c.txt": "c\n", "sub/deep/d.txt": "d\n", "ls": "#!/bin/sh\n"} {
+	for name, text := range map[string]string{"a.txt": "a\n", "b.txt": "b\n", "b c": "c\n", "sub/c.txt": "c\n",
+		"sub/deep/d.txt": "d\n", "ls": "#!/bin/sh\n"} {
 		file := filepath.Join(work, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -101,7 +102,8 @@ func ask(t *testing.T, lines []string) map[int][]ran {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--bind", dir, dir, "--chdir", dir,
+	cmd := exec.CommandContext(ctx, "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev",
+		"--proc", "/proc", "--tmpfs", "/run", "--bind", dir, dir, "--chdir", dir,
 		"--clearenv", "--setenv", "HOME", "/nosuch", "--", "bash", "--noprofile", "--norc", script)
 	var in bytes.Buffer
 	for _, l := range lines {
@@ -128,10 +130,12 @@ func makeShims(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	// What a bash within a line starts with: its builtins too are recorded.
-	if err := os.WriteFile(filepath.Join(dir, "bashenv"), []byte("enable -n echo printf test [ pwd true false kill type\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "bashenv"),
+		[]byte("enable -n echo printf test [ pwd true false kill type\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	names := strings.Fields("ls cat echo grep head wc sort find test [ printf true false pwd date whoami uname sed cut git tr touch tee frob rm npm make env timeout nice nohup xargs bash sh")
+	names := strings.Fields("ls cat echo grep head wc sort find test [ printf true false pwd date whoami uname sed cut " +
+		"git tr touch tee frob rm npm make env timeout nice nohup xargs bash sh")
 	for _, name := range names {
 		if err := os.Symlink("shim", filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -190,7 +194,9 @@ var there = []string{"/p/tests", "/p/output/a.ini"}
 
 // plainFacts answers every query as in a world without links, programs or repositories.
 func plainFacts(queries []shell.FactQuery) shell.Facts {
-	f := shell.Facts{Paths: map[string]shell.PathFact{}, Globs: map[string]shell.GlobFact{}, Git: map[string]shell.GitFact{}, Binaries: map[string]shell.BinaryFact{}, Contents: map[string]shell.ContentFact{}, Objects: map[string]shell.ObjectFact{}}
+	f := shell.Facts{Paths: map[string]shell.PathFact{}, Globs: map[string]shell.GlobFact{},
+		Git: map[string]shell.GitFact{}, Binaries: map[string]shell.BinaryFact{}, Contents: map[string]shell.ContentFact{},
+		Objects: map[string]shell.ObjectFact{}}
 	for _, q := range queries {
 		switch q.Kind {
 		case shell.FactPath:
@@ -281,7 +287,8 @@ func TestOracle(t *testing.T) {
 		}
 		if verdicts[i].Decision == shell.Auto {
 			if a, b := summary(original[i+1]), summary(ours[i+1]); a != b {
-				t.Errorf("line %d does not run what our writing of it runs:\n%s\n  ran %s\n%s\n  ran %s", i+1, line, a, scripts[i], b)
+				t.Errorf("line %d does not run what our writing of it runs:\n%s\n  ran %s\n%s\n  ran %s", i+1, line, a, scripts[i],
+					b)
 			}
 		}
 		if t.Failed() && i > 0 && unexplained > 50 {

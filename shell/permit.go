@@ -54,7 +54,8 @@ func (j *judging) firstRule(c *analysis.Call, f *finding) bool {
 		} else {
 			answer := names(r.words, c.Args)
 			if answer == pattern.Maybe {
-				j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + r.Pattern + " is about", rule: r.name, offset: c.Offset, end: c.End, text: f.text})
+				j.add(finding{decision: Ask, why: "a word that is not known before could make it what " + r.Pattern + " is about",
+					rule: r.name, offset: c.Offset, end: c.End, text: f.text})
 				continue
 			}
 			if answer == pattern.No || !j.inSandboxes(c, &r) {

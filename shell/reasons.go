@@ -79,7 +79,8 @@ func knownReason(c *analysis.Call) string {
 		}
 	}
 	switch name := words[0]; {
-	case strings.HasPrefix(name, "python") || name == "node" || name == "ruby" || name == "perl" || name == "php" || name == "bash" || name == "sh":
+	case strings.HasPrefix(name, "python") || name == "node" || name == "ruby" || name == "perl" || name == "php" ||
+		name == "bash" || name == "sh":
 		return "it runs code"
 	case strings.HasPrefix(c.Name(), "./"):
 		return "it runs a program of the project"

@@ -81,7 +81,8 @@ func newPermission(p Permission, effect string) (permission, bool, error) {
 	if !isShell(p.Tool) {
 		if !p.Any {
 			return permission{}, false, fmt.Errorf(
-				"permission %q: only Bash takes something in parentheses; name the tool alone, with when = {PARAMETER = \"PATTERN\"}; "+
+				"permission %q: only Bash takes something in parentheses; name the tool alone, with when = {PARAMETER = "+
+					"\"PATTERN\"}; "+
 					"what commands must not read or write goes into [files] hidden and protected, hosts into [network]",
 				p.String(),
 			)

@@ -15,7 +15,8 @@ func textTool(t *testing.T) *shell.Tool {
 	return newTool(t, shell.Config{
 		Presets: []string{"go"},
 		Rules: []shell.Rule{
-			{Pattern: "terraform apply", Allowed: &no, Description: "deploys go through the pipeline", Origin: "/etc/sandboxd/config.toml:12:1", Operator: true},
+			{Pattern: "terraform apply", Allowed: &no, Description: "deploys go through the pipeline",
+				Origin: "/etc/sandboxd/config.toml:12:1", Operator: true},
 			{Pattern: "deploy", Approval: &no, Origin: "rules.toml:3:1"},
 		},
 		Permissions: shell.Permissions{Deny: []shell.Permission{must(shell.ParsePermission("Bash(curl *)"))}},
@@ -45,8 +46,10 @@ func wants(t *testing.T, what, text string, parts []string) {
 // R-UX-06: a refusal can be handed to a model: what, why, what to do instead.
 func TestRefusal(t *testing.T) {
 	v, _ := judged1(t, "ls && terraform apply")
-	wants(t, "the refusal", v.Refusal(), []string{`"terraform apply" is not permitted: `, "deploys go through the pipeline", "Decided by ", "No approval lifts this.", "tell the user"})
-	if v, _ := judged1(t, "curl example.org"); v.Decision != shell.Block || !strings.Contains(v.Refusal(), "Bash(curl *)") {
+	wants(t, "the refusal", v.Refusal(), []string{`"terraform apply" is not permitted: `,
+		"deploys go through the pipeline", "Decided by ", "No approval lifts this.", "tell the user"})
+	if v, _ := judged1(t, "curl example.org"); v.Decision != shell.Block ||
+		!strings.Contains(v.Refusal(), "Bash(curl *)") {
 		t.Errorf("a denied permission: %s", v.Refusal())
 	}
 }
@@ -60,13 +63,21 @@ func TestSuggestions(t *testing.T) {
 		covers []string // by the last offer
 		not    []string // by none
 	}{
-		{"cat /srv/data/a/x.txt", []string{"cat /srv/data/a/x.txt", "cat under /srv/data/a", "cat under /srv/data"}, []string{"cat /srv/data/b"}, []string{"cat /etc/passwd", "head /srv/data/a/x.txt", "cat /srv/data/a/x.txt > y", "cat /srv/data/a/x.txt; frob", "cat /srv/../etc/passwd"}},
-		{"make check", []string{"make check *", "make *"}, []string{"make all -j2"}, []string{"make && frob", "A=b make check", "cmake x", "make > out"}},
-		{"npm run lint", []string{"npm run lint *", "npm run *"}, []string{"npm run build"}, []string{"npm publish", "npm run lint | sh", "sudo npm run lint"}},
-		{"git commit -m x", []string{"git commit *"}, []string{"git commit -a"}, []string{"git push", "git -C /q commit -m x"}},
-		{"git fetch origin", []string{"git fetch *"}, []string{"git fetch --all"}, []string{"git fetch --upload-pack='sh x' .", "git fetch --upload-pa=x ."}},
-		{"git log --show-signature", []string{"git log *"}, []string{"git log -3 --show-signature"}, []string{"git log --output=x", "git log --outp x", "git log -p --ext-diff"}},
-		{"go vet ./...", []string{"go vet ./... *", "go vet *"}, []string{"go vet ./a"}, []string{"go vet -vettool=x .", "go vet --toolexec x ."}},
+		{"cat /srv/data/a/x.txt", []string{"cat /srv/data/a/x.txt", "cat under /srv/data/a", "cat under /srv/data"},
+			[]string{"cat /srv/data/b"}, []string{"cat /etc/passwd", "head /srv/data/a/x.txt", "cat /srv/data/a/x.txt > y",
+				"cat /srv/data/a/x.txt; frob", "cat /srv/../etc/passwd"}},
+		{"make check", []string{"make check *", "make *"}, []string{"make all -j2"},
+			[]string{"make && frob", "A=b make check", "cmake x", "make > out"}},
+		{"npm run lint", []string{"npm run lint *", "npm run *"}, []string{"npm run build"},
+			[]string{"npm publish", "npm run lint | sh", "sudo npm run lint"}},
+		{"git commit -m x", []string{"git commit *"}, []string{"git commit -a"},
+			[]string{"git push", "git -C /q commit -m x"}},
+		{"git fetch origin", []string{"git fetch *"}, []string{"git fetch --all"},
+			[]string{"git fetch --upload-pack='sh x' .", "git fetch --upload-pa=x ."}},
+		{"git log --show-signature", []string{"git log *"}, []string{"git log -3 --show-signature"},
+			[]string{"git log --output=x", "git log --outp x", "git log -p --ext-diff"}},
+		{"go vet ./...", []string{"go vet ./... *", "go vet *"}, []string{"go vet ./a"},
+			[]string{"go vet -vettool=x .", "go vet --toolexec x ."}},
 		{"cmake -B build", []string{"cmake *"}, []string{"cmake --build build"}, []string{"cmake -E rm -r x", "cmake -P x"}},
 		{"frob --all", nil, nil, nil},
 		{"make; frob", nil, nil, nil},
@@ -129,17 +140,28 @@ func TestPayloadHashes(t *testing.T) {
 	for _, c := range []struct {
 		line, file string
 	}{
-		{"make all", "/p/Makefile"}, {"npm run build", "/p/package.json"}, {"./run.sh", "/p/run.sh"}, {"python3 tool.py", "/p/tool.py"},
+		{"make all", "/p/Makefile"}, {"npm run build", "/p/package.json"}, {"./run.sh", "/p/run.sh"},
+		{"python3 tool.py", "/p/tool.py"},
 		{"bash scripts/x.sh", "/p/scripts/x.sh"}, {"source env.sh", "/p/env.sh"}, {"cd sub && ./go.sh", "/p/sub/go.sh"},
 		// Options stand between an interpreter and its script, and hand it more of them.
-		{"bash -e x.sh", "/p/x.sh"}, {"bash -eu -o pipefail x.sh", "/p/x.sh"}, {"bash --rcfile rc -i", "/p/rc"}, {"bash --init-file=rc -i", "/p/rc"},
-		{"python3 -W ignore x.py", "/p/x.py"}, {"python3 -Wignore -u x.py", "/p/x.py"}, {"python3 -m tools.gen", "/p/tools/gen.py"}, {"python3 -m tools.gen", "/p/tools/__init__.py"},
-		{"python3 -um tools", "/p/tools/__main__.py"}, {"python3 -mtools", "/p/tools.py"}, {"python3 tools", "/p/tools/__main__.py"},
-		{"node -r ./hook.js main.js", "/p/hook.js"}, {"node -r ./hook.js main.js", "/p/main.js"}, {"node --require=./hook.js main.js", "/p/hook.js"}, {"node --test a.test.js", "/p/a.test.js"}, {"node main", "/p/main.js"},
-		{"perl -w x.pl", "/p/x.pl"}, {"php -f x.php", "/p/x.php"}, {"bun run x.ts", "/p/x.ts"}, {"deno run -A x.ts", "/p/x.ts"},
-		{"make -f other.mk", "/p/other.mk"}, {"make -fother.mk", "/p/other.mk"}, {"make --file=other.mk", "/p/other.mk"}, {"make -C sub", "/p/sub/Makefile"}, {"npm --prefix web run x", "/p/web/package.json"},
-		{"go run main.go", "/p/main.go"}, {"npx tsx x.ts", "/p/x.ts"}, {"uv run x.py", "/p/x.py"}, {"awk -f x.awk", "/p/x.awk"}, {"sed -f x.sed a", "/p/x.sed"}, {"cmake -P x.cmake", "/p/x.cmake"},
-		{"timeout 5 bash x.sh", "/p/x.sh"}, {"env A=b ./x.sh", "/p/x.sh"}, {"nohup ./x.sh", "/p/x.sh"}, {"find . -exec ./x.sh {} +", "/p/x.sh"}, {"ls | xargs ./x.sh", "/p/x.sh"}, {"bash -c ./x.sh", "/p/x.sh"}, {"bash -c 'python3 x.py'", "/p/x.py"},
+		{"bash -e x.sh", "/p/x.sh"}, {"bash -eu -o pipefail x.sh", "/p/x.sh"}, {"bash --rcfile rc -i", "/p/rc"},
+		{"bash --init-file=rc -i", "/p/rc"},
+		{"python3 -W ignore x.py", "/p/x.py"}, {"python3 -Wignore -u x.py", "/p/x.py"},
+		{"python3 -m tools.gen", "/p/tools/gen.py"}, {"python3 -m tools.gen", "/p/tools/__init__.py"},
+		{"python3 -um tools", "/p/tools/__main__.py"}, {"python3 -mtools", "/p/tools.py"},
+		{"python3 tools", "/p/tools/__main__.py"},
+		{"node -r ./hook.js main.js", "/p/hook.js"}, {"node -r ./hook.js main.js", "/p/main.js"},
+		{"node --require=./hook.js main.js", "/p/hook.js"}, {"node --test a.test.js", "/p/a.test.js"},
+		{"node main", "/p/main.js"},
+		{"perl -w x.pl", "/p/x.pl"}, {"php -f x.php", "/p/x.php"}, {"bun run x.ts", "/p/x.ts"},
+		{"deno run -A x.ts", "/p/x.ts"},
+		{"make -f other.mk", "/p/other.mk"}, {"make -fother.mk", "/p/other.mk"}, {"make --file=other.mk", "/p/other.mk"},
+		{"make -C sub", "/p/sub/Makefile"}, {"npm --prefix web run x", "/p/web/package.json"},
+		{"go run main.go", "/p/main.go"}, {"npx tsx x.ts", "/p/x.ts"}, {"uv run x.py", "/p/x.py"},
+		{"awk -f x.awk", "/p/x.awk"}, {"sed -f x.sed a", "/p/x.sed"}, {"cmake -P x.cmake", "/p/x.cmake"},
+		{"timeout 5 bash x.sh", "/p/x.sh"}, {"env A=b ./x.sh", "/p/x.sh"}, {"nohup ./x.sh", "/p/x.sh"},
+		{"find . -exec ./x.sh {} +", "/p/x.sh"}, {"ls | xargs ./x.sh", "/p/x.sh"}, {"bash -c ./x.sh", "/p/x.sh"},
+		{"bash -c 'python3 x.py'", "/p/x.py"},
 	} {
 		one := judge(c.line, map[string]shell.ContentFact{c.file: {Exists: true, Hash: "1111"}})
 		files, _ := one.Payload["files"].(map[string]any)
@@ -159,14 +181,17 @@ func TestPayloadHashes(t *testing.T) {
 	}
 	// What is not known, or can't be hashed, is granted once only.
 	for line, once := range map[string]bool{
-		"bash $F": true, "bash *.sh": true, "bash -c \"$X\"": true, "eval \"$(cat x)\"": true, "source \"$F\"": true, "$CMD a": true, "python3 -c \"$(cat x)\"": true, "node -e \"$X\"": true, "python3 -W $X": true,
-		strings.Repeat("true;", 300) + "./x.sh": true, "bash x.sh": false, "bash x.sh $A": false, "python3 x.py *.csv": false, "bash -c 'ls -l'": false, "mytool $A": false, "echo $A": false, "for f in a b; do mytool $f; done": false,
+		"bash $F": true, "bash *.sh": true, "bash -c \"$X\"": true, "eval \"$(cat x)\"": true, "source \"$F\"": true,
+		"$CMD a": true, "python3 -c \"$(cat x)\"": true, "node -e \"$X\"": true, "python3 -W $X": true,
+		strings.Repeat("true;", 300) + "./x.sh": true, "bash x.sh": false, "bash x.sh $A": false, "python3 x.py *.csv": false,
+		"bash -c 'ls -l'": false, "mytool $A": false, "echo $A": false, "for f in a b; do mytool $f; done": false,
 	} {
 		if v := judge(line, nil); v.Unseen != once {
 			t.Errorf("%.40q: a yes counts once: %v, want %v", line, v.Unseen, once)
 		}
 	}
-	if v := judge("bash x.sh", map[string]shell.ContentFact{"/p/x.sh": {Exists: true, Err: "larger than what is hashed"}}); !v.Unseen {
+	if v := judge("bash x.sh", map[string]shell.ContentFact{"/p/x.sh": {Exists: true,
+		Err: "larger than what is hashed"}}); !v.Unseen {
 		t.Error("a script that is too large to be hashed can be granted for more than once")
 	}
 	if v := judge("python3 /usr/lib/x.py", nil); v.Payload["files"] != nil {
@@ -177,10 +202,12 @@ func TestPayloadHashes(t *testing.T) {
 // R-SH-07: what [sandbox] opens outside the project is read unasked, "~" being
 // the person's home; what is hidden there still asks.
 func TestReadRoots(t *testing.T) {
-	tool := newTool(t, shell.Config{ReadRoots: []string{"/srv/docs", "~/notes"}, Hidden: []string{"vault", "~/notes/private"}})
+	tool := newTool(t, shell.Config{ReadRoots: []string{"/srv/docs", "~/notes"},
+		Hidden: []string{"vault", "~/notes/private"}})
 	for line, want := range map[string]shell.Decision{
-		"cat /srv/docs/a": shell.Auto, "cat /home/eve/notes/a": shell.Auto, "cat /srv/docs2/a": shell.Ask, "cat /home/eve/notesx": shell.Ask,
-		"cat /srv/docs/vault/a": shell.Ask, "cat /home/eve/notes/private/a": shell.Ask, "cat vault": shell.Ask,
+		"cat /srv/docs/a": shell.Auto, "cat /home/eve/notes/a": shell.Auto, "cat /srv/docs2/a": shell.Ask,
+		"cat /home/eve/notesx": shell.Ask, "cat /srv/docs/vault/a": shell.Ask, "cat /home/eve/notes/private/a": shell.Ask,
+		"cat vault": shell.Ask,
 	} {
 		v := judgePlain(tool, shell.Command{Line: line, Cwd: "/p", Project: "/p", Home: "/home/eve"})
 		if v.Decision != want {

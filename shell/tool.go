@@ -47,7 +47,8 @@ func New(config Config) (*Tool, error) {
 		effect string
 		from   []Permission
 		to     *[]permission
-	}{{"allow", config.Permissions.Allow, &t.allow}, {"ask", config.Permissions.Ask, &t.ask}, {"deny", config.Permissions.Deny, &t.deny}} {
+	}{{"allow", config.Permissions.Allow, &t.allow}, {"ask", config.Permissions.Ask, &t.ask},
+		{"deny", config.Permissions.Deny, &t.deny}} {
 		for _, p := range list.from {
 			compiled, ok, err := newPermission(p, list.effect)
 			if err != nil {

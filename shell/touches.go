@@ -192,7 +192,8 @@ func (j *judging) operands(c *analysis.Call) []operand {
 	for _, a := range c.Args[1:] {
 		t := a.Text
 		unresolved := a.Kind <= analysis.Derived &&
-			(strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) || strings.HasPrefix(a.Source, "${HOME") || strings.HasPrefix(a.Source, `"${HOME`))
+			(strings.HasPrefix(a.Source, "~") || strings.HasPrefix(a.Source, "$HOME") || strings.HasPrefix(a.Source, `"$HOME`) ||
+				strings.HasPrefix(a.Source, "${HOME") || strings.HasPrefix(a.Source, `"${HOME`))
 		switch {
 		case unresolved:
 			out = append(out, operand{text: t, home: true, path: true})
@@ -230,7 +231,8 @@ func looksLikePath(s string) bool {
 	switch {
 	case s == "" || strings.Contains(s, "://") || strings.ContainsAny(s, "\n"):
 		return false
-	case s == ".." || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "./") || strings.Contains(s, "/../"):
+	case s == ".." || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "../") || strings.HasPrefix(s, "./") ||
+		strings.Contains(s, "/../"):
 		return true
 	}
 	return strings.Contains(s, "/") && !strings.ContainsAny(s, " |;&()<>")

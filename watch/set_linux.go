@@ -247,7 +247,8 @@ func (s *Set) hear(b []byte) bool {
 		return false
 	}
 	for len(b) >= unix.SizeofInotifyEvent {
-		wd, what, name := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
+		wd, what, name := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]),
+			int(binary.NativeEndian.Uint32(b[12:]))
 		if what&unix.IN_Q_OVERFLOW != 0 || len(b) < unix.SizeofInotifyEvent+name {
 			return false
 		}
@@ -331,6 +332,7 @@ func (s *Set) Watched() int {
 // kernel's virtual file system.
 func local(fd int) bool {
 	var in unix.Statfs_t
-	return unix.Fstatfs(fd, &in) == nil && slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC,
+	return unix.Fstatfs(fd, &in) == nil && slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC,
+		unix.BTRFS_SUPER_MAGIC,
 		unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC}, int64(in.Type))
 }

@@ -173,7 +173,8 @@ type play struct {
 func Play(ctx context.Context, sys System, s Scenario) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &play{sys, map[string]chan approval.Decision{}, map[string]approval.Decision{}, map[string]string{}, map[string]bool{}}
+	p := &play{sys, map[string]chan approval.Decision{}, map[string]approval.Decision{}, map[string]string{},
+		map[string]bool{}}
 	for i, step := range s.Steps {
 		if err := p.step(ctx, step); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, step.Say, err)

@@ -41,8 +41,10 @@ func TestPlayNotices(t *testing.T) {
 		{Name: "approved instead of asking", Steps: steps(made("", safe("x", "ls"), asks("x")))},
 		{Name: "asking instead of approved", Steps: steps(made("", bash("x", "make"), runs("x", auto, "")))},
 		{Name: "another reason", Steps: steps(made("", safe("x", "ls"), runs("x", auto, "grant")))},
-		{Name: "another text", Steps: steps(made("", bash("x", "make")), said("", no("x", "a", soft), refused("x", "", "zebra")))},
-		{Name: "no error", Steps: steps(made("", bash("x", "make")), said("", Answer{To: "x", Verb: "allow", WantError: "no"}))},
+		{Name: "another text", Steps: steps(made("", bash("x", "make")),
+			said("", no("x", "a", soft), refused("x", "", "zebra")))},
+		{Name: "no error", Steps: steps(made("", bash("x", "make")),
+			said("", Answer{To: "x", Verb: "allow", WantError: "no"}))},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			sys, err := NewSystem("", synctest.Wait)

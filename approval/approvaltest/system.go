@@ -106,7 +106,8 @@ func (s *ControllerSystem) Pending(context.Context) ([]approval.Pending, error) 
 }
 
 // Answer implements System.
-func (s *ControllerSystem) Answer(ctx context.Context, by approval.Via, id string, a approval.Answer) (approval.Receipt, error) {
+func (s *ControllerSystem) Answer(ctx context.Context, by approval.Via, id string,
+	a approval.Answer) (approval.Receipt, error) {
 	a.By = s.identity(by)
 	return s.Controller.Answer(ctx, id, a)
 }

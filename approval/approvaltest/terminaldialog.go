@@ -32,14 +32,17 @@ func TerminalDialog() []Scenario {
 		)},
 		{Name: "exact", Seed: seed, Section: "Non-safe commands require exact match", Steps: steps(
 			made("curl", bash("one", "curl https://example.org"), asks("one")),
-			said("always allow has no prefix to offer", Answer{To: "one", Verb: approval.VerbAllow, Scope: approval.ScopeSession, Suggestion: 1, WantError: "suggestions"}, asks("one")),
+			said("always allow has no prefix to offer",
+				Answer{To: "one", Verb: approval.VerbAllow, Scope: approval.ScopeSession, Suggestion: 1, WantError: "suggestions"},
+				asks("one")),
 			said("always allow, exactly this", yes("one", approval.ScopeSession), runs("one", person, "")),
 			made("the same", named("two", bash("one", "curl https://example.org")), runs("two", auto, approval.ReasonGrant)),
 			made("another", bash("three", "curl https://example.org/x"), asks("three")),
 		)},
 		{Name: "deny-reason", Seed: seed, Section: "Inline deny reason", Steps: steps(
 			made("a command asks", bash("one", "curl x | sh"), asks("one")),
-			said("3. Deny: too dangerous", no("one", "too dangerous", soft), refused("one", approval.ReasonPerson, "too dangerous")),
+			said("3. Deny: too dangerous", no("one", "too dangerous", soft),
+				refused("one", approval.ReasonPerson, "too dangerous")),
 		)},
 		{Name: "cancel", Seed: seed, Section: "Ctrl+C: deny with reason cancelled", Steps: steps(
 			made("a command asks", bash("one", "make"), asks("one")),

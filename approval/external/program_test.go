@@ -37,7 +37,8 @@ func play(role string) {
 	case strings.HasPrefix(role, "say "):
 		fmt.Print(strings.TrimPrefix(role, "say "))
 	case role == "echo":
-		fmt.Printf(`{"decision":"block","reason":%q}`, in.Tool+" "+fmt.Sprint(in.Payload["command"])+" asks="+strconv.FormatBool(in.Asks))
+		fmt.Printf(`{"decision":"block","reason":%q}`, in.Tool+" "+fmt.Sprint(in.Payload["command"])+" asks="+
+			strconv.FormatBool(in.Asks))
 	case role == "hang":
 		time.Sleep(time.Hour)
 	case role == "deaf":
@@ -77,7 +78,8 @@ func program(role string) *external.Program {
 }
 
 func call() approval.Call {
-	return approval.Call{Session: "s", Tool: "bash", Request: approval.SimpleRequest("bash", map[string]any{"command": "make"})}
+	return approval.Call{Session: "s", Tool: "bash",
+		Request: approval.SimpleRequest("bash", map[string]any{"command": "make"})}
 }
 
 // TestProgram: what a program may say, and that everything else asks (R-AP-22).
@@ -159,7 +161,8 @@ func TestProgramDecides(t *testing.T) {
 	if d := decide(hang, safe); d.Outcome != approval.WouldAsk {
 		t.Errorf("hang: %+v", d)
 	}
-	if d := decide(program("echo"), safe); d.Outcome != approval.Denied || d.Why != "bash make asks=true" || !strings.HasPrefix(d.Rule, "rule program /") {
+	if d := decide(program("echo"), safe); d.Outcome != approval.Denied || d.Why != "bash make asks=true" ||
+		!strings.HasPrefix(d.Rule, "rule program /") {
 		t.Errorf("block: %+v", d)
 	}
 	if d := decide(program(`say {"decision":"run"}`), call()); !d.Approved || d.Layer != approval.LayerConfigured {

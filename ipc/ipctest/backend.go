@@ -114,7 +114,8 @@ func (b *Backend) Admit(p ipc.Peer, r ipc.Role) error {
 
 // Version implements [ipc.Backend].
 func (b *Backend) Version(_ context.Context, c ipc.Caller) (ipc.Version, error) {
-	return ipc.Version{Product: ipc.Product, Version: "test", Protocol: ipc.Protocol, PID: c.Peer.PID, UID: c.Peer.UID, Features: []string{}}, nil
+	return ipc.Version{Product: ipc.Product, Version: "test", Protocol: ipc.Protocol, PID: c.Peer.PID, UID: c.Peer.UID,
+		Features: []string{}}, nil
 }
 
 // Status implements [ipc.Backend].
@@ -157,7 +158,8 @@ func (b *Backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 	}
 	_, trusted := b.trusted[r.Root]
 	b.sessions[id] = s
-	return ipc.Session{ID: id, Secret: s.secret, Root: r.Root, Trusted: trusted, Mode: b.mode, Warnings: []ipc.Warning{}}, nil
+	return ipc.Session{ID: id, Secret: s.secret, Root: r.Root, Trusted: trusted, Mode: b.mode, Warnings: []ipc.Warning{}},
+		nil
 }
 
 // session finds one whose secret the caller holds. The caller holds mu.

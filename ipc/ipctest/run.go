@@ -39,7 +39,8 @@ func word(command string, argv []string) string {
 }
 
 // StartExec implements [ipc.Backend].
-func (b *Backend) StartExec(ctx context.Context, c ipc.Caller, req ipc.ExecRequest) (started ipc.ExecStarted, err error) {
+func (b *Backend) StartExec(ctx context.Context, c ipc.Caller, req ipc.ExecRequest) (started ipc.ExecStarted,
+	err error) {
 	if req.Open != nil {
 		opened, err := b.OpenSession(ctx, c, *req.Open)
 		if err != nil {
@@ -269,7 +270,8 @@ func (b *Backend) File(_ context.Context, c ipc.Caller, r ipc.FileRequest) (ipc.
 	if _, err := b.session(c, r.Session); err != nil {
 		return ipc.FileResult{}, err
 	}
-	return ipc.FileResult{ID: b.id("file"), Decision: ipc.DecisionAuto, Why: r.Op, Path: r.Path, To: r.To, Content: r.Content, Size: int64(len(r.Content))}, nil
+	return ipc.FileResult{ID: b.id("file"), Decision: ipc.DecisionAuto, Why: r.Op, Path: r.Path, To: r.To,
+		Content: r.Content, Size: int64(len(r.Content))}, nil
 }
 
 // HeldChanges implements [ipc.Backend]: one is held.

@@ -12,7 +12,8 @@ import (
 
 var sample = lsm.Ruleset{
 	HandledFS: 1<<16 - 1, HandledNet: 3, Scoped: 3, Flags: lsm.LogNewExecOn,
-	Paths: []lsm.PathRule{{Path: "/", Access: lsm.ReadDir}, {Path: "/usr", Access: lsm.ReadFile | lsm.Execute, Optional: true}},
+	Paths: []lsm.PathRule{{Path: "/", Access: lsm.ReadDir},
+		{Path: "/usr", Access: lsm.ReadFile | lsm.Execute, Optional: true}},
 	Ports: []lsm.PortRule{{Port: 0, Access: lsm.BindTCP}, {Port: 65535, Access: lsm.ConnectTCP}},
 }
 

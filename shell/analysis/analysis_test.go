@@ -282,7 +282,9 @@ func TestWrite(t *testing.T) {
 		{"for f in 'b c'; do a \"$f\"; done 2>/dev/null", "{ 'a' 'b c'; } 2>/dev/null"},
 		{"for f in b c; do for g in 1 2; do a $f$g; done; done", "{ { 'a' 'b1'; 'a' 'b2'; }; { 'a' 'c1'; 'a' 'c2'; }; }"},
 		{"for f in 'b c'; do a $f; done", ""}, {"for f in 'b*'; do a $f; done", ""}, {"for f in ''; do a $f; done", ""},
-		{"for f in b; do a; done; a $f", ""}, {"for f in b; do bash -c 'a $f'; done", ""}, {"for f in b; do a ${f%x}; done", ""}, {"for f in b; do a ${f[0]}; done", ""}, {"for f in b; do a \"${!f}\"; done", ""},
+		{"for f in b; do a; done; a $f", ""}, {"for f in b; do bash -c 'a $f'; done", ""},
+		{"for f in b; do a ${f%x}; done", ""}, {"for f in b; do a ${f[0]}; done", ""},
+		{"for f in b; do a \"${!f}\"; done", ""},
 		{"for f in b; do bash -c \"a $f\"; done", "{ ( 'a' 'b' ); }"},
 		{"for f in *.go a; do b \"$f\" $f.x; done", `for sbx_f in *'.go' 'a'; do 'b' "$sbx_f" $sbx_f'.x'; done`},
 		{"for f in $(a b); do c; done | d", `for sbx_f in $( 'a' 'b' ); do 'c'; done | 'd'`},
@@ -293,9 +295,14 @@ func TestWrite(t *testing.T) {
 		{"a $(<b)", ""}, {"a $()", ""},
 		{"echo \"exit: $?\" ${PIPESTATUS[0]}.", `'echo' 'exit: '"$?" "${PIPESTATUS[0]}"'.'`},
 		{"bash -c 'a; echo $?'", `( 'a'; 'echo' "$?" )`},
-		{"echo $?*", ""}, {"echo $$", ""}, {"echo $x$?", ""}, {"echo $?$x", ""}, {"USER=x; echo $USER", ""}, {"A=$? a", ""}, {"a >$?", ""}, {"a <<< $?", ""},
+		{"echo $?*", ""}, {"echo $$", ""}, {"echo $x$?", ""}, {"echo $?$x", ""}, {"USER=x; echo $USER", ""}, {"A=$? a", ""},
+		{"a >$?", ""}, {"a <<< $?", ""},
 		{"a $x", ""}, {"a > b", "'a' > 'b'"}, {"a &>> 'b c'", "'a' &>> 'b c'"},
-		{"a 2>| b", "'a' 2>| 'b'"}, {"a > $x", ""}, {"a > *", ""}, {"a <> b", ""}, {"a 3> b", ""}, {"a &", ""}, {"a; f() { b; }", ""}, {"a x{b,c{1..3}}.y", "'a' 'xb.y' 'xc1.y' 'xc2.y' 'xc3.y'"}, {"a $((1+2))", "'a' \"$((1+2))\""}, {"a ~", ""}, {"a $'\\x41'", ""}, {"for f in a; do b; done", "{ 'b'; }"}, {"a >&3", ""}, {"a 3>/dev/null", ""}, {"x=1", "sbx_x='1'"}, {"PATH=1", ""}, {"a <<E\n$x\nE", ""}, {"bash -c 'a' b", ""}, {"a +=b; c+=d e", ""}, {"a\rb", ""},
+		{"a 2>| b", "'a' 2>| 'b'"}, {"a > $x", ""}, {"a > *", ""}, {"a <> b", ""}, {"a 3> b", ""}, {"a &", ""},
+		{"a; f() { b; }", ""}, {"a x{b,c{1..3}}.y", "'a' 'xb.y' 'xc1.y' 'xc2.y' 'xc3.y'"}, {"a $((1+2))", "'a' \"$((1+2))\""},
+		{"a ~", ""}, {"a $'\\x41'", ""}, {"for f in a; do b; done", "{ 'b'; }"}, {"a >&3", ""}, {"a 3>/dev/null", ""},
+		{"x=1", "sbx_x='1'"}, {"PATH=1", ""}, {"a <<E\n$x\nE", ""}, {"bash -c 'a' b", ""}, {"a +=b; c+=d e", ""},
+		{"a\rb", ""},
 	} {
 		s := Line(c.line, Place{Cwd: "/p", Home: "/home/eve"})
 		got, ok := s.Write(plainly)
@@ -307,7 +314,8 @@ func TestWrite(t *testing.T) {
 
 func TestSingle(t *testing.T) {
 	for line, want := range map[string]string{
-		"ls -la": "ls -la", "bash -c 'ls -la'": "ls -la", "bash -lc \"bash -c 'ls'\"": "ls", "ls | a": "", "ls 2>&1": "", "A=b ls": "", "ls *.go": "", "! ls": "", "(ls)": "", "bash -c 'ls; a'": "", "bash -c ls >/dev/null": "",
+		"ls -la": "ls -la", "bash -c 'ls -la'": "ls -la", "bash -lc \"bash -c 'ls'\"": "ls", "ls | a": "", "ls 2>&1": "",
+		"A=b ls": "", "ls *.go": "", "! ls": "", "(ls)": "", "bash -c 'ls; a'": "", "bash -c ls >/dev/null": "",
 	} {
 		got := ""
 		if c, ok := Line(line, Place{Cwd: "/p"}).Single(); ok {
@@ -340,7 +348,8 @@ func TestCommand(t *testing.T) {
 
 // Every place of a call is within the text, also for scripts within words.
 func FuzzLine(f *testing.F) {
-	for _, l := range []string{"ls; cd a && b", "bash -c 'a; b' c", "x $(a) `b`", "find . -exec a {} +", "env A=b sudo c", "a <<E\nb\nE", "f() { f | f & }; f"} {
+	for _, l := range []string{"ls; cd a && b", "bash -c 'a; b' c", "x $(a) `b`", "find . -exec a {} +", "env A=b sudo c",
+		"a <<E\nb\nE", "f() { f | f & }; f"} {
 		f.Add(l)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -56,7 +56,8 @@ func (o *options) kind(name string) byte {
 		switch {
 		case field == name:
 			return ' '
-		case len(field) == len(name)+1 && strings.HasPrefix(field, name) && (field[len(name)] == '=' || field[len(name)] == '?'):
+		case len(field) == len(name)+1 && strings.HasPrefix(field, name) &&
+			(field[len(name)] == '=' || field[len(name)] == '?'):
 			return field[len(name)]
 		}
 	}

@@ -103,7 +103,8 @@ func (p *reader) candidates(c *Call, name string, at int) {
 	found := 0
 	for ; at < len(c.Args) && found < maxCandidates; at++ {
 		if w := c.Args[at]; w.Known() &&
-			(w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") || strings.Trim(w.Text, "0123456789.smhd") == "") {
+			(w.Text == "" || w.Text[0] == '-' || strings.Contains(w.Text, "=") ||
+				strings.Trim(w.Text, "0123456789.smhd") == "") {
 			continue // an option, an assignment, a number
 		}
 		found++

@@ -55,7 +55,8 @@ func (p *reader) stmt(s *syntax.Stmt, dirs Dirs) (node, outcome) {
 	out := same(dirs)
 	switch cmd := s.Cmd.(type) {
 	case nil:
-		call := &Call{Redirs: redirs, Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(s.Pos()), End: p.end(s.End())}
+		call := &Call{Redirs: redirs, Dirs: dirs, Via: p.via, Subst: p.subst > 0, Piped: p.piped, Offset: p.at(s.Pos()),
+			End: p.end(s.End())}
 		p.record(call)
 		n = &callNode{call}
 		p.doubt("a redirection without a command", s.Pos(), s.End())

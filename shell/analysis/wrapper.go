@@ -49,7 +49,8 @@ var wrappers = map[string]wrapper{
 	"builtin": {},
 	"exec":    {options: "-c -l -a="},
 	"sudo": {
-		options: "-A -B -b -E -e -H -i -K -k -n -P -S -s -V -C= -D= -g= -h= -p= -R= -r= -T= -t= -U= -u= --user= --group= --host= --prompt= --chdir= --non-interactive --preserve-env --login --shell --background --set-home --stdin",
+		options: "-A -B -b -E -e -H -i -K -k -n -P -S -s -V -C= -D= -g= -h= -p= -R= -r= -T= -t= -U= -u= --user= --group= " +
+			"--host= --prompt= --chdir= --non-interactive --preserve-env --login --shell --background --set-home --stdin",
 		assigns: true,
 	},
 	"doas":    {options: "-n -s -L -C= -u=", assigns: true},
@@ -65,13 +66,16 @@ var wrappers = map[string]wrapper{
 	"ltrace":   {options: "-f -c -S -r -t -T -e= -o= -s= -p= -n= -u="},
 	"valgrind": {options: "--leak-check= --tool= --error-exitcode= --track-origins= --log-file= --quiet -q -v"},
 	"xargs": {
-		options: "-0 -o -p -r -t -x -a= -d= -E= -e? -I= -i? -L= -l? -n= -P= -s= --null --arg-file= --delimiter= --eof? --replace? --max-lines? --max-args= --max-procs= --max-chars= --no-run-if-empty --interactive --verbose --exit --open-tty --process-slot-var=",
-		rest:    true,
+		options: "-0 -o -p -r -t -x -a= -d= -E= -e? -I= -i? -L= -l? -n= -P= -s= --null --arg-file= --delimiter= --eof? " +
+			"--replace? --max-lines? --max-args= --max-procs= --max-chars= --no-run-if-empty --interactive --verbose --exit " +
+			"--open-tty --process-slot-var=",
+		rest: true,
 	},
 	"parallel": {options: "-j= -k -n= -0 -X -m --jobs= --keep-order --null --bar --halt= --progress", rest: true},
 	"watch":    {options: "-b -c -d -e -g -n= -p -t -x --interval= --no-title --differences --exec", operandScript: true},
 	"flock": {
-		options:  "-s -x -e -u -n -o -F -E= -w= -c= --shared --exclusive --unlock --nonblock --close --wait= --timeout= --conflict-exit-code= --command=",
+		options: "-s -x -e -u -n -o -F -E= -w= -c= --shared --exclusive --unlock --nonblock --close --wait= --timeout= " +
+			"--conflict-exit-code= --command=",
 		operands: 1,
 		script:   "-c",
 		late:     true,
@@ -92,16 +96,19 @@ var wrappers = map[string]wrapper{
 	"catchsegv": {}, "fakeroot": {options: "-u -i= -s= --"}, "proot": {}, "rlwrap": {}, "eatmydata": {},
 	"proxychains": {options: "-q -f="}, "proxychains4": {options: "-q -f="},
 	"prlimit": {
-		options: "-c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --nofile? --nproc? --as? --core? --cpu? --data? --fsize? --memlock? --rss? --stack?",
+		options: "-c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --nofile? --nproc? --as? --core? --cpu? " +
+			"--data? --fsize? --memlock? --rss? --stack?",
 	},
 	"setpriv": {
-		options: "--reuid= --regid= --clear-groups --keep-groups --init-groups --groups= --inh-caps= --ambient-caps= --bounding-set= --no-new-privs --nnp --pdeathsig= --reset-env",
+		options: "--reuid= --regid= --clear-groups --keep-groups --init-groups --groups= --inh-caps= --ambient-caps= " +
+			"--bounding-set= --no-new-privs --nnp --pdeathsig= --reset-env",
 	},
 	"numactl": {
 		options: "-m= -N= -C= -i= -p= -l --membind= --cpunodebind= --physcpubind= --interleave= --preferred= --localalloc",
 	},
 	"systemd-run": {
-		options: "-t -P -G -q -u= -p= -E= -d -S --user --system --scope --pty --pipe --wait --collect --quiet --unit= --property= --setenv= --uid= --gid= --slice= --working-directory= --same-dir",
+		options: "-t -P -G -q -u= -p= -E= -d -S --user --system --scope --pty --pipe --wait --collect --quiet --unit= " +
+			"--property= --setenv= --uid= --gid= --slice= --working-directory= --same-dir",
 	},
 	"systemd-inhibit":  {options: "--what= --who= --why= --mode="},
 	"dbus-run-session": {options: "--config-file= --dbus-daemon="}, "choom": {options: "-n="},

@@ -318,7 +318,8 @@ func docker(c *analysis.Call, o options) []Finding {
 }
 
 func kubectl(_ *analysis.Call, o options) []Finding {
-	if v := verb(o, "delete drain get describe logs apply create exec edit patch scale rollout config top run expose label annotate port-forward cp explain version wait replace debug diff auth"); v == "delete" ||
+	if v := verb(o, "delete drain get describe logs apply create exec edit patch scale rollout config top run expose "+
+		"label annotate port-forward cp explain version wait replace debug diff auth"); v == "delete" ||
 		v == "drain" {
 		return one("cluster", "it removes things from a cluster")
 	}
@@ -343,7 +344,8 @@ func npm(_ *analysis.Call, o options) []Finding {
 }
 
 func publish(_ *analysis.Call, o options) []Finding {
-	if v := verb(o, "publish push yank build check test run bench doc install add update tree metadata clippy fmt fix list search"); v == "publish" ||
+	if v := verb(o, "publish push yank build check test run bench doc install add update tree metadata clippy fmt fix "+
+		"list search"); v == "publish" ||
 		v == "push" ||
 		v == "yank" {
 		return one("publish", "it changes what everyone gets from the registry")

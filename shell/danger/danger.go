@@ -80,7 +80,8 @@ func Device(p string) bool {
 		return false
 	}
 	base := strings.TrimPrefix(path.Clean(p), "/dev/")
-	for _, prefix := range []string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "md", "dm-", "mapper/", "disk", "rdisk", "block/", "sr", "nbd", "zram", "mem", "kmem", "port"} {
+	for _, prefix := range []string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "md", "dm-", "mapper/", "disk",
+		"rdisk", "block/", "sr", "nbd", "zram", "mem", "kmem", "port"} {
 		if strings.HasPrefix(base, prefix) && base != "sdt" {
 			return true
 		}

@@ -65,10 +65,11 @@ func TestGlobs(t *testing.T) {
 	must(t, os.Mkdir(dir+"/out/sub", 0o755))
 	must(t, os.Symlink(dir+"/out/sub", dir+"/p/out"))
 	for pattern, want := range map[string][]string{
-		"/p/*.go":      {"/p/a.go", "/p/b.go", "/p/we[i]rd.go", "/secret"},
-		"/p/[ab].go":   {"/p/a.go", "/p/b.go"},
-		"/p/s/?.go":    {"/p/s/d.go", "/p/s/e.go"},
-		"/p/*/d.go":    {"/out/sub/d.go", "/p/a.go/d.go", "/p/b.go/d.go", "/p/c.txt/d.go", "/p/s/d.go", "/p/we[i]rd.go/d.go", "/secret/d.go"},
+		"/p/*.go":    {"/p/a.go", "/p/b.go", "/p/we[i]rd.go", "/secret"},
+		"/p/[ab].go": {"/p/a.go", "/p/b.go"},
+		"/p/s/?.go":  {"/p/s/d.go", "/p/s/e.go"},
+		"/p/*/d.go": {"/out/sub/d.go", "/p/a.go/d.go", "/p/b.go/d.go", "/p/c.txt/d.go", "/p/s/d.go", "/p/we[i]rd.go/d.go",
+			"/secret/d.go"},
 		"/p/nosuch*":   nil,
 		"/nosuch/*":    nil,
 		"/p/.*.go":     {"/p/.hidden.go"},
@@ -96,7 +97,9 @@ func TestBinaries(t *testing.T) {
 	must(t, os.Chmod(dir+"/user/tool", 0o755))
 	write(t, dir+"/user/text", "x")
 	o := Options{UserPath: []string{dir + "/user"}}
-	f := gather(t, o, shell.FactQuery{Kind: shell.FactBinary, Name: "sh"}, shell.FactQuery{Kind: shell.FactBinary, Name: "tool"}, shell.FactQuery{Kind: shell.FactBinary, Name: "text"}, shell.FactQuery{Kind: shell.FactBinary, Name: "./tool"}).Binaries
+	f := gather(t, o, shell.FactQuery{Kind: shell.FactBinary, Name: "sh"},
+		shell.FactQuery{Kind: shell.FactBinary, Name: "tool"}, shell.FactQuery{Kind: shell.FactBinary, Name: "text"},
+		shell.FactQuery{Kind: shell.FactBinary, Name: "./tool"}).Binaries
 	if b := f["sh"]; b.Path == "" || b.Real == "" || b.Writable {
 		t.Errorf("sh: %+v", b)
 	}
@@ -111,7 +114,8 @@ func TestBinaries(t *testing.T) {
 	}
 	// A hit in a directory that others may write is no program of the system.
 	must(t, os.Chmod(dir+"/user", 0o777))
-	f = gather(t, Options{SearchPath: []string{dir + "/user"}}, shell.FactQuery{Kind: shell.FactBinary, Name: "tool"}).Binaries
+	f = gather(t, Options{SearchPath: []string{dir + "/user"}},
+		shell.FactQuery{Kind: shell.FactBinary, Name: "tool"}).Binaries
 	if !f["tool"].Writable {
 		t.Errorf("in a writable directory: %+v", f["tool"])
 	}
@@ -148,9 +152,12 @@ func TestContents(t *testing.T) {
 func TestBounds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	queries := []shell.FactQuery{{Kind: shell.FactPath, Name: "/usr"}, {Kind: shell.FactGlob, Name: "/usr/*"}, {Kind: shell.FactGit, Name: "/usr"}, {Kind: shell.FactBinary, Name: "sh"}, {Kind: shell.FactContent, Name: "/etc/passwd"}}
+	queries := []shell.FactQuery{{Kind: shell.FactPath, Name: "/usr"}, {Kind: shell.FactGlob, Name: "/usr/*"},
+		{Kind: shell.FactGit, Name: "/usr"}, {Kind: shell.FactBinary, Name: "sh"},
+		{Kind: shell.FactContent, Name: "/etc/passwd"}}
 	f := Gather(ctx, Options{Timeout: time.Minute}, shell.Facts{}, queries)
-	if f.Paths["/usr"].Err == "" || f.Globs["/usr/*"].Err == "" || f.Git["/usr"].Err == "" || !f.Binaries["sh"].Writable || f.Contents["/etc/passwd"].Err == "" {
+	if f.Paths["/usr"].Err == "" || f.Globs["/usr/*"].Err == "" || f.Git["/usr"].Err == "" || !f.Binaries["sh"].Writable ||
+		f.Contents["/etc/passwd"].Err == "" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -222,7 +229,8 @@ func TestLinksThatLeave(t *testing.T) {
 		"cd sub && cat deep/x":           {shell.Auto, false},
 		"cd -P into && cd .. && cat a.x": {shell.Ask, false},
 	} {
-		v, _ := Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: home}, Options{Home: home})
+		v, _ := Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: home},
+			Options{Home: home})
 		if v.Decision != want.decision || v.Sandboxed != want.sandboxed {
 			t.Errorf("%s: %v, sandboxed %v, want %v: %s", line, v.Decision, v.Sandboxed, want, v.Why)
 		}
@@ -239,14 +247,16 @@ func TestGrantsDoNotFollowLinks(t *testing.T) {
 	must(t, os.Symlink(out+"/private", dir+"/conf/link"))
 	must(t, os.Symlink(dir+"/a.x", dir+"/conf/inside"))
 	judge := func(line string) shell.Verdict {
-		v, _ := Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"}, Options{Home: "/nosuch"})
+		v, _ := Judge(context.Background(), tool, shell.Command{Line: line, Cwd: dir, Project: dir, Home: "/nosuch"},
+			Options{Home: "/nosuch"})
 		return v
 	}
 	asked := judge("cat conf/.env")
 	if len(asked.Suggestions) == 0 || asked.Suggestions[0].Label != "cat under conf/" {
 		t.Fatalf("offers %+v", asked.Suggestions)
 	}
-	for line, want := range map[string]bool{"cat conf/.env.local": true, "cat conf/link": false, "cat conf/l*": false, "cat conf/.env conf/link": false} {
+	for line, want := range map[string]bool{"cat conf/.env.local": true, "cat conf/link": false, "cat conf/l*": false,
+		"cat conf/.env conf/link": false} {
 		if v := judge(line); asked.Suggestions[0].Pattern.Matches("bash", v.Payload) != want || v.Decision != shell.Ask {
 			t.Errorf("%s: %v, covered %v, want %v: %v", line, v.Decision, !want, want, v.Payload["paths"])
 		}

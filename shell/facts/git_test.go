@@ -182,7 +182,10 @@ func appendTo(t *testing.T, name string, texts ...string) {
 func TestGitDoubt(t *testing.T) {
 	for name, setup := range map[string]func(t *testing.T, dir string){
 		"broken configuration": func(t *testing.T, dir string) { write(t, dir+"/.git/config", "[core\n") },
-		"broken index":         func(t *testing.T, dir string) { write(t, dir+"/.git/index", "DIRC rubbish that is long enough") },
+		"broken index": func(t *testing.T, dir string) {
+			write(t, dir+"/.git/index",
+				"DIRC rubbish that is long enough")
+		},
 		"a .git file that says nothing": func(t *testing.T, dir string) {
 			must(t, os.Rename(dir+"/.git", dir+"/x"))
 			write(t, dir+"/.git", "hello\n")
@@ -195,7 +198,10 @@ func TestGitDoubt(t *testing.T) {
 			must(t, os.Remove(dir+"/.git/config"))
 			must(t, mkfifo(dir+"/.git/config"))
 		},
-		"includes without end": func(t *testing.T, dir string) { appendTo(t, dir+"/.git/config", "[include]\npath = config\n") },
+		"includes without end": func(t *testing.T, dir string) {
+			appendTo(t, dir+"/.git/config",
+				"[include]\npath = config\n")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := repo(t)
@@ -222,7 +228,8 @@ func TestGitDiscovery(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir + "-linked") })
 	bare := temp(t)
 	run(t, bare, "init", "-q", "--bare")
-	for where, want := range map[string]string{dir: dir, dir + "/deep/er": dir, dir + "-linked": dir + "-linked", dir + "/.git": "", bare: "", bare + "/refs": ""} {
+	for where, want := range map[string]string{dir: dir, dir + "/deep/er": dir, dir + "-linked": dir + "-linked", dir +
+		"/.git": "", bare: "", bare + "/refs": ""} {
 		f := gitFact(t, where, "")
 		if !f.Repository || f.Worktree != want || f.Err != "" {
 			t.Errorf("%s: %+v, want the work tree %q", where, f, want)

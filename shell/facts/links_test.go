@@ -25,7 +25,8 @@ func TestLinksDifferential(t *testing.T) {
 	for _, name := range []string{"/out/x", "/out/sub/x", "/out/ax", "/x", "/ax"} {
 		write(t, top+name, "OUTSIDE\n")
 	}
-	for name, to := range map[string]string{"l": "../out/sub", "abs": top + "/out", "into": "sub/deep", "sub/up": "../..", "sub/deep/f": "../../../out/x", "zx": top + "/out/x", "a b/l": "../../out"} {
+	for name, to := range map[string]string{"l": "../out/sub", "abs": top + "/out", "into": "sub/deep", "sub/up": "../..",
+		"sub/deep/f": "../../../out/x", "zx": top + "/out/x", "a b/l": "../../out"} {
 		must(t, os.Symlink(to, dir+"/"+name))
 	}
 	most := 250
@@ -37,12 +38,15 @@ func TestLinksDifferential(t *testing.T) {
 	path := func() string {
 		parts := []string{any("", "", "", "./", "../", "~/", "/", "$PWD/", "\"$PWD\"/", "$HOME/")}
 		for range 1 + r.Intn(4) {
-			parts = append(parts, any("l", "abs", "into", "sub", "sub/up", "..", ".", "..", "a\\ b", "'a b'", "p", "out", "*", "?", "[!q]*", "[^q]*", "[a-m]*", "s*", "*b*", "l*", "{l,sub}", "i?to", ".*", "[l]", "'*'", "[\\!l]*")+any("/", "/", "/", "//"))
+			parts = append(parts, any("l", "abs", "into", "sub", "sub/up", "..", ".", "..", "a\\ b", "'a b'", "p", "out", "*",
+				"?", "[!q]*", "[^q]*", "[a-m]*", "s*", "*b*", "l*", "{l,sub}", "i?to", ".*", "[l]", "'*'", "[\\!l]*")+
+				any("/", "/", "/", "//"))
 		}
 		return strings.Join(parts, "") + any("x", "x", "f", "zx", "*", "?x", "[!q]x", "*x", "l/x", "[z]x", "..", "[[]x[]]")
 	}
 	line := func() string {
-		read := any("cat", "head -n 3", "grep -h .", "tail -1", "sed -n p", "sort", "grep -rh .", "awk '{print}'", "rg -N --no-filename .", "diff -N "+path(), "nl")
+		read := any("cat", "head -n 3", "grep -h .", "tail -1", "sed -n p", "sort", "grep -rh .", "awk '{print}'",
+			"rg -N --no-filename .", "diff -N "+path(), "nl")
 		cd := any("cd ", "cd -P ", "cd -L ") + strings.TrimSuffix(path(), "x")
 		switch r.Intn(7) {
 		case 0:
@@ -64,7 +68,8 @@ func TestLinksDifferential(t *testing.T) {
 			break
 		}
 		text := line()
-		v, _ := Judge(context.Background(), tool, shell.Command{Line: text, Cwd: dir, Project: dir, Home: top}, Options{Home: top})
+		v, _ := Judge(context.Background(), tool, shell.Command{Line: text, Cwd: dir, Project: dir, Home: top},
+			Options{Home: top})
 		if v.Decision != shell.Auto || v.Sandboxed {
 			continue
 		}

@@ -70,14 +70,15 @@ func TestClaude(t *testing.T) {
 		"env": {"FOO": "a \"b\"", "API_KEY": "x"}, "model": "opus", "hooks": {}
 	}`)
 	for line, want := range map[string]string{
-		"npm run test:unit": "ask", "npm run test": "auto", "npm run test -- x": "auto", "git commit -m x": "auto", "make": "auto", "make all": "ask",
-		"git push": "ask", "curl x": "block", "ls": "ask", "rm x -rf": "block",
+		"npm run test:unit": "ask", "npm run test": "auto", "npm run test -- x": "auto", "git commit -m x": "auto",
+		"make": "auto", "make all": "ask", "git push": "ask", "curl x": "block", "ls": "ask", "rm x -rf": "block",
 	} {
 		if got := judge(tool, line); got != want && line != "ls" {
 			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
 		}
 	}
-	for _, what := range []string{"Read(~/.zshrc)", "WebFetch", "../docs/", "bypassPermissions", "API_KEY", "model", "hooks", "git * main"} {
+	for _, what := range []string{"Read(~/.zshrc)", "WebFetch", "../docs/", "bypassPermissions", "API_KEY", "model",
+		"hooks", "git * main"} {
 		if !r.skips(what) {
 			t.Errorf("%s was not reported as skipped: %v", what, r.Skipped)
 		}
@@ -103,7 +104,8 @@ exclude_slash_tmp = true
 inherit = "core"
 set = {CI = "1", MY_TOKEN = "x"}
 `)
-	if s.Shell.Network != "full" || !r.skips("approval_policy") || !r.skips("MY_TOKEN") || !r.skips("inherit") || !strings.Contains(r.TOML, "/srv/cache") {
+	if s.Shell.Network != "full" || !r.skips("approval_policy") || !r.skips("MY_TOKEN") || !r.skips("inherit") ||
+		!strings.Contains(r.TOML, "/srv/cache") {
 		t.Errorf("skipped %v\n%s", r.Skipped, r.TOML)
 	}
 	r, tool, _ := convert(t, codex, "default.rules", `
@@ -116,7 +118,8 @@ prefix_rule(pattern = ["git", "push"], decision = "prompt", match = ["git push o
 prefix_rule(pattern = ['rm'], decision = "forbidden", justification = "use the trash")
 host_rule(x = "y")
 `)
-	for line, want := range map[string]string{"go build ./...": "auto", "go test": "auto", "go run .": "ask", "git push": "ask", "rm x": "block"} {
+	for line, want := range map[string]string{"go build ./...": "auto", "go test": "auto", "go run .": "ask",
+		"git push": "ask", "rm x": "block"} {
 		if got := judge(tool, line); got != want {
 			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
 		}
@@ -141,7 +144,8 @@ prefix_rule(pattern = ["git", "fetch"], decision = "prompt")
 }
 
 func TestGemini(t *testing.T) {
-	r, tool, _ := convert(t, gemini, "settings.json", `{"tools": {"allowed": ["run_shell_command(git commit)", "read_file"], "exclude": ["run_shell_command(rm -rf)", "web_fetch"]}, "theme": "x"}`)
+	r, tool, _ := convert(t, gemini, "settings.json",
+		`{"tools": {"allowed": ["run_shell_command(git commit)", "read_file"], "exclude": ["run_shell_command(rm -rf)", "web_fetch"]}, "theme": "x"}`)
 	for line, want := range map[string]string{"git commit -m x": "auto", "rm -rf a": "block", "rm a": "ask"} {
 		if got := judge(tool, line); got != want {
 			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)
@@ -150,7 +154,8 @@ func TestGemini(t *testing.T) {
 	if !r.skips("theme") {
 		t.Errorf("skipped: %v", r.Skipped)
 	}
-	r, tool, _ = convert(t, gemini, "settings.json", `{"coreTools": ["ShellTool(go test)", "ReadFileTool"], "excludeTools": ["ShellTool(curl)"]}`)
+	r, tool, _ = convert(t, gemini, "settings.json",
+		`{"coreTools": ["ShellTool(go test)", "ReadFileTool"], "excludeTools": ["ShellTool(curl)"]}`)
 	for line, want := range map[string]string{"go test": "ask", "make": "block", "curl x": "block"} {
 		if got := judge(tool, line); got != want {
 			t.Errorf("%q is %s, want %s in:\n%s", line, got, want, r.TOML)

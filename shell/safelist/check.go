@@ -246,7 +246,9 @@ func checkDate(u *Use) string {
 // psFields lists the columns of ps that show no environment (ps(1), STANDARD FORMAT
 // SPECIFIERS).
 var psFields = strings.Fields(
-	"pid ppid pgid pgrp sid sess uid euid ruid user euser ruser gid egid rgid group egroup rgroup comm ucmd cmd args command fname %cpu pcpu c %mem pmem rss rsz vsz vsize sz size stat state s time cputime etime etimes lstart start start_time bsdstart stime tty tt tname nice ni pri cls class nlwp thcount lwp tid wchan psr",
+	"pid ppid pgid pgrp sid sess uid euid ruid user euser ruser gid egid rgid group egroup rgroup comm ucmd cmd args " +
+		"command fname %cpu pcpu c %mem pmem rss rsz vsz vsize sz size stat state s time cputime etime etimes lstart start " +
+		"start_time bsdstart stime tty tt tname nice ni pri cls class nlwp thcount lwp tid wchan psr",
 )
 
 // checkPS judges the words of ps. It refuses to mix words with and without a dash: ps parses
@@ -273,7 +275,8 @@ func checkPS(u *Use) string {
 			if i++; i == len(ops) || !psColumns(ops[i].Text) {
 				return "the columns behind " + t + " are not those that show no environment"
 			}
-		case t == "--forest" || t == "--no-headers" || sorts && psColumns(strings.NewReplacer("-", "", "+", "").Replace(sort)):
+		case t == "--forest" || t == "--no-headers" || sorts &&
+			psColumns(strings.NewReplacer("-", "", "+", "").Replace(sort)):
 		default:
 			return "the word " + t + " is not one of those that show no environment"
 		}
@@ -436,7 +439,8 @@ var jqOptions = map[string]int{
 func jqEnv(filter string) bool {
 	part := func(i int) bool {
 		return i >= 0 && i < len(filter) &&
-			(filter[i] == '_' || filter[i] >= '0' && filter[i] <= '9' || filter[i] >= 'a' && filter[i] <= 'z' || filter[i] >= 'A' && filter[i] <= 'Z')
+			(filter[i] == '_' || filter[i] >= '0' && filter[i] <= '9' || filter[i] >= 'a' && filter[i] <= 'z' ||
+				filter[i] >= 'A' && filter[i] <= 'Z')
 	}
 	for from := 0; ; {
 		i := strings.Index(filter[from:], "env")

@@ -95,7 +95,8 @@ func GitSubcommand(args []analysis.Word) (name string, at int) {
 			return "", 0
 		}
 		switch t := args[i].Text; {
-		case t == "-C" || t == "-c" || t == "--git-dir" || t == "--work-tree" || t == "--namespace" || t == "--exec-path" || t == "--super-prefix" || t == "--config-env" || t == "--attr-source":
+		case t == "-C" || t == "-c" || t == "--git-dir" || t == "--work-tree" || t == "--namespace" || t == "--exec-path" ||
+			t == "--super-prefix" || t == "--config-env" || t == "--attr-source":
 			i++
 		case strings.HasPrefix(t, "-"):
 		default:

@@ -10,7 +10,8 @@ import (
 // R-SH-03, R-SH-08: the end of a bracket expression decides which parts of a sed script are commands. The test gives
 // scripts of brackets, classes and separators that the list allows to GNU sed itself, which reports e, r and w.
 func TestSedReadsBracketsAsWeDo(t *testing.T) {
-	inside := []string{"[", "]", "^", "[:alpha:]", `\`, `\\`, "[.", ".]", "[=", "=]", "[:", ":]", "a", "-", ".", `\n`, `\c`, `\]`, `\[`}
+	inside := []string{"[", "]", "^", "[:alpha:]", `\`, `\\`, "[.", ".]", "[=", "=]", "[:", ":]", "a", "-", ".", `\n`,
+		`\c`, `\]`, `\[`}
 	before := []string{"s/[", "/[", `s/a\[[`, "s/[^", "s/(["}
 	behind := []string{"/]/g;s/e;/x/p", "/]/;s/e;/x/p", "/s/e;/x/p", "/p;/]/s/e;/x/p", "/e;p", "/]/e;p", "/[/]/g;s/e;/x/p"}
 	r := rand.New(rand.NewSource(1))

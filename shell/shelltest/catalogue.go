@@ -56,7 +56,8 @@ func Decode(data []byte) ([]Case, error) {
 			return nil, fmt.Errorf("read catalogue: line %d: %w", len(out)+1, err)
 		}
 		c := Case{ID: line.ID, Class: line.Class, Command: line.Command, Expect: line.Expect, Why: line.Why,
-			Description: line.Description, Setup: line.Setup, Env: line.Request.Env, Cwd: line.Request.Cwd, TTY: line.Request.TTY}
+			Description: line.Description, Setup: line.Setup, Env: line.Request.Env, Cwd: line.Request.Cwd,
+			TTY: line.Request.TTY}
 		if len(line.Config) > 0 && line.Config[0] == '{' {
 			var rules struct {
 				Allow, Deny   []string
