@@ -32,6 +32,7 @@ type ExecRequest struct {
 	Server      bool              `json:"server,omitempty"`     // the command serves the agent: it has an agent's time
 	Profile     string            `json:"profile,omitempty"`    // a document that narrows the command's own profile
 	Hold        bool              `json:"hold,omitempty"`       // hold what it writes, until POST /v1/changes/{id}
+	Direct      bool              `json:"direct,omitempty"`     // write to the project itself, without a layer
 	Keep        bool              `json:"keep,omitempty"`       // continue after the last stream has closed
 	Description string            `json:"description,omitempty"`
 	// or the header Idempotency-Key; the server applies it

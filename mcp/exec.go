@@ -30,6 +30,7 @@ type execInput struct {
 	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"end the command after so many milliseconds"`
 	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"how long to wait before answering with a handle; default and most: 40000"`
 	Hold        bool              `json:"hold,omitempty" jsonschema:"keep out of the project what it writes"`
+	Direct      bool              `json:"direct,omitempty" jsonschema:"write to the project itself, without a layer"`
 	Description string            `json:"description,omitempty" jsonschema:"what it is for, in a few words; a person who is asked sees it"`
 }
 
@@ -87,7 +88,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	if err != nil {
 		return nil, nil, refused(err)
 	}
-	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Hold: in.Hold, Description: in.Description,
+	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Hold: in.Hold, Direct: in.Direct, Description: in.Description,
 		Client: s.Approver != nil && elicits(req.Session)}
 	if in.Stdin != "" {
 		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)

@@ -13,6 +13,9 @@ const (
 	RefusedSyscall = "syscall"
 )
 
+// ByLayer is the mechanism of a refusal that a run without a layer does not have.
+const ByLayer = "layer"
+
 // Refusal is something that a command asked for and the sandbox did not let it
 // have. Refusals are seen where the command asks the kernel, never guessed from
 // what it printed.

@@ -8,12 +8,14 @@ import (
 	"net/netip"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"sandboxd/profile"
+	"sandboxd/profile/abspath"
 	"sandboxd/seccomp"
 )
 
@@ -28,7 +30,8 @@ type observer struct {
 	rootFD  int // the sandbox's root, -1 where it can't be had
 	found   *refusals
 	unkept  *unkept
-	kept    bool // /tmp is the session's
+	kept    bool     // /tmp is the session's
+	layered []string // directories that the command changes a layer of
 	path    [maxPath]byte
 }
 
@@ -43,6 +46,11 @@ func (p *Process) listen(files []*os.File, plan *Plan) {
 	p.listener = seccomp.NewListener(files[0], plan.watched)
 	o := &observer{profile: plan.Profile, by: plan.Report.Find(ProtectFiles).By,
 		found: &p.refusals, unkept: &p.unkept, kept: plan.shared["/tmp"] != "", rootFD: -1}
+	for _, overlay := range plan.overlays {
+		if overlay.Upper != "" {
+			o.layered = append(o.layered, overlay.Path)
+		}
+	}
 	// A path is resolved in the sandbox's own tree of mounts.
 	if fd, err := unix.Open(p.rootPath(p.leader), unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
 		o.rootFD = fd
@@ -107,6 +115,7 @@ func (o *observer) connect(c *seccomp.Call) {
 		name, _, _ := bytes.Cut(b[2:], []byte{0})
 		if real, there := o.resolve(c, unix.AT_FDCWD, string(name), true); there == exists {
 			o.check(profile.OpConnect, real)
+			o.inLayer(profile.OpConnect, real, unix.S_IFSOCK)
 		}
 		return
 	case family == unix.AF_INET && n >= 8:
@@ -156,6 +165,9 @@ func (o *observer) files(c *seccomp.Call) {
 		if there == exists && a.op != profile.OpCreate || there == missing && a.op == profile.OpCreate {
 			o.check(a.op, real)
 		}
+		if there == exists && a.op == profile.OpRemove && strings.HasPrefix(c.Name, "rename") {
+			o.inLayer(a.op, real, unix.S_IFDIR)
+		}
 	}
 	dir, flags := -1, uint64(0)
 	switch c.Name {
@@ -181,9 +193,30 @@ func (o *observer) files(c *seccomp.Call) {
 	case there != exists || flags&unix.O_PATH != 0:
 	case flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0:
 		o.check(profile.OpWrite, real)
+		o.inLayer(profile.OpWrite, real, unix.S_IFIFO)
 	default:
 		o.check(profile.OpRead, real)
 	}
+}
+
+// cutOff are the operations that an overlay answers otherwise than the host, by the kind of a host's entry below it.
+var cutOff = map[uint32]struct{ op, rule string }{
+	unix.S_IFDIR:  {"rename", "a layer can't rename a directory of the project (EXDEV)"},
+	unix.S_IFIFO:  {"write", "a FIFO of the project has no reader outside of the layer"},
+	unix.S_IFSOCK: {"connect", "a socket of the project has no server in a layer"},
+}
+
+// inLayer notes an operation on a host's entry of a kind below an overlay.
+func (o *observer) inLayer(op profile.Op, real string, kind uint32) {
+	if !slices.ContainsFunc(o.layered, func(dir string) bool { return abspath.Contains(dir, real) }) {
+		return
+	}
+	var st unix.Stat_t
+	if unix.Lstat(real, &st) != nil || st.Mode&unix.S_IFMT != kind {
+		return
+	}
+	o.found.add(Refusal{Kind: RefusedPath, Op: cutOff[kind].op, Object: real, Rule: cutOff[kind].rule, By: ByLayer,
+		Access: op, Path: true})
 }
 
 // check notes op on a real path, if the profile refuses it.

@@ -41,6 +41,7 @@ type ExecRequest struct {
 	Profile     *document.Document // narrows the command's profile; nil: nothing does
 	Keep        bool               // continue without a listener
 	Hold        bool               // its changes are held, and land only by LandHeld
+	Direct      bool               // it writes to the project itself, without a layer
 	Description string
 	Batch       approval.Batch
 	Group       string     // calls of the same one are decided together

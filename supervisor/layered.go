@@ -117,11 +117,16 @@ func (j *judgement) unseenWarning() []string {
 	return []string{"the command did not see the change sets that its session holds: " + j.unseen}
 }
 
+// askedDirect is why a run is direct whose request says so.
+const askedDirect = "the request says so"
+
 // directBecause returns why a run that may write to the project has no layer, by its request and the configuration; ""
 // where neither says so.
 func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string {
 	r := e.Request
 	switch {
+	case r.Direct:
+		return askedDirect
 	case layers != "auto" && !r.Hold:
 		return "the configuration says so ([sandbox] layers)"
 	case r.Agent || r.Server:

@@ -46,6 +46,7 @@ func (s *Supervisor) tellRefusals(e *Exec, j *judgement, p *sandbox.Process, r *
 	list, more := p.Refused()
 	for _, n := range list {
 		v := Violation{Kind: n.Kind, Op: n.Op, Object: n.Object, Rule: n.Rule, By: n.By, Count: n.Count, Minor: minor(n)}
+		v.Minor = v.Minor || n.By == sandbox.ByLayer && p.Wait().Code == 0 // mv copies instead
 		if n.Kind == sandbox.RefusedNetwork {
 			v.Hint = s.networkHint(n, j, e.Session)
 		} else {
@@ -178,6 +179,12 @@ func (j *judgement) forbids() string {
 
 // hint says how to permit a path that was refused, or that no setting permits a system call.
 func hint(n sandbox.Refusal, j *judgement, root string) string {
+	if n.By == sandbox.ByLayer && n.Access == profile.OpConnect {
+		return "no sandbox reaches it: have its server listen on localhost, and in the same session"
+	}
+	if n.By == sandbox.ByLayer {
+		return "to do it in the project itself: sbx run --direct (\"direct\": true in a request)"
+	}
 	if !n.Path {
 		return "no setting permits this call in a sandbox"
 	}

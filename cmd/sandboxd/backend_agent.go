@@ -129,7 +129,7 @@ func execRequest(r ipc.ExecRequest, place place) supervisor.ExecRequest {
 	return supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
 		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
-		Keep: r.Keep, Hold: r.Hold, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
+		Keep: r.Keep, Hold: r.Hold, Direct: r.Direct, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
 }
 
 // passedOf converts passed descriptors into the supervisor's type.

@@ -31,6 +31,7 @@ type runOptions struct {
 	profile     string // a profile document that narrows the run; "": there is none
 	worktree    string // name of the agent's work tree; "": it has none
 	hold        bool
+	direct      bool
 }
 
 func runVerb(a *app) *cobra.Command {
@@ -83,6 +84,7 @@ func runVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.asAgent, "agent", false, "the command is an agent: it may ask sandboxd from inside its sandbox, for no more than it has itself")
 	f.StringVar(&o.worktree, "worktree", "",
 		"with --agent: run it in the git work tree .worktrees/`NAME`, on the branch NAME")
+	f.BoolVar(&o.direct, "direct", false, "write to the project itself, without a layer ([sandbox] layers)")
 	f.BoolVar(&o.hold, "hold", false, "hold what it writes: the project stays as it is until sbx changes land")
 	f.StringVar(&o.ticket, "ticket", "", "the ticket that a hook got for exactly this command in this directory; good once")
 	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
@@ -101,6 +103,10 @@ func (o *runOptions) check(c *cobra.Command) error {
 		return usage(c, "--worktree %q: want letters, digits, ., _ and -", o.worktree)
 	case o.worktree != "" && o.cwd != "":
 		return usage(c, "--worktree has a directory of its own: leave --cwd out")
+	case o.hold && o.direct:
+		return usage(c, "--hold is for a layer, and --direct for none: leave one away")
+	case o.ticket != "" && o.direct:
+		return usage(c, "a ticket is for the command as it was judged: leave --direct away")
 	case o.ticket != "" && o.hold:
 		return usage(c, "a ticket is for the command as it was judged: leave --hold away")
 	case o.ticket != "" && o.session != "":

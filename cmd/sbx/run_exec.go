@@ -170,7 +170,7 @@ func (r *runner) terminal() *term.Terminal {
 func (r *runner) described(env map[string]string) (ipc.ExecRequest, error) {
 	q := ipc.ExecRequest{Session: r.options.session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
 		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Agent: r.options.asAgent, Server: r.options.asServer, Hold: r.options.hold,
-		Profile: r.options.profile, Description: r.options.description}
+		Direct: r.options.direct, Profile: r.options.profile, Description: r.options.description}
 	if q.Session == "" && q.Ticket == "" {
 		var err error
 		if q.Open, err = r.ownSession(); err != nil {

@@ -419,6 +419,8 @@ export interface ExecRequest {
   profile?: string;
   /** hold what it writes, until POST /v1/changes/{id} */
   hold?: boolean;
+  /** write to the project itself, without a layer */
+  direct?: boolean;
   /** continue after the last stream has closed */
   keep?: boolean;
   description?: string;

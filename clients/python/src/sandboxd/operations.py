@@ -352,6 +352,7 @@ class AgentOperations(SharedOperations):
         server: Optional[bool] = None,
         profile: Optional[str] = None,
         hold: Optional[bool] = None,
+        direct: Optional[bool] = None,
         keep: Optional[bool] = None,
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
@@ -362,7 +363,7 @@ class AgentOperations(SharedOperations):
         answer: Iterator[wire.Event] = self.lines(
             "POST",
             "/v1/exec/events",
-            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "server": server, "profile": profile, "hold": hold, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "server": server, "profile": profile, "hold": hold, "direct": direct, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer
@@ -404,6 +405,7 @@ class AgentOperations(SharedOperations):
         server: Optional[bool] = None,
         profile: Optional[str] = None,
         hold: Optional[bool] = None,
+        direct: Optional[bool] = None,
         keep: Optional[bool] = None,
         description: Optional[str] = None,
         idempotency_key: Optional[str] = None,
@@ -414,7 +416,7 @@ class AgentOperations(SharedOperations):
         answer: wire.ExecStarted = self.ask(
             "POST",
             "/v1/exec",
-            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "server": server, "profile": profile, "hold": hold, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
+            body={"session": session, "ticket": ticket, "open": open, "call_id": call_id, "command": command, "argv": argv, "cwd": cwd, "env": env, "tty": tty, "cols": cols, "rows": rows, "timeout_ms": timeout_ms, "stdin": stdin, "stdin_data": stdin_data, "inline": inline, "client": client, "agent": agent, "server": server, "profile": profile, "hold": hold, "direct": direct, "keep": keep, "description": description, "idempotency_key": idempotency_key, "batch": batch, "stdio": stdio},
             key=idempotency_key,
         )
         return answer

@@ -362,6 +362,7 @@ class ExecRequest(TypedDict, total=False):
     server: bool  # the command serves the agent: it has an agent's time
     profile: str  # a document that narrows the command's own profile
     hold: bool  # hold what it writes, until POST /v1/changes/{id}
+    direct: bool  # write to the project itself, without a layer
     keep: bool  # continue after the last stream has closed
     description: str
     idempotency_key: str  # or the header Idempotency-Key; the server applies it
