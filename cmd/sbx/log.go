@@ -260,7 +260,7 @@ func (a *app) printRecords(records []json.RawMessage, asJSON bool) (last uint64,
 		} else {
 			line := r.line(time.Now()) + "\n"
 			if width := columns(a.out); width > 0 {
-				line = hang(strings.TrimSuffix(line, "\n"), width, 0, min(detailsColumn, width/4))
+				line = hang(strings.TrimSuffix(line, "\n"), width, 0, min(detailsColumn, width/3))
 			}
 			if a.colors() {
 				line = r.colored(line)

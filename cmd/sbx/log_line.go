@@ -23,7 +23,7 @@ func (r record) line(now time.Time) string {
 	if t.YearDay() != now.YearDay() || t.Year() != now.Year() {
 		at = t.Format(time.DateTime)
 	}
-	s := fmt.Sprintf("%s  %5s  %-10s  %s", at, "#"+strconv.FormatUint(r.Seq, 10), display.Line(r.verb()), display.Line(r.about()))
+	s := fmt.Sprintf("%s  %5s  %-13s  %s", at, "#"+strconv.FormatUint(r.Seq, 10), display.Line(r.verb()), display.Line(r.about()))
 	if details := r.details(); len(details) > 0 {
 		s += "  (" + display.Prose(strings.Join(details, "; ")) + ")"
 	}
@@ -31,7 +31,7 @@ func (r record) line(now time.Time) string {
 }
 
 // detailsColumn is where the record's subject begins in its line, after the time of a day, number and verb.
-const detailsColumn = 29
+const detailsColumn = 32
 
 // colored returns the record's line for a terminal; a colour marks refusals and failures.
 func (r record) colored(line string) string {

@@ -163,12 +163,12 @@ func TestRecordLine(t *testing.T) {
 		r    audit.Record
 		want string
 	}{
-		{audit.Record{Category: audit.Decision, Decision: "approved", Subject: "ls", Reason: "no_check", Rule: "safe list: ls", Scope: "once"}, "15:00:00     #7  approved    ls  (no_check; rule safe list: ls)"},
-		{audit.Record{Category: audit.Decision, Decision: "denied", Argv: []string{"rm", "a b"}, How: "person", By: "uid 0", Note: "no"}, "15:00:00     #7  denied      rm 'a b'  (by uid 0; note: no)"},
-		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, DurationMS: 1500}, "15:00:00     #7  exit 2      ls  (1.5s)"},
-		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, TimedOut: true}, "15:00:00     #7  timed out   ls"},
-		{audit.Record{Category: audit.Session, Operation: "open", Session: "s-1"}, "15:00:00     #7  session open  s-1"},
-		{audit.Record{Category: audit.Decision, Decision: "denied", Tool: "write_file", Subject: "a.go"}, "15:00:00     #7  denied      write_file: a.go"},
+		{audit.Record{Category: audit.Decision, Decision: "approved", Subject: "ls", Reason: "no_check", Rule: "safe list: ls", Scope: "once"}, "15:00:00     #7  approved       ls  (no_check; rule safe list: ls)"},
+		{audit.Record{Category: audit.Decision, Decision: "denied", Argv: []string{"rm", "a b"}, How: "person", By: "uid 0", Note: "no"}, "15:00:00     #7  denied         rm 'a b'  (by uid 0; note: no)"},
+		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, DurationMS: 1500}, "15:00:00     #7  exit 2         ls  (1.5s)"},
+		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, TimedOut: true}, "15:00:00     #7  timed out      ls"},
+		{audit.Record{Category: audit.Session, Operation: "open", Session: "s-1"}, "15:00:00     #7  session open   s-1"},
+		{audit.Record{Category: audit.Decision, Decision: "denied", Tool: "write_file", Subject: "a.go"}, "15:00:00     #7  denied         write_file: a.go"},
 	} {
 		c.r.Time = at
 		if got := (record{7, c.r}).line(at); got != c.want {
