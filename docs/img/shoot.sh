@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Makes the pictures in docs/img: runs the real sbx and daemon in tmux and
 # draws what the terminal shows. Needs tmux, python3, chromium and fonts-dejavu.
-#   docs/img/shoot.sh            all of them
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD/docs/img
@@ -30,6 +29,7 @@ finish() {
 	rm -rf "$work" "$project" "$programs"
 }
 trap finish EXIT
+t new-session -d -s base "sleep 10000" # keeps the server
 
 # scene NAME COLUMNS ROWS COMMAND starts a terminal.
 scene() {
@@ -62,7 +62,7 @@ shoot() {
 # daemon refuses the requester's own answer.
 elsewhere() { (cd "$project" && setsid "$@" </dev/null >/dev/null 2>&1 &); }
 
-scene run 74 12 "sbx run -c 'echo \"# Notes\" > notes.md && wc -l notes.md' 2>/dev/null"
+scene run 74 14 "sbx run -c 'echo \"# Notes\" > notes.md && wc -l notes.md' 2>/dev/null"
 see 'Only this once'
 sleep 1
 press y
@@ -78,7 +78,7 @@ for line in 'npm run build' 'npm run lint' 'npm run lint -- src' 'npm run test';
 	until sbx pending --json | jq -e '.approvals[0]' >/dev/null; do sleep 0.1; done
 	sbx approve "$(sbx pending --json | jq -r '.approvals[0].id')" --deny >/dev/null
 done
-scene queue 74 28 'sbx approve 2>/dev/null'
+scene queue 74 12 'sbx approve 2>/dev/null'
 see 'Waiting for requests'
 elsewhere sbx run --agent-name reviewer -c 'npm run lint -- --fix'
 see 'npm run lint'
@@ -86,7 +86,8 @@ elsewhere sbx run --agent-name reviewer -c 'touch done.txt'
 see '2 requests'
 shoot
 
-name=chooser
+name=chooser rows=26
+t resize-window -t shot -x "$columns" -y "$rows"
 sleep 1
 press 3
 see 'exactly this request'
@@ -116,7 +117,7 @@ press Enter
 see 'To really allow it'
 shoot
 press C-c
-sleep 1
+sbx approve "$(sbx pending --json | jq -r '.approvals[0].id')" --deny >/dev/null
 
 scene diff 90 20 'sbx approve 2>/dev/null'
 see 'Waiting for requests'
@@ -128,6 +129,6 @@ sleep 1
 
 elsewhere sbx run -- git status --short
 until sbx log --json | grep -q '"git","status"'; do sleep 0.1; done
-scene log 130 14 'sbx log -n 12 2>/dev/null'
+scene log 130 14 'SBX_PAGER= sbx log -n 12 2>/dev/null'
 see 'denied'
 shoot
