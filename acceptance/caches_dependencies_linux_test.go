@@ -39,8 +39,8 @@ set = {GOPROXY = "http://good.example/go", GONOSUMDB = "*", GOTOOLCHAIN = "local
 		first, second := a.project, a.project+"-second"
 		t.Cleanup(func() {
 			a.project = first
-			a.sh("for d in ~/.cache/sandboxd/" + filepath.Base(first) + "*\n" +
-				"do [ ! -e $d ] || chmod -R u+w $d; rm -rf $d; done; rm -rf " + second)
+			a.removeCaches(filepath.Base(first))
+			a.sh("rm -rf " + second)
 		})
 		a.dependencyProject()
 		if r := a.sbx("trust", "--contained"); r.code != 0 {
@@ -113,6 +113,11 @@ var dependencyLines = []struct{ command, want string }{
 	},
 	{"cd r && /usr/bin/cargo build --offline -q && /usr/bin/cargo tree", "tiny v1.0.0"},
 	{"echo $MAVEN_OPTS", "-Dmaven.repo.local=/"},
+}
+
+// removeCaches removes the caches of projects whose name begins so. Go's are read-only.
+func (a *actor) removeCaches(name string) {
+	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do [ ! -e $d ] || chmod -R u+w $d; rm -rf $d; done")
 }
 
 // cacheOf is the cache of a project's tools.
@@ -250,7 +255,7 @@ func TestCacheIsBounded(t *testing.T) {
 		if r := a.sbx("trust", "--contained"); r.code != 0 {
 			t.Fatal(r)
 		}
-		t.Cleanup(func() { a.sh("rm -rf ~/.cache/sandboxd/" + filepath.Base(a.project) + "-*") })
+		t.Cleanup(func() { a.removeCaches(filepath.Base(a.project)) })
 		fill := "import os, pathlib\nkept = pathlib.Path(os.environ['PIP_CACHE_DIR'])\nkept.mkdir(parents=True)\n" +
 			"(kept/'big').write_bytes(os.urandom(3000000))\n"
 		if err := os.WriteFile(filepath.Join(a.project, "fill.py"), []byte(fill), 0o644); err != nil {

@@ -93,7 +93,7 @@ func workload(t *testing.T, a *actor, parent, script string) (questions int) {
 	if r := a.sbx("trust", "--contained"); r.code != 0 {
 		t.Fatal(r)
 	}
-	t.Cleanup(func() { a.sh("rm -rf ~/.cache/sandboxd/" + name + "-????????????") }) // the project's caches
+	t.Cleanup(func() { a.removeCaches(name) })
 	before, begin := a.kept(), time.Now()
 	run := []string{"run", "-c"}
 	if strings.Contains(setup, "#session\n") {
