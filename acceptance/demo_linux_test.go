@@ -29,7 +29,7 @@ func TestDemonstration(t *testing.T) {
 		if r.code != 0 || strings.Count(r.out, "[Approved]") != 3 {
 			t.Fatalf("want success and three approvals: %v", r)
 		}
-		want := []string{"drink = coffee", "takes it back", "drink = tea", "approved    date", "It works here."}
+		want := []string{"drink = coffee", "takes it back", "drink = tea", "approved       date", "It works here."}
 		for _, want := range want {
 			if !strings.Contains(r.out, want) {
 				t.Errorf("%q is missing:\n%s", want, r.out)
