@@ -6,7 +6,7 @@ VERSION ?= $(shell cat VERSION)
 LDFLAGS := -s -w -X sandboxd/ipc.Release=$(VERSION)
 TESTFLAGS ?=
 
-.PHONY: sessions git-search layers layers-mutations deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
+.PHONY: sessions git-search layers layers-mutations layers-deaths layers-conflicts deaths sandbox-deaths bench vm-test packages release test-release test-fresh test-arm64 install uninstall \
 	pictures run build programs test test-quick vendors workloads lint fuzz fuzz-launch keystrokes differential clean prerequisites
 
 run: programs
@@ -109,6 +109,16 @@ layers: prerequisites
 # Takes each rule of layers out of the code, and wants its test to fail; LAYER_MUTATIONS=4 takes those of rule 4.
 layers-mutations: prerequisites
 	LAYER_MUTATIONS=$${LAYER_MUTATIONS:-all} $(GO) test ./layer/ -run '^TestMutations$$' -count=1 -v -timeout 2h
+
+# A daemon, launch server or worker that dies at 1000 random moments of layered runs, and 1000 runs beside a program that
+# writes to the same files.
+LAYER_DEATHS ?= 167
+layers-deaths: build
+	ACCEPTANCE_LAYER_DEATHS=$(LAYER_DEATHS) $(GO) test ./acceptance -count=1 -timeout 6h -v -run '^TestLayerDeaths$$'
+
+LAYER_CONFLICTS ?= 500
+layers-conflicts: build
+	ACCEPTANCE_LAYER_CONFLICTS=$(LAYER_CONFLICTS) $(GO) test ./acceptance -count=1 -timeout 6h -v -run '^TestLayerConflicts$$'
 
 # Deaths of the daemon and of the file worker: at every step of each change, 4000 in random changes and 1000 in runs.
 deaths: prerequisites

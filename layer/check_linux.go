@@ -24,14 +24,12 @@ func (m *mover) check(i int) (Note, error) {
 		return Note{}, err
 	}
 	expect, _ := op.side(now)
-	ctime := int64(0)
-	if len(expect) > 0 {
+	// A move leaves its own times of change, and so does who keeps what it displaced by hard links.
+	ctime, moved := m.l.state.CTimes[i]
+	if len(expect) > 0 && !moved {
 		ctime = expect[0].CTime
-		if at, moved := m.l.state.CTimes[i]; moved {
-			ctime = at
-		}
 	}
-	reason, err := m.differs(dir, base, expect, ctime, m.resume || now != m.l.state.At[i])
+	reason, err := m.differs(dir, base, expect, ctime, moved || m.resume || now != m.l.state.At[i])
 	if err != nil {
 		reason = "its present state can't be read: " + err.Error()
 	}

@@ -287,3 +287,15 @@ func landingConflict(id string, err error) error {
 	}
 	return err
 }
+
+// takeBack reverts a landing that the death of its worker cut off. Another worker does it.
+func (r *layeredRun) takeBack(ctx context.Context, had []bool) error {
+	if err := r.reopen(); err != nil || r.l.Status() != layer.Moving {
+		return err
+	}
+	err := r.worker(ctx, func(w *worker.Client, dir *os.File) error {
+		_, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: had}, nil)
+		return err
+	})
+	return errors.Join(err, r.reopen())
+}

@@ -279,7 +279,7 @@ func (r *layeredRun) try(
 	had := r.l.At()
 	order.Verb, order.Digest = worker.LayerLand, r.l.Set().Digest()
 	if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
-		return err
+		return errors.Join(err, r.takeBack(ctx, had))
 	}
 	asks := notAsked(foundAsks(check.look(result)), r.asks)
 	if len(asks) == 0 {

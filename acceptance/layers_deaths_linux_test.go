@@ -1,0 +1,263 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// layerWork is a line that creates, changes and removes files for about 0.1 s.
+const layerWork = "seq 150 | split -l 1 - made; for i in $(seq 20); do echo new > old$i; done; rm -r gone; " +
+	"mkdir dir; mv old1 dir/one; chmod 700 old2"
+
+// R-LY-02, R-LY-04, R-LY-05: the daemon, the launch server or the worker is killed at a random moment of a layered run,
+// from its start to the end of its landing. Then the change set is in the project whole and can be undone, or it is
+// held whole and lands, or there is none and the run has failed; undo gives exactly the project from before.
+// $ACCEPTANCE_LAYER_DEATHS is how often each is killed.
+func TestLayerDeaths(t *testing.T) {
+	each := atLeastOne(t, "ACCEPTANCE_LAYER_DEATHS", 2)
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("for i in $(seq 20); do echo old > old$i; done; mkdir -p gone/deep; seq 50 > gone/deep/file")
+		a.run("true; echo warm > warm")
+		a.sh("rm warm")
+		rnd, ends := rand.New(rand.NewPCG(3, 4)), map[string]int{}
+		for i := range 3 * each {
+			victim := []string{"daemon", "server", "worker"}[i%3]
+			before := a.everything()
+			r, hit := a.killLayered(victim, time.Duration(rnd.IntN(450))*time.Millisecond, rnd)
+			if !hit {
+				ends["missed"]++
+			}
+			if a.daemon == nil || len(a.unsettled()) > 0 { // what no worker read stays for the next daemon
+				a.layered()
+			}
+			for deadline := time.Now().Add(20 * time.Second); len(a.unsettled()) > 0; {
+				if time.Sleep(20 * time.Millisecond); time.Now().After(deadline) {
+					t.Fatalf("death %d, of the %s: %q is not settled; the run: %s", i, victim, a.unsettled(), r)
+				}
+			}
+			end := a.settleLayer(before, r)
+			ends[victim+" "+end]++
+			if now := a.everything(); now != before {
+				t.Fatalf("death %d, of the %s, %s: undo left %s", i, victim, end, lineDifferences(now, before))
+			}
+			if t.Failed() {
+				t.Fatalf("death %d, of the %s: %s", i, victim, r)
+			}
+		}
+		a.noLayers()
+		t.Logf("%v", ends)
+		if r := a.sbx("log", "verify"); r.code != 0 {
+			t.Error(r)
+		}
+	})
+}
+
+// killLayered runs layerWork and kills a victim after a time: a worker as long after its start.
+func (a *actor) killLayered(victim string, moment time.Duration, rnd *rand.Rand) (r result, hit bool) {
+	a.t.Helper()
+	ended, done := make(chan struct{}), make(chan result, 1)
+	go func() { r := a.sbx("run", "--json", "-c", layerWork); close(ended); done <- r }()
+	over := func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}
+	switch victim {
+	case "daemon":
+		time.Sleep(moment)
+		hit = !over()
+		a.die()
+	case "server":
+		time.Sleep(moment)
+		pid := a.find("server")
+		hit = !over() && pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
+	case "worker":
+		for !over() && !hit {
+			if pid := a.worker(); pid > 0 {
+				time.Sleep(time.Duration(rnd.IntN(60)) * time.Millisecond)
+				hit = syscall.Kill(pid, syscall.SIGKILL) == nil
+			}
+		}
+	}
+	return <-done, hit
+}
+
+// worker returns the file worker of the daemon that lands, 0 when there is none.
+func (a *actor) worker() int {
+	for _, p := range processes() {
+		if p.state != 'Z' && strings.Contains(p.cmdline, "file-worker") && below(p.pid, a.daemon.Process.Pid) {
+			return p.pid
+		}
+	}
+	return 0
+}
+
+// unsettled lists the layers that are neither held nor gone.
+func (a *actor) unsettled() (list []string) {
+	entries, _ := os.ReadDir(filepath.Join(a.stateDir(), "layers"))
+	for _, e := range entries {
+		var note struct {
+			Held string
+			Had  []bool
+		}
+		text, err := os.ReadFile(filepath.Join(a.stateDir(), "layers", e.Name(), "run.json"))
+		if err != nil || json.Unmarshal(text, &note) != nil || note.Held == "" || note.Had != nil {
+			list = append(list, e.Name())
+		}
+	}
+	return list
+}
+
+// settleLayer brings the project back to the state before a run that was cut off, by the commands that a person has,
+// and returns the fate of its change set.
+func (a *actor) settleLayer(before string, r result) string {
+	a.t.Helper()
+	list := a.sbx("changes", "--json")
+	var held struct{ Changes []struct{ ID string } }
+	if err := json.Unmarshal([]byte(list.out), &held); err != nil {
+		a.t.Fatalf("%s", list)
+	}
+	undo := func() {
+		a.t.Helper()
+		if r := a.sbx("undo", "--last"); r.code != 0 {
+			a.t.Errorf("undo: %s", r)
+		}
+	}
+	switch now := a.everything(); {
+	case len(held.Changes) > 0 && now != before:
+		a.t.Errorf("it is held, and the project has %s", lineDifferences(now, before))
+	case len(held.Changes) > 0:
+		if r := a.sbx("changes", "land", held.Changes[0].ID); r.code != 0 {
+			a.t.Errorf("the held change set: %s", r)
+		}
+		undo()
+		return "held"
+	case now == before && r.code == 0:
+		a.t.Errorf("nothing landed, and the run did not fail: %s", r)
+	case now == before:
+		return "none"
+	default:
+		undo()
+	}
+	return "landed"
+}
+
+// R-LY-03: while a layered run writes and lands, a program outside writes to the same files and to others, at random
+// moments and in several ways. No version is lost: each is in the project, held, or comes back by undo.
+// $ACCEPTANCE_LAYER_CONFLICTS is the number of runs.
+func TestLayerConflicts(t *testing.T) {
+	rounds := atLeastOne(t, "ACCEPTANCE_LAYER_CONFLICTS", 8)
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		script, log := filepath.Join(a.dir, "writer.py"), filepath.Join(a.dir, "written")
+		a.sh("cat > " + script + " << 'EOF'\n" + outsideWriter + "EOF")
+		ends := map[string]int{}
+		for round := range rounds {
+			a.sh("rm -rf * && for i in 0 1 2 3 4 5; do echo base > f$i; done; rm -f " + log)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			writer := a.command(ctx, "/usr/bin/python3", script, log, string(rune('a'+round%26)))
+			writer.Args = append(writer.Args, time.Now().Format("150405.000000"))
+			if err := writer.Start(); err != nil {
+				t.Fatal(err)
+			}
+			r := a.run("for i in 0 1 2; do echo run >> f$i; done; echo run > new; rm f3; sleep 0.1")
+			if err := writer.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			_ = writer.Wait() // it ends when it has written its log
+			cancel()
+			ends[a.noneLost(log, r)]++
+			if t.Failed() {
+				t.Fatalf("round %d: %s", round, r.result)
+			}
+		}
+		a.noLayers()
+		t.Logf("%v", ends)
+	})
+}
+
+// noneLost wants the last versions of the outside writer in the project, or those that the landing displaced in it
+// after an undo; and those of a run that did not land in its held change set, which it drops.
+func (a *actor) noneLost(log string, r ran) string {
+	a.t.Helper()
+	var written map[string][]string
+	text, err := os.ReadFile(log)
+	if err != nil || json.Unmarshal(text, &written) != nil {
+		a.t.Fatalf("the writer's log: %v %s", err, text)
+	}
+	missing := func() (list []string) {
+		for name, versions := range written {
+			content, _ := os.ReadFile(filepath.Join(a.project, name))
+			for _, v := range versions {
+				if !strings.Contains(string(content), v) {
+					list = append(list, name+": "+v)
+				}
+			}
+		}
+		return list
+	}
+	lost := missing()
+	if id := r.Changes.HeldID; id != "" {
+		shown := a.sbx("changes", "show", id)
+		if len(lost) > 0 || strings.Count(shown.out, "run\n") < 4 {
+			a.t.Errorf("held, and lost %q; it shows %s", lost, shown)
+		}
+		a.sbx("changes", "drop", id)
+		return "held"
+	}
+	if r.Changes.Undo == "" {
+		a.t.Errorf("neither landed nor held")
+	}
+	if len(lost) == 0 {
+		return "landed"
+	}
+	u := a.sbx("undo", "--last")
+	if lost = missing(); len(lost) > 0 {
+		a.t.Errorf("landed over %q; undo: %s", lost, u)
+	}
+	return "landed over, and undone"
+}
+
+// outsideWriter writes versions to files in several ways until SIGTERM, and then logs for each file those that are to
+// be there.
+const outsideWriter = `import json, os, random, signal, sys, time
+log, _, seed = sys.argv[1:]
+rnd, kept, stop = random.Random(seed), {}, []
+signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+time.sleep(rnd.random() * 0.15)
+for k in range(rnd.randint(1, 6)):
+    if stop:
+        break
+    name = rnd.choice(["f0", "f1", "f2", "f3", "f4", "f5", "new", "mine"])
+    version, way = "w%s-%d;" % (seed, k), rnd.randint(0, 3)
+    if way == 0:
+        with open(name + ".tmp", "w") as f:
+            f.write(version)
+        os.rename(name + ".tmp", name)
+        kept[name] = [version]
+    elif way == 1:
+        with open(name, "w") as f:
+            f.write(version)
+        kept[name] = [version]
+    else:
+        with open(name, "a") as f:
+            time.sleep(rnd.random() * 0.05)
+            f.write(version)
+        kept.setdefault(name, []).append(version)
+    time.sleep(rnd.random() * 0.08)
+while not stop:
+    time.sleep(0.005)
+with open(log, "w") as f:
+    json.dump(kept, f)
+`
