@@ -115,9 +115,10 @@ var dependencyLines = []struct{ command, want string }{
 	{"echo $MAVEN_OPTS", "-Dmaven.repo.local=/"},
 }
 
-// removeCaches removes the caches of projects whose name begins so. Go's are read-only.
+// removeCaches removes the caches of projects whose name begins so. Go's are read-only, and a daemon may delete an
+// emptied one meanwhile.
 func (a *actor) removeCaches(name string) {
-	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do [ ! -e $d ] || chmod -R u+w $d; rm -rf $d; done")
+	a.sh("for d in ~/.cache/sandboxd/" + name + "-*; do chmod -R u+w $d 2>/dev/null || true; rm -rf $d; done")
 }
 
 // cacheOf is the cache of a project's tools.

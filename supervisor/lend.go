@@ -118,14 +118,32 @@ func (s *Supervisor) usesCache(e *Exec) bool {
 	return false
 }
 
+// dropCache empties the cache of a project's tools, where there is one.
+func (s *Supervisor) dropCache(home, root string) {
+	dir := cacheDir(home, root, "")
+	if !ownDir(dir) {
+		return
+	}
+	c := s.toolCache(dir)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lent, c.over = time.Time{}, false
+	_ = emptyCache(dir)
+}
+
 // emptyCache moves the entries of a cache aside at once, and deletes them meanwhile. The directory itself stays, as
-// sandboxes that wait have it mounted.
+// sandboxes that wait have it mounted. What the death of a daemon leaves aside goes with the next emptying.
 func emptyCache(dir string) error {
-	aside, err := os.MkdirTemp(filepath.Dir(dir), ".emptied-")
+	emptied := dir + ".emptied"
+	err := os.MkdirAll(emptied, 0o700)
 	if err != nil {
 		return fmt.Errorf("empty %q: %w", dir, err)
 	}
-	defer func() { go removePlace(aside) }()
+	defer func() { go removePlace(emptied) }()
+	aside, err := os.MkdirTemp(emptied, "")
+	if err != nil {
+		return fmt.Errorf("empty %q: %w", dir, err)
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("empty %q: %w", dir, err)

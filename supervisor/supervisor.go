@@ -390,8 +390,8 @@ func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	if err != nil || !removed {
 		return removed, err
 	}
-	if _, home, err := account(uid); err == nil && ownDir(cacheDir(home, real, "")) {
-		_ = emptyCache(cacheDir(home, real, ""))
+	if _, home, err := account(uid); err == nil {
+		s.dropCache(home, real)
 	}
 	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}})
 }
