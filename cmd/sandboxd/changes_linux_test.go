@@ -46,6 +46,9 @@ func TestHeldChangesOfAgents(t *testing.T) {
 			if b, _ := os.ReadFile(filepath.Join(s.project, "a.txt")); string(b) != c.want {
 				t.Errorf("got %q, want %q", b, c.want)
 			}
+			if c.land.DryRun { // the next command would see it, and depend on it
+				must(s.agent.Land(ctx, ipc.LandRequest{Session: session.ID, ID: id, Drop: true}))(t)
+			}
 		})
 	}
 	for who, client := range map[string]*ipc.Client{"agent": s.agent, "approver": s.approver} {
