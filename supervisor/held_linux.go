@@ -196,7 +196,9 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if c.req.Drop {
 		return errors.Join(s.outdate(note.Exec), r.l.Drop())
 	}
-	release, _ := s.turns.take(ctx, c.sess.Root)
+	waiting, cancel := context.WithTimeout(ctx, turnWait)
+	defer cancel()
+	release, _ := s.turns.take(waiting, c.sess.Root, false)
 	defer release()
 	if r.root, err = openRoot(c.sess.Root); err != nil {
 		return err

@@ -134,15 +134,20 @@ func (s *Supervisor) directBecause(e *Exec, j *judgement, layers string) string 
 	case r.Terminal && !r.Hold:
 		return "a program at a terminal sees other programs' changes at once"
 	}
-	place := analysis.Place{Cwd: j.command.Cwd, Home: j.command.Home}
-	script := analysis.Command(j.command.Argv, place)
-	if j.command.Line != "" {
-		script = analysis.Line(j.command.Line, place)
-	}
+	script := j.script()
 	if leavesJob(script) && !r.Hold {
 		return "what it leaves running sees other commands' changes at once"
 	}
 	return gitNeedsTheProject(script)
+}
+
+// script is the analysis of the command.
+func (j *judgement) script() *analysis.Script {
+	place := analysis.Place{Cwd: j.command.Cwd, Home: j.command.Home}
+	if j.command.Line != "" {
+		return analysis.Line(j.command.Line, place)
+	}
+	return analysis.Command(j.command.Argv, place)
 }
 
 // leavesJob reports whether a command's words show that it leaves processes running.

@@ -83,7 +83,10 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	r.rec = store.Record{ID: "r-" + strings.ToLower(ulid.Make().String()), Time: time.Now(), Exec: e.ID,
 		Session: e.Session.ID, Project: e.Session.Root, Op: opRun, Note: e.text(), By: e.writer()}
 	var waited time.Duration
-	if r.end, waited = s.turns.take(ctx, e.Session.Root); waited > time.Second {
+	if r.end, waited, err = s.turnOf(ctx, e, j); err != nil {
+		return nil, err
+	}
+	if waited > time.Second {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("it waited for %s, while another command wrote to the project",
 			waited.Round(time.Second)))
 	}

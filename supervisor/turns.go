@@ -2,41 +2,86 @@ package supervisor
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
+
+	"sandboxd/shell/analysis"
 )
 
 // turnWait is how long a layered run waits for the others of its project. After that it runs beside them, and finds
-// their changes at its landing.
+// their changes at its landing, unless it or the other one locks its files: a lock in a layer is not seen in another.
 const turnWait = 10 * time.Second
+
+// lockers are programs that keep others of their kind away by lock files: git and package managers.
+var lockers = []string{"git", "npm", "npx", "yarn", "pnpm", "bun", "pip", "pip3", "uv", "poetry", "cargo", "go", "mvn",
+	"gradle", "composer", "bundle", "gem"}
+
+// locks reports whether a command's words name a locker.
+func locks(script *analysis.Script) bool {
+	return slices.ContainsFunc(script.Calls, func(c *analysis.Call) bool { return slices.Contains(lockers, c.Name()) })
+}
 
 // turns serializes the layered runs of a project, so that each begins with the changes that the last one landed. The
 // zero value is ready.
 type turns struct {
 	mu    sync.Mutex
-	roots map[string]chan struct{} // with a place for the run whose turn it is
+	roots map[string]*turn
 }
 
-// take waits for the turn of a run, which release ends. It returns how long it waited.
-func (t *turns) take(ctx context.Context, root string) (release func(), waited time.Duration) {
+// turn has a place for the run whose turn it is; locks says of that one whether it locks its files.
+type turn struct {
+	place chan struct{}
+	locks bool
+}
+
+// take waits for the turn of a run, which release ends: for turnWait, and to the end of the context where it or the
+// other one locks its files. It returns how long it waited.
+func (t *turns) take(ctx context.Context, root string, locks bool) (release func(), waited time.Duration) {
 	t.mu.Lock()
 	if t.roots == nil {
-		t.roots = map[string]chan struct{}{}
+		t.roots = map[string]*turn{}
 	}
-	place := t.roots[root]
-	if place == nil {
-		place = make(chan struct{}, 1)
-		t.roots[root] = place
+	at := t.roots[root]
+	if at == nil {
+		at = &turn{place: make(chan struct{}, 1)}
+		t.roots[root] = at
 	}
 	t.mu.Unlock()
 	start := time.Now()
-	timer := time.NewTimer(turnWait)
-	defer timer.Stop()
-	select {
-	case place <- struct{}{}:
-		return func() { <-place }, time.Since(start)
-	case <-timer.C:
-	case <-ctx.Done():
+	for {
+		select {
+		case at.place <- struct{}{}:
+			t.mu.Lock()
+			at.locks = locks
+			t.mu.Unlock()
+			return func() { <-at.place }, time.Since(start)
+		case <-ctx.Done():
+			return func() {}, time.Since(start)
+		case <-time.After(turnWait):
+		}
+		t.mu.Lock()
+		alone := locks || at.locks
+		t.mu.Unlock()
+		if !alone {
+			return func() {}, time.Since(start)
+		}
 	}
-	return func() {}, time.Since(start)
+}
+
+// errTurn is returned for a run that waited for its turn as long as it may take.
+var errTurn = errors.New("another command of the project is still running, and one of them locks its files")
+
+// turnOf waits for the turn of a run, as long as the run may take at most.
+func (s *Supervisor) turnOf(ctx context.Context, e *Exec, j *judgement) (func(), time.Duration, error) {
+	limit := timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTurn)
+	defer cancel()
+	release, waited := s.turns.take(ctx, e.Session.Root, locks(j.script()))
+	if err := context.Cause(ctx); err != nil {
+		release()
+		return nil, waited, err
+	}
+	return release, waited, nil
 }
