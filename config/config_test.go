@@ -149,7 +149,8 @@ func TestOrigins(t *testing.T) {
 	user := write(
 		t,
 		"user.toml",
-		"[files]\nhidden = [\n  \"*.key\",\n  \"*.pem\",\n]\n[[shell.rules]]\npattern = \"ninja\"\n[permissions]\nallow = [\"Bash(ls)\",\n \"Bash(pwd)\"]\n",
+		"[files]\nhidden = [\n  \"*.key\",\n  \"*.pem\",\n]\n[[shell.rules]]\npattern = \"ninja\"\n[permissions]\nallow = "+
+			"[\"Bash(ls)\",\n \"Bash(pwd)\"]\n",
 	)
 	cfg, _, err := Load(Paths{Operator: operator, User: user})
 	if err != nil {
@@ -302,7 +303,8 @@ func TestErrorsAreJoined(t *testing.T) {
 // All mistakes are in one file, and each counts.
 func TestCheckCounts(t *testing.T) {
 	user := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(user, []byte("[files]\nhidden = [\"a/../b\"]\nprotected = [\"x/\"]\n[shel]\nx = 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(user, []byte("[files]\nhidden = [\"a/../b\"]\nprotected = [\"x/\"]\n[shel]\nx = 1\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := Check(Paths{User: user}, "")
@@ -314,7 +316,8 @@ func TestCheckCounts(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	project := t.TempDir()
-	if err := os.WriteFile(filepath.Join(project, ProjectFile), []byte("[network]\nmode = \"full\"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(project, ProjectFile), []byte("[network]\nmode = \"full\"\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := Check(Paths{Operator: filepath.Join(project, "absent.toml")}, project)
@@ -322,7 +325,8 @@ func TestCheck(t *testing.T) {
 	if !r.OK {
 		t.Fatal(b)
 	}
-	for _, want := range []string{"absent.toml (not there)", "user      none", "warning: " + filepath.Join(project, ProjectFile) + ":2:1: network.mode", "the configuration is good (1 warning)"} {
+	for _, want := range []string{"absent.toml (not there)", "user      none", "warning: " +
+		filepath.Join(project, ProjectFile) + ":2:1: network.mode", "the configuration is good (1 warning)"} {
 		if !strings.Contains(b, want) {
 			t.Errorf("no %q in:\n%s", want, b)
 		}
@@ -363,7 +367,8 @@ func TestSchemaNamesEveryKey(t *testing.T) {
 }
 
 func TestSizesAndDurations(t *testing.T) {
-	for text, want := range map[string]Size{"0": 0, "1": 1, "10MB": 10e6, "512MiB": 512 << 20, "2 GiB": 2 << 30, "3K": 3 << 10, "7B": 7} {
+	for text, want := range map[string]Size{"0": 0, "1": 1, "10MB": 10e6, "512MiB": 512 << 20, "2 GiB": 2 << 30,
+		"3K": 3 << 10, "7B": 7} {
 		var s Size
 		if err := s.UnmarshalTOML(text); err != nil || s != want {
 			t.Errorf("%q: got %d, %v", text, s, err)
@@ -398,7 +403,8 @@ func TestRulesForNoSandbox(t *testing.T) {
 		) {
 		t.Errorf("%v, %v", warnings, err)
 	}
-	if _, warnings, err = Load(Paths{User: write(t, "user.toml", rule+"[files.paths.data]\nroot = \"/srv\"\n")}); err != nil ||
+	if _, warnings, err = Load(Paths{User: write(t, "user.toml", rule+
+		"[files.paths.data]\nroot = \"/srv\"\n")}); err != nil ||
 		len(warnings) != 0 {
 		t.Errorf("a sandbox of the same file: %v, %v", warnings, err)
 	}
@@ -418,7 +424,8 @@ func TestPermissionsThatSayLess(t *testing.T) {
 		{`deny = ["Bash(git push *)", "Bash(reboot)", "Bash(rm -rf)", "Bash(a b c)"]`, ""},
 		{`allow = ["Bash(npx -y foo *)"]`, `user.toml:2:10: permissions.allow: "Bash(npx -y foo *)" alone lets nothing run: what it starts is judged by itself, as "Bash(foo *)"`},
 		{`allow = ["Bash(npx -y foo *)", "Bash(foo *)"]`, ""},
-		{`allow = ["Bash(timeout 5 nice go test *)"]`, `never applies: what it starts is judged in its place, as "Bash(go test *)"`},
+		{`allow = ["Bash(timeout 5 nice go test *)"]`,
+			`never applies: what it starts is judged in its place, as "Bash(go test *)"`},
 		{`allow = ["Bash(time make *)", "Bash(git commit *)", "Bash(npx *)", "Bash(timeout 5 make)", "Bash(python3 -m pytest *)"]`, ""},
 		{`allow = ["Bash", "Bash(npx -y foo *)"]`, ""},
 	} {

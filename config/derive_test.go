@@ -114,7 +114,8 @@ func TestHostsOfTheAllowlist(t *testing.T) {
 		{"allow = [\"a.example\"]", "a.example:80 a.example:443"},
 		{"allow = [\"A.Example.\", \"b\u00fccher.example:1\"]\nports = [8443]", "a.example:8443 xn--bcher-kva.example:1"},
 		{"allow = [\"[2001:DB8:0::1]:22\"]", "[2001:db8::1]:22"},
-		{"presets = [\"rust\"]\nports = []\nallow = [\"a.example\"]", "crates.io:443 index.crates.io:443 static.crates.io:443"},
+		{"presets = [\"rust\"]\nports = []\nallow = [\"a.example\"]",
+			"crates.io:443 index.crates.io:443 static.crates.io:443"},
 	} {
 		cfg, _ := load(t, "", "[presets]\nuse = [\"go\"]\n[network]\nmode = \"allowlist\"\n"+c.text)
 		tools, err := cfg.ProfileTools(Session{Project: "/p", Home: "/home/ann"})

@@ -9,12 +9,15 @@ import (
 )
 
 var seeds = []string{
-	"", "[daemon]\nidle_timeout = \"1m\"\n", "a.b.c = 1\n", "[[shell.rules]]\npattern = 'x'\n[[shell.rules]]\npattern = \"y\" # c\n",
-	"x = [1, [2, 3], {a = 'b', c = [1]}]\n", "s = \"\"\"\na\\\n  b\"\"\"\"\"\nt = '''x'''''\nu = 1\n", "\"quo.ted\".'k' = \"\\u00e9\\\"\"\n",
-	"[a]\nb = 1\n[a.c.d]\ne = 2\n[[a.l]]\nx = 1\n[a.l.m]\ny = 2\n[[a.l]]\nx = 3\n", "d = 1979-05-27 07:32:00Z\nt = 07:32:00\nf = 1e5\nh = 0xff\n",
-	"\ufeffa = 1\r\nb = 2\r\n", "a = [\n 1, # one\n\n 2,\n]\nb={}\nc=[]\n", "[ a . \"b c\" ] # x\n", "sandbox = {limits = {memory = \"1GiB\"}, hidden = [\"x\"]}\n",
-	"[permissions]\ndeny = [\"Bash(rm *)\", {tool = \"edit\", when = {file_path = \"*.md\"}}]\n", "k = \"a # b\" # c\nl = 'x = [1'\n",
-	"[approval]\nyolo_mode = true\n", "'' = 1\n\"\" = 2\n",
+	"", "[daemon]\nidle_timeout = \"1m\"\n", "a.b.c = 1\n",
+	"[[shell.rules]]\npattern = 'x'\n[[shell.rules]]\npattern = \"y\" # c\n", "x = [1, [2, 3], {a = 'b', c = [1]}]\n",
+	"s = \"\"\"\na\\\n  b\"\"\"\"\"\nt = '''x'''''\nu = 1\n", "\"quo.ted\".'k' = \"\\u00e9\\\"\"\n",
+	"[a]\nb = 1\n[a.c.d]\ne = 2\n[[a.l]]\nx = 1\n[a.l.m]\ny = 2\n[[a.l]]\nx = 3\n",
+	"d = 1979-05-27 07:32:00Z\nt = 07:32:00\nf = 1e5\nh = 0xff\n", "\ufeffa = 1\r\nb = 2\r\n",
+	"a = [\n 1, # one\n\n 2,\n]\nb={}\nc=[]\n", "[ a . \"b c\" ] # x\n",
+	"sandbox = {limits = {memory = \"1GiB\"}, hidden = [\"x\"]}\n",
+	"[permissions]\ndeny = [\"Bash(rm *)\", {tool = \"edit\", when = {file_path = \"*.md\"}}]\n",
+	"k = \"a # b\" # c\nl = 'x = [1'\n", "[approval]\nyolo_mode = true\n", "'' = 1\n\"\" = 2\n",
 }
 
 // Locate finds every key of a document that decodes, and its place is that of

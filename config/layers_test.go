@@ -121,16 +121,21 @@ func TestWhoMayWrite(t *testing.T) {
 		want string // "" loads
 	}{
 		{"own", func(t *testing.T, path string) {}, ""},
-		{"group-writable", func(t *testing.T, path string) { must(t, os.Chmod(path, 0o660)) }, "can be written by others (mode 0660); `chmod go-w "},
+		{"group-writable", func(t *testing.T, path string) { must(t, os.Chmod(path, 0o660)) },
+			"can be written by others (mode 0660); `chmod go-w "},
 		{"world-writable", func(t *testing.T, path string) { must(t, os.Chmod(path, 0o602)) }, "can be written by others"},
-		{"folder", func(t *testing.T, path string) { must(t, os.Chmod(filepath.Dir(path), 0o777)) }, "can be written by others"},
+		{"folder", func(t *testing.T, path string) { must(t, os.Chmod(filepath.Dir(path), 0o777)) },
+			"can be written by others"},
 		{"sticky folder", func(t *testing.T, path string) { must(t, os.Chmod(filepath.Dir(path), 0o777|os.ModeSticky)) }, ""},
-		{"a FIFO", func(t *testing.T, path string) { must(t, os.Remove(path)); must(t, syscall.Mkfifo(path, 0o600)) }, "not a regular file"},
-		{"a folder", func(t *testing.T, path string) { must(t, os.Remove(path)); must(t, os.Mkdir(path, 0o700)) }, "not a regular file"},
+		{"a FIFO", func(t *testing.T, path string) { must(t, os.Remove(path)); must(t, syscall.Mkfifo(path, 0o600)) },
+			"not a regular file"},
+		{"a folder", func(t *testing.T, path string) { must(t, os.Remove(path)); must(t, os.Mkdir(path, 0o700)) },
+			"not a regular file"},
 		{"too large", func(t *testing.T, path string) {
 			must(t, os.WriteFile(path, []byte("#"+strings.Repeat("x", maxFile)), 0o600))
 		}, "larger than 1MiB"},
-		{"not UTF-8", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("# \xff\n"), 0o600)) }, "not UTF-8"},
+		{"not UTF-8", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("# \xff\n"), 0o600)) },
+			"not UTF-8"},
 		{"a link to a file of ours", func(t *testing.T, path string) {
 			must(t, os.Rename(path, path+".real"))
 			must(t, os.Symlink(path+".real", path))

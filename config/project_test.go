@@ -133,7 +133,8 @@ deny = ["write_file"]
 		t.Errorf("the project's rules are among the trusted ones: %+v", cfg.Shell)
 	}
 	p := cfg.Project
-	if len(p.Shell.Rules) != 2 || p.Shell.Rules[1].Description != "" || p.Shell.Rules[1].Network != "" || p.Shell.Rules[0].Operator {
+	if len(p.Shell.Rules) != 2 || p.Shell.Rules[1].Description != "" || p.Shell.Rules[1].Network != "" ||
+		p.Shell.Rules[0].Operator {
 		t.Errorf("rules: %+v", p.Shell.Rules)
 	}
 	if want := filepath.Join(dir, ProjectFile) + ":5"; p.Shell.Rules[1].Origin != want {
@@ -301,9 +302,11 @@ func anyValue(t *rapid.T, k key) string {
 	case len(k.words) > 0:
 		return fmt.Sprintf("%q", rapid.SampledFrom(k.words).Draw(t, "word"))
 	case k.name == "shell.rules":
-		return rapid.SampledFrom([]string{`[{pattern = "make", approval = false}]`, `[{pattern = "rm", allowed = false}]`, `[{pattern = "x", network = "full"}, {pattern = "y", allowed = true}]`}).Draw(t, "rules")
+		return rapid.SampledFrom([]string{`[{pattern = "make", approval = false}]`, `[{pattern = "rm", allowed = false}]`,
+			`[{pattern = "x", network = "full"}, {pattern = "y", allowed = true}]`}).Draw(t, "rules")
 	case k.name == "tools.rules":
-		return rapid.SampledFrom([]string{`[{tool = "x", decision = "allow"}]`, `[{tool = "x", decision = "deny"}]`}).Draw(t, "rules")
+		return rapid.SampledFrom([]string{`[{tool = "x", decision = "allow"}]`, `[{tool = "x", decision = "deny"}]`}).Draw(t,
+			"rules")
 	case strings.HasPrefix(k.name, "sandbox.limits."):
 		switch {
 		case strings.HasSuffix(k.name, "wall"), strings.HasSuffix(k.name, "cpu"):
@@ -319,7 +322,8 @@ func anyValue(t *rapid.T, k key) string {
 	if l, ok := lists[k.name]; ok {
 		return rapid.SampledFrom(l).Draw(t, "list")
 	}
-	return rapid.SampledFrom([]string{`["x"]`, `["x", "y/z"]`, "true", "false", "[]", `"."`, `"/etc"`, `"1h"`, "7", `{A = "b"}`}).Draw(t, "any")
+	return rapid.SampledFrom([]string{`["x"]`, `["x", "y/z"]`, "true", "false", "[]", `"."`, `"/etc"`, `"1h"`, "7",
+		`{A = "b"}`}).Draw(t, "any")
 }
 
 // widened lists what cfg permits and base does not.
@@ -373,7 +377,8 @@ func widened(base, cfg *Config) (out []string) {
 	no(wordIndex(networkModes, cfg.Network.Mode) >= wordIndex(networkModes, base.Network.Mode), "network mode")
 	for _, h := range cfg.Network.Allow {
 		name, port, _ := strings.Cut(h, ":")
-		no(slices.Contains(base.Network.Allow, h) || slices.Contains(base.Network.Allow, name) && (port == "80" || port == "443"), "host "+h)
+		no(slices.Contains(base.Network.Allow, h) || slices.Contains(base.Network.Allow, name) &&
+			(port == "80" || port == "443"), "host "+h)
 	}
 	for _, p := range cfg.Network.Listen {
 		no(slices.Contains(base.Network.Listen, p), fmt.Sprint("port ", p))
@@ -404,8 +409,10 @@ func widenedFiles(a, b files.Config) (out []string) {
 		no(s.Mode != "rw" || old.Mode == "rw", "mode of "+name)
 		no(len(old.Suffixes) == 0 || slices.Equal(s.Suffixes, old.Suffixes), "suffixes of "+name)
 		no(s.WriteApproval == nil && old.WriteApproval == nil || s.WriteApproval != nil && *s.WriteApproval ||
-			old.WriteApproval != nil && s.WriteApproval != nil && *old.WriteApproval == *s.WriteApproval, "write_approval of "+name)
-		no(s.ReadApproval == nil && old.ReadApproval == nil || s.ReadApproval != nil && (*s.ReadApproval || old.ReadApproval != nil && *old.ReadApproval == *s.ReadApproval), "read_approval of "+name)
+			old.WriteApproval != nil && s.WriteApproval != nil && *old.WriteApproval == *s.WriteApproval, "write_approval of "+
+			name)
+		no(s.ReadApproval == nil && old.ReadApproval == nil || s.ReadApproval != nil &&
+			(*s.ReadApproval || old.ReadApproval != nil && *old.ReadApproval == *s.ReadApproval), "read_approval of "+name)
 	}
 	return out
 }

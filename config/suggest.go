@@ -10,7 +10,8 @@ import (
 
 // errApproveAll is the error for every attempt to disable approval from a file (R-AP-18).
 var errApproveAll = errors.New(
-	"approvals cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode approve-all` for one session",
+	"approvals cannot be switched off from a file; a person starts `sandboxd --mode approve-all`, or `sbx mode " +
+		"approve-all` for one session",
 )
 
 // renamed maps options of the source specifications to keys, by last part.

@@ -32,7 +32,8 @@ func TestBatchApproveAllStillAsksForDeletes(t *testing.T) {
 		{files.Request{Op: files.Edit}, files.Facts{Path: file("/p/b.go")}, 0},
 		{files.Request{Op: files.Delete}, files.Facts{Path: file("/p/c.go")}, 2},
 		{files.Request{Op: files.Write}, files.Facts{Path: file("/p/d.go")}, 0},
-		{files.Request{Op: files.Rmdir, Recursive: true}, files.Facts{Path: files.Fact{Asked: "/p/d", Real: "/p/d", Kind: files.Dir}}, 2},
+		{files.Request{Op: files.Rmdir, Recursive: true},
+			files.Facts{Path: files.Fact{Asked: "/p/d", Real: "/p/d", Kind: files.Dir}}, 2},
 		{files.Request{Op: files.Move}, files.Facts{Path: file("/p/e.go"), To: &absent}, 2},
 		{files.Request{Op: files.Edit}, files.Facts{Path: file("/p/Makefile")}, 2},
 		{files.Request{Op: files.Edit}, files.Facts{Path: file("/p/notes.md")}, 0},
@@ -46,14 +47,15 @@ func TestBatchApproveAllStillAsksForDeletes(t *testing.T) {
 	defer c.Close(ctx)
 	who := approval.Principal{UID: 1000}
 	asked := map[string]int{}
-	c.Attach(approval.Identity{Principal: who, Name: "ann"}, approvaltest.Person(func(_ context.Context, p approval.Pending) (approval.Answer, error) {
-		asked[p.CallID]++
-		verb := approval.VerbAllow
-		if p.Batch.Index == 1 {
-			verb = approval.VerbAllowAll
-		}
-		return approval.Answer{Verb: verb, Rev: p.Rev, Hash: p.Hash, Confirm: p.Confirm}, nil
-	}))
+	c.Attach(approval.Identity{Principal: who, Name: "ann"},
+		approvaltest.Person(func(_ context.Context, p approval.Pending) (approval.Answer, error) {
+			asked[p.CallID]++
+			verb := approval.VerbAllow
+			if p.Batch.Index == 1 {
+				verb = approval.VerbAllowAll
+			}
+			return approval.Answer{Verb: verb, Rev: p.Rev, Hash: p.Hash, Confirm: p.Confirm}, nil
+		}))
 	c.OpenSession(approval.SessionRef{Principal: who, ID: "s"})
 	digest := func(i int) string { return fmt.Sprint("digest ", i) }
 	for i, b := range batch {
@@ -63,8 +65,9 @@ func TestBatchApproveAllStillAsksForDeletes(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := approval.Call{
-			ID: fmt.Sprint(i), Principal: who, Session: "s", Tool: v.Tool, Payload: v.Payload, Request: req, Class: v.Class(), Digest: digest(i),
-			Batch: approval.Batch{ID: "batch", Index: i + 1, Total: len(batch)},
+			ID: fmt.Sprint(i), Principal: who, Session: "s", Tool: v.Tool, Payload: v.Payload, Request: req, Class: v.Class(),
+			Digest: digest(i),
+			Batch:  approval.Batch{ID: "batch", Index: i + 1, Total: len(batch)},
 		}
 		for j := i + 1; j < len(batch); j++ {
 			w := rules.Judge(batch[j].req, batch[j].facts)

@@ -130,7 +130,8 @@ func (s Sandbox) validate() error {
 		return fmt.Errorf("root %q: \"~\" is not expanded here; write the folder in full", s.Root)
 	case filepath.Clean(s.Root) == "/":
 		return errors.New("root is the whole file system; name the folder that is meant")
-	case below("/proc", filepath.Clean(s.Root)), below("/sys", filepath.Clean(s.Root)), below("/dev", filepath.Clean(s.Root)) && !below("/dev/shm", filepath.Clean(s.Root)):
+	case below("/proc", filepath.Clean(s.Root)), below("/sys", filepath.Clean(s.Root)),
+		below("/dev", filepath.Clean(s.Root)) && !below("/dev/shm", filepath.Clean(s.Root)):
 		return errors.New("root is in a file system of the kernel's own, where names are not files")
 	case s.Mode != "" && s.Mode != "ro" && s.Mode != "rw":
 		return fmt.Errorf("mode %q is neither \"ro\" nor \"rw\"", s.Mode)

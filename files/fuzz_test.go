@@ -9,7 +9,8 @@ import (
 // Whatever is asked for, a path is refused or comes out absolute, clean, free of
 // control characters, and in the sandbox that Locate names.
 func FuzzAbsolute(f *testing.F) {
-	for _, s := range []string{"", "a", "../x", "/p/../etc", "~", "a\x00", "a//b/./c/", "\xff", strings.Repeat("a/", 3000), "/proc/self/root/p/a", "é", "a\u202eb"} {
+	for _, s := range []string{"", "a", "../x", "/p/../etc", "~", "a\x00", "a//b/./c/", "\xff", strings.Repeat("a/", 3000),
+		"/proc/self/root/p/a", "é", "a\u202eb"} {
 		f.Add(s)
 	}
 	r := rulesFor(f, nil, nil)
@@ -42,7 +43,8 @@ func FuzzNames(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, p, q string) {
-		if path.Clean(p) != p || path.IsAbs(p) || strings.HasPrefix(p, "..") || path.Clean(q) != q || strings.HasPrefix(q, "..") || path.IsAbs(q) {
+		if path.Clean(p) != p || path.IsAbs(p) || strings.HasPrefix(p, "..") || path.Clean(q) != q ||
+			strings.HasPrefix(q, "..") || path.IsAbs(q) {
 			return
 		}
 		_, ok := names.Match(p)

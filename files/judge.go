@@ -120,11 +120,13 @@ func (r *Rules) judgePart(p part) Verdict {
 	}
 	if pattern, ok := r.isProtected(p.fact); ok {
 		v.Protected, v.Delete = true, p.what == deletes
-		return v.because(Ask, "files.protected "+quote(pattern), "%s is protected: other programs execute or trust it, or it holds secrets", p.fact.Real)
+		return v.because(Ask, "files.protected "+quote(pattern),
+			"%s is protected: other programs execute or trust it, or it holds secrets", p.fact.Real)
 	}
 	if len(p.fact.Holds) > 0 {
 		v.Protected, v.Delete = true, p.what == deletes
-		return v.because(Ask, "files.protected", "%s holds what is protected or may not be touched: %s", p.fact.Real, strings.Join(p.fact.Holds, ", "))
+		return v.because(Ask, "files.protected", "%s holds what is protected or may not be touched: %s", p.fact.Real,
+			strings.Join(p.fact.Holds, ", "))
 	}
 	return r.changing(v, p, root, rel)
 }
@@ -184,7 +186,8 @@ func (r *Rules) blocked(p part) (Verdict, bool) {
 		}
 	}
 	if needsSuffix(p) && !root.hasSuffix(path.Base(p.fact.Real)) {
-		return no("files.paths."+root.Name+".suffixes", "%s: in %q only names ending in %s may be touched", p.fact.Asked, root.Name, strings.Join(root.Suffixes, ", "))
+		return no("files.paths."+root.Name+".suffixes", "%s: in %q only names ending in %s may be touched", p.fact.Asked,
+			root.Name, strings.Join(root.Suffixes, ", "))
 	}
 	if p.what == reads {
 		return Verdict{}, false

@@ -146,16 +146,18 @@ func TestSafeAndProtected(t *testing.T) {
 		// protected, R-FS-03
 		".env.local": twice, ".envrc": twice, "sub/.git/hooks/x": twice, ".bashrc": twice, ".zshrc": twice, ".profile": twice,
 		"Makefile": twice, "sub/Makefile": twice, "package.json": twice, "package-lock.json": twice, "yarn.lock": twice,
-		"tsconfig.json": twice, "conftest.py": twice, "tests/conftest.py": twice, ".vscode/settings.json": twice, ".idea/x.xml": twice,
-		".cursorrules": twice, ".cursor/rules/x.md": twice, ".mcp.json": twice, "AGENTS.md": twice, "CLAUDE.md": twice, "docs/CLAUDE.md": twice,
-		"GEMINI.md": twice, "skills/x/SKILL.md": twice, ".claude/settings.json": twice, ".codex/config.toml": twice,
-		".github/workflows/ci.yml": twice, ".gitlab-ci.yml": twice, "Jenkinsfile": twice, ".sandboxd.toml": twice,
+		"tsconfig.json": twice, "conftest.py": twice, "tests/conftest.py": twice, ".vscode/settings.json": twice,
+		".idea/x.xml": twice, ".cursorrules": twice, ".cursor/rules/x.md": twice, ".mcp.json": twice, "AGENTS.md": twice,
+		"CLAUDE.md": twice, "docs/CLAUDE.md": twice, "GEMINI.md": twice, "skills/x/SKILL.md": twice,
+		".claude/settings.json": twice, ".codex/config.toml": twice, ".github/workflows/ci.yml": twice,
+		".gitlab-ci.yml": twice, "Jenkinsfile": twice, ".sandboxd.toml": twice,
 		// and what programs read as soon as they are started in a folder, or git runs a hook
-		"mise.local.toml": twice, ".config/mise/config.toml": twice, "lefthook-local.yml": twice, ".lintstagedrc.json": twice, ".Rprofile": twice, "src/.irbrc": twice, ".pdbrc": twice, ".iex.exs": twice,
-		"appveyor.yml": twice, ".github/skills/x/SKILL.md": twice, ".factory/settings.json": twice,
+		"mise.local.toml": twice, ".config/mise/config.toml": twice, "lefthook-local.yml": twice, ".lintstagedrc.json": twice,
+		".Rprofile": twice, "src/.irbrc": twice, ".pdbrc": twice, ".iex.exs": twice, "appveyor.yml": twice,
+		".github/skills/x/SKILL.md": twice, ".factory/settings.json": twice,
 		// by other spellings that some file system takes for the same
-		".GIT/hooks/x": twice, ".Git/config": twice, "makefile": twice, "MAKEFILE": twice, ".gıt/x.md": auto, ".g\u200cit/hooks/x": twice,
-		"claude.MD": twice, "PACKAGE.JSON": twice, "Agents.md": twice, ".ſandboxd.toml": twice,
+		".GIT/hooks/x": twice, ".Git/config": twice, "makefile": twice, "MAKEFILE": twice, ".gıt/x.md": auto,
+		".g\u200cit/hooks/x": twice, "claude.MD": twice, "PACKAGE.JSON": twice, "Agents.md": twice, ".ſandboxd.toml": twice,
 		// trusted by others, though safe by pattern
 		"requirements.txt": ask, "requirements-dev.txt": ask, "composer.json": ask, "CMakeLists.txt": ask,
 	} {
@@ -227,13 +229,15 @@ func TestNamedSandboxes(t *testing.T) {
 		{Write, "/p/notes/log.txt", Absent, ask}, // a safe path, but the sandbox asks
 		{Write, "/p/notes/log.txt", File, ask},
 		{Read, "/p/notes/log.txt", File, auto},
-		{Read, "/p/notes/x.md", File, block}, {Write, "/p/notes/x.md", Absent, block}, {Write, "/p/notes/.txt", Absent, auto + " or ask"},
+		{Read, "/p/notes/x.md", File, block}, {Write, "/p/notes/x.md", Absent, block},
+		{Write, "/p/notes/.txt", Absent, auto + " or ask"},
 		{List, "/p/notes", Dir, auto}, {Mkdir, "/p/notes/sub", Absent, ask}, {Read, "/p/notes/x.txt.gz", File, block},
 		{Write, "/p/cache/x", Absent, auto}, {Write, "/p/cache/x", File, auto}, {Edit, "/p/cache/x", File, auto},
 		{Delete, "/p/cache/x", File, twice}, {Write, "/p/cache/.env", Absent, twice},
 		{Write, "/p/cache/inner/x", Absent, block}, {Read, "/p/cache/inner/x", File, ask},
 		{Write, "/srv/data/x.md", Absent, auto}, {Write, "/srv/data/x.c", Absent, ask},
-		{Read, "/p/main.c", File, block}, {Read, "/etc/passwd", File, block}, {Read, "/srv/database", File, block}, {Read, "/p/notesx/a.txt", File, block},
+		{Read, "/p/main.c", File, block}, {Read, "/etc/passwd", File, block}, {Read, "/srv/database", File, block},
+		{Read, "/p/notesx/a.txt", File, block},
 		{Delete, "/p/cache", Dir, block}, {Rmdir, "/srv/data", Dir, block},
 	} {
 		v := r.Judge(Request{Op: c.op}, facts(c.path, c.kind))
@@ -245,7 +249,8 @@ func TestNamedSandboxes(t *testing.T) {
 	if !v.Outside || v.Sandbox != "other" || v.Risk != approval.RiskHigh {
 		t.Errorf("another sandbox than the project's: %+v", v)
 	}
-	if v := r.Judge(Request{Op: Copy}, facts("/p/cache/inner/x", File, fact("/p/cache/y", Absent))); outcome(v) != ask || !v.Quiet {
+	if v := r.Judge(Request{Op: Copy}, facts("/p/cache/inner/x", File, fact("/p/cache/y", Absent))); outcome(v) != ask ||
+		!v.Quiet {
 		t.Errorf("a copy of a file that needs a question to be read: %+v", v)
 	}
 }
@@ -254,7 +259,8 @@ func TestNamedSandboxes(t *testing.T) {
 // naming a root includes the names that end at it or above it.
 func TestNamesAcrossRoots(t *testing.T) {
 	r := rulesFor(t, func(c *Config) {
-		c.Paths = map[string]Sandbox{"project": {Root: ".", Mode: "rw"}, "config": {Root: "config", Mode: "rw"}, "git": {Root: "sub/.git", Mode: "rw"}, "far": {Root: "/srv/config", Mode: "rw"}}
+		c.Paths = map[string]Sandbox{"project": {Root: ".", Mode: "rw"}, "config": {Root: "config", Mode: "rw"},
+			"git": {Root: "sub/.git", Mode: "rw"}, "far": {Root: "/srv/config", Mode: "rw"}}
 		c.Hidden, c.ReadOnly, c.Protected = []string{"config/keys"}, []string{"config/*.lock"}, []string{"config", ".git"}
 	}, nil)
 	for _, c := range []struct {
@@ -262,8 +268,10 @@ func TestNamesAcrossRoots(t *testing.T) {
 		path string
 		want string
 	}{
-		{Read, "/p/config/keys", block}, {Read, "/p/config/keys/a", block}, {Read, "/p/a/config/keys", block}, {Read, "/p/config/a", auto},
-		{Create, "/p/config/x.lock", block}, {Create, "/p/config/x.md", auto}, {Create, "/p/config/config/x.md", twice}, {Create, "/p/a/config/x.md", twice},
+		{Read, "/p/config/keys", block}, {Read, "/p/config/keys/a", block}, {Read, "/p/a/config/keys", block},
+		{Read, "/p/config/a", auto},
+		{Create, "/p/config/x.lock", block}, {Create, "/p/config/x.md", auto}, {Create, "/p/config/config/x.md", twice},
+		{Create, "/p/a/config/x.md", twice},
 		{Create, "/p/sub/.git/x.md", auto}, {Create, "/p/sub/.git/hooks/x.md", twice},
 		{Read, "/srv/config/keys", auto},
 	} {
@@ -297,7 +305,8 @@ func TestJudgeByRealPath(t *testing.T) {
 			t.Errorf("%s: got %s (%s), want %s", c.name, outcome(v), v.Why, c.want)
 		}
 	}
-	holds := Facts{Path: Fact{Asked: "/p/pkg", Real: "/p/pkg", Kind: Dir, Holds: []string{".git/hooks"}}, To: &Fact{Asked: "/p/x", Real: "/p/x", Kind: Absent}}
+	holds := Facts{Path: Fact{Asked: "/p/pkg", Real: "/p/pkg", Kind: Dir, Holds: []string{".git/hooks"}},
+		To: &Fact{Asked: "/p/x", Real: "/p/x", Kind: Absent}}
 	if v := r.Judge(Request{Op: Move}, holds); outcome(v) != twice || !v.Protected {
 		t.Errorf("a folder that holds protected things: %+v", v)
 	}
@@ -359,7 +368,8 @@ func TestRequestForApproval(t *testing.T) {
 
 // TestOpOf: the names of file tools mean these operations.
 func TestOpOf(t *testing.T) {
-	for tool, want := range map[string]Op{"file_read": Read, "file_insert_before": Insert, "file_rmdir": Rmdir, "file_multi_edit": MultiEdit, "file_list": List} {
+	for tool, want := range map[string]Op{"file_read": Read, "file_insert_before": Insert, "file_rmdir": Rmdir,
+		"file_multi_edit": MultiEdit, "file_list": List} {
 		if op, ok := OpOf(tool); !ok || op != want {
 			t.Errorf("%s: %s, %v", tool, op, ok)
 		}

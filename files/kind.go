@@ -15,7 +15,8 @@ var signatures = []struct{ magic, kind string }{
 	{"RIFF", "riff container"}, {"BM", "image/bmp"}, {"%PDF-", "application/pdf"}, {"PK\x03\x04", "zip archive"},
 	{"\x1f\x8b", "gzip data"}, {"BZh", "bzip2 data"}, {"\xfd7zXZ\x00", "xz data"}, {"\x28\xb5\x2f\xfd", "zstd data"},
 	{"7z\xbc\xaf\x27\x1c", "7z archive"}, {"\x7fELF", "ELF program or library"}, {"MZ", "Windows program"},
-	{"\xcf\xfa\xed\xfe", "macOS program"}, {"\xca\xfe\xba\xbe", "Java class or macOS program"}, {"SQLite format 3\x00", "SQLite database"},
+	{"\xcf\xfa\xed\xfe", "macOS program"}, {"\xca\xfe\xba\xbe", "Java class or macOS program"},
+	{"SQLite format 3\x00", "SQLite database"},
 	{"\x00asm", "WebAssembly"}, {"OggS", "audio or video (Ogg)"}, {"ID3", "audio/mpeg"}, {"fLaC", "audio/flac"},
 }
 
@@ -60,7 +61,8 @@ var languages = map[string]string{
 }
 
 var languageNames = map[string]string{
-	"makefile": "makefile", "gnumakefile": "makefile", "dockerfile": "dockerfile", "cmakelists.txt": "cmake", "justfile": "just",
+	"makefile": "makefile", "gnumakefile": "makefile", "dockerfile": "dockerfile", "cmakelists.txt": "cmake",
+	"justfile": "just",
 }
 
 // language returns a highlighter's name of the file's language; empty for unknown.

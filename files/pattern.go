@@ -46,7 +46,8 @@ func checkName(p string) error {
 	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(p, "**/"), "/**")
 	if strings.Contains(bare, "**") {
-		return errors.New("\"**\" inside has no meaning here: the pattern holds at any depth already, and for all below a match")
+		return errors.New("\"**\" inside has no meaning here: the pattern holds at any depth already, and for all below a " +
+			"match")
 	}
 	return nil
 }

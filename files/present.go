@@ -77,7 +77,8 @@ func sizes(p Preview) map[string]any {
 func presentNew(path string, p Preview) *approval.Presentation {
 	meta := sizes(p)
 	return &approval.Presentation{
-		Kind: approval.KindFileContent, Content: cut(string(p.New), maxShownLines, meta), Language: language(path), Metadata: meta,
+		Kind: approval.KindFileContent, Content: cut(string(p.New), maxShownLines, meta), Language: language(path),
+		Metadata: meta,
 	}
 }
 
@@ -106,7 +107,8 @@ func presentDelete(req Request, facts Facts, p Preview) *approval.Presentation {
 	if int64(len(p.Old)) == p.OldSize {
 		text += fmt.Sprintf("lines: %d\n", lines)
 	}
-	return &approval.Presentation{Kind: approval.KindText, Content: text + "\n" + cut(string(p.Old), firstLines, meta), Metadata: meta}
+	return &approval.Presentation{Kind: approval.KindText, Content: text + "\n" + cut(string(p.Old), firstLines, meta),
+		Metadata: meta}
 }
 
 // presentFolder lists the entries that are removed with a folder.

@@ -12,7 +12,8 @@ func preview(old, new string) Preview {
 	return Preview{Old: []byte(old), OldSize: int64(len(old)), New: []byte(new), NewSize: int64(len(new))}
 }
 
-func present(t *testing.T, req Request, f Facts, p Preview, kind approval.Kind, wants ...string) *approval.Presentation {
+func present(t *testing.T, req Request, f Facts, p Preview, kind approval.Kind,
+	wants ...string) *approval.Presentation {
 	t.Helper()
 	out := Presentation(req, f, p)
 	if out.Kind != kind {
@@ -33,7 +34,8 @@ func present(t *testing.T, req Request, f Facts, p Preview, kind approval.Kind, 
 //   - Row 000-04 yes: presentation language, and metadata.full_content of what is cut
 func TestPresentation(t *testing.T) {
 	edit := facts("/p/a.go", File)
-	d := present(t, Request{Op: Edit}, edit, preview("one\ntwo\nthree\n", "one\n2\nthree\n"), approval.KindDiff, "--- a/p/a.go", "+++ b/p/a.go", "@@", "-two\n", "+2\n")
+	d := present(t, Request{Op: Edit}, edit, preview("one\ntwo\nthree\n", "one\n2\nthree\n"), approval.KindDiff,
+		"--- a/p/a.go", "+++ b/p/a.go", "@@", "-two\n", "+2\n")
 	if d.Language != "go" {
 		t.Errorf("language %q", d.Language)
 	}
@@ -57,22 +59,31 @@ func TestPresentation(t *testing.T) {
 	}
 
 	deleted := Preview{Old: []byte(long), OldSize: int64(len(long)), NewSize: -1}
-	present(t, Request{Op: Delete}, facts("/p/a.txt", File), deleted, approval.KindText, "Delete file: /p/a.txt", "size: 400 bytes", "lines: 80", "... [70 more lines]")
+	present(t, Request{Op: Delete}, facts("/p/a.txt", File), deleted, approval.KindText, "Delete file: /p/a.txt",
+		"size: 400 bytes", "lines: 80", "... [70 more lines]")
 	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", 2300)
-	present(t, Request{Op: Delete}, facts("/p/a.png", File), Preview{Old: []byte(png), OldSize: int64(len(png)), NewSize: -1}, approval.KindText, "image/png", "2.3 KiB")
-	b := present(t, Request{Op: Write}, facts("/p/a.png", File), preview(png, "text\n"), approval.KindText, "old: image/png (2.3 KiB)", "new: text (5 bytes)")
+	present(t, Request{Op: Delete}, facts("/p/a.png", File),
+		Preview{Old: []byte(png), OldSize: int64(len(png)), NewSize: -1}, approval.KindText, "image/png", "2.3 KiB")
+	b := present(t, Request{Op: Write}, facts("/p/a.png", File), preview(png, "text\n"), approval.KindText,
+		"old: image/png (2.3 KiB)", "new: text (5 bytes)")
 	if strings.Contains(b.Content, "\x00") {
 		t.Error("raw binary is shown")
 	}
-	present(t, Request{Op: Write}, edit, Preview{Old: []byte("a"), OldSize: 9 << 20, New: []byte("b"), NewSize: 1}, approval.KindText, "9.0 MiB", "too large to show the difference")
-	present(t, Request{Op: Delete}, facts("/p/l", Symlink), Preview{OldSize: -1, NewSize: -1}, approval.KindText, "Delete symbolic link: /p/l")
-	present(t, Request{Op: Mkdir}, facts("/p/d", Absent), Preview{OldSize: -1, NewSize: -1}, approval.KindText, "Make folder: /p/d")
+	present(t, Request{Op: Write}, edit, Preview{Old: []byte("a"), OldSize: 9 << 20, New: []byte("b"), NewSize: 1},
+		approval.KindText, "9.0 MiB", "too large to show the difference")
+	present(t, Request{Op: Delete}, facts("/p/l", Symlink), Preview{OldSize: -1, NewSize: -1}, approval.KindText,
+		"Delete symbolic link: /p/l")
+	present(t, Request{Op: Mkdir}, facts("/p/d", Absent), Preview{OldSize: -1, NewSize: -1}, approval.KindText,
+		"Make folder: /p/d")
 	tree := facts("/p/d", Dir)
 	tree.Path.Holds = []string{".git/hooks"}
-	present(t, Request{Op: Rmdir, Recursive: true}, tree, Preview{OldSize: -1, NewSize: -1, Entries: []string{"/p/d/a"}, More: true},
+	present(t, Request{Op: Rmdir, Recursive: true}, tree,
+		Preview{OldSize: -1, NewSize: -1, Entries: []string{"/p/d/a"}, More: true},
 		approval.KindText, "protected in it: .git/hooks", "  a\n", "and more")
-	present(t, Request{Op: Move}, facts("/p/a", File, fact("/p/b", File)), preview("old\n", "new\n"), approval.KindDiff, "a/p/b", "-old", "+new")
-	present(t, Request{Op: Move}, facts("/p/a", File, fact("/p/b", Absent)), Preview{OldSize: 3, Old: []byte("abc"), NewSize: -1}, approval.KindText, "Move file: /p/a to /p/b")
+	present(t, Request{Op: Move}, facts("/p/a", File, fact("/p/b", File)), preview("old\n", "new\n"), approval.KindDiff,
+		"a/p/b", "-old", "+new")
+	present(t, Request{Op: Move}, facts("/p/a", File, fact("/p/b", Absent)),
+		Preview{OldSize: 3, Old: []byte("abc"), NewSize: -1}, approval.KindText, "Move file: /p/a to /p/b")
 }
 
 // The parts of a line that differ are marked, in whole characters.

@@ -121,7 +121,8 @@ type access struct {
 }
 
 func openAccess(file string) (*access, error) {
-	a := &access{file: file, invitations: map[sum]invitation{}, browsers: map[sum]*browser{}, tickets: map[sum]ticket{}, fronts: map[sum]*frontEnd{}}
+	a := &access{file: file, invitations: map[sum]invitation{}, browsers: map[sum]*browser{}, tickets: map[sum]ticket{},
+		fronts: map[sum]*frontEnd{}}
 	if file == "" {
 		return a, nil
 	}
@@ -184,7 +185,8 @@ func (a *access) invite(by ipc.Peer) (string, time.Time, error) {
 	now := time.Now()
 	a.sweep(now)
 	if len(a.invitations) >= maxInvitations {
-		return "", time.Time{}, &ipc.Error{Code: ipc.CodeLimit, Message: "too many invitations wait to be used", Hint: fmt.Sprintf("each is good for %v", invitationLife)}
+		return "", time.Time{}, &ipc.Error{Code: ipc.CodeLimit, Message: "too many invitations wait to be used",
+			Hint: fmt.Sprintf("each is good for %v", invitationLife)}
 	}
 	secret, s := newSecret()
 	ends := now.Add(invitationLife)
@@ -309,15 +311,18 @@ func (g *Gateway) AddFrontEnd(by ipc.Peer, r ipc.FrontEndRequest) (ipc.FrontEnd,
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.fronts) >= maxFrontEnds {
-		return ipc.FrontEnd{}, &ipc.Error{Code: ipc.CodeLimit, Message: fmt.Sprintf("there are %d front ends already", len(a.fronts)), Hint: "sbx web rm NAME takes one out"}
+		return ipc.FrontEnd{}, &ipc.Error{Code: ipc.CodeLimit,
+			Message: fmt.Sprintf("there are %d front ends already", len(a.fronts)), Hint: "sbx web rm NAME takes one out"}
 	}
 	for _, f := range a.fronts {
 		if f.Name == r.Name {
-			return ipc.FrontEnd{}, &ipc.Error{Code: ipc.CodeConflict, Message: fmt.Sprintf("there is a front end %q already", r.Name), Hint: "sbx web rm " + r.Name + " takes it out"}
+			return ipc.FrontEnd{}, &ipc.Error{Code: ipc.CodeConflict,
+				Message: fmt.Sprintf("there is a front end %q already", r.Name), Hint: "sbx web rm " + r.Name + " takes it out"}
 		}
 	}
 	secret, s := newSecret()
-	f := &frontEnd{FrontEnd: ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: by.UID, Created: time.Now()}, Token: hex.EncodeToString(s[:]), Maker: makerOf(by), sum: s, force: inForce()}
+	f := &frontEnd{FrontEnd: ipc.FrontEnd{Name: r.Name, Role: r.Role, UID: by.UID, Created: time.Now()},
+		Token: hex.EncodeToString(s[:]), Maker: makerOf(by), sum: s, force: inForce()}
 	a.fronts[s] = f
 	if err := a.save(); err != nil {
 		delete(a.fronts, s)
@@ -345,5 +350,6 @@ func (g *Gateway) RemoveFrontEnd(uid int, name string) error {
 		f.force.end()
 		return nil
 	}
-	return &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no front end %q", name), Hint: "sbx web ls lists them"}
+	return &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no front end %q", name),
+		Hint: "sbx web ls lists them"}
 }

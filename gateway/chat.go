@@ -56,8 +56,10 @@ type toolPermissionDone struct {
 }
 
 func permissionOf(a ipc.Approval) toolPermission {
-	p := toolPermission{Type: "tool_permission", PermissionID: a.ID, Conversation: a.Session, ToolName: a.Tool, Input: inputOf(a), Suggestions: suggestionsOf(a),
-		Message: "Permission required to use " + display.Line(a.Tool) + ".", Text: textOf(a), Agent: display.Line(a.Agent), Cwd: display.Line(a.Cwd), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm,
+	p := toolPermission{Type: "tool_permission", PermissionID: a.ID, Conversation: a.Session, ToolName: a.Tool,
+		Input: inputOf(a), Suggestions: suggestionsOf(a),
+		Message: "Permission required to use " + display.Line(a.Tool) + ".", Text: textOf(a), Agent: display.Line(a.Agent),
+		Cwd: display.Line(a.Cwd), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm,
 		Sandbox: a.Sandbox, Batch: a.Batch, Deadline: a.Deadline}
 	for _, r := range a.Reasons {
 		p.Why = append(p.Why, display.Line(r))
@@ -155,7 +157,8 @@ func (g *Gateway) chatBackend(c caller) ipc.Backend {
 // follow calls put for each question that is open or comes up, and done for
 // each that is decided, until ctx ends. conversation narrows to one session, by
 // its id or its label.
-func (g *Gateway) follow(ctx context.Context, c caller, conversation string, after uint64, put func(uint64, ipc.Approval) error, done func(uint64, ipc.Decided) error, beat func() error) error {
+func (g *Gateway) follow(ctx context.Context, c caller, conversation string, after uint64,
+	put func(uint64, ipc.Approval) error, done func(uint64, ipc.Decided) error, beat func() error) error {
 	s, err := g.chatBackend(c).News(ctx, c.wire(), ipc.NewsRequest{After: after})
 	if err != nil {
 		return err
@@ -239,7 +242,8 @@ func (g *Gateway) chatStream(w http.ResponseWriter, r *http.Request) {
 }
 
 func permissionDone(d ipc.Decided) toolPermissionDone {
-	t := toolPermissionDone{Type: "tool_permission_resolved", PermissionID: d.ID, Behavior: "deny", Reason: d.Reason, By: display.Line(d.By)}
+	t := toolPermissionDone{Type: "tool_permission_resolved", PermissionID: d.ID, Behavior: "deny", Reason: d.Reason,
+		By: display.Line(d.By)}
 	if d.Allowed {
 		t.Behavior = "allow"
 	}
@@ -291,16 +295,20 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 	}
 	atEase(w)
 	if p.Behavior != "allow" && p.Behavior != "deny" || p.PermissionID == "" {
-		refuse(w, &ipc.Error{Code: ipc.CodeBadRequest, Message: "want permission_id, and behavior allow or deny", Hint: "nothing was decided"})
+		refuse(w, &ipc.Error{Code: ipc.CodeBadRequest, Message: "want permission_id, and behavior allow or deny",
+			Hint: "nothing was decided"})
 		return
 	}
 	q, ok := g.asked.get(c.by(), p.PermissionID)
-	if !ok || p.Conversation != "" && p.Conversation != q.Session && p.Conversation != q.Label || p.Cwd != "" && p.Cwd != q.Cwd {
-		refuse(w, &ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such permission to answer", Hint: "answer what the stream asked, with its conversation_id and cwd; nothing was decided"})
+	if !ok || p.Conversation != "" && p.Conversation != q.Session && p.Conversation != q.Label || p.Cwd != "" &&
+		p.Cwd != q.Cwd {
+		refuse(w, &ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such permission to answer",
+			Hint: "answer what the stream asked, with its conversation_id and cwd; nothing was decided"})
 		return
 	}
-	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: p.Behavior == "allow", Scope: p.Scope, ForMS: p.ForMS, Note: p.Message,
-		Key: p.Behavior, Suggestion: p.Suggestion, Confirm: p.Confirm}
+	a := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: p.Behavior == "allow", Scope: p.Scope, ForMS: p.ForMS,
+		Note: p.Message,
+		Key:  p.Behavior, Suggestion: p.Suggestion, Confirm: p.Confirm}
 	if !a.Allow {
 		a.Mode = p.Mode
 		if a.Mode == "" {
@@ -314,7 +322,8 @@ func (g *Gateway) chatAnswer(w http.ResponseWriter, r *http.Request) {
 	}
 	if d.ConfirmAgain {
 		g.asked.put(c.by(), q)
-		refuse(w, &ipc.Error{Code: ipc.CodeConfirm, Message: "this needs a second yes", Hint: "send it again with confirm; it is still pending"})
+		refuse(w, &ipc.Error{Code: ipc.CodeConfirm, Message: "this needs a second yes",
+			Hint: "send it again with confirm; it is still pending"})
 		return
 	}
 	reply(w, http.StatusOK, map[string]bool{"ok": true})
@@ -331,7 +340,8 @@ func (g *Gateway) asError(err error) *ipc.Error {
 		return e
 	}
 	g.log.Error("gateway", "error", err)
-	return &ipc.Error{Code: ipc.CodeInternal, Message: "something in the daemon failed; the request is still pending", Hint: "its log says what"}
+	return &ipc.Error{Code: ipc.CodeInternal, Message: "something in the daemon failed; the request is still pending",
+		Hint: "its log says what"}
 }
 
 // readJSON reads one JSON object as a body. A page of another site can't send

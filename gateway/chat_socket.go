@@ -61,8 +61,9 @@ type approvalSettled struct {
 }
 
 func neededOf(a ipc.Approval) approvalNeeded {
-	n := approvalNeeded{Type: "approval_needed", Tool: a.Tool, Arguments: inputOf(a), Remaining: []nextCall{}, ID: a.ID, Session: a.Session,
-		Text: textOf(a), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm, Suggestions: suggestionsOf(a)}
+	n := approvalNeeded{Type: "approval_needed", Tool: a.Tool, Arguments: inputOf(a), Remaining: []nextCall{}, ID: a.ID,
+		Session: a.Session,
+		Text:    textOf(a), Risk: a.Risk, Scopes: a.Scopes, Confirm: a.Confirm, Suggestions: suggestionsOf(a)}
 	for _, r := range a.Reasons {
 		n.Why = append(n.Why, display.Line(r))
 	}
@@ -174,8 +175,11 @@ func (s *chatSocket) read() {
 			return
 		}
 		var a approvalAnswer
-		if kind != websocket.MessageText || ipc.OneMeaning(message, &a) != nil || json.Unmarshal(message, &a) != nil || a.Approved == nil {
-			err = s.send(approvalSettled{Type: "error", Error: &ipc.Error{Code: ipc.CodeBadRequest, Message: `want {"approved": true or false}, once`, Hint: "nothing was decided"}})
+		if kind != websocket.MessageText || ipc.OneMeaning(message, &a) != nil || json.Unmarshal(message, &a) != nil ||
+			a.Approved == nil {
+			err = s.send(approvalSettled{Type: "error",
+				Error: &ipc.Error{Code: ipc.CodeBadRequest, Message: `want {"approved": true or false}, once`,
+					Hint: "nothing was decided"}})
 		} else {
 			err = s.answer(a)
 		}
@@ -199,10 +203,12 @@ func (s *chatSocket) answer(a approvalAnswer) error {
 	s.mu.Unlock()
 	q, ok := s.g.asked.get(s.c.by(), a.ID)
 	if !open || !ok {
-		return fail(&ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such open question here", Hint: "answer with the id of its approval_needed; nothing was decided"})
+		return fail(&ipc.Error{Code: ipc.CodeNotFound, Message: "there is no such open question here",
+			Hint: "answer with the id of its approval_needed; nothing was decided"})
 	}
-	wire := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: *a.Approved, Scope: a.Scope, Note: a.Feedback, Suggestion: a.Suggestion,
-		Key: "approved", Confirm: a.Confirm}
+	wire := ipc.Answer{ID: q.ID, Rev: q.Rev, Hash: q.Hash, Allow: *a.Approved, Scope: a.Scope, Note: a.Feedback,
+		Suggestion: a.Suggestion,
+		Key:        "approved", Confirm: a.Confirm}
 	if !wire.Allow {
 		switch a.Mode {
 		case "", "reject_hard":
@@ -210,7 +216,8 @@ func (s *chatSocket) answer(a approvalAnswer) error {
 		case "reject_soft":
 			wire.Mode, wire.Key = "soft", "reject_soft"
 		default:
-			return fail(&ipc.Error{Code: ipc.CodeBadRequest, Message: "mode: want reject_soft or reject_hard", Hint: "nothing was decided"})
+			return fail(&ipc.Error{Code: ipc.CodeBadRequest, Message: "mode: want reject_soft or reject_hard",
+				Hint: "nothing was decided"})
 		}
 	}
 	d, err := s.g.chatBackend(s.c).Decide(s.ctx, s.c.wire(), wire)

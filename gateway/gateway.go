@@ -60,7 +60,8 @@ func New(o Options) (*Gateway, error) {
 	if !ok || !addr.IP.IsLoopback() {
 		return nil, fmt.Errorf("gateway: %v is not a loopback TCP address", o.Listener.Addr())
 	}
-	g := &Gateway{backend: o.Backend, listener: o.Listener, foreign: o.Origins, related: o.Related, log: o.Log, limits: newLimiter(), run: rand.Text(), ending: make(chan struct{})}
+	g := &Gateway{backend: o.Backend, listener: o.Listener, foreign: o.Origins, related: o.Related, log: o.Log,
+		limits: newLimiter(), run: rand.Text(), ending: make(chan struct{})}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}

@@ -10,8 +10,10 @@ import (
 
 // headers go with every answer (CSP level 3, Fetch Metadata, HTML).
 var headers = map[string]string{
-	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+		"'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types " +
+		"'none'",
 	"X-Frame-Options":              "DENY",
 	"X-Content-Type-Options":       "nosniff",
 	"Referrer-Policy":              "no-referrer",
@@ -32,7 +34,8 @@ func (g *Gateway) guard(next http.Handler) http.Handler {
 			w.Header().Set(k, v)
 		}
 		if !contains(g.addresses, r.Host) {
-			refuse(w, &ipc.Error{Code: ipc.CodeForbidden, Status: http.StatusMisdirectedRequest, Message: "this server does not go by that name", Hint: "use the address that sbx web prints"})
+			refuse(w, &ipc.Error{Code: ipc.CodeForbidden, Status: http.StatusMisdirectedRequest,
+				Message: "this server does not go by that name", Hint: "use the address that sbx web prints"})
 			return
 		}
 		if bad := g.foreignPage(r); bad != nil {
@@ -66,7 +69,8 @@ func atEase(w http.ResponseWriter) {
 // foreignPage refuses requests of another site's page. A page of a configured origin may send those
 // with a token, which no browser adds by itself.
 func (g *Gateway) foreignPage(r *http.Request) *ipc.Error {
-	bad := &ipc.Error{Code: ipc.CodeForbidden, Message: "a page of another site may not use this", Hint: "its origin has to be in [gateway] origins, and it needs a front end's token"}
+	bad := &ipc.Error{Code: ipc.CodeForbidden, Message: "a page of another site may not use this",
+		Hint: "its origin has to be in [gateway] origins, and it needs a front end's token"}
 	if origins := r.Header["Origin"]; len(origins) > 0 {
 		if len(origins) > 1 {
 			return bad
@@ -91,7 +95,8 @@ func (g *Gateway) foreignPage(r *http.Request) *ipc.Error {
 		}
 	default:
 		// Somebody's link leads to the page itself: that shows it, and no more.
-		if r.Method == http.MethodGet && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		if r.Method == http.MethodGet && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+			r.Header.Get("Sec-Fetch-Dest") == "document" {
 			return nil
 		}
 	}

@@ -71,7 +71,8 @@ func callerOf(r *http.Request) (ipc.Caller, *ipc.Error) {
 func (g *Gateway) identify(r *http.Request) (caller, *ipc.Error) {
 	c, ok := g.known(r)
 	if !ok {
-		return caller{}, g.wrong("nobody known sends this", "open the address that sbx web prints; a front end sends Authorization: Bearer TOKEN")
+		return caller{}, g.wrong("nobody known sends this",
+			"open the address that sbx web prints; a front end sends Authorization: Bearer TOKEN")
 	}
 	o := ownerOf(r)
 	if !o.may(c.wire().Peer.UID) {
@@ -110,7 +111,8 @@ func (g *Gateway) known(r *http.Request) (caller, bool) {
 // outside refuses a process that runs inside a sandbox.
 func outside(p *ipc.Peer) *ipc.Error {
 	if p != nil && p.Inside() {
-		return &ipc.Error{Code: ipc.CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions", Hint: "answer from outside"}
+		return &ipc.Error{Code: ipc.CodeSelfApproval, Message: "what runs inside a sandbox cannot answer questions",
+			Hint: "answer from outside"}
 	}
 	return nil
 }
@@ -137,7 +139,8 @@ func (g *Gateway) enter(w http.ResponseWriter, r *http.Request) {
 		refuse(w, g.wrong("this address was used already, or is too old", "run sbx web for a new one"))
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: int(browserIdle / time.Second)})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: cookie, Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, MaxAge: int(browserIdle / time.Second)})
 	reply(w, http.StatusOK, map[string]string{"key": key})
 }
 
@@ -151,7 +154,8 @@ func (g *Gateway) leave(w http.ResponseWriter, r *http.Request) {
 	if c.browser != nil {
 		g.access.leave(c.browser)
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		MaxAge: -1})
 	reply(w, http.StatusOK, map[string]bool{"ok": true})
 }
 
@@ -204,12 +208,14 @@ type owner struct {
 // on the machine can connect. Root may, as on the socket.
 func (o owner) may(uid int) bool { return !o.known || o.uid == 0 || o.uid == uid }
 
-var foreignUser = &ipc.Error{Code: ipc.CodeForbidden, Message: "this connection belongs to another user of this machine"}
+var foreignUser = &ipc.Error{Code: ipc.CodeForbidden,
+	Message: "this connection belongs to another user of this machine"}
 
 // wrong refuses a wrong secret, after some of them without having looked.
 func (g *Gateway) wrong(message, hint string) *ipc.Error {
 	if !g.limits.guess() {
-		return &ipc.Error{Code: ipc.CodeOverloaded, Status: http.StatusTooManyRequests, Message: "too many requests with a wrong secret", Hint: "wait a moment"}
+		return &ipc.Error{Code: ipc.CodeOverloaded, Status: http.StatusTooManyRequests,
+			Message: "too many requests with a wrong secret", Hint: "wait a moment"}
 	}
 	return &ipc.Error{Code: ipc.CodeSecret, Status: http.StatusUnauthorized, Message: message, Hint: hint}
 }

@@ -61,7 +61,8 @@ func (b *remote) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.De
 	}
 	for _, id := range ids {
 		if why := b.g.related(*who.process, id); why != "" {
-			return ipc.Decided{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: why + " can't answer", Hint: "a person answers, in a browser or with sbx approve"}
+			return ipc.Decided{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: why + " can't answer",
+				Hint: "a person answers, in a browser or with sbx approve"}
 		}
 	}
 	return b.Backend.Decide(ctx, c, a)
@@ -81,7 +82,8 @@ func sameSession(open []ipc.Approval, id string) (ids []string) {
 // watcher only looks on.
 type watcher struct{ *remote }
 
-var lookOn = &ipc.Error{Code: ipc.CodeForbidden, Message: "this front end may only look on", Hint: "its role is watcher; sbx web add NAME --role approver makes one that may answer"}
+var lookOn = &ipc.Error{Code: ipc.CodeForbidden, Message: "this front end may only look on",
+	Hint: "its role is watcher; sbx web add NAME --role approver makes one that may answer"}
 
 func (b *watcher) Decide(context.Context, ipc.Caller, ipc.Answer) (ipc.Decided, error) {
 	return ipc.Decided{}, lookOn

@@ -52,7 +52,8 @@ func TestSilentFrontEnd(t *testing.T) {
 		})}
 		go h.Serve(l)
 		go func() {
-			fmt.Fprint(client, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+			fmt.Fprint(client, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "+
+				"websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 			io.Copy(io.Discard, bufio.NewReader(client)) // takes everything, says nothing
 		}()
 		select {

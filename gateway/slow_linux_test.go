@@ -47,9 +47,11 @@ func TestSlowStrangers(t *testing.T) {
 		return c
 	}
 	var all sync.WaitGroup
-	for _, request := range []string{"POST /enter", "POST /leave", "POST /v1/agent/tool_permission", "GET /v1/approvals", "GET /", "POST /nothing"} {
+	for _, request := range []string{"POST /enter", "POST /leave", "POST /v1/agent/tool_permission", "GET /v1/approvals",
+		"GET /", "POST /nothing"} {
 		c := dial()
-		fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", request, at, at)
+		fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nContent-Type: application/json\r\nContent-Length: "+
+			"1000\r\n\r\n{", request, at, at)
 		all.Go(func() {
 			if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the rest of %s is waited for", request)
@@ -96,7 +98,8 @@ func hungUp(t *testing.T, hangUp func(net.Conn)) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if o := lookUp(s.LocalAddr(), s.RemoteAddr()); !o.known || o.uid != os.Geteuid() || o.peer == nil || o.peer.PID != os.Getpid() {
+	if o := lookUp(s.LocalAddr(), s.RemoteAddr()); !o.known || o.uid != os.Geteuid() || o.peer == nil ||
+		o.peer.PID != os.Getpid() {
 		t.Errorf("while it is open: %+v", o)
 	}
 	hangUp(c)

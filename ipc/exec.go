@@ -12,9 +12,10 @@ const (
 // ExecRequest is the body of POST /v1/exec and POST /v1/exec/events. Exactly one of
 // Session, Ticket and Open, and one of Command and Argv, is set.
 type ExecRequest struct {
-	Session     string            `json:"session,omitempty"`
-	Ticket      Secret            `json:"ticket,omitempty"` // in place of a session: see CheckRequest.TicketMS
-	Open        *SessionRequest   `json:"open,omitempty"`   // in place of a session: the terminal's own, found or opened; kind "cli"
+	Session string `json:"session,omitempty"`
+	Ticket  Secret `json:"ticket,omitempty"` // in place of a session: see CheckRequest.TicketMS
+	// in place of a session: the terminal's own, found or opened; kind "cli"
+	Open        *SessionRequest   `json:"open,omitempty"`
 	CallID      string            `json:"call_id,omitempty"`
 	Command     string            `json:"command,omitempty"` // a line of shell
 	Argv        []string          `json:"argv,omitempty"`    // a command without a shell

@@ -70,13 +70,17 @@ type command struct {
 }
 
 func (s *Server) addExec(m *mcp.Server) {
-	mcp.AddTool(m, &mcp.Tool{Name: "exec", Description: "Run a command in the project's sandbox. A person may be asked first.",
-		Annotations: &mcp.ToolAnnotations{Title: "Run a command", DestructiveHint: yes(true), OpenWorldHint: yes(true)}}, s.exec)
-	mcp.AddTool(m, &mcp.Tool{Name: "output", Description: "Wait for a command that exec answered with a handle, and read its further output.",
+	mcp.AddTool(m, &mcp.Tool{Name: "exec", Description: "Run a command in the project's sandbox. A person may be asked " +
+		"first.",
+		Annotations: &mcp.ToolAnnotations{Title: "Run a command", DestructiveHint: yes(true), OpenWorldHint: yes(true)}},
+		s.exec)
+	mcp.AddTool(m, &mcp.Tool{Name: "output", Description: "Wait for a command that exec answered with a handle, and " +
+		"read its further output.",
 		Annotations: reads("Read on")}, s.output)
 	mcp.AddTool(m, &mcp.Tool{Name: "cancel", Description: "End a command and everything that it started.",
 		Annotations: changes("End a command")}, s.cancel)
-	mcp.AddTool(m, &mcp.Tool{Name: "status", Description: "What sandboxd enforces here, whether the project is trusted, and which commands run.",
+	mcp.AddTool(m, &mcp.Tool{Name: "status", Description: "What sandboxd enforces here, whether the project is trusted, " +
+		"and which commands run.",
 		Annotations: reads("Status")}, s.status)
 }
 
@@ -88,7 +92,8 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	if err != nil {
 		return nil, nil, refused(err)
 	}
-	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env, TimeoutMS: in.TimeoutMS, Keep: true, Hold: in.Hold, Direct: in.Direct, Description: in.Description,
+	q := ipc.ExecRequest{Session: n.id, Command: in.Command, Argv: in.Argv, Cwd: n.place(in.Cwd), Env: in.Env,
+		TimeoutMS: in.TimeoutMS, Keep: true, Hold: in.Hold, Direct: in.Direct, Description: in.Description,
 		Client: s.Approver != nil && elicits(req.Session)}
 	if in.Stdin != "" {
 		q.Stdin, q.StdinData = ipc.StdinInline, []byte(in.Stdin)
@@ -118,7 +123,8 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest, in execInpu
 	return s.tell(c)
 }
 
-func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult, *ran, error) {
+func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult,
+	*ran, error) {
 	c := s.find(in.Handle)
 	if c == nil {
 		return nil, nil, refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read", in.Handle))
@@ -129,7 +135,8 @@ func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleIn
 	return s.tell(c)
 }
 
-func (s *Server) cancel(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult, *ran, error) {
+func (s *Server) cancel(ctx context.Context, _ *mcp.CallToolRequest, in handleInput) (*mcp.CallToolResult,
+	*ran, error) {
 	c := s.find(in.Handle)
 	if c == nil {
 		return nil, nil, refused(fmt.Errorf("no command has the handle %q", in.Handle))
@@ -267,7 +274,8 @@ func (c *command) wait(ctx context.Context, ms int64, elicits bool) bool {
 // tell answers with the events since the preceding answer, and forgets a command that has ended.
 func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
 	c.mu.Lock()
-	r := &ran{Handle: c.id, Running: true, Waiting: c.question != nil, Stdout: valid(c.out.String()), Stderr: valid(c.err.String()), Cut: c.cut}
+	r := &ran{Handle: c.id, Running: true, Waiting: c.question != nil, Stdout: valid(c.out.String()),
+		Stderr: valid(c.err.String()), Cut: c.cut}
 	c.out.Reset()
 	c.err.Reset()
 	c.cut = 0
@@ -342,7 +350,8 @@ type statusOutput struct {
 	Commands []string `json:"commands,omitempty" jsonschema:"handles of commands that run"`
 }
 
-func (s *Server) status(ctx context.Context, _ *mcp.CallToolRequest, in statusInput) (*mcp.CallToolResult, *statusOutput, error) {
+func (s *Server) status(ctx context.Context, _ *mcp.CallToolRequest, in statusInput) (*mcp.CallToolResult,
+	*statusOutput, error) {
 	n, err := s.in(ctx, in.Root)
 	if err != nil {
 		return nil, nil, refused(err)
@@ -356,7 +365,8 @@ func (s *Server) status(ctx context.Context, _ *mcp.CallToolRequest, in statusIn
 	if err != nil {
 		return nil, nil, refused(err)
 	}
-	out := &statusOutput{Root: n.root, Trusted: n.opened.Trusted, Mode: n.opened.Mode, Sandbox: string(st.Enforcement.Level), Degraded: st.Degraded}
+	out := &statusOutput{Root: n.root, Trusted: n.opened.Trusted, Mode: n.opened.Mode,
+		Sandbox: string(st.Enforcement.Level), Degraded: st.Degraded}
 	for _, info := range list.Sessions {
 		if info.ID == n.id {
 			out.Trusted, out.Mode, out.Commands = info.Trusted, info.Mode, info.Running

@@ -249,7 +249,8 @@ func TestNormalFormOfPathsIsUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var spec profile.Spec
 		for _, at := range rapid.SliceOfN(u.Path(0), 0, 5).Draw(t, "paths") {
-			spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profiletest.Access().Draw(t, "access"), Path: at})
+			spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profiletest.Access().Draw(t, "access"),
+				Path: at})
 		}
 		a, err := profile.New(spec)
 		if err != nil {

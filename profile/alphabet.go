@@ -86,7 +86,8 @@ type progress struct {
 
 // explore runs the globs side by side over every text, keeping one text for
 // each set of positions; texts that are prefixes count as different.
-func explore(literals, prefixes map[string]bool, globs []pattern.Machine, runes []rune) (found map[string]string, onlyLiteral bool) {
+func explore(literals, prefixes map[string]bool, globs []pattern.Machine, runes []rune) (found map[string]string,
+	onlyLiteral bool) {
 	key := func(p progress) string {
 		k := make([]byte, 0, 8*len(p.at)+1+len(p.text))
 		for _, bits := range p.at {

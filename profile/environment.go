@@ -132,7 +132,8 @@ func (e Environment) normal() Environment {
 		return coversName(p, q) && (e.PassSecrets || strings.HasSuffix(q, "*") || !secret.Name(q))
 	}
 	out.Pass = maximal(pass, covers, strings.Compare)
-	out.PassSecrets = e.PassSecrets && slices.ContainsFunc(out.Pass, func(p string) bool { return strings.HasSuffix(p, "*") })
+	out.PassSecrets = e.PassSecrets && slices.ContainsFunc(out.Pass,
+		func(p string) bool { return strings.HasSuffix(p, "*") })
 	for _, b := range block {
 		_, set := out.Set[b]
 		if !set && out.passes(b) {
@@ -149,7 +150,8 @@ func (e Environment) normal() Environment {
 // it, it is set; where they set it differently, it is dropped.
 func (e Environment) Intersect(f Environment) Environment {
 	e, f = e.normal(), f.normal()
-	out := Environment{Set: map[string]string{}, Block: slices.Concat(e.Block, f.Block), PassSecrets: e.PassSecrets && f.PassSecrets}
+	out := Environment{Set: map[string]string{}, Block: slices.Concat(e.Block, f.Block), PassSecrets: e.PassSecrets &&
+		f.PassSecrets}
 	for _, side := range [][2]Environment{{e, f}, {f, e}} {
 		a, b := side[0], side[1]
 		for name, value := range a.Set {
@@ -174,7 +176,8 @@ func (e Environment) Intersect(f Environment) Environment {
 func (e Environment) Within(f Environment) bool { return e.Intersect(f).equal(e.normal()) }
 
 func (e Environment) equal(f Environment) bool {
-	return slices.Equal(e.Pass, f.Pass) && slices.Equal(e.Block, f.Block) && maps.Equal(e.Set, f.Set) && e.PassSecrets == f.PassSecrets
+	return slices.Equal(e.Pass, f.Pass) && slices.Equal(e.Block, f.Block) && maps.Equal(e.Set, f.Set) &&
+		e.PassSecrets == f.PassSecrets
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -106,7 +106,8 @@ func ExampleProfile_Explain() {
 }
 
 func ExampleProfile_Exceeds() {
-	asked, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read, Path: "/srv"}}})
+	asked, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read,
+		Path: "/srv"}}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -151,7 +152,8 @@ func ExampleEnvironment_Apply() {
 	e := profile.DefaultEnvironment()
 	e.Pass = append(e.Pass, "NPM_*")
 	e.Set = map[string]string{"PATH": "/usr/bin:/bin"}
-	env, dropped := e.Apply([]string{"LANG=C.UTF-8", "PATH=/home/ann/bin", "NPM_CONFIG_COLOR=no", "NPM_TOKEN=abc", "EDITOR=vi"})
+	env, dropped := e.Apply([]string{"LANG=C.UTF-8", "PATH=/home/ann/bin", "NPM_CONFIG_COLOR=no", "NPM_TOKEN=abc",
+		"EDITOR=vi"})
 	fmt.Println(env)
 	fmt.Println(dropped)
 	// Output:

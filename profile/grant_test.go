@@ -132,7 +132,8 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	names := []profile.Rule{rule(profile.Protect, "/", ".git/hooks"), rule(profile.Hide, "/home/ann/.ssh", "")}
 	p, err := profile.New(profile.Spec{
-		Rules:  []profile.Rule{rule(profile.Private, "/home/ann", ""), allow(all, "/w"), rule(profile.Hide, "/w/secret", ""), rule(profile.Hide, "/w", ".env")},
+		Rules: []profile.Rule{rule(profile.Private, "/home/ann", ""), allow(all, "/w"), rule(profile.Hide, "/w/secret", ""),
+			rule(profile.Hide, "/w", ".env")},
 		Guards: names,
 	})
 	if err != nil {
@@ -146,21 +147,32 @@ func TestGrants(t *testing.T) {
 		want   profile.Access
 		kind   profile.Kind
 	}{
-		{"a home shows its files", []profile.Grant{{Path: "/home/ann", Access: profile.Read}}, "/home/ann/notes", profile.Read, profile.Allow},
-		{"but not its secrets", []profile.Grant{{Path: "/home/ann", Access: profile.Read}}, "/home/ann/.ssh/id", 0, profile.Hide},
-		{"nor does all of the disk", []profile.Grant{{Path: "/", Access: rw}}, "/home/ann/.ssh/id", profile.Read | profile.Write | profile.Exec, profile.Private},
-		{"unless one is named", []profile.Grant{{Path: "/home/ann/.ssh", Access: profile.Read}}, "/home/ann/.ssh/id", profile.Read, profile.Allow},
-		{"which leaves the others", []profile.Grant{{Path: "/home/ann/.ssh/known_hosts", Access: profile.Read}}, "/home/ann/.ssh/id", all, profile.Private},
-		{"even when home is shown later", []profile.Grant{{Path: "/home/ann/.ssh/known_hosts", Access: profile.Read}, {Path: "/home/ann", Access: profile.Read}},
+		{"a home shows its files", []profile.Grant{{Path: "/home/ann", Access: profile.Read}}, "/home/ann/notes",
+			profile.Read, profile.Allow},
+		{"but not its secrets", []profile.Grant{{Path: "/home/ann", Access: profile.Read}}, "/home/ann/.ssh/id", 0,
+			profile.Hide},
+		{"nor does all of the disk", []profile.Grant{{Path: "/", Access: rw}}, "/home/ann/.ssh/id",
+			profile.Read | profile.Write | profile.Exec, profile.Private},
+		{"unless one is named", []profile.Grant{{Path: "/home/ann/.ssh", Access: profile.Read}}, "/home/ann/.ssh/id",
+			profile.Read, profile.Allow},
+		{"which leaves the others", []profile.Grant{{Path: "/home/ann/.ssh/known_hosts", Access: profile.Read}},
+			"/home/ann/.ssh/id", all, profile.Private},
+		{"even when home is shown later", []profile.Grant{{Path: "/home/ann/.ssh/known_hosts", Access: profile.Read},
+			{Path: "/home/ann", Access: profile.Read}},
 			"/home/ann/.ssh/id", 0, profile.Hide},
-		{"a secret once named stays", []profile.Grant{{Path: "/home/ann/.ssh/known_hosts", Access: profile.Read}, {Path: "/home/ann", Access: profile.Read}},
+		{"a secret once named stays", []profile.Grant{{Path: "/home/ann/.ssh/known_hosts", Access: profile.Read},
+			{Path: "/home/ann", Access: profile.Read}},
 			"/home/ann/.ssh/known_hosts", profile.Read, profile.Allow},
-		{"hooks stay protected elsewhere", []profile.Grant{{Path: "/srv", Access: rw}}, "/srv/repo/.git/hooks/x", profile.Read, profile.Protect},
-		{"when their own directory is granted", []profile.Grant{{Path: "/srv/repo/.git", Access: rw}}, "/srv/repo/.git/hooks/x", profile.Read, profile.Protect},
-		{"unless they are named", []profile.Grant{{Path: "/srv/repo/.git/hooks", Access: rw}}, "/srv/repo/.git/hooks/x", rw, profile.Allow},
+		{"hooks stay protected elsewhere", []profile.Grant{{Path: "/srv", Access: rw}}, "/srv/repo/.git/hooks/x",
+			profile.Read, profile.Protect},
+		{"when their own directory is granted", []profile.Grant{{Path: "/srv/repo/.git", Access: rw}},
+			"/srv/repo/.git/hooks/x", profile.Read, profile.Protect},
+		{"unless they are named", []profile.Grant{{Path: "/srv/repo/.git/hooks", Access: rw}}, "/srv/repo/.git/hooks/x", rw,
+			profile.Allow},
 		{"a hidden path stays hidden", []profile.Grant{{Path: "/w", Access: rw}}, "/w/secret/x", 0, profile.Hide},
 		{"a hidden name stays hidden", []profile.Grant{{Path: "/w/sub", Access: rw}}, "/w/sub/.env", 0, profile.Hide},
-		{"unless it is named", []profile.Grant{{Path: "/w/sub/.env", Access: profile.Read}}, "/w/sub/.env", profile.Read, profile.Allow},
+		{"unless it is named", []profile.Grant{{Path: "/w/sub/.env", Access: profile.Read}}, "/w/sub/.env", profile.Read,
+			profile.Allow},
 	} {
 		q := p
 		for _, g := range c.grants {
@@ -192,7 +204,8 @@ func TestGuardsOfOnePathAllCount(t *testing.T) {
 func TestWithRefuses(t *testing.T) {
 	t.Parallel()
 	for _, g := range []profile.Grant{
-		{}, {Path: "/x"}, {Path: "x", Access: profile.Read}, {Path: "/x/../y", Access: profile.Read}, {Path: "/x", Access: 64},
+		{}, {Path: "/x"}, {Path: "x", Access: profile.Read}, {Path: "/x/../y", Access: profile.Read},
+		{Path: "/x", Access: 64},
 		{Path: "/x", Access: profile.Read, Socket: "/y"}, {Socket: "y"}, {Host: profile.HostPort{Host: "no name"}},
 		{Socket: "/y", Access: profile.Read}, {Path: "/unreadable", Access: profile.Write},
 	} {
@@ -202,7 +215,8 @@ func TestWithRefuses(t *testing.T) {
 	}
 	// Write alone is fine where there is something to read already.
 	p := mustNew(t, allow(profile.Read, "/x"))
-	if q, err := p.With(profile.Grant{Path: "/x", Access: profile.Write}); err != nil || !q.Allows(profile.OpWrite, "/x/y").Allowed {
+	if q, err := p.With(profile.Grant{Path: "/x", Access: profile.Write}); err != nil ||
+		!q.Allows(profile.OpWrite, "/x/y").Allowed {
 		t.Errorf("%v", err)
 	}
 }

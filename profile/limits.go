@@ -84,7 +84,8 @@ func (l Limits) fields() []limitField {
 	span := func(name string, d time.Duration) limitField { return limitField{name, int64(d), d.String()} }
 	return []limitField{
 		span("wall", l.Wall), span("cpu", l.CPU), size("memory", l.Memory), size("file_size", l.FileSize),
-		size("tmp_size", l.TmpSize), size("output", l.Output), count("processes", l.Processes), count("open_files", l.OpenFiles),
+		size("tmp_size", l.TmpSize), size("output", l.Output), count("processes", l.Processes),
+		count("open_files", l.OpenFiles),
 	}
 }
 

@@ -243,7 +243,8 @@ func (n Network) Intersect(m Network) Network {
 func (n Network) Within(m Network) bool { return n.Intersect(m).equal(n.normal()) }
 
 func (n Network) equal(m Network) bool {
-	return n.Mode == m.Mode && n.ListenAny == m.ListenAny && slices.Equal(n.Hosts, m.Hosts) && slices.Equal(n.Listen, m.Listen)
+	return n.Mode == m.Mode && n.ListenAny == m.ListenAny && slices.Equal(n.Hosts, m.Hosts) &&
+		slices.Equal(n.Listen, m.Listen)
 }
 
 // AllowsHost reports whether a connection to host and port may be made. In mode loopback no host
@@ -253,7 +254,8 @@ func (n Network) AllowsHost(host string, port uint16) bool {
 	if addr, err := netip.ParseAddr(want.Host); err == nil {
 		want.Host = addr.String()
 	}
-	return n.Mode == NetFull || n.Mode == NetAllowlist && slices.ContainsFunc(n.Hosts, func(h HostPort) bool { return h.covers(want) })
+	return n.Mode == NetFull || n.Mode == NetAllowlist &&
+		slices.ContainsFunc(n.Hosts, func(h HostPort) bool { return h.covers(want) })
 }
 
 // AllowsListen reports whether port may be bound; 0 asks for any free one.

@@ -50,9 +50,11 @@ func TestNewRefuses(t *testing.T) {
 		{profile.Spec{Guards: []profile.Rule{allow(profile.Read, "/usr")}}, "a guard hides or protects"},
 		{profile.Spec{Devices: []string{"/etc/passwd"}}, "not in /dev"},
 		{profile.Spec{UnixSockets: []string{"run/x"}}, "not absolute"},
-		{profile.Spec{Network: profile.Network{Mode: profile.NetFull, Hosts: []profile.HostPort{{Host: "a"}}}}, "belong to mode"},
+		{profile.Spec{Network: profile.Network{Mode: profile.NetFull, Hosts: []profile.HostPort{{Host: "a"}}}},
+			"belong to mode"},
 		{profile.Spec{Network: profile.Network{Mode: 7}}, "unknown mode"},
-		{profile.Spec{Network: profile.Network{Mode: profile.NetAllowlist, Hosts: []profile.HostPort{{Host: "A.com"}}}}, "lower-case"},
+		{profile.Spec{Network: profile.Network{Mode: profile.NetAllowlist, Hosts: []profile.HostPort{{Host: "A.com"}}}},
+			"lower-case"},
 		{profile.Spec{Limits: profile.Limits{Processes: -1}}, "processes is negative"},
 		{profile.Spec{Syscalls: []profile.SyscallGroup{"bpf"}}, "unknown group"},
 		{profile.Spec{Processes: 5}, "unknown visibility"},
@@ -111,7 +113,8 @@ func TestAllows(t *testing.T) {
 			allow(profile.Read|profile.Exec, "/usr"),
 			allow(all, "/w"), rule(profile.Protect, "/w", ".git/hooks"), rule(profile.Hide, "/w", ".env*"),
 			allow(profile.Read, "/w/.env.example"), rule(profile.Hide, "/w/secret", ""), allow(profile.Read, "/w/secret/pub"),
-			rule(profile.Protect, "/w/ci", ""), allow(profile.Read|profile.Write, "/w/ci/out"), rule(profile.Private, "/tmp", ""),
+			rule(profile.Protect, "/w/ci", ""), allow(profile.Read|profile.Write, "/w/ci/out"),
+			rule(profile.Private, "/tmp", ""),
 			{Kind: profile.Private, Access: profile.Read, Path: "/proc"}, allow(profile.Read|profile.Write, "/deep/down/below"),
 		},
 		UnixSockets: []string{"/run/agent.sock"}, Devices: []string{"/dev/null"},
@@ -182,7 +185,8 @@ func TestVerdictNamesTheRule(t *testing.T) {
 	if v := p.Allows(profile.OpRead, "/w/a/.env"); v.Rule != hide || !strings.Contains(v.Why, "project file:3") {
 		t.Errorf("%+v", v)
 	}
-	if v := p.Allows(profile.OpRead, "/elsewhere"); v.Rule != (profile.Rule{}) || !strings.Contains(v.Why, "no rule grants it") {
+	if v := p.Allows(profile.OpRead, "/elsewhere"); v.Rule != (profile.Rule{}) ||
+		!strings.Contains(v.Why, "no rule grants it") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -190,10 +194,12 @@ func TestVerdictNamesTheRule(t *testing.T) {
 // At the same path the stricter rule holds, in whatever order they come.
 func TestSamePathTheStricter(t *testing.T) {
 	t.Parallel()
-	strict := []profile.Rule{allow(all, "/x"), rule(profile.Private, "/x", ""), rule(profile.Protect, "/x", ""), rule(profile.Hide, "/x", "")}
+	strict := []profile.Rule{allow(all, "/x"), rule(profile.Private, "/x", ""), rule(profile.Protect, "/x", ""),
+		rule(profile.Hide, "/x", "")}
 	for i, a := range strict {
 		for _, b := range strict[i:] {
-			if kind, _, _ := mustNew(t, allow(all, "/"), a, b).Effective("/x"); kind != b.Kind && !(a.Kind == profile.Private && b.Kind == profile.Protect) {
+			if kind, _, _ := mustNew(t, allow(all, "/"), a, b).Effective("/x"); kind != b.Kind &&
+				!(a.Kind == profile.Private && b.Kind == profile.Protect) {
 				t.Errorf("%s and %s: %s", a, b, kind)
 			}
 			if !mustNew(t, a, b).Equal(mustNew(t, b, a)) {
@@ -213,7 +219,8 @@ func TestSamePathTheStricter(t *testing.T) {
 
 func TestAllowsRename(t *testing.T) {
 	t.Parallel()
-	p := mustNew(t, allow(all, "/w"), rule(profile.Protect, "/w", ".git/hooks"), rule(profile.Hide, "/w/a/b/secret", ""), allow(all, "/v"), allow(profile.Read, "/r"))
+	p := mustNew(t, allow(all, "/w"), rule(profile.Protect, "/w", ".git/hooks"), rule(profile.Hide, "/w/a/b/secret", ""),
+		allow(all, "/v"), allow(profile.Read, "/r"))
 	for _, c := range []struct {
 		from, to string
 		below    []string

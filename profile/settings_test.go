@@ -19,7 +19,8 @@ func TestNetworkIntersectIsTheMeet(t *testing.T) {
 		if !both.Within(a) || !both.Within(b) {
 			t.Fatalf("%s is not within %s and %s", both, a, b)
 		}
-		for _, host := range []string{"example.com", "api.example.com", "x.api.example.com", "10.0.0.1", "10.0.0.2", "::1", "com"} {
+		for _, host := range []string{"example.com", "api.example.com", "x.api.example.com", "10.0.0.1", "10.0.0.2", "::1",
+			"com"} {
 			for _, port := range []uint16{1, 22, 443} {
 				if got, want := both.AllowsHost(host, port), a.AllowsHost(host, port) && b.AllowsHost(host, port); got != want {
 					t.Fatalf("%s:%d: %v, want %v: %s ∩ %s = %s", host, port, got, want, a, b, both)

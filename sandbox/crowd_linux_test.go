@@ -14,7 +14,8 @@ import (
 // Starts that hang, as many as may be on their way at once, hold nobody up.
 func TestHangingStartsHoldNobodyUp(t *testing.T) {
 	dir := workDir(t)
-	plan, err := testHost.Plan(Request{Profile: system(t, dir, profile.Limits{}), Command: Command{Argv: []string{"true"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+	plan, err := testHost.Plan(Request{Profile: system(t, dir, profile.Limits{}),
+		Command: Command{Argv: []string{"true"}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

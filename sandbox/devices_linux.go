@@ -62,7 +62,8 @@ func guarded(devices []string, start func() error) (null *os.File, err error) {
 	}
 	// The thread returns to its directory and its root, which is not the namespace's own under chroot(2).
 	for _, step := range []func() error{
-		func() error { return unix.Setns(back, unix.CLONE_NEWNS) }, func() error { return unix.Fchdir(root) }, func() error { return unix.Chroot(".") },
+		func() error { return unix.Setns(back, unix.CLONE_NEWNS) }, func() error { return unix.Fchdir(root) },
+		func() error { return unix.Chroot(".") },
 	} {
 		if failed := step(); failed != nil && err == nil {
 			err = fmt.Errorf("leave the mount namespace: %w", failed)

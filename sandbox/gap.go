@@ -22,8 +22,8 @@ var weakens = map[string]string{
 // (landlock.AloneGaps). "narrowed" and "names" are as above; closedByFilter
 // lists the gaps that the system call filter closes without a namespace.
 var weakensAlone = map[string]string{
-	"metadata": ProtectFiles, "stat": ProtectFiles, "private": ProtectFiles, "exec": ProtectFiles, "hard links": ProtectFiles,
-	"truncate": ProtectFiles, "ioctl": ProtectFiles, "disconnected directories": ProtectFiles,
+	"metadata": ProtectFiles, "stat": ProtectFiles, "private": ProtectFiles, "exec": ProtectFiles,
+	"hard links": ProtectFiles, "truncate": ProtectFiles, "ioctl": ProtectFiles, "disconnected directories": ProtectFiles,
 	"processes": ProtectProcesses, "process settings": ProtectProcesses, "signals": ProtectProcesses,
 	"ipc": ProtectIPC, "abstract sockets": ProtectIPC, "unix sockets": ProtectIPC,
 	"tcp": ProtectNetwork, "udp": ProtectNetwork, "other protocols": ProtectNetwork,

@@ -76,8 +76,9 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 		return nil, fmt.Errorf("plan: %w", ErrNoOverlay)
 	}
 	if len(r.Listen)+r.Dialers > 0 {
-		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent, Missing: "named hosts and ports of localhost can't be distinguished from others",
-			Why: "there are no network namespaces here", Remedy: "set [network] mode to none or full"}}}
+		return nil, &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent,
+			Missing: "named hosts and ports of localhost can't be distinguished from others",
+			Why:     "there are no network namespaces here", Remedy: "set [network] mode to none or full"}}}
 	}
 	if len(r.Command.Argv) == 0 {
 		return nil, errors.New("plan: no command")
@@ -117,7 +118,8 @@ func (h *Host) Start(ctx context.Context, p *Plan, std Stdio, gate *Gate) (*Proc
 	if name == "" {
 		name = p.Command.Argv[0]
 	}
-	cmd := exec.Command(seatbeltTool, append(append([]string(nil), p.args...), append([]string{name}, p.Command.Argv[1:]...)...)...)
+	cmd := exec.Command(seatbeltTool, append(append([]string(nil), p.args...),
+		append([]string{name}, p.Command.Argv[1:]...)...)...)
 	cmd.Env, cmd.Dir = p.Command.Env, p.Command.Dir
 	if cmd.Stdout, cmd.Stderr = std.Out, std.Err; std.In != nil {
 		cmd.Stdin = std.In

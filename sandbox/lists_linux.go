@@ -36,7 +36,8 @@ func (e entry) Type() fs.FileMode          { return e.kind }
 func (e entry) Info() (fs.FileInfo, error) { return nil, fs.ErrInvalid } // compilers ask by Lstat
 
 // kinds are the types that a directory lists for its entries.
-var kinds = []fs.FileMode{0, fs.ModeDir, fs.ModeSymlink, fs.ModeSocket, fs.ModeNamedPipe, fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice}
+var kinds = []fs.FileMode{0, fs.ModeDir, fs.ModeSymlink, fs.ModeSocket, fs.ModeNamedPipe, fs.ModeDevice,
+	fs.ModeDevice | fs.ModeCharDevice}
 
 // get returns the entries of a directory that is in that state.
 func (l *lists) get(dir string, state dirState) ([]fs.DirEntry, bool) {

@@ -71,7 +71,8 @@ func systemSpec(writable string, limits profile.Limits) profile.Spec {
 	}
 	spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Private, Access: profile.Read, Path: "/proc"})
 	if writable != "" {
-		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: writable})
+		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec,
+			Path: writable})
 	}
 	return spec
 }
@@ -97,7 +98,8 @@ type outcome struct {
 
 func runIn(t *testing.T, p profile.Profile, dir, script string) outcome {
 	t.Helper()
-	plan, err := testHost.Plan(Request{Profile: p, Command: Command{Argv: []string{"bash", "-c", script}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+	plan, err := testHost.Plan(Request{Profile: p,
+		Command: Command{Argv: []string{"bash", "-c", script}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +156,10 @@ func TestProbeFindsEveryLayerHere(t *testing.T) {
 // R-OS-07: no capability, no_new_privs, a filter, no inherited descriptor.
 func TestInside(t *testing.T) {
 	dir := workDir(t)
-	got := runIn(t, system(t, dir, profile.Limits{}), dir, `grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status; ls /proc/self/fd | wc -l; pwd; echo err >&2; exit 3`)
-	for _, want := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "\n" + dir + "\n", "\n4\n"} {
+	got := runIn(t, system(t, dir, profile.Limits{}), dir,
+		`grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status; ls /proc/self/fd | wc -l; pwd; echo err >&2; exit 3`)
+	for _, want := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1",
+		"Seccomp:\t2", "\n" + dir + "\n", "\n4\n"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("%q is not in %q", want, got.out)
 		}
@@ -170,8 +174,10 @@ func TestLongOrder(t *testing.T) {
 	dir := workDir(t)
 	for _, size := range []int{60 << 10, 64 << 10, 120 << 10} { // of one word 128 KiB is the most (execve(2))
 		word := strings.Repeat("0123456789abcde\n", size/16)
-		argv := []string{"bash", "-c", `for word; do printf '%s' "$word" | sha256sum; done`, "x", word, word[1:], word, word[2:], word, word[3:], word, "end"}
-		plan, err := testHost.Plan(Request{Profile: system(t, dir, profile.Limits{}), Command: Command{Argv: argv, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+		argv := []string{"bash", "-c", `for word; do printf '%s' "$word" | sha256sum; done`, "x", word, word[1:], word,
+			word[2:], word, word[3:], word, "end"}
+		plan, err := testHost.Plan(Request{Profile: system(t, dir, profile.Limits{}),
+			Command: Command{Argv: argv, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +197,8 @@ func TestExitStatus(t *testing.T) {
 	if got := runIn(t, p, dir, "kill -9 $$"); got.exit.Code != 137 || got.exit.Signal != syscall.SIGKILL {
 		t.Errorf("killed: %+v", got.exit)
 	}
-	if got := runIn(t, p, dir, "(sleep 60 &) ; (setsid sleep 60 &); echo done"); got.out != "done\n" || got.exit.Wall > 5*time.Second {
+	if got := runIn(t, p, dir, "(sleep 60 &) ; (setsid sleep 60 &); echo done"); got.out != "done\n" ||
+		got.exit.Wall > 5*time.Second {
 		t.Errorf("left children behind: %+v", got)
 	}
 }
@@ -220,7 +227,8 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 	}
 	defer null.Close()
 	file := filepath.Join(dir, "ran")
-	plan, err := h.Plan(Request{Profile: system(t, dir, profile.Limits{}), Command: Command{Argv: []string{"touch", file}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
+	plan, err := h.Plan(Request{Profile: system(t, dir, profile.Limits{}),
+		Command: Command{Argv: []string{"touch", file}, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +256,8 @@ func TestNothingRunsWithoutLeave(t *testing.T) {
 		return func() error { time.Sleep(50 * time.Millisecond); return f() }
 	}
 	for _, want := range []bool{false, true} {
-		for i, halves := range [][2]func() error{{allow, refuse}, {allow, late(refuse)}, {refuse, allow}, {late(refuse), allow}, {refuse, refuse}} {
+		for i, halves := range [][2]func() error{{allow, refuse}, {allow, late(refuse)}, {refuse, allow},
+			{late(refuse), allow}, {refuse, refuse}} {
 			if _, err := start(halves[0], halves[1]); !errors.Is(err, refused) {
 				t.Errorf("warm %t, way %d: %v", want, i, err)
 			}
@@ -293,7 +302,8 @@ func testHostWarm(t *testing.T) *Host {
 // limit: a project's file that asks for less must not remove it.
 func TestLittleProcessorTime(t *testing.T) {
 	dir := workDir(t)
-	if got := runIn(t, system(t, dir, profile.Limits{CPU: 100 * time.Millisecond}), dir, "while :; do :; done"); got.exit.Cause != EndCPU {
+	if got := runIn(t, system(t, dir, profile.Limits{CPU: 100 * time.Millisecond}), dir,
+		"while :; do :; done"); got.exit.Cause != EndCPU {
 		t.Errorf("%+v", got.exit)
 	}
 }

@@ -42,7 +42,8 @@ func (h *Host) Plan(r Request) (*Plan, error) {
 		return nil, err
 	}
 	p.operations = c.operations
-	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest, c.tmpfs
+	p.args, p.nulls, p.holds, p.mounts, p.rules, p.made, p.tmpfs = c.args, c.nulls, c.holds, c.mounts, c.rules, c.digest,
+		c.tmpfs
 	if err := p.overlay(r); err != nil {
 		return nil, err
 	}
@@ -104,12 +105,14 @@ func (p *Plan) checkSockets() error {
 	switch {
 	case p.args == nil:
 		return &UnenforcedError{Unmet: []Protection{{Name: ProtectNetwork, Level: Absent,
-			Missing: "named hosts can't be distinguished from others", Why: "there is no network namespace here, and Landlock knows ports only",
-			Remedy: "make user namespaces available to bwrap, or set [network] mode to none"}}}
+			Missing: "named hosts can't be distinguished from others",
+			Why:     "there is no network namespace here, and Landlock knows ports only",
+			Remedy:  "make user namespaces available to bwrap, or set [network] mode to none"}}}
 	case p.Profile.Network().Mode == profile.NetNone, p.Profile.Network().Mode == profile.NetFull:
 		return fmt.Errorf("plan: mode %q has no localhost of its own", p.Profile.Network().Mode)
 	case len(p.order.Listen)+p.order.Dialers > stage.MaxSockets:
-		return fmt.Errorf("plan: %d sockets between inside and outside are more than %d; name fewer ports", len(p.order.Listen)+p.order.Dialers, stage.MaxSockets)
+		return fmt.Errorf("plan: %d sockets between inside and outside are more than %d; name fewer ports",
+			len(p.order.Listen)+p.order.Dialers, stage.MaxSockets)
 	}
 	return nil
 }
@@ -118,7 +121,8 @@ func (p *Plan) checkSockets() error {
 func (p *Plan) withoutMounts() {
 	for _, f := range p.files {
 		p.Gaps = append(p.Gaps, profile.Gap{Mechanism: "landlock", Protection: "narrowed", Object: f.Path,
-			Why: "without a mount namespace nothing can be put into the sandbox", Remedy: "make user namespaces available to bwrap"})
+			Why:    "without a mount namespace nothing can be put into the sandbox",
+			Remedy: "make user namespaces available to bwrap"})
 	}
 }
 
@@ -128,7 +132,8 @@ func userTasks() int {
 	n := 0
 	for _, e := range entries {
 		var st unix.Stat_t
-		if _, err := strconv.Atoi(e.Name()); err != nil || unix.Stat("/proc/"+e.Name()+"/task", &st) != nil || int(st.Uid) != os.Getuid() {
+		if _, err := strconv.Atoi(e.Name()); err != nil || unix.Stat("/proc/"+e.Name()+"/task", &st) != nil ||
+			int(st.Uid) != os.Getuid() {
 			continue
 		}
 		n += int(st.Nlink) - 2 // one directory per thread (proc(5))

@@ -129,7 +129,8 @@ type existence struct {
 }
 
 func (e existence) append(b []byte) []byte {
-	for _, n := range []uint64{e.Dev, e.Ino, e.Kind, uint64(e.Born[0]), uint64(e.Born[1]), uint64(e.Changed[0]), uint64(e.Changed[1])} {
+	for _, n := range []uint64{e.Dev, e.Ino, e.Kind, uint64(e.Born[0]), uint64(e.Born[1]), uint64(e.Changed[0]),
+		uint64(e.Changed[1])} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	return b
@@ -142,7 +143,8 @@ func (p *Plan) early() bool { return len(p.order.Listen)+p.order.Dialers == 0 }
 // objectOf is the file or directory that a rule of Landlock for a path would bind,
 // the zero value for none (lsm.PathRule). ok is false if the kernel does not answer.
 func objectOf(path string) (e existence, ok bool) {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	fd, err := unix.Openat2(unix.AT_FDCWD, path,
+		&unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
 	switch err {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
@@ -183,7 +185,8 @@ func existenceAt(dir int, name, path string, held bool) (e existence, ok bool) {
 // kernels reports a path in a file system that the kernel alone fills.
 func kernels(path string) bool {
 	var in unix.Statfs_t
-	return unix.Statfs(path, &in) == nil && slices.Contains([]int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.DEVPTS_SUPER_MAGIC}, int64(in.Type))
+	return unix.Statfs(path, &in) == nil && slices.Contains([]int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC,
+		unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.DEVPTS_SUPER_MAGIC}, int64(in.Type))
 }
 
 // take returns a sandbox of exactly this view, which is the caller's then, or nil.

@@ -254,11 +254,13 @@ func explain(layer string, err error) (why, remedy string) {
 		case errors.Is(err, lsm.ErrUnavailable) && strings.Contains(why, "switched off"):
 			return "Landlock is disabled at boot", "add landlock to the lsm= boot parameter"
 		case errors.Is(err, lsm.ErrUnavailable):
-			return "Landlock is not built into this kernel, or a system call filter around us hides it", "use a kernel with CONFIG_SECURITY_LANDLOCK=y (Linux 5.13 or newer)"
+			return "Landlock is not built into this kernel, or a system call filter around us hides it",
+				"use a kernel with CONFIG_SECURITY_LANDLOCK=y (Linux 5.13 or newer)"
 		}
 		return why, "see dmesg for landlock; a container's system call filter may refuse it"
 	case "seccomp listener":
-		return "system calls can't be reported: " + why, "use Linux 5.19 or newer; a container manager that listens itself leaves no place for us"
+		return "system calls can't be reported: " + why,
+			"use Linux 5.19 or newer; a container manager that listens itself leaves no place for us"
 	case "seccomp":
 		return why, "use a kernel with CONFIG_SECCOMP_FILTER=y; a container may forbid filters"
 	}
@@ -280,13 +282,18 @@ func explainBwrap(why string) (string, string) {
 func explainNamespaces(why string) (string, string) {
 	switch {
 	case sysctlIs("/proc/sys/user/max_user_namespaces", "0"):
-		return "user namespaces are switched off (user.max_user_namespaces=0): " + why, "sysctl user.max_user_namespaces=15000"
+		return "user namespaces are switched off (user.max_user_namespaces=0): " + why,
+			"sysctl user.max_user_namespaces=15000"
 	case sysctlIs("/proc/sys/kernel/unprivileged_userns_clone", "0") && os.Geteuid() != 0:
-		return "user namespaces are for root only (kernel.unprivileged_userns_clone=0): " + why, "sysctl kernel.unprivileged_userns_clone=1"
+		return "user namespaces are for root only (kernel.unprivileged_userns_clone=0): " + why,
+			"sysctl kernel.unprivileged_userns_clone=1"
 	case sysctlIs("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && os.Geteuid() != 0:
-		return "AppArmor forbids user namespaces to programs without a profile: " + why, "as root: cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/ && apparmor_parser -r /etc/apparmor.d/sandboxd (in the source it is packaging/apparmor/sandboxd)"
+		return "AppArmor forbids user namespaces to programs without a profile: " + why,
+			"as root: cp /usr/share/sandboxd/apparmor/sandboxd /etc/apparmor.d/ && apparmor_parser -r " +
+				"/etc/apparmor.d/sandboxd (in the source it is packaging/apparmor/sandboxd)"
 	case strings.Contains(why, "proc"):
-		return "mounting /proc is refused, as in containers that mask parts of it: " + why, "run the container with an unmasked /proc"
+		return "mounting /proc is refused, as in containers that mask parts of it: " + why,
+			"run the container with an unmasked /proc"
 	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):
 		return "user namespaces are refused, as in many containers: " + why, "allow user namespaces to this container or host"
 	}

@@ -55,7 +55,8 @@ type dirState struct {
 }
 
 func newRecorder(set *watch.Set, known *lists, around *dirStates) *recorder {
-	return &recorder{host: bwrap.HostFS(), group: set.Group(), lists: known, around: around, set: set, asked: map[string]*answers{}}
+	return &recorder{host: bwrap.HostFS(), group: set.Group(), lists: known, around: around, set: set,
+		asked: map[string]*answers{}}
 }
 
 func (l *recorder) of(name string) *answers {
@@ -167,7 +168,8 @@ func dirStateOf(st *unix.Stat_t) dirState {
 // stamped reports whether directories of a file system have times of our own
 // clock that change with every entry.
 func stamped(magic int64) bool {
-	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC}, magic)
+	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+		unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC}, magic)
 }
 
 // question is one path of which answers are known.
@@ -231,7 +233,8 @@ func withoutImplied(places map[string]*place) []*place {
 	var left []*place
 	for _, p := range places {
 		p.all = slices.DeleteFunc(p.all, func(q question) bool {
-			return q.list == nil && q.target == nil && q.state != nil && q.state.kind == unix.S_IFDIR && q.base != "." && places[path.Join(p.dir, q.base)] != nil
+			return q.list == nil && q.target == nil && q.state != nil && q.state.kind == unix.S_IFDIR && q.base != "." &&
+				places[path.Join(p.dir, q.base)] != nil
 		})
 		if len(p.all) > 0 {
 			left = append(left, p)
@@ -252,7 +255,8 @@ func (l *recorder) questions() *questions {
 		dir, base := path.Split(name)
 		dir = strings.TrimSuffix(dir, "/")
 		at := "/" + dir
-		if up := l.asked[dir]; a.watched && a.target == nil && (a.state == nil || a.state.kind == unix.S_IFDIR) && up != nil && up.watched {
+		if up := l.asked[dir]; a.watched && a.target == nil && (a.state == nil || a.state.kind == unix.S_IFDIR) &&
+			up != nil && up.watched {
 			q.lists[at] = append(q.lists[at], question{base, a})
 			continue
 		}

@@ -104,7 +104,10 @@ func made(c *compiled) string { return c.digest + fmt.Sprint(c.gaps) }
 
 // watches reports whether all directories around the questions are watched.
 func watches(c *compiled) bool {
-	return !slices.ContainsFunc(c.asked.places, func(p *place) bool { return p.state == 0 && !strings.HasPrefix(p.dir, "/sys") })
+	return !slices.ContainsFunc(c.asked.places, func(p *place) bool {
+		return p.state == 0 &&
+			!strings.HasPrefix(p.dir, "/sys")
+	})
 }
 
 func put(t *testing.T, root, name string) {

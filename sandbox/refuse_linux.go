@@ -69,7 +69,8 @@ func (o *observer) see(c *seccomp.Call) {
 	case c.Answer != seccomp.Allow && (c.Name == "socket" || c.Name == "socketpair"):
 		o.found.add(o.socket(c))
 	case c.Answer != seccomp.Allow:
-		o.found.add(Refusal{Kind: RefusedSyscall, Op: "call", Object: c.Name, Rule: "system call filter: " + c.Why, By: "seccomp"})
+		o.found.add(Refusal{Kind: RefusedSyscall, Op: "call", Object: c.Name, Rule: "system call filter: " + c.Why,
+			By: "seccomp"})
 	case c.Name == "connect":
 		o.connect(c)
 	default:
@@ -126,11 +127,13 @@ func (o *observer) connect(c *seccomp.Call) {
 		return
 	}
 	network := o.profile.Network()
-	if a := addr.Addr(); network.Mode == profile.NetFull || network.Mode != profile.NetNone && (a.IsLoopback() || a.IsUnspecified()) ||
+	if a := addr.Addr(); network.Mode == profile.NetFull || network.Mode != profile.NetNone &&
+		(a.IsLoopback() || a.IsUnspecified()) ||
 		network.AllowsHost(a.String(), addr.Port()) {
 		return
 	}
-	o.found.add(Refusal{Kind: RefusedNetwork, Op: "connect", Object: addr.String(), Rule: "network " + network.Mode.String(), By: "network namespace"})
+	o.found.add(Refusal{Kind: RefusedNetwork, Op: "connect", Object: addr.String(), Rule: "network " +
+		network.Mode.String(), By: "network namespace"})
 }
 
 // operand is one path among a call's arguments: the numbers of the arguments

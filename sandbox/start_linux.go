@@ -338,7 +338,8 @@ func (l *launch) awaitExec(ctx context.Context, p *Process, plan *Plan, gate *Ga
 		case err != nil && within.ended() != nil:
 			return within.ended()
 		case errors.Is(err, io.EOF):
-			return &LaunchError{Mechanism: l.mechanism, Cause: errors.New("it ended before the sandbox was ready" + l.diagnostics())}
+			return &LaunchError{Mechanism: l.mechanism,
+				Cause: errors.New("it ended before the sandbox was ready" + l.diagnostics())}
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return &LaunchError{Mechanism: l.mechanism, Cause: fmt.Errorf("not ready after %v", startTimeout)}
 		case err != nil:

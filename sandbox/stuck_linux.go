@@ -44,7 +44,8 @@ func stuck(pid int) bool {
 	if unix.Stat(proc, &st) != nil || int(st.Uid) != os.Geteuid() && int(st.Uid) != 0 { // root's, where it is not dumpable
 		return false
 	}
-	if program, err := os.Readlink(proc + "fd/" + strconv.Itoa(stage.FDStage)); err != nil || !strings.HasPrefix(program, "/memfd:sandboxd-launch") {
+	if program, err := os.Readlink(proc + "fd/" + strconv.Itoa(stage.FDStage)); err != nil ||
+		!strings.HasPrefix(program, "/memfd:sandboxd-launch") {
 		return false
 	}
 	numbers := strings.Fields(statusOf(pid, "NSpid"))

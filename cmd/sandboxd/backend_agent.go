@@ -21,7 +21,8 @@ func peerOf(p ipc.Peer) supervisor.Peer {
 	for _, a := range p.Ancestors {
 		above = append(above, supervisor.Process{PID: a.PID, Start: a.Start})
 	}
-	return supervisor.Peer{UID: p.UID, PID: p.PID, Start: p.Start, Exe: p.Exe, SID: p.SID, TTY: p.TTY, Inside: p.Inside(), Above: above}
+	return supervisor.Peer{UID: p.UID, PID: p.PID, Start: p.Start, Exe: p.Exe, SID: p.SID, TTY: p.TTY, Inside: p.Inside(),
+		Above: above}
 }
 
 func (b *backend) session(c ipc.Caller, id string) (*supervisor.Session, error) {
@@ -56,8 +57,10 @@ func (b *backend) OpenSession(_ context.Context, c ipc.Caller, r ipc.SessionRequ
 	}
 	answer := ipc.Session{ID: s.ID, Secret: ipc.Secret(secret), Root: s.Root, Trusted: b.sup.Trusted(s),
 		Mode: wireModeName(b.approvals.Mode(s.Ref()).Mode), Warnings: b.wireWarnings()}
-	if !answer.Trusted && s.Kind == supervisor.KindAPI { // a terminal's is found again for every command, and warned when one fails
-		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: supervisor.Untrusted, Hint: "sbx trust " + s.Root})
+	// a terminal's is found again for every command, and warned when one fails
+	if !answer.Trusted && s.Kind == supervisor.KindAPI {
+		answer.Warnings = append(answer.Warnings, ipc.Warning{Where: s.Root, Message: supervisor.Untrusted,
+			Hint: "sbx trust " + s.Root})
 	}
 	if why := b.sup.NoPlace(s); why != "" && s.Kind != supervisor.KindCLI {
 		answer.Warnings = append(answer.Warnings,
@@ -107,10 +110,12 @@ func (b *backend) StartExec(ctx context.Context, c ipc.Caller, r ipc.ExecRequest
 	return started, nil
 }
 
-func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecRequest, place place) (*supervisor.Exec, error) {
+func (b *backend) startExec(c ipc.Caller, s *supervisor.Session, r ipc.ExecRequest,
+	place place) (*supervisor.Exec, error) {
 	if r.Agent && !b.sup.Config().Sandbox.AgentSocket {
-		return nil, &ipc.Error{Code: ipc.CodeForbidden, Message: "agents may not reach the daemon from inside their sandbox: [sandbox] agent_socket = false",
-			Hint: "run it without --agent"}
+		return nil, &ipc.Error{Code: ipc.CodeForbidden,
+			Message: "agents may not reach the daemon from inside their sandbox: [sandbox] agent_socket = false",
+			Hint:    "run it without --agent"}
 	}
 	q := execRequest(r, place)
 	if r.Profile != "" {
@@ -129,7 +134,8 @@ func execRequest(r ipc.ExecRequest, place place) supervisor.ExecRequest {
 	return supervisor.ExecRequest{
 		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY, Cols: r.Cols, Rows: r.Rows,
 		Timeout: time.Duration(r.TimeoutMS) * time.Millisecond, Stdin: supervisor.Stdin(r.Stdin), StdinData: r.StdinData,
-		Keep: r.Keep, Hold: r.Hold, Direct: r.Direct, Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next, Passed: passedOf(r.Passed)}
+		Keep: r.Keep, Hold: r.Hold, Direct: r.Direct, Description: r.Description, Batch: place.batch, Group: place.group,
+		Next: place.next, Passed: passedOf(r.Passed)}
 }
 
 // passedOf converts passed descriptors into the supervisor's type.
@@ -175,13 +181,17 @@ func (b *backend) Check(ctx context.Context, c ipc.Caller, r ipc.CheckRequest) (
 	return b.check(ctx, c, s, r, place)
 }
 
-func (b *backend) check(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest, place place) (ipc.Verdict, error) {
+func (b *backend) check(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest,
+	place place) (ipc.Verdict, error) {
 	if r.Tool != "" && r.Tool != "bash" {
 		return b.checkTool(ctx, c, s, r, place)
 	}
-	v, err := b.sup.Check(ctx, s, peerOf(c.Peer), supervisor.CheckRequest{DryRun: r.DryRun, Ticket: time.Duration(r.TicketMS) * time.Millisecond, CwdUnknown: r.CwdUnknown, Exec: supervisor.ExecRequest{
-		CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY,
-		Inline: b.inline(c, s, r.Inline), Description: r.Description, Batch: place.batch, Group: place.group, Next: place.next}})
+	v, err := b.sup.Check(ctx, s, peerOf(c.Peer),
+		supervisor.CheckRequest{DryRun: r.DryRun, Ticket: time.Duration(r.TicketMS) * time.Millisecond,
+			CwdUnknown: r.CwdUnknown, Exec: supervisor.ExecRequest{
+				CallID: r.CallID, Line: r.Command, Argv: r.Argv, Cwd: r.Cwd, Env: r.Env, Terminal: r.TTY,
+				Inline: b.inline(c, s, r.Inline), Description: r.Description, Batch: place.batch, Group: place.group,
+				Next: place.next}})
 	if err != nil {
 		return ipc.Verdict{}, wireError(err)
 	}
@@ -193,7 +203,8 @@ func (b *backend) AfterCall(ctx context.Context, c ipc.Caller, r ipc.AfterCallRe
 	if err != nil {
 		return ipc.AfterCall{}, err
 	}
-	ran, err := b.sup.AfterCall(ctx, s, peerOf(c.Peer), supervisor.AfterCallRequest{CallID: r.CallID, Line: r.Command, Cwd: r.Cwd})
+	ran, err := b.sup.AfterCall(ctx, s, peerOf(c.Peer),
+		supervisor.AfterCallRequest{CallID: r.CallID, Line: r.Command, Cwd: r.Cwd})
 	return ipc.AfterCall{Ran: string(ran)}, wireError(err)
 }
 
@@ -252,7 +263,8 @@ func (b *backend) SignalExec(_ context.Context, c ipc.Caller, r ipc.SignalReques
 	}
 	sig := unix.SignalNum(name)
 	if sig == 0 {
-		return &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("signal %q is not known", r.Signal), Hint: "use a name such as SIGINT"}
+		return &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("signal %q is not known", r.Signal),
+			Hint: "use a name such as SIGINT"}
 	}
 	return wireError(e.Signal(syscall.Signal(sig)))
 }
@@ -287,7 +299,9 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 	if c.Role != ipc.RoleApprover && s.Kind != supervisor.KindAPI {
 		// Without a secret nothing distinguishes the person from a program that runs
 		// in the same terminal (R-AP-12).
-		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeForbidden, Message: "the stop of this session, which has no secret, is cleared by an approver", Hint: "sbx session resume " + s.ID}
+		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeForbidden,
+			Message: "the stop of this session, which has no secret, is cleared by an approver", Hint: "sbx session resume " +
+				s.ID}
 	}
 	cleared := ""
 	if b.approvals.Stopped(s.Ref()) {
@@ -299,7 +313,8 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 		switch related := relatedToSession(c.Peer, s); {
 		case b.ownTerminal(c.Peer, s):
 		case related != answerer.Unrelated && cleared != "":
-			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: string(related) + " can't resume the session", Hint: "from another terminal: sbx session resume " + s.ID}
+			return ipc.Turn{}, &ipc.Error{Code: ipc.CodeSelfApproval, Message: string(related) + " can't resume the session",
+				Hint: "from another terminal: sbx session resume " + s.ID}
 		case related != answerer.Unrelated:
 			return ipc.Turn{Turn: s.Turn()}, nil
 		}
@@ -309,7 +324,8 @@ func (b *backend) Turn(_ context.Context, c ipc.Caller, r ipc.TurnRequest) (ipc.
 		skills = append(skills, supervisor.Skill{Path: k.Path, Allow: k.Allow})
 	}
 	if c.Role == ipc.RoleApprover && len(skills) > 0 {
-		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "skills are the agent's to name", Hint: "send them on agent.sock"}
+		return ipc.Turn{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "skills are the agent's to name",
+			Hint: "send them on agent.sock"}
 	}
 	n, err := b.sup.NewTurn(s, peerOf(c.Peer), skills)
 	return ipc.Turn{Turn: n, Cleared: cleared}, wireError(err)

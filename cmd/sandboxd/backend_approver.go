@@ -32,7 +32,8 @@ func identity(c ipc.Caller, via approval.Via) approval.Identity {
 	if c.Peer.TTY != 0 {
 		name += " at " + ttyName(c.Peer.TTY)
 	}
-	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: via, Operator: c.Peer.UID != os.Geteuid()}
+	return approval.Identity{Principal: approval.Principal{UID: c.Peer.UID}, Name: name, Via: via,
+		Operator: c.Peer.UID != os.Geteuid()}
 }
 
 // ttyName is the usual name of a terminal's device number.
@@ -114,7 +115,8 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 		return ipc.Decided{}, wireError(err)
 	}
 	if !receipt.Decided {
-		return ipc.Decided{ID: a.ID, By: by.String(), How: string(approval.HowPerson), ConfirmAgain: true, Rev: a.Rev, Time: time.Now()}, nil
+		return ipc.Decided{ID: a.ID, By: by.String(), How: string(approval.HowPerson), ConfirmAgain: true, Rev: a.Rev,
+			Time: time.Now()}, nil
 	}
 	d := wireDecided(receipt.Decision)
 	d.ID = a.ID
@@ -124,7 +126,8 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 // answerOf converts an answer, without the fields that depend on the question.
 func answerOf(a ipc.Answer, by approval.Identity) approval.Answer {
 	answer := approval.Answer{Verb: approval.VerbDeny, By: by, Rev: a.Rev, Hash: a.Hash, Scope: approval.Scope(a.Scope),
-		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Key: a.Key, Mode: approval.RejectMode(a.Mode), Confirm: a.Confirm, Together: a.Scope == "group",
+		For: time.Duration(a.ForMS) * time.Millisecond, Note: a.Note, Key: a.Key, Mode: approval.RejectMode(a.Mode),
+		Confirm: a.Confirm, Together: a.Scope == "group",
 		Trust: approval.Trust(a.Trust)}
 	if a.Allow {
 		answer.Verb, answer.Mode = approval.VerbAllow, ""
@@ -164,7 +167,8 @@ func pick(what, id string, n int) (int, error) {
 	}
 	i, err := strconv.Atoi(id)
 	if err != nil || i < 1 || i > n {
-		return 0, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("%s %q is not on offer", what, id), Hint: "GET the approval lists what is"}
+		return 0, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("%s %q is not on offer", what, id),
+			Hint: "GET the approval lists what is"}
 	}
 	return i, nil
 }
@@ -200,7 +204,8 @@ func (b *backend) mayAnswerToo(c ipc.Caller, r approval.Ref, via approval.Via) b
 }
 
 func selfApproval(r answerer.Relation) error {
-	return &ipc.Error{Code: ipc.CodeSelfApproval, Message: (&answerer.RelatedError{Relation: r}).Error(), Hint: "answer from another terminal: sbx approve"}
+	return &ipc.Error{Code: ipc.CodeSelfApproval, Message: (&answerer.RelatedError{Relation: r}).Error(),
+		Hint: "answer from another terminal: sbx approve"}
 }
 
 func (b *backend) News(_ context.Context, c ipc.Caller, r ipc.NewsRequest) (ipc.Stream[ipc.News], error) {
@@ -267,7 +272,8 @@ func (b *backend) Grant(_ context.Context, c ipc.Caller, r ipc.GrantRequest) (ip
 			return w, nil
 		}
 	}
-	return ipc.Grant{}, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no grant %q", r.ID), Hint: "sbx grants ls"}
+	return ipc.Grant{}, &ipc.Error{Code: ipc.CodeNotFound, Message: fmt.Sprintf("there is no grant %q", r.ID),
+		Hint: "sbx grants ls"}
 }
 
 func (b *backend) Revoke(_ context.Context, c ipc.Caller, r ipc.GrantRequest) error {
@@ -314,7 +320,8 @@ func (b *backend) Audit(_ context.Context, _ ipc.Caller, r ipc.AuditRequest) (ip
 		return ipc.AuditPage{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "grep: " + err.Error()}
 	}
 	page, err := b.audit.Query(audit.Filter{Session: r.Session, Agent: r.Agent, Tool: r.Tool, Category: r.Category,
-		ExecID: r.ExecID, Grep: grep, Decision: r.Decision, Since: r.Since, Until: r.Until, AfterSeq: r.AfterSeq, Limit: r.Limit, Last: r.Last})
+		ExecID: r.ExecID, Grep: grep, Decision: r.Decision, Since: r.Since, Until: r.Until, AfterSeq: r.AfterSeq,
+		Limit: r.Limit, Last: r.Last})
 	if err != nil {
 		return ipc.AuditPage{}, wireError(err)
 	}
@@ -364,7 +371,9 @@ func wireModeName(m approval.Mode) string { return strings.ReplaceAll(string(m),
 // daemon's own mode comes from its configuration and command line.
 func (b *backend) SetMode(_ context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode, error) {
 	if m.Session == "" {
-		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "the daemon's mode is set in [approval] mode or by --mode", Hint: "name a session to switch approve-all on for it"}
+		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest,
+			Message: "the daemon's mode is set in [approval] mode or by --mode",
+			Hint:    "name a session to switch approve-all on for it"}
 	}
 	s, err := b.anySession(c, m.Session)
 	if err != nil {
@@ -386,10 +395,12 @@ func (b *backend) SetMode(_ context.Context, c ipc.Caller, m ipc.Mode) (ipc.Mode
 		}
 	case "interactive":
 	default:
-		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("mode %q can't be set for a session", m.Mode), Hint: "use approve-all or interactive"}
+		return ipc.Mode{}, &ipc.Error{Code: ipc.CodeBadRequest,
+			Message: fmt.Sprintf("mode %q can't be set for a session", m.Mode), Hint: "use approve-all or interactive"}
 	}
 	by := identity(c, approval.ViaTerminal)
-	rec := audit.Record{Category: audit.Mode, Operation: m.Mode, Session: s.ID, By: by.String(), DurationMS: d.Milliseconds()}
+	rec := audit.Record{Category: audit.Mode, Operation: m.Mode, Session: s.ID, By: by.String(),
+		DurationMS: d.Milliseconds()}
 	if err := b.sup.Carry(rec, func() error { return b.approvals.ApproveAllSession(by, s.Ref(), d) }); err != nil {
 		return ipc.Mode{}, wireError(err)
 	}

@@ -174,7 +174,8 @@ func (r *batchRun) exec(ctx context.Context, q ipc.ExecRequest, p place) (*ipc.E
 func nextCall(c ipc.BatchCall) (supervisor.NextCall, error) {
 	switch {
 	case c.Exec != nil:
-		return supervisor.NextCall{Line: c.Exec.Command, Argv: c.Exec.Argv, Cwd: c.Exec.Cwd, Env: c.Exec.Env, Terminal: c.Exec.TTY}, nil
+		return supervisor.NextCall{Line: c.Exec.Command, Argv: c.Exec.Argv, Cwd: c.Exec.Cwd, Env: c.Exec.Env,
+			Terminal: c.Exec.TTY}, nil
 	case c.File != nil:
 		f := c.File.FileRequest
 		f.Op = c.File.Op
@@ -183,5 +184,6 @@ func nextCall(c ipc.BatchCall) (supervisor.NextCall, error) {
 	}
 	args, err := decodeArgs(c.Check.Args)
 	k := c.Check
-	return supervisor.NextCall{Tool: k.Tool, Line: k.Command, Argv: k.Argv, Cwd: k.Cwd, Env: k.Env, Terminal: k.TTY, Args: args}, err
+	return supervisor.NextCall{Tool: k.Tool, Line: k.Command, Argv: k.Argv, Cwd: k.Cwd, Env: k.Env, Terminal: k.TTY,
+		Args: args}, err
 }

@@ -180,13 +180,16 @@ func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
 	if r.Encoding == "base64" {
 		var err error
 		if content, err = base64.StdEncoding.DecodeString(r.Content); err != nil {
-			return supervisor.FileRequest{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "content is not base64: " + err.Error()}
+			return supervisor.FileRequest{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "content is not base64: " +
+				err.Error()}
 		}
 	}
-	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, Rest: r.Rest, Paths: r.Paths, CallID: r.CallID, DryRun: r.DryRun, Description: r.Description, Request: files.Request{
-		Op: files.Op(r.Op), Path: r.Path, To: r.To, Content: content, Exact: r.Exact, Anchor: r.Anchor, Line: r.Line, Before: r.Before,
-		Offset: r.Offset, Limit: r.Limit, Pattern: r.Pattern, Glob: r.Glob, Context: r.Context, Recursive: r.Recursive,
-		IfHash: r.IfHash, Mode: r.Mode, Parents: r.Parents}}
+	q := supervisor.FileRequest{UndoID: r.UndoID, Force: r.Force, Rest: r.Rest, Paths: r.Paths, CallID: r.CallID,
+		DryRun: r.DryRun, Description: r.Description, Request: files.Request{
+			Op: files.Op(r.Op), Path: r.Path, To: r.To, Content: content, Exact: r.Exact, Anchor: r.Anchor, Line: r.Line,
+			Before: r.Before,
+			Offset: r.Offset, Limit: r.Limit, Pattern: r.Pattern, Glob: r.Glob, Context: r.Context, Recursive: r.Recursive,
+			IfHash: r.IfHash, Mode: r.Mode, Parents: r.Parents}}
 	for _, e := range r.Edits {
 		q.Edits = append(q.Edits, files.Replacement{Find: e.Find, Replace: e.Replace, Count: e.Count})
 	}
@@ -197,8 +200,10 @@ func fileRequest(r ipc.FileRequest) (supervisor.FileRequest, error) {
 // UTF-8 and the request did not ask for base64.
 func wireFile(r ipc.FileRequest, f supervisor.FileResult) ipc.FileResult {
 	e := wireEnforcement(f.Report)
-	w := ipc.FileResult{ID: f.ID, UndoID: f.Undo, Decision: wireFileDecision(f.Decision), Why: f.Decision.Why, Rule: f.Verdict.Rule,
-		Path: f.Path, To: f.To, Hash: f.Hash, Size: f.Size, Binary: f.Binary, Truncated: f.Truncated, Changed: f.Changed, Replaced: f.Replaced,
+	w := ipc.FileResult{ID: f.ID, UndoID: f.Undo, Decision: wireFileDecision(f.Decision), Why: f.Decision.Why,
+		Rule: f.Verdict.Rule,
+		Path: f.Path, To: f.To, Hash: f.Hash, Size: f.Size, Binary: f.Binary, Truncated: f.Truncated, Changed: f.Changed,
+		Replaced:    f.Replaced,
 		Enforcement: &e, Warnings: wireTexts(f.Warnings)}
 	if w.Why == "" || f.Verdict.Decision == files.Block {
 		w.Why = f.Verdict.Why
@@ -219,7 +224,8 @@ func wireFile(r ipc.FileRequest, f supervisor.FileResult) ipc.FileResult {
 		w.Entries = append(w.Entries, wireInfo(i))
 	}
 	for _, m := range f.Matches {
-		w.Matches = append(w.Matches, ipc.Match{Path: m.Path, Line: m.Line, Text: m.Text, Context: m.Context, Clipped: m.Clipped})
+		w.Matches = append(w.Matches, ipc.Match{Path: m.Path, Line: m.Line, Text: m.Text, Context: m.Context,
+			Clipped: m.Clipped})
 	}
 	for _, why := range slices.Sorted(maps.Keys(f.Skipped)) {
 		w.Skipped = append(w.Skipped, ipc.Skipped{Why: why, Count: f.Skipped[why]})
@@ -240,7 +246,8 @@ func wireFileDecision(d approval.Decision) string {
 }
 
 func wireInfo(i files.Info) ipc.FileInfo {
-	return ipc.FileInfo{Path: i.Path, Type: string(i.Kind), Size: i.Size, Mode: i.Mode, ModTime: time.Unix(0, i.ModTime).UTC(), Target: i.Target}
+	return ipc.FileInfo{Path: i.Path, Type: string(i.Kind), Size: i.Size, Mode: i.Mode,
+		ModTime: time.Unix(0, i.ModTime).UTC(), Target: i.Target}
 }
 
 func wireChanges(list []supervisor.Change) []ipc.Change {
@@ -256,7 +263,8 @@ func wireChanges(list []supervisor.Change) []ipc.Change {
 // conflictCodes are the codes of conflicts; the default is CodeConflict.
 var conflictCodes = map[files.Reason]ipc.Code{
 	files.NotThere: ipc.CodeNotFound, files.Outside: ipc.CodeForbidden, files.Forbidden: ipc.CodeForbidden,
-	files.Invalid: ipc.CodeBadRequest, files.BadPath: ipc.CodeBadRequest, files.TooLarge: ipc.CodeTooLarge, files.Failed: ipc.CodeInternal,
+	files.Invalid: ipc.CodeBadRequest, files.BadPath: ipc.CodeBadRequest, files.TooLarge: ipc.CodeTooLarge,
+	files.Failed: ipc.CodeInternal,
 }
 
 // fileError converts the error of an operation into one with a code. The error of a
@@ -270,14 +278,16 @@ func fileError(err error, out supervisor.FileResult) error {
 		e := denialError(denied.Result)
 		return &e
 	case errors.As(err, &partial):
-		return &ipc.Error{Code: ipc.CodeConflict, Message: err.Error(), Hint: fmt.Sprintf("undo %s takes back what was done", out.Undo)}
+		return &ipc.Error{Code: ipc.CodeConflict, Message: err.Error(),
+			Hint: fmt.Sprintf("undo %s takes back what was done", out.Undo)}
 	case errors.As(err, &conflict):
 		code, known := conflictCodes[conflict.Reason]
 		if !known {
 			code = ipc.CodeConflict
 		}
 		return &ipc.Error{Code: code, Message: conflict.Error(), Conflict: &ipc.FileConflict{
-			Reason: string(conflict.Reason), Path: conflict.Path, Expected: conflict.Expected, Found: conflict.Found, Line: conflict.Line,
+			Reason: string(conflict.Reason), Path: conflict.Path, Expected: conflict.Expected, Found: conflict.Found,
+			Line:    conflict.Line,
 			Nearest: conflict.Nearest, Hint: conflict.Hint, Hash: conflict.Hash, Edit: conflict.Edit}}
 	}
 	return wireError(err)

@@ -17,13 +17,15 @@ import (
 )
 
 func (b *backend) Version(context.Context, ipc.Caller) (ipc.Version, error) {
-	return ipc.Version{Product: ipc.Product, Version: ipc.Release, Protocol: ipc.Protocol, PID: os.Getpid(), UID: os.Geteuid(), Features: b.features()}, nil
+	return ipc.Version{Product: ipc.Product, Version: ipc.Release, Protocol: ipc.Protocol, PID: os.Getpid(),
+		UID: os.Geteuid(), Features: b.features()}, nil
 }
 
 func (b *backend) Status(ctx context.Context, c ipc.Caller) (ipc.Status, error) {
 	v, err := b.Version(ctx, c)
 	report := b.sup.Host.Report()
-	st := ipc.Status{Version: v, Started: b.started, Mode: wireModeName(b.approvals.Mode(approval.SessionRef{}).Mode), Scope: "user",
+	st := ipc.Status{Version: v, Started: b.started, Mode: wireModeName(b.approvals.Mode(approval.SessionRef{}).Mode),
+		Scope:       "user",
 		Enforcement: wireEnforcement(report), Degraded: report.Degraded(), Sessions: len(b.sup.Sessions(servedUser())),
 		Running: b.sup.Running(), Pending: len(b.approvals.Pending(viewer(c))), Config: b.configFiles(),
 		Warnings: append(b.wireWarnings(), b.waitingForRestart()...), StateDir: b.dirs.state}
@@ -83,7 +85,8 @@ func (b *backend) Doctor(ctx context.Context, c ipc.Caller, r ipc.DoctorRequest)
 		return d, wireError(err)
 	}
 	for _, f := range findings {
-		d.Findings = append(d.Findings, ipc.Finding{Name: f.Name, OK: f.OK, Proved: f.Proved, Detail: f.Detail, Remedy: f.Remedy, TookMS: f.Took.Milliseconds()})
+		d.Findings = append(d.Findings, ipc.Finding{Name: f.Name, OK: f.OK, Proved: f.Proved, Detail: f.Detail,
+			Remedy: f.Remedy, TookMS: f.Took.Milliseconds()})
 	}
 	return d, nil
 }
@@ -157,7 +160,8 @@ func linked(p profile.Profile, path, real string) []string {
 	if path == real || at != profile.Private && at != profile.Hide || to != profile.Allow && to != profile.Protect {
 		return nil
 	}
-	return []string{fmt.Sprintf("  %s leads there by a symbolic link that commands do not have: they find it under the name above", path)}
+	return []string{fmt.Sprintf("  %s leads there by a symbolic link that commands do not have: they find it under the "+
+		"name above", path)}
 }
 
 func (b *backend) profileOf(c ipc.Caller, session string) (profile.Profile, error) {
@@ -207,8 +211,9 @@ func (b *backend) Sessions(_ context.Context, c ipc.Caller) (ipc.SessionList, er
 	}
 	for _, s := range all {
 		mode := b.approvals.Mode(s.Ref())
-		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.Name != "", Label: s.Label,
-			Root: s.Root, Trusted: b.sup.Trusted(s), Contained: b.sup.ContainedPolicy(s),
+		info := ipc.SessionInfo{ID: s.ID, Kind: string(s.Kind), Agent: s.Agent.Name, Claimed: s.Agent.Name != "",
+			Label: s.Label,
+			Root:  s.Root, Trusted: b.sup.Trusted(s), Contained: b.sup.ContainedPolicy(s),
 			Mode: wireModeName(mode.Mode), UID: s.Peer.UID, PID: s.Peer.PID,
 			Opened: s.Opened, LastUsed: s.LastUsed(), Turn: s.Turn()}
 		for _, e := range s.Unfinished() {
@@ -306,7 +311,8 @@ func wireJob(j *supervisor.Job) ipc.Job {
 }
 
 // checkTool decides a call of a tool that the agent runs itself (R-AP-24).
-func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest, place place) (ipc.Verdict, error) {
+func (b *backend) checkTool(ctx context.Context, c ipc.Caller, s *supervisor.Session, r ipc.CheckRequest,
+	place place) (ipc.Verdict, error) {
 	args, err := decodeArgs(r.Args)
 	if err != nil {
 		return ipc.Verdict{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: "args: " + err.Error()}

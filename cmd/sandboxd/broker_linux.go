@@ -69,7 +69,8 @@ func serveBroker(ctx context.Context, b *broker.Broker) error {
 	case err != nil:
 		return err
 	case !passed || len(d.agent) == 0 || len(d.approver) == 0 || len(d.launcher) > 0:
-		return fmt.Errorf("the broker serves the sockets that the service manager passes: %q and %q; systemctl start sandboxd.socket", broker.AgentName, broker.ApproverName)
+		return fmt.Errorf("the broker serves the sockets that the service manager passes: %q and %q; systemctl start "+
+			"sandboxd.socket", broker.AgentName, broker.ApproverName)
 	}
 	if err := os.MkdirAll(b.HeadsDir, 0o755); err != nil {
 		return fmt.Errorf("make the directory of heads: %w", err)
@@ -149,9 +150,12 @@ func brokerMetrics(b *broker.Broker) *prometheus.Registry {
 	count := func(name, help string, f func() float64) {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, f))
 	}
-	count("sandboxd_broker_handed_total", "Connections that were handed over.", func() float64 { n, _ := b.Counts(); return float64(n) })
-	count("sandboxd_broker_refused_total", "Connections that were not handed over.", func() float64 { _, n := b.Counts(); return float64(n) })
-	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sandboxd_broker_users", Help: "Users with a launcher."},
+	count("sandboxd_broker_handed_total", "Connections that were handed over.",
+		func() float64 { n, _ := b.Counts(); return float64(n) })
+	count("sandboxd_broker_refused_total", "Connections that were not handed over.",
+		func() float64 { _, n := b.Counts(); return float64(n) })
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sandboxd_broker_users",
+		Help: "Users with a launcher."},
 		func() float64 { return float64(len(b.Users())) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r

@@ -66,7 +66,8 @@ func (b *backend) alive() {
 
 // statusLine is for the service manager.
 func (b *backend) statusLine() string {
-	line := fmt.Sprintf("%d commands running, %d questions waiting; the sandbox is %s", b.sup.Running(), len(b.approvals.Pending(b.operator())), b.sup.Host.Report().Level())
+	line := fmt.Sprintf("%d commands running, %d questions waiting; the sandbox is %s", b.sup.Running(),
+		len(b.approvals.Pending(b.operator())), b.sup.Host.Report().Level())
 	if found := b.conditions(); len(found) > 0 {
 		line += "; " + found[0].Where + ": " + found[0].Message
 	}
@@ -84,7 +85,8 @@ func (b *backend) conditions() []ipc.Warning {
 	refused, unsaved, untold := b.refused, b.unsaved, b.untold
 	b.mu.Unlock()
 	if refused != nil {
-		add("configuration", "sandboxd config check", "the last reload was refused and the old configuration is in force: %v", refused)
+		add("configuration", "sandboxd config check", "the last reload was refused and the old configuration is in force: %v",
+			refused)
 	}
 	if path := b.sup.Config().Approval.RuleProgram; path != "" {
 		if err := (&external.Program{Path: path}).Check(); err != nil {
@@ -99,7 +101,8 @@ func (b *backend) conditions() []ipc.Warning {
 		add("audit log", "sbx log verify; compare with a copy", "it is not as it was written: %v; a new file was begun", bad)
 	}
 	if r := found.Repair; r != nil {
-		add("audit log", "", "its end was incomplete after a crash: %d bytes of %s were moved to %q; nothing ran because of them", r.Bytes, r.File, r.Aside)
+		add("audit log", "", "its end was incomplete after a crash: %d bytes of %s were moved to %q; nothing ran because "+
+			"of them", r.Bytes, r.File, r.Aside)
 	}
 	if n := found.Restored; n > 0 {
 		add("audit log", "", "the last %d records, which a loss of power had taken from its newest file, are there again", n)
@@ -143,7 +146,8 @@ func tellCutOff(c supervisor.CutOff, add func(where, hint, format string, args .
 		}
 	}
 	if len(moved) > 0 {
-		add(where, "sbx undo "+c.Exec+" brings them back", "the daemon died while it ran; what it had left under protected names is in the trash: %s", list(moved, 5))
+		add(where, "sbx undo "+c.Exec+" brings them back",
+			"the daemon died while it ran; what it had left under protected names is in the trash: %s", list(moved, 5))
 	}
 	if len(kept) > 0 {
 		add(where, hint, "the daemon died while it ran; look at these, which may be your own: %s", list(kept, 5))

@@ -19,18 +19,21 @@ import (
 )
 
 func wireEnforcement(r sandbox.Report) ipc.Enforcement {
-	e := ipc.Enforcement{Level: ipc.Level(r.Level()), Layers: make([]ipc.Layer, 0, len(r.Layers)), Protections: make([]ipc.Protection, 0, len(r.Protections))}
+	e := ipc.Enforcement{Level: ipc.Level(r.Level()), Layers: make([]ipc.Layer, 0, len(r.Layers)),
+		Protections: make([]ipc.Protection, 0, len(r.Protections))}
 	for _, l := range r.Layers {
 		e.Layers = append(e.Layers, ipc.Layer{Name: l.Name, Active: l.Active, Version: l.Version, Why: l.Why})
 	}
 	for _, p := range r.Protections {
-		e.Protections = append(e.Protections, ipc.Protection{Name: p.Name, Level: ipc.Level(p.Level), By: p.By, Missing: p.Missing, Why: p.Why, Remedy: p.Remedy})
+		e.Protections = append(e.Protections, ipc.Protection{Name: p.Name, Level: ipc.Level(p.Level), By: p.By,
+			Missing: p.Missing, Why: p.Why, Remedy: p.Remedy})
 	}
 	return e
 }
 
 func wireCounts(s approval.Stats) ipc.Counts {
-	return ipc.Counts{Total: int64(s.Total), Approved: int64(s.Approved), Denied: int64(s.Denied), AutoApproved: int64(s.AutoApproved),
+	return ipc.Counts{Total: int64(s.Total), Approved: int64(s.Approved), Denied: int64(s.Denied),
+		AutoApproved:    int64(s.AutoApproved),
 		DoubleConfirmed: int64(s.DoubleConfirmed), TimedOut: int64(s.TimedOut), Quit: int64(s.Quit)}
 }
 
@@ -48,7 +51,8 @@ func wireTrust(t supervisor.Trust) ipc.Trust {
 }
 
 func wireGrant(g approval.Grant) ipc.Grant {
-	w := ipc.Grant{ID: g.ID, Allow: g.Effect == approval.Allow, Scope: string(g.Scope), Tool: g.Match.Tool, What: g.Description,
+	w := ipc.Grant{ID: g.ID, Allow: g.Effect == approval.Allow, Scope: string(g.Scope), Tool: g.Match.Tool,
+		What:    g.Description,
 		Session: g.Session, Project: g.Project, Agent: g.Agent, UID: g.Principal.UID, By: g.By.String(),
 		Note: g.Why, Created: g.Created, Uses: int(g.Uses)}
 	if !g.Expires.IsZero() {
@@ -61,7 +65,8 @@ func wireGrant(g approval.Grant) ipc.Grant {
 }
 
 func wireDecided(d approval.Decision) ipc.Decided {
-	w := ipc.Decided{ID: d.Request, Allowed: d.Approved, Reason: string(d.Reason), Scope: string(d.Scope), Why: d.Why, How: string(d.How),
+	w := ipc.Decided{ID: d.Request, Allowed: d.Approved, Reason: string(d.Reason), Scope: string(d.Scope), Why: d.Why,
+		How:  string(d.How),
 		Rule: d.Rule, Grant: d.Grant, Note: d.Note, Time: d.At}
 	if w.By = string(d.Layer); d.How == approval.HowPerson {
 		w.By = d.By.String()
@@ -92,10 +97,13 @@ func distinct(list []string) []string {
 }
 
 func (b *backend) wireApproval(e *supervisor.Exec, p approval.Pending) ipc.Approval {
-	a := ipc.Approval{ID: p.ID, Rev: p.Rev, Hash: p.Hash, Session: p.Session, Agent: p.AgentShown, Claimed: p.Agent.ID == "",
-		UID: p.Principal.UID, CallID: p.CallID, Tool: p.Tool, Description: p.Description, Cwd: p.Cwd, Risk: wireRisk(p.Risk),
+	a := ipc.Approval{ID: p.ID, Rev: p.Rev, Hash: p.Hash, Session: p.Session, Agent: p.AgentShown,
+		Claimed: p.Agent.ID == "",
+		UID:     p.Principal.UID, CallID: p.CallID, Tool: p.Tool, Description: p.Description, Cwd: p.Cwd,
+		Risk:    wireRisk(p.Risk),
 		Reasons: p.Reasons, Dangerous: p.Dangerous, Outside: p.Outside, Protected: p.Protected, Delete: p.Delete,
-		Confirm: p.Twice, Inline: p.Inline, Client: p.Client, BlockedPath: p.BlockedPath, Notes: p.Notes, GroupID: p.GroupID, Count: 1 + len(p.Same), Created: p.Asked}
+		Confirm: p.Twice, Inline: p.Inline, Client: p.Client, BlockedPath: p.BlockedPath, Notes: p.Notes, GroupID: p.GroupID,
+		Count: 1 + len(p.Same), Created: p.Asked}
 	a.Reasons = distinct(append([]string{p.Why}, a.Reasons...))
 	if !p.Deadline.IsZero() {
 		a.Deadline = &p.Deadline
@@ -186,7 +194,8 @@ func (b *backend) wireEvent(x *supervisor.Exec, e supervisor.Event) ipc.Event {
 		if e.Started.Decision.How == approval.HowPerson {
 			d = ipc.DecisionAsk
 		}
-		w.Started = &ipc.Started{Decision: d, Rule: e.Started.Decision.Rule, Why: e.Started.Decision.Why, ProfileDigest: e.Started.Digest, Warm: e.Started.Warm,
+		w.Started = &ipc.Started{Decision: d, Rule: e.Started.Decision.Rule, Why: e.Started.Decision.Why,
+			ProfileDigest: e.Started.Digest, Warm: e.Started.Warm,
 			Enforcement: wireEnforcement(e.Started.Report), Warnings: wireTexts(e.Started.Warnings)}
 	case supervisor.EventCut:
 		w.Type = ipc.EventGap
@@ -207,13 +216,16 @@ func wireTexts(list []string) []ipc.Warning {
 }
 
 func wireExit(r supervisor.Result) *ipc.Exit {
-	x := &ipc.Exit{Code: r.Code, CutBytes: r.Cut, Uncapped: r.Uncapped, DurationMS: r.Exit.Wall.Milliseconds(), Enforcement: wireEnforcement(r.Report), Warnings: wireTexts(r.Warnings)}
+	x := &ipc.Exit{Code: r.Code, CutBytes: r.Cut, Uncapped: r.Uncapped, DurationMS: r.Exit.Wall.Milliseconds(),
+		Enforcement: wireEnforcement(r.Report), Warnings: wireTexts(r.Warnings)}
 	for _, v := range r.Violations {
-		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Access: v.Op, By: v.By, Rule: v.Rule,
+		x.Violations = append(x.Violations, ipc.Violation{Kind: v.Kind, Object: v.Object, Access: v.Op, By: v.By,
+			Rule: v.Rule,
 			Hint: v.Hint, Count: v.Count, Minor: v.Minor})
 	}
 	for _, i := range r.Quarantined {
-		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept, Undo: supervisor.QuarantineID(i)})
+		x.Quarantined = append(x.Quarantined, ipc.Quarantined{Path: i.Path, Why: i.Why, Kept: i.Kept,
+			Undo: supervisor.QuarantineID(i)})
 	}
 	x.Changes, x.Job, x.JobRefused = wireRunChanges(r.Changes), r.Job, r.JobRefused
 	switch r.Outcome {
@@ -277,8 +289,10 @@ func wireDenial(r supervisor.Result) *ipc.Denial {
 }
 
 func wireVerdict(v supervisor.Verdict) ipc.Verdict {
-	w := ipc.Verdict{ID: v.Decision.Request, Allowed: v.Decision.Approved, Why: v.Why, Rule: v.Rule, Risk: wireRisk(v.Risk),
-		Reasons: v.Reasons, Description: v.Description, ProfileDigest: v.Digest, Warnings: wireTexts(v.Warnings), Ticket: ipc.Secret(v.Ticket)}
+	w := ipc.Verdict{ID: v.Decision.Request, Allowed: v.Decision.Approved, Why: v.Why, Rule: v.Rule,
+		Risk:    wireRisk(v.Risk),
+		Reasons: v.Reasons, Description: v.Description, ProfileDigest: v.Digest, Warnings: wireTexts(v.Warnings),
+		Ticket: ipc.Secret(v.Ticket)}
 	switch {
 	case v.Asks:
 		w.Decision = ipc.DecisionAsk
@@ -326,7 +340,8 @@ func (b *backend) wireNews(_ context.Context, c ipc.Caller, e approval.Event) ip
 		d := wireDecided(e.Decision)
 		n.Decision = &d
 	case approval.EventRemembered, approval.EventRevoked:
-		n.Grant = &ipc.Grant{ID: e.Grant, Allow: e.Effect == approval.Allow, Scope: string(e.Scope), Tool: e.Tool, What: e.Description, By: e.By.String(), Session: e.Session, UID: e.Principal.UID}
+		n.Grant = &ipc.Grant{ID: e.Grant, Allow: e.Effect == approval.Allow, Scope: string(e.Scope), Tool: e.Tool,
+			What: e.Description, By: e.By.String(), Session: e.Session, UID: e.Principal.UID}
 	case approval.EventMode:
 		m := wireMode(e.Session, b.approvals.Mode(approval.SessionRef{Principal: e.Principal, ID: e.Session}))
 		n.Mode = &m

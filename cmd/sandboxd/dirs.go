@@ -24,7 +24,8 @@ func openDirs(f flags, cfg *config.Config) (dirs, error) {
 	if err != nil {
 		return dirs{}, err
 	}
-	d := dirs{sockets: first(f.socketDir, cfg.Daemon.SocketDir, paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())),
+	d := dirs{sockets: first(f.socketDir, cfg.Daemon.SocketDir,
+		paths.OwnSocketDir(os.Getenv("XDG_RUNTIME_DIR"), os.Geteuid())),
 		state: first(f.stateDir, cfg.Daemon.StateDir, paths.OwnStateDir(home))}
 	d.audit = filepath.Join(d.state, "audit")
 	for _, dir := range []string{d.state, d.audit} {
@@ -46,11 +47,13 @@ func (d dirs) inState(name string) string { return filepath.Join(d.state, name) 
 // where sbx starts the daemon: it must know them before there is one that reads the files.
 func overruled(f flags, cfg *config.Config) []config.Warning {
 	var list []config.Warning
-	for _, c := range []struct{ key, given, set string }{{"socket_dir", f.socketDir, cfg.Daemon.SocketDir}, {"state_dir", f.stateDir, cfg.Daemon.StateDir}} {
+	for _, c := range []struct{ key, given, set string }{{"socket_dir", f.socketDir, cfg.Daemon.SocketDir},
+		{"state_dir", f.stateDir, cfg.Daemon.StateDir}} {
 		if c.given != "" && c.set != "" && c.given != c.set {
 			flag := "--" + strings.Replace(c.key, "_", "-", 1)
 			list = append(list, config.Warning{Origin: cfg.Origin("daemon." + c.key),
-				Text: fmt.Sprintf("%s = %q is not used: this daemon was started with %s %s; sbx, which reads no configuration, needs %s or $SBX_%s", c.key, c.set, flag, c.given, flag, strings.ToUpper(c.key))})
+				Text: fmt.Sprintf("%s = %q is not used: this daemon was started with %s %s; sbx, which reads no configuration, "+
+					"needs %s or $SBX_%s", c.key, c.set, flag, c.given, flag, strings.ToUpper(c.key))})
 		}
 	}
 	return list

@@ -43,14 +43,16 @@ func explain(why error, log *slog.Logger) {
 		all = append(all, l.Agent(), l.Approver())
 		go l.Serve(ctx)
 	}
-	body, _ := json.Marshal(map[string]*ipc.Error{"error": {Code: ipc.CodeInternal, Message: "sandboxd does not start: " + why.Error(),
+	body, _ := json.Marshal(map[string]*ipc.Error{"error": {Code: ipc.CodeInternal, Message: "sandboxd does not start: " +
+		why.Error(),
 		Hint: "sandboxd config check; journalctl --user -u sandboxd-launcher"}})
-	server := &http.Server{ReadHeaderTimeout: explainFor, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Connection", "close")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		w.Write(body)
-	})}
+	server := &http.Server{ReadHeaderTimeout: explainFor,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			w.Write(body)
+		})}
 	var serving sync.WaitGroup
 	for _, l := range all {
 		serving.Go(func() { server.Serve(l) })

@@ -67,7 +67,8 @@ func (b *backend) gate() (*gateway.Gateway, error) {
 	}
 	if b.gateway == nil {
 		return nil, &ipc.Error{Code: ipc.CodeConflict, Message: "the gateway is off",
-			Hint: "put [gateway] listen = \"127.0.0.1:0\" into ~/.config/sandboxd/config.toml, and start the daemon again: sbx stop"}
+			Hint: "put [gateway] listen = \"127.0.0.1:0\" into ~/.config/sandboxd/config.toml, and start the daemon again: " +
+				"sbx stop"}
 	}
 	return b.gateway, nil
 }

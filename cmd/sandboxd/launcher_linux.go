@@ -16,7 +16,8 @@ import (
 
 // serveLaunchers takes the connections that the system's broker hands over, and
 // reports the head of the log to the broker. It returns listeners for them.
-func (b *backend) serveLaunchers(ctx context.Context, list []net.Listener, log *slog.Logger) (agent, approver []net.Listener, err error) {
+func (b *backend) serveLaunchers(ctx context.Context, list []net.Listener, log *slog.Logger) (
+	agent, approver []net.Listener, err error) {
 	if len(list) == 0 {
 		return nil, nil, nil
 	}

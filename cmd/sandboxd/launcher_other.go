@@ -12,7 +12,8 @@ import (
 
 var errNoBroker = errors.New("the broker is for systems with systemd")
 
-func (b *backend) serveLaunchers(_ context.Context, list []net.Listener, _ *slog.Logger) (agent, approver []net.Listener, err error) {
+func (b *backend) serveLaunchers(_ context.Context, list []net.Listener, _ *slog.Logger) (
+	agent, approver []net.Listener, err error) {
 	if len(list) > 0 {
 		return nil, nil, errNoBroker
 	}

@@ -31,12 +31,14 @@ const stdioName = "stdio"
 func passedListeners() (listeners, bool, error) {
 	files := activation.Files(true)
 	var d listeners
-	places := map[string]*[]net.Listener{broker.AgentName: &d.agent, broker.ApproverName: &d.approver, broker.MetricsName: &d.metrics, stdioName: &d.stdio,
+	places := map[string]*[]net.Listener{broker.AgentName: &d.agent, broker.ApproverName: &d.approver,
+		broker.MetricsName: &d.metrics, stdioName: &d.stdio,
 		broker.LauncherName: &d.launcher, broker.HeadsName: &d.heads}
 	for _, f := range files {
 		to, ok := places[f.Name()]
 		if !ok {
-			return d, true, fmt.Errorf("the service manager passed a socket named %q; want FileDescriptorName=agent, approver, stdio, launcher, heads or metrics", f.Name())
+			return d, true, fmt.Errorf("the service manager passed a socket named %q; want FileDescriptorName=agent, "+
+				"approver, stdio, launcher, heads or metrics", f.Name())
 		}
 		l, err := net.FileListener(f)
 		f.Close()
@@ -63,7 +65,8 @@ func openListeners(dir, metrics string) (listeners, error) {
 		if d.own, err = ipc.Listen(ipc.SocketDir{Path: dir}); err != nil {
 			return d, err
 		}
-		d.agent, d.approver, d.stdio = []net.Listener{d.own.Agent}, []net.Listener{d.own.Approver}, []net.Listener{d.own.Stdio}
+		d.agent, d.approver, d.stdio = []net.Listener{d.own.Agent}, []net.Listener{d.own.Approver},
+			[]net.Listener{d.own.Stdio}
 	}
 	if metrics != "" {
 		l, err := listenMetrics(metrics)

@@ -33,7 +33,8 @@ func TestManualPageIsTheHelp(t *testing.T) {
 			t.Errorf("--help lacks %s", f)
 		}
 	}
-	words := append(regexp.MustCompile(`[a-z]+(-[a-z]+)*`).FindAllString(strings.SplitN(strings.SplitN(usage, "\n\n", 2)[0], "\n", 2)[1], -1),
+	words := append(regexp.MustCompile(`[a-z]+(-[a-z]+)*`).FindAllString(strings.SplitN(strings.SplitN(usage, "\n\n",
+		2)[0], "\n", 2)[1], -1),
 		stdioName, broker.AgentName, broker.ApproverName, broker.LauncherName, broker.HeadsName, broker.MetricsName)
 	for _, w := range words {
 		if !regexp.MustCompile(`\b` + w + `\b`).MatchString(page) {

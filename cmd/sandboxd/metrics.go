@@ -77,15 +77,19 @@ func (m *metrics) watch(b *backend) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))
 	}
 	gauge("sandboxd_running", "Commands that run now.", func() float64 { return float64(b.sup.Running()) })
-	gauge("sandboxd_pending", "Questions that wait for an answer.", func() float64 { return float64(len(b.approvals.Pending(b.operator()))) })
-	gauge("sandboxd_grants", "Grants that are in force.", func() float64 { return float64(len(b.approvals.Grants(b.operator()))) })
+	gauge("sandboxd_pending", "Questions that wait for an answer.",
+		func() float64 { return float64(len(b.approvals.Pending(b.operator()))) })
+	gauge("sandboxd_grants", "Grants that are in force.",
+		func() float64 { return float64(len(b.approvals.Grants(b.operator()))) })
 	gauge("sandboxd_approve_all", "1 while everything is approved unasked.", func() float64 {
 		return truth(b.approvals.Mode(approval.SessionRef{}).Mode == approval.ModeApproveAll)
 	})
-	gauge("sandboxd_audit_writable", "1 while records can be written; 0: nothing runs.", func() float64 { return truth(b.audit.Err() == nil) })
+	gauge("sandboxd_audit_writable", "1 while records can be written; 0: nothing runs.",
+		func() float64 { return truth(b.audit.Err() == nil) })
 	gauge("sandboxd_audit_head", "Number of the log's last record.", func() float64 { return float64(b.audit.Head().Seq) })
 	gauge("sandboxd_conditions", "What sbx status warns of.", func() float64 { return float64(len(b.conditions())) })
-	gauge("sandboxd_start_time_seconds", "When the daemon started, in seconds since 1970.", func() float64 { return float64(b.started.Unix()) })
+	gauge("sandboxd_start_time_seconds", "When the daemon started, in seconds since 1970.",
+		func() float64 { return float64(b.started.Unix()) })
 }
 
 func truth(b bool) float64 {
@@ -98,8 +102,10 @@ func truth(b bool) float64 {
 // serveMetrics answers GET /metrics and nothing else, until ctx ends.
 func serveMetrics(ctx context.Context, r *prometheus.Registry, list []net.Listener, log *slog.Logger) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r,
+		promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second}))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10}
 	context.AfterFunc(ctx, func() { server.Close() })
 	for _, l := range list {
 		go func() {

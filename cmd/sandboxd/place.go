@@ -28,7 +28,8 @@ func placeOf(p *ipc.BatchPlace) (place, error) {
 			return place{}, &ipc.Error{Code: ipc.CodeBadRequest, Message: fmt.Sprintf("batch.remaining[%d].args: %v", i, err)}
 		}
 		call := supervisor.NextCall{Tool: n.Tool, Line: n.Command, Argv: n.Argv, Args: args, Cwd: n.Cwd}
-		if line, ok := args["command"].(string); ok && (n.Tool == "" || n.Tool == "bash") && n.Command == "" && len(n.Argv) == 0 {
+		if line, ok := args["command"].(string); ok && (n.Tool == "" || n.Tool == "bash") && n.Command == "" &&
+			len(n.Argv) == 0 {
 			call.Line = line
 		}
 		if op, ok := files.OpOf(n.Tool); ok {

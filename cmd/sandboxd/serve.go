@@ -29,7 +29,8 @@ import (
 func homeDir() (string, error) {
 	u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
 	if err != nil {
-		return "", fmt.Errorf("find the home directory of user %d: %w; add the user to the password database, or run sandboxd as another one", os.Geteuid(), err)
+		return "", fmt.Errorf("find the home directory of user %d: %w; add the user to the password database, or run "+
+			"sandboxd as another one", os.Geteuid(), err)
 	}
 	return u.HomeDir, nil
 }
@@ -185,7 +186,8 @@ func enoughDescriptors() error {
 		return os.NewSyscallError("getrlimit RLIMIT_NOFILE", err)
 	}
 	if l.Cur < minDescriptors {
-		return fmt.Errorf("at most %d files may be open here, and sandboxd needs %d: raise the hard limit (ulimit -Hn of the shell that starts it, nofile in /etc/security/limits.conf, LimitNOFILE= of a unit)", l.Cur, minDescriptors)
+		return fmt.Errorf("at most %d files may be open here, and sandboxd needs %d: raise the hard limit (ulimit -Hn of "+
+			"the shell that starts it, nofile in /etc/security/limits.conf, LimitNOFILE= of a unit)", l.Cur, minDescriptors)
 	}
 	return nil
 }
@@ -215,7 +217,8 @@ func checkRequired(cfg *config.Config, host *sandbox.Host, log *slog.Logger) err
 	if len(unmet) == 0 || cfg.Sandbox.OSSandboxFallback != "fail_fast" {
 		return nil
 	}
-	return fmt.Errorf("%w; set [sandbox] os_sandbox_fallback = \"refuse_tools\" to start nevertheless and refuse every command, or change require_os_sandbox", &sandbox.UnenforcedError{Unmet: unmet})
+	return fmt.Errorf("%w; set [sandbox] os_sandbox_fallback = \"refuse_tools\" to start nevertheless and refuse every "+
+		"command, or change require_os_sandbox", &sandbox.UnenforcedError{Unmet: unmet})
 }
 
 // startMode puts the mode of the command line into force. approve-all comes
@@ -223,7 +226,8 @@ func checkRequired(cfg *config.Config, host *sandbox.Host, log *slog.Logger) err
 func startMode(c *approval.Controller, mode string, cfg *config.Config) error {
 	switch mode {
 	case "approve-all":
-		by := approval.Identity{Principal: approval.Principal{UID: os.Geteuid()}, Name: "sandboxd --mode approve-all", Operator: true}
+		by := approval.Identity{Principal: approval.Principal{UID: os.Geteuid()}, Name: "sandboxd --mode approve-all",
+			Operator: true}
 		return c.ApproveAll(by, approval.MaxApproveAll)
 	case "interactive", "strict":
 		a := cfg.Approval

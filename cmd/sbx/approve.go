@@ -37,7 +37,8 @@ func approveVerb(a *app) *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion", "widening", "trust", "json"} {
+				for _, name := range []string{"allow", "deny", "scope", "for", "note", "stop", "confirm", "hash", "suggestion",
+					"widening", "trust", "json"} {
 					if c.Flags().Changed(name) {
 						return usage(c, "--%s answers one request: name its ID (sbx pending lists them)", name)
 					}
@@ -53,7 +54,8 @@ func approveVerb(a *app) *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&o.allow, "allow", false, "allow it")
 	f.BoolVar(&o.deny, "deny", false, "deny it")
-	f.StringVar(&o.scope, "scope", "", "how far it reaches: once, turn, session, project, agent, global; batch and group answer all that was listed")
+	f.StringVar(&o.scope, "scope", "", "how far it reaches: once, turn, session, project, agent, global; batch and "+
+		"group answer all that was listed")
 	f.Var(&o.lifetime, "for", "how long a wider answer holds: 30m, 8h")
 	f.StringVar(&o.note, "note", "", "the reason for the asking program")
 	f.BoolVar(&o.stop, "stop", false, "with --deny: stop the whole session until the user speaks again")
@@ -63,7 +65,8 @@ func approveVerb(a *app) *cobra.Command {
 	f.StringVar(&o.widening, "widening", "", "number of the path or host on offer that is opened with it")
 	f.StringVar(&o.trust, "trust", "", "of a project's first question: contained, each, or once, which does not trust it")
 	f.BoolVar(&o.once, "once", false, "without an ID: leave when no request is left")
-	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do no more")
+	f.BoolVar(&o.plain, "plain", false, "without an ID: ask line by line, for screen readers and terminals that can do "+
+		"no more")
 	addJSON(c, &o.json, "print what counts now as JSON")
 	scopes := []string{"once", "turn", "session", "project", "agent", "global", "batch", "group"}
 	c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(scopes, cobra.ShellCompDirectiveNoFileComp))
@@ -100,7 +103,8 @@ func (a *app) approveOne(c *cobra.Command, id string, o approveOptions) error {
 	}
 	if d.ConfirmAgain {
 		if !o.confirm {
-			return &exit{exitDenied, fmt.Errorf("not approved: this needs a second yes, because it deletes, is dangerous or reaches something protected; add --confirm")}
+			return &exit{exitDenied, fmt.Errorf("not approved: this needs a second yes, because it deletes, is dangerous or " +
+				"reaches something protected; add --confirm")}
 		}
 		if answer.Confirm = true; d.Rev != 0 {
 			answer.Rev = d.Rev

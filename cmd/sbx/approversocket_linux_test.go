@@ -160,8 +160,9 @@ func (h *house) clean(screen string, cols int) string {
 	screen = regexp.MustCompile(`(?m)^\(\d+ (s|min)\) Allow`).ReplaceAllString(screen, "(0 min) Allow")
 	screen = regexp.MustCompile(`pid \d+( at pts)?(/\d+)?`).ReplaceAllString(screen, "pid 0000$1")
 	screen = regexp.MustCompile(`\buid \d+,`).ReplaceAllString(screen, "uid 0,")
-	screen = regexp.MustCompile(`(\d+-\d+ of) \d+(,| )`).ReplaceAllString(screen, "$1 00$2") // lines, among them those of "Held by"
-	screen = hintedFrame.ReplaceAllStringFunc(screen, func(s string) string {                // a clock in the frame
+	// lines, among them those of "Held by"
+	screen = regexp.MustCompile(`(\d+-\d+ of) \d+(,| )`).ReplaceAllString(screen, "$1 00$2")
+	screen = hintedFrame.ReplaceAllStringFunc(screen, func(s string) string { // a clock in the frame
 		s = regexp.MustCompile(`\d+ (s|min) old`).ReplaceAllString(s, "0 s old")
 		s = regexp.MustCompile(`\d+ (s|min) left`).ReplaceAllString(s, "00 s left")
 		return regexp.MustCompile(` [─-]+([┘+])$`).ReplaceAllString(s, " ─$1")
@@ -281,7 +282,8 @@ func paragraph(cols int) func([]string) (block, bool) {
 			for ; b.to < len(lines) && !strings.Contains(b.text, " old"); b.to++ {
 				b.text = strings.TrimSpace(b.text + " " + lines[b.to])
 			}
-			if strings.HasSuffix(b.text, ",") && b.to < len(lines) || b.to < len(lines) && strings.Contains(lines[b.to], "left") {
+			if strings.HasSuffix(b.text, ",") && b.to < len(lines) || b.to < len(lines) &&
+				strings.Contains(lines[b.to], "left") {
 				b.text += " " + lines[b.to]
 				b.to++
 			}

@@ -97,7 +97,8 @@ func (a *app) check(c *cobra.Command, client *ipc.Client, o checkOptions) error 
 }
 
 func (a *app) printVerdict(v ipc.Verdict) {
-	words := map[string]string{ipc.DecisionAuto: "auto: it would run unasked", ipc.DecisionAsk: "ask: a person would be asked", ipc.DecisionDeny: "deny: it would be refused"}
+	words := map[string]string{ipc.DecisionAuto: "auto: it would run unasked",
+		ipc.DecisionAsk: "ask: a person would be asked", ipc.DecisionDeny: "deny: it would be refused"}
 	text := words[v.Decision]
 	if text == "" {
 		text = v.Decision

@@ -25,9 +25,12 @@ func (h *house) undoable() string {
 // shells, complete verbs, and the ids of what there is.
 func TestCompletions(t *testing.T) {
 	for shell, c := range map[string]struct{ start, file, rc string }{
-		"bash": {"bash --noprofile --rcfile $RC/rc -i", "rc", "source /usr/share/bash-completion/bash_completion; PS1='> '; source <(sbx completion bash)\n"},
-		"zsh":  {"ZDOTDIR=$RC zsh -i", ".zshrc", "autoload -U compinit; compinit -u -d $RC/dump; PS1='> '; source <(sbx completion zsh)\n"},
-		"fish": {"XDG_CONFIG_HOME=$RC XDG_DATA_HOME=$RC fish --no-config -i -C 'source $RC/rc.fish'", "rc.fish", "sbx completion fish | source; function fish_prompt; echo -n '> '; end; function fish_greeting; end\n"},
+		"bash": {"bash --noprofile --rcfile $RC/rc -i", "rc",
+			"source /usr/share/bash-completion/bash_completion; PS1='> '; source <(sbx completion bash)\n"},
+		"zsh": {"ZDOTDIR=$RC zsh -i", ".zshrc", "autoload -U compinit; compinit -u -d $RC/dump; PS1='> '; source <(sbx " +
+			"completion zsh)\n"},
+		"fish": {"XDG_CONFIG_HOME=$RC XDG_DATA_HOME=$RC fish --no-config -i -C 'source $RC/rc.fish'", "rc.fish",
+			"sbx completion fish | source; function fish_prompt; echo -n '> '; end; function fish_greeting; end\n"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()

@@ -42,12 +42,14 @@ func configVerb(a *app) *cobra.Command {
 		}
 		subs = append(subs, c)
 	}
-	return group("config", "Check, show and reload the configuration", "  sbx config check\n  sbx config reload", append(subs, configReload(a))...)
+	return group("config", "Check, show and reload the configuration", "  sbx config check\n  sbx config reload",
+		append(subs, configReload(a))...)
 }
 
 func configReload(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "reload", Short: "Have the running daemon read its configuration again", Example: "  sbx config reload", Args: cobra.NoArgs,
+		Use: "reload", Short: "Have the running daemon read its configuration again", Example: "  sbx config reload",
+		Args: cobra.NoArgs,
 		Long: "Have the running daemon read its configuration again, whole or not at all. Commands\n" +
 			"that run keep the profile that they started with.",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -162,7 +162,8 @@ func (a *app) sessionID(ctx context.Context, named string) (string, error) {
 func here() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("the current directory can't be used (%w): it was removed, or you may not enter it; change to another one", err)
+		return "", fmt.Errorf("the current directory can't be used (%w): it was removed, or you may not enter it; change "+
+			"to another one", err)
 	}
 	return dir, nil
 }

@@ -28,7 +28,8 @@ func TestProtocolBegins(t *testing.T) {
 	cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+h.dir)
 	cmd.Dir = h.project()
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Contains(string(out), `"error"`) || !strings.Contains(string(out), `"product":"sandboxd"`) || !strings.Contains(string(out), `"decision":"auto"`) {
+	if err != nil || strings.Contains(string(out), `"error"`) || !strings.Contains(string(out), `"product":"sandboxd"`) ||
+		!strings.Contains(string(out), `"decision":"auto"`) {
 		t.Errorf("%s\n%v: %s", script, err, out)
 	}
 }

@@ -105,7 +105,8 @@ func (a *app) complain(err error) {
 		hint = e.Hint
 	}
 	if hint == "" && errors.Is(err, fs.ErrPermission) && a.place != nil && a.place.System {
-		hint = "on this host members of the group sandboxd-agents may ask and members of sandboxd-approvers may answer, from their next login on"
+		hint = "on this host members of the group sandboxd-agents may ask and members of sandboxd-approvers may answer, " +
+			"from their next login on"
 	}
 	a.tell(text)
 	if hint != "" {

@@ -55,7 +55,8 @@ func (o *fakeAdmin) Decide(_ context.Context, _ ipc.Caller, a ipc.Answer) (ipc.D
 	o.answers = append(o.answers, a)
 	o.changed.Broadcast()
 	o.questions = slices.Delete(o.questions, i, i+1)
-	return ipc.Decided{ID: a.ID, Allowed: a.Allow, Scope: a.Scope, Note: a.Note, Mode: a.Mode, How: "person", Time: time.Now()}, nil
+	return ipc.Decided{ID: a.ID, Allowed: a.Allow, Scope: a.Scope, Note: a.Note, Mode: a.Mode, How: "person",
+		Time: time.Now()}, nil
 }
 
 // sent waits for n answers.

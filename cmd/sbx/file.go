@@ -35,7 +35,8 @@ func (o *fileOptions) dry(c *cobra.Command) {
 
 func fileVerb(a *app) *cobra.Command {
 	c := group("file", "Read and change files with a person's approval, and undo",
-		"  sbx file read README.md\n  sbx file edit main.go --find 'old' --replace 'new'\n  sbx file write notes.md < text\n  sbx undo --last",
+		"  sbx file read README.md\n  sbx file edit main.go --find 'old' --replace 'new'\n  sbx file write notes.md < "+
+			"text\n  sbx undo --last",
 		fileRead(a), fileWrite(a), fileEdit(a), fileAppend(a), fileInsert(a), fileDelete(a),
 		fileTwo(a, "move", "Move a file, link or folder"), fileTwo(a, "copy", "Copy a file"),
 		fileMkdir(a), fileRmdir(a), fileList(a), fileGrep(a), fileStat(a))
@@ -46,7 +47,9 @@ func fileVerb(a *app) *cobra.Command {
 }
 
 // fileCommand makes one verb. request returns its requests.
-func (a *app) fileCommand(use, short, long, example string, args cobra.PositionalArgs, flags func(*cobra.Command, *fileOptions), request func(*cobra.Command, []string) ([]ipc.FileRequest, error)) *cobra.Command {
+func (a *app) fileCommand(use, short, long, example string, args cobra.PositionalArgs,
+	flags func(*cobra.Command, *fileOptions),
+	request func(*cobra.Command, []string) ([]ipc.FileRequest, error)) *cobra.Command {
 	var o fileOptions
 	if long != "" {
 		long = "\n\n" + long
@@ -90,7 +93,8 @@ func absolute(p string) (string, error) {
 
 func fileRead(a *app) *cobra.Command {
 	var offset, limit int64
-	c := a.fileCommand("read [flags] PATH", "Print a file", "", "  sbx file read README.md\n  sbx file read --offset 1000 --limit 200 big.log",
+	c := a.fileCommand("read [flags] PATH", "Print a file", "",
+		"  sbx file read README.md\n  sbx file read --offset 1000 --limit 200 big.log",
 		cobra.ExactArgs(1), reading, func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("read", args)
 			list[0].Offset, list[0].Limit = offset, limit
@@ -138,7 +142,8 @@ func (f *contentFlags) fill(a *app, r *ipc.FileRequest) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(content) > maxContent {
-		return fmt.Errorf("%s holds more than %d MiB, which is the most that one request carries; copy it with a command", name, maxContent>>20)
+		return fmt.Errorf("%s holds more than %d MiB, which is the most that one request carries; copy it with a command",
+			name, maxContent>>20)
 	}
 	r.Exact, r.Parents, r.IfHash = f.exact, f.parents, f.hash
 	r.Content = string(content)
@@ -154,7 +159,8 @@ func fileWrite(a *app) *cobra.Command {
 	var mode string
 	c := a.fileCommand("write [flags] PATH", "Create or overwrite a file with standard input",
 		"It is written whole or not at all, and keeps mode, owner and attributes.",
-		"  echo hello | sbx file write hello.txt\n  sbx file write --new --mode 755 --from build.sh bin/build", cobra.ExactArgs(1), changing,
+		"  echo hello | sbx file write hello.txt\n  sbx file write --new --mode 755 --from build.sh bin/build",
+		cobra.ExactArgs(1), changing,
 		func(c *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("write", args)
 			if err != nil {
@@ -189,10 +195,12 @@ func permissions(c *cobra.Command, text string) (uint32, error) {
 func fileEdit(a *app) *cobra.Command {
 	var find, replace, edits, hash string
 	var count int
-	c := a.fileCommand("edit [flags] PATH --find TEXT --replace TEXT  |  edit [flags] PATH --edits FILE", "Replace text in a file",
+	c := a.fileCommand("edit [flags] PATH --find TEXT --replace TEXT  |  edit [flags] PATH --edits FILE",
+		"Replace text in a file",
 		"The text must be there exactly --count times. With --edits, a JSON array of\n"+
 			"{\"find\", \"replace\", \"count\"} is applied in order, all of it or nothing; - is standard input.",
-		"  sbx file edit main.go --find 'x := 1' --replace 'x := 2'\n  sbx file edit main.go --edits changes.json", cobra.ExactArgs(1), changing,
+		"  sbx file edit main.go --find 'x := 1' --replace 'x := 2'\n  sbx file edit main.go --edits changes.json",
+		cobra.ExactArgs(1), changing,
 		func(c *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("edit", args)
 			if err != nil {
@@ -243,7 +251,8 @@ func readEdits(a *app, name string) ([]ipc.Edit, error) {
 
 func fileAppend(a *app) *cobra.Command {
 	var f contentFlags
-	c := a.fileCommand("append [flags] PATH", "Append standard input to a file", "", "  date | sbx file append log.txt", cobra.ExactArgs(1), changing,
+	c := a.fileCommand("append [flags] PATH", "Append standard input to a file", "", "  date | sbx file append log.txt",
+		cobra.ExactArgs(1), changing,
 		func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("append", args)
 			if err != nil {
@@ -260,7 +269,8 @@ func fileInsert(a *app) *cobra.Command {
 	var anchor string
 	var line int
 	var before bool
-	c := a.fileCommand("insert [flags] PATH --line N  |  insert [flags] PATH --anchor TEXT", "Insert standard input beside a line of a file",
+	c := a.fileCommand("insert [flags] PATH --line N  |  insert [flags] PATH --anchor TEXT",
+		"Insert standard input beside a line of a file",
 		"The anchor must be there exactly once. Without --before it goes behind the line.",
 		"  echo 'import os' | sbx file insert --line 1 --before main.py", cobra.ExactArgs(1), changing,
 		func(c *cobra.Command, args []string) ([]ipc.FileRequest, error) {

@@ -43,7 +43,8 @@ func (r *fileRunner) print(q ipc.FileRequest, f ipc.FileResult) error {
 
 // printPreview shows the result of a dry run.
 func (r *fileRunner) printPreview(f ipc.FileResult) error {
-	words := map[string]string{ipc.DecisionAuto: "auto: it would be done unasked", ipc.DecisionAsk: "ask: a person would be asked", ipc.DecisionDeny: "deny: it would be refused"}
+	words := map[string]string{ipc.DecisionAuto: "auto: it would be done unasked",
+		ipc.DecisionAsk: "ask: a person would be asked", ipc.DecisionDeny: "deny: it would be refused"}
 	pairs := []string{"why", f.Why, "rule", f.Rule, "path", f.Path, "to", f.To}
 	fmt.Fprintln(r.out, display.Line(first(words[f.Decision], f.Decision)))
 	fields(r.out, pairs...)
@@ -87,7 +88,8 @@ func (r *fileRunner) printEntries(f ipc.FileResult) {
 		if e.Type == "file" {
 			size = strconv.FormatInt(e.Size, 10)
 		}
-		rows = append(rows, []string{e.Type, fmt.Sprintf("%04o", e.Mode), size, e.ModTime.Local().Format("2006-01-02 15:04"), name})
+		rows = append(rows, []string{e.Type, fmt.Sprintf("%04o", e.Mode), size, e.ModTime.Local().Format("2006-01-02 15:04"),
+			name})
 	}
 	table(r.out, rows)
 }

@@ -12,7 +12,8 @@ func base64Text(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
 func fileDelete(a *app) *cobra.Command {
 	var hash string
-	c := a.fileCommand("delete [flags] PATH…", "Move files to the trash", "Folders are taken away by rmdir.", "  sbx file delete old.txt", cobra.MinimumNArgs(1), changing,
+	c := a.fileCommand("delete [flags] PATH…", "Move files to the trash", "Folders are taken away by rmdir.",
+		"  sbx file delete old.txt", cobra.MinimumNArgs(1), changing,
 		func(c *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			if hash != "" && len(args) > 1 {
 				return nil, usage(c, "--if-hash is about one file")
@@ -36,7 +37,8 @@ func fileDelete(a *app) *cobra.Command {
 func fileTwo(a *app, op, short string) *cobra.Command {
 	var parents bool
 	var hash string
-	c := a.fileCommand(op+" [flags] FROM TO", short, "TO is the new name itself, not the folder that it goes to.", "  sbx file "+op+" a.txt docs/a.txt -p", cobra.ExactArgs(2), changing,
+	c := a.fileCommand(op+" [flags] FROM TO", short, "TO is the new name itself, not the folder that it goes to.",
+		"  sbx file "+op+" a.txt docs/a.txt -p", cobra.ExactArgs(2), changing,
 		func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one(op, args)
 			if err == nil {
@@ -53,7 +55,8 @@ func fileTwo(a *app, op, short string) *cobra.Command {
 func fileMkdir(a *app) *cobra.Command {
 	var parents bool
 	var mode string
-	c := a.fileCommand("mkdir [flags] PATH", "Make a folder", "", "  sbx file mkdir -p docs/notes", cobra.ExactArgs(1), changing,
+	c := a.fileCommand("mkdir [flags] PATH", "Make a folder", "", "  sbx file mkdir -p docs/notes", cobra.ExactArgs(1),
+		changing,
 		func(c *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("mkdir", args)
 			if err != nil {
@@ -70,7 +73,8 @@ func fileMkdir(a *app) *cobra.Command {
 
 func fileRmdir(a *app) *cobra.Command {
 	var recursive bool
-	c := a.fileCommand("rmdir [flags] PATH", "Take a folder away", "", "  sbx file rmdir build\n  sbx file rmdir -r build", cobra.ExactArgs(1), changing,
+	c := a.fileCommand("rmdir [flags] PATH", "Take a folder away", "", "  sbx file rmdir build\n  sbx file rmdir -r build",
+		cobra.ExactArgs(1), changing,
 		func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("rmdir", args)
 			list[0].Recursive = recursive
@@ -84,7 +88,8 @@ func fileList(a *app) *cobra.Command {
 	var recursive bool
 	var glob string
 	var limit int64
-	c := a.fileCommand("ls [flags] [PATH]", "List a folder", "", "  sbx file ls\n  sbx file ls -r --glob '*.go' src", cobra.MaximumNArgs(1), reading,
+	c := a.fileCommand("ls [flags] [PATH]", "List a folder", "", "  sbx file ls\n  sbx file ls -r --glob '*.go' src",
+		cobra.MaximumNArgs(1), reading,
 		func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("list", append(args, "."))
 			list[0].Recursive, list[0].Glob, list[0].Limit = recursive, glob, limit
@@ -102,7 +107,8 @@ func fileGrep(a *app) *cobra.Command {
 	var limit int64
 	var context int
 	c := a.fileCommand("grep [flags] PATTERN [PATH]", "Search files below a folder for a regular expression (RE2)",
-		"Binary and large files are passed over, and counted. Without a match the exit status is 1.", "  sbx file grep -C 2 'func main' src --glob '*.go'", cobra.RangeArgs(1, 2), reading,
+		"Binary and large files are passed over, and counted. Without a match the exit status is 1.",
+		"  sbx file grep -C 2 'func main' src --glob '*.go'", cobra.RangeArgs(1, 2), reading,
 		func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) {
 			list, err := one("grep", append(args[1:], "."))
 			r := &list[0]
@@ -117,6 +123,7 @@ func fileGrep(a *app) *cobra.Command {
 }
 
 func fileStat(a *app) *cobra.Command {
-	return a.fileCommand("stat [flags] PATH", "Say what a path is", "", "  sbx file stat README.md", cobra.ExactArgs(1), reading,
+	return a.fileCommand("stat [flags] PATH", "Say what a path is", "", "  sbx file stat README.md", cobra.ExactArgs(1),
+		reading,
 		func(_ *cobra.Command, args []string) ([]ipc.FileRequest, error) { return one("stat", args) })
 }

@@ -25,7 +25,8 @@ func endRows(c *cobra.Command) (rows [][]string) {
 // genVerb writes files for packages. It is of no use to users.
 func genVerb(a *app) *cobra.Command {
 	gen := group("gen", "Write manual pages", "  sbx gen man share/man/man1", &cobra.Command{
-		Use: "man DIR", Short: "Write a manual page for every verb into DIR", Example: "  sbx gen man share/man/man1", Args: cobra.ExactArgs(1),
+		Use: "man DIR", Short: "Write a manual page for every verb into DIR", Example: "  sbx gen man share/man/man1",
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err

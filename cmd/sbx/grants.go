@@ -41,7 +41,8 @@ func grantsList(a *app) *cobra.Command {
 						ends = "with the " + g.Scope
 					}
 				}
-				rows = append(rows, []string{g.ID, allowed(g.Allow), g.Scope, ends, strconv.Itoa(g.Uses) + "×", g.Tool, short(g.What, 200)})
+				rows = append(rows, []string{g.ID, allowed(g.Allow), g.Scope, ends, strconv.Itoa(g.Uses) + "×", g.Tool,
+					short(g.What, 200)})
 			}
 			table(a.out, rows)
 			return nil
@@ -53,7 +54,8 @@ func grantsList(a *app) *cobra.Command {
 
 func grantsRemove(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm 01K9X7", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completing(grantIDs),
+		Use: "rm ID…", Short: "Withdraw grants at once", Example: "  sbx grants rm 01K9X7", Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completing(grantIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {
@@ -73,7 +75,8 @@ func grantsRemove(a *app) *cobra.Command {
 func grantsWhy(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why 01K9X7", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completing(grantIDs),
+		Use: "why ID", Short: "Say who gave a grant, when, and what it covers", Example: "  sbx grants why 01K9X7",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completing(grantIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := a.approver(c.Context())
 			if err != nil {
@@ -86,7 +89,8 @@ func grantsWhy(a *app) *cobra.Command {
 			case asJSON:
 				return a.printJSON(g)
 			}
-			pairs := []string{"id", g.ID, "effect", allowed(g.Allow), "tool", g.Tool, "what", g.What, "scope", g.Scope, "session", g.Session,
+			pairs := []string{"id", g.ID, "effect", allowed(g.Allow), "tool", g.Tool, "what", g.What, "scope", g.Scope,
+				"session", g.Session,
 				"project", g.Project, "agent", g.Agent,
 				"given by", g.By, "given", ago(&g.Created), "note", g.Note, "ends", until(g.Expires),
 				"used", strconv.Itoa(g.Uses) + " times", "last used", ago(g.LastUse)}

@@ -63,7 +63,8 @@ func takeHanded(args []string) (*handed, []string, error) {
 
 // resume continues the exchange, once. ok is false if there is none to continue, or if
 // the daemon refused the request: the caller may then send another one.
-func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], ok bool, err error) {
+func (r *runner) resume(ctx context.Context) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], ok bool,
+	err error) {
 	h := r.handed
 	if h == nil {
 		return started, nil, false, nil

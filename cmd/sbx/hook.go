@@ -226,7 +226,8 @@ func otherHooks(v hook.Vendor, cwd, home string) (list []string) {
 				list = append(
 					list,
 					fmt.Sprintf(
-						"%s runs another hook before each tool: %s; where it rewrites commands, too, they may run outside of the sandbox: "+
+						"%s runs another hook before each tool: %s; where it rewrites commands, too, they may run outside of the "+
+							"sandbox: "+
 							"sandboxd ends the turn then, and sbx log has it",
 						path,
 						command,
@@ -301,7 +302,8 @@ func (a *app) hookCommand(ctx context.Context, v hook.Vendor, mode string) (stri
 			words = append(words, "--agent-version", version)
 		}
 	} else if v.Rewrites != "" {
-		a.note("%s is not on the PATH, so its version is not known, and its commands will not be rewritten: install it, then do this again", v.Name)
+		a.note("%s is not on the PATH, so its version is not known, and its commands will not be rewritten: install it, "+
+			"then do this again", v.Name)
 	}
 	for i, w := range words {
 		words[i] = hook.Quote(w)

@@ -39,7 +39,8 @@ func newHouse(t *testing.T, config string) *house {
 	}
 	h.write("../config.toml", config)
 	bin := build(t)
-	h.env = []string{"SBX_SOCKET_DIR=" + filepath.Join(h.dir, "run"), "SBX_STATE_DIR=" + filepath.Join(h.dir, "state"), "PATH=" + bin + ":" + os.Getenv("PATH")}
+	h.env = []string{"SBX_SOCKET_DIR=" + filepath.Join(h.dir, "run"), "SBX_STATE_DIR=" + filepath.Join(h.dir, "state"),
+		"PATH=" + bin + ":" + os.Getenv("PATH")}
 	t.Cleanup(func() {
 		if h.news != nil {
 			h.news.Close()
@@ -91,7 +92,8 @@ func (h *house) exists(name string) bool {
 }
 
 func (h *house) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(build(h.t), "sbx"), append([]string{"--config", filepath.Join(h.dir, "config.toml")}, args...)...)
+	cmd := exec.Command(filepath.Join(build(h.t), "sbx"),
+		append([]string{"--config", filepath.Join(h.dir, "config.toml")}, args...)...)
 	cmd.Dir = h.project()
 	cmd.Env = append(os.Environ(), h.env...)
 	return cmd
@@ -138,7 +140,8 @@ echo $? >"$DIR/status.new"; mv "$DIR/status.new" "$DIR/status") &`
 // sit starts `sbx approve ARGS` at a terminal.
 func (h *house) sit(cols, rows int, args string, env ...string) *approverSocket {
 	h.t.Helper()
-	m := termtest.OpenTmux(h.t, cols, rows, append(h.env[:len(h.env):len(h.env)], env...), "cd "+h.project()+" && sbx approve "+args+" 2>/dev/null")
+	m := termtest.OpenTmux(h.t, cols, rows, append(h.env[:len(h.env):len(h.env)], env...), "cd "+h.project()+
+		" && sbx approve "+args+" 2>/dev/null")
 	return &approverSocket{Tmux: m, t: h.t, cols: cols, clean: h.clean}
 }
 
@@ -210,7 +213,8 @@ func (h *house) agent() *agent {
 		h.startRelay()
 	}
 	a := &agent{Client: &ipc.Client{Socket: h.relay}}
-	s, err := a.OpenSession(context.Background(), ipc.SessionRequest{Agent: "reviewer", Label: "nightly build", Root: h.project()})
+	s, err := a.OpenSession(context.Background(),
+		ipc.SessionRequest{Agent: "reviewer", Label: "nightly build", Root: h.project()})
 	if err != nil {
 		h.t.Fatal(err)
 	}

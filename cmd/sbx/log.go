@@ -31,7 +31,8 @@ func logVerb(a *app) *cobra.Command {
 		Use:   "log",
 		Short: "Show what was decided and what ran",
 		Long:  "Show the records of what was decided, by whom, and what ran. sbx log verify checks that none was changed.",
-		Example: "  sbx log\n  sbx log --follow\n  sbx log --since 2h --decision denied\n  sbx log --agent claude --grep 'git push'\n" +
+		Example: "  sbx log\n  sbx log --follow\n  sbx log --since 2h --decision denied\n  sbx log --agent claude --grep " +
+			"'git push'\n" +
 			"  sbx log --json | jq -r 'select(.category == \"execution\") | .subject'",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -62,7 +63,8 @@ func logVerb(a *app) *cobra.Command {
 	f.StringVar(&o.filter.Category, "category", "", "only "+categories)
 	f.StringVar(&o.filter.Decision, "decision", "", "only approved, denied, …")
 	f.StringVar(&o.filter.ExecID, "exec", "", "only this execution")
-	f.StringVar(&o.filter.Grep, "grep", "", "only what matches this regular expression: command, directory, reason, note, error")
+	f.StringVar(&o.filter.Grep, "grep", "", "only what matches this regular expression: command, directory, reason, "+
+		"note, error")
 	c.RegisterFlagCompletionFunc("session", a.completing(sessionIDs))
 	c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categoryNames, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(logVerify(a), logAnchor(a), logExport(a))
@@ -70,7 +72,8 @@ func logVerb(a *app) *cobra.Command {
 }
 
 // categoryNames are the categories of records; categories is the list for people.
-var categoryNames = []string{audit.Decision, audit.Execution, audit.File, audit.Session, audit.Grant, audit.Mode, audit.Config, audit.Chain}
+var categoryNames = []string{audit.Decision, audit.Execution, audit.File, audit.Session, audit.Grant, audit.Mode,
+	audit.Config, audit.Chain}
 
 var categories = strings.Join(categoryNames, ", ")
 
@@ -93,7 +96,8 @@ func moment(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly, "15:04"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly,
+		"15:04"} {
 		t, err := time.ParseInLocation(layout, text, now.Location())
 		if err != nil {
 			continue
@@ -161,7 +165,8 @@ func (a *app) source(ctx context.Context) (from source, passedOver func() int, e
 			return nil, false, err
 		}
 		page, err := audit.Query(dir, audit.Filter{Session: q.Session, Agent: q.Agent, Tool: q.Tool, Category: q.Category,
-			ExecID: q.ExecID, Grep: grep, Decision: q.Decision, Since: q.Since, Until: q.Until, AfterSeq: q.AfterSeq, Limit: q.Limit, Last: q.Last})
+			ExecID: q.ExecID, Grep: grep, Decision: q.Decision, Since: q.Since, Until: q.Until, AfterSeq: q.AfterSeq,
+			Limit: q.Limit, Last: q.Last})
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false, nil
 		}

@@ -30,8 +30,9 @@ func logExport(a *app) *cobra.Command {
 			"With --traces what is written are traces of OpenTelemetry, a JSON object a line (OTLP), as\n" +
 			"a collector's otlpjsonfile receiver reads them: a trace for each call, in it how it was\n" +
 			"decided and what ran, with the time that each took.",
-		Example: "  sbx log export --since 2026-01-01 january.jsonl\n  sbx log export - | jq -r .subject\n  sbx log export --traces --since 24h traces.jsonl",
-		Args:    cobra.ExactArgs(1),
+		Example: "  sbx log export --since 2026-01-01 january.jsonl\n  sbx log export - | jq -r .subject\n  sbx log export " +
+			"--traces --since 24h traces.jsonl",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			now := time.Now()
 			var err error
@@ -72,7 +73,8 @@ func logExport(a *app) *cobra.Command {
 // export reads page after page, and writes the line of each record, if
 // it has one; the parameter what names the format for people. Where lines were passed over, the rest is
 // exported, and the answer is no.
-func (a *app) export(from source, passedOver func() int, q ipc.AuditRequest, what string, line func(json.RawMessage) ([]byte, error), file string) (err error) {
+func (a *app) export(from source, passedOver func() int, q ipc.AuditRequest, what string,
+	line func(json.RawMessage) ([]byte, error), file string) (err error) {
 	to := a.out
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
@@ -118,7 +120,8 @@ func (a *app) export(from source, passedOver func() int, q ipc.AuditRequest, wha
 		where = "standard output"
 	}
 	if bad := passedOver(); bad > 0 {
-		return &exit{exitNo, fmt.Errorf("%s written to %s, which is not the whole log: %s skipped", plural(n, what), where, plural(bad, "damaged record"))}
+		return &exit{exitNo, fmt.Errorf("%s written to %s, which is not the whole log: %s skipped", plural(n, what), where,
+			plural(bad, "damaged record"))}
 	}
 	if file != "-" {
 		a.note("%s written to %s", plural(n, what), where)

@@ -23,7 +23,8 @@ func (r record) line(now time.Time) string {
 	if t.YearDay() != now.YearDay() || t.Year() != now.Year() {
 		at = t.Format(time.DateTime)
 	}
-	s := fmt.Sprintf("%s  %5s  %-13s  %s", at, "#"+strconv.FormatUint(r.Seq, 10), display.Line(r.verb()), display.Line(r.about()))
+	s := fmt.Sprintf("%s  %5s  %-13s  %s", at, "#"+strconv.FormatUint(r.Seq, 10), display.Line(r.verb()),
+		display.Line(r.about()))
 	if details := r.details(); len(details) > 0 {
 		s += "  (" + display.Prose(strings.Join(details, "; ")) + ")"
 	}
@@ -37,7 +38,8 @@ const detailsColumn = 32
 func (r record) colored(line string) string {
 	color := ""
 	switch verb := r.verb(); {
-	case verb == "outside" || verb == "denied" || verb == "blocked" || verb == "timed out" || verb == "killed" || strings.HasPrefix(verb, "exit ") && verb != "exit 0":
+	case verb == "outside" || verb == "denied" || verb == "blocked" || verb == "timed out" || verb == "killed" ||
+		strings.HasPrefix(verb, "exit ") && verb != "exit 0":
 		color = "\x1b[91m"
 	case verb == "approved" && r.How == "person":
 		color = "\x1b[32m"

@@ -105,7 +105,8 @@ func (t *tracer) line(raw json.RawMessage) ([]byte, error) {
 	s.Start, s.End = nano(r.Time.Add(-time.Duration(r.DurationMS)*time.Millisecond)), nano(r.Time)
 	s.Attributes, s.Status = r.attributes(), r.status()
 	return json.Marshal(otlpTraces{[]otlpResourceSpans{{
-		Resource:   otlpResource{attributesOf("service.name", "sandboxd", "service.version", ipc.Release, "host.name", t.host)},
+		Resource: otlpResource{attributesOf("service.name", "sandboxd", "service.version", ipc.Release, "host.name",
+			t.host)},
 		ScopeSpans: []otlpScopeSpans{{Scope: otlpScope{"sandboxd", ipc.Release}, Spans: []otlpSpan{s}}},
 	}}})
 }
@@ -118,10 +119,12 @@ func (r record) attributes() []otlpAttribute {
 	if command == "" {
 		command = strings.Join(r.Argv, " ")
 	}
-	list := attributesOf("sandboxd.exec_id", r.ExecID, "sandboxd.subject", command, "sandboxd.tool", r.Tool, "session.id", r.Session,
-		"gen_ai.agent.name", r.Agent, "sandboxd.decision", r.Decision, "sandboxd.how", r.How, "sandboxd.by", r.By, "sandboxd.reason", r.Reason,
-		"sandboxd.rule", r.Rule, "sandboxd.risk", r.Risk, "sandboxd.operation", r.Operation, "sandboxd.enforcement", r.Enforcement,
-		"process.working_directory", r.Cwd, "process.exit.signal", r.Signal, "sandboxd.limits", strings.Join(r.Limits, " "))
+	list := attributesOf("sandboxd.exec_id", r.ExecID, "sandboxd.subject", command, "sandboxd.tool", r.Tool, "session.id",
+		r.Session,
+		"gen_ai.agent.name", r.Agent, "sandboxd.decision", r.Decision, "sandboxd.how", r.How, "sandboxd.by", r.By,
+		"sandboxd.reason", r.Reason, "sandboxd.rule", r.Rule, "sandboxd.risk", r.Risk, "sandboxd.operation", r.Operation,
+		"sandboxd.enforcement", r.Enforcement, "process.working_directory", r.Cwd, "process.exit.signal", r.Signal,
+		"sandboxd.limits", strings.Join(r.Limits, " "))
 	number := func(key string, n int64) {
 		text := strconv.FormatInt(n, 10)
 		list = append(list, otlpAttribute{key, otlpValue{Int: &text}})

@@ -32,8 +32,9 @@ func logVerify(a *app) *cobra.Command {
 			"checked anywhere, with --dir, --anchors and --key: who handed the first two over can't\n" +
 			"have made them up.\n\n" +
 			"The log is read from its files, whether a daemon runs or not.",
-		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…\n  sbx log verify --anchors /mnt/elsewhere/sbx.anchors",
-		Args:    cobra.NoArgs,
+		Example: "  sbx log verify\n  sbx log verify --anchor 1284:5f0c…\n  sbx log verify --anchors " +
+			"/mnt/elsewhere/sbx.anchors",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var anchors []audit.Anchor
 			if anchor != "" {
@@ -137,15 +138,18 @@ func (a *app) verify(dir string, anchors []audit.Anchor, asJSON bool) error {
 		}
 	} else if bad != nil {
 		a.printf("BAD: %s\n", bad.Text())
-		a.note("the %d records before it are as they were written; compare with a copy of %s", sum.Records, filepath.Join(dir, bad.File))
+		a.note("the %d records before it are as they were written; compare with a copy of %s", sum.Records,
+			filepath.Join(dir, bad.File))
 	} else {
 		a.printf("OK: %s, none changed, removed or added\n", plural(int(sum.Records), "record"))
 		a.printf("anchor: %s\n", sum.Head)
 		if sum.Removed.Seq > 0 {
-			a.note("records 1 to %d were removed because of their age ([audit] keep); what is left follows from them", sum.Removed.Seq)
+			a.note("records 1 to %d were removed because of their age ([audit] keep); what is left follows from them",
+				sum.Removed.Seq)
 		}
 		if sum.Waiting > 0 {
-			a.note("%s more were taken from the newest file by a loss of power; the daemon puts them back when it starts (sbx status)", plural(int(sum.Waiting), "record"))
+			a.note("%s more were taken from the newest file by a loss of power; the daemon puts them back when it starts (sbx "+
+				"status)", plural(int(sum.Waiting), "record"))
 		}
 		for _, e := range sum.Repairs {
 			a.note("look at record %d: the log was repaired: %s", e.Seq, strings.TrimSpace(e.Operation+" "+e.Reason+" "+e.Error))

@@ -27,7 +27,8 @@ func modeVerb(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if len(args) == 1 && !slices.Contains(c.ValidArgs, args[0]) {
-				return usage(c, "there is no mode %q: use approve-all or interactive; the daemon's own mode is set by [approval] mode or sandboxd --mode", args[0])
+				return usage(c, "there is no mode %q: use approve-all or interactive; the daemon's own mode is set by [approval] "+
+					"mode or sandboxd --mode", args[0])
 			}
 			client, err := a.approver(ctx)
 			if err != nil {
@@ -40,7 +41,8 @@ func modeVerb(a *app) *cobra.Command {
 				if session, err = a.sessionID(ctx, session); err != nil {
 					return err
 				}
-				m, err = client.SetMode(ctx, ipc.Mode{Session: session, Mode: strings.ReplaceAll(args[0], "-", "_"), ForMS: lifetime.ms()})
+				m, err = client.SetMode(ctx, ipc.Mode{Session: session, Mode: strings.ReplaceAll(args[0], "-", "_"),
+					ForMS: lifetime.ms()})
 			}
 			switch {
 			case err != nil:

@@ -65,7 +65,8 @@ func pendingVerb(a *app) *cobra.Command {
 
 // printApproval shows one request whole.
 func (a *app) printApproval(q ipc.Approval) {
-	pairs := []string{"id", q.ID, "hash", q.Hash, "tool", q.Tool, "what", q.Description, "directory", q.Cwd, "risk", risk(q)}
+	pairs := []string{"id", q.ID, "hash", q.Hash, "tool", q.Tool, "what", q.Description, "directory", q.Cwd, "risk",
+		risk(q)}
 	for _, r := range q.Reasons {
 		pairs = append(pairs, "why", r)
 	}

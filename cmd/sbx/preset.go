@@ -96,7 +96,8 @@ func (a *app) printPresets(text string) error {
 	return nil
 }
 
-// userLists has the sandboxd beside us read or change lists of the user's file, as `sandboxd config` does. It returns the
+// userLists has the sandboxd beside us read or change lists of the user's file, as `sandboxd config` does. It returns
+// the
 // daemon that runs, which is to read the file again; nil: none runs.
 func (a *app) userLists(ctx context.Context, verb []string, asJSON bool) (string, *ipc.Client, error) {
 	client, err := a.running(ctx)

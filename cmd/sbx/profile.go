@@ -11,7 +11,8 @@ import (
 
 func profileVerb(a *app) *cobra.Command {
 	return group("profile", "Show what commands may touch, and why",
-		"  sbx profile show\n  sbx profile explain ~/.ssh/id_ed25519\n  sbx profile diff s-01k9x5", profileShow(a), profileExplain(a), profileDiff(a))
+		"  sbx profile show\n  sbx profile explain ~/.ssh/id_ed25519\n  sbx profile diff s-01k9x5", profileShow(a),
+		profileExplain(a), profileDiff(a))
 }
 
 // profileFlags are those of all three.
@@ -26,7 +27,8 @@ func profileShow(a *app) *cobra.Command {
 		asJSON, operator bool
 	)
 	c := &cobra.Command{
-		Use: "show", Short: "Print the profile that a session's commands run under", Example: "  sbx profile show\n  sbx profile show --operator", Args: cobra.NoArgs,
+		Use: "show", Short: "Print the profile that a session's commands run under",
+		Example: "  sbx profile show\n  sbx profile show --operator", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if operator && session != "" {
 				return usage(c, "--operator is of no session")
@@ -53,7 +55,8 @@ func profileExplain(a *app) *cobra.Command {
 		asJSON  bool
 	)
 	c := &cobra.Command{
-		Use: "explain PATH", Short: "Say what commands may do with a path, and why", Example: "  sbx profile explain .git/hooks/pre-commit", Args: cobra.ExactArgs(1),
+		Use: "explain PATH", Short: "Say what commands may do with a path, and why",
+		Example: "  sbx profile explain .git/hooks/pre-commit", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := fromHere(args[0])
 			if err != nil {

@@ -58,7 +58,8 @@ func verbs() []verb {
 		{"grants", forAnswers, grantsVerb},
 		{"trust", forRules, trustVerb}, {"preset", forRules, presetVerb}, {"rules", forRules, rulesVerb},
 		{"mode", forRules, modeVerb}, {"profile", forRules, profileVerb},
-		{"log", forReports, logVerb}, {"stats", forReports, statsVerb}, {"advise", forReports, adviseVerb}, {"status", forReports, statusVerb},
+		{"log", forReports, logVerb}, {"stats", forReports, statsVerb}, {"advise", forReports, adviseVerb},
+		{"status", forReports, statusVerb},
 		{"doctor", forReports, doctorVerb},
 		{"hook", forAgents, hookVerb}, {"mcp", forAgents, mcpVerb}, {"acp", forAgents, acpVerb},
 		{"shell", forAgents, shellVerb},
@@ -124,9 +125,12 @@ func newRoot(a *app, args []string) *cobra.Command {
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&a.options.User, "user", "", "the user whose daemon it is, through the system's broker (default: you)")
-	f.StringVar(&a.options.SocketDir, "socket-dir", "", "directory of the daemon's sockets (default: $SBX_SOCKET_DIR, else the usual places)")
-	f.StringVar(&a.options.StateDir, "state-dir", "", "directory of records, if this command starts the daemon (default: $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
-	f.StringVar(&a.options.Config, "config", "", "configuration file, if this command starts the daemon (default: ~/.config/sandboxd/config.toml)")
+	f.StringVar(&a.options.SocketDir, "socket-dir", "",
+		"directory of the daemon's sockets (default: $SBX_SOCKET_DIR, else the usual places)")
+	f.StringVar(&a.options.StateDir, "state-dir", "",
+		"directory of records, if this command starts the daemon (default: $SBX_STATE_DIR, else ~/.local/state/sandboxd)")
+	f.StringVar(&a.options.Config, "config", "",
+		"configuration file, if this command starts the daemon (default: ~/.config/sandboxd/config.toml)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(c, "%v%s", err, nearFlag(c, err))
 	})
@@ -207,7 +211,8 @@ func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			shells := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return s.Name() == "powershell" })
+			shells := slices.DeleteFunc(slices.Clone(c.Commands()),
+				func(s *cobra.Command) bool { return s.Name() == "powershell" })
 			root.RemoveCommand(c)
 			c.RemoveCommand(shells...)
 			own := group("completion", "Write the completion script of a shell", "  source <(sbx completion bash)", shells...)

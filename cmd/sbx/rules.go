@@ -17,7 +17,8 @@ import (
 )
 
 func rulesVerb(a *app) *cobra.Command {
-	return group("rules", "Take over rules from other agents' settings", "  sbx rules import .claude/settings.json", rulesImport(a))
+	return group("rules", "Take over rules from other agents' settings", "  sbx rules import .claude/settings.json",
+		rulesImport(a))
 }
 
 // vendors are the agents whose settings can be read, as `sandboxd config import`
@@ -43,7 +44,8 @@ func rulesImport(a *app) *cobra.Command {
 			"~/.config/sandboxd/config.toml. Nothing is applied. What was not taken over is\n" +
 			"reported on standard error. Without FILE the usual files of this directory and of the home\n" +
 			"directory are read; - is standard input.",
-		Example: "  sbx rules import\n  sbx rules import .claude/settings.json > rules.toml\n  sbx rules import --from codex - < config.toml",
+		Example: "  sbx rules import\n  sbx rules import .claude/settings.json > rules.toml\n  sbx rules import --from " +
+			"codex - < config.toml",
 		RunE: func(c *cobra.Command, args []string) error {
 			if from != "" && !slices.Contains(vendors, from) {
 				return usage(c, "--from %q is not known: %s", from, vendorList())

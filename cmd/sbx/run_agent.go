@@ -18,7 +18,8 @@ func (r *runner) insideAgent(ctx context.Context, env map[string]string) error {
 	}
 	if !slices.Contains(v.Features, ipc.FeatureAgentSocket) {
 		return &ipc.Error{Code: ipc.CodeForbidden, Message: "agents may not reach the daemon from inside their sandbox",
-			Hint: "the configuration has [sandbox] agent_socket = false (sbx config check says where); or an older daemon still runs: sbx stop"}
+			Hint: "the configuration has [sandbox] agent_socket = false (sbx config check says where); or an older daemon " +
+				"still runs: sbx stop"}
 	}
 	env["SBX_SOCKET_DIR"] = filepath.Dir(r.client.Socket)
 	return nil

@@ -151,7 +151,8 @@ func leaving(err error) bool {
 // sandbox may write (R-IP-07).
 func (r *runner) ownSession() (*ipc.SessionRequest, error) {
 	project, err := here()
-	return &ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project, Agent: r.options.agent, TTY: xterm.IsTerminal(int(r.stdin.Fd()))}, err
+	return &ipc.SessionRequest{Kind: ipc.KindCLI, Cwd: project, Agent: r.options.agent,
+		TTY: xterm.IsTerminal(int(r.stdin.Fd()))}, err
 }
 
 // terminal is where a person can be asked.
@@ -168,8 +169,10 @@ func (r *runner) terminal() *term.Terminal {
 
 // described is the request for the command.
 func (r *runner) described(env map[string]string) (ipc.ExecRequest, error) {
-	q := ipc.ExecRequest{Session: r.options.session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line, Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
-		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil, Agent: r.options.asAgent, Server: r.options.asServer, Hold: r.options.hold,
+	q := ipc.ExecRequest{Session: r.options.session, Ticket: ipc.Secret(r.options.ticket), Command: r.options.line,
+		Argv: r.options.argv, Cwd: r.options.cwd, Env: env,
+		TTY: r.options.tty, TimeoutMS: r.options.timeout.ms(), Stdin: ipc.StdinStream, Inline: r.tty != nil,
+		Agent: r.options.asAgent, Server: r.options.asServer, Hold: r.options.hold,
 		Direct: r.options.direct, Profile: r.options.profile, Description: r.options.description}
 	if q.Session == "" && q.Ticket == "" {
 		var err error

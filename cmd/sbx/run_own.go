@@ -69,7 +69,8 @@ func fileOf(w io.Writer) *os.File {
 
 // request asks the daemon to run the command, with as many of our own
 // descriptors as it permits, or continues the exchange that front began.
-func (r *runner) request(ctx context.Context, env map[string]string) (started ipc.ExecStarted, events ipc.Stream[ipc.Event], err error) {
+func (r *runner) request(ctx context.Context, env map[string]string) (started ipc.ExecStarted,
+	events ipc.Stream[ipc.Event], err error) {
 	if started, events, ok, err := r.resume(ctx); ok {
 		return started, events, err
 	}

@@ -264,7 +264,8 @@ func (r *runner) result(end *ipc.Exit, status int, outcome string) result {
 	res := result{ID: r.report.ID, Session: r.report.Session, Status: status, Outcome: outcome,
 		Ran:    outcome == "exited" || outcome == "signalled",
 		Signal: end.Signal, Denied: end.Denied, Error: end.Error, CutBytes: end.CutBytes, LimitsHit: end.LimitsHit,
-		DurationMS: end.DurationMS, Violations: slices.Concat(r.report.violations, end.Violations), Quarantined: end.Quarantined, Changes: end.Changes,
+		DurationMS: end.DurationMS, Violations: slices.Concat(r.report.violations, end.Violations),
+		Quarantined: end.Quarantined, Changes: end.Changes,
 		Job: end.Job, JobRefused: end.JobRefused,
 		Enforcement: &end.Enforcement, Warnings: slices.Concat(r.notes, end.Warnings), Answer: r.report.Answer}
 	if outcome == "exited" {

@@ -13,7 +13,8 @@ import (
 )
 
 // forwarded are the signals that go to the command.
-var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2, syscall.SIGWINCH}
 
 // signal takes one signal: the first goes to the command, the second ends all
 // that it started, the third ends sbx at once (give up is true).

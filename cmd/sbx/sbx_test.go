@@ -102,8 +102,8 @@ func TestMoment(t *testing.T) {
 	now := time.Date(2026, 5, 4, 15, 0, 0, 0, time.FixedZone("", 3600))
 	for text, want := range map[string]string{
 		"2h": "2026-05-04T13:00:00+01:00", "2026-05-01": "2026-05-01T00:00:00+01:00",
-		"2026-05-01 10:30": "2026-05-01T10:30:00+01:00", "09:15": "2026-05-04T09:15:00+01:00", "23:30": "2026-05-03T23:30:00+01:00",
-		"2026-05-01T10:00:00Z": "2026-05-01T10:00:00Z",
+		"2026-05-01 10:30": "2026-05-01T10:30:00+01:00", "09:15": "2026-05-04T09:15:00+01:00",
+		"23:30": "2026-05-03T23:30:00+01:00", "2026-05-01T10:00:00Z": "2026-05-01T10:00:00Z",
 	} {
 		if got, err := moment(text, now); err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("moment(%q) = %v, %v, want %s", text, got, err, want)
@@ -127,7 +127,8 @@ func TestASCIIJSON(t *testing.T) {
 			t.Errorf("asciiJSON(%q) = %s: byte %d", c.In, line, i)
 		}
 		var back map[string]string
-		if err := json.Unmarshal(line, &back); err != nil || back["s"] != strings.ToValidUTF8(c.In, "\ufffd") && !strings.Contains(back["s"], "\ufffd") {
+		if err := json.Unmarshal(line, &back); err != nil || back["s"] != strings.ToValidUTF8(c.In, "\ufffd") &&
+			!strings.Contains(back["s"], "\ufffd") {
 			t.Errorf("asciiJSON(%q) reads back as %q, %v", c.In, back["s"], err)
 		}
 	}
@@ -138,7 +139,8 @@ func TestListsAreNeutralised(t *testing.T) {
 	for _, c := range displaytest.Hostile {
 		var out bytes.Buffer
 		table(&out, [][]string{{"ID", c.In, "x"}, {c.In, "y", "z"}})
-		r := record{Seq: 1, Record: audit.Record{Category: audit.Decision, Decision: "denied", Subject: c.In, Note: c.In, By: c.In, How: "person", Tool: c.In, Time: time.Now()}}
+		r := record{Seq: 1, Record: audit.Record{Category: audit.Decision, Decision: "denied", Subject: c.In, Note: c.In,
+			By: c.In, How: "person", Tool: c.In, Time: time.Now()}}
 		fmt.Fprintln(&out, r.line(time.Now()))
 		if n := strings.Count(out.String(), "\n"); n != 3 || strings.ContainsAny(out.String(), "\x1b\r\t\x00\u202e\u200b") {
 			t.Errorf("%s: %d rows, want 3:\n%q", c.Name, n, out.String())
@@ -149,7 +151,8 @@ func TestListsAreNeutralised(t *testing.T) {
 func TestErrorsAreNeutralised(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{stderr: &out}
-	status := a.status(fmt.Errorf("start: %w", &ipc.Error{Code: ipc.CodeDenied, Message: "no\x1b[2J\nsecond\r", Hint: "do\x1b this"}))
+	status := a.status(fmt.Errorf("start: %w", &ipc.Error{Code: ipc.CodeDenied, Message: "no\x1b[2J\nsecond\r",
+		Hint: "do\x1b this"}))
 	want := "sbx: start: no\\x1b[2J\nsecond\\r\nsbx: next: do\\x1b this\n"
 	if out.String() != want || status != 126 {
 		t.Errorf("status %d and\n%q, want 126 and\n%q", status, out.String(), want)
@@ -163,12 +166,17 @@ func TestRecordLine(t *testing.T) {
 		r    audit.Record
 		want string
 	}{
-		{audit.Record{Category: audit.Decision, Decision: "approved", Subject: "ls", Reason: "no_check", Rule: "safe list: ls", Scope: "once"}, "15:00:00     #7  approved       ls  (no_check; rule safe list: ls)"},
-		{audit.Record{Category: audit.Decision, Decision: "denied", Argv: []string{"rm", "a b"}, How: "person", By: "uid 0", Note: "no"}, "15:00:00     #7  denied         rm 'a b'  (by uid 0; note: no)"},
-		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, DurationMS: 1500}, "15:00:00     #7  exit 2         ls  (1.5s)"},
-		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, TimedOut: true}, "15:00:00     #7  timed out      ls"},
+		{audit.Record{Category: audit.Decision, Decision: "approved", Subject: "ls", Reason: "no_check",
+			Rule: "safe list: ls", Scope: "once"}, "15:00:00     #7  approved       ls  (no_check; rule safe list: ls)"},
+		{audit.Record{Category: audit.Decision, Decision: "denied", Argv: []string{"rm", "a b"}, How: "person", By: "uid 0",
+			Note: "no"}, "15:00:00     #7  denied         rm 'a b'  (by uid 0; note: no)"},
+		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, DurationMS: 1500},
+			"15:00:00     #7  exit 2         ls  (1.5s)"},
+		{audit.Record{Category: audit.Execution, Operation: "end", Subject: "ls", Exit: &code, TimedOut: true},
+			"15:00:00     #7  timed out      ls"},
 		{audit.Record{Category: audit.Session, Operation: "open", Session: "s-1"}, "15:00:00     #7  session open   s-1"},
-		{audit.Record{Category: audit.Decision, Decision: "denied", Tool: "write_file", Subject: "a.go"}, "15:00:00     #7  denied         write_file: a.go"},
+		{audit.Record{Category: audit.Decision, Decision: "denied", Tool: "write_file", Subject: "a.go"},
+			"15:00:00     #7  denied         write_file: a.go"},
 	} {
 		c.r.Time = at
 		if got := (record{7, c.r}).line(at); got != c.want {
@@ -257,9 +265,11 @@ func TestEveryVerbHasScripts(t *testing.T) {
 				t.Errorf("no script in which sbx %s ends with %s", path, name)
 			}
 		}
-		ran := regexp.MustCompile(`(?m)^(?:status|approver) ([a-z]+) sbx (?:--[a-z-]+ \S+ )*` + regexp.QuoteMeta(path) + `\b(.*)`)
+		ran := regexp.MustCompile(`(?m)^(?:status|approver) ([a-z]+) sbx (?:--[a-z-]+ \S+ )*` + regexp.QuoteMeta(path) +
+			`\b(.*)`)
 		for _, m := range ran.FindAllStringSubmatch(text.String(), -1) {
-			sub := c.HasSubCommands() && slices.ContainsFunc(c.Commands(), func(s *cobra.Command) bool { return strings.HasPrefix(m[2], " "+s.Name()) })
+			sub := c.HasSubCommands() && slices.ContainsFunc(c.Commands(),
+				func(s *cobra.Command) bool { return strings.HasPrefix(m[2], " "+s.Name()) })
 			if !sub && !regexp.MustCompile(`(^|\|)`+m[1]+`(\||=|$)`).MatchString(endsOf[path]) {
 				t.Errorf("the help of sbx %s does not name the end of %q", path, m[0])
 			}
@@ -280,7 +290,8 @@ func TestEveryVerbHasScripts(t *testing.T) {
 // is no sandbox; a layer that a host lacks is no failure by itself.
 func TestSound(t *testing.T) {
 	finding := func(name string, ok bool) ipc.Doctor {
-		return ipc.Doctor{Enforcement: ipc.Enforcement{Level: ipc.Partial}, Findings: []ipc.Finding{{Name: "files", OK: true}, {Name: name, OK: ok}}}
+		return ipc.Doctor{Enforcement: ipc.Enforcement{Level: ipc.Partial},
+			Findings: []ipc.Finding{{Name: "files", OK: true}, {Name: name, OK: ok}}}
 	}
 	for name, c := range map[string]struct {
 		d    ipc.Doctor

@@ -42,17 +42,20 @@ func TestScreenRun(t *testing.T) {
 		{"run-yes", "sbx run -c 'echo hi > new.txt; cat new.txt'", []string{"y", "?> 3. Only this once", "Enter"}, 0, true},
 		{"run-no", "sbx run -c 'echo hi > new.txt'", []string{"n", "?> 4. Deny:", "Enter"}, 126, false},
 		{"run-nothing", "sbx run -c 'echo hi > new.txt'", []string{"Enter"}, 126, false},
-		{"run-reason", "sbx run -c 'echo hi > new.txt'", []string{`"always ask me first"`, "?Deny: always ask me first", "Enter"}, 126, false},
+		{"run-reason", "sbx run -c 'echo hi > new.txt'",
+			[]string{`"always ask me first"`, "?Deny: always ask me first", "Enter"}, 126, false},
 		{"run-cancelled", "sbx run -c 'echo hi > new.txt'", []string{"C-c"}, 126, false},
 		{"run-quit", "sbx run -c 'echo hi > new.txt'", []string{"q", "?> 5. Quit", "Enter"}, 126, false},
 		{"run-trust", "sbx run -c 'echo hi > new.txt' && sbx run -c 'for i in 1 2; do echo $i >> new.txt; done' && " +
 			"! sbx trust --list | grep contained && sbx status 2>&1 | grep -c ^contained",
 			[]string{"1", "?> 1. Trust, and run", "Enter"}, 0, true},
-		{"run-danger", "sbx trust >/dev/null 2>&1; sbx run -c 'rm -rf build > new.txt'", []string{"1", "?> 1. Deny:", "Enter"}, 126, false},
+		{"run-danger", "sbx trust >/dev/null 2>&1; sbx run -c 'rm -rf build > new.txt'",
+			[]string{"1", "?> 1. Deny:", "Enter"}, 126, false},
 		// U9: "Always allow…" offered this session alone, and first what the option above it does.
 		{"run-more", "sbx trust >/dev/null 2>&1; sbx run -c 'npm run lint -- src' 2>/dev/null || true",
 			[]string{"3", "?┌─ Allow more… ", "?> npm run lint", "?in this session", "+", "Enter"}, 0, false},
-		{"run-session", "sbx trust >/dev/null 2>&1; sbx run -c 'echo hi > new.txt' && rm new.txt && sbx run -c 'echo hi > new.txt'", []string{"s", "?> 2. Allow for this session", "Enter"}, 0, true},
+		{"run-session", "sbx trust >/dev/null 2>&1; sbx run -c 'echo hi > new.txt' && rm new.txt && sbx run -c 'echo hi > " +
+			"new.txt'", []string{"s", "?> 2. Allow for this session", "Enter"}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +91,8 @@ func TestScreenRunUnsettled(t *testing.T) {
 	p.Wait("(?s)^┌─ sandboxd asks: bash ─{12}┐")
 	settle()
 	clean := p.approverSocket.clean
-	p.approverSocket.clean = func(s string, cols int) string { // a terminal that grows narrower folds what was there before
+	// a terminal that grows narrower folds what was there before
+	p.approverSocket.clean = func(s string, cols int) string {
 		return clean(s[max(strings.LastIndex(s, "┌─ sandboxd asks"), 0):], cols)
 	}
 	p.golden("run-resized")

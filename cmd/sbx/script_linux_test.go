@@ -64,7 +64,8 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for _, b := range []struct{ cgo, pkg, name string }{
-		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sbx/mcp", "sbx-mcp"}, {"1", "./cmd/sandboxd", ""},
+		{"0", "./cmd/sbx/front", "sbx"}, {"0", "./cmd/sbx", "sbx-verbs"}, {"0", "./cmd/sbx/mcp", "sbx-mcp"},
+		{"1", "./cmd/sandboxd", ""},
 	} {
 		cmd := exec.Command("go", "build", "-o", bin+"/"+b.name, b.pkg)
 		cmd.Dir = "../.."
@@ -332,7 +333,8 @@ func cmdQuestion(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), "sbx"), "pending", "--json")
-		cmd.Env = append(os.Environ(), "SBX_SOCKET_DIR="+ts.Getenv("SBX_SOCKET_DIR"), "SBX_STATE_DIR="+ts.Getenv("SBX_STATE_DIR"))
+		cmd.Env = append(os.Environ(), "SBX_SOCKET_DIR="+ts.Getenv("SBX_SOCKET_DIR"), "SBX_STATE_DIR="+
+			ts.Getenv("SBX_STATE_DIR"))
 		out, err := cmd.Output()
 		var list ipc.ApprovalList
 		if err == nil && json.Unmarshal(out, &list) == nil && len(list.Approvals) >= want {

@@ -77,7 +77,8 @@ func sessionOpen(a *app) *cobra.Command {
 					return err
 				}
 			}
-			s, err := client.OpenSession(c.Context(), ipc.SessionRequest{Kind: ipc.KindAPI, Agent: agent, Label: label, Root: root, Cwd: cwd})
+			s, err := client.OpenSession(c.Context(), ipc.SessionRequest{Kind: ipc.KindAPI, Agent: agent, Label: label,
+				Root: root, Cwd: cwd})
 			switch {
 			case err != nil:
 				return err
@@ -87,7 +88,8 @@ func sessionOpen(a *app) *cobra.Command {
 			for _, w := range s.Warnings {
 				a.note("%s", w.Message+hint(w.Hint))
 			}
-			a.printf("SBX_SESSION=%s; export SBX_SESSION\nSBX_SESSION_SECRET=%s; export SBX_SESSION_SECRET\n", s.ID, string(s.Secret))
+			a.printf("SBX_SESSION=%s; export SBX_SESSION\nSBX_SESSION_SECRET=%s; export SBX_SESSION_SECRET\n", s.ID,
+				string(s.Secret))
 			return nil
 		},
 	}
@@ -101,7 +103,9 @@ func sessionOpen(a *app) *cobra.Command {
 
 func sessionResume(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "resume [ID]", Short: "Resume a session that a person stopped", Example: "  sbx session resume\n  sbx session resume s-01k9x5", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
+		Use: "resume [ID]", Short: "Resume a session that a person stopped",
+		Example: "  sbx session resume\n  sbx session resume s-01k9x5", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {
@@ -124,7 +128,8 @@ func sessionResume(a *app) *cobra.Command {
 func sessionClose(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s-01k9x5", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
+		Use: "close [ID]", Short: "End a session, its commands and its grants", Example: "  sbx session close s-01k9x5",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completing(sessionIDs),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, client, err := a.sessionToGovern(c.Context(), first(args...))
 			if err != nil {

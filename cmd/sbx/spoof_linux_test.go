@@ -49,7 +49,8 @@ func TestScreenSpoofing(t *testing.T) {
 			})
 		}
 	})
-	for _, field := range []string{"command", "reason", "agent name", "session label", "tool name", "arguments", "path", "diff"} {
+	for _, field := range []string{"command", "reason", "agent name", "session label", "tool name", "arguments", "path",
+		"diff"} {
 		t.Logf("%-13s %d strings reached the screen", field, reached.count[field])
 		if reached.count[field] < 40 {
 			t.Errorf("%s: %d strings reached the screen, want 40", field, reached.count[field])
@@ -109,7 +110,8 @@ func (h *house) spoof(d *approverSocket, c displaytest.Case, mark string, reache
 			return err
 		}},
 		{old, []string{"diff"}, func(ctx context.Context) error {
-			_, err := a.File(ctx, ipc.FileRequest{Op: "edit", Session: a.s.ID, Path: old, Edits: []ipc.Edit{{Find: "here", Replace: "there " + c.In}}})
+			_, err := a.File(ctx, ipc.FileRequest{Op: "edit", Session: a.s.ID, Path: old,
+				Edits: []ipc.Edit{{Find: "here", Replace: "there " + c.In}}})
 			return err
 		}},
 	} {
@@ -204,13 +206,16 @@ func poisoned(i int, s string) ipc.Approval {
 	if err != nil {
 		panic(err)
 	}
-	return ipc.Approval{ID: fmt.Sprintf("a-%d", i), Rev: 1, Hash: "h", Tool: s, Command: s, Description: s, Input: input, Cwd: "/" + s, Agent: s, Claimed: true,
-		Label: s, Claim: s, Exe: s, PID: 1, BlockedPath: s, Risk: "medium", Reasons: []string{s, fmt.Sprintf("request %d", i)}, Rule: s, Scopes: []string{"once", "session"},
+	return ipc.Approval{ID: fmt.Sprintf("a-%d", i), Rev: 1, Hash: "h", Tool: s, Command: s, Description: s, Input: input,
+		Cwd: "/" + s, Agent: s, Claimed: true,
+		Label: s, Claim: s, Exe: s, PID: 1, BlockedPath: s, Risk: "medium",
+		Reasons: []string{s, fmt.Sprintf("request %d", i)}, Rule: s, Scopes: []string{"once", "session"},
 		Warnings: []ipc.Warning{{Message: s, Hint: s}}, Widenings: []ipc.Widening{{ID: "1", Label: s}}, Sandbox: []string{s},
-		Batch:        &ipc.BatchPlace{Total: 2, Remaining: []ipc.NextCall{{Tool: s, Command: s}}},
-		Suggestions:  []ipc.Suggestion{{ID: "1", Label: s}},
-		Presentation: &ipc.Presentation{Kind: "diff", Content: "+ " + s, Language: s, Metadata: map[string]string{"marks": "0-1 x 3-99999 -1-2"}},
-		Created:      time.Now().Add(-10 * time.Hour)}
+		Batch:       &ipc.BatchPlace{Total: 2, Remaining: []ipc.NextCall{{Tool: s, Command: s}}},
+		Suggestions: []ipc.Suggestion{{ID: "1", Label: s}},
+		Presentation: &ipc.Presentation{Kind: "diff", Content: "+ " + s, Language: s,
+			Metadata: map[string]string{"marks": "0-1 x 3-99999 -1-2"}},
+		Created: time.Now().Add(-10 * time.Hour)}
 }
 
 // position is what a card that is scrolled says.
@@ -226,7 +231,9 @@ func checkCard(t *testing.T, c displaytest.Case, screen string) {
 	if !strings.HasPrefix(lines[0], "sbx approve · ") || !strings.HasPrefix(lines[1], "┌─ sandboxd asks") {
 		t.Errorf("%s: the top is\n%s", c.Name, strings.Join(lines[:2], "\n"))
 	}
-	names := []string{"Tool:", "What:", "Details:", "Command:", "Content:", "Diff:", "Input:", "Held by:", "In:", "Path:", "Note:", "Why:", "Rule:", "Agent:", "It says:", "Batch:", "Then:", "Sandbox:", "Offers:", "Warning:", "Careful:", "Trust:", "Also:", ""}
+	names := []string{"Tool:", "What:", "Details:", "Command:", "Content:", "Diff:", "Input:", "Held by:", "In:", "Path:",
+		"Note:", "Why:", "Rule:", "Agent:", "It says:", "Batch:", "Then:", "Sandbox:", "Offers:", "Warning:", "Careful:",
+		"Trust:", "Also:", ""}
 	part := 0 // 0: the card, 1: the selector, 2: below
 	for i, line := range lines[2:] {
 		checkRunes(t, c.Name, line)
@@ -236,7 +243,9 @@ func checkCard(t *testing.T, c displaytest.Case, screen string) {
 		case strings.HasPrefix(line, "└─"):
 			part = 2
 		case part == 2:
-			if line != "" && !strings.Contains(line, " quick") && !strings.HasPrefix(line, "▶ ") && !strings.HasPrefix(line, "Ctrl+Z") && !strings.HasSuffix(line, "…") && !strings.HasSuffix(line, "already decided by system") {
+			if line != "" && !strings.Contains(line, " quick") && !strings.HasPrefix(line, "▶ ") &&
+				!strings.HasPrefix(line, "Ctrl+Z") && !strings.HasSuffix(line, "…") &&
+				!strings.HasSuffix(line, "already decided by system") {
 				t.Errorf("%s: line %d below the frame: %q", c.Name, i, line)
 			}
 		case !strings.HasPrefix(line, "│ ") || !strings.HasSuffix(line, " │"):
@@ -281,7 +290,8 @@ func letters(r rune) rune {
 func checkRunes(t *testing.T, name, line string) {
 	t.Helper()
 	for _, r := range line {
-		if !unicode.IsGraphic(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zs, r) && r != ' ' {
+		if !unicode.IsGraphic(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) ||
+			unicode.Is(unicode.Zs, r) && r != ' ' {
 			t.Errorf("%s: the screen shows %U: %q", name, r, line)
 		}
 	}
@@ -292,9 +302,11 @@ func checkRunes(t *testing.T, name, line string) {
 // the question is a double's.
 func TestScreenWidening(t *testing.T) {
 	t.Parallel()
-	q := ipc.Approval{ID: "a-1", Rev: 1, Hash: "h1", Tool: "bash", Command: "make", Cwd: "/home/ann/web", Risk: "medium", Reasons: []string{"no rule allows make"},
-		Scopes: []string{"once", "session"}, Created: time.Now().Add(-10 * time.Hour),
-		Widenings: []ipc.Widening{{ID: "1", Kind: "path", Object: "/home/ann/cache", Access: "write", Label: "write to /home/ann/cache"}}}
+	q := ipc.Approval{ID: "a-1", Rev: 1, Hash: "h1", Tool: "bash", Command: "make", Cwd: "/home/ann/web", Risk: "medium",
+		Reasons: []string{"no rule allows make"},
+		Scopes:  []string{"once", "session"}, Created: time.Now().Add(-10 * time.Hour),
+		Widenings: []ipc.Widening{{ID: "1", Kind: "path", Object: "/home/ann/cache", Access: "write",
+			Label: "write to /home/ann/cache"}}}
 	o := newFakeAdmin(q)
 	d := sitAt(t, o, 120, 40)
 	d.Wait("min old")
@@ -315,5 +327,6 @@ func sitAt(t *testing.T, o *fakeAdmin, cols, rows int) *approverSocket {
 	t.Helper()
 	house := ipctest.Start(t, o, ipc.Limits{})
 	env := []string{"SBX_SOCKET_DIR=" + house.Dir, "SBX_STATE_DIR=" + t.TempDir()}
-	return &approverSocket{t: t, Tmux: termtest.OpenTmux(t, cols, rows, env, filepath.Join(build(t), "sbx")+" approve --once 2>/dev/null")}
+	return &approverSocket{t: t, Tmux: termtest.OpenTmux(t, cols, rows, env, filepath.Join(build(t), "sbx")+
+		" approve --once 2>/dev/null")}
 }

@@ -64,7 +64,8 @@ func statsVerb(a *app) *cobra.Command {
 
 func (a *app) printCounts(n ipc.Counts) {
 	f := func(n int64) string { return strconv.FormatInt(n, 10) }
-	fields(a.out, "calls", f(n.Total), "approved unasked", f(n.AutoApproved), "denied unasked", f(n.AutoDenied), "approved", f(n.Approved),
+	fields(a.out, "calls", f(n.Total), "approved unasked", f(n.AutoApproved), "denied unasked", f(n.AutoDenied),
+		"approved", f(n.Approved),
 		"denied", f(n.Denied), "confirmed twice", f(n.DoubleConfirmed), "timed out", f(n.TimedOut), "quit", f(n.Quit))
 }
 

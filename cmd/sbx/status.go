@@ -91,7 +91,8 @@ func (a *app) printGoingOn(ctx context.Context, client *ipc.Client) error {
 	}
 	var rows [][]string
 	for _, q := range list.Approvals {
-		rows = append(rows, []string{"waits", age(q), strings.TrimPrefix(until(q.Deadline), "in ") + " left", q.Tool, short(subject(q), 80)})
+		rows = append(rows, []string{"waits", age(q), strings.TrimPrefix(until(q.Deadline), "in ") + " left", q.Tool,
+			short(subject(q), 80)})
 	}
 	sessions, err := client.Sessions(ctx)
 	if err != nil {
@@ -105,7 +106,8 @@ func (a *app) printGoingOn(ctx context.Context, client *ipc.Client) error {
 		case s.Stopped != "":
 			rows = append(rows, []string{"stopped", "", "", s.ID, short(s.Stopped+"; sbx session resume "+s.ID, 80)})
 		case len(s.Running) > 0:
-			rows = append(rows, []string{"runs", "", "", s.ID, short(strings.TrimSpace(plural(len(s.Running), "command")+" in "+s.Root), 80)})
+			rows = append(rows, []string{"runs", "", "", s.ID,
+				short(strings.TrimSpace(plural(len(s.Running), "command")+" in "+s.Root), 80)})
 		}
 	}
 	if len(rows) > 0 {
@@ -117,11 +119,13 @@ func (a *app) printGoingOn(ctx context.Context, client *ipc.Client) error {
 
 func (a *app) printStatus(s ipc.Status) {
 	fields(a.out,
-		"daemon", fmt.Sprintf("%s %s, process %d, up for %s", s.Version.Product, s.Version.Version, s.Version.PID, strings.TrimSuffix(ago(&s.Started), " ago")),
+		"daemon", fmt.Sprintf("%s %s, process %d, up for %s", s.Version.Product, s.Version.Version, s.Version.PID,
+			strings.TrimSuffix(ago(&s.Started), " ago")),
 		"sockets", a.place.SocketDir,
 		"state", s.StateDir,
 		"mode", s.Mode,
-		"now", fmt.Sprintf("%s, %s running, %s waiting for an answer", plural(s.Sessions, "session"), plural(s.Running, "command"), plural(s.Pending, "request")),
+		"now", fmt.Sprintf("%s, %s running, %s waiting for an answer", plural(s.Sessions, "session"),
+			plural(s.Running, "command"), plural(s.Pending, "request")),
 		"idle exit", s.Idle)
 	if s.Pending > 0 {
 		a.note("answer with sbx approve")

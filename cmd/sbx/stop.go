@@ -62,7 +62,8 @@ func awaitExit(ctx context.Context, pid int, patience time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stop the daemon: process %d is still there after %v; sbx stop --now ends its commands at once", pid, patience)
+			return fmt.Errorf("stop the daemon: process %d is still there after %v; sbx stop --now ends its commands at once",
+				pid, patience)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

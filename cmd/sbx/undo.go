@@ -34,8 +34,9 @@ func undoVerb(a *app) *cobra.Command {
 			"An ID is what sbx file printed, what `sbx run` named, or one of sbx undo --list. A command can\n" +
 			"be undone where a snapshot of the project was taken before it: in a trusted project, within\n" +
 			"half of [files.undo] keep_bytes, for keep_for. Dependencies' and build trees are not in it.",
-		Example: "  sbx undo --last\n  sbx undo --last --path src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.undoIDs,
+		Example: "  sbx undo --last\n  sbx undo --last --path src\n  sbx undo --since 10m\n  sbx undo --list\n  sbx undo " +
+			"f-01k9x6\n  sbx undo --session s-01k9x5 --dry-run",
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: a.undoIDs,
 		RunE: func(c *cobra.Command, args []string) error {
 			given := 0
 			for _, set := range []bool{len(args) > 0, o.last, o.list, o.of != "", o.since > 0} {

@@ -21,13 +21,15 @@ func TestWalk(t *testing.T) {
 	d := &approverSocket{Tmux: termtest.OpenTmux(t, 100, 160, env, script), t: t}
 	d.steps(
 		"?press n, then Enter", "?echo hi > notes.md  ", "?s old", "+", "n", "?> 4. Deny:", "Enter", "?exit status 126",
-		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter", "?Approved for session",
-		"?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Execute once", "Enter", "?(?s)5\\. A file.*No such file",
-		"?(?s)Why\\?.*an empty place of their own.*to show it: \\[sandbox\\] read = ",
+		"?press s, then Enter", "?(?s)Allow for this session.*s old", "+", "s", "?> 2. Allow for this session", "Enter",
+		"?Approved for session", "?(?s)5\\. A file outside.*s old", "+", "y", "?(?s)5\\. A file outside.*> 1\\. Execute once",
+		"Enter", "?(?s)5\\. A file.*No such file", "?(?s)Why\\?.*an empty place of their own.*to show it: \\[sandbox\\] "+
+			"read = ",
 		"?(?s)6\\. Permit it.*cat [^\n]*answer.txt\n.*^42$",
-		"?(?s)7\\. Edit a file.*^bye$.*\\+hi.*s old", "+", "y", "?(?s)7\\. Edit.*> 1\\. Allow once", "Enter", "?(?s)7\\. Edit.*cat notes.md\n.*^bye$.*cat notes.md\n.*^hi$",
-		"?(?s)8\\. All of it.*denied +echo hi > notes.md", "?(?s)8\\. All of it.*approved +echo hi > notes.md.*scope session",
-		"?(?s)8\\. All of it.*edit.*notes.md", "?(?s)log verify.*(good|intact|verifies|holds|ok|records)",
+		"?(?s)7\\. Edit a file.*^bye$.*\\+hi.*s old", "+", "y", "?(?s)7\\. Edit.*> 1\\. Allow once", "Enter",
+		"?(?s)7\\. Edit.*cat notes.md\n.*^bye$.*cat notes.md\n.*^hi$", "?(?s)8\\. All of it.*denied +echo hi > notes.md",
+		"?(?s)8\\. All of it.*approved +echo hi > notes.md.*scope session", "?(?s)8\\. All of it.*edit.*notes.md",
+		"?(?s)log verify.*(good|intact|verifies|holds|ok|records)",
 	)
 	if got := d.Status(); got != 0 {
 		t.Errorf("exit status %d\n%s", got, d.Screen())

@@ -99,7 +99,8 @@ func (a *app) writeLeadingPage(url string) (string, error) {
 	}
 	to := html.EscapeString(url)
 	text := "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n" +
-		"<meta http-equiv=\"refresh\" content=\"0; url=" + to + "\">\n<title>sandboxd</title>\n<a href=\"" + to + "\">sandboxd</a>\n"
+		"<meta http-equiv=\"refresh\" content=\"0; url=" + to + "\">\n<title>sandboxd</title>\n<a href=\"" + to +
+		"\">sandboxd</a>\n"
 	page := filepath.Join(state, leadingPage)
 	return page, renameio.WriteFile(page, []byte(text), 0o600)
 }

@@ -23,13 +23,15 @@ func TestReplace(t *testing.T) {
 		{"more often", "a b a", []Replacement{{Find: "a", Replace: "x"}}, "error: found 2 times, not 1 (lines [1 1])"},
 		{"less often", "a", []Replacement{{Find: "a", Replace: "x", Count: 3}}, "error: found 1 times, not 3 (lines [1])"},
 		{"not overlapping", "aaa", []Replacement{{Find: "aa", Replace: "b"}}, "ba"},
-		{"all or nothing", "a b", []Replacement{{Find: "a", Replace: "x"}, {Find: "q", Replace: "y"}}, "error: text not found"},
+		{"all or nothing", "a b", []Replacement{{Find: "a", Replace: "x"}, {Find: "q", Replace: "y"}},
+			"error: text not found"},
 		{"nothing to find", "a", []Replacement{{Replace: "x"}}, "error: nothing to find"},
 		{"nothing to change", "a", []Replacement{{Find: "a", Replace: "a"}}, "error: find and replace are the same"},
 		{"line ends follow", "a\r\nb\r\n", []Replacement{{Find: "a\nb", Replace: "x\ny\nz"}}, "x\r\ny\r\nz\r\n"},
 		{"line ends as written", "a\r\nb\r\n", []Replacement{{Find: "a\r\nb", Replace: "x"}}, "x\r\n"},
 		{"mixed line ends stay", "a\r\nb\nc\n", []Replacement{{Find: "b\nc", Replace: "x\ny"}}, "a\r\nx\ny\n"},
-		{"mixed line ends are not guessed", "a\r\nb\nc\n", []Replacement{{Find: "a\nb", Replace: "x"}}, "error: text not found; line 1 is like it: only the line ends differ"},
+		{"mixed line ends are not guessed", "a\r\nb\nc\n", []Replacement{{Find: "a\nb", Replace: "x"}},
+			"error: text not found; line 1 is like it: only the line ends differ"},
 		{"not a regular expression", "a.c abc", []Replacement{{Find: "a.c", Replace: "x"}}, "x abc"},
 		{"no template", "a", []Replacement{{Find: "a", Replace: "$0\\1"}}, "$0\\1"},
 	} {
@@ -48,13 +50,15 @@ func TestReplace(t *testing.T) {
 
 // R-FS-07: a conflict says what is nearest and in what it differs.
 func TestNearest(t *testing.T) {
-	const text = "package main\n\nfunc main() {\n\tfmt.Println(\"hello\")\n\tos.Exit(0)\n}\n\nfunc Other() int { return 1 }\n"
+	const text = "package main\n\nfunc main() {\n\tfmt.Println(\"hello\")\n\tos.Exit(0)\n}\n\nfunc Other() int { return " +
+		"1 }\n"
 	for _, c := range []struct {
 		name, find string
 		line       int
 		hint       string
 	}{
-		{"indentation", "    fmt.Println(\"hello\")\n    os.Exit(0)\n", 4, "only the indentation differs (the file has tabs)"},
+		{"indentation", "    fmt.Println(\"hello\")\n    os.Exit(0)\n", 4,
+			"only the indentation differs (the file has tabs)"},
 		{"end of line", "func main() {  \n\tfmt.Println(\"hello\")", 3, "only white space at the end of lines differs"},
 		{"inner blanks", "func  main()  {", 3, "only white space differs"},
 		{"case", "func other() int { return 1 }", 8, "only upper and lower case differ"},
@@ -78,7 +82,8 @@ func TestNearest(t *testing.T) {
 func TestNearestIsBounded(t *testing.T) {
 	text := []byte(strings.Repeat("some line of a text that is long enough to compare\n", 40_000))
 	start := time.Now()
-	_, _, err := Replace(text, []Replacement{{Find: "sume line of a txt that is lung enough to cumpare\nx\ny", Replace: "x"}}, 4<<20)
+	_, _, err := Replace(text, []Replacement{{Find: "sume line of a txt that is lung enough to cumpare\nx\ny",
+		Replace: "x"}}, 4<<20)
 	if err == nil || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %s", err, time.Since(start))
 	}

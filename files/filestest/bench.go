@@ -143,11 +143,13 @@ func Start(o Options) (*Bench, error) {
 	if o.Place != nil {
 		o.Place(&place)
 	}
-	b := &Bench{Root: real, uid: o.UID, fault: o.Fault, prefix: fmt.Sprintf("op-%d-", os.Getpid()), setup: worker.Setup{Config: cfg, Place: place}}
+	b := &Bench{Root: real, uid: o.UID, fault: o.Fault, prefix: fmt.Sprintf("op-%d-", os.Getpid()),
+		setup: worker.Setup{Config: cfg, Place: place}}
 	if b.Rules, err = files.NewRules(cfg, place); err != nil {
 		return nil, err
 	}
-	if b.Store, _, err = store.Open(o.Store, store.Options{KeepFor: cfg.Undo.KeepFor, KeepBytes: cfg.Undo.KeepBytes}); err != nil {
+	if b.Store, _, err = store.Open(o.Store, store.Options{KeepFor: cfg.Undo.KeepFor,
+		KeepBytes: cfg.Undo.KeepBytes}); err != nil {
 		return nil, err
 	}
 	return b, b.restart(o.Process)
@@ -217,7 +219,8 @@ func (b *Bench) Do(req files.Request) (r files.Result, id string, err error) {
 }
 
 // Carry is Do with facts that were found before.
-func (b *Bench) Carry(ctx context.Context, req files.Request, facts files.Facts) (r files.Result, id string, err error) {
+func (b *Bench) Carry(ctx context.Context, req files.Request, facts files.Facts) (r files.Result, id string,
+	err error) {
 	b.next++
 	change, err := b.Store.Begin(store.Record{ID: fmt.Sprintf("%s%06d", b.prefix, b.next), Session: "test", Op: req.Op})
 	if err != nil {
@@ -239,7 +242,8 @@ func (b *Bench) Undo(id string, force bool) (string, error) {
 		return "", err
 	}
 	b.next++
-	change, err := b.Store.Begin(store.Record{ID: fmt.Sprintf("%su%05d", b.prefix, b.next), Session: "test", Op: files.Undo, Undoes: id})
+	change, err := b.Store.Begin(store.Record{ID: fmt.Sprintf("%su%05d", b.prefix, b.next), Session: "test",
+		Op: files.Undo, Undoes: id})
 	if err != nil {
 		return "", err
 	}

@@ -33,7 +33,8 @@ func Snapshot(t testing.TB, root string) string {
 		}
 		st := info.Sys().(*syscall.Stat_t)
 		rel, _ := filepath.Rel(root, p)
-		line := fmt.Sprintf("%q %v %d:%d %s", rel, info.Mode(), st.Uid, st.Gid, info.ModTime().UTC().Format("2006-01-02T15:04:05"))
+		line := fmt.Sprintf("%q %v %d:%d %s", rel, info.Mode(), st.Uid, st.Gid,
+			info.ModTime().UTC().Format("2006-01-02T15:04:05"))
 		switch {
 		case info.Mode().IsRegular():
 			content, err := os.ReadFile(p)

@@ -96,7 +96,8 @@ func (c *Change) room(steps []files.Step) error {
 	defer c.store.mu.Unlock()
 	if bound := c.store.opts.KeepBytes; bound > 0 && c.record.Bytes+need > bound {
 		return &files.Conflict{
-			Path: steps[0].Path, Reason: files.TooLarge, Found: fmt.Sprintf("%d bytes that would have to be kept", c.record.Bytes+need),
+			Path: steps[0].Path, Reason: files.TooLarge,
+			Found:    fmt.Sprintf("%d bytes that would have to be kept", c.record.Bytes+need),
 			Expected: fmt.Sprintf("at most %d", bound), Hint: "the bound is files.undo.keep_bytes",
 		}
 	}
@@ -142,7 +143,8 @@ func (c *Change) content(n int, step files.Step, old *os.File) (name string, err
 		return "", fmt.Errorf("keep change %q: %w", c.record.ID, err)
 	}
 	if sum != state.Hash || size != state.Size {
-		return "", &files.Conflict{Path: step.Path, Reason: files.Changed, Expected: state.Hash, Found: sum, Hint: "somebody is writing to it"}
+		return "", &files.Conflict{Path: step.Path, Reason: files.Changed, Expected: state.Hash, Found: sum,
+			Hint: "somebody is writing to it"}
 	}
 	return name, nil
 }
@@ -184,7 +186,8 @@ func copyTo(name string, src *os.File, limit int64) (sum string, size int64, err
 // commit makes contents and record last.
 func (c *Change) commit() error {
 	s := c.store
-	for _, d := range []string{filepath.Join(s.dir, "trash", c.record.ID), filepath.Join(s.dir, "trash"), filepath.Join(s.dir, "undo")} {
+	for _, d := range []string{filepath.Join(s.dir, "trash", c.record.ID), filepath.Join(s.dir, "trash"),
+		filepath.Join(s.dir, "undo")} {
 		if err := durable.SyncDir(d); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("keep change %q: %w", c.record.ID, err)
 		}

@@ -57,7 +57,8 @@ func (s *shares) heaviest(much func(amount) int64) *share {
 		if len(one.settled) == 0 {
 			continue
 		}
-		if best == nil || much(*one.project) > much(*best.project) || one.project == best.project && much(one.amount) > much(best.amount) {
+		if best == nil || much(*one.project) > much(*best.project) || one.project == best.project &&
+			much(one.amount) > much(best.amount) {
 			best = one
 		}
 	}

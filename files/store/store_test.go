@@ -126,7 +126,8 @@ func TestAttributesTakeRoom(t *testing.T) {
 	step.After.Xattrs = step.Before.Xattrs
 	c, err := s.Begin(Record{ID: "four", Op: files.Write})
 	must(t, err)
-	if err := c.Keep(context.Background(), []files.Step{step}, []*os.File{content(t, "old")}, true); !errors.Is(err, &files.Conflict{Reason: files.TooLarge}) {
+	if err := c.Keep(context.Background(), []files.Step{step}, []*os.File{content(t, "old")}, true); !errors.Is(err,
+		&files.Conflict{Reason: files.TooLarge}) {
 		t.Errorf("more than there is room for: %v", err)
 	}
 	must(t, c.Finish(nil))
@@ -210,7 +211,8 @@ func TestSettle(t *testing.T) {
 		s := open(t, dir, Options{})
 		change, err := s.Begin(Record{ID: "x"})
 		must(t, err)
-		must(t, change.Keep(context.Background(), []files.Step{overwrite("/a", "a"), overwrite("/b", "b")}, []*os.File{content(t, "a"), content(t, "b")}, true))
+		must(t, change.Keep(context.Background(), []files.Step{overwrite("/a", "a"), overwrite("/b", "b")},
+			[]*os.File{content(t, "a"), content(t, "b")}, true))
 		s = open(t, dir, Options{}) // the daemon died
 		if err := s.Settle("x", made); (err != nil) != (made > 2) {
 			t.Errorf("%d of 2 steps: %v", made, err)

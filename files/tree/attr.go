@@ -89,7 +89,8 @@ func own(fd int, want files.State) error {
 	}
 	if st.UID != want.UID || st.GID != want.GID {
 		if err := unix.Fchown(fd, int(want.UID), int(want.GID)); err != nil {
-			return unkept("it belongs to uid %d, gid %d, and we, uid %d, cannot give it to them (%v)", want.UID, want.GID, os.Geteuid(), err)
+			return unkept("it belongs to uid %d, gid %d, and we, uid %d, cannot give it to them (%v)", want.UID, want.GID,
+				os.Geteuid(), err)
 		}
 	}
 	if st.Mode != want.Mode {
@@ -103,7 +104,8 @@ func own(fd int, want files.State) error {
 // owned checks the result of own.
 func owned(fd int, want files.State) error {
 	if now, err := fstat(fd); err != nil || now.Mode != want.Mode || now.UID != want.UID || now.GID != want.GID {
-		return unkept("mode %04o, uid %d, gid %d became mode %04o, uid %d, gid %d", want.Mode, want.UID, want.GID, now.Mode, now.UID, now.GID)
+		return unkept("mode %04o, uid %d, gid %d became mode %04o, uid %d, gid %d", want.Mode, want.UID, want.GID, now.Mode,
+			now.UID, now.GID)
 	}
 	return nil
 }

@@ -18,7 +18,10 @@ func setTimesFd(fd int, ns int64) error {
 
 // chownLink gives a link its owner and group.
 func chownLink(dir int, name string, want files.State) error {
-	return ignoringEINTR(func() error { return unix.Fchownat(dir, name, int(want.UID), int(want.GID), unix.AT_SYMLINK_NOFOLLOW) })
+	return ignoringEINTR(func() error {
+		return unix.Fchownat(dir, name, int(want.UID), int(want.GID),
+			unix.AT_SYMLINK_NOFOLLOW)
+	})
 }
 
 // defaultACL: macOS has no such list; inherited entries do not change the mode.

@@ -247,7 +247,8 @@ func (d *Dir) Rename(name string, old Stat, toDir *Dir, to string) error {
 		case unix.EXDEV:
 			return &files.Conflict{Path: d.Path(name), Reason: files.Unsupported, Found: "the two lie on different mounts"}
 		case unix.ENOTSUP:
-			return &files.Conflict{Path: d.Path(name), Reason: files.Unsupported, Found: "a folder, and its file system cannot keep what takes the new name meanwhile"}
+			return &files.Conflict{Path: d.Path(name), Reason: files.Unsupported,
+				Found: "a folder, and its file system cannot keep what takes the new name meanwhile"}
 		}
 		return conflict(toDir.Path(to), err)
 	}
@@ -377,8 +378,9 @@ func (d *Dir) dressLink(name, temp string, want files.State) error {
 	if ours.UID != want.UID || ours.GID != want.GID {
 		if err := chownLink(d.fd(), temp, want); err != nil && ours.UID != want.UID {
 			return &files.Conflict{Path: d.Path(name), Reason: files.Unkept,
-				Found: fmt.Sprintf("the link to %q belongs to uid %d, and we, uid %d, cannot give it to them (%v)", want.Target, want.UID, os.Geteuid(), err),
-				Hint:  "a user who may can make it by hand, with ln -s"}
+				Found: fmt.Sprintf("the link to %q belongs to uid %d, and we, uid %d, cannot give it to them (%v)", want.Target,
+					want.UID, os.Geteuid(), err),
+				Hint: "a user who may can make it by hand, with ln -s"}
 		}
 	}
 	return conflict(d.Path(temp), setTimes(d.fd(), temp, want.ModTime))

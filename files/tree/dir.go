@@ -141,7 +141,8 @@ func (d *Dir) readable(name string, fd int, st Stat) error {
 	case st.Kind != files.File:
 		return &files.Conflict{Path: full, Reason: files.Special}
 	case st.Links > 1 && !d.tree.links:
-		return &files.Conflict{Path: full, Reason: files.ManyNames, Hint: "files.hard_links = \"read\" permits reading such files"}
+		return &files.Conflict{Path: full, Reason: files.ManyNames,
+			Hint: "files.hard_links = \"read\" permits reading such files"}
 	}
 	return d.tree.checkMount(fd)
 }

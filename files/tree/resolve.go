@@ -157,7 +157,8 @@ func (w *resolver) down(name string) error {
 // follow prepends a link's target to the remaining path.
 func (w *resolver) follow(name string) error {
 	if w.links++; w.links > maxLinks {
-		return &files.Conflict{Reason: files.BadPath, Found: "more than 40 symbolic links", Path: path.Join(w.tree.path, w.rel(name))}
+		return &files.Conflict{Reason: files.BadPath, Found: "more than 40 symbolic links",
+			Path: path.Join(w.tree.path, w.rel(name))}
 	}
 	target, err := readlinkat(w.here(), name)
 	if err != nil {

@@ -30,8 +30,9 @@ func acl(entries ...[3]uint32) []byte {
 func TestParentsBelowADefaultACL(t *testing.T) {
 	const undefined = 1<<32 - 1
 	for name, list := range map[string][]byte{
-		"for a user": acl([3]uint32{1, 7, undefined}, [3]uint32{2, 7, 12345}, [3]uint32{4, 5, undefined}, [3]uint32{0x10, 7, undefined}, [3]uint32{0x20, 0, undefined}),
-		"plain":      acl([3]uint32{1, 7, undefined}, [3]uint32{4, 7, undefined}, [3]uint32{0x20, 0, undefined}),
+		"for a user": acl([3]uint32{1, 7, undefined}, [3]uint32{2, 7, 12345}, [3]uint32{4, 5, undefined},
+			[3]uint32{0x10, 7, undefined}, [3]uint32{0x20, 0, undefined}),
+		"plain": acl([3]uint32{1, 7, undefined}, [3]uint32{4, 7, undefined}, [3]uint32{0x20, 0, undefined}),
 	} {
 		for _, mode := range []uint32{0, 0o640} {
 			b := filestest.New(t, filestest.Options{})
@@ -51,12 +52,14 @@ func TestParentsBelowADefaultACL(t *testing.T) {
 			before := filestest.Snapshot(t, b.Root)
 			_, _, err := b.Do(files.Request{Op: files.Create, Path: "there/f", Content: []byte("x"), Mode: mode})
 			must(t, err)
-			_, id, err := b.Do(files.Request{Op: files.Create, Path: "made/too/f", Content: []byte("x"), Mode: mode, Parents: true})
+			_, id, err := b.Do(files.Request{Op: files.Create, Path: "made/too/f", Content: []byte("x"), Mode: mode,
+				Parents: true})
 			must(t, err)
 			for _, same := range [][2]string{{"there/f", "made/too/f"}, {"there", "made"}, {"there", "made/too"}} {
 				wantMode, wantACL := looks(same[0])
 				if mode, acl := looks(same[1]); mode != wantMode || !bytes.Equal(acl, wantACL) {
-					t.Errorf("%s, mode %o: %s has mode %o, acl %x; %s has %o, %x", name, mode, same[1], mode, acl, same[0], wantMode, wantACL)
+					t.Errorf("%s, mode %o: %s has mode %o, acl %x; %s has %o, %x", name, mode, same[1], mode, acl, same[0], wantMode,
+						wantACL)
 				}
 			}
 			if _, err := b.Undo(id, false); err != nil {

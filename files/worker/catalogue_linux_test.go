@@ -104,7 +104,8 @@ var catalogue = []row{
 	{name: "marked as read-only", path: "readonly", read: "ok", write: "forbidden"},
 	{name: "unreadable", path: "unreadable", read: "ok", write: "forbidden", userRead: "forbidden"},
 	{name: "in a folder without write", path: "locked/a", read: "ok", write: "ok", userWrite: "forbidden"},
-	{name: "in a folder without search", path: "closed/a", read: "ok", write: "ok", userRead: "forbidden", userWrite: "forbidden"},
+	{name: "in a folder without search", path: "closed/a", read: "ok", write: "ok", userRead: "forbidden",
+		userWrite: "forbidden"},
 	{name: "somebody else's", path: "theirs", read: "ok", write: "ok", userWrite: "unkept", rootOnly: true},
 	{name: "set-user-id", path: "setuid", read: "ok", write: "unkept"},
 
@@ -169,7 +170,8 @@ func runCatalogue(t *testing.T, uid int) {
 	untouched(t, dir)
 	for _, op := range []files.Request{
 		{Op: files.Edit, Path: "huge", Edits: []files.Replacement{{Find: "a", Replace: "b"}}},
-		{Op: files.Append, Path: "huge", Content: []byte("x")}, {Op: files.Delete, Path: "huge"}, {Op: files.Copy, Path: "huge", To: "huge2"},
+		{Op: files.Append, Path: "huge", Content: []byte("x")}, {Op: files.Delete, Path: "huge"},
+		{Op: files.Copy, Path: "huge", To: "huge2"},
 	} {
 		if _, _, err := b.Do(op); answer(err) != "too_large" {
 			t.Errorf("%s of 10 GB: %v", op.Op, err)
@@ -217,8 +219,9 @@ func fixtures(t *testing.T, dir, root string, uid int) {
 	put("locked/a", "x\n", 0o644)
 	put("closed/a", "x\n", 0o644)
 	for link, target := range map[string]string{
-		"in": "in-target", "d/up": "../a.txt", "dlink": "d", "absin": filepath.Join(root, "a.txt"), "out": "../outside/secret",
-		"outin": "../root/a.txt", "dout": "../outside", "loop": "loop", "dangling": "d/not-yet", "proc": "/proc/self/environ", "fd": "/dev/fd/0",
+		"in": "in-target", "d/up": "../a.txt", "dlink": "d", "absin": filepath.Join(root, "a.txt"),
+		"out": "../outside/secret", "outin": "../root/a.txt", "dout": "../outside", "loop": "loop", "dangling": "d/not-yet",
+		"proc": "/proc/self/environ", "fd": "/dev/fd/0",
 	} {
 		must(t, os.Symlink(target, filepath.Join(root, link)))
 	}

@@ -168,7 +168,8 @@ func (c *change) parents(at spot) func() (*tree.Dir, error) {
 		dirs[i] = p
 	}
 	for i, p := range dirs {
-		step := files.Step{Kind: files.MkdirStep, Path: p, Before: files.State{Kind: files.Absent}, After: files.State{Kind: files.Dir}}
+		step := files.Step{Kind: files.MkdirStep, Path: p, Before: files.State{Kind: files.Absent},
+			After: files.State{Kind: files.Dir}}
 		if i == 0 {
 			if dir, _, err := c.server.dirOf(p); err == nil {
 				step.ParentTime = modTime(dir)

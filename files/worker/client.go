@@ -79,7 +79,8 @@ func (c *Client) Preview(ctx context.Context, req files.Request) (files.Preview,
 //
 // After a *files.Conflict nothing was changed, after a *files.PartialError a part, and after
 // ErrBroken it is unknown.
-func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts, keeper files.Keeper) (files.Result, error) {
+func (c *Client) Do(ctx context.Context, req files.Request, facts files.Facts,
+	keeper files.Keeper) (files.Result, error) {
 	q := question{Verb: verbDo, Request: &req, Facts: &facts}
 	r, body, err := c.ask(ctx, asked{question: q, body: req.Content, keeper: keeper})
 	if err != nil {
@@ -189,7 +190,8 @@ func sendable(r *files.Request) error {
 	}
 	for _, p := range []string{r.Path, r.To} {
 		if !utf8.ValidString(p) {
-			return &files.Conflict{Op: r.Op, Path: strings.ToValidUTF8(p, "\ufffd"), Reason: files.BadPath, Found: "bytes that are not UTF-8"}
+			return &files.Conflict{Op: r.Op, Path: strings.ToValidUTF8(p, "\ufffd"), Reason: files.BadPath,
+				Found: "bytes that are not UTF-8"}
 		}
 	}
 	texts := []string{r.Anchor, r.Pattern, r.Glob}
@@ -198,7 +200,8 @@ func sendable(r *files.Request) error {
 	}
 	for _, s := range texts {
 		if !utf8.ValidString(s) {
-			return &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Encoding, Found: "a text in the request that is not UTF-8"}
+			return &files.Conflict{Op: r.Op, Path: r.Path, Reason: files.Encoding,
+				Found: "a text in the request that is not UTF-8"}
 		}
 	}
 	return nil

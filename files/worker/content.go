@@ -45,7 +45,8 @@ func (s *server) contentTarget(p *plan) error {
 	switch p.req.Op {
 	case files.Create:
 		if !free {
-			return &files.Conflict{Path: p.from.fact.Asked, Reason: files.Exists, Found: string(p.from.stat.Kind), Hint: "write overwrites, edit changes"}
+			return &files.Conflict{Path: p.from.fact.Asked, Reason: files.Exists, Found: string(p.from.stat.Kind),
+				Hint: "write overwrites, edit changes"}
 		}
 		return p.needParents(p.from)
 	case files.Write:
@@ -65,7 +66,8 @@ func (s *server) contentTarget(p *plan) error {
 // needParents: the folder must exist, or be asked for.
 func (p *plan) needParents(at spot) error {
 	if at.fact.Missing > 0 && !p.req.Parents {
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.NotThere, Found: "a folder on the way that does not exist", Hint: "make it first, or ask for parents"}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.NotThere, Found: "a folder on the way that does not exist",
+			Hint: "make it first, or ask for parents"}
 	}
 	return nil
 }
@@ -75,9 +77,11 @@ func (p *plan) needParents(at spot) error {
 func replaceable(at spot) error {
 	switch mode := at.stat.Mode; {
 	case mode&0o6000 != 0:
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.Unkept, Found: fmt.Sprintf("mode %04o: it runs with its owner's rights, and new content must not", mode)}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Unkept,
+			Found: fmt.Sprintf("mode %04o: it runs with its owner's rights, and new content must not", mode)}
 	case mode&0o222 == 0:
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.Forbidden, Found: fmt.Sprintf("mode %04o: it is marked as read-only", mode)}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Forbidden,
+			Found: fmt.Sprintf("mode %04o: it is marked as read-only", mode)}
 	}
 	return nil
 }
@@ -112,7 +116,8 @@ func (s *server) newContent(p *plan) ([]byte, error) {
 		return edit.Insert(old, edit.Place{Anchor: p.req.Anchor, Line: p.req.Line, Before: p.req.Before}, content)
 	}
 	if len(p.req.Edits) == 0 || p.req.Op == files.Edit && len(p.req.Edits) != 1 {
-		return nil, &files.Conflict{Path: p.from.fact.Asked, Reason: files.Invalid, Found: fmt.Sprintf("%d edits", len(p.req.Edits)), Hint: "edit takes one, multi-edit one or more"}
+		return nil, &files.Conflict{Path: p.from.fact.Asked, Reason: files.Invalid,
+			Found: fmt.Sprintf("%d edits", len(p.req.Edits)), Hint: "edit takes one, multi-edit one or more"}
 	}
 	list := make([]edit.Replacement, len(p.req.Edits))
 	for i, r := range p.req.Edits {

@@ -26,7 +26,8 @@ import (
 // minute on two processors; make deaths runs it at length.
 var (
 	crashRounds = flag.Int("crash-rounds", 50, "rounds of TestRandomDeaths; TestRunDeaths plays a quarter as many")
-	everyDeath  = flag.Bool("every-death", false, "at every step kill each of worker, daemon and both, not one of them in turn")
+	everyDeath  = flag.Bool("every-death", false,
+		"at every step kill each of worker, daemon and both, not one of them in turn")
 )
 
 // crashOps are the changes that are cut off. Each is made on the tree of
@@ -208,7 +209,8 @@ func dieAt(t *testing.T, op int, c crashPoint, who string) {
 
 // aftermath recovers as a daemon does that starts again, and checks the
 // promises.
-func aftermath(t *testing.T, root, state, what string, look func(after string, b *filestest.Bench), initial string) (pending, made int) {
+func aftermath(t *testing.T, root, state, what string, look func(after string, b *filestest.Bench),
+	initial string) (pending, made int) {
 	t.Helper()
 	b := filestest.New(t, filestest.Options{Root: root, Store: state})
 	defer b.Stop()
@@ -300,7 +302,8 @@ func randomChanges(b *filestest.Bench, r *rand.Rand) error {
 	pick := func() string { return names[r.IntN(len(names))] }
 	for i := 0; i < 500; i++ {
 		req := files.Request{Path: pick(), To: pick(), Parents: true, Content: version(10 + i)}
-		req.Op = []files.Op{files.Write, files.Write, files.Create, files.Delete, files.Move, files.Copy, files.Rmdir, files.Mkdir}[r.IntN(8)]
+		req.Op = []files.Op{files.Write, files.Write, files.Create, files.Delete, files.Move, files.Copy, files.Rmdir,
+			files.Mkdir}[r.IntN(8)]
 		if req.Op == files.Rmdir {
 			req.Path, req.Recursive = []string{"d", "d/e", "n"}[r.IntN(3)], true
 		}

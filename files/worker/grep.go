@@ -38,10 +38,12 @@ func (s *server) planGrep(p *plan) error {
 		return &files.Conflict{Op: files.Grep, Path: p.req.Path, Reason: files.Invalid, Found: "an empty pattern"}
 	}
 	if _, err := regexp.Compile(p.req.Pattern); err != nil {
-		return &files.Conflict{Op: files.Grep, Path: p.req.Path, Reason: files.Invalid, Found: err.Error(), Hint: "the syntax is RE2"}
+		return &files.Conflict{Op: files.Grep, Path: p.req.Path, Reason: files.Invalid, Found: err.Error(),
+			Hint: "the syntax is RE2"}
 	}
 	if p.req.Context < 0 || p.req.Context > maxContext {
-		return &files.Conflict{Op: files.Grep, Path: p.req.Path, Reason: files.Invalid, Found: "a context of more than 20 lines"}
+		return &files.Conflict{Op: files.Grep, Path: p.req.Path, Reason: files.Invalid,
+			Found: "a context of more than 20 lines"}
 	}
 	return nil
 }

@@ -80,7 +80,8 @@ func (l *landing) predict(umask uint32, folder *tree.Dir) (files.State, error) {
 	if err != nil {
 		return files.State{}, err
 	}
-	l.predicted = &files.State{Kind: files.File, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mode: l.mode, Hash: l.hash, Size: l.size}
+	l.predicted = &files.State{Kind: files.File, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Mode: l.mode,
+		Hash: l.hash, Size: l.size}
 	if l.mode == 0 {
 		l.predicted.Mode = folder.Permits(l.perm, umask)
 	}
@@ -111,7 +112,8 @@ func (l *landing) fill() error {
 		return err
 	}
 	if sum != l.hash || size != l.size {
-		return &files.Conflict{Path: l.dir.Path(l.name), Reason: files.Changed, Expected: l.hash, Found: sum, Hint: "the content changed while it was copied"}
+		return &files.Conflict{Path: l.dir.Path(l.name), Reason: files.Changed, Expected: l.hash, Found: sum,
+			Hint: "the content changed while it was copied"}
 	}
 	if l.want != nil {
 		err = l.fresh.Dress(*l.want)

@@ -53,7 +53,8 @@ func (s *server) list(p *plan, r *files.Result) error {
 func globOf(req files.Request) (pattern.Element, error) {
 	glob, err := pattern.ParseElement(cmp.Or(req.Glob, "*"))
 	if err != nil {
-		return glob, &files.Conflict{Op: req.Op, Path: req.Path, Reason: files.Invalid, Found: "a glob that is none: " + req.Glob}
+		return glob, &files.Conflict{Op: req.Op, Path: req.Path, Reason: files.Invalid, Found: "a glob that is none: " +
+			req.Glob}
 	}
 	return glob, nil
 }

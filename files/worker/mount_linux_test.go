@@ -27,7 +27,8 @@ func TestMoveToAnotherMount(t *testing.T) {
 		old := time.Unix(1_600_000_000, 0)
 		must(t, os.Chmod(from, 0o640))
 		must(t, os.Chtimes(from, old, old))
-		attr := unix.Setxattr(from, "user.test", []byte("v"), 0) == nil && unix.Setxattr(otherMount, "user.test", []byte("v"), 0) == nil
+		attr := unix.Setxattr(from, "user.test", []byte("v"), 0) == nil &&
+			unix.Setxattr(otherMount, "user.test", []byte("v"), 0) == nil
 		if over {
 			must(t, os.WriteFile(to, []byte("displaced"), 0o604))
 		}

@@ -95,7 +95,8 @@ func (s *server) destination(p *plan) error {
 			return nil
 		}
 	}
-	return &files.Conflict{Path: p.req.To, Reason: files.Exists, Found: string(p.to.stat.Kind), Hint: "name the new file itself, not the folder"}
+	return &files.Conflict{Path: p.req.To, Reason: files.Exists, Found: string(p.to.stat.Kind),
+		Hint: "name the new file itself, not the folder"}
 }
 
 // displaced plans the loss of the destination's content. It is a plan of its own, because both
@@ -148,7 +149,8 @@ func moved(old files.State) *files.State {
 func (s *server) moveSteps(p *plan, c *change) error {
 	if !s.sameMount(p) {
 		if p.from.stat.Kind != files.File || p.old == nil {
-			return &files.Conflict{Path: p.req.Path, Reason: files.Unsupported, Found: fmt.Sprintf("a %s, and the destination is on another mount", p.from.stat.Kind), Hint: "move it by a command"}
+			return &files.Conflict{Path: p.req.Path, Reason: files.Unsupported,
+				Found: fmt.Sprintf("a %s, and the destination is on another mount", p.from.stat.Kind), Hint: "move it by a command"}
 		}
 		if err := s.putCopy(p, c, moved(p.oldStat.State)); err != nil {
 			return err

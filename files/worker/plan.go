@@ -150,7 +150,8 @@ func needDir(p spot) error {
 // the record, the facts and the precondition.
 func (s *server) openOld(p *plan, at spot) error {
 	if s.beyondKeeping(at.stat.Size) {
-		return tooLarge(at.fact.Asked, at.stat.Size, s.rules.KeepBytes(), "files.undo.keep_bytes; the undo store could not keep what it held")
+		return tooLarge(at.fact.Asked, at.stat.Size, s.rules.KeepBytes(),
+			"files.undo.keep_bytes; the undo store could not keep what it held")
 	}
 	dir, err := at.parent()
 	if err != nil {
@@ -214,11 +215,14 @@ func (p *plan) checkHash() error {
 func textOnly(at spot, content []byte) error {
 	switch edit.FormOf(content) {
 	case edit.Binary:
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.Binary, Found: files.SizeText(int64(len(content))), Hint: "write it as a whole, or use a command"}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Binary, Found: files.SizeText(int64(len(content))),
+			Hint: "write it as a whole, or use a command"}
 	case edit.Wide:
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.Encoding, Found: "UTF-16, by its byte order mark", Hint: "convert it by a command first"}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Encoding, Found: "UTF-16, by its byte order mark",
+			Hint: "convert it by a command first"}
 	case edit.Legacy:
-		return &files.Conflict{Path: at.fact.Asked, Reason: files.Encoding, Found: "bytes of some older encoding", Hint: "convert it by a command first"}
+		return &files.Conflict{Path: at.fact.Asked, Reason: files.Encoding, Found: "bytes of some older encoding",
+			Hint: "convert it by a command first"}
 	}
 	return nil
 }

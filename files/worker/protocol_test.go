@@ -77,12 +77,15 @@ func TestNoChangeWithoutKeeping(t *testing.T) {
 	ctx, cancel := b.Context()
 	defer cancel()
 	for _, req := range []files.Request{
-		{Op: files.Write, Path: "a", Content: []byte("new")}, {Op: files.Delete, Path: "a"}, {Op: files.Move, Path: "a", To: "b"},
-		{Op: files.Create, Path: "x/y", Parents: true}, {Op: files.Rmdir, Path: "d", Recursive: true}, {Op: files.Mkdir, Path: "m"},
+		{Op: files.Write, Path: "a", Content: []byte("new")}, {Op: files.Delete, Path: "a"},
+		{Op: files.Move, Path: "a", To: "b"},
+		{Op: files.Create, Path: "x/y", Parents: true}, {Op: files.Rmdir, Path: "d", Recursive: true},
+		{Op: files.Mkdir, Path: "m"},
 	} {
 		facts, err := b.Client.Facts(ctx, req)
 		must(t, err)
-		for _, keeper := range []files.Keeper{nil, refusing{errors.New("disk full")}, refusing{&files.Conflict{Reason: files.TooLarge}}} {
+		for _, keeper := range []files.Keeper{nil, refusing{errors.New("disk full")},
+			refusing{&files.Conflict{Reason: files.TooLarge}}} {
 			if _, err := b.Client.Do(ctx, req, facts, keeper); err == nil {
 				t.Errorf("%s happened, and %v kept it", req.Op, keeper)
 			}
@@ -102,8 +105,10 @@ func TestWorkerRefusesWhatIsBlocked(t *testing.T) {
 	ctx, cancel := b.Context()
 	defer cancel()
 	for _, req := range []files.Request{
-		{Op: files.Read, Path: "secret"}, {Op: files.Copy, Path: "secret", To: "c"}, {Op: files.Move, Path: "secret", To: "c"},
-		{Op: files.Write, Path: "vendor/a", Content: []byte("x")}, {Op: files.Delete, Path: "vendor/a"}, {Op: files.Read, Path: "/etc/passwd"},
+		{Op: files.Read, Path: "secret"}, {Op: files.Copy, Path: "secret", To: "c"},
+		{Op: files.Move, Path: "secret", To: "c"},
+		{Op: files.Write, Path: "vendor/a", Content: []byte("x")}, {Op: files.Delete, Path: "vendor/a"},
+		{Op: files.Read, Path: "/etc/passwd"},
 	} {
 		r, err := b.Client.Do(ctx, req, files.Facts{}, refusing{})
 		if err == nil || strings.Contains(string(r.Content), "CANARY") {
@@ -124,7 +129,8 @@ func TestQuietConflicts(t *testing.T) {
 		t.Errorf("the nearest text is missing: %v", err)
 	}
 	req.Quiet = true
-	if _, _, err := b.Do(req); err == nil || strings.Contains(err.Error(), "CANARY") || strings.Contains(err.Error(), "sha256") {
+	if _, _, err := b.Do(req); err == nil || strings.Contains(err.Error(), "CANARY") ||
+		strings.Contains(err.Error(), "sha256") {
 		t.Errorf("the nearest text is reported: %v", err)
 	}
 }
@@ -132,7 +138,8 @@ func TestQuietConflicts(t *testing.T) {
 // A worker that dies, hangs or babbles makes the client useless and nothing
 // else: no hang, no panic, and never an answer.
 func TestBrokenWorker(t *testing.T) {
-	setup := worker.Setup{Config: files.Defaults(), Place: files.Place{Project: "/p", Roots: map[string]string{"project": "/p"}}}
+	setup := worker.Setup{Config: files.Defaults(),
+		Place: files.Place{Project: "/p", Roots: map[string]string{"project": "/p"}}}
 	for name, play := range map[string]func(c *net.UnixConn){
 		"hangs up":       func(c *net.UnixConn) { c.Close() },
 		"babbles":        func(c *net.UnixConn) { c.Write([]byte(strings.Repeat("babble", 100))) },
@@ -172,7 +179,8 @@ func TestBrokenWorker(t *testing.T) {
 			if _, err := client.Facts(ctx, files.Request{Op: files.Read, Path: "a"}); err == nil {
 				t.Error("an answer")
 			}
-			if _, err := client.Facts(context.Background(), files.Request{Op: files.Read, Path: "a"}); !errors.Is(err, worker.ErrBroken) {
+			if _, err := client.Facts(context.Background(),
+				files.Request{Op: files.Read, Path: "a"}); !errors.Is(err, worker.ErrBroken) {
 				t.Errorf("the client continues: %v", err)
 			}
 			if d := time.Since(start); d > 5*time.Second {
@@ -186,7 +194,8 @@ func TestBrokenWorker(t *testing.T) {
 // is asked about as what is protected is.
 func TestFolderNamesOtherSuffixes(t *testing.T) {
 	cfg := files.Defaults()
-	cfg.Paths = map[string]files.Sandbox{"project": {Root: ".", Mode: "rw"}, "docs": {Root: "docs", Mode: "rw", Suffixes: []string{".md"}}}
+	cfg.Paths = map[string]files.Sandbox{"project": {Root: ".", Mode: "rw"},
+		"docs": {Root: "docs", Mode: "rw", Suffixes: []string{".md"}}}
 	b := filestest.New(t, filestest.Options{Config: &cfg, Place: func(p *files.Place) {
 		os.MkdirAll(filepath.Join(p.Project, "docs/sub"), 0o755)
 	}})
@@ -194,7 +203,8 @@ func TestFolderNamesOtherSuffixes(t *testing.T) {
 	b.Write("docs/sub/key.pem", "x")
 	ctx, cancel := b.Context()
 	defer cancel()
-	for _, req := range []files.Request{{Op: files.Rmdir, Path: "docs/sub", Recursive: true}, {Op: files.Move, Path: "docs/sub", To: "sub"}} {
+	for _, req := range []files.Request{{Op: files.Rmdir, Path: "docs/sub", Recursive: true},
+		{Op: files.Move, Path: "docs/sub", To: "sub"}} {
 		facts, err := b.Client.Facts(ctx, req)
 		must(t, err)
 		if !slices.Equal(facts.Path.Holds, []string{"key.pem"}) {

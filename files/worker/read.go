@@ -107,7 +107,8 @@ func (s *server) info(at spot) (files.Info, error) {
 }
 
 func infoOf(p string, st tree.Stat) files.Info {
-	return files.Info{Path: strings.ToValidUTF8(p, "\ufffd"), Kind: st.Kind, Size: st.Size, Mode: st.Mode, ModTime: st.ModTime, Links: st.Links}
+	return files.Info{Path: strings.ToValidUTF8(p, "\ufffd"), Kind: st.Kind, Size: st.Size, Mode: st.Mode,
+		ModTime: st.ModTime, Links: st.Links}
 }
 
 // entry looks at one name of a folder.

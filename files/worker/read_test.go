@@ -169,7 +169,8 @@ func TestListAndGrep(t *testing.T) {
 func TestStat(t *testing.T) {
 	b := filestest.New(t, filestest.Options{})
 	linked("l", "a")(b)
-	if i := read(t, b, files.Request{Op: files.Stat, Path: "a"}).Info; i.Kind != files.File || i.Size != 6 || i.Mode != 0o644 || i.Links != 1 {
+	if i := read(t, b, files.Request{Op: files.Stat, Path: "a"}).Info; i.Kind != files.File || i.Size != 6 ||
+		i.Mode != 0o644 || i.Links != 1 {
 		t.Errorf("a file: %+v", i)
 	}
 	if i := read(t, b, files.Request{Op: files.Stat, Path: "l"}).Info; i.Kind != files.Symlink || i.Target != "a" {
@@ -191,7 +192,8 @@ func TestHardLinksRead(t *testing.T) {
 		t.Errorf("got %q", r.Content)
 	}
 	for _, req := range []files.Request{
-		{Op: files.Write, Path: "a", Content: []byte("y")}, {Op: files.Delete, Path: "a"}, {Op: files.Move, Path: "a", To: "c"},
+		{Op: files.Write, Path: "a", Content: []byte("y")}, {Op: files.Delete, Path: "a"},
+		{Op: files.Move, Path: "a", To: "c"},
 	} {
 		if _, _, err := b.Do(req); answer(err) != string(files.ManyNames) {
 			t.Errorf("%s: %v", req.Op, err)
@@ -273,7 +275,8 @@ func TestFoldersPassedOver(t *testing.T) {
 	b.Write("closed/a", "needle\n")
 	closed(t, filepath.Join(b.Root, "closed"))
 	b.Write(strings.Repeat("d/", 70)+"a", "needle\n")
-	for _, req := range []files.Request{{Op: files.Grep, Path: ".", Pattern: "needle", Recursive: true}, {Op: files.List, Path: ".", Recursive: true}} {
+	for _, req := range []files.Request{{Op: files.Grep, Path: ".", Pattern: "needle", Recursive: true},
+		{Op: files.List, Path: ".", Recursive: true}} {
 		r := read(t, b, req)
 		if r.Skipped["unreadable folder"] != 1 || r.Skipped["deep folder"] != 1 {
 			t.Errorf("%s: %v", req.Op, r.Skipped)

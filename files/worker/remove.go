@@ -31,7 +31,8 @@ func (s *server) mkdirSteps(p *plan, c *change) error {
 	if perm == 0 {
 		perm = 0o777
 	}
-	step := files.Step{Kind: files.MkdirStep, Path: p.from.fact.Real, Before: files.State{Kind: files.Absent}, After: files.State{Kind: files.Dir}}
+	step := files.Step{Kind: files.MkdirStep, Path: p.from.fact.Real, Before: files.State{Kind: files.Absent},
+		After: files.State{Kind: files.Dir}}
 	if p.from.fact.Missing == 0 {
 		dir, err := p.from.parent()
 		if err != nil {
@@ -172,7 +173,8 @@ func (s *server) collect(p *plan, at spot, level int) error {
 	if err != nil {
 		return err
 	}
-	tooMany := &files.Conflict{Path: p.from.fact.Asked, Reason: files.TooLarge, Found: "more than 10000 things in it", Hint: "remove it by a command, which can be undone only from a backup"}
+	tooMany := &files.Conflict{Path: p.from.fact.Asked, Reason: files.TooLarge, Found: "more than 10000 things in it",
+		Hint: "remove it by a command, which can be undone only from a backup"}
 	if more {
 		return tooMany
 	}

@@ -158,7 +158,8 @@ func (s *server) at(abs string) (*tree.Tree, string, error) {
 	}
 	t, ok := s.trees[root.Path]
 	if !ok {
-		return nil, "", &files.Conflict{Path: abs, Reason: files.NotThere, Found: fmt.Sprintf("no folder for the sandbox %q: %v", root.Name, s.unopened[root.Path])}
+		return nil, "", &files.Conflict{Path: abs, Reason: files.NotThere,
+			Found: fmt.Sprintf("no folder for the sandbox %q: %v", root.Name, s.unopened[root.Path])}
 	}
 	if s.run {
 		t = t.ManyNames()

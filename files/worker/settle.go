@@ -179,7 +179,8 @@ func (s *server) state(abs string) (files.State, tree.Stat, error) {
 	return n.stat.State, n.stat, err
 }
 
-// clearTemp deals with the name beside a path that a step uses for a moment. It is taken away only if its content is one that the record knows.
+// clearTemp deals with the name beside a path that a step uses for a moment. It is taken away only if its content is
+// one that the record knows.
 func (s *server) clearTemp(step files.Step) {
 	dir, name, err := s.dirOf(step.Path)
 	if err != nil {
@@ -208,7 +209,8 @@ func (s *server) clearTemp(step files.Step) {
 				_ = dir.Discard(step.Temp)
 			}
 		case files.Symlink:
-			if target, err := dir.Target(step.Temp); err == nil && step.After.Kind == files.Symlink && target == step.After.Target {
+			if target, err := dir.Target(step.Temp); err == nil && step.After.Kind == files.Symlink &&
+				target == step.After.Target {
 				_ = dir.Discard(step.Temp)
 			}
 		}

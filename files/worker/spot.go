@@ -79,7 +79,8 @@ func (s *server) resolve(asked string, last tree.Last) (spot, error) {
 
 // badName refuses a name that is not UTF-8: frames are JSON, which would change it.
 func badName(at string) error {
-	return &files.Conflict{Path: at, Reason: files.BadPath, Found: "a name that is not UTF-8", Hint: "rename it by a command"}
+	return &files.Conflict{Path: at, Reason: files.BadPath, Found: "a name that is not UTF-8",
+		Hint: "rename it by a command"}
 }
 
 // missing reports a path that has to exist and does not.

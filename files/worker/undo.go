@@ -154,8 +154,9 @@ func (u *undoing) expect(n now, want files.State) error {
 		}
 	}
 	return &files.Conflict{
-		Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Changed, Expected: string(want.Kind) + " " + want.Hash, Found: found,
-		Hint: "it was changed since; undo it only if that change may go (it is kept, too)",
+		Op: files.Undo, Path: n.spot.fact.Real, Reason: files.Changed, Expected: string(want.Kind) + " " + want.Hash,
+		Found: found,
+		Hint:  "it was changed since; undo it only if that change may go (it is kept, too)",
 	}
 }
 
@@ -189,7 +190,8 @@ func (u *undoing) inversePut(step files.Step, content func() (*os.File, error)) 
 }
 
 // restore restores a file or link.
-func (u *undoing) restore(abs string, want, left files.State, content func() (*os.File, error), parentTime int64) error {
+func (u *undoing) restore(abs string, want, left files.State, content func() (*os.File, error),
+	parentTime int64) error {
 	n, err := u.look(abs)
 	if err != nil {
 		return err
@@ -263,7 +265,8 @@ func (u *undoing) restoreLink(n now, want files.State) error {
 		}
 	}
 	abs := n.spot.fact.Real
-	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want, Temp: tree.TempName()}
+	step := files.Step{Kind: files.PutStep, Path: abs, Before: files.State{Kind: files.Absent}, After: want,
+		Temp: tree.TempName()}
 	u.change.add(step, nil, func() error {
 		dir, name, err := u.server.dirOf(abs)
 		if err != nil {
@@ -305,7 +308,8 @@ func (u *undoing) inverseMkdir(step files.Step) error {
 				return err
 			}
 		default:
-			return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.NotEmpty, Found: name, Hint: "something was put into the folder since"}
+			return &files.Conflict{Op: files.Undo, Path: step.Path, Reason: files.NotEmpty, Found: name,
+				Hint: "something was put into the folder since"}
 		}
 	}
 	if u.stays[step.Path] {

@@ -74,7 +74,8 @@ func randomTree(t *testing.T, rt *rapid.T, root string) {
 			continue
 		}
 		full := filepath.Join(root, name)
-		content := rapid.SampledFrom([]string{"", "one\ntwo\nthree\n", "one\r\ntwo\r\n", "no end", "bin\x00ary", "\xff\xfe"}).Draw(rt, "content")
+		content := rapid.SampledFrom([]string{"", "one\ntwo\nthree\n", "one\r\ntwo\r\n", "no end", "bin\x00ary",
+			"\xff\xfe"}).Draw(rt, "content")
 		must(t, os.WriteFile(full, []byte(content), 0o600))
 		if rapid.Bool().Draw(rt, "attribute") {
 			_ = unix.Setxattr(full, "user.test", []byte(fmt.Sprint("value ", i)), 0) // where the file system has them
@@ -83,7 +84,8 @@ func randomTree(t *testing.T, rt *rapid.T, root string) {
 	}
 	must(t, os.Symlink("d/a", filepath.Join(root, "l")))
 	must(t, os.Symlink("../b.txt", filepath.Join(root, "d/l")))
-	if err := os.Link(filepath.Join(root, "a"), filepath.Join(root, "g/hard")); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Link(filepath.Join(root, "a"), filepath.Join(root, "g/hard")); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
 	must(t, os.Chmod(filepath.Join(root, "d/e"), 0o750))
@@ -124,11 +126,15 @@ func TestUndoRefusesWhatChanged(t *testing.T) {
 		forced string                   // content of "a" after undoing by force; "-" absent, "!" refused even so
 	}{
 		{"edited", files.Request{Op: files.Write, Path: "a", Content: []byte("ours")}, with("a", "theirs"), "old"},
-		{"mode", files.Request{Op: files.Write, Path: "a", Content: []byte("ours")}, func(b *filestest.Bench) { os.Chmod(filepath.Join(b.Root, "a"), 0o600) }, "old"},
-		{"removed", files.Request{Op: files.Write, Path: "a", Content: []byte("ours")}, func(b *filestest.Bench) { os.Remove(filepath.Join(b.Root, "a")) }, "old"},
+		{"mode", files.Request{Op: files.Write, Path: "a", Content: []byte("ours")},
+			func(b *filestest.Bench) { os.Chmod(filepath.Join(b.Root, "a"), 0o600) }, "old"},
+		{"removed", files.Request{Op: files.Write, Path: "a", Content: []byte("ours")},
+			func(b *filestest.Bench) { os.Remove(filepath.Join(b.Root, "a")) }, "old"},
 		{"made again", files.Request{Op: files.Delete, Path: "a"}, with("a", "theirs"), "old"},
-		{"edited after it was created", files.Request{Op: files.Create, Path: "new", Content: []byte("ours")}, with("new", "theirs"), "old"},
-		{"a folder now", files.Request{Op: files.Delete, Path: "a"}, func(b *filestest.Bench) { os.Mkdir(filepath.Join(b.Root, "a"), 0o755) }, "!"},
+		{"edited after it was created", files.Request{Op: files.Create, Path: "new", Content: []byte("ours")},
+			with("new", "theirs"), "old"},
+		{"a folder now", files.Request{Op: files.Delete, Path: "a"},
+			func(b *filestest.Bench) { os.Mkdir(filepath.Join(b.Root, "a"), 0o755) }, "!"},
 		{"moved file edited", files.Request{Op: files.Move, Path: "a", To: "b"}, with("b", "theirs"), "theirs"},
 		{"old name taken", files.Request{Op: files.Move, Path: "a", To: "b"}, with("a", "theirs"), "!"},
 		{"folder filled", files.Request{Op: files.Mkdir, Path: "d"}, with("d/x", "theirs"), "!"},

@@ -10,8 +10,9 @@ import (
 func session(t testing.TB) profile.Profile {
 	t.Helper()
 	p, err := document.Derive(document.Tools{
-		Project: "/home/ann/src/app", Trusted: true, Home: "/home/ann", Presets: []string{"go", "node", "python", "rust", "c"},
-		Limits: profile.DefaultLimits(), Network: profile.Network{Mode: profile.NetLoopback, ListenAny: true},
+		Project: "/home/ann/src/app", Trusted: true, Home: "/home/ann",
+		Presets: []string{"go", "node", "python", "rust", "c"},
+		Limits:  profile.DefaultLimits(), Network: profile.Network{Mode: profile.NetLoopback, ListenAny: true},
 		Environment: profile.DefaultEnvironment(),
 	})
 	if err != nil {

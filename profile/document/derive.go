@@ -126,7 +126,8 @@ func (d *derivation) check() error {
 	}
 	switch {
 	case d.Home == "/":
-		return fmt.Errorf("derive profile: home %q is everything, and can't be kept from a command; give the user a home directory of its own (usermod --home)", d.Home)
+		return fmt.Errorf("derive profile: home %q is everything, and can't be kept from a command; give the user a home "+
+			"directory of its own (usermod --home)", d.Home)
 	case d.Project == "/" || d.Project != "" && d.Home != "" && abspath.Contains(d.Project, d.Home):
 		return fmt.Errorf("derive profile: project %q holds the home directory; choose a folder inside it", d.Project)
 	}
@@ -156,7 +157,8 @@ func (d *derivation) system() error {
 	switch {
 	case d.OS == "darwin": // has no /proc
 	case d.Processes == profile.ProcessesOwn:
-		d.private = append(d.private, profile.Rule{Kind: profile.Private, Access: profile.Read, Path: "/proc", Origin: "built-in"})
+		d.private = append(d.private, profile.Rule{Kind: profile.Private, Access: profile.Read, Path: "/proc",
+			Origin: "built-in"})
 	default:
 		d.allow("/proc", profile.Read, "built-in")
 	}
@@ -443,7 +445,8 @@ func (d *derivation) finish() (profile.Profile, error) {
 		// A socket of the host can't be listed in a directory of the sandbox's own, so the
 		// directories around it are no part of that.
 		below := func(socket string) bool { return strings.HasPrefix(socket, s.Path+"/") }
-		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect || slices.ContainsFunc(sockets, below) {
+		if kind, _, _ := shown.Effective(s.Path); kind == profile.Allow || kind == profile.Protect ||
+			slices.ContainsFunc(sockets, below) {
 			spec.Rules = append(spec.Rules, s)
 		}
 	}

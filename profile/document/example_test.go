@@ -41,14 +41,16 @@ mode = "none"
 
 func ExampleDerive() {
 	session, err := document.Derive(document.Tools{
-		Project: "/home/ann/app", Trusted: true, Home: "/home/ann", Presets: []string{"go"}, Cache: "/home/ann/.cache/sandboxd/app",
+		Project: "/home/ann/app", Trusted: true, Home: "/home/ann", Presets: []string{"go"},
+		Cache:  "/home/ann/.cache/sandboxd/app",
 		Limits: profile.DefaultLimits(), Environment: profile.DefaultEnvironment(),
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, path := range []string{"/home/ann/app/main.go", "/home/ann/app/.git/config", "/home/ann/.cache/sandboxd/app/x", "/home/ann/go/bin/tool", "/etc/hosts"} {
+	for _, path := range []string{"/home/ann/app/main.go", "/home/ann/app/.git/config", "/home/ann/.cache/sandboxd/app/x",
+		"/home/ann/go/bin/tool", "/etc/hosts"} {
 		fmt.Println(session.Allows(profile.OpWrite, path).Why)
 	}
 	// Output:

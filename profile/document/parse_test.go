@@ -81,7 +81,8 @@ processes own
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// Each rule has its line.
-	for path, line := range map[string]int{"/usr": 5, "/home/ann/app/secret": 10, "/home/ann/app/x/.git/hooks": 9, "/tmp": 8} {
+	for path, line := range map[string]int{"/usr": 5, "/home/ann/app/secret": 10, "/home/ann/app/x/.git/hooks": 9,
+		"/tmp": 8} {
 		if _, _, rule := p.Effective(path); rule.Origin != fmt.Sprintf("sample.toml:%d", line) {
 			t.Errorf("%s comes from %q, want line %d", path, rule.Origin, line)
 		}
@@ -162,7 +163,8 @@ func TestParseErrors(t *testing.T) {
 	} {
 		d, err := document.Parse("x.toml", []byte(c.text))
 		var at *document.Error
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "profile document x.toml:") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "profile document x.toml:") {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		} else if !errors.As(err, &at) || at.Line == 0 || at.Col == 0 || d != nil {
 			t.Errorf("%q: no place in %#v", c.text, err)
@@ -173,7 +175,8 @@ func TestParseErrors(t *testing.T) {
 // R-OS-09: a ceiling may name hosts; what it prints reads the same.
 func TestHostsOfADocument(t *testing.T) {
 	t.Parallel()
-	d, err := document.Parse("x.toml", []byte("[network]\nmode = \"allowlist\"\nhosts = [\"*.example.com:443\", \"192.0.2.1:22\"]"))
+	d, err := document.Parse("x.toml", []byte("[network]\nmode = \"allowlist\"\nhosts = [\"*.example.com:443\", "+
+		"\"192.0.2.1:22\"]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,8 @@ func TestHostsOfADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := p.Network()
-	if !n.AllowsHost("a.example.com", 443) || n.AllowsHost("example.com", 443) || n.AllowsHost("a.example.com", 80) || !n.AllowsHost("192.0.2.1", 22) {
+	if !n.AllowsHost("a.example.com", 443) || n.AllowsHost("example.com", 443) || n.AllowsHost("a.example.com", 80) ||
+		!n.AllowsHost("192.0.2.1", 22) {
 		t.Errorf("%+v", n)
 	}
 }
@@ -194,7 +198,8 @@ func TestVariableWithoutValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Profile(document.Variables{Home: "/home/ann"}); err == nil || !strings.Contains(err.Error(), "${project} has no value") {
+	if _, err := d.Profile(document.Variables{Home: "/home/ann"}); err == nil ||
+		!strings.Contains(err.Error(), "${project} has no value") {
 		t.Errorf("got %v", err)
 	}
 }

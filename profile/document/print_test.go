@@ -60,8 +60,10 @@ func TestProfileSurvivesPrintAndParse(t *testing.T) {
 
 // documents draws documents as people might write them.
 func documents() *rapid.Generator[document.Document] {
-	paths := rapid.SliceOfN(rapid.SampledFrom([]string{"/", "/usr", "/a b", "~/x", "~", "${project}", "${home}/.cache", "${tmp}/é", "/a\"b", "/a\\b", "/a\tb"}), 0, 3)
-	targets := rapid.SliceOfN(rapid.SampledFrom([]string{"/x", ".env*", "${project}/**/.git/hooks", "/**/[ab]", "**/id_*", "~/.ssh"}), 0, 3)
+	paths := rapid.SliceOfN(rapid.SampledFrom([]string{"/", "/usr", "/a b", "~/x", "~", "${project}", "${home}/.cache",
+		"${tmp}/é", "/a\"b", "/a\\b", "/a\tb"}), 0, 3)
+	targets := rapid.SliceOfN(rapid.SampledFrom([]string{"/x", ".env*", "${project}/**/.git/hooks", "/**/[ab]", "**/id_*",
+		"~/.ssh"}), 0, 3)
 	names := rapid.SliceOfN(rapid.SampledFrom(profiletest.Variables), 0, 3)
 	return rapid.Custom(func(t *rapid.T) document.Document {
 		maybe := func(label string, g *rapid.Generator[[]string]) []string {
@@ -74,8 +76,10 @@ func documents() *rapid.Generator[document.Document] {
 			Base:        rapid.SampledFrom([]string{"", "everything", "nothing"}).Draw(t, "base"),
 			Description: rapid.SampledFrom([]string{"", "it's \"so\"", "two\nlines"}).Draw(t, "description"),
 			Paths: document.Paths{
-				Read: maybe("read", paths), Write: maybe("write", paths), Exec: maybe("exec", paths), Private: maybe("private", paths),
-				Protect: maybe("protect", targets), Hide: maybe("hide", targets), GuardHide: maybe("guard", targets), Sockets: maybe("sockets", paths),
+				Read: maybe("read", paths), Write: maybe("write", paths), Exec: maybe("exec", paths),
+				Private: maybe("private", paths),
+				Protect: maybe("protect", targets), Hide: maybe("hide", targets), GuardHide: maybe("guard", targets),
+				Sockets: maybe("sockets", paths),
 			},
 			Network: document.Network{
 				Mode:   rapid.SampledFrom([]string{"", "none", "loopback", "full"}).Draw(t, "mode"),
@@ -86,10 +90,12 @@ func documents() *rapid.Generator[document.Document] {
 				Set: rapid.SampledFrom([]map[string]string{nil, {"A": "1"}, {"A": "x\ny", "B.C": "\x01"}}).Draw(t, "set"),
 			},
 			Limits: document.Limits{
-				Wall: document.Duration(rapid.SampledFrom([]int64{0, 1, 1e9, 3723e9}).Draw(t, "wall")), Memory: document.Size(rapid.SampledFrom([]int64{0, 1, 1000, 1 << 30, 1<<40 + 1}).Draw(t, "memory")),
+				Wall:      document.Duration(rapid.SampledFrom([]int64{0, 1, 1e9, 3723e9}).Draw(t, "wall")),
+				Memory:    document.Size(rapid.SampledFrom([]int64{0, 1, 1000, 1 << 30, 1<<40 + 1}).Draw(t, "memory")),
 				Processes: rapid.IntRange(0, 2).Draw(t, "processes"),
 			},
-			System: document.System{Syscalls: rapid.SampledFrom([][]string{nil, {}, {"debug"}}).Draw(t, "syscalls"), Processes: rapid.SampledFrom([]string{"", "own", "host"}).Draw(t, "visibility")},
+			System: document.System{Syscalls: rapid.SampledFrom([][]string{nil, {}, {"debug"}}).Draw(t, "syscalls"),
+				Processes: rapid.SampledFrom([]string{"", "own", "host"}).Draw(t, "visibility")},
 		}
 	})
 }
@@ -110,7 +116,8 @@ func TestDocumentSurvivesPrintAndParse(t *testing.T) {
 		}
 		for _, section := range []struct{ name, a, b any }{
 			{"base", d.Base, back.Base}, {"description", d.Description, back.Description}, {"paths", d.Paths, back.Paths},
-			{"network", d.Network, back.Network}, {"environment", d.Environment, back.Environment}, {"limits", d.Limits, back.Limits}, {"system", d.System, back.System},
+			{"network", d.Network, back.Network}, {"environment", d.Environment, back.Environment},
+			{"limits", d.Limits, back.Limits}, {"system", d.System, back.System},
 		} {
 			if !reflect.DeepEqual(section.a, section.b) {
 				t.Fatalf("%s: %#v became %#v\n%s", section.name, section.a, section.b, text)
@@ -201,7 +208,8 @@ func TestPresets(t *testing.T) {
 	if want := []string{"c", "git", "go", "jvm", "node", "python", "rust"}; !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
 	}
-	if _, err := document.FindPreset("pyton"); err == nil || err.Error() != `profile preset "pyton": unknown, did you mean "python"?` {
+	if _, err := document.FindPreset("pyton"); err == nil ||
+		err.Error() != `profile preset "pyton": unknown, did you mean "python"?` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,7 +15,8 @@ func (d *Document) spec(v Variables) (profile.Spec, error) {
 	case "", "everything":
 		all := profile.Everything()
 		spec = profile.Spec{
-			Rules:   []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: "/", Origin: d.origin("base", d.Base)}},
+			Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write | profile.Exec, Path: "/",
+				Origin: d.origin("base", d.Base)}},
 			Network: all.Network(), Env: all.Environment(), Syscalls: all.Syscalls(), Processes: all.Processes(),
 		}
 	case "nothing":

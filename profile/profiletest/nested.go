@@ -16,7 +16,8 @@ func (u Universe) Nested() *rapid.Generator[[]profile.Rule] {
 		wide := rapid.SampledFrom(accesses[1:]).Draw(t, "root access")
 		rules := []profile.Rule{{Kind: profile.Allow, Access: wide, Path: u.Root}}
 		at := u.Root
-		chain := rapid.Permutation([]profile.Kind{profile.Protect, profile.Hide, profile.Allow, profile.Private}).Draw(t, "chain")
+		chain := rapid.Permutation([]profile.Kind{profile.Protect, profile.Hide, profile.Allow, profile.Private}).Draw(t,
+			"chain")
 		for _, kind := range chain[:u.Depth-1] {
 			at = path.Join(at, rapid.SampledFrom(u.Elements).Draw(t, "element"))
 			rules = append(rules, u.of(t, kind, at))

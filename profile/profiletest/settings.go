@@ -10,7 +10,8 @@ import (
 
 // Hosts and Ports are those of generated networks.
 var (
-	hosts = []string{"example.com", "api.example.com", "*.example.com", "a.api.example.com", "*.api.example.com", "10.0.0.1", "::1"}
+	hosts = []string{"example.com", "api.example.com", "*.example.com", "a.api.example.com", "*.api.example.com",
+		"10.0.0.1", "::1"}
 	Ports = []uint16{0, 22, 443}
 )
 
@@ -18,13 +19,15 @@ var (
 func Network() *rapid.Generator[profile.Network] {
 	return rapid.Custom(func(t *rapid.T) profile.Network {
 		n := profile.Network{
-			Mode:      rapid.SampledFrom([]profile.NetMode{profile.NetNone, profile.NetLoopback, profile.NetAllowlist, profile.NetFull}).Draw(t, "mode"),
+			Mode: rapid.SampledFrom([]profile.NetMode{profile.NetNone, profile.NetLoopback, profile.NetAllowlist,
+				profile.NetFull}).Draw(t, "mode"),
 			Listen:    rapid.SliceOfN(rapid.SampledFrom([]uint16{0, 80, 8080}), 0, 3).Draw(t, "listen"),
 			ListenAny: rapid.IntRange(0, 3).Draw(t, "listen any") == 0,
 		}
 		if n.Mode == profile.NetAllowlist {
 			n.Hosts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) profile.HostPort {
-				return profile.HostPort{Host: rapid.SampledFrom(hosts).Draw(t, "host"), Port: rapid.SampledFrom(Ports).Draw(t, "port")}
+				return profile.HostPort{Host: rapid.SampledFrom(hosts).Draw(t, "host"),
+					Port: rapid.SampledFrom(Ports).Draw(t, "port")}
 			}), 0, 4).Draw(t, "hosts")
 		}
 		return n
@@ -64,7 +67,8 @@ func (u Universe) Grant() *rapid.Generator[profile.Grant] {
 	return rapid.Custom(func(t *rapid.T) profile.Grant {
 		switch rapid.IntRange(0, 5).Draw(t, "grant") {
 		case 0:
-			return profile.Grant{Host: profile.HostPort{Host: rapid.SampledFrom(hosts).Draw(t, "host"), Port: rapid.SampledFrom(Ports).Draw(t, "port")}}
+			return profile.Grant{Host: profile.HostPort{Host: rapid.SampledFrom(hosts).Draw(t, "host"),
+				Port: rapid.SampledFrom(Ports).Draw(t, "port")}}
 		case 1:
 			return profile.Grant{Socket: u.Path(1).Draw(t, "socket")}
 		}

@@ -127,7 +127,8 @@ func (u Universe) rule() *rapid.Generator[profile.Rule] {
 // guard draws a guard.
 func (u Universe) guard() *rapid.Generator[profile.Rule] {
 	return rapid.Custom(func(t *rapid.T) profile.Rule {
-		r := profile.Rule{Kind: rapid.SampledFrom([]profile.Kind{profile.Protect, profile.Hide}).Draw(t, "kind"), Path: u.Path(0).Draw(t, "path")}
+		r := profile.Rule{Kind: rapid.SampledFrom([]profile.Kind{profile.Protect, profile.Hide}).Draw(t, "kind"),
+			Path: u.Path(0).Draw(t, "path")}
 		if rapid.Bool().Draw(t, "named") {
 			r.Name = rapid.SampledFrom(u.Names).Draw(t, "name")
 		}
@@ -149,7 +150,8 @@ func (u Universe) Spec() *rapid.Generator[profile.Spec] {
 			Env:         Environment().Draw(t, "env"),
 			Limits:      Limits().Draw(t, "limits"),
 			Syscalls:    rapid.SliceOfN(rapid.SampledFrom(profile.SyscallGroups()), 0, 2).Draw(t, "syscalls"),
-			Processes:   rapid.SampledFrom([]profile.Visibility{profile.ProcessesOwn, profile.ProcessesHost}).Draw(t, "processes"),
+			Processes: rapid.SampledFrom([]profile.Visibility{profile.ProcessesOwn, profile.ProcessesHost}).Draw(t,
+				"processes"),
 		}
 	})
 }

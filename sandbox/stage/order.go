@@ -247,7 +247,8 @@ func (o *Order) encode(carried Carried) ([]byte, error) {
 		}
 	}
 	if len(b) > maxOrder {
-		return nil, fmt.Errorf("encode order: %d bytes, more than the %d that a command line and its environment may have", len(b), maxOrder)
+		return nil, fmt.Errorf("encode order: %d bytes, more than the %d that a command line and its environment may have",
+			len(b), maxOrder)
 	}
 	le.PutUint32(b[len(magic)+4:], uint32(len(b)))
 	return b, nil

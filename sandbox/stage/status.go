@@ -44,8 +44,8 @@ const (
 
 var stepNames = [steps]string{
 	"none", "descriptors", "order", "session", "working directory", "network", "limits",
-	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting", "started", "ended", "first process",
-	"mounts", "born",
+	"privileges", "landlock", "seccomp", "seccomp listener", "ready", "execute", "waiting", "started", "ended",
+	"first process", "mounts", "born",
 }
 
 func (s Step) String() string {

@@ -44,7 +44,8 @@ func OwnStateDir(home string) string { return filepath.Join(home, ".local", "sta
 func Absolute(name string) (string, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
-		err = errors.New(strconv.Quote(name) + " is relative to the current directory, which can't be used (" + err.Error() + "); give an absolute path")
+		err = errors.New(strconv.Quote(name) + " is relative to the current directory, which can't be used (" + err.Error() +
+			"); give an absolute path")
 	}
 	return abs, err
 }
@@ -88,7 +89,8 @@ func changedBy(name string, users ...int) error {
 	case mode.Perm()&0o002 != 0:
 		return errors.New(strconv.Quote(name) + " can be changed by everybody (mode " + octal(mode) + ")")
 	case mode.Perm()&0o020 != 0 && gid != 0 && gid != os.Getegid():
-		return errors.New(strconv.Quote(name) + " can be changed by group " + strconv.Itoa(gid) + " (mode " + octal(mode) + ")")
+		return errors.New(strconv.Quote(name) + " can be changed by group " + strconv.Itoa(gid) + " (mode " + octal(mode) +
+			")")
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ func TestNeverWhatOthersCanChange(t *testing.T) { // R-IP-09: only the sandboxd 
 		t.Fatal(err)
 	}
 	good := file("good", 0o755)
-	for name, want := range map[string]bool{good: true, file("world", 0o757): false, link: false, filepath.Join(dir, "absent"): false} {
+	for name, want := range map[string]bool{good: true, file("world", 0o757): false, link: false,
+		filepath.Join(dir, "absent"): false} {
 		if err := Trustworthy(name); (err == nil) != want {
 			t.Errorf("Trustworthy(%q) = %v, want ok: %v", name, err, want)
 		}

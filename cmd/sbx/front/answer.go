@@ -39,7 +39,8 @@ func (a *answer) look() (status int, v verdict) {
 		if !ok {
 			return 0, unended
 		}
-		if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || !bytes.Contains(head, []byte("\r\nTransfer-Encoding: chunked")) {
+		if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) ||
+			!bytes.Contains(head, []byte("\r\nTransfer-Encoding: chunked")) {
 			return 0, rich
 		}
 		a.at = len(head) + 4

@@ -27,11 +27,13 @@ func TestRead(t *testing.T) {
 		{"run - x", order{argv: []string{"-", "x"}}},
 		{"--socket-dir=/s run -c ls", order{line: "ls", socketDir: "/s"}},
 		{"run --socket-dir /s --command=ls", order{line: "ls", socketDir: "/s"}},
-		{"run -C /a/../b --description d --agent-name a -- x", order{argv: []string{"x"}, cwd: "/b", description: "d", agent: "a"}},
+		{"run -C /a/../b --description d --agent-name a -- x",
+			order{argv: []string{"x"}, cwd: "/b", description: "d", agent: "a"}},
 		{"run --cwd sub -- x", order{argv: []string{"x"}, cwd: here + "/sub"}},
 		{"run --ticket t -c ls", order{line: "ls", ticket: "t"}},
 		{"run --session s -- x", order{argv: []string{"x"}, session: "s", secret: "$SBX_SESSION_SECRET"}},
-		{"run -e A=1 --env B=2=3 -t 90s -- x", order{argv: []string{"x"}, env: map[string]string{"A": "1", "B": "2=3"}, timeout: 90 * time.Second}},
+		{"run -e A=1 --env B=2=3 -t 90s -- x", order{argv: []string{"x"}, env: map[string]string{"A": "1", "B": "2=3"},
+			timeout: 90 * time.Second}},
 		{"run --timeout=0.5 -- x", order{argv: []string{"x"}, timeout: time.Second / 2}},
 		{"--socket-dir /s shell -lc ls", order{line: "ls", socketDir: "/s", agent: "$SBX_AGENT_NAME"}},
 	} {
@@ -42,25 +44,31 @@ func TestRead(t *testing.T) {
 			c.want.cwd = here
 		}
 		c.want.project = here
-		if got, ok := read(append([]string{"sbx"}, strings.Fields(c.args)...), getenv); !ok || !reflect.DeepEqual(got, c.want) {
+		if got, ok := read(append([]string{"sbx"}, strings.Fields(c.args)...), getenv); !ok ||
+			!reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v", c.args, got, ok)
 		}
 	}
-	if got, ok := read([]string{"-sbx-shell", "--norc", "-c", "ls", "name"}, getenv); !ok || got.line != "ls" || got.cwd != here {
+	if got, ok := read([]string{"-sbx-shell", "--norc", "-c", "ls", "name"}, getenv); !ok || got.line != "ls" ||
+		got.cwd != here {
 		t.Errorf("as a shell: %+v, %v", got, ok)
 	}
 	if got, ok := read([]string{"box", "run", "--", "ls"}, getenv); ok {
 		t.Errorf("by another name: %+v", got)
 	}
 	// Mistakes, other verbs and rarer flags are not plain.
-	for _, args := range []string{"", "run", "run --", "run -n", "run -c", "run -c ls -- ls", "run -c ls ls", "run -nc ls", "run -cls", "run --json -- ls",
-		"run --no-ask=false -- ls", "--config c run -- ls", "run --state-dir=/s -- ls", "run --tty -- ls", "run -e =1 -- ls", "run --timeout never -- ls", "run --timeout= -- ls", "run -t -1 -- ls", "shell ls", "shell -c ls a b", "shell --socket-dir=/s -c ls", "shell -c ls --help", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
+	for _, args := range []string{"", "run", "run --", "run -n", "run -c", "run -c ls -- ls", "run -c ls ls", "run -nc ls",
+		"run -cls", "run --json -- ls",
+		"run --no-ask=false -- ls", "--config c run -- ls", "run --state-dir=/s -- ls", "run --tty -- ls", "run -e =1 -- ls",
+		"run --timeout never -- ls", "run --timeout= -- ls", "run -t -1 -- ls", "shell ls", "shell -c ls a b",
+		"shell --socket-dir=/s -c ls", "shell -c ls --help", "run --agent -- ls", "run --help", "run -x -- ls", "run --cwd",
 		"--user u run -- ls", "--help", "version", "-n run -- ls", "run --ticket t --session s -- ls"} {
 		if got, ok := read(append([]string{"/usr/bin/sbx"}, strings.Fields(args)...), getenv); ok {
 			t.Errorf("%q was taken: %+v", args, got)
 		}
 	}
-	for _, args := range [][]string{{"run", "-c", " "}, {"run", "-c", ""}, {"run", "-c", "", "--", "ls"}, {"run", ""}, {"run", "--", ""}} {
+	for _, args := range [][]string{{"run", "-c", " "}, {"run", "-c", ""}, {"run", "-c", "", "--", "ls"}, {"run", ""},
+		{"run", "--", ""}} {
 		if got, ok := read(append([]string{"sbx"}, args...), getenv); ok {
 			t.Errorf("%q was taken: %+v", args, got)
 		}
@@ -92,7 +100,8 @@ func exitOf(members string) string {
 }
 
 func enforced(protection string) string {
-	return `"enforcement":{"level":"enforced","layers":[],"protections":[{"name":"files","level":"enforced","by":"b"}` + protection + `]}`
+	return `"enforcement":{"level":"enforced","layers":[],"protections":[{"name":"files","level":"enforced","by":"b"}` +
+		protection + `]}`
 }
 
 // Front suppresses no report that a person needs: it leaves every answer to sbx-verbs
@@ -179,12 +188,14 @@ func TestLook(t *testing.T) {
 }
 
 func outputOf(seq int, kind, text string) string {
-	return fmt.Sprintf(`{"seq":%d,"time":"t","type":%q,"data":%q}`, seq, kind, base64.StdEncoding.EncodeToString([]byte(text)))
+	return fmt.Sprintf(`{"seq":%d,"time":"t","type":%q,"data":%q}`, seq, kind,
+		base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
 // FuzzMembers: what is read as an object's members is what encoding/json reads.
 func FuzzMembers(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1}`, `{"a":"b\"}","c":[{"d":[]},"]"],"e":null}`, exitOf(`"code":0,` + enforced("")), `{"a":1,}`, `{"a"}`, `{"a":}`, `{,}`, `{"a":1}}`, `{"a":[}`} {
+	for _, s := range []string{`{}`, `{"a":1}`, `{"a":"b\"}","c":[{"d":[]},"]"],"e":null}`,
+		exitOf(`"code":0,` + enforced("")), `{"a":1,}`, `{"a"}`, `{"a":}`, `{,}`, `{"a":1}}`, `{"a":[}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -47,12 +47,14 @@ func read(args []string, getenv func(string) string) (o order, ok bool) {
 		return o, false
 	}
 	own["--command"], own["-c"], own["--cwd"], own["-C"] = &line, &line, &o.cwd, &o.cwd
-	own["--agent-name"], own["--description"], own["--session"], own["--ticket"] = &o.agent, &o.description, &o.session, &o.ticket
+	own["--agent-name"], own["--description"], own["--session"], own["--ticket"] = &o.agent, &o.description, &o.session,
+		&o.ticket
 	timeout := unset
 	own["--timeout"], own["-t"] = &timeout, &timeout
 	var no bool
 	var env []string
-	if args, ok = values(args[1:], own, map[string]*[]string{"--env": &env, "-e": &env}, map[string]*bool{"-n": &o.noStdin, "--no-stdin": &o.noStdin, "--no-ask": &no, "--plain": &no}); !ok {
+	if args, ok = values(args[1:], own, map[string]*[]string{"--env": &env, "-e": &env},
+		map[string]*bool{"-n": &o.noStdin, "--no-stdin": &o.noStdin, "--no-ask": &no, "--plain": &no}); !ok {
 		return o, false
 	}
 	if len(args) > 0 && args[0] == "--" {
@@ -123,7 +125,8 @@ func (o *order) here(getenv func(string) string) (ok bool) {
 }
 
 // values takes flags off the front of args. It stops at "--" and at an argument that is no flag.
-func values(args []string, texts map[string]*string, lists map[string]*[]string, switches map[string]*bool) ([]string, bool) {
+func values(args []string, texts map[string]*string, lists map[string]*[]string,
+	switches map[string]*bool) ([]string, bool) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" && args[0] != "--" {
 		name, value, joined := args[0], "", false
 		if strings.HasPrefix(name, "--") {

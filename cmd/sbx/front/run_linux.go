@@ -37,7 +37,8 @@ func (o order) run() {
 	if socket == "" || !ok {
 		return
 	}
-	head := "POST /v1/exec/events HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	head := "POST /v1/exec/events HTTP/1.1\r\nHost: sandboxd\r\nContent-Type: application/json\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n"
 	if o.secret != "" {
 		head += "Authorization: Bearer " + o.secret + "\r\n"
 	}
@@ -199,7 +200,8 @@ type exchange struct {
 
 // forwarded lists the signals for the command. At the first one, front hands the exchange over to
 // sbx-verbs, which forwards them.
-var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+var forwarded = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2}
 
 // follow reads the answer until the command has ended, or something comes that
 // is for sbx-verbs.
@@ -256,5 +258,6 @@ func (x *exchange) handOver(sig syscall.Signal) {
 		os.Stderr.WriteString("sbx: hand the command over: " + err.Error() + "\n")
 		os.Exit(exitOwn)
 	}
-	rest(paths.Handed + strconv.Itoa(x.conn) + "," + strconv.Itoa(file) + "," + strconv.Itoa(int(sig)) + "," + strconv.FormatUint(x.answer.run.written, 10))
+	rest(paths.Handed + strconv.Itoa(x.conn) + "," + strconv.Itoa(file) + "," + strconv.Itoa(int(sig)) + "," +
+		strconv.FormatUint(x.answer.run.written, 10))
 }

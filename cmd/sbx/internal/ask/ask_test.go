@@ -67,7 +67,9 @@ func (d *approver) sent() []ipc.Answer {
 func plainQuestion() ipc.Approval {
 	return ipc.Approval{ID: "a1", Rev: 3, Hash: "h", Tool: "bash", Command: "npm install left-pad", Cwd: "/home/u/web",
 		Risk: "medium", Reasons: []string{"no rule allows npm"}, Scopes: []string{"once", "session"},
-		Enforcement: &ipc.Enforcement{Level: ipc.Enforced, Layers: []ipc.Layer{{Name: "bwrap", Active: true}, {Name: "landlock", Active: true}, {Name: "seccomp", Active: true}}}}
+		Enforcement: &ipc.Enforcement{Level: ipc.Enforced,
+			Layers: []ipc.Layer{{Name: "bwrap", Active: true}, {Name: "landlock", Active: true},
+				{Name: "seccomp", Active: true}}}}
 }
 
 // table is a person at a terminal who is asked.
@@ -105,7 +107,8 @@ func sit(t *testing.T, ctx context.Context, q ipc.Approval, env map[string]strin
 
 func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
 	batch := func(q *ipc.Approval) {
-		q.Batch = &ipc.BatchPlace{ID: "b", Index: 1, Total: 3, Remaining: []ipc.NextCall{{Tool: "bash", Command: "npm build"}}}
+		q.Batch = &ipc.BatchPlace{ID: "b", Index: 1, Total: 3,
+			Remaining: []ipc.NextCall{{Tool: "bash", Command: "npm build"}}}
 	}
 	onceOnly := func(q *ipc.Approval) { q.Scopes = []string{"once"} }
 	for _, c := range []struct {
@@ -120,8 +123,10 @@ func TestAnswers(t *testing.T) { // issue 1: y/N/a/q/v, typed reason, default no
 		{"no", "n\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "n"}},
 		{"enter alone", "\r", nil, Denied, ipc.Answer{Mode: "soft", Key: "Enter"}},
 		{"a reason", "use pnpm\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "use pnpm", Key: "Enter"}},
-		{"a reason like always", "always ask me first\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "always ask me first", Key: "Enter"}},
-		{"a reason like yes", "yes but not now\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "yes but not now", Key: "Enter"}},
+		{"a reason like always", "always ask me first\r", nil, Denied,
+			ipc.Answer{Mode: "soft", Note: "always ask me first", Key: "Enter"}},
+		{"a reason like yes", "yes but not now\r", nil, Denied,
+			ipc.Answer{Mode: "soft", Note: "yes but not now", Key: "Enter"}},
 		{"a reason that begins like session", "stop\r", nil, Denied, ipc.Answer{Mode: "soft", Note: "stop", Key: "Enter"}},
 		{"quit", "q\r", nil, Quit, ipc.Answer{Mode: "hard", Key: "q"}},
 		{"quit a batch", "q\r", batch, Quit, ipc.Answer{Mode: "hard", Scope: "batch", Key: "q"}},

@@ -40,7 +40,8 @@ func newCard(a ipc.Approval, look look, onlyNo bool) card {
 	c := card{whole: true, options: slices.DeleteFunc(optionsOf(a, onlyNo, look), always)}
 	c.prompt, c.help = promptText(c.options, onlyNo), helpText(c.options, onlyNo)
 	if !look.Whole && short(a, look) {
-		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(tool(a)) + ": " + look.line(subjectOf(a)) + why(a, look) + "\n"
+		c.text = look.paint(cyan, "sandboxd asks: ") + look.line(tool(a)) + ": " + look.line(subjectOf(a)) + why(a, look) +
+			"\n"
 		return c
 	}
 	w := writer{look: look, whole: true}
@@ -76,8 +77,10 @@ func noCommand(a ipc.Approval) bool { return a.Command == "" && len(a.Argv) == 0
 // short reports whether one line shows the whole question: low risk, one reason and nothing unusual.
 func short(a ipc.Approval, look look) bool {
 	s := subjectOf(a)
-	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete && !a.Confirm &&
-		len(reasons(a)) <= 1 && a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Trusts) == 0 && len(a.Warnings) == 0 && inspect(a) == 0 &&
+	return a.Risk == "low" && Variables(a) == "" && !a.Dangerous && !a.Outside && !a.Protected && !a.Delete &&
+		!a.Confirm &&
+		len(reasons(a)) <= 1 && a.Claim == "" && a.Batch == nil && len(a.Widenings) == 0 && len(a.Trusts) == 0 &&
+		len(a.Warnings) == 0 && inspect(a) == 0 &&
 		!strings.Contains(s, "\n") && display.Width(look.line(s)) <= 2*look.Width
 }
 
@@ -91,7 +94,8 @@ func why(a ipc.Approval, look look) string {
 // inspect finds deceptive characters in all text that a stranger wrote.
 func inspect(a ipc.Approval) display.Finding {
 	var found display.Finding
-	for _, s := range append([]string{a.Tool, a.Command, a.Cwd, a.Agent, a.Label, a.Claim, a.BlockedPath, a.Description, Variables(a)}, a.Argv...) {
+	for _, s := range append([]string{a.Tool, a.Command, a.Cwd, a.Agent, a.Label, a.Claim, a.BlockedPath, a.Description,
+		Variables(a)}, a.Argv...) {
 		found |= display.Inspect(s)
 	}
 	return found

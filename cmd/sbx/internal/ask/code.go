@@ -10,12 +10,14 @@ import (
 // so it cannot be typed ahead, pasted from before or given out of habit.
 type code string
 
-var firstWords = strings.Fields("amber brisk calm cedar clear coral crisp dusty early faint fresh frosty gentle golden hollow humble " +
+var firstWords = strings.Fields("amber brisk calm cedar clear coral crisp dusty early faint fresh frosty gentle " +
+	"golden hollow humble " +
 	"ivory jolly keen late lively lucky mellow misty narrow noble olive pale plain proud quiet rapid " +
 	"rough rustic sandy sharp silent silver simple slow small smooth snowy solid steep still stormy subtle " +
 	"sunny swift tall tender tidy tiny true vivid warm wide wild windy wise woven young zesty")
 
-var secondWords = strings.Fields("anchor apple arrow badge basin beacon bell berry bridge brook button cabin candle canoe castle cloud " +
+var secondWords = strings.Fields("anchor apple arrow badge basin beacon bell berry bridge brook button cabin candle " +
+	"canoe castle cloud " +
 	"compass copper cradle desert dragon drum eagle falcon feather fern forest garden glacier harbor hazel island " +
 	"jacket jungle kettle ladder lantern lemon maple marble meadow mirror mountain needle oasis orchard otter paddle " +
 	"pepper pillow planet pocket quarry raven ribbon river saddle shadow spruce tunnel turtle valley violin willow")

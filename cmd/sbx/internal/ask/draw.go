@@ -57,7 +57,8 @@ func special(a ipc.Approval) bool {
 // of the dialog, beside the one that it leaves free.
 func (d *dialog) cramped(rows int) []string {
 	d.viewed, d.top, d.seen = false, 0, 0
-	text := fmt.Sprintf("sandboxd asks. This terminal is too small to show it: %d columns and %d lines are needed. Ctrl+C denies.", minCols, rows+1)
+	text := fmt.Sprintf("sandboxd asks. This terminal is too small to show it: %d columns and %d lines are needed. "+
+		"Ctrl+C denies.", minCols, rows+1)
 	out := display.Wrap(text, max(d.look.Width, 1))
 	for i := range out {
 		out[i] = strings.TrimRight(out[i], " ")
@@ -229,7 +230,8 @@ func (d *dialog) hint(clock string) span {
 	if slices.Contains(d.a.Trusts, trustOnce) {
 		digits = "select"
 	}
-	return span{gray, fmt.Sprintf("%s Enter confirm, 1-%d %s, Ctrl+C cancel%s", l.sign("↑/↓", "Up/Down"), len(d.options), digits, clock)}
+	return span{gray, fmt.Sprintf("%s Enter confirm, 1-%d %s, Ctrl+C cancel%s", l.sign("↑/↓", "Up/Down"), len(d.options),
+		digits, clock)}
 }
 
 // clock is how long the question has waited, and how long it can.
@@ -354,7 +356,8 @@ func (d *dialog) codeRows(width int) []row {
 func (d *dialog) drawAll(now time.Time) []string {
 	b := &box{look: d.look, width: max(d.look.Width*9/10, minCols), color: d.frame()}
 	text, _ := d.body(b.inner(), 0, 0)
-	hint := (row{{gray, d.look.sign("↑/↓", "Up/Down") + " PgUp PgDn Home End scroll, q back" + d.clock(now)}}).wrap(d.look.Width)
+	hint := (row{{gray, d.look.sign("↑/↓", "Up/Down") + " PgUp PgDn Home End scroll, q back" +
+		d.clock(now)}}).wrap(d.look.Width)
 	b.top("sandboxd asks: all of it")
 	b.rows(d.window(text, d.rows-3-len(hint), false))
 	b.row(row{{gray, fmt.Sprintf("lines %d-%d of %d", d.top+1, min(d.top+d.height, d.length), d.length)}})

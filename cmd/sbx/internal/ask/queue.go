@@ -218,7 +218,8 @@ func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {
 		if s.d == nil {
 			return s.next()
 		}
-		if a.ID == s.d.a.ID && s.d.stage != stageSending && s.d.stage != stageCode && (a.Rev != s.d.a.Rev || a.Hash != s.d.a.Hash) {
+		if a.ID == s.d.a.ID && s.d.stage != stageSending && s.d.stage != stageCode &&
+			(a.Rev != s.d.a.Rev || a.Hash != s.d.a.Hash) {
 			s.d.know(a, now)
 			return s.Person.fetch(s.ctx, a.ID)
 		}
@@ -235,7 +236,8 @@ func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {
 		if n.Decision.Reason == "timeout" {
 			s.tell(s.look.clip(what, 60)+" [Denied]", "No answer in time: that is a no.")
 		} else {
-			s.tell(fmt.Sprintf("%s: already decided by %s", s.look.clip(what, 60), s.look.line(first(n.Decision.By, "the program that asked: it has left"))))
+			s.tell(fmt.Sprintf("%s: already decided by %s", s.look.clip(what, 60),
+				s.look.line(first(n.Decision.By, "the program that asked: it has left"))))
 		}
 		return s.next()
 	}
@@ -310,7 +312,8 @@ func (s *sitting) undo() tea.Cmd {
 		defer cancel()
 		var done []string
 		if last.d.Grant != "" && last.answer.Scope != "" && last.answer.Scope != "once" {
-			if err := s.ApproverAdmin.Revoke(ctx, ipc.GrantRequest{ID: last.d.Grant}); err != nil && ipc.CodeOf(err) != ipc.CodeNotFound {
+			if err := s.ApproverAdmin.Revoke(ctx, ipc.GrantRequest{ID: last.d.Grant}); err != nil &&
+				ipc.CodeOf(err) != ipc.CodeNotFound {
 				return undoneMsg{of: last, err: err}
 			}
 			done = append(done, "the grant "+last.d.Grant+" is withdrawn")

@@ -50,7 +50,8 @@ func TestLateLookWhileAnswering(t *testing.T) {
 	p := somebody(t)
 	s := &single{person: p, ctx: t.Context(), d: newDialog(q, p.look(), 40, true, time.Now())}
 	s.d.stage = stageSending
-	s.Update(fetchedMsg{id: q.ID, err: &ipc.Error{Code: ipc.CodeAlreadyDecided, Message: "already decided by this very answer"}})
+	s.Update(fetchedMsg{id: q.ID, err: &ipc.Error{Code: ipc.CodeAlreadyDecided,
+		Message: "already decided by this very answer"}})
 	if s.out != "" || s.d.stage != stageSending {
 		t.Errorf("it ended as %q", s.out)
 	}
@@ -72,14 +73,17 @@ func (b *broken) Revoke(context.Context, ipc.GrantRequest) error {
 // An answer that could not be taken back is still there to be taken back.
 func TestUndoAgain(t *testing.T) { // R-AP-21
 	p, admin := somebody(t), &broken{}
-	s := &sitting{Queue: Queue{Person: p, ApproverAdmin: admin}, ctx: t.Context(), look: p.look(), rows: 40, open: map[string]ipc.Approval{}}
-	s.last = &answered{a: plainQuestion(), answer: ipc.Answer{Allow: true, Scope: "session"}, d: ipc.Decided{Grant: "g1"}, sent: time.Now()}
+	s := &sitting{Queue: Queue{Person: p, ApproverAdmin: admin}, ctx: t.Context(), look: p.look(), rows: 40,
+		open: map[string]ipc.Approval{}}
+	s.last = &answered{a: plainQuestion(), answer: ipc.Answer{Allow: true, Scope: "session"}, d: ipc.Decided{Grant: "g1"},
+		sent: time.Now()}
 	for range 2 {
 		if undo := s.undo(); undo != nil {
 			s.Update(undo())
 		}
 	}
-	if said := strings.Join(s.log, "\n"); admin.asked != 2 || !strings.Contains(said, "Not undone") || !strings.Contains(said, "g1 is withdrawn") {
+	if said := strings.Join(s.log, "\n"); admin.asked != 2 || !strings.Contains(said, "Not undone") ||
+		!strings.Contains(said, "g1 is withdrawn") {
 		t.Errorf("withdrawn %d times: %s", admin.asked, said)
 	}
 }

@@ -61,5 +61,6 @@ func quitBatch(a ipc.Approval, d ipc.Decided) []string {
 	if m == nil {
 		return append(lines, fmt.Sprintf("Cancelled %d remaining operations", a.Batch.Total-a.Batch.Index))
 	}
-	return append(lines, fmt.Sprintf("Cancelled %s remaining operations", m[3]), fmt.Sprintf("Completed: %s/%s operations", m[1], m[2]))
+	return append(lines, fmt.Sprintf("Cancelled %s remaining operations", m[3]),
+		fmt.Sprintf("Completed: %s/%s operations", m[1], m[2]))
 }

@@ -125,7 +125,8 @@ func (b *box) hinted(hint span) {
 }
 
 func (b *box) edge(left, right string) {
-	b.out = append(b.out, b.look.paint(b.color, b.look.sign(left, "+")+strings.Repeat(b.look.sign("─", "-"), b.width-2)+b.look.sign(right, "+")))
+	b.out = append(b.out, b.look.paint(b.color, b.look.sign(left, "+")+strings.Repeat(b.look.sign("─", "-"), b.width-2)+
+		b.look.sign(right, "+")))
 }
 
 // row is one framed line; r is at most inner cells wide.

@@ -19,7 +19,8 @@ func TestEverySize(t *testing.T) {
 			for _, height := range []int{0, 1, 2, 3, 5, 8, 13, 300} {
 				resize := tea.WindowSizeMsg{Width: width, Height: height}
 				one := &single{person: p, ctx: t.Context(), d: newDialog(q, p.look(), 23, false, time.Now())}
-				all := &sitting{Queue: Queue{Person: p}, ctx: t.Context(), look: p.look(), rows: 24, open: map[string]ipc.Approval{}}
+				all := &sitting{Queue: Queue{Person: p}, ctx: t.Context(), look: p.look(), rows: 24,
+					open: map[string]ipc.Approval{}}
 				all.add(q)
 				all.next()
 				for _, m := range []tea.Model{one, all} {
@@ -60,7 +61,8 @@ func TestWithinTheTerminal(t *testing.T) { // R-UX-01, R-AP-07
 	script := plainQuestion()
 	script.Command = strings.Repeat("echo one two three\n", 40)
 	past := &ipc.Past{Of: 40, Matched: 9, Examples: slices.Repeat([]string{"npm install some-package"}, 9)}
-	script.Suggestions = []ipc.Suggestion{{ID: "1", Label: "npm install …", Past: past}, {ID: "2", Label: "npm …", Past: past}}
+	script.Suggestions = []ipc.Suggestion{{ID: "1", Label: "npm install …", Past: past},
+		{ID: "2", Label: "npm …", Past: past}}
 	list["script"] = script
 	for name, q := range list {
 		for _, width := range []int{24, 33, 40, 60, 80, 200} {

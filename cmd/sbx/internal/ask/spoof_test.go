@@ -21,8 +21,10 @@ func poisoned(s string) ipc.Approval {
 	if err != nil {
 		panic(err)
 	}
-	return ipc.Approval{ID: "a1", Rev: 3, Hash: "h", Tool: s, Command: s, Description: s, Input: input, Cwd: "/" + s, Agent: s, Claimed: true,
-		Label: s, Claim: s, Exe: s, PID: 1, BlockedPath: s, Risk: "medium", Reasons: []string{s}, Scopes: []string{"once", "session"},
+	return ipc.Approval{ID: "a1", Rev: 3, Hash: "h", Tool: s, Command: s, Description: s, Input: input, Cwd: "/" + s,
+		Agent: s, Claimed: true,
+		Label: s, Claim: s, Exe: s, PID: 1, BlockedPath: s, Risk: "medium", Reasons: []string{s},
+		Scopes:   []string{"once", "session"},
 		Warnings: []ipc.Warning{{Message: s, Hint: s}}, Widenings: []ipc.Widening{{Label: s}},
 		Batch:        &ipc.BatchPlace{Total: 2, Remaining: []ipc.NextCall{{Tool: s, Command: s}}},
 		Presentation: &ipc.Presentation{Kind: "diff", Content: "+ " + s, Language: s}}

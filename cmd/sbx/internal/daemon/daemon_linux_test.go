@@ -38,7 +38,8 @@ func play(args []string) {
 	}
 	cwd, _ := os.Getwd()
 	sid, _ := unix.Getsid(0)
-	facts := fmt.Sprintf("args %q\nenv %q\ncwd %s\nleader %v\nfds %v\n", args, os.Environ(), cwd, sid == os.Getpid(), descriptors())
+	facts := fmt.Sprintf("args %q\nenv %q\ncwd %s\nleader %v\nfds %v\n", args, os.Environ(), cwd, sid == os.Getpid(),
+		descriptors())
 	f, _ := os.OpenFile(filepath.Join(state, "started"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	fmt.Fprint(f, facts)
 	f.Close()
@@ -63,7 +64,9 @@ func play(args []string) {
 func descriptors() []string {
 	var out []string
 	for fd := 3; fd < 64; fd++ {
-		if target, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && !strings.HasPrefix(target, "anon_inode") && !strings.HasPrefix(target, "/proc") && !strings.HasPrefix(target, "/sys") {
+		if target, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil &&
+			!strings.HasPrefix(target, "anon_inode") && !strings.HasPrefix(target, "/proc") &&
+			!strings.HasPrefix(target, "/sys") {
 			out = append(out, target)
 		}
 	}
@@ -78,7 +81,8 @@ func place(t *testing.T) Place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return Place{SocketDir: filepath.Join(dir, "run"), stateDir: filepath.Join(dir, "state"), home: func() (string, error) { return "/the/home", nil }}
+	return Place{SocketDir: filepath.Join(dir, "run"), stateDir: filepath.Join(dir, "state"),
+		home: func() (string, error) { return "/the/home", nil }}
 }
 
 func self(t *testing.T) string {

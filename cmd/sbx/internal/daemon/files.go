@@ -67,7 +67,8 @@ func tail(name string, from int64) string {
 	}
 	lines := bytes.Split(bytes.TrimSpace(text[from:]), []byte("\n"))
 	// Where it says why it ended, its warnings before that are no reason.
-	if said := slices.DeleteFunc(slices.Clone(lines), func(l []byte) bool { return bytes.HasPrefix(l, []byte("time=")) }); len(said) > 0 {
+	if said := slices.DeleteFunc(slices.Clone(lines),
+		func(l []byte) bool { return bytes.HasPrefix(l, []byte("time=")) }); len(said) > 0 {
 		lines = said
 	}
 	lines = lines[max(0, len(lines)-8):]

@@ -27,7 +27,8 @@ func homeDir(uid int) (string, error) {
 			return home, nil
 		}
 	}
-	return "", fmt.Errorf("find the home directory of uid %d: it is not in the password database; add the user, or run sbx as another one", uid)
+	return "", fmt.Errorf("find the home directory of uid %d: it is not in the password database; add the user, or run "+
+		"sbx as another one", uid)
 }
 
 // homeOf reads a line of passwd(5); darwin's has three fields more.

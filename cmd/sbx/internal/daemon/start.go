@@ -46,7 +46,8 @@ func (p Place) Ensure(ctx context.Context) error {
 	case !errors.Is(err, ipc.ErrNoDaemon):
 		return p.explain(err)
 	case p.System:
-		return fmt.Errorf("%w: the system's daemon in %q does not answer; see systemctl status sandboxd", errNotStarted, p.SocketDir)
+		return fmt.Errorf("%w: the system's daemon in %q does not answer; see systemctl status sandboxd", errNotStarted,
+			p.SocketDir)
 	}
 	if why := insideSandbox(); why != "" {
 		return fmt.Errorf("%w: this is the inside of a sandbox (%s); run the command directly", errNotStarted, why)
@@ -100,11 +101,13 @@ func (p Place) explain(err error) error {
 	case errors.Is(err, ipc.ErrForeign):
 		return fmt.Errorf("%w; nothing was sent; choose another with --socket-dir", err)
 	case errors.Is(err, syscall.EINVAL):
-		return fmt.Errorf("%w: its path is longer than a socket's may be (unix(7)); choose a shorter one with --socket-dir", err)
+		return fmt.Errorf("%w: its path is longer than a socket's may be (unix(7)); choose a shorter one with --socket-dir",
+			err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w; choose another with --socket-dir", err)
 	case errors.Is(err, fs.ErrPermission) && !p.System:
-		return fmt.Errorf("%w; inside a sandbox the daemon is out of reach on purpose, elsewhere choose another directory with --socket-dir", err)
+		return fmt.Errorf("%w; inside a sandbox the daemon is out of reach on purpose, elsewhere choose another directory "+
+			"with --socket-dir", err)
 	}
 	return err
 }
@@ -175,11 +178,13 @@ func (p Place) spawn(ctx context.Context, program string) error {
 		case err := <-ended:
 			said := tail(logFile.Name(), from)
 			if _, full := fmt.Fprintf(logFile, "sbx: it ended: %v\n", err); full != nil {
-				return fmt.Errorf("start %q: it ended (%v), and what it says can't be written: %w; fix that, or choose another with --state-dir", program, err, full)
+				return fmt.Errorf("start %q: it ended (%v), and what it says can't be written: %w; fix that, or choose another "+
+					"with --state-dir", program, err, full)
 			}
 			return fmt.Errorf("start %q: it ended (%v) and says:\n%s", program, err, said)
 		case <-ctx.Done():
-			return fmt.Errorf("start %q: it does not answer after %v; it says:\n%s", program, startTimeout, tail(logFile.Name(), from))
+			return fmt.Errorf("start %q: it does not answer after %v; it says:\n%s", program, startTimeout,
+				tail(logFile.Name(), from))
 		case <-time.After(pause):
 		}
 	}

@@ -11,7 +11,8 @@ import (
 func tree() *cobra.Command {
 	run := func(*cobra.Command, []string) {}
 	root := &cobra.Command{Use: "tool", Short: "Do things", Example: "  tool do", Run: run}
-	do := &cobra.Command{Use: "do", Short: "Do one thing", Long: "Do it.\n.SH not a heading\n'quoted'\n\nBack\\slash.", Example: "  tool do -- x\n  .hidden", Run: run}
+	do := &cobra.Command{Use: "do", Short: "Do one thing", Long: "Do it.\n.SH not a heading\n'quoted'\n\nBack\\slash.",
+		Example: "  tool do -- x\n  .hidden", Run: run}
 	do.Flags().StringP("command", "c", "", "a line, in place of `WORDS`")
 	secret := &cobra.Command{Use: "secret", Hidden: true, Run: run}
 	root.AddCommand(do, secret)

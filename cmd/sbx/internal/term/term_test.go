@@ -199,7 +199,8 @@ func TestPlain(t *testing.T) {
 	if s.tty.Color {
 		t.Error("a dumb terminal has colour")
 	}
-	got := s.ask(t.Context(), Prompt{Text: "Allow? ", Until: time.Now().Add(time.Minute), Left: func(time.Duration) string { return "(1 min) " }})
+	got := s.ask(t.Context(), Prompt{Text: "Allow? ", Until: time.Now().Add(time.Minute),
+		Left: func(time.Duration) string { return "(1 min) " }})
 	s.Press("nox")
 	s.Wait("nox")
 	s.Press("\x7f")
@@ -208,7 +209,8 @@ func TestPlain(t *testing.T) {
 	if a := <-got; a.line != "no" {
 		t.Errorf("ReadLine = %q, want no", a.line)
 	}
-	if strings.ContainsAny(strings.ReplaceAll(s.Shown(), "\x1b[?2004", ""), "\x1b") || strings.Contains(s.Shown(), "\x1b") {
+	if strings.ContainsAny(strings.ReplaceAll(s.Shown(), "\x1b[?2004", ""), "\x1b") ||
+		strings.Contains(s.Shown(), "\x1b") {
 		t.Errorf("escape sequences on a dumb terminal: %q", s.Shown())
 	}
 }

@@ -114,7 +114,8 @@ func (s *Screen) Start(cmd *exec.Cmd) {
 // resize changes the terminal's size.
 func (s *Screen) resize(cols, rows uint16) {
 	s.t.Helper()
-	if err := unix.IoctlSetWinsize(int(s.keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows}); err != nil {
+	if err := unix.IoctlSetWinsize(int(s.keyboard.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: cols, Row: rows}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := unix.SetNonblock(int(s.keyboard.Fd()), true); err != nil { // Fd made it blocking

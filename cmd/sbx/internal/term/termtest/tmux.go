@@ -29,11 +29,13 @@ func OpenTmux(t TB, cols, rows int, env []string, command string) *Tmux {
 	m := &Tmux{t: t, dir: dir}
 	t.Cleanup(func() { m.Close(); os.RemoveAll(dir) })
 	script := filepath.Join(dir, "run")
-	lines := "#!/bin/sh\n" + command + "\n" + `echo "$?" > ` + dir + "/tmp; mv " + dir + "/tmp " + dir + "/status\nwhile :; do sleep 1000; done\n"
+	lines := "#!/bin/sh\n" + command + "\n" + `echo "$?" > ` + dir + "/tmp; mv " + dir + "/tmp " + dir +
+		"/status\nwhile :; do sleep 1000; done\n"
 	if err := os.WriteFile(script, []byte(lines), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "env", "-i",
+	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "env",
+		"-i",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8", "TERM=screen"}
 	args = append(append(args, env...), script)
 	m.tmux(append(args, ";", "set", "status", "off", ";", "set", "-g", "escape-time", "0")...)
