@@ -18,11 +18,11 @@ type chooser struct {
 	life   int
 }
 
-// reach is a scope of a grant in words.
-type reach struct{ scope, words, end string }
+// scopeWords is a scope of a grant in words.
+type scopeWords struct{ scope, words, end string }
 
 // reaches are those of grants, from narrow to wide.
-var reaches = []reach{
+var reaches = []scopeWords{
 	{"turn", "until the user speaks again", "the turn ends"},
 	{"session", "in this session", "the session ends"},
 	{"project", "always, in this project", "it is withdrawn"},
@@ -90,7 +90,7 @@ func (d *dialog) chooseKey(name string, now time.Time) act {
 
 // words describe the grant: its object, its reach and its life.
 func (c chooser) words() (what, reach, life string) {
-	r := reaches[slices.IndexFunc(reaches, func(r reach) bool { return r.scope == c.scopes[c.scope] })]
+	r := reaches[slices.IndexFunc(reaches, func(r scopeWords) bool { return r.scope == c.scopes[c.scope] })]
 	life = "until " + r.end
 	switch d := c.lives[c.life]; {
 	case d >= 48*time.Hour:
