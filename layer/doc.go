@@ -33,6 +33,6 @@
 // and access control lists are lost, and a file with several hard links lands under the written name only. A directory
 // that the command renames was copied by it, as overlays without redirect_dir require. A file of another owner has no
 // lease. A writer with a shared mapping and no descriptor is not seen. Nothing here lands a layer that is still written
-// to. Layers on held ones (see [New]) must land after those.
-// A program that opens a file in the moment of a landing may write to the displaced object later; see [Layer.Late].
+// to. Layers on held ones (see [New]) must land after those. A program that opens a file in the moment of a landing may
+// write to the displaced object later ([Layer.Late] names such files); undo then refuses the file as changing.
 package layer

@@ -16,7 +16,8 @@ import (
 // PATH itself, absent looks nothing up and the question is put: the answer reveals no more than ls in
 // the sandbox, which runs unasked.
 func absent(r ExecRequest, v shell.Verdict, p profile.Profile, env []string) bool {
-	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.callerRuns || r.Argv[0] == "" || strings.Contains(r.Argv[0], "/") {
+	if v.Decision != shell.Ask || r.Line != "" || len(r.Argv) == 0 || r.callerRuns || r.Argv[0] == "" ||
+		strings.Contains(r.Argv[0], "/") {
 		return false
 	}
 	if _, own := r.Env["PATH"]; own {

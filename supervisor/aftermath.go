@@ -47,7 +47,8 @@ func (c *afterCheck) begin() (err error) {
 	}
 	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
-	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root, Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened,
+	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root,
+		Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened,
 		By: c.e.writer()}, c.before)
 	if err == nil {
 		c.snapshot = c.s.beginSnapshot(c.e, c.j)
@@ -133,7 +134,8 @@ func (c *afterCheck) takeOut(r *Result) {
 	}
 	for i, item := range found.Items {
 		if i == maxQuarantined {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%d more protected names were dealt with; %s lists what was moved", len(found.Items)-i,
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d more protected names were dealt with; %s lists what was moved",
+				len(found.Items)-i,
 				filepath.Join(c.s.trash, c.e.ID, "manifest.json")))
 			break
 		}
@@ -143,7 +145,8 @@ func (c *afterCheck) takeOut(r *Result) {
 		return
 	}
 	if err := c.s.recordFound(recordOf(c.e, c.j), r.Quarantined); err != nil {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("what was found under protected names could not all be recorded: %v", err))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("what was found under protected names could not all be recorded: %v",
+			err))
 	}
 }
 

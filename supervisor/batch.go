@@ -101,7 +101,9 @@ func (s *Supervisor) foreseeTool(e *Exec, n NextCall, r *approval.Remaining) {
 }
 
 func (s *Supervisor) foreseeCommand(ctx context.Context, e *Exec, n NextCall, r *approval.Remaining) {
-	later, err := s.unstarted(e.Session, e.Peer, ExecRequest{Line: n.Line, Argv: n.Argv, Cwd: n.Cwd, Env: n.Env, Terminal: n.Terminal, callerRuns: e.Request.callerRuns})
+	later, err := s.unstarted(e.Session, e.Peer,
+		ExecRequest{Line: n.Line, Argv: n.Argv, Cwd: n.Cwd, Env: n.Env, Terminal: n.Terminal,
+			callerRuns: e.Request.callerRuns})
 	if err != nil {
 		return
 	}

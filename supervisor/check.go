@@ -84,7 +84,8 @@ func (s *Supervisor) Check(ctx context.Context, sess *Session, peer Peer, r Chec
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := Verdict{Why: j.verdict.Why, Rule: j.verdict.Rule, Risk: approval.Risk(j.verdict.Risk.String()), Reasons: j.verdict.Reasons, Decision: decision,
+	v := Verdict{Why: j.verdict.Why, Rule: j.verdict.Rule, Risk: approval.Risk(j.verdict.Risk.String()),
+		Reasons: j.verdict.Reasons, Decision: decision,
 		Description: j.verdict.Description, Parts: j.verdict.Parts, Suggestions: j.verdict.Suggestions, Warnings: j.warnings}
 	if j.plan != nil {
 		v.Digest, v.Report = j.plan.Profile.Digest().String(), j.plan.Report
@@ -155,7 +156,8 @@ func (s *Supervisor) Unregistered(peer Peer, cwd string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{ID: "dry-run", Kind: KindAPI, Peer: peer, Root: root, Home: home, User: name, turn: 1, outer: outer, ceiling: ceiling}, nil
+	return &Session{ID: "dry-run", Kind: KindAPI, Peer: peer, Root: root, Home: home, User: name, turn: 1, outer: outer,
+		ceiling: ceiling}, nil
 }
 
 // CheckTool decides about a call of a tool that is neither shell nor file tool
@@ -244,7 +246,8 @@ func (a *toolAction) judge(ctx context.Context) (subject, error) {
 		rec.Subject = q.Description
 		asked = [3]bool{q.Dangerous, q.Protected, q.Delete}
 	}
-	return subject{digest: fmt.Sprintf("%s %+v %t %t %v", call.Digest, class, call.Blocked != nil, call.Request != nil, asked),
+	return subject{digest: fmt.Sprintf("%s %+v %t %t %v", call.Digest, class, call.Blocked != nil, call.Request != nil,
+		asked),
 		call: call, next: a.r.Next, record: rec}, nil
 }
 

@@ -78,14 +78,16 @@ func (s *Supervisor) recoverRun(c *aftermath.Cut, dealt map[string]bool) bool {
 	if !dead {
 		out.Why = fmt.Sprintf("process %d of its sandbox is still there", c.First)
 	}
-	found := c.Before.After(aftermath.Run{ID: c.Exec, Project: c.Root, Start: c.Start, End: end, Held: c.Held, Granted: c.Granted, Trash: s.trash, Late: true, Dealt: dealt})
+	found := c.Before.After(aftermath.Run{ID: c.Exec, Project: c.Root, Start: c.Start, End: end, Held: c.Held,
+		Granted: c.Granted, Trash: s.trash, Late: true, Dealt: dealt})
 	for _, item := range found.Items {
 		dealt[item.Path] = true
 	}
 	out.Found = found.Items
 	switch {
 	case len(found.Missing) > 0:
-		out.Why = fmt.Sprintf("%q is not there, or is another folder; it is looked through when the daemon starts and it is there again", found.Missing)
+		out.Why = fmt.Sprintf("%q is not there, or is another folder; it is looked through when the daemon starts and it "+
+			"is there again", found.Missing)
 	case found.Partly && out.Why == "":
 		out.Why = "protected names were not looked for everywhere: the trees are too large, or could not be read"
 	}
@@ -135,8 +137,9 @@ func lives(pid int, after time.Time) bool {
 
 // recordCutOff records the finds, as the run's own end would have.
 func (s *Supervisor) recordCutOff(c CutOff) error {
-	rec := audit.Record{Category: audit.Execution, Operation: "cut off", Session: c.Session, ExecID: c.Exec, Tool: "bash", Subject: c.Root,
-		Reason: "the daemon died while this ran, and the command with it", Error: c.Why}
+	rec := audit.Record{Category: audit.Execution, Operation: "cut off", Session: c.Session, ExecID: c.Exec, Tool: "bash",
+		Subject: c.Root,
+		Reason:  "the daemon died while this ran, and the command with it", Error: c.Why}
 	if err := s.record(rec); err != nil {
 		return err
 	}

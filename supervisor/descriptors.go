@@ -67,7 +67,8 @@ func (d Descriptors) permitted(p profile.Profile) error {
 		for _, op := range []profile.Op{profile.OpRead, profile.OpWrite} {
 			switch v := p.Allows(op, one.Path); {
 			case !v.Allowed:
-				return &DescriptorError{name, one.Path, fmt.Sprintf("may not be opened for %s inside the sandbox: %s", opening[op], v.Why)}
+				return &DescriptorError{name, one.Path, fmt.Sprintf("may not be opened for %s inside the sandbox: %s", opening[op],
+					v.Why)}
 			case v.Private:
 				return &DescriptorError{name, one.Path, "is another file inside the sandbox, which has its own there"}
 			}

@@ -82,7 +82,8 @@ func (b *blocks) add(e Event, join bool) {
 			return
 		}
 	}
-	n := block{first: b.count() + 1, event: Event{Time: e.Time}, data: e.Data, pieces: []piece{{uint32(len(e.Data)), 0, kind}}}
+	n := block{first: b.count() + 1, event: Event{Time: e.Time}, data: e.Data,
+		pieces: []piece{{uint32(len(e.Data)), 0, kind}}}
 	b.list = append(b.list, n)
 }
 

@@ -101,14 +101,16 @@ func TestEventLogInLittleRoom(t *testing.T) {
 	for i := range 3 * limit {
 		l.add(Event{Kind: outputs[i%2], Data: []byte{byte(i)}})
 		if i < limit {
-			if e, err := r.Next(t.Context()); err != nil || len(e.Data) != 1 || e.Data[0] != byte(i) || e.Kind != outputs[i%2] || e.Seq != uint64(i+1) {
+			if e, err := r.Next(t.Context()); err != nil || len(e.Data) != 1 || e.Data[0] != byte(i) || e.Kind != outputs[i%2] ||
+				e.Seq != uint64(i+1) {
 				t.Fatalf("event %d is %+v, %v", i, e, err)
 			}
 		}
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if took, size := int64(after.HeapAlloc)-int64(before.HeapAlloc), l.size(); took > 48*limit || size < took/2 || size > 2*took {
+	if took, size := int64(after.HeapAlloc)-int64(before.HeapAlloc), l.size(); took > 48*limit || size < took/2 ||
+		size > 2*took {
 		t.Errorf("it takes %d bytes for a limit of %d, and says %d", took, limit, size)
 	}
 	if cut := l.flush(); cut != limit {
@@ -170,7 +172,8 @@ func TestEventLogTellsAllTheSame(t *testing.T) {
 			if i+1 < from {
 				continue
 			}
-			if o, err := again.Next(t.Context()); err != nil || o.Seq != e.Seq || o.Kind != e.Kind || !o.Time.Equal(e.Time) || !bytes.Equal(o.Data, e.Data) {
+			if o, err := again.Next(t.Context()); err != nil || o.Seq != e.Seq || o.Kind != e.Kind || !o.Time.Equal(e.Time) ||
+				!bytes.Equal(o.Data, e.Data) {
 				t.Fatalf("seed %d: read again, %+v is %+v, %v", seed, e, o, err)
 			}
 		}

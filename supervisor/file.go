@@ -208,8 +208,10 @@ func (s *Supervisor) begin() error {
 
 // carryOut carries out the decision. Its record, and on disk a copy of the content that
 // it would lose, are written before it.
-func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement, d approval.Decision) (FileResult, error) {
-	out := FileResult{ID: c.exec.ID, Verdict: j.verdict, Decision: d, Digest: j.profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
+func (s *Supervisor) carryOut(ctx context.Context, c *fileCall, j *fileJudgement,
+	d approval.Decision) (FileResult, error) {
+	out := FileResult{ID: c.exec.ID, Verdict: j.verdict, Decision: d, Digest: j.profile.Digest().String(),
+		Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
 	call := s.fileApproval(c, j)
 	if err := s.Approval.Begin(s.ctx, call, d, j.digest); err != nil {
 		return out, err
@@ -247,7 +249,8 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	if j.undo != nil && j.undo.held != "" {
 		return s.landHeld(ctx, c, j, out)
 	}
-	rec := store.Record{ID: c.exec.ID, Session: c.sess.ID, Project: c.sess.Root, Op: c.req.Op, Guarded: j.verdict.Protected}
+	rec := store.Record{ID: c.exec.ID, Session: c.sess.ID, Project: c.sess.Root, Op: c.req.Op,
+		Guarded: j.verdict.Protected}
 	if j.undo != nil {
 		rec.Note, rec.Run = j.undo.note, j.undo.run
 		if !j.undo.part && !c.req.Rest { // a part can be taken back by part again
@@ -270,7 +273,8 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 		out.Warnings = append(out.Warnings, "not undone: "+left)
 	}
 	if ferr := change.Finish(err); ferr != nil && err == nil { // it was made, and can be undone
-		out.Warnings = append(out.Warnings, "it could not be noted that this was done, which is looked at again when the daemon starts: "+ferr.Error())
+		out.Warnings = append(out.Warnings, "it could not be noted that this was done, which is looked at again when the "+
+			"daemon starts: "+ferr.Error())
 	}
 	if errors.Is(err, worker.ErrBroken) {
 		err = s.settleBroken(ctx, c, change.ID(), err)
@@ -299,7 +303,8 @@ func (s *Supervisor) settleBroken(ctx context.Context, c *fileCall, id string, c
 // withWorker calls f with a worker that may carry out the decision: the session's
 // own, or for a change of a protected path one that is started for it alone
 // with just that granted.
-func (s *Supervisor) withWorker(ctx context.Context, c *fileCall, j *fileJudgement, f func(*worker.Client) error) error {
+func (s *Supervisor) withWorker(ctx context.Context, c *fileCall, j *fileJudgement,
+	f func(*worker.Client) error) error {
 	if len(j.widened) == 0 {
 		return c.sess.files.use(ctx, s, j.plan, j.setup, f)
 	}

@@ -120,12 +120,14 @@ func (s *Supervisor) fileRules(sess *Session, j *fileJudgement) error {
 }
 
 // workerPlan is how a worker under p is confined on this host.
-func (s *Supervisor) workerPlan(cfg *config.Config, p profile.Profile, operator *profile.Profile) (*sandbox.Plan, error) {
+func (s *Supervisor) workerPlan(cfg *config.Config, p profile.Profile,
+	operator *profile.Profile) (*sandbox.Plan, error) {
 	command, err := s.worker.command()
 	if err != nil {
 		return nil, err
 	}
-	return s.Host.Plan(sandbox.Request{Profile: p, Operator: operator, Command: command, Require: Required(cfg.Sandbox.RequireOSSandbox)})
+	return s.Host.Plan(sandbox.Request{Profile: p, Operator: operator, Command: command,
+		Require: Required(cfg.Sandbox.RequireOSSandbox)})
 }
 
 // lookFile gets the facts of a request and judges by them.
@@ -287,7 +289,8 @@ func (j *fileJudgement) digestOf(c *fileCall) string {
 		Undo                    string
 		Force                   bool
 		Widened                 []string
-	}{j.request, files.Sum(j.request.Content), j.facts.Digest(), j.profile.Digest().String(), undo, c.req.Force, j.widened})
+	}{j.request, files.Sum(j.request.Content), j.facts.Digest(), j.profile.Digest().String(), undo, c.req.Force,
+		j.widened})
 }
 
 // digestJSON is a digest of anything that JSON can hold.
@@ -307,8 +310,9 @@ func setupKey(s worker.Setup) string { return digestJSON(s) }
 func (s *Supervisor) fileApproval(c *fileCall, j *fileJudgement) approval.Call {
 	v := j.verdict
 	call := approval.Call{
-		ID: c.req.CallID, Principal: c.sess.principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch, Project: c.sess.Root,
-		Tool: v.Tool, Payload: v.Payload, Digest: j.digest, Cwd: c.sess.Root, Inline: c.req.Inline, Class: v.Class(),
+		ID: c.req.CallID, Principal: c.sess.principal(), Session: c.sess.ID, Agent: c.sess.Agent, Batch: c.req.Batch,
+		Project: c.sess.Root,
+		Tool:    v.Tool, Payload: v.Payload, Digest: j.digest, Cwd: c.sess.Root, Inline: c.req.Inline, Class: v.Class(),
 		Present: func(ctx context.Context) (*approval.Presentation, error) { return s.present(ctx, c, j) },
 		Asked: func(p approval.Pending) {
 			if c.run != nil {
@@ -380,8 +384,9 @@ func (s *Supervisor) present(ctx context.Context, c *fileCall, j *fileJudgement)
 func fileRecord(c *fileCall, j *fileJudgement) audit.Record {
 	v := j.verdict
 	r := audit.Record{
-		Category: audit.File, Session: c.sess.ID, Turn: c.sess.Turn(), Agent: c.sess.Agent.String(), Claimed: c.sess.Agent.ID == "",
-		Peer: auditPeer(c.exec.Peer), Tool: v.Tool, CallID: c.req.CallID, ExecID: c.exec.ID, Subject: v.Description,
+		Category: audit.File, Session: c.sess.ID, Turn: c.sess.Turn(), Agent: c.sess.Agent.String(),
+		Claimed: c.sess.Agent.ID == "",
+		Peer:    auditPeer(c.exec.Peer), Tool: v.Tool, CallID: c.req.CallID, ExecID: c.exec.ID, Subject: v.Description,
 		Risk: string(v.Risk), Reasons: v.Reasons, Rule: v.Rule, Digest: j.digest,
 		Profile: j.profile.Digest().String(), Enforcement: string(j.plan.Report.Level()), Gaps: j.plan.Report.Degraded(),
 	}

@@ -56,7 +56,8 @@ func (w *workerProgram) open() (*os.File, error) {
 
 // command is the worker as a plan has it.
 func (w *workerProgram) command() (sandbox.Command, error) {
-	c := sandbox.Command{Argv: []string{"sandboxd", FileWorkerArg}, Dir: "/", Env: []string{"PATH=" + searchPath, "LANG=C.UTF-8"}}
+	c := sandbox.Command{Argv: []string{"sandboxd", FileWorkerArg}, Dir: "/",
+		Env: []string{"PATH=" + searchPath, "LANG=C.UTF-8"}}
 	if runtime.GOOS != "linux" {
 		c.Path = w.path
 		return c, nil
@@ -185,7 +186,8 @@ var errWorkerClosed = errors.New("the session is closed")
 // use calls f with a worker under the plan: the one that is there if it would
 // be no other than a new one, else a new one. f has it for itself. A worker that
 // f found broken is not used again. It waits for workerIdle for the next operation.
-func (h *sessionWorker) use(ctx context.Context, s *Supervisor, plan *sandbox.Plan, setup worker.Setup, f func(*worker.Client) error) error {
+func (h *sessionWorker) use(ctx context.Context, s *Supervisor, plan *sandbox.Plan, setup worker.Setup,
+	f func(*worker.Client) error) error {
 	return h.useFor(ctx, s, plan, setup, workerIdle, f)
 }
 
@@ -257,7 +259,8 @@ func (h *sessionWorker) close() {
 }
 
 // once calls f with a worker that is started for it alone.
-func (s *Supervisor) once(ctx context.Context, plan *sandbox.Plan, setup worker.Setup, f func(*worker.Client) error) error {
+func (s *Supervisor) once(ctx context.Context, plan *sandbox.Plan, setup worker.Setup,
+	f func(*worker.Client) error) error {
 	w, err := s.startWorker(ctx, plan, setup)
 	if err != nil {
 		return err

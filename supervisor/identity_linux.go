@@ -9,7 +9,8 @@ import (
 // identityOf is which directory dir is, not following a symlink.
 func identityOf(dir string) (identity, error) {
 	var st unix.Statx_t
-	if err := unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_TYPE|unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
+	if err := unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_TYPE|unix.STATX_INO|unix.STATX_BTIME,
+		&st); err != nil {
 		return identity{}, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {

@@ -27,7 +27,8 @@ func TestKeptIsBounded(t *testing.T) {
 		least, most, unread int
 	}{
 		{"all read", func(int) bool { return true }, keepRead/(size+keepEach) - 1, keepRead/(size+keepEach) + 2, 0},
-		{"none read", func(int) bool { return false }, keepAll/(size+keepEach) - 1, keepAll/(size+keepEach) + 2, keepAll/(size+keepEach) - 1},
+		{"none read", func(int) bool { return false }, keepAll/(size+keepEach) - 1, keepAll/(size+keepEach) + 2,
+			keepAll/(size+keepEach) - 1},
 		{"every tenth unread", func(i int) bool { return i%10 != 0 }, 100, 102, 100},
 	} {
 		var k keptExecs
@@ -43,8 +44,10 @@ func TestKeptIsBounded(t *testing.T) {
 				unread++
 			}
 		}
-		if got := fmt.Sprint(len(k.list), " kept, ", unread, " unread"); len(k.list) < c.least || len(k.list) > c.most || unread < c.unread || sum != k.bytes {
-			t.Errorf("%s: %s, %d bytes, %d counted; want %d to %d, %d unread", c.name, got, sum, k.bytes, c.least, c.most, c.unread)
+		if got := fmt.Sprint(len(k.list), " kept, ", unread, " unread"); len(k.list) < c.least || len(k.list) > c.most ||
+			unread < c.unread || sum != k.bytes {
+			t.Errorf("%s: %s, %d bytes, %d counted; want %d to %d, %d unread", c.name, got, sum, k.bytes, c.least, c.most,
+				c.unread)
 		}
 	}
 	// An execution larger than all that may be kept can be read nevertheless.

@@ -90,7 +90,8 @@ func (e *Exec) Shown() (p profile.Profile, report sandbox.Report, ok bool) {
 
 // judgeTool judges by the configuration's table of tools and by the
 // project's; the stricter answer counts.
-func judgeTool(cfg *config.Config, c approval.Context) (approval.Class, *approval.Request, *approval.BlockedError, error) {
+func judgeTool(cfg *config.Config, c approval.Context) (approval.Class, *approval.Request,
+	*approval.BlockedError, error) {
 	table, err := approval.NewToolTable(toolsConfig(cfg.Tools, cfg.Shell.Permissions))
 	if err != nil {
 		return approval.Class{}, nil, nil, err

@@ -14,7 +14,8 @@ func (s *Supervisor) SandboxOf(p Peer) *Exec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.live {
-		if first := e.firstProcess(); first > 0 && slices.ContainsFunc(p.Above, func(a Process) bool { return a.PID == first }) {
+		if first := e.firstProcess(); first > 0 && slices.ContainsFunc(p.Above,
+			func(a Process) bool { return a.PID == first }) {
 			return e
 		}
 	}
@@ -39,7 +40,8 @@ var ErrNested = errors.New("this is not offered to a process inside a sandbox")
 // of the configuration, within that sandbox's own profile (R-IP-08). The
 // outer profile is part of the operator's layer, so that the kernel intersects it
 // once more.
-func (sess *Session) narrowed(effective profile.Profile, operator *profile.Profile) (profile.Profile, *profile.Profile) {
+func (sess *Session) narrowed(effective profile.Profile,
+	operator *profile.Profile) (profile.Profile, *profile.Profile) {
 	if sess.outer == nil {
 		return effective, operator
 	}

@@ -19,7 +19,8 @@ import (
 // derived ∩ operator; operator is the ceiling alone, nil where there is none.
 // They are cached by their key and used while every path of the
 // configuration has the same target.
-func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool, network string) (effective profile.Profile, operator *profile.Profile, err error) {
+func (s *Supervisor) profiles(cfg *config.Config, sess *Session, trusted bool,
+	network string) (effective profile.Profile, operator *profile.Profile, err error) {
 	return s.profilesOf(cfg, sess, trusted, network, agentRun{})
 }
 
@@ -36,7 +37,8 @@ func (s *Supervisor) profilesOf(
 	cfg *config.Config, sess *Session, trusted bool, network string, agent agentRun,
 ) (effective profile.Profile, operator *profile.Profile, err error) {
 	now := s.linksOf(cfg, sess)
-	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent, cache: cacheOf(cfg, sess, agent.preset)}
+	key := profileKey{cfg: cfg, root: sess.Root, home: sess.Home, network: network, trusted: trusted, agent: agent,
+		cache: cacheOf(cfg, sess, agent.preset)}
 	key.gitDir, key.gitFile = gitOf(sess.Root)
 	known, ok := s.derived.get(key)
 	if !ok || !known.links.still(now) {
@@ -78,7 +80,8 @@ func gitOf(root string) (dir string, file bool) {
 }
 
 // derive depends on the key and on where links lead, and on nothing else.
-func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, at *links) (effective profile.Profile, operator *profile.Profile, err error) {
+func (s *Supervisor) derive(cfg *config.Config, sess *Session, key profileKey, at *links) (effective profile.Profile,
+	operator *profile.Profile, err error) {
 	tools, err := s.tools(cfg, sess, key.trusted, key.network, at)
 	if err != nil {
 		return effective, nil, err
@@ -142,7 +145,8 @@ func addAgent(t *document.Tools, agent document.Preset, cfg *config.Config) erro
 
 // tools converts the configuration for document.Derive. network is the mode that
 // the deciding rule gives the command; the [network] section bounds it.
-func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string, at *links) (document.Tools, error) {
+func (s *Supervisor) tools(cfg *config.Config, sess *Session, trusted bool, network string,
+	at *links) (document.Tools, error) {
 	t, err := cfg.ProfileTools(config.Session{Project: sess.Root, Trusted: trusted, Home: sess.Home})
 	if err != nil {
 		return t, err

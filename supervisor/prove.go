@@ -110,7 +110,8 @@ func (s *Supervisor) Prove(ctx context.Context, peer Peer) ([]Finding, error) {
 	for _, f := range findings {
 		ok = ok && f.OK
 	}
-	return findings, s.record(audit.Record{Category: audit.Config, Operation: "prove", Peer: auditPeer(peer), Detail: map[string]string{"all_held": fmt.Sprint(ok)}})
+	return findings, s.record(audit.Record{Category: audit.Config, Operation: "prove", Peer: auditPeer(peer),
+		Detail: map[string]string{"all_held": fmt.Sprint(ok)}})
 }
 
 // stateDir is the daemon's own directory.
@@ -148,26 +149,28 @@ func acts(dir, home string, port int, victim *exec.Cmd, daemon []string) []act {
 			script: "for p in" + paths.String() + "; do ls -d \"$p\"/* && echo GOT; done; echo TRIED"},
 		{name: sandbox.ProtectNetwork, held: absent("GOT"),
 			script: fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d && echo GOT; echo TRIED", port)},
-		{name: sandbox.ProtectProcesses, script: fmt.Sprintf("kill -9 %d && echo GOT; echo TRIED", victim.Process.Pid), held: func(out string) string {
-			// Signal 0 asks whether it is still there (kill(2)).
-			if victim.Process.Signal(syscall.Signal(0)) != nil {
-				return "a process of the host was killed"
-			}
-			if !strings.Contains(out, tried) {
-				return "the attempt did not run"
-			}
-			return ""
-		}},
+		{name: sandbox.ProtectProcesses, script: fmt.Sprintf("kill -9 %d && echo GOT; echo TRIED", victim.Process.Pid),
+			held: func(out string) string {
+				// Signal 0 asks whether it is still there (kill(2)).
+				if victim.Process.Signal(syscall.Signal(0)) != nil {
+					return "a process of the host was killed"
+				}
+				if !strings.Contains(out, tried) {
+					return "the attempt did not run"
+				}
+				return ""
+			}},
 		{name: sandbox.ProtectSyscalls, linux: true, held: absent("GOT"),
 			script: "unshare -Ur true && echo GOT; mount -t tmpfs none /mnt && echo GOT; echo TRIED"},
-		{name: sandbox.ProtectPrivileges, linux: true, script: "cat /proc/self/status; echo TRIED", held: func(out string) string {
-			for _, want := range []string{"CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
-				if !strings.Contains(out, want) {
-					return want + " does not hold"
+		{name: sandbox.ProtectPrivileges, linux: true, script: "cat /proc/self/status; echo TRIED",
+			held: func(out string) string {
+				for _, want := range []string{"CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+					if !strings.Contains(out, want) {
+						return want + " does not hold"
+					}
 				}
-			}
-			return absent("\x00")(out)
-		}},
+				return absent("\x00")(out)
+			}},
 		// sh, not bash, which tries a refused fork again for seconds. Where processes are watched, the limit may be
 		// exceeded for a moment: then it sleeps until the limit ends it.
 		{name: sandbox.ProtectLimits, linux: true, ends: sandbox.EndProcesses, held: func(out string) string {

@@ -55,7 +55,8 @@ type reachable struct {
 }
 
 // reaching determines the network resources of a command; nil is none.
-func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile.Profile, operator *profile.Profile) (*reaching, error) {
+func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile.Profile,
+	operator *profile.Profile) (*reaching, error) {
 	mode, err := netMode(cfg, word)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,8 @@ func (s *Supervisor) reaching(cfg *config.Config, word string, effective profile
 		r.out = append(r.out, uint16(port))
 	}
 	l := cfg.Network.Limits
-	r.limits = egress.Limits{Connections: l.Connections, Idle: time.Duration(l.Idle), Total: time.Duration(l.Total), Bytes: int64(l.Bytes)}
+	r.limits = egress.Limits{Connections: l.Connections, Idle: time.Duration(l.Idle), Total: time.Duration(l.Total),
+		Bytes: int64(l.Bytes)}
 	if !r.proxied && len(r.in)+len(r.out) == 0 {
 		return nil, nil
 	}
@@ -128,11 +130,13 @@ func (r *reaching) variables() map[string]string {
 		"NODE_USE_ENV_PROXY": "1", "CARGO_NET_GIT_FETCH_WITH_CLI": "true",
 		// ssh has no proxy of its own; bash can speak to ours.
 		"GIT_SSH_COMMAND": "ssh -o ProxyCommand='" + sshProxy + "'",
-		"JAVA_TOOL_OPTIONS": fmt.Sprintf("-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=%d -Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]",
+		"JAVA_TOOL_OPTIONS": fmt.Sprintf("-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=%d -Dhttps.proxyHost=127.0.0.1 "+
+			"-Dhttps.proxyPort=%d -Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]",
 			httpPort, httpPort),
 		"npm_config_proxy": proxy, "npm_config_https_proxy": proxy, "npm_config_noproxy": local,
 	}
-	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "HTTP_PROXY", "HTTPS_PROXY",
+		"ALL_PROXY"} {
 		env[name] = proxy
 	}
 	env["no_proxy"], env["NO_PROXY"] = local, local
@@ -181,7 +185,8 @@ type hostQuestion struct {
 
 // openProxySession serves the sockets of a command that has just started.
 func (s *Supervisor) openProxySession(e *Exec, j *judgement, sockets *sandbox.Sockets) *proxySession {
-	o := &proxySession{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{}, open: make(chan struct{}, maxOpenQuestions)}
+	o := &proxySession{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{},
+		open: make(chan struct{}, maxOpenQuestions)}
 	o.ctx, o.stop = context.WithCancel(context.Background())
 	o.gate = egress.Open(egress.Options{Policy: o, Limits: j.reach.limits, Budget: s.connections, Refused: o.refused})
 	listeners := sockets.Listeners
@@ -227,7 +232,8 @@ func (o *proxySession) refused(r egress.Refusal) {
 	defer o.mu.Unlock()
 	const most = 100
 	if len(o.refusals) < most {
-		o.refusals = append(o.refusals, Violation{Kind: sandbox.RefusedNetwork, Op: "connect", Object: r.Target, Rule: r.Why, By: "proxy", Hint: r.Hint, Count: 1})
+		o.refusals = append(o.refusals, Violation{Kind: sandbox.RefusedNetwork, Op: "connect", Object: r.Target, Rule: r.Why,
+			By: "proxy", Hint: r.Hint, Count: 1})
 	}
 }
 
@@ -236,7 +242,8 @@ func (o *proxySession) refused(r egress.Refusal) {
 func (o *proxySession) publish(sockets *sandbox.Sockets, port uint16) {
 	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(int(port)))
 	if err != nil {
-		o.refused(egress.Refusal{Target: "127.0.0.1:" + strconv.Itoa(int(port)), Why: "it can't be published: " + err.Error(), Hint: "another command may have it; try when that has ended"})
+		o.refused(egress.Refusal{Target: "127.0.0.1:" + strconv.Itoa(int(port)), Why: "it can't be published: " + err.Error(),
+			Hint: "another command may have it; try when that has ended"})
 		return
 	}
 	o.published = append(o.published, l)
@@ -291,7 +298,8 @@ func (o *proxySession) Judge(ctx context.Context, t egress.Target) egress.Ruling
 	if q == nil {
 		if len(o.questions) >= maxHostQuestions {
 			o.mu.Unlock()
-			return egress.Ruling{Why: fmt.Sprintf("it is not on the list of hosts, and this command has had %d others asked about", maxHostQuestions), Hint: hostHint(t)}
+			return egress.Ruling{Why: fmt.Sprintf("it is not on the list of hosts, and this command has had %d others asked "+
+				"about", maxHostQuestions), Hint: hostHint(t)}
 		}
 		q = &hostQuestion{done: make(chan struct{})}
 		o.questions[t] = q
@@ -386,11 +394,13 @@ func (o *proxySession) call(t egress.Target) approval.Call {
 		Tool: NetworkTool, Description: "Connect to " + t.String(), Payload: payload, Risk: approval.RiskNormal,
 		Reasons: []string{"the command wants to connect to " + t.String() + ", which is not on the list of hosts; it waits"},
 		Suggestions: []approval.Suggestion{{Label: "every port of " + t.Host(),
-			Pattern: approval.Pattern{Tool: NetworkTool, Where: []approval.Condition{approval.Equal("host", t.Host())}, Free: []string{"port"}}}},
+			Pattern: approval.Pattern{Tool: NetworkTool, Where: []approval.Condition{approval.Equal("host", t.Host())},
+				Free: []string{"port"}}}},
 	}
 	for _, u := range o.gate.Uses() {
 		if u.Connections > 0 && len(request.Reasons) < 4 {
-			request.Reasons = append(request.Reasons, fmt.Sprintf("so far it sent %d bytes to %s, and received %d", u.Sent, u.Target, u.Received))
+			request.Reasons = append(request.Reasons, fmt.Sprintf("so far it sent %d bytes to %s, and received %d", u.Sent,
+				u.Target, u.Received))
 		}
 	}
 	if t.Addr.IsValid() {
@@ -406,7 +416,8 @@ func (o *proxySession) call(t egress.Target) approval.Call {
 	return approval.Call{
 		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent,
 		Project: e.Session.Root,
-		Tool:    NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]), Cwd: e.Request.Cwd,
+		Tool:    NetworkTool, Payload: payload, Request: request, Class: class, Digest: hex.EncodeToString(sum[:]),
+		Cwd:    e.Request.Cwd,
 		Inline: e.Request.Inline && !e.Request.Terminal,
 		Asked:  func(p approval.Pending) { e.log.add(Event{Kind: EventAsked, Pending: &p}) },
 	}

@@ -105,7 +105,8 @@ func (s *Supervisor) quarantinedIn(root string, by map[string]string) []Change {
 			if _, err := os.Lstat(i.Trash); err != nil || !abspath.Contains(root, i.Path) {
 				continue
 			}
-			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine", What: []string{"take away " + i.Path}, Guarded: true, Note: i.Why, UndoneBy: by[QuarantineID(i)]})
+			list = append(list, Change{ID: QuarantineID(i), Time: i.Time, Op: "quarantine",
+				What: []string{"take away " + i.Path}, Guarded: true, Note: i.Why, UndoneBy: by[QuarantineID(i)]})
 		}
 	}
 	return list
@@ -165,7 +166,8 @@ func (k *keptInTrash) add(from, at string, level int) error {
 			return err
 		}
 		if !isText(state.Target) {
-			return fmt.Errorf("the link to %q is not UTF-8, and could come back only as another; it is kept in %s", state.Target, from)
+			return fmt.Errorf("the link to %q is not UTF-8, and could come back only as another; it is kept in %s", state.Target,
+				from)
 		}
 	case info.Mode().IsRegular():
 		state.Kind, content = files.File, from

@@ -19,7 +19,8 @@ import (
 func quarantine(t *testing.T, trash, exec, project string, at time.Time) aftermath.Item {
 	t.Helper()
 	dir := filepath.Join(trash, exec)
-	item := aftermath.Item{Path: filepath.Join(project, ".vscode"), Trash: filepath.Join(dir, "001-.vscode"), Why: "made", Exec: exec, Project: project, Time: at}
+	item := aftermath.Item{Path: filepath.Join(project, ".vscode"), Trash: filepath.Join(dir, "001-.vscode"), Why: "made",
+		Exec: exec, Project: project, Time: at}
 	for _, d := range []string{item.Trash, filepath.Join(item.Trash, "sub")} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -63,7 +64,8 @@ func TestQuarantinedIsAChange(t *testing.T) {
 		for _, step := range u.kept.Steps() {
 			got = append(got, string(step.Kind)+" "+step.Path+" "+step.Before.Target)
 		}
-		want := []string{"remove /p/.vscode/link /etc/passwd", "rmdir /p/.vscode/sub ", "remove /p/.vscode/tasks.json ", "rmdir /p/.vscode "}
+		want := []string{"remove /p/.vscode/link /etc/passwd", "rmdir /p/.vscode/sub ", "remove /p/.vscode/tasks.json ",
+			"rmdir /p/.vscode "}
 		if len(got) != len(want) || !u.guarded {
 			t.Fatalf("%s: %q, guarded %v", id, got, u.guarded)
 		}
@@ -188,7 +190,8 @@ func TestProtectedPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"main.go": "", ".envrc": ".envrc", ".git/config": ".git/config", ".git/hooks/pre-commit": ".git/hooks", ".git/hooks/a/b": ".git/hooks",
+		"main.go": "", ".envrc": ".envrc", ".git/config": ".git/config", ".git/hooks/pre-commit": ".git/hooks",
+		".git/hooks/a/b": ".git/hooks",
 	} {
 		var wanted []string
 		if want != "" {
@@ -228,13 +231,20 @@ func TestUndoIsJudgedByItsSteps(t *testing.T) {
 		want    files.Decision
 		twice   bool
 	}{
-		{"content comes back", files.Step{Kind: files.PutStep, Path: "/p/a.go", Before: file, After: file}, false, files.Ask, false},
-		{"a safe file comes back", files.Step{Kind: files.PutStep, Path: "/p/a.md", Before: absent, After: file}, false, files.Auto, false},
-		{"what was quarantined comes back", files.Step{Kind: files.PutStep, Path: "/p/a.md", Before: absent, After: file}, true, files.Ask, true},
-		{"a new file goes", files.Step{Kind: files.RemoveStep, Path: "/p/a.md", Before: file, After: absent}, false, files.Ask, true},
-		{"a protected file comes back", files.Step{Kind: files.PutStep, Path: "/p/.vscode/a", Before: absent, After: file}, false, files.Ask, true},
-		{"a move goes back", files.Step{Kind: files.RenameStep, Path: "/p/a.md", To: "/p/b.md", Before: file, After: absent}, false, files.Ask, true},
-		{"outside", files.Step{Kind: files.PutStep, Path: "/etc/a.md", Before: absent, After: file}, true, files.Block, false},
+		{"content comes back", files.Step{Kind: files.PutStep, Path: "/p/a.go", Before: file, After: file}, false, files.Ask,
+			false},
+		{"a safe file comes back", files.Step{Kind: files.PutStep, Path: "/p/a.md", Before: absent, After: file}, false,
+			files.Auto, false},
+		{"what was quarantined comes back", files.Step{Kind: files.PutStep, Path: "/p/a.md", Before: absent, After: file},
+			true, files.Ask, true},
+		{"a new file goes", files.Step{Kind: files.RemoveStep, Path: "/p/a.md", Before: file, After: absent}, false,
+			files.Ask, true},
+		{"a protected file comes back", files.Step{Kind: files.PutStep, Path: "/p/.vscode/a", Before: absent, After: file},
+			false, files.Ask, true},
+		{"a move goes back", files.Step{Kind: files.RenameStep, Path: "/p/a.md", To: "/p/b.md", Before: file, After: absent},
+			false, files.Ask, true},
+		{"outside", files.Step{Kind: files.PutStep, Path: "/etc/a.md", Before: absent, After: file}, true, files.Block,
+			false},
 	} {
 		v := rules.JudgeUndo("f-1", []files.Step{c.step}, c.guarded)
 		if twice := v.Protected || v.Delete; v.Decision != c.want || twice != c.twice {

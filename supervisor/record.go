@@ -165,7 +165,8 @@ func (s *Supervisor) end(e *Exec, j *judgement, res Result) error {
 		r.Violations = append(r.Violations, v.String())
 	}
 	for _, u := range res.Network {
-		r.Network = append(r.Network, audit.Reached{Target: u.Target, Addr: u.Addr, Connections: u.Connections, Refused: u.Refused, Sent: u.Sent, Received: u.Received})
+		r.Network = append(r.Network, audit.Reached{Target: u.Target, Addr: u.Addr, Connections: u.Connections,
+			Refused: u.Refused, Sent: u.Sent, Received: u.Received})
 	}
 	if c := res.Changes; c != nil {
 		r.Undo = c.Undo
@@ -235,11 +236,14 @@ func (s *Supervisor) denied(tool, what string, d approval.Decision) Result {
 func refusal(what string, d approval.Decision) string {
 	switch d.Reason {
 	case approval.ReasonBlocked:
-		return fmt.Sprintf("Blocked: %s\nReason: %s\nThis is never allowed, and no approval lifts it. Choose another way, or tell the user what you need and why.", what, d.Why)
+		return fmt.Sprintf("Blocked: %s\nReason: %s\nThis is never allowed, and no approval lifts it. Choose another way, "+
+			"or tell the user what you need and why.", what, d.Why)
 	case approval.ReasonTimeout, approval.ReasonNoApprover:
-		return fmt.Sprintf("Not run: %s\nReason: %s. The user did not deny it.\nContinue with something that needs no approval, or tell the user that this waits for them.", what, d.Why)
+		return fmt.Sprintf("Not run: %s\nReason: %s. The user did not deny it.\nContinue with something that needs no "+
+			"approval, or tell the user that this waits for them.", what, d.Why)
 	case approval.ReasonStopped:
-		return fmt.Sprintf("Not run: %s\nReason: %s\nThe user stopped this session. Do not try further commands; say what you were about to do and wait for the user.", what, d.Why)
+		return fmt.Sprintf("Not run: %s\nReason: %s\nThe user stopped this session. Do not try further commands; say what "+
+			"you were about to do and wait for the user.", what, d.Why)
 	case approval.ReasonPerson, approval.ReasonQuit:
 		note := ""
 		if d.Note != "" {

@@ -68,7 +68,8 @@ func (s *Supervisor) sessionOf(r store.Record) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{ID: r.Session, Kind: KindAPI, Peer: Peer{UID: os.Geteuid(), PID: os.Getpid()}, Root: root, Home: home, User: name, turn: 1}, nil
+	return &Session{ID: r.Session, Kind: KindAPI, Peer: Peer{UID: os.Geteuid(), PID: os.Getpid()}, Root: root, Home: home,
+		User: name, turn: 1}, nil
 }
 
 // settle has a worker determine the outcome of a change that was cut off and remove

@@ -111,7 +111,8 @@ func (e *Exec) tellUntrusted(j *judgement, r *Result) {
 	}
 }
 
-// warnExternalGitDir reports that commands can only read the git directory outside of the project, once in a session, where
+// warnExternalGitDir reports that commands can only read the git directory outside of the project, once in a session,
+// where
 // that was refused, or where refusals are not known and the command failed.
 func (e *Exec) warnExternalGitDir(j *judgement, r *Result) {
 	if r.Exit.Code == 0 {

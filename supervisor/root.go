@@ -26,7 +26,8 @@ var systemDirs = []string{
 
 // notRoots are directories that are no project themselves although projects
 // may lie in them.
-var notRoots = []string{"/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/mnt", "/media", "/opt", "/srv", "/Users", "/private", "/private/tmp", "/private/var"}
+var notRoots = []string{"/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/mnt", "/media", "/opt", "/srv", "/Users",
+	"/private", "/private/tmp", "/private/var"}
 
 // guard knows which directories may be roots, at the moment for which it was made.
 type guard struct{ homes, own []string } // real paths

@@ -29,9 +29,10 @@ func TestRootsThatAreRefused(t *testing.T) {
 	g := newGuard([]string{home}, []string{own})
 	for _, dir := range []string{
 		"/", "/etc", "/usr/share", "/proc", "/proc/self", "/root", "/home", "/tmp", "/var", "/var/lib",
-		home, filepath.Dir(home), base, home + "/", home + "/src/..", own, filepath.Join(own), filepath.Dir(own), filepath.Join(home, ".local"),
-		filepath.Join(base, "link", "etc"), filepath.Join(base, "link", "home"), file, filepath.Join(base, "absent"), "relative", "", ".",
-		"/proc/self/root",
+		home, filepath.Dir(home), base, home + "/", home + "/src/..", own, filepath.Join(own), filepath.Dir(own),
+		filepath.Join(home, ".local"),
+		filepath.Join(base, "link", "etc"), filepath.Join(base, "link", "home"), file, filepath.Join(base, "absent"),
+		"relative", "", ".", "/proc/self/root",
 	} {
 		got, err := g.check(dir)
 		var root *RootError
@@ -135,7 +136,8 @@ func TestPlacesBehindLinks(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
-	for home, want := range map[string]string{link + "/ann": real + "/ann", link + "/ann/": real + "/ann", link + "/bob": real + "/bob", "": "", "relative": "relative", "/": "/"} {
+	for home, want := range map[string]string{link + "/ann": real + "/ann", link + "/ann/": real + "/ann", link +
+		"/bob": real + "/bob", "": "", "relative": "relative", "/": "/"} {
 		if got := realHome(home); got != want {
 			t.Errorf("home %q: %q, want %q", home, got, want)
 		}
@@ -145,7 +147,8 @@ func TestPlacesBehindLinks(t *testing.T) {
 		t.Errorf("own places: %q, want %q", got, want)
 	}
 	targets := []string{link + "/ann", "name", link + "/**/*.key", real + "/x", link + "/gone/y/**"}
-	if got, want := newLinks(nil).targets(targets, ""), append(targets, real+"/ann", real+"/**/*.key", real+"/gone/y/**"); !slices.Equal(got, want) {
+	if got, want := newLinks(nil).targets(targets, ""),
+		append(targets, real+"/ann", real+"/**/*.key", real+"/gone/y/**"); !slices.Equal(got, want) {
 		t.Errorf("what is hidden: %q, want %q", got, want)
 	}
 }

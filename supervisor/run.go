@@ -25,8 +25,10 @@ const grace = 2 * time.Second
 
 // run starts the approved command, follows it to its end, and records both. decided is
 // the decision's record; nil: it is written.
-func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision, decided *audit.Record) Result {
-	base := Result{Decision: d, Digest: j.plan.Profile.Digest().String(), Report: j.plan.Report, Warnings: append(j.warnings, d.Warnings...)}
+func (s *Supervisor) run(ctx context.Context, e *Exec, j *judgement, d approval.Decision,
+	decided *audit.Record) Result {
+	base := Result{Decision: d, Digest: j.plan.Profile.Digest().String(), Report: j.plan.Report,
+		Warnings: append(j.warnings, d.Warnings...)}
 	if err := s.Approval.Begin(s.ctx, s.call(e, j), d, j.digest); err != nil {
 		if decided != nil {
 			err = errors.Join(err, s.record(*decided))
@@ -290,7 +292,8 @@ func openTerminal(e *Exec) (*streams, error) {
 	st := &streams{term: term, toClose: []*os.File{slave}, out: []source{{master, EventTerminal}}}
 	st.child = sandbox.Stdio{In: slave, Out: slave, Err: slave}
 	// Opened by package pty it blocks, and a blocked writer could not be interrupted.
-	err = errors.Join(term.control(func(fd int) error { return unix.SetNonblock(fd, true) }), term.resize(or(e.Request.Cols, 80), or(e.Request.Rows, 24)))
+	err = errors.Join(term.control(func(fd int) error { return unix.SetNonblock(fd, true) }),
+		term.resize(or(e.Request.Cols, 80), or(e.Request.Rows, 24)))
 	if err != nil {
 		st.close()
 		return nil, fmt.Errorf("prepare terminal: %w", err)

@@ -135,7 +135,8 @@ func New(o Options) (*Supervisor, error) {
 		worker: workerProgram{path: o.Worker}, recovered: make(chan struct{}), looked: make(chan struct{}), notes: o.Notes,
 		own: alsoReal(o.Own), agentSocket: o.AgentSocket, trash: o.Trash, layers: o.Layers, places: o.Places,
 		paths: o.Paths, config: o.Config, sessions: newSessions(), ctx: ctx, stopAll: cancel,
-		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{}, caches: map[string]*toolCache{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
+		execs: map[string]*Exec{}, live: map[string]*Exec{}, proxySessions: map[*proxySession]bool{},
+		caches: map[string]*toolCache{}, connections: egress.NewBudget(maxConnections()), lastUse: time.Now(),
 	}
 	s.seen.Watch = o.Host.Watch()
 	if s.layers != "" && o.Host.Overlays() {
@@ -332,7 +333,8 @@ func (s *Supervisor) NewTurn(sess *Session, peer Peer, skills []Skill) (int, err
 		end()
 	}
 	s.recheckOutlets()
-	err := s.record(audit.Record{Category: audit.Session, Operation: "turn", Session: sess.ID, Turn: n, Peer: auditPeer(peer)})
+	err := s.record(audit.Record{Category: audit.Session, Operation: "turn", Session: sess.ID, Turn: n,
+		Peer: auditPeer(peer)})
 	if err != nil || len(skills) == 0 {
 		return n, err
 	}
@@ -393,7 +395,8 @@ func (s *Supervisor) DistrustDir(uid int, dir, by string) (bool, error) {
 	if _, home, err := account(uid); err == nil {
 		s.dropCache(home, real)
 	}
-	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by, Peer: &audit.Peer{UID: uid}})
+	return true, s.record(audit.Record{Category: audit.Grant, Operation: "distrust", Subject: real, By: by,
+		Peer: &audit.Peer{UID: uid}})
 }
 
 // ExecOf finds an execution for a peer of its session's user.

@@ -32,7 +32,8 @@ func TestWritingToATerminalEndsWithItsContext(t *testing.T) {
 	if err := e.Resize(100, 40); err != nil {
 		t.Fatal(err)
 	}
-	if size, err := unix.IoctlGetWinsize(int(slave.Fd()), unix.TIOCGWINSZ); err != nil || size.Col != 100 || size.Row != 40 {
+	if size, err := unix.IoctlGetWinsize(int(slave.Fd()), unix.TIOCGWINSZ); err != nil || size.Col != 100 ||
+		size.Row != 40 {
 		t.Errorf("size %+v, %v", size, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

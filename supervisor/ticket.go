@@ -63,7 +63,8 @@ type TicketError struct{ Why string }
 func (e *TicketError) Error() string { return "ticket: " + e.Why }
 
 // issue makes a ticket for a judgement, and returns its text: 128 random bits.
-func (t *tickets) issue(sess *Session, r ExecRequest, j *judgement, d approval.Decision, real bool, life time.Duration) string {
+func (t *tickets) issue(sess *Session, r ExecRequest, j *judgement, d approval.Decision, real bool,
+	life time.Duration) string {
 	var b [16]byte
 	rand.Read(b[:])
 	text := hex.EncodeToString(b[:])

@@ -20,7 +20,8 @@ func toolsConfig(t config.Tools, p shell.Permissions) approval.ToolsConfig {
 	}{{p.Deny, approval.RuleDeny}, {p.Ask, approval.RuleAsk}, {p.Allow, approval.RuleAllow}} {
 		for _, e := range l.list {
 			if e.Any { // the text in parentheses is the shell tool's
-				c.Rules = append(c.Rules, approval.ToolRule{Tool: e.Tool, When: e.When, Decision: l.effect, Origin: e.Origin, Operator: e.Operator})
+				c.Rules = append(c.Rules, approval.ToolRule{Tool: e.Tool, When: e.When, Decision: l.effect, Origin: e.Origin,
+					Operator: e.Operator})
 			}
 		}
 	}

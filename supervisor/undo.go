@@ -142,7 +142,8 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 	case err != nil:
 		return err
 	default:
-		j.conflict = &files.Conflict{Op: files.Undo, Path: u.id, Reason: files.Changed, Found: "everything as it was before the change", Hint: "there is nothing to take back"}
+		j.conflict = &files.Conflict{Op: files.Undo, Path: u.id, Reason: files.Changed,
+			Found: "everything as it was before the change", Hint: "there is nothing to take back"}
 	}
 	u.steps, u.digest = looked.steps, files.StepsDigest(looked.steps)
 	steps := u.steps
@@ -226,7 +227,8 @@ func (k *partKept) HasContent(step int) bool           { return k.Kept.HasConten
 func (k *partKept) Content(step int) (*os.File, error) { return k.Kept.Content(k.at[step]) }
 
 func noChange(id, why string) error {
-	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.NotThere, Found: why, Hint: "sbx undo --list shows what there is"}
+	return &files.Conflict{Op: files.Undo, Path: id, Reason: files.NotThere, Found: why,
+		Hint: "sbx undo --list shows what there is"}
 }
 
 // lookOnly is a keeper that records the steps and lets none of them
@@ -255,7 +257,8 @@ type sameSteps struct {
 func (k *sameSteps) Keep(ctx context.Context, steps []files.Step, old []*os.File, last bool) error {
 	k.seen = append(k.seen, steps...)
 	if last && files.StepsDigest(k.seen) != k.want {
-		return &files.Conflict{Op: files.Undo, Reason: files.Changed, Hint: "it is not what it was when this was approved; ask again"}
+		return &files.Conflict{Op: files.Undo, Reason: files.Changed,
+			Hint: "it is not what it was when this was approved; ask again"}
 	}
 	return k.Keeper.Keep(ctx, steps, old, last)
 }

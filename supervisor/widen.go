@@ -58,13 +58,15 @@ func widening(c shell.Command, p profile.Profile, root string) []string {
 
 // plainVariable: no program does something else because of it.
 func plainVariable(name string) bool {
-	return strings.HasPrefix(name, "LC_") || slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM", "NO_COLOR", "CI"}, name)
+	return strings.HasPrefix(name, "LC_") || slices.Contains([]string{"LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM",
+		"NO_COLOR", "CI"}, name)
 }
 
 // needsOf says which paths a call changes that may be protected; plain is false
 // where the call could run something else than it says.
 func needsOf(call *analysis.Call, p profile.Profile, root string) (paths []string, plain bool) {
-	if !call.Literal() || len(call.Args) == 0 || len(call.Assigns) > 0 || len(call.Via) > 0 || len(call.Wrapped) > 0 || call.Subst {
+	if !call.Literal() || len(call.Args) == 0 || len(call.Assigns) > 0 || len(call.Via) > 0 || len(call.Wrapped) > 0 ||
+		call.Subst {
 		return nil, false
 	}
 	for _, r := range call.Redirs {
@@ -91,15 +93,18 @@ func needsOf(call *analysis.Call, p profile.Profile, root string) (paths []strin
 // gitWrites are the commands that write a repository's configuration, with the
 // options without which they don't ("": always).
 var gitWrites = map[string][]string{
-	"remote": nil, "branch": nil, "checkout": nil, "switch": nil, "worktree": nil, "submodule": nil, "sparse-checkout": nil, "init": nil, "config": nil,
-	"push": {"-u", "--set-upstream"}, "fetch": {"--set-upstream"}, "pull": {"--set-upstream"},
+	"remote": nil, "branch": nil, "checkout": nil, "switch": nil, "worktree": nil, "submodule": nil,
+	"sparse-checkout": nil, "init": nil, "config": nil, "push": {"-u", "--set-upstream"}, "fetch": {"--set-upstream"},
+	"pull": {"--set-upstream"},
 }
 
 // gitPlain are further commands that may stand beside them.
-var gitPlain = []string{"add", "commit", "status", "log", "diff", "show", "rev-parse", "push", "fetch", "pull", "tag", "stash", "mv", "rm", "merge", "reset", "restore", "clone"}
+var gitPlain = []string{"add", "commit", "status", "log", "diff", "show", "rev-parse", "push", "fetch", "pull", "tag",
+	"stash", "mv", "rm", "merge", "reset", "restore", "clone"}
 
 // gitRuns are options and words that make git start the program that they name.
-var gitRuns = []string{"--upload-pack", "--receive-pack", "--exec", "--template", "--config", "foreach", "-x", "--extcmd", "--ext-diff"}
+var gitRuns = []string{"--upload-pack", "--receive-pack", "--exec", "--template", "--config", "foreach", "-x",
+	"--extcmd", "--ext-diff"}
 
 func gitNeeds(args []string, dir string, p profile.Profile, root string) (paths []string, plain bool) {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -135,7 +140,8 @@ func gitNeeds(args []string, dir string, p profile.Profile, root string) (paths 
 		return moved(rest, dir, p, root), true
 	case name == "config" && !harmlessConfig(rest, root):
 		return nil, false
-	case !writes || options != nil && !slices.ContainsFunc(rest, func(a string) bool { return slices.Contains(options, a) }):
+	case !writes || options != nil && !slices.ContainsFunc(rest,
+		func(a string) bool { return slices.Contains(options, a) }):
 		return nil, true
 	}
 	return git.ConfigFiles(git.Disk, dir, root), true
@@ -143,7 +149,8 @@ func gitNeeds(args []string, dir string, p profile.Profile, root string) (paths 
 
 // harmlessConfig reads "git config [--local] [--add|--unset|--replace-all] KEY [VALUE]".
 func harmlessConfig(args []string, root string) bool {
-	for len(args) > 0 && slices.Contains([]string{"--local", "--add", "--unset", "--unset-all", "--replace-all", "--get", "--bool", "--int"}, args[0]) {
+	for len(args) > 0 && slices.Contains([]string{"--local", "--add", "--unset", "--unset-all", "--replace-all", "--get",
+		"--bool", "--int"}, args[0]) {
 		args = args[1:]
 	}
 	if len(args) == 0 || len(args) > 2 || strings.HasPrefix(args[0], "-") {
@@ -182,7 +189,8 @@ func moved(args []string, dir string, p profile.Profile, root string) []string {
 			n = filepath.Join(dir, n)
 		}
 		real, err := filepath.EvalSymlinks(n)
-		if kind, _, _ := p.Effective(n); err != nil || real != n || n == root || !abspath.Contains(root, n) || kind != profile.Allow || strings.Contains(n+"/", "/.git/") {
+		if kind, _, _ := p.Effective(n); err != nil || real != n || n == root || !abspath.Contains(root, n) ||
+			kind != profile.Allow || strings.Contains(n+"/", "/.git/") {
 			return nil
 		}
 		err = filepath.WalkDir(n, func(path string, d fs.DirEntry, err error) error {

@@ -70,7 +70,8 @@ func BenchmarkNote(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	p, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write, Path: root},
+	p, err := profile.New(profile.Spec{Rules: []profile.Rule{{Kind: profile.Allow, Access: profile.Read | profile.Write,
+		Path: root},
 		{Kind: profile.Protect, Path: root, Name: "AGENTS.md"}}})
 	if err != nil {
 		b.Fatal(err)

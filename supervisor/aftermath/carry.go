@@ -135,7 +135,8 @@ func begin(d *tree.Dir) (*tree.Fresh, error) {
 
 // ownLink is a symbolic link of our own.
 func ownLink(target string, modTime int64) files.State {
-	return files.State{Kind: files.Symlink, Target: target, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), ModTime: modTime}
+	return files.State{Kind: files.Symlink, Target: target, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()),
+		ModTime: modTime}
 }
 
 // settledError returns nil for an error of a change that was made nevertheless.

@@ -25,9 +25,13 @@ func TestTrashWithoutFreeRenames(t *testing.T) {
 	b := newBench(t)
 	b.sh("echo mine > AGENTS.md; ln -s NOTES CLAUDE.md")
 	withoutFreeRenames(t)
-	found := b.command("echo theirs > AGENTS.md; ln -sf evil CLAUDE.md; mkdir -m 750 .vscode; echo x > .vscode/tasks.json; ln -s y .vscode/link")
-	b.expect(found, []string{".vscode", "AGENTS.md", "CLAUDE.md"}, "grep -qx mine AGENTS.md; [ $(readlink CLAUDE.md) = NOTES ]; [ ! -e .vscode ]; [ -z \"$(ls -A | grep sandboxd)\" ]")
-	b.sh("cd " + filepath.Join(b.trash, "x-1") + "; grep -qx x 001-.vscode/tasks.json; [ $(readlink 001-.vscode/link) = y ]; grep -qx theirs 002-AGENTS.md; [ $(readlink 003-CLAUDE.md) = evil ]")
+	found := b.command("echo theirs > AGENTS.md; ln -sf evil CLAUDE.md; mkdir -m 750 .vscode; echo x > " +
+		".vscode/tasks.json; ln -s y .vscode/link")
+	b.expect(found, []string{".vscode", "AGENTS.md", "CLAUDE.md"},
+		"grep -qx mine AGENTS.md; [ $(readlink CLAUDE.md) = NOTES ]; [ ! -e .vscode ]; [ -z \"$(ls -A | grep sandboxd)\" ]")
+	b.sh("cd " + filepath.Join(b.trash, "x-1") +
+		"; grep -qx x 001-.vscode/tasks.json; [ $(readlink 001-.vscode/link) = y ]; grep -qx theirs 002-AGENTS.md; [ " +
+		"$(readlink 003-CLAUDE.md) = evil ]")
 }
 
 // withoutFreeRenames has renameat2(2) answer EINVAL to any flags, in this process from now on.
@@ -47,7 +51,8 @@ func withoutFreeRenames(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); err != 0 {
+	if _, _, err := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&program))); err != 0 {
 		t.Fatal(err)
 	}
 }
@@ -61,12 +66,19 @@ func TestTrashOnAnotherFileSystem(t *testing.T) {
 		check                 string
 		trash                 string // must succeed in the run's folder of the trash
 	}{
-		{"a file and what was there", "echo mine > AGENTS.md", "echo theirs > AGENTS.md", []string{"AGENTS.md"}, "grep -qx mine AGENTS.md", "grep -qx theirs 001-AGENTS.md"},
-		{"a link", "", "ln -s evil AGENTS.md", []string{"AGENTS.md"}, "[ ! -L AGENTS.md ]", "[ $(readlink 001-AGENTS.md) = evil ]"},
-		{"a link in a folder", "", "mkdir .vscode; ln -s evil .vscode/tasks.json; echo x > .vscode/settings.json", []string{".vscode"}, "[ ! -e .vscode ]", "[ $(readlink 001-.vscode/tasks.json) = evil ]; grep -qx x 001-.vscode/settings.json"},
-		{"temporary names", "", "echo x > AGENTS.md; touch .sandboxd-back", []string{"AGENTS.md"}, "[ ! -e AGENTS.md ]", "grep -qx x 001-AGENTS.md"},
-		{"what can't be read", "git init -q .", "cp /bin/true .git/hooks/pre-commit; chmod 111 .git/hooks/pre-commit", []string{".git/hooks/pre-commit"}, "[ ! -e .git/hooks/pre-commit ]", "cmp 001-pre-commit /bin/true"},
-		{"a folder with its mode", "", "mkdir -m 750 .vscode; echo x > .vscode/tasks.json", []string{".vscode"}, "[ ! -e .vscode ]", "[ $(stat -c %a 001-.vscode) = 750 ]"},
+		{"a file and what was there", "echo mine > AGENTS.md", "echo theirs > AGENTS.md", []string{"AGENTS.md"},
+			"grep -qx mine AGENTS.md", "grep -qx theirs 001-AGENTS.md"},
+		{"a link", "", "ln -s evil AGENTS.md", []string{"AGENTS.md"}, "[ ! -L AGENTS.md ]",
+			"[ $(readlink 001-AGENTS.md) = evil ]"},
+		{"a link in a folder", "", "mkdir .vscode; ln -s evil .vscode/tasks.json; echo x > .vscode/settings.json",
+			[]string{".vscode"}, "[ ! -e .vscode ]", "[ $(readlink 001-.vscode/tasks.json) = evil ]; grep -qx x " +
+				"001-.vscode/settings.json"},
+		{"temporary names", "", "echo x > AGENTS.md; touch .sandboxd-back", []string{"AGENTS.md"}, "[ ! -e AGENTS.md ]",
+			"grep -qx x 001-AGENTS.md"},
+		{"what can't be read", "git init -q .", "cp /bin/true .git/hooks/pre-commit; chmod 111 .git/hooks/pre-commit",
+			[]string{".git/hooks/pre-commit"}, "[ ! -e .git/hooks/pre-commit ]", "cmp 001-pre-commit /bin/true"},
+		{"a folder with its mode", "", "mkdir -m 750 .vscode; echo x > .vscode/tasks.json", []string{".vscode"},
+			"[ ! -e .vscode ]", "[ $(stat -c %a 001-.vscode) = 750 ]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)

@@ -16,7 +16,8 @@ func loosen(parent int, element string, kind, mode uint32) (back func()) {
 	}
 	var st unix.Stat_t
 	self := "/proc/self/fd/" + strconv.Itoa(fd)
-	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != kind || st.Uid != uint32(unix.Geteuid()) || st.Mode&mode == mode || unix.Chmod(self, st.Mode&0o7777|mode) != nil {
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != kind || st.Uid != uint32(unix.Geteuid()) ||
+		st.Mode&mode == mode || unix.Chmod(self, st.Mode&0o7777|mode) != nil {
 		unix.Close(fd)
 		return nil
 	}
@@ -34,7 +35,8 @@ func widen(name string, kind, mode uint32) {
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == kind && (kind == unix.S_IFDIR || st.Nlink == 1) && st.Mode&mode != mode {
+	if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == kind && (kind == unix.S_IFDIR || st.Nlink == 1) &&
+		st.Mode&mode != mode {
 		unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), st.Mode&0o7777|mode)
 	}
 }

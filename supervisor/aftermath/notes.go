@@ -139,7 +139,8 @@ func (n *Notes) begin(r Begun, s *Snapshot) (*Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := line{Version: savedVersion, Exec: r.Exec, Session: r.Session, User: os.Geteuid(), Root: []byte(r.Root), Start: r.Start.UnixNano(), Boot: n.boot, Before: b.name,
+	l := line{Version: savedVersion, Exec: r.Exec, Session: r.Session, User: os.Geteuid(), Root: []byte(r.Root),
+		Start: r.Start.UnixNano(), Boot: n.boot, Before: b.name,
 		By: r.By}
 	for _, at := range r.Granted {
 		l.Granted = append(l.Granted, []byte(at))
@@ -189,7 +190,8 @@ func (n *Notes) keep(s *Snapshot, held map[string]bool) (*before, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	b := &before{name: beforePrefix + strings.ToLower(ulid.Make().String()) + "-" + hex.EncodeToString(sum[:]), seen: seen, held: held, runs: 1}
+	b := &before{name: beforePrefix + strings.ToLower(ulid.Make().String()) + "-" + hex.EncodeToString(sum[:]), seen: seen,
+		held: held, runs: 1}
 	f, err := create(filepath.Join(n.dir, b.name), text)
 	if err != nil {
 		return nil, err
@@ -390,7 +392,8 @@ func (n *Notes) readFile(name string, most int64) ([]byte, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 || st.Nlink != 1 || info.Size() > most {
+	if !ok || !info.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 || st.Nlink != 1 ||
+		info.Size() > most {
 		return nil, time.Time{}, fmt.Errorf("%q is not a file that this daemon has written", name)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, most))

@@ -50,7 +50,8 @@ func Reserve(trash string) error {
 
 // giveRoom releases the reserve, if err says that there is no room.
 func (t *trash) giveRoom(err error) bool {
-	if err == nil || !strings.Contains(err.Error(), unix.ENOSPC.Error()) && !strings.Contains(err.Error(), unix.EDQUOT.Error()) {
+	if err == nil || !strings.Contains(err.Error(), unix.ENOSPC.Error()) &&
+		!strings.Contains(err.Error(), unix.EDQUOT.Error()) {
 		return false // a conflict of the file tool has it in words
 	}
 	return os.Remove(filepath.Join(filepath.Dir(t.dir), reserve)) == nil

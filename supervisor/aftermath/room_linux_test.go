@@ -55,7 +55,8 @@ func TestFullDisk(t *testing.T) {
 		if got := b.names(found); !slices.Equal(got, []string{".vscode", "AGENTS.md", "kept CLAUDE.md"}) {
 			t.Errorf("found %+v", found.Items)
 		}
-		b.sh("[ ! -e .vscode ]; grep -qx mine AGENTS.md; grep -qx mine CLAUDE.md; [ -s " + b.trash + "/" + b.run.ID + "/manifest.json ]; rm ballast")
+		b.sh("[ ! -e .vscode ]; grep -qx mine AGENTS.md; grep -qx mine CLAUDE.md; [ -s " + b.trash + "/" + b.run.ID +
+			"/manifest.json ]; rm ballast")
 		b.run.ID += "1"
 	}
 }

@@ -15,15 +15,18 @@ func TestSavedBetweenLookAndTaking(t *testing.T) {
 		person     func(at string) error
 		kept       bool
 	}{
-		"replaced":       {"AGENTS.md", "mine", func(at string) error { return replace(at, "person's") }, true},
-		"replaced, new":  {"AGENTS.md", "", func(at string) error { return replace(at, "person's") }, true},
-		"written":        {"AGENTS.md", "mine", func(at string) error { return os.WriteFile(at, []byte("person's"), 0o644) }, true},
-		"configuration":  {".git/config", "[user]\nname = n\n", func(at string) error { return replace(at, "[user]\nname = person\n") }, true},
+		"replaced":      {"AGENTS.md", "mine", func(at string) error { return replace(at, "person's") }, true},
+		"replaced, new": {"AGENTS.md", "", func(at string) error { return replace(at, "person's") }, true},
+		"written": {"AGENTS.md", "mine", func(at string) error { return os.WriteFile(at, []byte("person's"), 0o644) },
+			true},
+		"configuration": {".git/config", "[user]\nname = n\n",
+			func(at string) error { return replace(at, "[user]\nname = person\n") }, true},
 		"in a directory": {".vscode/tasks.json", "", func(at string) error { return replace(at, "person's") }, true},
-		"beside it":      {".vscode/tasks.json", "", func(at string) error { return replace(filepath.Dir(at)+"/settings.json", "person's") }, true},
-		"removed":        {"AGENTS.md", "", os.Remove, true},
-		"touched":        {"AGENTS.md", "mine", func(at string) error { return os.Chtimes(at, time.Time{}, time.Now()) }, false},
-		"not touched":    {".vscode/tasks.json", "", func(string) error { return nil }, false},
+		"beside it": {".vscode/tasks.json", "",
+			func(at string) error { return replace(filepath.Dir(at)+"/settings.json", "person's") }, true},
+		"removed":     {"AGENTS.md", "", os.Remove, true},
+		"touched":     {"AGENTS.md", "mine", func(at string) error { return os.Chtimes(at, time.Time{}, time.Now()) }, false},
+		"not touched": {".vscode/tasks.json", "", func(string) error { return nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 1)

@@ -35,8 +35,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
 	}
-	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), root: filepath.Join(dir, "p"), outside: filepath.Join(dir, "o")}
-	for _, d := range []string{w.root, w.outside, filepath.Join(w.root, ".git/objects/ab"), filepath.Join(w.root, ".git/refs"), filepath.Join(w.root, "a/b/c")} {
+	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), root: filepath.Join(dir, "p"),
+		outside: filepath.Join(dir, "o")}
+	for _, d := range []string{w.root, w.outside, filepath.Join(w.root, ".git/objects/ab"),
+		filepath.Join(w.root, ".git/refs"), filepath.Join(w.root, "a/b/c")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +62,8 @@ func (w *world) any() string {
 	if w.rand.IntN(8) == 0 {
 		at = w.outside
 	}
-	names := []string{"a", "b", "c", "d", "AGENTS.md", ".vscode", ".git", "objects", "refs", "HEAD", "config", "ab", "hooks", ".envrc"}
+	names := []string{"a", "b", "c", "d", "AGENTS.md", ".vscode", ".git", "objects", "refs", "HEAD", "config", "ab",
+		"hooks", ".envrc"}
 	for range 1 + w.rand.IntN(5) {
 		at = filepath.Join(at, names[w.rand.IntN(len(names))])
 	}

@@ -92,7 +92,8 @@ type walker struct {
 
 // walk looks through the writable trees of p, and at the files outside of protected names that before names.
 func walk(p profile.Profile, c *Cache, before map[string]naming) found {
-	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, begun: time.Now().UnixNano()}, cache: c, left: maxEntries}
+	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, begun: time.Now().UnixNano()},
+		cache: c, left: maxEntries}
 	for _, t := range c.treesOf(p) {
 		w.root(t.root, spot{cursor: t.cursor}, c.view(viewKey{p.Digest(), t.root}))
 	}
@@ -349,7 +350,8 @@ func (w *walker) record(parent int, element, at, anchor string, depth int) {
 }
 
 func stampOf(st *unix.Stat_t) stamp {
-	return stamp{dev: uint64(st.Dev), ino: st.Ino, mode: uint64(st.Mode), size: st.Size, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano()}
+	return stamp{dev: uint64(st.Dev), ino: st.Ino, mode: uint64(st.Mode), size: st.Size, mtime: st.Mtim.Nano(),
+		ctime: st.Ctim.Nano()}
 }
 
 const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
