@@ -129,8 +129,7 @@ func ExampleChecker() {
 	// write_note /notes/a: denied by person
 	//   User rejected tool 'write_note'. Feedback: not now
 	// write_note /etc/passwd: denied by block
-	//   Tool 'write_note' was not run: it is forbidden: path not in any sandbox: /etc/passwd. Nobody can approve it; find
-	// another way or tell the user.
+	//   Tool 'write_note' was not run: it is forbidden: path not in any sandbox: /etc/passwd. Nobody can approve it; find another way or tell the user.
 }
 
 // workingHours is a rule of the embedding program.

@@ -52,8 +52,7 @@ func ExampleCompile() {
 	// hidden directory /src/app/secrets
 	// read-only /src/app/.git/hooks
 	// 3 of them protect
-	// ["/src/app/.git/hooks" "/src/app/.git/hooks" "--remount-ro" "/src/app/secrets" "--chmod" "0755" "/" "--remount-ro"
-	// "/"]
+	// ["/src/app/.git/hooks" "/src/app/.git/hooks" "--remount-ro" "/src/app/secrets" "--chmod" "0755" "/" "--remount-ro" "/"]
 }
 
 func ExampleParseVersion() {
