@@ -112,9 +112,8 @@ func TestBadReceiversDelayNoQuestion(t *testing.T) {
 			t.Fatalf("receivers delay a question by %s, want less than %s", more, most)
 		}
 	}
-	waitFor(t, "the status names the receivers that were tried", func() bool {
-		status := a.sbx("status").String()
-		return strings.Contains(status, "webhook "+strings.TrimPrefix(dead, "http://")) &&
-			strings.Contains(status, "500 Internal Server Error")
+	// The others may have had no time: a question that is answered at once takes its notices back.
+	waitFor(t, "the status names the program that hangs", func() bool {
+		return strings.Contains(a.sbx("status").String(), hangs+": no answer")
 	})
 }

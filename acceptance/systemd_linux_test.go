@@ -52,7 +52,6 @@ func sum(t *testing.T, path string) string {
 func TestOnSystemd(t *testing.T) {
 	// - Row 001-86 yes (rules): each user has a daemon and rules of its own, approvers answer for all
 	// - Row card-13 yes (units): hosts that systemd manages
-	t.Parallel() // most of it is waiting
 	dir := t.TempDir()
 	first := filepath.Join(dir, "first")
 	if err := os.Mkdir(first, 0o755); err != nil {

@@ -60,6 +60,8 @@ if [ "${1-}" = test ]; then
 	need gdb gdb
 	need sqlite3 sqlite3 # of the pictures' project
 	need npm npm
+	need python3-venv /usr/share/doc/python3-venv
+	need cargo /usr/bin/cargo
 	need python3-pip /usr/lib/python3/dist-packages/pip
 	need python3-setuptools /usr/lib/python3/dist-packages/setuptools
 	need python3-wheel /usr/lib/python3/dist-packages/wheel
