@@ -2,6 +2,7 @@ package layer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestStackLandsAsDirect(t *testing.T) {
 		start := time.Now().Add(-time.Second)
 		for i, s := range scripts {
 			order{Dir: direct.root.Name(), Script: s}.run(t)
-			layered.layer(string(rune('a'+i)), s...).take()
+			layered.layer(fmt.Sprint("layer-", i), s...).take() // no link of a tree leads to that name
 			if n := layered.Set().Conflicts; len(n) > 0 {
 				rt.Fatalf("layer %d has conflicts: %v", i, n)
 			}
