@@ -15,7 +15,7 @@ type span struct{ From, To int }
 // finder is one form of secret: group number value of expr holds it, 0 for the value behind
 // the match, if accept agrees to the match.
 type finder struct {
-	needs  []string // one of these is in every match; nil: nothing is known
+	needs  []string // one of these is in every match, or in its lower case
 	expr   *regexp.Regexp
 	value  int
 	accept func(match []string) bool
@@ -55,20 +55,20 @@ var finders = sync.OnceValue(func() []finder {
 			regexp.MustCompile(`\b(?:sshpass|(?:docker|podman)\s+login)\s(?:[^;|&\n]*\s)?-p\s*(` + quoted + `)`), 1, nil, false},
 		{[]string{"redis-cli"},
 			regexp.MustCompile(`\bredis-cli\s(?:[^;|&\n]*\s)?-a\s+(` + quoted + `)`), 1, nil, false},
-		{[]string{":"},
+		{[]string{"-u", "--user", "--proxy-user"},
 			regexp.MustCompile(`(?:^|\s)(?:-u|--user|--proxy-user|-U)[=\s]*["']?[^\s:"'/]+:([^\s"'@/]+)`), 1, nil, false},
 		{[]string{"pass:"},
 			regexp.MustCompile(`\bpass:([^\s"']+)`), 1, nil, false},
 		// Authorization: Bearer value
-		{[]string{"=", ":"},
+		{[]string{"authorization"},
 			regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?` +
 				`(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?(` + word + `+)`), 1, func(m []string) bool {
 				schemes := []string{"bearer", "basic", "token", "digest", "apikey", "negotiate"}
 				return !slices.Contains(schemes, strings.ToLower(m[1]))
 			}, false},
-		{nil,
+		{[]string{"bearer"},
 			regexp.MustCompile(`(?i)\bbearer\s+(` + word + `{8,})`), 1, nil, false},
-		{[]string{":"},
+		{[]string{"cookie:"},
 			regexp.MustCompile(`(?i)\bcookie:\s*[A-Za-z0-9_.-]+=(` + word + `+)`), 1, nil, false},
 		// scheme://user:password@host and ?token=value
 		{[]string{"://"},
@@ -119,10 +119,17 @@ func findAll(text string) []span {
 	return out
 }
 
+// possible is false where the form is nowhere in the text; lower is the text in lower case.
+func (f finder) possible(text, lower string) bool {
+	return slices.ContainsFunc(f.needs, func(part string) bool {
+		return strings.Contains(text, part) || strings.Contains(lower, part)
+	})
+}
+
 func find(text string, at int) (found []span) {
+	lower := strings.ToLower(text)
 	for _, f := range finders() {
-		has := func(part string) bool { return strings.Contains(text, part) }
-		if f.needs != nil && !slices.ContainsFunc(f.needs, has) {
+		if !f.possible(text, lower) {
 			continue
 		}
 		for from := 0; from < len(text); {
