@@ -79,8 +79,9 @@ func (a *actor) job(name string) {
 	other.close()
 }
 
-// Output from before a command's end is the answer's, and later output the job's. A terminal's commands, and a ninth
-// job, are ended. What a job leaves under a protected name is taken out at its end. R-LY-09 R-LY-06
+// Output from before a command's end is the answer's, and later output the job's. What a command without a
+// terminal leaves, and a ninth job, are ended. What a job leaves under a protected name is taken out at its end.
+// R-LY-09 R-LY-06
 func TestJobsBounds(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
 		a.approveAll()
@@ -100,7 +101,7 @@ func TestJobsBounds(t *testing.T) {
 		}
 		r = a.sbx("run", "-c", "sleep 54321 & true")
 		if r.code != 0 || strings.Contains(r.err, "job") || count("sleep 54321") > 0 {
-			t.Errorf("a terminal's command: %v", r)
+			t.Errorf("a command without a terminal: %v", r)
 		}
 		for range 8 {
 			if r := s.run("sleep 54321 & true"); !strings.Contains(r.err, "left running: job") {

@@ -91,7 +91,7 @@ func networksOf(ns string) (n int) {
 }
 
 // The commands of a session share /tmp and a loopback, also while several run. Nothing of it is in another session, in
-// a terminal's commands or on the machine; a command with more than the session's base grants has its own. With the
+// commands without one or on the machine; a command with more than the session's base grants has its own. With the
 // session all of it ends. R-LY-09
 func TestSessionPlace(t *testing.T) {
 	eachUser(t, func(t *testing.T, a *actor) {
@@ -120,7 +120,7 @@ func TestSessionPlace(t *testing.T) {
 		abstract := `python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("\0place")'`
 		for name, run := range map[string]func(string) result{
 			"another session": func(l string) result { return two.run(l) },
-			"a terminal":      func(l string) result { return a.sbx("run", "-c", l) },
+			"no terminal":     func(l string) result { return a.sbx("run", "-c", l) },
 		} {
 			same := "test $(readlink /proc/self/ns/net) = '" + ns + "'"
 			for _, line := range []string{get("8123"), abstract, "cat /tmp/shared", "cat ~/shared", same} {

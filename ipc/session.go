@@ -4,7 +4,7 @@ import "time"
 
 // Kinds of session.
 const (
-	KindCLI = "cli" // one person's terminal: same user, kernel session, terminal and project find the same one again
+	KindCLI = "cli" // one person's terminal: same user, kernel session, terminal, project and agent find it again
 	KindAPI = "api" // a program: bound to its peer, each later request carries the secret
 	// KindHook is one conversation of an agent that calls a hook for each tool call: the same user, agent, conversation
 	// and project find the same session again, outside of sandboxes only.

@@ -231,16 +231,9 @@ func (sess *Session) Jobs() []*Job {
 	return slices.Clone(sess.jobs)
 }
 
-// JobOf finds a job of a user.
-func (s *Supervisor) JobOf(id string, uid int) *Job {
-	for _, sess := range s.sessions.visible(uid) {
-		for _, b := range sess.Jobs() {
-			if b.ID == id {
-				return b
-			}
-		}
-	}
-	return nil
+// anyJob reports whether a job of the session runs.
+func (sess *Session) anyJob() bool {
+	return slices.ContainsFunc(sess.Jobs(), func(b *Job) bool { at, _ := b.State(); return at.IsZero() })
 }
 
 // endJobs ends the session's jobs and waits for their ends.

@@ -106,13 +106,8 @@ func (s *Supervisor) usesCache(e *Exec) bool {
 	}
 	s.mu.Unlock()
 	for _, sess := range s.Sessions(e.Session.Peer.UID) {
-		if sess.Root != e.Session.Root {
-			continue
-		}
-		for _, job := range sess.Jobs() {
-			if ended, _ := job.State(); ended.IsZero() {
-				return true
-			}
+		if sess.Root == e.Session.Root && sess.anyJob() {
+			return true
 		}
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"sandboxd/profile"
 	"sandboxd/sandbox"
@@ -22,6 +23,9 @@ type sessionPlace struct {
 	closed  bool
 }
 
+// leaderEvery is the interval between looks at a terminal's shell: how long its place outlives it.
+const leaderEvery = time.Second
+
 type madePlace struct {
 	place *sandbox.Place
 	dir   string
@@ -33,8 +37,8 @@ type withinKey [2]profile.Digest
 // NoPlace returns why the session's commands share neither /tmp nor localhost; "": they do.
 func (s *Supervisor) NoPlace(sess *Session) string {
 	switch {
-	case sess.Kind == KindCLI:
-		return "the commands of a terminal have their own (sbx session open gives several one place)"
+	case sess.Kind == KindCLI && (sess.Peer.TTY == 0 || sess.leader == 0 || sess.Peer.SID == sess.Peer.PID):
+		return "no shell at a terminal started sbx (sbx session open gives several commands one place)"
 	case sess.outer != nil:
 		return "the session was opened inside a sandbox"
 	case s.places == "":
@@ -99,9 +103,31 @@ func (p *sessionPlace) of(s *Supervisor, sess *Session, base profile.Digest) (*s
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the session's /tmp: %w", err)
 	}
+	if len(p.made) == 0 && sess.Kind == KindCLI {
+		s.keeping.Go(func() { s.closeWithTerminal(sess) })
+	}
 	p.current, p.base = s.Host.NewPlace(dir), base
 	p.made = append(p.made, madePlace{p.current, dir})
 	return p.current, nil
+}
+
+// closeWithTerminal ends the jobs of a command-line session when the leader of its kernel session, the terminal's
+// shell, has ended, and closes the session after its last command, which may outlive the shell.
+func (s *Supervisor) closeWithTerminal(sess *Session) {
+	tick := time.NewTicker(leaderEvery)
+	defer tick.Stop()
+	for leaderStart(sess.Peer.SID) == sess.leader || len(sess.Unfinished()) > 0 {
+		if leaderStart(sess.Peer.SID) != sess.leader {
+			sess.endJobs("its terminal's shell ended")
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	// It fails where the session is closed, or the log can't be written, which the log's next record reports.
+	_, _, _ = s.CloseSession(sess)
 }
 
 // close removes the places of a session whose commands have ended.

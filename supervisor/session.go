@@ -43,7 +43,7 @@ type Kind string
 
 const (
 	// KindCLI is one person's terminal: the same user, kernel session,
-	// terminal and project come back to the same session.
+	// terminal, project and name of an agent come back to the same session.
 	KindCLI Kind = "cli"
 	// KindAPI is a program: a 128-bit secret, bound to its user.
 	KindAPI Kind = "api"
@@ -183,7 +183,7 @@ type sessions struct {
 type cliKey struct {
 	uid, sid    int
 	leader, tty uint64
-	root        string
+	root, agent string
 	outer       *Exec
 }
 
@@ -207,7 +207,7 @@ func (s *sessions) open(
 	outer *Exec,
 	ceiling profile.Profile,
 ) (n *Session, secret string, known bool, err error) {
-	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root, outer}
+	key := cliKey{r.Peer.UID, r.Peer.SID, leaderStart(r.Peer.SID), r.Peer.TTY, root, r.Agent, outer}
 	conversation := hookKey{r.Peer.UID, r.Agent, r.Conversation, root, outer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -365,14 +365,15 @@ func (s *sessions) endWorkers() {
 	}
 }
 
-// anyHeld reports whether a program's session is open, or a conversation goes
-// on. A command-line session lives as long as its terminal and holds nothing that
-// a new one would not.
+// anyHeld reports whether a program's session is open, a conversation has not
+// ended, or a terminal has a job. Without one, a command-line session holds only the files of
+// its place.
 func (s *sessions) anyHeld() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.byID {
-		if n.Kind == KindAPI || n.Kind == KindHook && time.Since(n.LastUsed()) < hookIdle {
+		if n.Kind == KindAPI || n.Kind == KindHook && time.Since(n.LastUsed()) < hookIdle ||
+			n.anyJob() {
 			return true
 		}
 	}

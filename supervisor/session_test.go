@@ -10,7 +10,7 @@ import (
 )
 
 // R-IP-07: a command-line session is found again by user, kernel session,
-// terminal and project, and by nothing less.
+// terminal, project and an agent's name, and by nothing less.
 func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
 	leader := exec.Command("/bin/sleep", "60")
 	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -51,6 +51,9 @@ func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
 			}
 		}
 	}
+	if other, _ := open(SessionRequest{Kind: KindCLI, Peer: peer, Agent: "loop"}, "/p"); other == first {
+		t.Error("an agent that names itself got the person's session")
+	}
 	api, secret := open(SessionRequest{Kind: KindAPI, Peer: peer}, "/p")
 	var wrong *SessionError
 	if _, err := all.get(api.ID, peer, "guess"); !errors.As(err, &wrong) || !wrong.Secret {
@@ -69,8 +72,8 @@ func TestCommandLineSessionIsBoundToItsTerminal(t *testing.T) {
 	leader.Process.Kill()
 	leader.Wait()
 	left := all.left()
-	if len(left) != 4 {
-		t.Errorf("%d sessions left behind by the terminal, want 4", len(left))
+	if len(left) != 5 {
+		t.Errorf("%d sessions left behind by the terminal, want 5", len(left))
 	}
 	if _, err := all.get(first.ID, peer, ""); err == nil {
 		t.Error("the session outlives its terminal")

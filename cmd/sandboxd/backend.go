@@ -153,7 +153,7 @@ func (b *backend) leaves() string {
 	case !idle && b.sup.Running() > 0:
 		return "off while a command runs"
 	case !idle:
-		return "off while a program's session is open"
+		return "off while a program's session is open or a job runs"
 	case left <= 0:
 		return "now"
 	}
