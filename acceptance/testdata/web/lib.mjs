@@ -101,6 +101,15 @@ export async function accessible(page, what) {
     [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80)))), [], `${what} scrolls sideways`);
 }
 
+/** sheet draws pictures with titles below one another in columns. */
+export async function sheet(browser, file, width, columns, pictures) {
+  const page = await (await browser.newContext({ viewport: { width: columns * (width + 24) + 24, height: 400 } })).newPage();
+  const one = ([title, png], i) => `<figure><figcaption>${i + 1}. ${title}</figcaption><img src="data:image/png;base64,${png.toString("base64")}"></figure>`;
+  await page.setContent(`<!doctype html><style>body{margin:24px;background:#888;font:bold 16px sans-serif}div{columns:${columns};column-gap:24px}` +
+    `figure{margin:0 0 24px;break-inside:avoid}img{width:100%;display:block}</style><div>` + pictures.map(one).join("") + "</div>");
+  await page.screenshot({ path: file, type: "jpeg", quality: 40, fullPage: true });
+}
+
 /** scenarios runs each, prints a line about it, and says how it went. */
 export async function scenarios(list) {
   const browser = await launch();

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import fs from "node:fs";
-import { agent, open, sbx, until, ok, scenarios } from "./lib.mjs";
+import { agent, open, sbx, sheet, until, ok, scenarios } from "./lib.mjs";
 
 const to = process.env.PICTURES;
 const home = process.env.HOME;
@@ -44,15 +44,6 @@ const questions = [
   ["Text that deceives", ["run", "-c", "touch report\u202efdp.sh \u200b\u001b[2J аpple"]],
 ];
 
-/** sheet draws pictures with titles below one another in columns. */
-async function sheet(browser, file, width, columns, pictures) {
-  const page = await (await browser.newContext({ viewport: { width: columns * (width + 24) + 24, height: 400 } })).newPage();
-  const one = ([title, png], i) => `<figure><figcaption>${i + 1}. ${title}</figcaption><img src="data:image/png;base64,${png.toString("base64")}"></figure>`;
-  await page.setContent(`<!doctype html><style>body{margin:24px;background:#888;font:bold 16px sans-serif}div{columns:${columns};column-gap:24px}` +
-    `figure{margin:0 0 24px;break-inside:avoid}img{width:100%;display:block}</style><div>` + pictures.map(one).join("") + "</div>");
-  await page.screenshot({ path: path.join(to, file), type: "jpeg", quality: 40, fullPage: true });
-}
-
 const failed = await scenarios({
   async "questions"(browser) {
     const wide = await open(browser, { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 1 });
@@ -80,8 +71,8 @@ const failed = await scenarios({
       await sbx("approve", id, "--deny");
       await asked;
     }
-    await sheet(browser, "web-questions-1280.jpg", 760, 3, pictures.get(wide));
-    await sheet(browser, "web-questions-390.jpg", 340, 4, pictures.get(phone));
+    await sheet(browser, path.join(to, "web-questions-1280.jpg"), 760, 3, pictures.get(wide));
+    await sheet(browser, path.join(to, "web-questions-390.jpg"), 340, 4, pictures.get(phone));
   },
 });
 process.exit(failed ? 1 : 0);
