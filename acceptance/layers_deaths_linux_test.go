@@ -155,8 +155,7 @@ func (a *actor) settleLayer(before string, r result) string {
 
 // R-LY-03: while a layered run writes and lands, a program outside writes to the same files and to others, at random
 // moments and in several ways. No version is lost: each is in the project, held, or comes back by undo.
-// $ACCEPTANCE_LAYER_CONFLICTS is the number of runs; the program then also keeps a file open before it writes. Two of
-// 98 such runs failed: the program's version was not in the project, and undo refused the file as changing.
+// $ACCEPTANCE_LAYER_CONFLICTS is the number of runs; the program then also keeps a file open before it writes.
 func TestLayerConflicts(t *testing.T) {
 	rounds := atLeastOne(t, "ACCEPTANCE_LAYER_CONFLICTS", 8)
 	eachUser(t, func(t *testing.T, a *actor) {

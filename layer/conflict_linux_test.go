@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,8 @@ func TestSecondWriter(t *testing.T) {
 // TestWriterAtEachCall has another program write during a landing, at each system call of it or some of them: its
 // version is in the root afterwards, landed or not. Rules 2 (leases), 3 and 7 (parents that move). R-LY-03.
 func TestWriterAtEachCall(t *testing.T) {
-	var moved bool // before the landing changed its file
+	var moved bool  // before the landing changed its file
+	var waited bool // for a lease of the landing
 	written := make(chan error, 1)
 	for _, w := range []struct {
 		name  string
@@ -101,6 +103,34 @@ func TestWriterAtEachCall(t *testing.T) {
 			}
 			return nil
 		}, func(root string) bool { return <-written == nil && holds(root+"/dir/file", "other") }},
+		{"append to the file from before", func(root string) error {
+			name := root + "/dir/file"
+			slots, err := filepath.Glob(filepath.Dir(root) + "/run/slots/*")
+			for _, slot := range slots {
+				if holds(slot, "old") && !holds(slot, "new") {
+					name = slot
+				}
+			}
+			go func() { written <- appendTo(name, "other", 0) }()
+			select {
+			case done := <-written:
+				written <- done
+				waited = false
+			case <-time.After(20 * time.Millisecond):
+				waited = true
+			}
+			return err
+		}, func(root string) bool {
+			if <-written != nil {
+				return false
+			}
+			l, err := Open(filepath.Dir(root) + "/run")
+			if err != nil {
+				return false
+			}
+			late, err := l.Late()
+			return holds(root+"/dir/file", "other") || err == nil && !waited && slices.Contains(late, "dir/file")
+		}},
 		{"save by rename", func(root string) error {
 			if err := os.WriteFile(root+"/saved", []byte("other"), 0o600); err != nil {
 				return err

@@ -24,7 +24,8 @@
 //
 // A conflict is a change of the root at or after the stamp, the time of the root's file system when the layer was made.
 // During a landing, read leases (fcntl(2), F_SETLEASE) keep other programs from opening a changed file for writing
-// unnoticed, and git's own lock files keep git away from the git directories that change.
+// unnoticed: where one waits for its lease when the journal is closed, the landing goes back first. Git's lock files
+// keep git away from the git directories that change.
 //
 // # Limitations
 //
@@ -33,6 +34,7 @@
 // and access control lists are lost, and a file with several hard links lands under the written name only. A directory
 // that the command renames was copied by it, as overlays without redirect_dir require. A file of another owner has no
 // lease. A writer with a shared mapping and no descriptor is not seen. Nothing here lands a layer that is still written
-// to. Layers on held ones (see [New]) must land after those. A program that opens a file in the moment of a landing may
-// write to the displaced object later ([Layer.Late] names such files); undo then refuses the file as changing.
+// to. Layers on held ones (see [New]) must land after those. A program that found a file before a landing and opens it
+// after that writes to the displaced object: [Layer.Late] names such files, and the undo store restores their later
+// content.
 package layer

@@ -58,11 +58,18 @@ func (l *Layer) move(root *os.File, want []bool, resume bool) error {
 	if err := m.begin(); err != nil {
 		return err
 	}
-	err = m.carryOut()
-	if err == nil {
-		return m.finish(want)
+	if err = m.carryOut(); err != nil {
+		return m.back(err)
 	}
-	return m.back(err)
+	before := l.state.At
+	if err := m.finish(want); err != nil {
+		return err
+	}
+	// A program that found the displaced file before the exchange waits for its lease: the file goes back first.
+	if err := m.leased(); err != nil && l.move(root, before, false) == nil {
+		return err
+	}
+	return nil
 }
 
 func (m *mover) close() {

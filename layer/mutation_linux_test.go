@@ -48,6 +48,8 @@ var mutations = []mutation{
 	{2, "layer", "TestLateWrite", "layer/layer_linux.go",
 		`op.Old, 0, true); reason != "" || err != nil {`, `op.Old, 0, true); reason != "" && err != nil {`},
 	{2, "layer", "TestWriterAtEachCall", "layer/check_linux.go", "kind != unix.F_RDLCK {", "kind == -1 {"},
+	{2, "layer", "TestWriterAtEachCall", "layer/move_linux.go",
+		"err != nil && l.move(", "err != nil && before == nil && l.move("},
 	{3, "layer", "TestConflicts", "layer/take_linux.go", "if n.CTime >= t.set.Stamp {", "if n.CTime < 0 {"},
 	{3, "layer", "TestConflicts", "layer/take_linux.go",
 		`if rel != "." && was.CTime >= t.set.Stamp {`, `if rel == "?" {`},

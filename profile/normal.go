@@ -40,7 +40,7 @@ func (d draft) validate() error {
 		}
 	}
 	for _, g := range d.syscalls {
-		if !slices.Contains(SyscallGroups(), g) {
+		if g != SyscallsLeases && !slices.Contains(SyscallGroups(), g) {
 			return fmt.Errorf("profile syscalls %q: unknown group, there are %q", g, SyscallGroups())
 		}
 	}

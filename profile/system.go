@@ -14,9 +14,12 @@ const (
 	// SyscallsScheduling is real-time policies, NUMA placement and locked
 	// memory, for media and numerical programs.
 	SyscallsScheduling SyscallGroup = "scheduling"
+	// SyscallsLeases is fcntl(2) with F_SETLEASE, which has other programs wait before they open a file. It is for
+	// workers of the daemon: no document grants it, and a profile that grants everything lacks it.
+	SyscallsLeases SyscallGroup = "leases"
 )
 
-// SyscallGroups returns every group, sorted.
+// SyscallGroups returns every group that a document can grant, sorted.
 func SyscallGroups() []SyscallGroup { return []SyscallGroup{SyscallsDebug, SyscallsScheduling} }
 
 // Visibility says whose processes a program sees and can signal.

@@ -1,6 +1,10 @@
 package seccomp
 
-import "strings"
+import (
+	"strings"
+
+	"sandboxd/profile"
+)
 
 // base is the policy that every profile has. It began from the published ones of moby, flatpak and
 // systemd (moby profiles/seccomp/default.json, flatpak common/flatpak-run.c, systemd
@@ -77,7 +81,8 @@ var base = []rule{
 	// F_SETLEASE(2const), F_SETDELEG(2const, Linux 6.19). A reader of his own file could otherwise
 	// make everybody else's open of it wait, for 45 s each (/proc/sys/fs/lease-break-time), and
 	// changes of a directory as well.
-	{Calls: []string{"fcntl"}, Answer: EPERM, When: []test{is(1, 0x400)}, Why: "F_SETLEASE has programs outside wait"},
+	{Calls: []string{"fcntl"}, Answer: EPERM, When: []test{is(1, 0x400)}, Why: "F_SETLEASE has programs outside wait",
+		Unless: profile.SyscallsLeases},
 	{Calls: []string{"fcntl"}, Answer: EPERM, When: []test{is(1, 0x410)}, Why: "F_SETDELEG has programs outside wait"},
 
 	// clone(2): CLONE_NEWTIME has no bit of its own there. The kernel looks at the low 32 bits.

@@ -24,6 +24,7 @@ func granted(wanted []profile.SyscallGroup, shared bool) ([]rule, []profile.Gap,
 	for _, name := range wanted {
 		r, ok := groups[name]
 		switch {
+		case name == profile.SyscallsLeases: // it takes a refusal out of base
 		case !ok:
 			return nil, nil, fmt.Errorf("seccomp %q: no such group of system calls; there are %q", name, profile.SyscallGroups())
 		case shared:

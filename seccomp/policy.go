@@ -65,12 +65,14 @@ const low32 = 0xffffffff
 // is tests an int argument for one value.
 func is(arg uint8, value uint64) test { return test{arg, low32, value} }
 
-// A Rule answers some calls, when all its tests hold; no tests means always.
+// A Rule answers some calls, when all its tests hold; no tests means always. A profile that grants the group Unless
+// does not have it.
 type rule struct {
 	Calls  []string
 	Answer Answer
 	When   []test
 	Why    string
+	Unless profile.SyscallGroup
 }
 
 func (r rule) holds(args [6]uint64) bool {
@@ -120,6 +122,9 @@ func For(p profile.Profile, arch Arch, missing ...Wall) (Policy, []profile.Gap, 
 	}
 	net, gap := network(p.Network().Mode, shares(missing, Net))
 	rules := slices.Concat(base, group, net, ipc(shares(missing, IPC)))
+	rules = slices.DeleteFunc(rules, func(r rule) bool {
+		return r.Unless != "" && slices.Contains(p.Syscalls(), r.Unless)
+	})
 	return Policy{arch: arch, rules: rules}, append(gaps, gap...), nil
 }
 

@@ -32,8 +32,9 @@ type undoing struct {
 	again   bool // an earlier undo was cut off
 	part    bool // not all of it
 	steps   []files.Step
-	digest  string // of the steps
-	held    string // the id of a held change set, which lands
+	late    []string // paths with a later version than the one that the landing displaced
+	digest  string   // of the steps
+	held    string   // the id of a held change set, which lands
 	asks    []landAsk
 	// landing opens the file that a held change set has for a path.
 	landing func(path string) (*os.File, error)
@@ -125,6 +126,12 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 		return err
 	}
 	j.undo = u
+	for _, step := range u.kept.Steps() {
+		if slices.Contains(u.late, step.Path) {
+			j.warnings = append(j.warnings, step.Path+": another program wrote to the file that the landing displaced; undo "+
+				"restores its version")
+		}
+	}
 	if u.held != "" {
 		u.steps = u.kept.Steps()
 		u.digest = files.StepsDigest(u.steps)
@@ -185,7 +192,8 @@ func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
 	if err != nil {
 		return nil, &files.Conflict{Op: files.Undo, Path: id, Reason: files.Changed, Found: err.Error()}
 	}
-	u := &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded, run: r.Run, again: kept.Again()}
+	u := &undoing{id: id, note: r.Note, kept: kept, guarded: r.Guarded, run: r.Run, again: kept.Again(),
+		late: kept.Late()}
 	if len(c.req.Paths) == 0 {
 		return u, nil
 	}

@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +27,9 @@ type Landed struct {
 	got    map[string]landed
 	number int
 }
+
+// landedName begins the names of the contents that a landing displaced.
+func landedName(id string) string { return filepath.Join("undo", id, "c") }
 
 // landed is a kept content.
 type landed struct {
@@ -58,7 +64,7 @@ func (k *Landed) Keep(ctx context.Context, steps []files.Step, old []*os.File, _
 			continue
 		}
 		k.number++
-		one := landed{name: filepath.Join("undo", k.id, fmt.Sprintf("c%d", k.number))}
+		one := landed{name: fmt.Sprint(landedName(k.id), k.number)}
 		if err := k.content(&one, old[i], step.Before.Size); err != nil {
 			return fmt.Errorf("keep %q: %w", step.Path, err)
 		}
@@ -87,7 +93,10 @@ func (k *Landed) content(one *landed, src *os.File, size int64) error {
 			return err
 		}
 		one.size, err = copySparse(dst, io.TeeReader(io.NewSectionReader(src, 0, size), h))
-		err = errors.Join(err, dst.Close())
+		info, serr := src.Stat()
+		if err = errors.Join(err, serr, dst.Close()); err == nil {
+			err = os.Chtimes(full, time.Time{}, info.ModTime()) // see wroteLater
+		}
 	}
 	one.hash = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	return err
@@ -97,6 +106,50 @@ func (k *Landed) content(one *landed, src *os.File, size int64) error {
 func (k *Landed) Hash(rel string) (hash string, size int64, ok bool) {
 	one, ok := k.got[rel]
 	return one.hash, one.size, ok
+}
+
+// wroteLater reports whether another program wrote to the file of a step after a landing had displaced it.
+func (s *Store) wroteLater(r Record, step int) bool {
+	state, loses := r.Steps[step].Content()
+	if !loses || !strings.HasPrefix(r.Contents[step], landedName(r.ID)) {
+		return false
+	}
+	now, err := os.Stat(filepath.Join(s.dir, r.Contents[step]))
+	return err == nil && (now.Size() != state.Size || now.ModTime().UnixNano() != state.ModTime)
+}
+
+// hasLater reports whether a change that was not undone has a version of another program that is nowhere else.
+func (s *Store) hasLater(r Record) bool {
+	for i := range r.Contents {
+		if r.State == Made && s.wroteLater(r, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// reread has the steps restore the present content of files that another program wrote to later.
+func (k *Kept) reread() error {
+	k.record.Steps = slices.Clone(k.record.Steps)
+	for i := range k.record.Steps {
+		if !k.store.wroteLater(k.record, i) {
+			continue
+		}
+		f, err := k.Content(i)
+		if err != nil {
+			return err
+		}
+		h, step := sha256.New(), &k.record.Steps[i]
+		size, err := io.Copy(h, f)
+		now, serr := f.Stat()
+		if err = errors.Join(err, serr, f.Close()); err != nil {
+			return fmt.Errorf("undo %q: %w", k.record.ID, err)
+		}
+		step.Before.Hash, step.Before.Size = "sha256:"+hex.EncodeToString(h.Sum(nil)), size
+		step.Before.ModTime = now.ModTime().UnixNano()
+		k.late = append(k.late, step.Path)
+	}
+	return nil
 }
 
 // KeepLanded stores the change set of a layered run, which landed in root, so that it can be undone.

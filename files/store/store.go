@@ -244,7 +244,8 @@ func (s *Store) Prune() (int, error) {
 
 // prune makes room for the coming change, nil for none. A change that is being undone stays until
 // the end of that, even beyond the bounds. It deletes old changes; beyond a bound, the oldest of
-// the session that has the most, so that no session displaces another that has less. mu is held.
+// the session that has the most, so that no session displaces another that has less; see hasLater for the exception. mu
+// is held.
 func (s *Store) prune(coming *Record) (int, error) {
 	taken := map[string]bool{}
 	for _, id := range s.open {
@@ -295,8 +296,10 @@ func (s *Store) prune(coming *Record) (int, error) {
 		if one == nil {
 			return forgotten, nil // nothing more may go
 		}
-		if err := forget(one.settled[0]); err != nil {
-			return forgotten, err
+		if oldest := one.settled[0]; !s.hasLater(oldest) {
+			if err := forget(oldest); err != nil {
+				return forgotten, err
+			}
 		}
 		one.settled = one.settled[1:]
 	}
@@ -332,14 +335,20 @@ func (s *Store) Kept(id string) (*Kept, error) {
 			id,
 		)
 	}
-	return &Kept{store: s, record: r}, nil
+	k := &Kept{store: s, record: r}
+	return k, k.reread()
 }
 
 // Kept implements files.Kept.
 type Kept struct {
 	store  *Store
 	record Record
+	late   []string
 }
+
+// Late are the paths whose file another program wrote to after a landing had displaced it, through a descriptor from
+// before. The steps are those that restore this version.
+func (k *Kept) Late() []string { return k.late }
 
 // Again reports whether an undo of the change was cut off, or undid a part.
 func (k *Kept) Again() bool {
