@@ -1,10 +1,14 @@
 package git
 
 import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"path"
 	"slices"
 )
@@ -26,53 +30,15 @@ func links(h Host, name string, hash, depth int) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", name, err)
 	}
-	odd := fmt.Errorf("read %q: %w", name, errors.New("the index has a form that is not understood"))
-	if len(b) < 12 || string(b[:4]) != "DIRC" {
-		return nil, odd
-	}
-	version, count := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-	if version < 2 || version > 4 {
-		return nil, odd
-	}
+	odd := fmt.Errorf("read %q: %w", name, errOddIndex)
 	var out []string
-	prev := ""
-	at := 12
-	for range count {
-		if at+40+hash+2 > len(b) {
-			return nil, odd
-		}
-		mode := binary.BigEndian.Uint32(b[at+24:])
-		flags := binary.BigEndian.Uint16(b[at+40+hash:])
-		pos := at + 42 + hash
-		if flags&0x4000 != 0 && version >= 3 {
-			pos += 2
-		}
-		var entry string
-		if version == 4 {
-			strip, used := varint(b[min(pos, len(b)):])
-			pos += used
-			if used == 0 || strip > len(prev) {
-				return nil, odd
-			}
-			end := slices.Index(b[min(pos, len(b)):], 0)
-			if end < 0 {
-				return nil, odd
-			}
-			entry = prev[:len(prev)-strip] + string(b[pos:pos+end])
-			at = pos + end + 1
-		} else {
-			end := slices.Index(b[min(pos, len(b)):], 0)
-			if end < 0 {
-				return nil, odd
-			}
-			entry = string(b[pos : pos+end])
-			size := pos + end - at
-			at += size + 8 - size%8
-		}
-		prev = entry
-		if mode&0o170000 == 0o160000 {
+	at, err := entries(b, hash, func(at int, entry string) {
+		if binary.BigEndian.Uint32(b[at+24:])&0o170000 == 0o160000 {
 			out = append(out, entry)
 		}
+	})
+	if err != nil {
+		return nil, odd
 	}
 	shared, err := sharedIndex(b[min(at, len(b)):], hash)
 	if err != nil || depth > 0 && shared != "" {
@@ -83,6 +49,116 @@ func links(h Host, name string, hash, depth int) ([]string, error) {
 	}
 	more, err := links(h, path.Join(path.Dir(name), "sharedindex."+shared), hash, depth+1)
 	return append(out, more...), err
+}
+
+var errOddIndex = errors.New("the index has a form that is not understood")
+
+// entries calls f with the offset and the path of each entry of an index, and returns the offset of its extensions.
+func entries(b []byte, hash int, f func(at int, path string)) (at int, err error) {
+	if len(b) < 12 || string(b[:4]) != "DIRC" {
+		return 0, errOddIndex
+	}
+	version, count := binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+	if version < 2 || version > 4 {
+		return 0, errOddIndex
+	}
+	prev := ""
+	at = 12
+	for range count {
+		if at+40+hash+2 > len(b) {
+			return 0, errOddIndex
+		}
+		begin := at
+		flags := binary.BigEndian.Uint16(b[at+40+hash:])
+		pos := at + 42 + hash
+		if flags&0x4000 != 0 && version >= 3 {
+			pos += 2
+		}
+		var strip, used int
+		if version == 4 {
+			strip, used = varint(b[min(pos, len(b)):])
+			pos += used
+			if used == 0 || strip > len(prev) {
+				return 0, errOddIndex
+			}
+		}
+		end := slices.Index(b[min(pos, len(b)):], 0)
+		if end < 0 {
+			return 0, errOddIndex
+		}
+		entry := string(b[pos : pos+end])
+		if version == 4 {
+			entry = prev[:len(prev)-strip] + entry
+			at = pos + end + 1
+		} else {
+			size := pos + end - at
+			at += size + 8 - size%8
+		}
+		prev = entry
+		f(begin, entry)
+	}
+	return at, nil
+}
+
+// A Stat is the identity of a file as an index notes it. Times are in nanoseconds since 1970.
+type Stat struct {
+	CTime, MTime int64
+	Ino          uint64
+	UID, GID     uint32
+	Size         int64
+	Content      func() []byte // as it is
+}
+
+// Refresh notes in an index the identity of regular files whose content, as it is, is that of their entries: git then
+// reads them no more to find out that they did not change (git-update-index(1), --refresh). It runs no filter: a file
+// that one converts stays as it is. file returns the file at a path. changed reports whether it noted any.
+func Refresh(b []byte, file func(path string) (Stat, bool)) (changed bool, err error) {
+	for size, sum := range map[int]func() hash.Hash{sha1.Size: sha1.New, sha256.Size: sha256.New} {
+		h := sum()
+		if len(b) < size {
+			continue
+		}
+		trailer := b[len(b)-size:]
+		h.Write(b[:len(b)-size])
+		if !bytes.Equal(h.Sum(nil), trailer) {
+			continue
+		}
+		_, err := entries(b[:len(b)-size], size, func(at int, path string) {
+			changed = refresh(b[at:], size, sum(), path, file) || changed
+		})
+		h.Reset()
+		h.Write(b[:len(b)-size])
+		copy(trailer, h.Sum(nil))
+		return changed, err
+	}
+	return false, errOddIndex
+}
+
+// refresh notes the identity of one entry.
+func refresh(entry []byte, size int, h hash.Hash, path string, file func(path string) (Stat, bool)) (changed bool) {
+	word := binary.BigEndian.Uint32
+	stage := binary.BigEndian.Uint16(entry[40+size:]) & 0x3000
+	if word(entry[24:])&0o170000 != 0o100000 || stage != 0 {
+		return false
+	}
+	st, ok := file(path)
+	noted := int64(word(entry[8:]))*1e9 + int64(word(entry[12:]))
+	if !ok || noted != st.MTime || word(entry[36:]) != uint32(st.Size) {
+		return false
+	}
+	text := st.Content()
+	fmt.Fprintf(h, "blob %d\x00", len(text))
+	h.Write(text)
+	if !bytes.Equal(h.Sum(nil), entry[40:40+size]) {
+		return false
+	}
+	for i, v := range map[int]uint32{
+		0: uint32(st.CTime / 1e9), 4: uint32(st.CTime % 1e9), 20: uint32(st.Ino), 28: st.UID, 32: st.GID,
+	} {
+		changed = changed || word(entry[i:]) != v
+		binary.BigEndian.PutUint32(entry[i:], v)
+	}
+	return changed
 }
 
 // sharedIndex finds the extension of a split index that names the file with

@@ -25,7 +25,9 @@
 // A conflict is a change of the root at or after the stamp, the time of the root's file system when the layer was made.
 // During a landing, read leases (fcntl(2), F_SETLEASE) keep other programs from opening a changed file for writing
 // unnoticed: where one waits for its lease when the journal is closed, the landing goes back first. Git's lock files
-// keep git away from the git directories that change.
+// keep git away from the git directories that change. An index that lands gets the identity of the files as they
+// landed, where their content, unfiltered, is that of its entries: git need not read them again, and git status does
+// not write it.
 //
 // # Limitations
 //

@@ -41,6 +41,8 @@ type state struct {
 	// the times of modification that a move has given directories, by the index in Dirs.
 	CTimes map[int]int64 `json:"ctimes,omitempty"`
 	MTimes map[int]int64 `json:"mtimes,omitempty"`
+	// Refreshed are indexes of git in the place of those of the change set, the latest last.
+	Refreshed []refreshed `json:"refreshed,omitempty"`
 }
 
 // syncfs is syncfs(2). The kernel passes it to no file system in user space, so tests of power cuts have their own.
@@ -199,6 +201,7 @@ func Open(dir string) (*Layer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open layer %q: %w", dir, err)
 	}
+	l.refresh()
 	return l, nil
 }
 

@@ -196,6 +196,9 @@ func (m *mover) carryOut() error {
 			return err
 		}
 	}
+	if err := m.refresh(); err != nil {
+		return err
+	}
 	if missing := m.pruned(); len(missing) > 0 {
 		return &ConflictError{missing}
 	}

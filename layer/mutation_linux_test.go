@@ -30,6 +30,7 @@ type mutation struct {
 //	 8  recovery overwrites no later edit, and finds on the disk what the journal says
 //	10  what was opened and not written is no change; a full disk is named, and nothing of the set lands
 //	11  the layer is closed, the root's looks stay, set-user-ID bits and marks of overlays do not land, times come last
+//	12  the index of git that landed knows the files as they landed
 //	13  a file with several hard links lands under the written name alone, and this is reported
 //	14  a layer above held ones lands after them, and never once one was dropped; what landed is the root's
 //	17  FIFOs and sockets are named and do not land
@@ -84,6 +85,8 @@ var mutations = []mutation{
 		"if err := dressOpened(int(upper.Fd()), s, State{Kind: Dir}); err != nil {", "if err := error(nil); s.Kind != Dir {"},
 	{11, "layer", "TestAttributes", "layer/node_linux.go", "if marks {", `if marks && name == "?" {`},
 	{11, "layer", "TestLandsAsDirect", "layer/check_linux.go", "want.MTime = d.New.MTime", "want.MTime = now.MTime"},
+	{12, "layer", "TestRefreshedIndex", "layer/index_linux.go",
+		"if err != nil || !changed {", "if err != nil || changed {"},
 	{13, "layer", "TestHardLinks", "layer/take_linux.go", "op.Old[0].Links > 1", "op.Old[0].Links > 9"},
 	{14, "layer", "TestStackedOnHeld", "layer/below_linux.go",
 		"for _, v := range b {\n\t\tnow", "for _, v := range b[:0] {\n\t\tnow"},
