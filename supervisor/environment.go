@@ -2,16 +2,11 @@ package supervisor
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"sandboxd/git"
 	"sandboxd/profile"
@@ -78,11 +73,7 @@ func (s *Session) Always() []string { return slices.Sorted(maps.Keys(s.always())
 // person could see), then those that an unasked command must have.
 func (s *Supervisor) environment(sess *Session, j *judgement, p profile.Profile) []string {
 	env := sess.always()
-	passed, ok := s.passed.get(p.Digest())
-	if !ok { // the daemon's own variables don't change
-		passed, _ = p.Environment().Apply(os.Environ())
-		s.passed.put(p.Digest(), passed)
-	}
+	passed, _ := p.Environment().Apply(os.Environ())
 	for _, kv := range passed {
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v
@@ -118,90 +109,30 @@ func (s *Supervisor) privateHome() bool {
 
 // homeFiles are put into the private home directory, where the profile has one that can
 // take them: the person's git configuration without the settings that grant access (R-OS-07).
-func (s *Supervisor) homeFiles(sess *Session, effective profile.Profile) []sandbox.File {
+func homeFiles(sess *Session, effective profile.Profile) []sandbox.File {
 	path := filepath.Join(sess.Home, ".gitconfig")
 	if kind, access, _ := effective.Effective(path); kind != profile.Private || !access.Has(profile.Write) {
 		return nil // a mount of the profile's own is there
 	}
-	if data := s.gitConfig(sess.Home); len(data) > 0 {
+	if data := gitConfig(sess.Home); len(data) > 0 {
 		return []sandbox.File{{Path: path, Data: data}}
 	}
 	return nil
 }
 
-// gitFiles is the copy of a person's git configuration, and the state of its sources.
-type gitFiles struct {
-	states [2]fileState
-	data   []byte
-}
-
-// fileState distinguishes the states of a file. The zero value is no file.
-type fileState struct {
-	dev, ino     uint64
-	size         int64
-	mtime, ctime int64 // nanoseconds
-}
-
-// settled is how old a change must be before an equal state means an equal
-// content: the clock of a file system ticks every few milliseconds.
-const settled = 50 * time.Millisecond
-
-// stateOfFile is the state of a regular file of at most 1 MiB, of which links are
-// followed; anything else is no file.
-func stateOfFile(name string) fileState {
-	var st unix.Stat_t
-	if err := unix.Stat(name, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > 1<<20 {
-		return fileState{}
-	}
-	return fileState{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
-}
-
-func (f fileState) settled() bool { return time.Since(time.Unix(0, f.ctime)) > settled }
-
 // gitConfig copies the person's own git configuration without credential
-// helpers, tokens, includes, and programs that talk to other hosts. git itself
-// reads the files; listing runs nothing that they name (git-config(1)). The copy is
-// cached while the files are unchanged.
-func (s *Supervisor) gitConfig(home string) []byte {
-	files := [2]string{filepath.Join(home, ".config", "git", "config"), filepath.Join(home, ".gitconfig")}
-	var now gitFiles
-	sure := true
-	for i, file := range files {
-		now.states[i] = stateOfFile(file)
-		sure = sure && now.states[i].settled()
-	}
-	if old, ok := s.gitFiles.get(home); ok && old.states == now.states {
-		return old.data
-	}
-	var out strings.Builder
-	for i, file := range files {
-		if now.states[i] != (fileState{}) {
-			copyGitConfig(&out, file)
+// helpers, tokens, includes, and programs that talk to other hosts. A file that
+// [git.ParseConfig] refuses is not carried over; git inside starts without it.
+func gitConfig(home string) []byte {
+	var portable []git.Setting
+	for _, name := range []string{".config/git/config", ".gitconfig"} {
+		text, _ := git.Disk.ReadFile(filepath.Join(home, name), 1<<20)
+		settings, _ := git.ParseConfig(text)
+		for _, s := range settings {
+			if git.Portable(s, secret.Name) {
+				portable = append(portable, s)
+			}
 		}
 	}
-	now.data = []byte(out.String())
-	if sure {
-		s.gitFiles.put(home, now)
-	}
-	return now.data
-}
-
-func copyGitConfig(out *strings.Builder, file string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "/usr/bin/git", "config", "--file", file, "--no-includes", "--null", "--list")
-	cmd.Dir, cmd.Env = "/", []string{"PATH=" + searchPath, "HOME=/", "LANG=C"}
-	list, err := cmd.Output()
-	if err != nil {
-		return // a broken file is not carried over; git inside starts with none
-	}
-	var kept []git.Setting
-	for _, entry := range strings.Split(string(list), "\x00") {
-		key, value, hasValue := strings.Cut(entry, "\n")
-		s, ok := git.ParseKey(key)
-		if s.Value, s.Bare = value, !hasValue; ok && git.Portable(s, secret.Name) {
-			kept = append(kept, s)
-		}
-	}
-	out.Write(git.FormatConfig(kept))
+	return git.FormatConfig(portable)
 }

@@ -118,7 +118,7 @@ func (s *Supervisor) planned(e *Exec, cfg *config.Config, j *judgement, p profil
 	j.plan, err = s.planRun(e, j, sandbox.Request{
 		Profile: p, Operator: j.operator, Listen: listen, Dialers: callers,
 		Command:  command,
-		Files:    s.homeFiles(e.Session, p),
+		Files:    homeFiles(e.Session, p),
 		Terminal: e.Request.Terminal,
 		Unheld:   unheld,
 		Require:  Required(cfg.Sandbox.RequireOSSandbox),

@@ -36,7 +36,6 @@ import (
 	"sandboxd/config"
 	"sandboxd/egress"
 	"sandboxd/files/store"
-	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 	"sandboxd/sandbox"
 	"sandboxd/supervisor/aftermath"
@@ -93,8 +92,6 @@ type Supervisor struct {
 	seen        aftermath.Cache
 	compiled    kept[compiledKey, *compilation]
 	derived     kept[profileKey, derived]
-	passed      kept[profile.Digest, []string] // of the daemon's own variables
-	gitFiles    kept[string, gitFiles]         // by the home directory
 	paths       config.Paths
 	sessions    *sessions
 	tickets     tickets
