@@ -5,10 +5,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
+
+	"sandboxd/profile/abspath"
 )
 
 // Host is the file system that repositories are read from. Names are absolute and use slashes.
@@ -96,52 +97,23 @@ func openRegular(name string) (*os.File, error) {
 	return f, nil
 }
 
-// Resolve returns the path to which name leads, from left to right as the kernel does: ".." behind a link is the
-// parent of the link's target. It reports missing where the end does not exist; the rest of the path follows
-// unchanged.
+// Resolve returns the path to which name leads ([abspath.Follow]). It reports missing where the end does not exist; the
+// rest of the path follows unchanged.
 func Resolve(h Host, name string) (real string, missing bool, err error) {
-	at := "/"
-	rest := strings.Split(strings.Trim(name, "/"), "/")
-	links := 0
-	for len(rest) > 0 {
-		elem := rest[0]
-		rest = rest[1:]
-		switch elem {
-		case "", ".":
-			continue
-		case "..":
-			at = path.Dir(at)
-			continue
-		}
-		next := path.Join(at, elem)
+	real, err = abspath.Follow(name, func(at string) (string, error) {
 		if missing {
-			at = next
-			continue
+			return "", nil
 		}
-		info, err := h.Lstat(next)
-		switch {
-		case absent(err):
-			missing, at = true, next
-			continue
-		case err != nil:
-			return "", false, err
-		case info.Mode()&fs.ModeSymlink == 0:
-			at = next
-			continue
+		info, err := h.Lstat(at)
+		if missing = absent(err); missing {
+			return "", nil
 		}
-		if links++; links > 40 {
-			return "", false, syscall.ELOOP
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return "", err
 		}
-		to, err := h.Readlink(next)
-		if err != nil {
-			return "", false, err
-		}
-		if strings.HasPrefix(to, "/") {
-			at = "/"
-		}
-		rest = append(strings.Split(strings.Trim(to, "/"), "/"), rest...)
-	}
-	return at, missing, nil
+		return h.Readlink(at)
+	})
+	return real, missing, err
 }
 
 // absent reports whether an error says that a file does not exist.

@@ -142,38 +142,19 @@ func (l *links) dir(name string) *lookedIn {
 	return at
 }
 
-// maxLinks is how many links a path may lead through, as in the kernel.
-const maxLinks = 40
-
 // follow resolves as much of an absolute path as exists, also behind a link that
 // leads nowhere.
-func (l *links) follow(path string) resolved {
-	r := resolved{real: "/"}
-	name, rest := "", filepath.Clean(path)
-	for count := 0; rest != ""; {
-		name, rest, _ = strings.Cut(rest, "/")
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			r.real = filepath.Dir(r.real)
-			continue
-		}
-		at := strings.TrimSuffix(r.real, "/") + "/" + name
-		e := l.look(r.real, at)
-		if e.target == "" {
-			r.real = at
-			continue
-		}
-		r.loose = r.loose || l.inTree(at)
-		if count++; count > maxLinks {
-			return resolved{filepath.Clean(path), true}
-		}
-		if filepath.IsAbs(e.target) {
-			r.real = "/"
-		}
-		rest = e.target + "/" + rest
+func (l *links) follow(path string) (r resolved) {
+	path = filepath.Clean(path)
+	real, err := abspath.Follow(path, func(at string) (string, error) {
+		text := l.look(abspath.Parent(at), at).target
+		r.loose = r.loose || text != "" && l.inTree(at)
+		return text, nil
+	})
+	if err != nil {
+		return resolved{path, true}
 	}
+	r.real = real
 	return r
 }
 

@@ -1,9 +1,11 @@
 package abspath_test
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sandboxd/profile/abspath"
@@ -32,6 +34,29 @@ func TestPaths(t *testing.T) {
 			if want := strings.HasPrefix(q+"/", strings.TrimSuffix(p, "/")+"/"); abspath.Contains(p, q) != want {
 				t.Errorf("%q contains %q: not %v", p, q, want)
 			}
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	links := map[string]string{"/l": "/a/b", "/a/up": "..", "/a/b/out": "../../c", "/loop": "loop", "/chain": "l/./out//x/"}
+	link := func(at string) (string, error) {
+		if at == "/closed" {
+			return "", fs.ErrPermission
+		}
+		return links[at], nil
+	}
+	for p, want := range map[string]string{
+		"/": "/", "/x//./y/": "/x/y", "/l": "/a/b", "/l/..": "/a", "/l/out/d": "/c/d", "/a/up/up": "/up", "/..": "/",
+		"/chain/y": "/c/x/y", "/a/../l/x": "/a/b/x",
+	} {
+		if got, err := abspath.Follow(p, link); got != want || err != nil {
+			t.Errorf("%q leads to %q, %v; want %q", p, got, err, want)
+		}
+	}
+	for p, want := range map[string]error{"/loop/x": syscall.ELOOP, "/closed/x": fs.ErrPermission} {
+		if got, err := abspath.Follow(p, link); got != "" || err != want {
+			t.Errorf("%q leads to %q, %v; want %v", p, got, err, want)
 		}
 	}
 }

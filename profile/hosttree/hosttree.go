@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"sandboxd/profile/abspath"
 )
@@ -145,35 +144,19 @@ func (t *Tree) Target(path string) (string, bool) {
 
 // Resolve returns the real path that p leads to, and whether that exists.
 func (t *Tree) Resolve(p string) (string, bool) {
-	at, rest := "/", abspath.Elements(p)
-	for links := 0; len(rest) > 0; {
-		element := rest[0]
-		rest = rest[1:]
-		switch element {
-		case "", ".":
-			continue
-		case "..":
-			at = abspath.Parent(at)
-			continue
-		}
-		next := abspath.Join(at, element)
-		switch t.Look(next) {
+	real, err := abspath.Follow(p, func(at string) (string, error) {
+		switch t.Look(at) {
 		case Absent, Unreachable, BehindLink:
-			return "", false
+			return "", fs.ErrNotExist
 		case Link:
-			text, ok := t.Target(next)
-			if links++; !ok || links > 40 { // path_resolution(7): ELOOP
-				return "", false
+			if text, ok := t.Target(at); ok {
+				return text, nil
 			}
-			if strings.HasPrefix(text, "/") {
-				at = "/"
-			}
-			rest = slices.Concat(strings.Split(text, "/"), rest)
-		default:
-			at = next
+			return "", fs.ErrNotExist
 		}
-	}
-	return at, true
+		return "", nil
+	})
+	return real, err == nil
 }
 
 // Seen returns the directories whose entries were looked at, sorted.
