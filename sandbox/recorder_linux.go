@@ -109,10 +109,6 @@ func (l *recorder) ReadLink(name string) (string, error) {
 	return target, err
 }
 
-// settled is how old a change must be before equal times mean an equal list: the
-// clock of a file system ticks every few milliseconds.
-const settled = 50 * time.Millisecond
-
 // ReadDir implements fs.ReadDirFS.
 func (l *recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	a := l.of(name)
@@ -129,15 +125,11 @@ func (l *recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	defer f.Close()
 	a.watched = l.group.Add(fd, name) != nil // before it is read
 	var st unix.Stat_t
-	var in unix.Statfs_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fail(err)
 	}
-	if err := unix.Fstatfs(fd, &in); err != nil {
-		return fail(err)
-	}
 	*a.list = dirStateOf(&st)
-	sure := stamped(int64(in.Type)) && time.Since(time.Unix(0, a.list.ctime)) >= settled
+	sure := watch.Stamped(fd) && watch.Settled(a.list.ctime, time.Now())
 	l.unsure = l.unsure || !sure
 	if entries, ok := l.lists.get(name, *a.list); ok {
 		return entries, nil
@@ -163,13 +155,6 @@ func openNoLinks(dir string, flags uint64) (int, error) {
 
 func dirStateOf(st *unix.Stat_t) dirState {
 	return dirState{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Ctim.Nano()}
-}
-
-// stamped reports whether directories of a file system have times of our own
-// clock that change with every entry.
-func stamped(magic int64) bool {
-	return slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC,
-		unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC}, magic)
 }
 
 // question is one path of which answers are known.

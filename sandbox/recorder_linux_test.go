@@ -52,7 +52,7 @@ func TestCompiledAgain(t *testing.T) {
 			if c.before != nil {
 				c.before(root)
 			}
-			time.Sleep(2 * settled) // until the times of folders are sure
+			time.Sleep(2 * watch.Settling) // until the times of folders are sure
 			p, err := profile.New(profile.Spec{Rules: []profile.Rule{
 				{Kind: profile.Allow, Path: "/usr", Access: profile.Read | profile.Exec},
 				{Kind: profile.Allow, Path: root + "/app", Access: profile.Read | profile.Write},

@@ -328,11 +328,19 @@ func (s *Set) Watched() int {
 	return len(s.dirs)
 }
 
+// onFileSystem reports whether an open directory is on a file system of one of the types.
+func onFileSystem(fd int, types ...int64) bool {
+	var in unix.Statfs_t
+	return unix.Fstatfs(fd, &in) == nil && slices.Contains(types, int64(in.Type))
+}
+
 // local reports whether every change of an open directory goes through this
 // kernel's virtual file system.
 func local(fd int) bool {
-	var in unix.Statfs_t
-	return unix.Fstatfs(fd, &in) == nil && slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC,
-		unix.BTRFS_SUPER_MAGIC,
-		unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC}, int64(in.Type))
+	return onFileSystem(fd, unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+		unix.F2FS_SUPER_MAGIC)
 }
+
+// Stamped reports whether the times of an open directory change with every entry
+// that is created, removed or replaced, and by our own clock.
+func Stamped(fd int) bool { return local(fd) || onFileSystem(fd, unix.OVERLAYFS_SUPER_MAGIC) }

@@ -35,6 +35,9 @@ func (g *Group) Close() {}
 // Drop does nothing.
 func (d *Dir) Drop() {}
 
+// Stamped is not known here: every directory is read again.
+func Stamped(fd int) bool { return false }
+
 // Watched is 0.
 func (s *Set) Watched() int { return 0 }
 

@@ -143,18 +143,6 @@ type cached struct {
 	content []byte
 }
 
-// settled is how old a change must be before an equal stamp means equal content:
-// a file system's clock ticks every few milliseconds.
-const settled = 50 * time.Millisecond
-
-// settledAt reports whether a change at ctime (nanoseconds) was settled when its
-// stamp was asked for. Where nothing is below the second, the clock may count
-// seconds.
-func settledAt(ctime int64, asked time.Time) bool {
-	age := asked.Sub(time.Unix(0, ctime))
-	return age >= settled && (ctime%int64(time.Second) != 0 || age >= 2*time.Second)
-}
-
 func (c *Cache) get(at string, s stamp) ([]byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +151,7 @@ func (c *Cache) get(at string, s stamp) ([]byte, bool) {
 }
 
 func (c *Cache) put(at string, s stamp, content []byte) {
-	if !settledAt(s.ctime, time.Now()) {
+	if !watch.Settled(s.ctime, time.Now()) {
 		return
 	}
 	c.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sandboxd/profile/abspath"
+	"sandboxd/watch"
 )
 
 // look judges one path that is there now.
@@ -97,7 +98,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 
 // young: an equal stamp does not say much yet.
 func (c *check) young(e entry) bool {
-	return time.Unix(0, e.ctime).After(c.run.Start.Add(-settled))
+	return time.Unix(0, e.ctime).After(c.run.Start.Add(-watch.Settling))
 }
 
 func (c *check) granted(at string) bool {

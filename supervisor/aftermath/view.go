@@ -234,7 +234,8 @@ func (w *walker) listed(f *os.File, at string, s spot, n *node, loose bool) (l *
 	}
 	l = newListing(at, entries, s)
 	l.stamp, l.count = stampOf(&st), len(entries)
-	l.whole, l.settled = whole, whole && settledAt(st.Ctim.Nano(), asked) && stamped(f)
+	l.whole, l.settled = whole, whole && watch.Settled(st.Ctim.Nano(), asked) &&
+		watch.Stamped(int(f.Fd()))
 	sure = complete && !moved && (news || n.listing != nil && n.stamp == l.stamp)
 	w.view.follow(l, n.listing)
 	n.listing = l
