@@ -75,12 +75,6 @@ func NewWords(text string, args []Word, more bool) (Words, error) {
 // String returns the pattern as written.
 func (w Words) String() string { return w.text }
 
-// Exact reports whether the pattern spells out the whole command: it has no wildcards and
-// permits no further words.
-func (w Words) Exact() bool {
-	return !w.more && !slices.ContainsFunc(w.words, func(w word) bool { return w.wild })
-}
-
 // First returns the literal words at the start of the pattern.
 func (w Words) First() []string {
 	var out []string
@@ -155,9 +149,6 @@ func (w Words) Spelled(at int) bool {
 	short := len(known) == 2 && known[0] == '-' && known[1] != '-'
 	return !w.words[at].wild || wild && (short || strings.Contains(known, "="))
 }
-
-// More reports whether further words may follow.
-func (w Words) More() bool { return w.more }
 
 // Only returns the pattern without further words: it names and permits only commands of exactly
 // its words.

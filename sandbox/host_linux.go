@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	candidates := o.Bwrap
 	if len(candidates) == 0 {
-		candidates = BwrapPaths
+		candidates = bwrapPaths
 	}
 	h.Bwrap, h.Version, h.bwrapErr = findBwrap(candidates)
 	h.nsenter = findNsenter()

@@ -4,7 +4,7 @@ package sandbox
 type Options struct {
 	// Stage is the static helper's file, sandboxd-launch.
 	Stage string
-	// Bwrap lists where bwrap may be, in order; empty: [BwrapPaths]. The PATH
+	// Bwrap lists where bwrap may be, in order; empty: [bwrapPaths]. The PATH
 	// of the environment is never searched.
 	Bwrap []string
 	// Backend is "bwrap", "native" or "auto", which is native where it is usable, else bwrap. Empty means "auto".
@@ -13,5 +13,5 @@ type Options struct {
 	Warm int
 }
 
-// BwrapPaths is where bwrap is looked for.
-var BwrapPaths = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"}
+// bwrapPaths is where bwrap is looked for.
+var bwrapPaths = []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"}

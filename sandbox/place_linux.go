@@ -37,8 +37,8 @@ type Place struct {
 	closed bool
 }
 
-// NsenterPaths are where nsenter(1) is looked for, which has bwrap start in the namespaces of a place.
-var NsenterPaths = []string{"/usr/bin/nsenter", "/bin/nsenter"}
+// nsenterPaths are where nsenter(1) is looked for, which has bwrap start in the namespaces of a place.
+var nsenterPaths = []string{"/usr/bin/nsenter", "/bin/nsenter"}
 
 var placeIDs atomic.Uint64
 
@@ -269,7 +269,7 @@ func (h *Host) loopback(ctx context.Context) (user, network *os.File, err error)
 
 // findNsenter returns the first candidate that only root or the daemon's own user could have put there; "": none.
 func findNsenter() string {
-	for _, path := range NsenterPaths {
+	for _, path := range nsenterPaths {
 		if trustworthy(path) == nil {
 			return path
 		}

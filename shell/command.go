@@ -1,12 +1,6 @@
 package shell
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-
-	"sandboxd/git"
-)
+import "sandboxd/git"
 
 // Command is one command as an agent requests it.
 type Command struct {
@@ -127,15 +121,4 @@ type ContentFact struct {
 	Exists bool   `json:"exists,omitempty"`
 	Hash   string `json:"hash,omitempty"` // "sha256:…"
 	Err    string `json:"err,omitempty"`
-}
-
-// Digest returns a hash that changes with every fact. A decision is bound to it. It returns ""
-// if f cannot be encoded.
-func (f Facts) Digest() string {
-	b, err := json.Marshal(f) // encoding/json sorts the keys of maps
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -21,7 +21,7 @@ func (s *Supervisor) ContainedPolicy(sess *Session) bool { return s.containedPol
 func (s *Supervisor) containedPolicy(sess *Session, cfg *config.Config) bool {
 	a := cfg.Approval
 	return permitsContained(a) && sess.Root != "" && s.trusted(sess, cfg) &&
-		(a.Policy == approval.PolicyContained || sess.contained.Load() || s.Trust.Contained(sess.Peer.UID, sess.Root))
+		(a.Policy == approval.PolicyContained || sess.contained.Load() || s.Trust.contained(sess.Peer.UID, sess.Root))
 }
 
 // permitsContained reports whether the policy "contained" can hold beside the others of a configuration.
@@ -68,7 +68,7 @@ func (s *Supervisor) contain(ctx context.Context, e *Exec, cfg *config.Config, j
 	case j.kind == RunLayered:
 		j.contained = true
 	default:
-		c := s.Coverage(ctx, e.Session)
+		c := s.coverage(ctx, e.Session)
 		j.contained, j.uncontained = c.Covered, c.Why
 	}
 }

@@ -42,8 +42,8 @@ type Changes struct {
 	HeldID string
 }
 
-// Coverage takes a snapshot of a session's project, as a run would now, and reports its coverage.
-func (s *Supervisor) Coverage(ctx context.Context, sess *Session) Coverage {
+// coverage takes a snapshot of a session's project, as a run would now, and reports its coverage.
+func (s *Supervisor) coverage(ctx context.Context, sess *Session) Coverage {
 	return coverage(s.Undo.Project(sess.Root).Take(s.scan(ctx, sess)))
 }
 

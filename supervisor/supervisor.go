@@ -351,14 +351,14 @@ func (s *Supervisor) trusted(sess *Session, cfg *config.Config) bool {
 	return s.Trust.Trusted(sess.Peer.UID, sess.Root)
 }
 
-// ErrContained is returned where the policy "contained" is forbidden.
-var ErrContained = errors.New("the configuration forbids the policy contained (approval.contained = false); " +
+// errContained is returned where the policy "contained" is forbidden.
+var errContained = errors.New("the configuration forbids the policy contained (approval.contained = false); " +
 	"trust the directory without it")
 
 // TrustDir trusts dir for uid on a person's word, if contained with the policy of that name.
 func (s *Supervisor) TrustDir(uid int, dir, by string, contained bool) (Trust, error) {
 	if contained && !s.Config().Approval.Contained {
-		return Trust{}, ErrContained
+		return Trust{}, errContained
 	}
 	_, home, err := account(uid)
 	if err != nil {

@@ -79,8 +79,8 @@ func (s *TrustStore) Trusted(uid int, dir string) bool {
 	return ok
 }
 
-// Contained reports whether it was trusted with the policy "contained".
-func (s *TrustStore) Contained(uid int, dir string) bool {
+// contained reports whether it was trusted with the policy "contained".
+func (s *TrustStore) contained(uid int, dir string) bool {
 	t, ok := s.find(uid, dir)
 	return ok && t.Contained
 }
