@@ -330,7 +330,7 @@ func TestACPDeafAgent(t *testing.T) {
 		if err := e.kill(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the agent's end", func() bool {
+		eventually(t, "the agent's end", func() bool {
 			_, err := os.Stat(fmt.Sprintf("/proc/%d", heard.Pid))
 			return err != nil
 		})

@@ -258,13 +258,3 @@ func (a *actor) copyInto(from, to string) {
 	dir := a.readable(from)
 	a.sh("mkdir -p '" + filepath.Dir(to) + "' && cp -r '" + dir + "' '" + to + "' && chmod -R u+w '" + to + "'")
 }
-
-// eventually waits for something that must come true.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(30 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("got no change in 30 s, want: %s", what)
-		}
-	}
-}

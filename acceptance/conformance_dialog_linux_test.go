@@ -89,7 +89,7 @@ func (d *dialog) answer(p *performance, m *made, id string, a approvaltest.Answe
 		d.keys("Enter")
 	}
 	for _, label := range p.granted {
-		d.a.until("the list of grants has "+label, func() bool {
+		eventually(d.a.t, "the list of grants has "+label, func() bool {
 			return strings.Contains(d.st.sbx("grants", "ls").out, label)
 		})
 	}

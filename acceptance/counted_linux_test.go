@@ -58,5 +58,5 @@ func (a *actor) descriptors() int64 {
 func (a *actor) sheds(t *testing.T, before int64) {
 	t.Helper()
 	const kept = 5
-	waitFor(t, "the daemon's descriptors are closed", func() bool { return a.descriptors() <= before+kept })
+	eventually(t, "the daemon's descriptors are closed", func() bool { return a.descriptors() <= before+kept })
 }

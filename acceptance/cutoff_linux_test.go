@@ -41,13 +41,13 @@ func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 			if _, err := agent.StartExec(ctx, r); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "the command has planted", func() bool {
+			eventually(t, "the command has planted", func() bool {
 				_, err := os.Stat(filepath.Join(a.project, fmt.Sprint("ready", i)))
 				return err == nil
 			})
 		}
 		a.die()
-		waitFor(t, "no process of the commands", func() bool { return count("sleep "+mark) == 0 && count("sleep 0.02") == 0 })
+		eventually(t, "no process of the commands", func() bool { return count("sleep "+mark) == 0 && count("sleep 0.02") == 0 })
 		for _, f := range []string{".git/hooks/pre-commit", ".envrc", "sub/.envrc", "sub/.vscode/tasks.json", "born/.git/hooks/post-checkout"} {
 			if _, err := os.Stat(filepath.Join(a.project, f)); err != nil {
 				t.Fatalf("the attempt did not come off: %v", err)
@@ -132,7 +132,7 @@ func (a *actor) die() {
 // noNotes waits until there is no note of a run.
 func (a *actor) noNotes() {
 	a.t.Helper()
-	waitFor(a.t, "no note", func() bool {
+	eventually(a.t, "no note", func() bool {
 		left, _ := filepath.Glob(filepath.Join(a.stateDir(), "running", "x-*"))
 		return len(left) == 0
 	})
@@ -173,12 +173,12 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "the plant", func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil })
+			eventually(t, "the plant", func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil })
 		}
 		killed := func() {
 			t.Helper()
 			a.dieWith(cmd)
-			waitFor(t, "no process of the command", func() bool { return count("sleep "+mark) == 0 })
+			eventually(t, "no process of the command", func() bool { return count("sleep "+mark) == 0 })
 		}
 		running := filepath.Join(a.stateDir(), "running")
 		planted := func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil }
@@ -260,12 +260,12 @@ func TestNoPlantStaysAfterDeaths(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, "the note of the run", func() bool {
+			eventually(t, "the note of the run", func() bool {
 				notes, _ := filepath.Glob(filepath.Join(a.stateDir(), "running", "x-*"))
 				return len(notes) > 0
 			})
 			if i%2 == 0 {
-				waitFor(t, "the plant", func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil })
+				eventually(t, "the plant", func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil })
 			} else {
 				time.Sleep(time.Duration(i*7%30) * time.Millisecond)
 			}

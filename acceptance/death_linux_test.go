@@ -26,11 +26,11 @@ func TestKilledDaemonLeavesNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "three sleeps", func() bool { return count("sleep "+mark) >= 3 })
+		eventually(t, "three sleeps", func() bool { return count("sleep "+mark) >= 3 })
 		a.daemon.Process.Kill()
 		a.daemon.Wait()
 		a.daemon = nil
-		waitFor(t, "no sleep", func() bool { return count("sleep "+mark) == 0 })
+		eventually(t, "no sleep", func() bool { return count("sleep "+mark) == 0 })
 		cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != 125 {
 			t.Errorf("the client ended with %d", code)
@@ -60,11 +60,11 @@ func TestKilledServerCutsOff(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "two sleeps", func() bool { return count("sleep "+mark) >= 2 })
+		eventually(t, "two sleeps", func() bool { return count("sleep "+mark) >= 2 })
 		if err := syscall.Kill(a.find("server"), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "no sleep", func() bool { return count("sleep "+mark) == 0 })
+		eventually(t, "no sleep", func() bool { return count("sleep "+mark) == 0 })
 		cmd.Wait()
 		code := cmd.ProcessState.ExitCode()
 		if code != 137 || !strings.Contains(out.String(), "Cut off: the launch server ended") {
@@ -97,18 +97,6 @@ func TestLostSockets(t *testing.T) {
 			t.Errorf("the next run: %v", got)
 		}
 	})
-}
-
-// waitFor fails the test when cond does not hold within 2 s of looking.
-func waitFor(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for range 2000 * slow {
-		if cond() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("waited for %s", what)
 }
 
 // count counts living processes by the start of their command line.

@@ -307,7 +307,7 @@ func (a *actor) tryOutside(h degradedHost, r requirement, runs bool) {
 			t.Errorf("%s: %s was made", r.name, path)
 		}
 	}
-	waitFor(t, "no process left behind", func() bool { return count("sleep 86420") == 0 })
+	eventually(t, "no process left behind", func() bool { return count("sleep 86420") == 0 })
 	if !runs {
 		if got.code != 125 || got.out != "" || !strings.Contains(got.err, h.why) || !strings.Contains(got.err, h.remedy) {
 			t.Errorf("%s: it should not run, and say %q and %q: %v", r.name, h.why, h.remedy, got)

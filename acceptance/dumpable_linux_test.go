@@ -37,7 +37,7 @@ func TestNotDumpable(t *testing.T) {
 		}
 		belongs("the daemon", a.daemon.Process.Pid)
 		a.terminal(func(tty *os.File, _ func(string) bool) {
-			a.until("sbx approve can't be traced", func() bool {
+			eventually(a.t, "sbx approve can't be traced", func() bool {
 				for _, p := range processes() {
 					if strings.HasPrefix(p.cmdline, filepath.Join(bin, "sbx")+" approve ") {
 						fi, err := os.Stat(fmt.Sprintf("/proc/%d/mem", p.pid))

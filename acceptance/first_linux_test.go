@@ -80,6 +80,6 @@ os._exit(7)`
 		if r := a.json("-c", "setsid sleep 86424 & exit 3"); r.Status != 3 {
 			t.Errorf("%+v", r)
 		}
-		waitFor(t, "nothing left behind", func() bool { return count("sleep 86424") == 0 })
+		eventually(t, "nothing left behind", func() bool { return count("sleep 86424") == 0 })
 	})
 }

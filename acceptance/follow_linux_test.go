@@ -89,17 +89,17 @@ func TestStartAndFollow(t *testing.T) {
 
 		// A client's hang-up withdraws its question and ends its command, unless Keep is set.
 		_, events = begin(t, ipc.ExecRequest{Command: "touch given-up"})
-		a.until("it is asked", func() bool { return asked() == 1 })
+		eventually(a.t, "it is asked", func() bool { return asked() == 1 })
 		events.Close()
-		a.until("the question is withdrawn", func() bool { return asked() == 0 })
+		eventually(a.t, "the question is withdrawn", func() bool { return asked() == 0 })
 		_, events = begin(t, ipc.ExecRequest{Command: "touch gone; (setsid sleep 98711 &); sleep 98711"})
 		st.says(t, ipc.Answer{Allow: true})
-		a.until("it runs", func() bool { return count("sleep 98711") == 2 })
+		eventually(a.t, "it runs", func() bool { return count("sleep 98711") == 2 })
 		events.Close()
-		a.until("it has ended with all that it started", func() bool { return count("sleep 98711") == 0 })
+		eventually(a.t, "it has ended with all that it started", func() bool { return count("sleep 98711") == 0 })
 		kept, events := begin(t, ipc.ExecRequest{Command: "touch kept; read x; echo $x", Stdin: ipc.StdinStream, Keep: true})
 		st.says(t, ipc.Answer{Allow: true})
-		a.until("it runs", func() bool { return a.there("kept") })
+		eventually(a.t, "it runs", func() bool { return a.there("kept") })
 		events.Close()
 		if err := c.WriteStdin(t.Context(), ipc.StdinRequest{ID: kept.ID, Data: []byte("on\n")}); err != nil {
 			t.Error(err)
@@ -111,7 +111,7 @@ func TestStartAndFollow(t *testing.T) {
 		// The daemon leaves in the middle: the command ends, and the next one finds nobody.
 		_, events = begin(t, ipc.ExecRequest{Command: "touch left; sleep 98712"})
 		st.says(t, ipc.Answer{Allow: true})
-		a.until("it runs", func() bool { return count("sleep 98712") == 1 })
+		eventually(a.t, "it runs", func() bool { return count("sleep 98712") == 1 })
 		if err := st.person().Shutdown(t.Context(), ipc.ShutdownRequest{Now: true}); err != nil {
 			t.Error(err)
 		}
@@ -121,7 +121,7 @@ func TestStartAndFollow(t *testing.T) {
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && ipc.CodeOf(err) != ipc.CodeShuttingDown {
 			t.Errorf("the stream ended with %v", err)
 		}
-		a.until("no process of the command runs", func() bool { return count("sleep 98712") == 0 })
+		eventually(a.t, "no process of the command runs", func() bool { return count("sleep 98712") == 0 })
 		a.daemon.Wait()
 		a.daemon = nil
 		if _, _, err := c.RunExec(t.Context(), ipc.ExecRequest{Open: cli(a.project), Command: "cat README"}); err == nil {

@@ -180,14 +180,14 @@ func TestLayersHeldCutOff(t *testing.T) {
 			}
 			before := a.everything()
 			wait := a.begin("changes", "land", id)
-			waitFor(t, "the landing has begun", func() bool {
+			eventually(t, "the landing has begun", func() bool {
 				found, _ := filepath.Glob(filepath.Join(a.project, "f[a-z]*"))
 				return len(found) > 0
 			})
 			a.die()
 			wait()
 			a.nativeBackend("--mode", "approve-all")
-			waitFor(t, "the landing is settled", func() bool {
+			eventually(t, "the landing is settled", func() bool {
 				return strings.Contains(a.sbx("changes").out, id) == (a.everything() == before)
 			})
 			if a.everything() == before {
@@ -254,10 +254,10 @@ until q=$($sbx pending --json | jq -er '.approvals[0].id'); do sleep 0.1; done
 $sbx approve "$q" --allow >&2; echo "status $?" >&2
 touch .tried; wait`)
 		}()
-		waitFor(t, "it is held", func() bool { return a.there(".held") })
+		eventually(t, "it is held", func() bool { return a.there(".held") })
 		a.nativeBackend()
 		a.sh("touch .restarted")
-		waitFor(t, "the writer has tried", func() bool { return a.there(".tried") })
+		eventually(t, "the writer has tried", func() bool { return a.there(".tried") })
 		q := a.pending(1)[0]
 		if a.there(".envrc") || !strings.Contains(string(q.Input), `"land"`) {
 			t.Errorf("%+v", q)
@@ -293,10 +293,10 @@ for _ in $(seq 100); do q=$($sbx pending --json | jq -er '.approvals[0].id') && 
 $sbx approve "$q" --allow >&2; echo "status $?" >&2
 touch .tried; wait`)
 		}()
-		waitFor(t, "the run has ended", func() bool { return a.there(".made") })
+		eventually(t, "the run has ended", func() bool { return a.there(".made") })
 		a.nativeBackend()
 		a.sh("touch .restarted")
-		waitFor(t, "the writer has tried", func() bool { return a.there(".tried") })
+		eventually(t, "the writer has tried", func() bool { return a.there(".tried") })
 		q := a.pending(1)[0]
 		if !a.there("new") || a.there("planted") || !strings.Contains(string(q.Input), `"undo"`) {
 			t.Errorf("%+v", q)
@@ -328,11 +328,11 @@ await() { for _ in $(seq 300); do [ -e $1 ] && break; sleep 0.1; done; }
 		}
 		script(writer, `$sbx run -c "echo one > new; sleep 98763" & echo $! > ../run.pid; wait; await .asked; question
 $sbx approve "$q" --allow >&2; touch .tried`)
-		waitFor(t, "the command has written", func() bool { return a.there("new") })
+		eventually(t, "the command has written", func() bool { return a.there("new") })
 		a.sh("kill -STOP $(cat ../run.pid)") // it would start another daemon
 		a.die()
 		a.sh("kill -KILL $(cat ../run.pid)")
-		waitFor(t, "the command has ended", func() bool { return count("sleep 98763") == 0 })
+		eventually(t, "the command has ended", func() bool { return count("sleep 98763") == 0 })
 		a.nativeBackend()
 		script(undoer, `for _ in $(seq 100); do id=$($sbx undo --list --json | jq -er '.[0].id') && break; sleep 0.1; done
 curl -m 60 -sS --unix-socket "$SBX_SOCKET_DIR/approver.sock" -H 'Content-Type: application/json' \

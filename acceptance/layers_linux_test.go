@@ -94,7 +94,7 @@ func TestLayerHoldsAConflict(t *testing.T) {
 		a.sh("echo old > both; echo old > other")
 		done := make(chan ran, 1)
 		go func() { done <- a.run("echo run > both; echo run > other; echo run > new; touch ready; sleep 2") }()
-		waitFor(t, "the command has written", func() bool {
+		eventually(t, "the command has written", func() bool {
 			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "ready"))
 			return len(found) == 1
 		})
@@ -144,7 +144,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		before := a.everything()
 		done := make(chan result, 1)
 		go func() { done <- a.sbx("run", "-c", "rm -rf src; echo x > new; mv new made; sleep 60") }()
-		waitFor(t, "the command has written", func() bool {
+		eventually(t, "the command has written", func() bool {
 			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "made"))
 			return len(found) == 1
 		})
@@ -152,7 +152,7 @@ func TestLayerOfACutOffRun(t *testing.T) {
 		<-done
 		a.layered()
 		var list string
-		waitFor(t, "the change set is held", func() bool {
+		eventually(t, "the change set is held", func() bool {
 			list = a.sbx("changes").out
 			return strings.Contains(list, "h-")
 		})

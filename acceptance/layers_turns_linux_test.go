@@ -13,7 +13,7 @@ func TestLayersGitWaits(t *testing.T) {
 		a.layered()
 		a.repository()
 		wait := a.begin("run", "-c", "echo a > first; sleep 13; git add first")
-		waitFor(t, "the first writes", func() bool {
+		eventually(t, "the first writes", func() bool {
 			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "first"))
 			return len(found) == 1
 		})

@@ -113,9 +113,9 @@ func TestLimits(t *testing.T) {
 		for _, g := range greedyCommands() {
 			a.greedy(g, other)
 		}
-		waitFor(t, "nothing left behind", func() bool { return count("sleep 86423") == 0 })
+		eventually(t, "nothing left behind", func() bool { return count("sleep 86423") == 0 })
 		a.sh("rm -f big; git status --short")
-		waitFor(t, "no greedy program left", func() bool { return count("python3 -c") == 0 })
+		eventually(t, "no greedy program left", func() bool { return count("python3 -c") == 0 })
 	})
 }
 

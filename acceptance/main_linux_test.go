@@ -95,6 +95,16 @@ var slow = func() time.Duration {
 	return time.Duration(max(n, 1))
 }()
 
+// eventually waits for a condition. Tests that have more to report than its name have loops of their own.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(slow * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("got no change in %v, want: %s", slow*time.Minute, what)
+		}
+	}
+}
+
 // delegated makes a control group of v2 below parent and gives it to the actor, as a
 // service manager does (cgroups(7), Delegation).
 func (a *actor) delegated(parent string) *os.File {

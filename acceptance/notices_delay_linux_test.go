@@ -113,7 +113,7 @@ func TestBadReceiversDelayNoQuestion(t *testing.T) {
 		}
 	}
 	// The others may have had no time: a question that is answered at once takes its notices back.
-	waitFor(t, "the status names the program that hangs", func() bool {
+	eventually(t, "the status names the program that hangs", func() bool {
 		return strings.Contains(a.sbx("status").String(), hangs+": no answer")
 	})
 }

@@ -53,7 +53,7 @@ func (n *noticed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // await returns the first notice of that state, of that question where there is an id.
 func (n *noticed) await(state notify.State, id string) (found notify.Notice) {
 	n.t.Helper()
-	waitFor(n.t, fmt.Sprintf("a notice %s of %q", state, id), func() bool {
+	eventually(n.t, fmt.Sprintf("a notice %s of %q", state, id), func() bool {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for _, notice := range n.list {
@@ -97,11 +97,11 @@ func TestNotices(t *testing.T) {
 		if !strings.Contains(asked.Text, "printf") || !strings.Contains(asked.Text, "sbx approve "+asked.ID) {
 			t.Errorf("text %q, want the command and how to answer it", asked.Text)
 		}
-		waitFor(t, "the program has the notice", func() bool {
+		eventually(t, "the program has the notice", func() bool {
 			b, _ := os.ReadFile(got)
 			return strings.Contains(string(b), asked.ID)
 		})
-		waitFor(t, "the status names the dead receiver and the failing one", func() bool {
+		eventually(t, "the status names the dead receiver and the failing one", func() bool {
 			status := a.sbx("status").String()
 			return strings.Contains(status, "webhook "+strings.TrimPrefix(dead, "http://")) &&
 				strings.Contains(status, "500 Internal Server Error")
@@ -187,9 +187,9 @@ func TestDesktopNotices(t *testing.T) {
 		shown := func(n string) func() bool {
 			return func() bool { return strings.TrimSpace(a.do(nil, "dunstctl", "count", "displayed").out) == n }
 		}
-		waitFor(t, "the notice is shown", shown("1"))
+		eventually(t, "the notice is shown", shown("1"))
 		a.picture("notice.png")
-		waitFor(t, "the second notice is sent", func() bool { return strings.Contains(monitor(), "times out at") })
+		eventually(t, "the second notice is sent", func() bool { return strings.Contains(monitor(), "times out at") })
 		if !shown("1")() {
 			r := a.do(nil, "dunstctl", "count", "displayed")
 			t.Errorf("displayed: %s, want that the second notice replaces the first", r)
@@ -200,7 +200,7 @@ func TestDesktopNotices(t *testing.T) {
 		if r := <-ended; r.code != 0 {
 			t.Errorf("allowed: %s", r)
 		}
-		waitFor(t, "the notice is withdrawn", shown("0"))
+		eventually(t, "the notice is withdrawn", shown("0"))
 		if !strings.Contains(monitor(), "member=CloseNotification") {
 			t.Error("the notice was not withdrawn by the daemon")
 		}
@@ -263,12 +263,12 @@ func (a *actor) desktop() (messages func() string) {
 	bus := "unix:path=" + filepath.Join(a.dir, "bus")
 	a.extraEnv = append(a.extraEnv, "DISPLAY=:"+strings.TrimSpace(string(number[:n])), "DBUS_SESSION_BUS_ADDRESS="+bus)
 	a.background(a.command(a.t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--address="+bus))
-	waitFor(a.t, "the bus serves", func() bool {
+	eventually(a.t, "the bus serves", func() bool {
 		_, err := os.Stat(filepath.Join(a.dir, "bus"))
 		return err == nil
 	})
 	a.background(a.command(a.t.Context(), "dunst"))
-	waitFor(a.t, "the notification service serves", func() bool { return a.do(nil, "dunstctl", "count").code == 0 })
+	eventually(a.t, "the notification service serves", func() bool { return a.do(nil, "dunstctl", "count").code == 0 })
 	log, err := os.Create(filepath.Join(a.dir, "messages"))
 	if err != nil {
 		a.t.Fatal(err)

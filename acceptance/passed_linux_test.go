@@ -207,5 +207,5 @@ func TestPassedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	waitFor(t, "nobody has the file open", func() bool { return unix.Flock(int(again.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil })
+	eventually(t, "nobody has the file open", func() bool { return unix.Flock(int(again.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil })
 }

@@ -92,7 +92,7 @@ func TestJobsBounds(t *testing.T) {
 			t.Errorf("got %v, want the output of the command alone", r)
 		}
 		a.sh("touch go")
-		waitFor(t, "the job's end", func() bool { return len(a.jobs()) == 1 && a.jobs()[0].Ended != nil })
+		eventually(t, "the job's end", func() bool { return len(a.jobs()) == 1 && a.jobs()[0].Ended != nil })
 		if r := a.sbx("jobs", "log", a.jobs()[0].ID); r.out != "after\n" {
 			t.Errorf("the log: got %v, want what came later", r)
 		}
@@ -139,14 +139,14 @@ func TestJobsLeaveNothing(t *testing.T) {
 			}
 			s.close()
 		}
-		waitFor(t, "the end of every process", func() bool { return count("sleep 65432") == 0 })
+		eventually(t, "the end of every process", func() bool { return count("sleep 65432") == 0 })
 		if left, _ := os.ReadDir(filepath.Join(a.stateDir(), "places")); len(left) > 0 {
 			t.Errorf("got %v, want nothing", left)
 		}
 		if left := a.jobs(); len(left) > 0 {
 			t.Errorf("got %v, want no job", left)
 		}
-		waitFor(t, "the end of every control group", func() bool { return len(a.look().groups) <= len(before.groups) })
+		eventually(t, "the end of every control group", func() bool { return len(a.look().groups) <= len(before.groups) })
 		if after := a.look(); !slices.Equal(after.mounts, before.mounts) {
 			t.Errorf("got the mounts %q, want %q", after.mounts, before.mounts)
 		}

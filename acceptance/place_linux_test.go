@@ -60,7 +60,7 @@ import socket
 a = socket.socket(socket.AF_UNIX); a.bind("\0place"); a.listen()
 import http.server
 http.server.test(http.server.SimpleHTTPRequestHandler, bind="127.0.0.1", port=` + port + `)'`)
-	p.a.until("the server's command has started", func() bool { // and has the published port
+	eventually(p.a.t, "the server's command has started", func() bool { // and has the published port
 		found, _ := filepath.Glob(filepath.Join(p.a.stateDir(), "places", p.id+"-*", "tmp-*", "started"))
 		return len(found) > 0
 	})
@@ -144,7 +144,7 @@ func TestSessionPlace(t *testing.T) {
 			t.Errorf("the server after its session: %v", r)
 		}
 		two.close()
-		waitFor(t, "the end of the session's network namespace", func() bool { return networksOf(ns) == 0 })
+		eventually(t, "the end of the session's network namespace", func() bool { return networksOf(ns) == 0 })
 		if left, _ := os.ReadDir(filepath.Join(a.stateDir(), "places")); len(left) > 0 {
 			t.Errorf("got %v after the sessions, want nothing", left)
 		}
@@ -204,7 +204,7 @@ func TestSessionPlaceMounts(t *testing.T) {
 			t.Errorf("%s: got %v", read, r)
 		}
 		wait := s.begin("touch /tmp/begun; while [ -e /tmp/shared ]; do sleep 0.1; done; cat " + top + "/way/data/file")
-		a.until("the command has begun", func() bool {
+		eventually(a.t, "the command has begun", func() bool {
 			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "places", s.id+"-*", "tmp-*", "begun"))
 			return len(found) > 0
 		})
@@ -232,9 +232,9 @@ func TestSessionPlaceKilledDaemon(t *testing.T) {
 		a.daemon.Wait()
 		a.daemon = nil
 		wait()
-		waitFor(t, "the end of a killed daemon's namespace", func() bool { return networksOf(ns) == 0 })
+		eventually(t, "the end of a killed daemon's namespace", func() bool { return networksOf(ns) == 0 })
 		a.approveAll()
-		waitFor(t, "the removal of a killed daemon's files", func() bool {
+		eventually(t, "the removal of a killed daemon's files", func() bool {
 			left, _ := os.ReadDir(filepath.Join(a.stateDir(), "places"))
 			return len(left) == 0
 		})

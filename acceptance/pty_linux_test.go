@@ -113,14 +113,14 @@ func TestTerminal(t *testing.T) {
 		}
 
 		s.line("clear; sleep 1001")
-		a.until("sleep 1001 runs", func() bool { return count("sleep 1001") == 1 })
+		eventually(a.t, "sleep 1001 runs", func() bool { return count("sleep 1001") == 1 })
 		s.keys("C-c")
-		a.until("sleep 1001 is gone", func() bool { return count("sleep 1001") == 0 })
+		eventually(a.t, "sleep 1001 is gone", func() bool { return count("sleep 1001") == 0 })
 		s.line("echo status $?")
 		s.sees(`^status 130$`)
 
 		s.line("clear; sleep 1002")
-		a.until("sleep 1002 runs", func() bool { return count("sleep 1002") == 1 })
+		eventually(a.t, "sleep 1002 runs", func() bool { return count("sleep 1002") == 1 })
 		s.keys("C-z")
 		s.sees(`Stopped +sleep 1002`)
 		s.line("clear; bg; jobs")
@@ -128,7 +128,7 @@ func TestTerminal(t *testing.T) {
 		s.line("clear; fg")
 		s.sees(`^sleep 1002$`)
 		s.keys("C-c")
-		a.until("sleep 1002 is gone", func() bool { return count("sleep 1002") == 0 })
+		eventually(a.t, "sleep 1002 is gone", func() bool { return count("sleep 1002") == 0 })
 		s.line("clear; jobs; echo none left")
 		if shown := s.sees(`^none left$`); strings.Contains(shown, "sleep 1002") {
 			t.Errorf("jobs lists what has ended:\n%s", shown)
@@ -139,14 +139,4 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%d shells are left", left)
 		}
 	})
-}
-
-// until waits for something outside of the daemon.
-func (a *actor) until(what string, is func() bool) {
-	a.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			a.t.Fatalf("got no change in 30 s, want: %s", what)
-		}
-	}
 }

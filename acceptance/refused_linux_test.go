@@ -234,7 +234,7 @@ func TestRefusalsNotAvailable(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.daemon = cmd
-		waitFor(t, "the daemon serves", func() bool {
+		eventually(t, "the daemon serves", func() bool {
 			_, err := os.Stat(filepath.Join(a.socketDir(), "approver.sock"))
 			return err == nil
 		})

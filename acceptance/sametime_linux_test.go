@@ -29,13 +29,13 @@ func TestPlantsOfRunsAtTheSameTime(t *testing.T) {
 		}
 		const until = `; touch ready%; while [ ! -e stop% ]; do sleep 0.02; done`
 		plants := run(`for i in $(seq 130); do echo evil > d$i/.envrc; (echo evil > e$i/.envrc) 2> /dev/null; mv e$i/.envrc e$i/away 2> /dev/null; done; mv node_modules/m* .` + strings.ReplaceAll(until, "%", "1"))
-		waitFor(t, "the plants", func() bool { return there("ready1") })
+		eventually(t, "the plants", func() bool { return there("ready1") })
 		if !there("d130/.envrc") {
 			t.Fatal("the attempt did not come off")
 		}
 		other := run(`rm -rf d5; mkdir d5; mv d6 f6; mkdir d6; touch d7/.envrc 2> /dev/null` +
 			strings.ReplaceAll(until, "%", "2"))
-		waitFor(t, "the other command", func() bool { return there("ready2") })
+		eventually(t, "the other command", func() bool { return there("ready2") })
 		a.sh("touch stop1")
 		if r := <-plants; r.code != 0 {
 			t.Error(r)

@@ -102,7 +102,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("%.0f commands a second, %d bytes of log for each", float64(each*parts)/took.Seconds(),
 		(last.log-before.log)/int64(each*parts))
 	// Those of the last commands are closed a moment later.
-	waitFor(t, "the descriptors of the commands that ended are closed", func() bool {
+	eventually(t, "the descriptors of the commands that ended are closed", func() bool {
 		return a.descriptors() <= before.descriptors+16
 	})
 	if last.threads > before.threads+16 {

@@ -52,7 +52,7 @@ func (s *commandSession) begin(line string) (wait func() result) {
 	}
 	return func() (r result) {
 		s.a.t.Helper()
-		waitFor(s.a.t, line, func() bool { return s.a.there(s.name + "/" + filepath.Base(file) + ".code") })
+		eventually(s.a.t, line, func() bool { return s.a.there(s.name + "/" + filepath.Base(file) + ".code") })
 		for ending, to := range map[string]*string{"out": &r.out, "err": &r.err} {
 			b, err := os.ReadFile(file + "." + ending)
 			if err != nil {
@@ -120,7 +120,7 @@ func TestStateIsFull(t *testing.T) {
 		a.untilMakes(true)
 		s := a.inOneSession("shell")
 		end := s.begin(fmt.Sprintf(waits, "", "first"))
-		waitFor(t, "the command runs", func() bool { return a.there("runs") })
+		eventually(t, "the command runs", func() bool { return a.there("runs") })
 		a.fill("ballast")
 		a.sh("touch go-on")
 		if got := end(); got.code != 0 || got.out != "first\n" || got.err != "" {
@@ -189,7 +189,7 @@ func (a *actor) refusedWhileFull(s *commandSession, cause, remedy string) {
 // mended waits until the status says nothing about the log.
 func (a *actor) mended() {
 	a.t.Helper()
-	waitFor(a.t, "the log can be written", func() bool {
+	eventually(a.t, "the log can be written", func() bool {
 		got := a.sbx("status")
 		return got.code == 0 && !strings.Contains(got.out+got.err, "can't be written")
 	})
@@ -203,7 +203,7 @@ func TestEndIsUnrecorded(t *testing.T) {
 		a.approveAllCold()
 		s := a.inOneSession("shell")
 		end := s.begin(fmt.Sprintf(waits, "--json", "first"))
-		waitFor(t, "the command runs", func() bool { return a.there("runs") })
+		eventually(t, "the command runs", func() bool { return a.there("runs") })
 		log := filepath.Join(a.stateDir(), "audit", "00000001.jsonl")
 		if err := os.Rename(log, log+".away"); err != nil {
 			t.Fatal(err)

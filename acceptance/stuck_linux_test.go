@@ -49,7 +49,7 @@ func TestStuckSandboxesEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		inner := 0
-		waitFor(t, "bwrap's first process", func() bool {
+		eventually(t, "bwrap's first process", func() bool {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", bwrap))
 			inner, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 			return inner > 0
@@ -70,7 +70,7 @@ func TestStuckSandboxesEnd(t *testing.T) {
 			t.Fatal("the attempt did not come off: this bwrap takes its first process along")
 		}
 		a.start()
-		waitFor(t, "the end of what was left", func() bool { return !alive(inner) })
+		eventually(t, "the end of what was left", func() bool { return !alive(inner) })
 	})
 }
 
@@ -100,7 +100,7 @@ func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 		a.sbx("run", "--", "true")
 		hit := 0
 		for i := range 24 {
-			waitFor(t, "the end of the sandbox before", func() bool { return a.find("bwrap") == 0 })
+			eventually(t, "the end of the sandbox before", func() bool { return a.find("bwrap") == 0 })
 			cmd := a.command(t.Context(), filepath.Join(bin, "sbx"), "run", "-c", "trap '' TERM HUP; sleep "+litterMark)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -126,7 +126,7 @@ func TestDeathOfBwrapAsItComesUp(t *testing.T) {
 				cmd.Process.Kill()
 				<-ended
 			}
-			waitFor(t, "the command's end", func() bool { return count("sleep "+litterMark) == 0 })
+			eventually(t, "the command's end", func() bool { return count("sleep "+litterMark) == 0 })
 			if a.daemon == nil {
 				a.restart()
 			}

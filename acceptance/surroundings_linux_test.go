@@ -100,7 +100,7 @@ func TestStartedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { daemon.Process.Signal(syscall.SIGTERM); daemon.Wait() }()
-	waitFor(t, "it serves", func() bool { return answers(filepath.Join(dir, "agent.sock")) })
+	eventually(t, "it serves", func() bool { return answers(filepath.Join(dir, "agent.sock")) })
 	if r := a.in("unset SBX_SOCKET_DIR SBX_STATE_DIR; exec $sbx status"); r.code != 0 ||
 		!strings.Contains(r.out, "process "+strconv.Itoa(daemon.Process.Pid)+",") {
 		t.Errorf("sbx found another: %v", r)
