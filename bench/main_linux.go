@@ -36,7 +36,7 @@ func run() int {
 	flag.DurationVar(&o.lasting, "lasting", 5*time.Second, "how long each rate is measured")
 	flag.IntVar(&o.files, "files", 5000, "files of the project in which work is measured")
 	flag.StringVar(&o.only, "only", "", "tables to make, of launches,peers,rates,inside,layers,growth; empty: all")
-	flag.StringVar(&o.plain, "plain", "", "serve on this socket without a sandbox, for the comparison, and measure nothing")
+	flag.StringVar(&o.plain, "plain", "", "serve on this socket without a sandbox, for comparison, and measure nothing")
 	flag.Parse()
 	if o.plain != "" {
 		if err := servePlain(o.plain); err != nil {

@@ -91,5 +91,6 @@ func (p *plan) layProc() {
 			p.add(path, ReadOnly, view{access: profile.Read})
 		}
 	}
-	p.gap("kernel tables", "/proc", "uid 0 may read what the kernel keeps for it there (kpageflags, slabinfo, vmallocinfo)", "run the daemon as an ordinary user")
+	p.gap("kernel tables", "/proc", "uid 0 may read what the kernel keeps for it there (kpageflags, slabinfo, vmallocinfo)",
+		"run the daemon as an ordinary user")
 }

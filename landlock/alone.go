@@ -20,7 +20,8 @@ var aloneRows = []gapRow{
 	{"stat", "stat, access, readlink, chdir and O_PATH are not restricted: which names exist, their sizes and link " +
 		"texts show, anywhere", namespaces, 0},
 	{"processes", "the host's processes show in /proc, with their command lines", namespaces, 0},
-	{"process settings", "nice values, resource limits and processor affinity of the user's other processes can be changed", namespaces, 0},
+	{"process settings", "nice values, resource limits and processor affinity of the user's other processes can be changed",
+		namespaces, 0},
 	{"ipc", "System V IPC, POSIX message queues and the host's keyrings are shared", namespaces, 0},
 	{"private", "there are no private directories: nothing is granted in /tmp and the like", namespaces, 0},
 	{"later names", "a hidden or protected name that appears during the run is not held",
@@ -47,7 +48,8 @@ func AloneGaps(version int) []profile.Gap {
 	var gaps []profile.Gap
 	for _, row := range aloneRows {
 		if row.until == 0 || version < row.until {
-			gaps = append(gaps, profile.Gap{Mechanism: "landlock", Protection: row.protection, Why: row.why, Remedy: row.remedy})
+			gaps = append(gaps, profile.Gap{Mechanism: "landlock", Protection: row.protection, Why: row.why,
+				Remedy: row.remedy})
 		}
 	}
 	return gaps

@@ -205,7 +205,8 @@ func (c *compiler) matters(s *spot) lsm.AccessFS {
 // spread gives rights to the present entries of a directory instead of the directory: Landlock
 // cannot revoke a right of the directory above.
 func (c *compiler) spread(dir string, rights lsm.AccessFS) {
-	c.narrowed(dir, fmt.Sprintf("something below is denied %v; existing entries are granted one by one, later ones are not", rights))
+	c.narrowed(dir, fmt.Sprintf("something below is denied %v; existing entries are granted one by one, later ones "+
+		"are not", rights))
 	if c.place == Inside && c.private(dir) {
 		return // there is nothing yet
 	}

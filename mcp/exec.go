@@ -79,8 +79,8 @@ func (s *Server) addExec(m *mcp.Server) {
 		Annotations: reads("Read on")}, s.output)
 	mcp.AddTool(m, &mcp.Tool{Name: "cancel", Description: "End a command and everything that it started.",
 		Annotations: changes("End a command")}, s.cancel)
-	mcp.AddTool(m, &mcp.Tool{Name: "status", Description: "What sandboxd enforces here, whether the project is trusted, " +
-		"and which commands run.",
+	mcp.AddTool(m, &mcp.Tool{Name: "status",
+		Description: "What sandboxd enforces here, whether the project is trusted, and which commands run.",
 		Annotations: reads("Status")}, s.status)
 }
 
@@ -127,7 +127,8 @@ func (s *Server) output(ctx context.Context, _ *mcp.CallToolRequest, in handleIn
 	*ran, error) {
 	c := s.find(in.Handle)
 	if c == nil {
-		return nil, nil, refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read", in.Handle))
+		return nil, nil, refused(fmt.Errorf("no command has the handle %q; it has ended, and its output was read",
+			in.Handle))
 	}
 	if !c.wait(ctx, in.WaitMS, false) {
 		return nil, nil, refused(context.Cause(ctx)) // only the reading was taken back
@@ -286,7 +287,8 @@ func (s *Server) tell(c *command) (*mcp.CallToolResult, *ran, error) {
 		if r.Waiting {
 			text = "A person is asked whether the command may run (sbx approve)."
 		}
-		return said(withOutput(fmt.Sprintf("%s Read on with the tool \"output\" and the handle %s.", text, c.id), r)), r, nil
+		text = fmt.Sprintf("%s Read on with the tool \"output\" and the handle %s.", text, c.id)
+		return said(withOutput(text, r)), r, nil
 	}
 	s.drop(c)
 	if lost != nil {

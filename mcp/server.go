@@ -42,7 +42,10 @@ type session struct {
 // handle. Clients give up after a minute (the SDKs' default).
 const patience = 40 * time.Second
 
-const instructions = `Commands and files of a project, supervised by sandboxd: what only reads runs at once, a person is asked about the rest, and everything runs in a sandbox without network and without the user's home directory. A refusal says why; don't retry it another way; ask the user what they want instead. A command that takes long answers with a handle: read on with the tool "output".`
+const instructions = `Commands and files of a project, supervised by sandboxd: what only reads runs at once, a person ` +
+	`is asked about the rest, and everything runs in a sandbox without network and without the user's home directory. ` +
+	`A refusal says why; don't retry it another way; ask the user what they want instead. A command that takes long ` +
+	`answers with a handle: read on with the tool "output".`
 
 // new makes the protocol's server, with all tools.
 func (s *Server) new() *mcp.Server {

@@ -71,8 +71,8 @@ func (h *Host) probe(ctx context.Context, cgroupErr error) {
 	}
 	h.report = Report{Layers: layers, Protections: h.protections(layers)}
 	if h.report.Layer(BackendBwrap).Active && !canHoldDevices() {
-		h.report.weaken(ProtectFiles, Partial, "root's commands can change modes, owners and times of the machine's devices",
-			"the daemon is root without CAP_SYS_ADMIN", "run sandboxd as an ordinary user, or give it CAP_SYS_ADMIN")
+		h.report.weaken(ProtectFiles, Partial,
+			"root's commands can change modes, owners and times of the machine's devices", "the daemon is root without CAP_SYS_ADMIN", "run sandboxd as an ordinary user, or give it CAP_SYS_ADMIN")
 	}
 }
 
@@ -295,7 +295,8 @@ func explainNamespaces(why string) (string, string) {
 		return "mounting /proc is refused, as in containers that mask parts of it: " + why,
 			"run the container with an unmasked /proc"
 	case strings.Contains(why, "namespace") || strings.Contains(why, "uid map"):
-		return "user namespaces are refused, as in many containers: " + why, "allow user namespaces to this container or host"
+		return "user namespaces are refused, as in many containers: " + why,
+			"allow user namespaces to this container or host"
 	}
 	return why, "run sbx doctor after changing the host; the kernel's or bwrap's own message is above"
 }
@@ -321,23 +322,7 @@ func (h *Host) protections(layers []Layer) []Protection {
 		p := Protection{Name: name, Level: Enforced}
 		switch name {
 		case ProtectFiles, ProtectHidden, ProtectProtected:
-			switch {
-			case bw.Active && ll.Active:
-				p.By = bw.Name + "+landlock"
-			case bw.Active && name == ProtectFiles:
-				p.By, p.Level, p.Why, p.Remedy = bw.Name, Partial, "Landlock is missing: "+ll.Why, ll.Remedy
-				p.Missing = "what may be read may also be executed"
-			case bw.Active:
-				p.By = bw.Name
-			case alone:
-				p.By, p.Level, p.Why, p.Remedy = "landlock", Partial, "no mount namespace: "+bw.Why, bw.Remedy
-				p.Missing = "metadata of files outside the profile can be seen and, where permissions allow, changed"
-				if h.landlock < 3 {
-					p.Missing += "; so can files be emptied, as Landlock ABI " + strconv.Itoa(h.landlock) + " does not hold truncation (Linux 6.2 does)"
-				}
-			default:
-				p.Level, p.Why, p.Remedy = Absent, without, join(bw.Remedy, ll.Remedy)
-			}
+			h.filesProtection(&p, bw, ll, alone, without)
 		case ProtectNetwork:
 			switch {
 			case bw.Active:
@@ -355,11 +340,13 @@ func (h *Host) protections(layers []Layer) []Protection {
 			case bw.Active:
 				p.By = bw.Name
 			case alone && h.landlock >= 6:
-				p.By, p.Level, p.Missing = "landlock", Partial, "host processes can be seen; signals and abstract sockets are held"
+				p.By, p.Level = "landlock", Partial
+				p.Missing = "host processes can be seen; signals and abstract sockets are held"
 				p.Why, p.Remedy = "no pid and ipc namespace: "+bw.Why, bw.Remedy
 			case alone:
 				p.Level, p.Remedy = Absent, bw.Remedy
-				p.Why = "no pid and ipc namespace: " + bw.Why + "; Landlock ABI " + strconv.Itoa(h.landlock) + " holds neither signals nor abstract sockets (Linux 6.12 does)"
+				p.Why = fmt.Sprintf("no pid and ipc namespace: %s; Landlock ABI %d holds neither signals nor abstract sockets "+
+					"(Linux 6.12 does)", bw.Why, h.landlock)
 			default:
 				p.Level, p.Why, p.Remedy = Absent, without, bw.Remedy
 			}
@@ -371,28 +358,51 @@ func (h *Host) protections(layers []Layer) []Protection {
 		case ProtectPrivileges:
 			p.By = "no_new_privs"
 		case ProtectLimits:
-			switch {
-			case cg.Active && bw.Active:
-				p.By = "cgroup " + cg.Version
-			case cg.Active:
-				p.By, p.Level = "setrlimit, watched", Partial
-				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
-				p.Why, p.Remedy = "no namespace: "+bw.Why, bw.Remedy
-			case bw.Active && h.pidMax:
-				p.By, p.Level = "pid_max, setrlimit, watched", Partial
-				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
-				p.Why, p.Remedy = cg.Why, cg.Remedy
-			case os.Geteuid() == 0:
-				p.By, p.Level = "setrlimit, watched", Partial
-				p.Missing = "memory and processes of the whole tree are watched: they can exceed their limits for a moment" + uncounted
-				p.Why, p.Remedy = cg.Why, cg.Remedy
-			default:
-				p.By, p.Level = "setrlimit, watched", Partial
-				p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
-				p.Why, p.Remedy = cg.Why, cg.Remedy
-			}
+			h.limitsProtection(&p, bw, cg)
 		}
 		r.Protections = append(r.Protections, p)
 	}
 	return r.Protections
+}
+
+// filesProtection derives the protection of files. alone: Landlock is the only layer for them; without is why there is
+// none.
+func (h *Host) filesProtection(p *Protection, bw, ll Layer, alone bool, without string) {
+	switch {
+	case bw.Active && ll.Active:
+		p.By = bw.Name + "+landlock"
+	case bw.Active && p.Name == ProtectFiles:
+		p.By, p.Level, p.Why, p.Remedy = bw.Name, Partial, "Landlock is missing: "+ll.Why, ll.Remedy
+		p.Missing = "what may be read may also be executed"
+	case bw.Active:
+		p.By = bw.Name
+	case alone:
+		p.By, p.Level, p.Why, p.Remedy = "landlock", Partial, "no mount namespace: "+bw.Why, bw.Remedy
+		p.Missing = "metadata of files outside the profile can be seen and, where permissions allow, changed"
+		if h.landlock < 3 {
+			p.Missing += fmt.Sprintf("; so can files be emptied, as Landlock ABI %d does not hold truncation (Linux 6.2 does)",
+				h.landlock)
+		}
+	default:
+		p.Level, p.Why, p.Remedy = Absent, without, join(bw.Remedy, ll.Remedy)
+	}
+}
+
+// limitsProtection derives the protection of limits.
+func (h *Host) limitsProtection(p *Protection, bw, cg Layer) {
+	if cg.Active && bw.Active {
+		p.By = "cgroup " + cg.Version
+		return
+	}
+	p.By, p.Level, p.Why, p.Remedy = "setrlimit, watched", Partial, cg.Why, cg.Remedy
+	p.Missing = "memory of the whole tree is watched: it can exceed its limit for a moment" + uncounted
+	switch {
+	case cg.Active:
+		p.Why, p.Remedy = "no namespace: "+bw.Why, bw.Remedy
+	case bw.Active && h.pidMax:
+		p.By = "pid_max, setrlimit, watched"
+	case os.Geteuid() == 0: // RLIMIT_NPROC does not bound root (setrlimit(2))
+		p.Missing = "memory and processes of the whole tree are watched: they can exceed their limits for a moment" +
+			uncounted
+	}
 }

@@ -32,7 +32,7 @@ type Protection struct {
 // Names of protections, as they stand in require_os_sandbox lists, in reports
 // and in audit records.
 const (
-	ProtectFiles      = "files"      // nothing of the host outside the profile can be written, and nothing not granted read
+	ProtectFiles      = "files"      // nothing outside the profile can be written, and nothing not granted read
 	ProtectHidden     = "hidden"     // secrets inside granted trees can't be read or listed
 	ProtectProtected  = "protected"  // protected names can't be changed, removed or replaced
 	ProtectProcesses  = "processes"  // the host's processes can't be seen, signalled or traced

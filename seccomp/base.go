@@ -63,8 +63,9 @@ var base = []rule{
 		sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg
 	`), Why: "sockets that exist"},
 
-	{Calls: names(`seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self lsm_get_self_attr lsm_list_modules`),
-		Why: "a program may narrow itself further"},
+	{Calls: names(`
+		seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self lsm_get_self_attr lsm_list_modules
+	`), Why: "a program may narrow itself further"},
 
 	// A listener of its own would decide for its children, within this filter; but the kernel has
 	// one per chain of filters, and no build tool asks for it.
@@ -126,12 +127,18 @@ var base = []rule{
 		Why: "a second way into the kernel, past this filter"},
 	{Calls: names(`ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp`), Answer: EPERM,
 		Why: "other processes' memory and descriptors"},
-	{Calls: names(`mount umount2 pivot_root move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr`), Answer: EPERM, Why: "mounts"},
+	{Calls: names(`
+		mount umount2 pivot_root move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr
+	`), Answer: EPERM, Why: "mounts"},
 	{Calls: names(`open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie`), Answer: EPERM,
 		Why: "files past the path's permissions"},
 	{Calls: names(`bpf perf_event_open userfaultfd`), Answer: EPERM, Why: "kernel surface"},
 	{Calls: names(`add_key request_key keyctl`), Answer: EPERM, Why: "keyrings have no namespace"},
-	{Calls: names(`kexec_load kexec_file_load init_module finit_module delete_module reboot swapon swapoff acct quotactl quotactl_fd syslog vhangup iopl ioperm sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime migrate_pages move_pages`), Answer: EPERM, Why: "the machine"},
+	{Calls: names(`
+		kexec_load kexec_file_load init_module finit_module delete_module reboot swapon swapoff acct quotactl quotactl_fd
+		syslog vhangup iopl ioperm sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime
+		migrate_pages move_pages
+	`), Answer: EPERM, Why: "the machine"},
 	{Calls: names(`
 		memfd_secret modify_ldt set_thread_area get_thread_area statmount listmount listns lsm_set_self_attr
 		file_getattr file_setattr rseq_slice_yield

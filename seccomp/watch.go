@@ -23,8 +23,9 @@ var watched = []rule{
 	{Calls: []string{"openat"}, When: []test{{2, 3, 1}}, Why: "for writing"},
 	{Calls: []string{"openat"}, When: []test{{2, 3, 2}}, Why: "for reading and writing"},
 	{Calls: []string{"openat"}, When: []test{{2, 0o100, 0o100}}, Why: "created"},
-	{Calls: names(`creat openat2 truncate mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat link linkat`),
-		Why: "changes files"},
+	{Calls: names(`
+		creat openat2 truncate mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat link linkat
+	`), Why: "changes files"},
 	{Calls: []string{"connect"}, Why: "addresses"},
 }
 

@@ -167,8 +167,8 @@ func (a *fileAction) decided(d approval.Decision) error {
 	if !d.Approved || !a.j.needsPerson() || d.How == approval.HowPerson {
 		return nil
 	}
-	message := fmt.Sprintf("Denied: %s\nReason: it is protected, and only a person's own yes to just this changes it (%s).",
-		a.j.verdict.Description, d.Why)
+	message := fmt.Sprintf("Denied: %s\nReason: it is protected, and only a person's own yes to just this changes it "+
+		"(%s).", a.j.verdict.Description, d.Why)
 	rec := fileRecord(a.c, a.j)
 	rec.Operation, rec.Error = "refuse", message
 	denied := &FileDenied{Result{Outcome: Refused, Code: 126, Decision: d, Message: message}}
@@ -263,7 +263,8 @@ func (s *Supervisor) effect(ctx context.Context, c *fileCall, j *fileJudgement, 
 	}
 	err = s.withWorker(ctx, c, j, func(client *worker.Client) (err error) {
 		if j.undo != nil {
-			out.Result, err = client.Undo(ctx, j.undo.kept, c.req.how(j.undo), &sameSteps{Keeper: change, want: j.undo.digest})
+			steps := &sameSteps{Keeper: change, want: j.undo.digest}
+			out.Result, err = client.Undo(ctx, j.undo.kept, c.req.how(j.undo), steps)
 		} else {
 			out.Result, err = client.Do(ctx, j.request, j.facts, change)
 		}
@@ -317,7 +318,8 @@ func (s *Supervisor) withWorker(ctx context.Context, c *fileCall, j *fileJudgeme
 
 // previewFile reports the likely decision, and shows the change.
 func (s *Supervisor) previewFile(ctx context.Context, c *fileCall, j *fileJudgement) (FileResult, error) {
-	out := FileResult{Verdict: j.verdict, Digest: j.profile.Digest().String(), Report: j.plan.Report, Warnings: j.warnings}
+	out := FileResult{Verdict: j.verdict, Digest: j.profile.Digest().String(), Report: j.plan.Report,
+		Warnings: j.warnings}
 	out.Path, out.To, out.Hash = j.verdict.Path, j.verdict.To, j.facts.Path.Hash
 	var err error
 	if out.Decision, err = s.Approval.Preview(ctx, s.fileApproval(c, j)); err != nil {

@@ -212,9 +212,9 @@ func (s *Supervisor) call(e *Exec, j *judgement) approval.Call {
 func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	v := j.verdict
 	c := approval.Call{
-		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent, Project: e.Session.Root,
-		Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest, Cwd: e.Request.shown(),
-		Why: v.Why, Inline: e.Request.Inline,
+		ID: e.Request.CallID, Principal: e.Session.principal(), Session: e.Session.ID, Agent: e.Session.Agent,
+		Project: e.Session.Root, Batch: e.Request.Batch, Tool: "bash", Payload: v.Payload, Digest: j.digest,
+		Cwd: e.Request.shown(), Why: v.Why, Inline: e.Request.Inline,
 		Client: e.Request.Client && !j.trusts && len(j.widened) == 0, // a yes to those does more than this
 		Class:  approval.Class{RuleText: v.Rule, Dangerous: v.Danger, Protected: v.Protected, Delete: v.Delete},
 		Asked:  func(p approval.Pending) { e.ask(p, j) },
@@ -240,27 +240,29 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if v.Configured {
 		c.Class.Rule = approval.RuleAsk
 	}
+	because := func(list ...string) { c.Request.Reasons = append(c.Request.Reasons, list...) }
 	if j.uncontained != "" {
-		c.Request.Reasons = append(c.Request.Reasons, "the policy contained does not cover it: "+j.uncontained)
+		because("the policy contained does not cover it: " + j.uncontained)
 	}
 	c.Class.Contained = j.contained
 	if preset, ok := document.Agent(j.agentPreset); ok {
-		c.Request.Reasons = append(c.Request.Reasons, reachOf(preset, j.names))
+		because(reachOf(preset, j.names))
 	}
 	if why := e.Session.beyondSkill(v.Payload); why != "" {
-		c.Request.Reasons = append(c.Request.Reasons, why)
+		because(why)
 	}
 	if e.Request.callerRuns {
-		c.Request.Reasons = append(c.Request.Reasons, "the caller runs it, outside the sandbox")
+		because("the caller runs it, outside the sandbox")
 	}
 	if e.Request.cwdUnknown {
-		c.Request.Reasons = append(c.Request.Reasons, "the caller does not say in which directory it would run")
+		because("the caller does not say in which directory it would run")
 	}
 	if e.Request.Agent {
-		c.Request.Reasons = append(c.Request.Reasons, "it may ask sandboxd from inside its sandbox, for no more than it has itself")
+		because("it may ask sandboxd from inside its sandbox, for no more than it has itself")
 	}
 	if j.input != "" {
-		c.Request.Reasons = append(c.Request.Reasons, fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", len(e.Request.StdinData), j.input))
+		because(fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", len(e.Request.StdinData),
+			j.input))
 	}
 	if v.Unseen && !j.contained {
 		// Any input would run under the same grant.
@@ -268,10 +270,10 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	}
 	c.Widenings = j.openings(e.Session.Home)
 	for _, path := range j.widened {
-		c.Request.Reasons = append(c.Request.Reasons, "may change the protected "+path+", for this once; what it wrote is checked afterwards")
+		because("may change the protected " + path + ", for this once; what it wrote is checked afterwards")
 	}
 	if j.plan != nil {
-		c.Request.Reasons = append(c.Request.Reasons, invisible(e.Session, e.Request, j.plan.Command.Env)...)
+		because(invisible(e.Session, e.Request, j.plan.Command.Env)...)
 	}
 	if note := timeNote(e, j); note != "" {
 		c.Request.Notes = append(c.Request.Notes, note)
@@ -282,9 +284,9 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Class.Rule = approval.RuleAsk
 		c.Class.RuleText = "project not trusted yet"
 		c.Trusts = j.trustsOffered
-		c.Request.Reasons = append(c.Request.Reasons, trustReason(e.Session, true))
+		because(trustReason(e.Session, true))
 		if j.fitting != "" {
-			c.Request.Reasons = append(c.Request.Reasons, j.fitting)
+			because(j.fitting)
 		}
 	}
 	return c

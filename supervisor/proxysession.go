@@ -145,8 +145,10 @@ func (r *reaching) variables() map[string]string {
 
 // sshProxy connects standard input and output to %h:%p through the proxy. A
 // refusal goes to standard error. It holds no single quote.
-var sshProxy = fmt.Sprintf(`bash -c "exec 3<>/dev/tcp/127.0.0.1/%d; printf \"CONNECT %%h:%%p HTTP/1.1\r\nHost: %%h:%%p\r\n\r\n\" >&3; `+
-	`IFS= read -r line <&3; case \$line in *\" 200 \"*) ;; *) echo \"\$line\" >&2; exit 1;; esac; IFS= read -r line <&3; cat <&3 & cat >&3; kill \$!"`, httpPort)
+var sshProxy = fmt.Sprintf(`bash -c "exec 3<>/dev/tcp/127.0.0.1/%d; `+
+	`printf \"CONNECT %%h:%%p HTTP/1.1\r\nHost: %%h:%%p\r\n\r\n\" >&3; `+
+	`IFS= read -r line <&3; case \$line in *\" 200 \"*) ;; *) echo \"\$line\" >&2; exit 1;; esac; `+
+	`IFS= read -r line <&3; cat <&3 & cat >&3; kill \$!"`, httpPort)
 
 // proxySession is the network of one running command.
 type proxySession struct {
@@ -232,17 +234,18 @@ func (o *proxySession) refused(r egress.Refusal) {
 	defer o.mu.Unlock()
 	const most = 100
 	if len(o.refusals) < most {
-		o.refusals = append(o.refusals, Violation{Kind: sandbox.RefusedNetwork, Op: "connect", Object: r.Target, Rule: r.Why,
-			By: "proxy", Hint: r.Hint, Count: 1})
+		o.refusals = append(o.refusals, Violation{Kind: sandbox.RefusedNetwork, Op: "connect", Object: r.Target,
+			Rule: r.Why, By: "proxy", Hint: r.Hint, Count: 1})
 	}
 }
 
 // publish lets the machine's localhost reach a port of the command's. Another
 // command may have it already; then it keeps it.
 func (o *proxySession) publish(sockets *sandbox.Sockets, port uint16) {
-	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(int(port)))
+	at := "127.0.0.1:" + strconv.Itoa(int(port))
+	l, err := net.Listen("tcp", at)
 	if err != nil {
-		o.refused(egress.Refusal{Target: "127.0.0.1:" + strconv.Itoa(int(port)), Why: "it can't be published: " + err.Error(),
+		o.refused(egress.Refusal{Target: at, Why: "it can't be published: " + err.Error(),
 			Hint: "another command may have it; try when that has ended"})
 		return
 	}
@@ -392,7 +395,8 @@ func (o *proxySession) call(t egress.Target) approval.Call {
 	payload := map[string]any{"host": t.Host(), "port": int(t.Port)}
 	request := &approval.Request{
 		Tool: NetworkTool, Description: "Connect to " + t.String(), Payload: payload, Risk: approval.RiskNormal,
-		Reasons: []string{"the command wants to connect to " + t.String() + ", which is not on the list of hosts; it waits"},
+		Reasons: []string{"the command wants to connect to " + t.String() + ", which is not on the list of hosts; " +
+			"it waits"},
 		Suggestions: []approval.Suggestion{{Label: "every port of " + t.Host(),
 			Pattern: approval.Pattern{Tool: NetworkTool, Where: []approval.Condition{approval.Equal("host", t.Host())},
 				Free: []string{"port"}}}},

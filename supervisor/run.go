@@ -65,7 +65,9 @@ func (r Result) unrecorded(err error) Result {
 	return r
 }
 
-func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, check *afterCheck) Result {
+func (s *Supervisor) execute(
+	ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, check *afterCheck,
+) Result {
 	may := j.plan.Profile
 	if j.kind == RunReads {
 		may = j.names // a reader writes to files that its caller opened
@@ -110,7 +112,8 @@ func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Re
 		out = s.openProxySession(e, j, proc.Sockets())
 	}
 	e.started(proc, st.term, j.plan.Profile)
-	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest, Report: base.Report, Warnings: base.Warnings, Warm: proc.Warm()}})
+	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest,
+		Report: base.Report, Warnings: base.Warnings, Warm: proc.Warm()}})
 	st.follow(e.log)
 
 	wall := time.NewTimer(timeLimit(e.Request.Timeout, j.plan.Profile.Limits().Wall))

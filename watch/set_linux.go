@@ -21,8 +21,8 @@ const (
 	// it as fast as it is emptied. It holds 16,384 events by default, of some 300 a read.
 	maxReads = 256
 
-	mask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF |
-		unix.IN_ONLYDIR
+	mask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ATTRIB |
+		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 )
 
 // Set is one instance of inotify(7) for all groups of a process. Its methods may be

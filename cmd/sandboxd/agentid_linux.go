@@ -14,7 +14,8 @@ import (
 
 // shared are programs that run any script: their executable does not identify
 // the agent. sbx and its parts act for their parent.
-var shared = regexp.MustCompile(`^(sbx(-[a-z]+)?|python.*|node.*|deno|bun|electron|ruby.*|perl.*|php.*|lua.*|java|Rscript|tclsh.*|busybox|env|(ba|da|z|k|fi|tc|c)?sh|ld[-.].*)$`)
+var shared = regexp.MustCompile(`^(sbx(-[a-z]+)?|python.*|node.*|deno|bun|electron|ruby.*|perl.*|php.*|lua.*|` +
+	`java|Rscript|tclsh.*|busybox|env|(ba|da|z|k|fi|tc|c)?sh|ld[-.].*)$`)
 
 // agentID identifies the program that opens a session by its executable, as
 // "exe:PATH sha256:…", or is "" where that would tell nothing (R-AP-08). The

@@ -75,19 +75,11 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 		defer journal.Close()
 	}
 	counts := newMetrics()
-	auditLog, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize), Keep: cfg.Audit.Keep,
-		DigestKey: dirs.inState("digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror(counts, journal)})
-	if errors.Is(err, audit.ErrLocked) {
-		return fmt.Errorf("%w: a daemon with this state directory runs already; sbx stop, with the --socket-dir of that one, ends it; or choose another --state-dir", err)
-	}
+	auditLog, err := openAudit(cfg, dirs, mirror(counts, journal))
 	if err != nil {
 		return err
 	}
 	defer auditLog.Close()
-	trust, err := supervisor.OpenTrust(dirs.inState("trust.json"))
-	if err != nil {
-		return err
-	}
 	programs := &rulePrograms{}
 	controller, err := approval.New(approval.Options{Rules: []approval.Rule{programs},
 		Config: cfg.Approval, Store: approval.NewFileStore(dirs.inState("grants.json")),
@@ -99,24 +91,8 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	if err := startMode(controller, f.mode, cfg); err != nil {
 		return err
 	}
-	undo, damaged, err := store.Open(dirs.state, store.Options{KeepFor: cfg.Files.Undo.KeepFor, KeepBytes: cfg.Files.Undo.KeepBytes})
-	if err != nil {
-		return err
-	}
-	for _, w := range damaged {
-		log.Warn("a change can't be undone", "why", w)
-	}
-	notes, err := aftermath.OpenNotes(dirs.inState("running"))
-	if err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	sup, err := supervisor.New(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Trust: trust,
-		Config: cfg, Paths: paths, Own: dirs.own(paths), AgentSocket: filepath.Join(dirs.sockets, ipc.AgentSocket),
-		Trash: dirs.inState("trash"), Layers: dirs.inState("layers"), Places: dirs.inState("places"), Notes: notes, Undo: undo, Worker: self})
+	sup, err := openSupervisor(supervisor.Options{Host: host, Approval: controller, Audit: auditLog, Config: cfg,
+		Paths: paths}, dirs, log)
 	if err != nil {
 		return err
 	}
@@ -135,33 +111,47 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 	defer cancel()
 	patient, endNow := context.WithCancel(context.Background())
 	defer endNow()
-	b := &backend{sup: sup, notices: notify.New(controller, func() notify.Config { return sup.Config().Notify }), patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
-		dirs: dirs, flags: f, began: cfg, warnings: warnings, started: time.Now(), shutdown: cancel, drain: time.Duration(cfg.Daemon.DrainTimeout)}
-	go b.notices.Run(ctx)
-	go b.flushGrants(ctx)
-	idle := time.Duration(cfg.Daemon.IdleTimeout)
+	b := &backend{sup: sup, notices: notify.New(controller, func() notify.Config { return sup.Config().Notify }),
+		patient: patient, endNow: endNow, approvals: controller, audit: auditLog, journal: journal, noJournal: noJournal,
+		dirs: dirs, flags: f, began: cfg, warnings: warnings, started: time.Now(), shutdown: cancel,
+		drain: time.Duration(cfg.Daemon.DrainTimeout), idle: time.Duration(cfg.Daemon.IdleTimeout)}
 	if f.idleSet {
-		idle = f.idle
+		b.idle = f.idle
 	}
-	b.idle = idle
-	go b.leaveWhenIdle(ctx, cancel)
-	go leaveWhenLost(ctx, sockets.own, cancel, log)
-	go b.rest(ctx)
-	handedAgent, handedApprover, err := b.serveLaunchers(ctx, sockets.launcher, log)
+	server, err := b.open(ctx, sockets, counts, log)
 	if err != nil {
 		return err
 	}
+	log.Info("serving", "sockets", sockets.String(), "state", dirs.state, "enforcement", host.Report().Level())
+	return b.serve(ctx, server, service, log)
+}
+
+// open starts the background work of the daemon, and returns the server of its sockets.
+func (b *backend) open(ctx context.Context, sockets listeners, counts *metrics, log *slog.Logger) (*ipc.Server, error) {
+	go b.notices.Run(ctx)
+	go b.flushGrants(ctx)
+	go b.leaveWhenIdle(ctx, b.shutdown)
+	go leaveWhenLost(ctx, sockets.own, b.shutdown, log)
+	go b.rest(ctx)
+	agent, approver, err := b.serveLaunchers(ctx, sockets.launcher, log)
+	if err != nil {
+		return nil, err
+	}
 	counts.watch(b)
 	serveMetrics(ctx, counts.registry, sockets.metrics, log)
-	if b.gateway, err = openGateway(cfg, b, log); err != nil {
-		return err
+	if b.gateway, err = openGateway(b.began, b, log); err != nil {
+		return nil, err
 	}
-	log.Info("serving", "sockets", sockets.String(), "state", dirs.state, "enforcement", host.Report().Level())
-	server := ipc.Server{Backend: b, Agent: append(sockets.agent, handedAgent...), Approver: append(sockets.approver, handedApprover...), Stdio: sockets.stdio, Log: log}
+	return &ipc.Server{Backend: b, Agent: append(sockets.agent, agent...),
+		Approver: append(sockets.approver, approver...), Stdio: sockets.stdio, Log: log}, nil
+}
+
+// serve answers requests until ctx ends, the service manager has the daemon end, or the sockets fail.
+func (b *backend) serve(ctx context.Context, server *ipc.Server, service *service, log *slog.Logger) error {
 	serving, stopServing := context.WithCancel(context.Background())
 	defer stopServing()
 	served := make(chan error, 1)
-	go func() { served <- b.serveWithGateway(serving, &server) }()
+	go func() { served <- b.serveWithGateway(serving, server) }()
 	debug.FreeOSMemory() // of the start
 	loop := mainLoop{service: service, failed: served, alive: b.alive, status: b.statusLine, reload: b.reload,
 		drain: func() error {
@@ -170,9 +160,44 @@ func serve(ctx context.Context, f flags, stderr io.Writer) error {
 			stopServing()
 			return errors.Join(err, <-served)
 		}}
-	err = loop.run(ctx)
+	err := loop.run(ctx)
 	b.tellHead(log) // the record of the stop, too
 	return err
+}
+
+func openAudit(cfg *config.Config, dirs dirs, mirror func(audit.Mirrored)) (*audit.Log, error) {
+	log, err := audit.Open(dirs.audit, audit.Options{RotateSize: int64(cfg.Audit.RotateSize), Keep: cfg.Audit.Keep,
+		DigestKey: dirs.inState("digest.key"), Exclude: cfg.Audit.ExcludeKeys, Mirror: mirror})
+	if errors.Is(err, audit.ErrLocked) {
+		return nil, fmt.Errorf("%w: a daemon with this state directory runs already; sbx stop, with the --socket-dir of "+
+			"that one, ends it; or choose another --state-dir", err)
+	}
+	return log, err
+}
+
+// openSupervisor opens the supervisor's state and returns one with the rest of its options.
+func openSupervisor(o supervisor.Options, dirs dirs, log *slog.Logger) (*supervisor.Supervisor, error) {
+	var err error
+	if o.Trust, err = supervisor.OpenTrust(dirs.inState("trust.json")); err != nil {
+		return nil, err
+	}
+	var damaged []error
+	if o.Undo, damaged, err = store.Open(dirs.state, store.Options{
+		KeepFor: o.Config.Files.Undo.KeepFor, KeepBytes: o.Config.Files.Undo.KeepBytes}); err != nil {
+		return nil, err
+	}
+	for _, w := range damaged {
+		log.Warn("a change can't be undone", "why", w)
+	}
+	if o.Notes, err = aftermath.OpenNotes(dirs.inState("running")); err != nil {
+		return nil, err
+	}
+	if o.Worker, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	o.Own, o.AgentSocket = dirs.own(o.Paths), filepath.Join(dirs.sockets, ipc.AgentSocket)
+	o.Trash, o.Layers, o.Places = dirs.inState("trash"), dirs.inState("layers"), dirs.inState("places")
+	return supervisor.New(o)
 }
 
 // minDescriptors is the most descriptors that a daemon with a few commands at a time has open.

@@ -80,14 +80,16 @@ func runVerb(a *app) *cobra.Command {
 	f.BoolVar(&o.noAsk, "no-ask", false, "do not ask at this terminal: leave the answer to sbx approve")
 	f.BoolVar(&o.plain, "plain", false, "ask line by line, for screen readers and terminals that can do no more")
 	f.StringVar(&o.agent, "agent-name", "", "what the asking program calls itself; shown as a claim")
-	f.StringVar(&o.description, "description", "", "what the command is for, in the asking program's words; shown as such")
+	f.StringVar(&o.description, "description", "",
+		"what the command is for, in the asking program's words; shown as such")
 	f.BoolVar(&o.asAgent, "agent", false, "the command is an agent: it may ask sandboxd from inside its sandbox, for no "+
 		"more than it has itself")
 	f.StringVar(&o.worktree, "worktree", "",
 		"with --agent: run it in the git work tree .worktrees/`NAME`, on the branch NAME")
 	f.BoolVar(&o.direct, "direct", false, "write to the project itself, without a layer ([sandbox] layers)")
 	f.BoolVar(&o.hold, "hold", false, "hold what it writes: the project stays as it is until sbx changes land")
-	f.StringVar(&o.ticket, "ticket", "", "the ticket that a hook got for exactly this command in this directory; good once")
+	f.StringVar(&o.ticket, "ticket", "",
+		"the ticket that a hook got for exactly this command in this directory; good once")
 	f.StringVar(&o.session, "session", "", "id of a program's session; its secret is in $SBX_SESSION_SECRET")
 	return c
 }

@@ -1,7 +1,7 @@
 // Package store stores the content that changes would lose, so that they can be undone. It is the
 // daemon's, in a folder that no sandbox reaches, and it is the keeper for which a worker waits.
 //
-//	s, err := store.Open("/home/ann/.local/state/sandboxd", store.Options{KeepFor: 7 * 24 * time.Hour, KeepBytes: 1 << 30})
+//	s, err := store.Open(dir, store.Options{KeepFor: 7 * 24 * time.Hour, KeepBytes: 1 << 30})
 //	change, err := s.Begin(store.Record{ID: id, Session: session, Op: files.Edit})
 //	result, err := client.Do(ctx, req, facts, change)
 //	err = change.Finish(err)

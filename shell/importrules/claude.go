@@ -149,10 +149,8 @@ func config(effect, s string) shell.Config {
 // wildcard converts a pattern with a star in the middle to a rule.
 func (c *converter) wildcard(s, pattern, effect string) {
 	if effect == "allow" {
-		c.skip(
-			s,
-			"a star in the middle of what is allowed could stand for options; name the words, or write a [[shell.rules]] pattern",
-		)
+		c.skip(s, "a star in the middle of what is allowed could stand for options; name the words, or write a "+
+			"[[shell.rules]] pattern")
 		return
 	}
 	r := ruleText{pattern: pattern, allowed: effect != "deny", approval: true}

@@ -40,7 +40,8 @@ var fileEntries = []Entry{
 	},
 	{
 		Name: "stat", Open: true, Manual: "coreutils 9.1 stat(1)",
-		Options:  "-L,--dereference -f,--file-system --cached=TEXT -c,--format=TEXT --printf=TEXT -t,--terse --help --version",
+		Options: "-L,--dereference -f,--file-system --cached=TEXT -c,--format=TEXT --printf=TEXT -t,--terse --help " +
+			"--version",
 		Operands: "PATH...", Globs: globAny, Least: 1,
 		Pass: []string{"stat -c '%s %n' go.mod", "stat a b"}, Refuse: []string{"stat", "stat -x a"},
 	},
