@@ -47,7 +47,7 @@ func TestPlantedByCommandsThatWereCutOff(t *testing.T) {
 			})
 		}
 		a.die()
-		eventually(t, "no process of the commands", func() bool { return count("sleep "+mark) == 0 && count("sleep 0.02") == 0 })
+		eventually(t, "the commands' end", func() bool { return count("sleep "+mark) == 0 && count("sleep 0.02") == 0 })
 		for _, f := range []string{".git/hooks/pre-commit", ".envrc", "sub/.envrc", "sub/.vscode/tasks.json", "born/.git/hooks/post-checkout"} {
 			if _, err := os.Stat(filepath.Join(a.project, f)); err != nil {
 				t.Fatalf("the attempt did not come off: %v", err)
@@ -173,7 +173,7 @@ func TestNotesOfCommandsThatWereCutOff(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the plant", func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil })
+			eventually(t, "the plant", func() bool { return a.there(".envrc") })
 		}
 		killed := func() {
 			t.Helper()
@@ -265,7 +265,7 @@ func TestNoPlantStaysAfterDeaths(t *testing.T) {
 				return len(notes) > 0
 			})
 			if i%2 == 0 {
-				eventually(t, "the plant", func() bool { _, err := os.Stat(filepath.Join(a.project, ".envrc")); return err == nil })
+				eventually(t, "the plant", func() bool { return a.there(".envrc") })
 			} else {
 				time.Sleep(time.Duration(i*7%30) * time.Millisecond)
 			}

@@ -260,9 +260,8 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if e.Request.Agent {
 		because("it may ask sandboxd from inside its sandbox, for no more than it has itself")
 	}
-	if j.input != "" {
-		because(fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", len(e.Request.StdinData),
-			j.input))
+	if n := len(e.Request.StdinData); j.input != "" {
+		because(fmt.Sprintf("its standard input came with the request: %d bytes, sha256 %.16s…", n, j.input))
 	}
 	if v.Unseen && !j.contained {
 		// Any input would run under the same grant.
@@ -281,8 +280,7 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	if j.trusts {
 		// Trust is more than this one command, so nothing that was granted
 		// before may answer for it.
-		c.Class.Rule = approval.RuleAsk
-		c.Class.RuleText = "project not trusted yet"
+		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "project not trusted yet"
 		c.Trusts = j.trustsOffered
 		because(trustReason(e.Session, true))
 		if j.fitting != "" {

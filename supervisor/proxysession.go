@@ -185,8 +185,11 @@ type hostQuestion struct {
 	err      error
 }
 
-// openProxySession serves the sockets of a command that has just started.
+// openProxySession serves the sockets of a command that has just started; nil: it has none.
 func (s *Supervisor) openProxySession(e *Exec, j *judgement, sockets *sandbox.Sockets) *proxySession {
+	if j.reach == nil {
+		return nil
+	}
 	o := &proxySession{s: s, exec: e, j: j, policy: j.reach.policy, questions: map[egress.Target]*hostQuestion{},
 		open: make(chan struct{}, maxOpenQuestions)}
 	o.ctx, o.stop = context.WithCancel(context.Background())

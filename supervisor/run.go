@@ -65,9 +65,8 @@ func (r Result) unrecorded(err error) Result {
 	return r
 }
 
-func (s *Supervisor) execute(
-	ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate, check *afterCheck,
-) Result {
+func (s *Supervisor) execute(ctx context.Context, e *Exec, j *judgement, base Result, gate *sandbox.Gate,
+	check *afterCheck) Result {
 	may := j.plan.Profile
 	if j.kind == RunReads {
 		may = j.names // a reader writes to files that its caller opened
@@ -107,10 +106,7 @@ func (s *Supervisor) execute(
 		return base.with(startFailure(err, e.Request, j.plan.Profile))
 	}
 	check.note.First(proc.First())
-	var out *proxySession
-	if j.reach != nil {
-		out = s.openProxySession(e, j, proc.Sockets())
-	}
+	out := s.openProxySession(e, j, proc.Sockets())
 	e.started(proc, st.term, j.plan.Profile)
 	e.log.add(Event{Kind: EventStarted, Started: &Started{Decision: base.Decision, Digest: base.Digest,
 		Report: base.Report, Warnings: base.Warnings, Warm: proc.Warm()}})
@@ -136,9 +132,8 @@ func (s *Supervisor) execute(
 	if exit.Cause == sandbox.EndTmp {
 		e.Session.place.empty()
 	}
-	base.Outcome, base.Exit = Ran, exit
+	base.Outcome, base.Exit, base.Message = Ran, exit, endMessage(exit)
 	base.Uncapped = e.Request.Passed.uncapped()
-	base.Message = endMessage(exit)
 	e.tellDeaf(j, &base)
 	e.tellUntrusted(j, &base)
 	e.warnExternalGitDir(j, &base)

@@ -44,8 +44,9 @@ func Contains(dir, p string) bool {
 const maxLinks = 40
 
 // Follow returns the path to which p leads, from left to right as the kernel goes: ".." behind a symbolic link is the
-// parent of the link's target. link returns the text of the link at a path with no link above its last element, "" where
-// the entry is none or missing. Follow returns the error of link, and ELOOP for too many links. p need not be clean.
+// parent of the link's target. link returns the text of the link at a path with no link above its last element, ""
+// where the entry is none or missing. Follow returns the error of link, and ELOOP for too many links. p need not be
+// clean.
 func Follow(p string, link func(at string) (text string, err error)) (string, error) {
 	real, name := "/", ""
 	for links := 0; p != ""; {

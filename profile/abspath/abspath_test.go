@@ -39,7 +39,8 @@ func TestPaths(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	links := map[string]string{"/l": "/a/b", "/a/up": "..", "/a/b/out": "../../c", "/loop": "loop", "/chain": "l/./out//x/"}
+	links := map[string]string{"/l": "/a/b", "/a/up": "..", "/a/b/out": "../../c", "/loop": "loop",
+		"/chain": "l/./out//x/"}
 	link := func(at string) (string, error) {
 		if at == "/closed" {
 			return "", fs.ErrPermission
