@@ -14,42 +14,18 @@ func grantsVerb(a *app) *cobra.Command {
 }
 
 func grantsList(a *app) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "ls", Short: "List the grants in force", Example: "  sbx grants ls", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := a.approver(c.Context())
-			if err != nil {
-				return err
-			}
-			list, err := client.Grants(c.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return a.printJSON(list)
-			case len(list.Grants) == 0:
-				a.note("there are no grants")
-				return nil
-			}
-			rows := [][]string{{"ID", "", "SCOPE", "ENDS", "USED", "TOOL", "WHAT"}}
-			for _, g := range list.Grants {
-				ends := until(g.Expires)
-				if ends == "" {
-					ends = "never"
-					if g.Scope == "session" || g.Scope == "turn" {
-						ends = "with the " + g.Scope
-					}
+	return listVerb(a, &cobra.Command{Use: "ls", Short: "List the grants in force", Example: "  sbx grants ls"},
+		(*ipc.Client).Grants, "there are no grants", func(l ipc.GrantList) []ipc.Grant { return l.Grants },
+		[]string{"ID", "", "SCOPE", "ENDS", "USED", "TOOL", "WHAT"}, func(g ipc.Grant) []string {
+			ends := until(g.Expires)
+			if ends == "" {
+				ends = "never"
+				if g.Scope == "session" || g.Scope == "turn" {
+					ends = "with the " + g.Scope
 				}
-				rows = append(rows, []string{g.ID, allowed(g.Allow), g.Scope, ends, strconv.Itoa(g.Uses) + "×", g.Tool,
-					short(g.What, 200)})
 			}
-			table(a.out, rows)
-			return nil
-		},
-	}
-	addJSON(c, &asJSON, "print JSON")
-	return c
+			return []string{g.ID, allowed(g.Allow), g.Scope, ends, strconv.Itoa(g.Uses) + "×", g.Tool, short(g.What, 200)}
+		})
 }
 
 func grantsRemove(a *app) *cobra.Command {

@@ -10,39 +10,16 @@ import (
 )
 
 func jobsVerb(a *app) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
+	c := listVerb(a, &cobra.Command{
 		Use:   "jobs",
 		Short: "List, read and stop what commands left running",
 		Long: "List what commands left running in the sessions of programs. A job ends with its session.\n" +
 			"The commands of a terminal leave nothing running.",
 		Example: "  sbx jobs\n  sbx jobs log j-01k9x5\n  sbx jobs stop j-01k9x5",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := a.approver(c.Context())
-			if err != nil {
-				return err
-			}
-			list, err := client.Jobs(c.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return a.printJSON(list)
-			case len(list.Jobs) == 0:
-				a.note("there are no jobs")
-				return nil
-			}
-			rows := [][]string{{"ID", "STARTED", "SESSION", "COMMAND", "ENDED"}}
-			for _, j := range list.Jobs {
-				ended := strings.TrimSpace(ago(j.Ended) + " " + j.Why)
-				rows = append(rows, []string{j.ID, ago(&j.Started), j.Session, j.Command, ended})
-			}
-			table(a.out, rows)
-			return nil
-		},
-	}
-	addJSON(c, &asJSON, "print JSON")
+	}, (*ipc.Client).Jobs, "there are no jobs", func(l ipc.JobList) []ipc.Job { return l.Jobs },
+		[]string{"ID", "STARTED", "SESSION", "COMMAND", "ENDED"}, func(j ipc.Job) []string {
+			return []string{j.ID, ago(&j.Started), j.Session, j.Command, strings.TrimSpace(ago(j.Ended) + " " + j.Why)}
+		})
 	c.AddCommand(
 		jobVerb(a, "log", "Print the newest output of a job", (*ipc.Client).Job, func(j ipc.Job) error {
 			if j.CutBytes > 0 {

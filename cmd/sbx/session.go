@@ -16,39 +16,17 @@ func sessionVerb(a *app) *cobra.Command {
 }
 
 func sessionList(a *app) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "ls", Short: "List the sessions", Example: "  sbx session ls", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := a.approver(c.Context())
-			if err != nil {
-				return err
+	return listVerb(a, &cobra.Command{Use: "ls", Short: "List the sessions", Example: "  sbx session ls"},
+		(*ipc.Client).Sessions, "there are no sessions", func(l ipc.SessionList) []ipc.SessionInfo { return l.Sessions },
+		[]string{"ID", "KIND", "MODE", "RUNS", "USED", "TRUSTED", "AGENT", "ROOT", "REMARK"},
+		func(s ipc.SessionInfo) []string {
+			remark := s.Stopped
+			if len(s.Overlaps) > 0 {
+				remark = strings.TrimSpace(remark + " overlaps with " + strings.Join(s.Overlaps, ", "))
 			}
-			list, err := client.Sessions(c.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return a.printJSON(list)
-			case len(list.Sessions) == 0:
-				a.note("there are no sessions")
-				return nil
-			}
-			rows := [][]string{{"ID", "KIND", "MODE", "RUNS", "USED", "TRUSTED", "AGENT", "ROOT", "REMARK"}}
-			for _, s := range list.Sessions {
-				remark := s.Stopped
-				if len(s.Overlaps) > 0 {
-					remark = strings.TrimSpace(remark + " overlaps with " + strings.Join(s.Overlaps, ", "))
-				}
-				rows = append(rows, []string{s.ID, s.Kind, s.Mode, strconv.Itoa(len(s.Running)), ago(&s.LastUsed), yesNo(s.Trusted),
-					strings.TrimSpace(s.Agent + " " + s.Label), s.Root, remark})
-			}
-			table(a.out, rows)
-			return nil
-		},
-	}
-	addJSON(c, &asJSON, "print JSON")
-	return c
+			return []string{s.ID, s.Kind, s.Mode, strconv.Itoa(len(s.Running)), ago(&s.LastUsed), yesNo(s.Trusted),
+				strings.TrimSpace(s.Agent + " " + s.Label), s.Root, remark}
+		})
 }
 
 func sessionOpen(a *app) *cobra.Command {

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"sandboxd/display"
+	"sandboxd/ipc"
 )
 
 // Bounds of a table that is wider than its terminal.
@@ -15,6 +19,45 @@ const (
 	wordCells = 30 // a column of words up to this width, such as ids, is never cut
 	textCells = 16 // the least width of other columns
 )
+
+// listVerb completes the verb c, which lists objects of an approver: as the JSON of the whole answer, or as a table with
+// a row for each object. none is the note where there are no objects.
+func listVerb[L, T any](a *app, c *cobra.Command, get func(*ipc.Client, context.Context) (L, error), none string,
+	objects func(L) []T, header []string, row func(T) []string) *cobra.Command {
+	var asJSON bool
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		client, err := a.approver(c.Context())
+		if err != nil {
+			return err
+		}
+		list, err := get(client, c.Context())
+		if err != nil {
+			return err
+		}
+		return printList(a, asJSON, list, none, objects(list), header, row)
+	}
+	addJSON(c, &asJSON, "print JSON")
+	return c
+}
+
+// printList prints an answer; see [listVerb].
+func printList[T any](a *app, asJSON bool, list any, none string, objects []T, header []string,
+	row func(T) []string) error {
+	switch {
+	case asJSON:
+		return a.printJSON(list)
+	case len(objects) == 0:
+		a.note("%s", none)
+		return nil
+	}
+	rows := [][]string{header}
+	for _, o := range objects {
+		rows = append(rows, row(o))
+	}
+	table(a.out, rows)
+	return nil
+}
 
 // table prints rows in columns. Every cell is neutralised. On a terminal that is too narrow for them the
 // cells of wide columns wrap, and where that does not suffice each row is a block with a line for each cell.

@@ -72,25 +72,17 @@ func trustVerb(a *app) *cobra.Command {
 
 func (a *app) listTrust(c *cobra.Command, client *ipc.Client, asJSON bool) error {
 	list, err := client.Trusted(c.Context())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case asJSON:
-		return a.printJSON(list)
-	case len(list.Trusted) == 0:
-		a.note("no directory is trusted")
-		return nil
 	}
-	rows := [][]string{{"SINCE", "DIRECTORY", ""}}
-	for _, t := range list.Trusted {
-		policy := ""
-		if t.Contained {
-			policy = "contained"
-		}
-		rows = append(rows, []string{t.Since.Local().Format(time.DateTime), t.Dir, first(t.Stale, policy)})
-	}
-	table(a.out, rows)
-	return nil
+	return printList(a, asJSON, list, "no directory is trusted", list.Trusted, []string{"SINCE", "DIRECTORY", ""},
+		func(t ipc.Trust) []string {
+			policy := ""
+			if t.Contained {
+				policy = "contained"
+			}
+			return []string{t.Since.Local().Format(time.DateTime), t.Dir, first(t.Stale, policy)}
+		})
 }
 
 // first is the first of list that is not empty.

@@ -140,37 +140,12 @@ func webAddVerb(a *app) *cobra.Command {
 }
 
 func webListVerb(a *app) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:     "ls",
-		Short:   "List the front ends that have a token",
-		Example: "  sbx web ls\n  sbx web ls --json",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := a.approver(c.Context())
-			if err != nil {
-				return err
-			}
-			list, err := client.FrontEnds(c.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return a.printJSON(list)
-			case len(list.FrontEnds) == 0:
-				a.note("no front end has a token")
-				return nil
-			}
-			rows := [][]string{{"NAME", "ROLE", "SINCE"}}
-			for _, f := range list.FrontEnds {
-				rows = append(rows, []string{f.Name, f.Role, f.Created.Local().Format(time.DateTime)})
-			}
-			table(a.out, rows)
-			return nil
-		},
-	}
-	addJSON(c, &asJSON, "print JSON")
-	return c
+	return listVerb(a, &cobra.Command{Use: "ls", Short: "List the front ends that have a token",
+		Example: "  sbx web ls\n  sbx web ls --json"},
+		(*ipc.Client).FrontEnds, "no front end has a token", func(l ipc.FrontEndList) []ipc.FrontEnd { return l.FrontEnds },
+		[]string{"NAME", "ROLE", "SINCE"}, func(f ipc.FrontEnd) []string {
+			return []string{f.Name, f.Role, f.Created.Local().Format(time.DateTime)}
+		})
 }
 
 func webRemoveVerb(a *app) *cobra.Command {
