@@ -51,6 +51,17 @@ var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 // FromEditor carries the editor's messages until their end.
 func (p *Proxy) FromEditor(ctx context.Context, r io.Reader) error {
+	return messages(r, p.editor, func(m jsonrpc.Message, line []byte) error {
+		line, err := p.heard(ctx, m, line)
+		if err != nil {
+			return p.editor(failed(m["id"], err))
+		}
+		return p.agent(line)
+	})
+}
+
+// messages passes each message of r on until the end. It answers a line that is none.
+func messages(r io.Reader, answer func([]byte) error, take func(m jsonrpc.Message, line []byte) error) error {
 	return jsonrpc.Lines(r, maxMessage, func(line []byte, err error) error {
 		if len(bytes.TrimSpace(line)) == 0 && err == nil {
 			return nil
@@ -60,12 +71,9 @@ func (p *Proxy) FromEditor(ctx context.Context, r io.Reader) error {
 			m, err = jsonrpc.Read(line)
 		}
 		if err != nil {
-			return p.editor(unread(err))
+			return answer(unread(err))
 		}
-		if line, err = p.heard(ctx, m, line); err != nil {
-			return p.editor(failed(m["id"], err))
-		}
-		return p.agent(line)
+		return take(m, line)
 	})
 }
 
@@ -91,17 +99,7 @@ func (p *Proxy) FromAgent(ctx context.Context, r io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer p.work.Wait()
 	defer cancel()
-	return jsonrpc.Lines(r, maxMessage, func(line []byte, err error) error {
-		if len(bytes.TrimSpace(line)) == 0 && err == nil {
-			return nil
-		}
-		var m jsonrpc.Message
-		if err == nil {
-			m, err = jsonrpc.Read(line)
-		}
-		if err != nil {
-			return p.agent(unread(err))
-		}
+	return messages(r, p.agent, func(m jsonrpc.Message, line []byte) error {
 		if err := check(m); err != nil {
 			return p.agent(failed(m["id"], err))
 		}
