@@ -168,19 +168,11 @@ func (b *backend) leaveWhenIdle(ctx context.Context, leave context.CancelFunc) {
 	if d <= 0 {
 		return
 	}
-	tick := time.NewTicker(min(d/2+time.Millisecond, 10*time.Second))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, min(d/2+time.Millisecond, 10*time.Second), func() {
 		if since, idle := b.sup.IdleSince(); idle && time.Since(since) > d && b.keptAlive() == "" {
-			leave()
-			return
+			leave() // which ends ctx
 		}
-	}
+	})
 }
 
 // leaveWhenLost leaves when the daemon's sockets have lost their names: it
@@ -189,20 +181,12 @@ func leaveWhenLost(ctx context.Context, sockets *ipc.Sockets, leave context.Canc
 	if sockets == nil { // the service manager's
 		return
 	}
-	tick := time.NewTicker(2 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, 2*time.Second, func() {
 		if path := sockets.Lost(); path != "" {
 			log.Error("leaving: the socket is gone, so nobody can reach this daemon", "socket", path)
-			leave()
-			return
+			leave() // which ends ctx
 		}
-	}
+	})
 }
 
 // keptAlive names the work that would be lost if the daemon exited now.

@@ -39,17 +39,24 @@ const flushEvery = 30 * time.Second
 // flushGrants writes use counts down now and then. An error shows in the status,
 // because the controller keeps it.
 func (b *backend) flushGrants(ctx context.Context) {
-	tick := time.NewTicker(flushEvery)
+	every(ctx, flushEvery, func() {
+		err := b.approvals.Flush()
+		b.mu.Lock()
+		b.unsaved = err
+		b.mu.Unlock()
+	})
+}
+
+// every calls do at intervals until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			err := b.approvals.Flush()
-			b.mu.Lock()
-			b.unsaved = err
-			b.mu.Unlock()
+			do()
 		}
 	}
 }

@@ -43,26 +43,13 @@ func (b *backend) serveLaunchers(ctx context.Context, list []net.Listener, log *
 	b.mu.Lock()
 	b.brokered = true
 	b.mu.Unlock()
-	go b.tellHeads(ctx, log)
+	go every(ctx, headsEvery, func() { b.tellHead(log) })
 	return agent, approver, nil
 }
 
 // headsEvery is how many seconds of records a cut tail can hide from the
 // broker's heads.
 const headsEvery = 5 * time.Second
-
-func (b *backend) tellHeads(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(headsEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			b.tellHead(log)
-		}
-	}
-}
 
 // tellHead sends the broker the last record, where there is a broker and a new
 // record.

@@ -13,16 +13,9 @@ var restAfter = []time.Duration{20 * time.Second, 6 * time.Minute}
 
 // rest gives memory back whenever a time of work is over.
 func (b *backend) rest(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Second)
-	defer tick.Stop()
 	var work time.Time // the last that was seen
 	rested := 0        // how often since
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, 5*time.Second, func() {
 		last, _ := b.sup.IdleSince()
 		if b.sup.Running() > 0 || !last.Equal(work) {
 			work, rested = last, 0
@@ -32,5 +25,5 @@ func (b *backend) rest(ctx context.Context) {
 			b.approvals.ForgetEvents(time.Now().Add(-restAfter[1]))
 			debug.FreeOSMemory()
 		}
-	}
+	})
 }
