@@ -54,7 +54,7 @@ func (s *atShell) run(line string) result {
 		s.a.t.Fatal(err)
 	}
 	fmt.Fprintln(s.tty, s.n)
-	waitFor(s.a.t, "the end of "+line, func() bool { _, err := os.Stat(file + ".code"); return err == nil })
+	eventually(s.a.t, "the end of "+line, func() bool { _, err := os.Stat(file + ".code"); return err == nil })
 	var r result
 	for ext, to := range map[string]*string{".out": &r.out, ".err": &r.err} {
 		b, _ := os.ReadFile(file + ext)
@@ -155,18 +155,20 @@ func (s *atShell) terminalEnds(other *atShell, ns string, before litter) {
 		s.a.t.Errorf("another job: %v", r)
 	}
 	s.end()
-	waitFor(s.a.t, "the end of the terminal's job", func() bool { return count("sleep 86427") == 0 })
-	waitFor(s.a.t, "the end of its network namespace", func() bool { return networksOf(ns) == 0 })
+	eventually(s.a.t, "the end of the terminal's job", func() bool { return count("sleep 86427") == 0 })
+	eventually(s.a.t, "the end of its network namespace", func() bool { return networksOf(ns) == 0 })
 	if r := other.run("sbx run -c 'echo x > /tmp/x'; sbx run -- cat /tmp/x"); r.out != "x\n" {
 		s.a.t.Errorf("the other terminal: %v", r)
 	}
 	other.end()
-	waitFor(s.a.t, "the removal of the terminals' files", func() bool {
+	eventually(s.a.t, "the removal of the terminals' files", func() bool {
 		left, _ := os.ReadDir(filepath.Join(s.a.stateDir(), "places"))
 		return len(left) == 0
 	})
-	waitFor(s.a.t, "the end of every control group", func() bool { return len(s.a.look().groups) <= len(before.groups) })
-	waitFor(s.a.t, "the end of every process", func() bool { return len(s.a.look().processes) <= len(before.processes) })
+	eventually(s.a.t, "the groups of before",
+		func() bool { return len(s.a.look().groups) <= len(before.groups) })
+	eventually(s.a.t, "the processes of before",
+		func() bool { return len(s.a.look().processes) <= len(before.processes) })
 	if after := s.a.look(); !slices.Equal(after.mounts, before.mounts) {
 		s.a.t.Errorf("got the mounts %q, want %q", after.mounts, before.mounts)
 	}
@@ -188,7 +190,7 @@ func TestTerminalJobKeepsDaemon(t *testing.T) {
 		s.end()
 		left := make(chan struct{})
 		go func() { a.daemon.Wait(); close(left) }()
-		waitFor(t, "the end of the idle daemon", func() bool {
+		eventually(t, "the end of the idle daemon", func() bool {
 			select {
 			case <-left:
 				return true

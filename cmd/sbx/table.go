@@ -20,8 +20,8 @@ const (
 	textCells = 16 // the least width of other columns
 )
 
-// listVerb completes the verb c, which lists objects of an approver: as the JSON of the whole answer, or as a table with
-// a row for each object. none is the note where there are no objects.
+// listVerb completes the verb c, which lists objects of an approver: as the JSON of the whole answer, or as a table
+// with a row for each object. none is the note where there are no objects.
 func listVerb[L, T any](a *app, c *cobra.Command, get func(*ipc.Client, context.Context) (L, error), none string,
 	objects func(L) []T, header []string, row func(T) []string) *cobra.Command {
 	var asJSON bool
