@@ -6,7 +6,7 @@
 //
 //	shared parts        main, buffer, counted, machine, servers, world, apart
 //	the main job        run, place, first, pty, stdin, descriptors, demo, tutorial, ordinary, workload
-//	questions           absent, shell, readers, ruleprogram, mode, contained, day, batch
+//	questions           absent, shell, readers, ruleprogram, mode, contained, day, batch, presets
 //	answers             selfapproval, retry, reload, hangup, left, follow, library
 //	walls               escape, alone, forbidden, degraded, devices, dumpable, limits, refused, home, surroundings,
 //	                    neverweaker, nested, passed, caches, warm, stuck, agent

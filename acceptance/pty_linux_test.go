@@ -71,7 +71,7 @@ func (s *screen) ends() {
 			return
 		}
 	}
-	s.a.t.Fatal("it does not end")
+	s.a.t.Fatalf("it does not end:\n%s", s.a.tmux("capture-pane", "-p"))
 }
 
 // R-IP-02, R-IP-10: a command with a terminal of its own, driven through tmux:

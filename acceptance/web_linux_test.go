@@ -93,12 +93,13 @@ func TestWebApprover(t *testing.T) {
 	}
 }
 
-// R-UX-09: keys at the web approver, in a real browser. KEYSTROKES is how many random sequences it takes.
+// R-UX-09, R-UX-08: keys at the web approver, in a real browser. KEYSTROKES is how many random sequences it takes.
 func TestWebKeys(t *testing.T) {
 	a := newActor(t, "")
+	a.unseen()
 	a.withGateway("[approval]\ntimeout = \"3m\"\ntimeout_remote = \"3m\"\n")
 	a.sbx("trust")
-	a.browse("keys.mjs", "KEYSTROKES="+os.Getenv("KEYSTROKES"))
+	a.browse("keys.mjs", "KEYSTROKES="+os.Getenv("KEYSTROKES"), "CONFIG="+filepath.Join(a.dir, "config.toml"))
 }
 
 // R-UX-03, R-LY-05: held change sets in a real browser, and the question at a layer's landing.

@@ -17,6 +17,8 @@ const (
 	VerbAllowAll Verb = "allow_all"
 	// VerbQuit denies this call, cancels the rest of the batch and stops the session.
 	VerbQuit Verb = "quit"
+	// VerbPresets is neither yes nor no: see Controller.SwitchOn.
+	VerbPresets Verb = "presets"
 )
 
 // maxKey is the length of Answer.Key, in bytes.
@@ -99,7 +101,7 @@ func (e *DecidedError) Error() string {
 // AnswerError is an answer that cannot be taken as it is; the question stays.
 type AnswerError struct {
 	// Code is stable: "unreadable", "suggestion", "widening", "trust", "together",
-	// "inline", "lifetime", "batch", "store", "refused".
+	// "inline", "lifetime", "batch", "store", "refused", "presets".
 	Code string
 	Why  string
 	Err  error

@@ -104,6 +104,8 @@ type Call struct {
 	Why string
 	// Widenings are on offer, smallest first.
 	Widenings []Widening
+	// Presets are on offer; the caller of Decide judges again where a decision's reason is ReasonAgain.
+	Presets []Preset
 	// Trusts are on offer; nil: the answer does not concern trust.
 	Trusts []Trust
 	// Inline: the person at the caller's own terminal may answer.

@@ -154,6 +154,11 @@ func (c *Controller) settle(call *Call, s *session, d *Decision, g *Grant) {
 	if d.Approved && call.Batch.ID != "" && call.Batch.ID == s.batch.id {
 		s.batch.ran++
 	}
+	c.announce(call, d)
+}
+
+// announce publishes the end of a question, or of a call that nobody was asked about.
+func (c *Controller) announce(call *Call, d *Decision) {
 	e := Event{Time: d.At, Kind: EventGranted, Principal: call.Principal, Session: call.Session, Agent: call.Agent,
 		CallID: call.ID, Request: d.Request, Tool: call.Tool, By: d.By, Decision: *d}
 	if call.Request != nil {

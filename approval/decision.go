@@ -70,6 +70,7 @@ const (
 	ReasonFlood      Reason = "flood"       // too many questions are waiting
 	ReasonFault      Reason = "fault"       // an internal fault or an unreadable answer
 	ReasonAudit      Reason = "audit"       // it could not be recorded
+	ReasonAgain      Reason = "again"       // undecided: presets were switched on, and the call is judged again
 )
 
 // Decision is the answer to a call. The zero value denies.

@@ -37,6 +37,7 @@ type Pending struct {
 	Warnings    []string     `json:"warnings,omitempty"`
 	Suggestions []Suggestion `json:"suggestions,omitempty"`
 	Widenings   []Widening   `json:"widenings,omitempty"`
+	Presets     []Preset     `json:"presets,omitempty"` // as in Call
 	Trusts      []Trust      `json:"trusts,omitempty"`
 	Batch       Batch        `json:"batch,omitzero"`
 	GroupID     string       `json:"group_id,omitempty"`

@@ -191,6 +191,12 @@ func (c *Controller) seal(ctx context.Context, q *question) Decision {
 		d = c.denial(q, ReasonCancelled, "the caller went away: "+context.Cause(ctx).Error())
 		c.mu.Unlock()
 	}
+	if d.Reason == ReasonAgain { // nothing is decided yet
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.announce(&q.call, &d)
+		return d
+	}
 	approved := d.Approved
 	c.onRecord(ctx, &q.call, &d)
 	defer c.tidy()

@@ -110,6 +110,13 @@ const (
 	TrustOnce      Trust = "once"      // not trusted: the yes covers this call alone
 )
 
+// Preset is a set of rules of the configuration that an approver may switch on, and that would change the judgement of
+// the call.
+type Preset struct {
+	Name string `json:"name"`
+	Why  string `json:"why,omitempty"` // the call needs it
+}
+
 // Widening is one enlargement of the sandbox that a yes may bring along: one
 // path, one host. Value is opaque to this package.
 type Widening struct {

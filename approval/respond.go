@@ -23,6 +23,10 @@ func (a *Answer) readable() error {
 	}
 	switch a.Verb {
 	case VerbAllow, VerbDeny:
+	case VerbPresets:
+		if a.Scope != "" && a.Scope != ScopeOnce || len(a.Also) > 0 || a.Mode != "" {
+			return bad("%q takes no scope, mode or further requests", a.Verb)
+		}
 	case VerbAllowAll, VerbQuit:
 		if a.Scope != "" && a.Scope != ScopeOnce || len(a.Also) > 0 || a.Suggestion != 0 {
 			return bad("%q decides one batch and takes no scope, suggestion or further requests", a.Verb)
@@ -45,7 +49,7 @@ func (a *Answer) readable() error {
 			return bad("a yes has no rejection mode")
 		}
 	case "":
-		if !a.allows() {
+		if !a.allows() && a.Verb != VerbPresets {
 			a.Mode = RejectHard
 		}
 	default:
@@ -72,6 +76,15 @@ func (a *Answer) readable() error {
 // *DecidedError. Every error leaves the question as it was. Where a second
 // yes is wanted the receipt is not Decided.
 func (c *Controller) Answer(ctx context.Context, id string, a Answer) (Receipt, error) {
+	if a.Verb == VerbPresets {
+		return Receipt{}, &AnswerError{Code: "unreadable", Why: "presets are switched on by SwitchOn"}
+	}
+	return c.answer(ctx, id, a, c.take)
+}
+
+// answer has take decide an open question, with the lock held and while no other answer to it is being stored.
+func (c *Controller) answer(ctx context.Context, id string, a Answer,
+	take func(*question, Answer) (Receipt, error)) (Receipt, error) {
 	c.mu.Lock()
 	q, err := c.find(a.By, id)
 	if err != nil {
@@ -99,7 +112,7 @@ func (c *Controller) Answer(ctx context.Context, id string, a Answer) (Receipt, 
 		if busy == nil {
 			defer c.tidy()
 			defer c.mu.Unlock()
-			return c.take(q, a)
+			return take(q, a)
 		}
 		c.mu.Unlock()
 		select {
@@ -178,13 +191,17 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 	together := len(a.Also) > 0
 	main := !slices.ContainsFunc(a.Also, func(r Ref) bool { return r.ID == q.ID })
 	seen := a.Rev != 0 || a.Hash != ""
-	if main && (a.Rev != q.Rev || a.Hash != q.Hash) && (seen || a.allows() || a.Scope != ScopeOnce) {
+	plain := !a.allows() && a.Verb != VerbPresets && a.Scope == ScopeOnce
+	if main && (a.Rev != q.Rev || a.Hash != q.Hash) && (seen || !plain) {
 		return ErrStale
 	}
 	shown := c.shown(q)
 	offered := shown.DenyScopes
 	if a.allows() {
 		offered = shown.AllowScopes
+	}
+	if a.Verb == VerbPresets && len(shown.Presets) == 0 {
+		return &AnswerError{Code: "presets", Why: "the request names no preset that can be switched on"}
 	}
 	if !slices.Contains(offered, a.Scope) {
 		return &ScopeError{Scope: a.Scope, Why: "not on offer for this request", Offered: offered}
@@ -205,7 +222,7 @@ func (c *Controller) takeable(q *question, a *Answer) error {
 				Offered: []Scope{ScopeOnce}}
 		}
 	}
-	if !a.allows() {
+	if !a.allows() && a.Verb != VerbPresets {
 		return nil
 	}
 	if a.Trust != "" && !slices.Contains(shown.Trusts, a.Trust) {

@@ -42,7 +42,8 @@ type Approval struct {
 	Scopes       []string        `json:"scopes,omitempty"` // that an answer may have
 	Suggestions  []Suggestion    `json:"suggestions,omitempty"`
 	Widenings    []Widening      `json:"widenings,omitempty"`
-	Trusts       []string        `json:"trusts,omitempty"` // that an answer may have; none: it does not concern trust
+	Presets      []Preset        `json:"presets,omitempty"` // that an answer may switch on instead of a yes or no
+	Trusts       []string        `json:"trusts,omitempty"`  // that an answer may have; none: it does not concern trust
 	Batch        *BatchPlace     `json:"batch,omitempty"`
 	GroupID      string          `json:"group_id,omitempty"`
 	Count        int             `json:"count,omitempty"` // of identical questions shown as one
@@ -90,6 +91,12 @@ type Widening struct {
 	Label  string `json:"label,omitempty"`
 }
 
+// Preset is a set of reviewed rules that may be added to the user's configuration, and that the request needs.
+type Preset struct {
+	Name string `json:"name"`
+	Why  string `json:"why,omitempty"`
+}
+
 // ApprovalList answers GET /v1/approvals.
 type ApprovalList struct {
 	Approvals []Approval `json:"approvals"`
@@ -120,13 +127,15 @@ type Answer struct {
 	Widening   string `json:"widening,omitempty"`   // id
 	Trust      string `json:"trust,omitempty"`      // of the project: contained, each (also ""), once (not trusted)
 	Confirm    bool   `json:"confirm,omitempty"`    // this is the second yes
+	// neither yes nor no: add the request's presets to the user's configuration, and judge it again
+	Presets bool `json:"presets,omitempty"`
 }
 
 // Decided is an answer that counted.
 type Decided struct {
 	ID      string    `json:"id"`
 	Allowed bool      `json:"allowed"`
-	Reason  string    `json:"reason,omitempty"` // answered, timeout, cancelled, quit, grant, mode, …
+	Reason  string    `json:"reason,omitempty"` // answered, again, timeout, cancelled, quit, grant, mode, …
 	Scope   string    `json:"scope,omitempty"`
 	Why     string    `json:"why,omitempty"` // in a sentence
 	By      string    `json:"by"`

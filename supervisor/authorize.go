@@ -54,8 +54,9 @@ const (
 )
 
 // authorize is the one way from a request to a decision: judge, decide, record, trust, and judge again while the
-// digest differs from the approved one (promise 5). The caller acts on the action as it was judged last. A refusal is a
-// permit that is not Approved; an error says that nothing was decided, or that it could not be recorded (R-AU-03).
+// digest differs from the approved one (promise 5), or where presets were switched on instead of an answer. The caller
+// acts on the action as it was judged last. A refusal is a permit that is not Approved; an error says that nothing was
+// decided, or that it could not be recorded (R-AU-03).
 func (s *Supervisor) authorize(ctx context.Context, a action) (permit, error) {
 	now, err := a.judge(ctx)
 	if err != nil {
@@ -66,6 +67,12 @@ func (s *Supervisor) authorize(ctx context.Context, a action) (permit, error) {
 		d, asked, err := s.decide(ctx, a.exec(), now)
 		if err != nil {
 			return permit{}, err
+		}
+		if d.Reason == approval.ReasonAgain {
+			if now, err = a.judge(ctx); err != nil {
+				return permit{}, err
+			}
+			continue
 		}
 		r := withDecision(now.record, d)
 		if d.How == approval.HowPerson {

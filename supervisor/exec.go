@@ -341,7 +341,7 @@ type judgement struct {
 	// trusts: a yes makes the session's root writable for sandboxes, as one of trustsOffered says.
 	trusts        bool
 	trustsOffered []approval.Trust
-	fitting       string // the presets that the first question proposes
+	fitting       []string // the presets that the first question proposes
 	// contained: the policy of that name lets it run; uncontained is why it asks in spite of that policy.
 	contained   bool
 	uncontained string

@@ -271,9 +271,6 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 	for _, path := range j.widened {
 		because("may change the protected " + path + ", for this once; what it wrote is checked afterwards")
 	}
-	if j.plan != nil {
-		because(invisible(e.Session, e.Request, j.plan.Command.Env)...)
-	}
 	if note := timeNote(e, j); note != "" {
 		c.Request.Notes = append(c.Request.Notes, note)
 	}
@@ -283,10 +280,8 @@ func (s *Supervisor) unmasked(e *Exec, j *judgement) approval.Call {
 		c.Class.Rule, c.Class.RuleText = approval.RuleAsk, "project not trusted yet"
 		c.Trusts = j.trustsOffered
 		because(trustReason(e.Session, true))
-		if j.fitting != "" {
-			because(j.fitting)
-		}
 	}
+	s.hint(e, j, &c)
 	return c
 }
 

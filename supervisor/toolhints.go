@@ -1,12 +1,15 @@
 package supervisor
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"sandboxd/approval"
+	"sandboxd/audit"
 	"sandboxd/config"
 	"sandboxd/profile/abspath"
 	"sandboxd/profile/document"
@@ -15,23 +18,33 @@ import (
 	"sandboxd/shell/presets"
 )
 
-// fitting proposes the presets that fit a session's project and are not on, with the first question of the project; ""
-// for none.
-func fitting(sess *Session, cfg *config.Config) string {
+// fitting returns the presets that fit a session's project and are not on, for the first question of the project.
+func fitting(sess *Session, cfg *config.Config) []string {
 	names := presets.Fitting(func(name string) bool {
 		_, err := os.Lstat(filepath.Join(sess.Root, name))
 		return err == nil
 	})
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(cfg.Presets.Use, name) })
-	if len(names) == 0 {
-		return ""
-	}
-	return "presets that fit this project: sbx preset add " + strings.Join(names, " ")
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(cfg.Presets.Use, name) })
 }
 
-// invisible names the programs of a command that its PATH does not have inside, and the person's does, each with the
-// setting that shows it.
-func invisible(sess *Session, r ExecRequest, env []string) (list []string) {
+// unseenProgram is a program of a command that its PATH does not have inside, and the person's does.
+type unseenProgram struct {
+	name   string
+	preset string // that shows it; "": none does
+	dir    string // that has it
+}
+
+// String names the program with the setting that shows it.
+func (u unseenProgram) String() string {
+	remedy := fmt.Sprintf("[sandbox] exec = [%q]", u.dir)
+	if u.preset != "" {
+		remedy = "sbx preset add " + u.preset
+	}
+	return shell.Quote([]string{u.name}) + " is not visible inside: " + remedy
+}
+
+// unseenPrograms finds these programs.
+func unseenPrograms(sess *Session, r ExecRequest, env []string) (list []unseenProgram) {
 	i := slices.IndexFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 	if i < 0 || r.callerRuns {
 		return nil
@@ -47,14 +60,20 @@ func invisible(sess *Session, r ExecRequest, env []string) (list []string) {
 		if name == "" || strings.Contains(name, "/") || findProgram(inside, name) != "" {
 			continue
 		}
-		at := findProgram(personsPath(), name)
-		if at == "" {
-			continue
+		if at := findProgram(personsPath(), name); at != "" {
+			list = append(list, unseenProgram{name, shownBy(at, sess.Home), filepath.Dir(at)})
 		}
-		list = append(list, shell.Quote([]string{name})+" is not visible inside: "+shownBy(at, sess.Home))
 	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(a, b unseenProgram) int { return cmp.Compare(a.name, b.name) })
 	return slices.Compact(list)
+}
+
+// invisible describes them.
+func invisible(sess *Session, r ExecRequest, env []string) (list []string) {
+	for _, u := range unseenPrograms(sess, r, env) {
+		list = append(list, u.String())
+	}
+	return list
 }
 
 // findProgram returns the path of an executable file of that name in the first of the directories that has one.
@@ -69,7 +88,7 @@ func findProgram(dirs []string, name string) string {
 	return ""
 }
 
-// shownBy names the preset, or else the setting, that shows a program.
+// shownBy names the preset that shows a program; "": none does.
 func shownBy(program, home string) string {
 	for _, p := range document.Presets() {
 		shows := func(dir string) bool {
@@ -79,8 +98,47 @@ func shownBy(program, home string) string {
 			return abspath.Contains(dir, program)
 		}
 		if _, err := presets.Lookup(p.Name); err == nil && slices.ContainsFunc(p.Paths.Exec, shows) {
-			return "sbx preset add " + p.Name
+			return p.Name
 		}
 	}
-	return fmt.Sprintf("[sandbox] exec = [%q]", filepath.Dir(program))
+	return ""
+}
+
+// hint adds the programs that a command does not have, and the presets that fit its project, to its question. It offers
+// the presets that the user's configuration can have.
+func (s *Supervisor) hint(e *Exec, j *judgement, c *approval.Call) {
+	var list []approval.Preset
+	if j.plan != nil {
+		for _, u := range unseenPrograms(e.Session, e.Request, j.plan.Command.Env) {
+			c.Request.Reasons = append(c.Request.Reasons, u.String())
+			list = append(list, approval.Preset{Name: u.preset, Why: u.name + " is not visible inside"})
+		}
+	}
+	if j.trusts && len(j.fitting) > 0 {
+		for _, name := range j.fitting {
+			list = append(list, approval.Preset{Name: name})
+		}
+		c.Request.Reasons = append(c.Request.Reasons,
+			"presets that fit this project: sbx preset add "+strings.Join(j.fitting, " "))
+	}
+	for _, p := range list {
+		same := func(o approval.Preset) bool { return o.Name == p.Name }
+		if p.Name == "" || slices.ContainsFunc(c.Presets, same) {
+			continue
+		}
+		if _, err := config.With(s.paths, config.UsedPresets, p.Name); err == nil {
+			c.Presets = append(c.Presets, p)
+		}
+	}
+}
+
+// UsePresets switches presets of a question on, in the user's configuration. The configuration in force stays until a
+// Reload.
+func (s *Supervisor) UsePresets(by approval.Identity, request string, names []string) error {
+	rec := audit.Record{Category: audit.Config, Operation: "add presets", Subject: strings.Join(names, " "),
+		By: by.String() + " answering " + request}
+	return s.Carry(rec, func() error {
+		_, err := config.Add(s.paths, config.UsedPresets, names)
+		return err
+	})
 }

@@ -268,6 +268,8 @@ func wireError(err error) error {
 		code, hint = ipc.CodeStale, "look at the request again"
 	case errors.As(err, &answer) && answer.Code == "store":
 		code, hint = ipc.CodeInternal, "fix the state directory, or answer with scope session"
+	case errors.As(err, &answer) && answer.Code == "presets" && answer.Err != nil:
+		code, hint = ipc.CodeConflict, "the request still waits"
 	case errors.As(err, &answer):
 		code = ipc.CodeBadRequest
 	case errors.Is(err, approval.ErrConfirm):

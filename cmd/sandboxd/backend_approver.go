@@ -100,6 +100,9 @@ func (b *backend) Decide(ctx context.Context, c ipc.Caller, a ipc.Answer) (ipc.D
 	}
 	by := identity(c, via)
 	answer := answerOf(a, by)
+	if a.Presets {
+		return b.addPresets(ctx, c, a, answer)
+	}
 	if a.Scope == "group" {
 		answer.Also = slices.DeleteFunc(b.approvals.Viewed(viewer(c), slices.Concat(p.Same, p.Group)),
 			func(r approval.Ref) bool { return !b.mayAnswerToo(c, r, via) })

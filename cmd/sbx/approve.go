@@ -23,7 +23,7 @@ func approveVerb(a *app) *cobra.Command {
 		Use:   "approve [flags]  |  approve ID --allow|--deny [flags]",
 		Short: "Answer what programs ask to do",
 		Long: "Without an ID: wait for requests and ask for each, on the full screen, until Ctrl-Q, or\n" +
-			"Ctrl-C when nothing waits. A letter (y n a s q v) by itself, or an arrow, and Enter give\n" +
+			"Ctrl-C when nothing waits. A letter (y n a s q v p) by itself, or an arrow, and Enter give\n" +
 			"an answer; any other text is a no with that text as the reason. Nothing but an\n" +
 			"explicit yes approves. Ctrl-Z takes the last answer back, as far as that goes.\n\n" +
 			"With an ID: answer that one. Look first: sbx pending ID. Pass --hash so that your answer\n" +

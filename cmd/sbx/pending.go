@@ -75,6 +75,9 @@ func (a *app) printApproval(q ipc.Approval) {
 	for _, s := range q.Suggestions {
 		pairs = append(pairs, "suggestion "+s.ID, s.Label)
 	}
+	for _, p := range q.Presets {
+		pairs = append(pairs, "preset", strings.TrimSuffix(p.Name+": "+p.Why, ": "))
+	}
 	if len(q.Trusts) > 0 {
 		pairs = append(pairs, "trust", strings.Join(q.Trusts, ", "))
 	}

@@ -13,6 +13,9 @@ const lifetimes = [["", "no time limit"], [30 * 60e3, "for 30 minutes"], [8 * 36
 /** settle is how long, in ms, a question must be shown, and no key come, before an answer counts. */
 export const settle = 500;
 
+/** addPresets names the presets that the answer p adds to the configuration, and why; the request is judged again with them. */
+const addPresets = (list) => `Add preset${list.length > 1 ? "s" : ""} ${list.map((p) => p.name).join(", ")}${list.some((p) => p.why) ? ": " + list.map((p) => p.why).filter(Boolean).join(", ") : ""}`;
+
 const fields = "input, select, textarea";
 
 /** choice is a labelled list of options, of which one is remembered in draft. */
@@ -63,6 +66,7 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
       { keep: "remember", letter: "", words: "Deny and remember", is: "no", make: () => ({ ...yes(), ...no("soft"), widening: "" }) },
       { keep: "stop", letter: "q", words: "Deny and stop the agent", is: "no", make: () => no("hard") });
     if (q.batch?.remaining?.length) list.push({ keep: "all", letter: "a", words: "Allow this and what is listed", make: () => ({ allow: true, scope: "batch" }) });
+    if (q.presets?.length) list.push({ keep: "presets", letter: "p", words: addPresets(q.presets), make: () => ({ allow: false, presets: true }) });
     const digits = list.length;
     if (q.scopes?.includes("session")) list.push({ letter: "s", does: "allow for this session", make: () => ({ allow: true, scope: "session", trust }) });
     list.push({ letter: "v", does: "show everything", shows: true });
@@ -71,7 +75,9 @@ export function answerViews({ state, link, main, say, subject, answer, choose })
 
   /** take gives an answer; key is what was pressed for it. */
   function take(q, c, key) {
-    if (!c.shows) return answer(q, { key, ...c.make() });
+    const a = { key, ...c.make?.() };
+    if (a.presets) current?.clear(); // where they are not added, the question stays
+    if (!c.shows) return answer(q, a);
     current?.clear();
     for (const d of main.querySelectorAll(".card details")) d.open = true;
     main.querySelector(".card pre")?.focus();

@@ -78,7 +78,7 @@ function drop(id, d) {
   if (!state.queue.delete(id)) return;
   state.again.delete(id);
   state.drafts.delete(id);
-  if (!state.sent.delete(id) && d) say(`${d.allowed ? "Allowed" : d.reason === "timeout" ? "Timed out" : "Denied"} by ${d.by || d.reason}`);
+  if (!state.sent.delete(id) && d) say(`${d.allowed ? "Allowed" : d.reason === "timeout" ? "Timed out" : d.reason === "again" ? "Presets added" : "Denied"} by ${d.by || d.reason}`);
   if (state.chosen === id) state.chosen = "";
 }
 
@@ -224,6 +224,7 @@ async function answer(q, a) {
   for (const k of ["key", "scope", "note", "mode", "suggestion", "widening", "trust"]) if (a[k]) params[k] = a[k];
   if (a.for_ms) params.for_ms = a.for_ms;
   if (a.confirm) params.confirm = true;
+  if (a.presets) params.presets = true;
   if (params.scope === "once") delete params.scope;
   state.sent.add(q.id);
   render();
@@ -237,7 +238,7 @@ async function answer(q, a) {
       main.querySelector('[data-keep="code"]')?.focus();
       return say("This needs a second yes: two words to type.", true);
     }
-    say(d.allowed ? "Allowed." : "Denied.");
+    say(a.presets ? `${d.why}.` : d.allowed ? "Allowed." : "Denied.");
     drop(q.id);
   } catch (err) {
     state.sent.delete(q.id);

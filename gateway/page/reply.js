@@ -7,7 +7,7 @@ export const pause = 800;
 
 export const empty = "empty", option = "option", notOffered = "not offered", reason = "reason";
 
-const letters = "ynsaqv";
+const letters = "ynsaqvp";
 const words = new Map([["yes", "y"], ["no", "n"]]);
 const digit = /^[0-9]/;
 

@@ -1,5 +1,6 @@
 // Keys at the web approver: the grammar of answers of the terminal, in a real browser.
 import fs from "node:fs";
+import path from "node:path";
 import { sbx, open, until, equal, ok, accessible, scenarios } from "./lib.mjs";
 
 const exists = (f) => fs.existsSync(f);
@@ -82,6 +83,34 @@ const failed = await scenarios({
       await quiet(page);
     }
     console.log(`measured\t${denied} sequences of random keys approved nothing`);
+  },
+
+  // R-UX-08: p adds the preset that shows a program, and the command is judged again; where that fails the question stays.
+  async "one key adds a preset"(browser) {
+    const page = await open(browser);
+    const run = sbx("run", "-c", "pnpm test"), config = process.env.CONFIG, dir = path.dirname(config);
+    await settles(page, "pnpm test");
+    await card(page).getByRole("button", { name: "Add preset node: pnpm is not visible inside" }).waitFor();
+    await accessible(page, "a question that offers a preset");
+    const press = async () => { await page.keyboard.type("p"); await page.keyboard.press("Enter"); };
+    fs.chmodSync(dir, 0o777);
+    await press();
+    await page.getByText("can be written by others").first().waitFor();
+    fs.chmodSync(dir, 0o700);
+    ok(!fs.readFileSync(config, "utf8").includes("presets"), "the file was changed although that failed");
+    await settles(page, "pnpm test");
+    await press();
+    const r = await run;
+    equal([r.code, r.out], [0, "shown\n"], "the command with its preset");
+    await page.getByText("presets added: node; the request is judged again.").waitFor();
+    ok(fs.readFileSync(config, "utf8").includes('[presets]\nuse = ["node"]\n'), "the file has no preset");
+    const other = sbx("run", "-c", "echo keys > other.txt");
+    await settles(page, "other.txt");
+    await press();
+    await page.getByText("“p” is not on offer here; nothing is decided.").waitFor();
+    await page.keyboard.type("n");
+    await page.keyboard.press("Enter");
+    equal((await other).code, 126, "no");
   },
 });
 process.exit(failed ? 1 : 0);

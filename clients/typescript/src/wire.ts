@@ -50,6 +50,8 @@ export interface Answer {
   trust?: string;
   /** this is the second yes */
   confirm?: boolean;
+  /** neither yes nor no: add the request's presets to the user's configuration, and judge it again */
+  presets?: boolean;
 }
 
 /** Approval is a question that waits for a person. */
@@ -102,6 +104,8 @@ export interface Approval {
   scopes?: string[];
   suggestions?: Suggestion[];
   widenings?: Widening[];
+  /** that an answer may switch on instead of a yes or no */
+  presets?: Preset[];
   /** that an answer may have; none: it does not concern trust */
   trusts?: string[];
   batch?: BatchPlace;
@@ -278,7 +282,7 @@ export interface Counts {
 export interface Decided {
   id?: string;
   allowed?: boolean;
-  /** answered, timeout, cancelled, quit, grant, mode, … */
+  /** answered, again, timeout, cancelled, quit, grant, mode, … */
   reason?: string;
   scope?: string;
   /** in a sentence */
@@ -892,6 +896,12 @@ export interface Presentation {
   language?: string;
   /** full_content: where Content was cut; more_lines, size, old_size, marks: JSON */
   metadata?: Record<string, string>;
+}
+
+/** Preset is a set of reviewed rules that may be added to the user's configuration, and that the request needs. */
+export interface Preset {
+  name?: string;
+  why?: string;
 }
 
 /** Profile answers GET /v1/profile. */

@@ -487,12 +487,13 @@ class ApproverOperations(SharedOperations):
         widening: Optional[str] = None,
         trust: Optional[str] = None,
         confirm: Optional[bool] = None,
+        presets: Optional[bool] = None,
     ) -> wire.Decided:
         """answer a question: POST /v1/approvals/{id}/decision"""
         answer: wire.Decided = self.ask(
             "POST",
             "/v1/approvals/" + self.quote(id) + "/decision",
-            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "key": key, "mode": mode, "suggestion": suggestion, "widening": widening, "trust": trust, "confirm": confirm},
+            body={"rev": rev, "hash": hash, "allow": allow, "scope": scope, "for_ms": for_ms, "note": note, "key": key, "mode": mode, "suggestion": suggestion, "widening": widening, "trust": trust, "confirm": confirm, "presets": presets},
         )
         return answer
 

@@ -46,6 +46,7 @@ class Answer(TypedDict, total=False):
     widening: str  # id
     trust: str  # of the project: contained, each (also ""), once (not trusted)
     confirm: bool  # this is the second yes
+    presets: bool  # neither yes nor no: add the request's presets to the user's configuration, and judge it again
 
 
 class Approval(TypedDict, total=False):
@@ -86,6 +87,7 @@ class Approval(TypedDict, total=False):
     scopes: List[str]  # that an answer may have
     suggestions: List[Suggestion]
     widenings: List[Widening]
+    presets: List[Preset]  # that an answer may switch on instead of a yes or no
     trusts: List[str]  # that an answer may have; none: it does not concern trust
     batch: BatchPlace
     group_id: str
@@ -246,7 +248,7 @@ class Decided(TypedDict, total=False):
 
     id: str
     allowed: bool
-    reason: str  # answered, timeout, cancelled, quit, grant, mode, …
+    reason: str  # answered, again, timeout, cancelled, quit, grant, mode, …
     scope: str
     why: str  # in a sentence
     by: str
@@ -749,6 +751,13 @@ class Presentation(TypedDict, total=False):
     content: str
     language: str
     metadata: Dict[str, str]  # full_content: where Content was cut; more_lines, size, old_size, marks: JSON
+
+
+class Preset(TypedDict, total=False):
+    """Preset is a set of reviewed rules that may be added to the user's configuration, and that the request needs."""
+
+    name: str
+    why: str
 
 
 class Profile(TypedDict, total=False):

@@ -16,6 +16,7 @@
 //	y   yes, this once              q   no, and stop everything that is left
 //	s   yes, for this session       v   show all of it, then ask again
 //	a   yes to the whole batch      n   no; so does Enter with nothing highlighted
+//	p   add the presets that the question names to the configuration, and judge again
 //
 // each by itself and Enter; any other text is a no with that text as the reason,
 // for the asking program to read. A deletion, a protected path or a dangerous
@@ -74,6 +75,7 @@ const (
 	Quit            Outcome = "quit"      // denied, and everything that is left with it
 	TimedOut        Outcome = "timed out" // the daemon takes that for a no
 	AnsweredByOther Outcome = "elsewhere" // somebody else answered, or it was withdrawn
+	JudgedAgain     Outcome = "again"     // its presets were added; another question may follow
 )
 
 // Ask puts one question. ctx ends when somebody else has answered it. An error
@@ -168,6 +170,12 @@ func (p Person) put(ctx context.Context, a ipc.Approval) (Outcome, error) {
 			return p.deny(ctx, a, "", key)
 		case verbQuit:
 			return p.quit(ctx, a, key)
+		case verbPresets:
+			out, err := p.addPresets(ctx, a, key)
+			if !failedToAdd(true, err) {
+				return out, err
+			}
+			p.say(err.Error())
 		default:
 			if !viewed {
 				p.say("Not all of it is on the screen. Press v to see the rest, then answer.")
@@ -268,6 +276,25 @@ func (p Person) quit(ctx context.Context, a ipc.Approval, word string) (Outcome,
 	}
 	_, err = p.report(a, answer, d)
 	return Quit, err
+}
+
+// addPresets has the daemon add the presets of a question, and judge again.
+func (p Person) addPresets(ctx context.Context, a ipc.Approval, word string) (Outcome, error) {
+	answer := ipc.Answer{ID: a.ID, Rev: a.Rev, Hash: a.Hash, Presets: true, Key: word}
+	d, err := p.decide(ctx, answer)
+	if err != nil {
+		return Denied, err
+	}
+	return p.report(a, answer, d)
+}
+
+// failedToAdd reports an error after which the question stays as it was: its presets were not added.
+func failedToAdd(presets bool, err error) bool {
+	switch ipc.CodeOf(err) {
+	case ipc.CodeStale, ipc.CodeNotFound, ipc.CodeAlreadyDecided:
+		return false
+	}
+	return presets && err != nil
 }
 
 // report shows the decision in force.

@@ -232,6 +232,10 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 			answer.Scope = "batch"
 		}
 		return d.send(answer)
+	case verbPresets:
+		answer := d.blank()
+		answer.Presets, answer.Key = true, key
+		return d.send(answer)
 	case verbView:
 		d.clear()
 		d.stage, d.top, d.seen = stageView, 0, 0

@@ -54,7 +54,7 @@ func (h *hand) key(name, text string, now time.Time) {
 		at := h.option()
 		word := strings.ToLower(strings.TrimSpace(h.text))
 		switch {
-		case at == -2 && (h.reason || len(word) != 1 || !strings.Contains("ynsaqv", word)):
+		case at == -2 && (h.reason || len(word) != 1 || !strings.Contains("ynsaqvp", word)):
 			return
 		case at == -2:
 			at = slices.IndexFunc(h.options, func(o option) bool { return o.verb == verbNo })

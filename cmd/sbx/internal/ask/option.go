@@ -3,6 +3,7 @@ package ask
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"sandboxd/ipc"
 )
@@ -71,11 +72,13 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 			out = append(out, option{v, label, ""})
 		case verbView:
 			out = append(out, option{v, "View all", ""})
+		case verbPresets:
+			out = append(out, option{v, addPresets(a, l), ""})
 		}
 	}
 	order := func(v verb) int {
 		return slices.Index([]verb{verbContained, verbEach, verbYes, verbSession, verbAll, verbAlways,
-			verbNo, verbQuit, verbView}, v)
+			verbNo, verbQuit, verbView, verbPresets}, v)
 	}
 	out = append(out, option{verbNo, "Deny:", ""})
 	if c := newChooser(a); !onlyNo && len(c.what) > 0 && len(c.scopes) > 0 {
@@ -83,6 +86,30 @@ func optionsOf(a ipc.Approval, onlyNo bool, l look) []option {
 	}
 	slices.SortStableFunc(out, func(a, b option) int { return order(a.verb) - order(b.verb) })
 	return out
+}
+
+// addPresets names the presets that the answer p adds to the configuration, and why.
+func addPresets(a ipc.Approval, l look) string {
+	text, why := "Add preset ", ""
+	if len(a.Presets) > 1 {
+		text = "Add presets "
+	}
+	for _, p := range a.Presets {
+		if why = first(why, p.Why); why != p.Why && p.Why != "" {
+			why += ", " + p.Why
+		}
+	}
+	if text += strings.Join(presetNames(a), ", "); why != "" {
+		text += ": " + why
+	}
+	return l.line(text)
+}
+
+func presetNames(a ipc.Approval) (names []string) {
+	for _, p := range a.Presets {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // allOf names the answer to all that is left of a batch.

@@ -233,7 +233,9 @@ func (s *sitting) news(n ipc.News, now time.Time) tea.Cmd {
 			return nil // the daemon's reply to our own answer reports it
 		}
 		what := s.look.line(s.d.a.Tool + ": " + subjectOf(s.d.a))
-		if n.Decision.Reason == "timeout" {
+		if n.Decision.Reason == "again" {
+			s.tell(s.look.clip(what, 60) + ": judged again, " + s.look.line(n.Decision.By) + " has added what it needs")
+		} else if n.Decision.Reason == "timeout" {
 			s.tell(s.look.clip(what, 60)+" [Denied]", "No answer in time: that is a no.")
 		} else {
 			s.tell(fmt.Sprintf("%s: already decided by %s", s.look.clip(what, 60),
@@ -304,6 +306,10 @@ func (s *sitting) undo() tea.Cmd {
 	last := s.last
 	if last == nil || last.undone {
 		s.tell("There is no answer to undo.")
+		return nil
+	}
+	if last.answer.Presets {
+		s.tell("Not undone here: sbx preset rm " + s.look.line(strings.Join(presetNames(last.a), " ")) + " takes it back.")
 		return nil
 	}
 	last.undone = true

@@ -3,6 +3,7 @@ package ask
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"sandboxd/ipc"
 )
@@ -16,6 +17,8 @@ func (d *dialog) result(answer ipc.Answer, got ipc.Decided) (Outcome, []string) 
 func resultOf(look look, a ipc.Approval, answer ipc.Answer, d ipc.Decided) (Outcome, []string) {
 	what, mark, out := "[Approved]", look.sign(" ✓", ""), Approved
 	switch {
+	case answer.Presets:
+		what, mark, out = "[Added "+look.line(strings.Join(presetNames(a), ", "))+"]", ", judged again", JudgedAgain
 	case !d.Allowed:
 		what, mark, out = "[Denied]", look.sign(" ✗", ""), Denied
 	case d.Scope != "" && d.Scope != "once":

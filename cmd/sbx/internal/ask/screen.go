@@ -253,6 +253,11 @@ func (d *dialog) again(msg decidedMsg, now time.Time) *act {
 		d.appeared(now)
 		d.a.Rev = -1 // any revision is new
 		return &act{fetch: true}
+	case failedToAdd(msg.answer.Presets, msg.err):
+		d.stage, d.note = stageOptions, d.look.line(msg.err.Error())
+		d.clear()
+		d.appeared(now)
+		return &act{}
 	case msg.err == nil && msg.d.ConfirmAgain:
 		d.confirm(msg.d.Rev, newCode(), now)
 		return &act{}

@@ -18,6 +18,7 @@ const (
 	verbNo      verb = "n"
 	verbQuit    verb = "q"
 	verbView    verb = "v"
+	verbPresets verb = "p" // neither yes nor no: the request is judged again with its presets
 )
 
 // trustOnce is the yes to a project's first question that does not trust it.
@@ -62,7 +63,11 @@ func offered(a ipc.Approval, onlyNo bool) []verb {
 	if a.Batch != nil && a.Batch.Total > a.Batch.Index+1 {
 		out = append(out, verbAll)
 	}
-	return append(out, verbQuit, verbView)
+	out = append(out, verbQuit, verbView)
+	if len(a.Presets) > 0 {
+		out = append(out, verbPresets)
+	}
+	return out
 }
 
 // keyName is a key of the keyboard as people write it.
@@ -98,7 +103,7 @@ func promptText(options []option, onlyNo bool) string {
 			letters = append(letters, strconv.Itoa(i+1))
 		}
 	}
-	for _, v := range []verb{verbYes, verbNo, verbSession, verbAll, verbQuit, verbView} {
+	for _, v := range []verb{verbYes, verbNo, verbSession, verbAll, verbQuit, verbView, verbPresets} {
 		if !slices.Contains(lettersOf(options), string(v)) {
 			continue
 		}

@@ -36,7 +36,7 @@ const (
 )
 
 // letters are those that have a meaning in some question.
-const letters = "ynsaqv"
+const letters = "ynsaqvp"
 
 var words = map[string]string{"yes": "y", "no": "n"}
 
