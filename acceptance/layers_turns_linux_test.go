@@ -1,9 +1,13 @@
 package acceptance
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"sandboxd/ipc"
 )
 
 // R-LY-03, rule 16: git waits for a layered run of its project for longer than ten seconds, as its locks are not seen
@@ -28,5 +32,73 @@ func TestLayersGitWaits(t *testing.T) {
 		if got := a.sh("git diff --cached --name-only -- first second"); got != "first\nsecond\n" {
 			t.Errorf("git has %q", got)
 		}
+	})
+}
+
+// R-LY-03, R-LY-08, rule 15: under an overlay a file that another run's landing replaced reads as before, and a name
+// that was not found stays absent. The result of a run beside which another one landed says so, and names the paths.
+func TestLayersNameStaleViews(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("echo old > in")
+		wait := a.begin("run", "-c", "echo new > in; echo new > absent; sleep 13")
+		eventually(t, "the first writes", func() bool {
+			found, _ := filepath.Glob(filepath.Join(a.stateDir(), "layers", "*", "upper", "absent"))
+			return len(found) == 1
+		})
+		r := a.run("cat in; ls absent; sleep 6; cat in; ls absent; echo mine > mine")
+		if first := wait(); first.code != 0 || strings.Contains(first.err, "stale-view") {
+			t.Errorf("the first: %s", first)
+		}
+		if got := a.sh("cat in absent mine"); got != "new\nnew\nmine\n" {
+			t.Fatalf("the project has %q; the second: %s", got, r.result)
+		}
+		if r.code != 0 || r.Stdout != "old\nold\n" {
+			t.Errorf("the second does not see the state before: %s", r.result)
+		}
+		stale := ""
+		for _, w := range r.Warnings {
+			if strings.HasPrefix(w.Message, "stale-view: ") {
+				stale = w.Message
+			}
+		}
+		for _, name := range []string{"in", "absent"} {
+			if !strings.Contains(stale, filepath.Join(a.project, name)) {
+				t.Errorf("%q does not name %s", stale, name)
+			}
+		}
+		if r := a.run("cat in; echo > more"); r.Stdout != "new\n" || strings.Contains(r.out, "stale-view") {
+			t.Errorf("the third: %s", r.result)
+		}
+	})
+}
+
+// R-LY-02, R-LY-03, rule 9: a layered run has one landing. What it leaves running ends with it, before the landing,
+// also where the session has a place for jobs, so that nothing lands later over an edit from after the run.
+func TestLayersLandOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.layered()
+		a.sh("echo old > file")
+		s := a.openProgram()
+		a.extraEnv = append(a.extraEnv, "SBX_SESSION_SECRET="+s.secret)
+		r := a.sbx("run", "--json", "--session", s.id, "-c", "python3 -c \"import subprocess; subprocess.Popen(['sh', '-c', "+
+			"'echo run > file; echo begun > begun; sleep 2; echo late > file; echo late > new'], start_new_session=True)\"; "+
+			"until [ -e begun ]; do sleep 0.1; done")
+		var end struct {
+			Job     string
+			Changes ipc.RunChanges
+		}
+		err := json.Unmarshal([]byte(r.out), &end)
+		if err != nil || r.code != 0 || end.Changes.Kind != "layered" || end.Job != "" {
+			t.Errorf("%v %s", err, r)
+		}
+		if got := a.sh("cat file begun; echo mine > file"); got != "run\nbegun\n" {
+			t.Errorf("landed %q", got)
+		}
+		time.Sleep(3 * time.Second)
+		if got := a.sh("cat file; ls -d new 2>&1 | grep -c 'No such'"); got != "mine\n1\n" {
+			t.Errorf("later the project has %q", got)
+		}
+		a.noLayers()
 	})
 }

@@ -124,6 +124,16 @@ func notAsked(asks, before []landAsk) (list []landAsk) {
 	return list
 }
 
+// leftBehind are warnings of objects that did not land as the command left them.
+func leftBehind(set *layer.Set) (list []string) {
+	for _, notes := range [][]layer.Note{set.Skipped, set.Altered} {
+		if len(notes) > 0 {
+			list = append(list, firstNotes(notes))
+		}
+	}
+	return list
+}
+
 // landAsked asks about the change set of a run that has ended, which is held, and lands it after a yes.
 func (s *Supervisor) landAsked(ctx context.Context, e *Exec) (FileResult, error) {
 	c, err := s.fileCall(e.Session, e.Peer, FileRequest{

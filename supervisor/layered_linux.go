@@ -61,6 +61,7 @@ type layeredRun struct {
 	root *os.File
 	l    *layer.Layer
 	end  func() // of its turn
+	view *view  // nil after the run
 	asks []landAsk
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
@@ -86,6 +87,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	if r.end, waited, err = s.turnOf(ctx, e, j); err != nil {
 		return nil, err
 	}
+	r.view, r.end = s.turns.view(e.Session.Root, r.end)
 	if waited > time.Second {
 		result.Warnings = append(result.Warnings, fmt.Sprintf("it waited for %s, while another command wrote to the project",
 			waited.Round(time.Second)))
@@ -194,6 +196,7 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 	}
 	c := &Changes{Kind: RunLayered, Coverage: Coverage{Covered: true}}
 	result.Changes = c
+	result.Warnings = append(result.Warnings, r.s.turns.staleView(r.view)...)
 	if r.l.Untouched(r.root, r.held...) {
 		r.drop()
 		return
@@ -316,16 +319,6 @@ func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Resul
 	return nil
 }
 
-// leftBehind are warnings of objects that did not land as the command left them.
-func leftBehind(set *layer.Set) (list []string) {
-	for _, notes := range [][]layer.Note{set.Skipped, set.Altered} {
-		if len(notes) > 0 {
-			list = append(list, firstNotes(notes))
-		}
-	}
-	return list
-}
-
 // hold keeps a change set that did not land, and has the result say why.
 func (r *layeredRun) hold(c *Changes, result *Result, cause error) {
 	why := cause.Error()
@@ -383,6 +376,9 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	if err := r.reopen(); err != nil {
 		return err
 	}
+	now := r.l.At()
+	landed := func(i int) bool { return now[i] && (r.had == nil || !r.had[i]) }
+	r.s.turns.landed(r.sess.Root, r.view, changedPaths(r.sess.Root, r.l.Set().ChangesOf(landed)))
 	k, err := r.s.Undo.Landing(r.rec.ID)
 	if err != nil {
 		return err
@@ -391,8 +387,6 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	if err != nil {
 		return err
 	}
-	now := r.l.At()
-	landed := func(i int) bool { return now[i] && (r.had == nil || !r.had[i]) }
 	before, after := manifests(r.l.Set(), k, landed)
 	if c.Undo, err = r.s.keepLanded(r.rec, r.sess.Root, before, after, k); err != nil {
 		return err

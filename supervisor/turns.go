@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"sandboxd/files/snapshot"
 	"sandboxd/shell/analysis"
 )
 
@@ -30,10 +32,61 @@ type turns struct {
 	roots map[string]*turn
 }
 
-// turn has a place for the run whose turn it is; locks says of that one whether it locks its files.
+// turn has a place for the run whose turn it is; locks says of that one whether it locks its files. views are those of
+// the runs that have a layer.
 type turn struct {
 	place chan struct{}
 	locks bool
+	views map[*view]bool
+}
+
+// view is the project as a layered run sees it. Under its overlay a file that is replaced reads as before, and a name
+// that it did not find stays absent (Documentation/filesystems/overlayfs.rst, "Changes to underlying filesystems").
+// stale are the paths that other runs landed since, a few of them.
+type view struct{ stale []string }
+
+// maxStale bounds the stale paths of a view.
+const maxStale = 20
+
+// view returns the view of a run whose turn was taken. end forgets it, and then calls release.
+func (t *turns) view(root string, release func()) (v *view, end func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v = &view{}
+	at := t.roots[root]
+	if at.views == nil {
+		at.views = map[*view]bool{}
+	}
+	at.views[v] = true
+	return v, func() {
+		t.mu.Lock()
+		delete(at.views, v)
+		t.mu.Unlock()
+		release()
+	}
+}
+
+// landed notes in the views of other runs the paths that one run landed; by is nil for one that has ended.
+func (t *turns) landed(root string, by *view, c snapshot.Changes) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	paths := slices.Concat(c.Modified, c.Created, c.Deleted)
+	for v := range t.roots[root].views {
+		if v != by {
+			v.stale = append(v.stale, paths[:min(len(paths), maxStale-len(v.stale))]...)
+		}
+	}
+}
+
+// staleView is a warning that names the stale paths of a view; none where there are none.
+func (t *turns) staleView(v *view) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(v.stale) == 0 {
+		return nil
+	}
+	return []string{"stale-view: " + strings.Join(v.stale, ", ") + ": another command's changes landed while this one " +
+		"ran, and it may have seen the state before"}
 }
 
 // take waits for the turn of a run, which release ends: for turnWait, and to the end of the context where it or the
