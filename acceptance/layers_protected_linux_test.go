@@ -57,7 +57,6 @@ func TestLayersJudgeProtectedNames(t *testing.T) {
 		if r := a.landing(all, "run", "--json", "-c", mounts); r.Stdout != "1\n" || r.Changes.Kind != "layered" {
 			t.Errorf("mounts at or below the project: %q, %d %s", r.Stdout, r.code, r.err)
 		}
-		before := a.everything()
 		py := func(text string) string { return `python3 -c "import os; ` + text + `"` }
 		for _, c := range []struct{ line, reason string }{
 			{plant(".envrc", "evil"), ".envrc"},
@@ -71,36 +70,7 @@ func TestLayersJudgeProtectedNames(t *testing.T) {
 			{plant(".git/config", "[core]\\n\\tfsmonitor = ./x\\n"), "core.fsmonitor"},
 			{plant(".git/config", "[include]\\n\\tpath = ../x\\n"), "include.path"},
 		} {
-			for _, yes := range []bool{false, true} {
-				end, early, asked := a.unchanged(".envrc", ".vscode", ".git/config", ".git/hooks"), "", false
-				r := a.landing(func(q ipc.Approval) bool {
-					if !strings.Contains(strings.Join(q.Reasons, "\n"), c.reason) {
-						return true // it is about the command
-					}
-					if !asked {
-						early = end()
-					}
-					asked = true
-					return yes
-				}, "run", "--json", "-c", c.line+"; echo more >> src/one.txt")
-				if !asked {
-					t.Fatalf("%s: the landing does not ask: %d %s%s %s", c.line, r.code, r.out, r.err, end())
-				}
-				if early != "" {
-					t.Errorf("%s: before the question the project has\n%s", c.line, early)
-				}
-				if !yes {
-					if now := a.everything(); r.code != 126 || r.Changes.HeldID == "" || now != before {
-						t.Errorf("%s: after a no: %d %s%s %s", c.line, r.code, r.out, r.err, now)
-					}
-					a.landing(all, "changes", "drop", r.Changes.HeldID)
-					continue
-				}
-				if now := a.everything(); r.code != 0 || r.Changes.Held != "" || now == before {
-					t.Errorf("%s: after a yes: %d %s%s", c.line, r.code, r.out, r.err)
-				}
-				a.landsBack(before)
-			}
+			a.judgedBefore(c.line, c.reason, ".envrc", ".vscode", ".git/config", ".git/hooks")
 		}
 		a.noLayers()
 	})

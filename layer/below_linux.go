@@ -14,7 +14,7 @@ import (
 // have the inodes that they have in the root then.
 type below []view
 
-// view is the part of a held change set that the root does not have.
+// view is a part of a change set that the root does not have.
 type view struct {
 	// nodes are the objects of its Ops by path. A removed one is Absent.
 	nodes map[Name]State
@@ -29,31 +29,36 @@ type view struct {
 // viewsOf returns the tree under a layer that is mounted above held ones, the lowest first.
 func viewsOf(held []*Layer) (b below) {
 	for _, l := range held {
-		v := view{map[Name]State{}, map[Name]bool{}, map[Name]State{}, map[Name][]string{}}
-		for i, op := range l.set.Ops {
-			if l.state.At[i] {
-				continue
-			}
-			v.tops[op.Path], v.nodes[op.Path] = true, State{}
-			for _, n := range op.New {
-				at := join(op.Path, n.Path)
-				v.nodes[at] = n.State
-				if n.Path != "." {
-					dir, base := at.split()
-					v.entries[dir] = append(v.entries[dir], base)
-				}
-			}
-			dir, base := op.Path.split()
-			v.entries[dir] = append(v.entries[dir], base)
-		}
-		for k, d := range l.set.Dirs {
-			if !l.state.At[len(l.set.Ops)+k] {
-				v.dirs[d.Path] = d.New
-			}
-		}
-		b = append(b, v)
+		b = append(b, viewOf(l, func(i int) bool { return !l.state.At[i] }))
 	}
 	return b
+}
+
+// viewOf returns the part of a change set that consists of the chosen Ops and then Dirs, by index.
+func viewOf(l *Layer, chosen func(i int) bool) view {
+	v := view{map[Name]State{}, map[Name]bool{}, map[Name]State{}, map[Name][]string{}}
+	for i, op := range l.set.Ops {
+		if !chosen(i) {
+			continue
+		}
+		v.tops[op.Path], v.nodes[op.Path] = true, State{}
+		for _, n := range op.New {
+			at := join(op.Path, n.Path)
+			v.nodes[at] = n.State
+			if n.Path != "." {
+				dir, base := at.split()
+				v.entries[dir] = append(v.entries[dir], base)
+			}
+		}
+		dir, base := op.Path.split()
+		v.entries[dir] = append(v.entries[dir], base)
+	}
+	for k, d := range l.set.Dirs {
+		if chosen(len(l.set.Ops) + k) {
+			v.dirs[d.Path] = d.New
+		}
+	}
+	return v
 }
 
 // covered reports whether the view alone decides about a path.

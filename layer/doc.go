@@ -15,6 +15,8 @@
 // program has it open for writing. Landing and undo survive a death at every step: [Layer.Recover] finishes them, or
 // restores the state before. An undo restores content, mode, owner, times, attributes and inodes.
 //
+// [Layer.After] shows the file system as a landing would make it, to judge that before it happens.
+//
 // # Mechanism
 //
 // Take reads the upper directory as a hostile tree and copies each topmost new or changed object into a numbered slot.

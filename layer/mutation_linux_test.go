@@ -74,7 +74,7 @@ var mutations = []mutation{
 		"if m.resume {\nreturn \"\", nil\n}\nl := lister{left: maxEntries}"},
 	{8, "layer", "TestPowerCuts", "layer/layer_linux.go",
 		"if err := syncfs(int(slots.Fd())); err != nil {", "if err := error(nil); err != nil {"},
-	{8, "acceptance", "TestLayerDeaths", "supervisor/layered_linux.go",
+	{8, "acceptance", "TestLayerDeaths", "supervisor/landing_linux.go",
 		"errors.Join(err, r.takeBack(ctx, had))", "err"},
 	{10, "layer", "TestNoChange", "layer/take_linux.go", "err != nil || same {", "err != nil && same {"},
 	{10, "layer", "TestFullDisk", "layer/copy_linux.go",

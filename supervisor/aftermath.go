@@ -11,15 +11,23 @@ import (
 	"sandboxd/supervisor/aftermath"
 )
 
-// held are the plan's mounts that keep the command from the host's names; see sandbox.Plan.Mounts. The changes of a
-// layered run are in the project when that is scanned.
-func (j *judgement) held(root string) map[string]bool {
-	if j.kind != RunLayered {
-		return j.plan.Mounts()
+// held are the mounts that keep the command from the host's names; see sandbox.Plan.Mounts. A layered run does not
+// reach the project.
+func (c *afterCheck) held() map[string]bool {
+	held := c.j.plan.Mounts()
+	if layered := c.layered(); layered != "" {
+		held = maps.Clone(held)
+		held[layered] = true
 	}
-	held := maps.Clone(j.plan.Mounts())
-	held[root] = false
 	return held
+}
+
+// layered is the project of a layered run, else "".
+func (c *afterCheck) layered() string {
+	if c.j.kind == RunLayered {
+		return c.e.Session.Root
+	}
+	return ""
 }
 
 // maxQuarantined bounds how many finds a result lists one by one; the trash has
@@ -45,11 +53,10 @@ func (c *afterCheck) begin() (err error) {
 	if c.j.kind == RunReads && !c.s.seen.Needed(c.j.plan.Profile) {
 		return nil
 	}
-	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen), time.Now()
+	c.before, c.start = aftermath.Before(c.j.names, &c.s.seen, c.layered()), time.Now()
 	_ = aftermath.Reserve(c.s.trash) // where there is no room the note below finds out
 	c.note, err = c.s.notes.Begin(aftermath.Begun{Exec: c.e.ID, Session: c.e.Session.ID, Root: c.e.Session.Root,
-		Start: c.start, Held: c.j.held(c.e.Session.Root), Granted: c.j.widened,
-		By: c.e.writer()}, c.before)
+		Start: c.start, Held: c.held(), Granted: c.j.widened, By: c.e.writer(), Layered: c.layered() != ""}, c.before)
 	if err == nil {
 		c.snapshot = c.s.beginSnapshot(c.e, c.j)
 		err = c.snapshot.holds(c.j)
@@ -68,30 +75,19 @@ func (c *afterCheck) ended() {
 }
 
 // partlyLooked is the warning of a scan that did not see everything.
-const partlyLooked = "protected names were not looked for everywhere after the run: the trees are too large, " +
+const partlyLooked = "protected names were not looked for everywhere: the trees are too large, " +
 	"or could not be read"
 
 // run describes the run to the scan.
 func (c *afterCheck) run() aftermath.Run {
 	return aftermath.Run{
 		ID: c.e.ID, Project: c.e.Session.Root, Start: c.start, End: time.Now(),
-		Held: c.j.held(c.e.Session.Root), Granted: c.j.widened, Trash: c.s.trash,
+		Held: c.held(), Granted: c.j.widened, Trash: c.s.trash,
 	}
 }
 
-// look reports the entries that the landing of a layer brought under protected names, and changes nothing.
-func (c *afterCheck) look(r *Result) []aftermath.Item {
-	run := c.run()
-	run.OnlyLook = true
-	found := c.before.After(run)
-	if found.Partly {
-		r.Warnings = append(r.Warnings, partlyLooked)
-	}
-	return slices.DeleteFunc(found.Items, func(i aftermath.Item) bool { return i.Kept })
-}
-
-// after removes the entries that the command left under protected names. All of its
-// processes have ended.
+// after removes the entries that the command left under protected names in the trees that it wrote to directly. All of
+// its processes have ended.
 func (c *afterCheck) after(r *Result) {
 	defer c.ended()
 	c.takeOut(r)

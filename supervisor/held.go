@@ -20,19 +20,20 @@ const heldPrefix = "h-"
 
 func heldID(exec string) string { return heldPrefix + strings.TrimPrefix(exec, "x-") }
 
-// layerNote is the content of the file beside a layer. Held is why the change set did not land, Asks are the questions
-// before it does. Had is the part that landed before a landing whose end is not noted; nil: there is none. Above are
-// the runs whose held change sets the command saw; Stale is why it never lands, because one of those was dropped.
-// Chosen: it did not land because somebody wanted that, and the session's next commands see it.
+// layerNote is the content of the file beside a layer. Granted are the protected paths that a yes let the command
+// change. Held is why the change set did not land. Had is the part that landed before a landing whose end is not noted;
+// nil: there is none. Above are the runs whose held change sets the command saw; Stale is why it never lands, because
+// one of those was dropped. Chosen: it did not land because somebody wanted that, and the session's next commands see
+// it.
 type layerNote struct {
 	store.Record
-	Above  []string `json:"above,omitempty"`
-	Stale  string   `json:"stale,omitempty"`
-	Chosen bool     `json:"chosen,omitempty"`
+	Granted []string `json:"granted,omitempty"`
+	Above   []string `json:"above,omitempty"`
+	Stale   string   `json:"stale,omitempty"`
+	Chosen  bool     `json:"chosen,omitempty"`
 
-	Held string    `json:"held,omitempty"`
-	Asks []landAsk `json:"asks,omitempty"`
-	Had  []bool    `json:"had,omitempty"`
+	Held string `json:"held,omitempty"`
+	Had  []bool `json:"had,omitempty"`
 }
 
 // writer is the requester of the command that wrote a change set, the opener of its session, and the agent.

@@ -17,7 +17,7 @@ import (
 	"sandboxd/files/snapshot"
 	"sandboxd/files/worker"
 	"sandboxd/layer"
-	"sandboxd/profile/abspath"
+	"sandboxd/profile"
 )
 
 // heldNote finds the directory and the note of a held change set.
@@ -44,8 +44,8 @@ func (s *Supervisor) held(sess *Session, id string) (*layeredRun, layerNote, err
 	if err != nil {
 		return nil, note, err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had, above: note.Above,
-		stale: note.Stale, chosen: note.Chosen}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, had: note.Had,
+		above: note.Above, stale: note.Stale, chosen: note.Chosen}
 	if !mayUndo(sess, note.Record) || note.Project != sess.Root || r.reopen() != nil || r.l.Set() == nil {
 		return nil, note, noHeld(id)
 	}
@@ -65,21 +65,10 @@ func (r *layeredRun) part(paths []string) (names []layer.Name, chosen func(int) 
 	return names, r.l.Part(r.root, names...), nil
 }
 
-// asksOf are the reasons to ask about the part at names: those of earlier attempts, and those that the part itself
-// shows.
-func (r *layeredRun) asksOf(names []layer.Name, chosen func(int) bool) (asks []landAsk) {
-	within := func(a landAsk) bool {
-		return len(names) == 0 || slices.ContainsFunc(names, func(n layer.Name) bool {
-			p := filepath.Join(r.sess.Root, string(n))
-			return abspath.Contains(p, a.Path) || abspath.Contains(a.Path, p)
-		})
-	}
-	for _, a := range r.asks {
-		if a.Path != "" && within(a) {
-			asks = append(asks, a)
-		}
-	}
-	return append(asks, r.setAsks(r.l.Set().ChangesOf(chosen), false)...)
+// names is the profile by which the landing of a held change set is judged.
+func (s *Supervisor) names(c *fileCall, j *fileJudgement) (profile.Profile, error) {
+	p, _, err := s.profiles(j.cfg, c.sess, s.trusted(c.sess, j.cfg), "none")
+	return p, err
 }
 
 // steps are those that the landing of a part carries out.
@@ -130,7 +119,7 @@ func (s *Supervisor) heldChange(sess *Session, id string) (HeldChange, error) {
 }
 
 // heldUndoing finds the held change set that a request means.
-func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
+func (s *Supervisor) heldUndoing(c *fileCall, j *fileJudgement) (*undoing, error) {
 	r, note, err := s.held(c.sess, c.req.UndoID)
 	if err != nil {
 		return nil, err
@@ -150,13 +139,20 @@ func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
 		}
 		c.req.Paths[i] = filepath.Clean(p)
 	}
-	names, chosen, err := r.part(c.req.Paths)
+	_, chosen, err := r.part(c.req.Paths)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.names(c, j)
 	if err != nil {
 		return nil, err
 	}
 	u := &undoing{id: c.req.UndoID, note: note.Note, held: c.req.UndoID, run: true,
-		kept: &heldSteps{steps: r.steps(chosen)}, asks: r.asksOf(names, chosen)}
-	u.guarded = !c.req.Drop && slices.ContainsFunc(u.asks, func(a landAsk) bool { return a.Guarded })
+		kept: &heldSteps{steps: r.steps(chosen)}}
+	if !c.req.Drop {
+		u.asks = append(r.judge(p, chosen, r.granted, new([]string)), r.setAsks(r.l.Set().ChangesOf(chosen), false)...)
+	}
+	u.guarded = slices.ContainsFunc(u.asks, func(a landAsk) bool { return a.Guarded })
 	u.landing = func(p string) (*os.File, error) {
 		rel, err := filepath.Rel(c.sess.Root, p)
 		if err != nil {
@@ -171,8 +167,7 @@ func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
 	return u, nil
 }
 
-// landHeld lands a held change set, or the part at the request's paths, or drops it. Protected names are looked for
-// after it as after a run.
+// landHeld lands a held change set, or the part at the request's paths, or drops it.
 func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement, out *FileResult) error {
 	s.settling.Lock()
 	defer s.settling.Unlock()
@@ -220,46 +215,35 @@ func (s *Supervisor) landHeld(ctx context.Context, c *fileCall, j *fileJudgement
 	if err := r.note(note.Held); err != nil {
 		return err
 	}
-	r.asks = j.undo.asks
-	err = r.landPart(ctx, c, j, names, out)
-	r.asks = note.Asks
-	if ask := (*askError)(nil); errors.As(err, &ask) {
-		r.asks = append(r.asks, ask.asks...)
-	}
+	err = r.landPart(ctx, c, j, names, chosen, out)
 	if err := r.landingEnded(note.Held, err); err != nil {
 		out.Warnings = append(out.Warnings, "the end of the landing is not noted: "+err.Error())
 	}
 	return landingConflict(j.undo.id, err)
 }
 
-// landPart lands the paths of a held change set.
-func (r *layeredRun) landPart(
-	ctx context.Context, c *fileCall, j *fileJudgement, names []layer.Name, out *FileResult,
-) error {
-	p, operator, err := r.s.profiles(j.cfg, c.sess, r.s.trusted(c.sess, j.cfg), "none")
+// landPart lands the paths of a held change set, after one more look at the project.
+func (r *layeredRun) landPart(ctx context.Context, c *fileCall, j *fileJudgement, names []layer.Name,
+	chosen func(int) bool, out *FileResult) error {
+	p, err := r.s.names(c, j)
 	if err != nil {
 		return err
 	}
-	check := &afterCheck{s: r.s, e: c.exec, j: &judgement{names: p, operator: operator, plan: j.plan, kind: RunLayered,
-		widened: j.widened}}
-	if err := check.begin(); err != nil {
-		return err
-	}
-	defer c.exec.cleanUp()
-	result, changes := Result{}, &Changes{}
+	changes := &Changes{}
 	err = r.worker(ctx, func(w *worker.Client, dir *os.File) error {
-		if err := r.try(ctx, w, dir, worker.LayerOrder{Paths: names}, check, &result); err != nil {
+		err := r.s.seen.Alone(func() error {
+			asks := r.judge(p, chosen, slices.Concat(r.granted, j.widened), &out.Warnings)
+			if asks = notAsked(asks, j.undo.asks); len(asks) > 0 {
+				return &askError{asks}
+			}
+			return r.move(ctx, w, dir, names...)
+		})
+		if err != nil {
 			return err
 		}
 		return r.keep(ctx, w, dir, changes)
 	})
-	if err == nil || errors.As(err, new(*askError)) {
-		check.ended()
-	} else {
-		check.after(&result) // it may have landed
-	}
 	out.Undo = changes.Undo
-	out.Warnings = append(out.Warnings, result.Warnings...)
 	if changes.Why != "" {
 		out.Warnings = append(out.Warnings, changes.Why)
 	}

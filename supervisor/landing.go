@@ -11,7 +11,6 @@ import (
 	"sandboxd/files/snapshot"
 	"sandboxd/layer"
 	"sandboxd/profile/abspath"
-	"sandboxd/supervisor/aftermath"
 )
 
 // landAsk is one reason to ask a person before a change set lands.
@@ -100,14 +99,6 @@ func (s *Supervisor) budgetAsk(changes []layer.Change) []landAsk {
 	}
 	return []landAsk{{Why: fmt.Sprintf("it can't be undone: what it replaces has %s, more than files.undo.keep_bytes",
 		files.SizeText(bytes))}}
-}
-
-// foundAsks ask about the finds of the scan.
-func foundAsks(found []aftermath.Item) (asks []landAsk) {
-	for _, i := range found {
-		asks = append(asks, landAsk{Path: i.Path, Why: i.Why, Guarded: true})
-	}
-	return asks
 }
 
 // notAsked are the reasons that a person was not asked about.

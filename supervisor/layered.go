@@ -211,8 +211,7 @@ func (s *Supervisor) landingProfile(root string) (profile.Profile, error) {
 	return profile.New(spec)
 }
 
-// permits refuses a change that the profile of the run does not permit. Protected names are asked about instead: those
-// that existed by protectedAsks, others by the scan after the landing.
+// permits refuses a change that the profile of the run does not permit. Protected names are asked about instead.
 func permits(p profile.Profile, root string) layer.Judge {
 	return func(c layer.Change) error {
 		kind, access, rule := p.Effective(path.Join(root, string(c.Path)))

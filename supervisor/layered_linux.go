@@ -62,14 +62,16 @@ type layeredRun struct {
 	l    *layer.Layer
 	end  func() // of its turn
 	view *view  // nil after the run
-	asks []landAsk
+	// asked: its question is open, or was answered.
+	asked bool
 	// had is the part that had landed before a landing of a held change set which has not ended.
 	had []bool
-	// above, stale and chosen are those of layerNote; held are the layers of above.
-	above  []string
-	held   []*layer.Layer
-	stale  string
-	chosen bool
+	// granted, above, stale and chosen are those of layerNote; held are the layers of above.
+	granted []string
+	above   []string
+	held    []*layer.Layer
+	stale   string
+	chosen  bool
 }
 
 // noteFile is the file beside a layer that says whose it is.
@@ -80,7 +82,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 	if j.kind != RunLayered {
 		return nil, nil
 	}
-	r = &layeredRun{s: s, sess: e.Session, dir: filepath.Join(s.layers, e.ID), above: j.above}
+	r = &layeredRun{s: s, sess: e.Session, dir: filepath.Join(s.layers, e.ID), granted: j.widened, above: j.above}
 	r.rec = store.Record{ID: "r-" + strings.ToLower(ulid.Make().String()), Time: time.Now(), Exec: e.ID,
 		Session: e.Session.ID, Project: e.Session.Root, Op: opRun, Note: e.text(), By: e.writer()}
 	var waited time.Duration
@@ -111,7 +113,7 @@ func (s *Supervisor) beginLayer(ctx context.Context, e *Exec, j *judgement, resu
 
 // note writes noteFile.
 func (r *layeredRun) note(held string) error {
-	data, err := json.Marshal(layerNote{r.rec, r.above, r.stale, r.chosen, held, r.asks, r.had})
+	data, err := json.Marshal(layerNote{r.rec, r.granted, r.above, r.stale, r.chosen, held, r.had})
 	if err != nil {
 		return err
 	}
@@ -180,17 +182,9 @@ func (r *layeredRun) reopen() (err error) {
 var errAskedToHold = errors.New("the command ran with --hold")
 
 // land makes the change set of a run whose processes have ended, judges it and lands it, or holds it. Where something
-// asks, the project is as before while a person decides. check scans the project for protected names, once in any case.
+// asks, the project is as before while a person decides.
 func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, result *Result) {
-	looked := false
-	after := sync.OnceFunc(func() {
-		if looked {
-			check.ended()
-		} else {
-			check.after(result)
-		}
-	})
-	defer after()
+	check.after(result)
 	if r == nil {
 		return
 	}
@@ -221,15 +215,16 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		if refused := refusedBy(set.Changes(), permits(check.j.plan.Profile, r.sess.Root)); len(refused) > 0 {
 			return &layer.RefusedError{Refused: refused}
 		}
-		asks := r.setAsks(set.Changes(), check.j.verdict.Delete)
-		if asks = append(asks, r.protectedAsks(set.Changes(), check.j)...); len(asks) > 0 {
-			return &askError{asks}
-		}
-		if err := r.try(ctx, w, dir, worker.LayerOrder{}, check, result); err != nil {
+		err := r.s.seen.Alone(func() error {
+			asks := r.setAsks(set.Changes(), check.j.verdict.Delete)
+			if asks = append(asks, r.judge(check.j.names, all, r.granted, &result.Warnings)...); len(asks) > 0 {
+				return &askError{asks}
+			}
+			return r.move(ctx, w, dir)
+		})
+		if err != nil {
 			return err
 		}
-		looked = true
-		after()
 		result.Warnings = append(result.Warnings, leftBehind(set)...)
 		c.Changes = changedPaths(r.sess.Root, set.Changes())
 		return r.keep(ctx, w, dir, c)
@@ -241,7 +236,6 @@ func (r *layeredRun) land(ctx context.Context, e *Exec, check *afterCheck, resul
 		c.Covered, c.Why = false, "what the run changed could not be kept: "+err.Error()
 		return
 	}
-	after()
 	release()
 	if errors.As(err, new(*askError)) {
 		err = r.ask(ctx, e, c, result, err)
@@ -277,31 +271,9 @@ func (r *layeredRun) setAsks(changes []layer.Change, deletes bool) []landAsk {
 	return asks
 }
 
-// try lands a change set or a part, and reverts it where the scan for protected names finds an entry that nobody was
-// asked about.
-func (r *layeredRun) try(
-	ctx context.Context, w *worker.Client, dir *os.File, order worker.LayerOrder, check *afterCheck, result *Result,
-) error {
-	had := r.l.At()
-	order.Verb, order.Digest = worker.LayerLand, r.l.Set().Digest()
-	if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
-		return errors.Join(err, r.takeBack(ctx, had))
-	}
-	asks := notAsked(foundAsks(check.look(result)), r.asks)
-	if len(asks) == 0 {
-		return nil
-	}
-	if _, err := w.Layer(ctx, r.root, dir, worker.LayerOrder{Verb: worker.LayerRevert, At: had}, nil); err != nil {
-		return err
-	}
-	return errors.Join(&askError{asks}, r.reopen())
-}
-
 // ask holds a change set while a person decides, and lands it after a yes.
 func (r *layeredRun) ask(ctx context.Context, e *Exec, c *Changes, result *Result, cause error) error {
-	var ask *askError
-	errors.As(cause, &ask)
-	r.asks = ask.asks
+	r.asked = true
 	if err := r.note(cause.Error()); err != nil {
 		return err
 	}
@@ -365,7 +337,7 @@ func (r *layeredRun) noteHeld(why string) error {
 	case err == nil:
 		now.chosen = now.chosen || r.chosen
 		return now.note(why)
-	case r.asks != nil:
+	case r.asked:
 		return errors.New("somebody landed or dropped it while its question was open")
 	}
 	return r.note(why)
@@ -408,9 +380,9 @@ func (r *layeredRun) keep(ctx context.Context, w *worker.Client, dir *os.File, c
 	return r.l.Drop()
 }
 
-// recoverLayers holds the change sets of an earlier daemon that did not land for certain. One that landed, but was not
-// scanned for protected names, is reverted. Call it for these before the earlier daemon's runs are scanned, and with
-// ended after that, when none of their processes is left.
+// recoverLayers holds the change sets of an earlier daemon that did not land for certain. One that landed, but whose
+// displaced files the undo store does not have, is reverted. Call it for these before the earlier daemon's runs are
+// scanned, and with ended after that, when none of their processes is left.
 func (s *Supervisor) recoverLayers(ended bool) {
 	entries, err := os.ReadDir(s.layers)
 	if err != nil {
@@ -447,8 +419,8 @@ func (s *Supervisor) recoverLayer(dir string, note layerNote) (undo string, err 
 	if err != nil {
 		return "", err
 	}
-	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, asks: note.Asks, above: note.Above, stale: note.Stale,
-		chosen: note.Chosen}
+	r := &layeredRun{s: s, sess: sess, dir: dir, rec: note.Record, granted: note.Granted, above: note.Above,
+		stale: note.Stale, chosen: note.Chosen}
 	if r.root, err = openRoot(sess.Root); err != nil {
 		return "", err
 	}

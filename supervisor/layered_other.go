@@ -34,7 +34,7 @@ func (s *Supervisor) heldNote(id string) (dir string, note layerNote, err error)
 	return "", note, noChange(id, "this system has no layers")
 }
 
-func (s *Supervisor) heldUndoing(c *fileCall) (*undoing, error) {
+func (s *Supervisor) heldUndoing(c *fileCall, _ *fileJudgement) (*undoing, error) {
 	return nil, noChange(c.req.UndoID, "this system has no layers")
 }
 

@@ -132,7 +132,7 @@ func (s *Supervisor) outdate(exec string) error {
 		if err != nil || !slices.Contains(note.Above, exec) || note.Stale != "" {
 			continue
 		}
-		r := &layeredRun{s: s, dir: dir, rec: note.Record, asks: note.Asks, had: note.Had, above: note.Above,
+		r := &layeredRun{s: s, dir: dir, rec: note.Record, granted: note.Granted, had: note.Had, above: note.Above,
 			chosen: note.Chosen, stale: "stale: its command saw " + heldID(exec) + ", which was dropped"}
 		if err := r.note(note.Held); err != nil {
 			return err

@@ -121,7 +121,7 @@ func mayUndo(sess *Session, r store.Record) bool {
 // worker examines everything first, so that a later change is a
 // conflict before anyone is asked.
 func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement) error {
-	u, err := s.undoingOf(c)
+	u, err := s.undoingOf(c, j)
 	if err != nil {
 		return err
 	}
@@ -162,10 +162,10 @@ func (s *Supervisor) lookUndo(ctx context.Context, c *fileCall, j *fileJudgement
 }
 
 // undoingOf finds the change that is meant.
-func (s *Supervisor) undoingOf(c *fileCall) (*undoing, error) {
+func (s *Supervisor) undoingOf(c *fileCall, j *fileJudgement) (*undoing, error) {
 	id := c.req.UndoID
 	if c.req.Held {
-		return s.heldUndoing(c)
+		return s.heldUndoing(c, j)
 	}
 	if run := s.Undo.OfExec(id); run != "" {
 		id = run

@@ -15,6 +15,7 @@ import (
 type Snapshot struct {
 	profile profile.Profile
 	cache   *Cache
+	except  string          // not looked through; see Before
 	copies  map[string]bool // nil until it is asked for; see hadCopy
 	others  []*Snapshot     // see Cache.begin
 
@@ -24,12 +25,12 @@ type Snapshot struct {
 }
 
 // Before records the entries under protected names in the writable trees of p,
-// which is the profile without the grants for this run alone. [Snapshot.Done]
-// must be called.
-func Before(p profile.Profile, c *Cache) *Snapshot {
-	s := &Snapshot{profile: p, cache: c}
+// which is the profile without the grants for this run alone. The run does not reach the
+// tree except; "": it reaches all. [Snapshot.Done] must be called.
+func Before(p profile.Profile, c *Cache, except string) *Snapshot {
+	s := &Snapshot{profile: p, cache: c, except: except}
 	c.begin(s)
-	f := walk(p, c, nil)
+	f := walk(p, c, except, nil)
 	for _, other := range c.looked(s) {
 		f.doubt(other.found())
 	}
@@ -126,8 +127,6 @@ type Run struct {
 	// Late: the check runs some time after End, and others may have changed the
 	// entries since. Entries that could be theirs are kept.
 	Late bool
-	// OnlyLook reports the entries to remove or restore, not Kept and without Trash, and changes nothing.
-	OnlyLook bool
 	// Dealt are paths that the check of another run dealt with, which are left
 	// alone. nil: none.
 	Dealt map[string]bool
@@ -177,7 +176,7 @@ const clock = 15 * time.Millisecond
 // After scans again, and removes the entries that the run made or changed. The run has
 // ended: none of its processes is left.
 func (s *Snapshot) After(r Run) Found {
-	now := walk(s.profile, s.cache, s.found().named)
+	now := walk(s.profile, s.cache, s.except, s.found().named)
 	if c := s.check(now, r); !r.Late && c.quiet() {
 		return Found{Missing: c.missing()}
 	}
@@ -185,10 +184,17 @@ func (s *Snapshot) After(r Run) Found {
 	// another run's change.
 	s.cache.checks.Lock()
 	defer s.cache.checks.Unlock()
-	c := s.check(walk(s.profile, s.cache, s.found().named), r)
+	c := s.check(walk(s.profile, s.cache, s.except, s.found().named), r)
 	if r.Late {
 		c.items = c.trash.resume()
 	}
+	c.all()
+	c.trash.close(c.items)
+	return Found{Items: c.items, Partly: c.was.partly || c.now.partly, Missing: c.missing()}
+}
+
+// all judges each path.
+func (c *check) all() {
 	for _, at := range slices.Sorted(maps.Keys(c.now.entries)) {
 		if !c.done(at) && !c.settledByOther(at) {
 			c.look(at, c.now.entries[at])
@@ -199,8 +205,6 @@ func (s *Snapshot) After(r Run) Found {
 			c.removed(at, c.was.entries[at])
 		}
 	}
-	c.trash.close(c.items)
-	return Found{Items: c.items, Partly: c.was.partly || c.now.partly, Missing: c.missing()}
 }
 
 func (s *Snapshot) check(now found, r Run) *check {
@@ -215,6 +219,8 @@ type check struct {
 	trash  *trash
 	items  []Item
 	dealt  []string // with everything below
+	// ahead: now has not come to be. Every difference is that of one change set, and nothing is moved.
+	ahead bool
 }
 
 // quiet reports whether nothing changed.

@@ -65,7 +65,7 @@ func (b *bench) sh(script string) {
 // command runs script as a sandboxed command would, and checks afterwards.
 func (b *bench) command(script string) aftermath.Found {
 	b.t.Helper()
-	before := aftermath.Before(b.profile, &b.cache)
+	before := aftermath.Before(b.profile, &b.cache, "")
 	b.run.Start, b.run.Trash = time.Now(), b.trash
 	b.sh(script)
 	b.run.End = time.Now()
@@ -240,7 +240,7 @@ func TestAttribution(t *testing.T) {
 	})
 	t.Run("before and after the run", func(t *testing.T) {
 		for _, late := range []bool{false, true} {
-			before := aftermath.Before(b.profile, &b.cache)
+			before := aftermath.Before(b.profile, &b.cache, "")
 			b.run.Start = time.Now()
 			b.run.End = time.Now()
 			time.Sleep(30 * time.Millisecond)
@@ -280,7 +280,7 @@ func TestKnownDirectoriesAreLookedAtAgain(t *testing.T) {
 		{"mkdir r/.git/objects/src; echo o > r/.git/objects/src/AGENTS.md", []string{"r/.git/objects/src/AGENTS.md"}},
 	} {
 		time.Sleep(100 * time.Millisecond) // the tree is settled, so that it is remembered
-		aftermath.Before(b.profile, &b.cache)
+		aftermath.Before(b.profile, &b.cache, "")
 		b.run.ID = fmt.Sprint("x-", i)
 		found := b.command(tt.command)
 		if got := b.names(found); !slices.Equal(got, append([]string{}, tt.found...)) {
@@ -298,7 +298,7 @@ func (b *bench) cutOff(script, later string) aftermath.Found {
 		b.t.Fatal(err)
 	}
 	b.run.ID, b.run.Trash = "x-"+strings.ToLower(ulid.Make().String()), b.trash
-	if _, err = notes.Begin(aftermath.Begun{Exec: b.run.ID, Start: time.Now()}, aftermath.Before(b.profile, &b.cache)); err != nil {
+	if _, err = notes.Begin(aftermath.Begun{Exec: b.run.ID, Start: time.Now()}, aftermath.Before(b.profile, &b.cache, "")); err != nil {
 		b.t.Fatal(err)
 	}
 	b.sh(script)
@@ -387,7 +387,7 @@ func TestACheckThatWasCutOffGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "moving.jsonl"), append(journal, `{"path":"/tor`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := aftermath.Before(b.profile, &b.cache)
+	before := aftermath.Before(b.profile, &b.cache, "")
 	b.run.Start, b.run.Trash, b.run.Late = time.Now(), b.trash, true
 	b.sh("echo x > AGENTS.md")
 	b.run.End = time.Now()
@@ -410,7 +410,7 @@ func TestACheckThatWasCutOffPutsBack(t *testing.T) {
 	b := newBench(t)
 	b.sh("echo mine > AGENTS.md; mkdir a; echo mine > a/AGENTS.md")
 	dir := filepath.Join(b.trash, "x-1")
-	before := aftermath.Before(b.profile, &b.cache)
+	before := aftermath.Before(b.profile, &b.cache, "")
 	b.run.Start, b.run.Trash, b.run.Late = time.Now(), b.trash, true
 	b.sh("echo theirs > AGENTS.md")
 	b.run.End = time.Now()
@@ -440,7 +440,7 @@ func TestNotesShareWhatTheyBeganWith(t *testing.T) {
 		return len(list)
 	}
 	begin := func() *aftermath.Note {
-		note, err := notes.Begin(aftermath.Begun{Exec: "x-" + strings.ToLower(ulid.Make().String()), Start: time.Now()}, aftermath.Before(b.profile, &b.cache))
+		note, err := notes.Begin(aftermath.Begun{Exec: "x-" + strings.ToLower(ulid.Make().String()), Start: time.Now()}, aftermath.Before(b.profile, &b.cache, ""))
 		if err != nil {
 			t.Fatal(err)
 		}

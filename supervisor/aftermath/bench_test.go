@@ -45,9 +45,9 @@ func BenchmarkBefore(b *testing.B) {
 	}{{"watched", watch.New()}, {"asked", nil}} {
 		b.Run(c.name, func(b *testing.B) {
 			cache := aftermath.Cache{Watch: c.watch}
-			aftermath.Before(p, &cache).Done()
+			aftermath.Before(p, &cache, "").Done()
 			for b.Loop() {
-				aftermath.Before(p, &cache).Done()
+				aftermath.Before(p, &cache, "").Done()
 			}
 		})
 	}
@@ -82,8 +82,8 @@ func BenchmarkNote(b *testing.B) {
 	}
 	time.Sleep(100 * time.Millisecond) // the tree is settled
 	var cache aftermath.Cache
-	aftermath.Before(p, &cache)
-	before := aftermath.Before(p, &cache)
+	aftermath.Before(p, &cache, "")
+	before := aftermath.Before(p, &cache, "")
 	for i := 0; b.Loop(); i++ {
 		note, err := notes.Begin(aftermath.Begun{Exec: fmt.Sprint("x-", i), Start: time.Now()}, before)
 		if err != nil {

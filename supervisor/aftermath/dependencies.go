@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 )
@@ -29,32 +30,29 @@ func inDependencies(at string, roots []string) bool {
 	})
 }
 
-// Others reports whether a path below root that the rule by name protects is in a folder of dependencies, where the
-// name means other people's settings.
-func Others(at, root, name string) bool {
-	return !profile.HeldInDependencies(name) && inDependencies(at, []string{root})
-}
-
 // linked looks through folders of dependencies to which a symbolic link outside of them leads: by that
 // link a person opens them like any folder of the project. Where they hold protected names, the
 // link is noted as well, as it may be newer than the names.
 func (w *walker) linked(root string, s spot) {
-	for _, link := range w.links {
-		at, err := filepath.EvalSymlinks(link)
-		if err != nil || !abspath.Contains(root, at) || !inDependencies(at+"/.", []string{root}) {
+	links := w.links[root]
+	w.linking = true
+	defer func() { w.links[root], w.linking = links, false }() // links in dependencies are not followed
+	for _, link := range slices.Clone(links) {
+		at, missing, err := git.Resolve(w.host(), link)
+		if err != nil || missing || !abspath.Contains(root, at) || !inDependencies(at+"/.", []string{root}) {
 			continue
-		}
-		fd, shut, err := openDir(unix.AT_FDCWD, at)
-		if err != nil {
-			continue // a file, or gone
 		}
 		here := spot{cursor: s.cursor}
 		for element := range strings.SplitSeq(strings.TrimPrefix(at[len(root):], "/"), "/") {
 			here.cursor = here.cursor.Child(element)
 		}
-		w.dir(fd, at, here, &node{stray: true}, 0, shut != nil)
-		if shut != nil {
-			shut()
+		if w.disk != nil {
+			w.after(at, here, nil, 0)
+		} else if fd, shut, err := openDir(unix.AT_FDCWD, at); err == nil { // else a file, or gone
+			w.dir(fd, at, here, &node{stray: true}, 0, shut != nil)
+			if shut != nil {
+				shut()
+			}
 		}
 		if w.holds(at) {
 			w.note(link)
@@ -72,9 +70,21 @@ func (w *walker) holds(dir string) bool {
 	return false
 }
 
+// byLink has an entry that is about to be noted count as one to which only a link leads.
+func (w *walker) byLink(at string) {
+	if _, known := w.entries[at]; w.linking && !known {
+		w.apart = append(w.apart, at)
+	}
+}
+
 // note records a symbolic link by itself.
 func (w *walker) note(link string) {
 	var st unix.Stat_t
+	w.byLink(link)
+	if w.disk != nil {
+		w.recordAfter(link, link, 0)
+		return
+	}
 	text, err := os.Readlink(link)
 	if err != nil || unix.Lstat(link, &st) != nil {
 		w.partly = true

@@ -7,9 +7,13 @@
 // number of mounts. The run's own entry is in the trash, with a note of its origin,
 // and the earlier one is restored.
 //
-//	before := aftermath.Before(effective, &cache)
+//	before := aftermath.Before(effective, &cache, "")
 //	… run …
 //	found, err := before.After(aftermath.Run{ID: execID, Start: start, End: end, Held: plan.Mounts(), Trash: dir})
+//
+// The same rules judge a change before it happens, for a layer's landing. They read the machine as it would be:
+//
+//	found := cache.Judge(effective, aftermath.Landing{After: host, Names: replaced})
 //
 // # Git
 //

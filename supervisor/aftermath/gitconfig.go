@@ -6,9 +6,9 @@ import (
 	"sandboxd/git"
 )
 
-// ConfigWhy returns why a changed configuration of the repository at repo, in the tree at root, does not stay as it is;
+// configWhy returns why a changed configuration of the repository at repo, in the tree at root, does not stay as it is;
 // "" where every change is known to be harmless.
-func ConfigWhy(before, after []byte, repo, root string) string {
+func configWhy(before, after []byte, repo, root string) string {
 	switch keys, err := configChange(before, after, repo, root); {
 	case err != nil:
 		return "it can't be understood: " + err.Error()

@@ -1,6 +1,7 @@
 package aftermath
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -15,7 +16,7 @@ type host struct {
 }
 
 // host returns the disk with the directories of the trees open.
-func (f *found) host() git.Host { return host{git.Disk, f} }
+func (f *found) host() git.Host { return host{cmp.Or(f.disk, git.Disk), f} }
 
 func (h host) Lstat(name string) (info fs.FileInfo, err error) {
 	h.open(path.Dir(name), func() error { info, err = h.Host.Lstat(name); return err })
@@ -34,6 +35,11 @@ func (h host) ReadFile(name string, most int64) (text []byte, err error) {
 	}
 	h.open(path.Dir(real), func() error { text, err = h.Host.ReadFile(real, most); return err })
 	return text, err
+}
+
+func (h host) ReadDir(name string) (list []fs.DirEntry, err error) {
+	h.open(name, func() error { list, err = h.Host.ReadDir(name); return err })
+	return list, err
 }
 
 // open calls look, and once more with the way to dir open where look may not pass.

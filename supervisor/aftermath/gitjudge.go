@@ -26,7 +26,7 @@ func (c *check) config(at, repo string, was entry, had bool, e entry) {
 		return
 	}
 	if !born && (!had || was.content != nil) {
-		if why := ConfigWhy(was.content, e.content, repo, root); why != "" {
+		if why := configWhy(was.content, e.content, repo, root); why != "" {
 			c.replace(at, e, was, had, why)
 		}
 		return
@@ -140,11 +140,12 @@ func (c *check) replaced(at string, was entry) bool {
 		return false
 	}
 	defer unlock(c.rootOf(at), path.Dir(at))()
-	var st unix.Stat_t
-	if unix.Lstat(at, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	if !c.now.folder(at) {
 		return false
 	}
 	if !c.done(at) {
+		var st unix.Stat_t
+		_ = unix.Lstat(at, &st) // ahead, it is not there yet
 		c.replace(at, entry{stamp: stampOf(&st), anchor: at}, was, true,
 			"it replaces a file that leads git to another repository")
 	}

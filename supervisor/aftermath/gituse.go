@@ -70,6 +70,7 @@ func (w *walker) git(before map[string]naming) {
 		for at := range names {
 			if _, known := w.entries[at]; !known && w.rootAbove(at) != "" {
 				w.recordAt(at)
+				w.apart = append(w.apart, at)
 			}
 		}
 	}
@@ -217,6 +218,12 @@ func (f *found) regular(at string) bool {
 
 // recordAt notes one file by its path.
 func (w *walker) recordAt(at string) {
+	if w.disk != nil {
+		if info, err := w.host().Lstat(at); err == nil && !info.IsDir() {
+			w.recordAfter(at, at, 0)
+		}
+		return
+	}
 	defer unlock(w.rootAbove(at), path.Dir(at))()
 	fd, shut, err := openDir(unix.AT_FDCWD, path.Dir(at))
 	if err != nil {

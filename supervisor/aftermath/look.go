@@ -57,14 +57,9 @@ func (c *check) look(at string, e entry) {
 	c.protected(at, was, had, e)
 }
 
-// Reasons of finds.
 const (
-	Changed = "the command changed it, and its name is protected"
-	Made    = "the command made it under a protected name"
-	Removed = "the command removed it, and its name is protected"
-)
-
-const (
+	changed     = "the command changed it, and its name is protected"
+	made        = "the command made it under a protected name"
 	throughLink = "the command changed it through another name of the same file (a hard link)"
 	isBack      = "what was there before is back"
 )
@@ -78,7 +73,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 		}
 		return
 	}
-	why := Made
+	why := made
 	switch _, named := c.now.named[at]; {
 	case e.deep:
 		why = "the command made it, and it is too deep to be checked"
@@ -87,7 +82,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 	case had && named:
 		why = "the command changed it, and git's configuration or a protected link names it"
 	case had:
-		why = Changed
+		why = changed
 	case named:
 		why = "the command made it, and git's configuration or a protected link names it"
 	}
@@ -98,7 +93,7 @@ func (c *check) protected(at string, was entry, had bool, e entry) {
 
 // young: an equal stamp does not say much yet.
 func (c *check) young(e entry) bool {
-	return time.Unix(0, e.ctime).After(c.run.Start.Add(-watch.Settling))
+	return !c.ahead && time.Unix(0, e.ctime).After(c.run.Start.Add(-watch.Settling))
 }
 
 func (c *check) granted(at string) bool {

@@ -84,6 +84,8 @@ type Begun struct {
 	Granted []string
 	// By is the caller's account of who had the run made; see store.Record. nil: none.
 	By json.RawMessage
+	// Layered: the run writes to a layer, besides the trees of its snapshot.
+	Layered bool
 }
 
 // line is a note's first.
@@ -118,7 +120,7 @@ type Note struct {
 
 // Begin writes a run's note. Nothing of the run may happen before it returns.
 func (n *Notes) Begin(r Begun, s *Snapshot) (*Note, error) {
-	if len(s.found().roots) == 0 {
+	if len(s.found().roots) == 0 && !r.Layered {
 		return nil, nil
 	}
 	note, err := n.begin(r, s)

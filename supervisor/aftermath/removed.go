@@ -3,7 +3,6 @@ package aftermath
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 
@@ -18,14 +17,16 @@ func (c *check) removed(at string, was entry) {
 	if _, part := c.repository(at); named || unfinished(part) || c.replaced(at, was) {
 		return // git runs nothing that is gone
 	}
-	if was.deep || !was.directory() && was.content == nil || c.granted(at) || c.run.holds(at) ||
-		inDependencies(at, c.was.roots) {
+	if was.deep || c.granted(at) || c.run.holds(at) || inDependencies(at, c.was.roots) {
 		return
 	}
-	if c.run.OnlyLook {
-		if info, err := os.Lstat(path.Dir(at)); err == nil && info.IsDir() {
-			c.items = append(c.items, c.item(at, was, Removed, "", false))
+	if c.ahead {
+		if c.now.folder(path.Dir(at)) {
+			c.items = append(c.items, c.item(at, was, "the command removed it, and its name is protected", "", false))
 		}
+		return
+	}
+	if !was.directory() && was.content == nil {
 		return
 	}
 	why := "the command removed it, or a part of it; that is back"

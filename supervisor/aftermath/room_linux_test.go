@@ -45,7 +45,7 @@ func TestFullDisk(t *testing.T) {
 		if err := aftermath.Reserve(b.trash); err != nil {
 			t.Fatal(err)
 		}
-		before := aftermath.Before(b.profile, &b.cache)
+		before := aftermath.Before(b.profile, &b.cache, "")
 		b.run.Start, b.run.Trash = time.Now(), b.trash
 		b.sh("mkdir .vscode; echo x > .vscode/tasks.json; head -c 200000 /dev/zero > AGENTS.md; rm CLAUDE.md")
 		fill(t, filepath.Join(b.project, "ballast"))

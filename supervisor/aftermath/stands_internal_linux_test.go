@@ -34,13 +34,13 @@ func TestSavedBetweenLookAndTaking(t *testing.T) {
 			if c.before != "" {
 				must(t, replace(at, c.before))
 			}
-			s := Before(w.profile, &Cache{})
+			s := Before(w.profile, &Cache{}, "")
 			defer s.Done()
 			run := Run{ID: "x-1", Start: time.Now(), Trash: filepath.Join(filepath.Dir(w.root), "trash")}
 			must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 			must(t, replace(at, "[core]\nfsmonitor = command's\n"))
 			run.End = time.Now().Add(time.Second)
-			check := s.check(walk(s.profile, s.cache, nil), run)
+			check := s.check(walk(s.profile, s.cache, "", nil), run)
 			must(t, c.person(at))
 			theirs, _ := os.ReadFile(at)
 			for at, e := range check.now.entries {
@@ -66,14 +66,14 @@ func TestChangedByAnotherCommandBeforeTheTaking(t *testing.T) {
 	at := filepath.Join(w.root, "AGENTS.md")
 	must(t, replace(at, "mine"))
 	cache := &Cache{}
-	s := Before(w.profile, cache)
+	s := Before(w.profile, cache, "")
 	defer s.Done()
-	other := Before(w.profile, cache)
+	other := Before(w.profile, cache, "")
 	defer other.Done()
 	run := Run{ID: "x-1", Start: time.Now(), Trash: filepath.Join(filepath.Dir(w.root), "trash")}
 	must(t, replace(at, "one command's"))
 	run.End = time.Now().Add(time.Second)
-	check := s.check(walk(s.profile, cache, nil), run)
+	check := s.check(walk(s.profile, cache, "", nil), run)
 	must(t, replace(at, "another command's"))
 	check.look(at, check.now.entries[at])
 	check.trash.close(check.items)

@@ -28,7 +28,7 @@ func (c *check) keep(at string, e entry, why string) {
 // take moves something to the trash and reports it.
 func (c *check) take(at string, e entry, why string) bool {
 	c.dealt = append(c.dealt, at)
-	if c.run.OnlyLook {
+	if c.ahead {
 		c.items = append(c.items, c.item(at, e, why, "", false))
 		return false
 	}

@@ -155,9 +155,9 @@ func watchedLooks(t *testing.T, seed uint64) {
 			done = append(done, w.act())
 		}
 		if w.rand.IntN(5) == 0 {
-			walk(w.profile, other, nil)
+			walk(w.profile, other, "", nil)
 		}
-		want, got := walk(w.profile, &Cache{}, nil), walk(w.profile, cache, nil)
+		want, got := walk(w.profile, &Cache{}, "", nil), walk(w.profile, cache, "", nil)
 		// A scan opens closed directories, which counts as a change.
 		for _, f := range []found{want, got} {
 			for at, e := range f.entries {
@@ -178,7 +178,7 @@ func watchedLooks(t *testing.T, seed uint64) {
 	}
 	os.Mkdir(w.root, 0o755)
 	for _, c := range []*Cache{cache, other} {
-		walk(w.profile, c, nil)
+		walk(w.profile, c, "", nil)
 		for _, v := range c.views {
 			if n := v.nodes.Load(); n != 0 {
 				t.Errorf("seed %d: %d directories are remembered of an empty tree", seed, n)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sandboxd/git"
 	"sandboxd/profile"
 	"sandboxd/profile/abspath"
 )
@@ -73,6 +74,12 @@ type found struct {
 	ids   []identity // by root
 	// begun is when the walk began, in nanoseconds.
 	begun int64
+	// links are the symbolic links outside of dependencies, by root.
+	links map[string][]string
+	// apart are the anchors of entries that a walk alone does not meet: a configuration or a link leads there.
+	apart []string
+	// disk is the machine that was looked at; nil: [git.Disk].
+	disk git.Host
 	// partly: something was not looked at.
 	partly bool
 }
@@ -83,26 +90,32 @@ type identity struct{ dev, ino uint64 }
 // walker looks through the writable trees of a profile. It follows no link.
 type walker struct {
 	found
-	cache *Cache
-	view  *view // of the tree that is looked through
-	links []string
-	left  int
-	held  int64 // bytes of content
+	cache   *Cache
+	view    *view // of the tree that is looked through
+	root    string
+	left    int
+	held    int64 // bytes of content
+	linking bool  // by a link to a folder of dependencies
+	// except is a tree that is not looked through; "": none.
+	except string
 }
 
-// walk looks through the writable trees of p, and at the files outside of protected names that before names.
-func walk(p profile.Profile, c *Cache, before map[string]naming) found {
-	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, begun: time.Now().UnixNano()},
-		cache: c, left: maxEntries}
+// walk looks through the writable trees of p but for except, and at the files outside of protected names that before
+// names.
+func walk(p profile.Profile, c *Cache, except string, before map[string]naming) found {
+	w := walker{found: found{entries: map[string]entry{}, repos: map[string]bool{}, links: map[string][]string{},
+		begun: time.Now().UnixNano()}, cache: c, except: except, left: maxEntries}
 	for _, t := range c.treesOf(p) {
-		w.root(t.root, spot{cursor: t.cursor}, c.view(viewKey{p.Digest(), t.root}))
+		if except == "" || !abspath.Contains(except, t.root) {
+			w.tree(t.root, spot{cursor: t.cursor}, c.view(viewKey{p.Digest(), t.root}))
+		}
 	}
 	w.git(before)
 	return w.found
 }
 
-// root looks through one tree.
-func (w *walker) root(at string, s spot, v *view) {
+// tree looks through one tree.
+func (w *walker) tree(at string, s spot, v *view) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.begin()
@@ -116,7 +129,7 @@ func (w *walker) root(at string, s spot, v *view) {
 		w.partly = true
 	}
 	w.roots, w.ids = append(w.roots, at), append(w.ids, identityOf(&st))
-	w.view, w.links = v, nil
+	w.view, w.root = v, at
 	w.dir(fd, at, s, v.root, 0, shut != nil)
 	w.linked(at, s)
 	if shut != nil {
@@ -168,10 +181,11 @@ func (w *walker) dir(fd int, at string, s spot, n *node, depth int, loose bool) 
 	}
 	for _, name := range l.record {
 		full := path.Join(at, name)
+		w.byLink(full)
 		w.record(fd, name, full, full, depth)
 	}
 	for _, name := range l.links {
-		w.links = append(w.links, path.Join(at, name))
+		w.links[w.root] = append(w.links[w.root], path.Join(at, name))
 	}
 	for i := range l.enter {
 		e := &l.enter[i]
@@ -197,6 +211,9 @@ func (w *walker) list(f *os.File) (entries []os.DirEntry, whole bool) {
 }
 
 func (w *walker) enter(parent int, up *node, e *step, at string, depth int) {
+	if at == w.except {
+		return
+	}
 	if depth >= maxDepth {
 		w.tooDeep(parent, e.name, at)
 		return

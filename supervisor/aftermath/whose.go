@@ -16,6 +16,8 @@ const unknown = "unknown"
 func (c *check) notOurs(at string, e entry, had bool) string {
 	changed, begun := time.Unix(0, e.ctime), c.run.Start.Add(-clock)
 	switch {
+	case c.ahead:
+		return ""
 	case c.after(e.ctime):
 		return "it changed after the command had ended"
 	case c.run.holds(at) && !e.aliased && !c.was.entries[at].aliased:

@@ -1,0 +1,43 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"sandboxd/files/worker"
+	"sandboxd/layer"
+	"sandboxd/profile"
+	"sandboxd/supervisor/aftermath"
+)
+
+// all chooses every part of a change set.
+func all(int) bool { return true }
+
+// judge returns the reasons to ask that the project would show after the landing of the chosen parts: entries that the
+// profile p protects, and what git would run. granted are protected paths that a person let the change set change.
+func (r *layeredRun) judge(
+	p profile.Profile, chosen func(int) bool, granted []string, warnings *[]string,
+) (asks []landAsk) {
+	after := r.l.After(r.sess.Root, chosen)
+	found := r.s.seen.Judge(p, aftermath.Landing{
+		After: after, Names: after.Names(), Project: r.sess.Root, Granted: granted,
+	})
+	if found.Partly {
+		*warnings = append(*warnings, partlyLooked)
+	}
+	for _, i := range found.Items {
+		asks = append(asks, landAsk{Path: i.Path, Why: i.Why, Guarded: true})
+	}
+	return asks
+}
+
+// move lands the judged change set, or the part at the paths.
+func (r *layeredRun) move(ctx context.Context, w *worker.Client, dir *os.File, paths ...layer.Name) error {
+	had := r.l.At()
+	order := worker.LayerOrder{Verb: worker.LayerLand, Digest: r.l.Set().Digest(), Paths: paths}
+	if _, err := w.Layer(ctx, r.root, dir, order, nil); err != nil {
+		return errors.Join(err, r.takeBack(ctx, had))
+	}
+	return nil
+}
