@@ -353,6 +353,8 @@ func TestNetworkHint(t *testing.T) {
 			`to permit it: [network] mode = "loopback" for 127.0.0.1 and ::1`},
 		{"none", "none", "192.0.2.1:80", profile.NetNone, nil,
 			`to permit it: [network] mode = "allowlist" with allow = ["192.0.2.1:80"]`},
+		{"none", "none", "192.0.2.1:53", profile.NetNone, nil,
+			`to permit it: [network] mode = "allowlist" with allow = ["HOST:PORT"] for the host whose name it looked up`},
 		{"none", "none", "IPv4 ping", profile.NetNone, nil, `to permit it: [network] mode = "full"`},
 		{"none", "none", "IPv4 TCP", profile.NetNone, nil,
 			`to permit it: [network] mode = "loopback" for 127.0.0.1 and ::1, ` +

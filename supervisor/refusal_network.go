@@ -28,17 +28,25 @@ func networkRemedies(n sandbox.Refusal) []networkRemedy {
 	case err == nil && (addr.Addr().IsLoopback() || addr.Addr().IsUnspecified()):
 		return []networkRemedy{local}
 	case err == nil:
-		return []networkRemedy{{profile.NetAllowlist, fmt.Sprintf(" with allow = [%q]", n.Object)}}
+		return []networkRemedy{{profile.NetAllowlist, " with " + allowing(n.Object)}}
 	case strings.HasSuffix(n.Object, " UDP"): // which the proxy does not carry
 		return []networkRemedy{local, {profile.NetFull, " for other hosts"}}
 	}
 	return []networkRemedy{local, {profile.NetAllowlist, ` with allow = ["HOST:PORT"] for other hosts`}}
 }
 
+// allowing returns the setting that permits an address. A name server's own does not help, as the proxy resolves names.
+func allowing(object string) string {
+	if addr, err := netip.ParseAddrPort(object); err == nil && addr.Port() == 53 {
+		return `allow = ["HOST:PORT"] for the host whose name it looked up`
+	}
+	return fmt.Sprintf("allow = [%q]", object)
+}
+
 // networkHint says how to permit a socket or an address that was refused.
 func (s *Supervisor) networkHint(n sandbox.Refusal, j *judgement, sess *Session) string {
 	if j.plan.Profile.Network().Mode == profile.NetAllowlist && !strings.HasSuffix(n.Object, " ping") {
-		return fmt.Sprintf("to permit it: [network] allow = [%q], and use the proxy that the environment names", n.Object)
+		return fmt.Sprintf("to permit it: [network] %s, and use the proxy that the environment names", allowing(n.Object))
 	}
 	cfg := s.Config()
 	if c, err := s.compile(sess); err == nil {
