@@ -268,8 +268,14 @@ func TestHostApprovalInline(t *testing.T) {
 		screen, code := a.terminal(func(tty *os.File, seen func(string) bool) {
 			seen("one.example:80")
 			seen("Enter")
-			time.Sleep(500 * time.Millisecond) // what is typed before the question is there does not count
-			io.WriteString(tty, "y\r")
+			tick := time.NewTicker(500 * time.Millisecond)
+			go func() {
+				for range tick.C { // what is typed before the question is there does not count
+					io.WriteString(tty, "y\r")
+				}
+			}()
+			seen("HELLO")
+			tick.Stop()
 		}, "run", "-c", "curl -sS http://one.example/")
 		if code != 0 || !strings.Contains(screen, "HELLO") {
 			t.Errorf("exit %d\n%s", code, screen)

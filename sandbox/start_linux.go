@@ -246,6 +246,12 @@ func (l *launch) hold(ctx context.Context, p *Process) error {
 		return err
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) && l.native { // it failed after its first report; the next one says why
+		if m, failed := readStatus(l.status); failed == nil {
+			return &StageError{Step: m.Step.String(), Code: m.Code, Message: m.Message}
+		}
+		return errLost
+	}
 	if err != nil {
 		return fmt.Errorf("pidfd_open: %w%s", err, l.diagnostics())
 	}
