@@ -271,3 +271,27 @@ func TestRunsThatAreNotCovered(t *testing.T) {
 		}
 	})
 }
+
+// R-LY-11, rule 22: a snapshot reads a file again only where it may have changed: the worker has leases, by which it
+// sees that nobody has a file open for writing.
+func TestSnapshotsReadFilesOnce(t *testing.T) {
+	eachUser(t, func(t *testing.T, a *actor) {
+		a.approveAll()
+		a.sh("truncate -s 400M big")
+		shortest := func(before string) time.Duration {
+			least := time.Minute
+			for range 3 {
+				a.sh(before + "; sleep 0.1")
+				begin := time.Now()
+				if r := a.sbx("run", "--direct", "-c", "echo > x"); r.code != 0 {
+					t.Fatalf("%s", r)
+				}
+				least = min(least, time.Since(begin))
+			}
+			return least
+		}
+		if changed, same := shortest("touch big"), shortest("true"); same > changed/2 {
+			t.Errorf("a command and its snapshots take %v after a change, and %v without", changed, same)
+		}
+	})
+}

@@ -21,6 +21,7 @@ type body struct {
 	processes Visibility
 	digest    Digest
 	readOnly  atomic.Pointer[body] // what ReadOnly returns, once it was asked
+	leasing   atomic.Pointer[body] // the same of WithLeases
 }
 
 var nothing = assemble(draft{})

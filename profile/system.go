@@ -1,6 +1,9 @@
 package profile
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // SyscallGroup names system calls that a profile may grant besides those that ordinary programs
 // need. Calls that no profile can grant (mounts, new user namespaces, bpf, io_uring, keyctl, …)
@@ -21,6 +24,19 @@ const (
 
 // SyscallGroups returns every group that a document can grant, sorted.
 func SyscallGroups() []SyscallGroup { return []SyscallGroup{SyscallsDebug, SyscallsScheduling} }
+
+// WithLeases returns the profile with [SyscallsLeases]. The profile keeps the result.
+func (p Profile) WithLeases() Profile {
+	b := p.get()
+	if made := b.leasing.Load(); made != nil {
+		return Profile{made}
+	}
+	d := b.draft()
+	d.syscalls = append(slices.Clone(d.syscalls), SyscallsLeases)
+	made := assemble(d)
+	b.leasing.Store(made)
+	return Profile{made}
+}
 
 // Visibility says whose processes a program sees and can signal.
 type Visibility uint8

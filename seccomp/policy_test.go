@@ -163,10 +163,7 @@ func TestGroupsNeedTheirWall(t *testing.T) {
 
 // Leases are for the daemon's own workers: no profile has them that grants every group which documents can.
 func TestLeases(t *testing.T) {
-	leases, err := profile.New(profile.Spec{Syscalls: []profile.SyscallGroup{profile.SyscallsLeases}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	leases := profile.Profile{}.WithLeases()
 	for want, p := range map[Answer]profile.Profile{Allow: leases, EPERM: profile.Everything()} {
 		if got := policyOf(t, p, AMD64, PID).Answer("fcntl", 3, 0x400); got != want {
 			t.Errorf("F_SETLEASE: %v instead of %v", got, want)

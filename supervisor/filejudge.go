@@ -119,14 +119,15 @@ func (s *Supervisor) fileRules(sess *Session, j *fileJudgement) error {
 	return err
 }
 
-// workerPlan is how a worker under p is confined on this host.
+// workerPlan is how a worker under p is confined on this host. Leases tell it whether another program has a file open
+// for writing.
 func (s *Supervisor) workerPlan(cfg *config.Config, p profile.Profile,
 	operator *profile.Profile) (*sandbox.Plan, error) {
 	command, err := s.worker.command()
 	if err != nil {
 		return nil, err
 	}
-	return s.Host.Plan(sandbox.Request{Profile: p, Operator: operator, Command: command,
+	return s.Host.Plan(sandbox.Request{Profile: p.WithLeases(), Operator: operator, Command: command,
 		Require: Required(cfg.Sandbox.RequireOSSandbox)})
 }
 

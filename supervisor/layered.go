@@ -194,11 +194,10 @@ func (s *Supervisor) overlayOf(e *Exec, j *judgement) []sandbox.Overlay {
 	return []sandbox.Overlay{o}
 }
 
-// landingProfile lets a worker change a project and the layers, take leases, and see the system that its program needs.
-// It has no private directory: a grant inside one is no rule of Landlock's own, and the worker gets both by
-// descriptors.
+// landingProfile lets a worker change a project and the layers, and see the system that its program needs. It has no
+// private directory: a grant inside one is no rule of Landlock's own, and the worker gets both by descriptors.
 func (s *Supervisor) landingProfile(root string) (profile.Profile, error) {
-	spec := profile.Spec{Devices: profile.MinimalDevices(), Syscalls: []profile.SyscallGroup{profile.SyscallsLeases}}
+	spec := profile.Spec{Devices: profile.MinimalDevices()}
 	allow := func(p string, access profile.Access) {
 		spec.Rules = append(spec.Rules, profile.Rule{Kind: profile.Allow, Access: access, Path: p, Origin: "landing"})
 	}
