@@ -152,6 +152,33 @@ func TestEveryReasonIsShown(t *testing.T) { // R-UX-01, R-IP-07
 	}
 }
 
+// The keys that a refused yes names show more of the question.
+func TestRemedyOfARefusedYes(t *testing.T) {
+	scrolled, viewed := 0, 0
+	for name, q := range questions() {
+		for _, size := range [][2]int{{30, 24}, {80, 24}, {100, 30}, {100, 60}} {
+			now := time.Now()
+			d := newDialog(q, look{Width: size[0], UTF8: true}, size[1], false, now)
+			before := strings.Join(d.view(now), "\n")
+			if d.whole() {
+				continue
+			}
+			if !strings.Contains(d.note, "PgDn") {
+				viewed++
+				continue
+			}
+			scrolled++
+			d.note = ""
+			if d.key("pgdown", "", now.Add(time.Minute)); strings.Join(d.view(now), "\n") == before {
+				t.Errorf("%s, %v: PgDn changes nothing", name, size)
+			}
+		}
+	}
+	if scrolled == 0 || viewed == 0 {
+		t.Errorf("got %d questions that scroll and %d that are viewed, want some of each", scrolled, viewed)
+	}
+}
+
 // R-UX-10, U8: at 80×24 a question takes at most ten lines, whatever an ordinary command does, and says first in
 // words what will happen.
 func TestTenLines(t *testing.T) {

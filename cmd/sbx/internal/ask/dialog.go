@@ -260,11 +260,16 @@ func (d *dialog) take(i int, key string, now time.Time) act {
 
 // whole reports whether all of it was on the screen; else it shows the remedy.
 func (d *dialog) whole() bool {
-	if !d.viewed {
-		d.note = "Not all of it has been on the screen. PgDn or v shows the rest; then answer."
-		d.clear()
+	if d.viewed {
+		return true
 	}
-	return d.viewed
+	keys := "v"
+	if d.seen < d.length { // else the card leaves something out, and has nothing to scroll
+		keys = "PgDn or v"
+	}
+	d.note = "Not all of it has been on the screen. " + keys + " shows the rest; then answer."
+	d.clear()
+	return false
 }
 
 func (d *dialog) blank() ipc.Answer { return ipc.Answer{ID: d.a.ID, Rev: d.a.Rev, Hash: d.a.Hash} }
